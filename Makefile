@@ -1,0 +1,85 @@
+# The two commands that matter are `make run` and `make test`; both need only
+# Go and make. `make help` lists the rest.
+
+GO       ?= go
+ADDR     ?= 127.0.0.1:8420
+WASMFLAGS = -buildmode=c-shared -trimpath -buildvcs=false -ldflags='-s -w'
+PLUGINS   = $(notdir $(patsubst %/plugin.toml,%,$(wildcard plugins/*/plugin.toml)))
+WASM      = $(foreach p,$(PLUGINS),plugins/$(p)/$(p).wasm)
+GUEST     = $(wildcard sdk/guest/*.go sdk/guest/files/*.go sdk/tool/*.go) go.mod
+
+# Compiled modules are kept here for all tests, so that they are compiled once
+# and without the race detector, under which it takes 11 to 15 times as long.
+export WEIR_TEST_CACHE ?= $(abspath build/test-cache)
+
+# The race detector needs a C compiler.
+RACE := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: plugins build ## build everything and start the daemon (first run: about 4 minutes)
+	@echo "[3/4] compiling the tools for this machine (once; about a minute at first)"
+	@bin/weir plugin warm
+	@echo "[4/4] starting the daemon on $(ADDR)"
+	@exec bin/weir serve --addr $(ADDR)
+
+.PHONY: plugins
+plugins: ## build the shipped tools to Wasm
+	@echo "[1/4] building $(words $(PLUGINS)) tools to Wasm (first time: about 2 minutes)"
+	@$(MAKE) --no-print-directory -s $(WASM)
+
+define wasm_rule
+plugins/$(1)/$(1).wasm: $$(wildcard plugins/$(1)/*.go) $(GUEST)
+	@echo "      $(1)"
+	@GOOS=wasip1 GOARCH=wasm $(GO) build $(WASMFLAGS) -o $$@ ./plugins/$(1)
+endef
+$(foreach p,$(PLUGINS),$(eval $(call wasm_rule,$(p))))
+
+.PHONY: build
+build: ## build bin/weir
+	@echo "[2/4] building bin/weir (first time: about a minute)"
+	@mkdir -p bin
+	@$(GO) build -trimpath -o bin/weir ./host/cmd/weir
+
+.PHONY: demo
+demo: plugins ## the whole story on this repository's files: no daemon, no network
+	@$(GO) run ./examples/demo
+
+.PHONY: test
+test: plugins warm ## run every test, with the race detector where a C compiler is found
+	$(GO) vet ./...
+	$(GO) test $(RACE) -timeout 30m ./...
+
+# What runs guests runs once without the race detector, which compiles them
+# into the shared cache; under it that would take most of an hour.
+.PHONY: warm
+warm: build
+	@echo "[3/3] compiling the guests for the tests (first time: about 3 minutes)"
+	$(GO) test -timeout 30m ./host/... ./examples/...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (default 20s)
+	@set -e; for p in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(or $(FUZZTIME),20s) $$p; done; done
+
+.PHONY: bench
+bench: plugins ## one benchmark file per layer
+	$(GO) test -run '^$$' -bench . -benchmem ./sdk/... ./agent/... ./host/...
+
+.PHONY: eval-parse
+eval-parse: ## measure the recogniser on recorded outputs: make eval-parse CORPORA=DIR
+	@$(GO) run ./agent/parse/internal/evalparse $(CORPORA)
+
+.PHONY: eval-context
+eval-context: ## measure what limits and placeholders save, and that every planted fact is found
+	@$(GO) run ./host/cmd/evalcontext
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin build $(WASM)

@@ -1,0 +1,172 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// sameCalls is how often one call with the same arguments may be made in a
+// turn; the last of them is not run.
+const sameCalls = 3
+
+// retryDelays are the waits before an idempotent tool is tried again.
+var retryDelays = [...]time.Duration{300 * time.Millisecond, 1200 * time.Millisecond}
+
+// An outcome is one call's result on its way into the window.
+type outcome struct {
+	call    tool.Call
+	result  tool.Result
+	elapsed time.Duration
+	// refused is set when the call did not run, or not to its end.
+	refused *tool.Error
+	stop    error // the Toolbox's: the loop must stop
+	panic   any
+}
+
+// callAll runs the calls of one round, bounded in parallel, and returns their
+// outcomes in call order. The error is the Toolbox's: the loop must stop. The
+// outcomes of the calls that did finish are returned all the same.
+func (r *run) callAll(calls []tool.Call, bad map[int]*tool.Error) ([]outcome, error) {
+	ctx, cancel := context.WithCancel(r.ctx)
+	defer cancel()
+	out := make([]outcome, len(calls))
+	slots := make(chan struct{}, r.cfg.Parallel)
+	var wg sync.WaitGroup
+	for i, c := range calls {
+		out[i].call = c
+		if out[i].refused = r.refuse(c, bad[i]); out[i].refused != nil {
+			continue
+		}
+		r.stats.Calls++
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			if r.callOne(ctx, &out[i]); out[i].stop != nil {
+				cancel() // the others' answers will not be read
+			}
+		})
+	}
+	wg.Wait()
+	var stop error
+	for _, o := range out {
+		if o.panic != nil {
+			panic(o.panic) // where the caller can recover it
+		}
+		if stop == nil || r.ctx.Err() == nil && errors.Is(stop, context.Canceled) {
+			stop = cmp.Or(o.stop, stop)
+		}
+	}
+	return out, stop
+}
+
+// callOne runs one call into its outcome.
+func (r *run) callOne(ctx context.Context, o *outcome) {
+	defer func() { o.panic = recover() }()
+	start := time.Now()
+	o.result, o.stop = r.call(ctx, o.call)
+	o.elapsed = time.Since(start)
+	if o.stop != nil {
+		o.refused = &tool.Error{Code: tool.Cancelled, Msg: words(r.locale).cancelled}
+	}
+}
+
+// refuse says why a call is not run; nil: it runs. bad is what was wrong with
+// it from the start.
+func (r *run) refuse(c tool.Call, bad *tool.Error) *tool.Error {
+	if bad != nil {
+		return bad
+	}
+	key := c.Tool + "\x00" + canonical(c.Args)
+	r.same[key]++
+	if r.same[key] >= sameCalls {
+		r.isRepeated = true
+		return &tool.Error{Code: tool.Denied, Msg: words(r.locale).sameAgain}
+	}
+	if r.stats.Calls >= r.cfg.MaxToolCalls {
+		return &tool.Error{Code: tool.Denied, Msg: fmt.Sprintf(words(r.locale).notRun, r.cfg.MaxToolCalls)}
+	}
+	return nil
+}
+
+// call runs one call. A tool that may be repeated is, after a failure that may
+// pass.
+func (r *run) call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return tool.Result{}, err
+	}
+	if c.Tool == describeTool && r.describes {
+		return runDescribe(c, r.specs, r.locale), nil
+	}
+	repeatable := slices.ContainsFunc(r.specs, func(s tool.Spec) bool { return s.Name == c.Tool && s.Hints.Idempotent })
+	for attempt := 0; ; attempt++ {
+		res, err := r.box.Call(ctx, c)
+		if err != nil || !repeatable || attempt >= retries(res.Err) {
+			res.CallID, res.Tool = c.ID, c.Tool
+			return res, err
+		}
+		if err := wait(ctx, retryDelays[attempt]); err != nil {
+			return res, err
+		}
+	}
+}
+
+// retries says how often a call is repeated after that failure. A timeout has
+// already cost the tool's whole deadline, so it is risked once more at most.
+func retries(e *tool.Error) int {
+	switch {
+	case e == nil:
+		return 0
+	case e.Code == tool.TimedOut:
+		return 1
+	case e.Code == tool.RateLimited:
+		return len(retryDelays)
+	}
+	return 0
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// questionNames are the names under which a tool takes a question in words.
+var questionNames = []string{"query", "question", "q", "text", "prompt", "input", "keywords"}
+
+// prefetchArgs puts a question into a tool's arguments: into the text that is
+// named like a question, or else into the first required text. nil: the tool
+// cannot be called with a question alone.
+func prefetchArgs(s tool.Spec, question string) json.RawMessage {
+	var best, required string
+	for _, p := range params(s.Params, tool.En) {
+		if p.required {
+			if required != "" || p.kind != "string" {
+				return nil
+			}
+			required = p.name
+		}
+		if best == "" && p.kind == "string" && slices.Contains(questionNames, p.name) {
+			best = p.name
+		}
+	}
+	if required != "" {
+		best = required
+	}
+	if best == "" {
+		return nil
+	}
+	return json.RawMessage("{" + quote(best) + ":" + quote(question) + "}")
+}

@@ -1,0 +1,136 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A setup is what one turn runs with. It is decided at the turn's start.
+type setup struct {
+	info    ModelInfo
+	mode    Mode
+	window  int // tokens; 0: unknown
+	reserve int // tokens
+	limit   int // the agent's limit per result, in characters
+	why     string
+	locale  tool.Locale
+
+	box       Toolbox
+	specs     []tool.Spec
+	describes bool // describe_tool is the agent's own
+
+	prompt    promptInput
+	system    string
+	systemRaw float64 // uncalibrated tokens of the system prompt and native tools
+}
+
+func (l *Loop) setUp(ctx context.Context, history []Message, question string) setup {
+	s := setup{box: l.tools, locale: l.cfg.Locale}
+	if s.locale == "" {
+		s.locale = DetectLocale(question)
+	}
+	s.info, s.mode = l.capabilities(ctx)
+	switch {
+	case l.cfg.Window > 0:
+		s.window = l.cfg.Window
+	case l.cfg.Window == 0:
+		s.window = max(0, s.info.Window)
+	}
+	s.reserve = l.cfg.AnswerReserve
+	if s.reserve <= 0 {
+		s.reserve = DefaultAnswerReserve
+		if s.window > 0 {
+			s.reserve = min(s.reserve, s.window/4)
+		}
+	}
+	s.limit, s.why = limit.Agent(l.cfg.MaxToolResultLength, s.window)
+	if l.cfg.EnableToolCalling && l.cfg.MaxToolCalls > 0 {
+		if in, ok := s.box.(Localiser); ok {
+			s.box = in.In(s.locale)
+		}
+		s.specs = slices.Clone(s.box.Tools())
+	}
+	s.prompt = promptInput{locale: s.locale, tools: s.specs, budget: l.cfg.ToolsChars, first: question, extra: l.cfg.SystemExtra, today: l.cfg.Now()}
+	if s.prompt.budget == 0 {
+		s.prompt.budget = DefaultToolsChars
+		if s.window > 0 {
+			s.prompt.budget = min(DefaultToolsChars, s.window/2)
+		}
+	}
+	s.keepPrompt(history, l.cfg.Locale)
+	s.writeSystem()
+	return s
+}
+
+// keepPrompt ties the system prompt to the conversation's first question, so
+// that a later one in another language or on another matter leaves its bytes
+// alone.
+func (s *setup) keepPrompt(history []Message, fixed tool.Locale) {
+	for _, m := range history {
+		if m.Role != RoleUser {
+			continue
+		}
+		s.prompt.first = m.Text
+		if fixed == "" {
+			s.prompt.locale = m.Locale
+			if m.Locale == "" {
+				s.prompt.locale = DetectLocale(m.Text)
+			}
+		}
+		return
+	}
+}
+
+// writeSystem makes the system prompt for the present mode.
+func (s *setup) writeSystem() {
+	s.prompt.mode = s.mode
+	sp := newSystemPrompt(s.prompt)
+	s.system = sp.text
+	s.systemRaw = rawTokens(sp.text)
+	s.specs = s.prompt.tools
+	s.describes = sp.describes && !hasTool(s.specs, describeTool)
+	if s.describes {
+		s.specs = append(slices.Clip(s.specs), describeSpec())
+	}
+	if s.mode == ModeNative {
+		for _, t := range s.nativeTools() {
+			s.systemRaw += perMessage + rawTokens(t.Name) + rawTokens(t.Description) + rawTokens(string(t.Params))
+		}
+	}
+}
+
+func (r *run) systemTokens() int { return int(r.systemRaw * r.cfg.Estimator.scale()) }
+
+// nativeTools are the tools as a provider's own calling takes them: in the
+// prompt's language, and as tame as in the prompt.
+func (s *setup) nativeTools() []tool.Spec {
+	out := slices.Clone(s.specs)
+	for i := range out {
+		out[i].Description, out[i].DescriptionZh = clean(out[i].Describe(s.prompt.locale)), ""
+		out[i].Params = json.RawMessage(limit.Neutralise(string(out[i].Params)))
+	}
+	return out
+}
+
+// capabilities asks the model what it is. A model that cannot say is used by
+// prompt, with an unknown window.
+func (l *Loop) capabilities(ctx context.Context) (ModelInfo, Mode) {
+	var info ModelInfo
+	if d, ok := l.model.(Describer); ok {
+		if got, err := d.Describe(ctx); err == nil {
+			info = got
+		}
+	}
+	mode := l.cfg.Mode
+	if mode == ModeAuto {
+		mode = ModePrompt
+		if info.NativeTools != nil && *info.NativeTools {
+			mode = ModeNative
+		}
+	}
+	return info, mode
+}

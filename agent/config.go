@@ -1,0 +1,159 @@
+package agent
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Defaults of the numeric fields of Config.
+const (
+	DefaultMaxToolCalls     = 20
+	DefaultMaxPlanningSteps = 10
+	DefaultMemoryLimit      = 40
+	DefaultArchiveThreshold = 10000
+	DefaultKeepTurns        = 1
+	DefaultParallel         = 4
+	DefaultMaxCorrections   = 3
+	DefaultToolsChars       = 16000
+	DefaultRoundChars       = 24000 // when the window is unknown
+	DefaultLoadChars        = 32768 // a page of a load when the window is unknown
+	DefaultAnswerReserve    = 2048  // tokens, or a quarter of a smaller window
+)
+
+// Config is the capability record of an agent and its budgets. The zero Config
+// is a plain chat without tools and memory; Defaults returns the usual one.
+type Config struct {
+	// EnablePlanning asks for numbered steps before the first call and tracks them.
+	EnablePlanning bool
+	// EnableToolCalling offers the Toolbox's tools to the model.
+	EnableToolCalling bool
+	// EnableReflection checks the draft answer against the results once.
+	EnableReflection bool
+	// EnableMemory sends earlier messages along.
+	EnableMemory bool
+
+	// MaxPlanningSteps bounds the plan. 0: 10; negative: no bound.
+	MaxPlanningSteps int
+	// MaxToolCalls bounds the calls of one question. 0: 20; negative: none are made.
+	MaxToolCalls int
+	// MemoryLimit is how many earlier messages are sent. When it is passed, the
+	// oldest are dropped in one batch down to half. 0: 40; negative: all are sent.
+	MemoryLimit int
+	// MaxToolResultLength is the agent's limit per result, in characters. nil:
+	// by the model's window; 0 or negative: 4,000; 1 to 999: 1,000.
+	MaxToolResultLength *int
+
+	// Mode is how tools are called. Empty: ModeAuto.
+	Mode Mode
+	// Locale is the language of everything the agent writes to the model.
+	// Empty: that of the question.
+	Locale tool.Locale
+
+	// Window is the context window in tokens. 0: what the model says of itself;
+	// negative: unknown.
+	Window int
+	// RoundChars bounds all results of one round together, in characters. nil or
+	// negative: 40 % of the room left, 24,000 when the window is unknown; 0: no bound.
+	RoundChars *int
+	// ArchiveThreshold is the length, in characters of the whole, over which a
+	// result folds into its placeholder at the turn's end. 0: 10,000; negative:
+	// nothing folds.
+	ArchiveThreshold int
+	// LoadChars bounds a load, in characters. 0 or negative: the room left
+	// decides, 32,768 when the window is unknown.
+	LoadChars int
+	// KeepTurns is how many turns a load stays, its own included. 0 or
+	// negative: 1.
+	KeepTurns int
+	// AnswerReserve is kept free for the answer, in tokens. 0 or negative:
+	// 2,048, or a quarter of a window under 8,192.
+	AnswerReserve int
+	// ToolsChars bounds the tools' part of the system prompt, in characters;
+	// tools over it shrink to one line each. 0: 16,000, or an eighth of the
+	// window's characters if that is less; negative: no bound.
+	ToolsChars int
+
+	// Parallel bounds the calls that run at once. 0: 4; negative: one at a time.
+	Parallel int
+	// MaxCorrections bounds how often a malformed call or an empty reply is
+	// sent back in one turn. 0: 3; negative: never.
+	MaxCorrections int
+	// TokenBudget bounds prompt and completion tokens of one turn together. 0
+	// or negative: no bound.
+	TokenBudget int
+	// TimeBudget bounds one turn. After four fifths of it the model is told to
+	// answer now. 0 or negative: no bound.
+	TimeBudget time.Duration
+
+	// Trigger says who decides that an archived result is needed again. Empty:
+	// TriggerModel.
+	Trigger Trigger
+	// Preload are calls that run before the model is asked: what the person wants
+	// loaded with the question. They get ids of this conversation; calls of tools
+	// that are not offered are left out, the others count as the turn's calls.
+	Preload []tool.Call
+	// Prefetch names tools that run on the question before the model is asked.
+	Prefetch []string
+	// SystemExtra is the operator's own addition to the system prompt.
+	SystemExtra string
+	// Estimator counts tokens; sharing one between turns with the same model
+	// keeps what it learnt. nil: a fresh one.
+	Estimator *Estimator
+	// Now tells the time. nil: time.Now.
+	Now func() time.Time
+}
+
+// Defaults returns a Config that calls tools and remembers, with every budget
+// at its default.
+func Defaults() Config { return Config{EnableToolCalling: true, EnableMemory: true} }
+
+// Validate reports the first field that cannot be meant.
+func (c Config) Validate() error {
+	switch c.Mode {
+	case "", ModeAuto, ModePrompt, ModeNative:
+	default:
+		return fmt.Errorf("mode is %q; use auto, prompt or native", c.Mode)
+	}
+	switch c.Trigger {
+	case "", TriggerModel, TriggerKeyword, TriggerSemantic, TriggerHybrid:
+	default:
+		return fmt.Errorf("trigger is %q; use model, keyword, semantic or hybrid", c.Trigger)
+	}
+	switch c.Locale {
+	case "", tool.En, tool.Zh:
+	default:
+		return fmt.Errorf("locale is %q; use en, zh or leave it empty", c.Locale)
+	}
+	return nil
+}
+
+// resolve replaces every "0 means" by what it means. Bounds that are off come
+// out negative.
+func (c Config) resolve() Config {
+	c.MaxPlanningSteps = or(c.MaxPlanningSteps, DefaultMaxPlanningSteps)
+	c.MaxToolCalls = or(c.MaxToolCalls, DefaultMaxToolCalls)
+	c.MemoryLimit = or(c.MemoryLimit, DefaultMemoryLimit)
+	c.ArchiveThreshold = or(c.ArchiveThreshold, DefaultArchiveThreshold)
+	c.KeepTurns = max(1, or(c.KeepTurns, DefaultKeepTurns))
+	c.Parallel = max(1, or(c.Parallel, DefaultParallel))
+	c.MaxCorrections = or(c.MaxCorrections, DefaultMaxCorrections)
+	if c.Mode == "" {
+		c.Mode = ModeAuto
+	}
+	if c.Estimator == nil {
+		c.Estimator = new(Estimator)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
+
+func or(n, zero int) int {
+	if n == 0 {
+		return zero
+	}
+	return n
+}

@@ -1,0 +1,140 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/weirhost/weir/agent/parse"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// An Observer sees what happens in a turn, in order, from one goroutine at a
+// time. It must not block for long: the turn waits for it.
+type Observer interface{ Observe(Event) }
+
+// ObserverFunc makes a function an Observer.
+type ObserverFunc func(Event)
+
+// Observe calls f.
+func (f ObserverFunc) Observe(e Event) { f(e) }
+
+// An Event is one of the types below.
+type Event interface{ event() }
+
+// TurnStart opens a turn. Limit is the agent's limit per result in force, in
+// characters, and Why names what decided it.
+type TurnStart struct {
+	Turn   int
+	Model  string
+	Mode   Mode
+	Window int // tokens; 0: unknown
+	Limit  int
+	Why    string
+	Locale tool.Locale
+}
+
+// TextDelta is text for the person. ReasoningDelta is the model's thought.
+type TextDelta struct{ Text string }
+
+// ReasoningDelta is a piece of the model's thought.
+type ReasoningDelta struct{ Text string }
+
+// CallStart says that a call was recognised, and as which format.
+type CallStart struct {
+	Call     tool.Call
+	Format   parse.Format
+	Repaired bool
+}
+
+// CallEnd carries the result as the model will see it: Result.Shown is the
+// final view. Saved is the characters not shown.
+type CallEnd struct {
+	Result  tool.Result
+	Elapsed time.Duration
+}
+
+// MalformedCall says that something meant to be a call could not be read, and
+// what was told to the model; Note is empty when the corrections are used up.
+type MalformedCall struct {
+	Malformed parse.Malformed
+	Note      string
+}
+
+// ModeSwitched says that tool calling changed between native and prompt.
+type ModeSwitched struct {
+	From, To Mode
+	Why      string
+}
+
+// Planned tells the steps of the model's plan.
+type Planned struct{ Steps []string }
+
+// Folded says that results turned into placeholders. MidTurn: because the
+// window was nearly full.
+type Folded struct {
+	UUIDs       []string
+	SavedChars  int
+	MidTurn     bool
+	PromptChars int // characters of the prompt after folding
+}
+
+// Budget tells the estimate of the next request, in tokens.
+type Budget struct {
+	Tokens, Window int
+	SystemChars    int
+	// TooLong says that the system prompt alone does not fit the window.
+	TooLong bool
+}
+
+// TurnEnd closes a turn.
+type TurnEnd struct {
+	Reason Reason
+	Usage  Usage
+	Rounds int
+	Calls  int
+	// ProducedChars is what the tools produced, ShownChars what the model saw,
+	// KeptChars what the archive holds.
+	ProducedChars, ShownChars, KeptChars int
+	Elapsed                              time.Duration
+	Faults
+}
+
+func (TurnStart) event()      {}
+func (TextDelta) event()      {}
+func (ReasoningDelta) event() {}
+func (CallStart) event()      {}
+func (CallEnd) event()        {}
+func (MalformedCall) event()  {}
+func (ModeSwitched) event()   {}
+func (Planned) event()        {}
+func (Folded) event()         {}
+func (Budget) event()         {}
+func (TurnEnd) event()        {}
+
+// Reason says why a turn ended.
+type Reason string
+
+// The ends of a turn.
+const (
+	ReasonAnswer    Reason = "answer"    // the model answered without a call
+	ReasonMaxCalls  Reason = "max_calls" // max_tool_calls is used up
+	ReasonRepeated  Reason = "repeated"  // the third identical call
+	ReasonTokens    Reason = "tokens"    // the token budget is used up
+	ReasonTime      Reason = "time"      // the time budget is used up
+	ReasonWindow    Reason = "window"    // the window is full even after folding
+	ReasonLength    Reason = "length"    // the reply was cut by the length limit
+	ReasonCancelled Reason = "cancelled" // the caller went away
+	ReasonMalformed Reason = "malformed" // the corrections are used up
+	ReasonNoAnswer  Reason = "no_answer" // the model said nothing, and the corrections are used up
+	ReasonModel     Reason = "model_error"
+	ReasonToolbox   Reason = "toolbox_error" // the tools cannot be reached at all
+)
+
+// Mode is how tools are called.
+type Mode string
+
+// The modes. ModeAuto decides from what the model says it can.
+const (
+	ModeAuto   Mode = "auto"
+	ModePrompt Mode = "prompt"
+	ModeNative Mode = "native"
+)

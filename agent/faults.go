@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A result thrashes when it is loaded in thrashLoads of the last thrashTurns
+// turns: keeping it would have been cheaper.
+const (
+	thrashLoads = 3
+	thrashTurns = 5
+)
+
+// Faults count how often what had left the window was wanted back.
+type Faults struct {
+	// Faults are the loads that brought a text, Refaults those of them whose
+	// result had been loaded before and had left again.
+	Faults   int `json:"faults"`
+	Refaults int `json:"refaults"`
+	// Thrash counts the results that this turn loaded and that were loaded in 3
+	// or more of the last 5 turns, this one included.
+	Thrash int `json:"thrash"`
+}
+
+// faulted counts one load and returns the line that the model is told with it;
+// empty: there is nothing to tell.
+func (r *run) faulted(res tool.Result) string {
+	r.stats.Faults.Faults++
+	turns, left := r.loadsOf(res.Load.UUID)
+	if left {
+		r.stats.Refaults++
+	}
+	if len(turns) < thrashLoads {
+		return ""
+	}
+	if r.thrashing == nil {
+		r.thrashing = map[string]bool{}
+	}
+	if !r.thrashing[res.Load.UUID] {
+		r.thrashing[res.Load.UUID] = true
+		r.stats.Thrash++
+	}
+	if res.Load.KeepTurns > 1 {
+		return "" // it is being pinned
+	}
+	return fmt.Sprintf(words(r.locale).pin, len(turns), thrashTurns)
+}
+
+// loadsOf tells in which of the last turns a result was loaded, the present one
+// included, and whether a load of it has left the conversation since.
+func (r *run) loadsOf(uuid string) (turns map[int]bool, left bool) {
+	turns = map[int]bool{r.turn: true}
+	for _, m := range r.msgs {
+		for _, e := range m.Results {
+			if !e.Ephemeral || e.Ref == nil || e.Ref.UUID != uuid {
+				continue
+			}
+			left = left || e.Folded
+			if m.Turn > r.turn-thrashTurns {
+				turns[m.Turn] = true
+			}
+		}
+	}
+	return turns, left
+}
+
+// pinRoom is what the line of faulted will take, in characters; 0: there will
+// be none.
+func (r *run) pinRoom(res tool.Result) int {
+	if turns, _ := r.loadsOf(res.Load.UUID); len(turns) < thrashLoads || res.Load.KeepTurns > 1 {
+		return 0
+	}
+	return utf8.RuneCountInString(fmt.Sprintf(words(r.locale).pin, thrashTurns, thrashTurns)) + 1
+}
+
+// keepUntil is the last turn in which an ephemeral result is shown.
+func (r *run) keepUntil(res tool.Result) int {
+	turns := r.cfg.KeepTurns
+	if res.Load != nil && res.Load.KeepTurns > 0 {
+		turns = res.Load.KeepTurns
+	}
+	return r.turn + turns - 1
+}

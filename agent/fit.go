@@ -1,0 +1,229 @@
+package agent
+
+import (
+	"strings"
+
+	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// roundShare is the part of the room left that one round's results may take.
+const roundShare = 0.4
+
+// fit brings a round's results under the agent's limits and makes the message
+// that the model reads. Each result is cut again from its whole, once, under
+// the lowest of the caps; the host's own view stays where no cap is lower.
+func (r *run) fit(out []outcome) Message {
+	m := Message{Role: RoleResults, Turn: r.turn, Locale: r.locale, At: r.cfg.Now()}
+	r.markRepeats(out)
+	r.capEach(out)
+	r.shareRound(out)
+	r.capLoads(out)
+	for i := range out {
+		o := &out[i]
+		if o.refused != nil {
+			m.Results = append(m.Results, r.refusal(o.call, o.refused))
+			continue
+		}
+		m.Results = append(m.Results, r.entry(o))
+		r.count(o.result)
+		r.emit(CallEnd{Result: o.result, Elapsed: o.elapsed})
+		o.result.Release()
+	}
+	return m
+}
+
+// refusal answers a call that did not run to its end.
+func (r *run) refusal(c tool.Call, e *tool.Error) ResultEntry {
+	r.emit(CallEnd{Result: tool.Result{CallID: c.ID, Tool: c.Tool, Err: e}})
+	return ResultEntry{CallID: c.ID, Tool: c.Tool, Text: fence(limit.Neutralise(e.Msg)), Err: true}
+}
+
+// entry renders a result, once: its text is frozen until it folds.
+func (r *run) entry(o *outcome) ResultEntry {
+	res := o.result
+	e := ResultEntry{
+		CallID: res.CallID, Tool: res.Tool, Text: fence(limit.Render(res, r.locale)),
+		Ref: res.Ref, Chars: res.Shown.TotalChars, Err: res.Err != nil, Ephemeral: res.Ephemeral || isLoad(res),
+	}
+	if e.Ephemeral {
+		e.KeepUntil = r.keepUntil(res)
+	}
+	if isLoad(res) {
+		e.Ref = &tool.Ref{UUID: res.Load.UUID}
+		if told := r.faulted(res); told != "" {
+			e.Text = strings.TrimSuffix(e.Text, "\n") + "\n" + told
+		}
+	}
+	return e
+}
+
+// fence keeps a result from closing the tag that holds it.
+func fence(s string) string {
+	if !strings.Contains(s, "tool_result") {
+		return s
+	}
+	return strings.NewReplacer("<tool_result", "‹tool_result", "</tool_result", "‹/tool_result").Replace(s)
+}
+
+// markRepeats finds results that stand in this turn already, whole or cut, and
+// leaves one line of each. A text that was folded since is shown again.
+func (r *run) markRepeats(out []outcome) {
+	seen := map[string]bool{}
+	for _, m := range r.msgs[r.start:] {
+		for _, e := range m.Results {
+			if e.Ref != nil && !e.Folded && !e.Ephemeral {
+				seen[e.Ref.UUID] = true
+			}
+		}
+	}
+	for i := range out {
+		res := &out[i].result
+		if out[i].refused != nil || res.Ref == nil || res.Err != nil || isLoad(*res) {
+			continue
+		}
+		if seen[res.Ref.UUID] {
+			res.Repeat = true
+			res.Shown = tool.View{TotalChars: res.Shown.TotalChars, TotalLines: res.Shown.TotalLines}
+		}
+		seen[res.Ref.UUID] = true
+	}
+}
+
+func isLoad(res tool.Result) bool { return res.Load != nil }
+
+// capEach lowers every result to the agent's limit.
+func (r *run) capEach(out []outcome) {
+	for i := range out {
+		if o := &out[i]; o.refused == nil && !isLoad(o.result) {
+			r.lower(&o.result, r.limit, tool.LayerAgent)
+		}
+	}
+}
+
+// lower cuts a result from its whole again if chars is less than what its
+// present view takes.
+func (r *run) lower(res *tool.Result, chars int, layer tool.Layer) {
+	if chars <= 0 || renderedChars(*res, r.locale) <= chars {
+		return
+	}
+	host, by := r.hostLimits(*res)
+	l, by := limit.Lower(host, by, chars, layer)
+	if res.Shown.Summarized { // a summary was paid for and says more than a cut
+		res.Shown = limit.Summary(res.Shown.Text, res.Whole(), l, by)
+		return
+	}
+	res.Shown = limit.Fit(*res, l, by)
+}
+
+// hostLimits returns the limits that the result came cut by, without its
+// number of characters, which only ever sinks from what is shown.
+func (r *run) hostLimits(res tool.Result) (tool.Limits, limit.By) {
+	by := limit.By{Chars: tool.LayerTool, Lines: tool.LayerTool}
+	if res.Shown.By != tool.LayerNone && res.Shown.Unit == tool.Lines {
+		by.Lines = res.Shown.By
+	}
+	for _, s := range r.specs {
+		if s.Name == res.Tool {
+			return s.Output, by
+		}
+	}
+	return tool.Limits{}, by
+}
+
+func renderedChars(res tool.Result, l tool.Locale) int {
+	chars, _ := limit.Count(limit.Render(res, l))
+	return chars
+}
+
+// shareRound divides the round's budget over its results, loads not counted.
+func (r *run) shareRound(out []outcome) {
+	var sizes, index []int
+	for i := range out {
+		if o := &out[i]; o.refused == nil && !isLoad(o.result) {
+			sizes = append(sizes, renderedChars(o.result, r.locale))
+			index = append(index, i)
+		}
+	}
+	if len(sizes) == 0 {
+		return
+	}
+	for j, chars := range limit.Share(sizes, r.roundBudget(out)) {
+		if chars < sizes[j] {
+			r.lower(&out[index[j]].result, chars, tool.LayerRound)
+		}
+	}
+}
+
+// roundBudget is the characters that one round's results may take together; 0:
+// no bound.
+func (r *run) roundBudget(out []outcome) int {
+	if n := r.cfg.RoundChars; n != nil && *n >= 0 {
+		return *n
+	}
+	if r.window <= 0 {
+		return DefaultRoundChars
+	}
+	return max(1, r.charsFor(int(float64(r.room())*roundShare), out))
+}
+
+// capLoads cuts loads to the room that is left beside everything else. What
+// does not fit stands behind the offset that the notice names.
+func (r *run) capLoads(out []outcome) {
+	var loads, others []int
+	for i := range out {
+		switch o := &out[i]; {
+		case o.refused == nil && isLoad(o.result):
+			loads = append(loads, i)
+		case o.refused == nil:
+			others = append(others, i)
+		}
+	}
+	if len(loads) == 0 {
+		return
+	}
+	chars := DefaultLoadChars
+	if r.window > 0 {
+		left := r.room()
+		for _, i := range others {
+			left -= r.cfg.Estimator.Tokens(limit.Render(out[i].result, r.locale))
+		}
+		chars = max(tool.MinMaxChars, r.charsFor(left, out)/len(loads))
+	}
+	if r.cfg.LoadChars > 0 {
+		chars = min(chars, r.cfg.LoadChars)
+	}
+	for _, i := range loads {
+		res := &out[i].result
+		chars := max(tool.MinMaxChars, chars-r.pinRoom(*res))
+		// The host shows a first page; with more room here it may be longer.
+		if res.Shown.Cut() || renderedChars(*res, r.locale) > chars {
+			l := tool.Limits{MaxChars: chars, Strategy: tool.HeadOnly}
+			res.Shown = limit.Fit(*res, l, limit.By{Chars: tool.LayerLoad, Lines: tool.LayerLoad})
+		}
+	}
+}
+
+// charsFor turns tokens into characters by what this round's results are made of.
+func (r *run) charsFor(tokens int, out []outcome) int {
+	chars, est := 0, 0
+	for i := range out {
+		text := out[i].result.Shown.Text
+		n, _ := limit.Count(text)
+		chars += n
+		est += r.cfg.Estimator.Tokens(text)
+	}
+	if chars == 0 || est == 0 || tokens <= 0 {
+		return 0
+	}
+	return int(float64(tokens) * float64(chars) / float64(est))
+}
+
+func (r *run) count(res tool.Result) {
+	shown, _ := limit.Count(res.Shown.Text)
+	r.stats.ProducedChars += res.Shown.TotalChars
+	r.stats.ShownChars += shown
+	if res.Ref != nil && !res.Ref.Again && !res.Ephemeral && !isLoad(res) {
+		r.stats.KeptChars += res.Ref.Chars
+	}
+}

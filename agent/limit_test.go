@@ -1,0 +1,103 @@
+package agent_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Every way to state max_tool_result_length, from the configuration to the text
+// that the model reads, in both languages.
+func TestMaxToolResultLength(t *testing.T) {
+	b := newBox().says("dump", lines(1000, 40)) // about 50,000 characters
+	b.specs[0].Output = tool.Limits{MaxChars: 30000, MaxLines: 2000}
+	for _, c := range []struct {
+		configured *int
+		limit      int
+		why        string
+	}{
+		{num(-1), 4000, "negative means 4,000"},
+		{num(0), 4000, "0 means 4,000"},
+		{num(1), 1000, "1 to 999 mean 1,000, for a notice would fill the rest"},
+		{num(500), 1000, "in their middle"},
+		{num(999), 1000, "at their end"},
+		{num(1000), 1000, "as given"},
+		{num(8000), 8000, "as given"},
+		{nil, 8000, "absent, and the window is not known"},
+	} {
+		for _, l := range []tool.Locale{tool.En, tool.Zh} {
+			m := replay.New(replay.Call("dump", `{"text":"x"}`), replay.Text("done"))
+			turn, ev := must(t, config(func(cfg *agent.Config) { cfg.MaxToolResultLength, cfg.Locale = c.configured, l }), m, b, nil, "dump it")
+			e := entries(turn.Messages)[0]
+			if start := of[agent.TurnStart](ev)[0]; start.Limit != c.limit {
+				t.Errorf("%s: %d characters in force, want %d", c.why, start.Limit, c.limit)
+			}
+			end := of[agent.CallEnd](ev)[0].Result
+			if end.Shown.By != tool.LayerAgent || end.Shown.Limit != c.limit || end.Shown.TotalChars < 45000 {
+				t.Errorf("%s: cut by %q at %d of %d", c.why, end.Shown.By, end.Shown.Limit, end.Shown.TotalChars)
+			}
+			seen := between(t, lastText(m, 1), "<tool_result ", "</tool_result>")
+			if n := utf8.RuneCountInString(seen); n > c.limit || n < c.limit*7/10 {
+				t.Errorf("%s, %s: the model sees %d characters, want nearly %d", c.why, l, n, c.limit)
+			}
+			if !e.Folded || turn.Answer != "done" {
+				t.Errorf("%s: folded %v, answer %q", c.why, e.Folded, turn.Answer)
+			}
+		}
+	}
+}
+
+// A long result under a low limit still ends in an answer: the model sees that
+// it was cut, by whom, and how to read the rest, and reads it.
+func TestLowLimitStillEndsInAnAnswer(t *testing.T) {
+	whole := lines(500, 40) + "the secret is 4711\n" + lines(500, 40)
+	for l, names := range map[tool.Locale][]string{
+		tool.En: {"agent's limit of 2,000", "load_tool_history(uuid="},
+		tool.Zh: {"智能体", "2000", "截断了", "结果已截断，原始长度: ", "load_tool_history(uuid="},
+	} {
+		b := newBox().says("dump", whole).loads()
+		m := replay.Func(func(n int, r agent.Request) replay.Reply {
+			last := r.Messages[len(r.Messages)-1].Text
+			switch {
+			case n == 0:
+				return replay.Call("dump", `{"text":"x"}`)
+			case strings.Contains(last, "the secret is 4711"):
+				return replay.Text("It is 4711.")
+			}
+			seen := between(t, last, "<tool_result ", "</tool_result>")
+			for _, name := range names {
+				if !strings.Contains(seen, name) {
+					t.Errorf("the notice lacks %q:\n%s", name, seen)
+				}
+			}
+			return replay.Call("load_tool_history", fmt.Sprintf(`{"uuid":%q}`, between(t, seen, `load_tool_history(uuid="`, `"`)))
+		})
+		turn, ev := must(t, config(func(cfg *agent.Config) { cfg.MaxToolResultLength, cfg.Locale = num(2000), l; cfg.LoadChars = 60000 }), m, b, nil, "What is the secret?")
+		if turn.Answer != "It is 4711." || turn.Reason != agent.ReasonAnswer || turn.Stats.Rounds != 3 {
+			t.Errorf("%s: answer %q by %s after %d rounds", l, turn.Answer, turn.Reason, turn.Stats.Rounds)
+		}
+		if end := of[agent.CallEnd](ev)[0].Result; end.Shown.By != tool.LayerAgent || strings.Contains(end.Shown.Text, "4711") {
+			t.Errorf("%s: cut by %q", l, end.Shown.By)
+		}
+	}
+}
+
+// between returns what stands in s behind from, up to the next to. A tag ends
+// with its line.
+func between(t *testing.T, s, from, to string) string {
+	t.Helper()
+	_, s, ok := strings.Cut(s, from)
+	s, _, closed := strings.Cut(s, to)
+	if !ok || !closed {
+		t.Fatalf("%q and %q are not there", from, to)
+	}
+	if strings.HasSuffix(from, " ") {
+		_, s, _ = strings.Cut(s, "\n")
+	}
+	return strings.TrimSuffix(s, "\n")
+}

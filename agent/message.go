@@ -1,0 +1,55 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Role is whose message it is.
+type Role string
+
+// The roles of the stored form. There is no system role: the system prompt is
+// made from the configuration. RoleResults holds one round's tool results;
+// RoleNote is text of our own to the model (a correction, a hint).
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleResults   Role = "results"
+	RoleNote      Role = "note"
+)
+
+// A Message is one message in the neutral stored form. Prompt-mode and native
+// requests are rendered from it, and what was rendered once never changes, but
+// for the one fold of a result into its placeholder.
+type Message struct {
+	Role      Role        `json:"role"`
+	Text      string      `json:"text,omitempty"`
+	Reasoning string      `json:"reasoning,omitempty"`
+	Calls     []tool.Call `json:"calls,omitempty"`
+	// Native says that Calls came through the provider's own tool calling.
+	Native  bool          `json:"native,omitempty"`
+	Results []ResultEntry `json:"results,omitempty"`
+	Turn    int           `json:"turn"`
+	Model   string        `json:"model,omitempty"`
+	Locale  tool.Locale   `json:"locale,omitempty"`
+	At      time.Time     `json:"at"`
+}
+
+// A ResultEntry is one tool result as the model reads it.
+type ResultEntry struct {
+	CallID string `json:"call_id"`
+	Tool   string `json:"tool"`
+	// Text is what the model reads now: the rendered view with its notice, or
+	// the placeholder once Folded. It is neutralised.
+	Text   string    `json:"text"`
+	Folded bool      `json:"folded,omitempty"`
+	Ref    *tool.Ref `json:"ref,omitempty"`
+	// Chars is the length of the whole in characters.
+	Chars int  `json:"chars"`
+	Err   bool `json:"err,omitempty"`
+	// Ephemeral entries (loads) turn into a one-line stub when KeepUntil, a
+	// turn number, is over.
+	Ephemeral bool `json:"ephemeral,omitempty"`
+	KeepUntil int  `json:"keep_until,omitempty"`
+}

@@ -1,0 +1,148 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Model generates one reply. Implementations are safe for concurrent use;
+// the sequence is read by one goroutine and may be left early with break, which
+// ends the request. An error ends the sequence: it is a *ModelError where the
+// provider is at fault, ctx.Err() when the context ended.
+type Model interface {
+	Generate(ctx context.Context, r Request) iter.Seq2[Delta, error]
+}
+
+// A Describer is a Model that can say what it is. It is optional; without it
+// the window is unknown and tools are called by prompt.
+type Describer interface {
+	// Describe may ask the provider, within ctx.
+	Describe(ctx context.Context) (ModelInfo, error)
+}
+
+// ModelInfo is what is known about a model.
+type ModelInfo struct {
+	// Name is how the operator calls it, Provider and Model how the provider does.
+	Name, Provider, Model string
+	// Window is the context window in tokens; 0: unknown.
+	Window int
+	// NativeTools says whether the provider's API takes tools: nil: unknown.
+	NativeTools *bool
+	// Simulated marks a model that is not an AI.
+	Simulated bool
+}
+
+// A Request is everything one reply is made from. The Model does not keep it.
+type Request struct {
+	System   string
+	Messages []ChatMessage
+	// Tools are given to the provider's own tool calling; empty in prompt mode.
+	Tools []tool.Spec
+	// MaxTokens bounds the reply, in tokens; 0: the provider's default.
+	MaxTokens int
+	// Window is the context window to ask for, in tokens; 0: the model's own.
+	Window int
+	// Stop ends the reply where one of these begins.
+	Stop []string
+	// Locale is the language of tool descriptions and of errors; empty: English,
+	// or what the model was configured with.
+	Locale tool.Locale
+}
+
+// A ChatMessage is one message as a provider understands it.
+type ChatMessage struct {
+	Role string // user, assistant or tool
+	Text string
+	// Calls are the native calls of an assistant message; empty in prompt mode.
+	Calls []tool.Call
+	// CallID and Tool name the call that a tool message answers.
+	CallID, Tool string
+}
+
+// A Delta is one piece of a reply. Any of its fields may be set.
+type Delta struct {
+	Text      string
+	Reasoning string
+	// Call is a complete native tool call, never a part of one. Its Args are
+	// as the model wrote them and may not be valid JSON.
+	Call *tool.Call
+	// Usage is given once, near the end, by providers that count.
+	Usage *Usage
+	// Finish is set on the last Delta of a complete reply.
+	Finish Finish
+}
+
+// Finish says why a reply ended.
+type Finish string
+
+// The ends of a reply. A sequence that ends without any is a cut connection
+// and must yield an error.
+const (
+	FinishStop   Finish = "stop"
+	FinishLength Finish = "length" // cut by the provider's or our token limit
+	FinishCalls  Finish = "tool_calls"
+)
+
+// Usage counts tokens as the provider does.
+type Usage struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	// CachedPrompt is the part of Prompt that the provider's cache served.
+	CachedPrompt int `json:"cached_prompt_tokens,omitempty"`
+}
+
+// Add sums two usages.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{u.Prompt + v.Prompt, u.Completion + v.Completion, u.CachedPrompt + v.CachedPrompt}
+}
+
+// ModelCode is the kind of a ModelError.
+type ModelCode string
+
+// What can go wrong between us and a provider.
+const (
+	ModelAuth        ModelCode = "auth"         // key missing, wrong or not allowed
+	ModelNotFound    ModelCode = "not_found"    // no such model or endpoint
+	ModelBadRequest  ModelCode = "bad_request"  // the provider refuses what was sent
+	ModelRateLimited ModelCode = "rate_limited" // after the retries
+	ModelOverloaded  ModelCode = "overloaded"   // 5xx, after the retries
+	ModelUnreachable ModelCode = "unreachable"  // no connection
+	ModelCut         ModelCode = "cut"          // the stream broke off
+	ModelGarbage     ModelCode = "garbage"      // the answer is not what the API promises
+	ModelWindow      ModelCode = "window"       // the prompt is longer than the window
+)
+
+// A ModelError is a provider's failure, told to a person: what, and what to
+// change. It never carries a key.
+type ModelError struct {
+	Code  ModelCode
+	Model string // the operator's name for the model
+	Msg   string
+	Hint  string
+	// Status is the HTTP status; 0: none was received.
+	Status int
+	// RetryAfter is what the provider asked for; 0: nothing.
+	RetryAfter time.Duration
+	Err        error
+}
+
+func (e *ModelError) Error() string {
+	s := fmt.Sprintf("model %s: %s", e.Model, e.Msg)
+	if e.Hint != "" {
+		s += "; " + e.Hint
+	}
+	return s
+}
+
+func (e *ModelError) Unwrap() error { return e.Err }
+
+// IsModelCode reports whether err is a ModelError of that code.
+func IsModelCode(err error, code ModelCode) bool {
+	var me *ModelError
+	return errors.As(err, &me) && me.Code == code
+}

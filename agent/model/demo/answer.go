@@ -1,0 +1,152 @@
+package demo
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// How much of a result an answer quotes.
+const (
+	quoteLines = 10
+	quoteChars = 1200
+	lineChars  = 240
+)
+
+// noticeRe matches the lines that the agent adds to a result. What a tool
+// writes cannot look like them: the agent changes its brackets.
+var noticeRe = regexp.MustCompile(`(?m)^\[(?:[\d,]+ of [\d,]+ characters|截断了 |The tool says: |工具说明: |A summary by a model|以上是模型写的摘要|Characters |第 \d+ 至 |… line|… 第 |To go on: |继续: )[^\n]*\]$`)
+
+// answer writes the answer from what is there.
+func answer(s scene) string {
+	w := words(s.locale)
+	var parts []string
+	for _, r := range s.results {
+		if r.tool != describeTool {
+			parts = append(parts, report(w, r, s.question))
+		}
+	}
+	if len(parts) == 0 && refersBack(s.question) && len(s.earlier) > 0 {
+		last := s.earlier[len(s.earlier)-1]
+		parts = append(parts, w.earlier(last.tool)+"\n"+quotation(last.text, s.question))
+	}
+	if len(parts) == 0 {
+		return w.refuse(toolNames(s.tools))
+	}
+	return strings.Join(parts, "\n\n") + "\n\n" + w.mark
+}
+
+// report tells what one tool returned: its relevant lines, and what was left out.
+func report(w *wordList, r result, question string) string {
+	if isFailure(r.text) {
+		return w.failed(r.tool) + "\n" + quotation(r.text, question)
+	}
+	var b strings.Builder
+	b.WriteString(w.says(r.tool) + "\n" + quotation(r.text, question))
+	for _, n := range noticeRe.FindAllString(r.text, -1) {
+		if text := w.leftOut(n); text != "" {
+			b.WriteString("\n" + text)
+		}
+	}
+	return b.String()
+}
+
+func isFailure(text string) bool {
+	return strings.HasPrefix(text, "Error (") || strings.HasPrefix(text, "错误 (")
+}
+
+func noticesIn(text string) string {
+	return strings.Join(noticeRe.FindAllString(text, -1), "\n")
+}
+
+// quotation quotes the lines of a result that hold what the question asks to
+// find, in their order; the first ones where none does.
+func quotation(text, question string) string {
+	lines := slices.DeleteFunc(strings.Split(noticeRe.ReplaceAllString(text, ""), "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
+	if len(lines) == 0 {
+		return "> –"
+	}
+	shown := relevant(lines, question)
+	var b strings.Builder
+	before := -1
+	for _, i := range shown {
+		if before >= 0 && i > before+1 && !hitRe.MatchString(lines[i]) { // a hit says itself where it stands
+			b.WriteString("> …\n")
+		}
+		b.WriteString("> " + harmless(lines[i]) + "\n")
+		before = i
+		if b.Len() > quoteChars {
+			break
+		}
+	}
+	if before < len(lines)-1 {
+		b.WriteString("> …\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// relevant returns the indices of the lines to quote.
+func relevant(lines []string, question string) []int {
+	all := make([]int, len(lines))
+	for i := range all {
+		all[i] = i
+	}
+	if len(lines) <= quoteLines {
+		return all
+	}
+	wanted := wantedWords(question)
+	score := make([]int, len(lines))
+	for i, l := range lines {
+		for _, w := range wanted {
+			if strings.Contains(strings.ToLower(l), w) {
+				score[i]++
+			}
+		}
+	}
+	best := slices.Clone(all)
+	slices.SortStableFunc(best, func(a, b int) int { return score[b] - score[a] })
+	if score[best[0]] == 0 {
+		return all[:quoteLines]
+	}
+	best = best[:quoteLines]
+	if score[best[quoteLines-1]] == 0 { // fewer lines match than are quoted
+		best = slices.DeleteFunc(best, func(i int) bool { return score[i] == 0 })
+	}
+	if !slices.Contains(best, 0) {
+		best = append(best, 0) // searches begin with their totals
+	}
+	slices.Sort(best)
+	return best
+}
+
+// wantedWords are what a question asks to find, in lower case.
+func wantedWords(question string) []string {
+	f := factsOf(question)
+	out := append(slices.Clone(f.quoted), f.idents...)
+	if w, ok := searched(f).(string); ok {
+		out = append(out, w)
+	}
+	for i := range out {
+		out[i] = strings.ToLower(out[i])
+	}
+	return out
+}
+
+// harmless shortens a line and takes fences out of it.
+func harmless(line string) string {
+	line = strings.ReplaceAll(strings.TrimRight(line, "\r"), "```", "'''")
+	if r := []rune(line); len(r) > lineChars {
+		return string(r[:lineChars]) + "…"
+	}
+	return line
+}
+
+func toolNames(tools []toolInfo) []string {
+	var out []string
+	for _, t := range tools {
+		if t.name != describeTool && t.name != loadTool && t.name != searchTool {
+			out = append(out, t.name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,135 @@
+// Package demo is the offline demo model. It is a script, not an AI: it picks
+// tools by the words that a question shares with their descriptions, fills
+// their arguments by pattern, and answers by quoting what the tools returned.
+// It shows the whole way of a call without a key, a download or a network.
+//
+// It reads nothing but the request, so it works with whatever tools stand in
+// the system prompt, and the same request always gets the same reply.
+package demo
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Window is the context window that the model claims, in tokens.
+const Window = 32768
+
+// chunkChars is how many characters one piece of a streamed reply holds.
+const chunkChars = 24
+
+// A Model is the demo model. The zero value is ready; it is safe for
+// concurrent use.
+type Model struct{}
+
+var (
+	_ agent.Model     = Model{}
+	_ agent.Describer = Model{}
+)
+
+// New makes a demo model.
+func New() Model { return Model{} }
+
+// Describe says that the model is simulated.
+func (Model) Describe(context.Context) (agent.ModelInfo, error) {
+	native := false
+	return agent.ModelInfo{Name: "demo", Provider: "demo", Model: "demo", Window: Window, NativeTools: &native, Simulated: true}, nil
+}
+
+// Generate streams the reply to r.
+func (Model) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
+	return func(yield func(agent.Delta, error) bool) {
+		text, calls := reply(read(r))
+		native := len(r.Tools) > 0
+		if !native {
+			for _, c := range calls {
+				text = strings.TrimSpace(text + "\n" + callText(c))
+			}
+		}
+		for _, s := range pieces(text) {
+			if ctx.Err() != nil {
+				yield(agent.Delta{}, ctx.Err())
+				return
+			}
+			if !yield(agent.Delta{Text: s}, nil) {
+				return
+			}
+		}
+		finish := agent.FinishStop
+		for i := range calls {
+			if native {
+				finish = agent.FinishCalls
+				if !yield(agent.Delta{Call: &calls[i]}, nil) {
+					return
+				}
+			}
+		}
+		usage := usageOf(r, text)
+		yield(agent.Delta{Usage: &usage, Finish: finish}, nil)
+	}
+}
+
+// usageOf counts tokens by the agent's own estimate.
+func usageOf(r agent.Request, reply string) agent.Usage {
+	var e agent.Estimator
+	prompt := e.Tokens(r.System)
+	for _, m := range r.Messages {
+		prompt += e.Tokens(m.Text)
+	}
+	return agent.Usage{Prompt: prompt, Completion: e.Tokens(reply)}
+}
+
+func pieces(s string) []string {
+	var out []string
+	for s != "" {
+		end := 0
+		for n := 0; n < chunkChars && end < len(s); n++ {
+			_, size := utf8.DecodeRuneInString(s[end:])
+			end += size
+		}
+		out = append(out, s[:end])
+		s = s[end:]
+	}
+	return out
+}
+
+// reply decides what to do next: call tools, or answer.
+func reply(s scene) (text string, calls []tool.Call) {
+	w := words(s.locale)
+	switch {
+	case s.wantsCheck:
+		return "OK", nil
+	case s.wantsPlan:
+		return plan(s), nil
+	case s.final:
+		return answer(s), nil
+	}
+	if calls = next(s); len(calls) > 0 {
+		names := make([]string, len(calls))
+		for i, c := range calls {
+			names[i] = c.Tool
+		}
+		return w.calling(names), calls
+	}
+	return answer(s), nil
+}
+
+// plan lists the calls that would be made, as numbered steps.
+func plan(s scene) string {
+	calls := next(s)
+	if len(calls) == 0 {
+		return answer(s)
+	}
+	w := words(s.locale)
+	var b strings.Builder
+	for i, c := range calls {
+		b.WriteString(w.step(i+1, c.Tool))
+	}
+	b.WriteString(w.lastStep(len(calls) + 1))
+	return b.String()
+}

@@ -1,0 +1,289 @@
+package demo
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A scene is all that the model sees in a request.
+type scene struct {
+	tools    []toolInfo
+	question string
+	locale   tool.Locale
+	// results and calls are those of the present turn, in order.
+	results []result
+	calls   []tool.Call
+	// archived are the placeholders of earlier turns, newest first; earlier the
+	// results that still stand whole.
+	archived []archived
+	earlier  []result
+
+	final      bool // told to answer without tools
+	wantsPlan  bool
+	wantsCheck bool
+}
+
+// A toolInfo is a tool as the prompt describes it.
+type toolInfo struct {
+	name, about string
+	params      []paramInfo
+	examples    []example
+	brief       bool // only the purpose is known
+}
+
+type paramInfo struct {
+	name, kind, about string
+	required          bool
+}
+
+type example struct {
+	ask  string
+	args map[string]json.RawMessage
+}
+
+// A result is what one call returned, as text with its notices.
+type result struct{ id, tool, text string }
+
+// An archived is what a placeholder tells.
+type archived struct{ uuid, tool, query, summary string }
+
+var (
+	resultTag   = regexp.MustCompile(`(?s)<tool_result id="([^"]*)" tool="([^"]*)">\n(.*?)\n</tool_result>`)
+	callTag     = regexp.MustCompile(`(?s)<tool_call>(\{.*?\})</tool_call>`)
+	placeholder = regexp.MustCompile(`📎 \[(?:Tool result archived|工具结果存档): ([^\]]+)\]`)
+	toolLine    = regexp.MustCompile(`(?:^|\n)(?:tool|工具): ([a-z0-9_]+)`)
+	queryLine   = regexp.MustCompile(`(?:query|查询): ([^\n]*)`)
+	summaryLine = regexp.MustCompile(`(?:summary: |内容摘要:\n)([^\n]*)`)
+	paramLine   = regexp.MustCompile(`^- ([^:]+): (.*?)(, (?:required|必填))?(?:\. (.*))?$`)
+	exampleLine = regexp.MustCompile(`^(?:Example: |示例：)(".*")$`)
+	briefLine   = regexp.MustCompile(`^- ([a-z][a-z0-9_]*): (.*)$`)
+)
+
+// What the agent says to a model, by words that stand in nothing else it says.
+var (
+	finalMarks = []string{"without calling tools. Say what is missing", "不要再调用工具；如有缺失"}
+	planMarks  = []string{"\n\nBefore anything else write a plan", "\n\n请先写出计划"}
+	checkMarks = []string{"Check this draft of your answer", "检查这份回答草稿"}
+	// noteMarks are in notes that are no question.
+	noteMarks = append([]string{"<tool_result ", "<tool_call>", "Carry out the plan. Begin", "请执行计划。每次回复", "Your reply was empty.", "你的回复是空的。"}, checkMarks...)
+)
+
+// read makes the scene of a request.
+func read(r agent.Request) scene {
+	var s scene
+	s.tools = readTools(r)
+	start := questionAt(r.Messages)
+	if start < 0 {
+		return s
+	}
+	s.question = r.Messages[start].Text
+	for _, mark := range planMarks {
+		if before, _, ok := strings.Cut(s.question, mark); ok {
+			s.question, s.wantsPlan = before, start == len(r.Messages)-1
+		}
+	}
+	s.locale = agent.DetectLocale(s.question)
+	for i, m := range r.Messages {
+		if i < start {
+			s.remember(m)
+		} else {
+			s.present(m)
+		}
+	}
+	slices.Reverse(s.archived)
+	last := r.Messages[len(r.Messages)-1].Text
+	s.final = containsAny(last, finalMarks) || len(s.tools) == 0
+	s.wantsCheck = containsAny(last, checkMarks)
+	return s
+}
+
+// questionAt finds the message that the present turn began with: the last of
+// the user's that brings no results and no correction.
+func questionAt(msgs []agent.ChatMessage) int {
+	for i, m := range slices.Backward(msgs) {
+		if m.Role != "user" || containsAny(m.Text, noteMarks) {
+			continue
+		}
+		if i > 0 && (msgs[i-1].Role == "tool" || isCall(msgs[i-1])) {
+			continue // a note behind results
+		}
+		return i
+	}
+	return -1
+}
+
+func isCall(m agent.ChatMessage) bool {
+	return m.Role == "assistant" && (len(m.Calls) > 0 || callTag.MatchString(m.Text))
+}
+
+// present takes a message of the present turn.
+func (s *scene) present(m agent.ChatMessage) {
+	switch m.Role {
+	case "tool":
+		s.results = append(s.results, result{m.CallID, m.Tool, m.Text})
+	case "assistant":
+		s.calls = append(s.calls, m.Calls...)
+		for _, c := range callTag.FindAllStringSubmatch(m.Text, -1) {
+			var v struct {
+				ID        string          `json:"id"`
+				Tool      string          `json:"tool_name"`
+				Arguments json.RawMessage `json:"arguments"`
+			}
+			if json.Unmarshal([]byte(c[1]), &v) == nil {
+				s.calls = append(s.calls, tool.Call{ID: v.ID, Tool: v.Tool, Args: v.Arguments})
+			}
+		}
+	case "user":
+		s.results = append(s.results, resultsIn(m.Text)...)
+	}
+}
+
+// remember takes a message of an earlier turn.
+func (s *scene) remember(m agent.ChatMessage) {
+	found := resultsIn(m.Text)
+	if m.Role == "tool" {
+		found = []result{{m.CallID, m.Tool, m.Text}}
+	}
+	for _, r := range found {
+		if id := placeholder.FindStringSubmatch(r.text); id != nil {
+			s.archived = append(s.archived, archived{id[1], first(toolLine, r.text), first(queryLine, r.text), first(summaryLine, r.text)})
+		} else {
+			s.earlier = append(s.earlier, r)
+		}
+	}
+}
+
+func resultsIn(text string) []result {
+	var out []result
+	for _, m := range resultTag.FindAllStringSubmatch(text, -1) {
+		out = append(out, result{m[1], m[2], m[3]})
+	}
+	return out
+}
+
+func first(re *regexp.Regexp, text string) string {
+	if m := re.FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+func containsAny(s string, list []string) bool {
+	return slices.ContainsFunc(list, func(x string) bool { return strings.Contains(s, x) })
+}
+
+// readTools reads the tools of the provider's own calling, or else the list in
+// the system prompt, and whatever describe_tool told since.
+func readTools(r agent.Request) []toolInfo {
+	var out []toolInfo
+	for _, s := range r.Tools {
+		out = append(out, fromSpec(s))
+	}
+	if len(out) == 0 {
+		out = parseList(r.System)
+	}
+	for _, m := range r.Messages {
+		for _, res := range resultsIn(m.Text) {
+			if res.tool != describeTool {
+				continue
+			}
+			for _, t := range parseList(res.text) {
+				if i := slices.IndexFunc(out, func(o toolInfo) bool { return o.name == t.name }); i >= 0 {
+					out[i] = t
+				}
+			}
+		}
+	}
+	return out
+}
+
+// parseList reads tools the way the agent lists them.
+func parseList(text string) []toolInfo {
+	var out []toolInfo
+	inTool, ask := false, ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if name, ok := strings.CutPrefix(line, "## "); ok {
+			out = append(out, toolInfo{name: strings.TrimSpace(name)})
+			inTool = true
+			continue
+		}
+		if strings.HasPrefix(line, "# ") {
+			inTool = strings.Contains(line, "More tools") || strings.Contains(line, "更多工具")
+			if inTool {
+				out = append(out, toolInfo{brief: true}) // marks that names alone follow
+			}
+			continue
+		}
+		if !inTool || len(out) == 0 {
+			continue
+		}
+		t := &out[len(out)-1]
+		switch {
+		case t.brief:
+			if m := briefLine.FindStringSubmatch(line); m != nil {
+				out = append(out, toolInfo{name: m[1], about: m[2], brief: true})
+			}
+		case t.about == "" && line != "":
+			t.about = line
+		case strings.HasPrefix(line, "- "):
+			if m := paramLine.FindStringSubmatch(line); m != nil {
+				t.params = append(t.params, paramInfo{m[1], m[2], m[4], m[3] != ""})
+			}
+		case exampleLine.MatchString(line):
+			ask = ""
+			_ = json.Unmarshal([]byte(first(exampleLine, line)), &ask) // unquoted or empty
+		case callTag.MatchString(line):
+			t.addExample(ask, first(callTag, line))
+		}
+	}
+	return slices.DeleteFunc(out, func(t toolInfo) bool { return t.name == "" })
+}
+
+func (t *toolInfo) addExample(ask, call string) {
+	var v struct {
+		Arguments map[string]json.RawMessage `json:"arguments"`
+	}
+	if json.Unmarshal([]byte(call), &v) == nil {
+		t.examples = append(t.examples, example{ask, v.Arguments})
+	}
+}
+
+// fromSpec reads a tool of the provider's own calling.
+func fromSpec(s tool.Spec) toolInfo {
+	t := toolInfo{name: s.Name, about: s.Description}
+	var schema struct {
+		Properties map[string]struct {
+			Type        any               `json:"type"`
+			Description string            `json:"description"`
+			Enum        []json.RawMessage `json:"enum"`
+		} `json:"properties"`
+		Required []string `json:"required"`
+	}
+	_ = json.Unmarshal(s.Params, &schema) // a schema that cannot be read has no arguments
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		p := schema.Properties[name]
+		kind, _ := p.Type.(string)
+		for i, v := range p.Enum {
+			if i == 0 {
+				kind = string(v)
+			} else {
+				kind += "|" + string(v)
+			}
+		}
+		t.params = append(t.params, paramInfo{name, kind, p.Description, slices.Contains(schema.Required, name)})
+	}
+	for _, e := range s.Examples {
+		args := map[string]json.RawMessage{}
+		if json.Unmarshal(e.Args, &args) == nil {
+			t.examples = append(t.examples, example{e.Ask, args}, example{e.AskZh, args})
+		}
+	}
+	return t
+}

@@ -1,0 +1,148 @@
+// Package wire is what the clients of model servers have in common: failures
+// told so that a person can act on them, repeats that never repeat what was
+// already delivered, and a watch for servers that fall silent.
+//
+// Its one promise towards secrets: nothing that a Peer lists as secret, and no
+// part of an HTTP request, reaches an error or a log.
+package wire
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Kind is the protocol a Peer speaks; hints differ by it.
+type Kind int
+
+// The protocols.
+const (
+	OpenAI Kind = iota
+	Ollama
+)
+
+// A Peer is the server behind a model as far as an error has to name it. It is
+// a value: copies may be changed freely.
+type Peer struct {
+	Kind Kind
+	// Name is the operator's name of the model, Model the provider's.
+	Name, Model string
+	BaseURL     string
+	// KeyEnv is the environment variable that usually holds the key; it may be empty.
+	KeyEnv string
+	// HasKey says that some key is sent.
+	HasKey bool
+	// Secrets are removed wherever they appear in what the provider says.
+	Secrets []string
+	// Locale is the language of the errors; empty: English.
+	Locale tool.Locale
+}
+
+// Secrets lists what a configuration holds that nobody may read in an error:
+// the key, values of headers, and what stands in the address behind user and
+// query.
+func Secrets(key, baseURL string, headers map[string]string) []string {
+	out := []string{key}
+	for _, v := range headers {
+		_, bare, _ := strings.Cut(v, " ") // "Bearer x" may be echoed as x
+		out = append(out, v, bare)
+	}
+	if u, err := url.Parse(baseURL); err == nil {
+		pass, _ := u.User.Password()
+		out = append(out, pass)
+		for _, vs := range u.Query() {
+			out = append(out, vs...)
+		}
+	}
+	// The longest first, so that a part never leaves the rest behind.
+	slices.SortFunc(out, func(a, b string) int { return len(b) - len(a) })
+	return out
+}
+
+// In returns p with errors in that language; the empty locale changes nothing.
+func (p Peer) In(l tool.Locale) Peer {
+	if l != "" {
+		p.Locale = l
+	}
+	return p
+}
+
+// Error makes a ModelError of this peer from texts that are already in its language.
+func (p Peer) Error(code agent.ModelCode, msg, hint string) *agent.ModelError {
+	return &agent.ModelError{Code: code, Model: p.Name, Msg: p.scrub(msg), Hint: p.scrub(hint)}
+}
+
+// Say picks the text in the peer's language and formats it.
+func (p Peer) Say(en, zh string, args ...any) string {
+	if p.Locale == tool.Zh {
+		return fmt.Sprintf(zh, args...)
+	}
+	return fmt.Sprintf(en, args...)
+}
+
+// scrub removes secrets, as they are and as a URL would spell them.
+func (p Peer) scrub(s string) string {
+	for _, secret := range p.Secrets {
+		if len(secret) < 6 {
+			continue // would shred the text; a key this short protects nothing
+		}
+		s = strings.ReplaceAll(s, secret, "[secret]")
+		s = strings.ReplaceAll(s, url.QueryEscape(secret), "[secret]")
+	}
+	return s
+}
+
+// Where is the base URL without user, password and query.
+func (p Peer) Where() string {
+	u, err := url.Parse(p.BaseURL)
+	if err != nil || u.Host == "" {
+		return "base_url"
+	}
+	return u.Scheme + "://" + u.Host + u.Path
+}
+
+func (p Peer) host() string {
+	u, err := url.Parse(p.BaseURL)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+func (p Peer) ark() bool { return strings.HasSuffix(p.host(), ".volces.com") }
+
+func (p Peer) keyHint() string {
+	if p.KeyEnv != "" {
+		return p.Say("set %s in the environment or in .env, or key in [models.%s]",
+			"在环境变量或 .env 中设置 %s，或在 [models.%s] 中设置 key", p.KeyEnv, p.Name)
+	}
+	return p.Say("set key in [models.%s]", "在 [models.%s] 中设置 key", p.Name)
+}
+
+func (p Peer) urlHint() string {
+	switch {
+	case p.Kind == Ollama:
+		return p.Say("base_url is %s; it must be the root of an Ollama server, usually http://127.0.0.1:11434",
+			"base_url 是 %s；它应为 Ollama 服务的根地址，通常是 http://127.0.0.1:11434", p.Where())
+	case p.ark():
+		return p.Say("base_url is %s; for Ark it must end in /api/v3", "base_url 是 %s；方舟的地址应以 /api/v3 结尾", p.Where())
+	}
+	return p.Say("base_url is %s; it must be the part before /chat/completions, usually ending in /v1",
+		"base_url 是 %s；它应为 /chat/completions 之前的部分，通常以 /v1 结尾", p.Where())
+}
+
+func (p Peer) nameHint() string {
+	switch {
+	case p.Kind == Ollama:
+		return p.Say("run: ollama pull %s", "请执行：ollama pull %s", p.Model)
+	case p.ark():
+		return p.Say("check model in [models.%s]: the id of a model that is activated in the Ark console, or of an endpoint (ep-…)",
+			"请检查 [models.%s] 的 model：应为方舟控制台中已开通的模型 ID，或推理接入点 ID（ep-…）", p.Name)
+	}
+	return p.Say("check model in [models.%s]; the names are listed by GET %s/models",
+		"请检查 [models.%s] 的 model；可用名称见 GET %s/models", p.Name, strings.TrimRight(p.Where(), "/"))
+}

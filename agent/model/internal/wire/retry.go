@@ -1,0 +1,89 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/weirhost/weir/agent"
+)
+
+// A Policy says how often and how long a request is repeated. A request is
+// only ever repeated while nothing of its answer was delivered.
+type Policy struct {
+	// Retries is the number of repeats; 0: 3, negative: none.
+	Retries int
+	// Budget bounds the time from the first try to the last, waits included; 0:
+	// one minute. A server that asks for a longer wait gets no repeat.
+	Budget time.Duration
+	// First is the wait before the first repeat, about doubled every time; 0: 300 ms.
+	First time.Duration
+	// Notify hears of every repeat before its wait; nil: nobody does.
+	Notify func(err error, wait time.Duration)
+}
+
+// Repeatable reports whether asking again may help.
+func Repeatable(err error) bool {
+	var me *agent.ModelError
+	if !errors.As(err, &me) || errors.Is(err, errFinal) {
+		return false
+	}
+	switch me.Code {
+	case agent.ModelRateLimited, agent.ModelOverloaded, agent.ModelUnreachable, agent.ModelCut:
+		return true
+	}
+	return false
+}
+
+// Retry calls open until it succeeds, fails for good, or the policy's tries or
+// budget are used up; then it returns the last failure.
+func Retry[T any](ctx context.Context, p Policy, open func() (T, error)) (T, error) {
+	var last error
+	b := backoff.NewExponentialBackOff()
+	b.InitialInterval = orDefault(p.First, 300*time.Millisecond)
+	b.Multiplier = 2
+	opts := []backoff.RetryOption{
+		backoff.WithBackOff(b), backoff.WithMaxTries(p.tries()), backoff.WithMaxElapsedTime(orDefault(p.Budget, time.Minute)),
+	}
+	if p.Notify != nil {
+		opts = append(opts, backoff.WithNotify(func(_ error, wait time.Duration) { p.Notify(last, wait) }))
+	}
+	v, err := backoff.Retry(ctx, func() (T, error) {
+		var v T
+		v, last = open()
+		return v, asBackoff(last)
+	}, opts...)
+	if err != nil && ctx.Err() == nil {
+		return v, last
+	}
+	if err != nil {
+		return v, ctx.Err()
+	}
+	return v, nil
+}
+
+func (p Policy) tries() uint {
+	switch {
+	case p.Retries < 0:
+		return 1
+	case p.Retries == 0:
+		return 4
+	}
+	return uint(p.Retries) + 1
+}
+
+// asBackoff words err as the backoff package wants it.
+func asBackoff(err error) error {
+	var me *agent.ModelError
+	switch {
+	case err == nil:
+		return nil
+	case !Repeatable(err):
+		return backoff.Permanent(err)
+	case errors.As(err, &me) && me.RetryAfter > 0:
+		return &backoff.RetryAfterError{Duration: me.RetryAfter}
+	}
+	return err
+}

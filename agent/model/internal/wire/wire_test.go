@@ -1,0 +1,238 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+func TestReadSaid(t *testing.T) {
+	for _, c := range []struct {
+		name, body string
+		want       Said
+	}{
+		{"OpenAI", `{"error":{"message":"m","type":"t","code":"c"}}`, Said{Text: "m", Type: "t", Code: "c"}},
+		{"llama.cpp: the code is a status", `{"error":{"message":"m","code":400}}`, Said{Text: "m", Status: 400}},
+		{"Ollama", `{"error":"m"}`, Said{Text: "m"}},
+		{"vLLM", `{"object":"error","message":"m","type":"NotFoundError","code":404}`, Said{Text: "m", Type: "NotFoundError", Status: 404}},
+		{"FastAPI", `{"detail":"Not Found"}`, Said{Text: "Not Found"}},
+		{"nulls", `{"error":{"message":"m","code":null,"type":null}}`, Said{Text: "m"}},
+		{"plain", " a\n\tb\x00c ", Said{Text: "a b c"}},
+		{"HTML", " <html>x</html>", Said{}},
+		{"nothing", "", Said{}},
+		{"long", strings.Repeat("水", 400), Said{Text: strings.Repeat("水", maxSaid) + "…"}},
+	} {
+		if got := ReadSaid([]byte(c.body)); got != c.want {
+			t.Errorf("%s: %+v; want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
+	for _, c := range []struct {
+		header, value string
+		want          time.Duration
+	}{
+		{"Retry-After", "7", 7 * time.Second},
+		{"Retry-After", "0.5", 500 * time.Millisecond},
+		{"Retry-After-Ms", "250", 250 * time.Millisecond},
+		{"Retry-After", "Mon, 04 May 2026 03:02:31 GMT", 30 * time.Second},
+		{"Retry-After", "Mon, 04 May 2026 03:00:00 GMT", 0}, // over already
+		{"Retry-After", "-3", 0},
+		{"Retry-After", "soon", 0},
+		{"Retry-After", "NaN", 0},
+		{"Retry-After", "1e999", 24 * time.Hour}, // never more than a day
+		{"Retry-After", "99999999999999", 24 * time.Hour},
+		{"X", "", 0},
+	} {
+		if got := retryAfter(http.Header{c.header: {c.value}}, now); got != c.want {
+			t.Errorf("%s: %s gives %v; want %v", c.header, c.value, got, c.want)
+		}
+	}
+}
+
+// Every failure that an HTTP status can come to is told in both languages, with
+// a hint, and without the secret wherever the provider repeats it.
+func TestEveryStatusIsTold(t *testing.T) {
+	const secret = "sk-canary/7f3a+9b2c="
+	rapid.Check(t, func(t *rapid.T) {
+		p := Peer{
+			Kind: Kind(rapid.IntRange(0, 1).Draw(t, "kind")), Name: "n", Model: "m", HasKey: rapid.Bool().Draw(t, "key"),
+			BaseURL: rapid.SampledFrom([]string{"https://ark.cn-beijing.volces.com/api/v3", "http://127.0.0.1:1/v1", "%"}).Draw(t, "url"),
+			Secrets: Secrets(secret, "http://u:pass-word@h/?k=query-key", nil),
+			Locale:  rapid.SampledFrom([]tool.Locale{"", tool.En, tool.Zh}).Draw(t, "locale"),
+		}
+		status := rapid.IntRange(201, 599).Draw(t, "status")
+		words := rapid.SampledFrom([]string{
+			"", "tool support", "model not found", "context window", "ModelNotOpen", "insufficient_quota", "invalid_api_key", "rate limit", "parsing tool call",
+		}).Draw(t, "words")
+		body := rapid.SampledFrom([]string{`{"error":{"message":"%"}}`, `{"error":"%"}`, "%"}).Draw(t, "shape")
+		said := words + " " + secret + " sk-canary%2F7f3a%2B9b2c%3D pass-word query-key"
+		e := p.Status(status, nil, []byte(strings.ReplaceAll(body, "%", said)))
+		if e.Code == "" || e.Msg == "" || e.Hint == "" || e.Status != status || e.Model != "n" {
+			t.Fatalf("%+v", e)
+		}
+		for _, s := range []string{"canary", "pass-word", "query-key"} {
+			if strings.Contains(e.Error(), s) {
+				t.Fatalf("the secret shows: %s", e.Error())
+			}
+		}
+		zh := strings.ContainsFunc(e.Msg, func(r rune) bool { return r >= 0x4e00 && r <= 0x9fff })
+		if zh != (p.Locale == tool.Zh) {
+			t.Fatalf("locale %q: %s", p.Locale, e.Msg)
+		}
+	})
+}
+
+func TestRetryWaits(t *testing.T) {
+	busy := &agent.ModelError{Code: agent.ModelOverloaded}
+	for _, c := range []struct {
+		name   string
+		policy Policy
+		errs   []error // then success
+		tries  int
+		want   error
+		waited time.Duration // at least
+	}{
+		{"waits longer each time", Policy{First: time.Second}, []error{busy, busy, busy}, 4, nil, 3 * time.Second},
+		{"as long as it is asked to", Policy{}, []error{&agent.ModelError{Code: agent.ModelRateLimited, RetryAfter: 20 * time.Second}}, 2, nil, 20 * time.Second},
+		{"not longer than its budget", Policy{Budget: 10 * time.Second}, []error{&agent.ModelError{Code: agent.ModelRateLimited, RetryAfter: 20 * time.Second}}, 1, &agent.ModelError{Code: agent.ModelRateLimited, RetryAfter: 20 * time.Second}, 0},
+		{"no repeats", Policy{Retries: -1}, []error{busy}, 1, busy, 0},
+		{"one repeat", Policy{Retries: 1}, []error{busy, busy}, 2, busy, 0},
+		{"what no repeat can mend", Policy{}, []error{&agent.ModelError{Code: agent.ModelOverloaded, Err: errFinal}}, 1, errFinal, 0},
+		{"a strange error", Policy{}, []error{errFinal}, 1, errFinal, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin, tries := time.Now(), 0
+				_, err := Retry(t.Context(), c.policy, func() (int, error) {
+					if tries++; tries <= len(c.errs) {
+						return 0, c.errs[tries-1]
+					}
+					return tries, nil
+				})
+				if tries != c.tries || (err == nil) != (c.want == nil) || time.Since(begin) < c.waited {
+					t.Errorf("%v after %d tries and %v", err, tries, time.Since(begin))
+				}
+				var me *agent.ModelError
+				if errors.As(c.want, &me) && !errors.Is(err, c.want) && !agent.IsModelCode(err, me.Code) {
+					t.Errorf("%v; want %v", err, c.want)
+				}
+			})
+		})
+	}
+}
+
+func TestRetryEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := Retry(ctx, Policy{First: time.Minute, Budget: time.Hour}, func() (int, error) { return 0, &agent.ModelError{Code: agent.ModelCut} })
+		if err != context.DeadlineExceeded {
+			t.Errorf("%v; want the context's error", err)
+		}
+	})
+}
+
+// silent is a body that gives one byte per wait, and nothing after the last.
+type silent struct {
+	ctx   context.Context
+	waits []time.Duration
+}
+
+func (s *silent) Read(p []byte) (int, error) {
+	wait := 24 * time.Hour
+	if len(s.waits) > 0 {
+		wait, s.waits = s.waits[0], s.waits[1:]
+	}
+	select {
+	case <-time.After(wait):
+		p[0] = 'x'
+		return 1, nil
+	case <-s.ctx.Done():
+		return 0, s.ctx.Err()
+	}
+}
+
+func (s *silent) Close() error { return nil }
+
+func TestWatch(t *testing.T) {
+	const first, stall = 10 * time.Second, 2 * time.Second
+	for _, c := range []struct {
+		name     string
+		waits    []time.Duration
+		pause    time.Duration // of the reader, between two reads
+		finished bool
+		bytes    int
+	}{
+		{"the first byte may take longer", []time.Duration{9 * time.Second, time.Second}, 0, false, 2},
+		{"but not for ever", []time.Duration{11 * time.Second}, 0, false, 0},
+		{"the second may not", []time.Duration{time.Second, 3 * time.Second}, 0, false, 1},
+		{"a slow reader is not the server's silence", []time.Duration{time.Second, time.Second, time.Second}, time.Minute, false, 3},
+		{"little patience for what is complete", []time.Duration{time.Second, 4 * time.Second}, 0, true, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, w := NewWatch(t.Context(), first, stall)
+				defer w.Stop()
+				body := w.Body(&silent{ctx, c.waits})
+				n := 0
+				for {
+					if _, err := body.Read(make([]byte, 1)); err != nil {
+						break
+					}
+					if n++; c.finished {
+						w.Finished()
+					}
+					time.Sleep(c.pause) // in the bubble's time
+				}
+				err := Peer{}.Transport(ctx, Reading, ctx.Err())
+				if n != c.bytes || !agent.IsModelCode(err, agent.ModelCut) || Repeatable(err) {
+					t.Errorf("%d bytes, %v; want %d and a silence that is not repeated", n, err, c.bytes)
+				}
+			})
+		})
+	}
+}
+
+func TestFirstFollowsStall(t *testing.T) {
+	for _, c := range []struct{ first, stall, wantFirst, wantStall time.Duration }{
+		{0, 0, DefaultFirst, DefaultStall},
+		{0, time.Second, DefaultFirst, time.Second},      // short between pieces, patient before them
+		{0, time.Hour, time.Hour, time.Hour},             // one setting raises both
+		{0, -1, -1, -1},                                  // and lifts both
+		{time.Second, time.Hour, time.Second, time.Hour}, // stated: as stated
+		{-1, time.Second, -1, time.Second},
+	} {
+		_, w := NewWatch(t.Context(), c.first, c.stall)
+		if w.first != c.wantFirst || w.stall != c.wantStall {
+			t.Errorf("%v, %v gives %v, %v; want %v, %v", c.first, c.stall, w.first, w.stall, c.wantFirst, c.wantStall)
+		}
+		w.Stop()
+	}
+}
+
+func TestWatchWithoutLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, w := NewWatch(t.Context(), -1, -1)
+		body := w.Body(&silent{ctx, []time.Duration{23 * time.Hour}})
+		if n, err := body.Read(make([]byte, 1)); n != 1 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		w.Stop()
+		w.Stop()
+		if err := (Peer{}).Transport(ctx, Reading, ctx.Err()); err != context.Canceled {
+			t.Errorf("%v; want the context's error", err)
+		}
+	})
+}

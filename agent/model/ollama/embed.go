@@ -1,0 +1,52 @@
+package ollama
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/wire"
+)
+
+var _ agent.Embedder = (*Model)(nil)
+
+// maxVectors bounds an answer with vectors, in bytes.
+const maxVectors = 32 << 20
+
+// Embed returns a vector of each text, in their order, by the configured
+// embedding model. Without one it fails at once, without asking the server. It
+// is not repeated: whoever asks for vectors can do without.
+func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	if m.cfg.EmbeddingModel == "" {
+		return nil, m.peer.Error(agent.ModelNotFound, m.peer.Say("no embedding model is named", "未指定向量模型"),
+			m.peer.Say("set embedding_model in [models.%s]; ollama pull nomic-embed-text gets one",
+				"请在 [models.%s] 中设置 embedding_model；可用 ollama pull nomic-embed-text 获取", m.cfg.Name))
+	}
+	body, err := json.Marshal(map[string]any{"model": m.cfg.EmbeddingModel, "input": texts})
+	if err != nil {
+		return nil, err
+	}
+	peer := m.peer
+	peer.Model = m.cfg.EmbeddingModel
+	ctx, watch := wire.NewWatch(ctx, m.cfg.FirstTimeout, m.cfg.StallTimeout)
+	defer watch.Stop()
+	res, err := m.send(ctx, peer, "/api/embed", body)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(watch.Body(res.Body), maxVectors))
+	if err != nil {
+		return nil, peer.Transport(ctx, wire.Reading, err)
+	}
+	var answer struct {
+		Embeddings [][]float32 `json:"embeddings"`
+	}
+	empty := func(v []float32) bool { return len(v) == 0 }
+	if json.Unmarshal(data, &answer) != nil || len(answer.Embeddings) != len(texts) || slices.ContainsFunc(answer.Embeddings, empty) {
+		return nil, peer.Garbage(peer.Say("not one vector for each text", "向量与文本不一一对应"))
+	}
+	return answer.Embeddings, nil
+}

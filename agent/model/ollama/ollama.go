@@ -1,0 +1,201 @@
+// Package ollama talks to an Ollama server by its native API. The compatible
+// one cannot set the context window: Ollama's default is small, and what does
+// not fit is dropped from the head of the prompt without a word. Here the
+// window is always set, and a loss is an error or at least a warning.
+package ollama
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/wire"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+const (
+	// DefaultBaseURL is where Ollama listens unless OLLAMA_HOST says otherwise.
+	DefaultBaseURL = "http://127.0.0.1:11434"
+	// DefaultWindow is asked for where nothing is configured, in tokens. More
+	// costs memory that small machines do not have.
+	DefaultWindow = 16_384
+)
+
+// Config says which model of which server. Only Model is required.
+type Config struct {
+	// Name is the operator's name for the model; empty: Model.
+	Name string
+	// BaseURL is the root of the server; empty: DefaultBaseURL.
+	BaseURL string
+	// Key is sent as a bearer token, for servers behind a proxy; empty: none.
+	Key, KeyEnv string
+	Model       string
+	// EmbeddingModel is the model that Embed asks, of the same server; empty:
+	// there is none.
+	EmbeddingModel string
+	// Window is the context window to ask for, in tokens; 0: DefaultWindow. It
+	// is never over the model's own.
+	Window int
+	// NativeTools overrides what the server says about tools; nil: as it says.
+	NativeTools *bool
+	// Think switches the thinking of models that can; nil: as the server likes.
+	Think *bool
+	// KeepAlive is how long the model stays loaded, for example "30m"; empty: as
+	// the server likes.
+	KeepAlive string
+	// Options are merged into the request's options, for example
+	// {"temperature": 0.2}; num_ctx there is ignored, since Window sets it.
+	Options map[string]any
+	// HTTP, the timeouts, the repeats and Headers mean what they do in package openai.
+	HTTP                       *http.Client
+	FirstTimeout, StallTimeout time.Duration
+	Retries                    int
+	RetryBudget, RetryWait     time.Duration
+	Headers                    map[string]string
+	Locale                     tool.Locale
+	OnRetry                    func(err error, wait time.Duration)
+	// Warn hears of prompts that the server seems to have cut; nil: nobody does.
+	Warn func(Warning)
+}
+
+// A Warning says that the server counted far fewer tokens than were sent.
+type Warning struct {
+	Model string
+	// Estimate is ours, Counted the server's, Window what was asked for; all in tokens.
+	Estimate, Counted, Window int
+	Text                      string
+}
+
+// A Model is an agent.Model and an agent.Describer. It is safe for concurrent use.
+type Model struct {
+	cfg    Config
+	peer   wire.Peer
+	client *http.Client
+
+	mu   sync.Mutex
+	show *shown
+}
+
+var (
+	_ agent.Model     = (*Model)(nil)
+	_ agent.Describer = (*Model)(nil)
+)
+
+// New checks cfg and makes a Model; it does not talk to the server.
+func New(cfg Config) (*Model, error) {
+	if cfg.Name == "" {
+		cfg.Name = cfg.Model
+	}
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = DefaultBaseURL
+	}
+	// People give the address of the compatible API, or of one call.
+	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
+	for _, tail := range []string{"/api/chat", "/api", "/v1"} {
+		cfg.BaseURL = strings.TrimSuffix(cfg.BaseURL, tail)
+	}
+	m := &Model{cfg: cfg, client: cfg.HTTP, peer: wire.Peer{
+		Kind: wire.Ollama, Name: cfg.Name, Model: cfg.Model, BaseURL: cfg.BaseURL, KeyEnv: cfg.KeyEnv,
+		HasKey: cfg.Key != "" || len(cfg.Headers) > 0, Secrets: wire.Secrets(cfg.Key, cfg.BaseURL, cfg.Headers), Locale: cfg.Locale,
+	}}
+	if m.client == nil {
+		m.client = &http.Client{}
+	}
+	u, err := url.Parse(cfg.BaseURL)
+	switch p := m.peer; {
+	case cfg.Model == "":
+		return nil, p.Error(agent.ModelNotFound, p.Say("no model is named", "未指定模型"),
+			p.Say("set model in [models.%s]; ollama list shows the names", "请在 [models.%s] 中设置 model；可用 ollama list 查看名称", cfg.Name))
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return nil, p.Error(agent.ModelBadRequest, p.Say("base_url is not an http or https address", "base_url 不是 http 或 https 地址"),
+			p.Say("set base_url in [models.%s], for example %s", "请设置 [models.%s] 的 base_url，例如 %s", cfg.Name, DefaultBaseURL))
+	}
+	return m, nil
+}
+
+// Generate streams one reply.
+func (m *Model) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
+	return func(yield func(agent.Delta, error) bool) {
+		peer := m.peer.In(r.Locale)
+		policy := wire.Policy{Retries: m.cfg.Retries, Budget: m.cfg.RetryBudget, First: m.cfg.RetryWait, Notify: m.cfg.OnRetry}
+		window := m.window(ctx, r)
+		s, err := wire.Retry(ctx, policy, func() (*stream, error) { return m.open(ctx, peer, r, window) })
+		if err != nil {
+			yield(agent.Delta{}, err)
+			return
+		}
+		defer s.close()
+		for {
+			d, err := s.next()
+			if err != nil {
+				yield(agent.Delta{}, err)
+				return
+			}
+			if d.Finish != "" {
+				m.compare(peer, r, window, d.Usage)
+			}
+			if !yield(d, nil) || d.Finish != "" {
+				return
+			}
+		}
+	}
+}
+
+// window is the num_ctx to ask for. It stays the same from request to request:
+// another value makes the server load the model anew.
+func (m *Model) window(ctx context.Context, r agent.Request) int {
+	want := r.Window
+	if want <= 0 {
+		want = m.cfg.Window
+	}
+	if want <= 0 {
+		want = DefaultWindow
+	}
+	// A failure here comes again, and better told, from the question itself.
+	if s, err := m.look(ctx); err == nil && s.window() > 0 {
+		want = min(want, s.window())
+	}
+	return want
+}
+
+// compare warns when the server counted less than half of a careful estimate.
+func (m *Model) compare(p wire.Peer, r agent.Request, window int, u *agent.Usage) {
+	if m.cfg.Warn == nil || u == nil || u.Prompt == 0 {
+		return
+	}
+	guess := estimate(r)
+	if guess < 400 || u.Prompt >= guess/2 {
+		return
+	}
+	m.cfg.Warn(Warning{Model: m.cfg.Name, Estimate: guess, Counted: u.Prompt, Window: window, Text: p.Say(
+		"the server counted %d prompt tokens where about %d were sent: it may have dropped the beginning of the prompt (window %d)",
+		"服务端只统计到 %d 个提示词 token，而实际发送约 %d 个：提示词开头可能已被丢弃（窗口 %d）", u.Prompt, guess, window)})
+}
+
+// estimate counts tokens on the low side: 4 ASCII characters or 1.5 others each.
+func estimate(r agent.Request) int {
+	var ascii, other int
+	count := func(s string) {
+		for _, c := range s {
+			if c < 128 {
+				ascii++
+			} else {
+				other++
+			}
+		}
+	}
+	count(r.System)
+	for _, c := range r.Messages {
+		count(c.Text)
+	}
+	return ascii/4 + other*2/3
+}
+
+// String names the model and its server.
+func (m *Model) String() string { return fmt.Sprintf("%s at %s", m.cfg.Model, m.peer.Where()) }

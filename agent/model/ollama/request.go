@@ -1,0 +1,149 @@
+package ollama
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/wire"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// The body of /api/chat.
+type request struct {
+	Model     string         `json:"model"`
+	Messages  []message      `json:"messages"`
+	Tools     []function     `json:"tools,omitempty"`
+	Stream    bool           `json:"stream"`
+	Think     *bool          `json:"think,omitempty"`
+	KeepAlive string         `json:"keep_alive,omitempty"`
+	Options   map[string]any `json:"options"`
+	// Truncate and Shift, both false, make newer servers refuse a prompt that
+	// does not fit instead of dropping its beginning. Older ones do not know them.
+	Truncate bool `json:"truncate"`
+	Shift    bool `json:"shift"`
+}
+
+type message struct {
+	Role      string     `json:"role"`
+	Content   string     `json:"content"`
+	Thinking  string     `json:"thinking,omitempty"`
+	ToolCalls []toolCall `json:"tool_calls,omitempty"`
+	ToolName  string     `json:"tool_name,omitempty"`
+	CallID    string     `json:"tool_call_id,omitempty"`
+}
+
+type toolCall struct {
+	ID       string `json:"id,omitempty"`
+	Function struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"function"`
+}
+
+type function struct {
+	Type     string `json:"type"`
+	Function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+	} `json:"function"`
+}
+
+func (m *Model) body(r agent.Request, window int) ([]byte, error) {
+	out := request{
+		Model: m.cfg.Model, Stream: true, Think: m.cfg.Think, KeepAlive: m.cfg.KeepAlive,
+		Messages: messagesOf(r), Options: map[string]any{},
+	}
+	for _, s := range r.Tools {
+		out.Tools = append(out.Tools, functionOf(s, r.Locale))
+	}
+	maps.Copy(out.Options, m.cfg.Options)
+	out.Options["num_ctx"] = window
+	if r.MaxTokens > 0 {
+		out.Options["num_predict"] = r.MaxTokens
+	}
+	if len(r.Stop) > 0 {
+		out.Options["stop"] = r.Stop
+	}
+	return json.Marshal(out)
+}
+
+func messagesOf(r agent.Request) []message {
+	var out []message
+	if r.System != "" {
+		out = append(out, message{Role: "system", Content: r.System})
+	}
+	for _, c := range r.Messages {
+		msg := message{Role: c.Role, Content: c.Text}
+		switch c.Role {
+		case "assistant":
+			if c.Text == "" && len(c.Calls) == 0 {
+				continue
+			}
+			for _, call := range c.Calls {
+				msg.ToolCalls = append(msg.ToolCalls, toolCallOf(call))
+			}
+		case "tool":
+			msg.ToolName, msg.CallID = c.Tool, c.CallID
+		}
+		out = append(out, msg)
+	}
+	return out
+}
+
+// toolCallOf gives {} for arguments that are not a JSON object: the server
+// refuses the whole request for them, and the tool message behind says what was wrong.
+func toolCallOf(c tool.Call) toolCall {
+	out := toolCall{ID: c.ID}
+	out.Function.Name, out.Function.Arguments = c.Tool, c.Args
+	var object map[string]json.RawMessage
+	if json.Unmarshal(c.Args, &object) != nil || object == nil {
+		out.Function.Arguments = json.RawMessage("{}")
+	}
+	return out
+}
+
+func functionOf(s tool.Spec, l tool.Locale) function {
+	f := function{Type: "function"}
+	f.Function.Name, f.Function.Description, f.Function.Parameters = s.Name, s.Describe(l), s.Params
+	if len(s.Params) == 0 {
+		f.Function.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	return f
+}
+
+// send makes one request. An answer that is not 200 is an error; otherwise the
+// caller closes the body. body nil: GET.
+func (m *Model) send(ctx context.Context, p wire.Peer, path string, body []byte) (*http.Response, error) {
+	method := http.MethodPost
+	if body == nil {
+		method = http.MethodGet
+	}
+	req, err := http.NewRequestWithContext(ctx, method, m.cfg.BaseURL+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, p.Transport(ctx, wire.Opening, err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "weir")
+	if m.cfg.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+m.cfg.Key)
+	}
+	for k, v := range m.cfg.Headers {
+		req.Header.Set(k, v)
+	}
+	res, err := m.client.Do(req)
+	if err != nil {
+		return nil, p.Transport(ctx, wire.Opening, err)
+	}
+	if res.StatusCode != http.StatusOK {
+		defer res.Body.Close()
+		said, _ := io.ReadAll(io.LimitReader(res.Body, wire.MaxErrorBody)) // what came is enough
+		return nil, p.Status(res.StatusCode, res.Header, said)
+	}
+	return res, nil
+}

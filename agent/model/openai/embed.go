@@ -1,0 +1,56 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/wire"
+)
+
+var _ agent.Embedder = (*Model)(nil)
+
+// Embed returns a vector of each text, in their order, by the configured
+// embedding model. Without one it fails at once, without asking the server. It
+// is not repeated: whoever asks for vectors can do without.
+func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	if m.cfg.EmbeddingModel == "" {
+		return nil, m.peer.Error(agent.ModelNotFound, m.peer.Say("no embedding model is named", "未指定向量模型"),
+			m.peer.Say("set embedding_model in [models.%s]", "请在 [models.%s] 中设置 embedding_model", m.cfg.Name))
+	}
+	peer := m.peer
+	peer.Model = m.cfg.EmbeddingModel
+	ctx, watch := wire.NewWatch(ctx, m.cfg.FirstTimeout, m.cfg.StallTimeout)
+	defer watch.Stop()
+	body := map[string]any{"model": m.cfg.EmbeddingModel, "input": texts, "encoding_format": "float"}
+	var raw []byte
+	err := m.client.Post(ctx, "embeddings", body, &raw, option.WithHeader("Accept", "application/json"))
+	var no *refusal
+	switch {
+	case errors.As(err, &no):
+		return nil, peer.Status(no.status, no.header, no.body)
+	case err != nil:
+		return nil, peer.Transport(ctx, wire.Opening, err)
+	}
+	var answer struct {
+		Data []struct {
+			Index     int       `json:"index"`
+			Embedding []float32 `json:"embedding"`
+		} `json:"data"`
+	}
+	garbage := peer.Garbage(peer.Say("not one vector for each text", "向量与文本不一一对应"))
+	if json.Unmarshal(raw, &answer) != nil || len(answer.Data) != len(texts) {
+		return nil, garbage
+	}
+	out := make([][]float32, len(texts))
+	for _, d := range answer.Data { // in no promised order
+		if d.Index < 0 || d.Index >= len(out) || out[d.Index] != nil || len(d.Embedding) == 0 {
+			return nil, garbage
+		}
+		out[d.Index] = d.Embedding
+	}
+	return out, nil
+}

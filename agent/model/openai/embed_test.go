@@ -1,0 +1,64 @@
+package openai
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/weirhost/weir/agent"
+)
+
+func TestEmbed(t *testing.T) {
+	var path, key string
+	var sent struct {
+		Model string   `json:"model"`
+		Input []string `json:"input"`
+	}
+	answer := `{"data":[{"index":1,"embedding":[0.5,1]},{"index":0,"embedding":[1,0]}]}`
+	status := http.StatusOK
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		path, key = r.URL.Path, r.Header.Get("Authorization")
+		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		io.WriteString(w, answer)
+	}, func(c *Config) { c.EmbeddingModel = "vec-1" })
+	got, err := m.Embed(t.Context(), []string{"a", "b"})
+	if err != nil || len(got) != 2 || got[0][0] != 1 || got[1][1] != 1 || got[1][0] != 0.5 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if path != "/v1/embeddings" || key != "Bearer "+canary || sent.Model != "vec-1" || len(sent.Input) != 2 || sent.Input[1] != "b" {
+		t.Errorf("sent %+v to %s", sent, path)
+	}
+	for _, bad := range []struct {
+		status int
+		answer string
+		code   agent.ModelCode
+		why    string
+	}{
+		{200, `{"data":[{"index":0,"embedding":[1]}]}`, agent.ModelGarbage, "too few"},
+		{200, `{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}`, agent.ModelGarbage, "one twice"},
+		{200, `{"data":[{"index":0,"embedding":[1]},{"index":7,"embedding":[1]}]}`, agent.ModelGarbage, "of no text"},
+		{200, `{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[]}]}`, agent.ModelGarbage, "an empty one"},
+		{200, `<html>`, agent.ModelGarbage, "a web page"},
+		{401, `{"error":{"message":"wrong key ` + canary + `"}}`, agent.ModelAuth, "a wrong key"},
+		{404, `{"error":{"message":"no such model"}}`, agent.ModelNotFound, "another server"},
+	} {
+		status, answer = bad.status, bad.answer
+		_, err := m.Embed(t.Context(), []string{"a", "b"})
+		if !agent.IsModelCode(err, bad.code) || strings.Contains(err.Error(), canary) {
+			t.Errorf("%s: %v", bad.why, err)
+		}
+	}
+}
+
+func TestEmbedWithoutAModel(t *testing.T) {
+	m := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the server was asked") })
+	if _, err := m.Embed(t.Context(), []string{"a"}); !agent.IsModelCode(err, agent.ModelNotFound) || !strings.Contains(err.Error(), "embedding_model") {
+		t.Errorf("%v", err)
+	}
+}

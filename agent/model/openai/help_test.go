@@ -1,0 +1,109 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+const canary = "sk-canary-7f3a9b2c1d"
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serve runs h on loopback and makes a model that asks it, without repeats
+// unless change allows them.
+func serve(t *testing.T, h http.HandlerFunc, change ...func(*Config)) *Model {
+	t.Helper()
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	cfg := Config{
+		Name: "test", BaseURL: srv.URL + "/v1", Key: canary, KeyEnv: "TEST_KEY", Model: "m-1", HTTP: srv.Client(),
+		Retries: -1, RetryWait: time.Millisecond,
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	m, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// sse answers with body as an event stream.
+func sse(body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, body)
+	}
+}
+
+// events makes a stream of data lines, each followed by an empty one.
+func events(data ...string) string {
+	var b strings.Builder
+	for _, d := range data {
+		b.WriteString("data: " + d + "\n\n")
+	}
+	return b.String()
+}
+
+func delta(field, text string) string {
+	return fmt.Sprintf(`{"id":"c1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{%q:%q},"finish_reason":null}]}`, field, text)
+}
+
+func finish(reason string) string {
+	return fmt.Sprintf(`{"id":"c1","choices":[{"index":0,"delta":{},"finish_reason":%q}]}`, reason)
+}
+
+const (
+	usageEvent = `{"id":"c1","choices":[],"usage":{"prompt_tokens":12,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":8}}}`
+	done       = "[DONE]"
+)
+
+// A reply is everything one Generate gave.
+type reply struct {
+	Text, Reasoning string
+	Calls           []tool.Call
+	Usage           *agent.Usage
+	Finish          agent.Finish
+	Deltas          int
+}
+
+func ask(ctx context.Context, m *Model, r agent.Request) (reply, error) {
+	var out reply
+	for d, err := range m.Generate(ctx, r) {
+		if err != nil {
+			return out, err
+		}
+		out.Deltas++
+		out.Text += d.Text
+		out.Reasoning += d.Reasoning
+		if d.Call != nil {
+			out.Calls = append(out.Calls, *d.Call)
+		}
+		if d.Usage != nil {
+			out.Usage = d.Usage
+		}
+		out.Finish = d.Finish
+	}
+	return out, nil
+}
+
+func hello() agent.Request {
+	return agent.Request{Messages: []agent.ChatMessage{{Role: "user", Text: "hello"}}}
+}
+
+func call(id, name, args string) tool.Call {
+	return tool.Call{ID: id, Tool: name, Args: json.RawMessage(args)}
+}

@@ -1,0 +1,92 @@
+package openai
+
+import (
+	"encoding/json"
+	"maps"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/shared"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// body makes the request's body.
+func (m *Model) body(r agent.Request) sdk.ChatCompletionNewParams {
+	p := sdk.ChatCompletionNewParams{Model: m.cfg.Model, Messages: messagesOf(r)}
+	for _, s := range r.Tools {
+		p.Tools = append(p.Tools, toolOf(s, r.Locale))
+	}
+	if r.MaxTokens > 0 && m.newTokens.Load() {
+		p.MaxCompletionTokens = param.NewOpt(int64(r.MaxTokens))
+	} else if r.MaxTokens > 0 {
+		p.MaxTokens = param.NewOpt(int64(r.MaxTokens))
+	}
+	if len(r.Stop) > 0 {
+		p.Stop.OfStringArray = r.Stop
+	}
+	if !m.noUsage.Load() {
+		p.StreamOptions.IncludeUsage = param.NewOpt(true)
+	}
+	extra := map[string]any{"stream": true}
+	maps.Copy(extra, m.cfg.Extra)
+	p.SetExtraFields(extra)
+	return p
+}
+
+func messagesOf(r agent.Request) []sdk.ChatCompletionMessageParamUnion {
+	var out []sdk.ChatCompletionMessageParamUnion
+	if r.System != "" {
+		out = append(out, sdk.SystemMessage(r.System))
+	}
+	for _, c := range r.Messages {
+		switch {
+		case c.Role == "tool":
+			out = append(out, sdk.ToolMessage(c.Text, c.CallID))
+		case c.Role != "assistant":
+			out = append(out, sdk.UserMessage(c.Text))
+		case c.Text != "" || len(c.Calls) > 0: // servers refuse an assistant that says nothing
+			out = append(out, assistantOf(c))
+		}
+	}
+	return out
+}
+
+func assistantOf(c agent.ChatMessage) sdk.ChatCompletionMessageParamUnion {
+	var a sdk.ChatCompletionAssistantMessageParam
+	if c.Text != "" {
+		a.Content.OfString = param.NewOpt(c.Text)
+	}
+	for _, call := range c.Calls {
+		a.ToolCalls = append(a.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{
+			OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
+				ID:       call.ID,
+				Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: call.Tool, Arguments: argsOf(call)},
+			},
+		})
+	}
+	return sdk.ChatCompletionMessageParamUnion{OfAssistant: &a}
+}
+
+// argsOf gives {} for arguments that are not a JSON object: chat templates fail
+// on them, and the tool message behind says what was wrong.
+func argsOf(c tool.Call) string {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(c.Args, &m) != nil || m == nil {
+		return "{}"
+	}
+	return string(c.Args)
+}
+
+// toolOf hands the schema on as it is written: a map would lose the order of
+// its properties.
+func toolOf(s tool.Spec, l tool.Locale) sdk.ChatCompletionToolUnionParam {
+	params := s.Params
+	if len(params) == 0 {
+		params = json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	f := shared.FunctionDefinitionParam{Name: s.Name, Description: param.NewOpt(s.Describe(l))}
+	f.SetExtraFields(map[string]any{"parameters": params})
+	return sdk.ChatCompletionFunctionTool(f)
+}

@@ -1,0 +1,186 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestRequestOnTheWire(t *testing.T) {
+	var got []byte
+	var head http.Header
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		head = r.Header.Clone()
+		got, _ = io.ReadAll(r.Body)
+		if r.URL.Path != "/v1/chat/completions" {
+			t.Errorf("path %s", r.URL.Path)
+		}
+		sse(events(delta("content", "Hi"), finish("stop")))(w, r)
+	}, func(c *Config) {
+		c.Extra = map[string]any{"temperature": 0.2, "thinking": map[string]any{"type": "disabled"}}
+		c.Headers = map[string]string{"X-Team": "weir"}
+	})
+	_, err := ask(t.Context(), m, agent.Request{
+		System: "You help. <b>&", MaxTokens: 64, Stop: []string{"</tool_call>"}, Locale: tool.Zh,
+		Messages: []agent.ChatMessage{
+			{Role: "user", Text: "where?"},
+			{Role: "assistant"}, // says nothing: left out
+			{Role: "assistant", Calls: []tool.Call{call("a", "grep_search", `{"pattern":"x"}`), call("b", "clock", `{broken`), call("c", "clock", `null`)}},
+			{Role: "tool", CallID: "a", Tool: "grep_search", Text: "found"},
+			{Role: "assistant", Text: "There."},
+		},
+		Tools: []tool.Spec{
+			{Name: "grep_search", Description: "Search", DescriptionZh: "搜索", Params: json.RawMessage(`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string"}}}`)},
+			{Name: "clock", Description: "Time"},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if head.Get("Authorization") != "Bearer "+canary || head.Get("X-Team") != "weir" {
+		t.Errorf("headers %v", head)
+	}
+	golden(t, "request.json", got)
+	if z, a := bytes.Index(got, []byte(`"z":{`)), bytes.Index(got, []byte(`"a":{`)); z < 0 || a < z {
+		t.Errorf("the schema lost the order of its properties: %s", got)
+	}
+}
+
+// golden compares JSON with a file, indented so that people can read it.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Indent(&b, got, "", "  "); err != nil {
+		t.Fatalf("%v in %s", err, got)
+	}
+	b.WriteByte('\n')
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), b.String()); d != "" {
+		t.Errorf("%s (-want +got):\n%s", name, d)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		cfg  Config
+		code agent.ModelCode
+	}{
+		"no model":                    {Config{}, agent.ModelNotFound},
+		"no address":                  {Config{Model: "m", BaseURL: "localhost:8000"}, agent.ModelBadRequest},
+		"a file":                      {Config{Model: "m", BaseURL: "file:///etc"}, agent.ModelBadRequest},
+		"a key with its line end":     {Config{Model: "m", Key: canary + "\n"}, agent.ModelAuth},
+		"a key in typographic quotes": {Config{Model: "m", Key: "“" + canary + "”"}, agent.ModelAuth},
+		"messages in extra":           {Config{Model: "m", Extra: map[string]any{"messages": 1}}, agent.ModelBadRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := New(c.cfg)
+			if !agent.IsModelCode(err, c.code) || strings.Contains(err.Error(), canary) {
+				t.Errorf("%v; want code %s without the key", err, c.code)
+			}
+		})
+	}
+}
+
+func TestWholeAddressIsTaken(t *testing.T) {
+	ok := sse(events(delta("content", "Hi"), finish("stop")))
+	for _, tail := range []string{"", "/", "/chat/completions", "/chat/completions/"} {
+		m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/v1/chat/completions" {
+				http.NotFound(w, r)
+				return
+			}
+			ok(w, r)
+		}, func(c *Config) { c.BaseURL += tail })
+		if _, err := ask(t.Context(), m, hello()); err != nil {
+			t.Errorf("base_url …%s: %v", tail, err)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	yes := true
+	for _, c := range []struct {
+		name   string
+		pages  map[string]string // path to body; others are 404
+		window int
+		native *bool
+	}{
+		{"vLLM", map[string]string{"/v1/models": `{"data":[{"id":"other","max_model_len":1},{"id":"m-1","max_model_len":32768}]}`}, 32768, nil},
+		{"OpenRouter", map[string]string{"/v1/models": `{"data":[{"id":"m-1","context_length":131072,"capabilities":{"x":1}}]}`}, 131072, nil},
+		{"llama.cpp", map[string]string{"/v1/models": `{"data":[{"id":"m-1","meta":{"n_ctx":8192,"n_ctx_train":131072}}]}`}, 8192, nil},
+		{"LM Studio: the loaded length, not the largest", map[string]string{
+			"/v1/models":     `{"data":[{"id":"m-1"}]}`,
+			"/api/v0/models": `{"data":[{"id":"m-1","max_context_length":131072,"loaded_context_length":4096,"capabilities":["tool_use"]}]}`,
+		}, 4096, &yes},
+		{"says nothing", map[string]string{"/v1/models": `{"data":[{"id":"m-1"}]}`}, 0, nil},
+		{"no list", nil, 0, nil},
+		{"a web page", map[string]string{"/v1/models": `<html>`}, 0, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			asked := 0
+			m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				asked++
+				body, ok := c.pages[r.URL.Path]
+				if !ok {
+					http.NotFound(w, r)
+					return
+				}
+				w.Header().Set("Content-Type", "application/json")
+				io.WriteString(w, body)
+			})
+			want := agent.ModelInfo{Name: "test", Provider: "openai", Model: "m-1", Window: c.window, NativeTools: c.native}
+			got, err := m.Describe(t.Context())
+			if d := cmp.Diff(want, got); d != "" || err != nil {
+				t.Errorf("%v (-want +got):\n%s", err, d)
+			}
+			before := asked
+			if m.Describe(t.Context()); asked != before {
+				t.Error("the server was asked again for what is known")
+			}
+		})
+	}
+}
+
+func TestDescribeWithoutAsking(t *testing.T) {
+	no := false
+	m := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("asked") }, func(c *Config) { c.Window, c.NativeTools = 4096, &no })
+	if got, err := m.Describe(t.Context()); err != nil || got.Window != 4096 || got.NativeTools == nil || *got.NativeTools {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestDescribeTellsAWrongKey(t *testing.T) {
+	m := serve(t, fail(401, ""))
+	if got, err := m.Describe(t.Context()); !agent.IsModelCode(err, agent.ModelAuth) || got.Model != "m-1" {
+		t.Errorf("%+v, %v; want what is known and an auth error", got, err)
+	}
+}
+
+func TestModels(t *testing.T) {
+	m := serve(t, fail(200, `{"data":[{"id":"b"},{"id":"a"}]}`, "Content-Type", "application/json"))
+	if got, err := m.Models(t.Context()); err != nil || !cmp.Equal(got, []string{"b", "a"}) {
+		t.Errorf("%v, %v", got, err)
+	}
+}

@@ -1,0 +1,206 @@
+// Package provider makes a model from what an operator configures, finds
+// servers and keys that are already there, and tests a model with two tiny
+// questions that name what is wrong with it.
+package provider
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/ollama"
+	"github.com/weirhost/weir/agent/model/openai"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Config is one [models.<name>] of the configuration.
+type Config struct {
+	// Name is the operator's name for the model.
+	Name string
+	// Provider is "openai", "ollama" or a preset's name; see Presets.
+	Provider string
+	// BaseURL, Key and Model go to the server; a preset fills BaseURL. Where Key
+	// is empty and the address is a preset's, its variable is read with Getenv.
+	BaseURL, Key, Model string
+	// KeyEnv names the variable that Key comes from, for hints; empty: the preset's.
+	KeyEnv string
+	// EmbeddingModel is the server's model for vectors; empty: none.
+	EmbeddingModel string
+	// Window is the context window in tokens; 0: ask the server.
+	Window int
+	// NativeTools says whether the server takes tools; nil: find out.
+	NativeTools *bool
+	// Think switches the thinking of models that can; nil: the server's default.
+	// Only Ollama knows it; for others use Extra.
+	Think *bool
+	// FirstTimeout and StallTimeout bound the wait for the first byte and
+	// between two pieces; 0: 5 and 2 minutes, negative: no limit. A FirstTimeout
+	// of 0 is never shorter than StallTimeout.
+	FirstTimeout, StallTimeout time.Duration
+	// Retries is the number of repeats; 0: 3, negative: none. RetryBudget bounds
+	// their time; 0: one minute.
+	Retries     int
+	RetryBudget time.Duration
+	// Headers are sent with every request; their values are secrets.
+	Headers map[string]string
+	// Extra is merged into the request: its body for openai, options for Ollama.
+	Extra map[string]any
+	// Locale is the language of errors where a request names none.
+	Locale tool.Locale
+	// HTTP is the client; nil: the default transport.
+	HTTP *http.Client
+	// Getenv reads a variable; nil: os.Getenv.
+	Getenv func(string) string
+
+	wantsKey bool // the address is known to refuse questions without one
+}
+
+// A Logger takes warnings with keys and values. hclog.Logger is one.
+type Logger interface {
+	Warn(msg string, args ...any)
+}
+
+// A Preset is a server that people know by name.
+type Preset struct {
+	Name     string
+	Provider string // openai or ollama
+	BaseURL  string
+	// KeyEnv is the variable that usually holds the key; empty: none is needed.
+	KeyEnv string
+	Title  string
+}
+
+// Presets lists all presets, in the order in which they are offered.
+func Presets() []Preset {
+	return []Preset{
+		{"ollama", "ollama", ollama.DefaultBaseURL, "", "Ollama"},
+		{"lmstudio", "openai", "http://127.0.0.1:1234/v1", "", "LM Studio"},
+		{"vllm", "openai", "http://127.0.0.1:8000/v1", "", "vLLM"},
+		{"llamacpp", "openai", "http://127.0.0.1:8080/v1", "", "llama.cpp"},
+		{"ark", "openai", "https://ark.cn-beijing.volces.com/api/v3", "ARK_API_KEY", "Volcengine Ark (火山方舟)"},
+		{"deepseek", "openai", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "DeepSeek"},
+		{"qwen", "openai", "https://dashscope.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY", "Qwen (阿里云百炼)"},
+		{"openai", "openai", openai.DefaultBaseURL, "OPENAI_API_KEY", "OpenAI"},
+	}
+}
+
+// PresetByName finds a preset; false: there is none of that name.
+func PresetByName(name string) (Preset, bool) {
+	all := Presets()
+	i := slices.IndexFunc(all, func(p Preset) bool { return p.Name == name })
+	if i < 0 {
+		return Preset{}, false
+	}
+	return all[i], true
+}
+
+// New makes the model that cfg describes, without talking to its server. An
+// error is a *agent.ModelError that says what to set. log may be nil.
+func New(cfg Config, log Logger) (agent.Model, error) {
+	preset, ok := PresetByName(cfg.Provider)
+	if !ok {
+		return nil, cfg.fault(agent.ModelBadRequest, cfg.say("unknown provider %q", "未知的 provider %q", cfg.Provider),
+			cfg.say("use one of: %s", "可用：%s", strings.Join(names(), ", ")))
+	}
+	cfg.fill(preset)
+	if cfg.wantsKey && cfg.Key == "" && len(cfg.Headers) == 0 {
+		return nil, cfg.fault(agent.ModelAuth, cfg.say("no key is set", "未设置密钥"),
+			cfg.say("set %s in the environment or in .env, or key in [models.%s]", "在环境变量或 .env 中设置 %s，或在 [models.%s] 中设置 key", cfg.KeyEnv, cfg.Name))
+	}
+	if preset.Provider == "ollama" {
+		return cfg.ollama(log)
+	}
+	return cfg.openai(log)
+}
+
+// fill adds what presets know. A variable is read only for the address that it
+// belongs to: its key is nobody else's business.
+func (c *Config) fill(p Preset) {
+	if c.Getenv == nil {
+		c.Getenv = os.Getenv
+	}
+	if c.BaseURL == "" {
+		c.BaseURL = p.BaseURL
+	}
+	for _, known := range Presets() {
+		if known.KeyEnv == "" || strings.TrimRight(c.BaseURL, "/") != known.BaseURL {
+			continue
+		}
+		c.wantsKey = true
+		if c.KeyEnv == "" {
+			c.KeyEnv = known.KeyEnv
+		}
+		for _, name := range []string{c.KeyEnv, known.KeyEnv} {
+			if c.Key == "" {
+				c.Key = strings.TrimSpace(c.Getenv(name))
+			}
+		}
+	}
+}
+
+func (c Config) openai(log Logger) (agent.Model, error) {
+	m, err := openai.New(openai.Config{
+		Name: c.Name, BaseURL: c.BaseURL, Key: c.Key, KeyEnv: c.KeyEnv, Model: c.Model, EmbeddingModel: c.EmbeddingModel, Window: c.Window,
+		NativeTools: c.NativeTools, HTTP: c.HTTP, FirstTimeout: c.FirstTimeout, StallTimeout: c.StallTimeout,
+		Retries: c.Retries, RetryBudget: c.RetryBudget, Headers: c.Headers, Extra: c.Extra, Locale: c.Locale,
+		OnRetry: c.onRetry(log),
+	})
+	if err != nil {
+		return nil, err // not m: a nil *Model would be a Model that is not nil
+	}
+	return m, nil
+}
+
+func (c Config) ollama(log Logger) (agent.Model, error) {
+	cfg := ollama.Config{
+		Name: c.Name, BaseURL: c.BaseURL, Key: c.Key, KeyEnv: c.KeyEnv, Model: c.Model, EmbeddingModel: c.EmbeddingModel, Window: c.Window,
+		NativeTools: c.NativeTools, Think: c.Think, HTTP: c.HTTP, FirstTimeout: c.FirstTimeout, StallTimeout: c.StallTimeout,
+		Retries: c.Retries, RetryBudget: c.RetryBudget, Headers: c.Headers, Options: c.Extra, Locale: c.Locale,
+		OnRetry: c.onRetry(log),
+	}
+	if log != nil {
+		cfg.Warn = func(w ollama.Warning) {
+			log.Warn(w.Text, "model", w.Model, "estimate", w.Estimate, "counted", w.Counted, "window", w.Window)
+		}
+	}
+	m, err := ollama.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func (c Config) onRetry(log Logger) func(error, time.Duration) {
+	if log == nil {
+		return nil
+	}
+	return func(err error, wait time.Duration) {
+		log.Warn("asking the model again", "model", c.Name, "wait", wait.Round(time.Millisecond).String(), "error", err.Error())
+	}
+}
+
+func (c Config) fault(code agent.ModelCode, msg, hint string) error {
+	return &agent.ModelError{Code: code, Model: c.Name, Msg: msg, Hint: hint}
+}
+
+func (c Config) say(en, zh string, args ...any) string { return say(c.Locale, en, zh, args...) }
+
+func say(l tool.Locale, en, zh string, args ...any) string {
+	if l == tool.Zh {
+		return fmt.Sprintf(zh, args...)
+	}
+	return fmt.Sprintf(en, args...)
+}
+
+func names() []string {
+	var out []string
+	for _, p := range Presets() {
+		out = append(out, p.Name)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,259 @@
+package provider
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const canary = "sk-canary-7f3a9b2c1d"
+
+func env(pairs ...string) func(string) string {
+	return func(name string) string {
+		for i := 0; i+1 < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1]
+			}
+		}
+		return ""
+	}
+}
+
+func TestNew(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		cfg  Config
+		code agent.ModelCode // empty: a model
+		says string          // in the error, or in what the model calls itself
+	}{
+		{"a preset with its variable", Config{Provider: "ark", Model: "ep-1", Getenv: env("ARK_API_KEY", canary)}, "", "ep-1 at https://ark.cn-beijing.volces.com/api/v3"},
+		{"a preset without it", Config{Provider: "ark", Model: "ep-1", Getenv: env()}, agent.ModelAuth, "ARK_API_KEY"},
+		{"the address alone says whose key is missing", Config{Provider: "openai", BaseURL: "https://api.deepseek.com/v1/", Model: "m", Getenv: env()}, agent.ModelAuth, "DEEPSEEK_API_KEY"},
+		{"a preset at another address needs no key", Config{Provider: "openai", BaseURL: "http://10.0.0.1/v1", Model: "m", Getenv: env()}, "", "10.0.0.1"},
+		{"a header instead of a key", Config{Provider: "openai", Model: "m", Headers: map[string]string{"api-key": "x"}, Getenv: env()}, "", "api.openai.com"},
+		{"a local server", Config{Provider: "vllm", Model: "m", Getenv: env()}, "", "127.0.0.1:8000/v1"},
+		{"Ollama", Config{Provider: "ollama", Model: "qwen3:8b", Getenv: env()}, "", "127.0.0.1:11434"},
+		{"Ollama without a model", Config{Provider: "ollama", Getenv: env()}, agent.ModelNotFound, "ollama list"},
+		{"openai without a model", Config{Provider: "openai", Key: canary, Getenv: env()}, agent.ModelNotFound, "[models.mine]"},
+		{"a bad address", Config{Provider: "vllm", BaseURL: "here", Model: "m", Getenv: env()}, agent.ModelBadRequest, "base_url"},
+		{"no provider", Config{Model: "m"}, agent.ModelBadRequest, "ollama"},
+		{"an unknown one, in Chinese", Config{Provider: "x", Model: "m", Locale: tool.Zh}, agent.ModelBadRequest, "未知"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.cfg.Name = "mine"
+			m, err := New(c.cfg, nil)
+			if c.code != "" {
+				if !agent.IsModelCode(err, c.code) || !strings.Contains(err.Error(), c.says) || m != nil {
+					t.Errorf("%v, %v; want code %s that says %q and no model", m, err, c.code, c.says)
+				}
+				return
+			}
+			if err != nil || !strings.Contains(fmt.Sprint(m), c.says) {
+				t.Errorf("%v, %v; want %q", m, err, c.says)
+			}
+		})
+	}
+}
+
+// A variable's key goes to the address it belongs to and nowhere else.
+func TestKeyOfTheEnvironmentStaysHome(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if strings.Contains(fmt.Sprint(r.Header), canary) {
+			t.Error("a stranger got the key")
+		}
+	}))
+	defer srv.Close()
+	m, err := New(Config{Provider: "openai", BaseURL: srv.URL, Model: "m", Retries: -1, HTTP: srv.Client(), Getenv: env("OPENAI_API_KEY", canary)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range m.Generate(t.Context(), agent.Request{}) {
+		if err == nil {
+			t.Error("an answer from a server that gave none")
+		}
+	}
+}
+
+type logged []string
+
+func (l *logged) Warn(msg string, args ...any) { *l = append(*l, msg+" "+fmt.Sprint(args...)) }
+
+func TestRepeatsAndLossesAreLogged(t *testing.T) {
+	hits := 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/chat" {
+			http.NotFound(w, r)
+			return
+		}
+		if hits++; hits == 1 {
+			http.Error(w, `{"error":"busy with `+canary+`"}`, http.StatusServiceUnavailable)
+			return
+		}
+		io.WriteString(w, `{"message":{"content":"Hi"},"done":true,"prompt_eval_count":10}`+"\n")
+	}))
+	defer srv.Close()
+	var log logged
+	m, err := New(Config{Name: "mine", Provider: "ollama", BaseURL: srv.URL, Key: canary, Model: "m", HTTP: srv.Client(), Getenv: env()}, &log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range m.Generate(t.Context(), agent.Request{System: strings.Repeat("word ", 5000)}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(log) != 2 || !strings.Contains(log[0], "busy") || !strings.Contains(log[1], "dropped") || strings.Contains(fmt.Sprint(log), canary) {
+		t.Errorf("logged %q; want one repeat, one loss and no key", log)
+	}
+}
+
+func TestProbe(t *testing.T) {
+	serve := func(path, body string) string {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if len(r.Header.Get("Authorization")) > 0 {
+				t.Error("a key was sent")
+			}
+			if r.URL.Path != path {
+				http.NotFound(w, r)
+				return
+			}
+			io.WriteString(w, body)
+		}))
+		t.Cleanup(srv.Close)
+		return srv.URL
+	}
+	hang := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	t.Cleanup(hang.Close)
+	oll := serve("/api/tags", `{"models":[{"name":"nomic-embed-text:latest"},{"name":"qwen3:8b"},{"name":"$(reboot)"},{"name":"-x"}]}`)
+	cpp := serve("/v1/models", `{"models":[{"name":"a.gguf"}],"object":"list","data":[{"id":"a.gguf"}]}`)
+	lms := serve("/v1/models", `{"data":[]}`)
+	tr := &http.Transport{}
+	t.Cleanup(tr.CloseIdleConnections)
+	got := Probe(t.Context(), ProbeOptions{
+		HTTP: &http.Client{Transport: tr},
+		BaseURLs: map[string]string{
+			"ollama": oll, "lmstudio": lms + "/v1", "llamacpp": cpp + "/v1", "vllm": hang.URL + "/v1",
+		},
+		Getenv: env("DEEPSEEK_API_KEY", canary, "ANTHROPIC_API_KEY", canary, "OPENAI_API_KEY", "  "),
+	})
+	want := []Found{
+		{"ollama", "Ollama", oll, "", []string{"nomic-embed-text:latest", "qwen3:8b"}, "weir model use ollama --model qwen3:8b"},
+		{"lmstudio", "LM Studio", lms + "/v1", "", nil, "weir model use lmstudio --model <model>"},
+		{"llamacpp", "llama.cpp", cpp + "/v1", "", []string{"a.gguf"}, "weir model use llamacpp --model a.gguf"},
+		{"deepseek", "DeepSeek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", nil, "weir model use deepseek --model <model>"},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("found (-want +got):\n%s", d)
+	}
+	if strings.Contains(fmt.Sprint(got), canary) {
+		t.Error("a key shows")
+	}
+}
+
+func TestProbeFindsNothing(t *testing.T) {
+	strange := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, map[string]string{"/v1/models": "<html>", "/api/tags": `{"hello":1}`}[r.URL.Path])
+	}))
+	defer strange.Close()
+	got := Probe(t.Context(), ProbeOptions{
+		HTTP: strange.Client(), Getenv: env(),
+		BaseURLs: map[string]string{"ollama": strange.URL, "vllm": strange.URL + "/v1", "llamacpp": "http://%zz", "lmstudio": ""},
+	})
+	if len(got) != 0 {
+		t.Errorf("found %v where there is nothing", got)
+	}
+}
+
+// A canned model answers each question with the next of its replies.
+type canned struct {
+	info    agent.ModelInfo
+	descErr error
+	replies []func(yield func(agent.Delta, error) bool)
+	asked   []agent.Request
+}
+
+func (c *canned) Describe(context.Context) (agent.ModelInfo, error) { return c.info, c.descErr }
+
+func (c *canned) Generate(_ context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
+	c.asked = append(c.asked, r)
+	return c.replies[len(c.asked)-1]
+}
+
+func says(ds ...agent.Delta) func(func(agent.Delta, error) bool) {
+	return func(yield func(agent.Delta, error) bool) {
+		for _, d := range ds {
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
+}
+
+func fails(err error) func(func(agent.Delta, error) bool) {
+	return func(yield func(agent.Delta, error) bool) { yield(agent.Delta{}, err) }
+}
+
+func TestTest(t *testing.T) {
+	ready := says(agent.Delta{Text: "ready\n"}, agent.Delta{Usage: &agent.Usage{Prompt: 5, Completion: 1}, Finish: agent.FinishStop})
+	calls := says(agent.Delta{Call: &tool.Call{Tool: "river_level", Args: json.RawMessage(`{"place":"weir"}`)}},
+		agent.Delta{Usage: &agent.Usage{Prompt: 7, Completion: 2}, Finish: agent.FinishCalls})
+	badCall := says(agent.Delta{Call: &tool.Call{Tool: "river_level", Args: json.RawMessage(`{"pl`)}}, agent.Delta{Finish: agent.FinishCalls})
+	noKey := &agent.ModelError{Code: agent.ModelAuth, Msg: "the key was refused", Hint: "set X"}
+	noTools := &agent.ModelError{Code: agent.ModelBadRequest, Msg: "no tools", Hint: "native_tools = false"}
+	yes, no := true, false
+	for _, c := range []struct {
+		name   string
+		model  *canned
+		ok     bool
+		native *bool
+		steps  []Step // without times
+		usage  agent.Usage
+	}{
+		{"all well", &canned{replies: []func(func(agent.Delta, error) bool){ready, calls}}, true, &yes,
+			[]Step{{Name: StepDescribe, OK: true}, {Name: StepQuestion, OK: true}, {Name: StepTools, OK: true, Msg: "native tool calling works"}}, agent.Usage{Prompt: 12, Completion: 3}},
+		{"answers without the tool", &canned{replies: []func(func(agent.Delta, error) bool){ready, ready}}, true, &no,
+			[]Step{{Name: StepDescribe, OK: true}, {Name: StepQuestion, OK: true},
+				{Name: StepTools, Msg: "the model answered without calling the tool", Hint: "tools are called by prompt instead; nothing has to be changed"}}, agent.Usage{Prompt: 10, Completion: 2}},
+		{"a call whose arguments are broken is none", &canned{replies: []func(func(agent.Delta, error) bool){ready, badCall}}, true, &no,
+			[]Step{{Name: StepDescribe, OK: true}, {Name: StepQuestion, OK: true},
+				{Name: StepTools, Msg: "the model answered without calling the tool", Hint: "tools are called by prompt instead; nothing has to be changed"}}, agent.Usage{Prompt: 5, Completion: 1}},
+		{"tools are refused", &canned{replies: []func(func(agent.Delta, error) bool){ready, fails(noTools)}}, true, &no,
+			[]Step{{Name: StepDescribe, OK: true}, {Name: StepQuestion, OK: true},
+				{Name: StepTools, Code: agent.ModelBadRequest, Msg: "no tools", Hint: "tools are called by prompt instead; nothing has to be changed"}}, agent.Usage{Prompt: 5, Completion: 1}},
+		{"a wrong key ends it", &canned{descErr: noKey, replies: []func(func(agent.Delta, error) bool){fails(noKey)}}, false, nil,
+			[]Step{{Name: StepDescribe, Code: agent.ModelAuth, Msg: "the key was refused", Hint: "set X"}, {Name: StepQuestion, Code: agent.ModelAuth, Msg: "the key was refused", Hint: "set X"}}, agent.Usage{}},
+		{"an error of no kind", &canned{replies: []func(func(agent.Delta, error) bool){fails(errors.New("odd"))}}, false, nil,
+			[]Step{{Name: StepDescribe, OK: true}, {Name: StepQuestion, Msg: "odd"}}, agent.Usage{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := Test(t.Context(), c.model, tool.En)
+			for i := range r.Steps {
+				r.Steps[i].Elapsed, r.Steps[i].FirstToken = 0, 0
+			}
+			if r.OK != c.ok || !cmp.Equal(r.NativeTools, c.native) || r.Usage != c.usage {
+				t.Errorf("OK %v, native %v, usage %v", r.OK, r.NativeTools, r.Usage)
+			}
+			if d := cmp.Diff(c.steps, r.Steps); d != "" {
+				t.Errorf("steps (-want +got):\n%s", d)
+			}
+			if c.ok && r.Reply != "ready" {
+				t.Errorf("reply %q", r.Reply)
+			}
+		})
+	}
+}

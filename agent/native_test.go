@@ -1,0 +1,257 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+func nativeCall(id, name, args string) replay.Reply {
+	return replay.Reply{Calls: []tool.Call{{ID: id, Tool: name, Args: json.RawMessage(args)}}}
+}
+
+func describing(m *replay.Model, native bool) *replay.Model {
+	return m.Describing(agent.ModelInfo{Name: "m", Window: 32768, NativeTools: &native})
+}
+
+func TestModeAuto(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		m    *replay.Model
+		mode agent.Mode
+		want agent.Mode
+	}{
+		{"declared by the provider", describing(replay.New(replay.Text("x")), true), "", agent.ModeNative},
+		{"declared not to", describing(replay.New(replay.Text("x")), false), "", agent.ModePrompt},
+		{"unknown", replay.New(replay.Text("x")), agent.ModeAuto, agent.ModePrompt},
+		{"the operator wins", describing(replay.New(replay.Text("x")), true), agent.ModePrompt, agent.ModePrompt},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, ev := must(t, config(func(cfg *agent.Config) { cfg.Mode = c.mode }), c.m, newBox().says("echo", "x"), nil, "go")
+			req := c.m.Requests()[0]
+			if got := of[agent.TurnStart](ev)[0].Mode; got != c.want {
+				t.Errorf("mode %s, want %s", got, c.want)
+			}
+			if taught := strings.Contains(req.System, "<tool_call>"); taught == (c.want == agent.ModeNative) {
+				t.Errorf("the prompt teaches calling: %v", taught)
+			}
+			if (len(req.Tools) > 0) != (c.want == agent.ModeNative) {
+				t.Errorf("%d tools in the request", len(req.Tools))
+			}
+		})
+	}
+}
+
+func TestNativeRound(t *testing.T) {
+	two := replay.Reply{Text: "Looking.", Calls: []tool.Call{
+		{ID: "abc", Tool: "echo", Args: json.RawMessage(`{"text":"1"}`)}, {ID: "abc", Tool: "echo", Args: json.RawMessage(`{"text":"2"}`)}}}
+	m := describing(replay.New(two, replay.Text("done")), true)
+	turn, _ := must(t, config(), m, newBox().says("echo", "hi"), nil, "go")
+	msgs := m.Requests()[1].Messages
+	if len(msgs) != 4 || len(msgs[1].Calls) != 2 || msgs[2].Role != "tool" || msgs[3].Role != "tool" {
+		t.Fatalf("messages %+v", msgs)
+	}
+	if msgs[2].CallID != "abc" || msgs[3].CallID == "abc" || msgs[3].CallID != msgs[1].Calls[1].ID || msgs[2].Text != "hi" || msgs[2].Tool != "echo" {
+		t.Errorf("results %+v", msgs[2:])
+	}
+	if !turn.Messages[1].Native || turn.Answer != "done" {
+		t.Errorf("native %v, answer %q", turn.Messages[1].Native, turn.Answer)
+	}
+	t.Run("the stored form serves prompt mode as well", func(t *testing.T) {
+		p := replay.New(replay.Text("ok"))
+		must(t, config(), p, newBox().says("echo", "hi"), turn.Messages, "more")
+		if got := p.Requests()[0].Messages; !strings.Contains(got[1].Text, `<tool_call>{"id":"abc","tool_name":"echo","arguments":{"text":"1"}}</tool_call>`) ||
+			!strings.Contains(got[2].Text, "results of the tools") {
+			t.Errorf("messages %+v", got)
+		}
+	})
+}
+
+func TestNativeCallsThatCannotRunAreAnswered(t *testing.T) {
+	for _, c := range []struct{ name, tool, args, told string }{
+		{"arguments that are no JSON", "echo", `{"text":`, "not a JSON object"},
+		{"arguments that are no object", "echo", `[1]`, "not a JSON object"},
+		{"arguments that are null", "echo", `null`, "not a JSON object"},
+		{"an unknown tool", "ecko", `{}`, "ecko"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBox().says("echo", "hi")
+			m := describing(replay.New(nativeCall("a", c.tool, c.args), replay.Text("sorry")), true)
+			must(t, config(), m, b, nil, "go")
+			last := m.Requests()[1].Messages
+			if len(b.called()) != 0 || last[2].CallID != "a" || !strings.Contains(last[2].Text, c.told) {
+				t.Errorf("called %v; told %+v", b.called(), last[2:])
+			}
+			if !json.Valid(last[1].Calls[0].Args) {
+				t.Errorf("invalid arguments go back to the provider: %s", last[1].Calls[0].Args)
+			}
+		})
+	}
+	t.Run("empty arguments are an empty object", func(t *testing.T) {
+		b := newBox().says("now", "noon")
+		must(t, config(), describing(replay.New(nativeCall("a", "now", ""), replay.Text("ok")), true), b, nil, "go")
+		if got := b.called(); len(got) != 1 || got[0] != "now{}" {
+			t.Errorf("called %v", got)
+		}
+	})
+}
+
+func TestFallbackToPrompt(t *testing.T) {
+	refuse := replay.Reply{Err: &agent.ModelError{Code: agent.ModelBadRequest, Model: "m", Msg: "this model does not support tools"}}
+	garbage := replay.Reply{Err: &agent.ModelError{Code: agent.ModelGarbage, Model: "m", Msg: "not JSON"}}
+	empty := replay.Text("")
+	for _, c := range []struct {
+		name     string
+		script   []replay.Reply
+		switched bool
+		asked    int // requests made natively
+	}{
+		{"a refusal of tools switches at once", []replay.Reply{refuse}, true, 1},
+		{"garbage, twice", []replay.Reply{garbage, garbage}, true, 2},
+		{"an empty reply and garbage", []replay.Reply{empty, garbage}, true, 2},
+		{"one empty reply may happen", []replay.Reply{empty}, false, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := describing(replay.New(append(c.script, replay.Text("hello"))...), true)
+			turn, ev := must(t, config(), m, newBox().says("echo", "hi"), nil, "go")
+			sw := of[agent.ModeSwitched](ev)
+			if (len(sw) == 1) != c.switched || turn.Answer != "hello" {
+				t.Fatalf("switches %+v, answer %q", sw, turn.Answer)
+			}
+			native := 0
+			for _, r := range m.Requests() {
+				if len(r.Tools) > 0 {
+					native++
+				}
+			}
+			last := m.Requests()[len(m.Requests())-1]
+			if native != c.asked || strings.Contains(last.System, "<tool_call>") != c.switched {
+				t.Errorf("%d native requests, want %d; the last prompt teaches calling: %v", native, c.asked, !c.switched)
+			}
+		})
+	}
+	t.Run("another bad request is an error", func(t *testing.T) {
+		bad := replay.Reply{Err: &agent.ModelError{Code: agent.ModelBadRequest, Model: "m", Msg: "temperature out of range"}}
+		_, ev, err := ask(t, config(), describing(replay.New(bad), true), newBox().says("echo", "hi"), nil, "go")
+		if !agent.IsModelCode(err, agent.ModelBadRequest) || len(of[agent.ModeSwitched](ev)) != 0 {
+			t.Errorf("err %v", err)
+		}
+	})
+}
+
+func TestACallThatLeaksIntoTheTextStillRuns(t *testing.T) {
+	b := newBox().says("echo", "hi")
+	m := describing(replay.New(replay.Call("echo", `{"text":"x"}`), replay.Text("done")), true)
+	turn, _ := must(t, config(), m, b, nil, "go")
+	if len(b.called()) != 1 || turn.Answer != "done" || turn.Messages[1].Native {
+		t.Errorf("called %v, answer %q, native %v", b.called(), turn.Answer, turn.Messages[1].Native)
+	}
+}
+
+func TestPlanning(t *testing.T) {
+	planned := config(func(c *agent.Config) { c.EnablePlanning = true; c.MaxPlanningSteps = 2 })
+	m := replay.New(replay.Text("1. Read the file\n2. Count the lines\n3. Too many"),
+		replay.Reply{Text: "Step 1: reading. " + replay.Call("echo", `{"text":"a"}`).Text},
+		replay.Reply{Text: "Step 2: counting. " + replay.Call("echo", `{"text":"b"}`).Text}, replay.Text("Three lines."))
+	turn, ev := must(t, planned, m, newBox().says("echo", "hi"), nil, "How many lines?")
+	if turn.Answer != "Three lines." || strings.Contains(ev.text(), "Read the file") {
+		t.Errorf("answer %q, shown %q", turn.Answer, ev.text())
+	}
+	if p := of[agent.Planned](ev); len(p) != 1 || len(p[0].Steps) != 2 || p[0].Steps[1] != "Count the lines" {
+		t.Errorf("planned %+v", p)
+	}
+	for i, want := range map[int]string{0: "at most 2 numbered steps", 1: "Carry out the plan", 2: "1 of 2 steps done. Next is step 2: Count the lines", 3: "all 2 steps are done"} {
+		if got := lastText(m, i); !strings.Contains(got, want) {
+			t.Errorf("request %d does not say %q:\n%s", i, want, got)
+		}
+	}
+	t.Run("a question that needs no plan", func(t *testing.T) {
+		turn, ev := must(t, planned, replay.New(replay.Text("Hello!")), newBox().says("echo", "hi"), nil, "hello")
+		if turn.Answer != "Hello!" || ev.text() != "Hello!" || turn.Stats.Rounds != 1 {
+			t.Errorf("answer %q, shown %q, rounds %d", turn.Answer, ev.text(), turn.Stats.Rounds)
+		}
+	})
+	t.Run("a model that calls at once", func(t *testing.T) {
+		turn, _ := must(t, planned, replay.New(replay.Call("echo", `{"text":"a"}`), replay.Text("done")), newBox().says("echo", "hi"), nil, "go")
+		if turn.Answer != "done" {
+			t.Errorf("answer %q", turn.Answer)
+		}
+	})
+	t.Run("after a prefetch", func(t *testing.T) {
+		cfg := planned
+		cfg.Prefetch = []string{"echo"}
+		m := replay.New(replay.Text("1. Look again\n2. Answer"), replay.Text("Step 2: done."))
+		turn, ev := must(t, cfg, m, newBox().says("echo", "hi"), nil, "what?")
+		if turn.Answer != "Step 2: done." || len(of[agent.Planned](ev)) != 1 {
+			t.Errorf("answer %q, plans %v", turn.Answer, of[agent.Planned](ev))
+		}
+	})
+	t.Run("in Chinese", func(t *testing.T) {
+		m := replay.New(replay.Text("步骤 1：读取文件\n步骤 2：统计行数"), replay.Reply{Text: "步骤 1：" + replay.Call("echo", `{"text":"a"}`).Text}, replay.Text("三行。"))
+		must(t, planned, m, newBox().says("echo", "hi"), nil, "文件有几行？")
+		if got := lastText(m, 2); !strings.Contains(got, "共 2 步，已完成 1 步。接下来是步骤 2：统计行数") {
+			t.Errorf("told %s", got)
+		}
+	})
+}
+
+func TestReflection(t *testing.T) {
+	cfg := config(func(c *agent.Config) { c.EnableReflection = true })
+	call := replay.Call("echo", `{"text":"a"}`)
+	for _, c := range []struct {
+		name   string
+		check  replay.Reply
+		answer string
+	}{
+		{"the draft is right", replay.Text("OK."), "Draft."},
+		{"right, in other words", replay.Text("**ok**"), "Draft."},
+		{"it is corrected", replay.Text("Better answer."), "Better answer."},
+		{"the check calls a tool", call, "Draft."},
+		{"the check fails", replay.Reply{Err: errBoom}, "Draft."},
+		{"the check says nothing", replay.Text(""), "Draft."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, b := replay.New(call, replay.Text("Draft."), c.check), newBox().says("echo", "hi")
+			turn, ev := must(t, cfg, m, b, nil, "go")
+			if turn.Answer != c.answer || ev.text() != c.answer || len(b.called()) != 1 {
+				t.Errorf("answer %q, shown %q, calls %v", turn.Answer, ev.text(), b.called())
+			}
+			if last := turn.Messages[len(turn.Messages)-1]; len(turn.Messages) != 4 || last.Text != c.answer {
+				t.Errorf("stored %d messages, the last %q", len(turn.Messages), last.Text)
+			}
+		})
+	}
+	t.Run("the time runs out in the check: the draft stands", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			slow := replay.Reply{Text: "Better", Delay: time.Hour}
+			timed := cfg
+			timed.TimeBudget = time.Minute
+			turn, ev := must(t, timed, replay.New(call, replay.Reply{Reasoning: "why", Text: "Draft."}, slow), newBox().says("echo", "hi"), nil, "go")
+			last := turn.Messages[len(turn.Messages)-1]
+			if turn.Answer != "Draft." || ev.text() != "Draft." || turn.Reason != agent.ReasonTime || last.Text != "Draft." || last.Reasoning != "why" {
+				t.Errorf("answer %q, shown %q, reason %s, stored %+v", turn.Answer, ev.text(), turn.Reason, last)
+			}
+		})
+	})
+	t.Run("no budget is left for the check: the draft is the answer", func(t *testing.T) {
+		tight := cfg
+		tight.TokenBudget = 1500
+		m := replay.New(call, replay.Reply{Text: "Draft.", Usage: &agent.Usage{Prompt: 1200}})
+		turn, _ := must(t, tight, m, newBox().says("echo", "hi"), nil, "go")
+		if turn.Answer != "Draft." || turn.Reason != agent.ReasonAnswer || turn.Stats.Rounds != 2 {
+			t.Errorf("answer %q, reason %s", turn.Answer, turn.Reason)
+		}
+	})
+	t.Run("no check without results", func(t *testing.T) {
+		turn, _ := must(t, cfg, replay.New(replay.Text("Hello.")), newBox().says("echo", "hi"), nil, "hello")
+		if turn.Answer != "Hello." || turn.Stats.Rounds != 1 {
+			t.Errorf("answer %q after %d rounds", turn.Answer, turn.Stats.Rounds)
+		}
+	})
+}

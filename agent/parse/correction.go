@@ -1,0 +1,218 @@
+package parse
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// maxQuoted is how much of a model's own text a correction quotes, in
+// characters.
+const maxQuoted = 160
+
+// maxNearest is how many names a correction offers.
+const maxNearest = 3
+
+// Correction tells the model in one short message what was wrong with its call
+// and what the right form is. It quotes at most 160 characters of the model's
+// own text. An unknown tool is answered with the nearest declared names; an
+// empty Locale means English.
+func Correction(m Malformed, tools []tool.Spec, l tool.Locale) string {
+	w := corrections[tool.En]
+	if l == tool.Zh {
+		w = corrections[tool.Zh]
+	}
+	form := rightForm(m, tools)
+	parts := []string{w.quoted(oneLine(m.Raw, maxQuoted)), w.reason(m, nearest(m.Name, tools))}
+	if m.Reason == ReasonUnknownTool && len(tools) == 0 {
+		form = ""
+	}
+	if form != "" {
+		parts = append(parts, w.form+form)
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), w.space)
+}
+
+// wording is the language of a correction.
+type wording struct {
+	quote, form, space, sep                                   string
+	unknown, unknownNear, badJSON, badJSONAt, truncated       string
+	noArgs, noArgsDetail, noName, inThought, otherwise, close string
+}
+
+var corrections = map[tool.Locale]wording{
+	tool.En: {
+		quote: "Your call was not run: %s", form: "Write it directly, without a code fence: ", space: "\n", sep: ", ", close: ".",
+		unknown: "There is no tool named %q.", unknownNear: "There is no tool named %q. The nearest names are: %s.",
+		badJSON: "It is not valid JSON.", badJSONAt: "It is not valid JSON (%s).", truncated: "It ended before it was complete. Write it again, shorter if need be.",
+		noArgs: "It has no arguments.", noArgsDetail: "Its arguments cannot be used: %s.", noName: "It does not name a tool.",
+		inThought: "It stood inside a thought that was not closed. Close the thought, then write the call.", otherwise: "It could not be read.",
+	},
+	tool.Zh: {
+		quote: "你的调用没有执行：%s", form: "请直接输出，不要放进代码块：", space: "\n", sep: "、", close: "。",
+		unknown: "没有名为 %q 的工具。", unknownNear: "没有名为 %q 的工具。最接近的名称：%s。",
+		badJSON: "它不是合法的 JSON。", badJSONAt: "它不是合法的 JSON（%s）。", truncated: "它没有写完就结束了。请重新输出，必要时缩短内容。",
+		noArgs: "它没有参数。", noArgsDetail: "它的参数无法使用：%s。", noName: "它没有写明工具名称。",
+		inThought: "它写在没有结束的思考里。请先结束思考，再输出调用。", otherwise: "无法读懂它。",
+	},
+}
+
+func (w wording) quoted(s string) string {
+	if s == "" {
+		return ""
+	}
+	return fmt.Sprintf(w.quote, s)
+}
+
+func (w wording) reason(m Malformed, near []string) string {
+	switch m.Reason {
+	case ReasonUnknownTool:
+		if len(near) == 0 {
+			return fmt.Sprintf(w.unknown, oneLine(m.Name, 64))
+		}
+		return fmt.Sprintf(w.unknownNear, oneLine(m.Name, 64), strings.Join(near, w.sep))
+	case ReasonBadJSON:
+		if m.Detail == "" {
+			return w.badJSON
+		}
+		return fmt.Sprintf(w.badJSONAt, oneLine(m.Detail, 80))
+	case ReasonTruncated:
+		return w.truncated
+	case ReasonNoArgs:
+		if m.Detail == "" {
+			return w.noArgs
+		}
+		return fmt.Sprintf(w.noArgsDetail, oneLine(m.Detail, 80))
+	case ReasonNoName:
+		return w.noName
+	case ReasonInThought:
+		return w.inThought
+	}
+	return w.otherwise
+}
+
+// oneLine shows a model its own text on one line, cut to n characters. What
+// could read as a call again stays as it is: only replies are parsed.
+func oneLine(s string, n int) string {
+	s = s[:min(len(s), 16*n)]
+	return clip(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "), n)
+}
+
+// clip cuts s to n characters and marks the cut.
+func clip(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n == 1 {
+			return s[:i] + "…"
+		}
+		n--
+	}
+	return s
+}
+
+// rightForm shows the form of a call to the tool that was meant, with its
+// required parameters.
+func rightForm(m Malformed, tools []tool.Spec) string {
+	name := m.Name
+	if m.Reason == ReasonUnknownTool {
+		if near := nearest(m.Name, tools); len(near) > 0 {
+			name = near[0]
+		}
+	}
+	args := "{…}"
+	i := slices.IndexFunc(tools, func(s tool.Spec) bool { return s.Name == name })
+	if i < 0 {
+		name = "…"
+	} else {
+		args = sampleArgs(tools[i])
+	}
+	return fmt.Sprintf(`<tool_call>{"id":"call_001","tool_name":"%s","arguments":%s}</tool_call>`, name, args)
+}
+
+func sampleArgs(s tool.Spec) string {
+	info := newToolInfo(s.Name, string(s.Params))
+	if len(info.params.props) == 0 {
+		return "{}"
+	}
+	var parts []string
+	for _, p := range info.params.props {
+		if slices.Contains(info.required, p.name) {
+			parts = append(parts, fmt.Sprintf("%q:%s", p.name, sampleValue(p.schema)))
+		}
+	}
+	if len(parts) == 0 || len(parts) > 8 {
+		return "{…}"
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}
+
+func sampleValue(s schema) string {
+	switch {
+	case s.untyped():
+		return "…"
+	case s.is("string"):
+		return `"…"`
+	case s.is("array"):
+		return "[…]"
+	case s.is("object"):
+		return "{…}"
+	}
+	return "…"
+}
+
+// nearest returns the declared names that are most like name, best first: those
+// that share its words, or that it misspells.
+func nearest(name string, tools []tool.Spec) []string {
+	type scored struct {
+		name string
+		cost int
+	}
+	want := fold(clip(name, maxName))
+	var found []scored
+	for _, t := range tools {
+		have := fold(clip(t.Name, maxName))
+		cost := distance(want, have)
+		shared := 0
+		for _, w := range strings.Split(want, "_") {
+			if len(w) > 2 && slices.Contains(strings.Split(have, "_"), w) {
+				shared++
+			}
+		}
+		if shared == 0 && cost > max(2, len(want)/3) {
+			continue
+		}
+		found = append(found, scored{t.Name, cost - 8*shared})
+	}
+	slices.SortStableFunc(found, func(a, b scored) int { return a.cost - b.cost })
+	var out []string
+	for _, f := range found[:min(len(found), maxNearest)] {
+		out = append(out, f.name)
+	}
+	return out
+}
+
+// distance is how many bytes must be changed, added or removed to turn a into b.
+func distance(a, b string) int {
+	prev := make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := range len(a) {
+		diag := prev[0]
+		prev[0] = i + 1
+		for j := range len(b) {
+			cost := diag
+			if a[i] != b[j] {
+				cost++
+			}
+			diag = prev[j+1]
+			prev[j+1] = min(cost, prev[j]+1, diag+1)
+		}
+	}
+	return prev[len(b)]
+}

@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// chatMessages renders stored messages for a model. It depends on nothing but
+// its arguments, so that what was sent once is sent again byte for byte.
+// Neighbours of one role are joined, because some providers demand that roles
+// alternate.
+func chatMessages(msgs []Message, mode Mode) []ChatMessage {
+	out := make([]ChatMessage, 0, len(msgs))
+	for _, m := range msgs {
+		switch {
+		case m.Role == RoleAssistant && mode == ModeNative:
+			out = join(out, ChatMessage{Role: "assistant", Text: m.Text, Calls: m.Calls})
+		case m.Role == RoleAssistant:
+			out = join(out, ChatMessage{Role: "assistant", Text: withCalls(m)})
+		case m.Role == RoleResults && mode == ModeNative:
+			for _, e := range m.Results {
+				out = append(out, ChatMessage{Role: "tool", Text: e.Text, CallID: e.CallID, Tool: e.Tool})
+			}
+		case m.Role == RoleResults:
+			out = join(out, ChatMessage{Role: "user", Text: resultsText(m)})
+		default:
+			out = join(out, ChatMessage{Role: "user", Text: m.Text})
+		}
+	}
+	return out
+}
+
+// join appends m, or adds it to the message before if both are of one role and
+// hold text alone.
+func join(out []ChatMessage, m ChatMessage) []ChatMessage {
+	if m.Text == "" && len(m.Calls) == 0 {
+		return out
+	}
+	last := len(out) - 1
+	if last >= 0 && out[last].Role == m.Role && len(out[last].Calls) == 0 && len(m.Calls) == 0 {
+		out[last].Text += "\n\n" + m.Text
+		return out
+	}
+	return append(out, m)
+}
+
+// withCalls writes a reply as the model writes it in prompt mode.
+func withCalls(m Message) string {
+	parts := make([]string, 0, 1+len(m.Calls))
+	if m.Text != "" {
+		parts = append(parts, m.Text)
+	}
+	for _, c := range m.Calls {
+		parts = append(parts, callText(c))
+	}
+	return strings.Join(parts, "\n")
+}
+
+// resultsText writes one round's results as one message. It says plainly what
+// they are: models that are not told ignore them.
+func resultsText(m Message) string {
+	w := words(m.Locale)
+	names := make([]string, 0, len(m.Results))
+	seen := map[string]bool{}
+	for _, e := range m.Results {
+		if !seen[e.Tool] {
+			seen[e.Tool] = true
+			names = append(names, e.Tool)
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, w.resultsHead, strings.Join(names, pick(m.Locale, ", ", "、")))
+	b.WriteString("\n\n")
+	for _, e := range m.Results {
+		fmt.Fprintf(&b, "<tool_result id=%q tool=%q>\n%s\n</tool_result>\n\n", e.CallID, e.Tool, strings.TrimSuffix(e.Text, "\n"))
+	}
+	b.WriteString(w.resultsTail)
+	return b.String()
+}
+
+// note is text of the agent's own to the model.
+func note(text string, turn int, l tool.Locale) Message {
+	return Message{Role: RoleNote, Text: text, Turn: turn, Locale: l}
+}

@@ -1,0 +1,25 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Toolbox runs tools for one conversation of one principal. Both methods may
+// be called concurrently. A failing tool is a Result with Err set; the error
+// return means that the loop must stop (the context ended, the host is closed).
+// Results carry their whole text and arrive cut by the host's limits; the loop
+// may cut lower, from the whole, and never higher, except for loads.
+type Toolbox interface {
+	// Tools lists what may be called now, in a stable order. The loop reads it
+	// once per turn.
+	Tools() []tool.Spec
+	Call(ctx context.Context, c tool.Call) (tool.Result, error)
+}
+
+// A Localiser is a Toolbox that can answer in the language of the question. It
+// is optional.
+type Localiser interface {
+	In(l tool.Locale) Toolbox
+}

@@ -1,0 +1,199 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weirhost/weir/agent/parse"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Trigger says who decides that an archived result is needed again.
+type Trigger string
+
+// The triggers. TriggerModel leaves it to the model. TriggerKeyword names the
+// likeliest placeholders to it when the question refers back. TriggerSemantic
+// loads the best match, if it is good enough, before the model is asked.
+// TriggerHybrid names them when either sign is there, and loads the best match
+// where both agree.
+const (
+	TriggerModel    Trigger = "model"
+	TriggerKeyword  Trigger = "keyword"
+	TriggerSemantic Trigger = "semantic"
+	TriggerHybrid   Trigger = "hybrid"
+)
+
+// An Embedder turns texts into vectors, one for each, in their order. A Model
+// may be one; without it, or when it fails, shared words decide.
+type Embedder interface {
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// Recalled says that archived results were found that the question may be
+// about, before the model was asked.
+type Recalled struct {
+	// UUIDs are the best matches, the best first, Score the first one's, 0 to 1.
+	UUIDs []string
+	Score float64
+	// By is what the score counts: "words" or "embeddings".
+	By string
+	// Hinted says that the model was told of them, Preloaded that the best one
+	// was loaded for it.
+	Hinted, Preloaded bool
+}
+
+func (Recalled) event() {}
+
+// formatTrigger names a load that a trigger made.
+const formatTrigger parse.Format = "trigger"
+
+const (
+	// leastScore is the score from which on a match is loaded unasked: half of
+	// the question's words, or a cosine that unrelated texts stay under.
+	leastScore = 0.5
+	// leastShared is how many words must be shared at least: one alone is chance.
+	leastShared = 2
+	maxHints    = 3
+	// maxCandidates bounds the placeholders that are looked at, the newest first.
+	maxCandidates = 64
+	// embedTimeout bounds the wait for vectors; a question must not hang on them.
+	embedTimeout = 10 * time.Second
+)
+
+// A candidate is a placeholder that the question may be about.
+type candidate struct {
+	entry ResultEntry
+	score float64
+	good  bool // good enough to be loaded unasked
+}
+
+// recall does what the trigger asks for: it adds the hint, and returns the
+// arguments of the load to make, or nil.
+func (r *run) recall() json.RawMessage {
+	if r.cfg.Trigger == "" || r.cfg.Trigger == TriggerModel || !hasTool(r.specs, loadTool) {
+		return nil
+	}
+	question := r.msgs[r.start].Text
+	back := refersBack(question)
+	found := r.candidates()
+	if len(found) == 0 || r.cfg.Trigger == TriggerKeyword && !back {
+		return nil
+	}
+	by := r.rank(question, found)
+	best := found[0]
+	e := Recalled{Score: best.score, By: by}
+	switch r.cfg.Trigger {
+	case TriggerKeyword:
+		e.Hinted = true
+	case TriggerSemantic:
+		e.Preloaded = best.good
+	case TriggerHybrid:
+		e.Preloaded = best.good && back
+		e.Hinted = (best.good || back) && !e.Preloaded
+	}
+	if !e.Hinted && !e.Preloaded {
+		return nil
+	}
+	for _, c := range found[:min(len(found), maxHints)] {
+		e.UUIDs = append(e.UUIDs, c.entry.Ref.UUID)
+	}
+	r.emit(e)
+	if e.Hinted {
+		r.add(note(hint(found[:len(e.UUIDs)], r.locale), r.turn, r.locale))
+	}
+	if !e.Preloaded {
+		return nil
+	}
+	return json.RawMessage(`{"uuid":` + quote(best.entry.Ref.UUID) + `}`)
+}
+
+// candidates lists the placeholders of the history, the newest first, each
+// result once. What a pinned load still shows is none.
+func (r *run) candidates() []candidate {
+	var out []candidate
+	seen := map[string]bool{}
+	for _, m := range r.msgs[:r.start] {
+		for _, e := range m.Results {
+			if e.Ephemeral && !e.Folded && e.Ref != nil {
+				seen[e.Ref.UUID] = true
+			}
+		}
+	}
+	for _, m := range slices.Backward(r.msgs[:r.start]) {
+		for _, e := range slices.Backward(m.Results) {
+			if e.Folded && !e.Ephemeral && e.Ref != nil && !seen[e.Ref.UUID] && len(out) < maxCandidates {
+				seen[e.Ref.UUID] = true
+				out = append(out, candidate{entry: e})
+			}
+		}
+	}
+	return out
+}
+
+// rank scores the candidates and sorts them, the best first, of equals the
+// newest. It returns what the scores count.
+func (r *run) rank(question string, found []candidate) string {
+	by := "words"
+	if r.cfg.Trigger != TriggerKeyword && r.embedScores(question, found) {
+		by = "embeddings"
+	} else {
+		terms := questionTerms(question)
+		for i := range found {
+			found[i].score, found[i].good = overlap(terms, about(found[i].entry))
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(b.score, a.score) })
+	return by
+}
+
+// embedScores scores by the model's embeddings. It returns false when there are
+// none.
+func (r *run) embedScores(question string, found []candidate) bool {
+	em, ok := r.l.model.(Embedder)
+	if !ok {
+		return false
+	}
+	texts := []string{question}
+	for _, c := range found {
+		texts = append(texts, about(c.entry))
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, embedTimeout)
+	defer cancel()
+	vectors, err := em.Embed(ctx, texts)
+	if err != nil || len(vectors) != len(texts) {
+		return false
+	}
+	for i := range found {
+		found[i].score = cosine(vectors[0], vectors[i+1])
+		found[i].good = found[i].score >= leastScore
+	}
+	return true
+}
+
+// about is what a placeholder tells of its result.
+func about(e ResultEntry) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n%s", e.Tool, e.Ref.Query, e.Ref.Summary)
+	for _, s := range e.Ref.Sources {
+		b.WriteString("\n" + s.Title + " " + s.URL)
+	}
+	return b.String()
+}
+
+// hint names the candidates in one line.
+func hint(found []candidate, l tool.Locale) string {
+	names := make([]string, len(found))
+	for i, c := range found {
+		query := []rune(clean(c.entry.Ref.Query))
+		if len(query) > 60 {
+			query = append(query[:59], '…')
+		}
+		names[i] = fmt.Sprintf("%s (%s: %s)", c.entry.Ref.UUID, clean(c.entry.Tool), string(query))
+	}
+	return fmt.Sprintf(words(l).hint, strings.Join(names, pick(l, "; ", "；")))
+}

@@ -1,0 +1,36 @@
+package agent
+
+import (
+	"errors"
+	"time"
+)
+
+// A Turn is what one question came to. After an error it holds what happened
+// until then.
+type Turn struct {
+	// Messages is the whole history to store, folded.
+	Messages []Message
+	// From is the index of the first message that is new or changed.
+	From int
+	// Answer is the text for the person, without what was said before calls.
+	Answer    string
+	Reasoning string
+	Reason    Reason
+	Usage     Usage
+	Stats     Stats
+}
+
+// Stats counts what a turn did.
+type Stats struct {
+	Rounds      int // replies of the model
+	Calls       int // tool calls that ran
+	Corrections int // malformed calls and empty replies sent back
+	// ProducedChars is what the tools produced, ShownChars what the model saw,
+	// KeptChars what the archive holds.
+	ProducedChars, ShownChars, KeptChars int
+	Elapsed                              time.Duration
+	Faults
+}
+
+// errTimeBudget is the cause of a context that Config.TimeBudget ended.
+var errTimeBudget = errors.New("the time budget of the turn is used up")

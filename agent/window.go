@@ -1,0 +1,233 @@
+package agent
+
+import (
+	"slices"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// When the next request would pass fullShare of the window, the turn's oldest
+// results fold in one batch, down to foldShare.
+const (
+	fullShare = 0.8
+	foldShare = 0.5
+	// memoryShare is the part of the window that earlier turns may take before
+	// the oldest are dropped, down to half of it.
+	memoryShare = 0.5
+	// leastAnswer is the room, in tokens, without which asking is pointless.
+	leastAnswer = 64
+)
+
+// promptTokens estimates the next request.
+func (r *run) promptTokens() int {
+	sum := r.systemRaw
+	for i := r.memory; i < len(r.msgs); i++ {
+		if i >= len(r.raw) {
+			r.raw = append(r.raw, make([]float64, i+1-len(r.raw))...)
+		}
+		if r.raw[i] == 0 {
+			r.raw[i] = rawMessage(r.msgs[i], r.mode)
+		}
+		sum += r.raw[i]
+	}
+	return int(sum*r.cfg.Estimator.scale() + 0.999)
+}
+
+// rawMessage is the uncalibrated estimate of one message as it is sent.
+func rawMessage(m Message, mode Mode) float64 {
+	var sum float64
+	for _, c := range chatMessages([]Message{m}, mode) {
+		sum += perMessage + rawTokens(c.Text)
+		for _, call := range c.Calls {
+			sum += perMessage + rawTokens(call.Tool) + rawTokens(string(call.Args))
+		}
+	}
+	return sum
+}
+
+// room is how many tokens are free before the next request would be too full.
+func (r *run) room() int {
+	limit := min(r.window-r.reserve, int(float64(r.window)*fullShare))
+	return limit - r.promptTokens()
+}
+
+// makeRoom folds if the next request is too full. It returns false when even
+// that leaves no room to ask.
+func (r *run) makeRoom() bool {
+	if r.window <= 0 || r.promptTokens() <= int(float64(r.window)*fullShare) {
+		return true
+	}
+	r.foldOldest(int(float64(r.window)*foldShare), lastResults(r.msgs))
+	tokens := r.promptTokens()
+	if tokens+leastAnswer > r.window {
+		return false
+	}
+	if tokens > int(float64(r.window)*fullShare) {
+		r.endBy(ReasonWindow, words(r.locale).windowFull)
+	}
+	return true
+}
+
+// makeRoomFor folds before a round's results are fitted in, where they would
+// otherwise be cut down to the little that is left of a full window.
+func (r *run) makeRoomFor(out []outcome) {
+	if r.window <= 0 {
+		return
+	}
+	need := 0
+	for i := range out {
+		if out[i].refused == nil {
+			need += r.cfg.Estimator.Tokens(out[i].result.Shown.Text)
+		}
+	}
+	// After a fold one round may take its share of what lies between both marks.
+	need = min(need, int(float64(r.window)*(fullShare-foldShare)*roundShare))
+	if r.room() < need {
+		r.foldOldest(int(float64(r.window)*foldShare), len(r.msgs))
+	}
+}
+
+// foldOldest folds this turn's results in front of message end, oldest first,
+// until the next request takes at most target tokens. What the model has not
+// read yet must not lie in front of end.
+func (r *run) foldOldest(target, end int) bool {
+	var f Folded
+	for i := r.start; i < end && r.promptTokens() > target; i++ {
+		for j := range r.msgs[i].Results {
+			if saved := foldEntry(&r.msgs[i].Results[j], r.msgs[i].Locale); saved > 0 {
+				f.SavedChars += saved
+				f.UUIDs = appendUUID(f.UUIDs, r.msgs[i].Results[j])
+				r.raw[i] = 0
+			}
+			if r.promptTokens() <= target {
+				break
+			}
+		}
+	}
+	if f.SavedChars == 0 {
+		return false
+	}
+	f.MidTurn, f.PromptChars = true, promptChars(r.system, r.msgs[r.memory:])
+	r.emit(f)
+	return true
+}
+
+func appendUUID(list []string, e ResultEntry) []string {
+	if e.Ref == nil {
+		return list
+	}
+	return append(list, e.Ref.UUID)
+}
+
+func lastResults(msgs []Message) int {
+	for i, m := range slices.Backward(msgs) {
+		if m.Role == RoleResults {
+			return i
+		}
+	}
+	return len(msgs)
+}
+
+// foldEntry turns an archived result into its placeholder, and a load into its
+// stub, unless that would be longer. It returns the characters saved; 0: the
+// entry stays as it is.
+func foldEntry(e *ResultEntry, l tool.Locale) int {
+	text := ""
+	switch {
+	case e.Folded || e.Ref == nil && !e.Ephemeral:
+		return 0
+	case e.Ephemeral:
+		text = stub(*e, l)
+	default:
+		text = Placeholder(*e.Ref, e.Tool, l)
+	}
+	saved := runeCount(e.Text) - runeCount(text)
+	if saved <= 0 {
+		return 0
+	}
+	e.Text, e.Folded = text, true
+	return saved
+}
+
+// foldTurn is what happens when a turn ends: its results whose whole is over
+// the threshold turn into placeholders, and loads whose turns are over into
+// stubs. It returns the index of the first message that changed, or len(msgs).
+func foldTurn(msgs []Message, turn, threshold int) (first int, f Folded) {
+	first = len(msgs)
+	for i := range msgs {
+		for j := range msgs[i].Results {
+			e := &msgs[i].Results[j]
+			due := msgs[i].Turn == turn && threshold >= 0 && e.Chars > threshold
+			if e.Ephemeral {
+				due = e.KeepUntil <= turn
+			}
+			if !due {
+				continue
+			}
+			if saved := foldEntry(e, msgs[i].Locale); saved > 0 {
+				first = min(first, i)
+				f.SavedChars += saved
+				f.UUIDs = appendUUID(f.UUIDs, *e)
+			}
+		}
+	}
+	return first, f
+}
+
+func promptChars(system string, msgs []Message) int {
+	n := runeCount(system)
+	for _, m := range msgs {
+		for _, c := range chatMessages([]Message{m}, ModePrompt) {
+			n += runeCount(c.Text)
+		}
+	}
+	return n
+}
+
+// memoryStart says from which message on the history is sent. It depends on
+// the history alone and moves in batches: whenever more than limit messages, or
+// more than memoryShare of the window, would be sent, the oldest turns go until
+// half of that is left. In between it stays, so that a provider's prompt cache
+// holds. The last turn is kept unless it alone is too large for the window.
+func memoryStart(history []Message, limit, window int, mode Mode) int {
+	var turns []int
+	for i, m := range history {
+		if m.Role == RoleUser {
+			turns = append(turns, i)
+		}
+	}
+	if len(turns) == 0 {
+		return len(history)
+	}
+	sums := make([]float64, len(history)+1)
+	for i, m := range history {
+		sums[i+1] = sums[i]
+		if window > 0 {
+			sums[i+1] += rawMessage(m, mode)
+		}
+	}
+	most := float64(window) * memoryShare
+	fits := func(from, to int, part float64) bool {
+		return (limit < 0 || float64(to-from) <= float64(limit)*part) && (window <= 0 || sums[to]-sums[from] <= most*part)
+	}
+	start := turns[0]
+	for i, last := range turns {
+		end := len(history)
+		if i+1 < len(turns) {
+			end = turns[i+1]
+		}
+		if fits(start, end, 1) {
+			continue
+		}
+		for _, t := range turns[:i+1] {
+			if t > start && fits(t, end, 0.5) || t == last {
+				start = t
+				break
+			}
+		}
+		if window > 0 && sums[end]-sums[start] > most {
+			start = end
+		}
+	}
+	return start
+}

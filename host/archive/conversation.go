@@ -1,0 +1,138 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/google/uuid"
+)
+
+// DefaultConversations is how many conversations are listed when nobody says.
+const DefaultConversations = 100
+
+const conversationColumns = `id, principal, title, profile, created_at, updated_at,
+	(SELECT count(*) FROM messages WHERE conversation_id = conversations.id)`
+
+// EnsureConversation returns the conversation with c's ID, and creates it when
+// there is none; an empty ID gets a new one. An existing one keeps its title
+// and profile. It answers ErrNotFound for an id that is another principal's.
+func (s *Store) EnsureConversation(ctx context.Context, c Conversation) (Conversation, error) {
+	const doing = "opening a conversation"
+	if c.Principal == "" {
+		return Conversation{}, errors.New(doing + ": it needs a principal")
+	}
+	if c.ID == "" {
+		id, err := uuid.NewRandom()
+		if err != nil {
+			return Conversation{}, err
+		}
+		c.ID = id.String()
+	}
+	now := s.now().UnixMilli()
+	_, err := s.write.ExecContext(ctx, `INSERT INTO conversations (id, principal, title, profile, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`, c.ID, c.Principal, c.Title, c.Profile, now, now)
+	if err != nil {
+		return Conversation{}, wrap(ctx, doing, err)
+	}
+	return s.Conversation(ctx, Scope{Principal: c.Principal, Conversation: c.ID})
+}
+
+// Conversation returns one conversation, or ErrNotFound.
+func (s *Store) Conversation(ctx context.Context, sc Scope) (Conversation, error) {
+	c, err := scanConversation(s.read.QueryRowContext(ctx, "SELECT "+conversationColumns+" FROM conversations WHERE id = ? AND principal = ?",
+		sc.Conversation, sc.Principal))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Conversation{}, ErrNotFound
+	}
+	return c, wrap(ctx, "reading a conversation", err)
+}
+
+// Conversations lists a principal's conversations, the one used last first.
+// limit 0: DefaultConversations; negative: all.
+func (s *Store) Conversations(ctx context.Context, principal string, limit int) ([]Conversation, error) {
+	const doing = "listing conversations"
+	if limit == 0 {
+		limit = DefaultConversations
+	}
+	rows, err := s.read.QueryContext(ctx, "SELECT "+conversationColumns+` FROM conversations WHERE principal = ?
+		ORDER BY updated_at DESC, created_at DESC, id LIMIT ?`, principal, limit)
+	if err != nil {
+		return nil, wrap(ctx, doing, err)
+	}
+	defer rows.Close()
+	var list []Conversation
+	for rows.Next() {
+		c, err := scanConversation(rows)
+		if err != nil {
+			return nil, wrap(ctx, doing, err)
+		}
+		list = append(list, c)
+	}
+	return list, wrap(ctx, doing, rows.Err())
+}
+
+// Rename gives a conversation another title, or answers ErrNotFound.
+func (s *Store) Rename(ctx context.Context, sc Scope, title string) error {
+	res, err := s.write.ExecContext(ctx, "UPDATE conversations SET title = ? WHERE id = ? AND principal = ?", title, sc.Conversation, sc.Principal)
+	if err != nil {
+		return wrap(ctx, "renaming a conversation", err)
+	}
+	return touched(res)
+}
+
+// DeleteConversation deletes a conversation with its messages, its call log
+// and its archives, and leaves nothing of them in the file. It answers
+// ErrNotFound when the principal has nothing under that id. Archives that other
+// conversations of the principal see (Config.UserScope) go too.
+func (s *Store) DeleteConversation(ctx context.Context, sc Scope) error {
+	const doing = "deleting a conversation"
+	deleted := int64(0)
+	err := s.inTx(ctx, func(tx *sql.Tx) error {
+		// Messages go with their conversation.
+		for _, stmt := range []string{
+			"DELETE FROM conversations WHERE id = ? AND principal = ?",
+			"DELETE FROM tool_calls WHERE conversation_id = ? AND principal = ?",
+			"DELETE FROM tool_result_archive WHERE conversation_id = ? AND principal = ?",
+		} {
+			res, err := tx.ExecContext(ctx, stmt, sc.Conversation, sc.Principal)
+			if err != nil {
+				return err
+			}
+			n, err := res.RowsAffected()
+			if err != nil {
+				return err
+			}
+			deleted += n
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return wrap(ctx, doing, err)
+	case deleted == 0:
+		return ErrNotFound
+	}
+	return s.reclaim(ctx, true)
+}
+
+// inTx runs f in one transaction of the writer.
+func (s *Store) inTx(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		tx.Rollback() // the first error is the one to tell
+		return err
+	}
+	return tx.Commit()
+}
+
+func scanConversation(row scanner) (Conversation, error) {
+	var c Conversation
+	var created, updated sql.NullInt64
+	err := row.Scan(&c.ID, &c.Principal, &c.Title, &c.Profile, &created, &updated, &c.Messages)
+	c.Created, c.Updated = timeOf(created), timeOf(updated)
+	return c, err
+}

@@ -1,0 +1,277 @@
+package archive
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// maxSources bounds how many sources are found, maxTitle each title in
+// characters, and sourceBytes how much text is searched.
+const (
+	maxSources  = 20
+	maxTitle    = 120
+	maxURL      = 500
+	sourceBytes = 1 << 20
+)
+
+// Sources finds where a text says it comes from: addresses with the titles that
+// stand beside them, in JSON members, Markdown links or lists of results, and
+// files named in front of a line. Each address appears once, in the order of
+// the text, at most 20 of them; passwords in addresses are left out.
+func Sources(text string) []tool.Source {
+	if len(text) > sourceBytes {
+		text = strings.ToValidUTF8(text[:sourceBytes], "")
+	}
+	f := finder{seen: map[string]int{}}
+	if looksJSON(text) {
+		f.json(strings.TrimSpace(text), 0)
+	} else {
+		f.lines(text)
+	}
+	return f.found
+}
+
+// A finder collects sources.
+type finder struct {
+	found []tool.Source
+	seen  map[string]int // address → index in found
+}
+
+func (f *finder) full() bool { return len(f.found) >= maxSources }
+
+// add keeps a source, or gives one that is kept already its title.
+func (f *finder) add(title, address string) {
+	address = clean(address)
+	if address == "" {
+		return
+	}
+	title = clip(oneLine(strings.Trim(title, " \t*_#`\"")), maxTitle)
+	if i, ok := f.seen[address]; ok {
+		if f.found[i].Title == "" {
+			f.found[i].Title = title
+		}
+		return
+	}
+	if !f.full() {
+		f.seen[address] = len(f.found)
+		f.found = append(f.found, tool.Source{Title: title, URL: address})
+	}
+}
+
+// clean takes user and password out of an address and refuses long ones.
+func clean(address string) string {
+	address = strings.TrimSpace(address)
+	if len(address) > maxURL || strings.ContainsAny(address, "\n\r") {
+		return ""
+	}
+	if !strings.Contains(address, "://") {
+		return address
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	if u.User != nil {
+		u.User = nil
+		return u.String()
+	}
+	return address
+}
+
+var (
+	addressKeys = map[string]bool{"url": true, "link": true, "href": true, "uri": true, "source": true, "file": true, "file_path": true, "filepath": true, "path": true, "html_url": true}
+	titleKeys   = map[string]bool{"title": true, "name": true, "heading": true, "headline": true}
+)
+
+// json walks over every object and takes address and title from the same one.
+func (f *finder) json(value string, depth int) {
+	const deep = 12
+	if depth > deep || f.full() || value == "" {
+		return
+	}
+	switch value[0] {
+	case '[':
+		for v := range items(value) {
+			f.json(v, depth+1)
+		}
+	case '{':
+		title, address := "", ""
+		for key, v := range members(value) {
+			if !strings.HasPrefix(v, `"`) {
+				continue
+			}
+			switch key = strings.ToLower(key); {
+			case address == "" && addressKeys[key] && likeAddress(unquote(v)):
+				address = unquote(v)
+			case title == "" && titleKeys[key]:
+				title = unquote(v)
+			}
+		}
+		f.add(title, address)
+		for _, v := range members(value) {
+			f.json(v, depth+1)
+		}
+	}
+}
+
+// likeAddress tells a URL or a path from other strings.
+func likeAddress(s string) bool {
+	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") ||
+		!strings.ContainsAny(s, " \n") && strings.ContainsAny(s, "/.") && len(s) > 2
+}
+
+var (
+	titleLabels  = []string{"Title", "title", "标题", "題名"}
+	sourceLabels = []string{"URL", "url", "Source", "source", "Link", "link", "来源", "链接", "地址", "出处"}
+)
+
+// labelled returns what stands behind one of labels and a colon.
+func labelled(line string, labels []string) string {
+	if strings.IndexByte("TtUuSsLl\xe6\xe9\xe5\xe4", line[0]) < 0 {
+		return "" // no label begins so; most lines end here
+	}
+	for _, label := range labels {
+		if rest, ok := strings.CutPrefix(line, label); ok {
+			rest = strings.TrimLeft(rest, " ")
+			if rest, ok = strings.CutPrefix(rest, ":"); !ok {
+				rest, ok = strings.CutPrefix(rest, "：")
+			}
+			if ok {
+				return strings.TrimSpace(rest)
+			}
+		}
+	}
+	return ""
+}
+
+// listed returns what stands behind the number or the mark of a list's item
+// or a heading.
+func listed(line string) string {
+	if rest := strings.TrimLeft(line, "0123456789"); len(rest) < len(line) {
+		for _, mark := range []string{".", ")", "、"} {
+			if after, ok := strings.CutPrefix(rest, mark); ok {
+				return strings.TrimSpace(after)
+			}
+		}
+		return ""
+	}
+	if after, ok := strings.CutPrefix(line, "["); ok {
+		rest := strings.TrimLeft(after, "0123456789")
+		if after, ok = strings.CutPrefix(rest, "] "); ok {
+			return strings.TrimSpace(after)
+		}
+		return ""
+	}
+	if rest := strings.TrimLeft(line, "-*#"); len(rest) < len(line) && strings.HasPrefix(rest, " ") {
+		return strings.TrimSpace(rest)
+	}
+	return ""
+}
+
+// lines looks for addresses line by line. The title stands under its label
+// since the last blank line, or as an item of a list on the line before.
+func (f *finder) lines(text string) {
+	title, before := "", ""
+	web := strings.Contains(text, "http")
+	for line := range strings.Lines(text) {
+		if f.full() {
+			return
+		}
+		line = strings.TrimSpace(line)
+		if line == "" {
+			title, before = "", ""
+			continue
+		}
+		label := labelled(line, sourceLabels)
+		switch {
+		case web && strings.Contains(line, "http") || likeAddress(label):
+			if title == "" {
+				title = listed(before)
+			}
+			if f.addresses(line, label, title) {
+				title = ""
+			}
+		default:
+			if t := labelled(line, titleLabels); t != "" {
+				title = t
+			} else if file := fileAt(line); file != "" {
+				f.add("", file)
+			}
+		}
+		before = line
+	}
+}
+
+// addresses adds what one line names, which may have a label in front, and
+// reports whether it named anything.
+func (f *finder) addresses(line, label, title string) bool {
+	found := false
+	for at := 0; ; {
+		i := strings.Index(line[at:], "http")
+		if i < 0 {
+			break
+		}
+		at += i
+		address, length := addressAt(line[at:])
+		if address != "" {
+			name := linkText(line[:at])
+			if name == "" {
+				name = title
+			}
+			f.add(name, address)
+			found = true
+		}
+		at += length
+	}
+	if !found && likeAddress(label) {
+		f.add(title, label)
+		found = true
+	}
+	return found
+}
+
+// linkText returns what stands in the brackets of a Markdown link that ends
+// with before: [text]( and then the address.
+func linkText(before string) string {
+	inside, ok := strings.CutSuffix(before, "](")
+	if !ok {
+		return ""
+	}
+	inside = inside[max(0, len(inside)-4*maxTitle):]
+	open := strings.LastIndexByte(inside, '[')
+	if open < 0 {
+		return ""
+	}
+	return inside[open+1:]
+}
+
+// addressAt returns the URL that s begins with, without the punctuation of the
+// sentence around it, and how many bytes to go on behind.
+func addressAt(s string) (address string, length int) {
+	if !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://") {
+		return "", len("http")
+	}
+	length = strings.IndexFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("\"'<>`|\\^{}，。；：！？、（）【】《》「」“”", r)
+	})
+	if length < 0 {
+		length = len(s)
+	}
+	if length > 2*maxURL { // too long to be shown, and to be trimmed step by step
+		return "", length
+	}
+	address = s[:length]
+	for address != "" {
+		last := address[len(address)-1]
+		if strings.IndexByte(".,;:!?*_", last) < 0 &&
+			(last != ')' || strings.Count(address, "(") >= strings.Count(address, ")")) &&
+			(last != ']' || strings.Count(address, "[") >= strings.Count(address, "]")) {
+			break
+		}
+		address = address[:len(address)-1]
+	}
+	return address, length
+}

@@ -1,0 +1,44 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A call of a Go guest from arguments to result: a short answer, one that is
+// cut and archived, and one from the archive.
+func BenchmarkCall(b *testing.B) {
+	for _, spares := range []int{0, 2} {
+		h := open(b, drop(b, "probe"), func(c *Config) { c.Spares = spares })
+		s := h.Session("me", "c1")
+		run := func(name, args string) func(*testing.B) {
+			return func(b *testing.B) {
+				for b.Loop() {
+					r, err := s.Call(b.Context(), tool.Call{Tool: name, Args: json.RawMessage(args)})
+					if err != nil || r.Err != nil {
+						b.Fatal(err, r.Err)
+					}
+				}
+			}
+		}
+		r, err := s.Call(b.Context(), tool.Call{Tool: "bare", Args: json.RawMessage(`{"Lines":1000,"Width":50}`)})
+		if err != nil || r.Err != nil {
+			b.Fatal(err, r.Err)
+		}
+		b.Run(fmt.Sprintf("short/spares=%d", spares), run("count", `{}`))
+		b.Run(fmt.Sprintf("archived50k/spares=%d", spares), run("bare", `{"Lines":1000,"Width":50}`))
+		b.Run(fmt.Sprintf("load/spares=%d", spares), run(loadTool, fmt.Sprintf(`{"uuid":%q,"lines":"500-510"}`, r.Ref.UUID)))
+	}
+}
+
+func BenchmarkReload(b *testing.B) {
+	h := open(b, drop(b, "probe", "notes"), nil)
+	for b.Loop() {
+		if err := h.Reload(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

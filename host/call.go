@@ -1,0 +1,206 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// run takes a call of a plugin's tool from its arguments to its Result. again
+// says that the module's file is not the scanned one, and nothing has run.
+func (s *Session) run(ctx context.Context, b *bound, c tool.Call, args map[string]any) (r tool.Result, again bool) {
+	input, fail := s.prepare(ctx, b, args)
+	if fail != nil {
+		return failed(fail), false
+	}
+	out, stats, fail, again := s.answer(ctx, b, input)
+	if fail != nil {
+		r = failed(fail)
+		r.Stats = stats
+		return r, again
+	}
+	r = s.result(ctx, b, c, out)
+	r.Stats = stats
+	return r, false
+}
+
+// answer gets the output of a call, from the cache where the tool allows it.
+func (s *Session) answer(ctx context.Context, b *bound, input json.RawMessage) (out output, stats tool.Stats, fail *tool.Error, again bool) {
+	key := ""
+	if b.def.TTL > 0 && b.identity != "" {
+		key = strings.Join([]string{b.identity, string(s.principal), string(s.locale), string(input)}, "\x00")
+		if out, ok := s.h.cache.get(key, s.h.cfg.Now()); ok {
+			return out, tool.Stats{Cached: true, RawBytes: out.rawSize}, nil, false
+		}
+	}
+	if fail := s.admit(b); fail != nil {
+		return out, stats, fail, false
+	}
+	out, stats, fail, again = s.execute(ctx, b, input)
+	if key != "" && fail == nil && out.err == nil {
+		s.h.cache.put(key, out, s.h.cfg.Now().Add(b.def.TTL))
+	}
+	return out, stats, fail, again
+}
+
+// admit counts the call against the tool's rate.
+func (s *Session) admit(b *bound) *tool.Error {
+	if b.limiter == nil {
+		return nil
+	}
+	now := s.h.cfg.Now()
+	reservation := b.limiter.ReserveN(now, 1)
+	wait := reservation.DelayFrom(now)
+	if wait <= 0 {
+		return nil
+	}
+	reservation.CancelAt(now)
+	w := in(s.locale)
+	e := w.failure(tool.RateLimited, w.rate, "", b.info.Spec.Name, b.def.PerMinute)
+	e.Hint = w.failure("", w.hintRate, "", int((wait+time.Second-1)/time.Second)).Msg
+	return e
+}
+
+// execute runs the guest.
+func (s *Session) execute(ctx context.Context, b *bound, input json.RawMessage) (out output, stats tool.Stats, fail *tool.Error, again bool) {
+	w := in(s.locale)
+	select {
+	case s.h.running <- struct{}{}:
+		defer func() { <-s.h.running }()
+	case <-ctx.Done():
+		return out, stats, w.failure(tool.Cancelled, w.busy, ""), false
+	}
+	m, err := b.slot.take(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return out, stats, w.failure(tool.Cancelled, w.busy, ""), false
+	case errors.Is(err, registry.ErrChanged):
+		return out, stats, w.failure(tool.Failed, w.gone, w.hintOperator, b.info.Spec.Name), true
+	case err != nil && b.slot.refusal() != nil:
+		return out, stats, w.failure(tool.Failed, w.broken, w.hintOperator, b.info.Spec.Name, err), false
+	case err != nil:
+		s.h.log.Error("a plugin cannot be read", "tool", b.info.Spec.Name, "error", err)
+		return out, stats, w.failure(tool.Failed, w.gone, w.hintOperator, b.info.Spec.Name), false
+	}
+	defer b.slot.give()
+	o, fail := m.Call(ctx, s.invocation(b, input))
+	stats = tool.Stats{Instance: o.Instance, Memory: o.Memory, RawBytes: len(o.Bytes)}
+	if fail != nil {
+		return out, stats, w.localise(fail, b), false
+	}
+	out = read(o.Bytes, b.def.Format, w)
+	return out, stats, s.judge(b, out), false
+}
+
+func (s *Session) invocation(b *bound, input json.RawMessage) sandbox.Invocation {
+	l := b.info.Effective
+	grant := b.grant
+	grant.Config = maps.Clone(b.grant.Config)
+	if grant.Config == nil {
+		grant.Config = map[string]string{}
+	}
+	grant.Config["weir.locale"] = string(s.locale)
+	inv := sandbox.Invocation{Export: b.def.Export, Input: input, Timeout: l.Timeout, Limits: l, Grant: grant, MaxOutput: tool.MaxWhole}
+	if b.def.Format == registry.FormatMCP {
+		inv.MaxOutput = maxEnvelope
+	}
+	return inv
+}
+
+// judge refuses answers that are too large, or empty without leave.
+func (s *Session) judge(b *bound, out output) *tool.Error {
+	w := in(s.locale)
+	switch {
+	case len(out.whole) > tool.MaxWhole:
+		return w.failure(tool.TooLarge, w.tooLarge, w.hintSmaller, b.info.Spec.Name, tool.Bytes(tool.MaxWhole))
+	case out.err == nil && strings.TrimSpace(out.whole) == "" && len(out.parts) == 0 && !b.def.EmptyOK:
+		return w.failure(tool.Failed, w.empty, w.hintEmpty, b.info.Spec.Name)
+	}
+	return nil
+}
+
+// result makes what the caller gets: the whole is committed to the archive
+// before anything of it is shown cut.
+func (s *Session) result(ctx context.Context, b *bound, c tool.Call, out output) tool.Result {
+	r := tool.Result{Tool: b.info.Spec.Name, Sources: out.sources, Parts: out.parts, More: out.more, Err: out.err}.WithWhole(out.whole)
+	r.Shown = limit.Fit(r, b.info.Effective, b.by)
+	if s.keeps(b, r) {
+		s.keep(ctx, b, c, out, &r)
+	}
+	if r.Sources == nil {
+		r.Sources = archive.Sources(out.whole)
+	}
+	s.summarise(ctx, b, c, &r)
+	return r
+}
+
+// keeps reports whether the whole is to be archived: when it is long, when
+// something of it is not shown, or when the tool says always; never when it
+// says never.
+func (s *Session) keeps(b *bound, r tool.Result) bool {
+	switch b.info.Effective.Archive {
+	case tool.KeepNever:
+		return false
+	case tool.KeepAlways:
+		return r.Whole() != "" || len(r.Parts) > 0
+	}
+	return r.Shown.TotalChars > archiveOver || r.Shown.Cut() || len(r.Parts) > 0
+}
+
+// keep commits the whole, also for a caller who has gone: the tool has run, and
+// the next question may ask for it. When that fails the result still goes, and
+// says that the rest is gone.
+func (s *Session) keep(ctx context.Context, b *bound, c tool.Call, out output, r *tool.Result) {
+	input := bytes.TrimSpace(c.Args)
+	if len(input) == 0 {
+		input = []byte("{}")
+	}
+	e, again, err := s.archiveOnce(context.WithoutCancel(ctx), archive.Entry{
+		Scope: s.scope(), Turn: c.Turn, CallID: c.ID, Tool: b.info.Spec.Name, Input: input,
+		Query: archive.QuerySummary(b.info.Spec.Name, input), Full: out.whole, Raw: out.raw, Rules: limit.RulesVersion,
+		Sources: out.sources, Parts: out.parts,
+	})
+	if err != nil {
+		r.Unkept = true
+		s.h.log.Error("a result could not be archived", "tool", b.info.Spec.Name, "conversation", s.conversation, "error", err)
+		return
+	}
+	r.Ref = e.Ref()
+	r.Sources = e.Sources
+	if again {
+		r.Ref.Again = true
+		r.Shown = limit.Fit(*r, b.info.Effective, b.by) // the line that says so takes room
+	}
+}
+
+// summarise lets a model shorten a long result that is not shown whole. On any
+// failure the cut stays.
+func (s *Session) summarise(ctx context.Context, b *bound, c tool.Call, r *tool.Result) {
+	l := b.info.Effective
+	if l.Strategy != tool.Summarize || s.h.cfg.Summarise == nil || !r.Shown.Cut() || r.Shown.TotalChars <= s.h.cfg.SummariseOver || r.Err != nil {
+		return
+	}
+	began := s.h.cfg.Now()
+	sum, err := s.h.cfg.Summarise(ctx, SummaryRequest{
+		Tool: b.info.Spec.Name, Query: archive.QuerySummary(b.info.Spec.Name, c.Args), Text: r.Whole(),
+		Chars: max(l.MaxChars-tool.NoticeChars, tool.MinMaxChars), Locale: s.locale,
+	})
+	r.Summary = &tool.SummaryCost{Model: sum.Model, TokensIn: sum.TokensIn, TokensOut: sum.TokensOut, Estimated: sum.Estimated,
+		Millis: s.h.cfg.Now().Sub(began).Milliseconds()}
+	text := limit.Normalise([]byte(sum.Text))
+	if err != nil || strings.TrimSpace(text) == "" {
+		s.h.log.Warn("a result could not be summarised and is cut instead", "tool", b.info.Spec.Name, "error", err)
+		return
+	}
+	r.Shown = limit.Summary(text, r.Whole(), l, b.by)
+}

@@ -1,0 +1,286 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/demo"
+	"github.com/weirhost/weir/agent/model/provider"
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/web"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// An app is everything open: the host, the models and the daemon over them.
+type app struct {
+	paths    paths
+	settings Settings // in force, without secrets
+	secrets  lookup
+	models   map[string]daemon.Model
+	token    string
+	log      hclog.Logger
+	host     *host.Host
+	daemon   *daemon.Daemon
+	lock     *flock.Flock
+	warnings []string // what a person should know and what keeps nothing from running
+}
+
+// open reads the configuration and opens the data folder under its lock.
+func (c *cli) open(ctx context.Context) (_ *app, err error) {
+	p, err := c.findPaths()
+	if err != nil {
+		return nil, err
+	}
+	given, secrets, err := c.settings(p)
+	if err != nil {
+		return nil, err
+	}
+	s := given.withDefaults()
+	a := &app{paths: p, settings: s.withoutSecrets(), log: c.logger(s.Log)}
+	if a.token, err = p.token(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			a.close()
+		}
+	}()
+	if a.lock, err = lockData(ctx, p); err != nil {
+		return nil, err
+	}
+	a.secrets, a.models = secrets, c.models(s, secrets, a.log)
+	native := &nativeCache{file: filepath.Join(p.Data, "native.json")}
+	for name, m := range a.models {
+		if _, bad := m.Model.(broken); !bad && !m.Info.Simulated {
+			m.Native = native.probe(m.Model, s.Models[name])
+			a.models[name] = m
+		}
+	}
+	cfg := hostConfig(s, p, secrets, a.log)
+	if s.Summarize.Enabled {
+		m, name, err := summaryModel(a, s)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Summarise, cfg.SummariseOver = summariser(m, name, s.Summarize.MaxInputChars), s.Summarize.TriggerThreshold
+	}
+	if a.host, err = host.Open(ctx, cfg); err != nil {
+		return nil, openProblem(p, err)
+	}
+	for _, w := range append(literalKeys(s.Models), unknownTools(s, a.host)...) {
+		c.warn(a, w)
+	}
+	a.daemon, err = daemon.New(daemon.Config{
+		Host: a.host, Models: a.models, Profiles: profiles(s), Token: a.token, Hosts: s.Server.Hosts,
+		Pages: web.Files(), Settings: a.settings, MaxTurns: s.Server.MaxTurns, Version: version(), Logger: a.log.Named("daemon"),
+	})
+	return a, err
+}
+
+// warn tells a.warnings' next line: a daemon's log and banner, or stderr.
+func (c *cli) warn(a *app, msg string) {
+	a.warnings = append(a.warnings, msg)
+	if c.serving {
+		a.log.Warn(msg)
+		return
+	}
+	fmt.Fprintln(c.err, "weir: warning: "+msg)
+}
+
+// storeTime is how long close waits for turns that were cut off to be stored.
+const storeTime = 5 * time.Second
+
+func (a *app) close() {
+	if a.daemon != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+		defer cancel()
+		if a.daemon.Drain(ctx) != nil {
+			a.log.Error("closing: an answer was still running and is not stored")
+		}
+	}
+	if a.host != nil {
+		if err := a.host.Close(); err != nil {
+			a.log.Error("closing", "error", err)
+		}
+	}
+	if a.lock != nil {
+		_ = a.lock.Unlock() // the file stays: removing it would race with the next owner
+	}
+}
+
+// keepUp compresses and prunes the archive while a daemon runs.
+func (a *app) keepUp(ctx context.Context) {
+	if err := a.host.Archive().Run(ctx, 10*time.Minute); err != nil && ctx.Err() == nil {
+		a.log.Error("the archive is not kept up any more", "error", err)
+	}
+}
+
+// lockTime is how long a lock is waited for: others try it for a moment, to see
+// whether a daemon runs.
+const lockTime = 500 * time.Millisecond
+
+// lockData keeps two processes from writing the same data folder. Whoever holds
+// the lock knows that an address left there is of a daemon that is gone.
+func lockData(ctx context.Context, p paths) (*flock.Flock, error) {
+	if err := os.MkdirAll(p.Data, 0o700); err != nil {
+		return nil, usagef("give another folder with --data", "the data folder %s cannot be made", p.Data)
+	}
+	l := flock.New(p.Lock, flock.SetPermissions(0o600))
+	wait, cancel := context.WithTimeout(ctx, lockTime)
+	defer cancel()
+	ok, err := l.TryLockContext(wait, lockTime/20)
+	if err != nil && wait.Err() == nil {
+		return nil, usagef("check the permissions, or give another folder with --data", "the data folder %s cannot be locked", p.Data)
+	}
+	if !ok {
+		if cl := running(ctx, p); cl != nil {
+			return nil, usagef("use that one, stop it, or give another folder with --data", "a daemon runs at %s already, with the data folder %s", cl.base, p.Data)
+		}
+		return nil, usagef("wait for the other command to end", "another weir command uses the data folder %s", p.Data)
+	}
+	_ = os.Remove(p.Address)
+	return l, nil
+}
+
+// withClient runs f against the running daemon, or against one opened for it.
+func (c *cli) withClient(ctx context.Context, f func(*client) error) error {
+	p, err := c.findPaths()
+	if err != nil {
+		return err
+	}
+	if cl := running(ctx, p); cl != nil {
+		return f(cl)
+	}
+	a, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	cl := inMemory(a.daemon.Handler(), a.token, a.close)
+	defer cl.close()
+	return f(cl)
+}
+
+// logger writes to stderr. Commands other than serve log nothing below error,
+// unless --verbose asks for it.
+func (c *cli) logger(s LogSettings) hclog.Logger {
+	level := hclog.LevelFromString(s.Level)
+	if !c.serving && !c.verbose && level < hclog.Error {
+		level = hclog.Error
+	}
+	if c.verbose && level > hclog.Debug {
+		level = hclog.Debug
+	}
+	var out io.Writer = c.err
+	return hclog.New(&hclog.LoggerOptions{Name: "weir", Level: level, Output: out, JSONFormat: s.Format == "json"})
+}
+
+func hostConfig(s Settings, p paths, secrets lookup, log hclog.Logger) host.Config {
+	cfg := host.Config{
+		Defaults: tool.Limits{
+			MaxChars: s.Limits.MaxChars, MaxLines: s.Limits.MaxLines, Strategy: tool.Strategy(s.Limits.Strategy),
+			Head: s.Limits.Head, Tail: s.Limits.Tail, Timeout: time.Duration(s.Limits.Timeout), Memory: s.Limits.Memory,
+		},
+		CeilingChars: s.Limits.CeilingChars,
+		Tools:        map[string]host.ToolConfig{},
+		Grants:       map[string]host.Grant{},
+		Archive: archive.Config{
+			Path: p.Archive, MaxAge: time.Duration(s.Archive.MaxAge), MaxBytes: int64(s.Archive.MaxBytes), MaxCount: s.Archive.MaxCount,
+			UserScope: s.Archive.Scope == "user", SummaryChars: s.Archive.SummaryChars, Logger: log.Named("archive"),
+		},
+		Hidden:   p.private(),
+		CacheDir: p.Cache, Secret: secrets, Logger: log, Version: version(), Spares: s.Sandbox.Spares,
+	}
+	for _, f := range s.Plugins.Folder {
+		cfg.Folders = append(cfg.Folders, host.Folder{Path: f.Path, Trust: host.Trust(f.Trust)})
+	}
+	for name, t := range s.Tools {
+		cfg.Tools[name] = host.ToolConfig{
+			Limits: tool.Limits{
+				MaxChars: t.MaxChars, MaxLines: t.MaxLines, Strategy: tool.Strategy(t.Strategy), Head: t.Head, Tail: t.Tail, Keep: t.Keep,
+				Archive: tool.Keeping(t.Archive), Timeout: time.Duration(t.Timeout), Memory: t.Memory,
+			},
+			Config: t.Config, Disabled: t.Disabled,
+		}
+	}
+	for name, g := range s.Grants {
+		h := host.Grant{Secrets: g.Secrets}
+		for _, p := range g.Paths {
+			h.Paths = append(h.Paths, host.PathGrant(p))
+		}
+		for _, n := range g.Hosts {
+			h.Hosts = append(h.Hosts, host.HostGrant(n))
+		}
+		cfg.Grants[name] = h
+	}
+	return cfg
+}
+
+func profiles(s Settings) map[string]daemon.Profile {
+	out := map[string]daemon.Profile{"default": profile(s, s.Agent)}
+	for name, a := range s.Agents {
+		out[name] = profile(s, a)
+	}
+	return out
+}
+
+func profile(s Settings, a AgentSettings) daemon.Profile {
+	return daemon.Profile{
+		Model: a.Model, Allow: a.Tools, Deny: a.DenyTools,
+		Agent: agent.Config{
+			EnablePlanning: a.EnablePlanning, EnableToolCalling: *a.EnableToolCalling, EnableReflection: a.EnableReflection, EnableMemory: *a.EnableMemory,
+			MaxPlanningSteps: a.MaxPlanningSteps, MaxToolCalls: a.MaxToolCalls, MemoryLimit: a.MemoryLimit, MaxToolResultLength: a.MaxToolResultLength,
+			Mode: agent.Mode(a.Mode), Locale: localeOf(a.Locale), RoundChars: s.Limits.RoundChars,
+			ArchiveThreshold: s.Archive.Threshold, LoadChars: s.Archive.LoadChars, KeepTurns: s.Archive.KeepTurns, Trigger: agent.Trigger(s.Archive.Trigger),
+			AnswerReserve: s.Prompt.AnswerReserve, ToolsChars: s.Prompt.ToolsChars, Parallel: a.ParallelCalls, MaxCorrections: a.MaxCorrections,
+			TokenBudget: a.TokenBudget, TimeBudget: time.Duration(a.TimeBudget), Prefetch: a.Prefetch, SystemExtra: a.System,
+		},
+	}
+}
+
+// localeOf turns "auto" into the agent's empty locale.
+func localeOf(s string) tool.Locale {
+	if s == "auto" {
+		return ""
+	}
+	return tool.Locale(s)
+}
+
+// models makes every configured model, and the demo model beside them.
+func (c *cli) models(s Settings, env lookup, log hclog.Logger) map[string]daemon.Model {
+	out := map[string]daemon.Model{daemon.DemoModel: {Model: demo.New(), Info: demoInfo()}}
+	for name, m := range s.Models {
+		out[name] = c.model(name, m, env, log)
+	}
+	return out
+}
+
+func demoInfo() agent.ModelInfo {
+	return agent.ModelInfo{Name: daemon.DemoModel, Provider: "weir", Model: "demo (a script, not an AI)", Simulated: true}
+}
+
+// model makes one model; one that cannot be made is broken and says why.
+func (c *cli) model(name string, m ModelSettings, env lookup, log hclog.Logger) daemon.Model {
+	if m.Provider == daemon.DemoModel {
+		return daemon.Model{Model: demo.New(), Info: demoInfo()}
+	}
+	info := agent.ModelInfo{Name: name, Provider: m.Provider, Model: m.Model, Window: m.Window}
+	model, err := provider.New(provider.Config{
+		Name: name, Provider: m.Provider, BaseURL: m.BaseURL, Key: m.Key, KeyEnv: m.keyEnv, Model: m.Model, EmbeddingModel: m.Embedding, Window: m.Window,
+		NativeTools: m.NativeTools, Extra: m.Extra, StallTimeout: time.Duration(m.Timeout),
+		Getenv: func(name string) string { v, _ := env(name); return v },
+	}, log.Named("model"))
+	if err != nil {
+		return daemon.Model{Model: broken{err}, Info: info}
+	}
+	return daemon.Model{Model: model, Info: info}
+}

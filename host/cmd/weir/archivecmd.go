@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// archiveKeeping are the archive's commands beside list and show.
+func (c *cli) archiveKeeping() []*cobra.Command {
+	return []*cobra.Command{c.archiveSearchCmd(), c.archiveGrepCmd(), c.archivePruneCmd(), c.archiveExportCmd(), c.archiveRmCmd()}
+}
+
+func (c *cli) archiveSearchCmd() *cobra.Command {
+	var conversation string
+	var limit int
+	cmd := &cobra.Command{
+		Use: "search WORDS...", Short: "Find the results in which all WORDS stand, and the lines", Args: argCount(1, -1, "the words to look for"),
+		Example: "  weir archive search timeout retry\n  weir archive search 超时 --conversation 6f1c…",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q := url.Values{"q": {strings.Join(args, " ")}, "limit": {fmt.Sprint(limit)}}
+			if conversation != "" {
+				q.Set("conversation_id", conversation)
+			}
+			return c.withClient(cmd.Context(), func(cl *client) error { return c.searchArchives(cmd.Context(), cl, q) })
+		},
+	}
+	cmd.Flags().StringVar(&conversation, "conversation", "", "only in the conversation with this `ID`")
+	cmd.Flags().IntVar(&limit, "limit", 0, "at most `N` lines (default: 20)")
+	return cmd
+}
+
+func (c *cli) searchArchives(ctx context.Context, cl *client, q url.Values) error {
+	var out struct {
+		Hits []struct {
+			UUID, Tool, Query, Snippet string
+			Created                    time.Time `json:"created_at"`
+			Line                       int
+		}
+		Archives, Left int
+	}
+	if done, err := c.show(ctx, cl, "/api/archives/search?"+q.Encode(), &out); done || err != nil {
+		return err
+	}
+	last := ""
+	for _, h := range out.Hits {
+		if h.UUID != last {
+			last = h.UUID
+			fmt.Fprintf(c.out, "%s  %s  %s  %s\n", h.UUID, h.Created.Local().Format("2006-01-02 15:04"), h.Tool, oneLine(h.Query, 60))
+		}
+		if h.Line == 0 {
+			fmt.Fprintf(c.out, "  (in its call) %s\n", h.Snippet)
+			continue
+		}
+		fmt.Fprintf(c.out, "  %d: %s\n", h.Line, h.Snippet)
+	}
+	if len(out.Hits) == 0 {
+		fmt.Fprintf(c.err, "nothing found in %d results\n", out.Archives)
+	}
+	if out.Left > 0 {
+		fmt.Fprintf(c.err, "%d older results were not searched; use rarer words, or a higher --limit\n", out.Left)
+	}
+	return nil
+}
+
+func (c *cli) archiveGrepCmd() *cobra.Command {
+	var around int
+	cmd := &cobra.Command{
+		Use: "grep UUID EXPR", Short: "Print the lines of a result that match an RE2 expression", Args: argCount(2, 2, "a uuid and an expression"),
+		Example: "  weir archive grep 6f1c… 'ERROR|panic' --context 2",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			selectors := []string{"grep=" + args[1]}
+			if around > 0 {
+				selectors = append(selectors, fmt.Sprintf("context=%d", around))
+			}
+			return c.withClient(cmd.Context(), func(cl *client) error {
+				_, err := c.showArchive(cmd.Context(), cl, args[0], selectors, "")
+				return err
+			})
+		},
+	}
+	cmd.Flags().IntVarP(&around, "context", "C", 0, "`N` lines around each match")
+	return cmd
+}
+
+// pruned is what the daemon says of a prune.
+type pruned struct {
+	Pruned []struct {
+		UUID, Tool, Reason string
+		Created            time.Time `json:"created_at"`
+		Bytes              int64
+	}
+	Count, Kept int
+	Bytes       int64
+	KeptBytes   int64 `json:"kept_bytes"`
+}
+
+func (c *cli) archivePruneCmd() *cobra.Command {
+	var dry bool
+	cmd := &cobra.Command{
+		Use: "prune", Short: "Remove the texts that [archive] max_age, max_bytes and max_count do not keep", Args: argCount(0, 0, "no arguments"),
+		Long: "Remove the texts that [archive] in tools.toml does not keep, as the daemon does every ten minutes.\nThe rows stay and say which call brings a text again; of the texts nothing stays on the disk.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withClient(cmd.Context(), func(cl *client) error { return c.pruneArchives(cmd.Context(), cl, dry) })
+		},
+	}
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would go")
+	return cmd
+}
+
+func (c *cli) pruneArchives(ctx context.Context, cl *client, dry bool) error {
+	body := map[string]bool{"dry_run": dry}
+	if c.json {
+		var raw any
+		if err := cl.post(ctx, "/api/archives/prune", body, &raw); err != nil {
+			return err
+		}
+		c.print(raw)
+		return nil
+	}
+	var out pruned
+	if err := cl.post(ctx, "/api/archives/prune", body, &out); err != nil {
+		return err
+	}
+	if len(out.Pruned) > 0 {
+		c.table("UUID\tWHEN\tTOOL\tBYTES\tBECAUSE OF", func(w *tabwriter.Writer) {
+			for _, p := range out.Pruned {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", p.UUID, p.Created.Local().Format("2006-01-02 15:04"), p.Tool, p.Bytes, p.Reason)
+			}
+		})
+	}
+	word := "removed"
+	if dry {
+		word = "would remove"
+	}
+	fmt.Fprintf(c.out, "%s %d texts of %d bytes; %d of %d bytes stay\n", word, out.Count, out.Bytes, out.Kept, out.KeptBytes)
+	return nil
+}
+
+func (c *cli) archiveExportCmd() *cobra.Command {
+	var conversation string
+	cmd := &cobra.Command{
+		Use: "export --conversation ID", Short: "Print a conversation with its whole results as JSON lines", Args: argCount(0, 0, "--conversation alone"),
+		Long:    "Print everything of one conversation as JSON lines: itself, its messages, its calls, its whole results.",
+		Example: "  weir archive export --conversation 6f1c… > talk.jsonl",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if conversation == "" {
+				return usagef("`weir archive list --json` tells the conversation of each result", "--conversation ID is missing")
+			}
+			return c.withClient(cmd.Context(), func(cl *client) error { return c.exportConversation(cmd.Context(), cl, conversation) })
+		},
+	}
+	cmd.Flags().StringVar(&conversation, "conversation", "", "the conversation's `ID`")
+	return cmd
+}
+
+func (c *cli) exportConversation(ctx context.Context, cl *client, id string) error {
+	resp, err := cl.send(ctx, http.MethodGet, "/api/conversations/"+pathEscape(id)+"/export", nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(c.out, resp.Body); err != nil {
+		return errors.New("the export broke off; what was printed is not everything")
+	}
+	return nil
+}
+
+func (c *cli) archiveRmCmd() *cobra.Command {
+	var conversation string
+	cmd := &cobra.Command{
+		Use: "rm UUID... | rm --conversation ID", Short: "Delete results, or a conversation with everything in it, for good", Args: argCount(0, -1, "uuids"),
+		Long: "Delete whole results: nothing of their texts stays on the disk. What the conversation shows of them stays\nuntil the conversation itself is deleted, with --conversation.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if (len(args) == 0) == (conversation == "") {
+				return usagef("weir archive rm UUID… or weir archive rm --conversation ID", "name either results or a conversation")
+			}
+			return c.withClient(cmd.Context(), func(cl *client) error { return c.remove(cmd.Context(), cl, args, conversation) })
+		},
+	}
+	cmd.Flags().StringVar(&conversation, "conversation", "", "delete the conversation with this `ID`, its messages and its results")
+	return cmd
+}
+
+// remove deletes one after the other and stops at the first that is not there.
+func (c *cli) remove(ctx context.Context, cl *client, uuids []string, conversation string) error {
+	if conversation != "" {
+		if err := cl.do(ctx, http.MethodDelete, "/api/conversations/"+pathEscape(conversation), nil, nil); err != nil {
+			return err
+		}
+		c.deleted("conversation", []string{conversation})
+		return nil
+	}
+	for i, id := range uuids {
+		if err := cl.do(ctx, http.MethodDelete, "/api/archives/"+pathEscape(id), nil, nil); err != nil {
+			if i > 0 {
+				fmt.Fprintln(c.err, "deleted "+strings.Join(uuids[:i], " "))
+			}
+			return err
+		}
+	}
+	c.deleted("archives", uuids)
+	return nil
+}
+
+func (c *cli) deleted(kind string, ids []string) {
+	if c.json {
+		c.print(map[string]any{"deleted": map[string][]string{kind: ids}})
+		return
+	}
+	fmt.Fprintln(c.err, "deleted "+strings.Join(ids, " "))
+}

@@ -1,0 +1,413 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// maxInput bounds what ask reads from files and standard input, in bytes.
+const maxInput = 4 << 20
+
+func (c *cli) askCmd() *cobra.Command {
+	var ask daemon.Ask
+	var files []string
+	var quiet bool
+	cmd := &cobra.Command{
+		Use: "ask [QUESTION]", Short: "Ask one question",
+		Long: "Ask one question and print the answer. Tool calls are told on stderr, one line each.\nWithout QUESTION, or with -, the question is read from standard input.",
+		Args: argCount(0, -1, "one question"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			question, err := c.question(args, files)
+			if err != nil {
+				return err
+			}
+			ask.Message = question
+			return c.withClient(cmd.Context(), func(cl *client) error {
+				p := &printer{c: c, quiet: quiet || c.json}
+				err := cl.chat(cmd.Context(), ask, p.event)
+				if c.json && p.end != nil {
+					c.print(struct {
+						*daemon.ChatEnd
+						Error *daemon.Problem `json:"error,omitempty"`
+					}{p.end, p.problem})
+				}
+				return p.outcome(err)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&ask.Model, "model", "m", "", "the `NAME` of a configured model (default: the profile's)")
+	f.StringVar(&ask.Profile, "profile", "", "the `NAME` of an agent profile")
+	f.StringVar(&ask.Conversation, "conversation", "", "continue the conversation with this `ID`")
+	f.StringArrayVarP(&files, "file", "f", nil, "append a `FILE` to the question; may be repeated")
+	f.BoolVarP(&quiet, "quiet", "q", false, "print the answer alone")
+	return cmd
+}
+
+// question joins the arguments, standard input and files.
+func (c *cli) question(args, files []string) (string, error) {
+	q := strings.Join(args, " ")
+	if q == "" || q == "-" {
+		b, err := io.ReadAll(io.LimitReader(c.in, maxInput))
+		if err != nil {
+			return "", err
+		}
+		q = strings.TrimSpace(string(b))
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return "", usagef("check the path", "the file %s cannot be read", name)
+		}
+		if len(b) > maxInput {
+			return "", usagef("give a part of it", "the file %s is longer than %d bytes", name, maxInput)
+		}
+		q += "\n\n" + name + ":\n" + string(b)
+	}
+	if strings.TrimSpace(q) == "" {
+		return "", usagef(`weir ask "your question"`, "there is no question")
+	}
+	return q, nil
+}
+
+// A printer shows the events of a turn: the answer on stdout, tools on stderr.
+type printer struct {
+	c     *cli
+	quiet bool
+
+	open    bool // the answer's last line is not ended yet
+	end     *daemon.ChatEnd
+	problem *daemon.Problem
+}
+
+func (p *printer) event(name string, data json.RawMessage) error {
+	switch name {
+	case "chat.start":
+		var e daemon.ChatStart
+		if json.Unmarshal(data, &e) == nil && e.Simulated && !p.c.demoTold {
+			p.c.demoTold = true
+			p.note("the demo model answers: a script, not an AI")
+		}
+	case "message.delta":
+		var e struct{ Text string }
+		if json.Unmarshal(data, &e) == nil && !p.c.json && e.Text != "" {
+			fmt.Fprint(p.c.out, e.Text)
+			p.open = !strings.HasSuffix(e.Text, "\n")
+		}
+	case "tool_call.start":
+		var e daemon.ToolCallStart
+		if json.Unmarshal(data, &e) == nil {
+			p.note("→ " + e.Tool + " " + oneLine(string(e.Args), 100))
+		}
+	case "tool_call.result":
+		var e daemon.ToolCallResult
+		if json.Unmarshal(data, &e) == nil {
+			p.note("← " + e.Line)
+		}
+	case "tool_call.malformed":
+		var e struct{ Reason, Tool string }
+		if json.Unmarshal(data, &e) == nil {
+			p.note("✗ a call could not be read: " + e.Reason + " " + e.Tool)
+		}
+	case "mode.switched":
+		var e struct{ To, Why string }
+		if json.Unmarshal(data, &e) == nil {
+			p.note("tools are now called by " + e.To + ": " + e.Why)
+		}
+	case "context.folded":
+		var e struct {
+			UUIDs []string `json:"uuids"`
+			Saved int      `json:"saved_chars"`
+		}
+		if json.Unmarshal(data, &e) == nil {
+			p.note(fmt.Sprintf("📎 %d folded into placeholders, %d characters saved", len(e.UUIDs), e.Saved))
+		}
+	case "error":
+		p.problem = new(daemon.Problem)
+		return json.Unmarshal(data, p.problem)
+	case "chat.end":
+		p.end = new(daemon.ChatEnd)
+		return json.Unmarshal(data, p.end)
+	}
+	return nil
+}
+
+// note writes a line on stderr, behind whatever of the answer stands there.
+func (p *printer) note(s string) {
+	if p.quiet {
+		return
+	}
+	p.endLine()
+	fmt.Fprintln(p.c.err, s)
+}
+
+func (p *printer) endLine() {
+	if p.open {
+		fmt.Fprintln(p.c.out)
+		p.open = false
+	}
+}
+
+// outcome is how the turn ended for the command: the error event's problem, or
+// the stream's own error.
+func (p *printer) outcome(err error) error {
+	p.endLine()
+	if err == nil && p.problem != nil {
+		err = p.problem
+	}
+	if p.end != nil && p.end.Reason == agent.ReasonNoAnswer && err == nil {
+		err = &daemon.Problem{Code: "model_" + string(agent.ReasonNoAnswer), Msg: "the model said nothing, however often it was asked",
+			Hint: "`weir model test` tries it; another model may do better"}
+	}
+	if err != nil && p.c.json && p.end != nil {
+		// The envelope was printed with what there is; the rest is for people.
+		fmt.Fprintln(p.c.err, "weir: "+err.Error())
+		var pr *daemon.Problem
+		if errors.As(err, &pr) && strings.HasPrefix(pr.Code, "model_") {
+			return exitError(exitModel)
+		}
+		return exitError(exitFailed)
+	}
+	if p.end != nil && !p.quiet && p.end.Reason != "answer" && err == nil {
+		fmt.Fprintln(p.c.err, "(ended: "+string(p.end.Reason)+")")
+	}
+	return err
+}
+
+func oneLine(s string, most int) string {
+	r := []rune(strings.Join(strings.Fields(s), " "))
+	if len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return string(r)
+}
+
+func (c *cli) chatCmd() *cobra.Command {
+	var ask daemon.Ask
+	cmd := &cobra.Command{
+		Use: "chat", Short: "Talk, question by question", Args: argCount(0, 0, "no arguments"),
+		Long: "Talk to the model. /help lists what can be typed beside questions; Ctrl-D ends.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withClient(cmd.Context(), func(cl *client) error { return c.talk(cmd.Context(), cl, ask) })
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&ask.Model, "model", "m", "", "the `NAME` of a configured model")
+	f.StringVar(&ask.Profile, "profile", "", "the `NAME` of an agent profile")
+	f.StringVar(&ask.Conversation, "conversation", "", "continue the conversation with this `ID`")
+	return cmd
+}
+
+const chatHelp = `/new         begin a new conversation
+/load UUID   show an archived result and bring it into the next question
+             (with lines=a-b or grep=expression: only show that part)
+/tools       list the tools
+/quit        end (or Ctrl-D)`
+
+func (c *cli) talk(ctx context.Context, cl *client, ask daemon.Ask) error {
+	prompt := ""
+	if c.terminal(c.in) {
+		prompt = "you: "
+		fmt.Fprintln(c.err, "weir chat — /help for commands, Ctrl-D to end")
+	}
+	sc := bufio.NewScanner(c.in)
+	sc.Buffer(nil, maxInput)
+	for {
+		fmt.Fprint(c.err, prompt)
+		if !sc.Scan() || ctx.Err() != nil {
+			return sc.Err()
+		}
+		line := strings.TrimSpace(sc.Text())
+		switch {
+		case line == "":
+		case line == "/quit" || line == "/exit":
+			return nil
+		case strings.HasPrefix(line, "/"):
+			if err := c.command(ctx, cl, line, &ask); err != nil {
+				c.report(ctx, err)
+			}
+		default:
+			ask.Message = line
+			p := &printer{c: c}
+			err := p.outcome(cl.chat(ctx, ask, p.event))
+			if p.end != nil && p.end.Conversation != "" {
+				ask.Conversation = p.end.Conversation
+			}
+			if !later(err) {
+				ask.LoadUUIDs = nil
+			}
+			if err != nil {
+				c.report(ctx, err)
+			}
+		}
+	}
+}
+
+// command runs a /command of the chat.
+func (c *cli) command(ctx context.Context, cl *client, line string, ask *daemon.Ask) error {
+	words := strings.Fields(line)
+	switch words[0] {
+	case "/help":
+		fmt.Fprintln(c.err, chatHelp)
+		return nil
+	case "/new":
+		ask.Conversation, ask.LoadUUIDs = "", nil
+		fmt.Fprintln(c.err, "a new conversation begins")
+		return nil
+	case "/tools":
+		return c.listTools(ctx, cl)
+	case "/load":
+		if len(words) < 2 {
+			return usagef("/load UUID lines=10-40", "/load needs the uuid of an archived result")
+		}
+		return c.bring(ctx, cl, words[1], words[2:], ask)
+	}
+	return usagef("/help lists them", "there is no command %s", words[0])
+}
+
+// later says that the daemon did not take the question now and may take it soon.
+func later(err error) bool {
+	var p *daemon.Problem
+	return errors.As(err, &p) && (p.Status == http.StatusConflict || p.Status == http.StatusServiceUnavailable)
+}
+
+// bring shows an archived result. Whole, it also goes into the next question,
+// where the conversation may load it.
+func (c *cli) bring(ctx context.Context, cl *client, uuid string, selectors []string, ask *daemon.Ask) error {
+	if len(selectors) == 0 && ask.Conversation != "" {
+		id, err := c.showArchive(ctx, cl, uuid, nil, ask.Conversation)
+		var p *daemon.Problem
+		switch {
+		case err == nil:
+			if !slices.Contains(ask.LoadUUIDs, id) {
+				ask.LoadUUIDs = append(ask.LoadUUIDs, id)
+			}
+			fmt.Fprintln(c.err, "📎 the model reads it with the next question")
+			return nil
+		case !errors.As(err, &p) || p.Status != http.StatusNotFound:
+			return err
+		}
+	}
+	if _, err := c.showArchive(ctx, cl, uuid, selectors, ""); err != nil {
+		return err
+	}
+	if len(selectors) == 0 {
+		fmt.Fprintln(c.err, "shown only: it is another conversation's, and this one cannot load it")
+	}
+	return nil
+}
+
+func (c *cli) callCmd() *cobra.Command {
+	var conversation, locale string
+	cmd := &cobra.Command{
+		Use: "call TOOL [ARGUMENTS]", Short: "Run one tool without a model",
+		Long:    "Run one tool and print what a model would see of its result. ARGUMENTS is a JSON object\nor a list of name=value; - reads the JSON from standard input.",
+		Example: "  weir call calculator '{\"expression\":\"2^64\"}'\n  weir call grep_search pattern=ErrTimeout",
+		Args:    argCount(1, -1, "a tool and its arguments"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if locale != string(tool.En) && locale != string(tool.Zh) {
+				return usagef("use en or zh", "--locale is %q", locale)
+			}
+			return c.withClient(cmd.Context(), func(cl *client) error {
+				raw, err := c.arguments(args[1:], func() []string { return textParams(cmd.Context(), cl, args[0]) })
+				if err != nil {
+					return err
+				}
+				body := map[string]any{"arguments": raw, "conversation_id": conversation, "locale": tool.Locale(locale)}
+				var res daemon.ToolCallResult
+				if err := cl.post(cmd.Context(), "/api/tools/"+pathEscape(args[0])+"/call", body, &res); err != nil {
+					return err
+				}
+				return c.showResult(res)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&conversation, "conversation", "", "keep the whole result in the conversation with this `ID` (default: one for calls alone)")
+	cmd.Flags().StringVar(&locale, "locale", "en", "the language of notices and errors: en or zh")
+	return cmd
+}
+
+func (c *cli) showResult(res daemon.ToolCallResult) error {
+	if c.json {
+		c.print(res)
+	} else {
+		fmt.Fprintln(c.out, strings.TrimRight(res.Text, "\n"))
+		fmt.Fprintln(c.err, res.Line)
+		if res.KeptUUID != "" && res.Layer != "" {
+			fmt.Fprintln(c.err, "the whole: weir archive show "+res.KeptUUID)
+		}
+	}
+	if !res.OK {
+		return exitError(exitTool)
+	}
+	return nil
+}
+
+// textParams lists the arguments of a tool that are text and nothing else.
+func textParams(ctx context.Context, cl *client, name string) []string {
+	var t host.ToolInfo
+	var schema struct {
+		Properties map[string]struct{ Type any }
+	}
+	if cl.get(ctx, "/api/tools/"+pathEscape(name), &t) != nil || json.Unmarshal(t.Spec.Params, &schema) != nil {
+		return nil // the call itself says what is wrong
+	}
+	var out []string
+	for name, p := range schema.Properties {
+		if p.Type == "string" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// arguments makes the JSON object of a call from what stands on the command
+// line. A value of name=value is text where the tool takes text, which texts
+// lists; else JSON where it reads as JSON, else text.
+func (c *cli) arguments(args []string, texts func() []string) (json.RawMessage, error) {
+	if len(args) == 0 {
+		return json.RawMessage("{}"), nil
+	}
+	text := args[0]
+	if text == "-" {
+		b, err := io.ReadAll(io.LimitReader(c.in, maxInput))
+		if err != nil {
+			return nil, err
+		}
+		text = string(b)
+	}
+	if len(args) == 1 && strings.HasPrefix(strings.TrimSpace(text), "{") {
+		if !json.Valid([]byte(text)) {
+			return nil, usagef(`quote the whole object for the shell: '{"name":"value"}'`, "the arguments are not valid JSON")
+		}
+		return json.RawMessage(text), nil
+	}
+	object, isText := map[string]json.RawMessage{}, texts()
+	for _, a := range args {
+		name, value, ok := strings.Cut(a, "=")
+		if !ok || name == "" {
+			return nil, usagef(`write a JSON object or name=value`, "%q is not an argument", a)
+		}
+		v := json.RawMessage(value)
+		if !json.Valid(v) || slices.Contains(isText, name) {
+			v, _ = json.Marshal(value) // a string always marshals
+		}
+		object[name] = v
+	}
+	return json.Marshal(object)
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// cli is one run of the command line: its streams and the flags every command
+// shares.
+type cli struct {
+	streams
+	env lookup
+
+	config    string // --config FILE
+	data      string // --data DIR
+	plugins   string // --plugins DIR
+	workspace string // --workspace DIR
+	json      bool   // --json
+	verbose   bool   // --verbose
+
+	serving  bool // a daemon: the log is its only voice
+	demoTold bool // a person needs to hear only once who answers
+}
+
+// The exit codes that run documents.
+const (
+	exitFailed      = 1
+	exitUsage       = 2
+	exitModel       = 3
+	exitTool        = 4
+	exitInterrupted = 130
+)
+
+// A usageError is the caller's mistake: a flag, an argument, the configuration.
+type usageError struct{ msg, hint string }
+
+func (e *usageError) Error() string { return e.msg }
+
+func usagef(hint, format string, args ...any) error {
+	return &usageError{fmt.Sprintf(format, args...), hint}
+}
+
+// exitError carries an exit code for something that was already reported.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+func (c *cli) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "weir",
+		Short: "Sandboxed tools for any chat model, with limits, an archive and placeholders",
+		Long: "weir runs WebAssembly tools for chat models. Each tool declares how much it may show;\n" +
+			"what is left out stays in an archive that the model can load back.",
+		SilenceUsage: true, SilenceErrors: true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("`"+cmd.CommandPath()+" --help` lists the flags", "%s", err)
+	})
+	f := root.PersistentFlags()
+	f.StringVar(&c.config, "config", "", "the configuration `FILE` (default: ./tools.toml, else tools.toml in the configuration folder)")
+	f.StringVar(&c.data, "data", "", "keep all state in `DIR` (default: the XDG folders)")
+	f.StringVar(&c.plugins, "plugins", "", "the plugin folder `DIR`, in place of [[plugins.folder]]")
+	f.StringVar(&c.workspace, "workspace", "", "the `DIR` that tools see as /workspace (default: $WEIR_WORKSPACE, else the current folder)")
+	f.BoolVar(&c.json, "json", false, "print one JSON value on stdout and everything else on stderr")
+	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens inside on stderr")
+	root.AddCommand(
+		c.serveCmd(), c.askCmd(), c.chatCmd(), c.callCmd(), c.parseCmd(), c.cutCmd(),
+		c.toolCmd(), c.pluginCmd(), c.archiveCmd(), c.modelCmd(),
+		c.configCmd(), c.statsCmd(), c.pathsCmd(), c.versionCmd(),
+	)
+	for _, cmd := range root.Commands() {
+		if !cmd.Runnable() {
+			cmd.RunE = subcommand
+		}
+	}
+	return root
+}
+
+// subcommand runs a command that only holds others.
+func subcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	return usagef("`"+cmd.CommandPath()+" --help` lists the commands", "there is no command %q", cmd.CommandPath()+" "+args[0])
+}
+
+// misused are the codes of the daemon that a wrong argument leads to.
+var misused = []string{string(tool.UnknownTool), "unknown_model", "unknown_profile", "bad_query"}
+
+// report prints err as one line with its hint and returns the exit code.
+func (c *cli) report(ctx context.Context, err error) int {
+	var code exitError
+	var ue *usageError
+	var p *daemon.Problem
+	var me *agent.ModelError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &code):
+		return int(code)
+	case ctx.Err() != nil:
+		c.complain("interrupted", "interrupted", "")
+		return exitInterrupted
+	case errors.As(err, &ue):
+		c.complain("usage", ue.msg, ue.hint)
+		return exitUsage
+	case errors.As(err, &p):
+		c.complain(p.Code, p.Msg, p.Hint)
+		switch {
+		case strings.HasPrefix(p.Code, "model_"):
+			return exitModel
+		case slices.Contains(misused, p.Code):
+			return exitUsage
+		}
+		return exitFailed
+	case errors.As(err, &me):
+		c.complain("model_"+string(me.Code), me.Msg, me.Hint)
+		return exitModel
+	case strings.HasPrefix(err.Error(), "unknown command"):
+		c.complain("usage", firstLineOf(err.Error()), "`weir --help` lists the commands")
+		return exitUsage
+	}
+	c.complain("failed", err.Error(), "")
+	return exitFailed
+}
+
+// complain writes a problem: for people on stderr, with --json also as the one
+// value on stdout.
+func (c *cli) complain(code, msg, hint string) {
+	line := "weir: " + msg
+	if hint != "" {
+		line += "\n      " + hint
+	}
+	fmt.Fprintln(c.err, line)
+	if c.json {
+		c.print(map[string]any{"error": map[string]string{"code": code, "message": msg, "hint": hint}})
+	}
+}
+
+// print writes v as indented JSON on stdout.
+func (c *cli) print(v any) {
+	enc := json.NewEncoder(c.out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	_ = enc.Encode(v) // a closed stdout: there is nobody to tell
+}
+
+func firstLineOf(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+// getenv returns a variable, or "" when it is not set.
+func (c *cli) getenv(name string) string {
+	v, _ := c.env(name)
+	return v
+}
+
+// terminal reports whether w is a terminal that takes colours and movements.
+func (c *cli) terminal(w any) bool {
+	f, ok := w.(*os.File)
+	if !ok || c.getenv("NO_COLOR") != "" || c.getenv("TERM") == "dumb" {
+		return false
+	}
+	st, err := f.Stat()
+	return err == nil && st.Mode()&os.ModeCharDevice != 0
+}
+
+// argCount makes a usage error of a wrong number of arguments.
+func argCount(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || (most >= 0 && len(args) > most) {
+			return usagef("usage: "+cmd.UseLine(), "%s takes %s", cmd.CommandPath(), what)
+		}
+		return nil
+	}
+}
+
+// locale is the language for people: the configuration's, else the
+// environment's, else English.
+func (c *cli) locale(s Settings) tool.Locale {
+	if l := localeOf(s.Locale); l != "" {
+		return l
+	}
+	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
+		if v := c.getenv(name); v != "" {
+			if strings.HasPrefix(v, "zh") {
+				return tool.Zh
+			}
+			break
+		}
+	}
+	return tool.En
+}

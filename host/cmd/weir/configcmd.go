@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/BurntSushi/toml"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) configCmd() *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: "Show and check the configuration"}
+	cmd.AddCommand(&cobra.Command{
+		Use: "show", Short: "Print the configuration in force, without secrets", Args: argCount(0, 0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			p, err := c.findPaths()
+			if err != nil {
+				return err
+			}
+			s, _, err := c.settings(p)
+			if err != nil {
+				return err
+			}
+			s = s.withDefaults().withoutSecrets()
+			if c.json {
+				c.print(map[string]any{"file": p.Config, "settings": s})
+				return nil
+			}
+			var b bytes.Buffer
+			enc := toml.NewEncoder(&b)
+			enc.Indent = ""
+			if err := enc.Encode(s); err != nil {
+				return err
+			}
+			source := p.Config
+			if source == "" {
+				source = "the defaults; there is no tools.toml"
+			}
+			fmt.Fprintf(c.out, "# from %s\n%s", source, b.String())
+			return nil
+		},
+	}, &cobra.Command{
+		Use: "validate", Short: "Check the configuration and name every fault", Args: argCount(0, 0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			p, err := c.findPaths()
+			if err != nil {
+				return err
+			}
+			_, _, faults, err := c.load(p)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				if faults == nil {
+					faults = []fault{}
+				}
+				c.print(map[string]any{"file": p.Config, "ok": len(faults) == 0, "faults": faults})
+			}
+			for _, f := range faults {
+				fmt.Fprintln(c.err, f)
+			}
+			if len(faults) > 0 {
+				return exitError(exitUsage)
+			}
+			if !c.json {
+				fmt.Fprintf(c.out, "%s is in order\n", p.Config)
+			}
+			return nil
+		},
+	})
+	return cmd
+}

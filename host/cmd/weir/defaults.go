@@ -1,0 +1,101 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Defaults of tools.toml that no other package owns.
+const (
+	defaultTimeout  = 30 * time.Second
+	defaultMaxAge   = 30 * 24 * time.Hour
+	defaultMaxBytes = 2 << 30
+	defaultSummary  = 200
+	defaultSpares   = 1
+	defaultSilence  = 2 * time.Minute
+	defaultMaxInput = 50000
+	defaultTrigger  = 20000
+)
+
+// withDefaults returns s with every default written out, which is what is in
+// force and what `config show` prints.
+func (s Settings) withDefaults() Settings {
+	def(&s.Locale, "auto")
+	def(&s.Server.Addr, defaultAddr)
+	def(&s.Server.MaxTurns, 256)
+	def(&s.Log.Level, "info")
+	def(&s.Log.Format, "text")
+	def(&s.Limits.MaxChars, tool.DefaultMaxChars)
+	def(&s.Limits.MaxLines, tool.DefaultMaxLines)
+	def(&s.Limits.Strategy, string(tool.HeadTail))
+	if s.Limits.Head == 0 && s.Limits.Tail == 0 {
+		s.Limits.Head, s.Limits.Tail = tool.DefaultShare, tool.DefaultShare
+	}
+	def(&s.Limits.Timeout, span(defaultTimeout))
+	def(&s.Limits.CeilingChars, tool.DefaultCeiling)
+	def(&s.Archive.Threshold, agent.DefaultArchiveThreshold)
+	def(&s.Archive.SummaryChars, defaultSummary)
+	def(&s.Archive.KeepTurns, agent.DefaultKeepTurns)
+	def(&s.Archive.Trigger, string(agent.TriggerModel))
+	def(&s.Archive.Scope, "conversation")
+	def(&s.Archive.MaxAge, span(defaultMaxAge))
+	def(&s.Archive.MaxBytes, tool.Bytes(defaultMaxBytes))
+	def(&s.Summarize.MaxInputChars, defaultMaxInput)
+	def(&s.Summarize.TriggerThreshold, defaultTrigger)
+	def(&s.Sandbox.Spares, defaultSpares)
+	s.Agent = s.Agent.withDefaults(s.Locale)
+	s.Agents = maps.Clone(s.Agents)
+	for name, a := range s.Agents {
+		s.Agents[name] = a.withDefaults(s.Locale)
+	}
+	s.Models = maps.Clone(s.Models)
+	for name, m := range s.Models {
+		def(&m.Timeout, span(defaultSilence))
+		s.Models[name] = m
+	}
+	s.Plugins.Folder = slices.Clone(s.Plugins.Folder)
+	for i := range s.Plugins.Folder {
+		def(&s.Plugins.Folder[i].Trust, "ask")
+	}
+	return s
+}
+
+func (a AgentSettings) withDefaults(locale string) AgentSettings {
+	yes := true
+	def(&a.Model, daemon.DemoModel)
+	def(&a.Mode, string(agent.ModeAuto))
+	def(&a.Locale, locale)
+	def(&a.EnableToolCalling, &yes)
+	def(&a.EnableMemory, &yes)
+	def(&a.MaxPlanningSteps, agent.DefaultMaxPlanningSteps)
+	def(&a.MaxToolCalls, agent.DefaultMaxToolCalls)
+	def(&a.MemoryLimit, agent.DefaultMemoryLimit)
+	def(&a.MaxCorrections, agent.DefaultMaxCorrections)
+	def(&a.ParallelCalls, agent.DefaultParallel)
+	return a
+}
+
+// withoutSecrets returns s fit to be shown.
+func (s Settings) withoutSecrets() Settings {
+	s.Models = maps.Clone(s.Models)
+	for name, m := range s.Models {
+		if m.Key != "" {
+			m.Key = "(set)"
+		}
+		s.Models[name] = m
+	}
+	return s
+}
+
+// def sets what is not stated.
+func def[T comparable](v *T, unset T) {
+	var zero T
+	if *v == zero {
+		*v = unset
+	}
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+var anyHeader = regexp.MustCompile(`(?m)^[ \t]*\[`)
+
+// setKey sets table.key to value, a TOML literal, in the text of a TOML file
+// and leaves everything else, comments included, as it stands.
+func setKey(text, table, key, value string) string {
+	header := regexp.MustCompile(`(?m)^[ \t]*\[[ \t]*` + regexp.QuoteMeta(table) + `[ \t]*\][^\n]*\n?`)
+	at := header.FindStringIndex(text)
+	if at == nil {
+		return strings.TrimRight(text, "\n") + fmt.Sprintf("\n\n[%s]\n%s = %s\n", table, key, value)
+	}
+	end := len(text)
+	if next := anyHeader.FindStringIndex(text[at[1]:]); next != nil {
+		end = at[1] + next[0]
+	}
+	line := regexp.MustCompile(`(?m)^([ \t]*)` + regexp.QuoteMeta(key) + `[ \t]*=[^\n#]*(#[^\n]*)?$`)
+	if m := line.FindStringSubmatchIndex(text[at[1]:end]); m != nil {
+		comment := ""
+		if m[4] >= 0 {
+			comment = " " + text[at[1]+m[4]:at[1]+m[5]]
+		}
+		return text[:at[1]+m[0]] + key + " = " + value + comment + text[at[1]+m[1]:]
+	}
+	return text[:at[1]] + key + " = " + value + "\n" + text[at[1]:]
+}
+
+// setModel writes [models.<name>] and makes it the default profile's model.
+func setModel(text, name string, m ModelSettings) string {
+	table := "models." + name
+	if !regexp.MustCompile(`^[A-Za-z0-9_-]+$`).MatchString(name) {
+		table = "models." + strconv.Quote(name)
+	}
+	for _, kv := range [][2]string{{"window", strconv.Itoa(m.Window)}, {"model", strconv.Quote(m.Model)}, {"key", strconv.Quote(m.Key)}, {"base_url", strconv.Quote(m.BaseURL)}, {"provider", strconv.Quote(m.Provider)}} {
+		if kv[1] == `""` || kv[1] == "0" {
+			continue
+		}
+		text = setKey(text, table, kv[0], kv[1])
+	}
+	return setKey(text, "agent", "model", strconv.Quote(name))
+}
+
+// writeConfig replaces a configuration file whole, so that a crash leaves the
+// old one.
+func writeConfig(file, text string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	mode := os.FileMode(0o644)
+	if st, err := os.Stat(file); err == nil {
+		mode = st.Mode().Perm()
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".tools-*.toml")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.WriteString(text)
+	if err == nil {
+		err = tmp.Chmod(mode)
+	}
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), file)
+}

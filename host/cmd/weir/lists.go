@@ -1,0 +1,280 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+func pathEscape(s string) string { return url.PathEscape(s) }
+
+// show answers a --json request with the route's own JSON and tells the caller
+// whether it did.
+func (c *cli) show(ctx context.Context, cl *client, path string, into any) (done bool, err error) {
+	if !c.json {
+		return false, cl.get(ctx, path, into)
+	}
+	var raw json.RawMessage
+	if err := cl.get(ctx, path, &raw); err != nil {
+		return true, err
+	}
+	c.print(raw)
+	return true, nil
+}
+
+func (c *cli) table(header string, rows func(w *tabwriter.Writer)) {
+	w := tabwriter.NewWriter(c.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, header)
+	rows(w)
+	_ = w.Flush()
+}
+
+func (c *cli) toolCmd() *cobra.Command {
+	cmd := &cobra.Command{Use: "tool", Short: "List and show the tools"}
+	cmd.AddCommand(&cobra.Command{
+		Use: "list", Short: "List the tools with their limits", Args: argCount(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withClient(cmd.Context(), func(cl *client) error { return c.listTools(cmd.Context(), cl) })
+		},
+	}, &cobra.Command{
+		Use: "show TOOL", Short: "Show a tool as the model sees it, with its limits", Args: argCount(1, 1, "one tool"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withClient(cmd.Context(), func(cl *client) error {
+				var t host.ToolInfo
+				if done, err := c.show(cmd.Context(), cl, "/api/tools/"+pathEscape(args[0]), &t); done || err != nil {
+					return err
+				}
+				c.showTool(t)
+				return nil
+			})
+		},
+	})
+	return cmd
+}
+
+func (c *cli) listTools(ctx context.Context, cl *client) error {
+	var out struct{ Tools []host.ToolInfo }
+	if done, err := c.show(ctx, cl, "/api/tools", &out); done || err != nil {
+		return err
+	}
+	c.table("TOOL\tSHOWN\tSTRATEGY\tBY\tDESCRIPTION", func(w *tabwriter.Writer) {
+		for _, t := range out.Tools {
+			l := t.Effective
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Spec.Name, shownOf(l), orDash(l.Strategy), orDash(t.CharsBy), oneLine(t.Spec.Description, 60))
+		}
+	})
+	return nil
+}
+
+func (c *cli) showTool(t host.ToolInfo) {
+	fmt.Fprintf(c.out, "%s (plugin %s)\n%s\n", t.Spec.Name, t.Plugin, t.Spec.Description)
+	if t.Spec.DescriptionZh != "" {
+		fmt.Fprintln(c.out, t.Spec.DescriptionZh)
+	}
+	e := t.Effective
+	fmt.Fprintf(c.out, "\nlimits in force: %s%s, %s%s, strategy %s, timeout %s, memory %s\n",
+		bound(e.MaxChars, " characters"), byLayer(t.CharsBy), bound(e.MaxLines, " lines"), byLayer(t.LinesBy),
+		orDash(e.Strategy), orNone(e.Timeout), orNone(e.Memory))
+	fmt.Fprintf(c.out, "declared:        %s\n\nparameters:\n", shownOf(t.Declared))
+	var pretty any
+	if json.Unmarshal(t.Spec.Params, &pretty) == nil {
+		b, _ := json.MarshalIndent(json.RawMessage(t.Spec.Params), "", "  ")
+		fmt.Fprintln(c.out, string(b))
+	}
+	for _, e := range t.Spec.Examples {
+		fmt.Fprintf(c.out, "\nexample: %s\n  %s\n", e.Ask, e.Args)
+	}
+}
+
+// shownOf says how much of a result is shown.
+func shownOf(l tool.Limits) string {
+	if l.MaxChars <= 0 && l.MaxLines <= 0 {
+		return "no bound"
+	}
+	return bound(l.MaxChars, " characters") + ", " + bound(l.MaxLines, " lines")
+}
+
+// bound says a limit that 0 leaves open, with its unit.
+func bound(n int, unit string) string {
+	if n <= 0 {
+		return "no bound of" + unit
+	}
+	return fmt.Sprint(n) + unit
+}
+
+// byLayer names the layer that set a limit, if one did.
+func byLayer(l tool.Layer) string {
+	if l == tool.LayerNone {
+		return ""
+	}
+	return fmt.Sprintf(" (by %s)", l)
+}
+
+// orNone is a limit that 0 leaves open and that writes its own unit.
+func orNone[T comparable](v T) string {
+	var zero T
+	if v == zero {
+		return "no bound"
+	}
+	return fmt.Sprint(v)
+}
+
+func orDash[T ~string](v T) string {
+	if v == "" {
+		return "–"
+	}
+	return string(v)
+}
+
+func (c *cli) pluginCmd() *cobra.Command {
+	cmd := &cobra.Command{Use: "plugin", Short: "List the plugins: ready, waiting, refused"}
+	cmd.AddCommand(&cobra.Command{
+		Use: "list", Short: "List the plugins and what keeps some of them out", Args: argCount(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withClient(cmd.Context(), func(cl *client) error {
+				var out struct{ Plugins []host.PluginInfo }
+				if done, err := c.show(cmd.Context(), cl, "/api/plugins", &out); done || err != nil {
+					return err
+				}
+				c.table("PLUGIN\tVERSION\tSTATE\tTOOLS\tWHY", func(w *tabwriter.Writer) {
+					for _, p := range out.Plugins {
+						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, p.State, strings.Join(p.Tools, " "), oneLine(p.Why, 100))
+					}
+				})
+				for _, p := range out.Plugins {
+					if p.Fix != "" {
+						fmt.Fprintf(c.out, "\n%s: %s\n  → %s\n", p.Name, p.Why, p.Fix)
+					}
+				}
+				return nil
+			})
+		},
+	}, c.warmCmd())
+	return cmd
+}
+
+func (c *cli) archiveCmd() *cobra.Command {
+	cmd := &cobra.Command{Use: "archive", Short: "Read the whole results that are kept"}
+	var conversation, name, query string
+	var limit int
+	list := &cobra.Command{
+		Use: "list", Short: "List the archived results, newest first", Args: argCount(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withClient(cmd.Context(), func(cl *client) error {
+				q := url.Values{"limit": {strconv.Itoa(limit)}}
+				for key, v := range map[string]string{"conversation_id": conversation, "tool": name, "q": query} {
+					if v != "" {
+						q.Set(key, v)
+					}
+				}
+				return c.listArchives(cmd.Context(), cl, q)
+			})
+		},
+	}
+	list.Flags().StringVar(&conversation, "conversation", "", "only of the conversation with this `ID`")
+	list.Flags().StringVar(&name, "tool", "", "only results of this `TOOL`")
+	list.Flags().StringVar(&query, "query", "", "only where the call holds this `TEXT`")
+	list.Flags().IntVar(&limit, "limit", 50, "at most `N` rows")
+	show := &cobra.Command{
+		Use:   "show UUID [lines=a-b] [grep=EXPR] [context=N] [pointer=/PATH] [head=N] [tail=N] [offset=N]",
+		Short: "Print an archived result, or a part of it", Args: argCount(1, -1, "a uuid and selectors"),
+		Example: "  weir archive show 6f1c… lines=95-140\n  weir archive show 6f1c… grep=ERROR context=2",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withClient(cmd.Context(), func(cl *client) error {
+				_, err := c.showArchive(cmd.Context(), cl, args[0], args[1:], "")
+				return err
+			})
+		},
+	}
+	cmd.AddCommand(list, show)
+	cmd.AddCommand(c.archiveKeeping()...)
+	return cmd
+}
+
+func (c *cli) listArchives(ctx context.Context, cl *client, q url.Values) error {
+	var out struct {
+		Archives []struct {
+			UUID, Tool, Query string
+			Chars, Lines      int
+			Created           time.Time `json:"created_at"`
+			Loads             int
+			Pruned            bool
+		}
+	}
+	if done, err := c.show(ctx, cl, "/api/archives?"+q.Encode(), &out); done || err != nil {
+		return err
+	}
+	c.table("UUID\tWHEN\tTOOL\tCHARACTERS\tLINES\tLOADS\tQUERY", func(w *tabwriter.Writer) {
+		for _, a := range out.Archives {
+			state := ""
+			if a.Pruned {
+				state = " (pruned)"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s%s\t%d\t%d\t%d\t%s\n", a.UUID, a.Created.Local().Format("2006-01-02 15:04"), a.Tool, state, a.Chars, a.Lines, a.Loads, oneLine(a.Query, 50))
+		}
+	})
+	return nil
+}
+
+// showArchive prints an archived result page by page until it is whole, and
+// returns its id. With a conversation it shows what may be loaded there alone.
+func (c *cli) showArchive(ctx context.Context, cl *client, uuid string, selectors []string, conversation string) (string, error) {
+	q := url.Values{}
+	for _, s := range selectors {
+		name, value, ok := strings.Cut(s, "=")
+		if !ok || !slices.Contains([]string{"lines", "grep", "context", "pointer", "head", "tail", "offset"}, name) {
+			return "", usagef("selectors are lines=a-b, grep=…, context=n, pointer=/…, head=n, tail=n and offset=n", "%q is not a selector", s)
+		}
+		q.Set(name, value)
+	}
+	if conversation != "" {
+		q.Set("conversation_id", conversation)
+	}
+	for {
+		var page struct {
+			UUID string `json:"uuid"`
+			Text string `json:"text"`
+			Next int    `json:"next_offset"`
+		}
+		done, err := c.show(ctx, cl, "/api/archives/"+pathEscape(uuid)+"?"+q.Encode(), &page)
+		if done || err != nil {
+			return uuid, err
+		}
+		fmt.Fprint(c.out, page.Text)
+		if page.Next == 0 {
+			if !strings.HasSuffix(page.Text, "\n") {
+				fmt.Fprintln(c.out)
+			}
+			return page.UUID, nil
+		}
+		q.Set("offset", strconv.Itoa(page.Next))
+	}
+}
+
+func (c *cli) statsCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "stats", Short: "Show per tool what was called, cut, saved and loaded back", Args: argCount(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withClient(cmd.Context(), func(cl *client) error {
+				var s archive.Stats
+				if done, err := c.show(cmd.Context(), cl, "/api/stats", &s); done || err != nil {
+					return err
+				}
+				c.showStats(s)
+				return nil
+			})
+		},
+	}
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// declaredTools returns the tools that the manifests of a plugin folder
+// declare. A manifest is read without its module, so that a tool which is not
+// built yet can be tried; only a module that carries its manifest is opened.
+// What a host would refuse is told on stderr and left out.
+func (c *cli) declaredTools(ctx context.Context, dir string) ([]tool.Spec, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, usagef("give --plugins the folder that the plugins lie in", "the plugin folder %s cannot be read", dir)
+	}
+	var specs []tool.Spec
+	add := func(m registry.Manifest) {
+		for _, t := range m.Tools {
+			if slices.ContainsFunc(specs, func(s tool.Spec) bool { return s.Name == t.Spec.Name }) {
+				fmt.Fprintf(c.err, "weir: the tool %s of %s is left out: another plugin declares that name\n", t.Spec.Name, m.Name)
+				continue
+			}
+			specs = append(specs, t.Spec)
+		}
+	}
+	packed := false
+	for _, e := range entries {
+		packed = packed || strings.HasSuffix(e.Name(), ".wasm")
+		if m, ok := c.manifest(filepath.Join(dir, e.Name(), registry.ManifestName)); ok {
+			add(m)
+		}
+	}
+	if packed {
+		for _, p := range registry.Scan(ctx, []registry.Folder{{Path: dir}}, registry.Options{Version: version()}).Plugins {
+			if p.Source == p.WasmPath {
+				add(p.Manifest)
+			}
+		}
+	}
+	if len(specs) == 0 {
+		return nil, usagef("give --plugins a folder of folders that each hold a "+registry.ManifestName, "no plugin in %s declares a tool", dir)
+	}
+	return specs, ctx.Err()
+}
+
+// manifest reads one manifest; false: there is none, or none that can be used.
+func (c *cli) manifest(file string) (registry.Manifest, bool) {
+	if base := filepath.Base(filepath.Dir(file)); base[0] == '.' || base[0] == '_' {
+		return registry.Manifest{}, false // as a host passes over them
+	}
+	st, err := os.Stat(file)
+	if err != nil || !st.Mode().IsRegular() {
+		return registry.Manifest{}, false
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		fmt.Fprintf(c.err, "weir: the manifest %s cannot be read and is left out\n", file)
+		return registry.Manifest{}, false
+	}
+	m, problems := registry.ParseManifest(file, text)
+	for _, p := range problems {
+		if !p.Warning {
+			fmt.Fprintf(c.err, "weir: left out: %s\n", p)
+			return registry.Manifest{}, false
+		}
+	}
+	return m, true
+}
+
+// declared finds one tool by name, or names those that are near.
+func declared(specs []tool.Spec, name, dir string) (tool.Spec, error) {
+	var names []string
+	for _, s := range specs {
+		if s.Name == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	hint := "the tools there are: " + strings.Join(names, ", ")
+	if near := registry.Nearest(name, names); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return tool.Spec{}, usagef(hint, "no plugin in %s declares a tool named %q", dir, name)
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/registry"
+)
+
+// A plugin that is one file carries its manifest inside, and declares from there.
+func TestDeclaredToolsOfAPackedPlugin(t *testing.T) {
+	shipped := filepath.Join(guesttest.Shipped(t, "calculator"), "calculator")
+	wasm, err := os.ReadFile(filepath.Join(shipped, "calculator.wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := os.ReadFile(filepath.Join(shipped, registry.ManifestName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	section := append(binary.AppendUvarint(nil, uint64(len(registry.SectionName))), registry.SectionName+string(manifest)...)
+	wasm = append(binary.AppendUvarint(append(wasm, 0), uint64(len(section))), section...)
+	if err := os.WriteFile(filepath.Join(dir, "calculator.wasm"), wasm, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var complaints bytes.Buffer
+	c := &cli{streams: streams{err: &complaints}}
+	specs, err := c.declaredTools(t.Context(), dir)
+	if err != nil || len(specs) != 1 || specs[0].Name != "calculator" || specs[0].Output.MaxChars == 0 {
+		t.Errorf("%+v, error %v, told %q", specs, err, complaints.String())
+	}
+}
+
+func TestDeclaredToolsOfTheShippedPlugins(t *testing.T) {
+	var complaints bytes.Buffer
+	c := &cli{streams: streams{err: &complaints}}
+	dir := filepath.Join(guesttest.Root(t), "plugins")
+	specs, err := c.declaredTools(t.Context(), dir)
+	if err != nil || complaints.Len() > 0 {
+		t.Fatalf("error %v, told %q", err, complaints.String())
+	}
+	for _, name := range []string{"calculator", "grep_search", "read_file", "search_web"} {
+		if _, err := declared(specs, name, dir); err != nil {
+			t.Error(err)
+		}
+	}
+	_, err = declared(specs, "something_else", dir)
+	ue, ok := err.(*usageError)
+	if !ok || !strings.Contains(ue.hint, "calculator") {
+		t.Errorf("a name with nothing near it should list what there is: %#v", err)
+	}
+	names := make([]string, len(specs))
+	for i, s := range specs {
+		names[i] = s.Name
+	}
+	if !slices.IsSorted(names) {
+		t.Errorf("the folder's order is not kept: %v", names)
+	}
+}

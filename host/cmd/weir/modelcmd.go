@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/provider"
+	"github.com/weirhost/weir/host/daemon"
+)
+
+// broken stands for a configured model that cannot be used: every question to
+// it gets the reason, and the daemon goes on.
+type broken struct{ err error }
+
+func (b broken) Generate(context.Context, agent.Request) iter.Seq2[agent.Delta, error] {
+	return func(yield func(agent.Delta, error) bool) { yield(agent.Delta{}, b.err) }
+}
+
+func (c *cli) modelCmd() *cobra.Command {
+	cmd := &cobra.Command{Use: "model", Short: "List, choose and test chat models"}
+	cmd.AddCommand(&cobra.Command{
+		Use: "list", Short: "List the configured models, and servers and keys that were found", Args: argCount(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.listModels(cmd.Context()) },
+	}, c.modelUseCmd(), &cobra.Command{
+		Use: "test [NAME]", Short: "Ask a model one thing and one tool call; say what is wrong", Args: argCount(0, 1, "at most one model"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.testModel(cmd.Context(), args) },
+	})
+	return cmd
+}
+
+func (c *cli) listModels(ctx context.Context) error {
+	p, err := c.findPaths()
+	if err != nil {
+		return err
+	}
+	s, secrets, err := c.settings(p)
+	if err != nil {
+		return err
+	}
+	s = s.withDefaults()
+	found := c.probe(ctx, secrets)
+	type row struct {
+		Name     string `json:"name"`
+		Provider string `json:"provider"`
+		Model    string `json:"model"`
+		BaseURL  string `json:"base_url,omitempty"`
+		Window   int    `json:"window"` // tokens; 0: asked for
+		Default  bool   `json:"default"`
+	}
+	rows := []row{}
+	for _, name := range slices.Sorted(maps.Keys(s.Models)) {
+		m := s.Models[name]
+		rows = append(rows, row{name, m.Provider, m.Model, m.BaseURL, m.Window, name == s.Agent.Model})
+	}
+	rows = append(rows, row{Name: daemon.DemoModel, Provider: "weir", Model: demoInfo().Model, Default: s.Agent.Model == daemon.DemoModel})
+	if c.json {
+		if found == nil {
+			found = []provider.Found{}
+		}
+		c.print(map[string]any{"models": rows, "found": found})
+		return nil
+	}
+	c.table("NAME\tPROVIDER\tMODEL\tWINDOW\t", func(w *tabwriter.Writer) {
+		for _, r := range rows {
+			window, mark := "asked for", ""
+			if r.Window > 0 {
+				window = fmt.Sprint(r.Window)
+			}
+			if r.Default {
+				mark = "(default)"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Name, r.Provider, r.Model, window, mark)
+		}
+	})
+	tellFound(c.out, found)
+	return nil
+}
+
+func (c *cli) modelUseCmd() *cobra.Command {
+	var m ModelSettings
+	var name string
+	cmd := &cobra.Command{
+		Use: "use NAME|PRESET", Short: "Make a model the default, adding it to tools.toml if it is not there",
+		Long: "Make a configured model the default, or add one from a preset: " + strings.Join(presetNames(), ", ") + ".\n" +
+			"The key itself is never written: tools.toml gets a reference to the variable that holds it.",
+		Example: "  weir model use ollama --model qwen3:8b\n  weir model use ark --model doubao-seed-1-6\n  weir model use demo",
+		Args:    argCount(1, 1, "one model or preset"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if name == "" {
+				name = args[0]
+			}
+			return c.useModel(args[0], name, m)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&m.Model, "model", "", "the model's `NAME` at the provider")
+	f.StringVar(&m.BaseURL, "base-url", "", "the server's `URL`, when it is not the preset's")
+	f.IntVar(&m.Window, "window", 0, "the context window in `TOKENS`; 0: ask the provider")
+	f.StringVar(&name, "name", "", "how weir calls it (default: the preset's name)")
+	return cmd
+}
+
+func (c *cli) useModel(arg, name string, m ModelSettings) error {
+	p, err := c.findPaths()
+	if err != nil {
+		return err
+	}
+	s, _, err := c.settings(p)
+	if err != nil {
+		return err
+	}
+	file, text := p.Config, ""
+	if file == "" {
+		dir := c.xdg("XDG_CONFIG_HOME", ".config")
+		if dir == "" {
+			return usagef("give --config FILE", "there is no configuration file to write to")
+		}
+		file = filepath.Join(dir, "tools.toml")
+	} else {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		text = string(b)
+	}
+	if _, known := s.Models[arg]; (known && m.Model == "") || arg == daemon.DemoModel {
+		text = setKey(text, "agent", "model", fmt.Sprintf("%q", arg))
+		name = arg
+	} else if text, err = c.addModel(text, arg, name, m); err != nil {
+		return err
+	}
+	if after, faults := decode(file, text); len(faults) > 0 || after.Agent.Model != name {
+		return usagef(fmt.Sprintf("write model = %q under [agent] yourself", name), "%s is written in a way that this command cannot edit", file)
+	}
+	if err := writeConfig(file, text); err != nil {
+		return fmt.Errorf("the configuration could not be written: %w", err)
+	}
+	if c.json {
+		c.print(map[string]string{"file": file, "model": name})
+		return nil
+	}
+	fmt.Fprintf(c.out, "%s is now the default model (%s)\ntry it: weir model test\na running daemon takes it up when it is started again\n", name, file)
+	return nil
+}
+
+func (c *cli) addModel(text, preset, name string, m ModelSettings) (string, error) {
+	pre, ok := provider.PresetByName(preset)
+	if !ok {
+		return "", usagef("use a configured model, demo, or one of: "+strings.Join(presetNames(), ", "), "there is no model or preset %q", preset)
+	}
+	if m.Model == "" {
+		return "", usagef("weir model use "+preset+" --model NAME", "which model of %s?", pre.Title)
+	}
+	m.Provider = pre.Name
+	if m.BaseURL == pre.BaseURL {
+		m.BaseURL = ""
+	}
+	if pre.KeyEnv != "" {
+		m.Key = "${" + pre.KeyEnv + "}"
+	}
+	return setModel(text, name, m), nil
+}
+
+func presetNames() []string {
+	var out []string
+	for _, p := range provider.Presets() {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+func (c *cli) probe(ctx context.Context, env lookup) []provider.Found {
+	bases := map[string]string{}
+	if c.getenv("WEIR_NO_PROBE") != "" { // tests, and people whose other servers listen there
+		for _, p := range provider.Presets() {
+			if p.KeyEnv == "" {
+				bases[p.Name] = ""
+			}
+		}
+	}
+	return provider.Probe(ctx, provider.ProbeOptions{BaseURLs: bases, Getenv: func(name string) string {
+		v, _ := env(name)
+		return v
+	}})
+}
+
+func tellFound(w io.Writer, found []provider.Found) {
+	for _, f := range found {
+		where := "at " + f.BaseURL
+		if f.KeyEnv != "" {
+			where = "by " + f.KeyEnv
+		}
+		fmt.Fprintf(w, "          found %s %s → %s\n", f.Title, where, f.Command)
+	}
+}
+
+// tellModel says in the banner who answers, and what else could.
+func (c *cli) tellModel(ctx context.Context, w io.Writer, a *app) {
+	name := a.settings.Agent.Model
+	if m := a.settings.Models[name]; m.Model != "" {
+		fmt.Fprintf(w, "  model   %s (%s, %s)\n", name, m.Provider, m.Model)
+		if b, ok := a.models[name].Model.(broken); ok {
+			fmt.Fprintf(w, "          it cannot be used: %s\n", b.err)
+		}
+		return
+	}
+	fmt.Fprintf(w, "  model   the offline demo: a script, not an AI. weir model use … brings a real one\n")
+	tellFound(w, c.probe(ctx, a.secrets))
+}
+
+func (c *cli) testModel(ctx context.Context, args []string) error {
+	p, err := c.findPaths()
+	if err != nil {
+		return err
+	}
+	s, secrets, err := c.settings(p)
+	if err != nil {
+		return err
+	}
+	s = s.withDefaults()
+	name := s.Agent.Model
+	if len(args) > 0 {
+		name = args[0]
+	}
+	m, ok := s.Models[name]
+	if name == daemon.DemoModel && !ok {
+		m, ok = ModelSettings{Provider: daemon.DemoModel}, true
+	}
+	if !ok {
+		return usagef("`weir model list` lists them", "there is no model %q", name)
+	}
+	model := c.model(name, m, secrets, c.logger(s.Log))
+	if b, ok := model.Model.(broken); ok {
+		return b.err
+	}
+	report := provider.Test(ctx, model.Model, c.locale(s))
+	if c.json {
+		c.print(report)
+	} else {
+		c.tellReport(name, report)
+	}
+	if !report.OK {
+		return exitError(exitModel)
+	}
+	return nil
+}
+
+func (c *cli) tellReport(name string, r provider.Report) {
+	fmt.Fprintf(c.out, "%s: %s %s\n", name, r.Info.Provider, r.Info.Model)
+	for _, s := range r.Steps {
+		mark := "ok  "
+		if !s.OK {
+			mark = "FAIL"
+		}
+		fmt.Fprintf(c.out, "  %s %-8s %6d ms  %s\n", mark, s.Name, s.Elapsed.Milliseconds(), s.Msg)
+		if s.Hint != "" {
+			fmt.Fprintf(c.out, "       → %s\n", s.Hint)
+		}
+	}
+}

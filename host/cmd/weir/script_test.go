@@ -1,0 +1,31 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/weirhost/weir/host/internal/guesttest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"weir": main})
+}
+
+// TestScripts runs the command line as people type it, each script in a home
+// of its own, over real plugins and the demo model.
+func TestScripts(t *testing.T) {
+	plugins := guesttest.Shipped(t, "calculator", "long_text", "grep_search", "read_file", "search_web")
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("PLUGINS", plugins)
+			e.Setenv("WEIR_CACHE", guesttest.Cache(t))
+			e.Setenv("WEIR_NO_PROBE", "1")
+			return os.MkdirAll(filepath.Join(e.WorkDir, "data"), 0o700)
+		},
+	})
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/host"
+)
+
+// The daemon's address when nothing else is said.
+const defaultAddr = "127.0.0.1:8420"
+
+// drainTime is how long a stop waits for running turns.
+const drainTime = 20 * time.Second
+
+func (c *cli) serveCmd() *cobra.Command {
+	var addr string
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Run the daemon", Args: argCount(0, 0, "no arguments"),
+		Long: "Run the daemon: the page, the API and the tools, until it is interrupted.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context(), addr) },
+	}
+	cmd.Flags().StringVar(&addr, "addr", "", "listen on `HOST:PORT` (default: [server] addr, else "+defaultAddr+")")
+	return cmd
+}
+
+func (c *cli) serve(ctx context.Context, addr string) error {
+	c.serving = true
+	app, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer app.close()
+	if addr == "" {
+		addr = app.settings.Server.Addr
+	}
+	l, err := listen(addr)
+	if err != nil {
+		return err
+	}
+	url := "http://" + l.Addr().String()
+	if err := announce(app.paths, url); err != nil {
+		c.warn(app, err.Error())
+	}
+	defer func() { _ = os.Remove(app.paths.Address) }()
+	srv := &http.Server{Handler: app.daemon.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: app.log.StandardLogger(nil)}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(l) }()
+	go app.keepUp(ctx)
+	c.banner(ctx, app, url)
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	fmt.Fprintln(c.err, "stopping: waiting for running answers")
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	if app.daemon.Drain(stop) != nil {
+		return errors.Join(errors.New("some answers were still running and were cut off"), srv.Close())
+	}
+	return srv.Shutdown(stop)
+}
+
+// listen opens the port. Beyond loopback is refused: the token would travel in
+// the clear.
+func listen(addr string) (net.Listener, error) {
+	if addr == "" {
+		addr = defaultAddr
+	}
+	name, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, usagef("write HOST:PORT, for example "+defaultAddr, "%q is not an address", addr)
+	}
+	if name == "" {
+		return nil, usagef("write HOST:PORT, for example "+defaultAddr, "%q names no host", addr)
+	}
+	if ip := net.ParseIP(name); name != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, usagef("listen on 127.0.0.1 and put a proxy with TLS in front", "%s is not a loopback address; weir does not serve beyond this machine", name)
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil && !errors.Is(err, syscall.EADDRINUSE) {
+		return nil, usagef("choose another address with --addr", "%s cannot be opened: %s", addr, cause(err))
+	}
+	if err != nil {
+		return nil, usagef("stop the other program, or choose another port with --addr 127.0.0.1:8421", "%s cannot be opened: another program listens there", addr)
+	}
+	return l, nil
+}
+
+// cause is what is wrong with an address, without the address.
+func cause(err error) error {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		err = op.Err
+	}
+	if sys, ok := errors.AsType[syscall.Errno](err); ok {
+		return sys
+	}
+	return err
+}
+
+// announce leaves the address for the command line. Of a file that could not
+// be written whole nothing is left; a daemon serves the page and the API all
+// the same.
+func announce(p paths, url string) error {
+	b, err := json.Marshal(addressFile{URL: url, PID: os.Getpid()})
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(p.Address, b, 0o600); err != nil {
+		_ = os.Remove(p.Address)
+		return fmt.Errorf("the address file %s cannot be written (%s): other weir commands will not find this daemon; free some space or check the folder's permissions, and start it again",
+			p.Address, reason(err))
+	}
+	return nil
+}
+
+// banner says where everything is and what keeps tools out.
+func (c *cli) banner(ctx context.Context, app *app, url string) {
+	w := c.err
+	if c.json {
+		c.print(map[string]any{"url": url, "token_file": app.paths.Token, "data": app.paths.Data, "config": app.paths.Config, "plugins": app.host.Plugins()})
+	}
+	config := app.paths.Config
+	if config == "" {
+		config = "none found; the defaults hold"
+	}
+	fmt.Fprintf(w, "\nweir %s\n", version())
+	fmt.Fprintf(w, "  page    %s/#token=%s\n", url, app.token)
+	fmt.Fprintf(w, "  config  %s\n  data    %s\n", config, app.paths.Data)
+	c.tellModel(ctx, w, app)
+	tellPlugins(w, app.host.Plugins())
+	for _, msg := range app.warnings {
+		fmt.Fprintf(w, "  warning %s\n", msg)
+	}
+	fmt.Fprintf(w, "  ask     weir ask \"Where is the limit applied?\"\n  stop    Ctrl-C\n\n")
+}
+
+func tellPlugins(w io.Writer, plugins []host.PluginInfo) {
+	var ready []string
+	for _, p := range plugins {
+		if p.State == host.Ready {
+			ready = append(ready, p.Tools...)
+		}
+	}
+	fmt.Fprintf(w, "  tools   %d ready: %s\n", len(ready), oneLine(join(ready), 200))
+	for _, p := range plugins {
+		if p.State == host.Ready {
+			continue
+		}
+		fmt.Fprintf(w, "          %-8s %s: %s\n", p.State, p.Name, p.Why)
+		if p.Fix != "" {
+			fmt.Fprintf(w, "                   → %s\n", p.Fix)
+		}
+	}
+}
+
+func join(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	s := names[0]
+	for _, n := range names[1:] {
+		s += ", " + n
+	}
+	return s
+}

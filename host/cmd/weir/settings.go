@@ -1,0 +1,223 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Settings is tools.toml. The file in the repository explains every key; here
+// a zero value always means "not stated", and effective() fills the defaults.
+type Settings struct {
+	Locale    string                   `toml:"locale" json:"locale,omitempty"`
+	Server    ServerSettings           `toml:"server" json:"server"`
+	Log       LogSettings              `toml:"log" json:"log"`
+	Models    map[string]ModelSettings `toml:"models" json:"models,omitempty"`
+	Agent     AgentSettings            `toml:"agent" json:"agent"`
+	Agents    map[string]AgentSettings `toml:"agents" json:"agents,omitempty"`
+	Prompt    PromptSettings           `toml:"prompt" json:"prompt"`
+	Limits    LimitSettings            `toml:"limits" json:"limits"`
+	Tools     map[string]ToolSettings  `toml:"tools" json:"tools,omitempty"`
+	Plugins   PluginSettings           `toml:"plugins" json:"plugins"`
+	Grants    map[string]GrantSettings `toml:"grants" json:"grants,omitempty"`
+	Summarize SummarizeSettings        `toml:"summarize" json:"summarize"`
+	Archive   ArchiveSettings          `toml:"archive" json:"archive"`
+	Sandbox   SandboxSettings          `toml:"sandbox" json:"sandbox"`
+}
+
+// ServerSettings are the daemon's address and its bounds.
+type ServerSettings struct {
+	Addr     string   `toml:"addr" json:"addr,omitempty"`
+	Hosts    []string `toml:"hosts" json:"hosts,omitempty"`
+	MaxTurns int      `toml:"max_turns" json:"max_turns,omitempty"`
+}
+
+// LogSettings say how much is logged, and how.
+type LogSettings struct {
+	Level  string `toml:"level" json:"level,omitempty"`
+	Format string `toml:"format" json:"format,omitempty"`
+}
+
+// ModelSettings are one chat model.
+type ModelSettings struct {
+	Provider    string         `toml:"provider" json:"provider,omitempty"`
+	BaseURL     string         `toml:"base_url" json:"base_url,omitempty"`
+	Key         string         `toml:"key" json:"-"`
+	Model       string         `toml:"model" json:"model,omitempty"`
+	Window      int            `toml:"window" json:"window,omitempty"`
+	Embedding   string         `toml:"embedding_model" json:"embedding_model,omitempty"`
+	NativeTools *bool          `toml:"native_tools" json:"native_tools,omitempty"`
+	Timeout     span           `toml:"timeout" json:"timeout,omitempty"`
+	Extra       map[string]any `toml:"extra" json:"extra,omitempty"`
+
+	keyEnv  string // the variable that Key refers to
+	literal bool   // the file holds the key itself
+}
+
+// AgentSettings are one profile: the model and the capability record.
+type AgentSettings struct {
+	Model               string   `toml:"model" json:"model,omitempty"`
+	Mode                string   `toml:"mode" json:"mode,omitempty"`
+	Tools               []string `toml:"tools" json:"tools,omitempty"`
+	DenyTools           []string `toml:"deny_tools" json:"deny_tools,omitempty"`
+	Locale              string   `toml:"locale" json:"locale,omitempty"`
+	System              string   `toml:"system" json:"system,omitempty"`
+	EnablePlanning      bool     `toml:"enable_planning" json:"enable_planning,omitempty"`
+	EnableToolCalling   *bool    `toml:"enable_tool_calling" json:"enable_tool_calling,omitempty"`
+	EnableReflection    bool     `toml:"enable_reflection" json:"enable_reflection,omitempty"`
+	EnableMemory        *bool    `toml:"enable_memory" json:"enable_memory,omitempty"`
+	MaxPlanningSteps    int      `toml:"max_planning_steps" json:"max_planning_steps,omitempty"`
+	MaxToolCalls        int      `toml:"max_tool_calls" json:"max_tool_calls,omitempty"`
+	MemoryLimit         int      `toml:"memory_limit" json:"memory_limit,omitempty"`
+	MaxToolResultLength *int     `toml:"max_tool_result_length" json:"max_tool_result_length,omitempty"`
+	MaxCorrections      int      `toml:"max_corrections" json:"max_corrections,omitempty"`
+	ParallelCalls       int      `toml:"parallel_calls" json:"parallel_calls,omitempty"`
+	TokenBudget         int      `toml:"token_budget" json:"token_budget,omitempty"`
+	TimeBudget          span     `toml:"time_budget" json:"time_budget,omitempty"`
+	Prefetch            []string `toml:"prefetch" json:"prefetch,omitempty"`
+}
+
+// PromptSettings bound the system prompt.
+type PromptSettings struct {
+	ToolsChars    int `toml:"tools_chars" json:"tools_chars,omitempty"`
+	AnswerReserve int `toml:"answer_reserve" json:"answer_reserve,omitempty"`
+}
+
+// LimitSettings are the ladder's lowest layer, the ceiling and the round.
+type LimitSettings struct {
+	MaxChars     int        `toml:"max_chars" json:"max_chars,omitempty"`
+	MaxLines     int        `toml:"max_lines" json:"max_lines,omitempty"`
+	Strategy     string     `toml:"strategy" json:"strategy,omitempty"`
+	Head         float64    `toml:"head" json:"head,omitempty"`
+	Tail         float64    `toml:"tail" json:"tail,omitempty"`
+	Timeout      span       `toml:"timeout" json:"timeout,omitempty"`
+	Memory       tool.Bytes `toml:"memory" json:"memory,omitempty"`
+	CeilingChars int        `toml:"ceiling_chars" json:"ceiling_chars,omitempty"`
+	RoundChars   *int       `toml:"round_chars" json:"round_chars,omitempty"`
+}
+
+// ToolSettings replace what a tool declares.
+type ToolSettings struct {
+	MaxChars int            `toml:"max_chars" json:"max_chars,omitempty"`
+	MaxLines int            `toml:"max_lines" json:"max_lines,omitempty"`
+	Strategy string         `toml:"strategy" json:"strategy,omitempty"`
+	Head     float64        `toml:"head" json:"head,omitempty"`
+	Tail     float64        `toml:"tail" json:"tail,omitempty"`
+	Keep     []string       `toml:"keep" json:"keep,omitempty"`
+	Archive  string         `toml:"archive" json:"archive,omitempty"`
+	Timeout  span           `toml:"timeout" json:"timeout,omitempty"`
+	Memory   tool.Bytes     `toml:"memory" json:"memory,omitempty"`
+	Disabled bool           `toml:"disabled" json:"disabled,omitempty"`
+	Config   map[string]any `toml:"config" json:"config,omitempty"`
+}
+
+// PluginSettings list the folders that are scanned.
+type PluginSettings struct {
+	Folder []FolderSettings `toml:"folder" json:"folder,omitempty"`
+}
+
+// FolderSettings are one plugin folder.
+type FolderSettings struct {
+	Path  string `toml:"path" json:"path"`
+	Trust string `toml:"trust" json:"trust,omitempty"`
+}
+
+// GrantSettings are what one plugin may do of what it asks.
+type GrantSettings struct {
+	Paths   []PathGrant `toml:"paths" json:"paths,omitempty"`
+	Hosts   []HostGrant `toml:"hosts" json:"hosts,omitempty"`
+	Secrets []string    `toml:"secrets" json:"secrets,omitempty"`
+}
+
+// PathGrant lends a folder of this machine to a guest.
+type PathGrant struct {
+	Guest string `toml:"guest" json:"guest"`
+	Host  string `toml:"host" json:"host"`
+	Mode  string `toml:"mode" json:"mode,omitempty"`
+}
+
+// HostGrant opens one host of the network.
+type HostGrant struct {
+	Host    string `toml:"host" json:"host"`
+	Private bool   `toml:"private" json:"private,omitempty"`
+}
+
+// UnmarshalTOML takes "api.example.com" as well as { host = "…" }.
+func (h *HostGrant) UnmarshalTOML(v any) error {
+	switch v := v.(type) {
+	case string:
+		h.Host = v
+		return nil
+	case map[string]any:
+		for key, x := range v {
+			var ok bool
+			switch key {
+			case "host":
+				h.Host, ok = x.(string)
+			case "private":
+				h.Private, ok = x.(bool)
+			default:
+				return fmt.Errorf("a granted host has no key %q; it has host and private", key)
+			}
+			if !ok {
+				return fmt.Errorf("the key %q of a granted host has the wrong type", key)
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("a granted host is a name or a table { host = \"…\" }")
+}
+
+// SummarizeSettings let a model write summaries of very long results.
+type SummarizeSettings struct {
+	Enabled          bool   `toml:"enabled" json:"enabled,omitempty"`
+	Model            string `toml:"model" json:"model,omitempty"`
+	MaxInputChars    int    `toml:"max_input_chars" json:"max_input_chars,omitempty"`
+	TriggerThreshold int    `toml:"trigger_threshold" json:"trigger_threshold,omitempty"`
+}
+
+// ArchiveSettings are thresholds and retention.
+type ArchiveSettings struct {
+	Threshold    int        `toml:"threshold" json:"threshold,omitempty"`
+	SummaryChars int        `toml:"summary_chars" json:"summary_chars,omitempty"`
+	KeepTurns    int        `toml:"keep_turns" json:"keep_turns,omitempty"`
+	LoadChars    int        `toml:"load_chars" json:"load_chars,omitempty"`
+	Trigger      string     `toml:"trigger" json:"trigger,omitempty"`
+	Scope        string     `toml:"scope" json:"scope,omitempty"`
+	MaxAge       span       `toml:"max_age" json:"max_age,omitempty"`
+	MaxBytes     tool.Bytes `toml:"max_bytes" json:"max_bytes,omitempty"`
+	MaxCount     int        `toml:"max_count" json:"max_count,omitempty"`
+}
+
+// SandboxSettings tune how guests are run.
+type SandboxSettings struct {
+	Spares int `toml:"spares" json:"spares,omitempty"`
+}
+
+// span is a duration that also reads days: "30d", "12h", "90s".
+type span time.Duration
+
+// UnmarshalText reads what span documents; a negative one is refused.
+func (s *span) UnmarshalText(text []byte) error {
+	str := strings.TrimSpace(string(text))
+	if days, ok := strings.CutSuffix(str, "d"); ok {
+		n, err := strconv.ParseFloat(days, 64)
+		if err != nil || n < 0 || n > 36500 {
+			return fmt.Errorf("%q is not a time span; write for example \"30d\", \"12h\" or \"90s\"", str)
+		}
+		*s = span(n * 24 * float64(time.Hour))
+		return nil
+	}
+	d, err := time.ParseDuration(str)
+	if err != nil || d < 0 {
+		return fmt.Errorf("%q is not a time span; write for example \"30d\", \"12h\" or \"90s\"", str)
+	}
+	*s = span(d)
+	return nil
+}
+
+// MarshalText writes what UnmarshalText reads.
+func (s span) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }

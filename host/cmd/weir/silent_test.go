@@ -1,0 +1,28 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon"
+)
+
+// A turn without an answer is the model's failure, with --json one value only.
+func TestSilentModelExits(t *testing.T) {
+	var out, errs bytes.Buffer
+	c := &cli{streams: streams{out: &out, err: &errs}}
+	p := &printer{c: c, end: &daemon.ChatEnd{Reason: agent.ReasonNoAnswer}}
+	if code := c.report(t.Context(), p.outcome(nil)); code != exitModel {
+		t.Errorf("exit %d: %s", code, errs.String())
+	}
+	c.json = true
+	var code exitError
+	if err := p.outcome(nil); !errors.As(err, &code) || int(code) != exitModel {
+		t.Errorf("with --json: %v", err)
+	}
+	if out.Len() > 0 {
+		t.Errorf("a second value on stdout: %s", out.String())
+	}
+}

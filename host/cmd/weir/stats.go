@@ -1,0 +1,52 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/weirhost/weir/host/archive"
+)
+
+// showStats prints what became of the tools' results, and of each model's ways
+// to write a call.
+func (c *cli) showStats(s archive.Stats) {
+	if len(s.Tools) == 0 {
+		fmt.Fprintln(c.out, "No tool was called yet.")
+	} else {
+		c.table("TOOL\tCALLS\tFAILED\tCUT\tLOADED BACK\tPRODUCED\tSHOWN\tSAVED", func(w *tabwriter.Writer) {
+			for _, t := range s.Tools {
+				fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%d\t%d\t%d\n", t.Tool, t.Calls, t.Failed, share(t.Cut, t.Calls), share(t.LoadedBack, t.Calls),
+					t.Produced, t.Shown, t.Saved)
+			}
+		})
+	}
+	if len(s.Models) == 0 {
+		return
+	}
+	fmt.Fprintln(c.out)
+	c.table("MODEL\tCALL WRITTEN AS\tOUTCOME\tTIMES", func(w *tabwriter.Writer) {
+		for _, m := range s.Models {
+			for _, code := range outcomes(m) {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", m.Model, m.Format, strings.Replace(code, ":", ": ", 1), m.Outcomes[code])
+			}
+		}
+	})
+}
+
+// outcomes are the codes of m, the most frequent first.
+func outcomes(m archive.ModelStats) []string {
+	return slices.SortedFunc(maps.Keys(m.Outcomes), func(a, b string) int {
+		return cmp.Or(cmp.Compare(m.Outcomes[b], m.Outcomes[a]), cmp.Compare(a, b))
+	})
+}
+
+func share(part, whole int) string {
+	if whole == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%d %%", part*100/whole)
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/weirhost/weir/host/archive"
+)
+
+func TestShowStats(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		stats archive.Stats
+		want  []string // fields of each line, in order
+	}{
+		{"nothing yet", archive.Stats{}, []string{"No tool was called yet."}},
+		{"a model that never wrote a call one can read", archive.Stats{Models: []archive.ModelStats{
+			{Model: "m", Format: "json", Malformed: 2, Outcomes: map[string]int{"malformed:truncated": 2}},
+		}}, []string{"No tool was called yet.", "", "MODEL CALL WRITTEN AS OUTCOME TIMES", "m json malformed: truncated 2"}},
+		{"the most frequent outcome comes first, then by name", archive.Stats{
+			Tools: []archive.ToolStats{{Tool: "grep", Calls: 4, Failed: 1, Cut: 2, LoadedBack: 1, Produced: 1000, Shown: 300, Saved: 720}},
+			Models: []archive.ModelStats{
+				{Model: "m", Format: "fence", Outcomes: map[string]int{"malformed:bad_json": 1, "failed": 1, "ok": 3}},
+			},
+		}, []string{
+			"TOOL CALLS FAILED CUT LOADED BACK PRODUCED SHOWN SAVED", "grep 4 1 50 % 25 % 1000 300 720", "",
+			"MODEL CALL WRITTEN AS OUTCOME TIMES", "m fence ok 3", "m fence failed 1", "m fence malformed: bad_json 1",
+		}},
+	} {
+		var out bytes.Buffer
+		(&cli{streams: streams{out: &out}}).showStats(row.stats)
+		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		for i := range lines {
+			lines[i] = strings.Join(strings.Fields(lines[i]), " ")
+		}
+		if got, want := strings.Join(lines, "\n"), strings.Join(row.want, "\n"); got != want {
+			t.Errorf("%s:\n%s\nwant:\n%s", row.name, got, want)
+		}
+	}
+}

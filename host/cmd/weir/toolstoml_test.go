@@ -1,0 +1,76 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/weirhost/weir/host/internal/guesttest"
+)
+
+// commented is a line of tools.toml that only its # keeps from being in force.
+var commented = regexp.MustCompile(`^# (\[+[a-zA-Z_.]+\]+.*|[a-z_]+\s*= .*)$`)
+
+// Every key that the repository's tools.toml explains exists, and what it calls
+// a default is the default.
+func TestRepositoryToolsTOML(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join(guesttest.Root(t), "tools.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, faults := decode("tools.toml", string(raw)); len(faults) > 0 {
+		t.Fatalf("as it stands: %v", faults)
+	}
+	opened := 0
+	lines := strings.Split(string(raw), "\n")
+	for i, l := range lines {
+		if m := commented.FindStringSubmatch(l); m != nil {
+			lines[i] = m[1]
+			opened++
+		}
+	}
+	if opened < 50 {
+		t.Fatalf("only %d commented keys were found", opened)
+	}
+	s, faults := decode("tools.toml", strings.Join(lines, "\n"))
+	if len(faults) > 0 {
+		t.Fatalf("with every key in force: %v", faults)
+	}
+	d := Settings{}.withDefaults()
+	for _, c := range []struct {
+		key         string
+		stated, def any
+	}{
+		{"server.addr", s.Server.Addr, d.Server.Addr},
+		{"server.max_turns", s.Server.MaxTurns, d.Server.MaxTurns},
+		{"log.level", s.Log.Level, d.Log.Level},
+		{"limits.max_chars", s.Limits.MaxChars, d.Limits.MaxChars},
+		{"limits.max_lines", s.Limits.MaxLines, d.Limits.MaxLines},
+		{"limits.strategy", s.Limits.Strategy, d.Limits.Strategy},
+		{"limits.head", s.Limits.Head, d.Limits.Head},
+		{"limits.tail", s.Limits.Tail, d.Limits.Tail},
+		{"limits.timeout", s.Limits.Timeout, d.Limits.Timeout},
+		{"limits.ceiling_chars", s.Limits.CeilingChars, d.Limits.CeilingChars},
+		{"agent.mode", s.Agent.Mode, d.Agent.Mode},
+		{"agent.max_tool_calls", s.Agent.MaxToolCalls, d.Agent.MaxToolCalls},
+		{"agent.max_planning_steps", s.Agent.MaxPlanningSteps, d.Agent.MaxPlanningSteps},
+		{"agent.memory_limit", s.Agent.MemoryLimit, d.Agent.MemoryLimit},
+		{"agent.max_corrections", s.Agent.MaxCorrections, d.Agent.MaxCorrections},
+		{"agent.parallel_calls", s.Agent.ParallelCalls, d.Agent.ParallelCalls},
+		{"archive.threshold", s.Archive.Threshold, d.Archive.Threshold},
+		{"archive.summary_chars", s.Archive.SummaryChars, d.Archive.SummaryChars},
+		{"archive.keep_turns", s.Archive.KeepTurns, d.Archive.KeepTurns},
+		{"archive.scope", s.Archive.Scope, d.Archive.Scope},
+		{"archive.max_age", s.Archive.MaxAge, d.Archive.MaxAge},
+		{"archive.max_bytes", s.Archive.MaxBytes, d.Archive.MaxBytes},
+		{"summarize.max_input_chars", s.Summarize.MaxInputChars, d.Summarize.MaxInputChars},
+		{"summarize.trigger_threshold", s.Summarize.TriggerThreshold, d.Summarize.TriggerThreshold},
+		{"sandbox.spares", s.Sandbox.Spares, d.Sandbox.Spares},
+	} {
+		if c.stated != c.def {
+			t.Errorf("%s: the file says %v, the default is %v", c.key, c.stated, c.def)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/weirhost/weir/agent"
+)
+
+func TestTriggerSettings(t *testing.T) {
+	for text, want := range map[string]agent.Trigger{
+		"":                     agent.TriggerModel,
+		`trigger = "model"`:    agent.TriggerModel,
+		`trigger = "keyword"`:  agent.TriggerKeyword,
+		`trigger = "semantic"`: agent.TriggerSemantic,
+		`trigger = "hybrid"`:   agent.TriggerHybrid,
+	} {
+		s, faults := decode("tools.toml", "[archive]\n"+text+"\n")
+		if got := profiles(s.withDefaults())["default"].Agent.Trigger; len(faults) > 0 || got != want {
+			t.Errorf("%s: %q, %v", text, got, faults)
+		}
+	}
+	_, faults := decode("tools.toml", "[archive]\nkeep_turns = 2\ntrigger = \"always\"\n")
+	if len(faults) != 1 || faults[0].Line != 3 || !strings.Contains(faults[0].Hint, "hybrid") {
+		t.Errorf("an unknown trigger: %v", faults)
+	}
+	s, faults := decode("tools.toml", "[models.ark]\nprovider = \"ark\"\nembedding_model = \"vec-1\"\n")
+	if len(faults) > 0 || s.Models["ark"].Embedding != "vec-1" {
+		t.Errorf("%+v, %v", s.Models, faults)
+	}
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// runIn runs the command line in a data folder of its own, with that
+// configuration and no environment.
+func runIn(ctx context.Context, t *testing.T, dir, config string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	file := filepath.Join(dir, "tools.toml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	code = run(ctx, append([]string{"--config", file, "--data", filepath.Join(dir, "data")}, args...), streams{strings.NewReader(""), &out, &errs},
+		func(name string) (string, bool) { return "1", name == "WEIR_NO_PROBE" })
+	return code, out.String(), errs.String()
+}
+
+// A mistake in the arguments has one exit code, whoever finds it.
+func TestExitCodes(t *testing.T) {
+	const unkeyed = "[models.m]\nprovider = \"deepseek\"\nmodel = \"m\"\nkey = \"${NOKEY}\"\n"
+	for _, row := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"call nothing x=1", exitUsage, "no tool named"},
+		{"tool show nothing", exitUsage, "no tool named"},
+		{"ask --model gone hello", exitUsage, "no model named"},
+		{"ask --agent gone hello", exitUsage, ""},
+		{"archive list --limit -1", exitUsage, "must be 0 or more"},
+		{"archive search --limit -1 word", exitUsage, "must be 0 or more"},
+		{"archive show 0190aaaa-0000-7000-8000-000000000000", exitFailed, "nothing with that id"},
+		{"ask --model m hello", exitModel, "set NOKEY"},
+		{"model test m", exitModel, "set NOKEY"},
+	} {
+		code, _, stderr := runIn(t.Context(), t, t.TempDir(), unkeyed, strings.Fields(row.args)...)
+		if code != row.code || !strings.Contains(stderr, row.says) {
+			t.Errorf("%s: exit %d, want %d: %s", row.args, code, row.code, stderr)
+		}
+	}
+}
+
+func TestModelListAsJSON(t *testing.T) {
+	_, stdout, _ := runIn(t.Context(), t, t.TempDir(), "[models.m]\nprovider = \"vllm\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmodel = \"x\"\n", "model", "list", "--json")
+	for _, want := range []string{`"found": []`, `"name": "m"`, `"base_url": "http://127.0.0.1:1/v1"`, `"default": true`} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %s in %s", want, stdout)
+		}
+	}
+}
+
+// The host's own tools have no limits of their own; 0 is not what is in force.
+func TestToolsWithoutBounds(t *testing.T) {
+	for _, args := range []string{"tool list", "tool show load_tool_history"} {
+		code, stdout, stderr := runIn(t.Context(), t, t.TempDir(), "", strings.Fields(args)...)
+		if code != 0 || strings.Contains(stdout, " 0 ") || strings.Contains(stdout, "by )") || !strings.Contains(stdout, "no bound") {
+			t.Errorf("%s: exit %d\n%s%s", args, code, stdout, stderr)
+		}
+	}
+}

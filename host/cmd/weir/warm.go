@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// warmCmd compiles every plugin into the cache, so that the daemon's first
+// calls do not wait for it.
+func (c *cli) warmCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "warm", Short: "Compile every plugin for this machine now", Args: argCount(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := c.findPaths()
+			if err != nil {
+				return err
+			}
+			if running(cmd.Context(), p) != nil {
+				fmt.Fprintln(c.err, "a daemon is running: it compiles what it needs")
+				return nil
+			}
+			a, err := c.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer a.close()
+			failed := 0
+			a.host.Warm(cmd.Context(), func(name string, d time.Duration, err error) {
+				if err != nil {
+					failed++
+					fmt.Fprintf(c.err, "      %-24s could not be compiled: %v\n", name, err)
+					return
+				}
+				fmt.Fprintf(c.err, "      %-24s %5.1f s\n", name, d.Seconds())
+			})
+			if failed > 0 {
+				return exitError(exitFailed)
+			}
+			return cmd.Context().Err()
+		},
+	}
+}

@@ -1,0 +1,199 @@
+package host
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Config says what a Host runs and what it grants. The zero Config is a host
+// without plugins, which keeps results in a temporary file.
+type Config struct {
+	// Folders are scanned in order; of two plugins that clash over a name, the
+	// one found first stays.
+	Folders []Folder
+	// Defaults hold for what neither a tool nor the operator states. Its own
+	// zero fields mean 8,000 characters, 500 lines, head_tail and 30 seconds.
+	Defaults tool.Limits
+	// CeilingChars is what no limit passes, in characters, loads excepted; 0:
+	// tool.DefaultCeiling. Negative is an error.
+	CeilingChars int
+	// Tools holds the operator's settings by tool name.
+	Tools map[string]ToolConfig
+	// Grants holds what each plugin may do, by plugin name. A plugin gets what it
+	// asks for and is granted, and nothing else.
+	Grants map[string]Grant
+	// Hidden are files that no plugin can read or change, whatever folder it is
+	// granted: keys, tokens, the archive. They need not exist.
+	Hidden []string
+	// Archive says where whole results are kept. An empty Path: in a temporary
+	// file that Close removes.
+	Archive archive.Config
+	// CacheDir keeps compiled modules between runs; it must be private to the
+	// user. Empty: every process compiles anew.
+	CacheDir string
+	// Secret looks a secret up by name; nil: there are none.
+	Secret func(name string) (string, bool)
+	// Logger gets one line for every call, as keys and values; nil: nobody does.
+	Logger hclog.Logger
+	// Version is this host's version, for min_host; empty: new enough.
+	Version string
+	// Now tells the time; nil: time.Now.
+	Now func() time.Time
+	// Spares is how many instances, each for one call, are kept ready per
+	// plugin; 0 or negative: none.
+	Spares int
+	// Parallel bounds the guests that run at once; 0 or negative: twice the
+	// number of CPUs, at least 4.
+	Parallel int
+	// Summarise lets a model shorten results of tools whose strategy is
+	// "summarize"; nil: they are cut by head_tail. An error comes with what the
+	// attempt cost.
+	Summarise func(ctx context.Context, r SummaryRequest) (Summary, error)
+	// SummariseOver is the length, in characters, over which Summarise is asked;
+	// 0 or negative: 20,000.
+	SummariseOver int
+}
+
+// A Folder is a place where plugins lie.
+type Folder struct {
+	Path  string
+	Trust Trust
+}
+
+// A Trust says how much the operator trusts a folder. It is shown to people.
+type Trust string
+
+// In a TrustAsk folder changes of a plugin that asks for powers are for a
+// person to approve; in a TrustGranted folder they are accepted while the asks
+// stay inside what is granted. The empty Trust reads as TrustAsk.
+const (
+	TrustAsk     Trust = "ask"
+	TrustGranted Trust = "granted"
+)
+
+// A ToolConfig is what the operator sets for one tool.
+type ToolConfig struct {
+	// Limits replace what the tool declares, field by field, up or down. Zero
+	// fields leave the declared ones; negative numbers are an error.
+	Limits tool.Limits
+	// Config holds the settings that the plugin's manifest lists.
+	Config map[string]any
+	// Disabled takes the tool out.
+	Disabled bool
+}
+
+// A Grant is what a plugin may do of what it asks for.
+type Grant struct {
+	Paths   []PathGrant
+	Hosts   []HostGrant
+	Secrets []string
+}
+
+// A PathGrant shows the folder Host to a guest as Guest.
+type PathGrant struct {
+	Guest string
+	Host  string
+	Mode  string // "ro" (also when empty) or "rw"
+}
+
+// A HostGrant opens the way to a host, such as "api.example.com" (https on port
+// 443), "http://localhost:3000", "*.example.com" or "*".
+type HostGrant struct {
+	Host string
+	// Private allows the host to be this machine or one in a private network.
+	// It is needed for names; an address or "localhost" speaks for itself.
+	Private bool
+}
+
+// A Principal is who calls: archives are theirs alone.
+type Principal string
+
+// A SummaryRequest asks for a shorter form of a whole result.
+type SummaryRequest struct {
+	Tool   string
+	Query  string // what the call was about, at most 500 characters
+	Text   string // the whole
+	Chars  int    // the summary may be so long, in characters
+	Locale tool.Locale
+}
+
+// A Summary is a shorter form of a result, and what it took. The Host measures
+// the time itself.
+type Summary struct {
+	Text                string
+	Model               string // who wrote it
+	TokensIn, TokensOut int
+	Estimated           bool // the provider did not count the tokens
+}
+
+// What holds when nobody says anything else.
+const (
+	defaultTimeout       = 30 * time.Second
+	defaultSummariseOver = 20000
+	// archiveOver is the length, in characters, over which a result is archived.
+	archiveOver = 1000
+	// loadChars is how much of a load is shown by a host alone, in characters;
+	// an agent shows what its window has room for.
+	loadChars = 32768
+)
+
+// A State says whether a plugin can be used.
+type State string
+
+// The states of a plugin. A Waiting plugin is sound and lacks something that
+// the operator can give; a Refused one is broken.
+const (
+	Ready   State = "ready"
+	Waiting State = "waiting"
+	Refused State = "refused"
+)
+
+// PluginInfo tells about one plugin.
+type PluginInfo struct {
+	Name        string   `json:"name"`
+	Version     string   `json:"version,omitempty"`
+	Description string   `json:"description,omitempty"`
+	State       State    `json:"state"`
+	Tools       []string `json:"tools,omitempty"`    // those that can be called when it is ready
+	Disabled    []string `json:"disabled,omitempty"` // those that the operator took out
+	// Why says what keeps it from being ready, Fix the exact command or edit
+	// that changes it; both are empty when it is ready.
+	Why string `json:"why,omitempty"`
+	Fix string `json:"fix,omitempty"`
+	// Source is the file that describes it, SHA256 the digest of its module in hex.
+	Source string `json:"source"`
+	SHA256 string `json:"sha256,omitempty"`
+	Trust  Trust  `json:"trust"`
+	// Asks is what it wants, and what of it is granted.
+	Asks []AskInfo `json:"asks,omitempty"`
+	// Problems are all the errors of a refused plugin; of others the warnings.
+	Problems []string `json:"problems,omitempty"`
+}
+
+// AskInfo is one power a plugin asks for.
+type AskInfo struct {
+	Kind    string `json:"kind"` // path, host or secret
+	What    string `json:"what"`
+	Reason  string `json:"reason,omitempty"`
+	Granted bool   `json:"granted"`
+}
+
+// ToolInfo tells about one tool that can be called.
+type ToolInfo struct {
+	Spec   tool.Spec `json:"spec"`
+	Plugin string    `json:"plugin"` // empty for the host's own
+	// Declared is what the manifest states, Effective what is in force.
+	Declared  tool.Limits `json:"declared"`
+	Effective tool.Limits `json:"effective"`
+	// The layers that decided the fields of Effective.
+	CharsBy    tool.Layer `json:"chars_by"`
+	LinesBy    tool.Layer `json:"lines_by"`
+	StrategyBy tool.Layer `json:"strategy_by"`
+	TimeoutBy  tool.Layer `json:"timeout_by"`
+	MemoryBy   tool.Layer `json:"memory_by,omitempty"` // empty: the sandbox's default
+}

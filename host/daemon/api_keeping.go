@@ -1,0 +1,119 @@
+package daemon
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/weirhost/weir/host/archive"
+)
+
+// archiveHit is one line that a search found.
+type archiveHit struct {
+	UUID         string    `json:"uuid"`
+	Conversation string    `json:"conversation_id"`
+	Tool         string    `json:"tool"`
+	Query        string    `json:"query"`
+	Created      time.Time `json:"created_at"`
+	Line         int       `json:"line"` // 0: the words stand in the call
+	Snippet      string    `json:"snippet"`
+}
+
+// searchArchives looks for words in the whole texts of one conversation, or of
+// all of the requester's.
+func (d *Daemon) searchArchives(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	n, err := queryInt(r, "limit", 0)
+	if err != nil {
+		return err
+	}
+	scope := archive.Scope{Principal: d.principal(r), Conversation: q.Get("conversation_id")}
+	found, err := d.cfg.Host.Archive().Search(r.Context(), scope, q.Get("q"), archive.SearchOptions{Limit: n, Everywhere: scope.Conversation == ""})
+	if err != nil {
+		return err
+	}
+	hits := make([]archiveHit, len(found.Hits))
+	for i, h := range found.Hits {
+		e := h.Entry
+		hits[i] = archiveHit{e.UUID, e.Scope.Conversation, e.Tool, e.Query, e.Created, h.Line, h.Snippet}
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"hits": hits, "archives": found.Archives, "scanned_bytes": found.Scanned, "left": found.Left})
+	return nil
+}
+
+// prunedRow is one result whose text goes.
+type prunedRow struct {
+	UUID         string    `json:"uuid"`
+	Conversation string    `json:"conversation_id"`
+	Tool         string    `json:"tool"`
+	Created      time.Time `json:"created_at"`
+	Bytes        int64     `json:"bytes"`
+	Reason       string    `json:"reason"` // age, bytes or count
+}
+
+// pruneArchives removes what retention does not keep. The sums are everybody's,
+// the rows the requester's own.
+func (d *Daemon) pruneArchives(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		DryRun bool `json:"dry_run"`
+	}
+	if err := readJSON(w, r, &body); err != nil {
+		return err
+	}
+	report, err := d.cfg.Host.Archive().Prune(r.Context(), body.DryRun)
+	if err != nil {
+		return err
+	}
+	rows := []prunedRow{}
+	for _, p := range report.Pruned {
+		if p.Scope.Principal == d.principal(r) {
+			rows = append(rows, prunedRow{p.UUID, p.Scope.Conversation, p.Tool, p.Created, p.Bytes, p.Reason})
+		}
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"dry_run": report.DryRun, "pruned": rows, "count": len(report.Pruned), "bytes": report.Bytes,
+		"kept": report.Kept, "kept_bytes": report.KeptBytes})
+	return nil
+}
+
+// deleteArchive deletes one result for good; also one that was pruned.
+func (d *Daemon) deleteArchive(w http.ResponseWriter, r *http.Request) error {
+	e, err := d.cfg.Host.Archive().Find(r.Context(), d.principal(r), r.PathValue("uuid"))
+	if err != nil && !errors.Is(err, archive.ErrExpired) {
+		return err
+	}
+	if err := d.cfg.Host.Archive().Delete(r.Context(), e.Scope, e.UUID); err != nil {
+		return err
+	}
+	d.log.Info("a result was deleted", "uuid", e.UUID, "tool", e.Tool, "conversation", e.Scope.Conversation)
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// exportConversation writes everything of one conversation as JSON lines.
+func (d *Daemon) exportConversation(w http.ResponseWriter, r *http.Request) error {
+	out := &exportWriter{w: w}
+	err := d.cfg.Host.Archive().Export(r.Context(), archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}, out)
+	if err != nil && out.begun {
+		d.log.Error("an export broke off", "conversation", r.PathValue("id"), "error", err)
+		panic(http.ErrAbortHandler) // the only way to tell behind a status of 200
+	}
+	return err
+}
+
+// exportWriter answers 200 with the first line, so that what fails before it
+// is an answer of its own.
+type exportWriter struct {
+	w     http.ResponseWriter
+	begun bool
+}
+
+func (e *exportWriter) Write(p []byte) (int, error) {
+	if !e.begun {
+		e.begun = true
+		h := e.w.Header()
+		h.Set("Content-Type", "application/x-ndjson; charset=utf-8")
+		h.Set("Content-Disposition", `attachment; filename="conversation.jsonl"`)
+		e.w.WriteHeader(http.StatusOK)
+	}
+	return e.w.Write(p)
+}

@@ -1,0 +1,158 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A resultBody is the body of /api/results: what a tool gave to an application
+// that has a loop of its own.
+type resultBody struct {
+	Tool  string          `json:"tool_name"`
+	Input json.RawMessage `json:"tool_input"`
+	// Result is the whole: a string, or any other JSON, which is kept as it is
+	// written.
+	Result json.RawMessage `json:"result"`
+	// Conversation is where the whole is kept; empty: that of calls without a model.
+	Conversation string      `json:"conversation_id"`
+	Locale       tool.Locale `json:"locale"`
+}
+
+// maxResultBody bounds that body, in bytes: in JSON a text may take a multiple
+// of its own length.
+const maxResultBody = 3 * tool.MaxWhole
+
+// A KeptResult says what became of it: what the model is to read, where the
+// whole is, and whether Text is less than the whole.
+type KeptResult struct {
+	Text         string     `json:"text"`
+	UUID         string     `json:"uuid"` // empty: not archived, because it is short
+	Cut          bool       `json:"cut"`
+	Conversation string     `json:"conversation_id"`
+	Produced     int        `json:"produced"` // characters
+	Shown        int        `json:"shown"`
+	Layer        tool.Layer `json:"layer,omitempty"`
+	Limit        int        `json:"limit,omitempty"`
+	// Unkept says that the archive could not be written: the rest is gone.
+	Unkept bool `json:"unkept,omitempty"`
+}
+
+// postResult keeps and cuts a result that was made elsewhere.
+func (d *Daemon) postResult(w http.ResponseWriter, r *http.Request) error {
+	var body resultBody
+	if err := readJSONUpTo(w, r, &body, maxResultBody); err != nil {
+		return err
+	}
+	if err := checkConversation(body.Conversation); err != nil {
+		return err
+	}
+	whole, err := body.whole()
+	if err != nil {
+		return err
+	}
+	if body.Conversation == "" {
+		body.Conversation = CallConversation + d.principal(r)
+	}
+	scope := archive.Scope{Principal: d.principal(r), Conversation: body.Conversation}
+	if _, err := d.cfg.Host.Archive().EnsureConversation(r.Context(), archive.Conversation{
+		ID: scope.Conversation, Principal: scope.Principal, Title: clip("results of "+body.Tool, 60),
+	}); err != nil {
+		return err
+	}
+	start := d.now()
+	res, err := d.cfg.Host.Session(host.Principal(scope.Principal), scope.Conversation).In(body.Locale).
+		Keep(r.Context(), tool.Call{ID: uuid.NewString(), Tool: body.Tool, Args: body.Input}, whole)
+	switch {
+	case err != nil:
+		return err
+	case res.Err != nil:
+		return res.Err
+	}
+	out := resultOf(res, d.now().Sub(start).Milliseconds(), body.Locale)
+	if err := d.cfg.Host.Archive().LogUse(r.Context(), []archive.ToolUse{{
+		Scope: scope, CallID: out.ID, Tool: out.Tool, Code: "ok", Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, Created: start,
+	}}); err != nil {
+		d.log.Warn("a kept result is missing in the statistics", "tool", out.Tool, "error", err)
+	}
+	writeJSON(w, http.StatusOK, KeptResult{
+		Text: out.Text, UUID: out.KeptUUID, Cut: res.Shown.Cut(), Conversation: scope.Conversation,
+		Produced: out.Produced, Shown: out.Shown, Layer: out.Layer, Limit: out.Limit, Unkept: out.Unkept,
+	})
+	return nil
+}
+
+// whole is the result's text.
+func (b resultBody) whole() ([]byte, error) {
+	raw := bytes.TrimSpace(b.Result)
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, problem(http.StatusBadRequest, "bad_body", `send {"tool_name": "…", "tool_input": {…}, "result": "…"}`, "there is no result")
+	}
+	if raw[0] != '"' {
+		return raw, nil
+	}
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return nil, bodyProblem(err)
+	}
+	return []byte(text), nil
+}
+
+// loadTool brings an archived result back.
+const loadTool = "load_tool_history"
+
+// maxLoads bounds the archives that one question brings with it.
+const maxLoads = 8
+
+// preload makes the calls that load the asked archives in front of the model's
+// first reply. One that is missing, or is another conversation's, is a problem
+// before anything begins.
+func (t *turn) preload(ctx context.Context) error {
+	ids := unique(t.ask.LoadUUIDs)
+	switch a := t.prof.Agent; {
+	case len(ids) == 0:
+		return nil
+	case len(ids) > maxLoads:
+		return problem(http.StatusBadRequest, "too_many_loads", "ask in several questions", "a question can load %d archives, not %d", maxLoads, len(ids))
+	case !a.EnableToolCalling || a.MaxToolCalls < 0 || !(toolbox{nil, t.prof.Allow, t.prof.Deny}).sees(loadTool):
+		return problem(http.StatusBadRequest, "cannot_load", "use another profile", "the profile %s does not let archives be loaded", t.ask.Profile)
+	}
+	calls := make([]tool.Call, len(ids))
+	for i, id := range ids {
+		_, err := t.d.cfg.Host.Archive().Get(ctx, t.scope, id)
+		switch {
+		case errors.Is(err, archive.ErrNotFound):
+			return problem(http.StatusNotFound, "not_found", "`weir archive list --conversation ID` lists what can be loaded",
+				"there is no archived result %q in this conversation", clip(id, 80))
+		case err != nil:
+			return err
+		}
+		args, err := json.Marshal(map[string]string{"uuid": id})
+		if err != nil {
+			return err
+		}
+		calls[i] = tool.Call{Tool: loadTool, Args: args}
+	}
+	t.prof.Agent.Preload = calls
+	return nil
+}
+
+// unique leaves out what stands there already.
+func unique(list []string) []string {
+	var out []string
+	for _, s := range list {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

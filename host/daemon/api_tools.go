@@ -1,0 +1,143 @@
+package daemon
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+func (d *Daemon) listTools(w http.ResponseWriter, _ *http.Request) error {
+	tools := d.cfg.Host.Tools()
+	if tools == nil {
+		tools = []host.ToolInfo{}
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"tools": tools})
+	return nil
+}
+
+func (d *Daemon) showTool(w http.ResponseWriter, r *http.Request) error {
+	info, err := d.tool(r.PathValue("name"))
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, info)
+	return nil
+}
+
+func (d *Daemon) tool(name string) (host.ToolInfo, error) {
+	tools := d.cfg.Host.Tools()
+	i := slices.IndexFunc(tools, func(t host.ToolInfo) bool { return t.Spec.Name == name })
+	if i < 0 {
+		return host.ToolInfo{}, problem(http.StatusNotFound, string(tool.UnknownTool), "`weir tool list` lists the tools, `weir plugin list` what keeps others out",
+			"there is no tool named %q", clip(name, 80))
+	}
+	return tools[i], nil
+}
+
+func (d *Daemon) listPlugins(w http.ResponseWriter, _ *http.Request) error {
+	plugins := d.cfg.Host.Plugins()
+	if plugins == nil {
+		plugins = []host.PluginInfo{}
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"plugins": plugins})
+	return nil
+}
+
+// A callBody is the body of /api/tools/{name}/call.
+type callBody struct {
+	Args json.RawMessage `json:"arguments"`
+	// Conversation is where the whole result is kept; empty: one of the
+	// principal's own, beside all that a model reads.
+	Conversation string      `json:"conversation_id"`
+	Locale       tool.Locale `json:"locale"`
+}
+
+// CallConversation and the principal's name make the id of the conversation
+// that keeps results of calls made without a model.
+const CallConversation = "call-"
+
+// callTool runs one tool as the operator: nothing of it goes to a model.
+func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
+	var body callBody
+	if err := readJSON(w, r, &body); err != nil {
+		return err
+	}
+	if err := checkConversation(body.Conversation); err != nil {
+		return err
+	}
+	name := r.PathValue("name")
+	if body.Conversation == "" {
+		body.Conversation = CallConversation + d.principal(r)
+	}
+	if len(bytes.TrimSpace(body.Args)) == 0 {
+		body.Args = json.RawMessage("{}")
+	}
+	session := d.cfg.Host.Session(host.Principal(d.principal(r)), body.Conversation).In(body.Locale)
+	if !slices.ContainsFunc(session.Tools(), func(s tool.Spec) bool { return s.Name == name }) {
+		_, err := d.tool(name)
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := d.cfg.Host.Archive().EnsureConversation(r.Context(), archive.Conversation{
+		ID: body.Conversation, Principal: d.principal(r), Title: "weir call",
+	}); err != nil {
+		return err
+	}
+	start := d.now()
+	res, err := session.Call(r.Context(), tool.Call{ID: uuid.NewString(), Tool: name, Args: body.Args})
+	if err != nil {
+		return err
+	}
+	out := resultOf(res, d.now().Sub(start).Milliseconds(), body.Locale)
+	d.log.Info("call completed", "tool", name, "by", "operator", "ok", out.OK, "produced", out.Produced, "shown", out.Shown)
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}
+
+func (d *Daemon) listModels(w http.ResponseWriter, _ *http.Request) error {
+	type row struct {
+		Name      string `json:"name"`
+		Provider  string `json:"provider"`
+		Model     string `json:"model"`
+		Window    int    `json:"window"`
+		Simulated bool   `json:"simulated"`
+		Default   bool   `json:"default"`
+	}
+	out := []row{}
+	for _, name := range d.modelNames() {
+		i := d.cfg.Models[name].Info
+		out = append(out, row{name, i.Provider, i.Model, i.Window, i.Simulated, name == d.cfg.Profiles["default"].Model})
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"models": out})
+	return nil
+}
+
+func (d *Daemon) stats(w http.ResponseWriter, r *http.Request) error {
+	s, err := d.cfg.Host.Archive().Stats(r.Context())
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, s)
+	return nil
+}
+
+func queryInt(r *http.Request, name string, unset int) (int, error) {
+	v := r.URL.Query().Get(name)
+	if v == "" {
+		return unset, nil
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 0 {
+		return 0, problem(http.StatusBadRequest, "bad_query", "give a whole number", "%s=%q: it must be 0 or more", name, clip(v, 40))
+	}
+	return n, nil
+}

@@ -1,0 +1,64 @@
+package daemon
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// outlasts reports whether an archived result will still be in the archive when
+// the turn has ended: its notice names it, an identical result does, it is going to fold, or its tool
+// keeps every result. Of any other the row is dropped then, so that nobody may
+// be told its uuid.
+func (t *turn) outlasts(r tool.Result) bool {
+	if r.Ref == nil || r.Ref.Again || r.Repeat || r.Ephemeral || r.Shown.Cut() || r.Shown.Summarized || r.Repeat || r.Load != nil {
+		return r.Ref != nil
+	}
+	threshold := t.prof.Agent.ArchiveThreshold
+	if threshold == 0 {
+		threshold = agent.DefaultArchiveThreshold
+	}
+	if threshold > 0 && r.Shown.TotalChars > threshold {
+		return true
+	}
+	info, err := t.d.tool(r.Tool)
+	return err == nil && info.Effective.Archive == tool.KeepAlways
+}
+
+// unrefer takes the archive out of every entry that stands whole in its
+// message, unless somebody was told its uuid or something in the turn names it.
+// It returns the uuids that nothing refers to any more.
+func (t *turn) unrefer(ms []agent.Message) (unnamed []string) {
+	for i := range ms {
+		for j := range ms[i].Results {
+			e := &ms[i].Results[j]
+			if e.Ref == nil || e.Folded || e.Ephemeral || t.told[e.Ref.UUID] || named(ms, e.Ref.UUID) {
+				continue
+			}
+			id := e.Ref.UUID
+			use := slices.IndexFunc(t.uses, func(u archive.ToolUse) bool { return u.UUID == id })
+			if use < 0 {
+				continue // of an earlier turn
+			}
+			unnamed = append(unnamed, id)
+			e.Ref, t.uses[use].UUID = nil, ""
+			t.end.KeptChars -= e.Chars
+		}
+	}
+	return unnamed
+}
+
+// named reports whether any text of the messages holds the id. The model reads
+// ids of its own turn when it searches the history.
+func named(ms []agent.Message, id string) bool {
+	return slices.ContainsFunc(ms, func(m agent.Message) bool {
+		return strings.Contains(m.Text, id) ||
+			slices.ContainsFunc(m.Calls, func(c tool.Call) bool { return strings.Contains(string(c.Args), id) }) ||
+			slices.ContainsFunc(m.Results, func(e agent.ResultEntry) bool {
+				return strings.Contains(e.Text, id) || e.Ephemeral && e.Ref != nil && e.Ref.UUID == id
+			})
+	})
+}

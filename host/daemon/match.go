@@ -1,0 +1,149 @@
+package daemon
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"unicode"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/archive"
+)
+
+// A said is one message as a client of /v1 saw it: a question or an answer,
+// nothing of calls and results.
+type said struct {
+	role agent.Role
+	text string
+}
+
+// visible is what a client has seen of stored messages: the questions, and
+// behind each the last text without a call.
+func visible(ms []agent.Message) []said {
+	var out []said
+	for _, m := range ms {
+		switch {
+		case m.Role == agent.RoleUser:
+			out = append(out, said{m.Role, m.Text})
+		case m.Role != agent.RoleAssistant || len(m.Calls) > 0:
+		case len(out) > 0 && out[len(out)-1].role == agent.RoleAssistant:
+			out[len(out)-1].text = m.Text
+		default:
+			out = append(out, said{m.Role, m.Text})
+		}
+	}
+	return out
+}
+
+// spoken is what a client sent itself, without system messages: clients write
+// the time of day into them.
+func spoken(ms []agent.Message) []said {
+	var out []said
+	for _, m := range ms {
+		if m.Role == agent.RoleUser || m.Role == agent.RoleAssistant {
+			out = append(out, said{m.Role, m.Text})
+		}
+	}
+	return out
+}
+
+// markOf is a digest of a talk. White space does not count: clients trim. A
+// talk without an answer has no mark, for it is no conversation yet.
+func markOf(talk []said) string {
+	h := sha256.New()
+	answered := false
+	for _, s := range talk {
+		text := strings.Map(func(r rune) rune {
+			if unicode.IsSpace(r) {
+				return -1
+			}
+			return r
+		}, s.text)
+		answered = answered || s.role == agent.RoleAssistant && text != ""
+		_, _ = io.WriteString(h, string(s.role)+"\x00"+text+"\x00") // a hash takes everything
+	}
+	if !answered {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// matching lists the conversations that came to exactly what the client sends
+// in front of its question, the one used last first.
+func (d *Daemon) matching(ctx context.Context, principal, mark string) []string {
+	if mark == "" {
+		return nil
+	}
+	list, err := d.cfg.Host.Archive().Marked(ctx, principal, mark)
+	if err != nil {
+		d.log.Warn("a conversation could not be looked for; a new one begins", "error", err)
+		return nil
+	}
+	var ids []string
+	for _, c := range list {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+// chatMatched continues the conversation whose messages equal what the client
+// sends in front of its question, and begins a new one where there is none, or
+// where it is answering somebody else.
+func (d *Daemon) chatMatched(ctx context.Context, principal string, ask Ask, history []agent.Message, emit func(string, any)) (ChatEnd, error) {
+	ask.spoken = spoken(history)
+	if ask.Conversation == "" {
+		ask.mark = markOf(ask.spoken)
+		for _, id := range d.matching(ctx, principal, ask.mark) {
+			ask.Conversation = id
+			end, err := d.chat(ctx, principal, ask, history, emit)
+			var p *Problem
+			if !errors.As(err, &p) || p.Code != codeBusy {
+				return end, err
+			}
+		}
+		ask.Conversation, ask.mark = "", ""
+	}
+	return d.chat(ctx, principal, ask, history, emit)
+}
+
+// unmoved checks, with the conversation in hand, that it still is what it was
+// found as: another turn may have run in between.
+func (t *turn) unmoved(ctx context.Context) error {
+	if t.ask.mark == "" {
+		return nil
+	}
+	for _, id := range t.d.matching(ctx, t.scope.Principal, t.ask.mark) {
+		if id == t.scope.Conversation {
+			return nil
+		}
+	}
+	return busyProblem()
+}
+
+// remark lets the conversation be found by what the client has now seen: its
+// own words and the answer, with or without what was said before calls, which
+// only a client that streams reads.
+func (t *turn) remark(ctx context.Context, out agent.Turn) {
+	if strings.TrimSpace(out.Answer) == "" && strings.TrimSpace(t.said.String()) == "" {
+		return // the client has seen nothing and asks again
+	}
+	before := append(t.ask.spoken[:len(t.ask.spoken):len(t.ask.spoken)], said{agent.RoleUser, t.ask.Message})
+	marks := []string{markOf(visible(out.Messages))}
+	for _, text := range []string{out.Answer, t.said.String()} {
+		marks = append(marks, markOf(append(before[:len(before):len(before)], said{agent.RoleAssistant, text})))
+	}
+	if err := t.d.cfg.Host.Archive().Mark(ctx, t.scope, marks); err != nil && !errors.Is(err, archive.ErrNotFound) {
+		t.d.log.Warn("a conversation cannot be found by its messages", "conversation", t.scope.Conversation, "error", err)
+	}
+}
+
+// codeBusy is the problem of a conversation that is in a turn.
+const codeBusy = "busy"
+
+func busyProblem() *Problem {
+	return problem(http.StatusConflict, codeBusy, "wait for its answer or begin another conversation", "this conversation is still answering")
+}

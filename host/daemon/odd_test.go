@@ -1,0 +1,41 @@
+package daemon
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/weirhost/weir/agent/model/replay"
+)
+
+// What nothing answers is told as a problem, not as the server library's text.
+func TestOddRequests(t *testing.T) {
+	s := newServer(t, replay.New(replay.Text("Yes.")))
+	long := strings.Repeat("x", maxConversationID+1)
+	for _, c := range []struct {
+		why, method, path, body string
+		status                  int
+		code                    string
+	}{
+		{"an unknown route", "GET", "/api/nope", "", 404, "no_route"},
+		{"an unknown route that is posted to", "POST", "/v1/nope", "{}", 404, "no_route"},
+		{"a route with the wrong method", "GET", "/api/chat", "", 404, "no_route"},
+		{"the page posted to", "POST", "/", "{}", 404, "no_route"},
+		{"a bracket behind the body", "POST", "/api/chat", `{"message":"x"} ]`, 400, "bad_body"},
+		{"a list for a body", "POST", "/api/chat", `[]`, 400, "bad_body"},
+		{"an endless conversation id", "POST", "/api/chat", `{"message":"x","conversation_id":"` + long + `"}`, 400, "bad_conversation"},
+		{"a line end in a conversation id", "POST", "/api/chat", `{"message":"x","conversation_id":"a\nb"}`, 400, "bad_conversation"},
+		{"the same of a call", "POST", "/api/tools/calculator/call", `{"conversation_id":"a\u0000"}`, 400, "bad_conversation"},
+		{"the same of a result", "POST", "/api/results", `{"tool_name":"x","result":"y","conversation_id":"a\u0000"}`, 400, "bad_conversation"},
+	} {
+		a := s.do(c.method, c.path, c.body, nil)
+		if a.status != c.status || a.code(t) != c.code {
+			t.Errorf("%s: %d %s", c.why, a.status, a.body)
+		}
+		if strings.Contains(a.body, `\"\"`) {
+			t.Errorf("%s: names a field that has no name: %s", c.why, a.body)
+		}
+	}
+	if a := s.post("/api/chat", `{"message":"x","conversation_id":"中文 id"}`); a.status != 200 {
+		t.Errorf("an id in Chinese: %d %s", a.status, a.body)
+	}
+}

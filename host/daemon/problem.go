@@ -1,0 +1,134 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Problem is what a route answers when it cannot do what was asked: a code
+// for programs, a sentence and a hint for people.
+type Problem struct {
+	Status int    `json:"-"`
+	Code   string `json:"code"`
+	Msg    string `json:"message"`
+	Hint   string `json:"hint,omitempty"`
+}
+
+func (p *Problem) Error() string {
+	if p.Hint == "" {
+		return p.Msg
+	}
+	return p.Msg + "; " + p.Hint
+}
+
+func problem(status int, code, hint, format string, args ...any) *Problem {
+	return &Problem{Status: status, Code: code, Msg: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// asProblem gives every error a status and a code. What it does not know is
+// told as internal, without the error's own text: that goes to the log.
+func asProblem(err error) *Problem {
+	var p *Problem
+	var te *tool.Error
+	var me *agent.ModelError
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.As(err, &me):
+		return &Problem{Status: http.StatusBadGateway, Code: "model_" + string(me.Code), Msg: me.Msg, Hint: me.Hint}
+	case errors.As(err, &te):
+		return &Problem{Status: toolStatus(te.Code), Code: string(te.Code), Msg: te.Msg, Hint: te.Hint}
+	case errors.Is(err, archive.ErrNotFound):
+		return problem(http.StatusNotFound, "not_found", "list the archives with `weir archive list`", "there is nothing with that id here")
+	case errors.Is(err, archive.ErrExpired):
+		return problem(http.StatusGone, "expired", "call the tool again", "the archive was pruned; its text is gone")
+	case errors.Is(err, archive.ErrFull):
+		return problem(http.StatusInsufficientStorage, "storage", "free some space or check the data folder's permissions", "the data folder cannot be written")
+	case errors.Is(err, context.Canceled):
+		return problem(499, "cancelled", "", "the request was cancelled")
+	}
+	return problem(http.StatusInternalServerError, "internal", "the daemon's log has the details", "something went wrong inside weir")
+}
+
+func toolStatus(c tool.Code) int {
+	switch c {
+	case tool.UnknownTool, tool.Expired:
+		return http.StatusNotFound
+	case tool.BadArgs:
+		return http.StatusBadRequest
+	case tool.Denied:
+		return http.StatusForbidden
+	case tool.RateLimited:
+		return http.StatusTooManyRequests
+	}
+	return http.StatusUnprocessableEntity
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v) // the client is gone if this fails; there is nobody to tell
+}
+
+func writeProblem(w http.ResponseWriter, p *Problem) {
+	writeJSON(w, p.Status, map[string]any{"error": p})
+}
+
+// readJSON decodes a body of at most 8 MiB, strictly.
+func readJSON(w http.ResponseWriter, r *http.Request, into any) error {
+	return readJSONUpTo(w, r, into, 8<<20)
+}
+
+func readJSONUpTo(w http.ResponseWriter, r *http.Request, into any, limit int64) error {
+	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, limit))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return bodyProblem(err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return problem(http.StatusBadRequest, "bad_body", "send one JSON object", "the body has something behind its JSON object")
+	}
+	return nil
+}
+
+func bodyProblem(err error) *Problem {
+	var syntax *json.SyntaxError
+	var wrong *json.UnmarshalTypeError
+	var big *http.MaxBytesError
+	hint := "send one JSON object with the fields that the README lists"
+	switch {
+	case errors.As(err, &big):
+		return problem(http.StatusRequestEntityTooLarge, "too_large", "", "the body is longer than %d bytes", big.Limit)
+	case errors.As(err, &syntax):
+		return problem(http.StatusBadRequest, "bad_body", hint, "the body is not JSON: it breaks at byte %d", syntax.Offset)
+	case errors.As(err, &wrong) && wrong.Field == "":
+		return problem(http.StatusBadRequest, "bad_body", hint, "the body is no JSON object but JSON of the kind %s", wrong.Value)
+	case errors.As(err, &wrong):
+		return problem(http.StatusBadRequest, "bad_body", hint, "%q has the wrong type, %s", wrong.Field, wrong.Value)
+	}
+	if field, ok := unknownField(err); ok {
+		return problem(http.StatusBadRequest, "bad_body", hint, "the body has an unknown field %s", field)
+	}
+	return problem(http.StatusBadRequest, "bad_body", hint, "the body is empty or cut off")
+}
+
+// unknownField reads the field's name out of encoding/json's error, which has
+// no type for it.
+func unknownField(err error) (string, bool) {
+	const prefix = "json: unknown field "
+	s := err.Error()
+	if len(s) > len(prefix) && s[:len(prefix)] == prefix {
+		return s[len(prefix):], true
+	}
+	return "", false
+}

@@ -1,0 +1,318 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// An Ask is the body of /api/chat.
+type Ask struct {
+	Message string `json:"message"`
+	// Model and Profile name configured ones; empty: the profile's model, the
+	// default profile.
+	Model   string `json:"model,omitempty"`
+	Profile string `json:"profile,omitempty"`
+	// Conversation continues a conversation; empty: a new one.
+	Conversation string `json:"conversation_id,omitempty"`
+	// LoadUUIDs are archived results of the conversation that are loaded for
+	// this question, as if the model had asked for them; at most 8.
+	LoadUUIDs []string `json:"load_uuids,omitempty"`
+
+	// spoken is what the client itself sent in front of the message, and mark
+	// what a conversation that was found by it must still be; see match.go.
+	spoken []said
+	mark   string
+	// system is what the client adds to the system prompt of this question.
+	system string
+}
+
+// A turn is one question on its way through the agent.
+type turn struct {
+	d     *Daemon
+	ask   Ask
+	scope archive.Scope
+	model Model
+	prof  Profile
+	emit  func(name string, data any)
+
+	stored []archive.Message // what the store holds, the question included
+	uses   []archive.ToolUse
+	told   map[string]bool   // uuids that the client was told
+	format map[string]string // call id → format
+	said   strings.Builder   // all text that was shown
+	end    ChatEnd
+}
+
+// chat runs one turn and stores it. emit is called from one goroutine at a
+// time. A problem before the turn begins is returned before the first event.
+func (d *Daemon) chat(ctx context.Context, principal string, ask Ask, history []agent.Message, emit func(string, any)) (ChatEnd, error) {
+	t, err := d.newTurn(ctx, principal, ask, emit)
+	if err != nil {
+		return ChatEnd{}, err
+	}
+	leave, err := d.enter(t.scope.Conversation)
+	if err != nil {
+		return ChatEnd{}, err
+	}
+	defer leave()
+	if err := t.unmoved(ctx); err != nil {
+		return ChatEnd{}, err
+	}
+	if err := t.open(ctx, &history); err != nil {
+		return ChatEnd{}, err
+	}
+	if len(t.ask.spoken) == 0 {
+		t.ask.spoken = visible(history)
+	}
+	session := d.cfg.Host.Session(host.Principal(principal), t.scope.Conversation)
+	loop, err := agent.New(t.prof.Agent, t.model.Model, toolbox{session, t.prof.Allow, t.prof.Deny}, agent.ObserverFunc(t.observe))
+	if err != nil {
+		return ChatEnd{}, err
+	}
+	out, runErr := loop.Run(ctx, history, ask.Message)
+	t.end.Answer, t.end.Reasoning = out.Answer, out.Reasoning
+	// What happened is stored even when the client has gone.
+	if err := t.store(context.WithoutCancel(ctx), out, len(history)); err != nil {
+		d.log.Error("the turn could not be stored", "conversation", t.scope.Conversation, "error", err)
+		runErr = errors.Join(runErr, archive.ErrFull)
+	}
+	t.remark(context.WithoutCancel(ctx), out)
+	return t.end, runErr
+}
+
+func (d *Daemon) newTurn(ctx context.Context, principal string, ask Ask, emit func(string, any)) (*turn, error) {
+	if strings.TrimSpace(ask.Message) == "" {
+		return nil, problem(http.StatusBadRequest, "empty", `send {"message": "…"}`, "there is no question")
+	}
+	if err := checkConversation(ask.Conversation); err != nil {
+		return nil, err
+	}
+	if ask.Profile == "" {
+		ask.Profile = "default"
+	}
+	prof, ok := d.cfg.Profiles[ask.Profile]
+	if !ok {
+		return nil, problem(http.StatusBadRequest, "unknown_profile", "`weir config show` lists them", "there is no profile named %q", clip(ask.Profile, 80))
+	}
+	if ask.Model == "" {
+		ask.Model = prof.Model
+	}
+	m, ok := d.cfg.Models[ask.Model]
+	if !ok {
+		return nil, problem(http.StatusBadRequest, "unknown_model", "`weir model list` lists them", "there is no model named %q", clip(ask.Model, 80))
+	}
+	prof.Agent.Window, prof.Agent.Estimator = m.Info.Window, m.Estimator
+	prof.Agent.Mode = d.mode(ctx, ask.Model, prof.Agent)
+	prof.Agent.SystemExtra = strings.TrimSpace(prof.Agent.SystemExtra + "\n\n" + ask.system)
+	t := &turn{d: d, ask: ask, model: m, prof: prof, emit: emit, told: map[string]bool{}, format: map[string]string{}}
+	t.scope = archive.Scope{Principal: principal, Conversation: ask.Conversation}
+	if t.scope.Conversation == "" {
+		t.scope.Conversation = uuid.NewString()
+	}
+	if err := t.preload(ctx); err != nil {
+		return nil, err
+	}
+	_, err := d.cfg.Host.Archive().EnsureConversation(ctx, archive.Conversation{
+		ID: t.scope.Conversation, Principal: principal, Profile: ask.Profile, Title: clip(firstLine(ask.Message), 60),
+	})
+	return t, err
+}
+
+// open reads the stored conversation and saves the question before the model
+// is asked. A history given by the client (of /v1) is stored first, once.
+func (t *turn) open(ctx context.Context, history *[]agent.Message) error {
+	store := t.d.cfg.Host.Archive()
+	stored, err := store.Messages(ctx, t.scope)
+	if err != nil {
+		return err
+	}
+	if len(stored) == 0 && len(*history) > 0 {
+		if err := store.Append(ctx, t.scope, t.rows(*history)); err != nil {
+			return err
+		}
+	} else if *history, err = messagesOf(stored); err != nil {
+		return err
+	}
+	question := agent.Message{Role: agent.RoleUser, Text: t.ask.Message, Turn: lastTurn(*history) + 1, At: t.d.now()}
+	if err := store.Append(ctx, t.scope, t.rows([]agent.Message{question})); err != nil {
+		return err
+	}
+	t.stored, err = store.Messages(ctx, t.scope)
+	return err
+}
+
+// store replaces what changed and writes the call log. Results that nothing
+// refers to are dropped: their whole text stands in the conversation itself.
+func (t *turn) store(ctx context.Context, out agent.Turn, had int) error {
+	store := t.d.cfg.Host.Archive()
+	from := min(out.From, had)
+	unnamed := t.unrefer(out.Messages)
+	if from < len(out.Messages) {
+		if err := store.Replace(ctx, t.scope, t.stored[from].Seq, t.rows(out.Messages[from:])); err != nil {
+			return err
+		}
+	}
+	for _, id := range unnamed {
+		if err := store.Drop(ctx, t.scope, id); err != nil {
+			t.d.log.Warn("an archive that nothing refers to stays", "uuid", id, "error", err)
+		}
+	}
+	return store.LogUse(ctx, t.uses)
+}
+
+// observe turns the agent's events into the stream's, the log and the call log.
+func (t *turn) observe(e agent.Event) {
+	log := t.d.log
+	switch e := e.(type) {
+	case agent.TurnStart:
+		log.Info("turn", "conversation", t.scope.Conversation, "turn", e.Turn, "model", t.ask.Model, "mode", e.Mode,
+			"window_tokens", e.Window, "limit_chars", e.Limit, "limit_by", e.Why)
+		t.emit(eventStart, ChatStart{t.scope.Conversation, e.Turn, t.ask.Model, e.Mode, t.model.Info.Simulated, e.Window, e.Limit, e.Why, e.Locale})
+		t.end.Conversation = t.scope.Conversation
+		t.prof.Agent.Locale = e.Locale
+	case agent.TextDelta:
+		t.said.WriteString(e.Text)
+		t.emit(eventText, map[string]string{"text": e.Text})
+	case agent.ReasoningDelta:
+		t.emit(eventThought, map[string]string{"text": e.Text})
+	case agent.CallStart:
+		t.format[e.Call.ID] = string(e.Format)
+		log.Info("call recognised", "tool", e.Call.Tool, "id", e.Call.ID, "format", e.Format, "repaired", e.Repaired)
+		t.emit(eventCall, ToolCallStart{e.Call.ID, e.Call.Tool, e.Call.Args, string(e.Format)})
+	case agent.CallEnd:
+		t.result(e)
+	case agent.MalformedCall:
+		log.Warn("call not readable", "reason", e.Malformed.Reason, "format", e.Malformed.Format, "tool", e.Malformed.Name, "corrected", e.Note != "")
+		t.emit(eventMalformed, map[string]any{"reason": e.Malformed.Reason, "tool": e.Malformed.Name, "format": e.Malformed.Format, "note": e.Note})
+		t.d.metrics.unreadable(t.ask.Model, e.Malformed)
+		t.uses = append(t.uses, archive.ToolUse{
+			Scope: t.scope, Turn: lastStoredTurn(t.stored), Tool: clip(e.Malformed.Name, 80), Model: t.ask.Model, Format: string(e.Malformed.Format),
+			Code: archive.MalformedCode + string(e.Malformed.Reason), Created: t.d.now(),
+		})
+	case agent.ModeSwitched:
+		log.Warn("tool calling switched", "from", e.From, "to", e.To, "why", e.Why)
+		t.d.metrics.switched(e)
+		t.d.learn(t.ask.Model, e.To)
+		t.emit(eventMode, map[string]any{"from": e.From, "to": e.To, "why": e.Why})
+	case agent.Planned:
+		t.emit(eventPlan, map[string]any{"steps": e.Steps})
+	case agent.Recalled:
+		log.Info("archived results may be meant", "uuids", e.UUIDs, "score", e.Score, "by", e.By, "hinted", e.Hinted, "loaded", e.Preloaded)
+		t.emit(eventRecalled, map[string]any{"uuids": e.UUIDs, "score": e.Score, "by": e.By, "hinted": e.Hinted, "loaded": e.Preloaded})
+	case agent.Folded:
+		t.d.metrics.folded(e)
+		log.Info("folded", "results", len(e.UUIDs), "saved_chars", e.SavedChars, "mid_turn", e.MidTurn)
+		t.emit(eventFolded, map[string]any{"uuids": e.UUIDs, "saved_chars": e.SavedChars, "mid_turn": e.MidTurn})
+	case agent.Budget:
+		if e.TooLong {
+			log.Warn("the system prompt is too long for the window", "system_chars", e.SystemChars, "window_tokens", e.Window)
+		}
+		t.emit(eventBudget, map[string]int{"tokens": e.Tokens, "window": e.Window})
+	case agent.TurnEnd:
+		t.d.metrics.ended(t.ask.Model, e)
+		t.end.Reason, t.end.Usage, t.end.Rounds, t.end.Calls = e.Reason, e.Usage, e.Rounds, e.Calls
+		t.end.ProducedChars, t.end.ShownChars, t.end.KeptChars = e.ProducedChars, e.ShownChars, e.KeptChars
+		t.end.ElapsedMS, t.end.Faults = e.Elapsed.Milliseconds(), e.Faults
+		log.Info("turn ended", "reason", e.Reason, "rounds", e.Rounds, "calls", e.Calls, "produced_chars", e.ProducedChars,
+			"shown_chars", e.ShownChars, "kept_chars", e.KeptChars, "prompt_tokens", e.Usage.Prompt, "completion_tokens", e.Usage.Completion,
+			"faults", e.Faults.Faults, "refaults", e.Refaults, "thrash", e.Thrash)
+	}
+}
+
+func (t *turn) result(e agent.CallEnd) {
+	r, id := e.Result, ""
+	if r.Ref != nil {
+		id = r.Ref.UUID
+	}
+	if t.outlasts(r) {
+		t.told[id] = true
+	} else {
+		r.Ref = nil
+	}
+	out := resultOf(r, e.Elapsed.Milliseconds(), t.prof.Agent.Locale)
+	code := "ok"
+	if r.Err != nil {
+		code = string(r.Err.Code)
+	}
+	t.d.metrics.called(t.ask.Model, t.format[r.CallID], out, e.Elapsed)
+	t.emit(eventResult, out)
+	if out.Layer != tool.LayerNone {
+		if hostCut := out.Layer == tool.LayerTool || out.Layer == tool.LayerOperator || out.Layer == tool.LayerDefault || out.Layer == tool.LayerCeiling; !hostCut {
+			// The host has logged its own cut; this one lowered it.
+			t.d.log.Info("result cut", "tool", r.Tool, "layer", out.Layer, "from", out.Produced, "to", out.Shown, "percent", percentCut(out.Produced, out.Shown))
+		}
+		t.emit(eventTruncated, map[string]any{"id": r.CallID, "tool": r.Tool, "layer": out.Layer, "from": out.Produced, "to": out.Shown,
+			"percent": percentCut(out.Produced, out.Shown)})
+	}
+	if out.KeptUUID != "" {
+		t.emit(eventArchived, map[string]any{"id": r.CallID, "tool": r.Tool, "uuid": out.KeptUUID, "chars": out.Produced})
+	}
+	t.end.Results = append(t.end.Results, out)
+	t.uses = append(t.uses, archive.ToolUse{
+		Scope: t.scope, Turn: lastStoredTurn(t.stored), CallID: r.CallID, Tool: r.Tool, Model: t.ask.Model, Format: t.format[r.CallID], Code: code,
+		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: id, Duration: e.Elapsed, Created: t.d.now(),
+	})
+}
+
+// rows gives messages their stored form.
+func (t *turn) rows(ms []agent.Message) []archive.Message {
+	out := make([]archive.Message, len(ms))
+	for i, m := range ms {
+		body, err := json.Marshal(m)
+		if err != nil { // plain data: only broken raw arguments can do this
+			t.d.log.Error("a message could not be written", "role", m.Role, "error", err)
+		}
+		out[i] = archive.Message{Turn: m.Turn, Role: string(m.Role), Content: content(m), Thinking: m.Reasoning, Model: m.Model, Body: body, Created: m.At}
+	}
+	return out
+}
+
+func content(m agent.Message) string {
+	if m.Role != agent.RoleResults {
+		return m.Text
+	}
+	var b strings.Builder
+	for _, e := range m.Results {
+		b.WriteString(e.Tool + ":\n" + e.Text + "\n")
+	}
+	return b.String()
+}
+
+func messagesOf(rows []archive.Message) ([]agent.Message, error) {
+	out := make([]agent.Message, len(rows))
+	for i, r := range rows {
+		if err := json.Unmarshal(r.Body, &out[i]); err != nil {
+			return nil, problem(http.StatusInternalServerError, "storage", "begin a new conversation", "message %d of this conversation cannot be read", i+1)
+		}
+	}
+	return out, nil
+}
+
+func lastTurn(ms []agent.Message) int {
+	if len(ms) == 0 {
+		return 0
+	}
+	return ms[len(ms)-1].Turn
+}
+
+func lastStoredTurn(rows []archive.Message) int {
+	if len(rows) == 0 {
+		return 0
+	}
+	return rows[len(rows)-1].Turn
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}

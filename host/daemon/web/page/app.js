@@ -1,0 +1,574 @@
+// The page of the weir daemon. Whatever comes from a model, a tool or an
+// archive is put in as text, never as markup.
+import { words } from "./words.js";
+
+const $ = (id) => document.getElementById(id);
+const chars = (s) => Array.from(s).length; // code points, as weir counts
+
+function el(tag, props = {}, ...kids) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(props)) {
+    if (key === "class") node.className = value;
+    else if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else node.setAttribute(key, value);
+  }
+  node.append(...kids.filter((k) => k !== null && k !== undefined));
+  return node;
+}
+
+// ---- language
+
+let lang = recall(() => localStorage.getItem("weir.lang")) || (/^zh\b/i.test(navigator.language || "") ? "zh" : "en");
+
+function recall(read) {
+  try { return read(); } catch { return null; } // storage may be switched off
+}
+
+function t(key, vars = {}) {
+  const pair = words[key] || [key, key];
+  return pair[lang === "zh" ? 1 : 0].replace(/\{(\w+)\}/g, (_, name) => vars[name] ?? "");
+}
+
+const num = (n) => new Intl.NumberFormat(lang === "zh" ? "zh-CN" : "en").format(n || 0);
+
+function translate() {
+  document.documentElement.lang = lang === "zh" ? "zh-CN" : "en";
+  for (const n of document.querySelectorAll("[data-t]")) n.textContent = t(n.dataset.t);
+  for (const n of document.querySelectorAll("[data-t-label]")) n.setAttribute("aria-label", t(n.dataset.tLabel));
+  for (const n of document.querySelectorAll("[data-t-placeholder]")) n.placeholder = t(n.dataset.tPlaceholder);
+  $("language").textContent = lang === "zh" ? "English" : "中文";
+  $("language").lang = lang === "zh" ? "en" : "zh-CN";
+}
+
+// ---- the daemon
+
+let token = "";
+
+class Problem extends Error {
+  constructor({ code, message, hint } = {}, status = 0) {
+    super(message || `HTTP ${status}`);
+    Object.assign(this, { code, hint, status });
+  }
+}
+
+async function api(path, options = {}) {
+  const headers = { Authorization: `Bearer ${token}`, ...options.headers };
+  let res;
+  try {
+    res = await fetch(path, { ...options, headers });
+  } catch (err) {
+    if (err.name === "AbortError") throw err;
+    throw new Problem({ message: t("unreachable") });
+  }
+  if (res.ok) return res;
+  const body = await res.json().catch(() => ({}));
+  if (res.status === 401) askForToken(t("wrongToken"));
+  throw new Problem(body.error, res.status);
+}
+
+const getJSON = async (path) => (await api(path)).json();
+
+// events reads server-sent events from a body.
+async function* events(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "", name = "", data = [];
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop();
+    for (const raw of lines) {
+      const line = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
+      if (line.startsWith("event:")) name = line.slice(6).trim();
+      else if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
+      else if (line === "") {
+        if (data.length) yield [name, JSON.parse(data.join("\n"))];
+        name = ""; data = [];
+      }
+    }
+  }
+}
+
+// ---- text
+
+// prose shows fenced code, inline code and bold; everything else stays as it is.
+function prose(into, text) {
+  into.replaceChildren();
+  text.split(/^ {0,3}```[^\n]*\n?/m).forEach((part, i) => {
+    if (i % 2) return into.append(el("pre", { tabindex: 0 }, el("code", {}, part.replace(/\n$/, ""))));
+    for (const para of part.split(/\n{2,}/)) if (para.trim()) into.append(inline(para.replace(/^\n+|\n+$/g, "")));
+  });
+}
+
+function inline(text) {
+  const p = el("p");
+  for (const piece of text.split(/(`[^`\n]+`|\*\*[^*\n]+\*\*)/)) {
+    if (/^`.+`$/.test(piece)) p.append(el("code", {}, piece.slice(1, -1)));
+    else if (/^\*\*.+\*\*$/.test(piece)) p.append(el("strong", {}, piece.slice(2, -2)));
+    else p.append(piece);
+  }
+  return p;
+}
+
+// speak gives whole sentences to screen readers, so that they are not read
+// letter by letter as they stream in.
+const speech = {
+  waiting: "",
+  add(text) {
+    this.waiting += text;
+    const ends = [...this.waiting.matchAll(/[。！？!?\n]|\.(?=\s)/g)];
+    if (ends.length) this.say(ends.at(-1).index + 1);
+  },
+  say(upTo = this.waiting.length) {
+    const line = this.waiting.slice(0, upTo).trim();
+    this.waiting = this.waiting.slice(upTo);
+    if (!line) return;
+    $("live").append(el("p", {}, line));
+    while ($("live").childElementCount > 6) $("live").firstChild.remove();
+  },
+};
+
+// keepDown runs change and stays at the end, if the person was there.
+function keepDown(change) {
+  const box = $("scroll");
+  const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 80;
+  change();
+  if (atEnd) box.scrollTop = box.scrollHeight;
+}
+
+// ---- one call
+
+class Card {
+  constructor(id, tool, args) {
+    this.state = el("span", { class: "state" }, t("running"));
+    this.node = el("section", { class: "card running", "aria-label": t("call", { tool }) },
+      el("header", {}, el("code", {}, tool), this.state));
+    this.tool = tool;
+    if (args !== undefined) {
+      const short = JSON.stringify(args);
+      this.node.append(el("details", {}, el("summary", {}, short === "{}" ? t("args") : short), el("pre", {}, JSON.stringify(args, null, 2))));
+    }
+  }
+
+  done(r) {
+    this.node.classList.remove("running");
+    this.node.classList.toggle("failed", !r.ok);
+    const time = r.elapsed_ms === undefined ? "" : ` · ${num(r.elapsed_ms)} ms`;
+    this.state.textContent = (r.ok ? t("ok") : t("failed")) + time;
+    if (r.error) this.node.append(problemBox(r.error));
+    if (r.line) this.node.title = r.line;
+    if (r.produced) this.node.append(...this.flow(r));
+    if (r.text) this.node.append(el("details", {}, el("summary", {}, t("read")), el("pre", { tabindex: 0 }, r.text)));
+    if (r.kept_uuid) this.keep(r.kept_uuid, r.produced);
+  }
+
+  // flow shows what was produced, shown and kept.
+  flow(r) {
+    const kept = Boolean(r.kept_uuid);
+    const fate = kept ? t("kept", { n: num(r.produced) }) : r.unkept ? t("unkept") : r.loaded_uuid ? t("loaded") : t("keptNone");
+    const numbers = el("div", { class: "numbers" },
+      el("span", {}, t("produced", { n: num(r.produced) })), el("span", {}, t("shown", { n: num(r.shown) })), el("span", {}, fate));
+    const fill = el("i");
+    fill.style.width = `${Math.min(100, (100 * r.shown) / r.produced)}%`;
+    const bar = el("div", { class: `bar ${kept ? "kept" : r.layer ? "lost" : ""}`, role: "img", "aria-label": t("bar", { shown: num(r.shown), produced: num(r.produced) }) }, fill);
+    return [numbers, bar, el("p", { class: "note" }, this.notice(r))];
+  }
+
+  notice(r) {
+    if (r.folded) return t("folded");
+    if (r.summarized) return t("summarized", { model: r.summary_cost?.model || "" });
+    if (r.past && r.shown < r.produced) return t("bar", { shown: num(r.shown), produced: num(r.produced) });
+    if (!r.layer) return t("uncut");
+    return t("cut", {
+      chars: num(Math.max(0, r.produced - r.shown)), lines: num(Math.max(0, r.lines_produced - r.lines_shown)),
+      layer: t(`layer_${r.layer}`), limit: num(r.limit), unit: t(r.unit === "lines" ? "linesUnit" : "characters"),
+    });
+  }
+
+  keep(uuid, n) {
+    if (this.button) return;
+    this.button = el("button", { class: "quiet", type: "button", onclick: () => archive.open(uuid, this.tool) }, t("open", { n: num(n) }));
+    this.node.append(this.button);
+  }
+
+  drop() {
+    if (!this.node.classList.contains("running")) return;
+    this.node.classList.replace("running", "failed");
+    this.state.textContent = t("unfinished");
+  }
+}
+
+function problemBox(p) {
+  return el("div", { class: "error" }, el("p", {}, p.message || p.code || ""), p.hint ? el("p", {}, p.hint) : null);
+}
+
+// ---- one answer
+
+class Answer {
+  constructor() {
+    this.node = el("article", { class: "theirs" });
+    this.cards = new Map();
+    this.ended = false;
+    $("log").append(this.node);
+  }
+
+  add(node) { keepDown(() => this.node.append(node)); }
+
+  note(text) { this.text = this.thought = null; this.add(el("p", { class: "note" }, text)); }
+
+  // stream adds text to the open block, once per frame.
+  stream(more) {
+    this.thought = null;
+    if (!this.text) {
+      this.text = { raw: "", node: el("div", { class: "text" }) };
+      this.add(this.text.node);
+    }
+    const block = this.text;
+    block.raw += more;
+    if (block.due) return;
+    block.due = requestAnimationFrame(() => {
+      block.due = 0;
+      keepDown(() => prose(block.node, block.raw));
+    });
+  }
+
+  think(more) {
+    this.text = null;
+    if (!this.thought) {
+      this.thought = el("div");
+      this.add(el("details", { class: "thought" }, el("summary", {}, t("thought")), this.thought));
+    }
+    keepDown(() => this.thought.append(more));
+  }
+
+  call(d) {
+    this.text = this.thought = null;
+    const card = new Card(d.id, d.tool, d.arguments);
+    this.cards.set(d.id, card);
+    this.add(card.node);
+    return card;
+  }
+
+  fail(problem) {
+    this.text = null;
+    const box = problemBox(problem);
+    box.setAttribute("role", "alert");
+    this.add(box);
+  }
+
+  close() {
+    for (const c of this.cards.values()) c.drop();
+    speech.say();
+  }
+}
+
+const on = {
+  "chat.start"(a, d) {
+    a.node.lang = d.locale === "zh" ? "zh-CN" : "en";
+    $("demo").hidden = !d.simulated;
+    conversation = d.conversation_id;
+    history.replaceState(null, "", `#c=${encodeURIComponent(conversation)}`);
+  },
+  "message.delta"(a, d) { a.stream(d.text); speech.add(d.text); },
+  "reasoning.delta"(a, d) { a.think(d.text); },
+  "tool_call.start"(a, d) { a.call(d); },
+  "tool_call.result"(a, d) { const card = a.cards.get(d.id) || a.call(d); keepDown(() => card.done(d)); speech.add(`${d.line || d.tool}\n`); },
+  "tool_call.truncated"(a, d) { a.cards.get(d.id)?.node.classList.add("cut"); },
+  "tool_call.archived"(a, d) { a.cards.get(d.id)?.keep(d.uuid, d.chars); },
+  "tool_call.malformed"(a, d) { a.note(t("malformed", d)); },
+  "mode.switched"(a, d) { a.note(t("switched", d)); },
+  "context.folded"(a, d) { a.note(t("foldEvent", { n: num((d.uuids || []).length), chars: num(d.saved_chars) })); },
+  "context.recalled"(a, d) { a.note(t(d.loaded ? "recallLoaded" : "recallHinted", { n: num((d.uuids || []).length) })); },
+  "plan"(a, d) { a.note(t("plan", { steps: (d.steps || []).map((s, i) => `${i + 1}. ${s}`).join("  ") })); },
+  "budget"(a, d) {
+    $("budget").hidden = false;
+    $("budget-text").textContent = t(d.window ? "budget" : "budgetOpen", { tokens: num(d.tokens), window: num(d.window) });
+    $("budget-bar").hidden = !d.window;
+    $("budget-bar").value = d.window ? Math.min(100, (100 * d.tokens) / d.window) : 0;
+  },
+  "error"(a, d) { a.fail(d); },
+  "chat.end"(a, d) {
+    a.ended = true;
+    if (d.reason && d.reason !== "answer") a.note(t("ended", { reason: t(`reason_${d.reason}`) }));
+    const tokens = (d.usage?.prompt_tokens || 0) + (d.usage?.completion_tokens || 0);
+    if (d.calls) {
+      a.note(t("end", {
+        calls: num(d.calls), produced: num(d.produced_chars), shown: num(d.shown_chars), kept: num(d.kept_chars),
+        tokens: num(tokens), seconds: num(Math.round((d.elapsed_ms || 0) / 100) / 10),
+      }));
+    }
+  },
+};
+
+// ---- asking
+
+let conversation = "";
+let running = null;
+
+async function ask(question) {
+  const abort = new AbortController();
+  running = abort;
+  busy(true);
+  $("log").querySelector(".welcome")?.remove();
+  $("log").append(mine(question));
+  $("scroll").scrollTop = $("scroll").scrollHeight;
+  const answer = new Answer();
+  const body = { message: question };
+  if (conversation) body.conversation_id = conversation;
+  if (!$("model").hidden && $("model").value) body.model = $("model").value;
+  try {
+    const res = await api("api/chat", {
+      method: "POST", signal: abort.signal, body: JSON.stringify(body), headers: { "Content-Type": "application/json" },
+    });
+    for await (const [name, data] of events(res.body)) if (running === abort) on[name]?.(answer, data);
+    if (!answer.ended && running === abort) answer.fail({ message: t("broken") });
+  } catch (err) {
+    if (err.name === "AbortError") answer.note(t("stopped"));
+    else answer.fail(err instanceof Problem ? err : { message: t("broken") });
+  }
+  answer.close();
+  if (running !== abort) return; // another conversation was opened meanwhile
+  running = null;
+  busy(false);
+  listChats();
+}
+
+const mine = (text) => el("div", { class: "mine", role: "article", "aria-label": t("you") }, text);
+
+function busy(yes) {
+  $("send").disabled = yes;
+  $("stop").hidden = !yes;
+  $("scroll").setAttribute("aria-busy", String(yes));
+}
+
+function leave() {
+  const old = running;
+  running = null;
+  old?.abort();
+  busy(false);
+}
+
+function welcome() {
+  $("log").replaceChildren(el("p", { class: "welcome" }, t("welcome")));
+}
+
+function newChat() {
+  leave();
+  conversation = "";
+  history.replaceState(null, "", location.pathname);
+  $("budget").hidden = true;
+  welcome();
+  listChats();
+  drawer("chats", false);
+  $("question").focus();
+}
+
+// openChat shows a stored conversation. The calls of past turns have no times.
+async function openChat(id) {
+  leave();
+  drawer("chats", false);
+  const stored = await getJSON(`api/conversations/${encodeURIComponent(id)}`);
+  conversation = id;
+  history.replaceState(null, "", `#c=${encodeURIComponent(id)}`);
+  $("log").replaceChildren();
+  let answer = null;
+  for (const m of stored.messages || []) {
+    if (m.role === "user") {
+      $("log").append(mine(m.text || ""));
+      answer = null;
+      continue;
+    }
+    answer ||= new Answer();
+    if (m.reasoning) answer.think(m.reasoning);
+    if (m.role === "assistant" && m.text) answer.stream(m.text);
+    for (const r of m.results || []) past(answer, r);
+  }
+  $("scroll").scrollTop = $("scroll").scrollHeight;
+  listChats();
+  $("question").focus();
+}
+
+function past(answer, r) {
+  const shown = Math.min(chars(r.text || ""), r.chars || 0);
+  answer.call({ id: r.call_id, tool: r.tool }).done({
+    ok: !r.err, produced: r.chars, shown, text: r.text, kept_uuid: r.ref?.uuid, folded: r.folded, past: true,
+  });
+}
+
+async function listChats() {
+  const { conversations = [] } = await getJSON("api/conversations").catch(() => ({}));
+  const date = new Intl.DateTimeFormat(lang === "zh" ? "zh-CN" : "en", { dateStyle: "medium", timeStyle: "short" });
+  const rows = conversations.map((c) => {
+    const button = el("button", { type: "button", onclick: () => openChat(c.id).catch(report) },
+      el("span", {}, c.title || t("untitled")), el("small", {}, c.updated_at ? date.format(new Date(c.updated_at)) : ""));
+    if (c.id === conversation) button.setAttribute("aria-current", "true");
+    return el("li", {}, button);
+  });
+  $("chat-list").replaceChildren(...(rows.length ? rows : [el("li", { class: "note" }, t("noChats"))]));
+}
+
+function report(err) {
+  new Answer().fail(err);
+}
+
+// ---- archive
+
+const archive = {
+  uuid: "", next: 0,
+
+  async open(uuid, tool) {
+    Object.assign(this, { uuid, next: 0 });
+    $("archive-title").textContent = t("archiveTitle", { tool });
+    $("archive-lines").value = $("archive-grep").value = "";
+    $("archive").showModal();
+    await this.load(false);
+  },
+
+  async load(more) {
+    const query = new URLSearchParams();
+    for (const key of ["lines", "grep"]) {
+      const value = $(`archive-${key}`).value.trim();
+      if (value) query.set(key, value);
+    }
+    if (more) query.set("offset", this.next);
+    $("archive-info").textContent = t("loading");
+    const uuid = this.uuid;
+    try {
+      const page = await getJSON(`api/archives/${encodeURIComponent(uuid)}?${query}`);
+      if (uuid !== this.uuid) return;
+      $("archive-text").textContent = (more ? $("archive-text").textContent : "") + page.text;
+      this.next = page.next_offset || 0;
+      $("archive-info").textContent = t("archiveInfo", { chars: num(page.chars), lines: num(page.lines), shown: num(chars($("archive-text").textContent)) }) +
+        (page.matches ? ` ${t("matches", { n: num(page.matches) })}` : "");
+    } catch (err) {
+      $("archive-info").textContent = [err.message, err.hint].filter(Boolean).join(" · ");
+      if (!more) $("archive-text").textContent = "";
+      this.next = 0;
+    }
+    $("archive-more").hidden = !this.next;
+  },
+};
+
+// ---- side panels
+
+function drawer(id, open) {
+  const side = $(id);
+  if (id === "tools") side.hidden = !open;
+  side.classList.toggle("open", open);
+  $(`show-${id}`).setAttribute("aria-expanded", String(open));
+}
+
+const isOpen = (id) => $(`show-${id}`).getAttribute("aria-expanded") === "true";
+
+async function listTools() {
+  const { tools = [] } = await getJSON("api/tools");
+  const rows = tools.map(({ spec, plugin, effective, chars_by: by }) => el("li", {},
+    el("code", {}, spec.name), plugin && plugin !== spec.name ? el("small", {}, plugin) : null,
+    el("p", {}, (lang === "zh" && spec.description_zh) || spec.description),
+    el("small", {}, t("toolLimit", { chars: num(effective?.max_chars), lines: num(effective?.max_lines), layer: t(`layer_${by || "default"}`) }))));
+  $("tool-list").replaceChildren(...(rows.length ? rows : [el("li", { class: "note" }, t("noTools"))]));
+}
+
+async function listModels() {
+  const { models = [] } = await getJSON("api/models").catch(() => ({}));
+  const first = models.find((m) => m.default) || models[0];
+  $("model").replaceChildren(...models.map((m) => el("option", { value: m.name }, m.name)));
+  $("model").hidden = models.length < 2;
+  if (first) $("model").value = first.name;
+  const demo = () => { $("demo").hidden = !models.find((m) => m.name === $("model").value)?.simulated; };
+  $("model").onchange = demo;
+  demo();
+}
+
+// ---- start
+
+function askForToken(message = "") {
+  leave();
+  enter(false);
+  $("login-error").textContent = message;
+  $("token").focus();
+}
+
+function enter(yes) {
+  $("login").hidden = yes;
+  for (const id of ["app", "show-chats", "show-tools"]) $(id).hidden = !yes;
+}
+
+async function start() {
+  const hash = new URLSearchParams(location.hash.slice(1));
+  if (hash.has("token")) {
+    token = hash.get("token");
+    recall(() => sessionStorage.setItem("weir.token", token));
+    history.replaceState(null, "", location.pathname); // out of the address bar and the history
+  }
+  token ||= recall(() => sessionStorage.getItem("weir.token")) || "";
+  translate();
+  if (!token) return askForToken();
+  enter(true);
+  welcome();
+  await listModels();
+  await listChats();
+  if (hash.has("c")) await openChat(hash.get("c")).catch(welcome);
+  if ($("app").hidden) return; // the token was refused meanwhile
+  $("question").focus();
+}
+
+$("login-form").addEventListener("submit", (e) => {
+  e.preventDefault();
+  token = $("token").value.trim();
+  $("token").value = "";
+  recall(() => sessionStorage.setItem("weir.token", token));
+  start();
+});
+
+$("ask").addEventListener("submit", (e) => {
+  e.preventDefault();
+  const question = $("question").value.trim();
+  if (!question || running) return;
+  $("question").value = "";
+  ask(question);
+});
+
+$("question").addEventListener("keydown", (e) => {
+  // While an input method composes, Enter chooses a word. Safari ends the
+  // composition first and gives the key the code 229.
+  if (e.key !== "Enter" || e.shiftKey || e.isComposing || e.keyCode === 229) return;
+  e.preventDefault();
+  $("ask").requestSubmit();
+});
+
+document.addEventListener("keydown", (e) => {
+  if (e.key !== "Escape" || e.isComposing || $("archive").open) return;
+  for (const id of ["chats", "tools"]) {
+    if (isOpen(id)) {
+      drawer(id, false);
+      $(`show-${id}`).focus();
+      return;
+    }
+  }
+  running?.abort();
+});
+
+$("stop").addEventListener("click", () => { running?.abort(); $("question").focus(); });
+$("new-chat").addEventListener("click", newChat);
+$("show-chats").addEventListener("click", () => drawer("chats", !isOpen("chats")));
+$("show-tools").addEventListener("click", () => {
+  drawer("tools", !isOpen("tools"));
+  if (isOpen("tools")) listTools().catch(report);
+});
+$("language").addEventListener("click", () => {
+  lang = lang === "zh" ? "en" : "zh";
+  recall(() => localStorage.setItem("weir.lang", lang));
+  translate();
+  if (!$("app").hidden) {
+    listChats();
+    if (isOpen("tools")) listTools().catch(report);
+    if ($("log").querySelector(".welcome")) welcome();
+  }
+});
+$("archive-form").addEventListener("submit", (e) => { e.preventDefault(); archive.load(false); });
+$("archive-more").addEventListener("click", () => archive.load(true));
+$("archive-close").addEventListener("click", () => $("archive").close());
+window.addEventListener("hashchange", () => { if (/[#&]token=/.test(location.hash)) start(); });
+
+start();

@@ -1,0 +1,206 @@
+package web
+
+import (
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := fs.ReadFile(Files(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// found lists the first group of every match.
+func found(re, s string) []string {
+	var out []string
+	for _, m := range regexp.MustCompile(re).FindAllStringSubmatch(s, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+func TestFiles(t *testing.T) {
+	entries, err := fs.ReadDir(Files(), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	total := 0
+	for _, e := range entries {
+		names = append(names, e.Name())
+		total += strings.Count(read(t, e.Name()), "\n")
+	}
+	if want := []string{"app.js", "icon.svg", "index.html", "style.css", "words.js"}; !slices.Equal(names, want) {
+		t.Errorf("files %v; want %v", names, want)
+	}
+	if total > 1200 {
+		t.Errorf("%d lines: this page is meant to stay small", total)
+	}
+}
+
+// The daemon's policy allows scripts and styles of its own files alone; a page
+// that needed more would be a dead page.
+func TestPageObeysTheStrictPolicy(t *testing.T) {
+	html := read(t, "index.html")
+	for what, re := range map[string]string{
+		"an inline handler":  `(?i)<[^>]*\s(on[a-z]+)\s*=`,
+		"an inline style":    `(?i)<[^>]*\s(style)\s*=`,
+		"a style element":    `(?i)<(style)\b`,
+		"a form's target":    `(?i)<form[^>]*\s(action)\s*=`,
+		"a javascript: link": `(?i)(javascript:)`,
+	} {
+		if got := found(re, html); got != nil {
+			t.Errorf("index.html has %s: %v", what, got)
+		}
+	}
+	for _, tag := range found(`(?s)(<script\b.*?</script>)`, html) {
+		if !regexp.MustCompile(`^<script [^>]*src="[a-z.]+"></script>$`).MatchString(tag) {
+			t.Errorf("a script of its own: %s", tag)
+		}
+	}
+}
+
+// Nothing is asked of anybody but the daemon: the page works offline.
+func TestNoAddressOfAnybodyElse(t *testing.T) {
+	for _, name := range []string{"app.js", "icon.svg", "index.html", "style.css", "words.js"} {
+		s := strings.ReplaceAll(read(t, name), `xmlns="http://www.w3.org/2000/svg"`, "")
+		if got := found(`(?i)((?:https?:|wss?:|["'(])//[\w.]+|@import|url\()`, s); got != nil {
+			t.Errorf("%s leads elsewhere: %v", name, got)
+		}
+	}
+	for _, file := range found(`(?:src|href)="([^"#]+)"`, read(t, "index.html")) {
+		read(t, file)
+	}
+	for _, file := range found(`from "\./([^"]+)"`, read(t, "app.js")) {
+		read(t, file)
+	}
+}
+
+// What a model or a tool says must never become markup or code.
+func TestTextStaysText(t *testing.T) {
+	js := read(t, "app.js")
+	re := `(innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|srcdoc|\beval\b|new Function|setTimeout\(["'\x60])`
+	if got := found(re, js); got != nil {
+		t.Errorf("app.js uses %v", got)
+	}
+}
+
+// Every event of the daemon's stream is handled.
+func TestEveryEventIsHandled(t *testing.T) {
+	js := read(t, "app.js")
+	for _, name := range []string{
+		"chat.start", "message.delta", "reasoning.delta", "tool_call.start", "tool_call.result", "tool_call.truncated", "tool_call.archived",
+		"tool_call.malformed", "mode.switched", "context.folded", "budget", "error", "chat.end",
+	} {
+		if !strings.Contains(js, "\n  \""+name+"\"(a, d) {") {
+			t.Errorf("no handler for %s", name)
+		}
+	}
+}
+
+func TestIDs(t *testing.T) {
+	ids := found(`\sid="([^"]+)"`, read(t, "index.html"))
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			t.Errorf("two elements are called %s", id)
+		}
+	}
+	used := append(found(`\$\("([^"]+)"\)`, read(t, "app.js")), found(`(?:for|aria-controls|aria-describedby|aria-labelledby)="([^"]+)"`, read(t, "index.html"))...)
+	for _, id := range used {
+		if !slices.Contains(ids, id) {
+			t.Errorf("%q is used and not there", id)
+		}
+	}
+}
+
+// Everything that can be filled in or pressed has a name for those who do not see it.
+func TestControlsHaveNames(t *testing.T) {
+	html := read(t, "index.html")
+	labelled := found(`<label [^>]*for="([^"]+)"`, html)
+	for _, m := range regexp.MustCompile(`<(input|textarea|select)\s([^>]*)>`).FindAllStringSubmatch(html, -1) {
+		id := found(`id="([^"]+)"`, m[2])
+		if len(id) != 1 || !slices.Contains(labelled, id[0]) {
+			t.Errorf("no label for <%s %s>", m[1], m[2])
+		}
+	}
+	for _, attrs := range found(`<button ([^>]*)>`, html) {
+		// The language button gets its text from the script.
+		if !strings.Contains(attrs, "data-t") && !strings.Contains(attrs, `id="language"`) {
+			t.Errorf("a button without a name: %s", attrs)
+		}
+		if !strings.Contains(attrs, `type="`) {
+			t.Errorf("a button without a type: %s", attrs)
+		}
+	}
+}
+
+var entry = regexp.MustCompile(`^  (\w+): \["((?:[^"\\]|\\.)+)", "((?:[^"\\]|\\.)+)"\],$`)
+
+// Every text exists in both languages, with the same places to fill in, and
+// every text that is used exists.
+func TestWords(t *testing.T) {
+	lines := strings.Split(strings.TrimSpace(read(t, "words.js")), "\n")
+	known := map[string]bool{}
+	for _, line := range lines[2 : len(lines)-1] {
+		m := entry.FindStringSubmatch(line)
+		if m == nil {
+			t.Errorf("not a pair of texts: %s", line)
+			continue
+		}
+		if known[m[1]] {
+			t.Errorf("%s stands there twice", m[1])
+		}
+		known[m[1]] = true
+		if !regexp.MustCompile(`\p{Han}`).MatchString(m[3]) && m[3] != m[2] || regexp.MustCompile(`\p{Han}`).MatchString(m[2]) {
+			t.Errorf("%s: %q and %q are not English and Chinese", m[1], m[2], m[3])
+		}
+		en, zh := found(`\{(\w+)\}`, m[2]), found(`\{(\w+)\}`, m[3])
+		slices.Sort(en)
+		slices.Sort(zh)
+		if !slices.Equal(en, zh) {
+			t.Errorf("%s fills in %v in English and %v in Chinese", m[1], en, zh)
+		}
+	}
+	js := read(t, "app.js")
+	used := append(found(`\bt\("(\w+)"`, js), found(`data-t(?:-label|-placeholder)?="(\w+)"`, read(t, "index.html"))...)
+	for _, c := range regexp.MustCompile(`\bt\([^()]*\? "(\w+)" : "(\w+)"`).FindAllStringSubmatch(js, -1) {
+		used = append(used, c[1], c[2])
+	}
+	for _, key := range used {
+		if !known[key] {
+			t.Errorf("the text %s is used and not there", key)
+		}
+	}
+	for key := range known {
+		family, _, _ := strings.Cut(key, "_")
+		if !slices.Contains(used, key) && !strings.Contains(js, "t(`"+family+"_${") {
+			t.Errorf("the text %s is not used", key)
+		}
+	}
+}
+
+// Enter must not send while an input method composes.
+func TestInputMethodIsRespected(t *testing.T) {
+	js := read(t, "app.js")
+	for _, s := range []string{"e.isComposing", "e.keyCode === 229"} {
+		if !strings.Contains(js, s) {
+			t.Errorf("app.js does not look at %s", s)
+		}
+	}
+}
+
+func TestStyleServesEverybody(t *testing.T) {
+	css := read(t, "style.css")
+	for _, s := range []string{"prefers-color-scheme: dark", "prefers-reduced-motion: reduce", ":focus-visible"} {
+		if !strings.Contains(css, s) {
+			t.Errorf("style.css has no %s", s)
+		}
+	}
+}

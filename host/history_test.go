@@ -1,0 +1,303 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+func TestLoadBringsBackWhatWasLeftOut(t *testing.T) {
+	h := open(t, drop(t, "probe"), nil)
+	s := h.Session("me", "c1")
+	whole := call(t, s, "bare", `{"Lines":1040,"Width":50}`) // 52,000 characters under 8,000
+	if strings.Contains(whole.Shown.Text, "line 600 ") {
+		t.Fatal("line 600 was meant to be left out")
+	}
+	id := whole.Ref.UUID
+	tests := []struct {
+		args     string
+		text     string // the beginning of what is loaded
+		chars    int    // of everything selected
+		selected string // the selectors that go on
+	}{
+		{`"lines":"600-600"`, "line 600 ", 50, `{"lines":"600-600"}`},
+		{`"lines":600`, "line 600 ", 50, `{"lines":"600-600"}`}, // as models write it
+		{`"lines":"1039-"`, "line 1039 ", 100, `{"lines":"1039-1040"}`},
+		{`"grep":"^line 77 "`, "77: line 77 ", 0, `{"grep":"^line 77 "}`},
+		{`"tail":1`, "line 1040 ", 50, `{"tail":1}`},
+		{`"offset":51950`, "line 1040 ", 52000, ``},
+	}
+	for _, tt := range tests {
+		r := call(t, s, loadTool, fmt.Sprintf(`{"uuid":%q,%s}`, id, tt.args))
+		if !strings.Contains(r.Whole(), strings.TrimPrefix(tt.text, "77: ")) || r.Load == nil || r.Load.UUID != id || !r.Ephemeral || r.Ref != nil {
+			t.Errorf("%s: %.60q, %+v", tt.args, r.Whole(), r.Load)
+			continue
+		}
+		if tt.chars > 0 && r.Load.Chars != tt.chars || string(r.Load.Args) != tt.selected && tt.args != `"lines":"1039-"` {
+			t.Errorf("%s: %+v %s", tt.args, r.Load, r.Load.Args)
+		}
+	}
+}
+
+func TestLoadIsPagedFromTheWhole(t *testing.T) {
+	h := open(t, drop(t, "probe"), nil)
+	s := h.Session("me", "c1")
+	id := call(t, s, "bare", `{"Lines":1040,"Width":50}`).Ref.UUID
+	r := call(t, s, loadTool, fmt.Sprintf(`{"uuid":%q}`, id))
+	if n, _ := limit.Count(limit.Render(r, tool.En)); n > loadChars || n < loadChars*9/10 || r.Shown.By != tool.LayerLoad {
+		t.Errorf("the first page has %d characters by %q", n, r.Shown.By)
+	}
+	if len(r.Whole()) != 52000 {
+		t.Errorf("an agent with more room must be able to show it all; it has %d characters", len(r.Whole()))
+	}
+	shown, _ := limit.Count(r.Shown.Text)
+	next := call(t, s, loadTool, fmt.Sprintf(`{"uuid":%q,"offset":%d}`, id, shown))
+	if r.Shown.Text+next.Whole() != r.Whole() || next.Load.Offset != shown {
+		t.Error("the second page does not follow the first")
+	}
+	list, err := h.Archive().List(t.Context(), s.scope(), archive.Filter{})
+	if err != nil || len(list) != 1 || list[0].Loads != 2 {
+		t.Errorf("loads must not be archived again: %d entries, %v", len(list), err)
+	}
+}
+
+func TestLoadOfOthersAnswersLikeMissing(t *testing.T) {
+	h := open(t, drop(t, "probe"), nil)
+	id := call(t, h.Session("me", "c1"), "bare", `{"Lines":100,"Width":50}`).Ref.UUID
+	args := fmt.Sprintf(`{"uuid":%q}`, id)
+	missing := "0198c2f4-6c1e-7d3a-9b52-1f0a4e8d7c66"
+	want := try(t, h.Session("me", "c1"), loadTool, fmt.Sprintf(`{"uuid":%q}`, missing)).Err
+	if want == nil || want.Code != tool.BadArgs || !strings.Contains(want.Msg, missing) || !strings.Contains(want.Hint, searchTool) {
+		t.Fatalf("a missing one: %v", want)
+	}
+	for _, s := range []*Session{h.Session("me", "c2"), h.Session("you", "c1")} {
+		got := try(t, s, loadTool, args).Err
+		if got == nil || got.Code != want.Code || strings.Replace(got.Msg, id, missing, 1) != want.Msg || got.Hint != want.Hint {
+			t.Errorf("%s/%s: %v", s.principal, s.conversation, got)
+		}
+		if r := try(t, s, "kept", fmt.Sprintf(`{"a":"@result:%s"}`, id)); r.Err == nil || r.Err.Code != tool.BadArgs {
+			t.Errorf("%s/%s passed it on: %q", s.principal, s.conversation, r.Whole())
+		}
+		if r := call(t, s, searchTool, `{"query":"line"}`); strings.Contains(r.Whole(), id) {
+			t.Errorf("%s/%s found it: %s", s.principal, s.conversation, r.Whole())
+		}
+	}
+	call(t, h.Session("me", "c1"), loadTool, args)
+}
+
+func TestLoadOfExpiredTellsWhatToCallAgain(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	h := open(t, drop(t, "probe"), func(c *Config) {
+		c.Archive.MaxAge = time.Hour
+		c.Now = func() time.Time { return now }
+	})
+	s := h.Session("me", "c1")
+	id := call(t, s, "bare", `{"Lines":100,"Width":50}`).Ref.UUID
+	now = now.Add(2 * time.Hour)
+	if _, err := h.Archive().Prune(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	e := try(t, s, loadTool, fmt.Sprintf(`{"uuid":%q}`, id)).Err
+	if e == nil || e.Code != tool.Expired || !strings.Contains(e.Hint, "bare(") || !strings.Contains(e.Hint, `"Lines"`) {
+		t.Errorf("%v", e)
+	}
+}
+
+func TestThirdIdenticalLoadIsRefused(t *testing.T) {
+	h := open(t, drop(t, "probe"), nil)
+	s := h.Session("me", "c1")
+	id := call(t, s, "bare", `{"Lines":100,"Width":50}`).Ref.UUID
+	load := func(s *Session, turn int, args string) *tool.Error {
+		t.Helper()
+		r, err := s.Call(t.Context(), tool.Call{Tool: loadTool, Args: json.RawMessage(fmt.Sprintf(args, id)), Turn: turn})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Err
+	}
+	same := []string{`{"uuid":%q,"lines":"5-6"}`, `{"lines":"5-6", "uuid":%q}`, `{"uuid":%q,"lines":[5,6]}`} // one part, written thrice
+	for i, args := range same {
+		e := load(s.In(tool.Zh), 4, args)
+		if refused := e != nil && e.Code == tool.Denied; refused != (i == 2) {
+			t.Errorf("load %d: %v", i+1, e)
+		}
+	}
+	if e := load(s, 4, `{"uuid":%q,"lines":"5-7"}`); e != nil {
+		t.Errorf("another part: %v", e)
+	}
+	if e := load(s, 5, same[0]); e != nil {
+		t.Errorf("another turn: %v", e)
+	}
+	for range 4 {
+		if e := load(h.Session("me", "c1"), 0, same[0]); e != nil {
+			t.Errorf("a call outside of any turn: %v", e)
+		}
+	}
+}
+
+func TestSearch(t *testing.T) {
+	h := open(t, drop(t, "probe"), nil)
+	s := h.Session("me", "c1")
+	id := call(t, s, "bare", `{"Lines":100,"Width":50}`).Ref.UUID
+	r := call(t, s, searchTool, `{"query":"line 42"}`)
+	if !strings.Contains(r.Whole(), id) || !strings.Contains(r.Whole(), "42: line 42 ") || !r.Ephemeral || r.Ref != nil {
+		t.Errorf("%+v: %s", r, r.Whole())
+	}
+	if r := call(t, s.In(tool.Zh), searchTool, `{"query":"herring"}`); !strings.Contains(r.Whole(), "没有找到") || !strings.Contains(r.Whole(), `"herring"`) {
+		t.Errorf("nothing found: %s", r.Whole())
+	}
+	for _, bad := range []string{`{}`, `{"query":"  "}`, `{"query":5}`} {
+		if r := try(t, s, searchTool, bad); r.Err == nil || r.Err.Code != tool.BadArgs {
+			t.Errorf("%s: %v", bad, r.Err)
+		}
+	}
+}
+
+func TestHistorySpecs(t *testing.T) {
+	h := open(t, t.TempDir(), nil)
+	for _, l := range []tool.Locale{tool.En, tool.Zh} {
+		for _, spec := range h.Session("me", "c1").In(l).Tools() {
+			var schema struct {
+				Type       string
+				Properties map[string]struct{ Description string }
+			}
+			if err := json.Unmarshal(spec.Params, &schema); err != nil || schema.Type != "object" {
+				t.Errorf("%s: %v", spec.Name, err)
+			}
+			if len(spec.Description) > 1024 || len(spec.DescriptionZh) > 1024 || !hasChinese(spec.DescriptionZh) || hasChinese(spec.Description) {
+				t.Errorf("%s: descriptions of %d and %d bytes", spec.Name, len(spec.Description), len(spec.DescriptionZh))
+			}
+			for name, p := range schema.Properties {
+				if hasChinese(p.Description) != (l == tool.Zh) {
+					t.Errorf("%s in %s: %s: %s", spec.Name, l, name, p.Description)
+				}
+			}
+		}
+	}
+	zh := h.Session("me", "c1").In(tool.Zh).Tools()[0].Describe(tool.Zh)
+	for _, word := range []string{"之前", "刚才", "上次说的", "只在确实需要历史详情时调用"} {
+		if !strings.Contains(zh, word) {
+			t.Errorf("the description of %s lacks %q", loadTool, word)
+		}
+	}
+}
+
+func TestResultsArePassedOnByName(t *testing.T) {
+	h := open(t, drop(t, "probe"), nil)
+	s := h.Session("me", "c1")
+	r := call(t, s, "bare", `{"Lines":100,"Width":50}`)
+	got := call(t, s, "write", fmt.Sprintf(`{"Text":"@result:%s"}`, r.Ref.UUID))
+	var out struct{ Text string }
+	if err := json.Unmarshal([]byte(got.Whole()), &out); err != nil || out.Text != r.Whole() {
+		t.Errorf("the tool got %d characters: %v", len(out.Text), err)
+	}
+	doc := call(t, s, "kept", `{"items":[{"name":"eel"}]}`)
+	got = call(t, s, "write", fmt.Sprintf(`{"Text":"@result:%s#/items/0/name"}`, doc.Ref.UUID))
+	if !strings.Contains(got.Whole(), "eel") || strings.Contains(got.Whole(), "items") {
+		t.Errorf("a part: %s", got.Whole())
+	}
+	for _, text := range []string{"see @result:" + r.Ref.UUID, "@result:", "@result:x y", "@results:" + r.Ref.UUID} {
+		args, _ := json.Marshal(map[string]string{"Text": text})
+		if got := call(t, s, "write", string(args)); !strings.Contains(got.Whole(), text) {
+			t.Errorf("%q is not a whole argument and stays: %s", text, got.Whole())
+		}
+	}
+	if got := try(t, s, "write", fmt.Sprintf(`{"Text":"@result:%s#/nowhere"}`, doc.Ref.UUID)); got.Err == nil || got.Err.Code != tool.BadArgs {
+		t.Errorf("a part that does not exist: %v", got.Err)
+	}
+	if got := try(t, s, "long", fmt.Sprintf(`{"Lines":"@result:%s"}`, doc.Ref.UUID)); got.Err == nil || !strings.Contains(got.Err.Msg, "whole number") {
+		t.Errorf("what is put in is checked against the schema: %v", got.Err)
+	}
+}
+
+func TestWriteBackGuard(t *testing.T) {
+	h := open(t, drop(t, "probe"), nil)
+	s := h.Session("me", "c1")
+	r := call(t, s, "bare", `{"Lines":1000,"Width":50}`)
+	foreign := "0198c2f4-6c1e-7d3a-9b52-1f0a4e8d7c66"
+	tests := []struct {
+		name, text string
+		denied     bool
+	}{
+		{"a cut text with its notice", limit.Render(r, tool.En), true},
+		{"the same in Chinese", limit.Render(r, tool.Zh), true},
+		{"an English placeholder", "📎 [Tool result archived: " + r.Ref.UUID + "]\ntool: bare", true},
+		{"a Chinese placeholder", "📎 [工具结果存档: " + r.Ref.UUID + "]\n━━━", true},
+		{"a notice without an id", "a\n[28,110 of 35,870 characters (612 of 801 lines) left out by the tool's limit of 8,000. The rest was not kept]", true},
+		{"the line of an identical result", "[Identical to the result of 2026-01-02 03:04:05 (uuid " + r.Ref.UUID + "), which stands above.", true},
+		{"the same in Chinese", "[结果相同: 与上文 2026-01-02 03:04:05 的结果一致（uuid " + r.Ref.UUID + "）。", true},
+		{"somebody else's placeholder, as in a manual", "📎 [Tool result archived: " + foreign + "]", false},
+		{"plain text", "line 1\nline 2", false},
+		{"an id in prose", "the run " + r.Ref.UUID + " is done", false},
+		{"a call in prose", `use load_tool_history(uuid="…")`, false},
+	}
+	for _, tt := range tests {
+		args, err := json.Marshal(map[string]string{"Text": tt.text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := try(t, s, "write", string(args))
+		if denied := got.Err != nil && got.Err.Code == tool.Denied; denied != tt.denied {
+			t.Errorf("%s: %v", tt.name, got.Err)
+		}
+		if got := try(t, s, "kept", string(args)); got.Err != nil {
+			t.Errorf("%s: a tool that only reads may have it: %v", tt.name, got.Err)
+		}
+	}
+}
+
+func TestWholeOfAnArchiveInUserScope(t *testing.T) {
+	h := open(t, drop(t, "probe"), func(c *Config) { c.Archive.UserScope = true })
+	id := call(t, h.Session("me", "c1"), "bare", `{"Lines":100,"Width":50}`).Ref.UUID
+	args := fmt.Sprintf(`{"uuid":%q,"head":1}`, id)
+	call(t, h.Session("me", "c2"), loadTool, args)
+	if r := try(t, h.Session("you", "c1"), loadTool, args); r.Err == nil {
+		t.Error("another principal's archive was read")
+	}
+}
+
+func TestArchiveSurvivesTheHost(t *testing.T) {
+	dir, path := drop(t, "probe"), filepath.Join(t.TempDir(), "archive.db")
+	cfg := Config{Folders: []Folder{{Path: dir}}, CacheDir: testCache(), Archive: archive.Config{Path: path}}
+	h, err := Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := call(t, h.Session("me", "c1"), "bare", `{"Lines":100,"Width":50}`).Ref.UUID
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h = open(t, dir, func(c *Config) { c.Archive.Path = path })
+	if r := call(t, h.Session("me", "c1"), loadTool, fmt.Sprintf(`{"uuid":%q,"lines":"7-7"}`, id)); !strings.HasPrefix(r.Whole(), "line 7 ") {
+		t.Errorf("%q", r.Whole())
+	}
+}
+
+// What a search or a tool does not take is refused, never passed over: the call
+// would run without it, and nobody would know.
+func TestUnknownArgumentsAreRefused(t *testing.T) {
+	h := open(t, drop(t, "probe"), nil)
+	for _, tt := range []struct{ tool, args, en, zh, why string }{
+		{searchTool, `{"query":"a","tool":"grep"}`, `"tool" is not an argument`, `"tool" 不是该工具的参数`, "a narrower search than there is"},
+		{searchTool, `{"qeury":"a"}`, `perhaps "query" is meant`, `也许是 "query"`, "a misspelt name"},
+		{searchTool, `{"query":5}`, `must be a string`, `必须是字符串`, "a number for words"},
+		{searchTool, `{}`, `"query" is missing`, `缺少 "query"`, "nothing"},
+		{searchTool, `{"query":" "}`, `"query" is missing`, `缺少 "query"`, "blanks"},
+		{loadTool, `{"uuid":"01a1fc2b-ef6c-7d9f-8e1f-b3fbfdefa841","linse":"1-2"}`, `linse`, `linse`, "a misspelt selector"},
+		{"long", `{"Liens":9000}`, `"Liens" is not an argument of this tool (perhaps "Lines" is meant)`, `"Liens" 不是该工具的参数（也许是 "Lines"）`, "a plugin's tool"},
+	} {
+		for l, want := range map[tool.Locale]string{tool.En: tt.en, tool.Zh: tt.zh} {
+			r := try(t, h.Session("me", "c1").In(l), tt.tool, tt.args)
+			if r.Err == nil || r.Err.Code != tool.BadArgs || !strings.Contains(r.Err.Msg, want) || r.Err.Hint == "" {
+				t.Errorf("%s (%s): %v", tt.why, l, r.Err)
+			}
+		}
+	}
+}

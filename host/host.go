@@ -1,0 +1,263 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/sandbox"
+)
+
+// ErrClosed is what a call on a closed Host answers.
+var ErrClosed = errors.New("the host is closed")
+
+// A Host runs tools. It is safe for concurrent use.
+type Host struct {
+	cfg     Config
+	log     hclog.Logger
+	engine  *sandbox.Engine
+	archive *archive.Store
+	temp    string // the archive's folder when nobody named one
+	cache   *cache
+	keeping stripes       // one result of a conversation is archived at a time
+	running chan struct{} // one place for each guest that may run
+
+	reloading sync.Mutex
+	current   atomic.Pointer[plan]
+
+	mu     sync.Mutex
+	closed bool
+	calls  sync.WaitGroup
+	ending context.Context // done when the Host closes
+	end    context.CancelFunc
+}
+
+// Open scans the folders and opens the archive. A plugin that cannot be used is
+// no error: Plugins tells about it. The error is about the Config, the archive
+// or the cache folder.
+func Open(ctx context.Context, cfg Config) (h *Host, err error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	h = &Host{cfg: cfg, log: cfg.Logger, cache: newCache(cacheBytes)}
+	if h.log == nil {
+		h.log = hclog.NewNullLogger()
+	}
+	if h.cfg.Now == nil {
+		h.cfg.Now = time.Now
+	}
+	if h.cfg.SummariseOver <= 0 {
+		h.cfg.SummariseOver = defaultSummariseOver
+	}
+	if h.cfg.Parallel <= 0 {
+		h.cfg.Parallel = max(4, 2*runtime.NumCPU())
+	}
+	h.running = make(chan struct{}, h.cfg.Parallel)
+	h.ending, h.end = context.WithCancel(context.WithoutCancel(ctx))
+	defer func() {
+		if err != nil {
+			h.release()
+			h = nil
+		}
+	}()
+	if err := h.openArchive(ctx); err != nil {
+		return h, err
+	}
+	if h.engine, err = sandbox.New(ctx, sandbox.Config{CacheDir: cfg.CacheDir, Logger: h.log, Spares: cfg.Spares}); err != nil {
+		return h, err
+	}
+	return h, h.Reload(ctx)
+}
+
+func (h *Host) openArchive(ctx context.Context) (err error) {
+	cfg := h.cfg.Archive
+	if cfg.Path == "" {
+		if h.temp, err = os.MkdirTemp("", "weir-archive-"); err != nil {
+			return fmt.Errorf("no place for whole results: %w", err)
+		}
+		cfg.Path = filepath.Join(h.temp, "archive.db")
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = h.log.Named("archive")
+	}
+	if cfg.Now == nil {
+		cfg.Now = h.cfg.Now
+	}
+	h.archive, err = archive.Open(ctx, cfg)
+	return err
+}
+
+// Reload scans the folders again. Calls that run finish on what they began
+// with. The error is ErrClosed or the end of ctx; the old plugins then stay.
+func (h *Host) Reload(ctx context.Context) error {
+	h.reloading.Lock()
+	defer h.reloading.Unlock()
+	old := h.current.Load()
+	opt := registry.Options{Version: h.cfg.Version}
+	if old != nil {
+		opt.Previous = old.snap
+	}
+	var folders []registry.Folder
+	for _, f := range h.cfg.Folders {
+		folders = append(folders, registry.Folder{Path: f.Path, Trust: registry.Trust(f.Trust)})
+	}
+	snap := registry.Scan(ctx, folders, opt)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	next := h.plan(snap, old)
+	if !h.swap(next) {
+		return ErrClosed
+	}
+	h.tell(next)
+	old.retire(next)
+	return nil
+}
+
+// swap puts a plan in force, unless the Host is closed.
+func (h *Host) swap(next *plan) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return false
+	}
+	h.current.Store(next)
+	return true
+}
+
+// retire lets go of the modules that the next plan does not use.
+func (p *plan) retire(next *plan) {
+	if p == nil {
+		return
+	}
+	for key, s := range p.slots {
+		if next == nil || next.slots[key] != s {
+			s.retire()
+		}
+	}
+}
+
+// tell logs what became of the plugins.
+func (h *Host) tell(p *plan) {
+	for _, w := range p.snap.Warnings {
+		h.log.Warn("plugin", "problem", w.String())
+	}
+	counts := map[State]int{}
+	for _, info := range p.infos() {
+		counts[info.State]++
+		if info.State != Ready {
+			h.log.Warn("plugin", "name", info.Name, "state", string(info.State), "why", info.Why, "fix", info.Fix)
+		}
+	}
+	for _, name := range p.unknown(h.cfg) {
+		h.log.Warn("the configuration speaks of something that no plugin has", "name", name)
+	}
+	h.log.Info("plugins scanned", "ready", counts[Ready], "waiting", counts[Waiting], "refused", counts[Refused], "tools", len(p.names))
+}
+
+// Close ends the calls that run, and lets go of everything. A module that is
+// being compiled is finished in the background and thrown away. Closing twice
+// is allowed.
+func (h *Host) Close() error {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil
+	}
+	h.closed = true
+	h.mu.Unlock()
+	h.end()
+	h.calls.Wait()
+	h.current.Load().retire(nil)
+	return h.release()
+}
+
+// release frees what Open acquired.
+func (h *Host) release() error {
+	h.end()
+	var errs []error
+	if h.engine != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		errs = append(errs, h.engine.Close(ctx))
+	}
+	if h.archive != nil {
+		errs = append(errs, h.archive.Close())
+	}
+	if h.temp != "" {
+		errs = append(errs, os.RemoveAll(h.temp))
+	}
+	return errors.Join(errs...)
+}
+
+// enter admits a call, unless the Host is closed. The context it returns ends
+// with the Host; leave must be called behind the call.
+func (h *Host) enter(ctx context.Context) (c context.Context, leave func(), err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, nil, ErrClosed
+	}
+	h.calls.Add(1)
+	c, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(h.ending, cancel)
+	return c, func() {
+		stop()
+		cancel()
+		h.calls.Done()
+	}, nil
+}
+
+// Plugins lists every plugin that was found, by name, with its state and what
+// would change it.
+func (h *Host) Plugins() []PluginInfo { return h.current.Load().infos() }
+
+// Tools lists the tools that can be called, by name, the host's own last.
+func (h *Host) Tools() []ToolInfo {
+	var out []ToolInfo
+	for _, b := range h.current.Load().usable() {
+		out = append(out, b.info)
+	}
+	for _, spec := range historySpecs("") {
+		out = append(out, ToolInfo{Spec: spec, Declared: spec.Output, Effective: spec.Output})
+	}
+	return out
+}
+
+// Warm compiles every plugin that is ready, so that no call has to wait for it,
+// and reports each as it is done; report may be nil. It stops when ctx ends.
+func (h *Host) Warm(ctx context.Context, report func(name string, took time.Duration, err error)) {
+	ctx, leave, err := h.enter(ctx)
+	if err != nil {
+		return
+	}
+	defer leave()
+	for _, one := range h.current.Load().plugins {
+		for _, s := range one.slots {
+			if ctx.Err() != nil {
+				return
+			}
+			began := time.Now()
+			_, err := s.take(ctx)
+			if err == nil {
+				s.give()
+			}
+			if report != nil {
+				report(one.info.Name, time.Since(began), err)
+			}
+		}
+	}
+}
+
+// Archive is where the whole results are.
+func (h *Host) Archive() *archive.Store { return h.archive }

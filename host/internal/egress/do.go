@@ -1,0 +1,232 @@
+package egress
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Request is what a guest wants sent.
+type Request struct {
+	Method  string // GET when empty; GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS
+	URL     string // absolute
+	Headers map[string]string
+	Body    []byte
+}
+
+// A Response is what came back, free of secrets.
+type Response struct {
+	Status  int
+	URL     string            // where the last redirect led
+	Headers map[string]string // canonical names; several values of one joined by ", "
+	Body    []byte
+}
+
+// dropped headers belong to the connection or would change how a body is
+// read; a guest's values for them are left out.
+var dropped = map[string]bool{
+	"Accept-Encoding": true, "Connection": true, "Content-Length": true, "Expect": true, "Host": true,
+	"Keep-Alive": true, "Proxy-Authorization": true, "Proxy-Connection": true, "Te": true, "Trailer": true,
+	"Transfer-Encoding": true, "Upgrade": true,
+}
+
+// kept headers follow a redirect to another host; all others could be keys.
+var kept = map[string]bool{
+	"Accept": true, "Accept-Language": true, "Content-Type": true, "Range": true, "User-Agent": true,
+}
+
+var methods = map[string]bool{
+	"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "OPTIONS": true,
+}
+
+// hop is one request on the way.
+type hop struct {
+	method  string
+	url     *url.URL
+	target  target
+	headers http.Header
+	body    []byte
+}
+
+// Do sends a request and follows its redirects, each under the policy. Any
+// status is a Response; an Error is denied, bad_args, timed_out, cancelled,
+// too_large or failed, and names a URL without its query.
+func (c *Client) Do(ctx context.Context, r Request) (Response, *tool.Error) {
+	h, fail := c.first(r)
+	if fail != nil {
+		return Response{}, c.clean(fail)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.policy.Timeout)
+	defer cancel()
+	for redirects := 0; ; redirects++ {
+		resp, next, fail := c.send(ctx, h)
+		if fail != nil {
+			return Response{}, c.clean(fail)
+		}
+		if next == "" {
+			return resp, nil
+		}
+		if redirects >= max(c.policy.MaxRedirects, 0) {
+			return Response{}, c.clean(tool.Errorf(tool.Failed, "request the final address",
+				"%s redirected more than %d times", h.target, max(c.policy.MaxRedirects, 0)))
+		}
+		if h, fail = c.follow(h, resp.Status, next); fail != nil {
+			return Response{}, c.clean(fail)
+		}
+	}
+}
+
+// clean keeps secrets out of errors as well.
+func (c *Client) clean(e *tool.Error) *tool.Error {
+	return &tool.Error{Code: e.Code, Msg: c.scrub(e.Msg), Hint: c.scrub(e.Hint)}
+}
+
+// first turns the guest's request into the first hop.
+func (c *Client) first(r Request) (hop, *tool.Error) {
+	h := hop{method: strings.ToUpper(r.Method), headers: make(http.Header), body: r.Body}
+	if h.method == "" {
+		h.method = http.MethodGet
+	}
+	if !methods[h.method] {
+		return h, tool.Errorf(tool.BadArgs, "use GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS", "the method is not supported")
+	}
+	if int64(len(r.Body)) > c.policy.MaxBytes {
+		return h, tool.Errorf(tool.TooLarge, "send less", "the request's body is larger than %s", tool.Bytes(c.policy.MaxBytes))
+	}
+	for k, v := range r.Headers {
+		if !validHeader(k) || strings.ContainsAny(v, "\r\n\x00") {
+			return h, tool.Errorf(tool.BadArgs, "remove line breaks and odd characters", "a header of the request is not valid")
+		}
+		if k = http.CanonicalHeaderKey(k); !dropped[k] {
+			h.headers.Set(k, v)
+		}
+	}
+	u, err := url.Parse(strings.TrimSpace(r.URL))
+	if err != nil {
+		return h, tool.Errorf(tool.BadArgs, "give an absolute https address", "the address is not a valid URL")
+	}
+	return c.admit(h, u)
+}
+
+// admit checks a hop's URL against the policy and makes it the hop's.
+func (c *Client) admit(h hop, u *url.URL) (hop, *tool.Error) {
+	t, err := parseTarget(u)
+	if err != nil {
+		return h, tool.Errorf(tool.BadArgs, "give an absolute https address", "%s", err)
+	}
+	if fail := c.check(t); fail != nil {
+		return h, fail
+	}
+	clean := *u
+	clean.Fragment, clean.RawFragment = "", ""
+	h.url, h.target = &clean, t
+	return h, nil
+}
+
+// follow makes the hop that a redirect asks for. What the guest sent for one
+// host stays there, and a changed method loses its body, as in browsers.
+func (c *Client) follow(h hop, status int, location string) (hop, *tool.Error) {
+	u, err := h.url.Parse(location)
+	if err != nil {
+		return h, tool.Errorf(tool.Failed, "", "%s redirected to something that is no address", h.target)
+	}
+	next, fail := c.admit(h, u)
+	if fail != nil {
+		fail.Msg = fmt.Sprintf("%s redirected elsewhere: %s", h.target, fail.Msg)
+		return h, fail
+	}
+	next.headers = h.headers.Clone()
+	if next.target != h.target {
+		for k := range next.headers {
+			if !kept[k] {
+				next.headers.Del(k)
+			}
+		}
+	}
+	post := h.method != http.MethodGet && h.method != http.MethodHead
+	if post && (status == http.StatusSeeOther || h.method == http.MethodPost && (status == http.StatusMovedPermanently || status == http.StatusFound)) {
+		next.method, next.body = http.MethodGet, nil
+		next.headers.Del("Content-Type")
+	}
+	return next, nil
+}
+
+// send makes one hop. A redirect comes back as its location.
+func (c *Client) send(ctx context.Context, h hop) (Response, string, *tool.Error) {
+	req, err := http.NewRequestWithContext(ctx, h.method, h.url.String(), bytes.NewReader(h.body))
+	if err != nil {
+		return Response{}, "", tool.Errorf(tool.BadArgs, "", "the request to %s is not valid", h.target)
+	}
+	req.Header = h.headers.Clone()
+	if req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", "weir")
+	}
+	c.inject(req.Header, h.target)
+	resp, err := c.transport.RoundTrip(req)
+	if err != nil {
+		return Response{}, "", c.explain(ctx, h.target, err)
+	}
+	defer resp.Body.Close()
+	out := Response{Status: resp.StatusCode, URL: c.scrub(h.url.String()), Headers: c.headers(resp.Header)}
+	if to := resp.Header.Get("Location"); to != "" && isRedirect(resp.StatusCode) {
+		return out, to, nil
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, c.policy.MaxBytes+1))
+	if err != nil {
+		return Response{}, "", c.explain(ctx, h.target, err)
+	}
+	if int64(len(body)) > c.policy.MaxBytes {
+		return Response{}, "", tool.Errorf(tool.TooLarge, "ask the server for less, or for a part",
+			"the answer of %s is larger than %s", h.target, tool.Bytes(c.policy.MaxBytes))
+	}
+	if out.Body = body; len(c.secrets) > 0 {
+		out.Body = []byte(c.scrub(string(body)))
+	}
+	return out, "", nil
+}
+
+func (c *Client) headers(h http.Header) map[string]string {
+	out := make(map[string]string, len(h))
+	for k, v := range h {
+		out[k] = c.scrub(strings.Join(v, ", "))
+	}
+	return out
+}
+
+func isRedirect(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// explain turns a transport's error into one a model can act on. The error's
+// own text is not used: it repeats the URL.
+func (c *Client) explain(ctx context.Context, t target, err error) *tool.Error {
+	if _, ok := errors.AsType[*privateError](err); ok {
+		return tool.Errorf(tool.Denied, "only the operator can allow a private address",
+			"%s leads to this machine or a private network, which is not allowed", t)
+	}
+	if errors.Is(context.Cause(ctx), context.Canceled) {
+		return tool.Errorf(tool.Cancelled, "", "the request to %s was cancelled", t)
+	}
+	if ne, ok := errors.AsType[net.Error](err); errors.Is(err, context.DeadlineExceeded) || ok && ne.Timeout() {
+		return tool.Errorf(tool.TimedOut, "try again, or another address", "%s did not answer in time", t)
+	}
+	if de, ok := errors.AsType[*net.DNSError](err); ok && de.IsNotFound {
+		return tool.Errorf(tool.Failed, "check the host's spelling", "the host %s does not exist", t.host)
+	}
+	if isTLS(err) {
+		return tool.Errorf(tool.Failed, "", "no secure connection to %s: its certificate or protocol was refused", t)
+	}
+	return tool.Errorf(tool.Failed, "try again later, or another address", "no answer from %s: %s", t, reason(err))
+}

@@ -1,0 +1,12 @@
+// Package egress makes the outgoing HTTP requests of guests, under a policy.
+// Scheme, host and port are checked for the first address and again for every
+// redirect; the IP address is checked when it is dialled, so that a name that
+// resolves to this machine or to a private network is refused whatever its
+// owner says. Proxies of the environment are not used, and there are no
+// cookies.
+//
+// Secrets are put into a header here, for the host they belong to and nobody
+// else. A guest never sees one: what comes back is searched for it. That is
+// honest protection against accidents and echoes; a server that a secret is
+// sent to knows it and could return it in disguise.
+package egress

@@ -1,0 +1,11 @@
+// Package jail lets a guest see chosen folders of this machine and nothing
+// else. Every path is resolved through an os.Root, so no symbolic link and no
+// ".." leads out, whoever made the link and whenever. A mount is read-only
+// unless it says otherwise, links cannot be created, and only regular files
+// and folders open: a pipe or a device could hold a call up for ever.
+//
+// Hard links are beyond it: a second name of a file is the file.
+//
+// The file system it offers is the engine's own experimental interface; that
+// is the only thing this package knows about WebAssembly.
+package jail

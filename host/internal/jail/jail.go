@@ -1,0 +1,113 @@
+package jail
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/tetratelabs/wazero/experimental/sys"
+)
+
+// A Mount shows the folder Host to a guest under the name Guest.
+type Mount struct {
+	Guest string // an absolute, clean slash path, such as "/workspace"
+	Host  string // an existing folder of this machine
+	Write bool   // false: nothing can be changed
+	// Hide are files of this machine that the guest can neither read nor change
+	// nor put in place, wherever below Host they lie. They need not exist.
+	Hide []string
+}
+
+// A Volume is an opened mount as the engine takes it.
+type Volume struct {
+	Guest string
+	FS    sys.FS
+}
+
+// A Jail holds opened mounts. It may serve several calls at once; Close ends
+// all access, files that are already open excepted.
+type Jail struct {
+	mounts []Mount
+	roots  []*os.Root
+}
+
+// Open opens every mount. It fails, naming the mount, when a guest path is not
+// absolute and clean or is used twice, and when a host folder is missing or is
+// no folder. No mounts give a jail without any file.
+func Open(mounts []Mount) (*Jail, error) {
+	j := &Jail{}
+	seen := make(map[string]bool, len(mounts))
+	for _, m := range mounts {
+		if err := m.check(); err != nil {
+			return nil, errors.Join(err, j.Close())
+		}
+		if seen[m.Guest] {
+			return nil, errors.Join(fmt.Errorf("mount %s: the guest path is used twice", m.Guest), j.Close())
+		}
+		seen[m.Guest] = true
+		root, err := os.OpenRoot(m.Host)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("mount %s: cannot open the folder %s: %w", m.Guest, m.Host, cause(err)), j.Close())
+		}
+		j.mounts = append(j.mounts, m)
+		j.roots = append(j.roots, root)
+	}
+	return j, nil
+}
+
+// check refuses guest paths that two parties could read differently.
+func (m Mount) check() error {
+	switch {
+	case !path.IsAbs(m.Guest), path.Clean(m.Guest) != m.Guest, strings.ContainsAny(m.Guest, "\x00\\"):
+		return fmt.Errorf("mount %q: the guest path must be absolute and clean, such as \"/workspace\"", m.Guest)
+	case m.Host == "":
+		return fmt.Errorf("mount %s: the host folder is not stated", m.Guest)
+	}
+	return nil
+}
+
+// Volumes returns the mounts in their order, for the engine.
+func (j *Jail) Volumes() []Volume {
+	vs := make([]Volume, len(j.roots))
+	for i, r := range j.roots {
+		vs[i] = Volume{Guest: j.mounts[i].Guest, FS: &volume{root: r, write: j.mounts[i].Write, veil: veilOver(j.mounts[i].Host, j.mounts[i].Hide)}}
+	}
+	return vs
+}
+
+// Current reports whether every host path still names the folder that was
+// opened. A jail kept ready for later would otherwise show a folder that has
+// been replaced since.
+func (j *Jail) Current() bool {
+	for i, r := range j.roots {
+		opened, err := r.Stat(".")
+		if err != nil {
+			return false
+		}
+		named, err := os.Stat(j.mounts[i].Host)
+		if err != nil || !os.SameFile(opened, named) {
+			return false
+		}
+	}
+	return true
+}
+
+// Close lets go of the folders.
+func (j *Jail) Close() error {
+	var errs []error
+	for _, r := range j.roots {
+		errs = append(errs, r.Close())
+	}
+	j.roots, j.mounts = nil, nil
+	return errors.Join(errs...)
+}
+
+// cause drops the operation and the path that the caller names itself.
+func cause(err error) error {
+	if pe, ok := errors.AsType[*os.PathError](err); ok {
+		return pe.Err
+	}
+	return err
+}

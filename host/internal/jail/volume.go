@@ -1,0 +1,245 @@
+package jail
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tetratelabs/wazero/experimental/sys"
+	wsys "github.com/tetratelabs/wazero/sys"
+)
+
+// volume is one mount as a file system. Chmod, Link and Symlink stay what the
+// embedded type makes of them, or are refused below: a guest has no use for
+// them that is not an escape.
+type volume struct {
+	sys.UnimplementedFS
+	root  *os.Root
+	write bool
+	veil  *veil // nil: nothing is hidden
+}
+
+var _ sys.FS = (*volume)(nil)
+
+const (
+	filePerm = 0o666 // before the process's umask, as any program creates files
+	dirPerm  = 0o777
+)
+
+// local turns a guest path into one below the root. The root would refuse an
+// escape as well; this refuses it by name, before any file is touched.
+func local(p string) (string, sys.Errno) {
+	dir := strings.HasSuffix(p, "/")
+	p = path.Clean("./" + strings.TrimRight(p, "/"))
+	if strings.ContainsRune(p, 0) {
+		return "", sys.EINVAL
+	}
+	if !filepath.IsLocal(filepath.FromSlash(p)) {
+		return "", sys.EPERM
+	}
+	if dir && p != "." {
+		p += "/" // a trailing slash asks for a folder, and the root checks it
+	}
+	return filepath.FromSlash(p), 0
+}
+
+// OpenFile implements sys.FS.
+func (v *volume) OpenFile(name string, flag sys.Oflag, _ fs.FileMode) (sys.File, sys.Errno) {
+	name, errno := local(name)
+	if errno != 0 {
+		return nil, errno
+	}
+	if !v.write && flag&(sys.O_RDWR|sys.O_WRONLY|sys.O_CREAT|sys.O_TRUNC|sys.O_APPEND) != 0 {
+		return nil, v.readOnly(name, flag)
+	}
+	if flag&sys.O_NOFOLLOW != 0 {
+		if info, err := v.root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return nil, sys.ELOOP
+		}
+	}
+	if v.hides(name) { // before anything is truncated
+		return nil, sys.EPERM
+	}
+	f, err := v.root.OpenFile(name, osFlag(flag), filePerm)
+	if err != nil {
+		return nil, errnoOf(err)
+	}
+	info, err := f.Stat()
+	switch {
+	case v.veil.covers(info): // the name led elsewhere a moment ago
+		errno = sys.EPERM
+	case err != nil:
+		errno = errnoOf(err)
+	case info.IsDir() && flag&(sys.O_RDWR|sys.O_WRONLY) != 0:
+		errno = sys.EISDIR
+	case !info.IsDir() && flag&sys.O_DIRECTORY != 0:
+		errno = sys.ENOTDIR
+	case !info.IsDir() && !info.Mode().IsRegular():
+		errno = sys.EACCES
+	default:
+		return &file{f: f, st: wsys.NewStat_t(info), dir: info.IsDir(), flag: flag}, 0
+	}
+	f.Close()
+	return nil, errno
+}
+
+// readOnly picks the error of a write to a read-only mount. A folder opened
+// for writing is "is a directory" everywhere, and guests probe for that.
+func (v *volume) readOnly(name string, flag sys.Oflag) sys.Errno {
+	if info, err := v.root.Stat(name); err == nil && info.IsDir() && flag&sys.O_CREAT == 0 {
+		return sys.EISDIR
+	}
+	return sys.EROFS
+}
+
+func osFlag(flag sys.Oflag) int {
+	f := os.O_RDONLY
+	switch {
+	case flag&sys.O_RDWR != 0:
+		f = os.O_RDWR
+	case flag&sys.O_WRONLY != 0:
+		f = os.O_WRONLY
+	}
+	for guest, host := range map[sys.Oflag]int{
+		sys.O_APPEND: os.O_APPEND, sys.O_CREAT: os.O_CREATE, sys.O_EXCL: os.O_EXCL,
+		sys.O_TRUNC: os.O_TRUNC, sys.O_SYNC: os.O_SYNC, sys.O_DSYNC: os.O_SYNC, sys.O_RSYNC: os.O_SYNC,
+	} {
+		if flag&guest != 0 {
+			f |= host
+		}
+	}
+	return f | nonblock
+}
+
+// Stat implements sys.FS.
+func (v *volume) Stat(name string) (wsys.Stat_t, sys.Errno) { return statBy(v.root.Stat, name) }
+
+// Lstat implements sys.FS.
+func (v *volume) Lstat(name string) (wsys.Stat_t, sys.Errno) { return statBy(v.root.Lstat, name) }
+
+func statBy(stat func(string) (fs.FileInfo, error), name string) (wsys.Stat_t, sys.Errno) {
+	name, errno := local(name)
+	if errno != 0 {
+		return wsys.Stat_t{}, errno
+	}
+	info, err := stat(name)
+	if err != nil {
+		return wsys.Stat_t{}, errnoOf(err)
+	}
+	return wsys.NewStat_t(info), 0
+}
+
+// Readlink implements sys.FS. The target of a link that leads out stays
+// hidden: it tells how this machine is laid out.
+func (v *volume) Readlink(name string) (string, sys.Errno) {
+	name, errno := local(name)
+	if errno != 0 {
+		return "", errno
+	}
+	target, err := v.root.Readlink(name)
+	if err != nil {
+		return "", errnoOf(err)
+	}
+	if filepath.IsAbs(target) || !filepath.IsLocal(filepath.Join(filepath.Dir(name), target)) {
+		return "", sys.EPERM
+	}
+	return filepath.ToSlash(target), 0
+}
+
+// Mkdir implements sys.FS.
+func (v *volume) Mkdir(name string, _ fs.FileMode) sys.Errno {
+	return v.change(name, func(n string) error { return v.root.Mkdir(strings.TrimSuffix(n, "/"), dirPerm) })
+}
+
+// Rename implements sys.FS. It works within one mount only.
+func (v *volume) Rename(from, to string) sys.Errno {
+	target, errno := local(to)
+	if errno != 0 {
+		return errno
+	}
+	if v.hides(target) {
+		return sys.EPERM
+	}
+	return v.change(from, func(n string) error { return v.root.Rename(n, target) })
+}
+
+// Unlink implements sys.FS.
+func (v *volume) Unlink(name string) sys.Errno { return v.remove(name, false) }
+
+// Rmdir implements sys.FS.
+func (v *volume) Rmdir(name string) sys.Errno { return v.remove(name, true) }
+
+func (v *volume) remove(name string, dir bool) sys.Errno {
+	return v.change(name, func(n string) error {
+		info, err := v.root.Lstat(n)
+		switch {
+		case err != nil:
+			return err
+		case info.IsDir() && !dir:
+			return sys.EISDIR
+		case !info.IsDir() && dir:
+			return sys.ENOTDIR
+		}
+		return v.root.Remove(n)
+	})
+}
+
+// Utimens implements sys.FS.
+func (v *volume) Utimens(name string, atim, mtim int64) sys.Errno {
+	return v.change(name, func(n string) error {
+		info, err := v.root.Stat(n)
+		if err != nil {
+			return err
+		}
+		st := wsys.NewStat_t(info)
+		return v.root.Chtimes(n, orTime(atim, st.Atim), orTime(mtim, st.Mtim))
+	})
+}
+
+func orTime(t, kept int64) time.Time {
+	if t == sys.UTIME_OMIT {
+		t = kept
+	}
+	return time.Unix(0, t)
+}
+
+// Link implements sys.FS; it is always refused.
+func (*volume) Link(string, string) sys.Errno { return sys.EPERM }
+
+// Symlink implements sys.FS; it is always refused.
+func (*volume) Symlink(string, string) sys.Errno { return sys.EPERM }
+
+// change runs an operation that writes, where writing is granted.
+func (v *volume) change(name string, op func(string) error) sys.Errno {
+	name, errno := local(name)
+	if errno != 0 {
+		return errno
+	}
+	switch {
+	case !v.write:
+		return sys.EROFS
+	case v.hides(name):
+		return sys.EPERM
+	}
+	return errnoOf(op(name))
+}
+
+// errnoOf gives guests an errno they know. An escape that the root refused is
+// reported by it as an error of its own kind; for a guest it is "not permitted".
+func errnoOf(err error) sys.Errno {
+	if err == nil {
+		return 0
+	}
+	if e, ok := errors.AsType[sys.Errno](err); ok {
+		return e
+	}
+	errno := sys.UnwrapOSError(err)
+	if errno == sys.EIO && !hasSyscall(err) {
+		return sys.EPERM
+	}
+	return errno
+}

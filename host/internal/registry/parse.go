@@ -1,0 +1,246 @@
+package registry
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/weirhost/weir/host/internal/spots"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Bounds of a manifest, in bytes unless the name says otherwise.
+const (
+	maxManifest    = 256 << 10
+	maxDescription = 1 << 10
+	maxTimeout     = time.Hour
+	maxTools       = 200
+)
+
+// reserved are the tools the host and the agent provide themselves.
+var reserved = []string{"load_tool_history", "search_tool_history", "describe_tool"}
+
+// ParseManifest reads the text of a manifest that stands in file. It returns
+// everything that is wrong with it in one run, in the order of the document;
+// the Manifest can be used when no Problem is an error. A params_file is read
+// from the folder of file.
+func ParseManifest(file string, text []byte) (Manifest, []Problem) {
+	return parse(file, text, func(name string) ([]byte, error) {
+		return readFile(filepath.Join(filepath.Dir(file), name), maxManifest)
+	})
+}
+
+// parse is ParseManifest with the way to the files beside the manifest; nil
+// when there are none.
+func parse(file string, text []byte, beside func(name string) ([]byte, error)) (Manifest, []Problem) {
+	d := &doc{file: file, text: string(text)}
+	if len(text) > maxManifest {
+		return Manifest{}, []Problem{{File: file, Msg: fmt.Sprintf("the manifest is %d bytes long", len(text)), Fix: fmt.Sprintf("shorten it to %d bytes", maxManifest)}}
+	}
+	root, ok := spots.Locate(d.text)
+	if !ok {
+		return Manifest{}, []Problem{{File: file, Msg: fmt.Sprintf("the manifest nests deeper than %d levels", spots.MaxDepth), Fix: "flatten it, or move a deep schema into params_file"}}
+	}
+	var m map[string]any
+	_, err := spots.Decode(d.text, &m)
+	if err != nil {
+		return Manifest{}, []Problem{syntax(file, d.text, err)}
+	}
+	r := reader{table: &table{d: d, m: m, spot: root}, beside: beside}
+	manifest := r.manifest()
+	slices.SortStableFunc(d.problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+	})
+	return manifest, d.problems
+}
+
+// syntax words the TOML library's error about a text.
+func syntax(file, text string, err error) Problem {
+	p := Problem{File: file, Msg: err.Error(), Fix: "mend the TOML syntax there"}
+	if pe := (toml.ParseError{}); errors.As(err, &pe) {
+		p.Line, p.Col = spots.Fault(text, pe)
+		p.Key = pe.LastKey
+		p.Msg = strings.TrimSuffix(pe.Message, ".")
+	}
+	return p
+}
+
+// A reader turns the root table into a Manifest.
+type reader struct {
+	*table
+	beside func(name string) ([]byte, error)
+}
+
+func (r reader) manifest() Manifest {
+	var m Manifest
+	r.schema()
+	m.Name = r.identifier("name", "a plugin")
+	m.Version = r.str("version", "1.0.0")
+	m.MinHost = r.minHost()
+	m.Description = r.text("description", maxDescription)
+	m.DescriptionZh = r.text("description_zh", maxDescription)
+	m.Wasm = r.wasm(m.Name)
+	m.Asks = r.permissions(r.table.table("permissions"))
+	limits := r.callLimits(r.table.table("limits"))
+	m.Settings = r.settings(r.table.table("config"))
+	m.Tools = r.tools(limits)
+	if m.Description == "" && len(m.Tools) > 0 {
+		m.Description, m.DescriptionZh = m.Tools[0].Spec.Description, m.Tools[0].Spec.DescriptionZh
+	}
+	r.done()
+	return m
+}
+
+// schema checks the version of the manifest itself.
+func (r reader) schema() {
+	if !r.need("schema", fmt.Sprintf("write schema = %d at the top", SchemaVersion)) {
+		r.get("schema")
+		return
+	}
+	if n, ok := typed[int64](r.table, "schema", fmt.Sprintf("schema = %d", SchemaVersion)); ok && n != SchemaVersion {
+		r.bad("schema", fmt.Sprintf("write schema = %d, or use a host that knows it", SchemaVersion), "schema is %d, and this host reads %d", n, SchemaVersion)
+	}
+}
+
+// identifier reads a name that must satisfy tool.ValidName.
+func (t *table) identifier(key, what string) string {
+	if !t.need(key, fmt.Sprintf("write %s = \"…\"", key)) {
+		t.get(key)
+		return ""
+	}
+	s, ok := typed[string](t, key, fmt.Sprintf("a string, for example %s = \"grep_search\"", key))
+	switch {
+	case !ok:
+	case !tool.ValidName(s):
+		t.bad(key, "write a small letter, then small letters, digits and _, at most 64 characters", "%s is %q, which cannot name %s", t.name(key), s, what)
+	case strings.Contains(s, "__"):
+		t.bad(key, "use single underscores: two in a row mark the tools of other servers", "%s is %q, which cannot name %s", t.name(key), s, what)
+	default:
+		return s
+	}
+	return ""
+}
+
+func (r reader) minHost() string {
+	s, ok := typed[string](r.table, "min_host", `a version in quotes, for example min_host = "0.1.0"`)
+	if ok && parseVersion(s) == nil {
+		r.bad("min_host", `write a version, for example min_host = "0.1.0"`, "min_host is %q", s)
+		return ""
+	}
+	return s
+}
+
+// wasm reads the path of the module, which stays inside the manifest's folder.
+func (r reader) wasm(name string) string {
+	s, ok := typed[string](r.table, "wasm", `a path in quotes, for example wasm = "grep_search.wasm"`)
+	if !ok || s == "" {
+		return name + ".wasm"
+	}
+	if !filepath.IsLocal(s) {
+		r.bad("wasm", "put the module beside the manifest, or below it", "wasm is %q, which leads out of the manifest's folder", s)
+	}
+	return s
+}
+
+// callLimits reads [limits]: what one call may take.
+func (r reader) callLimits(t *table) tool.Limits {
+	var l tool.Limits
+	if t != nil {
+		l.Timeout = t.duration("timeout", "10s", maxTimeout)
+		l.Memory = t.bytes("memory", 64<<10)
+		t.done()
+	}
+	return l
+}
+
+var settingName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+
+// settings reads the tables below [config], in the manifest's order.
+func (r reader) settings(t *table) []Setting {
+	if t == nil {
+		return nil
+	}
+	var out []Setting
+	for _, name := range t.spot.Order {
+		c := t.table(name)
+		if c == nil {
+			continue
+		}
+		if !settingName.MatchString(name) {
+			t.d.add(t.spot.Key(name).At, Problem{Key: t.name(name), Msg: fmt.Sprintf("%q cannot name a setting", name), Fix: "write a letter, then letters, digits, _ and -, at most 64 characters"})
+		}
+		s := Setting{Name: name, Description: c.text("description", maxDescription)}
+		if !c.need("type", `write type = "string", "integer", "number" or "boolean"`) {
+			c.get("type")
+		} else {
+			s.Type = c.oneOf("type", "string", "integer", "number", "boolean")
+			if c.m["type"] != s.Type {
+				s.Type = "" // what was meant is not known
+			}
+		}
+		if v, ok := c.get("default"); ok {
+			var err error
+			if s.Default, err = s.Value(v); err != nil && s.Type != "" {
+				c.bad("default", "write a default of the declared type", "%s %s", c.name("default"), err)
+			}
+		}
+		c.done()
+		out = append(out, s)
+	}
+	return out
+}
+
+// Value checks an operator's value for the setting and returns it in the
+// declared type. The error reads behind the setting's name: "is …, and must be …".
+func (s Setting) Value(v any) (any, error) {
+	switch s.Type {
+	case "string":
+		if t, ok := v.(string); ok {
+			return t, nil
+		}
+	case "boolean":
+		if b, ok := v.(bool); ok {
+			return b, nil
+		}
+	case "integer":
+		switch n := v.(type) {
+		case int64:
+			return n, nil
+		case int:
+			return int64(n), nil
+		}
+	case "number":
+		switch n := v.(type) {
+		case float64:
+			return n, nil
+		case int64:
+			return float64(n), nil
+		case int:
+			return float64(n), nil
+		}
+	}
+	return nil, fmt.Errorf("is %s, and must be of type %s", show(v), s.Type)
+}
+
+// readFile reads a regular file of at most limit bytes.
+func readFile(path string, limit int64) ([]byte, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	if st.Size() > limit {
+		return nil, fmt.Errorf("it is %d bytes long, and at most %d are read", st.Size(), limit)
+	}
+	return os.ReadFile(path)
+}

@@ -1,0 +1,78 @@
+package registry
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Problem is one thing about a plugin that a person should change.
+type Problem struct {
+	// File is the manifest, or the file the Problem is about.
+	File string
+	// Line and Col count from 1, Col in characters; 0: the file as a whole.
+	Line, Col int
+	// Key is the manifest key meant, for example tool.output.max_chars; it may be empty.
+	Key string
+	// Msg says what is wrong, Fix what to change; Fix may be empty.
+	Msg, Fix string
+	// Warning marks a Problem that does not keep the plugin from running.
+	Warning bool
+}
+
+// String is one line: file:line:col: what is wrong; what to change.
+func (p Problem) String() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Col)
+	}
+	if p.File != "" {
+		b.WriteString(": ")
+	}
+	if p.Warning {
+		b.WriteString("warning: ")
+	}
+	b.WriteString(p.Msg)
+	if p.Fix != "" {
+		b.WriteString("; " + p.Fix)
+	}
+	return b.String()
+}
+
+// errorsOf returns the problems that are not warnings.
+func errorsOf(problems []Problem) []Problem { return pick(problems, false) }
+
+// warningsOf returns the problems that are warnings.
+func warningsOf(problems []Problem) []Problem { return pick(problems, true) }
+
+func pick(problems []Problem, warning bool) []Problem {
+	var out []Problem
+	for _, p := range problems {
+		if p.Warning == warning {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// A Refusal is a plugin that cannot be used, and why.
+type Refusal struct {
+	// Name is the plugin's name as far as it is known, else that of its folder or file.
+	Name string
+	// Source is the file or folder a person has to look at.
+	Source   string
+	Folder   Folder
+	Problems []Problem
+}
+
+// Why is the first reason in one line, with the number of further ones.
+func (r Refusal) Why() string {
+	if len(r.Problems) == 0 {
+		return ""
+	}
+	why := r.Problems[0].String()
+	if more := len(r.Problems) - 1; more > 0 {
+		why += fmt.Sprintf(" (and %d more)", more)
+	}
+	return why
+}

@@ -1,0 +1,364 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/weirhost/weir/host/internal/sandbox"
+)
+
+// maxWasm is the largest module that is read, in bytes.
+const maxWasm = 64 << 20
+
+// Options say how to scan. The zero Options work.
+type Options struct {
+	// Version is this host's version, for min_host; empty or without numbers:
+	// new enough for everything.
+	Version string
+	// Previous is the snapshot in force. When two plugins clash over a name, the
+	// one that was already there stays; nil: the first in order stays.
+	Previous *Snapshot
+}
+
+// A Snapshot is what a scan found. It never changes.
+type Snapshot struct {
+	// Plugins can be used, if their asks are granted; sorted by name.
+	Plugins []*Plugin
+	// Refused cannot be used; sorted by source.
+	Refused []Refusal
+	// Warnings are about plugins that can be used.
+	Warnings []Problem
+}
+
+// A Plugin is a candidate: its manifest and its module fit each other.
+type Plugin struct {
+	Manifest Manifest
+	Folder   Folder
+	// Source is the file a person edits: the manifest, or the .wasm that holds it.
+	Source string
+	// WasmPath is the module's file, WasmBytes its size.
+	WasmPath  string
+	WasmBytes int
+	// WasmSHA256 and ManifestSHA256 are in hex.
+	WasmSHA256, ManifestSHA256 string
+	// IsGo says that the module was built by the Go toolchain.
+	IsGo bool
+	// Warnings do not keep the plugin from running.
+	Warnings []Problem
+}
+
+// Exports are the functions the plugin's tools run.
+func (p *Plugin) Exports() []string {
+	var out []string
+	for _, t := range p.Manifest.Tools {
+		out = append(out, t.Export)
+	}
+	return out
+}
+
+// Read returns the module's bytes. It is an error when they are not those that
+// were scanned.
+func (p *Plugin) Read() ([]byte, error) {
+	wasm, err := readFile(p.WasmPath, maxWasm)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read any more", p.WasmPath)
+	}
+	if digest(wasm) != p.WasmSHA256 {
+		return nil, fmt.Errorf("%s: %w", p.WasmPath, ErrChanged)
+	}
+	return wasm, nil
+}
+
+// ErrChanged says that a module's file is not the one that was scanned.
+var ErrChanged = errors.New("the file has changed since it was scanned")
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// Scan reads the folders, in order. It never fails as a whole: a folder that
+// is missing is a warning, a plugin that cannot be used is refused. When ctx
+// ends, what was not read yet is missing from the Snapshot.
+func Scan(ctx context.Context, folders []Folder, opt Options) *Snapshot {
+	s := &scan{opt: opt, snap: &Snapshot{}, owner: map[string]*Plugin{}}
+	var all []candidate
+	for _, f := range folders {
+		all = append(all, s.candidates(f)...)
+	}
+	old := opt.Previous.sources()
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(newcomer(old, a), newcomer(old, b)) })
+	for _, c := range all {
+		if ctx.Err() != nil {
+			break
+		}
+		s.take(c)
+	}
+	slices.SortFunc(s.snap.Plugins, func(a, b *Plugin) int { return cmp.Compare(a.Manifest.Name, b.Manifest.Name) })
+	slices.SortFunc(s.snap.Refused, func(a, b Refusal) int { return cmp.Compare(a.Source, b.Source) })
+	return s.snap
+}
+
+// sources are the files of the plugins in force.
+func (s *Snapshot) sources() map[string]bool {
+	m := map[string]bool{}
+	if s != nil {
+		for _, p := range s.Plugins {
+			m[p.Source] = true
+		}
+	}
+	return m
+}
+
+func newcomer(old map[string]bool, c candidate) int {
+	if old[c.source] {
+		return 0
+	}
+	return 1
+}
+
+// A scan is one run of Scan.
+type scan struct {
+	opt   Options
+	snap  *Snapshot
+	owner map[string]*Plugin // by tool name, and by "plugin "+name
+}
+
+// A candidate is something in a folder that may be a plugin.
+type candidate struct {
+	folder Folder
+	name   string // of the folder or file, for messages
+	source string // plugin.toml, or the .wasm alone
+	packed bool   // a .wasm alone
+}
+
+// candidates lists what lies in a folder: folders with a manifest, and modules.
+func (s *scan) candidates(f Folder) []candidate {
+	entries, err := os.ReadDir(f.Path)
+	if err != nil {
+		p := Problem{File: f.Path, Msg: "the plugin folder cannot be read", Fix: "make it, or name another folder", Warning: true}
+		if errors.Is(err, fs.ErrNotExist) {
+			p.Msg = "the plugin folder does not exist"
+		}
+		s.snap.Warnings = append(s.snap.Warnings, p)
+		return nil
+	}
+	var out []candidate
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
+			continue
+		}
+		path := filepath.Join(f.Path, name)
+		c := candidate{folder: f, name: strings.TrimSuffix(name, ".wasm"), source: path}
+		st, err := os.Stat(path)
+		switch {
+		case err == nil && st.IsDir():
+			if c.source = filepath.Join(path, ManifestName); !exists(c.source) {
+				s.strayModule(path)
+				continue
+			}
+		case strings.HasSuffix(name, ".wasm"):
+			c.packed = true
+		default:
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// exists reports whether a file is there, be it one that cannot be read.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// strayModule warns about a folder that holds a module but no manifest.
+func (s *scan) strayModule(dir string) {
+	if found, err := filepath.Glob(filepath.Join(dir, "*.wasm")); err == nil && len(found) > 0 {
+		s.snap.Warnings = append(s.snap.Warnings, Problem{File: dir, Msg: "the folder holds a .wasm but no " + ManifestName, Fix: "add the manifest", Warning: true})
+	}
+}
+
+// take reads one candidate and files it under Plugins or Refused.
+func (s *scan) take(c candidate) {
+	p, problems := s.read(c)
+	if len(errorsOf(problems)) == 0 {
+		problems = append(problems, s.clashes(p)...)
+	}
+	if bad := errorsOf(problems); len(bad) > 0 {
+		r := Refusal{Name: c.name, Source: c.source, Folder: c.folder, Problems: bad}
+		if p != nil && p.Manifest.Name != "" {
+			r.Name = p.Manifest.Name
+		}
+		s.snap.Refused = append(s.snap.Refused, r)
+		return
+	}
+	p.Warnings = warningsOf(problems)
+	s.snap.Warnings = append(s.snap.Warnings, p.Warnings...)
+	s.snap.Plugins = append(s.snap.Plugins, p)
+	s.owner["plugin "+p.Manifest.Name] = p
+	for _, t := range p.Manifest.Tools {
+		s.owner[t.Spec.Name] = p
+	}
+}
+
+// clashes refuses names that an earlier plugin has.
+func (s *scan) clashes(p *Plugin) []Problem {
+	var out []Problem
+	if o, ok := s.owner["plugin "+p.Manifest.Name]; ok {
+		out = append(out, Problem{File: p.Source, Key: "name", Msg: fmt.Sprintf("the plugin name %q belongs to %s already", p.Manifest.Name, o.Source), Fix: "rename or remove one of the two"})
+	}
+	for _, t := range p.Manifest.Tools {
+		if o, ok := s.owner[t.Spec.Name]; ok {
+			out = append(out, Problem{File: p.Source, Key: "tool.name", Msg: fmt.Sprintf("the tool name %q belongs to the plugin %s (%s) already", t.Spec.Name, o.Manifest.Name, o.Source), Fix: fmt.Sprintf("rename the tool in %s, or remove one of the two plugins", p.Manifest.Name)})
+		}
+	}
+	return out
+}
+
+// read reads a candidate's manifest and module.
+func (s *scan) read(c candidate) (*Plugin, []Problem) {
+	if c.packed {
+		return s.readPacked(c)
+	}
+	text, err := readFile(c.source, maxManifest)
+	if err != nil {
+		return nil, []Problem{unreadable(c.source, "the manifest cannot be read", err)}
+	}
+	m, problems := ParseManifest(c.source, text)
+	p := &Plugin{Manifest: m, Folder: c.folder, Source: c.source, ManifestSHA256: digest(text)}
+	if old := s.tooOld(c.source, m); old != nil {
+		return p, old // the other complaints may only be about what is new
+	}
+	if len(errorsOf(problems)) > 0 {
+		return p, problems
+	}
+	p.WasmPath = filepath.Join(filepath.Dir(c.source), m.Wasm)
+	wasm, bad := readWasm(p.WasmPath)
+	if bad == nil {
+		_, bad = p.fits(wasm)
+	}
+	return p, append(problems, bad...)
+}
+
+// readPacked reads a module that holds its manifest.
+func (s *scan) readPacked(c candidate) (*Plugin, []Problem) {
+	wasm, bad := readWasm(c.source)
+	if bad != nil {
+		return nil, bad
+	}
+	p := &Plugin{Folder: c.folder, Source: c.source, WasmPath: c.source}
+	info, err := sandbox.Inspect(wasm)
+	if err != nil {
+		return p, []Problem{notAModule(c.source, err)}
+	}
+	text, ok := info.Sections[SectionName]
+	if !ok {
+		return p, []Problem{{File: c.source, Msg: "the module carries no manifest", Fix: fmt.Sprintf("put it into a folder of its own beside a %s, or write the manifest into its custom section %s", ManifestName, SectionName)}}
+	}
+	m, problems := parse(c.source+"#"+SectionName, text, nil)
+	p.Manifest, p.ManifestSHA256 = m, digest(text)
+	if old := s.tooOld(c.source, m); old != nil {
+		return p, old
+	}
+	if len(errorsOf(problems)) == 0 {
+		_, bad = p.fits(wasm)
+		problems = append(problems, bad...)
+	}
+	return p, problems
+}
+
+// tooOld refuses a plugin that needs a newer host.
+func (s *scan) tooOld(source string, m Manifest) []Problem {
+	if m.MinHost == "" || !olderThan(s.opt.Version, m.MinHost) {
+		return nil
+	}
+	return []Problem{{File: source, Key: "min_host", Msg: fmt.Sprintf("the plugin needs weir %s or newer, and this is %s", m.MinHost, s.opt.Version), Fix: "update weir, or use an older version of the plugin"}}
+}
+
+// fits holds the module to the manifest and fills in what is known of it.
+func (p *Plugin) fits(wasm []byte) (sandbox.Info, []Problem) {
+	info, err := sandbox.Inspect(wasm)
+	if err != nil {
+		return info, []Problem{notAModule(p.WasmPath, err)}
+	}
+	p.WasmBytes, p.WasmSHA256, p.IsGo = len(wasm), digest(wasm), info.IsGo
+	var out []Problem
+	for _, t := range p.Manifest.Tools {
+		if !slices.Contains(info.Exports, t.Export) {
+			out = append(out, Problem{File: p.WasmPath, Key: "tool.export", Msg: fmt.Sprintf("the module does not export %q, which the tool %s runs", t.Export, t.Spec.Name), Fix: exportFix(t.Export, info.Exports)})
+		}
+	}
+	return info, out
+}
+
+// exportFix names what the module does export.
+func exportFix(want string, exports []string) string {
+	var named []string
+	for _, e := range exports {
+		if !strings.HasPrefix(e, "_") && e != "malloc" && e != "free" {
+			named = append(named, e)
+		}
+	}
+	switch {
+	case len(named) == 0:
+		return "export it from the source, and build again"
+	case len(named) > 12:
+		named = append(named[:12], "…")
+	}
+	return fmt.Sprintf("export it from the source, or set export to one of: %s", strings.Join(named, ", "))
+}
+
+// readWasm reads a module's file.
+func readWasm(path string) ([]byte, []Problem) {
+	wasm, err := readFile(path, maxWasm)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, []Problem{{File: path, Msg: "the module is missing", Fix: "build it, in weir's own repository with: make plugins"}}
+	case err != nil:
+		return nil, []Problem{unreadable(path, "the module cannot be read", err)}
+	}
+	return wasm, nil
+}
+
+func notAModule(path string, err error) Problem {
+	return Problem{File: path, Msg: err.Error(), Fix: "build it again as a core WebAssembly module"}
+}
+
+// unreadable is the Problem of a file that is there and cannot be read.
+func unreadable(path, what string, err error) Problem {
+	p := Problem{File: path, Msg: reason(err, what)}
+	if errors.Is(err, fs.ErrPermission) {
+		p.Fix = "let the user that runs weir read it, for example with: chmod a+rX " + shellQuote(filepath.Dir(path)) + " " + shellQuote(path)
+	}
+	return p
+}
+
+// shellQuote writes a path as one word of a shell.
+func shellQuote(path string) string {
+	if !strings.ContainsFunc(path, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("'\"\\$`&;|<>()*?[]{}!#~", r) }) {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
+// reason keeps an error's own words when they are ours, without the path that
+// the Problem names already.
+func reason(err error, what string) string {
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		return what + ": " + pe.Err.Error()
+	}
+	return what + ": " + err.Error()
+}

@@ -1,0 +1,75 @@
+package sandbox
+
+import (
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/weirhost/weir/host/internal/egress"
+	"github.com/weirhost/weir/host/internal/jail"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Config sets an Engine up. The zero Config works.
+type Config struct {
+	// CacheDir keeps compiled modules between runs. It is made for this user
+	// alone: its content is executed. Empty: compiled anew by every process.
+	CacheDir string
+	// Logger gets what guests print and log, as plugin.<name>; nil: nothing.
+	Logger hclog.Logger
+	// Spares is how many instances, each for one call, are kept initialised per
+	// module; about 4 MiB each for a Go guest. 0 or less: none.
+	Spares int
+}
+
+// A Plugin is a module to load.
+type Plugin struct {
+	Name    string // for logs and errors
+	Wasm    []byte
+	Exports []string // functions the host will call; each must be there
+	// Memory caps each linear memory of the guest; 0 or less: 32 MiB, or 64 MiB
+	// for a Go guest.
+	Memory tool.Bytes
+}
+
+// A Grant holds the powers of one call. The zero Grant gives none.
+type Grant struct {
+	Mounts []jail.Mount
+	HTTP   *egress.Client    // nil: no network
+	Config map[string]string // what the guest reads as its configuration
+}
+
+// An Invocation is one call of an export.
+type Invocation struct {
+	Export string
+	Input  []byte
+	// Timeout bounds the whole call, its instance included; 0 or less: 30 seconds.
+	Timeout time.Duration
+	// Limits are passed on as configuration, so that the tool can stop early.
+	Limits tool.Limits
+	Grant  Grant
+	// Progress is called while the guest runs, never at the same time as itself;
+	// nil: progress is dropped. total is 0 when the guest does not know it.
+	Progress func(done, total int, msg string)
+	// MaxOutput is the most bytes of output; 0 or less: tool.MaxWhole.
+	MaxOutput int
+}
+
+// Output is what a call came to. Bytes may be empty; the caller decides
+// whether that is an answer.
+type Output struct {
+	Bytes    []byte
+	Memory   tool.Bytes    // the guest's linear memory at its end
+	Instance time.Duration // until the instance was ready
+}
+
+// Limits of what a guest may be given and may produce beside its output.
+const (
+	DefaultTimeout  = 30 * time.Second
+	DefaultMemory   = tool.Bytes(32 << 20)
+	DefaultGoMemory = tool.Bytes(64 << 20)
+
+	maxInput  = 16 << 20 // bytes
+	kernelCap = 64 << 20 // bytes of the memory through which input and output pass
+	minMemory = 64 << 10 // bytes; a smaller cap would refuse every module
+	maxMemory = 1 << 32  // bytes; what 32-bit memory can address
+)

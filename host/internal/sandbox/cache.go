@@ -1,0 +1,172 @@
+package sandbox
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// diskCache keeps compiled code in one folder per module. The engine guards
+// its files with little and trusts their headers, so that a damaged one can
+// take the process down; therefore the folder lists its files with their
+// sha256, and a folder that does not fit its list is thrown away.
+type diskCache struct{ dir string }
+
+// cacheBytes is how much compiled code is kept; the modules that were not used
+// for longest go first. A Go guest takes about 10 MB.
+const cacheBytes = 1 << 30
+
+const sumsFile = "SUMS"
+
+// newDiskCache makes the folder, for this user alone, and prunes it.
+func newDiskCache(dir string) (*diskCache, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot make the folder for compiled plugins: %w", err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the folder for compiled plugins: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		if err := os.Chmod(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("the folder for compiled plugins can be used by others, and what is in it is executed: %w", err)
+		}
+	}
+	c := &diskCache{dir: dir}
+	c.prune(cacheBytes)
+	return c, nil
+}
+
+// folder returns the module's folder, empty unless what is in it is whole.
+func (c *diskCache) folder(wasm []byte) (string, error) {
+	sum := sha256.Sum256(wasm)
+	dir := filepath.Join(c.dir, hex.EncodeToString(sum[:]))
+	if !intact(dir) {
+		if err := c.drop(dir); err != nil {
+			return "", err
+		}
+	}
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+func (c *diskCache) drop(dir string) error { return os.RemoveAll(dir) }
+
+// seal lists what the engine has written, and marks the folder as used.
+func (c *diskCache) seal(dir string) error {
+	sums, err := sumsOf(dir)
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(dir, sumsFile)
+	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, sums) {
+		return os.Chtimes(name, time.Time{}, time.Now())
+	}
+	tmp, err := os.CreateTemp(dir, sumsFile+".*.tmp")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(sums)
+	if err = errors.Join(err, tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), name)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+	}
+	return err
+}
+
+func intact(dir string) bool {
+	listed, err := os.ReadFile(filepath.Join(dir, sumsFile))
+	if err != nil {
+		return false
+	}
+	found, err := sumsOf(dir)
+	return err == nil && bytes.Equal(listed, found)
+}
+
+// sumsOf lists the files below dir with their sha256, sorted by name. Files
+// that are still being written are left out.
+func sumsOf(dir string) ([]byte, error) {
+	var lines []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == sumsFile || strings.HasSuffix(d.Name(), ".tmp") {
+			return err
+		}
+		sum, err := sumFile(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		lines = append(lines, sum+"  "+filepath.ToSlash(rel)+"\n")
+		return err
+	})
+	slices.Sort(lines)
+	return []byte(strings.Join(lines, "")), err
+}
+
+func sumFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// prune removes the modules unused for longest until the rest fits. Trouble
+// with one folder is no reason to keep the others.
+func (c *diskCache) prune(most int64) {
+	type entry struct {
+		dir  string
+		size int64
+		used time.Time
+	}
+	var all []entry
+	var total int64
+	dirs, err := os.ReadDir(c.dir)
+	if err != nil {
+		return
+	}
+	for _, d := range dirs {
+		if len(d.Name()) != 2*sha256.Size || !d.IsDir() {
+			continue // not ours
+		}
+		e := entry{dir: filepath.Join(c.dir, d.Name())}
+		_ = filepath.WalkDir(e.dir, func(_ string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return nil
+			}
+			if info, err := d.Info(); err == nil {
+				e.size += info.Size()
+				if d.Name() == sumsFile {
+					e.used = info.ModTime()
+				}
+			}
+			return nil
+		})
+		total += e.size
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b entry) int { return a.used.Compare(b.used) })
+	for _, e := range all {
+		if total <= most {
+			return
+		}
+		if c.drop(e.dir) == nil {
+			total -= e.size
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// compiled returns the files of a cache folder that hold compiled code.
+func compiled(t *testing.T, dir string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && d.Name() != sumsFile {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// TestCacheSurvivesDamage damages the compiled code in several ways; each time
+// the module loads and works, and the cache is whole again afterwards.
+func TestCacheSurvivesDamage(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	run := func() {
+		t.Helper()
+		m := load(t, newEngine(t, Config{CacheDir: dir}), Plugin{Name: "echo", Wasm: echoModule()})
+		if got := answer(t, m, Invocation{Export: "run", Input: []byte("x")}); got != "x" {
+			t.Errorf("got %q", got)
+		}
+	}
+	run()
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder is %v, %v", info.Mode(), err)
+	}
+	files := compiled(t, dir)
+	if len(files) < 2 { // the module and Extism's kernel
+		t.Fatalf("cached: %v", files)
+	}
+	damage := func(f func(b []byte) []byte) func(string) error {
+		return func(name string) error {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(name, f(b), 0o600)
+		}
+	}
+	for _, row := range []struct {
+		name string
+		do   func(string) error
+	}{
+		{"cut short", damage(func(b []byte) []byte { return b[:len(b)/2] })},
+		{"empty", damage(func([]byte) []byte { return nil })},
+		{"one bit in the code", damage(func(b []byte) []byte { b[len(b)/2] ^= 1; return b })},
+		{"an absurd count in its header", damage(func(b []byte) []byte { copy(b[min(10, len(b)):], "\xff\xff\xff\xff\xff\xff"); return b })},
+		{"not ours", damage(func([]byte) []byte { return []byte("#!/bin/sh") })},
+		{"gone", os.Remove},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			for _, f := range files {
+				if err := row.do(f); err != nil {
+					t.Fatal(err)
+				}
+			}
+			run()
+			if now := compiled(t, dir); !slices.Equal(now, files) {
+				t.Errorf("cached: %v", now)
+			}
+			if !intact(filepath.Dir(filepath.Dir(files[0]))) {
+				t.Error("the cache does not fit its list")
+			}
+		})
+	}
+}
+
+func TestCacheOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	newEngine(t, Config{CacheDir: dir})
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder stayed open to others: %v, %v", info.Mode(), err)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(t.Context(), Config{CacheDir: file}); err == nil {
+		t.Error("a file serves as the cache folder")
+	}
+}
+
+// TestCacheThatCannotBeWritten costs time, not plugins.
+func TestCacheThatCannotBeWritten(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	e := newEngine(t, Config{CacheDir: dir})
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := load(t, e, Plugin{Name: "echo", Wasm: echoModule()})
+	if got := answer(t, m, Invocation{Export: "run", Input: []byte("x")}); got != "x" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestPrune(t *testing.T) {
+	c := &diskCache{dir: t.TempDir()}
+	now := time.Now()
+	for i, name := range []string{"a", "b", "c"} {
+		dir := filepath.Join(c.dir, strings.Repeat(name, 64))
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "code"), make([]byte, 1000), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.seal(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(filepath.Join(dir, sumsFile), now, now.Add(time.Duration(i)*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := filepath.Join(c.dir, "not ours")
+	if err := os.WriteFile(other, make([]byte, 5000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.prune(2500)
+	var left []string
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		left = append(left, e.Name()[:1])
+	}
+	if want := []string{"b", "c", "n"}; !slices.Equal(left, want) {
+		t.Errorf("left: %v, want %v: the longest unused goes, foreign files stay", left, want)
+	}
+}

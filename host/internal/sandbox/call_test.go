@@ -1,0 +1,209 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// call runs an export of the Go guest that is expected to answer.
+func answer(t *testing.T, m *Module, inv Invocation) string {
+	t.Helper()
+	out, fail := m.Call(t.Context(), inv)
+	if fail != nil {
+		t.Fatalf("%s: %v", inv.Export, fail)
+	}
+	return string(out.Bytes)
+}
+
+func TestCallAnswers(t *testing.T) {
+	m := guest(t)
+	big := strings.Repeat("水 flows ", 20_000)
+	for _, row := range []struct {
+		name string
+		inv  Invocation
+		want string
+	}{
+		{"text in several scripts", Invocation{Export: "echo", Input: []byte(`{"q":"大坝 weir"}`)}, `{"q":"大坝 weir"}`},
+		{"more than one page each way", Invocation{Export: "echo", Input: []byte(big)}, big},
+		{"no input, no output: the caller decides", Invocation{Export: "silent"}, ""},
+		{"stdout is not the answer", Invocation{Export: "talk"}, "said"},
+		{"a flood of stdout costs nothing but time", Invocation{Export: "flood"}, "done"},
+		{"the operator's setting", Invocation{Export: "config", Input: []byte("depth"), Grant: Grant{Config: map[string]string{"depth": "3"}}}, "3"},
+		{"the limits in force", Invocation{Export: "config", Input: []byte("weir.max_chars"), Limits: tool.Limits{MaxChars: 5000}}, "5000"},
+		{"limits win over a setting of their name", Invocation{Export: "config", Input: []byte("weir.max_lines"),
+			Limits: tool.Limits{MaxLines: 7}, Grant: Grant{Config: map[string]string{"weir.max_lines": "9"}}}, "7"},
+		{"an unknown setting is empty", Invocation{Export: "config", Input: []byte("other")}, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if got := answer(t, m, row.inv); got != row.want {
+				t.Errorf("got %.80q, want %.80q", got, row.want)
+			}
+		})
+	}
+}
+
+// TestCallFails shows the typed end of everything a guest can do wrong, with
+// the words a model gets.
+func TestCallFails(t *testing.T) {
+	m := guest(t)
+	for _, row := range []struct {
+		name string
+		inv  Invocation
+		code tool.Code
+		says string // a regular expression for the whole message
+	}{
+		{"an endless loop ends at its deadline", Invocation{Export: "spin", Timeout: 300 * time.Millisecond}, tool.TimedOut, `spin did not finish within 300ms`},
+		{"so does a sleep in the host", Invocation{Export: "sleep", Timeout: 300 * time.Millisecond}, tool.TimedOut, `sleep did not finish within 300ms`},
+		{"memory without end", Invocation{Export: "bigmem"}, tool.OutOfMemory, `bigmem needs more than the 64MiB of memory it may have: .*`},
+		{"a panic, in its own words, without colours", Invocation{Export: "panics"}, tool.Trapped, `panics crashed: .*; it printed: panic: the disk is missing`},
+		{"an exit that looks like success", Invocation{Export: "exit", Input: []byte("0")}, tool.Failed, `exit ended with exit code 0 instead of returning an answer`},
+		{"an exit that does not", Invocation{Export: "exit", Input: []byte("3")}, tool.Failed, `exit ended with exit code 3 instead of returning an answer`},
+		{"the guest's own error, nothing else", Invocation{Export: "refuses", Input: []byte("no such sheet: 第一页")}, tool.Failed, `no such sheet: 第一页`},
+		{"an error text that imitates a trap stays a text", Invocation{Export: "refuses", Input: []byte("wasm error: unreachable\nwasm stack trace:")}, tool.Failed, `wasm error: unreachable wasm stack trace:`},
+		{"an error text of nothing", Invocation{Export: "refuses"}, tool.Failed, `refuses reported failure 1 without saying why`},
+		{"an error and then a crash", Invocation{Export: "hook"}, tool.Trapped, `hook crashed: .+; it said: index out of range`},
+		{"a number for a reason", Invocation{Export: "seven"}, tool.Failed, `seven reported failure 7 without saying why; it printed: warming up`},
+		{"output over the host's limit", Invocation{Export: "bigout", Input: []byte("3000"), MaxOutput: 2999}, tool.TooLarge, `bigout produced more than 2999`},
+		{"output that is not there", Invocation{Export: "claims"}, tool.Trapped, `claims set an output that does not exist`},
+		{"a block the host cannot give", Invocation{Export: "hugealloc"}, tool.OutOfMemory, `hugealloc needs more .*`},
+		{"input over the host's limit", Invocation{Export: "echo", Input: make([]byte, maxInput+1)}, tool.TooLarge, `the arguments take 16777217 bytes and echo takes at most 16777216`},
+		{"no such export", Invocation{Export: "nothing"}, tool.Failed, `plugin guest: it exports no function "nothing"; it exports .*`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			out, fail := m.Call(t.Context(), row.inv)
+			if fail == nil {
+				t.Fatalf("answered %.60q", out.Bytes)
+			}
+			if fail.Code != row.code || !regexp.MustCompile(`^(?:`+row.says+`)$`).MatchString(fail.Msg) {
+				t.Errorf("got %v", fail)
+			}
+			if out.Bytes != nil {
+				t.Errorf("output beside an error: %.60q", out.Bytes)
+			}
+			for _, leak := range []string{"goroutine", "wasm stack", "wazero", "*tool", "0x", "\x1b"} {
+				if strings.Contains(fail.Error(), leak) && row.inv.Export != "refuses" {
+					t.Errorf("the model would read %q in %q", leak, fail)
+				}
+			}
+		})
+	}
+	// Whatever happened above happened to nobody else.
+	if got := answer(t, m, Invocation{Export: "echo", Input: []byte("still here")}); got != "still here" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestCallOfACancelledCaller(t *testing.T) {
+	m := guest(t)
+	for _, export := range []string{"spin", "sleep"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		if _, fail := m.Call(ctx, Invocation{Export: export, Progress: func(int, int, string) { cancel() }}); fail == nil || fail.Code != tool.Cancelled {
+			t.Errorf("%s: got %v", export, fail)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, fail := m.Call(ctx, Invocation{Export: "spin"}); fail == nil || fail.Code != tool.TimedOut {
+		t.Errorf("the caller's own deadline: got %v", fail)
+	}
+}
+
+// TestFreshState lets a guest look for what an earlier call left: in its
+// globals and in Extism's variables; with spares, too.
+func TestFreshState(t *testing.T) {
+	for _, spares := range []int{0, 2} {
+		m := load(t, newEngine(t, Config{Spares: spares}), Plugin{Name: "spy", Wasm: goGuest})
+		for range 6 {
+			if got := answer(t, m, Invocation{Export: "spy"}); got != `call 1, var ""` {
+				t.Fatalf("%d spares: %s", spares, got)
+			}
+		}
+	}
+}
+
+func TestCallsAtTheSameTime(t *testing.T) {
+	m := load(t, newEngine(t, Config{Spares: 2}), Plugin{Name: "guest", Wasm: goGuest})
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() {
+			for j := range 4 {
+				want := fmt.Sprintf("caller %d, call %d", i, j)
+				out, fail := m.Call(t.Context(), Invocation{Export: "echo", Input: []byte(want)})
+				if fail != nil || string(out.Bytes) != want {
+					t.Errorf("got %q, %v", out.Bytes, fail)
+				}
+				if out.Memory < 1<<20 || out.Memory > DefaultGoMemory {
+					t.Errorf("memory %d", out.Memory)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestWorld checks the clock, the randomness and the emptiness of the rest.
+func TestWorld(t *testing.T) {
+	t.Setenv("HOST_SECRET", "canary")
+	m := guest(t)
+	seen := make(map[string]bool)
+	for range 3 {
+		var now int64
+		var random, rest string
+		got := answer(t, m, Invocation{Export: "world"})
+		if _, err := fmt.Sscanf(got, "%d %s", &now, &random); err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ = strings.Cut(got, random+" ")
+		if d := time.Since(time.Unix(now, 0)); d < -time.Minute || d > time.Minute {
+			t.Errorf("the guest's clock is %v off", d)
+		}
+		if rest != "[] []" {
+			t.Errorf("environment and arguments: %s", rest)
+		}
+		if seen[random] {
+			t.Errorf("the same randomness twice: %s", random)
+		}
+		seen[random] = true
+	}
+}
+
+func TestTalk(t *testing.T) {
+	var book logBook
+	t.Setenv(wasiOutput, "1") // would send stdout past the log
+	m := load(t, newEngine(t, Config{Logger: book.logger()}), Plugin{Name: "talker", Wasm: goGuest})
+	var steps []string
+	answer(t, m, Invocation{Export: "talk", Progress: func(done, total int, msg string) {
+		steps = append(steps, fmt.Sprintf("%d/%d %s", done, total, msg))
+	}})
+	if diff := cmp.Diff([]string{"1/3 step 1", "2/3 step 2", "3/3 step 3"}, steps); diff != "" {
+		t.Error(diff)
+	}
+	for _, want := range []string{
+		"[INFO]  plugin.talker: by weir_log: from=log", "[ERROR] plugin.talker: beyond the levels: from=log",
+		"[WARN]  plugin.talker: by log_warn: from=log", "[DEBUG] plugin.talker: by stdout: from=stdout",
+	} {
+		if !strings.Contains(book.String(), want) {
+			t.Errorf("no %q in\n%s", want, book.String())
+		}
+	}
+}
+
+func TestFloodIsCut(t *testing.T) {
+	var book logBook
+	m := load(t, newEngine(t, Config{Logger: book.logger()}), Plugin{Name: "flood", Wasm: goGuest})
+	answer(t, m, Invocation{Export: "flood"})
+	if n := strings.Count(book.String(), "all work and no play "); n > maxLogLines*maxLogLine/21 || n < maxLogLines {
+		t.Errorf("%d repetitions kept", n)
+	}
+	if !strings.Contains(book.String(), "lines_dropped=1500") {
+		t.Errorf("the log does not say what it left out: %s", book.String()[max(0, len(book.String())-200):])
+	}
+}

@@ -1,0 +1,205 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// An Engine loads plugins. It is safe for concurrent use.
+type Engine struct {
+	log    hclog.Logger
+	cache  *diskCache // nil: none
+	front  frontend
+	spares int
+
+	mu      sync.Mutex
+	modules map[*Module]bool
+	closed  bool
+}
+
+// wasiOutput is a switch of Extism's SDK that would connect guests to our own
+// stdout and stderr, past every cap. New takes it away.
+const wasiOutput = "EXTISM_ENABLE_WASI_OUTPUT"
+
+// New makes an Engine. It fails when the cache folder cannot be made or cannot
+// be kept to this user.
+func New(_ context.Context, c Config) (*Engine, error) {
+	log := c.Logger
+	if log == nil {
+		log = hclog.NewNullLogger()
+	}
+	if err := os.Unsetenv(wasiOutput); err != nil {
+		return nil, err
+	}
+	e := &Engine{log: log, front: newExtismFront(log), spares: c.Spares, modules: make(map[*Module]bool)}
+	if c.CacheDir != "" {
+		var err error
+		if e.cache, err = newDiskCache(c.CacheDir); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// Close closes every module that is still loaded; see Module.Close for what
+// happens to running calls.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	e.closed = true
+	modules := make([]*Module, 0, len(e.modules))
+	for m := range e.modules {
+		modules = append(modules, m)
+	}
+	e.mu.Unlock()
+	var errs []error
+	for _, m := range modules {
+		errs = append(errs, m.Close(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// Load checks and compiles a plugin; no code of it runs. The error is a
+// sentence that names the plugin and says what is wrong with its file.
+// Compiling takes seconds for a large module without a cached result, and the
+// engine cannot be stopped at it: ctx is looked at before only.
+func (e *Engine) Load(ctx context.Context, p Plugin) (*Module, error) {
+	m, err := e.load(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("plugin %s: %w", p.Name, err)
+	}
+	e.mu.Lock()
+	closed := e.closed
+	if !closed {
+		e.modules[m] = true
+	}
+	e.mu.Unlock()
+	if closed {
+		return nil, errors.Join(fmt.Errorf("plugin %s: the sandbox is closed", p.Name), m.Close(ctx))
+	}
+	return m, nil
+}
+
+func (e *Engine) load(ctx context.Context, p Plugin) (*Module, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s, err := parseModule(p.Wasm)
+	if err != nil {
+		return nil, err
+	}
+	memory := p.memory(s)
+	if err := errors.Join(s.answered(e.front.offers()), s.check(p, memory)); err != nil {
+		return nil, err
+	}
+	prog, err := e.compile(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("the engine refuses the module: %s", reason(err))
+	}
+	log := e.log.Named("plugin." + p.Name)
+	s.trim()
+	m := &Module{
+		name: p.Name, engine: e, log: log, program: prog, shape: s, memory: memory,
+		supply: newFreshSupply(prog, log, uint64(memory), e.spares),
+		idle:   make(chan struct{}),
+	}
+	m.life, m.end = context.WithCancel(context.Background())
+	return m, nil
+}
+
+// memory is the cap of the guest's memory, in bytes.
+func (p Plugin) memory(s *structure) tool.Bytes {
+	if p.Memory > 0 {
+		return min(max(p.Memory, minMemory), maxMemory)
+	}
+	if s.info().IsGo {
+		return DefaultGoMemory
+	}
+	return DefaultMemory
+}
+
+// check refuses a module that could never run, with the reason.
+func (s *structure) check(p Plugin, memory tool.Bytes) error {
+	for _, pages := range s.memory {
+		if pages > uint64(memory)/pageSize {
+			return fmt.Errorf("it needs at least %d MiB of memory and may have %s; raise [limits] memory", (pages*pageSize+1<<20-1)>>20, memory)
+		}
+	}
+	for _, name := range p.Exports {
+		if err := s.checkExport(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *structure) checkExport(name string) error {
+	sig, known, ok := s.function(name)
+	switch {
+	case !ok:
+		return fmt.Errorf("it exports no function %q; it exports %s", name, list(s.info().Exports))
+	case known && (sig.params > 0 || sig.results > 1):
+		return fmt.Errorf("its function %q takes parameters or returns several values; a tool takes none and returns at most one number", name)
+	}
+	return nil
+}
+
+// answered refuses imports that nobody answers.
+func (s *structure) answered(offered map[string][]string) error {
+	for _, i := range s.imports {
+		names, ok := offered[i.module]
+		switch {
+		case !ok:
+			return fmt.Errorf("it imports %s.%s, which this host does not offer; it offers %s", i.module, i.name, strings.Join(slices.Sorted(maps.Keys(offered)), ", "))
+		case !slices.Contains(names, i.name):
+			return fmt.Errorf("it imports %s.%s, which this host does not offer", i.module, i.name)
+		}
+	}
+	return nil
+}
+
+func list(names []string) string {
+	const most = 12
+	if len(names) == 0 {
+		return "none"
+	}
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// compile goes through the disk cache. A folder that passed its check and still
+// does not load is dropped and filled again; without the cache is the last try.
+func (e *Engine) compile(ctx context.Context, s *structure) (program, error) {
+	if e.cache == nil {
+		return e.front.compile(ctx, s, "")
+	}
+	wasm, _ := s.rewrite()
+	for range 2 {
+		dir, err := e.cache.folder(wasm)
+		if err != nil {
+			e.log.Warn("compiled plugins cannot be kept", "error", err)
+			break
+		}
+		prog, err := e.front.compile(ctx, s, dir)
+		if err == nil {
+			if err := e.cache.seal(dir); err != nil {
+				e.log.Warn("compiled plugins cannot be kept", "error", err)
+			}
+			return prog, nil
+		}
+		if err := e.cache.drop(dir); err != nil {
+			break
+		}
+	}
+	return e.front.compile(ctx, s, "")
+}

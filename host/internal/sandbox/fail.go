@@ -1,0 +1,156 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// maxPanicText is how much of a crashing guest's own words is passed on, in
+// characters.
+const maxPanicText = 200
+
+// Hints say what a model can do next.
+const (
+	hintLess   = "ask for less at once, or narrow the arguments"
+	hintOther  = "try other arguments; if it happens again, use another tool"
+	hintReport = "use another tool; the plugin's author has to fix this"
+)
+
+// judge turns what is known after a call into its failure, or nil. The order
+// matters: what the host did comes before what the guest says about it.
+func (c *call) judge(ctx context.Context, e *env, r reply, err error) *tool.Error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return c.interrupted(ctx)
+	case e.exited:
+		return c.exit(e)
+	case e.tooLarge:
+		return tool.Errorf(tool.TooLarge, hintLess, "%s produced more than %s", c.inv.Export, tool.Bytes(c.inv.MaxOutput))
+	case err != nil:
+		return c.crash(e, err)
+	case e.wrong != "":
+		return c.said(e.wrong)
+	case r.code != 0:
+		return c.withWords(e, tool.Errorf(tool.Failed, hintOther, "%s reported failure %d without saying why", c.inv.Export, r.code))
+	case e.lost && (len(r.output) == 0 || len(r.output) != e.wanted):
+		return c.outOfMemory("its output did not fit")
+	case len(r.output) != e.wanted:
+		return tool.Errorf(tool.Trapped, hintReport, "%s set an output that does not exist", c.inv.Export)
+	}
+	return nil
+}
+
+// interrupted tells our deadline from the caller's wish.
+func (c *call) interrupted(ctx context.Context) *tool.Error {
+	if c.module.life.Err() != nil && c.outer.Err() == nil {
+		return tool.Errorf(tool.Cancelled, "try again", "%s was ended because its plugin is being closed", c.inv.Export)
+	}
+	if errors.Is(c.outer.Err(), context.Canceled) {
+		return tool.Errorf(tool.Cancelled, "", "%s was cancelled", c.inv.Export)
+	}
+	if c.outer.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return tool.Errorf(tool.TimedOut, hintLess, "%s did not finish within %s", c.inv.Export, c.inv.Timeout.Round(time.Millisecond))
+	}
+	return tool.Errorf(tool.TimedOut, hintLess, "%s did not finish in the time that was left", c.inv.Export)
+}
+
+// exit is the end of a guest that ended itself. Exit code 0 is no success:
+// nothing after it ran, and there is no output to trust.
+func (c *call) exit(e *env) *tool.Error {
+	return c.withWords(e, tool.Errorf(tool.Failed, hintReport, "%s ended with exit code %d instead of returning an answer", c.inv.Export, e.exitCode))
+}
+
+func (c *call) outOfMemory(what string) *tool.Error {
+	return tool.Errorf(tool.OutOfMemory, hintLess+"; the operator can raise its memory limit",
+		"%s needs more than the %s of memory it may have: %s", c.inv.Export, c.module.memory, what)
+}
+
+// crash names the reason of a trap. The engine's text, with its stack, goes to
+// the log only.
+func (c *call) crash(e *env, err error) *tool.Error {
+	c.module.log.Debug("the plugin crashed", "export", c.inv.Export, "error", err)
+	switch {
+	case e.memory.ranOut():
+		return c.outOfMemory("it asked for more and crashed")
+	case errors.Is(err, errNoMemory), e.lost:
+		return c.outOfMemory("the data it passes on did not fit")
+	case errors.Is(err, errTooLong):
+		return tool.Errorf(tool.TooLarge, hintLess, "%s passed more to the host than it takes", c.inv.Export)
+	}
+	return c.withWords(e, tool.Errorf(tool.Trapped, hintOther, "%s crashed: %s", c.inv.Export, reason(err)))
+}
+
+// withWords adds what the guest itself has to say: the first line it printed
+// to its stderr, where panics explain themselves, or the error it had set.
+func (c *call) withWords(e *env, fail *tool.Error) *tool.Error {
+	if words := clip(e.stderr.first(), maxPanicText); words != "" {
+		fail.Msg += "; it printed: " + words
+	} else if words := clip(strings.TrimSpace(printable(e.wrong, maxError)), maxPanicText); words != "" {
+		fail.Msg += "; it said: " + words
+	}
+	return fail
+}
+
+// said is a failure in the guest's own words.
+func (c *call) said(text string) *tool.Error {
+	text = strings.TrimSpace(printable(text, maxError))
+	if text == "" {
+		text = c.inv.Export + " reported an error without a text"
+	}
+	return &tool.Error{Code: tool.Failed, Msg: text}
+}
+
+// unstarted judges an instance that did not come to be.
+func (c *call) unstarted(ctx context.Context, err error) *tool.Error {
+	if ctx.Err() != nil {
+		return c.interrupted(ctx)
+	}
+	se, ok := errors.AsType[*startError](err)
+	if ok && se.mounts {
+		return tool.Errorf(tool.Failed, "the operator has to correct the tool's granted folders", "%s cannot start: %s", c.inv.Export, err)
+	}
+	if !ok || se.env == nil {
+		return tool.Errorf(tool.Failed, hintReport, "%s cannot start: %s", c.inv.Export, reason(err))
+	}
+	if fail := c.judge(ctx, se.env, reply{}, err); fail != nil {
+		return fail
+	}
+	return tool.Errorf(tool.Trapped, hintReport, "%s cannot start", c.inv.Export)
+}
+
+// reason is an engine's error without its stack traces and Go's own words.
+func reason(err error) string {
+	text := err.Error()
+	for _, mark := range []string{"\nwasm stack trace", "\nGo runtime stack trace", " (recovered by wazero)"} {
+		text, _, _ = strings.Cut(text, mark)
+	}
+	text = strings.TrimPrefix(text, "wasm error: ")
+	known := map[string]string{
+		"unreachable":                   "it reached code it says cannot be reached",
+		"out of bounds memory access":   "it used memory outside of its bounds",
+		"integer divide by zero":        "it divided by zero",
+		"stack overflow":                "it called itself without end",
+		"invalid table access":          "it called a function that does not exist",
+		"indirect call type mismatch":   "it called a function in the wrong way",
+		"integer overflow":              "a number was too large",
+		"invalid conversion to integer": "a number could not be converted",
+	}
+	if plain, ok := known[text]; ok {
+		return plain
+	}
+	return clip(printable(text, maxError), maxPanicText)
+}
+
+// clip cuts a text to n characters.
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}

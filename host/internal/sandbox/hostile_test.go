@@ -1,0 +1,163 @@
+package sandbox
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// start is a module whose start section runs the given body, imports first.
+func startModule(imports []byte, calls byte, ops ...byte) []byte {
+	a := new(asm).section(sectionType, types()...)
+	if imports != nil {
+		a.section(sectionImport, imports...)
+	}
+	return a.section(sectionFunction, vec([]byte{0}, []byte{4})...).
+		section(sectionExport, vec(exp("run", calls))...).section(8, calls+1).
+		section(10, vec(code(0x41, 0), code(ops...))...).bytes()
+}
+
+// memoryModule has a memory of the given pages and exports run with the body.
+func memoryModule(limits []byte, ops ...byte) []byte {
+	return new(asm).section(sectionType, types()...).section(sectionFunction, vec([]byte{0})...).
+		section(sectionMemory, vec(limits)...).
+		section(sectionExport, vec(exp("run", 0))...).section(10, vec(code(ops...))...).bytes()
+}
+
+// TestHandMadeModules runs what compilers do not produce.
+func TestHandMadeModules(t *testing.T) {
+	const wasi = "wasi_snapshot_preview1"
+	e := newEngine(t, Config{})
+	for _, row := range []struct {
+		name string
+		wasm []byte
+		code tool.Code // empty: it answers
+		says string
+	}{
+		{"the smallest that answers", echoModule(), "", ""},
+		{"success without output", bareModule(0x41, 0), "", ""},
+		{"a loop", bareModule(0x03, 0x40, 0x0c, 0, 0x0b, 0x00), tool.TimedOut, "run did not finish within 500ms"},
+		{"a loop before anything is called", startModule(nil, 0, 0x03, 0x40, 0x0c, 0, 0x0b), tool.TimedOut, "run did not finish within 500ms"},
+		{"a trap before anything is called", startModule(nil, 0, 0x00), tool.Trapped, "run crashed: .*"},
+		{"an exit before anything is called", startModule(vec(imp(wasi, "proc_exit", 3)), 1, 0x41, 0, 0x10, 0), tool.Failed, "run ended with exit code 0 .*"},
+		{"recursion", bareModule(0x10, 0), tool.Trapped, "run crashed: it called itself without end"},
+		{"a trap", bareModule(0x00), tool.Trapped, "run crashed: it reached code it says cannot be reached"},
+		{"a division", bareModule(0x41, 1, 0x41, 0, 0x6d), tool.Trapped, "run crashed: it divided by zero"},
+		{"memory beyond its end", memoryModule([]byte{0, 1}, 0x41, 0x7f, 0x28, 2, 0), tool.Trapped, "run crashed: it used memory outside of its bounds"},
+		{"growth that fails and is handled", memoryModule([]byte{0, 1}, 0x41, 0xff, 0xff, 0x03, 0x40, 0, 0x1a, 0x41, 0), "", ""},
+		{"growth that fails and is not", memoryModule([]byte{0, 1}, 0x41, 0xff, 0xff, 0x03, 0x40, 0, 0x1a, 0x00), tool.OutOfMemory, "run needs more than the 32MiB .*"},
+		{"its own limit on memory is not ours", memoryModule([]byte{1, 1, 1}, 0x41, 1, 0x40, 0, 0x1a, 0x00), tool.Trapped, "run crashed: it reached code.*"},
+		{"a negative answer", bareModule(0x41, 0x7f), tool.Failed, "run reported failure 4294967295 without saying why"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			m := load(t, e, Plugin{Name: "hand", Wasm: row.wasm})
+			inv := Invocation{Export: "run", Input: []byte("in")}
+			if row.code == tool.TimedOut {
+				inv.Timeout = 500 * time.Millisecond
+			}
+			out, fail := m.Call(t.Context(), inv)
+			switch {
+			case fail == nil && row.code != "":
+				t.Errorf("answered %q", out.Bytes)
+			case fail != nil && (fail.Code != row.code || !regexp.MustCompile("^"+row.says+"$").MatchString(fail.Msg)):
+				t.Errorf("got %v", fail)
+			}
+		})
+	}
+}
+
+// TestHostFunctionsTakeNothingOnTrust calls them with blocks that do not exist.
+func TestHostFunctionsTakeNothingOnTrust(t *testing.T) {
+	e := newEngine(t, Config{})
+	typ := vec([]byte{0x60, 0, 1, 0x7f}, []byte{0x60, 1, 0x7e, 1, 0x7e}, []byte{0x60, 1, 0x7e, 0}, []byte{0x60, 2, 0x7f, 0x7e, 0})
+	for _, row := range []struct {
+		module, name string
+		typ          byte
+		before       []byte // operands
+		after        []byte
+	}{
+		{"extism:host/user", "weir_http", 1, nil, []byte{0x1a}},
+		{"extism:host/user", "weir_progress", 2, nil, nil},
+		{"extism:host/user", "weir_log", 3, []byte{0x41, 1}, nil},
+		{"extism:host/env", "error_set", 2, nil, nil},
+		{"extism:host/env", "log_info", 2, nil, nil},
+	} {
+		for _, offset := range [][]byte{{0x7f}, {0xff, 0xff, 0xff, 0xff, 0x0f}, {0x80, 0x80, 0x80, 0x80, 0x80, 0x20}, {3}} { // -1, 4 GiB - 1, 1 TiB, inside the kernel
+			wasm := new(asm).section(sectionType, typ...).section(sectionImport, vec(imp(row.module, row.name, row.typ))...).
+				section(sectionFunction, vec([]byte{0})...).section(sectionExport, vec(exp("run", 1))...).
+				section(10, vec(code(cat(row.before, []byte{0x42}, offset, []byte{0x10, 0}, row.after, []byte{0x41, 0})...))...).bytes()
+			m := load(t, e, Plugin{Name: "liar", Wasm: wasm})
+			out, fail := m.Call(t.Context(), Invocation{Export: "run"})
+			if len(out.Bytes) > 0 || fail != nil && fail.Code == tool.TimedOut {
+				t.Errorf("%s(%x): %q, %v", row.name, offset, out.Bytes, fail)
+			}
+		}
+	}
+}
+
+// TestStuckStarts shows that a module that never starts stops being tried.
+func TestStuckStarts(t *testing.T) {
+	m := load(t, newEngine(t, Config{}), Plugin{Name: "stuck", Wasm: startModule(nil, 0, 0x00)})
+	var last *tool.Error
+	for range maxStuck + 1 {
+		_, last = m.Call(t.Context(), Invocation{Export: "run"})
+	}
+	if last == nil || !strings.Contains(last.Msg, "it failed to start 64 times") {
+		t.Errorf("got %v", last)
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	e := newEngine(t, Config{})
+	for _, row := range []struct {
+		name string
+		p    Plugin
+		says string
+	}{
+		{"no file", Plugin{}, "the file is empty"},
+		{"a script", Plugin{Wasm: []byte("#!/bin/sh\n")}, "this is not a WebAssembly file"},
+		{"a component", Plugin{Wasm: []byte("\x00asm\x0d\x00\x01\x00")}, "this is a WebAssembly component"},
+		{"a future version", Plugin{Wasm: []byte("\x00asm\x02\x00\x00\x00")}, "has version 02000000"},
+		{"half a download", Plugin{Wasm: goGuest[:len(goGuest)/2]}, "the file is cut short: its "},
+		{"a missing export", Plugin{Wasm: echoModule(), Exports: []string{"grep"}}, `it exports no function "grep"; it exports run`},
+		{"an export with parameters", Plugin{Wasm: new(asm).section(sectionType, types()...).section(sectionFunction, 1, 3).
+			section(sectionExport, vec(exp("run", 0))...).section(10, vec(code())...).bytes(), Exports: []string{"run"}}, `its function "run" takes parameters`},
+		{"an unknown host", Plugin{Wasm: new(asm).section(sectionType, types()...).section(sectionImport, vec(imp("env", "abort", 0))...).bytes()},
+			"it imports env.abort, which this host does not offer; it offers extism:host/env, extism:host/user, wasi_snapshot_preview1"},
+		{"an unknown host function", Plugin{Wasm: new(asm).section(sectionType, types()...).section(sectionImport, vec(imp("extism:host/user", "rm_rf", 0))...).bytes()},
+			"it imports extism:host/user.rm_rf, which this host does not offer"},
+		{"an unknown system call", Plugin{Wasm: new(asm).section(sectionType, types()...).section(sectionImport, vec(imp("wasi_snapshot_preview1", "fork", 0))...).bytes()},
+			"it imports wasi_snapshot_preview1.fork"},
+		{"more memory than allowed", Plugin{Wasm: memoryModule([]byte{0, 0x90, 0x03}, 0x41, 0), Memory: 1 << 20}, "it needs at least 25 MiB of memory and may have 1MiB"},
+		{"code of the wrong type", Plugin{Wasm: bareModule(0x42, 0)}, "the engine refuses the module: "},
+		{"a section twice", Plugin{Wasm: new(asm).section(sectionType, 0).section(sectionType, 0).bytes()}, "its type section comes twice"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			row.p.Name = "p"
+			_, err := e.Load(t.Context(), row.p)
+			if err == nil || !strings.HasPrefix(err.Error(), "plugin p: ") || !strings.Contains(err.Error(), row.says) {
+				t.Errorf("got %v, want it to say %q", err, row.says)
+			}
+		})
+	}
+}
+
+// TestEveryPrefix loads each beginning of a valid module: all but the whole
+// are refused, and none stops the test.
+func TestEveryPrefix(t *testing.T) {
+	e, err := New(t.Context(), Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close(t.Context())
+	wasm := echoModule()
+	for n := range len(wasm) {
+		if m, err := e.Load(t.Context(), Plugin{Name: "prefix", Wasm: bytes.Clone(wasm[:n]), Exports: []string{"run"}}); err == nil {
+			t.Errorf("the first %d of %d bytes load as %v", n, len(wasm), m.shape.info().Exports)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// spareIdle is how long unused spares are kept: they cost memory, and a tool
+// that is not called does not need them.
+const spareIdle = time.Minute
+
+// spareStart bounds the making of a spare, which no call waits for.
+const spareStart = 30 * time.Second
+
+// freshSupply makes an instance for every call. For modules that take long to
+// start it keeps a few ready, made in the background for the setup of the last
+// call; each still serves one call only.
+type freshSupply struct {
+	program program
+	log     hclog.Logger
+	memory  uint64 // cap of the guest's memory, in bytes
+	spares  int
+
+	ctx    context.Context // ends the making of spares
+	cancel context.CancelFunc
+	makers sync.WaitGroup
+
+	mu     sync.Mutex
+	key    string // what the ready ones were made for
+	ready  []instance
+	making int
+	idle   *time.Timer
+	closed bool
+}
+
+func newFreshSupply(p program, log hclog.Logger, memory uint64, spares int) *freshSupply {
+	s := &freshSupply{program: p, log: log, memory: memory, spares: max(spares, 0)}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// take implements supply.
+func (s *freshSupply) take(ctx context.Context, want setup) (instance, error) {
+	if s.spares == 0 {
+		return s.start(ctx, want)
+	}
+	key := want.key()
+	defer s.refill(key, want)
+	for {
+		i := s.pop(key)
+		if i == nil {
+			return s.start(ctx, want)
+		}
+		if i.environment().jail.Current() {
+			return i, nil
+		}
+		discard(s.log, i)
+	}
+}
+
+// start makes an instance with an env of its own.
+func (s *freshSupply) start(ctx context.Context, want setup) (instance, error) {
+	e, err := newEnv(ctx, s.log, want, s.memory)
+	if err != nil {
+		return nil, &startError{err: err, mounts: true}
+	}
+	i, err := s.program.start(ctx, e)
+	if err != nil {
+		e.release()
+		return nil, &startError{err: err, env: e}
+	}
+	return i, nil
+}
+
+// startError carries what an instance that did not come to be has left behind.
+type startError struct {
+	err    error
+	env    *env // nil when there was none yet
+	mounts bool // the folders could not be opened
+}
+
+func (e *startError) Error() string { return e.err.Error() }
+func (e *startError) Unwrap() error { return e.err }
+
+// pop takes a spare made for key; spares for another setup are thrown away.
+func (s *freshSupply) pop(key string) instance {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.key != key {
+		s.drop()
+		s.key = key
+	}
+	if len(s.ready) == 0 {
+		return nil
+	}
+	i := s.ready[len(s.ready)-1]
+	s.ready = s.ready[:len(s.ready)-1]
+	return i
+}
+
+// drop discards the ready spares; the lock is held.
+func (s *freshSupply) drop() {
+	for _, i := range s.ready {
+		discard(s.log, i)
+	}
+	s.ready = nil
+}
+
+// refill makes the spares that are missing, in the background.
+func (s *freshSupply) refill(key string, want setup) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.key != key {
+		return
+	}
+	if s.idle == nil {
+		s.idle = time.AfterFunc(spareIdle, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.drop()
+		})
+	} else {
+		s.idle.Reset(spareIdle)
+	}
+	for ; len(s.ready)+s.making < s.spares; s.making++ {
+		s.makers.Go(func() { s.makeSpare(key, want) })
+	}
+}
+
+func (s *freshSupply) makeSpare(key string, want setup) {
+	ctx, cancel := context.WithTimeout(s.ctx, spareStart)
+	defer cancel()
+	i, err := s.start(ctx, want)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.making--
+	switch {
+	case err != nil:
+		s.log.Debug("a spare instance could not be made", "error", err)
+	case s.closed || s.key != key:
+		discard(s.log, i)
+	default:
+		s.ready = append(s.ready, i)
+	}
+}
+
+// close implements supply.
+func (s *freshSupply) close() {
+	s.mu.Lock()
+	s.closed = true
+	if s.idle != nil {
+		s.idle.Stop()
+	}
+	s.drop()
+	s.mu.Unlock()
+	s.cancel()
+	s.makers.Wait()
+}
+
+// discard ends an instance and lets go of what it held.
+func discard(log hclog.Logger, i instance) {
+	if err := i.close(); err != nil {
+		log.Debug("closing an instance failed", "error", err)
+	}
+	i.environment().release()
+}
+
+// key tells setups apart.
+func (s setup) key() string {
+	var b strings.Builder
+	for _, m := range s.grant.Mounts {
+		fmt.Fprintf(&b, "%q %q %t %q\n", m.Guest, m.Host, m.Write, m.Hide)
+	}
+	config := s.config()
+	for _, k := range slices.Sorted(maps.Keys(config)) {
+		fmt.Fprintf(&b, "%q=%q\n", k, config[k])
+	}
+	return b.String()
+}

@@ -1,0 +1,184 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/weirhost/weir/host/internal/egress"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// The wire forms of the host functions; docs/abi.md describes them.
+type (
+	wireRequest struct {
+		Method  string            `json:"method"`
+		URL     string            `json:"url"`
+		Headers map[string]string `json:"headers"`
+		Body    []byte            `json:"body"`
+	}
+	wireResponse struct {
+		Status  int               `json:"status,omitempty"`
+		URL     string            `json:"url,omitempty"`
+		Headers map[string]string `json:"headers,omitempty"`
+		Body    []byte            `json:"body,omitempty"`
+		Error   *tool.Error       `json:"error,omitempty"`
+	}
+	wireProgress struct {
+		Done    int    `json:"done"`
+		Total   int    `json:"total"`
+		Message string `json:"message"`
+	}
+)
+
+// request sends through the call's egress, if there is one.
+func (h *host) request(r egress.Request) (egress.Response, *tool.Error) {
+	var client *egress.Client
+	h.env.note(func() { client = h.env.http })
+	if client == nil {
+		return egress.Response{}, tool.Errorf(tool.Denied, "the operator can grant hosts to it", "this tool has no network access")
+	}
+	return client.Do(h.ctx, r)
+}
+
+// weirHTTP(request) → response. Failures are answers, for the guest to handle.
+func weirHTTP(h *host, stack []uint64) error {
+	raw, err := h.read(stack[0], maxRequest)
+	if err != nil {
+		return err
+	}
+	var req wireRequest
+	var resp wireResponse
+	if err := json.Unmarshal(raw, &req); err != nil {
+		resp.Error = tool.Errorf(tool.BadArgs, `write {"method","url","headers","body"} with the body in base64`, "the request is not valid JSON")
+	} else if r, fail := h.request(egress.Request(req)); fail != nil {
+		resp.Error = fail
+	} else {
+		resp = wireResponse{Status: r.Status, URL: r.URL, Headers: r.Headers, Body: r.Body}
+	}
+	out, err := json.Marshal(resp)
+	if err != nil {
+		return err
+	}
+	stack[0], err = h.write(out)
+	return err
+}
+
+// weirProgress(report). Reports that cannot be read are dropped: progress is
+// no reason to fail a call.
+func weirProgress(h *host, stack []uint64) error {
+	raw, err := h.take(stack[0], maxMessage)
+	if err != nil {
+		return err
+	}
+	var report func(int, int, string)
+	h.env.note(func() {
+		if h.env.reports++; h.env.reports <= maxReports {
+			report = h.env.progress
+		}
+	})
+	var p wireProgress
+	if report == nil || json.Unmarshal(raw, &p) != nil {
+		return nil
+	}
+	report(max(p.Done, 0), max(p.Total, 0), printable(p.Message, maxProgress))
+	return nil
+}
+
+// levels are what guests count from 0, trace, to 4, error.
+var levels = [...]hclog.Level{hclog.Trace, hclog.Debug, hclog.Info, hclog.Warn, hclog.Error}
+
+// weirLog(level, message). An unknown level counts as the nearest one.
+func weirLog(h *host, stack []uint64) error {
+	level := levels[min(max(int32(stack[0]), 0), int32(len(levels)-1))]
+	return h.logBlock(level, stack[1])
+}
+
+func extismLog(level hclog.Level) hostFunc {
+	return func(h *host, stack []uint64) error { return h.logBlock(level, stack[0]) }
+}
+
+func (h *host) logBlock(level hclog.Level, offset uint64) error {
+	b, err := h.take(offset, maxMessage)
+	if err == nil {
+		h.env.lines.write(level, "log", string(b))
+	}
+	return err
+}
+
+// extismLogLevel() → level tells a guest which lines are worth making.
+func extismLogLevel(h *host, stack []uint64) error {
+	stack[0] = math.MaxInt32
+	for i, l := range levels {
+		if l >= h.env.log.GetLevel() && h.env.log.GetLevel() != hclog.Off {
+			stack[0] = uint64(i)
+			break
+		}
+	}
+	return nil
+}
+
+// extismHTTP(request, body) → body is Extism's own request, under the same
+// policy. It has no way to return an error, so a refusal comes as a response:
+// a status that fits, and the sentence as its body.
+func extismHTTP(h *host, stack []uint64) error {
+	raw, err := h.read(stack[0], maxRequest)
+	if err != nil {
+		return err
+	}
+	body, err := h.read(stack[1], maxRequest)
+	if err != nil {
+		return err
+	}
+	var meta struct {
+		Method, URL string
+		Headers     map[string]string
+	}
+	var resp egress.Response
+	fail := tool.Errorf(tool.BadArgs, "", "the request is not valid JSON")
+	if json.Unmarshal(raw, &meta) == nil {
+		resp, fail = h.request(egress.Request{Method: meta.Method, URL: meta.URL, Headers: meta.Headers, Body: body})
+	}
+	if fail != nil {
+		resp = egress.Response{Status: statusOf(fail.Code), Body: []byte(fail.Error()), Headers: map[string]string{"X-Weir-Error": string(fail.Code)}}
+	}
+	h.env.note(func() { h.env.last = lastResponse{resp.Status, resp.Headers} })
+	stack[0], err = h.write(resp.Body)
+	return err
+}
+
+func statusOf(code tool.Code) int {
+	switch code {
+	case tool.Denied:
+		return http.StatusForbidden
+	case tool.BadArgs:
+		return http.StatusBadRequest
+	case tool.TooLarge:
+		return http.StatusRequestEntityTooLarge
+	case tool.TimedOut, tool.Cancelled:
+		return http.StatusGatewayTimeout
+	}
+	return http.StatusBadGateway
+}
+
+func extismStatus(h *host, stack []uint64) error {
+	h.env.note(func() { stack[0] = uint64(h.env.last.status) })
+	return nil
+}
+
+func extismHeaders(h *host, stack []uint64) error {
+	lower := make(map[string]string)
+	h.env.note(func() {
+		for k, v := range h.env.last.headers {
+			lower[strings.ToLower(k)] = v
+		}
+	})
+	out, err := json.Marshal(lower)
+	if err != nil {
+		return err
+	}
+	stack[0], err = h.write(out)
+	return err
+}

@@ -1,0 +1,102 @@
+package host
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// check refuses a Config that cannot be meant, naming the key.
+func (c Config) check() error {
+	if c.CeilingChars < 0 || c.CeilingChars > 0 && c.CeilingChars < tool.MinMaxChars {
+		return fmt.Errorf("the ceiling of %d characters is too low; at least %d are needed, 0 means %d", c.CeilingChars, tool.MinMaxChars, tool.DefaultCeiling)
+	}
+	if err := checkLimits(c.Defaults); err != nil {
+		return fmt.Errorf("the default limits: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
+		if err := checkLimits(c.Tools[name].Limits); err != nil {
+			return fmt.Errorf("the limits of the tool %s: %w", name, err)
+		}
+	}
+	for _, f := range c.Folders {
+		if f.Trust != "" && f.Trust != TrustAsk && f.Trust != TrustGranted {
+			return fmt.Errorf("the trust of the folder %s is %q; it can be %s or %s", f.Path, f.Trust, TrustAsk, TrustGranted)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Grants)) {
+		for _, p := range c.Grants[name].Paths {
+			if p.Mode != "" && p.Mode != "ro" && p.Mode != "rw" {
+				return fmt.Errorf("the grant of %s for %s: mode is %q; it can be ro or rw", p.Guest, name, p.Mode)
+			}
+		}
+	}
+	return nil
+}
+
+func checkLimits(l tool.Limits) error {
+	switch {
+	case l.MaxChars != 0 && l.MaxChars < tool.MinMaxChars:
+		return fmt.Errorf("max_chars is %d; at least %d are needed, for the notice alone takes %d", l.MaxChars, tool.MinMaxChars, tool.NoticeChars)
+	case l.MaxLines < 0 || l.MaxLines == 1:
+		return fmt.Errorf("max_lines is %d; at least 2 are needed, for the notice takes one", l.MaxLines)
+	case !l.Strategy.Valid():
+		return fmt.Errorf("strategy is %q; it can be %s, %s, %s, %s or %s", l.Strategy, tool.HeadTail, tool.HeadOnly, tool.TailOnly, tool.JSON, tool.Summarize)
+	case l.Head < 0 || l.Tail < 0 || !(l.Head+l.Tail <= 1):
+		return fmt.Errorf("head and tail are %v and %v; they are shares and make at most 1 together", l.Head, l.Tail)
+	case l.Timeout < 0:
+		return fmt.Errorf("timeout is %s; it cannot be negative", l.Timeout)
+	case l.Memory < 0:
+		return fmt.Errorf("memory is %d; it cannot be negative", l.Memory)
+	case l.Archive != "" && l.Archive != tool.KeepAuto && l.Archive != tool.KeepAlways && l.Archive != tool.KeepNever:
+		return fmt.Errorf("archive is %q; it can be %s, %s or %s", l.Archive, tool.KeepAuto, tool.KeepAlways, tool.KeepNever)
+	}
+	return limit.CheckKeep(l.Keep)
+}
+
+// defaults is the lowest layer, whole.
+func (c Config) defaults() tool.Limits {
+	return c.Defaults.Or(tool.Limits{
+		MaxChars: tool.DefaultMaxChars, MaxLines: tool.DefaultMaxLines, Strategy: tool.HeadTail,
+		Head: tool.DefaultShare, Tail: tool.DefaultShare, Archive: tool.KeepAuto, Timeout: defaultTimeout,
+	})
+}
+
+// ladder climbs from a tool's declared limits to those in force: the
+// operator's word before the tool's before the default's, all under the ceiling.
+func (c Config) ladder(spec tool.Spec, plugin string) ToolInfo {
+	declared, operator, defaults := spec.Output, c.Tools[spec.Name].Limits, c.defaults()
+	t := ToolInfo{
+		Plugin: plugin, Declared: declared, Effective: operator.Or(declared).Or(defaults),
+		CharsBy:    layer(operator.MaxChars != 0, declared.MaxChars != 0),
+		LinesBy:    layer(operator.MaxLines != 0, declared.MaxLines != 0),
+		StrategyBy: layer(operator.Strategy != "", declared.Strategy != ""),
+		TimeoutBy:  layer(operator.Timeout != 0, declared.Timeout != 0),
+	}
+	if t.Effective.Memory != 0 {
+		t.MemoryBy = layer(operator.Memory != 0, declared.Memory != 0)
+	}
+	ceiling := c.CeilingChars
+	if ceiling == 0 {
+		ceiling = tool.DefaultCeiling
+	}
+	var by limit.By
+	t.Effective, by = limit.Lower(t.Effective, limit.By{Chars: t.CharsBy, Lines: t.LinesBy}, ceiling, tool.LayerCeiling)
+	t.CharsBy = by.Chars
+	t.Spec = spec
+	t.Spec.Output = t.Effective
+	return t
+}
+
+func layer(operator, declared bool) tool.Layer {
+	switch {
+	case operator:
+		return tool.LayerOperator
+	case declared:
+		return tool.LayerTool
+	}
+	return tool.LayerDefault
+}

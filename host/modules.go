@@ -1,0 +1,132 @@
+package host
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A slot is a module that is compiled when it is first needed, once, and
+// closed when no snapshot and no call needs it any more.
+type slot struct {
+	engine *sandbox.Engine
+	plugin *registry.Plugin
+	memory tool.Bytes
+
+	mu     sync.Mutex
+	module *sandbox.Module
+	broken error // the engine's refusal, which is final for these bytes
+	load   *load // the one that runs; nil: none
+	refs   int
+	stale  bool
+}
+
+// slotKey says which calls share a module.
+type slotKey struct {
+	plugin, sha string
+	memory      tool.Bytes
+}
+
+// A load is one try to compile a module; err may be read once done is closed.
+type load struct {
+	done chan struct{}
+	err  error
+}
+
+// take returns the module for one call; give must be called behind it. The
+// load itself is not bound to ctx: others wait for it too.
+func (s *slot) take(ctx context.Context) (*sandbox.Module, error) {
+	for {
+		m, l, err := s.try(ctx)
+		if m != nil || err != nil {
+			return m, err
+		}
+		select {
+		case <-l.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if l.err != nil {
+			return nil, l.err
+		}
+	}
+}
+
+// try returns the module if it is there, and the load to wait for if it is not.
+func (s *slot) try(ctx context.Context) (*sandbox.Module, *load, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.broken != nil:
+		return nil, nil, s.broken
+	case s.module != nil:
+		s.refs++
+		return s.module, nil, nil
+	case s.load == nil:
+		s.load = &load{done: make(chan struct{})}
+		s.refs++ // keeps the slot from being closed under the load
+		go s.run(context.WithoutCancel(ctx), s.load)
+	}
+	return nil, s.load, nil
+}
+
+// run compiles the module. A file that cannot be read may be back at the next
+// call; what the engine refuses stays refused.
+func (s *slot) run(ctx context.Context, l *load) {
+	var m *sandbox.Module
+	var refused error
+	wasm, err := s.plugin.Read()
+	if err == nil {
+		m, err = s.engine.Load(ctx, sandbox.Plugin{Name: s.plugin.Manifest.Name, Wasm: wasm, Exports: s.plugin.Exports(), Memory: s.memory})
+		refused = err
+	}
+	s.mu.Lock()
+	s.module, s.broken, s.load = m, refused, nil
+	l.err = err
+	close(l.done)
+	s.mu.Unlock()
+	s.give()
+}
+
+// give ends a use; the last one of a stale slot closes the module.
+func (s *slot) give() {
+	s.mu.Lock()
+	s.refs--
+	m := s.module
+	last := s.stale && s.refs == 0
+	if last {
+		s.module = nil
+	}
+	s.mu.Unlock()
+	if last && m != nil {
+		closeModule(m)
+	}
+}
+
+// retire says that no snapshot needs the slot any more.
+func (s *slot) retire() {
+	s.mu.Lock()
+	s.stale = true
+	s.refs++
+	s.mu.Unlock()
+	s.give()
+}
+
+// refusal returns why the engine refused the module, if it was tried.
+func (s *slot) refusal() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broken
+}
+
+// closeModule ends a module that nobody uses. What cannot be freed is freed
+// with the process.
+func closeModule(m *sandbox.Module) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = m.Close(ctx)
+}

@@ -1,0 +1,227 @@
+package host
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"golang.org/x/time/rate"
+
+	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A plan is what a Host runs: one snapshot of the folders under one Config. It
+// never changes; Reload puts another in its place.
+type plan struct {
+	snap    *registry.Snapshot
+	plugins []planned // sorted by name
+	tools   map[string]*bound
+	names   []string // of tools, sorted
+	slots   map[slotKey]*slot
+}
+
+// planned is a plugin with its slots.
+type planned struct {
+	info  PluginInfo
+	slots []*slot
+}
+
+// A bound is a tool that is ready: its manifest, limits and powers together.
+type bound struct {
+	info  ToolInfo
+	by    limit.By
+	def   registry.Tool
+	grant sandbox.Grant
+	slot  *slot
+	// identity is a digest of everything but the arguments that an answer
+	// depends on.
+	identity string
+	limiter  *rate.Limiter // nil: no limit
+}
+
+// plan makes what a snapshot comes to under the Config.
+func (h *Host) plan(snap *registry.Snapshot, old *plan) *plan {
+	p := &plan{snap: snap, tools: map[string]*bound{}, slots: map[slotKey]*slot{}}
+	for _, r := range snap.Refused {
+		p.plugins = append(p.plugins, planned{info: refusedInfo(r)})
+	}
+	for _, pl := range snap.Plugins {
+		p.add(h, pl, old)
+	}
+	slices.SortStableFunc(p.plugins, func(a, b planned) int { return cmp.Compare(a.info.Name, b.info.Name) })
+	p.names = slices.Sorted(maps.Keys(p.tools))
+	return p
+}
+
+func refusedInfo(r registry.Refusal) PluginInfo {
+	info := PluginInfo{Name: r.Name, State: Refused, Source: r.Source, Trust: trust(r.Folder), Why: r.Why()}
+	if len(r.Problems) > 0 {
+		first := r.Problems[0]
+		info.Fix, first.Fix = first.Fix, ""
+		info.Why = registry.Refusal{Problems: append([]registry.Problem{first}, r.Problems[1:]...)}.Why()
+	}
+	for _, p := range r.Problems {
+		info.Problems = append(info.Problems, p.String())
+	}
+	return info
+}
+
+func trust(f registry.Folder) Trust { return cmp.Or(Trust(f.Trust), TrustAsk) }
+
+// add brings one plugin together with the Config.
+func (p *plan) add(h *Host, pl *registry.Plugin, old *plan) {
+	m := pl.Manifest
+	deal := strike(m.Asks, h.cfg.Grants[m.Name], h.cfg.Secret)
+	one := planned{info: PluginInfo{
+		Name: m.Name, Version: m.Version, Description: m.Description, State: Ready,
+		Source: pl.Source, SHA256: pl.WasmSHA256, Trust: trust(pl.Folder), Asks: deal.asks,
+	}}
+	for _, w := range pl.Warnings {
+		one.info.Problems = append(one.info.Problems, w.String())
+	}
+	var ready []*bound
+	for _, def := range m.Tools {
+		cfg := h.cfg.Tools[def.Spec.Name]
+		if cfg.Disabled {
+			one.info.Disabled = append(one.info.Disabled, def.Spec.Name)
+			continue
+		}
+		one.info.Tools = append(one.info.Tools, def.Spec.Name)
+		b := &bound{info: h.cfg.ladder(def.Spec, m.Name), def: def}
+		b.by = limit.By{Chars: b.info.CharsBy, Lines: b.info.LinesBy}
+		b.grant.Config = deal.settings(def.Spec.Name, m.Settings, cfg.Config)
+		ready = append(ready, b)
+	}
+	if len(deal.lacks) > 0 {
+		one.info.State, one.info.Why, one.info.Fix = Waiting, deal.why(), deal.fix(m.Name)
+		p.plugins = append(p.plugins, one)
+		return
+	}
+	for i := range deal.grant.Mounts {
+		deal.grant.Mounts[i].Hide = h.cfg.Hidden
+	}
+	for _, b := range ready {
+		b.grant.Mounts, b.grant.HTTP = deal.grant.Mounts, deal.grant.HTTP
+		b.slot = p.slot(h, pl, b.info.Effective.Memory, old)
+		if !slices.Contains(one.slots, b.slot) {
+			one.slots = append(one.slots, b.slot)
+		}
+		b.identity = b.digest(pl, deal)
+		b.limiter = limiter(b.def.PerMinute, b.info.Spec.Name, old)
+		p.tools[b.info.Spec.Name] = b
+	}
+	p.plugins = append(p.plugins, one)
+}
+
+// slot returns the slot of a module, that of the old plan if it is the same.
+func (p *plan) slot(h *Host, pl *registry.Plugin, memory tool.Bytes, old *plan) *slot {
+	key := slotKey{pl.Source, pl.WasmSHA256, memory}
+	if s, ok := p.slots[key]; ok {
+		return s
+	}
+	s := &slot{engine: h.engine, plugin: pl, memory: memory}
+	if old != nil {
+		if kept, ok := old.slots[key]; ok && kept.plugin.WasmPath == pl.WasmPath && slices.Equal(kept.plugin.Exports(), pl.Exports()) {
+			s = kept
+		}
+	}
+	p.slots[key] = s
+	return s
+}
+
+// limiter returns the limiter of a tool, that of the old plan if its rate is the
+// same, so that a reload gives no new calls away.
+func limiter(perMinute int, name string, old *plan) *rate.Limiter {
+	if perMinute <= 0 {
+		return nil
+	}
+	if old != nil {
+		if b, ok := old.tools[name]; ok && b.limiter != nil && b.def.PerMinute == perMinute {
+			return b.limiter
+		}
+	}
+	return rate.NewLimiter(rate.Limit(float64(perMinute)/60), perMinute)
+}
+
+// digest is the tool's identity for the cache.
+func (b *bound) digest(pl *registry.Plugin, deal bargain) string {
+	l := b.info.Effective
+	var hosts []string
+	if b.grant.HTTP != nil {
+		hosts = b.grant.HTTP.Hosts()
+	}
+	text, err := json.Marshal([]any{
+		pl.WasmSHA256, pl.ManifestSHA256, b.def.Export, l.MaxChars, l.MaxLines, b.grant.Config, b.grant.Mounts, hosts, deal.asks,
+	})
+	if err != nil {
+		return "" // no cache: the parts above are plain data, which always encode
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// unknown lists the keys of the Config's tables that fit no plugin and no tool:
+// they may be misspelt.
+func (p *plan) unknown(cfg Config) []string {
+	var tools, plugins, out []string
+	for _, one := range p.plugins {
+		plugins = append(plugins, one.info.Name)
+		tools = append(append(tools, one.info.Tools...), one.info.Disabled...)
+	}
+	for name := range cfg.Tools {
+		if !slices.Contains(tools, name) {
+			out = append(out, "tools."+name)
+		}
+	}
+	for name := range cfg.Grants {
+		if !slices.Contains(plugins, name) {
+			out = append(out, "grants."+name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// infos are the plugins with what is known of them by now.
+func (p *plan) infos() []PluginInfo {
+	out := make([]PluginInfo, 0, len(p.plugins))
+	for _, one := range p.plugins {
+		info := one.info
+		for _, s := range one.slots {
+			if err := s.refusal(); err != nil {
+				info.State, info.Why, info.Fix = Refused, fmt.Sprintf("%s: %s", s.plugin.WasmPath, err), "build the module again, or remove the plugin"
+				info.Problems = append(slices.Clone(info.Problems), info.Why)
+				break
+			}
+		}
+		out = append(out, info)
+	}
+	return out
+}
+
+// usable are the tools whose modules were not refused, by name.
+func (p *plan) usable() []*bound {
+	var out []*bound
+	for _, name := range p.names {
+		if b := p.tools[name]; b.slot.refusal() == nil {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// why is what a plugin lacks, in one line.
+func (b *bargain) why() string {
+	why := b.lacks[0]
+	if more := len(b.lacks) - 1; more > 0 {
+		why += fmt.Sprintf(" (and %d more)", more)
+	}
+	return why
+}

@@ -1,0 +1,261 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weirhost/weir/host/internal/egress"
+	"github.com/weirhost/weir/host/internal/jail"
+	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/sandbox"
+)
+
+// A bargain is what comes of a plugin's asks and the operator's grant.
+type bargain struct {
+	asks   []AskInfo
+	grant  sandbox.Grant
+	lacks  []string            // why the plugin has to wait
+	edits  map[string][]string // what to add below [grants.<name>], by key
+	others []string            // what to do elsewhere
+}
+
+// wait notes something that keeps the plugin waiting.
+func (b *bargain) wait(why string) { b.lacks = appendNew(b.lacks, why) }
+
+// advise notes something to do that is no edit of the plugin's grant.
+func (b *bargain) advise(what string) { b.others = appendNew(b.others, what) }
+
+func appendNew(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// edit notes an element that a key of the plugin's grant lacks.
+func (b *bargain) edit(key, element string) {
+	if b.edits == nil {
+		b.edits = map[string][]string{}
+	}
+	b.edits[key] = appendNew(b.edits[key], element)
+}
+
+// strike brings asks and grant together: what both name, and no more.
+func strike(asks registry.Asks, g Grant, secret func(string) (string, bool)) bargain {
+	var b bargain
+	b.paths(asks.Paths, g.Paths)
+	rules, private := b.hosts(asks.Hosts, g.Hosts)
+	secrets := b.secrets(asks.Secrets, g, rules, secret)
+	if len(rules) > 0 && len(b.lacks) == 0 {
+		client, err := egress.New(egress.Policy{Allow: rules, Secrets: secrets, AllowPrivate: private})
+		if err != nil {
+			b.wait("what it is granted cannot be used: " + err.Error())
+			b.advise("correct the grant")
+		}
+		b.grant.HTTP = client
+	}
+	return b
+}
+
+// paths grants a folder when the operator names the same guest path. It can be
+// written to only if both say so.
+func (b *bargain) paths(asks []registry.PathAsk, grants []PathGrant) {
+	for _, a := range asks {
+		mode := "ro"
+		if a.Write {
+			mode = "rw"
+		}
+		info := AskInfo{Kind: "path", What: a.Guest + " (" + mode + ")", Reason: a.Reason}
+		i := slices.IndexFunc(grants, func(g PathGrant) bool { return g.Guest == a.Guest })
+		if i < 0 {
+			b.wait(fmt.Sprintf("it asks for the folder %s (%s)%s and is not granted it", a.Guest, mode, because(a.Reason)))
+			b.edit("paths", fmt.Sprintf("{ guest = %q, host = \"a folder of yours\", mode = %q }", a.Guest, mode))
+		} else if dir, err := folder(grants[i].Host); err != nil {
+			b.wait(fmt.Sprintf("the folder granted as %s, %q, %s", a.Guest, grants[i].Host, err))
+			b.advise("make the folder, or grant another one")
+		} else {
+			info.Granted = true
+			b.grant.Mounts = append(b.grant.Mounts, jail.Mount{Guest: a.Guest, Host: dir, Write: a.Write && grants[i].Mode == "rw"})
+		}
+		b.asks = append(b.asks, info)
+	}
+}
+
+// folder returns a folder's absolute path, or what is wrong with it.
+func folder(path string) (string, error) {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil && os.IsNotExist(err):
+		return "", fmt.Errorf("does not exist")
+	case err != nil:
+		return "", fmt.Errorf("cannot be read")
+	case !st.IsDir():
+		return "", fmt.Errorf("is not a folder")
+	}
+	return filepath.Abs(path)
+}
+
+// hosts returns the rules that asks and grants have in common, and the hosts
+// that may be private.
+func (b *bargain) hosts(asks []registry.HostAsk, grants []HostGrant) (rules []egress.Rule, private []string) {
+	for _, a := range asks {
+		info := AskInfo{Kind: "host", What: a.Rule.String(), Reason: a.Reason}
+		for _, g := range grants {
+			rule, err := egress.ParseRule(g.Host)
+			if err != nil {
+				b.wait("its grant names " + err.Error())
+				b.advise("correct the grant")
+				continue
+			}
+			if both, ok := registry.Intersect(a.Rule, rule); ok {
+				info.Granted = true
+				rules = append(rules, both)
+				if g.Private || namesItself(rule.Host) {
+					private = append(private, both.Host)
+				}
+			}
+		}
+		if !info.Granted && !(wide(a.Rule) && slices.ContainsFunc(asks, func(other registry.HostAsk) bool { return wide(other.Rule) && granted(other, grants) })) {
+			b.wait(fmt.Sprintf("it asks for the host %s%s and is not granted it", a.Rule, because(a.Reason)))
+			b.edit("hosts", strconv.Quote(a.Rule.String()))
+		}
+		b.asks = append(b.asks, info)
+	}
+	return rules, private
+}
+
+// wide reports whether a rule is for every host. A plugin that asks so works
+// with whatever part of it is granted: the operator may leave out the rest,
+// plain http for instance.
+func wide(r egress.Rule) bool { return r.Host == "*" }
+
+// granted reports whether any of the grants gives a part of what is asked.
+func granted(a registry.HostAsk, grants []HostGrant) bool {
+	return slices.ContainsFunc(grants, func(g HostGrant) bool {
+		rule, err := egress.ParseRule(g.Host)
+		if err != nil {
+			return false
+		}
+		_, ok := registry.Intersect(a.Rule, rule)
+		return ok
+	})
+}
+
+// namesItself reports whether a granted host says by its own spelling that it
+// is private, so that nobody else's name server decides it.
+func namesItself(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	_, err := netip.ParseAddr(host)
+	return err == nil
+}
+
+// secrets returns the granted secrets with their values. A secret goes only to
+// a host that is granted by name: "*" is no grant for it.
+func (b *bargain) secrets(asks []registry.SecretAsk, g Grant, rules []egress.Rule, lookup func(string) (string, bool)) []egress.Secret {
+	var named []registry.HostAsk
+	for _, r := range rules {
+		if r.Host != "*" {
+			named = append(named, registry.HostAsk{Rule: r})
+		}
+	}
+	var out []egress.Secret
+	for _, a := range asks {
+		info := AskInfo{Kind: "secret", What: a.Name + " → " + a.Host, Reason: a.Reason}
+		value, set := "", false
+		if lookup != nil {
+			value, set = lookup(a.Name)
+		}
+		switch {
+		case !slices.Contains(g.Secrets, a.Name):
+			b.wait(fmt.Sprintf("it asks for the secret %s, to be sent to %s,%s and is not granted it", a.Name, a.Host, because(a.Reason)))
+			b.edit("secrets", strconv.Quote(a.Name))
+		case !registry.Covers(named, a.Host):
+			b.wait(fmt.Sprintf("its secret %s goes to %s, which is not granted by name", a.Name, a.Host))
+			b.edit("hosts", strconv.Quote(a.Host))
+		case !set || value == "":
+			b.wait(fmt.Sprintf("the secret %s is not set", a.Name))
+			b.advise(fmt.Sprintf("set %s in the environment, or in the file .env beside tools.toml (mode 0600), and start again", a.Name))
+		default:
+			info.Granted = true
+			out = append(out, egress.Secret{Name: a.Name, Header: a.Header, Format: a.Format, Host: a.Host, Value: value})
+		}
+		b.asks = append(b.asks, info)
+	}
+	return out
+}
+
+// because adds a plugin's reason to a sentence.
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%q)", reason)
+}
+
+// fix is the edit that ends the waiting.
+func (b *bargain) fix(plugin string) string {
+	var lines, parts []string
+	for _, key := range []string{"paths", "hosts", "secrets"} {
+		if list := b.edits[key]; len(list) > 0 {
+			lines = append(lines, fmt.Sprintf("%s = [%s]", key, strings.Join(list, ", ")))
+		}
+	}
+	if len(lines) > 0 {
+		parts = append(parts, fmt.Sprintf("in tools.toml, below [grants.%s], write: %s", plugin, strings.Join(lines, " and ")))
+	}
+	return strings.Join(append(parts, b.others...), "; and ")
+}
+
+// settings renders the plugin's settings as the guest reads them: the
+// operator's value, else the default. Wrong and missing ones keep the tool waiting.
+func (b *bargain) settings(toolName string, list []registry.Setting, given map[string]any) map[string]string {
+	out := map[string]string{}
+	var names []string
+	for _, s := range list {
+		names = append(names, s.Name)
+		v, ok := given[s.Name]
+		if !ok {
+			if s.Default == nil {
+				b.wait(fmt.Sprintf("its setting %s has no default and is not set", s.Name))
+				b.advise(fmt.Sprintf("in tools.toml, below [tools.%s], write: config = { %s = … }", toolName, s.Name))
+				continue
+			}
+			v = s.Default
+		}
+		value, err := s.Value(v)
+		if err != nil {
+			b.wait(fmt.Sprintf("the setting %s of [tools.%s] %s", s.Name, toolName, err))
+			b.advise(fmt.Sprintf("correct config below [tools.%s] in tools.toml", toolName))
+			continue
+		}
+		out[s.Name] = settingText(value)
+	}
+	for name := range given {
+		if !slices.Contains(names, name) {
+			b.wait(fmt.Sprintf("[tools.%s] sets %s, which the plugin does not have", toolName, name))
+			b.advise(fmt.Sprintf("take it out of config below [tools.%s] in tools.toml; the plugin has: %s", toolName, strings.Join(names, ", ")))
+		}
+	}
+	return out
+}
+
+// settingText is how a guest reads a setting: strings as they are, everything
+// else as JSON.
+func settingText(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

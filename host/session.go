@@ -1,0 +1,222 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Session runs tools for one conversation of one principal. It is safe for
+// concurrent use and needs no closing.
+type Session struct {
+	h            *Host
+	principal    Principal
+	conversation string
+	locale       tool.Locale
+	turns        *turns
+}
+
+// Session binds calls to a principal and a conversation: what they archive can
+// be read there and nowhere else. Two sessions of the same pair share it all
+// but the count of repeated loads.
+func (h *Host) Session(p Principal, conversation string) *Session {
+	return &Session{h: h, principal: p, conversation: conversation, locale: tool.En, turns: &turns{loads: map[string]int{}}}
+}
+
+// In returns the same session in another language; every Locale but Zh is English.
+func (s *Session) In(l tool.Locale) *Session {
+	out := *s
+	out.locale = in(l).locale
+	return &out
+}
+
+func (s *Session) scope() archive.Scope {
+	return archive.Scope{Principal: string(s.principal), Conversation: s.conversation}
+}
+
+// turns counts the loads of one turn, so that a model that goes in circles is told.
+type turns struct {
+	mu    sync.Mutex
+	turn  int
+	loads map[string]int
+}
+
+// count returns how often the load was asked for in its turn, this time included.
+func (t *turns) count(turn int, load string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if turn != t.turn {
+		t.turn, t.loads = turn, map[string]int{}
+	}
+	t.loads[load]++
+	return t.loads[load]
+}
+
+// Tools lists what may be called now, plugins' tools by name, then the host's own.
+// The slice is the caller's.
+func (s *Session) Tools() []tool.Spec {
+	var out []tool.Spec
+	for _, b := range s.h.current.Load().usable() {
+		out = append(out, b.info.Spec)
+	}
+	return append(out, historySpecs(s.locale)...)
+}
+
+// Call runs one tool. What goes wrong with the call or in the tool is the
+// Result's Err; the error means that the caller must stop: ctx has ended, or the
+// Host is closed (ErrClosed).
+func (s *Session) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	inner, leave, err := s.h.enter(ctx)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	defer leave()
+	began := s.h.cfg.Now()
+	r := s.dispatch(inner, c)
+	switch {
+	case ctx.Err() != nil:
+		return tool.Result{}, ctx.Err()
+	case inner.Err() != nil:
+		return tool.Result{}, ErrClosed
+	}
+	r.CallID, r.Tool = c.ID, c.Tool
+	r.Stats.Duration = s.h.cfg.Now().Sub(began)
+	s.log(r)
+	return r, nil
+}
+
+// dispatch finds who answers the call.
+func (s *Session) dispatch(ctx context.Context, c tool.Call) tool.Result {
+	w := in(s.locale)
+	args, err := decodeArgs(c.Args)
+	known := s.h.current.Load().tools[c.Tool]
+	own := s.history(c.Tool)
+	switch {
+	case known == nil && own == nil:
+		return failed(s.unknown(c.Tool))
+	case err != nil:
+		return failed(w.badArgs(err))
+	case own != nil:
+		return own(ctx, c)
+	}
+	r, retry := s.run(ctx, known, c, args)
+	if !retry {
+		return r
+	}
+	// The module's file has changed since the folders were scanned.
+	if err := s.h.Reload(ctx); err != nil {
+		return r
+	}
+	if known = s.h.current.Load().tools[c.Tool]; known == nil {
+		return failed(s.unknown(c.Tool))
+	}
+	if args, err = decodeArgs(c.Args); err != nil {
+		return failed(w.badArgs(err))
+	}
+	r, _ = s.run(ctx, known, c, args)
+	return r
+}
+
+// failed is a Result that holds nothing but a failure.
+func failed(e *tool.Error) tool.Result { return tool.Result{Err: e} }
+
+// unknown names the tools that are spelt most like the one that is not there.
+func (s *Session) unknown(name string) *tool.Error {
+	w := in(s.locale)
+	var names []string
+	for _, t := range s.Tools() {
+		names = append(names, t.Name)
+	}
+	hint := w.hintNone
+	if near := registry.Nearest(name, names); len(near) > 0 {
+		hint = fmt.Sprintf(w.hintNear, strings.Join(near, ", "))
+	}
+	return w.failure(tool.UnknownTool, w.unknown, hint, oneLine(name, 80))
+}
+
+// log writes the one line of a call.
+func (s *Session) log(r tool.Result) {
+	code := "ok"
+	if r.Err != nil {
+		code = string(r.Err.Code)
+	}
+	shown, _ := limit.Count(r.Shown.Text)
+	percent := 0 // of the whole, left out
+	if total := r.Shown.TotalChars; total > 0 {
+		percent = 100 * max(total-shown, 0) / total
+	}
+	args := []any{
+		"tool", oneLine(r.Tool, 80), "code", code, "layer", string(r.Shown.By), "from", r.Shown.TotalChars, "to", shown, "percent", percent,
+		"conversation", s.conversation, "took", r.Stats.Duration, "cached", r.Stats.Cached,
+	}
+	if r.Ref != nil {
+		args = append(args, "archived", r.Ref.UUID)
+	}
+	if c := r.Summary; c != nil {
+		args = append(args, "summarized", r.Shown.Summarized, "summary_model", c.Model, "summary_tokens_in", c.TokensIn, "summary_tokens_out", c.TokensOut, "summary_ms", c.Millis)
+	}
+	if r.Unkept {
+		args = append(args, "unkept", true)
+	}
+	if r.Err != nil {
+		args = append(args, "error", r.Err.Msg)
+	}
+	s.h.log.Info("call", args...)
+}
+
+// check holds arguments to the tool's schema, and says what would fit.
+func (s *Session) check(b *bound, args map[string]any) *tool.Error {
+	wrong := b.def.Schema.Check(args, s.locale)
+	if len(wrong) == 0 {
+		return nil
+	}
+	w := in(s.locale)
+	return w.failure(tool.BadArgs, w.misfit, s.fitting(b), b.info.Spec.Name, w.join(wrong))
+}
+
+// fitting shows arguments that the schema accepts, or names the arguments.
+func (s *Session) fitting(b *bound) string {
+	w := in(s.locale)
+	for _, e := range b.info.Spec.Examples {
+		if len(e.Args) < 300 {
+			return fmt.Sprintf(w.hintArgs, e.Args)
+		}
+	}
+	names := slices.Clone(b.def.Schema.Names())
+	if len(names) == 0 {
+		return w.hintTakesNone
+	}
+	return fmt.Sprintf(w.hintTakes, strings.Join(names, ", "))
+}
+
+// prepare makes a guest's input of a call's arguments: guarded, expanded and checked.
+func (s *Session) prepare(ctx context.Context, b *bound, args map[string]any) (json.RawMessage, *tool.Error) {
+	w := in(s.locale)
+	if !b.info.Spec.Hints.ReadOnly && s.guard(ctx, args) != nil {
+		return nil, w.failure(tool.Denied, w.writeBack, w.hintWriteBack, b.info.Spec.Name)
+	}
+	if err := s.expand(ctx, args); err != nil {
+		var e *tool.Error
+		if errors.As(err, &e) {
+			return nil, e
+		}
+		return nil, w.failure(tool.Failed, w.unreadable, "")
+	}
+	if e := s.check(b, args); e != nil {
+		return nil, e
+	}
+	text, err := encodeArgs(args)
+	if err != nil {
+		return nil, w.badArgs(err)
+	}
+	return text, nil
+}

@@ -1,0 +1,166 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A wording holds what a model reads from the host itself, in one language.
+type wording struct {
+	locale tool.Locale
+
+	unknown, hintNear, hintNone string
+	argSyntax, argNotObject, argTrailing, argTwice, argDeep,
+	argNumber, hintObject, misfit, hintArgs, hintTakes, hintTakesNone string
+	writeBack, hintWriteBack                                                 string
+	rate, hintRate, busy                                                     string
+	empty, hintEmpty, notMCP, unexplained, hintAuthor, tooLarge, hintSmaller string
+	part, broken, gone, hintOperator                                         string
+	timedOut, outOfMemory, trapped                                           string
+
+	noArchive, hintNoArchive, expired, hintAgain, hintAgainWhole, repeated, hintRepeated, unreadable string
+	nothingFound, found, foundMore, inCall                                                           string
+}
+
+// failure makes an Error in this wording.
+func (w wording) failure(code tool.Code, msg, hint string, args ...any) *tool.Error {
+	if len(args) > 0 {
+		msg = fmt.Sprintf(msg, args...)
+	}
+	return &tool.Error{Code: code, Msg: msg, Hint: hint}
+}
+
+// join makes one sentence of several complaints.
+func (w wording) join(complaints []string) string {
+	if w.locale == tool.Zh {
+		return strings.Join(complaints, "；")
+	}
+	return strings.Join(complaints, "; ")
+}
+
+// in returns the wording of a language; every other one is English.
+func in(l tool.Locale) wording {
+	if l == tool.Zh {
+		return chinese
+	}
+	return english
+}
+
+var english = wording{
+	locale:        tool.En,
+	unknown:       "there is no tool named %q",
+	hintNear:      "perhaps one of these is meant: %s",
+	hintNone:      "use only the tools that are listed",
+	argSyntax:     "the arguments are not valid JSON: they break off or are wrong near character %s",
+	argNotObject:  "the arguments are not a JSON object",
+	argTrailing:   "there is text behind the JSON object of the arguments",
+	argTwice:      "the argument %q is given twice",
+	argDeep:       "the arguments are nested too deeply",
+	argNumber:     "the number %s in the arguments is too large",
+	hintObject:    `write the arguments as one JSON object, for example {"name": "value"}`,
+	misfit:        "the arguments of %s do not fit: %s",
+	hintArgs:      "correct this and call the tool again; an example that fits: %s",
+	hintTakes:     "correct this and call the tool again; it takes: %s",
+	hintTakesNone: "call it with {}; it takes no arguments",
+	writeBack:     "the arguments of %s hold a placeholder or a notice in place of the text it stands for",
+	hintWriteBack: `load the whole first with load_tool_history, or pass it on as "@result:<uuid>"; write no notice into anything`,
+	rate:          "%s may be called %d times a minute and has been",
+	hintRate:      "wait %d seconds, or go on without it",
+	busy:          "too many tools are running",
+	empty:         "%s gave an empty answer",
+	hintEmpty:     "try other arguments",
+	notMCP:        "the tool's answer is not the result object that its manifest promises",
+	unexplained:   "the tool failed and did not say why",
+	hintAuthor:    "use another tool; the plugin's author has to mend this",
+	tooLarge:      "%s produced more than %s of text",
+	hintSmaller:   "ask for less at once",
+	part:          "[part %s: %s, %d bytes]",
+	broken:        "the plugin of %s cannot be used: %s",
+	gone:          "the plugin of %s cannot be read at the moment",
+	hintOperator:  "use another tool; the operator has to look after this one",
+
+	noArchive:      "there is no archived result with the id %q in this conversation",
+	hintNoArchive:  "copy the id from a placeholder or a notice, or find it with search_tool_history",
+	expired:        "the archived result %s has been removed, for it was too old or the archive too full",
+	hintAgain:      "make the call again: %s(%s)",
+	hintAgainWhole: "make the call of %s again",
+	repeated:       "this very part has been loaded twice in this turn already",
+	hintRepeated:   `it stands above: answer from it, or load another part with lines="a-b", grep="…" or offset=n`,
+	unreadable:     "the archive cannot be read",
+	nothingFound:   "Nothing found for %q in %d archived results of this conversation.",
+	found:          "%d places in the archived results of this conversation, newest first. To read one: load_tool_history(uuid=\"…\", lines=\"a-b\").",
+	foundMore:      "The search stopped here; %d older results were not searched. Use rarer words to reach them.",
+	inCall:         "in its arguments",
+}
+
+var chinese = wording{
+	locale:        tool.Zh,
+	unknown:       "没有名为 %q 的工具",
+	hintNear:      "也许是指：%s",
+	hintNone:      "只能使用列出的工具",
+	argSyntax:     "参数不是有效的 JSON：在第 %s 个字符附近中断或有误",
+	argNotObject:  "参数不是 JSON 对象",
+	argTrailing:   "参数的 JSON 对象后面还有多余内容",
+	argTwice:      "参数 %q 出现了两次",
+	argDeep:       "参数嵌套过深",
+	argNumber:     "参数中的数字 %s 过大",
+	hintObject:    `请把参数写成一个 JSON 对象，例如 {"name": "value"}`,
+	misfit:        "%s 的参数不符合要求：%s",
+	hintArgs:      "请改正后再次调用；正确的示例：%s",
+	hintTakes:     "请改正后再次调用；可用参数：%s",
+	hintTakesNone: "请用 {} 调用；它不需要参数",
+	writeBack:     "%s 的参数里是占位符或截断提示，而不是原文",
+	hintWriteBack: `请先用 load_tool_history 加载全文，或以 "@result:<uuid>" 传递；不要把提示写入任何内容`,
+	rate:          "%s 每分钟最多调用 %d 次，已达上限",
+	hintRate:      "请等待 %d 秒，或不使用它继续",
+	busy:          "正在运行的工具过多",
+	empty:         "%s 返回了空结果",
+	hintEmpty:     "请换用其他参数",
+	notMCP:        "该工具的输出不是其清单所声明的结果对象",
+	unexplained:   "该工具失败了，但没有说明原因",
+	hintAuthor:    "请使用其他工具；此问题需由插件作者修复",
+	tooLarge:      "%s 产生的文本超过 %s",
+	hintSmaller:   "请一次请求更少的内容",
+	part:          "[附件 %s：%s，%d 字节]",
+	broken:        "%s 的插件无法使用：%s",
+	gone:          "%s 的插件暂时无法读取",
+	hintOperator:  "请使用其他工具；此问题需由管理员处理",
+	timedOut:      "%s 未能在 %s 内完成",
+	outOfMemory:   "%s 所需内存超过了上限",
+	trapped:       "%s 运行时崩溃",
+
+	noArchive:      "本会话中没有 id 为 %q 的存档结果",
+	hintNoArchive:  "请从占位符或截断提示中复制 id，或用 search_tool_history 查找",
+	expired:        "存档结果 %s 已被清理（过期或存档已满）",
+	hintAgain:      "请重新调用：%s(%s)",
+	hintAgainWhole: "请重新调用 %s",
+	repeated:       "同一部分在本轮中已加载过两次",
+	hintRepeated:   `内容就在上文：请据此回答，或用 lines="a-b"、grep="…"、offset=n 加载其他部分`,
+	unreadable:     "存档无法读取",
+	nothingFound:   "在本会话的 %[2]d 个存档结果中没有找到 %[1]q。",
+	found:          "在本会话的存档结果中找到 %d 处，最新的在前。读取方法：load_tool_history(uuid=\"…\", lines=\"a-b\")。",
+	foundMore:      "搜索到此为止；还有 %d 个较早的结果未搜索。请用更少见的词。",
+	inCall:         "在其参数中",
+}
+
+// localise words a failure of the sandbox, which speaks English, in Chinese
+// where its sentence can be told from its code.
+func (w wording) localise(e *tool.Error, b *bound) *tool.Error {
+	if w.locale != tool.Zh {
+		return e
+	}
+	name := b.info.Spec.Name
+	switch e.Code {
+	case tool.TimedOut:
+		return w.failure(e.Code, w.timedOut, w.hintSmaller, name, b.info.Effective.Timeout)
+	case tool.OutOfMemory:
+		return w.failure(e.Code, w.outOfMemory, w.hintSmaller, name)
+	case tool.TooLarge:
+		return w.failure(e.Code, w.tooLarge, w.hintSmaller, name, tool.Bytes(tool.MaxWhole))
+	case tool.Trapped:
+		return w.failure(e.Code, w.trapped, w.hintAuthor, name)
+	}
+	return e
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/weirhost/weir/sdk/guest"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+const (
+	maxExpression = 4000 // characters
+	maxEcho       = 200  // characters of an expression that are repeated in the answer
+)
+
+type args struct {
+	Expression string `json:"expression"`
+}
+
+// calculate answers "expression = value".
+func calculate(_ *guest.Call, in args) (guest.Result, error) {
+	expr := strings.TrimSpace(in.Expression)
+	if n := len([]rune(expr)); n == 0 || n > maxExpression {
+		return guest.Result{}, guest.Errorf(tool.BadArgs, "Write for example \"(3 + 4) * 2^10\".",
+			"Argument \"expression\" must have 1 to %d characters; it has %d.", maxExpression, n)
+	}
+	v, err := eval(expr)
+	if err != nil {
+		return guest.Result{}, err
+	}
+	echo := strings.Join(strings.Fields(strings.TrimRight(expr, "=＝? ？")), " ")
+	if len([]rune(echo)) > maxEcho {
+		echo = "result"
+	}
+	return guest.Text(echo + " " + v.String()), nil
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"io/fs"
+	"path"
+
+	"github.com/weirhost/weir/sdk/guest"
+	"github.com/weirhost/weir/sdk/guest/files"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+const (
+	defaultDepth = 3
+	defaultFiles = 500
+	highestDepth = 20
+	highestFiles = 5000
+	maxEntries   = 50000 // entries counted; behind them the totals are lower bounds
+)
+
+type args struct {
+	Path     string `json:"path"`      // empty: the workspace
+	MaxDepth int    `json:"max_depth"` // 0: 3
+	MaxFiles int    `json:"max_files"` // 0: 500
+}
+
+// structure lists what lies in a folder down to a depth, the upper levels
+// first when not all files fit, and counts what it leaves out.
+func structure(c *guest.Call, in args) (guest.Result, error) {
+	if in.MaxDepth < 0 || in.MaxDepth > highestDepth || in.MaxFiles < 0 || in.MaxFiles > highestFiles {
+		return guest.Result{}, guest.Errorf(tool.BadArgs, "Leave them out for 3 levels and 500 files.",
+			"\"max_depth\" must be 1 to %d and \"max_files\" 1 to %d.", highestDepth, highestFiles)
+	}
+	depth, most := cmp.Or(in.MaxDepth, defaultDepth), cmp.Or(in.MaxFiles, defaultFiles)
+	tree := files.In(c, files.Workspace)
+	name, err := tree.Dir(in.Path)
+	if err != nil {
+		return guest.Result{}, err
+	}
+	root, partial, err := gather(tree, name)
+	if err != nil {
+		return guest.Result{}, err
+	}
+	shown := root.choose(depth, most)
+	d := drawing{call: c, depth: depth}
+	d.draw(root, name, partial, shown)
+	r := guest.Text(d.String())
+	if shown < root.files {
+		r.More = more(root, shown, depth, most)
+	}
+	return r, nil
+}
+
+// more names the argument that holds the rest back.
+func more(root *folder, shown, depth, most int) *tool.More {
+	m := &tool.More{Shown: shown, Total: root.files}
+	change := map[string]int{"max_depth": min(depth+2, highestDepth)}
+	if shown >= most {
+		change = map[string]int{"max_files": min(most*4, highestFiles)}
+	}
+	m.Args, _ = json.Marshal(change)
+	return m
+}
+
+// folder is one folder with all that lies under it.
+type folder struct {
+	name    string
+	depth   int // 0 for the start folder
+	skipped bool
+	subs    []*folder
+	own     []file
+	shown   int // of own, from the front
+	files   int // all files under it
+	bytes   int64
+}
+
+type file struct {
+	name string
+	size int64
+}
+
+// gather walks the tree; partial says that it stopped at maxEntries.
+func gather(tree files.Tree, start string) (root *folder, partial bool, err error) {
+	root = &folder{name: path.Base(start)}
+	at := map[string]*folder{start: root}
+	seen := 0
+	err = tree.Walk(start, func(e files.Entry) error {
+		if seen++; seen > maxEntries {
+			partial = true
+			return fs.SkipAll
+		}
+		parent := at[path.Dir(e.Name)]
+		if e.IsDir() {
+			sub := &folder{name: e.DirEntry.Name(), depth: e.Depth, skipped: files.Skipped(e.DirEntry.Name())}
+			at[e.Name] = sub
+			parent.subs = append(parent.subs, sub)
+			return nil
+		}
+		f := file{name: e.DirEntry.Name()}
+		if info, err := e.Info(); err == nil {
+			f.size = info.Size()
+		}
+		parent.own = append(parent.own, f)
+		return nil
+	})
+	root.sum()
+	return root, partial, err
+}
+
+// sum fills in the totals of every folder.
+func (f *folder) sum() {
+	f.files = len(f.own)
+	for _, o := range f.own {
+		f.bytes += o.size
+	}
+	for _, s := range f.subs {
+		s.sum()
+		f.files += s.files
+		f.bytes += s.bytes
+	}
+}
+
+// choose marks the files that are listed, level by level, so that one deep
+// folder cannot crowd out the others. It returns how many they are.
+func (f *folder) choose(depth, most int) int {
+	shown := 0
+	for level := []*folder{f}; len(level) > 0 && level[0].depth < depth; {
+		var below []*folder
+		for _, d := range level {
+			d.shown = min(len(d.own), most-shown)
+			shown += d.shown
+			below = append(below, d.subs...)
+		}
+		level = below
+	}
+	return shown
+}

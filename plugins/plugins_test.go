@@ -1,0 +1,172 @@
+// Package plugins_test checks what the shipped plugins promise: that their
+// manifests declare the limits the project states, in both languages, and
+// that their code and README agree with them.
+package plugins_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// declared are the limits of the shipped tools. A change here is a change of
+// what every model is shown.
+var declared = map[string]struct {
+	output []string // lines of [tool.output]
+	also   []string // lines elsewhere in the manifest
+}{
+	"read_file":            {output: []string{"max_chars = 5000", "max_lines = 200"}},
+	"grep_search":          {output: []string{"max_lines = 100", `strategy = "head_only"`}, also: []string{"default = 2"}},
+	"calculator":           {output: []string{"max_chars = 1000"}},
+	"long_text":            {output: []string{"max_chars = 8000"}},
+	"get_repo_structure":   {output: []string{"max_chars = 8000", "max_lines = 800"}, also: []string{"default = 3", "default = 500"}},
+	"repo_map":             {output: []string{"max_chars = 10000", "max_lines = 1000"}, also: []string{"default = 2000"}},
+	"read_data_from_excel": {output: []string{"max_chars = 8000", "max_lines = 500"}, also: []string{`default = "A1"`}},
+	"search_web":           {output: []string{"max_chars = 8000"}, also: []string{`cache = { ttl = "10m" }`, "rate = { per_minute = 10 }"}},
+	"fetch_url":            {output: []string{"max_chars = 8000"}, also: []string{`{ host = "*", reason`}},
+}
+
+var (
+	spaces  = regexp.MustCompile(`[ \t]+`)
+	section = regexp.MustCompile(`(?m)^\[+([^\]]+)\]+$`)
+	param   = regexp.MustCompile(`(?m)^\[tool\.params\.properties\.(\w+)\]$`)
+	example = regexp.MustCompile(`(?m)^ +\{ ask = .*$`)
+	argName = regexp.MustCompile("`json:\"(\\w+)\"`")
+)
+
+func TestEveryPluginIsDeclared(t *testing.T) {
+	found, err := filepath.Glob("*/plugin.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found {
+		if name := filepath.Dir(f); len(declared[name].output) == 0 {
+			t.Errorf("%s declares limits that the table here does not know", name)
+		}
+	}
+	if len(found) != len(declared) {
+		t.Errorf("%d plugins, %d in the table", len(found), len(declared))
+	}
+}
+
+func TestManifests(t *testing.T) {
+	for name, want := range declared {
+		t.Run(name, func(t *testing.T) {
+			manifest := spaces.ReplaceAllString(read(t, name, "plugin.toml"), " ")
+			output := part(manifest, "tool.output")
+			for _, line := range want.output {
+				if !strings.Contains(output, line+"\n") {
+					t.Errorf("[tool.output] does not say %s", line)
+				}
+			}
+			must := append([]string{
+				`name = "` + name + `"`, `export = "` + name + `"`, `wasm = "` + name + `.wasm"`, `format = "mcp"`,
+				"read_only = true", "idempotent = true", "description_zh = ", "timeout = ", "memory = ",
+			}, want.also...)
+			for _, s := range must {
+				if !strings.Contains(manifest, s) {
+					t.Errorf("the manifest does not say %s", s)
+				}
+			}
+			if strings.Contains(manifest, `mode = "rw"`) {
+				t.Error("a shipped tool asks to write")
+			}
+			if asks, reasons := strings.Count(manifest, "guest = ")+strings.Count(manifest, "{ host = ")+strings.Count(manifest, "{ name = "), strings.Count(manifest, "reason = "); asks != reasons {
+				t.Errorf("%d asks, %d reasons", asks, reasons)
+			}
+			examples := example.FindAllString(manifest, -1)
+			for _, e := range examples {
+				if !strings.Contains(e, "ask_zh = ") || !strings.Contains(e, "args = {") {
+					t.Errorf("example without ask_zh or args: %s", e)
+				}
+			}
+			if len(examples) == 0 {
+				t.Error("no example")
+			}
+		})
+	}
+}
+
+// part is one section of a manifest, up to the next.
+func part(manifest, name string) string {
+	for _, at := range section.FindAllStringSubmatchIndex(manifest, -1) {
+		if manifest[at[2]:at[3]] != name {
+			continue
+		}
+		rest := manifest[at[1]:]
+		if next := section.FindStringIndex(rest); next != nil {
+			rest = rest[:next[0]]
+		}
+		return rest
+	}
+	return ""
+}
+
+// TestCodeAndREADME: the arguments of the manifest, of the code and of the
+// README are the same.
+func TestCodeAndREADME(t *testing.T) {
+	for name := range declared {
+		t.Run(name, func(t *testing.T) {
+			var params []string
+			for _, m := range param.FindAllStringSubmatch(read(t, name, "plugin.toml"), -1) {
+				params = append(params, m[1])
+			}
+			readme, code := read(t, name, "README.md"), source(t, name)
+			for _, p := range params {
+				if !strings.Contains(readme, "| `"+p+"` |") {
+					t.Errorf("README.md does not explain %s", p)
+				}
+			}
+			for _, heading := range []string{"# " + name, "**Limits.**", "**Powers.**", "**To change it.**", "[tools." + name + "]"} {
+				if !strings.Contains(readme, heading) {
+					t.Errorf("README.md lacks %s", heading)
+				}
+			}
+			if got := arguments(code); !slices.Equal(got, params) {
+				t.Errorf("the code takes %v, the manifest declares %v", got, params)
+			}
+			if !strings.Contains(code, "//go:wasmexport "+name+"\n") {
+				t.Error("the export is missing")
+			}
+		})
+	}
+}
+
+// arguments are the json names of the struct that is called args.
+func arguments(code string) []string {
+	_, rest, _ := strings.Cut(code, "type args struct {\n")
+	body, _, _ := strings.Cut(rest, "\n}")
+	var names []string
+	for _, m := range argName.FindAllStringSubmatch(body, -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+func source(t *testing.T, name string) string {
+	t.Helper()
+	files, err := filepath.Glob(name + "/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, f := range files {
+		if !strings.HasSuffix(f, "_test.go") {
+			fmt.Fprintln(&all, read(t, ".", f))
+		}
+	}
+	return all.String()
+}
+
+func read(t *testing.T, dir, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

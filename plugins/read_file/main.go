@@ -1,0 +1,9 @@
+// Command read_file is a weir tool: it reads a text file of the workspace.
+package main
+
+import "github.com/weirhost/weir/sdk/guest"
+
+//go:wasmexport read_file
+func readFile() int32 { return guest.Run(read) }
+
+func main() {}

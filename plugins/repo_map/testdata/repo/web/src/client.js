@@ -1,0 +1,6 @@
+class Client {
+  connect() {
+    return helper();
+  }
+}
+module.exports = { Client };

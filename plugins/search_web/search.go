@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/weirhost/weir/sdk/guest"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+const (
+	defaultBase = "https://api.tavily.com"
+	maxQuery    = 400 // characters; the service refuses more
+)
+
+type args struct {
+	Query string `json:"query"`
+	Mode  string `json:"mode"`  // deep or quick; empty: deep
+	Start int    `json:"start"` // the first result to show, from 1; 0: 1
+}
+
+// request is the body of Tavily's /search. The key goes into a header that
+// the host adds: the tool never sees it.
+type request struct {
+	Query             string `json:"query"`
+	SearchDepth       string `json:"search_depth"`
+	MaxResults        int    `json:"max_results"`
+	IncludeAnswer     bool   `json:"include_answer"`
+	IncludeRawContent bool   `json:"include_raw_content"`
+}
+
+type answer struct {
+	Answer  string  `json:"answer"`
+	Results []entry `json:"results"`
+}
+
+type entry struct {
+	Title   string `json:"title"`
+	URL     string `json:"url"`
+	Content string `json:"content"`
+}
+
+// search asks Tavily and writes as many whole results as the host will show.
+func search(c *guest.Call, in args) (guest.Result, error) {
+	body, err := in.request()
+	if err != nil {
+		return guest.Result{}, err
+	}
+	a, err := ask(c, body)
+	if err != nil {
+		return guest.Result{}, err
+	}
+	wording := english
+	if hasHan(in.Query) {
+		wording = chinese
+	}
+	if len(a.Results) == 0 && a.Answer == "" {
+		return guest.Text(wording.nothing), nil
+	}
+	start := max(in.Start, 1)
+	if start > max(len(a.Results), 1) {
+		return guest.Result{}, guest.Errorf(tool.BadArgs, "Give a smaller start.",
+			"There are %d results; start is %d.", len(a.Results), start)
+	}
+	return wording.write(a, start, c.MaxChars(), c.MaxLines()), nil
+}
+
+func (in args) request() ([]byte, error) {
+	r := request{Query: strings.TrimSpace(in.Query), SearchDepth: "advanced", MaxResults: 10, IncludeAnswer: true}
+	switch in.Mode {
+	case "", "deep":
+	case "quick":
+		r.SearchDepth, r.MaxResults, r.IncludeAnswer = "basic", 3, false
+	default:
+		return nil, guest.Errorf(tool.BadArgs, "Write \"deep\" for 10 results or \"quick\" for 3.",
+			"Argument \"mode\" is %q.", in.Mode)
+	}
+	if n := len([]rune(r.Query)); n == 0 || n > maxQuery {
+		return nil, guest.Errorf(tool.BadArgs, "Write a few keywords or one question.",
+			"Argument \"query\" must have 1 to %d characters; it has %d.", maxQuery, n)
+	}
+	if in.Start < 0 {
+		return nil, guest.Errorf(tool.BadArgs, "Leave it out to begin with the first.", "\"start\" must not be negative.")
+	}
+	return json.Marshal(r)
+}
+
+func ask(c *guest.Call, body []byte) (answer, error) {
+	base, ok := c.Config("base_url")
+	if !ok {
+		base = defaultBase
+	}
+	resp, err := c.HTTP(guest.Request{
+		Method:  "POST",
+		URL:     strings.TrimRight(base, "/") + "/search",
+		Headers: map[string]string{"Content-Type": "application/json", "Accept": "application/json"},
+		Body:    body,
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	if resp.Status != 200 {
+		return answer{}, refused(resp)
+	}
+	var a answer
+	if err := json.Unmarshal(resp.Body, &a); err != nil {
+		return answer{}, guest.Errorf(tool.Failed, "Try again later.", "The search service did not answer with JSON.")
+	}
+	return a, nil
+}
+
+// refused explains a status that is not 200.
+func refused(resp guest.Response) error {
+	switch {
+	case resp.Status == 401 || resp.Status == 403:
+		return guest.Errorf(tool.Denied, "The operator must set TAVILY_API_KEY to a valid key.",
+			"The search service does not accept the key.")
+	case resp.Status == 429:
+		return guest.Errorf(tool.RateLimited, "Wait a minute, then search again.", "The search service asks to slow down.")
+	case resp.Status == 432 || resp.Status == 433:
+		return guest.Errorf(tool.RateLimited, "The operator must raise the plan or wait for the next month.",
+			"The search plan is used up.")
+	case resp.Status == 400 || resp.Status == 422:
+		return guest.Errorf(tool.BadArgs, "Write the query differently.", "The search service refused the query%s.", detail(resp.Body))
+	}
+	return guest.Errorf(tool.Failed, "Try again later.", "The search service answered with status %d.", resp.Status)
+}
+
+// detail quotes the service's own words, if it gave any that are short.
+func detail(body []byte) string {
+	var e struct {
+		Detail struct {
+			Error string `json:"error"`
+		} `json:"detail"`
+	}
+	if json.Unmarshal(body, &e) != nil || e.Detail.Error == "" || len(e.Detail.Error) > 200 {
+		return ""
+	}
+	return ": " + strings.TrimRight(e.Detail.Error, ".")
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/weirhost/weir/sdk/guest"
+	"github.com/weirhost/weir/sdk/tool"
+	"pgregory.net/rapid"
+)
+
+// service is a search service on loopback that answers with a fixed body and
+// keeps the last request.
+type service struct {
+	status int
+	body   string
+	asked  map[string]any
+	header http.Header
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.header = r.Header
+	s.asked = nil
+	if r.Method != "POST" || r.URL.Path != "/search" || json.NewDecoder(r.Body).Decode(&s.asked) != nil {
+		http.Error(w, "wrong request", http.StatusTeapot)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(s.status)
+	io.WriteString(w, s.body)
+}
+
+// options sends the tool's requests to the service over real HTTP.
+func (s *service) options(t testing.TB) guest.Options {
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	return guest.Options{
+		Config: map[string]string{"base_url": server.URL + "/"},
+		HTTP: func(r guest.Request) (guest.Response, error) {
+			req, err := http.NewRequestWithContext(t.Context(), r.Method, r.URL, bytes.NewReader(r.Body))
+			if err != nil {
+				return guest.Response{}, err
+			}
+			for k, v := range r.Headers {
+				req.Header.Set(k, v)
+			}
+			resp, err := server.Client().Do(req)
+			if err != nil {
+				return guest.Response{}, err
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			return guest.Response{Status: resp.StatusCode, URL: r.URL, Body: body}, err
+		},
+	}
+}
+
+const weather = `{"query":"q","answer":"今天晴，  最高 25 度。\n微风。","results":[
+ {"title":"北京天气\n预报","url":"https://example.com/bj","content":"晴转多云。\n夜间 12 度。","score":0.9,"raw_content":"RAW"},
+ {"title":"Weather & more","url":"https://example.com/w?a=1&b=2","content":"<b>Sunny</b>"}]}`
+
+func TestAnswer(t *testing.T) {
+	s := &service{status: 200, body: weather}
+	o := s.options(t)
+	out, err := guest.Invoke(search, `{"query":"今天北京天气"}`, o)
+	want := "AI 摘要：今天晴， 最高 25 度。 微风。\n\n搜索结果：\n\n" +
+		"1. 北京天气 预报\n来源：https://example.com/bj\n内容：晴转多云。\n夜间 12 度。\n\n" +
+		"2. Weather & more\n来源：https://example.com/w?a=1&b=2\n内容：<b>Sunny</b>"
+	if d := cmp.Diff(want, out.Text); err != nil || d != "" {
+		t.Errorf("in Chinese: %v %s", err, d)
+	}
+	sources := []tool.Source{{Title: "北京天气 预报", URL: "https://example.com/bj"}, {Title: "Weather & more", URL: "https://example.com/w?a=1&b=2"}}
+	if d := cmp.Diff(sources, out.Sources); d != "" || out.More != nil {
+		t.Errorf("sources %s, more %v", d, out.More)
+	}
+
+	out, err = guest.Invoke(search, `{"query":"weather in Beijing"}`, o)
+	if err != nil || !strings.HasPrefix(out.Text, "AI summary: 今天晴， 最高 25 度。 微风。\n\nSearch results:\n\n1. 北京天气 预报\nSource: https://example.com/bj\nContent: 晴转多云。") {
+		t.Errorf("in English: %v %q", err, out.Text)
+	}
+}
+
+func TestRequest(t *testing.T) {
+	s := &service{status: 200, body: weather}
+	o := s.options(t)
+	for _, tt := range []struct {
+		args string
+		want map[string]any
+		why  string
+	}{
+		{`{"query":" go "}`, map[string]any{"query": "go", "search_depth": "advanced", "max_results": 10.0, "include_answer": true, "include_raw_content": false}, "deep when nothing is said"},
+		{`{"query":"go","mode":"deep"}`, map[string]any{"query": "go", "search_depth": "advanced", "max_results": 10.0, "include_answer": true, "include_raw_content": false}, "deep"},
+		{`{"query":"go","mode":"quick"}`, map[string]any{"query": "go", "search_depth": "basic", "max_results": 3.0, "include_answer": false, "include_raw_content": false}, "quick"},
+	} {
+		if _, err := guest.Invoke(search, tt.args, o); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(tt.want, s.asked); d != "" {
+			t.Errorf("%s: %s", tt.why, d)
+		}
+		if s.header.Get("Authorization") != "" {
+			t.Error("the tool must leave the key to the host")
+		}
+	}
+}
+
+// many is an answer of n results with contents of so many characters.
+func many(n, chars int) string {
+	a := answer{Answer: "short"}
+	for i := range n {
+		a.Results = append(a.Results, entry{fmt.Sprint("T", i+1), fmt.Sprint("https://e.com/", i+1), strings.Repeat("字", chars)})
+	}
+	b, _ := json.Marshal(a)
+	return string(b)
+}
+
+func TestWholeResultsOnly(t *testing.T) {
+	s := &service{status: 200, body: many(10, 1500)}
+	o := s.options(t)
+	out, err := guest.Invoke(search, `{"query":"长"}`, o)
+	if err != nil || !strings.HasSuffix(out.Text, "\n\n（结果已截断，共 10 条结果）") || utf8.RuneCountInString(out.Text) > 8000 {
+		t.Fatalf("%v, %d characters", err, utf8.RuneCountInString(out.Text))
+	}
+	if strings.Count(out.Text, strings.Repeat("字", 1500)) != 5 || strings.Count(out.Text, "来源：") != 5 || len(out.Sources) != 5 {
+		t.Errorf("%d sources in\n%s", len(out.Sources), out.Text)
+	}
+	if d := cmp.Diff(&tool.More{Shown: 5, Total: 10, Args: json.RawMessage(`{"start":6}`)}, out.More); d != "" {
+		t.Error(d)
+	}
+	out, err = guest.Invoke(search, `{"query":"长","start":6}`, o)
+	if err != nil || !strings.HasPrefix(out.Text, "搜索结果：\n\n6. T6\n") || out.More != nil || len(out.Sources) != 5 {
+		t.Errorf("the rest: %v %.50q %v", err, out.Text, out.More)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	for _, tt := range []struct {
+		body   string
+		limits tool.Limits
+		want   int
+		why    string
+	}{
+		{many(10, 100), tool.Limits{}, 10, "all fit"},
+		{many(10, 100), tool.Limits{MaxChars: 500}, 3, "fewer characters"},
+		{many(10, 100), tool.Limits{MaxLines: 20}, 3, "fewer lines, the last one for what is left out"},
+		{many(10, 100), tool.Limits{MaxLines: 21}, 4, "one line more"},
+		{many(3, 9000), tool.Limits{}, 1, "the first is written although it is too long"},
+	} {
+		s := &service{status: 200, body: tt.body}
+		o := s.options(t)
+		o.Limits = tt.limits
+		out, err := guest.Invoke(search, `{"query":"long"}`, o)
+		if err != nil || len(out.Sources) != tt.want {
+			t.Errorf("%s: %d results, want %d (%v)", tt.why, len(out.Sources), tt.want, err)
+		}
+	}
+}
+
+// TestFits: whatever the results, what is written fits unless it is one, and
+// following `more` shows every result once.
+func TestFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := answer{Answer: rapid.StringN(0, 50, -1).Draw(t, "answer")}
+		n := rapid.IntRange(1, 10).Draw(t, "results")
+		for i := range n {
+			a.Results = append(a.Results, entry{fmt.Sprint(i + 1), "u", rapid.StringN(0, 400, -1).Draw(t, "content")})
+		}
+		chars, lines := rapid.IntRange(300, 2000).Draw(t, "chars"), rapid.IntRange(10, 60).Draw(t, "lines")
+		var titles []string
+		for start := 1; start <= n; {
+			r := english.write(a, start, chars, lines)
+			if len(r.Sources) > 1 && (utf8.RuneCountInString(r.Text) > chars || strings.Count(r.Text, "\n")+1 > lines) {
+				t.Fatalf("%d characters, %d lines", utf8.RuneCountInString(r.Text), strings.Count(r.Text, "\n")+1)
+			}
+			for _, s := range r.Sources {
+				titles = append(titles, s.Title)
+			}
+			start += len(r.Sources)
+			if (r.More != nil) != (start <= n) {
+				t.Fatalf("more %v before result %d of %d", r.More, start, n)
+			}
+		}
+		for i, title := range titles {
+			if title != fmt.Sprint(i+1) {
+				t.Fatalf("order %v", titles)
+			}
+		}
+	})
+}
+
+func TestEmptyAnswers(t *testing.T) {
+	for _, tt := range []struct{ query, body, want, why string }{
+		{"x", `{"results":[]}`, "No results.", "nothing found"},
+		{"无", `{"results":[]}`, "没有搜索结果。", "in Chinese"},
+		{"x", `{"answer":"42","results":[]}`, "AI summary: 42", "only a summary"},
+		{"x", `{"answer":null,"results":[{"title":"T","url":"u","content":"c"}]}`, "Search results:\n\n1. T\nSource: u\nContent: c", "no summary"},
+	} {
+		s := &service{status: 200, body: tt.body}
+		out, err := guest.Invoke(search, fmt.Sprintf(`{"query":%q}`, tt.query), s.options(t))
+		if err != nil || out.Text != tt.want {
+			t.Errorf("%s: %q %v", tt.why, out.Text, err)
+		}
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		args, body, says string
+		status           int
+		code             tool.Code
+		why              string
+	}{
+		{`{"query":""}`, weather, "1 to 400", 200, tool.BadArgs, "no query"},
+		{`{"query":"` + strings.Repeat("问", 401) + `"}`, weather, "401", 200, tool.BadArgs, "a long query"},
+		{`{"query":"x","mode":"slow"}`, weather, `"deep"`, 200, tool.BadArgs, "an unknown mode"},
+		{`{"query":"x","start":-1}`, weather, "negative", 200, tool.BadArgs, "a negative start"},
+		{`{"query":"x","start":3}`, weather, "2 results", 200, tool.BadArgs, "a start behind the end"},
+		{`{"query":"x"}`, `{}`, "TAVILY_API_KEY", 401, tool.Denied, "a wrong key"},
+		{`{"query":"x"}`, `{}`, "minute", 429, tool.RateLimited, "too fast"},
+		{`{"query":"x"}`, `{}`, "plan", 432, tool.RateLimited, "used up"},
+		{`{"query":"x"}`, `{"detail":{"error":"Query is too odd."}}`, "refused the query: Query is too odd.", 400, tool.BadArgs, "the service's own words"},
+		{`{"query":"x"}`, `oops`, "refused the query.", 400, tool.BadArgs, "without any"},
+		{`{"query":"x"}`, `<html>`, "status 502", 502, tool.Failed, "the service is down"},
+		{`{"query":"x"}`, `<html>`, "JSON", 200, tool.Failed, "no JSON"},
+	} {
+		s := &service{status: tt.status, body: tt.body}
+		_, err := guest.Invoke(search, tt.args, s.options(t))
+		e, ok := errors.AsType[*tool.Error](err)
+		if !ok || e.Code != tt.code || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: %v", tt.why, err)
+		}
+	}
+	_, err := guest.Invoke(search, `{"query":"x"}`, guest.Options{})
+	if e, ok := errors.AsType[*tool.Error](err); !ok || e.Code != tool.Denied {
+		t.Errorf("no network granted: %v", err)
+	}
+}
+
+func TestDefaultAddress(t *testing.T) {
+	var asked string
+	_, err := guest.Invoke(search, `{"query":"x"}`, guest.Options{HTTP: func(r guest.Request) (guest.Response, error) {
+		asked = r.Method + " " + r.URL
+		return guest.Response{Status: 200, Body: []byte(`{}`)}, nil
+	}})
+	if err != nil || asked != "POST https://api.tavily.com/search" {
+		t.Errorf("%q %v", asked, err)
+	}
+}

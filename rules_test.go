@@ -1,0 +1,324 @@
+// Package rules holds the rules of the house as tests: who may import whom,
+// and what every file owes its reader. The files are parsed, not listed by a
+// child process, so that the test cache sees every edit.
+package rules
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/weirhost/weir"
+
+// maxLines is how long a file may be.
+const maxLines = 700
+
+// levels gives every package its level; imports point strictly downward. A
+// package takes the level of its longest prefix here.
+var levels = map[string]int{
+	"sdk/tool":                       0,
+	"sdk/limit":                      1,
+	"agent/parse":                    1,
+	"agent/parse/eval":               2,
+	"agent/parse/internal/evalparse": 3,
+	"sdk/guest":                      2,
+	"host/archive":                   2,
+	"host/internal/gate":             2,
+	"host/internal/egress":           2,
+	"host/internal/jail":             2,
+	"host/internal/spots":            1,
+	"host/internal/sandbox":          3,
+	"agent":                          3,
+	"host/internal/registry":         4,
+	"agent/model":                    4,
+	"agent/model/provider":           5,
+	"host":                           5,
+	"host/daemon/web":                5,
+	"host/daemon":                    6,
+	"host/cmd/weir":                  7,
+	"host/cmd/evalcontext":           7,
+	"plugins":                        7,
+	"examples":                       8,
+}
+
+// both lists the packages that may import the host and the agent.
+var both = []string{"host/daemon", "host/cmd/weir", "host/cmd/evalcontext", "examples"}
+
+// allowed lists the third-party modules a package may import, each with the
+// reason. A package takes every entry whose path is a prefix of its own.
+var allowed = map[string]map[string]string{
+	"": {},
+	"sdk/limit": {
+		"github.com/clipperhouse/uax29/v2": "grapheme clusters by the current Unicode tables",
+		"github.com/charmbracelet/x/ansi":  "terminal escapes, all of them",
+	},
+	"agent/model": {
+		"github.com/openai/openai-go/v3": "the protocol of every compatible server",
+		"github.com/cenkalti/backoff/v5": "retries with backoff",
+	},
+	"host": {
+		"github.com/hashicorp/go-hclog": "the log",
+		"github.com/extism/go-pdk":      "a test guest as strangers write them",
+	},
+	"host/archive": {
+		"modernc.org/sqlite":            "the store, without cgo",
+		"github.com/pressly/goose/v3":   "migrations",
+		"github.com/klauspost/compress": "zstd for texts at rest",
+		"github.com/google/uuid":        "ids of archived results",
+	},
+	"host/internal/sandbox": {
+		"github.com/extism/go-sdk":      "the one door to Wasm",
+		"github.com/tetratelabs/wazero": "the one door to Wasm",
+	},
+	"host/internal/jail": {
+		"github.com/tetratelabs/wazero": "its file system interface, which the jail implements; no engine",
+	},
+	"host/internal/spots": {"github.com/BurntSushi/toml": "the library whose silence about places it makes up for"},
+	"host/internal/registry": {
+		"github.com/BurntSushi/toml":               "manifests",
+		"github.com/santhosh-tekuri/jsonschema/v6": "a tool's parameters must be a schema",
+	},
+	"host/daemon": {
+		"github.com/google/uuid":              "ids of conversations",
+		"github.com/prometheus/client_golang": "counters for /metrics, on a registry of its own",
+	},
+	"host/cmd/weir": {
+		"github.com/spf13/cobra":     "the command line",
+		"github.com/BurntSushi/toml": "tools.toml",
+		"github.com/gofrs/flock":     "one process per data folder",
+	},
+	"plugins/read_data_from_excel": {"github.com/xuri/excelize/v2": "xlsx, inside the guest"},
+	"plugins/fetch_url": {
+		"github.com/JohannesKaufmann/html-to-markdown/v2": "pages to Markdown, inside the guest",
+		"golang.org/x/text": "pages in GBK and other old encodings",
+	},
+}
+
+// hostOnly are the façade's own third-party imports: they do not pass down to
+// the packages below host/.
+var hostOnly = map[string]string{
+	"golang.org/x/time": "a tool's calls per minute",
+}
+
+// testOnly may be imported by any test.
+var testOnly = []string{
+	"github.com/google/go-cmp", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/rogpeppe/go-internal",
+	"github.com/tiktoken-go/tokenizer", // to hold our estimate against
+}
+
+// file is one Go file of the project.
+type file struct {
+	path, pkg string // slashes, relative to the root
+	test      bool
+	ast       *ast.File
+	lines     int
+}
+
+func TestRules(t *testing.T) {
+	files := load(t)
+	if len(files) < 50 {
+		t.Fatalf("only %d files were found: the walk is broken", len(files))
+	}
+	t.Run("imports", func(t *testing.T) { checkImports(t, files) })
+	t.Run("comments", func(t *testing.T) { checkPackageComments(t, files) })
+	t.Run("lengths", func(t *testing.T) { checkLengths(t, files) })
+	t.Run("exits", func(t *testing.T) { checkExits(t, files) })
+}
+
+func load(t *testing.T) []file {
+	t.Helper()
+	var files []file
+	fset := token.NewFileSet()
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name := d.Name(); path != "." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "build" || name == "bin" || name == "node_modules") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(fset, path, src, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		path = filepath.ToSlash(path)
+		files = append(files, file{path, dir(path), strings.HasSuffix(path, "_test.go"), f, strings.Count(string(src), "\n")})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func dir(path string) string {
+	if i := strings.LastIndexByte(path, '/'); i >= 0 {
+		return path[:i]
+	}
+	return ""
+}
+
+// level finds a package's level by its longest known prefix; -1: none.
+func level(pkg string) (int, string) {
+	for p := pkg; p != "" && p != "."; p = dir(p) {
+		if l, ok := levels[p]; ok {
+			return l, p
+		}
+	}
+	return -1, ""
+}
+
+// A row of the table that nobody uses is a lie about the house.
+func checkImports(t *testing.T, files []file) {
+	used := map[string]bool{}
+	defer func() {
+		for p, modules := range allowed {
+			for m := range modules {
+				if !used[p+" "+m] {
+					t.Errorf("%s may import %s and does not; drop the row", p, m)
+				}
+			}
+		}
+	}()
+	for _, f := range files {
+		if f.pkg == "" {
+			continue // this file
+		}
+		own, family := level(f.pkg)
+		if own < 0 {
+			t.Errorf("%s: the package %s has no level; add it to the table", f.path, f.pkg)
+			continue
+		}
+		for _, imp := range f.ast.Imports {
+			path := strings.Trim(imp.Path.Value, `"`)
+			switch {
+			case path == module || strings.HasPrefix(path, module+"/"):
+				checkOwn(t, f, own, family, strings.TrimPrefix(path, module+"/"))
+			case strings.Contains(strings.SplitN(path, "/", 2)[0], "."):
+				checkForeign(t, f, path, used)
+			}
+		}
+	}
+}
+
+func checkOwn(t *testing.T, f file, own int, family, imported string) {
+	l, other := level(imported)
+	if l < 0 {
+		t.Errorf("%s imports %s, which has no level", f.path, imported)
+		return
+	}
+	// A family is one house: provider imports openai, tests import their own package.
+	if l >= own && other != family && !f.test {
+		t.Errorf("%s (level %d) imports %s (level %d): imports point strictly downward", f.path, own, imported, l)
+	}
+	if f.test || slices.ContainsFunc(both, func(p string) bool { return f.pkg == p || strings.HasPrefix(f.pkg, p+"/") }) {
+		return
+	}
+	half := func(pkg string) string { return strings.SplitN(pkg, "/", 2)[0] }
+	if a, b := half(f.pkg), half(imported); (a == "host" && b == "agent") || (a == "agent" && b == "host") {
+		t.Errorf("%s imports %s: only the daemon and the binary know both halves", f.path, imported)
+	}
+}
+
+func checkForeign(t *testing.T, f file, path string, used map[string]bool) {
+	in := func(m string) bool { return path == m || strings.HasPrefix(path, m+"/") }
+	if f.test && slices.ContainsFunc(testOnly, in) {
+		return
+	}
+	for p := f.pkg; ; p = dir(p) {
+		for m := range allowed[p] {
+			if in(m) {
+				used[p+" "+m] = true
+				return
+			}
+		}
+		if p == "" {
+			break
+		}
+	}
+	if f.pkg == "host" {
+		for m := range hostOnly {
+			if in(m) {
+				return
+			}
+		}
+	}
+	if f.test && usesTestWasm(f.pkg) && in("github.com/tetratelabs/wazero") {
+		return
+	}
+	t.Errorf("%s imports %s, which the table does not allow for %s", f.path, path, f.pkg)
+}
+
+// usesTestWasm lists packages whose tests may look at Wasm directly.
+func usesTestWasm(pkg string) bool {
+	return strings.HasPrefix(pkg, "host/internal/") || pkg == "sdk/guest" || pkg == "host"
+}
+
+func checkPackageComments(t *testing.T, files []file) {
+	documented, where := map[string]bool{}, map[string]string{}
+	for _, f := range files {
+		if f.test {
+			continue
+		}
+		where[f.pkg] = f.path
+		if f.ast.Doc != nil && len(f.ast.Doc.Text()) > 20 {
+			documented[f.pkg] = true
+		}
+	}
+	for pkg, path := range where {
+		if !documented[pkg] {
+			t.Errorf("%s: the package %s has no package comment", path, pkg)
+		}
+	}
+}
+
+func checkLengths(t *testing.T, files []file) {
+	for _, f := range files {
+		if f.lines > maxLines {
+			t.Errorf("%s has %d lines; %d is the most", f.path, f.lines, maxLines)
+		}
+	}
+}
+
+// checkExits keeps the end of the process in main, and init for nobody.
+func checkExits(t *testing.T, files []file) {
+	for _, f := range files {
+		if f.test {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if n.Name.Name == "init" && n.Recv == nil {
+					t.Errorf("%s has an init function", f.path)
+				}
+				return n.Name.Name != "main" // main may exit
+			case *ast.CallExpr:
+				sel, ok := n.Fun.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				if x, ok := sel.X.(*ast.Ident); ok && (x.Name == "os" && sel.Sel.Name == "Exit" || x.Name == "log" && strings.HasPrefix(sel.Sel.Name, "Fatal")) {
+					t.Errorf("%s calls %s.%s outside main", f.path, x.Name, sel.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+}

@@ -1,0 +1,168 @@
+package limit
+
+import (
+	"math"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// By says which layer of the ladder set each limit, so that the notice can name it.
+type By struct{ Chars, Lines tool.Layer }
+
+// Apply cuts whole, once, under l. It needs whole to be the complete normalised
+// text. MaxChars and MaxLines count what Render makes of the view, notice and
+// markers included, in either language; zero or negative: no such limit.
+// A text within both limits is shown unchanged, with no gaps.
+//
+// What Render adds beside the notice (a tool's claim, an error, a load's
+// selectors) is not reserved for: Fit does that.
+func Apply(whole string, l tool.Limits, by By) tool.View {
+	return apply(whole, l, by, reserve{notice: tool.NoticeChars})
+}
+
+// Fit is Apply on the whole of r that also reserves for everything else Render
+// adds to r: its error, the tool's claim of more, the selectors of a load. A
+// load is shown head_only, whatever l says, so that pages follow each other.
+func Fit(r tool.Result, l tool.Limits, by By) tool.View {
+	if r.Load != nil {
+		l.Strategy, l.Keep = tool.HeadOnly, nil
+	}
+	return apply(r.Whole(), l, by, reserveFor(r))
+}
+
+// Summary is the view that shows text, written by a model, in place of whole.
+// It cuts text as head_only under l, with room for a notice that says so.
+func Summary(text, whole string, l tool.Limits, by By) tool.View {
+	c := cutter{whole: text, tail: len(text)}
+	room := noticeRoom(most(l).chars, reserve{notice: tool.NoticeChars})
+	c.run(shares{toHead: true}, most(l).less(room, 1), nil)
+	v := tool.View{Text: text[:c.head], By: by.Chars, Limit: l.MaxChars, Unit: tool.Chars, Summarized: true}
+	v.TotalChars, v.TotalLines = Count(whole)
+	v.Room = stated(room)
+	return v
+}
+
+// reserve is what a renderer will add to a cut text: characters of the notice,
+// and characters and lines of what is added even when nothing is cut.
+type reserve struct{ notice, chars, lines int }
+
+// budget is an amount of text that may be shown.
+type budget struct{ chars, lines int }
+
+const unlimited = math.MaxInt / 4
+
+// less returns what is left of b after text of the given size.
+func (b budget) less(chars, lines int) budget {
+	return budget{minus(b.chars, chars), minus(b.lines, lines)}
+}
+
+// within returns what is in both budgets.
+func (b budget) within(o budget) budget {
+	return budget{min(b.chars, o.chars), min(b.lines, o.lines)}
+}
+
+func minus(n, used int) int {
+	if n >= unlimited {
+		return n
+	}
+	return max(n-used, 0)
+}
+
+// share returns the fraction f of b; no limit stays no limit.
+func (b budget) share(f float64) budget {
+	return budget{part(b.chars, f), part(b.lines, f)}
+}
+
+func part(n int, f float64) int {
+	switch {
+	case f <= 0:
+		return 0
+	case f >= 1 || n >= unlimited:
+		return n
+	}
+	return int(math.Round(float64(n) * f))
+}
+
+func apply(whole string, l tool.Limits, by By, res reserve) tool.View {
+	v := tool.View{Text: whole}
+	v.TotalChars, v.TotalLines = Count(whole)
+	most := most(l)
+	if v.TotalChars+res.chars <= most.chars && v.TotalLines+res.lines <= most.lines {
+		return v
+	}
+	room := noticeRoom(most.chars, res)
+	v.Room = stated(room)
+	b := most.less(room, res.lines+1)
+	c := cutter{whole: whole, chars: v.TotalChars, lines: v.TotalLines, tail: len(whole)}
+	if l.Strategy != tool.JSON || !c.runJSON(b) {
+		c.run(shape(l), b, l.Keep)
+	}
+	v.Text, v.Gaps = c.view()
+	v.By, v.Limit, v.Unit = by.Chars, l.MaxChars, tool.Chars
+	if v.TotalChars+res.chars <= most.chars || v.TotalLines+res.lines > most.lines && !c.charBound {
+		v.By, v.Limit, v.Unit = by.Lines, l.MaxLines, tool.Lines
+	}
+	return v
+}
+
+// most is all that may be shown under l.
+func most(l tool.Limits) budget {
+	b := budget{unlimited, unlimited}
+	if l.MaxChars > 0 {
+		b.chars = l.MaxChars
+	}
+	if l.MaxLines > 0 {
+		b.lines = l.MaxLines
+	}
+	return b
+}
+
+// stated is how a View tells the room; the usual one need not be told.
+func stated(room int) int {
+	if room == tool.NoticeChars {
+		return 0
+	}
+	return room
+}
+
+// noticeRoom is what is reserved for the notice and all that comes with it. A
+// limit too small for a whole notice, which no manifest may declare, gives it
+// half, and the renderer uses fewer words.
+func noticeRoom(maxChars int, res reserve) int {
+	want := res.notice + res.chars
+	if maxChars >= tool.MinMaxChars {
+		return min(want, maxChars)
+	}
+	return min(want, (maxChars+1)/2)
+}
+
+// shares says how a budget is divided between the two ends of a text.
+type shares struct {
+	head, tail float64
+	toHead     bool // what is left over goes to the head
+}
+
+func shape(l tool.Limits) shares {
+	s := shares{head: clamp(l.Head), tail: clamp(l.Tail)}
+	if s.head == 0 && s.tail == 0 {
+		s.head, s.tail = tool.DefaultShare, tool.DefaultShare
+	}
+	if sum := s.head + s.tail; sum > 1 {
+		s.head, s.tail = s.head/sum, s.tail/sum
+	}
+	switch l.Strategy {
+	case tool.HeadOnly:
+		s = shares{head: s.head + s.tail, toHead: true}
+	case tool.TailOnly:
+		s = shares{tail: s.head + s.tail}
+	}
+	return s
+}
+
+// clamp brings a share into 0 to 1; what is not a number is 0.
+func clamp(f float64) float64 {
+	if !(f > 0) {
+		return 0
+	}
+	return min(f, 1)
+}

@@ -1,0 +1,162 @@
+package limit
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// CheckKeep reports the first expression that is not valid RE2. Apply ignores
+// such an expression.
+func CheckKeep(exprs []string) error {
+	for _, e := range exprs {
+		if _, err := regexp.Compile(e); err != nil {
+			return fmt.Errorf("keep %q is not a regular expression: %w", e, err)
+		}
+	}
+	return nil
+}
+
+// A finder finds the lines of one text that match one expression, from the
+// first on. It remembers the next one, so that it never looks at a line twice.
+type finder struct {
+	re      *regexp.Regexp
+	needles []needle
+	found   span // the next matching line, valid once looked
+	looked  bool
+}
+
+func newFinders(exprs []string) []finder {
+	var fs []finder
+	for _, e := range exprs {
+		re, err := regexp.Compile(e)
+		if err != nil || e == "" {
+			continue
+		}
+		fs = append(fs, finder{re: re, needles: needlesOf(e)})
+	}
+	return fs
+}
+
+// next returns the first matching line of text that starts at or behind pos,
+// which is the start of a line, without its newline. It reports false when
+// there is none.
+func (f *finder) next(text string, pos int) bool {
+	if f.looked && f.found.start >= pos {
+		return f.found.start < len(text)
+	}
+	f.looked = true
+	for pos < len(text) {
+		hit := f.candidate(text, pos)
+		if hit < 0 {
+			break
+		}
+		start := pos + strings.LastIndexByte(text[pos:hit], '\n') + 1
+		end := len(text)
+		if i := strings.IndexByte(text[hit:], '\n'); i >= 0 {
+			end = hit + i
+		}
+		if f.re.MatchString(text[start:end]) {
+			f.found = span{start, end}
+			return true
+		}
+		pos = end + 1
+	}
+	f.found = span{len(text), len(text)}
+	return false
+}
+
+// candidate returns a byte offset, at or behind pos, in the first line that can
+// match; -1: none can.
+func (f *finder) candidate(text string, pos int) int {
+	if f.needles == nil {
+		return pos
+	}
+	first := -1
+	for i := range f.needles {
+		if n := f.needles[i].next(text, pos); n >= 0 && (first < 0 || n < first) {
+			first = n
+		}
+	}
+	return first
+}
+
+// findKept chooses matching lines of the cut middle, in order, as long as they
+// fit b with a marker for every run of them.
+func (c *cutter) findKept(finders []finder, b budget) []span {
+	text, pos := c.middle()
+	var kept []span
+	mark := c.marker()
+	for b.chars > 2*mark && b.lines > 1 && pos < len(text) {
+		f := nearest(finders, text, pos)
+		if f == nil {
+			break
+		}
+		line := span{f.found.start, min(f.found.end+1, len(text))}
+		pos = line.end
+		if runes(text[line.start:line.end]) <= b.chars-mark {
+			kept, b = c.addKept(kept, line, b)
+		} else if end := f.beginning(text, b.chars-mark); end > 0 {
+			kept = append(kept, span{line.start, end})
+			break
+		}
+	}
+	return kept
+}
+
+// beginning returns where to cut the found line, of which only chars
+// characters fit; 0: that beginning would not hold the match.
+func (f *finder) beginning(text string, chars int) int {
+	line := text[f.found.start:f.found.end]
+	end, _ := clusterAt(line, forward(line, chars))
+	if m := f.re.FindStringIndex(line); m == nil || m[1] > end {
+		return 0
+	}
+	return f.found.start + end
+}
+
+// middle returns whole up to the last whole line in front of the tail, and
+// where in it the first whole line behind the head starts.
+func (c *cutter) middle() (text string, pos int) {
+	end := c.tail
+	if end < len(c.whole) {
+		end = strings.LastIndexByte(c.whole[:end], '\n') + 1
+	}
+	text, pos = c.whole[:max(end, c.head)], c.head
+	if pos > 0 && c.whole[pos-1] != '\n' {
+		i := strings.IndexByte(text[pos:], '\n')
+		if i < 0 {
+			return text, len(text)
+		}
+		pos += i + 1
+	}
+	return text, pos
+}
+
+// nearest returns the finder with the first matching line from pos on; nil:
+// there is none.
+func nearest(finders []finder, text string, pos int) *finder {
+	var best *finder
+	for i := range finders {
+		f := &finders[i]
+		if f.next(text, pos) && (best == nil || f.found.start < best.found.start) {
+			best = f
+		}
+	}
+	return best
+}
+
+// addKept adds a line that fits b, joined to the line before it where nothing,
+// or less than a marker takes, lies between.
+func (c *cutter) addKept(kept []span, line span, b budget) ([]span, budget) {
+	last := len(kept) - 1
+	if last >= 0 {
+		between := c.whole[kept[last].end:line.start]
+		if strings.Count(between, "\n") <= 1 && len(between) <= c.marker() {
+			kept[last].end = line.end
+			return kept, b.less(Count(c.whole[line.start-len(between) : line.end]))
+		}
+	}
+	chars, lines := Count(c.whole[line.start:line.end])
+	return append(kept, line), b.less(chars+c.marker(), lines+1)
+}

@@ -1,0 +1,182 @@
+package limit
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// testLog is 3,000 lines of a test run, failures far from both ends.
+func testLog() string {
+	var b strings.Builder
+	for i := range 3000 {
+		switch {
+		case i == 1200:
+			b.WriteString("E   AssertionError: 预期 3，得到 4\n")
+		case i == 1201:
+			b.WriteString("E   assert 4 == 3\n")
+		case i%700 == 650:
+			fmt.Fprintf(&b, "FAIL case_%d\n", i)
+		default:
+			fmt.Fprintf(&b, "ok   case_%d passed in 0.01s\n", i)
+		}
+	}
+	return b.String()
+}
+
+func TestKeepShowsMatchingLinesOfTheMiddle(t *testing.T) {
+	whole := testLog()
+	for _, tc := range []struct {
+		keep []string
+		want []string // lines that must be shown
+	}{
+		{[]string{"^E   "}, []string{"E   AssertionError: 预期 3，得到 4", "E   assert 4 == 3"}}, // anchored at lines
+		{[]string{"(?i)assertionERROR"}, []string{"E   AssertionError"}},                    // case ignored
+		{[]string{"(", "FAIL"}, []string{"FAIL case_650", "FAIL case_1350"}},                // an invalid one is ignored
+		{[]string{"4 == 3$", "得到"}, []string{"assert 4 == 3", "得到 4"}},                      // end of a line; beyond ASCII
+		{[]string{`\d{4} never`, `case_650`}, []string{"FAIL case_650"}},                    // one that never matches
+	} {
+		for _, s := range []tool.Strategy{tool.HeadTail, tool.HeadOnly, tool.TailOnly} {
+			v := Apply(whole, tool.Limits{MaxChars: 3000, Strategy: s, Keep: tc.keep}, By{})
+			for _, w := range tc.want {
+				if !strings.Contains(v.Text, w) {
+					t.Errorf("keep %q under %s does not show %q", tc.keep, s, w)
+				}
+			}
+		}
+	}
+}
+
+func TestKeepShowsTheBeginningOfALineTooLong(t *testing.T) {
+	long := "error: it broke " + strings.Repeat("and went on ", 5000) + "\n"
+	whole := strings.Repeat("a plain line\n", 500) + long + strings.Repeat("a plain line\n", 500)
+	v := Apply(whole, tool.Limits{MaxChars: 2000, Keep: []string{"error"}}, By{})
+	if !strings.Contains(v.Text, "\nerror: it broke and went on") || len(v.Gaps) != 2 {
+		t.Errorf("shown: %d gaps, %s", len(v.Gaps), v.Text)
+	}
+	late := strings.Repeat("and went on ", 5000) + "error\n"
+	whole = strings.Replace(whole, long, late, 1)
+	if v := Apply(whole, tool.Limits{MaxChars: 2000, Keep: []string{"error"}}, By{}); len(v.Gaps) != 1 {
+		t.Errorf("a beginning without the match is shown: %s", v.Text)
+	}
+}
+
+func TestKeepJoinsLinesThatAMarkerWouldPart(t *testing.T) {
+	whole := strings.Repeat("filler filler filler\n", 200) + "keep 1\n-\nkeep 2\n" + strings.Repeat("filler filler filler\n", 200)
+	v := Apply(whole, tool.Limits{MaxChars: 1500, Keep: []string{"^keep"}}, By{})
+	if !strings.Contains(v.Text, "keep 1\n-\nkeep 2\n") || len(v.Gaps) != 2 {
+		t.Errorf("%d gaps around %q", len(v.Gaps), v.Text)
+	}
+}
+
+func TestWhatKeepLeavesGoesToTheTail(t *testing.T) {
+	whole := testLog()
+	none := Apply(whole, tool.Limits{MaxChars: 3000, Keep: []string{"no such line"}}, By{})
+	without := Apply(whole, tool.Limits{MaxChars: 3000}, By{})
+	if none.Text != without.Text {
+		t.Errorf("keep without a match shows %d bytes, no keep %d", len(none.Text), len(without.Text))
+	}
+}
+
+func TestCheckKeep(t *testing.T) {
+	if err := CheckKeep([]string{"error", "(?i)x|y", ""}); err != nil {
+		t.Errorf("valid expressions: %v", err)
+	}
+	err := CheckKeep([]string{"fine", "a(b"})
+	if err == nil || !strings.Contains(err.Error(), `"a(b"`) {
+		t.Errorf("the error does not name the expression: %v", err)
+	}
+}
+
+func TestNeedles(t *testing.T) {
+	for _, tc := range []struct {
+		expr string
+		want []string
+	}{
+		{"error", []string{"error"}},
+		{"error|panic", []string{"error", "panic"}},
+		{"^E   ", []string{"E   "}},
+		{`\w+Error: .*`, []string{"Error: "}},
+		{"(FAIL|FATAL)+ x", []string{"FA"}},
+		{"(?i)Task failed", []string{" failed"}}, // s and k fold to letters beyond ASCII
+		{"(?i)ks", nil},
+		{`\d+`, nil},         // no literal at all
+		{"a*", nil},          // may match nothing
+		{"error|[0-9]", nil}, // one alternative has none
+		{"(?:abc){2,3}", []string{"abc"}},
+		{"(?:abc){0,3}", nil},
+		{"(", nil},
+	} {
+		var got []string
+		for _, n := range needlesOf(tc.expr) {
+			got = append(got, n.lit)
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("needles of %s: %q, want %q", tc.expr, got, tc.want)
+		}
+	}
+}
+
+// The literals only make it faster: the same lines are found without them.
+func TestNeedlesFindWhatTheExpressionFinds(t *testing.T) {
+	exprs := []string{"error", "(?i)error|FAIL", "^E ", "x$", `[a-c]+z`, "(?i)task", "(?i)K", "ab|ba|zz", `\bno\b`, "中", "(?i)é1"}
+	word := rapid.SampledFrom([]string{"error", "ERROR", "Fail", "E ", "x", "abz", "ta\u017fk", "TASK", "\u212a", "ba", "no", "中", "É1", " ", "\n", "\n\n"})
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(word, 0, 80).Draw(t, "words"), "")
+		expr := rapid.SampledFrom(exprs).Draw(t, "expr")
+		f := newFinders([]string{expr})[0]
+		var got []string
+		for pos := 0; f.next(text, pos); pos = f.found.end + 1 {
+			got = append(got, text[f.found.start:f.found.end])
+		}
+		var want []string
+		re := regexp.MustCompile(expr)
+		for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+			if text != "" && re.MatchString(line) {
+				want = append(want, line)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%s in %q: %q, want %q", expr, text, got, want)
+		}
+	})
+}
+
+// A log with many matches, under many budgets, still keeps to them.
+func TestKeepStaysWithinTheBudget(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var b strings.Builder
+		every := rapid.IntRange(1, 60).Draw(t, "every")
+		for i := range rapid.IntRange(50, 600).Draw(t, "lines") {
+			if i%every == 0 {
+				b.WriteString("error 错误 ")
+			}
+			b.WriteString(strings.Repeat("w", i*7%53) + "\n")
+		}
+		l := tool.Limits{
+			MaxChars: rapid.IntRange(300, 4000).Draw(t, "chars"),
+			MaxLines: rapid.IntRange(0, 60).Draw(t, "max_lines"),
+			Head:     rapid.Float64Range(0, 0.6).Draw(t, "head"),
+			Tail:     rapid.Float64Range(0, 0.4).Draw(t, "tail"),
+			Strategy: rapid.SampledFrom([]tool.Strategy{tool.HeadTail, tool.HeadOnly, tool.TailOnly}).Draw(t, "strategy"),
+			Keep:     []string{"error"},
+		}
+		v := Apply(b.String(), l, By{Chars: tool.LayerTool, Lines: tool.LayerTool})
+		missing, _ := v.Missing()
+		if missing+runes(v.Text) != v.TotalChars {
+			t.Fatalf("%d missing and %d shown of %d", missing, runes(v.Text), v.TotalChars)
+		}
+		for _, locale := range []tool.Locale{tool.En, tool.Zh} {
+			chars, lines := Count(Render(tool.Result{Shown: v}, locale))
+			if chars > l.MaxChars || l.MaxLines > 0 && lines > l.MaxLines {
+				t.Fatalf("%d characters, %d lines, %d gaps under %+v", chars, lines, len(v.Gaps), l)
+			}
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package limit
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// minShare is the least an agent or a round gives one result, in characters.
+const minShare = 1000
+
+// Lower returns l and by with MaxChars lowered to chars on behalf of layer. It
+// never raises a limit; chars of zero or less: this layer has no limit.
+func Lower(l tool.Limits, by By, chars int, layer tool.Layer) (tool.Limits, By) {
+	if chars > 0 && (l.MaxChars <= 0 || chars < l.MaxChars) {
+		l.MaxChars, by.Chars = chars, layer
+	}
+	return l, by
+}
+
+// Share divides budget characters over the results of one round and returns a
+// cap for each, in the same order. A result within its fair share is capped at
+// its own size, so it is shown whole and what it leaves goes to the larger
+// ones, which all get the same. None of those gets less than 1,000, even where
+// the sum then passes the budget. A budget of zero or less caps nothing: the
+// sizes come back as they are.
+func Share(sizes []int, budget int) []int {
+	caps := slices.Clone(sizes)
+	if budget <= 0 {
+		return caps
+	}
+	level := max(fairLevel(sizes, budget), minShare)
+	for i, n := range caps {
+		caps[i] = min(n, level)
+	}
+	return caps
+}
+
+// fairLevel returns the highest cap under which the sizes sum to at most budget.
+func fairLevel(sizes []int, budget int) int {
+	sorted := slices.Sorted(slices.Values(sizes))
+	for i, n := range sorted {
+		each := budget / (len(sorted) - i)
+		if n > each {
+			return each
+		}
+		budget -= n
+	}
+	return budget + minShare + slices.Max(append(sorted, 0))
+}
+
+// Agent returns the agent layer's limit, in characters, and why it is that, in
+// words for a log. configured is max_tool_result_length: nil: by the model's
+// window of windowTokens (zero or less: unknown); zero or negative: 4,000; 1 to
+// 999: 1,000; from 1,000 on: as given.
+func Agent(configured *int, windowTokens int) (chars int, why string) {
+	switch {
+	case configured == nil && windowTokens <= 0:
+		return 8000, "the model's window is unknown"
+	case configured == nil:
+		return byWindow(windowTokens), fmt.Sprintf("by the model's window of %d tokens", windowTokens)
+	case *configured <= 0:
+		return 4000, fmt.Sprintf("max_tool_result_length = %d means the default", *configured)
+	case *configured < minShare:
+		return minShare, fmt.Sprintf("max_tool_result_length = %d is under the least, %d", *configured, minShare)
+	}
+	return *configured, fmt.Sprintf("max_tool_result_length = %d", *configured)
+}
+
+// byWindow is the step for a window, in characters. A window between two steps
+// takes the lower one: a result a little too short costs one load, one too long
+// costs the answer. The bounds are round thousands, so that both 4,000 and
+// 4,096 tokens are "4K".
+func byWindow(tokens int) int {
+	switch {
+	case tokens >= 100_000:
+		return 24000
+	case tokens >= 32_000:
+		return 12000
+	case tokens >= 8_000:
+		return 5000
+	case tokens >= 4_000:
+		return 2500
+	}
+	return 1500
+}

@@ -1,0 +1,237 @@
+package limit
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Neutralise replaces in s whatever a model could read as more than text: a
+// call, a role, a placeholder, a notice of ours. It changes only the first
+// character of such a token, to one that looks alike, code point for code
+// point, so that every count stays true. It is idempotent and leaves other
+// HTML, code and prose alone. Case does not matter, nor do spaces behind the
+// first character.
+//
+//	begins with                                                    becomes
+//	<tool_call …, </tool_response …, <invoke …, <think>, <<SYS>> …   ＜…
+//	<|im_start|>, <|channel|> and every other <|word|>, <｜…          ＜…
+//	[TOOL_CALLS], [INST], [/INST], [AVAILABLE_TOOLS] …               ［…
+//	[Tool result archived:, [工具结果存档:                             ［…
+//	📎 in front of either                                            🖇…
+//	notices of Render, as in [28,110 of 35,870 characters …          ［…
+//	``` or ~~~ fences of tool_call, tool_code, tool_response …       ｀… ～…
+//	Action Input: at the start of a line (ReAct)                     Ａ…
+func Neutralise(s string) string {
+	var b strings.Builder
+	pos := 0
+	for i := nextTrigger(s, 0); i < len(s); i = nextTrigger(s, i+1) {
+		alike, size := lookalike(s, i)
+		if size == 0 {
+			continue
+		}
+		if pos == 0 {
+			b.Grow(len(s) + 64)
+		}
+		b.WriteString(s[pos:i])
+		b.WriteString(alike)
+		pos = i + size
+	}
+	if pos == 0 {
+		return s
+	}
+	b.WriteString(s[pos:])
+	return b.String()
+}
+
+// clipMark is 📎, the mark of a placeholder.
+const clipMark = "📎"
+
+// nextTrigger returns the next byte at or behind i at which a token can begin.
+func nextTrigger(s string, i int) int {
+	for ; i < len(s); i++ {
+		switch s[i] {
+		case '<', '[', '`', '~', 'A', 'a', clipMark[0]:
+			return i
+		}
+	}
+	return i
+}
+
+// lookalike returns what the token at s[i:] begins with afterwards, and how
+// many bytes that replaces; 0: no token begins there.
+func lookalike(s string, i int) (string, int) {
+	rest := s[i+1:]
+	switch s[i] {
+	case '<':
+		if isTag(rest) {
+			return "＜", 1
+		}
+	case '[':
+		if isBracketed(rest) {
+			return "［", 1
+		}
+	case '`':
+		if isFence(s[i:], '`') {
+			return "｀", 1
+		}
+	case '~':
+		if isFence(s[i:], '~') {
+			return "～", 1
+		}
+	case 'A', 'a':
+		if (i == 0 || s[i-1] == '\n') && hasFold(s[i:], "action input:") {
+			return string(rune(s[i]) - 'A' + 'Ａ'), 1
+		}
+	case clipMark[0]:
+		if after, ok := strings.CutPrefix(s[i:], clipMark); ok {
+			after = strings.TrimLeft(after, " \t\u00a0\ufe0e\ufe0f")
+			if strings.HasPrefix(after, "[") && isPlaceholder(after[1:]) {
+				return "🖇", len(clipMark)
+			}
+		}
+	}
+	return "", 0
+}
+
+// tags are the names, or their beginnings, of elements that models write or
+// are shown around calls, results and thoughts.
+const tags = "tool_call tool_response tool_result tool_output tool_use tool_code tool▁ tools> " +
+	"function_call function_result function_response function= parameter= invoke arg_key arg_value " +
+	"think> thinking> reasoning> start_of_turn end_of_turn bos> eos> <sys>> </sys>> |tool"
+
+// isTag reports whether s, behind a "<", goes on as one of tags or as a special
+// token of a chat template.
+func isTag(s string) bool {
+	s = strings.TrimLeft(s, " \t")
+	if isSpecial(s) {
+		return true
+	}
+	s = strings.TrimLeft(strings.TrimPrefix(s, "/"), " \t")
+	if hasAny(s, tags) {
+		return true
+	}
+	// A namespace may stand in front of the name.
+	for i := 0; i < min(len(s), 24) && isName(s[i]); i++ {
+		if i+1 < len(s) && s[i+1] == ':' {
+			return hasAny(s[i+2:], tags)
+		}
+	}
+	return false
+}
+
+// isSpecial reports whether s, behind a "<", goes on as in <|im_start|>, or
+// with the full-width bar that some templates use.
+func isSpecial(s string) bool {
+	if strings.HasPrefix(s, "｜") {
+		return true
+	}
+	s, ok := strings.CutPrefix(s, "|")
+	if !ok {
+		return false
+	}
+	end := strings.IndexByte(s[:min(len(s), 64)], '|')
+	return end > 0 && isWord(s[:end]) && strings.HasPrefix(s[end+1:], ">")
+}
+
+// isWord reports whether s could be the name of a special token.
+func isWord(s string) bool {
+	for i := range len(s) {
+		if !isName(s[i]) && s[i] != '/' && s[i] != '"' {
+			return false
+		}
+	}
+	return true
+}
+
+// isName reports whether c is a byte of a name in any script.
+func isName(c byte) bool {
+	return c >= utf8.RuneSelf || c == '_' || c == '-' || '0' <= c && c <= '9' || 'a' <= lower(c) && lower(c) <= 'z'
+}
+
+// brackets are the control tokens in square brackets, without the first one.
+const brackets = "tool_calls] tool_results] tool_content] available_tools] inst] args] call_id] " +
+	"system_prompt] think] begin_of_text] end_of_text]"
+
+// isBracketed reports whether s, behind a "[", goes on as a control token, a
+// placeholder or a notice.
+func isBracketed(s string) bool {
+	s = strings.TrimLeft(s, " \t")
+	return hasAny(strings.TrimPrefix(s, "/"), brackets) || isPlaceholder(s) || isNotice(s)
+}
+
+// isPlaceholder reports whether s, behind a "[", goes on as a placeholder.
+func isPlaceholder(s string) bool {
+	return hasFold(s, "tool result archived") || strings.HasPrefix(s, "工具结果存档") || strings.HasPrefix(s, "存档:")
+}
+
+// isNotice reports whether s, behind a "[", goes on like something Render writes.
+func isNotice(s string) bool {
+	for _, p := range []string{"截断了", "结果已截断", "以上是模型写的摘要", "工具说明:", "继续: 同一调用", "… 第 ", "结果相同: 与"} {
+		if strings.HasPrefix(s, p) {
+			return true
+		}
+	}
+	for _, p := range []string{"the tool says:", "a summary by a model of", "to go on: the same call", "… line", "identical to the result of"} {
+		if hasFold(s, p) {
+			return true
+		}
+	}
+	if after, ok := cutFold(s, "characters "); ok {
+		return isAmount(after, " to ")
+	}
+	return isAmount(s, " of ") || strings.HasPrefix(s, "第 ") && strings.Contains(s[:min(len(s), 64)], "字符，共")
+}
+
+// isAmount reports whether s begins with a number, then word, then a number, as
+// in "28,110 of 35,870 characters".
+func isAmount(s, word string) bool {
+	n := strings.TrimLeft(s, "0123456789,")
+	after, ok := cutFold(n, word)
+	if !ok || len(n) == len(s) {
+		return false
+	}
+	rest := strings.TrimLeft(after, "0123456789,")
+	return len(rest) < len(after) && (hasFold(rest, " characters") || hasFold(rest, " lines") || hasFold(rest, " of "))
+}
+
+// isFence reports whether s begins with three or more of c that open a block of
+// tool calls.
+func isFence(s string, c byte) bool {
+	after := strings.TrimLeft(s, string(rune(c)))
+	if len(s)-len(after) < 3 {
+		return false
+	}
+	return hasAny(strings.TrimLeft(after, " \t"), "tool_call tool_code tool_response tool_result tool_output tool_use function_call")
+}
+
+// hasAny reports whether s begins with one of the words of list, in any case.
+func hasAny(s, list string) bool {
+	if s == "" {
+		return false
+	}
+	first := lower(s[0])
+	for list != "" {
+		end := strings.IndexByte(list, ' ')
+		if end < 0 {
+			end = len(list)
+		}
+		if list[0] == first && hasFold(s, list[:end]) {
+			return true
+		}
+		list = list[min(end+1, len(list)):]
+	}
+	return false
+}
+
+// hasFold reports whether s begins with prefix, in any case of ASCII letters.
+func hasFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && equalFold(s[:len(prefix)], prefix)
+}
+
+// cutFold is strings.CutPrefix in any case of ASCII letters.
+func cutFold(s, prefix string) (string, bool) {
+	if !hasFold(s, prefix) {
+		return s, false
+	}
+	return s[len(prefix):], true
+}

@@ -1,0 +1,284 @@
+package limit
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// words are the sentences of one language; everything that is not zh is English.
+type words tool.Locale
+
+// sliver is the notice for which there is always room.
+const sliver = "…"
+
+// maxClaim bounds, in characters, each thing that a tool says beside its text.
+const maxClaim = 500
+
+func (w words) zh() bool { return tool.Locale(w) == tool.Zh }
+
+// notice says what is missing, by whose limit, and how to get it, in at most
+// room characters, two of them for the newlines around it. It uses fewer words
+// until they fit.
+func (w words) notice(r tool.Result, room int) string {
+	for _, s := range w.notices(r) {
+		if runes(s)+2 <= room {
+			return s
+		}
+	}
+	return sliver
+}
+
+// notices returns the notice in ever fewer words.
+func (w words) notices(r tool.Result) []string {
+	v := r.Shown
+	chars, lines := v.Missing()
+	if r.Load != nil && len(v.Gaps) > 0 {
+		shown := runes(v.Text[:v.Gaps[0].At])
+		return []string{w.load(r, r.Load.Offset, shown), w.loadBriefly(r.Load.Offset + shown)}
+	}
+	if v.Summarized {
+		return []string{w.pick(
+			fmt.Sprintf("[A summary by a model of %s characters, %s lines. %s]", thousands(v.TotalChars), thousands(v.TotalLines), w.remedy(r)),
+			fmt.Sprintf("[以上是模型写的摘要，原始长度: %d 字符 / %d 行。%s]", v.TotalChars, v.TotalLines, w.remedy(r)),
+		)}
+	}
+	if v.Gaps[0].First == 0 {
+		return []string{w.pick(
+			fmt.Sprintf("[%s of %s characters left out by %s; \"…+n\" stands for n items, keys or characters. %s]", thousands(chars), thousands(v.TotalChars), w.limit(v), w.remedy(r)),
+			fmt.Sprintf("[截断了 %d 字符（%s），“…+n” 表示省略了 n 项、键或字符。结果已截断，原始长度: %d 字符。%s]", chars, w.limit(v), v.TotalChars, w.remedy(r)),
+		), w.briefly(chars, v.TotalChars)}
+	}
+	return []string{w.pick(
+		fmt.Sprintf("[%s of %s characters (%s of %s lines) left out by %s. %s]", thousands(chars), thousands(v.TotalChars), thousands(lines), thousands(v.TotalLines), w.limit(v), w.remedy(r)),
+		fmt.Sprintf("[截断了 %d 字符 / %d 行（%s）。结果已截断，原始长度: %d 字符 / %d 行。%s]", chars, lines, w.limit(v), v.TotalChars, v.TotalLines, w.remedy(r)),
+	), w.briefly(chars, v.TotalChars)}
+}
+
+func (w words) pick(en, zh string) string {
+	if w.zh() {
+		return zh
+	}
+	return en
+}
+
+func (w words) briefly(missing, total int) string {
+	return w.pick(
+		fmt.Sprintf("[%s of %s characters left out]", thousands(missing), thousands(total)),
+		fmt.Sprintf("[截断了 %d 字符，原始长度: %d 字符]", missing, total))
+}
+
+// limit names the layer that decided and its number.
+func (w words) limit(v tool.View) string {
+	n := w.pick(thousands(v.Limit), strconv.Itoa(v.Limit))
+	if v.Unit == tool.Lines {
+		n += w.pick(" lines", " 行")
+	} else {
+		n += w.pick("", " 字符")
+	}
+	switch v.By {
+	case tool.LayerTool:
+		return w.pick("the tool's limit of ", "工具上限 ") + n
+	case tool.LayerOperator:
+		return w.pick("the operator's limit of ", "管理员上限 ") + n
+	case tool.LayerCeiling:
+		return w.pick("the ceiling of ", "系统上限 ") + n
+	case tool.LayerAgent:
+		return w.pick("the agent's limit of ", "智能体上限 ") + n
+	case tool.LayerRound:
+		return w.pick("this round's share of ", "本轮份额 ") + n
+	case tool.LayerLoad:
+		return w.pick("the room left, ", "剩余空间 ") + n
+	}
+	return w.pick("the default limit of ", "默认上限 ") + n
+}
+
+// remedy says how to get what is missing, or that it is gone.
+func (w words) remedy(r tool.Result) string {
+	switch {
+	case r.Ref != nil:
+		return w.pick("The whole: ", "全文: ") + w.call(r) + w.pick(" or ", " 或 ") + `grep="…"`
+	case r.Unkept:
+		return w.pick("The rest could not be kept and is gone; call the tool again for a smaller part.",
+			"其余内容未能保存，已丢失；请再次调用该工具，请求更小的部分。")
+	}
+	return w.pick("The rest was not kept; call the tool again and ask for less.",
+		"其余内容未保存；请再次调用该工具，请求更少的内容。")
+}
+
+// call is the call of load_tool_history that brings back what is missing: by
+// lines, by characters where all of it is on one line, by value in JSON.
+func (w words) call(r tool.Result) string {
+	v := r.Shown
+	sel := ""
+	if len(v.Gaps) > 0 && !v.Summarized {
+		first, last := v.Gaps[0], v.Gaps[len(v.Gaps)-1]
+		switch {
+		case first.First == 0:
+			sel = `, pointer="/…"`
+		case first.First == last.Last:
+			sel = fmt.Sprintf(", offset=%d", runes(v.Text[:first.At]))
+		default:
+			sel = fmt.Sprintf(`, lines="%d-%d"`, first.First, last.Last)
+		}
+	}
+	return fmt.Sprintf(`load_tool_history(uuid="%s"%s)`, r.Ref.UUID, sel)
+}
+
+// marker stands at a further gap. Its room is cutter.marker.
+func (w words) marker(g tool.Gap) string {
+	if g.First == g.Last {
+		return w.pick(fmt.Sprintf("[… line %d]", g.First), fmt.Sprintf("[… 第 %d 行]", g.First))
+	}
+	return w.pick(fmt.Sprintf("[… lines %d-%d]", g.First, g.Last), fmt.Sprintf("[… 第 %d-%d 行]", g.First, g.Last))
+}
+
+// load is the notice of a load that shows shown characters from offset on, with
+// the call that continues.
+func (w words) load(r tool.Result, offset, shown int) string {
+	next := offset + shown
+	call := fmt.Sprintf(`load_tool_history(uuid="%s"%s, offset=%d)`, r.Load.UUID, arguments(r.Load.Args, "uuid", "offset"), next)
+	return w.pick(
+		fmt.Sprintf("[Characters %s to %s of %s. To go on: %s]", thousands(offset+min(shown, 1)), thousands(next), thousands(r.Load.Chars), call),
+		fmt.Sprintf("[第 %d 至 %d 字符，共 %d 字符。继续: %s]", offset+min(shown, 1), next, r.Load.Chars, call))
+}
+
+func (w words) loadBriefly(next int) string {
+	return w.pick(fmt.Sprintf("[To go on: the same call with offset=%d]", next),
+		fmt.Sprintf("[继续: 同一调用加 offset=%d]", next))
+}
+
+// failure is the error of r on one line; empty: it did not fail.
+func (w words) failure(r tool.Result) string {
+	if r.Err == nil {
+		return ""
+	}
+	s := w.pick("Error", "错误") + " (" + string(r.Err.Code) + "): " + oneLine(r.Err.Msg)
+	if r.Err.Hint != "" {
+		s = w.stop(s) + w.pick(" Hint: ", " 提示: ") + oneLine(r.Err.Hint)
+	}
+	return s
+}
+
+// stop ends a sentence that something follows, unless it has an end of its own.
+func (w words) stop(s string) string {
+	s = strings.TrimRight(s, " ")
+	if last, _ := utf8.DecodeLastRuneInString(s); strings.ContainsRune(".!?:;…。！？：；", last) {
+		return s
+	}
+	return s + w.pick(".", "。")
+}
+
+// head is what stands in front of the text: the failure, and that the same was
+// archived before.
+func (w words) head(r tool.Result) string {
+	failure, same := w.failure(r), w.same(r)
+	if failure != "" && same != "" {
+		return failure + "\n" + same
+	}
+	return failure + same
+}
+
+// same says that an earlier call gave this very result; empty: none did, or a
+// summary stands in its place.
+func (w words) same(r tool.Result) string {
+	if r.Ref == nil || !r.Ref.Again || r.Shown.Summarized {
+		return ""
+	}
+	at := r.Ref.CreatedAt.Format(time.DateTime)
+	return w.pick(
+		fmt.Sprintf("[Identical to the result of %s (uuid %s)]", at, r.Ref.UUID),
+		fmt.Sprintf("[结果相同: 与 %s 的结果一致（uuid %s）]", at, r.Ref.UUID))
+}
+
+// repeat stands for a result that the model has in front of it already.
+func (w words) repeat(r tool.Result) string {
+	at := r.Ref.CreatedAt.Format(time.DateTime)
+	return w.pick(
+		fmt.Sprintf(`[Identical to the result of %s (uuid %s), which stands above. To read it again: load_tool_history(uuid="%s")]`, at, r.Ref.UUID, r.Ref.UUID),
+		fmt.Sprintf(`[结果相同: 与上文 %s 的结果一致（uuid %s）。再次读取: load_tool_history(uuid="%s")]`, at, r.Ref.UUID, r.Ref.UUID))
+}
+
+// claim is the tool's own word that there is more; empty: it made none. It is
+// marked as the tool's, because nobody checked it.
+func (w words) claim(r tool.Result) string {
+	m := r.More
+	if m == nil {
+		return ""
+	}
+	how := w.pick("Ask it for the next part, or for less.", "可请求下一部分或更少内容。")
+	if args := arguments(m.Args); args != "" {
+		how = w.pick("To go on: ", "继续: ") + clip(Neutralise(r.Tool+"(…"+args+")"), maxClaim)
+	}
+	if m.Total <= 0 {
+		return w.pick(
+			fmt.Sprintf("[The tool says: %s shown, and there is more. %s]", thousands(m.Shown), how),
+			fmt.Sprintf("[工具说明: 已显示 %d 项，还有更多。%s]", m.Shown, how))
+	}
+	return w.pick(
+		fmt.Sprintf("[The tool says: %s of %s shown. %s]", thousands(m.Shown), thousands(m.Total), how),
+		fmt.Sprintf("[工具说明: 已显示 %d 项，共 %d 项。%s]", m.Shown, m.Total, how))
+}
+
+// oneLine makes something a tool said fit to stand in a line of ours.
+func oneLine(s string) string {
+	s = Neutralise(strings.Join(strings.Fields(s), " "))
+	return clip(s, maxClaim)
+}
+
+// arguments writes a JSON object as the arguments of a call, each behind a
+// comma, in their order; empty if it is no object, holds nothing or is too long.
+func arguments(object json.RawMessage, but ...string) string {
+	var compact bytes.Buffer
+	var fields map[string]json.RawMessage
+	if json.Compact(&compact, object) != nil || json.Unmarshal(compact.Bytes(), &fields) != nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, key := range keysInOrder(object) {
+		if !slices.Contains(but, key) {
+			fmt.Fprintf(&b, ", %s=%s", key, fields[key])
+		}
+	}
+	if b.Len() > maxClaim {
+		return ""
+	}
+	return b.String()
+}
+
+// keysInOrder returns the keys of a valid JSON object as they are written.
+func keysInOrder(object json.RawMessage) []string {
+	d := json.NewDecoder(strings.NewReader(string(object)))
+	_, err := d.Token()
+	var keys []string
+	for err == nil && d.More() {
+		var key json.Token
+		if key, err = d.Token(); err != nil {
+			break
+		}
+		keys = append(keys, fmt.Sprint(key))
+		var skip json.RawMessage
+		err = d.Decode(&skip)
+	}
+	return keys
+}
+
+// thousands writes n with commas, as English does.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	start := 0
+	if n < 0 {
+		start = 1
+	}
+	for i := len(s) - 3; i > start; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

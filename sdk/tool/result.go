@@ -1,0 +1,188 @@
+package tool
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// A Call is one request to run a tool. Only the model's own current output or
+// the operator's configuration makes one.
+type Call struct {
+	ID   string          `json:"id"`
+	Tool string          `json:"tool"`
+	Args json.RawMessage `json:"args"` // a JSON object; empty means {}
+	Turn int             `json:"turn,omitempty"`
+}
+
+// A Result is what one Call came to. Its whole text is committed to the
+// archive before Shown is cut from it; every stage cuts from the whole again,
+// never from what was shown before.
+type Result struct {
+	CallID  string   `json:"call_id"`
+	Tool    string   `json:"tool"`
+	Shown   View     `json:"shown"`
+	Sources []Source `json:"sources,omitempty"`
+	Parts   []Blob   `json:"parts,omitempty"`
+	// More is the tool's own claim that it stopped early; nil: it did not.
+	More *More `json:"more,omitempty"`
+	// Ref names the archived whole; nil: it was not archived.
+	Ref *Ref `json:"ref,omitempty"`
+	// Load is set on results of load_tool_history only.
+	Load *Load `json:"load,omitempty"`
+	// Repeat says that this very result stands above in the same turn already: one
+	// line refers to it, and Shown is empty.
+	Repeat bool `json:"repeat,omitempty"`
+	// Ephemeral results are shown for their turn and never archived again.
+	Ephemeral bool `json:"ephemeral,omitempty"`
+	// Unkept says that the whole should have been archived and could not be:
+	// what is not shown is gone.
+	Unkept bool `json:"unkept,omitempty"`
+	// Err is the tool's failure, as data for the model; nil: it succeeded.
+	Err   *Error `json:"error,omitempty"`
+	Stats Stats  `json:"stats"`
+	// Summary is what asking a model for a summary cost, whether it came to one
+	// (View.Summarized) or not; nil: none was asked.
+	Summary *SummaryCost `json:"summary,omitempty"`
+
+	whole string
+}
+
+// Whole returns the complete normalised text, or what is shown after Release.
+func (r Result) Whole() string {
+	if r.whole == "" {
+		return r.Shown.Text
+	}
+	return r.whole
+}
+
+// WithWhole returns r holding whole as its complete normalised text.
+func (r Result) WithWhole(whole string) Result {
+	r.whole = whole
+	return r
+}
+
+// Release lets go of the whole text; it stays in the archive.
+func (r *Result) Release() { r.whole = "" }
+
+// A View is the part of a result that is shown. The notice about what is left
+// out is not part of Text: it is rendered once, at the edge, inside the budget.
+type View struct {
+	Text string `json:"text"`
+	// Gaps says what is missing and where, in order; empty: nothing is left out.
+	Gaps []Gap `json:"gaps,omitempty"`
+	// TotalChars and TotalLines count the whole.
+	TotalChars int `json:"total_chars"`
+	TotalLines int `json:"total_lines"`
+	// By is the layer whose limit decided; Limit is its number, of Unit.
+	By    Layer `json:"by,omitempty"`
+	Limit int   `json:"limit,omitempty"`
+	Unit  Unit  `json:"unit,omitempty"`
+	// Summarized says that Text was written by a model, not cut from the whole.
+	Summarized bool `json:"summarized,omitempty"`
+	// Room is how many characters the cut reserved for what the renderer adds:
+	// the notice with its separators, the tool's claim; 0: NoticeChars.
+	Room int `json:"room,omitempty"`
+}
+
+// Unit is what a limit counts.
+type Unit string
+
+// The units a limit can have decided by.
+const (
+	Chars Unit = "characters"
+	Lines Unit = "lines"
+)
+
+// Cut reports whether anything of the whole is not shown.
+func (v View) Cut() bool { return len(v.Gaps) > 0 || v.Summarized }
+
+// Missing sums characters and lines over all gaps.
+func (v View) Missing() (chars, lines int) {
+	for _, g := range v.Gaps {
+		chars += g.Chars
+		lines += g.Lines
+	}
+	return chars, lines
+}
+
+// A Gap is a run of the whole that is not shown.
+type Gap struct {
+	// At is the byte offset in View.Text in front of which the gap lies.
+	At int `json:"at"`
+	// Chars and Lines are how much is missing; a line cut in part counts.
+	Chars int `json:"chars"`
+	Lines int `json:"lines"`
+	// First and Last are the missing lines of the whole, counted from 1.
+	First int `json:"first"`
+	Last  int `json:"last"`
+}
+
+// A Ref names an archived whole and says enough about it to decide on a load.
+type Ref struct {
+	UUID      string    `json:"uuid"`
+	Query     string    `json:"query"`   // at most 500 characters
+	Summary   string    `json:"summary"` // about 200 characters
+	CreatedAt time.Time `json:"created_at"`
+	Chars     int       `json:"chars"`
+	Lines     int       `json:"lines"`
+	Sources   []Source  `json:"sources,omitempty"`
+	// Again says that this is the archived whole of an earlier, identical call
+	// with an identical result; UUID and CreatedAt are the earlier one's.
+	Again bool `json:"again,omitempty"`
+}
+
+// A Load says which part of an archived whole a result holds.
+type Load struct {
+	UUID string `json:"uuid"`
+	// Args are the selectors of the call without offset (lines, grep, …); the
+	// call that continues is Args plus the next offset.
+	Args json.RawMessage `json:"args,omitempty"`
+	// Offset is where the result's text begins, in characters of the selected part.
+	Offset int `json:"offset"`
+	// Chars is the length of the selected part, in characters.
+	Chars int `json:"chars"`
+	// KeepTurns is how many turns the load is to stay, its own included; 0: the
+	// agent decides.
+	KeepTurns int `json:"keep_turns,omitempty"`
+}
+
+// A Source is where a result's content comes from.
+type Source struct {
+	Title string `json:"title,omitempty"`
+	URL   string `json:"url,omitempty"` // a URL or a file path
+}
+
+// A Blob is a part of a result that is not text. The model reads a one-line
+// descriptor of it.
+type Blob struct {
+	Name string `json:"name,omitempty"`
+	MIME string `json:"mime"`
+	Data []byte `json:"data,omitempty"`
+}
+
+// More is a tool's own claim that there is more where its text came from.
+type More struct {
+	Shown int `json:"shown"` // items in the text
+	Total int `json:"total"` // items there are; 0: unknown
+	// Args are the arguments to change in the call that continues.
+	Args json.RawMessage `json:"args,omitempty"`
+}
+
+// SummaryCost is what one summary by a model took.
+type SummaryCost struct {
+	Model     string `json:"model"`
+	TokensIn  int    `json:"tokens_in"`
+	TokensOut int    `json:"tokens_out"`
+	// Estimated says that the provider did not count and the tokens are ours.
+	Estimated bool  `json:"estimated,omitempty"`
+	Millis    int64 `json:"milliseconds"`
+}
+
+// Stats are what one call cost.
+type Stats struct {
+	Duration time.Duration `json:"duration_ns"`         // from request to text, host work included
+	Instance time.Duration `json:"instance_ns"`         // making the fresh instance
+	Memory   Bytes         `json:"memory,omitempty"`    // the guest's linear memory at its end
+	Cached   bool          `json:"cached,omitempty"`    // answered from the cache
+	RawBytes int           `json:"raw_bytes,omitempty"` // bytes before normalising
+}

@@ -1,0 +1,65 @@
+package tool
+
+import "encoding/json"
+
+// A Spec is what a model needs to know to call a tool, with the limits that
+// are in force for it. It is immutable once published.
+type Spec struct {
+	// Name is unique over all plugins and satisfies ValidName.
+	Name string `json:"name"`
+	// Description is at most 1 KiB; DescriptionZh is the same in Chinese, or empty.
+	Description   string `json:"description"`
+	DescriptionZh string `json:"description_zh,omitempty"`
+	// Params is a JSON Schema of type object. Its properties keep the order of
+	// the manifest: positional arguments use it.
+	Params json.RawMessage `json:"parameters"`
+	// Output holds the effective limits when the Spec comes from a host.
+	Output   Limits    `json:"output"`
+	Hints    Hints     `json:"hints"`
+	Examples []Example `json:"examples,omitempty"`
+}
+
+// Describe returns the description in the wanted language, falling back to English.
+func (s Spec) Describe(l Locale) string {
+	if l == Zh && s.DescriptionZh != "" {
+		return s.DescriptionZh
+	}
+	return s.Description
+}
+
+// Hints are what a tool claims about itself; they grant nothing.
+type Hints struct {
+	ReadOnly   bool `json:"read_only,omitempty"`  // changes nothing outside the call
+	Idempotent bool `json:"idempotent,omitempty"` // may be repeated after a transient failure
+	Network    bool `json:"network,omitempty"`    // leaves this machine
+}
+
+// An Example shows a model one question and the arguments that answer it.
+type Example struct {
+	Ask   string          `json:"ask"`
+	AskZh string          `json:"ask_zh,omitempty"`
+	Args  json.RawMessage `json:"args"`
+}
+
+// ValidName reports whether s can name a tool or plugin: a lower-case letter,
+// then at most 63 lower-case letters, digits and underscores. A name of a
+// foreign plugin or server contains "__" between its two parts. It is written
+// out because a regular expression would cost every Go guest 0.4 MB.
+func ValidName(s string) bool {
+	for i, r := range s {
+		letter := r >= 'a' && r <= 'z'
+		if !letter && (i == 0 || r != '_' && (r < '0' || r > '9')) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
+}
+
+// Locale is the language of what a model or a person reads.
+type Locale string
+
+// The two languages everything exists in. The empty Locale reads as English.
+const (
+	En Locale = "en"
+	Zh Locale = "zh"
+)
