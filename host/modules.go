@@ -87,24 +87,30 @@ func (s *slot) run(ctx context.Context, l *load) {
 	s.mu.Lock()
 	s.module, s.broken, s.load = m, refused, nil
 	l.err = err
+	unused := s.drop() // before anyone is woken: they may count the uses
 	close(l.done)
 	s.mu.Unlock()
-	s.give()
+	closeModule(unused)
 }
 
 // give ends a use; the last one of a stale slot closes the module.
 func (s *slot) give() {
 	s.mu.Lock()
-	s.refs--
-	m := s.module
-	last := s.stale && s.refs == 0
-	if last {
-		s.module = nil
-	}
+	unused := s.drop()
 	s.mu.Unlock()
-	if last && m != nil {
-		closeModule(m)
+	closeModule(unused)
+}
+
+// drop takes one use off, under s.mu, and returns the module that is to be
+// closed when it was the last use of a stale slot; nil: none.
+func (s *slot) drop() *sandbox.Module {
+	s.refs--
+	if !s.stale || s.refs > 0 {
+		return nil
 	}
+	m := s.module
+	s.module = nil
+	return m
 }
 
 // retire says that no snapshot needs the slot any more.
@@ -123,9 +129,12 @@ func (s *slot) refusal() error {
 	return s.broken
 }
 
-// closeModule ends a module that nobody uses. What cannot be freed is freed
-// with the process.
+// closeModule ends a module that nobody uses; nil: nothing. What cannot be
+// freed is freed with the process.
 func closeModule(m *sandbox.Module) {
+	if m == nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	_ = m.Close(ctx)
