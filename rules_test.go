@@ -31,6 +31,7 @@ var levels = map[string]int{
 	"sdk/guest":                      2,
 	"host/archive":                   2,
 	"host/internal/gate":             2,
+	"host/internal/wasmtest":         1,
 	"host/internal/egress":           2,
 	"host/internal/jail":             2,
 	"host/internal/spots":            1,
