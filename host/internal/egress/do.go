@@ -43,6 +43,13 @@ var kept = map[string]bool{
 	"Accept": true, "Accept-Language": true, "Content-Type": true, "Range": true, "User-Agent": true,
 }
 
+// What a guest may send, the body aside.
+const (
+	maxURL         = 16 << 10 // bytes
+	maxHeaders     = 100
+	maxHeaderBytes = 64 << 10 // names and values together
+)
+
 var methods = map[string]bool{
 	"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "OPTIONS": true,
 }
@@ -101,7 +108,14 @@ func (c *Client) first(r Request) (hop, *tool.Error) {
 	if int64(len(r.Body)) > c.policy.MaxBytes {
 		return h, tool.Errorf(tool.TooLarge, "send less", "the request's body is larger than %s", tool.Bytes(c.policy.MaxBytes))
 	}
+	if len(r.URL) > maxURL || len(r.Headers) > maxHeaders {
+		return h, tool.Errorf(tool.TooLarge, "send less", "the request's address is longer than %s, or it has more than %d headers", tool.Bytes(maxURL), maxHeaders)
+	}
+	room := maxHeaderBytes
 	for k, v := range r.Headers {
+		if room -= len(k) + len(v); room < 0 {
+			return h, tool.Errorf(tool.TooLarge, "send less", "the request's headers are larger than %s", tool.Bytes(maxHeaderBytes))
+		}
 		if !validHeader(k) || strings.ContainsAny(v, "\r\n\x00") {
 			return h, tool.Errorf(tool.BadArgs, "remove line breaks and odd characters", "a header of the request is not valid")
 		}
@@ -125,7 +139,8 @@ func (c *Client) admit(h hop, u *url.URL) (hop, *tool.Error) {
 	if fail := c.check(t); fail != nil {
 		return h, fail
 	}
-	clean := *u
+	clean := *u // what was checked is what is sent
+	clean.Scheme, clean.Host = t.scheme, t.hostport()
 	clean.Fragment, clean.RawFragment = "", ""
 	h.url, h.target = &clean, t
 	return h, nil
@@ -142,6 +157,10 @@ func (c *Client) follow(h hop, status int, location string) (hop, *tool.Error) {
 	if fail != nil {
 		fail.Msg = fmt.Sprintf("%s redirected elsewhere: %s", h.target, fail.Msg)
 		return h, fail
+	}
+	if h.target.scheme == "https" && next.target.scheme == "http" {
+		return h, tool.Errorf(tool.Denied, "request the address there yourself if it may be read by others on the way",
+			"%s redirected from https to http, which is not followed", h.target)
 	}
 	next.headers = h.headers.Clone()
 	if next.target != h.target {
@@ -169,7 +188,7 @@ func (c *Client) send(ctx context.Context, h hop) (Response, string, *tool.Error
 	if req.Header.Get("User-Agent") == "" {
 		req.Header.Set("User-Agent", "weir")
 	}
-	c.inject(req.Header, h.target)
+	keyed := c.inject(req.Header, h.target)
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
 		return Response{}, "", c.explain(ctx, h.target, err)
@@ -186,6 +205,9 @@ func (c *Client) send(ctx context.Context, h hop) (Response, string, *tool.Error
 	if int64(len(body)) > c.policy.MaxBytes {
 		return Response{}, "", tool.Errorf(tool.TooLarge, "ask the server for less, or for a part",
 			"the answer of %s is larger than %s", h.target, tool.Bytes(c.policy.MaxBytes))
+	}
+	if e := resp.Header.Get("Content-Encoding"); keyed && len(body) > 0 && e != "" && !strings.EqualFold(e, "identity") {
+		return Response{}, "", tool.Errorf(tool.Failed, "", "%s answered in an encoding that was not asked for", h.target)
 	}
 	if out.Body = body; len(c.secrets) > 0 {
 		out.Body = []byte(c.scrub(string(body)))

@@ -6,7 +6,10 @@
 // cookies.
 //
 // Secrets are put into a header here, for the host they belong to and nobody
-// else. A guest never sees one: what comes back is searched for it. That is
-// honest protection against accidents and echoes; a server that a secret is
-// sent to knows it and could return it in disguise.
+// else. A guest never sees one: what comes back, errors included, is searched
+// for it, as a whole, so that the borders of chunks do not matter. It is found
+// as it is, reversed, in hex, in base64 at any place of a longer text, and as
+// URLs, JSON, HTML and Go write it; values under six bytes are not searched
+// for. That is protection against accidents and echoes; a server that a secret
+// is sent to knows it and could return it in another disguise.
 package egress

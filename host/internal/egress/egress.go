@@ -26,8 +26,10 @@ const (
 type Policy struct {
 	Allow   []Rule
 	Secrets []Secret
-	// AllowPrivate holds hosts ("localhost", "10.0.0.7", "*.corp") that may
-	// resolve to this machine or a private network. They need a Rule as well.
+	// AllowPrivate holds hosts ("localhost", "10.0.0.7", "*.corp") that may be
+	// this machine or one of a private network. They need a Rule as well. A
+	// name never leads to link-local addresses and clouds' own services, where
+	// keys are handed out; an address that is written here does.
 	AllowPrivate []string
 	// Timeout is for one request with its redirects; 0 or less: 10 seconds.
 	Timeout time.Duration
@@ -151,14 +153,23 @@ func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, erro
 		return nil, err
 	}
 	d := net.Dialer{Timeout: c.policy.Timeout, Resolver: c.resolver}
-	if !slices.ContainsFunc(c.policy.AllowPrivate, func(p string) bool { return matchHost(p, host) }) {
-		d.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
-			ap, err := netip.ParseAddrPort(address)
-			if err != nil || !public(ap.Addr()) {
-				return &privateError{host}
-			}
-			return nil
+	d.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
+		ap, err := netip.ParseAddrPort(address)
+		if err != nil || !c.reachable(host, ap.Addr()) {
+			return &privateError{host}
 		}
+		return nil
 	}
 	return d.DialContext(ctx, network, addr)
+}
+
+// reachable reports whether a cleaned host may lead to an address.
+func (c *Client) reachable(host string, a netip.Addr) bool {
+	if public(a) {
+		return true
+	}
+	return slices.ContainsFunc(c.policy.AllowPrivate, func(p string) bool {
+		literal, err := netip.ParseAddr(p)
+		return err == nil && p == host && literal == a.Unmap() || err != nil && matchHost(p, host) && machine(a)
+	})
 }

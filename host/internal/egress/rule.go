@@ -111,10 +111,26 @@ func cleanHost(h string) (string, error) {
 			return "", fmt.Errorf("the host contains %q; write an international name in its xn-- form", c)
 		}
 	}
-	if strings.HasPrefix(h, ".") || strings.Contains(h, "..") {
-		return "", fmt.Errorf("the host has an empty label")
+	labels := strings.Split(h, ".")
+	for _, l := range labels {
+		if l == "" || len(l) > 63 || strings.Trim(l, "-") != l {
+			return "", fmt.Errorf("a part of the host is empty, longer than 63 characters, or has a hyphen at its border")
+		}
+	}
+	if numeric(labels[len(labels)-1]) {
+		return "", fmt.Errorf("the host looks like an IP address and is none; write it as 127.0.0.1 or [::1] is written")
 	}
 	return h, nil
+}
+
+// numeric reports whether a name that ends in this label is an address to
+// browsers and to the C library: 2130706433, 0x7f.1 and 0177.0.0.1 are
+// 127.0.0.1 there. No domain ends so.
+func numeric(label string) bool {
+	if hex, ok := strings.CutPrefix(label, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return strings.Trim(label, "0123456789") == ""
 }
 
 // matchHost reports whether a cleaned host falls under a pattern. A suffix
@@ -147,6 +163,18 @@ func (r Rule) String() string {
 		return host
 	}
 	return host + ":" + strconv.Itoa(r.Port)
+}
+
+// hostport writes the target as a URL has it, in the one form that was checked.
+func (t target) hostport() string {
+	host := t.host
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if t.port == 443 && t.scheme == "https" || t.port == 80 && t.scheme == "http" {
+		return host
+	}
+	return host + ":" + strconv.Itoa(t.port)
 }
 
 // allows reports whether the rule covers a target.

@@ -1,12 +1,8 @@
 package egress
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
-	"slices"
 	"strings"
 )
 
@@ -18,10 +14,6 @@ type secret struct {
 	rule   Rule
 	traces *strings.Replacer // removes the value in the spellings it could come back in
 }
-
-// minScrub is the shortest value, in bytes, that is searched for in answers.
-// A shorter one would tear holes into honest text and protects nothing.
-const minScrub = 6
 
 func (s Secret) parse() (secret, error) {
 	bad := func(why string) (secret, error) { return secret{}, fmt.Errorf("secret %s: %s", s.Name, why) }
@@ -53,33 +45,6 @@ func (s Secret) parse() (secret, error) {
 	return p, nil
 }
 
-// traces builds the replacer that takes a value out of text: as it is, as it
-// was sent, in base64, percent-encoded and as JSON writes it. Longer spellings
-// go first, or a part of one would stay.
-func traces(name string, values ...string) *strings.Replacer {
-	var found []string
-	for _, v := range values {
-		if len(v) < minScrub {
-			continue
-		}
-		quoted, _ := json.Marshal(v) // a string always encodes
-		found = append(found, v, url.QueryEscape(v), url.PathEscape(v), string(quoted[1:len(quoted)-1]),
-			base64.StdEncoding.EncodeToString([]byte(v)), base64.RawStdEncoding.EncodeToString([]byte(v)),
-			base64.URLEncoding.EncodeToString([]byte(v)), base64.RawURLEncoding.EncodeToString([]byte(v)))
-	}
-	slices.SortFunc(found, func(a, b string) int {
-		if d := len(b) - len(a); d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
-	})
-	pairs := make([]string, 0, 2*len(found))
-	for _, f := range slices.Compact(found) {
-		pairs = append(pairs, f, "["+name+"]")
-	}
-	return strings.NewReplacer(pairs...)
-}
-
 // scrub removes every secret from text that goes back to a guest.
 func (c *Client) scrub(s string) string {
 	for _, sec := range c.secrets {
@@ -90,12 +55,16 @@ func (c *Client) scrub(s string) string {
 	return s
 }
 
-// inject adds the secrets of a hop's host. It replaces what the guest set, so
-// that a guest cannot send a key of its own in place of the operator's.
-func (c *Client) inject(h http.Header, t target) {
+// inject adds the secrets of a hop's host, and reports whether there was one.
+// It replaces what the guest set, so that a guest cannot send a key of its own
+// in place of the operator's.
+func (c *Client) inject(h http.Header, t target) bool {
+	keyed := false
 	for _, s := range c.secrets {
 		if s.value != "" && s.rule.allows(t) {
 			h.Set(s.header, s.value)
+			keyed = true
 		}
 	}
+	return keyed
 }
