@@ -93,7 +93,15 @@ func (s *Session) execute(ctx context.Context, b *bound, input json.RawMessage) 
 		return out, stats, w.failure(tool.Failed, w.gone, w.hintOperator, b.info.Spec.Name), false
 	}
 	defer b.slot.give()
+	if b.abi != registry.ABIOwn {
+		if input, err = foreignInput(b.abi, b.def.Remote, input, s.h.foreign.Add(1)); err != nil {
+			return out, stats, w.badArgs(err), false
+		}
+	}
 	o, fail := m.Call(ctx, s.invocation(b, input))
+	if o.Relist && b.abi != registry.ABIOwn {
+		s.h.strange.forget(b.slot.plugin)
+	}
 	stats = tool.Stats{Instance: o.Instance, Memory: o.Memory, RawBytes: len(o.Bytes)}
 	if fail != nil {
 		return out, stats, w.localise(fail, b), false

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -92,6 +93,34 @@ type Grant struct {
 	Paths   []PathGrant
 	Hosts   []HostGrant
 	Secrets []string
+	// Inject places secrets for a plugin made for another host, which cannot say
+	// where they go. Other plugins say it themselves, and this is ignored.
+	Inject []Injection
+	// Config holds settings for all tools of the plugin; those of a tool's own
+	// ToolConfig come before them.
+	Config map[string]any
+}
+
+// An Injection puts a secret into a header of the requests to one host. The
+// plugin never sees it.
+type Injection struct {
+	Name   string
+	Header string // empty: Authorization
+	Format string // {} stands for the secret; empty: "Bearer {}" in Authorization, else "{}"
+	Host   string // one of the granted hosts, by name
+}
+
+func (i Injection) orDefaults() Injection {
+	if i.Header == "" {
+		i.Header = "Authorization"
+	}
+	if i.Format == "" {
+		i.Format = "{}"
+		if strings.EqualFold(i.Header, "Authorization") {
+			i.Format = "Bearer {}"
+		}
+	}
+	return i
 }
 
 // A PathGrant shows the folder Host to a guest as Guest.
@@ -155,12 +184,15 @@ const (
 
 // PluginInfo tells about one plugin.
 type PluginInfo struct {
-	Name        string   `json:"name"`
-	Version     string   `json:"version,omitempty"`
-	Description string   `json:"description,omitempty"`
-	State       State    `json:"state"`
-	Tools       []string `json:"tools,omitempty"`    // those that can be called when it is ready
-	Disabled    []string `json:"disabled,omitempty"` // those that the operator took out
+	Name        string `json:"name"`
+	Version     string `json:"version,omitempty"`
+	Description string `json:"description,omitempty"`
+	State       State  `json:"state"`
+	// ABI is the way it talks where it was made for another host, such as
+	// "describe/call"; empty: weir's own.
+	ABI      string   `json:"abi,omitempty"`
+	Tools    []string `json:"tools,omitempty"`    // those that can be called when it is ready
+	Disabled []string `json:"disabled,omitempty"` // those that the operator took out
 	// Why says what keeps it from being ready, Fix the exact command or edit
 	// that changes it; both are empty when it is ready.
 	Why string `json:"why,omitempty"`

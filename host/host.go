@@ -31,6 +31,8 @@ type Host struct {
 	cache   *cache
 	keeping stripes       // one result of a conversation is archived at a time
 	running chan struct{} // one place for each guest that may run
+	strange *describer    // asks plugins made for other hosts what they can do
+	foreign atomic.Int64  // numbers their calls
 
 	reloading sync.Mutex
 	current   atomic.Pointer[plan]
@@ -76,6 +78,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if h.engine, err = sandbox.New(ctx, sandbox.Config{CacheDir: cfg.CacheDir, Logger: h.log, Spares: cfg.Spares}); err != nil {
 		return h, err
 	}
+	h.strange = newDescriber(h)
 	return h, h.Reload(ctx)
 }
 
@@ -103,7 +106,7 @@ func (h *Host) Reload(ctx context.Context) error {
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
 	old := h.current.Load()
-	opt := registry.Options{Version: h.cfg.Version}
+	opt := registry.Options{Version: h.cfg.Version, Describe: h.strange.describe}
 	if old != nil {
 		opt.Previous = old.snap
 	}
@@ -115,6 +118,7 @@ func (h *Host) Reload(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	h.adopt(snap)
 	next := h.plan(snap, old)
 	if !h.swap(next) {
 		return ErrClosed

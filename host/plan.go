@@ -38,6 +38,7 @@ type bound struct {
 	info  ToolInfo
 	by    limit.By
 	def   registry.Tool
+	abi   registry.ABI
 	grant sandbox.Grant
 	slot  *slot
 	// identity is a digest of everything but the arguments that an answer
@@ -54,6 +55,9 @@ func (h *Host) plan(snap *registry.Snapshot, old *plan) *plan {
 	}
 	for _, pl := range snap.Plugins {
 		p.add(h, pl, old)
+	}
+	for _, pl := range snap.Pending {
+		p.plugins = append(p.plugins, planned{info: pendingInfo(pl)})
 	}
 	slices.SortStableFunc(p.plugins, func(a, b planned) int { return cmp.Compare(a.info.Name, b.info.Name) })
 	p.names = slices.Sorted(maps.Keys(p.tools))
@@ -73,14 +77,26 @@ func refusedInfo(r registry.Refusal) PluginInfo {
 	return info
 }
 
+// pendingInfo tells of a plugin that was asked for its tools and has not
+// answered yet.
+func pendingInfo(pl *registry.Plugin) PluginInfo {
+	return PluginInfo{
+		Name: pl.Manifest.Name, State: Waiting, ABI: string(pl.ABI), Source: pl.Source, SHA256: pl.WasmSHA256, Trust: trust(pl.Folder),
+		Why: "it is being compiled and asked for its tools, which happens once", Fix: "wait a little; its tools come in by themselves",
+	}
+}
+
 func trust(f registry.Folder) Trust { return cmp.Or(Trust(f.Trust), TrustAsk) }
 
 // add brings one plugin together with the Config.
 func (p *plan) add(h *Host, pl *registry.Plugin, old *plan) {
 	m := pl.Manifest
 	deal := strike(m.Asks, h.cfg.Grants[m.Name], h.cfg.Secret)
+	if pl.ABI != registry.ABIOwn {
+		deal.legible(h.cfg.Grants[m.Name].Hosts)
+	}
 	one := planned{info: PluginInfo{
-		Name: m.Name, Version: m.Version, Description: m.Description, State: Ready,
+		Name: m.Name, Version: m.Version, Description: m.Description, State: Ready, ABI: string(pl.ABI),
 		Source: pl.Source, SHA256: pl.WasmSHA256, Trust: trust(pl.Folder), Asks: deal.asks,
 	}}
 	for _, w := range pl.Warnings {
@@ -96,7 +112,11 @@ func (p *plan) add(h *Host, pl *registry.Plugin, old *plan) {
 		one.info.Tools = append(one.info.Tools, def.Spec.Name)
 		b := &bound{info: h.cfg.ladder(def.Spec, m.Name), def: def}
 		b.by = limit.By{Chars: b.info.CharsBy, Lines: b.info.LinesBy}
-		b.grant.Config = deal.settings(def.Spec.Name, m.Settings, cfg.Config)
+		if b.abi = pl.ABI; b.abi != registry.ABIOwn {
+			b.grant.Config = foreignConfig(h.cfg.Grants[m.Name].Config, cfg.Config)
+		} else {
+			b.grant.Config = deal.settings(def.Spec.Name, m.Settings, over(h.cfg.Grants[m.Name].Config, cfg.Config))
+		}
 		ready = append(ready, b)
 	}
 	if len(deal.lacks) > 0 {
@@ -158,7 +178,7 @@ func (b *bound) digest(pl *registry.Plugin, deal bargain) string {
 		hosts = b.grant.HTTP.Hosts()
 	}
 	text, err := json.Marshal([]any{
-		pl.WasmSHA256, pl.ManifestSHA256, b.def.Export, l.MaxChars, l.MaxLines, b.grant.Config, b.grant.Mounts, hosts, deal.asks,
+		pl.WasmSHA256, pl.ManifestSHA256, b.def.Export, b.def.Remote, l.MaxChars, l.MaxLines, b.grant.Config, b.grant.Mounts, hosts, deal.asks,
 	})
 	if err != nil {
 		return "" // no cache: the parts above are plain data, which always encode

@@ -174,7 +174,7 @@ func (b *bargain) secrets(asks []registry.SecretAsk, g Grant, rules []egress.Rul
 			value, set = lookup(a.Name)
 		}
 		switch {
-		case !slices.Contains(g.Secrets, a.Name):
+		case !slices.Contains(g.Secrets, a.Name) && !slices.ContainsFunc(g.Inject, func(i Injection) bool { return i.Name == a.Name }):
 			b.wait(fmt.Sprintf("it asks for the secret %s, to be sent to %s,%s and is not granted it", a.Name, a.Host, because(a.Reason)))
 			b.edit("secrets", strconv.Quote(a.Name))
 		case !registry.Covers(named, a.Host):

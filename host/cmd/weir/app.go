@@ -213,7 +213,13 @@ func hostConfig(s Settings, p paths, secrets lookup, log hclog.Logger) host.Conf
 		}
 	}
 	for name, g := range s.Grants {
-		h := host.Grant{Secrets: g.Secrets}
+		h := host.Grant{Config: g.Config}
+		for _, x := range g.Secrets {
+			h.Secrets = append(h.Secrets, x.Name)
+			if x.Host != "" {
+				h.Inject = append(h.Inject, host.Injection(x))
+			}
+		}
 		for _, p := range g.Paths {
 			h.Paths = append(h.Paths, host.PathGrant(p))
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weirhost/weir/agent"
@@ -89,7 +90,30 @@ func (s Settings) withoutSecrets() Settings {
 		}
 		s.Models[name] = m
 	}
+	s.Grants, s.Tools = maps.Clone(s.Grants), maps.Clone(s.Tools)
+	for name, g := range s.Grants {
+		g.Config = veiled(g.Config)
+		s.Grants[name] = g
+	}
+	for name, t := range s.Tools {
+		if strings.Contains(name, "__") {
+			t.Config = veiled(t.Config)
+			s.Tools[name] = t
+		}
+	}
 	return s
+}
+
+// veiled hides the texts among settings: plugins made for other hosts read
+// their keys from there.
+func veiled(config map[string]any) map[string]any {
+	config = maps.Clone(config)
+	for k, v := range config {
+		if text, ok := v.(string); ok && text != "" {
+			config[k] = "(set)"
+		}
+	}
+	return config
 }
 
 // def sets what is not stated.

@@ -147,7 +147,7 @@ func decode(file, text string) (Settings, []fault) {
 
 // free reports whether a key lies in a table of the operator's own making.
 func free(key toml.Key) bool {
-	return len(key) > 2 && (key[0] == "tools" && key[2] == "config" || key[0] == "models" && key[2] == "extra")
+	return len(key) > 2 && ((key[0] == "tools" || key[0] == "grants") && key[2] == "config" || key[0] == "models" && key[2] == "extra")
 }
 
 // typeError is how the library tells a value of the wrong type: not as its
@@ -240,6 +240,11 @@ func check(s *Settings, bad func(msg, hint string, key ...string)) {
 		checkAgent(s, a, oneOf, bad, "agents", name)
 	}
 	for name, g := range s.Grants {
+		for i, x := range g.Secrets {
+			if x.Name == "" || x.Host == "" && x.Header+x.Format != "" {
+				bad("a granted secret is a name, or a table with name and host", `write secrets = ["API_KEY"], or for a plugin made for another host secrets = [{ name = "API_KEY", host = "api.example.com" }]`, "grants", name, "secrets", fmt.Sprint(i))
+			}
+		}
 		for i, p := range g.Paths {
 			oneOf(p.Mode, []string{"ro", "rw"}, "grants", name, "paths", fmt.Sprint(i), "mode")
 			if !strings.HasPrefix(p.Guest, "/") || p.Host == "" {

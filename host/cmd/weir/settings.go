@@ -127,9 +127,10 @@ type FolderSettings struct {
 
 // GrantSettings are what one plugin may do of what it asks.
 type GrantSettings struct {
-	Paths   []PathGrant `toml:"paths" json:"paths,omitempty"`
-	Hosts   []HostGrant `toml:"hosts" json:"hosts,omitempty"`
-	Secrets []string    `toml:"secrets" json:"secrets,omitempty"`
+	Paths   []PathGrant    `toml:"paths" json:"paths,omitempty"`
+	Hosts   []HostGrant    `toml:"hosts" json:"hosts,omitempty"`
+	Secrets []SecretGrant  `toml:"secrets" json:"secrets,omitempty"`
+	Config  map[string]any `toml:"config" json:"config,omitempty"`
 }
 
 // PathGrant lends a folder of this machine to a guest.

@@ -88,7 +88,9 @@ type Tool struct {
 	Spec   tool.Spec
 	Schema *Schema
 	// Export is the module's function.
-	Export  string
+	Export string
+	// Remote is the tool's name in the plugin itself, where ABI is a foreign one.
+	Remote  string
 	Format  Format
 	EmptyOK bool
 	// TTL is how long an answer may be given again for the same arguments; 0: never.

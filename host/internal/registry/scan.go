@@ -28,6 +28,9 @@ type Options struct {
 	// Previous is the snapshot in force. When two plugins clash over a name, the
 	// one that was already there stays; nil: the first in order stays.
 	Previous *Snapshot
+	// Describe asks the modules of a foreign ABI for their tools; nil: they are
+	// refused, for nothing else knows.
+	Describe Describer
 }
 
 // A Snapshot is what a scan found. It never changes.
@@ -36,6 +39,9 @@ type Snapshot struct {
 	Plugins []*Plugin
 	// Refused cannot be used; sorted by source.
 	Refused []Refusal
+	// Pending were asked for their tools and have not answered yet; sorted by
+	// name. They have none until a later scan.
+	Pending []*Plugin
 	// Warnings are about plugins that can be used.
 	Warnings []Problem
 }
@@ -53,12 +59,19 @@ type Plugin struct {
 	WasmSHA256, ManifestSHA256 string
 	// IsGo says that the module was built by the Go toolchain.
 	IsGo bool
+	// ABI is how it talks with its host.
+	ABI ABI
 	// Warnings do not keep the plugin from running.
 	Warnings []Problem
 }
 
-// Exports are the functions the plugin's tools run.
+// Exports are the functions the plugin's tools run, and the one that lists
+// them where the ABI is a foreign one.
 func (p *Plugin) Exports() []string {
+	if p.ABI != ABIOwn {
+		list, call := p.ABI.Exports()
+		return []string{list, call}
+	}
 	var out []string
 	for _, t := range p.Manifest.Tools {
 		out = append(out, t.Export)
@@ -98,12 +111,18 @@ func Scan(ctx context.Context, folders []Folder, opt Options) *Snapshot {
 	}
 	old := opt.Previous.sources()
 	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(newcomer(old, a), newcomer(old, b)) })
+	var found []reading
 	for _, c := range all {
 		if ctx.Err() != nil {
 			break
 		}
-		s.take(c)
+		found = append(found, s.open(c))
 	}
+	s.describe(ctx, found)
+	for _, r := range found {
+		s.take(r)
+	}
+	slices.SortFunc(s.snap.Pending, func(a, b *Plugin) int { return cmp.Compare(a.Manifest.Name, b.Manifest.Name) })
 	slices.SortFunc(s.snap.Plugins, func(a, b *Plugin) int { return cmp.Compare(a.Manifest.Name, b.Manifest.Name) })
 	slices.SortFunc(s.snap.Refused, func(a, b Refusal) int { return cmp.Compare(a.Source, b.Source) })
 	return s.snap
@@ -191,9 +210,50 @@ func (s *scan) strayModule(dir string) {
 	}
 }
 
-// take reads one candidate and files it under Plugins or Refused.
-func (s *scan) take(c candidate) {
+// A reading is what a candidate's files say.
+type reading struct {
+	candidate
+	plugin   *Plugin
+	problems []Problem
+	pending  bool
+}
+
+func (s *scan) open(c candidate) reading {
 	p, problems := s.read(c)
+	return reading{candidate: c, plugin: p, problems: problems}
+}
+
+// describe has the modules of a foreign ABI asked for their tools, all at once.
+func (s *scan) describe(ctx context.Context, found []reading) {
+	var foreign []*reading
+	var plugins []*Plugin
+	for i, r := range found {
+		if r.plugin != nil && r.plugin.ABI != ABIOwn && len(errorsOf(r.problems)) == 0 {
+			foreign, plugins = append(foreign, &found[i]), append(plugins, r.plugin)
+		}
+	}
+	if len(foreign) == 0 {
+		return
+	}
+	if s.opt.Describe == nil {
+		for _, r := range foreign {
+			list, _ := r.plugin.ABI.Exports()
+			r.problems = append(r.problems, Problem{File: r.source, Msg: fmt.Sprintf("the plugin was made for another host; its tools are known only when its export %s runs", list), Fix: "drop it into the plugin folder, where `weir plugin list` shows it"})
+		}
+		return
+	}
+	for i, d := range s.opt.Describe(ctx, plugins) {
+		if r := foreign[i]; d.Pending {
+			r.pending = true
+		} else {
+			r.problems = append(r.problems, r.plugin.describe(d)...)
+		}
+	}
+}
+
+// take files what was read under Plugins, Pending or Refused.
+func (s *scan) take(c reading) {
+	p, problems := c.plugin, c.problems
 	if len(errorsOf(problems)) == 0 {
 		problems = append(problems, s.clashes(p)...)
 	}
@@ -203,6 +263,11 @@ func (s *scan) take(c candidate) {
 			r.Name = p.Manifest.Name
 		}
 		s.snap.Refused = append(s.snap.Refused, r)
+		return
+	}
+	if c.pending {
+		s.snap.Pending = append(s.snap.Pending, p)
+		s.owner["plugin "+p.Manifest.Name] = p
 		return
 	}
 	p.Warnings = warningsOf(problems)
@@ -265,6 +330,10 @@ func (s *scan) readPacked(c candidate) (*Plugin, []Problem) {
 		return p, []Problem{notAModule(c.source, err)}
 	}
 	text, ok := info.Sections[SectionName]
+	if abi := abiOf(info.Exports); !ok && abi != ABIOwn {
+		p.IsGo = info.IsGo
+		return p, p.readForeign(abi, wasm)
+	}
 	if !ok {
 		return p, []Problem{{File: c.source, Msg: "the module carries no manifest", Fix: fmt.Sprintf("put it into a folder of its own beside a %s, or write the manifest into its custom section %s", ManifestName, SectionName)}}
 	}

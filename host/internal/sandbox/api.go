@@ -60,6 +60,7 @@ type Output struct {
 	Bytes    []byte
 	Memory   tool.Bytes    // the guest's linear memory at its end
 	Instance time.Duration // until the instance was ready
+	Relist   bool          // the guest says that it would list other tools now
 }
 
 // Limits of what a guest may be given and may produce beside its output.

@@ -37,6 +37,7 @@ type env struct {
 	wanted   int    // length of the output it set
 	lost     bool   // input or output that did not fit
 	tooLarge bool   // output over max
+	relist   bool   // it says that it would list other tools now
 	last     lastResponse
 }
 

@@ -32,7 +32,7 @@ func hostFunctions() []extism.HostFunction {
 		h.SetNamespace(hostModule)
 		return h
 	}
-	return []extism.HostFunction{
+	return append(hyperFunctions(),
 		user("weir_http", weirHTTP, types{i64}, types{i64}),
 		user("weir_progress", weirProgress, types{i64}, nil),
 		user("weir_log", weirLog, types{i32, i64}, nil),
@@ -49,7 +49,7 @@ func hostFunctions() []extism.HostFunction {
 		own("log_warn", extismLog(hclog.Warn), types{i64}, nil),
 		own("log_error", extismLog(hclog.Error), types{i64}, nil),
 		own("get_log_level", extismLogLevel, nil, types{i32}),
-	}
+	)
 }
 
 // A hostFunc is called by a guest. An error ends the call; what a guest can

@@ -88,6 +88,7 @@ func (c *call) run(ctx context.Context) (Output, *tool.Error) {
 	e.bind(ctx, c.inv)
 	r, err := i.call(ctx, c.inv.Export, c.inv.Input)
 	out.Memory = tool.Bytes(e.memory.guest())
+	e.note(func() { out.Relist = e.relist })
 	if fail := c.judge(ctx, e, r, err); fail != nil {
 		return out, fail
 	}

@@ -73,18 +73,24 @@ func weirProgress(h *host, stack []uint64) error {
 	if err != nil {
 		return err
 	}
+	var p wireProgress
+	if json.Unmarshal(raw, &p) == nil {
+		h.report(max(p.Done, 0), max(p.Total, 0), p.Message)
+	}
+	return nil
+}
+
+// report passes a guest's progress on, as long as there is not too much of it.
+func (h *host) report(done, total int, msg string) {
 	var report func(int, int, string)
 	h.env.note(func() {
 		if h.env.reports++; h.env.reports <= maxReports {
 			report = h.env.progress
 		}
 	})
-	var p wireProgress
-	if report == nil || json.Unmarshal(raw, &p) != nil {
-		return nil
+	if report != nil {
+		report(done, total, printable(msg, maxProgress))
 	}
-	report(max(p.Done, 0), max(p.Total, 0), printable(p.Message, maxProgress))
-	return nil
 }
 
 // levels are what guests count from 0, trace, to 4, error.

@@ -1,0 +1,96 @@
+package host
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weirhost/weir/host/internal/egress"
+	"github.com/weirhost/weir/host/internal/registry"
+)
+
+// listInput is what an ABI's listing export is given.
+func listInput(a registry.ABI) []byte {
+	if a == registry.ABIList {
+		return []byte(`{"context":{"id":0,"_meta":{}}}`)
+	}
+	return nil
+}
+
+// foreignInput wraps the arguments of a call as the ABI's own hosts do. id
+// tells the calls of a plugin apart; it is offered as the token for progress.
+func foreignInput(a registry.ABI, name string, args json.RawMessage, id int64) (json.RawMessage, error) {
+	request := map[string]any{"name": name, "arguments": args}
+	if a == registry.ABIDescribe {
+		return json.Marshal(map[string]any{"params": request})
+	}
+	meta := map[string]any{"progressToken": strconv.FormatInt(id, 10)}
+	return json.Marshal(map[string]any{"request": request, "context": map[string]any{"id": id, "_meta": meta}})
+}
+
+// foreignReason is shown where a plugin's own reason would stand.
+const foreignReason = "granted in tools.toml; the plugin cannot say what it needs"
+
+// adopt gives plugins of a foreign ABI the asks that they cannot state: what
+// the operator grants them is both.
+func (h *Host) adopt(snap *registry.Snapshot) {
+	for _, p := range snap.Plugins {
+		if p.ABI != registry.ABIOwn {
+			p.Manifest.Asks = asksOf(h.cfg.Grants[p.Manifest.Name])
+		}
+	}
+}
+
+func asksOf(g Grant) (a registry.Asks) {
+	for _, p := range g.Paths {
+		a.Paths = append(a.Paths, registry.PathAsk{Guest: p.Guest, Write: p.Mode == "rw", Reason: foreignReason})
+	}
+	for _, x := range g.Hosts {
+		// A grant that cannot be read is told of when the bargain is struck.
+		if rule, err := egress.ParseRule(x.Host); err == nil {
+			a.Hosts = append(a.Hosts, registry.HostAsk{Rule: rule, Reason: foreignReason})
+		}
+	}
+	for _, s := range g.Inject {
+		s = s.orDefaults()
+		a.Secrets = append(a.Secrets, registry.SecretAsk{Name: s.Name, Header: s.Header, Format: s.Format, Host: s.Host, Reason: foreignReason})
+	}
+	return a
+}
+
+// foreignConfig is what a plugin of a foreign ABI reads as its configuration:
+// the plugin's values, and over them those of the one tool. It cannot say which
+// keys it knows.
+func foreignConfig(plugin, one map[string]any) map[string]string {
+	out := map[string]string{}
+	for _, values := range []map[string]any{plugin, one} {
+		for _, k := range slices.Sorted(maps.Keys(values)) {
+			if !strings.HasPrefix(k, "weir.") {
+				out[k] = settingText(values[k])
+			}
+		}
+	}
+	return out
+}
+
+// over merges settings; those of b come before those of a.
+func over(a, b map[string]any) map[string]any {
+	if len(a) == 0 {
+		return b
+	}
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
+// legible notes granted hosts that cannot be read: no ask stands beside them.
+func (b *bargain) legible(grants []HostGrant) {
+	for _, g := range grants {
+		if _, err := egress.ParseRule(g.Host); err != nil {
+			b.wait("its grant names " + err.Error())
+			b.advise("correct the grant")
+		}
+	}
+}

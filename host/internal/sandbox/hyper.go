@@ -1,0 +1,116 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+
+	extism "github.com/extism/go-sdk"
+	"github.com/hashicorp/go-hclog"
+	"github.com/tetratelabs/wazero/api"
+)
+
+// hyperFunctions are what plugins for hyper-mcp import. What they notify about
+// is passed on where it means something here. What they ask for is answered in
+// the shape that their own host uses when its client has no such thing, so that
+// they go on without it. Blocks stay the guest's: its PDK frees them.
+func hyperFunctions() []extism.HostFunction {
+	const i64 = api.ValueTypeI64
+	type types = []api.ValueType
+	f := func(name string, f hostFunc, params, results types) extism.HostFunction {
+		return extism.NewHostFunctionWithStack(name, f.callback(), params, results)
+	}
+	return []extism.HostFunction{
+		f("notify_logging_message", hyperLog, types{i64}, nil),
+		f("notify_progress", hyperProgress, types{i64}, nil),
+		f("notify_tool_list_changed", hyperToolsChanged, nil, nil),
+		f("notify_prompt_list_changed", hyperNothing, nil, nil),
+		f("notify_resource_list_changed", hyperNothing, nil, nil),
+		f("notify_resource_updated", hyperNothing, types{i64}, nil),
+		f("notify_url_elicitation_completed", hyperNothing, types{i64}, nil),
+
+		f("create_elicitation", hyperAnswer(`{"action":"decline","content":{"error":"this host does not support elicitation"}}`), types{i64}, types{i64}),
+		f("create_message", hyperAnswer(`{"role":"assistant","content":{"type":"text","text":"this host does not support sampling"},"model":"","stopReason":"error"}`), types{i64}, types{i64}),
+		f("get_access_token", hyperAnswer(`{"Error":"this host gives out no tokens"}`), types{i64}, types{i64}),
+		f("get_keyring_secret", hyperAnswer(""), types{i64}, types{i64}),
+		f("list_roots", hyperAnswer(`{"roots":[]}`), nil, types{i64}),
+	}
+}
+
+func hyperNothing(*host, []uint64) error { return nil }
+
+// hyperAnswer gives the same answer to every request, which nobody reads.
+func hyperAnswer(text string) hostFunc {
+	return func(h *host, stack []uint64) (err error) {
+		stack[0], err = h.write([]byte(text))
+		return err
+	}
+}
+
+// hyperToolsChanged leaves word that the plugin would list other tools now.
+func hyperToolsChanged(h *host, _ []uint64) error {
+	h.env.note(func() { h.env.relist = true })
+	return nil
+}
+
+// hyperLevels are the levels of the protocol's log messages.
+var hyperLevels = map[string]hclog.Level{
+	"debug": hclog.Debug, "info": hclog.Info, "notice": hclog.Info, "warning": hclog.Warn,
+	"error": hclog.Error, "critical": hclog.Error, "alert": hclog.Error, "emergency": hclog.Error,
+}
+
+// hyperLog writes a message to the log. One that cannot be read is dropped: a
+// message is no reason to fail a call.
+func hyperLog(h *host, stack []uint64) error {
+	raw, err := h.read(stack[0], kernelCap)
+	if err != nil {
+		return err
+	}
+	var m struct {
+		Level, Logger string
+		Data          json.RawMessage
+	}
+	if len(raw) > maxRequest || json.Unmarshal(raw, &m) != nil {
+		return nil
+	}
+	text := string(m.Data)
+	if json.Unmarshal(m.Data, &text) != nil {
+		var b bytes.Buffer
+		if json.Compact(&b, m.Data) == nil {
+			text = b.String()
+		}
+	}
+	if m.Logger != "" {
+		text = m.Logger + ": " + text
+	}
+	level, ok := hyperLevels[m.Level]
+	if !ok {
+		level = hclog.Info
+	}
+	h.env.lines.write(level, "log", text)
+	return nil
+}
+
+// hyperProgress passes a report on. Its numbers may be fractions, of 1 for
+// instance; then it counts in percent.
+func hyperProgress(h *host, stack []uint64) error {
+	raw, err := h.read(stack[0], kernelCap)
+	if err != nil {
+		return err
+	}
+	var p struct {
+		Progress, Total float64
+		Message         string
+	}
+	if len(raw) > maxRequest || json.Unmarshal(raw, &p) != nil {
+		return nil
+	}
+	if p.Total > 0 && (p.Total != math.Trunc(p.Total) || p.Progress != math.Trunc(p.Progress)) {
+		p.Progress, p.Total = math.Round(100*p.Progress/p.Total), 100
+	}
+	h.report(count(p.Progress), count(p.Total), p.Message)
+	return nil
+}
+
+// count makes a stranger's number one that can be shown.
+func count(f float64) int { return int(min(max(f, 0), math.MaxInt32)) }
