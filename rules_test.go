@@ -71,7 +71,7 @@ var allowed = map[string]map[string]string{
 	"host/archive": {
 		"modernc.org/sqlite":            "the store, without cgo",
 		"github.com/pressly/goose/v3":   "migrations",
-		"github.com/klauspost/compress": "zstd for texts at rest",
+		"github.com/klauspost/compress": "s2 for texts at rest, and zstd for those of before",
 		"github.com/google/uuid":        "ids of archived results",
 	},
 	"host/internal/sandbox": {

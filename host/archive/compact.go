@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -22,13 +23,14 @@ func (r longRow) size() int { return len(r.full) + len(r.parts) + len(r.raw) }
 // Compact compresses the texts that Put left as they came, one short
 // transaction each, so that other writers wait for one row at most. It stops at
 // the first error; what it did until then stays done.
-func (s *Store) Compact(ctx context.Context) error { return s.compact(ctx, s.now()) }
+func (s *Store) Compact(ctx context.Context) error { return s.compact(ctx, s.now(), math.MaxInt) }
 
-// compact compresses what was put until a time.
-func (s *Store) compact(ctx context.Context, until time.Time) error {
+// compact compresses what was put until a time, the oldest first, until so many
+// bytes are saved.
+func (s *Store) compact(ctx context.Context, until time.Time, save int) error {
 	const doing = "compressing the archive"
 	var rows, before, after int
-	for ; ; rows++ {
+	for ; before-after < save; rows++ {
 		r, err := s.nextPlain(ctx, until)
 		if errors.Is(err, sql.ErrNoRows) {
 			break
@@ -60,12 +62,12 @@ func (s *Store) nextPlain(ctx context.Context, until time.Time) (longRow, error)
 // pack stores r compressed, or marks it as not worth it, and returns its new
 // size. A row that was pruned in between is left alone.
 func (s *Store) pack(ctx context.Context, r longRow) (int, error) {
-	z := longRow{uuid: r.uuid, full: s.enc.EncodeAll(r.full, nil)}
+	z := longRow{uuid: r.uuid, full: pack(r.full)}
 	if r.parts != nil {
-		z.parts = s.enc.EncodeAll(r.parts, nil)
+		z.parts = pack(r.parts)
 	}
 	if r.raw != nil {
-		z.raw = s.enc.EncodeAll(r.raw, nil)
+		z.raw = pack(r.raw)
 	}
 	if r.size() < smallText || z.size() >= r.size()*9/10 {
 		_, err := s.write.ExecContext(ctx, "UPDATE tool_result_archive SET encoding = ? WHERE uuid = ? AND encoding = ?", unpacked, r.uuid, plain)

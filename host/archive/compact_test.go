@@ -2,9 +2,12 @@ package archive
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -43,37 +46,112 @@ func TestCompactMakesTextsSmall(t *testing.T) {
 	}
 }
 
-// Maintenance leaves what a running conversation may still load as it came.
+// Maintenance leaves what a running conversation may still load as it came, and
+// everything while there is room; then the oldest go first.
 func TestMaintainLeavesTheWarm(t *testing.T) {
 	c := newClock()
-	s := openTest(t, func(cfg *Config) { cfg.Now = c.now })
-	put(t, s, strings.Repeat("old ", 1000))
-	c.forward(warm + time.Minute)
-	put(t, s, strings.Repeat("new ", 1000))
-	if err := s.Maintain(t.Context()); err != nil {
-		t.Fatal(err)
+	s := openTest(t, func(cfg *Config) { cfg.Now, cfg.MaxBytes = c.now, 40_000 }) // room for 10,000
+	oldest := put(t, s, strings.Repeat("first ", 1000))
+	c.forward(time.Minute)
+	old := put(t, s, strings.Repeat("old ", 1000)) // 10,000 together
+	list := []Entry{oldest, old}
+	check := func(when string, want ...string) {
+		t.Helper()
+		if err := s.Maintain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range list {
+			var encoding int
+			if err := s.read.QueryRow("SELECT encoding FROM tool_result_archive WHERE uuid = ?", e.UUID).Scan(&encoding); err != nil {
+				t.Fatal(err)
+			}
+			if encoding == packed {
+				got = append(got, e.UUID)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %d texts are compressed, want %d", when, len(got), len(want))
+		}
 	}
-	var old, fresh int
-	if err := s.read.QueryRow("SELECT count(*) FILTER (WHERE encoding = 1), count(*) FILTER (WHERE encoding = 0) FROM tool_result_archive").Scan(&old, &fresh); err != nil || old != 1 || fresh != 1 {
-		t.Errorf("%d compressed, %d as they came; error %v", old, fresh, err)
+	check("within the hour")
+	c.forward(warm + time.Minute)
+	check("while there is room")
+	list = append(list, put(t, s, strings.Repeat("fresh ", 500)))
+	check("a little over it", oldest.UUID)
+	list = append(list, put(t, s, strings.Repeat("other ", 2000)))
+	check("far over it", oldest.UUID, old.UUID)
+	for _, e := range list {
+		if got, err := s.Get(t.Context(), mine, e.UUID); err != nil || got.Full != e.Full {
+			t.Errorf("%.10q: error %v", e.Full, err)
+		}
+	}
+}
+
+func TestPlainRoom(t *testing.T) {
+	for _, row := range []struct{ all, each, want int64 }{
+		{0, 0, DefaultMaxBytes / 4}, {-1, -1, DefaultMaxBytes / 4}, {400, 0, 100}, {400, 200, 50}, {0, 80, 20},
+	} {
+		if got := (Config{MaxBytes: row.all, MaxBytesPerPrincipal: row.each}).plainRoom(); got != row.want {
+			t.Errorf("bounds of %d and %d leave %d bytes, want %d", row.all, row.each, got, row.want)
+		}
 	}
 }
 
 // A damaged compressed text is an error, not half a text.
 func TestDamagedText(t *testing.T) {
+	for name, damage := range map[string]string{
+		"cut":            "result_full = substr(result_full, 1, length(result_full) / 2)",
+		"no s2":          "result_full = x'28b52ffd00'",
+		"too long":       "result_full = x'ffffffff0f00'",
+		"empty":          "result_full = x''",
+		"no zstd":        "encoding = 1, result_full = x'28b52ffd00'",
+		"not ours":       "encoding = 9",
+		"parts cut":      "result_parts = substr(result_parts, 1, 20)",
+		"parts not JSON": "result_parts = x'010061'",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openTest(t)
+			e := putEntry(t, s, Entry{Scope: mine, Tool: "run", Full: strings.Repeat("line\n", 1000), Parts: []tool.Blob{{Data: make([]byte, 900)}}})
+			if err := s.Compact(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.write.Exec("UPDATE tool_result_archive SET " + damage); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := s.Get(t.Context(), mine, e.UUID); err == nil || got.Full != "" {
+				t.Errorf("got %d bytes, error %v", len(got.Full), err)
+			}
+			if _, err := s.Search(t.Context(), mine, "line", SearchOptions{}); err == nil && !strings.HasPrefix(name, "parts") {
+				t.Error("Search reads it")
+			}
+		})
+	}
+}
+
+// What an earlier weir compressed with zstd is read as ever.
+func TestTextsOfZstd(t *testing.T) {
 	s := openTest(t)
-	e := put(t, s, strings.Repeat("line\n", 1000))
-	if err := s.Compact(t.Context()); err != nil {
+	e := putEntry(t, s, Entry{Scope: mine, Tool: "run", Full: awkward["Chinese"], Raw: []byte("raw\r"), Parts: []tool.Blob{{Data: []byte("part")}}})
+	enc, err := zstd.NewWriter(nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.write.Exec("UPDATE tool_result_archive SET result_full = x'28b52ffd00'"); err != nil {
+	defer enc.Close()
+	var full, parts, raw []byte
+	if err := s.read.QueryRow("SELECT result_full, result_parts, result_raw FROM tool_result_archive").Scan(&full, &parts, &raw); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.Get(t.Context(), mine, e.UUID); err == nil || got.Full != "" {
-		t.Errorf("got %d bytes, error %v", len(got.Full), err)
+	if _, err := s.write.Exec("UPDATE tool_result_archive SET encoding = 1, result_full = ?, result_parts = ?, result_raw = ?",
+		enc.EncodeAll(full, nil), enc.EncodeAll(parts, nil), enc.EncodeAll(raw, nil)); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := s.Search(t.Context(), mine, "line", SearchOptions{}); err == nil {
-		t.Error("Search reads it")
+	got, err := s.Get(t.Context(), mine, e.UUID)
+	if err != nil || got.Full != e.Full || len(got.Parts) != 1 || string(got.Parts[0].Data) != "part" {
+		t.Errorf("got %+v, error %v", got, err)
+	}
+	if raw, err := s.Raw(t.Context(), mine, e.UUID); err != nil || string(raw) != "raw\r" {
+		t.Errorf("raw %q, error %v", raw, err)
 	}
 }
 

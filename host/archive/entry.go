@@ -12,10 +12,10 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
+	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -99,7 +99,8 @@ func (s *Store) complete(e Entry) (Entry, error) {
 	}
 	sum := sha256.Sum256([]byte(e.Full))
 	e.UUID, e.SHA256 = id.String(), hex.EncodeToString(sum[:])
-	e.Chars, e.Lines, e.Bytes = utf8.RuneCountInString(e.Full), countLines(e.Full), len(e.Full)
+	e.Chars, e.Lines = limit.Count(e.Full)
+	e.Bytes = len(e.Full)
 	e.Created, e.Expires = stored(s.now()), stored(e.Expires)
 	e.LastLoad, e.Loads, e.Pruned, e.SameAs = time.Time{}, 0, false, ""
 	e.Input = storedInput(e.Input)
@@ -163,7 +164,7 @@ func (s *Store) identical(ctx context.Context, e Entry) (string, error) {
 // that was pruned. It does not count as a load.
 func (s *Store) Get(ctx context.Context, sc Scope, uuid string) (Entry, error) {
 	const doing = "reading an archive"
-	t := text{dec: s.dec}
+	t := text{dec: s.dec, spare: &s.spare}
 	var parts []byte
 	row := s.get.QueryRowContext(ctx, uuid, sc.Principal, sc.Conversation, s.cfg.UserScope)
 	e, err := s.scanEntry(row, &t.encoding, &t, &parts)
@@ -180,13 +181,13 @@ func (s *Store) Get(ctx context.Context, sc Scope, uuid string) (Entry, error) {
 		return Entry{}, fmt.Errorf("%s: %w: %w", doing, ErrDamaged, t.err)
 	}
 	e.Full = t.str
-	if parts, err = unpack(s.dec, t.encoding, parts); err != nil {
-		return Entry{}, fmt.Errorf("%s: %w: %w", doing, ErrDamaged, err)
-	}
-	if len(parts) > 0 {
+	if parts, err = unpack(s.dec, t.encoding, parts); err == nil && len(parts) > 0 {
 		err = json.Unmarshal(parts, &e.Parts)
 	}
-	return e, wrap(ctx, doing, err)
+	if err != nil {
+		return Entry{}, fmt.Errorf("%s: %w: %w", doing, ErrDamaged, err)
+	}
+	return e, nil
 }
 
 // Raw returns the bytes an entry was normalised from, or those of its text

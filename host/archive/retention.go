@@ -227,14 +227,35 @@ func (s *Store) Run(ctx context.Context, every time.Duration) error {
 // conversation loads back is read without decompressing.
 const warm = time.Hour
 
+// plainShare is the part of the bytes allowed that texts may take before
+// Maintain compresses any: reading one back takes twice as long then, which
+// buys nothing while there is room.
+const plainShare = 0.25
+
+// plainRoom is how many bytes of texts lie as they came: a share of the least
+// bound, or of DefaultMaxBytes where there is none.
+func (c Config) plainRoom() int64 {
+	least := int64(DefaultMaxBytes)
+	for _, bound := range []int64{c.MaxBytes, c.MaxBytesPerPrincipal} {
+		if bound > 0 {
+			least = min(least, bound)
+		}
+	}
+	return int64(float64(least) * plainShare)
+}
+
 // Maintain does once what Run does every so often: it prunes, and compresses
-// what is older than an hour.
+// what is older than an hour, the oldest first, while all texts together take
+// more than a quarter of the least of Config's bounds in bytes.
 func (s *Store) Maintain(ctx context.Context) error {
-	if _, err := s.Prune(ctx, false); err != nil {
+	r, err := s.Prune(ctx, false)
+	if err != nil {
 		return err
 	}
-	if err := s.compact(ctx, s.now().Add(-warm)); err != nil {
-		return err
+	if over := r.KeptBytes - s.cfg.plainRoom(); over > 0 {
+		if err := s.compact(ctx, s.now().Add(-warm), int(over)); err != nil {
+			return err
+		}
 	}
 	if s.owed.Load() {
 		return s.emptyLog(ctx)

@@ -80,7 +80,7 @@ func (s *Store) Search(ctx context.Context, sc Scope, query string, o SearchOpti
 	defer rows.Close()
 	var r SearchResult
 	for !r.Stopped && rows.Next() {
-		t := text{dec: s.dec}
+		t := text{dec: s.dec, spare: &s.spare}
 		e, err := s.scanEntry(rows, &t.encoding, &t)
 		if err != nil {
 			return r, wrap(ctx, doing, err)

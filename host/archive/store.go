@@ -54,8 +54,8 @@ type Store struct {
 	now   func() time.Time
 	write *sql.DB // one connection
 	read  *sql.DB // several, query_only
-	enc   *zstd.Encoder
 	dec   *zstd.Decoder
+	spare spare
 
 	// putting lets one Put after the other look for an identical entry, so that of
 	// two at the same time the second finds the first.
@@ -108,10 +108,7 @@ func open(ctx context.Context, cfg Config, h hooks) (s *Store, err error) {
 	if err := s.openFile(ctx, h); err != nil {
 		return s, err
 	}
-	// The window bounds what a decoder keeps in memory, not what it can return.
-	if s.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault)); err != nil {
-		return s, err
-	}
+	// It only reads what an earlier weir compressed.
 	if s.dec, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxText)); err != nil {
 		return s, err
 	}
@@ -142,9 +139,6 @@ func (s *Store) Close() error {
 			if db != nil {
 				errs = append(errs, db.Close())
 			}
-		}
-		if s.enc != nil {
-			errs = append(errs, s.enc.Close())
 		}
 		if s.dec != nil {
 			s.dec.Close()
