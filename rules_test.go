@@ -35,6 +35,7 @@ var levels = map[string]int{
 	"host/internal/egress":           2,
 	"host/internal/jail":             2,
 	"host/internal/spots":            1,
+	"host/internal/watch":            2,
 	"host/internal/sandbox":          3,
 	"agent":                          3,
 	"host/internal/registry":         4,
@@ -80,6 +81,9 @@ var allowed = map[string]map[string]string{
 	},
 	"host/internal/jail": {
 		"github.com/tetratelabs/wazero": "its file system interface, which the jail implements; no engine",
+	},
+	"host/internal/watch": {
+		"github.com/fsnotify/fsnotify": "the system's word that a file has changed, where it gives one",
 	},
 	"host/internal/spots": {"github.com/BurntSushi/toml": "the library whose silence about places it makes up for"},
 	"host/internal/registry": {

@@ -84,13 +84,13 @@ func (s *Session) execute(ctx context.Context, b *bound, input json.RawMessage) 
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return out, stats, w.failure(tool.Cancelled, w.busy, ""), false
-	case errors.Is(err, registry.ErrChanged):
+	case errors.Is(err, registry.ErrChanged), errors.Is(err, errRetired):
 		return out, stats, w.failure(tool.Failed, w.gone, w.hintOperator, b.info.Spec.Name), true
 	case err != nil && b.slot.refusal() != nil:
 		return out, stats, w.failure(tool.Failed, w.broken, w.hintOperator, b.info.Spec.Name, err), false
 	case err != nil:
 		s.h.log.Error("a plugin cannot be read", "tool", b.info.Spec.Name, "error", err)
-		return out, stats, w.failure(tool.Failed, w.gone, w.hintOperator, b.info.Spec.Name), false
+		return out, stats, w.failure(tool.Failed, w.gone, w.hintOperator, b.info.Spec.Name), s.h.watching.Load() != nil
 	}
 	defer b.slot.give()
 	if b.abi != registry.ABIOwn {

@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/watch"
 )
 
 // ErrClosed is what a call on a closed Host answers.
@@ -36,6 +37,9 @@ type Host struct {
 
 	reloading sync.Mutex
 	current   atomic.Pointer[plan]
+	watching  atomic.Pointer[watch.Watcher] // nil: nobody watches
+	patience  time.Duration                 // how long broken files may be at rest before they are refused
+	changed   signal
 
 	mu     sync.Mutex
 	closed bool
@@ -65,6 +69,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 		h.cfg.Parallel = max(4, 2*runtime.NumCPU())
 	}
 	h.running = make(chan struct{}, h.cfg.Parallel)
+	h.patience = defaultPatience
 	h.ending, h.end = context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
 		if err != nil {
@@ -103,10 +108,21 @@ func (h *Host) openArchive(ctx context.Context) (err error) {
 // Reload scans the folders again. Calls that run finish on what they began
 // with. The error is ErrClosed or the end of ctx; the old plugins then stay.
 func (h *Host) Reload(ctx context.Context) error {
+	_, err := h.reload(ctx, nil, h.patience)
+	return err
+}
+
+// reload is Reload, unless the plan in force is another than seen; nil: every
+// one. Files that cannot be used and are at rest for less than patience leave
+// their plugin as it was, if the folders are watched.
+func (h *Host) reload(ctx context.Context, seen *plan, patience time.Duration) (Change, error) {
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
 	old := h.current.Load()
-	opt := registry.Options{Version: h.cfg.Version, Describe: h.strange.describe}
+	if seen != nil && seen != old {
+		return Change{}, ctx.Err()
+	}
+	opt := registry.Options{Version: h.cfg.Version, Describe: h.strange.describe, Hold: h.holder(patience)}
 	if old != nil {
 		opt.Previous = old.snap
 	}
@@ -116,16 +132,26 @@ func (h *Host) Reload(ctx context.Context) error {
 	}
 	snap := registry.Scan(ctx, folders, opt)
 	if err := ctx.Err(); err != nil {
-		return err
+		return Change{}, err
 	}
 	h.adopt(snap)
 	next := h.plan(snap, old)
-	if !h.swap(next) {
-		return ErrClosed
+	h.prepare(ctx, old, next)
+	if err := ctx.Err(); err != nil {
+		next.retire(old)
+		return Change{}, err
 	}
-	h.tell(next)
+	if !h.swap(next) {
+		next.retire(old)
+		return Change{}, ErrClosed
+	}
+	change := compare(old, next)
+	h.tell(old, next, change)
 	old.retire(next)
-	return nil
+	if old != nil && !change.Empty() {
+		h.changed.send()
+	}
+	return change, nil
 }
 
 // swap puts a plan in force, unless the Host is closed.
@@ -149,24 +175,6 @@ func (p *plan) retire(next *plan) {
 			s.retire()
 		}
 	}
-}
-
-// tell logs what became of the plugins.
-func (h *Host) tell(p *plan) {
-	for _, w := range p.snap.Warnings {
-		h.log.Warn("plugin", "problem", w.String())
-	}
-	counts := map[State]int{}
-	for _, info := range p.infos() {
-		counts[info.State]++
-		if info.State != Ready {
-			h.log.Warn("plugin", "name", info.Name, "state", string(info.State), "why", info.Why, "fix", info.Fix)
-		}
-	}
-	for _, name := range p.unknown(h.cfg) {
-		h.log.Warn("the configuration speaks of something that no plugin has", "name", name)
-	}
-	h.log.Info("plugins scanned", "ready", counts[Ready], "waiting", counts[Waiting], "refused", counts[Refused], "tools", len(p.names))
 }
 
 // Close ends the calls that run, and lets go of everything. A module that is

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -56,6 +57,9 @@ func (s *slot) take(ctx context.Context) (*sandbox.Module, error) {
 	}
 }
 
+// errRetired says that no snapshot needs the module, and it is not compiled.
+var errRetired = errors.New("the module belongs to an earlier state of the folders")
+
 // try returns the module if it is there, and the load to wait for if it is not.
 func (s *slot) try(ctx context.Context) (*sandbox.Module, *load, error) {
 	s.mu.Lock()
@@ -66,6 +70,8 @@ func (s *slot) try(ctx context.Context) (*sandbox.Module, *load, error) {
 	case s.module != nil:
 		s.refs++
 		return s.module, nil, nil
+	case s.stale:
+		return nil, nil, errRetired
 	case s.load == nil:
 		s.load = &load{done: make(chan struct{})}
 		s.refs++ // keeps the slot from being closed under the load

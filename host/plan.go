@@ -59,6 +59,7 @@ func (h *Host) plan(snap *registry.Snapshot, old *plan) *plan {
 	for _, pl := range snap.Pending {
 		p.plugins = append(p.plugins, planned{info: pendingInfo(pl)})
 	}
+	p.hold(snap.Held)
 	slices.SortStableFunc(p.plugins, func(a, b planned) int { return cmp.Compare(a.info.Name, b.info.Name) })
 	p.names = slices.Sorted(maps.Keys(p.tools))
 	return p

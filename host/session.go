@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/registry"
@@ -94,36 +95,35 @@ func (s *Session) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return r, nil
 }
 
+// settleTime is how long a call whose module has changed under it waits for the
+// files to come to rest, where the folders are watched.
+const settleTime = 10 * time.Second
+
 // dispatch finds who answers the call.
 func (s *Session) dispatch(ctx context.Context, c tool.Call) tool.Result {
-	w := in(s.locale)
-	args, err := decodeArgs(c.Args)
-	known := s.h.current.Load().tools[c.Tool]
-	own := s.history(c.Tool)
-	switch {
-	case known == nil && own == nil:
-		return failed(s.unknown(c.Tool))
-	case err != nil:
-		return failed(w.badArgs(err))
-	case own != nil:
-		return own(ctx, c)
+	w, h := in(s.locale), s.h
+	for began, try := time.Now(), 1; ; try++ {
+		plan, changed := h.current.Load(), h.Changed()
+		args, err := decodeArgs(c.Args)
+		known, own := plan.tools[c.Tool], s.history(c.Tool)
+		switch {
+		case known == nil && own == nil:
+			return failed(s.unknown(c.Tool))
+		case err != nil:
+			return failed(w.badArgs(err))
+		case own != nil:
+			return own(ctx, c)
+		}
+		r, again := s.run(ctx, known, c, args)
+		// The module's file is not the one that was scanned. Where the folders
+		// are watched it may be in the middle of being written.
+		if !again || try > 1 && !h.settle(ctx, changed, began.Add(settleTime)) {
+			return r
+		}
+		if _, err := h.reload(ctx, plan, h.patience); err != nil {
+			return r
+		}
 	}
-	r, retry := s.run(ctx, known, c, args)
-	if !retry {
-		return r
-	}
-	// The module's file has changed since the folders were scanned.
-	if err := s.h.Reload(ctx); err != nil {
-		return r
-	}
-	if known = s.h.current.Load().tools[c.Tool]; known == nil {
-		return failed(s.unknown(c.Tool))
-	}
-	if args, err = decodeArgs(c.Args); err != nil {
-		return failed(w.badArgs(err))
-	}
-	r, _ = s.run(ctx, known, c, args)
-	return r
 }
 
 // failed is a Result that holds nothing but a failure.

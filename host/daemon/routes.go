@@ -28,6 +28,7 @@ func (d *Daemon) routes() []route {
 		{"GET", "/api/tools/{name}", false, d.showTool},
 		{"POST", "/api/tools/{name}/call", false, d.callTool},
 		{"GET", "/api/plugins", false, d.listPlugins},
+		{"POST", "/api/plugins/reload", false, d.reloadPlugins},
 		{"GET", "/api/archives", false, d.listArchives},
 		{"GET", "/api/archives/search", false, d.searchArchives},
 		{"POST", "/api/archives/prune", false, d.pruneArchives},

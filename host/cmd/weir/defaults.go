@@ -59,6 +59,8 @@ func (s Settings) withDefaults() Settings {
 		def(&m.Timeout, span(defaultSilence))
 		s.Models[name] = m
 	}
+	watch := true
+	def(&s.Plugins.Watch, &watch)
 	s.Plugins.Folder = slices.Clone(s.Plugins.Folder)
 	for i := range s.Plugins.Folder {
 		def(&s.Plugins.Folder[i].Trust, "ask")

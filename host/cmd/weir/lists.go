@@ -161,7 +161,7 @@ func (c *cli) pluginCmd() *cobra.Command {
 				return nil
 			})
 		},
-	}, c.warmCmd())
+	}, c.warmCmd(), c.reloadCmd())
 	return cmd
 }
 

@@ -57,6 +57,7 @@ func (c *cli) serve(ctx context.Context, addr string) error {
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()
 	go app.keepUp(ctx)
+	go app.follow(ctx)
 	c.banner(ctx, app, url)
 	select {
 	case err := <-failed:

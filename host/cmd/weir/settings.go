@@ -114,9 +114,12 @@ type ToolSettings struct {
 	Config   map[string]any `toml:"config" json:"config,omitempty"`
 }
 
-// PluginSettings list the folders that are scanned.
+// PluginSettings list the folders that are scanned, and say how changes in them
+// are seen.
 type PluginSettings struct {
 	Folder []FolderSettings `toml:"folder" json:"folder,omitempty"`
+	Watch  *bool            `toml:"watch" json:"watch,omitempty"`
+	Poll   span             `toml:"poll" json:"poll,omitempty"`
 }
 
 // FolderSettings are one plugin folder.

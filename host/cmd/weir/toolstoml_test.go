@@ -46,6 +46,8 @@ func TestRepositoryToolsTOML(t *testing.T) {
 		{"server.addr", s.Server.Addr, d.Server.Addr},
 		{"server.max_turns", s.Server.MaxTurns, d.Server.MaxTurns},
 		{"log.level", s.Log.Level, d.Log.Level},
+		{"plugins.watch", *s.Plugins.Watch, *d.Plugins.Watch},
+		{"plugins.poll", s.Plugins.Poll, d.Plugins.Poll},
 		{"limits.max_chars", s.Limits.MaxChars, d.Limits.MaxChars},
 		{"limits.max_lines", s.Limits.MaxLines, d.Limits.MaxLines},
 		{"limits.strategy", s.Limits.Strategy, d.Limits.Strategy},

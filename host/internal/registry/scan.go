@@ -31,6 +31,10 @@ type Options struct {
 	// Describe asks the modules of a foreign ABI for their tools; nil: they are
 	// refused, for nothing else knows.
 	Describe Describer
+	// Hold says whether a plugin whose files are not those of Previous is to be
+	// left as it was for now, because they are still being written; broken: they
+	// cannot be used as they are. nil: it never is.
+	Hold func(source string, broken bool) bool
 }
 
 // A Snapshot is what a scan found. It never changes.
@@ -44,6 +48,8 @@ type Snapshot struct {
 	Pending []*Plugin
 	// Warnings are about plugins that can be used.
 	Warnings []Problem
+	// Held are those whose files are still being written; sorted by source.
+	Held []Held
 }
 
 // A Plugin is a candidate: its manifest and its module fit each other.
@@ -123,6 +129,8 @@ func Scan(ctx context.Context, folders []Folder, opt Options) *Snapshot {
 		s.take(r)
 	}
 	slices.SortFunc(s.snap.Pending, func(a, b *Plugin) int { return cmp.Compare(a.Manifest.Name, b.Manifest.Name) })
+	s.keepVanishing(all)
+	slices.SortFunc(s.snap.Held, func(a, b Held) int { return cmp.Compare(a.Source, b.Source) })
 	slices.SortFunc(s.snap.Plugins, func(a, b *Plugin) int { return cmp.Compare(a.Manifest.Name, b.Manifest.Name) })
 	slices.SortFunc(s.snap.Refused, func(a, b Refusal) int { return cmp.Compare(a.Source, b.Source) })
 	return s.snap
@@ -254,6 +262,9 @@ func (s *scan) describe(ctx context.Context, found []reading) {
 // take files what was read under Plugins, Pending or Refused.
 func (s *scan) take(c reading) {
 	p, problems := c.plugin, c.problems
+	if s.hold(c, errorsOf(problems)) {
+		return
+	}
 	if len(errorsOf(problems)) == 0 {
 		problems = append(problems, s.clashes(p)...)
 	}
@@ -271,6 +282,11 @@ func (s *scan) take(c reading) {
 		return
 	}
 	p.Warnings = warningsOf(problems)
+	s.admit(p)
+}
+
+// admit takes a plugin in, with its names.
+func (s *scan) admit(p *Plugin) {
 	s.snap.Warnings = append(s.snap.Warnings, p.Warnings...)
 	s.snap.Plugins = append(s.snap.Plugins, p)
 	s.owner["plugin "+p.Manifest.Name] = p

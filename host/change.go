@@ -1,0 +1,142 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// A Change is what a reload made different, each a list of plugins' names.
+type Change struct {
+	Added   []string `json:"added"`   // can be used now and were not there
+	Changed []string `json:"changed"` // can be used now and are not what they were
+	Removed []string `json:"removed"` // are gone
+	Waiting []string `json:"waiting"` // lack something now
+	Refused []string `json:"refused"` // are broken now
+}
+
+// Empty says that nothing is different.
+func (c Change) Empty() bool {
+	return len(c.Added)+len(c.Changed)+len(c.Removed)+len(c.Waiting)+len(c.Refused) == 0
+}
+
+// compare says what is different in a plan; old may be nil.
+func compare(old, next *plan) Change {
+	c := Change{Added: []string{}, Changed: []string{}, Removed: []string{}, Waiting: []string{}, Refused: []string{}}
+	was, is := old.prints(), next.prints()
+	for _, source := range next.sources() {
+		before, there := was[source]
+		now := is[source]
+		switch {
+		case there && before.text == now.text:
+		case now.state == Refused:
+			c.Refused = append(c.Refused, now.name)
+		case now.state == Waiting:
+			c.Waiting = append(c.Waiting, now.name)
+		case there && before.state == Ready:
+			c.Changed = append(c.Changed, now.name)
+		default:
+			c.Added = append(c.Added, now.name)
+		}
+	}
+	for _, source := range old.sources() {
+		if _, ok := is[source]; !ok {
+			c.Removed = append(c.Removed, was[source].name)
+		}
+	}
+	return c
+}
+
+// A print is what makes a plugin of a plan different from that of another.
+type print struct {
+	name  string
+	state State
+	text  string
+}
+
+// prints are those of all plugins by source, which is theirs alone.
+func (p *plan) prints() map[string]print {
+	out := map[string]print{}
+	if p == nil {
+		return out
+	}
+	digests := map[string]string{}
+	for _, pl := range p.snap.Plugins {
+		digests[pl.Source] = pl.WasmSHA256 + pl.ManifestSHA256
+	}
+	for _, info := range p.infos() {
+		out[info.Source] = print{info.Name, info.State, fmt.Sprint(info.State, digests[info.Source], info.Why)}
+	}
+	return out
+}
+
+// sources are the plugins' sources in the order of their names.
+func (p *plan) sources() []string {
+	var out []string
+	if p != nil {
+		for _, one := range p.plugins {
+			out = append(out, one.info.Source)
+		}
+	}
+	return out
+}
+
+// tell logs what became of the plugins: all of them at first, later what is
+// different.
+func (h *Host) tell(old, p *plan, c Change) {
+	if old != nil && c.Empty() {
+		h.log.Debug("plugins scanned; nothing is different")
+		return
+	}
+	for _, w := range p.snap.Warnings {
+		if old == nil || !slices.Contains(old.snap.Warnings, w) {
+			h.log.Warn("plugin", "problem", w.String())
+		}
+	}
+	before := old.prints()
+	counts := map[State]int{}
+	for _, info := range p.infos() {
+		counts[info.State]++
+		if was, ok := before[info.Source]; info.State != Ready && (!ok || was.state != info.State) {
+			h.log.Warn("plugin", "name", info.Name, "state", string(info.State), "why", info.Why, "fix", info.Fix)
+		}
+	}
+	args := []any{"ready", counts[Ready], "waiting", counts[Waiting], "refused", counts[Refused], "tools", len(p.names)}
+	if old == nil {
+		for _, name := range p.unknown(h.cfg) {
+			h.log.Warn("the configuration speaks of something that no plugin has", "name", name)
+		}
+		h.log.Info("plugins scanned", args...)
+		return
+	}
+	h.log.Info("plugins changed", append([]any{"added", c.Added, "changed", c.Changed, "removed", c.Removed, "now_waiting", c.Waiting, "now_refused", c.Refused}, args...)...)
+}
+
+// Changed returns a channel that is closed when a reload has next made a
+// difference to the plugins. To miss nothing: take the channel, then read the
+// lists, then wait.
+func (h *Host) Changed() <-chan struct{} { return h.changed.next() }
+
+// A signal wakes everyone who waits for the next time that something happens.
+type signal struct {
+	mu sync.Mutex
+	ch chan struct{}
+}
+
+func (s *signal) next() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ch == nil {
+		s.ch = make(chan struct{})
+	}
+	return s.ch
+}
+
+func (s *signal) send() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ch != nil {
+		close(s.ch)
+		s.ch = nil
+	}
+}

@@ -1,0 +1,72 @@
+package registry
+
+import "slices"
+
+// A Held plugin is one whose files are still being written, or being looked into.
+type Held struct {
+	Name   string
+	Source string
+	Folder Folder
+	// Problems are what is wrong with the files as they are now.
+	Problems []Problem
+	// Asked says that the files are whole, and asked for their tools.
+	Asked bool
+	// Serves says that the plugin of the snapshot before is in this one, too.
+	Serves bool
+}
+
+// hold leaves a plugin as it was while its files are being written, or while
+// what they hold now is asked for its tools, and reports whether it did.
+func (s *scan) hold(c reading, bad []Problem) bool {
+	old := s.opt.Previous.from(c.source)
+	asked := c.pending && old != nil
+	if !asked && !s.unsettled(c, old, len(bad) > 0) {
+		return false
+	}
+	h := Held{Name: c.name, Source: c.source, Folder: c.folder, Problems: bad, Asked: asked}
+	if old != nil && len(s.clashes(old)) == 0 {
+		h.Name, h.Serves = old.Manifest.Name, true
+		s.admit(old)
+	}
+	s.snap.Held = append(s.snap.Held, h)
+	return true
+}
+
+// unsettled reports whether the files are not those of old, and still being
+// written.
+func (s *scan) unsettled(c reading, old *Plugin, broken bool) bool {
+	if s.opt.Hold == nil {
+		return false
+	}
+	if p := c.plugin; !broken && old != nil && old.WasmSHA256 == p.WasmSHA256 && old.ManifestSHA256 == p.ManifestSHA256 {
+		return false
+	}
+	return s.opt.Hold(c.source, broken)
+}
+
+// keepVanishing keeps plugins that have just gone from their folder: writers
+// remove a file to put another in its place.
+func (s *scan) keepVanishing(found []candidate) {
+	if s.opt.Hold == nil || s.opt.Previous == nil {
+		return
+	}
+	for _, old := range s.opt.Previous.Plugins {
+		if slices.ContainsFunc(found, func(c candidate) bool { return c.source == old.Source }) || !s.opt.Hold(old.Source, false) || len(s.clashes(old)) > 0 {
+			continue
+		}
+		s.snap.Held = append(s.snap.Held, Held{Name: old.Manifest.Name, Source: old.Source, Folder: old.Folder, Serves: true})
+		s.admit(old)
+	}
+}
+
+// from returns the usable plugin of a source; nil: there is none.
+func (s *Snapshot) from(source string) *Plugin {
+	if s == nil {
+		return nil
+	}
+	i := slices.IndexFunc(s.Plugins, func(p *Plugin) bool { return p.Source == source })
+	if i < 0 {
+		return nil
+	}
+	return s.Plugins[i]
+}

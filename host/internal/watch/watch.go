@@ -1,0 +1,209 @@
+package watch
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// Config says what to watch, and how. Only Folders are needed.
+type Config struct {
+	// Folders are plugin folders. They may be missing, vanish and come back.
+	Folders []string
+	// More lists files beyond those that lie in the folders' usual places; nil:
+	// none. It is called by the watcher's own goroutine and by callers of Still.
+	More func() []string
+	// Quiet is how long files must be unchanged to be at rest; 0: 300 ms.
+	Quiet time.Duration
+	// Longest is after how long files that never rest are told about all the
+	// same; 0: 5 s.
+	Longest time.Duration
+	// Poll makes a clock the only reason to look; 0: events where the system has
+	// them, and a look every 2 s where it has none.
+	Poll time.Duration
+	// Logger is told when there are no events, and why; nil: nobody is.
+	Logger hclog.Logger
+}
+
+// The times a Config leaves open.
+const (
+	defaultQuiet   = 300 * time.Millisecond
+	defaultLongest = 5 * time.Second
+	defaultPoll    = 2 * time.Second
+	// safety is how often is looked where events do come: some are lost by
+	// mounts of other machines and by links in folders above.
+	safety = 30 * time.Second
+)
+
+// A Watcher watches files. Run and Still may be used at once.
+type Watcher struct {
+	cfg   Config
+	poke  chan struct{} // holds one
+	ready chan struct{}
+
+	mu    sync.Mutex
+	seen  look
+	since map[string]time.Time // when a path was seen changed last
+	why   string               // there are no events, as it was logged last
+}
+
+// New returns a Watcher that does nothing until it is run.
+func New(cfg Config) *Watcher {
+	if cfg.Quiet <= 0 {
+		cfg.Quiet = defaultQuiet
+	}
+	if cfg.Longest <= 0 {
+		cfg.Longest = defaultLongest
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = hclog.NewNullLogger()
+	}
+	cfg.Folders = append([]string(nil), cfg.Folders...)
+	for i, f := range cfg.Folders {
+		cfg.Folders[i] = filepath.Clean(f)
+	}
+	return &Watcher{cfg: cfg, poke: make(chan struct{}, 1), ready: make(chan struct{}), since: map[string]time.Time{}}
+}
+
+// Ready is closed when every later change will be seen.
+func (w *Watcher) Ready() <-chan struct{} { return w.ready }
+
+// Quiet is how long files must be unchanged to be at rest.
+func (w *Watcher) Quiet() time.Duration { return w.cfg.Quiet }
+
+// Run watches until ctx ends, whose error it returns. It calls settled from one
+// goroutine: once at the beginning, and then whenever files have changed and
+// come to rest, or have not come to rest for long. settled answers after how
+// long it wants to be called again although nothing changes; 0: not. Run may be
+// called once.
+func (w *Watcher) Run(ctx context.Context, settled func(context.Context) (again time.Duration)) error {
+	var n *notifier
+	var err error
+	if w.cfg.Poll <= 0 {
+		if n, err = newNotifier(w.poke); err != nil {
+			w.tell(err)
+		}
+		defer n.close()
+	}
+	p := pace{quiet: w.cfg.Quiet, longest: w.cfg.Longest}
+	idle, changed := w.look(n)
+	close(w.ready)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		if p.looked(time.Now(), changed) {
+			again := settled(ctx)
+			p.again(time.Now(), again)
+		}
+		for looked := false; !looked; {
+			timer.Reset(p.next(time.Now(), idle))
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-w.poke:
+				p.poked = true
+			case <-timer.C:
+				looked = true
+			}
+		}
+		idle, changed = w.look(n)
+	}
+}
+
+// look looks at everything once, says whether something is different from the
+// look before, and after how long to look again when nothing happens.
+func (w *Watcher) look(n *notifier) (idle time.Duration, changed bool) {
+	idle = safety
+	next := w.all()
+	// What changed between this look and the watching of a new folder is seen
+	// by looking once more.
+	if err := n.watch(next.dirs()); err != nil {
+		w.tell(err)
+		idle = defaultPoll
+	}
+	next = w.all()
+	for _, f := range w.cfg.Folders {
+		if _, ok := next[f]; !ok || remote(f) {
+			idle = defaultPoll
+		}
+	}
+	if n == nil {
+		idle = defaultPoll
+	}
+	if w.cfg.Poll > 0 {
+		idle = w.cfg.Poll
+	}
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.seen != nil {
+		for p := range w.seen.changes(next) {
+			w.since[p], changed = now, true
+		}
+	}
+	w.seen = next
+	maps.DeleteFunc(w.since, func(p string, at time.Time) bool { return now.Sub(at) > time.Minute })
+	return idle, changed
+}
+
+// all looks at everything.
+func (w *Watcher) all() look {
+	l := look{}
+	for _, f := range w.cfg.Folders {
+		l.folder(f)
+	}
+	if w.cfg.More != nil {
+		for _, f := range w.cfg.More() {
+			l.file(f)
+		}
+	}
+	return l
+}
+
+// Still says for how long the file or folder at path, with what is below it,
+// has been unchanged, as far as the looks know; 0: it changes now. What has
+// long been still is still for a minute or more.
+func (w *Watcher) Still(path string) time.Duration {
+	path = filepath.Clean(path)
+	l := look{}
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		l.dir(path, 1)
+	} else if err == nil {
+		l[path] = st
+	}
+	if w.cfg.More != nil {
+		for _, f := range w.cfg.More() {
+			l.file(f)
+		}
+	}
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.seen.below(path).changes(l.below(path))) > 0 {
+		return 0
+	}
+	still := time.Hour
+	for p, at := range w.since {
+		if _, ok := (look{p: nil}).below(path)[p]; ok {
+			still = min(still, now.Sub(at))
+		}
+	}
+	return still
+}
+
+// tell logs that there are no events, once for each reason.
+func (w *Watcher) tell(err error) {
+	w.mu.Lock()
+	news := w.why != err.Error()
+	w.why = err.Error()
+	w.mu.Unlock()
+	if !news {
+		return
+	}
+	w.cfg.Logger.Warn("the system tells of no changes in some plugin folders; they are looked at every 2 seconds", "why", err, "fix", remedy(err))
+}

@@ -1,0 +1,177 @@
+package host
+
+import (
+	"context"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/watch"
+)
+
+const (
+	// defaultPatience is how long the files of a plugin that works may be
+	// unusable, and at rest, before it is refused: writers pause.
+	defaultPatience = 3 * time.Second
+	// prepareTime bounds how long a reload waits for new modules to be compiled
+	// before they take the place of others.
+	prepareTime = 30 * time.Second
+)
+
+// Watch reloads when something in the plugin folders has changed and has come
+// to rest, until ctx ends or the Host is closed. A plugin that works goes on
+// working while its files are being written. poll is how often the folders are
+// looked at; 0 or negative: when the system tells of changes, and every two
+// seconds where it does not. One Watch may run at a time.
+func (h *Host) Watch(ctx context.Context, poll time.Duration) error {
+	return h.watch(ctx, watch.Config{Poll: poll})
+}
+
+func (h *Host) watch(ctx context.Context, cfg watch.Config) error {
+	ctx, leave, err := h.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	cfg.More, cfg.Logger = h.modules, h.log.Named("watch")
+	for _, f := range h.cfg.Folders {
+		cfg.Folders = append(cfg.Folders, f.Path)
+	}
+	w := watch.New(cfg)
+	h.watching.Store(w)
+	defer h.watching.Store(nil)
+	return w.Run(ctx, func(ctx context.Context) time.Duration {
+		if err := h.Reload(ctx); err != nil {
+			return 0 // ctx has ended, or the Host is closed
+		}
+		return h.unfinished(w.Quiet())
+	})
+}
+
+// Rescan is a Reload that a person asks for: what is broken is refused at once,
+// unless it is being written this very moment. It says what became different.
+func (h *Host) Rescan(ctx context.Context) (Change, error) { return h.reload(ctx, nil, 0) }
+
+// modules are the files of the modules in force, wherever manifests put them.
+func (h *Host) modules() []string {
+	var out []string
+	for _, p := range h.current.Load().snap.Plugins {
+		out = append(out, p.WasmPath)
+	}
+	return out
+}
+
+// holder says for a scan which files are to be given time; nil: none, for
+// nobody would look at them again.
+func (h *Host) holder(patience time.Duration) func(source string, broken bool) bool {
+	w := h.watching.Load()
+	if w == nil {
+		return nil
+	}
+	return func(source string, broken bool) bool {
+		if filepath.Base(source) == registry.ManifestName {
+			source = filepath.Dir(source)
+		}
+		still := w.Still(source)
+		return still < w.Quiet() || broken && still < patience
+	}
+}
+
+// unfinished is after how long to scan again because of files that were given
+// time; 0: there are none.
+func (h *Host) unfinished(quiet time.Duration) time.Duration {
+	again := time.Duration(0)
+	for _, held := range h.current.Load().snap.Held {
+		switch {
+		case held.Asked: // whoever asks reloads when there is an answer
+		case len(held.Problems) == 0:
+			return quiet
+		default:
+			again = max(quiet, h.patience/3)
+		}
+	}
+	return again
+}
+
+// hold lists plugins whose files are still being written.
+func (p *plan) hold(list []registry.Held) {
+	for _, held := range list {
+		if !held.Serves {
+			p.plugins = append(p.plugins, planned{info: PluginInfo{
+				Name: held.Name, State: Waiting, Source: held.Source, Trust: trust(held.Folder),
+				Why: "its files are still being written", Fix: "nothing has to be done: it is looked at again when they are at rest",
+			}})
+			continue
+		}
+		for i := range p.plugins {
+			if info := &p.plugins[i].info; info.Source == held.Source {
+				why := "its files are being written; what was there before serves"
+				if held.Asked {
+					why = "what is new of it is asked for its tools; what was there before serves"
+				}
+				info.Problems = append(info.Problems, why)
+			}
+		}
+	}
+}
+
+// prepare compiles what takes the place of modules that are compiled, so that
+// no call has to wait for it, and none reads a file that is not the scanned one
+// any more.
+func (h *Host) prepare(ctx context.Context, old, next *plan) {
+	if old == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, prepareTime)
+	defer cancel()
+	places := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var all sync.WaitGroup
+	defer all.Wait()
+	for key, s := range next.slots {
+		if old.slots[key] == s || !old.loaded(key.plugin) {
+			continue
+		}
+		all.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			if _, err := s.take(ctx); err == nil {
+				s.give()
+			}
+		})
+	}
+}
+
+// loaded reports whether a module of the plugin is compiled.
+func (p *plan) loaded(source string) bool {
+	for key, s := range p.slots {
+		if key.plugin == source && s.loaded() {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *slot) loaded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.module != nil
+}
+
+// settle waits until what a call needs may have come to rest: for a reload
+// that makes a difference, or a while. It reports whether to try again.
+func (h *Host) settle(ctx context.Context, changed <-chan struct{}, until time.Time) bool {
+	w := h.watching.Load()
+	if w == nil || time.Now().After(until) {
+		return false
+	}
+	t := time.NewTimer(w.Quiet())
+	defer t.Stop()
+	select {
+	case <-changed:
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
