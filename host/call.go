@@ -23,14 +23,21 @@ func (s *Session) run(ctx context.Context, b *bound, c tool.Call, args map[strin
 	if fail != nil {
 		return failed(fail), false
 	}
-	out, stats, fail, again := s.answer(ctx, b, input)
+	approval, fail := s.consent(ctx, b, c, args, input)
 	if fail != nil {
 		r = failed(fail)
-		r.Stats = stats
+		r.Approval = approval
+		return r, false
+	}
+	out, stats, fail, again := s.answer(ctx, b, input)
+	s.touch(b)
+	if fail != nil {
+		r = failed(fail)
+		r.Stats, r.Approval = stats, approval
 		return r, again
 	}
 	r = s.result(ctx, b, c, out)
-	r.Stats = stats
+	r.Stats, r.Approval = stats, approval
 	return r, false
 }
 

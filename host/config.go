@@ -28,6 +28,13 @@ type Config struct {
 	// Grants holds what each plugin may do, by plugin name. A plugin gets what it
 	// asks for and is granted, and nothing else.
 	Grants map[string]Grant
+	// Approvals say which calls run unasked; the zero value asks about every call
+	// that can change something.
+	Approvals Approvals
+	// Approve asks a person about the calls of a session that has nobody of its
+	// own (Session.Asking); nil: nobody is there, and what must be asked about
+	// does not run.
+	Approve Approver
 	// Hidden are files that no plugin can read or change, whatever folder it is
 	// granted: keys, tokens, the archive. They need not exist.
 	Hidden []string
@@ -228,4 +235,6 @@ type ToolInfo struct {
 	StrategyBy tool.Layer `json:"strategy_by"`
 	TimeoutBy  tool.Layer `json:"timeout_by"`
 	MemoryBy   tool.Layer `json:"memory_by,omitempty"` // empty: the sandbox's default
+	// Effect is what the tool can do beside answering.
+	Effect Effect `json:"effect,omitempty"`
 }

@@ -30,6 +30,8 @@ type Host struct {
 	archive *archive.Store
 	temp    string // the archive's folder when nobody named one
 	cache   *cache
+	policy  *policy
+	asked   consents
 	keeping stripes       // one result of a conversation is archived at a time
 	running chan struct{} // one place for each guest that may run
 	strange *describer    // asks plugins made for other hosts what they can do
@@ -55,7 +57,11 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	h = &Host{cfg: cfg, log: cfg.Logger, cache: newCache(cacheBytes)}
+	rules, err := cfg.Approvals.compile()
+	if err != nil {
+		return nil, err
+	}
+	h = &Host{cfg: cfg, log: cfg.Logger, cache: newCache(cacheBytes), policy: rules}
 	if h.log == nil {
 		h.log = hclog.NewNullLogger()
 	}

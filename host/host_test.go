@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		guests = dir
-		for _, name := range []string{"probe", "notes", "servlet", "hyper"} {
+		for _, name := range []string{"probe", "notes", "servlet", "hyper", "pen"} {
 			if err := build(name); err != nil {
 				panic(err)
 			}

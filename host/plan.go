@@ -41,6 +41,10 @@ type bound struct {
 	abi   registry.ABI
 	grant sandbox.Grant
 	slot  *slot
+	// effect is what the tool can do, anyHost that it may reach hosts which
+	// nobody named.
+	effect  Effect
+	anyHost bool
 	// identity is a digest of everything but the arguments that an answer
 	// depends on.
 	identity string
@@ -130,6 +134,7 @@ func (p *plan) add(h *Host, pl *registry.Plugin, old *plan) {
 	}
 	for _, b := range ready {
 		b.grant.Mounts, b.grant.HTTP = deal.grant.Mounts, deal.grant.HTTP
+		b.settle(deal.anyHost)
 		b.slot = p.slot(h, pl, b.info.Effective.Memory, old)
 		if !slices.Contains(one.slots, b.slot) {
 			one.slots = append(one.slots, b.slot)

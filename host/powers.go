@@ -23,6 +23,8 @@ type bargain struct {
 	lacks  []string            // why the plugin has to wait
 	edits  map[string][]string // what to add below [grants.<name>], by key
 	others []string            // what to do elsewhere
+	// anyHost says that the hosts were not all named: a plugin's guest can choose.
+	anyHost bool
 }
 
 // wait notes something that keeps the plugin waiting.
@@ -52,6 +54,7 @@ func strike(asks registry.Asks, g Grant, secret func(string) (string, bool)) bar
 	b.paths(asks.Paths, g.Paths)
 	rules, private := b.hosts(asks.Hosts, g.Hosts)
 	secrets := b.secrets(asks.Secrets, g, rules, secret)
+	b.anyHost = slices.ContainsFunc(rules, func(r egress.Rule) bool { return strings.Contains(r.Host, "*") })
 	if len(rules) > 0 && len(b.lacks) == 0 {
 		client, err := egress.New(egress.Policy{Allow: rules, Secrets: secrets, AllowPrivate: private})
 		if err != nil {

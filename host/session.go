@@ -24,13 +24,15 @@ type Session struct {
 	conversation string
 	locale       tool.Locale
 	turns        *turns
+	approver     Approver // nil: nobody is there
+	person       bool     // makes the calls
 }
 
 // Session binds calls to a principal and a conversation: what they archive can
 // be read there and nowhere else. Two sessions of the same pair share it all
 // but the count of repeated loads.
 func (h *Host) Session(p Principal, conversation string) *Session {
-	return &Session{h: h, principal: p, conversation: conversation, locale: tool.En, turns: &turns{loads: map[string]int{}}}
+	return &Session{h: h, principal: p, conversation: conversation, locale: tool.En, turns: &turns{loads: map[string]int{}}, approver: h.cfg.Approve}
 }
 
 // In returns the same session in another language; every Locale but Zh is English.
@@ -91,6 +93,9 @@ func (s *Session) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 	r.CallID, r.Tool = c.ID, c.Tool
 	r.Stats.Duration = s.h.cfg.Now().Sub(began)
+	if r.Approval != nil { // a person's time is not the tool's
+		r.Stats.Duration = max(0, r.Stats.Duration-r.Approval.Waited)
+	}
 	s.log(r)
 	return r, nil
 }

@@ -46,7 +46,7 @@ format = "mcp"
 		c.Secret = secret
 		c.Grants = map[string]Grant{"notes": {Hosts: []HostGrant{{Host: server.URL}}, Secrets: []string{"KEY"}}}
 	})
-	s := h.Session("me", "c1")
+	s := h.Session("me", "c1").ByPerson()
 	// The secret reaches the server, and what comes back of it is blotted out.
 	if r := call(t, s, "note", fetch(server.URL)); !strings.HasPrefix(r.Whole(), "key ") || strings.Contains(r.Whole(), "sesame") || r.Whole() == `key ""` {
 		t.Errorf("the granted host: %q", r.Whole())

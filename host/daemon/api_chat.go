@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 )
 
@@ -114,6 +115,7 @@ func (d *Daemon) deleteConversation(w http.ResponseWriter, r *http.Request) erro
 	if err := d.cfg.Host.Archive().DeleteConversation(r.Context(), archive.Scope{Principal: d.principal(r), Conversation: id}); err != nil {
 		return err
 	}
+	d.cfg.Host.Forget(host.Principal(d.principal(r)), id)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

@@ -64,7 +64,8 @@ type callBody struct {
 // that keeps results of calls made without a model.
 const CallConversation = "call-"
 
-// callTool runs one tool as the operator: nothing of it goes to a model.
+// callTool runs one tool as the operator: nothing of it goes to a model, and
+// who calls it themselves is not asked whether they may.
 func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 	var body callBody
 	if err := readJSON(w, r, &body); err != nil {
@@ -80,7 +81,7 @@ func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 	if len(bytes.TrimSpace(body.Args)) == 0 {
 		body.Args = json.RawMessage("{}")
 	}
-	session := d.cfg.Host.Session(host.Principal(d.principal(r)), body.Conversation).In(body.Locale)
+	session := d.cfg.Host.Session(host.Principal(d.principal(r)), body.Conversation).In(body.Locale).ByPerson()
 	if !slices.ContainsFunc(session.Tools(), func(s tool.Spec) bool { return s.Name == name }) {
 		_, err := d.tool(name)
 		if err != nil {

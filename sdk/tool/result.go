@@ -43,6 +43,9 @@ type Result struct {
 	// Summary is what asking a model for a summary cost, whether it came to one
 	// (View.Summarized) or not; nil: none was asked.
 	Summary *SummaryCost `json:"summary,omitempty"`
+	// Approval says who let the call run or kept it from running; nil: there was
+	// nothing to decide.
+	Approval *Approval `json:"approval,omitempty"`
 
 	whole string
 }
@@ -178,9 +181,19 @@ type SummaryCost struct {
 	Millis    int64 `json:"milliseconds"`
 }
 
+// An Approval is the decision about a call that could do more than answer.
+type Approval struct {
+	Allowed bool `json:"allowed"`
+	// By is "rule 1" and so on, "default" or "network" for the operator's word;
+	// "person" with a name; "always" for an earlier answer of theirs; or why
+	// nobody answered: "nobody", "timeout", "gone".
+	By     string        `json:"by"`
+	Waited time.Duration `json:"waited_ns,omitempty"` // for a person
+}
+
 // Stats are what one call cost.
 type Stats struct {
-	Duration time.Duration `json:"duration_ns"`         // from request to text, host work included
+	Duration time.Duration `json:"duration_ns"`         // from request to text, host work included, a person's time not
 	Instance time.Duration `json:"instance_ns"`         // making the fresh instance
 	Memory   Bytes         `json:"memory,omitempty"`    // the guest's linear memory at its end
 	Cached   bool          `json:"cached,omitempty"`    // answered from the cache

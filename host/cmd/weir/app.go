@@ -200,6 +200,7 @@ func hostConfig(s Settings, p paths, secrets lookup, log hclog.Logger) host.Conf
 		Hidden:   p.private(),
 		CacheDir: p.Cache, Secret: secrets, Logger: log, Version: version(), Spares: s.Sandbox.Spares,
 	}
+	cfg.Approvals = approvals(s.Approvals)
 	for _, f := range s.Plugins.Folder {
 		cfg.Folders = append(cfg.Folders, host.Folder{Path: f.Path, Trust: host.Trust(f.Trust)})
 	}
@@ -229,6 +230,14 @@ func hostConfig(s Settings, p paths, secrets lookup, log hclog.Logger) host.Conf
 		cfg.Grants[name] = h
 	}
 	return cfg
+}
+
+func approvals(a ApprovalSettings) host.Approvals {
+	out := host.Approvals{Default: host.Action(a.Default), Network: host.Action(a.Network), Timeout: time.Duration(a.Timeout)}
+	for _, r := range a.Rule {
+		out.Rules = append(out.Rules, host.ApprovalRule{Tool: r.Tool, Args: r.Args, Action: host.Action(r.Action)})
+	}
+	return out
 }
 
 func profiles(s Settings) map[string]daemon.Profile {

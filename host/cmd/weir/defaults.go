@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -49,6 +50,9 @@ func (s Settings) withDefaults() Settings {
 	def(&s.Summarize.MaxInputChars, defaultMaxInput)
 	def(&s.Summarize.TriggerThreshold, defaultTrigger)
 	def(&s.Sandbox.Spares, defaultSpares)
+	def(&s.Approvals.Default, string(host.Ask))
+	def(&s.Approvals.Network, string(host.Auto))
+	def(&s.Approvals.Timeout, span(host.DefaultApprovalTimeout))
 	s.Agent = s.Agent.withDefaults(s.Locale)
 	s.Agents = maps.Clone(s.Agents)
 	for name, a := range s.Agents {

@@ -239,6 +239,7 @@ func check(s *Settings, bad func(msg, hint string, key ...string)) {
 		}
 		checkAgent(s, a, oneOf, bad, "agents", name)
 	}
+	checkApprovals(s, bad)
 	for name, g := range s.Grants {
 		for i, x := range g.Secrets {
 			if x.Name == "" || x.Host == "" && x.Header+x.Format != "" {
@@ -252,6 +253,13 @@ func check(s *Settings, bad func(msg, hint string, key ...string)) {
 			}
 		}
 	}
+}
+
+// checkApprovals reports what the host would refuse, at its place in the file.
+func checkApprovals(s *Settings, bad func(string, string, ...string)) {
+	approvals(s.Approvals).Check(func(msg, hint string, key ...string) {
+		bad(msg, hint, append([]string{"approvals"}, key...)...)
+	})
 }
 
 func checkShown(chars int, head, tail float64, bad func(string, string, ...string), table ...string) {

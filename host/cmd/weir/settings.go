@@ -26,6 +26,7 @@ type Settings struct {
 	Summarize SummarizeSettings        `toml:"summarize" json:"summarize"`
 	Archive   ArchiveSettings          `toml:"archive" json:"archive"`
 	Sandbox   SandboxSettings          `toml:"sandbox" json:"sandbox"`
+	Approvals ApprovalSettings         `toml:"approvals" json:"approvals"`
 }
 
 // ServerSettings are the daemon's address and its bounds.
@@ -199,6 +200,21 @@ type ArchiveSettings struct {
 // SandboxSettings tune how guests are run.
 type SandboxSettings struct {
 	Spares int `toml:"spares" json:"spares,omitempty"`
+}
+
+// ApprovalSettings say which calls run unasked.
+type ApprovalSettings struct {
+	Default string                 `toml:"default" json:"default,omitempty"`
+	Network string                 `toml:"network" json:"network,omitempty"`
+	Timeout span                   `toml:"timeout" json:"timeout,omitempty"`
+	Rule    []ApprovalRuleSettings `toml:"rule" json:"rule,omitempty"`
+}
+
+// ApprovalRuleSettings decide the calls of some tools with some arguments.
+type ApprovalRuleSettings struct {
+	Tool   string            `toml:"tool" json:"tool"`
+	Args   map[string]string `toml:"args" json:"args,omitempty"`
+	Action string            `toml:"action" json:"action"`
 }
 
 // span is a duration that also reads days: "30d", "12h", "90s".

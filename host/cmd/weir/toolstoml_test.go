@@ -69,6 +69,9 @@ func TestRepositoryToolsTOML(t *testing.T) {
 		{"archive.max_bytes", s.Archive.MaxBytes, d.Archive.MaxBytes},
 		{"summarize.max_input_chars", s.Summarize.MaxInputChars, d.Summarize.MaxInputChars},
 		{"summarize.trigger_threshold", s.Summarize.TriggerThreshold, d.Summarize.TriggerThreshold},
+		{"approvals.default", s.Approvals.Default, d.Approvals.Default},
+		{"approvals.network", s.Approvals.Network, d.Approvals.Network},
+		{"approvals.timeout", s.Approvals.Timeout, d.Approvals.Timeout},
 		{"sandbox.spares", s.Sandbox.Spares, d.Sandbox.Spares},
 	} {
 		if c.stated != c.def {

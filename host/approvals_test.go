@@ -1,0 +1,89 @@
+package host
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestApprovalRules(t *testing.T) {
+	p, err := Approvals{Rules: []ApprovalRule{
+		{Tool: "write_*", Args: map[string]string{"path": "^/workspace/tmp/"}, Action: Allow},
+		{Tool: "write_*", Args: map[string]string{"path": `^/workspace/secret/`}, Action: Deny},
+		{Tool: "send", Args: map[string]string{"/to/0/name": "^(ann|bob)$", "count": "^[0-3]$"}, Action: Allow},
+		{Tool: "get", Args: map[string]string{"url": `^https://example\.com/`}, Action: Allow},
+		{Tool: "tag", Args: map[string]string{"/tags": `"red"`, "loud": "^true$"}, Action: Ask},
+		{Tool: "odd", Args: map[string]string{"/a~1b/~0c": "^x$"}, Action: Allow},
+		{Tool: "?_any", Action: Deny},
+		{Tool: "write_note", Action: Ask},
+	}}.compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		tool, args string
+		rule       int // 0: none
+	}{
+		{"write_note", `{"path":"/workspace/tmp/a"}`, 1},
+		{"write_all", `{"path":"/workspace/tmp/a"}`, 1},
+		{"rewrite_note", `{"path":"/workspace/tmp/a"}`, 0},                  // a glob is for the whole name
+		{"write_note", `{"path":"/workspace/tmp/../a"}`, 8},                 // it leads elsewhere
+		{"write_note", `{"path":"/workspace/tmp/b/../a"}`, 1},               // it winds and stays
+		{"write_note", `{"path":"/workspace/tmp/../secret/a"}`, 2},          // what is denied is found behind the winding
+		{"write_note", `{"path":"/workspace//secret/./a"}`, 2},              // and behind doubled slashes
+		{"write_note", `{"path":["/workspace/tmp/"]}`, 8},                   // a list is matched as JSON
+		{"write_note", `{}`, 8},                                             // what is missing matches nothing
+		{"write_note", `{"text":"/workspace/tmp/"}`, 8},                     // another argument
+		{"send", `{"to":[{"name":"ann"}],"count":3}`, 3},                    // a number, and a name in a list
+		{"send", `{"to":[{"name":"ann"}],"count":30}`, 0},                   // every argument must match
+		{"send", `{"to":[{"name":"eve"}],"count":3}`, 0},                    //
+		{"send", `{"to":{"0":{"name":"bob"}},"count":1}`, 3},                // pointers walk objects as well
+		{"send", `{"to":[],"count":1}`, 0},                                  // nothing there
+		{"send", `{"to":["ann"],"count":1}`, 0},                             // no object to look into
+		{"send", `{"/to/0/name":"ann","to":[{"name":"eve"}],"count":1}`, 0}, // a pointer is no name
+		{"get", `{"url":"https://example.com/a//b"}`, 4},                    //
+		{"get", `{"url":"https://example.com.evil.org/"}`, 0},               //
+		{"get", `{"url":"https://example.com/../evil"}`, 0},                 // whatever that may be
+		{"tag", `{"tags":["red","blue"],"loud":true}`, 5},                   // JSON
+		{"tag", `{"tags":["red","blue"],"loud":"true"}`, 5},                 // a text of the same letters
+		{"odd", `{"a/b":{"~c":"x"}}`, 6},                                    // escapes of a pointer
+		{"x_any", `{}`, 7},                                                  //
+		{"xx_any", `{}`, 0},                                                 //
+		{"calculator", `{}`, 0},                                             //
+	}
+	for _, tt := range tests {
+		args, err := decodeArgs(json.RawMessage(tt.args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := p.find(tt.tool, args); n != tt.rule {
+			t.Errorf("%s(%s): rule %d, want %d", tt.tool, tt.args, n, tt.rule)
+		}
+	}
+}
+
+// What cannot be meant is told with its key and with what to write.
+func TestApprovalsThatCannotBeMeant(t *testing.T) {
+	tests := []struct {
+		a         Approvals
+		key, told string
+	}{
+		{Approvals{Default: "maybe"}, "default", `default is "maybe"`},
+		{Approvals{Default: Auto}, "default", "ask, allow, deny"},
+		{Approvals{Network: "yes"}, "network", "auto, ask, allow, deny"},
+		{Approvals{Timeout: -time.Second}, "timeout", "0 means 5m"},
+		{Approvals{Rules: []ApprovalRule{{Action: Allow}}}, "rule.0", "names no tool"},
+		{Approvals{Rules: []ApprovalRule{{Tool: "a"}}}, "rule.0", "no action"},
+		{Approvals{Rules: []ApprovalRule{{Tool: "a", Action: Deny}, {Tool: "a", Action: Auto}}}, "rule.1.action", "ask"},
+		{Approvals{Rules: []ApprovalRule{{Tool: "[a", Action: Deny}}}, "rule.0.tool", "no pattern"},
+		{Approvals{Rules: []ApprovalRule{{Tool: "a", Action: Deny, Args: map[string]string{"b": "(", "a": "x"}}}}, "rule.0.args.b", "missing closing"},
+		{Approvals{Rules: []ApprovalRule{{Tool: "a", Action: Deny, Args: map[string]string{"/a~b": "x"}}}}, "rule.0.args./a~b", "JSON pointer"},
+	}
+	for _, tt := range tests {
+		_, err := Open(t.Context(), Config{Approvals: tt.a})
+		if err == nil || !strings.HasPrefix(err.Error(), "approvals."+tt.key+": ") || !strings.Contains(err.Error(), tt.told) {
+			t.Errorf("%+v: %v", tt.a, err)
+		}
+	}
+}

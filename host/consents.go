@@ -1,0 +1,164 @@
+package host
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// The most that is remembered. Of consents the oldest go first: whoever gave
+// them is asked again.
+const (
+	maxConsents      = 4096
+	maxConversations = 1 << 16
+)
+
+// consents remember what people allowed for good, and which conversations hold
+// what a tool read in a folder of the operator's. It is safe for concurrent use.
+type consents struct {
+	mu      sync.Mutex
+	allowed map[consent]bool
+	order   []consent // of allowed, the oldest first
+	private map[string]bool
+	full    bool // private cannot hold all that it should
+}
+
+// A consent is one answer that holds for more than the call it was given for.
+type consent struct {
+	place string // principal and conversation
+	key   string
+}
+
+func (c *consents) given(key consent) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.allowed[key]
+}
+
+func (c *consents) give(key consent) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.allowed == nil {
+		c.allowed = map[consent]bool{}
+	}
+	if c.allowed[key] {
+		return
+	}
+	if len(c.order) >= maxConsents {
+		delete(c.allowed, c.order[0])
+		c.order = c.order[1:]
+	}
+	c.allowed[key] = true
+	c.order = append(c.order, key)
+}
+
+// forget takes back every consent of a conversation.
+func (c *consents) forget(place string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	there := func(k consent) bool { return k.place == place }
+	c.order = slices.DeleteFunc(c.order, there)
+	maps.DeleteFunc(c.allowed, func(k consent, _ bool) bool { return there(k) })
+}
+
+// read tells what is known of a conversation. When more hold private text than
+// can be remembered, every one that is not known does.
+func (c *consents) read(place string) (private, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	private, known = c.private[place]
+	return private || !known && c.full, known || c.full
+}
+
+// note keeps what is found out of a conversation. One that holds private text
+// holds it from then on.
+func (c *consents) note(place string, private bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.private == nil {
+		c.private = map[string]bool{}
+	}
+	if _, known := c.private[place]; !known && len(c.private) >= maxConversations {
+		if c.full {
+			return
+		}
+		maps.DeleteFunc(c.private, func(_ string, marked bool) bool { return !marked }) // it can be read again
+		if len(c.private) >= maxConversations {
+			c.full = true
+			return
+		}
+	}
+	c.private[place] = c.private[place] || private
+}
+
+// place is as far as what a tool reads can be read back: the conversation, or
+// all of the user's where they share their archive.
+func (s *Session) place() string {
+	if s.h.cfg.Archive.UserScope {
+		return string(s.principal)
+	}
+	return string(s.principal) + "\x00" + s.conversation
+}
+
+// Forget takes back what people allowed for good in a conversation, which is
+// deleted.
+func (h *Host) Forget(p Principal, conversation string) {
+	h.asked.forget(string(p) + "\x00" + conversation)
+}
+
+// touch notes that a tool has run which may read what the operator lent.
+func (s *Session) touch(b *bound) {
+	if len(b.grant.Mounts) > 0 {
+		s.h.asked.note(s.place(), true)
+	}
+}
+
+// holdsPrivate reports whether the conversation holds text from a granted
+// folder. What earlier processes did stands in the call log; if that cannot be
+// read, it does.
+func (s *Session) holdsPrivate(ctx context.Context) bool {
+	if private, known := s.h.asked.read(s.place()); known {
+		return private
+	}
+	scope := s.scope()
+	if s.h.cfg.Archive.UserScope {
+		scope.Conversation = ""
+	}
+	uses, err := s.h.archive.Uses(ctx, scope, time.Time{})
+	if err != nil {
+		return true
+	}
+	plan := s.h.current.Load()
+	private := slices.ContainsFunc(uses, func(u archive.ToolUse) bool { return ran(u) && plan.mayRead(u.Tool) })
+	s.h.asked.note(s.place(), private)
+	return private
+}
+
+// ran reports whether a logged call got as far as its tool.
+func ran(u archive.ToolUse) bool {
+	switch tool.Code(u.Code) {
+	case tool.UnknownTool, tool.BadArgs, tool.Denied, tool.RateLimited:
+		return false
+	}
+	return !strings.HasPrefix(u.Code, archive.MalformedCode)
+}
+
+// mayRead reports whether a tool of that name may bring text of a granted
+// folder into a conversation. One that is not there any more might have.
+func (p *plan) mayRead(name string) bool {
+	switch name {
+	case loadTool, searchTool, describeTool: // they show what is there already
+		return false
+	}
+	b := p.tools[name]
+	return b == nil || len(b.grant.Mounts) > 0
+}
+
+// describeTool is the agent's own tool.
+const describeTool = "describe_tool"
