@@ -35,9 +35,12 @@ type Config struct {
 	// own (Session.Asking); nil: nobody is there, and what must be asked about
 	// does not run.
 	Approve Approver
-	// Hidden are files that no plugin can read or change, whatever folder it is
-	// granted: keys, tokens, the archive. They need not exist.
+	// Hidden are files and folders that no plugin can read or change, whatever
+	// folder it is granted: keys, tokens, the archive. They need not exist.
 	Hidden []string
+	// Kept are files and folders that plugins may read and never change: what
+	// the operator decides in, the grants above all.
+	Kept []string
 	// Archive says where whole results are kept. An empty Path: in a temporary
 	// file that Close removes.
 	Archive archive.Config

@@ -130,7 +130,7 @@ func (p *plan) add(h *Host, pl *registry.Plugin, old *plan) {
 		return
 	}
 	for i := range deal.grant.Mounts {
-		deal.grant.Mounts[i].Hide = h.cfg.Hidden
+		deal.grant.Mounts[i].Hide, deal.grant.Mounts[i].Keep = h.cfg.Hidden, h.cfg.Kept
 	}
 	for _, b := range ready {
 		b.grant.Mounts, b.grant.HTTP = deal.grant.Mounts, deal.grant.HTTP

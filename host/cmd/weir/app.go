@@ -198,6 +198,7 @@ func hostConfig(s Settings, p paths, secrets lookup, log hclog.Logger) host.Conf
 			UserScope: s.Archive.Scope == "user", SummaryChars: s.Archive.SummaryChars, Logger: log.Named("archive"),
 		},
 		Hidden:   p.private(),
+		Kept:     p.kept(),
 		CacheDir: p.Cache, Secret: secrets, Logger: log, Version: version(), Spares: s.Sandbox.Spares,
 	}
 	cfg.Approvals = approvals(s.Approvals)

@@ -62,14 +62,33 @@ func (c *cli) findPaths() (paths, error) {
 	return p, err
 }
 
-// private are the files that no tool may see, whatever folder it is granted:
-// keys, the token and other conversations' results.
+// private is what no tool may see, whatever folder it is granted: keys, the
+// token, other conversations' results and compiled code. The data folder is
+// hidden whole unless people work in it.
 func (p paths) private() []string {
-	files := []string{p.Token, p.Address, p.Lock, p.Archive, p.Archive + "-wal", p.Archive + "-shm"}
+	files := []string{p.Token, p.Address, p.Lock, p.Archive, p.Archive + "-wal", p.Archive + "-shm", p.Archive + "-journal", p.Cache}
 	if p.Config != "" {
 		files = append(files, filepath.Join(filepath.Dir(p.Config), ".env"))
 	}
+	if here, err := os.Getwd(); err == nil && !contains(p.Data, here) && !contains(p.Data, p.Config) {
+		files = append(files, p.Data)
+	}
 	return files
+}
+
+// kept is what tools may read and not change: where people decide what tools
+// may do.
+func (p paths) kept() []string {
+	if p.Config == "" {
+		return nil
+	}
+	return []string{p.Config, filepath.Join(filepath.Dir(p.Config), "weir.lock")}
+}
+
+// contains reports whether a path is a folder or lies in it.
+func contains(folder, path string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 func (c *cli) xdg(variable, underHome string) string {

@@ -4,6 +4,10 @@
 // unless it says otherwise, links cannot be created, and only regular files
 // and folders open: a pipe or a device could hold a call up for ever.
 //
+// What one call may keep open and write is bounded, too: 256 files at once and
+// 1 GiB together, paths of 4,096 bytes and 255 names. A disk can still be
+// filled call by call; whoever grants writing grants that.
+//
 // Hard links are beyond it: a second name of a file is the file.
 //
 // The file system it offers is the engine's own experimental interface; that

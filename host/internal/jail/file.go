@@ -18,6 +18,7 @@ type file struct {
 	st     wsys.Stat_t // as it was when opened; device, inode and kind never change
 	dir    bool
 	flag   sys.Oflag
+	bounds *bounds
 	closed bool
 }
 
@@ -62,6 +63,9 @@ func (f *file) Pread(buf []byte, off int64) (int, sys.Errno) {
 
 // Write implements sys.File.
 func (f *file) Write(buf []byte) (int, sys.Errno) {
+	if errno := f.room(len(buf), nil); errno != 0 {
+		return 0, errno
+	}
 	return f.data(true, func() (int, error) { return f.f.Write(buf) })
 }
 
@@ -70,7 +74,34 @@ func (f *file) Pwrite(buf []byte, off int64) (int, sys.Errno) {
 	if off < 0 {
 		return 0, sys.EINVAL
 	}
+	if errno := f.room(len(buf), &off); errno != 0 {
+		return 0, errno
+	}
 	return f.data(true, func() (int, error) { return f.f.WriteAt(buf, off) })
+}
+
+// room asks for n bytes at an offset; nil: where the file stands, or at its end.
+func (f *file) room(n int, off *int64) sys.Errno {
+	if f.closed || f.dir || f.flag&(sys.O_RDWR|sys.O_WRONLY) == 0 {
+		return 0 // data says what is wrong
+	}
+	var at int64
+	switch {
+	case off != nil:
+		at = *off
+	case f.IsAppend():
+		info, err := f.f.Stat()
+		if err != nil {
+			return errnoOf(err)
+		}
+		at = info.Size()
+	default:
+		var err error
+		if at, err = f.f.Seek(0, io.SeekCurrent); err != nil {
+			return errnoOf(err)
+		}
+	}
+	return f.bounds.write(int64(n), at+int64(n))
 }
 
 // data runs a transfer on an open regular file, opened for it.
@@ -114,21 +145,33 @@ func (f *file) Readdir(n int) ([]sys.Dirent, sys.Errno) {
 	if f.closed || !f.dir {
 		return nil, sys.EBADF
 	}
-	entries, err := f.f.ReadDir(n)
-	dirents := make([]sys.Dirent, len(entries))
-	for i, e := range entries {
-		dirents[i] = sys.Dirent{Name: e.Name(), Type: e.Type()}
+	dirents := []sys.Dirent{}
+	for n <= 0 || len(dirents) < n {
+		batch := maxBatch
+		if n > 0 {
+			batch = min(batch, n-len(dirents))
+		}
+		entries, err := f.f.ReadDir(batch)
+		for _, e := range entries {
+			dirents = append(dirents, sys.Dirent{Name: e.Name(), Type: e.Type()})
+		}
+		if errors.Is(err, io.EOF) || err == nil && len(entries) == 0 {
+			break
+		}
+		if err != nil {
+			return dirents, errnoOf(err)
+		}
 	}
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return dirents, errnoOf(err)
+	return dirents, 0
 }
 
 // Truncate implements sys.File.
 func (f *file) Truncate(size int64) sys.Errno {
 	if size < 0 {
 		return sys.EINVAL
+	}
+	if size > maxWrite {
+		return sys.EIO
 	}
 	_, errno := f.data(true, func() (int, error) { return 0, f.f.Truncate(size) })
 	return errno
@@ -151,6 +194,7 @@ func (f *file) Close() sys.Errno {
 		return 0
 	}
 	f.closed = true
+	f.bounds.leave()
 	return errnoOf(f.f.Close())
 }
 

@@ -4,73 +4,223 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
-// A veil keeps files of a mount from its guest. A file is known by what it is,
-// so that no other name for it and no folder renamed above it shows it; and by
-// its place, so that none is put there while it is missing.
+// A veil keeps files and folders of a mount from its guest. They are known by
+// their place, whatever leads there, so that nothing is put where one is
+// missing; a file also by what it is, so that no second name of it shows it.
 type veil struct {
-	paths  []string      // of this machine
-	places []string      // the same, below the root
-	files  []fs.FileInfo // those that were there when the mount was opened
+	root   string // of the mount, without links
+	hidden []ward
+	kept   []ward
 }
 
-// veilOver returns the veil of those of hide that lie below root; nil: none does.
-func veilOver(root string, hide []string) *veil {
-	root, err := filepath.EvalSymlinks(root)
+// A ward is one file or folder under a veil.
+type ward struct {
+	path  string      // of this machine
+	place []string    // the same below the root, without links; empty: the root itself
+	info  fs.FileInfo // what was there when the mount was opened; nil: nothing
+}
+
+// veilOver returns the veil of a mount; nil: it covers nothing.
+func veilOver(m Mount) *veil {
+	root, err := filepath.EvalSymlinks(m.Host)
 	if err != nil {
 		return nil // the mount could not be opened either
 	}
-	var v veil
-	for _, path := range hide {
-		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
-		if err != nil {
-			continue // neither the file nor its folder is there
-		}
-		place, err := filepath.Rel(root, filepath.Join(dir, filepath.Base(path)))
-		if err != nil || !filepath.IsLocal(place) {
-			continue
-		}
-		v.paths, v.places = append(v.paths, path), append(v.places, place)
-		if info, err := os.Stat(path); err == nil {
-			v.files = append(v.files, info)
-		}
+	if root, err = filepath.Abs(root); err != nil {
+		return nil
 	}
-	if len(v.paths) == 0 {
+	v := veil{root: root, hidden: wards(root, m.Hide), kept: wards(root, m.Keep)}
+	if len(v.hidden)+len(v.kept) == 0 {
 		return nil
 	}
 	return &v
 }
 
-// covers reports whether the file is one of the hidden ones.
-func (v *veil) covers(info fs.FileInfo) bool {
-	if v == nil || info == nil || info.IsDir() {
+// wards returns those of the paths that lie below root, or above it.
+func wards(root string, paths []string) []ward {
+	var ws []ward
+	for _, path := range paths {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			continue
+		}
+		rel, err := filepath.Rel(root, settled(abs))
+		if err != nil {
+			continue
+		}
+		place := steps(rel)
+		for len(place) > 0 && place[0] == ".." {
+			place = place[1:]
+			if len(place) == 0 { // the mount lies within it
+				rel = "."
+			}
+		}
+		if rel != "." && !filepath.IsLocal(rel) {
+			continue
+		}
+		w := ward{path: abs, place: place}
+		if info, err := os.Stat(abs); err == nil {
+			w.info = info
+		}
+		ws = append(ws, w)
+	}
+	return ws
+}
+
+// settled is a path whose folder, as far as it exists, is named without links.
+func settled(path string) string {
+	dir, base := filepath.Split(filepath.Clean(path))
+	dir = filepath.Clean(dir)
+	if base == "" || dir == path {
+		return path
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return filepath.Join(real, base)
+	}
+	return filepath.Join(settled(dir), base)
+}
+
+// steps are the names on the way of a relative path; the root has none.
+func steps(rel string) []string {
+	rel = filepath.ToSlash(filepath.Clean(rel))
+	if rel == "." {
+		return nil
+	}
+	return strings.Split(rel, "/")
+}
+
+// above reports whether a place lies at or above another. Small and capital
+// letters are the same here, as they are to some file systems.
+func above(place, other []string) bool {
+	if len(place) > len(other) {
 		return false
 	}
-	for _, f := range v.files {
-		if os.SameFile(f, info) {
-			return true
+	for i, name := range place {
+		if !strings.EqualFold(name, other[i]) {
+			return false
 		}
 	}
-	for _, path := range v.paths {
-		if now, err := os.Stat(path); err == nil && os.SameFile(now, info) {
+	return true
+}
+
+// at reports whether a place is that of a ward, or below it.
+func at(ws []ward, place []string) bool {
+	for _, w := range ws {
+		if above(w.place, place) {
 			return true
 		}
 	}
 	return false
 }
 
-// hides reports whether a name below the root leads to a hidden file, or to the
-// place of one.
-func (v *volume) hides(name string) bool {
-	if v.veil == nil {
+// is reports whether a file is one of the wards.
+func is(ws []ward, info fs.FileInfo) bool {
+	if info == nil || info.IsDir() {
 		return false
 	}
-	for _, place := range v.veil.places {
-		if filepath.Clean(name) == place {
+	for _, w := range ws {
+		if w.info != nil && os.SameFile(w.info, info) {
+			return true
+		}
+		if now, err := os.Stat(w.path); err == nil && os.SameFile(now, info) {
 			return true
 		}
 	}
-	info, err := v.root.Stat(name)
-	return err == nil && v.veil.covers(info)
+	return false
+}
+
+// shut reports whether an open file must not be used after all: the name led
+// elsewhere a moment ago.
+func (v *veil) shut(f *os.File, info fs.FileInfo, write bool) bool {
+	if v == nil {
+		return false
+	}
+	ws := v.hidden
+	if write {
+		ws = append(ws[:len(ws):len(ws)], v.kept...)
+	}
+	if is(ws, info) {
+		return true
+	}
+	rel, err := filepath.Rel(v.root, whereabouts(f))
+	return err == nil && filepath.IsLocal(rel) && at(ws, steps(rel))
+}
+
+// maxLinks is how many links a path may lead through.
+const maxLinks = 40
+
+// trace follows a name below the root to its place without links. The last
+// part is followed too if asked. What does not exist has its place all the same.
+func (v *volume) trace(name string, last bool) (place []string, ok bool) {
+	todo := steps(name)
+	for links := 0; len(todo) > 0; {
+		part := todo[0]
+		todo = todo[1:]
+		switch part {
+		case "..":
+			if len(place) == 0 {
+				return nil, false
+			}
+			place = place[:len(place)-1]
+			continue
+		case ".", "":
+			continue
+		}
+		place = append(place, part)
+		if len(todo) == 0 && !last {
+			break
+		}
+		here := filepath.Join(place...)
+		info, err := v.root.Lstat(here)
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			continue
+		}
+		target, err := v.root.Readlink(here)
+		if links++; err != nil || links > maxLinks || filepath.IsAbs(target) {
+			return nil, false // the root would not follow it either
+		}
+		place = place[:len(place)-1]
+		todo = append(strings.Split(filepath.ToSlash(target), "/"), todo...)
+	}
+	return place, true
+}
+
+// hides reports whether a name leads to something hidden, or to its place.
+func (v *volume) hides(name string) bool { return v.veil != nil && v.warded(name, true, v.veil.hidden) }
+
+// locks reports whether what a name leads to must not be changed. Moving, which
+// takes the name itself and everything below, must not move a ward either.
+func (v *volume) locks(name string, moving bool) bool {
+	if v.veil == nil {
+		return false
+	}
+	for _, ws := range [][]ward{v.veil.hidden, v.veil.kept} {
+		if v.warded(name, !moving, ws) {
+			return true
+		}
+		place, _ := v.trace(name, false)
+		for _, w := range ws {
+			if moving && above(place, w.place) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// warded reports whether a name leads to one of the wards.
+func (v *volume) warded(name string, last bool, ws []ward) bool {
+	place, ok := v.trace(name, last)
+	if !ok || at(ws, place) {
+		return true
+	}
+	stat := v.root.Lstat
+	if last {
+		stat = v.root.Stat
+	}
+	info, err := stat(name)
+	return err == nil && is(ws, info)
 }

@@ -60,14 +60,11 @@ func TestHiddenFilesAreNotChanged(t *testing.T) {
 			t.Errorf("%s: %v", what, errno)
 		}
 	}
-	// A folder above it may be renamed; that shows nothing.
-	if errno := v.Rename("sub", "other"); errno != 0 {
-		t.Fatal(errno)
+	// Nor is a folder above it moved: another could be put there.
+	if errno := v.Rename("sub", "other"); errno != sys.EPERM {
+		t.Errorf("moving the folder above: %v", errno)
 	}
-	if text, errno := slurp(v, "other/b", sys.O_RDONLY); errno != sys.EPERM {
-		t.Errorf("below a renamed folder: %q, %v", text, errno)
-	}
-	if text, err := os.ReadFile(filepath.Join(inside, "other/b")); err != nil || string(text) != "beta" {
+	if text, err := os.ReadFile(filepath.Join(inside, "sub/b")); err != nil || string(text) != "beta" {
 		t.Errorf("the file itself: %q, %v", text, err)
 	}
 }
@@ -78,4 +75,114 @@ func openErrno(v sys.FS, name string, flag sys.Oflag) sys.Errno {
 		f.Close()
 	}
 	return errno
+}
+
+// veiled opens a folder with a hidden folder, a hidden place that is not there,
+// and a file that may be read only; links lead to them by other ways.
+func veiled(t *testing.T) (v sys.FS, inside string) {
+	t.Helper()
+	inside, _ = tree(t)
+	for name, text := range map[string]string{"data/token": "TOKEN", "data/deep/er": "TOKEN", "conf/x": "x", "tools.toml": "grants", "own/.env": "mine", "data2/ok": "ok"} {
+		path := filepath.Join(inside, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range map[string]string{"l": "data", "ll": "l/deep", "conf/up": "..", "alias": "conf", "lt": "tools.toml"} {
+		if err := os.Symlink(target, filepath.Join(inside, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Link(filepath.Join(inside, "tools.toml"), filepath.Join(inside, "hard.toml")); err != nil {
+		t.Fatal(err)
+	}
+	in := func(name string) string { return filepath.Join(inside, name) }
+	return open(t, Mount{Guest: "/w", Host: inside, Write: true, Hide: []string{in("data"), in("conf/.env"), in("gone/deep/key")}, Keep: []string{in("tools.toml")}}), inside
+}
+
+func TestHiddenFolders(t *testing.T) {
+	v, _ := veiled(t)
+	for _, name := range []string{"data", "data/token", "data/deep/er", "l", "l/token", "ll/er", "conf/up/data/token", "alias/up/l/deep/../token", "DATA/token", "./data/./token"} {
+		for _, flag := range []sys.Oflag{0, sys.O_DIRECTORY, sys.O_RDWR, sys.O_WRONLY | sys.O_TRUNC} {
+			if text, errno := slurp(v, name, flag); errno != sys.EPERM || text != "" {
+				t.Errorf("%s by %b: %q, %v", name, flag, text, errno)
+			}
+		}
+	}
+	for _, name := range []string{"data2/ok", "alias/x", "conf/up/a", "lt", "tools.toml", "hard.toml", "own/.env"} {
+		if text, errno := slurp(v, name, 0); errno != 0 || text == "" {
+			t.Errorf("%s: %q, %v", name, text, errno)
+		}
+	}
+}
+
+func TestWhatIsKeptIsNotChanged(t *testing.T) {
+	v, inside := veiled(t)
+	const create = sys.O_CREAT | sys.O_RDWR
+	for what, do := range map[string]func() sys.Errno{
+		"into a hidden folder":            func() sys.Errno { return openErrno(v, "data/new", create) },
+		"by a link":                       func() sys.Errno { return openErrno(v, "ll/new", create) },
+		"a folder in it":                  func() sys.Errno { return v.Mkdir("l/new", 0) },
+		"out of it":                       func() sys.Errno { return v.Rename("data/token", "t") },
+		"into it by moving":               func() sys.Errno { return v.Rename("a", "l/a") },
+		"moving it":                       func() sys.Errno { return v.Rename("data", "other") },
+		"over it":                         func() sys.Errno { return v.Rename("own", "data") },
+		"removing in it":                  func() sys.Errno { return v.Unlink("conf/up/data/token") },
+		"setting its time":                func() sys.Errno { return v.Utimens("data/token", 0, 0) },
+		"a missing place":                 func() sys.Errno { return openErrno(v, "conf/.env", create) },
+		"a missing place by a link":       func() sys.Errno { return openErrno(v, "alias/.env", create) },
+		"a missing place in capitals":     func() sys.Errno { return openErrno(v, "conf/.ENV", create) },
+		"a missing place by moving":       func() sys.Errno { return v.Rename("own/.env", "alias/.env") },
+		"a folder at a missing place":     func() sys.Errno { return v.Mkdir("alias/up/alias/.env", 0) },
+		"a folder in place of its folder": func() sys.Errno { return v.Rename("own", "conf") },
+		"its folder away":                 func() sys.Errno { return v.Rename("conf", "c") },
+		"a folder where one is missing":   func() sys.Errno { return v.Rename("own", "gone") },
+		"below a kept one":                func() sys.Errno { return openErrno(v, "tools.toml", sys.O_WRONLY) },
+		"cutting":                         func() sys.Errno { return openErrno(v, "tools.toml", sys.O_TRUNC) },
+		"cutting by a link":               func() sys.Errno { return openErrno(v, "lt", sys.O_RDWR|sys.O_TRUNC) },
+		"by a hard link":                  func() sys.Errno { return openErrno(v, "hard.toml", sys.O_RDWR) },
+		"removing":                        func() sys.Errno { return v.Unlink("tools.toml") },
+		"moving away":                     func() sys.Errno { return v.Rename("tools.toml", "t") },
+		"moving over":                     func() sys.Errno { return v.Rename("a", "tools.toml") },
+		"the root":                        func() sys.Errno { return v.Rename(".", "x") },
+		"onto the root":                   func() sys.Errno { return v.Rename("own", ".") },
+		"removing the root":               func() sys.Errno { return v.Rmdir(".") },
+	} {
+		if errno := do(); errno != sys.EPERM {
+			t.Errorf("%s: %v", what, errno)
+		}
+	}
+	for name, want := range map[string]string{"data/token": "TOKEN", "tools.toml": "grants", "own/.env": "mine", "conf/x": "x"} {
+		if text, err := os.ReadFile(filepath.Join(inside, name)); err != nil || string(text) != want {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+	for _, name := range []string{"conf/.env", "conf/.ENV", "gone"} {
+		if _, err := os.Lstat(filepath.Join(inside, name)); err == nil {
+			t.Errorf("%s is there", name)
+		}
+	}
+	// A link goes without what it names, and the rest stays usable.
+	if errno := v.Unlink("l") | v.Mkdir("gone", 0) | v.Rename("own", "mine") | openErrno(v, "conf/y", create); errno != 0 {
+		t.Errorf("what is allowed: %v", errno)
+	}
+}
+
+// TestAMountWithinWhatIsHidden shows nothing at all.
+func TestAMountWithinWhatIsHidden(t *testing.T) {
+	inside, _ := tree(t)
+	for _, hide := range []string{inside, filepath.Dir(inside), "/"} {
+		v := open(t, Mount{Guest: "/w", Host: inside, Write: true, Hide: []string{hide}})
+		for _, name := range []string{".", "a", "sub/b"} {
+			if errno := openErrno(v, name, 0); errno != sys.EPERM {
+				t.Errorf("%s with %s hidden: %v", name, hide, errno)
+			}
+		}
+		if errno := v.Mkdir("new", 0); errno != sys.EPERM {
+			t.Errorf("with %s hidden: %v", hide, errno)
+		}
+	}
 }

@@ -15,9 +15,11 @@ type Mount struct {
 	Guest string // an absolute, clean slash path, such as "/workspace"
 	Host  string // an existing folder of this machine
 	Write bool   // false: nothing can be changed
-	// Hide are files of this machine that the guest can neither read nor change
-	// nor put in place, wherever below Host they lie. They need not exist.
+	// Hide are files and folders of this machine that the guest can neither read
+	// nor change nor put in place, wherever below Host they lie. They need not exist.
 	Hide []string
+	// Keep are files and folders that it can read and not change.
+	Keep []string
 }
 
 // A Volume is an opened mount as the engine takes it.
@@ -68,11 +70,13 @@ func (m Mount) check() error {
 	return nil
 }
 
-// Volumes returns the mounts in their order, for the engine.
+// Volumes returns the mounts in their order, for the engine. What may be open
+// and written is counted for all of them together, anew by each call.
 func (j *Jail) Volumes() []Volume {
-	vs := make([]Volume, len(j.roots))
+	vs, b := make([]Volume, len(j.roots)), new(bounds)
 	for i, r := range j.roots {
-		vs[i] = Volume{Guest: j.mounts[i].Guest, FS: &volume{root: r, write: j.mounts[i].Write, veil: veilOver(j.mounts[i].Host, j.mounts[i].Hide)}}
+		m := j.mounts[i]
+		vs[i] = Volume{Guest: m.Guest, FS: &volume{root: r, write: m.Write, veil: veilOver(m), bounds: b}}
 	}
 	return vs
 }

@@ -21,6 +21,8 @@ type volume struct {
 	root  *os.Root
 	write bool
 	veil  *veil // nil: nothing is hidden
+	// bounds are shared by the mounts of a jail.
+	bounds *bounds
 }
 
 var _ sys.FS = (*volume)(nil)
@@ -33,6 +35,9 @@ const (
 // local turns a guest path into one below the root. The root would refuse an
 // escape as well; this refuses it by name, before any file is touched.
 func local(p string) (string, sys.Errno) {
+	if tooLong(p) {
+		return "", sys.ENAMETOOLONG
+	}
 	dir := strings.HasSuffix(p, "/")
 	p = path.Clean("./" + strings.TrimRight(p, "/"))
 	if strings.ContainsRune(p, 0) {
@@ -53,7 +58,8 @@ func (v *volume) OpenFile(name string, flag sys.Oflag, _ fs.FileMode) (sys.File,
 	if errno != 0 {
 		return nil, errno
 	}
-	if !v.write && flag&(sys.O_RDWR|sys.O_WRONLY|sys.O_CREAT|sys.O_TRUNC|sys.O_APPEND) != 0 {
+	changes := flag&(sys.O_RDWR|sys.O_WRONLY|sys.O_CREAT|sys.O_TRUNC|sys.O_APPEND) != 0
+	if !v.write && changes {
 		return nil, v.readOnly(name, flag)
 	}
 	if flag&sys.O_NOFOLLOW != 0 {
@@ -61,30 +67,48 @@ func (v *volume) OpenFile(name string, flag sys.Oflag, _ fs.FileMode) (sys.File,
 			return nil, sys.ELOOP
 		}
 	}
-	if v.hides(name) { // before anything is truncated
+	if changes && v.locks(name, false) || v.hides(name) {
 		return nil, sys.EPERM
 	}
+	if errno := v.bounds.enter(); errno != 0 {
+		return nil, errno
+	}
+	f, errno := v.open(name, flag, changes)
+	if errno != 0 {
+		v.bounds.leave()
+		return nil, errno
+	}
+	return f, 0
+}
+
+// open opens a file that the guest may have, as far as its name tells, and
+// looks at what it is before anything is cut.
+func (v *volume) open(name string, flag sys.Oflag, changes bool) (*file, sys.Errno) {
 	f, err := v.root.OpenFile(name, osFlag(flag), filePerm)
 	if err != nil {
 		return nil, errnoOf(err)
 	}
 	info, err := f.Stat()
+	errno := sys.Errno(0)
 	switch {
-	case v.veil.covers(info): // the name led elsewhere a moment ago
-		errno = sys.EPERM
 	case err != nil:
 		errno = errnoOf(err)
+	case v.veil.shut(f, info, changes):
+		errno = sys.EPERM
 	case info.IsDir() && flag&(sys.O_RDWR|sys.O_WRONLY) != 0:
 		errno = sys.EISDIR
 	case !info.IsDir() && flag&sys.O_DIRECTORY != 0:
 		errno = sys.ENOTDIR
 	case !info.IsDir() && !info.Mode().IsRegular():
 		errno = sys.EACCES
-	default:
-		return &file{f: f, st: wsys.NewStat_t(info), dir: info.IsDir(), flag: flag}, 0
+	case flag&sys.O_TRUNC != 0 && !info.IsDir():
+		errno = errnoOf(f.Truncate(0))
 	}
-	f.Close()
-	return nil, errno
+	if errno != 0 {
+		f.Close()
+		return nil, errno
+	}
+	return &file{f: f, st: wsys.NewStat_t(info), dir: info.IsDir(), flag: flag, bounds: v.bounds}, 0
 }
 
 // readOnly picks the error of a write to a read-only mount. A folder opened
@@ -98,15 +122,15 @@ func (v *volume) readOnly(name string, flag sys.Oflag) sys.Errno {
 
 func osFlag(flag sys.Oflag) int {
 	f := os.O_RDONLY
-	switch {
-	case flag&sys.O_RDWR != 0:
+	switch { // what is cut is opened for writing first, and cut by its handle
+	case flag&sys.O_RDWR != 0, flag&sys.O_TRUNC != 0 && flag&sys.O_WRONLY == 0:
 		f = os.O_RDWR
 	case flag&sys.O_WRONLY != 0:
 		f = os.O_WRONLY
 	}
 	for guest, host := range map[sys.Oflag]int{
 		sys.O_APPEND: os.O_APPEND, sys.O_CREAT: os.O_CREATE, sys.O_EXCL: os.O_EXCL,
-		sys.O_TRUNC: os.O_TRUNC, sys.O_SYNC: os.O_SYNC, sys.O_DSYNC: os.O_SYNC, sys.O_RSYNC: os.O_SYNC,
+		sys.O_SYNC: os.O_SYNC, sys.O_DSYNC: os.O_SYNC, sys.O_RSYNC: os.O_SYNC,
 	} {
 		if flag&guest != 0 {
 			f |= host
@@ -152,7 +176,7 @@ func (v *volume) Readlink(name string) (string, sys.Errno) {
 
 // Mkdir implements sys.FS.
 func (v *volume) Mkdir(name string, _ fs.FileMode) sys.Errno {
-	return v.change(name, func(n string) error { return v.root.Mkdir(strings.TrimSuffix(n, "/"), dirPerm) })
+	return v.change(name, false, func(n string) error { return v.root.Mkdir(strings.TrimSuffix(n, "/"), dirPerm) })
 }
 
 // Rename implements sys.FS. It works within one mount only.
@@ -161,10 +185,10 @@ func (v *volume) Rename(from, to string) sys.Errno {
 	if errno != 0 {
 		return errno
 	}
-	if v.hides(target) {
+	if v.write && v.locks(target, true) {
 		return sys.EPERM
 	}
-	return v.change(from, func(n string) error { return v.root.Rename(n, target) })
+	return v.change(from, true, func(n string) error { return v.root.Rename(n, target) })
 }
 
 // Unlink implements sys.FS.
@@ -174,7 +198,7 @@ func (v *volume) Unlink(name string) sys.Errno { return v.remove(name, false) }
 func (v *volume) Rmdir(name string) sys.Errno { return v.remove(name, true) }
 
 func (v *volume) remove(name string, dir bool) sys.Errno {
-	return v.change(name, func(n string) error {
+	return v.change(name, true, func(n string) error {
 		info, err := v.root.Lstat(n)
 		switch {
 		case err != nil:
@@ -190,7 +214,7 @@ func (v *volume) remove(name string, dir bool) sys.Errno {
 
 // Utimens implements sys.FS.
 func (v *volume) Utimens(name string, atim, mtim int64) sys.Errno {
-	return v.change(name, func(n string) error {
+	return v.change(name, false, func(n string) error {
 		info, err := v.root.Stat(n)
 		if err != nil {
 			return err
@@ -213,8 +237,9 @@ func (*volume) Link(string, string) sys.Errno { return sys.EPERM }
 // Symlink implements sys.FS; it is always refused.
 func (*volume) Symlink(string, string) sys.Errno { return sys.EPERM }
 
-// change runs an operation that writes, where writing is granted.
-func (v *volume) change(name string, op func(string) error) sys.Errno {
+// change runs an operation that writes, where writing is granted. One that is
+// about the name moves it, or takes it away.
+func (v *volume) change(name string, moving bool, op func(string) error) sys.Errno {
 	name, errno := local(name)
 	if errno != 0 {
 		return errno
@@ -222,7 +247,7 @@ func (v *volume) change(name string, op func(string) error) sys.Errno {
 	switch {
 	case !v.write:
 		return sys.EROFS
-	case v.hides(name):
+	case v.locks(name, moving):
 		return sys.EPERM
 	}
 	return errnoOf(op(name))

@@ -176,7 +176,7 @@ func discard(log hclog.Logger, i instance) {
 func (s setup) key() string {
 	var b strings.Builder
 	for _, m := range s.grant.Mounts {
-		fmt.Fprintf(&b, "%q %q %t %q\n", m.Guest, m.Host, m.Write, m.Hide)
+		fmt.Fprintf(&b, "%q %q %t %q %q\n", m.Guest, m.Host, m.Write, m.Hide, m.Keep)
 	}
 	config := s.config()
 	for _, k := range slices.Sorted(maps.Keys(config)) {
