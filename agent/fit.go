@@ -113,7 +113,20 @@ func (r *run) lower(res *tool.Result, chars int, layer tool.Layer) {
 		res.Shown = limit.Summary(res.Shown.Text, res.Whole(), l, by)
 		return
 	}
-	res.Shown = limit.Fit(*res, l, by)
+	res.Shown = r.keepOf(res.Tool, l.Keep).Fit(*res, l, by)
+}
+
+// keepOf reads the expressions of a tool once in a turn.
+func (r *run) keepOf(name string, exprs []string) *limit.Keep {
+	k, ok := r.keeps[name]
+	if !ok {
+		if r.keeps == nil {
+			r.keeps = map[string]*limit.Keep{}
+		}
+		k = limit.CompileKeep(exprs)
+		r.keeps[name] = k
+	}
+	return k
 }
 
 // hostLimits returns the limits that the result came cut by, without its

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent/parse"
+	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -36,6 +37,7 @@ type run struct {
 	same       map[string]int // calls by tool and arguments
 	isRepeated bool
 	thrashing  map[string]bool // results that this turn loaded too often
+	keeps      map[string]*limit.Keep
 
 	reply          *reply
 	out            []outcome

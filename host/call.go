@@ -148,7 +148,7 @@ func (s *Session) judge(b *bound, out output) *tool.Error {
 // before anything of it is shown cut.
 func (s *Session) result(ctx context.Context, b *bound, c tool.Call, out output) tool.Result {
 	r := tool.Result{Tool: b.info.Spec.Name, Sources: out.sources, Parts: out.parts, More: out.more, Err: out.err}.WithWhole(out.whole)
-	r.Shown = limit.Fit(r, b.info.Effective, b.by)
+	r.Shown = b.keep.Fit(r, b.info.Effective, b.by)
 	if s.keeps(b, r) {
 		s.keep(ctx, b, c, out, &r)
 	}
@@ -194,7 +194,7 @@ func (s *Session) keep(ctx context.Context, b *bound, c tool.Call, out output, r
 	r.Sources = e.Sources
 	if again {
 		r.Ref.Again = true
-		r.Shown = limit.Fit(*r, b.info.Effective, b.by) // the line that says so takes room
+		r.Shown = b.keep.Fit(*r, b.info.Effective, b.by) // the line that says so takes room
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/watch"
+	"github.com/weirhost/weir/sdk/limit"
 )
 
 // ErrClosed is what a call on a closed Host answers.
@@ -36,6 +37,8 @@ type Host struct {
 	running chan struct{} // one place for each guest that may run
 	strange *describer    // asks plugins made for other hosts what they can do
 	foreign atomic.Int64  // numbers their calls
+
+	defaultKeep *limit.Keep // Config.Defaults.Keep, read once
 
 	reloading sync.Mutex
 	current   atomic.Pointer[plan]
@@ -62,6 +65,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 		return nil, err
 	}
 	h = &Host{cfg: cfg, log: cfg.Logger, cache: newCache(cacheBytes), policy: rules}
+	h.defaultKeep = limit.CompileKeep(cfg.Defaults.Keep)
 	if h.log == nil {
 		h.log = hclog.NewNullLogger()
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -65,9 +64,7 @@ func (h *Host) limitsOf(name string) *bound {
 	if b := h.current.Load().tools[name]; b != nil {
 		return b
 	}
-	b := &bound{info: h.cfg.ladder(tool.Spec{Name: name}, "")}
-	b.by = limit.By{Chars: b.info.CharsBy, Lines: b.info.LinesBy}
-	return b
+	return h.limited(tool.Spec{Name: name}, "")
 }
 
 // keepText is what Keep says when it refuses.

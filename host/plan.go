@@ -37,6 +37,7 @@ type planned struct {
 type bound struct {
 	info  ToolInfo
 	by    limit.By
+	keep  *limit.Keep // info.Effective.Keep
 	def   registry.Tool
 	abi   registry.ABI
 	grant sandbox.Grant
@@ -49,6 +50,16 @@ type bound struct {
 	// depends on.
 	identity string
 	limiter  *rate.Limiter // nil: no limit
+}
+
+// limited is a tool with its limits alone.
+func (h *Host) limited(spec tool.Spec, plugin string) *bound {
+	b := &bound{info: h.cfg.ladder(spec, plugin), keep: h.defaultKeep}
+	b.by = limit.By{Chars: b.info.CharsBy, Lines: b.info.LinesBy}
+	if !slices.Equal(b.info.Effective.Keep, h.cfg.Defaults.Keep) {
+		b.keep = limit.CompileKeep(b.info.Effective.Keep)
+	}
+	return b
 }
 
 // plan makes what a snapshot comes to under the Config.
@@ -115,8 +126,8 @@ func (p *plan) add(h *Host, pl *registry.Plugin, old *plan) {
 			continue
 		}
 		one.info.Tools = append(one.info.Tools, def.Spec.Name)
-		b := &bound{info: h.cfg.ladder(def.Spec, m.Name), def: def}
-		b.by = limit.By{Chars: b.info.CharsBy, Lines: b.info.LinesBy}
+		b := h.limited(def.Spec, m.Name)
+		b.def = def
 		if b.abi = pl.ABI; b.abi != registry.ABIOwn {
 			b.grant.Config = foreignConfig(h.cfg.Grants[m.Name].Config, cfg.Config)
 		} else {

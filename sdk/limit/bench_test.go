@@ -86,6 +86,14 @@ func BenchmarkKeep(b *testing.B) {
 				limit.Apply(whole, tool.Limits{MaxChars: 8000, MaxLines: 500, Keep: set.keep}, by)
 			}
 		})
+		b.Run(set.name+"/compiled", func(b *testing.B) {
+			k := limit.CompileKeep(set.keep)
+			b.SetBytes(int64(len(whole)))
+			b.ReportAllocs()
+			for b.Loop() {
+				k.Apply(whole, tool.Limits{MaxChars: 8000, MaxLines: 500}, by)
+			}
+		})
 	}
 }
 

@@ -15,9 +15,10 @@ type By struct{ Chars, Lines tool.Layer }
 // A text within both limits is shown unchanged, with no gaps.
 //
 // What Render adds beside the notice (a tool's claim, an error, a load's
-// selectors) is not reserved for: Fit does that.
+// selectors) is not reserved for: Fit does that. Both read l.Keep every time;
+// who cuts often holds a Keep.
 func Apply(whole string, l tool.Limits, by By) tool.View {
-	return apply(whole, l, by, reserve{notice: tool.NoticeChars})
+	return apply(whole, l, by, reserve{notice: tool.NoticeChars}, nil)
 }
 
 // Fit is Apply on the whole of r that also reserves for everything else Render
@@ -27,7 +28,7 @@ func Fit(r tool.Result, l tool.Limits, by By) tool.View {
 	if r.Load != nil {
 		l.Strategy, l.Keep = tool.HeadOnly, nil
 	}
-	return apply(r.Whole(), l, by, reserveFor(r))
+	return apply(r.Whole(), l, by, reserveFor(r), nil)
 }
 
 // Summary is the view that shows text, written by a model, in place of whole.
@@ -83,7 +84,8 @@ func part(n int, f float64) int {
 	return int(math.Round(float64(n) * f))
 }
 
-func apply(whole string, l tool.Limits, by By, res reserve) tool.View {
+// apply keeps the lines of k, or of l.Keep where k is nil.
+func apply(whole string, l tool.Limits, by By, res reserve, k *Keep) tool.View {
 	v := tool.View{Text: whole}
 	v.TotalChars, v.TotalLines = Count(whole)
 	most := most(l)
@@ -94,10 +96,15 @@ func apply(whole string, l tool.Limits, by By, res reserve) tool.View {
 	v.Room = stated(room)
 	b := most.less(room, res.lines+1)
 	c := cutter{whole: whole, chars: v.TotalChars, lines: v.TotalLines, tail: len(whole)}
+	if k == nil {
+		k = CompileKeep(l.Keep)
+	}
+	g := k.begin()
 	if l.Strategy != tool.JSON || !c.runJSON(b) {
-		c.run(shape(l), b, l.Keep)
+		c.run(shape(l), b, g)
 	}
 	v.Text, v.Gaps = c.view()
+	k.end(g)
 	v.By, v.Limit, v.Unit = by.Chars, l.MaxChars, tool.Chars
 	if v.TotalChars+res.chars <= most.chars || v.TotalLines+res.lines > most.lines && !c.charBound {
 		v.By, v.Limit, v.Unit = by.Lines, l.MaxLines, tool.Lines

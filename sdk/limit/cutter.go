@@ -24,9 +24,8 @@ type cutter struct {
 
 // run chooses within b. What one part leaves unused goes to the next, and in
 // the end to the tail (or the head, if there is no tail).
-func (c *cutter) run(s shares, b budget, keep []string) {
-	finders := newFinders(keep)
-	if len(finders) == 0 {
+func (c *cutter) run(s shares, b budget, g *keeping) {
+	if g == nil {
 		if s.toHead {
 			s.head = 1
 		}
@@ -38,7 +37,7 @@ func (c *cutter) run(s shares, b budget, keep []string) {
 	}
 	c.takeHead(b.share(s.head))
 	c.takeTail(b.share(s.tail).within(b.less(Count(c.whole[:c.head]))))
-	c.kept = c.findKept(finders, b.less(c.ends()))
+	c.kept = c.findKept(g, b.less(c.ends()))
 	c.grow(s.toHead, b)
 }
 

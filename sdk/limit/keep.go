@@ -3,7 +3,11 @@ package limit
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
+	"sync/atomic"
+
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // CheckKeep reports the first expression that is not valid RE2. Apply ignores
@@ -17,6 +21,85 @@ func CheckKeep(exprs []string) error {
 	return nil
 }
 
+// A Keep is what Limits.Keep says, its expressions read once for many cuts. Its
+// methods may be called concurrently. A nil Keep keeps no lines.
+type Keep struct {
+	exprs []expr
+	idle  atomic.Pointer[keeping] // between two cuts; nil: in use
+}
+
+// An expr is one expression with the literals its matches must contain.
+type expr struct {
+	re      *regexp.Regexp
+	needles []needle
+}
+
+// CompileKeep reads expressions. An invalid one is ignored, as Apply ignores
+// it; CheckKeep reports it. Nil where none is left.
+func CompileKeep(exprs []string) *Keep {
+	k := new(Keep)
+	for _, e := range exprs {
+		re, err := regexp.Compile(e)
+		if err != nil || e == "" {
+			continue
+		}
+		k.exprs = append(k.exprs, expr{re, needlesOf(e)})
+	}
+	if k.exprs == nil {
+		return nil
+	}
+	return k
+}
+
+// Apply is the function Apply with k in place of l.Keep.
+func (k *Keep) Apply(whole string, l tool.Limits, by By) tool.View {
+	l.Keep = nil
+	return apply(whole, l, by, reserve{notice: tool.NoticeChars}, k)
+}
+
+// Fit is the function Fit with k in place of l.Keep.
+func (k *Keep) Fit(r tool.Result, l tool.Limits, by By) tool.View {
+	l.Keep = nil
+	if r.Load != nil {
+		l.Strategy, k = tool.HeadOnly, nil
+	}
+	return apply(r.Whole(), l, by, reserveFor(r), k)
+}
+
+// keeping is what one cut needs to remember.
+type keeping struct {
+	finders []finder
+	kept    []span
+}
+
+// begin returns what a cut starts with; nil: nothing is kept. It goes back by end.
+func (k *Keep) begin() *keeping {
+	if k == nil {
+		return nil
+	}
+	g := k.idle.Swap(nil)
+	if g == nil {
+		g = &keeping{finders: make([]finder, len(k.exprs))}
+		for i, e := range k.exprs {
+			g.finders[i] = finder{re: e.re, needles: slices.Clone(e.needles)}
+		}
+	}
+	for i := range g.finders {
+		f := &g.finders[i]
+		f.looked = false
+		for j := range f.needles {
+			f.needles[j].forget()
+		}
+	}
+	return g
+}
+
+func (k *Keep) end(g *keeping) {
+	if g != nil {
+		k.idle.Store(g)
+	}
+}
+
 // A finder finds the lines of one text that match one expression, from the
 // first on. It remembers the next one, so that it never looks at a line twice.
 type finder struct {
@@ -24,18 +107,6 @@ type finder struct {
 	needles []needle
 	found   span // the next matching line, valid once looked
 	looked  bool
-}
-
-func newFinders(exprs []string) []finder {
-	var fs []finder
-	for _, e := range exprs {
-		re, err := regexp.Compile(e)
-		if err != nil || e == "" {
-			continue
-		}
-		fs = append(fs, finder{re: re, needles: needlesOf(e)})
-	}
-	return fs
 }
 
 // next returns the first matching line of text that starts at or behind pos,
@@ -83,12 +154,12 @@ func (f *finder) candidate(text string, pos int) int {
 
 // findKept chooses matching lines of the cut middle, in order, as long as they
 // fit b with a marker for every run of them.
-func (c *cutter) findKept(finders []finder, b budget) []span {
+func (c *cutter) findKept(g *keeping, b budget) []span {
 	text, pos := c.middle()
-	var kept []span
+	kept := g.kept[:0]
 	mark := c.marker()
 	for b.chars > 2*mark && b.lines > 1 && pos < len(text) {
-		f := nearest(finders, text, pos)
+		f := nearest(g.finders, text, pos)
 		if f == nil {
 			break
 		}
@@ -101,6 +172,7 @@ func (c *cutter) findKept(finders []finder, b budget) []span {
 			break
 		}
 	}
+	g.kept = kept
 	return kept
 }
 

@@ -2,9 +2,11 @@ package limit
 
 import (
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -130,7 +132,7 @@ func TestNeedlesFindWhatTheExpressionFinds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(word, 0, 80).Draw(t, "words"), "")
 		expr := rapid.SampledFrom(exprs).Draw(t, "expr")
-		f := newFinders([]string{expr})[0]
+		f := CompileKeep([]string{expr}).begin().finders[0]
 		var got []string
 		for pos := 0; f.next(text, pos); pos = f.found.end + 1 {
 			got = append(got, text[f.found.start:f.found.end])
@@ -179,4 +181,71 @@ func TestKeepStaysWithinTheBudget(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A Keep cuts as Apply does, whatever it cut before and whoever else cuts.
+func TestACompiledKeepCutsAlike(t *testing.T) {
+	exprs := []string{"error", "(?i)FAIL", `^E   `, "("}
+	whole := testLog()
+	texts := []string{whole, strings.ToUpper(whole), "short", "", strings.Repeat("error 错误\n", 900), whole[:len(whole)/2]}
+	k := CompileKeep(exprs)
+	var cutting sync.WaitGroup
+	for i := range 4 {
+		cutting.Go(func() {
+			for n := range 60 {
+				text := texts[(i+n)%len(texts)]
+				l := tool.Limits{MaxChars: 600 + 100*n, Strategy: []tool.Strategy{tool.HeadTail, tool.HeadOnly, tool.TailOnly}[n%3]}
+				got := k.Apply(text, l, By{Chars: tool.LayerTool})
+				l.Keep = exprs
+				if want := Apply(text, l, By{Chars: tool.LayerTool}); !reflect.DeepEqual(got, want) {
+					t.Errorf("%.10q under %+v: %d gaps, want %d", text, l, len(got.Gaps), len(want.Gaps))
+				}
+				r := tool.Result{Tool: "t", More: &tool.More{Shown: 1, Total: 2}}.WithWhole(text)
+				if n%2 == 0 {
+					r.Load = &tool.Load{}
+				}
+				got = k.Fit(r, tool.Limits{MaxChars: l.MaxChars}, By{})
+				if want := Fit(r, tool.Limits{MaxChars: l.MaxChars, Keep: exprs}, By{}); !reflect.DeepEqual(got, want) {
+					t.Errorf("fitting %.10q: %d gaps, want %d", text, len(got.Gaps), len(want.Gaps))
+				}
+			}
+		})
+	}
+	cutting.Wait()
+}
+
+// What does not compile, or is nothing, keeps nothing.
+func TestCompileKeepOfNothing(t *testing.T) {
+	for _, exprs := range [][]string{nil, {}, {""}, {"("}, {"(", ""}} {
+		if k := CompileKeep(exprs); k != nil {
+			t.Errorf("%q compile to something", exprs)
+		}
+	}
+	var k *Keep
+	if got, want := k.Apply(testLog(), tool.Limits{MaxChars: 900, Keep: []string{"FAIL"}}, By{}), Apply(testLog(), tool.Limits{MaxChars: 900}, By{}); got.Text != want.Text {
+		t.Error("no Keep keeps the lines of the limits")
+	}
+}
+
+// Beside the text and the gaps that it returns, a cut takes two allocations at
+// most, with lines kept or not.
+func TestAllocations(t *testing.T) {
+	whole := testLog()
+	k := CompileKeep([]string{"FAIL", `^E   `})
+	most := 4.0
+	if raced {
+		most = 12
+	}
+	for name, cut := range map[string]func() tool.View{
+		"plain":      func() tool.View { return Apply(whole, tool.Limits{MaxChars: 8000, MaxLines: 500}, By{}) },
+		"keep":       func() tool.View { return k.Apply(whole, tool.Limits{MaxChars: 8000, MaxLines: 500}, By{}) },
+		"keep heads": func() tool.View { return k.Apply(whole, tool.Limits{MaxChars: 8000, Strategy: tool.HeadOnly}, By{}) },
+	} {
+		if v := cut(); !v.Cut() || name != "plain" && len(v.Gaps) < 3 {
+			t.Fatalf("%s: %d gaps show nothing", name, len(v.Gaps))
+		}
+		if n := testing.AllocsPerRun(100, func() { cut() }); n > most {
+			t.Errorf("%s: %v allocations, the result among them", name, n)
+		}
+	}
 }

@@ -20,6 +20,9 @@ type needle struct {
 	seen  bool
 }
 
+// forget readies n for another text.
+func (n *needle) forget() { n.at, n.seen = [2]int{-1, -1}, false }
+
 // next returns the byte offset of the needle in text at or behind pos; -1: none.
 func (n *needle) next(text string, pos int) int {
 	if !n.seen || n.hit < pos {
@@ -170,7 +173,8 @@ func literal(re *syntax.Regexp) []needle {
 }
 
 func newNeedle(lit string, fold bool) needle {
-	n := needle{lit: lit, fold: fold, at: [2]int{-1, -1}}
+	n := needle{lit: lit, fold: fold}
+	n.forget()
 	for i := range len(lit) {
 		if rarity(lit[i]) > rarity(lit[n.pivot]) {
 			n.pivot = i
