@@ -1,9 +1,15 @@
 package host
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // stray puts guests of testdata into a fresh folder as lone files, as somebody
@@ -34,10 +40,162 @@ func TestServletRunsUnmodified(t *testing.T) {
 		t.Fatalf("tools %q, want %q\n%+v", got, want, h.Plugins())
 	}
 	s := h.Session("me", "c")
-	if r := call(t, s, "servlet__say", `{"text":"你好"}`); r.Shown.Text != "你好" {
+	r := call(t, s, "servlet__say", `{"text":"你好"}`)
+	if r.Shown.Text != "你好" {
 		t.Errorf("say: %q", r.Shown.Text)
 	}
-	if r := try(t, s, "servlet__say", `{}`); r.Err == nil || r.Err.Code != "bad_args" {
-		t.Errorf("its own schema holds: %v", r.Err)
+	for range 2 { // a variable lives for one call
+		if r := call(t, s, "servlet__count", `{}`); r.Shown.Text != "1" {
+			t.Errorf("count: %q", r.Shown.Text)
+		}
+	}
+	r = call(t, s, "servlet__draw", `{}`)
+	if len(r.Parts) != 1 || r.Parts[0].MIME != "image/png" || string(r.Parts[0].Data) != "\x89PNG dot" || !strings.HasPrefix(r.Shown.Text, "a dot\n") || r.Ref == nil {
+		t.Errorf("draw: %+v", r)
+	}
+	for name, want := range map[string]*tool.Error{
+		"servlet__say":    {Code: tool.BadArgs}, // its own schema holds
+		"servlet__refuse": {Code: tool.Failed, Msg: "the well is dry"},
+		"servlet__fail":   {Code: tool.Failed, Msg: "unknown tool fail"},
+		"servlet__blank":  {Code: tool.Failed},
+	} {
+		if r := try(t, s, name, `{}`); r.Err == nil || r.Err.Code != want.Code || !strings.Contains(r.Err.Msg, want.Msg) {
+			t.Errorf("%s: %v", name, r.Err)
+		}
+	}
+	// The tools may write, for nobody knows better.
+	kept := call(t, s, "servlet__draw", `{}`)
+	if r := try(t, s, "servlet__say", fmt.Sprintf(`{"text":"[Tool result archived: %s]"}`, kept.Ref.UUID)); r.Err == nil || r.Err.Code != tool.Denied {
+		t.Errorf("a placeholder is passed on: %+v", r)
+	}
+}
+
+// What such a plugin may do stands in the operator's file and nowhere else.
+func TestServletHasWhatItIsGranted(t *testing.T) {
+	var seen []string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = append(seen, r.Header.Get("Authorization")+r.Header.Get("X-Key"))
+		fmt.Fprint(w, "a page")
+	}))
+	defer srv.Close()
+	page := fmt.Sprintf(`{"url":%q}`, srv.URL+"/page")
+	dir := stray(t, "servlet")
+
+	s := open(t, dir, nil).Session("me", "c")
+	if r := call(t, s, "servlet__fetch_page", page); !strings.HasPrefix(r.Shown.Text, "403 ") {
+		t.Errorf("without a grant: %q", r.Shown.Text)
+	}
+	if r := call(t, s, "servlet__settings", `{}`); r.Shown.Text != "api-key= false depth=" {
+		t.Errorf("without settings: %q", r.Shown.Text)
+	}
+
+	grant := Grant{Hosts: []HostGrant{{Host: srv.URL}}, Inject: []Injection{{Name: "KEY", Host: srv.URL}}, Config: map[string]any{"api-key": "k1", "depth": int64(3)}}
+	change := func(c *Config) {
+		c.Grants = map[string]Grant{"servlet": grant}
+		c.Secret = func(name string) (string, bool) { return "sesame", name == "KEY" }
+		c.Tools = map[string]ToolConfig{"servlet__settings": {Config: map[string]any{"depth": 4}}}
+	}
+	h := open(t, dir, change)
+	s = h.Session("me", "c")
+	if r := call(t, s, "servlet__fetch_page", page); r.Shown.Text != "200 a page" {
+		t.Errorf("with a grant: %q", r.Shown.Text)
+	}
+	if r := call(t, s, "servlet__fetch_page", `{"url":"http://127.0.0.1:1/"}`); !strings.HasPrefix(r.Shown.Text, "403 ") {
+		t.Errorf("elsewhere: %q", r.Shown.Text)
+	}
+	if r := call(t, s, "servlet__settings", `{}`); r.Shown.Text != "api-key=k1 true depth=4" {
+		t.Errorf("with settings: %q", r.Shown.Text)
+	}
+	if len(seen) != 1 || seen[0] != "Bearer sesame" {
+		t.Errorf("the server saw %q", seen)
+	}
+	var asks []string
+	for _, a := range h.Plugins()[0].Asks {
+		asks = append(asks, fmt.Sprint(a.Kind, " ", a.What, " ", a.Granted))
+	}
+	if want := fmt.Sprintf("host %s true, secret KEY → %s true", srv.URL, srv.URL); strings.Join(asks, ", ") != want {
+		t.Errorf("asks %v, want %s", asks, want)
+	}
+
+	grant.Inject = []Injection{{Name: "KEY", Host: srv.URL, Header: "X-Key"}}
+	call(t, open(t, dir, change).Session("me", "c"), "servlet__fetch_page", page)
+	if len(seen) != 2 || seen[1] != "sesame" {
+		t.Errorf("the server saw %q", seen)
+	}
+	for why, g := range map[string]Grant{
+		"its grant names":                            {Hosts: []HostGrant{{Host: "http://"}}},
+		"goes to api.example.com, which is not":      {Inject: []Injection{{Name: "KEY", Host: "api.example.com"}}},
+		"the secret NO_KEY is not set":               {Hosts: []HostGrant{{Host: "api.example.com"}}, Inject: []Injection{{Name: "NO_KEY", Host: "api.example.com"}}},
+		`the folder granted as /data, "/no/such/dir`: {Paths: []PathGrant{{Guest: "/data", Host: "/no/such/dir"}}},
+	} {
+		grant = g
+		if p := open(t, dir, change).Plugins()[0]; p.State != Waiting || !strings.Contains(p.Why, why) || p.Fix == "" {
+			t.Errorf("%s: %s %q; %q", why, p.State, p.Why, p.Fix)
+		}
+	}
+}
+
+func TestHyperRunsUnmodified(t *testing.T) {
+	var log logBook
+	h := open(t, stray(t, "hyper"), func(c *Config) { c.Logger = log.logger() })
+	s := h.Session("me", "c")
+	r := call(t, s, "hyper__echo", `{"a":[1,"two"]}`)
+	if want := `{"context":{"_meta":{"progressToken":"1"},"id":1},"request":{"arguments":{"a":[1,"two"]},"name":"echo"}}`; r.Shown.Text != want {
+		t.Errorf("input %s, want %s", r.Shown.Text, want)
+	}
+	r = call(t, s, "hyper__ask", `{}`)
+	want := `{"action":"decline","content":{"error":"this host does not support elicitation"}}
+{"role":"assistant","content":{"text":"this host does not support sampling","type":"text"},"model":"","stopReason":"error"}
+{"Error":"this host gives out no tokens"}
+secret of 0 bytes
+0 roots`
+	if r.Shown.Text != want {
+		t.Errorf("what it may not have:\n%s\nwant:\n%s", r.Shown.Text, want)
+	}
+	if r = call(t, s, "hyper__structured", `{}`); r.Shown.Text != `{"level":7}` || len(r.Parts) > 0 {
+		t.Errorf("structured: %+v", r)
+	}
+	r = call(t, s, "hyper__parts", `{}`)
+	var parts []string
+	for _, p := range r.Parts {
+		parts = append(parts, fmt.Sprintf("%s %s %d", p.Name, p.MIME, len(p.Data)))
+	}
+	if got := strings.Join(parts, ", "); got != " image/png 4,  audio/wav 4, blob.bin application/octet-stream 3, structured.json application/json 11" {
+		t.Errorf("parts: %s", got)
+	}
+	if !strings.HasPrefix(r.Shown.Text, "one\n") || !strings.Contains(r.Shown.Text, "\nthe notes\n") || len(r.Sources) != 1 || r.Sources[0].URL != "https://example.com/dams" {
+		t.Errorf("text %q, sources %v", r.Shown.Text, r.Sources)
+	}
+}
+
+// Notifications go where they mean something: to the log, and to whoever
+// follows the progress.
+func TestHyperNotifies(t *testing.T) {
+	var log logBook
+	h := open(t, stray(t, "hyper"), func(c *Config) { c.Logger = log.logger() })
+	b := h.current.Load().tools["hyper__notify"]
+	m, err := b.slot.take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.slot.give()
+	input, err := foreignInput(b.abi, b.def.Remote, []byte("{}"), 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var progress []string
+	out, fail := m.Call(t.Context(), sandbox.Invocation{Export: b.def.Export, Input: input, Progress: func(done, total int, msg string) {
+		progress = append(progress, fmt.Sprintf("%d/%d %s", done, total, msg))
+	}})
+	if fail != nil || !strings.Contains(string(out.Bytes), "done") || out.Relist {
+		t.Fatalf("%s %v %v", out.Bytes, out.Relist, fail)
+	}
+	if got := strings.Join(progress, ", "); got != "25/100 a quarter, 3/4 " {
+		t.Errorf("progress %q", got)
+	}
+	for _, line := range []string{`[WARN]  plugin.hyper: river: {"level":3}: from=log`, `[INFO]  plugin.hyper: plain words: from=log`} {
+		if !strings.Contains(log.String(), line) {
+			t.Errorf("no line %q in:\n%s", line, log.String())
+		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/weirhost/weir/host/internal/registry"
@@ -99,7 +101,7 @@ func (m mcpResult) output(size int, w wording) output {
 	links := m.Sources
 	for _, c := range m.Content {
 		switch {
-		case c.Type == "text":
+		case c.Type == "text", c.Text != "" && c.Resource == nil && len(c.Data) == 0: // some leave the type out, or call text a resource
 			lines = append(lines, c.Text)
 		case c.Type == "resource_link":
 			links = append(links, tool.Source{Title: cmp.Or(c.Title, c.Name), URL: c.URI})
@@ -112,8 +114,14 @@ func (m mcpResult) output(size int, w wording) output {
 			lines = append(lines, describe(b, w))
 		}
 	}
-	if len(lines) == 0 && len(m.Structured) > 0 && string(m.Structured) != "null" {
-		lines = append(lines, string(m.Structured))
+	if s := m.Structured; len(s) > 0 && string(s) != "null" {
+		if strings.TrimSpace(strings.Join(lines, "")) == "" {
+			lines = append(lines, string(s))
+		} else if !m.IsError && !slices.ContainsFunc(m.Content, func(c mcpContent) bool { return sameJSON(c.Text, s) }) {
+			b := tool.Blob{Name: "structured.json", MIME: "application/json", Data: s}
+			parts = append(parts, b)
+			lines = append(lines, describe(b, w))
+		}
 	}
 	o := textOutput([]byte(strings.Join(lines, "\n")))
 	o.rawSize, o.parts, o.more, o.sources = size, parts, m.more(), clean(links)
@@ -121,6 +129,16 @@ func (m mcpResult) output(size int, w wording) output {
 		o.err = m.failure(&o, w)
 	}
 	return o
+}
+
+// sameJSON reports whether a text says what a value does: answers carry their
+// structured content as text again, for clients that know no other.
+func sameJSON(text string, value json.RawMessage) bool {
+	if text = strings.TrimSpace(text); text == "" || !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
+		return text == string(value)
+	}
+	var a, b any
+	return json.Unmarshal([]byte(text), &a) == nil && json.Unmarshal(value, &b) == nil && reflect.DeepEqual(a, b)
 }
 
 func (c mcpContent) blob() tool.Blob {

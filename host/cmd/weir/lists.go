@@ -150,7 +150,7 @@ func (c *cli) pluginCmd() *cobra.Command {
 				}
 				c.table("PLUGIN\tVERSION\tSTATE\tTOOLS\tWHY", func(w *tabwriter.Writer) {
 					for _, p := range out.Plugins {
-						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, p.State, strings.Join(p.Tools, " "), oneLine(p.Why, 100))
+						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, p.State, oneLine(strings.Join(p.Tools, " "), 80), oneLine(p.Why, 100))
 					}
 				})
 				for _, p := range out.Plugins {
@@ -161,7 +161,7 @@ func (c *cli) pluginCmd() *cobra.Command {
 				return nil
 			})
 		},
-	}, c.warmCmd(), c.reloadCmd())
+	}, c.warmCmd(), c.reloadCmd(), c.packCmd(), c.validateCmd())
 	return cmd
 }
 

@@ -18,11 +18,14 @@ func TestMain(m *testing.M) {
 // of its own, over real plugins and the demo model.
 func TestScripts(t *testing.T) {
 	plugins := guesttest.Shipped(t, "calculator", "long_text", "grep_search", "read_file", "search_web")
+	servlet := filepath.Join(t.TempDir(), "servlet.wasm")
+	guesttest.Build(t, filepath.Join(guesttest.Root(t), "host", "testdata", "plugins", "servlet"), servlet)
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("PLUGINS", plugins)
+			e.Setenv("SERVLET", servlet)
 			e.Setenv("WEIR_CACHE", guesttest.Cache(t))
 			e.Setenv("WEIR_NO_PROBE", "1")
 			return os.MkdirAll(filepath.Join(e.WorkDir, "data"), 0o700)

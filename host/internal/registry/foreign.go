@@ -265,11 +265,13 @@ func tidySchema(raw json.RawMessage) (json.RawMessage, error) {
 // maxSchemaDepth bounds the nesting of a stranger's schema.
 const maxSchemaDepth = 48
 
-// tidy copies JSON in its own order, each string cleaned, and what people and
-// models read cut to the length of a description.
+// tidy copies JSON in its own order. What people and models read in it is
+// cleaned; of a stranger's, every string, and texts are cut to the length of a
+// description.
 type tidy struct {
-	dec *json.Decoder
-	out jsonWriter
+	dec   *json.Decoder
+	out   jsonWriter
+	known bool // the author is no stranger
 }
 
 func (w *tidy) value(key string, depth int) error {
@@ -284,14 +286,21 @@ func (w *tidy) value(key string, depth int) error {
 	case json.Delim:
 		return w.inside(t, depth)
 	case string:
-		if key == "description" || key == "title" {
-			t = foreignText(t)
-		}
-		w.out.literal(clean(t))
+		w.out.literal(w.text(t, key == "description" || key == "title"))
 	default:
 		w.out.literal(t)
 	}
 	return nil
+}
+
+func (w *tidy) text(s string, read bool) string {
+	switch {
+	case w.known && !read:
+		return s
+	case w.known || !read:
+		return clean(s)
+	}
+	return foreignText(s)
 }
 
 // inside copies an object or a list up to its end.
@@ -308,7 +317,7 @@ func (w *tidy) inside(open json.Delim, depth int) error {
 			if err != nil || !ok {
 				return errors.New("its schema is not valid JSON")
 			}
-			key = clean(name)
+			key = w.text(name, false)
 			w.out.literal(key)
 			w.out.WriteByte(':')
 		}

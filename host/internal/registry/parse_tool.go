@@ -192,11 +192,13 @@ func (r reader) paramsFile(t *table, name string) json.RawMessage {
 		t.bad("params_file", "mend the JSON there", "%s:%d:%d is not valid JSON", name, line, col)
 		return nil
 	}
-	var out bytes.Buffer
-	if err := json.Compact(&out, text); err != nil {
-		return nil // it has just been read
+	w := &tidy{dec: json.NewDecoder(bytes.NewReader(text)), known: true}
+	w.dec.UseNumber()
+	if err := w.value("", 0); err != nil {
+		t.bad("params_file", "mend the JSON there", "%s: %s", name, err)
+		return nil
 	}
-	return out.Bytes()
+	return w.out.Bytes()
 }
 
 // examples reads the examples and holds each to the tool's schema.

@@ -351,18 +351,23 @@ func (s *scan) readPacked(c candidate) (*Plugin, []Problem) {
 		return p, p.readForeign(abi, wasm)
 	}
 	if !ok {
-		return p, []Problem{{File: c.source, Msg: "the module carries no manifest", Fix: fmt.Sprintf("put it into a folder of its own beside a %s, or write the manifest into its custom section %s", ManifestName, SectionName)}}
+		return p, []Problem{{File: c.source, Msg: "the module carries no manifest", Fix: fmt.Sprintf("put it into a folder of its own beside a %s; `weir plugin pack` makes one file of the two", ManifestName)}}
 	}
-	m, problems := parse(c.source+"#"+SectionName, text, nil)
+	return p, s.readSection(p, text, wasm)
+}
+
+// readSection reads a manifest from a module's custom section.
+func (s *scan) readSection(p *Plugin, text, wasm []byte) []Problem {
+	m, problems := parse(p.Source+"#"+SectionName, text, nil)
 	p.Manifest, p.ManifestSHA256 = m, digest(text)
-	if old := s.tooOld(c.source, m); old != nil {
-		return p, old
+	if old := s.tooOld(p.Source, m); old != nil {
+		return old
 	}
 	if len(errorsOf(problems)) == 0 {
-		_, bad = p.fits(wasm)
+		_, bad := p.fits(wasm)
 		problems = append(problems, bad...)
 	}
-	return p, problems
+	return problems
 }
 
 // tooOld refuses a plugin that needs a newer host.

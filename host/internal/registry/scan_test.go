@@ -88,7 +88,7 @@ func TestScan(t *testing.T) {
 		{"a module that carries its manifest", map[string][]byte{"a.wasm": module([]string{"a"}, map[string]string{SectionName: string(least("a", "a"))})}, "ready a"},
 		{"things that are no plugins", map[string][]byte{"README.md": []byte("x"), "src/main.go": []byte("x"), ".git/plugin.toml": []byte("x"), "_old/plugin.toml": []byte("x"), ".x.wasm": []byte("x")}, ""},
 		{"a module without a manifest", map[string][]byte{"a.wasm": wasm},
-			"refused a: a.wasm: the module carries no manifest; put it into a folder of its own beside a plugin.toml, or write the manifest into its custom section weir.manifest"},
+			"refused a: a.wasm: the module carries no manifest; put it into a folder of its own beside a plugin.toml; `weir plugin pack` makes one file of the two"},
 		{"a packed manifest with a fault", map[string][]byte{"a.wasm": module([]string{"a"}, map[string]string{SectionName: "schema = 1\nname = \"A\"\n"})},
 			"refused a: a.wasm#weir.manifest:1:1: the manifest declares no tool; add a [[tool]] with name, description and parameters (and 1 more)"},
 		{"a folder with a module but no manifest", map[string][]byte{"a/a.wasm": wasm}, "a: warning: the folder holds a .wasm but no plugin.toml; add the manifest"},

@@ -49,6 +49,9 @@ func CompileSchema(params json.RawMessage) (s *Schema, err error) {
 	if object["type"] != "object" {
 		return nil, &schemaError{path: []string{"type"}, msg: `the schema's type is not "object"`}
 	}
+	if err := afford(object); err != nil {
+		return nil, err
+	}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})

@@ -1,0 +1,119 @@
+package registry
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/weirhost/weir/host/internal/spots"
+)
+
+// selfContained writes the schemas that a manifest names by params_file into
+// its text, in the place of the key: a packed manifest has no files beside it.
+// Everything else stays as the author wrote it.
+func selfContained(file string, text []byte) ([]byte, *Problem) {
+	var m struct {
+		Tool []struct {
+			ParamsFile string `toml:"params_file"`
+		} `toml:"tool"`
+	}
+	root, ok := spots.Locate(string(text))
+	if _, err := spots.Decode(string(text), &m); err != nil || !ok {
+		return text, nil // it was read before, and is read again when it is packed
+	}
+	tools := root.Key("tool")
+	out := string(text)
+	for i, t := range slices.Backward(m.Tool) { // from behind, so that offsets stay true
+		if t.ParamsFile == "" {
+			continue
+		}
+		spot := tools.Item(i).Key("params_file")
+		problem := &Problem{File: file, Key: "tool.params_file", Fix: "write the schema into [tool.params]"}
+		problem.Line, problem.Col = spots.LineCol(string(text), spot.At)
+		schema, err := readFile(filepath.Join(filepath.Dir(file), t.ParamsFile), maxManifest)
+		if err != nil {
+			err = errors.New("it cannot be read")
+		}
+		inline := ""
+		if err == nil {
+			inline, err = tomlOf(schema)
+		}
+		if err != nil {
+			problem.Msg = fmt.Sprintf("the schema in %s cannot be packed: %s", t.ParamsFile, err)
+			return nil, problem
+		}
+		out = out[:spot.At] + "params = " + inline + out[literalEnd(out, spot.Value):]
+	}
+	return []byte(out), nil
+}
+
+// literalEnd is the offset behind the TOML string that begins at i.
+func literalEnd(s string, i int) int {
+	for _, quote := range []string{`"""`, `'''`, `"`, `'`} {
+		if !strings.HasPrefix(s[i:], quote) {
+			continue
+		}
+		for j := i + len(quote); j < len(s); j++ {
+			switch {
+			case s[j] == '\\' && quote[0] == '"':
+				j++
+			case strings.HasPrefix(s[j:], quote):
+				return j + len(quote)
+			}
+		}
+	}
+	return len(s)
+}
+
+// tomlOf writes JSON as one TOML value, on one line, in the same order.
+func tomlOf(text []byte) (string, error) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	var out jsonWriter
+	if err := tomlValue(dec, &out); err != nil {
+		return "", err
+	}
+	return strings.ReplaceAll(out.String(), "\x7f", `\u007F`), nil
+}
+
+func tomlValue(dec *json.Decoder, out *jsonWriter) error {
+	t, err := dec.Token()
+	if err != nil {
+		return errors.New("it is not valid JSON")
+	}
+	open, nested := t.(json.Delim)
+	switch {
+	case t == nil:
+		return errors.New("it holds a null, which TOML does not have")
+	case !nested:
+		out.literal(t)
+		return nil
+	}
+	out.WriteString(open.String())
+	for n := 0; dec.More(); n++ {
+		if n > 0 {
+			out.WriteString(", ")
+		}
+		if open == '{' {
+			key, err := dec.Token()
+			if err != nil {
+				return errors.New("it is not valid JSON")
+			}
+			out.literal(key)
+			out.WriteString(" = ")
+		}
+		if err := tomlValue(dec, out); err != nil {
+			return err
+		}
+	}
+	end, err := dec.Token()
+	if err != nil {
+		return errors.New("it is not valid JSON")
+	}
+	out.WriteString(end.(json.Delim).String())
+	return nil
+}

@@ -1,0 +1,90 @@
+package registry
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/weirhost/weir/host/internal/sandbox"
+)
+
+// Check reads one plugin as a scan does, whatever folder it lies in: a folder
+// with a manifest, the manifest itself, or a .wasm alone. The Problems are all
+// that there are; the Plugin can be used when none is an error, and is nil when
+// nothing is known of it. A module of a foreign ABI is not asked for its tools.
+func Check(path, version string) (*Plugin, []Problem) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, []Problem{unreadable(path, "the plugin cannot be read", err)}
+	}
+	c := candidate{source: path, packed: true}
+	switch {
+	case st.IsDir():
+		c.source, c.packed = filepath.Join(path, ManifestName), false
+	case strings.HasSuffix(path, ".toml"):
+		c.packed = false
+	}
+	if !c.packed && !exists(c.source) {
+		return nil, []Problem{{File: path, Msg: "the folder holds no " + ManifestName, Fix: "add one, or name the plugin's own folder"}}
+	}
+	s := &scan{opt: Options{Version: version}, snap: &Snapshot{}, owner: map[string]*Plugin{}}
+	return s.read(c)
+}
+
+// Pack writes the manifest of the plugin at path, a folder or a manifest, into
+// its module, and returns the new module. strip drops the module's other custom
+// sections. The same files give the same bytes. When a Problem is an error there
+// is no module.
+func Pack(path, version string, strip bool) (p *Plugin, packed []byte, problems []Problem) {
+	p, problems = Check(path, version)
+	if len(errorsOf(problems)) > 0 {
+		return p, nil, problems
+	}
+	if p.Source == p.WasmPath {
+		return p, nil, append(problems, Problem{File: path, Msg: "a .wasm alone is no plugin in parts", Fix: "name the folder with its " + ManifestName})
+	}
+	text, err := readFile(p.Source, maxManifest)
+	if err != nil {
+		return p, nil, append(problems, unreadable(p.Source, "the manifest cannot be read", err))
+	}
+	if digest(text) != p.ManifestSHA256 {
+		return p, nil, append(problems, Problem{File: p.Source, Msg: "the manifest has just changed", Fix: "pack it again"})
+	}
+	text, problem := selfContained(p.Source, text)
+	if problem != nil {
+		return p, nil, append(problems, *problem)
+	}
+	wasm, err := p.Read()
+	if err != nil {
+		return p, nil, append(problems, Problem{File: p.WasmPath, Msg: err.Error(), Fix: "pack it again"})
+	}
+	if packed, err = sandbox.Rewrap(wasm, SectionName, text, strip); err != nil {
+		return p, nil, append(problems, notAModule(p.WasmPath, err))
+	}
+	if len(packed) > maxWasm {
+		return p, nil, append(problems, Problem{File: p.WasmPath, Msg: fmt.Sprintf("the packed module is %d bytes long, and at most %d are read", len(packed), maxWasm), Fix: "build it smaller, or strip it"})
+	}
+	// What was written is held to what a host will read.
+	again := &Plugin{Source: p.Source, WasmPath: p.Source}
+	bad := (&scan{opt: Options{Version: version}}).readSection(again, text, packed)
+	for i, t := range again.Manifest.Tools {
+		if i < len(p.Manifest.Tools) && !sameSchema(t, p.Manifest.Tools[i]) {
+			bad = append(bad, Problem{File: p.Source, Key: "tool.params_file", Msg: fmt.Sprintf("the schema of %s is another one when it is packed", t.Spec.Name), Fix: "write the schema into [tool.params]"})
+		}
+	}
+	if bad = errorsOf(bad); len(bad) > 0 {
+		return p, nil, append(problems, bad...)
+	}
+	return p, packed, problems
+}
+
+// sameSchema reports whether two tools take the same arguments in the same order.
+func sameSchema(a, b Tool) bool {
+	var x, y any
+	return json.Unmarshal(a.Spec.Params, &x) == nil && json.Unmarshal(b.Spec.Params, &y) == nil && reflect.DeepEqual(x, y) &&
+		slices.Equal(a.Schema.Names(), b.Schema.Names())
+}

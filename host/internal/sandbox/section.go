@@ -1,0 +1,37 @@
+package sandbox
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// kept are the custom sections that Info is read from; Rewrap never drops them.
+var kept = []string{"go:buildid", "producers"}
+
+// Rewrap returns a module with one custom section put at its end in place of
+// all that had its name. strip drops the other custom sections too, such as
+// names and debugging data, but those that say which compiler made the module.
+// Equal arguments give equal bytes. The error is Inspect's.
+func Rewrap(wasm []byte, name string, content []byte, strip bool) ([]byte, error) {
+	s, err := parseModule(wasm)
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(wasm[:8])
+	add := func(id byte, body []byte) {
+		out = append(out, id)
+		out = binary.AppendUvarint(out, uint64(len(body)))
+		out = append(out, body...)
+	}
+	for _, sec := range s.sections {
+		if sec.id == sectionCustom {
+			r := &reader{b: sec.body}
+			if n := r.name(); n == name || strip && !slices.Contains(kept, n) {
+				continue
+			}
+		}
+		add(sec.id, sec.body)
+	}
+	add(sectionCustom, append(appendName(nil, name), content...))
+	return out, nil
+}
