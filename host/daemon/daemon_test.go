@@ -339,7 +339,11 @@ func TestAccess(t *testing.T) {
 			{"empty token", func(q *http.Request) { q.Header.Set("Authorization", "Bearer ") }, 401, "no_token", false}, // the blank is lost on the way
 			{"blank token", func(q *http.Request) { q.Header.Set("Authorization", "Bearer  x") }, 401, "wrong_token", false},
 			{"foreign Host", func(q *http.Request) { q.Host = "evil.example" }, 403, "bad_host", true},
+			{"a Host that begins like ours", func(q *http.Request) { q.Host = "127.0.0.1.evil.example:8420" }, 403, "bad_host", true},
+			{"an address for ours", func(q *http.Request) { q.Host = "2130706433" }, 403, "bad_host", true},
+			{"the token in the address", func(q *http.Request) { q.Header.Del("Authorization"); q.URL.RawQuery = "token=" + testToken }, 401, "no_token", false},
 			{"foreign Origin", func(q *http.Request) { q.Header.Set("Origin", "http://evil.example") }, 403, "bad_origin", true},
+			{"an Origin that begins like ours", func(q *http.Request) { q.Header.Set("Origin", "http://localhost.evil.example") }, 403, "bad_origin", true},
 			{"another program's page", func(q *http.Request) { q.Header.Set("Origin", "http://127.0.0.1:1") }, 403, "bad_origin", true},
 			{"null Origin", func(q *http.Request) { q.Header.Set("Origin", "null") }, 403, "bad_origin", true},
 		} {
