@@ -78,5 +78,5 @@ func stub(e ResultEntry, l tool.Locale) string {
 	if e.Ref == nil {
 		return fmt.Sprintf(words(l).searchStub, e.Tool, runeCount(e.Text))
 	}
-	return fmt.Sprintf(words(l).loadStub, e.Ref.UUID, runeCount(e.Text), e.Ref.UUID)
+	return fmt.Sprintf(words(l).loadStub, e.Ref.UUID, runeCount(e.Text))
 }

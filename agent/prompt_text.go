@@ -109,7 +109,7 @@ Otherwise do not load. Load the part you need, with lines="a-b" or grep="…", r
 	planDone:  "Plan: all %d steps are done.",
 	reflect: "Check this draft of your answer against the tool results above. If it is right and complete, reply with OK and nothing else. " +
 		"If not, write the corrected answer in full, without calling tools and without speaking of the draft.",
-	loadStub:   `[A loaded part of the archived result %s stood here (%d characters). load_tool_history(uuid="%s") brings it back.]`,
+	loadStub:   `[What load_tool_history(uuid="%s") brought (%d characters) is unloaded; the same call brings it back.]`,
 	searchStub: "[A result of %s stood here (%d characters). Call it again if it is needed.]",
 	hint: "The question may be about earlier results that are archived. The likeliest: %s. " +
 		"Call load_tool_history with one of these uuids if its placeholder does not suffice to answer.",
@@ -179,7 +179,7 @@ var chinese = wording{
 	planState:     "计划：共 %[2]d 步，已完成 %[1]d 步。接下来是步骤 %[3]d：%[4]s",
 	planDone:      "计划：全部 %d 步已完成。",
 	reflect:       "请对照上面的工具结果检查这份回答草稿。如果正确且完整，只回复 OK；否则请写出完整的更正后的回答，不要调用工具，也不要提到草稿。",
-	loadStub:      `[这里曾加载存档结果 %s 的一部分（%d 字符）。调用 load_tool_history(uuid="%s") 可再次取回。]`,
+	loadStub:      `[load_tool_history(uuid="%s") 加载的内容（%d 字符）已卸载；再次进行同样的调用即可取回。]`,
 	searchStub:    "[这里曾是 %s 的结果（%d 字符）。如有需要，请再次调用。]",
 	hint:          "这个问题可能与之前已存档的结果有关。最可能的是：%s。如果占位符中的摘要不足以回答，请用其中的 uuid 调用 load_tool_history。",
 	pin:           "[最近 %[2]d 轮中有 %[1]d 轮加载过此结果。如后续仍会用到，请在加载时加上 keep_turns=n（最多 10），即可保留相应轮数。]",

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weirhost/weir/sdk/tool"
@@ -75,6 +76,10 @@ func resultsText(m Message) string {
 	b.WriteString("\n\n")
 	for _, e := range m.Results {
 		fmt.Fprintf(&b, "<tool_result id=%q tool=%q>\n%s\n</tool_result>\n\n", e.CallID, e.Tool, strings.TrimSuffix(e.Text, "\n"))
+	}
+	// What folded was answered from, or newer results stand below.
+	if slices.ContainsFunc(m.Results, func(e ResultEntry) bool { return e.Folded }) {
+		return strings.TrimSuffix(b.String(), "\n\n")
 	}
 	b.WriteString(w.resultsTail)
 	return b.String()

@@ -40,7 +40,7 @@ var variants = []variant{
 	{name: "placeholders", limits: true, folds: true, asks: true, target: true},
 	{name: "placeholders, each turn loads a part back", limits: true, folds: true, reload: aPart, target: true},
 	{name: "placeholders, each turn loads a whole result back", limits: true, folds: true, reload: aWhole, target: true},
-	{name: "the same, in a round of its own", limits: true, folds: true, reload: aWholeAlone},
+	{name: "the same, in a round of its own", limits: true, folds: true, reload: aWholeAlone, target: true},
 }
 
 // config is the agent's part of a variant.
