@@ -39,6 +39,7 @@ var levels = map[string]int{
 	"host/internal/sandbox":          3,
 	"agent":                          3,
 	"host/internal/registry":         4,
+	"host/internal/worker":           4,
 	"agent/model":                    4,
 	"agent/model/provider":           5,
 	"host":                           5,

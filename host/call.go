@@ -12,6 +12,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/worker"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -93,7 +94,7 @@ func (s *Session) execute(ctx context.Context, b *bound, input json.RawMessage) 
 		return out, stats, w.failure(tool.Cancelled, w.busy, ""), false
 	case errors.Is(err, registry.ErrChanged), errors.Is(err, errRetired):
 		return out, stats, w.failure(tool.Failed, w.gone, w.hintOperator, b.info.Spec.Name), true
-	case err != nil && b.slot.refusal() != nil:
+	case err != nil && (b.slot.refusal() != nil || errors.Is(err, worker.ErrAgain)):
 		return out, stats, w.failure(tool.Failed, w.broken, w.hintOperator, b.info.Spec.Name, err), false
 	case err != nil:
 		s.h.log.Error("a plugin cannot be read", "tool", b.info.Spec.Name, "error", err)

@@ -68,6 +68,12 @@ type Config struct {
 	// SummariseOver is the length, in characters, over which Summarise is asked;
 	// 0 or negative: 20,000.
 	SummariseOver int
+	// WorkerCommand starts a process that runs one plugin: a program whose main
+	// begins with WorkerMain, and its arguments. Empty, or on a system without
+	// such processes: everything runs in this process.
+	WorkerCommand []string
+	// Workers tunes these processes.
+	Workers Workers
 }
 
 // A Folder is a place where plugins lie.

@@ -229,7 +229,7 @@ func (s *Session) why(b *bound, n int) string {
 				and = w.reads
 			}
 		}
-		can = append(can, w.canSend(b.grant.HTTP.Hosts(), and))
+		can = append(can, w.canSend(b.reach, and))
 	}
 	return w.because(can, n)
 }

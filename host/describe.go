@@ -194,7 +194,7 @@ func (d *describer) call(ctx context.Context, p *registry.Plugin) ([]byte, error
 		return nil, ctx.Err()
 	}
 	began := time.Now()
-	s := &slot{engine: d.h.engine, plugin: p, memory: d.h.cfg.defaults().Memory}
+	s := &slot{load: d.h.runnerOf, plugin: p, memory: d.h.cfg.defaults().Memory}
 	m, err := s.take(ctx)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/watch"
+	"github.com/weirhost/weir/host/internal/worker"
 	"github.com/weirhost/weir/sdk/limit"
 )
 
@@ -28,6 +29,7 @@ type Host struct {
 	cfg     Config
 	log     hclog.Logger
 	engine  *sandbox.Engine
+	pool    *worker.Pool // nil: everything runs in this process
 	archive *archive.Store
 	temp    string // the archive's folder when nobody named one
 	cache   *cache
@@ -90,7 +92,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if err := h.openArchive(ctx); err != nil {
 		return h, err
 	}
-	if h.engine, err = sandbox.New(ctx, sandbox.Config{CacheDir: cfg.CacheDir, Logger: h.log, Spares: cfg.Spares}); err != nil {
+	if err := h.openEngines(ctx); err != nil {
 		return h, err
 	}
 	h.strange = newDescriber(h)
@@ -208,11 +210,7 @@ func (h *Host) Close() error {
 func (h *Host) release() error {
 	h.end()
 	var errs []error
-	if h.engine != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		errs = append(errs, h.engine.Close(ctx))
-	}
+	errs = append(errs, h.closeEngines())
 	if h.archive != nil {
 		errs = append(errs, h.archive.Close())
 	}

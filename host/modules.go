@@ -8,22 +8,31 @@ import (
 
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/worker"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A slot is a module that is compiled when it is first needed, once, and
 // closed when no snapshot and no call needs it any more.
 type slot struct {
-	engine *sandbox.Engine
+	load   func(ctx context.Context, p sandbox.Plugin) (runner, error)
 	plugin *registry.Plugin
 	memory tool.Bytes
 
-	mu     sync.Mutex
-	module *sandbox.Module
-	broken error // the engine's refusal, which is final for these bytes
-	load   *load // the one that runs; nil: none
-	refs   int
-	stale  bool
+	mu      sync.Mutex
+	module  runner
+	broken  error // the refusal, which is final for these bytes
+	loading *load // the one that runs; nil: none
+	refs    int
+	stale   bool
+}
+
+// A runner runs the exports of one plugin, in this process or in others. It is
+// safe for concurrent use. Close refuses new calls and waits for those that run
+// until ctx is done; then it ends them.
+type runner interface {
+	Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error)
+	Close(ctx context.Context) error
 }
 
 // slotKey says which calls share a module.
@@ -40,7 +49,7 @@ type load struct {
 
 // take returns the module for one call; give must be called behind it. The
 // load itself is not bound to ctx: others wait for it too.
-func (s *slot) take(ctx context.Context) (*sandbox.Module, error) {
+func (s *slot) take(ctx context.Context) (runner, error) {
 	for {
 		m, l, err := s.try(ctx)
 		if m != nil || err != nil {
@@ -61,7 +70,7 @@ func (s *slot) take(ctx context.Context) (*sandbox.Module, error) {
 var errRetired = errors.New("the module belongs to an earlier state of the folders")
 
 // try returns the module if it is there, and the load to wait for if it is not.
-func (s *slot) try(ctx context.Context) (*sandbox.Module, *load, error) {
+func (s *slot) try(ctx context.Context) (runner, *load, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -72,26 +81,28 @@ func (s *slot) try(ctx context.Context) (*sandbox.Module, *load, error) {
 		return s.module, nil, nil
 	case s.stale:
 		return nil, nil, errRetired
-	case s.load == nil:
-		s.load = &load{done: make(chan struct{})}
+	case s.loading == nil:
+		s.loading = &load{done: make(chan struct{})}
 		s.refs++ // keeps the slot from being closed under the load
-		go s.run(context.WithoutCancel(ctx), s.load)
+		go s.run(context.WithoutCancel(ctx), s.loading)
 	}
-	return nil, s.load, nil
+	return nil, s.loading, nil
 }
 
 // run compiles the module. A file that cannot be read may be back at the next
-// call; what the engine refuses stays refused.
+// call, and so may what only happened to go wrong; what is refused stays refused.
 func (s *slot) run(ctx context.Context, l *load) {
-	var m *sandbox.Module
+	var m runner
 	var refused error
 	wasm, err := s.plugin.Read()
 	if err == nil {
-		m, err = s.engine.Load(ctx, sandbox.Plugin{Name: s.plugin.Manifest.Name, Wasm: wasm, Exports: s.plugin.Exports(), Memory: s.memory})
-		refused = err
+		m, err = s.load(ctx, sandbox.Plugin{Name: s.plugin.Manifest.Name, Wasm: wasm, Exports: s.plugin.Exports(), Memory: s.memory})
+		if !errors.Is(err, worker.ErrAgain) {
+			refused = err
+		}
 	}
 	s.mu.Lock()
-	s.module, s.broken, s.load = m, refused, nil
+	s.module, s.broken, s.loading = m, refused, nil
 	l.err = err
 	unused := s.drop() // before anyone is woken: they may count the uses
 	close(l.done)
@@ -109,7 +120,7 @@ func (s *slot) give() {
 
 // drop takes one use off, under s.mu, and returns the module that is to be
 // closed when it was the last use of a stale slot; nil: none.
-func (s *slot) drop() *sandbox.Module {
+func (s *slot) drop() runner {
 	s.refs--
 	if !s.stale || s.refs > 0 {
 		return nil
@@ -137,7 +148,7 @@ func (s *slot) refusal() error {
 
 // closeModule ends a module that nobody uses; nil: nothing. What cannot be
 // freed is freed with the process.
-func closeModule(m *sandbox.Module) {
+func closeModule(m runner) {
 	if m == nil {
 		return
 	}

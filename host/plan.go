@@ -41,6 +41,7 @@ type bound struct {
 	def   registry.Tool
 	abi   registry.ABI
 	grant sandbox.Grant
+	reach []string // the hosts that the grant's HTTP leads to
 	slot  *slot
 	// effect is what the tool can do, anyHost that it may reach hosts which
 	// nobody named.
@@ -144,7 +145,7 @@ func (p *plan) add(h *Host, pl *registry.Plugin, old *plan) {
 		deal.grant.Mounts[i].Hide, deal.grant.Mounts[i].Keep = h.cfg.Hidden, h.cfg.Kept
 	}
 	for _, b := range ready {
-		b.grant.Mounts, b.grant.HTTP = deal.grant.Mounts, deal.grant.HTTP
+		b.grant.Mounts, b.grant.HTTP, b.reach = deal.grant.Mounts, deal.grant.HTTP, deal.reach
 		b.settle(deal.anyHost)
 		b.slot = p.slot(h, pl, b.info.Effective.Memory, old)
 		if !slices.Contains(one.slots, b.slot) {
@@ -163,7 +164,7 @@ func (p *plan) slot(h *Host, pl *registry.Plugin, memory tool.Bytes, old *plan) 
 	if s, ok := p.slots[key]; ok {
 		return s
 	}
-	s := &slot{engine: h.engine, plugin: pl, memory: memory}
+	s := &slot{load: h.runnerOf, plugin: pl, memory: memory}
 	if old != nil {
 		if kept, ok := old.slots[key]; ok && kept.plugin.WasmPath == pl.WasmPath && slices.Equal(kept.plugin.Exports(), pl.Exports()) {
 			s = kept
@@ -190,12 +191,8 @@ func limiter(perMinute int, name string, old *plan) *rate.Limiter {
 // digest is the tool's identity for the cache.
 func (b *bound) digest(pl *registry.Plugin, deal bargain) string {
 	l := b.info.Effective
-	var hosts []string
-	if b.grant.HTTP != nil {
-		hosts = b.grant.HTTP.Hosts()
-	}
 	text, err := json.Marshal([]any{
-		pl.WasmSHA256, pl.ManifestSHA256, b.def.Export, b.def.Remote, l.MaxChars, l.MaxLines, b.grant.Config, b.grant.Mounts, hosts, deal.asks,
+		pl.WasmSHA256, pl.ManifestSHA256, b.def.Export, b.def.Remote, l.MaxChars, l.MaxLines, b.grant.Config, b.grant.Mounts, deal.reach, deal.asks,
 	})
 	if err != nil {
 		return "" // no cache: the parts above are plain data, which always encode

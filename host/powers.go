@@ -20,6 +20,7 @@ import (
 type bargain struct {
 	asks   []AskInfo
 	grant  sandbox.Grant
+	reach  []string            // the hosts that the grant's HTTP leads to
 	lacks  []string            // why the plugin has to wait
 	edits  map[string][]string // what to add below [grants.<name>], by key
 	others []string            // what to do elsewhere
@@ -60,8 +61,9 @@ func strike(asks registry.Asks, g Grant, secret func(string) (string, bool)) bar
 		if err != nil {
 			b.wait("what it is granted cannot be used: " + err.Error())
 			b.advise("correct the grant")
+		} else {
+			b.grant.HTTP, b.reach = client, client.Hosts()
 		}
-		b.grant.HTTP = client
 	}
 	return b
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -76,7 +75,7 @@ func TestOneCompileForManyFirstCalls(t *testing.T) {
 	h := open(t, dir, nil)
 	s := h.current.Load().tools["job"].slot
 	var mu sync.Mutex
-	seen := map[*sandbox.Module]int{}
+	seen := map[runner]int{}
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {

@@ -80,6 +80,9 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 	for _, w := range append(literalKeys(s.Models), unknownTools(s, a.host)...) {
 		c.warn(a, w)
 	}
+	if w := notIsolated(s.Sandbox, cfg); w != "" {
+		c.warn(a, w)
+	}
 	a.daemon, err = daemon.New(daemon.Config{
 		Host: a.host, Models: a.models, Profiles: profiles(s), Token: a.token, Hosts: s.Server.Hosts,
 		Pages: web.Files(), Settings: a.settings, MaxTurns: s.Server.MaxTurns, Version: version(), Logger: a.log.Named("daemon"),
@@ -202,6 +205,7 @@ func hostConfig(s Settings, p paths, secrets lookup, log hclog.Logger) host.Conf
 		CacheDir: p.Cache, Secret: secrets, Logger: log, Version: version(), Spares: s.Sandbox.Spares,
 	}
 	cfg.Approvals = approvals(s.Approvals)
+	isolate(&cfg, s.Sandbox, p)
 	for _, f := range s.Plugins.Folder {
 		cfg.Folders = append(cfg.Folders, host.Folder{Path: f.Path, Trust: host.Trust(f.Trust)})
 	}

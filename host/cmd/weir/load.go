@@ -14,6 +14,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/internal/spots"
 	"github.com/weirhost/weir/sdk/limit"
@@ -205,6 +206,7 @@ func check(s *Settings, bad func(msg, hint string, key ...string)) {
 	oneOf(s.Limits.Strategy, strategies, "limits", "strategy")
 	oneOf(s.Archive.Trigger, []string{string(agent.TriggerModel), string(agent.TriggerKeyword), string(agent.TriggerSemantic), string(agent.TriggerHybrid)}, "archive", "trigger")
 	oneOf(s.Archive.Scope, []string{"conversation", "user"}, "archive", "scope")
+	oneOf(s.Sandbox.Isolation, []string{string(host.InProcess), string(host.Inline)}, "sandbox", "isolation")
 	checkShown(s.Limits.MaxChars, s.Limits.Head, s.Limits.Tail, bad, "limits")
 	if n := s.Limits.CeilingChars; n != 0 && n < tool.MinMaxChars {
 		bad(fmt.Sprintf("ceiling_chars is %d", n), fmt.Sprintf("%d is the least; 0 means %d", tool.MinMaxChars, tool.DefaultCeiling), "limits", "ceiling_chars")

@@ -9,9 +9,14 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+
+	"github.com/weirhost/weir/host"
 )
 
 func main() {
+	if code, ok := host.WorkerMain(); ok {
+		os.Exit(code)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, os.LookupEnv)

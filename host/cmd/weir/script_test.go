@@ -7,10 +7,14 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/guesttest"
 )
 
 func TestMain(m *testing.M) {
+	if code, ok := host.WorkerMain(); ok {
+		os.Exit(code)
+	}
 	testscript.Main(m, map[string]func(){"weir": main})
 }
 

@@ -199,7 +199,14 @@ type ArchiveSettings struct {
 
 // SandboxSettings tune how guests are run.
 type SandboxSettings struct {
-	Spares int `toml:"spares" json:"spares,omitempty"`
+	Isolation     string     `toml:"isolation" json:"isolation,omitempty"`
+	Inline        []string   `toml:"inline" json:"inline,omitempty"`
+	Spares        int        `toml:"spares" json:"spares,omitempty"`
+	Waiting       int        `toml:"waiting" json:"waiting,omitempty"`
+	Idle          span       `toml:"idle" json:"idle,omitempty"`
+	Headroom      tool.Bytes `toml:"headroom" json:"headroom,omitempty"`
+	CompileCPU    span       `toml:"compile_cpu" json:"compile_cpu,omitempty"`
+	CompileMemory tool.Bytes `toml:"compile_memory" json:"compile_memory,omitempty"`
 }
 
 // ApprovalSettings say which calls run unasked.

@@ -73,6 +73,12 @@ func TestRepositoryToolsTOML(t *testing.T) {
 		{"approvals.network", s.Approvals.Network, d.Approvals.Network},
 		{"approvals.timeout", s.Approvals.Timeout, d.Approvals.Timeout},
 		{"sandbox.spares", s.Sandbox.Spares, d.Sandbox.Spares},
+		{"sandbox.isolation", s.Sandbox.Isolation, d.Sandbox.Isolation},
+		{"sandbox.waiting", s.Sandbox.Waiting, d.Sandbox.Waiting},
+		{"sandbox.idle", s.Sandbox.Idle, d.Sandbox.Idle},
+		{"sandbox.headroom", s.Sandbox.Headroom, d.Sandbox.Headroom},
+		{"sandbox.compile_cpu", s.Sandbox.CompileCPU, d.Sandbox.CompileCPU},
+		{"sandbox.compile_memory", s.Sandbox.CompileMemory, d.Sandbox.CompileMemory},
 	} {
 		if c.stated != c.def {
 			t.Errorf("%s: the file says %v, the default is %v", c.key, c.stated, c.def)

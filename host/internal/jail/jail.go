@@ -1,6 +1,7 @@
 package jail
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -20,6 +21,9 @@ type Mount struct {
 	Hide []string
 	// Keep are files and folders that it can read and not change.
 	Keep []string
+	// Via is another path to the same folder, opened instead of Host, such as that
+	// of an inherited descriptor; empty: Host itself.
+	Via string
 }
 
 // A Volume is an opened mount as the engine takes it.
@@ -40,23 +44,37 @@ type Jail struct {
 // no folder. No mounts give a jail without any file.
 func Open(mounts []Mount) (*Jail, error) {
 	j := &Jail{}
-	seen := make(map[string]bool, len(mounts))
+	if err := check(mounts); err != nil {
+		return nil, err
+	}
 	for _, m := range mounts {
-		if err := m.check(); err != nil {
-			return nil, errors.Join(err, j.Close())
-		}
-		if seen[m.Guest] {
-			return nil, errors.Join(fmt.Errorf("mount %s: the guest path is used twice", m.Guest), j.Close())
-		}
-		seen[m.Guest] = true
-		root, err := os.OpenRoot(m.Host)
+		root, err := os.OpenRoot(cmp.Or(m.Via, m.Host))
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("mount %s: cannot open the folder %s: %w", m.Guest, m.Host, cause(err)), j.Close())
+			return nil, errors.Join(m.unopened(err), j.Close())
 		}
 		j.mounts = append(j.mounts, m)
 		j.roots = append(j.roots, root)
 	}
 	return j, nil
+}
+
+// check looks at the mounts before any is opened.
+func check(mounts []Mount) error {
+	seen := make(map[string]bool, len(mounts))
+	for _, m := range mounts {
+		if err := m.check(); err != nil {
+			return err
+		}
+		if seen[m.Guest] {
+			return fmt.Errorf("mount %s: the guest path is used twice", m.Guest)
+		}
+		seen[m.Guest] = true
+	}
+	return nil
+}
+
+func (m Mount) unopened(err error) error {
+	return fmt.Errorf("mount %s: cannot open the folder %s: %w", m.Guest, m.Host, cause(err))
 }
 
 // check refuses guest paths that two parties could read differently.
@@ -90,8 +108,7 @@ func (j *Jail) Current() bool {
 		if err != nil {
 			return false
 		}
-		named, err := os.Stat(j.mounts[i].Host)
-		if err != nil || !os.SameFile(opened, named) {
+		if !names(j.mounts[i].Host, opened) {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -19,6 +20,13 @@ type Config struct {
 	// Spares is how many instances, each for one call, are kept initialised per
 	// module; about 4 MiB each for a Go guest. 0 or less: none.
 	Spares int
+	// Unchecked leaves out the check that every loop of a guest makes for its
+	// deadline. Loops then run at full speed and nothing stops them: only a
+	// process that its parent kills may say so. Code of both kinds is cached apart.
+	Unchecked bool
+	// ReadCache loads compiled code from CacheDir and compiles nothing: Load
+	// answers ErrNotCompiled for what is not there.
+	ReadCache bool
 }
 
 // A Plugin is a module to load.
@@ -34,8 +42,14 @@ type Plugin struct {
 // A Grant holds the powers of one call. The zero Grant gives none.
 type Grant struct {
 	Mounts []jail.Mount
-	HTTP   *egress.Client    // nil: no network
+	HTTP   Sender            // nil: no network
 	Config map[string]string // what the guest reads as its configuration
+}
+
+// A Sender sends a guest's requests, as *egress.Client does: under a policy,
+// and with errors that a guest may read. It is safe for concurrent use.
+type Sender interface {
+	Do(ctx context.Context, r egress.Request) (egress.Response, *tool.Error)
 }
 
 // An Invocation is one call of an export.

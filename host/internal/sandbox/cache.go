@@ -27,6 +27,23 @@ const cacheBytes = 1 << 30
 
 const sumsFile = "SUMS"
 
+// openCache finds the folder that is meant. What only reads makes and prunes
+// nothing: several processes may read at once.
+func openCache(c Config) (*diskCache, error) {
+	dir := c.CacheDir
+	if c.Unchecked {
+		dir = filepath.Join(dir, uncheckedDir)
+	}
+	if c.ReadCache {
+		return &diskCache{dir: dir}, nil
+	}
+	return newDiskCache(dir)
+}
+
+// uncheckedDir keeps code without loop checks, which must never be run by an
+// engine that relies on them.
+const uncheckedDir = "unchecked"
+
 // newDiskCache makes the folder, for this user alone, and prunes it.
 func newDiskCache(dir string) (*diskCache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -48,14 +65,19 @@ func newDiskCache(dir string) (*diskCache, error) {
 
 // folder returns the module's folder, empty unless what is in it is whole.
 func (c *diskCache) folder(wasm []byte) (string, error) {
-	sum := sha256.Sum256(wasm)
-	dir := filepath.Join(c.dir, hex.EncodeToString(sum[:]))
+	dir := c.place(wasm)
 	if !intact(dir) {
 		if err := c.drop(dir); err != nil {
 			return "", err
 		}
 	}
 	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// place is where a module's code lies, or would.
+func (c *diskCache) place(wasm []byte) string {
+	sum := sha256.Sum256(wasm)
+	return filepath.Join(c.dir, hex.EncodeToString(sum[:]))
 }
 
 func (c *diskCache) drop(dir string) error { return os.RemoveAll(dir) }

@@ -20,6 +20,7 @@ type Engine struct {
 	cache  *diskCache // nil: none
 	front  frontend
 	spares int
+	read   bool // compile nothing
 
 	mu      sync.Mutex
 	modules map[*Module]bool
@@ -40,10 +41,10 @@ func New(_ context.Context, c Config) (*Engine, error) {
 	if err := os.Unsetenv(wasiOutput); err != nil {
 		return nil, err
 	}
-	e := &Engine{log: log, front: newExtismFront(log), spares: c.Spares, modules: make(map[*Module]bool)}
+	e := &Engine{log: log, front: newExtismFront(log, !c.Unchecked), spares: c.Spares, read: c.ReadCache, modules: make(map[*Module]bool)}
 	if c.CacheDir != "" {
 		var err error
-		if e.cache, err = newDiskCache(c.CacheDir); err != nil {
+		if e.cache, err = openCache(c); err != nil {
 			return nil, err
 		}
 	}
@@ -92,16 +93,15 @@ func (e *Engine) load(ctx context.Context, p Plugin) (*Module, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s, err := parseModule(p.Wasm)
+	s, memory, err := e.examine(p)
 	if err != nil {
-		return nil, err
-	}
-	memory := p.memory(s)
-	if err := errors.Join(s.answered(e.front.offers()), s.check(p, memory)); err != nil {
 		return nil, err
 	}
 	prog, err := e.compile(ctx, s)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrNotCompiled):
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("the engine refuses the module: %s", reason(err))
 	}
 	log := e.log.Named("plugin." + p.Name)
@@ -113,6 +113,17 @@ func (e *Engine) load(ctx context.Context, p Plugin) (*Module, error) {
 	}
 	m.life, m.end = context.WithCancel(context.Background())
 	return m, nil
+}
+
+// examine looks at a module from outside: what it finds wrong, no engine has
+// to be asked about.
+func (e *Engine) examine(p Plugin) (*structure, tool.Bytes, error) {
+	s, err := parseModule(p.Wasm)
+	if err != nil {
+		return nil, 0, err
+	}
+	memory := p.memory(s)
+	return s, memory, errors.Join(s.answered(e.front.offers()), s.check(p, memory))
 }
 
 // memory is the cap of the guest's memory, in bytes.
@@ -184,6 +195,9 @@ func (e *Engine) compile(ctx context.Context, s *structure) (program, error) {
 		return e.front.compile(ctx, s, "")
 	}
 	wasm, _ := s.rewrite()
+	if e.read {
+		return e.fromCache(ctx, s, wasm)
+	}
 	for range 2 {
 		dir, err := e.cache.folder(wasm)
 		if err != nil {

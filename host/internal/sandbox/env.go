@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/jail"
 )
 
@@ -25,7 +24,7 @@ type env struct {
 
 	mu       sync.Mutex
 	ctx      context.Context
-	http     *egress.Client
+	http     Sender
 	progress func(done, total int, msg string)
 	reports  int
 	max      int // bytes of output

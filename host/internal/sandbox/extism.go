@@ -24,12 +24,13 @@ import (
 
 // extismFront runs plugins by Extism's own Go SDK.
 type extismFront struct {
-	log  hclog.Logger
-	wasi func() []string // names of the engine's WASI functions
+	log     hclog.Logger
+	checked bool            // loops look at their deadline
+	wasi    func() []string // names of the engine's WASI functions
 }
 
-func newExtismFront(log hclog.Logger) *extismFront {
-	return &extismFront{log: log, wasi: sync.OnceValue(wasiFunctions)}
+func newExtismFront(log hclog.Logger, checked bool) *extismFront {
+	return &extismFront{log: log, checked: checked, wasi: sync.OnceValue(wasiFunctions)}
 }
 
 // wasiFunctions asks the engine for its WASI functions.
@@ -94,7 +95,7 @@ var errEngine = errors.New("the engine gave up on the module")
 func (x *extismFront) compile(ctx context.Context, s *structure, cacheDir string) (program, error) {
 	wasm, hasInit := s.rewrite()
 	p := &extismProgram{log: x.log, hasInit: hasInit}
-	config := wazero.NewRuntimeConfig().WithCloseOnContextDone(true)
+	config := wazero.NewRuntimeConfig().WithCloseOnContextDone(x.checked)
 	if cacheDir != "" {
 		cache, err := wazero.NewCompilationCacheWithDir(cacheDir)
 		if err != nil {

@@ -46,18 +46,24 @@ func (c *call) judge(ctx context.Context, e *env, r reply, err error) *tool.Erro
 	return nil
 }
 
-// interrupted tells our deadline from the caller's wish.
 func (c *call) interrupted(ctx context.Context) *tool.Error {
-	if c.module.life.Err() != nil && c.outer.Err() == nil {
-		return tool.Errorf(tool.Cancelled, "try again", "%s was ended because its plugin is being closed", c.inv.Export)
+	return Interrupted(c.inv, c.outer, ctx, c.module.life.Err() != nil)
+}
+
+// Interrupted is the failure of a call whose context ended. outer is the
+// caller's context, ctx the call's own with its deadline: they tell our deadline
+// from the caller's wish. closing says that the plugin is being closed.
+func Interrupted(inv Invocation, outer, ctx context.Context, closing bool) *tool.Error {
+	inv = inv.withDefaults()
+	switch {
+	case closing && outer.Err() == nil:
+		return tool.Errorf(tool.Cancelled, "try again", "%s was ended because its plugin is being closed", inv.Export)
+	case errors.Is(outer.Err(), context.Canceled):
+		return tool.Errorf(tool.Cancelled, "", "%s was cancelled", inv.Export)
+	case outer.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return tool.Errorf(tool.TimedOut, hintLess, "%s did not finish within %s", inv.Export, inv.Timeout.Round(time.Millisecond))
 	}
-	if errors.Is(c.outer.Err(), context.Canceled) {
-		return tool.Errorf(tool.Cancelled, "", "%s was cancelled", c.inv.Export)
-	}
-	if c.outer.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return tool.Errorf(tool.TimedOut, hintLess, "%s did not finish within %s", c.inv.Export, c.inv.Timeout.Round(time.Millisecond))
-	}
-	return tool.Errorf(tool.TimedOut, hintLess, "%s did not finish in the time that was left", c.inv.Export)
+	return tool.Errorf(tool.TimedOut, hintLess, "%s did not finish in the time that was left", inv.Export)
 }
 
 // exit is the end of a guest that ended itself. Exit code 0 is no success:
@@ -67,8 +73,13 @@ func (c *call) exit(e *env) *tool.Error {
 }
 
 func (c *call) outOfMemory(what string) *tool.Error {
+	return OutOfMemory(c.inv.Export, c.module.memory, what)
+}
+
+// OutOfMemory is the failure of a guest that needs more than its cap.
+func OutOfMemory(export string, most tool.Bytes, what string) *tool.Error {
 	return tool.Errorf(tool.OutOfMemory, hintLess+"; the operator can raise its memory limit",
-		"%s needs more than the %s of memory it may have: %s", c.inv.Export, c.module.memory, what)
+		"%s needs more than the %s of memory it may have: %s", export, most, what)
 }
 
 // crash names the reason of a trap. The engine's text, with its stack, goes to

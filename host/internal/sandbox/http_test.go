@@ -53,7 +53,7 @@ func TestHTTPOfAGuest(t *testing.T) {
 
 	for _, row := range []struct {
 		name, path string
-		http       *egress.Client
+		http       Sender
 		status     int
 		says       string // of the body, or of the error
 	}{

@@ -38,7 +38,7 @@ func (m *Module) Call(ctx context.Context, inv Invocation) (Output, *tool.Error)
 	defer m.leave()
 	inv = inv.withDefaults()
 	c := &call{module: m, inv: inv, outer: ctx}
-	if fail := c.admit(); fail != nil {
+	if fail := m.facts().admit(inv); fail != nil {
 		return Output{}, fail
 	}
 	ctx, cancel := context.WithTimeout(ctx, inv.Timeout)
@@ -62,17 +62,6 @@ type call struct {
 	module *Module
 	inv    Invocation
 	outer  context.Context // the caller's: tells its cancelling from our deadline
-}
-
-// admit refuses what would go wrong inside the guest.
-func (c *call) admit() *tool.Error {
-	if err := c.module.shape.checkExport(c.inv.Export); err != nil {
-		return tool.Errorf(tool.Failed, "the plugin and its manifest do not fit together", "plugin %s: %s", c.module.name, err)
-	}
-	if most := min(maxInput, int(c.module.memory)/2); len(c.inv.Input) > most {
-		return tool.Errorf(tool.TooLarge, "pass less text", "the arguments take %d bytes and %s takes at most %d", len(c.inv.Input), c.inv.Export, most)
-	}
-	return nil
 }
 
 func (c *call) run(ctx context.Context) (Output, *tool.Error) {

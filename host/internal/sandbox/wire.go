@@ -35,7 +35,7 @@ type (
 
 // request sends through the call's egress, if there is one.
 func (h *host) request(r egress.Request) (egress.Response, *tool.Error) {
-	var client *egress.Client
+	var client Sender
 	h.env.note(func() { client = h.env.http })
 	if client == nil {
 		return egress.Response{}, tool.Errorf(tool.Denied, "the operator can grant hosts to it", "this tool has no network access")

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/weirhost/weir/host"
+)
+
+// isolate says how this program runs plugins: in processes of their own, where
+// the system can hold them to their bounds. A process is this program again, by
+// the name that stays true when the file is replaced while it runs.
+func isolate(cfg *host.Config, s SandboxSettings, p paths) {
+	cfg.Workers = host.Workers{
+		Isolation: host.Isolation(s.Isolation), Inline: s.Inline, Max: s.Waiting, Idle: time.Duration(s.Idle),
+		Headroom: s.Headroom, CompileCPU: time.Duration(s.CompileCPU), CompileMemory: s.CompileMemory,
+		Quarantine: filepath.Join(p.Data, "quarantine.json"),
+	}
+	const self = "/proc/self/exe"
+	if _, err := os.Stat(self); err == nil && host.CanIsolate() {
+		cfg.WorkerCommand = []string{self}
+	}
+}
+
+// notIsolated is what a person should know when plugins run inside weir although
+// nobody asked for it; empty: nothing.
+func notIsolated(s SandboxSettings, cfg host.Config) string {
+	if len(cfg.WorkerCommand) > 0 || host.Isolation(s.Isolation) == host.Inline {
+		return ""
+	}
+	return "plugins run inside this process: on this system they cannot have processes of their own, which needs Linux and /proc (isolation = \"inline\" below [sandbox] says that this is meant)"
+}

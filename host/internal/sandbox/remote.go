@@ -1,0 +1,83 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// ErrNotCompiled is what Load answers when it may only read the cache and the
+// module's code is not there, or is damaged.
+var ErrNotCompiled = errors.New("the module is not compiled yet")
+
+// Facts are what is known of a module without its compiled code. A process
+// that lets another one run it refuses by them what the other would refuse.
+type Facts struct {
+	Memory tool.Bytes // the cap of each linear memory of the guest
+
+	name  string
+	shape *structure
+}
+
+// Examine looks at a plugin as Load does first, without any engine. The error is
+// the one that Load would give.
+func (e *Engine) Examine(p Plugin) (Facts, error) {
+	s, memory, err := e.examine(p)
+	if err != nil {
+		return Facts{}, fmt.Errorf("plugin %s: %w", p.Name, err)
+	}
+	s.trim()
+	return Facts{Memory: memory, name: p.Name, shape: s}, nil
+}
+
+// Compiled reports whether the cache holds the plugin's code. Whether the code is
+// whole shows when it is loaded.
+func (e *Engine) Compiled(p Plugin) bool {
+	s, err := parseModule(p.Wasm)
+	if err != nil || e.cache == nil {
+		return false
+	}
+	wasm, _ := s.rewrite()
+	_, err = os.Stat(filepath.Join(e.cache.place(wasm), sumsFile))
+	return err == nil
+}
+
+// fromCache is compile for an engine that may not compile.
+func (e *Engine) fromCache(ctx context.Context, s *structure, wasm []byte) (program, error) {
+	if e.cache == nil || !intact(e.cache.place(wasm)) {
+		return nil, ErrNotCompiled
+	}
+	prog, err := e.front.compile(ctx, s, e.cache.place(wasm))
+	if err != nil {
+		return nil, ErrNotCompiled
+	}
+	return prog, nil
+}
+
+func (m *Module) facts() Facts { return Facts{Memory: m.memory, name: m.name, shape: m.shape} }
+
+// Admit fills in what the invocation leaves open and refuses what would go wrong
+// inside the guest.
+func (f Facts) Admit(inv Invocation) (Invocation, *tool.Error) {
+	inv = inv.withDefaults()
+	return inv, f.admit(inv)
+}
+
+func (f Facts) admit(inv Invocation) *tool.Error {
+	if err := f.shape.checkExport(inv.Export); err != nil {
+		return tool.Errorf(tool.Failed, "the plugin and its manifest do not fit together", "plugin %s: %s", f.name, err)
+	}
+	if most := min(maxInput, int(f.Memory)/2); len(inv.Input) > most {
+		return tool.Errorf(tool.TooLarge, "pass less text", "the arguments take %d bytes and %s takes at most %d", len(inv.Input), inv.Export, most)
+	}
+	return nil
+}
+
+// Printable makes text of an untrusted source safe to log and to show: valid
+// UTF-8 of at most n bytes, without control characters, terminal sequences and
+// characters that hide or reorder text.
+func Printable(s string, n int) string { return printable(s, n) }

@@ -1,0 +1,77 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/sandbox"
+)
+
+var (
+	command []string // starts a worker
+	goGuest []byte   // the guest of the sandbox's own tests
+)
+
+// TestMain builds the worker and the guest.
+func TestMain(m *testing.M) {
+	if code, ok := Main(); ok {
+		os.Exit(code)
+	}
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "weir-worker-")
+		if err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(dir)
+		if command, err = guesttest.Worker(dir, "../../.."); err != nil {
+			panic(err)
+		}
+		if goGuest, err = buildGuest(dir, "../sandbox/testdata/guest"); err != nil {
+			panic(err)
+		}
+		return m.Run()
+	}())
+}
+
+func buildGuest(dir, source string) ([]byte, error) {
+	out := filepath.Join(dir, "guest.wasm")
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, source)
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("building %s: %w\n%s", source, err, text)
+	}
+	return os.ReadFile(out)
+}
+
+// newPool makes a pool on the shared cache that ends with the test.
+func newPool(t testing.TB, change func(*Config)) *Pool {
+	t.Helper()
+	c := Config{Command: command, CacheDir: guesttest.Cache(t)}
+	if change != nil {
+		change(&c)
+	}
+	p, err := New(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+func load(t testing.TB, p *Pool, pl sandbox.Plugin) *Module {
+	t.Helper()
+	m, err := p.Load(t.Context(), pl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}

@@ -1,0 +1,215 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host/internal/jail"
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Module is a plugin that runs in workers: each has one call at a time, and as
+// many are made as calls run at once. It is safe for concurrent use.
+type Module struct {
+	pool   *Pool
+	log    hclog.Logger
+	plugin sandbox.Plugin
+	facts  sandbox.Facts
+	life   context.Context // ends the calls that outlast their module
+	end    context.CancelFunc
+
+	mu      sync.Mutex
+	running int
+	closed  bool
+	idle    chan struct{} // closed when the last call of a closed module has ended
+}
+
+// Load checks a plugin and has it compiled by a child if that was not done
+// before; no code of it runs. The error is a sentence that names the plugin, or a
+// *Quarantined. Compiling is stopped when ctx or the Pool ends.
+func (p *Pool) Load(ctx context.Context, pl sandbox.Plugin) (*Module, error) {
+	facts, err := p.Prepare(ctx, pl, false)
+	if err != nil {
+		return nil, err
+	}
+	m := &Module{pool: p, log: p.log.Named("plugin." + pl.Name), plugin: pl, facts: facts, idle: make(chan struct{})}
+	m.life, m.end = context.WithCancel(p.ending)
+	return m, nil
+}
+
+// Call runs an export in a worker and a fresh state. Its failures are those of
+// sandbox.Module, and the loss of the worker.
+func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error) {
+	if !m.enter() {
+		return sandbox.Output{}, tool.Errorf(tool.Failed, "try again", "the plugin %s is being replaced", m.plugin.Name)
+	}
+	defer m.leave()
+	inv, fail := m.facts.Admit(inv)
+	if fail != nil {
+		return sandbox.Output{}, fail
+	}
+	key := mountKey(inv.Grant.Mounts)
+	for try := 0; ; try++ {
+		w, err := m.worker(ctx, key, inv)
+		if err != nil {
+			return sandbox.Output{}, m.unstarted(ctx, inv, err)
+		}
+		c := &call{module: m, inv: inv, outer: ctx, w: w}
+		out, fail := c.run()
+		switch {
+		case !c.lost:
+			m.pool.put(m, key, w)
+		default:
+			w.discard()
+		}
+		if c.unsent && try < retries && ctx.Err() == nil && m.life.Err() == nil {
+			continue // it had died while it waited, and knows nothing of the call
+		}
+		return out, fail
+	}
+}
+
+// retries bounds how often a call that no worker took is given to another.
+const retries = 3
+
+// worker returns one that is ready for the call, making it if need be.
+func (m *Module) worker(ctx context.Context, key string, inv sandbox.Invocation) (*process, error) {
+	if w := m.pool.take(m, key); w != nil {
+		return w, nil
+	}
+	m.pool.drop(func(i *idler) bool { return i.module == m && i.key != key }) // of grants that no longer hold
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	defer context.AfterFunc(m.life, cancel)()
+	w, err := m.start(ctx, inv.Grant.Mounts)
+	if !errors.Is(err, sandbox.ErrNotCompiled) {
+		return w, err
+	}
+	// The cache was emptied or damaged since the module was loaded.
+	if err := m.pool.compile(ctx, m.plugin, false); err != nil {
+		return nil, err
+	}
+	return m.start(ctx, inv.Grant.Mounts)
+}
+
+// startTime bounds the start of a worker, which is not part of a call's own time.
+const startTime = 90 * time.Second
+
+// start makes a worker with the module loaded.
+func (m *Module) start(ctx context.Context, mounts []jail.Mount) (*process, error) {
+	w, err := m.pool.spawn(mounts)
+	if err != nil {
+		return nil, err
+	}
+	l := loadMeta{
+		Plugin: m.plugin.Name, Exports: m.plugin.Exports, Memory: int64(m.plugin.Memory), Cache: m.pool.cacheOf(),
+		Spares: m.pool.cfg.Spares, LogLevel: int(m.log.GetLevel()), Mounts: metaOf(mounts),
+		Bounds: bounds{Data: m.data(), Files: maxFiles},
+	}
+	if err := w.load(ctx, l, m.plugin.Wasm); err != nil {
+		w.discard()
+		return nil, err
+	}
+	return w, nil
+}
+
+// What a worker needs beside its guest, by measurement: the Go runtime and the
+// program, the decoded module, and the memory through which input and output pass.
+const (
+	headroom  = tool.Bytes(192 << 20)
+	perModule = 12 // bytes for each byte of the module
+	perMemory = 3  // a growing memory is copied, and its old places are garbage for a while
+	kernel    = 64 << 20
+)
+
+// data is the bound on a worker's memory.
+func (m *Module) data() int64 {
+	room := m.pool.cfg.Headroom
+	if room <= 0 {
+		room = headroom + tool.Bytes(perModule*len(m.plugin.Wasm))
+	}
+	return int64(room) + perMemory*(int64(m.facts.Memory)+kernel)
+}
+
+func metaOf(mounts []jail.Mount) []mountMeta {
+	var out []mountMeta
+	for _, m := range mounts {
+		out = append(out, mountMeta{m.Guest, m.Host, m.Write, m.Hide, m.Keep})
+	}
+	return out
+}
+
+// mountKey tells grants of folders apart.
+func mountKey(mounts []jail.Mount) string {
+	var b strings.Builder
+	for _, m := range mounts {
+		fmt.Fprintf(&b, "%q %q %t %q %q\n", m.Guest, m.Host, m.Write, m.Hide, m.Keep)
+	}
+	return b.String()
+}
+
+// unstarted judges a worker that did not come to be.
+func (m *Module) unstarted(ctx context.Context, inv sandbox.Invocation, err error) *tool.Error {
+	var mount *mountError
+	var lost *lossError
+	switch {
+	case ctx.Err() != nil || m.life.Err() != nil:
+		return sandbox.Interrupted(inv, ctx, ctx, m.life.Err() != nil)
+	case errors.As(err, &mount):
+		return tool.Errorf(tool.Failed, "the operator has to correct the tool's granted folders", "%s cannot start: %s", inv.Export, err)
+	case errors.As(err, &lost) && lost.outOfMemory():
+		return sandbox.OutOfMemory(inv.Export, m.facts.Memory, "its process ran out of memory at the start")
+	}
+	m.log.Error("a worker cannot be started", "error", err)
+	return tool.Errorf(tool.Failed, "try again; if it happens again, tell the operator", "%s cannot start: its process could not be made ready", inv.Export)
+}
+
+// Close refuses new calls, waits for those that run until ctx is done, and then
+// ends them with their workers. Closing twice is no error.
+func (m *Module) Close(ctx context.Context) error {
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return nil
+	}
+	m.closed = true
+	if m.running == 0 {
+		close(m.idle)
+	}
+	m.mu.Unlock()
+	select {
+	case <-m.idle:
+	case <-ctx.Done():
+		m.end()
+		<-m.idle // soon: their workers are killed
+	}
+	m.end()
+	m.pool.drop(func(i *idler) bool { return i.module == m })
+	return nil
+}
+
+func (m *Module) enter() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed || !m.pool.enter() {
+		return false
+	}
+	m.running++
+	return true
+}
+
+func (m *Module) leave() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.pool.tasks.Done()
+	if m.running--; m.running == 0 && m.closed {
+		close(m.idle)
+	}
+}

@@ -1,0 +1,278 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Config sets a Pool up.
+type Config struct {
+	// Command starts a worker: a program whose main begins with Main, and its
+	// arguments; Argument is put behind them. It must not be empty.
+	Command []string
+	// CacheDir keeps compiled modules between runs. Empty: a temporary folder
+	// that Close removes.
+	CacheDir string
+	// Logger gets what guests print and log, as plugin.<name>; nil: nothing.
+	Logger hclog.Logger
+	// Spares is how many instances, each for one call, every worker keeps ready;
+	// 0 or less: none.
+	Spares int
+	// Max is the most workers that are kept beside those that are busy; 0: 8,
+	// negative: none.
+	Max int
+	// Idle is how long a worker without calls is kept; 0 or less: a minute.
+	Idle time.Duration
+	// Headroom is what a worker may take beside the memory of its guest; 0 or
+	// less: 192 MiB and some for the module's size.
+	Headroom tool.Bytes
+	// CompileCPU is the CPU time in which a module must be compiled, in whole
+	// seconds; 0 or less: 60 seconds.
+	CompileCPU time.Duration
+	// CompileMemory is what compiling a module may take; 0 or less: 1 GiB.
+	CompileMemory tool.Bytes
+	// Quarantine is the file that remembers the modules that could not be
+	// compiled. Empty: they are remembered until Close.
+	Quarantine string
+}
+
+// What holds when nobody says anything else.
+const (
+	DefaultCompileCPU    = 60 * time.Second
+	DefaultCompileMemory = tool.Bytes(1 << 30)
+	DefaultIdle          = time.Minute
+	DefaultMax           = 8
+
+	maxFiles = 256 // descriptors of a worker
+)
+
+// A Pool runs plugins in workers. It is safe for concurrent use.
+type Pool struct {
+	cfg      Config
+	log      hclog.Logger
+	looks    map[bool]*sandbox.Engine // by checked: they look at modules and the cache, and compile and run nothing
+	spawner  *spawner
+	temp     string // the cache when nobody named one
+	children sync.WaitGroup
+
+	quarantine *Quarantine
+
+	ending context.Context // done when the Pool closes
+	end    context.CancelFunc
+
+	mu     sync.Mutex
+	closed bool
+	tasks  sync.WaitGroup // what Close waits for
+	idle   []*idler       // in the order of their last use
+	sweep  *time.Timer
+
+	compiling map[string]chan struct{} // by digest; closed when that one is done
+}
+
+// idler is a worker that waits for a call.
+type idler struct {
+	module *Module
+	key    string // of its mounts
+	w      *process
+	since  time.Time
+}
+
+// New makes a Pool; it starts nothing yet. The error is about the folder for
+// compiled modules or the quarantine's file, or says that the system has no
+// workers.
+func New(ctx context.Context, c Config) (p *Pool, err error) {
+	if !Supported() || len(c.Command) == 0 {
+		return nil, errors.New("workers are not to be had here")
+	}
+	p = &Pool{cfg: c.withDefaults(), log: c.Logger, looks: map[bool]*sandbox.Engine{}, compiling: map[string]chan struct{}{}}
+	if p.log == nil {
+		p.log = hclog.NewNullLogger()
+	}
+	if p.quarantine, err = openQuarantine(c.Quarantine); err != nil {
+		return nil, err
+	}
+	if p.cfg.CacheDir == "" {
+		if p.temp, err = os.MkdirTemp("", "weir-wasm-"); err != nil {
+			return nil, fmt.Errorf("no place for compiled plugins: %w", err)
+		}
+		p.cfg.CacheDir = p.temp
+	}
+	for _, checked := range []bool{false, true} {
+		if p.looks[checked], err = sandbox.New(ctx, sandbox.Config{CacheDir: p.cfg.CacheDir, Logger: p.log, Unchecked: !checked}); err != nil {
+			return nil, errors.Join(err, p.removeTemp())
+		}
+	}
+	p.ending, p.end = context.WithCancel(context.Background())
+	p.spawner = newSpawner()
+	return p, nil
+}
+
+func (c Config) withDefaults() Config {
+	if c.Idle <= 0 {
+		c.Idle = DefaultIdle
+	}
+	if c.Max == 0 {
+		c.Max = DefaultMax
+	}
+	if c.CompileCPU <= 0 {
+		c.CompileCPU = DefaultCompileCPU
+	}
+	if c.CompileMemory <= 0 {
+		c.CompileMemory = DefaultCompileMemory
+	}
+	return c
+}
+
+// CacheDir is where compiled modules are kept.
+func (p *Pool) CacheDir() string { return p.cfg.CacheDir }
+
+// Quarantine is where modules stand that could not be compiled.
+func (p *Pool) Quarantine() *Quarantine { return p.quarantine }
+
+// Close ends every worker, busy ones too, and waits until they are gone.
+func (p *Pool) Close(ctx context.Context) error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil
+	}
+	p.closed = true
+	if p.sweep != nil {
+		p.sweep.Stop()
+	}
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
+	p.end()
+	for _, i := range idle {
+		i.w.discard()
+	}
+	p.tasks.Wait()
+	p.children.Wait()
+	p.spawner.close()
+	return errors.Join(p.looks[false].Close(ctx), p.looks[true].Close(ctx), p.removeTemp())
+}
+
+func (p *Pool) removeTemp() error {
+	if p.temp == "" {
+		return nil
+	}
+	return os.RemoveAll(p.temp)
+}
+
+// enter admits a task, unless the Pool is closed; p.tasks.Done ends it.
+func (p *Pool) enter() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	p.tasks.Add(1)
+	return true
+}
+
+// take returns a waiting worker of the module that was lent the same folders;
+// nil: there is none.
+func (p *Pool) take(m *Module, key string) *process {
+	for {
+		i := p.pick(m, key)
+		if i == nil {
+			return nil
+		}
+		if !i.w.dead() && i.w.loan.Current() {
+			return i.w
+		}
+		i.w.discard()
+	}
+}
+
+func (p *Pool) pick(m *Module, key string) *idler {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for n, i := range slices.Backward(p.idle) {
+		if i.module == m && i.key == key {
+			p.idle = slices.Delete(p.idle, n, n+1)
+			return i
+		}
+	}
+	return nil
+}
+
+// put keeps a worker for later, and sends away the one that waited longest when
+// there are too many.
+func (p *Pool) put(m *Module, key string, w *process) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		w.discard()
+		return
+	}
+	p.idle = append(p.idle, &idler{m, key, w, time.Now()})
+	var surplus []*idler
+	if over := len(p.idle) - max(p.cfg.Max, 0); over > 0 {
+		surplus = slices.Clone(p.idle[:over])
+		p.idle = slices.Delete(p.idle, 0, over)
+	}
+	p.wake(p.cfg.Idle)
+	p.mu.Unlock()
+	for _, i := range surplus {
+		i.w.discard()
+	}
+}
+
+// wake lets tidy run after a while; p.mu is held.
+func (p *Pool) wake(after time.Duration) {
+	switch {
+	case len(p.idle) == 0:
+	case p.sweep == nil:
+		p.sweep = time.AfterFunc(after, p.tidy)
+	default:
+		p.sweep.Reset(after)
+	}
+}
+
+// tidy sends away workers that waited long enough.
+func (p *Pool) tidy() {
+	p.drop(func(i *idler) bool { return i.w.dead() || time.Since(i.since) >= p.cfg.Idle })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed && len(p.idle) > 0 {
+		p.wake(max(p.cfg.Idle-time.Since(p.idle[0].since), 10*time.Millisecond))
+	}
+}
+
+// drop sends away the waiting workers that are meant.
+func (p *Pool) drop(meant func(*idler) bool) {
+	var gone []*idler
+	p.mu.Lock()
+	p.idle = slices.DeleteFunc(p.idle, func(i *idler) bool {
+		if !meant(i) {
+			return false
+		}
+		gone = append(gone, i)
+		return true
+	})
+	p.mu.Unlock()
+	for _, i := range gone {
+		i.w.discard()
+	}
+}
+
+// cacheOf is the folder that a child is told about.
+func (p *Pool) cacheOf() string {
+	if abs, err := filepath.Abs(p.cfg.CacheDir); err == nil {
+		return abs // a child works in the root folder
+	}
+	return p.cfg.CacheDir
+}

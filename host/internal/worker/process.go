@@ -1,0 +1,199 @@
+package worker
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/jail"
+	"github.com/weirhost/weir/host/internal/sandbox"
+)
+
+// A process is one child, as its parent sees it. One goroutine at a time talks
+// to it; kill and dead may be used by all.
+type process struct {
+	cmd  *exec.Cmd
+	in   *os.File // we write
+	out  *os.File // it writes
+	read *bufio.Reader
+	send *writer
+	loan *jail.Loan
+	said *tail
+
+	once sync.Once
+	gone chan struct{} // closed when it has ended and is reaped
+}
+
+// errSpawn says that no child could be made, which is nobody's fault in there.
+var errSpawn = errors.New("the process for the tool cannot be started")
+
+// spawn starts a child that was lent the mounts. ctx does not end it.
+func (p *Pool) spawn(mounts []jail.Mount) (*process, error) {
+	loan, err := jail.Lend(mounts)
+	if err != nil {
+		return nil, &mountError{err}
+	}
+	w := &process{loan: loan, said: &tail{}, gone: make(chan struct{})}
+	childIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(errSpawn, err, loan.Close())
+	}
+	out, childOut, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(errSpawn, err, loan.Close(), childIn.Close(), in.Close())
+	}
+	w.in, w.out = in, out
+	w.read, w.send = bufio.NewReaderSize(out, 64<<10), &writer{w: in}
+	args := append(p.cfg.Command[1:len(p.cfg.Command):len(p.cfg.Command)], Argument)
+	w.cmd = exec.Command(p.cfg.Command[0], args...)
+	w.cmd.Env = []string{} // not nil, which would pass ours on
+	w.cmd.Dir = "/"
+	w.cmd.ExtraFiles = append([]*os.File{childIn, childOut}, loan.Files()...)
+	w.cmd.Stderr = w.said
+	w.cmd.WaitDelay = time.Second
+	err = p.spawner.start(w.cmd)
+	err = errors.Join(err, childIn.Close(), childOut.Close())
+	if err != nil {
+		return nil, errors.Join(errSpawn, err, loan.Close(), in.Close(), out.Close())
+	}
+	p.children.Go(func() { w.reap() })
+	return w, nil
+}
+
+// mountError says that a granted folder cannot be opened.
+type mountError struct{ error }
+
+func (e *mountError) Unwrap() error { return e.error }
+
+// reap waits for the end of the child.
+func (w *process) reap() {
+	_ = w.cmd.Wait() // how it ended stands in the state
+	close(w.gone)
+}
+
+// kill ends the child at once; it does not wait.
+func (w *process) kill() { _ = w.cmd.Process.Kill() } // an error means that it has ended
+
+// dead reports whether the child has ended.
+func (w *process) dead() bool {
+	select {
+	case <-w.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// discard ends the child and lets go of everything; it waits for the end.
+func (w *process) discard() {
+	w.kill()
+	<-w.gone
+	w.once.Do(func() { _ = errors.Join(w.in.Close(), w.out.Close(), w.loan.Close()) })
+}
+
+// load sends the module and waits until the child is ready. When ctx ends the
+// child is killed.
+func (w *process) load(ctx context.Context, l loadMeta, wasm []byte) error {
+	defer context.AfterFunc(ctx, w.kill)()
+	if err := w.send.write(kindLoad, l, wasm); err != nil {
+		return w.why(err)
+	}
+	for lines := 0; lines <= maxLines; lines++ {
+		f, err := read(w.read, limits{kindReady: {maxText, 0}, kindLog: {maxText, 0}})
+		switch {
+		case err != nil:
+			return w.why(err)
+		case f.kind == kindLog:
+			continue
+		}
+		ready, err := open[readyMeta](f)
+		switch {
+		case err != nil:
+			return w.why(err)
+		case ready.NotCompiled:
+			return sandbox.ErrNotCompiled
+		case ready.Refused != "":
+			return errors.New(sandbox.Printable(ready.Refused, 4<<10))
+		}
+		return nil
+	}
+	return w.why(errFrame)
+}
+
+// A lossError says that a child ended, or had to be ended, before it answered.
+type lossError struct {
+	err   error // what was noticed first
+	state *os.ProcessState
+	said  string
+}
+
+func (e *lossError) Error() string {
+	if e.said != "" {
+		return e.state.String() + ": " + e.said
+	}
+	return e.state.String()
+}
+
+func (e *lossError) Unwrap() error { return e.err }
+
+// outOfMemory reports whether the child died for want of memory.
+func (e *lossError) outOfMemory() bool {
+	return strings.Contains(e.said, "out of memory") || strings.Contains(e.said, "cannot allocate memory") || strings.Contains(e.said, "failed to create new OS thread")
+}
+
+// cpu is the CPU time that the child has used.
+func (e *lossError) cpu() time.Duration { return e.state.UserTime() + e.state.SystemTime() }
+
+// why ends the child and makes the error of its loss.
+func (w *process) why(err error) error {
+	if errors.Is(err, errFrame) {
+		w.kill()
+	} else {
+		// It closed its pipe, so it is about to end and say why; what only closes
+		// its pipe is ended.
+		select {
+		case <-w.gone:
+		case <-time.After(time.Second):
+			w.kill()
+		}
+	}
+	<-w.gone
+	return &lossError{err: err, state: w.cmd.ProcessState, said: w.said.text()}
+}
+
+// tail keeps what a child prints to its stderr, the beginning of it: the Go
+// runtime says there why it dies.
+type tail struct {
+	mu   sync.Mutex
+	head []byte
+}
+
+const maxSaid = 8 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.head = append(t.head, p[:min(len(p), maxSaid-len(t.head))]...)
+	return len(p), nil
+}
+
+// text is the first line that says something, and the next.
+func (t *tail) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var lines []string
+	for line := range strings.Lines(string(t.head)) {
+		if line = sandbox.Printable(strings.TrimSpace(line), 300); line != "" {
+			lines = append(lines, line)
+		}
+		if len(lines) == 3 {
+			break
+		}
+	}
+	return strings.Join(lines, "; ")
+}

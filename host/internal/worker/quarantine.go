@@ -1,0 +1,151 @@
+package worker
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// maxTries is how often compiling a module may be cut short by something else
+// before the module is blamed.
+const maxTries = 2
+
+// An Entry is a module that is being compiled for the first time, or that could
+// not be.
+type Entry struct {
+	Plugin string    `json:"plugin"` // the name it had
+	Why    string    `json:"why"`
+	When   time.Time `json:"when"` // of the last try
+	Tries  int       `json:"tries"`
+	Final  bool      `json:"final,omitempty"` // the module is at fault
+}
+
+// A Quarantine remembers, in a file, which modules could not be compiled: what
+// ended a child once is not tried again, not even after a restart. An entry is on
+// the disk before the try begins. It is safe for concurrent use by one process.
+type Quarantine struct {
+	file string // empty: in memory only
+
+	mu      sync.Mutex
+	entries map[string]Entry // by sha256 of the module, in hex
+}
+
+// openQuarantine reads the file; one that is missing is empty.
+func openQuarantine(file string) (*Quarantine, error) {
+	q := &Quarantine{file: file, entries: map[string]Entry{}}
+	if file == "" {
+		return q, nil
+	}
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return q, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &q.entries)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the list of quarantined plugins %s cannot be read: %w; remove the file, and every plugin is tried anew", file, err)
+	}
+	return q, nil
+}
+
+// Held returns the entry of a module that is not tried any more.
+func (q *Quarantine) Held(digest string) (Entry, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e, ok := q.entries[digest]
+	return e, ok && (e.Final || e.Tries >= maxTries)
+}
+
+// Release forgets a module, so that it is tried again.
+func (q *Quarantine) Release(digest string) error { return q.settle(digest) }
+
+// begin writes down that a module is about to be tried.
+func (q *Quarantine) begin(digest, plugin string) error {
+	return q.change(func(all map[string]Entry) {
+		all[digest] = Entry{
+			Plugin: plugin, Why: "the host ended while it was being compiled", When: time.Now().UTC().Truncate(time.Second),
+			Tries: all[digest].Tries + 1,
+		}
+	})
+}
+
+// settle takes an entry out.
+func (q *Quarantine) settle(digest string) error {
+	return q.change(func(all map[string]Entry) { delete(all, digest) })
+}
+
+// undo takes back a try that we stopped ourselves.
+func (q *Quarantine) undo(digest string) error {
+	return q.change(func(all map[string]Entry) {
+		e := all[digest]
+		if e.Tries--; e.Tries <= 0 {
+			delete(all, digest)
+			return
+		}
+		all[digest] = e
+	})
+}
+
+// end says how a try ended.
+func (q *Quarantine) end(digest, why string, final bool) error {
+	return q.change(func(all map[string]Entry) {
+		e := all[digest]
+		e.Why, e.Final = why, final
+		all[digest] = e
+	})
+}
+
+// change applies f and writes the file before anybody sees the result.
+func (q *Quarantine) change(f func(map[string]Entry)) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	next := maps.Clone(q.entries)
+	f(next)
+	if maps.Equal(next, q.entries) {
+		return nil
+	}
+	if q.file != "" {
+		if err := replace(q.file, next); err != nil {
+			return err
+		}
+	}
+	q.entries = next
+	return nil
+}
+
+// replace writes a file as a whole: after a crash it is the old one or the new.
+func replace(file string, v any) (err error) {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(tmp.Name())
+		}
+	}()
+	_, err = tmp.Write(append(text, '\n'))
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(tmp.Name(), file); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	_ = dir.Sync() // not every file system can
+	return dir.Close()
+}

@@ -1,0 +1,112 @@
+package worker
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"syscall"
+)
+
+// Supported reports whether this system can hold a worker to its bounds.
+func Supported() bool { return true }
+
+// Operations of prctl.
+const (
+	prSetDumpable   = 4
+	prSetNoNewPrivs = 38
+)
+
+func prctl(op, arg uintptr) error {
+	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, op, arg, 0, 0, 0, 0); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// harden makes a fresh worker opaque to other processes, and checks that it was
+// given its pipes.
+func harden() error {
+	for _, fd := range []int{fdIn, fdOut} {
+		var st syscall.Stat_t
+		if err := syscall.Fstat(fd, &st); err != nil || st.Mode&syscall.S_IFMT != syscall.S_IFIFO {
+			return fmt.Errorf("descriptor %d is no pipe", fd)
+		}
+	}
+	return prctl(prSetDumpable, 0)
+}
+
+// bind holds this process to bounds, for good.
+func bind(b bounds) error {
+	if raced {
+		b.Data = 0 // the detector's own memory is beyond any useful bound
+	}
+	set := func(what int, most int64) error {
+		return syscall.Setrlimit(what, &syscall.Rlimit{Cur: uint64(most), Max: uint64(most)})
+	}
+	if err := set(syscall.RLIMIT_CORE, 0); err != nil {
+		return err
+	}
+	for what, most := range map[int]int64{syscall.RLIMIT_DATA: b.Data, syscall.RLIMIT_CPU: b.CPU, syscall.RLIMIT_NOFILE: b.Files} {
+		if most <= 0 {
+			continue
+		}
+		if err := set(what, most); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lent is the path of an inherited descriptor.
+func lent(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+
+// A spawner starts processes from one thread that lives as long as itself: a
+// child is killed by the kernel when the thread that made it ends, which is how
+// no child outlives this process.
+type spawner struct {
+	jobs chan func()
+	done chan struct{}
+}
+
+func newSpawner() *spawner {
+	s := &spawner{jobs: make(chan func()), done: make(chan struct{})}
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		defer close(s.done)
+		// A thread's own mark, which its children inherit: no program that they
+		// could start gains anything by being setuid.
+		_ = prctl(prSetNoNewPrivs, 1)
+		for job := range s.jobs {
+			job()
+		}
+	}()
+	return s
+}
+
+func (s *spawner) start(cmd *exec.Cmd) (err error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Pdeathsig: syscall.SIGKILL,
+		Setsid:    true, // a terminal's Ctrl-C is for the parent, which then decides
+	}
+	ready := make(chan struct{})
+	s.jobs <- func() {
+		defer close(ready)
+		err = cmd.Start()
+	}
+	<-ready
+	return err
+}
+
+// close ends the thread; no child may be left that should live on.
+func (s *spawner) close() {
+	close(s.jobs)
+	<-s.done
+}
+
+// killed reports whether somebody else ended the process.
+func killed(p *os.ProcessState) bool {
+	w, ok := p.Sys().(syscall.WaitStatus)
+	return ok && w.Signaled() && (w.Signal() == syscall.SIGKILL || w.Signal() == syscall.SIGTERM)
+}

@@ -1,0 +1,127 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/worker"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// WorkerMain is the whole life of a process that runs one plugin for a Host. A
+// program that names itself in Config.WorkerCommand calls it first:
+//
+//	if code, ok := host.WorkerMain(); ok {
+//		os.Exit(code)
+//	}
+//
+// ok is false, and nothing has happened, unless the process was started as one.
+func WorkerMain() (code int, ok bool) { return worker.Main() }
+
+// CanIsolate reports whether plugins can run in processes of their own on this
+// system.
+func CanIsolate() bool { return worker.Supported() }
+
+// Isolation says where plugins run.
+type Isolation string
+
+// A plugin runs in a process of its own, which is killed at its deadline and
+// takes nobody with it, or inside the Host's process.
+const (
+	InProcess Isolation = "process"
+	Inline    Isolation = "inline"
+)
+
+// Workers tunes the processes that run plugins; the zero Workers works.
+type Workers struct {
+	// Isolation is where plugins run; empty: InProcess. Even with Inline, a
+	// module is compiled for the first time by a process of its own.
+	Isolation Isolation
+	// Inline names plugins that run inside the Host all the same.
+	Inline []string
+	// Max is how many processes are kept waiting for calls; 0: 8, negative: none.
+	Max int
+	// Idle is how long a process without calls is kept; 0 or negative: a minute.
+	Idle time.Duration
+	// Headroom is what a process may take beside its plugin's memory; 0 or
+	// negative: what was measured to be enough.
+	Headroom tool.Bytes
+	// CompileCPU and CompileMemory bound the first compile of a module; 0 or
+	// negative: 60 seconds of CPU time, 1 GiB.
+	CompileCPU    time.Duration
+	CompileMemory tool.Bytes
+	// Quarantine is the file that remembers modules whose compiling ended its
+	// process, so that they are not tried again; empty: until Close.
+	Quarantine string
+}
+
+// What the zero Workers means.
+const (
+	DefaultWaiting       = worker.DefaultMax
+	DefaultIdle          = worker.DefaultIdle
+	DefaultCompileCPU    = worker.DefaultCompileCPU
+	DefaultCompileMemory = worker.DefaultCompileMemory
+)
+
+// openEngines makes what runs plugins: the sandbox in this process and, if
+// somebody said how to start them, the workers.
+func (h *Host) openEngines(ctx context.Context) (err error) {
+	cache := h.cfg.CacheDir
+	if w := h.cfg.Workers; len(h.cfg.WorkerCommand) > 0 && CanIsolate() {
+		h.pool, err = worker.New(ctx, worker.Config{
+			Command: h.cfg.WorkerCommand, CacheDir: cache, Logger: h.log, Spares: h.cfg.Spares,
+			Max: w.Max, Idle: w.Idle, Headroom: w.Headroom, CompileCPU: w.CompileCPU, CompileMemory: w.CompileMemory,
+			Quarantine: w.Quarantine,
+		})
+		if err != nil {
+			return err
+		}
+		cache = h.pool.CacheDir()
+	}
+	h.engine, err = sandbox.New(ctx, sandbox.Config{CacheDir: cache, Logger: h.log, Spares: h.cfg.Spares})
+	return err
+}
+
+// closeEngines ends whatever runs.
+func (h *Host) closeEngines() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	var errs []error
+	if h.engine != nil {
+		errs = append(errs, h.engine.Close(ctx))
+	}
+	if h.pool != nil {
+		errs = append(errs, h.pool.Close(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// inline reports whether a plugin runs in this process.
+func (h *Host) inline(plugin string) bool {
+	w := h.cfg.Workers
+	return h.pool == nil || w.Isolation == Inline || slices.Contains(w.Inline, plugin)
+}
+
+// runnerOf loads a plugin where it is to run.
+func (h *Host) runnerOf(ctx context.Context, p sandbox.Plugin) (runner, error) {
+	if !h.inline(p.Name) {
+		m, err := h.pool.Load(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		return m, nil
+	}
+	if h.pool != nil {
+		if _, err := h.pool.Prepare(ctx, p, true); err != nil {
+			return nil, err
+		}
+	}
+	m, err := h.engine.Load(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
