@@ -17,7 +17,7 @@ import (
 
 // Bounds of the one call that asks a plugin made for another host for its tools.
 const (
-	describeTimeout = 5 * time.Second
+	describeTimeout = 10 * time.Second
 	describeBytes   = 1 << 20 // of its answer
 	describeAtOnce  = 2       // plugins that are asked at the same time
 	// describeWait is how long a scan waits for answers; a plugin that is still
@@ -31,8 +31,10 @@ const (
 // A describer asks plugins of a foreign ABI for their tools: without powers,
 // once for each sha256. Its answers are kept beside the compiled modules.
 type describer struct {
-	h   *Host
-	dir string // empty: nothing is kept between runs
+	h       *Host
+	dir     string        // empty: nothing is kept between runs
+	wait    time.Duration // how long a scan waits
+	timeout time.Duration // of the one call
 
 	mu    sync.Mutex
 	asked map[string]*asking // by ABI and sha256
@@ -54,7 +56,7 @@ type remembered struct {
 }
 
 func newDescriber(h *Host) *describer {
-	d := &describer{h: h, asked: map[string]*asking{}, slots: make(chan struct{}, describeAtOnce)}
+	d := &describer{h: h, wait: describeWait, timeout: describeTimeout, asked: map[string]*asking{}, slots: make(chan struct{}, describeAtOnce)}
 	if h.cfg.CacheDir != "" {
 		d.dir = filepath.Join(h.cfg.CacheDir, "described")
 	}
@@ -70,7 +72,7 @@ func (r remembered) description() registry.Description {
 
 // describe implements registry.Describer.
 func (d *describer) describe(ctx context.Context, plugins []*registry.Plugin) []registry.Description {
-	ctx, cancel := context.WithTimeout(ctx, describeWait)
+	ctx, cancel := context.WithTimeout(ctx, d.wait)
 	defer cancel()
 	out := make([]registry.Description, len(plugins))
 	waiting := make([]*asking, len(plugins))
@@ -135,10 +137,7 @@ func (d *describer) ask(p *registry.Plugin) *asking {
 		close(a.done)
 		return a
 	}
-	leave, ctx, err := func() (func(), context.Context, error) {
-		ctx, leave, err := d.h.enter(context.Background())
-		return leave, ctx, err
-	}()
+	ctx, leave, err := d.h.enter(context.Background())
 	if err != nil {
 		a.answer = remembered{Failed: err.Error(), At: d.h.cfg.Now()}
 		delete(d.asked, key)
@@ -202,11 +201,11 @@ func (d *describer) call(ctx context.Context, p *registry.Plugin) ([]byte, error
 	defer s.retire()
 	defer s.give()
 	list, _ := p.ABI.Exports()
-	o, fail := m.Call(ctx, sandbox.Invocation{Export: list, Input: listInput(p.ABI), Timeout: describeTimeout, MaxOutput: describeBytes})
+	o, fail := m.Call(ctx, sandbox.Invocation{Export: list, Input: listInput(p.ABI), Timeout: d.timeout, MaxOutput: describeBytes})
 	d.h.log.Info("a plugin was asked for its tools", "plugin", p.Manifest.Name, "abi", string(p.ABI), "took", time.Since(began), "bytes", len(o.Bytes))
 	switch {
 	case fail != nil && fail.Code == tool.TimedOut:
-		return nil, fmt.Errorf("it did not answer within %s", describeTimeout)
+		return nil, fmt.Errorf("it did not answer within %s", d.timeout)
 	case fail != nil:
 		return nil, errors.New(oneLine(fail.Msg, 200))
 	case len(o.Bytes) == 0:

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"go.uber.org/goleak"
 
 	wt "github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/sdk/tool"
@@ -42,6 +45,19 @@ func bare(code ...byte) []byte {
 		Code(wt.Body(code...), wt.Body(wt.Unreachable)).Bytes()
 }
 
+// afresh opens a host that remembers nothing of what other runs were told, and
+// waits for answers, and lets each take, as long as given.
+func afresh(t *testing.T, dir string, wait, timeout time.Duration) *Host {
+	t.Helper()
+	h := open(t, t.TempDir(), nil)
+	h.strange.dir, h.strange.wait, h.strange.timeout = "", wait, timeout
+	h.cfg.Folders = []Folder{{Path: dir, Trust: TrustGranted}}
+	if err := h.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
 func listOf(tools ...string) string { return `{"tools":[` + strings.Join(tools, ",") + `]}` }
 
 // What a stranger says about itself is taken with caution, and whatever it does
@@ -68,7 +84,7 @@ func TestStrangersAreListedWithCare(t *testing.T) {
 	for name, wasm := range files {
 		write(t, filepath.Join(dir, name+".wasm"), wasm)
 	}
-	h := open(t, dir, nil)
+	h := afresh(t, dir, time.Minute, 2*time.Second)
 	want := map[string]string{
 		"many":    "its export describe lists 10000 tools, and at most 256 are taken",
 		"huge":    "its export describe, which lists its tools, failed: ",
@@ -77,7 +93,7 @@ func TestStrangersAreListedWithCare(t *testing.T) {
 		"twice":   "does not answer with a list of tools",
 		"deep":    "does not answer with a list of tools",
 		"traps":   "its export describe, which lists its tools, failed: ",
-		"spins":   "failed: it did not answer within 5s",
+		"spins":   "failed: it did not answer within 2s",
 		"mute":    "failed: it answered nothing",
 		"refuses": "its export describe, which lists its tools, failed: ",
 		"天气":      "this file's name has no letter from a to z and no digit",
@@ -212,4 +228,53 @@ func TestStrangersAreAskedOnce(t *testing.T) {
 	if got := toolNames(open(t, dir, change)); got != "lone__echo" || asked() != 3 {
 		t.Errorf("tools %q, asked %d times", got, asked())
 	}
+}
+
+// A plugin that takes long to compile holds nobody up: it waits, and its tools
+// come in by themselves.
+func TestStrangersComeInLater(t *testing.T) {
+	dir := t.TempDir()
+	h := afresh(t, dir, 0, time.Minute)
+	write(t, filepath.Join(dir, "late.wasm"), stranger("describe", "call", listOf(`{"name":"a"}`)))
+	hold := make(chan struct{})
+	for range describeAtOnce { // everybody who could ask is busy
+		d := h.strange
+		d.slots <- struct{}{}
+		go func() { <-hold; <-d.slots }()
+	}
+	if err := h.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if p := h.Plugins()[0]; p.State != Waiting || p.Name != "late" || p.ABI != "describe/call" || !strings.Contains(p.Why, "asked for its tools") || p.Fix == "" {
+		t.Errorf("%+v", p)
+	}
+	if err := h.Reload(t.Context()); err != nil { // a second scan asks nobody twice
+		t.Fatal(err)
+	}
+	close(hold)
+	for deadline := time.Now().Add(time.Minute); toolNames(h) != "late__a"; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("tools %q, plugins %+v", toolNames(h), h.Plugins())
+		}
+	}
+}
+
+// Closing does not wait for a stranger.
+func TestCloseWhileAStrangerIsAsked(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	dir := t.TempDir()
+	h, err := Open(t.Context(), Config{CacheDir: testCache()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.strange.dir, h.strange.wait = "", 0
+	h.cfg.Folders = []Folder{{Path: dir}}
+	write(t, filepath.Join(dir, "spins.wasm"), bare(wt.Loop, wt.Empty, wt.Br, 0, wt.End, wt.I32Const, 0))
+	if err := h.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	goleak.VerifyNone(t, before)
 }

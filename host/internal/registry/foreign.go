@@ -134,7 +134,7 @@ func (p *Plugin) describe(d Description) []Problem {
 		return []Problem{{File: p.Source, Msg: fmt.Sprintf(format, args...), Fix: foreignFix}}
 	}
 	if d.Err != nil {
-		return refuse("its export %s, which lists its tools, failed: %s", list, d.Err)
+		return []Problem{{File: p.Source, Msg: fmt.Sprintf("its export %s, which lists its tools, failed: %s", list, d.Err), Fix: "ask its author, or remove the plugin; after ten minutes a reload asks it again"}}
 	}
 	p.ManifestSHA256 = digest(d.Answer)
 	var answer foreignList
