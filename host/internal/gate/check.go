@@ -97,7 +97,7 @@ func (m *module) sections(file []byte) error {
 		} else if m.customs++; m.customs > m.limits.Sections {
 			return fmt.Errorf("the file holds more than %d custom sections", m.limits.Sections)
 		}
-		m.Sections = append(m.Sections, Section{id, s.b})
+		m.Sections = append(m.Sections, Section{ID: id, Body: s.b})
 		m.section(id, s)
 		if s.err == nil && !s.done() {
 			s.fail("holds %d bytes more than it declares", s.left())
@@ -129,6 +129,7 @@ func (m *module) section(id byte, r *reader) {
 	case SectionCustom:
 		name := r.name("its name", m.limits.NameBytes)
 		content := r.take(r.left())
+		m.Sections[len(m.Sections)-1].Name = name
 		if _, dup := m.Custom[name]; !dup && r.err == nil {
 			m.Custom[name] = content
 		}

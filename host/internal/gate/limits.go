@@ -1,5 +1,8 @@
 package gate
 
+// MaxFileBytes is the default for Limits.FileBytes.
+const MaxFileBytes = 16 << 20
+
 // Limits bound what a module may hold. A field that is 0 or negative stands for
 // the one of DefaultLimits.
 //
@@ -47,7 +50,7 @@ type Limits struct {
 // DefaultLimits are what plugins are held to.
 func DefaultLimits() Limits {
 	return Limits{
-		FileBytes: 16 << 20, Sections: 1000, NameBytes: 4096,
+		FileBytes: MaxFileBytes, Sections: 1000, NameBytes: 4096,
 		Types: 100_000, Imports: 10_000, Functions: 200_000, Globals: 50_000, Exports: 50_000, Elements: 100_000, DataSegments: 500_000,
 		Params: 1000, Tables: 16, TableEntries: 1_000_000, MemoryPages: 65536,
 		FunctionBytes: 7_654_321, Locals: 50_000, TotalLocals: 4_000_000,

@@ -45,9 +45,11 @@ type Report struct {
 	Most Limits
 }
 
-// A Section is one section's number and what it holds.
+// A Section is one section's number and what it holds. Name is that of a custom
+// section, which its body begins with.
 type Section struct {
 	ID   byte
+	Name string
 	Body []byte
 }
 

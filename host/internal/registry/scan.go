@@ -14,11 +14,11 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/gate"
 )
 
 // maxWasm is the largest module that is read, in bytes.
-const maxWasm = 64 << 20
+const maxWasm = gate.MaxFileBytes
 
 // Options say how to scan. The zero Options work.
 type Options struct {
@@ -50,6 +50,8 @@ type Snapshot struct {
 	Warnings []Problem
 	// Held are those whose files are still being written; sorted by source.
 	Held []Held
+
+	looks map[string]look // by sha256, for the scan after this one
 }
 
 // A Plugin is a candidate: its manifest and its module fit each other.
@@ -329,7 +331,7 @@ func (s *scan) read(c candidate) (*Plugin, []Problem) {
 	p.WasmPath = filepath.Join(filepath.Dir(c.source), m.Wasm)
 	wasm, bad := readWasm(p.WasmPath)
 	if bad == nil {
-		_, bad = p.fits(wasm)
+		bad = s.fits(p, wasm)
 	}
 	return p, append(problems, bad...)
 }
@@ -341,10 +343,11 @@ func (s *scan) readPacked(c candidate) (*Plugin, []Problem) {
 		return nil, bad
 	}
 	p := &Plugin{Folder: c.folder, Source: c.source, WasmPath: c.source}
-	info, err := sandbox.Inspect(wasm)
-	if err != nil {
-		return p, []Problem{notAModule(c.source, err)}
+	_, l := s.look(wasm)
+	if l.err != nil {
+		return p, []Problem{notAModule(c.source, l.err)}
 	}
+	info := l.info
 	text, ok := info.Sections[SectionName]
 	if abi := abiOf(info.Exports); !ok && abi != ABIOwn {
 		p.IsGo = info.IsGo
@@ -364,8 +367,7 @@ func (s *scan) readSection(p *Plugin, text, wasm []byte) []Problem {
 		return old
 	}
 	if len(errorsOf(problems)) == 0 {
-		_, bad := p.fits(wasm)
-		problems = append(problems, bad...)
+		problems = append(problems, s.fits(p, wasm)...)
 	}
 	return problems
 }
@@ -379,19 +381,20 @@ func (s *scan) tooOld(source string, m Manifest) []Problem {
 }
 
 // fits holds the module to the manifest and fills in what is known of it.
-func (p *Plugin) fits(wasm []byte) (sandbox.Info, []Problem) {
-	info, err := sandbox.Inspect(wasm)
-	if err != nil {
-		return info, []Problem{notAModule(p.WasmPath, err)}
+func (s *scan) fits(p *Plugin, wasm []byte) []Problem {
+	sum, l := s.look(wasm)
+	if l.err != nil {
+		return []Problem{notAModule(p.WasmPath, l.err)}
 	}
-	p.WasmBytes, p.WasmSHA256, p.IsGo = len(wasm), digest(wasm), info.IsGo
+	info := l.info
+	p.WasmBytes, p.WasmSHA256, p.IsGo = len(wasm), sum, info.IsGo
 	var out []Problem
 	for _, t := range p.Manifest.Tools {
 		if !slices.Contains(info.Exports, t.Export) {
 			out = append(out, Problem{File: p.WasmPath, Key: "tool.export", Msg: fmt.Sprintf("the module does not export %q, which the tool %s runs", t.Export, t.Spec.Name), Fix: exportFix(t.Export, info.Exports)})
 		}
 	}
-	return info, out
+	return out
 }
 
 // exportFix names what the module does export.
@@ -424,7 +427,7 @@ func readWasm(path string) ([]byte, []Problem) {
 }
 
 func notAModule(path string, err error) Problem {
-	return Problem{File: path, Msg: err.Error(), Fix: "build it again as a core WebAssembly module"}
+	return Problem{File: path, Msg: err.Error(), Fix: "build it again as a core WebAssembly module, and copy it whole"}
 }
 
 // unreadable is the Problem of a file that is there and cannot be read.

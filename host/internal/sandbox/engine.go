@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host/internal/gate"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -139,9 +141,9 @@ func (p Plugin) memory(s *structure) tool.Bytes {
 
 // check refuses a module that could never run, with the reason.
 func (s *structure) check(p Plugin, memory tool.Bytes) error {
-	for _, pages := range s.memory {
-		if pages > uint64(memory)/pageSize {
-			return fmt.Errorf("it needs at least %d MiB of memory and may have %s; raise [limits] memory", (pages*pageSize+1<<20-1)>>20, memory)
+	for _, pages := range s.Memories {
+		if pages > uint64(memory)/gate.PageSize {
+			return fmt.Errorf("it needs at least %d MiB of memory and may have %s; raise [limits] memory", (pages*gate.PageSize+1<<20-1)>>20, memory)
 		}
 	}
 	for _, name := range p.Exports {
@@ -153,11 +155,11 @@ func (s *structure) check(p Plugin, memory tool.Bytes) error {
 }
 
 func (s *structure) checkExport(name string) error {
-	sig, known, ok := s.function(name)
+	sig, ok := s.function(name)
 	switch {
 	case !ok:
 		return fmt.Errorf("it exports no function %q; it exports %s", name, list(s.info().Exports))
-	case known && (sig.params > 0 || sig.results > 1):
+	case sig.Params > 0 || sig.Results > 1:
 		return fmt.Errorf("its function %q takes parameters or returns several values; a tool takes none and returns at most one number", name)
 	}
 	return nil
@@ -165,13 +167,13 @@ func (s *structure) checkExport(name string) error {
 
 // answered refuses imports that nobody answers.
 func (s *structure) answered(offered map[string][]string) error {
-	for _, i := range s.imports {
-		names, ok := offered[i.module]
+	for _, i := range s.Imports {
+		names, ok := offered[i.Module]
 		switch {
 		case !ok:
-			return fmt.Errorf("it imports %s.%s, which this host does not offer; it offers %s", i.module, i.name, strings.Join(slices.Sorted(maps.Keys(offered)), ", "))
-		case !slices.Contains(names, i.name):
-			return fmt.Errorf("it imports %s.%s, which this host does not offer", i.module, i.name)
+			return fmt.Errorf("it imports %s.%s, which this host does not offer; it offers %s", i.Module, i.Name, strings.Join(slices.Sorted(maps.Keys(offered)), ", "))
+		case !slices.Contains(names, i.Name):
+			return fmt.Errorf("it imports %s.%s, which this host does not offer", i.Module, i.Name)
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/weirhost/weir/host/internal/wasmtest"
 )
 
 // goGuest is the compiled testdata/guest, built once per run by the plain Go
@@ -112,68 +112,25 @@ func (b *logBook) logger() hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Output: b, Level: hclog.Trace, DisableTime: true})
 }
 
-// asm assembles small modules by hand, section by section, so that tests can
-// say what no compiler would produce.
-type asm struct {
-	sections []byte
-}
-
-func (a *asm) section(id byte, body ...byte) *asm {
-	a.sections = append(a.sections, id)
-	a.sections = binary.AppendUvarint(a.sections, uint64(len(body)))
-	a.sections = append(a.sections, body...)
-	return a
-}
-
-func (a *asm) bytes() []byte { return append([]byte("\x00asm\x01\x00\x00\x00"), a.sections...) }
-
-func vec(items ...[]byte) []byte {
-	out := binary.AppendUvarint(nil, uint64(len(items)))
-	for _, i := range items {
-		out = append(out, i...)
-	}
-	return out
-}
-
-func str(s string) []byte { return append(binary.AppendUvarint(nil, uint64(len(s))), s...) }
-
-func cat(parts ...[]byte) []byte {
-	var out []byte
-	for _, p := range parts {
-		out = append(out, p...)
-	}
-	return out
-}
-
 // imp is an imported function, exp an exported one, code a body without locals.
 func imp(module, name string, typ byte) []byte {
-	return cat(str(module), str(name), []byte{kindFunc, typ})
+	return wasmtest.ImportFunc(module, name, uint32(typ))
 }
-func exp(name string, index byte) []byte { return append(str(name), kindFunc, index) }
-func code(ops ...byte) []byte {
-	body := append([]byte{0}, append(ops, 0x0b)...)
-	return cat(binary.AppendUvarint(nil, uint64(len(body))), body)
-}
+func exp(name string, index byte) []byte { return wasmtest.ExportFunc(name, uint32(index)) }
+func code(ops ...byte) []byte            { return wasmtest.Body(ops...) }
 
 // Function types that the hand-made modules use: 0: () → i32, 1: () → i64,
 // 2: (i64 i64) → (), 3: (i32) → (), 4: () → ().
 func types() []byte {
-	return vec([]byte{0x60, 0, 1, 0x7f}, []byte{0x60, 0, 1, 0x7e}, []byte{0x60, 2, 0x7e, 0x7e, 0}, []byte{0x60, 1, 0x7f, 0}, []byte{0x60, 0, 0})
+	return wasmtest.Vec([]byte{0x60, 0, 1, 0x7f}, []byte{0x60, 0, 1, 0x7e}, []byte{0x60, 2, 0x7e, 0x7e, 0}, []byte{0x60, 1, 0x7f, 0}, []byte{0x60, 0, 0})
 }
 
 // bareModule exports run with the given body and nothing else.
 func bareModule(ops ...byte) []byte {
-	return new(asm).section(sectionType, types()...).section(sectionFunction, vec([]byte{0})...).
-		section(sectionExport, vec(exp("run", 0))...).section(10, vec(code(ops...))...).bytes()
+	return wasmtest.New().Section(wasmtest.SectionType, types()...).Section(wasmtest.SectionFunction, wasmtest.Vec([]byte{0})...).
+		Section(wasmtest.SectionExport, wasmtest.Vec(exp("run", 0))...).Section(wasmtest.SectionCode, wasmtest.Vec(code(ops...))...).Bytes()
 }
 
 // echoModule is about the smallest guest that answers: it sets its input as
 // its output, without a memory of its own.
-func echoModule() []byte {
-	const env = "extism:host/env"
-	return new(asm).section(sectionType, types()...).
-		section(sectionImport, vec(imp(env, "input_offset", 1), imp(env, "input_length", 1), imp(env, "output_set", 2))...).
-		section(sectionFunction, vec([]byte{0})...).
-		section(sectionExport, vec(exp("run", 3))...).
-		section(10, vec(code(0x10, 0, 0x10, 1, 0x10, 2, 0x41, 0))...).bytes()
-}
+func echoModule() []byte { return wasmtest.Echo("run") }

@@ -7,25 +7,26 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // start is a module whose start section runs the given body, imports first.
 func startModule(imports []byte, calls byte, ops ...byte) []byte {
-	a := new(asm).section(sectionType, types()...)
+	a := wasmtest.New().Section(wasmtest.SectionType, types()...)
 	if imports != nil {
-		a.section(sectionImport, imports...)
+		a.Section(wasmtest.SectionImport, imports...)
 	}
-	return a.section(sectionFunction, vec([]byte{0}, []byte{4})...).
-		section(sectionExport, vec(exp("run", calls))...).section(8, calls+1).
-		section(10, vec(code(0x41, 0), code(ops...))...).bytes()
+	return a.Section(wasmtest.SectionFunction, wasmtest.Vec([]byte{0}, []byte{4})...).
+		Section(wasmtest.SectionExport, wasmtest.Vec(exp("run", calls))...).Section(8, calls+1).
+		Section(10, wasmtest.Vec(code(0x41, 0), code(ops...))...).Bytes()
 }
 
 // memoryModule has a memory of the given pages and exports run with the body.
 func memoryModule(limits []byte, ops ...byte) []byte {
-	return new(asm).section(sectionType, types()...).section(sectionFunction, vec([]byte{0})...).
-		section(sectionMemory, vec(limits)...).
-		section(sectionExport, vec(exp("run", 0))...).section(10, vec(code(ops...))...).bytes()
+	return wasmtest.New().Section(wasmtest.SectionType, types()...).Section(wasmtest.SectionFunction, wasmtest.Vec([]byte{0})...).
+		Section(wasmtest.SectionMemory, wasmtest.Vec(limits)...).
+		Section(wasmtest.SectionExport, wasmtest.Vec(exp("run", 0))...).Section(wasmtest.SectionCode, wasmtest.Vec(code(ops...))...).Bytes()
 }
 
 // TestHandMadeModules runs what compilers do not produce.
@@ -43,7 +44,7 @@ func TestHandMadeModules(t *testing.T) {
 		{"a loop", bareModule(0x03, 0x40, 0x0c, 0, 0x0b, 0x00), tool.TimedOut, "run did not finish within 500ms"},
 		{"a loop before anything is called", startModule(nil, 0, 0x03, 0x40, 0x0c, 0, 0x0b), tool.TimedOut, "run did not finish within 500ms"},
 		{"a trap before anything is called", startModule(nil, 0, 0x00), tool.Trapped, "run crashed: .*"},
-		{"an exit before anything is called", startModule(vec(imp(wasi, "proc_exit", 3)), 1, 0x41, 0, 0x10, 0), tool.Failed, "run ended with exit code 0 .*"},
+		{"an exit before anything is called", startModule(wasmtest.Vec(imp(wasi, "proc_exit", 3)), 1, 0x41, 0, 0x10, 0), tool.Failed, "run ended with exit code 0 .*"},
 		{"recursion", bareModule(0x10, 0), tool.Trapped, "run crashed: it called itself without end"},
 		{"a trap", bareModule(0x00), tool.Trapped, "run crashed: it reached code it says cannot be reached"},
 		{"a division", bareModule(0x41, 1, 0x41, 0, 0x6d), tool.Trapped, "run crashed: it divided by zero"},
@@ -73,7 +74,7 @@ func TestHandMadeModules(t *testing.T) {
 // TestHostFunctionsTakeNothingOnTrust calls them with blocks that do not exist.
 func TestHostFunctionsTakeNothingOnTrust(t *testing.T) {
 	e := newEngine(t, Config{})
-	typ := vec([]byte{0x60, 0, 1, 0x7f}, []byte{0x60, 1, 0x7e, 1, 0x7e}, []byte{0x60, 1, 0x7e, 0}, []byte{0x60, 2, 0x7f, 0x7e, 0})
+	typ := wasmtest.Vec([]byte{0x60, 0, 1, 0x7f}, []byte{0x60, 1, 0x7e, 1, 0x7e}, []byte{0x60, 1, 0x7e, 0}, []byte{0x60, 2, 0x7f, 0x7e, 0})
 	for _, row := range []struct {
 		module, name string
 		typ          byte
@@ -87,9 +88,9 @@ func TestHostFunctionsTakeNothingOnTrust(t *testing.T) {
 		{"extism:host/env", "log_info", 2, nil, nil},
 	} {
 		for _, offset := range [][]byte{{0x7f}, {0xff, 0xff, 0xff, 0xff, 0x0f}, {0x80, 0x80, 0x80, 0x80, 0x80, 0x20}, {3}} { // -1, 4 GiB - 1, 1 TiB, inside the kernel
-			wasm := new(asm).section(sectionType, typ...).section(sectionImport, vec(imp(row.module, row.name, row.typ))...).
-				section(sectionFunction, vec([]byte{0})...).section(sectionExport, vec(exp("run", 1))...).
-				section(10, vec(code(cat(row.before, []byte{0x42}, offset, []byte{0x10, 0}, row.after, []byte{0x41, 0})...))...).bytes()
+			wasm := wasmtest.New().Section(wasmtest.SectionType, typ...).Section(wasmtest.SectionImport, wasmtest.Vec(imp(row.module, row.name, row.typ))...).
+				Section(wasmtest.SectionFunction, wasmtest.Vec([]byte{0})...).Section(wasmtest.SectionExport, wasmtest.Vec(exp("run", 1))...).
+				Section(10, wasmtest.Vec(code(wasmtest.Cat(row.before, []byte{0x42}, offset, []byte{0x10, 0}, row.after, []byte{0x41, 0})...))...).Bytes()
 			m := load(t, e, Plugin{Name: "liar", Wasm: wasm})
 			out, fail := m.Call(t.Context(), Invocation{Export: "run"})
 			if len(out.Bytes) > 0 || fail != nil && fail.Code == tool.TimedOut {
@@ -124,17 +125,17 @@ func TestLoadRefuses(t *testing.T) {
 		{"a future version", Plugin{Wasm: []byte("\x00asm\x02\x00\x00\x00")}, "has version 02000000"},
 		{"half a download", Plugin{Wasm: goGuest[:len(goGuest)/2]}, "the file is cut short: its "},
 		{"a missing export", Plugin{Wasm: echoModule(), Exports: []string{"grep"}}, `it exports no function "grep"; it exports run`},
-		{"an export with parameters", Plugin{Wasm: new(asm).section(sectionType, types()...).section(sectionFunction, 1, 3).
-			section(sectionExport, vec(exp("run", 0))...).section(10, vec(code())...).bytes(), Exports: []string{"run"}}, `its function "run" takes parameters`},
-		{"an unknown host", Plugin{Wasm: new(asm).section(sectionType, types()...).section(sectionImport, vec(imp("env", "abort", 0))...).bytes()},
+		{"an export with parameters", Plugin{Wasm: wasmtest.New().Section(wasmtest.SectionType, types()...).Section(wasmtest.SectionFunction, 1, 3).
+			Section(wasmtest.SectionExport, wasmtest.Vec(exp("run", 0))...).Section(wasmtest.SectionCode, wasmtest.Vec(code())...).Bytes(), Exports: []string{"run"}}, `its function "run" takes parameters`},
+		{"an unknown host", Plugin{Wasm: wasmtest.New().Section(wasmtest.SectionType, types()...).Section(wasmtest.SectionImport, wasmtest.Vec(imp("env", "abort", 0))...).Bytes()},
 			"it imports env.abort, which this host does not offer; it offers extism:host/env, extism:host/user, wasi_snapshot_preview1"},
-		{"an unknown host function", Plugin{Wasm: new(asm).section(sectionType, types()...).section(sectionImport, vec(imp("extism:host/user", "rm_rf", 0))...).bytes()},
+		{"an unknown host function", Plugin{Wasm: wasmtest.New().Section(wasmtest.SectionType, types()...).Section(wasmtest.SectionImport, wasmtest.Vec(imp("extism:host/user", "rm_rf", 0))...).Bytes()},
 			"it imports extism:host/user.rm_rf, which this host does not offer"},
-		{"an unknown system call", Plugin{Wasm: new(asm).section(sectionType, types()...).section(sectionImport, vec(imp("wasi_snapshot_preview1", "fork", 0))...).bytes()},
+		{"an unknown system call", Plugin{Wasm: wasmtest.New().Section(wasmtest.SectionType, types()...).Section(wasmtest.SectionImport, wasmtest.Vec(imp("wasi_snapshot_preview1", "fork", 0))...).Bytes()},
 			"it imports wasi_snapshot_preview1.fork"},
 		{"more memory than allowed", Plugin{Wasm: memoryModule([]byte{0, 0x90, 0x03}, 0x41, 0), Memory: 1 << 20}, "it needs at least 25 MiB of memory and may have 1MiB"},
 		{"code of the wrong type", Plugin{Wasm: bareModule(0x42, 0)}, "the engine refuses the module: "},
-		{"a section twice", Plugin{Wasm: new(asm).section(sectionType, 0).section(sectionType, 0).bytes()}, "its type section comes twice"},
+		{"a section twice", Plugin{Wasm: wasmtest.New().Section(wasmtest.SectionType, 0).Section(wasmtest.SectionType, 0).Bytes()}, "its type section comes twice"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			row.p.Name = "p"

@@ -3,20 +3,22 @@ package sandbox
 import (
 	"bytes"
 	"slices"
+
+	"github.com/weirhost/weir/host/internal/gate"
 )
 
 // Info is what a module's file tells about itself.
 type Info struct {
 	Exports  []string          // names of exported functions, in the file's order
-	Imports  []string          // "module.name" of everything imported, in the file's order
+	Imports  []string          // "module.Name" of everything imported, in the file's order
 	Sections map[string][]byte // custom sections by name, parts of the file itself; of equal names the first
 	IsGo     bool              // built by the Go toolchain, whose runtime wants more memory
 }
 
-// Inspect looks at a module without any engine and without running it. It
-// takes memory and time in proportion to the file. The error is a sentence
-// saying what the file is instead, or where it is damaged; a module that passes
-// may still be refused by the engine.
+// Inspect sends a module through the gate, without any engine and without
+// running it. It takes memory and time in proportion to the file. The error is
+// a sentence saying what the file is instead, or which section declares what it
+// must not; a module that passes may still be refused by the engine.
 func Inspect(wasm []byte) (Info, error) {
 	s, err := parseModule(wasm)
 	if err != nil {
@@ -26,16 +28,16 @@ func Inspect(wasm []byte) (Info, error) {
 }
 
 func (s *structure) info() Info {
-	info := Info{Sections: s.custom}
-	for _, e := range s.exports {
-		if e.kind == kindFunc {
-			info.Exports = append(info.Exports, e.name)
+	info := Info{Sections: s.Custom}
+	for _, e := range s.Exports {
+		if e.Kind == gate.KindFunc {
+			info.Exports = append(info.Exports, e.Name)
 		}
 	}
-	for _, i := range s.imports {
-		info.Imports = append(info.Imports, i.module+"."+i.name)
+	for _, i := range s.Imports {
+		info.Imports = append(info.Imports, i.Module+"."+i.Name)
 	}
-	_, stamped := s.custom["go:buildid"]
-	info.IsGo = (stamped || bytes.Contains(s.custom["producers"], []byte("\x02Go"))) && slices.Contains(info.Exports, "_initialize")
+	_, stamped := s.Custom["go:buildid"]
+	info.IsGo = (stamped || bytes.Contains(s.Custom["producers"], []byte("\x02Go"))) && slices.Contains(info.Exports, "_initialize")
 	return info
 }

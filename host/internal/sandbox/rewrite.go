@@ -1,6 +1,10 @@
 package sandbox
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/weirhost/weir/host/internal/gate"
+)
 
 // Names that modules are given before the engine sees them.
 const (
@@ -28,19 +32,19 @@ var rerouted = map[string]bool{
 func (s *structure) rewrite() (wasm []byte, hasInit bool) {
 	init := s.initializer()
 	out := []byte("\x00asm\x01\x00\x00\x00")
-	for _, sec := range s.sections {
-		body := sec.body
-		switch sec.id {
-		case sectionImport:
+	for _, sec := range s.Sections {
+		body := sec.Body
+		switch sec.ID {
+		case gate.SectionImport:
 			body = s.encodeImports()
-		case sectionExport:
+		case gate.SectionExport:
 			body = s.encodeExports(init)
-		case sectionCustom:
+		case gate.SectionCustom:
 			// Nothing in them changes what the code does; the manifest is read by
 			// others, and names only make traces that nobody is shown.
 			continue
 		}
-		out = append(out, sec.id)
+		out = append(out, sec.ID)
 		out = binary.AppendUvarint(out, uint64(len(body)))
 		out = append(out, body...)
 	}
@@ -50,11 +54,11 @@ func (s *structure) rewrite() (wasm []byte, hasInit bool) {
 // initializer names the export that sets a guest's runtime up, or "". A module
 // with a Haskell runtime is left to the SDK, which knows what it needs.
 func (s *structure) initializer() string {
-	if _, _, ok := s.function("hs_init"); ok {
+	if _, ok := s.function("hs_init"); ok {
 		return ""
 	}
 	for _, name := range []string{"_initialize", "__wasm_call_ctors"} {
-		if sig, known, ok := s.function(name); ok && known && sig == (signature{}) {
+		if sig, ok := s.function(name); ok && sig == (gate.Signature{}) {
 			return name
 		}
 	}
@@ -62,33 +66,33 @@ func (s *structure) initializer() string {
 }
 
 func (s *structure) encodeImports() []byte {
-	out := binary.AppendUvarint(nil, uint64(len(s.imports)))
-	for _, i := range s.imports {
-		module := i.module
-		if module == "extism:host/env" && rerouted[i.name] {
+	out := binary.AppendUvarint(nil, uint64(len(s.Imports)))
+	for _, i := range s.Imports {
+		module := i.Module
+		if module == "extism:host/env" && rerouted[i.Name] {
 			module = hostModule
 		}
 		out = appendName(out, module)
-		out = appendName(out, i.name)
-		out = append(out, i.desc...)
+		out = appendName(out, i.Name)
+		out = append(out, i.Desc...)
 	}
 	return out
 }
 
 func (s *structure) encodeExports(init string) []byte {
-	out := binary.AppendUvarint(nil, uint64(len(s.exports)))
-	for _, e := range s.exports {
-		name := e.name
+	out := binary.AppendUvarint(nil, uint64(len(s.Exports)))
+	for _, e := range s.Exports {
+		name := e.Name
 		switch {
-		case init == "" || e.kind != kindFunc:
+		case init == "" || e.Kind != gate.KindFunc:
 		case name == init:
 			name = initExport
 		case name == "__wasm_call_ctors":
 			name = "weir:ctors" // the other initialiser has done its work
 		}
 		out = appendName(out, name)
-		out = append(out, e.kind)
-		out = binary.AppendUvarint(out, uint64(e.index))
+		out = append(out, e.Kind)
+		out = binary.AppendUvarint(out, uint64(e.Index))
 	}
 	return out
 }

@@ -3,6 +3,8 @@ package sandbox
 import (
 	"encoding/binary"
 	"slices"
+
+	"github.com/weirhost/weir/host/internal/gate"
 )
 
 // kept are the custom sections that Info is read from; Rewrap never drops them.
@@ -23,15 +25,12 @@ func Rewrap(wasm []byte, name string, content []byte, strip bool) ([]byte, error
 		out = binary.AppendUvarint(out, uint64(len(body)))
 		out = append(out, body...)
 	}
-	for _, sec := range s.sections {
-		if sec.id == sectionCustom {
-			r := &reader{b: sec.body}
-			if n := r.name(); n == name || strip && !slices.Contains(kept, n) {
-				continue
-			}
+	for _, sec := range s.Sections {
+		if sec.ID == gate.SectionCustom && (sec.Name == name || strip && !slices.Contains(kept, sec.Name)) {
+			continue
 		}
-		add(sec.id, sec.body)
+		add(sec.ID, sec.Body)
 	}
-	add(sectionCustom, append(appendName(nil, name), content...))
+	add(gate.SectionCustom, append(appendName(nil, name), content...))
 	return out, nil
 }
