@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -177,9 +178,8 @@ func TestMissingModuleComesBack(t *testing.T) {
 
 func TestEngineRefusalTakesThePluginOut(t *testing.T) {
 	dir := t.TempDir()
-	// Well-formed on the outside: one exported function of type () -> () whose
-	// body is an unknown instruction.
-	wasm := []byte("\x00asm\x01\x00\x00\x00" + "\x01\x04\x01\x60\x00\x00" + "\x03\x02\x01\x00" + "\x07\x05\x01\x01f\x00\x00" + "\x0a\x05\x01\x03\x00\xff\x0b")
+	// Well-formed, and of the wrong type: it promises an i32 and leaves an i64.
+	wasm := wasmtest.Exporting("f", wasmtest.I64Const, 0)
 	place(t, dir, "bad", manifest("bad", "bad", "f", ""))
 	write(t, filepath.Join(dir, "bad", "bad.wasm"), wasm)
 	place(t, dir, "good", manifest("good", "good", "echo", ""))
