@@ -31,8 +31,10 @@ func compare(old, next *plan) Change {
 		case there && before.text == now.text:
 		case now.state == Refused:
 			c.Refused = append(c.Refused, now.name)
-		case now.state == Waiting:
+		case now.state == Waiting, now.waits != "" && now.waits != before.waits:
 			c.Waiting = append(c.Waiting, now.name)
+		case now.state == Off:
+			c.Removed = append(c.Removed, now.name)
 		case there && before.state == Ready:
 			c.Changed = append(c.Changed, now.name)
 		default:
@@ -52,6 +54,7 @@ type print struct {
 	name  string
 	state State
 	text  string
+	waits string // what a person has to look at; empty: nothing
 }
 
 // prints are those of all plugins by source, which is theirs alone.
@@ -60,12 +63,12 @@ func (p *plan) prints() map[string]print {
 	if p == nil {
 		return out
 	}
-	digests := map[string]string{}
-	for _, pl := range p.snap.Plugins {
-		digests[pl.Source] = pl.WasmSHA256 + pl.ManifestSHA256
-	}
 	for _, info := range p.infos() {
-		out[info.Source] = print{info.Name, info.State, fmt.Sprint(info.State, digests[info.Source], info.Why)}
+		waits := ""
+		if info.Offer != nil {
+			waits = info.Offer.Digest + info.Offer.Why
+		}
+		out[info.Source] = print{info.Name, info.State, fmt.Sprint(info.State, info.Digest, info.Why, waits), waits}
 	}
 	return out
 }
@@ -103,7 +106,7 @@ func (h *Host) tell(old, p *plan, c Change) {
 	}
 	args := []any{"ready", counts[Ready], "waiting", counts[Waiting], "refused", counts[Refused], "tools", len(p.names)}
 	if old == nil {
-		for _, name := range p.unknown(h.cfg) {
+		for _, name := range p.unknown(h.cfg, h.grants()) {
 			h.log.Warn("the configuration speaks of something that no plugin has", "name", name)
 		}
 		h.log.Info("plugins scanned", args...)

@@ -35,6 +35,13 @@ type Config struct {
 	// own (Session.Asking); nil: nobody is there, and what must be asked about
 	// does not run.
 	Approve Approver
+	// Lock is the file that pins the bytes of every plugin that may run, and keeps
+	// what people said about it. Only one process may use it at a time. Empty:
+	// nothing is pinned, and a folder's Trust is shown and not enforced.
+	Lock string
+	// Approved is the folder with copies of what was approved; empty: the folder
+	// "approved" beside Lock.
+	Approved string
 	// Hidden are files and folders that no plugin can read or change, whatever
 	// folder it is granted: keys, tokens, the archive. They need not exist.
 	Hidden []string
@@ -82,12 +89,13 @@ type Folder struct {
 	Trust Trust
 }
 
-// A Trust says how much the operator trusts a folder. It is shown to people.
+// A Trust says how much the operator trusts a folder.
 type Trust string
 
-// In a TrustAsk folder changes of a plugin that asks for powers are for a
-// person to approve; in a TrustGranted folder they are accepted while the asks
-// stay inside what is granted. The empty Trust reads as TrustAsk.
+// In a TrustAsk folder a plugin that asks for powers, and every change of any
+// plugin, is for a person to approve; in a TrustGranted folder both are
+// accepted while the asks stay inside what is granted. The empty Trust reads as
+// TrustAsk.
 const (
 	TrustAsk     Trust = "ask"
 	TrustGranted Trust = "granted"
@@ -191,11 +199,13 @@ const (
 type State string
 
 // The states of a plugin. A Waiting plugin is sound and lacks something that
-// the operator can give; a Refused one is broken.
+// the operator can give; a Refused one is broken; a person said that an Off one
+// stays out.
 const (
 	Ready   State = "ready"
 	Waiting State = "waiting"
 	Refused State = "refused"
+	Off     State = "disabled"
 )
 
 // PluginInfo tells about one plugin.
@@ -221,6 +231,33 @@ type PluginInfo struct {
 	Asks []AskInfo `json:"asks,omitempty"`
 	// Problems are all the errors of a refused plugin; of others the warnings.
 	Problems []string `json:"problems,omitempty"`
+	// Digest names the bytes told about here: module, manifest and what it refers to.
+	Digest string `json:"digest,omitempty"`
+	// Approved is who let these bytes in; nil: nobody has, or nothing is pinned.
+	Approved *Approval `json:"approved,omitempty"`
+	// Offer is what lies in the folder and waits for a person, while the approved
+	// copy serves or nothing does; nil: nothing waits.
+	Offer *Offer `json:"offer,omitempty"`
+}
+
+// An Approval says who let a version of a plugin in. By is "cli", "page" or
+// "api" for a person, else the rule that made a person's word unnecessary.
+type Approval struct {
+	By string    `json:"by"`
+	At time.Time `json:"at"`
+	// Held says that a person went back to this version.
+	Held bool `json:"held,omitempty"`
+}
+
+// An Offer is a version that waits for a person.
+type Offer struct {
+	// Digest is what Approve takes; empty: it cannot be approved as it is.
+	Digest  string `json:"digest,omitempty"`
+	Version string `json:"version,omitempty"`
+	SHA256  string `json:"sha256,omitempty"`
+	Source  string `json:"source"`
+	Why     string `json:"why"`
+	Fix     string `json:"fix,omitempty"`
 }
 
 // AskInfo is one power a plugin asks for.

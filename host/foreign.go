@@ -33,13 +33,11 @@ func foreignInput(a registry.ABI, name string, args json.RawMessage, id int64) (
 // foreignReason is shown where a plugin's own reason would stand.
 const foreignReason = "granted in tools.toml; the plugin cannot say what it needs"
 
-// adopt gives plugins of a foreign ABI the asks that they cannot state: what
-// the operator grants them is both.
-func (h *Host) adopt(snap *registry.Snapshot) {
-	for _, p := range snap.Plugins {
-		if p.ABI != registry.ABIOwn {
-			p.Manifest.Asks = asksOf(h.cfg.Grants[p.Manifest.Name])
-		}
+// adopt gives a plugin of a foreign ABI the asks that it cannot state: what
+// the operator grants it is both.
+func (h *Host) adopt(p *registry.Plugin) {
+	if p.ABI != registry.ABIOwn {
+		p.Manifest.Asks = asksOf(h.grants()[p.Manifest.Name])
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/ledger"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/watch"
@@ -33,6 +34,7 @@ type Host struct {
 	archive *archive.Store
 	temp    string // the archive's folder when nobody named one
 	cache   *cache
+	book    *ledger.Book // nil: nothing is pinned
 	policy  *policy
 	asked   consents
 	keeping stripes       // one result of a conversation is archived at a time
@@ -44,8 +46,9 @@ type Host struct {
 
 	reloading sync.Mutex
 	current   atomic.Pointer[plan]
-	watching  atomic.Pointer[watch.Watcher] // nil: nobody watches
-	patience  time.Duration                 // how long broken files may be at rest before they are refused
+	granted   atomic.Pointer[map[string]Grant] // nil: those of cfg
+	watching  atomic.Pointer[watch.Watcher]    // nil: nobody watches
+	patience  time.Duration                    // how long broken files may be at rest before they are refused
 	changed   signal
 
 	mu     sync.Mutex
@@ -66,7 +69,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if err != nil {
 		return nil, err
 	}
-	h = &Host{cfg: cfg, log: cfg.Logger, cache: newCache(cacheBytes), policy: rules}
+	h = &Host{cfg: cfg, log: cfg.Logger, cache: newCache(cacheBytes), policy: rules, book: bookOf(cfg)}
 	h.defaultKeep = limit.CompileKeep(cfg.Defaults.Keep)
 	if h.log == nil {
 		h.log = hclog.NewNullLogger()
@@ -134,8 +137,17 @@ func (h *Host) reload(ctx context.Context, seen *plan, patience time.Duration) (
 	if seen != nil && seen != old {
 		return Change{}, ctx.Err()
 	}
-	opt := registry.Options{Version: h.cfg.Version, Describe: h.strange.describe, Hold: h.holder(patience)}
-	if old != nil {
+	snap, err := h.scan(ctx, patience)
+	if err != nil {
+		return Change{}, err
+	}
+	return h.install(ctx, snap)
+}
+
+// scan reads the folders; h.reloading must be held.
+func (h *Host) scan(ctx context.Context, patience time.Duration) (*registry.Snapshot, error) {
+	opt := registry.Options{Version: h.cfg.Version, Describe: h.strange.describe, Hold: h.holder(patience), Known: h.known()}
+	if old := h.current.Load(); old != nil {
 		opt.Previous = old.snap
 	}
 	var folders []registry.Folder
@@ -144,10 +156,18 @@ func (h *Host) reload(ctx context.Context, seen *plan, patience time.Duration) (
 	}
 	snap := registry.Scan(ctx, folders, opt)
 	if err := ctx.Err(); err != nil {
-		return Change{}, err
+		return nil, err
 	}
-	h.adopt(snap)
-	next := h.plan(snap, old)
+	for _, pl := range snap.Plugins {
+		h.adopt(pl)
+	}
+	return snap, nil
+}
+
+// install puts what a scan found in force; h.reloading must be held.
+func (h *Host) install(ctx context.Context, snap *registry.Snapshot) (Change, error) {
+	old := h.current.Load()
+	next := h.plan(h.seat(snap), old)
 	h.prepare(ctx, old, next)
 	if err := ctx.Err(); err != nil {
 		next.retire(old)

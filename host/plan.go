@@ -29,6 +29,7 @@ type plan struct {
 
 // planned is a plugin with its slots.
 type planned struct {
+	seat  *seat // nil: refused
 	info  PluginInfo
 	slots []*slot
 }
@@ -63,19 +64,19 @@ func (h *Host) limited(spec tool.Spec, plugin string) *bound {
 	return b
 }
 
-// plan makes what a snapshot comes to under the Config.
-func (h *Host) plan(snap *registry.Snapshot, old *plan) *plan {
-	p := &plan{snap: snap, tools: map[string]*bound{}, slots: map[slotKey]*slot{}}
-	for _, r := range snap.Refused {
+// plan makes what a snapshot comes to under the Config and the lock.
+func (h *Host) plan(s *seating, old *plan) *plan {
+	p := &plan{snap: s.snap, tools: map[string]*bound{}, slots: map[slotKey]*slot{}}
+	for _, r := range s.refused {
 		p.plugins = append(p.plugins, planned{info: refusedInfo(r)})
 	}
-	for _, pl := range snap.Plugins {
-		p.add(h, pl, old)
+	for _, one := range s.seats {
+		p.add(h, one, old)
 	}
-	for _, pl := range snap.Pending {
+	for _, pl := range s.snap.Pending {
 		p.plugins = append(p.plugins, planned{info: pendingInfo(pl)})
 	}
-	p.hold(snap.Held)
+	p.hold(s.snap.Held)
 	slices.SortStableFunc(p.plugins, func(a, b planned) int { return cmp.Compare(a.info.Name, b.info.Name) })
 	p.names = slices.Sorted(maps.Keys(p.tools))
 	return p
@@ -106,16 +107,18 @@ func pendingInfo(pl *registry.Plugin) PluginInfo {
 func trust(f registry.Folder) Trust { return cmp.Or(Trust(f.Trust), TrustAsk) }
 
 // add brings one plugin together with the Config.
-func (p *plan) add(h *Host, pl *registry.Plugin, old *plan) {
+func (p *plan) add(h *Host, s *seat, old *plan) {
+	pl := s.shown()
 	m := pl.Manifest
-	deal := strike(m.Asks, h.cfg.Grants[m.Name], h.cfg.Secret)
+	deal := strike(m.Asks, h.grants()[m.Name], h.cfg.Secret)
 	if pl.ABI != registry.ABIOwn {
-		deal.legible(h.cfg.Grants[m.Name].Hosts)
+		deal.legible(h.grants()[m.Name].Hosts)
 	}
-	one := planned{info: PluginInfo{
+	one := planned{seat: s, info: PluginInfo{
 		Name: m.Name, Version: m.Version, Description: m.Description, State: Ready, ABI: string(pl.ABI),
 		Source: pl.Source, SHA256: pl.WasmSHA256, Trust: trust(pl.Folder), Asks: deal.asks,
 	}}
+	s.tell(&one.info)
 	for _, w := range pl.Warnings {
 		one.info.Problems = append(one.info.Problems, w.String())
 	}
@@ -130,11 +133,18 @@ func (p *plan) add(h *Host, pl *registry.Plugin, old *plan) {
 		b := h.limited(def.Spec, m.Name)
 		b.def = def
 		if b.abi = pl.ABI; b.abi != registry.ABIOwn {
-			b.grant.Config = foreignConfig(h.cfg.Grants[m.Name].Config, cfg.Config)
+			b.grant.Config = foreignConfig(h.grants()[m.Name].Config, cfg.Config)
 		} else {
-			b.grant.Config = deal.settings(def.Spec.Name, m.Settings, over(h.cfg.Grants[m.Name].Config, cfg.Config))
+			b.grant.Config = deal.settings(def.Spec.Name, m.Settings, over(h.grants()[m.Name].Config, cfg.Config))
 		}
 		ready = append(ready, b)
+	}
+	if taken := p.taken(ready); s.stays() || taken != "" {
+		if taken != "" && s.plugin != nil {
+			one.info.State, one.info.Why, one.info.Fix = Refused, taken, "rename the tool, or remove one of the two plugins"
+		}
+		p.plugins = append(p.plugins, one)
+		return
 	}
 	if len(deal.lacks) > 0 {
 		one.info.State, one.info.Why, one.info.Fix = Waiting, deal.why(), deal.fix(m.Name)
@@ -203,7 +213,7 @@ func (b *bound) digest(pl *registry.Plugin, deal bargain) string {
 
 // unknown lists the keys of the Config's tables that fit no plugin and no tool:
 // they may be misspelt.
-func (p *plan) unknown(cfg Config) []string {
+func (p *plan) unknown(cfg Config, grants map[string]Grant) []string {
 	var tools, plugins, out []string
 	for _, one := range p.plugins {
 		plugins = append(plugins, one.info.Name)
@@ -214,7 +224,7 @@ func (p *plan) unknown(cfg Config) []string {
 			out = append(out, "tools."+name)
 		}
 	}
-	for name := range cfg.Grants {
+	for name := range grants {
 		if !slices.Contains(plugins, name) {
 			out = append(out, "grants."+name)
 		}

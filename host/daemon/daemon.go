@@ -39,6 +39,9 @@ type Config struct {
 	Pages fs.FS
 	// Settings is what /api/settings shows; it must hold no secret.
 	Settings any
+	// Grants reads what the plugins are granted anew, before a plugin is approved.
+	// nil: the Host's stay as they are.
+	Grants func() (map[string]host.Grant, error)
 	// MaxTurns bounds the turns at once; 0: 256; negative: no bound.
 	MaxTurns int
 	Version  string

@@ -42,6 +42,8 @@ func asProblem(err error) *Problem {
 	switch {
 	case errors.As(err, &p):
 		return p
+	case pluginProblem(err) != nil:
+		return pluginProblem(err)
 	case errors.As(err, &me):
 		return &Problem{Status: http.StatusBadGateway, Code: "model_" + string(me.Code), Msg: me.Msg, Hint: me.Hint}
 	case errors.As(err, &te):

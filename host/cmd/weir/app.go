@@ -85,9 +85,24 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 	}
 	a.daemon, err = daemon.New(daemon.Config{
 		Host: a.host, Models: a.models, Profiles: profiles(s), Token: a.token, Hosts: s.Server.Hosts,
-		Pages: web.Files(), Settings: a.settings, MaxTurns: s.Server.MaxTurns, Version: version(), Logger: a.log.Named("daemon"),
+		Grants: func() (map[string]host.Grant, error) { return c.grants(a.log) },
+		Pages:  web.Files(), Settings: a.settings, MaxTurns: s.Server.MaxTurns, Version: version(), Logger: a.log.Named("daemon"),
 	})
 	return a, err
+}
+
+// grants reads what the configuration grants by now. Of a file that was not
+// there at first nothing is known here: it is found as at a start.
+func (c *cli) grants(log hclog.Logger) (map[string]host.Grant, error) {
+	p, err := c.findPaths()
+	if err != nil {
+		return nil, err
+	}
+	s, secrets, err := c.settings(p)
+	if err != nil {
+		return nil, err
+	}
+	return hostConfig(s.withDefaults(), p, secrets, log).Grants, nil
 }
 
 // warn tells a.warnings' next line: a daemon's log and banner, or stderr.
@@ -169,6 +184,7 @@ func (c *cli) withClient(ctx context.Context, f func(*client) error) error {
 		return err
 	}
 	cl := inMemory(a.daemon.Handler(), a.token, a.close)
+	cl.config = p.Config
 	defer cl.close()
 	return f(cl)
 }
@@ -202,6 +218,8 @@ func hostConfig(s Settings, p paths, secrets lookup, log hclog.Logger) host.Conf
 		},
 		Hidden:   p.private(),
 		Kept:     p.kept(),
+		Lock:     p.Pins,
+		Approved: p.Approved,
 		CacheDir: p.Cache, Secret: secrets, Logger: log, Version: version(), Spares: s.Sandbox.Spares,
 	}
 	cfg.Approvals = approvals(s.Approvals)

@@ -25,6 +25,8 @@ type client struct {
 	http  *http.Client
 	base  string
 	token string
+	// config is the file that the daemon has its configuration from; empty: none.
+	config string
 	// local says that no daemon runs; close then closes what was opened.
 	local bool
 	close func()
@@ -32,8 +34,9 @@ type client struct {
 
 // addressFile is what a running daemon leaves behind for the command line.
 type addressFile struct {
-	URL string `json:"url"`
-	PID int    `json:"pid"`
+	URL    string `json:"url"`
+	PID    int    `json:"pid"`
+	Config string `json:"config,omitempty"`
 }
 
 // running returns a client for the daemon of this data folder, or nil. A daemon
@@ -54,7 +57,7 @@ func running(ctx context.Context, p paths) *client {
 	if err != nil || json.Unmarshal(raw, &a) != nil {
 		return nil
 	}
-	c := &client{http: &http.Client{}, base: a.URL, token: strings.TrimSpace(string(token)), close: func() {}}
+	c := &client{http: &http.Client{}, base: a.URL, token: strings.TrimSpace(string(token)), config: a.Config, close: func() {}}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if c.get(ctx, "/healthz", nil) != nil {

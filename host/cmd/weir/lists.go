@@ -139,7 +139,7 @@ func orDash[T ~string](v T) string {
 }
 
 func (c *cli) pluginCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "plugin", Short: "List the plugins: ready, waiting, refused"}
+	cmd := &cobra.Command{Use: "plugin", Short: "List, look at, approve and take back plugins"}
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "List the plugins and what keeps some of them out", Args: argCount(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -150,18 +150,19 @@ func (c *cli) pluginCmd() *cobra.Command {
 				}
 				c.table("PLUGIN\tVERSION\tSTATE\tTOOLS\tWHY", func(w *tabwriter.Writer) {
 					for _, p := range out.Plugins {
-						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, p.State, oneLine(strings.Join(p.Tools, " "), 80), oneLine(p.Why, 100))
+						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, p.State, oneLine(strings.Join(p.Tools, " "), 80), oneLine(whyOf(p), 100))
 					}
 				})
 				for _, p := range out.Plugins {
-					if p.Fix != "" {
-						fmt.Fprintf(c.out, "\n%s: %s\n  → %s\n", p.Name, p.Why, p.Fix)
+					if why, fix := whyOf(p), fixOf(p); fix != "" {
+						fmt.Fprintf(c.out, "\n%s: %s\n  → %s\n", p.Name, why, fix)
 					}
 				}
 				return nil
 			})
 		},
 	}, c.warmCmd(), c.reloadCmd(), c.packCmd(), c.validateCmd())
+	cmd.AddCommand(c.pluginKeeping()...)
 	return cmd
 }
 

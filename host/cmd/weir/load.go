@@ -57,6 +57,9 @@ func (c *cli) load(p paths) (s Settings, secrets lookup, faults []fault, err err
 			return s, nil, nil, usagef("check its permissions", "the configuration %s cannot be read", p.Config)
 		}
 		s, faults = decode(p.Config, string(text))
+		if len(s.Plugins.Folder) == 0 {
+			s.Plugins.Folder = []FolderSettings{{Path: filepath.Join(p.Data, "plugins"), Trust: "ask"}}
+		}
 	}
 	if c.plugins != "" {
 		if st, err := os.Stat(c.plugins); err != nil || !st.IsDir() {

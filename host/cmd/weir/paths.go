@@ -26,6 +26,9 @@ type paths struct {
 	Token   string `json:"token"`   // file with the token
 	Address string `json:"address"` // file with the running daemon's address
 	Lock    string `json:"lock"`
+	Pins    string `json:"pins"` // weir.lock: which plugins may run
+	// Approved holds copies of what may run.
+	Approved string `json:"approved"`
 }
 
 // findPaths decides every path without making anything.
@@ -57,6 +60,7 @@ func (c *cli) findPaths() (paths, error) {
 		Token:   filepath.Join(data, "token"),
 		Address: filepath.Join(data, "daemon.json"),
 		Lock:    filepath.Join(data, "lock"),
+		Pins:    filepath.Join(data, "weir.lock"), Approved: filepath.Join(data, "approved"),
 	}
 	p.Config, err = c.findConfig()
 	return p, err
@@ -66,7 +70,7 @@ func (c *cli) findPaths() (paths, error) {
 // token, other conversations' results and compiled code. The data folder is
 // hidden whole unless people work in it.
 func (p paths) private() []string {
-	files := []string{p.Token, p.Address, p.Lock, p.Archive, p.Archive + "-wal", p.Archive + "-shm", p.Archive + "-journal", p.Cache}
+	files := []string{p.Token, p.Address, p.Lock, p.Pins, p.Pins + ".new", p.Approved, p.Archive, p.Archive + "-wal", p.Archive + "-shm", p.Archive + "-journal", p.Cache}
 	if p.Config != "" {
 		files = append(files, filepath.Join(filepath.Dir(p.Config), ".env"))
 	}
@@ -184,7 +188,7 @@ func (c *cli) pathsCmd() *cobra.Command {
 			if config == "" {
 				config = "(none: the defaults hold)"
 			}
-			for _, row := range [][2]string{{"config", config}, {"data", p.Data}, {"archive", p.Archive}, {"cache", p.Cache}, {"token", p.Token}, {"address", p.Address}} {
+			for _, row := range [][2]string{{"config", config}, {"data", p.Data}, {"archive", p.Archive}, {"cache", p.Cache}, {"token", p.Token}, {"address", p.Address}, {"pins", p.Pins}} {
 				fmt.Fprintf(c.out, "%-8s %s\n", row[0], row[1])
 			}
 			return nil

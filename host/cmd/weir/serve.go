@@ -114,7 +114,7 @@ func cause(err error) error {
 // be written whole nothing is left; a daemon serves the page and the API all
 // the same.
 func announce(p paths, url string) error {
-	b, err := json.Marshal(addressFile{URL: url, PID: os.Getpid()})
+	b, err := json.Marshal(addressFile{URL: url, PID: os.Getpid(), Config: p.Config})
 	if err != nil {
 		return err
 	}

@@ -63,6 +63,8 @@ type Refusal struct {
 	Source   string
 	Folder   Folder
 	Problems []Problem
+	// Gone says that the module's file is not there.
+	Gone bool
 }
 
 // Why is the first reason in one line, with the number of further ones.

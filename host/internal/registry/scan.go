@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,6 +36,9 @@ type Options struct {
 	// left as it was for now, because they are still being written; broken: they
 	// cannot be used as they are. nil: it never is.
 	Hold func(source string, broken bool) bool
+	// Known are sources that count as being there already, such as those of
+	// approved plugins.
+	Known map[string]bool
 }
 
 // A Snapshot is what a scan found. It never changes.
@@ -71,6 +75,8 @@ type Plugin struct {
 	ABI ABI
 	// Warnings do not keep the plugin from running.
 	Warnings []Problem
+
+	made made
 }
 
 // Exports are the functions the plugin's tools run, and the one that lists
@@ -118,6 +124,7 @@ func Scan(ctx context.Context, folders []Folder, opt Options) *Snapshot {
 		all = append(all, s.candidates(f)...)
 	}
 	old := opt.Previous.sources()
+	maps.Copy(old, opt.Known)
 	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(newcomer(old, a), newcomer(old, b)) })
 	var found []reading
 	for _, c := range all {
@@ -275,6 +282,7 @@ func (s *scan) take(c reading) {
 		if p != nil && p.Manifest.Name != "" {
 			r.Name = p.Manifest.Name
 		}
+		r.Gone = p != nil && p.WasmPath != "" && !exists(p.WasmPath)
 		s.snap.Refused = append(s.snap.Refused, r)
 		return
 	}
@@ -320,8 +328,15 @@ func (s *scan) read(c candidate) (*Plugin, []Problem) {
 	if err != nil {
 		return nil, []Problem{unreadable(c.source, "the manifest cannot be read", err)}
 	}
-	m, problems := ParseManifest(c.source, text)
-	p := &Plugin{Manifest: m, Folder: c.folder, Source: c.source, ManifestSHA256: digest(text)}
+	made := made{manifest: text, beside: map[string][]byte{}}
+	m, problems := parse(c.source, text, func(name string) ([]byte, error) {
+		b, err := readFile(filepath.Join(filepath.Dir(c.source), name), maxManifest)
+		if err == nil {
+			made.beside[name] = b
+		}
+		return b, err
+	})
+	p := &Plugin{Manifest: m, Folder: c.folder, Source: c.source, ManifestSHA256: digest(text), made: made}
 	if old := s.tooOld(c.source, m); old != nil {
 		return p, old // the other complaints may only be about what is new
 	}

@@ -1,0 +1,276 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/ledger"
+	"github.com/weirhost/weir/host/internal/registry"
+)
+
+// A PluginCode says why a person's word about a plugin was not taken.
+type PluginCode string
+
+// The codes of a PluginError.
+const (
+	UnknownPlugin PluginCode = "unknown_plugin" // there is none of that name
+	Unapprovable  PluginCode = "unapprovable"   // it is broken
+	Changed       PluginCode = "changed"        // it is not what was shown
+	NoVersion     PluginCode = "no_version"     // there is no such earlier version
+	Unpinned      PluginCode = "unpinned"       // the lock cannot be used
+)
+
+// A PluginError is why a person's word about a plugin was not taken. Nothing
+// has changed then.
+type PluginError struct {
+	Code      PluginCode
+	Msg, Hint string
+}
+
+func (e *PluginError) Error() string { return e.Msg }
+
+// Approve lets the version of a plugin run whose digest a person has seen. by
+// names the way it was said: "cli", "page" or "api". It is an error when other
+// bytes lie in the folder by now. Calls that run finish on what they began with.
+func (h *Host) Approve(ctx context.Context, name, digest, by string) error {
+	return h.say(ctx, func(snap *registry.Snapshot, lock *ledger.Lock) error {
+		i := slices.IndexFunc(snap.Plugins, func(p *registry.Plugin) bool { return p.Manifest.Name == name })
+		if i < 0 {
+			return missing(snap, lock, name)
+		}
+		pl := snap.Plugins[i]
+		if pl.Digest() != digest {
+			return &PluginError{Changed, fmt.Sprintf("%s is not what was shown: its files have changed since", name), "look at it again: weir plugin approve " + name}
+		}
+		if e := lock.Plugins[name]; e.Current() != nil && e.Digest == digest && e.Source == pl.Source && !e.Held {
+			e.Current().Powers = h.powers(pl) // approved already; what is granted may be new
+		} else if err := h.admit(lock, pl, by); err != nil {
+			return unpinned(err)
+		}
+		for other, e := range lock.Plugins { // what lay there before is replaced
+			if other != name && e.Source == pl.Source {
+				e.Digest, e.Held = "", false
+			}
+		}
+		return nil
+	})
+}
+
+// Rollback lets an earlier version run again, and nothing else until the next
+// approval. An empty digest means the version before the one that runs; a part
+// of a digest, at least 6 digits, is enough when it fits one version alone.
+func (h *Host) Rollback(ctx context.Context, name, digest string) error {
+	return h.say(ctx, func(snap *registry.Snapshot, lock *ledger.Lock) error {
+		e := lock.Plugins[name]
+		if e == nil {
+			return missing(snap, lock, name)
+		}
+		v, err := earlier(name, e, digest)
+		if err != nil {
+			return err
+		}
+		trial := *e
+		trial.Digest = v.Digest
+		if h.copyOf(&trial, registry.Folder{}) == nil {
+			return &PluginError{NoVersion, fmt.Sprintf("the copy of version %s of %s cannot be used any more", orUnnamed(v.Version), name), "the log says why; weir plugin info " + name + " lists the others"}
+		}
+		e.Digest, e.Held = v.Digest, true
+		return nil
+	})
+}
+
+// earlier finds the version to go back to.
+func earlier(name string, e *ledger.Entry, digest string) (*ledger.Version, error) {
+	if digest == "" {
+		if v := e.Before(); v != nil {
+			return v, nil
+		}
+		return nil, &PluginError{NoVersion, fmt.Sprintf("there is no version of %s before the one in force", name), "weir plugin info " + name + " lists what was approved"}
+	}
+	var found []*ledger.Version
+	for _, v := range e.History {
+		if strings.HasPrefix(v.Digest, digest) && len(digest) >= 6 {
+			found = append(found, v)
+		}
+	}
+	switch {
+	case len(found) != 1:
+		return nil, &PluginError{NoVersion, fmt.Sprintf("%q names %d approved versions of %s", digest, len(found), name), "weir plugin info " + name + " lists them with their digests; give at least 6 digits"}
+	case found[0].Copy == "":
+		return nil, &PluginError{NoVersion, fmt.Sprintf("the copy of version %s of %s is not kept any more", orUnnamed(found[0].Version), name), fmt.Sprintf("%d earlier versions are kept", ledger.Previous)}
+	}
+	return found[0], nil
+}
+
+// Disable takes a plugin out until Enable, over restarts too.
+func (h *Host) Disable(ctx context.Context, name, by string) error {
+	return h.say(ctx, func(snap *registry.Snapshot, lock *ledger.Lock) error {
+		if !there(snap, lock, name) {
+			return missing(snap, lock, name)
+		}
+		if e := lock.Entry(name); e.Disabled == nil {
+			e.Disabled = &ledger.Word{By: by, At: h.cfg.Now().UTC().Truncate(time.Second)}
+		}
+		return nil
+	})
+}
+
+// Enable takes Disable back.
+func (h *Host) Enable(ctx context.Context, name string) error {
+	return h.say(ctx, func(snap *registry.Snapshot, lock *ledger.Lock) error {
+		if !there(snap, lock, name) {
+			return missing(snap, lock, name)
+		}
+		if e := lock.Plugins[name]; e != nil {
+			e.Disabled = nil
+		}
+		return nil
+	})
+}
+
+// Remove removes what the lock knows of a plugin, its copies, and with files
+// its files from the folder: the manifest, the module and what the manifest
+// refers to, and nothing else that lies there. It returns what it removed.
+// Without files, the plugin is new at once.
+func (h *Host) Remove(ctx context.Context, name string, files bool) (removed []string, err error) {
+	err = h.say(ctx, func(snap *registry.Snapshot, lock *ledger.Lock) error {
+		if !there(snap, lock, name) {
+			return missing(snap, lock, name)
+		}
+		if files {
+			for _, path := range pathsOf(snap, name) {
+				if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+					return &PluginError{Unapprovable, fmt.Sprintf("%s cannot be removed: %s", path, reasonOf(err)), "remove it yourself, or keep the files: weir plugin remove --keep-files " + name}
+				} else if err == nil {
+					removed = append(removed, path)
+				}
+			}
+			for _, path := range removed { // a folder that is empty now
+				if filepath.Base(path) == registry.ManifestName {
+					_ = os.Remove(filepath.Dir(path))
+				}
+			}
+		}
+		delete(lock.Plugins, name)
+		return nil
+	})
+	return removed, err
+}
+
+// pathsOf are the files of a plugin in its folder.
+func pathsOf(snap *registry.Snapshot, name string) []string {
+	for _, p := range snap.Plugins {
+		if p.Manifest.Name == name {
+			return p.Paths()
+		}
+	}
+	for _, r := range snap.Refused {
+		if r.Name == name {
+			return []string{r.Source}
+		}
+	}
+	return nil
+}
+
+func reasonOf(err error) string {
+	if pe, ok := errors.AsType[*os.PathError](err); ok {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+// say changes the lock as a person said, and puts what comes of it in force.
+func (h *Host) say(ctx context.Context, change func(*registry.Snapshot, *ledger.Lock) error) error {
+	h.reloading.Lock()
+	defer h.reloading.Unlock()
+	if h.book == nil {
+		return &PluginError{Unpinned, "nothing is pinned here", "give the host a lock file"}
+	}
+	snap, err := h.scan(ctx, 0)
+	if err != nil {
+		return err
+	}
+	lock, err := h.book.Read()
+	if err != nil {
+		return unpinned(err)
+	}
+	changed := change(snap, lock)
+	if changed == nil {
+		if err := h.inscribe(lock); err != nil {
+			return unpinned(err)
+		}
+		if snap, err = h.scan(ctx, 0); err != nil { // files may have gone
+			return err
+		}
+	}
+	// What was found by looking is in force also when nothing was said.
+	if _, err := h.install(ctx, snap); err != nil {
+		return err
+	}
+	return changed
+}
+
+func unpinned(err error) error {
+	e := &PluginError{Code: Unpinned, Msg: err.Error()}
+	if f, ok := errors.AsType[*ledger.Fault](err); ok {
+		e.Hint = f.Fix
+	}
+	return e
+}
+
+func there(snap *registry.Snapshot, lock *ledger.Lock, name string) bool {
+	return slices.Contains(namesOf(snap, lock), name)
+}
+
+func namesOf(snap *registry.Snapshot, lock *ledger.Lock) []string {
+	var out []string
+	for _, p := range snap.Plugins {
+		out = append(out, p.Manifest.Name)
+	}
+	for _, r := range snap.Refused {
+		out = append(out, r.Name)
+	}
+	for name := range lock.Plugins {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// missing says that a plugin cannot be approved, because it is broken or not
+// there.
+func missing(snap *registry.Snapshot, lock *ledger.Lock, name string) error {
+	for _, r := range snap.Refused {
+		if r.Name == name || lock.Plugins[name] != nil && lock.Plugins[name].Source == r.Source {
+			info := refusedInfo(r)
+			return &PluginError{Unapprovable, fmt.Sprintf("%s cannot be used as it is: %s", name, info.Why), info.Fix}
+		}
+	}
+	e := &PluginError{UnknownPlugin, fmt.Sprintf("there is no plugin named %q", name), "`weir plugin list` lists the plugins"}
+	if near := registry.Nearest(name, namesOf(snap, lock)); len(near) > 0 {
+		e.Hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return e
+}
+
+// Regrant replaces what the plugins are granted, as the operator says now.
+func (h *Host) Regrant(ctx context.Context, grants map[string]Grant) error {
+	h.reloading.Lock()
+	h.granted.Store(&grants)
+	h.reloading.Unlock()
+	return h.Reload(ctx)
+}
+
+// grants are what the operator grants by now.
+func (h *Host) grants() map[string]Grant {
+	if g := h.granted.Load(); g != nil {
+		return *g
+	}
+	return h.cfg.Grants
+}

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/internal/egress"
+	"github.com/weirhost/weir/host/internal/registry"
+)
+
+// A wish is what a person wants to grant a plugin beside what it is granted.
+type wish GrantSettings
+
+func (w wish) empty() bool { return len(w.Paths)+len(w.Hosts)+len(w.Secrets) == 0 }
+
+// wishes reads --path, --host and --secret and holds them to what is asked.
+func (c *cli) wishes(v *host.Version, a approval) (w wish, err error) {
+	for _, text := range a.paths {
+		p, err := pathWish(text)
+		if err != nil {
+			return w, err
+		}
+		if !asksFor(v, "path", func(what string) bool { return strings.HasPrefix(what, p.Guest+" (") }) {
+			return w, usagef(asked(v, "path"), "it does not ask for the folder %s", p.Guest)
+		}
+		w.Paths = append(w.Paths, p)
+	}
+	for _, text := range a.hosts {
+		rule, err := egress.ParseRule(text)
+		if err != nil {
+			return w, usagef(asked(v, "host"), "%s", err)
+		}
+		if !asksFor(v, "host", func(what string) bool { return meets(what, rule) }) {
+			return w, usagef(asked(v, "host"), "it does not ask for the host %s", text)
+		}
+		w.Hosts = append(w.Hosts, HostGrant{Host: text})
+	}
+	for _, name := range a.secrets {
+		if !asksFor(v, "secret", func(what string) bool { return strings.HasPrefix(what, name+" ") }) {
+			return w, usagef(asked(v, "secret"), "it does not ask for the secret %s", name)
+		}
+		w.Secrets = append(w.Secrets, SecretGrant{Name: name})
+	}
+	return w, nil
+}
+
+func meets(what string, rule egress.Rule) bool {
+	ask, err := egress.ParseRule(what)
+	if err != nil {
+		return false
+	}
+	_, ok := registry.Intersect(ask, rule)
+	return ok
+}
+
+// pathWish reads GUEST=DIR, with :rw behind it for more than reading.
+func pathWish(text string) (p PathGrant, err error) {
+	guest, dir, ok := strings.Cut(text, "=")
+	if !ok || !strings.HasPrefix(guest, "/") || dir == "" {
+		return p, usagef("write for example --path /workspace=./docs, or --path /workspace=./docs:rw", "--path %s is not GUEST=DIR", text)
+	}
+	mode := "ro"
+	if d, ok := strings.CutSuffix(dir, ":rw"); ok {
+		dir, mode = d, "rw"
+	} else {
+		dir = strings.TrimSuffix(dir, ":ro")
+	}
+	if dir, err = existing(dir); err != nil {
+		return p, err
+	}
+	return PathGrant{Guest: guest, Host: dir, Mode: mode}, nil
+}
+
+func existing(dir string) (string, error) {
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return "", usagef("give a folder that exists", "%s is not a folder", dir)
+	}
+	return filepath.Abs(dir)
+}
+
+// askWishes asks on the terminal for what is still missing. An empty answer
+// grants nothing.
+func (c *cli) askWishes(name string, v *host.Version, w *wish) {
+	for _, a := range v.Asks {
+		if a.Granted {
+			continue
+		}
+		what, _, _ := strings.Cut(a.What, " ")
+		switch a.Kind {
+		case "path":
+			if slices.ContainsFunc(w.Paths, func(p PathGrant) bool { return p.Guest == what }) {
+				continue
+			}
+			mode := "ro"
+			if strings.HasSuffix(a.What, "(rw)") {
+				mode = "rw"
+			}
+			answer, _ := c.prompt(fmt.Sprintf("Which folder may it see as %s? Empty: none. ", plain(a.What)))
+			if answer == "" {
+				continue
+			}
+			dir, err := existing(answer)
+			if err != nil {
+				fmt.Fprintf(c.err, "%s is not a folder; nothing is granted as %s\n", answer, what)
+				continue
+			}
+			w.Paths = append(w.Paths, PathGrant{Guest: what, Host: dir, Mode: mode})
+		case "host":
+			if !slices.ContainsFunc(w.Hosts, func(h HostGrant) bool { return h.Host == what }) && c.agrees("May it reach the host "+what+"?") {
+				w.Hosts = append(w.Hosts, HostGrant{Host: what})
+			}
+		case "secret":
+			if !slices.ContainsFunc(w.Secrets, func(s SecretGrant) bool { return s.Name == what }) && c.agrees("May it use the secret "+plain(a.What)+"?") {
+				w.Secrets = append(w.Secrets, SecretGrant{Name: what})
+			}
+		}
+	}
+}
+
+func (c *cli) agrees(question string) bool {
+	answer, _ := c.prompt(question + " [y/N] ")
+	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes")
+}
+
+// writeGrant adds a wish to [grants.<name>] of the configuration that the
+// daemon reads.
+func (c *cli) writeGrant(cl *client, name string, w wish) error {
+	file, text := cl.config, ""
+	if file == "" {
+		dir := c.xdg("XDG_CONFIG_HOME", ".config")
+		if dir == "" {
+			return usagef("give --config FILE", "there is no configuration file to write the grant to")
+		}
+		file = filepath.Join(dir, "tools.toml")
+	} else {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return usagef("check its permissions", "the configuration %s cannot be read", file)
+		}
+		text = string(b)
+	}
+	before, _ := decode(file, text)
+	g := before.Grants[name]
+	merged := merge(g, w)
+	after := text
+	for _, kv := range [][2]string{{"secrets", secretsText(merged.Secrets)}, {"hosts", hostsText(merged.Hosts)}, {"paths", pathsText(merged.Paths)}} {
+		if kv[1] != "[]" {
+			after = setKey(after, "grants."+name, kv[0], kv[1])
+		}
+	}
+	if got, faults := decode(file, after); len(faults) > 0 || !sameGrant(got.Grants[name], merged) {
+		return usagef(fmt.Sprintf("write below [grants.%s] yourself: %s", name, grantText(merged)), "%s is written in a way that this command cannot edit", file)
+	}
+	if err := writeConfig(file, after); err != nil {
+		return fmt.Errorf("the configuration could not be written: %w", err)
+	}
+	fmt.Fprintf(c.err, "granted in %s, below [grants.%s]: %s\n", file, name, grantText(merged))
+	return nil
+}
+
+// merge adds a wish to a grant; of a folder the wish is the last word.
+func merge(g GrantSettings, w wish) GrantSettings {
+	out := GrantSettings{Hosts: slices.Clone(g.Hosts), Secrets: slices.Clone(g.Secrets)}
+	for _, p := range g.Paths {
+		if !slices.ContainsFunc(w.Paths, func(o PathGrant) bool { return o.Guest == p.Guest }) {
+			out.Paths = append(out.Paths, p)
+		}
+	}
+	out.Paths = append(out.Paths, w.Paths...)
+	for _, h := range w.Hosts {
+		if !slices.ContainsFunc(out.Hosts, func(o HostGrant) bool { return o.Host == h.Host }) {
+			out.Hosts = append(out.Hosts, h)
+		}
+	}
+	for _, s := range w.Secrets {
+		if !slices.ContainsFunc(out.Secrets, func(o SecretGrant) bool { return o.Name == s.Name }) {
+			out.Secrets = append(out.Secrets, s)
+		}
+	}
+	return out
+}
+
+func sameGrant(a, b GrantSettings) bool {
+	return slices.Equal(a.Paths, b.Paths) && slices.Equal(a.Hosts, b.Hosts) && slices.Equal(a.Secrets, b.Secrets)
+}
+
+func grantText(g GrantSettings) string {
+	var out []string
+	for _, kv := range [][2]string{{"paths", pathsText(g.Paths)}, {"hosts", hostsText(g.Hosts)}, {"secrets", secretsText(g.Secrets)}} {
+		if kv[1] != "[]" {
+			out = append(out, kv[0]+" = "+kv[1])
+		}
+	}
+	return strings.Join(out, " and ")
+}
+
+func pathsText(list []PathGrant) string {
+	return listText(list, func(p PathGrant) string {
+		mode := ""
+		if p.Mode != "" {
+			mode = ", mode = " + tomlText(p.Mode)
+		}
+		return fmt.Sprintf("{ guest = %s, host = %s%s }", tomlText(p.Guest), tomlText(p.Host), mode)
+	})
+}
+
+func hostsText(list []HostGrant) string {
+	return listText(list, func(h HostGrant) string {
+		if h.Private {
+			return fmt.Sprintf("{ host = %s, private = true }", tomlText(h.Host))
+		}
+		return tomlText(h.Host)
+	})
+}
+
+func secretsText(list []SecretGrant) string {
+	return listText(list, func(s SecretGrant) string {
+		if s == (SecretGrant{Name: s.Name}) {
+			return tomlText(s.Name)
+		}
+		text := "{ name = " + tomlText(s.Name)
+		for _, kv := range [][2]string{{"header", s.Header}, {"format", s.Format}, {"host", s.Host}} {
+			if kv[1] != "" {
+				text += ", " + kv[0] + " = " + tomlText(kv[1])
+			}
+		}
+		return text + " }"
+	})
+}
+
+func listText[T any](list []T, text func(T) string) string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = text(v)
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}
+
+// tomlText writes a TOML string. What Go escapes as \x or \a, TOML does not know.
+func tomlText(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '\'' || r == 0x7f }) {
+		if strings.ContainsAny(s, `\"`) { // Windows paths above all
+			return "'" + s + "'"
+		}
+		return `"` + s + `"`
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/host"
+)
+
+// An approval is what `weir plugin approve` was told.
+type approval struct {
+	all, yes              bool
+	paths, hosts, secrets []string
+	asked                 bool // a person was shown it and said yes
+}
+
+func (c *cli) pluginApproveCmd() *cobra.Command {
+	var a approval
+	cmd := &cobra.Command{
+		Use: "approve NAME | --all", Short: "Look at what waits, and let exactly that run", Args: argCount(0, 1, "one plugin, or --all"),
+		Long: "Show a plugin that waits, or what a new version changes of the one that serves, and let exactly the bytes that were shown\n" +
+			"run once a person says yes. Powers are granted in tools.toml: with --path, --host and --secret they are written there.",
+		Example: "  weir plugin approve notes\n  weir plugin approve notes --yes --path /workspace=./docs --host api.example.com --secret API_KEY",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case a.all == (len(args) == 1):
+				return usagef("`weir plugin list` lists the plugins that wait", "name one plugin, or say --all")
+			case a.all && len(a.paths)+len(a.hosts)+len(a.secrets) > 0:
+				return usagef("approve the plugin alone to grant it something", "--path, --host and --secret are for one plugin")
+			}
+			return c.withClient(cmd.Context(), func(cl *client) error {
+				if a.all {
+					return c.approveAll(cmd.Context(), cl, a)
+				}
+				return c.approve(cmd.Context(), cl, args[0], a)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&a.all, "all", false, "everything that waits for an approval")
+	f.BoolVarP(&a.yes, "yes", "y", false, "do not ask: for scripts")
+	f.StringArrayVar(&a.paths, "path", nil, "grant a folder: `GUEST=DIR`, read only unless DIR ends with :rw")
+	f.StringArrayVar(&a.hosts, "host", nil, "grant a `HOST` that it asks for")
+	f.StringArrayVar(&a.secrets, "secret", nil, "grant a secret that it asks for, by `NAME`")
+	return cmd
+}
+
+// approve shows one plugin, asks, and approves what was shown.
+func (c *cli) approve(ctx context.Context, cl *client, name string, a approval) error {
+	var r host.Review
+	if err := cl.get(ctx, pluginPath(name, ""), &r); err != nil {
+		return err
+	}
+	if r.Waiting == nil && (r.Serving == nil || len(a.paths)+len(a.hosts)+len(a.secrets) == 0) {
+		return c.nothingToApprove(r)
+	}
+	digest, v := r.Plugin.Digest, r.Serving
+	if r.Waiting != nil {
+		digest, v = r.Waiting.Digest, r.Waiting
+	}
+	wish, err := c.wishes(v, a)
+	if err != nil {
+		return err
+	}
+	if !c.json {
+		c.tellWaiting(r)
+	}
+	if !a.yes {
+		ok, err := c.confirm(fmt.Sprintf("Let %s %s run as shown?", name, v.Version), "look at it with: weir plugin info "+name+"; then add --yes, which approves what lies there at that moment")
+		if err != nil || !ok {
+			return err
+		}
+		c.askWishes(name, v, &wish)
+	}
+	after, err := say(ctx, cl, name, "approve", map[string]string{"digest": digest})
+	if err != nil {
+		return err
+	}
+	if !wish.empty() {
+		if err := c.writeGrant(cl, name, wish); err != nil {
+			return err
+		}
+		// Said again, so that what was granted is in force and in the lock.
+		if after, err = say(ctx, cl, name, "approve", map[string]string{"digest": digest}); err != nil {
+			return err
+		}
+	}
+	if c.json {
+		c.print(after)
+		return nil
+	}
+	c.tellApproved(after)
+	return nil
+}
+
+func (c *cli) nothingToApprove(r host.Review) error {
+	if c.json {
+		c.print(r)
+		return nil
+	}
+	p := r.Plugin
+	switch {
+	case p.State == host.Refused:
+		return usagef(p.Fix, "%s cannot be approved: %s", p.Name, plain(p.Why))
+	case p.Offer != nil:
+		return usagef(p.Offer.Fix, "what lies in the folder of %s cannot be approved: %s", p.Name, plain(p.Offer.Why))
+	}
+	fmt.Fprintf(c.out, "nothing of %s waits for an approval\n", p.Name)
+	c.tellState(r)
+	return nil
+}
+
+// tellApproved says what came of an approval.
+func (c *cli) tellApproved(r host.Review) {
+	fmt.Fprintf(c.out, "approved %s %s (%s)\n", r.Plugin.Name, r.Plugin.Version, short(r.Plugin.Digest))
+	c.tellState(r)
+	if r.Serving == nil || r.Plugin.State != host.Waiting || len(r.Serving.Add) == 0 {
+		return
+	}
+	fmt.Fprintf(c.out, "\nIt asks for more than it is granted. In tools.toml it would read:\n\n[grants.%s]\n", r.Plugin.Name)
+	for _, key := range []string{"paths", "hosts", "secrets"} {
+		if list := r.Serving.Add[key]; len(list) > 0 {
+			fmt.Fprintf(c.out, "%s = [%s]\n", key, strings.Join(list, ", "))
+		}
+	}
+}
+
+// approveAll shows a summary of everything that waits, asks once, and approves
+// each as it was shown.
+func (c *cli) approveAll(ctx context.Context, cl *client, a approval) error {
+	var list struct{ Plugins []host.PluginInfo }
+	if err := cl.get(ctx, "/api/plugins", &list); err != nil {
+		return err
+	}
+	var waiting []host.Review
+	for _, p := range list.Plugins {
+		if p.Offer == nil || p.Offer.Digest == "" {
+			continue
+		}
+		var r host.Review
+		if err := cl.get(ctx, pluginPath(p.Name, ""), &r); err != nil {
+			return err
+		}
+		if r.Waiting != nil {
+			waiting = append(waiting, r)
+		}
+	}
+	if len(waiting) == 0 {
+		if c.json {
+			c.print(map[string]any{"approved": []host.PluginInfo{}})
+			return nil
+		}
+		fmt.Fprintln(c.out, "nothing waits for an approval")
+		return nil
+	}
+	if !c.json {
+		for _, r := range waiting {
+			c.tellBrief(r)
+		}
+	}
+	if !a.yes {
+		ok, err := c.confirm(fmt.Sprintf("Let all %d run as shown?", len(waiting)), "look at each with: weir plugin info NAME; then add --yes")
+		if err != nil || !ok {
+			return err
+		}
+	}
+	approved := []host.PluginInfo{}
+	for _, r := range waiting {
+		after, err := say(ctx, cl, r.Plugin.Name, "approve", map[string]string{"digest": r.Waiting.Digest})
+		if err != nil {
+			return err
+		}
+		approved = append(approved, after.Plugin)
+		if !c.json {
+			c.tellApproved(after)
+		}
+	}
+	if c.json {
+		c.print(map[string]any{"approved": approved})
+	}
+	return nil
+}
+
+// asksFor reports whether a version asks for something of that kind and name.
+func asksFor(v *host.Version, kind string, fits func(what string) bool) bool {
+	return slices.ContainsFunc(v.Asks, func(a host.AskInfo) bool { return a.Kind == kind && fits(a.What) })
+}
+
+func asked(v *host.Version, kind string) string {
+	var out []string
+	for _, a := range v.Asks {
+		if a.Kind == kind {
+			out = append(out, a.What)
+		}
+	}
+	if len(out) == 0 {
+		return "it asks for none"
+	}
+	return "it asks for " + strings.Join(out, ", ")
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/host"
+)
+
+// The commands here are a person's word about a plugin. A running daemon takes
+// them over HTTP with the token; without one the data folder is opened.
+
+// pluginKeeping are the commands that decide what may run.
+func (c *cli) pluginKeeping() []*cobra.Command {
+	return []*cobra.Command{c.pluginInfoCmd(), c.pluginApproveCmd(), c.pluginRollbackCmd(), c.pluginDisableCmd(), c.pluginEnableCmd(), c.pluginRemoveCmd()}
+}
+
+func (c *cli) pluginInfoCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "info NAME", Short: "Show everything about a plugin: powers, tools, limits, approvals, what waits", Args: argCount(1, 1, "one plugin"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withClient(cmd.Context(), func(cl *client) error {
+				var r host.Review
+				if done, err := c.show(cmd.Context(), cl, pluginPath(args[0], ""), &r); done || err != nil {
+					return err
+				}
+				c.tellReview(r)
+				return nil
+			})
+		},
+	}
+}
+
+func (c *cli) pluginRollbackCmd() *cobra.Command {
+	var to string
+	cmd := &cobra.Command{
+		Use: "rollback NAME", Short: "Go back to the version approved before, until the next approval", Args: argCount(1, 1, "one plugin"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.verdict(cmd.Context(), args[0], "rollback", map[string]string{"digest": to}, func(r host.Review) {
+				fmt.Fprintf(c.out, "%s is at version %s again (%s), until something else is approved\n", r.Plugin.Name, orDash(r.Plugin.Version), short(r.Plugin.Digest))
+			})
+		},
+	}
+	cmd.Flags().StringVar(&to, "to", "", "the version with this `DIGEST`, of which 6 digits are enough (default: the one before)")
+	return cmd
+}
+
+func (c *cli) pluginDisableCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "disable NAME", Short: "Take a plugin out until it is enabled again", Args: argCount(1, 1, "one plugin"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.verdict(cmd.Context(), args[0], "disable", nil, func(r host.Review) {
+				fmt.Fprintf(c.out, "%s is disabled; to take it back: weir plugin enable %s\n", r.Plugin.Name, r.Plugin.Name)
+			})
+		},
+	}
+}
+
+func (c *cli) pluginEnableCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "enable NAME", Short: "Take a disabled plugin in again", Args: argCount(1, 1, "one plugin"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.verdict(cmd.Context(), args[0], "enable", nil, c.tellState)
+		},
+	}
+}
+
+// verdict says one thing about a plugin and tells what came of it.
+func (c *cli) verdict(ctx context.Context, name, what string, body map[string]string, tell func(host.Review)) error {
+	return c.withClient(ctx, func(cl *client) error {
+		r, err := say(ctx, cl, name, what, body)
+		if err != nil {
+			return err
+		}
+		if c.json {
+			c.print(r)
+			return nil
+		}
+		tell(r)
+		return nil
+	})
+}
+
+// say posts a person's word and returns the plugin as it is then.
+func say(ctx context.Context, cl *client, name, what string, body map[string]string) (r host.Review, err error) {
+	all := map[string]string{"by": "cli"}
+	for key, v := range body {
+		if v != "" {
+			all[key] = v
+		}
+	}
+	return r, cl.post(ctx, pluginPath(name, what), all, &r)
+}
+
+func pluginPath(name, what string) string {
+	path := "/api/plugins/" + pathEscape(name)
+	if what != "" {
+		path += "/" + what
+	}
+	return path
+}
+
+// tellState says in one line, or two, how a plugin stands.
+func (c *cli) tellState(r host.Review) {
+	p := r.Plugin
+	fmt.Fprintf(c.out, "%s is %s", p.Name, p.State)
+	if p.State == host.Ready {
+		fmt.Fprintf(c.out, ": %s", join(p.Tools))
+	}
+	if p.Why != "" {
+		fmt.Fprintf(c.out, ": %s", plain(p.Why))
+	}
+	fmt.Fprintln(c.out)
+	if p.Fix != "" {
+		fmt.Fprintf(c.out, "  → %s\n", plain(p.Fix))
+	}
+}
+
+func (c *cli) pluginRemoveCmd() *cobra.Command {
+	var yes, keep bool
+	cmd := &cobra.Command{
+		Use: "remove NAME", Short: "Forget a plugin, its copies and, after asking, its files", Args: argCount(1, 1, "one plugin"),
+		Long: "Forget what was approved of a plugin, remove its copies and, after asking, the files in the plugin folder that it is\n" +
+			"made of: the manifest, the module and what the manifest refers to. What else lies there stays.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withClient(cmd.Context(), func(cl *client) error { return c.removePlugin(cmd.Context(), cl, args[0], yes, keep) })
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&keep, "keep-files", false, "leave the files in the plugin folder; the plugin is new then")
+	return cmd
+}
+
+func (c *cli) removePlugin(ctx context.Context, cl *client, name string, yes, keep bool) error {
+	if !keep && !yes {
+		ok, err := c.confirm(fmt.Sprintf("Remove the files of %s from the plugin folder, and forget what was approved?", name),
+			"add --yes to remove the files without being asked, or --keep-files to leave them")
+		if err != nil || !ok {
+			return err
+		}
+	}
+	files := "remove"
+	if keep {
+		files = "keep"
+	}
+	var out struct{ Removed []string }
+	if err := cl.do(ctx, http.MethodDelete, pluginPath(name, "")+"?files="+files, nil, &out); err != nil {
+		return err
+	}
+	if c.json {
+		c.print(map[string]any{"plugin": name, "removed": out.Removed})
+		return nil
+	}
+	for _, f := range out.Removed {
+		fmt.Fprintf(c.out, "removed %s\n", f)
+	}
+	fmt.Fprintf(c.out, "%s is forgotten\n", name)
+	return nil
+}
+
+// confirm asks for a yes on a terminal. Without one it is an error that says
+// how to do without: what nobody reads, nobody has agreed to.
+func (c *cli) confirm(question, without string) (bool, error) {
+	if c.json || !isTerminal(c.in) {
+		return false, usagef(without, "this asks a person, and there is no terminal to ask on")
+	}
+	answer, err := c.prompt(question + " [y/N] ")
+	if err != nil {
+		return false, err
+	}
+	switch strings.ToLower(answer) {
+	case "y", "yes":
+		return true, nil
+	}
+	fmt.Fprintln(c.err, "nothing was changed")
+	return false, nil
+}
+
+// prompt reads one line of a person's. It reads byte by byte, for what stands
+// behind the line belongs to the next question.
+func (c *cli) prompt(question string) (string, error) {
+	fmt.Fprint(c.err, question)
+	var line []byte
+	one := make([]byte, 1)
+	for len(line) < 4096 {
+		n, err := c.in.Read(one)
+		if n == 1 && one[0] != '\n' {
+			line = append(line, one[0])
+		}
+		if err != nil || n == 1 && one[0] == '\n' {
+			break // a closed terminal has said nothing, which is no yes
+		}
+	}
+	return strings.TrimSpace(string(line)), nil
+}
+
+func isTerminal(v any) bool {
+	f, ok := v.(*os.File)
+	if !ok {
+		return false
+	}
+	st, err := f.Stat()
+	return err == nil && st.Mode()&os.ModeCharDevice != 0 && st.Mode()&os.ModeDevice != 0
+}

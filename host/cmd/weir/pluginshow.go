@@ -1,0 +1,251 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// plain is a plugin's text without what a terminal would obey or hide.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r)) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
+// short is as much of a digest as people compare.
+func short(digest string) string { return digest[:min(12, len(digest))] }
+
+// tellReview shows everything about a plugin.
+func (c *cli) tellReview(r host.Review) {
+	p := r.Plugin
+	c.tellState(r)
+	if p.Description != "" {
+		fmt.Fprintf(c.out, "%s\n", plain(p.Description))
+	}
+	fmt.Fprintf(c.out, "\nsource    %s (trust: %s)\n", p.Source, p.Trust)
+	if p.Approved != nil {
+		held := ""
+		if p.Approved.Held {
+			held = "; somebody went back to it, and it stays until the next approval"
+		}
+		fmt.Fprintf(c.out, "let in    by %s on %s%s\n", p.Approved.By, when(p.Approved.At), held)
+	}
+	for _, w := range p.Problems {
+		fmt.Fprintf(c.out, "problem   %s\n", plain(w))
+	}
+	if r.Serving != nil {
+		fmt.Fprintln(c.out, "\nWHAT MAY RUN")
+		c.tellVersion(r.Serving, nil)
+	}
+	if r.Waiting != nil {
+		fmt.Fprintln(c.out, "\nWHAT WAITS")
+		c.tellWaiting(r)
+	} else if p.Offer != nil {
+		fmt.Fprintf(c.out, "\nWHAT WAITS\n%s\n  → %s\n", plain(p.Offer.Why), plain(p.Offer.Fix))
+	}
+	if len(r.History) > 0 {
+		fmt.Fprintln(c.out, "\nHISTORY")
+		c.table("WHEN\tVERSION\tDIGEST\tBY\t", func(w *tabwriter.Writer) {
+			for _, h := range r.History {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", when(h.At), orDash(h.Version), short(h.Digest), h.By, historyNote(h))
+			}
+		})
+	}
+}
+
+func historyNote(h host.Approved) string {
+	switch {
+	case h.Current && h.Held:
+		return "in force, by a rollback"
+	case h.Current:
+		return "in force"
+	case !h.Kept:
+		return "no copy is kept any more"
+	}
+	return ""
+}
+
+func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+
+// tellWaiting shows what an approval would let in.
+func (c *cli) tellWaiting(r host.Review) {
+	v := r.Waiting
+	if v == nil {
+		v = r.Serving
+	}
+	fmt.Fprintf(c.out, "%s %s", r.Plugin.Name, orDash(v.Version))
+	if r.Serving != nil && r.Waiting != nil {
+		fmt.Fprintf(c.out, " in place of %s, which serves meanwhile", orDash(r.Serving.Version))
+	}
+	fmt.Fprintln(c.out)
+	if o := r.Plugin.Offer; o != nil {
+		fmt.Fprintf(c.out, "it waits because %s\n", plain(o.Why))
+	}
+	c.tellVersion(v, r.Changes)
+	if len(r.Changes) > 0 {
+		fmt.Fprintln(c.out, "\nwhat changes:")
+		for _, ch := range r.Changes {
+			c.tellChange(ch)
+		}
+	}
+}
+
+// tellVersion shows what a version is and wants.
+func (c *cli) tellVersion(v *host.Version, changes []host.Difference) {
+	fmt.Fprintf(c.out, "digest    %s\nmodule    sha256 %s, %s\n          %s\nmanifest  sha256 %s\n", v.Digest, v.WasmSHA256, tool.Bytes(v.WasmBytes), v.File, v.ManifestSHA256)
+	if len(v.Asks) == 0 {
+		fmt.Fprintln(c.out, "\npowers: it asks for none")
+	} else {
+		fmt.Fprintln(c.out, "\npowers it asks for:")
+		for _, a := range v.Asks {
+			c.tellAsk(a, changes)
+		}
+	}
+	fmt.Fprintln(c.out, "\ntools:")
+	for _, t := range v.Tools {
+		fmt.Fprintf(c.out, "  %s: %s\n      shown %s; declared %s\n", t.Spec.Name, oneLine(plain(t.Spec.Description), 160), shownOf(t.Effective), shownOf(t.Declared))
+	}
+}
+
+func (c *cli) tellAsk(a host.AskInfo, changes []host.Difference) {
+	mark, granted := " ", "not granted"
+	if a.Granted {
+		granted = "granted"
+	}
+	for _, ch := range changes {
+		what, _, _ := strings.Cut(a.What, " ")
+		if ch.Kind == "power" && ch.Wider && strings.HasSuffix(ch.Name, " "+what) {
+			mark, granted = "+", "NEW, "+granted
+		}
+	}
+	reason := "it gives no reason"
+	if a.Reason != "" {
+		reason = fmt.Sprintf("%q", plain(a.Reason))
+	}
+	fmt.Fprintf(c.out, "%s %-6s %s (%s)\n      %s\n", mark, strings.Replace(a.Kind, "path", "folder", 1), plain(a.What), granted, reason)
+}
+
+// tellChange shows one difference.
+func (c *cli) tellChange(ch host.Difference) {
+	title := ch.Kind
+	if ch.Name != "" {
+		title += " " + ch.Name
+	}
+	was, is := plain(ch.Was), plain(ch.Is)
+	switch {
+	case ch.Kind == "module" || ch.Kind == "manifest":
+		fmt.Fprintf(c.out, "~ %s: sha256 %s → %s\n", title, short(was), short(is))
+	case was == "":
+		fmt.Fprintf(c.out, "+ %s\n", title)
+		c.lines("    + ", is)
+	case is == "":
+		fmt.Fprintf(c.out, "- %s\n", title)
+	case was == is:
+		fmt.Fprintf(c.out, "~ %s: another reason\n", title)
+	case !strings.Contains(was+is, "\n") && len(was)+len(is) < 100:
+		fmt.Fprintf(c.out, "~ %s: %s → %s\n", title, was, is)
+	default:
+		fmt.Fprintf(c.out, "~ %s\n", title)
+		for _, l := range lineDifference(strings.Split(was, "\n"), strings.Split(is, "\n")) {
+			fmt.Fprintln(c.out, "    "+l)
+		}
+	}
+	if ch.Reason != "" {
+		fmt.Fprintf(c.out, "    because %q\n", plain(ch.Reason))
+	}
+}
+
+func (c *cli) lines(before, text string) {
+	for l := range strings.Lines(text) {
+		fmt.Fprintln(c.out, before+strings.TrimRight(l, "\n"))
+	}
+}
+
+// lineDifference lists the lines that were taken out and put in, each with its
+// sign, in the order of the new text.
+func lineDifference(was, is []string) []string {
+	// Common beginnings and ends are most of it; a table of the rest is small.
+	head := 0
+	for head < len(was) && head < len(is) && was[head] == is[head] {
+		head++
+	}
+	tail := 0
+	for tail < len(was)-head && tail < len(is)-head && was[len(was)-1-tail] == is[len(is)-1-tail] {
+		tail++
+	}
+	was, is = was[head:len(was)-tail], is[head:len(is)-tail]
+	if len(was)*len(is) > 1<<20 { // too large for the table: all out, all in
+		var out []string
+		for _, l := range was {
+			out = append(out, "- "+l)
+		}
+		for _, l := range is {
+			out = append(out, "+ "+l)
+		}
+		return out
+	}
+	longest := make([][]int, len(was)+1)
+	for i := range longest {
+		longest[i] = make([]int, len(is)+1)
+	}
+	for i := len(was) - 1; i >= 0; i-- {
+		for j := len(is) - 1; j >= 0; j-- {
+			if was[i] == is[j] {
+				longest[i][j] = longest[i+1][j+1] + 1
+			} else {
+				longest[i][j] = max(longest[i+1][j], longest[i][j+1])
+			}
+		}
+	}
+	var out []string
+	for i, j := 0, 0; i < len(was) || j < len(is); {
+		switch {
+		case i < len(was) && j < len(is) && was[i] == is[j]:
+			i, j = i+1, j+1
+		case i < len(was) && (j == len(is) || longest[i+1][j] >= longest[i][j+1]):
+			out, i = append(out, "- "+was[i]), i+1
+		default:
+			out, j = append(out, "+ "+is[j]), j+1
+		}
+	}
+	return out
+}
+
+// tellBrief shows in a few lines what waits of one plugin.
+func (c *cli) tellBrief(r host.Review) {
+	fmt.Fprintf(c.out, "%s %s (%s)\n  it waits because %s\n", r.Plugin.Name, orDash(r.Waiting.Version), short(r.Waiting.Digest), plain(r.Plugin.Offer.Why))
+	for _, a := range r.Waiting.Asks {
+		c.tellAsk(a, r.Changes)
+	}
+	var names []string
+	for _, t := range r.Waiting.Tools {
+		names = append(names, t.Spec.Name)
+	}
+	fmt.Fprintf(c.out, "  tools: %s\n", strings.Join(names, ", "))
+}
+
+// whyOf is what people should know of a plugin in a list: what keeps it out,
+// else what waits while an approved version serves.
+func whyOf(p host.PluginInfo) string {
+	if p.Why == "" && p.Offer != nil {
+		return "a change waits: " + plain(p.Offer.Why)
+	}
+	return plain(p.Why)
+}
+
+// fixOf is what to do about it.
+func fixOf(p host.PluginInfo) string {
+	if p.Why == "" && p.Offer != nil {
+		return plain(p.Offer.Fix)
+	}
+	return plain(p.Fix)
+}

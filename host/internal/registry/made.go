@@ -1,0 +1,80 @@
+package registry
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+)
+
+// made is everything but the module that a plugin is made of, as it was read:
+// what is approved and kept is these bytes and not whatever lies there later.
+type made struct {
+	manifest []byte            // nil for a .wasm alone
+	beside   map[string][]byte // files the manifest refers to, by path below its folder
+}
+
+// Digest names the plugin's bytes: module, manifest and the files that the
+// manifest refers to. In hex.
+func (p *Plugin) Digest() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "weir plugin 1\nwasm %s\nmanifest %s\n", p.WasmSHA256, p.ManifestSHA256)
+	for _, name := range slices.Sorted(maps.Keys(p.made.beside)) {
+		fmt.Fprintf(h, "file %q %s\n", name, digest(p.made.beside[name]))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Files returns everything the plugin is made of, by slash path, and which of
+// them is its source. It is an error when the module is not the one that was
+// scanned.
+func (p *Plugin) Files() (files map[string][]byte, source string, err error) {
+	wasm, err := p.Read()
+	if err != nil {
+		return nil, "", err
+	}
+	if p.made.manifest == nil {
+		source = filepath.Base(p.Source)
+		return map[string][]byte{source: wasm}, source, nil
+	}
+	files = map[string][]byte{ManifestName: p.made.manifest, filepath.ToSlash(filepath.Clean(p.Manifest.Wasm)): wasm}
+	for name, text := range p.made.beside {
+		files[filepath.ToSlash(filepath.Clean(name))] = text
+	}
+	return files, ManifestName, nil
+}
+
+// Paths lists the files that the plugin is made of, where they lie.
+func (p *Plugin) Paths() []string {
+	if p.made.manifest == nil {
+		return []string{p.Source}
+	}
+	out := []string{p.Source, p.WasmPath}
+	for _, name := range slices.Sorted(maps.Keys(p.made.beside)) {
+		out = append(out, filepath.Join(filepath.Dir(p.Source), name))
+	}
+	return out
+}
+
+// ReadPlugin reads the one plugin of a source: a manifest, or a .wasm that
+// holds one or is of a foreign ABI. Its module must have the digest sha. The
+// Plugin can be used when there is no Problem; it may clash with others.
+func ReadPlugin(ctx context.Context, source, sha string, folder Folder, opt Options) (*Plugin, []Problem) {
+	s := &scan{opt: opt, snap: &Snapshot{}}
+	found := []reading{s.open(candidate{folder: folder, name: filepath.Base(source), source: source, packed: filepath.Base(source) != ManifestName})}
+	r := &found[0]
+	if bad := errorsOf(r.problems); len(bad) > 0 {
+		return nil, bad
+	}
+	if r.plugin.WasmSHA256 != sha {
+		return nil, []Problem{{File: r.plugin.WasmPath, Msg: "the module has other bytes than it should have"}}
+	}
+	s.describe(ctx, found)
+	if r.pending {
+		return nil, []Problem{{File: source, Msg: "the plugin has not said yet which tools it has"}}
+	}
+	return r.plugin, errorsOf(r.problems)
+}

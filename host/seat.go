@@ -1,0 +1,64 @@
+package host
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/registry"
+)
+
+// shown is the version that people are told about: what runs, else what waits.
+func (s *seat) shown() *registry.Plugin {
+	if s.plugin != nil {
+		return s.plugin
+	}
+	return s.offered
+}
+
+// stays reports whether nothing of the plugin may run.
+func (s *seat) stays() bool { return s.plugin == nil || s.entry != nil && s.entry.Disabled != nil }
+
+// tell fills in what the lock says about the plugin.
+func (s *seat) tell(info *PluginInfo) {
+	info.Digest = s.shown().Digest()
+	if v := s.entry.Current(); v != nil && v.Digest == info.Digest {
+		info.Approved = &Approval{By: v.By, At: v.At, Held: s.entry.Held}
+		info.Source = s.entry.Source // of a copy too
+	}
+	info.Offer = s.offer()
+	if s.plugin == nil {
+		info.State, info.Why, info.Fix = Waiting, s.why, s.fix
+	}
+	if s.entry != nil && s.entry.Disabled != nil {
+		w := s.entry.Disabled
+		info.State, info.Fix = Off, "weir plugin enable "+s.name
+		info.Why = fmt.Sprintf("it was disabled by %s on %s", w.By, w.At.Local().Format(time.DateOnly))
+	}
+}
+
+// offer is what waits; nil: nothing.
+func (s *seat) offer() *Offer {
+	switch {
+	case s.offered != nil:
+		return &Offer{
+			Digest: s.offered.Digest(), Version: s.offered.Manifest.Version, SHA256: s.offered.WasmSHA256,
+			Source: s.offered.Source, Why: s.why, Fix: s.fix,
+		}
+	case s.refused != nil:
+		info := refusedInfo(*s.refused)
+		return &Offer{Source: info.Source, Why: info.Why, Fix: info.Fix}
+	case s.why != "":
+		return &Offer{Source: s.entry.Source, Why: s.why, Fix: s.fix}
+	}
+	return nil
+}
+
+// taken says which tool of a plugin another one has already; empty: none.
+func (p *plan) taken(ready []*bound) string {
+	for _, b := range ready {
+		if other := p.tools[b.info.Spec.Name]; other != nil {
+			return fmt.Sprintf("the tool name %q belongs to the plugin %s already", b.info.Spec.Name, other.info.Plugin)
+		}
+	}
+	return ""
+}
