@@ -49,6 +49,7 @@ func (r *run) callAll(calls []tool.Call, bad map[int]*tool.Error) ([]outcome, er
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
+			ctx := context.WithValue(ctx, pauseKey{}, &pauser{r.clock, slots})
 			if r.callOne(ctx, &out[i]); out[i].stop != nil {
 				cancel() // the others' answers will not be read
 			}
@@ -73,6 +74,9 @@ func (r *run) callOne(ctx context.Context, o *outcome) {
 	start := time.Now()
 	o.result, o.stop = r.call(ctx, o.call)
 	o.elapsed = time.Since(start)
+	if a := o.result.Approval; a != nil { // a person's time is not the tool's
+		o.elapsed = max(0, o.elapsed-a.Waited)
+	}
 	if o.stop != nil {
 		o.refused = &tool.Error{Code: tool.Cancelled, Msg: words(r.locale).cancelled}
 	}

@@ -84,7 +84,8 @@ type Config struct {
 	// or negative: no bound.
 	TokenBudget int
 	// TimeBudget bounds one turn. After four fifths of it the model is told to
-	// answer now. 0 or negative: no bound.
+	// answer now. Time in which a call waits for a person does not count. 0 or
+	// negative: no bound.
 	TimeBudget time.Duration
 
 	// Trigger says who decides that an archived result is needed again. Empty:

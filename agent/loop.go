@@ -41,12 +41,10 @@ func New(cfg Config, m Model, tb Toolbox, obs Observer) (*Loop, error) {
 // and is to be stored as well.
 func (l *Loop) Run(ctx context.Context, history []Message, question string) (Turn, error) {
 	start := time.Now()
-	if l.cfg.TimeBudget > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, l.cfg.TimeBudget, errTimeBudget)
-		defer cancel()
-	}
+	ctx, clock, end := newClock(ctx, l.cfg.TimeBudget)
+	defer end()
 	r := l.newRun(ctx, start, history, question)
+	r.clock = clock
 	err := r.run()
 	return r.finish(err)
 }
@@ -136,7 +134,7 @@ func (r *run) checkBudgets() {
 	switch {
 	case r.cfg.TokenBudget > 0 && r.spent >= r.cfg.TokenBudget:
 		r.endBy(ReasonTokens, w.tokensUsedUp)
-	case r.cfg.TimeBudget > 0 && time.Since(r.began) > r.cfg.TimeBudget*4/5:
+	case r.cfg.TimeBudget > 0 && time.Since(r.began)-r.clock.idled() > r.cfg.TimeBudget*4/5:
 		r.endBy(ReasonTime, w.timeUsedUp)
 	}
 }

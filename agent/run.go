@@ -24,6 +24,7 @@ type run struct {
 	cfg   Config
 	ctx   context.Context
 	began time.Time
+	clock *clock
 	setup
 
 	turn   int
