@@ -80,7 +80,8 @@ type Daemon struct {
 	slots chan struct{} // nil: no bound
 	start time.Time
 	// metrics count since start, for /metrics.
-	metrics *metrics
+	metrics   *metrics
+	approvals *broker
 
 	mu    sync.Mutex
 	busy  map[string]bool       // conversations in a turn
@@ -107,7 +108,7 @@ func New(cfg Config) (*Daemon, error) {
 			cfg.Models[name] = m
 		}
 	}
-	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, busy: map[string]bool{}, modes: map[string]agent.Mode{}}
+	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, busy: map[string]bool{}, modes: map[string]agent.Mode{}, approvals: newBroker()}
 	if d.log == nil {
 		d.log = hclog.NewNullLogger()
 	}
@@ -147,11 +148,13 @@ func (d *Daemon) Handler() http.Handler {
 	}
 }
 
-// Drain refuses new turns and waits for the running ones, or for ctx.
+// Drain refuses new turns, and what waits for a person, and waits for the
+// running turns, or for ctx.
 func (d *Daemon) Drain(ctx context.Context) error {
 	d.mu.Lock()
 	d.drain = true
 	d.mu.Unlock()
+	d.approvals.stop()
 	done := make(chan struct{})
 	go func() {
 		d.turns.Wait()

@@ -9,7 +9,8 @@ import (
 )
 
 // The events of /api/chat, in the order they can come: chat.start, then deltas
-// and tool calls, then chat.end. An error event stands directly before chat.end.
+// and tool calls, then chat.end. Between a call's start and its result stand
+// approval.asked and approval.answered, if a person has to allow it. An error event stands directly before chat.end.
 const (
 	eventStart     = "chat.start"
 	eventText      = "message.delta"
@@ -26,6 +27,9 @@ const (
 	eventBudget    = "budget"
 	eventError     = "error"
 	eventEnd       = "chat.end"
+	eventAsked     = "approval.asked"
+	eventWaiting   = "approval.waiting" // from time to time, so that the stream lives
+	eventAnswered  = "approval.answered"
 )
 
 // A ChatStart opens the stream of one turn.
@@ -66,6 +70,7 @@ type ToolCallResult struct {
 	// for one took, even where it came to none.
 	Summarized    bool              `json:"summarized,omitempty"`
 	SummaryCost   *tool.SummaryCost `json:"summary_cost,omitempty"`
+	Approval      *tool.Approval    `json:"approval,omitempty"`
 	Layer         tool.Layer        `json:"layer,omitempty"`
 	Limit         int               `json:"limit,omitempty"`
 	Unit          tool.Unit         `json:"unit,omitempty"`
@@ -100,7 +105,7 @@ func resultOf(r tool.Result, elapsedMS int64, l tool.Locale) ToolCallResult {
 	out := ToolCallResult{
 		ID: r.CallID, Tool: r.Tool, OK: r.Err == nil, Error: r.Err,
 		Produced: r.Shown.TotalChars, Shown: shownChars, Unkept: r.Unkept,
-		Summarized: r.Shown.Summarized, SummaryCost: r.Summary,
+		Summarized: r.Shown.Summarized, SummaryCost: r.Summary, Approval: r.Approval,
 		LinesProduced: r.Shown.TotalLines, LinesShown: shownLines,
 		ElapsedMS: elapsedMS, Text: limit.Render(r, l), Line: limit.Line(r),
 	}

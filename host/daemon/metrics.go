@@ -36,6 +36,7 @@ type metrics struct {
 
 	calls, malformed, chars, cuts, switches, turns, tokens *prometheus.CounterVec
 	folds                                                  prometheus.Counter
+	asks, approvals                                        *prometheus.CounterVec
 	callSeconds, turnSeconds                               *prometheus.HistogramVec
 }
 
@@ -60,13 +61,15 @@ func newMetrics(known func(string) bool, stats func(context.Context) (archive.St
 		folds: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "weir", Name: "folds_total", Help: "Results that were folded into placeholders.",
 		}),
+		asks:      counter("approvals_asked_total", "Calls that a person was asked about.", "tool"),
+		approvals: counter("approvals_total", "Decisions about calls that could do more than answer, and by whose word.", "tool", "decision", "by"),
 		callSeconds: seconds("call_seconds", "Time of a tool call, from its request to its result.",
 			[]float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}, "tool"),
 		turnSeconds: seconds("turn_seconds", "Time of a turn, from the question to its end.",
 			[]float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600}, "model"),
 	}
 	reg := prometheus.NewRegistry()
-	reg.MustRegister(m.calls, m.malformed, m.chars, m.cuts, m.switches, m.turns, m.tokens, m.folds, m.callSeconds, m.turnSeconds,
+	reg.MustRegister(m.calls, m.malformed, m.chars, m.cuts, m.switches, m.turns, m.tokens, m.folds, m.callSeconds, m.turnSeconds, m.asks, m.approvals,
 		newArchiveSize(stats, now, log))
 	m.handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 	return m
@@ -91,6 +94,22 @@ func (m *metrics) called(model, format string, r ToolCallResult, elapsed time.Du
 	if r.Layer != tool.LayerNone {
 		m.cuts.WithLabelValues(name, string(r.Layer)).Inc()
 	}
+}
+
+// asked counts a request to a person.
+func (m *metrics) asked(name string) { m.asks.WithLabelValues(m.tool(name)).Inc() }
+
+// decided counts a decision; rules and people each count as one.
+func (m *metrics) decided(r ToolCallResult) {
+	if r.Approval == nil {
+		return
+	}
+	by, _, _ := strings.Cut(r.Approval.By, " ")
+	decision := "denied"
+	if r.Approval.Allowed {
+		decision = "allowed"
+	}
+	m.approvals.WithLabelValues(m.tool(r.Tool), decision, by).Inc()
 }
 
 // unreadable counts what could not be read as a call.

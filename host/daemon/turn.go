@@ -27,6 +27,10 @@ type Ask struct {
 	// LoadUUIDs are archived results of the conversation that are loaded for
 	// this question, as if the model had asked for them; at most 8.
 	LoadUUIDs []string `json:"load_uuids,omitempty"`
+	// Approvals says that the client shows approval.asked to a person and brings
+	// back their answer. Without it nobody is there, and what must be asked
+	// about does not run.
+	Approvals bool `json:"approvals,omitempty"`
 
 	// spoken is what the client itself sent in front of the message, and mark
 	// what a conversation that was found by it must still be; see match.go.
@@ -75,6 +79,9 @@ func (d *Daemon) chat(ctx context.Context, principal string, ask Ask, history []
 		t.ask.spoken = visible(history)
 	}
 	session := d.cfg.Host.Session(host.Principal(principal), t.scope.Conversation)
+	if t.ask.Approvals {
+		session = session.Asking(asker{t})
+	}
 	loop, err := agent.New(t.prof.Agent, t.model.Model, toolbox{session, t.prof.Allow, t.prof.Deny}, agent.ObserverFunc(t.observe))
 	if err != nil {
 		return ChatEnd{}, err
@@ -114,7 +121,7 @@ func (d *Daemon) newTurn(ctx context.Context, principal string, ask Ask, emit fu
 	prof.Agent.Window, prof.Agent.Estimator = m.Info.Window, m.Estimator
 	prof.Agent.Mode = d.mode(ctx, ask.Model, prof.Agent)
 	prof.Agent.SystemExtra = strings.TrimSpace(prof.Agent.SystemExtra + "\n\n" + ask.system)
-	t := &turn{d: d, ask: ask, model: m, prof: prof, emit: emit, told: map[string]bool{}, format: map[string]string{}}
+	t := &turn{d: d, ask: ask, model: m, prof: prof, emit: oneAtATime(emit), told: map[string]bool{}, format: map[string]string{}}
 	t.scope = archive.Scope{Principal: principal, Conversation: ask.Conversation}
 	if t.scope.Conversation == "" {
 		t.scope.Conversation = uuid.NewString()
@@ -245,6 +252,7 @@ func (t *turn) result(e agent.CallEnd) {
 		code = string(r.Err.Code)
 	}
 	t.d.metrics.called(t.ask.Model, t.format[r.CallID], out, e.Elapsed)
+	t.d.metrics.decided(out)
 	t.emit(eventResult, out)
 	if out.Layer != tool.LayerNone {
 		if hostCut := out.Layer == tool.LayerTool || out.Layer == tool.LayerOperator || out.Layer == tool.LayerDefault || out.Layer == tool.LayerCeiling; !hostCut {

@@ -1,0 +1,105 @@
+package daemon
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host"
+)
+
+// The answers to a request.
+const (
+	answerOnce   = "once"
+	answerAlways = "always"
+	answerDeny   = "deny"
+)
+
+// An ApprovalAnswered tells a stream what a request came to: an answer, or
+// "expired", "gone" or "nobody".
+type ApprovalAnswered struct {
+	ID     string `json:"id"`
+	CallID string `json:"call_id"`
+	Answer string `json:"answer"`
+}
+
+func (d *Daemon) listApprovals(w http.ResponseWriter, r *http.Request) error {
+	writeJSON(w, http.StatusOK, map[string]any{"approvals": d.approvals.list(d.principal(r))})
+	return nil
+}
+
+func (d *Daemon) showApproval(w http.ResponseWriter, r *http.Request) error {
+	a, ok := d.approvals.find(d.principal(r), r.PathValue("id"))
+	if !ok {
+		return noApproval()
+	}
+	writeJSON(w, http.StatusOK, a)
+	return nil
+}
+
+// answerApproval takes a person's answer. A model cannot give it: what it
+// writes is text, and no tool has the token.
+func (d *Daemon) answerApproval(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		Answer string `json:"answer"`
+	}
+	if err := readJSON(w, r, &body); err != nil {
+		return err
+	}
+	verdict, ok := map[string]host.Verdict{answerOnce: host.Once, answerAlways: host.Always, answerDeny: host.Refuse}[body.Answer]
+	if !ok {
+		return problem(http.StatusBadRequest, "bad_body", `send {"answer": "once"}, "always" or "deny"`, "%q is no answer", clip(body.Answer, 40))
+	}
+	if p := d.approvals.give(d.principal(r), r.PathValue("id"), host.ApprovalAnswer{Verdict: verdict, By: d.principal(r)}); p != nil {
+		return p
+	}
+	writeJSON(w, http.StatusOK, map[string]string{"id": r.PathValue("id"), "answer": body.Answer})
+	return nil
+}
+
+// asker asks the person behind one turn's stream.
+type asker struct{ t *turn }
+
+var _ host.Approver = asker{}
+
+// Approve tells the stream of the request and waits for the answer, while the
+// turn's clock stands still.
+func (a asker) Approve(ctx context.Context, r host.ApprovalRequest) (host.ApprovalAnswer, error) {
+	d := a.t.d
+	d.metrics.asked(r.Tool)
+	p, ok := d.approvals.open(r, d.now())
+	if !ok {
+		d.log.Warn("nobody is asked: too many requests wait, or the daemon stops", "tool", r.Tool)
+		return host.ApprovalAnswer{}, host.ErrNobody
+	}
+	defer agent.Pause(ctx)()
+	a.t.emit(eventAsked, p.Approval)
+	answer, err := d.approvals.wait(ctx, p, func() {
+		a.t.emit(eventWaiting, map[string]any{"id": p.ID, "call_id": p.CallID, "seconds_left": int(p.Expires.Sub(d.now()).Seconds())})
+	})
+	a.t.emit(eventAnswered, ApprovalAnswered{p.ID, p.CallID, outcomeOf(ctx, answer, err)})
+	return answer, err
+}
+
+func outcomeOf(ctx context.Context, a host.ApprovalAnswer, err error) string {
+	switch {
+	case err == nil:
+		return map[host.Verdict]string{host.Once: answerOnce, host.Always: answerAlways, host.Refuse: answerDeny}[a.Verdict]
+	case context.Cause(ctx) == context.DeadlineExceeded:
+		return "expired"
+	case ctx.Err() != nil:
+		return "gone"
+	}
+	return "nobody"
+}
+
+// oneAtATime makes emit safe for calls that run side by side.
+func oneAtATime(emit func(string, any)) func(string, any) {
+	var mu sync.Mutex
+	return func(name string, data any) {
+		mu.Lock()
+		defer mu.Unlock()
+		emit(name, data)
+	}
+}
