@@ -8,15 +8,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host"
 )
 
 // A visit is a request that names things of somebody else. {C} stands for a
-// conversation and {U} for an archived result; both exist, for another user,
+// conversation, {U} for an archived result and {A} for a call that waits for
+// its person; all exist, for another user,
 // and the same request is made with ids that nobody has.
 type visit struct {
 	path, body string
@@ -57,6 +60,9 @@ var strangers = map[string][]visit{
 	"GET /api/archives/{uuid}": {{path: "/api/archives/{U}"}, {path: "/api/archives/{U}?grep=CANARY"}, {path: "/api/archives/{U}?raw=true"},
 		{path: "/api/archives/{U}?conversation_id={C}"}, {path: "/api/archives/" + strings.ToUpper("{U}")}},
 	"DELETE /api/archives/{uuid}": {{path: "/api/archives/{U}"}},
+	"GET /api/approvals":          noIDs,
+	"GET /api/approvals/{id}":     {{path: "/api/approvals/{A}"}, {path: "/api/approvals/{U}"}},
+	"POST /api/approvals/{id}":    {{path: "/api/approvals/{A}", body: `{"answer":"once"}`}, {path: "/api/approvals/{A}", body: `{"answer":"deny"}`}},
 	"POST /api/results": {{path: "/api/results", body: `{"tool_name":"t","conversation_id":"{C}","result":"mine"}`, begins: true},
 		{path: "/api/results", body: `{"tool_name":"t","tool_input":{"x":"@result:{U}"},"result":"mine"}`}},
 	"POST /api/tools/{name}/call": {
@@ -90,6 +96,7 @@ type neighbours struct {
 	theirs       *server
 	conversation string
 	uuid         string
+	approval     string
 }
 
 // newNeighbours gives the other user a conversation with an archived result.
@@ -117,6 +124,11 @@ func newNeighbours(t *testing.T) *neighbours {
 	a := n.theirs.post("/v1/chat/completions", `{"model":"default","messages":[{"role":"user","content":"their question `+canary+`"}]}`)
 	n.conversation = a.header.Get("X-Weir-Conversation")
 	n.uuid = n.theirs.keep(`{"tool_name":"theirs","conversation_id":"` + n.conversation + `","result":` + quoted(strings.Repeat(canary+"\n", 500)) + `}`).UUID
+	p, ok := n.daemon.approvals.open(host.ApprovalRequest{Principal: "somebody-else", Tool: "theirs", Args: []byte(quoted(canary))}, time.Now())
+	if !ok {
+		t.Fatal("the other user cannot be asked")
+	}
+	n.approval = p.ID
 	if n.conversation == "" || n.uuid == "" {
 		t.Fatalf("the other user has nothing: %s", a.body)
 	}
@@ -126,7 +138,11 @@ func newNeighbours(t *testing.T) *neighbours {
 // visit asks for things by their ids.
 func (n *neighbours) visit(method string, v visit, conversation, uuid string) answer {
 	n.Helper()
-	ids := strings.NewReplacer("{C}", conversation, "{U}", uuid)
+	approval := n.approval
+	if uuid != n.uuid {
+		approval = uuid // which nobody has
+	}
+	ids := strings.NewReplacer("{C}", conversation, "{U}", uuid, "{A}", approval)
 	return n.do(method, ids.Replace(v.path), ids.Replace(v.body), func(r *http.Request) {
 		for k, values := range v.header {
 			r.Header.Set(k, ids.Replace(values[0]))
@@ -167,6 +183,9 @@ func TestNoRouteShowsAnotherUsersThings(t *testing.T) {
 				t.Errorf("%s: answers\n%s\nand for what nobody has\n%s", what, a, b)
 			}
 		}
+	}
+	if _, ok := n.daemon.approvals.find("somebody-else", n.approval); !ok {
+		t.Error("a stranger answered for the other user")
 	}
 	// All of it is still there for the one it belongs to.
 	for _, path := range []string{"/api/conversations/" + n.conversation, "/api/archives/" + n.uuid} {
