@@ -181,7 +181,7 @@ func (s *Session) expand(ctx context.Context, args map[string]any) error {
 		if m == nil {
 			return text, nil
 		}
-		page, err := s.h.archive.Read(ctx, s.scope(), m[1], archive.Part{Pointer: m[3]})
+		page, err := s.h.archive.Read(ctx, s.scope(), m[1], archive.Part{Pointer: m[3], Locale: s.locale})
 		if err != nil {
 			return "", s.historyError(ctx, err, m[1], page.Entry)
 		}

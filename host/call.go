@@ -95,7 +95,7 @@ func (s *Session) execute(ctx context.Context, b *bound, input json.RawMessage) 
 	case errors.Is(err, registry.ErrChanged), errors.Is(err, errRetired):
 		return out, stats, w.failure(tool.Failed, w.gone, w.hintOperator, b.info.Spec.Name), true
 	case err != nil && (b.slot.refusal() != nil || errors.Is(err, worker.ErrAgain)):
-		return out, stats, w.failure(tool.Failed, w.broken, w.hintOperator, b.info.Spec.Name, err), false
+		return out, stats, w.brokenPlugin(b.info.Spec.Name, err), false
 	case err != nil:
 		s.h.log.Error("a plugin cannot be read", "tool", b.info.Spec.Name, "error", err)
 		return out, stats, w.failure(tool.Failed, w.gone, w.hintOperator, b.info.Spec.Name), s.h.watching.Load() != nil

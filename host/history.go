@@ -35,7 +35,7 @@ func (s *Session) history(name string) func(context.Context, tool.Call) tool.Res
 // and the Result holds everything selected.
 func (s *Session) load(ctx context.Context, c tool.Call) tool.Result {
 	w := in(s.locale)
-	id, part, err := archive.ParsePart(c.Args)
+	id, part, err := archive.ParsePart(c.Args, s.locale)
 	if err != nil {
 		return failed(s.historyError(ctx, err, id, archive.Entry{}))
 	}
@@ -116,7 +116,7 @@ func (s *Session) search(ctx context.Context, c tool.Call) tool.Result {
 	if len(wrong) > 0 {
 		return failed(w.failure(tool.BadArgs, w.misfit, fmt.Sprintf(w.hintArgs, `{"query": "timeout"}`), searchTool, wrong))
 	}
-	found, err := s.h.archive.Search(ctx, s.scope(), query, archive.SearchOptions{})
+	found, err := s.h.archive.Search(ctx, s.scope(), query, archive.SearchOptions{Locale: s.locale})
 	if err != nil {
 		return failed(s.historyError(ctx, err, "", archive.Entry{}))
 	}

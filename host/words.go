@@ -18,7 +18,7 @@ type wording struct {
 	rate, hintRate, busy                                                     string
 	empty, hintEmpty, notMCP, unexplained, hintAuthor, tooLarge, hintSmaller string
 	part, broken, gone, hintOperator                                         string
-	timedOut, outOfMemory, trapped                                           string
+	timedOut, outOfMemory, trapped, cancelled, argsTooLarge, hintLessText    string
 
 	noArchive, hintNoArchive, expired, hintAgain, hintAgainWhole, repeated, hintRepeated, unreadable string
 	nothingFound, found, foundMore, inCall                                                           string
@@ -124,12 +124,15 @@ var chinese = wording{
 	tooLarge:      "%s 产生的文本超过 %s",
 	hintSmaller:   "请一次请求更少的内容",
 	part:          "[附件 %s：%s，%d 字节]",
-	broken:        "%s 的插件无法使用：%s",
+	broken:        "%s 的插件无法使用",
 	gone:          "%s 的插件暂时无法读取",
 	hintOperator:  "请使用其他工具；此问题需由管理员处理",
-	timedOut:      "%s 未能在 %s 内完成",
+	timedOut:      "%s 未能在规定的时间内完成",
 	outOfMemory:   "%s 所需内存超过了上限",
 	trapped:       "%s 运行时崩溃",
+	cancelled:     "对 %s 的调用已取消",
+	argsTooLarge:  "传给 %s 的参数过大",
+	hintLessText:  "请传递更少的文本",
 
 	noArchive:      "本会话中没有 id 为 %q 的存档结果",
 	hintNoArchive:  "请从占位符或截断提示中复制 id，或用 search_tool_history 查找",
@@ -143,24 +146,4 @@ var chinese = wording{
 	found:          "在本会话的存档结果中找到 %d 处，最新的在前。读取方法：load_tool_history(uuid=\"…\", lines=\"a-b\")。",
 	foundMore:      "搜索到此为止；还有 %d 个较早的结果未搜索。请用更少见的词。",
 	inCall:         "在其参数中",
-}
-
-// localise words a failure of the sandbox, which speaks English, in Chinese
-// where its sentence can be told from its code.
-func (w wording) localise(e *tool.Error, b *bound) *tool.Error {
-	if w.locale != tool.Zh {
-		return e
-	}
-	name := b.info.Spec.Name
-	switch e.Code {
-	case tool.TimedOut:
-		return w.failure(e.Code, w.timedOut, w.hintSmaller, name, b.info.Effective.Timeout)
-	case tool.OutOfMemory:
-		return w.failure(e.Code, w.outOfMemory, w.hintSmaller, name)
-	case tool.TooLarge:
-		return w.failure(e.Code, w.tooLarge, w.hintSmaller, name, tool.Bytes(tool.MaxWhole))
-	case tool.Trapped:
-		return w.failure(e.Code, w.trapped, w.hintAuthor, name)
-	}
-	return e
 }

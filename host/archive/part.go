@@ -12,8 +12,24 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// partHint shows every way to ask for a part.
-const partHint = `write for example {"uuid": "…", "lines": "95-706"}, or one of grep, pointer, head, tail, offset instead of lines`
+// A language is the one in which a model is told what is wrong.
+type language tool.Locale
+
+// say takes what is said in English or in Chinese.
+func (l language) say(en, zh string) string {
+	if tool.Locale(l) == tool.Zh {
+		return zh
+	}
+	return en
+}
+
+// bad is an error about the arguments of a load; the hint shows every way to
+// ask for a part.
+func (l language) bad(en, zh string, args ...any) *tool.Error {
+	return tool.Errorf(tool.BadArgs, l.say(
+		`write for example {"uuid": "…", "lines": "95-706"}, or one of grep, pointer, head, tail, offset instead of lines`,
+		`例如 {"uuid": "…", "lines": "95-706"}，也可以用 grep、pointer、head、tail、offset 之一代替 lines`), l.say(en, zh), args...)
+}
 
 // argumentNames maps what models write to what is meant. keep_turns is the
 // caller's business.
@@ -33,17 +49,20 @@ var linesPattern = regexp.MustCompile(`^\s*\[?\s*[Ll]?(\d+)\s*(?:(-|–|—|:|\.
 // ParsePart reads the arguments of load_tool_history as models write them:
 // numbers may be strings, lines may be "a-b", "a-", "a", [a, b] or a number, an
 // id may be wrapped in what it was copied with. Arguments that are null or ""
-// are as good as absent. The error is a *tool.Error with code bad_args.
-func ParsePart(args json.RawMessage) (uuid string, p Part, err error) {
-	fields, err := partFields(args)
+// are as good as absent. The error is a *tool.Error with code bad_args, in
+// language speak, which the Part keeps for what reading it will complain of.
+func ParsePart(args json.RawMessage, speak tool.Locale) (uuid string, p Part, err error) {
+	l := language(speak)
+	p.Locale = speak
+	fields, err := l.partFields(args)
 	if err != nil {
 		return "", Part{}, err
 	}
-	if uuid, err = uuidOf(fields["uuid"]); err != nil {
+	if uuid, err = l.uuidOf(fields["uuid"]); err != nil {
 		return "", Part{}, err
 	}
 	if raw, ok := fields["lines"]; ok {
-		if p.First, p.Last, err = linesOf(raw); err != nil {
+		if p.First, p.Last, err = l.linesOf(raw); err != nil {
 			return "", Part{}, err
 		}
 	}
@@ -52,7 +71,7 @@ func ParsePart(args json.RawMessage) (uuid string, p Part, err error) {
 		dest *string
 	}{{"grep", &p.Grep}, {"pointer", &p.Pointer}} {
 		if raw, ok := fields[f.name]; ok && json.Unmarshal(raw, f.dest) != nil {
-			return "", Part{}, badPart("%s must be a string", f.name)
+			return "", Part{}, l.bad("%s must be a string", "%s 必须是字符串", f.name)
 		}
 	}
 	for _, n := range []struct {
@@ -61,7 +80,7 @@ func ParsePart(args json.RawMessage) (uuid string, p Part, err error) {
 	}{{"context", &p.Context}, {"head", &p.Head}, {"tail", &p.Tail}, {"offset", &p.Offset}} {
 		if raw, ok := fields[n.name]; ok {
 			if *n.dest, ok = numberOf(raw); !ok {
-				return "", Part{}, badPart("%s must be a whole number, not negative", n.name)
+				return "", Part{}, l.bad("%s must be a whole number, not negative", "%s 必须是非负整数", n.name)
 			}
 		}
 	}
@@ -73,10 +92,10 @@ func ParsePart(args json.RawMessage) (uuid string, p Part, err error) {
 }
 
 // partFields splits the object and gives every argument its proper name.
-func partFields(args json.RawMessage) (map[string]json.RawMessage, error) {
+func (l language) partFields(args json.RawMessage) (map[string]json.RawMessage, error) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(args, &object); err != nil {
-		return nil, badPart("the arguments are not a JSON object")
+		return nil, l.bad("the arguments are not a JSON object", "参数不是 JSON 对象")
 	}
 	fields := make(map[string]json.RawMessage, len(object))
 	for _, key := range slices.Sorted(maps.Keys(object)) { // sorted, so that the complaint is the same every time
@@ -86,31 +105,35 @@ func partFields(args json.RawMessage) (map[string]json.RawMessage, error) {
 		}
 		name, ok := argumentNames[strings.ToLower(key)]
 		if !ok {
-			return nil, badPart("there is no argument %q", key)
+			return nil, l.bad("there is no argument %q", "没有参数 %q", key)
 		}
 		if name == "" {
 			continue
 		}
 		if _, twice := fields[name]; twice {
-			return nil, badPart("%s is given twice", name)
+			return nil, l.bad("%s is given twice", "%s 出现了两次", name)
 		}
 		fields[name] = raw
 	}
 	return fields, nil
 }
 
-func uuidOf(raw json.RawMessage) (string, error) {
+func (l language) uuidOf(raw json.RawMessage) (string, error) {
 	var s string
 	if raw == nil || json.Unmarshal(raw, &s) != nil {
-		return "", badPart("uuid is missing; it stands in the placeholder or notice of the result")
+		return "", l.noUUID()
 	}
 	if id := uuidPattern.FindString(s); id != "" {
 		return strings.ToLower(id), nil
 	}
 	if s = strings.TrimSpace(s); s == "" {
-		return "", badPart("uuid is missing; it stands in the placeholder or notice of the result")
+		return "", l.noUUID()
 	}
 	return s, nil
+}
+
+func (l language) noUUID() *tool.Error {
+	return l.bad("uuid is missing; it stands in the placeholder or notice of the result", "缺少 uuid；它写在该结果的占位符或截断提示中")
 }
 
 // numberOf reads 12, 12.0 and "12".
@@ -124,7 +147,7 @@ func numberOf(raw json.RawMessage) (int, bool) {
 	return n, err == nil && n >= 0
 }
 
-func linesOf(raw json.RawMessage) (first, last int, err error) {
+func (l language) linesOf(raw json.RawMessage) (first, last int, err error) {
 	s := string(raw)
 	var quoted string
 	if json.Unmarshal(raw, &quoted) == nil {
@@ -132,10 +155,10 @@ func linesOf(raw json.RawMessage) (first, last int, err error) {
 	}
 	m := linesPattern.FindStringSubmatch(s)
 	if m == nil {
-		return 0, 0, badPart(`lines must look like "95-706"`)
+		return 0, 0, l.bad(`lines must look like "95-706"`, `lines 应写成 "95-706"`)
 	}
 	if first, err = strconv.Atoi(m[1]); err != nil {
-		return 0, 0, badPart("line %s does not exist", m[1])
+		return 0, 0, l.bad("line %s does not exist", "第 %s 行不存在", m[1])
 	}
 	last = first
 	if m[2] != "" {
@@ -143,21 +166,21 @@ func linesOf(raw json.RawMessage) (first, last int, err error) {
 	}
 	if m[3] != "" {
 		if last, err = strconv.Atoi(m[3]); err != nil {
-			return 0, 0, badPart("line %s does not exist", m[3])
+			return 0, 0, l.bad("line %s does not exist", "第 %s 行不存在", m[3])
 		}
 	}
 	if last > 0 {
 		first = max(first, 1) // some count from 0
 	}
 	if first < 1 || m[3] != "" && last < first {
-		return 0, 0, badPart(`lines must be "a-b" with 1 ≤ a ≤ b`)
+		return 0, 0, l.bad(`lines must be "a-b" with 1 ≤ a ≤ b`, `lines 应为 "a-b"，且 1 ≤ a ≤ b`)
 	}
 	return first, last, nil
 }
 
 // check refuses what no text could answer.
 func (p Part) check() *tool.Error {
-	ways := 0
+	l, ways := language(p.Locale), 0
 	for _, asked := range []bool{p.First != 0 || p.Last != 0, p.Grep != "", p.Pointer != ""} {
 		if asked {
 			ways++
@@ -165,17 +188,13 @@ func (p Part) check() *tool.Error {
 	}
 	switch {
 	case ways > 1:
-		return badPart("lines, grep and pointer exclude one another")
+		return l.bad("lines, grep and pointer exclude one another", "lines、grep 和 pointer 不能同时使用")
 	case p.First < 0 || p.Last < 0 || p.Context < 0 || p.Head < 0 || p.Tail < 0 || p.Offset < 0:
-		return badPart("numbers must not be negative")
+		return l.bad("numbers must not be negative", "数字不能为负")
 	case p.Last > 0 && p.First > p.Last:
-		return badPart("the first line, %d, lies behind the last, %d", p.First, p.Last)
+		return l.bad("the first line, %d, lies behind the last, %d", "首行 %d 在末行 %d 之后", p.First, p.Last)
 	case p.Context > 0 && p.Grep == "":
-		return badPart("context belongs to grep")
+		return l.bad("context belongs to grep", "context 只能与 grep 一起使用")
 	}
 	return nil
-}
-
-func badPart(format string, args ...any) *tool.Error {
-	return tool.Errorf(tool.BadArgs, partHint, format, args...)
 }

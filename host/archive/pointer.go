@@ -26,17 +26,18 @@ func pointerOf(s string) string {
 
 // pick returns the value that pointer names in a JSON text: a string as its
 // plain text, everything else as the very bytes that stand there.
-func pick(text, pointer string) (string, *tool.Error) {
+func (l language) pick(text, pointer string) (string, *tool.Error) {
 	value := json.RawMessage(strings.TrimSpace(text))
 	if !json.Valid(value) {
-		return "", tool.Errorf(tool.BadArgs, "use lines, grep, head or tail", "pointer needs a JSON text, and this result is none")
+		return "", &tool.Error{Code: tool.BadArgs, Hint: l.say("use lines, grep, head or tail", "请用 lines、grep、head 或 tail"),
+			Msg: l.say("pointer needs a JSON text, and this result is none", "pointer 只适用于 JSON，而该结果不是 JSON")}
 	}
 	if pointer != "" && pointer[0] != '/' {
-		return "", badPart("a pointer begins with /")
+		return "", l.bad("a pointer begins with /", "pointer 应以 / 开头")
 	}
 	done := ""
 	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		next, err := step(value, strings.NewReplacer("~1", "/", "~0", "~").Replace(part), done)
+		next, err := l.step(value, strings.NewReplacer("~1", "/", "~0", "~").Replace(part), done)
 		if err != nil {
 			return "", err
 		}
@@ -50,7 +51,7 @@ func pick(text, pointer string) (string, *tool.Error) {
 }
 
 // step goes one token down; at is the pointer that led to value.
-func step(value json.RawMessage, token, at string) (json.RawMessage, *tool.Error) {
+func (l language) step(value json.RawMessage, token, at string) (json.RawMessage, *tool.Error) {
 	switch value[0] {
 	case '{':
 		var object map[string]json.RawMessage
@@ -60,7 +61,7 @@ func step(value json.RawMessage, token, at string) (json.RawMessage, *tool.Error
 		if next, ok := object[token]; ok {
 			return next, nil
 		}
-		return nil, tool.Errorf(tool.BadArgs, "its keys are "+keysOf(string(value)), "%s has no key %q", where(at), clip(token, 100))
+		return nil, tool.Errorf(tool.BadArgs, l.say("its keys are ", "它的键：")+l.keysOf(string(value)), l.say("%s has no key %q", "%s 没有键 %q"), l.where(at), clip(token, 100))
 	case '[':
 		var array []json.RawMessage
 		if json.Unmarshal(value, &array) != nil {
@@ -71,22 +72,22 @@ func step(value json.RawMessage, token, at string) (json.RawMessage, *tool.Error
 			return array[i], nil
 		}
 		if len(array) == 0 {
-			return nil, tool.Errorf(tool.BadArgs, "point at the array itself", "%s is an empty array", where(at))
+			return nil, tool.Errorf(tool.BadArgs, l.say("point at the array itself", "请指向数组本身"), l.say("%s is an empty array", "%s 是空数组"), l.where(at))
 		}
-		return nil, tool.Errorf(tool.BadArgs, "its items are 0 to "+strconv.Itoa(len(array)-1), "%s has no item %q", where(at), clip(token, 100))
+		return nil, tool.Errorf(tool.BadArgs, l.say("its items are 0 to ", "它的元素为 0 至 ")+strconv.Itoa(len(array)-1), l.say("%s has no item %q", "%s 没有元素 %q"), l.where(at), clip(token, 100))
 	}
-	return nil, tool.Errorf(tool.BadArgs, "point at it with "+strconv.Quote(at), "%s is a single value and has nothing below it", where(at))
+	return nil, tool.Errorf(tool.BadArgs, l.say("point at it with ", "请直接指向它：")+strconv.Quote(at), l.say("%s is a single value and has nothing below it", "%s 是单个值，下面没有内容"), l.where(at))
 }
 
-func where(at string) string {
+func (l language) where(at string) string {
 	if at == "" {
-		return "the result"
+		return l.say("the result", "该结果")
 	}
 	return clip(at, 100)
 }
 
 // keysOf lists the keys of an object in their order, as many as a hint bears.
-func keysOf(object string) string {
+func (l language) keysOf(object string) string {
 	const room = 200
 	var b strings.Builder
 	for key := range members(object) {
@@ -99,7 +100,7 @@ func keysOf(object string) string {
 		}
 	}
 	if b.Len() == 0 {
-		return "none"
+		return l.say("none", "（无）")
 	}
 	return clip(b.String(), room)
 }

@@ -2,7 +2,9 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"regexp"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -54,15 +56,16 @@ func cutPart(text string, p Part) (Page, *tool.Error) {
 	if err := p.check(); err != nil {
 		return Page{}, err
 	}
+	l := language(p.Locale)
 	var page Page
 	var err *tool.Error
 	switch {
 	case p.First != 0 || p.Last != 0:
-		text, err = pickLines(text, max(p.First, 1), p.Last)
+		text, err = l.pickLines(text, max(p.First, 1), p.Last)
 	case p.Grep != "":
-		text, page.Matches, err = grep(text, p.Grep, p.Context)
+		text, page.Matches, err = l.grep(text, p.Grep, p.Context)
 	case p.Pointer != "":
-		text, err = pick(text, p.Pointer)
+		text, err = l.pick(text, p.Pointer)
 	}
 	if err != nil {
 		return Page{}, err
@@ -70,18 +73,20 @@ func cutPart(text string, p Part) (Page, *tool.Error) {
 	text = ends(text, p.Head, p.Tail)
 	page.Chars = utf8.RuneCountInString(text)
 	if p.Offset > page.Chars {
-		return Page{}, tool.Errorf(tool.BadArgs, "give a smaller offset", "the selected part has %d characters; offset %d lies behind them", page.Chars, p.Offset)
+		return Page{}, tool.Errorf(tool.BadArgs, l.say("give a smaller offset", "请给出更小的 offset"),
+			l.say("the selected part has %d characters; offset %d lies behind them", "所选部分共 %d 字符；offset %d 已超出"), page.Chars, p.Offset)
 	}
 	page.Text = skipChars(text, p.Offset)
 	return page, nil
 }
 
 // pickLines returns lines first to last, with their line ends; last 0: to the end.
-func pickLines(text string, first, last int) (string, *tool.Error) {
+func (l language) pickLines(text string, first, last int) (string, *tool.Error) {
 	start := lineStart(text, first)
 	if start == len(text) && (first > 1 || text == "") {
-		return "", tool.Errorf(tool.BadArgs, "ask for lines up to "+strconv.Itoa(countLines(text)),
-			"the result has %d lines; line %d does not exist", countLines(text), first)
+		total := countLines(text)
+		return "", tool.Errorf(tool.BadArgs, l.say("ask for lines up to ", "可请求的最大行号：")+strconv.Itoa(total),
+			l.say("the result has %d lines; line %d does not exist", "该结果共 %d 行；第 %d 行不存在"), total, first)
 	}
 	if last == 0 {
 		return text[start:], nil
@@ -103,10 +108,11 @@ func lineStart(text string, n int) int {
 }
 
 // grep returns the matching lines with their numbers and context lines around.
-func grep(text, expr string, context int) (string, int, *tool.Error) {
+func (l language) grep(text, expr string, context int) (string, int, *tool.Error) {
 	re, err := regexp.Compile(expr)
 	if err != nil {
-		return "", 0, tool.Errorf(tool.BadArgs, `write an RE2 expression; escape . ( [ * + ? with \; (?i) ignores case`, "grep cannot be read: %s", complaint(err))
+		return "", 0, tool.Errorf(tool.BadArgs, l.say(`write an RE2 expression; escape . ( [ * + ? with \; (?i) ignores case`,
+			`请写 RE2 正则表达式；. ( [ * + ? 需用 \ 转义；(?i) 表示忽略大小写`), l.say("grep cannot be read: %s", "grep 无法解析：%s"), l.complaint(err))
 	}
 	lines := splitLines(text)
 	var hits []int
@@ -141,8 +147,32 @@ func grep(text, expr string, context int) (string, int, *tool.Error) {
 }
 
 // complaint is what regexp says, without the package's own words around it.
-func complaint(err error) string {
-	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+func (l language) complaint(err error) string {
+	bad, ok := errors.AsType[*syntax.Error](err)
+	if !ok || tool.Locale(l) != tool.Zh {
+		return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+	}
+	what, ok := map[syntax.ErrorCode]string{
+		syntax.ErrInvalidCharClass:      "字符类无效",
+		syntax.ErrInvalidCharRange:      "字符范围无效",
+		syntax.ErrInvalidEscape:         "转义序列无效",
+		syntax.ErrInvalidNamedCapture:   "命名分组无效",
+		syntax.ErrInvalidPerlOp:         "不支持该 Perl 语法",
+		syntax.ErrInvalidRepeatOp:       "重复运算符叠用",
+		syntax.ErrInvalidRepeatSize:     "重复次数无效",
+		syntax.ErrInvalidUTF8:           "不是有效的 UTF-8",
+		syntax.ErrMissingBracket:        "缺少 ]",
+		syntax.ErrMissingParen:          "缺少 )",
+		syntax.ErrMissingRepeatArgument: "重复运算符前没有内容",
+		syntax.ErrTrailingBackslash:     "末尾有多余的 \\",
+		syntax.ErrUnexpectedParen:       "多余的 )",
+		syntax.ErrNestingDepth:          "嵌套过深",
+		syntax.ErrLarge:                 "表达式过大",
+	}[bad.Code]
+	if !ok {
+		what = "表达式无效"
+	}
+	return what + "：`" + bad.Expr + "`"
 }
 
 // splitLines returns the lines without their ends.

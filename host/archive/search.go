@@ -28,6 +28,8 @@ type SearchOptions struct {
 	Limit int
 	// Everywhere searches every conversation of the principal.
 	Everywhere bool
+	// Locale is the language of the complaint about a query without words.
+	Locale tool.Locale
 }
 
 // A Hit is one line in which words of a query stand.
@@ -58,8 +60,11 @@ type SearchResult struct {
 func (s *Store) Search(ctx context.Context, sc Scope, query string, o SearchOptions) (SearchResult, error) {
 	const doing = "searching the archives"
 	words := split(query)
-	if len(words) == 0 {
-		return SearchResult{}, tool.Errorf(tool.BadArgs, `write for example {"query": "timeout retry"}`, "the query is empty")
+	if l := language(o.Locale); len(words) == 0 {
+		return SearchResult{}, &tool.Error{
+			Code: tool.BadArgs, Msg: l.say("the query is empty", "查询为空"),
+			Hint: l.say(`write for example {"query": "timeout retry"}`, `例如 {"query": "超时 重试"}`),
+		}
 	}
 	maxBytes, limit := o.MaxBytes, o.Limit
 	if maxBytes == 0 {

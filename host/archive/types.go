@@ -80,6 +80,9 @@ type Part struct {
 	Head, Tail int
 	// Offset leaves out that many characters of what was selected.
 	Offset int
+	// Locale is the language in which a Part that does not exist is complained of;
+	// every other than Chinese: English.
+	Locale tool.Locale
 }
 
 // A Page is a selected part of an archived whole.

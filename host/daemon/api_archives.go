@@ -71,7 +71,7 @@ func (d *Daemon) showArchive(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	id, part, err := archive.ParsePart(raw)
+	id, part, err := archive.ParsePart(raw, tool.En)
 	if err != nil {
 		return err
 	}
