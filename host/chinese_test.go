@@ -120,8 +120,8 @@ func TestChineseOfTheSandbox(t *testing.T) {
 	codes := map[string]tool.Code{"TooLarge": tool.TooLarge, "Failed": tool.Failed, "Trapped": tool.Trapped, "Cancelled": tool.Cancelled,
 		"TimedOut": tool.TimedOut, "OutOfMemory": tool.OutOfMemory, "BadArgs": tool.BadArgs, "Denied": tool.Denied}
 	n := 0
-	for _, name := range []string{"fail.go", "module.go"} {
-		file, err := parser.ParseFile(token.NewFileSet(), "internal/sandbox/"+name, nil, 0)
+	for _, name := range []string{"sandbox/fail.go", "sandbox/module.go", "worker/call.go", "worker/module.go"} {
+		file, err := parser.ParseFile(token.NewFileSet(), "internal/"+name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -62,6 +62,8 @@ var sandboxFailures = []struct {
 	{regexp.MustCompile(`^\w+ ended with exit code (-?\d+) instead of returning an answer$`), "%[1]s 以退出码 %[2]s 结束，没有返回结果", "请使用其他工具；此问题需由插件作者修复"},
 	{regexp.MustCompile(`^\w+ cannot start: `), "%[1]s 无法启动", "请使用其他工具；此问题需由管理员或插件作者处理"},
 	{regexp.MustCompile(`^plugin \S+: `), "%[1]s 的插件与其清单不符", "请使用其他工具；此问题需由插件作者修复"},
+	{regexp.MustCompile(`^\w+ was ended: `), "%[1]s 已被终止：其进程违反了与宿主通信的规则", "请使用其他工具；此问题需由插件作者修复"},
+	{regexp.MustCompile(`^\w+ was ended from outside while it ran$`), "%[1]s 运行时被外部终止", "请再次调用；若再次发生，请一次请求更少的内容"},
 	{regexp.MustCompile(`^the plugin \S+ is being replaced$`), "%[1]s 的插件正在更换", "请再次调用"},
 }
 
