@@ -3,7 +3,10 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -111,9 +114,26 @@ func (s *setup) nativeTools() []tool.Spec {
 	out := slices.Clone(s.specs)
 	for i := range out {
 		out[i].Description, out[i].DescriptionZh = clean(out[i].Describe(s.prompt.locale)), ""
-		out[i].Params = json.RawMessage(limit.Neutralise(string(out[i].Params)))
+		out[i].Params = json.RawMessage(limit.Neutralise(unescape(string(out[i].Params))))
 	}
 	return out
+}
+
+// escape is a character of ASCII in JSON's long form, behind however many
+// backslashes.
+var escape = regexp.MustCompile(`\\+u00[2-7][0-9a-fA-F]`)
+
+// unescape writes such characters as themselves, so that nothing hides in them
+// from Neutralise that a provider would decode.
+func unescape(s string) string {
+	return escape.ReplaceAllStringFunc(s, func(e string) string {
+		at := strings.IndexByte(e, 'u')
+		n, err := strconv.ParseUint(e[at+1:], 16, 8)
+		if c := byte(n); err == nil && at%2 == 1 && c != '"' && c != '\\' && c != 0x7f {
+			return e[:at-1] + string(rune(c))
+		}
+		return e
+	})
 }
 
 // capabilities asks the model what it is. A model that cannot say is used by

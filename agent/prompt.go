@@ -228,7 +228,7 @@ func exampleText(name string, e tool.Example, l tool.Locale) string {
 	if l == tool.Zh && e.AskZh != "" {
 		ask = e.AskZh
 	}
-	call := tool.Call{ID: "call_001", Tool: name, Args: json.RawMessage(compact(e.Args))}
+	call := tool.Call{ID: "call_001", Tool: name, Args: json.RawMessage(limit.Neutralise(compact(e.Args)))}
 	return words(l).example + quote(clean(ask)) + "\n" + callText(call) + "\n"
 }
 

@@ -146,6 +146,8 @@ func TestRefuses(t *testing.T) {
 		{"a number that does not end", w.New().Section(w.SectionFunction, long...).Bytes(), "the function section holds a number of more than 32 bits"},
 		{"a number too large", w.New().Section(w.SectionFunction, 0xff, 0xff, 0xff, 0xff, 0x1f).Bytes(), "the function section holds a number of more than 32 bits"},
 		{"a name that is no text", w.New().Section(w.SectionExport, 1, 1, 0xff, 0, 0).Bytes(), "the export section holds an export's name that is not UTF-8"},
+		{"a name for the terminal", w.New().Imports(w.Import("a\x1b[2J", "b", w.KindFunc, 0)).Bytes(), `with control or invisible characters in it: "a\x1b[2J"`},
+		{"a name from right to left", w.New().Exports(w.ExportFunc("a\u202eb", 0)).Bytes(), `with control or invisible characters in it: "a\u202eb"`},
 		{"an import of nothing", w.New().Imports(w.Import("a", "b", 9)).Bytes(), "the import section holds an import of unknown kind 9"},
 		{"an exception imported", w.New().Imports(w.Import("a", "b", w.KindTag, 0, 0)).Bytes(), "imports an exception"},
 		{"a function of no type", w.New().Functions(0).Bytes(), "the function section names type 0, and the module has 0"},

@@ -114,7 +114,7 @@ func TestAgreesWithTheEngine(t *testing.T) {
 			continue
 		}
 		compiled++
-		if gate != nil && !strings.Contains(gate.Error(), "declares no maximum") {
+		if gate != nil && !strings.Contains(gate.Error(), "declares no maximum") && !strings.Contains(gate.Error(), "invisible characters") {
 			t.Errorf("the engine compiles %s, and the gate says: %v", f, gate)
 		}
 		if err := m.Close(ctx); err != nil {

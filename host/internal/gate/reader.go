@@ -1,8 +1,10 @@
 package gate
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -117,12 +119,25 @@ func (r *reader) count(things string, bytes, most int) int {
 
 func (r *reader) name(things string, most int) string {
 	b := r.take(r.count("bytes of "+things, 1, most))
-	if r.err == nil && !utf8.Valid(b) {
+	switch {
+	case r.err != nil:
+	case !utf8.Valid(b):
 		r.fail("holds %s that is not UTF-8", things)
-		return ""
+	case bytes.ContainsFunc(b, unseen):
+		r.fail("holds %s with control or invisible characters in it: %+q", things, clip(b))
+	default:
+		return string(b)
 	}
-	return string(b)
+	return ""
 }
+
+// unseen reports whether a character of a name is none that a compiler would
+// put there: names are shown to people, on terminals too.
+func unseen(r rune) bool {
+	return r < ' ' || r >= 0x7f && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Noncharacter_Code_Point)
+}
+
+func clip(b []byte) []byte { return b[:min(len(b), 40)] }
 
 // index reads a number that must be below the count of what it points into.
 func (r *reader) index(thing string, count int) uint32 {

@@ -272,6 +272,7 @@ type tidy struct {
 	dec   *json.Decoder
 	out   jsonWriter
 	known bool // the author is no stranger
+	fault error
 }
 
 func (w *tidy) value(key string, depth int) error {
@@ -295,12 +296,26 @@ func (w *tidy) value(key string, depth int) error {
 
 func (w *tidy) text(s string, read bool) string {
 	switch {
-	case w.known && !read:
-		return s
-	case w.known || !read:
+	case w.known:
+		return w.own(s, read)
+	case !read:
 		return clean(s)
 	}
 	return foreignText(s)
+}
+
+// own holds a text to what a manifest may say.
+func (w *tidy) own(s string, read bool) string {
+	shown := clean(s)
+	switch {
+	case !read && shown != s:
+		w.fault = errors.New("it " + hidden)
+	case read && len(shown) > maxDescription:
+		w.fault = fmt.Errorf("it holds a text of %d bytes, and at most %d are taken", len(shown), maxDescription)
+	case !read:
+		return s
+	}
+	return shown
 }
 
 // inside copies an object or a list up to its end.
@@ -330,5 +345,5 @@ func (w *tidy) inside(open json.Delim, depth int) error {
 		return errors.New("its schema is not valid JSON")
 	}
 	w.out.WriteString(end.(json.Delim).String())
-	return nil
+	return w.fault
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/weirhost/weir/host/internal/spots"
@@ -15,9 +16,11 @@ import (
 type jsonWriter struct {
 	bytes.Buffer
 	// bad is told about values JSON cannot hold.
-	bad func(s *spots.Spot, what string)
+	bad func(s *spots.Spot, what, fix string)
 	// visible removes unseen characters from descriptions, titles and the like.
 	visible bool
+	// strict refuses them everywhere else, and bounds what is to be read.
+	strict bool
 }
 
 // value writes v, which stands at s. Under a key that people read, text is cleaned.
@@ -30,18 +33,15 @@ func (w *jsonWriter) value(v any, s *spots.Spot, key string) {
 	case []any:
 		w.list(len(v), func(i int) { w.value(v[i], s.Item(i), "") })
 	case string:
-		if w.visible && (key == "description" || key == "title") {
-			v = clean(v)
-		}
-		w.literal(v)
+		w.text(v, s, key)
 	case float64:
 		if math.IsInf(v, 0) || math.IsNaN(v) {
-			w.bad(s, fmt.Sprintf("%v has no form in JSON", v))
+			w.bad(s, fmt.Sprintf("%v has no form in JSON", v), "write it as a string")
 			v = 0
 		}
 		w.literal(v)
 	case time.Time:
-		w.bad(s, "a date or time has no form in JSON")
+		w.bad(s, "a date or time has no form in JSON", "write it as a string")
 		w.WriteString("null")
 	default:
 		w.literal(v)
@@ -60,11 +60,41 @@ func (w *jsonWriter) object(m map[string]any, s *spots.Spot) {
 			w.WriteByte(',')
 		}
 		n++
-		w.literal(k)
+		w.name(k, s.Key(k))
 		w.WriteByte(':')
 		w.value(v, s.Key(k), k)
 	}
 	w.WriteByte('}')
+}
+
+// text writes a string. Where the meaning is in the bytes, as in a choice or a
+// default, nothing may be left out of it, so what cannot be seen is refused.
+func (w *jsonWriter) text(v string, s *spots.Spot, key string) {
+	read := w.visible && (key == "description" || key == "title")
+	if read {
+		if v = clean(v); len(v) > maxDescription {
+			w.bad(s, fmt.Sprintf("a %s of %d bytes", key, len(v)), fmt.Sprintf("shorten it to %d bytes", maxDescription))
+		}
+	} else if w.strict && clean(v) != v {
+		w.bad(s, "it "+hidden, hiddenFix)
+	}
+	w.literal(v)
+}
+
+const (
+	hidden    = "holds characters that cannot be seen"
+	hiddenFix = "take them out: whoever approves the plugin must see what it takes"
+)
+
+func (w *jsonWriter) name(k string, s *spots.Spot) {
+	switch {
+	case !w.strict:
+	case len(k) > maxKey:
+		w.bad(s, fmt.Sprintf("a name of %d bytes", len(k)), fmt.Sprintf("shorten it to %d bytes", maxKey))
+	case clean(k) != k || strings.ContainsAny(k, "\n\t"):
+		w.bad(s, "a name "+hidden, hiddenFix)
+	}
+	w.literal(k)
 }
 
 func (w *jsonWriter) list(n int, one func(int)) {
@@ -96,9 +126,12 @@ func (t *table) asJSON(key string) json.RawMessage {
 	if !ok {
 		return nil
 	}
-	w := jsonWriter{visible: key == "params", bad: func(s *spots.Spot, what string) {
-		t.d.add(s.Value, Problem{Key: t.name(key), Msg: t.name(key) + ": " + what, Fix: "write it as a string"})
+	w := jsonWriter{visible: key == "params", strict: true, bad: func(s *spots.Spot, what, fix string) {
+		t.d.add(s.Value, Problem{Key: t.name(key), Msg: t.name(key) + ": " + what, Fix: fix})
 	}}
 	w.value(v, t.spot.Key(key), "")
+	if most := map[string]int{"params": maxForeignSchema, "args": maxExample}[key]; w.Len() > most {
+		t.bad(key, fmt.Sprintf("shorten it to %d bytes", most), "%s takes %d bytes as JSON", t.name(key), w.Len())
+	}
 	return w.Bytes()
 }

@@ -23,6 +23,12 @@ const (
 	maxDescription = 1 << 10
 	maxTimeout     = time.Hour
 	maxTools       = 200
+	maxExamples    = 20      // of one tool
+	maxExample     = 4 << 10 // the arguments of one, as JSON
+	maxKey         = 128     // the name of an argument
+	maxShort       = 64      // a version
+	maxValue       = 1 << 10 // what is neither text nor short
+	maxList        = 100     // asks of one kind, settings, lines to keep
 )
 
 // reserved are the tools the host and the agent provide themselves.
@@ -52,7 +58,7 @@ func parse(file string, text []byte, beside func(name string) ([]byte, error)) (
 	var m map[string]any
 	_, err := spots.Decode(d.text, &m)
 	if err != nil {
-		return Manifest{}, []Problem{syntax(file, d.text, err)}
+		return Manifest{}, []Problem{syntax(file, d.text, err).tame()}
 	}
 	r := reader{table: &table{d: d, m: m, spot: root}, beside: beside}
 	manifest := r.manifest()
@@ -83,7 +89,7 @@ func (r reader) manifest() Manifest {
 	var m Manifest
 	r.schema()
 	m.Name = r.identifier("name", "a plugin")
-	m.Version = r.str("version", "1.0.0")
+	m.Version = r.within("version", "1.0.0", maxShort)
 	m.MinHost = r.minHost()
 	m.Description = r.text("description", maxDescription)
 	m.DescriptionZh = r.text("description_zh", maxDescription)
@@ -169,7 +175,11 @@ func (r reader) settings(t *table) []Setting {
 		return nil
 	}
 	var out []Setting
-	for _, name := range t.spot.Order {
+	for i, name := range t.spot.Order {
+		if i == maxList {
+			t.bad(name, fmt.Sprintf("shorten them to %d", maxList), "%s holds %d settings", t.path, len(t.spot.Order))
+			break
+		}
 		c := t.table(name)
 		if c == nil {
 			continue
@@ -190,6 +200,11 @@ func (r reader) settings(t *table) []Setting {
 			var err error
 			if s.Default, err = s.Value(v); err != nil && s.Type != "" {
 				c.bad("default", "write a default of the declared type", "%s %s", c.name("default"), err)
+			}
+			if text, ok := v.(string); ok && clean(text) != text {
+				c.bad("default", hiddenFix, "%s %s", c.name("default"), hidden)
+			} else if len(text) > maxExample {
+				c.bad("default", fmt.Sprintf("shorten it to %d bytes", maxExample), "%s is %d bytes long", c.name("default"), len(text))
 			}
 		}
 		c.done()

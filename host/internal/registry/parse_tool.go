@@ -23,10 +23,6 @@ func (r reader) tools(limits tool.Limits) []Tool {
 	if len(tables) == 0 {
 		r.bad("tool", "add a [[tool]] with name, description and parameters", "the manifest declares no tool")
 	}
-	if len(tables) > maxTools {
-		r.bad("tool", "split the plugin", "the manifest declares %d tools, and at most %d are read", len(tables), maxTools)
-		return nil
-	}
 	var out []Tool
 	for _, t := range tables {
 		one := r.tool(t, limits)
@@ -126,6 +122,8 @@ func (r reader) params(t *table) (json.RawMessage, *Schema) {
 		}
 	case text == nil:
 		text = json.RawMessage(noParams)
+	case len(text) > maxForeignSchema:
+		return nil, nil // told already
 	}
 	schema, err := CompileSchema(text)
 	if err != nil {

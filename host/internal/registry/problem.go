@@ -39,6 +39,28 @@ func (p Problem) String() string {
 	return b.String()
 }
 
+// maxSaid bounds what a Problem says, in bytes.
+const maxSaid = 1 << 10
+
+// tame makes a Problem fit to be shown on a terminal: names in it are a
+// stranger's, who may have put commands for the terminal into them.
+func (p Problem) tame() Problem {
+	p.Key, p.Msg, p.Fix = tameText(p.Key), tameText(p.Msg), tameText(p.Fix)
+	return p
+}
+
+func tameText(s string) string {
+	cut := len(s) > maxSaid
+	if cut {
+		s = s[:maxSaid]
+	}
+	s = strings.NewReplacer("\n", " ", "\t", " ").Replace(clean(strings.ToValidUTF8(s, "")))
+	if cut {
+		s += "…"
+	}
+	return s
+}
+
 // errorsOf returns the problems that are not warnings.
 func errorsOf(problems []Problem) []Problem { return pick(problems, false) }
 

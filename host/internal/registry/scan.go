@@ -167,7 +167,7 @@ func newcomer(old map[string]bool, c candidate) int {
 type scan struct {
 	opt   Options
 	snap  *Snapshot
-	owner map[string]*Plugin // by tool name, and by "plugin "+name
+	owner map[string]*Plugin // by tool name, by "plugin "+name, and by "like "+what either is easily taken for
 }
 
 // A candidate is something in a folder that may be a plugin.
@@ -271,6 +271,9 @@ func (s *scan) describe(ctx context.Context, found []reading) {
 // take files what was read under Plugins, Pending or Refused.
 func (s *scan) take(c reading) {
 	p, problems := c.plugin, c.problems
+	for i := range problems {
+		problems[i] = problems[i].tame()
+	}
 	if s.hold(c, errorsOf(problems)) {
 		return
 	}
@@ -288,7 +291,7 @@ func (s *scan) take(c reading) {
 	}
 	if c.pending {
 		s.snap.Pending = append(s.snap.Pending, p)
-		s.owner["plugin "+p.Manifest.Name] = p
+		s.own(p)
 		return
 	}
 	p.Warnings = warningsOf(problems)
@@ -299,15 +302,13 @@ func (s *scan) take(c reading) {
 func (s *scan) admit(p *Plugin) {
 	s.snap.Warnings = append(s.snap.Warnings, p.Warnings...)
 	s.snap.Plugins = append(s.snap.Plugins, p)
-	s.owner["plugin "+p.Manifest.Name] = p
-	for _, t := range p.Manifest.Tools {
-		s.owner[t.Spec.Name] = p
-	}
+	s.own(p)
 }
 
-// clashes refuses names that an earlier plugin has.
+// clashes refuses names that an earlier plugin has, or that are easily taken
+// for one of its own or of the host's.
 func (s *scan) clashes(p *Plugin) []Problem {
-	var out []Problem
+	out := s.takenFor(p)
 	if o, ok := s.owner["plugin "+p.Manifest.Name]; ok {
 		out = append(out, Problem{File: p.Source, Key: "name", Msg: fmt.Sprintf("the plugin name %q belongs to %s already", p.Manifest.Name, o.Source), Fix: "rename or remove one of the two"})
 	}

@@ -16,13 +16,25 @@ type doc struct {
 	file     string
 	text     string
 	problems []Problem
+	told     [2]int // errors and warnings
 }
+
+// maxTold is how many errors, and how many warnings, are told of one manifest:
+// each costs a walk through the text, and nobody reads more.
+const maxTold = 50
 
 // add notes a problem at a byte offset.
 func (d *doc) add(at int, p Problem) {
+	n := &d.told[0]
+	if p.Warning {
+		n = &d.told[1]
+	}
+	if *n++; *n > maxTold {
+		return
+	}
 	p.File = d.file
 	p.Line, p.Col = spots.LineCol(d.text, at)
-	d.problems = append(d.problems, p)
+	d.problems = append(d.problems, p.tame())
 }
 
 // A table reads one TOML table, key by key, and remembers which keys it was
@@ -76,24 +88,25 @@ func typed[T any](t *table, key, want string) (v T, ok bool) {
 	return v, ok
 }
 
-// str returns a string without the characters that a reader cannot see.
+// str returns a short string without the characters that a reader cannot see.
 func (t *table) str(key, example string) string {
+	return t.within(key, example, maxValue)
+}
+
+func (t *table) within(key, example string, limit int) string {
 	s, _ := typed[string](t, key, fmt.Sprintf("a string, for example %s = %q", key, example))
 	c := clean(s)
 	if c != s {
 		t.warn(key, "remove them from the file", "%s holds invisible or control characters, which are left out", t.name(key))
 	}
-	return strings.TrimSpace(c)
+	if c = strings.TrimSpace(c); len(c) > limit {
+		t.bad(key, fmt.Sprintf("shorten it to %d bytes", limit), "%s is %d bytes long", t.name(key), len(c))
+	}
+	return c
 }
 
 // text is str for what people and models read: at most limit bytes.
-func (t *table) text(key string, limit int) string {
-	s := t.str(key, "…")
-	if len(s) > limit {
-		t.bad(key, fmt.Sprintf("shorten it to %d bytes", limit), "%s is %d bytes long", t.name(key), len(s))
-	}
-	return s
-}
+func (t *table) text(key string, limit int) string { return t.within(key, "…", limit) }
 
 func (t *table) boolean(key string) bool {
 	b, _ := typed[bool](t, key, fmt.Sprintf("%s = true or %s = false", key, key))
@@ -198,7 +211,7 @@ func (t *table) strings(key string, each func(s string, at int)) {
 	if !ok {
 		return
 	}
-	for i, e := range list {
+	for i, e := range t.some(key, list) {
 		at := t.spot.Key(key).Item(i).Value
 		s, isText := e.(string)
 		if !isText {
@@ -207,6 +220,19 @@ func (t *table) strings(key string, each func(s string, at int)) {
 		}
 		each(s, at)
 	}
+}
+
+// some holds a list to a length that can be read, and returns that much of it.
+func (t *table) some(key string, list []any) []any {
+	most, ok := map[string]int{"tool": maxTools, "examples": maxExamples}[key]
+	if !ok {
+		most = maxList
+	}
+	if len(list) <= most {
+		return list
+	}
+	t.bad(key, fmt.Sprintf("shorten it to %d", most), "%s holds %d, and at most %d are read", t.name(key), len(list), most)
+	return list[:most]
 }
 
 // table returns a table of the table; nil when it is not there.
@@ -235,7 +261,7 @@ func (t *table) tables(key string) []*table {
 		t.bad(key, fmt.Sprintf("write a list of tables: %s = [{ … }], or [[%s]]", key, t.name(key)), "%s is %s", t.name(key), kindOf(raw))
 	}
 	var out []*table
-	for i, e := range list {
+	for i, e := range t.some(key, list) {
 		s := t.spot.Key(key).Item(i)
 		if m, isTable := e.(map[string]any); isTable {
 			out = append(out, &table{d: t.d, path: t.name(key), m: m, spot: s})

@@ -1,0 +1,78 @@
+package registry
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// counted repeats a line with a number in it until a manifest is full.
+func counted(head, line, tail string) string {
+	var b strings.Builder
+	b.WriteString(head)
+	for i := 0; b.Len() < maxManifest-300; i++ {
+		fmt.Fprintf(&b, line, i)
+	}
+	return b.String() + tail
+}
+
+// TestManifestBombs holds manifests of the largest length to little memory and
+// few complaints; a quadratic step in reading them would be minutes.
+func TestManifestBombs(t *testing.T) {
+	const n = maxManifest - 300
+	for name, text := range map[string]string{
+		"a list":            "x = [" + strings.Repeat("1,", n/2) + "]",
+		"lists":             "x = [" + strings.Repeat("[],", n/3) + "]",
+		"tables in a list":  "x = [" + strings.Repeat("{},", n/3) + "]",
+		"headers":           strings.Repeat("[[x]]\n", n/6),
+		"keys":              counted("", "k%d=1\n", ""),
+		"dotted keys":       counted("", "a.b.c.d.e.f.g.h.i.k%d=1\n", ""),
+		"tables":            counted("", "[a.b.c.d%d]\n", ""),
+		"a key":             strings.Repeat("k", n) + " = 1",
+		"a number":          "x = " + strings.Repeat("9", n),
+		"an exponent":       "x = 1e" + strings.Repeat("9", n),
+		"lines":             "x = \"\"\"" + strings.Repeat("\n", n) + "\"\"\"",
+		"comments":          strings.Repeat("#\n", n/2),
+		"arguments":         counted("[tool.params]\ntype = \"object\"\n", "properties.k%d.type = \"string\"\n", ""),
+		"missing arguments": counted("[tool.params]\ntype = \"object\"\nrequired = [", "\"k%d\",", "]"),
+		"examples":          strings.Repeat("[[tool.examples]]\nask = 1\n", n/26),
+		"settings":          counted("", "[config.k%d]\n", ""),
+		"patterns":          "[tool.output]\nkeep = [" + strings.Repeat("\"(((a{1,30}){1,30}){1,30})\",", n/29) + "]",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, problems := ParseManifest("plugin.toml", append(least("a", "a"), text...))
+		runtime.ReadMemStats(&after)
+		if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; mib > 400 {
+			t.Errorf("%s: %d MiB were allocated", name, mib)
+		}
+		if len(problems) > 2*maxTold {
+			t.Errorf("%s: %d problems are told", name, len(problems))
+		}
+	}
+}
+
+// seemly holds a manifest that was accepted, and complaints about one that was
+// not, to what may be shown: nothing unseen, nothing longer than it may be.
+func seemly(t *testing.T, m Manifest, problems []Problem) {
+	t.Helper()
+	for _, p := range problems {
+		if s := p.String(); strings.ContainsAny(s, "\n\t\x1b\x00") || clean(s) != s || len(s) > 4*maxSaid {
+			t.Errorf("an odd complaint: %+q", s)
+		}
+	}
+	if len(errorsOf(problems)) > 0 {
+		return
+	}
+	for _, o := range m.Tools {
+		for _, s := range []string{o.Spec.Name, o.Spec.Description, o.Spec.DescriptionZh, o.Export, m.Name, m.Version, m.Description} {
+			if clean(s) != s || len(s) > maxDescription {
+				t.Errorf("accepted: %+q", s)
+			}
+		}
+		if s := string(o.Spec.Params); clean(s) != s || len(s) > maxForeignSchema || len(o.Spec.Examples) > maxExamples {
+			t.Errorf("accepted, with %d examples: %+q", len(o.Spec.Examples), s)
+		}
+	}
+}

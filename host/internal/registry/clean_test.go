@@ -1,0 +1,131 @@
+package registry
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestClean(t *testing.T) {
+	for _, row := range []struct{ what, in, want string }{
+		{"plain text", "Search files.\n\tIn 目录, naïve ﬁ 🙂", "Search files.\n\tIn 目录, naïve ﬁ 🙂"},
+		{"control characters", "a\x00\x07\x1b[31mb\x7f\u0085c\r\n", "a[31mbc\n"},
+		{"directions", "a\u202eb\u2066c\u200fd\u061c", "abcd"},
+		{"no width", "a\u200bb\u200cc\u200dd\u2060e\ufefff\u00adg", "abcdefg"},
+		{"tags", "a\U000e0001\U000e0041\U000e007fb", "ab"},
+		{"variation selectors", "a\ufe0fb\U000e0100c\u180bd", "abcd"},
+		{"fillers", "a\u3164b\uffa0c\u115fd\u034fe\u2800f\u17b4", "abcdef"},
+		{"private and no characters", "a\ue000b\U000f0000c\ufffed", "abcd"},
+		{"marks piled up", "e" + strings.Repeat("\u0301", 50) + "f", "e" + strings.Repeat("\u0301", 6) + "f"},
+		{"marks in their place", "שָׁ֑לוֹם", "שָׁ֑לוֹם"},
+		{"line separators", "a\u2028b\u2029c", "a\nb\nc"},
+	} {
+		if got := clean(row.in); got != row.want {
+			t.Errorf("%s: %+q became %+q, want %+q", row.what, row.in, got, row.want)
+		}
+		if again := clean(clean(row.in)); again != clean(row.in) {
+			t.Errorf("%s: cleaning twice changes %+q", row.what, again)
+		}
+	}
+}
+
+func TestAlike(t *testing.T) {
+	for _, row := range []struct {
+		a, b string
+		want bool
+	}{
+		{"read_file", "readfile", true}, {"search", "search_", true}, {"tool", "t0o1", true}, {"form", "forrn", true}, {"view", "vievv", true},
+		{"read_file", "read_files", false}, {"grep", "grap", false}, {"load", "road", false},
+	} {
+		if got := alike(row.a) == alike(row.b); got != row.want {
+			t.Errorf("%s and %s: alike is %v", row.a, row.b, got)
+		}
+	}
+}
+
+// TestNoNameIsTakenForAnother refuses newcomers whose names can be taken for
+// another plugin's or the host's.
+func TestNoNameIsTakenForAnother(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "a", "plugin.toml"), least("read_file", "read_file"))
+	put(t, filepath.Join(dir, "a", "read_file.wasm"), module([]string{"read_file"}, nil))
+	for i, tool := range []string{"readfi1e", "l0ad_tool_history", "describetool", "other"} {
+		name := string(rune('b' + i))
+		put(t, filepath.Join(dir, name, "plugin.toml"), least(name, tool))
+		put(t, filepath.Join(dir, name, name+".wasm"), module([]string{tool}, nil))
+	}
+	put(t, filepath.Join(dir, "z", "plugin.toml"), least("readfile", "z"))
+	put(t, filepath.Join(dir, "z", "readfile.wasm"), module([]string{"z"}, nil))
+	got := report(Scan(t.Context(), []Folder{{Path: dir}}, Options{}), dir)
+	for _, want := range []string{
+		"ready read_file", "ready e",
+		`refused b: b/plugin.toml: the tool name "readfi1e" is easily taken for read_file of the plugin read_file (a/plugin.toml)`,
+		`refused c: c/plugin.toml: the tool name "l0ad_tool_history" is easily taken for load_tool_history, which the host provides itself`,
+		`refused d: d/plugin.toml: the tool name "describetool" is easily taken for describe_tool`,
+		`refused readfile: z/plugin.toml: the plugin name "readfile" is easily taken for that of read_file (a/plugin.toml)`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+// TestNothingUnseenInParameters refuses what a person who approves a schema or
+// an example cannot see, and bounds what they have to read.
+func TestNothingUnseenInParameters(t *testing.T) {
+	head := string(least("a", "a"))
+	for _, row := range []struct{ what, toml, says string }{
+		{"a description", "[tool.params]\ntype = \"object\"\n[tool.params.properties.x]\ndescription = \"a\u200bb\"", ""}, // left out
+		{"an argument's name", "[tool.params]\ntype = \"object\"\n[tool.params.properties.\"x\u200b\"]\ntype = \"string\"", "holds characters that cannot be seen"},
+		{"a choice", "[tool.params]\ntype = \"object\"\nproperties.x.enum = [\"a\U000e0041\"]", "holds characters that cannot be seen"},
+		{"a default", "[tool.params]\ntype = \"object\"\nproperties.x.default = \"\u202ea\"", "holds characters that cannot be seen"},
+		{"an example", "[tool.params]\ntype = \"object\"\nproperties.x.type = \"string\"\n[[tool.examples]]\nask = \"q\"\nargs = { x = \"\u2066\" }", "holds characters that cannot be seen"},
+		{"lines in an example", "[tool.params]\ntype = \"object\"\nproperties.x.type = \"string\"\n[[tool.examples]]\nask = \"q\"\nargs = { x = \"a\\nb\" }", ""},
+		{"a long description", "[tool.params]\ntype = \"object\"\nproperties.x.description = \"" + strings.Repeat("a", 1025) + "\"", "a description of 1025 bytes"},
+		{"a long argument's name", "[tool.params]\ntype = \"object\"\nproperties." + strings.Repeat("a", 129) + ".type = \"string\"", "a name of 129 bytes"},
+		{"a long schema", "[tool.params]\ntype = \"object\"\nproperties.x.enum = [\"" + strings.Repeat("a", 33<<10) + "\"]", "tool.params takes 338"},
+		{"a long example", "[tool.params]\ntype = \"object\"\nproperties.x.type = \"string\"\n[[tool.examples]]\nask = \"q\"\nargs = { x = \"" + strings.Repeat("a", 5000) + "\" }", "takes 5008 bytes"},
+		{"many examples", strings.Repeat("[[tool.examples]]\nask = \"q\"\n", 21), "tool.examples holds 21, and at most 20 are read"},
+		{"a long version", "", "version is 65 bytes long"},
+	} {
+		t.Run(row.what, func(t *testing.T) {
+			text := head + row.toml
+			if row.what == "a long version" {
+				text = "version = \"" + strings.Repeat("1", 65) + "\"\n" + text
+			}
+			m, problems := ParseManifest("plugin.toml", []byte(text))
+			bad := errorsOf(problems)
+			switch {
+			case row.says == "" && len(bad) > 0:
+				t.Errorf("refused: %v", bad)
+			case row.says != "" && (len(bad) == 0 || !strings.Contains(bad[0].String(), row.says)):
+				t.Errorf("got %v, want %q", problems, row.says)
+			}
+			if len(bad) == 0 && clean(string(m.Tools[0].Spec.Params)) != string(m.Tools[0].Spec.Params) {
+				t.Errorf("left in: %+q", m.Tools[0].Spec.Params)
+			}
+		})
+	}
+}
+
+// TestProblemsAreTame shows a manifest that talks to the terminal of whoever
+// reads its errors, and one that has too many of them.
+func TestProblemsAreTame(t *testing.T) {
+	_, problems := ParseManifest("plugin.toml", append(least("a", "a"), "\"x\\u001b]0;owned\\u0007\\u202e\" = 1\nformat = \"\\u001b[2Jmcp\"\n"...))
+	if len(problems) == 0 {
+		t.Fatal("nothing was said")
+	}
+	for _, p := range problems {
+		if s := p.String(); clean(s) != s || strings.ContainsAny(s, "\n\t\x1b") {
+			t.Errorf("%+q", s)
+		}
+	}
+	var many strings.Builder
+	many.Write(least("a", "a"))
+	for range 10_000 {
+		many.WriteString("[[tool]]\nname = 1\n")
+	}
+	if _, problems = ParseManifest("plugin.toml", []byte(many.String())); len(problems) != maxTold {
+		t.Errorf("%d problems are told", len(problems))
+	}
+}
