@@ -96,7 +96,14 @@ func TestServletHasWhatItIsGranted(t *testing.T) {
 		c.Secret = func(name string) (string, bool) { return "sesame", name == "KEY" }
 		c.Tools = map[string]ToolConfig{"servlet__settings": {Config: map[string]any{"depth": 4}}}
 	}
-	h := open(t, dir, change)
+	if r := try(t, open(t, dir, change).Session("me", "c"), "servlet__fetch_page", page); r.Err == nil || r.Err.Code != tool.Denied {
+		t.Errorf("it may change something, and nobody was asked: %+v", r)
+	}
+	unasked := func(c *Config) {
+		change(c)
+		c.Approvals = Approvals{Default: Allow}
+	}
+	h := open(t, dir, unasked)
 	s = h.Session("me", "c")
 	if r := call(t, s, "servlet__fetch_page", page); r.Shown.Text != "200 a page" {
 		t.Errorf("with a grant: %q", r.Shown.Text)
@@ -119,7 +126,7 @@ func TestServletHasWhatItIsGranted(t *testing.T) {
 	}
 
 	grant.Inject = []Injection{{Name: "KEY", Host: srv.URL, Header: "X-Key"}}
-	call(t, open(t, dir, change).Session("me", "c"), "servlet__fetch_page", page)
+	call(t, open(t, dir, unasked).Session("me", "c"), "servlet__fetch_page", page)
 	if len(seen) != 2 || seen[1] != "sesame" {
 		t.Errorf("the server saw %q", seen)
 	}
