@@ -92,7 +92,6 @@ func TestServletHasWhatItIsGranted(t *testing.T) {
 	grant := Grant{Hosts: []HostGrant{{Host: srv.URL}}, Inject: []Injection{{Name: "KEY", Host: srv.URL}}, Config: map[string]any{"api-key": "k1", "depth": int64(3)}}
 	change := func(c *Config) {
 		c.Grants = map[string]Grant{"servlet": grant}
-		c.Approvals.Default = Allow
 		c.Secret = func(name string) (string, bool) { return "sesame", name == "KEY" }
 		c.Tools = map[string]ToolConfig{"servlet__settings": {Config: map[string]any{"depth": 4}}}
 	}
