@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/weirhost/weir/host/internal/ledger"
 	"github.com/weirhost/weir/host/internal/registry"
@@ -115,7 +114,7 @@ func (h *Host) Disable(ctx context.Context, name, by string) error {
 			return missing(snap, lock, name)
 		}
 		if e := lock.Entry(name); e.Disabled == nil {
-			e.Disabled = &ledger.Word{By: by, At: h.cfg.Now().UTC().Truncate(time.Second)}
+			e.Disabled = &ledger.Word{By: by, At: h.cfg.Now().UTC()}
 		}
 		return nil
 	})

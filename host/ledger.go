@@ -297,7 +297,7 @@ func (h *Host) admit(lock *ledger.Lock, pl *registry.Plugin, by string) error {
 	}
 	v := &ledger.Version{
 		Digest: pl.Digest(), WasmSHA256: pl.WasmSHA256, ManifestSHA256: pl.ManifestSHA256,
-		Version: pl.Manifest.Version, Source: pl.Source, By: by, At: h.cfg.Now().UTC().Truncate(time.Second),
+		Version: pl.Manifest.Version, Source: pl.Source, By: by, At: h.cfg.Now().UTC(),
 	}
 	v.Powers = h.powers(pl)
 	if v.Copy, err = h.book.Keep(v.Digest, files, source); err != nil {

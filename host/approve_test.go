@@ -1,0 +1,355 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// wanting is a manifest of a plugin that asks for a folder, in a version.
+func wanting(name, version, more string) []byte {
+	return fmt.Appendf(nil, "schema = 1\nname = %q\nversion = %q\n[permissions]\npaths = [{ guest = \"/data\", reason = \"reads it\" }]\n%s\n"+
+		"[[tool]]\nname = %q\ndescription = \"a tool\"\nexport = %q\n", name, version, more, name, name)
+}
+
+// lay writes a plugin whose tool answers with text.
+func lay(t testing.TB, dir, name string, manifest []byte, text string) {
+	t.Helper()
+	write(t, filepath.Join(dir, name, "plugin.toml"), manifest)
+	write(t, filepath.Join(dir, name, name+".wasm"), answering(name, text))
+}
+
+// pinned opens a host with a lock over a folder that is not trusted. The
+// plugins a and b are granted what wanting asks for.
+func pinned(t testing.TB, dir string, change func(*Config)) *Host {
+	t.Helper()
+	data := t.TempDir()
+	return open(t, dir, func(c *Config) {
+		c.Folders[0].Trust = TrustAsk
+		c.Lock = filepath.Join(data, "weir.lock")
+		c.Approvals.Default = Allow // no call is asked about here
+		g := Grant{Paths: []PathGrant{{Guest: "/data", Host: data}}}
+		c.Grants = map[string]Grant{"a": g, "b": g}
+		if change != nil {
+			change(c)
+		}
+	})
+}
+
+func reload(t testing.TB, h *Host) {
+	t.Helper()
+	if err := h.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func info(t testing.TB, h *Host, name string) PluginInfo {
+	t.Helper()
+	for _, p := range h.Plugins() {
+		if p.Name == name {
+			return p
+		}
+	}
+	t.Fatalf("there is no plugin %s among %s", name, states(h))
+	return PluginInfo{}
+}
+
+// agree looks at a plugin and approves what it sees.
+func agree(t testing.TB, h *Host, name string) string {
+	t.Helper()
+	r, err := h.Review(t.Context(), name)
+	if err != nil || r.Waiting == nil {
+		t.Fatalf("nothing of %s waits: %+v, %v", name, r.Plugin, err)
+	}
+	if err := h.Approve(t.Context(), name, r.Waiting.Digest, "cli"); err != nil {
+		t.Fatal(err)
+	}
+	return r.Waiting.Digest
+}
+
+func code(err error) PluginCode {
+	if e, ok := errors.AsType[*PluginError](err); ok {
+		return e.Code
+	}
+	return PluginCode(fmt.Sprint(err))
+}
+
+func says(t testing.TB, h *Host, name, want string) {
+	t.Helper()
+	if r := try(t, h.Session("me", "c1"), name, ""); r.Whole() != want {
+		t.Errorf("%s answers %q (%v), want %q", name, r.Whole(), r.Err, want)
+	}
+}
+
+func TestWhatAsksWaitsForAPerson(t *testing.T) {
+	dir := t.TempDir()
+	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
+	lay(t, dir, "pure", manifest("pure", "pure", "pure", ""), generation(7))
+	h := pinned(t, dir, nil)
+	says(t, h, "pure", generation(7))
+	if p := info(t, h, "pure"); p.Approved == nil || p.Approved.By != byRule || p.Offer != nil {
+		t.Errorf("what asks for nothing is pinned: %+v", p)
+	}
+	p := info(t, h, "a")
+	if p.State != Waiting || p.Offer == nil || !strings.Contains(p.Why, `the folder /data (ro) ("reads it")`) || p.Fix != approveFix("a") {
+		t.Errorf("%+v", p)
+	}
+	says(t, h, "a", "")
+	if err := h.Approve(t.Context(), "a", info(t, h, "pure").Digest, "cli"); code(err) != Changed {
+		t.Errorf("another digest: %v", err)
+	}
+	agree(t, h, "a")
+	says(t, h, "a", generation(1))
+	if p := info(t, h, "a"); p.State != Ready || p.Offer != nil || p.Approved.By != "cli" || p.Why != "" {
+		t.Errorf("%+v", p)
+	}
+}
+
+// A change of any plugin waits, also of one that asks for nothing, and what was
+// approved serves.
+func TestApprovedCopyServesWhileAChangeWaits(t *testing.T) {
+	dir := t.TempDir()
+	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
+	lay(t, dir, "pure", manifest("pure", "pure", "pure", ""), generation(7))
+	h := pinned(t, dir, nil)
+	agree(t, h, "a")
+	lay(t, dir, "a", wanting("a", "2", "hosts = [{ host = \"evil.example\", reason = \"sends it\" }]"), generation(2))
+	lay(t, dir, "pure", manifest("pure", "pure", "pure", ""), generation(8))
+	reload(t, h)
+	says(t, h, "a", generation(1))
+	says(t, h, "pure", generation(7))
+	p := info(t, h, "a")
+	if p.State != Ready || p.Version != "1" || p.Offer == nil || p.Offer.Version != "2" || !strings.Contains(p.Source, dir) {
+		t.Errorf("%+v", p)
+	}
+	r, err := h.Review(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []string
+	for _, d := range r.Changes {
+		rows = append(rows, fmt.Sprintf("%s %s %q→%q %s %t", d.Kind, d.Name, d.Was, d.Is, d.Reason, d.Wider))
+	}
+	text := strings.Join(rows, "\n")
+	for _, want := range []string{`power host evil.example ""→"send and receive" sends it true`, `version  "1"→"2"`, "module  ", "manifest  "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the difference lacks %s:\n%s", want, text)
+		}
+	}
+	agree(t, h, "pure")
+	says(t, h, "pure", generation(8))
+	// Back to what was approved, nothing waits.
+	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
+	reload(t, h)
+	if p := info(t, h, "a"); p.Offer != nil || p.State != Ready {
+		t.Errorf("%+v", p)
+	}
+	os.RemoveAll(filepath.Join(dir, "a"))
+	reload(t, h)
+	says(t, h, "a", "") // gone is gone
+	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
+	reload(t, h)
+	says(t, h, "a", generation(1)) // and back is back
+}
+
+// Each single byte that changes, of the module and of the manifest, keeps the
+// new bytes from running until somebody approves them.
+func TestEveryByteCounts(t *testing.T) {
+	dir := t.TempDir()
+	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
+	h := pinned(t, dir, nil)
+	digest := agree(t, h, "a")
+	for _, file := range []struct {
+		path string
+		step int
+	}{{filepath.Join(dir, "a", "a.wasm"), 61}, {filepath.Join(dir, "a", "plugin.toml"), 1}} {
+		whole := slurp(t, file.path)
+		for i := 0; i < len(whole); i += file.step {
+			changed := append([]byte(nil), whole...)
+			changed[i] ^= 1 << (i % 7)
+			write(t, file.path, changed)
+			reload(t, h)
+			for _, p := range h.Plugins() {
+				if p.State == Ready && p.Digest != digest {
+					t.Fatalf("byte %d of %s: unapproved bytes may run: %+v", i, file.path, p)
+				}
+				if p.State == Ready && p.Offer == nil {
+					t.Fatalf("byte %d of %s: nobody is told of the change: %+v", i, file.path, p)
+				}
+			}
+		}
+		write(t, file.path, whole)
+	}
+	reload(t, h)
+	says(t, h, "a", generation(1))
+	if p := info(t, h, "a"); p.Offer != nil {
+		t.Errorf("%+v", p)
+	}
+}
+
+// While somebody swaps the files as fast as they can, no answer ever comes from
+// bytes that nobody approved.
+func TestSwapRaces(t *testing.T) {
+	dir := t.TempDir()
+	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
+	h := pinned(t, dir, nil)
+	digest := agree(t, h, "a")
+	path := filepath.Join(dir, "a", "a.wasm")
+	good, evil := slurp(t, path), answering("a", "evil!!!!")
+	stop := make(chan struct{})
+	var swapping sync.WaitGroup
+	swapping.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			text := good
+			if i%2 == 0 {
+				text = evil
+			}
+			if i%3 == 0 { // torn while it is written
+				_ = os.WriteFile(path, text, 0o644)
+				continue
+			}
+			_ = os.WriteFile(path+".new", text, 0o644)
+			_ = os.Rename(path+".new", path)
+		}
+	})
+	s := h.Session("me", "c1")
+	approved := 0
+	for range 500 {
+		if err := h.Approve(t.Context(), "a", digest, "cli"); err == nil {
+			approved++
+		} else if c := code(err); c != Changed && c != Unapprovable && c != Unpinned {
+			t.Fatal(err)
+		}
+		if r := try(t, s, "a", ""); r.Whole() != generation(1) && r.Err == nil {
+			t.Fatalf("unapproved code ran: %q", r.Whole())
+		}
+		if p := info(t, h, "a"); p.State == Ready && p.Digest != digest {
+			t.Fatalf("unapproved bytes may run: %+v", p)
+		}
+	}
+	close(stop)
+	swapping.Wait()
+	if approved == 0 || approved == 500 {
+		t.Logf("no race was won: %d of 500 approvals", approved)
+	}
+	write(t, path, evil)
+	reload(t, h)
+	says(t, h, "a", generation(1))
+}
+
+func TestRenamedAndMovedAreChanges(t *testing.T) {
+	dir := t.TempDir()
+	lay(t, dir, "pure", manifest("pure", "pure", "pure", ""), generation(1))
+	h := pinned(t, dir, nil)
+	says(t, h, "pure", generation(1))
+	// Another name in the same place is no newcomer.
+	other := []byte("schema = 1\nname = \"other\"\nwasm = \"pure.wasm\"\n[[tool]]\nname = \"other\"\ndescription = \"a tool\"\nexport = \"pure\"\n")
+	write(t, filepath.Join(dir, "pure", "plugin.toml"), other)
+	reload(t, h)
+	if p := info(t, h, "other"); p.State != Waiting || !strings.Contains(p.Why, "where the approved plugin pure lay") {
+		t.Errorf("%+v", p)
+	}
+	if p := info(t, h, "pure"); p.State != Ready || p.Offer == nil || !strings.Contains(p.Offer.Why, "a plugin named other") {
+		t.Errorf("%+v", p)
+	}
+	says(t, h, "pure", generation(1))
+	agree(t, h, "other")
+	if got := states(h); got != "other ready [other]" {
+		t.Errorf("after the approval: %s", got)
+	}
+	// The same bytes elsewhere wait as well.
+	if err := os.Rename(filepath.Join(dir, "pure"), filepath.Join(dir, "moved")); err != nil {
+		t.Fatal(err)
+	}
+	reload(t, h)
+	if p := info(t, h, "other"); p.State != Ready || p.Offer == nil || !strings.Contains(p.Offer.Why, "it has moved") {
+		t.Errorf("%+v", p)
+	}
+	agree(t, h, "other")
+	if p := info(t, h, "other"); p.Offer != nil || !strings.Contains(p.Source, "moved") {
+		t.Errorf("%+v", p)
+	}
+}
+
+// A broken file in place of an approved plugin is a change that waits.
+func TestBrokenChangeDoesNotStopWhatServes(t *testing.T) {
+	dir := t.TempDir()
+	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
+	h := pinned(t, dir, nil)
+	agree(t, h, "a")
+	write(t, filepath.Join(dir, "a", "plugin.toml"), []byte("schema = \n"))
+	reload(t, h)
+	says(t, h, "a", generation(1))
+	p := info(t, h, "a")
+	if p.State != Ready || p.Offer == nil || p.Offer.Digest != "" || !strings.Contains(p.Offer.Why, "plugin.toml:1:") {
+		t.Errorf("%+v", p)
+	}
+	if err := h.Approve(t.Context(), "a", p.Digest, "cli"); code(err) != Unapprovable {
+		t.Errorf("what is broken cannot be approved: %v", err)
+	}
+}
+
+// What an approved plugin offers is not taken by a newcomer, whether a copy
+// serves or the folder.
+func TestNewcomerTakesNoToolOfAnApprovedCopy(t *testing.T) {
+	dir := t.TempDir()
+	lay(t, dir, "m", manifest("m", "mine", "m", ""), generation(1))
+	h := pinned(t, dir, nil)
+	lay(t, dir, "m", manifest("m", "mine2", "m", ""), generation(2)) // waits; its copy still has the tool mine
+	lay(t, dir, "a", manifest("a", "mine", "a", ""), generation(3))
+	reload(t, h)
+	if p := info(t, h, "a"); p.State != Refused || !strings.Contains(p.Why, `belongs to the plugin m already`) {
+		t.Errorf("%+v", p)
+	}
+	says(t, h, "mine", generation(1))
+}
+
+func TestRollbackHoldsUntilTheNextApproval(t *testing.T) {
+	dir := t.TempDir()
+	h := pinned(t, dir, func(c *Config) { c.Folders[0].Trust = TrustGranted })
+	var digests []string
+	for n := 1; n <= 6; n++ {
+		lay(t, dir, "a", wanting("a", fmt.Sprint(n), ""), generation(n))
+		reload(t, h) // in a trusted folder nobody is asked
+		says(t, h, "a", generation(n))
+		digests = append(digests, info(t, h, "a").Digest)
+	}
+	if err := h.Rollback(t.Context(), "a", ""); err != nil {
+		t.Fatal(err)
+	}
+	says(t, h, "a", generation(5))
+	lay(t, dir, "a", wanting("a", "7", ""), generation(7))
+	reload(t, h)
+	says(t, h, "a", generation(5)) // trust does not overrule a person
+	if p := info(t, h, "a"); !p.Approved.Held || p.Offer == nil || p.Offer.Version != "7" {
+		t.Errorf("%+v", p)
+	}
+	if err := h.Rollback(t.Context(), "a", digests[2][:8]); err != nil {
+		t.Fatal(err)
+	}
+	says(t, h, "a", generation(3))
+	if err := h.Rollback(t.Context(), "a", digests[0]); code(err) != NoVersion {
+		t.Errorf("a version whose copy is gone: %v", err)
+	}
+	agree(t, h, "a")
+	says(t, h, "a", generation(7))
+	copies, err := os.ReadDir(filepath.Join(filepath.Dir(h.cfg.Lock), "approved"))
+	if err != nil || len(copies) != 4 {
+		t.Errorf("%d copies are kept, want the one in force and three others (%v)", len(copies), err)
+	}
+	lay(t, dir, "a", wanting("a", "8", ""), generation(8))
+	reload(t, h)
+	says(t, h, "a", generation(8)) // approved again, trust holds again
+	if r, err := h.Review(t.Context(), "a"); err != nil || len(r.History) != 8 || !r.History[0].Current || r.History[7].Kept {
+		t.Errorf("%+v, %v", r.History, err)
+	}
+}
