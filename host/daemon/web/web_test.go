@@ -17,6 +17,12 @@ func read(t *testing.T, name string) string {
 	return string(b)
 }
 
+// scripts are the page's code, without its texts.
+func scripts(t *testing.T) string {
+	t.Helper()
+	return read(t, "app.js") + read(t, "plugins.js")
+}
+
 // found lists the first group of every match.
 func found(re, s string) []string {
 	var out []string
@@ -37,7 +43,7 @@ func TestFiles(t *testing.T) {
 		names = append(names, e.Name())
 		total += strings.Count(read(t, e.Name()), "\n")
 	}
-	if want := []string{"app.js", "icon.svg", "index.html", "style.css", "words.js"}; !slices.Equal(names, want) {
+	if want := []string{"app.js", "icon.svg", "index.html", "plugins.js", "style.css", "words.js"}; !slices.Equal(names, want) {
 		t.Errorf("files %v; want %v", names, want)
 	}
 	if total > 1200 {
@@ -69,7 +75,7 @@ func TestPageObeysTheStrictPolicy(t *testing.T) {
 
 // Nothing is asked of anybody but the daemon: the page works offline.
 func TestNoAddressOfAnybodyElse(t *testing.T) {
-	for _, name := range []string{"app.js", "icon.svg", "index.html", "style.css", "words.js"} {
+	for _, name := range []string{"app.js", "icon.svg", "index.html", "plugins.js", "style.css", "words.js"} {
 		s := strings.ReplaceAll(read(t, name), `xmlns="http://www.w3.org/2000/svg"`, "")
 		if got := found(`(?i)((?:https?:|wss?:|["'(])//[\w.]+|@import|url\()`, s); got != nil {
 			t.Errorf("%s leads elsewhere: %v", name, got)
@@ -85,10 +91,10 @@ func TestNoAddressOfAnybodyElse(t *testing.T) {
 
 // What a model or a tool says must never become markup or code.
 func TestTextStaysText(t *testing.T) {
-	js := read(t, "app.js")
+	js := scripts(t)
 	re := `(innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|srcdoc|\beval\b|new Function|setTimeout\(["'\x60])`
 	if got := found(re, js); got != nil {
-		t.Errorf("app.js uses %v", got)
+		t.Errorf("the page uses %v", got)
 	}
 }
 
@@ -112,7 +118,7 @@ func TestIDs(t *testing.T) {
 			t.Errorf("two elements are called %s", id)
 		}
 	}
-	used := append(found(`\$\("([^"]+)"\)`, read(t, "app.js")), found(`(?:for|aria-controls|aria-describedby|aria-labelledby)="([^"]+)"`, read(t, "index.html"))...)
+	used := append(found(`\$\("([^"]+)"\)`, scripts(t)), found(`(?:for|aria-controls|aria-describedby|aria-labelledby)="([^"]+)"`, read(t, "index.html"))...)
 	for _, id := range used {
 		if !slices.Contains(ids, id) {
 			t.Errorf("%q is used and not there", id)
@@ -168,7 +174,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("%s fills in %v in English and %v in Chinese", m[1], en, zh)
 		}
 	}
-	js := read(t, "app.js")
+	js := scripts(t)
 	used := append(found(`\bt\("(\w+)"`, js), found(`data-t(?:-label|-placeholder)?="(\w+)"`, read(t, "index.html"))...)
 	for _, c := range regexp.MustCompile(`\bt\([^()]*\? "(\w+)" : "(\w+)"`).FindAllStringSubmatch(js, -1) {
 		used = append(used, c[1], c[2])

@@ -1,6 +1,9 @@
 // The page of the weir daemon. Whatever comes from a model, a tool or an
 // archive is put in as text, never as markup.
+import { listPlugins } from "./plugins.js";
 import { words } from "./words.js";
+
+export { $, api, el, getJSON, num, t };
 
 const $ = (id) => document.getElementById(id);
 const chars = (s) => Array.from(s).length; // code points, as weir counts
@@ -461,6 +464,7 @@ function drawer(id, open) {
 const isOpen = (id) => $(`show-${id}`).getAttribute("aria-expanded") === "true";
 
 async function listTools() {
+  listPlugins().catch(report);
   const { tools = [] } = await getJSON("api/tools");
   const rows = tools.map(({ spec, plugin, effective, chars_by: by }) => el("li", {},
     el("code", {}, spec.name), plugin && plugin !== spec.name ? el("small", {}, plugin) : null,
@@ -508,6 +512,7 @@ async function start() {
   welcome();
   await listModels();
   await listChats();
+  listPlugins().catch(() => {}); // marks the button when something waits
   if (hash.has("c")) await openChat(hash.get("c")).catch(welcome);
   if ($("app").hidden) return; // the token was refused meanwhile
   $("question").focus();
@@ -538,7 +543,7 @@ $("question").addEventListener("keydown", (e) => {
 });
 
 document.addEventListener("keydown", (e) => {
-  if (e.key !== "Escape" || e.isComposing || $("archive").open) return;
+  if (e.key !== "Escape" || e.isComposing || $("archive").open || $("plugin").open) return;
   for (const id of ["chats", "tools"]) {
     if (isOpen(id)) {
       drawer(id, false);

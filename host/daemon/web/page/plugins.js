@@ -1,0 +1,122 @@
+// The list of plugins, and the dialog in which a person looks at one and says
+// what becomes of it. What a plugin says of itself is put in as text.
+import { $, api, el, getJSON, num, t } from "./app.js";
+
+const path = (name, what = "") => `api/plugins/${encodeURIComponent(name)}${what}`;
+const short = (digest) => (digest || "").slice(0, 12);
+const when = (at) => new Date(at).toLocaleString(document.documentElement.lang);
+
+// listPlugins fills the list below the tools; what waits comes first.
+export async function listPlugins() {
+  const { plugins = [] } = await getJSON("api/plugins");
+  const due = (p) => p.state === "waiting" || Boolean(p.offer);
+  plugins.sort((a, b) => due(b) - due(a));
+  $("show-tools").classList.toggle("due", plugins.some(due));
+  $("plugin-list").replaceChildren(...plugins.map((p) => el("li", {},
+    el("button", { class: "quiet", type: "button", "aria-haspopup": "dialog", onclick: () => review.open(p.name) }, t("look")),
+    el("code", {}, p.name), " ", el("small", { class: `state ${p.state}` }, `${p.version || ""} ${t(`state_${p.state}`)}`),
+    due(p) ? el("p", {}, p.offer && p.state === "ready" ? t("changeWaits", { why: p.offer.why }) : p.why) : null,
+    p.state === "refused" || p.state === "disabled" ? el("p", {}, p.why) : null)));
+}
+
+const review = {
+  async open(name) {
+    this.name = name;
+    $("plugin-said").textContent = t("loading");
+    $("plugin-body").replaceChildren();
+    $("plugin-acts").replaceChildren();
+    $("plugin-title").textContent = name;
+    if (!$("plugin").open) $("plugin").showModal();
+    await this.take(() => getJSON(path(name)), "");
+  },
+
+  // take shows the plugin as an answer tells it, and then says so.
+  async take(ask, said) {
+    try {
+      this.show(await ask());
+      $("plugin-said").textContent = said;
+      listPlugins().catch(() => {});
+    } catch (err) {
+      $("plugin-said").textContent = [err.message, err.hint].filter(Boolean).join(" · ");
+      if (err.code === "changed") this.show(await getJSON(path(this.name)));
+    }
+  },
+
+  say(what, said, body = {}) {
+    const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ by: "page", ...body }) };
+    return this.take(async () => (await api(path(this.name, `/${what}`), options)).json(), said);
+  },
+
+  show(r) {
+    const p = r.plugin, v = r.waiting || r.serving;
+    $("plugin-title").textContent = `${p.name} ${v?.version || p.version || ""}`;
+    const rows = [];
+    if (r.waiting && r.serving) rows.push(el("p", {}, t("serves", { version: r.serving.version || short(r.serving.digest) })));
+    const why = p.offer?.why || p.why, fix = p.why ? p.fix : "";
+    if (why) rows.push(el("p", { class: "why" }, why));
+    if (fix && !r.waiting) rows.push(el("p", { class: "note" }, fix));
+    if (v) rows.push(...this.powers(v, r.changes || []));
+    if (v?.add && !r.waiting) rows.push(el("p", {}, t("grantHelp")), el("pre", {}, grantText(p.name, v.add)));
+    if (r.changes?.length) rows.push(el("h3", {}, t("changes")), el("ul", { class: "changes" }, ...r.changes.map(changeRow)));
+    if (v) rows.push(el("h3", {}, t("tools")), el("ul", {}, ...(v.tools || []).map((x) => toolRow(x))), digests(p, v));
+    if (r.history?.length) rows.push(el("h3", {}, t("history")), el("ul", {}, ...r.history.map((h) => this.past(h))));
+    $("plugin-body").replaceChildren(...rows);
+    $("plugin-body").scrollTop = 0;
+    this.acts(r);
+  },
+
+  powers(v, changes) {
+    if (!v.asks?.length) return [el("h3", {}, t("powers")), el("p", {}, t("noPowers"))];
+    const fresh = (a) => changes.some((c) => c.kind === "power" && c.wider && c.name.endsWith(` ${a.what.split(" ")[0]}`));
+    return [el("h3", {}, t("powers")), el("ul", { class: "powers" }, ...v.asks.map((a) => el("li", {},
+      el("strong", {}, t(`ask_${a.kind}`)), " ", el("code", {}, a.what), " ",
+      fresh(a) ? el("span", { class: "new" }, t("newPower")) : null, " ",
+      el("small", {}, a.granted ? t("granted") : t("notGranted")),
+      el("p", {}, a.reason || t("noReason")))))];
+  },
+
+  past(h) {
+    const row = el("li", {}, `${when(h.at)} · ${h.version || ""} `, el("code", {}, short(h.digest)), ` · ${h.by} `);
+    if (h.current) row.append(el("small", {}, h.held ? t("heldBack") : t("inForce")));
+    else if (h.kept) row.append(el("button", { class: "quiet", type: "button", onclick: () => this.say("rollback", t("wentBack"), { digest: h.digest }) }, t("goBack")));
+    return row;
+  },
+
+  acts(r) {
+    const p = r.plugin, button = (text, quiet, onclick) => el("button", { class: quiet ? "quiet" : "", type: "button", onclick }, text);
+    const acts = [p.state === "disabled" ? button(t("enable"), true, () => this.say("enable", t("enabled"))) : button(t("disable"), true, () => this.say("disable", t("disabledNow")))];
+    if (r.waiting) acts.unshift(button(t("approve"), false, () => this.confirm(r)));
+    $("plugin-acts").replaceChildren(...acts);
+  },
+
+  // confirm is the second step: what was looked at, in one sentence, and a yes
+  // to exactly that.
+  confirm(r) {
+    const asks = (r.waiting.asks || []).map((a) => `${t(`ask_${a.kind}`)} ${a.what}`).join(", ");
+    const no = el("button", { class: "quiet", type: "button", onclick: () => this.acts(r) }, t("notNow"));
+    $("plugin-acts").replaceChildren(
+      el("p", {}, asks ? t("confirmPowers", { name: r.plugin.name, digest: short(r.waiting.digest), asks }) : t("confirmPlain", { name: r.plugin.name, digest: short(r.waiting.digest) })),
+      no, el("button", { type: "button", onclick: () => this.say("approve", t("approved"), { digest: r.waiting.digest }) }, t("yesRun")));
+    no.focus();
+  },
+};
+
+function changeRow(c) {
+  const title = `${t(`kind_${c.kind}`)} ${c.name || ""}`;
+  const long = ["module", "manifest"].includes(c.kind) ? short : (s) => s;
+  return el("li", {}, el("strong", {}, title), c.wider ? el("span", { class: "new" }, t("newPower")) : null,
+    c.was ? el("del", {}, long(c.was)) : null, c.is ? el("ins", {}, long(c.is)) : null, c.reason ? el("p", {}, c.reason) : null);
+}
+
+function toolRow({ spec, effective }) {
+  const zh = document.documentElement.lang.startsWith("zh");
+  return el("li", {}, el("code", {}, spec.name), el("p", {}, (zh && spec.description_zh) || spec.description),
+    el("small", {}, t("toolShows", { chars: num(effective?.max_chars), lines: num(effective?.max_lines) })));
+}
+
+const digests = (p, v) => el("details", {}, el("summary", {}, t("files")),
+  el("pre", {}, `${p.source}\n${v.file}\ndigest ${v.digest}\nmodule ${v.wasm_sha256}\nmanifest ${v.manifest_sha256}`));
+
+const grantText = (name, add) => [`[grants.${name}]`, ...Object.entries(add).map(([key, list]) => `${key} = [${list.join(", ")}]`)].join("\n");
+
+$("plugin-close").addEventListener("click", () => $("plugin").close());
