@@ -1,0 +1,154 @@
+package daemon
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/internal/guesttest"
+)
+
+// pinnedServer is a daemon over a folder that is not trusted, with a lock.
+func pinnedServer(t *testing.T, plugins []string, edit func(*host.Config)) (s *server, dir string) {
+	t.Helper()
+	s = serverWith(t, replay.New(), func(c *host.Config) {
+		dir = guesttest.Shipped(t, plugins...)
+		c.Folders = []host.Folder{{Path: dir, Trust: host.TrustAsk}}
+		c.Lock = filepath.Join(t.TempDir(), "weir.lock")
+		if edit != nil {
+			edit(c)
+		}
+	})
+	return s, dir
+}
+
+func reviewOf(t *testing.T, a answer) (r host.Review) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(a.body), &r); err != nil || a.status != 200 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	return r
+}
+
+func TestApproveOverHTTP(t *testing.T) {
+	work := t.TempDir()
+	granted := map[string]host.Grant{}
+	s, dir := pinnedServer(t, []string{"calculator", "read_file"}, nil)
+	s.daemon.cfg.Grants = func() (map[string]host.Grant, error) { return granted, nil }
+	r := reviewOf(t, s.get("/api/plugins/read_file"))
+	if r.Plugin.State != host.Waiting || r.Waiting == nil || r.Serving != nil || len(r.Waiting.Asks) != 1 || r.Waiting.Asks[0].Reason == "" || len(r.Waiting.Add["paths"]) != 1 {
+		t.Fatalf("%+v", r)
+	}
+	for _, c := range []struct {
+		what, name, body string
+		status           int
+		code             string
+	}{
+		{"approve", "read_file", `{}`, 400, "bad_body"},
+		{"approve", "read_file", `{"digest":"` + strings.Repeat("0", 64) + `"}`, 409, "changed"},
+		{"approve", "read_file", `{"digest":"x","by":"the model"}`, 400, "bad_body"},
+		{"approve", "nobody", `{"digest":"x"}`, 404, "unknown_plugin"},
+		{"rollback", "calculator", `{}`, 404, "no_version"},
+		{"rollback", "calculator", `{"digest":"/etc/passwd"}`, 404, "no_version"},
+		{"disable", "nobody", `{}`, 404, "unknown_plugin"},
+		{"enable", "nobody", ``, 404, "unknown_plugin"},
+	} {
+		a := s.post("/api/plugins/"+c.name+"/"+c.what, c.body)
+		if a.status != c.status || a.code(t) != c.code {
+			t.Errorf("%s %s %s: %d %s", c.what, c.name, c.body, a.status, a.body)
+		}
+	}
+	// The file changes between the look and the yes.
+	manifest := filepath.Join(dir, "read_file", "plugin.toml")
+	text, err := os.ReadFile(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(manifest, append(text, "# one more line\n"...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	yes := fmt.Sprintf(`{"digest":%q,"by":"page"}`, r.Waiting.Digest)
+	if a := s.post("/api/plugins/read_file/approve", yes); a.code(t) != "changed" {
+		t.Errorf("what was not shown was approved: %s", a.body)
+	}
+	if err := os.WriteFile(manifest, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r = reviewOf(t, s.post("/api/plugins/read_file/approve", yes))
+	if r.Plugin.State != host.Waiting || r.Waiting != nil || r.Plugin.Approved.By != "page" || len(r.Serving.Add["paths"]) != 1 {
+		t.Errorf("approved, and not granted yet: %+v", r)
+	}
+	// What tools.toml grants by now is taken up with the next word.
+	granted["read_file"] = host.Grant{Paths: []host.PathGrant{{Guest: "/workspace", Host: work}}}
+	r = reviewOf(t, s.post("/api/plugins/read_file/approve", yes))
+	if r.Plugin.State != host.Ready || !r.History[0].Powers[0].Granted {
+		t.Errorf("%+v", r)
+	}
+	if err := os.WriteFile(filepath.Join(work, "a.txt"), []byte("good morning"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if a := s.post("/api/tools/read_file/call", `{"arguments":{"file_path":"a.txt"}}`); !strings.Contains(a.body, "good morning") {
+		t.Errorf("%s", a.body)
+	}
+	if r = reviewOf(t, s.post("/api/plugins/read_file/disable", "")); r.Plugin.State != host.Off || !strings.Contains(r.Plugin.Why, "disabled by api") {
+		t.Errorf("%+v", r.Plugin)
+	}
+	if a := s.post("/api/tools/read_file/call", `{"arguments":{"file_path":"a.txt"}}`); a.status != 404 {
+		t.Errorf("%s", a.body)
+	}
+	if r = reviewOf(t, s.post("/api/plugins/read_file/enable", `{"by":"cli"}`)); r.Plugin.State != host.Ready {
+		t.Errorf("%+v", r.Plugin)
+	}
+	if a := s.do("DELETE", "/api/plugins/read_file?files=all", "", nil); a.code(t) != "bad_query" {
+		t.Errorf("%s", a.body)
+	}
+	if a := s.do("DELETE", "/api/plugins/read_file?files=remove", "", nil); a.status != 200 || !strings.Contains(a.body, "read_file.wasm") {
+		t.Errorf("%s", a.body)
+	}
+	if a := s.get("/api/plugins/read_file"); a.code(t) != "unknown_plugin" {
+		t.Errorf("%s", a.body)
+	}
+}
+
+// A guest that may reach this very machine can say nothing about plugins: it
+// has no token, and nobody gives it one.
+func TestNoGuestApproves(t *testing.T) {
+	s, dir := pinnedServer(t, []string{"fetch_url", "read_file"}, func(c *host.Config) {
+		c.Grants = map[string]host.Grant{"fetch_url": {Hosts: []host.HostGrant{{Host: "http://127.0.0.1:*"}, {Host: "127.0.0.1:*"}}}}
+		c.Approvals.Network, c.Approvals.Default = host.Allow, host.Allow
+	})
+	manifest := filepath.Join(dir, "fetch_url", "plugin.toml")
+	text, err := os.ReadFile(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(manifest, []byte(strings.NewReplacer(`"http://*"`, `"http://127.0.0.1:*"`, `"*"`, `"127.0.0.1:*"`).Replace(string(text))), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := reviewOf(t, s.get("/api/plugins/fetch_url"))
+	reviewOf(t, s.post("/api/plugins/fetch_url/approve", fmt.Sprintf(`{"digest":%q}`, r.Waiting.Digest)))
+	for _, path := range []string{"/healthz", "/api/plugins", "/api/plugins/read_file", "/api/settings"} {
+		var got ToolCallResult
+		if err := json.Unmarshal([]byte(s.post("/api/tools/fetch_url/call", fmt.Sprintf(`{"arguments":{"url":%q}}`, s.url+path)).body), &got); err != nil {
+			t.Fatal(err)
+		}
+		said := got.Text
+		if got.Error != nil {
+			said = got.Error.Msg
+		}
+		switch open := path == "/healthz"; {
+		case open && !strings.Contains(said, `"status": "ok"`) && !strings.Contains(said, `"status":"ok"`):
+			t.Errorf("the guest should reach the daemon at all: %s", said)
+		case !open && (got.OK || !strings.Contains(said, "status 401")):
+			t.Errorf("%s: %s", path, said)
+		}
+	}
+	if r := reviewOf(t, s.get("/api/plugins/read_file")); r.Serving != nil {
+		t.Errorf("%+v", r.Plugin)
+	}
+}
