@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"net/http"
-	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -117,27 +119,22 @@ const maxLoads = 8
 // first reply. One that is missing, or is another conversation's, is a problem
 // before anything begins.
 func (t *turn) preload(ctx context.Context) error {
-	ids := unique(t.ask.LoadUUIDs)
+	loads := unique(t.ask.LoadUUIDs)
 	switch a := t.prof.Agent; {
-	case len(ids) == 0:
+	case len(loads) == 0:
 		return nil
-	case len(ids) > maxLoads:
-		return problem(http.StatusBadRequest, "too_many_loads", "ask in several questions", "a question can load %d archives, not %d", maxLoads, len(ids))
+	case len(loads) > maxLoads:
+		return problem(http.StatusBadRequest, "too_many_loads", "ask in several questions", "a question can load %d archives, not %d", maxLoads, len(loads))
 	case !a.EnableToolCalling || a.MaxToolCalls < 0 || !(toolbox{nil, t.prof.Allow, t.prof.Deny}).sees(loadTool):
 		return problem(http.StatusBadRequest, "cannot_load", "use another profile", "the profile %s does not let archives be loaded", t.ask.Profile)
 	}
-	calls := make([]tool.Call, len(ids))
-	for i, id := range ids {
-		_, err := t.d.cfg.Host.Archive().Get(ctx, t.scope, id)
-		switch {
-		case errors.Is(err, archive.ErrNotFound):
-			return problem(http.StatusNotFound, "not_found", "`weir archive list --conversation ID` lists what can be loaded",
-				"there is no archived result %q in this conversation", clip(id, 80))
-		case err != nil:
+	calls := make([]tool.Call, len(loads))
+	for i, l := range loads {
+		args, err := l.args()
+		if err != nil {
 			return err
 		}
-		args, err := json.Marshal(map[string]string{"uuid": id})
-		if err != nil {
+		if err := t.loadable(ctx, l.UUID, args); err != nil {
 			return err
 		}
 		calls[i] = tool.Call{Tool: loadTool, Args: args}
@@ -146,12 +143,77 @@ func (t *turn) preload(ctx context.Context) error {
 	return nil
 }
 
+// loadable reports what the call of a load would be refused for.
+func (t *turn) loadable(ctx context.Context, id string, args json.RawMessage) error {
+	missing := problem(http.StatusNotFound, "not_found", "`weir archive list --conversation ID` lists what can be loaded",
+		"there is no archived result %q in this conversation", clip(id, 80))
+	if strings.TrimSpace(id) == "" {
+		return missing
+	}
+	_, part, err := archive.ParsePart(args, tool.En)
+	if err != nil {
+		return err
+	}
+	_, err = t.d.cfg.Host.Archive().Peek(ctx, t.scope, id, part)
+	if errors.Is(err, archive.ErrNotFound) {
+		return missing
+	}
+	return err
+}
+
+// A Load is one archived result that a question brings with it: in JSON its
+// uuid, or an object that load_tool_history would take.
+type Load struct {
+	UUID string
+	// Selectors are the object's other members; nil: everything is loaded.
+	Selectors map[string]json.RawMessage
+}
+
+// MarshalJSON writes a string where there are no selectors.
+func (l Load) MarshalJSON() ([]byte, error) {
+	if len(l.Selectors) == 0 {
+		return json.Marshal(l.UUID)
+	}
+	return l.args()
+}
+
+// UnmarshalJSON reads a string or an object with a uuid.
+func (l *Load) UnmarshalJSON(b []byte) error {
+	*l = Load{}
+	if err := json.Unmarshal(b, &l.UUID); err == nil {
+		return nil
+	}
+	if err := json.Unmarshal(b, &l.Selectors); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(l.Selectors["uuid"], &l.UUID); err != nil {
+		return errors.New(`an object of load_uuids needs "uuid"`)
+	}
+	delete(l.Selectors, "uuid")
+	return nil
+}
+
+// args are the arguments of the call that loads l.
+func (l Load) args() (json.RawMessage, error) {
+	id, err := json.Marshal(l.UUID)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]json.RawMessage{}
+	maps.Copy(all, l.Selectors)
+	all["uuid"] = id
+	return json.Marshal(all)
+}
+
 // unique leaves out what stands there already.
-func unique(list []string) []string {
-	var out []string
-	for _, s := range list {
-		if !slices.Contains(out, s) {
-			out = append(out, s)
+func unique(list []Load) []Load {
+	var out []Load
+	seen := map[string]bool{}
+	for _, l := range list {
+		key := fmt.Sprint(l.UUID, l.Selectors)
+		if !seen[key] {
+			seen[key] = true
+			out = append(out, l)
 		}
 	}
 	return out

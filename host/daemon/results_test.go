@@ -3,6 +3,7 @@ package daemon
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -129,6 +130,34 @@ func TestLoadUUIDs(t *testing.T) {
 	}
 }
 
+// A load may name a part, as load_tool_history does.
+func TestLoadUUIDsOfAPart(t *testing.T) {
+	m := replay.New(replay.Text(longCall), replay.Text("Made."), replay.Text("Read."))
+	s := newServer(t, m)
+	es := events(s.post("/api/chat", `{"message":"Make a long text"}`).body)
+	uuid, conv := last[ToolCallResult](t, es, eventResult).KeptUUID, last[ChatEnd](t, es, eventEnd).Conversation
+	es = events(s.post("/api/chat", fmt.Sprintf(`{"message":"What is in it?","conversation_id":%[1]q,"load_uuids":[{"uuid":%[2]q,"lines":"300-301"},{"uuid":%[2]q,"grep":"line 77:"},{"lines":"300-301","uuid":%[2]q}]}`, conv, uuid)).body)
+	if end := last[ChatEnd](t, es, eventEnd); end.Calls != 2 || end.Answer != "Read." {
+		t.Errorf("end %+v", end)
+	}
+	var sent strings.Builder
+	for _, msg := range m.Requests()[2].Messages {
+		sent.WriteString(msg.Text)
+	}
+	for text, want := range map[string]bool{"line 300:": true, "line 301:": true, "line 302:": false, "77:line 77:": true} {
+		if strings.Contains(sent.String(), text) != want {
+			t.Errorf("%q: %v, want %v", text, !want, want)
+		}
+	}
+	for _, l := range []Load{{UUID: "a"}, {UUID: "a", Selectors: map[string]json.RawMessage{"lines": json.RawMessage(`"1-2"`)}}} {
+		text, err := json.Marshal(l)
+		var back Load
+		if err != nil || json.Unmarshal(text, &back) != nil || !reflect.DeepEqual(l, back) {
+			t.Errorf("%+v goes as %s and comes as %+v, error %v", l, text, back, err)
+		}
+	}
+}
+
 func TestLoadUUIDsRefuses(t *testing.T) {
 	s := newServer(t, replay.New(replay.Text("no question should come to me")))
 	mine := s.keep(`{"tool_name":"t","conversation_id":"mine","result":` + quoted(strings.Repeat("x", 2000)) + `}`)
@@ -143,6 +172,12 @@ func TestLoadUUIDsRefuses(t *testing.T) {
 		{"one good, one bad", `{"message":"hi","conversation_id":"mine","load_uuids":["` + mine.UUID + `","` + gone + `"]}`, 404, "not_found"},
 		{"another conversation's", `{"message":"hi","conversation_id":"other","load_uuids":["` + mine.UUID + `"]}`, 404, "not_found"},
 		{"a new conversation has none", `{"message":"hi","load_uuids":["` + mine.UUID + `"]}`, 404, "not_found"},
+		{"a part of nothing", `{"message":"hi","conversation_id":"mine","load_uuids":[{"uuid":"` + gone + `","lines":"1-2"}]}`, 404, "not_found"},
+		{"lines that it has not", `{"message":"hi","conversation_id":"mine","load_uuids":[{"uuid":"` + mine.UUID + `","lines":"50-60"}]}`, 400, "bad_args"},
+		{"lines that are none", `{"message":"hi","conversation_id":"mine","load_uuids":[{"uuid":"` + mine.UUID + `","lines":"two"}]}`, 400, "bad_args"},
+		{"a misspelt selector", `{"message":"hi","conversation_id":"mine","load_uuids":[{"uuid":"` + mine.UUID + `","linse":"1-2"}]}`, 400, "bad_args"},
+		{"an object without an id", `{"message":"hi","conversation_id":"mine","load_uuids":[{"lines":"1-2"}]}`, 400, "bad_body"},
+		{"a number", `{"message":"hi","conversation_id":"mine","load_uuids":[5]}`, 400, "bad_body"},
 		{"no id at all", `{"message":"hi","conversation_id":"mine","load_uuids":[""]}`, 404, "not_found"},
 		{"too many", fmt.Sprintf(`{"message":"hi","load_uuids":[`+many+`]}`, "1", "2", "3", "4", "5", "6", "7", "8", "9"), 400, "too_many_loads"},
 		{"not a list", `{"message":"hi","load_uuids":"` + gone + `"}`, 400, "bad_body"},

@@ -26,7 +26,7 @@ type Ask struct {
 	Conversation string `json:"conversation_id,omitempty"`
 	// LoadUUIDs are archived results of the conversation that are loaded for
 	// this question, as if the model had asked for them; at most 8.
-	LoadUUIDs []string `json:"load_uuids,omitempty"`
+	LoadUUIDs []Load `json:"load_uuids,omitempty"`
 	// Approvals says that the client shows approval.asked to a person and brings
 	// back their answer. Without it nobody is there, and what must be asked
 	// about does not run.

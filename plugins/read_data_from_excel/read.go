@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"path"
 	"strings"
 
@@ -88,12 +89,12 @@ func (in *args) start() (cell, error) {
 func open(tree files.Tree, name string) (*excelize.File, error) {
 	f, err := tree.FS.Open(name)
 	if err != nil {
-		return nil, guest.Errorf(tool.Failed, "", "%q cannot be opened.", name)
+		return nil, unread(name, "%q cannot be opened.", err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxFile))
 	if err != nil {
-		return nil, guest.Errorf(tool.Failed, "", "%q cannot be read.", name)
+		return nil, unread(name, "%q cannot be read.", err)
 	}
 	book, err := excelize.OpenReader(bytes.NewReader(data),
 		excelize.Options{UnzipSizeLimit: maxUnzipped, UnzipXMLSizeLimit: maxUnzipped})
@@ -101,6 +102,15 @@ func open(tree files.Tree, name string) (*excelize.File, error) {
 		return book, nil
 	}
 	return nil, unreadable(name, data, err)
+}
+
+// unread words why a file that is there gives no bytes. The host hides some
+// files; trying those again, or under another name, leads nowhere.
+func unread(name, msg string, err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return guest.Errorf(tool.Denied, "Go on without it, or ask the user: it is kept from tools.", "%q may not be read.", name)
+	}
+	return guest.Errorf(tool.Failed, "Try again, or go on without it.", msg, name)
 }
 
 // unreadable says why a file is no workbook that can be read.

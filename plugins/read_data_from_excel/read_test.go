@@ -297,3 +297,42 @@ func BenchmarkRead(b *testing.B) {
 		}
 	}
 }
+
+// closed shows files that may not be opened, or break while they are read.
+type closed struct{ fs.FS }
+
+func (c closed) Open(name string) (fs.File, error) {
+	f, err := c.FS.Open(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case name == "hidden.xlsx":
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	case name == "odd.xlsx":
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("I/O error")}
+	case name == "shut.xlsx":
+		return shut{f}, nil
+	}
+	return f, nil
+}
+
+func (c closed) Stat(name string) (fs.FileInfo, error) { return fs.Stat(c.FS, name) }
+
+type shut struct{ fs.File }
+
+func (shut) Read([]byte) (int, error) { return 0, fs.ErrPermission }
+
+// A model that is denied a workbook must not try again.
+func TestReadOfWhatIsClosed(t *testing.T) {
+	m := fstest.MapFS{}
+	for _, name := range []string{"hidden.xlsx", "odd.xlsx", "shut.xlsx"} {
+		m[name] = &fstest.MapFile{Data: []byte("secret")}
+	}
+	o := guest.Options{FS: map[string]fs.FS{"/workspace": closed{m}}}
+	for name, code := range map[string]tool.Code{"hidden.xlsx": tool.Denied, "shut.xlsx": tool.Denied, "odd.xlsx": tool.Failed} {
+		_, err := guest.Invoke(read, fmt.Sprintf(`{"filepath":%q}`, name), o)
+		if e, ok := errors.AsType[*tool.Error](err); !ok || e.Code != code || e.Hint == "" || !strings.Contains(e.Msg, name) {
+			t.Errorf("%s: %v, want %s", name, err, code)
+		}
+	}
+}

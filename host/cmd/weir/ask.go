@@ -215,7 +215,7 @@ func (c *cli) chatCmd() *cobra.Command {
 
 const chatHelp = `/new         begin a new conversation
 /load UUID   show an archived result and bring it into the next question
-             (with lines=a-b or grep=expression: only show that part)
+             (with lines=a-b or grep=expression: that part of it)
 /tools       list the tools
 /quit        end (or Ctrl-D)`
 
@@ -286,17 +286,15 @@ func later(err error) bool {
 	return errors.As(err, &p) && (p.Status == http.StatusConflict || p.Status == http.StatusServiceUnavailable)
 }
 
-// bring shows an archived result. Whole, it also goes into the next question,
-// where the conversation may load it.
+// bring shows an archived result, or a part of it. It also goes into the next
+// question where the conversation may load it.
 func (c *cli) bring(ctx context.Context, cl *client, uuid string, selectors []string, ask *daemon.Ask) error {
-	if len(selectors) == 0 && ask.Conversation != "" {
-		id, err := c.showArchive(ctx, cl, uuid, nil, ask.Conversation)
+	if ask.Conversation != "" {
+		id, err := c.showArchive(ctx, cl, uuid, selectors, ask.Conversation)
 		var p *daemon.Problem
 		switch {
 		case err == nil:
-			if !slices.Contains(ask.LoadUUIDs, id) {
-				ask.LoadUUIDs = append(ask.LoadUUIDs, id)
-			}
+			ask.LoadUUIDs = append(ask.LoadUUIDs, loadOf(id, selectors))
 			fmt.Fprintln(c.err, "📎 the model reads it with the next question")
 			return nil
 		case !errors.As(err, &p) || p.Status != http.StatusNotFound:
@@ -306,10 +304,25 @@ func (c *cli) bring(ctx context.Context, cl *client, uuid string, selectors []st
 	if _, err := c.showArchive(ctx, cl, uuid, selectors, ""); err != nil {
 		return err
 	}
-	if len(selectors) == 0 {
-		fmt.Fprintln(c.err, "shown only: it is another conversation's, and this one cannot load it")
-	}
+	fmt.Fprintln(c.err, "shown only: it is another conversation's, and this one cannot load it")
 	return nil
+}
+
+// loadOf is the load of a part. Selectors are name=value and were checked.
+func loadOf(uuid string, selectors []string) daemon.Load {
+	l := daemon.Load{UUID: uuid}
+	for _, s := range selectors {
+		name, value, _ := strings.Cut(s, "=")
+		if l.Selectors == nil {
+			l.Selectors = map[string]json.RawMessage{}
+		}
+		text, err := json.Marshal(value)
+		if err != nil { // a string always marshals
+			continue
+		}
+		l.Selectors[name] = text
+	}
+	return l
 }
 
 func (c *cli) callCmd() *cobra.Command {

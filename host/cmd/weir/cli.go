@@ -97,7 +97,7 @@ func subcommand(cmd *cobra.Command, args []string) error {
 }
 
 // misused are the codes of the daemon that a wrong argument leads to.
-var misused = []string{string(tool.UnknownTool), "unknown_model", "unknown_profile", "unknown_plugin", "bad_query"}
+var misused = []string{string(tool.UnknownTool), string(tool.BadArgs), "unknown_model", "unknown_profile", "unknown_plugin", "bad_query"}
 
 // report prints err as one line with its hint and returns the exit code.
 func (c *cli) report(ctx context.Context, err error) int {

@@ -38,6 +38,8 @@ func TestExitCodes(t *testing.T) {
 		{"archive list --limit -1", exitUsage, "must be 0 or more"},
 		{"archive search --limit -1 word", exitUsage, "must be 0 or more"},
 		{"archive show 0190aaaa-0000-7000-8000-000000000000", exitFailed, "nothing with that id"},
+		{"archive show 0190aaaa-0000-7000-8000-000000000000 lines=9-2", exitUsage, "lines must be"},
+		{"archive show 0190aaaa-0000-7000-8000-000000000000 linse=2", exitUsage, "not a selector"},
 		{"ask --model m hello", exitModel, "set NOKEY"},
 		{"model test m", exitModel, "set NOKEY"},
 	} {
