@@ -40,6 +40,7 @@ var levels = map[string]int{
 	"agent":                          3,
 	"host/internal/registry":         4,
 	"host/internal/worker":           4,
+	"host/internal/hostile":          6,
 	"agent/model":                    4,
 	"agent/model/provider":           5,
 	"host":                           5,

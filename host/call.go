@@ -82,13 +82,12 @@ func (s *Session) admit(b *bound) *tool.Error {
 // execute runs the guest.
 func (s *Session) execute(ctx context.Context, b *bound, input json.RawMessage) (out output, stats tool.Stats, fail *tool.Error, again bool) {
 	w := in(s.locale)
-	select {
-	case s.h.running <- struct{}{}:
-		defer func() { <-s.h.running }()
-	case <-ctx.Done():
+	leave, ok := s.h.places.enter(ctx, b.info.Plugin)
+	if !ok {
 		return out, stats, w.failure(tool.Cancelled, w.busy, ""), false
 	}
-	m, err := b.slot.take(ctx)
+	defer leave()
+	m, err := b.slot.take(ctx) // which may have to compile it, for long
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return out, stats, w.failure(tool.Cancelled, w.busy, ""), false
@@ -101,6 +100,12 @@ func (s *Session) execute(ctx context.Context, b *bound, input json.RawMessage) 
 		return out, stats, w.failure(tool.Failed, w.gone, w.hintOperator, b.info.Spec.Name), s.h.watching.Load() != nil
 	}
 	defer b.slot.give()
+	select {
+	case s.h.running <- struct{}{}:
+		defer func() { <-s.h.running }()
+	case <-ctx.Done():
+		return out, stats, w.failure(tool.Cancelled, w.busy, ""), false
+	}
 	if b.abi != registry.ABIOwn {
 		if input, err = foreignInput(b.abi, b.def.Remote, input, s.h.foreign.Add(1)); err != nil {
 			return out, stats, w.badArgs(err), false

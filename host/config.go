@@ -65,8 +65,9 @@ type Config struct {
 	// Spares is how many instances, each for one call, are kept ready per
 	// plugin; 0 or negative: none.
 	Spares int
-	// Parallel bounds the guests that run at once; 0 or negative: twice the
-	// number of CPUs, at least 4.
+	// Parallel bounds the guests that run at once; one plugin gets a quarter of
+	// that, at least 2. 0 or negative: 4 for each CPU, at least 16, or inline 2
+	// for each CPU, at least 4.
 	Parallel int
 	// Summarise lets a model shorten results of tools whose strategy is
 	// "summarize"; nil: they are cut by head_tail. An error comes with what the

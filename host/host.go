@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +38,7 @@ type Host struct {
 	asked   consents
 	keeping stripes       // one result of a conversation is archived at a time
 	running chan struct{} // one place for each guest that may run
+	places  *places       // and those of each plugin
 	strange *describer    // asks plugins made for other hosts what they can do
 	foreign atomic.Int64  // numbers their calls
 
@@ -81,9 +81,9 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 		h.cfg.SummariseOver = defaultSummariseOver
 	}
 	if h.cfg.Parallel <= 0 {
-		h.cfg.Parallel = max(4, 2*runtime.NumCPU())
+		h.cfg.Parallel = parallel(len(cfg.WorkerCommand) > 0 && CanIsolate() && cfg.Workers.Isolation != Inline)
 	}
-	h.running = make(chan struct{}, h.cfg.Parallel)
+	h.running, h.places = make(chan struct{}, h.cfg.Parallel), newPlaces(h.cfg.Parallel)
 	h.patience = defaultPatience
 	h.ending, h.end = context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {

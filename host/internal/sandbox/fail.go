@@ -141,7 +141,9 @@ func reason(err error) string {
 	for _, mark := range []string{"\nwasm stack trace", "\nGo runtime stack trace", " (recovered by wazero)"} {
 		text, _, _ = strings.Cut(text, mark)
 	}
-	text = strings.TrimPrefix(text, "wasm error: ")
+	if _, trap, ok := strings.Cut(text, "wasm error: "); ok { // a start section puts its own words in front
+		text = trap
+	}
 	known := map[string]string{
 		"unreachable":                   "it reached code it says cannot be reached",
 		"out of bounds memory access":   "it used memory outside of its bounds",

@@ -1,0 +1,211 @@
+package hostile
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// field is a host over all bombs and one honest tool, and what they leave.
+type field struct {
+	*host.Host
+	bombs  []bomb
+	log    *counting
+	inline bool
+	files  string
+}
+
+func newField(t *testing.T, isolation host.Isolation) *field {
+	t.Helper()
+	gone := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			select {
+			case <-gone:
+			case <-r.Context().Done():
+			}
+		}
+	}))
+	t.Cleanup(srv.Close)
+	t.Cleanup(func() { close(gone) }) // before the server waits
+	addr := srv.Listener.Addr().String()
+	f := &field{bombs: bombs(addr[strings.LastIndex(addr, ":")+1:]), log: &counting{}, inline: isolation == host.Inline, files: t.TempDir()}
+	dir := t.TempDir()
+	dropIn(t, dir, honest)
+	grants := map[string]host.Grant{}
+	for _, b := range f.bombs {
+		dropIn(t, dir, b.plugin)
+		grants[b.name] = host.Grant{Hosts: []host.HostGrant{{Host: "http://" + addr, Private: true}}, Paths: []host.PathGrant{{Guest: "/files", Host: f.files, Mode: "rw"}}}
+	}
+	if err := os.WriteFile(filepath.Join(f.files, "a"), []byte("alpha"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f.Host = open(t, dir, isolation, func(c *host.Config) { c.Grants, c.Logger = grants, logTo(f.log) })
+	for _, p := range f.Plugins() {
+		if p.State != host.Ready {
+			t.Errorf("%s is %s: %s %v", p.Name, p.State, p.Why, p.Problems)
+		}
+	}
+	return f
+}
+
+// set calls a bomb and holds what comes of it to its row.
+func (f *field) set(t *testing.T, b bomb, locale tool.Locale) time.Duration {
+	args := b.args
+	if args == "" {
+		args = "{}"
+	}
+	r, took := ask(t, f.Host, locale, b.name, args)
+	got := "ok"
+	if r.Err != nil {
+		got = string(r.Err.Code)
+		readable(t, b.name, r.Err)
+	}
+	if !slices.Contains(strings.Fields(b.codes), got) {
+		t.Errorf("%s came to %s (%v), not %s", b.name, got, r.Err, b.codes)
+	}
+	deadline := b.timeout
+	if deadline == 0 {
+		deadline = time.Second
+	}
+	if bound := (deadline + past) * slack; took > bound && !(thorough && f.inline) {
+		t.Errorf("%s came back after %s; its deadline is %s", b.name, took, deadline)
+	}
+	return took
+}
+
+// company keeps an honest tool busy until stop is called, and returns how long
+// its calls took.
+func (f *field) company(t *testing.T, callers int) (stop func() []time.Duration) {
+	var end atomic.Bool
+	var wg sync.WaitGroup
+	took := make([][]time.Duration, callers)
+	for i := range callers {
+		wg.Go(func() {
+			for n := 0; !end.Load(); n++ {
+				args := fmt.Sprintf(`{"n":%d}`, n)
+				r, d := ask(t, f.Host, tool.En, "honest", args)
+				if r.Err != nil || r.Shown.Text != args {
+					t.Errorf("the honest tool: %q, %v", r.Shown.Text, r.Err)
+				}
+				took[i] = append(took[i], d)
+				time.Sleep(5 * time.Millisecond) // a model thinks in between
+			}
+		})
+	}
+	return func() []time.Duration {
+		end.Store(true)
+		wg.Wait()
+		return slices.Concat(took...)
+	}
+}
+
+func quantile(list []time.Duration, q float64) time.Duration {
+	slices.Sort(list)
+	return list[int(q*float64(len(list)-1))]
+}
+
+// TestBombs sets off every bomb, one after the other and then together, beside
+// honest calls, in processes of their own and in this one.
+func TestBombs(t *testing.T) {
+	for _, isolation := range []host.Isolation{host.InProcess, host.Inline} {
+		if isolation == host.InProcess && !host.CanIsolate() {
+			continue
+		}
+		t.Run(string(isolation), func(t *testing.T) {
+			f := newField(t, isolation)
+			f.Warm(t.Context(), func(name string, _ time.Duration, err error) {
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			})
+			stop := f.company(t, 1)
+			time.Sleep(quietTime)
+			quiet := stop()
+			before := resident()
+			stop = f.company(t, 1)
+			rounds := 1
+			if thorough {
+				rounds = 3
+			}
+			over := map[string]time.Duration{}
+			var mu sync.Mutex
+			for round := range rounds {
+				together(f.bombs, 8, func(b bomb) {
+					took := f.set(t, b, []tool.Locale{tool.En, tool.Zh}[round%2])
+					mu.Lock()
+					defer mu.Unlock()
+					over[b.name] = max(over[b.name], took)
+				})
+			}
+			busy := stop()
+			after := resident()
+			if grown := after - before; grown > 256<<20 {
+				t.Errorf("memory grew by %d MiB", grown>>20)
+			}
+			if len(busy) == 0 {
+				t.Fatal("no honest call came back")
+			}
+			slowest := quantile(busy, 1)
+			if slowest > 3*time.Second*slack {
+				t.Errorf("an honest call took %s", slowest)
+			}
+			if thorough && isolation == host.InProcess && quantile(busy, 0.99) > 3*max(quantile(quiet, 0.99), 10*time.Millisecond) {
+				t.Errorf("the p99 of honest calls rose from %s to %s", quantile(quiet, 0.99), quantile(busy, 0.99))
+			}
+			if f.log.n > int64(len(f.bombs)*rounds)<<20 {
+				t.Errorf("the log took %d bytes", f.log.n)
+			}
+			figures(t, string(isolation), f, rounds, over, quiet, busy, after-before)
+		})
+	}
+}
+
+// quietTime is for how long honest calls are measured without company.
+const quietTime = 300 * time.Millisecond
+
+// together runs f for all of a list, some at a time.
+func together[T any](list []T, at int, f func(T)) {
+	var wg sync.WaitGroup
+	room := make(chan struct{}, min(at, 4*runtime.NumCPU()))
+	for _, x := range list {
+		room <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-room }()
+			f(x)
+		})
+	}
+	wg.Wait()
+}
+
+// figures prints what docs/security.md quotes.
+func figures(t *testing.T, isolation string, f *field, rounds int, took map[string]time.Duration, quiet, busy []time.Duration, grown int64) {
+	if !thorough {
+		return
+	}
+	t.Logf("| %s | |", isolation)
+	t.Logf("| bombs, each set off %d times, 8 at once | %d |", rounds, len(f.bombs))
+	var latest time.Duration
+	for _, b := range f.bombs {
+		if b.codes == endless {
+			latest = max(latest, took[b.name]-time.Second)
+		}
+	}
+	t.Logf("| latest return after a deadline of 1 s | %s |", latest.Round(time.Millisecond))
+	t.Logf("| honest calls, quiet: p50, p99 | %s, %s (%d) |", quantile(quiet, 0.5), quantile(quiet, 0.99), len(quiet))
+	t.Logf("| honest calls beside them: p50, p99, slowest | %s, %s, %s (%d) |", quantile(busy, 0.5), quantile(busy, 0.99), quantile(busy, 1), len(busy))
+	t.Logf("| memory of the host, grown by | %d KiB |", grown>>10)
+	t.Logf("| log | %d KiB |", f.log.n>>10)
+}
