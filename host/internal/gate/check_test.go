@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -98,11 +99,23 @@ func repeated(n int, b []byte) [][]byte {
 
 func TestBombs(t *testing.T) {
 	for name, b := range bombs() {
-		t.Run(name, func(t *testing.T) { refuses(t, b.wasm, b.says) })
+		t.Run(name, func(t *testing.T) {
+			refuses(t, b.wasm, b.says)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if _, err := Check(b.wasm, Limits{}); err == nil {
+				t.Error("it passes the second time")
+			}
+			runtime.ReadMemStats(&after)
+			// What a file declares is in the thousands of millions.
+			if n, most := after.TotalAlloc-before.TotalAlloc, uint64(1<<20+16*len(b.wasm)); n > most {
+				t.Errorf("%d bytes were allocated for %d", n, len(b.wasm))
+			}
+		})
 	}
 }
 
-// refuses holds Check to a sentence, and to take little memory for it.
+// refuses holds Check to a sentence.
 func refuses(t *testing.T, wasm []byte, says string) {
 	t.Helper()
 	_, err := Check(wasm, Limits{})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -255,7 +256,24 @@ func readFile(path string, limit int64) ([]byte, error) {
 		return nil, errors.New("it is not a regular file")
 	}
 	if st.Size() > limit {
-		return nil, fmt.Errorf("it is %d bytes long, and at most %d are read", st.Size(), limit)
+		return nil, tooLong{st.Size(), limit}
 	}
-	return os.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	// It may have grown since, or be another file by now.
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		return nil, tooLong{int64(len(b)), limit}
+	}
+	return b, err
+}
+
+// tooLong is the error about a file that is longer than what is read.
+type tooLong struct{ size, most int64 }
+
+func (e tooLong) Error() string {
+	return fmt.Sprintf("it is %d bytes long, and at most %d are read", e.size, e.most)
 }

@@ -436,6 +436,10 @@ func readWasm(path string) ([]byte, []Problem) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, []Problem{{File: path, Msg: "the module is missing", Fix: "build it, in weir's own repository with: make plugins"}}
+	case errors.As(err, new(tooLong)):
+		p := unreadable(path, "the module cannot be read", err)
+		p.Fix = "build it without names and debugging data, for Go with -ldflags=\"-s -w\", for C and Rust with -s"
+		return nil, []Problem{p}
 	case err != nil:
 		return nil, []Problem{unreadable(path, "the module cannot be read", err)}
 	}

@@ -146,6 +146,11 @@ func (s *structure) check(p Plugin, memory tool.Bytes) error {
 			return fmt.Errorf("it needs at least %d MiB of memory and may have %s; raise [limits] memory", (pages*gate.PageSize+1<<20-1)>>20, memory)
 		}
 	}
+	for _, e := range s.Exports {
+		if strings.HasPrefix(e.Name, ownPrefix) {
+			return fmt.Errorf("it exports %.40q, and names that begin with %s are the host's own", e.Name, ownPrefix)
+		}
+	}
 	for _, name := range p.Exports {
 		if err := s.checkExport(name); err != nil {
 			return err
@@ -171,9 +176,9 @@ func (s *structure) answered(offered map[string][]string) error {
 		names, ok := offered[i.Module]
 		switch {
 		case !ok:
-			return fmt.Errorf("it imports %s.%s, which this host does not offer; it offers %s", i.Module, i.Name, strings.Join(slices.Sorted(maps.Keys(offered)), ", "))
+			return fmt.Errorf("it imports %.80s.%.80s, which this host does not offer; it offers %s", i.Module, i.Name, strings.Join(slices.Sorted(maps.Keys(offered)), ", "))
 		case !slices.Contains(names, i.Name):
-			return fmt.Errorf("it imports %s.%s, which this host does not offer", i.Module, i.Name)
+			return fmt.Errorf("it imports %.80s.%.80s, which this host does not offer", i.Module, i.Name)
 		}
 	}
 	return nil
@@ -184,10 +189,14 @@ func list(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}
-	if len(names) > most {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	short := make([]string, 0, min(len(names), most))
+	for _, n := range names[:min(len(names), most)] {
+		short = append(short, fmt.Sprintf("%.80s", n))
 	}
-	return strings.Join(names, ", ")
+	if len(names) > most {
+		return strings.Join(short, ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(short, ", ")
 }
 
 // compile goes through the disk cache. A folder that passed its check and still

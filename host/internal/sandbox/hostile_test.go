@@ -135,6 +135,7 @@ func TestLoadRefuses(t *testing.T) {
 			"it imports wasi_snapshot_preview1.fork"},
 		{"more memory than allowed", Plugin{Wasm: memoryModule([]byte{0, 0x90, 0x03}, 0x41, 0), Memory: 1 << 20}, "it needs at least 25 MiB of memory and may have 1MiB"},
 		{"code of the wrong type", Plugin{Wasm: bareModule(0x42, 0)}, "the engine refuses the module: "},
+		{"a name of ours", Plugin{Wasm: wasmtest.Exporting("weir:init", wasmtest.I32Const, 0)}, `it exports "weir:init", and names that begin with weir: are the host's own`},
 		{"a section twice", Plugin{Wasm: wasmtest.New().Section(wasmtest.SectionType, 0).Section(wasmtest.SectionType, 0).Bytes()}, "its type section comes twice"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -109,31 +108,4 @@ func TestInitializer(t *testing.T) {
 			t.Errorf("%v: got %q, want %q", row.exports, got, row.want)
 		}
 	}
-}
-
-// FuzzInspect holds it to its promise: an answer or a sentence, never a panic,
-// and what passes survives being rewritten.
-func FuzzInspect(f *testing.F) {
-	f.Add(echoModule())
-	f.Add(bareModule(0x41, 0))
-	f.Add(memoryModule([]byte{1, 1, 1}, 0x41, 0))
-	f.Add(startModule(nil, 0, 0x00))
-	f.Add(wasmtest.New().Section(wasmtest.SectionImport, wasmtest.Vec(wasmtest.Cat(wasmtest.Name("a"), wasmtest.Name("b"), []byte{wasmtest.KindMemory, 1, 1, 2}), wasmtest.Cat(wasmtest.Name("a"), wasmtest.Name("c"), []byte{wasmtest.KindTable, 0x70, 0, 1}))...).Bytes())
-	f.Fuzz(func(t *testing.T, wasm []byte) {
-		s, err := parseModule(wasm)
-		if err != nil {
-			if strings.ContainsAny(err.Error(), "\n\x00") || err.Error() == "" {
-				t.Errorf("an odd sentence: %q", err)
-			}
-			return
-		}
-		again, _ := s.rewrite()
-		t2, err := parseModule(again)
-		if err != nil {
-			t.Fatalf("the rewritten module is damaged: %v", err)
-		}
-		if len(t2.Imports) != len(s.Imports) || len(t2.Exports) != len(s.Exports) || len(t2.Functions) != len(s.Functions) {
-			t.Error("the rewritten module is another one")
-		}
-	})
 }

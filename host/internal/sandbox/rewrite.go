@@ -8,6 +8,8 @@ import (
 
 // Names that modules are given before the engine sees them.
 const (
+	// ownPrefix begins them; a module that exports such a name itself is refused.
+	ownPrefix = "weir:"
 	// hostModule holds our own versions of functions that Extism's SDK offers
 	// in a way we cannot live with.
 	hostModule = "weir:host"
