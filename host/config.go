@@ -207,6 +207,8 @@ const (
 	Waiting State = "waiting"
 	Refused State = "refused"
 	Off     State = "disabled"
+	// Quarantined: compiling it ended the process that did it.
+	Quarantined State = "quarantined"
 )
 
 // PluginInfo tells about one plugin.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/worker"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -165,7 +166,7 @@ func (d *describer) run(ctx context.Context, p *registry.Plugin, a *asking) {
 	if err != nil {
 		r = remembered{Failed: err.Error(), At: r.At}
 	}
-	gone := ctx.Err() != nil
+	gone := ctx.Err() != nil || errors.Is(err, worker.ErrAgain) || isQuarantined(err) // the next scan asks again
 	if !gone {
 		d.keep(key, r)
 	}

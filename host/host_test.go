@@ -15,12 +15,16 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
 
+	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // guests is the folder with the compiled plugins of testdata, each as
 // <name>.wasm, built once per run by the plain Go toolchain.
 var guests string
+
+// workerCommand starts a process that runs a plugin.
+var workerCommand []string
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
@@ -30,6 +34,9 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		guests = dir
+		if workerCommand, err = guesttest.Worker(dir, ".."); err != nil {
+			panic(err)
+		}
 		for _, name := range []string{"probe", "notes", "servlet", "hyper", "pen"} {
 			if err := build(name); err != nil {
 				panic(err)

@@ -3,9 +3,11 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/worker"
 	"github.com/weirhost/weir/sdk/tool"
@@ -97,6 +99,47 @@ func (h *Host) closeEngines() error {
 		errs = append(errs, h.pool.Close(ctx))
 	}
 	return errors.Join(errs...)
+}
+
+// held returns why a module is in quarantine; nil: it is not.
+func (h *Host) held(digest string) error {
+	if h.pool == nil {
+		return nil
+	}
+	if e, ok := h.pool.Quarantine().Held(digest); ok {
+		return &worker.Quarantined{Plugin: e.Plugin, Entry: e}
+	}
+	return nil
+}
+
+func isQuarantined(err error) bool {
+	_, ok := errors.AsType[*worker.Quarantined](err)
+	return ok
+}
+
+// refusedBy says what a plugin is whose module cannot be used, why, and what
+// changes it.
+func refusedBy(p *registry.Plugin, err error) (state State, why, fix string) {
+	if q, ok := errors.AsType[*worker.Quarantined](err); ok {
+		return Quarantined, fmt.Sprintf("%s, on %s; it is not tried again", q.Entry.Why, q.Entry.When.Format("2006-01-02 15:04 MST")),
+			fmt.Sprintf("build the module again, remove the plugin, or try it once more with: weir plugin retry %s", p.Manifest.Name)
+	}
+	return Refused, fmt.Sprintf("%s: %s", p.WasmPath, err), "build the module again, or remove the plugin"
+}
+
+// ErrNotQuarantined is what Retry answers for a plugin that is not in quarantine.
+var ErrNotQuarantined = errors.New("the plugin is not in quarantine")
+
+// Retry takes a plugin out of quarantine: its module is tried again at its next
+// call. The error is ErrNotQuarantined, or about the file that remembers it.
+func (h *Host) Retry(name string) error {
+	for _, one := range h.current.Load().plugins {
+		if one.info.Name != name || h.held(one.info.SHA256) == nil {
+			continue
+		}
+		return h.pool.Quarantine().Release(one.info.SHA256)
+	}
+	return ErrNotQuarantined
 }
 
 // inline reports whether a plugin runs in this process.

@@ -16,6 +16,7 @@ import (
 // closed when no snapshot and no call needs it any more.
 type slot struct {
 	load   func(ctx context.Context, p sandbox.Plugin) (runner, error)
+	held   func(digest string) error // why a module is not tried; nil: it is
 	plugin *registry.Plugin
 	memory tool.Bytes
 
@@ -97,7 +98,7 @@ func (s *slot) run(ctx context.Context, l *load) {
 	wasm, err := s.plugin.Read()
 	if err == nil {
 		m, err = s.load(ctx, sandbox.Plugin{Name: s.plugin.Manifest.Name, Wasm: wasm, Exports: s.plugin.Exports(), Memory: s.memory})
-		if !errors.Is(err, worker.ErrAgain) {
+		if !errors.Is(err, worker.ErrAgain) && !isQuarantined(err) {
 			refused = err
 		}
 	}
@@ -139,10 +140,14 @@ func (s *slot) retire() {
 	s.give()
 }
 
-// refusal returns why the engine refused the module, if it was tried.
+// refusal returns why the module cannot be used: it was refused, or it is in
+// quarantine.
 func (s *slot) refusal() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.broken == nil && s.module == nil && s.held != nil {
+		return s.held(s.plugin.WasmSHA256)
+	}
 	return s.broken
 }
 

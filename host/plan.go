@@ -174,7 +174,7 @@ func (p *plan) slot(h *Host, pl *registry.Plugin, memory tool.Bytes, old *plan) 
 	if s, ok := p.slots[key]; ok {
 		return s
 	}
-	s := &slot{load: h.runnerOf, plugin: pl, memory: memory}
+	s := &slot{load: h.runnerOf, held: h.held, plugin: pl, memory: memory}
 	if old != nil {
 		if kept, ok := old.slots[key]; ok && kept.plugin.WasmPath == pl.WasmPath && slices.Equal(kept.plugin.Exports(), pl.Exports()) {
 			s = kept
@@ -240,7 +240,7 @@ func (p *plan) infos() []PluginInfo {
 		info := one.info
 		for _, s := range one.slots {
 			if err := s.refusal(); err != nil {
-				info.State, info.Why, info.Fix = Refused, fmt.Sprintf("%s: %s", s.plugin.WasmPath, err), "build the module again, or remove the plugin"
+				info.State, info.Why, info.Fix = refusedBy(s.plugin, err)
 				info.Problems = append(slices.Clone(info.Problems), info.Why)
 				break
 			}

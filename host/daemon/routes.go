@@ -35,6 +35,7 @@ func (d *Daemon) routes() []route {
 		{"POST", "/api/plugins/{name}/disable", false, d.disablePlugin},
 		{"POST", "/api/plugins/{name}/enable", false, d.enablePlugin},
 		{"DELETE", "/api/plugins/{name}", false, d.removePlugin},
+		{"POST", "/api/plugins/{name}/retry", false, d.retryPlugin},
 		{"GET", "/api/archives", false, d.listArchives},
 		{"GET", "/api/archives/search", false, d.searchArchives},
 		{"POST", "/api/archives/prune", false, d.pruneArchives},

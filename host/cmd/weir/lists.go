@@ -161,7 +161,7 @@ func (c *cli) pluginCmd() *cobra.Command {
 				return nil
 			})
 		},
-	}, c.warmCmd(), c.reloadCmd(), c.packCmd(), c.validateCmd())
+	}, c.warmCmd(), c.retryCmd(), c.reloadCmd(), c.packCmd(), c.validateCmd())
 	cmd.AddCommand(c.pluginKeeping()...)
 	return cmd
 }

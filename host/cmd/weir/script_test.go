@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/wasmtest"
 )
 
 func TestMain(m *testing.M) {
@@ -24,12 +25,17 @@ func TestScripts(t *testing.T) {
 	plugins := guesttest.Shipped(t, "calculator", "long_text", "grep_search", "read_file", "search_web")
 	servlet := filepath.Join(t.TempDir(), "servlet.wasm")
 	guesttest.Build(t, filepath.Join(guesttest.Root(t), "host", "testdata", "plugins", "servlet"), servlet)
+	bomb := filepath.Join(t.TempDir(), "bomb.wasm") // compiling it takes more than a second
+	if err := os.WriteFile(bomb, wasmtest.Slow("run", 60_000), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("PLUGINS", plugins)
 			e.Setenv("SERVLET", servlet)
+			e.Setenv("BOMB", bomb)
 			e.Setenv("WEIR_CACHE", guesttest.Cache(t))
 			e.Setenv("WEIR_NO_PROBE", "1")
 			return os.MkdirAll(filepath.Join(e.WorkDir, "data"), 0o700)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -34,16 +32,14 @@ func (e *Engine) Examine(p Plugin) (Facts, error) {
 	return Facts{Memory: memory, name: p.Name, shape: s}, nil
 }
 
-// Compiled reports whether the cache holds the plugin's code. Whether the code is
-// whole shows when it is loaded.
+// Compiled reports whether the cache holds the plugin's code, whole.
 func (e *Engine) Compiled(p Plugin) bool {
 	s, err := parseModule(p.Wasm)
 	if err != nil || e.cache == nil {
 		return false
 	}
 	wasm, _ := s.rewrite()
-	_, err = os.Stat(filepath.Join(e.cache.place(wasm), sumsFile))
-	return err == nil
+	return intact(e.cache.place(wasm))
 }
 
 // fromCache is compile for an engine that may not compile.

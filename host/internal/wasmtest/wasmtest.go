@@ -265,6 +265,18 @@ func Exporting(name string, code ...byte) []byte {
 	return New().Types(Func(nil, []byte{I32})).Functions(0).Exports(ExportFunc(name, 0)).Code(Body(code...)).Bytes()
 }
 
+// Slow is a module that takes a compiler long and lies about nothing: one
+// function with so many ifs, one after the other. 60,000 take more than a second
+// of CPU time and some hundred MiB.
+func Slow(export string, ifs int) []byte {
+	var code []byte
+	for range ifs {
+		code = append(code, 0x20, 0x00, 0x04, 0x40, 0x20, 0x00, 0x41, 0x01, 0x6a, 0x21, 0x00, 0x0b) // if local: local += 1
+	}
+	return New().Types(Func(nil, []byte{I32})).Functions(0).Exports(ExportFunc(export, 0)).
+		Code(BodyWith([][]byte{Locals(1, I32)}, append(code, 0x41, 0x00)...)).Bytes()
+}
+
 // Echo is about the smallest guest that answers: its export hands its input
 // back, without a memory of its own.
 func Echo(export string) []byte {

@@ -21,7 +21,7 @@ type call struct {
 	w      *process
 
 	lost     bool // the worker cannot be used any more
-	unsent   bool // the worker was gone before it had the call
+	started  bool // the guest may have done something
 	lines    int
 	reports  int
 	requests int
@@ -54,7 +54,6 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 		MaxOutput: c.inv.MaxOutput, HTTP: c.inv.Grant.HTTP != nil, Progress: c.inv.Progress != nil,
 	}
 	if err := c.w.send.write(kindCall, meta, c.inv.Input); err != nil {
-		c.unsent = true
 		return c.loss(ctx, err)
 	}
 	allowed := fromChild(c.inv.MaxOutput)
@@ -79,13 +78,19 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 // serve answers a frame that comes while the guest runs.
 func (c *call) serve(ctx context.Context, f frame) error {
 	switch f.kind {
+	case kindStarted:
+		if c.started {
+			return errFrame
+		}
+		c.started = true
+		return nil
 	case kindLog:
 		if c.lines++; c.lines > maxLines {
 			return errFrame
 		}
 		return c.log(f)
 	case kindProgress:
-		if c.reports++; c.reports > maxReports || c.inv.Progress == nil {
+		if c.reports++; c.reports > maxReports || !c.started || c.inv.Progress == nil {
 			return errFrame
 		}
 		m, err := open[progressMeta](f)
@@ -94,7 +99,7 @@ func (c *call) serve(ctx context.Context, f frame) error {
 		}
 		return err
 	case kindRequest:
-		if c.requests++; c.requests > maxRequests {
+		if c.requests++; c.requests > maxRequests || !c.started {
 			return errFrame
 		}
 		m, err := open[requestMeta](f)

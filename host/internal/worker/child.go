@@ -75,6 +75,9 @@ func (c *child) serve() error {
 	if err != nil {
 		return err
 	}
+	if err := closeInherited(fdMount + len(load.Mounts)); err != nil {
+		return err
+	}
 	if err := bind(load.Bounds); err != nil {
 		return fmt.Errorf("its limits cannot be set: %w", err)
 	}
@@ -128,7 +131,7 @@ func (c *child) listen() error {
 func (c *child) work(m *sandbox.Module) {
 	for f := range c.calls {
 		meta, err := open[callMeta](f)
-		if err != nil {
+		if err != nil || c.out.write(kindStarted, struct{}{}, nil) != nil {
 			return
 		}
 		out, fail := m.Call(context.Background(), c.invocation(meta, f.data))

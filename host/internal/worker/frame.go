@@ -21,6 +21,7 @@ const (
 	kindCall                     // callMeta; the input
 	kindResponse                 // responseMeta; the body
 	kindReady                    // readyMeta
+	kindStarted                  // no more than that the call has begun
 	kindResult                   // resultMeta; the output
 	kindProgress                 // progressMeta
 	kindLog                      // logMeta
@@ -56,7 +57,7 @@ var fromParent = limits{kindLoad: {maxMeta, maxWasm}, kindCall: {maxMeta, maxCal
 // bytes; it makes one for each call.
 func fromChild(output int) limits {
 	return limits{
-		kindReady: {maxText, 0}, kindLog: {maxText, 0}, kindProgress: {maxText, 0},
+		kindStarted: {2, 0}, kindLog: {maxText, 0}, kindProgress: {maxText, 0},
 		kindResult: {maxText, output}, kindRequest: {maxMeta, maxBody},
 	}
 }

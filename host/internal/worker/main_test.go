@@ -19,6 +19,9 @@ var (
 
 // TestMain builds the worker and the guest.
 func TestMain(m *testing.M) {
+	if play() {
+		return
+	}
 	if code, ok := Main(); ok {
 		os.Exit(code)
 	}

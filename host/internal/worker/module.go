@@ -69,8 +69,8 @@ func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Outp
 		default:
 			w.discard()
 		}
-		if c.unsent && try < retries && ctx.Err() == nil && m.life.Err() == nil {
-			continue // it had died while it waited, and knows nothing of the call
+		if c.lost && !c.started && try < retries && ctx.Err() == nil && m.life.Err() == nil {
+			continue // it died before it began: nothing was done yet
 		}
 		return out, fail
 	}

@@ -59,6 +59,27 @@ func bind(b bounds) error {
 	return nil
 }
 
+// closeInherited closes what this process has from its parent beside the
+// descriptors below first: those that whoever started the parent left open.
+// The Go runtime's own are marked to be closed by an exec, inherited ones never.
+func closeInherited(first int) error {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		fd, err := strconv.Atoi(e.Name())
+		if err != nil || fd < first {
+			continue
+		}
+		flags, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFD, 0)
+		if errno == 0 && flags&syscall.FD_CLOEXEC == 0 {
+			_ = syscall.Close(fd) // whatever it says, the descriptor is gone
+		}
+	}
+	return nil
+}
+
 // lent is the path of an inherited descriptor.
 func lent(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 

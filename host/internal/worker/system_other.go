@@ -17,6 +17,8 @@ func harden() error { return errSystem }
 
 func bind(bounds) error { return errSystem }
 
+func closeInherited(int) error { return errSystem }
+
 func lent(int) string { return "" }
 
 type spawner struct{}

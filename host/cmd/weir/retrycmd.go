@@ -1,0 +1,34 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// retryCmd takes a plugin out of quarantine.
+func (c *cli) retryCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "retry NAME", Short: "Try a quarantined plugin once more", Args: argCount(1, 1, "one plugin"),
+		Long: "Take a plugin out of quarantine. A module gets there when compiling it took more CPU time or memory than\n" +
+			"[sandbox] compile_cpu and compile_memory allow, or ended the process that did it. It is tried again, in a\n" +
+			"process of its own, at the plugin's next call or by `weir plugin warm`.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withClient(cmd.Context(), func(cl *client) error {
+				var out struct {
+					Plugin string `json:"plugin"`
+					State  string `json:"state"`
+				}
+				if err := cl.post(cmd.Context(), "/api/plugins/"+pathEscape(args[0])+"/retry", struct{}{}, &out); err != nil {
+					return err
+				}
+				if c.json {
+					c.print(out)
+					return nil
+				}
+				fmt.Fprintf(c.out, "%s is tried again at its next call\n", out.Plugin)
+				return nil
+			})
+		},
+	}
+}

@@ -1,0 +1,244 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+func digestOf(wasm []byte) string {
+	sum := sha256.Sum256(wasm)
+	return hex.EncodeToString(sum[:])
+}
+
+// quarantined asserts that a module is not tried, and returns why.
+func quarantined(t *testing.T, p *Pool, pl sandbox.Plugin) string {
+	t.Helper()
+	_, err := p.Load(t.Context(), pl)
+	q, ok := errors.AsType[*Quarantined](err)
+	if !ok {
+		t.Fatalf("got %v", err)
+	}
+	return q.Entry.Why
+}
+
+// TestCompileBomb has a module compiled that takes more than it may, and starts
+// again: it is not tried a second time, until somebody says so.
+func TestCompileBomb(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		wasm   []byte
+		change func(*Config)
+		says   string
+	}{
+		{"time", wasmtest.Slow("run", 60_000), func(c *Config) { c.CompileCPU = time.Second }, "compiling it takes more than 1s of CPU time"},
+		{"memory", wasmtest.Slow("run", 60_000), func(c *Config) { c.CompileMemory = 80 << 20 }, "compiling it takes more than 80MiB of memory"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, "quarantine.json")
+			config := func(c *Config) {
+				c.CacheDir, c.Quarantine = filepath.Join(dir, "cache"), file
+				row.change(c)
+			}
+			bomb := sandbox.Plugin{Name: "bomb", Wasm: row.wasm, Exports: []string{"run"}}
+			p := newPool(t, config)
+			if why := quarantined(t, p, bomb); why != row.says {
+				t.Errorf("the reason is %q", why)
+			}
+			text, err := os.ReadFile(file)
+			if err != nil || !strings.Contains(string(text), row.says) || !strings.Contains(string(text), digestOf(row.wasm)) {
+				t.Errorf("the file holds %s, %v", text, err)
+			}
+			honest := load(t, p, sandbox.Plugin{Name: "honest", Wasm: wasmtest.Echo("run")})
+			if out, fail := honest.Call(t.Context(), sandbox.Invocation{Export: "run", Input: []byte("x")}); fail != nil || string(out.Bytes) != "x" {
+				t.Errorf("beside it: %q, %v", out.Bytes, fail)
+			}
+			again := newPool(t, func(c *Config) {
+				config(c)
+				c.Command = []string{"/no/such/program"} // nothing may be started
+			})
+			if why := quarantined(t, again, bomb); why != row.says {
+				t.Errorf("after a restart: %q", why)
+			}
+			if err := again.Quarantine().Release(digestOf(row.wasm)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := again.Load(t.Context(), bomb); !errors.Is(err, ErrAgain) {
+				t.Errorf("once released it is tried: %v", err)
+			}
+			if text, err := os.ReadFile(file); err != nil || bytes.Contains(text, []byte("bomb")) {
+				t.Errorf("what never began is written down: %s, %v", text, err)
+			}
+		})
+	}
+}
+
+// TestStoppedCompile ends compiling by the caller's wish and by the pool's end:
+// neither is the module's fault.
+func TestStoppedCompile(t *testing.T) {
+	wasm := wasmtest.Slow("run", 60_000)
+	bomb := sandbox.Plugin{Name: "bomb", Wasm: wasm, Exports: []string{"run"}}
+	for _, how := range []string{"the caller", "the pool"} {
+		t.Run(how, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, "quarantine.json")
+			p := newPool(t, func(c *Config) { c.CacheDir, c.Quarantine = dir, file })
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var loading sync.WaitGroup
+			loading.Go(func() {
+				if _, err := p.Load(ctx, bomb); !errors.Is(err, ErrAgain) {
+					t.Errorf("got %v", err)
+				}
+			})
+			eventually(t, "the try is written down", func() bool {
+				text, _ := os.ReadFile(file)
+				return strings.Contains(string(text), digestOf(wasm))
+			})
+			if how == "the caller" {
+				cancel()
+			} else if err := p.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			loading.Wait()
+			if text, err := os.ReadFile(file); err != nil || strings.Contains(string(text), digestOf(wasm)) {
+				t.Errorf("the file holds %s, %v", text, err)
+			}
+		})
+	}
+}
+
+// TestTheHostDiesCompiling kills a host that compiles, twice: then the module is
+// blamed.
+func TestTheHostDiesCompiling(t *testing.T) {
+	dir := t.TempDir()
+	file, name := filepath.Join(dir, "quarantine.json"), filepath.Join(dir, "bomb.wasm")
+	wasm := wasmtest.Slow("run", 60_000)
+	if err := os.WriteFile(name, wasm, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for try := 1; try <= maxTries; try++ {
+		role := asRole("host:run")
+		host := exec.Command(role[0], role[1], command[0], dir, file, name)
+		if err := host.Start(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the try is written down", func() bool {
+			q, err := openQuarantine(file)
+			return err == nil && q.entries[digestOf(wasm)].Tries == try
+		})
+		if err := host.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = host.Wait()
+		q, err := openQuarantine(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, held := q.Held(digestOf(wasm)); held != (try == maxTries) {
+			t.Errorf("after %d tries: held %t, %+v", try, held, e)
+		}
+	}
+	p := newPool(t, func(c *Config) { c.CacheDir, c.Quarantine = dir, file })
+	if why := quarantined(t, p, sandbox.Plugin{Name: "bomb", Wasm: wasm}); why != "the host ended while it was being compiled" {
+		t.Errorf("the reason is %q", why)
+	}
+}
+
+// TestOneCompileForAll loads a module from many goroutines at once.
+func TestOneCompileForAll(t *testing.T) {
+	p := newPool(t, func(c *Config) { c.CacheDir = "" })
+	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			m, err := p.Load(t.Context(), pl)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if out, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Input: []byte("x")}); fail != nil || string(out.Bytes) != "x" {
+				t.Errorf("got %q, %v", out.Bytes, fail)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestLostCache empties and damages the cache behind a loaded module's back.
+func TestLostCache(t *testing.T) {
+	dir := t.TempDir()
+	p := newPool(t, func(c *Config) { c.CacheDir, c.Max = dir, -1 })
+	m := load(t, p, sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")})
+	for _, harm := range []func(path string) error{
+		os.Remove,
+		func(path string) error { return os.WriteFile(path, []byte("not code"), 0o600) },
+	} {
+		err := filepath.WalkDir(filepath.Join(dir, "unchecked"), func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			return harm(path)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Input: []byte("x")}); fail != nil || string(out.Bytes) != "x" {
+			t.Errorf("got %q, %v", out.Bytes, fail)
+		}
+	}
+}
+
+// TestPreparedForThisProcess compiles with loop checks in a child, for an engine
+// in this process.
+func TestPreparedForThisProcess(t *testing.T) {
+	dir := t.TempDir()
+	p := newPool(t, func(c *Config) { c.CacheDir = dir })
+	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Exporting("run", 0x03, 0x40, 0x0c, 0x00, 0x0b, 0x41, 0x00)} // a loop without end
+	if _, err := p.Prepare(t.Context(), pl, true); err != nil {
+		t.Fatal(err)
+	}
+	e, err := sandbox.New(t.Context(), sandbox.Config{CacheDir: dir, ReadCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close(t.Context())
+	m, err := e.Load(t.Context(), pl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Timeout: 100 * time.Millisecond}); fail == nil || fail.Code != tool.TimedOut {
+		t.Errorf("got %v", fail)
+	}
+	unchecked, err := sandbox.New(t.Context(), sandbox.Config{CacheDir: dir, ReadCache: true, Unchecked: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unchecked.Close(t.Context())
+	if _, err := unchecked.Load(t.Context(), pl); !errors.Is(err, sandbox.ErrNotCompiled) {
+		t.Errorf("checked code was taken for unchecked: %v", err)
+	}
+}
+
+func TestDamagedQuarantine(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "quarantine.json")
+	put(t, file, "{")
+	_, err := New(t.Context(), Config{Command: command, CacheDir: t.TempDir(), Quarantine: file})
+	if err == nil || !strings.Contains(err.Error(), "remove the file, and every plugin is tried anew") {
+		t.Errorf("got %v", err)
+	}
+}

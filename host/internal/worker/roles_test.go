@@ -1,0 +1,178 @@
+package worker
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// This test binary also plays other processes: a worker that lies, one that looks
+// around, and a host that is killed. Its first argument says which.
+func play() (played bool) {
+	if len(os.Args) < 2 || !strings.HasPrefix(os.Args[1], "role=") {
+		return false
+	}
+	role, what, _ := strings.Cut(strings.TrimPrefix(os.Args[1], "role="), ":")
+	switch role {
+	case "spy":
+		spy(what)
+	case "liar":
+		lie(what)
+	case "host":
+		middle(what, os.Args[2:])
+	}
+	return true
+}
+
+// asRole is the command for this binary in a role.
+func asRole(role string) []string { return []string{os.Args[0], "role=" + role} }
+
+// spy writes down what a child finds around it.
+func spy(file string) {
+	var found strings.Builder
+	if err := closeInherited(fdMount + 1); err != nil {
+		fmt.Fprintln(&found, err)
+	}
+	dir, _ := os.Getwd()
+	fmt.Fprintf(&found, "dir %s\nenviron %q\n", dir, os.Environ())
+	fds, _ := os.ReadDir("/proc/self/fd")
+	for _, fd := range fds {
+		to, err := os.Readlink("/proc/self/fd/" + fd.Name())
+		if err == nil && !strings.Contains(to, "/proc/") && !strings.HasPrefix(to, "anon_inode:") && !strings.HasPrefix(to, "/sys/fs/cgroup/") {
+			fmt.Fprintf(&found, "fd %s %s\n", fd.Name(), to)
+		}
+	}
+	status, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(status)) {
+		if strings.HasPrefix(line, "NoNewPrivs") {
+			found.WriteString(line)
+		}
+	}
+	_ = os.WriteFile(file, []byte(found.String()), 0o600)
+}
+
+// lie answers the first call in a way that no worker does.
+func lie(what string) {
+	in, out := bufio.NewReader(os.NewFile(fdIn, "in")), os.NewFile(fdOut, "out")
+	w := &writer{w: out}
+	if _, err := read(in, fromParent); err != nil {
+		return
+	}
+	if what == "never ready" {
+		_, _ = io.Copy(io.Discard, in)
+		return
+	}
+	_ = w.write(kindReady, readyMeta{}, nil)
+	if _, err := read(in, fromParent); err != nil {
+		return
+	}
+	_ = w.write(kindStarted, struct{}{}, nil)
+	head := func(k kind, meta, data uint32) {
+		b := binary.LittleEndian.AppendUint32([]byte{byte(k)}, meta)
+		_, _ = out.Write(binary.LittleEndian.AppendUint32(b, data))
+	}
+	switch what {
+	case "a huge length":
+		head(kindResult, 10, 1<<32-1)
+	case "a huge small part":
+		head(kindResult, 1<<31, 0)
+	case "an unknown kind":
+		head(99, 1, 0)
+	case "a parent's kind":
+		_ = w.write(kindCall, callMeta{}, nil)
+	case "no JSON":
+		head(kindResult, 3, 0)
+		_, _ = out.WriteString("{{{")
+	case "too much output":
+		_ = w.write(kindResult, resultMeta{}, make([]byte, 2000))
+	case "an unknown code":
+		_ = w.write(kindResult, resultMeta{Error: &tool.Error{Code: "denied", Msg: "x"}}, nil)
+	case "output beside an error":
+		_ = w.write(kindResult, resultMeta{Error: &tool.Error{Code: tool.Failed, Msg: "x"}}, []byte("x"))
+	case "log lines without end":
+		for w.write(kindLog, logMeta{Message: "again"}, nil) == nil {
+			continue
+		}
+	case "reports without end":
+		for w.write(kindProgress, progressMeta{}, nil) == nil {
+			continue
+		}
+	case "a request that is not granted":
+		_ = w.write(kindRequest, requestMeta{URL: "http://127.0.0.1/"}, nil)
+	case "half a frame":
+		head(kindResult, 100, 0)
+		return
+	case "nothing":
+		return
+	case "words of another":
+		fmt.Fprintln(os.Stderr, "fatal error: runtime: out of memory")
+		return
+	case "odd values":
+		_ = w.write(kindResult, resultMeta{Memory: -5, Instance: 1 << 62}, []byte("fine"))
+	case "odd words":
+		_ = w.write(kindResult, resultMeta{Error: &tool.Error{Code: tool.Failed, Msg: "a\x1b[31m\u202eb\nc"}}, nil)
+	case "a closed pipe":
+		out.Close()
+	}
+	_, _ = io.Copy(io.Discard, in) // lives on
+}
+
+// middle is a host of its own: it has a guest called, or a module compiled, until
+// somebody kills it.
+func middle(what string, args []string) {
+	p, err := New(context.Background(), Config{Command: args[:1], CacheDir: args[1], Quarantine: args[2]})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	wasm, err := os.ReadFile(args[3])
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	m, err := p.Load(context.Background(), sandbox.Plugin{Name: "guest", Wasm: wasm})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, fail := m.Call(context.Background(), sandbox.Invocation{
+		Export: what, Timeout: time.Hour,
+		Progress: func(int, int, string) {
+			text, _ := json.Marshal(childrenOf(os.Getpid()))
+			fmt.Println(string(text))
+		},
+	})
+	fmt.Println(fail)
+}
+
+// childrenOf lists the workers of a process.
+func childrenOf(pid int) []int {
+	var out []int
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range stats {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		var child, parent int
+		var state string
+		rest := string(text[strings.LastIndexByte(string(text), ')')+1:])
+		fmt.Sscan(string(text), &child)
+		fmt.Sscan(rest, &state, &parent)
+		line, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
+		if parent == pid && (strings.Contains(string(line), Argument) || state == "Z") {
+			out = append(out, child)
+		}
+	}
+	return out
+}

@@ -1,0 +1,418 @@
+package worker
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/jail"
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// patience is how long a test waits for what must come.
+const patience = time.Minute
+
+// eventually waits until something is so.
+func eventually(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("still not: %s", what)
+		}
+	}
+}
+
+func echo(t *testing.T, m *Module, text string) {
+	t.Helper()
+	if out, fail := m.Call(t.Context(), sandbox.Invocation{Export: "echo", Input: []byte(text)}); fail != nil || string(out.Bytes) != text {
+		t.Errorf("got %q, %v, want %q", out.Bytes, fail, text)
+	}
+}
+
+// TestKilledWhileItRuns has a worker killed in the middle of a call.
+func TestKilledWhileItRuns(t *testing.T) {
+	p := newPool(t, nil)
+	m := load(t, p, sandbox.Plugin{Name: "guest", Wasm: goGuest})
+	before := childrenOf(os.Getpid())
+	_, fail := m.Call(t.Context(), sandbox.Invocation{Export: "spin", Timeout: patience, Progress: func(int, int, string) {
+		for _, pid := range childrenOf(os.Getpid()) {
+			if !slices.Contains(before, pid) {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+	}})
+	if fail == nil || fail.Code != tool.Failed || fail.Msg != "spin was ended from outside while it ran" {
+		t.Errorf("got %v", fail)
+	}
+	echo(t, m, "after it")
+}
+
+// TestKilledWhileItWaits has workers killed between calls: nobody notices.
+func TestKilledWhileItWaits(t *testing.T) {
+	m := load(t, newPool(t, nil), sandbox.Plugin{Name: "guest", Wasm: goGuest})
+	for range 5 {
+		echo(t, m, "once more")
+		for _, pid := range childrenOf(os.Getpid()) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+// TestTheHostDies kills a host whose worker spins: the worker goes with it.
+func TestTheHostDies(t *testing.T) {
+	dir := t.TempDir()
+	wasm := filepath.Join(dir, "guest.wasm")
+	if err := os.WriteFile(wasm, goGuest, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	load(t, newPool(t, nil), sandbox.Plugin{Name: "guest", Wasm: goGuest}) // so that it is compiled
+	for _, export := range []string{"spin", "sleep"} {
+		role := asRole("host:" + export)
+		host := exec.Command(role[0], role[1], command[0], guesttest.Cache(t), filepath.Join(dir, "quarantine.json"), wasm)
+		out, err := host.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := host.Start(); err != nil {
+			t.Fatal(err)
+		}
+		line, err := bufio.NewReader(out).ReadString('\n')
+		var pids []int
+		if err != nil || json.Unmarshal([]byte(line), &pids) != nil || len(pids) == 0 {
+			t.Fatalf("the host said %q, %v", line, err)
+		}
+		if err := host.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = host.Wait()
+		eventually(t, "the worker is gone", func() bool {
+			return !slices.ContainsFunc(pids, func(pid int) bool { return isWorker(pid) })
+		})
+	}
+}
+
+// isWorker reports whether a process is a worker that lives.
+func isWorker(pid int) bool {
+	line, err := os.ReadFile(filepath.Join("/proc", itoa(pid), "cmdline"))
+	return err == nil && strings.Contains(string(line), Argument)
+}
+
+func itoa(n int) string { text, _ := json.Marshal(n); return string(text) }
+
+// TestBombs lets guests take all they can: the worker pays, the next call does
+// not.
+func TestBombs(t *testing.T) {
+	const i32, funcref = wasmtest.I32, wasmtest.FuncRef
+	grow := []byte{0x03, 0x40, 0xd0, 0x70, 0x41, 0x80, 0x80, 0x80, 0x04, 0xfc, 0x0f, 0x00, 0x1a, 0x0c, 0x00, 0x0b, 0x00} // loop: table.grow by 8 Mi, drop, again
+	tables := wasmtest.New().Types(wasmtest.Func(nil, []byte{i32})).Functions(0).
+		Tables(wasmtest.Table(funcref, 0, -1)).Exports(wasmtest.ExportFunc("run", 0)).Code(wasmtest.Body(grow...)).Bytes()
+	memory := []byte{0x03, 0x40, 0x41, 0x01, 0x40, 0x00, 0x41, 0x7f, 0x46, 0x04, 0x40, 0x00, 0x0b, 0x0c, 0x00, 0x0b, 0x00} // loop: memory.grow by one page, trap at -1
+	pages := wasmtest.New().Types(wasmtest.Func(nil, []byte{i32})).Functions(0).
+		Memories(wasmtest.Limits(1, -1)).Exports(wasmtest.ExportFunc("run", 0)).Code(wasmtest.Body(memory...)).Bytes()
+	recursion := wasmtest.Exporting("run", 0x10, 0x00)
+	for _, row := range []struct {
+		name string
+		wasm []byte
+		code tool.Code
+	}{
+		{"tables", tables, tool.OutOfMemory},
+		{"memory", pages, tool.OutOfMemory},
+		{"recursion", recursion, tool.Trapped},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			m := load(t, newPool(t, nil), sandbox.Plugin{Name: "bomb", Wasm: row.wasm, Exports: []string{"run"}})
+			for range 2 {
+				out, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Timeout: patience})
+				if fail == nil || fail.Code != row.code {
+					t.Errorf("got %q, %v, want %s", out.Bytes, fail, row.code)
+				}
+			}
+		})
+	}
+}
+
+// TestOthersAnswerWhileOneSpins makes calls beside guests that never end.
+func TestOthersAnswerWhileOneSpins(t *testing.T) {
+	m := load(t, newPool(t, nil), sandbox.Plugin{Name: "guest", Wasm: goGuest})
+	ctx, cancel := context.WithCancel(t.Context())
+	var spinning sync.WaitGroup
+	for range 2 {
+		started := make(chan struct{})
+		spinning.Go(func() {
+			_, fail := m.Call(ctx, sandbox.Invocation{Export: "spin", Timeout: time.Hour, Progress: func(int, int, string) { close(started) }})
+			if fail == nil || fail.Code != tool.Cancelled || fail.Msg != "spin was cancelled" {
+				t.Errorf("got %v", fail)
+			}
+		})
+		<-started
+	}
+	for range 20 {
+		echo(t, m, "beside it")
+	}
+	cancel()
+	spinning.Wait()
+}
+
+// TestWhatAWorkerFinds looks at a child from inside.
+func TestWhatAWorkerFinds(t *testing.T) {
+	t.Setenv("WEIR_CANARY", "secret")
+	file := filepath.Join(t.TempDir(), "found")
+	p := newPool(t, func(c *Config) { c.Command = asRole("spy:" + file) })
+	lent := t.TempDir()
+	left, other, err := os.Pipe() // as whoever starts a host may leave one open
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer left.Close()
+	defer other.Close()
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, left.Fd(), syscall.F_SETFD, 0); errno != 0 {
+		t.Fatal(errno)
+	}
+	w, err := p.spawn([]jail.Mount{{Guest: "/w", Host: lent}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-w.gone
+	w.discard()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen []string
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if pre, _, ok := strings.Cut(line, "pipe:"); ok {
+			line = pre + "pipe"
+		}
+		seen = append(seen, line)
+	}
+	want := []string{"dir /", "environ []", "fd 0 /dev/null", "fd 1 /dev/null", "fd 2 pipe", "fd 3 pipe", "fd 4 pipe", "fd 5 " + lent, "NoNewPrivs:\t1"}
+	slices.Sort(want)
+	slices.Sort(seen)
+	if !slices.Equal(seen, want) {
+		t.Errorf("a worker finds %q, want %q", seen, want)
+	}
+}
+
+// TestLiars talks to children that do not keep to the protocol.
+func TestLiars(t *testing.T) {
+	broken := "run was ended: its process broke the rules of talking to its host"
+	for _, row := range []struct {
+		lie  string
+		code tool.Code // empty: the call answers
+		says string
+	}{
+		{"a huge length", tool.Failed, broken},
+		{"a huge small part", tool.Failed, broken},
+		{"an unknown kind", tool.Failed, broken},
+		{"a parent's kind", tool.Failed, broken},
+		{"no JSON", tool.Failed, broken},
+		{"too much output", tool.Failed, broken},
+		{"an unknown code", tool.Failed, broken},
+		{"output beside an error", tool.Failed, broken},
+		{"log lines without end", tool.Failed, broken},
+		{"reports without end", tool.Failed, broken},
+		{"a request that is not granted", tool.Failed, broken},
+		{"half a frame", tool.Trapped, "run crashed, and its process with it"},
+		{"nothing", tool.Trapped, "run crashed, and its process with it"},
+		{"a closed pipe", tool.Failed, "run was ended from outside while it ran"},
+		{"words of another", tool.OutOfMemory, "run needs more than the 32MiB of memory it may have: its process ran out of memory and was ended"},
+		{"odd values", "", "fine"},
+		{"odd words", tool.Failed, "ab c"},
+	} {
+		t.Run(row.lie, func(t *testing.T) {
+			honest := newPool(t, nil)
+			pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
+			load(t, honest, pl) // so that it is compiled
+			p := newPool(t, func(c *Config) { c.Command = asRole("liar:" + row.lie) })
+			m := load(t, p, pl)
+			out, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Timeout: patience, MaxOutput: 1000})
+			switch {
+			case row.code == "" && (fail != nil || string(out.Bytes) != row.says || out.Memory != 0 || out.Instance > patience):
+				t.Errorf("got %+v, %v", out, fail)
+			case row.code != "" && (fail == nil || fail.Code != row.code || fail.Msg != row.says):
+				t.Errorf("got %v, want %s: %s", fail, row.code, row.says)
+			}
+		})
+	}
+}
+
+// TestCallsUnderFire makes many calls while workers are killed at random: each
+// has its own answer or says that it was ended.
+func TestCallsUnderFire(t *testing.T) {
+	p := newPool(t, func(c *Config) { c.Spares = 1 })
+	m := load(t, p, sandbox.Plugin{Name: "guest", Wasm: goGuest})
+	stop := make(chan struct{})
+	var fire, callers sync.WaitGroup
+	fire.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+			if pids := childrenOf(os.Getpid()); len(pids) > 0 {
+				_ = syscall.Kill(pids[rand.IntN(len(pids))], syscall.SIGKILL)
+			}
+		}
+	})
+	var answered, ended atomic.Int32
+	for c := range 4 {
+		callers.Go(func() {
+			for n := range 50 {
+				text := strings.Repeat("call "+itoa(c)+"/"+itoa(n)+" ", 1+n*20)
+				out, fail := m.Call(t.Context(), sandbox.Invocation{Export: "echo", Input: []byte(text), Timeout: patience})
+				switch {
+				case fail == nil && string(out.Bytes) == text:
+					answered.Add(1)
+				case fail != nil && (fail.Code == tool.Failed || fail.Code == tool.Trapped):
+					ended.Add(1)
+				default:
+					t.Errorf("got %d bytes, %v", len(out.Bytes), fail)
+				}
+			}
+		})
+	}
+	callers.Wait()
+	close(stop)
+	fire.Wait()
+	t.Logf("%d answered, %d ended", answered.Load(), ended.Load())
+	if answered.Load()+ended.Load() != 200 || answered.Load() == 0 {
+		t.Errorf("%d answered and %d ended of 200", answered.Load(), ended.Load())
+	}
+	echo(t, m, "after the fire")
+}
+
+// TestNothingIsLeft counts what a Pool leaves behind: goroutines, descriptors,
+// children.
+func TestNothingIsLeft(t *testing.T) {
+	here := goleak.IgnoreCurrent()
+	fds := descriptors(t)
+	p, err := New(t.Context(), Config{Command: command, CacheDir: guesttest.Cache(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := load(t, p, sandbox.Plugin{Name: "guest", Wasm: goGuest})
+	dir := t.TempDir()
+	var calls sync.WaitGroup
+	for _, export := range []string{"echo", "spin", "panics", "echo", "exit"} {
+		calls.Go(func() {
+			_, _ = m.Call(t.Context(), sandbox.Invocation{Export: export, Timeout: 300 * time.Millisecond,
+				Grant: sandbox.Grant{Mounts: []jail.Mount{{Guest: "/w", Host: dir}}}})
+		})
+	}
+	calls.Wait()
+	going := make(chan struct{})
+	calls.Go(func() {
+		_, fail := m.Call(t.Context(), sandbox.Invocation{Export: "spin", Timeout: time.Hour, Progress: func(int, int, string) { close(going) }})
+		if fail == nil || fail.Code != tool.Cancelled {
+			t.Errorf("a call that outlasts its pool: %v", fail)
+		}
+	})
+	<-going
+	if err := p.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	calls.Wait()
+	if left := childrenOf(os.Getpid()); len(left) > 0 {
+		t.Errorf("children are left: %v", left)
+	}
+	if now := descriptors(t); now > fds {
+		t.Errorf("%d descriptors were open before, %d are now", fds, now)
+	}
+	if _, fail := m.Call(t.Context(), sandbox.Invocation{Export: "echo"}); fail == nil || fail.Code != tool.Failed {
+		t.Errorf("a call behind the end: %v", fail)
+	}
+	goleak.VerifyNone(t, here)
+}
+
+func descriptors(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// TestIdleWorkersGo waits for workers without calls to be sent away, at once when
+// there are too many.
+func TestIdleWorkersGo(t *testing.T) {
+	p := newPool(t, func(c *Config) { c.Idle, c.Max = 50*time.Millisecond, 1 })
+	m := load(t, p, sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")})
+	var calls sync.WaitGroup
+	for range 4 {
+		calls.Go(func() {
+			if _, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Input: []byte("x")}); fail != nil {
+				t.Error(fail)
+			}
+		})
+	}
+	calls.Wait()
+	eventually(t, "no worker is left", func() bool { return len(childrenOf(os.Getpid())) == 0 })
+	if out, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Input: []byte("x")}); fail != nil || string(out.Bytes) != "x" {
+		t.Errorf("got %q, %v", out.Bytes, fail)
+	}
+}
+
+// TestTodaysFolder replaces a granted folder between calls, and grants another.
+func TestTodaysFolder(t *testing.T) {
+	m := load(t, newPool(t, func(c *Config) { c.Spares = 1 }), sandbox.Plugin{Name: "guest", Wasm: goGuest})
+	dir := filepath.Join(t.TempDir(), "work")
+	for _, text := range []string{"first", "second", "third"} {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		put(t, filepath.Join(dir, "f"), text)
+		for range 2 {
+			out, fail := m.Call(t.Context(), sandbox.Invocation{Export: "cat", Input: []byte("/w/f"),
+				Grant: sandbox.Grant{Mounts: []jail.Mount{{Guest: "/w", Host: dir}}}})
+			if fail != nil || string(out.Bytes) != text {
+				t.Fatalf("got %q, %v, want %q", out.Bytes, fail, text)
+			}
+		}
+	}
+	if out, fail := m.Call(t.Context(), sandbox.Invocation{Export: "cat", Input: []byte("/w/f")}); fail == nil {
+		t.Errorf("a call without the grant reads %q", out.Bytes)
+	}
+}
+
+// TestSlowStart gives up on a child that never gets ready when the caller does.
+func TestSlowStart(t *testing.T) {
+	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
+	load(t, newPool(t, nil), pl)
+	m := load(t, newPool(t, func(c *Config) { c.Command = asRole("liar:never ready") }), pl)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, fail := m.Call(ctx, sandbox.Invocation{Export: "run"})
+	if fail == nil || fail.Code != tool.TimedOut {
+		t.Errorf("got %v", fail)
+	}
+}
+
+// TestNoSuchProgram says so when workers cannot be started.
+func TestNoSuchProgram(t *testing.T) {
+	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
+	load(t, newPool(t, nil), pl)
+	m := load(t, newPool(t, func(c *Config) { c.Command = []string{"/no/such/program"} }), pl)
+	_, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run"})
+	if fail == nil || fail.Code != tool.Failed || !strings.Contains(fail.Msg, "its process could not be made ready") {
+		t.Errorf("got %v", fail)
+	}
+}

@@ -1,0 +1,151 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// openIsolated opens a host whose plugins run in processes of their own.
+func openIsolated(t *testing.T, dir string, change func(*Config)) *Host {
+	t.Helper()
+	return open(t, dir, func(c *Config) {
+		c.WorkerCommand = workerCommand
+		if change != nil {
+			change(c)
+		}
+	})
+}
+
+// TestIsolation makes the same calls wherever the plugins run.
+func TestIsolation(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		workers Workers
+	}{
+		{"in processes", Workers{}},
+		{"inline", Workers{Isolation: Inline}},
+		{"one of them inline", Workers{Inline: []string{"probe"}}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := openIsolated(t, drop(t, "probe", "notes"), func(c *Config) { c.Workers = row.workers })
+			s := h.Session("me", "c1")
+			r, err := s.Call(t.Context(), tool.Call{Tool: "count", Args: json.RawMessage(`{}`)})
+			if err != nil || r.Err != nil {
+				t.Fatal(err, r.Err)
+			}
+			if first := r.Whole(); first == "" {
+				t.Error("the answer is empty")
+			}
+			want := h.pool != nil && row.workers.Isolation != Inline && len(row.workers.Inline) == 0
+			if got := !h.inline("probe"); got != want {
+				t.Errorf("the plugin runs in a process of its own: %t, want %t", got, want)
+			}
+		})
+	}
+}
+
+// TestQuarantinedPlugin drops a module in that takes too long to compile. The
+// list says so, today and after a restart, and Retry has it tried again.
+func TestQuarantinedPlugin(t *testing.T) {
+	dir := t.TempDir()
+	place(t, dir, "bomb", manifest("bomb", "blow", "run", ""))
+	write(t, filepath.Join(dir, "bomb", "bomb.wasm"), wasmtest.Slow("run", 60_000))
+	place(t, dir, "fine", manifest("fine", "job", "echo", ""))
+	data := t.TempDir()
+	change := func(c *Config) {
+		c.CacheDir = filepath.Join(data, "cache")
+		c.Workers = Workers{CompileCPU: time.Second, Quarantine: filepath.Join(data, "quarantine.json")}
+	}
+	h := openIsolated(t, dir, change)
+	if info := pluginNamed(t, h, "bomb"); info.State != Ready {
+		t.Fatalf("before anybody tried it: %+v", info)
+	}
+	r, err := h.Session("me", "c1").Call(t.Context(), tool.Call{Tool: "blow", Args: json.RawMessage(`{}`)})
+	if err != nil || r.Err == nil || r.Err.Code != tool.Failed || !strings.Contains(r.Err.Msg, "compiling it takes more than 1s of CPU time") {
+		t.Errorf("got %v, %v", r.Err, err)
+	}
+	check := func(h *Host) {
+		t.Helper()
+		info := pluginNamed(t, h, "bomb")
+		if info.State != Quarantined || !strings.HasPrefix(info.Why, "compiling it takes more than 1s of CPU time, on 20") || !strings.Contains(info.Fix, "weir plugin retry bomb") {
+			t.Errorf("got %+v", info)
+		}
+		if other := pluginNamed(t, h, "fine"); other.State != Ready {
+			t.Errorf("the other: %+v", other)
+		}
+		for _, tl := range h.Tools() {
+			if tl.Spec.Name == "blow" {
+				t.Error("its tool is offered")
+			}
+		}
+	}
+	check(h)
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := openIsolated(t, dir, func(c *Config) {
+		change(c)
+		c.WorkerCommand = []string{filepath.Join(data, "no such program")} // nothing may be started
+	})
+	check(again)
+	if err := again.Retry("fine"); !errors.Is(err, ErrNotQuarantined) {
+		t.Errorf("a plugin that is fine: %v", err)
+	}
+	if err := again.Retry("bomb"); err != nil {
+		t.Fatal(err)
+	}
+	if info := pluginNamed(t, again, "bomb"); info.State != Ready {
+		t.Errorf("once more: %+v", info)
+	}
+}
+
+// TestClosedWhileCompiling closes a host that compiles, which blames nobody.
+func TestClosedWhileCompiling(t *testing.T) {
+	dir, data := t.TempDir(), t.TempDir()
+	place(t, dir, "bomb", manifest("bomb", "blow", "run", ""))
+	write(t, filepath.Join(dir, "bomb", "bomb.wasm"), wasmtest.Slow("run", 60_000))
+	file := filepath.Join(data, "quarantine.json")
+	h := openIsolated(t, dir, func(c *Config) { c.CacheDir, c.Workers.Quarantine = filepath.Join(data, "cache"), file })
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.Warm(ctx, nil)
+	}()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if text, _ := os.ReadFile(file); strings.Contains(string(text), "bomb") {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the try was never written down")
+		}
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	<-done
+	if text, err := os.ReadFile(file); err != nil || strings.Contains(string(text), "bomb") {
+		t.Errorf("the file holds %s, %v", text, err)
+	}
+}
+
+func pluginNamed(t *testing.T, h *Host, name string) PluginInfo {
+	t.Helper()
+	for _, info := range h.Plugins() {
+		if info.Name == name {
+			return info
+		}
+	}
+	t.Fatalf("there is no plugin %s", name)
+	return PluginInfo{}
+}
