@@ -129,7 +129,8 @@ func (c *child) listen() error {
 
 // work runs calls, one after the other.
 func (c *child) work(m *sandbox.Module) {
-	for f := range c.calls {
+	for {
+		f := c.next()
 		meta, err := open[callMeta](f)
 		if err != nil || c.out.write(kindStarted, struct{}{}, nil) != nil {
 			return
@@ -138,6 +139,23 @@ func (c *child) work(m *sandbox.Module) {
 		if c.out.write(kindResult, resultMeta{int64(out.Memory), int64(out.Instance), out.Relist, fail}, out.Bytes) != nil {
 			return
 		}
+	}
+}
+
+// restTime is how long a worker waits for its next call before it gives back the
+// memory that it does not need while it waits.
+const restTime = time.Second
+
+// next waits for a call.
+func (c *child) next() frame {
+	rest := time.NewTimer(restTime)
+	defer rest.Stop()
+	select {
+	case f := <-c.calls:
+		return f
+	case <-rest.C:
+		debug.FreeOSMemory()
+		return <-c.calls
 	}
 }
 

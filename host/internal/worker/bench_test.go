@@ -1,0 +1,131 @@
+package worker
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/wasmtest"
+)
+
+// benchGuests are the smallest guest there is, as C makes them, and one of the Go
+// toolchain.
+func benchGuests() map[string]sandbox.Plugin {
+	return map[string]sandbox.Plugin{
+		"tiny": {Name: "tiny", Wasm: wasmtest.Echo("echo"), Exports: []string{"echo"}},
+		"go":   {Name: "go", Wasm: goGuest, Exports: []string{"echo"}},
+	}
+}
+
+// BenchmarkEcho measures a call there and back, inside this process with loop
+// checks and in a worker without them, without spares and with one.
+func BenchmarkEcho(b *testing.B) {
+	for _, guest := range []string{"tiny", "go"} {
+		for _, size := range []int{100, 64 << 10, 1 << 20} {
+			for _, way := range []string{"inline", "worker", "worker+spare"} {
+				b.Run(guest+"/"+strconv.Itoa(size)+"/"+way, func(b *testing.B) {
+					var m caller
+					pl := benchGuests()[guest]
+					switch way {
+					case "inline":
+						m = inline(b, pl, nil)
+					case "worker":
+						m = load(b, newPool(b, nil), pl)
+					default:
+						m = load(b, newPool(b, func(c *Config) { c.Spares = 1 }), pl)
+					}
+					inv := sandbox.Invocation{Export: "echo", Input: []byte(strings.Repeat("x", size))}
+					b.SetBytes(int64(size))
+					for b.Loop() {
+						if out, fail := m.Call(b.Context(), inv); fail != nil || len(out.Bytes) != size {
+							b.Fatal(fail)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// tightLoop counts down from a hundred million.
+func tightLoop() []byte {
+	code := wasmtest.Cat([]byte{0x41}, wasmtest.S32(100_000_000), []byte{
+		0x21, 0x00, // local = n
+		0x03, 0x40, // loop
+		0x20, 0x00, 0x41, 0x01, 0x6b, 0x22, 0x00, // local -= 1
+		0x0d, 0x00, // again unless 0
+		0x0b, 0x41, 0x00,
+	})
+	return wasmtest.New().Types(wasmtest.Func(nil, []byte{wasmtest.I32})).Functions(0).Exports(wasmtest.ExportFunc("run", 0)).
+		Code(wasmtest.BodyWith([][]byte{wasmtest.Locals(1, wasmtest.I32)}, code...)).Bytes()
+}
+
+// BenchmarkTightLoop measures what the loop check costs: a hundred million turns.
+func BenchmarkTightLoop(b *testing.B) {
+	pl := sandbox.Plugin{Name: "loop", Wasm: tightLoop(), Exports: []string{"run"}}
+	for way, m := range map[string]caller{"inline": inline(b, pl, nil), "worker": load(b, newPool(b, nil), pl)} {
+		b.Run(way, func(b *testing.B) {
+			for b.Loop() {
+				if _, fail := m.Call(b.Context(), sandbox.Invocation{Export: "run", Timeout: time.Hour}); fail != nil {
+					b.Fatal(fail)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkStart measures a worker from its making until it is ready for a call,
+// with its module's code in the cache, and its end.
+func BenchmarkStart(b *testing.B) {
+	for name, pl := range benchGuests() {
+		b.Run(name, func(b *testing.B) {
+			m := load(b, newPool(b, nil), pl)
+			for b.Loop() {
+				w, err := m.start(b.Context(), nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(float64(resident(b, w)>>10), "KiB-resident")
+				w.discard()
+			}
+		})
+	}
+}
+
+// resident is the memory of a worker that no other process shares, in bytes.
+func resident(b *testing.B, w *process) (n int64) {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(w.cmd.Process.Pid), "smaps_rollup"))
+	if err != nil {
+		return 0 // for root only
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > 1 && strings.HasPrefix(f[0], "Private_") {
+			kib, _ := strconv.ParseInt(f[1], 10, 64)
+			n += kib << 10
+		}
+	}
+	return n
+}
+
+// BenchmarkCompile measures the first compile of a module in a child, the cache
+// empty each time.
+func BenchmarkCompile(b *testing.B) {
+	for name, pl := range benchGuests() {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				dir, err := os.MkdirTemp(guesttest.Cache(b), "bench-")
+				if err != nil {
+					b.Fatal(err)
+				}
+				p := newPool(b, func(c *Config) { c.CacheDir = dir })
+				load(b, p, pl)
+				_ = os.RemoveAll(dir)
+			}
+		})
+	}
+}
