@@ -14,12 +14,15 @@ const (
 	DefaultMemoryLimit      = 40
 	DefaultArchiveThreshold = 10000
 	DefaultKeepTurns        = 1
-	DefaultParallel         = 4
-	DefaultMaxCorrections   = 3
-	DefaultToolsChars       = 16000
-	DefaultRoundChars       = 24000 // when the window is unknown
-	DefaultLoadChars        = 32768 // a page of a load when the window is unknown
-	DefaultAnswerReserve    = 2048  // tokens, or a quarter of a smaller window
+	// DefaultSemanticThreshold is half of the question's words, or a cosine that
+	// unrelated texts stay under.
+	DefaultSemanticThreshold = 0.5
+	DefaultParallel          = 4
+	DefaultMaxCorrections    = 3
+	DefaultToolsChars        = 16000
+	DefaultRoundChars        = 24000 // when the window is unknown
+	DefaultLoadChars         = 32768 // a page of a load when the window is unknown
+	DefaultAnswerReserve     = 2048  // tokens, or a quarter of a smaller window
 )
 
 // Config is the capability record of an agent and its budgets. The zero Config
@@ -91,6 +94,11 @@ type Config struct {
 	// Trigger says who decides that an archived result is needed again. Empty:
 	// TriggerModel.
 	Trigger Trigger
+	// SemanticThreshold is the score, up to 1, from which on TriggerSemantic and
+	// TriggerHybrid take a match for good: a share of the question's words, of
+	// which two must stand in it at least, or a cosine of vectors. 0:
+	// DefaultSemanticThreshold; negative: no threshold, the best match is good.
+	SemanticThreshold float64
 	// Preload are calls that run before the model is asked: what the person wants
 	// loaded with the question. They get ids of this conversation; calls of tools
 	// that are not offered are left out, the others count as the turn's calls.
@@ -122,6 +130,9 @@ func (c Config) Validate() error {
 	default:
 		return fmt.Errorf("trigger is %q; use model, keyword, semantic or hybrid", c.Trigger)
 	}
+	if !(c.SemanticThreshold <= 1) {
+		return fmt.Errorf("the semantic threshold is %v; scores end at 1", c.SemanticThreshold)
+	}
 	switch c.Locale {
 	case "", tool.En, tool.Zh:
 	default:
@@ -140,6 +151,9 @@ func (c Config) resolve() Config {
 	c.KeepTurns = max(1, or(c.KeepTurns, DefaultKeepTurns))
 	c.Parallel = max(1, or(c.Parallel, DefaultParallel))
 	c.MaxCorrections = or(c.MaxCorrections, DefaultMaxCorrections)
+	if c.SemanticThreshold == 0 {
+		c.SemanticThreshold = DefaultSemanticThreshold
+	}
 	if c.Mode == "" {
 		c.Mode = ModeAuto
 	}

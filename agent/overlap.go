@@ -42,21 +42,19 @@ func questionTerms(question string) []string {
 	return out
 }
 
-// overlap is the share of the terms that stand in text, 0 to 1, and whether
-// that is enough to load it unasked.
-func overlap(terms []string, text string) (score float64, good bool) {
+// overlap is the share of the terms that stand in text, 0 to 1, and how many
+// those are.
+func overlap(terms []string, text string) (score float64, shared int) {
 	if len(terms) == 0 {
-		return 0, false
+		return 0, 0
 	}
 	text = strings.ToLower(text)
-	shared := 0
 	for _, t := range terms {
 		if strings.Contains(text, t) {
 			shared++
 		}
 	}
-	score = float64(shared) / float64(len(terms))
-	return score, score >= leastScore && shared >= leastShared
+	return float64(shared) / float64(len(terms)), shared
 }
 
 // cosine is the likeness of two vectors, 0 to 1; opposite and broken ones are 0.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,11 +29,16 @@ const (
 	TriggerHybrid   Trigger = "hybrid"
 )
 
-// An Embedder turns texts into vectors, one for each, in their order. A Model
-// may be one; without it, or when it fails, shared words decide.
+// An Embedder turns texts into vectors, one for each, in their order and all of
+// one length. A Model may be one; without it, or when it fails, shared words
+// decide. One that is not set up to answers ErrNoEmbeddings.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
+
+// ErrNoEmbeddings says that nobody configured vectors: to count words instead
+// is no failure.
+var ErrNoEmbeddings = errors.New("no embedding model is named")
 
 // Recalled says that archived results were found that the question may be
 // about, before the model was asked.
@@ -42,6 +48,9 @@ type Recalled struct {
 	Score float64
 	// By is what the score counts: "words" or "embeddings".
 	By string
+	// Fallback is why words were counted where vectors were to be had; empty:
+	// they were not. It comes with no UUIDs where nothing was found.
+	Fallback string
 	// Hinted says that the model was told of them, Preloaded that the best one
 	// was loaded for it.
 	Hinted, Preloaded bool
@@ -53,9 +62,6 @@ func (Recalled) event() {}
 const formatTrigger parse.Format = "trigger"
 
 const (
-	// leastScore is the score from which on a match is loaded unasked: half of
-	// the question's words, or a cosine that unrelated texts stay under.
-	leastScore = 0.5
 	// leastShared is how many words must be shared at least: one alone is chance.
 	leastShared = 2
 	maxHints    = 3
@@ -84,9 +90,9 @@ func (r *run) recall() json.RawMessage {
 	if len(found) == 0 || r.cfg.Trigger == TriggerKeyword && !back {
 		return nil
 	}
-	by := r.rank(question, found)
+	e := r.rank(question, found)
 	best := found[0]
-	e := Recalled{Score: best.score, By: by}
+	e.Score = best.score
 	switch r.cfg.Trigger {
 	case TriggerKeyword:
 		e.Hinted = true
@@ -97,6 +103,9 @@ func (r *run) recall() json.RawMessage {
 		e.Hinted = (best.good || back) && !e.Preloaded
 	}
 	if !e.Hinted && !e.Preloaded {
+		if e.Fallback != "" {
+			r.emit(e)
+		}
 		return nil
 	}
 	for _, c := range found[:min(len(found), maxHints)] {
@@ -136,28 +145,31 @@ func (r *run) candidates() []candidate {
 }
 
 // rank scores the candidates and sorts them, the best first, of equals the
-// newest. It returns what the scores count.
-func (r *run) rank(question string, found []candidate) string {
-	by := "words"
-	if r.cfg.Trigger != TriggerKeyword && r.embedScores(question, found) {
-		by = "embeddings"
-	} else {
+// newest. It returns what the scores count, and why.
+func (r *run) rank(question string, found []candidate) Recalled {
+	e := Recalled{By: "words"}
+	if em, ok := r.l.model.(Embedder); ok && r.cfg.Trigger != TriggerKeyword {
+		err := r.embedScores(em, question, found)
+		switch {
+		case err == nil:
+			e.By = "embeddings"
+		case !errors.Is(err, ErrNoEmbeddings):
+			e.Fallback = err.Error()
+		}
+	}
+	if e.By == "words" {
 		terms := questionTerms(question)
 		for i := range found {
-			found[i].score, found[i].good = overlap(terms, about(found[i].entry))
+			score, shared := overlap(terms, about(found[i].entry))
+			found[i].score, found[i].good = score, score >= r.cfg.SemanticThreshold && shared >= leastShared
 		}
 	}
 	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(b.score, a.score) })
-	return by
+	return e
 }
 
-// embedScores scores by the model's embeddings. It returns false when there are
-// none.
-func (r *run) embedScores(question string, found []candidate) bool {
-	em, ok := r.l.model.(Embedder)
-	if !ok {
-		return false
-	}
+// embedScores scores by the model's embeddings.
+func (r *run) embedScores(em Embedder, question string, found []candidate) error {
 	texts := []string{question}
 	for _, c := range found {
 		texts = append(texts, about(c.entry))
@@ -165,14 +177,22 @@ func (r *run) embedScores(question string, found []candidate) bool {
 	ctx, cancel := context.WithTimeout(r.ctx, embedTimeout)
 	defer cancel()
 	vectors, err := em.Embed(ctx, texts)
-	if err != nil || len(vectors) != len(texts) {
-		return false
+	if err != nil {
+		return err
+	}
+	if len(vectors) != len(texts) {
+		return fmt.Errorf("%d vectors came for %d texts", len(vectors), len(texts))
+	}
+	for _, v := range vectors {
+		if len(v) == 0 || len(v) != len(vectors[0]) {
+			return errors.New("the vectors are not of one length")
+		}
 	}
 	for i := range found {
 		found[i].score = cosine(vectors[0], vectors[i+1])
-		found[i].good = found[i].score >= leastScore
+		found[i].good = found[i].score >= r.cfg.SemanticThreshold
 	}
-	return true
+	return nil
 }
 
 // about is what a placeholder tells of its result.

@@ -214,8 +214,11 @@ func (t *turn) observe(e agent.Event) {
 	case agent.Planned:
 		t.emit(eventPlan, map[string]any{"steps": e.Steps})
 	case agent.Recalled:
+		if e.Fallback != "" {
+			log.Warn("words were counted, for there were no vectors", "why", e.Fallback)
+		}
 		log.Info("archived results may be meant", "uuids", e.UUIDs, "score", e.Score, "by", e.By, "hinted", e.Hinted, "loaded", e.Preloaded)
-		t.emit(eventRecalled, map[string]any{"uuids": e.UUIDs, "score": e.Score, "by": e.By, "hinted": e.Hinted, "loaded": e.Preloaded})
+		t.emit(eventRecalled, map[string]any{"uuids": e.UUIDs, "score": e.Score, "by": e.By, "hinted": e.Hinted, "loaded": e.Preloaded, "fallback": e.Fallback})
 	case agent.Folded:
 		t.d.metrics.folded(e)
 		log.Info("folded", "results", len(e.UUIDs), "saved_chars", e.SavedChars, "mid_turn", e.MidTurn)

@@ -18,8 +18,8 @@ var _ agent.Embedder = (*Model)(nil)
 // is not repeated: whoever asks for vectors can do without.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if m.cfg.EmbeddingModel == "" {
-		return nil, m.peer.Error(agent.ModelNotFound, m.peer.Say("no embedding model is named", "未指定向量模型"),
-			m.peer.Say("set embedding_model in [models.%s]", "请在 [models.%s] 中设置 embedding_model", m.cfg.Name))
+		return nil, errors.Join(agent.ErrNoEmbeddings, m.peer.Error(agent.ModelNotFound, m.peer.Say("no embedding model is named", "未指定向量模型"),
+			m.peer.Say("set embedding_model in [models.%s]", "请在 [models.%s] 中设置 embedding_model", m.cfg.Name)))
 	}
 	peer := m.peer
 	peer.Model = m.cfg.EmbeddingModel

@@ -44,6 +44,7 @@ func (s Settings) withDefaults() Settings {
 	def(&s.Archive.SummaryChars, defaultSummary)
 	def(&s.Archive.KeepTurns, agent.DefaultKeepTurns)
 	def(&s.Archive.Trigger, string(agent.TriggerModel))
+	def(&s.Archive.Semantic, agent.DefaultSemanticThreshold)
 	def(&s.Archive.Scope, "conversation")
 	def(&s.Archive.MaxAge, span(defaultMaxAge))
 	def(&s.Archive.MaxBytes, tool.Bytes(defaultMaxBytes))

@@ -208,6 +208,9 @@ func check(s *Settings, bad func(msg, hint string, key ...string)) {
 	oneOf(s.Log.Format, []string{"text", "json"}, "log", "format")
 	oneOf(s.Limits.Strategy, strategies, "limits", "strategy")
 	oneOf(s.Archive.Trigger, []string{string(agent.TriggerModel), string(agent.TriggerKeyword), string(agent.TriggerSemantic), string(agent.TriggerHybrid)}, "archive", "trigger")
+	if s.Archive.Semantic > 1 {
+		bad(fmt.Sprintf("semantic_threshold is %v", s.Archive.Semantic), "give a score from 0 to 1; negative means that the best match is always good enough", "archive", "semantic_threshold")
+	}
 	oneOf(s.Archive.Scope, []string{"conversation", "user"}, "archive", "scope")
 	oneOf(s.Sandbox.Isolation, []string{string(host.InProcess), string(host.Inline)}, "sandbox", "isolation")
 	checkShown(s.Limits.MaxChars, s.Limits.Head, s.Limits.Tail, bad, "limits")

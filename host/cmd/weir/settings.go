@@ -191,6 +191,7 @@ type ArchiveSettings struct {
 	KeepTurns    int        `toml:"keep_turns" json:"keep_turns,omitempty"`
 	LoadChars    int        `toml:"load_chars" json:"load_chars,omitempty"`
 	Trigger      string     `toml:"trigger" json:"trigger,omitempty"`
+	Semantic     float64    `toml:"semantic_threshold" json:"semantic_threshold,omitempty"`
 	Scope        string     `toml:"scope" json:"scope,omitempty"`
 	MaxAge       span       `toml:"max_age" json:"max_age,omitempty"`
 	MaxBytes     tool.Bytes `toml:"max_bytes" json:"max_bytes,omitempty"`

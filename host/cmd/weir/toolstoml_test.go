@@ -64,6 +64,7 @@ func TestRepositoryToolsTOML(t *testing.T) {
 		{"archive.threshold", s.Archive.Threshold, d.Archive.Threshold},
 		{"archive.summary_chars", s.Archive.SummaryChars, d.Archive.SummaryChars},
 		{"archive.keep_turns", s.Archive.KeepTurns, d.Archive.KeepTurns},
+		{"archive.semantic_threshold", s.Archive.Semantic, d.Archive.Semantic},
 		{"archive.scope", s.Archive.Scope, d.Archive.Scope},
 		{"archive.max_age", s.Archive.MaxAge, d.Archive.MaxAge},
 		{"archive.max_bytes", s.Archive.MaxBytes, d.Archive.MaxBytes},

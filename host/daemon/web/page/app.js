@@ -281,7 +281,7 @@ const on = {
   "tool_call.malformed"(a, d) { a.note(t("malformed", d)); },
   "mode.switched"(a, d) { a.note(t("switched", d)); },
   "context.folded"(a, d) { a.note(t("foldEvent", { n: num((d.uuids || []).length), chars: num(d.saved_chars) })); },
-  "context.recalled"(a, d) { a.note(t(d.loaded ? "recallLoaded" : "recallHinted", { n: num((d.uuids || []).length) })); },
+  "context.recalled"(a, d) { if ((d.uuids || []).length) a.note(t(d.loaded ? "recallLoaded" : "recallHinted", { n: num((d.uuids || []).length) })); },
   "plan"(a, d) { a.note(t("plan", { steps: (d.steps || []).map((s, i) => `${i + 1}. ${s}`).join("  ") })); },
   "budget"(a, d) {
     $("budget").hidden = false;
