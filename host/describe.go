@@ -54,6 +54,8 @@ type remembered struct {
 	Answer []byte    `json:"answer,omitempty"`
 	Failed string    `json:"failed,omitempty"`
 	At     time.Time `json:"at"`
+	// Memory is the cap under which it failed; with another one it may not.
+	Memory tool.Bytes `json:"memory,omitempty"`
 }
 
 func newDescriber(h *Host) *describer {
@@ -155,7 +157,7 @@ func (d *describer) ask(p *registry.Plugin) *asking {
 // fresh reports whether an answer still holds: failures do for a while.
 func (d *describer) fresh(r remembered) bool {
 	age := d.h.cfg.Now().Sub(r.At)
-	return r.Failed == "" || age >= 0 && age < describeAgain
+	return r.Failed == "" || age >= 0 && age < describeAgain && r.Memory == d.memory()
 }
 
 // run asks one plugin, and keeps what it says.
@@ -164,7 +166,7 @@ func (d *describer) run(ctx context.Context, p *registry.Plugin, a *asking) {
 	answer, err := d.call(ctx, p)
 	r := remembered{Answer: answer, At: d.h.cfg.Now()}
 	if err != nil {
-		r = remembered{Failed: err.Error(), At: r.At}
+		r = remembered{Failed: err.Error(), At: r.At, Memory: d.memory()}
 	}
 	gone := ctx.Err() != nil || errors.Is(err, worker.ErrAgain) || isQuarantined(err) // the next scan asks again
 	if !gone {
@@ -194,7 +196,7 @@ func (d *describer) call(ctx context.Context, p *registry.Plugin) ([]byte, error
 		return nil, ctx.Err()
 	}
 	began := time.Now()
-	s := &slot{load: d.h.runnerOf, plugin: p, memory: d.h.cfg.defaults().Memory}
+	s := &slot{load: d.h.runnerOf, plugin: p, memory: d.memory()}
 	m, err := s.take(ctx)
 	if err != nil {
 		return nil, err
@@ -207,6 +209,8 @@ func (d *describer) call(ctx context.Context, p *registry.Plugin) ([]byte, error
 	switch {
 	case fail != nil && fail.Code == tool.TimedOut:
 		return nil, fmt.Errorf("it did not answer within %s", d.timeout)
+	case fail != nil && fail.Code == tool.OutOfMemory:
+		return nil, errors.New(oneLine(fail.Msg, 200) + ` (memory = "128MiB" below [limits] in tools.toml gives more to all)`)
 	case fail != nil:
 		return nil, errors.New(oneLine(fail.Msg, 200))
 	case len(o.Bytes) == 0:
@@ -214,6 +218,9 @@ func (d *describer) call(ctx context.Context, p *registry.Plugin) ([]byte, error
 	}
 	return o.Bytes, nil
 }
+
+// memory is the cap of the guest's memory; 0: the sandbox's own.
+func (d *describer) memory() tool.Bytes { return d.h.cfg.defaults().Memory }
 
 // forget drops an answer, so that the next scan asks again.
 func (d *describer) forget(p *registry.Plugin) {

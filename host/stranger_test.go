@@ -230,6 +230,36 @@ func TestStrangersAreAskedOnce(t *testing.T) {
 	}
 }
 
+// A failure is remembered for a while, and only for as long as nothing is
+// different.
+func TestAFailureIsRememberedForAWhile(t *testing.T) {
+	dir, cache := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(dir, "mute.wasm"), bare(wt.I32Const, 1))
+	var log logBook
+	now, memory := time.Now(), tool.Bytes(0)
+	asked := func(want int) {
+		t.Helper()
+		h := open(t, dir, func(c *Config) {
+			c.CacheDir, c.Logger, c.Defaults.Memory = cache, log.logger(), memory
+			c.Now = func() time.Time { return now }
+		})
+		if p := h.Plugins()[0]; p.State != Refused {
+			t.Errorf("%+v", p)
+		}
+		if got := strings.Count(log.String(), "a plugin was asked for its tools"); got != want {
+			t.Errorf("asked %d times, want %d", got, want)
+		}
+	}
+	asked(1)
+	asked(1)
+	now = now.Add(describeAgain)
+	asked(2)
+	memory = 16 << 20
+	asked(3)
+	now = now.Add(-time.Hour) // a clock that was put back
+	asked(4)
+}
+
 // A plugin that takes long to compile holds nobody up: it waits, and its tools
 // come in by themselves.
 func TestStrangersComeInLater(t *testing.T) {

@@ -136,7 +136,6 @@ func (p *Plugin) describe(d Description) []Problem {
 	if d.Err != nil {
 		return []Problem{{File: p.Source, Msg: fmt.Sprintf("its export %s, which lists its tools, failed: %s", list, d.Err), Fix: "ask its author, or remove the plugin; after ten minutes a reload asks it again"}}
 	}
-	p.ManifestSHA256 = digest(d.Answer)
 	var answer foreignList
 	dec := json.NewDecoder(bytes.NewReader(d.Answer))
 	if err := dec.Decode(&answer); err != nil || dec.More() {
@@ -170,7 +169,22 @@ func (p *Plugin) describe(d Description) []Problem {
 	if len(p.Manifest.Tools) == 0 {
 		return refuse("none of the tools that its export %s lists has a name that can be used", list)
 	}
+	p.ManifestSHA256 = p.listDigest()
 	return problems
+}
+
+// listDigest stands for a manifest's digest: of what is made of the list, with
+// keys in one order, for some plugins write theirs in another each time.
+func (p *Plugin) listDigest() string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	for _, t := range p.Manifest.Tools {
+		var params any
+		if json.Unmarshal(t.Spec.Params, &params) != nil || enc.Encode([]any{t.Spec.Name, t.Remote, t.Spec.Description, params}) != nil {
+			b.Write(t.Spec.Params) // it was compiled, and reads
+		}
+	}
+	return digest(b.Bytes())
 }
 
 // foreignTool names one tool and says how it is run. false: it is left out.

@@ -104,6 +104,32 @@ func TestScanAsksStrangersOnce(t *testing.T) {
 	}
 }
 
+// A list that says the same in another order of keys is the same list; the
+// order of its tools, and everything else that a model reads, counts.
+func TestListDigest(t *testing.T) {
+	sum := func(answer string) string {
+		p := &Plugin{ABI: ABIDescribe, Source: "x.wasm", Manifest: Manifest{Name: "x"}}
+		if bad := errorsOf(p.describe(Description{Answer: []byte(answer)})); len(bad) > 0 {
+			t.Fatal(bad)
+		}
+		return p.ManifestSHA256
+	}
+	a := sum(`{"tools":[{"name":"a","description":"d","inputSchema":{"type":"object","properties":{"x":{"type":"string"},"y":{}}}},{"name":"b"}]}`)
+	if b := sum(`{"tools":[{"inputSchema":{"properties":{"y":{},"x":{"type":"string"}},"type":"object"},"description":"d","name":"a","_meta":{"at":7}},{"name":"b"}]}`); a != b {
+		t.Error("another order of keys is another list")
+	}
+	for _, other := range []string{
+		`{"tools":[{"name":"a","description":"D","inputSchema":{"type":"object","properties":{"x":{"type":"string"},"y":{}}}},{"name":"b"}]}`,
+		`{"tools":[{"name":"A","description":"d","inputSchema":{"type":"object","properties":{"x":{"type":"string"},"y":{}}}},{"name":"b"}]}`,
+		`{"tools":[{"name":"a","description":"d","inputSchema":{"type":"object","properties":{"x":{"type":"number"},"y":{}}}},{"name":"b"}]}`,
+		`{"tools":[{"name":"b"},{"name":"a","description":"d","inputSchema":{"type":"object","properties":{"x":{"type":"string"},"y":{}}}}]}`,
+	} {
+		if sum(other) == a {
+			t.Errorf("%s has the digest of another list", other)
+		}
+	}
+}
+
 // Nothing that a stranger says can make more of it than a tool with a name, a
 // short visible text and a schema that holds.
 func FuzzDescribe(f *testing.F) {
@@ -127,7 +153,7 @@ func FuzzDescribe(f *testing.F) {
 		}
 		for _, one := range p.Manifest.Tools {
 			if !tool.ValidName(one.Spec.Name) || one.Schema == nil || len(one.Spec.Description) > maxDescription || one.Spec.Description == "" ||
-				hidden(one.Spec.Description) || hidden(string(one.Spec.Params)) {
+				clean(one.Spec.Description) != one.Spec.Description || hidden(string(one.Spec.Params)) {
 				t.Fatalf("%+v", one)
 			}
 			one.Schema.Check(map[string]any{}, tool.En)
