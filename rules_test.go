@@ -39,6 +39,7 @@ var levels = map[string]int{
 	"host/internal/sandbox":          3,
 	"agent":                          3,
 	"host/internal/registry":         4,
+	"host/internal/mcpclient":        4,
 	"host/internal/worker":           4,
 	"host/internal/hostile":          6,
 	"agent/model":                    4,
@@ -88,6 +89,10 @@ var allowed = map[string]map[string]string{
 		"github.com/fsnotify/fsnotify": "the system's word that a file has changed, where it gives one",
 	},
 	"host/internal/spots": {"github.com/BurntSushi/toml": "the library whose silence about places it makes up for"},
+	"host/internal/mcpclient": {
+		"github.com/modelcontextprotocol/go-sdk": "the protocol of other tool servers, by those who write it",
+		"github.com/cenkalti/backoff/v5":         "pauses between tries to reach a server",
+	},
 	"host/internal/registry": {
 		"github.com/BurntSushi/toml":               "manifests",
 		"github.com/santhosh-tekuri/jsonschema/v6": "a tool's parameters must be a schema",
@@ -117,7 +122,8 @@ var hostOnly = map[string]string{
 // testOnly may be imported by any test.
 var testOnly = []string{
 	"github.com/google/go-cmp", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/rogpeppe/go-internal",
-	"github.com/tiktoken-go/tokenizer", // to hold our estimate against
+	"github.com/modelcontextprotocol/go-sdk", // servers to be a client of
+	"github.com/tiktoken-go/tokenizer",       // to hold our estimate against
 }
 
 // file is one Go file of the project.

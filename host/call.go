@@ -87,19 +87,19 @@ func (s *Session) execute(ctx context.Context, b *bound, input json.RawMessage) 
 		return out, stats, w.failure(tool.Cancelled, w.busy, ""), false
 	}
 	defer leave()
-	m, err := b.slot.take(ctx) // which may have to compile it, for long
+	m, err := b.from.take(ctx) // which may have to compile it, for long
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return out, stats, w.failure(tool.Cancelled, w.busy, ""), false
 	case errors.Is(err, registry.ErrChanged), errors.Is(err, errRetired):
 		return out, stats, w.failure(tool.Failed, w.gone, w.hintOperator, b.info.Spec.Name), true
-	case err != nil && (b.slot.refusal() != nil || errors.Is(err, worker.ErrAgain)):
+	case err != nil && (b.from.refusal() != nil || errors.Is(err, worker.ErrAgain)):
 		return out, stats, w.brokenPlugin(b.info.Spec.Name, err), false
 	case err != nil:
 		s.h.log.Error("a plugin cannot be read", "tool", b.info.Spec.Name, "error", err)
 		return out, stats, w.failure(tool.Failed, w.gone, w.hintOperator, b.info.Spec.Name), s.h.watching.Load() != nil
 	}
-	defer b.slot.give()
+	defer b.from.give()
 	select {
 	case s.h.running <- struct{}{}:
 		defer func() { <-s.h.running }()

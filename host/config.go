@@ -17,6 +17,8 @@ type Config struct {
 	// Folders are scanned in order; of two plugins that clash over a name, the
 	// one found first stays.
 	Folders []Folder
+	// Servers are other MCP servers, whose tools are offered beside the plugins'.
+	Servers []Server
 	// Defaults hold for what neither a tool nor the operator states. Its own
 	// zero fields mean 8,000 characters, 500 lines, head_tail and 30 seconds.
 	Defaults tool.Limits
@@ -211,9 +213,17 @@ const (
 	Quarantined State = "quarantined"
 )
 
+// A Kind tells plugins from what is listed beside them.
+type Kind string
+
+// KindServer is another MCP server, whose tools are offered like a plugin's.
+const KindServer Kind = "mcp"
+
 // PluginInfo tells about one plugin.
 type PluginInfo struct {
-	Name        string `json:"name"`
+	Name string `json:"name"`
+	// Kind is what it is; empty: a plugin.
+	Kind        Kind   `json:"kind,omitempty"`
 	Version     string `json:"version,omitempty"`
 	Description string `json:"description,omitempty"`
 	State       State  `json:"state"`

@@ -41,6 +41,7 @@ type Host struct {
 	places  *places       // and those of each plugin
 	strange *describer    // asks plugins made for other hosts what they can do
 	foreign atomic.Int64  // numbers their calls
+	servers []*server
 
 	defaultKeep *limit.Keep // Config.Defaults.Keep, read once
 
@@ -99,6 +100,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 		return h, err
 	}
 	h.strange = newDescriber(h)
+	h.openServers()
 	return h, h.Reload(ctx)
 }
 
@@ -229,6 +231,7 @@ func (h *Host) Close() error {
 // release frees what Open acquired.
 func (h *Host) release() error {
 	h.end()
+	h.closeServers()
 	var errs []error
 	errs = append(errs, h.closeEngines())
 	if h.archive != nil {

@@ -29,7 +29,7 @@ type plan struct {
 
 // planned is a plugin with its slots.
 type planned struct {
-	seat  *seat // nil: refused
+	seat  *seat // nil: refused, or another server
 	info  PluginInfo
 	slots []*slot
 }
@@ -43,7 +43,8 @@ type bound struct {
 	abi   registry.ABI
 	grant sandbox.Grant
 	reach []string // the hosts that the grant's HTTP leads to
-	slot  *slot
+	slot  *slot    // nil: another server's tool
+	from  source   // the slot, or the server
 	// effect is what the tool can do, anyHost that it may reach hosts which
 	// nobody named.
 	effect  Effect
@@ -77,6 +78,7 @@ func (h *Host) plan(s *seating, old *plan) *plan {
 		p.plugins = append(p.plugins, planned{info: pendingInfo(pl)})
 	}
 	p.hold(s.snap.Held)
+	p.addServers(h)
 	slices.SortStableFunc(p.plugins, func(a, b planned) int { return cmp.Compare(a.info.Name, b.info.Name) })
 	p.names = slices.Sorted(maps.Keys(p.tools))
 	return p
@@ -158,6 +160,7 @@ func (p *plan) add(h *Host, s *seat, old *plan) {
 		b.grant.Mounts, b.grant.HTTP, b.reach = deal.grant.Mounts, deal.grant.HTTP, deal.reach
 		b.settle(deal.anyHost)
 		b.slot = p.slot(h, pl, b.info.Effective.Memory, old)
+		b.from = b.slot
 		if !slices.Contains(one.slots, b.slot) {
 			one.slots = append(one.slots, b.slot)
 		}
@@ -254,7 +257,7 @@ func (p *plan) infos() []PluginInfo {
 func (p *plan) usable() []*bound {
 	var out []*bound
 	for _, name := range p.names {
-		if b := p.tools[name]; b.slot.refusal() == nil {
+		if b := p.tools[name]; b.from.refusal() == nil {
 			out = append(out, b)
 		}
 	}

@@ -67,6 +67,7 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 		}
 	}
 	cfg := hostConfig(s, p, secrets, a.log)
+	cfg.Servers = servers(s, p)
 	if s.Summarize.Enabled {
 		m, name, err := summaryModel(a, s)
 		if err != nil {
@@ -181,6 +182,10 @@ func (c *cli) withClient(ctx context.Context, f func(*client) error) error {
 	}
 	a, err := c.open(ctx)
 	if err != nil {
+		return err
+	}
+	if err := a.host.WaitServers(ctx); err != nil {
+		a.close()
 		return err
 	}
 	cl := inMemory(a.daemon.Handler(), a.token, a.close)

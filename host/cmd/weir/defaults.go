@@ -102,6 +102,11 @@ func (s Settings) withoutSecrets() Settings {
 		}
 		s.Models[name] = m
 	}
+	s.Servers = maps.Clone(s.Servers)
+	for name, e := range s.Servers {
+		e.Env, e.Headers = hidden(e.Env), hidden(e.Headers)
+		s.Servers[name] = e
+	}
 	s.Grants, s.Tools = maps.Clone(s.Grants), maps.Clone(s.Tools)
 	for name, g := range s.Grants {
 		g.Config = veiled(g.Config)
@@ -134,4 +139,13 @@ func def[T comparable](v *T, unset T) {
 	if *v == zero {
 		*v = unset
 	}
+}
+
+// hidden keeps the names of values that may be secrets.
+func hidden(values map[string]string) map[string]string {
+	out := maps.Clone(values)
+	for name := range out {
+		out[name] = "(set)"
+	}
+	return out
 }

@@ -233,6 +233,7 @@ func check(s *Settings, bad func(msg, hint string, key ...string)) {
 			bad("this plugin folder has no path", `write path = "./plugins"`, "plugins", "folder", fmt.Sprint(i))
 		}
 	}
+	checkServers(s.Servers, bad)
 	providers := append(presetNames(), daemon.DemoModel)
 	for name, m := range s.Models {
 		if m.Provider == "" {

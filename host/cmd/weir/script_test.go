@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	if code, ok := host.WorkerMain(); ok {
 		os.Exit(code)
 	}
-	testscript.Main(m, map[string]func(){"weir": main})
+	testscript.Main(m, map[string]func(){"weir": main, "notesd": notesd})
 }
 
 // TestScripts runs the command line as people type it, each script in a home

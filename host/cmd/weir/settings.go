@@ -26,6 +26,7 @@ type Settings struct {
 	Summarize SummarizeSettings        `toml:"summarize" json:"summarize"`
 	Archive   ArchiveSettings          `toml:"archive" json:"archive"`
 	Sandbox   SandboxSettings          `toml:"sandbox" json:"sandbox"`
+	Servers   map[string]ServerEntry   `toml:"mcpServers" json:"mcpServers,omitempty"`
 	Approvals ApprovalSettings         `toml:"approvals" json:"approvals"`
 }
 

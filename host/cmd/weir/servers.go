@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weirhost/weir/host"
+)
+
+// ServerEntry is another MCP server, written as everybody writes them.
+type ServerEntry struct {
+	Command  string            `toml:"command" json:"command,omitempty"`
+	Args     []string          `toml:"args" json:"args,omitempty"`
+	Env      map[string]string `toml:"env" json:"env,omitempty"`
+	Dir      string            `toml:"cwd" json:"cwd,omitempty"`
+	URL      string            `toml:"url" json:"url,omitempty"`
+	Headers  map[string]string `toml:"headers" json:"headers,omitempty"`
+	Type     string            `toml:"type" json:"type,omitempty"`
+	Allow    []string          `toml:"allow" json:"allow,omitempty"`
+	Deny     []string          `toml:"deny" json:"deny,omitempty"`
+	Trust    bool              `toml:"trust_hints" json:"trust_hints,omitempty"`
+	Start    span              `toml:"start_timeout" json:"start_timeout,omitempty"`
+	Disabled bool              `toml:"disabled" json:"disabled,omitempty"`
+}
+
+// serverName is what a server may be called: its tools are <name>__<tool>, which
+// has to stay a tool's name.
+var serverName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,29}$`)
+
+// checkServers reports entries that cannot be meant.
+func checkServers(servers map[string]ServerEntry, bad func(msg, hint string, key ...string)) {
+	for name, s := range servers {
+		if !serverName.MatchString(name) {
+			bad(fmt.Sprintf("%q is no name for a server", name), "use up to 30 of a-z, 0-9, _ and -, a letter first", "mcpServers", name)
+		}
+		switch {
+		case s.Command == "" && s.URL == "":
+			bad(fmt.Sprintf("the server %s has neither command nor url", name), `write command = "…" and args = […], or url = "https://…"`, "mcpServers", name)
+		case s.Command != "" && s.URL != "":
+			bad(fmt.Sprintf("the server %s has both command and url", name), "keep one of the two", "mcpServers", name, "url")
+		case s.Type == "sse":
+			bad(fmt.Sprintf("the server %s uses the old transport \"sse\"", name), `give the address of its streamable HTTP endpoint; type can be left out`, "mcpServers", name, "type")
+		}
+		for key, patterns := range map[string][]string{"allow": s.Allow, "deny": s.Deny} {
+			for _, p := range patterns {
+				if _, err := path.Match(p, ""); err != nil {
+					bad(fmt.Sprintf("%q is no pattern", p), "use * for any letters, or the tool's whole name", "mcpServers", name, key)
+				}
+			}
+		}
+	}
+}
+
+// servers are the entries in force, by name. A folder is meant from the
+// configuration's place.
+func servers(s Settings, p paths) []host.Server {
+	var out []host.Server
+	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
+		e := s.Servers[name]
+		if e.Disabled {
+			continue
+		}
+		if e.Command != "" {
+			if e.Dir == "" || !filepath.IsAbs(e.Dir) {
+				e.Dir = filepath.Join(filepath.Dir(p.Config), e.Dir)
+			}
+			if strings.HasPrefix(e.Command, ".") {
+				e.Command = filepath.Join(e.Dir, e.Command)
+			}
+		}
+		out = append(out, host.Server{
+			Name: name, Command: e.Command, Args: e.Args, Env: e.Env, Dir: e.Dir, URL: e.URL, Headers: e.Headers,
+			Allow: e.Allow, Deny: e.Deny, TrustHints: e.Trust, Start: time.Duration(e.Start),
+		})
+	}
+	return out
+}

@@ -1,0 +1,317 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+)
+
+// asServer makes the test binary an MCP server on its standard streams.
+const asServer = "WEIR_TEST_MCP"
+
+func TestMain(m *testing.M) {
+	if how := os.Getenv(asServer); how != "" {
+		os.Exit(serve(how))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func serve(how string) int {
+	switch how {
+	case "dead":
+		os.Stderr.WriteString("no key is set\n")
+		return 3
+	case "mute":
+		select {} // reads nothing and says nothing
+	}
+	s := exampleServer()
+	mcp.AddTool(s, &mcp.Tool{Name: "die"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		os.Exit(7)
+		return nil, nil, nil
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "env"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return text(strings.Join(os.Environ(), "\n")), nil, nil
+	})
+	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		return 1
+	}
+	return 0
+}
+
+func text(s string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+}
+
+type echoArgs struct {
+	Text string `json:"text"`
+}
+
+func exampleServer() *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "example", Version: "1"}, nil)
+	mcp.AddTool(s, &mcp.Tool{
+		Name: "echo", Description: "gives it back", Meta: mcp.Meta{sizeKey: 5000},
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
+	}, func(ctx context.Context, r *mcp.CallToolRequest, a echoArgs) (*mcp.CallToolResult, any, error) {
+		if token := r.Params.GetProgressToken(); token != nil {
+			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: 1, Total: 2, Message: "half"})
+		}
+		return text(a.Text), nil, nil
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "fail"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return nil, nil, errors.New("no such sheet")
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "wait"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		<-ctx.Done()
+		return nil, nil, ctx.Err()
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "ask"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"roots": &mcp.ListRootsParams{}}}, nil, nil
+	})
+	return s
+}
+
+// program starts this test binary as a server.
+func program(t *testing.T, how string, change func(*Config)) *Server {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Config{Name: "example", Command: exe, Env: map[string]string{asServer: how}}
+	if change != nil {
+		change(&c)
+	}
+	s := Open(c)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// until waits for a condition; the deadline is there for a test that fails.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	end := time.Now().Add(time.Minute)
+	for !ok() {
+		if time.Now().After(end) {
+			t.Fatalf("waited for: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func ready(t *testing.T, s *Server) {
+	t.Helper()
+	s.Wait(t.Context())
+	if st := s.Status(); st.State != Ready {
+		t.Fatalf("%s: %s", st.State, st.Why)
+	}
+}
+
+func call(t *testing.T, s *Server, name, args string) string {
+	t.Helper()
+	b, err := s.Call(t.Context(), name, json.RawMessage(args), 1<<20, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return string(b)
+}
+
+func TestProgram(t *testing.T) {
+	t.Setenv("OUR_SECRET", "sesame")
+	s := program(t, "on", func(c *Config) { c.Env["ITS_OWN"] = "yes" })
+	ready(t, s)
+	tools := map[string]Tool{}
+	for _, tl := range s.Status().Tools {
+		tools[tl.Name] = tl
+	}
+	if e := tools["echo"]; !e.ReadOnly || e.MaxChars != 5000 || e.Description != "gives it back" || !strings.Contains(string(e.Schema), `"text"`) {
+		t.Errorf("%+v", e)
+	}
+	if tools["fail"].ReadOnly || tools["fail"].MaxChars != 0 {
+		t.Errorf("%+v", tools["fail"])
+	}
+	var mu sync.Mutex
+	var seen []string
+	b, err := s.Call(t.Context(), "echo", json.RawMessage(`{"text":"第一页"}`), 1<<20, func(_, _ int, msg string) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, msg)
+	})
+	if err != nil || !strings.Contains(string(b), `"text":"第一页"`) {
+		t.Errorf("%s, %v", b, err)
+	}
+	until(t, "progress", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(seen) == 1 && seen[0] == "half" || len(seen) == 0
+	})
+	if got := call(t, s, "fail", `{}`); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, "no such sheet") {
+		t.Errorf("%s", got)
+	}
+	env := call(t, s, "env", `{}`)
+	if strings.Contains(env, "sesame") || !strings.Contains(env, "ITS_OWN=yes") || !strings.Contains(env, "PATH=") {
+		t.Errorf("the program's environment: %s", env)
+	}
+}
+
+func TestCallFails(t *testing.T) {
+	s := program(t, "on", nil)
+	ready(t, s)
+	var refusal *Refusal
+	for _, row := range []struct{ name, args, want string }{
+		{"nothing", `{}`, "nothing"},
+		{"echo", `{"text":7}`, "text"},
+		{"ask", `{}`, "not passed on"},
+	} {
+		b, err := s.Call(t.Context(), row.name, json.RawMessage(row.args), 1<<20, nil)
+		if err == nil && strings.Contains(string(b), `"isError":true`) && strings.Contains(string(b), row.want) {
+			continue // a server may say so in its answer
+		}
+		if !errors.As(err, &refusal) || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: %s, %v", row.name, b, err)
+		}
+	}
+	if _, err := s.Call(t.Context(), "echo", json.RawMessage(`{"text":"`+strings.Repeat("x", 2000)+`"}`), 1000, nil); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := s.Call(ctx, "wait", json.RawMessage(`{}`), 1000, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	if got := call(t, s, "echo", `{"text":"still there"}`); !strings.Contains(got, "still there") {
+		t.Errorf("%s", got)
+	}
+}
+
+// A program that dies is started again by the next call.
+func TestProgramDies(t *testing.T) {
+	var changes atomic.Int64
+	s := program(t, "on", func(c *Config) { c.Changed = func() { changes.Add(1) } })
+	ready(t, s)
+	var down *DownError
+	if _, err := s.Call(t.Context(), "die", json.RawMessage(`{}`), 1000, nil); !errors.As(err, &down) {
+		t.Fatalf("%v", err)
+	}
+	until(t, "its tools stay listed", func() bool { return len(s.Status().Tools) > 0 })
+	until(t, "an answer again", func() bool {
+		b, err := s.Call(t.Context(), "echo", json.RawMessage(`{"text":"back"}`), 1000, nil)
+		return err == nil && strings.Contains(string(b), "back")
+	})
+	if changes.Load() < 3 { // up, down, up
+		t.Errorf("%d changes were told", changes.Load())
+	}
+}
+
+func TestServerThatCannotBeUsed(t *testing.T) {
+	for _, row := range []struct {
+		name, want string
+		change     func(*Config)
+	}{
+		{"no program", `the program "/nothing/here" was not found`, func(c *Config) { c.Command = "/nothing/here" }},
+		{"it ends at once", "", func(c *Config) { c.Env[asServer] = "dead" }},
+		{"it says nothing", "it did not answer within 200ms", func(c *Config) { c.Env[asServer], c.Start = "mute", 200*time.Millisecond }},
+		{"no address", "is not the address of an HTTP server", func(c *Config) { c.Command, c.URL = "", "ftp://x" }},
+		{"nobody listens", "", func(c *Config) { c.Command, c.URL = "", "http://127.0.0.1:1/mcp" }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := program(t, "on", row.change)
+			s.Wait(t.Context())
+			st := s.Status()
+			if st.State != Down || st.Why == "" || !strings.Contains(st.Why, row.want) {
+				t.Errorf("%+v", st)
+			}
+			var down *DownError
+			if _, err := s.Call(t.Context(), "echo", json.RawMessage(`{}`), 1000, nil); !errors.As(err, &down) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+func TestHTTP(t *testing.T) {
+	m := exampleServer()
+	var authorised, strange atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			strange.Add(1)
+		}
+	}))
+	defer other.Close()
+	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, nil)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer sesame" {
+			http.Error(w, "who are you", http.StatusUnauthorized)
+			return
+		}
+		authorised.Add(1)
+		if r.URL.Path == "/away" {
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+			return
+		}
+		h.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	auth := map[string]string{"Authorization": "Bearer sesame"}
+	s := Open(Config{Name: "web", URL: server.URL + "/mcp", Headers: auth})
+	ready(t, s)
+	if got := call(t, s, "echo", `{"text":"over HTTP"}`); !strings.Contains(got, "over HTTP") {
+		t.Errorf("%s", got)
+	}
+	// A tool that appears is seen without asking.
+	mcp.AddTool(m, &mcp.Tool{Name: "late"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return text("late"), nil, nil
+	})
+	until(t, "the new tool", func() bool {
+		for _, tl := range s.Status().Tools {
+			if tl.Name == "late" {
+				return true
+			}
+		}
+		return false
+	})
+	s.Close()
+	if authorised.Load() == 0 {
+		t.Error("no request had the header")
+	}
+	away := Open(Config{Name: "away", URL: server.URL + "/away", Headers: auth})
+	away.Wait(t.Context())
+	if st := away.Status(); st.State != Down || strange.Load() != 0 {
+		t.Errorf("a redirect took the header along: %d times; %+v", strange.Load(), st)
+	}
+	away.Close()
+	wrong := Open(Config{Name: "wrong", URL: server.URL + "/mcp"})
+	wrong.Wait(t.Context())
+	if st := wrong.Status(); st.State != Down || strings.Contains(st.Why, "sesame") {
+		t.Errorf("%+v", st)
+	}
+	wrong.Close()
+}
+
+func TestListIsBounded(t *testing.T) {
+	m := mcp.NewServer(&mcp.Implementation{Name: "many", Version: "1"}, nil)
+	for i := range maxTools + 40 {
+		mcp.AddTool(m, &mcp.Tool{Name: "t" + strings.Repeat("i", i%7) + string(rune('a'+i%26)) + time.Duration(i).String()}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			return text(""), nil, nil
+		})
+	}
+	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, nil))
+	defer server.Close()
+	s := Open(Config{Name: "many", URL: server.URL})
+	ready(t, s)
+	st := s.Status()
+	if len(st.Tools) != maxTools || len(st.Notes) != 1 {
+		t.Errorf("%d tools, %q", len(st.Tools), st.Notes)
+	}
+	s.Close()
+}

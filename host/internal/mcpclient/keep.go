@@ -1,0 +1,157 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// keep connects, waits for the connection to end, and connects again, with
+// growing pauses, until the Server is closed.
+func (s *Server) keep() {
+	defer close(s.done)
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval = time.Second, time.Minute
+	for s.ctx.Err() == nil {
+		session, relist, err := s.connect()
+		if err == nil {
+			pause.Reset()
+			err = s.watch(session, relist)
+		}
+		if s.ctx.Err() != nil {
+			return
+		}
+		s.down(err)
+		select {
+		case <-time.After(pause.NextBackOff()):
+		case <-s.kick:
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+// connect makes a session and reads its tools. relist gets a value when the
+// server says that its tools have changed.
+func (s *Server) connect() (session *mcp.ClientSession, relist chan struct{}, err error) {
+	relist = make(chan struct{}, 1)
+	client := mcp.NewClient(&mcp.Implementation{Name: "weir", Version: s.cfg.Version}, &mcp.ClientOptions{
+		Capabilities:   &mcp.ClientCapabilities{},
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
+			select {
+			case relist <- struct{}{}:
+			default:
+			}
+		},
+		ProgressNotificationHandler: s.progress.handle,
+	})
+	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Start)
+	defer cancel()
+	transport, err := s.transport()
+	if err != nil {
+		return nil, nil, err
+	}
+	if session, err = client.Connect(ctx, transport, nil); err != nil {
+		return nil, nil, s.explain(ctx, err)
+	}
+	tools, notes, err := list(ctx, session)
+	if err != nil {
+		_ = session.Close()
+		return nil, nil, s.explain(ctx, err)
+	}
+	s.up(session, tools, notes)
+	return session, relist, nil
+}
+
+// watch returns when the session has ended, with the reason.
+func (s *Server) watch(session *mcp.ClientSession, relist chan struct{}) error {
+	ended := make(chan error, 1)
+	go func() { ended <- session.Wait() }()
+	for {
+		select {
+		case err := <-ended:
+			_ = session.Close() // reaps the program
+			return s.lost(err)
+		case <-s.ctx.Done():
+			_ = session.Close()
+			<-ended
+			return s.ctx.Err()
+		case <-relist:
+			ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Start)
+			tools, notes, err := list(ctx, session)
+			cancel()
+			if err != nil {
+				s.log.Warn("the server's tools cannot be listed again", "error", s.explain(ctx, err))
+				continue
+			}
+			s.up(session, tools, notes)
+		}
+	}
+}
+
+// lost says why a connection is gone.
+func (s *Server) lost(err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return fmt.Errorf("the program ended with code %d", exit.ExitCode())
+	}
+	return errors.New("the connection has ended")
+}
+
+// explain says in a sentence why a server cannot be used.
+func (s *Server) explain(ctx context.Context, err error) error {
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("it did not answer within %s", s.cfg.Start)
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the program %q was not found", s.cfg.Command)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("the program %q may not be run", s.cfg.Command)
+	case errors.As(err, &exit):
+		return fmt.Errorf("the program ended with code %d", exit.ExitCode())
+	}
+	return errors.New(short(err.Error(), 300))
+}
+
+func (s *Server) up(session *mcp.ClientSession, tools []Tool, notes []string) {
+	s.mu.Lock()
+	s.session, s.status = session, Status{State: Ready, Tools: tools, Notes: notes}
+	s.turn()
+	s.mu.Unlock()
+	s.log.Info("another server's tools can be used", "server", s.cfg.Name, "tools", len(tools))
+	for _, n := range notes {
+		s.log.Warn("another server's tool is left out", "server", s.cfg.Name, "why", n)
+	}
+	s.tell()
+}
+
+func (s *Server) down(err error) {
+	s.mu.Lock()
+	s.session = nil
+	s.status.State, s.status.Why = Down, err.Error()
+	s.turn()
+	s.mu.Unlock()
+	s.log.Warn("another server's tools cannot be used", "server", s.cfg.Name, "why", err)
+	s.tell()
+}
+
+// turn wakes those that wait for a try to end, under s.mu.
+func (s *Server) turn() {
+	s.tries++
+	close(s.turned)
+	s.turned = make(chan struct{})
+}
+
+func (s *Server) tell() {
+	if s.cfg.Changed != nil {
+		s.cfg.Changed()
+	}
+}

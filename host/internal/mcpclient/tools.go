@@ -1,0 +1,56 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Bounds of what one server may list.
+const (
+	maxTools  = 512
+	maxSchema = 64 << 10 // bytes
+)
+
+// sizeKey is where a tool declares how long its results may be, in characters.
+const sizeKey = "anthropic/maxResultSizeChars"
+
+// list reads all pages of a server's tools. What cannot be used is left out,
+// with a note.
+func list(ctx context.Context, session *mcp.ClientSession) (tools []Tool, notes []string, err error) {
+	seen := map[string]bool{}
+	for t, err := range session.Tools(ctx, nil) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(tools) == maxTools {
+			return tools, append(notes, fmt.Sprintf("it lists more than %d tools; the rest is left out", maxTools)), nil
+		}
+		schema, err := json.Marshal(t.InputSchema)
+		switch {
+		case err != nil || len(schema) > maxSchema:
+			notes = append(notes, fmt.Sprintf("the schema of %q is over %d bytes", short(t.Name, 100), maxSchema))
+			continue
+		case t.Name == "" || seen[t.Name]:
+			notes = append(notes, fmt.Sprintf("the name %q is listed twice or is empty", short(t.Name, 100)))
+			continue
+		}
+		seen[t.Name] = true
+		tools = append(tools, read(t, schema))
+	}
+	return tools, notes, nil
+}
+
+func read(t *mcp.Tool, schema json.RawMessage) Tool {
+	out := Tool{Name: t.Name, Title: t.Title, Description: t.Description, Schema: schema, OpenWorld: true}
+	if a := t.Annotations; a != nil {
+		out.ReadOnly, out.Idempotent = a.ReadOnlyHint, a.IdempotentHint
+		out.OpenWorld = a.OpenWorldHint == nil || *a.OpenWorldHint
+	}
+	if n, ok := t.Meta[sizeKey].(float64); ok && n >= 1 && n < 1<<31 {
+		out.MaxChars = int(n)
+	}
+	return out
+}

@@ -1,0 +1,115 @@
+package mcpclient
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// inherited are the variables of ours that a server's program gets: what it
+// needs to find other programs, its user's files and the language. Keys and
+// tokens of ours are none of its business.
+func inherited() []string {
+	return []string{
+		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR",
+		"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR",
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+		"SystemRoot", "APPDATA", "LOCALAPPDATA", "PROGRAMFILES", "USERPROFILE", "TEMP", "PATHEXT", "ComSpec",
+	}
+}
+
+// endTime is how long a program may take to end by itself.
+const endTime = 2 * time.Second
+
+func (s *Server) transport() (mcp.Transport, error) {
+	if s.cfg.URL == "" {
+		return s.program(), nil
+	}
+	u, err := url.Parse(s.cfg.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%q is not the address of an HTTP server", s.cfg.URL)
+	}
+	return &mcp.StreamableClientTransport{
+		Endpoint:   s.cfg.URL,
+		HTTPClient: &http.Client{Transport: headers{base: s.web, host: u.Host, set: s.cfg.Headers}},
+	}, nil
+}
+
+func (s *Server) program() mcp.Transport {
+	cmd := exec.Command(s.cfg.Command, s.cfg.Args...)
+	cmd.Dir = s.cfg.Dir
+	cmd.Env = []string{} // nil would be all of ours
+	for _, name := range inherited() {
+		if v, ok := os.LookupEnv(name); ok {
+			cmd.Env = append(cmd.Env, name+"="+v)
+		}
+	}
+	for name, v := range s.cfg.Env {
+		cmd.Env = append(cmd.Env, name+"="+v)
+	}
+	slices.Sort(cmd.Env)
+	cmd.Stderr = &lines{server: s}
+	cmd.WaitDelay = endTime
+	return &mcp.CommandTransport{Command: cmd, TerminateDuration: endTime}
+}
+
+// headers adds headers to requests for one host: a redirect does not carry them off.
+type headers struct {
+	base http.RoundTripper
+	host string
+	set  map[string]string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Host == h.host && len(h.set) > 0 {
+		r = r.Clone(r.Context())
+		for name, v := range h.set {
+			r.Header.Set(name, v)
+		}
+	}
+	return h.base.RoundTrip(r)
+}
+
+// maxLine is how much of a line on a program's standard error is logged, in bytes.
+const maxLine = 2000
+
+// lines logs what a program writes to its standard error. One goroutine at a
+// time writes to it.
+type lines struct {
+	server *Server
+	rest   []byte // of the line that has not ended
+}
+
+// Write implements io.Writer. It never fails: the program must not be stopped by it.
+func (l *lines) Write(p []byte) (int, error) {
+	n := len(p)
+	for {
+		line, after, ended := bytes.Cut(p, []byte("\n"))
+		l.rest = append(l.rest, line[:min(len(line), maxLine-len(l.rest))]...)
+		if !ended {
+			return n, nil
+		}
+		if text := short(string(l.rest), maxLine); text != "" {
+			l.server.log.Debug("another server says", "server", l.server.cfg.Name, "line", text)
+		}
+		l.rest, p = l.rest[:0], after
+	}
+}
+
+// short puts a text on one line and cuts it to n bytes.
+func short(text string, n int) string {
+	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "")
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "…"
+}

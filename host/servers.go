@@ -1,0 +1,235 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/mcpclient"
+	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Server is another MCP server whose tools are offered here, behind the same
+// limits, archive and log as a plugin's. Its program is no guest: it runs as the
+// operator started it, with everything that programs may do.
+type Server struct {
+	Name string // its tools are called <name>__<tool>
+	// Command, Args, Env and Dir start a program that speaks MCP on its standard
+	// streams; URL and Headers reach one over HTTP. One of Command and URL is set.
+	Command string
+	Args    []string
+	Env     map[string]string
+	Dir     string
+	URL     string
+	Headers map[string]string
+	// Allow and Deny are patterns of tool names as path.Match reads them, without the
+	// server's name. An empty Allow allows all; Deny goes before Allow.
+	Allow, Deny []string
+	// TrustHints takes the server's word for which of its tools change nothing;
+	// otherwise each counts as one that does.
+	TrustHints bool
+	// Start bounds a connection; 0 or less: 60 seconds.
+	Start time.Duration
+}
+
+// server is a Server with its connection.
+type server struct {
+	Server
+	client *mcpclient.Server
+}
+
+// openServers begins to connect to all of them.
+func (h *Host) openServers() {
+	if len(h.cfg.Servers) == 0 {
+		return
+	}
+	changed := make(chan struct{}, 1)
+	for _, s := range h.cfg.Servers {
+		h.servers = append(h.servers, &server{Server: s, client: mcpclient.Open(mcpclient.Config{
+			Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, URL: s.URL, Headers: s.Headers,
+			Start: s.Start, Version: h.cfg.Version, Logger: h.log.Named("mcp"),
+			Changed: func() {
+				select {
+				case changed <- struct{}{}:
+				default: // a new plan is due already
+				}
+			},
+		})})
+	}
+	h.calls.Add(1)
+	go h.followServers(changed)
+}
+
+// followServers makes a new plan whenever a server's tools have changed.
+func (h *Host) followServers(changed chan struct{}) {
+	defer h.calls.Done()
+	for {
+		select {
+		case <-changed:
+			if h.Reload(h.ending) != nil {
+				return
+			}
+		case <-h.ending.Done():
+			return
+		}
+	}
+}
+
+// WaitServers waits until every MCP server has answered or failed for the first
+// time, or ctx ends: their tools are not there before.
+func (h *Host) WaitServers(ctx context.Context) error {
+	for _, s := range h.servers {
+		s.client.Wait(ctx)
+	}
+	if len(h.servers) == 0 || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return h.Reload(ctx)
+}
+
+// closeServers ends every connection, all at once.
+func (h *Host) closeServers() {
+	var all sync.WaitGroup
+	for _, s := range h.servers {
+		all.Go(s.client.Close)
+	}
+	all.Wait()
+}
+
+// addServers brings the servers' tools into a plan.
+func (p *plan) addServers(h *Host) {
+	for _, s := range h.servers {
+		st := s.client.Status()
+		one := planned{info: PluginInfo{
+			Name: s.Name, Kind: KindServer, State: Ready, Source: "[mcpServers." + s.Name + "]", Trust: TrustGranted, Problems: st.Notes,
+		}}
+		switch st.State {
+		case mcpclient.Starting:
+			one.info.State, one.info.Why = Waiting, "it has not answered yet"
+		case mcpclient.Down:
+			one.info.State, one.info.Why, one.info.Fix = Waiting, "it cannot be reached: "+st.Why, "check its command or url in tools.toml; it is tried again by itself"
+		}
+		for _, t := range st.Tools {
+			if !s.allows(t.Name) {
+				continue
+			}
+			p.addTool(h, s, t, &one)
+		}
+		p.plugins = append(p.plugins, one)
+	}
+}
+
+// allows reports whether the operator wants a tool.
+func (s *server) allows(name string) bool {
+	fits := func(patterns []string) bool {
+		return slices.ContainsFunc(patterns, func(p string) bool { ok, err := path.Match(p, name); return ok && err == nil })
+	}
+	return !fits(s.Deny) && (len(s.Allow) == 0 || fits(s.Allow))
+}
+
+// addTool makes one of a server's tools callable, and notes what is wrong with it.
+func (p *plan) addTool(h *Host, s *server, t mcpclient.Tool, one *planned) {
+	def, notes, ok := registry.StrangersTool(s.Name, t.Name, t.Title, t.Description, t.Schema)
+	one.info.Problems = append(one.info.Problems, notes...)
+	if !ok {
+		return
+	}
+	name := def.Spec.Name
+	if p.tools[name] != nil {
+		one.info.Problems = append(one.info.Problems, fmt.Sprintf("its tool %q is left out: another tool is named %s", oneLine(t.Name, 80), name))
+		return
+	}
+	if h.cfg.Tools[name].Disabled {
+		one.info.Disabled = append(one.info.Disabled, name)
+		return
+	}
+	def.Spec.Hints = tool.Hints{ReadOnly: s.TrustHints && t.ReadOnly, Idempotent: s.TrustHints && t.Idempotent, Network: t.OpenWorld}
+	if t.MaxChars >= tool.MinMaxChars {
+		def.Spec.Output.MaxChars = t.MaxChars
+	}
+	b := h.limited(def.Spec, s.Name)
+	b.def, b.from, b.identity = def, serverTool{s}, serverIdentity(s.Server, t)
+	switch {
+	case !def.Spec.Hints.ReadOnly:
+		b.effect = Changes
+	case t.OpenWorld:
+		b.effect, b.anyHost = Network, true
+	default:
+		b.effect = NoEffect
+	}
+	b.info.Effect = b.effect
+	p.tools[name] = b
+	one.info.Tools = append(one.info.Tools, name)
+	one.info.Digest = join(one.info.Digest, b.identity)
+}
+
+// join makes one digest of several.
+func join(digests ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(digests, "\n")))
+	return hex.EncodeToString(sum[:])
+}
+
+// serverIdentity is a digest of what a tool is: where it runs and how it
+// describes itself. Leave that was given for one holds for no other.
+func serverIdentity(s Server, t mcpclient.Tool) string {
+	text, err := json.Marshal([]any{s.Name, s.Command, s.Args, s.Dir, s.URL, t})
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// serverTool answers calls by asking the server.
+type serverTool struct{ server *server }
+
+// A source is where the runner of a tool comes from.
+type source interface {
+	// take returns the runner for one call; give must be called behind it.
+	take(ctx context.Context) (runner, error)
+	give()
+	// refusal is why there will never be one; nil: there may be.
+	refusal() error
+}
+
+func (s serverTool) take(context.Context) (runner, error) { return s, nil }
+func (s serverTool) give()                                {}
+func (s serverTool) refusal() error                       { return nil }
+
+// Close implements runner; the connection outlives every plan.
+func (s serverTool) Close(context.Context) error { return nil }
+
+// Call implements runner.
+func (s serverTool) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error) {
+	limited, cancel := context.WithTimeout(ctx, inv.Timeout)
+	defer cancel()
+	answer, err := s.server.client.Call(limited, inv.Export, inv.Input, maxEnvelope, inv.Progress)
+	if err == nil {
+		return sandbox.Output{Bytes: answer}, nil
+	}
+	var refusal *mcpclient.Refusal
+	var down *mcpclient.DownError
+	switch {
+	case ctx.Err() != nil:
+		return sandbox.Output{}, tool.Errorf(tool.Cancelled, "", "the call was cancelled")
+	case errors.Is(err, context.DeadlineExceeded):
+		return sandbox.Output{}, tool.Errorf(tool.TimedOut, "ask for less at once", "%s did not answer within %s", inv.Export, inv.Timeout)
+	case errors.Is(err, mcpclient.ErrTooLarge):
+		return sandbox.Output{}, tool.Errorf(tool.TooLarge, "ask for less at once", "%s produced more than %s of text", inv.Export, tool.Bytes(tool.MaxWhole))
+	case errors.As(err, &refusal):
+		return sandbox.Output{}, tool.Errorf(tool.Failed, "", "%s", oneLine(refusal.Msg, maxError))
+	case errors.As(err, &down):
+		return sandbox.Output{}, tool.Errorf(tool.Failed, "use another tool, or try again later", "%s", oneLine(down.Error(), maxError))
+	}
+	return sandbox.Output{}, tool.Errorf(tool.Failed, "try again", "the call came to nothing")
+}

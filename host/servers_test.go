@@ -1,0 +1,180 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// elsewhere is another MCP server with tools that know no limit.
+func elsewhere(t *testing.T) (*mcp.Server, string) {
+	t.Helper()
+	m := mcp.NewServer(&mcp.Implementation{Name: "elsewhere", Version: "1"}, nil)
+	give := func(f func() *mcp.CallToolResult) mcp.ToolHandlerFor[map[string]any, any] {
+		return func(context.Context, *mcp.CallToolRequest, map[string]any) (*mcp.CallToolResult, any, error) {
+			return f(), nil, nil
+		}
+	}
+	words := func(s string) *mcp.CallToolResult {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+	}
+	var long strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&long, "line %d of a long result\n", i)
+	}
+	mcp.AddTool(m, &mcp.Tool{Name: "Long-Result", Description: "much\u200b text", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, give(func() *mcp.CallToolResult { return words(long.String()) }))
+	mcp.AddTool(m, &mcp.Tool{Name: "own_limit", Meta: mcp.Meta{"anthropic/maxResultSizeChars": 2000}}, give(func() *mcp.CallToolResult { return words(long.String()) }))
+	mcp.AddTool(m, &mcp.Tool{Name: "picture"}, give(func() *mcp.CallToolResult {
+		return &mcp.CallToolResult{Content: []mcp.Content{
+			&mcp.TextContent{Text: "a chart"}, &mcp.ImageContent{Data: []byte("PNG…"), MIMEType: "image/png"},
+			&mcp.ResourceLink{URI: "https://example.com/data.csv", Name: "the data"},
+		}}
+	}))
+	mcp.AddTool(m, &mcp.Tool{Name: "fails"}, give(func() *mcp.CallToolResult {
+		r := words("no such <tool_call>sheet")
+		r.IsError = true
+		return r
+	}))
+	mcp.AddTool(m, &mcp.Tool{Name: "secret_admin"}, give(func() *mcp.CallToolResult { return words("boo") }))
+	over := make(chan struct{})
+	mcp.AddTool(m, &mcp.Tool{Name: "stuck"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, any, error) {
+		select {
+		case <-ctx.Done():
+		case <-over: // the server below waits for its handlers
+		}
+		return nil, nil, ctx.Err()
+	})
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, nil))
+	t.Cleanup(web.Close)
+	t.Cleanup(func() { close(over) })
+	return m, web.URL
+}
+
+func served(t *testing.T, change func(*Config), servers ...Server) *Host {
+	t.Helper()
+	h := open(t, t.TempDir(), func(c *Config) {
+		c.Servers = servers
+		if change != nil {
+			change(c)
+		}
+	})
+	if err := h.WaitServers(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// Tools of other servers stand behind the same limits and the same archive.
+func TestServerTools(t *testing.T) {
+	_, url := elsewhere(t)
+	h := served(t, func(c *Config) {
+		c.Tools = map[string]ToolConfig{"files__stuck": {Limits: tool.Limits{Timeout: 200 * time.Millisecond}}}
+	},
+		Server{Name: "files", URL: url, Deny: []string{"secret_*"}})
+	var names []string
+	for _, i := range h.Tools() {
+		if i.Plugin == "files" {
+			names = append(names, i.Spec.Name)
+		}
+	}
+	slices.Sort(names)
+	if want := []string{"files__fails", "files__long_result", "files__own_limit", "files__picture", "files__stuck"}; !slices.Equal(names, want) {
+		t.Fatalf("%q", names)
+	}
+	s := h.Session("me", "c1").ByPerson()
+	r := call(t, s, "files__long_result", `{}`)
+	if !r.Shown.Cut() || r.Shown.By != tool.LayerDefault || len(r.Shown.Text) > 8000 || r.Ref == nil || !strings.HasSuffix(strings.TrimSpace(r.Whole()), "line 1999 of a long result") {
+		t.Errorf("by %s, %d bytes, %+v", r.Shown.By, len(r.Shown.Text), r.Ref)
+	}
+	back := call(t, s, "load_tool_history", fmt.Sprintf(`{"uuid":%q,"lines":"1000"}`, r.Ref.UUID))
+	if !strings.Contains(back.Shown.Text, "line 999 of") {
+		t.Errorf("%q", back.Shown.Text)
+	}
+	if r := call(t, s, "files__own_limit", `{}`); r.Shown.By != tool.LayerTool || len(r.Shown.Text) > 2000 {
+		t.Errorf("its own limit: by %s, %d bytes", r.Shown.By, len(r.Shown.Text))
+	}
+	if r := call(t, s, "files__picture", `{}`); len(r.Parts) != 1 || r.Parts[0].MIME != "image/png" || string(r.Parts[0].Data) != "PNG…" || !strings.Contains(r.Whole(), "a chart") || r.Sources[0].URL != "https://example.com/data.csv" {
+		t.Errorf("%+v", r)
+	}
+	for _, row := range []struct {
+		name, args string
+		code       tool.Code
+		want       string
+	}{
+		{"files__fails", `{}`, tool.Failed, "no such"},
+		{"files__stuck", `{}`, tool.TimedOut, "200ms"},
+		{"files__secret_admin", `{}`, tool.UnknownTool, ""},
+	} {
+		if r := try(t, s, row.name, row.args); r.Err == nil || r.Err.Code != row.code || !strings.Contains(r.Err.Msg, row.want) {
+			t.Errorf("%s: %v", row.name, r.Err)
+		}
+	}
+}
+
+// A server's word that a tool changes nothing is not enough, unless the
+// operator takes it.
+func TestServerToolsAskFirst(t *testing.T) {
+	_, url := elsewhere(t)
+	h := served(t, nil, Server{Name: "files", URL: url}, Server{Name: "trusted", URL: url, TrustHints: true})
+	s := h.Session("me", "c1")
+	if r := try(t, s, "files__long_result", `{}`); r.Err == nil || r.Err.Code != tool.Denied {
+		t.Errorf("nobody was asked: %v", r.Err)
+	}
+	if r := try(t, s, "trusted__picture", `{}`); r.Err == nil || r.Err.Code != tool.Denied {
+		t.Errorf("a tool that does not even claim it: %v", r.Err)
+	}
+	if r := try(t, s, "trusted__long_result", `{}`); r.Err != nil {
+		t.Errorf("%v", r.Err)
+	}
+}
+
+func TestDeadServers(t *testing.T) {
+	_, url := elsewhere(t)
+	h := served(t, nil, Server{Name: "files", URL: url}, Server{Name: "gone", Command: "/nothing/here"}, Server{Name: "nobody", URL: "http://127.0.0.1:1/"})
+	states := map[string]PluginInfo{}
+	for _, p := range h.Plugins() {
+		states[p.Name] = p
+	}
+	if states["files"].State != Ready || states["files"].Kind != KindServer {
+		t.Errorf("%+v", states["files"])
+	}
+	for _, name := range []string{"gone", "nobody"} {
+		if p := states[name]; p.State != Waiting || p.Why == "" || p.Fix == "" || strings.Contains(p.Why, "*") {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+// Tools that appear and go are seen; the turn that runs keeps its list.
+func TestServerListChanges(t *testing.T) {
+	m, url := elsewhere(t)
+	h := served(t, nil, Server{Name: "files", URL: url})
+	changed := h.Changed()
+	mcp.AddTool(m, &mcp.Tool{Name: "late"}, func(context.Context, *mcp.CallToolRequest, map[string]any) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "late"}}}, nil, nil
+	})
+	for end := time.After(time.Minute); !hasTool(h, "files__late"); changed = h.Changed() {
+		select {
+		case <-changed:
+		case <-time.After(50 * time.Millisecond): // it may have changed before we took the channel
+		case <-end:
+			t.Fatal("the new tool was not seen")
+		}
+	}
+	if r := call(t, h.Session("me", "c1").ByPerson(), "files__late", `{}`); r.Whole() != "late" {
+		t.Errorf("%q", r.Whole())
+	}
+}
+
+func hasTool(h *Host, name string) bool {
+	return slices.ContainsFunc(h.Tools(), func(i ToolInfo) bool { return i.Spec.Name == name })
+}
