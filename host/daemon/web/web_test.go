@@ -98,6 +98,14 @@ func TestTextStaysText(t *testing.T) {
 	}
 }
 
+// plugins.js is loaded by app.js and before it: what it takes from there does
+// not exist yet while it is loaded.
+func TestLoadingTouchesNothing(t *testing.T) {
+	if got := found(`(?m)^(\$\(|[a-z]\w*\().*`, read(t, "plugins.js")); got != nil {
+		t.Errorf("plugins.js calls something when it is loaded: %v", got)
+	}
+}
+
 // Every event of the daemon's stream is handled.
 func TestEveryEventIsHandled(t *testing.T) {
 	js := read(t, "app.js")

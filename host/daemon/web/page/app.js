@@ -574,6 +574,7 @@ $("language").addEventListener("click", () => {
 $("archive-form").addEventListener("submit", (e) => { e.preventDefault(); archive.load(false); });
 $("archive-more").addEventListener("click", () => archive.load(true));
 $("archive-close").addEventListener("click", () => $("archive").close());
+$("plugin-close").addEventListener("click", () => $("plugin").close());
 window.addEventListener("hashchange", () => { if (/[#&]token=/.test(location.hash)) start(); });
 
 start();

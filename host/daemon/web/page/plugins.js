@@ -118,5 +118,3 @@ const digests = (p, v) => el("details", {}, el("summary", {}, t("files")),
   el("pre", {}, `${p.source}\n${v.file}\ndigest ${v.digest}\nmodule ${v.wasm_sha256}\nmanifest ${v.manifest_sha256}`));
 
 const grantText = (name, add) => [`[grants.${name}]`, ...Object.entries(add).map(([key, list]) => `${key} = [${list.join(", ")}]`)].join("\n");
-
-$("plugin-close").addEventListener("click", () => $("plugin").close());
