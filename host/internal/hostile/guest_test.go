@@ -161,7 +161,7 @@ func (s shape) bytes() []byte {
 	for _, h := range s.helpers {
 		add(tRun, h)
 	}
-	for _, name := range []string{"run", "trap", "spin", "die", "full"} {
+	for _, name := range []string{"run", "trap", "spin", "die", "full", "self"} {
 		if body, ok := s.exports[name]; ok {
 			exports = append(exports, w.ExportFunc(name, add(tRun, body)))
 		}

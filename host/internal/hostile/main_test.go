@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -63,6 +64,7 @@ type plugin struct {
 	memory  string        // empty: 16MiB
 	asks    string        // lines of [permissions]
 	more    string        // lines for every tool
+	writes  bool          // it says that it changes things
 }
 
 // drop puts plugins into a folder, each in the readable form. A tool is named
@@ -83,7 +85,7 @@ func dropIn(t testing.TB, dir string, plugins ...plugin) {
 			exports = []string{"run"}
 		}
 		for _, e := range exports {
-			fmt.Fprintf(&m, "[[tool]]\nname = %q\ndescription = \"made by a test\"\nexport = %q\nempty_ok = true\nhints = { read_only = true }\n%s\n[tool.params]\ntype = \"object\"\n", toolName(p, e), e, p.more)
+			fmt.Fprintf(&m, "[[tool]]\nname = %q\ndescription = \"made by a test\"\nexport = %q\nempty_ok = true\nhints = { read_only = %t }\n%s\n[tool.params]\ntype = \"object\"\n", toolName(p, e), e, !p.writes, p.more)
 		}
 		at := filepath.Join(dir, p.name)
 		if err := os.MkdirAll(at, 0o755); err != nil {
@@ -213,12 +215,15 @@ func sentence(t testing.TB, what, s string) {
 		t.Errorf("%s: %d characters: %.200q", what, len([]rune(s)), s)
 	}
 	for _, bad := range []string{
-		"goroutine", "wazero", "go-sdk", "runtime error", ".go:", "panic", "0x", "stack trace", "*sandbox", "*tool", "*host", "%!", "<nil>",
+		"goroutine", "wazero", "go-sdk", "runtime error", ".go:", "panic", "stack trace", "*sandbox.", "*tool.", "*host.", "%!", "<nil>",
 		"sys.Errno", "invalid memory address", "signal:", "wasm error", os.TempDir() + "/weir-hostile", "/proc/",
 	} {
 		if strings.Contains(s, bad) {
 			t.Errorf("%s: %q stands in %.300q", what, bad, s)
 		}
+	}
+	if address.MatchString(s) {
+		t.Errorf("%s: an address of the host's stands in %.300q", what, s)
 	}
 	for _, r := range s {
 		if unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Cf, r) {
@@ -227,6 +232,8 @@ func sentence(t testing.TB, what, s string) {
 		}
 	}
 }
+
+var address = regexp.MustCompile(`0x[0-9a-f]{5,}`)
 
 // logTo collects a host's log.
 func logTo(out *counting) hclog.Logger {

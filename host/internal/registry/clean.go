@@ -58,3 +58,7 @@ func unseen(r rune) bool {
 func alike(name string) string {
 	return strings.NewReplacer("_", "", "0", "o", "1", "l", "rn", "m", "vv", "w").Replace(name)
 }
+
+// inLine is a file's name as it may stand in a line for a person: a name can
+// hold line breaks and what turns the text behind it round.
+func inLine(s string) string { return strings.NewReplacer("\n", " ", "\t", " ").Replace(clean(s)) }

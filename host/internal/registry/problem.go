@@ -22,7 +22,7 @@ type Problem struct {
 // String is one line: file:line:col: what is wrong; what to change.
 func (p Problem) String() string {
 	var b strings.Builder
-	b.WriteString(p.File)
+	b.WriteString(inLine(p.File))
 	if p.Line > 0 {
 		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Col)
 	}

@@ -196,7 +196,7 @@ func (s *scan) candidates(f Folder) []candidate {
 			continue
 		}
 		path := filepath.Join(f.Path, name)
-		c := candidate{folder: f, name: strings.TrimSuffix(name, ".wasm"), source: path}
+		c := candidate{folder: f, name: inLine(strings.TrimSuffix(name, ".wasm")), source: path}
 		st, err := os.Stat(path)
 		switch {
 		case err == nil && st.IsDir():

@@ -176,9 +176,9 @@ func (s *structure) answered(offered map[string][]string) error {
 		names, ok := offered[i.Module]
 		switch {
 		case !ok:
-			return fmt.Errorf("it imports %.80s.%.80s, which this host does not offer; it offers %s", i.Module, i.Name, strings.Join(slices.Sorted(maps.Keys(offered)), ", "))
+			return fmt.Errorf("it imports %s.%s, which this host does not offer; it offers %s", shown(i.Module), shown(i.Name), strings.Join(slices.Sorted(maps.Keys(offered)), ", "))
 		case !slices.Contains(names, i.Name):
-			return fmt.Errorf("it imports %.80s.%.80s, which this host does not offer", i.Module, i.Name)
+			return fmt.Errorf("it imports %s.%s, which this host does not offer", i.Module, shown(i.Name))
 		}
 	}
 	return nil
@@ -189,15 +189,19 @@ func list(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}
-	short := make([]string, 0, min(len(names), most))
-	for _, n := range names[:min(len(names), most)] {
-		short = append(short, fmt.Sprintf("%.80s", n))
+	var some []string
+	for _, n := range names[:min(most, len(names))] {
+		some = append(some, shown(n))
 	}
 	if len(names) > most {
-		return strings.Join(short, ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+		return strings.Join(some, ", ") + fmt.Sprintf(" and %d more", len(names)-most)
 	}
-	return strings.Join(short, ", ")
+	return strings.Join(some, ", ")
 }
+
+// shown is a name that stands in a module, as a sentence for a model or a person
+// takes it: it is whatever the module's author wrote.
+func shown(name string) string { return printable(name, 80) }
 
 // compile goes through the disk cache. A folder that passed its check and still
 // does not load is dropped and filled again; without the cache is the last try.

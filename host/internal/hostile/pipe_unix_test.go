@@ -1,0 +1,16 @@
+//go:build unix
+
+package hostile
+
+import (
+	"syscall"
+	"testing"
+)
+
+// makePipe makes a file that nobody writes to: opening it for reading waits.
+func makePipe(t *testing.T, path string) {
+	t.Helper()
+	if err := syscall.Mkfifo(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
