@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,12 +10,14 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -26,7 +27,7 @@ const maxInput = 4 << 20
 func (c *cli) askCmd() *cobra.Command {
 	var ask daemon.Ask
 	var files []string
-	var quiet bool
+	var quiet, wait bool
 	cmd := &cobra.Command{
 		Use: "ask [QUESTION]", Short: "Ask one question",
 		Long: "Ask one question and print the answer. Tool calls are told on stderr, one line each.\nWithout QUESTION, or with -, the question is read from standard input.",
@@ -37,9 +38,16 @@ func (c *cli) askCmd() *cobra.Command {
 				return err
 			}
 			ask.Message = question
+			var keys *keyboard
+			if c.person() && !fromInput(args) {
+				keys = newKeyboard(c.in)
+			}
 			return c.withClient(cmd.Context(), func(cl *client) error {
-				p := &printer{c: c, quiet: quiet || c.json}
-				err := cl.chat(cmd.Context(), ask, p.event)
+				if wait && cl.local {
+					return usagef("start `weir serve` first", "--wait is for a running daemon: only there can `weir approvals` answer")
+				}
+				p := &printer{c: c, quiet: quiet || c.json, wait: wait && keys == nil}
+				err := p.chat(cmd.Context(), cl, ask, keys)
 				if c.json && p.end != nil {
 					c.print(struct {
 						*daemon.ChatEnd
@@ -56,13 +64,17 @@ func (c *cli) askCmd() *cobra.Command {
 	f.StringVar(&ask.Conversation, "conversation", "", "continue the conversation with this `ID`")
 	f.StringArrayVarP(&files, "file", "f", nil, "append a `FILE` to the question; may be repeated")
 	f.BoolVarP(&quiet, "quiet", "q", false, "print the answer alone")
+	f.BoolVar(&wait, "wait", false, "where nobody can be asked here: let calls that need leave wait for \"weir approvals\" in another terminal")
 	return cmd
 }
+
+// fromInput reports whether the question itself is read from standard input.
+func fromInput(args []string) bool { q := strings.Join(args, " "); return q == "" || q == "-" }
 
 // question joins the arguments, standard input and files.
 func (c *cli) question(args, files []string) (string, error) {
 	q := strings.Join(args, " ")
-	if q == "" || q == "-" {
+	if fromInput(args) {
 		b, err := io.ReadAll(io.LimitReader(c.in, maxInput))
 		if err != nil {
 			return "", err
@@ -89,14 +101,52 @@ func (c *cli) question(args, files []string) (string, error) {
 type printer struct {
 	c     *cli
 	quiet bool
+	wait  bool // for leave from another terminal
 
-	open    bool // the answer's last line is not ended yet
+	mu      sync.Mutex // held while anything is written
+	open    bool       // the answer's last line is not ended yet
 	end     *daemon.ChatEnd
 	problem *daemon.Problem
 }
 
+// chat asks and prints, and lets a person answer what needs their leave; keys
+// are theirs, nil: nobody is there.
+func (p *printer) chat(ctx context.Context, cl *client, ask daemon.Ask, keys *keyboard) error {
+	ask.Approvals = keys != nil || p.wait
+	if keys == nil {
+		return cl.chat(ctx, ask, p.event)
+	}
+	q := newConsenter(ctx, cl, keys, p.tell, p.hint)
+	defer q.close()
+	return cl.chat(ctx, ask, func(name string, data json.RawMessage) error {
+		q.event(name, data)
+		return p.event(name, data)
+	})
+}
+
+// tell writes a line whatever the flags say.
+func (p *printer) tell(s string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.endLine()
+	fmt.Fprintln(p.c.err, s)
+}
+
+func (p *printer) hint(s string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprint(p.c.err, s)
+}
+
 func (p *printer) event(name string, data json.RawMessage) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	switch name {
+	case "approval.asked":
+		var a daemon.Approval
+		if json.Unmarshal(data, &a) == nil && p.wait {
+			fmt.Fprintf(p.c.err, "%s\n  waiting: weir approvals allow %s, or deny\n", requestCard(a), shown(a.ID, 40))
+		}
 	case "chat.start":
 		var e daemon.ChatStart
 		if json.Unmarshal(data, &e) == nil && e.Simulated && !p.c.demoTold {
@@ -106,23 +156,29 @@ func (p *printer) event(name string, data json.RawMessage) error {
 	case "message.delta":
 		var e struct{ Text string }
 		if json.Unmarshal(data, &e) == nil && !p.c.json && e.Text != "" {
+			if isTerminal(p.c.out) {
+				e.Text = calm(e.Text)
+			}
 			fmt.Fprint(p.c.out, e.Text)
 			p.open = !strings.HasSuffix(e.Text, "\n")
 		}
 	case "tool_call.start":
 		var e daemon.ToolCallStart
 		if json.Unmarshal(data, &e) == nil {
-			p.note("→ " + e.Tool + " " + oneLine(string(e.Args), 100))
+			p.note("→ " + shown(e.Tool, 80) + " " + shown(string(e.Args), 100))
 		}
 	case "tool_call.result":
 		var e daemon.ToolCallResult
 		if json.Unmarshal(data, &e) == nil {
-			p.note("← " + e.Line)
+			p.note("← " + limit.Visible(e.Line))
+			if a := e.Approval; a != nil && !a.Allowed && a.By == "nobody" && e.Error != nil {
+				p.note("  " + limit.Visible(e.Error.Msg) + howToAllow(e.Tool))
+			}
 		}
 	case "tool_call.malformed":
 		var e struct{ Reason, Tool string }
 		if json.Unmarshal(data, &e) == nil {
-			p.note("✗ a call could not be read: " + e.Reason + " " + e.Tool)
+			p.note("✗ a call could not be read: " + e.Reason + " " + shown(e.Tool, 80))
 		}
 	case "mode.switched":
 		var e struct{ To, Why string }
@@ -220,19 +276,22 @@ const chatHelp = `/new         begin a new conversation
 /quit        end (or Ctrl-D)`
 
 func (c *cli) talk(ctx context.Context, cl *client, ask daemon.Ask) error {
-	prompt := ""
+	prompt, keys := "", newKeyboard(c.in)
 	if c.terminal(c.in) {
 		prompt = "you: "
 		fmt.Fprintln(c.err, "weir chat — /help for commands, Ctrl-D to end")
 	}
-	sc := bufio.NewScanner(c.in)
-	sc.Buffer(nil, maxInput)
+	theirs := keys // nobody's, where nobody can be asked
+	if !c.person() {
+		theirs = nil
+	}
 	for {
 		fmt.Fprint(c.err, prompt)
-		if !sc.Scan() || ctx.Err() != nil {
-			return sc.Err()
+		line, ok := keys.take(ctx, 0)
+		if !ok || ctx.Err() != nil {
+			return keys.failure()
 		}
-		line := strings.TrimSpace(sc.Text())
+		line = strings.TrimSpace(line)
 		switch {
 		case line == "":
 		case line == "/quit" || line == "/exit":
@@ -244,7 +303,7 @@ func (c *cli) talk(ctx context.Context, cl *client, ask daemon.Ask) error {
 		default:
 			ask.Message = line
 			p := &printer{c: c}
-			err := p.outcome(cl.chat(ctx, ask, p.event))
+			err := p.outcome(p.chat(ctx, cl, ask, theirs))
 			if p.end != nil && p.end.Conversation != "" {
 				ask.Conversation = p.end.Conversation
 			}

@@ -29,6 +29,8 @@ func TestScripts(t *testing.T) {
 	if err := os.WriteFile(bomb, wasmtest.Slow("run", 60_000), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	pen := filepath.Join(t.TempDir(), "pen.wasm")
+	guesttest.Build(t, filepath.Join(guesttest.Root(t), "host", "testdata", "plugins", "pen"), pen)
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
@@ -36,6 +38,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("PLUGINS", plugins)
 			e.Setenv("SERVLET", servlet)
 			e.Setenv("BOMB", bomb)
+			e.Setenv("PEN", pen)
 			e.Setenv("WEIR_CACHE", guesttest.Cache(t))
 			e.Setenv("WEIR_NO_PROBE", "1")
 			return os.MkdirAll(filepath.Join(e.WorkDir, "data"), 0o700)

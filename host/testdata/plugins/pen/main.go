@@ -23,6 +23,9 @@ type in struct {
 //go:wasmexport write_note
 func writeNote() int32 {
 	return guest.Run(func(_ *guest.Call, a in) (guest.Result, error) {
+		if a.Path == "" {
+			a.Path = "note.txt"
+		}
 		if err := os.WriteFile(path.Join("/workspace", a.Path), []byte(a.Text), 0o644); err != nil {
 			return guest.Result{}, err
 		}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/sdk/limit"
+)
+
+// A consenter asks whoever sits at the terminal about the calls that need their
+// leave, one after the other, beside the stream of the answer.
+type consenter struct {
+	cl   *client
+	keys *keyboard
+	tell func(string) // a line on the terminal
+	hint func(string) // what stands in front of the answer
+
+	mu    sync.Mutex
+	open  map[string]*asking
+	queue chan *asking
+	done  chan struct{}
+}
+
+// asking is one request; ctx ends when it is settled elsewhere.
+type asking struct {
+	daemon.Approval
+	ctx    context.Context
+	settle context.CancelFunc
+	how    string // what it came to; guarded by consenter.mu
+}
+
+// newConsenter starts to ask. close must be called.
+func newConsenter(ctx context.Context, cl *client, keys *keyboard, tell, hint func(string)) *consenter {
+	q := &consenter{cl: cl, keys: keys, tell: tell, hint: hint, open: map[string]*asking{}, queue: make(chan *asking, 64), done: make(chan struct{})}
+	go func() {
+		defer close(q.done)
+		for a := range q.queue {
+			q.ask(ctx, a)
+		}
+	}()
+	return q
+}
+
+// close ends what is still being asked.
+func (q *consenter) close() {
+	q.mu.Lock()
+	for _, a := range q.open {
+		a.settle()
+	}
+	q.mu.Unlock()
+	close(q.queue)
+	<-q.done
+}
+
+// event takes the events of approvals from the stream.
+func (q *consenter) event(name string, data json.RawMessage) {
+	switch name {
+	case "approval.asked":
+		a := &asking{}
+		if json.Unmarshal(data, &a.Approval) != nil {
+			return
+		}
+		a.ctx, a.settle = context.WithCancel(context.Background())
+		q.mu.Lock()
+		q.open[a.ID] = a
+		q.mu.Unlock()
+		q.queue <- a
+	case "approval.answered":
+		var e daemon.ApprovalAnswered
+		if json.Unmarshal(data, &e) != nil {
+			return
+		}
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if a := q.open[e.ID]; a != nil {
+			a.how = e.Answer
+			a.settle()
+			delete(q.open, e.ID)
+		}
+	}
+}
+
+// answers are what a person can type, and what is sent for it.
+var answers = map[string]string{"y": "once", "yes": "once", "a": "always", "always": "always", "n": "deny", "no": "deny"}
+
+// ask shows one request and waits for its answer.
+func (q *consenter) ask(ctx context.Context, a *asking) {
+	defer a.settle()
+	if a.ctx.Err() != nil {
+		return
+	}
+	both, cancel := context.WithCancel(a.ctx)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	q.tell(requestCard(a.Approval))
+	for {
+		ahead := q.keys.ahead()
+		q.hint("allow it? [y] once  [a] always here  [n] no: ")
+		line, ok := q.keys.take(both, ahead)
+		answer := answers[strings.ToLower(strings.TrimSpace(line))]
+		switch {
+		case !ok && both.Err() != nil:
+			q.settled(a)
+			return
+		case !ok:
+			answer = "deny" // the input has ended: nobody is there
+			q.tell("")
+		case answer == "":
+			q.tell("  type y, a or n")
+			continue
+		}
+		q.send(ctx, a, answer)
+		return
+	}
+}
+
+// send gives the answer to the daemon.
+func (q *consenter) send(ctx context.Context, a *asking, answer string) {
+	var p *daemon.Problem
+	switch err := q.cl.post(ctx, "/api/approvals/"+pathEscape(a.ID), map[string]string{"answer": answer}, nil); {
+	case err == nil || ctx.Err() != nil:
+	case errors.As(err, &p):
+		q.tell("  " + p.Msg)
+	default:
+		q.tell("  " + err.Error())
+	}
+}
+
+// settled tells that no answer is needed any more.
+func (q *consenter) settled(a *asking) {
+	q.mu.Lock()
+	how := a.how
+	q.mu.Unlock()
+	if how == "" {
+		how = "it ended"
+	}
+	q.tell("\n  no answer is needed any more: " + limit.Visible(how))
+}
+
+// requestCard is a request as a person reads it. Nothing in it can steer the
+// terminal or look like a line of ours.
+func requestCard(a daemon.Approval) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "? %s asks for your leave", shown(a.Tool, 80))
+	if a.Plugin != "" && a.Plugin != a.Tool {
+		fmt.Fprintf(&b, " (plugin %s)", shown(a.Plugin, 80))
+	}
+	fmt.Fprintf(&b, "\n  %s\n", shown(a.Why, 600))
+	for line := range strings.SplitSeq(limit.Visible(a.Args), "\n") {
+		b.WriteString("  │ " + line + "\n")
+	}
+	if a.LeftOut > 0 {
+		fmt.Fprintf(&b, "  %s characters are left out here; all of them: weir approvals show %s\n", grouped(a.LeftOut), a.ID)
+	}
+	fmt.Fprintf(&b, "  always: %s", shown(a.Always, 600))
+	return b.String()
+}
+
+// howToAllow tells a person how a call that nobody could be asked about may run.
+func howToAllow(name string) string {
+	return "\n  to allow it, ask in a terminal or on the page, or write in tools.toml:\n" +
+		fmt.Sprintf("    [[approvals.rule]]\n    tool   = %q\n    action = \"allow\"", shown(name, 80))
+}
+
+func grouped(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
