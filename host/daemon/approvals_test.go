@@ -163,14 +163,19 @@ func (s *server) answer(id, answer string) answer {
 const writeA = `{"path":"a.txt","text":"A"}`
 
 func TestApprovalByAPI(t *testing.T) {
-	for _, tt := range []struct {
-		answer string
-		runs   bool
-	}{{"once", true}, {"always", true}, {"deny", false}} {
-		s, work := desk(t, replay.New(replay.Call("write_note", writeA), replay.Text("done")), nil)
+	answers := []struct {
+		answer, decision string
+		runs             bool
+	}{{"once", "allowed", true}, {"always", "allowed", true}, {"deny", "denied", false}}
+	var script []replay.Reply
+	for _, tt := range answers {
+		script = append(script, replay.Call("write_note", fmt.Sprintf(`{"text":"A","path":%q}`, tt.answer)), replay.Text("done"))
+	}
+	s, work := desk(t, replay.New(script...), nil)
+	for i, tt := range answers {
 		l := s.chat(`{"message":"write A","approvals":true}`)
 		a := l.asked()
-		if a.Tool != "write_note" || a.Plugin != "pen" || a.Args != "{\n  \"path\": \"a.txt\",\n  \"text\": \"A\"\n}" || !strings.Contains(a.Why, "/workspace") ||
+		if a.Tool != "write_note" || a.Plugin != "pen" || a.Args != fmt.Sprintf("{\n  \"path\": %q,\n  \"text\": \"A\"\n}", tt.answer) || !strings.Contains(a.Why, "/workspace") ||
 			a.Always == "" || a.Conversation == "" || a.CallID == "" || !a.Expires.After(a.Asked) {
 			t.Errorf("%+v", a)
 		}
@@ -180,7 +185,7 @@ func TestApprovalByAPI(t *testing.T) {
 		if r := s.get("/api/approvals/" + a.ID); r.status != 200 || !strings.Contains(r.body, "write_note") {
 			t.Errorf("%d %s", r.status, r.body)
 		}
-		if there(t, filepath.Join(work, "a.txt")) {
+		if there(t, filepath.Join(work, tt.answer)) {
 			t.Error("it ran before the answer")
 		}
 		if r := s.answer(a.ID, tt.answer); r.status != 200 {
@@ -193,7 +198,7 @@ func TestApprovalByAPI(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		l.until(eventEnd)
-		if there(t, filepath.Join(work, "a.txt")) != tt.runs {
+		if there(t, filepath.Join(work, tt.answer)) != tt.runs {
 			t.Errorf("%s: written %v", tt.answer, !tt.runs)
 		}
 		if r := s.answer(a.ID, "once"); r.status != 409 || r.code(t) != "settled" {
@@ -202,9 +207,10 @@ func TestApprovalByAPI(t *testing.T) {
 		if r := s.get("/api/approvals/" + a.ID); r.status != 404 {
 			t.Errorf("what is settled is shown: %d", r.status)
 		}
-		if r := s.get("/metrics"); !strings.Contains(r.body, `weir_approvals_asked_total{tool="write_note"} 1`) ||
-			!strings.Contains(r.body, fmt.Sprintf(`weir_approvals_total{by="person",decision=%q,tool="write_note"} 1`, map[bool]string{true: "allowed", false: "denied"}[tt.runs])) {
-			t.Errorf("not counted")
+		counts := s.get("/metrics").body
+		if !strings.Contains(counts, fmt.Sprintf(`weir_approvals_asked_total{tool="write_note"} %d`, i+1)) ||
+			!strings.Contains(counts, fmt.Sprintf(`weir_approvals_total{by="person",decision=%q,tool="write_note"} %d`, tt.decision, min(i+1, map[bool]int{true: 2, false: 1}[tt.runs]))) {
+			t.Errorf("%s: not counted", tt.answer)
 		}
 	}
 }
@@ -212,6 +218,13 @@ func TestApprovalByAPI(t *testing.T) {
 // Without anybody to ask the call is refused at once, over every door that a
 // model stands behind; a person's own call runs.
 func TestNobodyToAsk(t *testing.T) {
+	m := replay.Func(func(n int, _ agent.Request) replay.Reply {
+		if n%2 == 0 {
+			return replay.Call("write_note", writeA)
+		}
+		return replay.Text("I could not.")
+	})
+	s, work := desk(t, m, nil)
 	for name, door := range map[string]func(*server) answer{
 		"a client that shows no approvals": func(s *server) answer { return s.post("/api/chat", `{"message":"write A"}`) },
 		"OpenAI's protocol": func(s *server) answer {
@@ -221,20 +234,18 @@ func TestNobodyToAsk(t *testing.T) {
 			return s.post("/v1/chat/completions", `{"model":"weir","stream":true,"messages":[{"role":"user","content":"write A"}]}`)
 		},
 	} {
-		m := replay.New(replay.Call("write_note", writeA), replay.Text("I could not."))
-		s, work := desk(t, m, nil)
+		before := len(m.Requests())
 		if r := door(s); r.status != 200 || !strings.Contains(r.body, "I could not.") {
 			t.Errorf("%s: %d %s", name, r.status, r.body)
 		}
 		if there(t, filepath.Join(work, "a.txt")) {
 			t.Errorf("%s: it was written", name)
 		}
-		msgs := m.Requests()[1].Messages
+		msgs := m.Requests()[before+1].Messages
 		if told := msgs[len(msgs)-1].Text; !strings.Contains(told, "nobody is there to ask") || !strings.Contains(told, "[[approvals.rule]]") {
 			t.Errorf("%s: the model was told %q", name, told)
 		}
 	}
-	s, work := desk(t, replay.New(), nil)
 	if r := s.post("/api/tools/write_note/call", `{"arguments":`+writeA+`}`); r.status != 200 || !there(t, filepath.Join(work, "a.txt")) {
 		t.Errorf("a person's own call: %s", r.body)
 	}
