@@ -13,10 +13,8 @@ func (s *scan) takenFor(p *Plugin) []Problem {
 	}
 	for _, t := range p.Manifest.Tools {
 		name := t.Spec.Name
-		for _, r := range reserved {
-			if alike(r) == alike(name) && r != name {
-				out = append(out, Problem{File: p.Source, Key: "tool.name", Msg: fmt.Sprintf("the tool name %q is easily taken for %s, which the host provides itself", name, r), Fix: fix})
-			}
+		if r := takenForReserved(name); r != "" {
+			out = append(out, Problem{File: p.Source, Key: "tool.name", Msg: fmt.Sprintf("the tool name %q is easily taken for %s, which the host provides itself", name, r), Fix: fix})
 		}
 		o, ok := s.owner["like "+alike(name)]
 		if !ok {
@@ -29,6 +27,17 @@ func (s *scan) takenFor(p *Plugin) []Problem {
 		}
 	}
 	return out
+}
+
+// takenForReserved names the host's own tool that a name is, or is easily taken
+// for; empty: none.
+func takenForReserved(name string) string {
+	for _, r := range reserved {
+		if alike(r) == alike(name) {
+			return r
+		}
+	}
+	return ""
 }
 
 // own remembers a plugin's names.

@@ -60,8 +60,8 @@ func TestNoNameIsTakenForAnother(t *testing.T) {
 	for _, want := range []string{
 		"ready read_file", "ready e",
 		`refused b: b/plugin.toml: the tool name "readfi1e" is easily taken for read_file of the plugin read_file (a/plugin.toml)`,
-		`refused c: c/plugin.toml: the tool name "l0ad_tool_history" is easily taken for load_tool_history, which the host provides itself`,
-		`refused d: d/plugin.toml: the tool name "describetool" is easily taken for describe_tool`,
+		`refused c: c/plugin.toml:4:8: "l0ad_tool_history" is easily taken for load_tool_history, which the host provides itself`,
+		`refused d: d/plugin.toml:4:8: "describetool" is easily taken for describe_tool`,
 		`refused readfile: z/plugin.toml: the plugin name "readfile" is easily taken for that of read_file (a/plugin.toml)`,
 	} {
 		if !strings.Contains(got, want) {

@@ -37,8 +37,12 @@ func (r reader) tools(limits tool.Limits) []Tool {
 func (r reader) tool(t *table, limits tool.Limits) Tool {
 	var o Tool
 	o.Spec.Name = t.identifier("name", "a tool")
-	if slices.Contains(reserved, o.Spec.Name) {
+	switch taken := takenForReserved(o.Spec.Name); taken {
+	case "":
+	case o.Spec.Name:
 		t.bad("name", "choose another name", "%q is the name of a tool that the host provides itself", o.Spec.Name)
+	default:
+		t.bad("name", "choose another name", "%q is easily taken for %s, which the host provides itself", o.Spec.Name, taken)
 	}
 	if t.need("description", "say in a sentence or two what the tool does and when to use it") {
 		o.Spec.Description = t.text("description", maxDescription)
