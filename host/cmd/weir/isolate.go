@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/weirhost/weir/host"
@@ -15,7 +14,7 @@ func isolate(cfg *host.Config, s SandboxSettings, p paths) {
 	cfg.Workers = host.Workers{
 		Isolation: host.Isolation(s.Isolation), Inline: s.Inline, Max: s.Waiting, Idle: time.Duration(s.Idle),
 		Headroom: s.Headroom, CompileCPU: time.Duration(s.CompileCPU), CompileMemory: s.CompileMemory,
-		Quarantine: filepath.Join(p.Data, "quarantine.json"),
+		Quarantine: p.quarantine(),
 	}
 	const self = "/proc/self/exe"
 	if _, err := os.Stat(self); err == nil && host.CanIsolate() {

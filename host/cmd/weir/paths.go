@@ -70,7 +70,7 @@ func (c *cli) findPaths() (paths, error) {
 // token, other conversations' results and compiled code. The data folder is
 // hidden whole unless people work in it.
 func (p paths) private() []string {
-	files := []string{p.Token, p.Address, p.Lock, p.Pins, p.Pins + ".new", p.Approved, p.Archive, p.Archive + "-wal", p.Archive + "-shm", p.Archive + "-journal", p.Cache}
+	files := []string{p.Token, p.Address, p.Lock, p.Pins, p.Pins + ".new", p.Approved, p.Archive, p.Archive + "-wal", p.Archive + "-shm", p.Archive + "-journal", p.Cache, p.quarantine()}
 	if p.Config != "" {
 		files = append(files, filepath.Join(filepath.Dir(p.Config), ".env"))
 	}
@@ -79,6 +79,9 @@ func (p paths) private() []string {
 	}
 	return files
 }
+
+// quarantine is the file that remembers modules that could not be compiled.
+func (p paths) quarantine() string { return filepath.Join(p.Data, "quarantine.json") }
 
 // kept is what tools may read and not change: where people decide what tools
 // may do.

@@ -130,7 +130,7 @@ var errSlow = errors.New("too slow")
 
 // compileOnce has one child compile the module.
 func (p *Pool) compileOnce(ctx context.Context, pl sandbox.Plugin, checked bool) error {
-	w, err := p.spawn(nil)
+	w, err := p.spawn("compile "+pl.Name, nil)
 	if err != nil {
 		return err
 	}

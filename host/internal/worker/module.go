@@ -104,7 +104,7 @@ const startTime = 90 * time.Second
 
 // start makes a worker with the module loaded.
 func (m *Module) start(ctx context.Context, mounts []jail.Mount) (*process, error) {
-	w, err := m.pool.spawn(mounts)
+	w, err := m.pool.spawn(m.plugin.Name, mounts)
 	if err != nil {
 		return nil, err
 	}

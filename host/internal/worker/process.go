@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,8 +34,9 @@ type process struct {
 // errSpawn says that no child could be made, which is nobody's fault in there.
 var errSpawn = errors.New("the process for the tool cannot be started")
 
-// spawn starts a child that was lent the mounts. ctx does not end it.
-func (p *Pool) spawn(mounts []jail.Mount) (*process, error) {
+// spawn starts a child that was lent the mounts. The plugin's name is for who
+// looks at a list of processes.
+func (p *Pool) spawn(plugin string, mounts []jail.Mount) (*process, error) {
 	loan, err := jail.Lend(mounts)
 	if err != nil {
 		return nil, &mountError{err}
@@ -49,8 +52,8 @@ func (p *Pool) spawn(mounts []jail.Mount) (*process, error) {
 	}
 	w.in, w.out = in, out
 	w.read, w.send = bufio.NewReaderSize(out, 64<<10), &writer{w: in}
-	args := append(p.cfg.Command[1:len(p.cfg.Command):len(p.cfg.Command)], Argument)
-	w.cmd = exec.Command(p.cfg.Command[0], args...)
+	w.cmd = exec.Command(p.cfg.Command[0], append(slices.Clone(p.cfg.Command[1:]), plugin, Argument)...)
+	w.cmd.Args[0] = filepath.Base(os.Args[0])
 	w.cmd.Env = []string{} // not nil, which would pass ours on
 	w.cmd.Dir = "/"
 	w.cmd.ExtraFiles = append([]*os.File{childIn, childOut}, loan.Files()...)

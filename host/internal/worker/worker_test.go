@@ -2,9 +2,14 @@ package worker
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +23,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/sandbox"
@@ -182,7 +188,7 @@ func TestWhatAWorkerFinds(t *testing.T) {
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, left.Fd(), syscall.F_SETFD, 0); errno != 0 {
 		t.Fatal(errno)
 	}
-	w, err := p.spawn([]jail.Mount{{Guest: "/w", Host: lent}})
+	w, err := p.spawn("spy", []jail.Mount{{Guest: "/w", Host: lent}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -413,4 +419,64 @@ func TestNoSuchProgram(t *testing.T) {
 	if fail == nil || fail.Code != tool.Failed || !strings.Contains(fail.Msg, "its process could not be made ready") {
 		t.Errorf("got %v", fail)
 	}
+}
+
+// TestSecretsStayHere looks at what is sent to a worker in a call with a secret:
+// neither the call nor the answer of the server that echoes it holds it.
+func TestSecretsStayHere(t *testing.T) {
+	const secret = "sk-canary-0123456789"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "key %s", r.Header.Get("Authorization"))
+	}))
+	defer server.Close()
+	p := newPool(t, nil)
+	m := load(t, p, sandbox.Plugin{Name: "guest", Wasm: goGuest})
+	w, err := m.start(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.discard()
+	var sent bytes.Buffer
+	w.send.w = io.MultiWriter(&sent, w.in)
+	request, _ := json.Marshal(map[string]any{"url": server.URL + "/", "headers": map[string]string{"X-A": "b"}})
+	c := &call{module: m, outer: t.Context(), w: w, inv: sandbox.Invocation{
+		Export: "http", Input: request, Timeout: patience, MaxOutput: 1 << 20,
+		Grant: sandbox.Grant{HTTP: client(t, server.URL, egress.Secret{Name: "KEY", Header: "Authorization", Format: "Bearer {}", Host: server.URL, Value: secret})},
+	}}
+	out, fail := c.run()
+	if fail != nil || !strings.Contains(string(out.Bytes), `"status":200`) {
+		t.Fatalf("got %s, %v", out.Bytes, fail)
+	}
+	if c.requests != 1 || !strings.Contains(sent.String(), "key [KEY]") {
+		t.Errorf("%d requests came by; sent: %q", c.requests, sent.String())
+	}
+	if strings.Contains(sent.String(), secret) {
+		t.Error("the secret was sent to the worker")
+	}
+}
+
+// FuzzFrames reads what a child could send: nothing may be allocated beyond the
+// limits, and no frame may come out that the limits forbid.
+func FuzzFrames(f *testing.F) {
+	for _, k := range []kind{kindResult, kindLog, kindRequest, 0, 255} {
+		var b bytes.Buffer
+		_ = (&writer{w: &b}).write(k, resultMeta{Memory: 1}, []byte("output"))
+		f.Add(b.Bytes())
+	}
+	f.Add([]byte{byte(kindResult), 255, 255, 255, 255, 255, 255, 255, 255})
+	f.Fuzz(func(t *testing.T, text []byte) {
+		allowed := fromChild(1000)
+		r := bufio.NewReader(bytes.NewReader(text))
+		for {
+			got, err := read(r, allowed)
+			if err != nil {
+				return
+			}
+			most, ok := allowed[got.kind]
+			if !ok || len(got.meta) > most.meta || len(got.data) > most.data {
+				t.Fatalf("kind %d with %d and %d bytes came through", got.kind, len(got.meta), len(got.data))
+			}
+			_, _ = open[resultMeta](got)
+		}
+	})
 }
