@@ -139,6 +139,9 @@ function keepDown(change) {
   if (atEnd) box.scrollTop = box.scrollHeight;
 }
 
+// visible writes out what does not show in JSON or turns the order around.
+const visible = (json) => json.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => c.split("").map((u) => `\\u${u.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""));
+
 // ---- one call
 
 class Card {
@@ -148,8 +151,8 @@ class Card {
       el("header", {}, el("code", {}, tool), this.state));
     this.tool = tool;
     if (args !== undefined) {
-      const short = JSON.stringify(args);
-      this.node.append(el("details", {}, el("summary", {}, short === "{}" ? t("args") : short), el("pre", {}, JSON.stringify(args, null, 2))));
+      const short = visible(JSON.stringify(args));
+      this.node.append(el("details", {}, el("summary", {}, short === "{}" ? t("args") : short), el("pre", {}, visible(JSON.stringify(args, null, 2)))));
     }
   }
 
@@ -205,12 +208,74 @@ function problemBox(p) {
   return el("div", { class: "error" }, el("p", {}, p.message || p.code || ""), p.hint ? el("p", {}, p.hint) : null);
 }
 
+// ---- leave
+
+// Leave is a call that waits for the person's word. Its buttons come to life a
+// moment after they are drawn: a click that was meant for what stood there must
+// not allow anything.
+class Leave {
+  constructor(d) {
+    this.id = d.id;
+    this.args = el("pre", { tabindex: 0, "aria-label": t("args") }, d.arguments);
+    const button = (answer, quiet) => el("button", { type: "button", class: quiet ? "quiet" : "", disabled: "", onclick: () => this.give(answer) }, t(`leave_${answer}`));
+    this.buttons = [button("once"), button("always", true), button("deny", true)];
+    this.all = d.left_out ? el("button", { class: "quiet", type: "button", onclick: () => this.showAll() }, t("leaveAll", { n: num(d.left_out) })) : null;
+    this.row = el("div", { class: "row" }, ...this.buttons);
+    this.status = el("p", { class: "note", role: "status" }, t("leaveUntil", { time: new Date(d.expires_at).toLocaleTimeString(lang === "zh" ? "zh-CN" : "en") }));
+    this.node = el("div", { class: "leave", role: "group", "aria-label": t("leave", { tool: d.tool }) },
+      el("p", {}, el("strong", {}, t("leave", { tool: d.tool }))), el("p", {}, d.why), this.args, this.all,
+      el("p", { class: "note" }, t("leaveAlways", { always: d.always })), this.row, this.status);
+    this.ready = setTimeout(() => this.enable(true), 700);
+    waiting(1);
+  }
+
+  enable(yes) { for (const b of this.buttons) b.disabled = !yes; }
+
+  async showAll() {
+    try {
+      this.args.textContent = (await getJSON(`api/approvals/${this.id}`)).arguments;
+      this.all.remove();
+    } catch (err) { this.status.textContent = err.message; }
+  }
+
+  async give(answer) {
+    this.enable(false);
+    try {
+      await api(`api/approvals/${this.id}`, { method: "POST", body: JSON.stringify({ answer }), headers: { "Content-Type": "application/json" } });
+      this.settle(answer);
+    } catch (err) {
+      this.status.textContent = [err.message, err.hint].filter(Boolean).join(" · ");
+      if (!this.over && !err.status) this.enable(true);
+    }
+  }
+
+  settle(answer) {
+    if (this.over) return;
+    this.over = true;
+    clearTimeout(this.ready);
+    waiting(-1);
+    const focused = this.row.contains(document.activeElement);
+    this.row.remove();
+    this.status.textContent = t(`leave_was_${answer}`);
+    this.node.classList.add("over");
+    if (focused) $("question").focus();
+  }
+}
+
+// waiting tells in the tab's title that somebody is waited for.
+let leaves = 0;
+function waiting(n) {
+  leaves += n;
+  document.title = leaves ? `(${leaves}) weir` : "weir";
+}
+
 // ---- one answer
 
 class Answer {
   constructor() {
     this.node = el("article", { class: "theirs" });
     this.cards = new Map();
+    this.leaves = new Map();
     this.ended = false;
     $("log").append(this.node);
   }
@@ -259,7 +324,18 @@ class Answer {
     this.add(box);
   }
 
+  // leave asks for the person's word below the call that needs it.
+  leave(d) {
+    const leave = new Leave(d), card = this.cards.get(d.call_id);
+    this.leaves.set(d.id, leave);
+    this.text = this.thought = null;
+    if (card) card.state.textContent = t("waits");
+    keepDown(() => (card?.node || this.node).append(leave.node));
+    speech.add(`${t("leave", { tool: d.tool })}\n`);
+  }
+
   close() {
+    for (const l of this.leaves.values()) l.settle("gone");
     for (const c of this.cards.values()) c.drop();
     speech.say();
   }
@@ -276,6 +352,12 @@ const on = {
   "reasoning.delta"(a, d) { a.think(d.text); },
   "tool_call.start"(a, d) { a.call(d); },
   "tool_call.result"(a, d) { const card = a.cards.get(d.id) || a.call(d); keepDown(() => card.done(d)); speech.add(`${d.line || d.tool}\n`); },
+  "approval.asked"(a, d) { a.leave(d); },
+  "approval.answered"(a, d) {
+    a.leaves.get(d.id)?.settle(d.answer);
+    const card = a.cards.get(d.call_id);
+    if (card) card.state.textContent = t("running");
+  },
   "tool_call.truncated"(a, d) { a.cards.get(d.id)?.node.classList.add("cut"); },
   "tool_call.archived"(a, d) { a.cards.get(d.id)?.keep(d.uuid, d.chars); },
   "tool_call.malformed"(a, d) { a.note(t("malformed", d)); },
@@ -316,7 +398,7 @@ async function ask(question) {
   $("log").append(mine(question));
   $("scroll").scrollTop = $("scroll").scrollHeight;
   const answer = new Answer();
-  const body = { message: question };
+  const body = { message: question, approvals: true };
   if (conversation) body.conversation_id = conversation;
   if (!$("model").hidden && $("model").value) body.model = $("model").value;
   try {
