@@ -35,7 +35,7 @@ func toolNames(h *Host) string {
 
 func TestServletRunsUnmodified(t *testing.T) {
 	h := open(t, stray(t, "servlet"), nil)
-	want := "servlet__blank servlet__count servlet__draw servlet__fail servlet__fetch_page servlet__refuse servlet__say servlet__settings"
+	want := "servlet__blank servlet__count servlet__draw servlet__fail servlet__fetch_page servlet__read servlet__refuse servlet__say servlet__settings"
 	if got := toolNames(h); got != want {
 		t.Fatalf("tools %q, want %q\n%+v", got, want, h.Plugins())
 	}
@@ -124,6 +124,16 @@ func TestServletHasWhatItIsGranted(t *testing.T) {
 		t.Errorf("asks %v, want %s", asks, want)
 	}
 
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "note.txt"), []byte("a note"))
+	if r := try(t, s, "servlet__read", `{"path":"/notes/note.txt"}`); r.Err == nil {
+		t.Errorf("a folder that is not granted: %+v", r)
+	}
+	grant.Paths = []PathGrant{{Guest: "/notes", Host: folder}}
+	if r := call(t, open(t, dir, unasked).Session("me", "c"), "servlet__read", `{"path":"/notes/note.txt"}`); r.Shown.Text != "a note" {
+		t.Errorf("a folder that is granted: %q", r.Shown.Text)
+	}
+
 	grant.Inject = []Injection{{Name: "KEY", Host: srv.URL, Header: "X-Key"}}
 	call(t, open(t, dir, unasked).Session("me", "c"), "servlet__fetch_page", page)
 	if len(seen) != 2 || seen[1] != "sesame" {
@@ -203,6 +213,39 @@ func TestHyperNotifies(t *testing.T) {
 	for _, line := range []string{`[WARN]  plugin.hyper: river: {"level":3}: from=log`, `[INFO]  plugin.hyper: plain words: from=log`} {
 		if !strings.Contains(log.String(), line) {
 			t.Errorf("no line %q in:\n%s", line, log.String())
+		}
+	}
+}
+
+// Settings below a plugin's grant hold for all its tools, also where there is a
+// manifest; those of one tool come before them.
+func TestSettingsOfThePlugin(t *testing.T) {
+	change := func(one, all map[string]any) func(*Config) {
+		return func(c *Config) {
+			c.Tools = map[string]ToolConfig{"settings": {Config: one}}
+			c.Grants = map[string]Grant{"probe": {Config: all}}
+		}
+	}
+	tests := []struct {
+		one, all map[string]any
+		want     string // of what the guest reads, or of why it waits
+		fix      string
+	}{
+		{nil, map[string]any{"depth": int64(9)}, "depth=9\nlabel=plain", ""},
+		{map[string]any{"depth": int64(4)}, map[string]any{"depth": int64(9), "label": "x"}, "depth=4\nlabel=x", ""},
+		{nil, map[string]any{"depth": "deep"}, `the setting depth of [grants.probe] is "deep", and must be of type integer`, "[grants.probe]"},
+		{nil, map[string]any{"depht": 2}, "[grants.probe] sets depht, which the plugin does not have", "[grants.probe]"},
+		{map[string]any{"depth": "deep"}, map[string]any{"depth": int64(9)}, "the setting depth of [tools.settings] is", "[tools.settings]"},
+	}
+	for _, tt := range tests {
+		h := open(t, drop(t, "probe"), change(tt.one, tt.all))
+		p := h.Plugins()[0]
+		got := p.Why
+		if p.State == Ready {
+			got = call(t, h.Session("me", "c"), "settings", "").Shown.Text
+		}
+		if !strings.Contains(got, tt.want) || !strings.Contains(p.Fix, tt.fix) {
+			t.Errorf("%v over %v: %q; %q", tt.one, tt.all, got, p.Fix)
 		}
 	}
 }

@@ -137,7 +137,7 @@ func (p *plan) add(h *Host, s *seat, old *plan) {
 		if b.abi = pl.ABI; b.abi != registry.ABIOwn {
 			b.grant.Config = foreignConfig(h.grants()[m.Name].Config, cfg.Config)
 		} else {
-			b.grant.Config = deal.settings(def.Spec.Name, m.Settings, over(h.grants()[m.Name].Config, cfg.Config))
+			b.grant.Config = deal.settings(m, def.Spec.Name, cfg.Config, h.grants()[m.Name].Config)
 		}
 		ready = append(ready, b)
 	}

@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -220,33 +221,41 @@ func (b *bargain) fix(plugin string) string {
 }
 
 // settings renders the plugin's settings as the guest reads them: the
-// operator's value, else the default. Wrong and missing ones keep the tool waiting.
-func (b *bargain) settings(toolName string, list []registry.Setting, given map[string]any) map[string]string {
+// operator's value for the tool, else that for the plugin, else the default.
+// Wrong and missing ones keep the tool waiting.
+func (b *bargain) settings(m registry.Manifest, toolName string, own, shared map[string]any) map[string]string {
 	out := map[string]string{}
+	given := over(shared, own)
+	table := func(key string) string {
+		if _, ok := own[key]; !ok && given[key] != nil {
+			return "[grants." + m.Name + "]"
+		}
+		return "[tools." + toolName + "]"
+	}
 	var names []string
-	for _, s := range list {
+	for _, s := range m.Settings {
 		names = append(names, s.Name)
 		v, ok := given[s.Name]
 		if !ok {
 			if s.Default == nil {
 				b.wait(fmt.Sprintf("its setting %s has no default and is not set", s.Name))
-				b.advise(fmt.Sprintf("in tools.toml, below [tools.%s], write: config = { %s = … }", toolName, s.Name))
+				b.advise(fmt.Sprintf("in tools.toml, below %s, write: config = { %s = … }", table(s.Name), s.Name))
 				continue
 			}
 			v = s.Default
 		}
 		value, err := s.Value(v)
 		if err != nil {
-			b.wait(fmt.Sprintf("the setting %s of [tools.%s] %s", s.Name, toolName, err))
-			b.advise(fmt.Sprintf("correct config below [tools.%s] in tools.toml", toolName))
+			b.wait(fmt.Sprintf("the setting %s of %s %s", s.Name, table(s.Name), err))
+			b.advise(fmt.Sprintf("correct config below %s in tools.toml", table(s.Name)))
 			continue
 		}
 		out[s.Name] = settingText(value)
 	}
-	for name := range given {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(names, name) {
-			b.wait(fmt.Sprintf("[tools.%s] sets %s, which the plugin does not have", toolName, name))
-			b.advise(fmt.Sprintf("take it out of config below [tools.%s] in tools.toml; the plugin has: %s", toolName, strings.Join(names, ", ")))
+			b.wait(fmt.Sprintf("%s sets %s, which the plugin does not have", table(name), name))
+			b.advise(fmt.Sprintf("take it out of config below %s in tools.toml; the plugin has: %s", table(name), strings.Join(names, ", ")))
 		}
 	}
 	return out

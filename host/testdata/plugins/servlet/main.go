@@ -8,6 +8,7 @@ package main
 import (
 	"encoding/base64"
 	"fmt"
+	"os"
 
 	"github.com/extism/go-pdk"
 )
@@ -55,6 +56,7 @@ func describe() int32 {
 		{"Fails as the PDK does.", none, "fail"},
 		{"Answers nothing.", none, "blank"},
 		{"Counts in a variable.", none, "count"},
+		{"Reads a file.", object{"type": "object", "properties": object{"path": object{"type": "string"}}}, "read"},
 	}
 	if err := pdk.OutputJSON(object{"tools": tools}); err != nil {
 		pdk.SetError(err)
@@ -97,6 +99,9 @@ func run(in callRequest) (callResult, error) {
 		dot, png := base64.StdEncoding.EncodeToString([]byte("\x89PNG dot")), "image/png"
 		caption := "a dot"
 		return callResult{Content: []content{{Type: "text", Text: &caption}, {Type: "image", Data: &dot, MimeType: &png}}}, nil
+	case "read":
+		b, err := os.ReadFile(arg("path"))
+		return said(string(b)), err
 	case "refuse":
 		r, yes := said("the well is dry"), true
 		r.IsError = &yes
