@@ -70,6 +70,9 @@ func (h *Host) Rollback(ctx context.Context, name, digest string) error {
 		if e == nil {
 			return missing(snap, lock, name)
 		}
+		if !lies(snap, name, e.Source) {
+			return gone(name)
+		}
 		v, err := earlier(name, e, digest)
 		if err != nil {
 			return err
@@ -82,6 +85,17 @@ func (h *Host) Rollback(ctx context.Context, name, digest string) error {
 		e.Digest, e.Held = v.Digest, true
 		return nil
 	})
+}
+
+// lies reports whether something of a plugin lies in a folder.
+func lies(snap *registry.Snapshot, name, source string) bool {
+	return slices.ContainsFunc(snap.Plugins, func(p *registry.Plugin) bool { return p.Manifest.Name == name || p.Source == source }) ||
+		slices.ContainsFunc(snap.Refused, func(r registry.Refusal) bool { return r.Source == source })
+}
+
+// gone is the error about a plugin that the lock alone knows.
+func gone(name string) error {
+	return &PluginError{UnknownPlugin, fmt.Sprintf("the plugin %s lies in no folder any more", name), "put its files back, or forget it: weir plugin remove " + name}
 }
 
 // earlier finds the version to go back to.

@@ -269,9 +269,25 @@ type Offer struct {
 	Version string `json:"version,omitempty"`
 	SHA256  string `json:"sha256,omitempty"`
 	Source  string `json:"source"`
+	Cause   Cause  `json:"cause"`
 	Why     string `json:"why"`
 	Fix     string `json:"fix,omitempty"`
 }
+
+// A Cause is why a version waits for a person.
+type Cause string
+
+// The causes.
+const (
+	CauseNew      Cause = "new"      // it asks for something, and nobody has approved it yet
+	CauseChanged  Cause = "changed"  // its bytes are not those that were approved
+	CauseMoved    Cause = "moved"    // it lies elsewhere
+	CauseReplaced Cause = "replaced" // another plugin lies in an approved one's place
+	CauseWider    Cause = "wider"    // it asks for more than it is granted
+	CauseHeld     Cause = "held"     // somebody went back to an earlier version
+	CauseBroken   Cause = "broken"   // it cannot be used
+	CauseUnpinned Cause = "unpinned" // the lock cannot be used
+)
 
 // AskInfo is one power a plugin asks for.
 type AskInfo struct {

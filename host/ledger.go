@@ -30,7 +30,8 @@ type seat struct {
 	// offered lies in the folder and waits; nil: nothing waits, or what waits is broken.
 	offered  *registry.Plugin
 	refused  *registry.Refusal
-	why, fix string // about what waits
+	cause    Cause  // why something waits; empty: nothing does
+	why, fix string // about what waits, for people
 	entry    *ledger.Entry
 	admit    string // who lets offered in; empty: nobody
 }
@@ -118,31 +119,33 @@ func (h *Host) place(lock *ledger.Lock, pl *registry.Plugin) *seat {
 		return h.newcomer(s, lock, pl)
 	}
 	held := h.hold(e, pl, nil)
-	held.why, held.fix = changeOf(e, pl, same), approveFix(name)
+	held.cause, held.why = changeOf(e, pl, same)
+	held.fix = approveFix(name)
 	if !e.Held && trust(pl.Folder) == TrustGranted && !wider(pl.Manifest.Asks, wanted(held.plugin), h.grants()[name]) {
 		held.admit = byTrust
 	} else if trust(pl.Folder) == TrustGranted && !e.Held {
+		held.cause = CauseWider
 		held.why = "it asks for more than it is granted: " + widest(pl.Manifest.Asks, wanted(held.plugin), h.grants()[name])
 	}
 	return held
 }
 
 // changeOf says how what lies in the folder differs from what is approved.
-func changeOf(e *ledger.Entry, pl *registry.Plugin, same bool) string {
+func changeOf(e *ledger.Entry, pl *registry.Plugin, same bool) (Cause, string) {
 	v := e.Current()
 	switch {
 	case e.Held:
-		return fmt.Sprintf("somebody went back to version %s, which stays until the next approval", orUnnamed(v.Version))
+		return CauseHeld, fmt.Sprintf("somebody went back to version %s, which stays until the next approval", orUnnamed(v.Version))
 	case same:
-		return fmt.Sprintf("it has moved: it was approved as %s and lies at %s now", e.Source, pl.Source)
+		return CauseMoved, fmt.Sprintf("it has moved: it was approved as %s and lies at %s now", e.Source, pl.Source)
 	case v.WasmSHA256 == pl.WasmSHA256 && v.ManifestSHA256 != pl.ManifestSHA256:
-		return "its manifest has changed since it was approved"
+		return CauseChanged, "its manifest has changed since it was approved"
 	case v.WasmSHA256 != pl.WasmSHA256 && v.ManifestSHA256 == pl.ManifestSHA256:
-		return "its module has changed since it was approved"
+		return CauseChanged, "its module has changed since it was approved"
 	case v.WasmSHA256 == pl.WasmSHA256:
-		return "a file that its manifest refers to has changed since it was approved"
+		return CauseChanged, "a file that its manifest refers to has changed since it was approved"
 	}
-	return "its module and its manifest have changed since they were approved"
+	return CauseChanged, "its module and its manifest have changed since they were approved"
 }
 
 func orUnnamed(version string) string { return cmp.Or(version, "(unnamed)") }
@@ -159,12 +162,14 @@ func (h *Host) newcomer(s *seat, lock *ledger.Lock, pl *registry.Plugin) *seat {
 	case granted && (len(deal.lacks) == 0 || !wider(pl.Manifest.Asks, registry.Asks{}, h.grants()[s.name])):
 		s.admit = byTrust
 	case granted:
-		s.why, s.fix = deal.why(), deal.fix(s.name)
+		s.cause, s.why, s.fix = CauseWider, deal.why(), deal.fix(s.name)
 	case former != "":
+		s.cause = CauseReplaced
 		s.why, s.fix = fmt.Sprintf("it lies where the approved plugin %s lay", former), approveFix(s.name)
 	case pl.Manifest.Asks.Empty():
 		s.admit = byRule
 	default:
+		s.cause = CauseNew
 		s.why, s.fix = "it is new and "+firstAsk(deal.asks)+", and nobody has approved it yet", approveFix(s.name)
 	}
 	return s
@@ -201,7 +206,7 @@ func formerly(lock *ledger.Lock, pl *registry.Plugin) string {
 func (h *Host) hold(e *ledger.Entry, pl *registry.Plugin, cause error) *seat {
 	s := &seat{name: pl.Manifest.Name, entry: e, offered: pl}
 	if cause != nil {
-		s.why, s.fix = cause.Error(), ""
+		s.cause, s.why, s.fix = CauseUnpinned, cause.Error(), ""
 		if f, ok := errors.AsType[*ledger.Fault](cause); ok {
 			s.fix = f.Fix
 		}
@@ -340,7 +345,7 @@ func (s *seating) absent(h *Host, lock *ledger.Lock) {
 	for _, r := range s.refused {
 		if name := named(lock, r.Source); name != "" && !seated[name] && trust(r.Folder) != TrustGranted && !r.Gone {
 			if pl := h.copyOf(lock.Plugins[name], r.Folder); pl != nil {
-				s.seats = append(s.seats, &seat{name: name, plugin: pl, copied: true, refused: &r, why: r.Why(), entry: lock.Plugins[name]})
+				s.seats = append(s.seats, &seat{name: name, plugin: pl, copied: true, refused: &r, cause: CauseBroken, why: r.Why(), entry: lock.Plugins[name]})
 				seated[name] = true
 				continue
 			}
@@ -352,7 +357,7 @@ func (s *seating) absent(h *Host, lock *ledger.Lock) {
 		if name := named(lock, source); name != "" && !seated[name] {
 			if pl := h.copyOf(lock.Plugins[name], one.offered.Folder); pl != nil {
 				s.seats = append(s.seats, &seat{name: name, plugin: pl, copied: true, entry: lock.Plugins[name],
-					why: fmt.Sprintf("a plugin named %s lies in its place", one.name), fix: "look at that one: weir plugin info " + one.name})
+					cause: CauseReplaced, why: fmt.Sprintf("a plugin named %s lies in its place", one.name), fix: "look at that one: weir plugin info " + one.name})
 			}
 		}
 	}

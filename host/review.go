@@ -113,7 +113,7 @@ func (h *Host) unknown(snap *registry.Snapshot, name string) error {
 		}
 	}
 	if lock.Plugins[name] != nil {
-		return &PluginError{UnknownPlugin, fmt.Sprintf("the plugin %s lies in no folder any more", name), fmt.Sprintf("put its files back, or forget it: weir plugin remove %s", name)}
+		return gone(name)
 	}
 	return missing(snap, lock, name)
 }

@@ -42,22 +42,25 @@ func (s *seat) offer() *Offer {
 	case s.offered != nil:
 		return &Offer{
 			Digest: s.offered.Digest(), Version: s.offered.Manifest.Version, SHA256: s.offered.WasmSHA256,
-			Source: s.offered.Source, Why: s.why, Fix: s.fix,
+			Source: s.offered.Source, Cause: s.cause, Why: s.why, Fix: s.fix,
 		}
 	case s.refused != nil:
 		info := refusedInfo(*s.refused)
-		return &Offer{Source: info.Source, Why: info.Why, Fix: info.Fix}
+		return &Offer{Source: info.Source, Cause: s.cause, Why: info.Why, Fix: info.Fix}
 	case s.why != "":
-		return &Offer{Source: s.entry.Source, Why: s.why, Fix: s.fix}
+		return &Offer{Source: s.entry.Source, Cause: s.cause, Why: s.why, Fix: s.fix}
 	}
 	return nil
 }
 
-// taken says which tool of a plugin another one has already; empty: none.
+// taken says which tool of a plugin another one has already, or one that is
+// easily taken for it; empty: none.
 func (p *plan) taken(ready []*bound) string {
 	for _, b := range ready {
-		if other := p.tools[b.info.Spec.Name]; other != nil {
-			return fmt.Sprintf("the tool name %q belongs to the plugin %s already", b.info.Spec.Name, other.info.Plugin)
+		for name, other := range p.tools {
+			if registry.Alike(name, b.info.Spec.Name) {
+				return fmt.Sprintf("the tool name %q belongs to the plugin %s already (as %s)", b.info.Spec.Name, other.info.Plugin, name)
+			}
 		}
 	}
 	return ""

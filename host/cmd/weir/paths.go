@@ -89,7 +89,7 @@ func (p paths) kept() []string {
 	if p.Config == "" {
 		return nil
 	}
-	return []string{p.Config, filepath.Join(filepath.Dir(p.Config), "weir.lock")}
+	return []string{p.Config}
 }
 
 // contains reports whether a path is a folder or lies in it.

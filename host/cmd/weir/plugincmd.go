@@ -169,34 +169,38 @@ func (c *cli) confirm(question, without string) (bool, error) {
 	if c.json || !isTerminal(c.in) {
 		return false, usagef(without, "this asks a person, and there is no terminal to ask on")
 	}
-	answer, err := c.prompt(question + " [y/N] ")
-	if err != nil {
-		return false, err
-	}
+	answer, answered := c.prompt(question + " [y/N] ")
 	switch strings.ToLower(answer) {
 	case "y", "yes":
 		return true, nil
 	}
+	if !answered {
+		return false, usagef(without, "this asks a person, and nobody answered")
+	}
 	fmt.Fprintln(c.err, "nothing was changed")
-	return false, nil
+	return false, exitError(exitFailed)
 }
 
-// prompt reads one line of a person's. It reads byte by byte, for what stands
-// behind the line belongs to the next question.
-func (c *cli) prompt(question string) (string, error) {
+// prompt reads one line of a person's; answered is false when the input ended
+// without one. It reads byte by byte, for what stands behind the line belongs
+// to the next question.
+func (c *cli) prompt(question string) (answer string, answered bool) {
 	fmt.Fprint(c.err, question)
 	var line []byte
 	one := make([]byte, 1)
 	for len(line) < 4096 {
 		n, err := c.in.Read(one)
-		if n == 1 && one[0] != '\n' {
+		switch {
+		case n == 1 && one[0] == '\n':
+			return strings.TrimSpace(string(line)), true
+		case n == 1:
 			line = append(line, one[0])
-		}
-		if err != nil || n == 1 && one[0] == '\n' {
-			break // a closed terminal has said nothing, which is no yes
+		case err != nil:
+			fmt.Fprintln(c.err)
+			return strings.TrimSpace(string(line)), len(line) > 0
 		}
 	}
-	return strings.TrimSpace(string(line)), nil
+	return "", false
 }
 
 func isTerminal(v any) bool {

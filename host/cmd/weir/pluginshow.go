@@ -8,7 +8,6 @@ import (
 	"unicode"
 
 	"github.com/weirhost/weir/host"
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 // plain is a plugin's text without what a terminal would obey or hide.
@@ -99,9 +98,17 @@ func (c *cli) tellWaiting(r host.Review) {
 	}
 }
 
+// sizeText is the size of a file for people.
+func sizeText(bytes int) string {
+	if bytes < 1<<20 {
+		return fmt.Sprintf("%d KiB", (bytes+1023)>>10)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+}
+
 // tellVersion shows what a version is and wants.
 func (c *cli) tellVersion(v *host.Version, changes []host.Difference) {
-	fmt.Fprintf(c.out, "digest    %s\nmodule    sha256 %s, %s\n          %s\nmanifest  sha256 %s\n", v.Digest, v.WasmSHA256, tool.Bytes(v.WasmBytes), v.File, v.ManifestSHA256)
+	fmt.Fprintf(c.out, "digest    %s\nmodule    sha256 %s, %s\n          %s\nmanifest  sha256 %s\n", v.Digest, v.WasmSHA256, sizeText(v.WasmBytes), v.File, v.ManifestSHA256)
 	if len(v.Asks) == 0 {
 		fmt.Fprintln(c.out, "\npowers: it asks for none")
 	} else {
@@ -112,7 +119,9 @@ func (c *cli) tellVersion(v *host.Version, changes []host.Difference) {
 	}
 	fmt.Fprintln(c.out, "\ntools:")
 	for _, t := range v.Tools {
-		fmt.Fprintf(c.out, "  %s: %s\n      shown %s; declared %s\n", t.Spec.Name, oneLine(plain(t.Spec.Description), 160), shownOf(t.Effective), shownOf(t.Declared))
+		e := t.Effective
+		fmt.Fprintf(c.out, "  %s: %s\n      shows %s%s, %s%s, %s; timeout %s, memory %s; declares %s\n", t.Spec.Name, oneLine(plain(t.Spec.Description), 160),
+			bound(e.MaxChars, " characters"), byLayer(t.CharsBy), bound(e.MaxLines, " lines"), byLayer(t.LinesBy), orDash(e.Strategy), orNone(e.Timeout), orNone(e.Memory), shownOf(t.Declared))
 	}
 }
 

@@ -78,3 +78,6 @@ func ReadPlugin(ctx context.Context, source, sha string, folder Folder, opt Opti
 	}
 	return r.plugin, errorsOf(r.problems)
 }
+
+// Alike reports whether two names are easily taken for each other.
+func Alike(a, b string) bool { return alike(a) == alike(b) }

@@ -15,7 +15,7 @@ export async function listPlugins() {
   $("plugin-list").replaceChildren(...plugins.map((p) => el("li", {},
     el("button", { class: "quiet", type: "button", "aria-haspopup": "dialog", onclick: () => review.open(p.name) }, t("look")),
     el("code", {}, p.name), " ", el("small", { class: `state ${p.state}` }, `${p.version || ""} ${t(`state_${p.state}`)}`),
-    due(p) ? el("p", {}, p.offer && p.state === "ready" ? t("changeWaits", { why: p.offer.why }) : p.why) : null,
+    due(p) ? el("p", {}, p.offer ? t(`cause_${p.offer.cause}`) : p.why) : null,
     p.state === "refused" || p.state === "disabled" ? el("p", {}, p.why) : null)));
 }
 
@@ -52,8 +52,9 @@ const review = {
     $("plugin-title").textContent = `${p.name} ${v?.version || p.version || ""}`;
     const rows = [];
     if (r.waiting && r.serving) rows.push(el("p", {}, t("serves", { version: r.serving.version || short(r.serving.digest) })));
-    const why = p.offer?.why || p.why, fix = p.why ? p.fix : "";
+    const why = p.offer ? t(`cause_${p.offer.cause}`) : p.why, fix = p.why ? p.fix : "";
     if (why) rows.push(el("p", { class: "why" }, why));
+    if (p.offer && p.offer.cause !== "new") rows.push(el("p", { class: "note" }, p.offer.why));
     if (fix && !r.waiting) rows.push(el("p", { class: "note" }, fix));
     if (v) rows.push(...this.powers(v, r.changes || []));
     if (v?.add && !r.waiting) rows.push(el("p", {}, t("grantHelp")), el("pre", {}, grantText(p.name, v.add)));
