@@ -54,7 +54,7 @@ func tameText(s string) string {
 	if cut {
 		s = s[:maxSaid]
 	}
-	s = strings.NewReplacer("\n", " ", "\t", " ").Replace(clean(strings.ToValidUTF8(s, "")))
+	s = inLine(strings.ToValidUTF8(s, ""))
 	if cut {
 		s += "…"
 	}
