@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/pressly/goose/v3"
 	_ "modernc.org/sqlite" // the driver named "sqlite"
@@ -43,9 +44,13 @@ func (s *Store) openFile(ctx context.Context, h hooks) error {
 	if h.fresh, err = s.prepareFile(path); err != nil {
 		return err
 	}
+	if h.frozen = h.frozen || frozen(path); h.frozen {
+		h.readOnly = true
+		s.log.Warn("the archive lies on a disk that is read-only; nothing can be kept", "path", path)
+	}
 	version := int64(0)
 	if !h.fresh {
-		if version, err = inspect(ctx, path); err != nil {
+		if version, err = inspect(ctx, path, h.frozen); err != nil {
 			return err
 		}
 	}
@@ -95,6 +100,16 @@ func (s *Store) prepareFile(path string) (fresh bool, err error) {
 		}
 	}
 	return fresh, nil
+}
+
+// frozen reports whether a file lies on a disk that nobody can write. SQLite
+// cannot make its log there, and is told that nothing will change.
+func frozen(path string) bool {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err == nil {
+		f.Close()
+	}
+	return errors.Is(err, syscall.EROFS)
 }
 
 // syncDir makes a new file's name as durable as its content will be. Some file
@@ -161,6 +176,9 @@ func dataSource(path string, writer bool, h hooks) string {
 	if h.readOnly {
 		q.Set("mode", "ro")
 	}
+	if h.frozen {
+		q.Set("immutable", "1")
+	}
 	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: q.Encode()}
 	if !strings.HasPrefix(u.Path, "/") {
 		u.Path = "/" + u.Path // a drive letter
@@ -170,8 +188,8 @@ func dataSource(path string, writer bool, h hooks) string {
 
 // inspect reads a file that is not empty without writing to it: whether it is
 // whole, and which version its tables have.
-func inspect(ctx context.Context, path string) (version int64, err error) {
-	db, err := sql.Open("sqlite", dataSource(path, false, hooks{readOnly: true}))
+func inspect(ctx context.Context, path string, frozen bool) (version int64, err error) {
+	db, err := sql.Open("sqlite", dataSource(path, false, hooks{readOnly: true, frozen: frozen}))
 	if err != nil {
 		return 0, err
 	}

@@ -75,6 +75,7 @@ type hooks struct {
 	maxPages int  // the file may not grow over so many pages; 0: it may
 	readOnly bool // the file refuses every write
 	fresh    bool // the file is empty; openFile finds out itself
+	frozen   bool // the disk refuses every write; openFile finds out itself
 }
 
 // Open opens the archive in cfg.Path, creates it when it is missing, checks

@@ -68,7 +68,7 @@ func (d *Daemon) postResult(w http.ResponseWriter, r *http.Request) error {
 	scope := archive.Scope{Principal: d.principal(r), Conversation: body.Conversation}
 	if _, err := d.cfg.Host.Archive().EnsureConversation(r.Context(), archive.Conversation{
 		ID: scope.Conversation, Principal: scope.Principal, Title: clip("results of "+body.Tool, 60),
-	}); err != nil {
+	}); err != nil && !errors.Is(err, archive.ErrFull) {
 		return err
 	}
 	start := d.now()

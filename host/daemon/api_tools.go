@@ -3,6 +3,7 @@ package daemon
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -90,7 +91,7 @@ func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 	}
 	if _, err := d.cfg.Host.Archive().EnsureConversation(r.Context(), archive.Conversation{
 		ID: body.Conversation, Principal: d.principal(r), Title: "weir call",
-	}); err != nil {
+	}); err != nil && !errors.Is(err, archive.ErrFull) {
 		return err
 	}
 	start := d.now()

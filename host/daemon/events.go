@@ -96,6 +96,9 @@ type ChatEnd struct {
 	ShownChars    int              `json:"shown_chars"`
 	KeptChars     int              `json:"kept_chars"`
 	agent.Faults
+	// Unsaved says that the disk is full: the next question will know nothing of
+	// this one.
+	Unsaved   bool  `json:"unsaved,omitempty"`
 	ElapsedMS int64 `json:"elapsed_ms"`
 }
 

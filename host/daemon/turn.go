@@ -50,11 +50,14 @@ type turn struct {
 	emit  func(name string, data any)
 
 	stored []archive.Message // what the store holds, the question included
-	uses   []archive.ToolUse
-	told   map[string]bool   // uuids that the client was told
-	format map[string]string // call id → format
-	said   strings.Builder   // all text that was shown
-	end    ChatEnd
+	// unsaved says that the disk was full when the question came. What of the
+	// turn is in the store then is what stored says.
+	unsaved bool
+	uses    []archive.ToolUse
+	told    map[string]bool   // uuids that the client was told
+	format  map[string]string // call id → format
+	said    strings.Builder   // all text that was shown
+	end     ChatEnd
 }
 
 // chat runs one turn and stores it. emit is called from one goroutine at a
@@ -91,7 +94,10 @@ func (d *Daemon) chat(ctx context.Context, principal string, ask Ask, history []
 	// What happened is stored even when the client has gone.
 	if err := t.store(context.WithoutCancel(ctx), out, len(history)); err != nil {
 		d.log.Error("the turn could not be stored", "conversation", t.scope.Conversation, "error", err)
-		runErr = errors.Join(runErr, archive.ErrFull)
+		t.end.Unsaved = true
+		if !errors.Is(err, archive.ErrFull) {
+			runErr = errors.Join(runErr, archive.ErrFull)
+		}
 	}
 	t.remark(context.WithoutCancel(ctx), out)
 	return t.end, runErr
@@ -129,45 +135,89 @@ func (d *Daemon) newTurn(ctx context.Context, principal string, ask Ask, emit fu
 	if err := t.preload(ctx); err != nil {
 		return nil, err
 	}
-	_, err := d.cfg.Host.Archive().EnsureConversation(ctx, archive.Conversation{
-		ID: t.scope.Conversation, Principal: principal, Profile: ask.Profile, Title: clip(firstLine(ask.Message), 60),
+	return t, t.unless(t.ensure(ctx))
+}
+
+func (t *turn) ensure(ctx context.Context) error {
+	_, err := t.d.cfg.Host.Archive().EnsureConversation(ctx, archive.Conversation{
+		ID: t.scope.Conversation, Principal: t.scope.Principal, Profile: t.ask.Profile, Title: clip(firstLine(t.ask.Message), 60),
 	})
-	return t, err
+	return err
+}
+
+// unless lets a turn go on that cannot be saved, for the disk is full: to
+// answer without a memory of it is better than not to answer.
+func (t *turn) unless(err error) error {
+	if !errors.Is(err, archive.ErrFull) {
+		return err
+	}
+	if !t.unsaved {
+		t.d.log.Error("the question could not be saved", "conversation", t.scope.Conversation, "error", err)
+	}
+	t.unsaved = true
+	return nil
 }
 
 // open reads the stored conversation and saves the question before the model
-// is asked. A history given by the client (of /v1) is stored first, once.
+// is asked, if it can be. A history given by the client (of /v1) is stored first,
+// once.
 func (t *turn) open(ctx context.Context, history *[]agent.Message) error {
-	store := t.d.cfg.Host.Archive()
-	stored, err := store.Messages(ctx, t.scope)
+	stored, err := t.messages(ctx)
 	if err != nil {
 		return err
 	}
 	if len(stored) == 0 && len(*history) > 0 {
-		if err := store.Append(ctx, t.scope, t.rows(*history)); err != nil {
+		if err := t.append(ctx, *history); err != nil {
 			return err
 		}
 	} else if *history, err = messagesOf(stored); err != nil {
 		return err
 	}
 	question := agent.Message{Role: agent.RoleUser, Text: t.ask.Message, Turn: lastTurn(*history) + 1, At: t.d.now()}
-	if err := store.Append(ctx, t.scope, t.rows([]agent.Message{question})); err != nil {
+	if err := t.append(ctx, []agent.Message{question}); err != nil {
 		return err
 	}
-	t.stored, err = store.Messages(ctx, t.scope)
+	t.stored, err = t.messages(ctx)
 	return err
+}
+
+// messages reads the stored conversation; one that could not be made is empty.
+func (t *turn) messages(ctx context.Context) ([]archive.Message, error) {
+	stored, err := t.d.cfg.Host.Archive().Messages(ctx, t.scope)
+	if t.unsaved && errors.Is(err, archive.ErrNotFound) {
+		return nil, nil
+	}
+	return stored, err
+}
+
+// append saves messages, unless nothing can be saved.
+func (t *turn) append(ctx context.Context, msgs []agent.Message) error {
+	if t.unsaved {
+		return nil
+	}
+	return t.unless(t.d.cfg.Host.Archive().Append(ctx, t.scope, t.rows(msgs)))
 }
 
 // store replaces what changed and writes the call log. Results that nothing
 // refers to are dropped: their whole text stands in the conversation itself.
 func (t *turn) store(ctx context.Context, out agent.Turn, had int) error {
 	store := t.d.cfg.Host.Archive()
-	from := min(out.From, had)
+	from := min(out.From, had, len(t.stored))
 	unnamed := t.unrefer(out.Messages)
-	if from < len(out.Messages) {
-		if err := store.Replace(ctx, t.scope, t.stored[from].Seq, t.rows(out.Messages[from:])); err != nil {
+	if t.unsaved { // there may be room again
+		if err := t.ensure(ctx); err != nil {
 			return err
 		}
+	}
+	var err error
+	switch {
+	case from == len(t.stored):
+		err = store.Append(ctx, t.scope, t.rows(out.Messages[from:]))
+	case from < len(out.Messages):
+		err = store.Replace(ctx, t.scope, t.stored[from].Seq, t.rows(out.Messages[from:]))
+	}
+	if err != nil {
+		return err
 	}
 	for _, id := range unnamed {
 		if err := store.Drop(ctx, t.scope, id); err != nil {

@@ -239,6 +239,9 @@ func (p *printer) outcome(err error) error {
 		}
 		return exitError(exitFailed)
 	}
+	if p.end != nil && p.end.Unsaved {
+		fmt.Fprintln(p.c.err, "weir: this question and its answer could not be saved: the data folder cannot be written")
+	}
 	if p.end != nil && !p.quiet && p.end.Reason != "answer" && err == nil {
 		fmt.Fprintln(p.c.err, "(ended: "+string(p.end.Reason)+")")
 	}

@@ -197,6 +197,8 @@ type ArchiveSettings struct {
 	MaxAge       span       `toml:"max_age" json:"max_age,omitempty"`
 	MaxBytes     tool.Bytes `toml:"max_bytes" json:"max_bytes,omitempty"`
 	MaxCount     int        `toml:"max_count" json:"max_count,omitempty"`
+	UserBytes    tool.Bytes `toml:"max_bytes_per_user" json:"max_bytes_per_user,omitempty"`
+	UserCount    int        `toml:"max_count_per_user" json:"max_count_per_user,omitempty"`
 }
 
 // SandboxSettings tune how guests are run.

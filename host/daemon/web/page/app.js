@@ -374,6 +374,7 @@ const on = {
   "error"(a, d) { a.fail(d); },
   "chat.end"(a, d) {
     a.ended = true;
+    if (d.unsaved) a.note(t("unsaved"));
     if (d.reason && d.reason !== "answer") a.note(t("ended", { reason: t(`reason_${d.reason}`) }));
     const tokens = (d.usage?.prompt_tokens || 0) + (d.usage?.completion_tokens || 0);
     if (d.calls) {

@@ -80,6 +80,7 @@ export const words = {
   malformed: ["A tool call could not be read ({reason}); the model was told.", "有一个工具调用无法解析（{reason}），已告知模型。"],
   switched: ["Tool calling switched from {from} to {to}.", "工具调用方式由 {from} 切换为 {to}。"],
   foldEvent: ["Results folded into placeholders: {n}. Characters saved: {chars}.", "{n} 个结果折叠为占位符，节省 {chars} 个字符。"],
+  unsaved: ["This turn could not be saved: the data folder cannot be written.", "本轮未能保存：数据目录无法写入。"],
   recallLoaded: ["An earlier result that the question refers to was loaded.", "已加载问题所指的较早结果。"],
   recallHinted: ["The model was told of {n} earlier results that the question may refer to.", "已提示模型：问题可能涉及 {n} 个较早的结果。"],
   plan: ["Plan: {steps}", "计划：{steps}"],
