@@ -18,13 +18,13 @@ func isRef(b byte) bool { return b == typeFuncRef || b == typeExternRef }
 
 func (r *reader) valueType() {
 	if b := r.byte(); r.err == nil && !isValue(b) {
-		r.fail("holds a value of the unknown type %#x before byte %d of the file", b, r.base+r.at)
+		r.fail("holds a value of the unknown type %#x before byte %d of the file; build without features newer than WebAssembly 2.0", b, r.base+r.at)
 	}
 }
 
 func (r *reader) refType() {
 	if b := r.byte(); r.err == nil && !isRef(b) {
-		r.fail("holds a reference of the unknown type %#x before byte %d of the file", b, r.base+r.at)
+		r.fail("holds a reference of the unknown type %#x before byte %d of the file; build without features newer than WebAssembly 2.0", b, r.base+r.at)
 	}
 }
 
