@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/weirhost/weir/agent"
@@ -24,5 +25,18 @@ func TestSilentModelExits(t *testing.T) {
 	}
 	if out.Len() > 0 {
 		t.Errorf("a second value on stdout: %s", out.String())
+	}
+}
+
+// A turn that could not be saved is an answer all the same, and says so.
+func TestUnsavedTurnIsTold(t *testing.T) {
+	var out, errs bytes.Buffer
+	c := &cli{streams: streams{out: &out, err: &errs}}
+	for _, quiet := range []bool{false, true} {
+		errs.Reset()
+		p := &printer{c: c, quiet: quiet, end: &daemon.ChatEnd{Reason: agent.ReasonAnswer, Answer: "yes", Unsaved: true}}
+		if code := c.report(t.Context(), p.outcome(nil)); code != 0 || !strings.Contains(errs.String(), "could not be saved") {
+			t.Errorf("quiet %v: exit %d: %q", quiet, code, errs.String())
+		}
 	}
 }
