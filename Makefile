@@ -62,6 +62,10 @@ warm: build
 	@echo "[3/3] compiling the guests for the tests (first time: about 3 minutes)"
 	$(GO) test -timeout 30m ./host/... ./examples/...
 
+.PHONY: test-hostile
+test-hostile: ## the long form of the hostile plugins: true bounds on time, figures for docs/security.md (5 minutes, quiet machine)
+	WEIR_HOSTILE=long $(GO) test -count=1 -v -timeout 60m ./host/internal/hostile
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (default 20s)
 	@set -e; for p in $$($(GO) list ./...); do \

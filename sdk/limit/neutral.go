@@ -20,6 +20,7 @@ import (
 //	📎 in front of either                                            🖇…
 //	notices of Render, as in [28,110 of 35,870 characters …          ［…
 //	``` or ~~~ fences of tool_call, tool_code, tool_response …       ｀… ～…
+//	[ behind functools (Phi)                                         ［…
 //	Action Input: at the start of a line (ReAct)                     Ａ…
 func Neutralise(s string) string {
 	var b strings.Builder
@@ -67,7 +68,7 @@ func lookalike(s string, i int) (string, int) {
 			return "＜", 1
 		}
 	case '[':
-		if isBracketed(rest) {
+		if isBracketed(rest) || strings.HasSuffix(s[:i], "functools") {
 			return "［", 1
 		}
 	case '`':

@@ -32,6 +32,7 @@ func TestNeutralise(t *testing.T) {
 		{"~~~tool_call", "～~~tool_call"},
 		{"Action Input: {}", "Ａction Input: {}"},
 		{"x\naction input: {}", "x\nａction input: {}"},
+		{"functools[{}] functools.partial", "functools［{}] functools.partial"},
 		{"📎 [工具结果存档: 1]", "🖇 ［工具结果存档: 1]"},
 		{"📎[Tool result archived: 1]", "🖇［Tool result archived: 1]"},
 		{"📎\ufe0f [存档:uuid-001]", "🖇\ufe0f ［存档:uuid-001]"},
