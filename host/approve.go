@@ -157,23 +157,48 @@ func (h *Host) Remove(ctx context.Context, name string, files bool) (removed []s
 			return missing(snap, lock, name)
 		}
 		if files {
-			for _, path := range pathsOf(snap, name) {
-				if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-					return &PluginError{Unapprovable, fmt.Sprintf("%s cannot be removed: %s", path, reasonOf(err)), "remove it yourself, or keep the files: weir plugin remove --keep-files " + name}
-				} else if err == nil {
-					removed = append(removed, path)
-				}
-			}
-			for _, path := range removed { // a folder that is empty now
-				if filepath.Base(path) == registry.ManifestName {
-					_ = os.Remove(filepath.Dir(path))
-				}
+			if removed, err = removeFiles(pathsOf(snap, name)); err != nil {
+				return err
 			}
 		}
 		delete(lock.Plugins, name)
 		return nil
 	})
 	return removed, err
+}
+
+// removeFiles removes the files of a plugin, the first of which is its source,
+// and its folder if that is empty then. No link is followed out of the folder:
+// a stranger laid it out.
+func removeFiles(paths []string) (removed []string, err error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	dir := filepath.Dir(paths[0])
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, unremoved(dir, err)
+	}
+	defer root.Close()
+	for _, path := range paths {
+		name, err := filepath.Rel(dir, path)
+		if err == nil {
+			err = root.Remove(name)
+		}
+		if err == nil {
+			removed = append(removed, path)
+		} else if !errors.Is(err, os.ErrNotExist) {
+			return removed, unremoved(path, err)
+		}
+	}
+	if filepath.Base(paths[0]) == registry.ManifestName {
+		_ = os.Remove(dir) // which fails when something else lies there
+	}
+	return removed, nil
+}
+
+func unremoved(path string, err error) error {
+	return &PluginError{Unapprovable, fmt.Sprintf("%s cannot be removed: %s", path, reasonOf(err)), "remove it yourself, or keep the files: weir plugin remove --keep-files"}
 }
 
 // pathsOf are the files of a plugin in its folder.

@@ -146,6 +146,23 @@ func TestRemove(t *testing.T) {
 	}
 }
 
+// What a stranger's folder links to is not removed with the plugin.
+func TestRemoveFollowsNoLink(t *testing.T) {
+	dir, precious := t.TempDir(), t.TempDir()
+	lay(t, dir, "b", []byte("schema = 1\nname = \"b\"\nwasm = \"out/b.wasm\"\n[[tool]]\nname = \"b\"\ndescription = \"a tool\"\nexport = \"b\"\n"), generation(1))
+	write(t, filepath.Join(precious, "b.wasm"), slurp(t, filepath.Join(dir, "b", "b.wasm")))
+	if err := os.Symlink(precious, filepath.Join(dir, "b", "out")); err != nil {
+		t.Fatal(err)
+	}
+	h := pinned(t, dir, nil)
+	if _, err := h.Remove(t.Context(), "b", true); code(err) != Unapprovable {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(filepath.Join(precious, "b.wasm")); err != nil {
+		t.Error("a file outside the plugin's folder is gone")
+	}
+}
+
 // Whatever is wrong with the lock: nothing that it does not name runs, nothing
 // crashes, and a person is told what to do.
 func TestNothingRunsUnderALockThatCannotBeUsed(t *testing.T) {

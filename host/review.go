@@ -74,6 +74,8 @@ func (h *Host) Review(ctx context.Context, name string) (Review, error) {
 	if err := h.Reload(ctx); err != nil {
 		return Review{}, err
 	}
+	h.reloading.Lock() // a plan's manifests may be filled in by the next scan
+	defer h.reloading.Unlock()
 	p := h.current.Load()
 	infos := p.infos()
 	i := slices.IndexFunc(infos, func(info PluginInfo) bool { return info.Name == name })

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -34,7 +33,7 @@ func selfContained(file string, text []byte) ([]byte, *Problem) {
 		spot := tools.Item(i).Key("params_file")
 		problem := &Problem{File: file, Key: "tool.params_file", Fix: "write the schema into [tool.params]"}
 		problem.Line, problem.Col = spots.LineCol(string(text), spot.At)
-		schema, err := readFile(filepath.Join(filepath.Dir(file), t.ParamsFile), maxManifest)
+		schema, err := readBeside(file, t.ParamsFile, maxManifest)
 		if err != nil {
 			err = errors.New("it cannot be read")
 		}

@@ -41,7 +41,7 @@ var reserved = []string{"load_tool_history", "search_tool_history", "describe_to
 // from the folder of file.
 func ParseManifest(file string, text []byte) (Manifest, []Problem) {
 	return parse(file, text, func(name string) ([]byte, error) {
-		return readFile(filepath.Join(filepath.Dir(file), name), maxManifest)
+		return readBeside(file, name, maxManifest)
 	})
 }
 
@@ -248,7 +248,22 @@ func (s Setting) Value(v any) (any, error) {
 
 // readFile reads a regular file of at most limit bytes.
 func readFile(path string, limit int64) ([]byte, error) {
-	st, err := os.Stat(path)
+	return readBy(os.Stat, os.Open, path, limit)
+}
+
+// readBeside is readFile for a file that a manifest names: below the manifest's
+// folder, and by no link outside it, for what stands there is shown to a model.
+func readBeside(manifest, name string, limit int64) ([]byte, error) {
+	root, err := os.OpenRoot(filepath.Dir(manifest))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return readBy(root.Stat, root.Open, name, limit)
+}
+
+func readBy(stat func(string) (os.FileInfo, error), open func(string) (*os.File, error), path string, limit int64) ([]byte, error) {
+	st, err := stat(path)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +273,7 @@ func readFile(path string, limit int64) ([]byte, error) {
 	if st.Size() > limit {
 		return nil, tooLong{st.Size(), limit}
 	}
-	f, err := os.Open(path)
+	f, err := open(path)
 	if err != nil {
 		return nil, err
 	}

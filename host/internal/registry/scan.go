@@ -331,7 +331,7 @@ func (s *scan) read(c candidate) (*Plugin, []Problem) {
 	}
 	made := made{manifest: text, beside: map[string][]byte{}}
 	m, problems := parse(c.source, text, func(name string) ([]byte, error) {
-		b, err := readFile(filepath.Join(filepath.Dir(c.source), name), maxManifest)
+		b, err := readBeside(c.source, name, maxManifest)
 		if err == nil {
 			made.beside[name] = b
 		}

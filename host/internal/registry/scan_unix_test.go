@@ -35,3 +35,25 @@ func TestScanDoesNotHangOrFollow(t *testing.T) {
 		}
 	}
 }
+
+// A file that a manifest names is shown to a model: it lies in the plugin's own
+// folder, and a link out of it is not followed.
+func TestNoLinkLeadsOutOfAPluginsFolder(t *testing.T) {
+	dir, private := t.TempDir(), t.TempDir()
+	put(t, filepath.Join(private, "keys.json"), []byte(`{"type":"object","description":"my secret"}`))
+	put(t, filepath.Join(dir, "a", "a.wasm"), module([]string{"a"}, nil))
+	put(t, filepath.Join(dir, "a", "plugin.toml"), append(least("a", "a"), "params_file = \"out/keys.json\"\n"...))
+	put(t, filepath.Join(dir, "b", "b.wasm"), module([]string{"b"}, nil))
+	put(t, filepath.Join(dir, "b", "plugin.toml"), append(least("b", "b"), "params_file = \"in/p.json\"\n"...))
+	put(t, filepath.Join(dir, "b", "real", "p.json"), []byte(`{"type":"object"}`))
+	for link, to := range map[string]string{filepath.Join("a", "out"): private, filepath.Join("b", "in"): "real"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := Scan(t.Context(), []Folder{{Path: dir}}, Options{})
+	got := report(s, dir)
+	if strings.Contains(got, "my secret") || !strings.Contains(got, "out/keys.json cannot be read") || len(s.Plugins) != 1 || s.Plugins[0].Manifest.Name != "b" {
+		t.Errorf("%s", got)
+	}
+}
