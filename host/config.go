@@ -64,6 +64,9 @@ type Config struct {
 	Version string
 	// Now tells the time; nil: time.Now.
 	Now func() time.Time
+	// Asking is told when Open or Reload begins to ask a plugin made for another
+	// host for its tools, which takes seconds and happens once; nil: nobody is.
+	Asking func(plugin string)
 	// Spares is how many instances, each for one call, are kept ready per
 	// plugin; 0 or negative: none.
 	Spares int

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -27,6 +26,8 @@ const (
 	// describeAgain is how long a failure is remembered: a plugin that hangs
 	// would otherwise hold up every scan.
 	describeAgain = 10 * time.Minute
+	// describedMost is how many answers are kept; the oldest go first.
+	describedMost = 500
 )
 
 // A describer asks plugins of a foreign ABI for their tools: without powers,
@@ -62,6 +63,7 @@ func newDescriber(h *Host) *describer {
 	d := &describer{h: h, wait: describeWait, timeout: describeTimeout, asked: map[string]*asking{}, slots: make(chan struct{}, describeAtOnce)}
 	if h.cfg.CacheDir != "" {
 		d.dir = filepath.Join(h.cfg.CacheDir, "described")
+		prune(d.dir, describedMost)
 	}
 	return d
 }
@@ -80,7 +82,10 @@ func (d *describer) describe(ctx context.Context, plugins []*registry.Plugin) []
 	out := make([]registry.Description, len(plugins))
 	waiting := make([]*asking, len(plugins))
 	for i, p := range plugins {
-		waiting[i] = d.ask(p)
+		asked := false
+		if waiting[i], asked = d.ask(p); asked && d.h.cfg.Asking != nil {
+			d.h.cfg.Asking(p.Manifest.Name)
+		}
 	}
 	for i, a := range waiting {
 		select {
@@ -118,8 +123,9 @@ func (d *describer) leave(a *asking) bool {
 
 func describeKey(p *registry.Plugin) string { return p.WasmSHA256 }
 
-// ask returns the way to a plugin's answer, and begins to ask where there is none.
-func (d *describer) ask(p *registry.Plugin) *asking {
+// ask returns the way to a plugin's answer, and begins to ask where there is
+// none; begun says so.
+func (d *describer) ask(p *registry.Plugin) (a *asking, begun bool) {
 	key := describeKey(p)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -127,31 +133,31 @@ func (d *describer) ask(p *registry.Plugin) *asking {
 		select {
 		case <-a.done:
 			if d.fresh(a.answer) {
-				return a
+				return a, false
 			}
 		default:
-			return a
+			return a, false
 		}
 	}
-	a := &asking{done: make(chan struct{})}
+	a = &asking{done: make(chan struct{})}
 	d.asked[key] = a
 	if r, ok := d.recall(key); ok && d.fresh(r) {
 		a.answer = r
 		close(a.done)
-		return a
+		return a, false
 	}
 	ctx, leave, err := d.h.enter(context.Background())
 	if err != nil {
 		a.answer = remembered{Failed: err.Error(), At: d.h.cfg.Now()}
 		delete(d.asked, key)
 		close(a.done)
-		return a
+		return a, false
 	}
 	go func() {
 		defer leave()
 		d.run(ctx, p, a)
 	}()
-	return a
+	return a, true
 }
 
 // fresh reports whether an answer still holds: failures do for a while.
@@ -237,51 +243,5 @@ func (d *describer) forget(p *registry.Plugin) {
 	}
 	if d.dir != "" {
 		_ = os.Remove(d.file(key)) // at worst the old list stays
-	}
-}
-
-func (d *describer) file(key string) string { return filepath.Join(d.dir, key+".json") }
-
-// recall reads an answer that an earlier run kept.
-func (d *describer) recall(key string) (r remembered, ok bool) {
-	if d.dir == "" {
-		return r, false
-	}
-	st, err := os.Stat(d.file(key))
-	if err != nil || st.Size() > 2*describeBytes {
-		return r, false
-	}
-	text, err := os.ReadFile(d.file(key))
-	if err != nil || json.Unmarshal(text, &r) != nil {
-		return r, false
-	}
-	return r, r.Failed != "" || len(r.Answer) > 0
-}
-
-// keep writes an answer down, whole or not at all. Without it the plugin is
-// asked again.
-func (d *describer) keep(key string, r remembered) {
-	if d.dir == "" {
-		return
-	}
-	text, err := json.Marshal(r)
-	if err == nil {
-		err = os.MkdirAll(d.dir, 0o700)
-	}
-	var tmp *os.File
-	if err == nil {
-		tmp, err = os.CreateTemp(d.dir, ".*.tmp")
-	}
-	if err == nil {
-		_, err = tmp.Write(text)
-		if err = errors.Join(err, tmp.Close()); err == nil {
-			err = os.Rename(tmp.Name(), d.file(key))
-		}
-		if err != nil {
-			os.Remove(tmp.Name())
-		}
-	}
-	if err != nil {
-		d.h.log.Warn("a plugin's list of tools cannot be kept", "error", err)
 	}
 }

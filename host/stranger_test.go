@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -192,7 +193,11 @@ func TestStrangersAreAskedOnce(t *testing.T) {
 	dir, cache := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(dir, "lone.wasm"), stranger("list_tools", "call_tool", listOf(`{"name":"echo"}`)))
 	var log logBook
-	change := func(c *Config) { c.CacheDir, c.Logger = cache, log.logger() }
+	var told []string
+	change := func(c *Config) {
+		c.CacheDir, c.Logger = cache, log.logger()
+		c.Asking = func(plugin string) { told = append(told, plugin) }
+	}
 	asked := func() int { return strings.Count(log.String(), "a plugin was asked for its tools") }
 	h := open(t, dir, change)
 	if err := h.Reload(t.Context()); err != nil {
@@ -225,8 +230,27 @@ func TestStrangersAreAskedOnce(t *testing.T) {
 		t.Errorf("tools %q", got)
 	}
 	write(t, kept[0], []byte("{half"))
-	if got := toolNames(open(t, dir, change)); got != "lone__echo" || asked() != 3 {
-		t.Errorf("tools %q, asked %d times", got, asked())
+	if got := toolNames(open(t, dir, change)); got != "lone__echo" || asked() != 3 || strings.Join(told, " ") != "lone lone lone" {
+		t.Errorf("tools %q, asked %d times, told of %v", got, asked(), told)
+	}
+}
+
+func TestOldListsAreForgotten(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 6 {
+		name := filepath.Join(dir, fmt.Sprint(i))
+		write(t, name, nil)
+		at := time.Unix(int64(1000-i), 0)
+		if err := os.Chtimes(name, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prune(dir, 2)
+	prune(dir, 2)
+	prune(filepath.Join(dir, "none"), 2)
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(left) != 2 || filepath.Base(left[0]) != "0" || filepath.Base(left[1]) != "1" {
+		t.Errorf("%v %v", left, err)
 	}
 }
 

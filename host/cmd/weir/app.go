@@ -67,6 +67,11 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 		}
 	}
 	cfg := hostConfig(s, p, secrets, a.log)
+	if !c.serving { // whose log says so
+		cfg.Asking = func(plugin string) {
+			fmt.Fprintf(c.err, "weir: asking %s which tools it has; this takes seconds, once\n", plugin)
+		}
+	}
 	cfg.Servers = servers(s, p)
 	if s.Summarize.Enabled {
 		m, name, err := summaryModel(a, s)
