@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // The answers to a request.
@@ -78,9 +79,16 @@ func (a asker) Approve(ctx context.Context, r host.ApprovalRequest) (host.Approv
 	answer, err := d.approvals.wait(ctx, p, func() {
 		a.t.emit(eventWaiting, map[string]any{"id": p.ID, "call_id": p.CallID, "seconds_left": int(p.Expires.Sub(d.now()).Seconds())})
 	})
-	a.t.emit(eventAnswered, ApprovalAnswered{p.ID, p.CallID, outcomeOf(ctx, answer, err)})
+	outcome := outcomeOf(ctx, answer, err)
+	a.t.emit(eventAnswered, ApprovalAnswered{p.ID, p.CallID, outcome})
+	if outcome == outcomeGone { // no result will tell it
+		d.metrics.decided(ToolCallResult{Tool: r.Tool, Approval: &tool.Approval{By: outcome}})
+	}
 	return answer, err
 }
+
+// outcomeGone is what a request comes to whose client has gone.
+const outcomeGone = "gone"
 
 func outcomeOf(ctx context.Context, a host.ApprovalAnswer, err error) string {
 	switch {
@@ -89,7 +97,7 @@ func outcomeOf(ctx context.Context, a host.ApprovalAnswer, err error) string {
 	case context.Cause(ctx) == context.DeadlineExceeded:
 		return "expired"
 	case ctx.Err() != nil:
-		return "gone"
+		return outcomeGone
 	}
 	return "nobody"
 }

@@ -308,6 +308,9 @@ func TestApprovalEndsWithItsClient(t *testing.T) {
 	if r := s.answer(a.ID, "once"); r.status != 409 {
 		t.Errorf("an answer to nobody: %d", r.status)
 	}
+	waitUntil(t, func() bool {
+		return strings.Contains(s.get("/metrics").body, `weir_approvals_total{by="gone",decision="denied",tool="write_note"} 1`)
+	})
 
 	s2, work2 := desk(t, replay.New(replay.Call("write_note", writeA), replay.Text("done")), nil)
 	l = s2.chat(`{"message":"write A","approvals":true}`)

@@ -87,7 +87,11 @@ func (c *cli) showTool(t host.ToolInfo) {
 	fmt.Fprintf(c.out, "\nlimits in force: %s%s, %s%s, strategy %s, timeout %s, memory %s\n",
 		bound(e.MaxChars, " characters"), byLayer(t.CharsBy), bound(e.MaxLines, " lines"), byLayer(t.LinesBy),
 		orDash(e.Strategy), orNone(e.Timeout), orNone(e.Memory))
-	fmt.Fprintf(c.out, "declared:        %s\n\nparameters:\n", shownOf(t.Declared))
+	fmt.Fprintf(c.out, "declared:        %s\n", shownOf(t.Declared))
+	if what := effects[t.Effect]; what != "" {
+		fmt.Fprintf(c.out, "can do:          %s\n", what)
+	}
+	fmt.Fprint(c.out, "\nparameters:\n")
 	var pretty any
 	if json.Unmarshal(t.Spec.Params, &pretty) == nil {
 		b, _ := json.MarshalIndent(json.RawMessage(t.Spec.Params), "", "  ")
@@ -96,6 +100,14 @@ func (c *cli) showTool(t host.ToolInfo) {
 	for _, e := range t.Spec.Examples {
 		fmt.Fprintf(c.out, "\nexample: %s\n  %s\n", e.Ask, e.Args)
 	}
+}
+
+// effects says what a tool can do beside answering, and which key of
+// [approvals] decides its calls where no rule does.
+var effects = map[host.Effect]string{
+	host.NoEffect: "answer, and nothing else: runs unasked",
+	host.Network:  "reach hosts, and says that it is read-only: [approvals] network decides",
+	host.Changes:  "change something: [approvals] default decides",
 }
 
 // shownOf says how much of a result is shown.

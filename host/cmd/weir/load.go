@@ -266,7 +266,13 @@ func check(s *Settings, bad func(msg, hint string, key ...string)) {
 
 // checkApprovals reports what the host would refuse, at its place in the file.
 func checkApprovals(s *Settings, bad func(string, string, ...string)) {
-	approvals(s.Approvals).Check(func(msg, hint string, key ...string) {
+	a := s.Approvals
+	for _, v := range []*string{&a.Default, &a.Network} {
+		if strings.Contains(*v, "${") { // what it will be is known later
+			*v = ""
+		}
+	}
+	approvals(a).Check(func(msg, hint string, key ...string) {
 		bad(msg, hint, append([]string{"approvals"}, key...)...)
 	})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -37,6 +38,24 @@ func unknownTools(s Settings, h *host.Host) []string {
 	out := misspelt("agent", s.Agent, known)
 	for _, name := range slices.Sorted(maps.Keys(s.Agents)) {
 		out = append(out, misspelt("agents."+name, s.Agents[name], known)...)
+	}
+	return append(out, idleRules(s.Approvals.Rule, known)...)
+}
+
+// idleRules names the rules of approvals that fit no tool: one that is meant to
+// deny and is misspelt denies nothing.
+func idleRules(rules []ApprovalRuleSettings, known []string) []string {
+	var out []string
+	for i, r := range rules {
+		fits := func(name string) bool { ok, _ := path.Match(r.Tool, name); return ok } // load has checked the pattern
+		if slices.ContainsFunc(known, fits) {
+			continue
+		}
+		msg := fmt.Sprintf("[[approvals.rule]] %d is for %q, which fits no tool of a plugin here", i+1, r.Tool)
+		if near := registry.Nearest(strings.Trim(r.Tool, "*?"), known); len(near) > 0 {
+			msg += "; did you mean " + strings.Join(near, " or ") + "?"
+		}
+		out = append(out, msg)
 	}
 	return out
 }
