@@ -24,7 +24,7 @@ func TestReadOnlyDisk(t *testing.T) {
 		readOnlyDisk(t, true)
 		return
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestReadOnlyDisk$", "-test.v", "-test.timeout=5m")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestReadOnlyDisk$", "-test.v", "-test.timeout=20m")
 	cmd.Env = append(os.Environ(), frozenEnv+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	out, err := cmd.CombinedOutput()
