@@ -70,7 +70,7 @@ func TestStateSpy(t *testing.T) {
 				}
 				rounds := 12
 				if thorough {
-					rounds = 1500
+					rounds = 500
 				}
 				ends := []string{"trap", "die", "full", "self"}
 				seed := uint64(1)
