@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -115,6 +116,9 @@ func (c *cli) tellVersion(v *host.Version, changes []host.Difference) {
 		fmt.Fprintln(c.out, "\npowers it asks for:")
 		for _, a := range v.Asks {
 			c.tellAsk(a, changes)
+		}
+		if slices.ContainsFunc(v.Asks, func(a host.AskInfo) bool { return !a.Granted }) {
+			fmt.Fprintln(c.out, "  Approved or not, its tools wait until tools.toml grants what is not granted; --path, --host and --secret write that.")
 		}
 	}
 	fmt.Fprintln(c.out, "\ntools:")

@@ -156,12 +156,12 @@ func tellPlugins(w io.Writer, plugins []host.PluginInfo) {
 	}
 	fmt.Fprintf(w, "  tools   %d ready: %s\n", len(ready), oneLine(join(ready), 200))
 	for _, p := range plugins {
-		if p.State == host.Ready {
+		if p.State == host.Ready && p.Offer == nil {
 			continue
 		}
-		fmt.Fprintf(w, "          %-8s %s: %s\n", p.State, p.Name, p.Why)
-		if p.Fix != "" {
-			fmt.Fprintf(w, "                   → %s\n", p.Fix)
+		fmt.Fprintf(w, "          %-8s %s: %s\n", p.State, p.Name, whyOf(p))
+		if fix := fixOf(p); fix != "" {
+			fmt.Fprintf(w, "                   → %s\n", fix)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func TestFiles(t *testing.T) {
 	if want := []string{"app.js", "icon.svg", "index.html", "plugins.js", "style.css", "words.js"}; !slices.Equal(names, want) {
 		t.Errorf("files %v; want %v", names, want)
 	}
-	if total > 1200 {
+	if total > 1300 {
 		t.Errorf("%d lines: this page is meant to stay small", total)
 	}
 }

@@ -97,6 +97,7 @@ const review = {
     const no = el("button", { class: "quiet", type: "button", onclick: () => this.acts(r) }, t("notNow"));
     $("plugin-acts").replaceChildren(
       el("p", {}, asks ? t("confirmPowers", { name: r.plugin.name, digest: short(r.waiting.digest), asks }) : t("confirmPlain", { name: r.plugin.name, digest: short(r.waiting.digest) })),
+      (r.waiting.asks || []).some((a) => !a.granted) ? el("p", { class: "note" }, t("confirmStops")) : "",
       no, el("button", { type: "button", onclick: () => this.say("approve", t("approved"), { digest: r.waiting.digest }) }, t("yesRun")));
     no.focus();
   },

@@ -157,6 +157,7 @@ export const words = {
   notNow: ["Not now", "暂不"],
   yesRun: ["Yes, let it run", "是的，允许运行"],
   confirmPowers: ["Exactly these bytes of {name} ({digest}…) may then run, with what tools.toml grants of: {asks}.", "此后将允许 {name} 的这些字节（{digest}…）运行，并获得 tools.toml 所授予的：{asks}。"],
+  confirmStops: ["Not all of it is granted: its tools wait until tools.toml grants the rest, also where an earlier version serves now.", "其中有未授予的权限：在 tools.toml 授予之前其工具会等待，即使现在由较早的版本提供服务。"],
   confirmPlain: ["Exactly these bytes of {name} ({digest}…) may then run. It asks for nothing.", "此后将允许 {name} 的这些字节（{digest}…）运行。它不索取任何权限。"],
   noTools: ["No tools are ready.", "没有可用的工具。"],
   toolLimit: ["{chars} characters · {lines} lines · by {layer}", "{chars} 字符 · {lines} 行 · 依据{layer}"],
