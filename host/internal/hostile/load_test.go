@@ -191,7 +191,7 @@ func TestAFolderOfStrangers(t *testing.T) {
 			t.Errorf("%s is ready", p.Name)
 		}
 	}
-	if grown := resident() - before; grown > 256<<20 {
+	if grown := resident() - before; grown > mostMemory() {
 		t.Errorf("memory grew by %d MiB", grown>>20)
 	}
 }

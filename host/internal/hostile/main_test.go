@@ -183,6 +183,14 @@ func resident() int64 {
 	return int64(m.HeapInuse)
 }
 
+// mostMemory is what this process may keep of what was done to it, in bytes.
+func mostMemory() int64 {
+	if raced {
+		return 2 << 30
+	}
+	return 256 << 20
+}
+
 // ask makes one call and says how long it took.
 func ask(t testing.TB, h *host.Host, locale tool.Locale, name, args string) (tool.Result, time.Duration) {
 	t.Helper()
