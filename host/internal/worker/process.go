@@ -144,9 +144,16 @@ func (e *lossError) Error() string {
 
 func (e *lossError) Unwrap() error { return e.err }
 
-// outOfMemory reports whether the child died for want of memory.
+// outOfMemory reports whether the child died for want of memory. Where the Go
+// runtime does not notice that the kernel gave it none, it dies of using it: on
+// its own stack, at address 0, which no guest's mistake comes to.
 func (e *lossError) outOfMemory() bool {
-	return strings.Contains(e.said, "out of memory") || strings.Contains(e.said, "cannot allocate memory") || strings.Contains(e.said, "failed to create new OS thread")
+	for _, words := range []string{"out of memory", "cannot allocate memory", "failed to create new OS thread"} {
+		if strings.Contains(e.said, words) {
+			return true
+		}
+	}
+	return strings.Contains(e.said, "SIGSEGV") && strings.Contains(e.said, "addr=0x0;") && strings.Contains(e.said, "goroutine 0 ")
 }
 
 // cpu is the CPU time that the child has used.

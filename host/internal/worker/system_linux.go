@@ -93,12 +93,18 @@ type spawner struct {
 
 func newSpawner() *spawner {
 	s := &spawner{jobs: make(chan func()), done: make(chan struct{})}
+	if self, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = self.Release() // by now package os knows what it may do, which it must not ask behind the filter
+	}
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		defer close(s.done)
 		// A thread's own mark, which its children inherit: no program that they
 		// could start gains anything by being setuid.
 		_ = prctl(prSetNoNewPrivs, 1)
+		// Another one: no sockets, and no hands on other processes. A kernel
+		// without filters leaves it at what a worker was given.
+		_ = filter()
 		for job := range s.jobs {
 			job()
 		}
