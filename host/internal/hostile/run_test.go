@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/sdk/tool"
@@ -72,6 +73,9 @@ func (f *field) set(t *testing.T, b bomb, locale tool.Locale) time.Duration {
 	if r.Err != nil {
 		got = string(r.Err.Code)
 		readable(t, b.name, r.Err)
+		if chinese := strings.ContainsFunc(r.Err.Error(), func(r rune) bool { return unicode.Is(unicode.Han, r) }); chinese != (locale == tool.Zh) && !strings.HasPrefix(b.name, "error_") { // which say it in their own words
+			t.Errorf("%s in %s: %v", b.name, locale, r.Err)
+		}
 	}
 	if !slices.Contains(strings.Fields(b.codes), got) {
 		t.Errorf("%s came to %s (%v), not %s", b.name, got, r.Err, b.codes)
@@ -144,7 +148,7 @@ func TestBombs(t *testing.T) {
 			var mu sync.Mutex
 			for round := range rounds {
 				together(f.bombs, 8, func(b bomb) {
-					took := f.set(t, b, []tool.Locale{tool.En, tool.Zh}[round%2])
+					took := f.set(t, b, []tool.Locale{tool.En, tool.Zh}[(round+len(b.name))%2])
 					mu.Lock()
 					defer mu.Unlock()
 					over[b.name] = max(over[b.name], took)
