@@ -77,7 +77,7 @@ func (h *Host) plan(s *seating, old *plan) *plan {
 	for _, pl := range s.snap.Pending {
 		p.plugins = append(p.plugins, planned{info: pendingInfo(pl)})
 	}
-	p.hold(s.snap.Held)
+	p.tellHeld(s.snap.Held)
 	p.addServers(h)
 	slices.SortStableFunc(p.plugins, func(a, b planned) int { return cmp.Compare(a.info.Name, b.info.Name) })
 	p.names = slices.Sorted(maps.Keys(p.tools))

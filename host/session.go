@@ -122,7 +122,7 @@ func (s *Session) dispatch(ctx context.Context, c tool.Call) tool.Result {
 		r, again := s.run(ctx, known, c, args)
 		// The module's file is not the one that was scanned. Where the folders
 		// are watched it may be in the middle of being written.
-		if !again || try > 1 && !h.settle(ctx, changed, began.Add(settleTime)) {
+		if !again || try > 1 && !h.awaitRest(ctx, changed, began.Add(settleTime)) {
 			return r
 		}
 		if _, err := h.reload(ctx, plan, h.patience); err != nil {

@@ -95,8 +95,8 @@ func (h *Host) unfinished(quiet time.Duration) time.Duration {
 	return again
 }
 
-// hold lists plugins whose files are still being written.
-func (p *plan) hold(list []registry.Held) {
+// tellHeld lists plugins whose files are still being written.
+func (p *plan) tellHeld(list []registry.Held) {
 	for _, held := range list {
 		if !held.Serves {
 			p.plugins = append(p.plugins, planned{info: PluginInfo{
@@ -159,9 +159,9 @@ func (s *slot) loaded() bool {
 	return s.module != nil
 }
 
-// settle waits until what a call needs may have come to rest: for a reload
+// awaitRest waits until what a call needs may have come to rest: for a reload
 // that makes a difference, or a while. It reports whether to try again.
-func (h *Host) settle(ctx context.Context, changed <-chan struct{}, until time.Time) bool {
+func (h *Host) awaitRest(ctx context.Context, changed <-chan struct{}, until time.Time) bool {
 	w := h.watching.Load()
 	if w == nil || time.Now().After(until) {
 		return false

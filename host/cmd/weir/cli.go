@@ -78,7 +78,7 @@ func (c *cli) root() *cobra.Command {
 	root.AddCommand(
 		c.serveCmd(), c.askCmd(), c.chatCmd(), c.callCmd(), c.parseCmd(), c.cutCmd(),
 		c.toolCmd(), c.pluginCmd(), c.archiveCmd(), c.modelCmd(),
-		c.approvalsCmd(), c.configCmd(), c.statsCmd(), c.pathsCmd(), c.versionCmd(),
+		c.approvalsCmd(), c.configCmd(), c.statsCmd(), c.doctorCmd(), c.pathsCmd(), c.versionCmd(),
 	)
 	for _, cmd := range root.Commands() {
 		if !cmd.Runnable() {

@@ -207,3 +207,24 @@ func (w *Watcher) tell(err error) {
 	}
 	w.cfg.Logger.Warn("the system tells of no changes in some plugin folders; they are looked at every 2 seconds", "why", err, "fix", remedy(err))
 }
+
+// Probe says why changes below the folders cannot be seen as they happen, with
+// what would mend it; both empty: they can be. It watches them for a moment.
+func Probe(folders []string) (why, fix string) {
+	n, err := newNotifier(make(chan struct{}, 1))
+	if err != nil {
+		return err.Error(), remedy(err)
+	}
+	defer n.close()
+	l := look{}
+	for _, f := range folders {
+		l.folder(f)
+		if remote(f) {
+			return f + " lies on a file system that does not tell of changes made elsewhere", remedy(nil)
+		}
+	}
+	if err := n.watch(l.dirs()); err != nil {
+		return err.Error(), remedy(err)
+	}
+	return "", ""
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// probeModule is a guest whose export answer hands its input back.
+const probeModule = "\x00asm\x01\x00\x00\x00\x01\x0e\x03\x60\x00\x01\x7f\x60\x00\x01\x7e\x60\x02\x7e\x7e\x00" +
+	"\x02\x5c\x03\x0fextism:host/env\x0cinput_offset\x00\x01\x0fextism:host/env\x0cinput_length\x00\x01\x0fextism:host/env\x0aoutput_set\x00\x02" +
+	"\x03\x02\x01\x00\x07\x0a\x01\x06answer\x00\x03\x0a\x0c\x01\x0a\x00\x10\x00\x10\x01\x10\x02\x41\x00\x0b"
+
+const probeManifest = "schema = 1\nname = \"probe\"\n[[tool]]\nname = \"probe\"\ndescription = \"hands its input back\"\nexport = \"answer\"\n"
+
+// isolation runs a plugin of its own, the way that others are run.
+func (e *examination) isolation(ctx context.Context) {
+	const area = "isolation"
+	cfg := hostConfig(e.settings, e.paths, e.secrets, nopLogger())
+	how := "in a process of its own"
+	switch missing := notIsolated(e.settings.Sandbox, cfg); {
+	case missing != "" && runtime.GOOS == "linux":
+		e.say(area, worrying, "mount /proc: mount -t proc proc /proc", "%s", missing)
+		how = "inside this process"
+	case missing != "":
+		e.say(area, noted, "run weir on Linux to have plugins in processes of their own", "%s", missing)
+		how = "inside this process"
+	case cfg.Workers.Isolation == host.Inline:
+		e.say(area, noted, "set isolation = \"process\" below [sandbox] if you do not trust every plugin", "plugins run inside weir's own process, as tools.toml says")
+		how = "inside this process"
+	}
+	if err := probe(ctx, cfg); err != nil {
+		e.say(area, faulty, "look for what keeps weir from starting processes: limits (ulimit -a), containers, seccomp; or set isolation = \"inline\" below [sandbox]", "a plugin cannot be run %s: %s", how, err)
+		return
+	}
+	e.say(area, inOrder, "", "a plugin runs %s", how)
+}
+
+// probe opens a host for one plugin and one call.
+func probe(ctx context.Context, cfg host.Config) error {
+	dir, err := os.MkdirTemp("", "weir-doctor-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	plugins := filepath.Join(dir, "plugins", "probe")
+	if err := os.MkdirAll(plugins, 0o700); err != nil {
+		return err
+	}
+	for name, text := range map[string]string{"plugin.toml": probeManifest, "probe.wasm": probeModule} {
+		if err := os.WriteFile(filepath.Join(plugins, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*examineTime)
+	defer cancel()
+	h, err := host.Open(ctx, host.Config{
+		Folders: []host.Folder{{Path: filepath.Dir(plugins), Trust: host.TrustGranted}}, Workers: host.Workers{Isolation: cfg.Workers.Isolation},
+		WorkerCommand: cfg.WorkerCommand, CacheDir: filepath.Join(dir, "cache"), Version: cfg.Version,
+	})
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	r, err := h.Session("doctor", "doctor").Call(ctx, tool.Call{ID: "1", Tool: "probe", Args: []byte(`{}`)})
+	if err == nil && r.Err != nil {
+		err = r.Err
+	}
+	return err
+}
