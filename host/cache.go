@@ -2,6 +2,7 @@ package host
 
 import (
 	"container/list"
+	"context"
 	"sync"
 	"time"
 )
@@ -16,6 +17,7 @@ type cache struct {
 	max int
 
 	mu    sync.Mutex
+	made  map[string]chan struct{} // by key: closed when its answer is there, or is not to be had
 	size  int
 	order *list.List // of *cached, the newest in front
 	byKey map[string]*list.Element
@@ -28,7 +30,7 @@ type cached struct {
 }
 
 func newCache(bytes int) *cache {
-	return &cache{max: bytes, order: list.New(), byKey: map[string]*list.Element{}}
+	return &cache{max: bytes, order: list.New(), byKey: map[string]*list.Element{}, made: map[string]chan struct{}{}}
 }
 
 // get returns an answer that has not run out.
@@ -46,6 +48,39 @@ func (c *cache) get(key string, now time.Time) (output, bool) {
 	}
 	c.order.MoveToFront(e)
 	return hit.out, true
+}
+
+// join returns an answer, or makes the caller the one who gets it: then done
+// must be called, behind put. Whoever wants the same answer meanwhile waits for
+// it, once; what the one did not get, each gets for itself.
+func (c *cache) join(ctx context.Context, key string, now func() time.Time) (out output, ok bool, done func()) {
+	for first := true; ; first = false {
+		if out, ok := c.get(key, now()); ok {
+			return out, true, func() {}
+		}
+		c.mu.Lock()
+		made := c.made[key]
+		if made == nil {
+			made = make(chan struct{})
+			c.made[key] = made
+			c.mu.Unlock()
+			return output{}, false, func() {
+				c.mu.Lock()
+				delete(c.made, key)
+				c.mu.Unlock()
+				close(made)
+			}
+		}
+		c.mu.Unlock()
+		if !first {
+			return output{}, false, func() {}
+		}
+		select {
+		case <-made:
+		case <-ctx.Done():
+			return output{}, false, func() {} // whatever runs next sees it too
+		}
+	}
 }
 
 // put keeps an answer until the given time. One that takes more than a quarter

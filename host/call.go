@@ -47,9 +47,11 @@ func (s *Session) answer(ctx context.Context, b *bound, input json.RawMessage) (
 	key := ""
 	if b.def.TTL > 0 && b.identity != "" {
 		key = strings.Join([]string{b.identity, string(s.principal), string(s.locale), string(input)}, "\x00")
-		if out, ok := s.h.cache.get(key, s.h.cfg.Now()); ok {
+		out, ok, done := s.h.cache.join(ctx, key, s.h.cfg.Now)
+		if ok {
 			return out, tool.Stats{Cached: true, RawBytes: out.rawSize}, nil, false
 		}
+		defer done()
 	}
 	if fail := s.admit(b); fail != nil {
 		return out, stats, fail, false
@@ -82,12 +84,8 @@ func (s *Session) admit(b *bound) *tool.Error {
 // execute runs the guest.
 func (s *Session) execute(ctx context.Context, b *bound, input json.RawMessage) (out output, stats tool.Stats, fail *tool.Error, again bool) {
 	w := in(s.locale)
-	leave, ok := s.h.places.enter(ctx, b.info.Plugin)
-	if !ok {
-		return out, stats, w.failure(tool.Cancelled, w.busy, ""), false
-	}
-	defer leave()
-	m, err := b.from.take(ctx) // which may have to compile it, for long
+	// It may have to be compiled, for long: that takes nobody's place.
+	m, err := b.from.take(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return out, stats, w.failure(tool.Cancelled, w.busy, ""), false
@@ -100,12 +98,11 @@ func (s *Session) execute(ctx context.Context, b *bound, input json.RawMessage) 
 		return out, stats, w.failure(tool.Failed, w.gone, w.hintOperator, b.info.Spec.Name), s.h.watching.Load() != nil
 	}
 	defer b.from.give()
-	select {
-	case s.h.running <- struct{}{}:
-		defer func() { <-s.h.running }()
-	case <-ctx.Done():
+	c := claim{b.info.Plugin, b.info.Spec.Name, b.info.Parallel}
+	if s.h.running.take(ctx, c) != nil {
 		return out, stats, w.failure(tool.Cancelled, w.busy, ""), false
 	}
+	defer s.h.running.give(c)
 	if b.abi != registry.ABIOwn {
 		if input, err = foreignInput(b.abi, b.def.Remote, input, s.h.foreign.Add(1)); err != nil {
 			return out, stats, w.badArgs(err), false

@@ -116,6 +116,10 @@ type ToolConfig struct {
 	Config map[string]any
 	// Disabled takes the tool out.
 	Disabled bool
+	// Parallel bounds the tool's guests that run at once, within the Host's own
+	// bound; 0: as the tool declares, negative: as if it declared nothing, which
+	// is its plugin's share.
+	Parallel int
 }
 
 // A Grant is what a plugin may do of what it asks for.
@@ -313,6 +317,15 @@ type ToolInfo struct {
 	StrategyBy tool.Layer `json:"strategy_by"`
 	TimeoutBy  tool.Layer `json:"timeout_by"`
 	MemoryBy   tool.Layer `json:"memory_by,omitempty"` // empty: the sandbox's default
+	// PerMinute bounds its calls; 0: nothing does.
+	PerMinute int `json:"per_minute,omitempty"`
+	// CacheTTL is how long an answer is given again for the same arguments, in
+	// nanoseconds; 0: never.
+	CacheTTL time.Duration `json:"cache_ttl,omitempty"`
+	// Parallel is how many of its guests run at once; 0: it runs none, being the
+	// host's own. ParallelBy is who says so.
+	Parallel   int        `json:"parallel,omitempty"`
+	ParallelBy tool.Layer `json:"parallel_by,omitempty"`
 	// Effect is what the tool can do beside answering.
 	Effect Effect `json:"effect,omitempty"`
 }

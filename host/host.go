@@ -36,11 +36,10 @@ type Host struct {
 	book    *ledger.Book // nil: nothing is pinned
 	policy  *policy
 	asked   consents
-	keeping stripes       // one result of a conversation is archived at a time
-	running chan struct{} // one place for each guest that may run
-	places  *places       // and those of each plugin
-	strange *describer    // asks plugins made for other hosts what they can do
-	foreign atomic.Int64  // numbers their calls
+	keeping stripes      // one result of a conversation is archived at a time
+	running *places      // one for each guest that may run
+	strange *describer   // asks plugins made for other hosts what they can do
+	foreign atomic.Int64 // numbers their calls
 	servers []*server
 
 	defaultKeep *limit.Keep // Config.Defaults.Keep, read once
@@ -84,7 +83,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if h.cfg.Parallel <= 0 {
 		h.cfg.Parallel = parallel(len(cfg.WorkerCommand) > 0 && CanIsolate() && cfg.Workers.Isolation != Inline)
 	}
-	h.running, h.places = make(chan struct{}, h.cfg.Parallel), newPlaces(h.cfg.Parallel)
+	h.running = newPlaces(h.cfg.Parallel)
 	h.patience = defaultPatience
 	h.ending, h.end = context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {

@@ -165,6 +165,7 @@ func (p *plan) add(h *Host, s *seat, old *plan) {
 			one.slots = append(one.slots, b.slot)
 		}
 		b.identity = b.digest(pl, deal)
+		h.pace(b)
 		b.limiter = limiter(b.def.PerMinute, b.info.Spec.Name, old)
 		p.tools[b.info.Spec.Name] = b
 	}
@@ -185,6 +186,14 @@ func (p *plan) slot(h *Host, pl *registry.Plugin, memory tool.Bytes, old *plan) 
 	}
 	p.slots[key] = s
 	return s
+}
+
+// pace fills in how often a tool runs, and how many at once.
+func (h *Host) pace(b *bound) {
+	operator := h.cfg.Tools[b.info.Spec.Name].Parallel
+	b.info.PerMinute, b.info.CacheTTL = b.def.PerMinute, b.def.TTL
+	b.info.ParallelBy = layer(operator > 0, operator == 0 && b.def.Parallel > 0)
+	b.info.Parallel = h.running.bound(operator, b.def.Parallel)
 }
 
 // limiter returns the limiter of a tool, that of the old plan if its rate is the

@@ -159,6 +159,7 @@ func (p *plan) addTool(h *Host, s *server, t mcpclient.Tool, one *planned) {
 	}
 	b := h.limited(def.Spec, s.Name)
 	b.def, b.from, b.identity = def, serverTool{s}, serverIdentity(s.Server, t)
+	h.pace(b)
 	switch {
 	case !def.Spec.Hints.ReadOnly:
 		b.effect = Changes

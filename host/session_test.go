@@ -287,7 +287,7 @@ func TestConcurrentCalls(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := len(h.running); n != 0 {
+	if n := h.running.busy(); n != 0 {
 		t.Errorf("%d places were not given back", n)
 	}
 }
@@ -317,7 +317,7 @@ func TestCloseEndsCalls(t *testing.T) {
 		_, err := s.Call(context.Background(), tool.Call{Tool: "wait", Args: json.RawMessage(`{"Millis":15000}`)})
 		done <- err
 	}()
-	for len(h.running) == 0 { // until it runs
+	for h.running.busy() == 0 { // until it runs
 		select {
 		case err := <-done:
 			t.Fatalf("the call ended early: %v", err)

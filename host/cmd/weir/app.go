@@ -231,7 +231,7 @@ func hostConfig(s Settings, p paths, secrets lookup, log hclog.Logger) host.Conf
 		Kept:     p.kept(),
 		Lock:     p.Pins,
 		Approved: p.Approved,
-		CacheDir: p.Cache, Secret: secrets, Logger: log, Version: version(), Spares: s.Sandbox.Spares,
+		CacheDir: p.Cache, Secret: secrets, Logger: log, Version: version(), Spares: s.Sandbox.Spares, Parallel: s.Sandbox.Parallel,
 	}
 	cfg.Approvals = approvals(s.Approvals)
 	isolate(&cfg, s.Sandbox, p)
@@ -244,7 +244,7 @@ func hostConfig(s Settings, p paths, secrets lookup, log hclog.Logger) host.Conf
 				MaxChars: t.MaxChars, MaxLines: t.MaxLines, Strategy: tool.Strategy(t.Strategy), Head: t.Head, Tail: t.Tail, Keep: t.Keep,
 				Archive: tool.Keeping(t.Archive), Timeout: time.Duration(t.Timeout), Memory: t.Memory,
 			},
-			Config: t.Config, Disabled: t.Disabled,
+			Config: t.Config, Disabled: t.Disabled, Parallel: t.Parallel,
 		}
 	}
 	for name, g := range s.Grants {

@@ -91,6 +91,9 @@ func (c *cli) showTool(t host.ToolInfo) {
 	if what := effects[t.Effect]; what != "" {
 		fmt.Fprintf(c.out, "can do:          %s\n", what)
 	}
+	if t.Parallel > 0 { // weir's own tools run no guest
+		fmt.Fprintf(c.out, "calls:           %s\n", pacing(t))
+	}
 	fmt.Fprint(c.out, "\nparameters:\n")
 	var pretty any
 	if json.Unmarshal(t.Spec.Params, &pretty) == nil {
@@ -108,6 +111,19 @@ var effects = map[host.Effect]string{
 	host.NoEffect: "answer, and nothing else: runs unasked",
 	host.Network:  "reach hosts, and says that it is read-only: [approvals] network decides",
 	host.Changes:  "change something: [approvals] default decides",
+}
+
+// pacing says how often a tool runs, how many of it at once, and for how long
+// an answer is given again.
+func pacing(t host.ToolInfo) string {
+	s := fmt.Sprintf("%d at once%s", t.Parallel, byLayer(t.ParallelBy))
+	if t.PerMinute > 0 {
+		s += fmt.Sprintf(", %d a minute", t.PerMinute)
+	}
+	if t.CacheTTL > 0 {
+		s += fmt.Sprintf(", the same answer for %s", t.CacheTTL)
+	}
+	return s
 }
 
 // shownOf says how much of a result is shown.

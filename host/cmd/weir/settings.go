@@ -113,6 +113,7 @@ type ToolSettings struct {
 	Timeout  span           `toml:"timeout" json:"timeout,omitempty"`
 	Memory   tool.Bytes     `toml:"memory" json:"memory,omitempty"`
 	Disabled bool           `toml:"disabled" json:"disabled,omitempty"`
+	Parallel int            `toml:"parallel" json:"parallel,omitempty"`
 	Config   map[string]any `toml:"config" json:"config,omitempty"`
 }
 
@@ -206,6 +207,7 @@ type SandboxSettings struct {
 	Isolation     string     `toml:"isolation" json:"isolation,omitempty"`
 	Inline        []string   `toml:"inline" json:"inline,omitempty"`
 	Spares        int        `toml:"spares" json:"spares,omitempty"`
+	Parallel      int        `toml:"parallel" json:"parallel,omitempty"`
 	Waiting       int        `toml:"waiting" json:"waiting,omitempty"`
 	Idle          span       `toml:"idle" json:"idle,omitempty"`
 	Headroom      tool.Bytes `toml:"headroom" json:"headroom,omitempty"`

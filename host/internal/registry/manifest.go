@@ -97,4 +97,6 @@ type Tool struct {
 	TTL time.Duration
 	// PerMinute bounds the calls of a minute; 0: no limit.
 	PerMinute int
+	// Parallel bounds the calls that run at once; 0: the plugin's share.
+	Parallel int
 }

@@ -64,6 +64,7 @@ func (r reader) tool(t *table, limits tool.Limits) Tool {
 	}
 	if c := t.table("rate"); c != nil {
 		o.PerMinute = c.whole("per_minute", 10, 0, "; 0 is no limit")
+		o.Parallel = c.whole("parallel", 1, 0, "; 0 leaves it to the host")
 		c.done()
 	}
 	if h := t.table("hints"); h != nil {
