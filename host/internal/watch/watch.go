@@ -44,6 +44,7 @@ const (
 type Watcher struct {
 	cfg   Config
 	poke  chan struct{} // holds one
+	slow  time.Duration // between looks where nothing tells of changes
 	ready chan struct{}
 
 	mu    sync.Mutex
@@ -67,7 +68,7 @@ func New(cfg Config) *Watcher {
 	for i, f := range cfg.Folders {
 		cfg.Folders[i] = filepath.Clean(f)
 	}
-	return &Watcher{cfg: cfg, poke: make(chan struct{}, 1), ready: make(chan struct{}), since: map[string]time.Time{}}
+	return &Watcher{cfg: cfg, slow: defaultPoll, poke: make(chan struct{}, 1), ready: make(chan struct{}), since: map[string]time.Time{}}
 }
 
 // Ready is closed when every later change will be seen.
@@ -124,16 +125,16 @@ func (w *Watcher) look(n *notifier) (idle time.Duration, changed bool) {
 	// by looking once more.
 	if err := n.watch(next.dirs()); err != nil {
 		w.tell(err)
-		idle = defaultPoll
+		idle = w.slow
 	}
 	next = w.all()
 	for _, f := range w.cfg.Folders {
 		if _, ok := next[f]; !ok || remote(f) {
-			idle = defaultPoll
+			idle = w.slow
 		}
 	}
 	if n == nil {
-		idle = defaultPoll
+		idle = w.slow
 	}
 	if w.cfg.Poll > 0 {
 		idle = w.cfg.Poll

@@ -94,6 +94,7 @@ func run(t *testing.T, cfg Config) (*Watcher, *reader) {
 		cfg.Quiet = 30 * time.Millisecond
 	}
 	w, r := New(cfg), &reader{dirs: cfg.Folders}
+	w.slow = 50 * time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx, r.settled) }()
