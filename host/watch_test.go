@@ -214,7 +214,7 @@ func storm(t *testing.T, cfg watch.Config, rounds int) {
 					switch _, err := fmt.Sscanf(r.Whole(), "gen%05d", &n); {
 					case mayMiss && name == "p" && r.Err != nil && r.Err.Code == tool.UnknownTool:
 					case r.Err != nil:
-						t.Errorf("%s: %v", name, r.Err)
+						t.Errorf("round %d: %s: %v; the plugins are:\n%s", latest.Load(), name, r.Err, states(h))
 					case err != nil || n > latest.Load():
 						t.Errorf("%s answers %q; the latest is %d", name, r.Whole(), latest.Load())
 					}
@@ -225,7 +225,7 @@ func storm(t *testing.T, cfg watch.Config, rounds int) {
 	}
 	for n := 1; n <= rounds; n++ {
 		latest.Store(int64(n))
-		removing.Store(n%4 == 3)
+		removing.Store(n%4 == 2) // see recreated below
 		write4 := []func(*testing.T, string, string, []byte){slowly, renamed, recreated, slowly}[n%4]
 		write4(t, dir, elsewhere, answering("p", generation(n)))
 		if n%2 == 0 {

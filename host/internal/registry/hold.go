@@ -1,6 +1,10 @@
 package registry
 
-import "slices"
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
 
 // A Held plugin is one whose files are still being written, or being looked into.
 type Held struct {
@@ -42,6 +46,27 @@ func (s *scan) unsettled(c reading, old *Plugin, broken bool) bool {
 		return false
 	}
 	return s.opt.Hold(c.source, broken)
+}
+
+// overlooked are plugins of the snapshot before that a folder's list lacks and
+// that are there: a name that is just given to another file can be missing from
+// the list, although it always stands for one of the two.
+func (s *scan) overlooked(found []candidate) []candidate {
+	if s.opt.Previous == nil {
+		return nil
+	}
+	var out []candidate
+	for _, old := range s.opt.Previous.Plugins {
+		if slices.ContainsFunc(found, func(c candidate) bool { return c.source == old.Source }) || !exists(old.Source) {
+			continue
+		}
+		c := candidate{folder: old.Folder, source: old.Source, packed: old.Source == old.WasmPath}
+		if c.name = strings.TrimSuffix(filepath.Base(old.Source), ".wasm"); !c.packed {
+			c.name = filepath.Base(filepath.Dir(old.Source))
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 // keepVanishing keeps plugins that have just gone from their folder: writers

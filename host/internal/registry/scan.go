@@ -123,6 +123,7 @@ func Scan(ctx context.Context, folders []Folder, opt Options) *Snapshot {
 	for _, f := range folders {
 		all = append(all, s.candidates(f)...)
 	}
+	all = append(all, s.overlooked(all)...)
 	old := opt.Previous.sources()
 	maps.Copy(old, opt.Known)
 	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(newcomer(old, a), newcomer(old, b)) })
