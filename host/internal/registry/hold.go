@@ -45,7 +45,13 @@ func (s *scan) unsettled(c reading, old *Plugin, broken bool) bool {
 	if p := c.plugin; !broken && old != nil && old.WasmSHA256 == p.WasmSHA256 && old.ManifestSHA256 == p.ManifestSHA256 {
 		return false
 	}
-	return s.opt.Hold(c.source, broken)
+	// What was refused has had its time: it waits only while it is written.
+	return s.opt.Hold(c.source, broken && !s.opt.Previous.refused(c.source))
+}
+
+// refused reports whether a source is one of those that cannot be used.
+func (s *Snapshot) refused(source string) bool {
+	return s != nil && slices.ContainsFunc(s.Refused, func(r Refusal) bool { return r.Source == source })
 }
 
 // overlooked are plugins of the snapshot before that a folder's list lacks and

@@ -21,3 +21,21 @@ func TestWhatTheListLacksIsLookedFor(t *testing.T) {
 		t.Errorf("without a snapshot before: %+v", more)
 	}
 }
+
+// A verdict stands: who asked for it by hand is not told a moment later that
+// the files are still being written.
+func TestWhatWasRefusedIsNotHeldForBeingBroken(t *testing.T) {
+	c := reading{candidate: candidate{source: "a.wasm"}}
+	var asked []bool
+	s := &scan{opt: Options{Hold: func(_ string, broken bool) bool { asked = append(asked, broken); return broken }}}
+	if !s.unsettled(c, nil, true) {
+		t.Error("what is new and broken is given time")
+	}
+	s.opt.Previous = &Snapshot{Refused: []Refusal{{Source: "a.wasm"}}}
+	if s.unsettled(c, nil, true) {
+		t.Error("what was refused, and is broken still, stays refused")
+	}
+	if len(asked) != 2 || !asked[0] || asked[1] {
+		t.Errorf("asked with %v", asked)
+	}
+}
