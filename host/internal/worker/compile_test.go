@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/sdk/tool"
@@ -140,14 +142,14 @@ func TestTheHostDiesCompiling(t *testing.T) {
 			t.Fatal(err)
 		}
 		eventually(t, "the try is written down", func() bool {
-			q, err := openQuarantine(file)
+			q, err := openQuarantine(file, hclog.NewNullLogger())
 			return err == nil && q.entries[digestOf(wasm)].Tries == try
 		})
 		if err := host.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		_ = host.Wait()
-		q, err := openQuarantine(file)
+		q, err := openQuarantine(file, hclog.NewNullLogger())
 		if err != nil {
 			t.Fatal(err)
 		}

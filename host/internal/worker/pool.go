@@ -99,7 +99,7 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 	if p.log == nil {
 		p.log = hclog.NewNullLogger()
 	}
-	if p.quarantine, err = openQuarantine(c.Quarantine); err != nil {
+	if p.quarantine, err = openQuarantine(c.Quarantine, p.log); err != nil {
 		return nil, err
 	}
 	if p.cfg.CacheDir == "" {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/hashicorp/go-hclog"
 )
 
 // maxTries is how often compiling a module may be cut short by something else
@@ -36,8 +38,8 @@ type Quarantine struct {
 	entries map[string]Entry // by sha256 of the module, in hex
 }
 
-// openQuarantine reads the file; one that is missing is empty.
-func openQuarantine(file string) (*Quarantine, error) {
+// openQuarantine reads the file; one that is missing or damaged is empty.
+func openQuarantine(file string, log hclog.Logger) (*Quarantine, error) {
 	q := &Quarantine{file: file, entries: map[string]Entry{}}
 	if file == "" {
 		return q, nil
@@ -46,13 +48,28 @@ func openQuarantine(file string) (*Quarantine, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return q, nil
 	}
-	if err == nil {
-		err = json.Unmarshal(text, &q.entries)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("the list of quarantined plugins %s cannot be read: %w; remove the file, and every plugin is tried anew", file, err)
 	}
+	if err := json.Unmarshal(text, &q.entries); err != nil {
+		q.putAside(log, err)
+		clear(q.entries)
+	}
+	if q.entries == nil { // the file says null
+		q.entries = map[string]Entry{}
+	}
 	return q, nil
+}
+
+// putAside takes a damaged file out of the way. To start without the list is
+// safe: it costs one more try of each module on it, in a child with bounds.
+func (q *Quarantine) putAside(log hclog.Logger, damage error) {
+	bad := q.file + ".bad"
+	if err := os.Rename(q.file, bad); err != nil {
+		log.Warn("the list of quarantined plugins is damaged and cannot be moved aside; every plugin is tried anew", "file", q.file, "damage", damage, "error", err)
+		return
+	}
+	log.Warn("the list of quarantined plugins is damaged and was moved aside; every plugin is tried anew", "file", q.file, "moved_to", bad, "damage", damage)
 }
 
 // Held returns the entry of a module that is not tried any more.

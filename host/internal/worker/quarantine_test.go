@@ -1,0 +1,59 @@
+package worker
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// TestADamagedQuarantineStopsNoStart opens lists that a full disk or a person
+// left behind, and writes to them.
+func TestADamagedQuarantineStopsNoStart(t *testing.T) {
+	for _, c := range []struct {
+		text    string
+		damaged bool
+	}{
+		{"null", false}, {"{}", false}, {`{"abc":null}`, false},
+		{"", true}, {"{", true}, {`{"abc":{"plugin":"p","tries":2,"final":true}`, true}, {"[]", true}, {`{"old":{"plugin":"p","tries":9},"abc":7}`, true}, {"\x00\x00\x00", true},
+	} {
+		file := filepath.Join(t.TempDir(), "quarantine.json")
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var said bytes.Buffer
+		log := hclog.New(&hclog.LoggerOptions{Output: &said})
+		q, err := openQuarantine(file, log)
+		if err != nil {
+			t.Errorf("%q: %v", c.text, err)
+			continue
+		}
+		kept, err := os.ReadFile(file + ".bad")
+		switch {
+		case c.damaged && (err != nil || string(kept) != c.text || !strings.Contains(said.String(), "was moved aside; every plugin is tried anew")):
+			t.Errorf("%q: kept %q, %v; said %q", c.text, kept, err, said.String())
+		case !c.damaged && (!errors.Is(err, fs.ErrNotExist) || said.Len() > 0):
+			t.Errorf("%q: kept %q, %v; said %q", c.text, kept, err, said.String())
+		}
+		for _, digest := range []string{"old", "abc"} {
+			if e, held := q.Held(digest); held {
+				t.Errorf("%q: holds %+v", c.text, e)
+			}
+		}
+		if err := errors.Join(q.begin("abc", "p"), q.end("abc", "it is a bomb", true)); err != nil {
+			t.Errorf("%q: %v", c.text, err)
+		}
+		again, err := openQuarantine(file, log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, held := again.Held("abc"); !held || e.Tries != 1 {
+			t.Errorf("%q: held %t, %+v", c.text, held, e)
+		}
+	}
+}
