@@ -48,7 +48,8 @@ type Config struct {
 	// folder it is granted: keys, tokens, the archive. They need not exist.
 	Hidden []string
 	// Kept are files and folders that plugins may read and never change: what
-	// the operator decides in, the grants above all.
+	// decides about them. A name without a folder is kept wherever it lies. The
+	// plugin folders are kept in any case.
 	Kept []string
 	// Archive says where whole results are kept. An empty Path: in a temporary
 	// file that Close removes.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,6 +42,7 @@ type Host struct {
 	strange *describer   // asks plugins made for other hosts what they can do
 	foreign atomic.Int64 // numbers their calls
 	servers []*server
+	kept    []string // Config.Kept and the plugin folders
 
 	defaultKeep *limit.Keep // Config.Defaults.Keep, read once
 
@@ -73,6 +75,13 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	h.defaultKeep = limit.CompileKeep(cfg.Defaults.Keep)
 	if h.log == nil {
 		h.log = hclog.NewNullLogger()
+	}
+	h.kept = slices.Clone(cfg.Kept)
+	for _, f := range cfg.Folders {
+		// Bare names would be kept everywhere.
+		if abs, err := filepath.Abs(f.Path); err == nil {
+			h.kept = append(h.kept, abs)
+		}
 	}
 	if h.cfg.Now == nil {
 		h.cfg.Now = time.Now

@@ -154,7 +154,7 @@ func (p *plan) add(h *Host, s *seat, old *plan) {
 		return
 	}
 	for i := range deal.grant.Mounts {
-		deal.grant.Mounts[i].Hide, deal.grant.Mounts[i].Keep = h.cfg.Hidden, h.cfg.Kept
+		deal.grant.Mounts[i].Hide, deal.grant.Mounts[i].Keep = h.cfg.Hidden, h.kept
 	}
 	for _, b := range ready {
 		b.grant.Mounts, b.grant.HTTP, b.reach = deal.grant.Mounts, deal.grant.HTTP, deal.reach

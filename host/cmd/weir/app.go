@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -72,7 +73,8 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 			fmt.Fprintf(c.err, "weir: asking %s which tools it has; this takes seconds, once\n", plugin)
 		}
 	}
-	cfg.Servers = servers(s, p)
+	var held []string
+	cfg.Servers, held = c.trustedServers(s, p)
 	if s.Summarize.Enabled {
 		m, name, err := summaryModel(a, s)
 		if err != nil {
@@ -82,6 +84,9 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 	}
 	if a.host, err = host.Open(ctx, cfg); err != nil {
 		return nil, openProblem(p, err)
+	}
+	if len(held) > 0 {
+		c.warn(a, fmt.Sprintf("the MCP servers %s of %s are not started: the file lay in this folder and may be anybody's; look at it, then run: weir config trust", strings.Join(held, ", "), p.Config))
 	}
 	for _, w := range append(literalKeys(s.Models), unknownTools(s, a.host)...) {
 		c.warn(a, w)

@@ -10,7 +10,7 @@ import (
 
 func (c *cli) configCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: "Show and check the configuration"}
-	cmd.AddCommand(&cobra.Command{
+	cmd.AddCommand(c.trustCmd(), &cobra.Command{
 		Use: "show", Short: "Print the configuration in force, without secrets", Args: argCount(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			p, err := c.findPaths()

@@ -70,7 +70,7 @@ func (c *cli) findPaths() (paths, error) {
 // token, other conversations' results and compiled code. The data folder is
 // hidden whole unless people work in it.
 func (p paths) private() []string {
-	files := []string{p.Token, p.Address, p.Lock, p.Pins, p.Pins + ".new", p.Approved, p.Archive, p.Archive + "-wal", p.Archive + "-shm", p.Archive + "-journal", p.Cache, p.quarantine()}
+	files := []string{p.Token, p.Address, p.Lock, p.Pins, p.Pins + ".new", p.Approved, p.Archive, p.Archive + "-wal", p.Archive + "-shm", p.Archive + "-journal", p.Cache, p.quarantine(), p.trustFile()}
 	if p.Config != "" {
 		files = append(files, filepath.Join(filepath.Dir(p.Config), ".env"))
 	}
@@ -84,12 +84,14 @@ func (p paths) private() []string {
 func (p paths) quarantine() string { return filepath.Join(p.Data, "quarantine.json") }
 
 // kept is what tools may read and not change: where people decide what tools
-// may do.
+// may do. A tools.toml is one wherever it lies, for weir reads that of the
+// folder it is started in, and so is the .env beside it.
 func (p paths) kept() []string {
+	names := []string{configName, ".env"}
 	if p.Config == "" {
-		return nil
+		return names
 	}
-	return []string{p.Config}
+	return append(names, p.Config)
 }
 
 // contains reports whether a path is a folder or lies in it.
@@ -108,6 +110,9 @@ func (c *cli) xdg(variable, underHome string) string {
 	return ""
 }
 
+// configName is how a configuration is called where nobody names one.
+const configName = "tools.toml"
+
 // findConfig takes --config, else ./tools.toml, else the configuration folder's.
 func (c *cli) findConfig() (string, error) {
 	if c.config != "" {
@@ -116,9 +121,9 @@ func (c *cli) findConfig() (string, error) {
 		}
 		return filepath.Abs(c.config)
 	}
-	candidates := []string{"tools.toml"}
+	candidates := []string{configName}
 	if dir := c.xdg("XDG_CONFIG_HOME", ".config"); dir != "" {
-		candidates = append(candidates, filepath.Join(dir, "tools.toml"))
+		candidates = append(candidates, filepath.Join(dir, configName))
 	}
 	for _, f := range candidates {
 		if _, err := os.Stat(f); err == nil {

@@ -26,7 +26,7 @@ func opens(name string, flags int32) part {
 func TestAGrantedFolderKeepsWhatDecides(t *testing.T) {
 	work := t.TempDir()
 	in := func(name string) string { return filepath.Join(work, name) }
-	for name, text := range map[string]string{"tools.toml": "grants", "data/token": "TOKEN", "notes": "notes", "../outside": "outside"} {
+	for name, text := range map[string]string{"tools.toml": "grants", "data/token": "TOKEN", "notes": "notes", "sub/x": "x", "plugins/README": "none yet", "../outside": "outside"} {
 		if err := os.MkdirAll(filepath.Dir(in(name)), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -53,6 +53,9 @@ func TestAGrantedFolderKeepsWhatDecides(t *testing.T) {
 		{"token", "data/token", cut, false},
 		{"token_by_link", "around/token", cut, false},
 		{"into_data", "data/new", make, false},
+		{"config_elsewhere", "sub/tools.toml", make, false},
+		{"into_the_plugins", "plugins/x.wasm", make, false},
+		{"beside_the_plugins", "plugins.txt", make, true},
 		{"outside", "../outside", cut, false},
 		{"outside_by_link", "link", cut, false},
 		{"outside_by_root", "/etc/passwd", cut, false},
@@ -68,7 +71,8 @@ func TestAGrantedFolderKeepsWhatDecides(t *testing.T) {
 		t.Run(string(isolation), func(t *testing.T) {
 			h := open(t, dir, isolation, func(c *host.Config) {
 				c.Approvals = host.Approvals{Default: host.Allow}
-				c.Grants, c.Hidden, c.Kept = grants, []string{in("data")}, []string{in("tools.toml"), in("weir.lock")}
+				c.Grants, c.Hidden, c.Kept = grants, []string{in("data")}, []string{"tools.toml", in("weir.lock")}
+				c.Folders = append(c.Folders, host.Folder{Path: in("plugins")})
 			})
 			for _, row := range rows {
 				if r, _ := ask(t, h, tool.En, row.name, `{}`); (r.Err == nil) != row.want {

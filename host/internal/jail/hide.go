@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -14,6 +15,7 @@ type veil struct {
 	root   string // of the mount, without links
 	hidden []ward
 	kept   []ward
+	names  []string // kept wherever they lie
 }
 
 // A ward is one file or folder under a veil.
@@ -33,10 +35,29 @@ func veilOver(m Mount) *veil {
 		return nil
 	}
 	v := veil{root: root, hidden: wards(root, m.Hide), kept: wards(root, m.Keep)}
-	if len(v.hidden)+len(v.kept) == 0 {
+	for _, k := range m.Keep {
+		if bare(k) {
+			v.names = append(v.names, k)
+		}
+	}
+	if len(v.hidden)+len(v.kept)+len(v.names) == 0 {
 		return nil
 	}
 	return &v
+}
+
+// bare reports whether a path is a name without a folder.
+func bare(path string) bool {
+	return path != "" && !filepath.IsAbs(path) && filepath.Base(path) == path
+}
+
+// named reports whether a place has a name that is kept wherever it lies.
+func (v *veil) named(place []string) bool {
+	if len(place) == 0 {
+		return false
+	}
+	last := place[len(place)-1]
+	return slices.ContainsFunc(v.names, func(n string) bool { return strings.EqualFold(n, last) })
 }
 
 // wards returns those of the paths that lie below root, or above it.
@@ -44,7 +65,7 @@ func wards(root string, paths []string) []ward {
 	var ws []ward
 	for _, path := range paths {
 		abs, err := filepath.Abs(path)
-		if err != nil {
+		if err != nil || bare(path) {
 			continue
 		}
 		rel, err := filepath.Rel(root, settled(abs))
@@ -146,7 +167,11 @@ func (v *veil) shut(f *os.File, info fs.FileInfo, write bool) bool {
 		return true
 	}
 	rel, err := filepath.Rel(v.root, whereabouts(f))
-	return err == nil && filepath.IsLocal(rel) && at(ws, steps(rel))
+	if err != nil || !filepath.IsLocal(rel) {
+		return false
+	}
+	place := steps(rel)
+	return at(ws, place) || write && v.named(place)
 }
 
 // maxLinks is how many links a path may lead through.
@@ -196,6 +221,9 @@ func (v *volume) hides(name string) bool { return v.veil != nil && v.warded(name
 func (v *volume) locks(name string, moving bool) bool {
 	if v.veil == nil {
 		return false
+	}
+	if place, ok := v.trace(name, !moving); !ok || v.veil.named(place) {
+		return true
 	}
 	for _, ws := range [][]ward{v.veil.hidden, v.veil.kept} {
 		if v.warded(name, !moving, ws) {

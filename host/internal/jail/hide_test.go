@@ -100,7 +100,7 @@ func veiled(t *testing.T) (v sys.FS, inside string) {
 		t.Fatal(err)
 	}
 	in := func(name string) string { return filepath.Join(inside, name) }
-	return open(t, Mount{Guest: "/w", Host: inside, Write: true, Hide: []string{in("data"), in("conf/.env"), in("gone/deep/key")}, Keep: []string{in("tools.toml")}}), inside
+	return open(t, Mount{Guest: "/w", Host: inside, Write: true, Hide: []string{in("data"), in("conf/.env"), in("gone/deep/key")}, Keep: []string{in("tools.toml"), "decides.toml"}}), inside
 }
 
 func TestHiddenFolders(t *testing.T) {
@@ -147,6 +147,9 @@ func TestWhatIsKeptIsNotChanged(t *testing.T) {
 		"removing":                        func() sys.Errno { return v.Unlink("tools.toml") },
 		"moving away":                     func() sys.Errno { return v.Rename("tools.toml", "t") },
 		"moving over":                     func() sys.Errno { return v.Rename("a", "tools.toml") },
+		"a kept name anywhere":            func() sys.Errno { return openErrno(v, "own/Decides.toml", create) },
+		"a kept name by moving":           func() sys.Errno { return v.Rename("a", "own/decides.toml") },
+		"a folder of a kept name":         func() sys.Errno { return v.Mkdir("decides.toml", 0) },
 		"the root":                        func() sys.Errno { return v.Rename(".", "x") },
 		"onto the root":                   func() sys.Errno { return v.Rename("own", ".") },
 		"removing the root":               func() sys.Errno { return v.Rmdir(".") },

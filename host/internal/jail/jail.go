@@ -19,7 +19,8 @@ type Mount struct {
 	// Hide are files and folders of this machine that the guest can neither read
 	// nor change nor put in place, wherever below Host they lie. They need not exist.
 	Hide []string
-	// Keep are files and folders that it can read and not change.
+	// Keep are files and folders that it can read and neither change nor put in
+	// place. A name without a folder is kept wherever it lies below Host.
 	Keep []string
 	// Via is another path to the same folder, opened instead of Host, such as that
 	// of an inherited descriptor; empty: Host itself.
