@@ -171,6 +171,7 @@ func (h *Host) scan(ctx context.Context, patience time.Duration) (*registry.Snap
 	for _, pl := range snap.Plugins {
 		h.adopt(pl)
 	}
+	h.rename(snap)
 	return snap, nil
 }
 

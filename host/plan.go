@@ -79,9 +79,19 @@ func (h *Host) plan(s *seating, old *plan) *plan {
 	}
 	p.tellHeld(s.snap.Held)
 	p.addServers(h)
-	slices.SortStableFunc(p.plugins, func(a, b planned) int { return cmp.Compare(a.info.Name, b.info.Name) })
+	// Of two with one name, that which has a seat comes first, and is found.
+	slices.SortStableFunc(p.plugins, func(a, b planned) int {
+		return cmp.Or(cmp.Compare(a.info.Name, b.info.Name), unseated(a)-unseated(b))
+	})
 	p.names = slices.Sorted(maps.Keys(p.tools))
 	return p
+}
+
+func unseated(p planned) int {
+	if p.seat == nil {
+		return 1
+	}
+	return 0
 }
 
 func refusedInfo(r registry.Refusal) PluginInfo {

@@ -81,6 +81,8 @@ func pick(problems []Problem, warning bool) []Problem {
 type Refusal struct {
 	// Name is the plugin's name as far as it is known, else that of its folder or file.
 	Name string
+	// Place is the name of its folder or file.
+	Place string
 	// Source is the file or folder a person has to look at.
 	Source   string
 	Folder   Folder

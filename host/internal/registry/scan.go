@@ -282,7 +282,7 @@ func (s *scan) take(c reading) {
 		problems = append(problems, s.clashes(p)...)
 	}
 	if bad := errorsOf(problems); len(bad) > 0 {
-		r := Refusal{Name: c.name, Source: c.source, Folder: c.folder, Problems: bad}
+		r := Refusal{Name: c.name, Place: c.name, Source: c.source, Folder: c.folder, Problems: bad}
 		if p != nil && p.Manifest.Name != "" {
 			r.Name = p.Manifest.Name
 		}
