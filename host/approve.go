@@ -305,6 +305,19 @@ func (h *Host) Regrant(ctx context.Context, grants map[string]Grant) error {
 	return h.Reload(ctx)
 }
 
+// Refresh is Rescan under what the operator grants now, in one step. When it
+// fails the grants hold from the next reload on.
+func (h *Host) Refresh(ctx context.Context, grants map[string]Grant) (Change, error) {
+	h.reloading.Lock()
+	defer h.reloading.Unlock()
+	h.granted.Store(&grants)
+	snap, err := h.scan(ctx, 0)
+	if err != nil {
+		return Change{}, err
+	}
+	return h.install(ctx, snap)
+}
+
 // grants are what the operator grants by now.
 func (h *Host) grants() map[string]Grant {
 	if g := h.granted.Load(); g != nil {

@@ -63,12 +63,12 @@ func (p *plan) prints() map[string]print {
 	if p == nil {
 		return out
 	}
-	for _, info := range p.infos() {
+	for i, info := range p.infos() {
 		waits := ""
 		if info.Offer != nil {
 			waits = info.Offer.Digest + info.Offer.Why
 		}
-		out[info.Source] = print{info.Name, info.State, fmt.Sprint(info.State, info.Digest, info.Why, waits), waits}
+		out[info.Source] = print{info.Name, info.State, fmt.Sprint(info.State, info.Digest, info.Why, waits, p.plugins[i].given), waits}
 	}
 	return out
 }

@@ -32,6 +32,7 @@ type planned struct {
 	seat  *seat // nil: refused, or another server
 	info  PluginInfo
 	slots []*slot
+	given string // what it is granted, in a form to compare
 }
 
 // A bound is a tool that is ready: its manifest, limits and powers together.
@@ -126,7 +127,7 @@ func (p *plan) add(h *Host, s *seat, old *plan) {
 	if pl.ABI != registry.ABIOwn {
 		deal.legible(h.grants()[m.Name].Hosts)
 	}
-	one := planned{seat: s, info: PluginInfo{
+	one := planned{seat: s, given: fmt.Sprint(h.grants()[m.Name]), info: PluginInfo{
 		Name: m.Name, Version: m.Version, Description: m.Description, State: Ready, ABI: string(pl.ABI),
 		Source: pl.Source, SHA256: pl.WasmSHA256, Trust: trust(pl.Folder), Asks: deal.asks,
 	}}

@@ -152,3 +152,44 @@ func TestNoGuestApproves(t *testing.T) {
 		t.Errorf("%+v", r.Plugin)
 	}
 }
+
+// TestReloadTakesAGrantBack has a person take a grant out of the configuration
+// while the daemon runs.
+func TestReloadTakesAGrantBack(t *testing.T) {
+	work := t.TempDir()
+	if err := os.WriteFile(filepath.Join(work, "a.txt"), []byte("good morning"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	given := map[string]host.Grant{"read_file": {Paths: []host.PathGrant{{Guest: "/workspace", Host: work, Mode: "ro"}}}}
+	s := serverWith(t, replay.New(), func(c *host.Config) {
+		c.Folders = []host.Folder{{Path: guesttest.Shipped(t, "read_file"), Trust: host.TrustGranted}}
+		c.Grants = given
+	})
+	read := func() answer { return s.post("/api/tools/read_file/call", `{"arguments":{"file_path":"a.txt"}}`) }
+	now, fault := given, error(nil)
+	s.daemon.cfg.Grants = func() (map[string]host.Grant, error) { return now, fault }
+	reload := func() string { return s.post("/api/plugins/reload", "").body }
+	if got := reload(); !strings.Contains(got, `"changed":[]`) || !strings.Contains(read().body, "good morning") {
+		t.Errorf("the same grants: %s", got)
+	}
+	now, fault = nil, fmt.Errorf("tools.toml:7:1: unknown key")
+	if a := s.post("/api/plugins/reload", ""); a.status != 409 || a.code(t) != "config" || !strings.Contains(a.body, "tools.toml:7:1: unknown key") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if a := read(); !strings.Contains(a.body, "good morning") {
+		t.Errorf("a file with a fault took the grant away: %s", a.body)
+	}
+	fault = nil
+	if got := reload(); !strings.Contains(got, `"waiting":["read_file"]`) {
+		t.Errorf("%s", got)
+	}
+	if a := read(); a.status != 404 || strings.Contains(a.body, "good morning") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	now = map[string]host.Grant{"read_file": {Paths: []host.PathGrant{{Guest: "/workspace", Host: t.TempDir(), Mode: "ro"}}}}
+	reload()
+	now = given
+	if got := reload(); !strings.Contains(got, `"changed":["read_file"]`) || !strings.Contains(read().body, "good morning") {
+		t.Errorf("another folder is no difference: %s", got)
+	}
+}

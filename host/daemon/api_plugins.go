@@ -1,10 +1,28 @@
 package daemon
 
-import "net/http"
+import (
+	"context"
+	"net/http"
 
-// reloadPlugins reads the plugin folders again and says what became different.
+	"github.com/weirhost/weir/host"
+)
+
+// Reload reads the plugin folders and the grants again, as a person asks for it,
+// and says what became different. Grants that cannot be read change nothing.
+func (d *Daemon) Reload(ctx context.Context) (host.Change, error) {
+	if d.cfg.Grants == nil {
+		return d.cfg.Host.Rescan(ctx)
+	}
+	grants, err := d.cfg.Grants()
+	if err != nil {
+		return host.Change{}, problem(http.StatusConflict, "config", "correct the file and reload again; until then what was granted before holds", "the grants cannot be read: %s", err)
+	}
+	return d.cfg.Host.Refresh(ctx, grants)
+}
+
+// reloadPlugins reloads and says what became different.
 func (d *Daemon) reloadPlugins(w http.ResponseWriter, r *http.Request) error {
-	change, err := d.cfg.Host.Rescan(r.Context())
+	change, err := d.Reload(r.Context())
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,8 @@ type Config struct {
 	Pages fs.FS
 	// Settings is what /api/settings shows; it must hold no secret.
 	Settings any
-	// Grants reads what the plugins are granted anew, before a plugin is approved.
+	// Grants reads what the plugins are granted anew, before a plugin is approved
+	// and with each reload that a person asks for.
 	// nil: the Host's stay as they are.
 	Grants func() (map[string]host.Grant, error)
 	// MaxTurns bounds the turns at once; 0: 256; negative: no bound.

@@ -16,7 +16,8 @@ import (
 )
 
 // follow keeps a daemon's plugins up with their folders until ctx ends: by
-// watching them, if that is wanted, and by the signal SIGHUP.
+// watching them, if that is wanted, and by the signal SIGHUP, which has it read
+// its grants again too.
 func (a *app) follow(ctx context.Context) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
@@ -35,7 +36,7 @@ func (a *app) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-hup:
-			if _, err := a.host.Rescan(ctx); err != nil && ctx.Err() == nil {
+			if _, err := a.daemon.Reload(ctx); err != nil && ctx.Err() == nil {
 				a.log.Error("the plugins were not reloaded", "error", err)
 			}
 		}
@@ -46,8 +47,9 @@ func (a *app) follow(ctx context.Context) {
 func (c *cli) reloadCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "reload", Short: "Have the running daemon read the plugin folders again", Args: argCount(0, 0, "no arguments"),
-		Long: "Have the running daemon read the plugin folders again and say what became different. It watches them by\n" +
-			"itself ([plugins] watch); this also gives its verdict at once on files that are still broken.",
+		Long: "Have the running daemon read the plugin folders and the [grants] of tools.toml again and say what became\n" +
+			"different. It watches the folders by itself ([plugins] watch), the file it does not; this also gives its\n" +
+			"verdict at once on files that are still broken.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := c.findPaths()
 			if err != nil {
