@@ -26,7 +26,7 @@ const (
 )
 
 // A PluginError is why a person's word about a plugin was not taken. Nothing
-// has changed then.
+// has changed then, unless it says so.
 type PluginError struct {
 	Code      PluginCode
 	Msg, Hint string
@@ -147,37 +147,57 @@ func (h *Host) Enable(ctx context.Context, name string) error {
 	})
 }
 
+// A Removal is what Remove took away.
+type Removal struct {
+	Files []string `json:"removed"`
+	// Link says that the plugin's folder was a link: it alone is gone, and what
+	// lies where it led is as it was.
+	Link bool `json:"link,omitempty"`
+}
+
 // Remove removes what the lock knows of a plugin, its copies, and with files
 // its files from the folder: the manifest, the module and what the manifest
-// refers to, and nothing else that lies there. It returns what it removed.
-// Without files, the plugin is new at once.
-func (h *Host) Remove(ctx context.Context, name string, files bool) (removed []string, err error) {
-	err = h.say(ctx, func(snap *registry.Snapshot, lock *ledger.Lock) error {
+// refers to, and nothing else that lies there; of a folder that is a link, the
+// link. Without files, the plugin is new at once. The plugin is forgotten also
+// when a file could not be removed, which is an error; the Removal is true then,
+// too.
+func (h *Host) Remove(ctx context.Context, name string, files bool) (removed Removal, err error) {
+	var paths []string
+	err = h.sayThen(ctx, func(snap *registry.Snapshot, lock *ledger.Lock) error {
 		if !there(snap, lock, name) {
 			return missing(snap, lock, name)
 		}
 		if files {
-			if removed, err = removeFiles(pathsOf(snap, name)); err != nil {
-				return err
-			}
+			paths = pathsOf(snap, name)
 		}
 		delete(lock.Plugins, name)
 		return nil
+	}, func() (err error) {
+		removed, err = removeFiles(paths)
+		return err
 	})
 	return removed, err
 }
 
 // removeFiles removes the files of a plugin, the first of which is its source,
 // and its folder if that is empty then. No link is followed out of the folder:
-// a stranger laid it out.
-func removeFiles(paths []string) (removed []string, err error) {
+// a stranger laid it out. A folder that is a link itself leads to where its
+// author works; then the link is all that is removed.
+func removeFiles(paths []string) (removed Removal, err error) {
 	if len(paths) == 0 {
-		return nil, nil
+		return removed, nil
 	}
 	dir := filepath.Dir(paths[0])
+	alone := filepath.Base(paths[0]) == registry.ManifestName // in a folder of its own
+	if st, err := os.Lstat(dir); alone && err == nil && !st.IsDir() {
+		if err := os.Remove(dir); err != nil {
+			return removed, unremoved(dir, err, nil)
+		}
+		return Removal{Files: []string{dir}, Link: true}, nil
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, unremoved(dir, err)
+		return removed, unremoved(dir, err, nil)
 	}
 	defer root.Close()
 	for _, path := range paths {
@@ -186,19 +206,23 @@ func removeFiles(paths []string) (removed []string, err error) {
 			err = root.Remove(name)
 		}
 		if err == nil {
-			removed = append(removed, path)
+			removed.Files = append(removed.Files, path)
 		} else if !errors.Is(err, os.ErrNotExist) {
-			return removed, unremoved(path, err)
+			return removed, unremoved(path, err, removed.Files)
 		}
 	}
-	if filepath.Base(paths[0]) == registry.ManifestName {
+	if alone {
 		_ = os.Remove(dir) // which fails when something else lies there
 	}
 	return removed, nil
 }
 
-func unremoved(path string, err error) error {
-	return &PluginError{Unapprovable, fmt.Sprintf("%s cannot be removed: %s", path, reasonOf(err)), "remove it yourself, or keep the files: weir plugin remove --keep-files"}
+func unremoved(path string, err error, removed []string) error {
+	done := "it is forgotten, and no file is removed"
+	if len(removed) > 0 {
+		done = "it is forgotten, and these files are removed: " + strings.Join(removed, ", ")
+	}
+	return &PluginError{Unapprovable, fmt.Sprintf("%s cannot be removed: %s; %s", path, reasonOf(err), done), "remove the rest yourself"}
 }
 
 // pathsOf are the files of a plugin in its folder.
@@ -225,6 +249,11 @@ func reasonOf(err error) string {
 
 // say changes the lock as a person said, and puts what comes of it in force.
 func (h *Host) say(ctx context.Context, change func(*registry.Snapshot, *ledger.Lock) error) error {
+	return h.sayThen(ctx, change, func() error { return nil })
+}
+
+// sayThen is say with something that is done once the lock is written.
+func (h *Host) sayThen(ctx context.Context, change func(*registry.Snapshot, *ledger.Lock) error, then func() error) error {
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
 	if h.book == nil {
@@ -243,6 +272,7 @@ func (h *Host) say(ctx context.Context, change func(*registry.Snapshot, *ledger.
 		if err := h.inscribe(lock); err != nil {
 			return unpinned(err)
 		}
+		changed = then()
 		if snap, err = h.scan(ctx, 0); err != nil { // files may have gone
 			return err
 		}

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weirhost/weir/host/internal/ledger"
+	"github.com/weirhost/weir/host/internal/registry"
 )
 
 // In a trusted folder changes are taken while the asks stay inside the grants;
@@ -121,7 +124,7 @@ func TestRemove(t *testing.T) {
 	write(t, filepath.Join(dir, "a", "main.go"), []byte("package main"))
 	h := pinned(t, dir, nil)
 	agree(t, h, "a")
-	if removed, err := h.Remove(t.Context(), "a", false); err != nil || removed != nil {
+	if removed, err := h.Remove(t.Context(), "a", false); err != nil || removed.Files != nil {
 		t.Fatal(removed, err)
 	}
 	if p := info(t, h, "a"); p.State != Waiting {
@@ -129,13 +132,13 @@ func TestRemove(t *testing.T) {
 	}
 	agree(t, h, "a")
 	removed, err := h.Remove(t.Context(), "a", true)
-	if err != nil || len(removed) != 2 {
+	if err != nil || len(removed.Files) != 2 || removed.Link {
 		t.Fatal(removed, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "a", "main.go")); err != nil {
 		t.Error("a file that is not the plugin's is gone")
 	}
-	if removed, err := h.Remove(t.Context(), "b", true); err != nil || len(removed) != 2 {
+	if removed, err := h.Remove(t.Context(), "b", true); err != nil || len(removed.Files) != 2 {
 		t.Fatal(removed, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "b")); err == nil {
@@ -155,11 +158,72 @@ func TestRemoveFollowsNoLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := pinned(t, dir, nil)
-	if _, err := h.Remove(t.Context(), "b", true); code(err) != Unapprovable {
-		t.Errorf("%v", err)
+	removed, err := h.Remove(t.Context(), "b", true)
+	if code(err) != Unapprovable || len(removed.Files) != 1 || !strings.Contains(err.Error(), "it is forgotten, and these files are removed: "+removed.Files[0]) {
+		t.Errorf("%v, %v", removed, err)
 	}
 	if _, err := os.Stat(filepath.Join(precious, "b.wasm")); err != nil {
 		t.Error("a file outside the plugin's folder is gone")
+	}
+}
+
+// A plugin's folder that is a link may be where its author works.
+func TestRemoveTakesALinkAndLeavesWhereItLeads(t *testing.T) {
+	dir, work := t.TempDir(), t.TempDir()
+	lay(t, work, "b", manifest("b", "b", "b", ""), generation(1))
+	link := filepath.Join(dir, "sym")
+	if err := os.Symlink(filepath.Join(work, "b"), link); err != nil {
+		t.Fatal(err)
+	}
+	h := pinned(t, dir, nil)
+	says(t, h, "b", generation(1))
+	removed, err := h.Remove(t.Context(), "b", true)
+	if err != nil || !removed.Link || len(removed.Files) != 1 || removed.Files[0] != link {
+		t.Errorf("%+v, %v", removed, err)
+	}
+	if _, err := os.Lstat(link); err == nil {
+		t.Error("the link is there still")
+	}
+	for _, file := range []string{"plugin.toml", "b.wasm"} {
+		if _, err := os.Stat(filepath.Join(work, "b", file)); err != nil {
+			t.Errorf("the author's file: %v", err)
+		}
+	}
+	if states(h) != "" {
+		t.Errorf("left: %s", states(h))
+	}
+}
+
+// Files go when the lock says that the plugin is forgotten, and not before.
+func TestRemoveWritesTheLockFirst(t *testing.T) {
+	dir := t.TempDir()
+	lay(t, dir, "b", manifest("b", "b", "b", ""), generation(1))
+	h := pinned(t, dir, nil)
+	file := filepath.Join(dir, "b", "b.wasm")
+	snap, err := h.scan(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := pathsOf(snap, "b")
+	if len(paths) != 2 {
+		t.Fatal(paths)
+	}
+	// A folder in the place of the lock lets it be neither read nor written.
+	lock := h.book.File
+	err = h.sayThen(t.Context(), func(*registry.Snapshot, *ledger.Lock) error {
+		if err := os.Remove(lock); err != nil {
+			return err
+		}
+		return os.MkdirAll(filepath.Join(lock, "in the way"), 0o755)
+	}, func() error {
+		_, err := removeFiles(paths)
+		return err
+	})
+	if code(err) != Unpinned {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Errorf("the file is gone, and the lock knows the plugin: %v", err)
 	}
 }
 

@@ -76,11 +76,11 @@ func (d *Daemon) removePlugin(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if removed == nil {
-		removed = []string{}
+	if removed.Files == nil {
+		removed.Files = []string{}
 	}
-	d.log.Info("a person's word about a plugin", "plugin", clip(r.PathValue("name"), 80), "said", "remove", "files", len(removed))
-	writeJSON(w, http.StatusOK, map[string]any{"removed": removed})
+	d.log.Info("a person's word about a plugin", "plugin", clip(r.PathValue("name"), 80), "said", "remove", "files", len(removed.Files))
+	writeJSON(w, http.StatusOK, removed)
 	return nil
 }
 

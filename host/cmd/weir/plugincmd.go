@@ -148,16 +148,19 @@ func (c *cli) removePlugin(ctx context.Context, cl *client, name string, yes, ke
 	if keep {
 		files = "keep"
 	}
-	var out struct{ Removed []string }
+	var out host.Removal
 	if err := cl.do(ctx, http.MethodDelete, pluginPath(name, "")+"?files="+files, nil, &out); err != nil {
 		return err
 	}
 	if c.json {
-		c.print(map[string]any{"plugin": name, "removed": out.Removed})
+		c.print(map[string]any{"plugin": name, "removed": out.Files, "link": out.Link})
 		return nil
 	}
-	for _, f := range out.Removed {
+	for _, f := range out.Files {
 		fmt.Fprintf(c.out, "removed %s\n", f)
+	}
+	if out.Link {
+		fmt.Fprintln(c.out, "it was a link; the files where it led are as they were")
 	}
 	fmt.Fprintf(c.out, "%s is forgotten\n", name)
 	return nil
