@@ -237,12 +237,3 @@ func TestPreparedForThisProcess(t *testing.T) {
 		t.Errorf("checked code was taken for unchecked: %v", err)
 	}
 }
-
-func TestDamagedQuarantine(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "quarantine.json")
-	put(t, file, "{")
-	_, err := New(t.Context(), Config{Command: command, CacheDir: t.TempDir(), Quarantine: file})
-	if err == nil || !strings.Contains(err.Error(), "remove the file, and every plugin is tried anew") {
-		t.Errorf("got %v", err)
-	}
-}
