@@ -25,8 +25,14 @@ func (c *cli) wishes(v *host.Version, a approval) (w wish, err error) {
 		if err != nil {
 			return w, err
 		}
-		if !asksFor(v, "path", func(what string) bool { return strings.HasPrefix(what, p.Guest+" (") }) {
+		as := func(mode string) bool {
+			return asksFor(v, "path", func(what string) bool { return what == p.Guest+" ("+mode+")" })
+		}
+		switch {
+		case !as("ro") && !as("rw"):
 			return w, usagef(asked(v, "path"), "it does not ask for the folder %s", p.Guest)
+		case p.Mode == "rw" && !as("rw"): // a later version would write there, and nobody be asked
+			return w, usagef("leave out :rw", "it asks to read the folder %s, and not to write to it", p.Guest)
 		}
 		w.Paths = append(w.Paths, p)
 	}
