@@ -259,7 +259,26 @@ func readBeside(manifest, name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer root.Close()
-	return readBy(root.Stat, root.Open, name, limit)
+	b, err := readBy(root.Stat, root.Open, name, limit)
+	if err != nil && leadsOut(filepath.Dir(manifest), name) {
+		err = errLeadsOut
+	}
+	return b, err
+}
+
+var errLeadsOut = errors.New("a link leads out of the plugin's folder")
+
+// leadsOut says why a file was not opened; it decides nothing.
+func leadsOut(dir, name string) bool {
+	real, err := filepath.EvalSymlinks(filepath.Join(dir, name))
+	if err != nil {
+		return false
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(dir, real)
+	return err != nil || !filepath.IsLocal(rel)
 }
 
 func readBy(stat func(string) (os.FileInfo, error), open func(string) (*os.File, error), path string, limit int64) ([]byte, error) {

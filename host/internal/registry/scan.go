@@ -96,7 +96,7 @@ func (p *Plugin) Exports() []string {
 // Read returns the module's bytes. It is an error when they are not those that
 // were scanned.
 func (p *Plugin) Read() ([]byte, error) {
-	wasm, err := readFile(p.WasmPath, maxWasm)
+	wasm, err := p.readModule()
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be read any more", p.WasmPath)
 	}
@@ -346,7 +346,7 @@ func (s *scan) read(c candidate) (*Plugin, []Problem) {
 		return p, problems
 	}
 	p.WasmPath = filepath.Join(filepath.Dir(c.source), m.Wasm)
-	wasm, bad := readWasm(p.WasmPath)
+	wasm, bad := p.readWasm()
 	if bad == nil {
 		bad = s.fits(p, wasm)
 	}
@@ -355,11 +355,11 @@ func (s *scan) read(c candidate) (*Plugin, []Problem) {
 
 // readPacked reads a module that holds its manifest.
 func (s *scan) readPacked(c candidate) (*Plugin, []Problem) {
-	wasm, bad := readWasm(c.source)
+	p := &Plugin{Folder: c.folder, Source: c.source, WasmPath: c.source}
+	wasm, bad := p.readWasm()
 	if bad != nil {
 		return nil, bad
 	}
-	p := &Plugin{Folder: c.folder, Source: c.source, WasmPath: c.source}
 	_, l := s.look(wasm)
 	if l.err != nil {
 		return p, []Problem{notAModule(c.source, l.err)}
@@ -431,10 +431,22 @@ func exportFix(want string, exports []string) string {
 	return fmt.Sprintf("export it from the source, or set export to one of: %s", strings.Join(named, ", "))
 }
 
-// readWasm reads a module's file.
-func readWasm(path string) ([]byte, []Problem) {
-	wasm, err := readFile(path, maxWasm)
+// readModule reads the module's file: a manifest's from its own folder alone. A
+// module that stands alone may be a link, for a person put it there.
+func (p *Plugin) readModule() ([]byte, error) {
+	if p.Source == p.WasmPath {
+		return readFile(p.WasmPath, maxWasm)
+	}
+	return readBeside(p.Source, p.Manifest.Wasm, maxWasm)
+}
+
+// readWasm is readModule with what is wrong told to a person.
+func (p *Plugin) readWasm() ([]byte, []Problem) {
+	path := p.WasmPath
+	wasm, err := p.readModule()
 	switch {
+	case errors.Is(err, errLeadsOut):
+		return nil, []Problem{{File: path, Msg: "the module cannot be read: " + errLeadsOut.Error(), Fix: "put the module itself there; the plugin's folder as a whole may be a link"}}
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, []Problem{{File: path, Msg: "the module is missing", Fix: "build it, in weir's own repository with: make plugins"}}
 	case errors.As(err, new(tooLong)):

@@ -27,12 +27,68 @@ func TestScanDoesNotHangOrFollow(t *testing.T) {
 	s := Scan(t.Context(), []Folder{{Path: dir}, {Path: filepath.Join(dir, "gone")}}, Options{})
 	got := report(s, dir)
 	for _, want := range []string{
-		"pipe.wasm: the module cannot be read: it is not a regular file", "a/a.wasm: the module cannot be read: it is not a regular file",
+		"pipe.wasm: the module cannot be read: it is not a regular file", "a/a.wasm: the module cannot be read: a link leads out of the plugin's folder",
 		"big.wasm: the module cannot be read: it is 16777217 bytes long, and at most 16777216 are read; build it without names and debugging data", "gone: warning: the plugin folder does not exist",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
+	}
+}
+
+// A module is read from its manifest's own folder too; the folder itself may be
+// a link, and so may a module that stands alone: a person put both there.
+func TestNoModuleLeadsOutOfAPluginsFolder(t *testing.T) {
+	dir, work := t.TempDir(), t.TempDir()
+	put(t, filepath.Join(work, "far.wasm"), module([]string{"far"}, nil))
+	put(t, filepath.Join(work, "linked", "linked.wasm"), module([]string{"linked"}, nil))
+	put(t, filepath.Join(work, "linked", "plugin.toml"), least("linked", "linked"))
+	put(t, filepath.Join(work, "lone.wasm"), module([]string{"lone"}, map[string]string{SectionName: string(least("lone", "lone"))}))
+	for _, name := range []string{"far", "rel", "below", "within"} {
+		put(t, filepath.Join(dir, name, "plugin.toml"), least(name, name))
+	}
+	put(t, filepath.Join(dir, "below", "plugin.toml"), append([]byte("wasm = \"out/far.wasm\"\n"), least("below", "far")...))
+	put(t, filepath.Join(dir, "within", "build", "w.wasm"), module([]string{"within"}, nil))
+	put(t, filepath.Join(dir, "turns", "plugin.toml"), least("turns", "turns"))
+	put(t, filepath.Join(dir, "turns", "turns.wasm"), module([]string{"turns"}, nil))
+	up, err := filepath.Rel(filepath.Join(dir, "rel"), filepath.Join(work, "far.wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for link, to := range map[string]string{
+		filepath.Join("far", "far.wasm"): filepath.Join(work, "far.wasm"), filepath.Join("rel", "rel.wasm"): up, filepath.Join("below", "out"): work,
+		filepath.Join("within", "within.wasm"): filepath.Join("build", "w.wasm"), "linked": filepath.Join(work, "linked"), "lone.wasm": filepath.Join(work, "lone.wasm"),
+	} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := Scan(t.Context(), []Folder{{Path: dir}}, Options{})
+	var names []string
+	for _, p := range s.Plugins {
+		names = append(names, p.Manifest.Name)
+		if _, err := p.Read(); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := strings.Join(names, " "); got != "linked lone turns within" {
+		t.Errorf("%s\n%s", got, report(s, dir))
+	}
+	for _, path := range []string{"far/far.wasm", "rel/rel.wasm", "below/out/far.wasm"} {
+		if want := path + ": the module cannot be read: a link leads out of the plugin's folder; put the module itself there"; !strings.Contains(report(s, dir), want) {
+			t.Errorf("no %q in\n%s", want, report(s, dir))
+		}
+	}
+	// The module becomes a link, to the same bytes, after it was scanned.
+	turns := filepath.Join(dir, "turns", "turns.wasm")
+	if err := os.Rename(turns, filepath.Join(work, "turns.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(work, "turns.wasm"), turns); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Plugins[2].Read(); err == nil {
+		t.Error("a module that is a link by now was read")
 	}
 }
 
