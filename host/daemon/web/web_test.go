@@ -200,6 +200,23 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// Every state of a plugin has a name, and one that does not work says why and
+// what to do; one in quarantine can be tried again.
+func TestStatesOfPlugins(t *testing.T) {
+	words, js := read(t, "words.js"), read(t, "plugins.js")
+	for _, state := range []string{"ready", "waiting", "refused", "disabled", "quarantined"} {
+		if !strings.Contains(words, "\n  state_"+state+": [") {
+			t.Errorf("the state %s has no name", state)
+		}
+	}
+	if got := found(`stopped = \[([^\]]*)\]`, js); !slices.Equal(got, []string{`"refused", "disabled", "quarantined"`}) || !strings.Contains(js, "stopped.includes(p.state) ? el(\"p\", {}, p.why) : null") || !strings.Contains(js, "stopped.includes(p.state) && p.fix ?") {
+		t.Errorf("the list does not say why, and what to do, of %v", got)
+	}
+	if !strings.Contains(js, `p.state === "quarantined"`) || !strings.Contains(js, `path(this.name, "/retry")`) {
+		t.Error("a plugin in quarantine cannot be tried again")
+	}
+}
+
 // Enter must not send while an input method composes.
 func TestInputMethodIsRespected(t *testing.T) {
 	js := read(t, "app.js")

@@ -4,6 +4,7 @@ import { $, api, el, getJSON, num, t } from "./app.js";
 
 const path = (name, what = "") => `api/plugins/${encodeURIComponent(name)}${what}`;
 const short = (digest) => (digest || "").slice(0, 12);
+const stopped = ["refused", "disabled", "quarantined"];
 const when = (at) => new Date(at).toLocaleString(document.documentElement.lang);
 
 // listPlugins fills the list below the tools; what waits comes first.
@@ -16,7 +17,8 @@ export async function listPlugins() {
     el("button", { class: "quiet", type: "button", "aria-haspopup": "dialog", onclick: () => review.open(p.name) }, t("look")),
     el("code", {}, p.name), " ", el("small", { class: `state ${p.state}` }, `${p.version || ""} ${t(`state_${p.state}`)}`),
     due(p) ? el("p", {}, p.offer ? t(`cause_${p.offer.cause}`) : p.why) : null,
-    p.state === "refused" || p.state === "disabled" ? el("p", {}, p.why) : null)));
+    stopped.includes(p.state) ? el("p", {}, p.why) : null,
+    stopped.includes(p.state) && p.fix ? el("p", {}, el("small", {}, `→ ${p.fix}`)) : null)));
 }
 
 const review = {
@@ -45,6 +47,14 @@ const review = {
   say(what, said, body = {}) {
     const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ by: "page", ...body }) };
     return this.take(async () => (await api(path(this.name, `/${what}`), options)).json(), said);
+  },
+
+  // retry takes the plugin out of quarantine.
+  retry() {
+    return this.take(async () => {
+      await api(path(this.name, "/retry"), { method: "POST" });
+      return getJSON(path(this.name));
+    }, t("retried"));
   },
 
   show(r) {
@@ -86,6 +96,7 @@ const review = {
   acts(r) {
     const p = r.plugin, button = (text, quiet, onclick) => el("button", { class: quiet ? "quiet" : "", type: "button", onclick }, text);
     const acts = [p.state === "disabled" ? button(t("enable"), true, () => this.say("enable", t("enabled"))) : button(t("disable"), true, () => this.say("disable", t("disabledNow")))];
+    if (p.state === "quarantined") acts.unshift(button(t("retry"), true, () => this.retry()));
     if (r.waiting) acts.unshift(button(t("approve"), false, () => this.confirm(r)));
     $("plugin-acts").replaceChildren(...acts);
   },
