@@ -93,6 +93,7 @@ func (s *server) chat(body string) *live {
 		s.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+testToken)
+	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		s.Fatal(err)

@@ -112,6 +112,9 @@ func (s *server) do(method, path, body string, edit func(*http.Request)) answer 
 		s.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+testToken)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	if edit != nil {
 		edit(req)
 	}

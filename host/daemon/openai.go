@@ -56,6 +56,9 @@ func (m completionMessage) text() (string, error) {
 // they begin a new one.
 func (d *Daemon) completions(w http.ResponseWriter, r *http.Request) error {
 	var body completionBody
+	if err := sentAsJSON(r); err != nil {
+		return err
+	}
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, 8<<20))
 	if err := dec.Decode(&body); err != nil {
 		return bodyProblem(err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 
 	"github.com/weirhost/weir/agent"
@@ -92,6 +93,9 @@ func readJSON(w http.ResponseWriter, r *http.Request, into any) error {
 }
 
 func readJSONUpTo(w http.ResponseWriter, r *http.Request, into any, limit int64) error {
+	if err := sentAsJSON(r); err != nil {
+		return err
+	}
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, limit))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {
@@ -101,6 +105,22 @@ func readJSONUpTo(w http.ResponseWriter, r *http.Request, into any, limit int64)
 		return problem(http.StatusBadRequest, "bad_body", "send one JSON object", "the body has something behind its JSON object")
 	}
 	return nil
+}
+
+// sentAsJSON refuses a body of another type, or of none: those a page of another
+// site can send without being asked whether it may.
+func sentAsJSON(r *http.Request) error {
+	if r.ContentLength == 0 {
+		return nil
+	}
+	sent := r.Header.Get("Content-Type")
+	if kind, _, _ := mime.ParseMediaType(sent); kind == "application/json" {
+		return nil
+	}
+	if sent == "" {
+		return problem(http.StatusUnsupportedMediaType, "content_type", "send the header Content-Type: application/json", "the body does not say what it is")
+	}
+	return problem(http.StatusUnsupportedMediaType, "content_type", "send the header Content-Type: application/json", "the body is sent as %q, and only JSON is read", clip(sent, 80))
 }
 
 func bodyProblem(err error) *Problem {
