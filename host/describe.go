@@ -186,7 +186,7 @@ func (d *describer) run(ctx context.Context, p *registry.Plugin, a *asking) {
 	late := a.late
 	close(a.done)
 	d.mu.Unlock()
-	if late && !gone {
+	if late && (!gone || isQuarantined(err)) {
 		if err := d.h.Reload(ctx); err != nil {
 			d.h.log.Debug("a plugin's tools were not taken in", "plugin", p.Manifest.Name, "error", err)
 		}

@@ -172,6 +172,7 @@ func (h *Host) scan(ctx context.Context, patience time.Duration) (*registry.Snap
 		h.adopt(pl)
 	}
 	h.rename(snap)
+	h.tellQuarantine(snap)
 	return snap, nil
 }
 

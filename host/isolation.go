@@ -119,25 +119,57 @@ func isQuarantined(err error) bool {
 
 // refusedBy says what a plugin is whose module cannot be used, why, and what
 // changes it.
-func refusedBy(p *registry.Plugin, err error) (state State, why, fix string) {
+func refusedBy(name, file string, err error) (state State, why, fix string) {
 	if q, ok := errors.AsType[*worker.Quarantined](err); ok {
 		return Quarantined, fmt.Sprintf("%s, on %s; it is not tried again", q.Entry.Why, q.Entry.When.Format("2006-01-02 15:04 MST")),
-			fmt.Sprintf("build the module again, remove the plugin, or try it once more with: weir plugin retry %s", p.Manifest.Name)
+			fmt.Sprintf("build the module again, remove the plugin, or try it once more with: weir plugin retry %s", name)
 	}
-	return Refused, fmt.Sprintf("%s: %s", p.WasmPath, err), "build the module again, or remove the plugin"
+	return Refused, fmt.Sprintf("%s: %s", file, err), "build the module again, or remove the plugin"
 }
 
 // ErrNotQuarantined is what Retry answers for a plugin that is not in quarantine.
 var ErrNotQuarantined = errors.New("the plugin is not in quarantine")
 
+// untried is why a module was not asked for its tools; nil: it is not in
+// quarantine.
+func (h *Host) untried(r registry.Refusal) error {
+	if !r.Untold {
+		return nil
+	}
+	return h.held(r.WasmSHA256)
+}
+
+// tellQuarantine says of modules that are in quarantine, and so cannot be asked
+// for their tools, what lets them out. snap is nobody else's yet.
+func (h *Host) tellQuarantine(snap *registry.Snapshot) {
+	for i := range snap.Refused {
+		if r := &snap.Refused[i]; h.untried(*r) != nil {
+			_, why, fix := refusedBy(r.Name, r.Source, h.untried(*r))
+			r.Problems = []registry.Problem{{Msg: why, Fix: fix}}
+		}
+	}
+}
+
 // Retry takes a plugin out of quarantine: its module is tried again at its next
-// call. The error is ErrNotQuarantined, or about the file that remembers it.
+// call. One that was made for another host, and says which tools it has when it
+// is asked, is asked at once, which may take as long as a Reload. The error is
+// ErrNotQuarantined, or about the file that remembers it.
 func (h *Host) Retry(name string) error {
 	for _, one := range h.current.Load().plugins {
-		if one.info.Name != name || h.held(one.info.SHA256) == nil {
+		if one.info.Name != name {
 			continue
 		}
-		return h.pool.Quarantine().Release(one.info.SHA256)
+		sha, untold := one.info.SHA256, one.info.State == Quarantined
+		if one.seat != nil && one.seat.refused != nil && one.seat.refused.Untold && h.held(sha) == nil {
+			sha, untold = one.seat.refused.WasmSHA256, true
+		}
+		if h.held(sha) == nil {
+			continue
+		}
+		if err := h.pool.Quarantine().Release(sha); err != nil || !untold {
+			return err
+		}
+		return h.Reload(context.Background())
 	}
 	return ErrNotQuarantined
 }

@@ -2,8 +2,10 @@ package host
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -105,6 +107,36 @@ func TestQuarantinedPlugin(t *testing.T) {
 	}
 	if info := pluginNamed(t, again, "bomb"); info.State != Ready {
 		t.Errorf("once more: %+v", info)
+	}
+}
+
+// A plugin that was made for another host is compiled before it is listed: in
+// quarantine it says so, and Retry has it asked again.
+func TestQuarantinedStranger(t *testing.T) {
+	dir, data := t.TempDir(), t.TempDir()
+	wasm := bare(wasmtest.I32Const, 0)
+	write(t, filepath.Join(dir, "strange.wasm"), wasm)
+	sum := sha256.Sum256(wasm)
+	file := filepath.Join(data, "quarantine.json")
+	write(t, file, fmt.Appendf(nil, `{"%x":{"plugin":"strange","why":"compiling it takes too long","when":"2026-01-02T03:04:05Z","tries":1,"final":true}}`, sum))
+	h := openIsolated(t, dir, func(c *Config) {
+		c.CacheDir, c.Workers.Quarantine, c.Lock = filepath.Join(data, "cache"), file, filepath.Join(data, "weir.lock")
+	})
+	info := pluginNamed(t, h, "strange")
+	if info.State != Quarantined || info.Why != "compiling it takes too long, on 2026-01-02 03:04 UTC; it is not tried again" || !strings.Contains(info.Fix, "weir plugin retry strange") {
+		t.Errorf("got %+v", info)
+	}
+	if err := h.Approve(t.Context(), "strange", "", "cli"); code(err) != Unapprovable || !strings.Contains(err.Error(), "it is not tried again") {
+		t.Errorf("approved: %v", err)
+	}
+	if err := h.Retry("strange"); err != nil {
+		t.Fatal(err)
+	}
+	if info := pluginNamed(t, h, "strange"); info.State != Refused || !strings.Contains(info.Why, "answered nothing") {
+		t.Errorf("asked again: %+v", info)
+	}
+	if err := h.Retry("strange"); !errors.Is(err, ErrNotQuarantined) {
+		t.Errorf("once more: %v", err)
 	}
 }
 

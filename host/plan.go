@@ -70,7 +70,11 @@ func (h *Host) limited(spec tool.Spec, plugin string) *bound {
 func (h *Host) plan(s *seating, old *plan) *plan {
 	p := &plan{snap: s.snap, tools: map[string]*bound{}, slots: map[slotKey]*slot{}}
 	for _, r := range s.refused {
-		p.plugins = append(p.plugins, planned{info: refusedInfo(r)})
+		info := refusedInfo(r)
+		if h.untried(r) != nil {
+			info.State = Quarantined
+		}
+		p.plugins = append(p.plugins, planned{info: info})
 	}
 	for _, one := range s.seats {
 		p.add(h, one, old)
@@ -96,7 +100,7 @@ func unseated(p planned) int {
 }
 
 func refusedInfo(r registry.Refusal) PluginInfo {
-	info := PluginInfo{Name: r.Name, State: Refused, Source: r.Source, Trust: trust(r.Folder), Why: r.Why()}
+	info := PluginInfo{Name: r.Name, State: Refused, Source: r.Source, SHA256: r.WasmSHA256, Trust: trust(r.Folder), Why: r.Why()}
 	if len(r.Problems) > 0 {
 		first := r.Problems[0]
 		info.Fix, first.Fix = first.Fix, ""
@@ -263,7 +267,7 @@ func (p *plan) infos() []PluginInfo {
 		info := one.info
 		for _, s := range one.slots {
 			if err := s.refusal(); err != nil {
-				info.State, info.Why, info.Fix = refusedBy(s.plugin, err)
+				info.State, info.Why, info.Fix = refusedBy(s.plugin.Manifest.Name, s.plugin.WasmPath, err)
 				info.Problems = append(slices.Clone(info.Problems), info.Why)
 				break
 			}

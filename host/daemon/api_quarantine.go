@@ -3,6 +3,7 @@ package daemon
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/weirhost/weir/host"
 )
@@ -17,6 +18,10 @@ func (d *Daemon) retryPlugin(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return problem(http.StatusInternalServerError, "storage", "check the permissions of the data folder", "the plugin %q cannot be taken out of quarantine", clip(name, 80))
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"plugin": name, "state": host.Ready})
+	state, list := host.Ready, d.cfg.Host.Plugins()
+	if i := slices.IndexFunc(list, func(p host.PluginInfo) bool { return p.Name == name }); i >= 0 {
+		state = list[i].State
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"plugin": name, "state": state})
 	return nil
 }

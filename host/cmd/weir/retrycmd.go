@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/host"
 )
 
 // retryCmd takes a plugin out of quarantine.
@@ -24,6 +26,10 @@ func (c *cli) retryCmd() *cobra.Command {
 				}
 				if c.json {
 					c.print(out)
+					return nil
+				}
+				if out.State != string(host.Ready) { // one made for another host is tried at once
+					fmt.Fprintf(c.out, "%s was tried again; it is %s now, and `weir plugin list` says why\n", out.Plugin, out.State)
 					return nil
 				}
 				fmt.Fprintf(c.out, "%s is tried again at its next call\n", out.Plugin)

@@ -89,6 +89,10 @@ type Refusal struct {
 	Problems []Problem
 	// Gone says that the module's file is not there.
 	Gone bool
+	// WasmSHA256 is its module's, in hex; empty: the module was not read.
+	WasmSHA256 string
+	// Untold says that the module was asked for its tools and has not answered.
+	Untold bool
 }
 
 // Why is the first reason in one line, with the number of further ones.

@@ -234,6 +234,7 @@ type reading struct {
 	plugin   *Plugin
 	problems []Problem
 	pending  bool
+	untold   bool // the module was asked for its tools, and failed
 }
 
 func (s *scan) open(c candidate) reading {
@@ -264,6 +265,7 @@ func (s *scan) describe(ctx context.Context, found []reading) {
 		if r := foreign[i]; d.Pending {
 			r.pending = true
 		} else {
+			r.untold = d.Err != nil
 			r.problems = append(r.problems, r.plugin.describe(d)...)
 		}
 	}
@@ -282,9 +284,9 @@ func (s *scan) take(c reading) {
 		problems = append(problems, s.clashes(p)...)
 	}
 	if bad := errorsOf(problems); len(bad) > 0 {
-		r := Refusal{Name: c.name, Place: c.name, Source: c.source, Folder: c.folder, Problems: bad}
-		if p != nil && p.Manifest.Name != "" {
-			r.Name = p.Manifest.Name
+		r := Refusal{Name: c.name, Place: c.name, Source: c.source, Folder: c.folder, Problems: bad, Untold: c.untold}
+		if p != nil {
+			r.Name, r.WasmSHA256 = cmp.Or(p.Manifest.Name, c.name), p.WasmSHA256
 		}
 		r.Gone = p != nil && p.WasmPath != "" && !exists(p.WasmPath)
 		s.snap.Refused = append(s.snap.Refused, r)
