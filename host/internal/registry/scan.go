@@ -201,7 +201,7 @@ func (s *scan) candidates(f Folder) []candidate {
 		st, err := os.Stat(path)
 		switch {
 		case err == nil && st.IsDir():
-			if c.source = filepath.Join(path, ManifestName); !exists(c.source) {
+			if c.source = filepath.Join(path, ManifestName); !named(c.source) {
 				s.strayModule(path)
 				continue
 			}
@@ -218,6 +218,13 @@ func (s *scan) candidates(f Folder) []candidate {
 // exists reports whether a file is there, be it one that cannot be read.
 func exists(path string) bool {
 	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// named reports whether a folder has such a name in it, be it a link that leads
+// nowhere.
+func named(path string) bool {
+	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
@@ -330,7 +337,11 @@ func (s *scan) read(c candidate) (*Plugin, []Problem) {
 	}
 	text, err := readFile(c.source, maxManifest)
 	if err != nil {
-		return nil, []Problem{unreadable(c.source, "the manifest cannot be read", err)}
+		p := unreadable(c.source, "the manifest cannot be read", err)
+		if errors.Is(err, fs.ErrNotExist) {
+			p.Msg, p.Fix = "the manifest cannot be read: it has just gone, or is a link that leads nowhere", "put the file back, or remove the link"
+		}
+		return nil, []Problem{p}
 	}
 	made := made{manifest: text, beside: map[string][]byte{}}
 	m, problems := parse(c.source, text, func(name string) ([]byte, error) {

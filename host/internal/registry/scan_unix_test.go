@@ -92,6 +92,22 @@ func TestNoModuleLeadsOutOfAPluginsFolder(t *testing.T) {
 	}
 }
 
+// A manifest that is a link to nothing is refused, and not passed over.
+func TestAManifestThatLeadsNowhereIsTold(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "a", "a.wasm"), module([]string{"a"}, nil))
+	if err := os.Symlink("nowhere.toml", filepath.Join(dir, "a", "plugin.toml")); err != nil {
+		t.Fatal(err)
+	}
+	s := Scan(t.Context(), []Folder{{Path: dir}}, Options{})
+	if len(s.Refused) != 1 || len(s.Warnings) != 0 {
+		t.Fatalf("%s", report(s, dir))
+	}
+	if r := s.Refused[0]; r.Name != "a" || !strings.Contains(r.Why(), "the manifest cannot be read") || !strings.Contains(r.Why(), "a link that leads nowhere") || r.Problems[0].Fix == "" {
+		t.Errorf("%s: %s", r.Name, r.Why())
+	}
+}
+
 // A file that a manifest names is shown to a model: it lies in the plugin's own
 // folder, and a link out of it is not followed.
 func TestNoLinkLeadsOutOfAPluginsFolder(t *testing.T) {
