@@ -31,7 +31,7 @@ func TestScripts(t *testing.T) {
 	}
 	pen := filepath.Join(t.TempDir(), "pen.wasm")
 	guesttest.Build(t, filepath.Join(guesttest.Root(t), "host", "testdata", "plugins", "pen"), pen)
-	testscript.Run(t, testscript.Params{
+	p := testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
@@ -43,5 +43,20 @@ func TestScripts(t *testing.T) {
 			e.Setenv("WEIR_NO_PROBE", "1")
 			return os.MkdirAll(filepath.Join(e.WorkDir, "data"), 0o700)
 		},
-	})
+	}
+	if raced {
+		p.Files, p.Dir = meeting(p.Dir), ""
+	}
+	testscript.Run(t, p)
+}
+
+// meeting are the scripts in which goroutines meet: turns, daemons, servers and
+// people at once. The race detector's build runs these; every command takes it
+// seconds to start, and make test has run all scripts without it by then.
+func meeting(dir string) []string {
+	var out []string
+	for _, name := range []string{"approvals", "ask", "call", "chat", "pacing", "quarantine", "reload", "servers"} {
+		out = append(out, filepath.Join(dir, name+".txtar"))
+	}
+	return out
 }

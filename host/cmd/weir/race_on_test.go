@@ -1,0 +1,6 @@
+//go:build race
+
+package main
+
+// raced says that this is the race detector's build.
+const raced = true
