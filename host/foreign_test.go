@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -153,8 +154,8 @@ func TestServletHasWhatItIsGranted(t *testing.T) {
 }
 
 func TestHyperRunsUnmodified(t *testing.T) {
-	var log logBook
-	h := open(t, stray(t, "hyper"), func(c *Config) { c.Logger = log.logger() })
+	var log guesttest.LogBook
+	h := open(t, stray(t, "hyper"), func(c *Config) { c.Logger = log.Logger() })
 	s := h.Session("me", "c")
 	r := call(t, s, "hyper__echo", `{"a":[1,"two"]}`)
 	if want := `{"context":{"_meta":{"progressToken":"1"},"id":1},"request":{"arguments":{"a":[1,"two"]},"name":"echo"}}`; r.Shown.Text != want {
@@ -188,8 +189,8 @@ secret of 0 bytes
 // Notifications go where they mean something: to the log, and to whoever
 // follows the progress.
 func TestHyperNotifies(t *testing.T) {
-	var log logBook
-	h := open(t, stray(t, "hyper"), func(c *Config) { c.Logger = log.logger() })
+	var log guesttest.LogBook
+	h := open(t, stray(t, "hyper"), func(c *Config) { c.Logger = log.Logger() })
 	b := h.current.Load().tools["hyper__notify"]
 	m, err := b.slot.take(t.Context())
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -265,7 +266,7 @@ func TestWholeOfAnArchiveInUserScope(t *testing.T) {
 
 func TestArchiveSurvivesTheHost(t *testing.T) {
 	dir, path := drop(t, "probe"), filepath.Join(t.TempDir(), "archive.db")
-	cfg := Config{Folders: []Folder{{Path: dir}}, CacheDir: testCache(), Archive: archive.Config{Path: path}}
+	cfg := Config{Folders: []Folder{{Path: dir}}, CacheDir: guesttest.Cache(t), Archive: archive.Config{Path: path}}
 	h, err := Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

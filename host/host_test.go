@@ -5,14 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
@@ -38,35 +35,12 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		for _, name := range []string{"probe", "notes", "servlet", "hyper", "pen"} {
-			if err := build(name); err != nil {
+			if err := guesttest.BuildTo(filepath.Join("testdata", "plugins", name), filepath.Join(dir, name+".wasm")); err != nil {
 				panic(err)
 			}
 		}
 		return m.Run()
 	}())
-}
-
-func build(name string) error {
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w",
-		"-o", filepath.Join(guests, name+".wasm"), "./testdata/plugins/"+name)
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building %s: %w\n%s", name, err, text)
-	}
-	return nil
-}
-
-// testCache is shared by all tests that compile guests, so that it is done once
-// per machine.
-func testCache() string {
-	if dir := os.Getenv("WEIR_TEST_CACHE"); dir != "" {
-		return dir
-	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		dir = os.TempDir()
-	}
-	return filepath.Join(dir, "weir-test")
 }
 
 // drop puts plugins of testdata into a fresh folder, as an operator would.
@@ -113,7 +87,7 @@ func write(t testing.TB, path string, text []byte) {
 // open opens a host on folders with the shared cache; it ends with the test.
 func open(t testing.TB, dir string, change func(*Config)) *Host {
 	t.Helper()
-	cfg := Config{Folders: []Folder{{Path: dir, Trust: TrustGranted}}, CacheDir: testCache(), Version: "0.1.0"}
+	cfg := Config{Folders: []Folder{{Path: dir, Trust: TrustGranted}}, CacheDir: guesttest.Cache(t), Version: "0.1.0"}
 	cfg.Archive.Path = filepath.Join(t.TempDir(), "archive.db")
 	if change != nil {
 		change(&cfg)
@@ -148,28 +122,6 @@ func try(t testing.TB, s *Session, name, args string) tool.Result {
 		t.Fatalf("%s(%s): %v", name, args, err)
 	}
 	return r
-}
-
-// logBook collects log lines.
-type logBook struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (b *logBook) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logBook) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
-func (b *logBook) logger() hclog.Logger {
-	return hclog.New(&hclog.LoggerOptions{Output: b, Level: hclog.Debug, DisableTime: true})
 }
 
 func TestPluginsAndTools(t *testing.T) {
@@ -317,7 +269,7 @@ func TestClosedHost(t *testing.T) {
 
 func TestCloseLeavesNothingRunning(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	h, err := Open(t.Context(), Config{Folders: []Folder{{Path: drop(t, "probe")}}, CacheDir: testCache(), Spares: 2})
+	h, err := Open(t.Context(), Config{Folders: []Folder{{Path: drop(t, "probe")}}, CacheDir: guesttest.Cache(t), Spares: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

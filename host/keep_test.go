@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -132,8 +133,8 @@ func TestKeepStops(t *testing.T) {
 // A caller that goes away between a tool's end and the archive loses nothing,
 // and nobody is told of a fault.
 func TestKeptForACallerWhoWent(t *testing.T) {
-	var log logBook
-	h := open(t, t.TempDir(), func(c *Config) { c.Logger = log.logger() })
+	var log guesttest.LogBook
+	h := open(t, t.TempDir(), func(c *Config) { c.Logger = log.Logger() })
 	s := h.Session("me", "c1")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -334,8 +335,8 @@ func TestCloseEndsCalls(t *testing.T) {
 }
 
 func TestLogLine(t *testing.T) {
-	book := &logBook{}
-	h := open(t, drop(t, "probe"), func(c *Config) { c.Logger = book.logger() })
+	book := &guesttest.LogBook{}
+	h := open(t, drop(t, "probe"), func(c *Config) { c.Logger = book.Logger() })
 	call(t, h.Session("me", "c1"), "long", `{"Lines":100,"Width":50}`)
 	for _, want := range []string{"call: tool=long code=ok layer=tool from=5000 to=", "archived="} {
 		if !strings.Contains(book.String(), want) {

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/weirhost/weir/host/internal/guesttest"
 	wt "github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -192,10 +193,10 @@ func TestStrangersWordsAreCleaned(t *testing.T) {
 func TestStrangersAreAskedOnce(t *testing.T) {
 	dir, cache := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(dir, "lone.wasm"), stranger("list_tools", "call_tool", listOf(`{"name":"echo"}`)))
-	var log logBook
+	var log guesttest.LogBook
 	var told []string
 	change := func(c *Config) {
-		c.CacheDir, c.Logger = cache, log.logger()
+		c.CacheDir, c.Logger = cache, log.Logger()
 		c.Asking = func(plugin string) { told = append(told, plugin) }
 	}
 	asked := func() int { return strings.Count(log.String(), "a plugin was asked for its tools") }
@@ -259,12 +260,12 @@ func TestOldListsAreForgotten(t *testing.T) {
 func TestAFailureIsRememberedForAWhile(t *testing.T) {
 	dir, cache := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(dir, "mute.wasm"), bare(wt.I32Const, 1))
-	var log logBook
+	var log guesttest.LogBook
 	now, memory := time.Now(), tool.Bytes(0)
 	asked := func(want int) {
 		t.Helper()
 		h := open(t, dir, func(c *Config) {
-			c.CacheDir, c.Logger, c.Defaults.Memory = cache, log.logger(), memory
+			c.CacheDir, c.Logger, c.Defaults.Memory = cache, log.Logger(), memory
 			c.Now = func() time.Time { return now }
 		})
 		if p := h.Plugins()[0]; p.State != Refused {
@@ -317,7 +318,7 @@ func TestStrangersComeInLater(t *testing.T) {
 func TestCloseWhileAStrangerIsAsked(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	dir := t.TempDir()
-	h, err := Open(t.Context(), Config{CacheDir: testCache()})
+	h, err := Open(t.Context(), Config{CacheDir: guesttest.Cache(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,18 +7,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // summing is a host whose tool bare is summarised, by answer.
-func summing(t *testing.T, book *logBook, change func(*Config), answer func(SummaryRequest) (Summary, error)) (*Session, *[]SummaryRequest) {
+func summing(t *testing.T, book *guesttest.LogBook, change func(*Config), answer func(SummaryRequest) (Summary, error)) (*Session, *[]SummaryRequest) {
 	t.Helper()
 	var asked []SummaryRequest
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	h := open(t, drop(t, "probe"), func(c *Config) {
 		c.Tools = map[string]ToolConfig{"bare": {Limits: tool.Limits{Strategy: tool.Summarize, MaxChars: 1000}}}
-		c.Logger, c.Now = book.logger(), func() time.Time { return now }
+		c.Logger, c.Now = book.Logger(), func() time.Time { return now }
 		c.Summarise = func(_ context.Context, r SummaryRequest) (Summary, error) {
 			asked = append(asked, r)
 			now = now.Add(1500 * time.Millisecond)
@@ -32,7 +33,7 @@ func summing(t *testing.T, book *logBook, change func(*Config), answer func(Summ
 }
 
 func TestSummarise(t *testing.T) {
-	book := &logBook{}
+	book := &guesttest.LogBook{}
 	s, asked := summing(t, book, func(c *Config) { c.SummariseOver = 5000 }, func(SummaryRequest) (Summary, error) {
 		return Summary{Text: "many numbered lines", Model: "ark", TokensIn: 2500, TokensOut: 4}, nil
 	})
@@ -73,7 +74,7 @@ func TestWhatIsSummarised(t *testing.T) {
 			c.Tools["bare"] = ToolConfig{Limits: tool.Limits{Strategy: tool.Summarize, MaxChars: 30000, MaxLines: 2000}}
 		}, "bare", `{"Lines":401,"Width":50}`, 0, "what fits is shown whole"},
 	} {
-		s, asked := summing(t, &logBook{}, row.change, func(SummaryRequest) (Summary, error) { return Summary{Text: "short"}, nil })
+		s, asked := summing(t, &guesttest.LogBook{}, row.change, func(SummaryRequest) (Summary, error) { return Summary{Text: "short"}, nil })
 		if r := call(t, s, row.tool, row.args); len(*asked) != row.asked || r.Shown.Summarized != (row.asked > 0) {
 			t.Errorf("%s: asked %d times, summarised %v", row.why, len(*asked), r.Shown.Summarized)
 		}
@@ -94,7 +95,7 @@ func TestSummaryFallsBack(t *testing.T) {
 		{Summary{Model: "ark", TokensIn: 9, Text: " \n\x1b[0m"}, nil, true, "nothing remains of it"},
 		{Summary{Model: "ark", TokensIn: 9, Text: strings.Repeat("too long ", 900)}, nil, false, "one that is too long is cut"},
 	} {
-		s, _ := summing(t, &logBook{}, func(c *Config) { c.SummariseOver = 5000 }, func(SummaryRequest) (Summary, error) { return row.sum, row.err })
+		s, _ := summing(t, &guesttest.LogBook{}, func(c *Config) { c.SummariseOver = 5000 }, func(SummaryRequest) (Summary, error) { return row.sum, row.err })
 		r := call(t, s, "bare", `{"Lines":200,"Width":50}`)
 		if r.Shown.Summarized == row.falls || !r.Shown.Cut() || r.Err != nil || strings.Contains(r.Shown.Text, "line 1 ") != row.falls {
 			t.Errorf("%s: %+v", row.why, r.Shown)

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/host/internal/watch"
 	"github.com/weirhost/weir/sdk/tool"
@@ -143,8 +144,8 @@ func TestBrokenFilesAreGivenTime(t *testing.T) {
 func TestFilesThatStayBrokenAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "a", generation(1))
-	var book logBook
-	h := watched(t, dir, watch.Config{}, func(h *Host) { h.patience, h.log = 200*time.Millisecond, book.logger() })
+	var book guesttest.LogBook
+	h := watched(t, dir, watch.Config{}, func(h *Host) { h.patience, h.log = 200*time.Millisecond, book.Logger() })
 	answers(t, h.Session("me", "c1"), "a", generation(1))
 	write(t, filepath.Join(dir, "a", "a.wasm"), []byte("hello"))
 	waitFor(t, func() bool { return h.state("a") == "refused 1" })

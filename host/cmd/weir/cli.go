@@ -164,8 +164,10 @@ func firstLineOf(s string) string {
 
 // getenv returns a variable, or "" when it is not set.
 func (c *cli) getenv(name string) string {
-	v, _ := c.env(name)
-	return v
+	if v, ok := c.env(name); ok {
+		return v
+	}
+	return ""
 }
 
 // terminal reports whether w is a terminal that takes colours and movements.

@@ -7,10 +7,23 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weirhost/weir/host/internal/guesttest"
 )
 
+// barely is an environment with nothing in it but a home and what keeps tests
+// from compiling guests anew and from looking for servers on this machine.
+func barely(t *testing.T) lookup {
+	t.Helper()
+	vars := map[string]string{"WEIR_CACHE": guesttest.Cache(t), "WEIR_NO_PROBE": "1", "HOME": t.TempDir()}
+	return func(name string) (string, bool) {
+		v, ok := vars[name]
+		return v, ok
+	}
+}
+
 // runIn runs the command line in a data folder of its own, with that
-// configuration and no environment.
+// configuration.
 func runIn(ctx context.Context, t *testing.T, dir, config string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	file := filepath.Join(dir, "tools.toml")
@@ -18,8 +31,7 @@ func runIn(ctx context.Context, t *testing.T, dir, config string, args ...string
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	code = run(ctx, append([]string{"--config", file, "--data", filepath.Join(dir, "data")}, args...), streams{strings.NewReader(""), &out, &errs},
-		func(name string) (string, bool) { return "1", name == "WEIR_NO_PROBE" })
+	code = run(ctx, append([]string{"--config", file, "--data", filepath.Join(dir, "data")}, args...), streams{strings.NewReader(""), &out, &errs}, barely(t))
 	return code, out.String(), errs.String()
 }
 

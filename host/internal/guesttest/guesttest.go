@@ -4,6 +4,7 @@
 package guesttest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,12 +58,20 @@ func Shipped(tb testing.TB, names ...string) string {
 // would have to be compiled anew.
 func Build(tb testing.TB, dir, out string) {
 	tb.Helper()
+	if err := BuildTo(dir, out); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// BuildTo is Build for a TestMain, which has no test to fail.
+func BuildTo(dir, out string) error {
 	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, ".")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
 	if msg, err := cmd.CombinedOutput(); err != nil {
-		tb.Fatalf("building %s: %v\n%s", dir, err, msg)
+		return fmt.Errorf("building %s: %w\n%s", dir, err, msg)
 	}
+	return nil
 }
 
 // Root is the repository's root.

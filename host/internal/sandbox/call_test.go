@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -176,9 +177,9 @@ func TestWorld(t *testing.T) {
 }
 
 func TestTalk(t *testing.T) {
-	var book logBook
+	var book guesttest.LogBook
 	t.Setenv(wasiOutput, "1") // would send stdout past the log
-	m := load(t, newEngine(t, Config{Logger: book.logger()}), Plugin{Name: "talker", Wasm: goGuest})
+	m := load(t, newEngine(t, Config{Logger: book.Logger()}), Plugin{Name: "talker", Wasm: goGuest})
 	var steps []string
 	answer(t, m, Invocation{Export: "talk", Progress: func(done, total int, msg string) {
 		steps = append(steps, fmt.Sprintf("%d/%d %s", done, total, msg))
@@ -197,8 +198,8 @@ func TestTalk(t *testing.T) {
 }
 
 func TestFloodIsCut(t *testing.T) {
-	var book logBook
-	m := load(t, newEngine(t, Config{Logger: book.logger()}), Plugin{Name: "flood", Wasm: goGuest})
+	var book guesttest.LogBook
+	m := load(t, newEngine(t, Config{Logger: book.Logger()}), Plugin{Name: "flood", Wasm: goGuest})
 	answer(t, m, Invocation{Export: "flood"})
 	if n := strings.Count(book.String(), "all work and no play "); n > maxLogLines*maxLogLine/21 || n < maxLogLines {
 		t.Errorf("%d repetitions kept", n)

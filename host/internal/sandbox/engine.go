@@ -111,9 +111,8 @@ func (e *Engine) load(ctx context.Context, p Plugin) (*Module, error) {
 	m := &Module{
 		name: p.Name, engine: e, log: log, program: prog, shape: s, memory: memory,
 		supply: newFreshSupply(prog, log, uint64(memory), e.spares),
-		idle:   make(chan struct{}),
+		calls:  NewCalls(context.Background()),
 	}
-	m.life, m.end = context.WithCancel(context.Background())
 	return m, nil
 }
 

@@ -47,7 +47,7 @@ func (c *call) judge(ctx context.Context, e *env, r reply, err error) *tool.Erro
 }
 
 func (c *call) interrupted(ctx context.Context) *tool.Error {
-	return Interrupted(c.inv, c.outer, ctx, c.module.life.Err() != nil)
+	return Interrupted(c.inv, c.outer, ctx, c.module.calls.Life().Err() != nil)
 }
 
 // Interrupted is the failure of a call whose context ended. outer is the

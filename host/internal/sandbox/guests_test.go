@@ -2,14 +2,11 @@ package sandbox
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 
-	"github.com/hashicorp/go-hclog"
+	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/wasmtest"
 )
 
@@ -27,39 +24,21 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	goGuest, err = buildGuest(dir, "./testdata/guest")
-	if err != nil {
+	wasm := filepath.Join(dir, "guest.wasm")
+	if err = guesttest.BuildTo("testdata/guest", wasm); err != nil {
+		panic(err)
+	}
+	if goGuest, err = os.ReadFile(wasm); err != nil {
 		panic(err)
 	}
 	m.Run()
-}
-
-func buildGuest(dir, source string) ([]byte, error) {
-	out := filepath.Join(dir, "guest.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, source)
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("building %s: %w\n%s", source, err, text)
-	}
-	return os.ReadFile(out)
-}
-
-func testCache() string {
-	if dir := os.Getenv("WEIR_TEST_CACHE"); dir != "" {
-		return dir
-	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		dir = os.TempDir()
-	}
-	return filepath.Join(dir, "weir-test")
 }
 
 // newEngine makes an engine on the shared cache that ends with the test.
 func newEngine(t testing.TB, c Config) *Engine {
 	t.Helper()
 	if c.CacheDir == "" {
-		c.CacheDir = testCache()
+		c.CacheDir = guesttest.Cache(t)
 	}
 	e, err := New(t.Context(), c)
 	if err != nil {
@@ -87,29 +66,6 @@ func load(t testing.TB, e *Engine, p Plugin) *Module {
 func guest(t testing.TB) *Module {
 	t.Helper()
 	return load(t, newEngine(t, Config{}), Plugin{Name: "guest", Wasm: goGuest})
-}
-
-// logBook collects what a guest logs.
-type logBook struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (b *logBook) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.text = append(b.text, p...)
-	return len(p), nil
-}
-
-func (b *logBook) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return string(b.text)
-}
-
-func (b *logBook) logger() hclog.Logger {
-	return hclog.New(&hclog.LoggerOptions{Output: b, Level: hclog.Trace, DisableTime: true})
 }
 
 // imp is an imported function, exp an exported one, code a body without locals.

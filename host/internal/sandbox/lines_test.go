@@ -5,12 +5,12 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/hashicorp/go-hclog"
+	"github.com/weirhost/weir/host/internal/guesttest"
 	"pgregory.net/rapid"
 )
 
-func newStream(b *logBook) *stream {
-	return &stream{journal: &journal{log: hclog.New(&hclog.LoggerOptions{Output: b, Level: hclog.Debug, DisableTime: true})}, source: "stdout"}
+func newStream(b *guesttest.LogBook) *stream {
+	return &stream{journal: &journal{log: b.Logger()}, source: "stdout"}
 }
 
 // TestLinesDoNotDependOnChunks writes the same text in two ways.
@@ -18,7 +18,7 @@ func TestLinesDoNotDependOnChunks(t *testing.T) {
 	piece := rapid.SampledFrom([]string{"a", "\n", "\n\n", "水", "\x1b[31m", "\xff", strings.Repeat("x", 1500), "\r\n", "\x00"})
 	rapid.Check(t, func(rt *rapid.T) {
 		pieces := rapid.SliceOfN(piece, 0, 20).Draw(rt, "pieces")
-		var whole, parts logBook
+		var whole, parts guesttest.LogBook
 		one, many := newStream(&whole), newStream(&parts)
 		one.Write([]byte(strings.Join(pieces, "")))
 		for _, p := range pieces {

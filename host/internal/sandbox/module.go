@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -19,23 +18,17 @@ type Module struct {
 	supply  supply
 	shape   *structure
 	memory  tool.Bytes
-	life    context.Context // ends the calls that outlast their module
-	end     context.CancelFunc
-
-	mu      sync.Mutex
-	running int
-	closed  bool
-	idle    chan struct{} // closed when the last call of a closed module has ended
+	calls   *Calls
 }
 
 // Call runs an export in a fresh state and throws the state away. The error is
 // for a model: timed_out, cancelled, out_of_memory, trapped, too_large, or
 // failed with the guest's own text if it gave one.
 func (m *Module) Call(ctx context.Context, inv Invocation) (Output, *tool.Error) {
-	if !m.enter() {
+	if !m.calls.Enter() {
 		return Output{}, tool.Errorf(tool.Failed, "try again", "the plugin %s is being replaced", m.name)
 	}
-	defer m.leave()
+	defer m.calls.Leave()
 	inv = inv.withDefaults()
 	c := &call{module: m, inv: inv, outer: ctx}
 	if fail := m.facts().admit(inv); fail != nil {
@@ -43,7 +36,7 @@ func (m *Module) Call(ctx context.Context, inv Invocation) (Output, *tool.Error)
 	}
 	ctx, cancel := context.WithTimeout(ctx, inv.Timeout)
 	defer cancel()
-	defer context.AfterFunc(m.life, cancel)()
+	defer context.AfterFunc(m.calls.Life(), cancel)()
 	return c.run(ctx)
 }
 
@@ -88,44 +81,12 @@ func (c *call) run(ctx context.Context) (Output, *tool.Error) {
 // Close refuses new calls, waits for those that run until ctx is done, and
 // then cancels them. Closing twice is no error.
 func (m *Module) Close(ctx context.Context) error {
-	m.mu.Lock()
-	if m.closed {
-		m.mu.Unlock()
+	if !m.calls.Close(ctx) {
 		return nil
 	}
-	m.closed = true
-	if m.running == 0 {
-		close(m.idle)
-	}
-	m.mu.Unlock()
-	select {
-	case <-m.idle:
-	case <-ctx.Done():
-		m.end()
-		<-m.idle // soon: every call watches its context
-	}
-	m.end()
 	m.supply.close()
 	m.engine.mu.Lock()
 	delete(m.engine.modules, m)
 	m.engine.mu.Unlock()
 	return m.program.close(context.WithoutCancel(ctx))
-}
-
-func (m *Module) enter() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return false
-	}
-	m.running++
-	return true
-}
-
-func (m *Module) leave() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.running--; m.running == 0 && m.closed {
-		close(m.idle)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/sdk/tool"
 	"go.uber.org/goleak"
 )
@@ -198,7 +199,7 @@ func TestCloseEndsCallsInTime(t *testing.T) {
 // that outlive the engine.
 func TestNothingIsLeft(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	e, err := New(t.Context(), Config{CacheDir: testCache(), Spares: 1})
+	e, err := New(t.Context(), Config{CacheDir: guesttest.Cache(t), Spares: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

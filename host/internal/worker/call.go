@@ -42,7 +42,7 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(c.outer, c.inv.Timeout)
 	defer cancel()
-	defer context.AfterFunc(c.module.life, cancel)()
+	defer context.AfterFunc(c.module.calls.Life(), cancel)()
 	stop := context.AfterFunc(ctx, c.w.kill)
 	defer func() {
 		if !stop() {
@@ -171,7 +171,7 @@ func (c *call) result(f frame, took time.Duration) (sandbox.Output, *tool.Error,
 func (c *call) loss(ctx context.Context, err error) (sandbox.Output, *tool.Error) {
 	c.lost = true
 	if ctx.Err() != nil {
-		return sandbox.Output{}, sandbox.Interrupted(c.inv, c.outer, ctx, c.module.life.Err() != nil)
+		return sandbox.Output{}, sandbox.Interrupted(c.inv, c.outer, ctx, c.module.calls.Life().Err() != nil)
 	}
 	err = c.w.why(err)
 	c.module.log.Warn("a worker was lost", "export", c.inv.Export, "error", err)

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -32,8 +31,8 @@ type caller interface {
 	Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error)
 }
 
-// inline loads a module into this process.
-func inline(t testing.TB, pl sandbox.Plugin, log hclog.Logger) caller {
+// newEngine makes an engine in this process that ends with the test.
+func newEngine(t testing.TB, log hclog.Logger) *sandbox.Engine {
 	t.Helper()
 	e, err := sandbox.New(t.Context(), sandbox.Config{CacheDir: guesttest.Cache(t), Logger: log})
 	if err != nil {
@@ -44,7 +43,13 @@ func inline(t testing.TB, pl sandbox.Plugin, log hclog.Logger) caller {
 			t.Error(err)
 		}
 	})
-	m, err := e.Load(t.Context(), pl)
+	return e
+}
+
+// inline loads a module into this process.
+func inline(t testing.TB, pl sandbox.Plugin, log hclog.Logger) caller {
+	t.Helper()
+	m, err := newEngine(t, log).Load(t.Context(), pl)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,12 +65,12 @@ type seen struct {
 }
 
 // watch makes a call and notes what can be seen of it.
-func watch(t *testing.T, m caller, book *logBook, inv sandbox.Invocation) seen {
+func watch(t *testing.T, m caller, book *guesttest.LogBook, inv sandbox.Invocation) seen {
 	var s seen
 	inv.Progress = func(done, total int, msg string) {
 		s.Progress = append(s.Progress, fmt.Sprintf("%d/%d %s", done, total, msg))
 	}
-	book.reset()
+	book.Reset()
 	out, fail := m.Call(t.Context(), inv)
 	s.Text, s.Fail, s.Log = string(out.Bytes), fail, book.String()
 	return s
@@ -74,10 +79,11 @@ func watch(t *testing.T, m caller, book *logBook, inv sandbox.Invocation) seen {
 // TestConformance makes the same calls inside this process and in a worker:
 // nobody may be able to tell them apart.
 func TestConformance(t *testing.T) {
-	var inlineLog, workerLog logBook
+	// Crashes are described at Debug with the engine's own stack, which differs.
+	inlineLog, workerLog := guesttest.LogBook{Level: hclog.Info}, guesttest.LogBook{Level: hclog.Info}
 	pl := sandbox.Plugin{Name: "guest", Wasm: goGuest}
-	here := inline(t, pl, inlineLog.logger())
-	there := load(t, newPool(t, func(c *Config) { c.Logger = workerLog.logger() }), pl)
+	here := inline(t, pl, inlineLog.Logger())
+	there := load(t, newPool(t, func(c *Config) { c.Logger = workerLog.Logger() }), pl)
 
 	granted, hidden := t.TempDir(), "hidden.txt"
 	for name, text := range map[string]string{"a.txt": "alpha", "sub/b.txt": "beta", hidden: "HIDDEN"} {
@@ -174,11 +180,7 @@ func TestConformance(t *testing.T) {
 // TestLoadRefusals compares what Load says about files that are no plugins.
 func TestLoadRefusals(t *testing.T) {
 	p := newPool(t, nil)
-	e, err := sandbox.New(t.Context(), sandbox.Config{CacheDir: guesttest.Cache(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close(t.Context())
+	e := newEngine(t, nil)
 	for _, row := range []struct {
 		name string
 		pl   sandbox.Plugin
@@ -223,35 +225,4 @@ func client(t *testing.T, server string, secrets ...egress.Secret) *egress.Clien
 	}
 	t.Cleanup(c.Close)
 	return c
-}
-
-// logBook collects what a guest logs.
-type logBook struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (b *logBook) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.text = append(b.text, p...)
-	return len(p), nil
-}
-
-func (b *logBook) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return string(b.text)
-}
-
-func (b *logBook) reset() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.text = nil
-}
-
-// logger notes what guests say. Crashes are described at Debug with the engine's
-// own stack, which differs.
-func (b *logBook) logger() hclog.Logger {
-	return hclog.New(&hclog.LoggerOptions{Output: b, Level: hclog.Info, DisableTime: true})
 }

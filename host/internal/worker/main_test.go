@@ -4,9 +4,7 @@ package worker
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -36,21 +34,15 @@ func TestMain(m *testing.M) {
 		if command, err = guesttest.Worker(dir, "../../.."); err != nil {
 			panic(err)
 		}
-		if goGuest, err = buildGuest(dir, "../sandbox/testdata/guest"); err != nil {
+		wasm := filepath.Join(dir, "guest.wasm")
+		if err = guesttest.BuildTo("../sandbox/testdata/guest", wasm); err != nil {
+			panic(err)
+		}
+		if goGuest, err = os.ReadFile(wasm); err != nil {
 			panic(err)
 		}
 		return m.Run()
 	}())
-}
-
-func buildGuest(dir, source string) ([]byte, error) {
-	out := filepath.Join(dir, "guest.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, source)
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("building %s: %w\n%s", source, err, text)
-	}
-	return os.ReadFile(out)
 }
 
 // newPool makes a pool on the shared cache that ends with the test.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -22,13 +21,7 @@ type Module struct {
 	log    hclog.Logger
 	plugin sandbox.Plugin
 	facts  sandbox.Facts
-	life   context.Context // ends the calls that outlast their module
-	end    context.CancelFunc
-
-	mu      sync.Mutex
-	running int
-	closed  bool
-	idle    chan struct{} // closed when the last call of a closed module has ended
+	calls  *sandbox.Calls
 }
 
 // Load checks a plugin and has it compiled by a child if that was not done
@@ -39,9 +32,7 @@ func (p *Pool) Load(ctx context.Context, pl sandbox.Plugin) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Module{pool: p, log: p.log.Named("plugin." + pl.Name), plugin: pl, facts: facts, idle: make(chan struct{})}
-	m.life, m.end = context.WithCancel(p.ending)
-	return m, nil
+	return &Module{pool: p, log: p.log.Named("plugin." + pl.Name), plugin: pl, facts: facts, calls: sandbox.NewCalls(p.ending)}, nil
 }
 
 // Call runs an export in a worker and a fresh state. Its failures are those of
@@ -69,7 +60,7 @@ func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Outp
 		default:
 			w.discard()
 		}
-		if c.lost && !c.started && try < retries && ctx.Err() == nil && m.life.Err() == nil {
+		if c.lost && !c.started && try < retries && ctx.Err() == nil && m.calls.Life().Err() == nil {
 			continue // it died before it began: nothing was done yet
 		}
 		return out, fail
@@ -87,7 +78,7 @@ func (m *Module) worker(ctx context.Context, key string, inv sandbox.Invocation)
 	m.pool.drop(func(i *idler) bool { return i.module == m && i.key != key }) // of grants that no longer hold
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	defer context.AfterFunc(m.life, cancel)()
+	defer context.AfterFunc(m.calls.Life(), cancel)()
 	w, err := m.start(ctx, inv.Grant.Mounts)
 	if !errors.Is(err, sandbox.ErrNotCompiled) {
 		return w, err
@@ -160,8 +151,8 @@ func (m *Module) unstarted(ctx context.Context, inv sandbox.Invocation, err erro
 	var mount *mountError
 	var lost *lossError
 	switch {
-	case ctx.Err() != nil || m.life.Err() != nil:
-		return sandbox.Interrupted(inv, ctx, ctx, m.life.Err() != nil)
+	case ctx.Err() != nil || m.calls.Life().Err() != nil:
+		return sandbox.Interrupted(inv, ctx, ctx, m.calls.Life().Err() != nil)
 	case errors.As(err, &mount):
 		return tool.Errorf(tool.Failed, "the operator has to correct the tool's granted folders", "%s cannot start: %s", inv.Export, err)
 	case errors.As(err, &lost) && lost.outOfMemory():
@@ -174,42 +165,26 @@ func (m *Module) unstarted(ctx context.Context, inv sandbox.Invocation, err erro
 // Close refuses new calls, waits for those that run until ctx is done, and then
 // ends them with their workers. Closing twice is no error.
 func (m *Module) Close(ctx context.Context) error {
-	m.mu.Lock()
-	if m.closed {
-		m.mu.Unlock()
+	if !m.calls.Close(ctx) {
 		return nil
 	}
-	m.closed = true
-	if m.running == 0 {
-		close(m.idle)
-	}
-	m.mu.Unlock()
-	select {
-	case <-m.idle:
-	case <-ctx.Done():
-		m.end()
-		<-m.idle // soon: their workers are killed
-	}
-	m.end()
 	m.pool.drop(func(i *idler) bool { return i.module == m })
 	return nil
 }
 
+// enter admits a call, which leave ends.
 func (m *Module) enter() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed || !m.pool.enter() {
+	if !m.pool.enter() {
 		return false
 	}
-	m.running++
+	if !m.calls.Enter() {
+		m.pool.tasks.Done()
+		return false
+	}
 	return true
 }
 
 func (m *Module) leave() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.calls.Leave()
 	m.pool.tasks.Done()
-	if m.running--; m.running == 0 && m.closed {
-		close(m.idle)
-	}
 }
