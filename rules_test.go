@@ -31,6 +31,7 @@ var levels = map[string]int{
 	"sdk/guest":                      2,
 	"host/archive":                   2,
 	"host/internal/gate":             2,
+	"host/internal/image":            2,
 	"host/internal/wasmtest":         1,
 	"host/internal/egress":           2,
 	"host/internal/jail":             2,
@@ -81,6 +82,9 @@ var allowed = map[string]map[string]string{
 	"host/internal/sandbox": {
 		"github.com/extism/go-sdk":      "the one door to Wasm",
 		"github.com/tetratelabs/wazero": "the one door to Wasm",
+	},
+	"host/internal/image": {
+		"golang.org/x/sys": "memory maps and the requests behind them",
 	},
 	"host/internal/jail": {
 		"github.com/tetratelabs/wazero": "its file system interface, which the jail implements; no engine",

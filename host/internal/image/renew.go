@@ -1,0 +1,66 @@
+package image
+
+// A region is a run of pages that were written, as offsets in bytes, in the
+// kernel's own layout.
+type region struct{ start, end, categories uint64 }
+
+// Renew puts the memory back to its image: every byte, and the size. No call may
+// be in flight. resize says that the engine still goes by another size and must
+// be made to ask for one, by growing the guest's memory once, before any code of
+// the guest runs: it is then told the image's, see Reallocate. After an error
+// the memory is to be released.
+func (m *Memory) Renew() (resize bool, err error) {
+	if err := m.usable(); err != nil {
+		return false, err
+	}
+	if m.image == nil {
+		return false, ErrNoImage
+	}
+	if m.size == 0 {
+		m.settle(0)
+		return m.owes, nil
+	}
+	dirty, pages := m.search()
+	if pages > maxDirty {
+		if err := discard(m.base[:m.size]); err != nil {
+			return false, err
+		}
+		m.settle(0)
+		return m.owes, nil
+	}
+	for _, r := range dirty {
+		m.restore(r)
+	}
+	m.settle(pages)
+	return m.owes, nil
+}
+
+// search lists what was written. More than maxDirty pages means that all are to
+// be dropped; so does a search that fails, for then nothing is known.
+func (m *Memory) search() (dirty []region, pages int) {
+	find := scan
+	switch m.space.method {
+	case Discard:
+		return nil, maxDirty + 1
+	case Pagemap:
+		find = read
+	}
+	n, err := find(m.space.table, m.base[:m.space.round(m.size)], m.dirty[:])
+	if err != nil {
+		return nil, maxDirty + 1
+	}
+	dirty = m.dirty[:n]
+	for _, r := range dirty {
+		pages += int((r.end - r.start) / m.space.page)
+	}
+	return dirty, pages
+}
+
+// restore copies a part of the image back; what lies behind it is cleared.
+func (m *Memory) restore(r region) {
+	if inside := min(r.end, m.image.size); r.start < inside {
+		copy(m.base[r.start:inside], m.image.view[r.start:inside])
+		r.start = inside
+	}
+	clear(m.base[r.start:max(r.start, r.end)])
+}
