@@ -130,7 +130,7 @@ func (r *run) callsOver() bool { return r.final != "" || r.draft != "" }
 // textCall takes a call that stands in the text. In a reply that also calls
 // natively it is a quotation.
 func (r *run) textCall(p *reply, c parse.Call) {
-	if p.ignored = p.ignored || r.callsOver(); p.native || p.ignored {
+	if p.ignored = p.ignored || r.callsOver(); p.native || p.ignored || r.hasItsCall(p) {
 		return
 	}
 	call := tool.Call{ID: r.newID(c.ID), Tool: c.Name, Args: c.Args, Turn: r.turn}
@@ -142,7 +142,7 @@ func (r *run) textCall(p *reply, c parse.Call) {
 // nativeCall takes a provider's call. One that cannot run is answered, because
 // providers want an answer to every call.
 func (r *run) nativeCall(p *reply, c tool.Call) {
-	if p.ignored = p.ignored || r.callsOver(); p.ignored {
+	if p.ignored = p.ignored || r.callsOver(); p.ignored || r.hasItsCall(p) {
 		return
 	}
 	p.native = true

@@ -27,6 +27,9 @@ type outcome struct {
 	elapsed time.Duration
 	// refused is set when the call did not run, or not to its end.
 	refused *tool.Error
+	// asGiven is set on a result of the caller's that is not archived: what was cut
+	// off it would be gone.
+	asGiven bool
 	stop    error // the Toolbox's: the loop must stop
 	panic   any
 }

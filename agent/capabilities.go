@@ -57,7 +57,11 @@ func (l *Loop) setUp(ctx context.Context, history []Message, question string) se
 		}
 		s.specs = slices.Clone(s.box.Tools())
 	}
-	s.prompt = promptInput{locale: s.locale, tools: s.specs, budget: l.cfg.ToolsChars, first: question, extra: l.cfg.SystemExtra, today: l.cfg.Now()}
+	s.specs = append(s.specs, l.cfg.Caller...)
+	if c := l.cfg.Choice; c.Must && c.Tool != "" {
+		s.specs = slices.DeleteFunc(s.specs, func(t tool.Spec) bool { return t.Name != c.Tool })
+	}
+	s.prompt = promptInput{locale: s.locale, tools: s.specs, budget: l.cfg.ToolsChars, first: question, extra: l.cfg.SystemExtra, format: l.cfg.Format, today: l.cfg.Now()}
 	if s.prompt.budget == 0 {
 		s.prompt.budget = DefaultToolsChars
 		if s.window > 0 {

@@ -105,6 +105,25 @@ type Config struct {
 	Preload []tool.Call
 	// Prefetch names tools that run on the question before the model is asked.
 	Prefetch []string
+	// Caller are tools that whoever asks runs. A reply that calls one ends the turn
+	// with ReasonToolCalls, and Loop.Resume goes on when their results are there.
+	// They are offered whatever EnableToolCalling and MaxToolCalls say. No name may
+	// be that of one of the Toolbox's tools.
+	Caller []tool.Spec
+	// Choice says whether the turn's first reply has to call a tool, and which; one
+	// that does not is sent back, as often as MaxCorrections allows.
+	Choice Choice
+	// OneCall takes the first call of each reply and leaves the others unmade.
+	OneCall bool
+	// MaxTokens bounds each reply, in tokens. 0 or negative: the provider's bound.
+	MaxTokens int
+	// Stop ends a reply where one of these begins.
+	Stop []string
+	// Sampling is how replies are drawn.
+	Sampling Sampling
+	// Format asks for an answer that is JSON; nil: text. The model is told so, and
+	// the provider too where that does not keep tools from being called.
+	Format *Format
 	// SystemExtra is the operator's own addition to the system prompt.
 	SystemExtra string
 	// Estimator counts tokens; sharing one between turns with the same model

@@ -115,16 +115,17 @@ type Reason string
 
 // The ends of a turn.
 const (
-	ReasonAnswer    Reason = "answer"    // the model answered without a call
-	ReasonMaxCalls  Reason = "max_calls" // max_tool_calls is used up
-	ReasonRepeated  Reason = "repeated"  // the third identical call
-	ReasonTokens    Reason = "tokens"    // the token budget is used up
-	ReasonTime      Reason = "time"      // the time budget is used up
-	ReasonWindow    Reason = "window"    // the window is full even after folding
-	ReasonLength    Reason = "length"    // the reply was cut by the length limit
-	ReasonCancelled Reason = "cancelled" // the caller went away
-	ReasonMalformed Reason = "malformed" // the corrections are used up
-	ReasonNoAnswer  Reason = "no_answer" // the model said nothing, and the corrections are used up
+	ReasonAnswer    Reason = "answer"     // the model answered without a call
+	ReasonMaxCalls  Reason = "max_calls"  // max_tool_calls is used up
+	ReasonRepeated  Reason = "repeated"   // the third identical call
+	ReasonTokens    Reason = "tokens"     // the token budget is used up
+	ReasonTime      Reason = "time"       // the time budget is used up
+	ReasonWindow    Reason = "window"     // the window is full even after folding
+	ReasonLength    Reason = "length"     // the reply was cut by the length limit
+	ReasonCancelled Reason = "cancelled"  // the caller went away
+	ReasonMalformed Reason = "malformed"  // the corrections are used up
+	ReasonToolCalls Reason = "tool_calls" // calls of the caller's tools wait for their results
+	ReasonNoAnswer  Reason = "no_answer"  // the model said nothing, and the corrections are used up
 	ReasonModel     Reason = "model_error"
 	ReasonToolbox   Reason = "toolbox_error" // the tools cannot be reached at all
 )

@@ -92,10 +92,13 @@ func (r *run) markRepeats(out []outcome) {
 
 func isLoad(res tool.Result) bool { return res.Load != nil }
 
+// shrinks says that the limits of the agent and the round hold for an outcome.
+func (o *outcome) shrinks() bool { return o.refused == nil && !o.asGiven && !isLoad(o.result) }
+
 // capEach lowers every result to the agent's limit.
 func (r *run) capEach(out []outcome) {
 	for i := range out {
-		if o := &out[i]; o.refused == nil && !isLoad(o.result) {
+		if o := &out[i]; o.shrinks() {
 			r.lower(&o.result, r.limit, tool.LayerAgent)
 		}
 	}
@@ -153,7 +156,7 @@ func renderedChars(res tool.Result, l tool.Locale) int {
 func (r *run) shareRound(out []outcome) {
 	var sizes, index []int
 	for i := range out {
-		if o := &out[i]; o.refused == nil && !isLoad(o.result) {
+		if o := &out[i]; o.shrinks() {
 			sizes = append(sizes, renderedChars(o.result, r.locale))
 			index = append(index, i)
 		}

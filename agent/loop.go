@@ -40,12 +40,16 @@ func New(cfg Config, m Model, tb Toolbox, obs Observer) (*Loop, error) {
 // Toolbox's, or what ended ctx; the Turn then holds what happened until then,
 // and is to be stored as well.
 func (l *Loop) Run(ctx context.Context, history []Message, question string) (Turn, error) {
+	return l.turn(ctx, func(r *run) phase { return r.begin(history, question) })
+}
+
+// turn runs one turn, which open begins.
+func (l *Loop) turn(ctx context.Context, open func(*run) phase) (Turn, error) {
 	start := time.Now()
 	ctx, clock, end := newClock(ctx, l.cfg.TimeBudget)
 	defer end()
-	r := l.newRun(ctx, start, history, question)
-	r.clock = clock
-	err := r.run()
+	r := &run{l: l, cfg: l.cfg, ctx: ctx, began: start, clock: clock, same: map[string]int{}}
+	err := r.run(open(r))
 	return r.finish(err)
 }
 
@@ -61,9 +65,7 @@ const (
 	phaseEnd
 )
 
-func (r *run) run() error {
-	p := phaseAsk
-	r.prefetch(&p)
+func (r *run) run(p phase) error {
 	for p != phaseEnd {
 		var err error
 		switch p {
@@ -95,19 +97,35 @@ func (r *run) ask() (phase, error) {
 		r.reason = ReasonWindow
 		return phaseEnd, r.tooLong()
 	}
+	r.tellChoice()
 	tokens := r.promptTokens()
 	r.emit(Budget{Tokens: tokens, Window: r.window, SystemChars: runeCount(r.system),
 		TooLong: r.window > 0 && r.systemTokens() > r.window-r.reserve})
-	req := Request{System: r.system, Messages: chatMessages(r.msgs[r.memory:], r.mode), Window: r.window}
-	if r.mode == ModeNative && r.final == "" {
-		req.Tools = r.nativeTools()
-	}
 	r.stats.Rounds++
-	r.reply = r.stream(req)
+	r.reply = r.stream(r.request())
 	r.usage = r.usage.Add(r.reply.usage)
 	r.cfg.Estimator.Calibrate(tokens, r.reply.usage.Prompt)
 	r.spent += r.cost(tokens)
 	return phaseParse, nil
+}
+
+// request is what the model is asked now.
+func (r *run) request() Request {
+	req := Request{
+		System: r.system, Messages: chatMessages(r.msgs[r.memory:], r.mode), Window: r.window,
+		MaxTokens: max(0, r.cfg.MaxTokens), Stop: r.cfg.Stop, Sampling: r.cfg.Sampling,
+	}
+	switch {
+	case r.mode == ModeNative && r.final == "" && len(r.specs) > 0:
+		req.Tools, req.OneCall = r.nativeTools(), r.cfg.OneCall
+		if r.owesCall() && !r.choiceRefused {
+			req.Choice = r.cfg.Choice
+		}
+		req.Format = r.cfg.Format
+	case r.final != "" || len(r.specs) == 0:
+		req.Format = r.cfg.Format // a call in text is not JSON
+	}
+	return req
 }
 
 // cost is what the last request took in tokens, reported or else estimated.
@@ -164,6 +182,8 @@ func (r *run) parse() (phase, error) {
 		return phaseCall, nil
 	case r.final == "" && len(p.malformed) > 0:
 		return r.correct(), nil
+	case r.owesCall() && r.final == "" && r.mayCorrect():
+		return r.insistOnCall(), nil
 	case p.empty() && r.final == "":
 		return r.silent(), nil
 	case p.empty() && !r.insisted:
@@ -218,6 +238,9 @@ func (r *run) failed(err error) (phase, error) {
 		return r.accept(r.draft), r.ctx.Err()
 	}
 	if p.empty() && r.ctx.Err() == nil {
+		if r.mode == ModeNative && r.forgetChoice(err) {
+			return phaseAsk, nil
+		}
 		if r.mode == ModeNative && r.blameTools(err) {
 			return phaseAsk, nil
 		}
@@ -264,7 +287,9 @@ func (r *run) mayCorrect() bool {
 
 // finish folds what is due and closes the turn.
 func (r *run) finish(err error) (Turn, error) {
-	r.answerDangling()
+	if r.reason != ReasonToolCalls {
+		r.answerDangling()
+	}
 	if err != nil {
 		switch {
 		case context.Cause(r.ctx) == errTimeBudget && r.ctx.Err() != nil:
@@ -275,7 +300,10 @@ func (r *run) finish(err error) (Turn, error) {
 			r.reason = ReasonToolbox
 		}
 	}
-	from, folded := foldTurn(r.msgs, r.turn, r.cfg.ArchiveThreshold)
+	from, folded := len(r.msgs), Folded{}
+	if r.reason != ReasonToolCalls { // which is not the turn's end
+		from, folded = foldTurn(r.msgs, r.turn, r.cfg.ArchiveThreshold)
+	}
 	if folded.SavedChars > 0 {
 		folded.PromptChars = promptChars(r.system, r.msgs[r.memory:])
 		r.emit(folded)
@@ -283,6 +311,6 @@ func (r *run) finish(err error) (Turn, error) {
 	r.stats.Elapsed = time.Since(r.began)
 	r.emit(TurnEnd{Reason: r.reason, Usage: r.usage, Rounds: r.stats.Rounds, Calls: r.stats.Calls,
 		ProducedChars: r.stats.ProducedChars, ShownChars: r.stats.ShownChars, KeptChars: r.stats.KeptChars, Elapsed: r.stats.Elapsed, Faults: r.stats.Faults})
-	return Turn{Messages: r.msgs, From: min(r.start, from), Answer: r.answer, Reasoning: r.reasoning(),
-		Reason: r.reason, Usage: r.usage, Stats: r.stats}, err
+	return Turn{Messages: r.msgs, From: min(r.old, from), Answer: r.answer, Reasoning: r.reasoning(),
+		Reason: r.reason, Pending: r.pending, Usage: r.usage, Stats: r.stats}, err
 }

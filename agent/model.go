@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -49,9 +50,48 @@ type Request struct {
 	Window int
 	// Stop ends the reply where one of these begins.
 	Stop []string
+	// Choice says whether the reply has to call one of Tools, and OneCall that it
+	// may make one call at most. What a provider has no parameter for is left out:
+	// the loop sees to both itself.
+	Choice  Choice
+	OneCall bool
+	// Sampling is how the reply is drawn.
+	Sampling Sampling
+	// Format asks for JSON; nil: text. It is left out where a provider cannot.
+	Format *Format
 	// Locale is the language of tool descriptions and of errors; empty: English,
 	// or what the model was configured with.
 	Locale tool.Locale
+}
+
+// A Choice says whether a reply has to call a tool; the zero Choice leaves it to
+// the model.
+type Choice struct {
+	Must bool
+	// Tool is the one to call; empty: any. It is only read with Must.
+	Tool string
+}
+
+// Sampling is how a reply is drawn. What is nil or empty is the provider's
+// default; a Model leaves out what its provider has no parameter for.
+type Sampling struct {
+	Temperature, TopP, FrequencyPenalty, PresencePenalty *float64
+	Seed                                                 *int64
+	// Bias makes tokens likelier or less likely, by their number in the model's
+	// own vocabulary.
+	Bias map[string]int
+	// Effort is how long a model that thinks may think: minimal, low, medium, high
+	// or what else the provider knows.
+	Effort string
+}
+
+// A Format asks for a reply that is one JSON object.
+type Format struct {
+	Name string // of the schema; may be empty
+	// Schema is the JSON Schema to satisfy; nil: any object.
+	Schema json.RawMessage
+	// Strict asks the provider to hold the model to every word of the schema.
+	Strict bool
 }
 
 // A ChatMessage is one message as a provider understands it.

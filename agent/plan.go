@@ -79,7 +79,7 @@ func (p *plan) state(w *wording) string {
 // holds says whether a reply is shown only once it is known what it is: a plan
 // or a draft that will be checked.
 func (r *run) holds() bool {
-	return r.plan.open || r.draft != "" || r.cfg.EnableReflection && r.final == "" && r.hasResults()
+	return r.plan.open || r.draft != "" || r.owesCall() && r.final == "" || r.cfg.EnableReflection && r.final == "" && r.hasResults()
 }
 
 func (r *run) hasResults() bool {

@@ -42,7 +42,9 @@ type promptInput struct {
 	// are shown whole when not all can be.
 	first string
 	extra string
-	today time.Time
+	// format is what the answer has to be; nil: text.
+	format *Format
+	today  time.Time
 }
 
 func newSystemPrompt(in promptInput) systemPrompt {
@@ -63,6 +65,9 @@ func newSystemPrompt(in promptInput) systemPrompt {
 	}
 	if in.extra != "" {
 		parts = append(parts, in.extra)
+	}
+	if in.format != nil {
+		parts = append(parts, formatRule(*in.format, w))
 	}
 	// The date stands last: when it changes, what is in front of it stays cached.
 	parts = append(parts, fmt.Sprintf(w.date, in.today.Format(time.DateOnly), w.weekdays[in.today.Weekday()]))

@@ -26,7 +26,10 @@ type wording struct {
 	answerNow                string
 	sameAgain                string
 	notRun, cancelled        string
+	noResult                 string // of a call of the caller's
 	badNativeArgs            string
+	mustCall, mustCallOne    string // the tool's name follows
+	jsonAnswer, jsonSchema   string
 	emptyReply               string
 	plan, planGo, planState  string
 	planDone                 string
@@ -100,7 +103,12 @@ Otherwise do not load. Load the part you need, with lines="a-b" or grep="…", r
 	sameAgain:     "This call was not run: it is the third time with the same arguments, and its result stands above.",
 	notRun:        "This call was not run: the limit of %d tool calls for one question is reached.",
 	cancelled:     "This call did not finish: the turn ended before.",
+	noResult:      "No result of this call came back; it may not have run.",
 	badNativeArgs: "The arguments are not a JSON object. Call the tool again with one.",
+	mustCall:      "Reply to this with a tool call, not with an answer.",
+	mustCallOne:   "Reply to this with a call of this tool, not with an answer: ",
+	jsonAnswer:    "Your answer is one JSON object and nothing else: no words around it and no code fence.",
+	jsonSchema:    "It satisfies this JSON Schema:",
 	emptyReply:    "Your reply was empty. Answer the question, or call a tool.",
 	plan: "Before anything else write a plan: %s numbered steps, one line each, without calling a tool yet. " +
 		"If the question needs no tool, answer it instead.",
@@ -172,7 +180,12 @@ var chinese = wording{
 	sameAgain:     "这次调用没有执行：参数相同的调用已是第三次，结果见上文。",
 	notRun:        "这次调用没有执行：一个问题最多 %d 次工具调用，已达上限。",
 	cancelled:     "这次调用没有完成：本轮已经结束。",
+	noResult:      "这次调用没有返回结果，可能没有执行。",
 	badNativeArgs: "参数不是 JSON 对象。请用 JSON 对象重新调用该工具。",
+	mustCall:      "对此请以工具调用回复，不要直接回答。",
+	mustCallOne:   "对此请以调用下列工具回复，不要直接回答：",
+	jsonAnswer:    "你的回答只能是一个 JSON 对象：前后不要有其他文字，也不要放进代码块。",
+	jsonSchema:    "它须符合以下 JSON Schema：",
 	emptyReply:    "你的回复是空的。请回答问题，或者调用工具。",
 	plan:          "请先写出计划：%s编号步骤，每步一行，暂时不要调用工具。如果问题不需要工具，请直接回答。",
 	planGo:        "请执行计划。每次回复以当前步骤的编号开头，例如“步骤 1：”。",

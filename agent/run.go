@@ -29,6 +29,7 @@ type run struct {
 
 	turn   int
 	msgs   []Message
+	old    int // index of the first message that is not of the history
 	start  int // index of the question
 	memory int // index of the first message that is sent
 	raw    []float64
@@ -47,6 +48,11 @@ type run struct {
 	draft          string // an answer that is being checked
 	draftAt        int
 
+	pending       []tool.Call // calls of the caller's tools
+	hasCalled     bool        // a reply has called, or need not any more
+	choiceTold    bool
+	choiceRefused bool // the provider does not let itself be told which tool to call
+
 	final    Reason // set: the next request is the last one
 	insisted bool   // that request came to nothing and was repeated, once
 	reason   Reason
@@ -56,28 +62,43 @@ type run struct {
 	stats    Stats
 }
 
-func (l *Loop) newRun(ctx context.Context, start time.Time, history []Message, question string) *run {
-	r := &run{l: l, cfg: l.cfg, ctx: ctx, began: start, same: map[string]int{}, start: len(history)}
-	r.msgs = slices.Clone(history)
-	for i := range r.msgs {
-		r.msgs[i].Results = slices.Clone(r.msgs[i].Results)
-	}
+// begin opens the turn of a new question.
+func (r *run) begin(history []Message, question string) phase {
 	for _, m := range history {
 		r.turn = max(r.turn, m.Turn)
 	}
 	r.turn++
-	r.setup = l.setUp(ctx, history, question)
-	r.ids = usedIDs(history)
-	r.memory = len(history)
-	if r.cfg.EnableMemory {
-		r.memory = memoryStart(history, r.cfg.MemoryLimit, r.window, r.mode)
-	}
+	r.setUp(history, len(history), question)
+	r.closePending()
+	r.start = len(r.msgs)
 	r.add(Message{Role: RoleUser, Text: question, Turn: r.turn, Locale: r.locale, At: r.cfg.Now()})
-	r.emit(TurnStart{Turn: r.turn, Model: r.info.Name, Mode: r.mode, Window: r.window, Limit: r.limit, Why: r.why, Locale: r.locale})
+	r.tellStart()
 	if r.cfg.EnablePlanning && len(r.specs) > 0 {
 		r.openPlan()
 	}
-	return r
+	p := phaseAsk
+	r.prefetch(&p)
+	return p
+}
+
+// setUp takes over the history, of which the messages up to end are of earlier
+// turns, and decides what the turn runs with.
+func (r *run) setUp(history []Message, end int, question string) {
+	r.old = len(history)
+	r.msgs = slices.Clone(history)
+	for i := range r.msgs {
+		r.msgs[i].Results = slices.Clone(r.msgs[i].Results)
+	}
+	r.setup = r.l.setUp(r.ctx, history[:end], question)
+	r.ids = usedIDs(history)
+	r.memory = end
+	if r.cfg.EnableMemory {
+		r.memory = memoryStart(history[:end], r.cfg.MemoryLimit, r.window, r.mode)
+	}
+}
+
+func (r *run) tellStart() {
+	r.emit(TurnStart{Turn: r.turn, Model: r.info.Name, Mode: r.mode, Window: r.window, Limit: r.limit, Why: r.why, Locale: r.locale})
 }
 
 func (r *run) emit(e Event) { r.l.obs.Observe(e) }
@@ -124,10 +145,16 @@ func (r *run) callPhase() (phase, error) {
 	r.add(m)
 	if !r.reply.prefetch {
 		r.plan.heard(m.Text)
+		r.hasCalled = true
+	}
+	own, bad := r.passOn(m.Calls)
+	if len(own) == 0 {
+		return r.await(), nil
 	}
 	var err error
-	r.out, err = r.callAll(m.Calls, r.reply.bad)
+	r.out, err = r.callAll(own, bad)
 	if err != nil {
+		r.pending = nil
 		r.add(r.fit(r.out))
 		return phaseEnd, err
 	}
@@ -145,8 +172,11 @@ func (r *run) fitPhase() phase {
 		}
 	}
 	r.out = nil
+	if len(r.pending) > 0 {
+		return r.await()
+	}
 	w := words(r.locale)
-	if r.isRepeated || r.stats.Calls >= r.cfg.MaxToolCalls {
+	if r.isRepeated || r.stats.Calls > 0 && r.stats.Calls >= r.cfg.MaxToolCalls {
 		for _, m := range r.reply.malformed { // there is no further call to correct it
 			r.emit(MalformedCall{Malformed: m})
 		}
@@ -154,7 +184,7 @@ func (r *run) fitPhase() phase {
 	switch {
 	case r.isRepeated:
 		r.endBy(ReasonRepeated, w.repeated)
-	case r.stats.Calls >= r.cfg.MaxToolCalls:
+	case r.stats.Calls > 0 && r.stats.Calls >= r.cfg.MaxToolCalls:
 		r.endBy(ReasonMaxCalls, fmt.Sprintf(w.callsUsedUp, r.cfg.MaxToolCalls))
 	case len(r.reply.malformed) > 0:
 		return r.correct()

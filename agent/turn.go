@@ -3,6 +3,8 @@ package agent
 import (
 	"errors"
 	"time"
+
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A Turn is what one question came to. After an error it holds what happened
@@ -16,8 +18,11 @@ type Turn struct {
 	Answer    string
 	Reasoning string
 	Reason    Reason
-	Usage     Usage
-	Stats     Stats
+	// Pending are the calls of the caller's tools that Loop.Resume wants results of;
+	// nil unless Reason is ReasonToolCalls.
+	Pending []tool.Call
+	Usage   Usage
+	Stats   Stats
 }
 
 // Stats counts what a turn did.

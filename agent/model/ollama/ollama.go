@@ -50,7 +50,8 @@ type Config struct {
 	// the server likes.
 	KeepAlive string
 	// Options are merged into the request's options, for example
-	// {"temperature": 0.2}; num_ctx there is ignored, since Window sets it.
+	// {"temperature": 0.2}; num_ctx there is ignored, since Window sets it, and
+	// what a request says itself comes before the rest.
 	Options map[string]any
 	// HTTP, the timeouts, the repeats and Headers mean what they do in package openai.
 	HTTP                       *http.Client

@@ -22,6 +22,8 @@ type request struct {
 	Think     *bool          `json:"think,omitempty"`
 	KeepAlive string         `json:"keep_alive,omitempty"`
 	Options   map[string]any `json:"options"`
+	// Format is "json" or a schema; it keeps tools from being called.
+	Format json.RawMessage `json:"format,omitempty"`
 	// Truncate and Shift, both false, make newer servers refuse a prompt that
 	// does not fit instead of dropping its beginning. Older ones do not know them.
 	Truncate bool `json:"truncate"`
@@ -69,6 +71,22 @@ func (m *Model) body(r agent.Request, window int) ([]byte, error) {
 	}
 	if len(r.Stop) > 0 {
 		out.Options["stop"] = r.Stop
+	}
+	s := r.Sampling
+	for name, v := range map[string]*float64{
+		"temperature": s.Temperature, "top_p": s.TopP, "frequency_penalty": s.FrequencyPenalty, "presence_penalty": s.PresencePenalty,
+	} {
+		if v != nil {
+			out.Options[name] = *v
+		}
+	}
+	if s.Seed != nil {
+		out.Options["seed"] = *s.Seed
+	}
+	if f := r.Format; f != nil && len(r.Tools) == 0 {
+		if out.Format = f.Schema; len(out.Format) == 0 {
+			out.Format = json.RawMessage(`"json"`)
+		}
 	}
 	return json.Marshal(out)
 }

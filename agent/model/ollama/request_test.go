@@ -20,6 +20,38 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+// What a request wishes of its reply goes out, before what the operator configured.
+func TestWishesOnTheWire(t *testing.T) {
+	half, seed := 0.5, int64(7)
+	schema := &agent.Format{Schema: json.RawMessage(`{"type":"object"}`)}
+	for _, row := range []struct {
+		name            string
+		req             agent.Request
+		options, format string
+	}{
+		{"nothing is said", agent.Request{}, `{"num_ctx":16384,"temperature":0.2}`, ""},
+		{"sampling", agent.Request{Sampling: agent.Sampling{Temperature: &half, PresencePenalty: &half, Seed: &seed}}, `{"num_ctx":16384,"presence_penalty":0.5,"seed":7,"temperature":0.5}`, ""},
+		{"any JSON", agent.Request{Format: &agent.Format{}}, `{"num_ctx":16384,"temperature":0.2}`, `"json"`},
+		{"a schema", agent.Request{Format: schema}, `{"num_ctx":16384,"temperature":0.2}`, `{"type":"object"}`},
+		{"a schema beside tools, which could not be called", agent.Request{Format: schema, Tools: []tool.Spec{{Name: "clock"}}}, `{"num_ctx":16384,"temperature":0.2}`, ""},
+	} {
+		var got struct{ Options, Format json.RawMessage }
+		m := serve(t, showQwen, func(w http.ResponseWriter, r *http.Request) {
+			if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+				t.Error(err)
+			}
+			lines(text("Hi"), done("stop"))(w, r)
+		}, func(c *Config) { c.Options = map[string]any{"temperature": 0.2} })
+		row.req.Messages = []agent.ChatMessage{{Role: "user", Text: "x"}}
+		if _, err := ask(t.Context(), m, row.req); err != nil {
+			t.Fatal(err)
+		}
+		if string(got.Options) != row.options || string(got.Format) != row.format {
+			t.Errorf("%s: options %s, format %s", row.name, got.Options, got.Format)
+		}
+	}
+}
+
 func TestRequestOnTheWire(t *testing.T) {
 	var got []byte
 	think := false

@@ -61,7 +61,7 @@ type Config struct {
 	// Headers are sent with every request; their values are treated as secrets.
 	Headers map[string]string
 	// Extra is merged into the body of every request, for example
-	// {"temperature": 0.2}. It may not hold model, messages, tools or stream.
+	// {"temperature": 0.2}; what a request says itself comes before it. It may not hold model, messages, tools or stream.
 	Extra map[string]any
 	// Locale is the language of errors where the request names none.
 	Locale tool.Locale

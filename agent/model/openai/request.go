@@ -31,8 +31,57 @@ func (m *Model) body(r agent.Request) sdk.ChatCompletionNewParams {
 	}
 	extra := map[string]any{"stream": true}
 	maps.Copy(extra, m.cfg.Extra)
+	wishes(r, extra)
 	p.SetExtraFields(extra)
 	return p
+}
+
+// wishes adds what the request says about its reply; it comes before what the
+// operator configured.
+func wishes(r agent.Request, body map[string]any) {
+	s := r.Sampling
+	for name, v := range map[string]*float64{
+		"temperature": s.Temperature, "top_p": s.TopP, "frequency_penalty": s.FrequencyPenalty, "presence_penalty": s.PresencePenalty,
+	} {
+		if v != nil {
+			body[name] = *v
+		}
+	}
+	if s.Seed != nil {
+		body["seed"] = *s.Seed
+	}
+	if len(s.Bias) > 0 {
+		body["logit_bias"] = s.Bias
+	}
+	if s.Effort != "" {
+		body["reasoning_effort"] = s.Effort
+	}
+	if r.Format != nil {
+		body["response_format"] = formatOf(*r.Format)
+	}
+	if len(r.Tools) == 0 { // servers refuse these two then
+		return
+	}
+	if r.OneCall {
+		body["parallel_tool_calls"] = false
+	}
+	switch {
+	case r.Choice.Must && r.Choice.Tool != "":
+		body["tool_choice"] = map[string]any{"type": "function", "function": map[string]string{"name": r.Choice.Tool}}
+	case r.Choice.Must:
+		body["tool_choice"] = "required"
+	}
+}
+
+func formatOf(f agent.Format) map[string]any {
+	if len(f.Schema) == 0 {
+		return map[string]any{"type": "json_object"}
+	}
+	name := f.Name
+	if name == "" {
+		name = "answer" // which the API wants
+	}
+	return map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": name, "schema": f.Schema, "strict": f.Strict}}
 }
 
 func messagesOf(r agent.Request) []sdk.ChatCompletionMessageParamUnion {

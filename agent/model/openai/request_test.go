@@ -59,6 +59,45 @@ func TestRequestOnTheWire(t *testing.T) {
 	}
 }
 
+// What a request wishes of its reply goes out, before what the operator configured.
+func TestWishesOnTheWire(t *testing.T) {
+	half, top, seed := 0.5, 0.9, int64(7)
+	format := &agent.Format{Schema: json.RawMessage(`{"type":"object"}`), Strict: true}
+	question := []agent.ChatMessage{{Role: "user", Text: "x"}}
+	tools := []tool.Spec{{Name: "clock"}}
+	for _, row := range []struct {
+		name string
+		req  agent.Request
+		want map[string]string // JSON; "" is left out
+	}{
+		{"nothing is said", agent.Request{}, map[string]string{"temperature": "0.2", "tool_choice": "", "response_format": "", "seed": ""}},
+		{"sampling", agent.Request{Sampling: agent.Sampling{Temperature: &half, TopP: &top, FrequencyPenalty: &half, PresencePenalty: &half, Seed: &seed, Effort: "low", Bias: map[string]int{"5": -100}}},
+			map[string]string{"temperature": "0.5", "top_p": "0.9", "frequency_penalty": "0.5", "presence_penalty": "0.5", "seed": "7", "reasoning_effort": `"low"`, "logit_bias": `{"5":-100}`}},
+		{"any call", agent.Request{Tools: tools, Choice: agent.Choice{Must: true}, OneCall: true}, map[string]string{"tool_choice": `"required"`, "parallel_tool_calls": "false"}},
+		{"one tool", agent.Request{Tools: tools, Choice: agent.Choice{Must: true, Tool: "clock"}}, map[string]string{"tool_choice": `{"function":{"name":"clock"},"type":"function"}`, "parallel_tool_calls": ""}},
+		{"without tools there is no choice", agent.Request{Choice: agent.Choice{Must: true}, OneCall: true}, map[string]string{"tool_choice": "", "parallel_tool_calls": ""}},
+		{"any JSON", agent.Request{Format: &agent.Format{}}, map[string]string{"response_format": `{"type":"json_object"}`}},
+		{"a schema", agent.Request{Format: format}, map[string]string{"response_format": `{"json_schema":{"name":"answer","schema":{"type":"object"},"strict":true},"type":"json_schema"}`}},
+	} {
+		var got map[string]json.RawMessage
+		m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+				t.Error(err)
+			}
+			sse(events(delta("content", "Hi"), finish("stop")))(w, r)
+		}, func(c *Config) { c.Extra = map[string]any{"temperature": 0.2} })
+		row.req.Messages = question
+		if _, err := ask(t.Context(), m, row.req); err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range row.want {
+			if string(got[name]) != want {
+				t.Errorf("%s: %s is %s, want %s", row.name, name, got[name], want)
+			}
+		}
+	}
+}
+
 // golden compares JSON with a file, indented so that people can read it.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
