@@ -38,14 +38,10 @@ func (m *Memory) Renew() (resize bool, err error) {
 // search lists what was written. More than maxDirty pages means that all are to
 // be dropped; so does a search that fails, for then nothing is known.
 func (m *Memory) search() (dirty []region, pages int) {
-	find := scan
-	switch m.space.method {
-	case Discard:
+	if m.space.find == nil {
 		return nil, maxDirty + 1
-	case Pagemap:
-		find = read
 	}
-	n, err := find(m.space.table, m.base[:m.space.round(m.size)], m.dirty[:])
+	n, err := m.space.find(m.space.table, m.base[:m.space.round(m.size)], m.dirty[:])
 	if err != nil {
 		return nil, maxDirty + 1
 	}

@@ -45,8 +45,9 @@ const (
 // one more. It is safe for concurrent use; a Memory is not.
 type Space struct {
 	method Method
+	find   finder   // nil with Discard
 	page   uint64   // bytes of a page of this system
-	table  *os.File // /proc/self/pagemap; nil with Discard
+	table  *os.File // the table of this process's pages; nil with Discard
 
 	mu    sync.Mutex
 	stats Stats
@@ -61,33 +62,54 @@ type Stats struct {
 	Stored   uint64 // bytes that the images hold, holes not counted
 }
 
+// A finder lists the pages of b that are b's own, and stops when found is full.
+type finder func(table *os.File, b []byte, found []region) (int, error)
+
+// A way is a method to try.
+type way struct {
+	method Method
+	open   func() (*os.File, error) // the table; nil: none is needed
+	find   finder
+}
+
+func ways() []way {
+	return []way{{Scan, openTable, scan}, {Pagemap, openTable, read}, {method: Discard}}
+}
+
 // Open finds out which method works here, by trying them, and takes the first
 // from m on; Auto begins with the best. A process that hides itself from others
-// (PR_SET_DUMPABLE) opens its Space before, or only Discard is left to it. The
-// error says why memories cannot be renewed on this system at all.
+// (PR_SET_DUMPABLE) opens its Space before, or only Discard may be left to it.
+// The error says why memories cannot be renewed on this system at all.
 func Open(m Method) (*Space, error) {
 	if err := Supported(); err != nil {
 		return nil, err
 	}
+	return open(m, ways())
+}
+
+func open(least Method, ways []way) (*Space, error) {
 	page := os.Getpagesize()
 	if page > guestPage {
 		return nil, fmt.Errorf("the pages of this system have %d bytes, more than those of guests", page)
 	}
 	var errs []error
-	for method := max(m, Scan); method <= Discard; method++ {
-		s := &Space{method: method, page: uint64(page)}
-		err := s.open()
+	for _, w := range ways {
+		if w.method < least {
+			continue
+		}
+		s := &Space{method: w.method, find: w.find, page: uint64(page)}
+		err := s.try(w)
 		if err == nil {
 			return s, nil
 		}
-		errs = append(errs, fmt.Errorf("%s: %w", method, err), s.Close())
+		errs = append(errs, fmt.Errorf("%s: %w", w.method, err), s.Close())
 	}
 	return nil, fmt.Errorf("no way to renew memories works on this system: %w", errors.Join(errs...))
 }
 
-func (s *Space) open() (err error) {
-	if s.method != Discard {
-		if s.table, err = openTable(); err != nil {
+func (s *Space) try(w way) (err error) {
+	if w.open != nil {
+		if s.table, err = w.open(); err != nil {
 			return err
 		}
 	}
