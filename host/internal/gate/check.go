@@ -32,7 +32,6 @@ type module struct {
 
 	shapes    []shape // of Types
 	imported  struct{ funcs, globals int }
-	globals   int
 	tables    []table
 	elements  int
 	dataCount int // -1 after a file without the section
@@ -151,7 +150,6 @@ func (m *module) section(id byte, r *reader) {
 		for range r.count("globals", 4, m.limits.Globals) {
 			m.readGlobalType(r)
 			m.constant(r, m.imported.globals)
-			m.globals++
 			if r.err != nil {
 				return
 			}

@@ -233,7 +233,7 @@ func TestReport(t *testing.T) {
 	switch {
 	case len(r.Sections) != 14, len(r.Types) != 2, r.Types[1] != (Signature{2, 1}), len(r.Functions) != 3, r.Functions[0] != 1,
 		len(r.Imports) != 2, r.Imports[0].Name != "f", r.Imports[1].Kind() != KindGlobal, len(r.Exports) != 2, r.Exports[0] != (Export{"run", KindFunc, 1}),
-		len(r.Memories) != 1, r.Memories[0] != 1, string(r.Custom["note"]) != "one", r.Sections[13].Name != "note", r.Most.Locals != 3, r.Most.Loops != 1:
+		len(r.Memories) != 1, r.Memories[0] != (Memory{Least: 1, Most: 2, Bounded: true}), string(r.Custom["note"]) != "one", r.Sections[13].Name != "note", r.Most.Locals != 3, r.Most.Loops != 1:
 		t.Errorf("got %+v", r)
 	}
 	// A limit of the caller's own counts.

@@ -2,7 +2,7 @@ package gate
 
 // frame is one open block.
 type frame struct {
-	op    byte   // opBlock and so on; 0: the function itself
+	op    byte   // OpBlock and so on; 0: the function itself
 	label uint16 // how many values a branch to it carries
 }
 
@@ -30,8 +30,7 @@ func (m *module) readCode(r *reader) {
 			return
 		}
 		index := m.imported.funcs + i
-		f := function{m: m, frames: m.frames[:0],
-			reader: &reader{b: body, base: r.base + r.at - size, what: r.what, function: index + 1}}
+		f := m.function(index, body, r.base+r.at-size, r.what)
 		f.read(m.shapes[m.Functions[index]])
 		m.frames = f.frames
 		if r.err = f.err; r.err != nil {
@@ -42,10 +41,19 @@ func (m *module) readCode(r *reader) {
 	m.bodies = n
 }
 
-func (f *function) read(t shape) {
+func (m *module) function(index int, body []byte, base int, what string) function {
+	return function{m: m, frames: m.frames[:0], reader: &reader{b: body, base: base, what: what, function: index + 1}}
+}
+
+// begin reads what stands before the first instruction.
+func (f *function) begin(t shape) {
 	f.readLocals(t)
 	f.results = t.results
 	f.push(0, t.results)
+}
+
+func (f *function) read(t shape) {
+	f.begin(t)
 	for len(f.frames) > 0 && f.err == nil {
 		f.instruction()
 	}
@@ -85,7 +93,7 @@ func (f *function) push(op byte, label uint16) {
 	}
 	f.m.Most.Nesting = max(f.m.Most.Nesting, len(f.frames))
 	f.frames = append(f.frames, frame{op, label})
-	if op != opLoop && op != opIf {
+	if op != OpLoop && op != OpIf {
 		return
 	}
 	if f.loops++; f.loops > f.m.limits.Loops {
@@ -98,7 +106,7 @@ func (f *function) push(op byte, label uint16) {
 func (f *function) pop() {
 	top := f.frames[len(f.frames)-1]
 	f.frames = f.frames[:len(f.frames)-1]
-	if top.op > opBlock {
+	if top.op > OpBlock {
 		f.loops--
 	}
 }
@@ -123,7 +131,7 @@ func (f *function) block(op byte) {
 		t = f.m.shapes[n]
 	}
 	f.carried += int(t.params) + int(t.results)
-	if op == opLoop {
+	if op == OpLoop {
 		f.push(op, t.params)
 	} else {
 		f.push(op, t.results)

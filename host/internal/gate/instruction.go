@@ -2,22 +2,46 @@ package gate
 
 // Instructions that are told apart by name; the others go by their ranges.
 const (
-	opBlock    = 0x02
-	opLoop     = 0x03
-	opIf       = 0x04
-	opElse     = 0x05
-	opEnd      = 0x0b
-	opI32Const = 0x41
-	opI64Const = 0x42
-	opF32Const = 0x43
-	opF64Const = 0x44
+	OpUnreachable  = 0x00
+	OpBlock        = 0x02
+	OpLoop         = 0x03
+	OpIf           = 0x04
+	OpElse         = 0x05
+	OpEnd          = 0x0b
+	OpBr           = 0x0c
+	OpBrIf         = 0x0d
+	OpBrTable      = 0x0e
+	OpReturn       = 0x0f
+	OpCall         = 0x10
+	OpCallIndirect = 0x11
+	OpLocalGet     = 0x20
+	OpGlobalGet    = 0x23
+	OpGlobalSet    = 0x24
+	OpTableSet     = 0x26
+	OpMemorySize   = 0x3f
+	OpMemoryGrow   = 0x40
+	OpI32Const     = 0x41
+	OpI64Const     = 0x42
+	OpF32Const     = 0x43
+	OpF64Const     = 0x44
+	OpRefNull      = 0xd0
+	OpRefFunc      = 0xd2
+	OpMisc         = 0xfc // a number follows, see MiscMemoryInit and so on
+	OpVector       = 0xfd // a number follows
+)
 
-	opGlobalGet = 0x23
-	opRefNull   = 0xd0
-	opRefFunc   = 0xd2
-
-	opMisc   = 0xfc
-	opVector = 0xfd
+// What stands behind OpMisc.
+const (
+	MiscMemoryInit = 8
+	MiscDataDrop   = 9
+	MiscMemoryCopy = 10
+	MiscMemoryFill = 11
+	MiscTableInit  = 12
+	MiscElemDrop   = 13
+	MiscTableCopy  = 14
+	MiscTableGrow  = 15
+	MiscTableSize  = 16
+	MiscTableFill  = 17
 )
 
 // instruction reads one instruction with what belongs to it. It knows what the
@@ -29,35 +53,35 @@ func (f *function) instruction() {
 	case op >= 0x45 && op <= 0xc4: // numbers
 	case op >= 0x28 && op <= 0x3e:
 		f.access(widestAccess(op))
-	case op == 0x20 || op == 0x21 || op == 0x22: // local.get, set, tee
+	case op == OpLocalGet || op == 0x21 || op == 0x22: // local.get, set, tee
 		f.index("local", f.locals)
-	case op == opI32Const:
+	case op == OpI32Const:
 		f.signed(32)
-	case op == opI64Const:
+	case op == OpI64Const:
 		f.signed(64)
-	case op == opF32Const:
+	case op == OpF32Const:
 		f.take(4)
-	case op == opF64Const:
+	case op == OpF64Const:
 		f.take(8)
 	case op <= 0x11:
 		f.control(op)
 	case op == 0x1a || op == 0x1b: // drop, select
 	case op == 0x1c:
 		f.selectTypes()
-	case op == opGlobalGet || op == 0x24:
-		f.index("global", f.m.globals)
-	case op == 0x25 || op == 0x26: // table.get, set
+	case op == OpGlobalGet || op == OpGlobalSet:
+		f.index("global", len(f.m.Globals))
+	case op == 0x25 || op == OpTableSet: // table.get, set
 		f.table()
-	case op == 0x3f || op == 0x40: // memory.size, grow
+	case op == OpMemorySize || op == OpMemoryGrow:
 		f.zero()
-	case op == opRefNull:
+	case op == OpRefNull:
 		f.refType()
 	case op == 0xd1: // ref.is_null
-	case op == opRefFunc:
+	case op == OpRefFunc:
 		f.index("function", len(f.m.Functions))
-	case op == opMisc:
+	case op == OpMisc:
 		f.misc()
-	case op == opVector:
+	case op == OpVector:
 		f.vector()
 	default:
 		f.unknown(op)
@@ -72,29 +96,29 @@ func widestAccess(op byte) uint32 {
 
 func (f *function) control(op byte) {
 	switch op {
-	case 0x00, 0x01: // unreachable, nop
-	case opBlock, opLoop, opIf:
+	case OpUnreachable, 0x01: // and nop
+	case OpBlock, OpLoop, OpIf:
 		f.block(op)
-	case opElse:
-		if top := &f.frames[len(f.frames)-1]; top.op == opIf {
-			top.op = opElse
+	case OpElse:
+		if top := &f.frames[len(f.frames)-1]; top.op == OpIf {
+			top.op = OpElse
 		} else {
 			f.fail("holds an else without an if, before byte %d of the file", f.base+f.at)
 		}
-	case opEnd:
+	case OpEnd:
 		f.pop()
-	case 0x0c, 0x0d: // br, br_if
+	case OpBr, OpBrIf:
 		f.carried += f.target()
-	case 0x0e: // br_table
+	case OpBrTable:
 		f.branchTable()
-	case 0x0f: // return
+	case OpReturn:
 		f.carried += int(f.results)
-	case 0x10: // call
+	case OpCall:
 		n := f.index("function", len(f.m.Functions))
 		if f.err == nil {
 			f.call(f.m.Functions[n])
 		}
-	case 0x11: // call_indirect
+	case OpCallIndirect:
 		t := f.index("type", len(f.m.Types))
 		f.table()
 		f.call(t)
@@ -107,29 +131,29 @@ func (f *function) control(op byte) {
 func (f *function) misc() {
 	switch op := f.u32(); {
 	case op <= 7: // saturating conversions
-	case op == 8: // memory.init
+	case op == MiscMemoryInit:
 		f.segment()
 		f.zero()
-	case op == 9: // data.drop
+	case op == MiscDataDrop:
 		f.segment()
-	case op == 10: // memory.copy
+	case op == MiscMemoryCopy:
 		f.zero()
 		f.zero()
-	case op == 11: // memory.fill
+	case op == MiscMemoryFill:
 		f.zero()
-	case op == 12: // table.init
+	case op == MiscTableInit:
 		f.index("element segment", f.m.elements)
 		f.table()
-	case op == 13: // elem.drop
+	case op == MiscElemDrop:
 		f.index("element segment", f.m.elements)
-	case op == 14: // table.copy
+	case op == MiscTableCopy:
 		f.table()
 		f.table()
-	case op == 15: // table.grow
+	case op == MiscTableGrow:
 		if n := f.table(); f.err == nil {
 			f.m.tables[n].grows = true
 		}
-	case op == 16 || op == 17: // table.size, fill
+	case op == MiscTableSize || op == MiscTableFill:
 		f.table()
 	default:
 		f.fail("uses the instruction 0xfc %d, which weir's engine does not run", op)

@@ -1,20 +1,20 @@
 package gate
 
-// Value types.
+// Value types, for readers of a Report.
 const (
-	typeI32       = 0x7f
-	typeI64       = 0x7e
-	typeF32       = 0x7d
-	typeF64       = 0x7c
-	typeV128      = 0x7b
-	typeFuncRef   = 0x70
-	typeExternRef = 0x6f
+	TypeI32       = 0x7f
+	TypeI64       = 0x7e
+	TypeF32       = 0x7d
+	TypeF64       = 0x7c
+	TypeV128      = 0x7b
+	TypeFuncRef   = 0x70
+	TypeExternRef = 0x6f
 )
 
 // isValue reports whether a byte is a type of the features the engine has on.
-func isValue(b byte) bool { return b >= typeV128 && b <= typeI32 || isRef(b) }
+func isValue(b byte) bool { return b >= TypeV128 && b <= TypeI32 || isRef(b) }
 
-func isRef(b byte) bool { return b == typeFuncRef || b == typeExternRef }
+func isRef(b byte) bool { return b == TypeFuncRef || b == TypeExternRef }
 
 func (r *reader) valueType() {
 	if b := r.byte(); r.err == nil && !isValue(b) {
@@ -67,7 +67,6 @@ func (m *module) readImports(r *reader) {
 		case KindGlobal:
 			m.readGlobalType(r)
 			m.imported.globals++
-			m.globals++
 		case kindTag:
 			r.fail("imports an exception, which weir's engine does not run; build without exceptions")
 		default:
@@ -137,14 +136,17 @@ func (m *module) readMemory(r *reader) {
 	if bounded {
 		m.Most.MemoryPages = int(most)
 	}
-	m.Memories = append(m.Memories, uint64(least))
+	m.Memories = append(m.Memories, Memory{Least: uint64(least), Most: uint64(most), Bounded: bounded})
 }
 
 func (m *module) readGlobalType(r *reader) {
+	typ := r.peek()
 	r.valueType()
-	if b := r.byte(); b > 1 {
+	b := r.byte()
+	if b > 1 {
 		r.fail("holds a global that is neither constant nor variable (%d)", b)
 	}
+	m.Globals = append(m.Globals, Global{Type: typ, Mutable: b == 1})
 	m.Most.Globals++
 }
 
@@ -156,7 +158,7 @@ func (m *module) readExports(r *reader) {
 		counts := [...]struct {
 			thing string
 			n     int
-		}{KindFunc: {"function", len(m.Functions)}, KindTable: {"table", len(m.tables)}, KindMemory: {"memory", len(m.Memories)}, KindGlobal: {"global", m.globals}}
+		}{KindFunc: {"function", len(m.Functions)}, KindTable: {"table", len(m.tables)}, KindMemory: {"memory", len(m.Memories)}, KindGlobal: {"global", len(m.Globals)}}
 		if int(e.Kind) >= len(counts) {
 			r.fail("holds an export of unknown kind %d", e.Kind)
 			return
@@ -191,7 +193,7 @@ func (m *module) readElements(r *reader) {
 			r.fail("fills a table, and the module has none")
 		}
 		if active {
-			m.constant(r, m.globals)
+			m.constant(r, len(m.Globals))
 		}
 		if form&3 != 0 {
 			m.elementKind(r, form&4 != 0)
@@ -222,7 +224,7 @@ func (m *module) readEntries(r *reader, expressions bool) {
 			return
 		}
 		if expressions {
-			m.constant(r, m.globals)
+			m.constant(r, len(m.Globals))
 		} else {
 			r.index("function", len(m.Functions))
 		}
@@ -244,7 +246,7 @@ func (m *module) readData(r *reader) {
 			r.fail("fills a memory, and the module has none")
 		}
 		if form != 1 {
-			m.constant(r, m.globals)
+			m.constant(r, len(m.Globals))
 		}
 		r.take(r.count("bytes of data", 1, len(r.b)))
 		if r.err != nil {
@@ -259,23 +261,23 @@ func (m *module) readData(r *reader) {
 func (m *module) constant(r *reader, globals int) {
 	for r.err == nil {
 		switch op := r.byte(); op {
-		case opEnd:
+		case OpEnd:
 			return
-		case opI32Const:
+		case OpI32Const:
 			r.signed(32)
-		case opI64Const:
+		case OpI64Const:
 			r.signed(64)
-		case opF32Const:
+		case OpF32Const:
 			r.take(4)
-		case opF64Const:
+		case OpF64Const:
 			r.take(8)
-		case opGlobalGet:
+		case OpGlobalGet:
 			r.index("global", globals)
-		case opRefNull:
+		case OpRefNull:
 			r.refType()
-		case opRefFunc:
+		case OpRefFunc:
 			r.index("function", len(m.Functions))
-		case opVector:
+		case OpVector:
 			if r.u32() != 12 {
 				r.fail("computes a first value by a vector instruction")
 			}

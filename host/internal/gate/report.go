@@ -38,7 +38,8 @@ type Report struct {
 	Functions []uint32 // the type of each function, imported ones first
 	Imports   []Import
 	Exports   []Export
-	Memories  []uint64 // the least size of each memory, in pages, imported ones first
+	Memories  []Memory // imported ones first
+	Globals   []Global // imported ones first
 	// Custom are the custom sections by name; of equal names the first.
 	Custom map[string][]byte
 	// Most is the largest of everything that Limits bound, for those who set them.
@@ -51,6 +52,20 @@ type Section struct {
 	ID   byte
 	Name string
 	Body []byte
+}
+
+// A Memory is the bounds of a linear memory, in pages. Most counts when the
+// module declares a maximum, which is what Bounded says.
+type Memory struct {
+	Least, Most uint64
+	Bounded     bool
+}
+
+// A Global is the type of a global: one of the value types below, and whether
+// code may change it.
+type Global struct {
+	Type    byte
+	Mutable bool
 }
 
 // A Signature is how many values a function takes and returns.

@@ -140,9 +140,9 @@ func (p Plugin) memory(s *structure) tool.Bytes {
 
 // check refuses a module that could never run, with the reason.
 func (s *structure) check(p Plugin, memory tool.Bytes) error {
-	for _, pages := range s.Memories {
-		if pages > uint64(memory)/gate.PageSize {
-			return fmt.Errorf("it needs at least %d MiB of memory and may have %s; raise [limits] memory", (pages*gate.PageSize+1<<20-1)>>20, memory)
+	for _, m := range s.Memories {
+		if m.Least > uint64(memory)/gate.PageSize {
+			return fmt.Errorf("it needs at least %d MiB of memory and may have %s; raise [limits] memory", (m.Least*gate.PageSize+1<<20-1)>>20, memory)
 		}
 	}
 	for _, e := range s.Exports {

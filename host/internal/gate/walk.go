@@ -1,0 +1,110 @@
+package gate
+
+import (
+	"encoding/binary"
+	"iter"
+)
+
+// A Body is one function's code on its way past a reader, who asks for one
+// instruction after the other:
+//
+//	for b.Next() {
+//		// b.Op, b.Bytes[b.At:b.End]
+//	}
+//
+// It is good until the next body is asked for.
+type Body struct {
+	Function uint32 // its number among all functions, imported ones included
+	Bytes    []byte // what the code section holds of it: locals, then instructions
+	Op       byte   // the instruction's first byte
+	At, End  int    // where the instruction begins in Bytes, and where it ends
+	f        function
+}
+
+// Bodies reads the code once more, in the file's order. What Check let through
+// is read without error; another error than none means that Sections were
+// changed, and ends the walk.
+func (r *Report) Bodies() iter.Seq2[*Body, error] {
+	return func(yield func(*Body, error) bool) {
+		m, code, err := r.again()
+		n := 0
+		if code != nil {
+			n = int(code.u32())
+		}
+		for i := 0; i < n && err == nil; i++ {
+			index := m.imported.funcs + i
+			bytes := code.take(int(code.u32()))
+			if index >= len(m.Functions) {
+				code.fail("holds more functions than are declared")
+			}
+			if err = code.err; err != nil {
+				break
+			}
+			b := &Body{Function: uint32(index), Bytes: bytes, f: m.function(index, bytes, 0, code.what)}
+			b.f.begin(m.shapes[m.Functions[index]])
+			b.End = b.f.at
+			if !yield(b, nil) {
+				return
+			}
+			err, m.frames = b.f.err, b.f.frames
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// again reads all that stands before the code, by which instructions are read.
+func (r *Report) again() (*module, *reader, error) {
+	m := &module{limits: r.Most.withDefaults()}
+	for _, s := range r.Sections {
+		if s.ID == SectionCustom {
+			continue
+		}
+		in := &reader{b: s.Body, what: sectionName(s.ID)}
+		if s.ID == SectionCode {
+			return m, in, nil
+		}
+		if m.section(s.ID, in); in.err != nil {
+			return nil, nil, in.err
+		}
+	}
+	return m, nil, nil
+}
+
+// Next goes to the next instruction; false: there is none.
+func (b *Body) Next() bool {
+	if len(b.f.frames) == 0 || b.f.err != nil {
+		return false
+	}
+	b.At = b.f.at
+	if b.At < len(b.Bytes) {
+		b.Op = b.Bytes[b.At]
+	}
+	b.f.instruction()
+	b.End = b.f.at
+	return b.f.err == nil
+}
+
+// Number is the first number behind the instruction's first byte, for those
+// that have an unsigned one there: an index, a label, a count, or what tells
+// the instructions behind OpMisc apart.
+func (b *Body) Number() uint32 {
+	n, _ := binary.Uvarint(b.Bytes[b.At+1 : b.End])
+	return uint32(n)
+}
+
+// Targets are the labels of an OpBrTable, the default included.
+func (b *Body) Targets() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		rest := b.Bytes[b.At+1 : b.End]
+		count, size := binary.Uvarint(rest)
+		for i := uint64(0); i <= count; i++ {
+			rest = rest[size:]
+			var label uint64
+			if label, size = binary.Uvarint(rest); size <= 0 || !yield(uint32(label)) {
+				return
+			}
+		}
+	}
+}

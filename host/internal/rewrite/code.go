@@ -1,0 +1,117 @@
+package rewrite
+
+import (
+	"encoding/binary"
+
+	"github.com/weirhost/weir/host/internal/gate"
+)
+
+// code is a piece of a function.
+type code []byte
+
+// op adds an instruction with unsigned numbers behind it.
+func (c code) op(op byte, numbers ...uint32) code {
+	c = append(c, op)
+	for _, n := range numbers {
+		c = binary.AppendUvarint(c, uint64(n))
+	}
+	return c
+}
+
+// i32 adds a constant.
+func (c code) i32(n int32) code {
+	for c = append(c, gate.OpI32Const); ; n >>= 7 {
+		if n < 64 && n >= -64 {
+			return append(c, byte(n)&0x7f)
+		}
+		c = append(c, byte(n)|0x80)
+	}
+}
+
+// Instructions that nobody else asks for by name.
+const (
+	opDrop   = 0x1a
+	opEqz    = 0x45
+	opNe     = 0x47
+	opLtU    = 0x49
+	opAdd    = 0x6a
+	opAnd    = 0x71
+	opSub    = 0x6b
+	typeNone = 0x40 // of a block
+)
+
+// growLength is how many bytes memory.grow takes.
+const growLength = 2
+
+// trapIf ends the guest if the number on the stack is not zero.
+func (c code) trapIf() code {
+	return append(c, gate.OpIf, typeNone, gate.OpUnreachable, gate.OpEnd)
+}
+
+// looks is a check.
+func looks(stop uint32) code { return code{}.op(gate.OpGlobalGet, stop).trapIf() }
+
+// looksAgain is a check that the engine cannot answer from what it has read
+// before: it takes a global for unchanged along straight code, but for calls,
+// and reads it anew in a loop, for it does not know yet who branches there.
+func looksAgain(stop uint32) code {
+	c := code{gate.OpLoop, typeNone}
+	return append(append(c, looks(stop)...), gate.OpEnd)
+}
+
+// zero is the first value of a global.
+func zero(typ byte) code {
+	switch typ {
+	case gate.TypeI64:
+		return code{gate.OpI64Const, 0}
+	case gate.TypeF32:
+		return append(code{gate.OpF32Const}, make([]byte, 4)...)
+	case gate.TypeF64:
+		return append(code{gate.OpF64Const}, make([]byte, 8)...)
+	case gate.TypeV128:
+		return append(code{gate.OpVector, 12}, make([]byte, 16)...)
+	case gate.TypeFuncRef, gate.TypeExternRef:
+		return code{gate.OpRefNull, typ}
+	}
+	return code{gate.OpI32Const, 0}
+}
+
+// size puts the memory's size in pages, and 1, on the stack.
+func (e *encoder) size(c code) code {
+	if len(e.r.Memories) == 0 {
+		return c.i32(1)
+	}
+	return c.op(gate.OpMemorySize, 0).i32(1).op(opAdd)
+}
+
+// save is weir:save.
+func (e *encoder) save() code {
+	c := e.size(code{}).op(gate.OpGlobalSet, e.saved)
+	for i, g := range e.kept {
+		c = c.op(gate.OpGlobalGet, g).op(gate.OpGlobalSet, e.copies+uint32(i))
+	}
+	return c
+}
+
+// restore is weir:restore.
+func (e *encoder) restore() code {
+	c := code{}.op(gate.OpGlobalGet, e.saved).op(opEqz).trapIf()
+	if len(e.r.Memories) > 0 {
+		grown := func(c code) code { return e.size(c).op(gate.OpGlobalGet, e.saved).op(opNe) }
+		c = append(grown(c), gate.OpIf, typeNone)
+		c = c.i32(1).op(gate.OpMemoryGrow, 0).op(opDrop)
+		c = append(grown(c).trapIf(), gate.OpEnd)
+	}
+	for i, g := range e.kept {
+		c = c.op(gate.OpGlobalGet, e.copies+uint32(i)).op(gate.OpGlobalSet, g)
+	}
+	return c
+}
+
+// growWithin is memory.grow for a module that declares the given maximum.
+func growWithin(most uint32) code {
+	c := code{}.i32(int32(most)).op(gate.OpMemorySize, 0).op(opSub)
+	c = append(c.op(gate.OpLocalGet, 0).op(opLtU), gate.OpIf, gate.TypeI32)
+	c = append(c.i32(-1), gate.OpElse)
+	return append(c.op(gate.OpLocalGet, 0).op(gate.OpMemoryGrow, 0), gate.OpEnd)
+}

@@ -1,0 +1,60 @@
+// Package rewrite changes a module before an engine compiles it, so that its
+// instances can be stopped and used again. It turns bytes into bytes, the same
+// each time, and knows no engine.
+//
+// # Stopping
+//
+// With Options.Stop the module exports the mutable global weir:stop, and its
+// code traps (unreachable) soon after the host made that something else than
+// zero. Places that look at it are: the head of every loop; each function, on
+// every way that leads to a call; before every instruction that works on a
+// stretch of memory or of a table; and every 512 bytes of straight code, for
+// half the file could be one line of it, and a deep recursion runs such a line
+// once more for each caller on its way back. What the guest may still do
+// between two of them is bounded by some thousands of instructions and one pass
+// over its memory. A host function that blocks is the host's own to stop.
+//
+// After such a trap the instance is as sound as after a return: the host clears
+// weir:stop and renews it.
+//
+// # Renewing
+//
+// With Options.Renew the module exports two functions without parameters or
+// results. The host calls weir:save once, when the instance has come to the
+// state that each call shall begin with, and takes an image of its memory then.
+// After a call it puts the memory's bytes back and calls weir:restore, which
+// puts back the memory's size and every global that can have changed. Both or
+// neither: a guest whose stack pointer belongs to another memory is broken.
+//
+// No instruction shrinks a memory. weir:restore runs memory.grow by one page
+// when the memory is larger than it was at weir:save, and the host's allocator
+// answers with the slice of the old size. For that the maximum that a module
+// declares is raised by one page, and the module's own memory.grow is held to
+// the former one by code; without a declared maximum it is the engine's limit
+// of pages that must leave room for one page more than the guest may have. If
+// the size is then not what it was, weir:restore traps; it traps too when
+// nothing was saved. After either the instance must be thrown away.
+//
+// # What else an instance could remember
+//
+// Everything that a module of the kind that the gate lets through can change in
+// itself is one of these, and Result.Obstacles names those that a module uses:
+//
+//   - memory, and its size: put back by the host and weir:restore
+//   - mutable globals of its own: put back, of all types
+//   - its tables: only changed by table.set, table.init, table.copy, table.grow
+//     and table.fill; a module that uses one cannot be renewed
+//   - passive segments: only changed by data.drop and elem.drop; likewise. The
+//     active ones are gone in a new instance, too; memory.init changes nothing
+//     but memory
+//   - what it imports and can change: memories, tables, mutable globals;
+//     likewise. The gate lets no second memory, shared memory, atomic
+//     instruction, exception or tail call through
+//
+// What it can change outside belongs to those who offer it: files and their
+// positions, variables of Extism, the memory of the Extism kernel, and the
+// descriptors of WASI. Of the latter, without mounts, there are three, and with
+// Options.Stdio the calls that change them go to a module that changes nothing
+// (see Stdio). A guest that has left by proc_exit is closed, not renewed. What
+// it drew at random before weir:save is the same in every call.
+package rewrite

@@ -1,0 +1,278 @@
+package rewrite
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/weirhost/weir/host/internal/gate"
+)
+
+// encoder writes the new module. What it adds to a section stands behind what
+// was there, so no index changes.
+type encoder struct {
+	r        *gate.Report
+	o        Options
+	s        *survey
+	sections [gate.SectionDataCount + 1][]byte // nil: none
+
+	renew  bool
+	start  int      // the function that the start section named; -1: none
+	kept   []uint32 // globals that are put back
+	stop   uint32   // the global weir:stop
+	saved  uint32   // the global of the memory's size at weir:save in pages, and 1
+	copies uint32   // the first of the globals that hold what kept ones held
+
+	globals   []byte // added ones
+	globalsN  int
+	functions []function // added ones
+	grow      uint32     // the function that stands for memory.grow; 0: none does
+	exports   []gate.Export
+}
+
+// function is one that is added.
+type function struct {
+	typ  uint32
+	code code
+}
+
+// The types of added functions, counted from the end of the module's own.
+const (
+	typeNothing = iota // () → ()
+	typeGrow           // (i32) → (i32)
+	addedTypes
+)
+
+func newEncoder(r *gate.Report, o Options, s *survey) *encoder {
+	e := &encoder{r: r, o: o, s: s, start: -1}
+	for _, sec := range r.Sections {
+		if sec.ID != gate.SectionCustom {
+			e.sections[sec.ID] = sec.Body
+		}
+	}
+	e.renew = o.Renew && len(s.obstacles) == 0
+	if o.Stop {
+		e.stop = e.addGlobal(gate.TypeI32)
+		e.exports = append(e.exports, gate.Export{Name: StopGlobal, Kind: gate.KindGlobal, Index: e.stop})
+	}
+	if body := e.sections[gate.SectionStart]; body != nil && (o.Stop || o.Renew) {
+		n, _ := binary.Uvarint(body)
+		e.start = int(n)
+		e.sections[gate.SectionStart] = nil
+		// The function itself could be one of imports; exporting it would let
+		// code refer to it that may not.
+		e.addFunction(StartExport, typeNothing, code{}.op(gate.OpCall, uint32(n)))
+	}
+	if e.renew {
+		e.addRenewal()
+	}
+	return e
+}
+
+// addRenewal adds what saves and restores.
+func (e *encoder) addRenewal() {
+	e.keep()
+	e.saved = e.addGlobal(gate.TypeI32)
+	for i, g := range e.kept {
+		n := e.addGlobal(e.r.Globals[g].Type)
+		if i == 0 {
+			e.copies = n
+		}
+	}
+	e.addFunction(SaveExport, typeNothing, e.save())
+	e.addFunction(RestoreExport, typeNothing, e.restore())
+	if m := e.r.Memories; len(m) > 0 && m[0].Bounded {
+		e.grow = e.addFunction("", typeGrow, growWithin(uint32(m[0].Most)))
+	}
+}
+
+// keep lists the module's own globals that code sets, or others could.
+func (e *encoder) keep() {
+	imported := 0
+	for _, i := range e.r.Imports {
+		if i.Kind() == gate.KindGlobal {
+			imported++
+		}
+	}
+	open := make([]bool, len(e.r.Globals))
+	for _, x := range e.r.Exports {
+		if x.Kind == gate.KindGlobal {
+			open[x.Index] = true
+		}
+	}
+	for i, g := range e.r.Globals {
+		if i >= imported && g.Mutable && (e.s.written[i] || open[i]) {
+			e.kept = append(e.kept, uint32(i))
+		}
+	}
+}
+
+func (e *encoder) addGlobal(typ byte) uint32 {
+	e.globals = append(e.globals, typ, 1)
+	e.globals = append(e.globals, zero(typ)...)
+	e.globals = append(e.globals, gate.OpEnd)
+	e.globalsN++
+	return uint32(len(e.r.Globals) + e.globalsN - 1)
+}
+
+// addFunction adds one, and exports it if it has a name.
+func (e *encoder) addFunction(name string, typ uint32, c code) uint32 {
+	index := uint32(len(e.r.Functions) + len(e.functions))
+	e.functions = append(e.functions, function{uint32(len(e.r.Types)) + typ, c})
+	if name != "" {
+		e.exports = append(e.exports, gate.Export{Name: name, Kind: gate.KindFunc, Index: index})
+	}
+	return index
+}
+
+// order is the sections' order in a file.
+func order() [12]byte {
+	return [...]byte{gate.SectionType, gate.SectionImport, gate.SectionFunction, gate.SectionTable, gate.SectionMemory, gate.SectionGlobal,
+		gate.SectionExport, gate.SectionStart, gate.SectionElement, gate.SectionDataCount, gate.SectionCode, gate.SectionData}
+}
+
+func (e *encoder) module() ([]byte, error) {
+	if err := e.rewriteSections(); err != nil {
+		return nil, err
+	}
+	size := 8
+	for _, body := range e.sections {
+		size += 6 + len(body)
+	}
+	out := append(make([]byte, 0, size), "\x00asm\x01\x00\x00\x00"...)
+	for _, id := range order() {
+		if body := e.sections[id]; body != nil {
+			out = append(out, id)
+			out = binary.AppendUvarint(out, uint64(len(body)))
+			out = append(out, body...)
+		}
+	}
+	return out, nil
+}
+
+func (e *encoder) rewriteSections() error {
+	if n := len(e.functions); n > 0 {
+		e.extend(gate.SectionType, addedTypes, []byte{0x60, 0, 0, 0x60, 1, gate.TypeI32, 1, gate.TypeI32})
+		var types []byte
+		for _, f := range e.functions {
+			types = binary.AppendUvarint(types, uint64(f.typ))
+		}
+		e.extend(gate.SectionFunction, n, types)
+	}
+	if e.globalsN > 0 {
+		e.extend(gate.SectionGlobal, e.globalsN, e.globals)
+	}
+	if e.renew {
+		e.raiseMaximum()
+	}
+	e.encodeImports()
+	if err := e.encodeExports(); err != nil {
+		return err
+	}
+	return e.encodeCode()
+}
+
+// extend puts entries behind those of a section.
+func (e *encoder) extend(id byte, n int, entries []byte) {
+	count, size := binary.Uvarint(e.sections[id])
+	body := binary.AppendUvarint(make([]byte, 0, len(e.sections[id])+len(entries)+5), count+uint64(n))
+	body = append(body, e.sections[id][max(size, 0):]...)
+	e.sections[id] = append(body, entries...)
+}
+
+// raiseMaximum lets a memory grow by a page more than the module declares, so
+// that weir:restore can ask for one at any size.
+func (e *encoder) raiseMaximum() {
+	if m := e.r.Memories; len(m) > 0 && m[0].Bounded {
+		body := binary.AppendUvarint([]byte{1, 1}, m[0].Least)
+		e.sections[gate.SectionMemory] = binary.AppendUvarint(body, min(m[0].Most+1, mostPages))
+	}
+}
+
+// mostPages is the size of a memory that 32 bits can address.
+const mostPages = 1 << 16
+
+func (e *encoder) encodeImports() {
+	if len(e.r.Imports) == 0 || e.o.Import == nil && !e.o.Stdio {
+		return
+	}
+	out := binary.AppendUvarint(nil, uint64(len(e.r.Imports)))
+	for _, i := range e.r.Imports {
+		module, name := i.Module, i.Name
+		if e.o.Import != nil {
+			module, name = e.o.Import(i)
+		}
+		if e.o.Stdio && changesDescriptors(i) {
+			module = StdioModule
+		}
+		out = appendName(appendName(out, module), name)
+		out = append(out, i.Desc...)
+	}
+	e.sections[gate.SectionImport] = out
+}
+
+func (e *encoder) encodeExports() error {
+	if len(e.r.Exports)+len(e.exports) == 0 {
+		return nil
+	}
+	out := binary.AppendUvarint(nil, uint64(len(e.r.Exports)+len(e.exports)))
+	seen := make(map[string]bool, len(e.r.Exports)+len(e.exports))
+	for i, x := range append(e.r.Exports[:len(e.r.Exports):len(e.r.Exports)], e.exports...) {
+		name := x.Name
+		if e.o.Export != nil && i < len(e.r.Exports) {
+			name = e.o.Export(x)
+		}
+		if seen[name] {
+			return fmt.Errorf("its export %.40q would have the name of another", x.Name)
+		}
+		seen[name] = true
+		out = append(appendName(out, name), x.Kind)
+		out = binary.AppendUvarint(out, uint64(x.Index))
+	}
+	e.sections[gate.SectionExport] = out
+	return nil
+}
+
+// encodeCode puts the insertions into the bodies and adds new ones.
+func (e *encoder) encodeCode() error {
+	old := e.sections[gate.SectionCode]
+	if len(e.functions) == 0 && !e.o.Stop {
+		return nil
+	}
+	replaced := 0 // of memory.grow
+	pieces := [...]code{check: looks(e.stop), recheck: looksAgain(e.stop), growth: {}}
+	if e.grow > 0 {
+		replaced, pieces[growth] = growLength, code{}.op(gate.OpCall, e.grow)
+	}
+	out := binary.AppendUvarint(make([]byte, 0, len(old)+len(old)/16+64), uint64(len(e.s.bodies)+len(e.functions)))
+	for _, b := range e.s.bodies {
+		size := len(b.bytes)
+		for _, x := range b.edits {
+			size += len(pieces[x.what])
+			if x.what == growth {
+				size -= replaced
+			}
+		}
+		out = binary.AppendUvarint(out, uint64(size))
+		from := 0
+		for _, x := range b.edits {
+			out = append(append(out, b.bytes[from:x.at]...), pieces[x.what]...)
+			if from = x.at; x.what == growth {
+				from += replaced
+			}
+		}
+		out = append(out, b.bytes[from:]...)
+	}
+	if len(out) > mostGrowth*len(old)+1024 {
+		return fmt.Errorf("its code would grow from %d bytes to %d", len(old), len(out))
+	}
+	for _, f := range e.functions {
+		out = binary.AppendUvarint(out, uint64(len(f.code)+2))
+		out = append(append(append(out, 0), f.code...), gate.OpEnd) // no locals
+	}
+	e.sections[gate.SectionCode] = out
+	return nil
+}
+
+func appendName(out []byte, name string) []byte {
+	return append(binary.AppendUvarint(out, uint64(len(name))), name...)
+}

@@ -1,0 +1,107 @@
+package rewrite
+
+import (
+	"slices"
+
+	"github.com/weirhost/weir/host/internal/gate"
+)
+
+// survey is what a look at all code of a module found.
+type survey struct {
+	bodies    []body
+	obstacles []string
+	written   []bool // the globals that code sets
+	checks    int
+}
+
+// body is one function's code and what happens to it.
+type body struct {
+	bytes []byte
+	edits []edit // by place
+}
+
+// An edit puts something into a body, before the byte at its place.
+type edit struct {
+	at   int
+	what insertion
+}
+
+type insertion byte
+
+const (
+	check   insertion = iota // look at weir:stop
+	recheck                  // the same, where the engine could take it for known
+	growth                   // memory.grow, which is replaced
+)
+
+// examine looks at every instruction once.
+func examine(r *gate.Report, stop bool) (*survey, error) {
+	s := &survey{written: make([]bool, len(r.Globals))}
+	s.imports(r)
+	for b, err := range r.Bodies() {
+		if err != nil {
+			return nil, err
+		}
+		p := placement{stop: stop}
+		for b.Next() {
+			s.note(b)
+			p.step(b)
+		}
+		edits := p.finish()
+		for _, e := range edits {
+			if e.what != growth {
+				s.checks++
+			}
+		}
+		s.bodies = append(s.bodies, body{b.Bytes, edits})
+	}
+	return s, nil
+}
+
+func (s *survey) imports(r *gate.Report) {
+	globals := 0
+	for _, i := range r.Imports {
+		switch i.Kind() {
+		case gate.KindTable:
+			s.obstacle("imported table")
+		case gate.KindMemory:
+			s.obstacle("imported memory")
+		case gate.KindGlobal:
+			if r.Globals[globals].Mutable {
+				s.obstacle("imported mutable global")
+			}
+			globals++
+		}
+	}
+}
+
+// note looks for what an instruction leaves behind.
+func (s *survey) note(b *gate.Body) {
+	switch b.Op {
+	case gate.OpGlobalSet:
+		s.written[b.Number()] = true
+	case gate.OpTableSet:
+		s.obstacle("table.set")
+	case gate.OpMisc:
+		switch b.Number() {
+		case gate.MiscTableInit:
+			s.obstacle("table.init")
+		case gate.MiscTableCopy:
+			s.obstacle("table.copy")
+		case gate.MiscTableGrow:
+			s.obstacle("table.grow")
+		case gate.MiscTableFill:
+			s.obstacle("table.fill")
+		case gate.MiscElemDrop:
+			s.obstacle("elem.drop")
+		case gate.MiscDataDrop:
+			s.obstacle("data.drop")
+		}
+	}
+}
+
+func (s *survey) obstacle(what string) {
+	if !slices.Contains(s.obstacles, what) {
+		s.obstacles = append(s.obstacles, what)
+	}
+}
