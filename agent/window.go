@@ -150,14 +150,14 @@ func foldEntry(e *ResultEntry, l tool.Locale) int {
 }
 
 // foldTurn is what happens when a turn ends: its results whose whole is over
-// the threshold turn into placeholders, and loads whose turns are over into
-// stubs. It returns the index of the first message that changed, or len(msgs).
+// the threshold turn into placeholders, those of the turn before too if it was
+// left waiting for results, and loads whose turns are over turn into stubs. It returns the index of the first message that changed, or len(msgs).
 func foldTurn(msgs []Message, turn, threshold int) (first int, f Folded) {
 	first = len(msgs)
 	for i := range msgs {
 		for j := range msgs[i].Results {
 			e := &msgs[i].Results[j]
-			due := msgs[i].Turn == turn && threshold >= 0 && e.Chars > threshold
+			due := msgs[i].Turn >= turn-1 && threshold >= 0 && e.Chars > threshold
 			if e.Ephemeral {
 				due = e.KeepUntil <= turn
 			}

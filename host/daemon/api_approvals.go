@@ -50,7 +50,7 @@ func (d *Daemon) answerApproval(w http.ResponseWriter, r *http.Request) error {
 	}
 	verdict, ok := map[string]host.Verdict{answerOnce: host.Once, answerAlways: host.Always, answerDeny: host.Refuse}[body.Answer]
 	if !ok {
-		return problem(http.StatusBadRequest, "bad_body", `send {"answer": "once"}, "always" or "deny"`, "%q is no answer", clip(body.Answer, 40))
+		return problem(http.StatusBadRequest, codeBadBody, `send {"answer": "once"}, "always" or "deny"`, "%q is no answer", clip(body.Answer, 40))
 	}
 	if p := d.approvals.give(d.principal(r), r.PathValue("id"), host.ApprovalAnswer{Verdict: verdict, By: d.principal(r)}); p != nil {
 		return p

@@ -30,7 +30,7 @@ func (d *Daemon) approvePlugin(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if body.Digest == "" {
-		return problem(http.StatusBadRequest, "bad_body", "send the digest of the version that was looked at: GET /api/plugins/NAME shows it", "the digest is missing")
+		return problem(http.StatusBadRequest, codeBadBody, "send the digest of the version that was looked at: GET /api/plugins/NAME shows it", "the digest is missing")
 	}
 	if d.cfg.Grants != nil {
 		grants, err := d.cfg.Grants()
@@ -95,7 +95,7 @@ func readVerdict(w http.ResponseWriter, r *http.Request) (body verdictBody, err 
 		body.By = "api"
 	case "cli", "page", "api":
 	default:
-		return body, problem(http.StatusBadRequest, "bad_body", "write cli, page or api", "by is %q", clip(body.By, 40))
+		return body, problem(http.StatusBadRequest, codeBadBody, "write cli, page or api", "by is %q", clip(body.By, 40))
 	}
 	return body, nil
 }

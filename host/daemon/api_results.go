@@ -97,7 +97,7 @@ func (d *Daemon) postResult(w http.ResponseWriter, r *http.Request) error {
 func (b resultBody) whole() ([]byte, error) {
 	raw := bytes.TrimSpace(b.Result)
 	if len(raw) == 0 || string(raw) == "null" {
-		return nil, problem(http.StatusBadRequest, "bad_body", `send {"tool_name": "…", "tool_input": {…}, "result": "…"}`, "there is no result")
+		return nil, problem(http.StatusBadRequest, codeBadBody, `send {"tool_name": "…", "tool_input": {…}, "result": "…"}`, "there is no result")
 	}
 	if raw[0] != '"' {
 		return raw, nil

@@ -25,7 +25,7 @@ func (a *access) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if p.Status == http.StatusUnauthorized {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="weir"`)
 		}
-		writeProblem(w, p)
+		writeProblem(w, r, p)
 		return
 	}
 	h := w.Header()

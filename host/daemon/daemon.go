@@ -80,6 +80,7 @@ type Daemon struct {
 	now   func() time.Time
 	slots chan struct{} // nil: no bound
 	start time.Time
+	beat  time.Duration // the longest silence of a stream
 	// metrics count since start, for /metrics.
 	metrics   *metrics
 	approvals *broker
@@ -125,7 +126,7 @@ func New(cfg Config) (*Daemon, error) {
 	case cfg.MaxTurns > 0:
 		d.slots = make(chan struct{}, cfg.MaxTurns)
 	}
-	d.start = d.now()
+	d.start, d.beat = d.now(), heartbeat
 	d.metrics = newMetrics(d.knows, func(ctx context.Context) (archive.Stats, error) { return d.cfg.Host.Archive().Stats(ctx) }, d.now, d.log)
 	return d, nil
 }

@@ -292,9 +292,9 @@ func TestBadRequests(t *testing.T) {
 		{"POST", "/v1/chat/completions", `{"messages":[]}`, 400, "bad_body"},
 		{"POST", "/v1/chat/completions", `{"messages":[{"role":"assistant","content":"x"}]}`, 400, "bad_body"},
 		{"POST", "/v1/chat/completions", `{"messages":[{"role":"tool","content":"x"}]}`, 400, "bad_body"},
-		{"POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, 400, "bad_body"},
+		{"POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, 400, "unsupported_parameter"},
 		{"POST", "/v1/chat/completions", `{"model":"nope","messages":[{"role":"user","content":"x"}]}`, 404, "model_not_found"},
-		{"POST", "/v1/chat/completions", `{"tools":[{}],"messages":[{"role":"user","content":"x"}]}`, 400, "tools_unsupported"},
+		{"POST", "/v1/chat/completions", `{"tools":[{}],"messages":[{"role":"user","content":"x"}]}`, 400, "unsupported_parameter"},
 	} {
 		r := s.do(c.method, c.path, c.body, nil)
 		if r.status != c.status {
@@ -329,7 +329,7 @@ func TestToolFailureIsData(t *testing.T) {
 func TestAccess(t *testing.T) {
 	s := newServer(t, replay.New())
 	for _, r := range s.daemon.routes() {
-		path := strings.NewReplacer("{id}", "x", "{name}", "x", "{uuid}", "x").Replace(r.path)
+		path := strings.NewReplacer("{id}", "x", "{id...}", "x", "{name}", "x", "{uuid}", "x").Replace(r.path)
 		for _, c := range []struct {
 			name   string
 			edit   func(*http.Request)
@@ -396,7 +396,6 @@ func TestCompletions(t *testing.T) {
 			Message      struct{ Role, Content string }
 			FinishReason string `json:"finish_reason"`
 		}
-		Usage map[string]int
 	}
 	if err := json.Unmarshal([]byte(r.body), &out); err != nil {
 		t.Fatal(err)

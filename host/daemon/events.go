@@ -45,6 +45,11 @@ type ChatStart struct {
 	Locale       tool.Locale `json:"locale"`
 }
 
+// A TextPiece is a piece of the answer, or of what the model thinks.
+type TextPiece struct {
+	Text string `json:"text"`
+}
+
 // A ToolCallStart says which call was recognised, and as what.
 type ToolCallStart struct {
 	ID     string          `json:"id"`
@@ -84,17 +89,20 @@ type ToolCallResult struct {
 
 // A ChatEnd closes the stream with the aggregate of the turn.
 type ChatEnd struct {
-	Conversation  string           `json:"conversation_id"`
-	Reason        agent.Reason     `json:"reason"`
-	Answer        string           `json:"answer"`
-	Reasoning     string           `json:"reasoning,omitempty"`
-	Usage         agent.Usage      `json:"usage"`
-	Rounds        int              `json:"rounds"`
-	Calls         int              `json:"calls"`
-	Results       []ToolCallResult `json:"results,omitempty"`
-	ProducedChars int              `json:"produced_chars"`
-	ShownChars    int              `json:"shown_chars"`
-	KeptChars     int              `json:"kept_chars"`
+	Conversation string           `json:"conversation_id"`
+	Reason       agent.Reason     `json:"reason"`
+	Answer       string           `json:"answer"`
+	Reasoning    string           `json:"reasoning,omitempty"`
+	Usage        agent.Usage      `json:"usage"`
+	Rounds       int              `json:"rounds"`
+	Calls        int              `json:"calls"`
+	Results      []ToolCallResult `json:"results,omitempty"`
+	// Pending are calls of the caller's tools, which wait for their results; only
+	// of /v1.
+	Pending       []ToolCallStart `json:"pending,omitempty"`
+	ProducedChars int             `json:"produced_chars"`
+	ShownChars    int             `json:"shown_chars"`
+	KeptChars     int             `json:"kept_chars"`
 	agent.Faults
 	// Unsaved says that the disk is full: the next question will know nothing of
 	// this one.

@@ -5,8 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -14,11 +15,14 @@ import (
 	"github.com/weirhost/weir/host/archive"
 )
 
-// A said is one message as a client of /v1 saw it: a question or an answer,
-// nothing of calls and results.
+// A said is one message as a client of /v1 saw it: a question, an answer, or a
+// result of one of its own tools; nothing of weir's calls and results.
 type said struct {
 	role agent.Role
 	text string
+	// ids are those of the client's calls that an answer makes, or of the one that
+	// a result answers.
+	ids []string
 }
 
 // visible is what a client has seen of stored messages: the questions, and
@@ -27,25 +31,15 @@ func visible(ms []agent.Message) []said {
 	var out []said
 	for _, m := range ms {
 		switch {
+		case m.Role == agent.RoleUser && len(out) > 0 && out[len(out)-1].role == agent.RoleUser: // nobody answered the one before
+			out[len(out)-1].text += "\n\n" + m.Text
 		case m.Role == agent.RoleUser:
-			out = append(out, said{m.Role, m.Text})
+			out = append(out, said{role: m.Role, text: m.Text})
 		case m.Role != agent.RoleAssistant || len(m.Calls) > 0:
 		case len(out) > 0 && out[len(out)-1].role == agent.RoleAssistant:
 			out[len(out)-1].text = m.Text
 		default:
-			out = append(out, said{m.Role, m.Text})
-		}
-	}
-	return out
-}
-
-// spoken is what a client sent itself, without system messages: clients write
-// the time of day into them.
-func spoken(ms []agent.Message) []said {
-	var out []said
-	for _, m := range ms {
-		if m.Role == agent.RoleUser || m.Role == agent.RoleAssistant {
-			out = append(out, said{m.Role, m.Text})
+			out = append(out, said{role: m.Role, text: m.Text})
 		}
 	}
 	return out
@@ -63,8 +57,11 @@ func markOf(talk []said) string {
 			}
 			return r
 		}, s.text)
-		answered = answered || s.role == agent.RoleAssistant && text != ""
-		_, _ = io.WriteString(h, string(s.role)+"\x00"+text+"\x00") // a hash takes everything
+		answered = answered || s.role == agent.RoleAssistant && (text != "" || len(s.ids) > 0)
+		for _, id := range s.ids {
+			text += "\x00" + id
+		}
+		_, _ = fmt.Fprintf(h, "%s\x00%d\x00%s\x00", s.role, len(text), text) // a hash takes everything
 	}
 	if !answered {
 		return ""
@@ -94,7 +91,6 @@ func (d *Daemon) matching(ctx context.Context, principal, mark string) []string 
 // sends in front of its question, and begins a new one where there is none, or
 // where it is answering somebody else.
 func (d *Daemon) chatMatched(ctx context.Context, principal string, ask Ask, history []agent.Message, emit func(string, any)) (ChatEnd, error) {
-	ask.spoken = spoken(history)
 	if ask.Conversation == "" {
 		ask.mark = markOf(ask.spoken)
 		for _, id := range d.matching(ctx, principal, ask.mark) {
@@ -128,13 +124,23 @@ func (t *turn) unmoved(ctx context.Context) error {
 // own words and the answer, with or without what was said before calls, which
 // only a client that streams reads.
 func (t *turn) remark(ctx context.Context, out agent.Turn) {
-	if strings.TrimSpace(out.Answer) == "" && strings.TrimSpace(t.said.String()) == "" {
+	if strings.TrimSpace(out.Answer) == "" && strings.TrimSpace(t.said.String()) == "" && len(out.Pending) == 0 {
 		return // the client has seen nothing and asks again
 	}
-	before := append(t.ask.spoken[:len(t.ask.spoken):len(t.ask.spoken)], said{agent.RoleUser, t.ask.Message})
+	before := slices.Clone(t.ask.spoken)
+	for _, a := range t.ask.answers {
+		before = append(before, said{agent.RoleResults, a.text, []string{a.callID}})
+	}
+	if t.ask.Message != "" {
+		before = append(before, said{role: agent.RoleUser, text: t.ask.Message})
+	}
+	var ids []string
+	for _, c := range out.Pending {
+		ids = append(ids, c.ID)
+	}
 	marks := []string{markOf(visible(out.Messages))}
 	for _, text := range []string{out.Answer, t.said.String()} {
-		marks = append(marks, markOf(append(before[:len(before):len(before)], said{agent.RoleAssistant, text})))
+		marks = append(marks, markOf(append(before[:len(before):len(before)], said{agent.RoleAssistant, text, ids})))
 	}
 	if err := t.d.cfg.Host.Archive().Mark(ctx, t.scope, marks); err != nil && !errors.Is(err, archive.ErrNotFound) {
 		t.d.log.Warn("a conversation cannot be found by its messages", "conversation", t.scope.Conversation, "error", err)

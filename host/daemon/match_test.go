@@ -237,12 +237,13 @@ func TestAnIdWinsOverTheMessages(t *testing.T) {
 // Talks have the same mark exactly when they are the same but for white space.
 func TestMarkOf(t *testing.T) {
 	message := rapid.Custom(func(t *rapid.T) said {
-		return said{rapid.SampledFrom([]agent.Role{agent.RoleUser, agent.RoleAssistant}).Draw(t, "role"), rapid.SampledFrom([]string{"a", "b", "ab", " a", "user", ""}).Draw(t, "text")}
+		return said{rapid.SampledFrom([]agent.Role{agent.RoleUser, agent.RoleAssistant, agent.RoleResults}).Draw(t, "role"), rapid.SampledFrom([]string{"a", "b", "ab", " a", "user", ""}).Draw(t, "text"),
+			rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab"}), 0, 2).Draw(t, "ids")}
 	})
 	plain := func(talk []said) string {
 		var b strings.Builder
 		for _, s := range talk {
-			fmt.Fprintf(&b, "%s %q\n", s.role, strings.TrimSpace(s.text))
+			fmt.Fprintf(&b, "%s %q %q\n", s.role, strings.TrimSpace(s.text), s.ids)
 		}
 		return b.String()
 	}

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,44 +12,6 @@ import (
 
 	"github.com/weirhost/weir/agent"
 )
-
-// completionBody is what is read of OpenAI's chat completion request. Other
-// fields (temperature, user, …) are taken and ignored: clients send many.
-type completionBody struct {
-	Model    string              `json:"model"`
-	Messages []completionMessage `json:"messages"`
-	Stream   bool                `json:"stream"`
-	Options  struct {
-		Usage bool `json:"include_usage"`
-	} `json:"stream_options"`
-	Tools    []json.RawMessage `json:"tools"`
-	Metadata map[string]string `json:"metadata"`
-}
-
-type completionMessage struct {
-	Role    string          `json:"role"`
-	Content json.RawMessage `json:"content"`
-}
-
-// text is the message's text, whether it came as a string or as parts.
-func (m completionMessage) text() (string, error) {
-	var s string
-	if len(m.Content) == 0 || string(m.Content) == "null" || json.Unmarshal(m.Content, &s) == nil {
-		return s, nil
-	}
-	var parts []struct{ Type, Text string }
-	if json.Unmarshal(m.Content, &parts) != nil {
-		return "", problem(http.StatusBadRequest, "bad_body", "send a string or a list of text parts", "the content of a %s message is neither text nor parts", clip(m.Role, 20))
-	}
-	var b strings.Builder
-	for _, p := range parts {
-		if p.Type != "text" {
-			return "", problem(http.StatusBadRequest, "bad_body", "send text parts only", "a part of type %q is not understood", clip(p.Type, 40))
-		}
-		b.WriteString(p.Text)
-	}
-	return b.String(), nil
-}
 
 // completions speaks OpenAI's protocol. The protocol has no conversations: the
 // header X-Weir-Conversation or metadata.conversation_id names a stored one;
@@ -69,53 +32,35 @@ func (d *Daemon) completions(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	c := &completion{id: "chatcmpl-" + uuid.NewString(), created: d.now().Unix(), model: ask.Model, body: body, w: w, gone: cancel}
-	end, err := d.chatMatched(ctx, d.principal(r), ask, history, c.observe)
-	if err != nil && c.s == nil && end.Answer == "" {
-		return err
+	c := &completion{id: "chatcmpl-" + uuid.NewString(), created: d.now().Unix(), model: body.Model, stream: body.Stream, usage: body.Options.Usage, w: w, gone: cancel}
+	if c.model == "" {
+		c.model = ask.Model
 	}
-	c.finish(end, err)
-	return nil
+	defer c.keepAlive(d.beat)()
+	end, err := d.chatMatched(ctx, d.principal(r), ask, history, c.observe)
+	return c.finish(end, err)
 }
 
-// completionAsk splits the request into the question and what came before it.
+// completionAsk splits the request into what is to be answered and what came
+// before it.
 func (d *Daemon) completionAsk(r *http.Request, body completionBody) (Ask, []agent.Message, error) {
 	ask := Ask{Conversation: r.Header.Get("X-Weir-Conversation")}
 	if ask.Conversation == "" {
 		ask.Conversation = body.Metadata["conversation_id"]
 	}
-	if len(body.Tools) > 0 {
-		return ask, nil, problem(http.StatusBadRequest, "tools_unsupported", "leave tools out: weir brings the tools of its plugin folder",
-			"this daemon does not take tools from the caller")
-	}
 	if err := d.nameModel(&ask, body.Model); err != nil {
 		return ask, nil, err
 	}
-	var history []agent.Message
-	turn := 0
-	for i, m := range body.Messages {
-		text, err := m.text()
-		if err != nil {
-			return ask, nil, err
-		}
-		switch m.Role {
-		case "user":
-			turn++
-			history = append(history, agent.Message{Role: agent.RoleUser, Text: text, Turn: turn, At: d.now()})
-		case "assistant":
-			history = append(history, agent.Message{Role: agent.RoleAssistant, Text: text, Turn: turn, At: d.now()})
-		case "system", "developer":
-			ask.system = strings.TrimSpace(ask.system + "\n\n" + text)
-		default:
-			return ask, nil, problem(http.StatusBadRequest, "bad_body", "use system, user and assistant", "message %d has the role %q", i+1, clip(m.Role, 20))
-		}
+	var err error
+	if ask.wish, err = body.wish(); err != nil {
+		return ask, nil, err
 	}
-	last := len(history) - 1
-	if last < 0 || history[last].Role != agent.RoleUser {
-		return ask, nil, problem(http.StatusBadRequest, "bad_body", "end the messages with the user's question", "the last message is not the user's")
+	t, err := d.readTalk(body.Messages)
+	if err != nil {
+		return ask, nil, err
 	}
-	ask.Message = history[last].Text
-	return ask, history[:last], nil
+	ask.system, ask.spoken, ask.answers, ask.Message = t.system, t.spoken, t.answers, t.question
+	return ask, t.history, nil
 }
 
 // nameModel understands a model's name, a profile's name, or "weir" for the
@@ -125,11 +70,11 @@ func (d *Daemon) nameModel(ask *Ask, name string) error {
 		ask.Profile = name
 	} else if _, ok := d.cfg.Models[name]; ok {
 		ask.Model = name
-	} else if name != "" && name != "weir" {
-		return problem(http.StatusNotFound, "model_not_found", "GET /v1/models lists them", "there is no model named %q", clip(name, 80))
+	} else if name != "" && name != defaultModel {
+		return noModel(name)
 	}
 	if ask.Profile == "" {
-		ask.Profile = "default"
+		ask.Profile = defaultProfile
 	}
 	if ask.Model == "" {
 		ask.Model = d.cfg.Profiles[ask.Profile].Model
@@ -137,84 +82,74 @@ func (d *Daemon) nameModel(ask *Ask, name string) error {
 	return nil
 }
 
-// A completion writes one answer in OpenAI's shape.
-type completion struct {
-	id, model string
-	created   int64
-	body      completionBody
-	w         http.ResponseWriter
-	gone      func()
-	s         *stream
+// defaultModel is what /v1 calls the default profile.
+const (
+	defaultModel   = "weir"
+	defaultProfile = "default"
+)
+
+func noModel(name string) *Problem {
+	p := problem(http.StatusNotFound, "model_not_found", "GET /v1/models lists them", "there is no model named %q", clip(name, 80))
+	p.Param = "model"
+	return p
 }
 
-func (c *completion) observe(name string, data any) {
-	switch {
-	case name == eventStart:
-		c.w.Header().Set("X-Weir-Conversation", data.(ChatStart).Conversation)
-		if c.body.Stream {
-			c.s = newStream(c.w, c.gone)
-			c.chunk(map[string]any{"role": "assistant", "content": ""}, nil)
+// A ModelRow is one name that a request to /v1 can give as its model.
+type ModelRow struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"` // seconds since 1970
+	OwnedBy string `json:"owned_by"`
+	// Profile says that the name is a profile's, Model which configured model it
+	// asks, Simulated that it is not an AI.
+	Profile   bool   `json:"profile"`
+	Model     string `json:"model"`
+	Simulated bool   `json:"simulated"`
+}
+
+// completionNames lists the profiles, the default one first, and the models. Of
+// a profile and a model of one name the profile is meant.
+func (d *Daemon) completionNames() []ModelRow {
+	row := func(id, model string, profile bool) ModelRow {
+		return ModelRow{id, "model", d.start.Unix(), "weir", profile, model, d.cfg.Models[model].Info.Simulated}
+	}
+	rows := []ModelRow{row(defaultModel, d.cfg.Profiles[defaultProfile].Model, true)}
+	for _, name := range slices.Sorted(maps.Keys(d.cfg.Profiles)) {
+		if name != defaultProfile && name != defaultModel {
+			rows = append(rows, row(name, d.cfg.Profiles[name].Model, true))
 		}
-	case c.s == nil:
-	case name == eventText:
-		c.chunk(map[string]any{"content": data.(map[string]string)["text"]}, nil)
-	case name == eventThought:
-		c.chunk(map[string]any{"reasoning_content": data.(map[string]string)["text"]}, nil)
 	}
+	for _, name := range d.modelNames() {
+		if _, taken := d.cfg.Profiles[name]; !taken && name != defaultModel {
+			rows = append(rows, row(name, name, false))
+		}
+	}
+	return rows
 }
 
-func (c *completion) chunk(delta map[string]any, finish any) {
-	c.s.data(c.envelope("chat.completion.chunk", map[string]any{"index": 0, "delta": delta, "finish_reason": finish}))
-}
-
-func (c *completion) envelope(object string, choices ...map[string]any) map[string]any {
-	if choices == nil {
-		choices = []map[string]any{}
-	}
-	return map[string]any{"id": c.id, "object": object, "created": c.created, "model": c.model, "choices": choices}
-}
-
-func (c *completion) finish(end ChatEnd, err error) {
-	usage := map[string]int{"prompt_tokens": end.Usage.Prompt, "completion_tokens": end.Usage.Completion, "total_tokens": end.Usage.Prompt + end.Usage.Completion}
-	finish := "stop"
-	if end.Reason == agent.ReasonLength {
-		finish = "length"
-	}
-	if c.s == nil {
-		out := c.envelope("chat.completion", map[string]any{"index": 0, "finish_reason": finish, "logprobs": nil,
-			"message": map[string]any{"role": "assistant", "content": end.Answer, "refusal": nil}})
-		out["usage"] = usage
-		out["weir"] = map[string]any{"conversation_id": end.Conversation, "reason": end.Reason, "results": end.Results}
-		writeJSON(c.w, http.StatusOK, out)
-		return
-	}
-	if err != nil {
-		c.s.data(map[string]any{"error": asProblem(err)})
-	} else {
-		c.chunk(map[string]any{}, finish)
-	}
-	if c.body.Options.Usage {
-		out := c.envelope("chat.completion.chunk")
-		out["usage"] = usage
-		c.s.data(out)
-	}
-	c.s.data("[DONE]")
+// ModelList is what GET /v1/models answers.
+type ModelList struct {
+	Object string     `json:"object"`
+	Data   []ModelRow `json:"data"`
 }
 
 func (d *Daemon) completionModels(w http.ResponseWriter, _ *http.Request) error {
-	rows := []map[string]any{}
-	for _, name := range d.modelNames() {
-		rows = append(rows, map[string]any{"id": name, "object": "model", "created": d.start.Unix(), "owned_by": "weir", "simulated": d.cfg.Models[name].Info.Simulated})
-	}
-	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": rows})
+	writeJSON(w, http.StatusOK, ModelList{"list", d.completionNames()})
 	return nil
 }
 
-func (d *Daemon) modelNames() []string {
-	names := make([]string, 0, len(d.cfg.Models))
-	for name := range d.cfg.Models {
-		names = append(names, name)
+func (d *Daemon) completionModel(w http.ResponseWriter, r *http.Request) error {
+	for _, row := range d.completionNames() {
+		if row.ID == r.PathValue("id") {
+			writeJSON(w, http.StatusOK, row)
+			return nil
+		}
 	}
-	slices.Sort(names)
-	return names
+	return noModel(r.PathValue("id"))
 }
+
+func (d *Daemon) modelNames() []string { return slices.Sorted(maps.Keys(d.cfg.Models)) }
+
+// inOpenAI reports whether a request speaks OpenAI's protocol, so that errors
+// of it do too.
+func inOpenAI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v1/") }

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/archive"
@@ -21,6 +24,10 @@ type Problem struct {
 	Code   string `json:"code"`
 	Msg    string `json:"message"`
 	Hint   string `json:"hint,omitempty"`
+	// Param is the parameter of a request to /v1 that is wrong; empty: none is.
+	Param string `json:"-"`
+	// RetryAfter is how long to wait before asking again; 0: nobody knows.
+	RetryAfter time.Duration `json:"-"`
 }
 
 func (p *Problem) Error() string {
@@ -46,7 +53,7 @@ func asProblem(err error) *Problem {
 	case pluginProblem(err) != nil:
 		return pluginProblem(err)
 	case errors.As(err, &me):
-		return &Problem{Status: http.StatusBadGateway, Code: "model_" + string(me.Code), Msg: me.Msg, Hint: me.Hint}
+		return &Problem{Status: modelStatus(me.Code), Code: "model_" + string(me.Code), Msg: me.Msg, Hint: me.Hint, RetryAfter: me.RetryAfter}
 	case errors.As(err, &te):
 		return &Problem{Status: toolStatus(te.Code), Code: string(te.Code), Msg: te.Msg, Hint: te.Hint}
 	case errors.Is(err, archive.ErrNotFound):
@@ -59,6 +66,20 @@ func asProblem(err error) *Problem {
 		return problem(499, "cancelled", "", "the request was cancelled")
 	}
 	return problem(http.StatusInternalServerError, "internal", "the daemon's log has the details", "something went wrong inside weir")
+}
+
+// modelStatus says whose fault a model's failure is: of the request, of too many
+// requests, or of what stands behind weir.
+func modelStatus(c agent.ModelCode) int {
+	switch c {
+	case agent.ModelBadRequest, agent.ModelWindow:
+		return http.StatusBadRequest
+	case agent.ModelRateLimited:
+		return http.StatusTooManyRequests
+	case agent.ModelOverloaded:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusBadGateway
 }
 
 func toolStatus(c tool.Code) int {
@@ -83,8 +104,24 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_ = enc.Encode(v) // the client is gone if this fails; there is nobody to tell
 }
 
-func writeProblem(w http.ResponseWriter, p *Problem) {
-	writeJSON(w, p.Status, map[string]any{"error": p})
+// An ErrorBody is what every answer without success holds, but for those of /v1.
+type ErrorBody struct {
+	Error *Problem `json:"error"`
+}
+
+// writeProblem answers a request with a problem, in the words of its protocol.
+func writeProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
+	if p.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.RetryAfter.Seconds()))))
+	}
+	if !inOpenAI(r) {
+		writeJSON(w, p.Status, ErrorBody{p})
+		return
+	}
+	if inVain(p) {
+		w.Header().Set("X-Should-Retry", "false")
+	}
+	writeJSON(w, p.Status, inOpenAIsShape(p))
 }
 
 // readJSON decodes a body of at most 8 MiB, strictly.
@@ -102,10 +139,13 @@ func readJSONUpTo(w http.ResponseWriter, r *http.Request, into any, limit int64)
 		return bodyProblem(err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return problem(http.StatusBadRequest, "bad_body", "send one JSON object", "the body has something behind its JSON object")
+		return problem(http.StatusBadRequest, codeBadBody, "send one JSON object", "the body has something behind its JSON object")
 	}
 	return nil
 }
+
+// codeBadBody is the problem of a body that cannot be read or meant.
+const codeBadBody = "bad_body"
 
 // sentAsJSON refuses a body of another type, or of none: those a page of another
 // site can send without being asked whether it may.
@@ -127,21 +167,23 @@ func bodyProblem(err error) *Problem {
 	var syntax *json.SyntaxError
 	var wrong *json.UnmarshalTypeError
 	var big *http.MaxBytesError
-	hint := "send one JSON object with the fields that the README lists"
+	hint := "send one JSON object with the fields that /openapi.json lists"
 	switch {
 	case errors.As(err, &big):
 		return problem(http.StatusRequestEntityTooLarge, "too_large", "", "the body is longer than %d bytes", big.Limit)
 	case errors.As(err, &syntax):
-		return problem(http.StatusBadRequest, "bad_body", hint, "the body is not JSON: it breaks at byte %d", syntax.Offset)
+		return problem(http.StatusBadRequest, codeBadBody, hint, "the body is not JSON: it breaks at byte %d", syntax.Offset)
 	case errors.As(err, &wrong) && wrong.Field == "":
-		return problem(http.StatusBadRequest, "bad_body", hint, "the body is no JSON object but JSON of the kind %s", wrong.Value)
+		return problem(http.StatusBadRequest, codeBadBody, hint, "the body is no JSON object but JSON of the kind %s", wrong.Value)
 	case errors.As(err, &wrong):
-		return problem(http.StatusBadRequest, "bad_body", hint, "%q has the wrong type, %s", wrong.Field, wrong.Value)
+		p := problem(http.StatusBadRequest, codeBadBody, hint, "%q has the wrong type, %s", wrong.Field, wrong.Value)
+		p.Param = wrong.Field
+		return p
 	}
 	if field, ok := unknownField(err); ok {
-		return problem(http.StatusBadRequest, "bad_body", hint, "the body has an unknown field %s", field)
+		return problem(http.StatusBadRequest, codeBadBody, hint, "the body has an unknown field %s", field)
 	}
-	return problem(http.StatusBadRequest, "bad_body", hint, "the body is empty or cut off")
+	return problem(http.StatusBadRequest, codeBadBody, hint, "the body is empty or cut off")
 }
 
 // unknownField reads the field's name out of encoding/json's error, which has

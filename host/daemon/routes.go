@@ -51,6 +51,7 @@ func (d *Daemon) routes() []route {
 		{"GET", "/metrics", false, d.scrape},
 		{"POST", "/v1/chat/completions", false, d.completions},
 		{"GET", "/v1/models", false, d.completionModels},
+		{"GET", "/v1/models/{id...}", false, d.completionModel},
 	}
 	// Everything else, wrong methods of the routes above included.
 	return append(rs, route{"", "/", true, d.rest})
@@ -66,7 +67,7 @@ func (d *Daemon) guard(h func(http.ResponseWriter, *http.Request) error) http.Ha
 					panic(p)
 				}
 				d.log.Error("a request panicked", "path", r.URL.Path, "panic", p)
-				writeProblem(w, asProblem(nil))
+				writeProblem(w, r, asProblem(nil))
 			}
 		}()
 		if err := h(w, r); err != nil {
@@ -74,7 +75,7 @@ func (d *Daemon) guard(h func(http.ResponseWriter, *http.Request) error) http.Ha
 			if p.Status >= 500 && p.Code != draining { // which is how a stop begins, not a failure
 				d.log.Error("request failed", "path", r.URL.Path, "status", p.Status, "error", err)
 			}
-			writeProblem(w, p)
+			writeProblem(w, r, p)
 		}
 	}
 }

@@ -51,6 +51,7 @@ var strangers = map[string][]visit{
 	"GET /api/settings":                  noIDs,
 	"GET /metrics":                       noIDs,
 	"GET /v1/models":                     noIDs,
+	"GET /v1/models/{id...}":             {{path: "/v1/models/{C}"}},
 	"GET /api/conversations":             {{path: "/api/conversations"}, {path: "/api/conversations?limit=1000"}},
 	"GET /api/conversations/{id}":        {{path: "/api/conversations/{C}"}},
 	"DELETE /api/conversations/{id}":     {{path: "/api/conversations/{C}"}},
@@ -81,6 +82,7 @@ var strangers = map[string][]visit{
 	"POST /v1/chat/completions": {
 		{path: "/v1/chat/completions", body: `{"model":"default","messages":[{"role":"user","content":"go on"}]}`, header: http.Header{"X-Weir-Conversation": {"{C}"}}, begins: true},
 		{path: "/v1/chat/completions", body: `{"model":"default","messages":[{"role":"user","content":"go on"}],"metadata":{"conversation_id":"{C}"}}`, begins: true},
+		{path: "/v1/chat/completions", body: `{"messages":[{"role":"tool","tool_call_id":"call_001","content":"x"}],"metadata":{"conversation_id":"{C}"}}`, begins: true},
 		{path: "/v1/chat/completions", body: `{"model":"default","messages":[{"role":"user","content":"their question CANARY-7f3a"},{"role":"assistant","content":"their answer"},{"role":"user","content":"go on"}]}`},
 	},
 	"/": {{path: "/"}, {path: "/index.html"}, {path: "/../archive.db"}, {path: "/%2e%2e/token"}, {path: "/api/archives/{U}/"}, {path: "/api//archives/{U}"}},

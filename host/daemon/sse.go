@@ -12,6 +12,9 @@ import (
 // Its turn waits for it; nobody else's does.
 const slowClient = 15 * time.Second
 
+// heartbeat is how long a stream may be silent: proxies often cut after a minute.
+const heartbeat = 15 * time.Second
+
 // A stream writes server-sent events to one client. After the first failed
 // write it is dead: gone is called once and every later event is dropped.
 type stream struct {
@@ -42,6 +45,9 @@ func (s *stream) event(name string, data any) {
 // data writes one unnamed event, as OpenAI's protocol has them.
 func (s *stream) data(v any) { s.write(nil, v) }
 
+// ping writes a comment, which clients pass over.
+func (s *stream) ping() { s.send([]byte(": ping\n\n")) }
+
 func (s *stream) write(head []byte, v any) {
 	if s.dead {
 		return
@@ -59,8 +65,15 @@ func (s *stream) write(head []byte, v any) {
 		}
 	}
 	b.WriteByte('\n')
+	s.send(b.Bytes())
+}
+
+func (s *stream) send(b []byte) {
+	if s.dead {
+		return
+	}
 	_ = s.rc.SetWriteDeadline(time.Now().Add(slowClient)) // unsupported by some test writers
-	_, err := s.w.Write(b.Bytes())
+	_, err := s.w.Write(b)
 	if err == nil {
 		err = s.rc.Flush()
 	}

@@ -36,8 +36,13 @@ type Ask struct {
 	// what a conversation that was found by it must still be; see match.go.
 	spoken []said
 	mark   string
-	// system is what the client adds to the system prompt of this question.
+	// system is what the client adds to the system prompt of this question, wish
+	// what else it says about the answer; nil: nothing.
 	system string
+	wish   *wish
+	// answers are results of the client's own tools. Without a Message the turn
+	// that waits for them goes on.
+	answers []answerTo
 }
 
 // A turn is one question on its way through the agent.
@@ -48,6 +53,7 @@ type turn struct {
 	model Model
 	prof  Profile
 	emit  func(name string, data any)
+	title string // of a new conversation
 
 	stored []archive.Message // what the store holds, the question included
 	// unsaved says that the disk was full when the question came. What of the
@@ -63,7 +69,7 @@ type turn struct {
 // chat runs one turn and stores it. emit is called from one goroutine at a
 // time. A problem before the turn begins is returned before the first event.
 func (d *Daemon) chat(ctx context.Context, principal string, ask Ask, history []agent.Message, emit func(string, any)) (ChatEnd, error) {
-	t, err := d.newTurn(ctx, principal, ask, emit)
+	t, err := d.newTurn(ctx, principal, ask, history, emit)
 	if err != nil {
 		return ChatEnd{}, err
 	}
@@ -75,22 +81,32 @@ func (d *Daemon) chat(ctx context.Context, principal string, ask Ask, history []
 	if err := t.unmoved(ctx); err != nil {
 		return ChatEnd{}, err
 	}
-	if err := t.open(ctx, &history); err != nil {
+	session := d.cfg.Host.Session(host.Principal(principal), t.scope.Conversation)
+	if t.ask.Approvals {
+		session = session.Asking(asker{t})
+	}
+	given, err := t.open(ctx, session, &history)
+	if err != nil {
 		return ChatEnd{}, err
 	}
 	if len(t.ask.spoken) == 0 {
 		t.ask.spoken = visible(history)
 	}
-	session := d.cfg.Host.Session(host.Principal(principal), t.scope.Conversation)
-	if t.ask.Approvals {
-		session = session.Asking(asker{t})
-	}
 	loop, err := agent.New(t.prof.Agent, t.model.Model, toolbox{session, t.prof.Allow, t.prof.Deny}, agent.ObserverFunc(t.observe))
 	if err != nil {
 		return ChatEnd{}, err
 	}
-	out, runErr := loop.Run(ctx, history, ask.Message)
+	var out agent.Turn
+	var runErr error
+	if ask.Message == "" {
+		out, runErr = loop.Resume(ctx, history, given)
+	} else {
+		out, runErr = loop.Run(ctx, history, ask.Message)
+	}
 	t.end.Answer, t.end.Reasoning = out.Answer, out.Reasoning
+	for _, c := range out.Pending {
+		t.end.Pending = append(t.end.Pending, ToolCallStart{c.ID, c.Tool, c.Args, t.format[c.ID]})
+	}
 	// What happened is stored even when the client has gone.
 	if err := t.store(context.WithoutCancel(ctx), out, len(history)); err != nil {
 		d.log.Error("the turn could not be stored", "conversation", t.scope.Conversation, "error", err)
@@ -103,8 +119,8 @@ func (d *Daemon) chat(ctx context.Context, principal string, ask Ask, history []
 	return t.end, runErr
 }
 
-func (d *Daemon) newTurn(ctx context.Context, principal string, ask Ask, emit func(string, any)) (*turn, error) {
-	if strings.TrimSpace(ask.Message) == "" {
+func (d *Daemon) newTurn(ctx context.Context, principal string, ask Ask, history []agent.Message, emit func(string, any)) (*turn, error) {
+	if strings.TrimSpace(ask.Message) == "" && len(ask.answers) == 0 {
 		return nil, problem(http.StatusBadRequest, "empty", `send {"message": "…"}`, "there is no question")
 	}
 	if err := checkConversation(ask.Conversation); err != nil {
@@ -127,7 +143,12 @@ func (d *Daemon) newTurn(ctx context.Context, principal string, ask Ask, emit fu
 	prof.Agent.Window, prof.Agent.Estimator = m.Info.Window, m.Estimator
 	prof.Agent.Mode = d.mode(ctx, ask.Model, prof.Agent)
 	prof.Agent.SystemExtra = strings.TrimSpace(prof.Agent.SystemExtra + "\n\n" + ask.system)
+	ask.wish.apply(&prof.Agent)
 	t := &turn{d: d, ask: ask, model: m, prof: prof, emit: oneAtATime(emit), told: map[string]bool{}, format: map[string]string{}}
+	t.title = titleOf(history, ask.Message)
+	if err := t.checkTools(); err != nil {
+		return nil, err
+	}
 	t.scope = archive.Scope{Principal: principal, Conversation: ask.Conversation}
 	if t.scope.Conversation == "" {
 		t.scope.Conversation = uuid.NewString()
@@ -140,7 +161,7 @@ func (d *Daemon) newTurn(ctx context.Context, principal string, ask Ask, emit fu
 
 func (t *turn) ensure(ctx context.Context) error {
 	_, err := t.d.cfg.Host.Archive().EnsureConversation(ctx, archive.Conversation{
-		ID: t.scope.Conversation, Principal: t.scope.Principal, Profile: t.ask.Profile, Title: clip(firstLine(t.ask.Message), 60),
+		ID: t.scope.Conversation, Principal: t.scope.Principal, Profile: t.ask.Profile, Title: t.title,
 	})
 	return err
 }
@@ -160,25 +181,38 @@ func (t *turn) unless(err error) error {
 
 // open reads the stored conversation and saves the question before the model
 // is asked, if it can be. A history given by the client (of /v1) is stored first,
-// once.
-func (t *turn) open(ctx context.Context, history *[]agent.Message) error {
+// once. It returns the results that the client brings, if that is all it brings.
+func (t *turn) open(ctx context.Context, session *host.Session, history *[]agent.Message) ([]tool.Result, error) {
 	stored, err := t.messages(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if len(stored) == 0 && len(*history) > 0 {
-		if err := t.append(ctx, *history); err != nil {
-			return err
-		}
+	var add []agent.Message
+	if len(stored) == 0 {
+		add = *history
 	} else if *history, err = messagesOf(stored); err != nil {
-		return err
+		return nil, err
 	}
-	question := agent.Message{Role: agent.RoleUser, Text: t.ask.Message, Turn: lastTurn(*history) + 1, At: t.d.now()}
-	if err := t.append(ctx, []agent.Message{question}); err != nil {
-		return err
+	given, err := t.given(ctx, session, *history)
+	if err != nil {
+		return nil, err
 	}
-	t.stored, err = t.messages(ctx)
-	return err
+	if t.ask.Message != "" {
+		if len(given) > 0 {
+			results := t.tell(given, lastTurn(*history))
+			add, *history = append(add, results), append(*history, results)
+			given = nil
+		}
+		add = append(add, agent.Message{Role: agent.RoleUser, Text: t.ask.Message, Turn: lastTurn(*history) + 1, At: t.d.now()})
+	}
+	if len(add) > 0 {
+		if err := t.append(ctx, add); err != nil {
+			return nil, err
+		}
+		stored, err = t.messages(ctx)
+	}
+	t.stored = stored
+	return given, err
 }
 
 // messages reads the stored conversation; one that could not be made is empty.
@@ -239,9 +273,9 @@ func (t *turn) observe(e agent.Event) {
 		t.prof.Agent.Locale = e.Locale
 	case agent.TextDelta:
 		t.said.WriteString(e.Text)
-		t.emit(eventText, map[string]string{"text": e.Text})
+		t.emit(eventText, &TextPiece{e.Text})
 	case agent.ReasoningDelta:
-		t.emit(eventThought, map[string]string{"text": e.Text})
+		t.emit(eventThought, &TextPiece{e.Text})
 	case agent.CallStart:
 		t.format[e.Call.ID] = string(e.Format)
 		log.Info("call recognised", "tool", e.Call.Tool, "id", e.Call.ID, "format", e.Format, "repaired", e.Repaired)

@@ -1,0 +1,131 @@
+package daemon
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// checkTools refuses tools of the client's that have the name of one of weir's,
+// and a choice of a tool that is not offered.
+func (t *turn) checkTools() error {
+	a := t.prof.Agent
+	var own []string
+	if a.EnableToolCalling && a.MaxToolCalls >= 0 {
+		seen := toolbox{nil, t.prof.Allow, t.prof.Deny}
+		for _, info := range t.d.cfg.Host.Tools() {
+			if seen.sees(info.Spec.Name) {
+				own = append(own, info.Spec.Name)
+			}
+		}
+	}
+	for _, s := range a.Caller {
+		if slices.Contains(own, s.Name) {
+			return param("tools", "tool_clash", "give yours another name, or leave weir_tools out", "weir has a tool named %s too", s.Name)
+		}
+		own = append(own, s.Name)
+	}
+	switch {
+	case a.Choice.Must && len(own) == 0:
+		return param("tool_choice", codeBadValue, "send tools, or leave tool_choice out", "there is no tool to choose")
+	case a.Choice.Tool != "" && !slices.Contains(own, a.Choice.Tool):
+		return param("tool_choice", codeBadValue, "name one of the tools", "there is no tool named %q", clip(a.Choice.Tool, 80))
+	}
+	return nil
+}
+
+// given returns the results that the client brings for calls which wait for
+// them. With weir's tools each is archived and cut like any other; without
+// them, the model could not load anything back.
+func (t *turn) given(ctx context.Context, session *host.Session, history []agent.Message) ([]tool.Result, error) {
+	if len(t.ask.answers) == 0 {
+		return nil, nil
+	}
+	pending := agent.Pending(history)
+	if err := t.fits(pending, lastCalls(history)); err != nil {
+		return nil, err
+	}
+	var out []tool.Result
+	for _, c := range pending {
+		i := slices.IndexFunc(t.ask.answers, func(a answerTo) bool { return a.callID == c.ID })
+		a := t.ask.answers[i]
+		a.tool = c.Tool
+		r := a.result()
+		if t.ask.wish != nil && t.ask.wish.own {
+			kept, err := session.Keep(ctx, c, []byte(a.text))
+			if err != nil {
+				return nil, err
+			}
+			if kept.Err == nil {
+				r = kept
+			}
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// fits holds the results to the calls: each belongs to one of the last, and
+// each that waits has one. What was answered before may come again.
+func (t *turn) fits(pending, last []tool.Call) error {
+	for _, a := range t.ask.answers {
+		if !slices.ContainsFunc(last, func(c tool.Call) bool { return c.ID == a.callID }) {
+			return param("messages", codeBadBody, "name a call of the assistant's last message", "no call with the id %q waits for a result here", clip(a.callID, 80))
+		}
+	}
+	for _, c := range pending {
+		if !slices.ContainsFunc(t.ask.answers, func(a answerTo) bool { return a.callID == c.ID }) {
+			return param("messages", codeBadBody, "send the results of all calls together", "the call %q has no result", clip(c.ID, 80))
+		}
+	}
+	return nil
+}
+
+// lastCalls are the calls of the last reply that made any, in the last turn.
+func lastCalls(history []agent.Message) []tool.Call {
+	for _, m := range slices.Backward(history) {
+		if m.Role == agent.RoleUser {
+			return nil
+		}
+		if len(m.Calls) > 0 {
+			return m.Calls
+		}
+	}
+	return nil
+}
+
+// tell writes results into the history of a turn that is over, for a question
+// came with them.
+func (t *turn) tell(given []tool.Result, turn int) agent.Message {
+	m := agent.Message{Role: agent.RoleResults, Turn: turn, At: t.d.now()}
+	for _, r := range given {
+		id := ""
+		if r.Ref != nil {
+			id = r.Ref.UUID
+		}
+		t.told[id] = t.told[id] || t.outlasts(r)
+		out := resultOf(r, 0, tool.En)
+		t.uses = append(t.uses, archive.ToolUse{
+			Scope: t.scope, Turn: turn, CallID: r.CallID, Tool: r.Tool, Model: t.ask.Model, Code: "ok",
+			Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: id, Created: t.d.now(),
+		})
+		m.Results = append(m.Results, agent.Told(r, tool.En))
+	}
+	return m
+}
+
+// titleOf is the first line of a talk's first question.
+func titleOf(history []agent.Message, question string) string {
+	for _, m := range history {
+		if m.Role == agent.RoleUser && strings.TrimSpace(m.Text) != "" {
+			question = m.Text
+			break
+		}
+	}
+	return clip(firstLine(question), 60)
+}

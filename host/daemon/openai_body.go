@@ -1,0 +1,326 @@
+package daemon
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// completionBody is what is read of OpenAI's chat completion request. What is
+// not listed changes nothing in the answer (user, store, service_tier, …) and is
+// ignored: clients send many.
+type completionBody struct {
+	Model    string              `json:"model"`
+	Messages []completionMessage `json:"messages"`
+	Stream   bool                `json:"stream"`
+	Options  struct {
+		Usage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	Metadata map[string]string `json:"metadata"`
+
+	Tools    []completionTool `json:"tools"`
+	Choice   json.RawMessage  `json:"tool_choice"`
+	Parallel *bool            `json:"parallel_tool_calls"`
+	// WeirTools says whether weir's own tools are offered; nil: unless the caller
+	// brings tools.
+	WeirTools *bool `json:"weir_tools"`
+
+	MaxTokens           *int            `json:"max_tokens"`
+	MaxCompletionTokens *int            `json:"max_completion_tokens"`
+	Stop                json.RawMessage `json:"stop"`
+	Temperature         *float64        `json:"temperature"`
+	TopP                *float64        `json:"top_p"`
+	FrequencyPenalty    *float64        `json:"frequency_penalty"`
+	PresencePenalty     *float64        `json:"presence_penalty"`
+	Seed                *int64          `json:"seed"`
+	LogitBias           map[string]int  `json:"logit_bias"`
+	Effort              string          `json:"reasoning_effort"`
+	Format              *struct {
+		Type   string `json:"type"`
+		Schema struct {
+			Name   string          `json:"name"`
+			Schema json.RawMessage `json:"schema"`
+			Strict bool            `json:"strict"`
+		} `json:"json_schema"`
+	} `json:"response_format"`
+
+	// What would change the answer, and what weir cannot do.
+	N            *int            `json:"n"`
+	Logprobs     bool            `json:"logprobs"`
+	Functions    json.RawMessage `json:"functions"`
+	FunctionCall json.RawMessage `json:"function_call"`
+	Modalities   []string        `json:"modalities"`
+	Audio        json.RawMessage `json:"audio"`
+	WebSearch    json.RawMessage `json:"web_search_options"`
+}
+
+type completionMessage struct {
+	Role    string           `json:"role"`
+	Content json.RawMessage  `json:"content"`
+	Refusal string           `json:"refusal"`
+	Calls   []completionCall `json:"tool_calls"`
+	CallID  string           `json:"tool_call_id"`
+	// Function is the call of an API before tools.
+	Function json.RawMessage `json:"function_call"`
+}
+
+type completionCall struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+type completionTool struct {
+	Type     string `json:"type"`
+	Function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+	} `json:"function"`
+}
+
+// The bounds of what a caller brings with one request.
+const (
+	maxCallerTools = 256
+	maxStops       = 16
+)
+
+// param is a problem of one parameter of a request to /v1.
+func param(name, code, hint, format string, args ...any) *Problem {
+	p := problem(http.StatusBadRequest, code, hint, format, args...)
+	p.Param = name
+	return p
+}
+
+const (
+	codeUnsupported = "unsupported_parameter"
+	codeBadValue    = "invalid_value"
+)
+
+// unsupported names the first parameter that asks for what weir cannot do.
+func (b *completionBody) unsupported() error {
+	set := func(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+	switch {
+	case b.N != nil && *b.N != 1:
+		return param("n", codeUnsupported, "send the request several times", "weir gives one answer to a question, not %d", *b.N)
+	case b.Logprobs:
+		return param("logprobs", codeUnsupported, "leave it out", "weir has no log probabilities")
+	case set(b.Functions), set(b.FunctionCall):
+		return param("functions", codeUnsupported, "send tools and tool_choice instead", "functions are an older form of tools, which weir does not read")
+	case set(b.Audio), slices.Contains(b.Modalities, "audio"):
+		return param("modalities", codeUnsupported, "ask for text", "weir answers in text alone")
+	case set(b.WebSearch):
+		return param("web_search_options", codeUnsupported, "weir has a tool that searches the web: leave this out, and tools too", "weir does not hand on a provider's own web search")
+	}
+	return nil
+}
+
+// A wish is what a client of /v1 says about one question beside its words.
+type wish struct {
+	tools   []tool.Spec // the client's own
+	own     bool        // weir's tools are offered
+	none    bool        // no tools at all
+	choice  agent.Choice
+	oneCall bool
+
+	maxTokens int
+	stop      []string
+	sampling  agent.Sampling
+	format    *agent.Format
+}
+
+// apply puts a wish into a profile. It takes away and adds for one question;
+// what the profile keeps from the model stays away.
+func (w *wish) apply(cfg *agent.Config) {
+	if w == nil {
+		return
+	}
+	if !w.own {
+		cfg.EnableToolCalling = false
+	}
+	if !w.none {
+		cfg.Caller = w.tools
+	}
+	cfg.Choice, cfg.OneCall = w.choice, w.oneCall
+	cfg.MaxTokens, cfg.Stop, cfg.Sampling, cfg.Format = w.maxTokens, w.stop, w.sampling, w.format
+}
+
+// wish reads what the request says about its answer.
+func (b *completionBody) wish() (*wish, error) {
+	if err := b.unsupported(); err != nil {
+		return nil, err
+	}
+	w := &wish{own: len(b.Tools) == 0, sampling: agent.Sampling{
+		Temperature: b.Temperature, TopP: b.TopP, FrequencyPenalty: b.FrequencyPenalty, PresencePenalty: b.PresencePenalty,
+		Seed: b.Seed, Bias: b.LogitBias, Effort: b.Effort,
+	}}
+	if b.WeirTools != nil {
+		w.own = *b.WeirTools
+	}
+	w.oneCall = b.Parallel != nil && !*b.Parallel
+	for name, n := range map[string]*int{"max_tokens": b.MaxTokens, "max_completion_tokens": b.MaxCompletionTokens} {
+		if n == nil {
+			continue
+		}
+		if *n < 1 {
+			return nil, param(name, codeBadValue, "leave it out for the provider's bound", "%s is %d; an answer has at least one token", name, *n)
+		}
+		w.maxTokens = max(w.maxTokens, *n)
+	}
+	for _, read := range []func(*completionBody) error{w.readStop, w.readFormat, w.readTools, w.readChoice} {
+		if err := read(b); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+func (w *wish) readStop(b *completionBody) error {
+	if len(b.Stop) == 0 || string(b.Stop) == "null" {
+		return nil
+	}
+	var one string
+	if json.Unmarshal(b.Stop, &one) == nil {
+		w.stop = []string{one}
+	} else if json.Unmarshal(b.Stop, &w.stop) != nil {
+		return param("stop", codeBadValue, "send a string or a list of strings", "stop is neither a text nor a list of texts")
+	}
+	if len(w.stop) > maxStops || slices.Contains(w.stop, "") {
+		return param("stop", codeBadValue, "", "stop takes up to %d texts, none of them empty", maxStops)
+	}
+	return nil
+}
+
+func (w *wish) readFormat(b *completionBody) error {
+	f := b.Format
+	switch {
+	case f == nil || f.Type == "text":
+	case f.Type == "json_object":
+		w.format = &agent.Format{}
+	case f.Type == "json_schema":
+		if !isObject(f.Schema.Schema) {
+			return param("response_format", codeBadValue, "", "response_format.json_schema.schema is not an object")
+		}
+		w.format = &agent.Format{Name: f.Schema.Name, Schema: f.Schema.Schema, Strict: f.Schema.Strict}
+	default:
+		return param("response_format", codeBadValue, "use text, json_object or json_schema", "there is no response_format %q", clip(f.Type, 40))
+	}
+	return nil
+}
+
+// toolName is what OpenAI's protocol takes as the name of a tool.
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+func (w *wish) readTools(b *completionBody) error {
+	if len(b.Tools) > maxCallerTools {
+		return param("tools", codeBadValue, "send those that the question may need", "%d tools are more than %d", len(b.Tools), maxCallerTools)
+	}
+	for i, t := range b.Tools {
+		at := func(field string) string { return fmt.Sprintf("tools[%d].%s", i, field) }
+		switch f := t.Function; {
+		case t.Type != "function":
+			return param(at("type"), codeUnsupported, `use {"type": "function", "function": {…}}`, "a tool of the type %q is not understood", clip(t.Type, 40))
+		case !toolName.MatchString(f.Name):
+			return param(at("function.name"), codeBadValue, "1 to 64 letters, digits, _ and -", "%q is not a tool's name", clip(f.Name, 80))
+		case slices.ContainsFunc(w.tools, func(s tool.Spec) bool { return s.Name == f.Name }):
+			return param(at("function.name"), codeBadValue, "", "two tools are named %q", f.Name)
+		case len(f.Parameters) > 0 && string(f.Parameters) != "null" && !isObject(f.Parameters):
+			return param(at("function.parameters"), codeBadValue, "send a JSON Schema", "the parameters of %s are not an object", f.Name)
+		default:
+			s := tool.Spec{Name: f.Name, Description: f.Description, Params: f.Parameters}
+			if !isObject(s.Params) {
+				s.Params = json.RawMessage(`{"type":"object","properties":{}}`)
+			}
+			w.tools = append(w.tools, s)
+		}
+	}
+	return nil
+}
+
+// A toolChoice is the object form of tool_choice.
+type toolChoice struct {
+	Type     string
+	Function struct{ Name string }
+	Allowed  struct {
+		Mode  string
+		Tools []struct{ Function struct{ Name string } }
+	} `json:"allowed_tools"`
+}
+
+func (w *wish) readChoice(b *completionBody) error {
+	var word string
+	var c toolChoice
+	raw := bytes.TrimSpace(b.Choice)
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return nil
+	case json.Unmarshal(raw, &word) == nil:
+	case json.Unmarshal(raw, &c) != nil:
+		return param("tool_choice", codeBadValue, "use none, auto, required or one function", "tool_choice is neither a word nor an object")
+	case c.Type == "function":
+		w.choice = agent.Choice{Must: true, Tool: c.Function.Name}
+		return nil
+	case c.Type == "allowed_tools":
+		word = c.Allowed.Mode
+		w.tools = slices.DeleteFunc(w.tools, func(s tool.Spec) bool {
+			return !slices.ContainsFunc(c.Allowed.Tools, func(a struct{ Function struct{ Name string } }) bool { return a.Function.Name == s.Name })
+		})
+	default:
+		word = c.Type
+	}
+	switch word {
+	case "auto":
+	case "none":
+		w.own, w.none = false, true
+	case "required":
+		w.choice.Must = true
+	default:
+		return param("tool_choice", codeBadValue, "use none, auto, required or one function", "there is no tool_choice %q", clip(word, 40))
+	}
+	return nil
+}
+
+func isObject(raw json.RawMessage) bool {
+	var m map[string]json.RawMessage
+	return json.Unmarshal(raw, &m) == nil && m != nil
+}
+
+// text is the message's text, whether it came as a string or as parts.
+func (m completionMessage) text(at string) (string, error) {
+	var s string
+	if len(m.Content) == 0 || string(m.Content) == "null" || json.Unmarshal(m.Content, &s) == nil {
+		if s == "" {
+			s = m.Refusal
+		}
+		return s, nil
+	}
+	var parts []struct{ Type, Text, Refusal string }
+	if json.Unmarshal(m.Content, &parts) != nil {
+		return "", param(at+".content", codeBadValue, "send a string or a list of text parts", "the content of a %s message is neither text nor parts", clip(m.Role, 20))
+	}
+	var b strings.Builder
+	for i, p := range parts {
+		switch p.Type {
+		case "text":
+			b.WriteString(p.Text)
+		case "refusal":
+			b.WriteString(p.Refusal)
+		case "image_url", "input_audio", "file":
+			return "", param(fmt.Sprintf("%s.content[%d]", at, i), codeUnsupported, "send text; a tool that reads files can be given a path",
+				"weir hands text alone to models: a part of the type %s would be lost", p.Type)
+		default:
+			return "", param(fmt.Sprintf("%s.content[%d]", at, i), codeBadValue, "send text parts", "a part of the type %q is not understood", clip(p.Type, 40))
+		}
+	}
+	return b.String(), nil
+}
