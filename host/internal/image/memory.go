@@ -21,7 +21,7 @@ type Memory struct {
 	broken  bool // what is mapped there is not known any more
 	freed   atomic.Bool
 
-	dirty [maxDirty + 1]region // room for the search
+	dirty []region // room for the search: one more than are copied back
 }
 
 // Errors of memories.

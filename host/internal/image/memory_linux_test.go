@@ -49,7 +49,7 @@ func TestSharedImage(t *testing.T) {
 			first, im := frozen(t, s, mib, 4*mib)
 			want := bytes.Clone(first.Reallocate(mib))
 			var wg sync.WaitGroup
-			for g := range 8 {
+			for g := range 4 {
 				wg.Go(func() {
 					if err := useImage(s, im, want, byte(g)); err != nil {
 						t.Error(err)
@@ -66,14 +66,14 @@ func TestSharedImage(t *testing.T) {
 
 // useImage makes memories of an image and uses each a few times.
 func useImage(s *Space, im *Image, want []byte, mark byte) error {
-	for range 5 {
+	for range 3 {
 		m, err := s.Reserve(0, 4*mib)
 		if err != nil {
 			return err
 		}
 		defer m.Release()
 		resize, err := m.Adopt(im)
-		for call := range 20 {
+		for call := range 10 {
 			if err != nil {
 				return err
 			}
@@ -123,7 +123,7 @@ func TestKept(t *testing.T) {
 // Pages that the kernel makes one huge page of, merges, or moves, are restored
 // like all others.
 func TestAdvice(t *testing.T) {
-	const size, limit = 8 * mib, 16 * mib
+	const size, limit = 4 * mib, 6 * mib
 	advices := map[string]int{
 		"huge": unix.MADV_HUGEPAGE, "collapse": unix.MADV_COLLAPSE, "merge": unix.MADV_MERGEABLE,
 		"cold": unix.MADV_COLD, "out": unix.MADV_PAGEOUT, "read": unix.MADV_POPULATE_READ, "write": unix.MADV_POPULATE_WRITE,
@@ -137,10 +137,10 @@ func TestAdvice(t *testing.T) {
 					_ = unix.Madvise(m.base[:m.peak], advice)
 					_ = unix.Madvise(im.view, advice)
 				}
-				for call := range 4 {
+				for call := range 3 {
 					mem := m.Reallocate(limit)
 					advise()
-					for i := range 40 << (call % 3) {
+					for i := range 40 << call {
 						mem[(i*3+call)*4096], mem[size+i*4096] = 9, 9
 					}
 					advise()

@@ -21,7 +21,7 @@ func (m *Memory) Renew() (resize bool, err error) {
 		return m.owes, nil
 	}
 	dirty, pages := m.search()
-	if pages > maxDirty {
+	if pages > m.space.most {
 		if err := discard(m.base[:m.size]); err != nil {
 			return false, err
 		}
@@ -35,15 +35,15 @@ func (m *Memory) Renew() (resize bool, err error) {
 	return m.owes, nil
 }
 
-// search lists what was written. More than maxDirty pages means that all are to
+// search lists what was written. More pages than are copied back mean that all are to
 // be dropped; so does a search that fails, for then nothing is known.
 func (m *Memory) search() (dirty []region, pages int) {
 	if m.space.find == nil {
-		return nil, maxDirty + 1
+		return nil, len(m.dirty)
 	}
-	n, err := m.space.find(m.space.table, m.base[:m.space.round(m.size)], m.dirty[:])
+	n, err := m.space.find(m.space.table, m.base[:m.space.round(m.size)], m.dirty)
 	if err != nil {
-		return nil, maxDirty + 1
+		return nil, len(m.dirty)
 	}
 	dirty = m.dirty[:n]
 	for _, r := range dirty {

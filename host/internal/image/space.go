@@ -47,6 +47,7 @@ type Space struct {
 	method Method
 	find   finder   // nil with Discard
 	page   uint64   // bytes of a page of this system
+	most   int      // pages that a renewal copies back
 	table  *os.File // the table of this process's pages; nil with Discard
 
 	mu    sync.Mutex
@@ -97,7 +98,7 @@ func open(least Method, ways []way) (*Space, error) {
 		if w.method < least {
 			continue
 		}
-		s := &Space{method: w.method, find: w.find, page: uint64(page)}
+		s := &Space{method: w.method, find: w.find, page: uint64(page), most: maxDirty}
 		err := s.try(w)
 		if err == nil {
 			return s, nil
@@ -170,7 +171,7 @@ func (s *Space) Reserve(size, limit uint64) (*Memory, error) {
 	if err := s.enter(func() { s.stats.Memories++; s.stats.Reserved += limit }); err != nil {
 		return nil, err
 	}
-	m := &Memory{space: s, limit: limit}
+	m := &Memory{space: s, limit: limit, dirty: make([]region, s.most+1)}
 	base, err := reserve(limit)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("no address space for a memory: %w", err), m.left())
