@@ -76,6 +76,11 @@ fuzz: ## run every fuzz target for FUZZTIME (default 20s)
 bench: plugins ## one benchmark file per layer
 	$(GO) test -run '^$$' -bench . -benchmem ./sdk/... ./agent/... ./host/...
 
+.PHONY: bench-engine
+bench-engine: build ## hold the engine against its promises and against Extism's Go SDK (3 minutes, quiet machine)
+	@$(GO) build -trimpath -o bin/benchengine ./host/cmd/benchengine
+	@bin/benchengine $(if $(ROWS),-rows '$(ROWS)')
+
 .PHONY: eval-parse
 eval-parse: ## measure the recogniser on recorded outputs: make eval-parse CORPORA=DIR
 	@$(GO) run ./agent/parse/internal/evalparse $(CORPORA)

@@ -51,6 +51,7 @@ var levels = map[string]int{
 	"host/daemon":                    6,
 	"host/cmd/weir":                  7,
 	"host/cmd/evalcontext":           7,
+	"host/cmd/benchengine":           7,
 	"plugins":                        7,
 	"examples":                       8,
 }
@@ -110,6 +111,10 @@ var allowed = map[string]map[string]string{
 		"github.com/spf13/cobra":     "the command line",
 		"github.com/BurntSushi/toml": "tools.toml",
 		"github.com/gofrs/flock":     "one process per data folder",
+	},
+	"host/cmd/benchengine": {
+		"github.com/extism/go-sdk":      "what it measures against",
+		"github.com/tetratelabs/wazero": "the settings of what it measures against",
 	},
 	"plugins/read_data_from_excel": {"github.com/xuri/excelize/v2": "xlsx, inside the guest"},
 	"plugins/fetch_url": {
