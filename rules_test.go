@@ -35,6 +35,7 @@ var levels = map[string]int{
 	"host/internal/rewrite":          2,
 	"host/internal/wasmtest":         1,
 	"host/internal/egress":           2,
+	"host/internal/index":            2,
 	"host/internal/jail":             2,
 	"host/internal/spots":            1,
 	"host/internal/watch":            2,

@@ -174,7 +174,8 @@ func (d *describer) run(ctx context.Context, p *registry.Plugin, a *asking) {
 	if err != nil {
 		r = remembered{Failed: err.Error(), At: r.At, Memory: d.memory()}
 	}
-	gone := ctx.Err() != nil || errors.Is(err, worker.ErrAgain) || isQuarantined(err) // the next scan asks again
+	// The next scan asks again.
+	gone := ctx.Err() != nil || errors.Is(err, worker.ErrAgain) || errors.Is(err, registry.ErrChanged) || isQuarantined(err)
 	if !gone {
 		d.keep(key, r)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/index"
 	"github.com/weirhost/weir/host/internal/ledger"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
@@ -35,6 +36,7 @@ type Host struct {
 	temp    string // the archive's folder when nobody named one
 	cache   *cache
 	book    *ledger.Book // nil: nothing is pinned
+	index   *index.Index
 	policy  *policy
 	asked   consents
 	keeping stripes      // one result of a conversation is archived at a time
@@ -107,6 +109,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if err := h.openEngines(ctx); err != nil {
 		return h, err
 	}
+	h.openIndex()
 	h.strange = newDescriber(h)
 	h.openServers()
 	return h, h.Reload(ctx)
@@ -156,7 +159,7 @@ func (h *Host) reload(ctx context.Context, seen *plan, patience time.Duration) (
 
 // scan reads the folders; h.reloading must be held.
 func (h *Host) scan(ctx context.Context, patience time.Duration) (*registry.Snapshot, error) {
-	opt := registry.Options{Version: h.cfg.Version, Describe: h.strange.describe, Hold: h.holder(patience), Known: h.known()}
+	opt := registry.Options{Version: h.cfg.Version, Describe: h.strange.describe, Hold: h.holder(patience), Known: h.known(), Index: h.index}
 	if old := h.current.Load(); old != nil {
 		opt.Previous = old.snap
 	}
@@ -189,6 +192,7 @@ func (h *Host) install(ctx context.Context, snap *registry.Snapshot) (Change, er
 		next.retire(old)
 		return Change{}, ErrClosed
 	}
+	h.saveIndex()
 	change := compare(old, next)
 	h.tell(old, next, change)
 	old.retire(next)
@@ -235,6 +239,7 @@ func (h *Host) Close() error {
 	h.end()
 	h.calls.Wait()
 	h.current.Load().retire(nil)
+	h.saveIndex()
 	return h.release()
 }
 
@@ -285,31 +290,6 @@ func (h *Host) Tools() []ToolInfo {
 		out = append(out, ToolInfo{Spec: spec, Declared: spec.Output, Effective: spec.Output})
 	}
 	return out
-}
-
-// Warm compiles every plugin that is ready, so that no call has to wait for it,
-// and reports each as it is done; report may be nil. It stops when ctx ends.
-func (h *Host) Warm(ctx context.Context, report func(name string, took time.Duration, err error)) {
-	ctx, leave, err := h.enter(ctx)
-	if err != nil {
-		return
-	}
-	defer leave()
-	for _, one := range h.current.Load().plugins {
-		for _, s := range one.slots {
-			if ctx.Err() != nil {
-				return
-			}
-			began := time.Now()
-			_, err := s.take(ctx)
-			if err == nil {
-				s.give()
-			}
-			if report != nil {
-				report(one.info.Name, time.Since(began), err)
-			}
-		}
-	}
 }
 
 // Archive is where the whole results are.

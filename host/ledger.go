@@ -223,7 +223,7 @@ func (h *Host) copyOf(e *ledger.Entry, folder registry.Folder) *registry.Plugin 
 	if v == nil || v.Copy == "" {
 		return nil
 	}
-	pl, problems := registry.ReadPlugin(h.ending, h.book.Path(v), v.WasmSHA256, folder, registry.Options{Version: h.cfg.Version, Describe: h.strange.describe})
+	pl, problems := registry.ReadPlugin(h.ending, h.book.Path(v), v.WasmSHA256, folder, registry.Options{Version: h.cfg.Version, Describe: h.strange.describe, Index: h.index})
 	switch {
 	case len(problems) > 0:
 		h.log.Error("an approved copy cannot be used", "copy", h.book.Path(v), "problem", problems[0].String())

@@ -23,7 +23,8 @@ type plan struct {
 	snap    *registry.Snapshot
 	plugins []planned // sorted by name
 	tools   map[string]*bound
-	names   []string // of tools, sorted
+	alike   map[string]string // their names by what they are easily taken for
+	names   []string          // of tools, sorted
 	slots   map[slotKey]*slot
 }
 
@@ -68,7 +69,7 @@ func (h *Host) limited(spec tool.Spec, plugin string) *bound {
 
 // plan makes what a snapshot comes to under the Config and the lock.
 func (h *Host) plan(s *seating, old *plan) *plan {
-	p := &plan{snap: s.snap, tools: map[string]*bound{}, slots: map[slotKey]*slot{}}
+	p := &plan{snap: s.snap, tools: map[string]*bound{}, alike: map[string]string{}, slots: map[slotKey]*slot{}}
 	for _, r := range s.refused {
 		info := refusedInfo(r)
 		if h.untried(r) != nil {
@@ -182,7 +183,7 @@ func (p *plan) add(h *Host, s *seat, old *plan) {
 		b.identity = b.digest(pl, deal)
 		h.pace(b)
 		b.limiter = limiter(b.def.PerMinute, b.info.Spec.Name, old)
-		p.tools[b.info.Spec.Name] = b
+		p.tools[b.info.Spec.Name], p.alike[registry.Likeness(b.info.Spec.Name)] = b, b.info.Spec.Name
 	}
 	p.plugins = append(p.plugins, one)
 }

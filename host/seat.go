@@ -57,10 +57,8 @@ func (s *seat) offer() *Offer {
 // easily taken for it; empty: none.
 func (p *plan) taken(ready []*bound) string {
 	for _, b := range ready {
-		for name, other := range p.tools {
-			if registry.Alike(name, b.info.Spec.Name) {
-				return fmt.Sprintf("the tool name %q belongs to the plugin %s already (as %s)", b.info.Spec.Name, other.info.Plugin, name)
-			}
+		if name, ok := p.alike[registry.Likeness(b.info.Spec.Name)]; ok {
+			return fmt.Sprintf("the tool name %q belongs to the plugin %s already (as %s)", b.info.Spec.Name, p.tools[name].info.Plugin, name)
 		}
 	}
 	return ""

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -43,6 +44,41 @@ func (v *Version) UnmarshalJSON(text []byte) (err error) {
 
 // MarshalJSON writes the keys that it did not know back.
 func (v *Version) MarshalJSON() ([]byte, error) { return merge((*plainVersion)(v), v.extra) }
+
+// The types once more, down to the last without methods.
+type (
+	bareLock struct {
+		plainLock
+		Plugins map[string]*bareEntry `json:"plugins"`
+	}
+	bareEntry struct {
+		plainEntry
+		History []*plainVersion `json:"history"`
+	}
+)
+
+// plain decodes a lock in which every key is known, in one pass; false: it is
+// another, or no lock. A lock of a thousand plugins is read at each start.
+func plain(text []byte) (*Lock, bool) {
+	var b bareLock
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if dec.Decode(&b) != nil || dec.More() {
+		return nil, false
+	}
+	l := (*Lock)(&b.plainLock)
+	l.Plugins = make(map[string]*Entry, len(b.Plugins))
+	for name, e := range b.Plugins {
+		if e == nil {
+			return nil, false
+		}
+		for _, v := range e.History {
+			e.plainEntry.History = append(e.plainEntry.History, (*Version)(v))
+		}
+		l.Plugins[name] = (*Entry)(&e.plainEntry)
+	}
+	return l, true
+}
 
 // split decodes text into the struct that v points to and returns the rest.
 func split(text []byte, v any) (extra, error) {

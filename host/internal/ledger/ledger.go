@@ -167,13 +167,16 @@ func (b Book) Read() (*Lock, error) {
 	case len(text) > maxLock:
 		return nil, b.broken(fmt.Sprintf("it is %d bytes long", len(text)))
 	}
-	l := &Lock{}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	if err := dec.Decode(l); err != nil {
-		return nil, b.broken(words(err, text))
-	}
-	if dec.More() {
-		return nil, b.broken("something follows behind its JSON")
+	l, ok := plain(text)
+	if !ok {
+		l = &Lock{}
+		dec := json.NewDecoder(bytes.NewReader(text))
+		if err := dec.Decode(l); err != nil {
+			return nil, b.broken(words(err, text))
+		}
+		if dec.More() {
+			return nil, b.broken("something follows behind its JSON")
+		}
 	}
 	if l.Schema > Schema {
 		return nil, &Fault{fmt.Sprintf("%s was written by a newer weir (schema %d; this one reads %d)", b.File, l.Schema, Schema), "update weir, or use another --data folder"}

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -82,6 +83,41 @@ func TestUnknownKeysSurvive(t *testing.T) {
 	for _, want := range []string{`"signed_by": "me"`, `"note": {`, `"signature": "abc"`, `"source": "/y"`} {
 		if !strings.Contains(string(got), want) {
 			t.Errorf("%s is lost:\n%s", want, got)
+		}
+	}
+}
+
+// What this version writes is read in one pass; both ways come to the same.
+func TestBothWaysOfReadingAgree(t *testing.T) {
+	b := book(t)
+	l := &Lock{}
+	for n := range 3 {
+		l.Entry("a").Admit(version(n))
+	}
+	l.Entry("b").Disabled = &Word{By: "cli", At: time.Unix(5, 0).UTC()}
+	if err := b.Write(l); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(b.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quick, ok := plain(text)
+	if !ok {
+		t.Fatal("it is read in two passes")
+	}
+	slow := &Lock{}
+	if err := json.Unmarshal(text, slow); err != nil {
+		t.Fatal(err)
+	}
+	a, errA := json.Marshal(quick)
+	z, errZ := json.Marshal(slow)
+	if errA != nil || errZ != nil || !bytes.Equal(a, z) {
+		t.Errorf("%s and %s", a, z)
+	}
+	for _, other := range []string{"", "null", "[]", "{} {}", `{"schema": 1, "x": 1}`, `{"plugins": {"a": {"x": 1}}}`, `{"plugins": {"a": {"history": [{"x": 1}]}}}`, `{"plugins": {"a": null}}`} {
+		if l, ok := plain([]byte(other)); ok && other != "null" {
+			t.Errorf("%s was read as %+v", other, l)
 		}
 	}
 }
@@ -184,6 +220,10 @@ func FuzzRead(f *testing.F) {
 				t.Fatalf("%#v", err)
 			}
 			return
+		}
+		slow := &Lock{}
+		if err := json.Unmarshal(text, slow); err == nil && len(l.extra) == 0 && len(slow.extra) == 0 && len(l.Plugins) != len(slow.Plugins) {
+			t.Fatalf("%d and %d plugins", len(l.Plugins), len(slow.Plugins))
 		}
 		for name, e := range l.Plugins {
 			if v := e.Current(); v != nil && v.Copy != "" && !strings.HasPrefix(b.Path(v), b.Dir+string(filepath.Separator)+v.Digest) {

@@ -55,9 +55,9 @@ func unseen(r rune) bool {
 // alike returns a form that is the same for names that are easily taken for
 // each other: underscores do not count, nor do the differences between 0 and o,
 // 1 and l, rn and m, vv and w.
-func alike(name string) string {
-	return strings.NewReplacer("_", "", "0", "o", "1", "l", "rn", "m", "vv", "w").Replace(name)
-}
+func alike(name string) string { return lookAlikes.Replace(name) }
+
+var lookAlikes = strings.NewReplacer("_", "", "0", "o", "1", "l", "rn", "m", "vv", "w")
 
 // inLine is a file's name as it may stand in a line for a person: a name can
 // hold line breaks and what turns the text behind it round.

@@ -73,9 +73,9 @@ const foreignFix = "ask its author, or remove the plugin"
 
 // readForeign is the rest of readPacked for a module without a manifest. The
 // tools are filled in when it has been described.
-func (p *Plugin) readForeign(abi ABI, wasm []byte) []Problem {
+func (p *Plugin) readForeign(abi ABI, l look) []Problem {
 	p.ABI = abi
-	p.WasmBytes, p.WasmSHA256 = len(wasm), digest(wasm)
+	p.is(l)
 	if p.Manifest.Name = cleanName(strings.TrimSuffix(filepath.Base(p.Source), ".wasm")); p.Manifest.Name == "" {
 		return []Problem{{File: p.Source, Msg: "a plugin of this kind is named by its file, and this file's name has no letter from a to z and no digit", Fix: "rename the file, for example to mytool.wasm"}}
 	}

@@ -62,8 +62,9 @@ func (s *scan) overlooked(found []candidate) []candidate {
 		return nil
 	}
 	var out []candidate
+	there := sourcesOf(found)
 	for _, old := range s.opt.Previous.Plugins {
-		if slices.ContainsFunc(found, func(c candidate) bool { return c.source == old.Source }) || !exists(old.Source) {
+		if there[old.Source] || !exists(old.Source) {
 			continue
 		}
 		c := candidate{folder: old.Folder, source: old.Source, packed: old.Source == old.WasmPath}
@@ -81,8 +82,9 @@ func (s *scan) keepVanishing(found []candidate) {
 	if s.opt.Hold == nil || s.opt.Previous == nil {
 		return
 	}
+	there := sourcesOf(found)
 	for _, old := range s.opt.Previous.Plugins {
-		if slices.ContainsFunc(found, func(c candidate) bool { return c.source == old.Source }) || !s.opt.Hold(old.Source, false) || len(s.clashes(old)) > 0 {
+		if there[old.Source] || !s.opt.Hold(old.Source, false) || len(s.clashes(old)) > 0 {
 			continue
 		}
 		s.snap.Held = append(s.snap.Held, Held{Name: old.Manifest.Name, Source: old.Source, Folder: old.Folder, Serves: true})
@@ -90,14 +92,24 @@ func (s *scan) keepVanishing(found []candidate) {
 	}
 }
 
+func sourcesOf(all []candidate) map[string]bool {
+	out := make(map[string]bool, len(all))
+	for _, c := range all {
+		out[c.source] = true
+	}
+	return out
+}
+
 // from returns the usable plugin of a source; nil: there is none.
 func (s *Snapshot) from(source string) *Plugin {
 	if s == nil {
 		return nil
 	}
-	i := slices.IndexFunc(s.Plugins, func(p *Plugin) bool { return p.Source == source })
-	if i < 0 {
-		return nil
-	}
-	return s.Plugins[i]
+	s.once.Do(func() {
+		s.bySource = make(map[string]*Plugin, len(s.Plugins))
+		for _, p := range s.Plugins {
+			s.bySource[p.Source] = p
+		}
+	})
+	return s.bySource[source]
 }

@@ -45,7 +45,7 @@ func TestScanDecodesBytesOnce(t *testing.T) {
 	}
 	sum := first.Plugins[0].WasmSHA256
 	l := first.looks[sum]
-	l.info.IsGo = true // it is not
+	l.IsGo = true // it is not
 	first.looks[sum] = l
 	if err := os.Rename(filepath.Join(dir, "a.wasm"), filepath.Join(dir, "z.wasm")); err != nil {
 		t.Fatal(err)

@@ -79,5 +79,5 @@ func ReadPlugin(ctx context.Context, source, sha string, folder Folder, opt Opti
 	return r.plugin, errorsOf(r.problems)
 }
 
-// Alike reports whether two names are easily taken for each other.
-func Alike(a, b string) bool { return alike(a) == alike(b) }
+// Likeness is the same for names that are easily taken for each other.
+func Likeness(name string) string { return alike(name) }

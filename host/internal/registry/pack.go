@@ -70,7 +70,7 @@ func Pack(path, version string, strip bool) (p *Plugin, packed []byte, problems 
 	}
 	// What was written is held to what a host will read.
 	again := &Plugin{Source: p.Source, WasmPath: p.Source}
-	bad := (&scan{opt: Options{Version: version}, snap: &Snapshot{}}).readSection(again, text, packed)
+	bad := (&scan{opt: Options{Version: version}, snap: &Snapshot{}}).readSection(again, lookAt(packed, digest(packed)))
 	for i, t := range again.Manifest.Tools {
 		if i < len(p.Manifest.Tools) && !sameSchema(t, p.Manifest.Tools[i]) {
 			bad = append(bad, Problem{File: p.Source, Key: "tool.params_file", Msg: fmt.Sprintf("the schema of %s is another one when it is packed", t.Spec.Name), Fix: "write the schema into [tool.params]"})

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -244,70 +242,4 @@ func (s Setting) Value(v any) (any, error) {
 		}
 	}
 	return nil, fmt.Errorf("is %s, and must be of type %s", show(v), s.Type)
-}
-
-// readFile reads a regular file of at most limit bytes.
-func readFile(path string, limit int64) ([]byte, error) {
-	return readBy(os.Stat, os.Open, path, limit)
-}
-
-// readBeside is readFile for a file that a manifest names: below the manifest's
-// folder, and by no link outside it, for what stands there is shown to a model.
-func readBeside(manifest, name string, limit int64) ([]byte, error) {
-	root, err := os.OpenRoot(filepath.Dir(manifest))
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	b, err := readBy(root.Stat, root.Open, name, limit)
-	if err != nil && leadsOut(filepath.Dir(manifest), name) {
-		err = errLeadsOut
-	}
-	return b, err
-}
-
-var errLeadsOut = errors.New("a link leads out of the plugin's folder")
-
-// leadsOut says why a file was not opened; it decides nothing.
-func leadsOut(dir, name string) bool {
-	real, err := filepath.EvalSymlinks(filepath.Join(dir, name))
-	if err != nil {
-		return false
-	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return false
-	}
-	rel, err := filepath.Rel(dir, real)
-	return err != nil || !filepath.IsLocal(rel)
-}
-
-func readBy(stat func(string) (os.FileInfo, error), open func(string) (*os.File, error), path string, limit int64) ([]byte, error) {
-	st, err := stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
-	}
-	if st.Size() > limit {
-		return nil, tooLong{st.Size(), limit}
-	}
-	f, err := open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	// It may have grown since, or be another file by now.
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(b)) > limit {
-		return nil, tooLong{int64(len(b)), limit}
-	}
-	return b, err
-}
-
-// tooLong is the error about a file that is longer than what is read.
-type tooLong struct{ size, most int64 }
-
-func (e tooLong) Error() string {
-	return fmt.Sprintf("it is %d bytes long, and at most %d are read", e.size, e.most)
 }

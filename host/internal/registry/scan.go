@@ -11,11 +11,16 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 	"unicode"
 
 	"github.com/weirhost/weir/host/internal/gate"
+	"github.com/weirhost/weir/host/internal/index"
 )
 
 // maxWasm is the largest module that is read, in bytes.
@@ -39,6 +44,9 @@ type Options struct {
 	// Known are sources that count as being there already, such as those of
 	// approved plugins.
 	Known map[string]bool
+	// Index knows modules' files from earlier scans, so that they are not read;
+	// nil: every file is read.
+	Index *index.Index
 }
 
 // A Snapshot is what a scan found. It never changes.
@@ -56,6 +64,9 @@ type Snapshot struct {
 	Held []Held
 
 	looks map[string]look // by sha256, for the scan after this one
+
+	once     sync.Once
+	bySource map[string]*Plugin // of Plugins, made when it is first asked for
 }
 
 // A Plugin is a candidate: its manifest and its module fit each other.
@@ -76,7 +87,8 @@ type Plugin struct {
 	// Warnings do not keep the plugin from running.
 	Warnings []Problem
 
-	made made
+	made  made
+	index *index.Index // what it says of the module is taken back when it is wrong
 }
 
 // Exports are the functions the plugin's tools run, and the one that lists
@@ -94,13 +106,14 @@ func (p *Plugin) Exports() []string {
 }
 
 // Read returns the module's bytes. It is an error when they are not those that
-// were scanned.
+// were scanned; the next scan reads the file then, whatever an index knew of it.
 func (p *Plugin) Read() ([]byte, error) {
-	wasm, err := p.readModule()
+	wasm, _, err := p.module().read(maxWasm)
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be read any more", p.WasmPath)
 	}
 	if digest(wasm) != p.WasmSHA256 {
+		p.index.Forget(p.WasmPath)
 		return nil, fmt.Errorf("%s: %w", p.WasmPath, ErrChanged)
 	}
 	return wasm, nil
@@ -127,13 +140,7 @@ func Scan(ctx context.Context, folders []Folder, opt Options) *Snapshot {
 	old := opt.Previous.sources()
 	maps.Copy(old, opt.Known)
 	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(newcomer(old, a), newcomer(old, b)) })
-	var found []reading
-	for _, c := range all {
-		if ctx.Err() != nil {
-			break
-		}
-		found = append(found, s.open(c))
-	}
+	found := s.openAll(ctx, all)
 	s.describe(ctx, found)
 	for _, r := range found {
 		s.take(r)
@@ -169,6 +176,10 @@ type scan struct {
 	opt   Options
 	snap  *Snapshot
 	owner map[string]*Plugin // by tool name, by "plugin "+name, and by "like "+what either is easily taken for
+
+	now func() time.Time // nil: time.Now
+
+	mu sync.Mutex // guards snap.looks while candidates are opened
 }
 
 // A candidate is something in a folder that may be a plugin.
@@ -248,6 +259,31 @@ func (s *scan) open(c candidate) reading {
 	p, problems := s.read(c)
 	return reading{candidate: c, plugin: p, problems: problems}
 }
+
+// openAll opens candidates, several at a time, until ctx ends.
+func (s *scan) openAll(ctx context.Context, all []candidate) []reading {
+	found, opened := make([]reading, len(all)), make([]bool, len(all))
+	var next atomic.Int64
+	var readers sync.WaitGroup
+	for range min(maxReaders, runtime.GOMAXPROCS(0), len(all)) {
+		readers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(all)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				found[i], opened[i] = s.open(all[i]), true
+			}
+		})
+	}
+	readers.Wait()
+	out := found[:0]
+	for i, r := range found {
+		if opened[i] {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// maxReaders bounds the modules that are in memory at once.
+const maxReaders = 4
 
 // describe has the modules of a foreign ABI asked for their tools, all at once.
 func (s *scan) describe(ctx context.Context, found []reading) {
@@ -359,9 +395,9 @@ func (s *scan) read(c candidate) (*Plugin, []Problem) {
 		return p, problems
 	}
 	p.WasmPath = filepath.Join(filepath.Dir(c.source), m.Wasm)
-	wasm, bad := p.readWasm()
+	l, bad := s.module(p)
 	if bad == nil {
-		bad = s.fits(p, wasm)
+		bad = p.fits(l)
 	}
 	return p, append(problems, bad...)
 }
@@ -369,35 +405,32 @@ func (s *scan) read(c candidate) (*Plugin, []Problem) {
 // readPacked reads a module that holds its manifest.
 func (s *scan) readPacked(c candidate) (*Plugin, []Problem) {
 	p := &Plugin{Folder: c.folder, Source: c.source, WasmPath: c.source}
-	wasm, bad := p.readWasm()
+	l, bad := s.module(p)
 	if bad != nil {
 		return nil, bad
 	}
-	_, l := s.look(wasm)
 	if l.err != nil {
 		return p, []Problem{notAModule(c.source, l.err)}
 	}
-	info := l.info
-	text, ok := info.Sections[SectionName]
-	if abi := abiOf(info.Exports); !ok && abi != ABIOwn {
-		p.IsGo = info.IsGo
-		return p, p.readForeign(abi, wasm)
+	abi := abiOf(l.Exports)
+	switch {
+	case l.Manifest != nil:
+		return p, s.readSection(p, l)
+	case abi != ABIOwn:
+		return p, p.readForeign(abi, l)
 	}
-	if !ok {
-		return p, []Problem{{File: c.source, Msg: "the module carries no manifest", Fix: fmt.Sprintf("put it into a folder of its own beside a %s; `weir plugin pack` makes one file of the two", ManifestName)}}
-	}
-	return p, s.readSection(p, text, wasm)
+	return p, []Problem{{File: c.source, Msg: "the module carries no manifest", Fix: fmt.Sprintf("put it into a folder of its own beside a %s; `weir plugin pack` makes one file of the two", ManifestName)}}
 }
 
 // readSection reads a manifest from a module's custom section.
-func (s *scan) readSection(p *Plugin, text, wasm []byte) []Problem {
-	m, problems := parse(p.Source+"#"+SectionName, text, nil)
-	p.Manifest, p.ManifestSHA256 = m, digest(text)
+func (s *scan) readSection(p *Plugin, l look) []Problem {
+	m, problems := parse(p.Source+"#"+SectionName, l.Manifest, nil)
+	p.Manifest, p.ManifestSHA256 = m, digest(l.Manifest)
 	if old := s.tooOld(p.Source, m); old != nil {
 		return old
 	}
 	if len(errorsOf(problems)) == 0 {
-		problems = append(problems, s.fits(p, wasm)...)
+		problems = append(problems, p.fits(l)...)
 	}
 	return problems
 }
@@ -411,17 +444,15 @@ func (s *scan) tooOld(source string, m Manifest) []Problem {
 }
 
 // fits holds the module to the manifest and fills in what is known of it.
-func (s *scan) fits(p *Plugin, wasm []byte) []Problem {
-	sum, l := s.look(wasm)
+func (p *Plugin) fits(l look) []Problem {
 	if l.err != nil {
 		return []Problem{notAModule(p.WasmPath, l.err)}
 	}
-	info := l.info
-	p.WasmBytes, p.WasmSHA256, p.IsGo = len(wasm), sum, info.IsGo
+	p.is(l)
 	var out []Problem
 	for _, t := range p.Manifest.Tools {
-		if !slices.Contains(info.Exports, t.Export) {
-			out = append(out, Problem{File: p.WasmPath, Key: "tool.export", Msg: fmt.Sprintf("the module does not export %q, which the tool %s runs", t.Export, t.Spec.Name), Fix: exportFix(t.Export, info.Exports)})
+		if !slices.Contains(l.Exports, t.Export) {
+			out = append(out, Problem{File: p.WasmPath, Key: "tool.export", Msg: fmt.Sprintf("the module does not export %q, which the tool %s runs", t.Export, t.Spec.Name), Fix: exportFix(t.Export, l.Exports)})
 		}
 	}
 	return out
@@ -444,32 +475,29 @@ func exportFix(want string, exports []string) string {
 	return fmt.Sprintf("export it from the source, or set export to one of: %s", strings.Join(named, ", "))
 }
 
-// readModule reads the module's file: a manifest's from its own folder alone. A
+// module is where the module lies: a manifest's in its own folder alone. A
 // module that stands alone may be a link, for a person put it there.
-func (p *Plugin) readModule() ([]byte, error) {
+func (p *Plugin) module() place {
 	if p.Source == p.WasmPath {
-		return readFile(p.WasmPath, maxWasm)
+		return place{name: p.WasmPath}
 	}
-	return readBeside(p.Source, p.Manifest.Wasm, maxWasm)
+	return place{filepath.Dir(p.Source), p.Manifest.Wasm}
 }
 
-// readWasm is readModule with what is wrong told to a person.
-func (p *Plugin) readWasm() ([]byte, []Problem) {
+// unread says why the module's file was not read.
+func (p *Plugin) unread(err error) []Problem {
 	path := p.WasmPath
-	wasm, err := p.readModule()
 	switch {
 	case errors.Is(err, errLeadsOut):
-		return nil, []Problem{{File: path, Msg: "the module cannot be read: " + errLeadsOut.Error(), Fix: "put the module itself there; the plugin's folder as a whole may be a link"}}
+		return []Problem{{File: path, Msg: "the module cannot be read: " + errLeadsOut.Error(), Fix: "put the module itself there; the plugin's folder as a whole may be a link"}}
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, []Problem{{File: path, Msg: "the module is missing", Fix: "build it, in weir's own repository with: make plugins"}}
+		return []Problem{{File: path, Msg: "the module is missing", Fix: "build it, in weir's own repository with: make plugins"}}
 	case errors.As(err, new(tooLong)):
 		p := unreadable(path, "the module cannot be read", err)
 		p.Fix = "build it without names and debugging data, for Go with -ldflags=\"-s -w\", for C and Rust with -s"
-		return nil, []Problem{p}
-	case err != nil:
-		return nil, []Problem{unreadable(path, "the module cannot be read", err)}
+		return []Problem{p}
 	}
-	return wasm, nil
+	return []Problem{unreadable(path, "the module cannot be read", err)}
 }
 
 func notAModule(path string, err error) Problem {

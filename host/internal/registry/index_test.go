@@ -1,0 +1,118 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/index"
+)
+
+// claim has an index say that the file at path holds wasm.
+func claim(t *testing.T, x *index.Index, path string, wasm []byte) {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Keep(path, info, time.Now().Add(time.Hour), lookAt(wasm, digest(wasm)).Facts)
+}
+
+// listed answers for every foreign plugin.
+func listed(_ context.Context, plugins []*Plugin) []Description {
+	out := make([]Description, len(plugins))
+	for i := range out {
+		out[i].Answer = []byte(`{"tools":[{"name":"do","inputSchema":{"type":"object"}}]}`)
+	}
+	return out
+}
+
+// What the index knows is not read, in all three forms: here it claims other
+// bytes than lie there, so that reading them would show. Loading them does.
+func TestWhatTheIndexKnowsIsNotRead(t *testing.T) {
+	section := func(version string) map[string]string {
+		return map[string]string{SectionName: "version = \"" + version + "\"\n" + string(least("p", "p"))}
+	}
+	for _, tt := range []struct {
+		form, file        string
+		was, is           []byte
+		manifest          []byte
+		version, version2 string
+	}{
+		{"a folder", "p/p.wasm", module([]string{"p"}, nil), module([]string{"p", "q"}, nil), least("p", "p"), "", ""},
+		{"a module with its manifest", "p.wasm", module([]string{"p"}, section("1")), module([]string{"p"}, section("2")), nil, "1", "2"},
+		{"a module for other hosts", "p.wasm", module([]string{"describe", "call"}, nil), module([]string{"describe", "call", "more"}, nil), nil, "", ""},
+	} {
+		dir, x := t.TempDir(), index.Open("", "1")
+		path := filepath.Join(dir, tt.file)
+		put(t, path, tt.is)
+		if tt.manifest != nil {
+			put(t, filepath.Join(dir, "p", "plugin.toml"), tt.manifest)
+		}
+		claim(t, x, path, tt.was)
+		opt := Options{Index: x, Describe: listed}
+		first := Scan(t.Context(), []Folder{{Path: dir}}, opt)
+		if len(first.Plugins) != 1 {
+			t.Fatalf("%s: %s", tt.form, report(first, dir))
+		}
+		p := first.Plugins[0]
+		if p.WasmSHA256 != digest(tt.was) || p.WasmBytes != len(tt.was) || p.Manifest.Version != tt.version {
+			t.Errorf("%s: it was read: %+v", tt.form, p)
+		}
+		if _, err := p.Read(); !errors.Is(err, ErrChanged) {
+			t.Errorf("%s: loading what the index mistook: %v", tt.form, err)
+		}
+		opt.Previous = first
+		again := Scan(t.Context(), []Folder{{Path: dir}}, opt)
+		if len(again.Plugins) != 1 || again.Plugins[0].WasmSHA256 != digest(tt.is) || again.Plugins[0].Manifest.Version != tt.version2 {
+			t.Errorf("%s: the index is still believed: %s", tt.form, report(again, dir))
+		}
+		if got, err := again.Plugins[0].Read(); err != nil || string(got) != string(tt.is) {
+			t.Errorf("%s: %v", tt.form, err)
+		}
+	}
+}
+
+// What was read once is known, and a refused module is looked at each time: the
+// next weir may take it.
+func TestWhatWasReadIsKnown(t *testing.T) {
+	dir, x := t.TempDir(), index.Open("", "1")
+	good, bad := filepath.Join(dir, "good.wasm"), filepath.Join(dir, "bad.wasm")
+	put(t, good, module([]string{"good"}, map[string]string{SectionName: string(least("good", "good"))}))
+	put(t, bad, []byte("#!/bin/sh"))
+	past := &scan{opt: Options{Index: x}, snap: &Snapshot{}, now: func() time.Time { return time.Now().Add(time.Hour) }}
+	for _, path := range []string{good, bad} {
+		past.open(candidate{source: path, packed: true})
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, ok := x.Find(path, info); ok != (path == good) || ok && f.Exports[0] != "good" {
+			t.Errorf("%s: known is %v, %+v", path, ok, f)
+		}
+	}
+}
+
+// The index stands in for no rule: a link out of the folder and a pipe are
+// refused, whatever it says of the file behind them.
+func TestTheIndexOpensNoWayOut(t *testing.T) {
+	dir, x := t.TempDir(), index.Open("", "1")
+	wasm := module([]string{"a"}, nil)
+	far := filepath.Join(t.TempDir(), "a.wasm")
+	put(t, far, wasm)
+	put(t, filepath.Join(dir, "a", "plugin.toml"), least("a", "a"))
+	link := filepath.Join(dir, "a", "a.wasm")
+	if err := os.Symlink(far, link); err != nil {
+		t.Fatal(err)
+	}
+	claim(t, x, link, wasm)
+	claim(t, x, far, wasm)
+	s := Scan(t.Context(), []Folder{{Path: dir}}, Options{Index: x})
+	if got := report(s, dir); !strings.Contains(got, "a link leads out of the plugin's folder") {
+		t.Error(got)
+	}
+}
