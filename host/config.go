@@ -68,6 +68,9 @@ type Config struct {
 	// Asking is told when Open or Reload begins to ask a plugin made for another
 	// host for its tools, which takes seconds and happens once; nil: nobody is.
 	Asking func(plugin string)
+	// Engine runs the plugins: EngineWazero, also when empty, or EngineExtism.
+	// Another name is an error.
+	Engine string
 	// Spares is how many instances, each for one call, are kept ready per
 	// plugin; 0 or negative: none.
 	Spares int

@@ -37,6 +37,13 @@ const (
 	Inline    Isolation = "inline"
 )
 
+// Engines that run plugins, for Config.Engine: wazero itself, and Extism's Go
+// SDK, the reference that the other one is held to.
+const (
+	EngineWazero = sandbox.EngineWazero
+	EngineExtism = sandbox.EngineExtism
+)
+
 // Workers tunes the processes that run plugins; the zero Workers works.
 type Workers struct {
 	// Isolation is where plugins run; empty: InProcess. Even with Inline, a
@@ -74,7 +81,7 @@ func (h *Host) openEngines(ctx context.Context) (err error) {
 	cache := h.cfg.CacheDir
 	if w := h.cfg.Workers; len(h.cfg.WorkerCommand) > 0 && CanIsolate() {
 		h.pool, err = worker.New(ctx, worker.Config{
-			Command: h.cfg.WorkerCommand, CacheDir: cache, Logger: h.log, Spares: h.cfg.Spares,
+			Command: h.cfg.WorkerCommand, Engine: h.cfg.Engine, CacheDir: cache, Logger: h.log, Spares: h.cfg.Spares,
 			Max: w.Max, Idle: w.Idle, Headroom: w.Headroom, CompileCPU: w.CompileCPU, CompileMemory: w.CompileMemory,
 			Quarantine: w.Quarantine,
 		})
@@ -83,7 +90,7 @@ func (h *Host) openEngines(ctx context.Context) (err error) {
 		}
 		cache = h.pool.CacheDir()
 	}
-	h.engine, err = sandbox.New(ctx, sandbox.Config{CacheDir: cache, Logger: h.log, Spares: h.cfg.Spares})
+	h.engine, err = sandbox.New(ctx, sandbox.Config{Engine: h.cfg.Engine, CacheDir: cache, Logger: h.log, Spares: h.cfg.Spares})
 	return err
 }
 

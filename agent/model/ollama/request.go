@@ -62,9 +62,6 @@ func (m *Model) body(r agent.Request, window int) ([]byte, error) {
 		Messages: messagesOf(r), Options: map[string]any{},
 	}
 	for _, s := range r.Tools {
-		if r.NoCalls {
-			break
-		}
 		out.Tools = append(out.Tools, functionOf(s, r.Locale))
 	}
 	maps.Copy(out.Options, m.cfg.Options)
@@ -86,7 +83,7 @@ func (m *Model) body(r agent.Request, window int) ([]byte, error) {
 	if s.Seed != nil {
 		out.Options["seed"] = *s.Seed
 	}
-	if f := r.Format; f != nil && (len(r.Tools) == 0 || r.NoCalls) {
+	if f := r.Format; f != nil && len(r.Tools) == 0 {
 		if out.Format = f.Schema; len(out.Format) == 0 {
 			out.Format = json.RawMessage(`"json"`)
 		}
@@ -106,7 +103,6 @@ func messagesOf(r agent.Request) []message {
 			if c.Text == "" && len(c.Calls) == 0 {
 				continue
 			}
-			msg.Thinking = c.Reasoning
 			for _, call := range c.Calls {
 				msg.ToolCalls = append(msg.ToolCalls, toolCallOf(call))
 			}

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -32,7 +31,6 @@ type message struct {
 	Refusal          string `json:"refusal"`
 	ReasoningContent text   `json:"reasoning_content"`
 	Reasoning        text   `json:"reasoning"`
-	Thinking         text   `json:"thinking"`
 	ToolCalls        []part `json:"tool_calls"`
 }
 
@@ -135,8 +133,13 @@ func (a *assembler) add(c chunk) (agent.Delta, error) {
 	return d, nil
 }
 
-// thought takes one of the names, since some servers send two.
-func (m message) thought() text { return cmp.Or(m.ReasoningContent, m.Reasoning, m.Thinking) }
+// thought prefers one of the two names, since some servers send both.
+func (m message) thought() text {
+	if m.ReasoningContent != "" {
+		return m.ReasoningContent
+	}
+	return m.Reasoning
+}
 
 func (a *assembler) end(reason string) error {
 	switch reason {

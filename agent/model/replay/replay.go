@@ -5,7 +5,6 @@ package replay
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -27,9 +26,7 @@ type Reply struct {
 	Chunk int
 	// Calls are native tool calls.
 	Calls []tool.Call
-	// Sealed is what the provider would want back with the calls.
-	Sealed json.RawMessage
-	Usage  *agent.Usage
+	Usage *agent.Usage
 	// Finish ends the reply; empty: FinishCalls with Calls, else FinishStop.
 	Finish agent.Finish
 	// Cut lets the sequence end without any Finish, as a lost connection does.
@@ -156,7 +153,7 @@ func (p Reply) deltas() []agent.Delta {
 			finish = agent.FinishCalls
 		}
 	}
-	return append(out, agent.Delta{Usage: p.Usage, Sealed: p.Sealed, Finish: finish})
+	return append(out, agent.Delta{Usage: p.Usage, Finish: finish})
 }
 
 // pieces cuts s into pieces of n characters.

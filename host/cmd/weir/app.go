@@ -236,7 +236,7 @@ func hostConfig(s Settings, p paths, secrets lookup, log hclog.Logger) host.Conf
 		Kept:     p.kept(),
 		Lock:     p.Pins,
 		Approved: p.Approved,
-		CacheDir: p.Cache, Secret: secrets, Logger: log, Version: version(), Spares: s.Sandbox.Spares, Parallel: s.Sandbox.Parallel,
+		CacheDir: p.Cache, Secret: secrets, Logger: log, Version: version(), Engine: s.Sandbox.Engine, Spares: s.Sandbox.Spares, Parallel: s.Sandbox.Parallel,
 	}
 	cfg.Approvals = approvals(s.Approvals)
 	isolate(&cfg, s.Sandbox, p)

@@ -50,6 +50,7 @@ func (s Settings) withDefaults() Settings {
 	def(&s.Archive.MaxBytes, tool.Bytes(defaultMaxBytes))
 	def(&s.Summarize.MaxInputChars, defaultMaxInput)
 	def(&s.Summarize.TriggerThreshold, defaultTrigger)
+	def(&s.Sandbox.Engine, host.EngineWazero)
 	def(&s.Sandbox.Isolation, string(host.InProcess))
 	def(&s.Sandbox.Spares, defaultSpares)
 	def(&s.Approvals.Default, string(host.Ask))

@@ -60,7 +60,7 @@ func probe(ctx context.Context, cfg host.Config) error {
 	defer cancel()
 	h, err := host.Open(ctx, host.Config{
 		Folders: []host.Folder{{Path: filepath.Dir(plugins), Trust: host.TrustGranted}}, Workers: host.Workers{Isolation: cfg.Workers.Isolation},
-		WorkerCommand: cfg.WorkerCommand, CacheDir: filepath.Join(dir, "cache"), Version: cfg.Version,
+		WorkerCommand: cfg.WorkerCommand, CacheDir: filepath.Join(dir, "cache"), Version: cfg.Version, Engine: cfg.Engine,
 	})
 	if err != nil {
 		return err

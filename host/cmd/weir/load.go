@@ -212,6 +212,7 @@ func check(s *Settings, bad func(msg, hint string, key ...string)) {
 		bad(fmt.Sprintf("semantic_threshold is %v", s.Archive.Semantic), "give a score from 0 to 1; negative means that the best match is always good enough", "archive", "semantic_threshold")
 	}
 	oneOf(s.Archive.Scope, []string{"conversation", "user"}, "archive", "scope")
+	oneOf(s.Sandbox.Engine, []string{host.EngineWazero, host.EngineExtism}, "sandbox", "engine")
 	oneOf(s.Sandbox.Isolation, []string{string(host.InProcess), string(host.Inline)}, "sandbox", "isolation")
 	checkShown(s.Limits.MaxChars, s.Limits.Head, s.Limits.Tail, bad, "limits")
 	if n := s.Limits.CeilingChars; n != 0 && n < tool.MinMaxChars {

@@ -204,6 +204,7 @@ type ArchiveSettings struct {
 
 // SandboxSettings tune how guests are run.
 type SandboxSettings struct {
+	Engine        string     `toml:"engine" json:"engine,omitempty"`
 	Isolation     string     `toml:"isolation" json:"isolation,omitempty"`
 	Inline        []string   `toml:"inline" json:"inline,omitempty"`
 	Spares        int        `toml:"spares" json:"spares,omitempty"`

@@ -74,6 +74,7 @@ func TestRepositoryToolsTOML(t *testing.T) {
 		{"approvals.network", s.Approvals.Network, d.Approvals.Network},
 		{"approvals.timeout", s.Approvals.Timeout, d.Approvals.Timeout},
 		{"sandbox.spares", s.Sandbox.Spares, d.Sandbox.Spares},
+		{"sandbox.engine", s.Sandbox.Engine, d.Sandbox.Engine},
 		{"sandbox.isolation", s.Sandbox.Isolation, d.Sandbox.Isolation},
 		{"sandbox.waiting", s.Sandbox.Waiting, d.Sandbox.Waiting},
 		{"sandbox.idle", s.Sandbox.Idle, d.Sandbox.Idle},

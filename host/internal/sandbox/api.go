@@ -10,8 +10,23 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
+// Names of engines, for Config.Engine.
+const (
+	// EngineWazero runs guests on wazero itself.
+	EngineWazero = "wazero"
+	// EngineExtism runs them by Extism's Go SDK: the reference that the other one
+	// is held to.
+	EngineExtism = "extism"
+)
+
+// DefaultEngine is the one that is meant when none is named.
+const DefaultEngine = EngineWazero
+
 // Config sets an Engine up. The zero Config works.
 type Config struct {
+	// Engine is EngineWazero or EngineExtism; empty: DefaultEngine. Their compiled
+	// code is cached apart.
+	Engine string
 	// CacheDir keeps compiled modules between runs. It is made for this user
 	// alone: its content is executed. Empty: compiled anew by every process.
 	CacheDir string

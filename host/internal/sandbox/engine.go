@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,8 +34,8 @@ type Engine struct {
 // stdout and stderr, past every cap. New takes it away.
 const wasiOutput = "EXTISM_ENABLE_WASI_OUTPUT"
 
-// New makes an Engine. It fails when the cache folder cannot be made or cannot
-// be kept to this user.
+// New makes an Engine. It fails when there is none of the name, and when the
+// cache folder cannot be made or cannot be kept to this user.
 func New(_ context.Context, c Config) (*Engine, error) {
 	log := c.Logger
 	if log == nil {
@@ -43,14 +44,27 @@ func New(_ context.Context, c Config) (*Engine, error) {
 	if err := os.Unsetenv(wasiOutput); err != nil {
 		return nil, err
 	}
-	e := &Engine{log: log, front: newExtismFront(log, !c.Unchecked), spares: c.Spares, read: c.ReadCache, modules: make(map[*Module]bool)}
+	front, err := newFront(c, log)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{log: log, front: front, spares: c.Spares, read: c.ReadCache, modules: make(map[*Module]bool)}
 	if c.CacheDir != "" {
-		var err error
 		if e.cache, err = openCache(c); err != nil {
 			return nil, err
 		}
 	}
 	return e, nil
+}
+
+func newFront(c Config, log hclog.Logger) (frontend, error) {
+	switch cmp.Or(c.Engine, DefaultEngine) {
+	case EngineExtism:
+		return newExtismFront(log, !c.Unchecked), nil
+	case EngineWazero:
+		return newWazeroFront(log, !c.Unchecked), nil
+	}
+	return nil, fmt.Errorf("there is no engine %q; the engines are %s and %s", c.Engine, EngineWazero, EngineExtism)
 }
 
 // Close closes every module that is still loaded; see Module.Close for what
@@ -99,7 +113,7 @@ func (e *Engine) load(ctx context.Context, p Plugin) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	prog, err := e.compile(ctx, s)
+	prog, err := e.compile(ctx, e.front.plan(s))
 	switch {
 	case errors.Is(err, ErrNotCompiled):
 		return nil, err
@@ -204,21 +218,20 @@ func shown(name string) string { return printable(name, 80) }
 
 // compile goes through the disk cache. A folder that passed its check and still
 // does not load is dropped and filled again; without the cache is the last try.
-func (e *Engine) compile(ctx context.Context, s *structure) (program, error) {
+func (e *Engine) compile(ctx context.Context, p plan) (program, error) {
 	if e.cache == nil {
-		return e.front.compile(ctx, s, "")
+		return e.front.compile(ctx, p, "")
 	}
-	wasm, _ := s.rewrite()
 	if e.read {
-		return e.fromCache(ctx, s, wasm)
+		return e.fromCache(ctx, p)
 	}
 	for range 2 {
-		dir, err := e.cache.folder(wasm)
+		dir, err := e.cache.folder(p.wasm)
 		if err != nil {
 			e.log.Warn("compiled plugins cannot be kept", "error", err)
 			break
 		}
-		prog, err := e.front.compile(ctx, s, dir)
+		prog, err := e.front.compile(ctx, p, dir)
 		if err == nil {
 			if err := e.cache.seal(dir); err != nil {
 				e.log.Warn("compiled plugins cannot be kept", "error", err)
@@ -229,5 +242,5 @@ func (e *Engine) compile(ctx context.Context, s *structure) (program, error) {
 			break
 		}
 	}
-	return e.front.compile(ctx, s, "")
+	return e.front.compile(ctx, p, "")
 }

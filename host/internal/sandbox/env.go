@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"context"
 	"maps"
 	"strconv"
 	"sync"
@@ -14,7 +13,7 @@ import (
 // env is everything one instance can reach. It is made with the instance; the
 // call it serves is bound to it later, for spares are made before their call.
 type env struct {
-	config map[string]string
+	setup  setup
 	jail   *jail.Jail
 	memory *meter
 	log    hclog.Logger
@@ -23,7 +22,7 @@ type env struct {
 	stderr *stream
 
 	mu       sync.Mutex
-	ctx      context.Context
+	span     span
 	http     Sender
 	progress func(done, total int, msg string)
 	reports  int
@@ -38,6 +37,9 @@ type env struct {
 	tooLarge bool   // output over max
 	relist   bool   // it says that it would list other tools now
 	last     lastResponse
+
+	// vars are Extism's variables; only the guest's own goroutine uses them.
+	vars map[string][]byte
 }
 
 // lastResponse is what Extism's http_status_code and http_headers speak of.
@@ -47,18 +49,40 @@ type lastResponse struct {
 }
 
 // newEnv opens the mounts and fixes the configuration.
-func newEnv(ctx context.Context, log hclog.Logger, s setup, memory uint64) (*env, error) {
+func newEnv(sp span, log hclog.Logger, s setup, memory uint64) (*env, error) {
 	j, err := jail.Open(s.grant.Mounts)
 	if err != nil {
 		return nil, err
 	}
 	lines := &journal{log: log}
 	return &env{
-		config: s.config(), jail: j, memory: newMeter(memory), log: log, lines: lines, ctx: ctx,
+		setup: s, jail: j, memory: newMeter(memory), log: log, lines: lines, span: sp,
 		stdout: &stream{journal: lines, source: "stdout"},
 		stderr: &stream{journal: lines, source: "stderr"},
 	}, nil
 }
+
+// setting is a value of the guest's configuration, as config lists them.
+func (e *env) setting(key string) (value string, ok bool) {
+	n := 0
+	switch key {
+	case keyMaxChars:
+		n = e.setup.limits.MaxChars
+	case keyMaxLines:
+		n = e.setup.limits.MaxLines
+	}
+	if n > 0 {
+		return strconv.Itoa(n), true
+	}
+	value, ok = e.setup.grant.Config[key]
+	return value, ok
+}
+
+// Keys of the configuration that tell of the limits in force.
+const (
+	keyMaxChars = "weir.max_chars"
+	keyMaxLines = "weir.max_lines"
+)
 
 // config is the guest's configuration with the limits in force for it.
 func (s setup) config() map[string]string {
@@ -66,7 +90,7 @@ func (s setup) config() map[string]string {
 	if c == nil {
 		c = make(map[string]string, 2)
 	}
-	for key, n := range map[string]int{"weir.max_chars": s.limits.MaxChars, "weir.max_lines": s.limits.MaxLines} {
+	for key, n := range map[string]int{keyMaxChars: s.limits.MaxChars, keyMaxLines: s.limits.MaxLines} {
 		if n > 0 {
 			c[key] = strconv.Itoa(n)
 		}
@@ -75,16 +99,10 @@ func (s setup) config() map[string]string {
 }
 
 // bind gives the instance its call.
-func (e *env) bind(ctx context.Context, inv Invocation) {
+func (e *env) bind(c *call) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.ctx, e.http, e.progress, e.max = ctx, inv.Grant.HTTP, inv.Progress, inv.MaxOutput
-}
-
-func (e *env) context() context.Context {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.ctx
+	e.span, e.http, e.progress, e.max = c, c.inv.Grant.HTTP, c.inv.Progress, c.inv.MaxOutput
 }
 
 // sleep pauses the guest, but never beyond its call.
@@ -96,7 +114,7 @@ func (e *env) sleep(ns int64) {
 	defer t.Stop()
 	select {
 	case <-t.C:
-	case <-e.context().Done():
+	case <-e.span.context().Done():
 	}
 }
 
@@ -104,7 +122,7 @@ func (e *env) sleep(ns int64) {
 func (e *env) closed(code uint32) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.closing && e.ctx.Err() == nil {
+	if !e.closing && !e.span.over() {
 		e.exited, e.exitCode = true, code
 	}
 }

@@ -5,10 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
-	"runtime/debug"
-	"slices"
-	"strings"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,85 +13,80 @@ import (
 	extism "github.com/extism/go-sdk"
 	"github.com/hashicorp/go-hclog"
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/experimental/sysfs"
-	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 	"github.com/tetratelabs/wazero/sys"
+
+	"github.com/weirhost/weir/host/internal/gate"
 )
 
 // extismFront runs plugins by Extism's own Go SDK.
 type extismFront struct {
 	log     hclog.Logger
-	checked bool            // loops look at their deadline
-	wasi    func() []string // names of the engine's WASI functions
+	checked bool // loops look at their deadline
+	wasi    func() []string
 }
 
 func newExtismFront(log hclog.Logger, checked bool) *extismFront {
 	return &extismFront{log: log, checked: checked, wasi: sync.OnceValue(wasiFunctions)}
 }
 
-// wasiFunctions asks the engine for its WASI functions.
-func wasiFunctions() []string {
-	ctx := context.Background()
-	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
-	defer r.Close(ctx)
-	m, err := wasi_snapshot_preview1.NewBuilder(r).Compile(ctx)
-	if err != nil {
-		return nil
-	}
-	return slices.Collect(maps.Keys(m.ExportedFunctions()))
-}
-
-// extismFunctions are what Extism's ABI lets plugins import.
-const extismFunctions = "alloc free length length_unsafe load_u8 load_u64 store_u8 store_u64 memory_bytes reset " +
-	"input_set input_offset input_length input_load_u8 input_load_u64 output_set output_offset output_length " +
-	"error_set error_get config_get var_get var_set http_request http_status_code http_headers " +
-	"get_log_level log_trace log_debug log_info log_warn log_error"
-
-// offers implements frontend.
-func (x *extismFront) offers() map[string][]string {
-	offers := map[string][]string{"wasi_snapshot_preview1": x.wasi(), "extism:host/env": strings.Fields(extismFunctions)}
-	for _, f := range hostFunctions() {
-		if f.Namespace != hostModule {
-			offers[f.Namespace] = append(offers[f.Namespace], f.Name)
-		}
-	}
-	return offers
-}
-
 type extismProgram struct {
-	log     hclog.Logger
-	plugin  *extism.CompiledPlugin
-	cache   wazero.CompilationCache // nil: none
-	hasInit bool
-	stuck   atomic.Int32 // instances that failed to start
+	log    hclog.Logger
+	plugin *extism.CompiledPlugin
+	cache  wazero.CompilationCache // nil: none
+	init   []string
+	stuck  atomic.Int32 // instances that failed to start
 }
 
 // maxStuck bounds what modules that fail in their start section can pile up:
 // the SDK does not let go of such an instance before the module is closed.
 const maxStuck = 64
 
-// varBytes is what Extism variables of one call may hold together.
-const varBytes = 1 << 20
-
-// guard runs a piece of an engine. A panic in there is an error of the module
-// at hand, not the end of the host.
-func guard(log hclog.Logger, what string, f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			log.Error("the engine panicked", "while", what, "panic", p, "stack", string(debug.Stack()))
-			err = errEngine
-		}
-	}()
-	return f()
+// rerouted are imports of "extism:host/env" that go to hostModule instead: HTTP
+// must pass the egress policy, logging must not depend on a level that the
+// whole process shares, and a failed allocation, an output and an error text
+// must be seen, for the SDK lets them vanish.
+var rerouted = map[string]bool{
+	"http_request": true, "http_status_code": true, "http_headers": true,
+	"log_trace": true, "log_debug": true, "log_info": true, "log_warn": true, "log_error": true, "get_log_level": true,
+	"alloc": true, "output_set": true, "error_set": true,
 }
 
-var errEngine = errors.New("the engine gave up on the module")
+// plan implements frontend.
+func (x *extismFront) plan(s *structure) plan {
+	init := s.initializer()
+	p := plan{wasm: s.renamed(names{
+		imports: func(i gate.Import) string {
+			if i.Module == envModule && rerouted[i.Name] {
+				return hostModule
+			}
+			return i.Module
+		},
+		exports: func(e gate.Export) string {
+			switch {
+			case init == "" || e.Kind != gate.KindFunc:
+			case e.Name == init:
+				return initExport
+			case e.Name == "__wasm_call_ctors":
+				return "weir:ctors" // the other initialiser has done its work
+			}
+			return e.Name
+		},
+	})}
+	if init != "" {
+		p.init = []string{initExport}
+	}
+	return p
+}
 
-// compile implements frontend. cacheDir is empty for no disk cache.
-func (x *extismFront) compile(ctx context.Context, s *structure, cacheDir string) (program, error) {
-	wasm, hasInit := s.rewrite()
-	p := &extismProgram{log: x.log, hasInit: hasInit}
+// offers implements frontend.
+func (x *extismFront) offers() map[string][]string { return offered(x.wasi()) }
+
+// compile implements frontend.
+func (x *extismFront) compile(ctx context.Context, pl plan, cacheDir string) (program, error) {
+	p := &extismProgram{log: x.log, init: pl.init}
 	config := wazero.NewRuntimeConfig().WithCloseOnContextDone(x.checked)
 	if cacheDir != "" {
 		cache, err := wazero.NewCompilationCacheWithDir(cacheDir)
@@ -105,11 +97,11 @@ func (x *extismFront) compile(ctx context.Context, s *structure, cacheDir string
 	}
 	err := guard(x.log, "compiling", func() (err error) {
 		p.plugin, err = extism.NewCompiledPlugin(ctx, extism.Manifest{
-			Wasm: []extism.Wasm{extism.WasmData{Data: wasm, Name: "main"}},
+			Wasm: []extism.Wasm{extism.WasmData{Data: pl.wasm, Name: "main"}},
 			// MaxPages stays open: the meter caps each memory and sees when it does.
 			// AllowedHosts and AllowedPaths stay empty: both leak.
 			Memory: &extism.ManifestMemory{MaxHttpResponseBytes: 0, MaxVarBytes: varBytes},
-		}, extism.PluginConfig{RuntimeConfig: config, EnableWasi: true}, hostFunctions())
+		}, extism.PluginConfig{RuntimeConfig: config, EnableWasi: true}, extismHostFunctions())
 		return err
 	})
 	if err != nil {
@@ -131,7 +123,7 @@ func (p *extismProgram) close(ctx context.Context) error {
 }
 
 // start implements program.
-func (p *extismProgram) start(ctx context.Context, e *env) (instance, error) {
+func (p *extismProgram) start(e *env) (instance, error) {
 	if p.stuck.Load() >= maxStuck {
 		return nil, fmt.Errorf("it failed to start %d times; it is not tried again until it is reloaded", maxStuck)
 	}
@@ -142,7 +134,7 @@ func (p *extismProgram) start(ctx context.Context, e *env) (instance, error) {
 	config := wazero.NewModuleConfig().WithFSConfig(fs).
 		WithRandSource(rand.Reader).WithSysWalltime().WithSysNanotime().WithNanosleep(e.sleep).
 		WithStdout(e.stdout).WithStderr(e.stderr)
-	ictx := experimental.WithMemoryAllocator(context.WithValue(ctx, envKey{}, e), e.memory)
+	ictx := experimental.WithMemoryAllocator(context.WithValue(e.span.context(), envKey{}, e), e.memory)
 	ictx = experimental.WithCloseNotifier(ictx, experimental.CloseNotifyFunc(func(_ context.Context, code uint32) { e.closed(code) }))
 	i := &extismInstance{env: e, log: p.log}
 	err := guard(p.log, "starting", func() (err error) {
@@ -156,9 +148,9 @@ func (p *extismProgram) start(ctx context.Context, e *env) (instance, error) {
 		}
 		return nil, err
 	}
-	i.plugin.Config = e.config // its own map: the SDK's is shared by all instances
-	if p.hasInit {
-		if _, err := i.call(ctx, initExport, nil); err != nil {
+	i.plugin.Config = e.setup.config() // its own map: the SDK's is shared by all instances
+	for _, export := range p.init {
+		if _, err := i.call(export, nil); err != nil {
 			return nil, errors.Join(err, i.close())
 		}
 	}
@@ -173,12 +165,56 @@ type extismInstance struct {
 
 func (i *extismInstance) environment() *env { return i.env }
 
+// extismHostFunctions are the host functions as the SDK takes them.
+func extismHostFunctions() (out []extism.HostFunction) {
+	for _, f := range hostFunctions() {
+		h := extism.NewHostFunctionWithStack(f.name, extismCallback(f.call), f.params, f.results)
+		h.SetNamespace(f.module)
+		out = append(out, h)
+	}
+	return out
+}
+
+func extismCallback(f hostFunc) extism.HostFunctionStackCallback {
+	return func(ctx context.Context, p *extism.CurrentPlugin, stack []uint64) {
+		e, ok := ctx.Value(envKey{}).(*env)
+		if !ok {
+			panic(errOutside)
+		}
+		if err := f(&host{env: e, blocks: extismBlocks{ctx, p}}, stack); err != nil {
+			panic(err) // the engine turns it into the call's error
+		}
+	}
+}
+
+// extismBlocks implements blocks by the SDK.
+type extismBlocks struct {
+	ctx    context.Context
+	plugin *extism.CurrentPlugin
+}
+
+func (b extismBlocks) callKernel(f kernelFunc, stack []uint64) error {
+	k, ok := b.ctx.Value(extism.PluginCtxKey("extism")).(api.Module)
+	if !ok {
+		return errOutside
+	}
+	return k.ExportedFunction(f.String()).CallWithStack(b.ctx, stack)
+}
+
+func (b extismBlocks) view(offset uint64, n int) ([]byte, bool) {
+	if offset > math.MaxUint32 {
+		return nil, false
+	}
+	return b.plugin.Memory().Read(uint32(offset), uint32(n))
+}
+
 // envKey finds the env of an instance in the context of its host functions.
 type envKey struct{}
 
 // call implements instance. The SDK sets the input without looking whether
 // that worked; it always does, for inputs are held far below the kernel's cap.
-func (i *extismInstance) call(ctx context.Context, export string, input []byte) (r reply, err error) {
+func (i *extismInstance) call(export string, input []byte) (r reply, err error) {
+	ctx := i.env.span.context()
 	err = guard(i.log, "running", func() (err error) {
 		r.code, r.output, err = i.plugin.CallWithContext(context.WithValue(ctx, envKey{}, i.env), export, input)
 		return err

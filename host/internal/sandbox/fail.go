@@ -22,12 +22,12 @@ const (
 
 // judge turns what is known after a call into its failure, or nil. The order
 // matters: what the host did comes before what the guest says about it.
-func (c *call) judge(ctx context.Context, e *env, r reply, err error) *tool.Error {
+func (c *call) judge(e *env, r reply, err error) *tool.Error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
-	case err != nil && ctx.Err() != nil:
-		return c.interrupted(ctx)
+	case err != nil && c.over():
+		return c.interrupted()
 	case e.exited:
 		return c.exit(e)
 	case e.tooLarge:
@@ -46,21 +46,24 @@ func (c *call) judge(ctx context.Context, e *env, r reply, err error) *tool.Erro
 	return nil
 }
 
-func (c *call) interrupted(ctx context.Context) *tool.Error {
-	return Interrupted(c.inv, c.outer, ctx, c.module.calls.Life().Err() != nil)
+func (c *call) interrupted() *tool.Error {
+	return interrupted(c.inv, c.outer.Err(), c.expired(), c.closing())
 }
 
 // Interrupted is the failure of a call whose context ended. outer is the
 // caller's context, ctx the call's own with its deadline: they tell our deadline
 // from the caller's wish. closing says that the plugin is being closed.
 func Interrupted(inv Invocation, outer, ctx context.Context, closing bool) *tool.Error {
-	inv = inv.withDefaults()
+	return interrupted(inv.withDefaults(), outer.Err(), errors.Is(ctx.Err(), context.DeadlineExceeded), closing)
+}
+
+func interrupted(inv Invocation, outer error, expired, closing bool) *tool.Error {
 	switch {
-	case closing && outer.Err() == nil:
+	case closing && outer == nil:
 		return tool.Errorf(tool.Cancelled, "try again", "%s was ended because its plugin is being closed", inv.Export)
-	case errors.Is(outer.Err(), context.Canceled):
+	case errors.Is(outer, context.Canceled):
 		return tool.Errorf(tool.Cancelled, "", "%s was cancelled", inv.Export)
-	case outer.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+	case outer == nil && expired:
 		return tool.Errorf(tool.TimedOut, hintLess, "%s did not finish within %s", inv.Export, inv.Timeout.Round(time.Millisecond))
 	}
 	return tool.Errorf(tool.TimedOut, hintLess, "%s did not finish in the time that was left", inv.Export)
@@ -118,9 +121,9 @@ func (c *call) said(text string) *tool.Error {
 }
 
 // unstarted judges an instance that did not come to be.
-func (c *call) unstarted(ctx context.Context, err error) *tool.Error {
-	if ctx.Err() != nil {
-		return c.interrupted(ctx)
+func (c *call) unstarted(err error) *tool.Error {
+	if c.over() {
+		return c.interrupted()
 	}
 	se, ok := errors.AsType[*startError](err)
 	if ok && se.mounts {
@@ -129,7 +132,7 @@ func (c *call) unstarted(ctx context.Context, err error) *tool.Error {
 	if !ok || se.env == nil {
 		return tool.Errorf(tool.Failed, hintReport, "%s cannot start: %s", c.inv.Export, reason(err))
 	}
-	if fail := c.judge(ctx, se.env, reply{}, err); fail != nil {
+	if fail := c.judge(se.env, reply{}, err); fail != nil {
 		return fail
 	}
 	return tool.Errorf(tool.Trapped, hintReport, "%s cannot start", c.inv.Export)

@@ -6,25 +6,37 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A frontend knows one way in which plugins and host talk. compile gets a
-// module whose structure was checked, and recovers from what an engine does.
+// A frontend knows one way in which plugins and host talk. It is safe for
+// concurrent use.
 type frontend interface {
 	// offers lists, by module, the functions that a plugin may import.
 	offers() map[string][]string
-	compile(ctx context.Context, s *structure, cacheDir string) (program, error)
+	// plan says what the engine is to compile. Equal modules give equal plans.
+	plan(s *structure) plan
+	// compile gets the plan of a module whose structure was checked, and recovers
+	// from what an engine does. cacheDir is empty for no disk cache.
+	compile(ctx context.Context, p plan, cacheDir string) (program, error)
+}
+
+// A plan is a module as the engine is to see it.
+type plan struct {
+	wasm   []byte
+	init   []string // exports that set the guest's runtime up, in order
+	blocks bool     // it uses the kernel
 }
 
 // A program is a compiled module. start makes an initialised instance in a
-// fresh state; it may be called from several goroutines at once. close waits
-// for nothing: its caller knows that no instance is left.
+// fresh state, within the env's span; it may be called from several goroutines at
+// once. close waits for nothing: its caller knows that no instance is left.
 type program interface {
-	start(ctx context.Context, e *env) (instance, error)
+	start(e *env) (instance, error)
 	close(ctx context.Context) error
 }
 
-// An instance serves one call and is then closed. It is never shared.
+// An instance serves one call, within its env's span, and is then closed. It is
+// never shared.
 type instance interface {
-	call(ctx context.Context, export string, input []byte) (reply, error)
+	call(export string, input []byte) (reply, error)
 	environment() *env
 	close() error
 }
@@ -36,9 +48,9 @@ type reply struct {
 }
 
 // A supply hands out instances that nobody has used. take counts as part of
-// the call and obeys its context.
+// the call and obeys its span.
 type supply interface {
-	take(ctx context.Context, s setup) (instance, error)
+	take(sp span, s setup) (instance, error)
 	close()
 }
 

@@ -39,7 +39,7 @@ func FuzzLoad(f *testing.F) {
 				return
 			}
 		}
-		again, _ := s.rewrite()
+		again := e.front.plan(s).wasm
 		after, err := parseModule(again)
 		if err != nil {
 			t.Fatalf("the rewritten module is damaged: %v", err)

@@ -1,11 +1,8 @@
 package sandbox
 
 import (
-	"context"
 	"errors"
-	"math"
 
-	extism "github.com/extism/go-sdk"
 	"github.com/hashicorp/go-hclog"
 	"github.com/tetratelabs/wazero/api"
 )
@@ -19,67 +16,85 @@ const (
 	maxProgress = 500      // bytes of a progress message that are passed on
 )
 
-// hostFunctions lists what guests can import beyond Extism's own functions,
-// and our versions of some of those.
-func hostFunctions() []extism.HostFunction {
-	const i32, i64 = api.ValueTypeI32, api.ValueTypeI64
-	type types = []api.ValueType
-	user := func(name string, f hostFunc, params, results types) extism.HostFunction {
-		return extism.NewHostFunctionWithStack(name, f.callback(), params, results)
-	}
-	own := func(name string, f hostFunc, params, results types) extism.HostFunction {
-		h := user(name, f, params, results)
-		h.SetNamespace(hostModule)
-		return h
-	}
-	return append(hyperFunctions(),
-		user("weir_http", weirHTTP, types{i64}, types{i64}),
-		user("weir_progress", weirProgress, types{i64}, nil),
-		user("weir_log", weirLog, types{i32, i64}, nil),
-
-		own("alloc", kernelAlloc, types{i64}, types{i64}),
-		own("output_set", kernelOutputSet, types{i64, i64}, nil),
-		own("error_set", kernelErrorSet, types{i64}, nil),
-		own("http_request", extismHTTP, types{i64, i64}, types{i64}),
-		own("http_status_code", extismStatus, nil, types{i32}),
-		own("http_headers", extismHeaders, nil, types{i64}),
-		own("log_trace", extismLog(hclog.Trace), types{i64}, nil),
-		own("log_debug", extismLog(hclog.Debug), types{i64}, nil),
-		own("log_info", extismLog(hclog.Info), types{i64}, nil),
-		own("log_warn", extismLog(hclog.Warn), types{i64}, nil),
-		own("log_error", extismLog(hclog.Error), types{i64}, nil),
-		own("get_log_level", extismLogLevel, nil, types{i32}),
-	)
+// A hostFunction is what guests can import beyond the functions of Extism's
+// kernel, or our version of one of those.
+type hostFunction struct {
+	module, name    string
+	params, results []api.ValueType
+	call            hostFunc
 }
 
 // A hostFunc is called by a guest. An error ends the call; what a guest can
 // handle is written to its memory instead.
 type hostFunc func(h *host, stack []uint64) error
 
-// host is what a host function works with: the env of the calling instance and
-// a view of the kernel's memory, where all blocks lie.
-type host struct {
-	ctx    context.Context
-	env    *env
-	plugin *extism.CurrentPlugin
+// hostFunctions lists those that are the same whatever the engine.
+func hostFunctions() []hostFunction {
+	const i32, i64 = api.ValueTypeI32, api.ValueTypeI64
+	type types = []api.ValueType
+	return append(hyperFunctions(), []hostFunction{
+		{userModule, "weir_http", types{i64}, types{i64}, weirHTTP},
+		{userModule, "weir_progress", types{i64}, nil, weirProgress},
+		{userModule, "weir_log", types{i32, i64}, nil, weirLog},
+
+		{hostModule, "alloc", types{i64}, types{i64}, kernelAlloc},
+		{hostModule, "output_set", types{i64, i64}, nil, kernelOutputSet},
+		{hostModule, "error_set", types{i64}, nil, kernelErrorSet},
+		{hostModule, "http_request", types{i64, i64}, types{i64}, extismHTTP},
+		{hostModule, "http_status_code", nil, types{i32}, extismStatus},
+		{hostModule, "http_headers", nil, types{i64}, extismHeaders},
+		{hostModule, "log_trace", types{i64}, nil, extismLog(hclog.Trace)},
+		{hostModule, "log_debug", types{i64}, nil, extismLog(hclog.Debug)},
+		{hostModule, "log_info", types{i64}, nil, extismLog(hclog.Info)},
+		{hostModule, "log_warn", types{i64}, nil, extismLog(hclog.Warn)},
+		{hostModule, "log_error", types{i64}, nil, extismLog(hclog.Error)},
+		{hostModule, "get_log_level", nil, types{i32}, extismLogLevel},
+	}...)
 }
 
-func (f hostFunc) callback() extism.HostFunctionStackCallback {
-	return func(ctx context.Context, p *extism.CurrentPlugin, stack []uint64) {
-		e, ok := ctx.Value(envKey{}).(*env)
-		if !ok {
-			panic(errors.New("a host function was called outside of a call"))
-		}
-		if err := f(&host{ctx: ctx, env: e, plugin: p}, stack); err != nil {
-			panic(err) // the engine turns it into the call's error
-		}
-	}
+// host is what a host function works with: the env of the calling instance and
+// the blocks through which its data passes.
+type host struct {
+	env    *env
+	blocks blocks
+}
+
+// blocks are the memory that guest and host share, kept by Extism's kernel. An
+// offset of 0 is no block. They belong to the goroutine that runs the guest, and
+// what view returns is valid until the next call of another method.
+type blocks interface {
+	// callKernel calls a function of the kernel, whose arguments and result lie in stack.
+	callKernel(f kernelFunc, stack []uint64) error
+	// view is a stretch of memory; ok is false when it is not all there.
+	view(offset uint64, n int) (b []byte, ok bool)
+}
+
+// A kernelFunc is a function of the kernel.
+type kernelFunc int
+
+// The functions of the kernel that the host calls.
+const (
+	kernelDoAlloc kernelFunc = iota
+	kernelDoFree
+	kernelDoLength
+	kernelDoInputSet
+	kernelDoOutputSet
+	kernelDoOutputOffset
+	kernelDoOutputLength
+	kernelDoReset
+	kernelFuncs // how many there are
+)
+
+// String is the function's name in the kernel.
+func (f kernelFunc) String() string {
+	return [kernelFuncs]string{"alloc", "free", "length", "input_set", "output_set", "output_offset", "output_length", "reset"}[f]
 }
 
 var (
 	errBlock    = errors.New("the guest passed a block of memory that does not exist")
 	errTooLong  = errors.New("the guest passed more than the host function takes")
 	errNoMemory = errors.New("out of memory")
+	errOutside  = errors.New("a host function was called outside of a call")
 )
 
 // read copies a block of the guest's. Its length comes from the kernel, which
@@ -88,15 +103,15 @@ func (h *host) read(offset uint64, most int) ([]byte, error) {
 	if offset == 0 {
 		return nil, nil
 	}
-	n, err := h.plugin.LengthWithContext(h.ctx, offset)
-	if err != nil {
+	stack := [1]uint64{offset}
+	if err := h.blocks.callKernel(kernelDoLength, stack[:]); err != nil {
 		return nil, err
 	}
-	if n > uint64(most) {
+	if stack[0] > uint64(most) {
 		return nil, errTooLong
 	}
-	b, ok := h.plugin.Memory().Read(uint32(offset), uint32(n))
-	if !ok || offset > math.MaxUint32 {
+	b, ok := h.blocks.view(offset, int(stack[0]))
+	if !ok {
 		return nil, errBlock
 	}
 	return append([]byte(nil), b...), nil
@@ -110,7 +125,7 @@ func (h *host) take(offset uint64, most int) ([]byte, error) {
 		return nil, err
 	}
 	if offset != 0 {
-		err = h.plugin.FreeWithContext(h.ctx, offset)
+		err = h.blocks.callKernel(kernelDoFree, []uint64{offset})
 	}
 	return b[:min(len(b), most)], err
 }
@@ -120,29 +135,28 @@ func (h *host) write(b []byte) (uint64, error) {
 	if len(b) == 0 {
 		return 0, nil
 	}
-	offset, err := h.plugin.AllocWithContext(h.ctx, uint64(len(b)))
-	if err != nil {
+	stack := [1]uint64{uint64(len(b))}
+	if err := h.blocks.callKernel(kernelDoAlloc, stack[:]); err != nil {
 		return 0, err
 	}
-	if offset == 0 || !h.plugin.Memory().Write(uint32(offset), b) {
-		h.env.note(func() { h.env.lost = true })
-		return 0, errNoMemory
+	if room, ok := h.blocks.view(stack[0], len(b)); ok && stack[0] != 0 {
+		copy(room, b)
+		return stack[0], nil
 	}
-	return offset, nil
+	h.env.note(func() { h.env.lost = true })
+	return 0, errNoMemory
 }
 
 // kernelAlloc is alloc with an eye on failure: the kernel answers 0, and
 // plugins write to it all the same.
 func kernelAlloc(h *host, stack []uint64) error {
 	n := stack[0]
-	offset, err := h.plugin.AllocWithContext(h.ctx, n)
-	if err != nil {
+	if err := h.blocks.callKernel(kernelDoAlloc, stack); err != nil {
 		return err
 	}
-	if offset == 0 && n > 0 {
+	if stack[0] == 0 && n > 0 {
 		h.env.note(func() { h.env.lost = true })
 	}
-	stack[0] = offset
 	return nil
 }
 
@@ -158,7 +172,7 @@ func kernelOutputSet(h *host, stack []uint64) error {
 	if over {
 		stack[0], stack[1] = 0, 0
 	}
-	return h.kernel("output_set", stack)
+	return h.blocks.callKernel(kernelDoOutputSet, stack)
 }
 
 // kernelErrorSet keeps the guest's error text here, where it cannot be mixed
@@ -170,13 +184,4 @@ func kernelErrorSet(h *host, stack []uint64) error {
 	}
 	h.env.note(func() { h.env.wrong = string(b[:min(len(b), maxError)]) })
 	return nil
-}
-
-// kernel calls a function of the instance's Extism kernel.
-func (h *host) kernel(name string, stack []uint64) error {
-	k, ok := h.ctx.Value(extism.PluginCtxKey("extism")).(api.Module)
-	if !ok {
-		return errors.New("the plugin has no kernel")
-	}
-	return k.ExportedFunction(name).CallWithStack(h.ctx, stack)
 }

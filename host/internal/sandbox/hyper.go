@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"math"
 
-	extism "github.com/extism/go-sdk"
 	"github.com/hashicorp/go-hclog"
 	"github.com/tetratelabs/wazero/api"
 )
@@ -14,13 +13,13 @@ import (
 // is passed on where it means something here. What they ask for is answered in
 // the shape that their own host uses when its client has no such thing, so that
 // they go on without it. Blocks stay the guest's: its PDK frees them.
-func hyperFunctions() []extism.HostFunction {
+func hyperFunctions() []hostFunction {
 	const i64 = api.ValueTypeI64
 	type types = []api.ValueType
-	f := func(name string, f hostFunc, params, results types) extism.HostFunction {
-		return extism.NewHostFunctionWithStack(name, f.callback(), params, results)
+	f := func(name string, f hostFunc, params, results types) hostFunction {
+		return hostFunction{userModule, name, params, results, f}
 	}
-	return []extism.HostFunction{
+	return []hostFunction{
 		f("notify_logging_message", hyperLog, types{i64}, nil),
 		f("notify_progress", hyperProgress, types{i64}, nil),
 		f("notify_tool_list_changed", hyperToolsChanged, nil, nil),

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/internal/wasmtest"
 )
@@ -51,10 +52,10 @@ func TestRewriteChangesNamesOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wasm, hasInit := before.rewrite()
-	after, err := parseModule(wasm)
-	if err != nil || !hasInit {
-		t.Fatal(err, hasInit)
+	plan := newExtismFront(hclog.NewNullLogger(), true).plan(before)
+	after, err := parseModule(plan.wasm)
+	if err != nil || len(plan.init) != 1 {
+		t.Fatal(err, plan.init)
 	}
 	for i, b := range before.Imports {
 		a := after.Imports[i]

@@ -11,8 +11,8 @@ import (
 // it, and then "out of memory" cannot be told from any other crash.
 type meter struct {
 	mu     sync.Mutex
-	caps   []uint64 // for the memories in the order they are made; the last is for all further ones
-	made   []*linear
+	caps   []uint64  // for the memories in the order they are made; the last is for all further ones
+	made   []*linear // the kernel's first; nil for a guest without one
 	denied bool
 }
 
@@ -27,6 +27,9 @@ func (m *meter) Allocate(_, _ uint64) experimental.LinearMemory {
 	m.made = append(m.made, l)
 	return l
 }
+
+// skip says that there is no kernel.
+func (m *meter) skip() { m.made = append(m.made, nil) }
 
 // ranOut reports whether the guest asked for more than its cap.
 func (m *meter) ranOut() bool {

@@ -30,14 +30,12 @@ func (m *Module) Call(ctx context.Context, inv Invocation) (Output, *tool.Error)
 	}
 	defer m.calls.Leave()
 	inv = inv.withDefaults()
-	c := &call{module: m, inv: inv, outer: ctx}
 	if fail := m.facts().admit(inv); fail != nil {
 		return Output{}, fail
 	}
-	ctx, cancel := context.WithTimeout(ctx, inv.Timeout)
-	defer cancel()
-	defer context.AfterFunc(m.calls.Life(), cancel)()
-	return c.run(ctx)
+	c := m.newCall(ctx, inv)
+	defer c.end()
+	return c.run()
 }
 
 func (inv Invocation) withDefaults() Invocation {
@@ -50,28 +48,20 @@ func (inv Invocation) withDefaults() Invocation {
 	return inv
 }
 
-// call is one Invocation on its way.
-type call struct {
-	module *Module
-	inv    Invocation
-	outer  context.Context // the caller's: tells its cancelling from our deadline
-}
-
-func (c *call) run(ctx context.Context) (Output, *tool.Error) {
+func (c *call) run() (Output, *tool.Error) {
 	var out Output
-	began := time.Now()
-	i, err := c.module.supply.take(ctx, setup{grant: c.inv.Grant, limits: c.inv.Limits})
-	out.Instance = time.Since(began)
+	i, err := c.module.supply.take(c, setup{grant: c.inv.Grant, limits: c.inv.Limits})
+	out.Instance = time.Since(c.began)
 	if err != nil {
-		return out, c.unstarted(ctx, err)
+		return out, c.unstarted(err)
 	}
 	defer discard(c.module.log, i)
 	e := i.environment()
-	e.bind(ctx, c.inv)
-	r, err := i.call(ctx, c.inv.Export, c.inv.Input)
+	e.bind(c)
+	r, err := i.call(c.inv.Export, c.inv.Input)
 	out.Memory = tool.Bytes(e.memory.guest())
 	e.note(func() { out.Relist = e.relist })
-	if fail := c.judge(ctx, e, r, err); fail != nil {
+	if fail := c.judge(e, r, err); fail != nil {
 		return out, fail
 	}
 	out.Bytes = r.output

@@ -38,16 +38,15 @@ func (e *Engine) Compiled(p Plugin) bool {
 	if err != nil || e.cache == nil {
 		return false
 	}
-	wasm, _ := s.rewrite()
-	return intact(e.cache.place(wasm))
+	return intact(e.cache.place(e.front.plan(s).wasm))
 }
 
 // fromCache is compile for an engine that may not compile.
-func (e *Engine) fromCache(ctx context.Context, s *structure, wasm []byte) (program, error) {
-	if e.cache == nil || !intact(e.cache.place(wasm)) {
+func (e *Engine) fromCache(ctx context.Context, p plan) (program, error) {
+	if !intact(e.cache.place(p.wasm)) {
 		return nil, ErrNotCompiled
 	}
-	prog, err := e.front.compile(ctx, s, e.cache.place(wasm))
+	prog, err := e.front.compile(ctx, p, e.cache.place(p.wasm))
 	if err != nil {
 		return nil, ErrNotCompiled
 	}

@@ -18,39 +18,33 @@ const (
 	initExport = "weir:init"
 )
 
-// rerouted are imports of "extism:host/env" that go to hostModule instead: HTTP
-// must pass the egress policy, logging must not depend on a level that the
-// whole process shares, and a failed allocation, an output and an error text
-// must be seen, for the SDK lets them vanish.
-var rerouted = map[string]bool{
-	"http_request": true, "http_status_code": true, "http_headers": true,
-	"log_trace": true, "log_debug": true, "log_info": true, "log_warn": true, "log_error": true, "get_log_level": true,
-	"alloc": true, "output_set": true, "error_set": true,
-}
-
-// rewrite returns the module with rerouted imports and the initialiser renamed.
-// It changes names only; all indices keep their meaning. hasInit says that
-// there is an initialiser to call.
-func (s *structure) rewrite() (wasm []byte, hasInit bool) {
-	init := s.initializer()
+// renamed returns the module with other names of imports and exports, and
+// without the custom sections: nothing in them changes what the code does; the
+// manifest is read by others, and names only make traces that nobody is shown.
+// All indices keep their meaning.
+func (s *structure) renamed(n names) []byte {
 	out := []byte("\x00asm\x01\x00\x00\x00")
 	for _, sec := range s.Sections {
 		body := sec.Body
 		switch sec.ID {
 		case gate.SectionImport:
-			body = s.encodeImports()
+			body = s.encodeImports(n)
 		case gate.SectionExport:
-			body = s.encodeExports(init)
+			body = s.encodeExports(n)
 		case gate.SectionCustom:
-			// Nothing in them changes what the code does; the manifest is read by
-			// others, and names only make traces that nobody is shown.
 			continue
 		}
 		out = append(out, sec.ID)
 		out = binary.AppendUvarint(out, uint64(len(body)))
 		out = append(out, body...)
 	}
-	return out, init != ""
+	return out
+}
+
+// names says what a module's names become.
+type names struct {
+	imports func(gate.Import) (module string)
+	exports func(gate.Export) string // nil: they stay
 }
 
 // initializer names the export that sets a guest's runtime up, or "". A module
@@ -67,30 +61,22 @@ func (s *structure) initializer() string {
 	return ""
 }
 
-func (s *structure) encodeImports() []byte {
+func (s *structure) encodeImports(n names) []byte {
 	out := binary.AppendUvarint(nil, uint64(len(s.Imports)))
 	for _, i := range s.Imports {
-		module := i.Module
-		if module == "extism:host/env" && rerouted[i.Name] {
-			module = hostModule
-		}
-		out = appendName(out, module)
+		out = appendName(out, n.imports(i))
 		out = appendName(out, i.Name)
 		out = append(out, i.Desc...)
 	}
 	return out
 }
 
-func (s *structure) encodeExports(init string) []byte {
+func (s *structure) encodeExports(n names) []byte {
 	out := binary.AppendUvarint(nil, uint64(len(s.Exports)))
 	for _, e := range s.Exports {
 		name := e.Name
-		switch {
-		case init == "" || e.Kind != gate.KindFunc:
-		case name == init:
-			name = initExport
-		case name == "__wasm_call_ctors":
-			name = "weir:ctors" // the other initialiser has done its work
+		if n.exports != nil {
+			name = n.exports(e)
 		}
 		out = appendName(out, name)
 		out = append(out, e.Kind)

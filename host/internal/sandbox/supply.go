@@ -47,16 +47,16 @@ func newFreshSupply(p program, log hclog.Logger, memory uint64, spares int) *fre
 }
 
 // take implements supply.
-func (s *freshSupply) take(ctx context.Context, want setup) (instance, error) {
+func (s *freshSupply) take(sp span, want setup) (instance, error) {
 	if s.spares == 0 {
-		return s.start(ctx, want)
+		return s.start(sp, want)
 	}
 	key := want.key()
 	defer s.refill(key, want)
 	for {
 		i := s.pop(key)
 		if i == nil {
-			return s.start(ctx, want)
+			return s.start(sp, want)
 		}
 		if i.environment().jail.Current() {
 			return i, nil
@@ -66,12 +66,12 @@ func (s *freshSupply) take(ctx context.Context, want setup) (instance, error) {
 }
 
 // start makes an instance with an env of its own.
-func (s *freshSupply) start(ctx context.Context, want setup) (instance, error) {
-	e, err := newEnv(ctx, s.log, want, s.memory)
+func (s *freshSupply) start(sp span, want setup) (instance, error) {
+	e, err := newEnv(sp, s.log, want, s.memory)
 	if err != nil {
 		return nil, &startError{err: err, mounts: true}
 	}
-	i, err := s.program.start(ctx, e)
+	i, err := s.program.start(e)
 	if err != nil {
 		e.release()
 		return nil, &startError{err: err, env: e}
@@ -137,7 +137,7 @@ func (s *freshSupply) refill(key string, want setup) {
 func (s *freshSupply) makeSpare(key string, want setup) {
 	ctx, cancel := context.WithTimeout(s.ctx, spareStart)
 	defer cancel()
-	i, err := s.start(ctx, want)
+	i, err := s.start(spareSpan{ctx}, want)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.making--

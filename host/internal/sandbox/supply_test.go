@@ -28,7 +28,8 @@ type counted struct {
 	env     *env
 }
 
-func (c *counting) start(ctx context.Context, e *env) (instance, error) {
+func (c *counting) start(e *env) (instance, error) {
+	ctx := e.span.context()
 	select {
 	case <-time.After(c.startDuration):
 	case <-ctx.Done():
@@ -52,8 +53,8 @@ func (c *counting) counts() (made, live int) {
 	return c.made, c.live
 }
 
-func (i *counted) call(context.Context, string, []byte) (reply, error) { return reply{}, nil }
-func (i *counted) environment() *env                                   { return i.env }
+func (i *counted) call(string, []byte) (reply, error) { return reply{}, nil }
+func (i *counted) environment() *env                  { return i.env }
 func (i *counted) close() error {
 	i.program.mu.Lock()
 	defer i.program.mu.Unlock()
@@ -75,7 +76,7 @@ func TestSpares(t *testing.T) {
 		take := func(want setup) (instance, time.Duration) {
 			t.Helper()
 			began := time.Now()
-			i, err := s.take(t.Context(), want)
+			i, err := s.take(spareSpan{t.Context()}, want)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +118,7 @@ func TestSparesThatCannotBeMade(t *testing.T) {
 		p := &counting{fail: errors.New("no")}
 		s := newFreshSupply(p, hclog.NewNullLogger(), 1<<20, 2)
 		for range 3 {
-			if _, err := s.take(t.Context(), setup{}); err == nil {
+			if _, err := s.take(spareSpan{t.Context()}, setup{}); err == nil {
 				t.Fatal("an instance out of nothing")
 			}
 			synctest.Wait()
@@ -127,7 +128,7 @@ func TestSparesThatCannotBeMade(t *testing.T) {
 		p.mu.Unlock()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := s.take(ctx, setup{}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := s.take(spareSpan{ctx}, setup{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 		s.close() // ends the makers that would take an hour

@@ -40,7 +40,7 @@ func (h *host) request(r egress.Request) (egress.Response, *tool.Error) {
 	if client == nil {
 		return egress.Response{}, tool.Errorf(tool.Denied, "the operator can grant hosts to it", "this tool has no network access")
 	}
-	return client.Do(h.ctx, r)
+	return client.Do(h.env.span.context(), r)
 }
 
 // weirHTTP(request) → response. Failures are answers, for the guest to handle.

@@ -102,7 +102,7 @@ func (c *child) serve() error {
 func (c *child) load(l loadMeta, wasm []byte) (*sandbox.Module, error) {
 	ctx := context.Background()
 	e, err := sandbox.New(ctx, sandbox.Config{
-		CacheDir: l.Cache, Logger: c.logger(hclog.Level(l.LogLevel)), Spares: l.Spares,
+		Engine: l.Engine, CacheDir: l.Cache, Logger: c.logger(hclog.Level(l.LogLevel)), Spares: l.Spares,
 		Unchecked: !l.Checked, ReadCache: !l.Compile,
 	})
 	if err != nil {

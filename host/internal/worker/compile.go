@@ -138,7 +138,7 @@ func (p *Pool) compileOnce(ctx context.Context, pl sandbox.Plugin, checked bool)
 	defer cancel()
 	defer context.AfterFunc(p.ending, cancel)()
 	err = w.load(ctx, loadMeta{
-		Plugin: pl.Name, Exports: pl.Exports, Memory: int64(pl.Memory), Cache: p.cacheOf(), Compile: true, Checked: checked,
+		Plugin: pl.Name, Engine: p.cfg.Engine, Exports: pl.Exports, Memory: int64(pl.Memory), Cache: p.cacheOf(), Compile: true, Checked: checked,
 		Bounds: bounds{Data: int64(p.cfg.CompileMemory), CPU: int64(math.Ceil(p.cfg.CompileCPU.Seconds())), Files: maxFiles},
 	}, pl.Wasm)
 	var lost *lossError

@@ -134,6 +134,7 @@ func (w *writer) write(k kind, meta any, data []byte) error {
 type (
 	loadMeta struct {
 		Plugin string // its name, for errors
+		Engine string // of the sandbox
 		// Exports are those that will be called, Memory the cap of each linear
 		// memory in bytes.
 		Exports []string

@@ -100,7 +100,7 @@ func (m *Module) start(ctx context.Context, mounts []jail.Mount) (*process, erro
 		return nil, err
 	}
 	l := loadMeta{
-		Plugin: m.plugin.Name, Exports: m.plugin.Exports, Memory: int64(m.plugin.Memory), Cache: m.pool.cacheOf(),
+		Plugin: m.plugin.Name, Engine: m.pool.cfg.Engine, Exports: m.plugin.Exports, Memory: int64(m.plugin.Memory), Cache: m.pool.cacheOf(),
 		Spares: m.pool.cfg.Spares, LogLevel: int(m.log.GetLevel()), Mounts: metaOf(mounts),
 		Bounds: bounds{Data: m.data(), Files: maxFiles},
 	}

@@ -26,6 +26,8 @@ type Config struct {
 	CacheDir string
 	// Logger gets what guests print and log, as plugin.<name>; nil: nothing.
 	Logger hclog.Logger
+	// Engine runs the guests, as sandbox.Config names it; empty: the default.
+	Engine string
 	// Spares is how many instances, each for one call, every worker keeps ready;
 	// 0 or less: none.
 	Spares int
@@ -109,7 +111,7 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 		p.cfg.CacheDir = p.temp
 	}
 	for _, checked := range []bool{false, true} {
-		if p.looks[checked], err = sandbox.New(ctx, sandbox.Config{CacheDir: p.cfg.CacheDir, Logger: p.log, Unchecked: !checked}); err != nil {
+		if p.looks[checked], err = sandbox.New(ctx, sandbox.Config{Engine: c.Engine, CacheDir: p.cfg.CacheDir, Logger: p.log, Unchecked: !checked}); err != nil {
 			return nil, errors.Join(err, p.removeTemp())
 		}
 	}

@@ -1,0 +1,22 @@
+package sandbox
+
+import (
+	"errors"
+	"runtime/debug"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// guard runs a piece of an engine. A panic in there is an error of the module
+// at hand, not the end of the host.
+func guard(log hclog.Logger, what string, f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("the engine panicked", "while", what, "panic", p, "stack", string(debug.Stack()))
+			err = errEngine
+		}
+	}()
+	return f()
+}
+
+var errEngine = errors.New("the engine gave up on the module")

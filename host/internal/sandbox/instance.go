@@ -1,0 +1,253 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+	"github.com/tetratelabs/wazero/experimental/sysfs"
+	"github.com/tetratelabs/wazero/sys"
+)
+
+// wazeroInstance is a guest with its kernel.
+type wazeroInstance struct {
+	program *wazeroProgram
+	env     *env
+	host    host
+	ctx     inside
+
+	kernel api.Module // nil: the guest uses no blocks
+	main   api.Module
+
+	kernelHandles [kernelFuncs]api.Function
+	exports       []handle
+}
+
+// handle is an export that was called before: finding one allocates its stack.
+type handle struct {
+	name     string
+	function api.Function
+	results  int
+}
+
+// start implements program.
+func (p *wazeroProgram) start(e *env) (instance, error) {
+	i := &wazeroInstance{program: p, env: e}
+	i.ctx.instance = i
+	i.host = host{env: e, blocks: i}
+	err := guard(p.log, "starting", i.open)
+	if err == nil {
+		err = i.initialise()
+	}
+	if err != nil {
+		return nil, errors.Join(err, i.close())
+	}
+	return i, nil
+}
+
+// open makes the instances of kernel and guest.
+func (i *wazeroInstance) open() (err error) {
+	p, e := i.program, i.env
+	ctx := experimental.WithMemoryAllocator(&i.ctx, e.memory)
+	if p.kernel == nil {
+		e.memory.skip()
+	} else if i.kernel, err = p.runtime.InstantiateModule(ctx, p.kernel, wazero.NewModuleConfig().WithName("").WithStartFunctions()); err != nil {
+		return err
+	}
+	fs := wazero.NewFSConfig()
+	for _, v := range e.jail.Volumes() {
+		fs = fs.(sysfs.FSConfig).WithSysFSMount(v.FS, v.Guest)
+	}
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions().WithFSConfig(fs).
+		WithRandSource(rand.Reader).WithSysWalltime().WithSysNanotime().WithNanosleep(e.sleep).
+		WithStdout(e.stdout).WithStderr(e.stderr)
+	ctx = experimental.WithImportResolver(ctx, func(name string) api.Module {
+		if name == kernelModule && i.kernel != nil {
+			return i.kernel
+		}
+		return nil // by name
+	})
+	i.main, err = p.runtime.InstantiateModule(ctx, p.main, config)
+	return i.ended(err)
+}
+
+// initialise runs what sets the guest's runtime up. What it leaves in the kernel
+// is gone before the first call.
+func (i *wazeroInstance) initialise() error {
+	for _, name := range i.program.init {
+		stack := make([]uint64, 2) // hs_init takes two numbers, the others none
+		if err := i.run(name, stack); err != nil {
+			return err
+		}
+	}
+	if i.kernel == nil {
+		return nil
+	}
+	return i.callKernel(kernelDoReset, nil)
+}
+
+// environment implements instance.
+func (i *wazeroInstance) environment() *env { return i.env }
+
+// call implements instance.
+func (i *wazeroInstance) call(export string, input []byte) (reply, error) {
+	var r reply
+	err := guard(i.program.log, "running", func() error {
+		if err := i.give(input); err != nil {
+			return err
+		}
+		var stack [1]uint64
+		if err := i.run(export, stack[:]); err != nil {
+			return err
+		}
+		r.code = uint32(stack[0])
+		return i.collect(&r)
+	})
+	return r, err
+}
+
+// run calls an export of the guest.
+func (i *wazeroInstance) run(export string, stack []uint64) error {
+	h, err := i.find(export)
+	if err != nil {
+		return err
+	}
+	return i.ended(h.CallWithStack(&i.ctx, stack))
+}
+
+// ended notes when a guest ended itself.
+func (i *wazeroInstance) ended(err error) error {
+	if exit, ok := errors.AsType[*sys.ExitError](err); ok && !i.env.span.over() {
+		i.env.note(func() { i.env.exited, i.env.exitCode = true, exit.ExitCode() })
+	}
+	return err
+}
+
+// find returns the handle of an export.
+func (i *wazeroInstance) find(export string) (api.Function, error) {
+	for _, h := range i.exports {
+		if h.name == export {
+			return h.function, nil
+		}
+	}
+	f := i.main.ExportedFunction(export)
+	if f == nil {
+		return nil, errors.New("it has no such export")
+	}
+	i.exports = append(i.exports, handle{name: export, function: f})
+	return f, nil
+}
+
+// give puts the input where the guest finds it.
+func (i *wazeroInstance) give(input []byte) error {
+	if i.kernel == nil || len(input) == 0 {
+		return nil
+	}
+	offset, err := i.host.write(input)
+	if err != nil {
+		return err
+	}
+	return i.callKernel(kernelDoInputSet, []uint64{offset, uint64(len(input))})
+}
+
+// collect copies the output, if it is as long as the guest said: where it is
+// not, the host says so, and nothing is copied.
+func (i *wazeroInstance) collect(r *reply) error {
+	if i.kernel == nil {
+		return nil
+	}
+	var offset, length [1]uint64
+	if err := errors.Join(i.callKernel(kernelDoOutputOffset, offset[:]), i.callKernel(kernelDoOutputLength, length[:])); err != nil {
+		return err
+	}
+	if length[0] != uint64(i.env.wanted) {
+		return nil
+	}
+	b, ok := i.view(offset[0], int(length[0]))
+	if ok {
+		r.output = append([]byte(nil), b...)
+	}
+	return nil
+}
+
+// close implements instance. The call may be over by now, and the instance has
+// to go all the same.
+func (i *wazeroInstance) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	var errs []error
+	for _, m := range []api.Module{i.main, i.kernel} {
+		if m != nil {
+			errs = append(errs, guard(i.program.log, "closing", func() error { return m.Close(ctx) }))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// callKernel implements blocks.
+func (i *wazeroInstance) callKernel(f kernelFunc, stack []uint64) error {
+	h := i.kernelHandles[f]
+	if h == nil {
+		h = i.kernel.ExportedFunction(f.String())
+		i.kernelHandles[f] = h
+	}
+	return h.CallWithStack(&i.ctx, stack)
+}
+
+// view implements blocks.
+func (i *wazeroInstance) view(offset uint64, n int) ([]byte, bool) {
+	if offset > math.MaxUint32 || i.kernel == nil {
+		return nil, false
+	}
+	return i.kernel.Memory().Read(uint32(offset), uint32(n))
+}
+
+// inside is the context of code that runs in an instance. Host functions find the
+// instance by it without a search.
+type inside struct{ instance *wazeroInstance }
+
+type insideKey struct{}
+
+// insideOf finds the instance whose guest calls; nil: none does.
+func insideOf(ctx context.Context) *wazeroInstance {
+	c, ok := ctx.(*inside)
+	if !ok {
+		c, _ = ctx.Value(insideKey{}).(*inside)
+	}
+	if c == nil {
+		return nil
+	}
+	return c.instance
+}
+
+// Deadline implements context.Context.
+func (*inside) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Done implements context.Context.
+func (c *inside) Done() <-chan struct{} {
+	if c.instance.program.watched {
+		return c.instance.env.span.context().Done()
+	}
+	return nil
+}
+
+// Err implements context.Context.
+func (c *inside) Err() error {
+	if c.instance.program.watched {
+		return c.instance.env.span.context().Err()
+	}
+	return nil
+}
+
+// Value implements context.Context.
+func (c *inside) Value(key any) any {
+	if key == (insideKey{}) {
+		return c
+	}
+	return nil
+}
