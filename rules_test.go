@@ -118,6 +118,11 @@ var allowed = map[string]map[string]string{
 		"github.com/tetratelabs/wazero": "the settings of what it measures against",
 	},
 	"plugins/read_data_from_excel": {"github.com/xuri/excelize/v2": "xlsx, inside the guest"},
+	"plugins/database": {
+		"github.com/ncruces/go-sqlite3": "SQLite without cgo, inside the guest",
+		"golang.org/x/text":             "CSV files in Chinese encodings",
+	},
+	"plugins/json_query": {"github.com/itchyny/gojq": "jq, inside the guest"},
 	"plugins/fetch_url": {
 		"github.com/JohannesKaufmann/html-to-markdown/v2": "pages to Markdown, inside the guest",
 		"golang.org/x/text": "pages in GBK and other old encodings",

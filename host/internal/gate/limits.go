@@ -39,7 +39,8 @@ type Limits struct {
 	// Nesting is the depth of blocks in one function, Loops how many of them may
 	// be loops or ifs; BranchTable is the number of targets of one br_table. The
 	// engine takes time in the square of any. Go guests nest plain blocks, one
-	// for each place where a function can resume: 3,277 deep at the most seen.
+	// for each place where a function can resume, and branch to them by one table:
+	// 9,631 deep and 26,246 targets in SQLite, the most seen.
 	Nesting, Loops, BranchTable int
 	// Carried is the number of values that the branches, blocks and calls of one
 	// function move, all together: an instruction of two bytes can name a type of
@@ -54,7 +55,7 @@ func DefaultLimits() Limits {
 		Types: 100_000, Imports: 10_000, Functions: 200_000, Globals: 50_000, Exports: 50_000, Elements: 100_000, DataSegments: 500_000,
 		Params: 1000, Tables: 16, TableEntries: 1_000_000, MemoryPages: 65536,
 		FunctionBytes: 7_654_321, Locals: 50_000, TotalLocals: 4_000_000,
-		Nesting: 10_000, Loops: 1000, BranchTable: 20_000, Carried: 100_000,
+		Nesting: 10_000, Loops: 1000, BranchTable: 40_000, Carried: 100_000,
 	}
 }
 

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/weirhost/weir/sdk/guest"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+const (
+	defaultLimit = 200
+	maxText      = 4 << 20 // bytes of rows
+	maxCell      = 2000    // characters of one value; the rest is counted
+)
+
+// A query is one statement to run and the part of its rows to show.
+type query struct {
+	conn   *sqlite3.Conn
+	name   string // of the file
+	sql    string
+	offset int
+	limit  int
+}
+
+// run shows the rows as lines, with the names of the columns before them.
+func (q query) run(say func(en, zh string) string) (guest.Result, error) {
+	if q.limit <= 0 {
+		q.limit = defaultLimit
+	}
+	stmt, tail, err := q.conn.Prepare(q.sql)
+	if err != nil {
+		return guest.Result{}, q.refused(err)
+	}
+	defer stmt.Close()
+	if err := single(stmt, tail); err != nil {
+		return guest.Result{}, err
+	}
+	var b strings.Builder
+	names := make([]string, stmt.ColumnCount())
+	for i := range names {
+		names[i] = cell(stmt.ColumnName(i))
+	}
+	b.WriteString(strings.Join(names, " | ") + "\n")
+	seen, shown, early := 0, 0, false
+	for stmt.Step() {
+		if seen++; seen <= q.offset {
+			continue
+		}
+		if shown == q.limit || b.Len() > maxText {
+			early = true
+			break
+		}
+		shown++
+		for i := range names {
+			names[i] = value(stmt, i)
+		}
+		b.WriteString(strings.Join(names, " | ") + "\n")
+	}
+	if err := stmt.Err(); err != nil {
+		return guest.Result{}, failure(q.name, err)
+	}
+	switch {
+	case shown == 0 && seen > 0:
+		return guest.Result{}, guest.Errorf(tool.BadArgs, "Ask from a smaller offset.", "The statement gives %s rows; offset is %d.", guest.Grouped(seen), q.offset)
+	case shown == 0:
+		b.WriteString(say("(no rows)\n", "（没有行）\n"))
+	}
+	r := guest.Text(b.String())
+	if early {
+		next, err := json.Marshal(map[string]int{"offset": q.offset + shown})
+		if err != nil {
+			return r, err
+		}
+		r.More = &tool.More{Shown: shown, Args: next}
+	}
+	return r, nil
+}
+
+// single refuses what is no reading statement, and more than one of them.
+func single(stmt *sqlite3.Stmt, tail string) error {
+	switch {
+	case stmt == nil:
+		return guest.Errorf(tool.BadArgs, "Write a SELECT.", "There is no statement in \"sql\".")
+	case strings.Trim(tail, "; \t\r\n") != "":
+		return guest.Errorf(tool.BadArgs, "Send them one by one.", "There are several statements in \"sql\".")
+	case !stmt.ReadOnly() || stmt.ColumnCount() == 0 || attach.MatchString(stmt.SQL()):
+		return guest.Errorf(tool.Denied, "Write a SELECT.", "This tool only reads.")
+	}
+	return nil
+}
+
+// attach opens other files; what may be read has a tool argument for it.
+var attach = regexp.MustCompile(`(?i)^\s*(attach|detach)\b`)
+
+// refused adds to a statement that cannot be understood what there is.
+func (q query) refused(err error) error {
+	tables, listErr := list(q.conn, `SELECT name FROM sqlite_schema WHERE type IN ('table','view') AND name NOT LIKE 'sqlite_%' UNION SELECT name FROM sqlite_temp_schema WHERE type = 'table' ORDER BY 1 LIMIT 40`)
+	hint := "Call it without sql to see tables and columns."
+	if listErr == nil && len(tables) > 0 {
+		hint = "There are: " + strings.Join(tables, ", ") + ". " + hint
+	}
+	if e, ok := errors.AsType[*sqlite3.Error](err); ok && e.Code() == sqlite3.ERROR {
+		return guest.Errorf(tool.BadArgs, hint, "The statement cannot be run: %s.", words(e))
+	}
+	return failure(q.name, err)
+}
+
+// failure is an error of the database at hand.
+func failure(name string, err error) error {
+	code, ok := errors.AsType[sqlite3.ErrorCode](err)
+	if e, whole := errors.AsType[*sqlite3.Error](err); whole {
+		code, ok = e.Code(), true
+	} else if e, extended := errors.AsType[sqlite3.ExtendedErrorCode](err); extended {
+		code, ok = e.Code(), true
+	}
+	switch {
+	case !ok:
+		return guest.Errorf(tool.Failed, "Go on without it.", "%q cannot be read as a database.", name)
+	case code == sqlite3.NOTADB || code == sqlite3.CORRUPT || code == sqlite3.IOERR:
+		return guest.Errorf(tool.Failed, "Go on without it, or ask for another copy.", "%q is damaged: %s.", name, words(err))
+	case code == sqlite3.NOMEM || code == sqlite3.TOOBIG:
+		return guest.Errorf(tool.OutOfMemory, "Ask for less at once: fewer columns, a WHERE, no large sort.", "The statement needs more memory than there is.")
+	case code == sqlite3.CANTOPEN || code == sqlite3.READONLY || code == sqlite3.AUTH:
+		return guest.Errorf(tool.Denied, "Write a SELECT.", "This tool only reads, and only the one file.")
+	}
+	return guest.Errorf(tool.Failed, "Change the statement.", "The statement fails: %s.", words(err))
+}
+
+// words is SQLite's message without its own name and code.
+func words(err error) string {
+	text := err.Error()
+	for _, front := range []string{"sqlite3: ", "SQL logic error: ", "database disk image is malformed: "} {
+		text = strings.TrimPrefix(text, front)
+	}
+	return strings.TrimSuffix(text, ".")
+}
+
+// value writes one value of the current row.
+func value(stmt *sqlite3.Stmt, i int) string {
+	switch stmt.ColumnType(i) {
+	case sqlite3.NULL:
+		return "NULL"
+	case sqlite3.BLOB:
+		return fmt.Sprintf("(%s bytes)", guest.Grouped(len(stmt.ColumnRawBlob(i))))
+	case sqlite3.INTEGER:
+		return strconv.FormatInt(stmt.ColumnInt64(i), 10)
+	}
+	return cell(stmt.ColumnText(i))
+}
+
+// cell keeps a value on its line and within bounds.
+func cell(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if n := utf8.RuneCountInString(s); n > maxCell {
+		s = string([]rune(s)[:maxCell]) + fmt.Sprintf("… (%s characters)", guest.Grouped(n))
+	}
+	return strings.NewReplacer("\r\n", "⏎", "\n", "⏎", "\r", "⏎", "|", "¦").Replace(s)
+}
