@@ -38,9 +38,9 @@ func (c *call) judge(e *env, r reply, err error) *tool.Error {
 		return c.said(e.wrong)
 	case r.code != 0:
 		return c.withWords(e, tool.Errorf(tool.Failed, hintOther, "%s reported failure %d without saying why", c.inv.Export, r.code))
-	case e.lost && (len(r.output) == 0 || len(r.output) != e.wanted):
+	case e.lost && (len(r.output) == 0 || r.astray || len(r.output) != e.wanted):
 		return c.outOfMemory("its output did not fit")
-	case len(r.output) != e.wanted:
+	case r.astray || len(r.output) != e.wanted:
 		return tool.Errorf(tool.Trapped, hintReport, "%s set an output that does not exist", c.inv.Export)
 	}
 	return nil

@@ -45,6 +45,7 @@ type instance interface {
 type reply struct {
 	output []byte
 	code   uint32 // what the export returned; 0: success
+	astray bool   // the output is not the one that the guest has set
 }
 
 // A supply hands out instances that nobody has used. take counts as part of

@@ -165,7 +165,7 @@ func (i *wazeroInstance) collect(r *reply) error {
 	if err := errors.Join(i.callKernel(kernelDoOutputOffset, offset[:]), i.callKernel(kernelDoOutputLength, length[:])); err != nil {
 		return err
 	}
-	if length[0] != uint64(i.env.wanted) {
+	if r.astray = length[0] != uint64(i.env.wanted); r.astray {
 		return nil
 	}
 	b, ok := i.view(offset[0], int(length[0]))
