@@ -72,6 +72,7 @@ var allowed = map[string]map[string]string{
 		"github.com/openai/openai-go/v3": "the protocol of every compatible server",
 		"github.com/cenkalti/backoff/v5": "retries with backoff",
 	},
+	"agent/model/anthropic": {"github.com/anthropics/anthropic-sdk-go": "Anthropic's own protocol, by those who make it"},
 	"host": {
 		"github.com/hashicorp/go-hclog": "the log",
 		"github.com/extism/go-pdk":      "a test guest as strangers write them",

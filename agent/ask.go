@@ -30,6 +30,7 @@ type reply struct {
 	native          bool                // calls came through the provider's own calling
 	bad             map[int]*tool.Error // index of a call that must not run → why
 	malformed       []parse.Malformed
+	sealed          json.RawMessage
 	usage           Usage
 	finish          Finish
 	err             error
@@ -60,6 +61,9 @@ func (r *run) stream(req Request) *reply {
 		}
 		if d.Finish != "" {
 			p.finish = d.Finish
+		}
+		if d.Sealed != nil {
+			p.sealed = d.Sealed
 		}
 		r.think(p, d.Reasoning)
 		if d.Call != nil {

@@ -116,9 +116,9 @@ func (r *run) request() Request {
 		MaxTokens: max(0, r.cfg.MaxTokens), Stop: r.cfg.Stop, Sampling: r.cfg.Sampling,
 	}
 	switch {
-	case r.mode == ModeNative && r.final == "" && len(r.specs) > 0:
-		req.Tools, req.OneCall = r.nativeTools(), r.cfg.OneCall
-		if r.owesCall() && !r.choiceRefused {
+	case r.mode == ModeNative && len(r.specs) > 0:
+		req.Tools, req.NoCalls, req.OneCall = r.nativeTools(), r.final != "", r.cfg.OneCall
+		if r.owesCall() && !r.choiceRefused && !req.NoCalls {
 			req.Choice = r.cfg.Choice
 		}
 		req.Format = r.cfg.Format
@@ -302,6 +302,9 @@ func (r *run) finish(err error) (Turn, error) {
 	}
 	from, folded := len(r.msgs), Folded{}
 	if r.reason != ReasonToolCalls { // which is not the turn's end
+		for i := range r.msgs {
+			r.msgs[i].Sealed = nil // the provider wanted it for this turn's calls
+		}
 		from, folded = foldTurn(r.msgs, r.turn, r.cfg.ArchiveThreshold)
 	}
 	if folded.SavedChars > 0 {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/weirhost/weir/sdk/tool"
@@ -34,6 +35,8 @@ type Message struct {
 	Model   string        `json:"model,omitempty"`
 	Locale  tool.Locale   `json:"locale,omitempty"`
 	At      time.Time     `json:"at"`
+	// Sealed is the provider's own form of the reply, kept while its turn lasts.
+	Sealed json.RawMessage `json:"-"`
 }
 
 // A ResultEntry is one tool result as the model reads it.

@@ -44,6 +44,10 @@ type Request struct {
 	Messages []ChatMessage
 	// Tools are given to the provider's own tool calling; empty in prompt mode.
 	Tools []tool.Spec
+	// NoCalls says that none of Tools may be called any more. They are given all
+	// the same, for providers that want the tools of every call in Messages or
+	// whose prompt cache begins with them; the others leave them out.
+	NoCalls bool
 	// MaxTokens bounds the reply, in tokens; 0: the provider's default.
 	MaxTokens int
 	// Window is the context window to ask for, in tokens; 0: the model's own.
@@ -102,6 +106,12 @@ type ChatMessage struct {
 	Calls []tool.Call
 	// CallID and Tool name the call that a tool message answers.
 	CallID, Tool string
+	// Reasoning is what the model thought before an assistant message's Calls.
+	// Some providers want it back with them; the others leave it out.
+	Reasoning string
+	// Sealed is what a Delta of this assistant message brought along, while its
+	// turn lasts.
+	Sealed json.RawMessage
 }
 
 // A Delta is one piece of a reply. Any of its fields may be set.
@@ -111,6 +121,10 @@ type Delta struct {
 	// Call is a complete native tool call, never a part of one. Its Args are
 	// as the model wrote them and may not be valid JSON.
 	Call *tool.Call
+	// Sealed is the whole reply as the provider wants it back while its calls are
+	// answered, in a form that is the provider's own: it may hold signatures.
+	// Nobody else reads it, and it is not stored.
+	Sealed json.RawMessage
 	// Usage is given once, near the end, by providers that count.
 	Usage *Usage
 	// Finish is set on the last Delta of a complete reply.
@@ -132,13 +146,15 @@ const (
 type Usage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
-	// CachedPrompt is the part of Prompt that the provider's cache served.
+	// CachedPrompt is the part of Prompt that the provider's cache served,
+	// CacheWrite the part that it was charged for keeping.
 	CachedPrompt int `json:"cached_prompt_tokens,omitempty"`
+	CacheWrite   int `json:"cache_write_tokens,omitempty"`
 }
 
 // Add sums two usages.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{u.Prompt + v.Prompt, u.Completion + v.Completion, u.CachedPrompt + v.CachedPrompt}
+	return Usage{u.Prompt + v.Prompt, u.Completion + v.Completion, u.CachedPrompt + v.CachedPrompt, u.CacheWrite + v.CacheWrite}
 }
 
 // ModelCode is the kind of a ModelError.

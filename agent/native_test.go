@@ -255,3 +255,35 @@ func TestReflection(t *testing.T) {
 		}
 	})
 }
+
+// What a provider wants back with its calls goes back while the turn lasts, and
+// is stored nowhere.
+func TestSealedRepliesGoBackInTheirTurn(t *testing.T) {
+	first := nativeCall("a", "echo", `{"text":"1"}`)
+	first.Reasoning, first.Sealed = "why", json.RawMessage(`["sealed"]`)
+	m := describing(replay.New(first, nativeCall("b", "echo", `{"text":"2"}`), replay.Text("done"), replay.Text("again")), true)
+	turn, _ := must(t, config(), m, newBox().says("echo", "hi"), nil, "go")
+	if got := m.Requests()[2].Messages; string(got[1].Sealed) != `["sealed"]` || got[1].Reasoning != "why" || got[3].Sealed != nil {
+		t.Errorf("went back: %+v", got)
+	}
+	for _, msg := range turn.Messages {
+		if msg.Sealed != nil {
+			t.Errorf("kept behind the turn: %s", msg.Sealed)
+		}
+	}
+	must(t, config(), m, newBox().says("echo", "hi"), turn.Messages, "more")
+	if got := m.Requests()[3].Messages[1]; got.Sealed != nil || got.Reasoning != "why" {
+		t.Errorf("in the next turn: %+v", got)
+	}
+}
+
+// The tools stay in the last request, for providers that want them, and are
+// forbidden there.
+func TestTheLastRequestForbidsCalls(t *testing.T) {
+	m := describing(replay.New(nativeCall("a", "echo", `{"text":"1"}`), replay.Text("done")), true)
+	must(t, config(func(c *agent.Config) { c.MaxToolCalls = 1 }), m, newBox().says("echo", "hi"), nil, "go")
+	reqs := m.Requests()
+	if len(reqs) != 2 || reqs[0].NoCalls || !reqs[1].NoCalls || len(reqs[1].Tools) != len(reqs[0].Tools) {
+		t.Errorf("%d requests: %v %v, %d tools", len(reqs), reqs[0].NoCalls, reqs[len(reqs)-1].NoCalls, len(reqs[len(reqs)-1].Tools))
+	}
+}

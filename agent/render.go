@@ -17,7 +17,7 @@ func chatMessages(msgs []Message, mode Mode) []ChatMessage {
 	for _, m := range msgs {
 		switch {
 		case m.Role == RoleAssistant && mode == ModeNative:
-			out = join(out, ChatMessage{Role: "assistant", Text: m.Text, Calls: m.Calls})
+			out = join(out, nativeReply(m))
 		case m.Role == RoleAssistant:
 			out = join(out, ChatMessage{Role: "assistant", Text: withCalls(m)})
 		case m.Role == RoleResults && mode == ModeNative:
@@ -45,6 +45,16 @@ func join(out []ChatMessage, m ChatMessage) []ChatMessage {
 		return out
 	}
 	return append(out, m)
+}
+
+// nativeReply is a reply for the provider's own tool calling. What was thought
+// goes with calls alone, and only with those the provider itself made.
+func nativeReply(m Message) ChatMessage {
+	c := ChatMessage{Role: "assistant", Text: m.Text, Calls: m.Calls}
+	if len(m.Calls) > 0 && m.Native {
+		c.Reasoning, c.Sealed = m.Reasoning, m.Sealed
+	}
+	return c
 }
 
 // withCalls writes a reply as the model writes it in prompt mode.

@@ -141,7 +141,7 @@ func (r *run) prefetch(p *phase) {
 // callPhase records the reply and runs its calls.
 func (r *run) callPhase() (phase, error) {
 	m := r.assistant(strings.TrimSpace(r.reply.text.String()))
-	m.Calls, m.Native = r.reply.calls, r.reply.native
+	m.Calls, m.Native, m.Sealed = r.reply.calls, r.reply.native, r.reply.sealed
 	r.add(m)
 	if !r.reply.prefetch {
 		r.plan.heard(m.Text)

@@ -44,6 +44,9 @@ func (Model) Describe(context.Context) (agent.ModelInfo, error) {
 // Generate streams the reply to r.
 func (Model) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
 	return func(yield func(agent.Delta, error) bool) {
+		if r.NoCalls {
+			r.Tools = nil
+		}
 		text, calls := reply(read(r))
 		native := len(r.Tools) > 0
 		if !native {

@@ -62,6 +62,9 @@ func (m *Model) body(r agent.Request, window int) ([]byte, error) {
 		Messages: messagesOf(r), Options: map[string]any{},
 	}
 	for _, s := range r.Tools {
+		if r.NoCalls {
+			break
+		}
 		out.Tools = append(out.Tools, functionOf(s, r.Locale))
 	}
 	maps.Copy(out.Options, m.cfg.Options)
@@ -83,7 +86,7 @@ func (m *Model) body(r agent.Request, window int) ([]byte, error) {
 	if s.Seed != nil {
 		out.Options["seed"] = *s.Seed
 	}
-	if f := r.Format; f != nil && len(r.Tools) == 0 {
+	if f := r.Format; f != nil && (len(r.Tools) == 0 || r.NoCalls) {
 		if out.Format = f.Schema; len(out.Format) == 0 {
 			out.Format = json.RawMessage(`"json"`)
 		}
@@ -103,6 +106,7 @@ func messagesOf(r agent.Request) []message {
 			if c.Text == "" && len(c.Calls) == 0 {
 				continue
 			}
+			msg.Thinking = c.Reasoning
 			for _, call := range c.Calls {
 				msg.ToolCalls = append(msg.ToolCalls, toolCallOf(call))
 			}

@@ -91,6 +91,7 @@ func (s *stream) fill() error {
 		if p.Error != "" {
 			return s.peer.FromSaid(0, wire.Said{Text: p.Error})
 		}
+		s.watch.Fed()
 		s.take(p)
 	}
 	return nil
@@ -98,8 +99,8 @@ func (s *stream) fill() error {
 
 func (s *stream) end() error {
 	switch err := s.lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return s.peer.Garbage(s.peer.Say("a line without end", "一行内容过长"))
+	case errors.Is(err, bufio.ErrTooLong), errors.Is(err, wire.ErrEndless):
+		return s.peer.Garbage(s.peer.Say("a line or an answer without end", "行或回答没有尽头"))
 	case err != nil:
 		return s.peer.Transport(s.ctx, wire.Reading, err)
 	}

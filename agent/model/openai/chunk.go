@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,7 @@ type message struct {
 	Refusal          string `json:"refusal"`
 	ReasoningContent text   `json:"reasoning_content"`
 	Reasoning        text   `json:"reasoning"`
+	Thinking         text   `json:"thinking"`
 	ToolCalls        []part `json:"tool_calls"`
 }
 
@@ -133,13 +135,8 @@ func (a *assembler) add(c chunk) (agent.Delta, error) {
 	return d, nil
 }
 
-// thought prefers one of the two names, since some servers send both.
-func (m message) thought() text {
-	if m.ReasoningContent != "" {
-		return m.ReasoningContent
-	}
-	return m.Reasoning
-}
+// thought takes one of the names, since some servers send two.
+func (m message) thought() text { return cmp.Or(m.ReasoningContent, m.Reasoning, m.Thinking) }
 
 func (a *assembler) end(reason string) error {
 	switch reason {

@@ -4,8 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
+	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/openai/openai-go/v3/option"
@@ -48,25 +49,98 @@ func (m *Model) look(ctx context.Context, info *agent.ModelInfo) error {
 		return err
 	}
 	info.Window = max(list.find(m.cfg.Model).window(), 0)
-	if info.Window > 0 || !m.local() {
+	if info.Window > 0 || !m.near() {
 		return nil
 	}
-	// LM Studio tells more, at a place of its own.
-	if list, err = m.list(ctx, "../api/v0/models"); err != nil {
-		return nil
-	}
-	e := list.find(m.cfg.Model)
-	info.Window = e.window()
-	if info.NativeTools == nil && slices.Contains(e.Capabilities, "tool_use") {
-		yes := true
-		info.NativeTools = &yes
+	for _, ask := range []func(context.Context, *agent.ModelInfo) bool{m.lmStudio, m.lmStudioOld, m.llamaCpp} {
+		if ask(ctx, info) {
+			return nil
+		}
 	}
 	return nil
 }
 
-func (m *Model) local() bool {
-	where := m.peer.Where()
-	return strings.Contains(where, "//127.") || strings.Contains(where, "//localhost") || strings.Contains(where, "//[::1]")
+// near reports whether the server is this machine's or the local network's:
+// only there may it be one that tells more at a place of its own.
+func (m *Model) near() bool {
+	u, err := url.Parse(m.cfg.BaseURL)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsPrivate())
+}
+
+// told fills in what a server says of the model. A setting comes before it.
+func told(info *agent.ModelInfo, window int, tools *bool) bool {
+	info.Window = max(window, 0)
+	if info.NativeTools == nil {
+		info.NativeTools = tools
+	}
+	return info.Window > 0
+}
+
+// lmStudio asks LM Studio, from 0.4 on, for the window that the loaded model
+// has; one that is not loaded yet gets a smaller one than it could have.
+func (m *Model) lmStudio(ctx context.Context, info *agent.ModelInfo) bool {
+	var all struct {
+		Models []struct {
+			Key    string `json:"key"`
+			Loaded []struct {
+				ID     string `json:"id"`
+				Config struct {
+					Context int `json:"context_length"`
+				} `json:"config"`
+			} `json:"loaded_instances"`
+			Capabilities struct {
+				Tools *bool `json:"trained_for_tool_use"`
+			} `json:"capabilities"`
+		} `json:"models"`
+	}
+	if m.fetch(ctx, "../api/v1/models", &all) != nil {
+		return false
+	}
+	for _, e := range all.Models {
+		window := 0
+		for _, in := range e.Loaded {
+			if in.ID == m.cfg.Model || e.Key == m.cfg.Model {
+				window = in.Config.Context
+			}
+		}
+		if window > 0 || e.Key == m.cfg.Model {
+			return told(info, window, e.Capabilities.Tools)
+		}
+	}
+	return false
+}
+
+// lmStudioOld asks the LM Studios before.
+func (m *Model) lmStudioOld(ctx context.Context, info *agent.ModelInfo) bool {
+	list, err := m.list(ctx, "../api/v0/models")
+	if err != nil {
+		return false
+	}
+	e := list.find(m.cfg.Model)
+	var tools *bool
+	if slices.Contains(e.Capabilities, "tool_use") {
+		yes := true
+		tools = &yes
+	}
+	return told(info, e.window(), tools)
+}
+
+// llamaCpp asks llama.cpp for the window of one slot, and whether the chat
+// template knows tools.
+func (m *Model) llamaCpp(ctx context.Context, info *agent.ModelInfo) bool {
+	var props struct {
+		Settings struct {
+			Ctx int `json:"n_ctx"`
+		} `json:"default_generation_settings"`
+		Caps struct {
+			Calls *bool `json:"supports_tool_calls"`
+		} `json:"chat_template_caps"`
+	}
+	return m.fetch(ctx, "../props", &props) == nil && told(info, props.Settings.Ctx, props.Caps.Calls)
 }
 
 // Models lists the names that the server knows, in its order.
@@ -127,22 +201,28 @@ func (e entry) window() int {
 }
 
 func (m *Model) list(ctx context.Context, path string) (entries, error) {
+	var answer struct {
+		Data entries `json:"data"`
+	}
+	err := m.fetch(ctx, path, &answer)
+	return answer.Data, err
+}
+
+// fetch asks for a JSON text about the server itself.
+func (m *Model) fetch(ctx context.Context, path string, into any) error {
 	ctx, watch := wire.NewWatch(ctx, lookTimeout, lookTimeout)
 	defer watch.Stop()
 	var raw []byte
 	err := m.client.Get(ctx, path, nil, &raw, option.WithHeader("Accept", "application/json"))
-	var no *refusal
+	var no *wire.Refusal
 	switch {
 	case errors.As(err, &no):
-		return nil, m.peer.Status(no.status, no.header, no.body)
+		return m.peer.Status(no.Status, no.Header, no.Body)
 	case err != nil:
-		return nil, m.peer.Transport(ctx, wire.Opening, err)
+		return m.peer.Transport(ctx, wire.Opening, err)
 	}
-	var answer struct {
-		Data entries `json:"data"`
+	if json.Unmarshal(raw, into) != nil {
+		return m.peer.Garbage(m.peer.Say("the list of models is not JSON", "模型列表不是 JSON"))
 	}
-	if json.Unmarshal(raw, &answer) != nil {
-		return nil, m.peer.Garbage(m.peer.Say("the list of models is not JSON", "模型列表不是 JSON"))
-	}
-	return answer.Data, nil
+	return nil
 }

@@ -74,12 +74,21 @@ type Model struct {
 	cfg    Config
 	peer   wire.Peer
 	client sdk.Client
-	// What the server turned out not to take; learnt once, then kept.
-	noUsage, newTokens atomic.Bool
+	// What the server turned out to want; learnt once, then kept.
+	habits habit
 
 	mu   sync.Mutex
 	info *agent.ModelInfo
 }
+
+// A habit is what servers do not agree on.
+type habit struct{ noUsage, newTokens, thoughts atomic.Bool }
+
+// habits are a habit at one moment: not to ask for the usage of a stream, to
+// say max_completion_tokens, to give thoughts back with the calls they led to.
+type habits struct{ noUsage, newTokens, thoughts bool }
+
+func (h *habit) load() habits { return habits{h.noUsage.Load(), h.newTokens.Load(), h.thoughts.Load()} }
 
 var (
 	_ agent.Model     = (*Model)(nil)
@@ -140,7 +149,7 @@ func (m *Model) options() []option.RequestOption {
 		option.WithHTTPClient(m.cfg.HTTP),
 		option.WithMaxRetries(0), // ours are the only ones
 		option.WithHeader("User-Agent", "weir"),
-		option.WithMiddleware(m.answer),
+		option.WithMiddleware(wire.Intercept),
 	}
 	if m.cfg.Key != "" {
 		opts = append(opts, option.WithAPIKey(m.cfg.Key))

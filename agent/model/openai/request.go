@@ -14,11 +14,13 @@ import (
 
 // body makes the request's body.
 func (m *Model) body(r agent.Request) sdk.ChatCompletionNewParams {
-	p := sdk.ChatCompletionNewParams{Model: m.cfg.Model, Messages: messagesOf(r)}
+	p := sdk.ChatCompletionNewParams{Model: m.cfg.Model, Messages: messagesOf(r, m.habits.thoughts.Load())}
 	for _, s := range r.Tools {
-		p.Tools = append(p.Tools, toolOf(s, r.Locale))
+		if !r.NoCalls {
+			p.Tools = append(p.Tools, toolOf(s, r.Locale))
+		}
 	}
-	if r.MaxTokens > 0 && m.newTokens.Load() {
+	if r.MaxTokens > 0 && m.habits.newTokens.Load() {
 		p.MaxCompletionTokens = param.NewOpt(int64(r.MaxTokens))
 	} else if r.MaxTokens > 0 {
 		p.MaxTokens = param.NewOpt(int64(r.MaxTokens))
@@ -26,7 +28,7 @@ func (m *Model) body(r agent.Request) sdk.ChatCompletionNewParams {
 	if len(r.Stop) > 0 {
 		p.Stop.OfStringArray = r.Stop
 	}
-	if !m.noUsage.Load() {
+	if !m.habits.noUsage.Load() {
 		p.StreamOptions.IncludeUsage = param.NewOpt(true)
 	}
 	extra := map[string]any{"stream": true}
@@ -59,7 +61,7 @@ func wishes(r agent.Request, body map[string]any) {
 	if r.Format != nil {
 		body["response_format"] = formatOf(*r.Format)
 	}
-	if len(r.Tools) == 0 { // servers refuse these two then
+	if len(r.Tools) == 0 || r.NoCalls { // servers refuse these two then
 		return
 	}
 	if r.OneCall {
@@ -84,7 +86,9 @@ func formatOf(f agent.Format) map[string]any {
 	return map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": name, "schema": f.Schema, "strict": f.Strict}}
 }
 
-func messagesOf(r agent.Request) []sdk.ChatCompletionMessageParamUnion {
+// messagesOf gives thoughts back with the calls that they led to, where the
+// server wants them.
+func messagesOf(r agent.Request, thoughts bool) []sdk.ChatCompletionMessageParamUnion {
 	var out []sdk.ChatCompletionMessageParamUnion
 	if r.System != "" {
 		out = append(out, sdk.SystemMessage(r.System))
@@ -96,13 +100,13 @@ func messagesOf(r agent.Request) []sdk.ChatCompletionMessageParamUnion {
 		case c.Role != "assistant":
 			out = append(out, sdk.UserMessage(c.Text))
 		case c.Text != "" || len(c.Calls) > 0: // servers refuse an assistant that says nothing
-			out = append(out, assistantOf(c))
+			out = append(out, assistantOf(c, thoughts))
 		}
 	}
 	return out
 }
 
-func assistantOf(c agent.ChatMessage) sdk.ChatCompletionMessageParamUnion {
+func assistantOf(c agent.ChatMessage, thoughts bool) sdk.ChatCompletionMessageParamUnion {
 	var a sdk.ChatCompletionAssistantMessageParam
 	if c.Text != "" {
 		a.Content.OfString = param.NewOpt(c.Text)
@@ -114,6 +118,9 @@ func assistantOf(c agent.ChatMessage) sdk.ChatCompletionMessageParamUnion {
 				Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: call.Tool, Arguments: argsOf(call)},
 			},
 		})
+	}
+	if thoughts && len(c.Calls) > 0 {
+		a.SetExtraFields(map[string]any{"reasoning_content": c.Reasoning}) // wanted even where it is empty
 	}
 	return sdk.ChatCompletionMessageParamUnion{OfAssistant: &a}
 }

@@ -173,6 +173,18 @@ func TestDescribe(t *testing.T) {
 			"/v1/models":     `{"data":[{"id":"m-1"}]}`,
 			"/api/v0/models": `{"data":[{"id":"m-1","max_context_length":131072,"loaded_context_length":4096,"capabilities":["tool_use"]}]}`,
 		}, 4096, &yes},
+		{"LM Studio from 0.4 on", map[string]string{
+			"/v1/models":     `{"data":[{"id":"m-1"}]}`,
+			"/api/v1/models": `{"models":[{"key":"other"},{"key":"m-1","max_context_length":131072,"loaded_instances":[{"id":"m-1","config":{"context_length":8000}}],"capabilities":{"vision":false,"trained_for_tool_use":true}}]}`,
+		}, 8000, &yes},
+		{"LM Studio, not loaded yet", map[string]string{
+			"/v1/models":     `{"data":[{"id":"m-1"}]}`,
+			"/api/v1/models": `{"models":[{"key":"m-1","max_context_length":131072,"loaded_instances":[],"capabilities":{"trained_for_tool_use":true}}]}`,
+		}, 0, &yes},
+		{"llama.cpp: one slot's window, and its template", map[string]string{
+			"/v1/models": `{"data":[{"id":"m-1","meta":{"n_ctx_train":131072}}]}`,
+			"/props":     `{"default_generation_settings":{"n_ctx":16384},"chat_template_caps":{"supports_tools":true,"supports_tool_calls":true}}`,
+		}, 16384, &yes},
 		{"says nothing", map[string]string{"/v1/models": `{"data":[{"id":"m-1"}]}`}, 0, nil},
 		{"no list", nil, 0, nil},
 		{"a web page", map[string]string{"/v1/models": `<html>`}, 0, nil},
@@ -221,5 +233,31 @@ func TestModels(t *testing.T) {
 	m := serve(t, fail(200, `{"data":[{"id":"b"},{"id":"a"}]}`, "Content-Type", "application/json"))
 	if got, err := m.Models(t.Context()); err != nil || !cmp.Equal(got, []string{"b", "a"}) {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// A server that wants thoughts back with the calls they led to gets them from
+// then on; others never see them.
+func TestThoughtsGoBackWhereTheyAreWanted(t *testing.T) {
+	var bodies []string
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
+		bodies = append(bodies, string(raw))
+		if !strings.Contains(string(raw), `"reasoning_content":"hm"`) {
+			fail(400, "{\"error\":{\"message\":\"Missing `reasoning_content` field in the assistant message at message index 1\"}}")(w, r)
+			return
+		}
+		sse(events(delta("content", "noon"), finish("stop")))(w, r)
+	})
+	r := hello()
+	r.Messages = append(r.Messages, agent.ChatMessage{Role: "assistant", Calls: []tool.Call{call("a", "clock", "{}")}, Reasoning: "hm"},
+		agent.ChatMessage{Role: "tool", CallID: "a", Text: "12:00"}, agent.ChatMessage{Role: "assistant", Text: "Noon.", Reasoning: "said"})
+	for i, want := range []int{2, 3} {
+		if got, err := ask(t.Context(), m, r); err != nil || got.Text != "noon" || len(bodies) != want {
+			t.Errorf("question %d: %+v, %v after %d requests", i, got, err, len(bodies))
+		}
+	}
+	if strings.Contains(bodies[0], "reasoning_content") || strings.Contains(bodies[2], "said") {
+		t.Errorf("thoughts went where nobody wants them: %s", bodies)
 	}
 }

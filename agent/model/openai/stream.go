@@ -9,7 +9,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"strings"
 
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
@@ -20,33 +19,6 @@ import (
 
 // maxAnswer bounds an answer that is not a stream, in bytes.
 const maxAnswer = 16 << 20
-
-// A refusal is an HTTP answer that is not a success.
-type refusal struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
-func (*refusal) Error() string { return "the server refused the request" }
-
-// answer stands between the SDK and the connection: it keeps what the SDK would
-// tell the server about this machine, and takes failures out of its hands,
-// since the SDK's errors hold the request with its key.
-func (m *Model) answer(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-	for k := range req.Header {
-		if strings.HasPrefix(k, "X-Stainless-") {
-			req.Header.Del(k)
-		}
-	}
-	res, err := next(req)
-	if err != nil || res.StatusCode == http.StatusOK {
-		return res, err
-	}
-	defer res.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(res.Body, wire.MaxErrorBody)) // what came is enough
-	return nil, &refusal{res.StatusCode, res.Header, body}
-}
 
 // A stream is an answer whose first delta is known.
 type stream struct {
@@ -64,13 +36,14 @@ type stream struct {
 
 // open asks and reads up to the first delta that can be handed on.
 func (m *Model) open(ctx context.Context, peer wire.Peer, r agent.Request) (*stream, error) {
+	sent := m.habits.load()
 	s, err := m.ask(ctx, peer, r)
-	var no *refusal
-	if errors.As(err, &no) && m.learn(no) {
+	var no *wire.Refusal
+	if errors.As(err, &no) && m.learn(sent, no) {
 		s, err = m.ask(ctx, peer, r)
 	}
 	if errors.As(err, &no) {
-		return nil, peer.Status(no.status, no.header, no.body)
+		return nil, peer.Status(no.Status, no.Header, no.Body)
 	}
 	if err != nil {
 		return nil, err
@@ -82,28 +55,33 @@ func (m *Model) open(ctx context.Context, peer wire.Peer, r agent.Request) (*str
 	return s, nil
 }
 
-// learn notices which optional field a server refuses. It reports whether the
-// request is worth repeating without it.
-func (m *Model) learn(no *refusal) bool {
-	if no.status != http.StatusBadRequest && no.status != http.StatusUnprocessableEntity {
+// learn notices what a server refuses of a request that was sent with these
+// habits. It reports whether to ask again by others.
+func (m *Model) learn(sent habits, no *wire.Refusal) bool {
+	if no.Status != http.StatusBadRequest && no.Status != http.StatusUnprocessableEntity {
 		return false
 	}
 	switch {
-	case bytes.Contains(no.body, []byte("stream_options")) || bytes.Contains(no.body, []byte("include_usage")):
-		return m.noUsage.CompareAndSwap(false, true)
-	case bytes.Contains(no.body, []byte("max_completion_tokens")):
-		return m.newTokens.CompareAndSwap(false, true)
+	case bytes.Contains(no.Body, []byte("stream_options")) || bytes.Contains(no.Body, []byte("include_usage")):
+		m.habits.noUsage.Store(true)
+		return !sent.noUsage
+	case bytes.Contains(no.Body, []byte("max_completion_tokens")):
+		m.habits.newTokens.Store(true)
+		return !sent.newTokens
+	case bytes.Contains(no.Body, []byte("reasoning_content")): // DeepSeek wants it with calls; its first models refused it
+		m.habits.thoughts.Store(true)
+		return !sent.thoughts
 	}
 	return false
 }
 
-// ask sends the request and looks at what kind of answer comes. A *refusal
+// ask sends the request and looks at what kind of answer comes. A *wire.Refusal
 // comes back as it is.
 func (m *Model) ask(ctx context.Context, peer wire.Peer, r agent.Request) (*stream, error) {
 	ctx, watch := wire.NewWatch(ctx, m.cfg.FirstTimeout, m.cfg.StallTimeout)
 	var res *http.Response
 	err := m.client.Post(ctx, "chat/completions", m.body(r), &res, option.WithHeader("Accept", "text/event-stream"))
-	var no *refusal
+	var no *wire.Refusal
 	if err != nil {
 		defer watch.Stop()
 		if errors.As(err, &no) {
@@ -178,8 +156,8 @@ func (s *stream) end() error {
 		return s.peer.Garbage(s.peer.Say("a JSON text without an answer", "JSON 中没有回答"))
 	}
 	switch err := s.dec.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return s.peer.Garbage(s.peer.Say("a line without end", "一行内容过长"))
+	case errors.Is(err, bufio.ErrTooLong), errors.Is(err, wire.ErrEndless):
+		return s.peer.Garbage(s.peer.Say("a line or an answer without end", "行或回答没有尽头"))
 	case err != nil:
 		return s.peer.Transport(s.ctx, wire.Reading, err)
 	case s.asm.chunks == 0 && !s.events:
@@ -199,6 +177,9 @@ func (s *stream) take(data []byte) error {
 	}
 	if said, ok := c.failure(data); ok {
 		return s.peer.FromSaid(0, said)
+	}
+	if len(c.Choices) > 0 {
+		s.watch.Fed()
 	}
 	d, err := s.asm.add(c)
 	switch {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/anthropic"
 	"github.com/weirhost/weir/agent/model/ollama"
 	"github.com/weirhost/weir/agent/model/openai"
 	"github.com/weirhost/weir/sdk/tool"
@@ -21,7 +22,7 @@ import (
 type Config struct {
 	// Name is the operator's name for the model.
 	Name string
-	// Provider is "openai", "ollama" or a preset's name; see Presets.
+	// Provider is "openai", "anthropic", "ollama" or a preset's name; see Presets.
 	Provider string
 	// BaseURL, Key and Model go to the server; a preset fills BaseURL. Where Key
 	// is empty and the address is a preset's, its variable is read with Getenv.
@@ -47,7 +48,7 @@ type Config struct {
 	RetryBudget time.Duration
 	// Headers are sent with every request; their values are secrets.
 	Headers map[string]string
-	// Extra is merged into the request: its body for openai, options for Ollama.
+	// Extra is merged into the request: its body, for Ollama its options.
 	Extra map[string]any
 	// Locale is the language of errors where a request names none.
 	Locale tool.Locale
@@ -67,7 +68,7 @@ type Logger interface {
 // A Preset is a server that people know by name.
 type Preset struct {
 	Name     string
-	Provider string // openai or ollama
+	Provider string // openai, anthropic or ollama
 	BaseURL  string
 	// KeyEnv is the variable that usually holds the key; empty: none is needed.
 	KeyEnv string
@@ -84,7 +85,9 @@ func Presets() []Preset {
 		{"ark", "openai", "https://ark.cn-beijing.volces.com/api/v3", "ARK_API_KEY", "Volcengine Ark (火山方舟)"},
 		{"deepseek", "openai", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "DeepSeek"},
 		{"qwen", "openai", "https://dashscope.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY", "Qwen (阿里云百炼)"},
+		{"qwen-intl", "openai", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY", "Qwen (Alibaba Cloud, Singapore)"},
 		{"openai", "openai", openai.DefaultBaseURL, "OPENAI_API_KEY", "OpenAI"},
+		{"anthropic", "anthropic", anthropic.DefaultBaseURL, "ANTHROPIC_API_KEY", "Anthropic (Claude)"},
 	}
 }
 
@@ -111,8 +114,11 @@ func New(cfg Config, log Logger) (agent.Model, error) {
 		return nil, cfg.fault(agent.ModelAuth, cfg.say("no key is set", "未设置密钥"),
 			cfg.say("set %s in the environment or in .env, or key in [models.%s]", "在环境变量或 .env 中设置 %s，或在 [models.%s] 中设置 key", cfg.KeyEnv, cfg.Name))
 	}
-	if preset.Provider == "ollama" {
+	switch preset.Provider {
+	case "ollama":
 		return cfg.ollama(log)
+	case "anthropic":
+		return cfg.anthropic(log)
 	}
 	return cfg.openai(log)
 }
@@ -151,6 +157,19 @@ func (c Config) openai(log Logger) (agent.Model, error) {
 	})
 	if err != nil {
 		return nil, err // not m: a nil *Model would be a Model that is not nil
+	}
+	return m, nil
+}
+
+func (c Config) anthropic(log Logger) (agent.Model, error) {
+	m, err := anthropic.New(anthropic.Config{
+		Name: c.Name, BaseURL: c.BaseURL, Key: c.Key, KeyEnv: c.KeyEnv, Model: c.Model, Window: c.Window,
+		NativeTools: c.NativeTools, HTTP: c.HTTP, FirstTimeout: c.FirstTimeout, StallTimeout: c.StallTimeout,
+		Retries: c.Retries, RetryBudget: c.RetryBudget, Headers: c.Headers, Extra: c.Extra, Locale: c.Locale,
+		OnRetry: c.onRetry(log),
+	})
+	if err != nil {
+		return nil, err
 	}
 	return m, nil
 }

@@ -51,6 +51,8 @@ func TestNew(t *testing.T) {
 		{"Ollama without a model", Config{Provider: "ollama", Getenv: env()}, agent.ModelNotFound, "ollama list"},
 		{"openai without a model", Config{Provider: "openai", Key: canary, Getenv: env()}, agent.ModelNotFound, "[models.mine]"},
 		{"a bad address", Config{Provider: "vllm", BaseURL: "here", Model: "m", Getenv: env()}, agent.ModelBadRequest, "base_url"},
+		{"Anthropic's own", Config{Provider: "anthropic", Model: "claude-x", Getenv: env("ANTHROPIC_API_KEY", canary)}, "", "claude-x at https://api.anthropic.com"},
+		{"another server that speaks as Anthropic", Config{Provider: "anthropic", BaseURL: "https://api.deepseek.com/anthropic", Model: "m", Key: canary, Getenv: env()}, "", "m at https://api.deepseek.com/anthropic"},
 		{"no provider", Config{Model: "m"}, agent.ModelBadRequest, "ollama"},
 		{"an unknown one, in Chinese", Config{Provider: "x", Model: "m", Locale: tool.Zh}, agent.ModelBadRequest, "未知"},
 	} {
@@ -156,6 +158,7 @@ func TestProbe(t *testing.T) {
 		{"lmstudio", "LM Studio", lms + "/v1", "", nil, "weir model use lmstudio --model <model>"},
 		{"llamacpp", "llama.cpp", cpp + "/v1", "", []string{"a.gguf"}, "weir model use llamacpp --model a.gguf"},
 		{"deepseek", "DeepSeek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", nil, "weir model use deepseek --model <model>"},
+		{"anthropic", "Anthropic (Claude)", "https://api.anthropic.com", "ANTHROPIC_API_KEY", nil, "weir model use anthropic --model <model>"},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("found (-want +got):\n%s", d)

@@ -5,6 +5,7 @@ package replay
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -26,7 +27,9 @@ type Reply struct {
 	Chunk int
 	// Calls are native tool calls.
 	Calls []tool.Call
-	Usage *agent.Usage
+	// Sealed is what the provider would want back with the calls.
+	Sealed json.RawMessage
+	Usage  *agent.Usage
 	// Finish ends the reply; empty: FinishCalls with Calls, else FinishStop.
 	Finish agent.Finish
 	// Cut lets the sequence end without any Finish, as a lost connection does.
@@ -153,7 +156,7 @@ func (p Reply) deltas() []agent.Delta {
 			finish = agent.FinishCalls
 		}
 	}
-	return append(out, agent.Delta{Usage: p.Usage, Finish: finish})
+	return append(out, agent.Delta{Usage: p.Usage, Sealed: p.Sealed, Finish: finish})
 }
 
 // pieces cuts s into pieces of n characters.

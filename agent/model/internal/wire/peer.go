@@ -23,6 +23,7 @@ type Kind int
 const (
 	OpenAI Kind = iota
 	Ollama
+	Anthropic
 )
 
 // A Peer is the server behind a model as far as an error has to name it. It is
@@ -128,6 +129,9 @@ func (p Peer) urlHint() string {
 	case p.Kind == Ollama:
 		return p.Say("base_url is %s; it must be the root of an Ollama server, usually http://127.0.0.1:11434",
 			"base_url 是 %s；它应为 Ollama 服务的根地址，通常是 http://127.0.0.1:11434", p.Where())
+	case p.Kind == Anthropic:
+		return p.Say("base_url is %s; it must be the part before /v1/messages, such as https://api.anthropic.com",
+			"base_url 是 %s；它应为 /v1/messages 之前的部分，例如 https://api.anthropic.com", p.Where())
 	case p.ark():
 		return p.Say("base_url is %s; for Ark it must end in /api/v3", "base_url 是 %s；方舟的地址应以 /api/v3 结尾", p.Where())
 	}
@@ -142,6 +146,10 @@ func (p Peer) nameHint() string {
 	case p.ark():
 		return p.Say("check model in [models.%s]: the id of a model that is activated in the Ark console, or of an endpoint (ep-…)",
 			"请检查 [models.%s] 的 model：应为方舟控制台中已开通的模型 ID，或推理接入点 ID（ep-…）", p.Name)
+	}
+	if p.Kind == Anthropic {
+		return p.Say("check model in [models.%s]; the names are listed by GET %s/v1/models",
+			"请检查 [models.%s] 的 model；可用名称见 GET %s/v1/models", p.Name, strings.TrimRight(p.Where(), "/"))
 	}
 	return p.Say("check model in [models.%s]; the names are listed by GET %s/models",
 		"请检查 [models.%s] 的 model；可用名称见 GET %s/models", p.Name, strings.TrimRight(p.Where(), "/"))

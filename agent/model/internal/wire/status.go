@@ -213,9 +213,9 @@ var (
 		"range of input length", "exceed max message tokens", "greater than the context length",
 		"loaded with context length", "reduce the length of the messages", "maximum prompt length", "too many input tokens",
 	}
-	quotaWords   = []string{"insufficient_quota", "insufficient balance", "accountoverdue", "arrearage", "billing_hard_limit", "quotaexceeded"}
-	authWords    = []string{"invalid_api_key", "authenticationerror", "authentication_error", "invalidapikey"}
-	closedWords  = []string{"modelnotopen", "has not activated the model", "closedendpoint", "model.accessdenied"}
+	quotaWords   = []string{"insufficient_quota", "insufficient balance", "accountoverdue", "arrearage", "billing_hard_limit", "quotaexceeded", "credit balance is too low", "billing_error"}
+	authWords    = []string{"invalid_api_key", "authenticationerror", "authentication_error", "invalidapikey", "permission_error"}
+	closedWords  = []string{"modelnotopen", "has not activated the model", "closedendpoint", "model.accessdenied", "modelidaccessdisabled"}
 	missingWords = []string{
 		"model_not_found", "invalidendpointormodel", "model not exist", "model_not_exist", "does not exist or you do not have access",
 		"no models loaded", "model not found", "not a valid model", "invalid model", "unknown model", "try pulling it first",

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 )
@@ -13,6 +14,12 @@ const (
 	DefaultFirst = 5 * time.Minute
 	// DefaultStall is the wait between two pieces of an answer.
 	DefaultStall = 2 * time.Minute
+	// idleShare is how many times the wait for the first byte a server may go on
+	// with signs of life and nothing else.
+	idleShare = 3
+	// maxAnswer bounds one answer, in bytes. No reply is as long: a model's
+	// longest, in the wordiest stream, takes a tenth of it.
+	maxAnswer = 256 << 20
 	// afterFinish is the wait for the rest of a stream whose reply is complete.
 	afterFinish = 3 * time.Second
 )
@@ -25,6 +32,8 @@ type Watch struct {
 	cancel       context.CancelCauseFunc
 	wait         *silence
 	begun        bool
+	idle         time.Duration // waited for bytes since the last that said something
+	room         int64         // bytes that the answer may still take
 }
 
 // NewWatch starts to wait for an answer. first and stall are DefaultFirst and
@@ -39,7 +48,7 @@ func NewWatch(ctx context.Context, first, stall time.Duration) (context.Context,
 	case first == 0:
 		first = max(DefaultFirst, stall)
 	}
-	w := &Watch{first: first, stall: stall, cancel: cancel}
+	w := &Watch{first: first, stall: stall, cancel: cancel, room: maxAnswer}
 	w.start(w.first)
 	return ctx, w
 }
@@ -76,6 +85,12 @@ func (w *Watch) Stop() {
 // waited for shortly and its loss is no failure.
 func (w *Watch) Finished() { w.first, w.stall = afterFinish, afterFinish }
 
+// Fed says that what came last was a piece of the reply, not a sign of life.
+func (w *Watch) Fed() { w.idle = 0 }
+
+// ErrEndless is what a body reads as that has grown beyond every reply.
+var ErrEndless = errors.New("the answer does not end")
+
 // Body watches every read of an answer's body.
 func (w *Watch) Body(rc io.ReadCloser) io.ReadCloser {
 	w.pause()
@@ -93,8 +108,16 @@ func (b *watched) Read(p []byte) (int, error) {
 	} else {
 		b.w.start(b.w.first)
 	}
+	began := time.Now()
 	n, err := b.ReadCloser.Read(p)
 	b.w.pause()
 	b.w.begun = b.w.begun || n > 0
+	b.w.idle += time.Since(began)
+	if b.w.room -= int64(n); b.w.room < 0 {
+		return 0, ErrEndless
+	}
+	if most := idleShare * b.w.first; most >= 0 && b.w.idle > most && b.w.begun {
+		b.w.cancel(&silence{after: b.w.idle.Round(time.Second)})
+	}
 	return n, err
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -67,7 +68,7 @@ func TestEveryStatusIsTold(t *testing.T) {
 	const secret = "sk-canary/7f3a+9b2c="
 	rapid.Check(t, func(t *rapid.T) {
 		p := Peer{
-			Kind: Kind(rapid.IntRange(0, 1).Draw(t, "kind")), Name: "n", Model: "m", HasKey: rapid.Bool().Draw(t, "key"),
+			Kind: Kind(rapid.IntRange(0, 2).Draw(t, "kind")), Name: "n", Model: "m", HasKey: rapid.Bool().Draw(t, "key"),
 			BaseURL: rapid.SampledFrom([]string{"https://ark.cn-beijing.volces.com/api/v3", "http://127.0.0.1:1/v1", "%"}).Draw(t, "url"),
 			Secrets: Secrets(secret, "http://u:pass-word@h/?k=query-key", nil),
 			Locale:  rapid.SampledFrom([]tool.Locale{"", tool.En, tool.Zh}).Draw(t, "locale"),
@@ -235,4 +236,48 @@ func TestWatchWithoutLimit(t *testing.T) {
 			t.Errorf("%v; want the context's error", err)
 		}
 	})
+}
+
+// A server that gives signs of life and nothing else is waited for longer than
+// a silent one, and not for ever.
+func TestSignsOfLifeAreNoAnswer(t *testing.T) {
+	const first, stall = time.Minute, 10 * time.Second
+	for name, fed := range map[string]bool{"signs of life alone": false, "pieces among them": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, w := NewWatch(t.Context(), first, stall)
+				defer w.Stop()
+				waits := make([]time.Duration, 100)
+				for i := range waits {
+					waits[i] = 5 * time.Second
+				}
+				body, n := w.Body(&silent{ctx, waits}), 0
+				for ctx.Err() == nil && n < 100 {
+					if _, err := body.Read(make([]byte, 1)); err != nil {
+						break
+					}
+					if n++; fed && n%20 == 0 {
+						w.Fed()
+					}
+				}
+				if fed != (n == 100) || !fed && !agent.IsModelCode((Peer{}).Transport(ctx, Reading, ctx.Err()), agent.ModelCut) {
+					t.Errorf("%d reads", n)
+				}
+			})
+		})
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+func (endless) Close() error               { return nil }
+
+func TestAnAnswerThatDoesNotEnd(t *testing.T) {
+	_, w := NewWatch(t.Context(), -1, -1)
+	defer w.Stop()
+	n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, w.Body(endless{}), make([]byte, 1<<20))
+	if !errors.Is(err, ErrEndless) || n > maxAnswer {
+		t.Errorf("%d bytes, %v", n, err)
+	}
 }

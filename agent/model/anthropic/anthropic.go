@@ -1,0 +1,175 @@
+// Package anthropic talks to Claude by Anthropic's Messages API, and to the
+// servers of others that speak it.
+//
+// A reply is streamed. Calls are handed on only when the server has said that
+// the reply is complete, so that a broken stream never yields one. A request is
+// repeated only while nothing of its answer was handed on. The ends of what
+// stays the same from one request of a turn to the next are marked for the
+// provider's prompt cache.
+package anthropic
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/wire"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+const (
+	// DefaultBaseURL is Anthropic's own server.
+	DefaultBaseURL = "https://api.anthropic.com"
+	// DefaultMaxTokens bounds a reply where neither the request nor Extra does, in
+	// tokens; the API wants a bound. It is never over the model's own.
+	DefaultMaxTokens = 16_384
+	// blindMaxTokens is taken where the model's own bound is not known.
+	blindMaxTokens = 8_192
+)
+
+// Config says which model of which server. Only Model is required.
+type Config struct {
+	// Name is the operator's name for the model; empty: Model.
+	Name string
+	// BaseURL is the part before /v1/messages; empty: DefaultBaseURL.
+	BaseURL string
+	// Key is sent as x-api-key; empty: none is sent. KeyEnv is the variable it
+	// usually comes from and is only named in hints.
+	Key, KeyEnv string
+	Model       string
+	// Window is the context window in tokens; 0: ask the server, where it tells.
+	Window int
+	// NativeTools says whether the model takes tools; nil: it does, as all of
+	// Anthropic's do.
+	NativeTools *bool
+	// HTTP, the timeouts, the repeats and Headers mean what they do in package openai.
+	HTTP                       *http.Client
+	FirstTimeout, StallTimeout time.Duration
+	Retries                    int
+	RetryBudget, RetryWait     time.Duration
+	Headers                    map[string]string
+	// Extra is merged into the body of every request, for example
+	// {"max_tokens": 4096, "thinking": {"type": "adaptive"}}. It may not hold
+	// model, messages, system, tools, tool_choice or stream.
+	Extra   map[string]any
+	Locale  tool.Locale
+	OnRetry func(err error, wait time.Duration)
+}
+
+// A Model is an agent.Model and an agent.Describer. It is safe for concurrent use.
+type Model struct {
+	cfg    Config
+	peer   wire.Peer
+	client sdk.Client
+
+	mu    sync.Mutex
+	shown *shown
+}
+
+var (
+	_ agent.Model     = (*Model)(nil)
+	_ agent.Describer = (*Model)(nil)
+)
+
+// New checks cfg and makes a Model; it does not talk to the server.
+func New(cfg Config) (*Model, error) {
+	if cfg.Name == "" {
+		cfg.Name = cfg.Model
+	}
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = DefaultBaseURL
+	}
+	// People paste the whole address from a curl line, or OpenAI's habit of /v1.
+	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
+	for _, tail := range []string{"/messages", "/v1"} {
+		cfg.BaseURL = strings.TrimSuffix(cfg.BaseURL, tail)
+	}
+	if cfg.HTTP == nil {
+		cfg.HTTP = &http.Client{}
+	}
+	peer := wire.Peer{
+		Kind: wire.Anthropic, Name: cfg.Name, Model: cfg.Model, BaseURL: cfg.BaseURL, KeyEnv: cfg.KeyEnv,
+		HasKey: cfg.Key != "" || len(cfg.Headers) > 0, Secrets: wire.Secrets(cfg.Key, cfg.BaseURL, cfg.Headers), Locale: cfg.Locale,
+	}
+	if err := check(cfg, peer); err != nil {
+		return nil, err
+	}
+	// Not sdk.NewClient: it would look for keys, profiles and addresses in the
+	// environment and send them to whatever server is configured here.
+	return &Model{cfg: cfg, peer: peer, client: sdk.Client{Options: options(cfg)}}, nil
+}
+
+func check(cfg Config, p wire.Peer) error {
+	u, err := url.Parse(cfg.BaseURL)
+	switch {
+	case cfg.Model == "":
+		return p.Error(agent.ModelNotFound, p.Say("no model is named", "未指定模型"),
+			p.Say("set model in [models.%s]", "请在 [models.%s] 中设置 model", cfg.Name))
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return p.Error(agent.ModelBadRequest, p.Say("base_url is not an http or https address", "base_url 不是 http 或 https 地址"),
+			p.Say("set base_url in [models.%s], for example %s", "请设置 [models.%s] 的 base_url，例如 %s", cfg.Name, DefaultBaseURL))
+	case strings.ContainsFunc(cfg.Key, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return p.Error(agent.ModelAuth, p.Say("the key holds a space or another character that no key has", "密钥中含有空格或其他非法字符"),
+			p.Say("copy the key again, without quotes", "请重新复制密钥，不要带引号"))
+	}
+	for _, k := range []string{"model", "messages", "system", "tools", "tool_choice", "stream"} {
+		if _, ok := cfg.Extra[k]; ok {
+			return p.Error(agent.ModelBadRequest, p.Say("extra may not hold %q", "extra 中不能包含 %q", k), "")
+		}
+	}
+	return nil
+}
+
+func options(cfg Config) []option.RequestOption {
+	opts := []option.RequestOption{
+		option.WithBaseURL(cfg.BaseURL),
+		option.WithHTTPClient(cfg.HTTP),
+		option.WithMaxRetries(0), // ours are the only ones
+		option.WithHeader("User-Agent", "weir"),
+		option.WithMiddleware(wire.Intercept),
+	}
+	if cfg.Key != "" {
+		opts = append(opts, option.WithAPIKey(cfg.Key))
+	}
+	for k, v := range cfg.Headers {
+		opts = append(opts, option.WithHeader(k, v))
+	}
+	return opts
+}
+
+// Generate streams one reply.
+func (m *Model) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
+	return func(yield func(agent.Delta, error) bool) {
+		peer := m.peer.In(r.Locale)
+		policy := wire.Policy{Retries: m.cfg.Retries, Budget: m.cfg.RetryBudget, First: m.cfg.RetryWait, Notify: m.cfg.OnRetry}
+		about, _ := m.look(ctx) // a failure comes again, and better told, from the question itself
+		s, err := wire.Retry(ctx, policy, func() (*stream, error) { return m.open(ctx, peer, r, about) })
+		if err != nil {
+			yield(agent.Delta{}, err)
+			return
+		}
+		defer s.close()
+		for {
+			d, err := s.next()
+			if err != nil {
+				yield(agent.Delta{}, err)
+				return
+			}
+			if !yield(d, nil) || d.Finish != "" {
+				return
+			}
+		}
+	}
+}
+
+// String names the model and its server, never the key.
+func (m *Model) String() string { return fmt.Sprintf("%s at %s", m.cfg.Model, m.peer.Where()) }
