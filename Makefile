@@ -51,7 +51,7 @@ demo: plugins ## the whole story on this repository's files: no daemon, no netwo
 	@$(GO) run ./examples/demo
 
 .PHONY: test
-test: plugins warm ## run every test, with the race detector where a C compiler is found
+test: plugins warm test-clients ## run every test, with the race detector where a C compiler is found
 	$(GO) vet ./...
 	$(GO) test $(RACE) -timeout 30m ./...
 
@@ -61,6 +61,10 @@ test: plugins warm ## run every test, with the race detector where a C compiler 
 warm: build
 	@echo "[3/3] compiling the guests for the tests (first time: about 3 minutes)"
 	$(GO) test -timeout 30m ./host/... ./examples/...
+
+.PHONY: test-clients
+test-clients: plugins ## try the daemon with clients from npm, if npm is found (CI=true installs it)
+	@GO="$(GO)" host/daemon/clients/run.sh
 
 .PHONY: test-hostile
 test-hostile: ## the long form of the hostile plugins: true bounds on time, figures for docs/security.md (5 minutes, quiet machine)

@@ -2,6 +2,8 @@ module github.com/weirhost/weir
 
 go 1.26.0
 
+ignore ./host/daemon/clients/node_modules
+
 require (
 	github.com/BurntSushi/toml v1.6.0
 	github.com/JohannesKaufmann/html-to-markdown/v2 v2.5.2

@@ -1,0 +1,194 @@
+//go:build clients
+
+// Package clients tries the daemon with the clients that people use: the npm
+// packages of package.json, in the *.test.mjs beside this file. `make
+// test-clients` installs and runs them.
+package clients
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+const token = "clients-token"
+
+func TestClients(t *testing.T) {
+	h, err := host.Open(t.Context(), host.Config{
+		Folders:  []host.Folder{{Path: guesttest.Shipped(t, "calculator", "long_text"), Trust: "granted"}},
+		CacheDir: guesttest.Cache(t), Archive: archive.Config{Path: filepath.Join(t.TempDir(), "archive.db")}, Version: "0.1.0",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	s := &script{began: make(chan struct{}, 16), ended: make(chan struct{}, 16)}
+	d, err := daemon.New(daemon.Config{
+		Host: h, Token: token, Version: "test",
+		Models:   map[string]daemon.Model{"text": {Model: s.model(false)}, "native": {Model: s.model(true)}},
+		Profiles: map[string]daemon.Profile{"default": {Model: "text", Agent: agent.Defaults()}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(d.Handler())
+	defer srv.Close()
+	// It answers when a model that speaks for ever has begun, or was stopped.
+	control := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-map[string]chan struct{}{"/began": s.began, "/ended": s.ended}[r.URL.Path]:
+		case <-r.Context().Done():
+		}
+	}))
+	defer control.Close()
+
+	files, err := filepath.Glob("*.test.mjs")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no tests of clients are here: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, node(), append([]string{"--test", "--test-reporter=spec", "--test-timeout=30000", "--test-concurrency=1"}, files...)...)
+	cmd.Env = append(os.Environ(), "WEIR_URL="+srv.URL, "WEIR_TOKEN="+token, "WEIR_CONTROL="+control.URL)
+	cmd.WaitDelay = 5 * time.Second
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = cmd.Run()
+	t.Logf("%s", &out)
+	if err != nil {
+		t.Errorf("the clients: %v", err)
+	}
+}
+
+// node is the one that package.json pins, where there is one for this system:
+// the clients need a newer one than many systems have.
+func node() string {
+	if found, _ := filepath.Glob("node_modules/node-linux-*/bin/node"); len(found) > 0 {
+		return found[0]
+	}
+	return "node"
+}
+
+// A script is a model whose replies follow from the question's words.
+type script struct {
+	began, ended chan struct{} // of a model that speaks for ever
+	busy         atomic.Int64
+}
+
+func (s *script) model(native bool) agent.Model {
+	m := replay.Func(func(_ int, r agent.Request) replay.Reply { return s.reply(r, native) })
+	return &endless{m.Describing(agent.ModelInfo{Name: "script", Window: 32768, NativeTools: &native}), s}
+}
+
+var cities = regexp.MustCompile(`weather in (\w+)(?: and (\w+))?`)
+
+func (s *script) reply(r agent.Request, native bool) replay.Reply {
+	last := r.Messages[len(r.Messages)-1]
+	switch text := last.Text; {
+	case last.Role == "tool" || strings.Contains(text, "<tool_result"):
+		return replay.Reply{Text: "The tools say: " + results(r.Messages), Chunk: 5, Usage: &agent.Usage{Prompt: 20, Completion: 5}}
+	case strings.Contains(text, "weather in"):
+		var calls []tool.Call
+		for i, city := range cities.FindStringSubmatch(text)[1:] {
+			if city != "" {
+				calls = append(calls, tool.Call{ID: fmt.Sprint("call_", city, i), Tool: "get_weather", Args: json.RawMessage(fmt.Sprintf(`{"city":%q}`, city))})
+			}
+		}
+		return call("I shall look. ", native, calls...)
+	case strings.Contains(text, "calculate"):
+		return call("", native, tool.Call{ID: "c", Tool: "calculator", Args: json.RawMessage(`{"expression":"6*7"}`)})
+	case strings.Contains(text, "a person"):
+		return replay.Text(`{"name":"Ada","age":36}`)
+	case strings.Contains(text, "busy") && s.busy.Add(1)%2 == 1:
+		return replay.Reply{Err: &agent.ModelError{Code: agent.ModelRateLimited, Model: "script", Msg: "too many requests", RetryAfter: 10 * time.Millisecond}}
+	case strings.Contains(text, "break"):
+		return replay.Reply{Text: "Half an ans", Err: &agent.ModelError{Code: agent.ModelCut, Model: "script", Msg: "the stream broke off"}}
+	case strings.Contains(text, "how many"):
+		n := 0
+		for _, m := range r.Messages {
+			if m.Role == "user" {
+				n++
+			}
+		}
+		return replay.Text(fmt.Sprintf("You have asked %d times.", n))
+	}
+	return replay.Reply{Text: "Hello from the far side of the weir.", Chunk: 6, Usage: &agent.Usage{Prompt: 10, Completion: 9}}
+}
+
+// call calls in the way of the mode.
+func call(text string, native bool, calls ...tool.Call) replay.Reply {
+	if native {
+		return replay.Reply{Text: text, Calls: calls}
+	}
+	for _, c := range calls {
+		text += replay.Call(c.Tool, string(c.Args)).Text + "\n"
+	}
+	return replay.Text(text)
+}
+
+var resultTag = regexp.MustCompile(`(?s)<tool_result [^>]*>\n(.*?)\n</tool_result>`)
+
+// results joins what the tools of the last round gave.
+func results(ms []agent.ChatMessage) string {
+	var out []string
+	for _, m := range ms {
+		switch {
+		case m.Role == "tool":
+			out = append(out, strings.TrimSpace(m.Text))
+		case m.Role == "user":
+			out = nil
+			for _, found := range resultTag.FindAllStringSubmatch(m.Text, -1) {
+				out = append(out, found[1])
+			}
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// endless speaks until it is stopped when it is asked to speak for ever.
+type endless struct {
+	*replay.Model
+	s *script
+}
+
+func (m *endless) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
+	if !strings.Contains(r.Messages[len(r.Messages)-1].Text, "for ever") {
+		return m.Model.Generate(ctx, r)
+	}
+	return func(yield func(agent.Delta, error) bool) {
+		m.s.began <- struct{}{}
+		defer func() { m.s.ended <- struct{}{} }()
+		for yield(agent.Delta{Text: "and on "}, nil) {
+			select {
+			case <-ctx.Done():
+				yield(agent.Delta{}, ctx.Err())
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+	}
+}
