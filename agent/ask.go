@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/weirhost/weir/agent/parse"
@@ -34,6 +35,7 @@ type reply struct {
 	usage           Usage
 	finish          Finish
 	err             error
+	left            bool // it was not read to its end, where usage stands
 	held            bool // text was not shown yet
 	ignored         bool // it calls, where calls are over
 	prefetch        bool // made by the configuration, not by the model
@@ -49,6 +51,7 @@ func (p *reply) empty() bool {
 func (r *run) stream(req Request) *reply {
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
+	ctx = OnRepeat(ctx, func(err error, wait time.Duration) { r.emit(ModelRepeated{Err: err, Wait: wait}) })
 	p := &reply{held: r.holds()}
 	parser := parse.New(parse.Options{Tools: r.specs})
 	for d, err := range r.l.model.Generate(ctx, req) {
@@ -70,6 +73,7 @@ func (r *run) stream(req Request) *reply {
 			r.nativeCall(p, *d.Call)
 		}
 		if d.Text != "" && !r.take(p, parser.Feed(d.Text)) {
+			p.left = true
 			return p
 		}
 	}

@@ -65,6 +65,13 @@ type ModeSwitched struct {
 	Why      string
 }
 
+// ModelRepeated says that the provider failed, and that it will be asked again
+// after Wait. Nothing of its reply had come.
+type ModelRepeated struct {
+	Err  error // a *ModelError, as a rule
+	Wait time.Duration
+}
+
 // Planned tells the steps of the model's plan.
 type Planned struct{ Steps []string }
 
@@ -105,6 +112,7 @@ func (CallStart) event()      {}
 func (CallEnd) event()        {}
 func (MalformedCall) event()  {}
 func (ModeSwitched) event()   {}
+func (ModelRepeated) event()  {}
 func (Planned) event()        {}
 func (Folded) event()         {}
 func (Budget) event()         {}

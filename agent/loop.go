@@ -103,7 +103,7 @@ func (r *run) ask() (phase, error) {
 		TooLong: r.window > 0 && r.systemTokens() > r.window-r.reserve})
 	r.stats.Rounds++
 	r.reply = r.stream(r.request())
-	r.usage = r.usage.Add(r.reply.usage)
+	r.usage = r.usage.Add(r.used(tokens))
 	r.cfg.Estimator.Calibrate(tokens, r.reply.usage.Prompt)
 	r.spent += r.cost(tokens)
 	return phaseParse, nil
@@ -128,12 +128,27 @@ func (r *run) request() Request {
 	return req
 }
 
+// used is what the provider counted of the last request; of a reply that was
+// left before its count came, an estimate.
+func (r *run) used(prompt int) Usage {
+	u := r.reply.usage
+	if !r.reply.left || u.Prompt+u.Completion > 0 {
+		return u
+	}
+	return Usage{Prompt: prompt, Completion: r.cost(prompt) - prompt, Estimated: true}
+}
+
 // cost is what the last request took in tokens, reported or else estimated.
 func (r *run) cost(prompt int) int {
-	if u := r.reply.usage; u.Prompt+u.Completion > 0 {
+	p := r.reply
+	if u := p.usage; u.Prompt+u.Completion > 0 {
 		return u.Prompt + u.Completion
 	}
-	return prompt + r.cfg.Estimator.Tokens(r.reply.text.String()+r.reply.reasoning.String())
+	said := p.text.String() + p.reasoning.String()
+	for _, c := range p.calls {
+		said += callText(c)
+	}
+	return prompt + r.cfg.Estimator.Tokens(said)
 }
 
 // tooLong is the error of a question that fits no window.

@@ -150,11 +150,14 @@ type Usage struct {
 	// CacheWrite the part that it was charged for keeping.
 	CachedPrompt int `json:"cached_prompt_tokens,omitempty"`
 	CacheWrite   int `json:"cache_write_tokens,omitempty"`
+	// Estimated says that a part is our own estimate: of replies that were left
+	// where their calls ended, before the provider's count.
+	Estimated bool `json:"estimated,omitempty"`
 }
 
 // Add sums two usages.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{u.Prompt + v.Prompt, u.Completion + v.Completion, u.CachedPrompt + v.CachedPrompt, u.CacheWrite + v.CacheWrite}
+	return Usage{u.Prompt + v.Prompt, u.Completion + v.Completion, u.CachedPrompt + v.CachedPrompt, u.CacheWrite + v.CacheWrite, u.Estimated || v.Estimated}
 }
 
 // ModelCode is the kind of a ModelError.

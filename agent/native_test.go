@@ -1,7 +1,9 @@
 package agent_test
 
 import (
+	"context"
 	"encoding/json"
+	"iter"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -285,5 +287,32 @@ func TestTheLastRequestForbidsCalls(t *testing.T) {
 	reqs := m.Requests()
 	if len(reqs) != 2 || reqs[0].NoCalls || !reqs[1].NoCalls || len(reqs[1].Tools) != len(reqs[0].Tools) {
 		t.Errorf("%d requests: %v %v, %d tools", len(reqs), reqs[0].NoCalls, reqs[len(reqs)-1].NoCalls, len(reqs[len(reqs)-1].Tools))
+	}
+}
+
+// Repeats are told while the turn waits, and a reply that was left where its
+// call ended has an estimated usage.
+func TestRepeatsAndEstimatesAreTold(t *testing.T) {
+	talks := replay.Call("echo", `{"text":"x"}`)
+	talks.Text += " And the result will be that everything is fine."
+	talks.Chunk, talks.Usage = 10, &agent.Usage{Prompt: 7, Completion: 7}
+	script := replay.New(talks, replay.Reply{Text: "done", Usage: &agent.Usage{Prompt: 5, Completion: 1}})
+	m := repeating{script}
+	turn, ev := must(t, config(), m, newBox().says("echo", "hi"), nil, "go")
+	if got := of[agent.ModelRepeated](ev); len(got) != 2 || got[0].Wait != time.Second || !agent.IsModelCode(got[0].Err, agent.ModelRateLimited) {
+		t.Errorf("told %+v", got)
+	}
+	if u := turn.Usage; !u.Estimated || u.Prompt < 100 || u.Completion < 10 {
+		t.Errorf("usage %+v; want an estimate of the first reply and the count of the second", u)
+	}
+}
+
+// repeating is a model whose provider refuses once before every reply.
+type repeating struct{ *replay.Model }
+
+func (m repeating) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
+	return func(yield func(agent.Delta, error) bool) {
+		agent.Repeating(ctx, &agent.ModelError{Code: agent.ModelRateLimited}, time.Second)
+		m.Model.Generate(ctx, r)(yield)
 	}
 }

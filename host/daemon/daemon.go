@@ -54,6 +54,8 @@ type Config struct {
 type Model struct {
 	agent.Model
 	Info agent.ModelInfo
+	// Price is what its tokens cost; zero: unknown, and no cost is told.
+	Price agent.Price
 	// Estimator learns how the model counts tokens, over all its turns. nil:
 	// New makes one.
 	Estimator *agent.Estimator

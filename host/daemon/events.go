@@ -21,6 +21,7 @@ const (
 	eventArchived  = "tool_call.archived"
 	eventMalformed = "tool_call.malformed"
 	eventMode      = "mode.switched"
+	eventRepeated  = "model.repeated" // the provider failed and will be asked again
 	eventFolded    = "context.folded"
 	eventRecalled  = "context.recalled"
 	eventPlan      = "plan"
@@ -94,6 +95,7 @@ type ChatEnd struct {
 	Answer       string           `json:"answer"`
 	Reasoning    string           `json:"reasoning,omitempty"`
 	Usage        agent.Usage      `json:"usage"`
+	Cost         *agent.Cost      `json:"cost,omitempty"` // absent: unknown
 	Rounds       int              `json:"rounds"`
 	Calls        int              `json:"calls"`
 	Results      []ToolCallResult `json:"results,omitempty"`

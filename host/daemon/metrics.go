@@ -35,6 +35,7 @@ type metrics struct {
 	handler http.Handler
 
 	calls, malformed, chars, cuts, switches, turns, tokens *prometheus.CounterVec
+	costs, modelErrors                                     *prometheus.CounterVec
 	folds                                                  prometheus.Counter
 	asks, approvals                                        *prometheus.CounterVec
 	callSeconds, turnSeconds                               *prometheus.HistogramVec
@@ -50,14 +51,16 @@ func newMetrics(known func(string) bool, stats func(context.Context) (archive.St
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "weir", Name: name, Help: help, Buckets: buckets}, []string{label})
 	}
 	m := &metrics{
-		known:     known,
-		calls:     counter("calls_total", "Calls of tools that models made, by how they were written and what they came to.", "model", "tool", "format", "outcome"),
-		malformed: counter("malformed_total", "What was meant to be a call and could not be read as one.", "model", "format", "reason"),
-		chars:     counter("chars_total", "Characters of results: produced by the tool, shown to the model, kept in the archive.", "tool", "kind"),
-		cuts:      counter("cuts_total", "Results that were not shown whole, by the layer whose limit decided.", "tool", "layer"),
-		switches:  counter("mode_switches_total", "Changes between native and prompt tool calling.", "from", "to"),
-		turns:     counter("turns_total", "Questions, by why their turn ended.", "model", "reason"),
-		tokens:    counter("tokens_total", "Tokens as providers count them; cached_prompt is a part of prompt.", "model", "kind"),
+		known:       known,
+		calls:       counter("calls_total", "Calls of tools that models made, by how they were written and what they came to.", "model", "tool", "format", "outcome"),
+		malformed:   counter("malformed_total", "What was meant to be a call and could not be read as one.", "model", "format", "reason"),
+		chars:       counter("chars_total", "Characters of results: produced by the tool, shown to the model, kept in the archive.", "tool", "kind"),
+		cuts:        counter("cuts_total", "Results that were not shown whole, by the layer whose limit decided.", "tool", "layer"),
+		switches:    counter("mode_switches_total", "Changes between native and prompt tool calling.", "from", "to"),
+		turns:       counter("turns_total", "Questions, by why their turn ended.", "model", "reason"),
+		tokens:      counter("tokens_total", "Tokens as providers count them; cached_prompt and cache_write are parts of prompt.", "model", "kind"),
+		costs:       counter("cost_total", "What tokens cost by the prices of tools.toml; models without a price are not among them.", "model", "currency"),
+		modelErrors: counter("model_errors_total", "Failures of providers: those after which they were asked again, and those that ended a turn.", "model", "code", "outcome"),
 		folds: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "weir", Name: "folds_total", Help: "Results that were folded into placeholders.",
 		}),
@@ -69,7 +72,7 @@ func newMetrics(known func(string) bool, stats func(context.Context) (archive.St
 			[]float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600}, "model"),
 	}
 	reg := prometheus.NewRegistry()
-	reg.MustRegister(m.calls, m.malformed, m.chars, m.cuts, m.switches, m.turns, m.tokens, m.folds, m.callSeconds, m.turnSeconds, m.asks, m.approvals,
+	reg.MustRegister(m.calls, m.malformed, m.chars, m.cuts, m.switches, m.turns, m.tokens, m.costs, m.modelErrors, m.folds, m.callSeconds, m.turnSeconds, m.asks, m.approvals,
 		newArchiveSize(stats, now, log))
 	m.handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 	return m
@@ -125,14 +128,24 @@ func (m *metrics) switched(e agent.ModeSwitched) {
 // folded counts results that turned into placeholders.
 func (m *metrics) folded(e agent.Folded) { m.folds.Add(float64(len(e.UUIDs))) }
 
-// ended counts a turn, its tokens and its time.
-func (m *metrics) ended(model string, e agent.TurnEnd) {
+// modelFailed counts a failure of a provider.
+func (m *metrics) modelFailed(model, code, outcome string) {
+	m.modelErrors.WithLabelValues(label(model), strings.TrimPrefix(code, "model_"), outcome).Inc()
+}
+
+// ended counts a turn, its tokens, what they cost (nil: unknown), and its time.
+func (m *metrics) ended(model string, e agent.TurnEnd, cost *agent.Cost) {
 	model = label(model)
 	m.turns.WithLabelValues(model, string(e.Reason)).Inc()
 	m.turnSeconds.WithLabelValues(model).Observe(e.Elapsed.Seconds())
-	for kind, n := range map[string]int{"prompt": e.Usage.Prompt, "completion": e.Usage.Completion, "cached_prompt": e.Usage.CachedPrompt} {
+	for kind, n := range map[string]int{
+		"prompt": e.Usage.Prompt, "completion": e.Usage.Completion, "cached_prompt": e.Usage.CachedPrompt, "cache_write": e.Usage.CacheWrite,
+	} {
 		// A counter cannot go back, and a provider can send anything.
 		m.tokens.WithLabelValues(model, kind).Add(float64(max(n, 0)))
+	}
+	if cost != nil {
+		m.costs.WithLabelValues(model, label(cost.Currency)).Add(cost.Amount)
 	}
 }
 

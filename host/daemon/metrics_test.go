@@ -144,10 +144,10 @@ func TestMetricsOfEvents(t *testing.T) {
 		{"folds count results, not batches", `weir_folds_total`, 3,
 			func(m *metrics) { m.folded(agent.Folded{UUIDs: []string{"a", "b", "c"}}) }},
 		{"a turn that was cancelled is one too", `weir_turns_total{model="m",reason="cancelled"}`, 1,
-			func(m *metrics) { m.ended("m", agent.TurnEnd{Reason: agent.ReasonCancelled}) }},
+			func(m *metrics) { m.ended("m", agent.TurnEnd{Reason: agent.ReasonCancelled}, nil) }},
 		{"a provider's nonsense does not turn a counter back", `weir_tokens_total{kind="prompt",model="m"}`, 7, func(m *metrics) {
-			m.ended("m", agent.TurnEnd{Usage: agent.Usage{Prompt: 7}})
-			m.ended("m", agent.TurnEnd{Usage: agent.Usage{Prompt: -100}})
+			m.ended("m", agent.TurnEnd{Usage: agent.Usage{Prompt: 7}}, nil)
+			m.ended("m", agent.TurnEnd{Usage: agent.Usage{Prompt: -100}}, nil)
 		}},
 		{"what is not archived is not kept", `weir_chars_total{kind="kept",tool="mine"}`, 30, func(m *metrics) {
 			m.called("m", "json", ToolCallResult{Tool: "mine", Produced: 20}, 0)
@@ -215,7 +215,7 @@ func TestMetricsConcurrently(t *testing.T) {
 			wg.Go(func() {
 				for range 100 {
 					m.called("m", "json", ToolCallResult{Tool: "mine", Produced: 1}, time.Millisecond)
-					m.ended("m", agent.TurnEnd{Reason: agent.ReasonAnswer})
+					m.ended("m", agent.TurnEnd{Reason: agent.ReasonAnswer}, nil)
 				}
 				m.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil))
 			})

@@ -103,6 +103,9 @@ func (d *Daemon) chat(ctx context.Context, principal string, ask Ask, history []
 	} else {
 		out, runErr = loop.Run(ctx, history, ask.Message)
 	}
+	if me, ok := errors.AsType[*agent.ModelError](runErr); ok {
+		d.metrics.modelFailed(t.ask.Model, "model_"+string(me.Code), "failed")
+	}
 	t.end.Answer, t.end.Reasoning = out.Answer, out.Reasoning
 	for _, c := range out.Pending {
 		t.end.Pending = append(t.end.Pending, ToolCallStart{c.ID, c.Tool, c.Args, t.format[c.ID]})
@@ -295,6 +298,10 @@ func (t *turn) observe(e agent.Event) {
 		t.d.metrics.switched(e)
 		t.d.learn(t.ask.Model, e.To)
 		t.emit(eventMode, map[string]any{"from": e.From, "to": e.To, "why": e.Why})
+	case agent.ModelRepeated:
+		p := asProblem(e.Err)
+		t.d.metrics.modelFailed(t.ask.Model, p.Code, "repeated")
+		t.emit(eventRepeated, map[string]any{"code": p.Code, "message": p.Msg, "wait_ms": e.Wait.Milliseconds()})
 	case agent.Planned:
 		t.emit(eventPlan, map[string]any{"steps": e.Steps})
 	case agent.Recalled:
@@ -313,7 +320,8 @@ func (t *turn) observe(e agent.Event) {
 		}
 		t.emit(eventBudget, map[string]int{"tokens": e.Tokens, "window": e.Window})
 	case agent.TurnEnd:
-		t.d.metrics.ended(t.ask.Model, e)
+		t.end.Cost = t.model.Price.Cost(e.Usage)
+		t.d.metrics.ended(t.ask.Model, e, t.end.Cost)
 		t.end.Reason, t.end.Usage, t.end.Rounds, t.end.Calls = e.Reason, e.Usage, e.Rounds, e.Calls
 		t.end.ProducedChars, t.end.ShownChars, t.end.KeptChars = e.ProducedChars, e.ShownChars, e.KeptChars
 		t.end.ElapsedMS, t.end.Faults = e.Elapsed.Milliseconds(), e.Faults

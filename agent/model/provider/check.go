@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/weirhost/weir/agent"
@@ -14,7 +15,7 @@ import (
 // A Report is what Test found out.
 type Report struct {
 	Info agent.ModelInfo `json:"-"` // in JSON info, see MarshalJSON
-	// OK says that the model can be used; tools by prompt need no more.
+	// OK says that the model can be used, with tools in one way or the other.
 	OK bool `json:"ok"`
 	// Steps are what was tried, in order; a failed question ends them.
 	Steps []Step `json:"steps"`
@@ -22,7 +23,7 @@ type Report struct {
 	NativeTools *bool `json:"native_tools"`
 	// Reply is the beginning of what the model answered, at most 200 characters.
 	Reply string `json:"reply"`
-	// Usage sums both questions.
+	// Usage sums all questions.
 	Usage agent.Usage `json:"usage"`
 }
 
@@ -73,25 +74,64 @@ type StepName string
 // The steps of Test.
 const (
 	StepDescribe StepName = "describe" // ask the server what the model is
+	StepWindow   StepName = "window"   // is there room for tools
 	StepQuestion StepName = "question" // one tiny question
-	StepTools    StepName = "tools"    // one question with a tool
+	StepTools    StepName = "tools"    // one question with a tool, by the provider's own tool calling
+	StepPrompt   StepName = "prompt"   // the same by text, where the provider's own does not work
 )
 
-// testTokens leaves a thinking model room to come to its answer.
-const testTokens = 512
+const (
+	// testTokens leaves a thinking model room to come to its answer.
+	testTokens = 2048
+	// leastWindow is the window, in tokens, under which tools do not work: the
+	// system prompt with a handful of them takes most of it.
+	leastWindow = 4096
+	// goodWindow is the window, in tokens, from which on results need no special
+	// care.
+	goodWindow = 8192
+)
 
-// Test describes m, asks it one tiny question and then one that calls a tool
-// by the provider's own tool calling. Texts are in the language l.
+// Test describes m, asks it one tiny question and then one that calls a tool:
+// by the provider's own tool calling, else by text, as agents do. Texts are in
+// the language l.
 func Test(ctx context.Context, m agent.Model, l tool.Locale) Report {
 	var r Report
 	r.describe(ctx, m)
 	reply, ok := r.try(ctx, m, StepQuestion, question(l))
 	r.OK = ok
-	if ok {
-		r.Reply = beginning(reply.text, 200)
-		r.tools(ctx, m, l)
+	if !ok {
+		return r
 	}
+	r.Reply = beginning(reply.text, 200)
+	roomy := r.window(l)
+	if r.Info.Simulated {
+		return r
+	}
+	if r.tools(ctx, m, l); !*r.NativeTools {
+		r.OK = r.prompt(ctx, m, l)
+	}
+	r.OK = r.OK && roomy
 	return r
+}
+
+// window says whether what is known of the window is enough.
+func (r *Report) window(l tool.Locale) bool {
+	s := Step{Name: StepWindow, OK: true, Msg: say(l, "%d tokens", "%d 个 token", r.Info.Window)}
+	name := r.Info.Name
+	switch n := r.Info.Window; {
+	case n <= 0:
+		s.Msg = say(l, "the server does not say how long its window is", "服务端没有说明上下文窗口的大小")
+		s.Hint = say(l, "set window in [models.%s], in tokens; without it weir keeps results short", "请在 [models.%s] 中设置 window（单位 token）；未设置时结果会被截得较短", name)
+	case n < leastWindow:
+		s.OK, s.Code = false, agent.ModelWindow
+		s.Msg = say(l, "the window of %d tokens is too small for tools", "上下文窗口只有 %d 个 token，不够使用工具", n)
+		s.Hint = say(l, "let the server load the model with %d or more (Ollama: window in [models.%s]; llama.cpp: -c; vLLM: --max-model-len; LM Studio: context length), or choose another",
+			"请让服务端以 %d 或更大的窗口加载模型（Ollama：[models.%s] 的 window；llama.cpp：-c；vLLM：--max-model-len；LM Studio：上下文长度），或改用其他模型", goodWindow, name)
+	case n < goodWindow:
+		s.Hint = say(l, "results will be cut short; %d or more is better", "结果会被截得较短；%d 或更大更合适", goodWindow)
+	}
+	r.Steps = append(r.Steps, s)
+	return s.OK
 }
 
 func (r *Report) describe(ctx context.Context, m agent.Model) {
@@ -105,14 +145,37 @@ func (r *Report) describe(ctx context.Context, m agent.Model) {
 	r.Steps = append(r.Steps, stepOf(StepDescribe, begin, err))
 }
 
-// tools asks for a call and reports whether the model replied, whatever it said.
-func (r *Report) tools(ctx context.Context, m agent.Model, l tool.Locale) (replied bool) {
-	req := question(l)
-	req.Messages[0].Text = say(l, "What is the level of the river at the weir? Use the tool.", "水坝处的河水水位是多少？请使用工具。")
-	req.Tools = []tool.Spec{{
+// river is the one tool of the tests. It is safe for concurrent use.
+type river struct {
+	mu     sync.Mutex
+	called bool
+}
+
+// level is what the tool answers, and what the model has to pass on.
+const level = "2.31"
+
+func (*river) Tools() []tool.Spec {
+	return []tool.Spec{{
 		Name: "river_level", Description: "Gives the level of the river at a place.", DescriptionZh: "查询某处的河水水位。",
 		Params: json.RawMessage(`{"type":"object","properties":{"place":{"type":"string"}},"required":["place"]}`),
 	}}
+}
+
+func (t *river) Call(_ context.Context, c tool.Call) (tool.Result, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.called = true
+	r := tool.Result{CallID: c.ID, Tool: c.Tool}.WithWhole("level: " + level + " m")
+	r.Shown = tool.View{Text: r.Whole(), TotalChars: len(r.Whole()), TotalLines: 1}
+	return r, nil
+}
+
+// tools asks for a call by the provider's own tool calling and reports whether
+// the model replied, whatever it said.
+func (r *Report) tools(ctx context.Context, m agent.Model, l tool.Locale) (replied bool) {
+	req := question(l)
+	req.Messages[0].Text = levelQuestion(l)
+	req.Tools = new(river).Tools()
 	reply, ok := r.try(ctx, m, StepTools, req)
 	works := ok && reply.called
 	r.NativeTools = &works
@@ -127,6 +190,39 @@ func (r *Report) tools(ctx context.Context, m agent.Model, l tool.Locale) (repli
 	}
 	last.Hint = say(l, "tools are called by prompt instead; nothing has to be changed", "将改用提示词方式调用工具，无需修改")
 	return ok
+}
+
+// prompt runs one turn of an agent whose only tool is river, by text.
+func (r *Report) prompt(ctx context.Context, m agent.Model, l tool.Locale) bool {
+	cfg := agent.Defaults()
+	cfg.Mode, cfg.Locale, cfg.MaxToolCalls, cfg.MaxTokens = agent.ModePrompt, l, 2, testTokens
+	box := &river{}
+	begin := time.Now()
+	loop, err := agent.New(cfg, m, box, nil)
+	var out agent.Turn
+	if err == nil {
+		out, err = loop.Run(ctx, nil, levelQuestion(l))
+	}
+	r.Usage = r.Usage.Add(out.Usage)
+	s := stepOf(StepPrompt, begin, err)
+	switch {
+	case err != nil:
+	case !box.called:
+		s.OK = false
+		s.Msg = say(l, "the model did not call the tool by text either", "模型也没有以文本方式调用工具")
+		s.Hint = say(l, "choose a model that follows instructions better: small ones often cannot", "请改用更能遵循指令的模型：较小的模型往往做不到")
+	case !strings.Contains(out.Answer, level):
+		s.Msg = say(l, "the tool is called by text, but the answer does not use its result", "可以以文本方式调用工具，但回答没有用上工具的结果")
+		s.Hint = say(l, "answers may be wrong; a larger model does better", "回答可能有误；更大的模型效果更好")
+	default:
+		s.Msg = say(l, "tool calling by text works", "以文本方式调用工具可用")
+	}
+	r.Steps = append(r.Steps, s)
+	return s.OK
+}
+
+func levelQuestion(l tool.Locale) string {
+	return say(l, "What is the level of the river at the weir? Use the tool.", "水坝处的河水水位是多少？请使用工具。")
 }
 
 type answer struct {

@@ -2,8 +2,6 @@ package provider
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -209,54 +207,4 @@ func says(ds ...agent.Delta) func(func(agent.Delta, error) bool) {
 
 func fails(err error) func(func(agent.Delta, error) bool) {
 	return func(yield func(agent.Delta, error) bool) { yield(agent.Delta{}, err) }
-}
-
-func TestTest(t *testing.T) {
-	ready := says(agent.Delta{Text: "ready\n"}, agent.Delta{Usage: &agent.Usage{Prompt: 5, Completion: 1}, Finish: agent.FinishStop})
-	calls := says(agent.Delta{Call: &tool.Call{Tool: "river_level", Args: json.RawMessage(`{"place":"weir"}`)}},
-		agent.Delta{Usage: &agent.Usage{Prompt: 7, Completion: 2}, Finish: agent.FinishCalls})
-	badCall := says(agent.Delta{Call: &tool.Call{Tool: "river_level", Args: json.RawMessage(`{"pl`)}}, agent.Delta{Finish: agent.FinishCalls})
-	noKey := &agent.ModelError{Code: agent.ModelAuth, Msg: "the key was refused", Hint: "set X"}
-	noTools := &agent.ModelError{Code: agent.ModelBadRequest, Msg: "no tools", Hint: "native_tools = false"}
-	yes, no := true, false
-	for _, c := range []struct {
-		name   string
-		model  *canned
-		ok     bool
-		native *bool
-		steps  []Step // without times
-		usage  agent.Usage
-	}{
-		{"all well", &canned{replies: []func(func(agent.Delta, error) bool){ready, calls}}, true, &yes,
-			[]Step{{Name: StepDescribe, OK: true}, {Name: StepQuestion, OK: true}, {Name: StepTools, OK: true, Msg: "native tool calling works"}}, agent.Usage{Prompt: 12, Completion: 3}},
-		{"answers without the tool", &canned{replies: []func(func(agent.Delta, error) bool){ready, ready}}, true, &no,
-			[]Step{{Name: StepDescribe, OK: true}, {Name: StepQuestion, OK: true},
-				{Name: StepTools, Msg: "the model answered without calling the tool", Hint: "tools are called by prompt instead; nothing has to be changed"}}, agent.Usage{Prompt: 10, Completion: 2}},
-		{"a call whose arguments are broken is none", &canned{replies: []func(func(agent.Delta, error) bool){ready, badCall}}, true, &no,
-			[]Step{{Name: StepDescribe, OK: true}, {Name: StepQuestion, OK: true},
-				{Name: StepTools, Msg: "the model answered without calling the tool", Hint: "tools are called by prompt instead; nothing has to be changed"}}, agent.Usage{Prompt: 5, Completion: 1}},
-		{"tools are refused", &canned{replies: []func(func(agent.Delta, error) bool){ready, fails(noTools)}}, true, &no,
-			[]Step{{Name: StepDescribe, OK: true}, {Name: StepQuestion, OK: true},
-				{Name: StepTools, Code: agent.ModelBadRequest, Msg: "no tools", Hint: "tools are called by prompt instead; nothing has to be changed"}}, agent.Usage{Prompt: 5, Completion: 1}},
-		{"a wrong key ends it", &canned{descErr: noKey, replies: []func(func(agent.Delta, error) bool){fails(noKey)}}, false, nil,
-			[]Step{{Name: StepDescribe, Code: agent.ModelAuth, Msg: "the key was refused", Hint: "set X"}, {Name: StepQuestion, Code: agent.ModelAuth, Msg: "the key was refused", Hint: "set X"}}, agent.Usage{}},
-		{"an error of no kind", &canned{replies: []func(func(agent.Delta, error) bool){fails(errors.New("odd"))}}, false, nil,
-			[]Step{{Name: StepDescribe, OK: true}, {Name: StepQuestion, Msg: "odd"}}, agent.Usage{}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			r := Test(t.Context(), c.model, tool.En)
-			for i := range r.Steps {
-				r.Steps[i].Elapsed, r.Steps[i].FirstToken = 0, 0
-			}
-			if r.OK != c.ok || !cmp.Equal(r.NativeTools, c.native) || r.Usage != c.usage {
-				t.Errorf("OK %v, native %v, usage %v", r.OK, r.NativeTools, r.Usage)
-			}
-			if d := cmp.Diff(c.steps, r.Steps); d != "" {
-				t.Errorf("steps (-want +got):\n%s", d)
-			}
-			if c.ok && r.Reply != "ready" {
-				t.Errorf("reply %q", r.Reply)
-			}
-		})
-	}
 }

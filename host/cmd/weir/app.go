@@ -313,7 +313,7 @@ func localeOf(s string) tool.Locale {
 func (c *cli) models(s Settings, env lookup, log hclog.Logger) map[string]daemon.Model {
 	out := map[string]daemon.Model{daemon.DemoModel: {Model: demo.New(), Info: demoInfo()}}
 	for name, m := range s.Models {
-		out[name] = c.model(name, m, env, log)
+		out[name] = c.model(name, m, env, c.locale(s), log)
 	}
 	return out
 }
@@ -323,18 +323,18 @@ func demoInfo() agent.ModelInfo {
 }
 
 // model makes one model; one that cannot be made is broken and says why.
-func (c *cli) model(name string, m ModelSettings, env lookup, log hclog.Logger) daemon.Model {
+func (c *cli) model(name string, m ModelSettings, env lookup, l tool.Locale, log hclog.Logger) daemon.Model {
 	if m.Provider == daemon.DemoModel {
 		return daemon.Model{Model: demo.New(), Info: demoInfo()}
 	}
 	info := agent.ModelInfo{Name: name, Provider: m.Provider, Model: m.Model, Window: m.Window}
 	model, err := provider.New(provider.Config{
 		Name: name, Provider: m.Provider, BaseURL: m.BaseURL, Key: m.Key, KeyEnv: m.keyEnv, Model: m.Model, EmbeddingModel: m.Embedding, Window: m.Window,
-		NativeTools: m.NativeTools, Extra: m.Extra, StallTimeout: time.Duration(m.Timeout),
+		NativeTools: m.NativeTools, Extra: m.Extra, StallTimeout: time.Duration(m.Timeout), Locale: l,
 		Getenv: func(name string) string { v, _ := env(name); return v },
 	}, log.Named("model"))
 	if err != nil {
 		return daemon.Model{Model: broken{err}, Info: info}
 	}
-	return daemon.Model{Model: model, Info: info}
+	return daemon.Model{Model: model, Info: info, Price: m.Price.price()}
 }

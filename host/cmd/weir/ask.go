@@ -9,8 +9,10 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -103,10 +105,12 @@ type printer struct {
 	quiet bool
 	wait  bool // for leave from another terminal
 
-	mu      sync.Mutex // held while anything is written
-	open    bool       // the answer's last line is not ended yet
-	end     *daemon.ChatEnd
-	problem *daemon.Problem
+	mu   sync.Mutex // held while anything is written
+	open bool       // the answer's last line is not ended yet
+	// simulated says that a script answers, whose tokens nobody pays.
+	simulated bool
+	end       *daemon.ChatEnd
+	problem   *daemon.Problem
 }
 
 // chat asks and prints, and lets a person answer what needs their leave; keys
@@ -149,7 +153,8 @@ func (p *printer) event(name string, data json.RawMessage) error {
 		}
 	case "chat.start":
 		var e daemon.ChatStart
-		if json.Unmarshal(data, &e) == nil && e.Simulated && !p.c.demoTold {
+		p.simulated = json.Unmarshal(data, &e) == nil && e.Simulated
+		if p.simulated && !p.c.demoTold {
 			p.c.demoTold = true
 			p.note("the demo model answers: a script, not an AI")
 		}
@@ -184,6 +189,14 @@ func (p *printer) event(name string, data json.RawMessage) error {
 		var e struct{ To, Why string }
 		if json.Unmarshal(data, &e) == nil {
 			p.note("tools are now called by " + e.To + ": " + e.Why)
+		}
+	case "model.repeated":
+		var e struct {
+			Message string
+			Wait    int64 `json:"wait_ms"`
+		}
+		if json.Unmarshal(data, &e) == nil {
+			p.note(limit.Visible(e.Message) + "; asking again in " + (time.Duration(e.Wait) * time.Millisecond).Round(100*time.Millisecond).String())
 		}
 	case "context.folded":
 		var e struct {
@@ -245,7 +258,38 @@ func (p *printer) outcome(err error) error {
 	if p.end != nil && !p.quiet && p.end.Reason != "answer" && err == nil {
 		fmt.Fprintln(p.c.err, "(ended: "+string(p.end.Reason)+")")
 	}
+	if p.end != nil && !p.quiet && !p.simulated && p.end.Usage.Prompt+p.end.Usage.Completion > 0 {
+		fmt.Fprintln(p.c.err, "("+usageLine(p.end.Usage, p.end.Cost)+")")
+	}
 	return err
+}
+
+// usageLine tells tokens and, where it is known, what they cost.
+func usageLine(u agent.Usage, cost *agent.Cost) string {
+	s := grouped(u.Prompt) + " tokens in, "
+	if u.CachedPrompt > 0 {
+		s += grouped(u.CachedPrompt) + " of them cached, "
+	}
+	s += grouped(u.Completion) + " out"
+	if u.Estimated {
+		s = "about " + s
+	}
+	if cost != nil {
+		s += "; " + money(cost.Amount) + " " + limit.Visible(cost.Currency)
+	}
+	return s
+}
+
+// money has two decimals, and of less than one two digits that count.
+func money(v float64) string {
+	if v >= 1 {
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	digits := 2
+	for x := v; x > 0 && x < 0.1 && digits < 9; x *= 10 {
+		digits++
+	}
+	return strconv.FormatFloat(v, 'f', digits, 64)
 }
 
 func oneLine(s string, most int) string {

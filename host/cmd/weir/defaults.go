@@ -22,6 +22,7 @@ const (
 	defaultSilence  = 2 * time.Minute
 	defaultMaxInput = 50000
 	defaultTrigger  = 20000
+	defaultCurrency = "USD"
 )
 
 // withDefaults returns s with every default written out, which is what is in
@@ -68,6 +69,9 @@ func (s Settings) withDefaults() Settings {
 	s.Models = maps.Clone(s.Models)
 	for name, m := range s.Models {
 		def(&m.Timeout, span(defaultSilence))
+		if m.Price != (PriceSettings{}) {
+			def(&m.Price.Currency, defaultCurrency)
+		}
 		s.Models[name] = m
 	}
 	watch := true

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // port says whether the daemon's address is free, or its own.
@@ -67,7 +68,7 @@ func (e *examination) model(ctx context.Context, name string, m ModelSettings) f
 		key = "a key is set"
 	}
 	m.Window, m.NativeTools = 0, nil // what is known already would not be asked
-	made := e.c.model(name, m, e.secrets, nopLogger())
+	made := e.c.model(name, m, e.secrets, tool.En, nopLogger())
 	if b, ok := made.Model.(broken); ok {
 		return unreachable(f, name, b.err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -241,6 +242,7 @@ func check(s *Settings, bad func(msg, hint string, key ...string)) {
 			bad(fmt.Sprintf("the model %s has no provider", name), "use one of: "+strings.Join(providers, ", "), "models", name)
 		}
 		oneOf(m.Provider, providers, "models", name, "provider")
+		checkPrice(m.Price, bad, "models", name, "price")
 	}
 	checkAgent(s, s.Agent, oneOf, bad, "agent")
 	for name, a := range s.Agents {
@@ -276,6 +278,17 @@ func checkApprovals(s *Settings, bad func(string, string, ...string)) {
 	approvals(a).Check(func(msg, hint string, key ...string) {
 		bad(msg, hint, append([]string{"approvals"}, key...)...)
 	})
+}
+
+func checkPrice(p PriceSettings, bad func(string, string, ...string), table ...string) {
+	for key, v := range map[string]float64{"prompt": p.Prompt, "completion": p.Completion, "cached_prompt": p.CachedPrompt, "cache_write": p.CacheWrite} {
+		if !(v >= 0) || math.IsInf(v, 1) {
+			bad(fmt.Sprintf("%s is %g", key, v), "write the price of a million tokens; 0: unknown", append(slices.Clone(table), key)...)
+		}
+	}
+	if len(p.Currency) > 8 {
+		bad(fmt.Sprintf("currency is %q", p.Currency), `write its letters, for example "USD" or "CNY"`, append(slices.Clone(table), "currency")...)
+	}
 }
 
 func checkShown(chars int, head, tail float64, bad func(string, string, ...string), table ...string) {

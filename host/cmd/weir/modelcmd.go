@@ -32,10 +32,7 @@ func (c *cli) modelCmd() *cobra.Command {
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "List the configured models, and servers and keys that were found", Args: argCount(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listModels(cmd.Context()) },
-	}, c.modelUseCmd(), &cobra.Command{
-		Use: "test [NAME]", Short: "Ask a model one thing and one tool call; say what is wrong", Args: argCount(0, 1, "at most one model"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.testModel(cmd.Context(), args) },
-	})
+	}, c.modelUseCmd(), c.modelTestCmd())
 	return cmd
 }
 
@@ -217,55 +214,4 @@ func (c *cli) tellModel(ctx context.Context, w io.Writer, a *app) {
 	}
 	fmt.Fprintf(w, "  model   the offline demo: a script, not an AI. weir model use … brings a real one\n")
 	tellFound(w, c.probe(ctx, a.secrets))
-}
-
-func (c *cli) testModel(ctx context.Context, args []string) error {
-	p, err := c.findPaths()
-	if err != nil {
-		return err
-	}
-	s, secrets, err := c.settings(p)
-	if err != nil {
-		return err
-	}
-	s = s.withDefaults()
-	name := s.Agent.Model
-	if len(args) > 0 {
-		name = args[0]
-	}
-	m, ok := s.Models[name]
-	if name == daemon.DemoModel && !ok {
-		m, ok = ModelSettings{Provider: daemon.DemoModel}, true
-	}
-	if !ok {
-		return usagef("`weir model list` lists them", "there is no model %q", name)
-	}
-	model := c.model(name, m, secrets, c.logger(s.Log))
-	if b, ok := model.Model.(broken); ok {
-		return b.err
-	}
-	report := provider.Test(ctx, model.Model, c.locale(s))
-	if c.json {
-		c.print(report)
-	} else {
-		c.tellReport(name, report)
-	}
-	if !report.OK {
-		return exitError(exitModel)
-	}
-	return nil
-}
-
-func (c *cli) tellReport(name string, r provider.Report) {
-	fmt.Fprintf(c.out, "%s: %s %s\n", name, r.Info.Provider, r.Info.Model)
-	for _, s := range r.Steps {
-		mark := "ok  "
-		if !s.OK {
-			mark = "FAIL"
-		}
-		fmt.Fprintf(c.out, "  %s %-8s %6d ms  %s\n", mark, s.Name, s.Elapsed.Milliseconds(), s.Msg)
-		if s.Hint != "" {
-			fmt.Fprintf(c.out, "       → %s\n", s.Hint)
-		}
-	}
 }

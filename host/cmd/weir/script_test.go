@@ -31,6 +31,7 @@ func TestScripts(t *testing.T) {
 	}
 	pen := filepath.Join(t.TempDir(), "pen.wasm")
 	guesttest.Build(t, filepath.Join(guesttest.Root(t), "host", "testdata", "plugins", "pen"), pen)
+	models := modelServer(t)
 	p := testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
@@ -39,6 +40,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("SERVLET", servlet)
 			e.Setenv("BOMB", bomb)
 			e.Setenv("PEN", pen)
+			e.Setenv("MODELS", models)
 			e.Setenv("WEIR_CACHE", guesttest.Cache(t))
 			e.Setenv("WEIR_NO_PROBE", "1")
 			return os.MkdirAll(filepath.Join(e.WorkDir, "data"), 0o700)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -54,10 +55,22 @@ type ModelSettings struct {
 	NativeTools *bool          `toml:"native_tools" json:"native_tools,omitempty"`
 	Timeout     span           `toml:"timeout" json:"timeout,omitempty"`
 	Extra       map[string]any `toml:"extra" json:"extra,omitempty"`
+	Price       PriceSettings  `toml:"price" json:"price,omitzero"`
 
 	keyEnv  string // the variable that Key refers to
 	literal bool   // the file holds the key itself
 }
+
+// PriceSettings are what a million tokens of a model cost.
+type PriceSettings struct {
+	Prompt       float64 `toml:"prompt" json:"prompt,omitempty"`
+	Completion   float64 `toml:"completion" json:"completion,omitempty"`
+	CachedPrompt float64 `toml:"cached_prompt" json:"cached_prompt,omitempty"`
+	CacheWrite   float64 `toml:"cache_write" json:"cache_write,omitempty"`
+	Currency     string  `toml:"currency" json:"currency,omitempty"`
+}
+
+func (p PriceSettings) price() agent.Price { return agent.Price(p) }
 
 // AgentSettings are one profile: the model and the capability record.
 type AgentSettings struct {

@@ -20,7 +20,8 @@ type Policy struct {
 	Budget time.Duration
 	// First is the wait before the first repeat, about doubled every time; 0: 300 ms.
 	First time.Duration
-	// Notify hears of every repeat before its wait; nil: nobody does.
+	// Notify hears of every repeat before its wait, as agent.OnRepeat does; nil:
+	// nobody else does.
 	Notify func(err error, wait time.Duration)
 }
 
@@ -47,9 +48,12 @@ func Retry[T any](ctx context.Context, p Policy, open func() (T, error)) (T, err
 	opts := []backoff.RetryOption{
 		backoff.WithBackOff(b), backoff.WithMaxTries(p.tries()), backoff.WithMaxElapsedTime(orDefault(p.Budget, time.Minute)),
 	}
-	if p.Notify != nil {
-		opts = append(opts, backoff.WithNotify(func(_ error, wait time.Duration) { p.Notify(last, wait) }))
-	}
+	opts = append(opts, backoff.WithNotify(func(_ error, wait time.Duration) {
+		agent.Repeating(ctx, last, wait)
+		if p.Notify != nil {
+			p.Notify(last, wait)
+		}
+	}))
 	v, err := backoff.Retry(ctx, func() (T, error) {
 		var v T
 		v, last = open()

@@ -116,7 +116,9 @@ func TestRetryWaits(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begin, tries := time.Now(), 0
-				_, err := Retry(t.Context(), c.policy, func() (int, error) {
+				told := 0
+				ctx := agent.OnRepeat(t.Context(), func(error, time.Duration) { told++ })
+				_, err := Retry(ctx, c.policy, func() (int, error) {
 					if tries++; tries <= len(c.errs) {
 						return 0, c.errs[tries-1]
 					}
@@ -124,6 +126,9 @@ func TestRetryWaits(t *testing.T) {
 				})
 				if tries != c.tries || (err == nil) != (c.want == nil) || time.Since(begin) < c.waited {
 					t.Errorf("%v after %d tries and %v", err, tries, time.Since(begin))
+				}
+				if told != tries-1 {
+					t.Errorf("%d repeats were told of %d", told, tries-1)
 				}
 				var me *agent.ModelError
 				if errors.As(c.want, &me) && !errors.Is(err, c.want) && !agent.IsModelCode(err, me.Code) {

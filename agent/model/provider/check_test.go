@@ -1,0 +1,104 @@
+package provider
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+func TestTest(t *testing.T) {
+	type replies = []func(func(agent.Delta, error) bool)
+	end := agent.Delta{Usage: &agent.Usage{Prompt: 5, Completion: 1}, Finish: agent.FinishStop}
+	ready := says(agent.Delta{Text: "ready\n"}, end)
+	calls := says(agent.Delta{Call: &tool.Call{Tool: "river_level", Args: json.RawMessage(`{"place":"weir"}`)}},
+		agent.Delta{Usage: &agent.Usage{Prompt: 5, Completion: 1}, Finish: agent.FinishCalls})
+	badCall := says(agent.Delta{Call: &tool.Call{Tool: "river_level", Args: json.RawMessage(`{"pl`)}}, agent.Delta{Finish: agent.FinishCalls})
+	inText := says(agent.Delta{Text: `<tool_call>{"tool_name":"river_level","arguments":{"place":"weir"}}</tool_call>`}, end)
+	answer := says(agent.Delta{Text: "It is 2.31 m."}, end)
+	noKey := &agent.ModelError{Code: agent.ModelAuth, Msg: "the key was refused", Hint: "set X"}
+	noTools := &agent.ModelError{Code: agent.ModelBadRequest, Msg: "no tools", Hint: "native_tools = false"}
+	described, asked := Step{Name: StepDescribe, OK: true}, Step{Name: StepQuestion, OK: true}
+	wide := Step{Name: StepWindow, OK: true, Msg: "32768 tokens"}
+	native := Step{Name: StepTools, OK: true, Msg: "native tool calling works"}
+	ignored := Step{Name: StepTools, Msg: "the model answered without calling the tool", Hint: "tools are called by prompt instead; nothing has to be changed"}
+	byText := Step{Name: StepPrompt, OK: true, Msg: "tool calling by text works"}
+	yes, no := true, false
+	for _, c := range []struct {
+		name    string
+		window  int
+		descErr error
+		replies replies
+		ok      bool
+		native  *bool
+		steps   []Step // without times
+	}{
+		{"all well", 32768, nil, replies{ready, calls}, true, &yes, []Step{described, asked, wide, native}},
+		{"by text", 32768, nil, replies{ready, ready, inText, answer}, true, &no, []Step{described, asked, wide, ignored, byText}},
+		{"a call whose arguments are broken is none", 32768, nil, replies{ready, badCall, inText, answer}, true, &no, []Step{described, asked, wide, ignored, byText}},
+		{"tools are refused", 32768, nil, replies{ready, fails(noTools), inText, answer}, true, &no,
+			[]Step{described, asked, wide, {Name: StepTools, Code: agent.ModelBadRequest, Msg: "no tools", Hint: ignored.Hint}, byText}},
+		{"in no way at all", 32768, nil, replies{ready, ready, ready}, false, &no, []Step{described, asked, wide, ignored,
+			{Name: StepPrompt, Msg: "the model did not call the tool by text either", Hint: "choose a model that follows instructions better: small ones often cannot"}}},
+		{"by text, and the result is passed over", 32768, nil, replies{ready, ready, inText, ready}, true, &no, []Step{described, asked, wide, ignored,
+			{Name: StepPrompt, OK: true, Msg: "the tool is called by text, but the answer does not use its result", Hint: "answers may be wrong; a larger model does better"}}},
+		{"the window is not known", 0, nil, replies{ready, calls}, true, &yes, []Step{described, asked,
+			{Name: StepWindow, OK: true, Msg: "the server does not say how long its window is", Hint: "set window in [models.mine], in tokens; without it weir keeps results short"}, native}},
+		{"a wrong key ends it", 0, noKey, replies{fails(noKey)}, false, nil,
+			[]Step{{Name: StepDescribe, Code: agent.ModelAuth, Msg: "the key was refused", Hint: "set X"}, {Name: StepQuestion, Code: agent.ModelAuth, Msg: "the key was refused", Hint: "set X"}}},
+		{"an error of no kind", 0, nil, replies{fails(errors.New("odd"))}, false, nil, []Step{described, {Name: StepQuestion, Msg: "odd"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := &canned{info: agent.ModelInfo{Name: "mine", Window: c.window}, descErr: c.descErr, replies: c.replies}
+			r := Test(t.Context(), m, tool.En)
+			for i := range r.Steps {
+				r.Steps[i].Elapsed, r.Steps[i].FirstToken = 0, 0
+			}
+			if r.OK != c.ok || !cmp.Equal(r.NativeTools, c.native) || len(m.asked) != len(c.replies) {
+				t.Errorf("OK %v, native %v, %d questions", r.OK, r.NativeTools, len(m.asked))
+			}
+			if d := cmp.Diff(c.steps, r.Steps); d != "" {
+				t.Errorf("steps (-want +got):\n%s", d)
+			}
+			if r.OK && (r.Reply != "ready" || r.Usage.Prompt < 5) {
+				t.Errorf("reply %q, usage %+v", r.Reply, r.Usage)
+			}
+		})
+	}
+}
+
+func TestSmallWindows(t *testing.T) {
+	for window, want := range map[int]struct {
+		ok   bool
+		says string
+	}{
+		2048: {false, "太小|不够使用工具"}, 4096: {true, "8192"}, 8192: {true, "8192 个 token"},
+	} {
+		ready := says(agent.Delta{Text: "x"}, agent.Delta{Finish: agent.FinishStop})
+		calls := says(agent.Delta{Call: &tool.Call{Tool: "river_level", Args: json.RawMessage(`{}`)}}, agent.Delta{Finish: agent.FinishCalls})
+		m := &canned{info: agent.ModelInfo{Name: "m", Window: window}, replies: []func(func(agent.Delta, error) bool){ready, calls}}
+		r := Test(t.Context(), m, tool.Zh)
+		step := r.Steps[2]
+		said := false
+		for s := range strings.SplitSeq(want.says, "|") {
+			said = said || strings.Contains(step.Msg+step.Hint, s)
+		}
+		if r.OK != want.ok || step.OK != want.ok || !said {
+			t.Errorf("a window of %d: %+v", window, step)
+		}
+	}
+}
+
+// A model that is not an AI is not asked for tools.
+func TestSimulatedModels(t *testing.T) {
+	m := &canned{info: agent.ModelInfo{Name: "demo", Window: 32768, Simulated: true}, replies: []func(func(agent.Delta, error) bool){
+		says(agent.Delta{Text: "a script"}, agent.Delta{Finish: agent.FinishStop})}}
+	if r := Test(t.Context(), m, tool.En); !r.OK || r.NativeTools != nil || len(m.asked) != 1 {
+		t.Errorf("%+v after %d questions", r, len(m.asked))
+	}
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/provider"
+	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+func (c *cli) modelTestCmd() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use: "test [NAME...]", Short: "Ask a model one thing and one tool call; say what is wrong, and what to change", Args: argCount(0, -1, "models"),
+		Long: "Ask a model one tiny question and one that calls a tool: by the provider's own tool calling, else by text.\n" +
+			"Says what is wrong (the key, the name, the address, a model that is not opened, the window, the tools) and\n" +
+			"what to change. Without NAME: the default profile's model. Exits with 3 if a model cannot be used.",
+		RunE: func(cmd *cobra.Command, args []string) error { return c.testModels(cmd.Context(), args, all) },
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "test every configured model")
+	return cmd
+}
+
+// tested is one model's report.
+type tested struct {
+	name   string
+	report provider.Report
+}
+
+// MarshalJSON writes the report with the name beside its members.
+func (t tested) MarshalJSON() ([]byte, error) {
+	raw, err := json.Marshal(t.report)
+	if err != nil {
+		return nil, err
+	}
+	name, err := json.Marshal(t.name)
+	return slices.Concat([]byte(`{"name":`), name, []byte(","), raw[1:]), err
+}
+
+// testModels tests the named models, all at once; their reports come in the
+// order of the names.
+func (c *cli) testModels(ctx context.Context, names []string, all bool) error {
+	p, err := c.findPaths()
+	if err != nil {
+		return err
+	}
+	s, secrets, err := c.settings(p)
+	if err != nil {
+		return err
+	}
+	s = s.withDefaults()
+	switch {
+	case all && len(names) > 0:
+		return usagef("leave one of them out", "--all tests every model, and %s is named too", names[0])
+	case all && len(s.Models) == 0:
+		return usagef("`weir model use` adds one", "no model is configured")
+	case all:
+		names = slices.Sorted(maps.Keys(s.Models))
+	case len(names) == 0:
+		names = []string{s.Agent.Model}
+	}
+	l, log := c.locale(s), c.logger(s.Log)
+	models := make([]agent.Model, len(names))
+	for i, name := range names {
+		m, ok := s.Models[name]
+		if name == daemon.DemoModel && !ok {
+			m, ok = ModelSettings{Provider: daemon.DemoModel}, true
+		}
+		if !ok {
+			return usagef("`weir model list` lists them", "there is no model %q", name)
+		}
+		models[i] = c.model(name, m, secrets, l, log).Model
+	}
+	out := make([]tested, len(names))
+	var wg sync.WaitGroup
+	for i, m := range models {
+		wg.Go(func() { out[i] = tested{names[i], testModel(ctx, m, l)} })
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return c.tellTested(out)
+}
+
+// testModel is provider.Test for a model that may be one that could not be made.
+func testModel(ctx context.Context, m agent.Model, l tool.Locale) provider.Report {
+	b, ok := m.(broken)
+	if !ok {
+		return provider.Test(ctx, m, l)
+	}
+	step := provider.Step{Name: "configure", Msg: b.err.Error()}
+	if me, ok := errors.AsType[*agent.ModelError](b.err); ok {
+		step.Code, step.Msg, step.Hint = me.Code, me.Msg, me.Hint
+	}
+	return provider.Report{Steps: []provider.Step{step}}
+}
+
+func (c *cli) tellTested(all []tested) error {
+	ok := !slices.ContainsFunc(all, func(t tested) bool { return !t.report.OK })
+	switch {
+	case c.json && len(all) == 1:
+		c.print(all[0])
+	case c.json:
+		c.print(map[string]any{"ok": ok, "models": all})
+	default:
+		for _, t := range all {
+			c.tellReport(t.name, t.report)
+		}
+	}
+	if !ok {
+		return exitError(exitModel)
+	}
+	return nil
+}
+
+func (c *cli) tellReport(name string, r provider.Report) {
+	fmt.Fprintf(c.out, "%s: %s %s\n", name, r.Info.Provider, r.Info.Model)
+	for _, s := range r.Steps {
+		mark := "ok  "
+		switch {
+		case s.OK:
+		case s.Name == provider.StepTools: // there is another way
+			mark = "no  "
+		default:
+			mark = "FAIL"
+		}
+		fmt.Fprintf(c.out, "  %s %-9s %6d ms  %s\n", mark, s.Name, s.Elapsed.Milliseconds(), s.Msg)
+		if s.Hint != "" {
+			fmt.Fprintf(c.out, "       → %s\n", s.Hint)
+		}
+	}
+}
