@@ -123,6 +123,7 @@ var allowed = map[string]map[string]string{
 		"github.com/ncruces/go-sqlite3": "SQLite without cgo, inside the guest",
 		"golang.org/x/text":             "CSV files in Chinese encodings",
 	},
+	"plugins/text_diff":  {"github.com/aymanbagabas/go-udiff": "the difference of two texts, inside the guest"},
 	"plugins/json_query": {"github.com/itchyny/gojq": "jq, inside the guest"},
 	"plugins/fetch_url": {
 		"github.com/JohannesKaufmann/html-to-markdown/v2": "pages to Markdown, inside the guest",

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/weirhost/weir/sdk/guest"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+const (
+	defaultBase  = "https://{lang}.wikipedia.org"
+	defaultLimit = 3
+	maxLimit     = 10
+	maxWords     = 300 // characters; the service refuses more
+)
+
+type args struct {
+	Query string `json:"query"`
+	Title string `json:"title"`
+	Lang  string `json:"lang"`
+	Limit int    `json:"limit"` // 0: 3
+}
+
+// answer is what the service sends, as far as it is read here.
+type answer struct {
+	Error *struct {
+		Code string `json:"code"`
+		Info string `json:"info"`
+	} `json:"error"`
+	Query struct {
+		Pages []page `json:"pages"`
+	} `json:"query"`
+}
+
+type page struct {
+	Index   int    `json:"index"`
+	Title   string `json:"title"`
+	Missing bool   `json:"missing"`
+	Extract string `json:"extract"`
+	URL     string `json:"fullurl"`
+}
+
+// search finds articles, or reads the one that is named.
+func search(c *guest.Call, in args) (guest.Result, error) {
+	lang, err := in.check(c)
+	if err != nil {
+		return guest.Result{}, err
+	}
+	a, err := ask(c, lang, in.parameters(lang))
+	if err != nil {
+		return guest.Result{}, err
+	}
+	pages := slices.DeleteFunc(a.Query.Pages, func(p page) bool { return p.Missing })
+	slices.SortFunc(pages, func(a, b page) int { return a.Index - b.Index })
+	switch {
+	case len(pages) == 0 && in.Title != "":
+		return guest.Result{}, guest.Errorf(tool.BadArgs, "Search for it with \"query\".", "%s.wikipedia.org has no article with the title %q.", lang, in.Title)
+	case len(pages) == 0:
+		return guest.Text(c.Say("No article was found.", "没有找到条目。")), nil
+	}
+	var r guest.Result
+	var b strings.Builder
+	for i, p := range pages {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		fmt.Fprintf(&b, "# %s\n%s\n\n%s", p.Title, p.URL, plain(p.Extract, c.Say))
+		r.Sources = append(r.Sources, tool.Source{Title: p.Title, URL: p.URL})
+	}
+	r.Text = b.String()
+	return r, nil
+}
+
+var language = regexp.MustCompile(`^[a-z][a-z-]{1,11}$`)
+
+// check returns the language to ask in.
+func (in args) check(c *guest.Call) (string, error) {
+	words := strings.TrimSpace(in.Query + in.Title)
+	switch {
+	case in.Query != "" && in.Title != "":
+		return "", guest.Errorf(tool.BadArgs, "Leave one of them out.", "Both \"query\" and \"title\" are given.")
+	case words == "":
+		return "", guest.Errorf(tool.BadArgs, "Give \"query\" to search, or \"title\" to read one article.", "There is nothing to look for.")
+	case utf8.RuneCountInString(words) > maxWords:
+		return "", guest.Errorf(tool.BadArgs, "Write a few keywords.", "That is longer than %d characters.", maxWords)
+	case in.Lang != "" && !language.MatchString(in.Lang):
+		return "", guest.Errorf(tool.BadArgs, "Write for example en, zh or de.", "Argument \"lang\" is %q.", in.Lang)
+	case in.Limit < 0 || in.Limit > maxLimit:
+		return "", guest.Errorf(tool.BadArgs, "Leave it out for 3.", "\"limit\" must be 1 to %d.", maxLimit)
+	case in.Lang != "":
+		return in.Lang, nil
+	}
+	for script, lang := range map[*unicode.RangeTable]string{unicode.Hiragana: "ja", unicode.Katakana: "ja", unicode.Hangul: "ko", unicode.Cyrillic: "ru", unicode.Greek: "el", unicode.Arabic: "ar", unicode.Hebrew: "he", unicode.Thai: "th", unicode.Devanagari: "hi"} {
+		if strings.ContainsFunc(words, func(r rune) bool { return unicode.Is(script, r) }) {
+			return lang, nil
+		}
+	}
+	if strings.ContainsFunc(words, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+		return "zh", nil
+	}
+	return "en", nil
+}
+
+func (in args) parameters(lang string) url.Values {
+	v := url.Values{
+		"action": {"query"}, "format": {"json"}, "formatversion": {"2"}, "redirects": {"1"},
+		"prop": {"extracts|info"}, "inprop": {"url"}, "explaintext": {"1"}, "exsectionformat": {"wiki"},
+	}
+	if lang == "zh" {
+		v.Set("variant", "zh-cn")
+	}
+	if in.Title != "" {
+		v.Set("titles", strings.TrimSpace(in.Title))
+		return v
+	}
+	limit := in.Limit
+	if limit == 0 {
+		limit = defaultLimit
+	}
+	v.Set("generator", "search")
+	v.Set("gsrsearch", strings.TrimSpace(in.Query))
+	v.Set("gsrlimit", strconv.Itoa(limit))
+	v.Set("exintro", "1")
+	v.Set("exlimit", "max")
+	return v
+}
+
+// ask sends a request to the encyclopedia of a language.
+func ask(c *guest.Call, lang string, v url.Values) (answer, error) {
+	base, ok := c.Config("base_url")
+	if !ok || base == "" {
+		base = defaultBase
+	}
+	base = strings.ReplaceAll(strings.TrimRight(base, "/"), "{lang}", lang)
+	resp, err := c.HTTP(guest.Request{
+		URL: base + "/w/api.php?" + v.Encode(),
+		// The service asks its users to say who they are.
+		Headers: map[string]string{"Accept": "application/json", "User-Agent": "weir-search-wikipedia/1.0"},
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	switch {
+	case resp.Status == 429:
+		return answer{}, guest.Errorf(tool.RateLimited, "Wait a minute, then ask again.", "Wikipedia asks to slow down.")
+	case resp.Status != 200:
+		return answer{}, guest.Errorf(tool.Failed, "Try again later.", "Wikipedia answered with status %d.", resp.Status)
+	}
+	var a answer
+	if err := json.Unmarshal(resp.Body, &a); err != nil {
+		return answer{}, guest.Errorf(tool.Failed, "Try again later.", "Wikipedia did not answer with JSON.")
+	}
+	if a.Error != nil {
+		return answer{}, guest.Errorf(tool.Failed, "Change the words.", "Wikipedia refuses: %s.", strings.TrimSuffix(a.Error.Info, "."))
+	}
+	return a, nil
+}
+
+var (
+	heading = regexp.MustCompile(`(?m)^(=+) *(.+?) *=+ *$`)
+	gaps    = regexp.MustCompile(`\n{3,}`)
+)
+
+// plain writes an article's headings as Markdown and takes out empty lines.
+func plain(extract string, say func(en, zh string) string) string {
+	text := heading.ReplaceAllStringFunc(extract, func(s string) string {
+		m := heading.FindStringSubmatch(s)
+		return strings.Repeat("#", min(len(m[1]), 6)) + " " + m[2]
+	})
+	if text = strings.TrimSpace(gaps.ReplaceAllString(text, "\n\n")); text == "" {
+		return say("(the article has no text of its own)", "（条目没有正文）")
+	}
+	return text
+}
