@@ -15,7 +15,9 @@ import (
 // It is good until the next body is asked for.
 type Body struct {
 	Function uint32 // its number among all functions, imported ones included
+	Locals   int    // how many it has, parameters included
 	Bytes    []byte // what the code section holds of it: locals, then instructions
+	Start    int    // where the instructions begin in Bytes
 	Op       byte   // the instruction's first byte
 	At, End  int    // where the instruction begins in Bytes, and where it ends
 	f        function
@@ -27,7 +29,7 @@ type Body struct {
 func (r *Report) Bodies() iter.Seq2[*Body, error] {
 	return func(yield func(*Body, error) bool) {
 		m, code, err := r.again()
-		n := 0
+		n, b := 0, &Body{}
 		if code != nil {
 			n = int(code.u32())
 		}
@@ -40,9 +42,9 @@ func (r *Report) Bodies() iter.Seq2[*Body, error] {
 			if err = code.err; err != nil {
 				break
 			}
-			b := &Body{Function: uint32(index), Bytes: bytes, f: m.function(index, bytes, 0, code.what)}
+			*b = Body{Function: uint32(index), Bytes: bytes, f: m.function(index, bytes, 0, code.what)}
 			b.f.begin(m.shapes[m.Functions[index]])
-			b.End = b.f.at
+			b.Locals, b.Start = b.f.locals, b.f.at
 			if !yield(b, nil) {
 				return
 			}
@@ -94,17 +96,30 @@ func (b *Body) Number() uint32 {
 	return uint32(n)
 }
 
-// Targets are the labels of an OpBrTable, the default included.
-func (b *Body) Targets() iter.Seq[uint32] {
-	return func(yield func(uint32) bool) {
-		rest := b.Bytes[b.At+1 : b.End]
-		count, size := binary.Uvarint(rest)
-		for i := uint64(0); i <= count; i++ {
-			rest = rest[size:]
-			var label uint64
-			if label, size = binary.Uvarint(rest); size <= 0 || !yield(uint32(label)) {
+// Labels are those that an OpBr, OpBrIf or OpBrTable names, each with where it
+// begins in Bytes; the default of a table comes last.
+func (b *Body) Labels() iter.Seq2[int, uint32] {
+	return func(yield func(int, uint32) bool) {
+		at, more := b.At+1, uint64(0)
+		if b.Op == OpBrTable {
+			n, size := binary.Uvarint(b.Bytes[at:b.End])
+			at, more = at+size, n
+		}
+		for ; at < b.End; more-- {
+			label, size := binary.Uvarint(b.Bytes[at:b.End])
+			if size <= 0 || !yield(at, uint32(label)) || more == 0 {
 				return
 			}
+			at += size
 		}
 	}
+}
+
+// Rewind goes back to before the first instruction.
+func (b *Body) Rewind() {
+	if b.f.err != nil {
+		return
+	}
+	b.f.at, b.f.frames, b.f.loops, b.f.carried = b.Start, b.f.frames[:0], 0, 0
+	b.f.push(0, b.f.results)
 }

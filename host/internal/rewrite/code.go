@@ -30,33 +30,59 @@ func (c code) i32(n int32) code {
 
 // Instructions that nobody else asks for by name.
 const (
-	opDrop   = 0x1a
-	opEqz    = 0x45
-	opNe     = 0x47
-	opLtU    = 0x49
-	opAdd    = 0x6a
-	opAnd    = 0x71
-	opSub    = 0x6b
-	typeNone = 0x40 // of a block
+	opDrop     = 0x1a
+	opLocalSet = 0x21
+	opLocalTee = 0x22
+	opEqz      = 0x45
+	opNe       = 0x47
+	opLtS      = 0x48
+	opLtU      = 0x49
+	opAdd      = 0x6a
+	opSub      = 0x6b
+	opAnd      = 0x71
+	opShrU     = 0x76
+	typeNone   = 0x40 // of a block
 )
 
-// growLength is how many bytes memory.grow takes.
-const growLength = 2
+// number reads an unsigned one that the gate has seen, and how long it is.
+func number(b []byte) (n uint32, size int) {
+	u, size := binary.Uvarint(b)
+	return uint32(u), size
+}
 
 // trapIf ends the guest if the number on the stack is not zero.
 func (c code) trapIf() code {
 	return append(c, gate.OpIf, typeNone, gate.OpUnreachable, gate.OpEnd)
 }
 
-// looks is a check.
-func looks(stop uint32) code { return code{}.op(gate.OpGlobalGet, stop).trapIf() }
+// pay takes from the fuel what is put on the stack, and looks if there is none
+// left.
+func (e *encoder) pay(c code, price func(code) code) code {
+	c = price(c.op(gate.OpGlobalGet, e.fuel)).op(opSub).op(gate.OpGlobalSet, e.fuel)
+	c = append(c.op(gate.OpGlobalGet, e.fuel).i32(0).op(opLtS), gate.OpIf, typeNone)
+	return append(c.op(gate.OpCall, e.look), gate.OpEnd)
+}
 
-// looksAgain is a check that the engine cannot answer from what it has read
-// before: it takes a global for unchanged along straight code, but for calls,
-// and reads it anew in a loop, for it does not know yet who branches there.
-func looksAgain(stop uint32) code {
-	c := code{gate.OpLoop, typeNone}
-	return append(append(c, looks(stop)...), gate.OpEnd)
+// lookCode fills the fuel, hands over to the engine, and traps if weir:stop is
+// set. memory.grow is the one instruction that every engine runs in its own
+// code; by nothing, it does nothing.
+func (e *encoder) lookCode() code {
+	c := code{}.i32(fuel).op(gate.OpGlobalSet, e.fuel)
+	c = c.i32(0).op(gate.OpMemoryGrow, 0).op(opDrop)
+	return c.op(gate.OpGlobalGet, e.stop).trapIf()
+}
+
+// refillCode pays for turns.
+func (e *encoder) refillCode() code {
+	return e.pay(code{}, func(c code) code { return c.i32(turnsPrice) })
+}
+
+// spendCode pays for a stretch and returns its length, which it is given: a
+// unit for each 64 bytes, and something for the beginning.
+func (e *encoder) spendCode() code {
+	return e.pay(code{}, func(c code) code {
+		return c.op(gate.OpLocalGet, 0).i32(6).op(opShrU).i32(16).op(opAdd)
+	}).op(gate.OpLocalGet, 0)
 }
 
 // zero is the first value of a global.

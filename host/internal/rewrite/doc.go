@@ -5,14 +5,21 @@
 // # Stopping
 //
 // With Options.Stop the module exports the mutable global weir:stop, and its
-// code traps (unreachable) soon after the host made that something else than
-// zero. Places that look at it are: the head of every loop; each function, on
-// every way that leads to a call; before every instruction that works on a
-// stretch of memory or of a table; and every 512 bytes of straight code, for
-// half the file could be one line of it, and a deep recursion runs such a line
-// once more for each caller on its way back. What the guest may still do
-// between two of them is bounded by some thousands of instructions and one pass
-// over its memory. A host function that blocks is the host's own to stop.
+// code traps (unreachable) within milliseconds after the host made that
+// something else than zero. It pays for what it does out of a counter, and each
+// time the counter is used up, after a millisecond or so, it goes into the
+// engine's own code for a moment and looks at weir:stop.
+//
+// A look at weir:stop alone would be cheaper still and is not enough. Machine
+// code cannot be interrupted by Go's scheduler: the garbage collector of the
+// host would wait for the guest, all its other goroutines for the collector,
+// and nobody would be left to set weir:stop.
+//
+// Payments stand in loops; in each function, on every way that leads to a call;
+// before every instruction that works on a stretch of memory or of a table, by
+// its length; and every 512 bytes of straight code, for half the file could be
+// one line of it, and a deep recursion runs such a line once more for each
+// caller on its way back. A host function that blocks is the host's to stop.
 //
 // After such a trap the instance is as sound as after a return: the host clears
 // weir:stop and renews it.

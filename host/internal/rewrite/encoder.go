@@ -19,14 +19,16 @@ type encoder struct {
 	start  int      // the function that the start section named; -1: none
 	kept   []uint32 // globals that are put back
 	stop   uint32   // the global weir:stop
+	fuel   uint32   // the global of what the guest may still spend
 	saved  uint32   // the global of the memory's size at weir:save in pages, and 1
 	copies uint32   // the first of the globals that hold what kept ones held
 
 	globals   []byte // added ones
 	globalsN  int
 	functions []function // added ones
-	grow      uint32     // the function that stands for memory.grow; 0: none does
-	exports   []gate.Export
+	// Added functions by their numbers; 0: there is none.
+	look, refill, spend, grow uint32
+	exports                   []gate.Export
 }
 
 // function is one that is added.
@@ -38,7 +40,7 @@ type function struct {
 // The types of added functions, counted from the end of the module's own.
 const (
 	typeNothing = iota // () → ()
-	typeGrow           // (i32) → (i32)
+	typeNumber         // (i32) → (i32)
 	addedTypes
 )
 
@@ -51,8 +53,7 @@ func newEncoder(r *gate.Report, o Options, s *survey) *encoder {
 	}
 	e.renew = o.Renew && len(s.obstacles) == 0
 	if o.Stop {
-		e.stop = e.addGlobal(gate.TypeI32)
-		e.exports = append(e.exports, gate.Export{Name: StopGlobal, Kind: gate.KindGlobal, Index: e.stop})
+		e.addChecks()
 	}
 	if body := e.sections[gate.SectionStart]; body != nil && (o.Stop || o.Renew) {
 		n, _ := binary.Uvarint(body)
@@ -68,6 +69,19 @@ func newEncoder(r *gate.Report, o Options, s *survey) *encoder {
 	return e
 }
 
+// addChecks adds what looks at weir:stop.
+func (e *encoder) addChecks() {
+	e.stop = e.addGlobal(gate.TypeI32)
+	e.exports = append(e.exports, gate.Export{Name: StopGlobal, Kind: gate.KindGlobal, Index: e.stop})
+	e.fuel = e.addGlobal(gate.TypeI32)
+	e.look = e.addFunction("", typeNothing, e.lookCode())
+	e.refill = e.addFunction("", typeNothing, e.refillCode())
+	e.spend = e.addFunction("", typeNumber, e.spendCode())
+	if len(e.r.Memories) == 0 {
+		e.sections[gate.SectionMemory] = []byte{1, 1, 0, 0} // empty, for ever
+	}
+}
+
 // addRenewal adds what saves and restores.
 func (e *encoder) addRenewal() {
 	e.keep()
@@ -81,7 +95,7 @@ func (e *encoder) addRenewal() {
 	e.addFunction(SaveExport, typeNothing, e.save())
 	e.addFunction(RestoreExport, typeNothing, e.restore())
 	if m := e.r.Memories; len(m) > 0 && m[0].Bounded {
-		e.grow = e.addFunction("", typeGrow, growWithin(uint32(m[0].Most)))
+		e.grow = e.addFunction("", typeNumber, growWithin(uint32(m[0].Most)))
 	}
 }
 
@@ -232,38 +246,20 @@ func (e *encoder) encodeExports() error {
 	return nil
 }
 
-// encodeCode puts the insertions into the bodies and adds new ones.
+// encodeCode makes the changes to the bodies and adds new ones.
 func (e *encoder) encodeCode() error {
-	old := e.sections[gate.SectionCode]
 	if len(e.functions) == 0 && !e.o.Stop {
 		return nil
 	}
-	replaced := 0 // of memory.grow
-	pieces := [...]code{check: looks(e.stop), recheck: looksAgain(e.stop), growth: {}}
-	if e.grow > 0 {
-		replaced, pieces[growth] = growLength, code{}.op(gate.OpCall, e.grow)
-	}
-	out := binary.AppendUvarint(make([]byte, 0, len(old)+len(old)/16+64), uint64(len(e.s.bodies)+len(e.functions)))
+	old := e.sections[gate.SectionCode]
+	out := binary.AppendUvarint(make([]byte, 0, len(old)+len(old)/8+1024), uint64(len(e.s.bodies)+len(e.functions)))
+	var changed []byte
 	for _, b := range e.s.bodies {
-		size := len(b.bytes)
-		for _, x := range b.edits {
-			size += len(pieces[x.what])
-			if x.what == growth {
-				size -= replaced
-			}
+		changed = e.apply(changed[:0], b)
+		out = append(binary.AppendUvarint(out, uint64(len(changed))), changed...)
+		if len(out) > mostGrowth*len(old)+1024 {
+			return fmt.Errorf("its code would grow to more than %d times its size", mostGrowth)
 		}
-		out = binary.AppendUvarint(out, uint64(size))
-		from := 0
-		for _, x := range b.edits {
-			out = append(append(out, b.bytes[from:x.at]...), pieces[x.what]...)
-			if from = x.at; x.what == growth {
-				from += replaced
-			}
-		}
-		out = append(out, b.bytes[from:]...)
-	}
-	if len(out) > mostGrowth*len(old)+1024 {
-		return fmt.Errorf("its code would grow from %d bytes to %d", len(old), len(out))
 	}
 	for _, f := range e.functions {
 		out = binary.AppendUvarint(out, uint64(len(f.code)+2))

@@ -7,31 +7,54 @@ import (
 	"github.com/weirhost/weir/host/internal/gate"
 )
 
+// What code pays with, in units of about a nanosecond. A guest that has spent
+// fuel of them looks at weir:stop and lets the host's scheduler in, which takes
+// some hundred.
 const (
-	// straight is how many bytes of code may run without a look at weir:stop
-	// where there is no loop.
+	fuel = 1 << 20
+	// turnsPrice buys a counted loop so many turns; fewer if they are long.
+	turnsPrice = 1024
+	// freeTurns are there at a function's beginning, unpaid for.
+	freeTurns = 16
+	// step is the price of going on where calls can follow, and of each so many
+	// bytes of straight code.
+	step     = 64
 	straight = 512
 	// callWeight is what a call counts among these bytes: a function without
-	// calls and loops, and no longer than straight, looks at nothing.
+	// calls and loops, and no longer than straight, pays nothing.
 	callWeight = 64
+	// turnBytes is the length of a loop, in bytes, that takes a unit's time.
+	turnBytes = 32
 )
 
-// placement decides where one function looks at weir:stop, instruction by
-// instruction. Loops are easy: their heads. Calls outside of loops need one look
+// mostLocals is how many locals engines let a function have.
+const mostLocals = 50_000
+
+// placement decides where one function pays, instruction by instruction.
+//
+// A loop without calls counts its turns in a local, which costs next to nothing,
+// and leaves itself to buy more when it has had them; see wraps. A call within
+// would make compilers keep the loop's values in memory and read the memory's
+// place anew in every turn. Labels that lead out of it count more blocks then.
+//
+// A loop with calls pays at its head. Calls outside of loops need a payment
 // somewhere on each way that leads to them, or a tree of calls without a loop
 // would run for ever; one place that all these ways pass is looked for, as late
 // as can be, so that a recursion's last step pays nothing. It is behind the last
 // way out that leads to no call, in the innermost block that holds all the calls.
 //
-// Beside that it counts the longest way since the last look, in bytes, along
-// all branches forward.
+// Beside that, the longest way since the last payment is measured, in bytes,
+// along all branches forward.
 type placement struct {
+	loops  []loop // those to come
 	stop   bool
+	count  bool // there is a local to count with
 	edits  []edit
+	checks int
 	frames []frame
-	way    int // the longest way from the last look to here
+	way    int // the longest way from the last payment to here
 
-	// The place before the calls seen so far, of which the depth says how many
+	// The place before the calls seen so far, of which depth says how many
 	// frames hold it; were there a call in another block now, it would be next.
 	calls       bool
 	place, next int
@@ -40,25 +63,51 @@ type placement struct {
 
 // frame is an open block.
 type frame struct {
-	op     byte
-	at     int  // where it was opened
-	looped bool // it is a loop or stands in one
-	before int  // the way to the opening of an if
-	way    int  // the longest way to its end by a branch
+	op      byte
+	at      int  // where it was opened
+	counted bool // it is a loop that counts
+	wrapped int  // how many of the blocks up to it are
+	looped  bool // it is a loop with a way back, or stands in one
+	before  int  // the way to the opening of an if
+	way     int  // the longest way to its end by a branch
+}
+
+func newPlacement(b *gate.Body, all []loop, stop bool) *placement {
+	p := &placement{loops: all, stop: stop, frames: []frame{{at: b.Start}}}
+	longest := 0
+	for _, l := range all {
+		if l.counted() {
+			p.count = b.Locals < mostLocals
+			longest = max(longest, l.bytes)
+		}
+	}
+	if p.stop && p.count {
+		n, size := number(b.Bytes)
+		p.edits = append(p.edits, edit{0, size, groups, n + 1}, edit{b.Start, b.Start, counter, turns(freeTurns, longest)})
+	}
+	return p
+}
+
+// turns is how many turns of a loop of the given length are worth so many short
+// ones.
+func turns(short, bytes int) uint32 {
+	return uint32(max(1, short/max(1, min(bytes, straight)/turnBytes)))
 }
 
 func (p *placement) step(b *gate.Body) {
-	if len(p.frames) == 0 {
-		p.frames = append(p.frames, frame{at: b.At})
+	if !p.stop {
+		if b.Op == gate.OpMemoryGrow {
+			p.edits = append(p.edits, edit{b.At, b.End, growth, 0})
+		}
+		return
 	}
 	switch b.Op {
 	case gate.OpMemoryGrow:
-		p.look(b.At, recheck)
-		p.edits = append(p.edits, edit{b.At, growth})
-		return
+		p.stretch(b.At)
+		p.edits = append(p.edits, edit{b.At, b.End, growth, 0})
 	case gate.OpMisc:
 		if n := b.Number(); n == gate.MiscMemoryInit || n >= gate.MiscMemoryCopy && n != gate.MiscElemDrop && n != gate.MiscTableSize {
-			p.look(b.At, recheck)
+			p.stretch(b.At)
 		}
 	case gate.OpCall, gate.OpCallIndirect:
 		p.call(b.At)
@@ -68,19 +117,28 @@ func (p *placement) step(b *gate.Body) {
 	p.flow(b)
 }
 
-// look puts a check at a place.
-func (p *placement) look(at int, what insertion) {
-	if p.stop {
-		p.edits = append(p.edits, edit{at, what})
-	}
+// pay puts a payment at a place.
+func (p *placement) pay(at int) {
+	p.add(edit{at, at, pay, step})
 	p.way = 0
 }
 
-// spend counts bytes on the way and looks before there are too many. A long
-// instruction, a table of branches, is one step.
+// stretch pays before an instruction that works on a stretch of something.
+func (p *placement) stretch(at int) {
+	p.add(edit{at, at, spend, 0})
+	p.way = 0
+}
+
+func (p *placement) add(x edit) {
+	p.edits = append(p.edits, x)
+	p.checks++
+}
+
+// spend counts bytes on the way and pays before there are too many. A table of
+// branches, however long, is one step.
 func (p *placement) spend(at, bytes int) {
 	if p.way += min(bytes, callWeight); p.way > straight {
-		p.look(at, recheck)
+		p.pay(at)
 	}
 }
 
@@ -88,7 +146,7 @@ func (p *placement) spend(at, bytes int) {
 func (p *placement) call(at int) {
 	top := len(p.frames) - 1
 	switch {
-	case p.frames[top].looped: // its head looks
+	case p.frames[top].looped: // its head pays
 	case !p.calls:
 		p.calls, p.place, p.next, p.depth = true, at, at, top
 	default:
@@ -101,40 +159,64 @@ func (p *placement) flow(b *gate.Body) {
 	top := len(p.frames) - 1
 	switch b.Op {
 	case gate.OpBlock, gate.OpIf:
-		p.frames = append(p.frames, frame{op: b.Op, at: b.At, looped: p.frames[top].looped, before: p.way})
+		f := p.frames[top]
+		p.frames = append(p.frames, frame{op: b.Op, at: b.At, looped: f.looped, wrapped: f.wrapped, before: p.way})
 	case gate.OpLoop:
-		p.frames = append(p.frames, frame{op: b.Op, at: b.At, looped: true})
-		p.look(b.End, check)
+		p.loop(b)
 	case gate.OpElse:
 		f := &p.frames[top]
 		f.op, f.way, p.way = b.Op, max(f.way, p.way), f.before
 		p.leave(top, f.at)
 	case gate.OpEnd:
-		p.end()
-	case gate.OpBr:
-		p.branch(b.Number())
+		p.end(b)
+	case gate.OpBr, gate.OpBrTable:
+		p.branch(b)
 		p.way = 0 // no way goes on
 	case gate.OpBrIf:
-		p.branch(b.Number())
-	case gate.OpBrTable:
-		for label := range b.Targets() {
-			p.branch(label)
-		}
-		p.way = 0
+		p.branch(b)
 	case gate.OpReturn, gate.OpUnreachable:
 		p.way = 0
 	}
 }
 
-func (p *placement) branch(label uint32) {
-	f := &p.frames[len(p.frames)-1-int(label)]
-	f.way = max(f.way, p.way)
+func (p *placement) loop(b *gate.Body) {
+	l, f := p.loops[0], p.frames[len(p.frames)-1]
+	p.loops = p.loops[1:]
+	f = frame{op: b.Op, at: b.At, looped: f.looped || l.turns, wrapped: f.wrapped}
+	switch {
+	case !l.turns:
+		f.op = gate.OpBlock
+	case l.counted() && p.count:
+		f.counted = true
+		f.wrapped += wraps
+		p.edits = append(p.edits, edit{b.At, b.At, opening, 0})
+		p.add(edit{b.End, b.End, turn, 0})
+		p.way = 0
+	default:
+		p.pay(b.End)
+	}
+	p.frames = append(p.frames, f)
 }
 
-func (p *placement) end() {
+func (p *placement) branch(b *gate.Body) {
+	top := len(p.frames) - 1
+	for at, n := range b.Labels() {
+		f := &p.frames[top-int(n)]
+		f.way = max(f.way, p.way)
+		if more := p.frames[top].wrapped - f.wrapped; more > 0 {
+			_, size := number(b.Bytes[at:])
+			p.edits = append(p.edits, edit{at, at + size, label, n + uint32(more)})
+		}
+	}
+}
+
+func (p *placement) end(b *gate.Body) {
 	top := len(p.frames) - 1
 	f := p.frames[top]
 	p.frames = p.frames[:top]
+	if f.counted {
+		p.edits = append(p.edits, edit{b.End, b.End, closing, turns(turnsPrice, b.End-f.at)})
+	}
 	if f.op == gate.OpLoop {
 		return // who branches to it goes back
 	}
@@ -152,11 +234,11 @@ func (p *placement) leave(depth, at int) {
 	}
 }
 
-// finish returns the places in their order.
+// finish returns the edits in their order.
 func (p *placement) finish() []edit {
-	if p.stop && p.calls {
-		p.edits = append(p.edits, edit{p.place, check})
+	if p.calls {
+		p.add(edit{p.place, p.place, pay, step})
+		slices.SortStableFunc(p.edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
 	}
-	slices.SortStableFunc(p.edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
 	return p.edits
 }

@@ -7,9 +7,9 @@ import (
 	w "github.com/weirhost/weir/host/internal/wasmtest"
 )
 
-// counter is a module whose export counts its calls in a global and in memory,
+// counting is a module whose export counts its calls in a global and in memory,
 // and grows its memory.
-func counter() []byte {
+func counting() []byte {
 	const globalGet, globalSet, add, load, store = 0x23, 0x24, 0x6a, 0x28, 0x36
 	return w.New().Types(w.Func(nil, []byte{w.I32, w.I32, w.I32})).Functions(0).Memories(w.Limits(1, 3)).
 		Globals(w.Global(w.I32, true, w.I32Const, 7)).Exports(w.ExportFunc("run", 0), w.Export("g0", w.KindGlobal, 0)).
@@ -24,11 +24,11 @@ func counter() []byte {
 func TestRenewed(t *testing.T) {
 	ctx := context.Background()
 	r := newRuntime(t)
-	result := rewritten(t, counter(), Options{Stop: true, Renew: true})
+	result := rewritten(t, counting(), Options{Stop: true, Renew: true})
 	if !result.Renewable || result.Globals != 1 || len(result.Obstacles) != 0 {
 		t.Fatalf("got %+v", result)
 	}
-	original, err := start(ctx, r, compile(t, r, counter()))
+	original, err := start(ctx, r, compile(t, r, counting()))
 	if err != nil {
 		t.Fatal(err)
 	}

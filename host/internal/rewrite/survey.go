@@ -16,44 +16,32 @@ type survey struct {
 
 // body is one function's code and what happens to it.
 type body struct {
-	bytes []byte
-	edits []edit // by place
+	bytes   []byte
+	edits   []edit // by place
+	counter uint32 // the local that counts turns of loops, if there are such
 }
 
-// An edit puts something into a body, before the byte at its place.
-type edit struct {
-	at   int
-	what insertion
-}
-
-type insertion byte
-
-const (
-	check   insertion = iota // look at weir:stop
-	recheck                  // the same, where the engine could take it for known
-	growth                   // memory.grow, which is replaced
-)
-
-// examine looks at every instruction once.
+// examine looks at every instruction, twice if the guest shall be stoppable.
 func examine(r *gate.Report, stop bool) (*survey, error) {
 	s := &survey{written: make([]bool, len(r.Globals))}
 	s.imports(r)
+	turns := &loops{report: r}
 	for b, err := range r.Bodies() {
 		if err != nil {
 			return nil, err
 		}
-		p := placement{stop: stop}
+		if stop {
+			turns.read(b)
+			b.Rewind()
+		}
+		p := newPlacement(b, turns.all, stop)
 		for b.Next() {
 			s.note(b)
 			p.step(b)
 		}
 		edits := p.finish()
-		for _, e := range edits {
-			if e.what != growth {
-				s.checks++
-			}
-		}
-		s.bodies = append(s.bodies, body{b.Bytes, edits})
+		s.checks += p.checks
+		s.bodies = append(s.bodies, body{b.Bytes, edits, uint32(b.Locals)})
 	}
 	return s, nil
 }
