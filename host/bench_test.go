@@ -42,3 +42,29 @@ func BenchmarkReload(b *testing.B) {
 		}
 	}
 }
+
+// A call and a look at the tools with one plugin and with many.
+func BenchmarkInstalled(b *testing.B) {
+	for _, n := range []int{1, 1000} {
+		dir := b.TempDir()
+		for i := range n {
+			put(b, dir, fmt.Sprintf("p%d", i), generation(i))
+		}
+		h := open(b, dir, nil)
+		s := h.Session("me", "c1")
+		b.Run(fmt.Sprintf("call/plugins=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				if r, err := s.Call(b.Context(), tool.Call{Tool: "p0"}); err != nil || r.Err != nil {
+					b.Fatal(err, r.Err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("tools/plugins=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				if len(s.Tools()) < n {
+					b.Fatal("tools are missing")
+				}
+			}
+		})
+	}
+}

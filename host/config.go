@@ -74,6 +74,11 @@ type Config struct {
 	// Spares is how many instances, each for one call, are kept ready per
 	// plugin; 0 or negative: none.
 	Spares int
+	// Loaded is how much memory the plugins in memory may take together while no
+	// call runs, by estimate, the processes that wait for calls included. What was
+	// used longest ago goes first and loads again at its next call; what was used
+	// last stays in any case. 0: DefaultLoaded; negative: there is no bound.
+	Loaded tool.Bytes
 	// Parallel bounds the guests that run at once; one plugin gets a quarter of
 	// that, at least 2. 0 or negative: 4 for each CPU, at least 16, or inline 2
 	// for each CPU, at least 4.
@@ -251,6 +256,8 @@ type PluginInfo struct {
 	Source string `json:"source"`
 	SHA256 string `json:"sha256,omitempty"`
 	Trust  Trust  `json:"trust"`
+	// Loaded says that it is in memory: it was called, and not let go of since.
+	Loaded bool `json:"loaded,omitempty"`
 	// Asks is what it wants, and what of it is granted.
 	Asks []AskInfo `json:"asks,omitempty"`
 	// Problems are all the errors of a refused plugin; of others the warnings.

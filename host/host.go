@@ -21,6 +21,7 @@ import (
 	"github.com/weirhost/weir/host/internal/watch"
 	"github.com/weirhost/weir/host/internal/worker"
 	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // ErrClosed is what a call on a closed Host answers.
@@ -41,6 +42,7 @@ type Host struct {
 	asked   consents
 	keeping stripes      // one result of a conversation is archived at a time
 	running *places      // one for each guest that may run
+	shelf   *shelf       // of loaded modules
 	strange *describer   // asks plugins made for other hosts what they can do
 	foreign atomic.Int64 // numbers their calls
 	servers []*server
@@ -95,6 +97,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 		h.cfg.Parallel = parallel(len(cfg.WorkerCommand) > 0 && CanIsolate() && cfg.Workers.Isolation != Inline)
 	}
 	h.running = newPlaces(h.cfg.Parallel)
+	h.shelf = newShelf(cfg.Loaded)
 	h.patience = defaultPatience
 	h.ending, h.end = context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
@@ -287,9 +290,27 @@ func (h *Host) Tools() []ToolInfo {
 		out = append(out, b.info)
 	}
 	for _, spec := range historySpecs("") {
-		out = append(out, ToolInfo{Spec: spec, Declared: spec.Output, Effective: spec.Output})
+		out = append(out, ownInfo(spec))
 	}
 	return out
+}
+
+// Tool is one of Tools, by its name, at the same cost however many there are.
+func (h *Host) Tool(name string) (ToolInfo, bool) {
+	if b, ok := h.current.Load().tools[name]; ok && b.from.refusal() == nil {
+		return b.info, true
+	}
+	for _, spec := range historySpecs("") {
+		if spec.Name == name {
+			return ownInfo(spec), true
+		}
+	}
+	return ToolInfo{}, false
+}
+
+// ownInfo tells about one of the host's own tools.
+func ownInfo(spec tool.Spec) ToolInfo {
+	return ToolInfo{Spec: spec, Declared: spec.Output, Effective: spec.Output}
 }
 
 // Archive is where the whole results are.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -154,6 +156,35 @@ func TestPluginsAndTools(t *testing.T) {
 	}
 	if r := try(t, h.Session("me", "c"), "note", "{}"); r.Err == nil || r.Err.Code != tool.UnknownTool {
 		t.Errorf("a waiting plugin's tool must not run: %+v", r)
+	}
+}
+
+// One tool is told about as it is among all of them.
+func TestToolIsOneOfTools(t *testing.T) {
+	dir := drop(t, "probe", "notes")
+	place(t, dir, "bad", manifest("bad", "bad", "main", "")) // it imports what nobody offers
+	write(t, filepath.Join(dir, "bad", "bad.wasm"), wasmtest.New().Types(wasmtest.Func(nil, nil)).
+		Imports(wasmtest.ImportFunc("nowhere", "nothing", 0)).Exports(wasmtest.ExportFunc("main", 0)).Bytes())
+	h := open(t, dir, nil)
+	if _, ok := h.Tool("bad"); !ok {
+		t.Error("before anybody called it, a module is taken for good")
+	}
+	if r := try(t, h.Session("me", "c1"), "bad", ""); r.Err == nil {
+		t.Fatal("it ran")
+	}
+	all := h.Tools()
+	for _, want := range all {
+		if got, ok := h.Tool(want.Spec.Name); !ok || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v %+v", want.Spec.Name, ok, got)
+		}
+	}
+	if len(all) < 10 || all[len(all)-1].Spec.Name != searchTool {
+		t.Errorf("%d tools", len(all))
+	}
+	for _, name := range []string{"", "note", "bad", "nothing"} {
+		if got, ok := h.Tool(name); ok {
+			t.Errorf("%q cannot be called: %+v", name, got)
+		}
 	}
 }
 

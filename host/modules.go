@@ -1,6 +1,7 @@
 package host
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"sync"
@@ -12,13 +13,17 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A slot is a module that is compiled when it is first needed, once, and
-// closed when no snapshot and no call needs it any more.
+// A slot is a module that is loaded when it is first called, once, and closed
+// when no snapshot and no call needs it any more, or when the shelf is full.
 type slot struct {
 	load   func(ctx context.Context, p sandbox.Plugin) (runner, error)
 	held   func(digest string) error // why a module is not tried; nil: it is
 	plugin *registry.Plugin
 	memory tool.Bytes
+	shelf  *shelf // nil: the module stays until the slot is retired
+
+	place  *list.Element // on the shelf, under its lock; nil: it is not there
+	weight tool.Bytes    // as the shelf last counted it
 
 	mu      sync.Mutex
 	module  runner
@@ -33,6 +38,8 @@ type slot struct {
 // until ctx is done; then it ends them.
 type runner interface {
 	Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error)
+	// Weight is about how much memory it takes while no call runs.
+	Weight() tool.Bytes
 	Close(ctx context.Context) error
 }
 
@@ -103,12 +110,21 @@ func (s *slot) run(ctx context.Context, l *load) {
 		}
 	}
 	s.mu.Lock()
-	s.module, s.broken, s.loading = m, refused, nil
-	l.err = err
+	s.module, s.broken = m, refused
+	s.mu.Unlock()
+	// On the shelf before anyone is woken, so that their use comes after; what
+	// goes for it is closed behind, for that takes time.
+	gone := s.shelf.put(s)
+	s.mu.Lock()
+	s.loading, l.err = nil, err
 	unused := s.drop() // before anyone is woken: they may count the uses
 	close(l.done)
 	s.mu.Unlock()
-	closeModule(unused)
+	if unused != nil {
+		s.shelf.remove(s)
+		gone = append(gone, unused)
+	}
+	closeModules(gone)
 }
 
 // give ends a use; the last one of a stale slot closes the module.
@@ -116,7 +132,40 @@ func (s *slot) give() {
 	s.mu.Lock()
 	unused := s.drop()
 	s.mu.Unlock()
-	closeModule(unused)
+	s.settle(unused)
+}
+
+// settle closes the module behind its last use, or has the shelf know of it.
+func (s *slot) settle(unused runner) {
+	if unused != nil {
+		s.shelf.remove(s)
+		closeModules([]runner{unused})
+		return
+	}
+	closeModules(s.shelf.put(s))
+}
+
+// weighs is how much memory the module takes; false: it is not loaded.
+func (s *slot) weighs() (tool.Bytes, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.module == nil {
+		return 0, false
+	}
+	return s.module.Weight(), true
+}
+
+// unload takes the module out, to be closed, and leaves the slot to load again;
+// false: it is in use.
+func (s *slot) unload() (runner, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refs > 0 {
+		return nil, false
+	}
+	m := s.module
+	s.module = nil
+	return m, true
 }
 
 // drop takes one use off, under s.mu, and returns the module that is to be
@@ -151,13 +200,12 @@ func (s *slot) refusal() error {
 	return s.broken
 }
 
-// closeModule ends a module that nobody uses; nil: nothing. What cannot be
-// freed is freed with the process.
-func closeModule(m runner) {
-	if m == nil {
-		return
+// closeModules ends modules that nobody uses. What cannot be freed is freed
+// with the process.
+func closeModules(all []runner) {
+	for _, m := range all {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		_ = m.Close(ctx)
+		cancel()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	_ = m.Close(ctx)
 }

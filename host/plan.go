@@ -194,7 +194,7 @@ func (p *plan) slot(h *Host, pl *registry.Plugin, memory tool.Bytes, old *plan) 
 	if s, ok := p.slots[key]; ok {
 		return s
 	}
-	s := &slot{load: h.runnerOf, held: h.held, plugin: pl, memory: memory}
+	s := &slot{load: h.runnerOf, held: h.held, plugin: pl, memory: memory, shelf: h.shelf}
 	if old != nil {
 		if kept, ok := old.slots[key]; ok && kept.plugin.WasmPath == pl.WasmPath && slices.Equal(kept.plugin.Exports(), pl.Exports()) {
 			s = kept
@@ -267,6 +267,7 @@ func (p *plan) infos() []PluginInfo {
 	for _, one := range p.plugins {
 		info := one.info
 		for _, s := range one.slots {
+			info.Loaded = info.Loaded || s.loaded()
 			if err := s.refusal(); err != nil {
 				info.State, info.Why, info.Fix = refusedBy(s.plugin.Manifest.Name, s.plugin.WasmPath, err)
 				info.Problems = append(slices.Clone(info.Problems), info.Why)
@@ -280,7 +281,7 @@ func (p *plan) infos() []PluginInfo {
 
 // usable are the tools whose modules were not refused, by name.
 func (p *plan) usable() []*bound {
-	var out []*bound
+	out := make([]*bound, 0, len(p.names))
 	for _, name := range p.names {
 		if b := p.tools[name]; b.from.refusal() == nil {
 			out = append(out, b)

@@ -207,6 +207,9 @@ func (s serverTool) take(context.Context) (runner, error) { return s, nil }
 func (s serverTool) give()                                {}
 func (s serverTool) refusal() error                       { return nil }
 
+// Weight implements runner: what it takes is not ours.
+func (s serverTool) Weight() tool.Bytes { return 0 }
+
 // Close implements runner; the connection outlives every plan.
 func (s serverTool) Close(context.Context) error { return nil }
 

@@ -67,11 +67,12 @@ func (t *turns) count(turn int, load string) int {
 // Tools lists what may be called now, plugins' tools by name, then the host's own.
 // The slice is the caller's.
 func (s *Session) Tools() []tool.Spec {
-	var out []tool.Spec
-	for _, b := range s.h.current.Load().usable() {
+	usable, own := s.h.current.Load().usable(), historySpecs(s.locale)
+	out := make([]tool.Spec, 0, len(usable)+len(own))
+	for _, b := range usable {
 		out = append(out, b.info.Spec)
 	}
-	return append(out, historySpecs(s.locale)...)
+	return append(out, own...)
 }
 
 // Call runs one tool. What goes wrong with the call or in the tool is the

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -34,13 +33,12 @@ func (d *Daemon) showTool(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (d *Daemon) tool(name string) (host.ToolInfo, error) {
-	tools := d.cfg.Host.Tools()
-	i := slices.IndexFunc(tools, func(t host.ToolInfo) bool { return t.Spec.Name == name })
-	if i < 0 {
+	info, ok := d.cfg.Host.Tool(name)
+	if !ok {
 		return host.ToolInfo{}, problem(http.StatusNotFound, string(tool.UnknownTool), "`weir tool list` lists the tools, `weir plugin list` what keeps others out",
 			"there is no tool named %q", clip(name, 80))
 	}
-	return tools[i], nil
+	return info, nil
 }
 
 func (d *Daemon) listPlugins(w http.ResponseWriter, _ *http.Request) error {
@@ -83,11 +81,8 @@ func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 		body.Args = json.RawMessage("{}")
 	}
 	session := d.cfg.Host.Session(host.Principal(d.principal(r)), body.Conversation).In(body.Locale).ByPerson()
-	if !slices.ContainsFunc(session.Tools(), func(s tool.Spec) bool { return s.Name == name }) {
-		_, err := d.tool(name)
-		if err != nil {
-			return err
-		}
+	if _, err := d.tool(name); err != nil {
+		return err
 	}
 	if _, err := d.cfg.Host.Archive().EnsureConversation(r.Context(), archive.Conversation{
 		ID: body.Conversation, Principal: d.principal(r), Title: "weir call",

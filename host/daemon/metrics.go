@@ -242,12 +242,8 @@ func (d *Daemon) knows(name string) bool {
 	if name == describeTool {
 		return true
 	}
-	for _, t := range d.cfg.Host.Tools() {
-		if t.Spec.Name == name {
-			return true
-		}
-	}
-	return false
+	_, ok := d.cfg.Host.Tool(name)
+	return ok
 }
 
 // describeTool is the agent's own tool, which the host does not know.

@@ -237,6 +237,7 @@ func hostConfig(s Settings, p paths, secrets lookup, log hclog.Logger) host.Conf
 		Lock:     p.Pins,
 		Approved: p.Approved,
 		CacheDir: p.Cache, Secret: secrets, Logger: log, Version: version(), Engine: s.Sandbox.Engine, Spares: s.Sandbox.Spares, Parallel: s.Sandbox.Parallel,
+		Loaded: tool.Bytes(s.Sandbox.Loaded),
 	}
 	cfg.Approvals = approvals(s.Approvals)
 	isolate(&cfg, s.Sandbox, p)

@@ -57,6 +57,7 @@ func (s Settings) withDefaults() Settings {
 	def(&s.Approvals.Default, string(host.Ask))
 	def(&s.Approvals.Network, string(host.Auto))
 	def(&s.Approvals.Timeout, span(host.DefaultApprovalTimeout))
+	def(&s.Sandbox.Loaded, room(host.DefaultLoaded))
 	def(&s.Sandbox.Waiting, host.DefaultWaiting)
 	def(&s.Sandbox.Idle, span(host.DefaultIdle))
 	def(&s.Sandbox.CompileCPU, span(host.DefaultCompileCPU))

@@ -39,6 +39,9 @@ func (c *cli) tellReview(r host.Review) {
 		}
 		fmt.Fprintf(c.out, "let in    by %s on %s%s\n", p.Approved.By, when(p.Approved.At), held)
 	}
+	if p.Loaded {
+		fmt.Fprintln(c.out, "memory    loaded: it was called, and is kept for the next call")
+	}
 	for _, w := range p.Problems {
 		fmt.Fprintf(c.out, "problem   %s\n", plain(w))
 	}

@@ -222,6 +222,7 @@ type SandboxSettings struct {
 	Inline        []string   `toml:"inline" json:"inline,omitempty"`
 	Spares        int        `toml:"spares" json:"spares,omitempty"`
 	Parallel      int        `toml:"parallel" json:"parallel,omitempty"`
+	Loaded        room       `toml:"loaded" json:"loaded,omitempty"`
 	Waiting       int        `toml:"waiting" json:"waiting,omitempty"`
 	Idle          span       `toml:"idle" json:"idle,omitempty"`
 	Headroom      tool.Bytes `toml:"headroom" json:"headroom,omitempty"`
@@ -243,6 +244,25 @@ type ApprovalRuleSettings struct {
 	Args   map[string]string `toml:"args" json:"args,omitempty"`
 	Action string            `toml:"action" json:"action"`
 }
+
+// room is an amount of memory that may be without a bound, which a negative
+// number says.
+type room tool.Bytes
+
+// UnmarshalText reads what tool.Bytes does, and negative amounts.
+func (r *room) UnmarshalText(text []byte) error {
+	amount, negative := strings.CutPrefix(strings.TrimSpace(string(text)), "-")
+	if err := (*tool.Bytes)(r).UnmarshalText([]byte(amount)); err != nil {
+		return fmt.Errorf("%q is not an amount of bytes; write for example \"64MiB\", or \"-1\" for no bound", text)
+	}
+	if negative {
+		*r = -1
+	}
+	return nil
+}
+
+// MarshalText writes what UnmarshalText reads.
+func (r room) MarshalText() ([]byte, error) { return tool.Bytes(r).MarshalText() }
 
 // span is a duration that also reads days: "30d", "12h", "90s".
 type span time.Duration

@@ -76,6 +76,7 @@ func TestRepositoryToolsTOML(t *testing.T) {
 		{"sandbox.spares", s.Sandbox.Spares, d.Sandbox.Spares},
 		{"sandbox.engine", s.Sandbox.Engine, d.Sandbox.Engine},
 		{"sandbox.isolation", s.Sandbox.Isolation, d.Sandbox.Isolation},
+		{"sandbox.loaded", s.Sandbox.Loaded, d.Sandbox.Loaded},
 		{"sandbox.waiting", s.Sandbox.Waiting, d.Sandbox.Waiting},
 		{"sandbox.idle", s.Sandbox.Idle, d.Sandbox.Idle},
 		{"sandbox.headroom", s.Sandbox.Headroom, d.Sandbox.Headroom},

@@ -121,9 +121,10 @@ func (e *Engine) load(ctx context.Context, p Plugin) (*Module, error) {
 		return nil, fmt.Errorf("the engine refuses the module: %s", reason(err))
 	}
 	log := e.log.Named("plugin." + p.Name)
+	weight := s.weight(p, e.spares)
 	s.trim()
 	m := &Module{
-		name: p.Name, engine: e, log: log, program: prog, shape: s, memory: memory,
+		name: p.Name, engine: e, log: log, program: prog, shape: s, memory: memory, weight: weight,
 		supply: newFreshSupply(prog, log, uint64(memory), e.spares),
 		calls:  NewCalls(context.Background()),
 	}

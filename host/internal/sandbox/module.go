@@ -18,6 +18,7 @@ type Module struct {
 	supply  supply
 	shape   *structure
 	memory  tool.Bytes
+	weight  tool.Bytes
 	calls   *Calls
 }
 

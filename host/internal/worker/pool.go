@@ -214,6 +214,7 @@ func (p *Pool) pick(m *Module, key string) *idler {
 // put keeps a worker for later, and sends away the one that waited longest when
 // there are too many.
 func (p *Pool) put(m *Module, key string, w *process) {
+	w.weigh()
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()

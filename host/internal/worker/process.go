@@ -14,6 +14,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A process is one child, as its parent sees it. One goroutine at a time talks
@@ -26,6 +27,9 @@ type process struct {
 	send *writer
 	loan *jail.Loan
 	said *tail
+
+	weight  tool.Bytes // of its own memory, when it was last weighed
+	weighed time.Time
 
 	once sync.Once
 	gone chan struct{} // closed when it has ended and is reaped

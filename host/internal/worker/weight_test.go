@@ -1,0 +1,63 @@
+//go:build linux
+
+package worker
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A module weighs its bytes, and the workers that wait for calls of it.
+func TestWeight(t *testing.T) {
+	p := newPool(t, nil)
+	wasm := wasmtest.Echo("run")
+	bytes := tool.Bytes(len(wasm))
+	m, other := load(t, p, sandbox.Plugin{Name: "p", Wasm: wasm}), load(t, p, sandbox.Plugin{Name: "other", Wasm: wasm})
+	if w := m.Weight(); w != bytes {
+		t.Errorf("before any call it weighs %s", w)
+	}
+	if _, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Input: []byte("x")}); fail != nil {
+		t.Fatal(fail)
+	}
+	// A process of Go takes more than a mebibyte, whatever it does.
+	if w := m.Weight(); w < bytes+1<<20 || w > 1<<30 {
+		t.Errorf("with a worker that waits it weighs %s", w)
+	}
+	if w := other.Weight(); w != bytes {
+		t.Errorf("another module weighs %s", w)
+	}
+	p.drop(func(*idler) bool { return true })
+	if w := m.Weight(); w != bytes {
+		t.Errorf("when its worker has gone it weighs %s", w)
+	}
+}
+
+// A worker is weighed now and then, not at every call.
+func TestAWorkerIsWeighedNowAndThen(t *testing.T) {
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &process{cmd: &exec.Cmd{Process: self}}
+	w.weigh()
+	first := w.weight
+	if first < 1<<20 {
+		t.Fatalf("this process weighs %s", first)
+	}
+	w.weight = 1
+	w.weigh()
+	if w.weight != 1 {
+		t.Error("it was weighed again at once")
+	}
+	w.weighed = time.Now().Add(-weighAgain)
+	w.weigh()
+	if w.weight < 1<<20 {
+		t.Errorf("it was not weighed again: %s", w.weight)
+	}
+}
