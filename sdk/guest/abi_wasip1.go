@@ -63,7 +63,12 @@ func weirLog(level int32, message offset)
 // host. It is the body of a tool's export. A panic of fn is left to reach the
 // host as a crash: it discards the instance and logs what the guest printed.
 func Run[A any](fn Func[A]) int32 {
-	return deliver(answer(&Call{env: host{}}, fn, input()), setOutput, setError)
+	c := &Call{env: host{}}
+	if in, ok := asked(); ok {
+		post(answer(c, fn, in))
+		return exitOK
+	}
+	return deliver(answer(c, fn, input()), setOutput, setError)
 }
 
 func setOutput(b []byte) bool {
@@ -126,6 +131,9 @@ func load(at offset) []byte {
 type host struct{}
 
 func (host) config(key string) (string, bool) {
+	if value, set, ok := posted(key); ok {
+		return value, set
+	}
 	k, ok := store([]byte(key))
 	if !ok {
 		return "", false

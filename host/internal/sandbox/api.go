@@ -98,8 +98,8 @@ const (
 	DefaultMemory   = tool.Bytes(32 << 20)
 	DefaultGoMemory = tool.Bytes(64 << 20)
 
-	maxInput  = 16 << 20 // bytes
-	kernelCap = 64 << 20 // bytes of the memory through which input and output pass
-	minMemory = 64 << 10 // bytes; a smaller cap would refuse every module
-	maxMemory = 1 << 32  // bytes; what 32-bit memory can address
+	maxInput  = 16 << 20       // bytes
+	kernelCap = 64 << 20       // bytes of the memory through which input and output pass
+	minMemory = 64 << 10       // bytes; a smaller cap would refuse every module
+	maxMemory = 1<<32 - 64<<10 // bytes; what 32-bit memory can address, but for a page that tells its end
 )

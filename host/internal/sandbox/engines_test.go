@@ -159,6 +159,7 @@ func TestEnginesOnHandMadeGuests(t *testing.T) {
 		// Extism's SDK has no plugin yet when the start section runs.
 		inStart = "host functions work in a start section"
 	)
+	endless := func(i *Invocation, _ *Plugin) { i.Timeout = 200 * time.Millisecond }
 	trap := op(w.Unreachable)
 	text9 := text("key nine!")
 	for _, row := range []struct {
@@ -181,8 +182,8 @@ func TestEnginesOnHandMadeGuests(t *testing.T) {
 		{name: "growth to its own limit", wasm: memoryModule([]byte{1, 1, 3}, 0x41, 2, 0x40, 0)},
 		{name: "a little more memory than the cap", wasm: memoryModule([]byte{0, 1}, 0x41, 16, 0x40, 0, 0x1a, 0x00), change: func(_ *Invocation, p *Plugin) { p.Memory = 1 << 20 }},
 		{name: "as much memory as the cap", wasm: memoryModule([]byte{0, 1}, 0x41, 15, 0x40, 0), change: func(_ *Invocation, p *Plugin) { p.Memory = 1 << 20 }},
-		{name: "spinning", wasm: bareModule(0x03, 0x40, 0x0c, 0, 0x0b, 0x00)},
-		{name: "spinning before anything is called", wasm: startModule(nil, 0, 0x03, 0x40, 0x0c, 0, 0x0b)},
+		{name: "spinning", wasm: bareModule(0x03, 0x40, 0x0c, 0, 0x0b, 0x00), change: endless},
+		{name: "spinning before anything is called", wasm: startModule(nil, 0, 0x03, 0x40, 0x0c, 0, 0x0b), change: endless},
 		{name: "a trap before anything is called", wasm: startModule(nil, 0, 0x00)},
 		{name: "an exit before anything is called", wasm: startModule(w.Vec(imp("wasi_snapshot_preview1", "proc_exit", 3)), 1, 0x41, 0, 0x10, 0)},
 		{name: "a start section that keeps to itself", wasm: guestShape{start: op(0x42, 9, 0x24, 0), exports: map[string]part{"run": number(op(0x23, 0))}}.bytes()},
@@ -193,7 +194,7 @@ func TestEnginesOnHandMadeGuests(t *testing.T) {
 		{name: "an initialiser that returns something", wasm: guestShape{raw: map[string]part{"_initialize": op(0x42, 9, 0x24, 0, 0x41, 1)}, exports: map[string]part{"run": number(op(0x23, 0))}}.bytes()},
 		{name: "an initialiser that traps", wasm: guestShape{plain: map[string]part{"_initialize": trap}, exports: map[string]part{"run": says("x")}}.bytes()},
 		{name: "an initialiser that exits", wasm: guestShape{plain: map[string]part{"_initialize": the("proc_exit", num(4))}, exports: map[string]part{"run": says("x")}}.bytes()},
-		{name: "an initialiser that spins", wasm: guestShape{plain: map[string]part{"_initialize": forever()}, exports: map[string]part{"run": says("x")}}.bytes()},
+		{name: "an initialiser that spins", wasm: guestShape{plain: map[string]part{"_initialize": forever()}, exports: map[string]part{"run": says("x")}}.bytes(), change: endless},
 		{name: "an initialiser that leaves a block", wasm: guestShape{plain: map[string]part{"_initialize": says("early")}, exports: map[string]part{"run": number(the("memory_bytes"))}}.bytes()},
 		{name: "an initialiser that reads its settings", wasm: guestShape{plain: map[string]part{"_initialize": do(text9, the("config_get", get(0)), op(0x24, 0))}, exports: map[string]part{"run": number(extend(op(0x23, 0, 0x50)))}}.bytes()},
 		{name: "an initialiser that sets a variable", wasm: guestShape{plain: map[string]part{"_initialize": do(text9, get(0), set(2), text("value"), the("var_set", get(2), get(0)))},
@@ -238,16 +239,15 @@ func TestEnginesOnHandMadeGuests(t *testing.T) {
 		{name: "eight bytes beyond its end", wasm: running(number(the("input_load_u64", long(7)))), differs: byTheKernel},
 		{name: "eight bytes beyond memory", wasm: running(number(the("load_u64", long(1<<33-4)))), differs: byTheKernel},
 		{name: "eight bytes to nowhere", wasm: running(the("store_u64", long(1<<32-4), long(1)), says("x")), differs: byTheKernel},
-		{name: "a ring of blocks, and a search in it", wasm: running(text9, the("store_u64", do(get(0), long(-8), op(0x7c)), long(0xfffffff4)), the("free", long(1<<19)), says("x"))},
-		{name: "the same from the host", wasm: running(text9, the("store_u64", do(get(0), long(-8), op(0x7c)), long(0xfffffff4)), the("error_set", long(1<<19)), says("x"))},
-		{name: "a sleep", wasm: running(num(32), num(3), op(0x36, 2, 0), num(64), num(0), op(0x36, 2, 0), // see nap
-			nap(time.Hour), says("awake"))},
+		{name: "a ring of blocks, and a search in it", wasm: running(text9, the("store_u64", do(get(0), long(-8), op(0x7c)), long(0xfffffff4)), the("free", long(1<<19)), says("x")), change: endless},
+		{name: "the same from the host", wasm: running(text9, the("store_u64", do(get(0), long(-8), op(0x7c)), long(0xfffffff4)), the("error_set", long(1<<19)), says("x")), change: endless},
+		{name: "a sleep", wasm: running(nap(time.Hour), says("awake")), change: endless},
 		{name: "many logs", wasm: running(num(600), op(w.LocalSet, 4), op(w.Loop, w.Empty), text("again"), the("log_info", get(0)),
 			op(w.LocalGet, 4), num(1), op(0x6b), op(w.LocalSet, 4), op(w.LocalGet, 4), op(w.BrIf, 0, w.End), says("x"))},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			pl := Plugin{Name: "hand", Wasm: row.wasm}
-			inv := Invocation{Export: "run", Input: []byte("the input"), Timeout: 250 * time.Millisecond}
+			inv := Invocation{Export: "run", Input: []byte("the input")}
 			if row.change != nil {
 				row.change(&inv, &pl)
 			}

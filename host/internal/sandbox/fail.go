@@ -97,6 +97,9 @@ func (c *call) crash(e *env, err error) *tool.Error {
 	case errors.Is(err, errTooLong):
 		return tool.Errorf(tool.TooLarge, hintLess, "%s passed more to the host than it takes", c.inv.Export)
 	}
+	if broken, ok := errors.AsType[boxError](err); ok {
+		return c.withWords(e, tool.Errorf(tool.Trapped, hintReport, "%s does not work: %s", c.inv.Export, broken))
+	}
 	return c.withWords(e, tool.Errorf(tool.Trapped, hintOther, "%s crashed: %s", c.inv.Export, reason(err)))
 }
 

@@ -10,13 +10,16 @@ import (
 // guard runs a piece of an engine. A panic in there is an error of the module
 // at hand, not the end of the host.
 func guard(log hclog.Logger, what string, f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			log.Error("the engine panicked", "while", what, "panic", p, "stack", string(debug.Stack()))
-			err = errEngine
-		}
-	}()
+	defer recovered(log, what, &err)
 	return f()
+}
+
+// recovered is deferred to make an error of a panic.
+func recovered(log hclog.Logger, what string, err *error) {
+	if p := recover(); p != nil {
+		log.Error("the engine panicked", "while", what, "panic", p, "stack", string(debug.Stack()))
+		*err = errEngine
+	}
 }
 
 var errEngine = errors.New("the engine gave up on the module")

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -24,15 +25,18 @@ type wazeroInstance struct {
 	kernel api.Module // nil: the guest uses no blocks
 	main   api.Module
 
+	direct bool   // the guest has a mailbox
+	box    uint32 // where
+
 	kernelHandles [kernelFuncs]api.Function
 	exports       []handle
+	stack         [2]uint64
 }
 
 // handle is an export that was called before: finding one allocates its stack.
 type handle struct {
 	name     string
 	function api.Function
-	results  int
 }
 
 // start implements program.
@@ -80,44 +84,120 @@ func (i *wazeroInstance) open() (err error) {
 // is gone before the first call.
 func (i *wazeroInstance) initialise() error {
 	for _, name := range i.program.init {
-		stack := make([]uint64, 2) // hs_init takes two numbers, the others none
-		if err := i.run(name, stack); err != nil {
+		if _, err := i.run(name); err != nil { // hs_init takes two numbers, which are 0
 			return err
 		}
 	}
-	if i.kernel == nil {
+	if i.kernel != nil {
+		if err := i.callKernel(kernelDoReset, nil); err != nil {
+			return err
+		}
+	}
+	return i.findBox()
+}
+
+// findBox asks a guest that has a mailbox for its place.
+func (i *wazeroInstance) findBox() error {
+	if !isBoxFunction(i.main.ExportedFunction(boxExport)) || !isBoxFunction(i.main.ExportedFunction(reserveExport), api.ValueTypeI32) {
 		return nil
 	}
-	return i.callKernel(kernelDoReset, nil)
+	at, err := i.run(boxExport)
+	if err != nil {
+		return err
+	}
+	i.box = at
+	i.direct, err = openBox(i.memory(), at)
+	return err
 }
 
 // environment implements instance.
 func (i *wazeroInstance) environment() *env { return i.env }
 
 // call implements instance.
-func (i *wazeroInstance) call(export string, input []byte) (reply, error) {
-	var r reply
-	err := guard(i.program.log, "running", func() error {
-		if err := i.give(input); err != nil {
-			return err
-		}
-		var stack [1]uint64
-		if err := i.run(export, stack[:]); err != nil {
-			return err
-		}
-		r.code = uint32(stack[0])
-		return i.collect(&r)
-	})
+func (i *wazeroInstance) call(export string, input []byte) (r reply, err error) {
+	defer recovered(i.program.log, "running", &err)
+	if i.direct {
+		return i.callDirect(export, input)
+	}
+	if err := i.give(input); err != nil {
+		return r, err
+	}
+	if r.code, err = i.run(export); err != nil {
+		return r, err
+	}
+	return r, i.collect(&r)
+}
+
+// callDirect passes input and output through the guest's mailbox.
+func (i *wazeroInstance) callDirect(export string, input []byte) (r reply, err error) {
+	if err := i.post(input); err != nil {
+		return r, err
+	}
+	if r.code, err = i.run(export); err != nil {
+		return r, err
+	}
+	b, err := boxAt(i.memory(), i.box)
+	if err != nil {
+		return r, err
+	}
+	var words []byte
+	r.output, words, err = b.take(i.memory(), r.code, i.env.max)
+	i.env.mu.Lock()
+	defer i.env.mu.Unlock()
+	i.env.wanted = len(r.output)
+	switch {
+	case err == errTooMuch:
+		i.env.tooLarge = true
+	case err == nil && words != nil:
+		i.env.wrong = cmp.Or(string(words), " ")
+	}
 	return r, err
 }
 
-// run calls an export of the guest.
-func (i *wazeroInstance) run(export string, stack []uint64) error {
-	h, err := i.find(export)
+// post leaves the input in the mailbox, for which the guest may have to make room.
+func (i *wazeroInstance) post(input []byte) error {
+	b, err := boxAt(i.memory(), i.box)
 	if err != nil {
 		return err
 	}
-	return i.ended(h.CallWithStack(&i.ctx, stack))
+	if n := uint64(len(input)); n > uint64(b.get(boxInCapAt)) {
+		made, err := i.run(reserveExport, n)
+		if err != nil {
+			return err
+		}
+		if made != 1 {
+			return errNoMemory
+		}
+		if b, err = boxAt(i.memory(), i.box); err != nil { // the memory may have grown, and moved
+			return err
+		}
+		if n > uint64(b.get(boxInCapAt)) {
+			return errBoxRoom
+		}
+	}
+	return b.put(i.memory(), input, i.env.setup.limits)
+}
+
+// memory is the guest's.
+func (i *wazeroInstance) memory() []byte {
+	m := i.main.Memory()
+	if m == nil {
+		return nil
+	}
+	b, _ := m.Read(0, m.Size()) // 4 GiB, whose size counts as 0, is beyond every cap
+	return b
+}
+
+// run calls an export of the guest, which returns at most one number.
+func (i *wazeroInstance) run(export string, args ...uint64) (uint32, error) {
+	f, err := i.find(export)
+	if err != nil {
+		return 0, err
+	}
+	i.stack = [2]uint64{}
+	copy(i.stack[:], args)
+	err = i.ended(f.CallWithStack(&i.ctx, i.stack[:]))
+	return uint32(i.stack[0]), err
 }
 
 // ended notes when a guest ended itself.

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"encoding/binary"
 	"maps"
 	"slices"
 
@@ -107,6 +108,27 @@ type guestShape struct {
 	exports map[string]part // exports of type () → i32; the result is 0 if the body leaves nothing
 	raw     map[string]part // exports of type () → i32 whose bodies leave the result
 	pages   []byte          // limits of the memory; nil: one page and no maximum
+	box     []uint32        // a mailbox at boxPlace, as the guest makes it; nil: none
+	reserve part            // the body of weir_reserve, which leaves its answer; nil: no memory
+	place   part            // what weir_mailbox answers; nil: boxPlace
+}
+
+// Where the mailbox of a guestShape lies, and room for its input.
+const (
+	boxPlace = 1024
+	boxRoom  = 2048
+)
+
+// inBox is a good mailbox with room for so many bytes.
+func inBox(room uint32) []uint32 {
+	return []uint32{boxMagic, boxVersion, boxEmpty, boxRoom, room, 0, 0, 0, 0, 0, 0, 0}
+}
+
+// field reads a field of the mailbox, leave writes one.
+func field(at int) part         { return do(num(int32(boxPlace+at)), op(0x28, 2, 0)) }
+func leave(at int, v part) part { return do(num(int32(boxPlace+at)), v, op(0x36, 2, 0)) }
+func answers(ptr, length part) part { // by the mailbox
+	return do(leave(boxOutPtrAt, ptr), leave(boxOutLenAt, length), leave(boxStateAt, num(boxAnswered)))
 }
 
 // bytes is the module.
@@ -117,7 +139,7 @@ func (g guestShape) bytes() []byte {
 		imports = append(imports, w.ImportFunc(f.module, f.name, uint32(i)))
 	}
 	tool, nothing := uint32(len(types)), uint32(len(types)+1)
-	types = append(types, w.Func(nil, []byte{w.I32}), w.Func(nil, nil))
+	types = append(types, w.Func(nil, []byte{w.I32}), w.Func(nil, nil), w.Func([]byte{w.I32}, []byte{w.I32}))
 	var kinds []uint32
 	var bodies, exports [][]byte
 	add := func(kind uint32, body part) uint32 {
@@ -136,6 +158,21 @@ func (g guestShape) bytes() []byte {
 	if g.pages == nil {
 		g.pages = w.Limits(1, -1)
 	}
+	data := [][]byte{w.Segment(16, []byte("from the data segment"))}
+	if g.box != nil {
+		var fields []byte
+		for _, f := range g.box {
+			fields = binary.LittleEndian.AppendUint32(fields, f)
+		}
+		data = append(data, w.Segment(boxPlace, fields))
+		if g.place == nil {
+			g.place = num(boxPlace)
+		}
+		if g.reserve == nil {
+			g.reserve = num(0)
+		}
+		exports = append(exports, w.ExportFunc(boxExport, add(tool, g.place)), w.ExportFunc(reserveExport, add(nothing+1, g.reserve)))
+	}
 	m := w.New().Types(types...).Imports(imports...)
 	start := uint32(0)
 	if g.start != nil {
@@ -147,7 +184,7 @@ func (g guestShape) bytes() []byte {
 	if g.start != nil {
 		m.Start(start)
 	}
-	return m.Elements(w.Element(1, first)).Code(bodies...).Data(w.Segment(16, []byte("from the data segment"))).Bytes()
+	return m.Elements(w.Element(1, first)).Code(bodies...).Data(data...).Bytes()
 }
 
 // running is a guest whose export run does so.

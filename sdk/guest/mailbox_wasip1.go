@@ -1,0 +1,90 @@
+package guest
+
+import (
+	"strconv"
+	"unsafe"
+)
+
+// A mailbox is where guest and host leave things for each other: a place in the
+// guest's memory that a host which knows of it reads and writes by itself, in one
+// piece. Other hosts do not look at it and are talked to by Extism's functions.
+type mailbox struct {
+	magic, version uint32
+	state          uint32
+	inPtr, inCap   uint32 // room for the input; the host asks for more by weir_reserve
+	inLen          uint32
+	outPtr, outLen uint32
+	errPtr, errLen uint32
+	maxChars       uint32 // limits of the call; 0: none was said
+	maxLines       uint32
+}
+
+const (
+	boxMagic   = 0x72696577 // "weir"
+	boxVersion = 1
+)
+
+// What the mailbox holds.
+const (
+	boxEmpty    = iota // no host has asked by it
+	boxAsked           // an input
+	boxAnswered        // an output
+)
+
+// inbox is the room for the input. The garbage collector moves nothing, and what
+// box points to is held by these variables.
+var (
+	box       = mailbox{magic: boxMagic, version: boxVersion}
+	firstRoom [4 << 10]byte
+	inbox     = firstRoom[:]
+	outbox    []byte
+)
+
+//go:wasmexport weir_mailbox
+func weirMailbox() uint32 {
+	box.inPtr, box.inCap = address(inbox), uint32(len(inbox))
+	return uint32(uintptr(unsafe.Pointer(&box)))
+}
+
+// weirReserve makes room for n bytes of input. A runtime without memory ends the
+// guest, so that there is no other answer than success.
+//
+//go:wasmexport weir_reserve
+func weirReserve(n uint32) uint32 {
+	inbox = make([]byte, n)
+	box.inPtr, box.inCap = address(inbox), n
+	return 1
+}
+
+func address(b []byte) uint32 { return uint32(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }
+
+// asked returns the input of a call that came by the mailbox.
+func asked() ([]byte, bool) {
+	if box.state != boxAsked || box.inLen > uint32(len(inbox)) {
+		return nil, false
+	}
+	return inbox[:box.inLen], true
+}
+
+// post leaves the output where the host finds it.
+func post(out []byte) {
+	outbox = out
+	box.outPtr, box.outLen, box.state = address(out), uint32(len(out)), boxAnswered
+}
+
+// posted is a setting that came with the call; ok is false when it did not come
+// by the mailbox.
+func posted(key string) (value string, set, ok bool) {
+	var n uint32
+	switch {
+	case box.state != boxAsked:
+		return "", false, false
+	case key == keyMaxChars:
+		n = box.maxChars
+	case key == keyMaxLines:
+		n = box.maxLines
+	default:
+		return "", false, false
+	}
+	return strconv.FormatUint(uint64(n), 10), n > 0, true
+}
