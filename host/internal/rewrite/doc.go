@@ -42,6 +42,11 @@
 // the size is then not what it was, weir:restore traps; it traps too when
 // nothing was saved. After either the instance must be thrown away.
 //
+// A second instance of the module can begin where the first one's calls do,
+// without coming there by itself, if Result.Portable says so: the host puts the
+// image into its memory, calls weir:save for the memory's size, sets the exported
+// globals to what the first one's are, and calls weir:restore.
+//
 // # What else an instance could remember
 //
 // Everything that a module of the kind that the gate lets through can change in

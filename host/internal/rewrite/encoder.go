@@ -15,13 +15,14 @@ type encoder struct {
 	s        *survey
 	sections [gate.SectionDataCount + 1][]byte // nil: none
 
-	renew  bool
-	start  int      // the function that the start section named; -1: none
-	kept   []uint32 // globals that are put back
-	stop   uint32   // the global weir:stop
-	fuel   uint32   // the global of what the guest may still spend
-	saved  uint32   // the global of the memory's size at weir:save in pages, and 1
-	copies uint32   // the first of the globals that hold what kept ones held
+	renew    bool
+	portable bool     // what weir:save saved is exported
+	start    int      // the function that the start section named; -1: none
+	kept     []uint32 // globals that are put back
+	stop     uint32   // the global weir:stop
+	fuel     uint32   // the global of what the guest may still spend
+	saved    uint32   // the global of the memory's size at weir:save in pages, and 1
+	copies   uint32   // the first of the globals that hold what kept ones held
 
 	globals   []byte // added ones
 	globalsN  int
@@ -92,6 +93,11 @@ func (e *encoder) addRenewal() {
 			e.copies = n
 		}
 	}
+	if e.portable = e.numbersOnly(); e.portable {
+		for i := range e.kept {
+			e.exports = append(e.exports, gate.Export{Name: SavedGlobal(i), Kind: gate.KindGlobal, Index: e.copies + uint32(i)})
+		}
+	}
 	e.addFunction(SaveExport, typeNothing, e.save())
 	e.addFunction(RestoreExport, typeNothing, e.restore())
 	if m := e.r.Memories; len(m) > 0 && m[0].Bounded {
@@ -118,6 +124,19 @@ func (e *encoder) keep() {
 			e.kept = append(e.kept, uint32(i))
 		}
 	}
+}
+
+// numbersOnly says that what is kept fits 64 bits and means the same in every
+// instance, as references and vectors do not.
+func (e *encoder) numbersOnly() bool {
+	for _, g := range e.kept {
+		switch e.r.Globals[g].Type {
+		case gate.TypeI32, gate.TypeI64, gate.TypeF32, gate.TypeF64:
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 func (e *encoder) addGlobal(typ byte) uint32 {

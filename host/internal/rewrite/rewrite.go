@@ -21,6 +21,10 @@ const (
 	StartExport = Prefix + "start"
 )
 
+// SavedGlobal is the name of the mutable global that holds what weir:save saved
+// of the i-th kept one; see Result.Portable.
+func SavedGlobal(i int) string { return fmt.Sprintf("%ssaved%d", Prefix, i) }
+
 // Options say what to change. The zero value changes nothing but that custom
 // sections, which no engine needs, are left out.
 type Options struct {
@@ -50,6 +54,10 @@ type Result struct {
 	// Start says that the module exports weir:start. With Stop or Renew that
 	// takes the place of every start section.
 	Start bool
+	// Portable says that what weir:save saves can be carried to another instance:
+	// the module exports SavedGlobal(0) to SavedGlobal(Globals-1), which are
+	// numbers.
+	Portable bool
 	// Checks counts the places that look at weir:stop, Globals those that
 	// weir:restore puts back.
 	Checks, Globals int
@@ -80,5 +88,5 @@ func Rewrite(r *gate.Report, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{Wasm: wasm, Obstacles: s.obstacles, Renewable: e.renew, Start: e.start >= 0, Checks: s.checks, Globals: len(e.kept)}, nil
+	return Result{Wasm: wasm, Obstacles: s.obstacles, Renewable: e.renew, Start: e.start >= 0, Portable: e.portable, Checks: s.checks, Globals: len(e.kept)}, nil
 }
