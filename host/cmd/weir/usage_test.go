@@ -55,9 +55,9 @@ func TestExitCodes(t *testing.T) {
 		{"ask --model m hello", exitModel, "set NOKEY"},
 		{"model test m", exitModel, "set NOKEY"},
 	} {
-		code, _, stderr := runIn(t.Context(), t, t.TempDir(), unkeyed, strings.Fields(row.args)...)
-		if code != row.code || !strings.Contains(stderr, row.says) {
-			t.Errorf("%s: exit %d, want %d: %s", row.args, code, row.code, stderr)
+		code, stdout, stderr := runIn(t.Context(), t, t.TempDir(), unkeyed, strings.Fields(row.args)...)
+		if code != row.code || !strings.Contains(stdout+stderr, row.says) { // what a test finds out is its answer
+			t.Errorf("%s: exit %d, want %d: %s%s", row.args, code, row.code, stdout, stderr)
 		}
 	}
 }
