@@ -90,6 +90,9 @@ var allowed = map[string]map[string]string{
 	"host/internal/image": {
 		"golang.org/x/sys": "memory maps and the requests behind them",
 	},
+	"host/internal/worker": {
+		"golang.org/x/sys": "pipes, as the kernel has them",
+	},
 	"host/internal/jail": {
 		"github.com/tetratelabs/wazero": "its file system interface, which the jail implements; no engine",
 	},

@@ -50,11 +50,11 @@ func (c *call) interrupted() *tool.Error {
 	return interrupted(c.inv, c.outer.Err(), c.expired(), c.closing())
 }
 
-// Interrupted is the failure of a call whose context ended. outer is the
-// caller's context, ctx the call's own with its deadline: they tell our deadline
-// from the caller's wish. closing says that the plugin is being closed.
-func Interrupted(inv Invocation, outer, ctx context.Context, closing bool) *tool.Error {
-	return interrupted(inv.withDefaults(), outer.Err(), errors.Is(ctx.Err(), context.DeadlineExceeded), closing)
+// Interrupted is the failure of a call whose time ended: outer is what became of
+// the caller's context, expired says that the call's own deadline has passed, and
+// closing that the plugin is being closed.
+func Interrupted(inv Invocation, outer error, expired, closing bool) *tool.Error {
+	return interrupted(inv.withDefaults(), outer, expired, closing)
 }
 
 func interrupted(inv Invocation, outer error, expired, closing bool) *tool.Error {

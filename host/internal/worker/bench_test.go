@@ -5,6 +5,7 @@ package worker
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -51,6 +52,30 @@ func BenchmarkEcho(b *testing.B) {
 				})
 			}
 		}
+	}
+}
+
+// BenchmarkWay measures the way to a worker and back, without any guest.
+func BenchmarkWay(b *testing.B) {
+	pl := benchGuests()["tiny"]
+	load(b, newPool(b, nil), pl) // so that it is compiled
+	m := load(b, newPool(b, func(c *Config) { c.Command = asRole("mirror") }), pl)
+	for _, size := range []int{100, 64 << 10, 1 << 20} {
+		b.Run(strconv.Itoa(size), func(b *testing.B) {
+			inv := sandbox.Invocation{Export: "echo", Input: []byte(strings.Repeat("x", size)), Grant: sandbox.Grant{Config: map[string]string{"weir.locale": "en"}}}
+			var took []time.Duration
+			b.ReportAllocs()
+			for b.Loop() {
+				began := time.Now()
+				if out, fail := m.Call(b.Context(), inv); fail != nil || len(out.Bytes) != size {
+					b.Fatal(fail)
+				}
+				took = append(took, time.Since(began))
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Nanoseconds())/1e3, "µs-p50")
+			b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds())/1e3, "µs-p99")
+		})
 	}
 }
 

@@ -15,13 +15,14 @@ import (
 
 // A call is one Invocation in one worker.
 type call struct {
-	module *Module
-	inv    sandbox.Invocation
-	outer  context.Context
-	w      *process
+	module   *Module
+	inv      sandbox.Invocation
+	outer    context.Context // the caller's: tells its cancelling from our deadline
+	deadline time.Time
+	w        *process
 
 	lost     bool // the worker cannot be used any more
-	started  bool // the guest may have done something
+	begun    bool // the guest may have done something
 	lines    int
 	reports  int
 	requests int
@@ -40,57 +41,71 @@ const (
 // run passes the call to the worker and serves it until its result is there.
 func (c *call) run() (sandbox.Output, *tool.Error) {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(c.outer, c.inv.Timeout)
-	defer cancel()
-	defer context.AfterFunc(c.module.calls.Life(), cancel)()
-	stop := context.AfterFunc(ctx, c.w.kill)
-	defer func() {
-		if !stop() {
-			c.lost = true // the kill may come after the result
-		}
-	}()
+	c.deadline = began.Add(c.inv.Timeout)
+	defer c.watch()()
 	meta := callMeta{
 		Export: c.inv.Export, MaxChars: c.inv.Limits.MaxChars, MaxLines: c.inv.Limits.MaxLines, Config: c.inv.Grant.Config,
 		MaxOutput: c.inv.MaxOutput, HTTP: c.inv.Grant.HTTP != nil, Progress: c.inv.Progress != nil,
 	}
-	if err := c.w.send.write(kindCall, meta, c.inv.Input); err != nil {
-		return c.loss(ctx, err)
+	c.w.calls++
+	if err := c.w.send.write(kindCall, &meta, c.inv.Input); err != nil {
+		return c.loss(err) // a call that is not there whole is not begun
 	}
 	allowed := fromChild(c.inv.MaxOutput)
 	for {
-		f, err := read(c.w.read, allowed)
+		f, err := c.w.read.read(&allowed, nil)
 		if err != nil {
-			return c.loss(ctx, err)
+			c.begun = c.begun || c.w.begun.counted() >= c.w.calls
+			return c.loss(err)
 		}
+		c.begun = true
 		if f.kind == kindResult {
 			out, fail, err := c.result(f, time.Since(began))
 			if err != nil {
-				return c.loss(ctx, err)
+				return c.loss(err)
 			}
 			return out, fail
 		}
-		if err := c.serve(ctx, f); err != nil {
-			return c.loss(ctx, err)
+		if err := c.serve(f); err != nil {
+			return c.loss(err)
 		}
 	}
 }
 
-// serve answers a frame that comes while the guest runs.
-func (c *call) serve(ctx context.Context, f frame) error {
-	switch f.kind {
-	case kindStarted:
-		if c.started {
-			return errFrame
+// watch has the worker killed at the deadline, or when the caller or the module
+// goes first. The function that it returns ends that.
+func (c *call) watch() (end func()) {
+	late := time.AfterFunc(c.inv.Timeout, c.w.kill)
+	life := context.AfterFunc(c.module.calls.Life(), c.w.kill)
+	gone := func() bool { return true }
+	if c.outer.Done() != nil {
+		gone = context.AfterFunc(c.outer, c.w.kill)
+	}
+	return func() {
+		// What cannot be stopped any more may kill after the result.
+		if a, b, c0 := late.Stop(), life(), gone(); !a || !b || !c0 {
+			c.lost = true
 		}
-		c.started = true
-		return nil
+	}
+}
+
+// over reports whether the call's time has ended, in one way or another.
+func (c *call) over() bool {
+	return c.outer.Err() != nil || c.expired() || c.module.calls.Life().Err() != nil
+}
+
+func (c *call) expired() bool { return !time.Now().Before(c.deadline) }
+
+// serve answers a frame that comes while the guest runs.
+func (c *call) serve(f frame) error {
+	switch f.kind {
 	case kindLog:
 		if c.lines++; c.lines > maxLines {
 			return errFrame
 		}
 		return c.log(f)
 	case kindProgress:
-		if c.reports++; c.reports > maxReports || !c.started || c.inv.Progress == nil {
+		if c.reports++; c.reports > maxReports || c.inv.Progress == nil {
 			return errFrame
 		}
 		m, err := open[progressMeta](f)
@@ -99,23 +114,26 @@ func (c *call) serve(ctx context.Context, f frame) error {
 		}
 		return err
 	case kindRequest:
-		if c.requests++; c.requests > maxRequests || !c.started {
+		if c.requests++; c.requests > maxRequests {
 			return errFrame
 		}
 		m, err := open[requestMeta](f)
 		if err != nil {
 			return err
 		}
-		return c.request(ctx, egress.Request{Method: m.Method, URL: m.URL, Headers: m.Headers, Body: f.data})
+		return c.request(egress.Request{Method: m.Method, URL: m.URL, Headers: m.Headers, Body: f.data})
 	}
 	return errFrame
 }
 
 // request sends through the call's own policy, whatever the worker was told.
-func (c *call) request(ctx context.Context, r egress.Request) error {
+func (c *call) request(r egress.Request) error {
 	if c.inv.Grant.HTTP == nil {
 		return errFrame
 	}
+	ctx, cancel := context.WithDeadline(c.outer, c.deadline)
+	defer cancel()
+	defer context.AfterFunc(c.module.calls.Life(), cancel)()
 	resp, fail := c.inv.Grant.HTTP.Do(ctx, r)
 	if fail == nil && len(resp.Body) > maxBody {
 		fail = tool.Errorf(tool.TooLarge, "ask for less", "the answer is larger than %s", tool.Bytes(maxBody))
@@ -146,8 +164,8 @@ var known = []tool.Code{tool.Failed, tool.TimedOut, tool.OutOfMemory, tool.Trapp
 
 // result takes the worker's answer, within what can be true.
 func (c *call) result(f frame, took time.Duration) (sandbox.Output, *tool.Error, error) {
-	m, err := open[resultMeta](f)
-	if err != nil {
+	var m resultMeta
+	if err := m.unpack(f.meta); err != nil {
 		return sandbox.Output{}, nil, err
 	}
 	out := sandbox.Output{
@@ -168,10 +186,10 @@ func (c *call) result(f frame, took time.Duration) (sandbox.Output, *tool.Error,
 }
 
 // loss is the failure of a call whose worker is no more.
-func (c *call) loss(ctx context.Context, err error) (sandbox.Output, *tool.Error) {
+func (c *call) loss(err error) (sandbox.Output, *tool.Error) {
 	c.lost = true
-	if ctx.Err() != nil {
-		return sandbox.Output{}, sandbox.Interrupted(c.inv, c.outer, ctx, c.module.calls.Life().Err() != nil)
+	if c.over() {
+		return sandbox.Output{}, sandbox.Interrupted(c.inv, c.outer.Err(), c.expired(), c.module.calls.Life().Err() != nil)
 	}
 	err = c.w.why(err)
 	c.module.log.Warn("a worker was lost", "export", c.inv.Export, "error", err)

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -23,11 +22,12 @@ import (
 const Argument = "weir:worker"
 
 // Descriptors of a worker, beside the standard ones: the frames in, the frames
-// out, and the lent folders from there on.
+// out, the number of calls that were begun, and the lent folders from there on.
 const (
 	fdIn    = 3
 	fdOut   = 4
-	fdMount = 5
+	fdBegun = 5
+	fdMount = 6
 )
 
 // Main is the whole life of a worker. ok is false, and nothing has happened,
@@ -36,30 +36,30 @@ func Main() (code int, ok bool) {
 	if len(os.Args) < 2 || os.Args[len(os.Args)-1] != Argument {
 		return 0, false
 	}
-	in, out := os.NewFile(fdIn, "frames in"), os.NewFile(fdOut, "frames out")
 	if err := harden(); err != nil {
 		fmt.Fprintln(os.Stderr, "weir: this process is started by weir itself:", err)
 		return 2, true
 	}
-	c := &child{
-		in: bufio.NewReaderSize(in, 64<<10), out: &writer{w: out},
-		calls: make(chan frame), responses: make(chan frame, 1),
-	}
-	if err := c.serve(); err != nil {
+	if err := newChild().serve(); err != nil {
 		fmt.Fprintln(os.Stderr, "weir worker:", err)
 		return 1, true
 	}
 	return 0, true
 }
 
-// A child is the worker's side. Its main goroutine reads frames, so that the end
-// of the parent ends it even while a guest runs; another one runs the calls.
+// A child is the worker's side. One goroutine reads a call, runs it and writes
+// its result, so that between the parent and the guest nobody has to be woken.
 type child struct {
-	in        *bufio.Reader
-	out       *writer
-	calls     chan frame
-	responses chan frame
-	mounts    []jail.Mount
+	in     *reader
+	out    *writer
+	begun  end // counts the calls
+	mounts []jail.Mount
+	input  []byte // room for that of the next call
+	rest   *rest
+}
+
+func newChild() *child {
+	return &child{in: newReader(end(fdIn)), out: &writer{w: end(fdOut)}, begun: fdBegun, rest: newRest()}
 }
 
 // childProcs is enough for a guest and for what goes on beside it.
@@ -67,7 +67,7 @@ const childProcs = 2
 
 func (c *child) serve() error {
 	runtime.GOMAXPROCS(childProcs)
-	f, err := read(c.in, limits{kindLoad: fromParent[kindLoad]})
+	f, err := c.in.read(&aLoad, nil)
 	if err != nil {
 		return err
 	}
@@ -95,8 +95,7 @@ func (c *child) serve() error {
 	if err := c.out.write(kindReady, readyMeta{}, nil); err != nil || load.Compile {
 		return err
 	}
-	go c.work(m)
-	return c.listen()
+	return c.work(m)
 }
 
 func (c *child) load(l loadMeta, wasm []byte) (*sandbox.Module, error) {
@@ -111,53 +110,41 @@ func (c *child) load(l loadMeta, wasm []byte) (*sandbox.Module, error) {
 	return e.Load(ctx, sandbox.Plugin{Name: l.Plugin, Wasm: wasm, Exports: l.Exports, Memory: tool.Bytes(l.Memory)})
 }
 
-// listen hands frames on until the parent has no more. A call comes only when
-// the one before has ended, a response only when it was asked for.
-func (c *child) listen() error {
+// A guest is what runs the calls; a *sandbox.Module is one.
+type guest interface {
+	Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error)
+}
+
+// work runs calls, one after the other, until the parent has no more: it is
+// gone, or wants us to go. While a guest is busy nobody reads, and the kernel
+// ends this process with its parent.
+func (c *child) work(g guest) error {
 	for {
-		f, err := read(c.in, fromParent)
+		c.rest.begin()
+		f, err := c.in.read(&aCall, c.input)
 		if err != nil {
-			return nil // the parent is gone, or wants us to go
+			return nil
 		}
-		to := c.calls
-		if f.kind == kindResponse {
-			to = c.responses
+		c.rest.end()
+		var m callMeta
+		if err := m.unpack(f.meta); err != nil {
+			return err
 		}
-		to <- f
-	}
-}
-
-// work runs calls, one after the other.
-func (c *child) work(m *sandbox.Module) {
-	for {
-		f := c.next()
-		meta, err := open[callMeta](f)
-		if err != nil || c.out.write(kindStarted, struct{}{}, nil) != nil {
-			return
+		if cap(f.data) <= keepInput {
+			c.input = f.data
 		}
-		out, fail := m.Call(context.Background(), c.invocation(meta, f.data))
-		if c.out.write(kindResult, resultMeta{int64(out.Memory), int64(out.Instance), out.Relist, fail}, out.Bytes) != nil {
-			return
+		if err := c.begun.count(); err != nil {
+			return err
+		}
+		out, fail := g.Call(context.Background(), c.invocation(m, f.data))
+		if err := c.out.write(kindResult, &resultMeta{int64(out.Memory), int64(out.Instance), out.Relist, fail}, out.Bytes); err != nil {
+			return nil
 		}
 	}
 }
 
-// restTime is how long a worker waits for its next call before it gives back the
-// memory that it does not need while it waits.
-const restTime = time.Second
-
-// next waits for a call.
-func (c *child) next() frame {
-	rest := time.NewTimer(restTime)
-	defer rest.Stop()
-	select {
-	case f := <-c.calls:
-		return f
-	case <-rest.C:
-		debug.FreeOSMemory()
-		return <-c.calls
-	}
-}
+// keepInput is how much room is kept for the input of the next call, in bytes.
+const keepInput = 1 << 20
 
 // forever is the deadline of a call here: the real one is the parent's.
 const forever = time.Duration(math.MaxInt64 / 4)
@@ -186,7 +173,10 @@ func (c *child) Do(_ context.Context, r egress.Request) (egress.Response, *tool.
 	if c.out.write(kindRequest, requestMeta{r.Method, r.URL, r.Headers}, r.Body) != nil {
 		return egress.Response{}, lost
 	}
-	f := <-c.responses
+	f, err := c.in.read(&aResponse, nil)
+	if err != nil {
+		return egress.Response{}, lost
+	}
 	m, err := open[responseMeta](f)
 	switch {
 	case err != nil:

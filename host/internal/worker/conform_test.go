@@ -122,7 +122,7 @@ func TestConformance(t *testing.T) {
 		{"a flood of stdout", "flood", "", nil},
 		{"a setting", "config", "depth", func(i *sandbox.Invocation) { i.Grant.Config = map[string]string{"depth": "3"} }},
 		{"the limits", "config", "weir.max_chars", func(i *sandbox.Invocation) { i.Limits = tool.Limits{MaxChars: 5000} }},
-		{"an endless loop", "spin", "", func(i *sandbox.Invocation) { i.Timeout = 300 * time.Millisecond }},
+		{"an endless loop", "spin", "", func(i *sandbox.Invocation) { i.Timeout = 2 * time.Second }},
 		{"after it", "echo", "again", nil},
 		{"an endless sleep", "sleep", "", func(i *sandbox.Invocation) { i.Timeout = 300 * time.Millisecond }},
 		{"memory without end", "bigmem", "", nil},

@@ -21,6 +21,9 @@
 // beyond its folders, it reaches through the parent, which holds the policy and
 // the secrets and does the dialing.
 //
+// A child ends with its parent: the kernel kills it when the thread that started
+// it ends, whatever its guest does, and while it waits it finds its pipe closed.
+//
 // In a child the loops of a guest make no checks, so they run at full speed; its
 // deadline is its parent's kill.
 package worker

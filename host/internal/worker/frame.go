@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A kind says what a frame is about.
@@ -21,26 +19,29 @@ const (
 	kindCall                     // callMeta; the input
 	kindResponse                 // responseMeta; the body
 	kindReady                    // readyMeta
-	kindStarted                  // no more than that the call has begun
 	kindResult                   // resultMeta; the output
 	kindProgress                 // progressMeta
 	kindLog                      // logMeta
 	kindRequest                  // requestMeta; the body
+
+	kinds
 )
 
-// A frame is its kind, a small part in JSON and bytes as they are. On the wire:
-// one byte, the two lengths as 32 bits each, low byte first, and the two parts.
+// A frame is its kind, a small part and bytes as they are. On the wire: one
+// byte, the two lengths as 32 bits each, low byte first, and the two parts. The
+// small part is packed in the two frames that every call needs, and JSON in the
+// others; it is never empty.
 type frame struct {
 	kind kind
-	meta []byte
+	meta []byte // until the next frame is read
 	data []byte
 }
 
 const headBytes = 9
 
-// limits are the most bytes that each kind may carry; a kind that is not listed
-// is not expected.
-type limits map[kind]struct{ meta, data int }
+// limits are the most bytes that each kind may carry; a kind without a small
+// part is not expected.
+type limits [kinds]struct{ meta, data int }
 
 const (
 	maxMeta = 1 << 20   // bytes: settings of a tool, headers of a request
@@ -50,14 +51,18 @@ const (
 	maxCall = 32 << 20  // bytes of input, more than the sandbox takes
 )
 
-// fromParent is what a child expects.
-var fromParent = limits{kindLoad: {maxMeta, maxWasm}, kindCall: {maxMeta, maxCall}, kindResponse: {maxMeta, maxBody}}
+// What a child expects: at first, while it waits, and while its guest does.
+var (
+	aLoad     = limits{kindLoad: {maxMeta, maxWasm}}
+	aCall     = limits{kindCall: {maxMeta, maxCall}}
+	aResponse = limits{kindResponse: {maxMeta, maxBody}}
+)
 
 // fromChild is what a parent expects from a call whose output may have so many
-// bytes; it makes one for each call.
+// bytes.
 func fromChild(output int) limits {
 	return limits{
-		kindStarted: {2, 0}, kindLog: {maxText, 0}, kindProgress: {maxText, 0},
+		kindLog: {maxText, 0}, kindProgress: {maxText, 0},
 		kindResult: {maxText, output}, kindRequest: {maxMeta, maxBody},
 	}
 }
@@ -65,30 +70,53 @@ func fromChild(output int) limits {
 // errFrame says that the other side broke the rules.
 var errFrame = errors.New("a frame that does not fit the protocol")
 
+// A reader reads frames, short ones by one system call. It belongs to one
+// goroutine.
+type reader struct {
+	r    *bufio.Reader
+	meta []byte // of the last frame
+}
+
+// readAhead is how much a reader takes from its pipe at once, and keepMeta what
+// it keeps for small parts to come.
+const readAhead, keepMeta = 64 << 10, 64 << 10
+
+func newReader(r io.Reader) *reader { return &reader{r: bufio.NewReaderSize(r, readAhead)} }
+
 // read reads one frame. Nothing is allocated before its length is known to be
-// within the limits.
-func read(r *bufio.Reader, allowed limits) (frame, error) {
-	var head [headBytes]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
+// within the limits. Its data lies in room if it has place there.
+func (r *reader) read(allowed *limits, room []byte) (frame, error) {
+	head, err := r.r.Peek(headBytes)
+	if err != nil {
+		if len(head) > 0 && err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
 		return frame{}, err
 	}
 	f := frame{kind: kind(head[0])}
 	meta, data := binary.LittleEndian.Uint32(head[1:]), binary.LittleEndian.Uint32(head[5:])
-	most, ok := allowed[f.kind]
-	if !ok || uint64(meta) > uint64(most.meta) || uint64(data) > uint64(most.data) {
+	if f.kind >= kinds || meta == 0 || uint64(meta) > uint64(allowed[f.kind].meta) || uint64(data) > uint64(allowed[f.kind].data) {
 		return frame{}, fmt.Errorf("%w: kind %d with %d and %d bytes", errFrame, f.kind, meta, data)
 	}
-	f.meta = make([]byte, meta)
-	if _, err := io.ReadFull(r, f.meta); err != nil {
+	if _, err := r.r.Discard(headBytes); err != nil {
 		return frame{}, err
 	}
-	if data > 0 {
-		f.data = make([]byte, data)
-		if _, err := io.ReadFull(r, f.data); err != nil {
-			return frame{}, err
-		}
+	if cap(r.meta) < int(meta) || cap(r.meta) > keepMeta {
+		r.meta = make([]byte, meta)
 	}
-	return f, nil
+	f.meta = r.meta[:meta]
+	if _, err := io.ReadFull(r.r, f.meta); err != nil {
+		return frame{}, err
+	}
+	if data == 0 {
+		return f, nil
+	}
+	if f.data = room[:0]; cap(room) < int(data) {
+		f.data = make([]byte, data)
+	}
+	f.data = f.data[:data]
+	_, err = io.ReadFull(r.r, f.data)
+	return f, err
 }
 
 // open decodes a frame's small part.
@@ -99,100 +127,47 @@ func open[T any](f frame) (v T, err error) {
 	return v, nil
 }
 
+// A packed small part is not JSON: pack appends it.
+type packed interface{ pack(b []byte) []byte }
+
+// A carrier takes bytes to the other side: first all of head, then all of tail.
+type carrier interface {
+	write(head, tail []byte) error
+}
+
 // A writer writes whole frames; several goroutines may use it.
 type writer struct {
+	w carrier
+
 	mu  sync.Mutex
-	w   io.Writer
 	buf []byte
 }
 
-// smallData is what is copied behind its head to be written in one go.
-const smallData = 32 << 10
+// smallData is what is copied behind its head: less than that costs less than
+// telling the kernel of two places.
+const smallData = 8 << 10
 
 func (w *writer) write(k kind, meta any, data []byte) error {
-	text, err := json.Marshal(meta)
-	if err != nil {
-		return err
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.buf = append(w.buf[:0], byte(k))
-	w.buf = binary.LittleEndian.AppendUint32(w.buf, uint32(len(text)))
-	w.buf = binary.LittleEndian.AppendUint32(w.buf, uint32(len(data)))
-	w.buf = append(w.buf, text...)
+	b := append(w.buf[:0], byte(k), 0, 0, 0, 0, 0, 0, 0, 0)
+	if p, ok := meta.(packed); ok {
+		b = p.pack(b)
+	} else {
+		text, err := json.Marshal(meta)
+		if err != nil {
+			return err
+		}
+		b = append(b, text...)
+	}
+	binary.LittleEndian.PutUint32(b[1:], uint32(len(b)-headBytes))
+	binary.LittleEndian.PutUint32(b[5:], uint32(len(data)))
 	if len(data) <= smallData {
-		w.buf, data = append(w.buf, data...), nil
+		b, data = append(b, data...), nil
 	}
-	if _, err := w.w.Write(w.buf); err != nil || len(data) == 0 {
-		return err
+	w.buf = b[:0]
+	if cap(b) > keepMeta {
+		w.buf = nil
 	}
-	_, err = w.w.Write(data)
-	return err
-}
-
-// The small parts of the frames.
-type (
-	loadMeta struct {
-		Plugin string // its name, for errors
-		Engine string // of the sandbox
-		// Exports are those that will be called, Memory the cap of each linear
-		// memory in bytes.
-		Exports []string
-		Memory  int64
-		Cache   string // folder of compiled code
-		// Compile makes the child compile the module into the cache and end; Checked
-		// is for code with loop checks.
-		Compile, Checked bool
-		Spares           int
-		LogLevel         int
-		Mounts           []mountMeta // in the order of the inherited descriptors
-		Bounds           bounds
-	}
-	mountMeta struct {
-		Guest, Host string
-		Write       bool
-		Hide, Keep  []string
-	}
-	callMeta struct {
-		Export             string
-		MaxChars, MaxLines int
-		Config             map[string]string
-		MaxOutput          int
-		HTTP, Progress     bool // whether anybody answers
-	}
-	responseMeta struct {
-		Status  int
-		URL     string
-		Headers map[string]string
-		Error   *tool.Error
-	}
-	readyMeta struct {
-		Refused     string // why the module was not loaded
-		NotCompiled bool   // the cache does not hold it
-	}
-	resultMeta struct {
-		Memory, Instance int64 // bytes, nanoseconds
-		Relist           bool
-		Error            *tool.Error
-	}
-	progressMeta struct {
-		Done, Total int
-		Message     string
-	}
-	logMeta struct {
-		Level   int
-		Message string
-		Args    []string // keys and values
-	}
-	requestMeta struct {
-		Method, URL string
-		Headers     map[string]string
-	}
-)
-
-// bounds are what the kernel holds a child to.
-type bounds struct {
-	Data  int64 // bytes of writable memory of its own; 0: none
-	CPU   int64 // seconds of CPU time; 0: none
-	Files int64 // open descriptors; 0: none
+	return w.w.write(b, data)
 }

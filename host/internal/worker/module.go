@@ -60,8 +60,8 @@ func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Outp
 		default:
 			w.discard()
 		}
-		if c.lost && !c.started && try < retries && ctx.Err() == nil && m.calls.Life().Err() == nil {
-			continue // it died before it began: nothing was done yet
+		if c.lost && !c.begun && try < retries && ctx.Err() == nil && m.calls.Life().Err() == nil {
+			continue // it died before it took the call: nothing was done yet
 		}
 		return out, fail
 	}
@@ -152,7 +152,7 @@ func (m *Module) unstarted(ctx context.Context, inv sandbox.Invocation, err erro
 	var lost *lossError
 	switch {
 	case ctx.Err() != nil || m.calls.Life().Err() != nil:
-		return sandbox.Interrupted(inv, ctx, ctx, m.calls.Life().Err() != nil)
+		return sandbox.Interrupted(inv, ctx.Err(), false, m.calls.Life().Err() != nil)
 	case errors.As(err, &mount):
 		return tool.Errorf(tool.Failed, "the operator has to correct the tool's granted folders", "%s cannot start: %s", inv.Export, err)
 	case errors.As(err, &lost) && lost.outOfMemory():

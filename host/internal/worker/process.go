@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"os"
@@ -20,13 +19,13 @@ import (
 // A process is one child, as its parent sees it. One goroutine at a time talks
 // to it; kill and dead may be used by all.
 type process struct {
-	cmd  *exec.Cmd
-	in   *os.File // we write
-	out  *os.File // it writes
-	read *bufio.Reader
-	send *writer
-	loan *jail.Loan
-	said *tail
+	cmd *exec.Cmd
+	link
+	read  *reader
+	send  *writer
+	calls uint64 // that were sent
+	loan  *jail.Loan
+	said  *tail
 
 	weight  tool.Bytes // of its own memory, when it was last weighed
 	weighed time.Time
@@ -45,28 +44,24 @@ func (p *Pool) spawn(plugin string, mounts []jail.Mount) (*process, error) {
 	if err != nil {
 		return nil, &mountError{err}
 	}
-	w := &process{loan: loan, said: &tail{}, gone: make(chan struct{})}
-	childIn, in, err := os.Pipe()
+	ours, theirs, err := newLink()
 	if err != nil {
 		return nil, errors.Join(errSpawn, err, loan.Close())
 	}
-	out, childOut, err := os.Pipe()
-	if err != nil {
-		return nil, errors.Join(errSpawn, err, loan.Close(), childIn.Close(), in.Close())
-	}
-	w.in, w.out = in, out
-	w.read, w.send = bufio.NewReaderSize(out, 64<<10), &writer{w: in}
+	w := &process{link: ours, read: newReader(ours.out), send: &writer{w: spout{ours.in}}, loan: loan, said: &tail{}, gone: make(chan struct{})}
 	w.cmd = exec.Command(p.cfg.Command[0], append(slices.Clone(p.cfg.Command[1:]), plugin, Argument)...)
 	w.cmd.Args[0] = filepath.Base(os.Args[0])
 	w.cmd.Env = []string{} // not nil, which would pass ours on
 	w.cmd.Dir = "/"
-	w.cmd.ExtraFiles = append([]*os.File{childIn, childOut}, loan.Files()...)
+	w.cmd.ExtraFiles = append(theirs, loan.Files()...)
 	w.cmd.Stderr = w.said
 	w.cmd.WaitDelay = time.Second
 	err = p.spawner.start(w.cmd)
-	err = errors.Join(err, childIn.Close(), childOut.Close())
+	for _, f := range theirs {
+		err = errors.Join(err, f.Close())
+	}
 	if err != nil {
-		return nil, errors.Join(errSpawn, err, loan.Close(), in.Close(), out.Close())
+		return nil, errors.Join(errSpawn, err, ours.close(), loan.Close())
 	}
 	p.children.Go(func() { w.reap() })
 	return w, nil
@@ -100,7 +95,7 @@ func (w *process) dead() bool {
 func (w *process) discard() {
 	w.kill()
 	<-w.gone
-	w.once.Do(func() { _ = errors.Join(w.in.Close(), w.out.Close(), w.loan.Close()) })
+	w.once.Do(func() { _ = errors.Join(w.link.close(), w.loan.Close()) })
 }
 
 // load sends the module and waits until the child is ready. When ctx ends the
@@ -110,8 +105,9 @@ func (w *process) load(ctx context.Context, l loadMeta, wasm []byte) error {
 	if err := w.send.write(kindLoad, l, wasm); err != nil {
 		return w.why(err)
 	}
+	allowed := limits{kindReady: {maxText, 0}, kindLog: {maxText, 0}}
 	for lines := 0; lines <= maxLines; lines++ {
-		f, err := read(w.read, limits{kindReady: {maxText, 0}, kindLog: {maxText, 0}})
+		f, err := w.read.read(&allowed, nil)
 		switch {
 		case err != nil:
 			return w.why(err)

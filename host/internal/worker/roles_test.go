@@ -3,7 +3,6 @@
 package worker
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -31,6 +30,8 @@ func play() (played bool) {
 		spy(what)
 	case "liar":
 		lie(what)
+	case "mirror":
+		reflect()
 	case "host":
 		middle(what, os.Args[2:])
 	}
@@ -51,7 +52,7 @@ func spy(file string) {
 	fds, _ := os.ReadDir("/proc/self/fd")
 	for _, fd := range fds {
 		to, err := os.Readlink("/proc/self/fd/" + fd.Name())
-		if err == nil && !strings.Contains(to, "/proc/") && !strings.HasPrefix(to, "anon_inode:") && !strings.HasPrefix(to, "/sys/fs/cgroup/") {
+		if err == nil && !strings.Contains(to, "/proc/") && !(strings.HasPrefix(to, "anon_inode:") && fd.Name() != "5") && !strings.HasPrefix(to, "/sys/fs/cgroup/") {
 			fmt.Fprintf(&found, "fd %s %s\n", fd.Name(), to)
 		}
 	}
@@ -69,23 +70,23 @@ func spy(file string) {
 
 // lie answers the first call in a way that no worker does.
 func lie(what string) {
-	in, out := bufio.NewReader(os.NewFile(fdIn, "in")), os.NewFile(fdOut, "out")
+	in, out := newReader(end(fdIn)), end(fdOut)
 	w := &writer{w: out}
-	if _, err := read(in, fromParent); err != nil {
+	if _, err := in.read(&aLoad, nil); err != nil {
 		return
 	}
 	if what == "never ready" {
-		_, _ = io.Copy(io.Discard, in)
+		_, _ = io.Copy(io.Discard, in.r)
 		return
 	}
 	_ = w.write(kindReady, readyMeta{}, nil)
-	if _, err := read(in, fromParent); err != nil {
+	if _, err := in.read(&aCall, nil); err != nil {
 		return
 	}
-	_ = w.write(kindStarted, struct{}{}, nil)
+	what, file, _ := strings.Cut(what, "=")
 	head := func(k kind, meta, data uint32) {
 		b := binary.LittleEndian.AppendUint32([]byte{byte(k)}, meta)
-		_, _ = out.Write(binary.LittleEndian.AppendUint32(b, data))
+		_ = out.write(binary.LittleEndian.AppendUint32(b, data), nil)
 	}
 	switch what {
 	case "a huge length":
@@ -95,16 +96,21 @@ func lie(what string) {
 	case "an unknown kind":
 		head(99, 1, 0)
 	case "a parent's kind":
-		_ = w.write(kindCall, callMeta{}, nil)
-	case "no JSON":
+		_ = w.write(kindCall, &callMeta{}, nil)
+	case "a result that is none":
 		head(kindResult, 3, 0)
-		_, _ = out.WriteString("{{{")
+		_ = out.write([]byte("{{{"), nil)
+	case "no JSON":
+		head(kindLog, 3, 0)
+		_ = out.write([]byte("{{{"), nil)
+	case "nothing small":
+		head(kindResult, 0, 0)
 	case "too much output":
-		_ = w.write(kindResult, resultMeta{}, make([]byte, 2000))
+		_ = w.write(kindResult, &resultMeta{}, make([]byte, 2000))
 	case "an unknown code":
-		_ = w.write(kindResult, resultMeta{Error: &tool.Error{Code: "denied", Msg: "x"}}, nil)
+		_ = w.write(kindResult, &resultMeta{Error: &tool.Error{Code: "denied", Msg: "x"}}, nil)
 	case "output beside an error":
-		_ = w.write(kindResult, resultMeta{Error: &tool.Error{Code: tool.Failed, Msg: "x"}}, []byte("x"))
+		_ = w.write(kindResult, &resultMeta{Error: &tool.Error{Code: tool.Failed, Msg: "x"}}, []byte("x"))
 	case "log lines without end":
 		for w.write(kindLog, logMeta{Message: "again"}, nil) == nil {
 			continue
@@ -120,17 +126,43 @@ func lie(what string) {
 		return
 	case "nothing":
 		return
+	case "it takes the call and dies", "it begins with the call and dies":
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return
+		}
+		_, _ = f.WriteString("x")
+		if strings.Contains(what, "begins") {
+			_ = end(fdBegun).count()
+		}
+		return
 	case "words of another":
 		fmt.Fprintln(os.Stderr, "fatal error: runtime: out of memory")
 		return
 	case "odd values":
-		_ = w.write(kindResult, resultMeta{Memory: -5, Instance: 1 << 62}, []byte("fine"))
+		_ = w.write(kindResult, &resultMeta{Memory: -5, Instance: 1 << 62}, []byte("fine"))
 	case "odd words":
-		_ = w.write(kindResult, resultMeta{Error: &tool.Error{Code: tool.Failed, Msg: "a\x1b[31m\u202eb\nc"}}, nil)
+		_ = w.write(kindResult, &resultMeta{Error: &tool.Error{Code: tool.Failed, Msg: "a\x1b[31m\u202eb\nc"}}, nil)
 	case "a closed pipe":
-		out.Close()
+		_ = syscall.Close(fdOut)
 	}
-	_, _ = io.Copy(io.Discard, in) // lives on
+	_, _ = io.Copy(io.Discard, in.r) // lives on
+}
+
+// reflect is a worker whose guest costs nothing: what a call takes is the way.
+func reflect() {
+	c := newChild()
+	if _, err := c.in.read(&aLoad, nil); err != nil {
+		return
+	}
+	_ = c.out.write(kindReady, readyMeta{}, nil)
+	_ = c.work(mirror{})
+}
+
+type mirror struct{}
+
+func (mirror) Call(_ context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error) {
+	return sandbox.Output{Bytes: inv.Input}, nil
 }
 
 // middle is a host of its own: it has a guest called, or a module compiled, until

@@ -4,11 +4,9 @@ package worker
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -208,7 +206,7 @@ func TestWhatAWorkerFinds(t *testing.T) {
 		}
 		seen = append(seen, line)
 	}
-	want := []string{"dir /", "environ []", "fd 0 /dev/null", "fd 1 /dev/null", "fd 2 pipe", "fd 3 pipe", "fd 4 pipe", "fd 5 " + lent, "NoNewPrivs:\t1"}
+	want := []string{"dir /", "environ []", "fd 0 /dev/null", "fd 1 /dev/null", "fd 2 pipe", "fd 3 pipe", "fd 4 pipe", "fd 5 anon_inode:[eventfd]", "fd 6 " + lent, "NoNewPrivs:\t1"}
 	if _, err := os.Stat("/proc/sys/kernel/seccomp"); err == nil {
 		want = append(want, "Seccomp:\t2", "a socket: operation not permitted", "a signal to the parent: operation not permitted")
 	} else {
@@ -233,7 +231,9 @@ func TestLiars(t *testing.T) {
 		{"a huge small part", tool.Failed, broken},
 		{"an unknown kind", tool.Failed, broken},
 		{"a parent's kind", tool.Failed, broken},
+		{"a result that is none", tool.Failed, broken},
 		{"no JSON", tool.Failed, broken},
+		{"nothing small", tool.Failed, broken},
 		{"too much output", tool.Failed, broken},
 		{"an unknown code", tool.Failed, broken},
 		{"output beside an error", tool.Failed, broken},
@@ -261,6 +261,24 @@ func TestLiars(t *testing.T) {
 				t.Errorf("got %v, want %s: %s", fail, row.code, row.says)
 			}
 		})
+	}
+}
+
+// TestACallIsMadeOnce loses workers that took a call: it goes to another one
+// only if its guest was not begun with.
+func TestACallIsMadeOnce(t *testing.T) {
+	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
+	load(t, newPool(t, nil), pl) // so that it is compiled
+	for lie, tries := range map[string]string{"it takes the call and dies": "xxxx", "it begins with the call and dies": "x"} {
+		file := filepath.Join(t.TempDir(), "tries")
+		m := load(t, newPool(t, func(c *Config) { c.Command = asRole("liar:" + lie + "=" + file) }), pl)
+		_, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Timeout: patience})
+		if fail == nil || fail.Code != tool.Trapped {
+			t.Errorf("%s: %v", lie, fail)
+		}
+		if text, err := os.ReadFile(file); err != nil || string(text) != tries {
+			t.Errorf("%s: tried %q, want %q, %v", lie, text, tries, err)
+		}
 	}
 }
 
@@ -443,8 +461,8 @@ func TestSecretsStayHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.discard()
-	var sent bytes.Buffer
-	w.send.w = io.MultiWriter(&sent, w.in)
+	var sent wire
+	w.send.w = tap{spout{w.in}, &sent}
 	request, _ := json.Marshal(map[string]any{"url": server.URL + "/", "headers": map[string]string{"X-A": "b"}})
 	c := &call{module: m, outer: t.Context(), w: w, inv: sandbox.Invocation{
 		Export: "http", Input: request, Timeout: patience, MaxOutput: 1 << 20,
@@ -462,28 +480,13 @@ func TestSecretsStayHere(t *testing.T) {
 	}
 }
 
-// FuzzFrames reads what a child could send: nothing may be allocated beyond the
-// limits, and no frame may come out that the limits forbid.
-func FuzzFrames(f *testing.F) {
-	for _, k := range []kind{kindResult, kindLog, kindRequest, 0, 255} {
-		var b bytes.Buffer
-		_ = (&writer{w: &b}).write(k, resultMeta{Memory: 1}, []byte("output"))
-		f.Add(b.Bytes())
-	}
-	f.Add([]byte{byte(kindResult), 255, 255, 255, 255, 255, 255, 255, 255})
-	f.Fuzz(func(t *testing.T, text []byte) {
-		allowed := fromChild(1000)
-		r := bufio.NewReader(bytes.NewReader(text))
-		for {
-			got, err := read(r, allowed)
-			if err != nil {
-				return
-			}
-			most, ok := allowed[got.kind]
-			if !ok || len(got.meta) > most.meta || len(got.data) > most.data {
-				t.Fatalf("kind %d with %d and %d bytes came through", got.kind, len(got.meta), len(got.data))
-			}
-			_, _ = open[resultMeta](got)
-		}
-	})
+// tap is an end that keeps a copy of what is written to it.
+type tap struct {
+	spout
+	copy *wire
+}
+
+func (t tap) write(head, tail []byte) error {
+	_ = t.copy.write(head, tail)
+	return t.spout.write(head, tail)
 }

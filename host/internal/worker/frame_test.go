@@ -1,0 +1,79 @@
+//go:build linux
+
+package worker
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// TestCallMetaComesBack packs and unpacks the small part of a call.
+func TestCallMetaComesBack(t *testing.T) {
+	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "run", "weir.locale", strings.Repeat("long", 10_000)}))
+	rapid.Check(t, func(t *rapid.T) {
+		m := callMeta{
+			Export: text.Draw(t, "export"), MaxChars: rapid.Int().Draw(t, "chars"), MaxLines: rapid.Int().Draw(t, "lines"), MaxOutput: rapid.Int().Draw(t, "output"),
+			HTTP: rapid.Bool().Draw(t, "http"), Progress: rapid.Bool().Draw(t, "progress"),
+		}
+		if c := rapid.MapOfN(text, text, 0, 5).Draw(t, "config"); len(c) > 0 {
+			m.Config = c
+		}
+		b := m.pack(nil)
+		var got callMeta
+		if err := got.unpack(b); err != nil || !cmp.Equal(m, got) {
+			t.Fatalf("%+v came back as %+v, %v", m, got, err)
+		}
+		cut := rapid.IntRange(0, len(b)-1).Draw(t, "cut")
+		if got.unpack(b[:cut]) == nil || got.unpack(append(b, 0)) == nil {
+			t.Fatalf("%d of %d bytes, or one more, are taken for a call", cut, len(b))
+		}
+	})
+}
+
+// FuzzFrames reads what a child could send: nothing may be allocated beyond the
+// limits, and no frame may come out that the limits forbid.
+func FuzzFrames(f *testing.F) {
+	for _, k := range []kind{kindResult, kindLog, kindRequest, 0, 255} {
+		var b wire
+		_ = (&writer{w: &b}).write(k, &resultMeta{Memory: 1, Error: &tool.Error{Code: tool.Failed, Msg: "no", Hint: "try"}}, []byte("output"))
+		f.Add(b.Bytes())
+	}
+	f.Add([]byte{byte(kindResult), 255, 255, 255, 255, 255, 255, 255, 255})
+	f.Fuzz(func(t *testing.T, text []byte) {
+		allowed := fromChild(1000)
+		r := newReader(bytes.NewReader(text))
+		for {
+			got, err := r.read(&allowed, nil)
+			if err != nil {
+				return
+			}
+			most := allowed[got.kind]
+			if most.meta == 0 || len(got.meta) == 0 || len(got.meta) > most.meta || len(got.data) > most.data {
+				t.Fatalf("kind %d with %d and %d bytes came through", got.kind, len(got.meta), len(got.data))
+			}
+			var m resultMeta
+			if m.unpack(got.meta) != nil {
+				continue
+			}
+			var again resultMeta
+			if err := again.unpack(m.pack(nil)); err != nil || !cmp.Equal(m, again) {
+				t.Fatalf("%+v comes back as %+v, %v", m, again, err)
+			}
+		}
+	})
+}
+
+// wire is a pipe that never blocks.
+type wire struct{ bytes.Buffer }
+
+func (w *wire) write(head, tail []byte) error {
+	_, err := w.Buffer.Write(slices.Concat(head, tail))
+	return err
+}

@@ -1,0 +1,58 @@
+package worker
+
+import "github.com/weirhost/weir/sdk/tool"
+
+// The small parts of the frames that not every call needs.
+type (
+	loadMeta struct {
+		Plugin string // its name, for errors
+		Engine string // of the sandbox
+		// Exports are those that will be called, Memory the cap of each linear
+		// memory in bytes.
+		Exports []string
+		Memory  int64
+		Cache   string // folder of compiled code
+		// Compile makes the child compile the module into the cache and end; Checked
+		// is for code with loop checks.
+		Compile, Checked bool
+		Spares           int
+		LogLevel         int
+		Mounts           []mountMeta // in the order of the inherited descriptors
+		Bounds           bounds
+	}
+	mountMeta struct {
+		Guest, Host string
+		Write       bool
+		Hide, Keep  []string
+	}
+	responseMeta struct {
+		Status  int
+		URL     string
+		Headers map[string]string
+		Error   *tool.Error
+	}
+	readyMeta struct {
+		Refused     string // why the module was not loaded
+		NotCompiled bool   // the cache does not hold it
+	}
+	progressMeta struct {
+		Done, Total int
+		Message     string
+	}
+	logMeta struct {
+		Level   int
+		Message string
+		Args    []string // keys and values
+	}
+	requestMeta struct {
+		Method, URL string
+		Headers     map[string]string
+	}
+)
+
+// bounds are what the kernel holds a child to.
+type bounds struct {
+	Data  int64 // bytes of writable memory of its own; 0: none
+	CPU   int64 // seconds of CPU time; 0: none
+	Files int64 // open descriptors; 0: none
+}

@@ -1,0 +1,148 @@
+package worker
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A callMeta is the small part of a call: everything but its input and its
+// powers, of which the child learns no more than that they are there.
+type callMeta struct {
+	Export             string
+	MaxChars, MaxLines int
+	Config             map[string]string
+	MaxOutput          int
+	HTTP, Progress     bool // whether anybody answers
+}
+
+// A resultMeta is the small part of a result.
+type resultMeta struct {
+	Memory, Instance int64 // bytes, nanoseconds
+	Relist           bool
+	Error            *tool.Error
+}
+
+// Both are bits, then numbers and texts as varints and lengths with bytes.
+const (
+	bitHTTP = 1 << iota
+	bitProgress
+)
+
+const (
+	bitRelist = 1 << iota
+	bitFailed
+)
+
+func (m *callMeta) pack(b []byte) []byte {
+	var set byte
+	if m.HTTP {
+		set |= bitHTTP
+	}
+	if m.Progress {
+		set |= bitProgress
+	}
+	b = packText(append(b, set), m.Export)
+	for _, n := range []int{m.MaxChars, m.MaxLines, m.MaxOutput, len(m.Config)} {
+		b = binary.AppendVarint(b, int64(n))
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.Config)) { // equal settings make equal bytes
+		b = packText(packText(b, key), m.Config[key])
+	}
+	return b
+}
+
+func (m *callMeta) unpack(b []byte) error {
+	p := parcel{rest: b}
+	set := p.byte()
+	m.HTTP, m.Progress = set&bitHTTP != 0, set&bitProgress != 0
+	m.Export = p.text()
+	m.MaxChars, m.MaxLines, m.MaxOutput = int(p.number()), int(p.number()), int(p.number())
+	m.Config = nil
+	if n := p.number(); n > 0 {
+		m.Config = map[string]string{}
+		for ; n > 0 && !p.bad; n-- {
+			key := p.text()
+			m.Config[key] = p.text()
+		}
+	}
+	return p.end(kindCall)
+}
+
+func (m *resultMeta) pack(b []byte) []byte {
+	var set byte
+	if m.Relist {
+		set |= bitRelist
+	}
+	if m.Error != nil {
+		set |= bitFailed
+	}
+	b = binary.AppendVarint(binary.AppendVarint(append(b, set), m.Memory), m.Instance)
+	if e := m.Error; e != nil {
+		b = packText(packText(packText(b, string(e.Code)), e.Msg), e.Hint)
+	}
+	return b
+}
+
+func (m *resultMeta) unpack(b []byte) error {
+	p := parcel{rest: b}
+	set := p.byte()
+	*m = resultMeta{Relist: set&bitRelist != 0, Memory: p.number(), Instance: p.number()}
+	if set&bitFailed != 0 {
+		m.Error = &tool.Error{Code: tool.Code(p.text()), Msg: p.text(), Hint: p.text()}
+	}
+	return p.end(kindResult)
+}
+
+func packText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// A parcel is packed bytes that are being taken apart. What does not fit makes
+// it bad, and everything behind it empty.
+type parcel struct {
+	rest []byte
+	bad  bool
+}
+
+func (p *parcel) byte() byte {
+	if p.bad || len(p.rest) == 0 {
+		p.bad = true
+		return 0
+	}
+	b := p.rest[0]
+	p.rest = p.rest[1:]
+	return b
+}
+
+func (p *parcel) number() int64 {
+	v, n := binary.Varint(p.rest)
+	if p.bad || n <= 0 {
+		p.bad = true
+		return 0
+	}
+	p.rest = p.rest[n:]
+	return v
+}
+
+func (p *parcel) text() string {
+	l, n := binary.Uvarint(p.rest)
+	if p.bad || n <= 0 || l > uint64(len(p.rest)-n) {
+		p.bad = true
+		return ""
+	}
+	s := string(p.rest[n : n+int(l)])
+	p.rest = p.rest[n+int(l):]
+	return s
+}
+
+// end reports whether all of it fitted, and nothing was left.
+func (p *parcel) end(k kind) error {
+	if p.bad || len(p.rest) > 0 {
+		return fmt.Errorf("%w: kind %d is not readable", errFrame, k)
+	}
+	return nil
+}

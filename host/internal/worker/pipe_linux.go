@@ -1,0 +1,135 @@
+package worker
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// An end is the child's end of a pipe, used by system calls that block: whoever
+// waits at it is woken by the kernel itself, not by way of the runtime's poller.
+type end int
+
+// Read implements io.Reader.
+func (e end) Read(p []byte) (int, error) {
+	for {
+		n, err := unix.Read(int(e), p)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return 0, os.NewSyscallError("read", err)
+		case n == 0 && len(p) > 0:
+			return 0, io.EOF
+		}
+		return n, nil
+	}
+}
+
+// write writes head and then tail, by one system call where the pipe has room.
+func (e end) write(head, tail []byte) error {
+	for len(head)+len(tail) > 0 {
+		n, err := unix.Writev(int(e), [][]byte{head, tail})
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return os.NewSyscallError("write", err)
+		}
+		of := min(n, len(head))
+		head, tail = head[of:], tail[n-of:]
+	}
+	return nil
+}
+
+// A spout is the parent's end that it writes to. Its goroutine waits in the
+// runtime's poller, for a parent has more to do, and a child that reads nothing
+// would hold one of its threads.
+type spout struct{ *os.File }
+
+func (s spout) write(head, tail []byte) error {
+	if len(tail) == 0 {
+		_, err := s.Write(head)
+		return err
+	}
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return err
+	}
+	for err == nil && len(head)+len(tail) > 0 {
+		n, fault := 0, error(nil)
+		err = raw.Write(func(fd uintptr) bool {
+			n, fault = unix.Writev(int(fd), [][]byte{head, tail})
+			return fault != unix.EAGAIN
+		})
+		if fault != nil && fault != unix.EINTR {
+			err = errors.Join(err, os.NewSyscallError("write", fault))
+		}
+		n = max(n, 0)
+		of := min(n, len(head))
+		head, tail = head[of:], tail[n-of:]
+	}
+	return err
+}
+
+// count adds one to a number that two processes share.
+func (e end) count() error {
+	return e.write(binary.NativeEndian.AppendUint64(nil, 1), nil)
+}
+
+// counted takes the number, which is 0 from then on.
+func (e end) counted() uint64 {
+	var n [8]byte
+	if _, err := unix.Read(int(e), n[:]); err != nil {
+		return 0
+	}
+	return binary.NativeEndian.Uint64(n[:])
+}
+
+// A link is what passes between a parent and a child, as the parent has it.
+type link struct {
+	in    *os.File // the parent writes
+	out   *os.File // the child writes
+	begun end      // a number: the child counts the calls that it begins
+}
+
+// pipeRoom is what a pipe is to hold at once, in bytes: with less, a long frame
+// wakes both sides more often. Where the kernel gives less it only takes longer.
+const pipeRoom = 256 << 10
+
+// newLink makes a link. theirs are the child's ends in the order of its
+// descriptors; who started it closes them.
+func newLink() (ours link, theirs []*os.File, err error) {
+	in, out, begun := [2]int{-1, -1}, [2]int{-1, -1}, [2]int{-1, -1}
+	err = errors.Join(unix.Pipe2(in[:], unix.O_CLOEXEC), unix.Pipe2(out[:], unix.O_CLOEXEC))
+	if err == nil {
+		begun[0], err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	}
+	if err == nil {
+		begun[1], err = unix.FcntlInt(uintptr(begun[0]), unix.F_DUPFD_CLOEXEC, 0)
+	}
+	if err == nil {
+		err = errors.Join(unix.SetNonblock(in[1], true), unix.SetNonblock(out[0], true)) // for the runtime's poller
+	}
+	if err != nil {
+		for _, fd := range slices.Concat(in[:], out[:], begun[:]) {
+			_ = unix.Close(fd) // those that are there
+		}
+		return link{}, nil, fmt.Errorf("its pipes cannot be made: %w", err)
+	}
+	for _, fd := range []int{in[1], out[0]} {
+		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, pipeRoom)
+	}
+	file := func(fd int) *os.File { return os.NewFile(uintptr(fd), "a worker's link") }
+	return link{file(in[1]), file(out[0]), end(begun[0])}, []*os.File{file(in[0]), file(out[1]), file(begun[1])}, nil
+}
+
+// close lets go of the parent's ends.
+func (l link) close() error {
+	return errors.Join(l.in.Close(), l.out.Close(), os.NewSyscallError("close", unix.Close(int(l.begun))))
+}
