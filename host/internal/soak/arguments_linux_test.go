@@ -1,0 +1,111 @@
+package soak
+
+import (
+	"encoding/json"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A property is what these tests understand of a parameter's schema.
+type property struct {
+	Type      string   `json:"type"`
+	Enum      []string `json:"enum"`
+	MinLength int      `json:"minLength"`
+	MaxLength int      `json:"maxLength"`
+	Minimum   int      `json:"minimum"`
+	Maximum   int      `json:"maximum"`
+}
+
+// arguments makes arguments up that the tool's schema allows.
+func arguments(t *testing.T, spec tool.Spec, r *rand.Rand) []byte {
+	t.Helper()
+	if len(spec.Examples) > 0 && r.IntN(5) == 0 {
+		return spec.Examples[r.IntN(len(spec.Examples))].Args
+	}
+	var schema struct {
+		Properties map[string]property `json:"properties"`
+		Required   []string            `json:"required"`
+	}
+	if err := json.Unmarshal(spec.Params, &schema); err != nil {
+		t.Fatal(err)
+	}
+	args := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		if !slices.Contains(schema.Required, name) && r.IntN(2) == 0 {
+			continue
+		}
+		args[name] = schema.Properties[name].value(t, name, r)
+	}
+	text, err := json.Marshal(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func (p property) value(t *testing.T, name string, r *rand.Rand) any {
+	t.Helper()
+	switch p.Type {
+	case "boolean":
+		return r.IntN(2) == 0
+	case "integer":
+		return p.number(r)
+	case "string":
+		return p.text(name, r)
+	}
+	t.Fatalf("%s is of type %q, which is not made up here", name, p.Type)
+	return nil
+}
+
+// number is small as often as large, and sometimes a bound.
+func (p property) number(r *rand.Rand) int {
+	top := p.Maximum
+	if top == 0 {
+		top = 1 << 30
+	}
+	switch r.IntN(10) {
+	case 0:
+		return p.Minimum
+	case 1:
+		return top
+	}
+	return p.Minimum + r.IntN(min(top-p.Minimum+1, 1<<(1+r.IntN(12))))
+}
+
+// words are texts that tools can do something with, and others.
+var words = []string{
+	"1+1", "(3 + 4) * 2^10", "sqrt(2)*sin(30°)", "1/0", "2^", "99999!", "func", "type [A-Z]\\w+", "a(b", "(?i)ERROR|warn", "^$", ".", "return",
+	"*.go", "**/*.md", "*", "https://example.org/", "example.org/long", "http://127.0.0.1/", "golang", "天气 北京", "🦉", "A1", "B2:C3", "Sheet1", "none",
+	"\x00\n\t", "x", strings.Repeat("0123456789", 20),
+}
+
+// text is a name of the workspace where the parameter's own says that it wants
+// one, mostly.
+func (p property) text(name string, r *rand.Rand) string {
+	if len(p.Enum) > 0 {
+		return p.Enum[r.IntN(len(p.Enum))]
+	}
+	from := words
+	if strings.Contains(name, "path") && r.IntN(6) > 0 {
+		from = places
+	}
+	text := []rune(from[r.IntN(len(from))])
+	if r.IntN(8) == 0 { // any characters at all
+		text = make([]rune, r.IntN(60))
+		for i := range text {
+			text[i] = rune(1 + r.IntN(0x2fff))
+		}
+	}
+	for len(text) < p.MinLength {
+		text = append(text, 'x')
+	}
+	if p.MaxLength > 0 {
+		text = text[:min(len(text), p.MaxLength)]
+	}
+	return string(text)
+}

@@ -1,0 +1,302 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/jail"
+	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/worker"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+const (
+	callers = 16
+	// patience is the deadline of a call that is not to meet one, however busy
+	// the machine is.
+	patience = 10 * time.Minute
+	// cutShort is how many calls there are to one that is cancelled, or given too
+	// little time.
+	cutShort = 50
+	// mounted and apart are how many calls there are to one of a tool that works on
+	// files, which needs an instance of its own, and to one in a worker.
+	mounted, apart = 10, 8
+)
+
+// A form is how long the test is.
+type form struct {
+	calls int
+	args  int // for each tool
+	seed  uint64
+}
+
+// chosen is the short form, or what the environment says: WEIR_SOAK_CALLS and,
+// for a run to be done again, WEIR_SOAK_SEED.
+func chosen(t *testing.T) form {
+	f := form{calls: 1500, args: 6, seed: rand.Uint64()}
+	if text := os.Getenv("WEIR_SOAK_CALLS"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			t.Fatalf("WEIR_SOAK_CALLS=%q is no number of calls", text)
+		}
+		f.calls, f.args = n, 100
+	}
+	if text := os.Getenv("WEIR_SOAK_SEED"); text != "" {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("WEIR_SOAK_SEED=%q is no seed", text)
+		}
+		f.seed = n
+	}
+	t.Logf("%d calls; WEIR_SOAK_SEED=%d chooses the same arguments again", f.calls, f.seed)
+	return f
+}
+
+// A caller runs calls of one plugin, in this process or in workers.
+type caller interface {
+	Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error)
+}
+
+// A subject is a tool on its way to be called.
+type subject struct {
+	name  string
+	files bool // it works on the workspace
+	calls []sandbox.Invocation
+	want  []answer // of fresh instances
+	ways  map[string]caller
+}
+
+// An answer is what a model would be told.
+type answer struct {
+	text string
+	code tool.Code
+}
+
+func told(out sandbox.Output, fail *tool.Error) answer {
+	if fail != nil {
+		return answer{fail.Msg, fail.Code}
+	}
+	return answer{text: string(out.Bytes)}
+}
+
+func TestSoak(t *testing.T) {
+	f := chosen(t)
+	before := look(t)
+	t.Run("calls", func(t *testing.T) {
+		b := newBench(t)
+		subjects := b.subjects(t, f)
+		warm := max(f.calls/4, 1)
+		began := time.Now()
+		storm(t, subjects, warm, f.seed)
+		settled := look(t)
+		storm(t, subjects, f.calls-warm, f.seed+1)
+		t.Logf("%d calls in %s", f.calls, time.Since(began).Round(time.Second))
+		settled.grown(t, look(t))
+	})
+	before.left(t)
+}
+
+// storm makes n calls.
+func storm(t *testing.T, subjects []*subject, n int, seed uint64) {
+	var left atomic.Int64
+	left.Store(int64(n))
+	var wrong atomic.Int64
+	var wg sync.WaitGroup
+	for c := range callers {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(seed, uint64(c)))
+			for left.Add(-1) >= 0 && wrong.Load() < 10 {
+				if err := pick(subjects, r).once(t.Context(), r); err != nil {
+					wrong.Add(1)
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if wrong.Load() > 0 {
+		t.FailNow()
+	}
+}
+
+// pick takes one of the tools; those that work on files more seldom.
+func pick(subjects []*subject, r *rand.Rand) *subject {
+	files := r.IntN(mounted) == 0
+	for {
+		if s := subjects[r.IntN(len(subjects))]; s.files == files {
+			return s
+		}
+	}
+}
+
+// once makes one of the tool's calls and compares its answer.
+func (s *subject) once(ctx context.Context, r *rand.Rand) error {
+	i := r.IntN(len(s.calls))
+	inv, way := s.calls[i], "inline"
+	if r.IntN(apart) == 0 {
+		way = "worker"
+	}
+	mayEnd := tool.Code("")
+	switch r.IntN(2 * cutShort) {
+	case 0:
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer time.AfterFunc(time.Duration(r.IntN(5000))*time.Microsecond, cancel).Stop()
+		mayEnd = tool.Cancelled
+	case 1:
+		inv.Timeout = time.Duration(1+r.IntN(5000)) * time.Microsecond
+		mayEnd = tool.TimedOut
+	}
+	got := told(s.ways[way].Call(ctx, inv))
+	if got == s.want[i] || mayEnd != "" && got.code == mayEnd {
+		return nil
+	}
+	return fmt.Errorf("%s %s, %s: %.300q (%s), and a fresh instance answers %.300q (%s)", s.name, inv.Input, way, got.text, got.code, s.want[i].text, s.want[i].code)
+}
+
+// A bench has the ways to call a plugin.
+type bench struct {
+	inline, reference *sandbox.Engine
+	workers           *worker.Pool
+	workspace         string
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	command, err := guesttest.Worker(t.TempDir(), guesttest.Root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{workspace: workspace(t)}
+	engine := func(c sandbox.Config) *sandbox.Engine {
+		c.CacheDir = guesttest.Cache(t)
+		e, err := sandbox.New(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := e.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		return e
+	}
+	b.inline, b.reference = engine(sandbox.Config{Spares: 2}), engine(sandbox.Config{})
+	if b.workers, err = worker.New(t.Context(), worker.Config{Command: command, CacheDir: guesttest.Cache(t), Max: callers}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.workers.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// subjects are all shipped tools, with the answers of fresh instances.
+func (b *bench) subjects(t *testing.T, f form) []*subject {
+	t.Helper()
+	manifests, err := filepath.Glob(filepath.Join(guesttest.Root(t), "plugins", "*", registry.ManifestName))
+	if err != nil || len(manifests) == 0 {
+		t.Fatal("no plugins", err)
+	}
+	var names []string
+	for _, m := range manifests {
+		names = append(names, filepath.Base(filepath.Dir(m)))
+	}
+	dir := guesttest.Shipped(t, names...)
+	var all []*subject
+	for n, name := range names {
+		p, problems := registry.Check(filepath.Join(dir, name), "")
+		if p == nil {
+			t.Fatal(name, problems)
+		}
+		r := rand.New(rand.NewPCG(f.seed, uint64(n)))
+		for _, def := range p.Manifest.Tools {
+			all = append(all, b.subject(t, p, def, f.args, r))
+		}
+	}
+	var wg sync.WaitGroup
+	for at := range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := at; i < len(all); i += runtime.GOMAXPROCS(0) {
+				all[i].ask(t)
+			}
+		})
+	}
+	wg.Wait()
+	return all
+}
+
+func (b *bench) subject(t *testing.T, p *registry.Plugin, def registry.Tool, args int, r *rand.Rand) *subject {
+	t.Helper()
+	wasm, err := os.ReadFile(p.WasmPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pl := sandbox.Plugin{Name: p.Manifest.Name, Wasm: wasm, Exports: []string{def.Export}, Memory: def.Spec.Output.Memory}
+	s := &subject{name: def.Spec.Name, files: len(p.Manifest.Asks.Paths) > 0, ways: map[string]caller{}}
+	if s.ways["inline"], err = b.inline.Load(t.Context(), pl); err != nil {
+		t.Fatal(err)
+	}
+	if s.ways["reference"], err = b.reference.Load(t.Context(), pl); err != nil {
+		t.Fatal(err)
+	}
+	if s.ways["worker"], err = b.workers.Load(t.Context(), pl); err != nil {
+		t.Fatal(err)
+	}
+	grant := b.grant(p.Manifest)
+	for range args {
+		s.calls = append(s.calls, sandbox.Invocation{
+			Export: def.Export, Input: arguments(t, def.Spec, r), Timeout: patience, Limits: def.Spec.Output, Grant: grant, MaxOutput: 2 * tool.MaxWhole,
+		})
+	}
+	return s
+}
+
+// grant gives a plugin what it asks for: the workspace, a web that is made up,
+// and its settings as they are declared.
+func (b *bench) grant(m registry.Manifest) sandbox.Grant {
+	g := sandbox.Grant{Config: map[string]string{"weir.locale": "en"}}
+	for _, a := range m.Asks.Paths {
+		g.Mounts = append(g.Mounts, jail.Mount{Guest: a.Guest, Host: b.workspace})
+	}
+	if len(m.Asks.Hosts) > 0 {
+		g.HTTP = web{}
+	}
+	for _, s := range m.Settings {
+		if s.Default != nil {
+			g.Config[s.Name] = fmt.Sprint(s.Default)
+		}
+	}
+	return g
+}
+
+// ask finds out what is right. A call whose answer differs from one fresh
+// instance to the next is none to compare.
+func (s *subject) ask(t *testing.T) {
+	var calls []sandbox.Invocation
+	for _, inv := range s.calls {
+		first := told(s.ways["reference"].Call(t.Context(), inv))
+		if again := told(s.ways["reference"].Call(t.Context(), inv)); again != first {
+			t.Logf("%s %s is not the same each time: %.80q, %.80q", s.name, inv.Input, first.text, again.text)
+			continue
+		}
+		calls, s.want = append(calls, inv), append(s.want, first)
+	}
+	if s.calls = slices.Clip(calls); len(calls) == 0 {
+		t.Errorf("%s: no call has the same answer twice", s.name)
+	}
+}
