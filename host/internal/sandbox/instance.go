@@ -57,7 +57,7 @@ func (p *wazeroProgram) start(e *env) (instance, error) {
 // open makes the instances of kernel and guest.
 func (i *wazeroInstance) open() (err error) {
 	p, e := i.program, i.env
-	ctx := experimental.WithMemoryAllocator(&i.ctx, e.memory)
+	ctx := experimental.WithMemoryAllocator(i.within(), e.memory)
 	if p.kernel == nil {
 		e.memory.skip()
 	} else if i.kernel, err = p.runtime.InstantiateModule(ctx, p.kernel, wazero.NewModuleConfig().WithName("").WithStartFunctions()); err != nil {
@@ -196,7 +196,7 @@ func (i *wazeroInstance) run(export string, args ...uint64) (uint32, error) {
 	}
 	i.stack = [2]uint64{}
 	copy(i.stack[:], args)
-	err = i.ended(f.CallWithStack(&i.ctx, i.stack[:]))
+	err = i.ended(f.CallWithStack(i.within(), i.stack[:]))
 	return uint32(i.stack[0]), err
 }
 
@@ -276,7 +276,7 @@ func (i *wazeroInstance) callKernel(f kernelFunc, stack []uint64) error {
 		h = i.kernel.ExportedFunction(f.String())
 		i.kernelHandles[f] = h
 	}
-	return h.CallWithStack(&i.ctx, stack)
+	return h.CallWithStack(i.within(), stack)
 }
 
 // view implements blocks.
@@ -309,20 +309,10 @@ func insideOf(ctx context.Context) *wazeroInstance {
 func (*inside) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // Done implements context.Context.
-func (c *inside) Done() <-chan struct{} {
-	if c.instance.program.watched {
-		return c.instance.env.span.context().Done()
-	}
-	return nil
-}
+func (*inside) Done() <-chan struct{} { return nil }
 
 // Err implements context.Context.
-func (c *inside) Err() error {
-	if c.instance.program.watched {
-		return c.instance.env.span.context().Err()
-	}
-	return nil
-}
+func (*inside) Err() error { return nil }
 
 // Value implements context.Context.
 func (c *inside) Value(key any) any {
@@ -330,4 +320,28 @@ func (c *inside) Value(key any) any {
 		return c
 	}
 	return nil
+}
+
+// watched is inside for one entry into an engine that watches its context. Its
+// watcher may still look at it when the entry is over, so nothing of it changes.
+type watched struct {
+	*inside
+	span context.Context
+}
+
+// Deadline implements context.Context.
+func (w *watched) Deadline() (time.Time, bool) { return w.span.Deadline() }
+
+// Done implements context.Context.
+func (w *watched) Done() <-chan struct{} { return w.span.Done() }
+
+// Err implements context.Context.
+func (w *watched) Err() error { return w.span.Err() }
+
+// within is the context for the next entry.
+func (i *wazeroInstance) within() context.Context {
+	if i.program.watched {
+		return &watched{inside: &i.ctx, span: i.env.span.context()}
+	}
+	return &i.ctx
 }
