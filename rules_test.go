@@ -45,6 +45,7 @@ var levels = map[string]int{
 	"host/internal/mcpclient":        4,
 	"host/internal/worker":           4,
 	"host/internal/hostile":          6,
+	"host/internal/soak":             6,
 	"agent/model":                    4,
 	"agent/model/provider":           5,
 	"host":                           5,

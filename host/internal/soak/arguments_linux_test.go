@@ -11,14 +11,19 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A property is what these tests understand of a parameter's schema.
+// A property is what these tests understand of a schema. What it does not allow
+// may be made up all the same: the answer to that must be the same, too.
 type property struct {
-	Type      string   `json:"type"`
-	Enum      []string `json:"enum"`
-	MinLength int      `json:"minLength"`
-	MaxLength int      `json:"maxLength"`
-	Minimum   int      `json:"minimum"`
-	Maximum   int      `json:"maximum"`
+	Type                 string              `json:"type"` // empty: any
+	Properties           map[string]property `json:"properties"`
+	Required             []string            `json:"required"`
+	AdditionalProperties json.RawMessage     `json:"additionalProperties"`
+	Items                *property           `json:"items"`
+	Enum                 []string            `json:"enum"`
+	MinLength            int                 `json:"minLength"`
+	MaxLength            int                 `json:"maxLength"`
+	Minimum              int                 `json:"minimum"`
+	Maximum              int                 `json:"maximum"`
 }
 
 // arguments makes arguments up that the tool's schema allows.
@@ -27,27 +32,18 @@ func arguments(t *testing.T, spec tool.Spec, r *rand.Rand) []byte {
 	if len(spec.Examples) > 0 && r.IntN(5) == 0 {
 		return spec.Examples[r.IntN(len(spec.Examples))].Args
 	}
-	var schema struct {
-		Properties map[string]property `json:"properties"`
-		Required   []string            `json:"required"`
-	}
+	var schema property
 	if err := json.Unmarshal(spec.Params, &schema); err != nil {
 		t.Fatal(err)
 	}
-	args := map[string]any{}
-	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
-		if !slices.Contains(schema.Required, name) && r.IntN(2) == 0 {
-			continue
-		}
-		args[name] = schema.Properties[name].value(t, name, r)
-	}
-	text, err := json.Marshal(args)
+	text, err := json.Marshal(schema.value(t, "", r))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return text
 }
 
+// value is one that fits the property of that name.
 func (p property) value(t *testing.T, name string, r *rand.Rand) any {
 	t.Helper()
 	switch p.Type {
@@ -55,11 +51,38 @@ func (p property) value(t *testing.T, name string, r *rand.Rand) any {
 		return r.IntN(2) == 0
 	case "integer":
 		return p.number(r)
+	case "number":
+		return float64(p.number(r)) / 8
 	case "string":
 		return p.text(name, r)
+	case "array":
+		list := make([]any, r.IntN(4))
+		for i := range list {
+			list[i] = p.Items.value(t, name, r)
+		}
+		return list
+	case "object":
+		return p.object(t, r)
+	case "":
+		return []any{nil, true, 7, "text", []any{1, "a"}, map[string]any{"a": 1}}[r.IntN(6)]
 	}
 	t.Fatalf("%s is of type %q, which is not made up here", name, p.Type)
 	return nil
+}
+
+func (p property) object(t *testing.T, r *rand.Rand) map[string]any {
+	t.Helper()
+	out := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(p.Properties)) {
+		if slices.Contains(p.Required, name) || r.IntN(2) == 0 {
+			out[name] = p.Properties[name].value(t, name, r)
+		}
+	}
+	var more property
+	if json.Unmarshal(p.AdditionalProperties, &more) == nil && r.IntN(2) == 0 {
+		out["X-More"] = more.value(t, "more", r)
+	}
+	return out
 }
 
 // number is small as often as large, and sometimes a bound.
@@ -81,6 +104,8 @@ func (p property) number(r *rand.Rand) int {
 var words = []string{
 	"1+1", "(3 + 4) * 2^10", "sqrt(2)*sin(30°)", "1/0", "2^", "99999!", "func", "type [A-Z]\\w+", "a(b", "(?i)ERROR|warn", "^$", ".", "return",
 	"*.go", "**/*.md", "*", "https://example.org/", "example.org/long", "http://127.0.0.1/", "golang", "天气 北京", "🦉", "A1", "B2:C3", "Sheet1", "none",
+	"SELECT 1", "SELECT A, count(*) FROM data GROUP BY A", ".a[]|select(.n>1)", "keys", `{"a":[{"n":1},{"n":2}]}`, "A,B\n1,2\n3,4\n", "a\nb\nc\n", "a\nx\nc\n",
+	"UTC", "Asia/Shanghai", "2026-02-28 12:00", "en", "zh",
 	"\x00\n\t", "x", strings.Repeat("0123456789", 20),
 }
 

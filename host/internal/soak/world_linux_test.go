@@ -15,7 +15,7 @@ import (
 )
 
 // places are files and folders of the workspace, and some that are not.
-var places = []string{".", "src", "src/a.go", "src/b.py", "src/deep/c.ts", "notes.md", "long.txt", "table.xlsx", "empty", "none.txt", "../secret", "/etc/passwd", "src/../notes.md"}
+var places = []string{".", "src", "src/a.go", "src/b.py", "src/deep/c.ts", "notes.md", "long.txt", "table.xlsx", "table.csv", "data.json", "empty", "none.txt", "../secret", "/etc/passwd", "src/../notes.md"}
 
 // workspace makes the folder that the tools see.
 func workspace(t *testing.T) string {
@@ -27,6 +27,8 @@ func workspace(t *testing.T) string {
 		"src/deep/c.ts": "export interface Session { id: string }\nexport function call(s: Session): string { return s.id }\n",
 		"notes.md":      "# Notes\n\n" + strings.Repeat("Some words, 一些字, and a 🦉.\n", 40),
 		"long.txt":      strings.Repeat("a line that is like all others and says error now and then\n", 3000),
+		"table.csv":     "name,amount\nA,1\nB,2\n\"C, D\",3\n",
+		"data.json":     `{"a":[{"n":1,"s":"x"},{"n":2,"s":"一"}],"b":null}`,
 		"empty":         "",
 	} {
 		path := filepath.Join(dir, name)
