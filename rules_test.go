@@ -144,8 +144,9 @@ var hostOnly = map[string]string{
 // testOnly may be imported by any test.
 var testOnly = []string{
 	"github.com/google/go-cmp", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/rogpeppe/go-internal",
-	"github.com/modelcontextprotocol/go-sdk", // servers to be a client of
-	"github.com/tiktoken-go/tokenizer",       // to hold our estimate against
+	"github.com/modelcontextprotocol/go-sdk",   // servers to be a client of
+	"github.com/tiktoken-go/tokenizer",         // to hold our estimate against
+	"github.com/santhosh-tekuri/jsonschema/v6", // to hold answers against their description
 }
 
 // file is one Go file of the project.

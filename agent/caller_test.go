@@ -135,6 +135,29 @@ func TestCallersToolGoesThereAndBack(t *testing.T) {
 	}
 }
 
+// What a provider wants back with its calls outlasts the wait for their results,
+// also in the store, and no longer than the turn.
+func TestSealedRepliesOfPendingCalls(t *testing.T) {
+	first := calls(agent.ModeNative, call("a", "get_weather", `{"city":"Oslo"}`))
+	first.Sealed = json.RawMessage(`["sealed"]`)
+	m := replay.New(first, replay.Text("Rain."), replay.Text("Bye."))
+	cfg := config(withTheirs, inMode(agent.ModeNative))
+	turn, _ := must(t, cfg, m, newBox(), nil, "Weather?")
+	stored, err := json.Marshal(turn.Messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var history []agent.Message
+	if err := json.Unmarshal(stored, &history); err != nil {
+		t.Fatal(err)
+	}
+	end, _ := resume(t, cfg, m, newBox(), history, given("a", "rain"))
+	must(t, cfg, m, newBox(), append(history[:len(history):len(history)], end.Messages[len(history):]...), "Bye")
+	if got := m.Requests(); string(got[1].Messages[1].Sealed) != `["sealed"]` || got[2].Messages[1].Sealed != nil {
+		t.Errorf("sent %s, and in the next turn %s", got[1].Messages[1].Sealed, got[2].Messages[1].Sealed)
+	}
+}
+
 // In one reply the host's tools run here and the caller's wait; the model reads
 // both results in the end.
 func TestBothKindsOfToolsInOneReply(t *testing.T) {

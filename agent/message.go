@@ -35,8 +35,9 @@ type Message struct {
 	Model   string        `json:"model,omitempty"`
 	Locale  tool.Locale   `json:"locale,omitempty"`
 	At      time.Time     `json:"at"`
-	// Sealed is the provider's own form of the reply, kept while its turn lasts.
-	Sealed json.RawMessage `json:"-"`
+	// Sealed is the provider's own form of the reply, kept while its turn lasts, as
+	// it does while calls of the caller's tools are pending.
+	Sealed json.RawMessage `json:"sealed,omitempty"`
 }
 
 // A ResultEntry is one tool result as the model reads it.

@@ -88,6 +88,9 @@ func (r *run) setUp(history []Message, end int, question string) {
 	r.msgs = slices.Clone(history)
 	for i := range r.msgs {
 		r.msgs[i].Results = slices.Clone(r.msgs[i].Results)
+		if r.msgs[i].Turn != r.turn { // it was for that turn's calls
+			r.msgs[i].Sealed = nil
+		}
 	}
 	r.setup = r.l.setUp(r.ctx, history[:end], question)
 	r.ids = usedIDs(history)

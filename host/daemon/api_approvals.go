@@ -17,6 +17,13 @@ const (
 	answerDeny   = "deny"
 )
 
+// An ApprovalWaiting tells a stream that a request is still open.
+type ApprovalWaiting struct {
+	ID          string `json:"id"`
+	CallID      string `json:"call_id"`
+	SecondsLeft int    `json:"seconds_left"`
+}
+
 // An ApprovalAnswered tells a stream what a request came to: an answer, or
 // "expired", "gone" or "nobody".
 type ApprovalAnswered struct {
@@ -25,8 +32,25 @@ type ApprovalAnswered struct {
 	Answer string `json:"answer"`
 }
 
+// An ApprovalList is what GET /api/approvals answers, the oldest first.
+type ApprovalList struct {
+	Approvals []Approval `json:"approvals"`
+}
+
+// An Answer is what a person says to a request.
+type Answer struct {
+	// Answer is once, always or deny.
+	Answer string `json:"answer"`
+}
+
+// Answered says which request was answered how.
+type Answered struct {
+	ID     string `json:"id"`
+	Answer string `json:"answer"`
+}
+
 func (d *Daemon) listApprovals(w http.ResponseWriter, r *http.Request) error {
-	writeJSON(w, http.StatusOK, map[string]any{"approvals": d.approvals.list(d.principal(r))})
+	writeJSON(w, http.StatusOK, ApprovalList{d.approvals.list(d.principal(r))})
 	return nil
 }
 
@@ -42,9 +66,7 @@ func (d *Daemon) showApproval(w http.ResponseWriter, r *http.Request) error {
 // answerApproval takes a person's answer. A model cannot give it: what it
 // writes is text, and no tool has the token.
 func (d *Daemon) answerApproval(w http.ResponseWriter, r *http.Request) error {
-	var body struct {
-		Answer string `json:"answer"`
-	}
+	var body Answer
 	if err := readJSON(w, r, &body); err != nil {
 		return err
 	}
@@ -55,7 +77,7 @@ func (d *Daemon) answerApproval(w http.ResponseWriter, r *http.Request) error {
 	if p := d.approvals.give(d.principal(r), r.PathValue("id"), host.ApprovalAnswer{Verdict: verdict, By: d.principal(r)}); p != nil {
 		return p
 	}
-	writeJSON(w, http.StatusOK, map[string]string{"id": r.PathValue("id"), "answer": body.Answer})
+	writeJSON(w, http.StatusOK, Answered{r.PathValue("id"), body.Answer})
 	return nil
 }
 
@@ -77,7 +99,7 @@ func (a asker) Approve(ctx context.Context, r host.ApprovalRequest) (host.Approv
 	defer agent.Pause(ctx)()
 	a.t.emit(eventAsked, p.Approval)
 	answer, err := d.approvals.wait(ctx, p, func() {
-		a.t.emit(eventWaiting, map[string]any{"id": p.ID, "call_id": p.CallID, "seconds_left": int(p.Expires.Sub(d.now()).Seconds())})
+		a.t.emit(eventWaiting, ApprovalWaiting{p.ID, p.CallID, int(p.Expires.Sub(d.now()).Seconds())})
 	})
 	outcome := outcomeOf(ctx, answer, err)
 	a.t.emit(eventAnswered, ApprovalAnswered{p.ID, p.CallID, outcome})

@@ -11,8 +11,8 @@ import (
 // What is said here about plugins is a person's word. It takes the token, which
 // no tool and no model has, and no tool of weir's own speaks to these routes.
 
-// A verdictBody is the body of the routes that say something about a plugin.
-type verdictBody struct {
+// A Verdict is the body of the routes that say something about a plugin.
+type Verdict struct {
 	// Digest is what was looked at; for rollback a part is enough, and empty
 	// means the version before.
 	Digest string `json:"digest"`
@@ -84,7 +84,7 @@ func (d *Daemon) removePlugin(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func readVerdict(w http.ResponseWriter, r *http.Request) (body verdictBody, err error) {
+func readVerdict(w http.ResponseWriter, r *http.Request) (body Verdict, err error) {
 	if r.ContentLength != 0 {
 		if err := readJSON(w, r, &body); err != nil {
 			return body, err

@@ -10,8 +10,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// archiveRow is one archived result without its text.
-type archiveRow struct {
+// An ArchiveRow is one archived result without its text.
+type ArchiveRow struct {
 	UUID         string          `json:"uuid"`
 	Conversation string          `json:"conversation_id"`
 	Tool         string          `json:"tool"`
@@ -27,8 +27,8 @@ type archiveRow struct {
 	Pruned       bool            `json:"pruned,omitempty"`
 }
 
-func rowOf(e archive.Entry) archiveRow {
-	return archiveRow{e.UUID, e.Scope.Conversation, e.Tool, e.Input, e.Query, e.Summary, e.Chars, e.Lines, e.Bytes, e.Sources, e.Created, e.Loads, e.Pruned}
+func rowOf(e archive.Entry) ArchiveRow {
+	return ArchiveRow{e.UUID, e.Scope.Conversation, e.Tool, e.Input, e.Query, e.Summary, e.Chars, e.Lines, e.Bytes, e.Sources, e.Created, e.Loads, e.Pruned}
 }
 
 func (d *Daemon) listArchives(w http.ResponseWriter, r *http.Request) error {
@@ -49,12 +49,28 @@ func (d *Daemon) listArchives(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rows := make([]archiveRow, len(entries))
+	rows := make([]ArchiveRow, len(entries))
 	for i, e := range entries {
 		rows[i] = rowOf(e)
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"archives": rows})
+	writeJSON(w, http.StatusOK, ArchiveList{rows})
 	return nil
+}
+
+// An ArchiveList is what GET /api/archives answers, the newest first.
+type ArchiveList struct {
+	Archives []ArchiveRow `json:"archives"`
+}
+
+// An ArchivePage is a part of one archived result.
+type ArchivePage struct {
+	ArchiveRow
+	Text string `json:"text"`
+	// Selected is the length of everything selected, in characters; Text may end
+	// earlier, and Next is then the offset that goes on.
+	Selected int `json:"selected_chars"`
+	Matches  int `json:"matches,omitempty"` // lines that grep found
+	Next     int `json:"next_offset,omitempty"`
 }
 
 // pageChars is the longest part that one answer of showArchive holds, in characters.
@@ -92,12 +108,6 @@ func (d *Daemon) showArchive(w http.ResponseWriter, r *http.Request) error {
 	if shown, _ := limit.Count(view.Text); view.Cut() {
 		next = part.Offset + shown
 	}
-	writeJSON(w, http.StatusOK, struct {
-		archiveRow
-		Text     string `json:"text"`
-		Selected int    `json:"selected_chars"`
-		Matches  int    `json:"matches,omitempty"`
-		Next     int    `json:"next_offset,omitempty"`
-	}{rowOf(page.Entry), view.Text, page.Chars, page.Matches, next})
+	writeJSON(w, http.StatusOK, ArchivePage{rowOf(page.Entry), view.Text, page.Chars, page.Matches, next})
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -15,17 +16,30 @@ import (
 // postChat answers a question as a stream of events. The stream opens with the
 // first event, so that a question which cannot be asked is a plain answer with
 // a status.
+//
+// A client that lost the stream may ask for it by the same request with the id
+// of the last event it read; libraries do so by themselves, and the question
+// must not be asked again then.
 func (d *Daemon) postChat(w http.ResponseWriter, r *http.Request) error {
+	if r.Header.Get("Last-Event-ID") != "" {
+		return d.resumeChat(w, r)
+	}
 	var ask Ask
 	if err := readJSON(w, r, &ask); err != nil {
 		return err
 	}
+	if ask.Resume = ask.Resume && d.cfg.ResumeGrace > 0; ask.Resume {
+		return d.send(w, r, d.begin(r, ask), 0)
+	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	var s *stream
+	stop := func() {}
+	defer func() { stop() }()
 	emit := func(name string, data any) {
 		if s == nil {
 			s = newStream(w, cancel)
+			stop = beat(d.beat, s.ping)
 		}
 		s.event(name, data)
 	}
@@ -64,20 +78,39 @@ func (d *Daemon) listConversations(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	out := make([]map[string]any, len(list))
+	out := ConversationList{make([]ConversationRow, len(list))}
 	for i, c := range list {
-		out[i] = conversationOf(c)
+		out.Conversations[i] = ConversationRow{c.ID, c.Title, c.Profile, c.Messages, c.Created, c.Updated}
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"conversations": out})
+	writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
-func conversationOf(c archive.Conversation) map[string]any {
-	return map[string]any{"id": c.ID, "title": c.Title, "profile": c.Profile, "messages": c.Messages, "created_at": c.Created, "updated_at": c.Updated}
+// A ConversationList is what GET /api/conversations answers, the one used last
+// first.
+type ConversationList struct {
+	Conversations []ConversationRow `json:"conversations"`
 }
 
-// A shownMessage is one message as people read it.
-type shownMessage struct {
+// A ConversationRow is one conversation without its messages.
+type ConversationRow struct {
+	ID      string `json:"id"`
+	Title   string `json:"title"`
+	Profile string `json:"profile"`
+	// Messages counts them, results of tools included.
+	Messages int       `json:"messages"`
+	Created  time.Time `json:"created_at"`
+	Updated  time.Time `json:"updated_at"`
+}
+
+// A ShownConversation is one conversation as people read it.
+type ShownConversation struct {
+	ID       string         `json:"id"`
+	Messages []ShownMessage `json:"messages"`
+}
+
+// A ShownMessage is one message as people read it.
+type ShownMessage struct {
 	Turn      int                 `json:"turn"`
 	Role      agent.Role          `json:"role"`
 	Text      string              `json:"text,omitempty"`
@@ -97,11 +130,11 @@ func (d *Daemon) showConversation(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	out := make([]shownMessage, len(ms))
+	out := make([]ShownMessage, len(ms))
 	for i, m := range ms {
-		out[i] = shownMessage{m.Turn, m.Role, m.Text, m.Reasoning, m.Results}
+		out[i] = ShownMessage{m.Turn, m.Role, m.Text, m.Reasoning, m.Results}
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"id": r.PathValue("id"), "messages": out})
+	writeJSON(w, http.StatusOK, ShownConversation{r.PathValue("id"), out})
 	return nil
 }
 

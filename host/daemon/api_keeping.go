@@ -8,8 +8,18 @@ import (
 	"github.com/weirhost/weir/host/archive"
 )
 
-// archiveHit is one line that a search found.
-type archiveHit struct {
+// A Found is what a search of the archives came to.
+type Found struct {
+	Hits []Hit `json:"hits"`
+	// Archives is how many results were searched, Scanned how many bytes, and Left
+	// how many older ones were not reached.
+	Archives int   `json:"archives"`
+	Scanned  int64 `json:"scanned_bytes"`
+	Left     int   `json:"left"`
+}
+
+// A Hit is one line that a search found.
+type Hit struct {
 	UUID         string    `json:"uuid"`
 	Conversation string    `json:"conversation_id"`
 	Tool         string    `json:"tool"`
@@ -32,17 +42,33 @@ func (d *Daemon) searchArchives(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	hits := make([]archiveHit, len(found.Hits))
+	hits := make([]Hit, len(found.Hits))
 	for i, h := range found.Hits {
 		e := h.Entry
-		hits[i] = archiveHit{e.UUID, e.Scope.Conversation, e.Tool, e.Query, e.Created, h.Line, h.Snippet}
+		hits[i] = Hit{e.UUID, e.Scope.Conversation, e.Tool, e.Query, e.Created, h.Line, h.Snippet}
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"hits": hits, "archives": found.Archives, "scanned_bytes": found.Scanned, "left": found.Left})
+	writeJSON(w, http.StatusOK, Found{hits, found.Archives, found.Scanned, found.Left})
 	return nil
 }
 
-// prunedRow is one result whose text goes.
-type prunedRow struct {
+// A PruneBody is the body of /api/archives/prune.
+type PruneBody struct {
+	DryRun bool `json:"dry_run"` // only say what would go
+}
+
+// Pruned says which texts went. The sums are everybody's, the rows the
+// requester's own.
+type Pruned struct {
+	DryRun    bool        `json:"dry_run"`
+	Pruned    []PrunedRow `json:"pruned"`
+	Count     int         `json:"count"`
+	Bytes     int64       `json:"bytes"`
+	Kept      int         `json:"kept"`
+	KeptBytes int64       `json:"kept_bytes"`
+}
+
+// A PrunedRow is one result whose text goes.
+type PrunedRow struct {
 	UUID         string    `json:"uuid"`
 	Conversation string    `json:"conversation_id"`
 	Tool         string    `json:"tool"`
@@ -54,9 +80,7 @@ type prunedRow struct {
 // pruneArchives removes what retention does not keep. The sums are everybody's,
 // the rows the requester's own.
 func (d *Daemon) pruneArchives(w http.ResponseWriter, r *http.Request) error {
-	var body struct {
-		DryRun bool `json:"dry_run"`
-	}
+	var body PruneBody
 	if err := readJSON(w, r, &body); err != nil {
 		return err
 	}
@@ -64,14 +88,13 @@ func (d *Daemon) pruneArchives(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rows := []prunedRow{}
+	rows := []PrunedRow{}
 	for _, p := range report.Pruned {
 		if p.Scope.Principal == d.principal(r) {
-			rows = append(rows, prunedRow{p.UUID, p.Scope.Conversation, p.Tool, p.Created, p.Bytes, p.Reason})
+			rows = append(rows, PrunedRow{p.UUID, p.Scope.Conversation, p.Tool, p.Created, p.Bytes, p.Reason})
 		}
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"dry_run": report.DryRun, "pruned": rows, "count": len(report.Pruned), "bytes": report.Bytes,
-		"kept": report.Kept, "kept_bytes": report.KeptBytes})
+	writeJSON(w, http.StatusOK, Pruned{report.DryRun, rows, len(report.Pruned), report.Bytes, report.Kept, report.KeptBytes})
 	return nil
 }
 

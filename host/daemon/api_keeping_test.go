@@ -40,7 +40,7 @@ func TestSearchArchives(t *testing.T) {
 	} {
 		r := s.get("/api/archives/search?" + row.query)
 		var out struct {
-			Hits []archiveHit
+			Hits []Hit
 			Left int
 		}
 		if err := json.Unmarshal([]byte(r.body), &out); err != nil || r.status != 200 {
@@ -129,7 +129,7 @@ func TestPruneArchives(t *testing.T) {
 	later.Store(25)
 	prune := func(body string) (out struct {
 		DryRun bool `json:"dry_run"`
-		Pruned []prunedRow
+		Pruned []PrunedRow
 		Count  int
 		Bytes  int64
 		Kept   int

@@ -20,12 +20,18 @@ func (d *Daemon) Reload(ctx context.Context) (host.Change, error) {
 	return d.cfg.Host.Refresh(ctx, grants)
 }
 
+// Reloaded is what a reload made different, and the plugins as they are now.
+type Reloaded struct {
+	Change  host.Change       `json:"change"`
+	Plugins []host.PluginInfo `json:"plugins"`
+}
+
 // reloadPlugins reloads and says what became different.
 func (d *Daemon) reloadPlugins(w http.ResponseWriter, r *http.Request) error {
 	change, err := d.Reload(r.Context())
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"change": change, "plugins": d.cfg.Host.Plugins()})
+	writeJSON(w, http.StatusOK, Reloaded{change, d.cfg.Host.Plugins()})
 	return nil
 }

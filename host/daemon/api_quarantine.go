@@ -8,6 +8,12 @@ import (
 	"github.com/weirhost/weir/host"
 )
 
+// Retried is what became of a plugin that was in quarantine.
+type Retried struct {
+	Plugin string     `json:"plugin"`
+	State  host.State `json:"state"`
+}
+
 // retryPlugin takes a plugin out of quarantine.
 func (d *Daemon) retryPlugin(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
@@ -22,6 +28,6 @@ func (d *Daemon) retryPlugin(w http.ResponseWriter, r *http.Request) error {
 	if i := slices.IndexFunc(list, func(p host.PluginInfo) bool { return p.Name == name }); i >= 0 {
 		state = list[i].State
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"plugin": name, "state": state})
+	writeJSON(w, http.StatusOK, Retried{name, state})
 	return nil
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A resultBody is the body of /api/results: what a tool gave to an application
+// A ResultBody is the body of /api/results: what a tool gave to an application
 // that has a loop of its own.
-type resultBody struct {
+type ResultBody struct {
 	Tool  string          `json:"tool_name"`
 	Input json.RawMessage `json:"tool_input"`
 	// Result is the whole: a string, or any other JSON, which is kept as it is
@@ -51,7 +51,7 @@ type KeptResult struct {
 
 // postResult keeps and cuts a result that was made elsewhere.
 func (d *Daemon) postResult(w http.ResponseWriter, r *http.Request) error {
-	var body resultBody
+	var body ResultBody
 	if err := readJSONUpTo(w, r, &body, maxResultBody); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (d *Daemon) postResult(w http.ResponseWriter, r *http.Request) error {
 }
 
 // whole is the result's text.
-func (b resultBody) whole() ([]byte, error) {
+func (b ResultBody) whole() ([]byte, error) {
 	raw := bytes.TrimSpace(b.Result)
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, problem(http.StatusBadRequest, codeBadBody, `send {"tool_name": "…", "tool_input": {…}, "result": "…"}`, "there is no result")

@@ -19,8 +19,13 @@ func (d *Daemon) listTools(w http.ResponseWriter, _ *http.Request) error {
 	if tools == nil {
 		tools = []host.ToolInfo{}
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"tools": tools})
+	writeJSON(w, http.StatusOK, ToolList{tools})
 	return nil
+}
+
+// A ToolList is what GET /api/tools answers.
+type ToolList struct {
+	Tools []host.ToolInfo `json:"tools"`
 }
 
 func (d *Daemon) showTool(w http.ResponseWriter, r *http.Request) error {
@@ -46,12 +51,17 @@ func (d *Daemon) listPlugins(w http.ResponseWriter, _ *http.Request) error {
 	if plugins == nil {
 		plugins = []host.PluginInfo{}
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"plugins": plugins})
+	writeJSON(w, http.StatusOK, PluginList{plugins})
 	return nil
 }
 
-// A callBody is the body of /api/tools/{name}/call.
-type callBody struct {
+// A PluginList is what GET /api/plugins answers.
+type PluginList struct {
+	Plugins []host.PluginInfo `json:"plugins"`
+}
+
+// A CallBody is the body of /api/tools/{name}/call.
+type CallBody struct {
 	Args json.RawMessage `json:"arguments"`
 	// Conversation is where the whole result is kept; empty: one of the
 	// principal's own, beside all that a model reads.
@@ -66,7 +76,7 @@ const CallConversation = "call-"
 // callTool runs one tool as the operator: nothing of it goes to a model, and
 // who calls it themselves is not asked whether they may.
 func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
-	var body callBody
+	var body CallBody
 	if err := readJSON(w, r, &body); err != nil {
 		return err
 	}
@@ -101,21 +111,29 @@ func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (d *Daemon) listModels(w http.ResponseWriter, _ *http.Request) error {
-	type row struct {
-		Name      string `json:"name"`
-		Provider  string `json:"provider"`
-		Model     string `json:"model"`
-		Window    int    `json:"window"`
-		Simulated bool   `json:"simulated"`
-		Default   bool   `json:"default"`
-	}
-	out := []row{}
+	out := ConfiguredModels{[]ConfiguredModel{}}
 	for _, name := range d.modelNames() {
 		i := d.cfg.Models[name].Info
-		out = append(out, row{name, i.Provider, i.Model, i.Window, i.Simulated, name == d.cfg.Profiles["default"].Model})
+		out.Models = append(out.Models, ConfiguredModel{name, i.Provider, i.Model, i.Window, i.Simulated, name == d.cfg.Profiles[defaultProfile].Model})
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"models": out})
+	writeJSON(w, http.StatusOK, out)
 	return nil
+}
+
+// ConfiguredModels is what GET /api/models answers.
+type ConfiguredModels struct {
+	Models []ConfiguredModel `json:"models"`
+}
+
+// A ConfiguredModel is one chat model of tools.toml.
+type ConfiguredModel struct {
+	// Name is the operator's, Provider and Model are what is asked.
+	Name      string `json:"name"`
+	Provider  string `json:"provider"`
+	Model     string `json:"model"`
+	Window    int    `json:"window"` // tokens; 0: unknown
+	Simulated bool   `json:"simulated"`
+	Default   bool   `json:"default"` // the default profile asks it
 }
 
 func (d *Daemon) stats(w http.ResponseWriter, r *http.Request) error {

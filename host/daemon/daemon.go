@@ -43,6 +43,10 @@ type Config struct {
 	// and with each reload that a person asks for.
 	// nil: the Host's stay as they are.
 	Grants func() (map[string]host.Grant, error)
+	// ResumeGrace is how long a turn goes on whose client has gone, if it said that
+	// it comes back; 0: DefaultResumeGrace; negative: every turn ends with its
+	// client.
+	ResumeGrace time.Duration
 	// MaxTurns bounds the turns at once; 0: 256; negative: no bound.
 	MaxTurns int
 	Version  string
@@ -86,6 +90,7 @@ type Daemon struct {
 	// metrics count since start, for /metrics.
 	metrics   *metrics
 	approvals *broker
+	lives     *lives
 
 	mu    sync.Mutex
 	busy  map[string]bool       // conversations in a turn
@@ -112,7 +117,7 @@ func New(cfg Config) (*Daemon, error) {
 			cfg.Models[name] = m
 		}
 	}
-	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, busy: map[string]bool{}, modes: map[string]agent.Mode{}, approvals: newBroker()}
+	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, busy: map[string]bool{}, modes: map[string]agent.Mode{}, approvals: newBroker(), lives: newLives()}
 	if d.log == nil {
 		d.log = hclog.NewNullLogger()
 	}
@@ -121,6 +126,9 @@ func New(cfg Config) (*Daemon, error) {
 	}
 	if d.cfg.Principal == "" {
 		d.cfg.Principal = "local"
+	}
+	if d.cfg.ResumeGrace == 0 {
+		d.cfg.ResumeGrace = DefaultResumeGrace
 	}
 	switch {
 	case cfg.MaxTurns == 0:
@@ -152,13 +160,14 @@ func (d *Daemon) Handler() http.Handler {
 	}
 }
 
-// Drain refuses new turns, and what waits for a person, and waits for the
-// running turns, or for ctx.
+// Drain refuses new turns, and what waits for a person, ends turns whose client
+// has gone, and waits for the others, or for ctx.
 func (d *Daemon) Drain(ctx context.Context) error {
 	d.mu.Lock()
 	d.drain = true
 	d.mu.Unlock()
 	d.approvals.stop()
+	d.lives.abandon(false)
 	done := make(chan struct{})
 	go func() {
 		d.turns.Wait()
@@ -168,6 +177,7 @@ func (d *Daemon) Drain(ctx context.Context) error {
 	case <-done:
 		return nil
 	case <-ctx.Done():
+		d.lives.abandon(true)
 		return ctx.Err()
 	}
 }

@@ -127,7 +127,11 @@ func (s *server) do(method, path, body string, edit func(*http.Request)) answer 
 	if err != nil {
 		s.Fatal(err)
 	}
-	return answer{resp.StatusCode, resp.Header, string(b)}
+	a := answer{resp.StatusCode, resp.Header, string(b)}
+	if err := contractOf(s.T).check(req, body, a); err != nil { // every test is one of openapi.json
+		s.Errorf("%s %s: %v", method, path, err)
+	}
+	return a
 }
 
 func (s *server) get(path string) answer        { return s.do("GET", path, "", nil) }

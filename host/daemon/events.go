@@ -31,6 +31,7 @@ const (
 	eventAsked     = "approval.asked"
 	eventWaiting   = "approval.waiting" // from time to time, so that the stream lives
 	eventAnswered  = "approval.answered"
+	eventMissed    = "chat.missed" // in front of what a resumed stream still has
 )
 
 // A ChatStart opens the stream of one turn.
@@ -44,6 +45,15 @@ type ChatStart struct {
 	Limit        int         `json:"limit"`  // characters of one result
 	Why          string      `json:"why"`
 	Locale       tool.Locale `json:"locale"`
+	// Resumable says that a client which loses the stream can come back to it.
+	Resumable bool `json:"resumable"`
+}
+
+// Missed tells a client that comes back too late how many events are gone, and
+// the whole answer in front of those that follow.
+type Missed struct {
+	Events int    `json:"events"`
+	Text   string `json:"text"`
 }
 
 // A TextPiece is a piece of the answer, or of what the model thinks.
@@ -86,6 +96,86 @@ type ToolCallResult struct {
 	// Text is what the model reads, notice included; Line the one-line report.
 	Text string `json:"text"`
 	Line string `json:"line"`
+}
+
+// A ToolCallTruncated says that a result is not shown whole: characters from and
+// to, and the layer of limits that decided.
+type ToolCallTruncated struct {
+	ID      string     `json:"id"`
+	Tool    string     `json:"tool"`
+	Layer   tool.Layer `json:"layer"`
+	From    int        `json:"from"`
+	To      int        `json:"to"`
+	Percent int        `json:"percent"` // of the whole, left out
+}
+
+// A ToolCallArchived says where the whole of a result is kept.
+type ToolCallArchived struct {
+	ID    string `json:"id"`
+	Tool  string `json:"tool"`
+	UUID  string `json:"uuid"`
+	Chars int    `json:"chars"`
+}
+
+// A ToolCallMalformed says that something meant to be a call could not be read.
+type ToolCallMalformed struct {
+	Reason string `json:"reason"`
+	Tool   string `json:"tool"`
+	Format string `json:"format"`
+	// Note is what the model was told; empty: the corrections are used up.
+	Note string `json:"note"`
+}
+
+// ModeSwitched says that tools are called in another way from now on.
+type ModeSwitched struct {
+	From agent.Mode `json:"from"`
+	To   agent.Mode `json:"to"`
+	Why  string     `json:"why"`
+}
+
+// ModelRepeated says that the provider failed and will be asked again.
+type ModelRepeated struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Wait    int64  `json:"wait_ms"` // until then
+}
+
+// A Plan holds the steps that the model set itself.
+type Plan struct {
+	Steps []string `json:"steps"`
+}
+
+// Recalled says which archived results the question may be about.
+type Recalled struct {
+	UUIDs    []string `json:"uuids"` // the best match first
+	Score    float64  `json:"score"` // of the best, 0 to 1
+	By       string   `json:"by"`    // words or embeddings
+	Hinted   bool     `json:"hinted"`
+	Loaded   bool     `json:"loaded"`
+	Fallback string   `json:"fallback"` // why words were counted where vectors were to be had
+}
+
+// Folded says which results turned into placeholders.
+type Folded struct {
+	UUIDs      []string `json:"uuids"`
+	SavedChars int      `json:"saved_chars"`
+	MidTurn    bool     `json:"mid_turn"` // because the window was nearly full
+}
+
+// A Budget tells the estimate of the next request.
+type Budget struct {
+	Tokens int `json:"tokens"`
+	Window int `json:"window"` // tokens; 0: unknown
+}
+
+// eventData holds a value of what each event of /api/chat carries.
+func eventData() map[string]any {
+	return map[string]any{
+		eventStart: ChatStart{}, eventText: TextPiece{}, eventThought: TextPiece{}, eventCall: ToolCallStart{}, eventResult: ToolCallResult{},
+		eventTruncated: ToolCallTruncated{}, eventArchived: ToolCallArchived{}, eventMalformed: ToolCallMalformed{}, eventMode: ModeSwitched{},
+		eventFolded: Folded{}, eventRecalled: Recalled{}, eventPlan: Plan{}, eventBudget: Budget{}, eventError: Problem{}, eventEnd: ChatEnd{},
+		eventAsked: Approval{}, eventWaiting: ApprovalWaiting{}, eventAnswered: ApprovalAnswered{}, eventMissed: Missed{}, eventRepeated: ModelRepeated{},
+	}
 }
 
 // A ChatEnd closes the stream with the aggregate of the turn.

@@ -18,7 +18,8 @@ func TestOddRequests(t *testing.T) {
 	}{
 		{"an unknown route", "GET", "/api/nope", "", 404, "no_route"},
 		{"an unknown route that is posted to", "POST", "/v1/nope", "{}", 404, "no_route"},
-		{"a route with the wrong method", "GET", "/api/chat", "", 404, "no_route"},
+		{"a route with the wrong method", "PUT", "/api/chat", "{}", 404, "no_route"},
+		{"a stream without an event", "GET", "/api/chat", "", 400, "no_event"},
 		{"the page posted to", "POST", "/", "{}", 404, "no_route"},
 		{"a bracket behind the body", "POST", "/api/chat", `{"message":"x"} ]`, 400, "bad_body"},
 		{"a list for a body", "POST", "/api/chat", `[]`, 400, "bad_body"},

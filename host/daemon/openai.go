@@ -18,7 +18,7 @@ import (
 // without either, the one with the messages that were sent goes on, or else
 // they begin a new one.
 func (d *Daemon) completions(w http.ResponseWriter, r *http.Request) error {
-	var body completionBody
+	var body CompletionBody
 	if err := sentAsJSON(r); err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (d *Daemon) completions(w http.ResponseWriter, r *http.Request) error {
 
 // completionAsk splits the request into what is to be answered and what came
 // before it.
-func (d *Daemon) completionAsk(r *http.Request, body completionBody) (Ask, []agent.Message, error) {
+func (d *Daemon) completionAsk(r *http.Request, body CompletionBody) (Ask, []agent.Message, error) {
 	ask := Ask{Conversation: r.Header.Get("X-Weir-Conversation")}
 	if ask.Conversation == "" {
 		ask.Conversation = body.Metadata["conversation_id"]

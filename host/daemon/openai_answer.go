@@ -99,28 +99,6 @@ func (c *completion) keepAlive(every time.Duration) (stop func()) {
 	})
 }
 
-// beat calls f every so often, until stop is called and has returned.
-func beat(every time.Duration, f func()) (stop func()) {
-	tick := time.NewTicker(every)
-	done, over := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(over)
-		for {
-			select {
-			case <-tick.C:
-				f()
-			case <-done:
-				return
-			}
-		}
-	}()
-	return func() {
-		tick.Stop()
-		close(done)
-		<-over
-	}
-}
-
 func (c *completion) open() {
 	if c.s == nil {
 		c.s = newStream(c.w, c.gone)

@@ -13,21 +13,21 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// completionBody is what is read of OpenAI's chat completion request. What is
+// A CompletionBody is what is read of OpenAI's chat completion request. What is
 // not listed changes nothing in the answer (user, store, service_tier, …) and is
 // ignored: clients send many.
-type completionBody struct {
-	Model    string              `json:"model"`
-	Messages []completionMessage `json:"messages"`
-	Stream   bool                `json:"stream"`
+type CompletionBody struct {
+	Model    string         `json:"model"`
+	Messages []AskedMessage `json:"messages"`
+	Stream   bool           `json:"stream"`
 	Options  struct {
 		Usage bool `json:"include_usage"`
 	} `json:"stream_options"`
 	Metadata map[string]string `json:"metadata"`
 
-	Tools    []completionTool `json:"tools"`
-	Choice   json.RawMessage  `json:"tool_choice"`
-	Parallel *bool            `json:"parallel_tool_calls"`
+	Tools    []AskedTool     `json:"tools"`
+	Choice   json.RawMessage `json:"tool_choice"`
+	Parallel *bool           `json:"parallel_tool_calls"`
 	// WeirTools says whether weir's own tools are offered; nil: unless the caller
 	// brings tools.
 	WeirTools *bool `json:"weir_tools"`
@@ -61,17 +61,19 @@ type completionBody struct {
 	WebSearch    json.RawMessage `json:"web_search_options"`
 }
 
-type completionMessage struct {
-	Role    string           `json:"role"`
-	Content json.RawMessage  `json:"content"`
-	Refusal string           `json:"refusal"`
-	Calls   []completionCall `json:"tool_calls"`
-	CallID  string           `json:"tool_call_id"`
+// An AskedMessage is one message of a talk as its client has it.
+type AskedMessage struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"` // text, or parts of text
+	Refusal string          `json:"refusal"`
+	Calls   []AskedCall     `json:"tool_calls"`
+	CallID  string          `json:"tool_call_id"` // of a message of the role tool
 	// Function is the call of an API before tools.
 	Function json.RawMessage `json:"function_call"`
 }
 
-type completionCall struct {
+// An AskedCall is a call of one of the client's tools, as weir gave it.
+type AskedCall struct {
 	ID       string `json:"id"`
 	Type     string `json:"type"`
 	Function struct {
@@ -80,7 +82,8 @@ type completionCall struct {
 	} `json:"function"`
 }
 
-type completionTool struct {
+// An AskedTool is one tool of the client's.
+type AskedTool struct {
 	Type     string `json:"type"`
 	Function struct {
 		Name        string          `json:"name"`
@@ -108,7 +111,7 @@ const (
 )
 
 // unsupported names the first parameter that asks for what weir cannot do.
-func (b *completionBody) unsupported() error {
+func (b *CompletionBody) unsupported() error {
 	set := func(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 	switch {
 	case b.N != nil && *b.N != 1:
@@ -156,7 +159,7 @@ func (w *wish) apply(cfg *agent.Config) {
 }
 
 // wish reads what the request says about its answer.
-func (b *completionBody) wish() (*wish, error) {
+func (b *CompletionBody) wish() (*wish, error) {
 	if err := b.unsupported(); err != nil {
 		return nil, err
 	}
@@ -177,7 +180,7 @@ func (b *completionBody) wish() (*wish, error) {
 		}
 		w.maxTokens = max(w.maxTokens, *n)
 	}
-	for _, read := range []func(*completionBody) error{w.readStop, w.readFormat, w.readTools, w.readChoice} {
+	for _, read := range []func(*CompletionBody) error{w.readStop, w.readFormat, w.readTools, w.readChoice} {
 		if err := read(b); err != nil {
 			return nil, err
 		}
@@ -185,7 +188,7 @@ func (b *completionBody) wish() (*wish, error) {
 	return w, nil
 }
 
-func (w *wish) readStop(b *completionBody) error {
+func (w *wish) readStop(b *CompletionBody) error {
 	if len(b.Stop) == 0 || string(b.Stop) == "null" {
 		return nil
 	}
@@ -201,7 +204,7 @@ func (w *wish) readStop(b *completionBody) error {
 	return nil
 }
 
-func (w *wish) readFormat(b *completionBody) error {
+func (w *wish) readFormat(b *CompletionBody) error {
 	f := b.Format
 	switch {
 	case f == nil || f.Type == "text":
@@ -221,7 +224,7 @@ func (w *wish) readFormat(b *completionBody) error {
 // toolName is what OpenAI's protocol takes as the name of a tool.
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-func (w *wish) readTools(b *completionBody) error {
+func (w *wish) readTools(b *CompletionBody) error {
 	if len(b.Tools) > maxCallerTools {
 		return param("tools", codeBadValue, "send those that the question may need", "%d tools are more than %d", len(b.Tools), maxCallerTools)
 	}
@@ -257,7 +260,7 @@ type toolChoice struct {
 	} `json:"allowed_tools"`
 }
 
-func (w *wish) readChoice(b *completionBody) error {
+func (w *wish) readChoice(b *CompletionBody) error {
 	var word string
 	var c toolChoice
 	raw := bytes.TrimSpace(b.Choice)
@@ -296,7 +299,7 @@ func isObject(raw json.RawMessage) bool {
 }
 
 // text is the message's text, whether it came as a string or as parts.
-func (m completionMessage) text(at string) (string, error) {
+func (m AskedMessage) text(at string) (string, error) {
 	var s string
 	if len(m.Content) == 0 || string(m.Content) == "null" || json.Unmarshal(m.Content, &s) == nil {
 		if s == "" {

@@ -51,7 +51,7 @@ type talkReader struct {
 
 // readTalk understands the messages of a request, or names the first that
 // cannot be meant.
-func (d *Daemon) readTalk(messages []completionMessage) (talk, error) {
+func (d *Daemon) readTalk(messages []AskedMessage) (talk, error) {
 	r := talkReader{d: d}
 	for i, m := range messages {
 		if err := r.read(fmt.Sprintf("messages[%d]", i), m); err != nil {
@@ -68,7 +68,7 @@ func (d *Daemon) readTalk(messages []completionMessage) (talk, error) {
 	return r.out, nil
 }
 
-func (r *talkReader) read(at string, m completionMessage) error {
+func (r *talkReader) read(at string, m AskedMessage) error {
 	text, err := m.text(at)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (r *talkReader) read(at string, m completionMessage) error {
 }
 
 // result takes a message that answers a call.
-func (r *talkReader) result(at string, m completionMessage, text string) error {
+func (r *talkReader) result(at string, m AskedMessage, text string) error {
 	a := answerTo{callID: m.CallID, text: text}
 	i := slices.IndexFunc(r.open, func(c tool.Call) bool { return c.ID == m.CallID })
 	switch {
@@ -124,7 +124,7 @@ func (r *talkReader) unanswered(more bool) error {
 }
 
 // assistant takes a reply, and with it what it replied to.
-func (r *talkReader) assistant(at string, m completionMessage, text string) error {
+func (r *talkReader) assistant(at string, m AskedMessage, text string) error {
 	if len(m.Function) > 0 && string(m.Function) != "null" {
 		return param(at+".function_call", codeUnsupported, "send tool_calls instead", "function_call is an older form of tool_calls, which weir does not read")
 	}

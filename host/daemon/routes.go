@@ -1,60 +1,117 @@
 package daemon
 
 import (
+	_ "embed" // openapi.json
 	"net/http"
 	"strings"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/archive"
 )
 
+//go:embed openapi.json
+var openAPIDocument []byte
+
 // A route is one row of the daemon's surface. Every route but the public ones
-// needs the token; a test walks this table.
+// needs the token; a test walks this table, and openapi.json is made from it.
 type route struct {
 	method, path string
 	public       bool
 	handle       func(http.ResponseWriter, *http.Request) error
+	doc
 }
+
+// A doc says what a route takes and gives. Every route can also answer with the
+// problems of access, and those with a body with the problems of bodies.
+type doc struct {
+	about string
+	query []queryParam
+	// headers are those that change what is done, with what they mean.
+	headers map[string]string
+	takes   any      // a value of the body's type; nil: there is none
+	needs   []string // members that the body must have
+	bare    bool     // the body may be left out
+	loose   bool     // members of the body that are not known are ignored
+	gives   any      // a value of what success answers with, as JSON; nil: kind says
+	// kind is the type of an answer that is not JSON; with gives: what it is when
+	// the caller wants a stream. Both empty: the answer is empty.
+	kind  string
+	fails []int // the statuses of further problems
+}
+
+// A queryParam is one parameter behind the question mark.
+type queryParam struct{ name, kind, about string }
+
+const (
+	kindStream = "text/event-stream"
+	kindText   = "text/plain"
+	kindLines  = "application/x-ndjson"
+)
 
 func (r route) pattern() string { return strings.TrimSpace(r.method + " " + r.path) }
 
 func (d *Daemon) routes() []route {
+	limited := func(unset string) queryParam {
+		return queryParam{"limit", "integer", "at most so many; left out: " + unset}
+	}
+	conversation := queryParam{"conversation_id", "string", "only of this conversation; left out: of all"}
 	rs := []route{
-		{"GET", "/healthz", true, d.healthz},
-		{"GET", "/readyz", true, d.readyz},
-		{"POST", "/api/chat", false, d.postChat},
-		{"GET", "/api/conversations", false, d.listConversations},
-		{"GET", "/api/conversations/{id}", false, d.showConversation},
-		{"DELETE", "/api/conversations/{id}", false, d.deleteConversation},
-		{"GET", "/api/conversations/{id}/export", false, d.exportConversation},
-		{"GET", "/api/tools", false, d.listTools},
-		{"GET", "/api/tools/{name}", false, d.showTool},
-		{"POST", "/api/tools/{name}/call", false, d.callTool},
-		{"GET", "/api/plugins", false, d.listPlugins},
-		{"POST", "/api/plugins/reload", false, d.reloadPlugins},
-		{"GET", "/api/plugins/{name}", false, d.reviewPlugin},
-		{"POST", "/api/plugins/{name}/approve", false, d.approvePlugin},
-		{"POST", "/api/plugins/{name}/rollback", false, d.rollbackPlugin},
-		{"POST", "/api/plugins/{name}/disable", false, d.disablePlugin},
-		{"POST", "/api/plugins/{name}/enable", false, d.enablePlugin},
-		{"DELETE", "/api/plugins/{name}", false, d.removePlugin},
-		{"POST", "/api/plugins/{name}/retry", false, d.retryPlugin},
-		{"GET", "/api/archives", false, d.listArchives},
-		{"GET", "/api/archives/search", false, d.searchArchives},
-		{"POST", "/api/archives/prune", false, d.pruneArchives},
-		{"GET", "/api/archives/{uuid}", false, d.showArchive},
-		{"DELETE", "/api/archives/{uuid}", false, d.deleteArchive},
-		{"POST", "/api/results", false, d.postResult},
-		{"GET", "/api/approvals", false, d.listApprovals},
-		{"GET", "/api/approvals/{id}", false, d.showApproval},
-		{"POST", "/api/approvals/{id}", false, d.answerApproval},
-		{"GET", "/api/models", false, d.listModels},
-		{"GET", "/api/stats", false, d.stats},
-		{"GET", "/api/settings", false, d.settings},
-		{"GET", "/metrics", false, d.scrape},
-		{"POST", "/v1/chat/completions", false, d.completions},
-		{"GET", "/v1/models", false, d.completionModels},
-		{"GET", "/v1/models/{id...}", false, d.completionModel},
+		{"GET", "/healthz", true, d.healthz, doc{about: "Whether the daemon lives", gives: Health{}}},
+		{"GET", "/readyz", true, d.readyz, doc{about: "Whether a question can be asked", gives: Readiness{}, fails: []int{503}}},
+		{"GET", "/openapi.json", true, d.openAPI, doc{about: "This document", gives: map[string]any{}}},
+		{"POST", "/api/chat", false, d.postChat, doc{about: "Ask a question; the answer is a stream of events. With the header Last-Event-ID nothing is asked: the stream of that event goes on",
+			headers: map[string]string{"Last-Event-ID": "the id of the last event that was read"},
+			takes:   Ask{}, needs: []string{"message"}, kind: kindStream, fails: []int{404, 409, 410, 422, 503, 507}}},
+		{"GET", "/api/chat", false, d.resumeChat, doc{about: "Go on with the stream behind the event that the header Last-Event-ID names",
+			headers: map[string]string{"Last-Event-ID": "the id of the last event that was read"}, kind: kindStream, fails: []int{400, 404}}},
+		{"GET", "/api/conversations", false, d.listConversations, doc{about: "List the conversations, the one used last first",
+			query: []queryParam{limited("100")}, gives: ConversationList{}, fails: []int{400}}},
+		{"GET", "/api/conversations/{id}", false, d.showConversation, doc{about: "Show a conversation's messages", gives: ShownConversation{}, fails: []int{404}}},
+		{"DELETE", "/api/conversations/{id}", false, d.deleteConversation, doc{about: "Delete a conversation with its archives", fails: []int{404, 409, 503}}},
+		{"GET", "/api/conversations/{id}/export", false, d.exportConversation, doc{about: "Everything of a conversation as JSON lines", kind: kindLines, fails: []int{404}}},
+		{"GET", "/api/tools", false, d.listTools, doc{about: "List the tools with their limits", gives: ToolList{}}},
+		{"GET", "/api/tools/{name}", false, d.showTool, doc{about: "Show a tool", gives: host.ToolInfo{}, fails: []int{404}}},
+		{"POST", "/api/tools/{name}/call", false, d.callTool, doc{about: "Call a tool without a model. A tool that fails is a success of the call: its answer says so",
+			takes: CallBody{}, gives: ToolCallResult{}, fails: []int{404, 422}}},
+		{"GET", "/api/plugins", false, d.listPlugins, doc{about: "List the plugins with their states", gives: PluginList{}}},
+		{"POST", "/api/plugins/reload", false, d.reloadPlugins, doc{about: "Read the plugin folders and the grants again", gives: Reloaded{}, fails: []int{409}}},
+		{"GET", "/api/plugins/{name}", false, d.reviewPlugin, doc{about: "Everything about a plugin, and what waits", gives: host.Review{}, fails: []int{404}}},
+		{"POST", "/api/plugins/{name}/approve", false, d.approvePlugin, doc{about: "Let in exactly the version that was looked at",
+			takes: Verdict{}, bare: true, gives: host.Review{}, fails: []int{404, 409, 422}}},
+		{"POST", "/api/plugins/{name}/rollback", false, d.rollbackPlugin, doc{about: "Go back to an earlier version",
+			takes: Verdict{}, bare: true, gives: host.Review{}, fails: []int{404, 409, 422}}},
+		{"POST", "/api/plugins/{name}/disable", false, d.disablePlugin, doc{about: "Take a plugin out", takes: Verdict{}, bare: true, gives: host.Review{}, fails: []int{404, 409}}},
+		{"POST", "/api/plugins/{name}/enable", false, d.enablePlugin, doc{about: "Take a plugin in again", takes: Verdict{}, bare: true, gives: host.Review{}, fails: []int{404, 409}}},
+		{"DELETE", "/api/plugins/{name}", false, d.removePlugin, doc{about: "Forget a plugin",
+			query: []queryParam{{"files", "string", "remove: its files too; keep or left out: not"}}, gives: host.Removal{}, fails: []int{400, 404, 409}}},
+		{"POST", "/api/plugins/{name}/retry", false, d.retryPlugin, doc{about: "Take a plugin out of quarantine", gives: Retried{}, fails: []int{404}}},
+		{"GET", "/api/archives", false, d.listArchives, doc{about: "List the archived results, the newest first",
+			query: []queryParam{conversation, {"tool", "string", "only of this tool"}, {"q", "string", "stands in the call or in the summary"}, limited("50"), {"offset", "integer", "leave out the newest"}},
+			gives: ArchiveList{}, fails: []int{400}}},
+		{"GET", "/api/archives/search", false, d.searchArchives, doc{about: "Find words in the whole texts",
+			query: []queryParam{{"q", "string", "words, all of which stand in a result"}, conversation, limited("20")}, gives: Found{}, fails: []int{400}}},
+		{"POST", "/api/archives/prune", false, d.pruneArchives, doc{about: "Remove the texts that the configuration does not keep", takes: PruneBody{}, gives: Pruned{}}},
+		{"GET", "/api/archives/{uuid}", false, d.showArchive, doc{about: "Read an archived result, or a part of it", query: []queryParam{
+			conversation, {"lines", "string", "a-b, counted from 1"}, {"grep", "string", "lines that match an RE2 expression"}, {"context", "integer", "lines around each match"},
+			{"pointer", "string", "a value of JSON, by RFC 6901"}, {"head", "integer", "the first lines"}, {"tail", "integer", "the last lines"}, {"offset", "integer", "leave out so many characters"},
+		}, gives: ArchivePage{}, fails: []int{400, 404, 410, 422}}},
+		{"DELETE", "/api/archives/{uuid}", false, d.deleteArchive, doc{about: "Delete an archived result for good", fails: []int{404}}},
+		{"POST", "/api/results", false, d.postResult, doc{about: "Keep and cut the result of another loop's tool", takes: ResultBody{}, needs: []string{"tool_name", "result"}, gives: KeptResult{}, fails: []int{403, 404, 422}}},
+		{"GET", "/api/approvals", false, d.listApprovals, doc{about: "List the calls that wait for a person", gives: ApprovalList{}}},
+		{"GET", "/api/approvals/{id}", false, d.showApproval, doc{about: "Show such a call with all of its arguments", gives: Approval{}, fails: []int{404}}},
+		{"POST", "/api/approvals/{id}", false, d.answerApproval, doc{about: "Answer it", takes: Answer{}, needs: []string{"answer"}, gives: Answered{}, fails: []int{404, 409}}},
+		{"GET", "/api/models", false, d.listModels, doc{about: "List the configured models", gives: ConfiguredModels{}}},
+		{"GET", "/api/stats", false, d.stats, doc{about: "Sums of the call log and the archive", gives: archive.Stats{}}},
+		{"GET", "/api/settings", false, d.settings, doc{about: "The configuration in force, without secrets", gives: Configuration{}}},
+		{"GET", "/metrics", false, d.scrape, doc{about: "Counters and times for Prometheus", kind: kindText}},
+		{"POST", "/v1/chat/completions", false, d.completions, doc{about: "OpenAI's protocol: answer the last messages",
+			headers: map[string]string{"X-Weir-Conversation": "the conversation that goes on; the answer's header names it"},
+			takes:   CompletionBody{}, needs: []string{"messages"}, loose: true, gives: Completion{}, kind: kindStream, fails: []int{404, 409, 429, 502, 503, 507}}},
+		{"GET", "/v1/models", false, d.completionModels, doc{about: "OpenAI's protocol: what a request can name as its model", gives: ModelList{}}},
+		{"GET", "/v1/models/{id...}", false, d.completionModel, doc{about: "OpenAI's protocol: one of them", gives: ModelRow{}, fails: []int{404}}},
 	}
 	// Everything else, wrong methods of the routes above included.
-	return append(rs, route{"", "/", true, d.rest})
+	return append(rs, route{"", "/", true, d.rest, doc{about: "The page", kind: "text/html", fails: []int{404}}})
 }
 
 // guard turns a handler's error into an answer and keeps a panic of one
@@ -81,7 +138,32 @@ func (d *Daemon) guard(h func(http.ResponseWriter, *http.Request) error) http.Ha
 }
 
 func (d *Daemon) healthz(w http.ResponseWriter, _ *http.Request) error {
-	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+	writeJSON(w, http.StatusOK, Health{"ok"})
+	return nil
+}
+
+// Health says that the daemon answers at all.
+type Health struct {
+	Status string `json:"status"`
+}
+
+// Readiness says that a question can be asked, and how many tools there are.
+type Readiness struct {
+	Status string `json:"status"`
+	Tools  int    `json:"tools"`
+}
+
+// Configuration is what the daemon runs with.
+type Configuration struct {
+	Version  string `json:"version"`
+	Settings any    `json:"settings"`
+}
+
+// openAPI answers with the description of all routes, which a test makes from
+// the table above.
+func (d *Daemon) openAPI(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	_, _ = w.Write(openAPIDocument) // the client is gone if this fails
 	return nil
 }
 
@@ -93,7 +175,7 @@ func (d *Daemon) readyz(w http.ResponseWriter, _ *http.Request) error {
 	if d.drain {
 		return problem(http.StatusServiceUnavailable, draining, "", "the daemon is shutting down")
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"status": "ready", "tools": len(d.cfg.Host.Tools())})
+	writeJSON(w, http.StatusOK, Readiness{"ready", len(d.cfg.Host.Tools())})
 	return nil
 }
 
@@ -102,7 +184,7 @@ func (d *Daemon) readyz(w http.ResponseWriter, _ *http.Request) error {
 func (d *Daemon) rest(w http.ResponseWriter, r *http.Request) error {
 	api := strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.URL.Path, "/v1/")
 	if d.cfg.Pages == nil || api || r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return problem(http.StatusNotFound, "no_route", "the README lists the routes, each with its method", "nothing answers %s %s", clip(r.Method, 20), clip(r.URL.Path, 80))
+		return problem(http.StatusNotFound, "no_route", "/openapi.json lists the routes, each with its method", "nothing answers %s %s", clip(r.Method, 20), clip(r.URL.Path, 80))
 	}
 	return d.page(w, r)
 }
@@ -118,6 +200,6 @@ func (d *Daemon) page(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (d *Daemon) settings(w http.ResponseWriter, _ *http.Request) error {
-	writeJSON(w, http.StatusOK, map[string]any{"version": d.cfg.Version, "settings": d.cfg.Settings})
+	writeJSON(w, http.StatusOK, Configuration{d.cfg.Version, d.cfg.Settings})
 	return nil
 }

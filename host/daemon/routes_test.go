@@ -18,8 +18,8 @@ import (
 )
 
 // A visit is a request that names things of somebody else. {C} stands for a
-// conversation, {U} for an archived result and {A} for a call that waits for
-// its person; all exist, for another user,
+// conversation, {U} for an archived result, {A} for a call that waits for its
+// person and {L} for a stream that can be resumed; all exist, for another user,
 // and the same request is made with ids that nobody has.
 type visit struct {
 	path, body string
@@ -35,6 +35,7 @@ type visit struct {
 var strangers = map[string][]visit{
 	"GET /healthz":                       noIDs,
 	"GET /readyz":                        noIDs,
+	"GET /openapi.json":                  noIDs,
 	"GET /api/tools":                     noIDs,
 	"GET /api/tools/{name}":              {{path: "/api/tools/load_tool_history"}},
 	"GET /api/plugins":                   noIDs,
@@ -73,7 +74,9 @@ var strangers = map[string][]visit{
 		{path: "/api/tools/search_tool_history/call", body: `{"arguments":{"query":"CANARY"},"conversation_id":"{C}"}`, begins: true},
 		{path: "/api/tools/calculator/call", body: `{"arguments":{"expression":"@result:{U}"},"conversation_id":"{C}"}`, begins: true},
 	},
+	"GET /api/chat": {{path: "/api/chat", header: http.Header{"Last-Event-Id": {"{L}-1"}}}},
 	"POST /api/chat": {
+		{path: "/api/chat", header: http.Header{"Last-Event-Id": {"{L}-1"}}, body: `{"message":"go on"}`},
 		{path: "/api/chat", body: `{"message":"go on","conversation_id":"{C}"}`, begins: true},
 		{path: "/api/chat", body: `{"message":"go on","conversation_id":"{C}","load_uuids":["{U}"]}`, begins: true},
 		{path: "/api/chat", body: `{"message":"go on","load_uuids":["{U}"]}`},
@@ -100,6 +103,7 @@ type neighbours struct {
 	conversation string
 	uuid         string
 	approval     string
+	stream       string
 }
 
 // newNeighbours gives the other user a conversation with an archived result.
@@ -132,6 +136,10 @@ func newNeighbours(t *testing.T) *neighbours {
 		t.Fatal("the other user cannot be asked")
 	}
 	n.approval = p.ID
+	live := &liveTurn{id: uuid.NewString(), principal: "somebody-else", feed: newFeed(1000)}
+	live.emit(eventText, &TextPiece{canary})
+	n.daemon.lives.add(live)
+	n.stream = live.id
 	if n.conversation == "" || n.uuid == "" {
 		t.Fatalf("the other user has nothing: %s", a.body)
 	}
@@ -141,11 +149,11 @@ func newNeighbours(t *testing.T) *neighbours {
 // visit asks for things by their ids.
 func (n *neighbours) visit(method string, v visit, conversation, uuid string) answer {
 	n.Helper()
-	approval := n.approval
+	approval, stream := n.approval, n.stream
 	if uuid != n.uuid {
-		approval = uuid // which nobody has
+		approval, stream = uuid, uuid // which nobody has
 	}
-	ids := strings.NewReplacer("{C}", conversation, "{U}", uuid, "{A}", approval)
+	ids := strings.NewReplacer("{C}", conversation, "{U}", uuid, "{A}", approval, "{L}", stream)
 	return n.do(method, ids.Replace(v.path), ids.Replace(v.body), func(r *http.Request) {
 		for k, values := range v.header {
 			r.Header.Set(k, ids.Replace(values[0]))
@@ -181,7 +189,7 @@ func TestNoRouteShowsAnotherUsersThings(t *testing.T) {
 			if strings.Contains(got.body, canary) || strings.Contains(fmt.Sprint(got.header), canary) {
 				t.Errorf("%s: shows %.300s", what, got.body)
 			}
-			ids := strings.NewReplacer(n.conversation, "ID", n.uuid, "ID", nobodys, "ID", never, "ID")
+			ids := strings.NewReplacer(n.conversation, "ID", n.uuid, "ID", n.stream, "ID", n.approval, "ID", nobodys, "ID", never, "ID")
 			if a, b := ids.Replace(got.body), ids.Replace(none.body); !v.begins && got.status >= 400 && a != b {
 				t.Errorf("%s: answers\n%s\nand for what nobody has\n%s", what, a, b)
 			}

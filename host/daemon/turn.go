@@ -31,6 +31,9 @@ type Ask struct {
 	// back their answer. Without it nobody is there, and what must be asked
 	// about does not run.
 	Approvals bool `json:"approvals,omitempty"`
+	// Resume says that the client comes back when it loses the stream: the turn
+	// then goes on for a while without it. Without it the turn ends with its client.
+	Resume bool `json:"resume,omitempty"`
 
 	// spoken is what the client itself sent in front of the message, and mark
 	// what a conversation that was found by it must still be; see match.go.
@@ -271,7 +274,7 @@ func (t *turn) observe(e agent.Event) {
 	case agent.TurnStart:
 		log.Info("turn", "conversation", t.scope.Conversation, "turn", e.Turn, "model", t.ask.Model, "mode", e.Mode,
 			"window_tokens", e.Window, "limit_chars", e.Limit, "limit_by", e.Why)
-		t.emit(eventStart, ChatStart{t.scope.Conversation, e.Turn, t.ask.Model, e.Mode, t.model.Info.Simulated, e.Window, e.Limit, e.Why, e.Locale})
+		t.emit(eventStart, ChatStart{t.scope.Conversation, e.Turn, t.ask.Model, e.Mode, t.model.Info.Simulated, e.Window, e.Limit, e.Why, e.Locale, t.ask.Resume})
 		t.end.Conversation = t.scope.Conversation
 		t.prof.Agent.Locale = e.Locale
 	case agent.TextDelta:
@@ -287,7 +290,7 @@ func (t *turn) observe(e agent.Event) {
 		t.result(e)
 	case agent.MalformedCall:
 		log.Warn("call not readable", "reason", e.Malformed.Reason, "format", e.Malformed.Format, "tool", e.Malformed.Name, "corrected", e.Note != "")
-		t.emit(eventMalformed, map[string]any{"reason": e.Malformed.Reason, "tool": e.Malformed.Name, "format": e.Malformed.Format, "note": e.Note})
+		t.emit(eventMalformed, ToolCallMalformed{string(e.Malformed.Reason), e.Malformed.Name, string(e.Malformed.Format), e.Note})
 		t.d.metrics.unreadable(t.ask.Model, e.Malformed)
 		t.uses = append(t.uses, archive.ToolUse{
 			Scope: t.scope, Turn: lastStoredTurn(t.stored), Tool: clip(e.Malformed.Name, 80), Model: t.ask.Model, Format: string(e.Malformed.Format),
@@ -297,28 +300,28 @@ func (t *turn) observe(e agent.Event) {
 		log.Warn("tool calling switched", "from", e.From, "to", e.To, "why", e.Why)
 		t.d.metrics.switched(e)
 		t.d.learn(t.ask.Model, e.To)
-		t.emit(eventMode, map[string]any{"from": e.From, "to": e.To, "why": e.Why})
+		t.emit(eventMode, ModeSwitched{e.From, e.To, e.Why})
 	case agent.ModelRepeated:
 		p := asProblem(e.Err)
 		t.d.metrics.modelFailed(t.ask.Model, p.Code, "repeated")
-		t.emit(eventRepeated, map[string]any{"code": p.Code, "message": p.Msg, "wait_ms": e.Wait.Milliseconds()})
+		t.emit(eventRepeated, ModelRepeated{p.Code, p.Msg, e.Wait.Milliseconds()})
 	case agent.Planned:
-		t.emit(eventPlan, map[string]any{"steps": e.Steps})
+		t.emit(eventPlan, Plan{e.Steps})
 	case agent.Recalled:
 		if e.Fallback != "" {
 			log.Warn("words were counted, for there were no vectors", "why", e.Fallback)
 		}
 		log.Info("archived results may be meant", "uuids", e.UUIDs, "score", e.Score, "by", e.By, "hinted", e.Hinted, "loaded", e.Preloaded)
-		t.emit(eventRecalled, map[string]any{"uuids": e.UUIDs, "score": e.Score, "by": e.By, "hinted": e.Hinted, "loaded": e.Preloaded, "fallback": e.Fallback})
+		t.emit(eventRecalled, Recalled{e.UUIDs, e.Score, e.By, e.Hinted, e.Preloaded, e.Fallback})
 	case agent.Folded:
 		t.d.metrics.folded(e)
 		log.Info("folded", "results", len(e.UUIDs), "saved_chars", e.SavedChars, "mid_turn", e.MidTurn)
-		t.emit(eventFolded, map[string]any{"uuids": e.UUIDs, "saved_chars": e.SavedChars, "mid_turn": e.MidTurn})
+		t.emit(eventFolded, Folded{e.UUIDs, e.SavedChars, e.MidTurn})
 	case agent.Budget:
 		if e.TooLong {
 			log.Warn("the system prompt is too long for the window", "system_chars", e.SystemChars, "window_tokens", e.Window)
 		}
-		t.emit(eventBudget, map[string]int{"tokens": e.Tokens, "window": e.Window})
+		t.emit(eventBudget, Budget{e.Tokens, e.Window})
 	case agent.TurnEnd:
 		t.end.Cost = t.model.Price.Cost(e.Usage)
 		t.d.metrics.ended(t.ask.Model, e, t.end.Cost)
@@ -354,11 +357,10 @@ func (t *turn) result(e agent.CallEnd) {
 			// The host has logged its own cut; this one lowered it.
 			t.d.log.Info("result cut", "tool", r.Tool, "layer", out.Layer, "from", out.Produced, "to", out.Shown, "percent", percentCut(out.Produced, out.Shown))
 		}
-		t.emit(eventTruncated, map[string]any{"id": r.CallID, "tool": r.Tool, "layer": out.Layer, "from": out.Produced, "to": out.Shown,
-			"percent": percentCut(out.Produced, out.Shown)})
+		t.emit(eventTruncated, ToolCallTruncated{r.CallID, r.Tool, out.Layer, out.Produced, out.Shown, percentCut(out.Produced, out.Shown)})
 	}
 	if out.KeptUUID != "" {
-		t.emit(eventArchived, map[string]any{"id": r.CallID, "tool": r.Tool, "uuid": out.KeptUUID, "chars": out.Produced})
+		t.emit(eventArchived, ToolCallArchived{r.CallID, r.Tool, out.KeptUUID, out.Produced})
 	}
 	t.end.Results = append(t.end.Results, out)
 	t.uses = append(t.uses, archive.ToolUse{

@@ -97,7 +97,7 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 	a.daemon, err = daemon.New(daemon.Config{
 		Host: a.host, Models: a.models, Profiles: profiles(s), Token: a.token, Hosts: s.Server.Hosts,
 		Grants: func() (map[string]host.Grant, error) { return c.grants(a.log) },
-		Pages:  web.Files(), Settings: a.settings, MaxTurns: s.Server.MaxTurns, Version: version(), Logger: a.log.Named("daemon"),
+		Pages:  web.Files(), Settings: a.settings, MaxTurns: s.Server.MaxTurns, ResumeGrace: time.Duration(s.Server.Grace), Version: version(), Logger: a.log.Named("daemon"),
 	})
 	return a, err
 }

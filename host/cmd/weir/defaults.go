@@ -31,6 +31,7 @@ func (s Settings) withDefaults() Settings {
 	def(&s.Locale, "auto")
 	def(&s.Server.Addr, defaultAddr)
 	def(&s.Server.MaxTurns, 256)
+	def(&s.Server.Grace, span(daemon.DefaultResumeGrace))
 	def(&s.Log.Level, "info")
 	def(&s.Log.Format, "text")
 	def(&s.Limits.MaxChars, tool.DefaultMaxChars)

@@ -36,6 +36,7 @@ type ServerSettings struct {
 	Addr     string   `toml:"addr" json:"addr,omitempty"`
 	Hosts    []string `toml:"hosts" json:"hosts,omitempty"`
 	MaxTurns int      `toml:"max_turns" json:"max_turns,omitempty"`
+	Grace    span     `toml:"resume_grace" json:"resume_grace,omitempty"`
 }
 
 // LogSettings say how much is logged, and how.

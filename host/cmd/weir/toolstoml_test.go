@@ -45,6 +45,7 @@ func TestRepositoryToolsTOML(t *testing.T) {
 	}{
 		{"server.addr", s.Server.Addr, d.Server.Addr},
 		{"server.max_turns", s.Server.MaxTurns, d.Server.MaxTurns},
+		{"server.resume_grace", s.Server.Grace, d.Server.Grace},
 		{"log.level", s.Log.Level, d.Log.Level},
 		{"plugins.watch", *s.Plugins.Watch, *d.Plugins.Watch},
 		{"plugins.poll", s.Plugins.Poll, d.Plugins.Poll},

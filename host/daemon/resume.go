@@ -1,0 +1,252 @@
+package daemon
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// DefaultResumeGrace is how long a turn goes on whose client has gone, if it
+// asked for that.
+const DefaultResumeGrace = time.Minute
+
+// What is kept of turns that are over, for clients that lost their end.
+const (
+	keepOver      = 5 * time.Minute
+	keepOverCount = 256
+	keepOverBytes = 32 << 20
+)
+
+// A liveTurn is a turn that its client can come back to.
+type liveTurn struct {
+	id        string
+	principal string
+	feed      *feed
+	grace     time.Duration
+	cancel    context.CancelFunc // ends the turn
+	failed    error              // why the turn never began; read when the feed is over
+
+	mu     sync.Mutex
+	reader *reader     // nil: nobody reads
+	leave  *time.Timer // ends the turn when nobody comes back
+	over   bool
+}
+
+// A reader is one connection that is sent a live turn.
+type reader struct{ end context.CancelFunc }
+
+// attach makes a connection the one that reads; the one before ends, for it is
+// the same client's. detach must be called.
+func (l *liveTurn) attach(ctx context.Context) (_ context.Context, detach func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	me := &reader{cancel}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.reader != nil {
+		l.reader.end()
+	}
+	l.reader = me
+	if l.leave != nil {
+		l.leave.Stop()
+	}
+	return ctx, func() {
+		cancel()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.reader != me {
+			return
+		}
+		if l.reader = nil; !l.over {
+			l.leave = time.AfterFunc(l.grace, l.cancel)
+		}
+	}
+}
+
+// abandon ends the turn if nobody reads, or whoever does.
+func (l *liveTurn) abandon(whoever bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if whoever || l.reader == nil {
+		l.cancel()
+	}
+}
+
+// eventID names one event of one turn, so that the turn is found by it alone.
+func (l *liveTurn) eventID(n int) string { return l.id + "-" + strconv.Itoa(n) }
+
+func (l *liveTurn) emit(name string, data any) {
+	text := ""
+	if p, ok := data.(*TextPiece); ok && name == eventText {
+		text = p.Text
+	}
+	l.feed.add(func(n int) []byte { return frame(l.eventID(n), name, data) }, text)
+}
+
+func (l *liveTurn) finish(end ChatEnd, err error) {
+	l.mu.Lock()
+	l.over = true
+	if l.leave != nil {
+		l.leave.Stop()
+	}
+	l.mu.Unlock()
+	if err != nil && l.feed.empty() {
+		l.failed = err
+	} else {
+		if err != nil {
+			l.emit(eventError, asProblem(err))
+		}
+		l.emit(eventEnd, end)
+	}
+	l.feed.end()
+}
+
+// lives are the turns that can be come back to: those that run, and for a while
+// those that are over. It is safe for concurrent use.
+type lives struct {
+	mu   sync.Mutex
+	byID map[string]*liveTurn
+	done []*liveTurn // the oldest first
+}
+
+func newLives() *lives { return &lives{byID: map[string]*liveTurn{}} }
+
+func (ls *lives) add(l *liveTurn) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	ls.byID[l.id] = l
+}
+
+// find returns a principal's turn; those of others are not there.
+func (ls *lives) find(principal, id string) (*liveTurn, bool) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	l, ok := ls.byID[id]
+	return l, ok && l.principal == principal
+}
+
+// settle keeps a turn that is over for a while, and drops the oldest where there
+// are too many.
+func (ls *lives) settle(l *liveTurn) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if l.failed != nil { // whoever asked is told, and nobody else knows of it
+		delete(ls.byID, l.id)
+		return
+	}
+	ls.done = append(ls.done, l)
+	sum := 0
+	for _, x := range ls.done {
+		sum += x.feed.size()
+	}
+	for len(ls.done) > keepOverCount || sum > keepOverBytes && len(ls.done) > 1 {
+		sum -= ls.done[0].feed.size()
+		delete(ls.byID, ls.done[0].id)
+		ls.done = ls.done[1:]
+	}
+	time.AfterFunc(keepOver, func() { ls.drop(l) })
+}
+
+func (ls *lives) drop(l *liveTurn) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	delete(ls.byID, l.id)
+	ls.done = slices.DeleteFunc(ls.done, func(x *liveTurn) bool { return x == l })
+}
+
+// abandon ends the turns that nobody reads, or all.
+func (ls *lives) abandon(all bool) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	for _, l := range ls.byID {
+		l.abandon(all)
+	}
+}
+
+// begin runs a turn that does not end with its client.
+func (d *Daemon) begin(r *http.Request, ask Ask) *liveTurn {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	l := &liveTurn{id: uuid.NewString(), principal: d.principal(r), feed: newFeed(feedBytes), grace: d.cfg.ResumeGrace, cancel: cancel}
+	d.lives.add(l)
+	go func() {
+		defer cancel()
+		end, err := d.guarded(func() (ChatEnd, error) { return d.chat(ctx, l.principal, ask, nil, l.emit) })
+		l.finish(end, err)
+		d.lives.settle(l)
+	}()
+	return l
+}
+
+// guarded keeps a panic of a turn that runs beside its request from ending the
+// daemon.
+func (d *Daemon) guarded(f func() (ChatEnd, error)) (end ChatEnd, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			d.log.Error("a turn panicked", "panic", p)
+			err = asProblem(nil)
+		}
+	}()
+	return f()
+}
+
+// resumeChat goes on with the stream of a turn behind the event that the client
+// read last.
+func (d *Daemon) resumeChat(w http.ResponseWriter, r *http.Request) error {
+	last := r.Header.Get("Last-Event-ID")
+	if last == "" {
+		return problem(http.StatusBadRequest, "no_event", "send the header Last-Event-ID with the id of the last event that was read, or POST a question", "the request names no stream")
+	}
+	at := max(strings.LastIndexByte(last, '-'), 0)
+	n, err := strconv.Atoi(strings.TrimPrefix(last[at:], "-"))
+	l, ok := d.lives.find(d.principal(r), last[:at])
+	if !ok || err != nil || n < 0 {
+		return problem(http.StatusNotFound, "no_stream", "read the conversation instead; a stream can be resumed when the question said \"resume\": true, and for five minutes after its end",
+			"there is no stream with the event %q", clip(last, 80))
+	}
+	return d.send(w, r, l, n)
+}
+
+// pieceBytes is how much is written at once: so much has to be taken within
+// slowClient.
+const pieceBytes = 16 << 10
+
+// send sends the events of a turn behind number n, until its end or the
+// client's. The stream opens with the first event, or at once where one was sent
+// before: the next may be long in coming.
+func (d *Daemon) send(w http.ResponseWriter, r *http.Request, l *liveTurn, n int) error {
+	ctx, detach := l.attach(r.Context())
+	defer detach()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if l.feed.empty() {
+		if err := l.feed.begun(ctx); err != nil {
+			return nil // the client has gone
+		}
+		if l.feed.empty() {
+			return l.failed
+		}
+	}
+	s := newStream(w, cancel)
+	s.ping()
+	defer beat(d.beat, s.ping)()
+	for {
+		raw, last, gap, over, err := l.feed.next(ctx, n)
+		if err != nil {
+			return nil // the client has gone, or is back on another connection
+		}
+		if gap != nil {
+			s.raw(frame(l.eventID(gap.before-1), eventMissed, Missed{gap.events, gap.text}))
+		}
+		for piece := range slices.Chunk(raw, pieceBytes) {
+			s.raw(piece)
+		}
+		if n = last; over {
+			return nil
+		}
+	}
+}

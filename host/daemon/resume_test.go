@@ -1,0 +1,383 @@
+package daemon
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/replay"
+)
+
+// stepper is a model that says one piece whenever the test lets it.
+type stepper struct {
+	step  chan string   // a piece to say; closed: the answer ends
+	ended chan struct{} // the turn was stopped
+}
+
+func newStepper() *stepper {
+	return &stepper{make(chan string), make(chan struct{}, 8)}
+}
+
+func (m *stepper) Generate(ctx context.Context, _ agent.Request) iter.Seq2[agent.Delta, error] {
+	return func(yield func(agent.Delta, error) bool) {
+		for {
+			select {
+			case text, ok := <-m.step:
+				if !ok {
+					yield(agent.Delta{Finish: agent.FinishStop}, nil)
+					return
+				}
+				if !yield(agent.Delta{Text: text}, nil) {
+					return
+				}
+			case <-ctx.Done():
+				m.ended <- struct{}{}
+				yield(agent.Delta{}, ctx.Err())
+				return
+			}
+		}
+	}
+}
+
+// A connection reads a stream event by event.
+type connection struct {
+	*server
+	body io.Closer
+	in   *bufio.Reader
+	last string // id of the last event
+	text string // the answer as its reader has it
+	stop context.CancelFunc
+}
+
+// connect opens a stream: with a body a new one, else that of the event last.
+func (s *server) connect(body, last string) *connection {
+	s.Helper()
+	ctx, cancel := context.WithCancel(s.Context())
+	method := "POST"
+	if body == "" {
+		method = "GET"
+	}
+	req, err := http.NewRequestWithContext(ctx, method, s.url+"/api/chat", strings.NewReader(body))
+	if err != nil {
+		s.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+testToken)
+	req.Header.Set("Content-Type", "application/json")
+	if last != "" {
+		req.Header.Set("Last-Event-ID", last)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.Fatal(err)
+	}
+	if resp.StatusCode != 200 {
+		b, _ := io.ReadAll(resp.Body)
+		s.Fatalf("%d %s", resp.StatusCode, b)
+	}
+	return &connection{server: s, body: resp.Body, in: bufio.NewReader(resp.Body), stop: cancel}
+}
+
+// next reads one event; false: the stream is over.
+func (c *connection) next() (event, bool) {
+	c.Helper()
+	var e event
+	for {
+		line, err := c.in.ReadString('\n')
+		if err != nil {
+			return e, false
+		}
+		key, value, _ := strings.Cut(strings.TrimRight(line, "\n"), ": ")
+		switch key {
+		case "id":
+			c.last = value
+		case "event":
+			e.name = value
+		case "data":
+			e.data = value
+		case "":
+			if e.name == "" {
+				continue // a comment
+			}
+			switch e.name {
+			case eventText:
+				c.text += last[TextPiece](c.T, []event{e}, eventText).Text
+			case eventMissed:
+				c.text = last[Missed](c.T, []event{e}, eventMissed).Text
+			}
+			return e, true
+		}
+	}
+}
+
+// until reads up to an event.
+func (c *connection) until(name string) event {
+	c.Helper()
+	for {
+		e, ok := c.next()
+		if !ok {
+			c.Fatalf("the stream ended before %s", name)
+		}
+		if e.name == name {
+			return e
+		}
+	}
+}
+
+func (c *connection) close() {
+	c.stop()
+	_ = c.body.Close()
+}
+
+// A client that loses the stream goes on where it was, while the turn runs and
+// when it is over, by GET and by the same POST.
+func TestResume(t *testing.T) {
+	m := newStepper()
+	s := newServer(t, m)
+	first := s.connect(`{"message":"Hi","resume":true}`, "")
+	start := last[ChatStart](t, []event{first.until(eventStart)}, eventStart)
+	if !start.Resumable {
+		t.Error("the stream does not say that it is resumable")
+	}
+	m.step <- "one "
+	first.until(eventText)
+	at := first.last
+	m.step <- "two "
+	first.until(eventText)
+	first.close()
+
+	m.step <- "three "
+	again := s.connect("", at) // which has not read "two " yet, for all we know
+	again.text = "one "
+	again.until(eventText)
+	again.until(eventText)
+	if again.text != "one two three " {
+		t.Errorf("read %q", again.text)
+	}
+	again.close()
+	m.step <- "four"
+	close(m.step)
+	posted := s.connect(`{"message":"Hi","resume":true}`, again.last)
+	posted.text = again.text
+	end := last[ChatEnd](t, []event{posted.until(eventEnd)}, eventEnd)
+	if posted.text != "one two three four" || end.Answer != "one two three four" || end.Reason != agent.ReasonAnswer {
+		t.Errorf("read %q, ended by %s with %q", posted.text, end.Reason, end.Answer)
+	}
+	if _, more := posted.next(); more {
+		t.Error("something follows the end")
+	}
+	late := s.connect("", at)
+	late.text = "one "
+	if late.until(eventEnd); late.text != "one two three four" {
+		t.Errorf("after the end: %q", late.text)
+	}
+	stored := s.get("/api/conversations/" + start.Conversation).body
+	if strings.Count(stored, `"role":"user"`) != 1 {
+		t.Errorf("the question was asked again: %s", stored)
+	}
+}
+
+// Without being asked for, a turn ends with its client; with it, it ends when
+// nobody comes back in time.
+func TestATurnEndsWithItsClient(t *testing.T) {
+	for _, body := range []string{`{"message":"Hi"}`, `{"message":"Hi","resume":true}`} {
+		m := newStepper()
+		s := newServer(t, m)
+		s.daemon.cfg.ResumeGrace = time.Millisecond
+		c := s.connect(body, "")
+		m.step <- "one"
+		c.until(eventText)
+		c.close()
+		<-m.ended
+		if r := s.do("GET", "/api/chat", "", func(q *http.Request) { q.Header.Set("Last-Event-ID", "12") }); r.status != 404 || r.code(t) != "no_stream" {
+			t.Errorf("%d %s", r.status, r.body)
+		}
+	}
+}
+
+// The operator can say that no turn outlives its client.
+func TestNoGrace(t *testing.T) {
+	m := newStepper()
+	s := newServer(t, m)
+	s.daemon.cfg.ResumeGrace = -1
+	c := s.connect(`{"message":"Hi","resume":true}`, "")
+	if start := last[ChatStart](t, []event{c.until(eventStart)}, eventStart); start.Resumable || strings.Contains(c.last, "-") {
+		t.Errorf("%+v with the id %s", start, c.last)
+	}
+	c.close()
+	<-m.ended
+}
+
+// Of two connections that read one turn the newer is the client's.
+func TestTheNewerConnectionReads(t *testing.T) {
+	m := newStepper()
+	s := newServer(t, m)
+	old := s.connect(`{"message":"Hi","resume":true}`, "")
+	old.until(eventBudget)
+	newer := s.connect("", old.last)
+	for {
+		if _, ok := old.next(); !ok {
+			break
+		}
+	}
+	m.step <- "for the newer"
+	close(m.step)
+	if newer.until(eventEnd); newer.text != "for the newer" {
+		t.Errorf("read %q", newer.text)
+	}
+}
+
+// What keeps a turn from beginning is a plain answer, and nothing is left of it.
+func TestResumableProblems(t *testing.T) {
+	s := newServer(t, replay.New())
+	if r := s.post("/api/chat", `{"message":" ","resume":true}`); r.status != 400 || r.code(t) != "empty" {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	s.daemon.lives.mu.Lock()
+	defer s.daemon.lives.mu.Unlock()
+	if len(s.daemon.lives.byID) != 0 {
+		t.Errorf("%d turns are kept", len(s.daemon.lives.byID))
+	}
+}
+
+// A daemon that stops does not wait for turns that nobody reads.
+func TestDrainEndsTurnsWithoutAClient(t *testing.T) {
+	m := newStepper()
+	s := newServer(t, m)
+	c := s.connect(`{"message":"Hi","resume":true}`, "")
+	c.until(eventBudget)
+	l, ok := s.daemon.lives.find("local", c.last[:strings.LastIndexByte(c.last, '-')])
+	if !ok {
+		t.Fatal("the turn is not there")
+	}
+	c.close()
+	left := func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.reader == nil
+	}
+	for !left() { // the server notices by itself
+		time.Sleep(time.Millisecond)
+	}
+	if err := s.daemon.Drain(t.Context()); err != nil {
+		t.Error(err)
+	}
+	<-m.ended
+}
+
+// A turn that panics ends for its client, and not the daemon.
+func TestAPanicInALiveTurn(t *testing.T) {
+	s := newServer(t, replay.Func(func(int, agent.Request) replay.Reply { panic("boom") }))
+	c := s.connect(`{"message":"Hi","resume":true}`, "")
+	if p := last[Problem](t, []event{c.until(eventError)}, eventError); p.Code != "internal" || strings.Contains(p.Msg, "boom") {
+		t.Errorf("%+v", p)
+	}
+	c.until(eventEnd)
+	if r := s.get("/healthz"); r.status != 200 {
+		t.Errorf("%d", r.status)
+	}
+}
+
+// However a client is cut off, it has every event once, or is told what it
+// missed and still has the whole answer.
+func TestFeedLaw(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := newFeed(rapid.IntRange(1, 400).Draw(t, "limit"))
+		added, whole := 0, ""
+		add := func() {
+			added++
+			text := fmt.Sprintf("<%d>", added)
+			whole += text
+			f.add(func(n int) []byte { return []byte(strconv.Itoa(n) + "\n") }, text)
+		}
+		n, read := 0, ""
+		for range rapid.IntRange(1, 8).Draw(t, "connections") {
+			for range rapid.IntRange(0, 40).Draw(t, "events") {
+				add()
+			}
+			if n == added {
+				continue // it would wait
+			}
+			raw, last, gap, over, err := f.next(t.Context(), n)
+			if err != nil || over || last != added {
+				t.Fatalf("up to %d of %d, over %v, error %v", last, added, over, err)
+			}
+			if gap != nil {
+				if gap.events != gap.before-1-n || gap.events < 1 {
+					t.Fatalf("gap %+v behind %d", gap, n)
+				}
+				n, read = gap.before-1, gap.text
+			}
+			lines := strings.Fields(string(raw))
+			if len(lines) == 0 {
+				t.Fatal("nothing is there")
+			}
+			for i, line := range lines { // the connection breaks in the middle, perhaps
+				if line != strconv.Itoa(n+1) {
+					t.Fatalf("%s behind %d", line, n)
+				}
+				n, read = n+1, read+fmt.Sprintf("<%s>", line)
+				if i > 0 && rapid.Bool().Draw(t, "breaks") {
+					break
+				}
+			}
+		}
+		f.end()
+		raw, last, gap, over, _ := f.next(t.Context(), n)
+		if gap != nil {
+			read, n = gap.text, gap.before-1
+		}
+		for range strings.Fields(string(raw)) {
+			n++
+			read += fmt.Sprintf("<%d>", n)
+		}
+		if !over || last != added || n != added || read != whole {
+			t.Fatalf("read %q of %q, over %v", read, whole, over)
+		}
+	})
+}
+
+// What a feed holds is bounded, whatever is added.
+func TestFeedIsBounded(t *testing.T) {
+	f := newFeed(1000)
+	for range 10_000 {
+		f.add(func(n int) []byte { return bytes.Repeat([]byte("x"), n%50+1) }, "")
+	}
+	if got := f.size(); got > 1000 {
+		t.Errorf("%d bytes", got)
+	}
+	f.add(func(int) []byte { return make([]byte, 5000) }, "")
+	if raw, _, _, _, _ := f.next(t.Context(), 10_000); len(raw) != 5000 {
+		t.Errorf("the newest is gone: %d bytes", len(raw))
+	}
+}
+
+// Of turns that are over a bounded number is kept, the newest.
+func TestLivesAreBounded(t *testing.T) {
+	ls := newLives()
+	var ids []string
+	for i := range keepOverCount + 10 {
+		l := &liveTurn{id: strconv.Itoa(i), feed: newFeed(10)}
+		ids = append(ids, l.id)
+		ls.add(l)
+		ls.settle(l)
+	}
+	var kept []string
+	for _, l := range ls.done {
+		kept = append(kept, l.id)
+	}
+	if !slices.Equal(kept, ids[10:]) || len(ls.byID) != keepOverCount {
+		t.Errorf("%d are kept, the first is %s", len(ls.byID), kept[0])
+	}
+}
