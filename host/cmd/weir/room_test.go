@@ -1,0 +1,36 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// An amount of memory may say that there is no bound; what it says reaches the
+// host, where 0 is the default.
+func TestRoom(t *testing.T) {
+	for text, want := range map[string]room{"512MiB": 512 << 20, " 1GiB ": 1 << 30, "0": 0, "-1": -1, "-2GiB": -1} {
+		s, faults := decode("tools.toml", "[sandbox]\nloaded = \""+text+"\"\n")
+		if len(faults) > 0 || s.Sandbox.Loaded != want {
+			t.Errorf("%q: %v, %v", text, tool.Bytes(s.Sandbox.Loaded), faults)
+		}
+		d := s.withDefaults()
+		if want == 0 {
+			want = room(host.DefaultLoaded)
+		}
+		if got := hostConfig(d, paths{}, nil, nopLogger()).Loaded; got != tool.Bytes(want) {
+			t.Errorf("%q comes to %v", text, got)
+		}
+		again := room(7)
+		written, err := d.Sandbox.Loaded.MarshalText()
+		if err != nil || again.UnmarshalText(written) != nil || again != want {
+			t.Errorf("%q is written as %q and read as %v", text, written, again)
+		}
+	}
+	for _, text := range []string{"", "-", "--1", "much", "-much", "1 elephant"} {
+		if _, faults := decode("tools.toml", "[sandbox]\nloaded = \""+text+"\"\n"); len(faults) != 1 {
+			t.Errorf("%q: %v", text, faults)
+		}
+	}
+}
