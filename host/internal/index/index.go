@@ -30,9 +30,15 @@ type Index struct {
 	store store
 
 	mu    sync.Mutex
-	files map[string]entry // by absolute path
-	fresh map[string]bool  // paths that were asked for since Open, or kept
-	dirty bool             // files is not what is on the disk
+	known known
+	fresh map[string]bool // paths and manifests that were asked for since Open, or kept
+	dirty bool            // known is not what is on the disk
+}
+
+// known is all that an index knows.
+type known struct {
+	Files map[string]entry `json:"files"` // by absolute path
+	Sound map[string]bool  `json:"sound"` // manifests, by sha256 in hex
 }
 
 // An entry is one file as it was when it was read.
@@ -46,7 +52,7 @@ type entry struct {
 // lives as long as the process.
 func Open(file, version string) *Index {
 	x := &Index{store: store{file: file, version: version}, fresh: map[string]bool{}}
-	x.files = x.store.read()
+	x.known = x.store.read()
 	return x
 }
 
@@ -62,7 +68,7 @@ func (x *Index) Find(path string, info fs.FileInfo) (Facts, bool) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	e, ok := x.files[path]
+	e, ok := x.known.Files[path]
 	if !ok || e.print != seen {
 		return Facts{}, false
 	}
@@ -84,7 +90,7 @@ func (x *Index) Keep(path string, info fs.FileInfo, began time.Time, f Facts) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.files[path], x.fresh[path], x.dirty = entry{seen, f}, true, true
+	x.known.Files[path], x.fresh[path], x.dirty = entry{seen, f}, true, true
 }
 
 // Forget drops what is known of a file: its bytes are others.
@@ -98,14 +104,42 @@ func (x *Index) Forget(path string) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if _, ok := x.files[path]; ok {
-		delete(x.files, path)
+	if _, ok := x.known.Files[path]; ok {
+		delete(x.known.Files, path)
 		x.fresh[path], x.dirty = true, true
 	}
 }
 
+// Sound reports whether nothing was wrong with the manifest of that sha256 when
+// it was read before.
+func (x *Index) Sound(sha256 string) bool {
+	if x == nil {
+		return false
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.known.Sound[sha256] {
+		return false
+	}
+	x.fresh[sha256] = true
+	return true
+}
+
+// Vouch remembers that nothing is wrong with the manifest of that sha256.
+func (x *Index) Vouch(sha256 string) {
+	if x == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.known.Sound[sha256] {
+		x.known.Sound[sha256], x.dirty = true, true
+	}
+	x.fresh[sha256] = true
+}
+
 // Save writes the index down if there is something new, whole or not at all,
-// with what other processes wrote of other files. Of two that save at once the
+// with what other processes wrote of other plugins. Of two that save at once the
 // last wins, which costs a reading. When it fails the index goes on in memory.
 func (x *Index) Save() error {
 	if x == nil || x.store.file == "" {
@@ -117,14 +151,16 @@ func (x *Index) Save() error {
 		return nil
 	}
 	x.dirty = false
-	mine, asked := maps.Clone(x.files), maps.Clone(x.fresh)
+	mine, asked := known{maps.Clone(x.known.Files), maps.Clone(x.known.Sound)}, maps.Clone(x.fresh)
 	x.mu.Unlock()
-	for path, e := range x.store.read() {
+	theirs := x.store.read()
+	for path, e := range theirs.Files {
 		if !asked[path] {
-			mine[path] = e
+			mine.Files[path] = e
 		}
 	}
-	err := x.store.write(pruned(mine, asked, maxFiles))
+	maps.Copy(mine.Sound, theirs.Sound)
+	err := x.store.write(mine.pruned(asked, mostFiles, mostManifests))
 	if err != nil {
 		x.mu.Lock()
 		x.dirty = true

@@ -15,11 +15,13 @@ import (
 const (
 	// form is the number of the file's form. It goes up when the form changes,
 	// and when the same bytes of a module come to other Facts.
-	form = 1
+	form = 2
 	// maxFile bounds the file, in bytes.
 	maxFile = 64 << 20
-	// maxFiles bounds how many files are remembered.
-	maxFiles = 20_000
+	// mostFiles bounds how many files are remembered, mostManifests how many
+	// manifests, which nothing tells to be gone.
+	mostFiles     = 20_000
+	mostManifests = 2_000
 )
 
 // A store is the index on the disk: a line that says what follows, and JSON.
@@ -36,18 +38,19 @@ type head struct {
 }
 
 // read returns what the file says, and nothing at all unless all of it is sound.
-func (s store) read() map[string]entry {
-	files := map[string]entry{}
+func (s store) read() known {
+	nothing := known{map[string]entry{}, map[string]bool{}}
 	text, ok := s.text()
 	if !ok {
-		return files
+		return nothing
 	}
 	line, body, _ := bytes.Cut(text, []byte("\n"))
 	var h head
-	if json.Unmarshal(line, &h) != nil || h != s.head(body) || json.Unmarshal(body, &files) != nil || files == nil {
-		return map[string]entry{}
+	var k known
+	if json.Unmarshal(line, &h) != nil || h != s.head(body) || json.Unmarshal(body, &k) != nil || k.Files == nil || k.Sound == nil {
+		return nothing
 	}
-	return files
+	return k
 }
 
 func (s store) head(body []byte) head {
@@ -73,10 +76,10 @@ func (s store) text() ([]byte, bool) {
 	return text, err == nil && len(text) <= maxFile
 }
 
-// write puts files in the place of what is there. It need not outlive a loss of
+// write puts k in the place of what is there. It need not outlive a loss of
 // power: a file that is cut off is begun anew.
-func (s store) write(files map[string]entry) error {
-	body, err := json.Marshal(files)
+func (s store) write(k known) error {
+	body, err := json.Marshal(k)
 	if err != nil {
 		return err
 	}
@@ -105,17 +108,22 @@ func (s store) write(files map[string]entry) error {
 	return err
 }
 
-// pruned leaves out what is gone from the disk, and what is too much: files that
-// this process did not ask for go first.
-func pruned(files map[string]entry, asked map[string]bool, most int) map[string]entry {
-	out := map[string]entry{}
+// pruned leaves out what is gone from the disk, and what is too much: what this
+// process did not ask for goes first.
+func (k known) pruned(asked map[string]bool, files, manifests int) known {
+	out := known{map[string]entry{}, map[string]bool{}}
 	for _, mine := range []bool{true, false} {
-		for path, e := range files {
-			if asked[path] != mine || len(out) >= most {
+		for path, e := range k.Files {
+			if asked[path] != mine || len(out.Files) >= files {
 				continue
 			}
 			if _, err := os.Stat(path); err == nil {
-				out[path] = e
+				out.Files[path] = e
+			}
+		}
+		for sum := range k.Sound {
+			if asked[sum] == mine && len(out.Sound) < manifests {
+				out.Sound[sum] = true
 			}
 		}
 	}

@@ -49,6 +49,30 @@ func TestWhatIsSavedIsRead(t *testing.T) {
 	}
 }
 
+func TestManifestsAreVouchedFor(t *testing.T) {
+	x, path := oneFile(t)
+	if x.Sound("m") {
+		t.Error("nobody has vouched for it")
+	}
+	x.Vouch("m")
+	x.Vouch("m")
+	save(t, x)
+	again := Open(x.store.file, "1")
+	if !again.Sound("m") || again.Sound("n") || Open(x.store.file, "2").Sound("m") {
+		t.Error("it is vouched for by its own version alone")
+	}
+	other := Open(x.store.file, "1")
+	other.Vouch("n")
+	save(t, other)
+	if last := Open(x.store.file, "1"); !last.Sound("m") || !last.Sound("n") || !knows(t, x.store.file, "1", path) {
+		t.Error("what another process knew is lost")
+	}
+	var none *Index
+	if none.Vouch("m"); none.Sound("m") {
+		t.Error("a nil Index knows something")
+	}
+}
+
 // An empty manifest is one, and not none.
 func TestAnEmptyManifestIsOne(t *testing.T) {
 	x, path := oneFile(t)
@@ -237,10 +261,12 @@ func TestWhatIsGoneIsDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	save(t, x)
-	if files := x.store.read(); len(files) != 1 {
+	if files := x.store.read().Files; len(files) != 1 {
 		t.Errorf("%v", files)
 	}
-	if out := pruned(x.files, map[string]bool{path: true}, 1); len(out) != 1 || out[path].SHA256 != "a" {
+	x.Vouch("m")
+	x.Vouch("n")
+	if out := x.known.pruned(map[string]bool{path: true, "n": true}, 1, 1); len(out.Files) != 1 || out.Files[path].SHA256 != "a" || len(out.Sound) != 1 || !out.Sound["n"] {
 		t.Errorf("of too many, those that were asked for stay: %v", out)
 	}
 }

@@ -22,10 +22,14 @@ const maxComplaints = 4
 // without an end mark; none when they fit. The value must have been decoded
 // with json.Number for numbers.
 func (s *Schema) Check(args any, l tool.Locale) []string {
-	c := complainer{args: args, names: s.names, w: words[l == tool.Zh]}
-	lines := c.strangers(s.closed)
+	r := s.read()
+	if r == nil {
+		return []string{words[l == tool.Zh].misfit}
+	}
+	c := complainer{args: args, names: r.names, w: words[l == tool.Zh]}
+	lines := c.strangers(r.closed)
 	var v *jsonschema.ValidationError
-	switch err := s.compiled.Validate(args); {
+	switch err := r.compiled.Validate(args); {
 	case errors.As(err, &v):
 		for _, leaf := range leaves(v, nil) {
 			lines = append(lines, c.say(leaf)...)

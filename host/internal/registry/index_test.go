@@ -1,15 +1,21 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/weirhost/weir/host/internal/index"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // claim has an index say that the file at path holds wasm.
@@ -114,5 +120,85 @@ func TestTheIndexOpensNoWayOut(t *testing.T) {
 	s := Scan(t.Context(), []Folder{{Path: dir}}, Options{Index: x})
 	if got := report(s, dir); !strings.Contains(got, "a link leads out of the plugin's folder") {
 		t.Error(got)
+	}
+}
+
+// A manifest that was sound is not judged again where that takes long: the index
+// vouches here for one that is not, and the first call finds out.
+func TestASoundManifestIsNotJudgedAgain(t *testing.T) {
+	dir, x := t.TempDir(), index.Open("", "1")
+	put(t, filepath.Join(dir, "a", "a.wasm"), module([]string{"a"}, nil))
+	text := append(least("a", "a"), "[tool.params]\ntype = \"object\"\nproperties = { n = { type = \"nonsense\" } }\n"...)
+	put(t, filepath.Join(dir, "a", "plugin.toml"), text)
+	if s := Scan(t.Context(), []Folder{{Path: dir}}, Options{Index: x}); len(s.Refused) != 1 || x.Sound(digest(text)) {
+		t.Fatalf("%s", report(s, dir))
+	}
+	x.Vouch(digest(text))
+	s := Scan(t.Context(), []Folder{{Path: dir}}, Options{Index: x})
+	if len(s.Plugins) != 1 {
+		t.Fatalf("it was judged again: %s", report(s, dir))
+	}
+	schema := s.Plugins[0].Manifest.Tools[0].Schema
+	if wrong := schema.Check(map[string]any{}, tool.En); len(wrong) != 1 || len(schema.Names()) != 0 {
+		t.Errorf("a schema that cannot be compiled takes everything: %v", wrong)
+	}
+}
+
+// Read once more, a sound manifest says the same, and takes the same arguments.
+func TestASoundManifestSaysTheSame(t *testing.T) {
+	files, err := filepath.Glob("../../../plugins/*/" + ManifestName)
+	if err != nil || len(files) < 5 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, problems := parse(file, text, false, nil)
+		again, more := parse(file, text, true, nil)
+		if len(problems)+len(more) > 0 {
+			t.Fatal(file, problems, more)
+		}
+		for i := range first.Tools {
+			a, b := &first.Tools[i], &again.Tools[i]
+			for _, e := range a.Spec.Examples {
+				args, err := jsonschema.UnmarshalJSON(bytes.NewReader(e.Args))
+				if wrong := b.Schema.Check(args, tool.En); err != nil || len(wrong) > 0 {
+					t.Errorf("%s: %s: %v %v", file, e.Args, err, wrong)
+				}
+			}
+			none := map[string]any{"no such argument": true}
+			if x, y := a.Schema.Check(none, tool.Zh), b.Schema.Check(none, tool.Zh); !slices.Equal(x, y) || !slices.Equal(a.Schema.Names(), b.Schema.Names()) {
+				t.Errorf("%s: %v and %v", file, x, y)
+			}
+			a.Schema, b.Schema = nil, nil
+		}
+		if !reflect.DeepEqual(first, again) {
+			t.Errorf("%s:\n%+v\n%+v", file, first, again)
+		}
+	}
+}
+
+// Only what nothing was wrong with, and what stands in one file, is vouched for.
+func TestWhatIsVouchedFor(t *testing.T) {
+	for name, tt := range map[string]struct {
+		more  string
+		sound bool
+	}{
+		"sound":            {"", true},
+		"with a warning":   {"unheard_of = 1\n", false},
+		"with a file":      {"params_file = \"p.json\"\n", false},
+		"with a bad value": {"export = 1\n", false},
+	} {
+		dir, x := t.TempDir(), index.Open("", "1")
+		text := append(least("a", "a"), tt.more...)
+		put(t, filepath.Join(dir, "a", "plugin.toml"), text)
+		put(t, filepath.Join(dir, "a", "p.json"), []byte(`{"type":"object"}`))
+		put(t, filepath.Join(dir, "a", "a.wasm"), module([]string{"a"}, nil))
+		Scan(t.Context(), []Folder{{Path: dir}}, Options{Index: x})
+		if x.Sound(digest(text)) != tt.sound {
+			t.Errorf("a manifest %s: vouched for is %v", name, !tt.sound)
+		}
 	}
 }

@@ -38,14 +38,15 @@ var reserved = []string{"load_tool_history", "search_tool_history", "describe_to
 // the Manifest can be used when no Problem is an error. A params_file is read
 // from the folder of file.
 func ParseManifest(file string, text []byte) (Manifest, []Problem) {
-	return parse(file, text, func(name string) ([]byte, error) {
+	return parse(file, text, false, func(name string) ([]byte, error) {
 		return readBeside(file, name, maxManifest)
 	})
 }
 
 // parse is ParseManifest with the way to the files beside the manifest; nil
-// when there are none.
-func parse(file string, text []byte, beside func(name string) ([]byte, error)) (Manifest, []Problem) {
+// when there are none. sound says that nothing was wrong with the same text
+// before: what takes long to judge is not judged again then.
+func parse(file string, text []byte, sound bool, beside func(name string) ([]byte, error)) (Manifest, []Problem) {
 	d := &doc{file: file, text: string(text)}
 	if len(text) > maxManifest {
 		return Manifest{}, []Problem{{File: file, Msg: fmt.Sprintf("the manifest is %d bytes long", len(text)), Fix: fmt.Sprintf("shorten it to %d bytes", maxManifest)}}
@@ -59,7 +60,7 @@ func parse(file string, text []byte, beside func(name string) ([]byte, error)) (
 	if err != nil {
 		return Manifest{}, []Problem{syntax(file, d.text, err).tame()}
 	}
-	r := reader{table: &table{d: d, m: m, spot: root}, beside: beside}
+	r := reader{table: &table{d: d, m: m, spot: root}, beside: beside, sound: sound}
 	manifest := r.manifest()
 	slices.SortStableFunc(d.problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
@@ -82,6 +83,7 @@ func syntax(file, text string, err error) Problem {
 type reader struct {
 	*table
 	beside func(name string) ([]byte, error)
+	sound  bool
 }
 
 func (r reader) manifest() Manifest {

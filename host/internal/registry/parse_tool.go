@@ -130,13 +130,16 @@ func (r reader) params(t *table) (json.RawMessage, *Schema) {
 	case len(text) > maxForeignSchema:
 		return nil, nil // told already
 	}
+	if r.sound {
+		return text, later(text)
+	}
 	schema, err := CompileSchema(text)
 	if err != nil {
 		r.badSchema(t, isFile, err)
 		return nil, nil
 	}
-	for i, name := range schema.compiled.Required {
-		if !slices.Contains(schema.names, name) {
+	for i, name := range schema.rules.compiled.Required {
+		if !slices.Contains(schema.rules.names, name) {
 			at := t.spot.Key("params").Key("required").Item(i).Value
 			t.d.add(at, Problem{Key: t.name("params.required"), Msg: fmt.Sprintf("%s names %q, which is not among the properties", t.name("params.required"), name), Fix: "declare it below properties, or mend the spelling", Warning: true})
 		}
@@ -212,6 +215,9 @@ func (r reader) examples(t *table, schema *Schema) []tool.Example {
 		if ex.Ask == "" {
 			e.bad("ask", `write the question that the example answers: ask = "…"`, "%s is missing", e.name("ask"))
 		}
+		if r.sound {
+			schema = nil // they fitted
+		}
 		ex.Args = e.exampleArgs(schema)
 		e.done()
 		out = append(out, ex)
@@ -219,8 +225,7 @@ func (r reader) examples(t *table, schema *Schema) []tool.Example {
 	return out
 }
 
-// exampleArgs reads args and holds them to the schema, which is nil when it
-// could not be compiled.
+// exampleArgs reads args and holds them to the schema; nil: to none.
 func (t *table) exampleArgs(schema *Schema) json.RawMessage {
 	if v, ok := t.m["args"]; ok {
 		if _, isTable := v.(map[string]any); !isTable {

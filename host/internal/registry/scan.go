@@ -380,14 +380,18 @@ func (s *scan) read(c candidate) (*Plugin, []Problem) {
 		return nil, []Problem{p}
 	}
 	made := made{manifest: text, beside: map[string][]byte{}}
-	m, problems := parse(c.source, text, func(name string) ([]byte, error) {
+	sum := digest(text)
+	m, problems := parse(c.source, text, s.opt.Index.Sound(sum), func(name string) ([]byte, error) {
 		b, err := readBeside(c.source, name, maxManifest)
 		if err == nil {
 			made.beside[name] = b
 		}
 		return b, err
 	})
-	p := &Plugin{Manifest: m, Folder: c.folder, Source: c.source, ManifestSHA256: digest(text), made: made}
+	if len(problems) == 0 && len(made.beside) == 0 {
+		s.opt.Index.Vouch(sum)
+	}
+	p := &Plugin{Manifest: m, Folder: c.folder, Source: c.source, ManifestSHA256: sum, made: made}
 	if old := s.tooOld(c.source, m); old != nil {
 		return p, old // the other complaints may only be about what is new
 	}
@@ -424,8 +428,12 @@ func (s *scan) readPacked(c candidate) (*Plugin, []Problem) {
 
 // readSection reads a manifest from a module's custom section.
 func (s *scan) readSection(p *Plugin, l look) []Problem {
-	m, problems := parse(p.Source+"#"+SectionName, l.Manifest, nil)
-	p.Manifest, p.ManifestSHA256 = m, digest(l.Manifest)
+	sum := digest(l.Manifest)
+	m, problems := parse(p.Source+"#"+SectionName, l.Manifest, s.opt.Index.Sound(sum), nil)
+	p.Manifest, p.ManifestSHA256 = m, sum
+	if len(problems) == 0 {
+		s.opt.Index.Vouch(sum)
+	}
 	if old := s.tooOld(p.Source, m); old != nil {
 		return old
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -14,13 +15,35 @@ const schemaURL = "weir:///params.json"
 
 // A Schema checks the arguments of one tool. It is safe for concurrent use.
 type Schema struct {
+	params json.RawMessage
+	once   sync.Once
+	rules  *rules // nil, once it was read: it cannot be compiled
+}
+
+// rules are a schema that was compiled.
+type rules struct {
 	compiled *jsonschema.Schema
 	names    []string // the declared arguments, in order
 	closed   bool     // no others are taken, although the schema does not say so
 }
 
+// later is the Schema of params that were compiled once without a complaint. It
+// is compiled again when it is first needed.
+func later(params json.RawMessage) *Schema { return &Schema{params: params} }
+
+// read compiles the schema, unless that is done.
+func (s *Schema) read() *rules {
+	s.once.Do(func() { s.rules, _ = compileRules(s.params) }) // why it cannot be compiled was told when it was read first
+	return s.rules
+}
+
 // Names are the declared arguments in the manifest's order.
-func (s *Schema) Names() []string { return s.names }
+func (s *Schema) Names() []string {
+	if r := s.read(); r != nil {
+		return r.names
+	}
+	return nil
+}
 
 // A schemaError says what is wrong with a schema, and where in it.
 type schemaError struct {
@@ -32,10 +55,20 @@ func (e *schemaError) Error() string { return e.msg }
 
 // CompileSchema reads a JSON Schema of type object. A schema cannot refer to
 // files or addresses outside itself.
-func CompileSchema(params json.RawMessage) (s *Schema, err error) {
+func CompileSchema(params json.RawMessage) (*Schema, error) {
+	r, err := compileRules(params)
+	if err != nil {
+		return nil, err
+	}
+	s := &Schema{params: params}
+	s.once.Do(func() { s.rules = r })
+	return s, nil
+}
+
+func compileRules(params json.RawMessage) (r *rules, err error) {
 	defer func() {
-		if r := recover(); r != nil {
-			s, err = nil, &schemaError{msg: "the schema cannot be compiled"}
+		if p := recover(); p != nil {
+			r, err = nil, &schemaError{msg: "the schema cannot be compiled"}
 		}
 	}()
 	root, err := jsonschema.UnmarshalJSON(bytes.NewReader(params))
@@ -63,7 +96,7 @@ func CompileSchema(params json.RawMessage) (s *Schema, err error) {
 		return nil, explainSchema(err)
 	}
 	names := propertyNames(params)
-	return &Schema{compiled: compiled, names: names, closed: len(names) > 0 && !opened(object)}, nil
+	return &rules{compiled: compiled, names: names, closed: len(names) > 0 && !opened(object)}, nil
 }
 
 // opened reports whether a schema decides about further arguments itself, or may
