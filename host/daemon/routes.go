@@ -1,16 +1,12 @@
 package daemon
 
 import (
-	_ "embed" // openapi.json
 	"net/http"
 	"strings"
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 )
-
-//go:embed openapi.json
-var openAPIDocument []byte
 
 // A route is one row of the daemon's surface. Every route but the public ones
 // needs the token; a test walks this table, and openapi.json is made from it.
@@ -157,14 +153,6 @@ type Readiness struct {
 type Configuration struct {
 	Version  string `json:"version"`
 	Settings any    `json:"settings"`
-}
-
-// openAPI answers with the description of all routes, which a test makes from
-// the table above.
-func (d *Daemon) openAPI(w http.ResponseWriter, _ *http.Request) error {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	_, _ = w.Write(openAPIDocument) // the client is gone if this fails
-	return nil
 }
 
 // readyz says whether a question can be asked: the daemon is not draining and
