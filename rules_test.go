@@ -38,6 +38,7 @@ var levels = map[string]int{
 	"host/internal/index":            2,
 	"host/internal/jail":             2,
 	"host/internal/spots":            1,
+	"host/internal/jsonscan":         1,
 	"host/internal/watch":            2,
 	"host/internal/sandbox":          3,
 	"agent":                          3,
@@ -113,10 +114,14 @@ var allowed = map[string]map[string]string{
 		"github.com/google/uuid":              "ids of conversations",
 		"github.com/prometheus/client_golang": "counters for /metrics, on a registry of its own",
 	},
+	"host/daemon/mcpserver": {
+		"github.com/modelcontextprotocol/go-sdk": "the protocol, by those who write it",
+	},
 	"host/cmd/weir": {
-		"github.com/spf13/cobra":     "the command line",
-		"github.com/BurntSushi/toml": "tools.toml",
-		"github.com/gofrs/flock":     "one process per data folder",
+		"github.com/spf13/cobra":      "the command line",
+		"github.com/BurntSushi/toml":  "tools.toml",
+		"github.com/gofrs/flock":      "one process per data folder",
+		"github.com/tailscale/hujson": "other programs' JSON with comments, changed in one place",
 	},
 	"host/cmd/benchengine": {
 		"github.com/extism/go-sdk":      "what it measures against",

@@ -162,6 +162,23 @@ func (p *policy) find(toolName string, args map[string]any) (int, *ruling) {
 	return 0, nil
 }
 
+// mayAsk reports whether a call of a tool with such an effect could have to be
+// asked about, whatever its arguments.
+func (p *policy) mayAsk(b *bound) bool {
+	for _, r := range p.rules {
+		if ok, err := path.Match(r.tool, b.info.Spec.Name); ok && err == nil && r.action == Ask {
+			return true
+		}
+	}
+	switch b.effect {
+	case Changes:
+		return p.unruled == Ask
+	case Network:
+		return p.network == Ask || p.network == Auto && b.anyHost
+	}
+	return false
+}
+
 func (r *ruling) fits(toolName string, args map[string]any) bool {
 	if ok, err := path.Match(r.tool, toolName); err != nil || !ok {
 		return false

@@ -30,7 +30,7 @@ func (s *Session) run(ctx context.Context, b *bound, c tool.Call, args map[strin
 		r.Approval = approval
 		return r, false
 	}
-	out, stats, fail, again := s.answer(ctx, b, input)
+	out, stats, fail, again := s.answer(ctx, b, c, input)
 	s.touch(b)
 	if fail != nil {
 		r = failed(fail)
@@ -43,7 +43,7 @@ func (s *Session) run(ctx context.Context, b *bound, c tool.Call, args map[strin
 }
 
 // answer gets the output of a call, from the cache where the tool allows it.
-func (s *Session) answer(ctx context.Context, b *bound, input json.RawMessage) (out output, stats tool.Stats, fail *tool.Error, again bool) {
+func (s *Session) answer(ctx context.Context, b *bound, c tool.Call, input json.RawMessage) (out output, stats tool.Stats, fail *tool.Error, again bool) {
 	key := ""
 	if b.def.TTL > 0 && b.identity != "" {
 		key = strings.Join([]string{b.identity, string(s.principal), string(s.locale), string(input)}, "\x00")
@@ -56,7 +56,7 @@ func (s *Session) answer(ctx context.Context, b *bound, input json.RawMessage) (
 	if fail := s.admit(b); fail != nil {
 		return out, stats, fail, false
 	}
-	out, stats, fail, again = s.execute(ctx, b, input)
+	out, stats, fail, again = s.execute(ctx, b, c, input)
 	if key != "" && fail == nil && out.err == nil {
 		s.h.cache.put(key, out, s.h.cfg.Now().Add(b.def.TTL))
 	}
@@ -82,7 +82,7 @@ func (s *Session) admit(b *bound) *tool.Error {
 }
 
 // execute runs the guest.
-func (s *Session) execute(ctx context.Context, b *bound, input json.RawMessage) (out output, stats tool.Stats, fail *tool.Error, again bool) {
+func (s *Session) execute(ctx context.Context, b *bound, call tool.Call, input json.RawMessage) (out output, stats tool.Stats, fail *tool.Error, again bool) {
 	w := in(s.locale)
 	// It may have to be compiled, for long: that takes nobody's place.
 	m, err := b.from.take(ctx)
@@ -108,7 +108,7 @@ func (s *Session) execute(ctx context.Context, b *bound, input json.RawMessage) 
 			return out, stats, w.badArgs(err), false
 		}
 	}
-	o, fail := m.Call(ctx, s.invocation(b, input))
+	o, fail := m.Call(ctx, s.invocation(b, call, input))
 	if o.Relist && b.abi != registry.ABIOwn {
 		s.h.strange.forget(b.slot.plugin)
 	}
@@ -120,7 +120,7 @@ func (s *Session) execute(ctx context.Context, b *bound, input json.RawMessage) 
 	return out, stats, s.judge(b, out), false
 }
 
-func (s *Session) invocation(b *bound, input json.RawMessage) sandbox.Invocation {
+func (s *Session) invocation(b *bound, c tool.Call, input json.RawMessage) sandbox.Invocation {
 	l := b.info.Effective
 	grant := b.grant
 	grant.Config = maps.Clone(b.grant.Config)
@@ -131,6 +131,9 @@ func (s *Session) invocation(b *bound, input json.RawMessage) sandbox.Invocation
 	inv := sandbox.Invocation{Export: b.def.Export, Input: input, Timeout: l.Timeout, Limits: l, Grant: grant, MaxOutput: tool.MaxWhole}
 	if b.def.Format == registry.FormatMCP {
 		inv.MaxOutput = maxEnvelope
+	}
+	if f := s.report; f != nil {
+		inv.Progress = func(done, total int, msg string) { f(Progress{Call: c, Done: done, Total: total, Msg: msg}) }
 	}
 	return inv
 }

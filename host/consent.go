@@ -77,6 +77,13 @@ func (s *Session) Asking(a Approver) *Session {
 	return &out
 }
 
+// MayAsk reports whether calls of a tool could have to be asked about; of a tool
+// that is not there they never have.
+func (s *Session) MayAsk(name string) bool {
+	b := s.h.current.Load().tools[name]
+	return b != nil && !s.person && s.h.policy.mayAsk(b)
+}
+
 // consent decides whether a call runs. fail is what the model reads when it
 // does not; a is nil when there was nothing to decide.
 func (s *Session) consent(ctx context.Context, b *bound, c tool.Call, args map[string]any, input json.RawMessage) (a *tool.Approval, fail *tool.Error) {

@@ -100,7 +100,7 @@ func (c *consents) note(place string, private bool) {
 // place is as far as what a tool reads can be read back: the conversation, or
 // all of the user's where they share their archive.
 func (s *Session) place() string {
-	if s.h.cfg.Archive.UserScope {
+	if s.h.cfg.Archive.UserScope || s.across {
 		return string(s.principal)
 	}
 	return string(s.principal) + "\x00" + s.conversation
@@ -115,8 +115,15 @@ func (h *Host) Forget(p Principal, conversation string) {
 // touch notes that a tool has run which may read what the operator lent.
 func (s *Session) touch(b *bound) {
 	if len(b.grant.Mounts) > 0 {
-		s.h.asked.note(s.place(), true)
+		s.notePrivate()
 	}
+}
+
+// notePrivate notes that the conversation holds private text, and with it all
+// that the user's conversations hold together.
+func (s *Session) notePrivate() {
+	s.h.asked.note(s.place(), true)
+	s.h.asked.note(string(s.principal), true)
 }
 
 // holdsPrivate reports whether the conversation holds text from a granted
@@ -127,7 +134,7 @@ func (s *Session) holdsPrivate(ctx context.Context) bool {
 		return private
 	}
 	scope := s.scope()
-	if s.h.cfg.Archive.UserScope {
+	if s.h.cfg.Archive.UserScope || s.across {
 		scope.Conversation = ""
 	}
 	uses, err := s.h.archive.Uses(ctx, scope, time.Time{})

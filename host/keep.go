@@ -55,7 +55,7 @@ func (s *Session) take(ctx context.Context, c tool.Call, whole []byte) tool.Resu
 	if len(out.whole) > tool.MaxWhole { // each invalid byte took three
 		return failed(w.failure(tool.TooLarge, w.tooLarge, w.hintSmaller, name, tool.Bytes(tool.MaxWhole)))
 	}
-	s.h.asked.note(s.place(), true) // nobody knows where it was read
+	s.notePrivate() // nobody knows where it was read
 	return s.result(ctx, s.h.limitsOf(name), c, out)
 }
 

@@ -26,6 +26,8 @@ type Session struct {
 	turns        *turns
 	approver     Approver // nil: nobody is there
 	person       bool     // makes the calls
+	across       bool     // reads archives of all of the principal's conversations
+	report       func(Progress)
 }
 
 // Session binds calls to a principal and a conversation: what they archive can
@@ -42,8 +44,34 @@ func (s *Session) In(l tool.Locale) *Session {
 	return &out
 }
 
+// AcrossConversations returns the same session for a caller that has no
+// conversations: it reads what any conversation of the principal has archived.
+// What it archives itself is still its own conversation's.
+func (s *Session) AcrossConversations() *Session {
+	out := *s
+	out.across = true
+	return &out
+}
+
+// A Progress is what a tool says about a call of its that runs.
+type Progress struct {
+	Call tool.Call
+	// Done of Total, in the tool's own unit; a Total of 0 is unknown.
+	Done, Total int
+	Msg         string // one line; may be empty
+}
+
+// Reporting returns the same session with somebody who is told how its calls
+// get on. f is called while the call runs, for one call never at the same time
+// as itself; the tool waits for it. nil: nobody is told.
+func (s *Session) Reporting(f func(Progress)) *Session {
+	out := *s
+	out.report = f
+	return &out
+}
+
 func (s *Session) scope() archive.Scope {
-	return archive.Scope{Principal: string(s.principal), Conversation: s.conversation}
+	return archive.Scope{Principal: string(s.principal), Conversation: s.conversation, Everywhere: s.across}
 }
 
 // turns counts the loads of one turn, so that a model that goes in circles is told.

@@ -133,7 +133,7 @@ func BenchmarkPut50KB(b *testing.B) {
 	}{{"told", benchText(1), true}, {"log", benchText(1), false}, {"prose", proseText(1), false}} {
 		s := benchStore(b)
 		list = append(list, contender{c.name, func(i int) error {
-			e := Entry{Scope: Scope{"p", "c"}, Tool: "run", Input: fmt.Appendf(nil, `{"n":%d}`, i), Full: unlike(c.text, i)}
+			e := Entry{Scope: Scope{Principal: "p", Conversation: "c"}, Tool: "run", Input: fmt.Appendf(nil, `{"n":%d}`, i), Full: unlike(c.text, i)}
 			if c.told {
 				e.Summary, e.Sources = "a summary", []tool.Source{}
 			}
@@ -166,7 +166,7 @@ func BenchmarkGet50KB(b *testing.B) {
 		s := benchStore(b)
 		ids := make([]string, rows)
 		for i := range ids {
-			e, err := s.Put(b.Context(), Entry{Scope: Scope{"p", "c"}, Tool: "run", Full: benchText(uint64(i))})
+			e, err := s.Put(b.Context(), Entry{Scope: Scope{Principal: "p", Conversation: "c"}, Tool: "run", Full: benchText(uint64(i))})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -178,7 +178,7 @@ func BenchmarkGet50KB(b *testing.B) {
 			}
 		}
 		list = append(list, contender{name, func(i int) error {
-			_, err := s.Get(b.Context(), Scope{"p", "c"}, ids[i%rows])
+			_, err := s.Get(b.Context(), Scope{Principal: "p", Conversation: "c"}, ids[i%rows])
 			return err
 		}})
 		if name == "compressed" { // what reading alone costs
@@ -209,7 +209,7 @@ func BenchmarkMany(b *testing.B) {
 		for i := range pick {
 			pick[i] = r.IntN(n)
 		}
-		scope := func(i int) Scope { return Scope{"p", fmt.Sprint("c", pick[i%len(pick)]/100)} }
+		scope := func(i int) Scope { return Scope{Principal: "p", Conversation: fmt.Sprint("c", pick[i%len(pick)]/100)} }
 		get = append(get, contender{fmt.Sprint(n), func(i int) error {
 			_, err := s.Get(b.Context(), scope(i), ids[pick[i%len(pick)]])
 			return err
@@ -280,13 +280,13 @@ func BenchmarkDescribe(b *testing.B) {
 func BenchmarkSearch(b *testing.B) {
 	s := benchStore(b)
 	for i := range 200 {
-		if _, err := s.Put(b.Context(), Entry{Scope: Scope{"p", "c"}, Tool: "run", Full: benchText(uint64(i))}); err != nil {
+		if _, err := s.Put(b.Context(), Entry{Scope: Scope{Principal: "p", Conversation: "c"}, Tool: "run", Full: benchText(uint64(i))}); err != nil {
 			b.Fatal(err)
 		}
 	}
 	b.SetBytes(200 * 50_000)
 	for b.Loop() {
-		if r, err := s.Search(b.Context(), Scope{"p", "c"}, "no such 配置", SearchOptions{}); err != nil || r.Archives != 200 {
+		if r, err := s.Search(b.Context(), Scope{Principal: "p", Conversation: "c"}, "no such 配置", SearchOptions{}); err != nil || r.Archives != 200 {
 			b.Fatal(r, err)
 		}
 	}

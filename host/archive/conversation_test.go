@@ -46,12 +46,12 @@ func TestConversations(t *testing.T) {
 	c := newClock()
 	s := openTest(t, func(cfg *Config) { cfg.Now = c.now })
 	for _, id := range []string{"a", "b", "c"} {
-		ensure(t, s, Scope{"ann", id})
+		ensure(t, s, Scope{Principal: "ann", Conversation: id})
 		c.forward(time.Minute)
 	}
-	ensure(t, s, Scope{"bob", "d"})
+	ensure(t, s, Scope{Principal: "bob", Conversation: "d"})
 	c.forward(time.Minute)
-	if err := s.Append(t.Context(), Scope{"ann", "a"}, []Message{{Role: "user", Content: "hi"}, {Role: "assistant"}}); err != nil {
+	if err := s.Append(t.Context(), Scope{Principal: "ann", Conversation: "a"}, []Message{{Role: "user", Content: "hi"}, {Role: "assistant"}}); err != nil {
 		t.Fatal(err)
 	}
 	for limit, want := range map[int]string{0: "a c b", -1: "a c b", 2: "a c"} {
@@ -164,7 +164,7 @@ func TestMessagesAreASlice(t *testing.T) {
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
-		sc := Scope{"ann", strings.Repeat("c", n)}
+		sc := Scope{Principal: "ann", Conversation: strings.Repeat("c", n)}
 		ensure(t, s, sc)
 		var want []string
 		draw := func(rt *rapid.T) (msgs []Message, texts []string) {
@@ -207,7 +207,7 @@ func TestMessagesAreASlice(t *testing.T) {
 
 func TestDeleteConversation(t *testing.T) {
 	s := openTest(t)
-	other := Scope{"ann", "c2"}
+	other := Scope{Principal: "ann", Conversation: "c2"}
 	for _, sc := range []Scope{mine, other} {
 		ensure(t, s, sc)
 		if err := s.Append(t.Context(), sc, []Message{{Role: "user", Content: "message-needle " + sc.Conversation, Body: json.RawMessage(`{"body-needle":1}`)}}); err != nil {

@@ -166,7 +166,7 @@ func (s *Store) Get(ctx context.Context, sc Scope, uuid string) (Entry, error) {
 	const doing = "reading an archive"
 	t := text{dec: s.dec, spare: &s.spare}
 	var parts []byte
-	row := s.get.QueryRowContext(ctx, uuid, sc.Principal, sc.Conversation, s.cfg.UserScope)
+	row := s.get.QueryRowContext(ctx, uuid, sc.Principal, sc.Conversation, s.cfg.UserScope || sc.Everywhere)
 	e, err := s.scanEntry(row, &t.encoding, &t, &parts)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Entry{}, ErrNotFound

@@ -253,7 +253,32 @@ func TestUserScope(t *testing.T) {
 	if again := putEntry(t, s, Entry{Scope: elsewhere, Tool: "run", Full: e.Full}); again.SameAs != e.UUID {
 		t.Errorf("SameAs = %q", again.SameAs)
 	}
-	for _, sc := range []Scope{{"bob", "c1"}, {"bob", "c2"}, {}} {
+	for _, sc := range []Scope{{Principal: "bob", Conversation: "c1"}, {Principal: "bob", Conversation: "c2"}, {}} {
+		if _, err := s.Get(t.Context(), sc, e.UUID); err != ErrNotFound {
+			t.Errorf("%v: %v", sc, err)
+		}
+	}
+}
+
+// A scope may read everywhere by itself; what is written stays its conversation's.
+func TestEverywhere(t *testing.T) {
+	s := openTest(t)
+	e := put(t, s, "shared between conversations")
+	all := Scope{Principal: "ann", Conversation: "c2", Everywhere: true}
+	if got, err := s.Get(t.Context(), all, e.UUID); err != nil || got.Scope != mine {
+		t.Errorf("Get: %v, of %v", err, got.Scope)
+	}
+	if page, err := s.Read(t.Context(), all, e.UUID, Part{}); err != nil || page.Entry.Loads != 1 {
+		t.Errorf("Read: %v, %d loads", err, page.Entry.Loads)
+	}
+	if r, err := s.Search(t.Context(), all, "between", SearchOptions{}); err != nil || len(r.Hits) != 1 {
+		t.Errorf("Search: %d hits, error %v", len(r.Hits), err)
+	}
+	own := putEntry(t, s, Entry{Scope: all, Tool: "run", Full: "its own"})
+	if _, err := s.Get(t.Context(), mine, own.UUID); err != ErrNotFound {
+		t.Errorf("a scope without it reads another conversation: %v", err)
+	}
+	for _, sc := range []Scope{{Principal: "bob", Conversation: "c1", Everywhere: true}, {Everywhere: true}} {
 		if _, err := s.Get(t.Context(), sc, e.UUID); err != ErrNotFound {
 			t.Errorf("%v: %v", sc, err)
 		}
@@ -326,7 +351,7 @@ func TestList(t *testing.T) {
 			c.forward(time.Second)
 		}
 	}
-	putEntry(t, s, Entry{Scope: Scope{"ann", "c2"}, Tool: "grep_search", Full: "elsewhere"})
+	putEntry(t, s, Entry{Scope: Scope{Principal: "ann", Conversation: "c2"}, Tool: "grep_search", Full: "elsewhere"})
 	for name, row := range map[string]struct {
 		f     Filter
 		count int

@@ -23,13 +23,13 @@ func TestExport(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.LogUse(t.Context(), []ToolUse{{Scope: mine, Turn: 1, Tool: "calc", Produced: 2, Shown: 2}, {Scope: Scope{"ann", "c2"}, Tool: "other"}}); err != nil {
+	if err := s.LogUse(t.Context(), []ToolUse{{Scope: mine, Turn: 1, Tool: "calc", Produced: 2, Shown: 2}, {Scope: Scope{Principal: "ann", Conversation: "c2"}, Tool: "other"}}); err != nil {
 		t.Fatal(err)
 	}
 	old := putEntry(t, s, Entry{Scope: mine, Tool: "calc", Full: "expired", Expires: c.at.Add(time.Minute)})
 	c.forward(time.Hour)
 	long := putEntry(t, s, Entry{Scope: mine, Tool: "run", Full: strings.Repeat("line <&> 行\n", 500), Raw: []byte("\x1b[31mraw\xff"), Parts: []tool.Blob{{MIME: "image/png", Data: []byte{1}}}})
-	putEntry(t, s, Entry{Scope: Scope{"ann", "c2"}, Tool: "run", Full: "other conversation"})
+	putEntry(t, s, Entry{Scope: Scope{Principal: "ann", Conversation: "c2"}, Tool: "run", Full: "other conversation"})
 	if err := s.Compact(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,8 @@ package archive
 import (
 	"strings"
 	"unicode"
+
+	"github.com/weirhost/weir/host/internal/jsonscan"
 )
 
 // A kind is what a text looks like, which decides how it is summarised.
@@ -28,7 +30,7 @@ const (
 
 // kindOf looks at the beginning of a text, and for JSON at its brackets.
 func kindOf(text string) kind {
-	if looksJSON(text) {
+	if jsonscan.Looks(text) {
 		return jsonText
 	}
 	lines := sample(text)

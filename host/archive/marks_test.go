@@ -24,7 +24,7 @@ func marked(t *testing.T, s *Store, principal, mark string) string {
 func TestMarks(t *testing.T) {
 	c := newClock()
 	s := openTest(t, func(cfg *Config) { cfg.Now = c.now })
-	second, theirs := Scope{"ann", "c2"}, Scope{"bob", "c3"}
+	second, theirs := Scope{Principal: "ann", Conversation: "c2"}, Scope{Principal: "bob", Conversation: "c3"}
 	for _, sc := range []Scope{mine, second, theirs} {
 		ensure(t, s, sc)
 		if err := s.Mark(t.Context(), sc, []string{"same", "same", "", "of " + sc.Conversation}); err != nil {
@@ -118,7 +118,7 @@ func TestDelete(t *testing.T) {
 
 func TestSearchEverywhere(t *testing.T) {
 	s := openTest(t)
-	for _, sc := range []Scope{mine, {"ann", "c2"}, {"bob", "c1"}} {
+	for _, sc := range []Scope{mine, {Principal: "ann", Conversation: "c2"}, {Principal: "bob", Conversation: "c1"}} {
 		putEntry(t, s, Entry{Scope: sc, Tool: "run", Full: "a needle of " + sc.Principal})
 	}
 	r, err := s.Search(t.Context(), Scope{Principal: "ann"}, "needle", SearchOptions{Everywhere: true})

@@ -26,7 +26,7 @@ func TestPeekCountsNoLoad(t *testing.T) {
 	if page, err = s.Read(t.Context(), mine, e.UUID, Part{}); err != nil || page.Entry.Loads != 1 || page.Text != fiveLines {
 		t.Errorf("a read: %d loads, %v", page.Entry.Loads, err)
 	}
-	if _, err := s.Peek(t.Context(), Scope{"bob", "c1"}, e.UUID, Part{}); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Peek(t.Context(), Scope{Principal: "bob", Conversation: "c1"}, e.UUID, Part{}); !errors.Is(err, ErrNotFound) {
 		t.Errorf("another's result: %v", err)
 	}
 	var bad *tool.Error

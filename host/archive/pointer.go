@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/weirhost/weir/host/internal/jsonscan"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -90,7 +91,7 @@ func (l language) where(at string) string {
 func (l language) keysOf(object string) string {
 	const room = 200
 	var b strings.Builder
-	for key := range members(object) {
+	for key := range jsonscan.Members(object) {
 		if b.Len() > 0 {
 			b.WriteString(", ")
 		}

@@ -3,6 +3,8 @@ package archive
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/weirhost/weir/host/internal/jsonscan"
 )
 
 // maxQuery bounds Entry.Query, in characters, and maxValue one argument in it.
@@ -23,7 +25,7 @@ var leading = []string{
 // so it reads the same in every language.
 func QuerySummary(tool string, input json.RawMessage) string {
 	text := strings.TrimSpace(string(input))
-	if !looksJSON(text) || text[0] != '{' {
+	if !jsonscan.Looks(text) || text[0] != '{' {
 		text = oneLine(text)
 		if text == "" || text == "null" {
 			text = tool
@@ -32,7 +34,7 @@ func QuerySummary(tool string, input json.RawMessage) string {
 	}
 	first, rank := "", len(leading)
 	var rest []string
-	for key, value := range members(text) {
+	for key, value := range jsonscan.Members(text) {
 		shown := clip(oneLine(plainValue(value)), maxValue)
 		if shown == "" || shown == "null" {
 			continue
@@ -74,7 +76,7 @@ func rankOf(key string) int {
 // plainValue is a string's text, or the value as it stands there.
 func plainValue(value string) string {
 	if strings.HasPrefix(value, `"`) {
-		return unquote(value)
+		return jsonscan.Unquote(value)
 	}
 	return value
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/weirhost/weir/host/internal/jsonscan"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -26,7 +27,7 @@ func Sources(text string) []tool.Source {
 		text = strings.ToValidUTF8(text[:sourceBytes], "")
 	}
 	f := finder{seen: map[string]int{}}
-	if looksJSON(text) {
+	if jsonscan.Looks(text) {
 		f.json(strings.TrimSpace(text), 0)
 	} else {
 		f.lines(text)
@@ -94,24 +95,24 @@ func (f *finder) json(value string, depth int) {
 	}
 	switch value[0] {
 	case '[':
-		for v := range items(value) {
+		for v := range jsonscan.Items(value) {
 			f.json(v, depth+1)
 		}
 	case '{':
 		title, address := "", ""
-		for key, v := range members(value) {
+		for key, v := range jsonscan.Members(value) {
 			if !strings.HasPrefix(v, `"`) {
 				continue
 			}
 			switch key = strings.ToLower(key); {
-			case address == "" && addressKeys[key] && likeAddress(unquote(v)):
-				address = unquote(v)
+			case address == "" && addressKeys[key] && likeAddress(jsonscan.Unquote(v)):
+				address = jsonscan.Unquote(v)
 			case title == "" && titleKeys[key]:
-				title = unquote(v)
+				title = jsonscan.Unquote(v)
 			}
 		}
 		f.add(title, address)
-		for _, v := range members(value) {
+		for _, v := range jsonscan.Members(value) {
 			f.json(v, depth+1)
 		}
 	}

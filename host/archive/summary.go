@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/weirhost/weir/host/internal/jsonscan"
 )
 
 // Summarise extracts about chars characters, never more, from a text: a JSON
@@ -53,7 +55,7 @@ func shape(value string, room, depth int) string {
 	switch value[0] {
 	case '{':
 		b.WriteByte('{')
-		for key, v := range members(value) {
+		for key, v := range jsonscan.Members(value) {
 			if b.Len() > 1 {
 				b.WriteString(", ")
 			}
@@ -71,7 +73,7 @@ func shape(value string, room, depth int) string {
 			return "[…]"
 		}
 		n, first := 0, ""
-		for v := range items(value) {
+		for v := range jsonscan.Items(value) {
 			if n == 0 {
 				first = v
 			}
@@ -82,7 +84,7 @@ func shape(value string, room, depth int) string {
 		}
 		b.WriteString("[" + strconv.Itoa(n) + " × " + shape(first, room/2, depth+1) + "]")
 	case '"':
-		return `"` + clip(oneLine(unquote(value)), text) + `"`
+		return `"` + clip(oneLine(jsonscan.Unquote(value)), text) + `"`
 	default:
 		return clip(value, text)
 	}

@@ -13,6 +13,9 @@ import (
 type Scope struct {
 	Principal    string
 	Conversation string
+	// Everywhere lets what is read be of any conversation of the principal, as
+	// Config.UserScope does for all; what is written is the conversation's.
+	Everywhere bool
 }
 
 // The errors of this package. ErrNotFound is also what a foreign id answers.

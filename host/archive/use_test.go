@@ -13,8 +13,8 @@ func TestUses(t *testing.T) {
 	start := c.at
 	first := ToolUse{Scope: mine, Turn: 1, CallID: "call_001", Tool: "grep_search", Model: "qwen3:8b", Format: "tool_call", Code: "ok", Layer: "tool",
 		Produced: 214_332, Shown: 8000, UUID: someID, Duration: 1500 * time.Microsecond, Created: c.at}
-	second := ToolUse{Scope: Scope{"ann", "c2"}, Tool: "read_file", Code: "bad_args", Created: c.at.Add(time.Minute)}
-	third := ToolUse{Scope: Scope{"bob", "c1"}, Tool: "read_file"}
+	second := ToolUse{Scope: Scope{Principal: "ann", Conversation: "c2"}, Tool: "read_file", Code: "bad_args", Created: c.at.Add(time.Minute)}
+	third := ToolUse{Scope: Scope{Principal: "bob", Conversation: "c1"}, Tool: "read_file"}
 	c.forward(2 * time.Minute)
 	if err := s.LogUse(t.Context(), []ToolUse{first, second, third}); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -47,6 +48,8 @@ type Config struct {
 	// it comes back; 0: DefaultResumeGrace; negative: every turn ends with its
 	// client.
 	ResumeGrace time.Duration
+	// MCP says what clients of that protocol get.
+	MCP MCP
 	// MaxTurns bounds the turns at once; 0: 256; negative: no bound.
 	MaxTurns int
 	Version  string
@@ -91,6 +94,8 @@ type Daemon struct {
 	metrics   *metrics
 	approvals *broker
 	lives     *lives
+	mcp       *mcpserver.Server
+	uses      *useLog // of calls that are no turn's
 
 	mu    sync.Mutex
 	busy  map[string]bool       // conversations in a turn
@@ -137,6 +142,8 @@ func New(cfg Config) (*Daemon, error) {
 		d.slots = make(chan struct{}, cfg.MaxTurns)
 	}
 	d.start, d.beat = d.now(), heartbeat
+	d.uses = newUseLog(cfg.Host.Archive(), d.log)
+	d.mcp = d.newMCP()
 	d.metrics = newMetrics(d.knows, func(ctx context.Context) (archive.Stats, error) { return d.cfg.Host.Archive().Stats(ctx) }, d.now, d.log)
 	return d, nil
 }
@@ -160,9 +167,12 @@ func (d *Daemon) Handler() http.Handler {
 	}
 }
 
-// Drain refuses new turns, and what waits for a person, ends turns whose client
-// has gone, and waits for the others, or for ctx.
+// Drain refuses new turns and calls, and what waits for a person, ends turns
+// whose client has gone, and waits for the others, or for ctx. MCP clients are
+// let go of then.
 func (d *Daemon) Drain(ctx context.Context) error {
+	defer d.uses.flush()
+	defer d.mcp.Close()
 	d.mu.Lock()
 	d.drain = true
 	d.mu.Unlock()

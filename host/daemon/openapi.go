@@ -288,6 +288,9 @@ func (w *writer) operation(r route) object {
 }
 
 func (w *writer) responses(r route) object {
+	if r.other {
+		return object{"default": object{"description": "As that protocol says"}}
+	}
 	out := object{}
 	content := object{}
 	if r.gives != nil {

@@ -33,6 +33,7 @@ type doc struct {
 	// the caller wants a stream. Both empty: the answer is empty.
 	kind  string
 	fails []int // the statuses of further problems
+	other bool  // another protocol says what is sent and answered, and this document does not
 }
 
 // A queryParam is one parameter behind the question mark.
@@ -105,6 +106,10 @@ func (d *Daemon) routes() []route {
 			takes:   CompletionBody{}, needs: []string{"messages"}, loose: true, gives: Completion{}, kind: kindStream, fails: []int{404, 409, 429, 502, 503, 507}}},
 		{"GET", "/v1/models", false, d.completionModels, doc{about: "OpenAI's protocol: what a request can name as its model", gives: ModelList{}}},
 		{"GET", "/v1/models/{id...}", false, d.completionModel, doc{about: "OpenAI's protocol: one of them", gives: ModelRow{}, fails: []int{404}}},
+		{"POST", "/mcp", false, d.serveMCP, doc{about: "The Model Context Protocol over HTTP: take a message", other: true}},
+		{"GET", "/mcp", false, d.serveMCP, doc{about: "The Model Context Protocol over HTTP: what the server says by itself", other: true}},
+		{"DELETE", "/mcp", false, d.serveMCP, doc{about: "The Model Context Protocol over HTTP: end a session", other: true}},
+		{"GET", "/api/mcp", false, d.streamMCP, doc{about: "For `weir mcp`: turn the connection into a stream of that protocol's messages", other: true}},
 	}
 	// Everything else, wrong methods of the routes above included.
 	return append(rs, route{"", "/", true, d.rest, doc{about: "The page", kind: "text/html", fails: []int{404}}})
@@ -170,7 +175,7 @@ func (d *Daemon) readyz(w http.ResponseWriter, _ *http.Request) error {
 // rest answers what no route answers: the page's files, and for all else a
 // problem that a program can read.
 func (d *Daemon) rest(w http.ResponseWriter, r *http.Request) error {
-	api := strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.URL.Path, "/v1/")
+	api := strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.URL.Path, "/v1/") || r.URL.Path == "/mcp"
 	if d.cfg.Pages == nil || api || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return problem(http.StatusNotFound, "no_route", "/openapi.json lists the routes, each with its method", "nothing answers %s %s", clip(r.Method, 20), clip(r.URL.Path, 80))
 	}

@@ -88,7 +88,30 @@ var strangers = map[string][]visit{
 		{path: "/v1/chat/completions", body: `{"messages":[{"role":"tool","tool_call_id":"call_001","content":"x"}],"metadata":{"conversation_id":"{C}"}}`, begins: true},
 		{path: "/v1/chat/completions", body: `{"model":"default","messages":[{"role":"user","content":"their question CANARY-7f3a"},{"role":"assistant","content":"their answer"},{"role":"user","content":"go on"}]}`},
 	},
-	"/": {{path: "/"}, {path: "/index.html"}, {path: "/../archive.db"}, {path: "/%2e%2e/token"}, {path: "/api/archives/{U}/"}, {path: "/api//archives/{U}"}},
+	"POST /mcp": {
+		asMCP("resources/read", archiveOf, `{"uri":"`+archiveOf+`"`),
+		asMCP("tools/call", "load_tool_history", `{"name":"load_tool_history","arguments":{"uuid":"{U}"}`),
+		asMCP("tools/call", "search_tool_history", `{"name":"search_tool_history","arguments":{"query":"CANARY"}`),
+		asMCP("tools/call", "calculator", `{"name":"calculator","arguments":{"expression":"@result:{U}"}`),
+		{path: "/mcp", body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, header: http.Header{"Mcp-Session-Id": {"{U}"}}},
+	},
+	"GET /mcp":     {{path: "/mcp", header: http.Header{"Mcp-Session-Id": {"{U}"}, "Accept": {"text/event-stream"}}}},
+	"DELETE /mcp":  {{path: "/mcp", header: http.Header{"Mcp-Session-Id": {"{U}"}}}},
+	"GET /api/mcp": noIDs,
+	"/":            {{path: "/"}, {path: "/index.html"}, {path: "/../archive.db"}, {path: "/%2e%2e/token"}, {path: "/api/archives/{U}/"}, {path: "/api//archives/{U}"}},
+}
+
+const archiveOf = "weir://archive/{U}"
+
+// asMCP asks by the revision of the protocol that has no sessions. params lack
+// their last brace.
+func asMCP(method, name, params string) visit {
+	return visit{
+		path: "/mcp",
+		body: `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params +
+			`,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		header: http.Header{"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {method}, "Mcp-Name": {name}, "Accept": {"application/json, text/event-stream"}},
+	}
 }
 
 // noIDs is the row of a route that takes no ids: it is asked as it is.

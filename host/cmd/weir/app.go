@@ -97,6 +97,7 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 	a.daemon, err = daemon.New(daemon.Config{
 		Host: a.host, Models: a.models, Profiles: profiles(s), Token: a.token, Hosts: s.Server.Hosts,
 		Grants: func() (map[string]host.Grant, error) { return c.grants(a.log) },
+		MCP:    mcpOf(s.MCP, c.locale(s)),
 		Pages:  web.Files(), Settings: a.settings, MaxTurns: s.Server.MaxTurns, ResumeGrace: time.Duration(s.Server.Grace), Version: version(), Logger: a.log.Named("daemon"),
 	})
 	return a, err
@@ -173,12 +174,22 @@ func lockData(ctx context.Context, p paths) (*flock.Flock, error) {
 	}
 	if !ok {
 		if cl := running(ctx, p); cl != nil {
-			return nil, usagef("use that one, stop it, or give another folder with --data", "a daemon runs at %s already, with the data folder %s", cl.base, p.Data)
+			return nil, busyf("use that one, stop it, or give another folder with --data", "a daemon runs at %s already, with the data folder %s", cl.base, p.Data)
 		}
-		return nil, usagef("wait for the other command to end", "another weir command uses the data folder %s", p.Data)
+		return nil, busyf("wait for the other command to end", "another weir command uses the data folder %s", p.Data)
 	}
 	_ = os.Remove(p.Address)
 	return l, nil
+}
+
+// A busyError is a usageError that may pass: another process has the data folder.
+type busyError struct{ *usageError }
+
+// Unwrap makes it the usageError that it is.
+func (e *busyError) Unwrap() error { return e.usageError }
+
+func busyf(hint, format string, args ...any) error {
+	return &busyError{&usageError{fmt.Sprintf(format, args...), hint}}
 }
 
 // withClient runs f against the running daemon, or against one opened for it.
@@ -270,6 +281,10 @@ func hostConfig(s Settings, p paths, secrets lookup, log hclog.Logger) host.Conf
 		cfg.Grants[name] = h
 	}
 	return cfg
+}
+
+func mcpOf(m MCPSettings, l tool.Locale) daemon.MCP {
+	return daemon.MCP{Tools: m.Tools, Deny: m.DenyTools, MaxSessions: m.MaxSessions, Idle: time.Duration(m.SessionIdle), Locale: l}
 }
 
 func approvals(a ApprovalSettings) host.Approvals {

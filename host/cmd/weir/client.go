@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -177,6 +178,48 @@ func (c *client) send(ctx context.Context, method, path string, body any) (*http
 	}
 	p.Error.Status = resp.StatusCode
 	return nil, &p.Error
+}
+
+// stream opens a connection for the lines of an MCP client.
+func (c *client) stream(ctx context.Context) (*link, error) {
+	u, err := url.Parse(c.base)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", u.Host)
+	if err != nil {
+		return nil, fmt.Errorf("the daemon at %s does not answer: %w", c.base, err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/api/mcp", nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	req.Header.Set("Connection", "Upgrade")
+	req.Header.Set("Upgrade", daemon.StreamProtocol)
+	r := bufio.NewReaderSize(conn, 64<<10)
+	if err = req.Write(conn); err == nil {
+		var resp *http.Response
+		if resp, err = http.ReadResponse(r, req); err == nil && resp.StatusCode != http.StatusSwitchingProtocols {
+			err = errors.New(resp.Status)
+		}
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("the daemon at %s does not take an MCP client: %w", c.base, err)
+	}
+	return &link{r: r, w: halfCloser{conn}, close: func() { _ = conn.Close() }}, nil
+}
+
+// A halfCloser's Close says that nothing more will be written; the rest can
+// still be read.
+type halfCloser struct{ net.Conn }
+
+func (h halfCloser) Close() error {
+	if half, ok := h.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return h.Conn.Close()
 }
 
 // errStream says that the daemon went away in mid-answer.

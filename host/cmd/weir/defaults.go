@@ -9,6 +9,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -59,6 +60,8 @@ func (s Settings) withDefaults() Settings {
 	def(&s.Approvals.Network, string(host.Auto))
 	def(&s.Approvals.Timeout, span(host.DefaultApprovalTimeout))
 	def(&s.Sandbox.Loaded, room(host.DefaultLoaded))
+	def(&s.MCP.MaxSessions, mcpserver.DefaultMaxSessions)
+	def(&s.MCP.SessionIdle, span(mcpserver.DefaultIdle))
 	def(&s.Sandbox.Waiting, host.DefaultWaiting)
 	def(&s.Sandbox.Idle, span(host.DefaultIdle))
 	def(&s.Sandbox.CompileCPU, span(host.DefaultCompileCPU))

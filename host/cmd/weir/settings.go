@@ -29,6 +29,7 @@ type Settings struct {
 	Sandbox   SandboxSettings          `toml:"sandbox" json:"sandbox"`
 	Servers   map[string]ServerEntry   `toml:"mcpServers" json:"mcpServers,omitempty"`
 	Approvals ApprovalSettings         `toml:"approvals" json:"approvals"`
+	MCP       MCPSettings              `toml:"mcp" json:"mcp"`
 }
 
 // ServerSettings are the daemon's address and its bounds.
@@ -264,6 +265,14 @@ func (r *room) UnmarshalText(text []byte) error {
 
 // MarshalText writes what UnmarshalText reads.
 func (r room) MarshalText() ([]byte, error) { return tool.Bytes(r).MarshalText() }
+
+// MCPSettings are what clients of that protocol get.
+type MCPSettings struct {
+	Tools       []string `toml:"tools" json:"tools,omitempty"`
+	DenyTools   []string `toml:"deny_tools" json:"deny_tools,omitempty"`
+	MaxSessions int      `toml:"max_sessions" json:"max_sessions,omitempty"`
+	SessionIdle span     `toml:"session_idle" json:"session_idle,omitempty"`
+}
 
 // span is a duration that also reads days: "30d", "12h", "90s".
 type span time.Duration

@@ -99,6 +99,21 @@ func wait() int32 {
 	return 0
 }
 
+//go:wasmimport extism:host/user weir_progress
+func weirProgress(p uint64)
+
+// steps tells how it gets on.
+//
+//go:wasmexport steps
+func steps() int32 {
+	for _, text := range []string{`{"done":1,"total":2,"message":"one"}`, `{"done":2,"total":2,"message":"two"}`} {
+		m := pdk.AllocateString(text)
+		weirProgress(m.Offset())
+	}
+	pdk.OutputString("done")
+	return 0
+}
+
 //go:wasmexport huge
 func huge() int32 {
 	pdk.OutputString(strings.Repeat("0123456789abcdef", (8<<20)/16+1))

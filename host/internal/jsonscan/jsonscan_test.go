@@ -1,4 +1,4 @@
-package archive
+package jsonscan
 
 import (
 	"encoding/json"
@@ -37,7 +37,7 @@ func TestScannerAgreesWithJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !looksJSON(string(text)) {
+		if !Looks(string(text)) {
 			t.Fatalf("%s does not look like JSON", text)
 		}
 		compare(t, text)
@@ -52,7 +52,7 @@ func compare(t *rapid.T, text []byte) {
 			t.Fatal(err)
 		}
 		n := 0
-		for key, value := range members(string(text)) {
+		for key, value := range Members(string(text)) {
 			if n++; string(want[key]) != value {
 				t.Fatalf("%q is %s, want %s", key, value, want[key])
 			}
@@ -66,7 +66,7 @@ func compare(t *rapid.T, text []byte) {
 		if err := json.Unmarshal(text, &want); err != nil {
 			t.Fatal(err)
 		}
-		got := slices.Collect(items(string(text)))
+		got := slices.Collect(Items(string(text)))
 		if len(got) != len(want) {
 			t.Fatalf("%d items of %s", len(got), text)
 		}

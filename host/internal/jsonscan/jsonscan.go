@@ -1,4 +1,8 @@
-package archive
+// Package jsonscan walks over JSON text without building values, so that a
+// result of several megabytes is summarised in the time it takes to read it.
+// It is made for text that looks like JSON; text that is not gives it nothing
+// but fewer members.
+package jsonscan
 
 import (
 	"encoding/json"
@@ -6,14 +10,9 @@ import (
 	"strings"
 )
 
-// The scanner below walks over JSON text without building values, so that a
-// result of several megabytes is summarised in the time it takes to read it.
-// It is made for text that looks like JSON; text that is not gives it nothing
-// but fewer members.
-
-// looksJSON reports whether text is one JSON object or array from its first to
+// Looks reports whether text is one JSON object or array from its first to
 // its last character, as far as brackets and quotes tell.
-func looksJSON(text string) bool {
+func Looks(text string) bool {
 	t := strings.TrimSpace(text)
 	if len(t) < 2 {
 		return false
@@ -31,14 +30,14 @@ func looksJSON(text string) bool {
 	return false
 }
 
-// members walks over the members of an object: key as plain text, value as it
+// Members walks over the members of an object: key as plain text, value as it
 // stands there.
-func members(object string) iter.Seq2[string, string] {
+func Members(object string) iter.Seq2[string, string] {
 	return func(yield func(key, value string) bool) {
 		s := object
 		for i := skipSpace(s, 1); i < len(s) && s[i] == '"'; {
 			end := skipString(s, i)
-			key := unquote(s[i:end])
+			key := Unquote(s[i:end])
 			i = skipSpace(s, end)
 			if i == len(s) || s[i] != ':' {
 				return
@@ -57,8 +56,8 @@ func members(object string) iter.Seq2[string, string] {
 	}
 }
 
-// items walks over the items of an array.
-func items(array string) iter.Seq[string] {
+// Items walks over the items of an array.
+func Items(array string) iter.Seq[string] {
 	return func(yield func(value string) bool) {
 		s := array
 		for i := skipSpace(s, 1); i < len(s) && s[i] != ']'; {
@@ -129,8 +128,8 @@ func skipValue(s string, i int) int {
 	return len(s)
 }
 
-// unquote returns the text of a JSON string, or what stands there.
-func unquote(s string) string {
+// Unquote returns the text of a JSON string, or what stands there.
+func Unquote(s string) string {
 	var out string
 	if strings.IndexByte(s, '\\') < 0 && len(s) >= 2 {
 		return s[1 : len(s)-1]

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"strings"
+	"testing"
+)
+
+// A fake daemon at the other end of a link.
+type fakeDaemon struct {
+	*testing.T
+	in  *bufio.Reader
+	out io.WriteCloser
+}
+
+func newFakeDaemon(t *testing.T) (*fakeDaemon, *link) {
+	in, w := io.Pipe()
+	r, out := io.Pipe()
+	return &fakeDaemon{t, bufio.NewReader(in), out}, &link{r: r, w: w, close: func() {}}
+}
+
+func (f *fakeDaemon) reads(want string) {
+	f.Helper()
+	line, err := f.in.ReadString('\n')
+	if err != nil || !strings.Contains(line, want) {
+		f.Fatalf("read %q, %v; want %s", line, err, want)
+	}
+}
+
+func (f *fakeDaemon) writes(line string) {
+	f.Helper()
+	if _, err := io.WriteString(f.out, line+"\n"); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// A client talks to one daemon, which dies, and goes on with the next one, which
+// hears who the client is; what had no answer gets one.
+func TestBridge(t *testing.T) {
+	clientIn, toBridge := io.Pipe()
+	fromBridge, clientOut := io.Pipe()
+	client := bufio.NewReader(fromBridge)
+	says := func(line string) {
+		t.Helper()
+		if _, err := io.WriteString(toBridge, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hears := func(want string) {
+		t.Helper()
+		line, err := client.ReadString('\n')
+		if err != nil || !strings.Contains(line, want) {
+			t.Fatalf("heard %q, %v; want %s", line, err, want)
+		}
+	}
+	b := newBridge(clientIn, clientOut)
+	type end struct {
+		over bool
+		err  error
+	}
+	ended := make(chan end, 1)
+	run := func(l *link) {
+		go func() {
+			over, err := b.run(context.Background(), l)
+			ended <- end{over, err}
+		}()
+	}
+
+	first, l := newFakeDaemon(t)
+	run(l)
+	says(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)
+	first.reads(`"initialize"`)
+	first.writes(`{"jsonrpc":"2.0","id":1,"result":{"first":true}}`)
+	hears(`"first"`)
+	says(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	first.reads(`initialized`)
+	says(`{"jsonrpc":"2.0","id":9,"method":"logging/setLevel","params":{"level":"debug"}}`)
+	first.reads(`setLevel`)
+	first.writes(`{"jsonrpc":"2.0","id":9,"result":{}}`)
+	hears(`"id":9`)
+	says(`{"jsonrpc":"2.0","id":"a","method":"tools/call"}`)
+	first.reads(`"a"`)
+	first.writes(`{"jsonrpc":"2.0","method":"notifications/message"}`)
+	hears(`notifications/message`)
+	first.out.Close()
+	hears(`"id":"a","error"`)
+	if e := <-ended; e.over || e.err != nil {
+		t.Fatalf("%+v", e)
+	}
+
+	second, l := newFakeDaemon(t)
+	run(l)
+	second.reads(`"initialize"`)
+	second.writes(`{"jsonrpc":"2.0","id":1,"result":{"second":true}}`)
+	hears(`list_changed`) // in place of an answer that it has had
+	second.reads(`initialized`)
+	second.reads(`setLevel`)
+	second.writes(`{"jsonrpc":"2.0","id":9,"result":{}}`)
+	says(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+	second.reads(`"id":2`)
+	second.writes(`{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}`)
+	hears(`"id":2,"result"`)
+
+	// The client has said all that it wanted; what it asked is still answered.
+	says(`{"jsonrpc":"2.0","id":3,"method":"ping"}`)
+	second.reads(`ping`)
+	toBridge.Close()
+	if _, err := second.in.ReadString('\n'); err != io.EOF {
+		t.Fatalf("%v", err)
+	}
+	second.writes(`{"jsonrpc":"2.0","id":3,"result":{}}`)
+	hears(`"id":3`)
+	second.out.Close()
+	if e := <-ended; !e.over || e.err != nil {
+		t.Fatalf("%+v", e)
+	}
+}

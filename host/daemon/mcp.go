@@ -1,0 +1,108 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/mcpserver"
+	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// MCP says what clients of the Model Context Protocol get.
+type MCP struct {
+	// Tools lists the tools that they see, nil: all; Deny wins over it.
+	Tools, Deny []string
+	// MaxSessions and Idle are as in mcpserver.Config.
+	MaxSessions int
+	Idle        time.Duration
+	// Locale is the language of descriptions, notices and errors; empty: English.
+	Locale tool.Locale
+}
+
+func (d *Daemon) newMCP() *mcpserver.Server {
+	c := d.cfg.MCP
+	return mcpserver.New(mcpserver.Config{
+		Host: d.cfg.Host, Version: d.cfg.Version, Logger: d.log.Named("mcp"), Locale: c.Locale, Allow: c.Tools, Deny: c.Deny,
+		MaxSessions: c.MaxSessions, Idle: c.Idle, Begin: d.admit, Called: d.calledByMCP, Card: card, Now: d.now,
+	})
+}
+
+// admit counts a call that is no turn among what a stop waits for.
+func (d *Daemon) admit() (end func(), err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.drain {
+		return nil, problem(http.StatusServiceUnavailable, draining, "ask again in a moment", "the daemon is shutting down")
+	}
+	d.turns.Add(1)
+	return d.turns.Done, nil
+}
+
+// card is what a client shows its person about a request.
+func card(r host.ApprovalRequest) string {
+	args, _ := middleOut(display(r.Args))
+	return limit.Visible(r.Tool) + "\n" + limit.Visible(r.Why) + "\n" + args
+}
+
+// calledByMCP counts a call, and puts it down for the statistics.
+func (d *Daemon) calledByMCP(c mcpserver.Call) {
+	r := c.Result
+	out := resultOf(r, c.Took.Milliseconds(), d.cfg.MCP.Locale)
+	d.metrics.called("", formatMCP, out, c.Took)
+	d.metrics.decided(out)
+	use := archive.ToolUse{
+		Scope: archive.Scope{Principal: c.Principal, Conversation: c.Conversation}, CallID: r.CallID, Tool: clip(r.Tool, 80), Format: formatMCP, Code: "ok",
+		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, Duration: c.Took, Created: c.Began,
+	}
+	if r.Err != nil {
+		use.Code = string(r.Err.Code)
+	}
+	d.uses.add(use)
+}
+
+// formatMCP is how calls by the protocol are written, in metrics and statistics.
+const formatMCP = "mcp"
+
+func (d *Daemon) serveMCP(w http.ResponseWriter, r *http.Request) error {
+	d.mcp.ServeHTTP(d.principal(r), w, r)
+	return nil
+}
+
+// StreamProtocol names what a connection is turned into by streamMCP.
+const StreamProtocol = "weir-mcp"
+
+// streamMCP turns the connection into a stream of lines, as a program has on its
+// standard input and output. `weir mcp` comes this way to a running daemon.
+func (d *Daemon) streamMCP(w http.ResponseWriter, r *http.Request) error {
+	if !strings.EqualFold(r.Header.Get("Upgrade"), StreamProtocol) {
+		return problem(http.StatusUpgradeRequired, "no_upgrade", "MCP over HTTP is at /mcp", "this route is for `weir mcp`, which asks for a stream")
+	}
+	conn, buf, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Time{}) // the server's own are for requests
+	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+StreamProtocol+"\r\n\r\n"); err != nil {
+		return nil // the client has gone
+	}
+	err = d.ServeMCP(context.Background(), buf, conn)
+	if err != nil && !errors.Is(err, net.ErrClosed) {
+		d.log.Debug("an MCP stream ended", "error", err)
+	}
+	return nil
+}
+
+// ServeMCP serves one MCP client over a stream of lines, as the operator, until
+// in ends, ctx does or the Daemon stops.
+func (d *Daemon) ServeMCP(ctx context.Context, in io.Reader, out io.Writer) error {
+	return d.mcp.ServeStream(ctx, d.cfg.Principal, in, out)
+}

@@ -1,0 +1,144 @@
+package daemon
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host/archive"
+)
+
+// withToken sends the token along.
+type withToken struct{}
+
+func (withToken) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+testToken)
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func (s *server) mcp(version string) *mcp.ClientSession {
+	s.Helper()
+	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := c.Connect(s.Context(), &mcp.StreamableClientTransport{Endpoint: s.url + "/mcp", HTTPClient: &http.Client{Transport: withToken{}}},
+		&mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = session.Close() })
+	return session
+}
+
+// Calls by the protocol are archived, counted and put down for the statistics.
+func TestMCP(t *testing.T) {
+	s := newServer(t, replay.New())
+	for _, version := range []string{"", "2025-11-25"} {
+		r, err := s.mcp(version).CallTool(t.Context(), &mcp.CallToolParams{Name: "long_text", Arguments: map[string]any{}})
+		if err != nil || r.IsError || r.Meta["weir/archive"] == nil {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+	s.daemon.uses.flush()
+	if a := s.get("/metrics"); !strings.Contains(a.body, `weir_calls_total{format="mcp",model="",outcome="ok",tool="long_text"} 2`) {
+		t.Errorf("metrics: %s", grep(a.body, "calls_total"))
+	}
+	uses, err := s.host.Archive().Uses(t.Context(), archive.Scope{Principal: "local", Conversation: "mcp-local"}, time.Time{})
+	if err != nil || len(uses) != 2 || uses[0].Format != "mcp" || uses[0].UUID == "" || uses[0].Code != "ok" {
+		t.Errorf("%+v, %v", uses, err)
+	}
+	if a := s.get("/api/conversations"); !strings.Contains(a.body, `"mcp-local"`) {
+		t.Errorf("conversations: %s", a.body)
+	}
+}
+
+func grep(text, word string) string {
+	var out []string
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, word) {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "")
+}
+
+// The route has the daemon's own rules about who asks, and from where.
+func TestMCPAccess(t *testing.T) {
+	s := newServer(t, replay.New())
+	const body = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+	for _, row := range []struct {
+		name string
+		edit func(*http.Request)
+		want int
+	}{
+		{"as it should be", func(*http.Request) {}, 200},
+		{"without the token", func(r *http.Request) { r.Header.Del("Authorization") }, 401},
+		{"by another name", func(r *http.Request) { r.Host = "evil.example" }, 403},
+		{"from another page", func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, 403},
+		{"from the daemon's own page", func(r *http.Request) { r.Header.Set("Origin", s.url) }, 200},
+		{"not as JSON", func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415},
+	} {
+		a := s.do("POST", "/mcp", body, func(r *http.Request) {
+			r.Header.Set("Accept", "application/json, text/event-stream")
+			row.edit(r)
+		})
+		if a.status != row.want {
+			t.Errorf("%s: %d %s", row.name, a.status, a.body)
+		}
+	}
+}
+
+// A connection can be turned into a stream, and ends with the daemon.
+func TestMCPStream(t *testing.T) {
+	s := newServer(t, replay.New())
+	if a := s.get("/api/mcp"); a.status != http.StatusUpgradeRequired {
+		t.Errorf("without an upgrade: %d", a.status)
+	}
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	r, err := http.NewRequest("GET", s.url+"/api/mcp", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Authorization": {"Bearer " + testToken}, "Connection": {"Upgrade"}, "Upgrade": {StreamProtocol}}
+	if err := r.Write(conn); err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(conn)
+	if resp, err := http.ReadResponse(in, r); err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatal(resp, err)
+	}
+	if _, err := conn.Write([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, `"id":1`) {
+		t.Fatal(line, err)
+	}
+	if err := s.daemon.Drain(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := in.ReadString('\n'); err == nil {
+		t.Errorf("the stream goes on: %s", line)
+	}
+}
+
+// A stop lets go of clients that only listen.
+func TestMCPDrain(t *testing.T) {
+	s := newServer(t, replay.New())
+	session := s.mcp("2025-11-25")
+	if err := s.daemon.Drain(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "calculator"}); err == nil {
+		t.Errorf("a daemon that has stopped answers %+v", r)
+	}
+}

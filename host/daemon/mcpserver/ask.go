@@ -1,0 +1,88 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weirhost/weir/host"
+)
+
+// An asker lets the client's person decide about one call. It is the call's own
+// and not safe for concurrent use, as the call asks once.
+type asker struct {
+	u   *user
+	req *mcp.CallToolRequest
+	// wanted is what the client must ask before it makes the call again, in the
+	// revisions of the protocol in which a server cannot ask by itself.
+	wanted mcp.InputRequestMap
+}
+
+// possible reports whether the client can ask a person.
+func (a *asker) possible() bool {
+	c := a.req.ClientCapabilities()
+	return c != nil && c.Elicitation != nil && (c.Elicitation.Form != nil || c.Elicitation.URL == nil)
+}
+
+// Approve implements host.Approver.
+func (a *asker) Approve(ctx context.Context, r host.ApprovalRequest) (host.ApprovalAnswer, error) {
+	question := a.question(r)
+	if a.req.ProtocolVersion() < stateless {
+		answer, err := a.req.Session.Elicit(ctx, question)
+		if err != nil {
+			return host.ApprovalAnswer{}, err
+		}
+		return a.verdict(answer), nil
+	}
+	key := keyOf(r)
+	if answer, ok := a.req.Params.InputResponses[key].(*mcp.ElicitResult); ok {
+		return a.verdict(answer), nil
+	}
+	a.wanted = mcp.InputRequestMap{key: question}
+	return host.ApprovalAnswer{}, host.ErrNobody
+}
+
+// keyOf names a question, so that its answer holds for no other.
+func keyOf(r host.ApprovalRequest) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{r.Tool, r.Plugin, r.Why, r.Always, string(r.Args)}, "\x00")))
+	return "approve-" + hex.EncodeToString(sum[:16])
+}
+
+// question is the form that the client shows.
+func (a *asker) question(r host.ApprovalRequest) *mcp.ElicitParams {
+	t := textsIn(a.u.s.cfg.Locale)
+	text := r.Tool + "\n" + r.Why + "\n" + string(r.Args)
+	if card := a.u.s.cfg.Card; card != nil {
+		text = card(r)
+	}
+	schema, err := json.Marshal(map[string]any{
+		"type": "object", "required": []string{"answer"},
+		"properties": map[string]any{"answer": map[string]any{
+			"type": "string", "title": t.answer, "enum": []string{"once", "always", "deny"},
+			"enumNames": []string{t.once, t.always + r.Always, t.deny}, "description": t.answers,
+		}},
+	})
+	if err != nil { // plain data always marshals
+		schema = json.RawMessage(`{"type":"object"}`)
+	}
+	return &mcp.ElicitParams{Mode: "form", Message: text, RequestedSchema: json.RawMessage(schema)}
+}
+
+// verdict reads an answer. Whatever is not a clear yes is a no.
+func (a *asker) verdict(r *mcp.ElicitResult) host.ApprovalAnswer {
+	out := host.ApprovalAnswer{By: "by MCP"}
+	if r.Action != "accept" {
+		return out
+	}
+	switch r.Content["answer"] {
+	case "once":
+		out.Verdict = host.Once
+	case "always":
+		out.Verdict = host.Always
+	}
+	return out
+}

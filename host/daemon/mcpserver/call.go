@@ -1,0 +1,159 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// call runs a tool for the SDK, which can tell the client how it gets on, and
+// ask its person.
+func (u *user) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	session := u.tools
+	if token := req.Params.GetProgressToken(); token != nil {
+		session = session.Reporting((&reporter{send: func(p mcp.ProgressNotificationParams) {
+			p.ProgressToken = token
+			_ = req.Session.NotifyProgress(ctx, &p) // a client that has gone is noticed with the answer
+		}}).report)
+	}
+	ask := asker{u: u, req: req}
+	if ask.possible() {
+		session = session.Asking(&ask)
+	}
+	r, err := u.run(ctx, session, req.Params.Name, req.Params.Arguments, &ask)
+	if err != nil {
+		return nil, err
+	}
+	if ask.wanted != nil {
+		return &mcp.CallToolResult{InputRequests: ask.wanted}, nil
+	}
+	u.tell(ctx, req.Session, r)
+	return u.answer(r), nil
+}
+
+// run makes a call and says what came of it to whoever counts calls. ask may be nil.
+func (u *user) run(ctx context.Context, session *host.Session, name string, args json.RawMessage, ask *asker) (tool.Result, error) {
+	if begin := u.s.cfg.Begin; begin != nil {
+		end, err := begin()
+		if err != nil {
+			return tool.Result{Tool: name, Err: tool.Errorf(tool.Failed, "", "%s", err)}, nil
+		}
+		defer end()
+	}
+	began := u.s.now()
+	r, err := session.Call(ctx, tool.Call{ID: uuid.NewString(), Tool: name, Args: args})
+	if err != nil || ask != nil && ask.wanted != nil { // it is going to be made again, with the answer
+		return r, err
+	}
+	if f := u.s.cfg.Called; f != nil {
+		f(Call{u.principal, Conversation + u.principal, r, began, u.s.now().Sub(began)})
+	}
+	return r, nil
+}
+
+// The keys of what a result tells programs, beside its text for the model.
+const (
+	errorKey   = "weir/error"   // a tool.Error
+	archiveKey = "weir/archive" // the uuid of the archived whole
+)
+
+// maxInline bounds the bytes of a part that stands in the answer itself; a
+// longer one is linked.
+const maxInline = 1 << 20
+
+// answer puts a result into the protocol's form: the shown text with its notice,
+// the parts that are not text, and a link to the whole where something of it is
+// not shown.
+func (u *user) answer(r tool.Result) *mcp.CallToolResult {
+	out := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: limit.Render(r, u.s.cfg.Locale)}}}
+	if r.Err != nil {
+		out.IsError = true
+		out.Meta = mcp.Meta{errorKey: r.Err}
+	}
+	for i, p := range r.Parts {
+		if p.Name == "structured.json" && p.MIME == "application/json" && len(p.Data) <= maxStructured {
+			out.StructuredContent = json.RawMessage(p.Data)
+			continue
+		}
+		out.Content = append(out.Content, u.part(r, i, p))
+	}
+	if r.Ref == nil {
+		return out
+	}
+	if out.Meta == nil {
+		out.Meta = mcp.Meta{}
+	}
+	out.Meta[archiveKey] = r.Ref.UUID
+	if r.Shown.Cut() {
+		size := int64(len(r.Whole()))
+		out.Content = append(out.Content, &mcp.ResourceLink{
+			URI: archiveURI(r.Ref.UUID), Name: r.Tool, MIMEType: textType, Size: &size,
+			Description: fmt.Sprintf(textsIn(u.s.cfg.Locale).whole, r.Tool, r.Shown.TotalChars, r.Shown.TotalLines),
+		})
+	}
+	return out
+}
+
+// maxStructured bounds a structured answer, in bytes; a longer one is linked. No
+// limit of the ladder can cut it without making it another value.
+const maxStructured = 8000
+
+// part is one of a result's parts: itself, or a link to it when it is long.
+func (u *user) part(r tool.Result, i int, p tool.Blob) mcp.Content {
+	uri := "weir://result/" + r.CallID + fmt.Sprintf("/part/%d", i)
+	if r.Ref != nil {
+		uri = partURI(r.Ref.UUID, i)
+		if len(p.Data) > maxInline || isKind(p.MIME, "text") || p.MIME == "application/json" { // which would be text without a limit
+			size := int64(len(p.Data))
+			return &mcp.ResourceLink{URI: uri, Name: orElse(p.Name, r.Tool), MIMEType: p.MIME, Size: &size}
+		}
+	}
+	switch {
+	case isKind(p.MIME, "image"):
+		return &mcp.ImageContent{Data: p.Data, MIMEType: p.MIME}
+	case isKind(p.MIME, "audio"):
+		return &mcp.AudioContent{Data: p.Data, MIMEType: p.MIME}
+	}
+	return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: uri, MIMEType: p.MIME, Blob: p.Data}}
+}
+
+// A reporter passes a tool's progress on to the client that asked for it.
+type reporter struct {
+	send  func(mcp.ProgressNotificationParams)
+	last  float64
+	begun bool
+}
+
+// report is called for one call never at the same time as itself. The protocol
+// wants numbers that grow: of a tool that does not know how much there is, each
+// report counts as one more; of another, what does not grow is dropped.
+func (p *reporter) report(h host.Progress) {
+	done := float64(h.Done)
+	if p.begun && done <= p.last {
+		if h.Total > 0 {
+			return
+		}
+		done = p.last + 1
+	}
+	p.begun, p.last = true, done
+	p.send(mcp.ProgressNotificationParams{Progress: done, Total: float64(h.Total), Message: h.Msg})
+}
+
+// tell logs a result to a client that has asked for it.
+func (u *user) tell(ctx context.Context, to *mcp.ServerSession, r tool.Result) {
+	level := mcp.LoggingLevel("debug")
+	switch {
+	case r.Err != nil:
+		level = "warning"
+	case r.Shown.Cut():
+		level = "info"
+	}
+	_ = to.Log(ctx, &mcp.LoggingMessageParams{Level: level, Logger: "weir", Data: limit.Line(r)}) // the answer matters more
+}

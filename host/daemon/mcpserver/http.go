@@ -1,0 +1,179 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// The headers of the protocol.
+const (
+	sessionHeader = "Mcp-Session-Id"
+	versionHeader = "Mcp-Protocol-Version"
+	methodHeader  = "Mcp-Method"
+	nameHeader    = "Mcp-Name"
+)
+
+// ServeHTTP answers a request of a principal. The caller has checked whose it
+// is, and Host and Origin.
+func (s *Server) ServeHTTP(principal string, w http.ResponseWriter, r *http.Request) {
+	w = &patient{ResponseWriter: w, rc: http.NewResponseController(w)}
+	u, err := s.user(principal)
+	if err != nil {
+		refuse(w, http.StatusServiceUnavailable, err.Error())
+		return
+	}
+	if r.Header.Get(versionHeader) >= stateless {
+		u.serveStateless(w, r)
+		return
+	}
+	u.serveSession(w, r)
+}
+
+// serveSession answers a request of the revisions with sessions.
+func (u *user) serveSession(w http.ResponseWriter, r *http.Request) {
+	id := r.Header.Get(sessionHeader)
+	if id == "" {
+		if r.Method != http.MethodPost {
+			u.stateful.ServeHTTP(w, r)
+			return
+		}
+		made, ok := u.s.room()
+		if !ok {
+			refuse(w, http.StatusServiceUnavailable, textsIn(u.s.cfg.Locale).full)
+			return
+		}
+		defer made()
+		u.stateful.ServeHTTP(w, r)
+		return
+	}
+	x := u.s.find(u, id)
+	if x == nil {
+		refuse(w, http.StatusNotFound, "session not found")
+		return
+	}
+	defer x.use(u.s.now)()
+	if v := r.Header.Get(versionHeader); r.Method != http.MethodPost || v != "" && !knows(v) {
+		u.stateful.ServeHTTP(w, r)
+		return
+	}
+	body, ok := read(w, r)
+	if !ok {
+		return
+	}
+	m := message{}
+	if wellSent(r) {
+		m = recognise(body)
+	}
+	switch {
+	case m.kind == call && m.version == "" && x.takes(m.name):
+		ctx, done := x.running(m.id)
+		defer done()
+		u.serveCall(ctx, w, m)
+	case m.kind == cancel && x.stop(m.id):
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		u.stateful.ServeHTTP(w, again(r, body))
+	}
+}
+
+// serveStateless answers a request of the revisions without sessions, in which
+// a request that breaks off ends what it asked for.
+func (u *user) serveStateless(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		u.stateless.ServeHTTP(w, r)
+		return
+	}
+	body, ok := read(w, r)
+	if !ok {
+		return
+	}
+	ctx, end := context.WithCancel(r.Context())
+	defer end()
+	defer context.AfterFunc(u.s.ctx, end)()
+	h := r.Header
+	if m := recognise(body); wellSent(r) && m.kind == call && m.version == stateless && h.Get(versionHeader) == stateless &&
+		h.Get(methodHeader) == "tools/call" && h.Get(nameHeader) == m.name && u.plain(m.name) && !(m.elicits && u.tools.MayAsk(m.name)) {
+		u.serveCall(ctx, w, m)
+		return
+	}
+	u.stateless.ServeHTTP(w, again(r.WithContext(ctx), body))
+}
+
+// serveCall answers a plain call with JSON.
+func (u *user) serveCall(ctx context.Context, w http.ResponseWriter, m message) {
+	out := u.serve(ctx, m)
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(out) // the client is gone if this fails
+}
+
+// serve makes a plain call and writes its answer.
+func (u *user) serve(ctx context.Context, m message) []byte {
+	r, err := u.run(ctx, u.tools, m.name, m.args, nil)
+	if err != nil {
+		return failure(m.id, jsonrpc.CodeInternalError, textsIn(u.s.cfg.Locale).broken)
+	}
+	return u.reply(m, r)
+}
+
+// read reads a request's body; false: it was refused.
+func read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+	var long *http.MaxBytesError
+	switch {
+	case errors.As(err, &long):
+		refuse(w, http.StatusRequestEntityTooLarge, "the message is too long")
+	case err != nil:
+		refuse(w, http.StatusBadRequest, "the message broke off")
+	}
+	return body, err == nil
+}
+
+// again gives a request its body back.
+func again(r *http.Request, body []byte) *http.Request {
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return r
+}
+
+// wellSent reports whether the headers are as the protocol wants them: JSON, to
+// be answered with JSON or a stream.
+func wellSent(r *http.Request) bool {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	accept := strings.Join(r.Header.Values("Accept"), ",")
+	return err == nil && kind == "application/json" && len(r.Header.Values("Last-Event-Id")) == 0 &&
+		strings.Contains(accept, "application/json") && strings.Contains(accept, "text/event-stream")
+}
+
+// refuse answers a request that gets no further.
+func refuse(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(failure("null", jsonrpc.CodeInvalidRequest, text)) // the client is gone if this fails
+}
+
+// slowClient is how long one write may block before the client is given up.
+const slowClient = 15 * time.Second
+
+// patient is a writer that waits for a slow client, and not for ever.
+type patient struct {
+	http.ResponseWriter
+	rc *http.ResponseController
+}
+
+func (p *patient) Write(b []byte) (int, error) {
+	_ = p.rc.SetWriteDeadline(time.Now().Add(slowClient)) // unsupported by some test writers
+	return p.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController through.
+func (p *patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+// Flush implements http.Flusher, which the SDK asks for.
+func (p *patient) Flush() { _ = p.rc.Flush() }

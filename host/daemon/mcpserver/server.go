@@ -1,0 +1,186 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Config is everything a Server is made from. The caller keeps the Host and
+// closes it after the Server.
+type Config struct {
+	Host    *host.Host
+	Version string
+	Logger  hclog.Logger // nil: silent
+	// Locale is the language of descriptions, notices and errors; every other
+	// than Zh is English.
+	Locale tool.Locale
+	// Allow lists the tools that are offered, nil: all; Deny wins over it.
+	Allow, Deny []string
+	// MaxSessions bounds the sessions over HTTP, of all users together; the one
+	// that was idle longest makes room for a new one. 0: 256; negative: no bound.
+	MaxSessions int
+	// Idle is how long a session over HTTP lives without a request or an open
+	// stream; 0: 30 minutes; negative: for ever.
+	Idle time.Duration
+	// Begin is asked in front of every call; an error refuses it, in words for
+	// the model. end must be called behind the call. nil: every call may run.
+	Begin func() (end func(), err error)
+	// Called is told of every call that has come to a result, from the
+	// goroutine that made it; nil: nobody is.
+	Called func(Call)
+	// Card puts a request into the words that a person decides by; nil: the
+	// request's own.
+	Card func(host.ApprovalRequest) string
+	Now  func() time.Time // nil: time.Now
+}
+
+// A Call is one call with its result.
+type Call struct {
+	Principal, Conversation string
+	Result                  tool.Result
+	Began                   time.Time
+	Took                    time.Duration // a person's time included
+}
+
+// Conversation and the principal's name make the id of the conversation that
+// keeps what is called by the protocol, which has no conversations of its own.
+const Conversation = "mcp-"
+
+// The defaults of Config.
+const (
+	DefaultMaxSessions = 256
+	DefaultIdle        = 30 * time.Minute
+)
+
+// maxMessage bounds one message of a client, in bytes.
+const maxMessage = 8 << 20
+
+// ErrClosed is what a closed Server answers.
+var ErrClosed = errors.New("the server is closed")
+
+// A Server serves every user of one host. It is safe for concurrent use.
+type Server struct {
+	cfg Config
+	log hclog.Logger
+	now func() time.Time
+
+	ctx  context.Context // ends with Close
+	end  context.CancelFunc
+	work sync.WaitGroup // what must have ended when Close returns
+
+	mu       sync.Mutex
+	users    map[string]*user
+	sessions map[string]*session // those over HTTP, by id
+	streams  map[*mcp.ServerSession]*session
+	making   int // sessions that are being made
+	closed   bool
+}
+
+// New makes a Server. It does nothing until somebody comes.
+func New(cfg Config) *Server {
+	if cfg.MaxSessions == 0 {
+		cfg.MaxSessions = DefaultMaxSessions
+	}
+	if cfg.Idle == 0 {
+		cfg.Idle = DefaultIdle
+	}
+	if cfg.Locale != tool.Zh {
+		cfg.Locale = tool.En
+	}
+	s := &Server{cfg: cfg, log: cfg.Logger, now: cfg.Now,
+		users: map[string]*user{}, sessions: map[string]*session{}, streams: map[*mcp.ServerSession]*session{}}
+	if s.log == nil {
+		s.log = hclog.NewNullLogger()
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	s.ctx, s.end = context.WithCancel(context.Background())
+	return s
+}
+
+// Close ends every session and the calls in it, and waits for them. Closing
+// twice is allowed.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	var all []*session
+	for _, x := range s.sessions {
+		all = append(all, x)
+	}
+	for _, x := range s.streams {
+		all = append(all, x)
+	}
+	s.mu.Unlock()
+	s.end()
+	for _, x := range all {
+		x.close()
+	}
+	s.work.Wait()
+}
+
+// goes runs f until it returns, which it must do soon after s.ctx has ended;
+// false: the Server is closed.
+func (s *Server) goes(f func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.goesLocked(f)
+}
+
+func (s *Server) goesLocked(f func()) bool {
+	if s.closed {
+		return false
+	}
+	s.work.Go(f)
+	return true
+}
+
+// user returns the side of one principal, making it at first.
+func (s *Server) user(principal string) (*user, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	if u := s.users[principal]; u != nil {
+		return u, nil
+	}
+	u := newUser(s, principal)
+	if len(s.users) == 0 {
+		s.goesLocked(s.follow)
+		if s.cfg.Idle > 0 {
+			s.goesLocked(s.sweep)
+		}
+	}
+	s.users[principal] = u
+	return u, nil
+}
+
+// follow tells the clients when the tools have changed.
+func (s *Server) follow() {
+	for {
+		changed := s.cfg.Host.Changed()
+		s.mu.Lock()
+		var all []*user
+		for _, u := range s.users {
+			all = append(all, u)
+		}
+		s.mu.Unlock()
+		for _, u := range all {
+			u.list()
+		}
+		select {
+		case <-changed:
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}

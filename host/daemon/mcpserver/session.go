@@ -1,0 +1,222 @@
+package mcpserver
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A session is one client that has introduced itself.
+type session struct {
+	user   *user
+	sdk    *mcp.ServerSession
+	ctx    context.Context // ends with the session
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	open    bool // it has been answered, and may call
+	elicits bool // it can ask a person
+	logs    bool // it wants to be told what happens
+	busy    int  // requests and streams of it that are open
+	last    time.Time
+	calls   map[string]context.CancelFunc // without the SDK, by the request's id
+}
+
+func (s *Server) newSession(u *user, sdk *mcp.ServerSession) *session {
+	x := &session{user: u, sdk: sdk, last: s.now(), calls: map[string]context.CancelFunc{}}
+	x.ctx, x.cancel = context.WithCancel(s.ctx)
+	return x
+}
+
+// begun takes note of a client that has introduced itself. One that came over
+// HTTP has a session from now on.
+func (s *Server) begun(u *user, sdk *mcp.ServerSession, req mcp.Request, _ mcp.Result) {
+	p, ok := req.GetParams().(*mcp.InitializeParams)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	x := s.streams[sdk]
+	if x == nil && sdk.ID() != "" {
+		x = s.newSession(u, sdk)
+		if s.goesLocked(func() { s.outlive(x) }) {
+			s.sessions[sdk.ID()] = x
+		} else {
+			go x.close()
+		}
+	}
+	s.mu.Unlock()
+	if x == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.open, x.elicits = true, p.Capabilities != nil && p.Capabilities.Elicitation != nil
+}
+
+// outlive forgets a session when it has ended.
+func (s *Server) outlive(x *session) {
+	_ = x.sdk.Wait() // however it ended
+	x.cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, x.sdk.ID())
+}
+
+// verbose takes note of a client that wants to be told what happens.
+func (s *Server) verbose(sdk *mcp.ServerSession) {
+	s.mu.Lock()
+	x := s.streams[sdk]
+	if x == nil {
+		x = s.sessions[sdk.ID()]
+	}
+	s.mu.Unlock()
+	if x != nil {
+		x.mu.Lock()
+		x.logs = true
+		x.mu.Unlock()
+	}
+}
+
+// find returns a user's session over HTTP, nil: there is none.
+func (s *Server) find(u *user, id string) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x := s.sessions[id]; x != nil && x.user == u {
+		return x
+	}
+	return nil
+}
+
+// room makes room for one more session; false: all are in use. made must be
+// called when the session is there, or will not be.
+func (s *Server) room() (made func(), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, false
+	}
+	for most := s.cfg.MaxSessions; most > 0 && len(s.sessions)+s.making >= most; {
+		x := s.idlest()
+		if x == nil {
+			return nil, false
+		}
+		delete(s.sessions, x.sdk.ID())
+		s.goesLocked(x.close)
+	}
+	s.making++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.making--
+	}, true
+}
+
+// idlest is the session that nobody has used for longest; nil: all are in use.
+// s.mu is held.
+func (s *Server) idlest() *session {
+	var found *session
+	var at time.Time
+	for _, x := range s.sessions {
+		if last, idle := x.idle(); idle && (found == nil || last.Before(at)) {
+			found, at = x, last
+		}
+	}
+	return found
+}
+
+// sweep ends sessions that nobody uses any more.
+func (s *Server) sweep() {
+	tick := time.NewTicker(max(s.cfg.Idle/4, 10*time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-s.ctx.Done():
+			return
+		}
+		s.mu.Lock()
+		var old []*session
+		for _, x := range s.sessions {
+			if last, idle := x.idle(); idle && s.now().Sub(last) >= s.cfg.Idle {
+				old = append(old, x)
+			}
+		}
+		s.mu.Unlock()
+		for _, x := range old {
+			x.close()
+		}
+	}
+}
+
+// use marks the session as used until the returned function is called.
+func (x *session) use(now func() time.Time) func() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.busy++
+	return func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.busy--
+		x.last = now()
+	}
+}
+
+func (x *session) idle() (last time.Time, idle bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.last, x.busy == 0
+}
+
+// close ends the session and its calls.
+func (x *session) close() {
+	x.cancel()
+	_ = x.sdk.Close() // it is over, whatever the connection says
+}
+
+// takes reports whether a call may go without the SDK: nothing has to be told
+// or asked while it runs.
+func (x *session) takes(name string) bool {
+	x.mu.Lock()
+	ready, elicits := x.open && !x.logs, x.elicits
+	x.mu.Unlock()
+	return ready && x.user.plain(name) && !(elicits && x.user.tools.MayAsk(name))
+}
+
+// running notes a call, so that the client can end it. done must be called
+// behind it.
+func (x *session) running(id string) (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancel(x.ctx)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.calls[id] = cancel
+	return ctx, func() {
+		cancel()
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		delete(x.calls, id)
+	}
+}
+
+// stop ends a call that runs without the SDK; false: there is none.
+func (x *session) stop(id string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	cancel, ok := x.calls[id]
+	if ok {
+		cancel()
+	}
+	return ok
+}
+
+// knows reports whether the SDK speaks a revision of the protocol that has
+// sessions.
+func knows(version string) bool {
+	return version < stateless && slices.Contains(mcp.SupportedProtocolVersions(), version)
+}
+
+// stateless is the first revision of the protocol without sessions.
+const stateless = "2026-07-28"

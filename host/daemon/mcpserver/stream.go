@@ -1,0 +1,319 @@
+package mcpserver
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// maxAtOnce bounds the calls of one stream that run at once.
+const maxAtOnce = 1024
+
+// lastAnswers is how long answers are waited for when a client has said all
+// that it wanted.
+const lastAnswers = 30 * time.Second
+
+// ServeStream serves one client over a stream of lines, each a message, until in
+// ends, ctx does or the Server is closed. Where in has ended, what the client
+// asked for before is answered first. The error is that of reading or writing,
+// ctx's own or ErrClosed. in may still be read when it returns.
+func (s *Server) ServeStream(ctx context.Context, principal string, in io.Reader, out io.Writer) error {
+	u, err := s.user(principal)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(s.ctx, stop)()
+	st := &stream{out: newLineWriter(out, stop), slots: make(chan struct{}, maxAtOnce), none: make(chan struct{}, 1)}
+	toSDK, lines := io.Pipe()
+	defer lines.Close()
+	st.sdk = lines
+	sdk, err := u.sdk.Connect(ctx, &mcp.IOTransport{Reader: toSDK, Writer: answers{st}, MaxLineLength: maxMessage}, nil)
+	if err != nil {
+		return err
+	}
+	st.session = s.newSession(u, sdk)
+	if !s.joined(st.session) {
+		stop()
+	}
+	defer s.left(st.session)
+	ended := make(chan error, 1)
+	go func() {
+		err := st.read(in)
+		st.drain(ctx)
+		ended <- err
+	}()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		err = ctx.Err()
+		if s.ctx.Err() != nil {
+			err = ErrClosed
+		}
+	}
+	return st.out.first(err)
+}
+
+// joined adds the session of a stream; false: the Server is closed.
+func (s *Server) joined(x *session) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams[x.sdk] = x
+	return !s.closed
+}
+
+func (s *Server) left(x *session) {
+	s.mu.Lock()
+	delete(s.streams, x.sdk)
+	s.mu.Unlock()
+	x.close()
+}
+
+// A stream is the reading side of one client.
+type stream struct {
+	*session
+	out   *lineWriter
+	sdk   io.Writer
+	slots chan struct{} // one for each call without the SDK
+
+	counting   sync.Mutex
+	unanswered int
+	none       chan struct{} // holds one when unanswered has come to 0
+}
+
+// asked counts a request, and answered its answer.
+func (st *stream) asked() {
+	st.counting.Lock()
+	defer st.counting.Unlock()
+	st.unanswered++
+}
+
+func (st *stream) answered() {
+	st.counting.Lock()
+	defer st.counting.Unlock()
+	if st.unanswered--; st.unanswered <= 0 {
+		select {
+		case st.none <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// drain waits until every request is answered, for as long as that may take.
+func (st *stream) drain(ctx context.Context) {
+	limit := time.NewTimer(lastAnswers)
+	defer limit.Stop()
+	for {
+		st.counting.Lock()
+		n := st.unanswered
+		st.counting.Unlock()
+		if n <= 0 {
+			return
+		}
+		select {
+		case <-st.none:
+		case <-limit.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// answers is where the SDK writes its lines.
+type answers struct{ *stream }
+
+func (a answers) Write(b []byte) (int, error) {
+	n, err := a.out.Write(b)
+	each(string(b), func(key, _ string) bool {
+		if key == "result" || key == "error" {
+			a.answered()
+			return false
+		}
+		return true
+	})
+	return n, err
+}
+
+// Close implements io.Closer; the stream is not the SDK's to close.
+func (a answers) Close() error { return nil }
+
+// waits reports whether a message will be answered in the course of things.
+func waits(line []byte) bool {
+	id, method := false, ""
+	each(string(line), func(key, value string) bool {
+		id = id || key == "id"
+		if key == "method" {
+			method = value
+		}
+		return true
+	})
+	return id && method != "" && method != `"subscriptions/listen"`
+}
+
+// read takes messages until there are no more.
+func (st *stream) read(in io.Reader) error {
+	r := bufio.NewReaderSize(in, 64<<10)
+	for {
+		line, err := readLine(r)
+		switch {
+		case errors.Is(err, errLong):
+			st.out.line(failure("null", jsonrpc.CodeInvalidRequest, "the message is too long"))
+			continue
+		case len(bytes.TrimSpace(line)) > 0:
+			if e := st.take(line); e != nil {
+				return e
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// take answers a message, or hands it to the SDK.
+func (st *stream) take(line []byte) error {
+	m := recognise(line)
+	switch {
+	case m.kind == broken:
+		st.out.line(failure("null", jsonrpc.CodeParseError, "the line is no JSON"))
+	case m.kind == call && st.takesNow(m):
+		st.slots <- struct{}{}
+		ctx, done := st.running(m.id)
+		st.asked()
+		go func() {
+			defer func() { done(); <-st.slots; st.answered() }()
+			st.answer(ctx, m)
+		}()
+	case m.kind == cancel && st.stop(m.id):
+	default:
+		if waits(line) {
+			st.asked()
+		}
+		_, err := st.sdk.Write(append(bytes.TrimRight(line, "\r\n"), '\n'))
+		return err
+	}
+	return nil
+}
+
+// takesNow is takes for a message that may speak for itself.
+func (st *stream) takesNow(m message) bool {
+	if m.version == "" {
+		return st.takes(m.name)
+	}
+	return m.version == stateless && st.user.plain(m.name) && !(m.elicits && st.user.tools.MayAsk(m.name))
+}
+
+// answer makes a call. One that the client has ended is not answered.
+func (st *stream) answer(ctx context.Context, m message) {
+	out := st.user.serve(ctx, m)
+	if ctx.Err() == nil {
+		st.out.line(out)
+	}
+}
+
+var errLong = errors.New("the line is too long")
+
+// readLine reads a line with its end. One that is too long is read to its end
+// and dropped.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	long := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if !long {
+			line = append(line, part...)
+		}
+		if len(line) > maxMessage {
+			line, long = nil, true
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case long && err == nil:
+			return nil, errLong
+		default:
+			return line, err
+		}
+	}
+}
+
+// maxWaiting is how many bytes may wait for a client that reads slowly; then
+// whoever writes waits too.
+const maxWaiting = 4 << 20
+
+// A lineWriter writes whole lines. What is written while a write is under way
+// goes out with the next one, all together.
+type lineWriter struct {
+	to     io.Writer
+	failed func() // called when the client does not take what is written
+
+	mu      sync.Mutex
+	less    sync.Cond // waiting has become less, or err is there
+	waiting bytes.Buffer
+	spare   []byte
+	writing bool
+	err     error
+}
+
+func newLineWriter(to io.Writer, failed func()) *lineWriter {
+	w := &lineWriter{to: to, failed: failed}
+	w.less.L = &w.mu
+	return w
+}
+
+func (w *lineWriter) line(b []byte) { _, _ = w.Write(append(b, '\n')) } // which is noticed by failed
+
+// Write takes whole lines. The error is that of an earlier write, too.
+func (w *lineWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.writing && w.waiting.Len() > maxWaiting && w.err == nil {
+		w.less.Wait()
+	}
+	w.waiting.Write(b)
+	if !w.writing {
+		w.flush()
+	}
+	return len(b), w.err
+}
+
+// flush writes what waits, and what comes to wait meanwhile. w.mu is held, and
+// given up while it writes.
+func (w *lineWriter) flush() {
+	w.writing = true
+	defer func() { w.writing = false }()
+	for w.waiting.Len() > 0 && w.err == nil {
+		w.spare = append(w.spare[:0], w.waiting.Bytes()...)
+		w.waiting.Reset()
+		w.less.Broadcast()
+		w.mu.Unlock()
+		_, err := w.to.Write(w.spare)
+		w.mu.Lock()
+		if err != nil {
+			w.err = err
+			w.less.Broadcast()
+			w.failed()
+		}
+	}
+}
+
+// first is the error of the first write that failed, else err.
+func (w *lineWriter) first(err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return w.err
+	}
+	return err
+}

@@ -1,0 +1,60 @@
+package mcpserver
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// texts are what clients, models and people read, in one language.
+type texts struct {
+	instructions string
+	whole        string // of a link to the whole: tool, characters, lines
+	missing      string // resource
+	expired      string // resource
+	broken       string // a call that could not be made
+	full         string // sessions
+
+	answer, answers, once, always, deny string // of a form
+}
+
+func textsIn(l tool.Locale) texts {
+	if l == tool.Zh {
+		return textsZh
+	}
+	return textsEn
+}
+
+var (
+	textsEn = texts{
+		instructions: "Every tool here declares how much of its result it shows. What is left out is kept: the notice at the gap says how much is missing, " +
+			"by which limit, and the exact call of load_tool_history that brings a part of it back (by lines, by a search expression, by a JSON pointer, from the beginning or the end). " +
+			"search_tool_history finds words in everything that was kept. Load a part when it is needed, not the whole. " +
+			"The argument \"@result:UUID\" hands a kept result to another tool without reading it. Kept results are also resources: weir://archive/UUID.",
+		whole:   "the whole result of %s: %d characters, %d lines",
+		missing: "there is no archived result with that id",
+		expired: "the archived result was pruned; call %s again",
+		broken:  "the call could not be finished",
+		full:    "too many sessions are open; close one, or try again later",
+		answer:  "May it run?", answers: "once: this call. always: see its label. deny: it does not run.",
+		once: "Yes, this once", always: "Yes, always: ", deny: "No",
+	}
+	textsZh = texts{
+		instructions: "这里的每个工具都声明了自己最多显示多少结果。省略的部分都有存档：缺口处的提示说明省略了多少、依据哪条限制，" +
+			"以及取回其中一部分的 load_tool_history 调用（按行号、按正则搜索、按 JSON pointer、取开头或末尾）。" +
+			"search_tool_history 可在全部存档中搜索关键词。只加载需要的部分，不要整体加载。" +
+			"参数写成 \"@result:UUID\" 可把存档结果直接交给另一个工具而无需读取。存档结果也可作为资源读取：weir://archive/UUID。",
+		whole:   "%s 的完整结果：%d 字符，%d 行",
+		missing: "没有该编号的存档结果",
+		expired: "该存档结果已被清理；请重新调用 %s",
+		broken:  "调用未能完成",
+		full:    "打开的会话过多；请关闭一个，或稍后再试",
+		answer:  "是否允许运行？", answers: "once：仅此一次。always：见其标签。deny：不运行。",
+		once: "允许这一次", always: "始终允许：", deny: "拒绝",
+	}
+)
+
+func orElse(s, other string) string { return cmp.Or(s, other) }
+
+func isKind(mime, kind string) bool { return strings.HasPrefix(strings.ToLower(mime), kind+"/") }

@@ -1,0 +1,183 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A user is the protocol's server for one principal: nobody else's sessions,
+// tools and archives are in reach of it.
+type user struct {
+	s         *Server
+	principal string
+	tools     *host.Session
+	sdk       *mcp.Server
+	// The revisions of the protocol until 2025 have sessions, the later ones do not.
+	stateful, stateless http.Handler
+
+	mu     sync.Mutex
+	listed map[string]listed // by name, as the clients are told
+}
+
+// listed is a tool that clients know.
+type listed struct {
+	text    string // its description on the wire
+	headers bool   // a client copies arguments of it into headers
+}
+
+func newUser(s *Server, principal string) *user {
+	u := &user{s: s, principal: principal, listed: map[string]listed{}}
+	u.tools = s.cfg.Host.Session(host.Principal(principal), Conversation+principal).In(s.cfg.Locale).AcrossConversations()
+	silent := slog.New(slog.NewTextHandler(io.Discard, nil))
+	u.sdk = mcp.NewServer(s.self(), &mcp.ServerOptions{
+		Instructions: textsIn(s.cfg.Locale).instructions,
+		Logger:       silent,
+		GetSessionID: uuid.NewString,
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
+		Capabilities: &mcp.ServerCapabilities{
+			Tools: &mcp.ToolCapabilities{ListChanged: true}, Resources: &mcp.ResourceCapabilities{}, Logging: &mcp.LoggingCapabilities{},
+		},
+	})
+	u.sdk.AddReceivingMiddleware(u.watch)
+	u.offerArchive()
+	u.list()
+	same := func(*http.Request) *mcp.Server { return u.sdk }
+	// Host and Origin have been checked before, by the daemon's own rules.
+	u.stateful = mcp.NewStreamableHTTPHandler(same, &mcp.StreamableHTTPOptions{
+		Logger: silent, MaxRequestBodyBytes: maxMessage, DisableLocalhostProtection: true,
+	})
+	u.stateless = mcp.NewStreamableHTTPHandler(same, &mcp.StreamableHTTPOptions{
+		Logger: silent, MaxRequestBodyBytes: maxMessage, DisableLocalhostProtection: true, Stateless: true, PropagateRequestCancellation: true,
+	})
+	return u
+}
+
+// self is what the server says of itself.
+func (s *Server) self() *mcp.Implementation {
+	return &mcp.Implementation{Name: "weir", Title: "weir", Version: s.cfg.Version}
+}
+
+// list offers the tools that there are now. Clients that wait for changes are
+// told of them by the SDK.
+func (u *user) list() {
+	effects := map[string]host.Effect{}
+	for _, t := range u.s.cfg.Host.Tools() {
+		effects[t.Spec.Name] = t.Effect
+	}
+	specs := u.tools.Tools()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	now := map[string]listed{}
+	for _, spec := range specs {
+		if !u.s.offers(spec.Name) {
+			continue
+		}
+		t := toolOf(spec, effects[spec.Name], u.s.cfg.Locale)
+		text, err := json.Marshal(t)
+		if err != nil {
+			u.s.log.Error("a tool cannot be described to MCP clients", "tool", spec.Name, "error", err)
+			continue
+		}
+		if u.listed[spec.Name].text != string(text) {
+			if err := u.add(t); err != nil {
+				u.s.log.Error("a tool cannot be offered to MCP clients", "tool", spec.Name, "error", err)
+				continue
+			}
+		}
+		now[spec.Name] = listed{string(text), strings.Contains(string(text), `"x-mcp-header"`)}
+	}
+	for name := range u.listed {
+		if _, ok := now[name]; !ok {
+			u.sdk.RemoveTools(name)
+		}
+	}
+	u.listed = now
+}
+
+// add hands a tool to the SDK, which panics at a schema that it does not take.
+func (u *user) add(t *mcp.Tool) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	u.sdk.AddTool(t, u.call)
+	return nil
+}
+
+// offers reports whether the operator lets clients see a tool.
+func (s *Server) offers(name string) bool {
+	return !slices.Contains(s.cfg.Deny, name) && (s.cfg.Allow == nil || slices.Contains(s.cfg.Allow, name))
+}
+
+// plain reports whether a tool can be called without the SDK.
+func (u *user) plain(name string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	t, ok := u.listed[name]
+	return ok && !t.headers
+}
+
+// sizeKey tells clients how long a tool's results can be, in characters: some
+// cut shorter what does not say so.
+const sizeKey = "anthropic/maxResultSizeChars"
+
+// toolOf describes a tool in the protocol's words.
+func toolOf(s tool.Spec, effect host.Effect, l tool.Locale) *mcp.Tool {
+	// What a tool can do is known where it runs in the sandbox; there its claim
+	// adds nothing to having no powers at all.
+	readOnly := s.Hints.ReadOnly || effect == host.NoEffect
+	destructive, open := !readOnly, s.Hints.Network || effect == host.Network
+	return &mcp.Tool{
+		Name: s.Name, Description: s.Describe(l), InputSchema: schemaOf(s.Params),
+		Meta:        mcp.Meta{sizeKey: s.Output.MaxChars},
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: readOnly, DestructiveHint: &destructive, IdempotentHint: s.Hints.Idempotent || readOnly, OpenWorldHint: &open},
+	}
+}
+
+// schemaOf is a tool's schema, which the protocol wants to be an object's.
+func schemaOf(params json.RawMessage) json.RawMessage {
+	var head struct{ Type any }
+	if json.Unmarshal(params, &head) == nil && head.Type == "object" {
+		return params
+	}
+	return json.RawMessage(`{"type":"object"}`)
+}
+
+// watch sees what a client says of itself, and answers the list of archives,
+// which is too long to be kept by the SDK.
+func (u *user) watch(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if method == "resources/list" {
+			p, _ := req.GetParams().(*mcp.ListResourcesParams)
+			return u.archives(ctx, p)
+		}
+		r, err := next(ctx, method, req)
+		ss, ok := req.GetSession().(*mcp.ServerSession)
+		if err != nil || !ok {
+			return r, err
+		}
+		switch method {
+		case "initialize":
+			u.s.begun(u, ss, req, r)
+		case "logging/setLevel":
+			u.s.verbose(ss)
+		}
+		return r, err
+	}
+}
+
+var _ mcp.Middleware = (*user)(nil).watch

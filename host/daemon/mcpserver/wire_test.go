@@ -1,0 +1,256 @@
+package mcpserver
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weirhost/weir/host"
+)
+
+func TestRecognise(t *testing.T) {
+	const modern = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+	for _, row := range []struct {
+		text string
+		want message
+	}{
+		{`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"a":1}}}`, message{kind: call, id: "7", name: "echo", args: json.RawMessage(`{"a":1}`)}},
+		{` {"params" : {"name":"echo"}, "method":"tools/call", "id":"x\"", "jsonrpc":"2.0"} `, message{kind: call, id: `"x\""`, name: "echo", args: json.RawMessage(`{}`)}},
+		{`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo",` + modern + `}}`, message{kind: call, id: "7", name: "echo", args: json.RawMessage(`{}`), version: "2026-07-28"}},
+		{`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7,"reason":"late"}}`, message{kind: cancel, id: "7"}},
+		{`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"a":1}}`, message{kind: broken}},
+		{``, message{kind: broken}},
+
+		// What follows is for the SDK to answer.
+		{`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, message{}},
+		{`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"echo"}}`, message{}},                                                                         // no id: nobody waits for it
+		{`{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"echo"}}`, message{}},                                                               // nor here
+		{`{"jsonrpc":"1.0","id":7,"method":"tools/call","params":{"name":"echo"}}`, message{}},                                                                  // another protocol
+		{`{"jsonrpc":"2.0","id":7,"id":8,"method":"tools/call","params":{"name":"echo"}}`, message{}},                                                           // which one?
+		{`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","name":"rm"}}`, message{}},                                                      // which one?
+		{`{"jsonrpc":"2.0","id":7,"method":"tools\u002fcall","params":{"name":"echo"}}`, message{}},                                                             // oddly written
+		{`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"\u0065cho"}}`, message{}},                                                             // oddly written
+		{`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":[1]}}`, message{}},                                                  // no object
+		{`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","task":{}}}`, message{}},                                                        // more than a call
+		{`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","_meta":{"progressToken":1}}}`, message{}},                                      // wants to hear of it
+		{`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","inputResponses":{}}}`, message{}},                                              // an answer to a question
+		{`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, message{}}, // lacks what the revision wants
+		{`[{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo"}}]`, message{}},
+		{`{"jsonrpc":"2.0","id":7,"result":{}}`, message{}},
+		{`7`, message{}},
+	} {
+		got := recognise([]byte(row.text))
+		if a, b := asText(got), asText(row.want); a != b {
+			t.Errorf("%s\n is %s\nwant %s", row.text, a, b)
+		}
+	}
+}
+
+func asText(m message) string {
+	b, _ := json.Marshal([]any{m.kind, m.id, m.name, m.args, m.version, m.elicits})
+	return string(b)
+}
+
+// What is recognised means the same to encoding/json.
+func FuzzRecognise(f *testing.F) {
+	f.Add(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"a":1}}}`)
+	f.Add(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"7"}}`)
+	f.Add(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		m := recognise([]byte(text))
+		if valid := json.Valid([]byte(text)); valid == (m.kind == broken) {
+			t.Fatalf("valid %v, %v", valid, m.kind)
+		}
+		if m.kind != call && m.kind != cancel {
+			return
+		}
+		var top map[string]json.RawMessage
+		var params map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(text), &top); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(top["params"], &params); err != nil {
+			t.Fatal(err)
+		}
+		if m.kind == cancel {
+			if string(params["requestId"]) != m.id {
+				t.Fatalf("ends %s, not %s", m.id, params["requestId"])
+			}
+			return
+		}
+		var name string
+		if json.Unmarshal(params["name"], &name) != nil || name != strings.ToValidUTF8(m.name, "\uFFFD") || string(top["id"]) != m.id {
+			t.Fatalf("%q with id %s is read as %+v", name, top["id"], m)
+		}
+		if a, ok := params["arguments"]; ok && string(a) != string(m.args) {
+			t.Fatalf("arguments %s are read as %s", a, m.args)
+		}
+	})
+}
+
+// A plain call is answered with JSON, whatever revision it is of; what else is
+// asked comes as the SDK sends it.
+func TestPlainCallIsJSON(t *testing.T) {
+	b := newBench(t, nil)
+	hello := b.post("me", nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+	session := map[string]string{sessionHeader: hello.Header.Get(sessionHeader), versionHeader: "2025-06-18"}
+	b.post("me", session, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	now := map[string]string{versionHeader: stateless, methodHeader: "tools/call", nameHeader: "echo"}
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+	for _, row := range []struct {
+		header     map[string]string
+		body, want string
+	}{
+		{session, `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"echo","arguments":{"text":"hi"}}}`, `{"jsonrpc":"2.0","id":"a","result":{"content":[{"type":"text","text":"hi"}]}}`},
+		{now, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hi"},` + meta + `}}`,
+			`{"jsonrpc":"2.0","id":3,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"weir","title":"weir","version":"0.1.0"}},"content":[{"type":"text","text":"hi"}]}}`},
+	} {
+		r := b.post("me", row.header, row.body)
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.StatusCode != 200 || r.Header.Get("Content-Type") != "application/json" || string(body) != row.want {
+			t.Errorf("%d %s: %s, %v", r.StatusCode, r.Header.Get("Content-Type"), body, err)
+		}
+	}
+	// Headers that say something else than the message are for the SDK to refuse.
+	now[nameHeader] = "long"
+	if r := b.post("me", now, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hi"},`+meta+`}}`); r.StatusCode != 400 {
+		t.Errorf("a header for another tool: %d", r.StatusCode)
+	}
+	if r := b.post("me", map[string]string{sessionHeader: "none"}, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo"}}`); r.StatusCode != 404 {
+		t.Errorf("an unknown session: %d", r.StatusCode)
+	}
+	if r := b.post("me", session, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"text":"`+strings.Repeat("x", maxMessage)+`"}}}`); r.StatusCode != 413 {
+		t.Errorf("a message that is too long: %d", r.StatusCode)
+	}
+}
+
+// Sessions are bounded: the one that was idle longest makes room.
+func TestSessionsAreBounded(t *testing.T) {
+	now := time.Now()
+	b := newBench(t, nil)
+	b.server.cfg.MaxSessions, b.server.cfg.Idle = 2, -1
+	b.server.now = func() time.Time { now = now.Add(time.Second); return now }
+	hello := func() map[string]string {
+		r := b.post("me", nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+		_, _ = io.Copy(io.Discard, r.Body)
+		return map[string]string{sessionHeader: r.Header.Get(sessionHeader)}
+	}
+	ping := func(h map[string]string) int {
+		r := b.post("me", h, `{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+		_, _ = io.Copy(io.Discard, r.Body)
+		return r.StatusCode
+	}
+	first, second := hello(), hello()
+	if ping(first) != 200 {
+		t.Error("the first is gone too early")
+	}
+	third := hello()
+	if a, b, c := ping(first), ping(second), ping(third); a != 200 || b != 404 || c != 200 {
+		t.Errorf("%d %d %d", a, b, c)
+	}
+}
+
+func TestIdleSessionsEnd(t *testing.T) {
+	b := newBench(t, func(_ *host.Config, c *Config) { c.Idle = 40 * time.Millisecond })
+	r := b.post("me", nil, strings.SplitN(hello, "\n", 2)[0])
+	if _, err := io.Copy(io.Discard, r.Body); err != nil || r.Header.Get(sessionHeader) == "" {
+		t.Fatal(err, r.Status)
+	}
+	until(b, "the session is gone", func() bool {
+		b.server.mu.Lock()
+		defer b.server.mu.Unlock()
+		return len(b.server.sessions) == 0
+	})
+}
+
+// raw is a stream spoken by hand.
+func (b *bench) raw(lines string) []string {
+	b.Helper()
+	var out bytes.Buffer
+	if err := b.server.ServeStream(b.Context(), "me", strings.NewReader(lines), &out); err != nil {
+		b.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(out.String()), "\n")
+}
+
+const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+`
+
+// Whatever was asked before the input ends is answered, by the SDK or without it.
+func TestStreamAnswersBeforeItEnds(t *testing.T) {
+	b := newBench(t, nil)
+	got := b.raw(hello + `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait","arguments":{"millis":50}}}
+
+{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"wait","arguments":{"millis":50},"_meta":{"progressToken":1}}}
+no json
+{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + strings.Repeat("x", maxMessage) + `"}}}
+{"jsonrpc":"2.0","id":5,"method":"tools/list"}`)
+	all := strings.Join(got, "\n")
+	for _, want := range []string{`"id":1,"result"`, `"id":2,"result":{"content":[{"type":"text","text":"waited"}]}`, `"id":3,"result"`, `-32700`, `too long`, `"id":5,"result"`, `notifications/progress`} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%s is missing in\n%.3000s", want, all)
+		}
+	}
+	for _, line := range got {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("not a message: %s", line)
+		}
+	}
+}
+
+// A client that does not read any more ends its stream.
+func TestStreamToNobody(t *testing.T) {
+	b := newBench(t, nil)
+	in, w := io.Pipe()
+	gone := errors.New("gone")
+	done := make(chan error, 1)
+	go func() { done <- b.server.ServeStream(b.Context(), "me", in, failing{gone}) }()
+	_, _ = io.WriteString(w, hello)
+	if err := <-done; !errors.Is(err, gone) {
+		t.Errorf("%v", err)
+	}
+	w.Close()
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// A call that may not begin is told in words.
+func TestRefusedCall(t *testing.T) {
+	b := newBench(t, nil)
+	b.server.cfg.Begin = func() (func(), error) { return nil, errors.New("the daemon is shutting down") }
+	everyWay(t, b, nil, func(b *bench, s *mcp.ClientSession) {
+		if r := b.call(s, "echo", `{"text":"x"}`); !r.IsError || !strings.Contains(textOf(r), "shutting down") {
+			b.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestReadLine(t *testing.T) {
+	long := strings.Repeat("y", maxMessage+1)
+	r := bufio.NewReaderSize(strings.NewReader("a\n"+long+"\nb\nc"), 16)
+	var got []string
+	for {
+		line, err := readLine(r)
+		if err != nil && !errors.Is(err, io.EOF) {
+			got = append(got, "error")
+			continue
+		}
+		got = append(got, string(line))
+		if err != nil {
+			break
+		}
+	}
+	if s := strings.Join(got, "|"); s != "a\n|error|b\n|c" {
+		t.Errorf("%.100q", s)
+	}
+}

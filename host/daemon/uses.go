@@ -1,0 +1,88 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host/archive"
+)
+
+// useDelay is how long a use may wait to be put down: each write to the store is
+// synced, and calls may come by the thousand a second.
+const useDelay = time.Second
+
+// maxUses is how many may wait; further ones are lost to the statistics.
+const maxUses = 1 << 16
+
+// useLog puts uses of tools down for the statistics, many at a time. It is safe
+// for concurrent use.
+type useLog struct {
+	store *archive.Store
+	log   hclog.Logger
+
+	mu      sync.Mutex
+	waiting []archive.ToolUse
+	writing sync.Mutex // held while some are written
+	soon    *time.Timer
+}
+
+func newUseLog(store *archive.Store, log hclog.Logger) *useLog {
+	return &useLog{store: store, log: log}
+}
+
+func (l *useLog) add(u archive.ToolUse) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.waiting) >= maxUses {
+		return
+	}
+	l.waiting = append(l.waiting, u)
+	if l.soon == nil {
+		l.soon = time.AfterFunc(useDelay, l.flush)
+	}
+}
+
+// flush writes what waits, and returns when it is written.
+func (l *useLog) flush() {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.mu.Lock()
+	uses := l.waiting
+	l.waiting = nil
+	if l.soon != nil {
+		l.soon.Stop()
+		l.soon = nil
+	}
+	l.mu.Unlock()
+	if len(uses) == 0 {
+		return
+	}
+	err := l.conversations(uses)
+	if err == nil {
+		err = l.store.LogUse(context.Background(), uses)
+	}
+	if err != nil {
+		l.log.Warn("calls are missing in the statistics", "calls", len(uses), "error", err)
+	}
+}
+
+// conversations makes those that keep results, so that they can be listed and
+// deleted.
+func (l *useLog) conversations(uses []archive.ToolUse) error {
+	made := map[archive.Scope]bool{}
+	for _, u := range uses {
+		if u.UUID == "" || made[u.Scope] {
+			continue
+		}
+		made[u.Scope] = true
+		_, err := l.store.EnsureConversation(context.Background(), archive.Conversation{ID: u.Scope.Conversation, Principal: u.Scope.Principal, Title: "MCP"})
+		if err != nil && !errors.Is(err, archive.ErrFull) {
+			return err
+		}
+	}
+	return nil
+}
