@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/weirhost/weir/host/internal/gate"
 )
@@ -25,18 +26,45 @@ const (
 	counter               // the local that counts turns, which may first be n
 	opening               // what comes before a counted loop
 	turn                  // the head of one
+	repeat                // n more copies of its body
 	closing               // what comes behind one, which buys n turns
 )
 
 // apply writes a body with its edits.
 func (e *encoder) apply(out []byte, b body) []byte {
-	from := 0
-	for _, x := range b.edits {
+	return e.span(out, b, b.edits, 0, len(b.bytes), 0)
+}
+
+// span writes a part of a body with the edits in it. Labels that are edited
+// count more blocks.
+func (e *encoder) span(out []byte, b body, edits []edit, from, to int, more uint32) []byte {
+	for i, x := range edits {
 		out = append(out, b.bytes[from:x.at]...)
-		out = e.change(out, b, x)
+		switch x.what {
+		case repeat:
+			out = e.repeat(out, b, edits[i:])
+		case label:
+			out = binary.AppendUvarint(out, uint64(x.n+more))
+		default:
+			out = e.change(out, b, x)
+		}
 		from = x.end
 	}
-	return append(out, b.bytes[from:]...)
+	return append(out, b.bytes[from:to]...)
+}
+
+// repeat writes a loop's body before itself: the first of the edits asks for
+// it, and the next closing one is the loop's, for there is no loop in it. A copy
+// is a block, at whose end what went back to the loop's head goes on; whoever
+// comes to its end leaves the loop.
+func (e *encoder) repeat(c code, b body, edits []edit) code {
+	n := slices.IndexFunc(edits, func(x edit) bool { return x.what == closing })
+	for range edits[0].n {
+		c = append(c, gate.OpBlock, typeNone)
+		c = e.span(c, b, edits[1:n], edits[0].at, edits[n].at-1, 1)
+		c = append(c.op(gate.OpBr, wraps+1), gate.OpEnd)
+	}
+	return c
 }
 
 func (e *encoder) change(c code, b body, x edit) code {
@@ -50,7 +78,7 @@ func (e *encoder) change(c code, b body, x edit) code {
 			return append(c, b.bytes[x.at:x.end]...)
 		}
 		return c.op(gate.OpCall, e.grow)
-	case label, groups:
+	case groups:
 		return binary.AppendUvarint(c, uint64(x.n))
 	case counter:
 		return append(c, 1, gate.TypeI32).i32(int32(x.n)).op(opLocalSet, b.counter)

@@ -15,11 +15,21 @@ type loop struct {
 	turns bool // something branches back to its head
 	calls bool // it calls, or a loop in it does
 	takes bool // it has parameters, which stand on the stack at its head
+	holds bool // there are loops in it
 	bytes int  // its length
 }
 
 // counted says that the loop counts its turns in a local.
 func (l loop) counted() bool { return l.turns && !l.calls && !l.takes }
+
+// copies is how often the loop's body shall stand in it, so that short ones do
+// not count at each turn.
+func (l loop) copies() uint32 {
+	if l.holds {
+		return 1
+	}
+	return uint32(min(4, max(1, 192/l.bytes)))
+}
 
 // read goes through a body from its beginning.
 func (l *loops) read(b *gate.Body) {
@@ -29,6 +39,7 @@ func (l *loops) read(b *gate.Body) {
 		case gate.OpBlock, gate.OpIf:
 			l.open = append(l.open, -1)
 		case gate.OpLoop:
+			l.mark(func(x *loop) *bool { return &x.holds })
 			l.open = append(l.open, len(l.all))
 			l.all = append(l.all, loop{takes: l.takes(b), bytes: -b.At})
 		case gate.OpEnd:
@@ -43,19 +54,19 @@ func (l *loops) read(b *gate.Body) {
 				}
 			}
 		case gate.OpCall, gate.OpCallIndirect:
-			l.called()
+			l.mark(func(x *loop) *bool { return &x.calls })
 		}
 	}
 }
 
-// called marks the loops around a call; those around a marked one are marked.
-func (l *loops) called() {
+// mark marks the loops that are open. Those around a marked one are marked.
+func (l *loops) mark(what func(*loop) *bool) {
 	for i := len(l.open) - 1; i >= 0; i-- {
 		if n := l.open[i]; n >= 0 {
-			if l.all[n].calls {
+			if *what(&l.all[n]) {
 				return
 			}
-			l.all[n].calls = true
+			*what(&l.all[n]) = true
 		}
 	}
 }

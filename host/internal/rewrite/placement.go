@@ -191,6 +191,9 @@ func (p *placement) loop(b *gate.Body) {
 		f.wrapped += wraps
 		p.edits = append(p.edits, edit{b.At, b.At, opening, 0})
 		p.add(edit{b.End, b.End, turn, 0})
+		if n := l.copies(); n > 1 {
+			p.edits = append(p.edits, edit{b.End, b.End, repeat, n - 1})
+		}
 		p.way = 0
 	default:
 		p.pay(b.End)

@@ -66,7 +66,8 @@ func same(t testing.TB, r wazero.Runtime, wasm []byte, inits []string, calls []c
 	}
 }
 
-// FuzzPrograms holds programs to the same answers whether they are rewritten or not.
+// FuzzPrograms holds programs to the same answers whether they are rewritten or
+// not, and to payments on all their ways.
 func FuzzPrograms(f *testing.F) {
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -87,5 +88,6 @@ func FuzzPrograms(f *testing.F) {
 			calls = append(calls, call{"run", []uint64{n, n / 2}})
 		}
 		same(t, r, wasm, nil, calls)
+		pays(t, wasm)
 	})
 }

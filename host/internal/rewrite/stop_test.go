@@ -37,11 +37,11 @@ func endless() map[string][]byte {
 	}
 	fill := []byte{w.I32Const, 0, w.I32Const, 0, w.I32Const, 0x80, 0x80, 0x80, 31, 0xfc, 11, 0} // 62 MiB
 	return map[string][]byte{
-		"a tight loop":                  one(w.Loop, w.Empty, w.Br, 0, w.End),
-		"loops within each other":       one(w.Loop, w.Empty, w.Loop, w.Empty, w.I32Const, 1, w.BrIf, 0, w.End, w.Br, 0, w.End),
-		"a tree of calls":               tree(40),
-		"a straight line of bulk":       one(w.Repeat(1000, fill...)...),
-		"a tree of calls, with bulk":    tree(20, fill...),
+		"a tight loop":               one(w.Loop, w.Empty, w.Br, 0, w.End),
+		"loops within each other":    one(w.Loop, w.Empty, w.Loop, w.Empty, w.I32Const, 1, w.BrIf, 0, w.End, w.Br, 0, w.End),
+		"a tree of calls":            tree(40),
+		"a straight line of bulk":    one(w.Repeat(1000, fill...)...),
+		"a tree of calls, with bulk": tree(20, fill...),
 	}
 }
 
