@@ -5,6 +5,9 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,41 +30,82 @@ func FuzzRewrite(f *testing.F) {
 	for _, wasm := range odd() {
 		f.Add(wasm)
 	}
-	for name, z := range zoo() {
-		if name != "" {
-			f.Add(z.wasm)
-		}
+	for _, a := range zoo() {
+		f.Add(a.wasm)
 	}
+	f.Add(newProgram([]byte("a loop, a call, a table and what else these bytes decide on")))
 	ctx := context.Background()
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
 	f.Cleanup(func() { r.Close(ctx) })
-	f.Fuzz(func(t *testing.T, wasm []byte) {
-		report, err := gate.Check(wasm, few())
+	f.Fuzz(func(t *testing.T, wasm []byte) { agrees(t, r, wasm) })
+}
+
+// agrees holds the engine to one opinion of a module and its rewritten forms,
+// and tells whether it takes them.
+func agrees(t *testing.T, r wazero.Runtime, wasm []byte) bool {
+	report, err := gate.Check(wasm, few())
+	if err != nil {
+		return false
+	}
+	plain := takes(r, bare(report))
+	for way := range 8 {
+		o := Options{Stop: way&1 != 0, Renew: way&2 != 0, Stdio: way&4 != 0}
+		result, err := Rewrite(report, o)
+		again, err2 := Rewrite(report, o)
+		if !bytes.Equal(result.Wasm, again.Wasm) || fmt.Sprint(err) != fmt.Sprint(err2) {
+			t.Fatalf("%+v: two answers: %v, %v", o, err, err2)
+		}
 		if err != nil {
-			return
+			if s := err.Error(); result.Wasm != nil || strings.ContainsAny(s, "\n\x00") {
+				t.Errorf("%+v: with an error (%q) come %d bytes", o, s, len(result.Wasm))
+			}
+			continue
 		}
-		plain := takes(r, bare(report))
-		for way := range 8 {
-			o := Options{Stop: way&1 != 0, Renew: way&2 != 0, Stdio: way&4 != 0}
-			result, err := Rewrite(report, o)
-			again, err2 := Rewrite(report, o)
-			if !bytes.Equal(result.Wasm, again.Wasm) || fmt.Sprint(err) != fmt.Sprint(err2) {
-				t.Fatalf("%+v: two answers: %v, %v", o, err, err2)
+		if changed := takes(r, result.Wasm); (plain == nil) != (changed == nil) {
+			t.Fatalf("%+v: as it is: %v; rewritten: %v\n%x", o, plain, changed, wasm)
+		}
+		if way == 0 && !bytes.Equal(result.Wasm, bare(report)) {
+			t.Error("it was changed without being asked for")
+		}
+	}
+	return plain == nil
+}
+
+// TestSlips is FuzzRewrite with modules of which one or two bytes are wrong.
+func TestSlips(t *testing.T) {
+	ctx := context.Background()
+	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
+	defer r.Close(ctx)
+	random := rand.New(rand.NewPCG(7, 7))
+	var modules [][]byte
+	animals := zoo()
+	for _, name := range slices.Sorted(maps.Keys(animals)) {
+		modules = append(modules, animals[name].wasm)
+	}
+	for range 20 {
+		b := make([]byte, 60)
+		for i := range b {
+			b[i] = byte(random.Uint32())
+		}
+		modules = append(modules, newProgram(b))
+	}
+	taken, refused := 0, 0
+	for _, wasm := range modules {
+		for range 60 {
+			slip := bytes.Clone(wasm)
+			for range 1 + random.IntN(2) {
+				slip[8+random.IntN(len(slip)-8)] = byte(random.IntN(1 << (1 + random.IntN(8))))
 			}
-			if err != nil {
-				if s := err.Error(); result.Wasm != nil || strings.ContainsAny(s, "\n\x00") {
-					t.Errorf("%+v: with an error (%q) come %d bytes", o, s, len(result.Wasm))
-				}
-				continue
-			}
-			if changed := takes(r, result.Wasm); (plain == nil) != (changed == nil) {
-				t.Fatalf("%+v: as it is: %v; rewritten: %v", o, plain, changed)
-			}
-			if way == 0 && !bytes.Equal(result.Wasm, bare(report)) {
-				t.Error("it was changed without being asked for")
+			if agrees(t, r, slip) {
+				taken++
+			} else {
+				refused++
 			}
 		}
-	})
+	}
+	if taken < 200 || refused < 200 {
+		t.Errorf("%d were valid and %d were not: these modules prove little", taken, refused)
+	}
 }
 
 // takes reports what the engine has against a module. A panic in it is a refusal.
