@@ -93,6 +93,37 @@ func BenchmarkChecks(b *testing.B) {
 	}
 }
 
+// BenchmarkGo does the same with a guest made from Go, whose functions all have
+// loops and call.
+func BenchmarkGo(b *testing.B) {
+	out := filepath.Join(b.TempDir(), "work.wasm")
+	guesttest.Build(b, filepath.Join("testdata", "work"), out)
+	wasm, err := os.ReadFile(out)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := newRuntime(b)
+	(&desk{}).offer(b, r, compile(b, r, wasm))
+	instances := map[string]*instance{}
+	for _, module := range [][]byte{wasm, rewritten(b, wasm, Options{Stop: true}).Wasm} {
+		if instances[string(module)], err = start(context.Background(), r, compile(b, r, module), "_initialize"); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for name, n := range map[string]uint64{"primes": 8000, "sum": 300e3, "fib": 20, "words": 1500} {
+		b.Run(name, func(b *testing.B) {
+			ratio(b, func(module []byte) func() {
+				run := instances[string(module)].mod.ExportedFunction(name)
+				return func() {
+					if _, err := run.Call(context.Background(), n); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}, wasm, rewritten(b, wasm, Options{Stop: true}).Wasm)
+		})
+	}
+}
+
 func ratio(b *testing.B, prepare func(wasm []byte) func(), plain, checked []byte) {
 	runs := [2]func(){prepare(plain), prepare(checked)}
 	var best [2]time.Duration

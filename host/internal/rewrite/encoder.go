@@ -276,7 +276,7 @@ func (e *encoder) encodeCode() error {
 	for _, b := range e.s.bodies {
 		changed = e.apply(changed[:0], b)
 		out = append(binary.AppendUvarint(out, uint64(len(changed))), changed...)
-		if len(out) > mostGrowth*len(old)+1024 {
+		if len(out) > mostGrowth*len(old)+smallGrowth {
 			return fmt.Errorf("its code would grow to more than %d times its size", mostGrowth)
 		}
 	}

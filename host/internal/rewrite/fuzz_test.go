@@ -108,6 +108,28 @@ func TestSlips(t *testing.T) {
 	}
 }
 
+// TestRefusals are modules that pass the gate and are not rewritten.
+func TestRefusals(t *testing.T) {
+	loops := w.Repeat(100_000, w.Loop, w.Empty, w.I32Const, 1, w.BrIf, 0, w.End)
+	for says, row := range map[string]struct {
+		wasm []byte
+		o    Options
+	}{
+		"names that begin with weir: are the host's own": {w.New().Memories(w.Limits(1, 1)).Exports(w.Export(SaveExport, w.KindMemory, 0)).Bytes(), Options{}},
+		"would grow to more than 2 times its size":       {w.New().Types(w.Func(nil, nil)).Functions(0).Code(w.Body(loops...)).Bytes(), Options{Stop: true}},
+		"would have the name of another":                 {zoo()["a start section"].wasm, Options{Export: func(gate.Export) string { return "x" }}},
+	} {
+		r, err := gate.Check(row.wasm, gate.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := Rewrite(r, row.o)
+		if err == nil || !strings.Contains(err.Error(), says) || result.Wasm != nil {
+			t.Errorf("got %v, want %q", err, says)
+		}
+	}
+}
+
 // takes reports what the engine has against a module. A panic in it is a refusal.
 func takes(r wazero.Runtime, wasm []byte) (err error) {
 	defer func() {

@@ -13,19 +13,24 @@ type loops struct {
 // loop is one of them.
 type loop struct {
 	turns bool // something branches back to its head
-	calls bool // it calls, or a loop in it does
+	calls int  // how many calls are in it
 	takes bool // it has parameters, which stand on the stack at its head
 	holds bool // there are loops in it
 	bytes int  // its length
 }
 
 // counted says that the loop counts its turns in a local.
-func (l loop) counted() bool { return l.turns && !l.calls && !l.takes }
+func (l loop) counted() bool { return l.turns && !l.takes }
+
+// weight is what a turn takes, in those of the shortest loops.
+func (l loop) weight() int {
+	return max(1, min(l.bytes+callWeight*l.calls, straight)/turnBytes)
+}
 
 // copies is how often the loop's body shall stand in it, so that short ones do
 // not count at each turn.
 func (l loop) copies() uint32 {
-	if l.holds {
+	if l.holds || l.calls > 0 {
 		return 1
 	}
 	return uint32(min(4, max(1, 192/l.bytes)))
@@ -39,7 +44,7 @@ func (l *loops) read(b *gate.Body) {
 		case gate.OpBlock, gate.OpIf:
 			l.open = append(l.open, -1)
 		case gate.OpLoop:
-			l.mark(func(x *loop) *bool { return &x.holds })
+			l.around(func(x *loop) { x.holds = true })
 			l.open = append(l.open, len(l.all))
 			l.all = append(l.all, loop{takes: l.takes(b), bytes: -b.At})
 		case gate.OpEnd:
@@ -54,19 +59,16 @@ func (l *loops) read(b *gate.Body) {
 				}
 			}
 		case gate.OpCall, gate.OpCallIndirect:
-			l.mark(func(x *loop) *bool { return &x.calls })
+			l.around(func(x *loop) { x.calls++ })
 		}
 	}
 }
 
-// mark marks the loops that are open. Those around a marked one are marked.
-func (l *loops) mark(what func(*loop) *bool) {
-	for i := len(l.open) - 1; i >= 0; i-- {
-		if n := l.open[i]; n >= 0 {
-			if *what(&l.all[n]) {
-				return
-			}
-			*what(&l.all[n]) = true
+// around tells all loops that are open of what is in them.
+func (l *loops) around(tell func(*loop)) {
+	for _, n := range l.open {
+		if n >= 0 {
+			tell(&l.all[n])
 		}
 	}
 }

@@ -154,11 +154,12 @@ func pays(t testing.TB, wasm []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := examine(r, true)
+	o := Options{Stop: true}
+	s, err := examine(r, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := newEncoder(r, Options{Stop: true}, s)
+	e := newEncoder(r, o, s)
 	out, err := e.module()
 	if err != nil {
 		t.Fatal(err)
@@ -238,7 +239,7 @@ func TestPlaces(t *testing.T) {
 		{"calls one after the other", []byte{get, 0, w.Call, 0, get, 0, w.Call, 0}, 1},
 		{"a loop", []byte{w.Loop, w.Empty, get, 0, w.BrIf, 0, w.End}, 1},
 		{"a loop that is none", []byte{w.Loop, w.Empty, w.End}, 0},
-		{"calls in a loop", []byte{w.Loop, w.Empty, get, 0, w.Call, 0, get, 0, w.BrIf, 0, w.End}, 1},
+		{"calls in a loop", []byte{w.Loop, w.Empty, get, 0, w.Call, 0, get, 0, w.BrIf, 0, w.End}, 2},
 		{"calls in a loop that is none", []byte{w.Loop, w.Empty, get, 0, w.Call, 0, w.End, get, 0, w.Call, 0}, 1},
 		{"calls in both arms", []byte{get, 0, w.If, w.Empty, get, 0, w.Call, 0, w.Else, get, 0, w.Call, 0, w.End}, 1},
 		{"memory", []byte{get, 0, get, 0, get, 0, misc, 11, 0}, 1},

@@ -12,10 +12,12 @@ import (
 // some hundred.
 const (
 	fuel = 1 << 20
-	// turnsPrice buys a counted loop so many turns; fewer if they are long.
+	// turnsPrice buys the shortest of loops so many turns.
 	turnsPrice = 1024
-	// freeTurns are there at a function's beginning, unpaid for.
+	// freeTurns are there at a function's beginning, unpaid for; fewTurns if they
+	// are long.
 	freeTurns = 16
+	fewTurns  = 4
 	// step is the price of going on where calls can follow, and of each so many
 	// bytes of straight code.
 	step     = 64
@@ -32,16 +34,16 @@ const mostLocals = 50_000
 
 // placement decides where one function pays, instruction by instruction.
 //
-// A loop without calls counts its turns in a local, which costs next to nothing,
-// and leaves itself to buy more when it has had them; see wraps. A call within
-// would make compilers keep the loop's values in memory and read the memory's
-// place anew in every turn. Labels that lead out of it count more blocks then.
+// A loop counts its turns in a local, which costs next to nothing, and leaves
+// itself to buy more when it has had them; see wraps. A call within would make
+// compilers keep the loop's values in memory and read the memory's place anew in
+// every turn. Labels that lead out of it count more blocks then.
 //
-// A loop with calls pays at its head. Calls outside of loops need a payment
-// somewhere on each way that leads to them, or a tree of calls without a loop
-// would run for ever; one place that all these ways pass is looked for, as late
-// as can be, so that a recursion's last step pays nothing. It is behind the last
-// way out that leads to no call, in the innermost block that holds all the calls.
+// Calls, and loops with calls, need a payment somewhere on each way that leads to
+// them, or a tree of calls would run for ever; one place that all these ways pass
+// is looked for, as late as can be, so that a recursion's last step pays nothing.
+// It is behind the last way out that leads to no call, in the innermost block
+// that holds all the calls.
 //
 // Beside that, the longest way since the last payment is measured, in bytes,
 // along all branches forward.
@@ -64,12 +66,13 @@ type placement struct {
 // frame is an open block.
 type frame struct {
 	op      byte
-	at      int  // where it was opened
-	counted bool // it is a loop that counts
-	wrapped int  // how many of the blocks up to it are
-	looped  bool // it is a loop with a way back, or stands in one
-	before  int  // the way to the opening of an if
-	way     int  // the longest way to its end by a branch
+	at      int    // where it was opened
+	counted bool   // it is a loop that counts
+	turns   uint32 // that can be bought at a time, then
+	wrapped int    // how many blocks were put around those up to it
+	looped  bool   // it is a loop with a way back, or stands in one
+	before  int    // the way to the opening of an if
+	way     int    // the longest way to its end by a branch
 }
 
 func newPlacement(b *gate.Body, all []loop, stop bool) *placement {
@@ -146,7 +149,7 @@ func (p *placement) spend(at, bytes int) {
 func (p *placement) call(at int) {
 	top := len(p.frames) - 1
 	switch {
-	case p.frames[top].looped: // its head pays
+	case p.frames[top].looped: // it was seen to at the loop
 	case !p.calls:
 		p.calls, p.place, p.next, p.depth = true, at, at, top
 	default:
@@ -182,6 +185,9 @@ func (p *placement) flow(b *gate.Body) {
 func (p *placement) loop(b *gate.Body) {
 	l, f := p.loops[0], p.frames[len(p.frames)-1]
 	p.loops = p.loops[1:]
+	if l.turns && l.calls > 0 && p.count {
+		p.call(b.At)
+	}
 	f = frame{op: b.Op, at: b.At, looped: f.looped || l.turns, wrapped: f.wrapped}
 	switch {
 	case !l.turns:
@@ -189,6 +195,7 @@ func (p *placement) loop(b *gate.Body) {
 	case l.counted() && p.count:
 		f.counted = true
 		f.wrapped += wraps
+		f.turns = uint32(turnsPrice / l.weight())
 		p.edits = append(p.edits, edit{b.At, b.At, opening, 0})
 		p.add(edit{b.End, b.End, turn, 0})
 		if n := l.copies(); n > 1 {
@@ -218,7 +225,7 @@ func (p *placement) end(b *gate.Body) {
 	f := p.frames[top]
 	p.frames = p.frames[:top]
 	if f.counted {
-		p.edits = append(p.edits, edit{b.End, b.End, closing, turns(turnsPrice, b.End-f.at)})
+		p.edits = append(p.edits, edit{b.End, b.End, closing, f.turns})
 	}
 	if f.op == gate.OpLoop {
 		return // who branches to it goes back

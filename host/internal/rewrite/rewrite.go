@@ -47,7 +47,7 @@ type Result struct {
 	Wasm []byte
 	// Obstacles are the reasons why instances cannot be renewed, in the words of
 	// the WebAssembly specification ("table.set", "imported memory"); none: they
-	// can. They are found whether or not Renew was asked for.
+	// can. They are looked for with Stop or Renew.
 	Obstacles []string
 	// Renewable says that the module exports weir:save and weir:restore.
 	Renewable bool
@@ -63,9 +63,13 @@ type Result struct {
 	Checks, Globals int
 }
 
-// mostGrowth is how many times its size a module may take when it is rewritten;
-// the compiler's time and memory go by it. Honest modules grow by a hundredth.
-const mostGrowth = 2
+// A module's code may come to take mostGrowth times its size when it is
+// rewritten, and smallGrowth bytes in any case; the compiler's time and memory go
+// by it. Guests made from Go grow by a twentieth.
+const (
+	mostGrowth  = 2
+	smallGrowth = 64 << 10
+)
 
 // Rewrite rewrites a module that passed the gate. Indices of the module keep
 // their meaning, for everything is added behind what is there; all that its code
@@ -79,7 +83,7 @@ func Rewrite(r *gate.Report, o Options) (Result, error) {
 			return Result{}, fmt.Errorf("it exports %.40q, and names that begin with %s are the host's own", e.Name, Prefix)
 		}
 	}
-	s, err := examine(r, o.Stop)
+	s, err := examine(r, o)
 	if err != nil {
 		return Result{}, err
 	}

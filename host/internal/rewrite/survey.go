@@ -21,20 +21,24 @@ type body struct {
 	counter uint32 // the local that counts turns of loops, if there are such
 }
 
-// examine looks at every instruction, twice if the guest shall be stoppable.
-func examine(r *gate.Report, stop bool) (*survey, error) {
+// examine looks at every instruction, twice if the guest shall be stoppable, and
+// at none if only names change.
+func examine(r *gate.Report, o Options) (*survey, error) {
 	s := &survey{written: make([]bool, len(r.Globals))}
+	if !o.Stop && !o.Renew {
+		return s, nil
+	}
 	s.imports(r)
 	turns := &loops{report: r}
 	for b, err := range r.Bodies() {
 		if err != nil {
 			return nil, err
 		}
-		if stop {
+		if o.Stop {
 			turns.read(b)
 			b.Rewind()
 		}
-		p := newPlacement(b, turns.all, stop)
+		p := newPlacement(b, turns.all, o.Stop)
 		for b.Next() {
 			s.note(b)
 			p.step(b)
