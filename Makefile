@@ -70,6 +70,10 @@ test-clients: plugins ## try the daemon with clients from npm, if npm is found (
 test-hostile: ## the long form of the hostile plugins: true bounds on time, figures for docs/security.md (5 minutes, quiet machine)
 	WEIR_HOSTILE=long $(GO) test -count=1 -v -timeout 60m ./host/internal/hostile
 
+.PHONY: test-rewrite
+test-rewrite: ## hold every shipped tool, rewritten and put back after each call, to the answers of new instances (5 minutes)
+	WEIR_REWRITE=long $(GO) test -count=1 -v -timeout 60m -run TestTools ./host/internal/rewrite
+
 .PHONY: soak
 soak: ## call the shipped tools CALLS times (default a million) with random arguments, 16 at once
 	WEIR_SOAK_CALLS=$(or $(CALLS),1000000) $(GO) test -count=1 -v -timeout 0 ./host/internal/soak

@@ -16,8 +16,8 @@ import (
 func endless() map[string][]byte {
 	begin := []byte{w.Call, 0}
 	one := func(code ...byte) []byte {
-		return w.New().Types(w.Func(nil, nil)).Imports(w.ImportFunc("test", "running", 0)).Functions(0).Memories(w.Limits(1000, 1000)).
-			Exports(w.ExportFunc("run", 1)).Code(w.Body(w.Cat(begin, code)...)).Bytes()
+		return w.New().Types(w.Func(nil, nil), w.Func([]byte{w.I32}, nil)).Imports(w.ImportFunc("test", "running", 0)).Functions(0).
+			Memories(w.Limits(1000, 1000)).Exports(w.ExportFunc("run", 1)).Code(w.Body(w.Cat(begin, code)...)).Bytes()
 	}
 	// Each function calls the next one four times.
 	tree := func(depth uint32, leaf ...byte) []byte {
@@ -39,6 +39,8 @@ func endless() map[string][]byte {
 	return map[string][]byte{
 		"a tight loop":               one(w.Loop, w.Empty, w.Br, 0, w.End),
 		"loops within each other":    one(w.Loop, w.Empty, w.Loop, w.Empty, w.I32Const, 1, w.BrIf, 0, w.End, w.Br, 0, w.End),
+		"a loop that takes a number": one(w.I32Const, 0, w.Loop, 1, w.Br, 0, w.End),
+		"a loop that calls":          one(w.Loop, w.Empty, w.Call, 0, w.Br, 0, w.End),
 		"a tree of calls":            tree(40),
 		"a straight line of bulk":    one(w.Repeat(1000, fill...)...),
 		"a tree of calls, with bulk": tree(20, fill...),

@@ -139,7 +139,7 @@ func tools() map[string][]string {
 
 // TestTools calls shipped tools in a renewed instance, each time with other
 // arguments, and in new ones. Two suffice where others are waited for; all take
-// minutes to compile, see make test-engine.
+// minutes to compile, see make test-rewrite.
 func TestTools(t *testing.T) {
 	found, err := filepath.Glob(filepath.Join(guesttest.Root(t), "plugins", "*", "plugin.toml"))
 	if err != nil || len(found) != len(tools()) {
@@ -151,7 +151,7 @@ func TestTools(t *testing.T) {
 	}
 	defer cache.Close(context.Background())
 	for name, inputs := range tools() {
-		if name == "calculator" || name == "text_diff" || os.Getenv("WEIR_ENGINE") == "long" {
+		if name == "calculator" || name == "text_diff" || os.Getenv("WEIR_REWRITE") == "long" {
 			t.Run(name, func(t *testing.T) { sameTool(t, cache, name, inputs) })
 		}
 	}
