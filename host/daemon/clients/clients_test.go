@@ -34,8 +34,10 @@ import (
 const token = "clients-token"
 
 func TestClients(t *testing.T) {
+	plugins := guesttest.Shipped(t, "calculator", "long_text")
+	everything(t, plugins)
 	h, err := host.Open(t.Context(), host.Config{
-		Folders:  []host.Folder{{Path: guesttest.Shipped(t, "calculator", "long_text"), Trust: "granted"}},
+		Folders:  []host.Folder{{Path: plugins, Trust: "granted"}},
 		CacheDir: guesttest.Cache(t), Archive: archive.Config{Path: filepath.Join(t.TempDir(), "archive.db")}, Version: "0.1.0",
 	})
 	if err != nil {
@@ -74,6 +76,7 @@ func TestClients(t *testing.T) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, node(), append([]string{"--test", "--test-reporter=spec", "--test-timeout=30000", "--test-concurrency=1"}, files...)...)
 	cmd.Env = append(os.Environ(), "WEIR_URL="+srv.URL, "WEIR_TOKEN="+token, "WEIR_CONTROL="+control.URL)
+	cmd.Env = append(cmd.Env, stdio(t, plugins)...)
 	cmd.WaitDelay = 5 * time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -82,6 +85,37 @@ func TestClients(t *testing.T) {
 	if err != nil {
 		t.Errorf("the clients: %v", err)
 	}
+}
+
+// everything puts the guest into a folder of plugins that has a tool for each
+// thing that an MCP client can meet.
+func everything(t *testing.T, folder string) {
+	from, to := filepath.Join("..", "mcpserver", "testdata", "everything"), filepath.Join(folder, "everything")
+	manifest, err := os.ReadFile(filepath.Join(from, "plugin.toml"))
+	if err == nil {
+		err = os.MkdirAll(to, 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(to, "plugin.toml"), manifest, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	guesttest.Build(t, from, filepath.Join(to, "everything.wasm"))
+}
+
+// stdio says how `weir mcp` is started over the same plugins.
+func stdio(t *testing.T, plugins string) []string {
+	dir := t.TempDir()
+	bin := filepath.Join(dir, "weir")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", bin, "github.com/weirhost/weir/host/cmd/weir").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	args, err := json.Marshal([]string{"mcp", "--data", filepath.Join(dir, "data"), "--plugins", plugins})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"WEIR_BIN=" + bin, "WEIR_ARGS=" + string(args), "WEIR_CACHE=" + guesttest.Cache(t), "HOME=" + dir}
 }
 
 // node is the one that package.json pins, where there is one for this system:
