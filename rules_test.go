@@ -118,10 +118,11 @@ var allowed = map[string]map[string]string{
 		"github.com/modelcontextprotocol/go-sdk": "the protocol, by those who write it",
 	},
 	"host/cmd/weir": {
-		"github.com/spf13/cobra":      "the command line",
-		"github.com/BurntSushi/toml":  "tools.toml",
-		"github.com/gofrs/flock":      "one process per data folder",
-		"github.com/tailscale/hujson": "other programs' JSON with comments, changed in one place",
+		"github.com/spf13/cobra":           "the command line",
+		"github.com/BurntSushi/toml":       "tools.toml",
+		"github.com/gofrs/flock":           "one process per data folder",
+		"github.com/tailscale/hujson":      "other programs' JSON with comments, changed in one place",
+		"github.com/coreos/go-systemd/v22": "readiness, reload and stop, told to systemd",
 	},
 	"host/cmd/benchengine": {
 		"github.com/extism/go-sdk":      "what it measures against",

@@ -326,32 +326,3 @@ func missing(snap *registry.Snapshot, lock *ledger.Lock, name string) error {
 	}
 	return e
 }
-
-// Regrant replaces what the plugins are granted, as the operator says now.
-func (h *Host) Regrant(ctx context.Context, grants map[string]Grant) error {
-	h.reloading.Lock()
-	h.granted.Store(&grants)
-	h.reloading.Unlock()
-	return h.Reload(ctx)
-}
-
-// Refresh is Rescan under what the operator grants now, in one step. When it
-// fails the grants hold from the next reload on.
-func (h *Host) Refresh(ctx context.Context, grants map[string]Grant) (Change, error) {
-	h.reloading.Lock()
-	defer h.reloading.Unlock()
-	h.granted.Store(&grants)
-	snap, err := h.scan(ctx, 0)
-	if err != nil {
-		return Change{}, err
-	}
-	return h.install(ctx, snap)
-}
-
-// grants are what the operator grants by now.
-func (h *Host) grants() map[string]Grant {
-	if g := h.granted.Load(); g != nil {
-		return *g
-	}
-	return h.cfg.Grants
-}

@@ -208,11 +208,12 @@ func (s *Session) keep(ctx context.Context, b *bound, c tool.Call, out output, r
 // failure the cut stays.
 func (s *Session) summarise(ctx context.Context, b *bound, c tool.Call, r *tool.Result) {
 	l := b.info.Effective
-	if l.Strategy != tool.Summarize || s.h.cfg.Summarise == nil || !r.Shown.Cut() || r.Shown.TotalChars <= s.h.cfg.SummariseOver || r.Err != nil {
+	set := s.h.live.Load()
+	if l.Strategy != tool.Summarize || set.Summarise == nil || !r.Shown.Cut() || r.Shown.TotalChars <= set.SummariseOver || r.Err != nil {
 		return
 	}
 	began := s.h.cfg.Now()
-	sum, err := s.h.cfg.Summarise(ctx, SummaryRequest{
+	sum, err := set.Summarise(ctx, SummaryRequest{
 		Tool: b.info.Spec.Name, Query: archive.QuerySummary(b.info.Spec.Name, c.Args), Text: r.Whole(),
 		Chars: max(l.MaxChars-tool.NoticeChars, tool.MinMaxChars), Locale: s.locale,
 	})

@@ -68,7 +68,7 @@ func (p *plan) prints() map[string]print {
 		if info.Offer != nil {
 			waits = info.Offer.Digest + info.Offer.Why
 		}
-		out[info.Source] = print{info.Name, info.State, fmt.Sprint(info.State, info.Digest, info.Why, waits, p.plugins[i].given), waits}
+		out[info.Source] = print{info.Name, info.State, fmt.Sprint(info.State, info.Digest, info.Why, waits, p.plugins[i].given, info.Tools, info.Disabled), waits}
 	}
 	return out
 }
@@ -106,9 +106,7 @@ func (h *Host) tell(old, p *plan, c Change) {
 	}
 	args := []any{"ready", counts[Ready], "waiting", counts[Waiting], "refused", counts[Refused], "tools", len(p.names)}
 	if old == nil {
-		for _, name := range p.unknown(h.cfg, h.grants()) {
-			h.log.Warn("the configuration speaks of something that no plugin has", "name", name)
-		}
+		h.tellUnknown(nil)
 		h.log.Info("plugins scanned", args...)
 		return
 	}

@@ -81,17 +81,18 @@ func (s *Session) Asking(a Approver) *Session {
 // that is not there they never have.
 func (s *Session) MayAsk(name string) bool {
 	b := s.h.current.Load().tools[name]
-	return b != nil && !s.person && s.h.policy.mayAsk(b)
+	return b != nil && !s.person && s.h.live.Load().policy.mayAsk(b)
 }
 
 // consent decides whether a call runs. fail is what the model reads when it
 // does not; a is nil when there was nothing to decide.
 func (s *Session) consent(ctx context.Context, b *bound, c tool.Call, args map[string]any, input json.RawMessage) (a *tool.Approval, fail *tool.Error) {
-	n, rule := s.h.policy.find(b.info.Spec.Name, args)
+	p := s.h.live.Load().policy // one for the whole call
+	n, rule := p.find(b.info.Spec.Name, args)
 	if s.person && (rule == nil || rule.action != Deny) {
 		return nil, nil
 	}
-	action, by := s.action(ctx, b, n, rule)
+	action, by := s.action(ctx, p, b, n, rule)
 	switch action {
 	case "":
 		return nil, nil
@@ -100,7 +101,7 @@ func (s *Session) consent(ctx context.Context, b *bound, c tool.Call, args map[s
 	case Deny:
 		a, fail = &tool.Approval{By: by}, s.words().ruled(b.info.Spec.Name)
 	default:
-		a, fail = s.ask(ctx, b, c, n, rule, input)
+		a, fail = s.ask(ctx, p, b, c, n, rule, input)
 	}
 	s.h.log.Info("approval", "tool", b.info.Spec.Name, "conversation", s.conversation, "call", c.ID,
 		"allowed", a.Allowed, "by", a.By, "asked", action == Ask, "waited", a.Waited)
@@ -109,11 +110,10 @@ func (s *Session) consent(ctx context.Context, b *bound, c tool.Call, args map[s
 
 // action is what is to become of a call, and by whose word; "": it runs, for
 // there is nothing that it could do.
-func (s *Session) action(ctx context.Context, b *bound, n int, r *ruling) (Action, string) {
+func (s *Session) action(ctx context.Context, p *policy, b *bound, n int, r *ruling) (Action, string) {
 	if r != nil {
 		return r.action, ruleName(n)
 	}
-	p := s.h.policy
 	switch b.effect {
 	case Changes:
 		return p.unruled, byDefault
@@ -129,7 +129,7 @@ func (s *Session) action(ctx context.Context, b *bound, n int, r *ruling) (Actio
 }
 
 // ask gets a person's answer, or the one that they gave for all calls like this.
-func (s *Session) ask(ctx context.Context, b *bound, c tool.Call, n int, r *ruling, input json.RawMessage) (*tool.Approval, *tool.Error) {
+func (s *Session) ask(ctx context.Context, p *policy, b *bound, c tool.Call, n int, r *ruling, input json.RawMessage) (*tool.Approval, *tool.Error) {
 	w, name := s.words(), b.info.Spec.Name
 	key := s.consentKey(b, n, r, input)
 	again := s.againKey(b, c, key, input)
@@ -137,14 +137,14 @@ func (s *Session) ask(ctx context.Context, b *bound, c tool.Call, n int, r *ruli
 		return &tool.Approval{Allowed: true, By: byAlways}, nil
 	}
 	if s.approver == nil {
-		return &tool.Approval{By: byNobody}, w.nobody(name, s.why(b, n))
+		return &tool.Approval{By: byNobody}, w.nobody(name, s.why(p, b, n))
 	}
 	began := s.h.cfg.Now()
-	inner, cancel := context.WithTimeout(ctx, s.h.policy.timeout)
+	inner, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	answer, err := s.approver.Approve(inner, ApprovalRequest{
 		Principal: s.principal, Conversation: s.conversation, CallID: c.ID, Tool: name, Plugin: b.info.Plugin, Args: input,
-		Why: s.why(b, n), Always: w.always(name, r), Locale: w.locale, Expires: began.Add(s.h.policy.timeout),
+		Why: s.why(p, b, n), Always: w.always(name, r), Locale: w.locale, Expires: began.Add(p.timeout),
 	})
 	a := &tool.Approval{Waited: s.h.cfg.Now().Sub(began)}
 	switch {
@@ -153,13 +153,13 @@ func (s *Session) ask(ctx context.Context, b *bound, c tool.Call, n int, r *ruli
 		return a, w.gone(name)
 	case err != nil && inner.Err() != nil:
 		a.By = byTimeout
-		return a, w.timeout(name, s.h.policy.timeout)
+		return a, w.timeout(name, p.timeout)
 	case err != nil:
 		a.By = byNobody
 		if !errors.Is(err, ErrNobody) {
 			s.h.log.Error("nobody could be asked", "tool", name, "error", err)
 		}
-		return a, w.nobody(name, s.why(b, n))
+		return a, w.nobody(name, s.why(p, b, n))
 	}
 	a.By = person(answer.By)
 	switch answer.Verdict {
@@ -217,7 +217,7 @@ func (s *Session) againKey(b *bound, c tool.Call, key consent, input json.RawMes
 }
 
 // why says what a tool can do that is asked about, and whose wish that is.
-func (s *Session) why(b *bound, n int) string {
+func (s *Session) why(p *policy, b *bound, n int) string {
 	w := s.words()
 	var can, folders []string
 	for _, m := range b.grant.Mounts {
@@ -230,7 +230,7 @@ func (s *Session) why(b *bound, n int) string {
 	}
 	if b.grant.HTTP != nil {
 		and := ""
-		if b.effect == Network && n == 0 && s.h.policy.network == Auto {
+		if b.effect == Network && n == 0 && p.network == Auto {
 			and = w.private
 			if len(b.grant.Mounts) > 0 {
 				and = w.reads

@@ -17,11 +17,12 @@ import (
 // bench is a session without a host behind it, for tests of time alone.
 func bench(t *testing.T, a Approvals, ap Approver) (*Session, *bound) {
 	t.Helper()
-	p, err := a.compile()
+	set, err := Live{Approvals: a}.ready()
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &Host{cfg: Config{Now: time.Now}, log: hclog.NewNullLogger(), policy: p}
+	h := &Host{cfg: Config{Now: time.Now}, log: hclog.NewNullLogger()}
+	h.live.Store(set)
 	b := &bound{info: ToolInfo{Spec: tool.Spec{Name: "write_note"}}, effect: Changes, identity: "x"}
 	return &Session{h: h, principal: "me", conversation: "c1", approver: ap}, b
 }

@@ -227,7 +227,7 @@ func (d *describer) call(ctx context.Context, p *registry.Plugin) ([]byte, error
 }
 
 // memory is the cap of the guest's memory; 0: the sandbox's own.
-func (d *describer) memory() tool.Bytes { return d.h.cfg.defaults().Memory }
+func (d *describer) memory() tool.Bytes { return d.h.live.Load().defaults().Memory }
 
 // forget drops an answer, so that the next scan asks again.
 func (d *describer) forget(p *registry.Plugin) {

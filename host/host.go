@@ -20,7 +20,6 @@ import (
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/watch"
 	"github.com/weirhost/weir/host/internal/worker"
-	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -38,7 +37,6 @@ type Host struct {
 	cache   *cache
 	book    *ledger.Book // nil: nothing is pinned
 	index   *index.Index
-	policy  *policy
 	asked   consents
 	keeping stripes      // one result of a conversation is archived at a time
 	running *places      // one for each guest that may run
@@ -48,13 +46,11 @@ type Host struct {
 	servers []*server
 	kept    []string // Config.Kept and the plugin folders
 
-	defaultKeep *limit.Keep // Config.Defaults.Keep, read once
-
 	reloading sync.Mutex
 	current   atomic.Pointer[plan]
-	granted   atomic.Pointer[map[string]Grant] // nil: those of cfg
-	watching  atomic.Pointer[watch.Watcher]    // nil: nobody watches
-	patience  time.Duration                    // how long broken files may be at rest before they are refused
+	live      atomic.Pointer[live]
+	watching  atomic.Pointer[watch.Watcher] // nil: nobody watches
+	patience  time.Duration                 // how long broken files may be at rest before they are refused
 	changed   signal
 
 	mu     sync.Mutex
@@ -71,12 +67,12 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	rules, err := cfg.Approvals.compile()
+	settings, err := cfg.Live().ready()
 	if err != nil {
 		return nil, err
 	}
-	h = &Host{cfg: cfg, log: cfg.Logger, cache: newCache(cacheBytes), policy: rules, book: bookOf(cfg)}
-	h.defaultKeep = limit.CompileKeep(cfg.Defaults.Keep)
+	h = &Host{cfg: cfg, log: cfg.Logger, cache: newCache(cacheBytes), book: bookOf(cfg)}
+	h.live.Store(settings)
 	if h.log == nil {
 		h.log = hclog.NewNullLogger()
 	}
@@ -89,9 +85,6 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	}
 	if h.cfg.Now == nil {
 		h.cfg.Now = time.Now
-	}
-	if h.cfg.SummariseOver <= 0 {
-		h.cfg.SummariseOver = defaultSummariseOver
 	}
 	if h.cfg.Parallel <= 0 {
 		h.cfg.Parallel = parallel(len(cfg.WorkerCommand) > 0 && CanIsolate() && cfg.Workers.Isolation != Inline)

@@ -9,8 +9,17 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// check refuses a Config that cannot be meant, naming the key.
+// check refuses a Config that cannot be meant, naming the key; Live has its own.
 func (c Config) check() error {
+	for _, f := range c.Folders {
+		if f.Trust != "" && f.Trust != TrustAsk && f.Trust != TrustGranted {
+			return fmt.Errorf("the trust of the folder %s is %q; it can be %s or %s", f.Path, f.Trust, TrustAsk, TrustGranted)
+		}
+	}
+	return nil
+}
+
+func (c Live) check() error {
 	if c.CeilingChars < 0 || c.CeilingChars > 0 && c.CeilingChars < tool.MinMaxChars {
 		return fmt.Errorf("the ceiling of %d characters is too low; at least %d are needed, 0 means %d", c.CeilingChars, tool.MinMaxChars, tool.DefaultCeiling)
 	}
@@ -20,11 +29,6 @@ func (c Config) check() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
 		if err := checkLimits(c.Tools[name].Limits); err != nil {
 			return fmt.Errorf("the limits of the tool %s: %w", name, err)
-		}
-	}
-	for _, f := range c.Folders {
-		if f.Trust != "" && f.Trust != TrustAsk && f.Trust != TrustGranted {
-			return fmt.Errorf("the trust of the folder %s is %q; it can be %s or %s", f.Path, f.Trust, TrustAsk, TrustGranted)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Grants)) {
@@ -58,7 +62,7 @@ func checkLimits(l tool.Limits) error {
 }
 
 // defaults is the lowest layer, whole.
-func (c Config) defaults() tool.Limits {
+func (c Live) defaults() tool.Limits {
 	return c.Defaults.Or(tool.Limits{
 		MaxChars: tool.DefaultMaxChars, MaxLines: tool.DefaultMaxLines, Strategy: tool.HeadTail,
 		Head: tool.DefaultShare, Tail: tool.DefaultShare, Archive: tool.KeepAuto, Timeout: defaultTimeout,
@@ -67,7 +71,7 @@ func (c Config) defaults() tool.Limits {
 
 // ladder climbs from a tool's declared limits to those in force: the
 // operator's word before the tool's before the default's, all under the ceiling.
-func (c Config) ladder(spec tool.Spec, plugin string) ToolInfo {
+func (c Live) ladder(spec tool.Spec, plugin string) ToolInfo {
 	declared, operator, defaults := spec.Output, c.Tools[spec.Name].Limits, c.defaults()
 	t := ToolInfo{
 		Plugin: plugin, Declared: declared, Effective: operator.Or(declared).Or(defaults),

@@ -59,9 +59,10 @@ type bound struct {
 
 // limited is a tool with its limits alone.
 func (h *Host) limited(spec tool.Spec, plugin string) *bound {
-	b := &bound{info: h.cfg.ladder(spec, plugin), keep: h.defaultKeep}
+	set := h.live.Load()
+	b := &bound{info: set.ladder(spec, plugin), keep: set.keep}
 	b.by = limit.By{Chars: b.info.CharsBy, Lines: b.info.LinesBy}
-	if !slices.Equal(b.info.Effective.Keep, h.cfg.Defaults.Keep) {
+	if !slices.Equal(b.info.Effective.Keep, set.Defaults.Keep) {
 		b.keep = limit.CompileKeep(b.info.Effective.Keep)
 	}
 	return b
@@ -142,7 +143,7 @@ func (p *plan) add(h *Host, s *seat, old *plan) {
 	}
 	var ready []*bound
 	for _, def := range m.Tools {
-		cfg := h.cfg.Tools[def.Spec.Name]
+		cfg := h.live.Load().Tools[def.Spec.Name]
 		if cfg.Disabled {
 			one.info.Disabled = append(one.info.Disabled, def.Spec.Name)
 			continue
@@ -206,7 +207,7 @@ func (p *plan) slot(h *Host, pl *registry.Plugin, memory tool.Bytes, old *plan) 
 
 // pace fills in how often a tool runs, and how many at once.
 func (h *Host) pace(b *bound) {
-	operator := h.cfg.Tools[b.info.Spec.Name].Parallel
+	operator := h.live.Load().Tools[b.info.Spec.Name].Parallel
 	b.info.PerMinute, b.info.CacheTTL = b.def.PerMinute, b.def.TTL
 	b.info.ParallelBy = layer(operator > 0, operator == 0 && b.def.Parallel > 0)
 	b.info.Parallel = h.running.bound(operator, b.def.Parallel)
@@ -241,7 +242,7 @@ func (b *bound) digest(pl *registry.Plugin, deal bargain) string {
 
 // unknown lists the keys of the Config's tables that fit no plugin and no tool:
 // they may be misspelt.
-func (p *plan) unknown(cfg Config, grants map[string]Grant) []string {
+func (p *plan) unknown(cfg Live) []string {
 	var tools, plugins, out []string
 	for _, one := range p.plugins {
 		plugins = append(plugins, one.info.Name)
@@ -252,7 +253,7 @@ func (p *plan) unknown(cfg Config, grants map[string]Grant) []string {
 			out = append(out, "tools."+name)
 		}
 	}
-	for name := range grants {
+	for name := range cfg.Grants {
 		if !slices.Contains(plugins, name) {
 			out = append(out, "grants."+name)
 		}

@@ -154,7 +154,7 @@ func (h *Host) version(pl *registry.Plugin) *Version {
 		Source: pl.Source, File: pl.WasmPath, Asks: deal.asks, Add: deal.edits,
 	}
 	for _, def := range m.Tools {
-		v.Tools = append(v.Tools, h.cfg.ladder(def.Spec, m.Name))
+		v.Tools = append(v.Tools, h.live.Load().ladder(def.Spec, m.Name))
 	}
 	return v
 }

@@ -149,7 +149,7 @@ func (p *plan) addTool(h *Host, s *server, t mcpclient.Tool, one *planned) {
 		one.info.Problems = append(one.info.Problems, fmt.Sprintf("its tool %q is left out: another tool is named %s", oneLine(t.Name, 80), name))
 		return
 	}
-	if h.cfg.Tools[name].Disabled {
+	if h.live.Load().Tools[name].Disabled {
 		one.info.Disabled = append(one.info.Disabled, name)
 		return
 	}

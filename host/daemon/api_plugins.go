@@ -7,9 +7,10 @@ import (
 	"github.com/weirhost/weir/host"
 )
 
-// Reload reads the plugin folders and the grants again, as a person asks for it,
-// and says what became different. Grants that cannot be read change nothing.
-func (d *Daemon) Reload(ctx context.Context) (host.Change, error) {
+// ReloadPlugins reads the plugin folders and the grants again, as a person asks
+// for it, and says what became different. Grants that cannot be read change
+// nothing.
+func (d *Daemon) ReloadPlugins(ctx context.Context) (host.Change, error) {
 	if d.cfg.Grants == nil {
 		return d.cfg.Host.Rescan(ctx)
 	}
@@ -28,7 +29,7 @@ type Reloaded struct {
 
 // reloadPlugins reloads and says what became different.
 func (d *Daemon) reloadPlugins(w http.ResponseWriter, r *http.Request) error {
-	change, err := d.Reload(r.Context())
+	change, err := d.ReloadPlugins(r.Context())
 	if err != nil {
 		return err
 	}

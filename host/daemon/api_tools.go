@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -112,9 +114,10 @@ func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 
 func (d *Daemon) listModels(w http.ResponseWriter, _ *http.Request) error {
 	out := ConfiguredModels{[]ConfiguredModel{}}
-	for _, name := range d.modelNames() {
-		i := d.cfg.Models[name].Info
-		out.Models = append(out.Models, ConfiguredModel{name, i.Provider, i.Model, i.Window, i.Simulated, name == d.cfg.Profiles[defaultProfile].Model})
+	set := d.set()
+	for _, name := range slices.Sorted(maps.Keys(set.Models)) {
+		i := set.Models[name].Info
+		out.Models = append(out.Models, ConfiguredModel{name, i.Provider, i.Model, i.Window, i.Simulated, name == set.Profiles[defaultProfile].Model})
 	}
 	writeJSON(w, http.StatusOK, out)
 	return nil

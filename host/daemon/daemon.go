@@ -3,10 +3,10 @@ package daemon
 import (
 	"context"
 	"io/fs"
-	"maps"
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -40,9 +40,12 @@ type Config struct {
 	Pages fs.FS
 	// Settings is what /api/settings shows; it must hold no secret.
 	Settings any
+	// Reload reads the whole configuration anew and puts it in force; it may call
+	// Configure. nil: a reload reads the plugin folders and the grants alone.
+	Reload func(context.Context) (ReloadReport, error)
 	// Grants reads what the plugins are granted anew, before a plugin is approved
-	// and with each reload that a person asks for.
-	// nil: the Host's stay as they are.
+	// and with each reload of the plugins that a person asks for. nil: the Host's
+	// stay as they are.
 	Grants func() (map[string]host.Grant, error)
 	// ResumeGrace is how long a turn goes on whose client has gone, if it said that
 	// it comes back; 0: DefaultResumeGrace; negative: every turn ends with its
@@ -84,12 +87,12 @@ type Profile struct {
 
 // A Daemon serves one Host and its conversations. It is safe for concurrent use.
 type Daemon struct {
-	cfg   Config
-	log   hclog.Logger
-	now   func() time.Time
-	slots chan struct{} // nil: no bound
-	start time.Time
-	beat  time.Duration // the longest silence of a stream
+	cfg     Config
+	log     hclog.Logger
+	now     func() time.Time
+	current atomic.Pointer[setup]
+	start   time.Time
+	beat    time.Duration // the longest silence of a stream
 	// metrics count since start, for /metrics.
 	metrics   *metrics
 	approvals *broker
@@ -102,25 +105,16 @@ type Daemon struct {
 	modes map[string]agent.Mode // by model, where auto was tried and given up
 	turns sync.WaitGroup
 	drain bool
+	// ending is done when the turns that still run are to end.
+	ending context.Context
+	end    context.CancelCauseFunc
 }
 
 // New makes a Daemon; it starts nothing.
 func New(cfg Config) (*Daemon, error) {
-	if _, ok := cfg.Profiles["default"]; !ok {
-		return nil, problem(http.StatusInternalServerError, "config", "", "there is no profile named default")
-	}
-	for _, name := range slices.Sorted(maps.Keys(cfg.Profiles)) {
-		if m := cfg.Profiles[name].Model; cfg.Models[m].Model == nil {
-			return nil, problem(http.StatusInternalServerError, "config", "add [models."+m+"] to tools.toml, or name another",
-				"the profile %s wants the model %q, which is not configured", name, m)
-		}
-	}
-	cfg.Models = maps.Clone(cfg.Models)
-	for name, m := range cfg.Models {
-		if m.Estimator == nil {
-			m.Estimator = new(agent.Estimator)
-			cfg.Models[name] = m
-		}
+	first, err := Setup{cfg.Models, cfg.Profiles, cfg.Settings, cfg.MaxTurns}.ready()
+	if err != nil {
+		return nil, err
 	}
 	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, busy: map[string]bool{}, modes: map[string]agent.Mode{}, approvals: newBroker(), lives: newLives()}
 	if d.log == nil {
@@ -135,13 +129,9 @@ func New(cfg Config) (*Daemon, error) {
 	if d.cfg.ResumeGrace == 0 {
 		d.cfg.ResumeGrace = DefaultResumeGrace
 	}
-	switch {
-	case cfg.MaxTurns == 0:
-		d.slots = make(chan struct{}, 256)
-	case cfg.MaxTurns > 0:
-		d.slots = make(chan struct{}, cfg.MaxTurns)
-	}
+	d.current.Store(first)
 	d.start, d.beat = d.now(), heartbeat
+	d.ending, d.end = context.WithCancelCause(context.Background())
 	d.uses = newUseLog(cfg.Host.Archive(), d.log)
 	d.mcp = d.newMCP()
 	d.metrics = newMetrics(d.knows, func(ctx context.Context) (archive.Stats, error) { return d.cfg.Host.Archive().Stats(ctx) }, d.now, d.log)
@@ -167,34 +157,6 @@ func (d *Daemon) Handler() http.Handler {
 	}
 }
 
-// Drain refuses new turns and calls, and what waits for a person, ends turns
-// whose client has gone, and waits for the others, or for ctx. MCP clients are
-// let go of then.
-func (d *Daemon) Drain(ctx context.Context) error {
-	defer d.uses.flush()
-	defer d.mcp.Close()
-	d.mu.Lock()
-	d.drain = true
-	d.mu.Unlock()
-	d.approvals.stop()
-	d.lives.abandon(false)
-	done := make(chan struct{})
-	go func() {
-		d.turns.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		d.lives.abandon(true)
-		return ctx.Err()
-	}
-}
-
-// draining is the code of what a daemon that stops refuses.
-const draining = "draining"
-
 // enter takes a slot for one turn and the conversation's lock. The returned
 // function gives both back.
 func (d *Daemon) enter(conversation string) (func(), error) {
@@ -206,11 +168,12 @@ func (d *Daemon) enter(conversation string) (func(), error) {
 	case d.busy[conversation]:
 		return nil, busyProblem()
 	}
-	if d.slots != nil {
+	slots := d.set().slots // given back there, whatever is in force by then
+	if slots != nil {
 		select {
-		case d.slots <- struct{}{}:
+		case slots <- struct{}{}:
 		default:
-			return nil, problem(http.StatusServiceUnavailable, "overloaded", "ask again in a moment", "%d turns are running already", cap(d.slots))
+			return nil, problem(http.StatusServiceUnavailable, "overloaded", "ask again in a moment", "%d turns are running already", cap(slots))
 		}
 	}
 	d.busy[conversation] = true
@@ -219,8 +182,8 @@ func (d *Daemon) enter(conversation string) (func(), error) {
 		d.mu.Lock()
 		delete(d.busy, conversation)
 		d.mu.Unlock()
-		if d.slots != nil {
-			<-d.slots
+		if slots != nil {
+			<-slots
 		}
 		d.turns.Done()
 	}, nil
@@ -228,18 +191,17 @@ func (d *Daemon) enter(conversation string) (func(), error) {
 
 // mode is how a model's tools are called: as the profile says, and where it
 // leaves that open, as an earlier turn or the model's Native found out.
-func (d *Daemon) mode(ctx context.Context, model string, prof agent.Config) agent.Mode {
+func (d *Daemon) mode(ctx context.Context, model string, m Model, prof agent.Config) agent.Mode {
 	if prof.Mode != "" && prof.Mode != agent.ModeAuto || !prof.EnableToolCalling {
 		return prof.Mode
 	}
 	d.mu.Lock()
 	learnt, ok := d.modes[model]
 	d.mu.Unlock()
-	native := d.cfg.Models[model].Native
-	if ok || native == nil {
+	if ok || m.Native == nil {
 		return learnt
 	}
-	works, known := native(ctx)
+	works, known := m.Native(ctx)
 	if !known {
 		return prof.Mode
 	}
@@ -247,15 +209,18 @@ func (d *Daemon) mode(ctx context.Context, model string, prof agent.Config) agen
 	if works {
 		found = agent.ModeNative
 	}
-	d.learn(model, found)
+	d.learn(model, m, found)
 	return found
 }
 
-// learn keeps what a turn found out about a model until the daemon ends.
-func (d *Daemon) learn(model string, m agent.Mode) {
+// learn keeps what a turn found out about a model until the daemon ends, or has
+// another of that name.
+func (d *Daemon) learn(name string, of Model, m agent.Mode) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.modes[model] = m
+	if d.set().Models[name].Estimator == of.Estimator {
+		d.modes[name] = m
+	}
 }
 
 // toolbox is a session limited to a profile's tools, in one language.

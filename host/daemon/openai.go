@@ -66,9 +66,9 @@ func (d *Daemon) completionAsk(r *http.Request, body CompletionBody) (Ask, []age
 // nameModel understands a model's name, a profile's name, or "weir" for the
 // default profile.
 func (d *Daemon) nameModel(ask *Ask, name string) error {
-	if _, ok := d.cfg.Profiles[name]; ok {
+	if _, ok := d.set().Profiles[name]; ok {
 		ask.Profile = name
-	} else if _, ok := d.cfg.Models[name]; ok {
+	} else if _, ok := d.set().Models[name]; ok {
 		ask.Model = name
 	} else if name != "" && name != defaultModel {
 		return noModel(name)
@@ -77,7 +77,7 @@ func (d *Daemon) nameModel(ask *Ask, name string) error {
 		ask.Profile = defaultProfile
 	}
 	if ask.Model == "" {
-		ask.Model = d.cfg.Profiles[ask.Profile].Model
+		ask.Model = d.set().Profiles[ask.Profile].Model
 	}
 	return nil
 }
@@ -110,17 +110,18 @@ type ModelRow struct {
 // completionNames lists the profiles, the default one first, and the models. Of
 // a profile and a model of one name the profile is meant.
 func (d *Daemon) completionNames() []ModelRow {
+	set := d.set()
 	row := func(id, model string, profile bool) ModelRow {
-		return ModelRow{id, "model", d.start.Unix(), "weir", profile, model, d.cfg.Models[model].Info.Simulated}
+		return ModelRow{id, "model", d.start.Unix(), "weir", profile, model, set.Models[model].Info.Simulated}
 	}
-	rows := []ModelRow{row(defaultModel, d.cfg.Profiles[defaultProfile].Model, true)}
-	for _, name := range slices.Sorted(maps.Keys(d.cfg.Profiles)) {
+	rows := []ModelRow{row(defaultModel, set.Profiles[defaultProfile].Model, true)}
+	for _, name := range slices.Sorted(maps.Keys(set.Profiles)) {
 		if name != defaultProfile && name != defaultModel {
-			rows = append(rows, row(name, d.cfg.Profiles[name].Model, true))
+			rows = append(rows, row(name, set.Profiles[name].Model, true))
 		}
 	}
-	for _, name := range d.modelNames() {
-		if _, taken := d.cfg.Profiles[name]; !taken && name != defaultModel {
+	for _, name := range slices.Sorted(maps.Keys(set.Models)) {
+		if _, taken := set.Profiles[name]; !taken && name != defaultModel {
 			rows = append(rows, row(name, name, false))
 		}
 	}
@@ -147,8 +148,6 @@ func (d *Daemon) completionModel(w http.ResponseWriter, r *http.Request) error {
 	}
 	return noModel(r.PathValue("id"))
 }
-
-func (d *Daemon) modelNames() []string { return slices.Sorted(maps.Keys(d.cfg.Models)) }
 
 // inOpenAI reports whether a request speaks OpenAI's protocol, so that errors
 // of it do too.

@@ -71,6 +71,7 @@ func (d *Daemon) routes() []route {
 		{"POST", "/api/tools/{name}/call", false, d.callTool, doc{about: "Call a tool without a model. A tool that fails is a success of the call: its answer says so",
 			takes: CallBody{}, gives: ToolCallResult{}, fails: []int{404, 422}}},
 		{"GET", "/api/plugins", false, d.listPlugins, doc{about: "List the plugins with their states", gives: PluginList{}}},
+		{"POST", "/api/reload", false, d.postReload, doc{about: "Read the configuration and the plugin folders again", gives: ReloadReport{}, fails: []int{409}}},
 		{"POST", "/api/plugins/reload", false, d.reloadPlugins, doc{about: "Read the plugin folders and the grants again", gives: Reloaded{}, fails: []int{409}}},
 		{"GET", "/api/plugins/{name}", false, d.reviewPlugin, doc{about: "Everything about a plugin, and what waits", gives: host.Review{}, fails: []int{404}}},
 		{"POST", "/api/plugins/{name}/approve", false, d.approvePlugin, doc{about: "Let in exactly the version that was looked at",
@@ -193,6 +194,6 @@ func (d *Daemon) page(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (d *Daemon) settings(w http.ResponseWriter, _ *http.Request) error {
-	writeJSON(w, http.StatusOK, Configuration{d.cfg.Version, d.cfg.Settings})
+	writeJSON(w, http.StatusOK, Configuration{d.cfg.Version, d.set().Settings})
 	return nil
 }

@@ -81,6 +81,8 @@ func (d *Daemon) chat(ctx context.Context, principal string, ask Ask, history []
 		return ChatEnd{}, err
 	}
 	defer leave()
+	ctx, release := d.until(ctx)
+	defer release()
 	if err := t.unmoved(ctx); err != nil {
 		return ChatEnd{}, err
 	}
@@ -106,6 +108,7 @@ func (d *Daemon) chat(ctx context.Context, principal string, ask Ask, history []
 	} else {
 		out, runErr = loop.Run(ctx, history, ask.Message)
 	}
+	runErr = cutOff(ctx, runErr)
 	if me, ok := errors.AsType[*agent.ModelError](runErr); ok {
 		d.metrics.modelFailed(t.ask.Model, "model_"+string(me.Code), "failed")
 	}
@@ -135,19 +138,20 @@ func (d *Daemon) newTurn(ctx context.Context, principal string, ask Ask, history
 	if ask.Profile == "" {
 		ask.Profile = "default"
 	}
-	prof, ok := d.cfg.Profiles[ask.Profile]
+	set := d.set()
+	prof, ok := set.Profiles[ask.Profile]
 	if !ok {
 		return nil, problem(http.StatusBadRequest, "unknown_profile", "`weir config show` lists them", "there is no profile named %q", clip(ask.Profile, 80))
 	}
 	if ask.Model == "" {
 		ask.Model = prof.Model
 	}
-	m, ok := d.cfg.Models[ask.Model]
+	m, ok := set.Models[ask.Model]
 	if !ok {
 		return nil, problem(http.StatusBadRequest, "unknown_model", "`weir model list` lists them", "there is no model named %q", clip(ask.Model, 80))
 	}
 	prof.Agent.Window, prof.Agent.Estimator = m.Info.Window, m.Estimator
-	prof.Agent.Mode = d.mode(ctx, ask.Model, prof.Agent)
+	prof.Agent.Mode = d.mode(ctx, ask.Model, m, prof.Agent)
 	prof.Agent.SystemExtra = strings.TrimSpace(prof.Agent.SystemExtra + "\n\n" + ask.system)
 	ask.wish.apply(&prof.Agent)
 	t := &turn{d: d, ask: ask, model: m, prof: prof, emit: oneAtATime(emit), told: map[string]bool{}, format: map[string]string{}}
@@ -299,7 +303,7 @@ func (t *turn) observe(e agent.Event) {
 	case agent.ModeSwitched:
 		log.Warn("tool calling switched", "from", e.From, "to", e.To, "why", e.Why)
 		t.d.metrics.switched(e)
-		t.d.learn(t.ask.Model, e.To)
+		t.d.learn(t.ask.Model, t.model, e.To)
 		t.emit(eventMode, ModeSwitched{e.From, e.To, e.Why})
 	case agent.ModelRepeated:
 		p := asProblem(e.Err)

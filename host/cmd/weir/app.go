@@ -5,16 +5,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/agent/model/demo"
-	"github.com/weirhost/weir/agent/model/provider"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon"
@@ -25,15 +23,19 @@ import (
 // An app is everything open: the host, the models and the daemon over them.
 type app struct {
 	paths    paths
-	settings Settings // in force, without secrets
-	secrets  lookup
+	settings Settings // of the start, without secrets
+	secrets  *variables
 	models   map[string]daemon.Model
+	native   *nativeCache
 	token    string
 	log      hclog.Logger
 	host     *host.Host
 	daemon   *daemon.Daemon
 	lock     *flock.Flock
 	warnings []string // what a person should know and what keeps nothing from running
+
+	reloading sync.Mutex // held by a reload, for what follows and models
+	inForce   Settings
 }
 
 // open reads the configuration and opens the data folder under its lock.
@@ -47,7 +49,8 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 		return nil, err
 	}
 	s := given.withDefaults()
-	a := &app{paths: p, settings: s.withoutSecrets(), log: c.logger(s.Log)}
+	a := &app{paths: p, settings: s.withoutSecrets(), inForce: s, log: c.logger(s.Log), secrets: new(variables)}
+	a.secrets.set(secrets)
 	if a.token, err = p.token(); err != nil {
 		return nil, err
 	}
@@ -59,15 +62,9 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 	if a.lock, err = lockData(ctx, p); err != nil {
 		return nil, err
 	}
-	a.secrets, a.models = secrets, c.models(s, secrets, a.log)
-	native := &nativeCache{file: filepath.Join(p.Data, "native.json")}
-	for name, m := range a.models {
-		if _, bad := m.Model.(broken); !bad && !m.Info.Simulated {
-			m.Native = native.probe(m.Model, s.Models[name])
-			a.models[name] = m
-		}
-	}
-	cfg := hostConfig(s, p, secrets, a.log)
+	a.models = c.models(s, secrets, a.log, nil)
+	a.probeModels(s, a.models)
+	cfg := hostConfig(s, p, a.secrets.find, a.log)
 	if !c.serving { // whose log says so
 		cfg.Asking = func(plugin string) {
 			fmt.Fprintf(c.err, "weir: asking %s which tools it has; this takes seconds, once\n", plugin)
@@ -75,12 +72,8 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 	}
 	var held []string
 	cfg.Servers, held = c.trustedServers(s, p)
-	if s.Summarize.Enabled {
-		m, name, err := summaryModel(a, s)
-		if err != nil {
-			return nil, err
-		}
-		cfg.Summarise, cfg.SummariseOver = summariser(m, name, s.Summarize.MaxInputChars), s.Summarize.TriggerThreshold
+	if err := addSummary(&cfg, s, a.models); err != nil {
+		return nil, err
 	}
 	if a.host, err = host.Open(ctx, cfg); err != nil {
 		return nil, openProblem(p, err)
@@ -97,6 +90,7 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 	a.daemon, err = daemon.New(daemon.Config{
 		Host: a.host, Models: a.models, Profiles: profiles(s), Token: a.token, Hosts: s.Server.Hosts,
 		Grants: func() (map[string]host.Grant, error) { return c.grants(a.log) },
+		Reload: func(ctx context.Context) (daemon.ReloadReport, error) { return c.reload(ctx, a) },
 		MCP:    mcpOf(s.MCP, c.locale(s)),
 		Pages:  web.Files(), Settings: a.settings, MaxTurns: s.Server.MaxTurns, ResumeGrace: time.Duration(s.Server.Grace), Version: version(), Logger: a.log.Named("daemon"),
 	})
@@ -218,15 +212,19 @@ func (c *cli) withClient(ctx context.Context, f func(*client) error) error {
 // logger writes to stderr. Commands other than serve log nothing below error,
 // unless --verbose asks for it.
 func (c *cli) logger(s LogSettings) hclog.Logger {
+	var out io.Writer = c.err
+	return hclog.New(&hclog.LoggerOptions{Name: "weir", Level: c.level(s), Output: out, JSONFormat: s.Format == "json"})
+}
+
+func (c *cli) level(s LogSettings) hclog.Level {
 	level := hclog.LevelFromString(s.Level)
 	if !c.serving && !c.verbose && level < hclog.Error {
-		level = hclog.Error
+		return hclog.Error
 	}
 	if c.verbose && level > hclog.Debug {
-		level = hclog.Debug
+		return hclog.Debug
 	}
-	var out io.Writer = c.err
-	return hclog.New(&hclog.LoggerOptions{Name: "weir", Level: level, Output: out, JSONFormat: s.Format == "json"})
+	return level
 }
 
 func hostConfig(s Settings, p paths, secrets lookup, log hclog.Logger) host.Config {
@@ -323,34 +321,4 @@ func localeOf(s string) tool.Locale {
 		return ""
 	}
 	return tool.Locale(s)
-}
-
-// models makes every configured model, and the demo model beside them.
-func (c *cli) models(s Settings, env lookup, log hclog.Logger) map[string]daemon.Model {
-	out := map[string]daemon.Model{daemon.DemoModel: {Model: demo.New(), Info: demoInfo()}}
-	for name, m := range s.Models {
-		out[name] = c.model(name, m, env, c.locale(s), log)
-	}
-	return out
-}
-
-func demoInfo() agent.ModelInfo {
-	return agent.ModelInfo{Name: daemon.DemoModel, Provider: "weir", Model: "demo (a script, not an AI)", Simulated: true}
-}
-
-// model makes one model; one that cannot be made is broken and says why.
-func (c *cli) model(name string, m ModelSettings, env lookup, l tool.Locale, log hclog.Logger) daemon.Model {
-	if m.Provider == daemon.DemoModel {
-		return daemon.Model{Model: demo.New(), Info: demoInfo()}
-	}
-	info := agent.ModelInfo{Name: name, Provider: m.Provider, Model: m.Model, Window: m.Window}
-	model, err := provider.New(provider.Config{
-		Name: name, Provider: m.Provider, BaseURL: m.BaseURL, Key: m.Key, KeyEnv: m.keyEnv, Model: m.Model, EmbeddingModel: m.Embedding, Window: m.Window,
-		NativeTools: m.NativeTools, Extra: m.Extra, StallTimeout: time.Duration(m.Timeout), Locale: l,
-		Getenv: func(name string) string { v, _ := env(name); return v },
-	}, log.Named("model"))
-	if err != nil {
-		return daemon.Model{Model: broken{err}, Info: info}
-	}
-	return daemon.Model{Model: model, Info: info, Price: m.Price.price()}
 }

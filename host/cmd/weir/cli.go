@@ -76,9 +76,9 @@ func (c *cli) root() *cobra.Command {
 	f.BoolVar(&c.json, "json", false, "print one JSON value on stdout and everything else on stderr")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens inside on stderr")
 	root.AddCommand(
-		c.serveCmd(), c.askCmd(), c.chatCmd(), c.callCmd(), c.parseCmd(), c.cutCmd(),
+		c.serveCmd(), c.reloadCmd(), c.askCmd(), c.chatCmd(), c.callCmd(), c.parseCmd(), c.cutCmd(),
 		c.toolCmd(), c.pluginCmd(), c.archiveCmd(), c.modelCmd(), c.mcpCmd(),
-		c.approvalsCmd(), c.configCmd(), c.statsCmd(), c.doctorCmd(), c.pathsCmd(), c.versionCmd(),
+		c.approvalsCmd(), c.configCmd(), c.statsCmd(), c.backupCmd(), c.restoreCmd(), c.doctorCmd(), c.pathsCmd(), c.versionCmd(),
 	)
 	for _, cmd := range root.Commands() {
 		if !cmd.Runnable() {

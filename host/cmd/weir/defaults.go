@@ -15,6 +15,7 @@ import (
 
 // Defaults of tools.toml that no other package owns.
 const (
+	defaultDrain    = 20 * time.Second
 	defaultTimeout  = 30 * time.Second
 	defaultMaxAge   = 30 * 24 * time.Hour
 	defaultMaxBytes = 2 << 30
@@ -33,6 +34,7 @@ func (s Settings) withDefaults() Settings {
 	def(&s.Server.Addr, defaultAddr)
 	def(&s.Server.MaxTurns, 256)
 	def(&s.Server.Grace, span(daemon.DefaultResumeGrace))
+	def(&s.Server.Drain, span(defaultDrain))
 	def(&s.Log.Level, "info")
 	def(&s.Log.Format, "text")
 	def(&s.Limits.MaxChars, tool.DefaultMaxChars)

@@ -147,7 +147,7 @@ func (c *cli) useModel(arg, name string, m ModelSettings) error {
 		c.print(map[string]string{"file": file, "model": name})
 		return nil
 	}
-	fmt.Fprintf(c.out, "%s is now the default model (%s)\ntry it: weir model test\na running daemon takes it up when it is started again\n", name, file)
+	fmt.Fprintf(c.out, "%s is now the default model (%s)\ntry it: weir model test\na running daemon takes it up with: weir reload\n", name, file)
 	return nil
 }
 
@@ -213,5 +213,5 @@ func (c *cli) tellModel(ctx context.Context, w io.Writer, a *app) {
 		return
 	}
 	fmt.Fprintf(w, "  model   the offline demo: a script, not an AI. weir model use … brings a real one\n")
-	tellFound(w, c.probe(ctx, a.secrets))
+	tellFound(w, c.probe(ctx, a.secrets.find))
 }

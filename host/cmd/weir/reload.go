@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/signal"
 	"strings"
@@ -10,14 +12,16 @@ import (
 	"syscall"
 	"time"
 
+	notify "github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon"
 )
 
 // follow keeps a daemon's plugins up with their folders until ctx ends: by
 // watching them, if that is wanted, and by the signal SIGHUP, which has it read
-// its grants again too.
+// its whole configuration again too.
 func (a *app) follow(ctx context.Context) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
@@ -36,28 +40,143 @@ func (a *app) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-hup:
+			tellManager(a.log, notify.SdNotifyReloading+"\n"+notify.SdNotifyMonotonicUsec())
 			if _, err := a.daemon.Reload(ctx); err != nil && ctx.Err() == nil {
-				a.log.Error("the plugins were not reloaded", "error", err)
+				a.log.Error("nothing was reloaded", "error", err)
 			}
+			tellManager(a.log, notify.SdNotifyReady)
 		}
 	}
 }
 
-// reloadCmd has the running daemon read its plugin folders again.
+// reload reads tools.toml and .env anew and puts in force what can change while
+// the daemon runs. A file with a fault changes nothing.
+func (c *cli) reload(ctx context.Context, a *app) (daemon.ReloadReport, error) {
+	a.reloading.Lock()
+	defer a.reloading.Unlock()
+	p, err := c.findPaths()
+	if err != nil {
+		return daemon.ReloadReport{}, err
+	}
+	given, secrets, err := c.settings(p)
+	if err != nil {
+		return daemon.ReloadReport{}, refusedReload(err)
+	}
+	s := given.withDefaults()
+	models := c.models(s, secrets, a.log, &made{a.inForce, a.secrets.find, a.models, c.locale(a.inForce)})
+	setup := daemon.Setup{Models: models, Profiles: profiles(s), Settings: s.withoutSecrets(), MaxTurns: s.Server.MaxTurns}
+	cfg := hostConfig(s, p, a.secrets.find, a.log)
+	if err := errors.Join(setup.Check(), addSummary(&cfg, s, models), cfg.Live().Check()); err != nil {
+		return daemon.ReloadReport{}, refusedReload(err)
+	}
+	before := a.inForce
+	a.probeModels(s, models)
+	a.secrets.set(secrets)
+	change, err := a.host.Apply(ctx, cfg.Live())
+	if err != nil {
+		return daemon.ReloadReport{}, err
+	}
+	if err := a.daemon.Configure(setup); err != nil { // which Check has seen
+		return daemon.ReloadReport{}, err
+	}
+	a.inForce, a.models = s, models
+	a.log.SetLevel(c.level(s.Log))
+	out := daemon.ReloadReport{Change: change}
+	out.InForce, out.Restart = differences(before, s)
+	c.tellReload(a, s, out)
+	return out, nil
+}
+
+// refusedReload says that what was in force goes on.
+func refusedReload(err error) error {
+	msg := err.Error()
+	if ue, ok := errors.AsType[*usageError](err); ok {
+		msg = ue.msg
+	}
+	return &daemon.Problem{Status: http.StatusConflict, Code: "config", Msg: msg, Hint: "correct the file and reload again; what was in force until now goes on"}
+}
+
+// tellReload logs what a reload came to.
+func (c *cli) tellReload(a *app, s Settings, out daemon.ReloadReport) {
+	a.log.Info("the configuration was read again", "in_force", out.InForce, "restart", out.Restart)
+	if len(out.Restart) > 0 {
+		a.log.Warn("some settings hold from the next start on", "settings", out.Restart)
+	}
+	for name, m := range a.models {
+		if b, ok := m.Model.(broken); ok {
+			a.log.Warn("a model cannot be used", "model", name, "error", b.err)
+		}
+	}
+	for _, w := range append(literalKeys(s.Models), unknownTools(s, a.host)...) {
+		a.log.Warn(w)
+	}
+}
+
+// reloadCmd has the running daemon read its whole configuration again.
 func (c *cli) reloadCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "reload", Short: "Have the running daemon read tools.toml, .env and the plugin folders again", Args: argCount(0, 0, "no arguments"),
+		Long: "Have the running daemon read tools.toml, .env and the plugin folders again, and say what holds now and what\n" +
+			"will not before a restart. Answers that are being given end under what they began with. A file with a fault\n" +
+			"changes nothing. The signal SIGHUP does the same.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cl, err := c.daemon(cmd.Context())
+			if err != nil {
+				return err
+			}
+			var out daemon.ReloadReport
+			if err := cl.post(cmd.Context(), "/api/reload", struct{}{}, &out); err != nil {
+				return err
+			}
+			if c.json {
+				c.print(out)
+				return nil
+			}
+			for _, row := range []struct {
+				what  string
+				names []string
+			}{{"in force", out.InForce}, {"restart", out.Restart}} {
+				if len(row.names) > 0 {
+					fmt.Fprintf(c.out, "%-8s %s\n", row.what, strings.Join(row.names, " "))
+				}
+			}
+			if len(out.Restart) > 0 {
+				fmt.Fprintln(c.err, "weir: what stands behind restart holds when the daemon is started again")
+			}
+			switch {
+			case !out.Change.Empty():
+				c.showRows(out.Change)
+			case len(out.InForce)+len(out.Restart) == 0:
+				fmt.Fprintln(c.out, "nothing is different")
+			}
+			return nil
+		},
+	}
+}
+
+// daemon is the running daemon of the data folder.
+func (c *cli) daemon(ctx context.Context) (*client, error) {
+	p, err := c.findPaths()
+	if err != nil {
+		return nil, err
+	}
+	if cl := running(ctx, p); cl != nil {
+		return cl, nil
+	}
+	return nil, usagef("start one with `weir serve`; every other command reads the files when it starts", "no daemon runs with the data folder %s", p.Data)
+}
+
+// reloadPluginsCmd has the running daemon read its plugin folders again.
+func (c *cli) reloadPluginsCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "reload", Short: "Have the running daemon read the plugin folders again", Args: argCount(0, 0, "no arguments"),
 		Long: "Have the running daemon read the plugin folders and the [grants] of tools.toml again and say what became\n" +
 			"different. It watches the folders by itself ([plugins] watch), the file it does not; this also gives its\n" +
-			"verdict at once on files that are still broken.",
+			"verdict at once on files that are still broken. `weir reload` reads all of tools.toml.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := c.findPaths()
+			cl, err := c.daemon(cmd.Context())
 			if err != nil {
 				return err
-			}
-			cl := running(cmd.Context(), p)
-			if cl == nil {
-				return usagef("start one with `weir serve`; every other command reads the folders when it starts", "no daemon runs with the data folder %s", p.Data)
 			}
 			var out struct {
 				Change  host.Change       `json:"change"`
@@ -83,20 +202,24 @@ func (c *cli) showChange(change host.Change, plugins []host.PluginInfo) {
 		fmt.Fprintf(c.out, "nothing is different: %d plugins\n", len(plugins))
 		return
 	}
-	for _, row := range []struct {
-		what  string
-		names []string
-	}{{"added", change.Added}, {"changed", change.Changed}, {"removed", change.Removed}, {"waiting", change.Waiting}, {"refused", change.Refused}} {
-		if len(row.names) > 0 {
-			fmt.Fprintf(c.out, "%-8s %s\n", row.what, strings.Join(row.names, " "))
-		}
-	}
+	c.showRows(change)
 	for _, p := range plugins {
 		if p.State != host.Ready {
 			fmt.Fprintf(c.out, "\n%s: %s\n", p.Name, p.Why)
 			if p.Fix != "" {
 				fmt.Fprintf(c.out, "  → %s\n", p.Fix)
 			}
+		}
+	}
+}
+
+func (c *cli) showRows(change host.Change) {
+	for _, row := range []struct {
+		what  string
+		names []string
+	}{{"added", change.Added}, {"changed", change.Changed}, {"removed", change.Removed}, {"waiting", change.Waiting}, {"refused", change.Refused}} {
+		if len(row.names) > 0 {
+			fmt.Fprintf(c.out, "%-8s %s\n", row.what, strings.Join(row.names, " "))
 		}
 	}
 }

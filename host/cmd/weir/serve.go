@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	notify "github.com/coreos/go-systemd/v22/daemon"
+	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host"
@@ -20,8 +22,8 @@ import (
 // The daemon's address when nothing else is said.
 const defaultAddr = "127.0.0.1:8420"
 
-// drainTime is how long a stop waits for running turns.
-const drainTime = 20 * time.Second
+// closeTime is how long a stop waits for connections behind the last answer.
+const closeTime = 5 * time.Second
 
 func (c *cli) serveCmd() *cobra.Command {
 	var addr string
@@ -59,18 +61,39 @@ func (c *cli) serve(ctx context.Context, addr string) error {
 	go app.keepUp(ctx)
 	go app.follow(ctx)
 	c.banner(ctx, app, url)
+	tellManager(app.log, notify.SdNotifyReady)
 	select {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
 	}
+	tellManager(app.log, notify.SdNotifyStopping)
 	fmt.Fprintln(c.err, "stopping: waiting for running answers")
-	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	return stop(context.WithoutCancel(ctx), app, srv)
+}
+
+// stop ends a daemon: running answers have their time, then those that are left
+// are cut off and say so, and the connections end.
+func stop(ctx context.Context, app *app, srv *http.Server) error {
+	drain, cancel := context.WithTimeout(ctx, time.Duration(app.settings.Server.Drain))
 	defer cancel()
-	if app.daemon.Drain(stop) != nil {
-		return errors.Join(errors.New("some answers were still running and were cut off"), srv.Close())
+	err := app.daemon.Drain(drain)
+	closing, cancel := context.WithTimeout(ctx, closeTime)
+	defer cancel()
+	if srv.Shutdown(closing) != nil {
+		_ = srv.Close() // clients that do not read
 	}
-	return srv.Shutdown(stop)
+	if err != nil {
+		return errors.New("some answers were still running and were cut off")
+	}
+	return nil
+}
+
+// tellManager tells systemd, where it started the daemon and wants to know.
+func tellManager(log hclog.Logger, state string) {
+	if _, err := notify.SdNotify(false, state); err != nil {
+		log.Warn("systemd cannot be told", "state", state, "error", err)
+	}
 }
 
 // listen opens the port. Beyond loopback is refused: the token would travel in

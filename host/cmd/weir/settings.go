@@ -38,6 +38,7 @@ type ServerSettings struct {
 	Hosts    []string `toml:"hosts" json:"hosts,omitempty"`
 	MaxTurns int      `toml:"max_turns" json:"max_turns,omitempty"`
 	Grace    span     `toml:"resume_grace" json:"resume_grace,omitempty"`
+	Drain    span     `toml:"drain" json:"drain,omitempty"`
 }
 
 // LogSettings say how much is logged, and how.

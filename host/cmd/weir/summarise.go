@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -75,14 +76,27 @@ func firstChars(s string, n int) string {
 	return s
 }
 
+// addSummary lets results be summarised, where that is wanted.
+func addSummary(cfg *host.Config, s Settings, models map[string]daemon.Model) error {
+	if !s.Summarize.Enabled {
+		return nil
+	}
+	m, name, err := summaryModel(models, s)
+	if err != nil {
+		return err
+	}
+	cfg.Summarise, cfg.SummariseOver = summariser(m, name, s.Summarize.MaxInputChars), s.Summarize.TriggerThreshold
+	return nil
+}
+
 // summaryModel is the model that summarises: the named one, else the default
 // profile's. A demo model does not.
-func summaryModel(a *app, s Settings) (m agent.Model, name string, err error) {
+func summaryModel(models map[string]daemon.Model, s Settings) (m agent.Model, name string, err error) {
 	name = s.Summarize.Model
 	if name == "" {
 		name = s.Agent.Model
 	}
-	named, ok := a.models[name]
+	named, ok := models[name]
 	if !ok {
 		return nil, name, usagef("add [models."+name+"] or name another under [summarize]", "[summarize] wants the model %q, which is not configured", name)
 	}

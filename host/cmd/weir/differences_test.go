@@ -1,0 +1,71 @@
+package main
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fixed are the settings that a reload leaves to the next start.
+var fixed = []string{
+	"server.addr", "server.hosts", "server.drain", "server.resume_grace", "mcp", "log.format", "plugins.folder", "plugins.watch", "plugins.poll", "mcpServers",
+	"sandbox.isolation", "sandbox.inline", "sandbox.spares", "sandbox.parallel", "sandbox.waiting", "sandbox.idle", "sandbox.headroom",
+	"sandbox.compile_cpu", "sandbox.compile_memory", "sandbox.engine", "sandbox.loaded",
+	"archive.summary_chars", "archive.scope", "archive.max_age", "archive.max_bytes", "archive.max_count", "archive.max_bytes_per_user", "archive.max_count_per_user",
+}
+
+// Every key of tools.toml is known to hold at once or not, so that a new one is
+// thought about.
+func TestEveryKeyHoldsAtOnceOrIsKnownNotTo(t *testing.T) {
+	var keys []string
+	top := reflect.TypeFor[Settings]()
+	for i := range top.NumField() {
+		f := top.Field(i)
+		name := strings.SplitN(f.Tag.Get("toml"), ",", 2)[0]
+		if f.Type.Kind() != reflect.Struct {
+			keys = append(keys, name)
+			continue
+		}
+		for j := range f.Type.NumField() {
+			keys = append(keys, name+"."+strings.SplitN(f.Type.Field(j).Tag.Get("toml"), ",", 2)[0])
+		}
+	}
+	for _, k := range keys {
+		if covers(live, k) == covers(fixed, k) {
+			t.Errorf("%s: live %v, fixed %v", k, covers(live, k), covers(fixed, k))
+		}
+	}
+	for _, k := range slices.Concat(live, fixed) {
+		if !slices.ContainsFunc(keys, func(known string) bool { return known == k || strings.HasPrefix(known, k+".") }) {
+			t.Errorf("%s is no key of tools.toml", k)
+		}
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	text := func(s string) Settings {
+		t.Helper()
+		out, faults := decode("t", s)
+		if len(faults) > 0 {
+			t.Fatal(faults)
+		}
+		return out.withDefaults()
+	}
+	before := text("[models.a]\nprovider='vllm'\nmodel='x'\n[models.b]\nprovider='vllm'\nmodel='x'\n[limits]\nmax_chars=5000\n[tools.t]\nmax_chars=900\n[sandbox]\nspares=2\n")
+	after := text("locale='zh'\n[server]\naddr='127.0.0.1:1'\nmax_turns=3\n[models.a]\nprovider='vllm'\nmodel='y'\n[models.c]\nprovider='vllm'\nmodel='x'\n[limits]\nmax_chars=5000\n" +
+		"[agents.p]\nmax_tool_calls=3\n[archive]\nthreshold=5\nmax_count=9\n")
+	inForce, restart := differences(before, after)
+	want := []string{"agent.locale", "agents.p", "archive.threshold", "locale", "models.a", "models.b", "models.c", "server.max_turns", "tools.t"}
+	if d := cmp.Diff(want, inForce); d != "" {
+		t.Errorf("in force (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]string{"archive.max_count", "sandbox.spares", "server.addr"}, restart); d != "" {
+		t.Errorf("restart (-want +got):\n%s", d)
+	}
+	if a, b := differences(before, before); len(a)+len(b) > 0 || a == nil || b == nil {
+		t.Errorf("of the same: %v %v", a, b)
+	}
+}

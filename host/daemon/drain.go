@@ -1,0 +1,70 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+)
+
+// draining is the code of what a daemon that stops refuses or cuts off.
+const draining = "draining"
+
+// lastWords is how long turns that are cut off have to be stored, and to tell
+// their clients.
+const lastWords = 5 * time.Second
+
+// errStopped is the cause of a turn's end when the daemon stops before it.
+var errStopped = errors.New("the daemon stops")
+
+// Drain refuses new turns and calls, and what waits for a person, ends turns
+// whose client has gone, and waits for the others. When ctx ends before they
+// have, they are cut off: each is stored as far as it came and tells its client
+// so. Then Drain returns the error of ctx, at most five seconds later. MCP
+// clients are let go of in the end.
+func (d *Daemon) Drain(ctx context.Context) error {
+	defer d.uses.flush()
+	defer d.mcp.Close()
+	d.mu.Lock()
+	d.drain = true
+	d.mu.Unlock()
+	d.approvals.stop()
+	d.lives.abandon(false)
+	done := make(chan struct{})
+	go func() {
+		d.turns.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+	}
+	d.end(errStopped)
+	defer d.lives.abandon(true)
+	last := time.NewTimer(lastWords)
+	defer last.Stop()
+	select {
+	case <-done:
+	case <-last.C:
+	}
+	return ctx.Err()
+}
+
+// until returns a context that also ends when the daemon cuts its turns off.
+func (d *Daemon) until(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(d.ending, func() { cancel(errStopped) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// cutOff words the error of a turn that the daemon's stop has ended.
+func cutOff(ctx context.Context, err error) error {
+	if err == nil || context.Cause(ctx) != errStopped {
+		return err
+	}
+	return problem(http.StatusServiceUnavailable, draining, "ask again in a moment", "the daemon stopped before the answer was complete")
+}

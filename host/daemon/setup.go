@@ -1,0 +1,114 @@
+package daemon
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host"
+)
+
+// A Setup is what of a Config can change while the Daemon serves. Its fields
+// mean what they do there.
+type Setup struct {
+	Models   map[string]Model
+	Profiles map[string]Profile
+	Settings any
+	MaxTurns int
+}
+
+// setup is a Setup made ready. It never changes; Configure puts another in its
+// place.
+type setup struct {
+	Setup
+	slots chan struct{} // nil: no bound
+}
+
+func (s Setup) ready() (*setup, error) {
+	if _, ok := s.Profiles[defaultProfile]; !ok {
+		return nil, problem(http.StatusInternalServerError, "config", "", "there is no profile named default")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Profiles)) {
+		if m := s.Profiles[name].Model; s.Models[m].Model == nil {
+			return nil, problem(http.StatusInternalServerError, "config", "add [models."+m+"] to tools.toml, or name another",
+				"the profile %s wants the model %q, which is not configured", name, m)
+		}
+		if err := s.Profiles[name].Agent.Validate(); err != nil {
+			return nil, problem(http.StatusInternalServerError, "config", "correct it in tools.toml", "the profile %s: %s", name, err)
+		}
+	}
+	out := &setup{Setup: s}
+	out.Models = maps.Clone(s.Models)
+	for name, m := range out.Models {
+		if m.Estimator == nil {
+			m.Estimator = new(agent.Estimator)
+			out.Models[name] = m
+		}
+	}
+	switch {
+	case s.MaxTurns == 0:
+		out.slots = make(chan struct{}, 256)
+	case s.MaxTurns > 0:
+		out.slots = make(chan struct{}, s.MaxTurns)
+	}
+	return out, nil
+}
+
+// Check reports what of s cannot be meant.
+func (s Setup) Check() error {
+	_, err := s.ready()
+	return err
+}
+
+// Configure puts s in force for every turn that begins from now on; those that
+// run end under what they began with. What was learnt about a model's tool
+// calling stays as long as its Estimator is the same. An error means that s
+// cannot be meant and that nothing has changed.
+func (d *Daemon) Configure(s Setup) error {
+	next, err := s.ready()
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before := d.current.Swap(next)
+	maps.DeleteFunc(d.modes, func(name string, _ agent.Mode) bool {
+		return next.Models[name].Estimator != before.Models[name].Estimator
+	})
+	return nil
+}
+
+// set is what is in force.
+func (d *Daemon) set() *setup { return d.current.Load() }
+
+// A ReloadReport says what reading the configuration anew came to.
+type ReloadReport struct {
+	// Change is what became different of the plugins.
+	Change host.Change `json:"change"`
+	// InForce names the settings that are different and hold from now on, as they
+	// stand in tools.toml; Restart those that will not hold before a restart.
+	InForce []string `json:"in_force"`
+	Restart []string `json:"restart"`
+}
+
+// Reload reads the configuration and the plugin folders again, as a person asks
+// for it, and says what became different. What cannot be used changes nothing.
+func (d *Daemon) Reload(ctx context.Context) (ReloadReport, error) {
+	if d.cfg.Reload != nil {
+		return d.cfg.Reload(ctx)
+	}
+	change, err := d.ReloadPlugins(ctx)
+	return ReloadReport{Change: change, InForce: []string{}, Restart: []string{}}, err
+}
+
+// postReload reloads and says what became different.
+func (d *Daemon) postReload(w http.ResponseWriter, r *http.Request) error {
+	out, err := d.Reload(r.Context())
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}

@@ -1,0 +1,153 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/replay"
+)
+
+// A new setup holds for the turns that begin behind it; one that runs ends under
+// what it began with; what cannot be meant changes nothing.
+func TestConfigure(t *testing.T) {
+	gate, asked := make(chan struct{}), make(chan struct{})
+	old := replay.Func(func(n int, _ agent.Request) replay.Reply {
+		if n == 0 {
+			close(asked)
+			<-gate
+		}
+		return replay.Text("from the old one")
+	})
+	s := newServer(t, old)
+	running := make(chan string)
+	go func() { running <- s.post("/api/chat", `{"message":"wait"}`).body }()
+	<-asked
+	next := Setup{
+		Models:   map[string]Model{"scripted": {Model: replay.Func(func(int, agent.Request) replay.Reply { return replay.Text("from the new one") })}, "other": {Model: old}},
+		Profiles: map[string]Profile{"default": {Model: "scripted", Agent: agent.Defaults()}, "terse": {Model: "scripted", Agent: agent.Defaults()}},
+		Settings: map[string]string{"version": "two"}, MaxTurns: 1,
+	}
+	if err := s.daemon.Configure(next); err != nil {
+		t.Fatal(err)
+	}
+	for body, want := range map[string]string{
+		`{"message":"a"}`: "from the new one", `{"message":"a","model":"other"}`: "from the old one", `{"message":"a","profile":"terse"}`: "from the new one",
+	} {
+		if r := s.post("/api/chat", body); !strings.Contains(r.body, want) {
+			t.Errorf("%s: %s", body, r.body)
+		}
+	}
+	close(gate)
+	if body := <-running; !strings.Contains(body, "from the old one") {
+		t.Errorf("the turn that ran: %s", body)
+	}
+	if r := s.get("/api/settings"); !strings.Contains(r.body, `"two"`) {
+		t.Error(r.body)
+	}
+	for name, bad := range map[string]Setup{
+		"no default profile": {Models: next.Models, Profiles: map[string]Profile{"x": {Model: "scripted"}}},
+		"no such model":      {Models: next.Models, Profiles: map[string]Profile{"default": {Model: "nobody"}}},
+		"a bad mode":         {Models: next.Models, Profiles: map[string]Profile{"default": {Model: "scripted", Agent: agent.Config{Mode: "x"}}}},
+	} {
+		if err := s.daemon.Configure(bad); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+	if r := s.post("/api/chat", `{"message":"a"}`); !strings.Contains(r.body, "from the new one") {
+		t.Errorf("after refusals: %s", r.body)
+	}
+}
+
+// What was learnt about a model's tool calling is forgotten with the model alone.
+func TestConfigureKeepsWhatWasLearnt(t *testing.T) {
+	m := Model{Model: replay.New(), Estimator: new(agent.Estimator)}
+	profiles := map[string]Profile{"default": {Model: "m", Agent: agent.Defaults()}}
+	d := newServer(t, replay.New()).daemon
+	if err := d.Configure(Setup{Models: map[string]Model{"m": m}, Profiles: profiles}); err != nil {
+		t.Fatal(err)
+	}
+	learnt := func() agent.Mode { return d.mode(t.Context(), "m", d.set().Models["m"], agent.Defaults()) }
+	d.learn("m", m, agent.ModePrompt)
+	if err := d.Configure(Setup{Models: map[string]Model{"m": m}, Profiles: profiles}); err != nil || learnt() != agent.ModePrompt {
+		t.Errorf("%v; the same model's mode is %q", err, learnt())
+	}
+	other := Model{Model: replay.New(), Estimator: new(agent.Estimator)}
+	if err := d.Configure(Setup{Models: map[string]Model{"m": other}, Profiles: profiles}); err != nil || learnt() != "" {
+		t.Errorf("%v; another model's mode is %q", err, learnt())
+	}
+	if d.learn("m", m, agent.ModePrompt); learnt() != "" {
+		t.Error("a turn with the model of before taught about the one of now")
+	}
+}
+
+func TestReloadRoute(t *testing.T) {
+	s := newServer(t, replay.New())
+	var out ReloadReport
+	if r := s.post("/api/reload", `{}`); r.status != 200 || json.Unmarshal([]byte(r.body), &out) != nil || !out.Change.Empty() {
+		t.Errorf("without a configuration: %d %s", r.status, r.body)
+	}
+	s.daemon.cfg.Reload = func(context.Context) (ReloadReport, error) {
+		return ReloadReport{}, problem(409, "config", "", "tools.toml:3:1: no")
+	}
+	if r := s.post("/api/reload", `{}`); r.status != 409 || r.code(t) != "config" {
+		t.Errorf("refused: %d %s", r.status, r.body)
+	}
+	s.daemon.cfg.Reload = func(context.Context) (ReloadReport, error) { return ReloadReport{}, errors.New("secret detail") }
+	if r := s.post("/api/reload", `{}`); r.status != 500 || strings.Contains(r.body, "secret detail") {
+		t.Errorf("failed: %d %s", r.status, r.body)
+	}
+}
+
+// A turn that a stop cuts off is stored as far as it came, and its client is told
+// how it ended; what comes then is refused.
+func TestDrainCutsOffWithATypedEnd(t *testing.T) {
+	asked := make(chan struct{})
+	s := newServer(t, silentModel{asked})
+	body := make(chan string)
+	for _, path := range []string{"/api/chat", "/v1/chat/completions"} {
+		go func() {
+			body <- s.post(path, map[string]string{"/api/chat": `{"message":"go"}`, "/v1/chat/completions": `{"model":"weir","stream":true,"messages":[{"role":"user","content":"go"}]}`}[path]).body
+		}()
+		<-asked
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.daemon.Drain(ctx); err == nil {
+		t.Error("turns were cut off, and Drain says nothing")
+	}
+	for range 2 {
+		got := <-body
+		if !strings.Contains(got, `"draining"`) || !strings.Contains(got, "first words") || !strings.Contains(got, "stopped before the answer was complete") {
+			t.Errorf("the client was told: %s", got)
+		}
+	}
+	list, err := s.host.Archive().Conversations(t.Context(), "local", 10)
+	if err != nil || len(list) != 2 || list[0].Messages != 2 || list[1].Messages != 2 {
+		t.Errorf("stored: %+v, %v", list, err)
+	}
+	if r := s.post("/api/chat", `{"message":"again"}`); r.status != 503 || r.code(t) != draining {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	if err := s.daemon.Drain(t.Context()); err != nil {
+		t.Errorf("with nothing left: %v", err)
+	}
+}
+
+// silentModel says some words and then nothing until it is left.
+type silentModel struct{ asked chan struct{} }
+
+func (m silentModel) Generate(ctx context.Context, _ agent.Request) iter.Seq2[agent.Delta, error] {
+	return func(yield func(agent.Delta, error) bool) {
+		if !yield(agent.Delta{Text: "The first words."}, nil) {
+			return
+		}
+		m.asked <- struct{}{}
+		<-ctx.Done()
+		yield(agent.Delta{}, ctx.Err())
+	}
+}

@@ -1,0 +1,138 @@
+package host
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Live is what of a Config can change while the Host runs. Its fields mean what
+// they do there.
+type Live struct {
+	Defaults      tool.Limits
+	CeilingChars  int
+	Tools         map[string]ToolConfig
+	Grants        map[string]Grant
+	Approvals     Approvals
+	Summarise     func(ctx context.Context, r SummaryRequest) (Summary, error)
+	SummariseOver int
+}
+
+// Live returns that part of c.
+func (c Config) Live() Live {
+	return Live{c.Defaults, c.CeilingChars, c.Tools, c.Grants, c.Approvals, c.Summarise, c.SummariseOver}
+}
+
+// live is a Live made ready. It never changes; Apply puts another in its place.
+type live struct {
+	Live
+	policy *policy
+	keep   *limit.Keep // Defaults.Keep
+}
+
+// Check reports what of l cannot be meant.
+func (l Live) Check() error {
+	_, err := l.ready()
+	return err
+}
+
+func (l Live) ready() (*live, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	p, err := l.Approvals.compile()
+	if err != nil {
+		return nil, err
+	}
+	if l.SummariseOver <= 0 {
+		l.SummariseOver = defaultSummariseOver
+	}
+	return &live{l, p, limit.CompileKeep(l.Defaults.Keep)}, nil
+}
+
+// Apply puts l in force in one step, reads the plugin folders again and says
+// what became different of the plugins. Calls that run finish under what they
+// began with. Where approvals have changed, what people allowed for good is
+// forgotten: they are asked again. An error means that l cannot be meant, and
+// nothing has changed, or it is the end of ctx or ErrClosed; then l holds from
+// the next reload on.
+func (h *Host) Apply(ctx context.Context, l Live) (Change, error) {
+	next, err := l.ready()
+	if err != nil {
+		return Change{}, err
+	}
+	h.reloading.Lock()
+	defer h.reloading.Unlock()
+	before := h.live.Swap(next)
+	if !reflect.DeepEqual(before.Approvals, next.Approvals) {
+		h.asked.forgetAll()
+	}
+	change, err := h.rescan(ctx)
+	if err == nil {
+		h.tellUnknown(before)
+	}
+	return change, err
+}
+
+// Regrant replaces what the plugins are granted, as the operator says now.
+func (h *Host) Regrant(ctx context.Context, grants map[string]Grant) error {
+	h.reloading.Lock()
+	h.grant(grants)
+	h.reloading.Unlock()
+	return h.Reload(ctx)
+}
+
+// Refresh is Rescan under what the operator grants now, in one step. When it
+// fails the grants hold from the next reload on.
+func (h *Host) Refresh(ctx context.Context, grants map[string]Grant) (Change, error) {
+	h.reloading.Lock()
+	defer h.reloading.Unlock()
+	h.grant(grants)
+	return h.rescan(ctx)
+}
+
+// grant puts grants in force; h.reloading must be held.
+func (h *Host) grant(grants map[string]Grant) {
+	next := *h.live.Load()
+	next.Grants = grants
+	h.live.Store(&next)
+}
+
+// rescan is Rescan; h.reloading must be held.
+func (h *Host) rescan(ctx context.Context) (Change, error) {
+	snap, err := h.scan(ctx, 0)
+	if err != nil {
+		return Change{}, err
+	}
+	return h.install(ctx, snap)
+}
+
+// grants are what the operator grants by now.
+func (h *Host) grants() map[string]Grant { return h.live.Load().Grants }
+
+// tellUnknown warns of names that no plugin has and that were not there before;
+// before may be nil.
+func (h *Host) tellUnknown(before *live) {
+	p := h.current.Load()
+	var old []string
+	if before != nil {
+		old = p.unknown(before.Live)
+	}
+	for _, name := range p.unknown(h.live.Load().Live) {
+		if !slices.Contains(old, name) {
+			h.log.Warn("the configuration speaks of something that no plugin has", "name", name)
+		}
+	}
+}
+
+// forgetAll takes back every consent.
+func (c *consents) forgetAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.order = nil
+	maps.DeleteFunc(c.allowed, func(consent, bool) bool { return true })
+}
