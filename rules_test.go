@@ -53,6 +53,7 @@ var levels = map[string]int{
 	"host/daemon/web":                5,
 	"host/daemon":                    6,
 	"host/cmd/weir":                  7,
+	"host/cmd/benchmcp":              7,
 	"host/cmd/evalcontext":           7,
 	"host/cmd/benchengine":           7,
 	"plugins":                        7,
