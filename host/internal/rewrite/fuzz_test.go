@@ -91,7 +91,7 @@ func TestSlips(t *testing.T) {
 	}
 	taken, refused := 0, 0
 	for _, wasm := range modules {
-		for range 60 {
+		for range 25 {
 			slip := bytes.Clone(wasm)
 			for range 1 + random.IntN(2) {
 				slip[8+random.IntN(len(slip)-8)] = byte(random.IntN(1 << (1 + random.IntN(8))))
@@ -103,7 +103,7 @@ func TestSlips(t *testing.T) {
 			}
 		}
 	}
-	if taken < 200 || refused < 200 {
+	if taken < 100 || refused < 100 {
 		t.Errorf("%d were valid and %d were not: these modules prove little", taken, refused)
 	}
 }
