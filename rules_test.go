@@ -56,12 +56,13 @@ var levels = map[string]int{
 	"host/cmd/benchmcp":              7,
 	"host/cmd/evalcontext":           7,
 	"host/cmd/benchengine":           7,
+	"host/cmd/benchloop":             7,
 	"plugins":                        7,
 	"examples":                       8,
 }
 
 // both lists the packages that may import the host and the agent.
-var both = []string{"host/daemon", "host/cmd/weir", "host/cmd/evalcontext", "examples"}
+var both = []string{"host/daemon", "host/cmd/weir", "host/cmd/evalcontext", "host/cmd/benchloop", "examples"}
 
 // allowed lists the third-party modules a package may import, each with the
 // reason. A package takes every entry whose path is a prefix of its own.

@@ -230,7 +230,7 @@ func fillStore(b *testing.B, s *Store, n int) []string {
 	at := time.Now()
 	for i := 0; i < n; {
 		err := s.inTx(b.Context(), func(tx *sql.Tx) error {
-			stmt := tx.StmtContext(b.Context(), s.insert)
+			stmt := tx.StmtContext(b.Context(), s.stmts[insertEntry])
 			for end := min(n, i+5000); i < end; i++ {
 				id, err := uuid.NewV7()
 				if err != nil {

@@ -29,13 +29,20 @@ func (s *Store) EnsureConversation(ctx context.Context, c Conversation) (Convers
 		}
 		c.ID = id.String()
 	}
-	now := s.now().UnixMilli()
-	_, err := s.write.ExecContext(ctx, `INSERT INTO conversations (id, principal, title, profile, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`, c.ID, c.Principal, c.Title, c.Profile, now, now)
+	if there, err := s.Conversation(ctx, Scope{Principal: c.Principal, Conversation: c.ID}); !errors.Is(err, ErrNotFound) {
+		return there, err
+	}
+	err := s.commit(ctx, 0, func(b *batch) error { return b.ensure(c, s.now().UnixMilli()) })
 	if err != nil {
 		return Conversation{}, wrap(ctx, doing, err)
 	}
 	return s.Conversation(ctx, Scope{Principal: c.Principal, Conversation: c.ID})
+}
+
+// ensure creates a conversation that is not there. One that is there may be
+// another principal's.
+func (b *batch) ensure(c Conversation, now int64) error {
+	return b.exec(insertConversation, c.ID, c.Principal, c.Title, c.Profile, now, now)
 }
 
 // Conversation returns one conversation, or ErrNotFound.
@@ -74,11 +81,9 @@ func (s *Store) Conversations(ctx context.Context, principal string, limit int) 
 
 // Rename gives a conversation another title, or answers ErrNotFound.
 func (s *Store) Rename(ctx context.Context, sc Scope, title string) error {
-	res, err := s.write.ExecContext(ctx, "UPDATE conversations SET title = ? WHERE id = ? AND principal = ?", title, sc.Conversation, sc.Principal)
-	if err != nil {
-		return wrap(ctx, "renaming a conversation", err)
-	}
-	return touched(res)
+	return wrap(ctx, "renaming a conversation", s.commit(ctx, 0, func(b *batch) error {
+		return b.touch(renameConversation, title, sc.Conversation, sc.Principal)
+	}))
 }
 
 // DeleteConversation deletes a conversation with its messages, its call log

@@ -4,8 +4,9 @@
 //
 // What is promised:
 //
-//   - What Put, Append, Replace and LogUse acknowledged is synced to disk: the
-//     log is written ahead with synchronous=FULL.
+//   - What Put, Begin, Finish, Append, Replace and LogUse acknowledged is synced
+//     to disk: the log is written ahead with synchronous=FULL. What comes at the
+//     same time shares one sync.
 //   - A reader gets every text back byte for byte, compressed in between or not.
 //   - Every statement has the principal in its condition, and the conversation
 //     too unless Config.UserScope widens it. What is another's answers exactly

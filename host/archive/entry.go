@@ -71,24 +71,20 @@ func (s *Store) Put(ctx context.Context, e Entry) (Entry, error) {
 		return e, fmt.Errorf("%s: %w", doing, about.err)
 	}
 	e.Summary, e.Sources = about.summary, about.sources
-	s.putting.Lock()
-	defer s.putting.Unlock()
-	// The search for an identical entry runs while the disk syncs; it would
-	// rather find nothing than make a committed Put fail.
-	done, same := e, ""
-	var looking sync.WaitGroup
-	looking.Go(func() {
-		var err error
-		if same, err = s.identical(ctx, done); err != nil && ctx.Err() == nil {
-			s.log.Warn("identical results were not looked for", "error", err)
+	// The search stands in front of the insert and in its transaction, so that of
+	// two at the same time the second finds the first.
+	e.SameAs = ""
+	size := len(e.Full) + len(parts) + len(e.Raw)
+	done := e
+	err = s.commit(ctx, size, func(b *batch) error {
+		if done.SameAs, err = b.identical(e); err != nil {
+			return err
 		}
+		return b.exec(insertEntry, e.UUID, e.Scope.Principal, e.Scope.Conversation, e.Thread, e.Turn, e.CallID, e.Tool,
+			e.Created.UnixMilli(), nullTime(e.Expires), e.SHA256, e.Chars, e.Lines, e.Bytes, size, e.Rules,
+			e.Query, string(e.Input), e.Summary, about.column, e.Full, parts, e.Raw)
 	})
-	_, err = s.insert.ExecContext(ctx, e.UUID, e.Scope.Principal, e.Scope.Conversation, e.Thread, e.Turn, e.CallID, e.Tool,
-		e.Created.UnixMilli(), nullTime(e.Expires), e.SHA256, e.Chars, e.Lines, e.Bytes, len(e.Full)+len(parts)+len(e.Raw), e.Rules,
-		e.Query, string(e.Input), e.Summary, about.column, e.Full, parts, e.Raw)
-	looking.Wait()
-	e.SameAs = same
-	return e, wrap(ctx, doing, err)
+	return done, wrap(ctx, doing, err)
 }
 
 // complete fills in what Put promises, but for summary and sources.
@@ -139,8 +135,8 @@ func (s *Store) describe(e Entry) description {
 
 // identical finds the newest entry of e's scope that came from the same call
 // and has the same text.
-func (s *Store) identical(ctx context.Context, e Entry) (string, error) {
-	rows, err := s.same.QueryContext(ctx, e.SHA256, e.Scope.Principal, e.Scope.Conversation, s.cfg.UserScope, e.Tool, e.Created.UnixMilli())
+func (b *batch) identical(e Entry) (string, error) {
+	rows, err := b.stmt(sameEntry).Query(e.SHA256, e.Scope.Principal, e.Scope.Conversation, b.s.cfg.UserScope, e.Tool, e.Created.UnixMilli())
 	if err != nil {
 		return "", err
 	}
@@ -151,7 +147,7 @@ func (s *Store) identical(ctx context.Context, e Entry) (string, error) {
 		if err := rows.Scan(&id, &input); err != nil {
 			return "", err
 		}
-		if id != e.UUID && sameJSON(input, e.Input) {
+		if sameJSON(input, e.Input) {
 			return id, nil
 		}
 	}
@@ -239,12 +235,11 @@ func (s *Store) Find(ctx context.Context, principal, uuid string) (Entry, error)
 // It answers ErrNotFound like Get. The space is used again by later entries;
 // the text itself is overwritten at once.
 func (s *Store) Drop(ctx context.Context, sc Scope, uuid string) error {
-	res, err := s.write.ExecContext(ctx, "DELETE FROM tool_result_archive WHERE uuid = ? AND principal = ? AND (conversation_id = ? OR ?)",
-		uuid, sc.Principal, sc.Conversation, s.cfg.UserScope)
-	if err != nil {
-		return wrap(ctx, "dropping an archive", err)
-	}
-	return touched(res)
+	return wrap(ctx, "dropping an archive", s.commit(ctx, 0, func(b *batch) error { return b.drop(sc, uuid) }))
+}
+
+func (b *batch) drop(sc Scope, uuid string) error {
+	return b.touch(dropEntry, uuid, sc.Principal, sc.Conversation, b.s.cfg.UserScope)
 }
 
 // touched answers ErrNotFound for a statement that found no row.

@@ -22,8 +22,8 @@ var (
 // errors. The context's own error wins: an interrupted statement fails with
 // whatever it happened to be doing.
 func wrap(ctx context.Context, doing string, err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, ErrNotFound) {
+		return err
 	}
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return fmt.Errorf("%s: %w", doing, ctxErr)

@@ -2,40 +2,37 @@ package archive
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 )
 
 // Mark replaces the marks of a conversation: short texts by which it is found
 // when nobody gives its id. An empty one is left out; none at all is allowed.
 // It answers ErrNotFound for a conversation that the principal does not have.
 func (s *Store) Mark(ctx context.Context, sc Scope, marks []string) error {
-	err := s.inTx(ctx, func(tx *sql.Tx) error {
-		var n int
-		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM conversations WHERE id = ? AND principal = ?", sc.Conversation, sc.Principal).Scan(&n); err != nil {
+	return wrap(ctx, "marking a conversation", s.commit(ctx, 0, func(b *batch) error {
+		n, err := b.number(hasConversation, sc.Conversation, sc.Principal)
+		if err == nil && n == 0 {
+			err = ErrNotFound
+		}
+		if err != nil {
 			return err
 		}
-		if n == 0 {
-			return ErrNotFound
-		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM conversation_marks WHERE conversation_id = ?", sc.Conversation); err != nil {
-			return err
-		}
-		for _, m := range marks {
-			if m == "" {
-				continue
-			}
-			if _, err := tx.ExecContext(ctx, "INSERT INTO conversation_marks (principal, mark, conversation_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-				sc.Principal, m, sc.Conversation); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if errors.Is(err, ErrNotFound) {
-		return ErrNotFound
+		return b.mark(sc, marks)
+	}))
+}
+
+func (b *batch) mark(sc Scope, marks []string) error {
+	if err := b.exec(deleteMarks, sc.Conversation); err != nil {
+		return err
 	}
-	return wrap(ctx, "marking a conversation", err)
+	for _, m := range marks {
+		if m == "" {
+			continue
+		}
+		if err := b.exec(insertMark, sc.Principal, m, sc.Conversation); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Marked lists the principal's conversations that bear a mark, the one used

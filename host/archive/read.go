@@ -38,9 +38,9 @@ func (s *Store) Read(ctx context.Context, sc Scope, uuid string, p Part) (Page, 
 		return page, err
 	}
 	now := stored(s.now())
-	where, args := s.within(sc, false)
-	if _, err := s.write.ExecContext(ctx, "UPDATE tool_result_archive SET load_count = load_count + 1, last_loaded_at = ? WHERE uuid = ? AND "+where,
-		append([]any{now.UnixMilli(), uuid}, args...)...); err != nil {
+	if err := s.commit(ctx, 0, func(b *batch) error {
+		return b.exec(countLoad, now.UnixMilli(), uuid, sc.Principal, sc.Conversation, s.cfg.UserScope || sc.Everywhere)
+	}); err != nil {
 		s.log.Warn("a load was not counted", "uuid", uuid, "error", err)
 	} else {
 		page.Entry.Loads, page.Entry.LastLoad = page.Entry.Loads+1, now

@@ -46,8 +46,8 @@ type Config struct {
 	Now func() time.Time
 }
 
-// A Store is an open archive. Its methods may be called concurrently; one
-// write runs at a time, reads run beside it.
+// A Store is an open archive. Its methods may be called concurrently; writes at
+// the same time are synced to disk together, reads run beside them.
 type Store struct {
 	cfg   Config
 	log   hclog.Logger
@@ -57,12 +57,10 @@ type Store struct {
 	dec   *zstd.Decoder
 	spare spare
 
-	// putting lets one Put after the other look for an identical entry, so that of
-	// two at the same time the second finds the first.
-	putting sync.Mutex
-	insert  *sql.Stmt
-	same    *sql.Stmt
-	get     *sql.Stmt
+	line  line
+	stmts [statements]*sql.Stmt // of the writer
+	get   *sql.Stmt
+	said  *sql.Stmt // a conversation's messages
 
 	// owed says that the log could not be emptied after a deletion.
 	owed    atomic.Bool
@@ -113,16 +111,12 @@ func open(ctx context.Context, cfg Config, h hooks) (s *Store, err error) {
 	if s.dec, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxText)); err != nil {
 		return s, err
 	}
-	for _, p := range []struct {
-		stmt **sql.Stmt
-		db   *sql.DB
-		text string
-	}{{&s.insert, s.write, insertSQL}, {&s.same, s.read, sameSQL}, {&s.get, s.read, getSQL}} {
-		if *p.stmt, err = p.db.PrepareContext(ctx, p.text); err != nil {
+	for stmt, text := range map[**sql.Stmt]string{&s.get: getSQL, &s.said: messagesSQL} {
+		if *stmt, err = s.read.PrepareContext(ctx, text); err != nil {
 			return s, wrap(ctx, "opening the archive", err)
 		}
 	}
-	return s, nil
+	return s, wrap(ctx, "opening the archive", s.prepare(ctx))
 }
 
 // Close ends the store. Calls still running fail; calls made later answer
@@ -130,7 +124,7 @@ func open(ctx context.Context, cfg Config, h hooks) (s *Store, err error) {
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		var errs []error
-		for _, stmt := range []*sql.Stmt{s.insert, s.same, s.get} {
+		for _, stmt := range append(s.stmts[:], s.get, s.said) {
 			if stmt != nil {
 				errs = append(errs, stmt.Close())
 			}

@@ -16,21 +16,20 @@ func (s *Store) LogUse(ctx context.Context, uses []ToolUse) error {
 	if len(uses) == 0 {
 		return nil
 	}
-	now := s.now()
-	return wrap(ctx, "logging calls", s.inTx(ctx, func(tx *sql.Tx) error {
-		for _, u := range uses {
-			if u.Created.IsZero() {
-				u.Created = now
-			}
-			if _, err := tx.ExecContext(ctx, `INSERT INTO tool_calls (principal, conversation_id, turn, call_id, tool_name, model, format, code,
-				cut_by, produced, shown, archive_uuid, duration_us, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-				u.Scope.Principal, u.Scope.Conversation, u.Turn, u.CallID, u.Tool, u.Model, u.Format, u.Code,
-				u.Layer, u.Produced, u.Shown, u.UUID, u.Duration.Microseconds(), u.Created.UnixMilli()); err != nil {
-				return err
-			}
+	return wrap(ctx, "logging calls", s.commit(ctx, 0, func(b *batch) error { return b.log(uses, s.now()) }))
+}
+
+func (b *batch) log(uses []ToolUse, now time.Time) error {
+	for _, u := range uses {
+		if u.Created.IsZero() {
+			u.Created = now
 		}
-		return nil
-	}))
+		if err := b.exec(insertUse, u.Scope.Principal, u.Scope.Conversation, u.Turn, u.CallID, u.Tool, u.Model, u.Format, u.Code,
+			u.Layer, u.Produced, u.Shown, u.UUID, u.Duration.Microseconds(), u.Created.UnixMilli()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Uses reads the call log from a time on, the oldest first. A Scope without a

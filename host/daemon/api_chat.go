@@ -139,16 +139,16 @@ func (d *Daemon) showConversation(w http.ResponseWriter, r *http.Request) error 
 }
 
 func (d *Daemon) deleteConversation(w http.ResponseWriter, r *http.Request) error {
-	id := r.PathValue("id")
-	leave, err := d.enter(id)
+	scope := archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}
+	leave, err := d.enter(scope)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	if err := d.cfg.Host.Archive().DeleteConversation(r.Context(), archive.Scope{Principal: d.principal(r), Conversation: id}); err != nil {
+	if err := d.cfg.Host.Archive().DeleteConversation(r.Context(), scope); err != nil {
 		return err
 	}
-	d.cfg.Host.Forget(host.Principal(d.principal(r)), id)
+	d.cfg.Host.Forget(host.Principal(scope.Principal), scope.Conversation)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

@@ -101,8 +101,8 @@ type Daemon struct {
 	uses      *useLog // of calls that are no turn's
 
 	mu    sync.Mutex
-	busy  map[string]bool       // conversations in a turn
-	modes map[string]agent.Mode // by model, where auto was tried and given up
+	busy  map[archive.Scope]bool // conversations in a turn
+	modes map[string]agent.Mode  // by model, where auto was tried and given up
 	turns sync.WaitGroup
 	drain bool
 	// ending is done when the turns that still run are to end.
@@ -116,7 +116,7 @@ func New(cfg Config) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, busy: map[string]bool{}, modes: map[string]agent.Mode{}, approvals: newBroker(), lives: newLives()}
+	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, busy: map[archive.Scope]bool{}, modes: map[string]agent.Mode{}, approvals: newBroker(), lives: newLives()}
 	if d.log == nil {
 		d.log = hclog.NewNullLogger()
 	}
@@ -159,7 +159,7 @@ func (d *Daemon) Handler() http.Handler {
 
 // enter takes a slot for one turn and the conversation's lock. The returned
 // function gives both back.
-func (d *Daemon) enter(conversation string) (func(), error) {
+func (d *Daemon) enter(conversation archive.Scope) (func(), error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {

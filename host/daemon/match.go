@@ -12,7 +12,6 @@ import (
 	"unicode"
 
 	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/host/archive"
 )
 
 // A said is one message as a client of /v1 saw it: a question, an answer, or a
@@ -120,12 +119,13 @@ func (t *turn) unmoved(ctx context.Context) error {
 	return busyProblem()
 }
 
-// remark lets the conversation be found by what the client has now seen: its
-// own words and the answer, with or without what was said before calls, which
-// only a client that streams reads.
-func (t *turn) remark(ctx context.Context, out agent.Turn) {
+// marks are what the conversation is found by from now on: what the client has
+// now seen, its own words and the answer, with or without what was said before
+// calls, which only a client that streams reads. nil: it has seen nothing and
+// asks again.
+func (t *turn) marks(out agent.Turn) []string {
 	if strings.TrimSpace(out.Answer) == "" && strings.TrimSpace(t.said.String()) == "" && len(out.Pending) == 0 {
-		return // the client has seen nothing and asks again
+		return nil
 	}
 	before := slices.Clone(t.ask.spoken)
 	for _, a := range t.ask.answers {
@@ -142,9 +142,8 @@ func (t *turn) remark(ctx context.Context, out agent.Turn) {
 	for _, text := range []string{out.Answer, t.said.String()} {
 		marks = append(marks, markOf(append(before[:len(before):len(before)], said{agent.RoleAssistant, text, ids})))
 	}
-	if err := t.d.cfg.Host.Archive().Mark(ctx, t.scope, marks); err != nil && !errors.Is(err, archive.ErrNotFound) {
-		t.d.log.Warn("a conversation cannot be found by its messages", "conversation", t.scope.Conversation, "error", err)
-	}
+	slices.Sort(marks)
+	return slices.Compact(marks)
 }
 
 // codeBusy is the problem of a conversation that is in a turn.

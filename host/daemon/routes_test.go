@@ -86,7 +86,7 @@ var strangers = map[string][]visit{
 	"POST /v1/chat/completions": {
 		{path: "/v1/chat/completions", body: `{"model":"default","messages":[{"role":"user","content":"go on"}]}`, header: http.Header{"X-Weir-Conversation": {"{C}"}}, begins: true},
 		{path: "/v1/chat/completions", body: `{"model":"default","messages":[{"role":"user","content":"go on"}],"metadata":{"conversation_id":"{C}"}}`, begins: true},
-		{path: "/v1/chat/completions", body: `{"messages":[{"role":"tool","tool_call_id":"call_001","content":"x"}],"metadata":{"conversation_id":"{C}"}}`, begins: true},
+		{path: "/v1/chat/completions", body: `{"messages":[{"role":"tool","tool_call_id":"call_001","content":"x"}],"metadata":{"conversation_id":"{C}"}}`},
 		{path: "/v1/chat/completions", body: `{"model":"default","messages":[{"role":"user","content":"their question CANARY-7f3a"},{"role":"assistant","content":"their answer"},{"role":"user","content":"go on"}]}`},
 	},
 	"POST /mcp": {

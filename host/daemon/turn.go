@@ -76,7 +76,7 @@ func (d *Daemon) chat(ctx context.Context, principal string, ask Ask, history []
 	if err != nil {
 		return ChatEnd{}, err
 	}
-	leave, err := d.enter(t.scope.Conversation)
+	leave, err := d.enter(t.scope)
 	if err != nil {
 		return ChatEnd{}, err
 	}
@@ -124,7 +124,6 @@ func (d *Daemon) chat(ctx context.Context, principal string, ask Ask, history []
 			runErr = errors.Join(runErr, archive.ErrFull)
 		}
 	}
-	t.remark(context.WithoutCancel(ctx), out)
 	return t.end, runErr
 }
 
@@ -166,27 +165,7 @@ func (d *Daemon) newTurn(ctx context.Context, principal string, ask Ask, history
 	if err := t.preload(ctx); err != nil {
 		return nil, err
 	}
-	return t, t.unless(t.ensure(ctx))
-}
-
-func (t *turn) ensure(ctx context.Context) error {
-	_, err := t.d.cfg.Host.Archive().EnsureConversation(ctx, archive.Conversation{
-		ID: t.scope.Conversation, Principal: t.scope.Principal, Profile: t.ask.Profile, Title: t.title,
-	})
-	return err
-}
-
-// unless lets a turn go on that cannot be saved, for the disk is full: to
-// answer without a memory of it is better than not to answer.
-func (t *turn) unless(err error) error {
-	if !errors.Is(err, archive.ErrFull) {
-		return err
-	}
-	if !t.unsaved {
-		t.d.log.Error("the question could not be saved", "conversation", t.scope.Conversation, "error", err)
-	}
-	t.unsaved = true
-	return nil
+	return t, nil
 }
 
 // open reads the stored conversation and saves the question before the model
@@ -215,60 +194,63 @@ func (t *turn) open(ctx context.Context, session *host.Session, history *[]agent
 		}
 		add = append(add, agent.Message{Role: agent.RoleUser, Text: t.ask.Message, Turn: lastTurn(*history) + 1, At: t.d.now()})
 	}
-	if len(add) > 0 {
-		if err := t.append(ctx, add); err != nil {
-			return nil, err
-		}
-		stored, err = t.messages(ctx)
-	}
 	t.stored = stored
-	return given, err
+	return given, t.save(ctx, add)
 }
 
-// messages reads the stored conversation; one that could not be made is empty.
+// messages reads the stored conversation. Of one that is not there, or is another
+// principal's, there are none; save tells the two apart.
 func (t *turn) messages(ctx context.Context) ([]archive.Message, error) {
+	if t.ask.Conversation == "" {
+		return nil, nil
+	}
 	stored, err := t.d.cfg.Host.Archive().Messages(ctx, t.scope)
-	if t.unsaved && errors.Is(err, archive.ErrNotFound) {
+	if errors.Is(err, archive.ErrNotFound) {
 		return nil, nil
 	}
 	return stored, err
 }
 
-// append saves messages, unless nothing can be saved.
-func (t *turn) append(ctx context.Context, msgs []agent.Message) error {
-	if t.unsaved {
+// save appends what the turn begins with.
+func (t *turn) save(ctx context.Context, add []agent.Message) error {
+	if len(add) == 0 {
 		return nil
 	}
-	return t.unless(t.d.cfg.Host.Archive().Append(ctx, t.scope, t.rows(msgs)))
+	rows := t.rows(add)
+	err := t.d.cfg.Host.Archive().Begin(ctx, t.conversation(), rows)
+	if errors.Is(err, archive.ErrFull) { // to answer without a memory of it is better than not to answer
+		t.d.log.Error("the question could not be saved", "conversation", t.scope.Conversation, "error", err)
+		t.unsaved = true
+		return nil
+	}
+	t.stored = append(t.stored, rows...)
+	return err
 }
 
-// store replaces what changed and writes the call log. Results that nothing
-// refers to are dropped: their whole text stands in the conversation itself.
+func (t *turn) conversation() archive.Conversation {
+	return archive.Conversation{ID: t.scope.Conversation, Principal: t.scope.Principal, Profile: t.ask.Profile, Title: t.title}
+}
+
+// store writes what the turn came to, in one commit: the messages that are new or
+// changed, the call log, what the conversation is found by. Results that nothing
+// refers to go: their whole text stands in the conversation itself.
 func (t *turn) store(ctx context.Context, out agent.Turn, had int) error {
 	store := t.d.cfg.Host.Archive()
 	from := min(out.From, had, len(t.stored))
-	unnamed := t.unrefer(out.Messages)
+	if from == had && len(t.stored) > had && out.Messages[had].Role == agent.RoleUser {
+		from++ // the question stands there already
+	}
+	unnamed := t.unrefer(out.Messages) // which changes messages and uses
+	change := archive.Change{Messages: t.rows(out.Messages[from:]), Unnamed: unnamed, Uses: t.uses, Marks: t.marks(out)}
+	if from < len(t.stored) {
+		change.From = t.stored[from].Seq
+	}
 	if t.unsaved { // there may be room again
-		if err := t.ensure(ctx); err != nil {
+		if err := store.Begin(ctx, t.conversation(), nil); err != nil {
 			return err
 		}
 	}
-	var err error
-	switch {
-	case from == len(t.stored):
-		err = store.Append(ctx, t.scope, t.rows(out.Messages[from:]))
-	case from < len(out.Messages):
-		err = store.Replace(ctx, t.scope, t.stored[from].Seq, t.rows(out.Messages[from:]))
-	}
-	if err != nil {
-		return err
-	}
-	for _, id := range unnamed {
-		if err := store.Drop(ctx, t.scope, id); err != nil {
-			t.d.log.Warn("an archive that nothing refers to stays", "uuid", id, "error", err)
-		}
-	}
-	return store.LogUse(ctx, t.uses)
+	return store.Finish(ctx, t.scope, change)
 }
 
 // observe turns the agent's events into the stream's, the log and the call log.

@@ -1,0 +1,78 @@
+// Command benchloop measures what weir itself adds to a turn: a question comes by
+// HTTP, an instant model calls one trivial tool and answers, the answer goes out
+// as server-sent events. Everything that a daemon does stands in between: the
+// question is on the disk before the model is asked, the tool is a sandboxed
+// guest, the turn is stored before its end is told.
+//
+// The server is a process of its own; this one is its clients. Both share the
+// machine's processors.
+//
+//	benchloop            chats a second, p50 and p99, for 1, 16, 64 and 256 clients
+//	benchloop -streams   1,000 streams of the demo model at once
+//	benchloop -peer BIN  the same beside another program that prints its address
+//
+// It exits with 1 when a promise is not kept.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/weirhost/weir/host"
+)
+
+func main() {
+	if code, ok := host.WorkerMain(); ok {
+		os.Exit(code)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ok, err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "benchloop:", err)
+		os.Exit(2)
+	case !ok:
+		os.Exit(1)
+	}
+}
+
+// options are what one may ask for.
+type options struct {
+	serve   string        // what this process serves: loop or streams; empty: it measures
+	streams int           // streams at once; 0: turns are measured
+	peer    string        // another program to measure beside; empty: none
+	time    time.Duration // of one measurement
+	profile string        // where the server leaves a CPU profile; empty: nowhere
+	inline  bool
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("benchloop", flag.ContinueOnError)
+	flags.StringVar(&o.serve, "serve", "", "serve loop or streams, for another benchloop")
+	flags.IntVar(&o.streams, "streams", 0, "open so many streams at once instead; 0: measure turns")
+	flags.StringVar(&o.peer, "peer", "", "another server to measure in turns: a program that prints its address")
+	flags.DurationVar(&o.time, "time", 4*time.Second, "length of one measurement")
+	flags.StringVar(&o.profile, "profile", "", "write the server's CPU profile to this file")
+	flags.BoolVar(&o.inline, "inline", false, "run the tool inside the server, not in a process of its own")
+	return o, flags.Parse(args)
+}
+
+func run(ctx context.Context, args []string, out io.Writer) (bool, error) {
+	o, err := parse(args)
+	switch {
+	case err != nil:
+		return false, err
+	case o.serve != "":
+		return true, serve(ctx, o, out)
+	case o.streams > 0:
+		return measureStreams(ctx, o, out)
+	}
+	return measureTurns(ctx, o, out)
+}

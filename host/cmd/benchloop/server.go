@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"time"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/demo"
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// token opens the server's routes.
+const token = "benchloop"
+
+// serve runs a daemon until its parent closes its input, and prints its address.
+func serve(ctx context.Context, o options, out io.Writer) error {
+	dir, err := os.MkdirTemp("", "benchloop-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	h, err := open(ctx, dir, o.inline)
+	if err != nil {
+		return err
+	}
+	d, err := daemon.New(daemon.Config{
+		Host: h, Token: token, MaxTurns: -1,
+		Models:   map[string]daemon.Model{"instant": {Model: instant{}}, "demo": {Model: demo.New()}},
+		Profiles: map[string]daemon.Profile{"default": {Model: "instant", Agent: agent.Defaults()}, "demo": {Model: "demo", Agent: agent.Defaults()}},
+	})
+	if err != nil {
+		return errors.Join(err, h.Close())
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return errors.Join(err, h.Close())
+	}
+	if o.profile != "" {
+		f, err := os.Create(o.profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", d.Handler())
+	mux.HandleFunc("GET /self", self)
+	srv := &http.Server{Handler: mux}
+	fmt.Fprintln(out, l.Addr())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the parent is gone
+		_ = srv.Close()
+	}()
+	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	stop, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	return errors.Join(d.Drain(stop), h.Close())
+}
+
+// open makes a host with one plugin, whose tool hands back what it gets.
+func open(ctx context.Context, dir string, inline bool) (*host.Host, error) {
+	plugin := filepath.Join(dir, "plugins", "echo")
+	if err := os.MkdirAll(plugin, 0o700); err != nil {
+		return nil, err
+	}
+	manifest := `schema = 1
+name = "echo"
+version = "1.0.0"
+description = "Hands back its arguments"
+[[tool]]
+name = "echo"
+description = "Hands back its arguments"
+hints = { read_only = true }
+[tool.params]
+type = "object"
+required = ["text"]
+[tool.params.properties.text]
+type = "string"
+`
+	if err := os.WriteFile(filepath.Join(plugin, "plugin.toml"), []byte(manifest), 0o600); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(plugin, "echo.wasm"), wasmtest.Echo("echo"), 0o600); err != nil {
+		return nil, err
+	}
+	cfg := host.Config{
+		Folders:  []host.Folder{{Path: filepath.Join(dir, "plugins"), Trust: host.TrustGranted}},
+		CacheDir: filepath.Join(dir, "cache"), Archive: archive.Config{Path: filepath.Join(dir, "archive.db")}, Spares: 1,
+	}
+	if !inline && host.CanIsolate() {
+		cfg.WorkerCommand = []string{"/proc/self/exe"}
+	}
+	h, err := host.Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	h.Warm(ctx, nil)
+	return h, nil
+}
+
+// self tells what the process takes.
+func self(w http.ResponseWriter, _ *http.Request) {
+	runtime.GC()
+	_ = json.NewEncoder(w).Encode(figures{Goroutines: runtime.NumGoroutine(), RSS: rss("VmRSS"), Peak: rss("VmHWM"), CPU: cpu()})
+}
+
+// figures are what a server tells of itself. Sizes are MiB.
+type figures struct {
+	Goroutines int
+	RSS, Peak  float64
+	CPU        time.Duration // of it and the processes of its plugins
+}
+
+// instant is a model that takes no time: it calls echo, and then answers.
+type instant struct{}
+
+var _ agent.Describer = instant{}
+
+func (instant) Describe(context.Context) (agent.ModelInfo, error) {
+	yes := true
+	return agent.ModelInfo{Name: "instant", Provider: "benchloop", Model: "instant", Window: 128_000, NativeTools: &yes, Simulated: true}, nil
+}
+
+func (instant) Generate(_ context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
+	return func(yield func(agent.Delta, error) bool) {
+		usage := &agent.Usage{Prompt: 100, Completion: 10}
+		if r.Messages[len(r.Messages)-1].Role == "tool" {
+			_ = yield(agent.Delta{Text: "It said hello."}, nil) && yield(agent.Delta{Usage: usage, Finish: agent.FinishStop}, nil)
+			return
+		}
+		call := &tool.Call{ID: "call_1", Tool: "echo", Args: json.RawMessage(`{"text":"hello"}`)}
+		_ = yield(agent.Delta{Call: call}, nil) && yield(agent.Delta{Usage: usage, Finish: agent.FinishCalls}, nil)
+	}
+}
