@@ -128,7 +128,7 @@ func (s *Session) invocation(b *bound, c tool.Call, input json.RawMessage) sandb
 		grant.Config = map[string]string{}
 	}
 	grant.Config["weir.locale"] = string(s.locale)
-	inv := sandbox.Invocation{Export: b.def.Export, Input: input, Timeout: l.Timeout, Limits: l, Grant: grant, MaxOutput: tool.MaxWhole}
+	inv := sandbox.Invocation{Export: b.def.Export, Input: input, Timeout: l.Timeout, Limits: l, Grant: grant, MaxOutput: tool.MaxWhole, Fresh: b.def.Fresh}
 	if b.def.Format == registry.FormatMCP {
 		inv.MaxOutput = maxEnvelope
 	}

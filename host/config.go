@@ -71,8 +71,11 @@ type Config struct {
 	// Engine runs the plugins: EngineWazero, also when empty, or EngineExtism.
 	// Another name is an error.
 	Engine string
+	// Renewed is how many instances per plugin, or one in each process, are renewed
+	// and wait for the next call; 0: 4; negative: none, every call gets a new one.
+	Renewed int
 	// Spares is how many instances, each for one call, are kept ready per
-	// plugin; 0 or negative: none.
+	// plugin where they cannot be renewed; 0 or negative: none.
 	Spares int
 	// Loaded is how much memory the plugins in memory may take together while no
 	// call runs, by estimate, the processes that wait for calls included. What was

@@ -81,7 +81,7 @@ func (h *Host) openEngines(ctx context.Context) (err error) {
 	cache := h.cfg.CacheDir
 	if w := h.cfg.Workers; len(h.cfg.WorkerCommand) > 0 && CanIsolate() {
 		h.pool, err = worker.New(ctx, worker.Config{
-			Command: h.cfg.WorkerCommand, Engine: h.cfg.Engine, CacheDir: cache, Logger: h.log, Spares: h.cfg.Spares,
+			Command: h.cfg.WorkerCommand, Engine: h.cfg.Engine, CacheDir: cache, Logger: h.log, Renewed: h.cfg.Renewed, Spares: h.cfg.Spares,
 			Max: w.Max, Idle: w.Idle, Headroom: w.Headroom, CompileCPU: w.CompileCPU, CompileMemory: w.CompileMemory,
 			Quarantine: w.Quarantine,
 		})
@@ -90,7 +90,7 @@ func (h *Host) openEngines(ctx context.Context) (err error) {
 		}
 		cache = h.pool.CacheDir()
 	}
-	h.engine, err = sandbox.New(ctx, sandbox.Config{Engine: h.cfg.Engine, CacheDir: cache, Logger: h.log, Spares: h.cfg.Spares})
+	h.engine, err = sandbox.New(ctx, sandbox.Config{Engine: h.cfg.Engine, CacheDir: cache, Logger: h.log, Renewed: h.cfg.Renewed, Spares: h.cfg.Spares})
 	return err
 }
 

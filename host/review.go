@@ -267,7 +267,7 @@ func conduct(t registry.Tool) string {
 		yes  bool
 		text string
 	}{
-		{t.EmptyOK, "may answer nothing"}, {t.TTL > 0, "cached for " + t.TTL.String()}, {t.PerMinute > 0, fmt.Sprintf("%d calls a minute", t.PerMinute)},
+		{t.EmptyOK, "may answer nothing"}, {t.Fresh, "in a new instance each time"}, {t.TTL > 0, "cached for " + t.TTL.String()}, {t.PerMinute > 0, fmt.Sprintf("%d calls a minute", t.PerMinute)},
 		{t.Spec.Hints.ReadOnly, "says it changes nothing"}, {t.Spec.Hints.Idempotent, "says it may be repeated"}, {t.Spec.Hints.Network, "says it uses the network"},
 	} {
 		if c.yes {

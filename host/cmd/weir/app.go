@@ -245,7 +245,7 @@ func hostConfig(s Settings, p paths, secrets lookup, log hclog.Logger) host.Conf
 		Kept:     p.kept(),
 		Lock:     p.Pins,
 		Approved: p.Approved,
-		CacheDir: p.Cache, Secret: secrets, Logger: log, Version: version(), Engine: s.Sandbox.Engine, Spares: s.Sandbox.Spares, Parallel: s.Sandbox.Parallel,
+		CacheDir: p.Cache, Secret: secrets, Logger: log, Version: version(), Engine: s.Sandbox.Engine, Renewed: s.Sandbox.Renewed, Spares: s.Sandbox.Spares, Parallel: s.Sandbox.Parallel,
 		Loaded: tool.Bytes(s.Sandbox.Loaded),
 	}
 	cfg.Approvals = approvals(s.Approvals)

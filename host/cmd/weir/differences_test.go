@@ -12,7 +12,7 @@ import (
 // fixed are the settings that a reload leaves to the next start.
 var fixed = []string{
 	"server.addr", "server.hosts", "server.drain", "server.resume_grace", "mcp", "log.format", "plugins.folder", "plugins.watch", "plugins.poll", "mcpServers",
-	"sandbox.isolation", "sandbox.inline", "sandbox.spares", "sandbox.parallel", "sandbox.waiting", "sandbox.idle", "sandbox.headroom",
+	"sandbox.isolation", "sandbox.inline", "sandbox.renewed", "sandbox.spares", "sandbox.parallel", "sandbox.waiting", "sandbox.idle", "sandbox.headroom",
 	"sandbox.compile_cpu", "sandbox.compile_memory", "sandbox.engine", "sandbox.loaded",
 	"archive.summary_chars", "archive.scope", "archive.max_age", "archive.max_bytes", "archive.max_count", "archive.max_bytes_per_user", "archive.max_count_per_user",
 }

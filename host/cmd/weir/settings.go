@@ -223,6 +223,7 @@ type SandboxSettings struct {
 	Engine        string     `toml:"engine" json:"engine,omitempty"`
 	Isolation     string     `toml:"isolation" json:"isolation,omitempty"`
 	Inline        []string   `toml:"inline" json:"inline,omitempty"`
+	Renewed       int        `toml:"renewed" json:"renewed,omitempty"`
 	Spares        int        `toml:"spares" json:"spares,omitempty"`
 	Parallel      int        `toml:"parallel" json:"parallel,omitempty"`
 	Loaded        room       `toml:"loaded" json:"loaded,omitempty"`

@@ -93,6 +93,8 @@ type Tool struct {
 	Remote  string
 	Format  Format
 	EmptyOK bool
+	// Fresh asks for a new instance for each call, in place of a renewed one.
+	Fresh bool
 	// TTL is how long an answer may be given again for the same arguments; 0: never.
 	TTL time.Duration
 	// PerMinute bounds the calls of a minute; 0: no limit.

@@ -84,6 +84,7 @@ type reader struct {
 	*table
 	beside func(name string) ([]byte, error)
 	sound  bool
+	fresh  bool // for all tools
 }
 
 func (r reader) manifest() Manifest {
@@ -96,6 +97,7 @@ func (r reader) manifest() Manifest {
 	m.DescriptionZh = r.text("description_zh", maxDescription)
 	m.Wasm = r.wasm(m.Name)
 	m.Asks = r.permissions(r.table.table("permissions"))
+	r.fresh = r.boolean("fresh")
 	limits := r.callLimits(r.table.table("limits"))
 	m.Settings = r.settings(r.table.table("config"))
 	m.Tools = r.tools(limits)

@@ -58,6 +58,7 @@ func (r reader) tool(t *table, limits tool.Limits) Tool {
 	}
 	o.Format = Format(t.oneOf("format", string(FormatText), string(FormatMCP)))
 	o.EmptyOK = t.boolean("empty_ok")
+	o.Fresh = t.boolean("fresh") || r.fresh
 	if c := t.table("cache"); c != nil {
 		o.TTL = c.duration("ttl", "10m", 30*24*time.Hour)
 		c.done()

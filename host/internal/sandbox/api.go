@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/weirhost/weir/host/internal/egress"
+	"github.com/weirhost/weir/host/internal/image"
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -32,13 +33,22 @@ type Config struct {
 	CacheDir string
 	// Logger gets what guests print and log, as plugin.<name>; nil: nothing.
 	Logger hclog.Logger
-	// Spares is how many instances, each for one call, are kept initialised per
-	// module; about 4 MiB each for a Go guest. 0 or less: none.
+	// Renewed is how many instances per module wait for the next call, each renewed
+	// after the one before; about 1 MiB each for a Go guest, and the module's image
+	// once. 0: DefaultRenewed; negative: none, every call gets a new instance.
+	Renewed int
+	// Spares is how many instances per module are made ahead, each for one call,
+	// where they cannot be renewed: with folders, or by what the module does. About
+	// 4 MiB each for a Go guest. 0 or less: none.
 	Spares int
 	// Unchecked leaves out the check that every loop of a guest makes for its
 	// deadline. Loops then run at full speed and nothing stops them: only a
 	// process that its parent kills may say so. Code of both kinds is cached apart.
 	Unchecked bool
+	// Memories makes the memories of instances that are renewed; the Engine does
+	// not close it. Nil: the Engine makes one of its own. A process that hides
+	// itself from others opens it before it does so.
+	Memories *image.Space
 	// ReadCache loads compiled code from CacheDir and compiles nothing: Load
 	// answers ErrNotCompiled for what is not there.
 	ReadCache bool
@@ -79,6 +89,9 @@ type Invocation struct {
 	// Progress is called while the guest runs, never at the same time as itself;
 	// nil: progress is dropped. total is 0 when the guest does not know it.
 	Progress func(done, total int, msg string)
+	// Fresh asks for a new instance, made for this call: one that is renewed has
+	// the random numbers that its module drew while it was set up.
+	Fresh bool
 	// MaxOutput is the most bytes of output; 0 or less: tool.MaxWhole.
 	MaxOutput int
 }
@@ -94,6 +107,7 @@ type Output struct {
 
 // Limits of what a guest may be given and may produce beside its output.
 const (
+	DefaultRenewed  = 4
 	DefaultTimeout  = 30 * time.Second
 	DefaultMemory   = tool.Bytes(32 << 20)
 	DefaultGoMemory = tool.Bytes(64 << 20)

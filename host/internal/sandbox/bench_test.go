@@ -1,25 +1,34 @@
 package sandbox
 
 import (
+	"fmt"
 	"testing"
+
+	w "github.com/weirhost/weir/host/internal/wasmtest"
 )
 
-// BenchmarkFreshCall measures a call with its fresh instance: of the smallest
-// guest and of a Go guest, without and with spares. With spares and one caller
-// the time is what the background needs to make them, less what overlaps.
-func BenchmarkFreshCall(b *testing.B) {
+// BenchmarkCall measures a call, its renewed or fresh instance included: of the
+// smallest guest and of a Go guest, by Extism's functions and by a mailbox, on
+// both engines.
+func BenchmarkCall(b *testing.B) {
+	boxed := guestShape{box: inBox(1 << 10), exports: map[string]part{"run": answers(field(boxInPtrAt), field(boxInLenAt))}}.bytes()
 	for _, row := range []struct {
 		name   string
+		config Config
 		wasm   []byte
 		export string
-		spares int
 	}{
-		{"smallest", echoModule(), "run", 0},
-		{"go", goGuest, "echo", 0},
-		{"go/spares=2", goGuest, "echo", 2},
+		{"smallest", Config{}, echoModule(), "run"},
+		{"mailbox", Config{}, boxed, "run"},
+		{"go", Config{}, goGuest, "echo"},
+		{"smallest/fresh", Config{Renewed: -1}, echoModule(), "run"},
+		{"go/fresh", Config{Renewed: -1}, goGuest, "echo"},
+		{"go/spares=2", Config{Renewed: -1, Spares: 2}, goGuest, "echo"},
+		{"smallest/extism", Config{Engine: EngineExtism}, echoModule(), "run"},
+		{"go/extism", Config{Engine: EngineExtism}, goGuest, "echo"},
 	} {
 		b.Run(row.name, func(b *testing.B) {
-			m := load(b, newEngine(b, Config{Spares: row.spares}), Plugin{Name: "bench", Wasm: row.wasm})
+			m := load(b, newEngine(b, row.config), Plugin{Name: "bench", Wasm: row.wasm})
 			input := make([]byte, 100)
 			b.ReportAllocs()
 			for b.Loop() {
@@ -31,14 +40,20 @@ func BenchmarkFreshCall(b *testing.B) {
 	}
 }
 
-// BenchmarkOutput measures what passes through Extism's ABI.
+// BenchmarkOutput measures results of some size, through a mailbox.
 func BenchmarkOutput(b *testing.B) {
-	m := load(b, newEngine(b, Config{}), Plugin{Name: "bench", Wasm: goGuest})
-	b.SetBytes(1 << 20)
-	for b.Loop() {
-		if _, fail := m.Call(b.Context(), Invocation{Export: "bigout", Input: []byte("1048576")}); fail != nil {
-			b.Fatal(fail)
-		}
+	for _, n := range []int32{64 << 10, 1 << 20} {
+		b.Run(fmt.Sprintf("%dKiB", n>>10), func(b *testing.B) {
+			body := do(num((n+0xffff)>>16), op(w.MemoryGrow, 0, w.Drop), num(1<<16), num('x'), num(n), op(0xfc, 11, 0), answers(num(1<<16), num(n)))
+			m := load(b, newEngine(b, Config{}), Plugin{Name: "bench", Wasm: guestShape{box: inBox(1 << 10), exports: map[string]part{"run": body}}.bytes()})
+			b.SetBytes(int64(n))
+			b.ReportAllocs()
+			for b.Loop() {
+				if out, fail := m.Call(b.Context(), Invocation{Export: "run"}); fail != nil || len(out.Bytes) != int(n) {
+					b.Fatal(fail)
+				}
+			}
+		})
 	}
 }
 

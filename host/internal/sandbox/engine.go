@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/internal/gate"
+	"github.com/weirhost/weir/host/internal/image"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -22,8 +23,11 @@ type Engine struct {
 	log    hclog.Logger
 	cache  *diskCache // nil: none
 	front  frontend
+	kept   int // as in Config, but never 0
 	spares int
-	read   bool // compile nothing
+	read   bool                // compile nothing
+	space  func() *image.Space // nil: instances cannot be renewed
+	own    *image.Space        // to be closed; nil: none was made, or it is another's
 
 	mu      sync.Mutex
 	modules map[*Module]bool
@@ -48,13 +52,34 @@ func New(_ context.Context, c Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{log: log, front: front, spares: c.Spares, read: c.ReadCache, modules: make(map[*Module]bool)}
+	e := &Engine{log: log, front: front, kept: cmp.Or(c.Renewed, DefaultRenewed), spares: c.Spares, read: c.ReadCache, modules: make(map[*Module]bool)}
+	e.space = sync.OnceValue(func() *image.Space { return e.memories(c.Memories) })
 	if c.CacheDir != "" {
 		if e.cache, err = openCache(c); err != nil {
 			return nil, err
 		}
 	}
 	return e, nil
+}
+
+// memories is where memories come from that can be renewed; nil: nowhere.
+func (e *Engine) memories(given *image.Space) *image.Space {
+	if given != nil || image.Supported() != nil {
+		return given
+	}
+	own, err := image.Open(image.Auto)
+	if err != nil {
+		e.log.Warn("instances are made for each call, for their memory cannot be renewed", "error", err)
+		return nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		_ = own.Close() // it has given out nothing
+		return nil
+	}
+	e.own = own
+	return own
 }
 
 func newFront(c Config, log hclog.Logger) (frontend, error) {
@@ -80,6 +105,11 @@ func (e *Engine) Close(ctx context.Context) error {
 	var errs []error
 	for _, m := range modules {
 		errs = append(errs, m.Close(ctx))
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.own != nil {
+		errs = append(errs, e.own.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -125,10 +155,22 @@ func (e *Engine) load(ctx context.Context, p Plugin) (*Module, error) {
 	s.trim()
 	m := &Module{
 		name: p.Name, engine: e, log: log, program: prog, shape: s, memory: memory, weight: weight,
-		supply: newFreshSupply(prog, log, uint64(memory), e.spares),
-		calls:  NewCalls(context.Background()),
+		supply: e.supply(prog, log, uint64(memory)), calls: NewCalls(context.Background()),
 	}
 	return m, nil
+}
+
+// supply is where a module's calls get their instances.
+func (e *Engine) supply(p program, log hclog.Logger, memory uint64) supply {
+	fresh := newFreshSupply(p, log, memory, e.spares)
+	if e.kept < 0 || !p.renewable() {
+		return fresh
+	}
+	space := e.space()
+	if space == nil {
+		return fresh
+	}
+	return &keptSupply{others: fresh, program: p, log: log, memory: memory, most: e.kept, space: space}
 }
 
 // examine looks at a module from outside: what it finds wrong, no engine has

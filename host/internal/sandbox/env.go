@@ -10,10 +10,9 @@ import (
 	"github.com/weirhost/weir/host/internal/jail"
 )
 
-// env is everything one instance can reach. It is made with the instance; the
-// call it serves is bound to it later, for spares are made before their call.
+// env is everything one instance can reach. It is made with the instance, and
+// bound to the call that it serves, to one after the other if it is renewed.
 type env struct {
-	setup  setup
 	jail   *jail.Jail
 	memory *meter
 	log    hclog.Logger
@@ -21,8 +20,18 @@ type env struct {
 	stdout *stream
 	stderr *stream
 
-	mu       sync.Mutex
-	span     span
+	span    span
+	setup   setup
+	bound   bool // to a call
+	touched bool // the guest has called the host before it was
+
+	mu sync.Mutex
+	told
+}
+
+// told is what a call and its guest have told each other. None of it is there
+// when the next call begins.
+type told struct {
 	http     Sender
 	progress func(done, total int, msg string)
 	reports  int
@@ -37,9 +46,7 @@ type env struct {
 	tooLarge bool   // output over max
 	relist   bool   // it says that it would list other tools now
 	last     lastResponse
-
-	// vars are Extism's variables; only the guest's own goroutine uses them.
-	vars map[string][]byte
+	vars     map[string][]byte // Extism's; only the guest's own goroutine uses them
 }
 
 // lastResponse is what Extism's http_status_code and http_headers speak of.
@@ -55,11 +62,10 @@ func newEnv(sp span, log hclog.Logger, s setup, memory uint64) (*env, error) {
 		return nil, err
 	}
 	lines := &journal{log: log}
-	return &env{
-		setup: s, jail: j, memory: newMeter(memory), log: log, lines: lines, span: sp,
-		stdout: &stream{journal: lines, source: "stdout"},
-		stderr: &stream{journal: lines, source: "stderr"},
-	}, nil
+	e := &env{setup: s, jail: j, memory: newMeter(memory), log: log, lines: lines, span: sp}
+	e.stdout = &stream{journal: lines, source: "stdout", check: e.check}
+	e.stderr = &stream{journal: lines, source: "stderr", check: e.check}
+	return e, nil
 }
 
 // setting is a value of the guest's configuration, as config lists them.
@@ -102,10 +108,21 @@ func (s setup) config() map[string]string {
 func (e *env) bind(c *call) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.span, e.http, e.progress, e.max = c, c.inv.Grant.HTTP, c.inv.Progress, c.inv.MaxOutput
+	e.span, e.bound = c, true
+	e.setup = setup{grant: c.inv.Grant, limits: c.inv.Limits}
+	e.http, e.progress, e.max = c.inv.Grant.HTTP, c.inv.Progress, c.inv.MaxOutput
 }
 
-// sleep pauses the guest, but never beyond its call.
+// clear forgets the call, when the instance is to serve another one.
+func (e *env) clear() {
+	e.end()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.span, e.setup, e.bound, e.told = idleSpan{}, setup{}, false, told{}
+}
+
+// sleep pauses the guest, and ends it with its call: it would take the time for
+// passed that it wanted to wait for.
 func (e *env) sleep(ns int64) {
 	if ns <= 0 {
 		return
@@ -115,6 +132,7 @@ func (e *env) sleep(ns int64) {
 	select {
 	case <-t.C:
 	case <-e.span.context().Done():
+		panic(errOver) // the engine makes it the call's error
 	}
 }
 
@@ -134,11 +152,16 @@ func (e *env) note(f func()) {
 	f()
 }
 
-// release ends what the instance holds.
-func (e *env) release() {
+// end passes on what the guest has printed and not ended.
+func (e *env) end() {
 	e.stdout.end()
 	e.stderr.end()
 	e.lines.end()
+}
+
+// release ends what the instance holds.
+func (e *env) release() {
+	e.end()
 	if err := e.jail.Close(); err != nil {
 		e.log.Warn("closing the plugin's folders failed", "error", err)
 	}

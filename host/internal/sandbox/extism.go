@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"math"
@@ -15,7 +14,6 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
-	"github.com/tetratelabs/wazero/experimental/sysfs"
 	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/weirhost/weir/host/internal/gate"
@@ -122,18 +120,15 @@ func (p *extismProgram) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// renewable implements program.
+func (p *extismProgram) renewable() bool { return false }
+
 // start implements program.
 func (p *extismProgram) start(e *env) (instance, error) {
 	if p.stuck.Load() >= maxStuck {
 		return nil, fmt.Errorf("it failed to start %d times; it is not tried again until it is reloaded", maxStuck)
 	}
-	fs := wazero.NewFSConfig()
-	for _, v := range e.jail.Volumes() {
-		fs = fs.(sysfs.FSConfig).WithSysFSMount(v.FS, v.Guest)
-	}
-	config := wazero.NewModuleConfig().WithFSConfig(fs).
-		WithRandSource(rand.Reader).WithSysWalltime().WithSysNanotime().WithNanosleep(e.sleep).
-		WithStdout(e.stdout).WithStderr(e.stderr)
+	config := e.world()
 	ictx := experimental.WithMemoryAllocator(context.WithValue(e.span.context(), envKey{}, e), e.memory)
 	ictx = experimental.WithCloseNotifier(ictx, experimental.CloseNotifyFunc(func(_ context.Context, code uint32) { e.closed(code) }))
 	i := &extismInstance{env: e, log: p.log}
@@ -224,6 +219,9 @@ func (i *extismInstance) call(export string, input []byte) (r reply, err error) 
 	}
 	return r, err
 }
+
+// renew implements instance: the SDK has no way to.
+func (i *extismInstance) renew() error { return errSpoiled }
 
 // close implements instance. The call's context may be over by now, and the
 // instance has to go all the same.

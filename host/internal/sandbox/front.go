@@ -20,9 +20,16 @@ type frontend interface {
 
 // A plan is a module as the engine is to see it.
 type plan struct {
-	wasm   []byte
-	init   []string // exports that set the guest's runtime up, in order
-	blocks bool     // it uses the kernel
+	wasm []byte
+	init []string // exports that set the guest's runtime up, in order
+
+	kernelWasm []byte // the kernel as the engine is to see it; nil: the guest uses none
+	usesStdio  bool   // the guest may change WASI's descriptors
+
+	watched  bool // the engine has to watch the context, for the code does not look
+	canRenew bool // instances can be renewed
+	portable bool // and take over each other's state,
+	globals  int  // so many globals of it
 }
 
 // A program is a compiled module. start makes an initialised instance in a
@@ -30,13 +37,18 @@ type plan struct {
 // once. close waits for nothing: its caller knows that no instance is left.
 type program interface {
 	start(e *env) (instance, error)
+	// renewable reports whether instances can serve several calls.
+	renewable() bool
 	close(ctx context.Context) error
 }
 
-// An instance serves one call, within its env's span, and is then closed. It is
-// never shared.
+// An instance serves one call at a time, within its env's span, and is renewed
+// before the next or closed. Between take and give it is its caller's own.
 type instance interface {
 	call(export string, input []byte) (reply, error)
+	// renew puts the instance back to how it was before its call. After an error
+	// it cannot serve another one.
+	renew() error
 	environment() *env
 	close() error
 }
@@ -48,10 +60,12 @@ type reply struct {
 	astray bool   // the output is not the one that the guest has set
 }
 
-// A supply hands out instances that nobody has used. take counts as part of
-// the call and obeys its span.
+// A supply hands out instances that are as if nobody had used them. take counts
+// as part of the call and obeys its span; give takes an instance back, whatever
+// became of it. It is safe for concurrent use; close comes behind the last give.
 type supply interface {
 	take(sp span, s setup) (instance, error)
+	give(i instance)
 	close()
 }
 
@@ -59,4 +73,5 @@ type supply interface {
 type setup struct {
 	grant  Grant
 	limits tool.Limits
+	fresh  bool // nothing but a new instance will do
 }

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"math"
 	"time"
@@ -11,8 +10,9 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
-	"github.com/tetratelabs/wazero/experimental/sysfs"
 	"github.com/tetratelabs/wazero/sys"
+
+	"github.com/weirhost/weir/host/internal/rewrite"
 )
 
 // wazeroInstance is a guest with its kernel.
@@ -24,13 +24,19 @@ type wazeroInstance struct {
 
 	kernel api.Module // nil: the guest uses no blocks
 	main   api.Module
+	stop   stopper
 
-	direct bool   // the guest has a mailbox
-	box    uint32 // where
+	direct  bool   // the guest has a mailbox
+	box     uint32 // where
+	lasting bool   // it can serve several calls
+	spoiled bool   // it ended in a way behind which nothing is certain
+	stopped bool   // its last call was ended by the flag
 
-	kernelHandles [kernelFuncs]api.Function
-	exports       []handle
-	stack         [2]uint64
+	kernelHandles       [kernelFuncs]api.Function
+	exports             []handle
+	restoreHandle       api.Function
+	restoreKernelHandle api.Function
+	stack               [2]uint64
 }
 
 // handle is an export that was called before: finding one allocates its stack.
@@ -44,14 +50,29 @@ func (p *wazeroProgram) start(e *env) (instance, error) {
 	i := &wazeroInstance{program: p, env: e}
 	i.ctx.instance = i
 	i.host = host{env: e, blocks: i}
-	err := guard(p.log, "starting", i.open)
-	if err == nil {
-		err = i.initialise()
-	}
-	if err != nil {
+	if err := i.begin(); err != nil {
 		return nil, errors.Join(err, i.close())
 	}
 	return i, nil
+}
+
+// begin makes the instance and brings it to where calls begin.
+func (i *wazeroInstance) begin() (err error) {
+	defer recovered(i.program.log, "starting", &err)
+	if err := i.open(); err != nil {
+		return err
+	}
+	i.stop.add(i.main)
+	i.stop.add(i.kernel)
+	i.stop.arm(i.env.span)
+	defer i.stop.disarm()
+	if i.env.memory.space != nil {
+		return i.settle()
+	}
+	if err := i.initialise(); err != nil || i.kernel == nil {
+		return err
+	}
+	return i.callKernel(kernelDoReset, nil)
 }
 
 // open makes the instances of kernel and guest.
@@ -63,33 +84,28 @@ func (i *wazeroInstance) open() (err error) {
 	} else if i.kernel, err = p.runtime.InstantiateModule(ctx, p.kernel, wazero.NewModuleConfig().WithName("").WithStartFunctions()); err != nil {
 		return err
 	}
-	fs := wazero.NewFSConfig()
-	for _, v := range e.jail.Volumes() {
-		fs = fs.(sysfs.FSConfig).WithSysFSMount(v.FS, v.Guest)
-	}
-	config := wazero.NewModuleConfig().WithName("").WithStartFunctions().WithFSConfig(fs).
-		WithRandSource(rand.Reader).WithSysWalltime().WithSysNanotime().WithNanosleep(e.sleep).
-		WithStdout(e.stdout).WithStderr(e.stderr)
-	ctx = experimental.WithImportResolver(ctx, func(name string) api.Module {
-		if name == kernelModule && i.kernel != nil {
-			return i.kernel
-		}
-		return nil // by name
-	})
+	config := e.world().WithName("").WithStartFunctions()
+	ctx = experimental.WithImportResolver(ctx, i.resolve)
 	i.main, err = p.runtime.InstantiateModule(ctx, p.main, config)
 	return i.ended(err)
 }
 
-// initialise runs what sets the guest's runtime up. What it leaves in the kernel
-// is gone before the first call.
+// resolve finds modules that are not the same for all instances; nil: it is.
+func (i *wazeroInstance) resolve(name string) api.Module {
+	switch {
+	case name == kernelModule && i.kernel != nil:
+		return i.kernel
+	case name == rewrite.StdioModule && i.env.memory.space != nil:
+		return i.program.stdio
+	}
+	return nil
+}
+
+// initialise runs what sets the guest up. What that leaves in the kernel is gone
+// before the first call.
 func (i *wazeroInstance) initialise() error {
 	for _, name := range i.program.init {
 		if _, err := i.run(name); err != nil { // hs_init takes two numbers, which are 0
-			return err
-		}
-	}
-	if i.kernel != nil {
-		if err := i.callKernel(kernelDoReset, nil); err != nil {
 			return err
 		}
 	}
@@ -115,6 +131,15 @@ func (i *wazeroInstance) environment() *env { return i.env }
 
 // call implements instance.
 func (i *wazeroInstance) call(export string, input []byte) (r reply, err error) {
+	i.stop.arm(i.env.span)
+	r, err = i.exchange(export, input)
+	i.stopped = i.stop.disarm()
+	i.spoiled = i.spoiled || err != nil && !isStop(err, i.stopped)
+	return r, err
+}
+
+// exchange gives the input, runs the export and takes what came of it.
+func (i *wazeroInstance) exchange(export string, input []byte) (r reply, err error) {
 	defer recovered(i.program.log, "running", &err)
 	if i.direct {
 		return i.callDirect(export, input)
@@ -258,6 +283,7 @@ func (i *wazeroInstance) collect(r *reply) error {
 // close implements instance. The call may be over by now, and the instance has
 // to go all the same.
 func (i *wazeroInstance) close() error {
+	i.stop.end()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	var errs []error
@@ -266,6 +292,7 @@ func (i *wazeroInstance) close() error {
 			errs = append(errs, guard(i.program.log, "closing", func() error { return m.Close(ctx) }))
 		}
 	}
+	i.env.memory.release()
 	return errors.Join(errs...)
 }
 

@@ -39,11 +39,11 @@ func (j *journal) write(level hclog.Level, source, line string) {
 	}
 }
 
-// end says how much was left out.
+// end says how much was left out, and begins anew.
 func (j *journal) end() {
 	j.mu.Lock()
 	dropped := j.dropped
-	j.dropped = 0
+	j.lines, j.dropped = 0, 0
 	j.mu.Unlock()
 	if dropped > 0 {
 		j.log.Warn("the plugin printed more than is kept", "lines_dropped", dropped)
@@ -55,6 +55,7 @@ func (j *journal) end() {
 type stream struct {
 	journal *journal
 	source  string
+	check   func() // ends the guest whose time is over
 
 	mu   sync.Mutex
 	line []byte
@@ -66,6 +67,7 @@ const headBytes = 2048
 
 // Write implements io.Writer; it never fails.
 func (s *stream) Write(p []byte) (int, error) {
+	s.check()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.head = append(s.head, p[:min(len(p), headBytes-len(s.head))]...)
@@ -86,11 +88,12 @@ func (s *stream) flush() {
 	s.line = s.line[:0]
 }
 
-// end flushes an unended line.
+// end flushes an unended line, and begins anew.
 func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.flush()
+	s.line, s.head = nil, nil
 }
 
 // first returns the first line that says something, or "".

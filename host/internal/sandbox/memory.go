@@ -1,68 +1,110 @@
 package sandbox
 
 import (
-	"sync"
-
 	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/weirhost/weir/host/internal/gate"
+	"github.com/weirhost/weir/host/internal/image"
 )
 
 // meter allocates the linear memories of one instance and holds each to its
 // cap. The engine has a cap of its own but does not tell when a guest ran into
-// it, and then "out of memory" cannot be told from any other crash.
+// it, and then "out of memory" cannot be told from any other crash. It belongs to
+// the goroutine that runs the guest.
 type meter struct {
-	mu     sync.Mutex
-	caps   []uint64  // for the memories in the order they are made; the last is for all further ones
-	made   []*linear // the kernel's first; nil for a guest without one
-	denied bool
+	caps  []uint64     // for the memories in the order they are made; the last is for all further ones
+	made  []memory     // the kernel's first; nil for a guest without one
+	space *image.Space // where memories come from that can be renewed; nil: they cannot
+}
+
+// A memory is one linear memory.
+type memory interface {
+	experimental.LinearMemory
+	// Size is in bytes.
+	Size() uint64
+	// Refused reports whether the guest asked for more than its cap.
+	Refused() bool
 }
 
 // newMeter caps the kernel's memory, which is made first, and the guest's.
 func newMeter(guest uint64) *meter { return &meter{caps: []uint64{kernelCap, guest}} }
 
 // Allocate implements experimental.MemoryAllocator.
-func (m *meter) Allocate(_, _ uint64) experimental.LinearMemory {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	l := &linear{meter: m, cap: m.caps[min(len(m.made), len(m.caps)-1)]}
+func (m *meter) Allocate(_, most uint64) experimental.LinearMemory {
+	l := m.allocate(m.caps[min(len(m.made), len(m.caps)-1)], most)
 	m.made = append(m.made, l)
 	return l
+}
+
+// allocate makes a memory of at most cap bytes. One that can be renewed ends a
+// page below what the engine allows: asking for one more, its guest tells the
+// engine that it has shrunk. Without room for it, an ordinary one will do.
+func (m *meter) allocate(cap, most uint64) memory {
+	if m.space != nil && most > gate.PageSize {
+		if l, err := m.space.Reserve(0, min(cap, most-gate.PageSize)); err == nil {
+			return l
+		}
+	}
+	return &linear{cap: min(cap, most)}
 }
 
 // skip says that there is no kernel.
 func (m *meter) skip() { m.made = append(m.made, nil) }
 
+// of returns the memory of the kernel, 0, or of the guest, 1; nil: there is none,
+// or none that has bytes. ok is false if it cannot be renewed.
+func (m *meter) of(n int) (l *image.Memory, ok bool) {
+	if n >= len(m.made) || m.made[n] == nil {
+		return nil, true
+	}
+	if l, ok = m.made[n].(*image.Memory); ok {
+		return l, true
+	}
+	plain, ok := m.made[n].(*linear)
+	return nil, ok && plain.cap == 0
+}
+
 // ranOut reports whether the guest asked for more than its cap.
 func (m *meter) ranOut() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.denied
+	for _, l := range m.made {
+		if l != nil && l.Refused() {
+			return true
+		}
+	}
+	return false
 }
 
 // guest is the size of the guest's memory, in bytes; several count together.
 func (m *meter) guest() (n int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	for _, l := range m.made[min(1, len(m.made)):] {
-		n += int64(l.size)
+		n += int64(l.Size())
 	}
 	return n
+}
+
+// release gives back what is not the garbage collector's. No code of the
+// instance runs any more, and none will.
+func (m *meter) release() {
+	for _, l := range m.made {
+		if l, ok := l.(*image.Memory); ok {
+			l.Release()
+		}
+	}
 }
 
 // linear is one memory. Its bytes are ordinary ones of the Go heap: a closed
 // instance may run on until its next check, so nothing is ever unmapped here.
 type linear struct {
-	meter *meter
-	cap   uint64
-	size  uint64
-	buf   []byte
+	cap     uint64
+	size    uint64
+	buf     []byte
+	refused bool
 }
 
 // Reallocate implements experimental.LinearMemory.
 func (l *linear) Reallocate(size uint64) []byte {
-	l.meter.mu.Lock()
-	defer l.meter.mu.Unlock()
 	if size > l.cap {
-		l.meter.denied = true
+		l.refused = true
 		return nil
 	}
 	if size > uint64(cap(l.buf)) {
@@ -79,3 +121,9 @@ func (l *linear) Reallocate(size uint64) []byte {
 
 // Free implements experimental.LinearMemory. The garbage collector does it.
 func (l *linear) Free() {}
+
+// Size implements memory.
+func (l *linear) Size() uint64 { return l.size }
+
+// Refused implements memory.
+func (l *linear) Refused() bool { return l.refused }

@@ -51,12 +51,12 @@ func (inv Invocation) withDefaults() Invocation {
 
 func (c *call) run() (Output, *tool.Error) {
 	var out Output
-	i, err := c.module.supply.take(c, setup{grant: c.inv.Grant, limits: c.inv.Limits})
+	i, err := c.module.supply.take(c, setup{grant: c.inv.Grant, limits: c.inv.Limits, fresh: c.inv.Fresh})
 	out.Instance = time.Since(c.began)
 	if err != nil {
 		return out, c.unstarted(err)
 	}
-	defer discard(c.module.log, i)
+	defer c.module.supply.give(i)
 	e := i.environment()
 	e.bind(c)
 	r, err := i.call(c.inv.Export, c.inv.Input)

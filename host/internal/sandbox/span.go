@@ -12,6 +12,9 @@ type span interface {
 	over() bool
 	// context is done when over, for what waits and cannot ask.
 	context() context.Context
+	// bounds are what makes it over: the end of outer, the deadline if it is not
+	// zero, and the end of life if it is not nil.
+	bounds() (outer context.Context, deadline time.Time, life context.Context)
 }
 
 // spareSpan is the span of an instance that is made ahead.
@@ -19,6 +22,25 @@ type spareSpan struct{ ctx context.Context }
 
 func (s spareSpan) over() bool               { return s.ctx.Err() != nil }
 func (s spareSpan) context() context.Context { return s.ctx }
+func (s spareSpan) bounds() (context.Context, time.Time, context.Context) {
+	return s.ctx, time.Time{}, nil
+}
+
+// idleSpan is the span of an instance that nobody uses: whatever would run in it
+// is to end.
+type idleSpan struct{}
+
+func (idleSpan) over() bool { return true }
+
+func (idleSpan) context() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+func (s idleSpan) bounds() (context.Context, time.Time, context.Context) {
+	return s.context(), time.Time{}, nil
+}
 
 // call is one Invocation on its way, and its span. Most calls end without having
 // waited for anything, so a context with a timer and the goroutine behind it is
@@ -49,6 +71,11 @@ func (c *call) closing() bool { return c.module.calls.Life().Err() != nil }
 
 // expired reports whether the call's own time is up.
 func (c *call) expired() bool { return !time.Now().Before(c.deadline) }
+
+// bounds implements span.
+func (c *call) bounds() (context.Context, time.Time, context.Context) {
+	return c.outer, c.deadline, c.module.calls.Life()
+}
 
 // context implements span.
 func (c *call) context() context.Context {

@@ -65,6 +65,9 @@ func (s *freshSupply) take(sp span, want setup) (instance, error) {
 	}
 }
 
+// give implements supply.
+func (s *freshSupply) give(i instance) { discard(s.log, i) }
+
 // start makes an instance with an env of its own.
 func (s *freshSupply) start(sp span, want setup) (instance, error) {
 	e, err := newEnv(sp, s.log, want, s.memory)

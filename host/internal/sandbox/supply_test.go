@@ -45,6 +45,8 @@ func (c *counting) start(e *env) (instance, error) {
 	return &counted{c, e}, nil
 }
 
+func (c *counting) renewable() bool { return false }
+
 func (c *counting) close(context.Context) error { return nil }
 
 func (c *counting) counts() (made, live int) {
@@ -54,6 +56,7 @@ func (c *counting) counts() (made, live int) {
 }
 
 func (i *counted) call(string, []byte) (reply, error) { return reply{}, nil }
+func (i *counted) renew() error                       { return errSpoiled }
 func (i *counted) environment() *env                  { return i.env }
 func (i *counted) close() error {
 	i.program.mu.Lock()

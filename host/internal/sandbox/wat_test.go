@@ -47,6 +47,9 @@ var importable = []struct {
 	{userModule, "list_roots", nil, []byte{w.I64}},
 	{userModule, "notify_tool_list_changed", nil, nil},
 	{"wasi_snapshot_preview1", "proc_exit", []byte{w.I32}, nil},
+	{"wasi_snapshot_preview1", "fd_close", []byte{w.I32}, []byte{w.I32}},
+	{"wasi_snapshot_preview1", "fd_renumber", []byte{w.I32, w.I32}, []byte{w.I32}},
+	{"wasi_snapshot_preview1", "fd_fdstat_set_flags", []byte{w.I32, w.I32}, []byte{w.I32}},
 	{"wasi_snapshot_preview1", "fd_write", []byte{w.I32, w.I32, w.I32, w.I32}, []byte{w.I32}},
 	{"wasi_snapshot_preview1", "poll_oneoff", []byte{w.I32, w.I32, w.I32, w.I32}, []byte{w.I32}},
 }
@@ -107,6 +110,7 @@ type guestShape struct {
 	plain   map[string]part // exports of type () → ()
 	exports map[string]part // exports of type () → i32; the result is 0 if the body leaves nothing
 	raw     map[string]part // exports of type () → i32 whose bodies leave the result
+	globals [][]byte        // nil: one of i64
 	pages   []byte          // limits of the memory; nil: one page and no maximum
 	box     []uint32        // a mailbox at boxPlace, as the guest makes it; nil: none
 	reserve part            // the body of weir_reserve, which leaves its answer; nil: no memory
@@ -173,6 +177,9 @@ func (g guestShape) bytes() []byte {
 		}
 		exports = append(exports, w.ExportFunc(boxExport, add(tool, g.place)), w.ExportFunc(reserveExport, add(nothing+1, g.reserve)))
 	}
+	if g.globals == nil {
+		g.globals = [][]byte{w.Global(w.I64, true, long(7)...)}
+	}
 	m := w.New().Types(types...).Imports(imports...)
 	start := uint32(0)
 	if g.start != nil {
@@ -180,7 +187,7 @@ func (g guestShape) bytes() []byte {
 	}
 	first := uint32(len(imports))
 	m.Functions(kinds...).Tables(w.Table(w.FuncRef, 4, 8)).Memories(g.pages).
-		Globals(w.Global(w.I64, true, long(7)...)).Exports(append(exports, w.Export("memory", w.KindMemory, 0))...)
+		Globals(g.globals...).Exports(append(exports, w.Export("memory", w.KindMemory, 0))...)
 	if g.start != nil {
 		m.Start(start)
 	}

@@ -3,7 +3,9 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
@@ -12,6 +14,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/weirhost/weir/host/internal/gate"
+	"github.com/weirhost/weir/host/internal/rewrite"
 	"github.com/weirhost/weir/host/internal/sandbox/kernel"
 )
 
@@ -22,10 +25,14 @@ type wazeroFront struct {
 	log     hclog.Logger
 	checked bool // guests look at their deadline
 	wasi    func() []string
+	kernel  func() ([]byte, error)
 }
 
 func newWazeroFront(log hclog.Logger, checked bool) *wazeroFront {
-	return &wazeroFront{log: log, checked: checked, wasi: sync.OnceValue(wasiFunctions)}
+	return &wazeroFront{
+		log: log, checked: checked, wasi: sync.OnceValue(wasiFunctions),
+		kernel: sync.OnceValues(func() ([]byte, error) { return rewrittenKernel(checked) }),
+	}
 }
 
 // kernelModule is what guests import from that the kernel answers itself.
@@ -43,16 +50,58 @@ func (x *wazeroFront) offers() map[string][]string { return offered(x.wasi()) }
 
 // plan implements frontend.
 func (x *wazeroFront) plan(s *structure) plan {
-	wasm := s.renamed(names{imports: func(i gate.Import) string {
-		switch {
-		case i.Module != envModule:
-			return i.Module
-		case slices.Contains(kernelFunctions, i.Name):
-			return kernelModule
-		}
-		return hostModule
-	}})
-	return plan{wasm: wasm, init: s.initialisers(), blocks: s.usesBlocks()}
+	p := plan{init: s.initialisers()}
+	if s.usesBlocks() {
+		p.kernelWasm = kernel.Wasm()
+	}
+	r, err := rewrite.Rewrite(s.Report, rewrite.Options{
+		Stop: x.checked, Renew: true, Stdio: true,
+		Import: func(i gate.Import) (string, string) { return route(i), i.Name },
+	})
+	if err == nil && p.kernelWasm != nil {
+		p.kernelWasm, err = x.kernel()
+	}
+	if err != nil { // then the slow way: the engine does what the code does not
+		x.log.Debug("a module is run as it is", "reason", err)
+		p.wasm, p.watched = s.renamed(names{imports: route}), x.checked
+		return p
+	}
+	if r.Start {
+		p.init = append([]string{rewrite.StartExport}, p.init...)
+	}
+	p.wasm, p.canRenew, p.portable, p.globals = r.Wasm, r.Renewable, r.Portable, r.Globals
+	p.usesStdio = slices.ContainsFunc(s.Imports, func(i gate.Import) bool {
+		return i.Module == wasi_snapshot_preview1.ModuleName && strings.HasPrefix(i.Name, "fd_")
+	})
+	if !r.Renewable {
+		x.log.Debug("a module gets a new instance for each call", "reasons", r.Obstacles)
+	}
+	return p
+}
+
+// route is the module that an import comes from.
+func route(i gate.Import) string {
+	switch {
+	case i.Module != envModule:
+		return i.Module
+	case slices.Contains(kernelFunctions, i.Name):
+		return kernelModule
+	}
+	return hostModule
+}
+
+// rewrittenKernel is the kernel with what guests get too: it loops, and a guest
+// can make it loop for ever.
+func rewrittenKernel(checked bool) ([]byte, error) {
+	s, err := parseModule(kernel.Wasm())
+	if err != nil {
+		return nil, err
+	}
+	r, err := rewrite.Rewrite(s.Report, rewrite.Options{Stop: checked, Renew: true})
+	if err == nil && !r.Renewable {
+		err = fmt.Errorf("the kernel cannot be renewed: %v", r.Obstacles)
+	}
+	return r.Wasm, err
 }
 
 // usesBlocks reports whether the module imports anything that needs the kernel.
@@ -87,14 +136,20 @@ type wazeroProgram struct {
 	cache   wazero.CompilationCache // nil: none
 	kernel  wazero.CompiledModule   // nil: the guest uses no blocks
 	main    wazero.CompiledModule
-	init    []string
-	watched bool // the engine watches the context
+	stdio   api.Module // answers for WASI's descriptors where they must not change; nil: nobody asks
+
+	plan
+	shared snapshots
 }
+
+// renewable implements program.
+func (p *wazeroProgram) renewable() bool { return p.canRenew }
 
 // compile implements frontend.
 func (x *wazeroFront) compile(ctx context.Context, pl plan, cacheDir string) (program, error) {
-	p := &wazeroProgram{log: x.log, init: pl.init, watched: x.checked}
-	config := wazero.NewRuntimeConfig().WithCloseOnContextDone(p.watched)
+	p := &wazeroProgram{log: x.log, plan: pl}
+	p.wasm, p.kernelWasm = nil, nil // compiled in a moment
+	config := wazero.NewRuntimeConfig().WithCloseOnContextDone(pl.watched)
 	if cacheDir != "" {
 		cache, err := wazero.NewCompilationCacheWithDir(cacheDir)
 		if err != nil {
@@ -119,8 +174,13 @@ func (p *wazeroProgram) compile(ctx context.Context, pl plan) (err error) {
 	if err := p.provide(ctx); err != nil {
 		return err
 	}
-	if pl.blocks {
-		if p.kernel, err = p.runtime.CompileModule(ctx, kernel.Wasm()); err != nil {
+	if pl.usesStdio {
+		if err := p.provideStdio(ctx); err != nil {
+			return err
+		}
+	}
+	if pl.kernelWasm != nil {
+		if p.kernel, err = p.runtime.CompileModule(ctx, pl.kernelWasm); err != nil {
 			return err
 		}
 	}
@@ -147,21 +207,41 @@ func (p *wazeroProgram) provide(ctx context.Context) error {
 	return nil
 }
 
+// provideStdio makes both modules that guests can change WASI's descriptors by:
+// the true one, by its name, and the one that changes nothing.
+func (p *wazeroProgram) provideStdio(ctx context.Context) error {
+	b := p.runtime.NewHostModuleBuilder(rewrite.StdioModule)
+	wasi_snapshot_preview1.NewFunctionExporter().ExportFunctions(b)
+	if _, err := b.Instantiate(ctx); err != nil {
+		return err
+	}
+	m, err := p.runtime.CompileModule(ctx, rewrite.Stdio())
+	if err != nil {
+		return err
+	}
+	p.stdio, err = p.runtime.InstantiateModule(ctx, m, wazero.NewModuleConfig().WithName(""))
+	return err
+}
+
 func wazeroCallback(f hostFunc) api.GoModuleFunc {
 	return func(ctx context.Context, _ api.Module, stack []uint64) {
 		i := insideOf(ctx)
 		if i == nil {
 			panic(errOutside)
 		}
+		i.env.touched = i.env.touched || !i.env.bound
 		if err := f(&i.host, stack); err != nil {
 			panic(err) // the engine turns it into the call's error
+		}
+		if i.stop.up.Load() { // what it took, the guest has not paid for
+			panic(errOver)
 		}
 	}
 }
 
 // close implements program.
 func (p *wazeroProgram) close(ctx context.Context) error {
-	var errs []error
+	errs := []error{p.shared.close()}
 	if p.runtime != nil {
 		errs = append(errs, guard(p.log, "closing", func() error { return p.runtime.Close(ctx) }))
 	}

@@ -33,14 +33,19 @@ type (
 	}
 )
 
-// request sends through the call's egress, if there is one.
-func (h *host) request(r egress.Request) (egress.Response, *tool.Error) {
+// request sends through the call's egress, if there is one. fail is for the guest;
+// err says that the call ended meanwhile.
+func (h *host) request(r egress.Request) (resp egress.Response, fail *tool.Error, err error) {
 	var client Sender
 	h.env.note(func() { client = h.env.http })
 	if client == nil {
-		return egress.Response{}, tool.Errorf(tool.Denied, "the operator can grant hosts to it", "this tool has no network access")
+		return resp, tool.Errorf(tool.Denied, "the operator can grant hosts to it", "this tool has no network access"), nil
 	}
-	return client.Do(h.env.span.context(), r)
+	resp, fail = client.Do(h.env.span.context(), r)
+	if h.env.span.over() {
+		err = errOver
+	}
+	return resp, fail, err
 }
 
 // weirHTTP(request) → response. Failures are answers, for the guest to handle.
@@ -53,7 +58,9 @@ func weirHTTP(h *host, stack []uint64) error {
 	var resp wireResponse
 	if err := json.Unmarshal(raw, &req); err != nil {
 		resp.Error = tool.Errorf(tool.BadArgs, `write {"method","url","headers","body"} with the body in base64`, "the request is not valid JSON")
-	} else if r, fail := h.request(egress.Request(req)); fail != nil {
+	} else if r, fail, err := h.request(egress.Request(req)); err != nil {
+		return err
+	} else if fail != nil {
 		resp.Error = fail
 	} else {
 		resp = wireResponse{Status: r.Status, URL: r.URL, Headers: r.Headers, Body: r.Body}
@@ -145,7 +152,9 @@ func extismHTTP(h *host, stack []uint64) error {
 	var resp egress.Response
 	fail := tool.Errorf(tool.BadArgs, "", "the request is not valid JSON")
 	if json.Unmarshal(raw, &meta) == nil {
-		resp, fail = h.request(egress.Request{Method: meta.Method, URL: meta.URL, Headers: meta.Headers, Body: body})
+		if resp, fail, err = h.request(egress.Request{Method: meta.Method, URL: meta.URL, Headers: meta.Headers, Body: body}); err != nil {
+			return err
+		}
 	}
 	if fail != nil {
 		resp = egress.Response{Status: statusOf(fail.Code), Body: []byte(fail.Error()), Headers: map[string]string{"X-Weir-Error": string(fail.Code)}}

@@ -40,23 +40,18 @@ type form struct {
 	calls int
 	args  int // for each tool
 	seed  uint64
-	few   bool // of the shipped tools
 }
-
-// some are the tools of the short form: to compile them all for both engines and
-// for workers takes minutes.
-var some = []string{"calculator", "current_time", "grep_search", "read_file"}
 
 // chosen is the short form, or what the environment says: WEIR_SOAK_CALLS and,
 // for a run to be done again, WEIR_SOAK_SEED.
 func chosen(t *testing.T) form {
-	f := form{calls: 400, args: 5, seed: rand.Uint64(), few: true}
+	f := form{calls: 400, args: 5, seed: rand.Uint64()}
 	if text := os.Getenv("WEIR_SOAK_CALLS"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
 			t.Fatalf("WEIR_SOAK_CALLS=%q is no number of calls", text)
 		}
-		f.calls, f.args, f.few = n, min(max(n/1000, 5), 100), false
+		f.calls, f.args = n, min(max(n/1000, 5), 100)
 	}
 	if text := os.Getenv("WEIR_SOAK_SEED"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 64)
@@ -225,9 +220,7 @@ func (b *bench) subjects(t *testing.T, f form) []*subject {
 	}
 	var names []string
 	for _, m := range manifests {
-		if name := filepath.Base(filepath.Dir(m)); !f.few || slices.Contains(some, name) {
-			names = append(names, name)
-		}
+		names = append(names, filepath.Base(filepath.Dir(m)))
 	}
 	dir := guesttest.Shipped(t, names...)
 	var all []*subject

@@ -45,7 +45,7 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 	defer c.watch()()
 	meta := callMeta{
 		Export: c.inv.Export, MaxChars: c.inv.Limits.MaxChars, MaxLines: c.inv.Limits.MaxLines, Config: c.inv.Grant.Config,
-		MaxOutput: c.inv.MaxOutput, HTTP: c.inv.Grant.HTTP != nil, Progress: c.inv.Progress != nil,
+		MaxOutput: c.inv.MaxOutput, HTTP: c.inv.Grant.HTTP != nil, Progress: c.inv.Progress != nil, Fresh: c.inv.Fresh,
 	}
 	c.w.calls++
 	if err := c.w.send.write(kindCall, &meta, c.inv.Input); err != nil {

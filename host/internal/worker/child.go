@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/internal/egress"
+	"github.com/weirhost/weir/host/internal/image"
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/sdk/tool"
@@ -36,11 +37,15 @@ func Main() (code int, ok bool) {
 	if len(os.Args) < 2 || os.Args[len(os.Args)-1] != Argument {
 		return 0, false
 	}
+	memories, err := image.Open(image.Auto) // before hiding, which hides us from ourselves
+	if err != nil {
+		memories = nil // every call gets a new instance
+	}
 	if err := harden(); err != nil {
 		fmt.Fprintln(os.Stderr, "weir: this process is started by weir itself:", err)
 		return 2, true
 	}
-	if err := newChild().serve(); err != nil {
+	if err := newChild(memories).serve(); err != nil {
 		fmt.Fprintln(os.Stderr, "weir worker:", err)
 		return 1, true
 	}
@@ -50,16 +55,17 @@ func Main() (code int, ok bool) {
 // A child is the worker's side. One goroutine reads a call, runs it and writes
 // its result, so that between the parent and the guest nobody has to be woken.
 type child struct {
-	in     *reader
-	out    *writer
-	begun  end // counts the calls
-	mounts []jail.Mount
-	input  []byte // room for that of the next call
-	rest   *rest
+	in       *reader
+	out      *writer
+	begun    end // counts the calls
+	mounts   []jail.Mount
+	input    []byte       // room for that of the next call
+	memories *image.Space // nil: instances cannot be renewed
+	rest     *rest
 }
 
-func newChild() *child {
-	return &child{in: newReader(end(fdIn)), out: &writer{w: end(fdOut)}, begun: fdBegun, rest: newRest()}
+func newChild(memories *image.Space) *child {
+	return &child{memories: memories, in: newReader(end(fdIn)), out: &writer{w: end(fdOut)}, begun: fdBegun, rest: newRest()}
 }
 
 // childProcs is enough for a guest and for what goes on beside it.
@@ -101,8 +107,8 @@ func (c *child) serve() error {
 func (c *child) load(l loadMeta, wasm []byte) (*sandbox.Module, error) {
 	ctx := context.Background()
 	e, err := sandbox.New(ctx, sandbox.Config{
-		Engine: l.Engine, CacheDir: l.Cache, Logger: c.logger(hclog.Level(l.LogLevel)), Spares: l.Spares,
-		Unchecked: !l.Checked, ReadCache: !l.Compile,
+		Engine: l.Engine, CacheDir: l.Cache, Logger: c.logger(hclog.Level(l.LogLevel)), Renewed: l.Renewed, Spares: l.Spares,
+		Memories: c.memories, Unchecked: !l.Checked, ReadCache: !l.Compile,
 	})
 	if err != nil {
 		return nil, err
@@ -151,7 +157,7 @@ const forever = time.Duration(math.MaxInt64 / 4)
 
 func (c *child) invocation(m callMeta, input []byte) sandbox.Invocation {
 	inv := sandbox.Invocation{
-		Export: m.Export, Input: input, Timeout: forever, MaxOutput: m.MaxOutput,
+		Export: m.Export, Input: input, Timeout: forever, MaxOutput: m.MaxOutput, Fresh: m.Fresh,
 		Limits: tool.Limits{MaxChars: m.MaxChars, MaxLines: m.MaxLines},
 		Grant:  sandbox.Grant{Mounts: c.mounts, Config: m.Config},
 	}

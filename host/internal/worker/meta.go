@@ -15,7 +15,7 @@ type (
 		// Compile makes the child compile the module into the cache and end; Checked
 		// is for code with loop checks.
 		Compile, Checked bool
-		Spares           int
+		Renewed, Spares  int // instances
 		LogLevel         int
 		Mounts           []mountMeta // in the order of the inherited descriptors
 		Bounds           bounds

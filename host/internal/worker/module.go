@@ -101,7 +101,7 @@ func (m *Module) start(ctx context.Context, mounts []jail.Mount) (*process, erro
 	}
 	l := loadMeta{
 		Plugin: m.plugin.Name, Engine: m.pool.cfg.Engine, Exports: m.plugin.Exports, Memory: int64(m.plugin.Memory), Cache: m.pool.cacheOf(),
-		Spares: m.pool.cfg.Spares, LogLevel: int(m.log.GetLevel()), Mounts: metaOf(mounts),
+		Renewed: m.pool.cfg.renewed(), Spares: m.pool.cfg.Spares, LogLevel: int(m.log.GetLevel()), Mounts: metaOf(mounts),
 		Bounds: bounds{Data: m.data(), Files: maxFiles},
 	}
 	if err := w.load(ctx, l, m.plugin.Wasm); err != nil {

@@ -17,6 +17,7 @@ type callMeta struct {
 	Config             map[string]string
 	MaxOutput          int
 	HTTP, Progress     bool // whether anybody answers
+	Fresh              bool
 }
 
 // A resultMeta is the small part of a result.
@@ -30,6 +31,7 @@ type resultMeta struct {
 const (
 	bitHTTP = 1 << iota
 	bitProgress
+	bitFresh
 )
 
 const (
@@ -45,6 +47,9 @@ func (m *callMeta) pack(b []byte) []byte {
 	if m.Progress {
 		set |= bitProgress
 	}
+	if m.Fresh {
+		set |= bitFresh
+	}
 	b = packText(append(b, set), m.Export)
 	for _, n := range []int{m.MaxChars, m.MaxLines, m.MaxOutput, len(m.Config)} {
 		b = binary.AppendVarint(b, int64(n))
@@ -58,7 +63,7 @@ func (m *callMeta) pack(b []byte) []byte {
 func (m *callMeta) unpack(b []byte) error {
 	p := parcel{rest: b}
 	set := p.byte()
-	m.HTTP, m.Progress = set&bitHTTP != 0, set&bitProgress != 0
+	m.HTTP, m.Progress, m.Fresh = set&bitHTTP != 0, set&bitProgress != 0, set&bitFresh != 0
 	m.Export = p.text()
 	m.MaxChars, m.MaxLines, m.MaxOutput = int(p.number()), int(p.number()), int(p.number())
 	m.Config = nil

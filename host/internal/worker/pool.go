@@ -28,8 +28,11 @@ type Config struct {
 	Logger hclog.Logger
 	// Engine runs the guests, as sandbox.Config names it; empty: the default.
 	Engine string
-	// Spares is how many instances, each for one call, every worker keeps ready;
-	// 0 or less: none.
+	// Renewed says whether a worker's instance is renewed and waits for its next call;
+	// negative: every call gets a new instance.
+	Renewed int
+	// Spares is how many instances, each for one call, every worker keeps ready
+	// where they cannot be renewed; 0 or less: none.
 	Spares int
 	// Max is the most workers that are kept beside those that are busy; 0: 8,
 	// negative: none.
@@ -118,6 +121,14 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 	p.ending, p.end = context.WithCancel(context.Background())
 	p.spawner = newSpawner()
 	return p, nil
+}
+
+// renewed is how many instances one worker keeps: it has one call at a time.
+func (c Config) renewed() int {
+	if c.Renewed < 0 {
+		return -1
+	}
+	return 1
 }
 
 func (c Config) withDefaults() Config {

@@ -151,7 +151,7 @@ func lie(what string) {
 
 // reflect is a worker whose guest costs nothing: what a call takes is the way.
 func reflect() {
-	c := newChild()
+	c := newChild(nil)
 	if _, err := c.in.read(&aLoad, nil); err != nil {
 		return
 	}

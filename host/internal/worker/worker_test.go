@@ -128,21 +128,23 @@ func TestBombs(t *testing.T) {
 	pages := wasmtest.New().Types(wasmtest.Func(nil, []byte{wasmtest.I32})).Functions(0).
 		Memories(wasmtest.Limits(1, -1)).Exports(wasmtest.ExportFunc("run", 0)).Code(wasmtest.Body(grow...)).Bytes()
 	for _, row := range []struct {
-		name string
-		wasm []byte
-		most tool.Bytes // of memory, as the sandbox counts it
-		code tool.Code
-		says string
+		name  string
+		wasm  []byte
+		most  tool.Bytes // of memory, as the sandbox counts it
+		fresh bool
+		code  tool.Code
+		says  string
 	}{
-		{"memory", pages, 0, tool.OutOfMemory, "it asked for more and crashed"},
-		{"memory that the sandbox does not count", pages, 2 << 30, tool.OutOfMemory, "its process ran out of memory and was ended"},
-		{"recursion", wasmtest.Exporting("run", 0x10, 0x00), 0, tool.Trapped, "it called itself without end"},
+		{"memory", pages, 0, false, tool.OutOfMemory, "it asked for more and crashed"},
+		{"memory that the kernel refuses", pages, 2 << 30, false, tool.OutOfMemory, "it asked for more and crashed"},
+		{"memory that the sandbox does not count", pages, 2 << 30, true, tool.OutOfMemory, "its process ran out of memory and was ended"},
+		{"recursion", wasmtest.Exporting("run", 0x10, 0x00), 0, false, tool.Trapped, "it called itself without end"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			m := load(t, newPool(t, nil), sandbox.Plugin{Name: "bomb", Wasm: row.wasm, Exports: []string{"run"}})
 			m.plugin.Memory = row.most // the kernel's bound stays that of the default
 			for range 2 {
-				out, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Timeout: patience})
+				out, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Timeout: patience, Fresh: row.fresh})
 				if fail == nil || fail.Code != row.code || !strings.Contains(fail.Msg, row.says) {
 					t.Errorf("got %q, %v, want %s", out.Bytes, fail, row.code)
 				}

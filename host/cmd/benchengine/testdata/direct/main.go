@@ -5,7 +5,6 @@
 package main
 
 import (
-	"bytes"
 	"strconv"
 	"unsafe"
 
@@ -70,5 +69,9 @@ func text() int32 {
 	if err != nil {
 		return 1
 	}
-	return output(bytes.Repeat([]byte("x"), n))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = 'x'
+	}
+	return output(b)
 }

@@ -5,7 +5,6 @@
 package main
 
 import (
-	"bytes"
 	"strconv"
 
 	"github.com/extism/go-pdk"
@@ -26,6 +25,10 @@ func text() int32 {
 		pdk.SetError(err)
 		return 1
 	}
-	pdk.Output(bytes.Repeat([]byte("x"), n))
+	out := make([]byte, n)
+	for i := range out {
+		out[i] = 'x'
+	}
+	pdk.Output(out)
 	return 0
 }

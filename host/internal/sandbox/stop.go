@@ -1,0 +1,164 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/weirhost/weir/host/internal/rewrite"
+)
+
+// A stopper ends a guest that runs too long: it raises the flags that the guest's
+// code looks at. It serves one span after the other; what comes too late for one
+// does not touch the next.
+type stopper struct {
+	flags []api.MutableGlobal // none: nothing can be stopped
+
+	up atomic.Bool // the flags are
+
+	mu       sync.Mutex
+	span     uint64 // which span it is
+	armed    bool
+	raised   bool
+	deadline time.Time
+	timer    *time.Timer
+	due      time.Time   // when the timer fires; zero: it does not run
+	release  func() bool // ends the watch over the caller's context; nil: there is none
+	closing  func() bool // ends the one over the module's
+}
+
+// add takes the flag of a module, if it has one.
+func (s *stopper) add(m api.Module) {
+	if m == nil {
+		return
+	}
+	if flag, ok := m.ExportedGlobal(rewrite.StopGlobal).(api.MutableGlobal); ok {
+		s.flags = append(s.flags, flag)
+	}
+}
+
+// arm begins a span. Its deadline costs nothing as a rule: the timer of an earlier
+// one is left running, and looks for what is due when it fires.
+func (s *stopper) arm(sp span) {
+	if len(s.flags) == 0 {
+		return
+	}
+	outer, deadline, life := sp.bounds()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.span++
+	s.armed, s.deadline = true, deadline
+	if life != nil && s.closing == nil { // once for all spans of an instance
+		s.closing = context.AfterFunc(life, s.stop)
+	}
+	if outer.Done() != nil {
+		span := s.span
+		s.release = context.AfterFunc(outer, func() { s.stopSpan(span) })
+	}
+	if outer.Err() != nil || life != nil && life.Err() != nil {
+		s.raise()
+	}
+	if !deadline.IsZero() && (s.due.IsZero() || deadline.Before(s.due)) {
+		s.wake(time.Until(deadline))
+	}
+}
+
+// wake sets the timer; s.mu is held.
+func (s *stopper) wake(in time.Duration) {
+	s.due = s.deadline
+	if s.timer == nil {
+		s.timer = time.AfterFunc(in, s.look)
+		return
+	}
+	s.timer.Reset(in)
+}
+
+// look is the timer's.
+func (s *stopper) look() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.due = time.Time{}
+	if !s.armed || s.deadline.IsZero() {
+		return
+	}
+	if left := time.Until(s.deadline); left > 0 {
+		s.wake(left)
+		return
+	}
+	s.raise()
+}
+
+// stop ends whatever span there is.
+func (s *stopper) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.armed {
+		s.raise()
+	}
+}
+
+// stopSpan ends one span, if it has not ended.
+func (s *stopper) stopSpan(span uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.armed && s.span == span {
+		s.raise()
+	}
+}
+
+// raise sets the flags; s.mu is held.
+func (s *stopper) raise() {
+	s.raised = true
+	s.up.Store(true)
+	for _, f := range s.flags {
+		f.Set(1)
+	}
+}
+
+// disarm ends the span and takes the flags back. It reports whether they were up.
+func (s *stopper) disarm() (raised bool) {
+	if len(s.flags) == 0 {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	raised = s.raised
+	s.armed, s.raised = false, false
+	if raised {
+		s.up.Store(false)
+		for _, f := range s.flags {
+			f.Set(0)
+		}
+	}
+	if s.release != nil {
+		s.release()
+		s.release = nil
+	}
+	return raised
+}
+
+// end lets go of the timer and of the module.
+func (s *stopper) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	if s.closing != nil {
+		s.closing()
+	}
+}
+
+// errOver ends a guest that waited in the host until its span was over.
+var errOver = errors.New("the call is over")
+
+// isStop reports whether an error is how a guest ends that waited for too long, or
+// that saw its flag, if that was up.
+func isStop(err error, raised bool) bool {
+	return errors.Is(err, errOver) || raised && strings.HasPrefix(err.Error(), "wasm error: unreachable")
+}
