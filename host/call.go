@@ -20,7 +20,9 @@ import (
 // run takes a call of a plugin's tool from its arguments to its Result. again
 // says that the module's file is not the scanned one, and nothing has run.
 func (s *Session) run(ctx context.Context, b *bound, c tool.Call, args map[string]any) (r tool.Result, again bool) {
-	input, fail := s.prepare(ctx, b, args)
+	var input json.RawMessage
+	var fail *tool.Error
+	s.h.inBulk(len(c.Args), func() { input, fail = s.prepare(ctx, b, args) })
 	if fail != nil {
 		return failed(fail), false
 	}
@@ -116,7 +118,7 @@ func (s *Session) execute(ctx context.Context, b *bound, call tool.Call, input j
 	if fail != nil {
 		return out, stats, w.localise(fail, b), false
 	}
-	out = read(o.Bytes, b.def.Format, w)
+	s.h.inBulk(len(o.Bytes), func() { out = read(o.Bytes, b.def.Format, w) })
 	return out, stats, s.judge(b, out), false
 }
 
@@ -154,13 +156,15 @@ func (s *Session) judge(b *bound, out output) *tool.Error {
 // before anything of it is shown cut.
 func (s *Session) result(ctx context.Context, b *bound, c tool.Call, out output) tool.Result {
 	r := tool.Result{Tool: b.info.Spec.Name, Sources: out.sources, Parts: out.parts, More: out.more, Err: out.err}.WithWhole(out.whole)
-	r.Shown = b.keep.Fit(r, b.info.Effective, b.by)
-	if s.keeps(b, r) {
-		s.keep(ctx, b, c, out, &r)
-	}
-	if r.Sources == nil {
-		r.Sources = archive.Sources(out.whole)
-	}
+	s.h.inBulk(len(out.whole), func() {
+		r.Shown = b.keep.Fit(r, b.info.Effective, b.by)
+		if s.keeps(b, r) {
+			s.keep(ctx, b, c, out, &r)
+		}
+		if r.Sources == nil {
+			r.Sources = archive.Sources(out.whole)
+		}
+	})
 	s.summarise(ctx, b, c, &r)
 	return r
 }

@@ -39,6 +39,7 @@ type Host struct {
 	index   *index.Index
 	asked   consents
 	keeping stripes      // one result of a conversation is archived at a time
+	bulk    sync.Mutex   // one long text is worked on at a time
 	running *places      // one for each guest that may run
 	shelf   *shelf       // of loaded modules
 	strange *describer   // asks plugins made for other hosts what they can do

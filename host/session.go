@@ -138,8 +138,13 @@ func (s *Session) dispatch(ctx context.Context, c tool.Call) tool.Result {
 	w, h := in(s.locale), s.h
 	for began, try := time.Now(), 1; ; try++ {
 		plan, changed := h.current.Load(), h.Changed()
-		args, err := decodeArgs(c.Args)
 		known, own := plan.tools[c.Tool], s.history(c.Tool)
+		if fail := s.tooLong(known, c.Args); fail != nil {
+			return failed(fail)
+		}
+		var args map[string]any
+		var err error
+		h.inBulk(len(c.Args), func() { args, err = decodeArgs(c.Args) })
 		switch {
 		case known == nil && own == nil:
 			return failed(s.unknown(c.Tool))

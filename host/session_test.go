@@ -352,3 +352,15 @@ func TestLogLine(t *testing.T) {
 		t.Errorf("%d of 5000 characters shown, %d %% left out", to, percent)
 	}
 }
+
+// Arguments that no tool takes are not read first.
+func TestTooLongArguments(t *testing.T) {
+	h := open(t, drop(t, "probe"), nil)
+	name := h.Session("p", "c").Tools()[0].Name
+	for locale, want := range map[tool.Locale]string{tool.En: "the arguments take 16777217 bytes", tool.Zh: "参数过大"} {
+		r := try(t, h.Session("p", "c").In(locale), name, strings.Repeat("[", maxArgs+1))
+		if r.Err == nil || r.Err.Code != tool.TooLarge || !strings.Contains(r.Err.Error(), want) {
+			t.Errorf("in %s: %v", locale, r.Err)
+		}
+	}
+}

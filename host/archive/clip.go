@@ -47,7 +47,29 @@ func belongs(r rune) bool {
 	return r == zeroWidthJoiner || unicode.Is(unicode.M, r) || r >= 0x1F3FB && r <= 0x1F3FF
 }
 
+// clipLine is clip of oneLine, and reads no more of s than it takes.
+func clipLine(s string, n int) string {
+	var b strings.Builder
+	gap, count := false, 0
+	for at, size := 0, 0; at < len(s) && count <= n; at += size {
+		var r rune
+		if r, size = utf8.DecodeRuneInString(s[at:]); blank(r) {
+			gap = b.Len() > 0
+			continue
+		}
+		if gap {
+			b.WriteByte(' ')
+			gap, count = false, count+1
+		}
+		b.WriteString(s[at : at+size])
+		count++
+	}
+	return clip(b.String(), n)
+}
+
+func blank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+
 // oneLine turns every run of white space and control characters into a space.
 func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	return strings.Join(strings.FieldsFunc(s, blank), " ")
 }

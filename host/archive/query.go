@@ -26,16 +26,15 @@ var leading = []string{
 func QuerySummary(tool string, input json.RawMessage) string {
 	text := strings.TrimSpace(string(input))
 	if !jsonscan.Looks(text) || text[0] != '{' {
-		text = oneLine(text)
-		if text == "" || text == "null" {
-			text = tool
+		if text = clipLine(text, maxQuery); text == "" || text == "null" {
+			text = clip(tool, maxQuery)
 		}
-		return clip(text, maxQuery)
+		return text
 	}
 	first, rank := "", len(leading)
 	var rest []string
 	for key, value := range jsonscan.Members(text) {
-		shown := clip(oneLine(plainValue(value)), maxValue)
+		shown := clipLine(plainValue(value), maxValue)
 		if shown == "" || shown == "null" {
 			continue
 		}
@@ -47,7 +46,7 @@ func QuerySummary(tool string, input json.RawMessage) string {
 			first, rank = shown, r
 			continue
 		}
-		rest = append(rest, clip(oneLine(key), maxValue)+"="+shown)
+		rest = append(rest, clipLine(key, maxValue)+"="+shown)
 	}
 	if first == "" && len(rest) == 1 {
 		_, first, _ = strings.Cut(rest[0], "=")

@@ -49,7 +49,7 @@ func (f *finder) add(title, address string) {
 	if address == "" {
 		return
 	}
-	title = clip(oneLine(strings.Trim(title, " \t*_#`\"")), maxTitle)
+	title = clipLine(strings.Trim(title, " \t*_#`\""), maxTitle)
 	if i, ok := f.seen[address]; ok {
 		if f.found[i].Title == "" {
 			f.found[i].Title = title

@@ -84,7 +84,7 @@ func shape(value string, room, depth int) string {
 		}
 		b.WriteString("[" + strconv.Itoa(n) + " × " + shape(first, room/2, depth+1) + "]")
 	case '"':
-		return `"` + clip(oneLine(jsonscan.Unquote(value)), text) + `"`
+		return `"` + clipLine(jsonscan.Unquote(value), text) + `"`
 	default:
 		return clip(value, text)
 	}
@@ -117,7 +117,7 @@ func sumMatches(text string) string {
 	if len(files) > 5 {
 		b.WriteString("… " + strconv.Itoa(len(files)) + ", ")
 	}
-	return strings.TrimSuffix(b.String(), ", ") + "; " + clip(oneLine(first), 100)
+	return strings.TrimSuffix(b.String(), ", ") + "; " + clipLine(first, 100)
 }
 
 // sumLog counts the words of levels and shows the first line of the worst one,
@@ -151,7 +151,7 @@ func sumLog(text string) string {
 	}
 	var parts []string
 	last := lineAround(text, max(0, len(strings.TrimRight(text, "\n \t\r"))-1))
-	for _, part := range []string{strings.Join(counts, ", "), clip(oneLine(worst), 90), clip(oneLine(last), 90)} {
+	for _, part := range []string{strings.Join(counts, ", "), clipLine(worst, 90), clipLine(last, 90)} {
 		if part != "" && (len(parts) == 0 || part != parts[len(parts)-1]) {
 			parts = append(parts, part)
 		}

@@ -235,3 +235,13 @@ func TestClip(t *testing.T) {
 		}
 	}
 }
+
+func TestClipLineReadsNoMore(t *testing.T) {
+	piece := rapid.SampledFrom([]string{"a", " ", "\n\n", "\t", "水", "e\u0301", "👩‍💻", "\xff", "\x00", "word"})
+	rapid.Check(t, func(t *rapid.T) {
+		s, n := strings.Join(rapid.SliceOfN(piece, 0, 40).Draw(t, "pieces"), ""), rapid.IntRange(-1, 30).Draw(t, "n")
+		if got, want := clipLine(s, n), clip(oneLine(s), n); got != want {
+			t.Fatalf("%q cut to %d: %q, want %q", s, n, got, want)
+		}
+	})
+}

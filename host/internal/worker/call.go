@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -21,7 +22,13 @@ type call struct {
 	deadline time.Time
 	w        *process
 
-	lost     bool // the worker cannot be used any more
+	mu    sync.Mutex
+	timer *time.Timer
+	short bool  // it counts as a short call
+	turn  *task // else
+	ended bool
+	lost  bool // the worker cannot be used any more
+
 	begun    bool // the guest may have done something
 	lines    int
 	reports  int
@@ -42,7 +49,7 @@ const (
 func (c *call) run() (sandbox.Output, *tool.Error) {
 	began := time.Now()
 	c.deadline = began.Add(c.inv.Timeout)
-	defer c.watch()()
+	defer c.begin()()
 	meta := callMeta{
 		Export: c.inv.Export, MaxChars: c.inv.Limits.MaxChars, MaxLines: c.inv.Limits.MaxLines, Config: c.inv.Grant.Config,
 		MaxOutput: c.inv.MaxOutput, HTTP: c.inv.Grant.HTTP != nil, Progress: c.inv.Progress != nil, Fresh: c.inv.Fresh,
@@ -72,20 +79,77 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 	}
 }
 
-// watch has the worker killed at the deadline, or when the caller or the module
-// goes first. The function that it returns ends that.
-func (c *call) watch() (end func()) {
-	late := time.AfterFunc(c.inv.Timeout, c.w.kill)
-	life := context.AfterFunc(c.module.calls.Life(), c.w.kill)
+// begin says how the call shares the cores, and has the worker killed at the
+// deadline, or when the caller or the module goes first. The function that it
+// returns ends both.
+func (c *call) begin() (end func()) {
+	t := c.module.pool.turns
+	next := c.inv.Timeout
+	switch {
+	case c.turn != nil: // since its worker was started
+		t.renew(c.turn)
+	case c.module.hungry.Load():
+		c.turn = t.join(c.module.plugin.Name, c.w, true)
+	default:
+		c.short, next = true, min(next, graceTime)
+		t.enter()
+	}
+	c.mu.Lock()
+	c.timer = time.AfterFunc(next, c.wake)
+	c.mu.Unlock()
+	life := context.AfterFunc(c.module.calls.Life(), c.kill)
 	gone := func() bool { return true }
 	if c.outer.Done() != nil {
-		gone = context.AfterFunc(c.outer, c.w.kill)
+		gone = context.AfterFunc(c.outer, c.kill)
 	}
 	return func() {
-		// What cannot be stopped any more may kill after the result.
-		if a, b, c0 := late.Stop(), life(), gone(); !a || !b || !c0 {
-			c.lost = true
-		}
+		life()
+		gone()
+		c.end()
+	}
+}
+
+// wake is called when the call has lasted for long, and at its deadline.
+func (c *call) wake() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	left := time.Until(c.deadline)
+	switch {
+	case c.ended:
+	case left <= 0:
+		c.lost = true
+		c.w.kill()
+	default:
+		c.short = false
+		c.turn = c.module.pool.turns.grow(c.module.plugin.Name, c.w)
+		c.timer.Reset(left)
+	}
+}
+
+// kill ends the worker, unless its call has ended.
+func (c *call) kill() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended {
+		c.lost = true
+		c.w.kill()
+	}
+}
+
+// end is the end of the call's time, and of its share of the cores.
+func (c *call) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	c.timer.Stop()
+	proved := false
+	if c.short {
+		c.module.pool.turns.leave()
+	} else {
+		proved = c.module.pool.turns.done(c.turn)
+	}
+	if c.module.hungry.Load() != proved {
+		c.module.hungry.Store(proved)
 	}
 }
 
@@ -187,7 +251,9 @@ func (c *call) result(f frame, took time.Duration) (sandbox.Output, *tool.Error,
 
 // loss is the failure of a call whose worker is no more.
 func (c *call) loss(err error) (sandbox.Output, *tool.Error) {
+	c.mu.Lock()
 	c.lost = true
+	c.mu.Unlock()
 	if c.over() {
 		return sandbox.Output{}, sandbox.Interrupted(c.inv, c.outer.Err(), c.expired(), c.module.calls.Life().Err() != nil)
 	}

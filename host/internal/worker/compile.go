@@ -129,14 +129,22 @@ var errSlow = errors.New("too slow")
 
 // compileOnce has one child compile the module.
 func (p *Pool) compileOnce(ctx context.Context, pl sandbox.Plugin, checked bool) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(p.ending, stop)()
+	turn, err := p.turns.wait(ctx, pl.Name)
+	if err != nil {
+		return err
+	}
+	defer p.turns.done(turn)
+	ctx, cancel := context.WithTimeoutCause(ctx, slowness*p.cfg.CompileCPU, errSlow)
+	defer cancel()
 	w, err := p.spawn("compile "+pl.Name, nil)
 	if err != nil {
 		return err
 	}
 	defer w.discard()
-	ctx, cancel := context.WithTimeoutCause(ctx, slowness*p.cfg.CompileCPU, errSlow)
-	defer cancel()
-	defer context.AfterFunc(p.ending, cancel)()
+	p.turns.bind(turn, w)
 	err = w.load(ctx, loadMeta{
 		Plugin: pl.Name, Engine: p.cfg.Engine, Exports: pl.Exports, Memory: int64(pl.Memory), Cache: p.cacheOf(), Compile: true, Checked: checked,
 		Bounds: bounds{Data: int64(p.cfg.CompileMemory), CPU: int64(math.Ceil(p.cfg.CompileCPU.Seconds())), Files: maxFiles},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -22,6 +23,7 @@ type Module struct {
 	plugin sandbox.Plugin
 	facts  sandbox.Facts
 	calls  *sandbox.Calls
+	hungry atomic.Bool // its last call computed for long
 }
 
 // Load checks a plugin and has it compiled by a child if that was not done
@@ -48,11 +50,11 @@ func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Outp
 	}
 	key := mountKey(inv.Grant.Mounts)
 	for try := 0; ; try++ {
-		w, err := m.worker(ctx, key, inv)
+		w, turn, err := m.worker(ctx, key, inv)
 		if err != nil {
 			return sandbox.Output{}, m.unstarted(ctx, inv, err)
 		}
-		c := &call{module: m, inv: inv, outer: ctx, w: w}
+		c := &call{module: m, inv: inv, outer: ctx, w: w, turn: turn}
 		out, fail := c.run()
 		switch {
 		case !c.lost:
@@ -70,22 +72,23 @@ func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Outp
 // retries bounds how often a call that no worker took is given to another.
 const retries = 3
 
-// worker returns one that is ready for the call, making it if need be.
-func (m *Module) worker(ctx context.Context, key string, inv sandbox.Invocation) (*process, error) {
+// worker returns one that is ready for the call. If it had to be made, it is in
+// a turn.
+func (m *Module) worker(ctx context.Context, key string, inv sandbox.Invocation) (*process, *task, error) {
 	if w := m.pool.take(m, key); w != nil {
-		return w, nil
+		return w, nil, nil
 	}
 	m.pool.drop(func(i *idler) bool { return i.module == m && i.key != key }) // of grants that no longer hold
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	defer context.AfterFunc(m.calls.Life(), cancel)()
-	w, err := m.start(ctx, inv.Grant.Mounts)
+	w, turn, err := m.start(ctx, inv.Grant.Mounts)
 	if !errors.Is(err, sandbox.ErrNotCompiled) {
-		return w, err
+		return w, turn, err
 	}
 	// The cache was emptied or damaged since the module was loaded.
 	if err := m.pool.compile(ctx, m.plugin, false); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return m.start(ctx, inv.Grant.Mounts)
 }
@@ -93,22 +96,36 @@ func (m *Module) worker(ctx context.Context, key string, inv sandbox.Invocation)
 // startTime bounds the start of a worker, which is not part of a call's own time.
 const startTime = 90 * time.Second
 
-// start makes a worker with the module loaded.
-func (m *Module) start(ctx context.Context, mounts []jail.Mount) (*process, error) {
-	w, err := m.pool.spawn(m.plugin.Name, mounts)
+// start makes a worker with the module loaded, when it is its turn.
+func (m *Module) start(ctx context.Context, mounts []jail.Mount) (*process, *task, error) {
+	turn, err := m.pool.turns.wait(ctx, m.plugin.Name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	w, err := m.pool.spawn(m.plugin.Name, mounts)
+	if err == nil {
+		m.pool.turns.bind(turn, w)
+		err = m.load(ctx, w, mounts)
+	}
+	if err != nil {
+		m.pool.turns.done(turn)
+		return nil, nil, err
+	}
+	return w, turn, nil
+}
+
+// load has a new worker load the module, or ends it.
+func (m *Module) load(ctx context.Context, w *process, mounts []jail.Mount) error {
 	l := loadMeta{
 		Plugin: m.plugin.Name, Engine: m.pool.cfg.Engine, Exports: m.plugin.Exports, Memory: int64(m.plugin.Memory), Cache: m.pool.cacheOf(),
 		Renewed: m.pool.cfg.renewed(), Spares: m.pool.cfg.Spares, LogLevel: int(m.log.GetLevel()), Mounts: metaOf(mounts),
 		Bounds: bounds{Data: m.data(), Files: maxFiles},
 	}
-	if err := w.load(ctx, l, m.plugin.Wasm); err != nil {
+	err := w.load(ctx, l, m.plugin.Wasm)
+	if err != nil {
 		w.discard()
-		return nil, err
 	}
-	return w, nil
+	return err
 }
 
 // What a worker needs beside its guest, by measurement: the Go runtime and the

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -68,6 +69,7 @@ type Pool struct {
 	log      hclog.Logger
 	looks    map[bool]*sandbox.Engine // by checked: they look at modules and the cache, and compile and run nothing
 	spawner  *spawner
+	turns    *turns
 	temp     string // the cache when nobody named one
 	children sync.WaitGroup
 
@@ -119,7 +121,7 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 		}
 	}
 	p.ending, p.end = context.WithCancel(context.Background())
-	p.spawner = newSpawner()
+	p.spawner, p.turns = newSpawner(), newTurns(runtime.GOMAXPROCS(0), cpuOf(os.Getpid()))
 	return p, nil
 }
 

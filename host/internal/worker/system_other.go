@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"time"
 )
 
 // Supported reports whether this system can hold a worker to its bounds.
@@ -28,5 +29,13 @@ func newSpawner() *spawner { return &spawner{} }
 func (*spawner) start(*exec.Cmd) error { return errSystem }
 
 func (*spawner) close() {}
+
+func (*process) pause() {}
+
+func (*process) resume() {}
+
+func (*process) cpu() time.Duration { return 0 }
+
+func cpuOf(int) func() time.Duration { return func() time.Duration { return 0 } }
 
 func killed(*os.ProcessState) bool { return false }

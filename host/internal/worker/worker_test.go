@@ -458,7 +458,7 @@ func TestSecretsStayHere(t *testing.T) {
 	defer server.Close()
 	p := newPool(t, nil)
 	m := load(t, p, sandbox.Plugin{Name: "guest", Wasm: goGuest})
-	w, err := m.start(t.Context(), nil)
+	w, turn, err := m.start(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -466,7 +466,7 @@ func TestSecretsStayHere(t *testing.T) {
 	var sent wire
 	w.send.w = tap{spout{w.in}, &sent}
 	request, _ := json.Marshal(map[string]any{"url": server.URL + "/", "headers": map[string]string{"X-A": "b"}})
-	c := &call{module: m, outer: t.Context(), w: w, inv: sandbox.Invocation{
+	c := &call{module: m, outer: t.Context(), w: w, turn: turn, inv: sandbox.Invocation{
 		Export: "http", Input: request, Timeout: patience, MaxOutput: 1 << 20,
 		Grant: sandbox.Grant{HTTP: client(t, server.URL, egress.Secret{Name: "KEY", Header: "Authorization", Format: "Bearer {}", Host: server.URL, Value: secret})},
 	}}

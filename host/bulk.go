@@ -1,0 +1,30 @@
+package host
+
+import "github.com/weirhost/weir/sdk/tool"
+
+// bulkOver is from how many bytes on working on a text takes a core for ten
+// milliseconds and more.
+const bulkOver = 1 << 20
+
+// maxArgs is the most bytes of a call's arguments; the sandbox takes no more.
+const maxArgs = 16 << 20
+
+// inBulk runs f, which works on a text of n bytes. One long text is worked on at
+// a time: with all cores busy with such, short calls would wait for the
+// scheduler's next slice, several times over.
+func (h *Host) inBulk(n int, f func()) {
+	if n >= bulkOver {
+		h.bulk.Lock()
+		defer h.bulk.Unlock()
+	}
+	f()
+}
+
+// tooLong refuses arguments before they are read; nil: they may be.
+func (s *Session) tooLong(b *bound, args []byte) *tool.Error {
+	if b == nil || len(args) <= maxArgs {
+		return nil
+	}
+	name := b.info.Spec.Name
+	return in(s.locale).localise(tool.Errorf(tool.TooLarge, "pass less text", "the arguments take %d bytes and %s takes at most %d", len(args), name, maxArgs), b)
+}
