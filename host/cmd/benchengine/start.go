@@ -111,15 +111,36 @@ func (in *install) start(ctx context.Context) (f first, err error) {
 	if err := cmd.Start(); err != nil {
 		return f, err
 	}
+	answered, most := make(chan struct{}), make(chan uint64, 1)
+	go func() { most <- watch(cmd.Process.Pid, answered) }()
 	read := bufio.NewReader(out)
 	line, _ := read.ReadString('\n') // what is missing is told below
 	f.time = time.Since(began)
-	f.memory, err = peak(cmd.Process.Pid)
+	close(answered)
+	f.memory = <-most
 	_, _ = io.Copy(io.Discard, read)
 	if wait := cmd.Wait(); wait != nil || strings.TrimSpace(line) != in.want {
 		return f, fmt.Errorf("weir call answers %q: %w\n%s", line, wait, said.String())
 	}
-	return f, err
+	if f.memory == 0 {
+		return f, errors.New("the memory of the process is not told")
+	}
+	return f, nil
+}
+
+// watch follows a process until it has answered: it may be gone right after, and
+// what it had with it. 0: nothing was seen.
+func watch(pid int, answered <-chan struct{}) (most uint64) {
+	for {
+		if n, err := peak(pid); err == nil {
+			most = max(most, n)
+		}
+		select {
+		case <-answered:
+			return most
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
 }
 
 // peak is the most memory that a process has had in its life, in bytes.
