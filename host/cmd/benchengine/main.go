@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"runtime/pprof"
 
 	"github.com/weirhost/weir/host/internal/worker"
 )
@@ -40,6 +41,7 @@ type options struct {
 	rounds int
 	weir   string // the binary
 	cache  string // compiled modules
+	cpu    string // file for a profile; empty: none
 }
 
 func parse(args []string, errors io.Writer) (options, error) {
@@ -50,6 +52,7 @@ func parse(args []string, errors io.Writer) (options, error) {
 	flags.IntVar(&o.rounds, "rounds", 15, "samples of each contender; at least 1")
 	flags.StringVar(&o.weir, "weir", "bin/weir", "the weir binary, for what is measured on whole processes")
 	flags.StringVar(&o.cache, "cache", "build/bench-cache", "the folder of compiled modules")
+	flags.StringVar(&o.cpu, "cpuprofile", "", "write a profile of this process to a file")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -70,6 +73,17 @@ func run(ctx context.Context, args []string, out io.Writer) (bool, error) {
 		return false, err
 	}
 	defer b.close()
+	if o.cpu != "" {
+		f, err := os.Create(o.cpu)
+		if err != nil {
+			return false, err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return false, err
+		}
+		defer pprof.StopCPUProfile()
+	}
 	t := newTable(out)
 	for _, w := range b.works() {
 		if !o.rows.MatchString(w.name) {

@@ -16,7 +16,7 @@ func BenchmarkRenew(b *testing.B) {
 			name                string
 			pages, dirty, grown uint64
 		}{
-			{"5of736", 736, 5, 0}, {"1of16", 16, 1, 0}, {"100of736", 736, 100, 0}, {"129of736", 736, 129, 0}, {"grown", 736, 5, 32},
+			{"5of736", 736, 5, 0}, {"1of16", 16, 1, 0}, {"100of736", 736, 100, 0}, {"513of736", 736, 513, 0}, {"grown", 736, 5, 32},
 		} {
 			for _, callers := range []int{1, 2} {
 				b.Run(fmt.Sprintf("%s/%s/callers=%d", method, row.name, callers), func(b *testing.B) {

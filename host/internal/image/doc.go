@@ -14,7 +14,7 @@
 // neither writes are shared by all. Renew finds the pages of a memory that are
 // its own, which are those that were written, and copies the image over them.
 // They stay in place, so that the next call, which mostly writes the same ones,
-// takes no page fault. Beyond 128 such pages it drops them all at once and
+// takes no page fault. Beyond 512 such pages it drops them all at once and
 // lets the next call fault in what it needs. What lies behind the image is
 // cleared in the same way.
 //

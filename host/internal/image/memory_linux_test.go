@@ -103,9 +103,10 @@ func TestKept(t *testing.T) {
 	page := uint64(os.Getpagesize())
 	for method, want := range map[Method]uint64{Scan: maxDirty, Pagemap: maxDirty, Discard: 0} {
 		t.Run(method.String(), func(t *testing.T) {
-			m, _ := frozen(t, space(t, method), 512*page, 512*page)
+			const pages = 2*maxDirty + 2
+			m, _ := frozen(t, space(t, method), pages*page, pages*page)
 			for _, row := range []struct{ dirty, kept uint64 }{{maxDirty, want}, {maxDirty + 1, 0}} {
-				mem := m.Reallocate(512 * page)
+				mem := m.Reallocate(pages * page)
 				for i := range row.dirty {
 					mem[i*2*page]++
 				}
@@ -137,7 +138,7 @@ func TestAdvice(t *testing.T) {
 					_ = unix.Madvise(m.base[:m.peak], advice)
 					_ = unix.Madvise(im.view, advice)
 				}
-				for call := range 3 {
+				for call := range 4 {
 					mem := m.Reallocate(limit)
 					advise()
 					for i := range 40 << call {

@@ -5,6 +5,7 @@
 package main
 
 import (
+	"bytes"
 	"strconv"
 	"unsafe"
 
@@ -69,9 +70,5 @@ func text() int32 {
 	if err != nil {
 		return 1
 	}
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = 'x'
-	}
-	return output(b)
+	return output(bytes.Repeat([]byte("x"), n))
 }

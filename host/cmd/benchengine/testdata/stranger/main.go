@@ -5,6 +5,7 @@
 package main
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/extism/go-pdk"
@@ -25,10 +26,6 @@ func text() int32 {
 		pdk.SetError(err)
 		return 1
 	}
-	out := make([]byte, n)
-	for i := range out {
-		out[i] = 'x'
-	}
-	pdk.Output(out)
+	pdk.Output(bytes.Repeat([]byte("x"), n))
 	return 0
 }
