@@ -88,7 +88,9 @@ func TestAWriteThatFailsIsAlone(t *testing.T) {
 		err error
 	}{
 		{"it finds nothing", func(b *batch) error { return b.drop(mine, "nobody") }, ErrNotFound},
-		{"it fails after it wrote", func(b *batch) error { return errors.Join(b.log([]ToolUse{{Scope: mine, Tool: "bad"}}, b.s.now()), boom) }, boom},
+		{"it fails after it wrote", func(b *batch) error {
+			return errors.Join(b.log([]ToolUse{{Scope: mine, Tool: "bad"}}, b.s.now()), boom)
+		}, boom},
 		{"its statement fails", func(b *batch) error {
 			return b.exec(insertMessage, "no such conversation", 1, 1, "user", "", 0, "", "", "")
 		}, nil},
