@@ -144,7 +144,7 @@ func unescape(s string) string {
 // prompt, with an unknown window.
 func (l *Loop) capabilities(ctx context.Context) (ModelInfo, Mode) {
 	var info ModelInfo
-	if d, ok := l.model.(Describer); ok {
+	if d, ok := As[Describer](l.model); ok {
 		if got, err := d.Describe(ctx); err == nil {
 			info = got
 		}

@@ -26,6 +26,22 @@ type Describer interface {
 	Describe(ctx context.Context) (ModelInfo, error)
 }
 
+// As finds what a Model can do beside Generate, such as a Describer: its own, or
+// that of the Model which it wraps, if it has a method Unwrap() Model.
+func As[T any](m Model) (T, bool) {
+	for {
+		if t, ok := m.(T); ok {
+			return t, true
+		}
+		w, ok := m.(interface{ Unwrap() Model })
+		if !ok {
+			var none T
+			return none, false
+		}
+		m = w.Unwrap()
+	}
+}
+
 // ModelInfo is what is known about a model.
 type ModelInfo struct {
 	// Name is how the operator calls it, Provider and Model how the provider does.

@@ -148,7 +148,7 @@ func (r *run) candidates() []candidate {
 // newest. It returns what the scores count, and why.
 func (r *run) rank(question string, found []candidate) Recalled {
 	e := Recalled{By: "words"}
-	if em, ok := r.l.model.(Embedder); ok && r.cfg.Trigger != TriggerKeyword {
+	if em, ok := As[Embedder](r.l.model); ok && r.cfg.Trigger != TriggerKeyword {
 		err := r.embedScores(em, question, found)
 		switch {
 		case err == nil:

@@ -106,7 +106,9 @@ func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := resultOf(res, d.now().Sub(start).Milliseconds(), body.Locale)
+	took := d.now().Sub(start)
+	out := resultOf(res, took.Milliseconds(), body.Locale)
+	d.metrics.called("", formatAPI, out, res.Stats, took)
 	d.log.Info("call completed", "tool", name, "by", "operator", "ok", out.OK, "produced", out.Produced, "shown", out.Shown)
 	writeJSON(w, http.StatusOK, out)
 	return nil

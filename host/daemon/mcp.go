@@ -56,7 +56,7 @@ func card(r host.ApprovalRequest) string {
 func (d *Daemon) calledByMCP(c mcpserver.Call) {
 	r := c.Result
 	out := resultOf(r, c.Took.Milliseconds(), d.cfg.MCP.Locale)
-	d.metrics.called("", formatMCP, out, c.Took)
+	d.metrics.called("", formatMCP, out, r.Stats, c.Took)
 	d.metrics.decided(out)
 	use := archive.ToolUse{
 		Scope: archive.Scope{Principal: c.Principal, Conversation: c.Conversation}, CallID: r.CallID, Tool: clip(r.Tool, 80), Format: formatMCP, Code: "ok",
@@ -68,8 +68,12 @@ func (d *Daemon) calledByMCP(c mcpserver.Call) {
 	d.uses.add(use)
 }
 
-// formatMCP is how calls by the protocol are written, in metrics and statistics.
-const formatMCP = "mcp"
+// How calls that no model wrote are written, in metrics and statistics: by the
+// protocol, and by a person.
+const (
+	formatMCP = "mcp"
+	formatAPI = "api"
+)
 
 func (d *Daemon) serveMCP(w http.ResponseWriter, r *http.Request) error {
 	d.mcp.ServeHTTP(d.principal(r), w, r)

@@ -28,58 +28,78 @@ var outcomes = []tool.Code{
 	tool.TooLarge, tool.Denied, tool.RateLimited, tool.Cancelled, tool.Expired,
 }
 
+// maxTools bounds the tools that have a series of their own. A server of others
+// can rename its tools as often as it likes; what comes later counts as other.
+const maxTools = 500
+
 // metrics counts what the daemon does since it started, on a registry of its
 // own. Its methods are safe for concurrent use.
 type metrics struct {
-	known   func(name string) bool // is it a tool of ours?
-	handler http.Handler
+	known    func(name string) bool // is it a tool of ours?
+	registry *prometheus.Registry
+	handler  http.Handler
 
-	calls, malformed, chars, cuts, switches, turns, tokens *prometheus.CounterVec
-	costs, modelErrors                                     *prometheus.CounterVec
-	folds                                                  prometheus.Counter
-	asks, approvals                                        *prometheus.CounterVec
-	callSeconds, turnSeconds                               *prometheus.HistogramVec
+	calls, malformed, cuts, switches, turns                  *prometheus.CounterVec
+	produced, shown, saved, archived                         *prometheus.CounterVec
+	tokens, cacheTokens, costs, modelErrors, asks, approvals *prometheus.CounterVec
+	folds, faults, refaults                                  prometheus.Counter
+	callSeconds, instanceSeconds, modelSeconds, turnSeconds  *prometheus.HistogramVec
+
+	mu    sync.Mutex
+	named map[string]bool // tools that have a series
 }
 
 // newMetrics makes metrics that know the tools that known knows, and that ask
 // stats for the archive's size when they are scraped.
 func newMetrics(known func(string) bool, stats func(context.Context) (archive.Stats, error), now func() time.Time, log hclog.Logger) *metrics {
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "weir", Name: name, Help: help}, labels)
+	reg := prometheus.NewRegistry()
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "weir", Name: name, Help: help}, labels)
+		reg.MustRegister(c)
+		return c
 	}
+	counter := func(name, help string) prometheus.Counter { return counters(name, help).WithLabelValues() }
 	seconds := func(name, help string, buckets []float64, label string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "weir", Name: name, Help: help, Buckets: buckets}, []string{label})
+		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "weir", Name: name, Help: help, Buckets: buckets}, []string{label})
+		reg.MustRegister(h)
+		return h
 	}
 	m := &metrics{
-		known:       known,
-		calls:       counter("calls_total", "Calls of tools that models made, by how they were written and what they came to.", "model", "tool", "format", "outcome"),
-		malformed:   counter("malformed_total", "What was meant to be a call and could not be read as one.", "model", "format", "reason"),
-		chars:       counter("chars_total", "Characters of results: produced by the tool, shown to the model, kept in the archive.", "tool", "kind"),
-		cuts:        counter("cuts_total", "Results that were not shown whole, by the layer whose limit decided.", "tool", "layer"),
-		switches:    counter("mode_switches_total", "Changes between native and prompt tool calling.", "from", "to"),
-		turns:       counter("turns_total", "Questions, by why their turn ended.", "model", "reason"),
-		tokens:      counter("tokens_total", "Tokens as providers count them; cached_prompt and cache_write are parts of prompt.", "model", "kind"),
-		costs:       counter("cost_total", "What tokens cost by the prices of tools.toml; models without a price are not among them.", "model", "currency"),
-		modelErrors: counter("model_errors_total", "Failures of providers: those after which they were asked again, and those that ended a turn.", "model", "code", "outcome"),
-		folds: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "weir", Name: "folds_total", Help: "Results that were folded into placeholders.",
-		}),
-		asks:      counter("approvals_asked_total", "Calls that a person was asked about.", "tool"),
-		approvals: counter("approvals_total", "Decisions about calls that could do more than answer, and by whose word.", "tool", "decision", "by"),
-		callSeconds: seconds("call_seconds", "Time of a tool call, from its request to its result.",
+		known: known, registry: reg, named: map[string]bool{},
+		calls:       counters("calls_total", "Calls of tools that models and clients made, by how they were written and what they came to.", "model", "tool", "format", "outcome"),
+		malformed:   counters("malformed_calls_total", "What was meant to be a call and could not be read as one.", "model", "format", "reason"),
+		produced:    counters("produced_characters_total", "Characters that tools produced.", "tool"),
+		shown:       counters("shown_characters_total", "Characters of results that models were shown, notices not counted.", "tool"),
+		saved:       counters("saved_characters_total", "Characters of results that models were not shown: produced less shown.", "tool"),
+		archived:    counters("archived_characters_total", "Characters of results that are kept whole in the archive.", "tool"),
+		cuts:        counters("cut_results_total", "Results that were not shown whole, by the layer whose limit decided.", "tool", "layer"),
+		switches:    counters("mode_switches_total", "Changes between native and prompt tool calling.", "from", "to"),
+		turns:       counters("turns_total", "Questions, by why their turn ended.", "model", "reason"),
+		tokens:      counters("tokens_total", "Tokens as providers count them, by kind: prompt or completion.", "model", "kind"),
+		cacheTokens: counters("prompt_cache_tokens_total", "Those of the prompt tokens that the provider's cache served (read) or was charged for (write).", "model", "kind"),
+		costs:       counters("cost_total", "What tokens cost by the prices of tools.toml; models without a price are not among them.", "model", "currency"),
+		modelErrors: counters("model_errors_total", "Failures of providers: those after which they were asked again, and those that ended a turn.", "model", "code", "outcome"),
+		folds:       counter("folds_total", "Results that were folded into placeholders."),
+		faults:      counter("faults_total", "Folded results that a model loaded back."),
+		refaults:    counter("refaults_total", "Those of the faults whose result had been loaded before and had left again."),
+		asks:        counters("approvals_asked_total", "Calls that a person was asked about.", "tool"),
+		approvals:   counters("approvals_total", "Decisions about calls that could do more than answer, and by whose word.", "tool", "decision", "by"),
+		callSeconds: seconds("call_duration_seconds", "Time of a tool call, from its request to its result, a person's time not.",
 			[]float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}, "tool"),
-		turnSeconds: seconds("turn_seconds", "Time of a turn, from the question to its end.",
+		instanceSeconds: seconds("instance_duration_seconds", "Time until a plugin's instance was ready for a call.",
+			[]float64{.00001, .000025, .00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .5, 1}, "tool"),
+		modelSeconds: seconds("model_request_duration_seconds", "Time of one request to a model, from its start to the reply's end, repeats included.",
+			[]float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320}, "model"),
+		turnSeconds: seconds("turn_duration_seconds", "Time of a turn, from the question to its end.",
 			[]float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600}, "model"),
 	}
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(m.calls, m.malformed, m.chars, m.cuts, m.switches, m.turns, m.tokens, m.costs, m.modelErrors, m.folds, m.callSeconds, m.turnSeconds, m.asks, m.approvals,
-		newArchiveSize(stats, now, log))
+	reg.MustRegister(newArchiveSize(stats, now, log))
 	m.handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 	return m
 }
 
-// called counts a call and its result, written as format.
-func (m *metrics) called(model, format string, r ToolCallResult, elapsed time.Duration) {
+// called counts a call and its result, written as format; cost is what it took.
+func (m *metrics) called(model, format string, r ToolCallResult, cost tool.Stats, elapsed time.Duration) {
 	name, outcome := m.tool(r.Tool), tool.Code("ok")
 	if r.Error != nil {
 		outcome = r.Error.Code
@@ -89,14 +109,23 @@ func (m *metrics) called(model, format string, r ToolCallResult, elapsed time.Du
 	}
 	m.calls.WithLabelValues(label(model), name, format, string(outcome)).Inc()
 	m.callSeconds.WithLabelValues(name).Observe(elapsed.Seconds())
-	m.chars.WithLabelValues(name, "produced").Add(float64(r.Produced))
-	m.chars.WithLabelValues(name, "shown").Add(float64(r.Shown))
+	if cost.Instance > 0 { // a call that the cache answered has none
+		m.instanceSeconds.WithLabelValues(name).Observe(cost.Instance.Seconds())
+	}
+	m.produced.WithLabelValues(name).Add(float64(r.Produced))
+	m.shown.WithLabelValues(name).Add(float64(r.Shown))
+	m.saved.WithLabelValues(name).Add(float64(max(r.Produced-r.Shown, 0)))
 	if r.KeptUUID != "" {
-		m.chars.WithLabelValues(name, "kept").Add(float64(r.Produced))
+		m.archived.WithLabelValues(name).Add(float64(r.Produced))
 	}
 	if r.Layer != tool.LayerNone {
 		m.cuts.WithLabelValues(name, string(r.Layer)).Inc()
 	}
+}
+
+// modelAsked counts one request to a model.
+func (m *metrics) modelAsked(model string, took time.Duration) {
+	m.modelSeconds.WithLabelValues(label(model)).Observe(took.Seconds())
 }
 
 // asked counts a request to a person.
@@ -138,23 +167,36 @@ func (m *metrics) ended(model string, e agent.TurnEnd, cost *agent.Cost) {
 	model = label(model)
 	m.turns.WithLabelValues(model, string(e.Reason)).Inc()
 	m.turnSeconds.WithLabelValues(model).Observe(e.Elapsed.Seconds())
-	for kind, n := range map[string]int{
-		"prompt": e.Usage.Prompt, "completion": e.Usage.Completion, "cached_prompt": e.Usage.CachedPrompt, "cache_write": e.Usage.CacheWrite,
-	} {
-		// A counter cannot go back, and a provider can send anything.
-		m.tokens.WithLabelValues(model, kind).Add(float64(max(n, 0)))
+	// A counter cannot go back, and a provider can send anything.
+	count := func(c *prometheus.CounterVec, kind string, n int) {
+		c.WithLabelValues(model, kind).Add(float64(max(n, 0)))
 	}
+	count(m.tokens, "prompt", e.Usage.Prompt)
+	count(m.tokens, "completion", e.Usage.Completion)
+	count(m.cacheTokens, "read", e.Usage.CachedPrompt)
+	count(m.cacheTokens, "write", e.Usage.CacheWrite)
+	m.faults.Add(float64(e.Faults.Faults))
+	m.refaults.Add(float64(e.Refaults))
 	if cost != nil {
 		m.costs.WithLabelValues(model, label(cost.Currency)).Add(cost.Amount)
 	}
 }
 
-// tool is the label of a tool: its name, if it is one of ours.
+// tool is the label of a tool: its name, if it is one of ours and not one of
+// very many.
 func (m *metrics) tool(name string) string {
-	if m.known(name) {
-		return label(name)
+	if !m.known(name) {
+		return other
 	}
-	return other
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.named[name] {
+		if len(m.named) >= maxTools {
+			return other
+		}
+		m.named[strings.Clone(name)] = true
+	}
+	return label(name)
 }
 
 // label makes a configured name fit to be a label, which must be UTF-8.

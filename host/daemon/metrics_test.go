@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,8 +14,10 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/demo"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/host/archive"
@@ -60,29 +64,63 @@ func TestMetricsRoute(t *testing.T) {
 	for series, want := range map[string]float64{
 		`weir_calls_total{format="tool_call",model="scripted",outcome="ok",tool="long_text"}`:        1,
 		`weir_calls_total{format="tool_call",model="scripted",outcome="bad_args",tool="calculator"}`: 1,
-		`weir_malformed_total{format="tool_call",model="scripted",reason="unknown_tool"}`:            1,
-		`weir_chars_total{kind="produced",tool="long_text"}`:                                         52000,
-		`weir_chars_total{kind="kept",tool="long_text"}`:                                             52000,
-		`weir_cuts_total{layer="tool",tool="long_text"}`:                                             1,
+		`weir_malformed_calls_total{format="tool_call",model="scripted",reason="unknown_tool"}`:      1,
+		`weir_produced_characters_total{tool="long_text"}`:                                           52000,
+		`weir_archived_characters_total{tool="long_text"}`:                                           52000,
+		`weir_cut_results_total{layer="tool",tool="long_text"}`:                                      1,
 		`weir_folds_total`: 1,
-		`weir_turns_total{model="scripted",reason="answer"}`:       1,
-		`weir_tokens_total{kind="prompt",model="scripted"}`:        1000,
-		`weir_tokens_total{kind="completion",model="scripted"}`:    20,
-		`weir_tokens_total{kind="cached_prompt",model="scripted"}`: 600,
-		`weir_call_seconds_count{tool="long_text"}`:                1,
-		`weir_turn_seconds_count{model="scripted"}`:                1,
+		`weir_turns_total{model="scripted",reason="answer"}`:           1,
+		`weir_tokens_total{kind="prompt",model="scripted"}`:            1000,
+		`weir_tokens_total{kind="completion",model="scripted"}`:        20,
+		`weir_prompt_cache_tokens_total{kind="read",model="scripted"}`: 600,
+		`weir_call_duration_seconds_count{tool="long_text"}`:           1,
+		`weir_instance_duration_seconds_count{tool="long_text"}`:       1,
+		`weir_model_request_duration_seconds_count{model="scripted"}`:  4,
+		`weir_turn_duration_seconds_count{model="scripted"}`:           1,
 	} {
 		if v, ok := got[series]; !ok || v != want {
 			t.Errorf("%s is %v, want %v", series, v, want)
 		}
 	}
-	if shown := got[`weir_chars_total{kind="shown",tool="long_text"}`]; shown <= 0 || shown > 8000 {
-		t.Errorf("%v characters shown", shown)
+	shown, saved := got[`weir_shown_characters_total{tool="long_text"}`], got[`weir_saved_characters_total{tool="long_text"}`]
+	if shown <= 0 || shown > 8000 || shown+saved != 52000 {
+		t.Errorf("%v characters shown and %v saved", shown, saved)
+	}
+	if _, ran := got[`weir_instance_duration_seconds_count{tool="calculator"}`]; ran {
+		t.Error("a call that was refused had an instance")
 	}
 	for series := range got {
 		if strings.Contains(series, "calculater") || strings.HasPrefix(series, "go_") {
 			t.Errorf("a series that is not ours to make: %s", series)
 		}
+	}
+}
+
+// A whole conversation with the demo model: two turns, each with a call.
+func TestMetricsOfAConversation(t *testing.T) {
+	s := newServer(t, demo.New())
+	first := s.post("/api/chat", `{"message":"What is 17 * 3?"}`)
+	id := regexp.MustCompile(`"conversation_id":"([^"]+)"`).FindStringSubmatch(first.body)
+	if id == nil {
+		t.Fatalf("%d %s", first.status, first.body)
+	}
+	s.post("/api/chat", `{"message":"And 2 + 2?","conversation_id":"`+id[1]+`"}`)
+	got := samples(t, s.get("/metrics").body)
+	for series, want := range map[string]float64{
+		`weir_calls_total{format="tool_call",model="scripted",outcome="ok",tool="calculator"}`: 2,
+		`weir_call_duration_seconds_count{tool="calculator"}`:                                  2,
+		`weir_instance_duration_seconds_count{tool="calculator"}`:                              2,
+		`weir_saved_characters_total{tool="calculator"}`:                                       0,
+		`weir_model_request_duration_seconds_count{model="scripted"}`:                          4,
+		`weir_turns_total{model="scripted",reason="answer"}`:                                   2,
+	} {
+		if v, ok := got[series]; !ok || v != want {
+			t.Errorf("%s is %v, want %v", series, v, want)
+		}
+	}
+	if got[`weir_produced_characters_total{tool="calculator"}`] != got[`weir_shown_characters_total{tool="calculator"}`] ||
+		got[`weir_instance_duration_seconds_sum{tool="calculator"}`] > got[`weir_call_duration_seconds_sum{tool="calculator"}`] {
+		t.Errorf("%v", got)
 	}
 }
 
@@ -110,26 +148,70 @@ func TestMetricsAreBounded(t *testing.T) {
 	got := testMetrics(t, func(m *metrics) {
 		for i := range 500 {
 			name := fmt.Sprintf("tool_%d", i)
-			m.called("m", "json", ToolCallResult{Tool: name, Error: &tool.Error{Code: tool.Code("code_" + name)}, Produced: 10, Shown: 10}, time.Second)
+			m.called("m", "json", ToolCallResult{Tool: name, Error: &tool.Error{Code: tool.Code("code_" + name)}, Produced: 10, Shown: 10}, tool.Stats{}, time.Second)
 			m.unreadable("m", parse.Malformed{Name: name, Format: parse.FormatJSON, Reason: parse.ReasonUnknownTool, Raw: name})
 		}
-		m.called("m", "json", ToolCallResult{Tool: "mine"}, time.Second)
-		m.called("m\xff", "json", ToolCallResult{Tool: "mine", Error: &tool.Error{Code: tool.TimedOut}}, time.Second)
+		m.called("m", "json", ToolCallResult{Tool: "mine"}, tool.Stats{}, time.Second)
+		m.called("m\xff", "json", ToolCallResult{Tool: "mine", Error: &tool.Error{Code: tool.TimedOut}}, tool.Stats{}, time.Second)
 	})
 	for series, want := range map[string]float64{
 		`weir_calls_total{format="json",model="m",outcome="other",tool="other"}`:     500,
 		`weir_calls_total{format="json",model="m",outcome="ok",tool="mine"}`:         1,
 		`weir_calls_total{format="json",model="m�",outcome="timed_out",tool="mine"}`: 1,
-		`weir_malformed_total{format="json",model="m",reason="unknown_tool"}`:        500,
-		`weir_chars_total{kind="produced",tool="other"}`:                             5000,
-		`weir_call_seconds_sum{tool="mine"}`:                                         2,
+		`weir_malformed_calls_total{format="json",model="m",reason="unknown_tool"}`:  500,
+		`weir_produced_characters_total{tool="other"}`:                               5000,
+		`weir_call_duration_seconds_sum{tool="mine"}`:                                2,
 	} {
 		if got[series] != want {
 			t.Errorf("%s is %v, want %v", series, got[series], want)
 		}
 	}
-	if len(got) > 60 {
+	if len(got) > 70 {
 		t.Errorf("%d series", len(got))
+	}
+}
+
+// A server of others that renames its tools again and again has a bounded number
+// of series, too.
+func TestMetricsOfManyTools(t *testing.T) {
+	none := func(context.Context) (archive.Stats, error) { return archive.Stats{}, errors.New("no archive") }
+	m := newMetrics(func(string) bool { return true }, none, time.Now, hclog.NewNullLogger())
+	for i := range maxTools + 100 {
+		m.asked(fmt.Sprintf("files__tool_%d", i))
+	}
+	m.asked("files__tool_0")
+	got := read(t, m)
+	if got[`weir_approvals_asked_total{tool="other"}`] != 100 || got[`weir_approvals_asked_total{tool="files__tool_0"}`] != 2 {
+		t.Errorf("%v others", got[`weir_approvals_asked_total{tool="other"}`])
+	}
+}
+
+// Every metric is told in the operator's page, and that page tells no other.
+func TestMetricsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]bool{}
+	for _, name := range regexp.MustCompile("`(weir_[a-z_]+)").FindAllStringSubmatch(string(page), -1) {
+		told[name[1]] = true
+	}
+	s := newServer(t, replay.New())
+	ch := make(chan *prometheus.Desc, 100)
+	s.daemon.metrics.registry.Describe(ch)
+	close(ch)
+	var names []string
+	for d := range ch {
+		names = append(names, regexp.MustCompile(`fqName: "([^"]+)"`).FindStringSubmatch(d.String())[1])
+	}
+	for _, name := range names {
+		if !told[name] {
+			t.Errorf("docs/operations.md does not tell of %s", name)
+		}
+		delete(told, name)
+	}
+	if len(told) > 0 || len(names) < 20 {
+		t.Errorf("docs/operations.md tells of %v, which there are not", told)
 	}
 }
 
@@ -149,13 +231,23 @@ func TestMetricsOfEvents(t *testing.T) {
 			m.ended("m", agent.TurnEnd{Usage: agent.Usage{Prompt: 7}}, nil)
 			m.ended("m", agent.TurnEnd{Usage: agent.Usage{Prompt: -100}}, nil)
 		}},
-		{"what is not archived is not kept", `weir_chars_total{kind="kept",tool="mine"}`, 30, func(m *metrics) {
-			m.called("m", "json", ToolCallResult{Tool: "mine", Produced: 20}, 0)
-			m.called("m", "json", ToolCallResult{Tool: "mine", Produced: 30, KeptUUID: "u"}, 0)
+		{"what is not archived is not counted as kept", `weir_archived_characters_total{tool="mine"}`, 30, func(m *metrics) {
+			m.called("m", "json", ToolCallResult{Tool: "mine", Produced: 20}, tool.Stats{}, 0)
+			m.called("m", "json", ToolCallResult{Tool: "mine", Produced: 30, KeptUUID: "u"}, tool.Stats{}, 0)
 		}},
-		{"a cut has the layer that decided", `weir_cuts_total{layer="round",tool="mine"}`, 1, func(m *metrics) {
-			m.called("m", "json", ToolCallResult{Tool: "mine", Layer: tool.LayerRound}, 0)
-			m.called("m", "json", ToolCallResult{Tool: "mine"}, 0)
+		{"what a summary adds is not taken off what was saved", `weir_saved_characters_total{tool="mine"}`, 10, func(m *metrics) {
+			m.called("m", "json", ToolCallResult{Tool: "mine", Produced: 20, Shown: 10}, tool.Stats{}, 0)
+			m.called("m", "json", ToolCallResult{Tool: "mine", Produced: 20, Shown: 30}, tool.Stats{}, 0)
+		}},
+		{"an answer of the cache has no instance", `weir_instance_duration_seconds_sum{tool="mine"}`, 0.5, func(m *metrics) {
+			m.called("m", "json", ToolCallResult{Tool: "mine"}, tool.Stats{Instance: time.Second / 2}, time.Second)
+			m.called("m", "json", ToolCallResult{Tool: "mine"}, tool.Stats{Cached: true}, time.Second)
+		}},
+		{"loads of folded results are faults", `weir_faults_total`, 3,
+			func(m *metrics) { m.ended("m", agent.TurnEnd{Faults: agent.Faults{Faults: 3, Refaults: 1}}, nil) }},
+		{"a cut has the layer that decided", `weir_cut_results_total{layer="round",tool="mine"}`, 1, func(m *metrics) {
+			m.called("m", "json", ToolCallResult{Tool: "mine", Layer: tool.LayerRound}, tool.Stats{}, 0)
+			m.called("m", "json", ToolCallResult{Tool: "mine"}, tool.Stats{}, 0)
 		}},
 	} {
 		if got := testMetrics(t, row.tell)[row.series]; got != row.want {
@@ -214,7 +306,7 @@ func TestMetricsConcurrently(t *testing.T) {
 		for range 8 {
 			wg.Go(func() {
 				for range 100 {
-					m.called("m", "json", ToolCallResult{Tool: "mine", Produced: 1}, time.Millisecond)
+					m.called("m", "json", ToolCallResult{Tool: "mine", Produced: 1}, tool.Stats{}, time.Millisecond)
 					m.ended("m", agent.TurnEnd{Reason: agent.ReasonAnswer}, nil)
 				}
 				m.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil))
@@ -222,7 +314,7 @@ func TestMetricsConcurrently(t *testing.T) {
 		}
 		wg.Wait()
 	})
-	if got[`weir_turns_total{model="m",reason="answer"}`] != 800 || got[`weir_chars_total{kind="produced",tool="mine"}`] != 800 {
+	if got[`weir_turns_total{model="m",reason="answer"}`] != 800 || got[`weir_produced_characters_total{tool="mine"}`] != 800 {
 		t.Errorf("%v", got)
 	}
 }

@@ -97,7 +97,7 @@ func (d *Daemon) chat(ctx context.Context, principal string, ask Ask, history []
 	if len(t.ask.spoken) == 0 {
 		t.ask.spoken = visible(history)
 	}
-	loop, err := agent.New(t.prof.Agent, t.model.Model, toolbox{session, t.prof.Allow, t.prof.Deny}, agent.ObserverFunc(t.observe))
+	loop, err := agent.New(t.prof.Agent, watched{t.model.Model, t}, toolbox{session, t.prof.Allow, t.prof.Deny}, agent.ObserverFunc(t.observe))
 	if err != nil {
 		return ChatEnd{}, err
 	}
@@ -335,7 +335,7 @@ func (t *turn) result(e agent.CallEnd) {
 	if r.Err != nil {
 		code = string(r.Err.Code)
 	}
-	t.d.metrics.called(t.ask.Model, t.format[r.CallID], out, e.Elapsed)
+	t.d.metrics.called(t.ask.Model, t.format[r.CallID], out, r.Stats, e.Elapsed)
 	t.d.metrics.decided(out)
 	t.emit(eventResult, out)
 	if out.Layer != tool.LayerNone {
