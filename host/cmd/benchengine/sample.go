@@ -48,14 +48,18 @@ func race(rounds int, cs ...contender) (map[string]time.Duration, error) {
 	return medians, nil
 }
 
-// calibrate warms the contender up and finds how many runs make a sample.
+// calibrate warms the contender up and finds how many runs make a sample. The
+// first run tells nothing: it compiles, makes an instance or starts a process.
 func (c contender) calibrate() (int, error) {
+	if err := c.run(1); err != nil {
+		return 0, err
+	}
 	for n := 1; ; n *= 2 {
-		began := time.Now()
-		if err := c.run(n); err != nil {
+		took, err := c.sample(n)
+		if err != nil {
 			return 0, err
 		}
-		if n > 1 && time.Since(began) >= sampleTime/2 || time.Since(began) >= 2*sampleTime || n >= sampleMost {
+		if total := took * time.Duration(n); total >= sampleTime/2 || n >= sampleMost {
 			return n, nil
 		}
 	}
