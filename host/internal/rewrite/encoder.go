@@ -167,16 +167,14 @@ func (e *encoder) module() ([]byte, error) {
 	if err := e.rewriteSections(); err != nil {
 		return nil, err
 	}
-	size := 8
+	size := len(header)
 	for _, body := range e.sections {
 		size += 6 + len(body)
 	}
-	out := append(make([]byte, 0, size), "\x00asm\x01\x00\x00\x00"...)
+	out := append(make([]byte, 0, size), header...)
 	for _, id := range order() {
 		if body := e.sections[id]; body != nil {
-			out = append(out, id)
-			out = binary.AppendUvarint(out, uint64(len(body)))
-			out = append(out, body...)
+			out = appendSection(out, id, body)
 		}
 	}
 	return out, nil
@@ -286,8 +284,4 @@ func (e *encoder) encodeCode() error {
 	}
 	e.sections[gate.SectionCode] = out
 	return nil
-}
-
-func appendName(out []byte, name string) []byte {
-	return append(binary.AppendUvarint(out, uint64(len(name))), name...)
 }

@@ -57,19 +57,14 @@ func Stdio() []byte {
 		open(code{}.i32(notSupported)),
 		flag(sync, invalid, open(flag(nonblock, notThere, code{}.i32(0)))),
 	}
-	out := []byte("\x00asm\x01\x00\x00\x00")
-	section := func(id byte, body []byte) {
-		out = append(binary.AppendUvarint(append(out, id), uint64(len(body))), body...)
-	}
-	section(gate.SectionType, []byte{2, 0x60, 1, i32, 1, i32, 0x60, 2, i32, i32, 1, i32})
-	section(gate.SectionFunction, []byte{3, 0, 1, 1})
+	out := appendSection([]byte(header), gate.SectionType, []byte{2, 0x60, 1, i32, 1, i32, 0x60, 2, i32, i32, 1, i32})
+	out = appendSection(out, gate.SectionFunction, []byte{3, 0, 1, 1})
 	exports, all := []byte{byte(len(bodies))}, []byte{byte(len(bodies))}
 	for i, name := range descriptorFunctions() {
 		exports = append(appendName(exports, name), gate.KindFunc, byte(i))
 		all = binary.AppendUvarint(all, uint64(len(bodies[i])+2))
 		all = append(append(append(all, 0), bodies[i]...), gate.OpEnd)
 	}
-	section(gate.SectionExport, exports)
-	section(gate.SectionCode, all)
-	return out
+	out = appendSection(out, gate.SectionExport, exports)
+	return appendSection(out, gate.SectionCode, all)
 }

@@ -143,7 +143,11 @@ func (e *Engine) load(ctx context.Context, p Plugin) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	prog, err := e.compile(ctx, e.front.plan(s))
+	pl, err := e.front.plan(s)
+	if err != nil {
+		return nil, err
+	}
+	prog, err := e.compile(ctx, pl)
 	switch {
 	case errors.Is(err, ErrNotCompiled):
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/weirhost/weir/host/internal/gate"
+	"github.com/weirhost/weir/host/internal/rewrite"
 )
 
 // extismFront runs plugins by Extism's own Go SDK.
@@ -53,16 +54,16 @@ var rerouted = map[string]bool{
 }
 
 // plan implements frontend.
-func (x *extismFront) plan(s *structure) plan {
+func (x *extismFront) plan(s *structure) (plan, error) {
 	init := s.initializer()
-	p := plan{wasm: s.renamed(names{
-		imports: func(i gate.Import) string {
+	r, err := rewrite.Rewrite(s.Report, rewrite.Options{
+		Import: func(i gate.Import) (module, name string) {
 			if i.Module == envModule && rerouted[i.Name] {
-				return hostModule
+				return hostModule, i.Name
 			}
-			return i.Module
+			return i.Module, i.Name
 		},
-		exports: func(e gate.Export) string {
+		Export: func(e gate.Export) string {
 			switch {
 			case init == "" || e.Kind != gate.KindFunc:
 			case e.Name == init:
@@ -72,12 +73,28 @@ func (x *extismFront) plan(s *structure) plan {
 			}
 			return e.Name
 		},
-	})}
+	})
+	p := plan{wasm: r.Wasm}
 	if init != "" {
 		p.init = []string{initExport}
 	}
-	return p
+	return p, err
 }
+
+// initializer names the export that sets a guest's runtime up, or "". A module
+// with a Haskell runtime is left to the SDK, which knows what it needs.
+func (s *structure) initializer() string {
+	if _, ok := s.function(haskellInit); ok {
+		return ""
+	}
+	for _, name := range []string{"_initialize", "__wasm_call_ctors"} {
+		if sig, ok := s.function(name); ok && sig == (gate.Signature{}) {
+			return name
+		}
+	}
+	return ""
+}
+
 
 // offers implements frontend.
 func (x *extismFront) offers() map[string][]string { return offered(x.wasi()) }

@@ -11,8 +11,9 @@ import (
 type frontend interface {
 	// offers lists, by module, the functions that a plugin may import.
 	offers() map[string][]string
-	// plan says what the engine is to compile. Equal modules give equal plans.
-	plan(s *structure) plan
+	// plan says what the engine is to compile. Equal modules give equal plans. The
+	// error is a sentence.
+	plan(s *structure) (plan, error)
 	// compile gets the plan of a module whose structure was checked, and recovers
 	// from what an engine does. cacheDir is empty for no disk cache.
 	compile(ctx context.Context, p plan, cacheDir string) (program, error)

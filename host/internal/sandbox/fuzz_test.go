@@ -40,8 +40,11 @@ func FuzzLoad(f *testing.F) {
 				return
 			}
 		}
-		again := e.front.plan(s).wasm
-		after, err := parseModule(again)
+		again, err := e.front.plan(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := parseModule(again.wasm)
 		if err != nil {
 			t.Fatalf("the rewritten module is damaged: %v", err)
 		}

@@ -52,7 +52,10 @@ func TestRewriteChangesNamesOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := newExtismFront(hclog.NewNullLogger(), true).plan(before)
+	plan, err := newExtismFront(hclog.NewNullLogger(), true).plan(before)
+	if err != nil {
+		t.Fatal(err)
+	}
 	after, err := parseModule(plan.wasm)
 	if err != nil || len(plan.init) != 1 {
 		t.Fatal(err, plan.init)

@@ -38,7 +38,8 @@ func (e *Engine) Compiled(p Plugin) bool {
 	if err != nil || e.cache == nil {
 		return false
 	}
-	return intact(e.cache.place(e.front.plan(s).wasm))
+	pl, err := e.front.plan(s)
+	return err == nil && intact(e.cache.place(pl.wasm))
 }
 
 // fromCache is compile for an engine that may not compile.

@@ -1,10 +1,9 @@
 package sandbox
 
 import (
-	"encoding/binary"
 	"slices"
 
-	"github.com/weirhost/weir/host/internal/gate"
+	"github.com/weirhost/weir/host/internal/rewrite"
 )
 
 // kept are the custom sections that Info is read from; Rewrap never drops them.
@@ -19,18 +18,6 @@ func Rewrap(wasm []byte, name string, content []byte, strip bool) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	out := slices.Clone(wasm[:8])
-	add := func(id byte, body []byte) {
-		out = append(out, id)
-		out = binary.AppendUvarint(out, uint64(len(body)))
-		out = append(out, body...)
-	}
-	for _, sec := range s.Sections {
-		if sec.ID == gate.SectionCustom && (sec.Name == name || strip && !slices.Contains(kept, sec.Name)) {
-			continue
-		}
-		add(sec.ID, sec.Body)
-	}
-	add(gate.SectionCustom, append(appendName(nil, name), content...))
-	return out, nil
+	drop := func(other string) bool { return other == name || strip && !slices.Contains(kept, other) }
+	return rewrite.Custom(s.Report, name, content, drop), nil
 }

@@ -1,6 +1,21 @@
 package sandbox
 
-import "github.com/weirhost/weir/host/internal/gate"
+import (
+	"github.com/weirhost/weir/host/internal/gate"
+	"github.com/weirhost/weir/host/internal/rewrite"
+)
+
+// Names that modules are given before the engine sees them.
+const (
+	// ownPrefix begins them; a module that exports such a name itself is refused.
+	ownPrefix = rewrite.Prefix
+	// hostModule holds our own versions of functions that Extism's SDK offers
+	// in a way we cannot live with.
+	hostModule = ownPrefix + "host"
+	// initExport is a guest's initialiser under a name that the SDK does not
+	// look for, so that it runs when the instance is made, and once.
+	initExport = ownPrefix + "init"
+)
 
 // structure is what the gate saw of a module, with the questions that are asked
 // of it here. There is no other reader of the format in the house.

@@ -49,22 +49,21 @@ var kernelFunctions = []string{
 func (x *wazeroFront) offers() map[string][]string { return offered(x.wasi()) }
 
 // plan implements frontend.
-func (x *wazeroFront) plan(s *structure) plan {
+func (x *wazeroFront) plan(s *structure) (plan, error) {
 	p := plan{init: s.initialisers()}
 	if s.usesBlocks() {
 		p.kernelWasm = kernel.Wasm()
 	}
-	r, err := rewrite.Rewrite(s.Report, rewrite.Options{
-		Stop: x.checked, Renew: true, Stdio: true,
-		Import: func(i gate.Import) (string, string) { return route(i), i.Name },
-	})
+	names := func(i gate.Import) (string, string) { return route(i), i.Name }
+	r, err := rewrite.Rewrite(s.Report, rewrite.Options{Stop: x.checked, Renew: true, Stdio: true, Import: names})
 	if err == nil && p.kernelWasm != nil {
 		p.kernelWasm, err = x.kernel()
 	}
 	if err != nil { // then the slow way: the engine does what the code does not
 		x.log.Debug("a module is run as it is", "reason", err)
-		p.wasm, p.watched = s.renamed(names{imports: route}), x.checked
-		return p
+		r, err = rewrite.Rewrite(s.Report, rewrite.Options{Import: names})
+		p.wasm, p.watched = r.Wasm, x.checked
+		return p, err
 	}
 	if r.Start {
 		p.init = append([]string{rewrite.StartExport}, p.init...)
@@ -76,7 +75,7 @@ func (x *wazeroFront) plan(s *structure) plan {
 	if !r.Renewable {
 		x.log.Debug("a module gets a new instance for each call", "reasons", r.Obstacles)
 	}
-	return p
+	return p, nil
 }
 
 // route is the module that an import comes from.
