@@ -95,7 +95,6 @@ func (s *structure) initializer() string {
 	return ""
 }
 
-
 // offers implements frontend.
 func (x *extismFront) offers() map[string][]string { return offered(x.wasi()) }
 
