@@ -50,6 +50,7 @@ var levels = map[string]int{
 	"agent/model":                    4,
 	"agent/model/provider":           5,
 	"host":                           5,
+	"host/plugintest":                6,
 	"host/daemon/web":                5,
 	"host/daemon":                    6,
 	"host/cmd/weir":                  7,
@@ -125,6 +126,10 @@ var allowed = map[string]map[string]string{
 		"github.com/gofrs/flock":           "one process per data folder",
 		"github.com/tailscale/hujson":      "other programs' JSON with comments, changed in one place",
 		"github.com/coreos/go-systemd/v22": "readiness, reload and stop, told to systemd",
+	},
+	"host/plugintest": {
+		"github.com/BurntSushi/toml":       "cases",
+		"github.com/aymanbagabas/go-udiff": "a golden file and the text that came",
 	},
 	"host/cmd/benchengine": {
 		"github.com/extism/go-sdk":      "what it measures against",

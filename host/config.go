@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"time"
 
@@ -59,6 +60,10 @@ type Config struct {
 	CacheDir string
 	// Secret looks a secret up by name; nil: there are none.
 	Secret func(name string) (string, bool)
+	// Transport stands in for the network in what plugins request: the grants,
+	// redirects and secrets hold as ever, and what they let out goes here. It must
+	// be safe for concurrent use. nil: the network.
+	Transport http.RoundTripper
 	// Logger gets one line for every call, as keys and values; nil: nobody does.
 	Logger hclog.Logger
 	// Version is this host's version, for min_host; empty: new enough.

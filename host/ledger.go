@@ -155,7 +155,7 @@ func approveFix(name string) string { return "look at it and approve it: weir pl
 // newcomer decides about a plugin of which nothing is approved.
 func (h *Host) newcomer(s *seat, lock *ledger.Lock, pl *registry.Plugin) *seat {
 	s.offered = pl
-	deal := strike(pl.Manifest.Asks, h.grants()[s.name], h.cfg.Secret)
+	deal := h.cfg.strike(pl.Manifest.Asks, h.grants()[s.name])
 	granted := trust(pl.Folder) == TrustGranted
 	former := formerly(lock, pl)
 	switch {
@@ -314,7 +314,7 @@ func (h *Host) admit(lock *ledger.Lock, pl *registry.Plugin, by string) error {
 
 // powers are what a plugin asks for, and whether it is granted now.
 func (h *Host) powers(pl *registry.Plugin) (out []ledger.Power) {
-	for _, a := range strike(pl.Manifest.Asks, h.grants()[pl.Manifest.Name], h.cfg.Secret).asks {
+	for _, a := range h.cfg.strike(pl.Manifest.Asks, h.grants()[pl.Manifest.Name]).asks {
 		out = append(out, ledger.Power(a))
 	}
 	return out

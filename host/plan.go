@@ -129,7 +129,7 @@ func trust(f registry.Folder) Trust { return cmp.Or(Trust(f.Trust), TrustAsk) }
 func (p *plan) add(h *Host, s *seat, old *plan) {
 	pl := s.shown()
 	m := pl.Manifest
-	deal := strike(m.Asks, h.grants()[m.Name], h.cfg.Secret)
+	deal := h.cfg.strike(m.Asks, h.grants()[m.Name])
 	if pl.ABI != registry.ABIOwn {
 		deal.legible(h.grants()[m.Name].Hosts)
 	}

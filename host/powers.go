@@ -51,14 +51,14 @@ func (b *bargain) edit(key, element string) {
 }
 
 // strike brings asks and grant together: what both name, and no more.
-func strike(asks registry.Asks, g Grant, secret func(string) (string, bool)) bargain {
+func (c Config) strike(asks registry.Asks, g Grant) bargain {
 	var b bargain
 	b.paths(asks.Paths, g.Paths)
 	rules, private := b.hosts(asks.Hosts, g.Hosts)
-	secrets := b.secrets(asks.Secrets, g, rules, secret)
+	secrets := b.secrets(asks.Secrets, g, rules, c.Secret)
 	b.anyHost = slices.ContainsFunc(rules, func(r egress.Rule) bool { return strings.Contains(r.Host, "*") })
 	if len(rules) > 0 && len(b.lacks) == 0 {
-		client, err := egress.New(egress.Policy{Allow: rules, Secrets: secrets, AllowPrivate: private})
+		client, err := egress.New(egress.Policy{Allow: rules, Secrets: secrets, AllowPrivate: private, Transport: c.Transport})
 		if err != nil {
 			b.wait("what it is granted cannot be used: " + err.Error())
 			b.advise("correct the grant")

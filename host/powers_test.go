@@ -133,7 +133,7 @@ func TestWaiting(t *testing.T) {
 		{"a secret only goes to a host that is granted by name", with(func(g *Grant) { g.Hosts = []HostGrant{{Host: "*"}} }), key, "", ""},
 	}
 	for _, tt := range tests {
-		b := strike(asks, tt.grant, tt.secret)
+		b := Config{Secret: tt.secret}.strike(asks, tt.grant)
 		why, fix := "", ""
 		if len(b.lacks) > 0 {
 			why, fix = b.why(), b.fix("p")
@@ -142,7 +142,7 @@ func TestWaiting(t *testing.T) {
 			t.Errorf("%s:\n%s\n%s", tt.name, why, fix)
 		}
 	}
-	b := strike(asks, full, key)
+	b := Config{Secret: key}.strike(asks, full)
 	if len(b.grant.Mounts) != 2 || b.grant.Mounts[0].Write || !b.grant.Mounts[1].Write || b.grant.HTTP == nil {
 		t.Errorf("%+v", b.grant)
 	}
@@ -153,7 +153,7 @@ func TestASecretIsNotForEverybody(t *testing.T) {
 		Hosts:   []registry.HostAsk{{Rule: rule(t, "*")}},
 		Secrets: []registry.SecretAsk{{Name: "KEY", Header: "Authorization", Host: "evil.example"}},
 	}
-	b := strike(asks, Grant{Hosts: []HostGrant{{Host: "*"}}, Secrets: []string{"KEY"}}, func(string) (string, bool) { return "sesame-sesame", true })
+	b := Config{Secret: func(string) (string, bool) { return "sesame-sesame", true }}.strike(asks, Grant{Hosts: []HostGrant{{Host: "*"}}, Secrets: []string{"KEY"}})
 	if len(b.lacks) == 0 || !strings.Contains(b.why(), "evil.example, which is not granted by name") {
 		t.Errorf("a grant of every host is no grant of the secret: %v", b.lacks)
 	}
@@ -166,7 +166,7 @@ func TestWriteNeedsBothWords(t *testing.T) {
 		mode string
 		want bool
 	}{{true, "rw", true}, {true, "ro", false}, {true, "", false}, {false, "rw", false}} {
-		b := strike(registry.Asks{Paths: []registry.PathAsk{{Guest: "/w", Write: tt.ask}}}, Grant{Paths: []PathGrant{{Guest: "/w", Host: dir, Mode: tt.mode}}}, nil)
+		b := Config{}.strike(registry.Asks{Paths: []registry.PathAsk{{Guest: "/w", Write: tt.ask}}}, Grant{Paths: []PathGrant{{Guest: "/w", Host: dir, Mode: tt.mode}}})
 		if len(b.grant.Mounts) != 1 || b.grant.Mounts[0].Write != tt.want {
 			t.Errorf("asked %v, granted %q: %+v", tt.ask, tt.mode, b.grant.Mounts)
 		}

@@ -148,7 +148,7 @@ func (h *Host) history(name string) []Approved {
 func (h *Host) version(pl *registry.Plugin) *Version {
 	m := pl.Manifest
 	grants := h.grants()
-	deal := strike(m.Asks, grants[m.Name], h.cfg.Secret)
+	deal := h.cfg.strike(m.Asks, grants[m.Name])
 	v := &Version{
 		Version: m.Version, Digest: pl.Digest(), WasmSHA256: pl.WasmSHA256, WasmBytes: pl.WasmBytes, ManifestSHA256: pl.ManifestSHA256,
 		Source: pl.Source, File: pl.WasmPath, Asks: deal.asks, Add: deal.edits,

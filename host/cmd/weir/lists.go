@@ -189,7 +189,7 @@ func (c *cli) pluginCmd() *cobra.Command {
 				return nil
 			})
 		},
-	}, c.warmCmd(), c.retryCmd(), c.reloadPluginsCmd(), c.packCmd(), c.validateCmd())
+	}, c.warmCmd(), c.retryCmd(), c.reloadPluginsCmd(), c.packCmd(), c.validateCmd(), c.pluginTestCmd())
 	cmd.AddCommand(c.pluginKeeping()...)
 	return cmd
 }

@@ -26,7 +26,7 @@ import (
 func trusting(t *testing.T, s *httptest.Server, p Policy, allow ...string) *Client {
 	t.Helper()
 	c := newClient(t, p, allow...)
-	c.transport.TLSClientConfig = s.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	c.transport.(*http.Transport).TLSClientConfig = s.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
 	return c
 }
 

@@ -1,0 +1,51 @@
+package egress
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// answerer is a network of one answer that keeps what it was asked.
+type answerer struct {
+	asked  []string
+	answer http.Response
+}
+
+func (a *answerer) RoundTrip(r *http.Request) (*http.Response, error) {
+	a.asked = append(a.asked, r.Method+" "+r.URL.String()+" "+r.Header.Get("Authorization"))
+	out := a.answer
+	out.Body = io.NopCloser(strings.NewReader("you said sesame-sesame"))
+	return &out, nil
+}
+
+// TestTransport: what stands in for the network gets what the policy lets out
+// and nothing else, and its answers go through the same hands.
+func TestTransport(t *testing.T) {
+	a := &answerer{answer: http.Response{StatusCode: 200, Header: http.Header{}}}
+	c, err := New(Policy{
+		Allow: []Rule{rule(t, "api.example.com")}, Transport: a,
+		Secrets: []Secret{{Name: "KEY", Header: "Authorization", Format: "Bearer {}", Host: "api.example.com", Value: "sesame-sesame"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	r, fail := c.Do(t.Context(), Request{URL: "https://api.example.com/a"})
+	if fail != nil || string(r.Body) != "you said [KEY]" {
+		t.Errorf("%v %q", fail, r.Body)
+	}
+	if _, fail = c.Do(t.Context(), Request{URL: "https://example.com/"}); fail == nil || fail.Code != tool.Denied {
+		t.Errorf("a host that is not allowed: %v", fail)
+	}
+	a.answer = http.Response{StatusCode: 302, Header: http.Header{"Location": {"https://example.com/"}}}
+	if _, fail = c.Do(t.Context(), Request{URL: "https://api.example.com/b"}); fail == nil || fail.Code != tool.Denied {
+		t.Errorf("a redirect to it: %v", fail)
+	}
+	if got := strings.Join(a.asked, "; "); got != "GET https://api.example.com/a Bearer sesame-sesame; GET https://api.example.com/b Bearer sesame-sesame" {
+		t.Errorf("it was asked for %s", got)
+	}
+}

@@ -1,0 +1,330 @@
+package plugintest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A bench is a host with one plugin and a world that changes from call to call.
+// It is not for concurrent use.
+type bench struct {
+	host   *host.Host
+	asks   registry.Asks
+	own    bool   // it speaks weir's own ABI
+	name   string // the plugin's
+	tools  []string
+	temp   string
+	calls  int
+	ahead  atomic.Int64 // how far the host's clock goes ahead, in nanoseconds
+	net    atomic.Pointer[network]
+	secret atomic.Pointer[map[string]string]
+}
+
+// openBench opens a host over a folder that holds the plugin and nothing else.
+func openBench(ctx context.Context, path string, p *registry.Plugin, cfg Config) (b *bench, err error) {
+	b = &bench{asks: p.Manifest.Asks, own: p.ABI == registry.ABIOwn}
+	if b.temp, err = os.MkdirTemp("", "weir-test-"); err != nil {
+		return nil, fmt.Errorf("no place for the files of the cases: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			b.close()
+		}
+	}()
+	plugins := filepath.Join(b.temp, "plugins")
+	if err := lay(path, p, plugins); err != nil {
+		return nil, err
+	}
+	b.host, err = host.Open(ctx, host.Config{
+		Folders:  []host.Folder{{Path: plugins, Trust: host.TrustGranted}},
+		CacheDir: cfg.CacheDir, WorkerCommand: cfg.WorkerCommand, Logger: cfg.Logger, Version: cfg.Version,
+		// A case is the operator's own word, and there is nobody to ask.
+		Approvals: host.Approvals{Default: host.Allow, Network: host.Allow},
+		Transport: b, Secret: b.find,
+		Now: func() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, info := range b.host.Plugins() {
+		b.name = info.Name
+	}
+	folder, err := b.empty()
+	if err != nil {
+		return nil, err
+	}
+	if err = b.grant(ctx, world{}, folder); err != nil {
+		return nil, err
+	}
+	for _, info := range b.host.Plugins() {
+		b.tools = info.Tools
+	}
+	return b, nil
+}
+
+// lay puts the plugin into a folder of its own, by a link where the system has
+// links for everybody.
+func lay(source string, p *registry.Plugin, folder string) error {
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		return err
+	}
+	abs, err := filepath.Abs(source)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(abs)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() && p.Source != p.WasmPath { // the manifest was named
+		abs = filepath.Dir(abs)
+	}
+	to := filepath.Join(folder, filepath.Base(abs))
+	if p.Source != p.WasmPath {
+		to = filepath.Join(folder, p.Manifest.Name)
+	}
+	if os.Symlink(abs, to) == nil {
+		return nil
+	}
+	if p.Source != p.WasmPath {
+		return os.CopyFS(to, os.DirFS(abs))
+	}
+	data, err := os.ReadFile(abs)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o644)
+}
+
+// warm compiles the module, so that no case's time holds that. A module that
+// cannot be compiled says so in every case.
+func (b *bench) warm(ctx context.Context) {
+	b.host.Warm(ctx, func(string, time.Duration, error) {})
+}
+
+func (b *bench) close() {
+	if b.host != nil {
+		_ = b.host.Close() // nothing of it is kept
+	}
+	_ = os.RemoveAll(b.temp)
+}
+
+// RoundTrip hands a request to the network of the case that runs.
+func (b *bench) RoundTrip(r *http.Request) (*http.Response, error) {
+	if n := b.net.Load(); n != nil {
+		return n.RoundTrip(r)
+	}
+	return nil, fmt.Errorf("nobody is there")
+}
+
+// find looks up a secret of the case that runs. What it does not name has a
+// value all the same, which says whose it is.
+func (b *bench) find(name string) (string, bool) {
+	if m := b.secret.Load(); m != nil {
+		if v, ok := (*m)[name]; ok {
+			return v, true
+		}
+	}
+	return "secret-of-" + name, true
+}
+
+// unusable is why the plugin cannot be called although it is in order; empty:
+// it can.
+func (b *bench) unusable() string {
+	for _, info := range b.host.Plugins() {
+		if info.State != host.Ready {
+			return strings.TrimSuffix(info.Name+" cannot be called: "+info.Why+"; "+info.Fix, "; ")
+		}
+	}
+	if len(b.tools) == 0 {
+		return "the plugin has no tool that can be called"
+	}
+	return ""
+}
+
+// leap is how far the clock goes between two worlds: further than an answer is
+// kept, and than any rate counts.
+const leap = 31 * 24 * time.Hour
+
+// enter puts a world in force. folder is where its files lie; empty: the plugin
+// asks for none. The Problems keep the call from being made.
+func (b *bench) enter(ctx context.Context, name string, w world, net *network) (folder string, problems []Problem, err error) {
+	b.ahead.Add(int64(leap))
+	b.calls++
+	folder, problems, err = b.place(w)
+	if err != nil || len(problems) > 0 {
+		return "", problems, err
+	}
+	secrets := w.secrets
+	b.secret.Store(&secrets)
+	b.net.Store(net)
+	if err := b.grant(ctx, w, folder, name); err != nil {
+		if ctx.Err() != nil {
+			return "", nil, ctx.Err()
+		}
+		return "", []Problem{{Msg: err.Error()}}, nil
+	}
+	for _, info := range b.host.Plugins() {
+		if info.State != host.Ready {
+			return "", []Problem{{Msg: "the tool cannot be called: " + info.Why}}, nil
+		}
+	}
+	return folder, nil, nil
+}
+
+// grant gives the plugin what it asks for, as the world has it.
+func (b *bench) grant(ctx context.Context, w world, folder string, tools ...string) error {
+	var g host.Grant
+	for _, p := range b.asks.Paths {
+		mode := "ro"
+		if p.Write {
+			mode = "rw"
+		}
+		g.Paths = append(g.Paths, host.PathGrant{Guest: p.Guest, Host: b.under(folder, p.Guest), Mode: mode})
+	}
+	for _, h := range b.asks.Hosts {
+		if w.hosts == nil {
+			g.Hosts = append(g.Hosts, host.HostGrant{Host: h.Rule.String(), Private: true})
+		}
+	}
+	for _, h := range w.hosts {
+		g.Hosts = append(g.Hosts, host.HostGrant{Host: h, Private: true})
+	}
+	for _, s := range b.asks.Secrets {
+		g.Secrets = append(g.Secrets, s.Name)
+	}
+	if !b.own {
+		g.Config = w.config
+	}
+	live := host.Live{
+		Grants: map[string]host.Grant{b.name: g}, Tools: map[string]host.ToolConfig{},
+		Approvals: host.Approvals{Default: host.Allow, Network: host.Allow},
+	}
+	for _, name := range tools {
+		c := host.ToolConfig{Limits: w.operator}
+		if b.own {
+			c.Config = w.config
+		}
+		live.Tools[name] = c
+	}
+	_, err := b.host.Apply(ctx, live)
+	return err
+}
+
+// under is the folder that stands for one that the plugin asks for: the world's
+// own where it asks for one, else one below it for each.
+func (b *bench) under(folder, guest string) string {
+	if len(b.asks.Paths) < 2 {
+		return folder
+	}
+	return filepath.Join(folder, filepath.FromSlash(strings.Trim(guest, "/")))
+}
+
+// place makes the world's files.
+func (b *bench) place(w world) (folder string, problems []Problem, err error) {
+	if len(b.asks.Paths) == 0 {
+		for name, c := range w.files {
+			p := c.at
+			p.Msg, p.Fix = fmt.Sprintf("the file %s cannot be seen: the plugin asks for no folder", name), "ask for one below [permissions] of the manifest, or take the files out"
+			problems = append(problems, p)
+		}
+		return "", problems, nil
+	}
+	if folder, err = b.empty(); err != nil {
+		return "", nil, err
+	}
+	if w.folder != "" {
+		if err := os.CopyFS(b.under(folder, b.asks.Paths[0].Guest), os.DirFS(w.folder)); err != nil {
+			return "", []Problem{{Msg: fmt.Sprintf("the folder %s cannot be copied: %s", w.folder, err)}}, nil
+		}
+	}
+	for name, c := range w.files {
+		at, ok := b.file(folder, name)
+		if !ok {
+			p := c.at
+			p.Msg, p.Fix = fmt.Sprintf("the file %q lies in no folder that the plugin asks for", name), b.fileHint()
+			problems = append(problems, p)
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err == nil {
+			err = os.WriteFile(at, c.data, 0o644)
+		}
+		if err != nil {
+			p := c.at
+			p.Msg = fmt.Sprintf("the file %q cannot be made: %s", name, err)
+			problems = append(problems, p)
+		}
+	}
+	return folder, problems, nil
+}
+
+// empty takes the files of the case before away. The folder itself stays: a
+// plugin's process holds it open, and starting another takes its time.
+func (b *bench) empty() (folder string, err error) {
+	folder = filepath.Join(b.temp, "files")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	for _, a := range b.asks.Paths {
+		dir := b.under(folder, a.Guest)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return "", err
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return "", err
+		}
+		for _, e := range entries {
+			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+				return "", err
+			}
+		}
+	}
+	return folder, nil
+}
+
+// file is where a file of a case lies: a relative name in the plugin's only
+// folder, an absolute one where the tool sees it.
+func (b *bench) file(folder, name string) (string, bool) {
+	if !path.IsAbs(name) {
+		if len(b.asks.Paths) > 1 || !filepath.IsLocal(filepath.FromSlash(name)) {
+			return "", false
+		}
+		return filepath.Join(folder, filepath.FromSlash(name)), true
+	}
+	for _, a := range b.asks.Paths {
+		if rest, ok := strings.CutPrefix(path.Clean(name), strings.TrimSuffix(a.Guest, "/")+"/"); ok {
+			return filepath.Join(b.under(folder, a.Guest), filepath.FromSlash(rest)), true
+		}
+	}
+	return "", false
+}
+
+func (b *bench) fileHint() string {
+	var guests []string
+	for _, a := range b.asks.Paths {
+		guests = append(guests, a.Guest)
+	}
+	if len(guests) == 1 {
+		return "give its path within the folder, or as the tool sees it, below " + guests[0]
+	}
+	return "give its path as the tool sees it, below " + join(guests)
+}
+
+// call makes one call in the world that is in force.
+func (b *bench) call(ctx context.Context, name string, args json.RawMessage, l tool.Locale) (tool.Result, error) {
+	s := b.host.Session("test", fmt.Sprintf("call-%d", b.calls)).In(localeOf(l))
+	return s.Call(ctx, tool.Call{ID: "call_001", Tool: name, Args: args})
+}

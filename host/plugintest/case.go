@@ -1,0 +1,249 @@
+package plugintest
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// CaseDir is the folder beside a manifest that holds the cases, CaseFiles which
+// of its files do.
+const (
+	CaseDir   = "tests"
+	CaseFiles = "*.toml"
+)
+
+// A file is one file of cases.
+type file struct {
+	*source
+	world world // what its cases begin with
+	tool  string
+	cases []testCase
+	fuzz  *fuzzing // nil: it says nothing about it
+}
+
+// A testCase is one call, and what it must come to.
+type testCase struct {
+	name   string
+	at     Problem // where it stands
+	tool   string
+	args   json.RawMessage
+	world  world
+	expect expect
+}
+
+// A fuzzing says how a tool is called with arguments that are made up.
+type fuzzing struct {
+	at    Problem
+	calls int // for each tool
+	seed  uint64
+}
+
+// readFile reads one file of cases. tools are the plugin's.
+func readFile(path string, tools []string) *file {
+	src, root := openSource(path)
+	f := &file{source: src}
+	if root == nil {
+		return f
+	}
+	f.tool = root.tool(tools)
+	if f.tool == "" && len(tools) == 1 {
+		f.tool = tools[0]
+	}
+	f.world = root.world(world{}, "0..")
+	if t := root.node("fuzz"); t != nil {
+		f.fuzz = t.fuzzing(root.place("fuzz"))
+	}
+	tables := root.nodes("case")
+	for _, n := range tables {
+		f.cases = append(f.cases, f.testCase(n, tools))
+	}
+	if len(tables) == 0 && f.fuzz == nil {
+		src.problems = append(src.problems, Problem{File: src.file, Msg: "the file holds no case", Fix: `begin one with [[case]], name = "…" and args = { … }`})
+	}
+	root.done()
+	f.distinct()
+	return f
+}
+
+// tool reads which tool is meant.
+func (n *node) tool(tools []string) string {
+	name := n.text("tool")
+	if name != "" && len(tools) > 0 && !slices.Contains(tools, name) {
+		n.bad("tool", "write one of: "+join(tools), "the plugin has no tool %q", name)
+	}
+	return name
+}
+
+func (n *node) fuzzing(at Problem) *fuzzing {
+	z := &fuzzing{at: at, calls: -1}
+	if calls, ok := n.whole("calls", 0); ok {
+		z.calls = calls
+	}
+	if seed, ok := n.whole("seed", 0); ok {
+		z.seed = uint64(seed)
+	}
+	n.done()
+	return z
+}
+
+func (f *file) testCase(n *node, tools []string) testCase {
+	c := testCase{name: n.text("name"), at: n.src.at(n.spot.At)}
+	if _, ok := n.m["name"]; !ok {
+		n.bad("name", `say in a few words what the case shows: name = "…"`, "the case has no name")
+	}
+	if c.tool = n.tool(tools); c.tool == "" {
+		c.tool = f.tool
+	}
+	if c.tool == "" && len(tools) > 1 {
+		n.bad("tool", "write tool = with one of: "+join(tools), "the plugin has several tools, and the case names none")
+	}
+	c.args = n.args()
+	c.world = n.world(f.world, "1..")
+	c.expect = n.node("expect").expect()
+	n.done()
+	return c
+}
+
+// args are the arguments of a call: a table, or JSON for what TOML cannot say.
+func (n *node) args() json.RawMessage {
+	args := n.json("args")
+	if _, isTable := n.m["args"].(map[string]any); args != nil && !isTable {
+		n.bad("args", "write a table: args = { … }", "%s is %s", n.name("args"), kindOf(n.m["args"]))
+	}
+	text := n.text("args_json")
+	switch {
+	case text == "":
+	case args != nil:
+		n.bad("args_json", "keep one of the two", "both args and args_json are given")
+	case !json.Valid([]byte(text)):
+		n.bad("args_json", "mend the JSON", "%s is not valid JSON", n.name("args_json"))
+	default:
+		return json.RawMessage(text)
+	}
+	if args == nil {
+		return json.RawMessage("{}")
+	}
+	return args
+}
+
+// distinct holds the cases to names of their own, which --run chooses by.
+func (f *file) distinct() {
+	seen := map[string]int{}
+	for _, c := range f.cases {
+		if line, again := seen[c.name]; again && c.name != "" {
+			p := c.at
+			p.Msg, p.Fix = "another case of this file has the same name: that of line "+itoa(line), "give each a name of its own"
+			f.problems = append(f.problems, p)
+			continue
+		}
+		seen[c.name] = c.at.Line
+	}
+}
+
+// A world is what surrounds a call.
+type world struct {
+	config   map[string]any
+	files    map[string]content // by path within a granted folder
+	folder   string             // copied into it first; empty: none
+	http     []*exchange        // those of the case first
+	hosts    []string           // granted; nil: all that the plugin asks for
+	secrets  map[string]string
+	operator tool.Limits
+	locale   tool.Locale
+}
+
+// A content is what a file holds.
+type content struct {
+	data []byte
+	at   Problem
+}
+
+// world reads what a case, or a file of cases, puts around a call, over what it
+// begins with. times is how often an answer must be asked for unless it says so.
+func (n *node) world(over world, times string) world {
+	w := over
+	w.locale = tool.Locale(n.text("locale"))
+	if w.locale != "" && w.locale != tool.En && w.locale != tool.Zh {
+		n.bad("locale", `write "en" or "zh"`, "%s is %q", n.name("locale"), w.locale)
+	}
+	if w.locale == "" {
+		w.locale = over.locale
+	}
+	if t := n.node("config"); t != nil {
+		w.config = merged(over.config, t.m)
+	}
+	w.files = merged(over.files, n.files())
+	if folder := n.text("folder"); folder != "" {
+		w.folder = filepath.Join(filepath.Dir(n.src.file), filepath.FromSlash(folder))
+		if info, err := os.Stat(w.folder); err != nil || !info.IsDir() || !filepath.IsLocal(filepath.FromSlash(folder)) {
+			n.bad("folder", "name a folder beside this file, for example folder = \"testdata\"", "there is no folder %q", folder)
+		}
+	}
+	var http []*exchange
+	for _, t := range n.nodes("http") {
+		http = append(http, t.exchange(times))
+	}
+	w.http = append(http, over.http...)
+	if hosts, ok := n.list("hosts"); ok {
+		w.hosts = append([]string{}, hosts...)
+	}
+	w.secrets = merged(over.secrets, n.named("secrets"))
+	if t := n.node("operator"); t != nil {
+		w.operator = t.limits().Or(over.operator)
+	}
+	return w
+}
+
+func merged[V any](below, above map[string]V) map[string]V {
+	if len(below)+len(above) == 0 {
+		return nil
+	}
+	out := maps.Clone(below)
+	if out == nil {
+		out = map[string]V{}
+	}
+	maps.Copy(out, above)
+	return out
+}
+
+// limits are those that the operator sets in place of the declared ones.
+func (n *node) limits() (l tool.Limits) {
+	l.MaxChars, _ = n.whole("max_chars", tool.MinMaxChars)
+	l.MaxLines, _ = n.whole("max_lines", 2)
+	l.Strategy = tool.Strategy(n.text("strategy"))
+	if !l.Strategy.Valid() {
+		n.bad("strategy", "write head_tail, head_only, tail_only, json or summarize", "%s is %q", n.name("strategy"), l.Strategy)
+	}
+	l.Timeout, l.Memory = n.duration("timeout"), n.bytes("memory")
+	n.done()
+	return l
+}
+
+// files reads [case.files]: the path within the granted folder, and the text or
+// where it comes from.
+func (n *node) files() map[string]content {
+	t := n.node("files")
+	if t == nil {
+		return nil
+	}
+	out := map[string]content{}
+	for _, path := range slices.Sorted(maps.Keys(t.m)) {
+		c := content{at: t.place(path)}
+		switch v := t.m[path].(type) {
+		case string:
+			c.data = []byte(v)
+			t.get(path)
+		case map[string]any:
+			c.data = t.node(path).content()
+		default:
+			t.bad(path, `write its text, or { from = "…" }, { base64 = "…" } or { text = "…", repeat = 100 }`, "the file %s is %s", path, kindOf(v))
+		}
+		out[path] = c
+	}
+	return out
+}

@@ -1,0 +1,70 @@
+package plugintest
+
+import (
+	"bytes"
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// maxContent bounds what a case makes of a text by repeating it, in bytes.
+const maxContent = 64 << 20
+
+// content reads { text | base64 | from, repeat }.
+func (n *node) content() []byte {
+	var data []byte
+	_, isText := n.m["text"]
+	_, isBase64 := n.m["base64"]
+	_, isFile := n.m["from"]
+	given := 0
+	for _, is := range []bool{isText, isBase64, isFile} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		n.bad("", "give one of text, base64 and from", "%s says in %d ways what it holds", n.path, given)
+	}
+	data = []byte(n.text("text"))
+	if isBase64 {
+		var err error
+		if data, err = base64.StdEncoding.DecodeString(n.text("base64")); err != nil {
+			n.bad("base64", "write it as `base64 FILE` does", "%s is not base64", n.name("base64"))
+		}
+	}
+	if isFile {
+		data = n.beside("from")
+	}
+	if times, ok := n.whole("repeat", 1); ok {
+		if times*len(data) > maxContent {
+			n.bad("repeat", "repeat it less often", "%s would hold more than %d bytes", n.path, maxContent)
+		} else {
+			data = bytes.Repeat(data, times)
+		}
+	}
+	n.done()
+	return data
+}
+
+// beside reads the file that a key names, from the folder of the cases.
+func (n *node) beside(key string) []byte {
+	name := n.text(key)
+	if name == "" {
+		return nil
+	}
+	if !filepath.IsLocal(filepath.FromSlash(name)) {
+		n.bad(key, "put the file beside the cases", "%s is %q, which leads out of the folder of the cases", n.name(key), name)
+		return nil
+	}
+	data, err := os.ReadFile(filepath.Join(filepath.Dir(n.src.file), filepath.FromSlash(name)))
+	if err != nil {
+		n.bad(key, "mend the path; it begins in the folder of the cases", "the file %s cannot be read", name)
+	}
+	return data
+}
+
+func join(list []string) string { return strings.Join(list, ", ") }
+
+func itoa(n int) string { return strconv.Itoa(n) }

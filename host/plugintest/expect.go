@@ -1,0 +1,370 @@
+package plugintest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// expect is what a call must come to. Nothing said: it must succeed.
+type expect struct {
+	at    map[string]Problem
+	code  tool.Code // the failure that is expected; empty: none
+	hint  *texts    // of that failure
+	whole *texts    // the whole text, or the failure's message
+	shown *texts    // what a model reads, the notice included
+
+	chars, lines *amount // of the whole
+	cut          *cut
+	archived     *bool
+	sources      []string
+	parts        []string // media types; nil: nothing is said
+	more         *more
+	files        map[string]*leftover
+	requests     *amount
+	time         time.Duration // 0: the deadline alone
+	memory       tool.Bytes    // 0: the limit alone
+}
+
+// A cut is what is expected of the part that is shown.
+type cut struct {
+	any          bool // false: nothing is cut
+	by           tool.Layer
+	unit         tool.Unit
+	limit        *amount
+	chars, lines *amount // that are shown, without the notice
+}
+
+// more is what is expected of a tool's claim that there is more.
+type more struct {
+	any          bool
+	shown, total *amount
+	args         json.RawMessage
+}
+
+// A leftover is what a file must hold once the call is over.
+type leftover struct {
+	gone bool
+	text *texts
+	at   Problem
+}
+
+// codes are the failures that a call can come to.
+var codes = []string{
+	string(tool.BadArgs), string(tool.Failed), string(tool.TimedOut), string(tool.OutOfMemory), string(tool.Trapped), string(tool.TooLarge),
+	string(tool.Denied), string(tool.RateLimited), string(tool.Expired),
+}
+
+// expect reads [case.expect]; of a nil node: that the call succeeds.
+func (n *node) expect() (e expect) {
+	if n == nil {
+		return e
+	}
+	e.at = map[string]Problem{}
+	if e.code = tool.Code(n.text("error")); e.code != "" && !slices.Contains(codes, string(e.code)) {
+		n.bad("error", "write one of: "+join(codes), "there is no error %q", e.code)
+	}
+	e.hint = n.node("hint").texts()
+	e.whole = n.someTexts()
+	e.shown = n.node("shown").texts()
+	e.chars, e.lines, e.requests = n.maybe("chars"), n.maybe("lines"), n.maybe("requests")
+	e.cut = n.cut()
+	if b, ok := read[bool](n, "archived", "true or false"); ok {
+		e.archived = &b
+	}
+	e.sources, _ = n.list("sources")
+	if parts, ok := n.list("parts"); ok {
+		e.parts = append([]string{}, parts...)
+	}
+	e.more = n.more()
+	e.files = n.leftovers()
+	e.time, e.memory = n.duration("max_time"), n.bytes("max_memory")
+	for _, key := range n.known {
+		e.at[key] = n.place(key)
+	}
+	n.done()
+	return e
+}
+
+func (n *node) maybe(key string) *amount {
+	if a, ok := n.amount(key); ok {
+		return &a
+	}
+	return nil
+}
+
+// cut reads cut = true, cut = false or [case.expect.cut].
+func (n *node) cut() *cut {
+	switch v := n.m["cut"].(type) {
+	case bool:
+		n.get("cut")
+		return &cut{any: v}
+	case nil:
+		n.get("cut")
+		return nil
+	}
+	t := n.node("cut")
+	if t == nil {
+		return nil
+	}
+	c := &cut{any: true, by: tool.Layer(t.text("by")), unit: tool.Unit(t.text("unit")), limit: t.maybe("limit"), chars: t.maybe("kept_chars"), lines: t.maybe("kept_lines")}
+	layers := []tool.Layer{tool.LayerNone, tool.LayerTool, tool.LayerDefault, tool.LayerOperator, tool.LayerCeiling}
+	if !slices.Contains(layers, c.by) {
+		t.bad("by", `write "tool", "default", "operator" or "ceiling"`, "%s is %q", t.name("by"), c.by)
+	}
+	if c.unit != "" && c.unit != tool.Chars && c.unit != tool.Lines {
+		t.bad("unit", fmt.Sprintf("write %q or %q", tool.Chars, tool.Lines), "%s is %q", t.name("unit"), c.unit)
+	}
+	t.done()
+	return c
+}
+
+// more reads more = true, more = false or [case.expect.more].
+func (n *node) more() *more {
+	if b, ok := n.m["more"].(bool); ok {
+		n.get("more")
+		return &more{any: b}
+	}
+	t := n.node("more")
+	if t == nil {
+		return nil
+	}
+	m := &more{any: true, shown: t.maybe("shown"), total: t.maybe("total"), args: t.json("args")}
+	t.done()
+	return m
+}
+
+func (n *node) leftovers() map[string]*leftover {
+	t := n.node("files")
+	if t == nil {
+		return nil
+	}
+	out := map[string]*leftover{}
+	for path, raw := range t.m {
+		l := &leftover{at: t.place(path)}
+		switch v := raw.(type) {
+		case string:
+			t.get(path)
+			l.text = &texts{equals: &v, at: map[string]Problem{"equals": l.at}}
+		case bool:
+			t.get(path)
+			l.gone = !v
+		default:
+			l.text = t.node(path).texts()
+		}
+		out[path] = l
+	}
+	return out
+}
+
+// An answer is what a call came to, as the checks look at it.
+type answer struct {
+	result tool.Result
+	shown  string // as a model reads it
+	count  int    // of requests
+	// file finds what a file of the case's has become; ok is false where the
+	// plugin asks for no folder that could hold it.
+	file func(name string) (path string, ok bool)
+}
+
+// check returns what is not as expected; updated are the golden files that were written.
+func (e expect) check(a answer, at Problem, update bool) (out []Problem, updated []string) {
+	c := checker{expect: e, at: at}
+	r := a.result
+	text, what := r.Whole(), "the text"
+	switch {
+	case e.code == "" && r.Err != nil:
+		c.wrong("error", "", "the call failed: %s", r.Err)
+		return c.out, nil
+	case e.code != "" && r.Err == nil:
+		c.wrong("error", "got:\n"+indent(clip(text, maxGot)), "the call succeeded, and the error %s is expected", e.code)
+		return c.out, nil
+	case e.code != "" && r.Err.Code != e.code:
+		c.wrong("error", "", "the error is %s, and %s is expected", r.Err, e.code)
+	}
+	if r.Err != nil {
+		text, what = r.Err.Msg, "the error's message"
+		c.out = append(c.out, e.hint.check("the error's hint", r.Err.Hint)...)
+	}
+	c.out = append(c.out, e.whole.check(what, text)...)
+	c.out = append(c.out, e.shown.check("what the model reads", a.shown)...)
+	for _, g := range []struct {
+		t          *texts
+		what, text string
+	}{{e.whole, what, text}, {e.shown, "what the model reads", a.shown}} {
+		bad, file := g.t.checkGolden(g.what, g.text, update)
+		c.out = append(c.out, bad...)
+		if file != "" {
+			updated = append(updated, file)
+		}
+	}
+	c.amount("chars", "the whole has %d characters", r.Shown.TotalChars, e.chars)
+	c.amount("lines", "the whole has %d lines", r.Shown.TotalLines, e.lines)
+	c.cut(r)
+	c.claims(r)
+	c.amount("requests", "the tool made %d requests", a.count, e.requests)
+	c.leftovers(a.file)
+	if e.time > 0 && r.Stats.Duration > e.time {
+		c.wrong("max_time", "", "the call took %s, and at most %s is expected", round(r.Stats.Duration), e.time)
+	}
+	if e.memory > 0 && r.Stats.Memory > e.memory {
+		c.wrong("max_memory", "", "the tool ended with %s of memory, and at most %s is expected", r.Stats.Memory, e.memory)
+	}
+	return c.out, updated
+}
+
+// A checker collects what is not as expected.
+type checker struct {
+	expect
+	at  Problem
+	out []Problem
+}
+
+// wrong notes a problem at the place of a key of the expectation, or at the
+// case's where nothing was said.
+func (c *checker) wrong(key, detail, format string, args ...any) {
+	p, ok := c.expect.at[key]
+	if !ok || p.Line == 0 {
+		p = c.at
+	}
+	p.Msg, p.Detail = fmt.Sprintf(format, args...), detail
+	c.out = append(c.out, p)
+}
+
+func (c *checker) amount(key, format string, got int, want *amount) {
+	if want != nil && !want.holds(got) {
+		c.wrong(key, "", format+", expected: %s", got, *want)
+		c.out[len(c.out)-1] = moved(c.out[len(c.out)-1], want.at)
+	}
+}
+
+// moved is a problem at another place.
+func moved(p, to Problem) Problem {
+	p.File, p.Line, p.Col = to.File, to.Line, to.Col
+	return p
+}
+
+func (c *checker) cut(r tool.Result) {
+	e, v := c.expect.cut, r.Shown
+	switch {
+	case e == nil:
+	case e.any != v.Cut() && v.Cut():
+		c.wrong("cut", "", "the text of %d characters and %d lines is cut by the %s limit of %d %s, and is expected to be shown whole", v.TotalChars, v.TotalLines, v.By, v.Limit, v.Unit)
+	case e.any != v.Cut():
+		c.wrong("cut", "", "the text of %d characters and %d lines is shown whole, and is expected to be cut", v.TotalChars, v.TotalLines)
+	case e.any:
+		if e.by != "" && e.by != v.By {
+			c.wrong("cut", "", "it is cut by the %s limit of %d %s, and not by that of the %s", v.By, v.Limit, v.Unit, e.by)
+		}
+		if e.unit != "" && e.unit != v.Unit {
+			c.wrong("cut", "", "it is cut by the limit of %d %s, and not by that of %s", v.Limit, v.Unit, e.unit)
+		}
+		chars, lines := limit.Count(v.Text)
+		c.amount("cut", "the limit that decides is %d", v.Limit, e.limit)
+		c.amount("cut", "%d characters are shown", chars, e.chars)
+		c.amount("cut", "%d lines are shown", lines, e.lines)
+	}
+	if c.archived != nil && *c.archived != (r.Ref != nil) {
+		is := map[bool]string{true: "is archived", false: "is not archived"}
+		c.wrong("archived", "", "the whole %s", is[r.Ref != nil])
+	}
+}
+
+func (c *checker) claims(r tool.Result) {
+	for _, want := range c.sources {
+		if !slices.ContainsFunc(r.Sources, func(s tool.Source) bool { return s.URL == want || s.Title == want }) {
+			c.wrong("sources", "", "%q is not among the sources: %s", want, sourcesOf(r.Sources))
+		}
+	}
+	if c.parts != nil {
+		var got []string
+		for _, p := range r.Parts {
+			got = append(got, p.MIME)
+		}
+		if !slices.Equal(got, c.parts) {
+			c.wrong("parts", "", "the files are %q, expected: %q", got, c.parts)
+		}
+	}
+	m := c.more
+	switch {
+	case m == nil:
+	case m.any != (r.More != nil):
+		c.wrong("more", "", "the tool %s that there is more", map[bool]string{true: "says", false: "does not say"}[r.More != nil])
+	case m.any:
+		c.amount("more", "it says that %d items are shown", r.More.Shown, m.shown)
+		c.amount("more", "it says that there are %d items", r.More.Total, m.total)
+		if m.args != nil && !sameJSON(m.args, r.More.Args) {
+			c.wrong("more", "", "it continues with %s, expected: %s", orNothing(r.More.Args), m.args)
+		}
+	}
+}
+
+func sourcesOf(list []tool.Source) string {
+	var out []string
+	for _, s := range list {
+		out = append(out, strings.TrimSpace(s.Title+" "+s.URL))
+	}
+	if len(out) == 0 {
+		return "there are none"
+	}
+	return join(out)
+}
+
+func orNothing(b []byte) string {
+	if len(b) == 0 {
+		return "nothing"
+	}
+	return string(b)
+}
+
+func (c *checker) leftovers(file func(string) (string, bool)) {
+	for _, path := range slices.Sorted(maps.Keys(c.files)) {
+		l := c.files[path]
+		at, ok := file(path)
+		data, err := os.ReadFile(at)
+		p := l.at
+		switch {
+		case !ok:
+			p.Msg = fmt.Sprintf("the file %q lies in no folder that the plugin asks for", path)
+		case l.gone && err == nil:
+			p.Msg = fmt.Sprintf("the file %s is there after the call", path)
+		case !l.gone && err != nil:
+			p.Msg = fmt.Sprintf("the file %s is not there after the call", path)
+		default:
+			c.out = append(c.out, l.text.check("the file "+path, string(data))...)
+			continue
+		}
+		c.out = append(c.out, p)
+	}
+}
+
+// sampleUUID stands for the archive's own in what a case looks at.
+const sampleUUID = "00000000-0000-4000-8000-000000000000"
+
+// rendered is what a model reads of a result, the same in each run.
+func rendered(r tool.Result, l tool.Locale) string {
+	if r.Ref != nil {
+		ref := *r.Ref
+		ref.UUID, ref.CreatedAt = sampleUUID, time.Time{}
+		r.Ref = &ref
+	}
+	return limit.Render(r, l)
+}
+
+// round shortens a time for people.
+func round(d time.Duration) time.Duration {
+	switch {
+	case d > time.Second:
+		return d.Round(10 * time.Millisecond)
+	case d > time.Millisecond:
+		return d.Round(100 * time.Microsecond)
+	}
+	return d.Round(time.Microsecond)
+}

@@ -1,0 +1,286 @@
+package plugintest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Config says how to run a plugin's cases. The zero Config runs them all.
+type Config struct {
+	// Only chooses cases by "FILE/NAME", such as "basic/finds a line", and made up
+	// calls by "fuzz/TOOL"; nil: all.
+	Only *regexp.Regexp
+	// Update writes golden files that differ, in place of failing.
+	Update bool
+	// FuzzCalls is how many calls with arguments that are made up each tool gets;
+	// 0: what the cases say, else DefaultFuzzCalls; negative: none.
+	FuzzCalls int
+	// Seed begins what is made up: the same seed gives the same arguments; 0: what
+	// the cases say, else 1.
+	Seed uint64
+	// Version is this host's, for min_host; empty: new enough.
+	Version string
+	// CacheDir keeps compiled modules; empty: each run compiles anew.
+	CacheDir string
+	// WorkerCommand starts the processes that plugins run in, as in host.Config;
+	// empty: they run in this one.
+	WorkerCommand []string
+	// Logger gets the host's log and what the plugin prints; nil: nobody does.
+	Logger hclog.Logger
+	// Observe is told of each Outcome as it comes; nil: nobody is.
+	Observe func(Outcome)
+}
+
+// DefaultFuzzCalls is how many calls a tool gets when nobody says.
+const DefaultFuzzCalls = 100
+
+// An Outcome is what one case, or the made up calls of one tool, came to.
+type Outcome struct {
+	// Name is FILE/NAME, File without its folder and ending; of made up calls
+	// fuzz/TOOL.
+	Name string `json:"name"`
+	Tool string `json:"tool"`
+	// File, Line and Col are where it stands; made up calls that no file speaks of
+	// stand in the manifest.
+	File string `json:"file"`
+	Line int    `json:"line,omitempty"`
+	Col  int    `json:"column,omitempty"`
+	// Problems are what is not as expected; none: it passed.
+	Problems []Problem `json:"problems,omitempty"`
+	// Took is the calls' time together, Memory the most that one ended with.
+	Took   time.Duration `json:"took_ns"`
+	Memory tool.Bytes    `json:"memory,omitempty"`
+	// Calls is how many there were; 1 for a case, 0 if it could not be run.
+	Calls int `json:"calls"`
+	// Result is what a case's call came to, Shown what a model reads of it.
+	Result tool.Result `json:"-"`
+	Shown  string      `json:"-"`
+	// Updated are the golden files that were written.
+	Updated []string `json:"updated,omitempty"`
+}
+
+// Failed reports whether something was not as expected.
+func (o Outcome) Failed() bool { return len(o.Problems) > 0 }
+
+// A Report is what a run came to.
+type Report struct {
+	Plugin string `json:"plugin"`
+	// Problems keep cases from being run: they are about the plugin or the files.
+	Problems []Problem `json:"problems,omitempty"`
+	// Warnings are about the plugin and fail nothing.
+	Warnings []Problem `json:"warnings,omitempty"`
+	Outcomes []Outcome `json:"outcomes"`
+	// Seed is what the made up arguments began with.
+	Seed uint64        `json:"seed,omitempty"`
+	Took time.Duration `json:"took_ns"`
+}
+
+// Failed counts the outcomes that failed.
+func (r Report) Failed() (n int) {
+	for _, o := range r.Outcomes {
+		if o.Failed() {
+			n++
+		}
+	}
+	return n
+}
+
+// OK reports whether everything was as expected.
+func (r Report) OK() bool { return len(r.Problems) == 0 && r.Failed() == 0 }
+
+// Run runs the cases of the plugin at path: its folder, its manifest, or a
+// .wasm alone, whose cases lie in the folder tests beside it. What is wrong with
+// the plugin or the cases is in the Report; the error is about this machine, or
+// the end of ctx.
+func Run(ctx context.Context, path string, cfg Config) (Report, error) {
+	began := time.Now()
+	report := Report{Outcomes: []Outcome{}}
+	p, problems := registry.Check(path, cfg.Version)
+	report.Problems, report.Warnings = problemsOf(problems)
+	if p != nil {
+		report.Plugin = p.Manifest.Name
+	}
+	if len(report.Problems) > 0 {
+		report.Took = time.Since(began)
+		return report, nil
+	}
+	b, err := openBench(ctx, path, p, cfg)
+	if err != nil {
+		return report, err
+	}
+	defer b.close()
+	report.Plugin = b.name
+	if why := b.unusable(); why != "" {
+		report.Problems = append(report.Problems, Problem{File: p.Source, Msg: why})
+		return report, nil
+	}
+	b.warm(ctx)
+	s := suite{cfg: cfg, bench: b, report: &report, manifest: p.Source}
+	err = s.run(ctx, casesOf(path))
+	report.Took = time.Since(began)
+	return report, err
+}
+
+// casesOf are the files of cases beside a plugin, by name.
+func casesOf(path string) []string {
+	dir := path
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		dir = filepath.Dir(path)
+	}
+	files, err := filepath.Glob(filepath.Join(escapeGlob(dir), CaseDir, CaseFiles))
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(slices.Values(files))
+}
+
+var globs = regexp.MustCompile(`[\[*?\\]`)
+
+func escapeGlob(s string) string {
+	if os.PathSeparator == '\\' {
+		return s
+	}
+	return globs.ReplaceAllString(s, `\$0`)
+}
+
+// A suite is one run over all files.
+type suite struct {
+	cfg      Config
+	bench    *bench
+	report   *Report
+	manifest string
+}
+
+func (s *suite) run(ctx context.Context, paths []string) error {
+	var files []*file
+	for _, path := range paths {
+		f := readFile(path, s.bench.tools)
+		files = append(files, f)
+		s.report.Problems = append(s.report.Problems, f.problems...)
+	}
+	for _, f := range files {
+		if len(f.problems) > 0 {
+			continue
+		}
+		for _, c := range f.cases {
+			name := baseName(f.file) + "/" + c.name
+			if !s.chosen(name) {
+				continue
+			}
+			o, err := s.one(ctx, name, c)
+			if err != nil {
+				return err
+			}
+			s.add(o)
+		}
+	}
+	return s.fuzz(ctx, files)
+}
+
+func (s *suite) chosen(name string) bool { return s.cfg.Only == nil || s.cfg.Only.MatchString(name) }
+
+func (s *suite) add(o Outcome) {
+	s.report.Outcomes = append(s.report.Outcomes, o)
+	if s.cfg.Observe != nil {
+		s.cfg.Observe(o)
+	}
+}
+
+// baseName is a path's last name without its ending.
+func baseName(path string) string {
+	return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+}
+
+// one runs one case.
+func (s *suite) one(ctx context.Context, name string, c testCase) (Outcome, error) {
+	o := Outcome{Name: name, Tool: c.tool, File: c.at.File, Line: c.at.Line, Col: c.at.Col}
+	net := newNetwork(c.at, c.world.http)
+	folder, problems, err := s.bench.enter(ctx, c.tool, c.world, net)
+	if err != nil {
+		return o, err
+	}
+	if len(problems) > 0 {
+		o.Problems = placed(problems, c.at)
+		return o, nil
+	}
+	r, err := s.bench.call(ctx, c.tool, c.args, c.world.locale)
+	if err != nil {
+		return o, err
+	}
+	o.Calls, o.Took, o.Memory = 1, r.Stats.Duration, r.Stats.Memory
+	o.Result, o.Shown = r, rendered(r, c.world.locale)
+	o.Problems, o.Updated = c.expect.check(answer{r, o.Shown, net.count, func(name string) (string, bool) { return s.bench.file(folder, name) }}, c.at, s.cfg.Update)
+	o.Problems = append(o.Problems, net.finish()...)
+	return o, nil
+}
+
+// placed gives a place to the problems that have none.
+func placed(list []Problem, at Problem) []Problem {
+	for i, p := range list {
+		if p.Line == 0 {
+			list[i].File, list[i].Line, list[i].Col = at.File, at.Line, at.Col
+		}
+	}
+	return list
+}
+
+// A TB is what Check needs of a *testing.T.
+type TB interface {
+	Helper()
+	Context() context.Context
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// Check is Run for a Go test: what is not as expected fails it. A plugin without
+// any case fails, too.
+func Check(t TB, path string, cfg Config) Report {
+	t.Helper()
+	r, err := Run(t.Context(), path, cfg)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	for _, p := range r.Problems {
+		t.Errorf("%s", p.text())
+	}
+	cases := 0
+	for _, o := range r.Outcomes {
+		if !strings.HasPrefix(o.Name, fuzzPrefix) {
+			cases++
+		}
+		for _, p := range o.Problems {
+			t.Errorf("%s: %s", o.Name, p.text())
+		}
+	}
+	if cases == 0 && len(r.Problems) == 0 && cfg.Only == nil {
+		t.Errorf("%s has no cases in %s/%s", path, CaseDir, CaseFiles)
+	}
+	return r
+}
+
+// text is a Problem with its detail.
+func (p Problem) text() string {
+	if p.Detail == "" {
+		return p.String()
+	}
+	return fmt.Sprintf("%s\n%s", p, indent(p.Detail))
+}
+
+// locales are the languages as the host has them.
+func localeOf(l tool.Locale) tool.Locale {
+	if l == tool.Zh {
+		return l
+	}
+	return tool.En
+}
