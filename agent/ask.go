@@ -35,10 +35,11 @@ type reply struct {
 	usage           Usage
 	finish          Finish
 	err             error
-	left            bool // it was not read to its end, where usage stands
-	held            bool // text was not shown yet
-	ignored         bool // it calls, where calls are over
-	prefetch        bool // made by the configuration, not by the model
+	left            bool          // it was not read to its end, where usage stands
+	held            bool          // text was not shown yet
+	ignored         bool          // it calls, where calls are over
+	prefetch        bool          // made by the configuration, not by the model
+	first           time.Duration // until something of it came; 0: nothing did
 }
 
 // empty says that the model said nothing at all.
@@ -54,10 +55,14 @@ func (r *run) stream(req Request) *reply {
 	ctx = OnRepeat(ctx, func(err error, wait time.Duration) { r.emit(ModelRepeated{Err: err, Wait: wait}) })
 	p := &reply{held: r.holds()}
 	parser := parse.New(parse.Options{Tools: r.specs})
+	began := time.Now()
 	for d, err := range r.l.model.Generate(ctx, req) {
 		if err != nil {
 			p.err = err
 			break
+		}
+		if p.first == 0 && (d.Text != "" || d.Reasoning != "" || d.Call != nil) {
+			p.first = time.Since(began)
 		}
 		if d.Usage != nil {
 			p.usage = *d.Usage

@@ -29,6 +29,7 @@ type setup struct {
 	prompt    promptInput
 	system    string
 	systemRaw float64 // uncalibrated tokens of the system prompt and native tools
+	written   []writtenTool
 }
 
 func (l *Loop) setUp(ctx context.Context, history []Message, question string) setup {
@@ -97,7 +98,7 @@ func (s *setup) writeSystem() {
 	s.prompt.mode = s.mode
 	sp := newSystemPrompt(s.prompt)
 	s.system = sp.text
-	s.systemRaw = rawTokens(sp.text)
+	s.systemRaw, s.written = rawTokens(sp.text), sp.written
 	s.specs = s.prompt.tools
 	s.describes = sp.describes && !hasTool(s.specs, describeTool)
 	if s.describes {

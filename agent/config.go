@@ -103,6 +103,9 @@ type Config struct {
 	// loaded with the question. They get ids of this conversation; calls of tools
 	// that are not offered are left out, the others count as the turn's calls.
 	Preload []tool.Call
+	// Explain says that Observers are told what each tool takes of a request
+	// (Offered), which costs a look at every description.
+	Explain bool
 	// Prefetch names tools that run on the question before the model is asked.
 	Prefetch []string
 	// Caller are tools that whoever asks runs. A reply that calls one ends the turn

@@ -92,6 +92,47 @@ type Budget struct {
 	TooLong bool
 }
 
+// Offered tells which tools the model can call and what each takes of every
+// request. Config.Explain asks for it; it comes behind TurnStart, and again when
+// the mode switches.
+type Offered struct{ Tools []ToolCost }
+
+// A ToolCost is what one tool's description takes.
+type ToolCost struct {
+	Name   string `json:"name"`
+	Tokens int    `json:"tokens"` // estimated
+	// Brief says that only one line of it is shown; describe_tool gives the rest.
+	Brief bool `json:"brief,omitempty"`
+}
+
+// RoundEnd closes one request to the model: what was sent, and what came back.
+// The reply's calls have not run yet.
+type RoundEnd struct {
+	Round int // from 1
+	Sent  Parts
+	Usage Usage // as reported; estimated where it says so; zero: nothing was
+	// First is how long the first piece of the reply took, 0: none came; Elapsed
+	// is the time of all of it.
+	First, Elapsed time.Duration
+	Calls          int // in the reply
+	Err            error
+}
+
+// Parts are the estimated tokens of one request, by what they are sent for.
+type Parts struct {
+	System   int `json:"system"`   // the system prompt, with the tools
+	History  int `json:"history"`  // earlier turns
+	Question int `json:"question"` // of this turn
+	Replies  int `json:"replies"`  // of the model in this turn, with its calls
+	Results  int `json:"results"`  // of this turn's tools
+	Notes    int `json:"notes"`    // our own corrections and hints
+}
+
+// Total is the sum of the parts.
+func (p Parts) Total() int {
+	return p.System + p.History + p.Question + p.Replies + p.Results + p.Notes
+}
+
 // TurnEnd closes a turn.
 type TurnEnd struct {
 	Reason Reason
@@ -116,6 +157,8 @@ func (ModelRepeated) event()  {}
 func (Planned) event()        {}
 func (Folded) event()         {}
 func (Budget) event()         {}
+func (Offered) event()        {}
+func (RoundEnd) event()       {}
 func (TurnEnd) event()        {}
 
 // Reason says why a turn ended.

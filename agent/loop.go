@@ -102,9 +102,12 @@ func (r *run) ask() (phase, error) {
 	r.emit(Budget{Tokens: tokens, Window: r.window, SystemChars: runeCount(r.system),
 		TooLong: r.window > 0 && r.systemTokens() > r.window-r.reserve})
 	r.stats.Rounds++
+	parts, began := r.parts(tokens), time.Now()
 	r.reply = r.stream(r.request())
-	r.usage = r.usage.Add(r.used(tokens))
+	used := r.used(tokens)
+	r.usage = r.usage.Add(used)
 	r.cfg.Estimator.Calibrate(tokens, r.reply.usage.Prompt)
+	r.emit(RoundEnd{Round: r.stats.Rounds, Sent: parts, Usage: used, First: r.reply.first, Elapsed: time.Since(began), Calls: len(r.reply.calls), Err: r.reply.err})
 	r.spent += r.cost(tokens)
 	return phaseParse, nil
 }

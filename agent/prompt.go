@@ -28,6 +28,14 @@ type systemPrompt struct {
 	text string
 	// describes says that tools are shrunk and describe_tool is offered.
 	describes bool
+	// written is how each tool stands in the text; empty in native mode.
+	written []writtenTool
+}
+
+// A writtenTool is a tool as it stands in a system prompt.
+type writtenTool struct {
+	name, text string
+	brief      bool // with one line
 }
 
 // promptInput is what a system prompt depends on. The same input always gives
@@ -50,15 +58,14 @@ type promptInput struct {
 func newSystemPrompt(in promptInput) systemPrompt {
 	w := words(in.locale)
 	parts := []string{w.intro}
-	describes := false
+	var list toolList
 	switch {
 	case len(in.tools) == 0:
 	case in.mode == ModeNative:
 		parts = append(parts, w.introTools, w.nativeRules)
 	default:
-		list, shrunk := listTools(in)
-		describes = shrunk
-		parts = append(parts, w.introTools, w.callForm+"\n"+w.callRules, list, w.plainHead+"\n"+w.plainExample)
+		list = listTools(in)
+		parts = append(parts, w.introTools, w.callForm+"\n"+w.callRules, list.text, w.plainHead+"\n"+w.plainExample)
 	}
 	if hasTool(in.tools, loadTool) {
 		parts = append(parts, w.archiveRules)
@@ -74,18 +81,25 @@ func newSystemPrompt(in promptInput) systemPrompt {
 	for i, p := range parts {
 		parts[i] = strings.TrimSpace(p)
 	}
-	return systemPrompt{strings.Join(parts, "\n\n"), describes}
+	return systemPrompt{strings.Join(parts, "\n\n"), list.shrunk, list.tools}
 }
 
 func hasTool(specs []tool.Spec, name string) bool {
 	return slices.ContainsFunc(specs, func(s tool.Spec) bool { return s.Name == name })
 }
 
+// A toolList is the tools' part of a system prompt.
+type toolList struct {
+	text   string
+	shrunk bool
+	tools  []writtenTool
+}
+
 // listTools writes the tools' part: each whole if the budget allows, or else
 // as many whole as fit, those first that the conversation's first question
 // speaks of, and the rest with one line each.
-func listTools(in promptInput) (text string, shrunk bool) {
-	whole := make([]string, len(in.tools))
+func listTools(in promptInput) toolList {
+	whole, tools := make([]string, len(in.tools)), make([]writtenTool, len(in.tools))
 	sum := 0
 	examples := in.budget / examplesShare
 	if in.budget < 0 {
@@ -93,11 +107,12 @@ func listTools(in promptInput) (text string, shrunk bool) {
 	}
 	for i, s := range in.tools {
 		whole[i] = describe(s, in.locale, &examples)
+		tools[i] = writtenTool{name: s.Name, text: whole[i]}
 		sum += utf8.RuneCountInString(whole[i]) + 1
 	}
 	w := words(in.locale)
 	if in.budget < 0 || sum <= in.budget {
-		return w.toolsHead + "\n" + strings.Join(whole, "\n"), false
+		return toolList{w.toolsHead + "\n" + strings.Join(whole, "\n"), false, tools}
 	}
 	shown := chooseWhole(in, whole)
 	var full, short []string
@@ -105,12 +120,14 @@ func listTools(in promptInput) (text string, shrunk bool) {
 		if shown[i] {
 			full = append(full, whole[i])
 		} else {
-			short = append(short, oneToolLine(s, in.locale))
+			tools[i].text, tools[i].brief = oneToolLine(s, in.locale), true
+			short = append(short, tools[i].text)
 		}
 	}
 	none := 0
-	full = append(full, describe(describeSpec(), in.locale, &none))
-	return w.toolsHead + "\n" + strings.Join(full, "\n") + "\n" + w.moreHead + "\n" + w.moreRule + strings.Join(short, ""), true
+	describer := describe(describeSpec(), in.locale, &none)
+	full, tools = append(full, describer), append(tools, writtenTool{name: describeTool, text: describer})
+	return toolList{w.toolsHead + "\n" + strings.Join(full, "\n") + "\n" + w.moreHead + "\n" + w.moreRule + strings.Join(short, ""), true, tools}
 }
 
 // chooseWhole says which tools are shown whole under the budget.

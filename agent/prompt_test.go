@@ -124,7 +124,8 @@ func TestToolsShrinkUnderTheBudget(t *testing.T) {
 	many[33].Description = "Translates poems into Latin. " + many[33].Description
 	all := promptFor(tool.En, ModePrompt, many, -1)
 	in := promptInput{locale: tool.En, mode: ModePrompt, tools: many, budget: 8000, first: "Please translate this poem into Latin"}
-	list, shrunk := listTools(in)
+	listed := listTools(in)
+	list, shrunk := listed.text, listed.shrunk
 	if all.describes || !shrunk || !strings.Contains(list, describeTool) {
 		t.Fatalf("shrunk: without budget %v, with %v", all.describes, shrunk)
 	}

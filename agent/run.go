@@ -101,6 +101,7 @@ func (r *run) setUp(history []Message, end int, question string) {
 }
 
 func (r *run) tellStart() {
+	defer r.tellTools()
 	r.emit(TurnStart{Turn: r.turn, Model: r.info.Name, Mode: r.mode, Window: r.window, Limit: r.limit, Why: r.why, Locale: r.locale})
 }
 
@@ -260,6 +261,7 @@ func (r *run) usePrompt(why string) {
 	r.mode = ModePrompt
 	r.raw = nil
 	r.writeSystem()
+	r.tellTools()
 }
 
 // answerDangling gives every call that has no result one that says so, because

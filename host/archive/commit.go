@@ -197,6 +197,8 @@ const (
 	insertUse
 	deleteMarks
 	insertMark
+	insertTrace
+	dropTraces
 	statements
 )
 
@@ -221,6 +223,8 @@ func (n statement) text() string {
 			cut_by, produced, shown, archive_uuid, duration_us, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		deleteMarks: "DELETE FROM conversation_marks WHERE conversation_id = ?",
 		insertMark:  "INSERT INTO conversation_marks (principal, mark, conversation_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+		insertTrace: "INSERT INTO traces (conversation_id, turn, created_at, body) VALUES (?, ?, ?, ?)",
+		dropTraces:  "DELETE FROM traces WHERE id <= (SELECT max(id) FROM traces) - ?",
 	}[n]
 }
 

@@ -42,6 +42,8 @@ type Change struct {
 	// Unnamed are entries that nothing refers to, see Drop. One that is not there
 	// is no error.
 	Unnamed []string
+	// Trace is how the turn went; nil: nobody wrote it down. Its Scope is not looked at.
+	Trace *Trace
 }
 
 // Finish stores everything that a turn leaves behind, in one commit. Its errors
@@ -57,6 +59,11 @@ func (s *Store) Finish(ctx context.Context, sc Scope, c Change) error {
 		}
 		for _, id := range c.Unnamed {
 			if err := b.drop(sc, id); err != nil && !errors.Is(err, ErrNotFound) {
+				return err
+			}
+		}
+		if c.Trace != nil {
+			if err := b.trace(sc, *c.Trace, now); err != nil {
 				return err
 			}
 		}

@@ -19,6 +19,7 @@ const (
 	eventResult    = "tool_call.result"
 	eventTruncated = "tool_call.truncated"
 	eventArchived  = "tool_call.archived"
+	eventProgress  = "tool_call.progress" // while a call runs
 	eventMalformed = "tool_call.malformed"
 	eventMode      = "mode.switched"
 	eventRepeated  = "model.repeated" // the provider failed and will be asked again
@@ -117,6 +118,16 @@ type ToolCallArchived struct {
 	Chars int    `json:"chars"`
 }
 
+// A ToolCallProgress tells how a call gets on that still runs, in the tool's own
+// words and unit.
+type ToolCallProgress struct {
+	ID      string `json:"id"`
+	Tool    string `json:"tool"`
+	Done    int    `json:"done"`
+	Total   int    `json:"total,omitempty"` // 0: unknown
+	Message string `json:"message,omitempty"`
+}
+
 // A ToolCallMalformed says that something meant to be a call could not be read.
 type ToolCallMalformed struct {
 	Reason string `json:"reason"`
@@ -172,7 +183,7 @@ type Budget struct {
 func eventData() map[string]any {
 	return map[string]any{
 		eventStart: ChatStart{}, eventText: TextPiece{}, eventThought: TextPiece{}, eventCall: ToolCallStart{}, eventResult: ToolCallResult{},
-		eventTruncated: ToolCallTruncated{}, eventArchived: ToolCallArchived{}, eventMalformed: ToolCallMalformed{}, eventMode: ModeSwitched{},
+		eventTruncated: ToolCallTruncated{}, eventArchived: ToolCallArchived{}, eventProgress: ToolCallProgress{}, eventMalformed: ToolCallMalformed{}, eventMode: ModeSwitched{},
 		eventFolded: Folded{}, eventRecalled: Recalled{}, eventPlan: Plan{}, eventBudget: Budget{}, eventError: Problem{}, eventEnd: ChatEnd{},
 		eventAsked: Approval{}, eventWaiting: ApprovalWaiting{}, eventAnswered: ApprovalAnswered{}, eventMissed: Missed{}, eventRepeated: ModelRepeated{},
 	}

@@ -95,6 +95,8 @@ func (d *Daemon) routes() []route {
 		}, gives: ArchivePage{}, fails: []int{400, 404, 410, 422}}},
 		{"DELETE", "/api/archives/{uuid}", false, d.deleteArchive, doc{about: "Delete an archived result for good", fails: []int{404}}},
 		{"POST", "/api/results", false, d.postResult, doc{about: "Keep and cut the result of another loop's tool", takes: ResultBody{}, needs: []string{"tool_name", "result"}, gives: KeptResult{}, fails: []int{403, 404, 422}}},
+		{"GET", "/api/traces", false, d.listTraces, doc{about: "List how the last turns went, the newest first", query: []queryParam{conversation, limited("20")}, gives: TraceList{}, fails: []int{400}}},
+		{"GET", "/api/traces/{id}", false, d.showTrace, doc{about: "How one turn went, round by round; the id last is that of the newest", query: []queryParam{conversation}, gives: Trace{}, fails: []int{404}}},
 		{"GET", "/api/approvals", false, d.listApprovals, doc{about: "List the calls that wait for a person", gives: ApprovalList{}}},
 		{"GET", "/api/approvals/{id}", false, d.showApproval, doc{about: "Show such a call with all of its arguments", gives: Approval{}, fails: []int{404}}},
 		{"POST", "/api/approvals/{id}", false, d.answerApproval, doc{about: "Answer it", takes: Answer{}, needs: []string{"answer"}, gives: Answered{}, fails: []int{404, 409}}},

@@ -31,6 +31,8 @@ type Ask struct {
 	// back their answer. Without it nobody is there, and what must be asked
 	// about does not run.
 	Approvals bool `json:"approvals,omitempty"`
+	// Explain has the turn's trace tell what each tool's description takes.
+	Explain bool `json:"explain,omitempty"`
 	// Resume says that the client comes back when it loses the stream: the turn
 	// then goes on for a while without it. Without it the turn ends with its client.
 	Resume bool `json:"resume,omitempty"`
@@ -67,6 +69,11 @@ type turn struct {
 	format  map[string]string // call id → format
 	said    strings.Builder   // all text that was shown
 	end     ChatEnd
+	trace   Trace
+	pace    pacer
+	// starting are calls of a reply that is still being read, asked counts requests.
+	starting []TraceCall
+	asked    int
 }
 
 // chat runs one turn and stores it. emit is called from one goroutine at a
@@ -90,6 +97,7 @@ func (d *Daemon) chat(ctx context.Context, principal string, ask Ask, history []
 	if t.ask.Approvals {
 		session = session.Asking(asker{t})
 	}
+	session = session.Reporting(t.progress)
 	given, err := t.open(ctx, session, &history)
 	if err != nil {
 		return ChatEnd{}, err
@@ -153,6 +161,7 @@ func (d *Daemon) newTurn(ctx context.Context, principal string, ask Ask, history
 	prof.Agent.Mode = d.mode(ctx, ask.Model, m, prof.Agent)
 	prof.Agent.SystemExtra = strings.TrimSpace(prof.Agent.SystemExtra + "\n\n" + ask.system)
 	ask.wish.apply(&prof.Agent)
+	prof.Agent.Explain = ask.Explain
 	t := &turn{d: d, ask: ask, model: m, prof: prof, emit: oneAtATime(emit), told: map[string]bool{}, format: map[string]string{}}
 	t.title = titleOf(history, ask.Message)
 	if err := t.checkTools(); err != nil {
@@ -241,7 +250,7 @@ func (t *turn) store(ctx context.Context, out agent.Turn, had int) error {
 		from++ // the question stands there already
 	}
 	unnamed := t.unrefer(out.Messages) // which changes messages and uses
-	change := archive.Change{Messages: t.rows(out.Messages[from:]), Unnamed: unnamed, Uses: t.uses, Marks: t.marks(out)}
+	change := archive.Change{Trace: t.traced(), Messages: t.rows(out.Messages[from:]), Unnamed: unnamed, Uses: t.uses, Marks: t.marks(out)}
 	if from < len(t.stored) {
 		change.From = t.stored[from].Seq
 	}
@@ -255,6 +264,7 @@ func (t *turn) store(ctx context.Context, out agent.Turn, had int) error {
 
 // observe turns the agent's events into the stream's, the log and the call log.
 func (t *turn) observe(e agent.Event) {
+	t.note(e)
 	log := t.d.log
 	switch e := e.(type) {
 	case agent.TurnStart:
@@ -349,6 +359,7 @@ func (t *turn) result(e agent.CallEnd) {
 		t.emit(eventArchived, ToolCallArchived{r.CallID, r.Tool, out.KeptUUID, out.Produced})
 	}
 	t.end.Results = append(t.end.Results, out)
+	t.trace.called(out)
 	t.uses = append(t.uses, archive.ToolUse{
 		Scope: t.scope, Turn: lastStoredTurn(t.stored), CallID: r.CallID, Tool: r.Tool, Model: t.ask.Model, Format: t.format[r.CallID], Code: code,
 		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: id, Duration: e.Elapsed, Created: t.d.now(),

@@ -1,0 +1,46 @@
+package agent
+
+// tellTools tells what each tool takes of a request, if anybody asks.
+func (r *run) tellTools() {
+	if !r.cfg.Explain {
+		return
+	}
+	scale := r.cfg.Estimator.scale()
+	var out []ToolCost
+	if r.mode == ModeNative {
+		for _, t := range r.nativeTools() {
+			raw := perMessage + rawTokens(t.Name) + rawTokens(t.Description) + rawTokens(string(t.Params))
+			out = append(out, ToolCost{Name: t.Name, Tokens: int(raw*scale + 0.5)})
+		}
+	} else {
+		for _, t := range r.written {
+			out = append(out, ToolCost{Name: t.name, Tokens: int(rawTokens(t.text)*scale + 0.5), Brief: t.brief})
+		}
+	}
+	r.emit(Offered{out})
+}
+
+// parts splits the estimate of the next request. It is called behind
+// promptTokens, whose total it keeps to: what rounding leaves over is the
+// system prompt's.
+func (r *run) parts(total int) Parts {
+	var p Parts
+	scale := r.cfg.Estimator.scale()
+	for i := r.memory; i < len(r.msgs); i++ {
+		n := int(r.raw[i] * scale)
+		switch {
+		case i < r.start:
+			p.History += n
+		case i == r.start:
+			p.Question += n
+		case r.msgs[i].Role == RoleAssistant:
+			p.Replies += n
+		case r.msgs[i].Role == RoleResults:
+			p.Results += n
+		default:
+			p.Notes += n
+		}
+	}
+	p.System = total - p.Total()
+	return p
+}

@@ -1,0 +1,146 @@
+package daemon
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// The trace of a turn tells each request with its parts, what its calls got and
+// what was left out by which limit.
+func TestTraceOfATurn(t *testing.T) {
+	s := newServer(t, replay.New(
+		replay.Call("long_text", `{"lines":800}`),
+		replay.Reply{Text: "It is long.", Usage: &agent.Usage{Prompt: 900, Completion: 7}},
+		replay.Text("Hello again."),
+	))
+	end := last[ChatEnd](t, events(s.post("/api/chat", `{"message":"Make a long text\nplease","explain":true}`).body), "chat.end")
+	var tr Trace
+	decode := func(a answer, into any) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(a.body), into); a.status != 200 || err != nil {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+	}
+	decode(s.get("/api/traces/last?conversation_id="+end.Conversation), &tr)
+	if tr.Question != "Make a long text" || tr.Model != "scripted" || tr.Reason != agent.ReasonAnswer || tr.Requests != 2 || tr.Calls != 1 || len(tr.Rounds) != 2 {
+		t.Fatalf("%+v", tr)
+	}
+	names := ""
+	for _, c := range tr.Tools {
+		names += c.Name + " "
+		if c.Tokens <= 0 {
+			t.Errorf("%s takes %d tokens", c.Name, c.Tokens)
+		}
+	}
+	if names != "calculator long_text load_tool_history search_tool_history " {
+		t.Errorf("tools: %s", names)
+	}
+	first, second := tr.Rounds[0], tr.Rounds[1]
+	if first.Round != 1 || first.Sent.System <= 0 || first.Sent.Results != 0 || second.Sent.Results <= 0 || second.Usage.Prompt != 900 || len(second.Calls) != 0 {
+		t.Errorf("rounds %+v", tr.Rounds)
+	}
+	if len(first.Calls) != 1 {
+		t.Fatalf("calls %+v", first.Calls)
+	}
+	c, r := first.Calls[0], end.Results[0]
+	if c.Tool != "long_text" || string(c.Args) != `{"lines":800}` || !c.OK || c.Produced != r.Produced || c.Shown != r.Shown || c.Layer != tool.LayerTool || c.KeptUUID != r.KeptUUID || c.Line != r.Line {
+		t.Errorf("%+v", c)
+	}
+	if tr.FoldedChars <= 0 {
+		t.Error("the result folded, and the trace does not say so")
+	}
+
+	// A later turn is the last one; each is found by its id, and unasked nothing
+	// is explained.
+	s.post("/api/chat", `{"message":"Hello"}`)
+	var list TraceList
+	decode(s.get("/api/traces"), &list)
+	if len(list.Traces) != 2 || list.Traces[0].Question != "Hello" || list.Traces[1].ID != tr.ID {
+		t.Errorf("%+v", list)
+	}
+	var other Trace
+	decode(s.get(fmt.Sprintf("/api/traces/%d", list.Traces[0].ID)), &other)
+	if other.Question != "Hello" || len(other.Tools) != 0 {
+		t.Errorf("%+v", other)
+	}
+	for _, path := range []string{"/api/traces/999999", "/api/traces/none", "/api/traces/last?conversation_id=nobody"} {
+		if a := s.get(path); a.status != 404 || a.code(t) != "no_trace" {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+}
+
+// Calls ahead of the first request stand in a round of their own, and arguments
+// that are long are told in part.
+func TestTraceHoldsWhatItMust(t *testing.T) {
+	tn := &turn{d: &Daemon{now: time.Now}}
+	start := func(id string, args string) {
+		tn.note(agent.CallStart{Call: tool.Call{ID: id, Tool: "t", Args: json.RawMessage(args)}})
+	}
+	start("ahead", `{"q":"x"}`)
+	tn.trace.called(ToolCallResult{ID: "ahead", OK: true, Produced: 5, Shown: 5})
+	tn.note(agent.Budget{})
+	start("long", `{"q":"`+strings.Repeat("长", traceArgs)+`"}`)
+	tn.note(agent.RoundEnd{Round: 1, Calls: 1, Err: &agent.ModelError{Code: agent.ModelCut, Msg: "m"}})
+	tn.trace.called(ToolCallResult{ID: "long", Error: &tool.Error{Code: tool.Failed}})
+	rs := tn.trace.Rounds
+	if len(rs) != 2 || rs[0].Round != 0 || len(rs[0].Calls) != 1 || !rs[0].Calls[0].OK || rs[1].Error != "model_cut" {
+		t.Fatalf("%+v", rs)
+	}
+	c := rs[1].Calls[0]
+	if c.Error != tool.Failed || !json.Valid(c.Args) || len([]rune(string(c.Args))) > traceArgs+10 { // quotes are escaped
+		t.Errorf("%+v", c)
+	}
+}
+
+// What a tool says of a running call reaches the stream, in front of its result.
+func TestProgressReachesTheStream(t *testing.T) {
+	dir := t.TempDir()
+	from := filepath.Join(guesttest.Root(t), "host", "testdata", "plugins", "probe")
+	manifest, err := os.ReadFile(filepath.Join(from, "plugin.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "probe", "plugin.toml"), string(manifest))
+	guesttest.Build(t, from, filepath.Join(dir, "probe", "probe.wasm"))
+	s := serverWith(t, replay.New(replay.Call("steps", `{}`), replay.Text("done")), func(c *host.Config) {
+		c.Folders = []host.Folder{{Path: dir, Trust: "granted"}}
+		c.Approvals.Default = host.Allow
+	})
+	es := events(s.post("/api/chat", `{"message":"go"}`).body)
+	p := last[ToolCallProgress](t, es, "tool_call.progress")
+	if p.Tool != "steps" || p.Done != 2 || p.Total != 2 || p.Message != "two" {
+		t.Errorf("%+v", p)
+	}
+	order := strings.Join(names(es), " ")
+	if i, j := strings.Index(order, "tool_call.progress"), strings.Index(order, "tool_call.result"); i < 0 || j < i {
+		t.Errorf("order: %s", order)
+	}
+}
+
+// A tool that reports without pause is told ten times a second.
+func TestProgressIsPaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := 0
+		tn := &turn{d: &Daemon{now: time.Now}, emit: func(string, any) { told++ }}
+		for i := range 1000 {
+			tn.progress(host.Progress{Call: tool.Call{ID: "a"}, Done: i, Total: 999})
+			time.Sleep(time.Millisecond)
+		}
+		if told != 11 { // ten in a second, and the last one
+			t.Errorf("told %d times", told)
+		}
+	})
+}
