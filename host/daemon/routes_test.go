@@ -58,6 +58,8 @@ var strangers = map[string][]visit{
 	"GET /api/conversations/{id}":        {{path: "/api/conversations/{C}"}},
 	"DELETE /api/conversations/{id}":     {{path: "/api/conversations/{C}"}},
 	"GET /api/conversations/{id}/export": {{path: "/api/conversations/{C}/export"}},
+	"GET /api/traces":                    {{path: "/api/traces?conversation_id={C}"}},
+	"GET /api/traces/{id}":               {{path: "/api/traces/last?conversation_id={C}"}, {path: "/api/traces/1"}},
 	"GET /api/archives":                  {{path: "/api/archives"}, {path: "/api/archives?conversation_id={C}"}, {path: "/api/archives?q=CANARY&tool=theirs"}},
 	"GET /api/archives/search":           {{path: "/api/archives/search?q=CANARY"}, {path: "/api/archives/search?q=CANARY&conversation_id={C}"}},
 	"POST /api/archives/prune":           {{path: "/api/archives/prune?dry_run=true"}},
