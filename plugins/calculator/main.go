@@ -7,4 +7,6 @@ import "github.com/weirhost/weir/sdk/guest"
 //go:wasmexport calculator
 func calculator() int32 { return guest.Run(calculate) }
 
+var _ = guest.Ready(calculate)
+
 func main() {}

@@ -11,4 +11,6 @@ import (
 //go:wasmexport current_time
 func currentTime() int32 { return guest.Run(clock{now: time.Now}.tell) }
 
+var _ = guest.Ready(clock{now: time.Now}.tell)
+
 func main() {}

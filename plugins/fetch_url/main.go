@@ -6,4 +6,6 @@ import "github.com/weirhost/weir/sdk/guest"
 //go:wasmexport fetch_url
 func fetchURL() int32 { return guest.Run(fetch) }
 
+var _ = guest.Ready(fetch)
+
 func main() {}

@@ -7,4 +7,6 @@ import "github.com/weirhost/weir/sdk/guest"
 //go:wasmexport get_repo_structure
 func getRepoStructure() int32 { return guest.Run(structure) }
 
+var _ = guest.Ready(structure)
+
 func main() {}

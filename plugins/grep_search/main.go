@@ -7,4 +7,6 @@ import "github.com/weirhost/weir/sdk/guest"
 //go:wasmexport grep_search
 func grepSearch() int32 { return guest.Run(search) }
 
+var _ = guest.Ready(search)
+
 func main() {}

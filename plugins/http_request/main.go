@@ -6,4 +6,6 @@ import "github.com/weirhost/weir/sdk/guest"
 //go:wasmexport http_request
 func httpRequest() int32 { return guest.Run(request) }
 
+var _ = guest.Ready(request)
+
 func main() {}

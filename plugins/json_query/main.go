@@ -6,4 +6,6 @@ import "github.com/weirhost/weir/sdk/guest"
 //go:wasmexport json_query
 func jsonQuery() int32 { return guest.Run(query) }
 
+var _ = guest.Ready(query)
+
 func main() {}

@@ -7,4 +7,6 @@ import "github.com/weirhost/weir/sdk/guest"
 //go:wasmexport long_text
 func longText() int32 { return guest.Run(generate) }
 
+var _ = guest.Ready(generate)
+
 func main() {}

@@ -7,4 +7,6 @@ import "github.com/weirhost/weir/sdk/guest"
 //go:wasmexport read_data_from_excel
 func readDataFromExcel() int32 { return guest.Run(read) }
 
+var _ = guest.Ready(read)
+
 func main() {}

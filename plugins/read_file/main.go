@@ -6,4 +6,6 @@ import "github.com/weirhost/weir/sdk/guest"
 //go:wasmexport read_file
 func readFile() int32 { return guest.Run(read) }
 
+var _ = guest.Ready(read)
+
 func main() {}

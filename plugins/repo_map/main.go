@@ -7,4 +7,6 @@ import "github.com/weirhost/weir/sdk/guest"
 //go:wasmexport repo_map
 func repoMap() int32 { return guest.Run(mapRepo) }
 
+var _ = guest.Ready(mapRepo)
+
 func main() {}

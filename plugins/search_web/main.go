@@ -6,4 +6,6 @@ import "github.com/weirhost/weir/sdk/guest"
 //go:wasmexport search_web
 func searchWeb() int32 { return guest.Run(search) }
 
+var _ = guest.Ready(search)
+
 func main() {}

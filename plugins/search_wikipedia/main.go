@@ -6,4 +6,6 @@ import "github.com/weirhost/weir/sdk/guest"
 //go:wasmexport search_wikipedia
 func searchWikipedia() int32 { return guest.Run(search) }
 
+var _ = guest.Ready(search)
+
 func main() {}

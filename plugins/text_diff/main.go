@@ -6,4 +6,6 @@ import "github.com/weirhost/weir/sdk/guest"
 //go:wasmexport text_diff
 func textDiff() int32 { return guest.Run(compare) }
 
+var _ = guest.Ready(compare)
+
 func main() {}

@@ -4,6 +4,8 @@
 //	//go:wasmexport read_file
 //	func readFile() int32 { return guest.Run(read) }
 //
+//	var _ = guest.Ready(read)
+//
 //	func read(c *guest.Call, in struct {
 //		FilePath string `json:"file_path"`
 //	}) (guest.Result, error)

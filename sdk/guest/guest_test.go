@@ -267,3 +267,31 @@ func ExampleInvoke() {
 	// 你好，Li
 	// bad_args: Argument "name" is empty. (Give a name.)
 }
+
+// TestEncodeIsJSON holds the answers that are written by hand to encoding/json.
+func TestEncodeIsJSON(t *testing.T) {
+	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "plain", "\"\\\b\f\n\r\t\x00\x1f\x7f", "<&>\u2028\u2029", "\xff\xc3(", "你好 🌍\ufffd"}))
+	sources := rapid.SliceOf(rapid.Custom(func(t *rapid.T) tool.Source { return tool.Source{Title: text.Draw(t, "title"), URL: text.Draw(t, "URL")} }))
+	rapid.Check(t, func(t *rapid.T) {
+		r := Result{Text: text.Draw(t, "text"), Sources: sources.Draw(t, "sources")}
+		if rapid.Bool().Draw(t, "stops early") {
+			r.More = &tool.More{Shown: 1, Total: 2, Args: json.RawMessage(`{"offset":1}`)}
+		}
+		w := wire{Content: []part{{Type: "text", Text: &r.Text}}, Sources: r.Sources, More: r.More}
+		var err error
+		if rapid.Bool().Draw(t, "fails") {
+			e := &tool.Error{Code: tool.Code(text.Draw(t, "code")), Msg: text.Draw(t, "message"), Hint: text.Draw(t, "hint")}
+			w, err = wire{Content: []part{{Type: "text", Text: &e.Msg}}, IsError: true, Error: e}, e
+		}
+		want, fault := marshal(w)
+		if got := encode(r, err); fault != nil || string(got) != string(want) {
+			t.Fatalf("%s\nwant %s, %v", got, want, fault)
+		}
+	})
+}
+
+func TestReady(t *testing.T) {
+	if !Ready(func(*Call, struct{ A []map[string]int }) (Result, error) { panic("it is not called") }) {
+		t.Error("an empty object is refused")
+	}
+}

@@ -61,6 +61,15 @@ func Invoke[A any](fn Func[A], args string, o Options) (Output, error) {
 	return n.out, nil
 }
 
+// wire is what encode writes: an MCP tool result with our additions.
+type wire struct {
+	Content []part        `json:"content"`
+	Sources []tool.Source `json:"sources,omitempty"`
+	More    *tool.More    `json:"more,omitempty"`
+	IsError bool          `json:"isError"`
+	Error   *tool.Error   `json:"error,omitempty"`
+}
+
 // result reads a wire form back; the first text is the whole text.
 func (w wire) result() Result {
 	r := Result{Sources: w.Sources, More: w.More}
@@ -116,7 +125,7 @@ func (n *native) http(request []byte) ([]byte, error) {
 	resp, err := n.o.HTTP(r)
 	a := httpAnswer{Response: resp}
 	if err != nil {
-		a.Error = failure(err).Error
+		a.Error = failure(err)
 	}
 	return marshal(a)
 }

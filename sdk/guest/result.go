@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -30,15 +31,6 @@ func Errorf(code tool.Code, hint, format string, args ...any) error {
 	return tool.Errorf(code, hint, format, args...)
 }
 
-// wire is the output of every call: an MCP tool result with our additions.
-type wire struct {
-	Content []part        `json:"content"`
-	Sources []tool.Source `json:"sources,omitempty"`
-	More    *tool.More    `json:"more,omitempty"`
-	IsError bool          `json:"isError"`
-	Error   *tool.Error   `json:"error,omitempty"`
-}
-
 // part is one content block. Text is a pointer because an empty text is
 // written out, and the other kinds have none.
 type part struct {
@@ -57,33 +49,56 @@ type resource struct {
 	Blob []byte `json:"blob"`
 }
 
-// encode writes a tool's answer in wire form; it always gives valid JSON.
+// encode writes a tool's answer as an MCP tool result with our additions; it
+// always gives valid JSON. Most answers are a text and nothing else: it is written
+// without encoding/json, which would learn the types anew in every call, for
+// every call begins with the same memory.
 func encode(r Result, err error) []byte {
 	if err == nil && len(r.Text) > tool.MaxWhole {
 		err = Errorf(tool.TooLarge, "Ask for a smaller part.",
 			"The result has %d bytes; at most %d can be returned.", len(r.Text), tool.MaxWhole)
 	}
-	w := wire{Content: []part{{Type: "text", Text: &r.Text}}, Sources: r.Sources, More: r.More}
+	if err != nil {
+		return encodeError(err)
+	}
+	b := append(make([]byte, 0, len(r.Text)+len(r.Text)/8+64), textStart...)
+	b = append(appendString(b, r.Text), '}')
 	for _, p := range r.Parts {
-		w.Content = append(w.Content, partOf(p))
+		b, err = appendJSON(append(b, ','), partOf(p), err)
 	}
-	if err != nil {
-		w = failure(err)
+	b = append(b, ']')
+	if len(r.Sources) > 0 {
+		b, err = appendJSON(append(b, `,"sources":`...), r.Sources, err)
 	}
-	b, err := marshal(w)
-	if err != nil {
-		// Only More.Args, which a tool writes by hand, can be invalid JSON.
-		b, _ = marshal(failure(Errorf(tool.Failed, "", "The tool gave arguments to continue that are not JSON.")))
+	if r.More != nil {
+		b, err = appendJSON(append(b, `,"more":`...), r.More, err)
 	}
-	return b
+	if err != nil { // only More.Args, which a tool writes by hand, can be invalid JSON
+		return encodeError(Errorf(tool.Failed, "", "The tool gave arguments to continue that are not JSON."))
+	}
+	return append(b, `,"isError":false}`...)
 }
 
-func failure(err error) wire {
-	e, ok := errors.AsType[*tool.Error](err)
-	if !ok {
-		e = &tool.Error{Code: tool.Failed, Msg: err.Error()}
+const textStart = `{"content":[{"type":"text","text":`
+
+// failure is an error as the host reads it.
+func failure(err error) *tool.Error {
+	if e, ok := errors.AsType[*tool.Error](err); ok {
+		return e
 	}
-	return wire{Content: []part{{Type: "text", Text: &e.Msg}}, IsError: true, Error: e}
+	return &tool.Error{Code: tool.Failed, Msg: err.Error()}
+}
+
+func encodeError(err error) []byte {
+	e := failure(err)
+	b := appendString([]byte(textStart), e.Msg)
+	b = append(b, `}],"isError":true,"error":{"code":`...)
+	b = appendString(b, string(e.Code))
+	b = appendString(append(b, `,"message":`...), e.Msg)
+	if e.Hint != "" {
+		b = appendString(append(b, `,"hint":`...), e.Hint)
+	}
+	return append(b, `}}`...)
 }
 
 func partOf(b tool.Blob) part {
@@ -104,4 +119,43 @@ func marshal(v any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// appendJSON adds v to b. failed is what went wrong before, and goes on.
+func appendJSON(b []byte, v any, failed error) ([]byte, error) {
+	text, err := marshal(v)
+	if err != nil {
+		failed = err
+	}
+	return append(b, text...), failed
+}
+
+// appendString writes a string as marshal does.
+func appendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if c >= utf8.RuneSelf && (r != utf8.RuneError || size > 1) && r != '\u2028' && r != '\u2029' {
+			i += size
+			continue
+		}
+		b = appendEscape(append(b, s[from:i]...), r)
+		i += size
+		from = i
+	}
+	return append(append(b, s[from:]...), '"')
+}
+
+func appendEscape(b []byte, r rune) []byte {
+	if i := strings.IndexRune("\"\\\b\f\n\r\t", r); i >= 0 {
+		return append(b, '\\', `"\bfnrt`[i])
+	}
+	const hex = "0123456789abcdef"
+	return append(b, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
 }
