@@ -17,7 +17,8 @@ import (
 // A testRun is one run of weir plugin test.
 type testRun struct {
 	only, junit    string
-	update, noisy  bool
+	update, show   bool
+	noisy          bool
 	calls          int
 	seed           uint64
 	passed, failed int
@@ -45,6 +46,7 @@ func (c *cli) pluginTestCmd() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&t.only, "run", "", "run only what this `EXPRESSION` (RE2) matches of FILE/NAME, fuzz/TOOL")
 	f.BoolVar(&t.update, "update", false, "write the golden files that differ, in place of failing")
+	f.BoolVar(&t.show, "show", false, "print what a model would read of each case, the notice included")
 	f.StringVar(&t.junit, "junit", "", "write the outcome to `FILE` as JUnit's XML as well")
 	f.IntVar(&t.calls, "fuzz", 0, fmt.Sprintf("made up calls for each tool; 0: what the cases say, else %d; negative: none", plugintest.DefaultFuzzCalls))
 	f.Uint64Var(&t.seed, "seed", 0, "begin what is made up with this number; 0: what the cases say, else 1")
@@ -64,7 +66,7 @@ func (c *cli) pluginTest(cmd *cobra.Command, path string, t *testRun) error {
 	cfg.Update, cfg.FuzzCalls, cfg.Seed = t.update, t.calls, t.seed
 	t.noisy = c.verbose
 	if !c.json {
-		cfg.Observe = func(o plugintest.Outcome) { c.tellOutcome(o, t.noisy) }
+		cfg.Observe = func(o plugintest.Outcome) { c.tellOutcome(o, t.noisy || t.show, t.show) }
 	}
 	r, err := plugintest.Run(cmd.Context(), path, cfg)
 	if err != nil {
@@ -125,8 +127,12 @@ func writeJUnit(path string, r plugintest.Report) error {
 	return err
 }
 
-// tellOutcome is a line for each outcome that failed, or with noisy for each.
-func (c *cli) tellOutcome(o plugintest.Outcome, noisy bool) {
+// tellOutcome is a line for each outcome that failed, or with noisy for each;
+// with show behind it what a model would read.
+func (c *cli) tellOutcome(o plugintest.Outcome, noisy, show bool) {
+	if show && o.Shown != "" {
+		defer c.lines("      │ ", plain(o.Shown))
+	}
 	if o.Failed() {
 		fmt.Fprintf(c.out, "FAIL  %s\n", o.Name)
 		for _, p := range o.Problems {
