@@ -40,6 +40,7 @@ var levels = map[string]int{
 	"host/internal/spots":            1,
 	"host/internal/jsonscan":         1,
 	"host/internal/watch":            2,
+	"host/internal/otlp":             2,
 	"host/internal/sandbox":          3,
 	"agent":                          3,
 	"host/internal/registry":         4,
@@ -76,6 +77,7 @@ var allowed = map[string]map[string]string{
 	"agent/model": {
 		"github.com/openai/openai-go/v3": "the protocol of every compatible server",
 		"github.com/cenkalti/backoff/v5": "retries with backoff",
+		"go.opentelemetry.io/otel":       "the trace that a request carries to a server",
 	},
 	"agent/model/anthropic": {"github.com/anthropics/anthropic-sdk-go": "Anthropic's own protocol, by those who make it"},
 	"host": {
@@ -108,6 +110,7 @@ var allowed = map[string]map[string]string{
 	"host/internal/mcpclient": {
 		"github.com/modelcontextprotocol/go-sdk": "the protocol of other tool servers, by those who write it",
 		"github.com/cenkalti/backoff/v5":         "pauses between tries to reach a server",
+		"go.opentelemetry.io/otel":               "the trace that a call hands on",
 	},
 	"host/internal/registry": {
 		"github.com/BurntSushi/toml":               "manifests",
@@ -116,6 +119,11 @@ var allowed = map[string]map[string]string{
 	"host/daemon": {
 		"github.com/google/uuid":              "ids of conversations",
 		"github.com/prometheus/client_golang": "counters for /metrics, on a registry of its own",
+		"go.opentelemetry.io/otel":            "spans, behind an interface that does nothing unless it is configured",
+	},
+	"host/internal/otlp": {
+		"go.opentelemetry.io/otel":       "the interface that it stands behind",
+		"github.com/cenkalti/backoff/v5": "repeats when a collector is busy",
 	},
 	"host/daemon/mcpserver": {
 		"github.com/modelcontextprotocol/go-sdk": "the protocol, by those who write it",
@@ -126,6 +134,7 @@ var allowed = map[string]map[string]string{
 		"github.com/gofrs/flock":           "one process per data folder",
 		"github.com/tailscale/hujson":      "other programs' JSON with comments, changed in one place",
 		"github.com/coreos/go-systemd/v22": "readiness, reload and stop, told to systemd",
+		"go.opentelemetry.io/otel":         "the tracer, made from the configuration",
 	},
 	"host/plugintest": {
 		"github.com/BurntSushi/toml":       "cases",
@@ -160,6 +169,8 @@ var testOnly = []string{
 	"github.com/modelcontextprotocol/go-sdk",   // servers to be a client of
 	"github.com/tiktoken-go/tokenizer",         // to hold our estimate against
 	"github.com/santhosh-tekuri/jsonschema/v6", // to hold answers against their description
+	"go.opentelemetry.io/proto/otlp",           // to hold what is sent to collectors against its description
+	"google.golang.org/protobuf",
 }
 
 // file is one Go file of the project.

@@ -102,12 +102,16 @@ func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	start := d.now()
-	res, err := session.Call(r.Context(), tool.Call{ID: uuid.NewString(), Tool: name, Args: body.Args})
+	c := tool.Call{ID: uuid.NewString(), Tool: name, Args: body.Args}
+	ctx, traced := d.traceCall(r.Context(), c)
+	res, err := session.Call(ctx, c)
 	if err != nil {
+		traced(res, ToolCallResult{}, err)
 		return err
 	}
 	took := d.now().Sub(start)
 	out := resultOf(res, took.Milliseconds(), body.Locale)
+	traced(res, out, nil)
 	d.metrics.called("", formatAPI, out, res.Stats, took)
 	d.log.Info("call completed", "tool", name, "by", "operator", "ok", out.OK, "produced", out.Produced, "shown", out.Shown)
 	writeJSON(w, http.StatusOK, out)

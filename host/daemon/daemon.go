@@ -55,15 +55,19 @@ type Config struct {
 	MCP MCP
 	// MaxTurns bounds the turns at once; 0: 256; negative: no bound.
 	MaxTurns int
-	Version  string
-	Logger   hclog.Logger     // nil: silent
-	Now      func() time.Time // nil: time.Now
+	// Tracing says what spans are made; the zero value: none.
+	Tracing Tracing
+	Version string
+	Logger  hclog.Logger     // nil: silent
+	Now     func() time.Time // nil: time.Now
 }
 
 // A Model is a chat model with what is known about it without asking it.
 type Model struct {
 	agent.Model
 	Info agent.ModelInfo
+	// Server is where it is asked, as host:port; empty: unknown.
+	Server string
 	// Price is what its tokens cost; zero: unknown, and no cost is told.
 	Price agent.Price
 	// Estimator learns how the model counts tokens, over all its turns. nil:
@@ -112,7 +116,7 @@ type Daemon struct {
 
 // New makes a Daemon; it starts nothing.
 func New(cfg Config) (*Daemon, error) {
-	first, err := Setup{cfg.Models, cfg.Profiles, cfg.Settings, cfg.MaxTurns}.ready()
+	first, err := Setup{cfg.Models, cfg.Profiles, cfg.Settings, cfg.MaxTurns, cfg.Tracing}.ready()
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func (d *Daemon) newMCP() *mcpserver.Server {
 	c := d.cfg.MCP
 	return mcpserver.New(mcpserver.Config{
 		Host: d.cfg.Host, Version: d.cfg.Version, Logger: d.log.Named("mcp"), Locale: c.Locale, Allow: c.Tools, Deny: c.Deny,
-		MaxSessions: c.MaxSessions, Idle: c.Idle, Begin: d.admit, Called: d.calledByMCP, Card: card, Now: d.now,
+		MaxSessions: c.MaxSessions, Idle: c.Idle, Begin: d.admit, Trace: d.traceMCP, Called: d.calledByMCP, Card: card, Now: d.now,
 	})
 }
 

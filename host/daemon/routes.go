@@ -131,7 +131,7 @@ func (d *Daemon) guard(h func(http.ResponseWriter, *http.Request) error) http.Ha
 				writeProblem(w, r, asProblem(nil))
 			}
 		}()
-		if err := h(w, r); err != nil {
+		if err := h(w, d.traced(r)); err != nil {
 			p := asProblem(err)
 			if p.Status >= 500 && p.Code != draining { // which is how a stop begins, not a failure
 				d.log.Error("request failed", "path", r.URL.Path, "status", p.Status, "error", err)

@@ -17,6 +17,7 @@ type Setup struct {
 	Profiles map[string]Profile
 	Settings any
 	MaxTurns int
+	Tracing  Tracing
 }
 
 // setup is a Setup made ready. It never changes; Configure puts another in its

@@ -59,6 +59,7 @@ type turn struct {
 	prof  Profile
 	emit  func(name string, data any)
 	title string // of a new conversation
+	spans *spans // nil: the turn is not traced
 
 	stored []archive.Message // what the store holds, the question included
 	// unsaved says that the disk was full when the question came. What of the
@@ -105,8 +106,10 @@ func (d *Daemon) chat(ctx context.Context, principal string, ask Ask, history []
 	if len(t.ask.spoken) == 0 {
 		t.ask.spoken = visible(history)
 	}
-	loop, err := agent.New(t.prof.Agent, watched{t.model.Model, t}, toolbox{session, t.prof.Allow, t.prof.Deny}, agent.ObserverFunc(t.observe))
+	ctx, t.spans = d.set().Tracing.begin(ctx, t)
+	loop, err := agent.New(t.prof.Agent, watched{t.model.Model, t}, t.tools(toolbox{session, t.prof.Allow, t.prof.Deny}), agent.ObserverFunc(t.observe))
 	if err != nil {
+		t.spans.finish(err)
 		return ChatEnd{}, err
 	}
 	var out agent.Turn
@@ -132,6 +135,7 @@ func (d *Daemon) chat(ctx context.Context, principal string, ask Ask, history []
 			runErr = errors.Join(runErr, archive.ErrFull)
 		}
 	}
+	t.spans.finish(runErr)
 	return t.end, runErr
 }
 
@@ -273,6 +277,7 @@ func (t *turn) observe(e agent.Event) {
 		t.emit(eventStart, ChatStart{t.scope.Conversation, e.Turn, t.ask.Model, e.Mode, t.model.Info.Simulated, e.Window, e.Limit, e.Why, e.Locale, t.ask.Resume})
 		t.end.Conversation = t.scope.Conversation
 		t.prof.Agent.Locale = e.Locale
+		t.spans.started(e)
 	case agent.TextDelta:
 		t.said.WriteString(e.Text)
 		t.emit(eventText, &TextPiece{e.Text})
@@ -299,6 +304,7 @@ func (t *turn) observe(e agent.Event) {
 		t.emit(eventMode, ModeSwitched{e.From, e.To, e.Why})
 	case agent.ModelRepeated:
 		p := asProblem(e.Err)
+		t.spans.repeated()
 		t.d.metrics.modelFailed(t.ask.Model, p.Code, "repeated")
 		t.emit(eventRepeated, ModelRepeated{p.Code, p.Msg, e.Wait.Milliseconds()})
 	case agent.Planned:
@@ -347,6 +353,7 @@ func (t *turn) result(e agent.CallEnd) {
 	}
 	t.d.metrics.called(t.ask.Model, t.format[r.CallID], out, r.Stats, e.Elapsed)
 	t.d.metrics.decided(out)
+	t.spans.told(r, out, t.format[r.CallID])
 	t.emit(eventResult, out)
 	if out.Layer != tool.LayerNone {
 		if hostCut := out.Layer == tool.LayerTool || out.Layer == tool.LayerOperator || out.Layer == tool.LayerDefault || out.Layer == tool.LayerCeiling; !hostCut {

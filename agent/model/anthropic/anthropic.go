@@ -93,9 +93,7 @@ func New(cfg Config) (*Model, error) {
 	for _, tail := range []string{"/messages", "/v1"} {
 		cfg.BaseURL = strings.TrimSuffix(cfg.BaseURL, tail)
 	}
-	if cfg.HTTP == nil {
-		cfg.HTTP = &http.Client{}
-	}
+	cfg.HTTP = wire.Traced(cfg.HTTP)
 	peer := wire.Peer{
 		Kind: wire.Anthropic, Name: cfg.Name, Model: cfg.Model, BaseURL: cfg.BaseURL, KeyEnv: cfg.KeyEnv,
 		HasKey: cfg.Key != "" || len(cfg.Headers) > 0, Secrets: wire.Secrets(cfg.Key, cfg.BaseURL, cfg.Headers), Locale: cfg.Locale,

@@ -101,13 +101,10 @@ func New(cfg Config) (*Model, error) {
 	for _, tail := range []string{"/api/chat", "/api", "/v1"} {
 		cfg.BaseURL = strings.TrimSuffix(cfg.BaseURL, tail)
 	}
-	m := &Model{cfg: cfg, client: cfg.HTTP, peer: wire.Peer{
+	m := &Model{cfg: cfg, client: wire.Traced(cfg.HTTP), peer: wire.Peer{
 		Kind: wire.Ollama, Name: cfg.Name, Model: cfg.Model, BaseURL: cfg.BaseURL, KeyEnv: cfg.KeyEnv,
 		HasKey: cfg.Key != "" || len(cfg.Headers) > 0, Secrets: wire.Secrets(cfg.Key, cfg.BaseURL, cfg.Headers), Locale: cfg.Locale,
 	}}
-	if m.client == nil {
-		m.client = &http.Client{}
-	}
 	u, err := url.Parse(cfg.BaseURL)
 	switch p := m.peer; {
 	case cfg.Model == "":

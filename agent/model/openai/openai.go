@@ -105,9 +105,7 @@ func New(cfg Config) (*Model, error) {
 	}
 	// People paste the whole address from a curl line.
 	cfg.BaseURL = strings.TrimSuffix(strings.TrimRight(cfg.BaseURL, "/"), "/chat/completions")
-	if cfg.HTTP == nil {
-		cfg.HTTP = &http.Client{}
-	}
+	cfg.HTTP = wire.Traced(cfg.HTTP)
 	peer := wire.Peer{
 		Kind: wire.OpenAI, Name: cfg.Name, Model: cfg.Model, BaseURL: cfg.BaseURL, KeyEnv: cfg.KeyEnv,
 		HasKey: cfg.Key != "" || len(cfg.Headers) > 0, Secrets: wire.Secrets(cfg.Key, cfg.BaseURL, cfg.Headers), Locale: cfg.Locale,

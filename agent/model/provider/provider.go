@@ -5,7 +5,9 @@ package provider
 
 import (
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -121,6 +123,25 @@ func New(cfg Config, log Logger) (agent.Model, error) {
 		return cfg.anthropic(log)
 	}
 	return cfg.openai(log)
+}
+
+// Server is where the model that c describes is asked, as host:port; empty: it
+// cannot be told.
+func (c Config) Server() string {
+	if c.BaseURL == "" {
+		p, _ := PresetByName(c.Provider)
+		c.BaseURL = p.BaseURL
+	}
+	u, err := url.Parse(c.BaseURL)
+	switch {
+	case err != nil || u.Hostname() == "":
+		return ""
+	case u.Port() != "":
+		return u.Host
+	case u.Scheme == "https":
+		return net.JoinHostPort(u.Hostname(), "443")
+	}
+	return net.JoinHostPort(u.Hostname(), "80")
 }
 
 // fill adds what presets know. A variable is read only for the address that it

@@ -29,12 +29,13 @@ type app struct {
 	native   *nativeCache
 	token    string
 	log      hclog.Logger
+	tracing  *tracing
 	host     *host.Host
 	daemon   *daemon.Daemon
 	lock     *flock.Flock
 	warnings []string // what a person should know and what keeps nothing from running
 
-	reloading sync.Mutex // held by a reload, for what follows and models
+	reloading sync.Mutex // held by a reload, for what follows, models and tracing
 	inForce   Settings
 }
 
@@ -60,6 +61,9 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 		}
 	}()
 	if a.lock, err = lockData(ctx, p); err != nil {
+		return nil, err
+	}
+	if a.tracing, err = openTracing(s.Telemetry, secrets, a.log); err != nil {
 		return nil, err
 	}
 	a.models = c.models(s, secrets, a.log, nil)
@@ -92,7 +96,7 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 		Grants: func() (map[string]host.Grant, error) { return c.grants(a.log) },
 		Reload: func(ctx context.Context) (daemon.ReloadReport, error) { return c.reload(ctx, a) },
 		MCP:    mcpOf(s.MCP, c.locale(s)),
-		Pages:  web.Files(), Settings: a.settings, MaxTurns: s.Server.MaxTurns, ResumeGrace: time.Duration(s.Server.Grace), Version: version(), Logger: a.log.Named("daemon"),
+		Pages:  web.Files(), Settings: a.settings, MaxTurns: s.Server.MaxTurns, Tracing: a.tracing.forDaemon(), ResumeGrace: time.Duration(s.Server.Grace), Version: version(), Logger: a.log.Named("daemon"),
 	})
 	return a, err
 }
@@ -132,6 +136,9 @@ func (a *app) close() {
 			a.log.Error("closing: an answer was still running and is not stored")
 		}
 	}
+	a.reloading.Lock() // of one that is under way
+	a.tracing.close()
+	a.reloading.Unlock()
 	if a.host != nil {
 		if err := a.host.Close(); err != nil {
 			a.log.Error("closing", "error", err)

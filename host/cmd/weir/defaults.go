@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -112,13 +113,19 @@ func (s Settings) withoutSecrets() Settings {
 		if m.Key != "" {
 			m.Key = "(set)"
 		}
+		m.BaseURL = bareURL(m.BaseURL)
 		s.Models[name] = m
 	}
 	s.Servers = maps.Clone(s.Servers)
 	for name, e := range s.Servers {
-		e.Env, e.Headers = hidden(e.Env), hidden(e.Headers)
+		e.Env, e.Headers, e.URL = hidden(e.Env), hidden(e.Headers), bareURL(e.URL)
+		if e.written != nil {
+			e.Args = e.written
+		}
 		s.Servers[name] = e
 	}
+	s.Telemetry.Headers = hidden(s.Telemetry.Headers)
+	s.Telemetry.Endpoint = bareURL(s.Telemetry.Endpoint)
 	s.Grants, s.Tools = maps.Clone(s.Grants), maps.Clone(s.Tools)
 	for name, g := range s.Grants {
 		g.Config = veiled(g.Config)
@@ -131,6 +138,25 @@ func (s Settings) withoutSecrets() Settings {
 		}
 	}
 	return s
+}
+
+// bareURL hides what an address can hold of secrets: a password and the values
+// behind the question mark.
+func bareURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "(set)"
+	}
+	if u.User != nil {
+		u.User = url.User("(set)")
+	}
+	if q := u.Query(); len(q) > 0 {
+		for name := range q {
+			q.Set(name, "(set)")
+		}
+		u.RawQuery = q.Encode()
+	}
+	return u.String()
 }
 
 // veiled hides the texts among settings: plugins made for other hosts read

@@ -76,9 +76,17 @@ func (c *cli) load(p paths) (s Settings, secrets lookup, faults []fault, err err
 		env = either(env, secrets)
 	}
 	noteKeys(s.Models)
+	written := map[string][]string{}
+	for name, e := range s.Servers {
+		written[name] = slices.Clone(e.Args)
+	}
 	expand(&s, env)
+	for name, e := range s.Servers {
+		e.written = written[name]
+		s.Servers[name] = e
+	}
 	c.settle(&s, p)
-	return s, secrets, faults, nil
+	return s, secrets, faults, s.Telemetry.fromEnv(secrets)
 }
 
 // noteKeys keeps what expanding takes away: whether a model's key is a
@@ -236,6 +244,7 @@ func check(s *Settings, bad func(msg, hint string, key ...string)) {
 		}
 	}
 	checkServers(s.Servers, bad)
+	checkTelemetry(s.Telemetry, bad)
 	providers := append(presetNames(), daemon.DemoModel)
 	for name, m := range s.Models {
 		if m.Provider == "" {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"reflect"
 	"strings"
 	"sync"
 	"syscall"
@@ -64,7 +65,22 @@ func (c *cli) reload(ctx context.Context, a *app) (daemon.ReloadReport, error) {
 	}
 	s := given.withDefaults()
 	models := c.models(s, secrets, a.log, &made{a.inForce, a.secrets.find, a.models, c.locale(a.inForce)})
-	setup := daemon.Setup{Models: models, Profiles: profiles(s), Settings: s.withoutSecrets(), MaxTurns: s.Server.MaxTurns}
+	tracing := a.tracing
+	if !reflect.DeepEqual(s.Telemetry, a.inForce.Telemetry) {
+		if tracing, err = openTracing(s.Telemetry, secrets, a.log); err != nil {
+			return daemon.ReloadReport{}, refusedReload(err)
+		}
+	}
+	setup := daemon.Setup{Models: models, Profiles: profiles(s), Settings: s.withoutSecrets(), MaxTurns: s.Server.MaxTurns, Tracing: tracing.forDaemon()}
+	put := false
+	defer func() {
+		if old := a.tracing; tracing != old && put {
+			a.tracing = tracing
+			old.retire()
+		} else if tracing != old {
+			tracing.close()
+		}
+	}()
 	cfg := hostConfig(s, p, a.secrets.find, a.log)
 	if err := errors.Join(setup.Check(), addSummary(&cfg, s, models), cfg.Live().Check()); err != nil {
 		return daemon.ReloadReport{}, refusedReload(err)
@@ -79,7 +95,7 @@ func (c *cli) reload(ctx context.Context, a *app) (daemon.ReloadReport, error) {
 	if err := a.daemon.Configure(setup); err != nil { // which Check has seen
 		return daemon.ReloadReport{}, err
 	}
-	a.inForce, a.models = s, models
+	a.inForce, a.models, put = s, models, true
 	a.log.SetLevel(c.level(s.Log))
 	out := daemon.ReloadReport{Change: change}
 	out.InForce, out.Restart = differences(before, s)

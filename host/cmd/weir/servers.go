@@ -27,6 +27,8 @@ type ServerEntry struct {
 	Trust    bool              `toml:"trust_hints" json:"trust_hints,omitempty"`
 	Start    span              `toml:"start_timeout" json:"start_timeout,omitempty"`
 	Disabled bool              `toml:"disabled" json:"disabled,omitempty"`
+
+	written []string // Args before variables were put in, to be shown
 }
 
 // serverName is what a server may be called: its tools are <name>__<tool>, which

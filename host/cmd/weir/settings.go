@@ -30,6 +30,7 @@ type Settings struct {
 	Servers   map[string]ServerEntry   `toml:"mcpServers" json:"mcpServers,omitempty"`
 	Approvals ApprovalSettings         `toml:"approvals" json:"approvals"`
 	MCP       MCPSettings              `toml:"mcp" json:"mcp"`
+	Telemetry TelemetrySettings        `toml:"telemetry" json:"telemetry"`
 }
 
 // ServerSettings are the daemon's address and its bounds.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 
 	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -27,7 +28,7 @@ func (u *user) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToo
 	if ask.possible() {
 		session = session.Asking(&ask)
 	}
-	r, err := u.run(ctx, session, req.Params.Name, req.Params.Arguments, &ask)
+	r, err := u.run(ctx, session, req.Params.Name, req.Params.Arguments, traceOf(req), &ask)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func (u *user) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToo
 }
 
 // run makes a call and says what came of it to whoever counts calls. ask may be nil.
-func (u *user) run(ctx context.Context, session *host.Session, name string, args json.RawMessage, ask *asker) (tool.Result, error) {
+func (u *user) run(ctx context.Context, session *host.Session, name string, args json.RawMessage, from Trace, ask *asker) (tool.Result, error) {
 	if begin := u.s.cfg.Begin; begin != nil {
 		end, err := begin()
 		if err != nil {
@@ -47,8 +48,10 @@ func (u *user) run(ctx context.Context, session *host.Session, name string, args
 		}
 		defer end()
 	}
-	began := u.s.now()
-	r, err := session.Call(ctx, tool.Call{ID: uuid.NewString(), Tool: name, Args: args})
+	began, c := u.s.now(), tool.Call{ID: uuid.NewString(), Tool: name, Args: args}
+	ctx, end := u.trace(ctx, c, from)
+	r, err := session.Call(ctx, c)
+	end(r, err)
 	if err != nil || ask != nil && ask.wanted != nil { // it is going to be made again, with the answer
 		return r, err
 	}
@@ -57,6 +60,38 @@ func (u *user) run(ctx context.Context, session *host.Session, name string, args
 	}
 	return r, nil
 }
+
+// trace tells of a call before it is made.
+func (u *user) trace(ctx context.Context, c tool.Call, from Trace) (context.Context, func(tool.Result, error)) {
+	if f := u.s.cfg.Trace; f != nil {
+		if ctx, end := f(ctx, c, from); end != nil {
+			return ctx, end
+		}
+	}
+	return ctx, func(tool.Result, error) {}
+}
+
+// traceOf is the trace that a request brings, in its own words or else in those
+// of the HTTP request that it came with.
+func traceOf(req *mcp.CallToolRequest) Trace {
+	var out Trace
+	if req.Extra != nil && req.Extra.Header != nil {
+		out = headerTrace(req.Extra.Header)
+	}
+	if parent, ok := req.Params.Meta[traceKey].(string); ok {
+		state, _ := req.Params.Meta[stateKey].(string)
+		out = Trace{parent, state}
+	}
+	return out
+}
+
+// The keys of a trace, in a request's _meta and in HTTP's headers.
+const (
+	traceKey = "traceparent"
+	stateKey = "tracestate"
+)
+
+func headerTrace(h http.Header) Trace { return Trace{h.Get(traceKey), h.Get(stateKey)} }
 
 // The keys of what a result tells programs, beside its text for the model.
 const (

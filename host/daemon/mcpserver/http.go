@@ -71,6 +71,7 @@ func (u *user) serveSession(w http.ResponseWriter, r *http.Request) {
 	m := message{}
 	if wellSent(r) {
 		m = recognise(body)
+		m.tracedBy(r.Header)
 	}
 	switch {
 	case m.kind == call && m.version == "" && x.takes(m.name):
@@ -99,7 +100,9 @@ func (u *user) serveStateless(w http.ResponseWriter, r *http.Request) {
 	defer end()
 	defer context.AfterFunc(u.s.ctx, end)()
 	h := r.Header
-	if m := recognise(body); wellSent(r) && m.kind == call && m.version == stateless && h.Get(versionHeader) == stateless &&
+	m := recognise(body)
+	m.tracedBy(r.Header)
+	if wellSent(r) && m.kind == call && m.version == stateless && h.Get(versionHeader) == stateless &&
 		h.Get(methodHeader) == "tools/call" && h.Get(nameHeader) == m.name && u.plain(m.name) && !(m.elicits && u.tools.MayAsk(m.name)) {
 		u.serveCall(ctx, w, m)
 		return
@@ -116,7 +119,7 @@ func (u *user) serveCall(ctx context.Context, w http.ResponseWriter, m message) 
 
 // serve makes a plain call and writes its answer.
 func (u *user) serve(ctx context.Context, m message) []byte {
-	r, err := u.run(ctx, u.tools, m.name, m.args, nil)
+	r, err := u.run(ctx, u.tools, m.name, m.args, m.trace, nil)
 	if err != nil {
 		return failure(m.id, jsonrpc.CodeInternalError, textsIn(u.s.cfg.Locale).broken)
 	}

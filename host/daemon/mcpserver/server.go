@@ -33,6 +33,10 @@ type Config struct {
 	// Begin is asked in front of every call; an error refuses it, in words for
 	// the model. end must be called behind the call. nil: every call may run.
 	Begin func() (end func(), err error)
+	// Trace is told of every call before it is made, with the trace that came along.
+	// It returns the context to make it under, and what is to be told its end;
+	// nil: nothing. A nil Trace: nobody is told.
+	Trace func(ctx context.Context, c tool.Call, from Trace) (context.Context, func(tool.Result, error))
 	// Called is told of every call that has come to a result, from the
 	// goroutine that made it; nil: nobody is.
 	Called func(Call)
@@ -41,6 +45,10 @@ type Config struct {
 	Card func(host.ApprovalRequest) string
 	Now  func() time.Time // nil: time.Now
 }
+
+// A Trace is the caller's, in the words of W3C's traceparent and tracestate; empty:
+// it has none.
+type Trace struct{ Parent, State string }
 
 // A Call is one call with its result.
 type Call struct {

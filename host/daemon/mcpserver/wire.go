@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -31,6 +32,14 @@ type message struct {
 	// elicits what it says of the client then.
 	version string
 	elicits bool
+	trace   Trace
+}
+
+// tracedBy takes the trace of the HTTP request, if the message has none of its own.
+func (m *message) tracedBy(h http.Header) {
+	if m.trace.Parent == "" {
+		m.trace = headerTrace(h)
+	}
 }
 
 // recognise reads a message. What it does not know in every part, what wants to
@@ -96,6 +105,10 @@ func (m *message) meta(text string) bool {
 		switch key {
 		case "progressToken", mcp.MetaKeyLogLevel:
 			return false
+		case traceKey:
+			m.trace.Parent = plainText(value)
+		case stateKey:
+			m.trace.State = plainText(value)
 		case mcp.MetaKeyProtocolVersion:
 			m.version = plainText(value)
 			return m.version != ""

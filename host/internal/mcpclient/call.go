@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.opentelemetry.io/otel/propagation"
 )
 
 // ErrTooLarge says that an answer was over the size the caller takes.
@@ -38,7 +39,7 @@ func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, ma
 	if err != nil {
 		return nil, err
 	}
-	p := &mcp.CallToolParams{Name: name, Arguments: args}
+	p := &mcp.CallToolParams{Name: name, Arguments: args, Meta: traceOf(ctx)}
 	if progress != nil {
 		token := s.progress.add(progress)
 		defer s.progress.drop(token)
@@ -59,6 +60,21 @@ func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, ma
 		return nil, ErrTooLarge
 	}
 	return answer, nil
+}
+
+// traceOf is the trace that a call belongs to, as the protocol hands it on; nil:
+// there is none.
+func traceOf(ctx context.Context) mcp.Meta {
+	trace := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, trace)
+	if len(trace) == 0 {
+		return nil
+	}
+	out := mcp.Meta{}
+	for name, v := range trace {
+		out[name] = v
+	}
+	return out
 }
 
 // ready returns the session. Without one it has the keeper try at once, and

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 )
 
@@ -67,6 +68,10 @@ func exampleServer() *mcp.Server {
 			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: 1, Total: 2, Message: "half"})
 		}
 		return text(a.Text), nil, nil
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "trace"}, func(_ context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		parent, _ := r.Params.Meta["traceparent"].(string)
+		return text("parent " + parent), nil, nil
 	})
 	mcp.AddTool(s, &mcp.Tool{Name: "fail"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		return nil, nil, errors.New("no such sheet")
@@ -124,6 +129,25 @@ func call(t *testing.T, s *Server, name, args string) string {
 		t.Fatalf("%s: %v", name, err)
 	}
 	return string(b)
+}
+
+// A call hands its trace on, as the protocol has it.
+func TestTraceIsHandedOn(t *testing.T) {
+	s := program(t, "example", nil)
+	ready(t, s)
+	id := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled})
+	for _, row := range []struct {
+		ctx  context.Context
+		want string
+	}{
+		{t.Context(), `"parent "`},
+		{trace.ContextWithSpanContext(t.Context(), id), `"parent 00-01000000000000000000000000000000-0200000000000000-01"`},
+	} {
+		b, err := s.Call(row.ctx, "trace", json.RawMessage("{}"), 1<<20, func(int, int, string) {})
+		if err != nil || !strings.Contains(string(b), row.want) {
+			t.Errorf("%s, %v", b, err)
+		}
+	}
 }
 
 func TestProgram(t *testing.T) {

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	wire "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+)
+
+// A collector keeps the spans that are sent to it over the protocol.
+type collector struct {
+	url      string
+	mu       sync.Mutex
+	all      []*wire.Span
+	raw      bytes.Buffer
+	resource map[string]string // the resource
+}
+
+func newCollector(t *testing.T) *collector {
+	t.Helper()
+	c := &collector{resource: map[string]string{}}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.URL.Path != "/v1/traces" {
+			t.Errorf("%s: %v", r.URL.Path, err)
+		}
+		var m wire.TracesData
+		if err := protojson.Unmarshal(body, &m); err != nil {
+			t.Errorf("%v: %s", err, body)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.raw.Write(body)
+		for _, rs := range m.GetResourceSpans() {
+			for _, a := range rs.GetResource().GetAttributes() {
+				c.resource[a.GetKey()] = a.GetValue().GetStringValue()
+			}
+			for _, ss := range rs.GetScopeSpans() {
+				c.all = append(c.all, ss.GetSpans()...)
+			}
+		}
+	}))
+	t.Cleanup(srv.Close)
+	c.url = srv.URL
+	return c
+}
+
+func (c *collector) names() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []string
+	for _, s := range c.all {
+		out = append(out, s.GetName())
+	}
+	return out
+}
+
+// runWith runs the command line in this process with an environment of its own.
+func runWith(t *testing.T, vars map[string]string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, streams{strings.NewReader(""), &out, &errs}, func(name string) (string, bool) { v, ok := vars[name]; return v, ok })
+	return code, out.String(), errs.String()
+}
+
+// A question's spans reach a collector that the environment names, or the file,
+// and nothing of what was said is in them.
+func TestSpansReachACollector(t *testing.T) {
+	models := modelServer(t)
+	dir := t.TempDir()
+	config := filepath.Join(dir, "tools.toml")
+	for _, row := range []struct {
+		name, file string
+		env        func(*collector) map[string]string
+		service    string
+	}{
+		{"by the environment", "", func(c *collector) map[string]string {
+			return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.url + "/", "OTEL_SERVICE_NAME": "mine", "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment=test,service.name=no"}
+		}, "mine"},
+		{"by the file", "[telemetry]\nendpoint = \"${WHERE}\"\nservice_name = \"named\"\n", func(c *collector) map[string]string {
+			return map[string]string{"WHERE": c.url}
+		}, "named"},
+	} {
+		c := newCollector(t)
+		file := row.file + "[models.m]\nprovider = \"vllm\"\nbase_url = \"" + models + "\"\nmodel = \"good\"\n[agent]\nmodel = \"m\"\n"
+		if err := os.WriteFile(config, []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, said := runWith(t, row.env(c), "--config", config, "--data", filepath.Join(dir, row.service), "ask", "Geheim?"); code != 0 {
+			t.Fatalf("%s: exit %d: %s", row.name, code, said)
+		}
+		if names := c.names(); !slices.Equal(names, []string{"chat good", "invoke_agent default"}) {
+			t.Errorf("%s: %v", row.name, names)
+		}
+		if c.resource["service.name"] != row.service || c.resource["service.version"] == "" || strings.Contains(c.raw.String(), "Geheim") {
+			t.Errorf("%s: of %v\n%s", row.name, c.resource, c.raw.String())
+		}
+	}
+	c := newCollector(t)
+	for _, off := range []map[string]string{{}, {"OTEL_SDK_DISABLED": "true"}, {"OTEL_TRACES_EXPORTER": "none"}} {
+		vars := maps.Clone(off)
+		if len(off) > 0 {
+			vars["OTEL_EXPORTER_OTLP_ENDPOINT"] = c.url
+		}
+		if err := os.WriteFile(config, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, said := runWith(t, vars, "--config", config, "--data", filepath.Join(dir, "off"), "ask", "hello"); code != 0 || len(c.names()) > 0 {
+			t.Errorf("%v: exit %d, %v: %s", off, code, c.names(), said)
+		}
+	}
+}
+
+func TestTelemetryFromTheEnvironment(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		file TelemetrySettings
+		env  map[string]string
+		want func(TelemetrySettings) bool
+	}{
+		{"its own address is whole", TelemetrySettings{}, map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://a/x", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://b"},
+			func(s TelemetrySettings) bool { return s.Endpoint == "http://a/x" }},
+		{"the file goes first", TelemetrySettings{Endpoint: "http://f", Service: "s"}, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://b", "OTEL_SERVICE_NAME": "e"},
+			func(s TelemetrySettings) bool { return s.Endpoint == "http://f" && s.Service == "s" }},
+		{"headers", TelemetrySettings{Endpoint: "http://f"}, map[string]string{"OTEL_EXPORTER_OTLP_HEADERS": "a=b%20c, d = e"},
+			func(s TelemetrySettings) bool {
+				return len(s.Headers) == 2 && s.Headers["a"] == "b c" && s.Headers["d"] == "e"
+			}},
+		{"times are milliseconds", TelemetrySettings{Endpoint: "http://f"}, map[string]string{"OTEL_EXPORTER_OTLP_TIMEOUT": "2500"},
+			func(s TelemetrySettings) bool { return s.Timeout == span(2500e6) }},
+		{"content", TelemetrySettings{Endpoint: "http://f"}, map[string]string{"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true"},
+			func(s TelemetrySettings) bool { return s.Content }},
+		{"no content", TelemetrySettings{Endpoint: "http://f"}, map[string]string{"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "NO_CONTENT"},
+			func(s TelemetrySettings) bool { return !s.Content }},
+		{"a share", TelemetrySettings{Endpoint: "http://f"}, map[string]string{"OTEL_TRACES_SAMPLER": "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG": "0.25"},
+			func(s TelemetrySettings) bool { return s.Ratio == 0.25 }},
+	} {
+		s := row.file
+		if err := s.fromEnv(func(name string) (string, bool) { v, ok := row.env[name]; return v, ok }); err != nil || !row.want(s) {
+			t.Errorf("%s: %+v, %v", row.name, s, err)
+		}
+	}
+	for name, v := range map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_HEADERS": "geheim"} {
+		s := TelemetrySettings{Endpoint: "http://f"}
+		if err := s.fromEnv(func(n string) (string, bool) { return v, n == name }); err == nil || strings.Contains(err.Error(), "geheim") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What is exchanged sends what was begun with it, when that has ended.
+func TestRetiredTracing(t *testing.T) {
+	c := newCollector(t)
+	tr, err := openTracing(TelemetrySettings{Endpoint: c.url}, func(string) (string, bool) { return "", false }, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, open := tr.forDaemon().Tracer.Start(t.Context(), "open")
+	closed := tr.retire()
+	_, child := tr.forDaemon().Tracer.Start(t.Context(), "later")
+	child.End()
+	open.End()
+	<-closed
+	if names := c.names(); len(names) != 2 {
+		t.Errorf("%v", names)
+	}
+}
