@@ -62,7 +62,7 @@ func (s *server) asked(path, body string) answer {
 
 // A turn is one trace: the agent's span, below it those of the model and the
 // tools, and above it the caller's.
-func TestTraceOfATurn(t *testing.T) {
+func TestSpansOfATurn(t *testing.T) {
 	s, kept := tracedServer(t, false,
 		replay.Reply{Text: longCall, Usage: &agent.Usage{Prompt: 100, Completion: 10}},
 		replay.Call("calculator", `{"expresion":"1"}`),
@@ -135,7 +135,7 @@ func TestTraceOfATurn(t *testing.T) {
 }
 
 // With leave, the spans hold what was said, in the form of the conventions.
-func TestTraceWithContent(t *testing.T) {
+func TestSpansWithContent(t *testing.T) {
 	s, kept := tracedServer(t, true, replay.Call("calculator", `{"expression":"6*7"}`), replay.Text("It is 42."))
 	s.post("/api/chat", `{"message":"Six by seven?"}`)
 	for _, sp := range kept.GetSpans() {
@@ -156,7 +156,7 @@ func TestTraceWithContent(t *testing.T) {
 }
 
 // A failing provider is told by its class, and nothing that it said.
-func TestTraceOfAFailure(t *testing.T) {
+func TestSpansOfAFailure(t *testing.T) {
 	s, kept := tracedServer(t, false, replay.Reply{Err: &agent.ModelError{Code: agent.ModelAuth, Model: "scripted", Msg: "geheim"}})
 	s.post("/api/chat", `{"message":"hello"}`)
 	spans := kept.GetSpans()
@@ -172,7 +172,7 @@ func TestTraceOfAFailure(t *testing.T) {
 
 // Calls that are no turn's have spans too; names that somebody makes up are in
 // the name of none.
-func TestTraceOfCalls(t *testing.T) {
+func TestSpansOfCalls(t *testing.T) {
 	s, kept := tracedServer(t, false)
 	s.asked("/api/tools/calculator/call", `{"arguments":{"expression":"1+1"}}`)
 	if spans := kept.GetSpans(); len(spans) != 1 || spans[0].Name != "execute_tool calculator" || spans[0].Parent.SpanID().String() != otherSpan {
@@ -205,7 +205,7 @@ func TestTraceOfCalls(t *testing.T) {
 }
 
 // Without a Tracer no trace is taken up, and a new one holds from the next turn.
-func TestTracingIsExchanged(t *testing.T) {
+func TestSpansAreExchanged(t *testing.T) {
 	s, kept := tracedServer(t, false, replay.Text("one"), replay.Text("two"), replay.Text("three"))
 	s.post("/api/chat", `{"message":"1"}`)
 	set := s.daemon.set().Setup
