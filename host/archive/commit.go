@@ -195,6 +195,10 @@ const (
 	deleteMessages
 	insertMessage
 	insertUse
+	insertTurn
+	addDay
+	addCostOfDay
+	setRecent
 	deleteMarks
 	insertMark
 	insertTrace
@@ -221,6 +225,14 @@ func (n statement) text() string {
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		insertUse: `INSERT INTO tool_calls (principal, conversation_id, turn, call_id, tool_name, model, format, code,
 			cut_by, produced, shown, archive_uuid, duration_us, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		insertTurn: `INSERT INTO turns (conversation_id, turn, model, reason, created_at, duration_us, prompt_tokens, completion_tokens,
+			cached_prompt_tokens, cache_write_tokens, cost, currency) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		addDay: `INSERT INTO usage_days (principal, day, requests, refused, prompt_tokens, completion_tokens) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (principal, day) DO UPDATE SET requests = requests + excluded.requests, refused = refused + excluded.refused,
+			prompt_tokens = prompt_tokens + excluded.prompt_tokens, completion_tokens = completion_tokens + excluded.completion_tokens`,
+		addCostOfDay: `INSERT INTO usage_costs (principal, day, currency, amount) VALUES (?, ?, ?, ?)
+			ON CONFLICT (principal, day, currency) DO UPDATE SET amount = amount + excluded.amount`,
+		setRecent:   "INSERT INTO usage_recent (principal, times) VALUES (?, ?) ON CONFLICT (principal) DO UPDATE SET times = excluded.times",
 		deleteMarks: "DELETE FROM conversation_marks WHERE conversation_id = ?",
 		insertMark:  "INSERT INTO conversation_marks (principal, mark, conversation_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
 		insertTrace: "INSERT INTO traces (conversation_id, turn, created_at, body) VALUES (?, ?, ?, ?)",

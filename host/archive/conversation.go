@@ -86,39 +86,52 @@ func (s *Store) Rename(ctx context.Context, sc Scope, title string) error {
 	}))
 }
 
-// DeleteConversation deletes a conversation with its messages, its call log
-// and its archives, and leaves nothing of them in the file. It answers
-// ErrNotFound when the principal has nothing under that id. Archives that other
-// conversations of the principal see (Config.UserScope) go too.
-func (s *Store) DeleteConversation(ctx context.Context, sc Scope) error {
+// Deleted says what went with a conversation.
+type Deleted struct {
+	Messages, Calls, Archives int
+	// ArchiveBytes is what the archives' texts took on disk.
+	ArchiveBytes int64
+}
+
+// DeleteConversation deletes a conversation with its messages, its call log,
+// what its turns took and its archives, and leaves nothing of them in the file.
+// It answers ErrNotFound when the principal has nothing under that id. Archives
+// that other conversations of the principal see (Config.UserScope) go too. What
+// the principal used of its quotas stays.
+func (s *Store) DeleteConversation(ctx context.Context, sc Scope) (Deleted, error) {
 	const doing = "deleting a conversation"
-	deleted := int64(0)
+	var out Deleted
+	there := 0
 	err := s.inTx(ctx, func(tx *sql.Tx) error {
-		// Messages go with their conversation.
+		own := []any{sc.Conversation, sc.Principal}
+		if err := tx.QueryRowContext(ctx, `SELECT
+			(SELECT count(*) FROM conversations WHERE id = ?1 AND principal = ?2),
+			(SELECT count(*) FROM messages m JOIN conversations c ON c.id = m.conversation_id WHERE c.id = ?1 AND c.principal = ?2),
+			(SELECT count(*) FROM tool_calls WHERE conversation_id = ?1 AND principal = ?2),
+			(SELECT count(*) FROM tool_result_archive WHERE conversation_id = ?1 AND principal = ?2),
+			(SELECT coalesce(sum(stored_bytes), 0) FROM tool_result_archive WHERE conversation_id = ?1 AND principal = ?2)`, own...).
+			Scan(&there, &out.Messages, &out.Calls, &out.Archives, &out.ArchiveBytes); err != nil {
+			return err
+		}
+		// Messages, turns and marks go with their conversation.
 		for _, stmt := range []string{
 			"DELETE FROM conversations WHERE id = ? AND principal = ?",
 			"DELETE FROM tool_calls WHERE conversation_id = ? AND principal = ?",
 			"DELETE FROM tool_result_archive WHERE conversation_id = ? AND principal = ?",
 		} {
-			res, err := tx.ExecContext(ctx, stmt, sc.Conversation, sc.Principal)
-			if err != nil {
+			if _, err := tx.ExecContext(ctx, stmt, own...); err != nil {
 				return err
 			}
-			n, err := res.RowsAffected()
-			if err != nil {
-				return err
-			}
-			deleted += n
 		}
 		return nil
 	})
 	switch {
 	case err != nil:
-		return wrap(ctx, doing, err)
-	case deleted == 0:
-		return ErrNotFound
+		return Deleted{}, wrap(ctx, doing, err)
+	case there+out.Calls+out.Archives == 0:
+		return Deleted{}, ErrNotFound
 	}
-	return s.reclaim(ctx, true)
+	return out, s.reclaim(ctx, true)
 }
 
 // inTx runs f in one transaction of the writer.

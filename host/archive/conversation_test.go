@@ -87,7 +87,7 @@ func TestConversationStrangers(t *testing.T) {
 			"Replace":            func() error { return s.Replace(ctx, sc, 1, nil) },
 			"Rename":             func() error { return s.Rename(ctx, sc, "x") },
 			"Export":             func() error { return s.Export(ctx, sc, t.Output()) },
-			"DeleteConversation": func() error { return s.DeleteConversation(ctx, sc) },
+			"DeleteConversation": func() error { _, err := s.DeleteConversation(ctx, sc); return err },
 		} {
 			if err := call(); err != ErrNotFound {
 				t.Errorf("%s as %v answers %v", name, sc, err)
@@ -218,7 +218,7 @@ func TestDeleteConversation(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.DeleteConversation(t.Context(), mine); err != nil {
+	if _, err := s.DeleteConversation(t.Context(), mine); err != nil {
 		t.Fatal(err)
 	}
 	for _, needle := range []string{"message-needle c1", "input-needle c1", "text-needle c1", "use-needle-c1"} {
@@ -226,7 +226,7 @@ func TestDeleteConversation(t *testing.T) {
 			t.Errorf("%q is left in the files %q", needle, in)
 		}
 	}
-	if err := s.DeleteConversation(t.Context(), mine); err != ErrNotFound {
+	if _, err := s.DeleteConversation(t.Context(), mine); err != ErrNotFound {
 		t.Errorf("deleting twice: %v", err)
 	}
 	if _, err := s.Messages(t.Context(), mine); err != ErrNotFound {

@@ -225,7 +225,7 @@ func TestStrangersSeeNothing(t *testing.T) {
 		if err := s.Export(ctx, sc, t.Output()); err != ErrNotFound {
 			t.Errorf("Export as %v: %v", sc, err)
 		}
-		if err := s.DeleteConversation(ctx, sc); err != ErrNotFound {
+		if _, err := s.DeleteConversation(ctx, sc); err != ErrNotFound {
 			t.Errorf("DeleteConversation as %v: %v", sc, err)
 		}
 	}

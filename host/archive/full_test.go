@@ -78,7 +78,7 @@ func TestReadOnly(t *testing.T) {
 		"LogUse":             func() error { return s.LogUse(t.Context(), []ToolUse{{Scope: mine, Tool: "run"}}) },
 		"Rename":             func() error { return s.Rename(t.Context(), mine, "x") },
 		"Compact":            func() error { return s.Compact(t.Context()) },
-		"DeleteConversation": func() error { return s.DeleteConversation(t.Context(), mine) },
+		"DeleteConversation": func() error { _, err := s.DeleteConversation(t.Context(), mine); return err },
 	} {
 		if err := call(); !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "read-only") {
 			t.Errorf("%s answers %v", name, err)

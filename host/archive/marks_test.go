@@ -69,7 +69,7 @@ func TestMarksGoWithTheirConversation(t *testing.T) {
 	if err := s.Mark(t.Context(), mine, []string{"mark-needle"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DeleteConversation(t.Context(), mine); err != nil {
+	if _, err := s.DeleteConversation(t.Context(), mine); err != nil {
 		t.Fatal(err)
 	}
 	if got := marked(t, s, "ann", "mark-needle"); got != "" {

@@ -91,15 +91,9 @@ func (s *Store) Messages(ctx context.Context, sc Scope) ([]Message, error) {
 	defer rows.Close()
 	var list []Message
 	for rows.Next() {
-		var m Message
-		var created sql.NullInt64
-		var body []byte
-		if err := rows.Scan(&m.Seq, &m.Turn, &m.Role, &m.Model, &created, &m.Content, &m.Thinking, &body); err != nil {
+		m, err := scanMessage(rows)
+		if err != nil {
 			return nil, wrap(ctx, doing, err)
-		}
-		m.Created = timeOf(created)
-		if len(body) > 0 {
-			m.Body = body
 		}
 		list = append(list, m)
 	}
@@ -108,4 +102,16 @@ func (s *Store) Messages(ctx context.Context, sc Scope) ([]Message, error) {
 	}
 	_, err = s.Conversation(ctx, sc) // it may have none yet
 	return nil, err
+}
+
+func scanMessage(row scanner) (Message, error) {
+	var m Message
+	var created sql.NullInt64
+	var body []byte
+	err := row.Scan(&m.Seq, &m.Turn, &m.Role, &m.Model, &created, &m.Content, &m.Thinking, &body)
+	m.Created = timeOf(created)
+	if len(body) > 0 {
+		m.Body = body
+	}
+	return m, err
 }

@@ -150,7 +150,7 @@ func (m *model) deleteConversation(rt *rapid.T) {
 	sc := rapid.SampledFrom(m.scopes).Draw(rt, "scope")
 	before := len(m.entries)
 	m.entries = slices.DeleteFunc(m.entries, func(e Entry) bool { return e.Scope == sc })
-	err := m.s.DeleteConversation(m.t.Context(), sc)
+	_, err := m.s.DeleteConversation(m.t.Context(), sc)
 	if len(m.entries) < before && err != nil || len(m.entries) == before && err != ErrNotFound {
 		rt.Fatal(err)
 	}

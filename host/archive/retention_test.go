@@ -159,7 +159,7 @@ func TestLogIsEmptiedLater(t *testing.T) {
 	if err := reader.QueryRow("SELECT count(*) FROM tool_result_archive").Scan(&n); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DeleteConversation(t.Context(), mine); err != nil {
+	if _, err := s.DeleteConversation(t.Context(), mine); err != nil {
 		t.Fatal(err)
 	}
 	if !s.owed.Load() || onDisk(t, s, "held-needle") == nil {

@@ -38,7 +38,7 @@ func TestTraces(t *testing.T) {
 	if _, err := s.Trace(t.Context(), "bob", all[3].ID); !errors.Is(err, ErrNotFound) {
 		t.Errorf("another's trace: %v", err)
 	}
-	if err := s.DeleteConversation(t.Context(), mine); err != nil {
+	if _, err := s.DeleteConversation(t.Context(), mine); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := s.Traces(t.Context(), Scope{Principal: "ann"}, -1); err != nil || len(left) != 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Begin makes sure that there is a conversation c and appends messages, in one
@@ -37,6 +38,8 @@ type Change struct {
 	From     int
 	Messages []Message
 	Uses     []ToolUse
+	// Sums are what the turn took; nil: nobody counts.
+	Sums *TurnSums
 	// Marks replace those of the conversation, see Mark; nil: they stay.
 	Marks []string
 	// Unnamed are entries that nothing refers to, see Drop. One that is not there
@@ -67,11 +70,23 @@ func (s *Store) Finish(ctx context.Context, sc Scope, c Change) error {
 				return err
 			}
 		}
+		if err := b.took(sc, c.Sums, now); err != nil {
+			return err
+		}
 		if err := b.log(c.Uses, now); err != nil || c.Marks == nil {
 			return err
 		}
 		return b.mark(sc, c.Marks)
 	}))
+}
+
+// took writes down what a turn took.
+func (b *batch) took(sc Scope, t *TurnSums, now time.Time) error {
+	if t == nil {
+		return nil
+	}
+	return b.exec(insertTurn, sc.Conversation, t.Turn, t.Model, t.Reason, now.UnixMilli(), t.Duration.Microseconds(),
+		t.Prompt, t.Completion, t.CachedPrompt, t.CacheWrite, t.Cost, t.Currency)
 }
 
 // badPlace is the error of a message number that a conversation does not have.

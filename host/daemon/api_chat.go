@@ -4,13 +4,8 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/host"
-	"github.com/weirhost/weir/host/archive"
 )
 
 // postChat answers a question as a stream of events. The stream opens with the
@@ -68,87 +63,3 @@ const maxConversationID = 200
 
 // principal is whom the request's token stands for.
 func (d *Daemon) principal(*http.Request) string { return d.cfg.Principal }
-
-func (d *Daemon) listConversations(w http.ResponseWriter, r *http.Request) error {
-	limit, err := queryInt(r, "limit", 100)
-	if err != nil {
-		return err
-	}
-	list, err := d.cfg.Host.Archive().Conversations(r.Context(), d.principal(r), limit)
-	if err != nil {
-		return err
-	}
-	out := ConversationList{make([]ConversationRow, len(list))}
-	for i, c := range list {
-		out.Conversations[i] = ConversationRow{c.ID, c.Title, c.Profile, c.Messages, c.Created, c.Updated}
-	}
-	writeJSON(w, http.StatusOK, out)
-	return nil
-}
-
-// A ConversationList is what GET /api/conversations answers, the one used last
-// first.
-type ConversationList struct {
-	Conversations []ConversationRow `json:"conversations"`
-}
-
-// A ConversationRow is one conversation without its messages.
-type ConversationRow struct {
-	ID      string `json:"id"`
-	Title   string `json:"title"`
-	Profile string `json:"profile"`
-	// Messages counts them, results of tools included.
-	Messages int       `json:"messages"`
-	Created  time.Time `json:"created_at"`
-	Updated  time.Time `json:"updated_at"`
-}
-
-// A ShownConversation is one conversation as people read it.
-type ShownConversation struct {
-	ID       string         `json:"id"`
-	Messages []ShownMessage `json:"messages"`
-}
-
-// A ShownMessage is one message as people read it.
-type ShownMessage struct {
-	Turn      int                 `json:"turn"`
-	Role      agent.Role          `json:"role"`
-	Text      string              `json:"text,omitempty"`
-	Reasoning string              `json:"reasoning,omitempty"`
-	Results   []agent.ResultEntry `json:"results,omitempty"`
-}
-
-func (d *Daemon) showConversation(w http.ResponseWriter, r *http.Request) error {
-	rows, err := d.cfg.Host.Archive().Messages(r.Context(), archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")})
-	if err != nil {
-		return err
-	}
-	if len(rows) == 0 {
-		return archive.ErrNotFound
-	}
-	ms, err := messagesOf(rows)
-	if err != nil {
-		return err
-	}
-	out := make([]ShownMessage, len(ms))
-	for i, m := range ms {
-		out[i] = ShownMessage{m.Turn, m.Role, m.Text, m.Reasoning, m.Results}
-	}
-	writeJSON(w, http.StatusOK, ShownConversation{r.PathValue("id"), out})
-	return nil
-}
-
-func (d *Daemon) deleteConversation(w http.ResponseWriter, r *http.Request) error {
-	scope := archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}
-	leave, err := d.enter(scope)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if err := d.cfg.Host.Archive().DeleteConversation(r.Context(), scope); err != nil {
-		return err
-	}
-	d.cfg.Host.Forget(host.Principal(scope.Principal), scope.Conversation)
-	w.WriteHeader(http.StatusNoContent)
-	return nil
-}

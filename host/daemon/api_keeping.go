@@ -111,32 +111,3 @@ func (d *Daemon) deleteArchive(w http.ResponseWriter, r *http.Request) error {
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
-
-// exportConversation writes everything of one conversation as JSON lines.
-func (d *Daemon) exportConversation(w http.ResponseWriter, r *http.Request) error {
-	out := &exportWriter{w: w}
-	err := d.cfg.Host.Archive().Export(r.Context(), archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}, out)
-	if err != nil && out.begun {
-		d.log.Error("an export broke off", "conversation", r.PathValue("id"), "error", err)
-		panic(http.ErrAbortHandler) // the only way to tell behind a status of 200
-	}
-	return err
-}
-
-// exportWriter answers 200 with the first line, so that what fails before it
-// is an answer of its own.
-type exportWriter struct {
-	w     http.ResponseWriter
-	begun bool
-}
-
-func (e *exportWriter) Write(p []byte) (int, error) {
-	if !e.begun {
-		e.begun = true
-		h := e.w.Header()
-		h.Set("Content-Type", "application/x-ndjson; charset=utf-8")
-		h.Set("Content-Disposition", `attachment; filename="conversation.jsonl"`)
-		e.w.WriteHeader(http.StatusOK)
-	}
-	return e.w.Write(p)
-}

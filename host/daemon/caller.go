@@ -127,5 +127,9 @@ func titleOf(history []agent.Message, question string) string {
 			break
 		}
 	}
-	return clip(firstLine(question), 60)
+	title := cleanTitle(firstLine(question))
+	if title == "" {
+		title = cleanTitle(question)
+	}
+	return clip(title, madeTitle)
 }

@@ -296,8 +296,14 @@ func (w *writer) responses(r route) object {
 	if r.gives != nil {
 		content["application/json"] = object{"schema": w.schema(reflect.TypeOf(r.gives))}
 	}
-	if r.kind != "" {
-		content[r.kind] = object{"schema": object{"type": "string"}}
+	for kind := range strings.SplitSeq(r.kind, ", ") {
+		switch kind {
+		case "":
+		case kindJSON:
+			content[kind] = object{"schema": object{}}
+		default:
+			content[kind] = object{"schema": object{"type": "string"}}
+		}
 	}
 	if len(content) > 0 {
 		out["200"] = object{"description": "Done", "content": content}

@@ -30,7 +30,8 @@ type doc struct {
 	loose   bool     // members of the body that are not known are ignored
 	gives   any      // a value of what success answers with, as JSON; nil: kind says
 	// kind is the type of an answer that is not JSON; with gives: what it is when
-	// the caller wants a stream. Both empty: the answer is empty.
+	// the caller wants a stream. Several are separated by commas. Both empty: the
+	// answer is empty.
 	kind  string
 	fails []int // the statuses of further problems
 	other bool  // another protocol says what is sent and answered, and this document does not
@@ -43,6 +44,9 @@ const (
 	kindStream = "text/event-stream"
 	kindText   = "text/plain"
 	kindLines  = "application/x-ndjson"
+
+	kindJSON     = "application/json"
+	kindMarkdown = "text/markdown"
 )
 
 func (r route) pattern() string { return strings.TrimSpace(r.method + " " + r.path) }
@@ -61,11 +65,17 @@ func (d *Daemon) routes() []route {
 			takes:   Ask{}, needs: []string{"message"}, kind: kindStream, fails: []int{404, 409, 410, 422, 503, 507}}},
 		{"GET", "/api/chat", false, d.resumeChat, doc{about: "Go on with the stream behind the event that the header Last-Event-ID names",
 			headers: map[string]string{"Last-Event-ID": "the id of the last event that was read"}, kind: kindStream, fails: []int{400, 404}}},
-		{"GET", "/api/conversations", false, d.listConversations, doc{about: "List the conversations, the one used last first",
-			query: []queryParam{limited("100")}, gives: ConversationList{}, fails: []int{400}}},
+		{"GET", "/api/conversations", false, d.listConversations, doc{about: "List the conversations with their sums, the one used last first",
+			query: []queryParam{limited("100, and never more than 1000"), {"cursor", "string", "what the page before named as next"}}, gives: ConversationList{}, fails: []int{400}}},
+		{"GET", "/api/conversations/search", false, d.searchConversations, doc{about: "Find words in the messages and titles",
+			query: []queryParam{{"q", "string", "words, all of which stand in one message or title"}, limited("20")}, gives: ConversationsFound{}, fails: []int{400}}},
 		{"GET", "/api/conversations/{id}", false, d.showConversation, doc{about: "Show a conversation's messages", gives: ShownConversation{}, fails: []int{404}}},
-		{"DELETE", "/api/conversations/{id}", false, d.deleteConversation, doc{about: "Delete a conversation with its archives", fails: []int{404, 409, 503}}},
-		{"GET", "/api/conversations/{id}/export", false, d.exportConversation, doc{about: "Everything of a conversation as JSON lines", kind: kindLines, fails: []int{404}}},
+		{"PATCH", "/api/conversations/{id}", false, d.renameConversation, doc{about: "Give a conversation another title", takes: Renaming{}, needs: []string{"title"}, gives: ConversationRow{}, fails: []int{404}}},
+		{"DELETE", "/api/conversations/{id}", false, d.deleteConversation, doc{about: "Delete a conversation with its archives", gives: DeletedConversation{}, fails: []int{404, 409, 503}}},
+		{"GET", "/api/conversations/{id}/export", false, d.exportConversation, doc{about: "Everything of a conversation, as JSON lines, as one JSON document, or as Markdown for people",
+			query: []queryParam{{"format", "string", "jsonl, json or markdown; left out: jsonl"}, {"archives", "boolean", "whether the archived texts are in it; left out: in jsonl alone, which always has them"},
+				{"locale", "string", "the language of Markdown's headings, en or zh; left out: en"}},
+			kind: kindLines + ", " + kindJSON + ", " + kindMarkdown, fails: []int{400, 404}}},
 		{"GET", "/api/tools", false, d.listTools, doc{about: "List the tools with their limits", gives: ToolList{}}},
 		{"GET", "/api/tools/{name}", false, d.showTool, doc{about: "Show a tool", gives: host.ToolInfo{}, fails: []int{404}}},
 		{"POST", "/api/tools/{name}/call", false, d.callTool, doc{about: "Call a tool without a model. A tool that fails is a success of the call: its answer says so",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -254,7 +255,7 @@ func (t *turn) store(ctx context.Context, out agent.Turn, had int) error {
 		from++ // the question stands there already
 	}
 	unnamed := t.unrefer(out.Messages) // which changes messages and uses
-	change := archive.Change{Trace: t.traced(), Messages: t.rows(out.Messages[from:]), Unnamed: unnamed, Uses: t.uses, Marks: t.marks(out)}
+	change := archive.Change{Trace: t.traced(), Messages: t.rows(out.Messages[from:]), Unnamed: unnamed, Uses: t.uses, Marks: t.marks(out), Sums: t.sums(out)}
 	if from < len(t.stored) {
 		change.From = t.stored[from].Seq
 	}
@@ -264,6 +265,19 @@ func (t *turn) store(ctx context.Context, out agent.Turn, had int) error {
 		}
 	}
 	return store.Finish(ctx, t.scope, change)
+}
+
+// sums are what the turn took.
+func (t *turn) sums(out agent.Turn) *archive.TurnSums {
+	u := t.end.Usage
+	s := &archive.TurnSums{
+		Turn: lastTurn(out.Messages), Model: t.ask.Model, Reason: string(t.end.Reason), Duration: time.Duration(t.end.ElapsedMS) * time.Millisecond,
+		Prompt: u.Prompt, Completion: u.Completion, CachedPrompt: u.CachedPrompt, CacheWrite: u.CacheWrite,
+	}
+	if c := t.end.Cost; c != nil {
+		s.Cost, s.Currency = &c.Amount, c.Currency
+	}
+	return s
 }
 
 // observe turns the agent's events into the stream's, the log and the call log.

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -155,23 +153,13 @@ func (c *cli) archiveExportCmd() *cobra.Command {
 			if conversation == "" {
 				return usagef("`weir archive list --json` tells the conversation of each result", "--conversation ID is missing")
 			}
-			return c.withClient(cmd.Context(), func(cl *client) error { return c.exportConversation(cmd.Context(), cl, conversation) })
+			return c.withClient(cmd.Context(), func(cl *client) error {
+				return c.download(cmd.Context(), cl, "/api/conversations/"+pathEscape(conversation)+"/export", c.out)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&conversation, "conversation", "", "the conversation's `ID`")
 	return cmd
-}
-
-func (c *cli) exportConversation(ctx context.Context, cl *client, id string) error {
-	resp, err := cl.send(ctx, http.MethodGet, "/api/conversations/"+pathEscape(id)+"/export", nil)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if _, err := io.Copy(c.out, resp.Body); err != nil {
-		return errors.New("the export broke off; what was printed is not everything")
-	}
-	return nil
 }
 
 func (c *cli) archiveRmCmd() *cobra.Command {

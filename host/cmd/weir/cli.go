@@ -77,7 +77,7 @@ func (c *cli) root() *cobra.Command {
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens inside on stderr")
 	root.AddCommand(
 		c.serveCmd(), c.reloadCmd(), c.askCmd(), c.chatCmd(), c.callCmd(), c.parseCmd(), c.cutCmd(),
-		c.toolCmd(), c.pluginCmd(), c.archiveCmd(), c.modelCmd(), c.mcpCmd(),
+		c.toolCmd(), c.pluginCmd(), c.archiveCmd(), c.conversationCmd(), c.modelCmd(), c.mcpCmd(),
 		c.approvalsCmd(), c.configCmd(), c.statsCmd(), c.backupCmd(), c.restoreCmd(), c.doctorCmd(), c.pathsCmd(), c.versionCmd(),
 	)
 	for _, cmd := range root.Commands() {

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+func (c *cli) conversationCmd() *cobra.Command {
+	cmd := &cobra.Command{Use: "conversation", Short: "List, read, rename, search, export and delete conversations"}
+	cmd.AddCommand(c.conversationListCmd(), c.conversationShowCmd(), c.conversationRenameCmd(), c.conversationSearchCmd(), c.conversationExportCmd(), c.conversationDeleteCmd())
+	return cmd
+}
+
+func (c *cli) conversationListCmd() *cobra.Command {
+	var limit int
+	var cursor string
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the conversations, the one used last first", Args: argCount(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			q := url.Values{"limit": {fmt.Sprint(limit)}, "cursor": {cursor}}
+			return c.withClient(cmd.Context(), func(cl *client) error { return c.listConversations(cmd.Context(), cl, q) })
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", 20, "at most `N`; 0: 100")
+	cmd.Flags().StringVar(&cursor, "cursor", "", "go on behind a page with the `TEXT` that it named")
+	return cmd
+}
+
+func (c *cli) listConversations(ctx context.Context, cl *client, q url.Values) error {
+	var out daemon.ConversationList
+	if done, err := c.show(ctx, cl, "/api/conversations?"+q.Encode(), &out); done || err != nil {
+		return err
+	}
+	if len(out.Conversations) == 0 {
+		fmt.Fprintln(c.err, "there are no conversations")
+		return nil
+	}
+	c.table("ID\tUSED\tMESSAGES\tCALLS\tTOKENS\tCOST\tMODEL\tTITLE", func(w *tabwriter.Writer) {
+		for _, x := range out.Conversations {
+			model := ""
+			if len(x.Models) > 0 {
+				model = x.Models[0]
+			}
+			fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\n", plain(x.ID), x.Updated.Local().Format("2006-01-02 15:04"), x.Messages, x.Calls, x.Prompt+x.Completion,
+				costText(x.Cost), orDash(plain(model)), oneLine(plain(x.Title), 60))
+		}
+	})
+	if out.Next != "" {
+		fmt.Fprintf(c.err, "there are more: weir conversation list --limit %s --cursor %s\n", q.Get("limit"), out.Next)
+	}
+	return nil
+}
+
+// costText writes sums of money on one line.
+func costText(list []archive.CostSum) string {
+	var out []string
+	for _, s := range list {
+		out = append(out, fmt.Sprintf("%.4g %s", s.Amount, plain(s.Currency)))
+	}
+	return orDash(strings.Join(out, " + "))
+}
+
+func (c *cli) conversationShowCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "Read a conversation", Args: argCount(1, 1, "the id of a conversation"),
+		Long: "Read a conversation: its questions, answers, calls and results, as Markdown.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withClient(cmd.Context(), func(cl *client) error {
+				path := "/api/conversations/" + pathEscape(args[0])
+				if c.json {
+					_, err := c.show(cmd.Context(), cl, path, nil)
+					return err
+				}
+				q, err := c.exportQuery("markdown", false, "")
+				if err != nil {
+					return err
+				}
+				return c.download(cmd.Context(), cl, path+"/export?"+q.Encode(), plainWriter{c.out})
+			})
+		},
+	}
+}
+
+// plainWriter keeps what a text holds from steering a terminal. Characters may
+// be split between writes: each ends with a line.
+type plainWriter struct{ w io.Writer }
+
+// ReadFrom copies line by line.
+func (p plainWriter) ReadFrom(r io.Reader) (n int64, err error) {
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadString('\n')
+		m, werr := io.WriteString(p.w, plain(line))
+		n += int64(m)
+		switch {
+		case werr != nil:
+			return n, werr
+		case err == io.EOF:
+			return n, nil
+		case err != nil:
+			return n, err
+		}
+	}
+}
+
+func (p plainWriter) Write(b []byte) (int, error) {
+	if _, err := io.WriteString(p.w, plain(string(b))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// download writes what a route answers, as it comes.
+func (c *cli) download(ctx context.Context, cl *client, path string, to io.Writer) error {
+	resp, err := cl.send(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(to, resp.Body); err != nil {
+		return errors.New("the export broke off; what was written is not everything")
+	}
+	return nil
+}
+
+func (c *cli) conversationRenameCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "rename ID TITLE...", Short: "Give a conversation another title", Args: argCount(1, -1, "the id of a conversation and its new title"),
+		Long: "Give a conversation another title, of at most 200 characters. Without a title it gets the one that is made\nfrom its first question again.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withClient(cmd.Context(), func(cl *client) error {
+				var row daemon.ConversationRow
+				body := daemon.Renaming{Title: strings.Join(args[1:], " ")}
+				if err := cl.do(cmd.Context(), http.MethodPatch, "/api/conversations/"+pathEscape(args[0]), body, &row); err != nil {
+					return err
+				}
+				if c.json {
+					c.print(row)
+					return nil
+				}
+				fmt.Fprintf(c.err, "it is called %q now\n", plain(row.Title))
+				return nil
+			})
+		},
+	}
+}
+
+func (c *cli) conversationSearchCmd() *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use: "search WORDS...", Short: "Find the messages and titles in which all WORDS stand", Args: argCount(1, -1, "the words to look for"),
+		Long: "Find the messages and titles in which all WORDS stand, three of each conversation at most. Words are looked\nfor as they are, in any case. Of long results the messages hold a part: `weir archive search` looks in the whole.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q := url.Values{"q": {strings.Join(args, " ")}, "limit": {fmt.Sprint(limit)}}
+			return c.withClient(cmd.Context(), func(cl *client) error { return c.searchConversations(cmd.Context(), cl, q) })
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", 0, "at most `N` places (default: 20)")
+	return cmd
+}
+
+func (c *cli) searchConversations(ctx context.Context, cl *client, q url.Values) error {
+	var out daemon.ConversationsFound
+	if done, err := c.show(ctx, cl, "/api/conversations/search?"+q.Encode(), &out); done || err != nil {
+		return err
+	}
+	last := ""
+	for _, h := range out.Hits {
+		if h.Conversation != last {
+			last = h.Conversation
+			fmt.Fprintf(c.out, "%s  %s\n", plain(h.Conversation), oneLine(plain(h.Title), 80))
+		}
+		where := h.Where
+		if h.Message > 0 {
+			where = fmt.Sprintf("%s %d, line %d", h.Where, h.Turn, h.Line)
+		}
+		fmt.Fprintf(c.out, "  %s: %s\n", where, plain(h.Snippet))
+	}
+	if len(out.Hits) == 0 {
+		fmt.Fprintln(c.err, "nothing found")
+	}
+	if out.Stopped {
+		fmt.Fprintln(c.err, "older conversations were not searched; use rarer words, or a higher --limit")
+	}
+	return nil
+}
+
+func (c *cli) conversationExportCmd() *cobra.Command {
+	var format, locale, file string
+	var archives bool
+	cmd := &cobra.Command{
+		Use: "export ID", Short: "Print everything of a conversation as JSON or Markdown", Args: argCount(1, 1, "the id of a conversation"),
+		Long: "Print everything of a conversation: its messages, calls, results with what was cut, and what is archived; with\n" +
+			"--archives the whole texts too. json is one document, jsonl one line for each part and always whole, markdown\nis for people.",
+		Example: "  weir conversation export 6f1c… --format markdown -o talk.md",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q, err := c.exportQuery(format, archives, locale)
+			if err != nil {
+				return err
+			}
+			return c.withClient(cmd.Context(), func(cl *client) error {
+				path := "/api/conversations/" + pathEscape(args[0]) + "/export?" + q.Encode()
+				if file == "" {
+					return c.download(cmd.Context(), cl, path, c.out)
+				}
+				return c.downloadTo(cmd.Context(), cl, path, file)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&format, "format", "json", "json, jsonl or markdown")
+	f.BoolVar(&archives, "archives", false, "with the whole archived texts")
+	f.StringVar(&locale, "locale", "", "the language of Markdown's headings, en or zh (default: yours)")
+	f.StringVarP(&file, "output", "o", "", "write to a new `FILE` instead of standard output")
+	return cmd
+}
+
+// exportQuery asks for an export; the language is the configuration's where none
+// is given.
+func (c *cli) exportQuery(format string, archives bool, locale string) (url.Values, error) {
+	q := url.Values{"format": {format}}
+	if archives || format == "jsonl" {
+		q.Set("archives", "true")
+	}
+	if locale == "" {
+		p, err := c.findPaths()
+		if err != nil {
+			return nil, err
+		}
+		s, _, err := c.settings(p)
+		if err != nil {
+			return nil, err
+		}
+		locale = string(c.locale(s))
+	}
+	if locale != string(tool.En) && locale != string(tool.Zh) {
+		return nil, usagef("use en or zh", "there is no locale %q", locale)
+	}
+	q.Set("locale", locale)
+	return q, nil
+}
+
+// downloadTo writes a new file that only its owner can read; of what broke off
+// nothing stays.
+func (c *cli) downloadTo(ctx context.Context, cl *client, path, file string) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return usagef("name a new file in a folder that can be written", "%s cannot be written: %s", file, reason(err))
+	}
+	err = errors.Join(c.download(ctx, cl, path, f), f.Close())
+	if err != nil {
+		_ = os.Remove(file) // the first error is the one to tell
+	}
+	return err
+}
+
+func (c *cli) conversationDeleteCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete ID...", Short: "Delete conversations with all that belongs to them, for good", Args: argCount(1, -1, "the ids of conversations"),
+		Long: "Delete conversations with their messages, calls and archived results: nothing of them stays on the disk. What\n" +
+			"they took of a quota stays counted, and a backup keeps what it holds. One that is answering is refused.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withClient(cmd.Context(), func(cl *client) error { return c.deleteConversations(cmd.Context(), cl, args) })
+		},
+	}
+}
+
+func (c *cli) deleteConversations(ctx context.Context, cl *client, ids []string) error {
+	gone := []daemon.DeletedConversation{}
+	for _, id := range ids {
+		var d daemon.DeletedConversation
+		if err := cl.do(ctx, http.MethodDelete, "/api/conversations/"+pathEscape(id), nil, &d); err != nil {
+			return err
+		}
+		gone = append(gone, d)
+		if !c.json {
+			fmt.Fprintf(c.out, "deleted %s: %d messages, %d calls, %d archived results of %d bytes\n", plain(d.ID), d.Messages, d.Calls, d.Archives, d.ArchiveBytes)
+		}
+	}
+	if c.json {
+		c.print(map[string]any{"deleted": gone})
+	}
+	return nil
+}

@@ -1,0 +1,361 @@
+package daemon
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// The bounds of a title, in characters: of one that is made from a question,
+// and of one that a person gives.
+const (
+	madeTitle  = 60
+	givenTitle = 200
+)
+
+// mostListed is the longest page of conversations.
+const mostListed = 1000
+
+// A ConversationList is what GET /api/conversations answers, the one used last
+// first.
+type ConversationList struct {
+	Conversations []ConversationRow `json:"conversations"`
+	// Next is the cursor of the page behind this one; left out: it is the last.
+	Next string `json:"next,omitempty"`
+}
+
+// A ConversationRow is one conversation without its messages.
+type ConversationRow struct {
+	ID      string `json:"id"`
+	Title   string `json:"title"`
+	Profile string `json:"profile"`
+	// Messages counts them, results of tools included.
+	Messages int       `json:"messages"`
+	Created  time.Time `json:"created_at"`
+	Updated  time.Time `json:"updated_at"`
+	// Turns are those that were counted, Calls those of tools, Cut how many of
+	// their results were not shown whole.
+	Turns int `json:"turns"`
+	Calls int `json:"calls"`
+	Cut   int `json:"cut"`
+	// Archives are the results that are kept whole, ArchiveBytes what they take on
+	// disk.
+	Archives     int   `json:"archives"`
+	ArchiveBytes int64 `json:"archive_bytes"`
+	// Models are those that answered, the last one first.
+	Models []string `json:"models"`
+	// Tokens as the providers count them; CachedPrompt is a part of Prompt.
+	Prompt       int64 `json:"prompt_tokens"`
+	Completion   int64 `json:"completion_tokens"`
+	CachedPrompt int64 `json:"cached_prompt_tokens,omitempty"`
+	// Cost is what they came to, by currency, where prices are known.
+	Cost []archive.CostSum `json:"cost,omitempty"`
+}
+
+func conversationRow(c archive.ConversationSums) ConversationRow {
+	return ConversationRow{c.ID, c.Title, c.Profile, c.Messages, c.Created, c.Updated, c.Turns, c.Calls, c.Cut, c.Archives, c.ArchiveBytes,
+		slices.Concat([]string{}, c.Models), c.Prompt, c.Completion, c.CachedPrompt, c.Costs}
+}
+
+func (d *Daemon) listConversations(w http.ResponseWriter, r *http.Request) error {
+	limit, err := queryInt(r, "limit", archive.DefaultConversations)
+	if err != nil {
+		return err
+	}
+	if limit == 0 {
+		limit = archive.DefaultConversations
+	}
+	list, next, err := d.cfg.Host.Archive().ConversationPage(r.Context(), d.principal(r), archive.PageOptions{
+		Limit: min(limit, mostListed), After: r.URL.Query().Get("cursor"),
+	})
+	if err != nil {
+		return err
+	}
+	out := ConversationList{Conversations: []ConversationRow{}, Next: next}
+	for _, c := range list {
+		out.Conversations = append(out.Conversations, conversationRow(c))
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}
+
+// A ShownConversation is one conversation as people read it.
+type ShownConversation struct {
+	ID           string          `json:"id"`
+	Conversation ConversationRow `json:"conversation"`
+	Messages     []ShownMessage  `json:"messages"`
+}
+
+// A ShownMessage is one message as people read it.
+type ShownMessage struct {
+	Turn      int                 `json:"turn"`
+	Role      agent.Role          `json:"role"`
+	Text      string              `json:"text,omitempty"`
+	Reasoning string              `json:"reasoning,omitempty"`
+	Calls     []tool.Call         `json:"calls,omitempty"`
+	Results   []agent.ResultEntry `json:"results,omitempty"`
+	Model     string              `json:"model,omitempty"`
+	At        time.Time           `json:"at"`
+}
+
+func (d *Daemon) showConversation(w http.ResponseWriter, r *http.Request) error {
+	scope := archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}
+	sums, err := d.cfg.Host.Archive().Sums(r.Context(), scope)
+	if err != nil {
+		return err
+	}
+	rows, err := d.cfg.Host.Archive().Messages(r.Context(), scope)
+	if err != nil {
+		return err
+	}
+	ms, err := messagesOf(rows)
+	if err != nil {
+		return err
+	}
+	out := make([]ShownMessage, len(ms))
+	for i, m := range ms {
+		out[i] = ShownMessage{m.Turn, m.Role, m.Text, m.Reasoning, m.Calls, m.Results, m.Model, m.At}
+	}
+	writeJSON(w, http.StatusOK, ShownConversation{scope.Conversation, conversationRow(sums), out})
+	return nil
+}
+
+// A Renaming is the body of PATCH /api/conversations/{id}.
+type Renaming struct {
+	// Title has at most 200 characters; those that do not show are left out.
+	// Empty: the title is made from the first question again.
+	Title string `json:"title"`
+}
+
+func (d *Daemon) renameConversation(w http.ResponseWriter, r *http.Request) error {
+	var body Renaming
+	if err := readJSON(w, r, &body); err != nil {
+		return err
+	}
+	store, scope := d.cfg.Host.Archive(), archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}
+	title := cleanTitle(body.Title)
+	if n := utf8.RuneCountInString(title); n > givenTitle {
+		return problem(http.StatusBadRequest, "bad_title", "give a shorter one", "a title has at most %d characters, and this one has %d", givenTitle, n)
+	}
+	if title == "" {
+		err := store.EachMessage(r.Context(), scope, func(m archive.Message) error {
+			if m.Role == string(agent.RoleUser) && strings.TrimSpace(m.Content) != "" {
+				title = titleOf(nil, m.Content)
+				return io.EOF
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+	}
+	if err := store.Rename(r.Context(), scope, title); err != nil {
+		return err
+	}
+	sums, err := store.Sums(r.Context(), scope)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, conversationRow(sums))
+	return nil
+}
+
+// cleanTitle makes one line of a text, of characters that show: a title stands in
+// lists, in terminals and in other people's pages.
+func cleanTitle(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case r == utf8.RuneError, !unicode.IsGraphic(r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// ConversationsFound is what a search came to, the conversation used last first.
+type ConversationsFound struct {
+	Hits []ConversationHit `json:"hits"`
+	// Stopped says that older conversations were not looked at: use rarer words,
+	// or a higher limit.
+	Stopped bool `json:"stopped"`
+}
+
+// A ConversationHit is a place in which all words stand.
+type ConversationHit struct {
+	Conversation string `json:"conversation_id"`
+	Title        string `json:"title"`
+	// Where is title, question, answer or result; Message counts the messages from
+	// 1 and is 0 in a title.
+	Where   string    `json:"where"`
+	Message int       `json:"message"`
+	Turn    int       `json:"turn"`
+	Created time.Time `json:"created_at"`
+	Line    int       `json:"line"` // of the message, from 1
+	Snippet string    `json:"snippet"`
+}
+
+func (d *Daemon) searchConversations(w http.ResponseWriter, r *http.Request) error {
+	limit, err := queryInt(r, "limit", archive.DefaultHits)
+	if err != nil {
+		return err
+	}
+	found, err := d.cfg.Host.Archive().SearchConversations(r.Context(), d.principal(r), r.URL.Query().Get("q"), archive.TalkOptions{Limit: min(limit, mostListed)})
+	if err != nil {
+		return err
+	}
+	out := ConversationsFound{Hits: []ConversationHit{}, Stopped: found.Stopped}
+	for _, h := range found.Hits {
+		out.Hits = append(out.Hits, ConversationHit{h.Conversation.ID, h.Conversation.Title, h.Where, h.Seq, h.Turn, h.Created, h.Line, h.Snippet})
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}
+
+// A DeletedConversation says what went with a conversation. What its turns took
+// of quotas stays counted, and backups keep what they hold.
+type DeletedConversation struct {
+	ID           string `json:"id"`
+	Messages     int    `json:"messages"`
+	Calls        int    `json:"calls"`
+	Archives     int    `json:"archives"`
+	ArchiveBytes int64  `json:"archive_bytes"`
+}
+
+func (d *Daemon) deleteConversation(w http.ResponseWriter, r *http.Request) error {
+	scope := archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}
+	leave, err := d.enter(scope)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	gone, err := d.cfg.Host.Archive().DeleteConversation(r.Context(), scope)
+	if err != nil {
+		return err
+	}
+	d.cfg.Host.Forget(host.Principal(scope.Principal), scope.Conversation)
+	d.log.Info("a conversation was deleted", "conversation", scope.Conversation, "messages", gone.Messages, "archives", gone.Archives)
+	writeJSON(w, http.StatusOK, DeletedConversation{scope.Conversation, gone.Messages, gone.Calls, gone.Archives, gone.ArchiveBytes})
+	return nil
+}
+
+// The forms of an export.
+const (
+	formLines    = "jsonl"
+	formJSON     = "json"
+	formMarkdown = "markdown"
+)
+
+// exportConversation writes everything of one conversation, a piece at a time.
+func (d *Daemon) exportConversation(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	form := q.Get("format")
+	if form == "" {
+		form = formLines
+	}
+	whole, err := queryBool(r, "archives", form == formLines)
+	if err != nil {
+		return err
+	}
+	out, ok := map[string]*exportWriter{
+		formLines: {kind: kindLines, file: "conversation.jsonl"}, formJSON: {kind: kindJSON, file: "conversation.json"},
+		formMarkdown: {kind: kindMarkdown, file: "conversation.md"},
+	}[form]
+	switch {
+	case !ok:
+		return problem(http.StatusBadRequest, "bad_query", "use jsonl, json or markdown", "there is no format %q", clip(form, 40))
+	case form == formLines && !whole:
+		return problem(http.StatusBadRequest, "bad_query", "use format=json for an export without the texts", "an export as JSON lines has the archives whole")
+	}
+	locale, err := queryLocale(r)
+	if err != nil {
+		return err
+	}
+	out.w = w
+	buffered := bufio.NewWriterSize(out, 32<<10)
+	store, scope := d.cfg.Host.Archive(), archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}
+	switch form {
+	case formLines:
+		err = store.Export(r.Context(), scope, buffered)
+	case formJSON:
+		err = store.ExportDocument(r.Context(), scope, buffered, whole)
+	default:
+		err = writeMarkdown(r.Context(), store, scope, buffered, whole, locale)
+	}
+	if err == nil {
+		err = buffered.Flush()
+	}
+	if err != nil && out.begun {
+		d.log.Error("an export broke off", "conversation", scope.Conversation, "error", err)
+		panic(http.ErrAbortHandler) // the only way to tell behind a status of 200
+	}
+	return err
+}
+
+// exportWriter answers 200 with the first bytes, so that what fails before them
+// is an answer of its own.
+type exportWriter struct {
+	w          http.ResponseWriter
+	kind, file string
+	begun      bool
+}
+
+func (e *exportWriter) Write(p []byte) (int, error) {
+	if !e.begun {
+		e.begun = true
+		h := e.w.Header()
+		h.Set("Content-Type", e.kind+"; charset=utf-8")
+		h.Set("Content-Disposition", `attachment; filename="`+e.file+`"`)
+		e.w.WriteHeader(http.StatusOK)
+	}
+	return e.w.Write(p)
+}
+
+func queryBool(r *http.Request, name string, unset bool) (bool, error) {
+	switch v := r.URL.Query().Get(name); v {
+	case "":
+		return unset, nil
+	case "true", "1":
+		return true, nil
+	case "false", "0":
+		return false, nil
+	default:
+		return false, problem(http.StatusBadRequest, "bad_query", "give true or false", "%s=%q is neither true nor false", name, clip(v, 40))
+	}
+}
+
+func queryLocale(r *http.Request) (tool.Locale, error) {
+	switch l := tool.Locale(r.URL.Query().Get("locale")); l {
+	case "":
+		return tool.En, nil
+	case tool.En, tool.Zh:
+		return l, nil
+	default:
+		return "", problem(http.StatusBadRequest, "bad_query", "use en or zh", "there is no locale %q", clip(string(l), 40))
+	}
+}
+
+// messageOf reads a stored message, and makes do with its text where the rest
+// cannot be read.
+func messageOf(row archive.Message) agent.Message {
+	var m agent.Message
+	if json.Unmarshal(row.Body, &m) != nil {
+		m = agent.Message{Role: agent.Role(row.Role), Text: row.Content, Reasoning: row.Thinking, Turn: row.Turn, Model: row.Model}
+	}
+	m.At = row.Created
+	return m
+}

@@ -1,0 +1,190 @@
+package daemon
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host/archive"
+)
+
+func decoded[T any](t *testing.T, a answer) T {
+	t.Helper()
+	var out T
+	if err := json.Unmarshal([]byte(a.body), &out); err != nil || a.status != 200 {
+		t.Fatalf("%d %s: %v", a.status, a.body, err)
+	}
+	return out
+}
+
+func TestListConversations(t *testing.T) {
+	s := newServer(t, replay.New(replay.Text(longCall), replay.Text("Made."), replay.Text("two"), replay.Text("three")))
+	first := last[ChatEnd](t, events(s.post("/api/chat", `{"message":"Make a \u202elong\u0007 text\nplease"}`).body), eventEnd).Conversation
+	for _, q := range []string{"second", "\u200b \n third"} {
+		s.post("/api/chat", `{"message":`+quoted(q)+`}`)
+	}
+	var titles []string
+	for cursor := ""; ; {
+		page := decoded[ConversationList](t, s.get("/api/conversations?limit=1&cursor="+url.QueryEscape(cursor)))
+		titles = append(titles, page.Conversations[0].Title)
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	if fmt.Sprintf("%q", titles) != `["third" "second" "Make a long text"]` {
+		t.Errorf("%q", titles)
+	}
+	row := decoded[ShownConversation](t, s.get("/api/conversations/"+first))
+	c := row.Conversation
+	if c.Turns != 1 || c.Calls != 1 || c.Cut != 1 || c.Archives != 1 || c.ArchiveBytes < 10000 || c.Messages != 4 || len(c.Models) != 1 || c.Models[0] != "scripted" || len(row.Messages[1].Calls) != 1 {
+		t.Errorf("%+v", row)
+	}
+	for _, bad := range []string{"?cursor=x", "?limit=-1", "?limit=x"} {
+		if r := s.get("/api/conversations" + bad); r.status != 400 {
+			t.Errorf("%s: %d %s", bad, r.status, r.body)
+		}
+	}
+}
+
+func TestRenameConversation(t *testing.T) {
+	s := newServer(t, replay.New(replay.Text("one"), replay.Text("two")))
+	id := last[ChatEnd](t, events(s.post("/api/chat", `{"message":"The first question"}`).body), eventEnd).Conversation
+	rename := func(title string) answer {
+		return s.do("PATCH", "/api/conversations/"+id, `{"title":`+quoted(title)+`}`, nil)
+	}
+	for given, want := range map[string]string{
+		"天气":                     "天气",
+		"a\tb\r\n c\x1b[31m":     "a b c[31m",
+		"\u202eabc\u2066\ufeff":  "abc",
+		strings.Repeat("长", 200): strings.Repeat("长", 200),
+		" \u200b\n":              "The first question",
+		"":                       "The first question",
+		"<script>alert(1)":       "<script>alert(1)",
+	} {
+		if r := decoded[ConversationRow](t, rename(given)); r.Title != want || r.ID != id {
+			t.Errorf("%q became %q, want %q", given, r.Title, want)
+		}
+	}
+	if r := rename(strings.Repeat("x", 201)); r.status != 400 || r.code(t) != "bad_title" {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	if r := rename(strings.Repeat("x", 7<<20)); r.status != 400 || len(r.body) > 1000 {
+		t.Errorf("a huge one: %d, %d bytes", r.status, len(r.body))
+	}
+	rename("mine")
+	s.post("/api/chat", `{"message":"The second question","conversation_id":"`+id+`"}`)
+	if r := decoded[ConversationList](t, s.get("/api/conversations")); r.Conversations[0].Title != "mine" {
+		t.Errorf("a turn took the title back: %+v", r)
+	}
+	if r := s.do("PATCH", "/api/conversations/nobody", `{"title":"x"}`, nil); r.status != 404 {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+}
+
+func TestSearchConversationsRoute(t *testing.T) {
+	s := newServer(t, replay.New(replay.Text("因为请求超时。")))
+	id := last[ChatEnd](t, events(s.post("/api/chat", `{"message":"为什么失败？"}`).body), eventEnd).Conversation
+	found := decoded[ConversationsFound](t, s.get("/api/conversations/search?q="+url.QueryEscape("超时")))
+	if len(found.Hits) != 1 || found.Hits[0].Conversation != id || found.Hits[0].Where != archive.InAnswer || found.Hits[0].Snippet != "因为请求超时。" || found.Hits[0].Message != 2 {
+		t.Errorf("%+v", found)
+	}
+	for q, status := range map[string]int{"": 400, "%20": 400, "%22": 200, "a%00": 200, strings.Repeat("x", 1001): 400, "'%20OR%20''='": 200} {
+		if r := s.get("/api/conversations/search?q=" + q); r.status != status {
+			t.Errorf("%.40s: %d %s", q, r.status, r.body)
+		}
+	}
+}
+
+func TestExportForms(t *testing.T) {
+	s := newServer(t, replay.New(replay.Text(longCall), replay.Text("Made.\n\n```go\nx\n```")))
+	id := last[ChatEnd](t, events(s.post("/api/chat", `{"message":"Make a long text\n# not a heading"}`).body), eventEnd).Conversation
+	s.do("PATCH", "/api/conversations/"+id, `{"title":"<b>*bold*</b>"}`, nil)
+	uuid := decoded[ArchiveList](t, s.get("/api/archives")).Archives[0].UUID
+	path := "/api/conversations/" + id + "/export?format="
+	for _, row := range []struct {
+		query, kind string
+		has         []string
+		whole       bool
+	}{
+		{"json", kindJSON, []string{`"tool_calls": [`, `"cut_by": "tool"`, uuid, `"left_out": true`}, false},
+		{"json&archives=true", kindJSON, []string{uuid, "line 600:"}, true},
+		{"markdown", kindMarkdown, []string{`# \<b\>\*bold\*`, "## Question 1", "> # not a heading", "### Tool call: `long_text`", "### Tool result: `long_text`",
+			"the whole has 52000 characters", uuid, "Made.", "archives=true"}, false},
+		{"markdown&archives=true&locale=zh", kindMarkdown, []string{"## 提问 1", "### 工具调用: `long_text`", "占位符", "## 归档的完整结果", uuid, "line 600:"}, true},
+		{"jsonl", kindLines, []string{"line 600:"}, true},
+	} {
+		r := s.get(path + row.query)
+		if r.status != 200 || !strings.HasPrefix(r.header.Get("Content-Type"), row.kind) || strings.Contains(r.body, "line 300:") != row.whole {
+			t.Errorf("%s: %d %v %.300s", row.query, r.status, r.header, r.body)
+		}
+		for _, want := range row.has {
+			if !strings.Contains(r.body, want) {
+				t.Errorf("%s lacks %q:\n%.3000s", row.query, want, r.body)
+			}
+		}
+		if row.kind == kindJSON && !json.Valid([]byte(r.body)) {
+			t.Errorf("%s is no JSON: %.300s", row.query, r.body)
+		}
+	}
+	for _, bad := range []string{"pdf", "json&archives=maybe", "markdown&locale=fr", "jsonl&archives=false"} {
+		if r := s.get(path + bad); r.status != 400 || r.code(t) != "bad_query" {
+			t.Errorf("%s: %d %s", bad, r.status, r.body)
+		}
+	}
+	gone := decoded[DeletedConversation](t, s.do("DELETE", "/api/conversations/"+id, "", nil))
+	if gone.Messages != 4 || gone.Calls != 1 || gone.Archives != 1 || gone.ArchiveBytes < 10000 {
+		t.Errorf("%+v", gone)
+	}
+	if r := s.get("/api/archives/" + uuid); r.status != 404 {
+		t.Errorf("its archive: %d", r.status)
+	}
+}
+
+// What a model or a tool writes cannot end the fence it stands in.
+func TestMarkdownFences(t *testing.T) {
+	for _, text := range []string{"```", "a\n`````\n# heading", "``` \n~~~", "", "x"} {
+		var b strings.Builder
+		w := bufio.NewWriter(&b)
+		(&markdown{w: w}).fence("text", text)
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+		fence := lines[len(lines)-1]
+		if n := strings.Count(b.String(), fence); n != 2 || len(fence) < 3 {
+			t.Errorf("%q is fenced as %q", text, b.String())
+		}
+	}
+}
+
+// A conversation cannot be deleted under a turn, and a deletion is never half.
+func TestDeleteWhileATurnRuns(t *testing.T) {
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	s := newServer(t, replay.Func(func(int, agent.Request) replay.Reply {
+		once.Do(func() { close(begun); <-goOn })
+		return replay.Text("done")
+	}))
+	done := make(chan answer)
+	go func() { done <- s.post("/api/chat", `{"message":"hi","conversation_id":"c1"}`) }()
+	<-begun
+	if r := s.do("DELETE", "/api/conversations/c1", "", nil); r.status != 409 || r.code(t) != "busy" {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	close(goOn)
+	if r := <-done; !strings.Contains(r.body, "done") {
+		t.Errorf("%s", r.body)
+	}
+	if r := s.do("DELETE", "/api/conversations/c1", "", nil); r.status != 200 {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	if r := s.get("/api/conversations/c1"); r.status != 404 {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+}
