@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		guests = dir
-		if workerCommand, err = guesttest.Worker(dir, ".."); err != nil {
+		if workerCommand, err = guesttest.Worker(".."); err != nil {
 			panic(err)
 		}
 		for _, name := range []string{"probe", "notes", "servlet", "hyper", "pen"} {

@@ -20,23 +20,6 @@ import (
 	"github.com/weirhost/weir/host/internal/guesttest"
 )
 
-// TestWarm compiles the guests of this package's tests; the Makefile runs it
-// without the race detector.
-func TestWarm(t *testing.T) {
-	s := newServer(t, replay.New())
-	for _, tl := range s.host.Tools() {
-		if tl.Spec.Name == "" {
-			t.Error("a tool without a name")
-		}
-	}
-	if r := s.post("/api/tools/calculator/call", `{"arguments":{"expression":"6*7"}}`); !strings.Contains(r.body, "42") {
-		t.Errorf("calculator: %s", r.body)
-	}
-	if r := s.post("/api/tools/long_text/call", `{}`); r.status != 200 {
-		t.Errorf("long_text: %s", r.body)
-	}
-}
-
 const testToken = "test-token-0123456789"
 
 // server is a daemon on loopback over real plugins and a scripted model.

@@ -107,9 +107,9 @@ func everything(t *testing.T, folder string) {
 // stdio says how `weir mcp` is started over the same plugins.
 func stdio(t *testing.T, plugins string) []string {
 	dir := t.TempDir()
-	bin := filepath.Join(dir, "weir")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", bin, "github.com/weirhost/weir/host/cmd/weir").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	bin, err := guesttest.Program(filepath.Join(guesttest.Root(t), "host", "cmd", "weir"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	args, err := json.Marshal([]string{"mcp", "--data", filepath.Join(dir, "data"), "--plugins", plugins})
 	if err != nil {

@@ -1,37 +1,39 @@
 // Package guesttest gives tests real plugins: the shipped ones, built from
-// this repository by the Go toolchain, and one cache of compiled modules for
-// all tests, so that a run under the race detector compiles nothing.
+// this repository by the Go toolchain, and one folder for all tests that keeps
+// what was built and what the engine has compiled.
 package guesttest
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"testing"
 )
 
-// CacheVariable names the folder of compiled modules; unset, a folder in the
+// CacheVariable names the folder of what was built and compiled; unset, a folder in the
 // user's cache is used.
 const CacheVariable = "WEIR_TEST_CACHE"
 
-// Cache returns the shared folder of compiled modules.
+// Cache returns the shared folder, where the engine keeps compiled modules.
 func Cache(tb testing.TB) string {
 	tb.Helper()
-	if dir := os.Getenv(CacheVariable); dir != "" {
-		return dir
-	}
-	base, err := os.UserCacheDir()
+	dir, err := cacheDir()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return filepath.Join(base, "weir-test")
+	return dir
+}
+
+func cacheDir() (string, error) {
+	if dir := os.Getenv(CacheVariable); dir != "" {
+		return dir, nil
+	}
+	base, err := os.UserCacheDir()
+	return filepath.Join(base, "weir-test"), err
 }
 
 // Shipped copies the named plugins of this repository into a new folder, each
-// built to Wasm, and returns the folder. With an unchanged source the Go build
-// cache makes this a matter of milliseconds.
+// built to Wasm, and returns the folder.
 func Shipped(tb testing.TB, names ...string) string {
 	tb.Helper()
 	root := Root(tb)
@@ -53,9 +55,7 @@ func Shipped(tb testing.TB, names ...string) string {
 	return dir
 }
 
-// Build compiles the Go package in dir to a Wasm guest, as the Makefile does,
-// but without the revision: with it every commit would give other bytes, which
-// would have to be compiled anew.
+// Build compiles the Go package in dir to a Wasm guest.
 func Build(tb testing.TB, dir, out string) {
 	tb.Helper()
 	if err := BuildTo(dir, out); err != nil {
@@ -65,14 +65,20 @@ func Build(tb testing.TB, dir, out string) {
 
 // BuildTo is Build for a TestMain, which has no test to fail.
 func BuildTo(dir, out string) error {
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, ".")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building %s: %w\n%s", dir, err, msg)
+	kept, err := guest.kept(dir)
+	if err != nil {
+		return err
 	}
-	return nil
+	wasm, err := os.ReadFile(kept)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, wasm, 0o644)
 }
+
+// Program builds the Go program in dir, a folder of this repository, and
+// returns its file, which nobody may change.
+func Program(dir string) (string, error) { return program.kept(dir) }
 
 // Root is the repository's root.
 func Root(tb testing.TB) string {

@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		defer os.RemoveAll(dir)
-		if worker, err = guesttest.Worker(dir, "../../.."); err != nil {
+		if worker, err = guesttest.Worker("../../.."); err != nil {
 			panic(err)
 		}
 		cache = filepath.Join(dir, "cache")

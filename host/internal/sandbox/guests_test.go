@@ -14,10 +14,9 @@ import (
 // toolchain.
 var goGuest []byte
 
-// TestMain builds the guest. Compiling it for the engine takes seconds, and
-// ten times that under the race detector, so all runs share one cache folder:
-// WEIR_TEST_CACHE, or weir-test in the user's cache folder. Run the tests once
-// without -race first and a run with it finds everything compiled.
+// TestMain builds the guest. Compiling it for the engine takes seconds, so all
+// runs share one cache folder: WEIR_TEST_CACHE, or weir-test in the user's cache
+// folder.
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "weir-guest-")
 	if err != nil {

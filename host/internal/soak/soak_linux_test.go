@@ -186,7 +186,7 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	command, err := guesttest.Worker(t.TempDir(), guesttest.Root(t))
+	command, err := guesttest.Worker(guesttest.Root(t))
 	if err != nil {
 		t.Fatal(err)
 	}

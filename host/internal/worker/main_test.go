@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		defer os.RemoveAll(dir)
-		if command, err = guesttest.Worker(dir, "../../.."); err != nil {
+		if command, err = guesttest.Worker("../../.."); err != nil {
 			panic(err)
 		}
 		wasm := filepath.Join(dir, "guest.wasm")
