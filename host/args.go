@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/jsonscan"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -41,6 +42,50 @@ func (f *faultyArgs) Error() string { return f.detail }
 // key twice, no number that a float cannot hold. Empty text is an empty object.
 // Numbers stay json.Number.
 func decodeArgs(raw json.RawMessage) (map[string]any, error) {
+	if len(raw) >= bulkOver {
+		if args, ok := decodeLong(raw, longValue); ok {
+			return args, nil
+		}
+	}
+	return decodeWhole(raw)
+}
+
+// longValue is from how many bytes on a string is worth not being read.
+const longValue = 64 << 10
+
+// decodeLong reads arguments whose length is that of a few strings, of at least long
+// bytes, in a fraction of the time: the decoder reads a short name in the place of each, which no other
+// string can be. ok is false when that is not so, or something is wrong with them.
+func decodeLong(raw json.RawMessage, long int) (args map[string]any, ok bool) {
+	if bytes.Contains(raw, []byte(`\u0000`)) {
+		return nil, false
+	}
+	text := string(raw)
+	var short bytes.Buffer
+	names := map[string]string{}
+	last := 0
+	for begin, end := range jsonscan.Long(text, long) {
+		name := strconv.Itoa(len(names))
+		names["\x00"+name] = text[begin:end]
+		short.WriteString(text[last:begin])
+		short.WriteString(`\u0000` + name)
+		last = end
+	}
+	short.WriteString(text[last:])
+	args, err := decodeWhole(short.Bytes())
+	if err != nil {
+		return nil, false // the place of a fault is that in the whole
+	}
+	_, err = eachString(args, func(s string) (string, error) {
+		if whole, ok := names[s]; ok {
+			return whole, nil
+		}
+		return s, nil
+	})
+	return args, err == nil
+}
+
+func decodeWhole(raw json.RawMessage) (map[string]any, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return map[string]any{}, nil
 	}

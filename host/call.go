@@ -190,7 +190,7 @@ func (s *Session) keep(ctx context.Context, b *bound, c tool.Call, out output, r
 	if len(input) == 0 {
 		input = []byte("{}")
 	}
-	e, again, err := s.archiveOnce(context.WithoutCancel(ctx), archive.Entry{
+	e, again, err := s.h.archive.PutOnce(context.WithoutCancel(ctx), archive.Entry{
 		Scope: s.scope(), Turn: c.Turn, CallID: c.ID, Tool: b.info.Spec.Name, Input: input,
 		Query: archive.QuerySummary(b.info.Spec.Name, input), Full: out.whole, Raw: out.raw, Rules: limit.RulesVersion,
 		Sources: out.sources, Parts: out.parts,

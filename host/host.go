@@ -38,7 +38,6 @@ type Host struct {
 	book    *ledger.Book // nil: nothing is pinned
 	index   *index.Index
 	asked   consents
-	keeping stripes      // one result of a conversation is archived at a time
 	bulk    sync.Mutex   // one long text is worked on at a time
 	running *places      // one for each guest that may run
 	shelf   *shelf       // of loaded modules

@@ -95,12 +95,12 @@ func TestPartsAreNeverTakenForIdentical(t *testing.T) {
 	h := open(t, t.TempDir(), nil)
 	s := h.Session("me", "c1")
 	e := archive.Entry{Scope: s.scope(), Tool: "shot", Input: json.RawMessage(`{}`), Full: "[part a: image/png, 1 bytes]", Parts: []tool.Blob{{MIME: "image/png", Data: []byte{1}}}}
-	a, _, err := s.archiveOnce(t.Context(), e)
+	a, _, err := h.Archive().PutOnce(t.Context(), e)
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.Parts = []tool.Blob{{MIME: "image/png", Data: []byte{2}}}
-	b, again, err := s.archiveOnce(t.Context(), e)
+	b, again, err := h.Archive().PutOnce(t.Context(), e)
 	if err != nil || again || a.UUID == b.UUID {
 		t.Errorf("again %v, %v", again, err)
 	}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -83,8 +84,15 @@ func FuzzDecodeArgs(f *testing.F) {
 	for _, s := range []string{`{"a":[1,2.5e3,{"b":null}],"c":"x"}`, `{"a":1,"a":2}`, `{"a":1e999}`, `[]`, ``, `{} {}`} {
 		f.Add([]byte(s))
 	}
+	for _, s := range []string{`{"a":"bcd", "bcd" : "efg"}`, `{"a":"bcd""e":1}`, `{"a":"\u0000bcd","b":"xyz"}`, `{"a":"b\"c","b":["de\n","fgh"]}`, `{"abc":"de","abc":"fg"}`, "{\"a\":\"b\xffc\"}", "{\"a\":\"b\x01c\"}"} {
+		f.Add([]byte(s))
+	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		args, err := decodeArgs(raw)
+		// Long ones are read in another way, with the same outcome.
+		if quick, ok := decodeLong(raw, 2); ok && (err != nil || !reflect.DeepEqual(quick, args)) {
+			t.Fatalf("%q is read as %v at once, and as %v, %v", raw, quick, args, err)
+		}
 		if err != nil {
 			if e := english.badArgs(err); e.Code != tool.BadArgs || e.Msg == "" || strings.Contains(e.Msg, "%!") {
 				t.Errorf("%+v", e)

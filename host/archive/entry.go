@@ -9,12 +9,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/weirhost/weir/host/internal/jsonscan"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -24,18 +26,25 @@ const insertSQL = `INSERT INTO tool_result_archive (uuid, principal, conversatio
 	query_summary, tool_input, result_summary, sources, result_full, result_parts, result_raw)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-// sameSQL finds candidates; whether the input is the same is decided in Go,
-// because the order of an object's members does not matter. Without the name
+// sameSQL finds candidates; whether an input that is not the same to the byte is the
+// same is decided in Go, because the order of an object's members does not matter. Without the name
 // of the index SQLite prefers one that is already in the order asked for, and
 // walks through the whole conversation.
-const sameSQL = `SELECT uuid, tool_input FROM tool_result_archive INDEXED BY tool_result_archive_sha256
+const sameSQL = `SELECT uuid, conversation_id, nullif(tool_input, ?) FROM tool_result_archive INDEXED BY tool_result_archive_sha256
 	WHERE result_sha256 = ? AND principal = ? AND (conversation_id = ? OR ?) AND tool_name = ?
 	AND pruned_at IS NULL AND coalesce(expires_at > ?, 1) ORDER BY created_at DESC, uuid DESC LIMIT 16`
 
 // entryColumns are the columns that scanEntry reads, without the long ones.
-const entryColumns = `uuid, principal, conversation_id, thread_id, turn, call_id, tool_name, created_at, expires_at,
+const (
+	entryColumns = beforeInput + "tool_input" + behindInput
+	beforeInput  = `uuid, principal, conversation_id, thread_id, turn, call_id, tool_name, created_at, expires_at,
 	last_loaded_at, load_count, pruned_at, result_sha256, result_length, result_lines, result_bytes, rules,
-	query_summary, tool_input, result_summary, sources`
+	query_summary, `
+	behindInput = `, result_summary, sources`
+)
+
+// againSQL is what Find reads, but for the input, which is known.
+const againSQL = "SELECT " + beforeInput + "NULL" + behindInput + " FROM tool_result_archive WHERE uuid = ? AND principal = ?"
 
 const getSQL = `SELECT ` + entryColumns + `, encoding, result_full, result_parts FROM tool_result_archive
 	WHERE uuid = ? AND principal = ? AND (conversation_id = ? OR ?)`
@@ -46,6 +55,32 @@ const getSQL = `SELECT ` + entryColumns + `, encoding, result_full, result_parts
 // referred to. An e without a principal or a tool is refused. The error wraps
 // ErrFull when the disk is full, read-only or failing.
 func (s *Store) Put(ctx context.Context, e Entry) (Entry, error) {
+	return s.put(ctx, e, false)
+}
+
+// PutOnce is Put, unless SameAs would name an entry of the very same Scope: then
+// nothing is written, again is true, and that one is returned as Find does. An e
+// with parts, or with a Scope that is Everywhere, is put always.
+func (s *Store) PutOnce(ctx context.Context, e Entry) (_ Entry, again bool, err error) {
+	done, err := s.put(ctx, e, len(e.Parts) == 0 && !e.Scope.Everywhere)
+	if err != nil || done.UUID != "" {
+		return done, false, err
+	}
+	earlier, err := s.scanEntry(s.read.QueryRowContext(ctx, againSQL, done.SameAs, e.Scope.Principal))
+	if err == nil && !earlier.Pruned {
+		earlier.Input = done.Input
+		return earlier, true, nil
+	}
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return e, false, wrap(ctx, "finding an archive", err)
+	}
+	done, err = s.put(ctx, e, false) // it went in between
+	return done, false, err
+}
+
+// put commits e, or answers an entry without a UUID when it has to be there once
+// and is.
+func (s *Store) put(ctx context.Context, e Entry, once bool) (Entry, error) {
 	const doing = "archiving a result"
 	if e.Scope.Principal == "" || e.Tool == "" {
 		return e, errors.New(doing + ": it needs a principal and a tool")
@@ -77,8 +112,13 @@ func (s *Store) Put(ctx context.Context, e Entry) (Entry, error) {
 	size := len(e.Full) + len(parts) + len(e.Raw)
 	done := e
 	err = s.commit(ctx, size, func(b *batch) error {
-		if done.SameAs, err = b.identical(e); err != nil {
+		var conversation string
+		if done.SameAs, conversation, err = b.identical(e); err != nil {
 			return err
+		}
+		if done.UUID = e.UUID; once && done.SameAs != "" && conversation == e.Scope.Conversation {
+			done.UUID = ""
+			return errNothing
 		}
 		return b.exec(insertEntry, e.UUID, e.Scope.Principal, e.Scope.Conversation, e.Thread, e.Turn, e.CallID, e.Tool,
 			e.Created.UnixMilli(), nullTime(e.Expires), e.SHA256, e.Chars, e.Lines, e.Bytes, size, e.Rules,
@@ -93,8 +133,7 @@ func (s *Store) complete(e Entry) (Entry, error) {
 	if err != nil {
 		return e, err
 	}
-	sum := sha256.Sum256([]byte(e.Full))
-	e.UUID, e.SHA256 = id.String(), hex.EncodeToString(sum[:])
+	e.UUID, e.SHA256 = id.String(), digest(e.Full)
 	e.Chars, e.Lines = limit.Count(e.Full)
 	e.Bytes = len(e.Full)
 	e.Created, e.Expires = stored(s.now()), stored(e.Expires)
@@ -105,6 +144,13 @@ func (s *Store) complete(e Entry) (Entry, error) {
 	}
 	e.Query = clip(e.Query, maxQuery)
 	return e, nil
+}
+
+// digest is the sha256 of a text, in hex; it makes no copy of the text.
+func digest(text string) string {
+	sum := sha256.New()
+	_, _ = io.Copy(sum, struct{ io.Reader }{strings.NewReader(text)}) // neither fails
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // A description is what a placeholder tells of a text.
@@ -134,24 +180,23 @@ func (s *Store) describe(e Entry) description {
 }
 
 // identical finds the newest entry of e's scope that came from the same call
-// and has the same text.
-func (b *batch) identical(e Entry) (string, error) {
-	rows, err := b.stmt(sameEntry).Query(e.SHA256, e.Scope.Principal, e.Scope.Conversation, b.s.cfg.UserScope, e.Tool, e.Created.UnixMilli())
+// and has the same text, and says whose it is.
+func (b *batch) identical(e Entry) (id, conversation string, err error) {
+	rows, err := b.stmt(sameEntry).Query(string(e.Input), e.SHA256, e.Scope.Principal, e.Scope.Conversation, b.s.cfg.UserScope, e.Tool, e.Created.UnixMilli())
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var id string
-		var input []byte
-		if err := rows.Scan(&id, &input); err != nil {
-			return "", err
+		var other []byte // nil: the same
+		if err := rows.Scan(&id, &conversation, &other); err != nil {
+			return "", "", err
 		}
-		if sameJSON(input, e.Input) {
-			return id, nil
+		if other == nil || sameJSON(other, e.Input) {
+			return id, conversation, nil
 		}
 	}
-	return "", rows.Err()
+	return "", "", rows.Err()
 }
 
 // Get returns an entry with its text and parts; Raw stays nil, see Store.Raw.
@@ -310,6 +355,11 @@ func storedInput(input json.RawMessage) json.RawMessage {
 	if len(bytes.TrimSpace(input)) == 0 {
 		return json.RawMessage("{}")
 	}
+	if len(input) >= longInput {
+		if packed, ok := compactLong(input, longInput/4); ok {
+			return packed
+		}
+	}
 	var b bytes.Buffer
 	if json.Compact(&b, input) == nil {
 		return b.Bytes()
@@ -319,6 +369,46 @@ func storedInput(input json.RawMessage) json.RawMessage {
 		return json.RawMessage("{}")
 	}
 	return quoted
+}
+
+// longInput is from how many bytes on most of an input is taken to be long strings.
+const longInput = 256 << 10
+
+// compactLong is json.Compact for an input whose length is that of a few strings, of
+// at least long bytes: it reads what is between them. ok is false when it is not JSON.
+func compactLong(input json.RawMessage, long int) (packed json.RawMessage, ok bool) {
+	text := string(input)
+	var rest, out bytes.Buffer
+	out.Grow(len(text))
+	last := 0
+	for begin, end := range jsonscan.Long(text, long) {
+		between := text[last : begin-1]
+		rest.WriteString(between + `""`)
+		tighten(&out, between)
+		out.WriteString(text[begin-1 : end+1])
+		last = end + 1
+	}
+	rest.WriteString(text[last:])
+	tighten(&out, text[last:])
+	return out.Bytes(), json.Valid(rest.Bytes())
+}
+
+// tighten appends a stretch of JSON that ends in no string, without white space.
+func tighten(to *bytes.Buffer, json string) {
+	for len(json) > 0 {
+		switch n := strings.IndexAny(json, "\" \t\r\n"); {
+		case n < 0:
+			to.WriteString(json)
+			return
+		case json[n] == '"':
+			end := jsonscan.StringEnd(json, n)
+			to.WriteString(json[:end])
+			json = json[end:]
+		default:
+			to.WriteString(json[:n])
+			json = json[n+1:]
+		}
+	}
 }
 
 // sameJSON compares two JSON texts without regard to the order of members.

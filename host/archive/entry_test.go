@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -260,6 +261,43 @@ func TestUserScope(t *testing.T) {
 	}
 }
 
+// An entry that has to be there once is written when what is the same is another
+// conversation's, or anybody's who asks everywhere, or has parts.
+func TestPutOnce(t *testing.T) {
+	s := openTest(t, func(cfg *Config) { cfg.UserScope = true })
+	e := Entry{Scope: mine, Tool: "run", Input: json.RawMessage(`{"a":1,"b":2}`), Full: "the same"}
+	once := func(change func(*Entry)) (Entry, bool) {
+		e := e
+		change(&e)
+		got, again, err := s.PutOnce(t.Context(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got, again
+	}
+	first, again := once(func(*Entry) {})
+	if again || first.UUID == "" {
+		t.Fatalf("%v, %t", first, again)
+	}
+	for _, input := range []string{`{"a":1,"b":2}`, `{ "b":2, "a":1 }`} {
+		got, again := once(func(e *Entry) { e.Input = json.RawMessage(input) })
+		if !again || got.UUID != first.UUID || !got.Created.Equal(first.Created) || got.Chars != first.Chars {
+			t.Errorf("%s: %v, %t", input, got, again)
+		}
+	}
+	for what, change := range map[string]func(*Entry){
+		"other input":        func(e *Entry) { e.Input = json.RawMessage(`{"a":2,"b":2}`) },
+		"other text":         func(e *Entry) { e.Full += "!" },
+		"with parts":         func(e *Entry) { e.Parts = []tool.Blob{{Data: []byte{1}}} },
+		"everywhere":         func(e *Entry) { e.Scope.Everywhere = true },
+		"other conversation": func(e *Entry) { e.Scope.Conversation = "c2" },
+	} {
+		if got, again := once(change); again || got.UUID == first.UUID {
+			t.Errorf("%s: %v, %t", what, got, again)
+		}
+	}
+}
+
 // A scope may read everywhere by itself; what is written stays its conversation's.
 func TestEverywhere(t *testing.T) {
 	s := openTest(t)
@@ -416,4 +454,19 @@ func TestPutAtOnce(t *testing.T) {
 	if first != 1 {
 		t.Errorf("%d know of no other, want 1", first)
 	}
+}
+
+// An input of long strings is made compact as any other is.
+func FuzzCompactLong(f *testing.F) {
+	for _, s := range []string{`{"a": "bcd", "e" :[ "fgh" , 1 ]}`, ` "abc" `, `{"a":"bcd""e":1}`, `{"a b":"c d\" e","f":"g h"} x`, `["a b`, "[\"a\tb\"]", `[ 1, 2 ]`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var want bytes.Buffer
+		err := json.Compact(&want, raw)
+		got, ok := compactLong(raw, 2)
+		if ok != (err == nil) || ok && !bytes.Equal(got, want.Bytes()) {
+			t.Errorf("%q becomes %q (%v), want %q (%v)", raw, got, ok, want.Bytes(), err)
+		}
+	})
 }

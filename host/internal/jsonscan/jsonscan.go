@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"iter"
 	"strings"
+	"unicode/utf8"
 )
 
 // Looks reports whether text is one JSON object or array from its first to
@@ -36,7 +37,7 @@ func Members(object string) iter.Seq2[string, string] {
 	return func(yield func(key, value string) bool) {
 		s := object
 		for i := skipSpace(s, 1); i < len(s) && s[i] == '"'; {
-			end := skipString(s, i)
+			end := StringEnd(s, i)
 			key := Unquote(s[i:end])
 			i = skipSpace(s, end)
 			if i == len(s) || s[i] != ':' {
@@ -81,17 +82,59 @@ func skipSpace(s string, i int) int {
 	return i
 }
 
-// skipString returns the index behind the string that begins at i.
-func skipString(s string, i int) int {
-	for i++; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
+// StringEnd returns the index behind the string that begins at i.
+func StringEnd(s string, i int) int {
+	for i++; i < len(s); {
+		n := strings.IndexByte(s[i:], '"')
+		if n < 0 {
+			break
+		}
+		before := s[i : i+n]
+		i += n + 1
+		if slashes := len(before) - len(strings.TrimRight(before, `\`)); slashes%2 == 0 {
+			return i
 		}
 	}
 	return len(s)
+}
+
+// Long walks over the strings of at least n bytes that are values, not names of
+// members, and that say what stands there: without escapes and control characters,
+// in UTF-8. begin is the index of the first byte, end that of the closing quote.
+func Long(s string, n int) iter.Seq2[int, int] {
+	return func(yield func(begin, end int) bool) {
+		for i := 0; ; {
+			quote := strings.IndexByte(s[i:], '"')
+			if quote < 0 {
+				return
+			}
+			begin := i + quote + 1
+			i = StringEnd(s, begin-1)
+			end := i - 1
+			if end-begin < n || s[end] != '"' || !plain(s[begin:end]) {
+				continue
+			}
+			if next := skipSpace(s, i); next < len(s) && s[next] == ':' {
+				continue
+			}
+			if !yield(begin, end) {
+				return
+			}
+		}
+	}
+}
+
+// plain reports whether a string's content is its text.
+func plain(s string) bool {
+	if strings.IndexByte(s, '\\') >= 0 || !utf8.ValidString(s) {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] < ' ' {
+			return false
+		}
+	}
+	return true
 }
 
 // skipValue returns the index behind the value that begins at i; i itself when
@@ -101,7 +144,7 @@ func skipValue(s string, i int) int {
 	for i < len(s) {
 		switch s[i] {
 		case '"':
-			i = skipString(s, i)
+			i = StringEnd(s, i)
 		case '{', '[':
 			depth++
 			i++

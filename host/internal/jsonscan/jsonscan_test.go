@@ -44,6 +44,28 @@ func TestScannerAgreesWithJSON(t *testing.T) {
 	})
 }
 
+// Long strings are values and stand there as they are.
+func TestLong(t *testing.T) {
+	for text, want := range map[string][]string{
+		`{"abc":"def","x":["ghij", "k"]}`:    {"def", "ghij"},
+		`{"abc" : "d\"f", "abcd"	:"abc"}`:    {"abc"},
+		`{"a":"\\\\","b":"\\\"c","d":"efg"}`: {"efg"},
+		"[\"a\nb\",\"a\xffb\",\"a\u00e9\"]":  {"a\u00e9"},
+		`["abc","def`:                        {"abc"},
+		`["abc\"`:                            nil,
+		`"`:                                  nil,
+		``:                                   nil,
+	} {
+		var got []string
+		for begin, end := range Long(text, 3) {
+			got = append(got, text[begin:end])
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s holds %q, want %q", text, got, want)
+		}
+	}
+}
+
 func compare(t *rapid.T, text []byte) {
 	switch text[0] {
 	case '{':
