@@ -104,6 +104,11 @@ type Config struct {
 	WorkerCommand []string
 	// Workers tunes these processes.
 	Workers Workers
+	// Ahead is how long the plugins must have stayed as they are before new ones
+	// are compiled that nobody has called yet, one at a time, behind everything
+	// else; 0 or negative: they are compiled at their first call, or by Warm. It
+	// means nothing without a WorkerCommand.
+	Ahead time.Duration
 }
 
 // A Folder is a place where plugins lie.

@@ -108,7 +108,13 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	h.openIndex()
 	h.strange = newDescriber(h)
 	h.openServers()
-	return h, h.Reload(ctx)
+	if err := h.Reload(ctx); err != nil {
+		return h, err
+	}
+	if cfg.Ahead > 0 && h.pool != nil {
+		go h.compileAhead()
+	}
+	return h, nil
 }
 
 func (h *Host) openArchive(ctx context.Context) (err error) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
-	"github.com/weirhost/weir/host/internal/worker"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -104,8 +103,8 @@ func (s *slot) run(ctx context.Context, l *load) {
 	var refused error
 	wasm, err := s.plugin.Read()
 	if err == nil {
-		m, err = s.load(ctx, sandbox.Plugin{Name: s.plugin.Manifest.Name, Wasm: wasm, Exports: s.plugin.Exports(), Memory: s.memory})
-		if !errors.Is(err, worker.ErrAgain) && !isQuarantined(err) {
+		m, err = s.load(ctx, s.sandboxed(wasm))
+		if final(err) {
 			refused = err
 		}
 	}

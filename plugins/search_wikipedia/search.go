@@ -98,15 +98,35 @@ func (in args) check(c *guest.Call) (string, error) {
 	case in.Lang != "":
 		return in.Lang, nil
 	}
-	for script, lang := range map[*unicode.RangeTable]string{unicode.Hiragana: "ja", unicode.Katakana: "ja", unicode.Hangul: "ko", unicode.Cyrillic: "ru", unicode.Greek: "el", unicode.Arabic: "ar", unicode.Hebrew: "he", unicode.Thai: "th", unicode.Devanagari: "hi"} {
-		if strings.ContainsFunc(words, func(r rune) bool { return unicode.Is(script, r) }) {
-			return lang, nil
+	return written(words), nil
+}
+
+// scripts are those that say which language somebody writes, the surest first:
+// Chinese characters stand in Japanese texts too, and a Greek letter may be a
+// formula's.
+func scripts() []script {
+	return []script{
+		{"ja", []*unicode.RangeTable{unicode.Hiragana, unicode.Katakana}}, {"ko", []*unicode.RangeTable{unicode.Hangul}},
+		{"zh", []*unicode.RangeTable{unicode.Han}}, {"ru", []*unicode.RangeTable{unicode.Cyrillic}}, {"ar", []*unicode.RangeTable{unicode.Arabic}},
+		{"he", []*unicode.RangeTable{unicode.Hebrew}}, {"th", []*unicode.RangeTable{unicode.Thai}}, {"hi", []*unicode.RangeTable{unicode.Devanagari}},
+		{"el", []*unicode.RangeTable{unicode.Greek}},
+	}
+}
+
+type script struct {
+	lang   string
+	tables []*unicode.RangeTable
+}
+
+// written is the language that the words are written in, as far as their
+// characters tell.
+func written(words string) string {
+	for _, s := range scripts() {
+		if strings.ContainsFunc(words, func(r rune) bool { return unicode.In(r, s.tables...) }) {
+			return s.lang
 		}
 	}
-	if strings.ContainsFunc(words, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
-		return "zh", nil
-	}
-	return "en", nil
+	return "en"
 }
 
 func (in args) parameters(lang string) url.Values {

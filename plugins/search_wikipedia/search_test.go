@@ -80,7 +80,7 @@ func TestWholeArticle(t *testing.T) {
 }
 
 func TestLanguage(t *testing.T) {
-	for words, want := range map[string]string{"Ada Lovelace": "en", "王羲之": "zh", "富士山の高さ": "ja", "서울": "ko", "Москва": "ru", "Łódź": "en"} {
+	for words, want := range map[string]string{"Ada Lovelace": "en", "王羲之": "zh", "富士山の高さ": "ja", "서울": "ko", "Москва": "ru", "Łódź": "en", "中文 α": "zh", "Ελλάδα Жук": "ru"} {
 		e := &encyclopedia{status: 200, body: two}
 		if _, err := guest.Invoke(search, `{"query":"`+words+`"}`, e.options(t)); err != nil || e.path != "/"+want+"/w/api.php" {
 			t.Errorf("%s: %s, %v; want %s", words, e.path, err, want)

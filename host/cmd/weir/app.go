@@ -69,6 +69,9 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 	a.models = c.models(s, secrets, a.log, nil)
 	a.probeModels(s, a.models)
 	cfg := hostConfig(s, p, a.secrets.find, a.log)
+	if c.serving {
+		cfg.Ahead = aheadAfter
+	}
 	if !c.serving { // whose log says so
 		cfg.Asking = func(plugin string) {
 			fmt.Fprintf(c.err, "weir: asking %s which tools it has; this takes seconds, once\n", plugin)
@@ -233,6 +236,11 @@ func (c *cli) level(s LogSettings) hclog.Level {
 	}
 	return level
 }
+
+// aheadAfter is how long a daemon lets the plugin folders come to rest before it
+// compiles what nobody has called: files come in groups, and a start has other
+// things to do first.
+const aheadAfter = 2 * time.Second
 
 func hostConfig(s Settings, p paths, secrets lookup, log hclog.Logger) host.Config {
 	cfg := host.Config{

@@ -18,7 +18,7 @@ func (c *cli) warmCmd() *cobra.Command {
 				return err
 			}
 			if running(cmd.Context(), p) != nil {
-				fmt.Fprintln(c.err, "a daemon is running: it compiles what it needs")
+				fmt.Fprintln(c.err, "a daemon is running: it compiles new plugins by itself")
 				return nil
 			}
 			a, err := c.open(cmd.Context())

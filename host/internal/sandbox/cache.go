@@ -80,6 +80,32 @@ func (c *diskCache) place(wasm []byte) string {
 	return filepath.Join(c.dir, hex.EncodeToString(sum[:]))
 }
 
+// noteSuffix ends the names of notes. A note is named by the digest of a module as
+// its author made it, and says where its code lies.
+const noteSuffix = ".at"
+
+// note remembers where the code of a module lies. Without it that is found out
+// anew, so it may be missing, and it may be wrong.
+func (c *diskCache) note(module, compiled []byte) {
+	name := c.place(module) + noteSuffix
+	place := []byte(filepath.Base(c.place(compiled)) + "\n")
+	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, place) {
+		return
+	}
+	_ = os.WriteFile(name, place, 0o600)
+}
+
+// noted reports whether the code of a module with that digest, in hex, was there
+// and seems to be there still. It costs two looks at the disk.
+func (c *diskCache) noted(digest string) bool {
+	place, err := os.ReadFile(filepath.Join(c.dir, digest+noteSuffix))
+	if err != nil || len(place) != 2*sha256.Size+1 {
+		return false
+	}
+	_, err = os.Stat(filepath.Join(c.dir, filepath.Base(string(place[:2*sha256.Size])), sumsFile))
+	return err == nil
+}
+
 func (c *diskCache) drop(dir string) error { return os.RemoveAll(dir) }
 
 // seal lists what the engine has written, and marks the folder as used.
@@ -163,6 +189,10 @@ func (c *diskCache) prune(most int64) {
 		return
 	}
 	for _, d := range dirs {
+		if digest, ok := strings.CutSuffix(d.Name(), noteSuffix); ok && !c.noted(digest) {
+			_ = os.Remove(filepath.Join(c.dir, d.Name())) // it says nothing any more
+			continue
+		}
 		if len(d.Name()) != 2*sha256.Size || !d.IsDir() {
 			continue // not ours
 		}

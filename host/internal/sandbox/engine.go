@@ -148,6 +148,9 @@ func (e *Engine) load(ctx context.Context, p Plugin) (*Module, error) {
 		return nil, err
 	}
 	prog, err := e.compile(ctx, pl)
+	if err == nil && e.cache != nil && !e.read {
+		e.cache.note(p.Wasm, pl.wasm)
+	}
 	switch {
 	case errors.Is(err, ErrNotCompiled):
 		return nil, err

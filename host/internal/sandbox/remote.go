@@ -39,8 +39,17 @@ func (e *Engine) Compiled(p Plugin) bool {
 		return false
 	}
 	pl, err := e.front.plan(s)
-	return err == nil && intact(e.cache.place(pl.wasm))
+	if err != nil || !intact(e.cache.place(pl.wasm)) {
+		return false
+	}
+	e.cache.note(p.Wasm, pl.wasm)
+	return true
 }
+
+// Noted reports whether the cache seems to hold the code of the module with that
+// sha256, in hex. It is a guess that costs next to nothing: what is there may be
+// damaged, or of another version.
+func (e *Engine) Noted(sha256 string) bool { return e.cache != nil && e.cache.noted(sha256) }
 
 // fromCache is compile for an engine that may not compile.
 func (e *Engine) fromCache(ctx context.Context, p plan) (program, error) {

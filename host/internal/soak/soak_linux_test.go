@@ -33,6 +33,8 @@ const (
 	// mounted and apart are how many calls there are to one of a tool that works on
 	// files, which needs an instance of its own, and to one in a worker.
 	mounted, apart = 10, 8
+	// parts is how often it is looked whether something has grown.
+	parts = 5
 )
 
 // A form is how long the test is.
@@ -107,13 +109,14 @@ func TestSoak(t *testing.T) {
 	t.Run("calls", func(t *testing.T) {
 		b := newBench(t)
 		subjects := b.subjects(t, f)
-		warm := max(f.calls/4, 1)
-		began := time.Now()
+		warm, began := max(f.calls/4, 1), time.Now()
 		storm(t, subjects, warm, f.seed)
 		settled := look(t)
-		storm(t, subjects, f.calls-warm, f.seed+1)
-		t.Logf("%d calls in %s", f.calls, time.Since(began).Round(time.Second))
-		settled.grown(t, look(t))
+		for n := range parts {
+			storm(t, subjects, (f.calls-warm)/parts, f.seed+1+uint64(n))
+			t.Logf("%d of %d parts in %s", n+1, parts, time.Since(began).Round(time.Second))
+			settled.grown(t, look(t))
+		}
 	})
 	before.left(t)
 }

@@ -7,24 +7,57 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/weirhost/weir/host/internal/sandbox"
+)
+
+// A way says where the code of a module is to run, and how much a look at the
+// cache may cost.
+type way struct {
+	checked bool // in this process, with loop checks; else in workers
+	look    look
+	patient bool // nobody waits for it
+}
+
+// A look at the cache says whether a module is compiled.
+type look byte
+
+const (
+	glance  look = iota // believes what was noted; who loads the code finds out better
+	inspect             // reads all of the code
+	forget              // does not look: the code is there, and no engine takes it
 )
 
 // Prepare checks a plugin and has a child compile it into the cache, unless it
 // is there: with loop checks for an engine in this process, without for workers.
 // The error is a sentence that names the plugin, or a *Quarantined.
 func (p *Pool) Prepare(ctx context.Context, pl sandbox.Plugin, checked bool) (sandbox.Facts, error) {
-	facts, err := p.looks[checked].Examine(pl)
+	return p.prepare(ctx, pl, way{checked: checked, look: inspect})
+}
+
+// Ahead is Prepare while nobody waits for the plugin: it makes room for all that
+// somebody waits for.
+func (p *Pool) Ahead(ctx context.Context, pl sandbox.Plugin, checked bool) error {
+	_, err := p.prepare(ctx, pl, way{checked: checked, patient: true})
+	return err
+}
+
+// Noted reports whether the cache seems to hold the code of the module with that
+// sha256, in hex. It costs next to nothing.
+func (p *Pool) Noted(sha256 string, checked bool) bool { return p.looks[checked].Noted(sha256) }
+
+func (p *Pool) prepare(ctx context.Context, pl sandbox.Plugin, w way) (sandbox.Facts, error) {
+	facts, err := p.looks[w.checked].Examine(pl)
 	if err != nil {
 		return sandbox.Facts{}, err
 	}
-	return facts, p.compile(ctx, pl, checked)
+	return facts, p.compile(ctx, pl, w)
 }
 
 // compile has a child compile a module that is not in the cache. A module is
 // compiled by one child at a time.
-func (p *Pool) compile(ctx context.Context, pl sandbox.Plugin, checked bool) error {
+func (p *Pool) compile(ctx context.Context, pl sandbox.Plugin, w way) error {
 	if !p.enter() {
 		return again(pl, "the sandbox is closed")
 	}
@@ -35,47 +68,63 @@ func (p *Pool) compile(ctx context.Context, pl sandbox.Plugin, checked bool) err
 		if e, held := p.quarantine.Held(digest); held {
 			return &Quarantined{Plugin: pl.Name, Entry: e}
 		}
-		if p.looks[checked].Compiled(pl) {
+		if p.compiled(pl, digest, w) {
 			return nil
 		}
-		wait, mine := p.claim(digest)
+		c, mine := p.claim(digest, w.patient)
 		if mine {
 			defer p.unclaim(digest)
-			return p.try(ctx, pl, digest, checked)
+			return p.try(ctx, pl, digest, w, c)
+		}
+		if !w.patient && c.patient.Swap(false) {
+			p.turns.look()
 		}
 		select {
-		case <-wait:
+		case <-c.done:
+			w.look = min(w.look, inspect) // somebody has just made it anew
 		case <-ctx.Done():
 			return again(pl, "compiling was stopped")
 		}
 	}
 }
 
+func (p *Pool) compiled(pl sandbox.Plugin, digest string, w way) bool {
+	return w.look == glance && p.Noted(digest, w.checked) || w.look <= inspect && p.looks[w.checked].Compiled(pl)
+}
+
+// compiling is a module that is being compiled.
+type compiling struct {
+	done    chan struct{} // closed when it is
+	patient atomic.Bool   // nobody waits for it
+}
+
 // claim makes the caller the one who compiles; else it says what to wait for.
-func (p *Pool) claim(digest string) (wait chan struct{}, mine bool) {
+func (p *Pool) claim(digest string, patient bool) (c *compiling, mine bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c, ok := p.compiling[digest]; ok {
 		return c, false
 	}
-	p.compiling[digest] = make(chan struct{})
-	return nil, true
+	c = &compiling{done: make(chan struct{})}
+	c.patient.Store(patient)
+	p.compiling[digest] = c
+	return c, true
 }
 
 func (p *Pool) unclaim(digest string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	close(p.compiling[digest])
+	close(p.compiling[digest].done)
 	delete(p.compiling, digest)
 }
 
 // try compiles a module in a child. The quarantine knows of it before it begins,
 // so that not even the end of this whole process hides what was tried.
-func (p *Pool) try(ctx context.Context, pl sandbox.Plugin, digest string, checked bool) error {
+func (p *Pool) try(ctx context.Context, pl sandbox.Plugin, digest string, w way, c *compiling) error {
 	if err := p.quarantine.begin(digest, pl.Name); err != nil {
 		return again(pl, "it is not compiled, for the try cannot be written down: "+err.Error())
 	}
-	err := p.compileOnce(ctx, pl, checked)
+	err := p.compileOnce(ctx, pl, w.checked, &c.patient)
 	var lost *lossError
 	switch {
 	case err == nil:
@@ -127,12 +176,13 @@ const slowness = 20
 
 var errSlow = errors.New("too slow")
 
-// compileOnce has one child compile the module.
-func (p *Pool) compileOnce(ctx context.Context, pl sandbox.Plugin, checked bool) error {
+// compileOnce has one child compile the module, in the turns of one that is
+// patient, or not.
+func (p *Pool) compileOnce(ctx context.Context, pl sandbox.Plugin, checked bool, patient *atomic.Bool) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(p.ending, stop)()
-	turn, err := p.turns.wait(ctx, pl.Name)
+	turn, err := p.turns.wait(ctx, pl.Name, patient)
 	if err != nil {
 		return err
 	}

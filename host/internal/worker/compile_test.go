@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -204,6 +205,64 @@ func TestLostCache(t *testing.T) {
 		if out, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Input: []byte("x")}); fail != nil || string(out.Bytes) != "x" {
 			t.Errorf("got %q, %v", out.Bytes, fail)
 		}
+	}
+}
+
+// TestCodeThatNoEngineTakes puts something in the cache that is whole, as far as
+// its list says, and is no code.
+func TestCodeThatNoEngineTakes(t *testing.T) {
+	dir := t.TempDir()
+	p := newPool(t, func(c *Config) { c.CacheDir, c.Max = dir, -1 })
+	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
+	m := load(t, p, pl)
+	lists, err := filepath.Glob(filepath.Join(dir, "unchecked", "*", "SUMS"))
+	if err != nil || len(lists) != 1 {
+		t.Fatal(lists, err)
+	}
+	text, err := os.ReadFile(lists[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	const harm = "not code"
+	var list []string
+	for line := range strings.Lines(string(text)) {
+		_, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		if err := os.WriteFile(filepath.Join(filepath.Dir(lists[0]), name), []byte(harm), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, digestOf([]byte(harm))+"  "+name+"\n")
+	}
+	slices.Sort(list)
+	if err := os.WriteFile(lists[0], []byte(strings.Join(list, "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !p.Noted(digestOf(pl.Wasm), false) || !p.looks[false].Compiled(pl) {
+		t.Fatal("it does not look compiled, which is what this test is about")
+	}
+	for range 2 {
+		if out, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Input: []byte("x")}); fail != nil || string(out.Bytes) != "x" {
+			t.Errorf("got %q, %v", out.Bytes, fail)
+		}
+	}
+}
+
+// TestAhead compiles what nobody has called yet.
+func TestAhead(t *testing.T) {
+	p := newPool(t, func(c *Config) { c.CacheDir = "" })
+	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
+	for _, checked := range []bool{false, true} {
+		if p.Noted(digestOf(pl.Wasm), checked) {
+			t.Error("it is compiled before it was")
+		}
+		if err := p.Ahead(t.Context(), pl, checked); err != nil {
+			t.Fatal(err)
+		}
+		if !p.Noted(digestOf(pl.Wasm), checked) || !p.looks[checked].Compiled(pl) {
+			t.Error("it is not compiled")
+		}
+	}
+	if err := p.Ahead(t.Context(), sandbox.Plugin{Name: "none", Wasm: []byte("no module")}, false); err == nil {
+		t.Error("what is no module was compiled")
 	}
 }
 

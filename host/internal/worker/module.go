@@ -30,7 +30,8 @@ type Module struct {
 // before; no code of it runs. The error is a sentence that names the plugin, or a
 // *Quarantined. Compiling is stopped when ctx or the Pool ends.
 func (p *Pool) Load(ctx context.Context, pl sandbox.Plugin) (*Module, error) {
-	facts, err := p.Prepare(ctx, pl, false)
+	// The worker reads the code itself, and says if it is not what was noted.
+	facts, err := p.prepare(ctx, pl, way{look: glance})
 	if err != nil {
 		return nil, err
 	}
@@ -83,14 +84,18 @@ func (m *Module) worker(ctx context.Context, key string, inv sandbox.Invocation)
 	defer cancel()
 	defer context.AfterFunc(m.calls.Life(), cancel)()
 	w, turn, err := m.start(ctx, inv.Grant.Mounts)
-	if !errors.Is(err, sandbox.ErrNotCompiled) {
-		return w, turn, err
+	// The cache was emptied or damaged, or holds what no engine of this version
+	// takes.
+	for _, l := range []look{inspect, forget} {
+		if !errors.Is(err, sandbox.ErrNotCompiled) {
+			break
+		}
+		if err := m.pool.compile(ctx, m.plugin, way{look: l}); err != nil {
+			return nil, nil, err
+		}
+		w, turn, err = m.start(ctx, inv.Grant.Mounts)
 	}
-	// The cache was emptied or damaged since the module was loaded.
-	if err := m.pool.compile(ctx, m.plugin, false); err != nil {
-		return nil, nil, err
-	}
-	return m.start(ctx, inv.Grant.Mounts)
+	return w, turn, err
 }
 
 // startTime bounds the start of a worker, which is not part of a call's own time.
@@ -98,7 +103,7 @@ const startTime = 90 * time.Second
 
 // start makes a worker with the module loaded, when it is its turn.
 func (m *Module) start(ctx context.Context, mounts []jail.Mount) (*process, *task, error) {
-	turn, err := m.pool.turns.wait(ctx, m.plugin.Name)
+	turn, err := m.pool.turns.wait(ctx, m.plugin.Name, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -167,6 +172,7 @@ func mountKey(mounts []jail.Mount) string {
 func (m *Module) unstarted(ctx context.Context, inv sandbox.Invocation, err error) *tool.Error {
 	var mount *mountError
 	var lost *lossError
+	var held *Quarantined
 	switch {
 	case ctx.Err() != nil || m.calls.Life().Err() != nil:
 		return sandbox.Interrupted(inv, ctx.Err(), false, m.calls.Life().Err() != nil)
@@ -174,6 +180,8 @@ func (m *Module) unstarted(ctx context.Context, inv sandbox.Invocation, err erro
 		return tool.Errorf(tool.Failed, "the operator has to correct the tool's granted folders", "%s cannot start: %s", inv.Export, err)
 	case errors.As(err, &lost) && lost.outOfMemory():
 		return sandbox.OutOfMemory(inv.Export, m.facts.Memory, "its process ran out of memory at the start")
+	case errors.As(err, &held):
+		return tool.Errorf(tool.Failed, hintReport, "%s cannot start: %s", inv.Export, held)
 	}
 	m.log.Error("a worker cannot be started", "error", err)
 	return tool.Errorf(tool.Failed, "try again; if it happens again, tell the operator", "%s cannot start: its process could not be made ready", inv.Export)

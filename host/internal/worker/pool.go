@@ -84,7 +84,7 @@ type Pool struct {
 	idle   []*idler       // in the order of their last use
 	sweep  *time.Timer
 
-	compiling map[string]chan struct{} // by digest; closed when that one is done
+	compiling map[string]*compiling // by digest
 }
 
 // idler is a worker that waits for a call.
@@ -102,7 +102,7 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 	if !Supported() || len(c.Command) == 0 {
 		return nil, errors.New("workers are not to be had here")
 	}
-	p = &Pool{cfg: c.withDefaults(), log: c.Logger, looks: map[bool]*sandbox.Engine{}, compiling: map[string]chan struct{}{}}
+	p = &Pool{cfg: c.withDefaults(), log: c.Logger, looks: map[bool]*sandbox.Engine{}, compiling: map[string]*compiling{}}
 	if p.log == nil {
 		p.log = hclog.NewNullLogger()
 	}

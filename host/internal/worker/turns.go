@@ -67,17 +67,18 @@ type task struct {
 	plugin string
 	ready  chan struct{} // closed when it has had a turn
 
-	who    computer // nil: it is not there yet
-	starts bool     // it is not ready for its call yet
-	runs   bool
-	turn   bool // it is in its turn, also while it has to wait in the middle of it
-	hungry bool
-	proved bool          // it was seen to be hungry
-	since  time.Time     // it runs, or waits
-	spent  time.Duration // of its turn, before since
-	ended  time.Time     // its last turn
-	ran    time.Duration // since it was last judged, before since
-	base   time.Duration // CPU time when it was
+	who     computer     // nil: it is not there yet
+	starts  bool         // it is not ready for its call yet
+	patient *atomic.Bool // nobody waits for it; nil: somebody does
+	runs    bool
+	turn    bool // it is in its turn, also while it has to wait in the middle of it
+	hungry  bool
+	proved  bool          // it was seen to be hungry
+	since   time.Time     // it runs, or waits
+	spent   time.Duration // of its turn, before since
+	ended   time.Time     // its last turn
+	ran     time.Duration // since it was last judged, before since
+	base    time.Duration // CPU time when it was
 }
 
 // newTurns makes turns for so many cores, of which this process takes some
@@ -113,10 +114,11 @@ func (t *turns) grow(plugin string, who computer) *task {
 	return t.join(plugin, who, false)
 }
 
-// wait adds a task that is yet to be started, and waits for its turn. The error
-// is that of ctx; without one, bind or done must follow.
-func (t *turns) wait(ctx context.Context, plugin string) (*task, error) {
-	k := t.add(&task{plugin: plugin, hungry: true, starts: true})
+// wait adds a task that is yet to be started, and waits for its turn; a patient one
+// comes after all others that compute, until it is patient no more. The error is
+// that of ctx; without one, bind or done must follow.
+func (t *turns) wait(ctx context.Context, plugin string, patient *atomic.Bool) (*task, error) {
+	k := t.add(&task{plugin: plugin, hungry: true, starts: true, patient: patient})
 	select {
 	case <-k.ready:
 		return k, nil
@@ -269,6 +271,8 @@ func (t *turns) before(now time.Time, a, b *task, of map[string]int) bool {
 
 func (k *task) urgency(now time.Time) int {
 	switch {
+	case k.patient != nil && k.patient.Load():
+		return -1
 	case !k.runs && !k.starts && now.Sub(k.since) >= agedTime:
 		return 2
 	case k.starts && k.ended.IsZero(): // one turn of it

@@ -226,7 +226,7 @@ func TestAStartWaitsForItsTurn(t *testing.T) {
 		defer turns.done(turns.join("bomb", bomb, true))
 		time.Sleep(turnTime / 2)
 		began := time.Now()
-		k, err := turns.wait(t.Context(), "honest")
+		k, err := turns.wait(t.Context(), "honest", nil)
 		if took := time.Since(began); err != nil || took > turnTime {
 			t.Errorf("a start waited for %s, %v", took, err)
 		}
@@ -248,12 +248,52 @@ func TestAStartWaitsForItsTurn(t *testing.T) {
 		defer turns.done(turns.join("another", newFake(1), true))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := turns.wait(ctx, "bomb"); err != context.Canceled {
+		if _, err := turns.wait(ctx, "bomb", nil); err != context.Canceled {
 			t.Errorf("%v", err)
 		}
 		if len(turns.tasks) != 2 {
 			t.Errorf("%d tasks, and two are left", len(turns.tasks))
 		}
+	})
+}
+
+// What nobody waits for comes after all that computes, until somebody does.
+func TestAPatientStartComesLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns(1, noTime)
+		patient := new(atomic.Bool)
+		start := func() <-chan *task {
+			patient.Store(true)
+			had := make(chan *task, 1)
+			go func() {
+				if k, err := turns.wait(t.Context(), "new", patient); err == nil {
+					had <- k
+				}
+			}()
+			return had
+		}
+		other := turns.join("busy", newFake(1), true)
+		had := start()
+		time.Sleep(10 * turnTime)
+		if len(had) > 0 {
+			t.Error("it has had a turn before one that somebody waits for")
+		}
+		patient.Store(false)
+		turns.look()
+		time.Sleep(2 * turnTime)
+		if len(had) == 0 {
+			t.Fatal("it has had no turn since somebody waits for it")
+		}
+		turns.done(<-had)
+
+		had = start()
+		time.Sleep(turnTime)
+		turns.done(other)
+		synctest.Wait()
+		if len(had) == 0 {
+			t.Fatal("it has had no turn with nobody else there")
+		}
+		turns.done(<-had)
 	})
 }
 
