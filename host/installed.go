@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/weirhost/weir/host/internal/index"
@@ -30,9 +31,10 @@ func (h *Host) saveIndex() {
 	}
 }
 
-// Warm compiles every plugin that is ready, so that no call has to wait for it,
-// and reports each as it is done; report may be nil. It stops when ctx ends.
-func (h *Host) Warm(ctx context.Context, report func(name string, took time.Duration, err error)) {
+// Warm compiles every plugin that is ready, or those of them that are named, so
+// that no call has to wait for it, and reports each as it is done; report may be
+// nil. It stops when ctx ends.
+func (h *Host) Warm(ctx context.Context, report func(name string, took time.Duration, err error), names ...string) {
 	ctx, leave, err := h.enter(ctx)
 	if err != nil {
 		return
@@ -42,15 +44,18 @@ func (h *Host) Warm(ctx context.Context, report func(name string, took time.Dura
 		report = func(string, time.Duration, error) {}
 	}
 	done := map[slotKey]bool{}
-	for try := 0; h.warm(ctx, done, try > 0, report) && h.Reload(ctx) == nil; try++ {
+	for try := 0; h.warm(ctx, names, done, try > 0, report) && h.Reload(ctx) == nil; try++ {
 	}
 }
 
 // warm compiles what is not done yet. again says that files are not those that
 // were scanned; last reports them instead.
-func (h *Host) warm(ctx context.Context, done map[slotKey]bool, last bool, report func(string, time.Duration, error)) (again bool) {
+func (h *Host) warm(ctx context.Context, names []string, done map[slotKey]bool, last bool, report func(string, time.Duration, error)) (again bool) {
 	p := h.current.Load()
 	for _, one := range p.plugins {
+		if len(names) > 0 && !slices.Contains(names, one.info.Name) {
+			continue
+		}
 		for _, s := range one.slots {
 			key := slotKey{s.plugin.Source, s.plugin.WasmSHA256, s.memory}
 			if ctx.Err() != nil || done[key] {

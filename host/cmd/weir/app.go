@@ -69,7 +69,7 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 	a.models = c.models(s, secrets, a.log, nil)
 	a.probeModels(s, a.models)
 	cfg := hostConfig(s, p, a.secrets.find, a.log)
-	if c.serving {
+	if c.stays {
 		cfg.Ahead = aheadAfter
 	}
 	if !c.serving { // whose log says so
@@ -214,7 +214,7 @@ func (c *cli) withClient(ctx context.Context, f func(*client) error) error {
 		return err
 	}
 	cl := inMemory(a.daemon.Handler(), a.token, a.close)
-	cl.config = p.Config
+	cl.config, cl.warm = p.Config, a.host.Warm
 	defer cl.close()
 	return f(cl)
 }
@@ -237,7 +237,7 @@ func (c *cli) level(s LogSettings) hclog.Level {
 	return level
 }
 
-// aheadAfter is how long a daemon lets the plugin folders come to rest before it
+// aheadAfter is how long who stays lets the plugin folders come to rest before it
 // compiles what nobody has called: files come in groups, and a start has other
 // things to do first.
 const aheadAfter = 2 * time.Second

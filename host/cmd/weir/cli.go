@@ -30,6 +30,7 @@ type cli struct {
 	verbose   bool   // --verbose
 
 	serving  bool // a daemon: the log is its only voice
+	stays    bool // it answers for longer than one command
 	demoTold bool // a person needs to hear only once who answers
 }
 

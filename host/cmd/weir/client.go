@@ -31,6 +31,9 @@ type client struct {
 	// local says that no daemon runs; close then closes what was opened.
 	local bool
 	close func()
+	// warm is Host.Warm where no daemon runs, which would do that by itself; nil:
+	// one does.
+	warm func(ctx context.Context, report func(name string, took time.Duration, err error), names ...string)
 }
 
 // addressFile is what a running daemon leaves behind for the command line.

@@ -87,6 +87,7 @@ const joinTime = 20 * time.Second
 // at once, so that a lock held by another means: look again.
 func (c *cli) join(ctx context.Context, p paths) (*link, error) {
 	end := time.Now().Add(joinTime)
+	c.stays = true
 	for {
 		if cl := running(ctx, p); cl != nil {
 			l, err := cl.stream(ctx)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -91,10 +92,28 @@ func (c *cli) approve(ctx context.Context, cl *client, name string, a approval) 
 	}
 	if c.json {
 		c.print(after)
+	} else {
+		c.tellApproved(after)
+	}
+	return c.compile(ctx, cl, name)
+}
+
+// compile compiles what was approved, so that no call has to wait for it. A
+// daemon does it by itself. What cannot be compiled is no less approved.
+func (c *cli) compile(ctx context.Context, cl *client, names ...string) error {
+	if cl.warm == nil {
 		return nil
 	}
-	c.tellApproved(after)
-	return nil
+	cl.warm(ctx, c.tellCompiled, names...)
+	return ctx.Err()
+}
+
+func (c *cli) tellCompiled(name string, took time.Duration, err error) {
+	if err != nil {
+		fmt.Fprintf(c.err, "      %-24s could not be compiled: %v\n", name, err)
+		return
+	}
+	fmt.Fprintf(c.err, "      %-24s compiled in %.1f s\n", name, took.Seconds())
 }
 
 func (c *cli) nothingToApprove(r host.Review) error {
@@ -182,7 +201,14 @@ func (c *cli) approveAll(ctx context.Context, cl *client, a approval) error {
 	if c.json {
 		c.print(map[string]any{"approved": approved})
 	}
-	return nil
+	if len(approved) == 0 {
+		return nil
+	}
+	var names []string
+	for _, p := range approved {
+		names = append(names, p.Name)
+	}
+	return c.compile(ctx, cl, names...)
 }
 
 // asksFor reports whether a version asks for something of that kind and name.

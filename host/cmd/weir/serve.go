@@ -37,7 +37,7 @@ func (c *cli) serveCmd() *cobra.Command {
 }
 
 func (c *cli) serve(ctx context.Context, addr string) error {
-	c.serving = true
+	c.serving, c.stays = true, true
 	app, err := c.open(ctx)
 	if err != nil {
 		return err

@@ -27,13 +27,11 @@ func (c *cli) warmCmd() *cobra.Command {
 			}
 			defer a.close()
 			failed := 0
-			a.host.Warm(cmd.Context(), func(name string, d time.Duration, err error) {
+			a.host.Warm(cmd.Context(), func(name string, took time.Duration, err error) {
 				if err != nil {
 					failed++
-					fmt.Fprintf(c.err, "      %-24s could not be compiled: %v\n", name, err)
-					return
 				}
-				fmt.Fprintf(c.err, "      %-24s %5.1f s\n", name, d.Seconds())
+				c.tellCompiled(name, took, err)
 			})
 			if failed > 0 {
 				return exitError(exitFailed)

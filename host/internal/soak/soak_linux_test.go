@@ -32,7 +32,10 @@ const (
 	cutShort = 50
 	// mounted and apart are how many calls there are to one of a tool that works on
 	// files, which needs an instance of its own, and to one in a worker.
-	mounted, apart = 10, 8
+	mounted, apart = 20, 8
+	// waiting is how many workers may wait: enough for each plugin to have some, for
+	// to start one takes as long as a thousand calls.
+	waiting = 4 * callers
 	// parts is how often it is looked whether something has grown.
 	parts = 5
 )
@@ -208,7 +211,7 @@ func newBench(t *testing.T) *bench {
 		return e
 	}
 	b.inline, b.reference = engine(sandbox.Config{Spares: 2}), engine(sandbox.Config{Engine: sandbox.EngineExtism})
-	if b.workers, err = worker.New(t.Context(), worker.Config{Command: command, CacheDir: guesttest.Cache(t), Max: callers}); err != nil {
+	if b.workers, err = worker.New(t.Context(), worker.Config{Command: command, CacheDir: guesttest.Cache(t), Max: waiting}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
