@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/hashicorp/go-hclog"
+
 	w "github.com/weirhost/weir/host/internal/wasmtest"
 )
 
@@ -65,5 +67,38 @@ func BenchmarkLoad(b *testing.B) {
 		if err := m.Close(b.Context()); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkKernel measures what Extism's kernel adds to loading a module whose
+// code is in the cache.
+func BenchmarkKernel(b *testing.B) {
+	front := newWazeroFront(hclog.NewNullLogger(), true)
+	s, err := parseModule(echoModule())
+	if err != nil {
+		b.Fatal(err)
+	}
+	with, err := front.plan(s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	without := with
+	without.kernelWasm = nil
+	dir := b.TempDir()
+	for _, row := range []struct {
+		name string
+		plan plan
+	}{{"with", with}, {"without", without}} {
+		b.Run(row.name, func(b *testing.B) {
+			for b.Loop() {
+				p, err := front.compile(b.Context(), row.plan, dir)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := p.close(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +15,7 @@ import (
 func compiled(t *testing.T, dir string) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && d.Name() != sumsFile {
+		if err == nil && !d.IsDir() && d.Name() != sumsFile && filepath.Ext(d.Name()) != noteSuffix {
 			files = append(files, path)
 		}
 		return err
@@ -77,6 +79,67 @@ func TestCacheSurvivesDamage(t *testing.T) {
 				t.Error("the cache does not fit its list")
 			}
 		})
+	}
+}
+
+// TestTheKernelIsCompiledOnce loads modules one after the other from a cache that
+// may only be read: neither the module nor Extism's kernel is compiled by who
+// runs them, for each folder holds the code of both.
+func TestTheKernelIsCompiledOnce(t *testing.T) {
+	dir := t.TempDir()
+	load(t, newEngine(t, Config{CacheDir: dir}), Plugin{Name: "echo", Wasm: echoModule()})
+	before := compiled(t, dir)
+	reads := newEngine(t, Config{CacheDir: dir, ReadCache: true})
+	for range 2 {
+		m := load(t, reads, Plugin{Name: "echo", Wasm: echoModule()})
+		if got := answer(t, m, Invocation{Export: "run", Input: []byte("x")}); got != "x" {
+			t.Errorf("got %q", got)
+		}
+	}
+	if now := compiled(t, dir); len(before) != 2 || !slices.Equal(now, before) {
+		t.Errorf("the cache held %v and holds %v", before, now)
+	}
+}
+
+// TestNotes says of a module by its digest alone whether its code is there.
+func TestNotes(t *testing.T) {
+	dir := t.TempDir()
+	e := newEngine(t, Config{CacheDir: dir})
+	p := Plugin{Name: "echo", Wasm: echoModule()}
+	sum := sha256.Sum256(p.Wasm)
+	digest := hex.EncodeToString(sum[:])
+	if e.Noted(digest) || newEngine(t, Config{}).Noted(digest) {
+		t.Error("it is noted before it is compiled")
+	}
+	load(t, e, p)
+	if !e.Noted(digest) {
+		t.Error("it is not noted")
+	}
+	note := filepath.Join(dir, digest+noteSuffix)
+	text, err := os.ReadFile(note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, bad := range map[string]string{"empty": "", "cut off": string(text[:10]), "elsewhere": strings.Repeat("../", 21) + "..", "another": strings.Repeat("0", 64) + "\n"} {
+		if err := os.WriteFile(note, []byte(bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if e.Noted(digest) {
+			t.Errorf("%s: it is noted", name)
+		}
+	}
+	if !e.Compiled(p) || !e.Noted(digest) { // who looks closely notes it anew
+		t.Error("it is not noted again")
+	}
+	if err := os.RemoveAll(filepath.Join(dir, strings.TrimSpace(string(text)))); err != nil {
+		t.Fatal(err)
+	}
+	if e.Noted(digest) {
+		t.Error("it is noted, and the code is gone")
+	}
+	newEngine(t, Config{CacheDir: dir})
+	if _, err := os.Stat(note); !os.IsNotExist(err) {
+		t.Errorf("a note that says nothing is kept: %v", err)
 	}
 }
 
