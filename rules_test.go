@@ -48,6 +48,7 @@ var levels = map[string]int{
 	"host/internal/worker":           4,
 	"host/internal/hostile":          6,
 	"host/internal/soak":             6,
+	"host/internal/conform":          6,
 	"agent/model":                    4,
 	"agent/model/provider":           5,
 	"host":                           5,
