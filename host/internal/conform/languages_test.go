@@ -20,6 +20,10 @@ var languages = []language{
 	}},
 	{"c freestanding", clang("--target=wasm32-unknown-unknown", "-nostdlib", "-ffreestanding", "-Wl,--no-entry")},
 	{"c with wasi-libc", clang("--target=wasm32-wasi", "--sysroot=/usr", "-mexec-model=reactor")},
+	{"rust", rustc("--target", "wasm32-unknown-unknown")},
+	{"rust with wasi", rustc("--target", "wasm32-wasi")},
+	{"rust without std", rustc("--target", "wasm32-unknown-unknown", "--cfg", "no_std", "-Zcrate-attr=feature(default_alloc_error_handler)")},
+	{"assemblyscript", asc},
 }
 
 // clang builds the C SDK's conform; the warnings are errors.
@@ -28,6 +32,23 @@ func clang(flags ...string) func(*testing.T, string, string) {
 		command(t, filepath.Join(root, "sdk/c/testdata/conform"), "clang",
 			append(flags, "-Os", "-Wall", "-Wextra", "-Werror", "-Wl,--strip-all", "-o", out, "conform.c")...)
 	}
+}
+
+// rustc builds the Rust SDK's conform. Since Rust 1.68 the last form needs nothing of
+// the kind; Debian's has to be allowed what was not stable then.
+func rustc(flags ...string) func(*testing.T, string, string) {
+	return func(t *testing.T, root, out string) {
+		t.Setenv("RUSTC_BOOTSTRAP", "1")
+		command(t, filepath.Join(root, "sdk/rust/testdata/conform"), "/usr/bin/rustc",
+			append(flags, "--edition", "2021", "--crate-type", "cdylib", "-C", "opt-level=s", "-C", "lto", "-C", "panic=abort", "-C", "strip=symbols", "-D", "warnings", "-o", out, "conform.rs")...)
+	}
+}
+
+// asc builds the AssemblyScript SDK's conform.
+func asc(t *testing.T, root, out string) {
+	dir := filepath.Join(root, "sdk/assemblyscript")
+	command(t, filepath.Join(dir, "testdata/conform"), filepath.Join(dir, "node_modules/.bin/asc"),
+		"conform.ts", "--outFile", out, "-Os", "--runtime", "stub", "--use", "abort=../../weir/stop")
 }
 
 func command(t *testing.T, dir, name string, args ...string) {
