@@ -29,6 +29,7 @@ var levels = map[string]int{
 	"agent/parse/eval":               2,
 	"agent/parse/internal/evalparse": 3,
 	"sdk/guest":                      2,
+	"sdk/js":                         2,
 	"host/archive":                   2,
 	"host/internal/gate":             1,
 	"host/internal/image":            2,

@@ -1,11 +1,13 @@
 package conform
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/sdk/js"
 )
 
 // A language is an SDK and how its conform is built.
@@ -24,6 +26,7 @@ var languages = []language{
 	{"rust with wasi", rustc("--target", "wasm32-wasi")},
 	{"rust without std", rustc("--target", "wasm32-unknown-unknown", "--cfg", "no_std", "-Zcrate-attr=feature(default_alloc_error_handler)")},
 	{"assemblyscript", asc},
+	{"javascript", script},
 }
 
 // clang builds the C SDK's conform; the warnings are errors.
@@ -49,6 +52,21 @@ func asc(t *testing.T, root, out string) {
 	dir := filepath.Join(root, "sdk/assemblyscript")
 	command(t, filepath.Join(dir, "testdata/conform"), filepath.Join(dir, "node_modules/.bin/asc"),
 		"conform.ts", "--outFile", out, "-Os", "--runtime", "stub", "--use", "abort=../../weir/stop")
+}
+
+// script makes a module of the JavaScript SDK's conform.
+func script(t *testing.T, root, out string) {
+	text, err := os.ReadFile(filepath.Join(root, "sdk/js/testdata/conform/conform.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wasm, err := js.Module(text, "conform")
+	if err == nil {
+		err = os.WriteFile(out, wasm, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func command(t *testing.T, dir, name string, args ...string) {

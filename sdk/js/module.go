@@ -1,0 +1,58 @@
+// Package js makes a WebAssembly module of a tool that is written in JavaScript:
+// QuickJS, a prelude that gives the script what a tool needs, and the script. The
+// module is an ordinary plugin, for weir and for every other host of Extism.
+package js
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// MaxScript is how long a script may be, in bytes.
+const MaxScript = 4 << 20
+
+//go:embed runtime/runtime.wasm
+var runtime []byte
+
+//go:embed runtime/prelude.js
+var prelude []byte
+
+// Module returns a module with an export for each tool, which calls the function
+// that the script exports under the same name. Equal arguments give equal bytes.
+// The script itself is not looked at: what is wrong in it, its first call says.
+func Module(script []byte, tools ...string) ([]byte, error) {
+	switch {
+	case len(tools) == 0:
+		return nil, errors.New("a script needs the name of a tool")
+	case len(script) > MaxScript:
+		return nil, fmt.Errorf("the script has %d bytes; at most %d are allowed", len(script), MaxScript)
+	case !utf8.Valid(script):
+		return nil, errors.New("the script is not UTF-8")
+	}
+	m, err := read(runtime)
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Clone(script)
+	for _, name := range tools {
+		if err := m.export(name, len(names)); err != nil {
+			return nil, err
+		}
+		names = append(names, name...)
+	}
+	sizes := binary.LittleEndian.AppendUint32(nil, uint32(len(prelude)))
+	sizes = binary.LittleEndian.AppendUint32(sizes, uint32(len(script)))
+	for _, d := range []struct {
+		mark    string
+		content []byte
+	}{{"[sizes]!", sizes}, {"[prelude]", prelude}, {"[script]", names}} {
+		if !m.replace(d.mark, d.content) {
+			return nil, fmt.Errorf("the runtime has no place for %s", d.mark)
+		}
+	}
+	return m.write(), nil
+}

@@ -1,0 +1,238 @@
+// The part of the SDK that is JavaScript. It is a function of what the adapter offers, and
+// gives the function by which the adapter calls back: with the promise of what the script
+// exports, with a tool's name and its input, and with nothing, when all promises have come
+// to rest, to have the output.
+(function (config, http, progress, log, crash, random) {
+  "use strict";
+
+  const own = Object.prototype.hasOwnProperty;
+  const MAX_WHOLE = 8 << 20; // bytes of text that can be returned
+  const LEVELS = ["trace", "debug", "info", "warn", "error"];
+  let tools, output, failure;
+
+  // What a tool throws to fail with a code and a hint; c.fail makes it.
+  class ToolError extends Error {
+    constructor(code, hint, message) {
+      super(message);
+      this.code = code;
+      this.hint = hint;
+    }
+  }
+
+  const json = (value) => JSON.stringify(value).toWellFormed();
+
+  // ---- bytes and texts ----
+
+  function utf8(text) {
+    const binary = unescape(encodeURIComponent(String(text).toWellFormed()));
+    const out = new Uint8Array(binary.length);
+    for (let i = 0; i < out.length; i++) out[i] = binary.charCodeAt(i);
+    return out;
+  }
+
+  function binaryOf(bytes) {
+    let out = "";
+    for (let i = 0; i < bytes.length; i += 8192) out += String.fromCharCode.apply(null, bytes.subarray(i, i + 8192));
+    return out;
+  }
+
+  // Reads UTF-8; bytes that are none become U+FFFD.
+  function textOf(bytes) {
+    const binary = binaryOf(bytes);
+    if (!/[\x80-\xff]/.test(binary)) return binary;
+    try {
+      return decodeURIComponent(escape(binary));
+    } catch {
+      return binary.replace(/[\x80-\xff]+/g, leniently);
+    }
+  }
+
+  function leniently(run) {
+    const whole = /[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}|[^]/g;
+    return run.replace(whole, (c) => (c.length === 1 ? "\ufffd" : decodeURIComponent(escape(c))));
+  }
+
+  function bytesOf(value) {
+    if (value == null) return new Uint8Array(0);
+    if (value instanceof Uint8Array) return value;
+    return value instanceof ArrayBuffer ? new Uint8Array(value) : utf8(value);
+  }
+
+  const base64 = (value) => btoa(binaryOf(bytesOf(value)));
+
+  function fromBase64(text) {
+    const binary = atob(text);
+    const out = new Uint8Array(binary.length);
+    for (let i = 0; i < out.length; i++) out[i] = binary.charCodeAt(i);
+    return out;
+  }
+
+  // ---- what a tool is given ----
+
+  class Call {
+    constructor(args) {
+      this.args = args;
+    }
+
+    // Arguments by name: a missing or null one gives the fallback, one of another type
+    // fails the call with bad_args.
+    argStr(name, fallback = "") {
+      return this.#arg(name, fallback, "a string", (v) => typeof v === "string");
+    }
+    argInt(name, fallback = 0) {
+      return this.#arg(name, fallback, "an integer", Number.isInteger);
+    }
+    argNum(name, fallback = 0) {
+      return this.#arg(name, fallback, "a number", (v) => typeof v === "number");
+    }
+    argBool(name, fallback = false) {
+      return this.#arg(name, fallback, "true or false", (v) => typeof v === "boolean");
+    }
+    #arg(name, fallback, kind, fits) {
+      const v = own.call(this.args, name) ? this.args[name] : undefined;
+      if (v == null) return fallback;
+      if (fits(v)) return v;
+      throw this.fail("bad_args", `Give "${name}" as ${kind}.`, `Argument "${name}" must be ${kind}.`);
+    }
+
+    // The error to throw: code is one of failed bad_args denied timed_out rate_limited
+    // too_large, hint says what to do next, message is one sentence.
+    fail(code, hint, message) {
+      return new ToolError(code, hint, message);
+    }
+
+    // How many characters and lines of the answer will be shown: for stopping early at the
+    // source; cutting is the host's work.
+    get maxChars() {
+      return this.#limit("weir.max_chars", 8000);
+    }
+    get maxLines() {
+      return this.#limit("weir.max_lines", 500);
+    }
+    #limit(key, fallback) {
+      const n = parseInt(config(key), 10);
+      return n > 0 ? n : fallback;
+    }
+
+    // A setting of the manifest; undefined: it is not set.
+    config(key) {
+      return config(String(key));
+    }
+    // The wording in the language of the conversation; English where it is not known.
+    say(en, zh) {
+      return config("weir.locale") === "zh" ? zh : en;
+    }
+    // A line in the host's log, which no model sees. level is trace, debug, info, warn or error.
+    log(level, text) {
+      const n = LEVELS.indexOf(level);
+      log(String(n < 0 ? 2 : n), String(text).toWellFormed());
+    }
+    // How far a long call is; a total of 0 is not known.
+    progress(done, total, message = "") {
+      progress(json({ done: Math.trunc(done), total: Math.trunc(total), message: String(message) }));
+    }
+
+    // Sends {url, method, headers, body} to a host that the operator granted, and gives
+    // {status, url, headers, body, text(), json(), header(name)}, whatever the status.
+    http({ url, method = "GET", headers = {}, body }) {
+      const back = http(json({ method, url: String(url), headers, body: base64(body) }));
+      if (back === undefined) throw this.fail("too_large", "Ask for less.", "Request or answer do not fit the memory of the call.");
+      const r = JSON.parse(back);
+      if (r.error) throw this.fail(r.error.code, r.error.hint, r.error.message);
+      return new Response(r);
+    }
+  }
+
+  class Response {
+    constructor({ status, url, headers = {}, body = "" }) {
+      this.status = status;
+      this.url = url; // behind redirects
+      this.headers = headers;
+      this.body = fromBase64(body);
+    }
+    text() {
+      return textOf(this.body);
+    }
+    json() {
+      return JSON.parse(this.text());
+    }
+    // A header's value, its name in any case; "": it is absent.
+    header(name) {
+      const found = Object.keys(this.headers).find((k) => k.toLowerCase() === String(name).toLowerCase());
+      return found === undefined ? "" : this.headers[found];
+    }
+  }
+
+  // ---- the answer ----
+
+  function encode(answer) {
+    const a = typeof answer === "object" && answer !== null ? answer : { text: answer };
+    const text = a.text == null ? "" : String(a.text);
+    if (text.length > MAX_WHOLE / 3 && utf8(text).length > MAX_WHOLE) {
+      throw new ToolError("too_large", "Ask for a smaller part.", "The result has more than 8 MiB, which is what can be returned.");
+    }
+    const content = [{ type: "text", text }];
+    for (const p of a.parts ?? []) content.push(part(p));
+    return json({ content, sources: a.sources, more: a.more, isError: false });
+  }
+
+  function part({ mime, name = "", data }) {
+    const kind = mime.split("/")[0];
+    if (kind === "image" || kind === "audio") return { type: kind, data: base64(data), mimeType: mime, name };
+    return { type: "resource", resource: { uri: "part:" + name, mimeType: mime, blob: base64(data) } };
+  }
+
+  function encodeError({ code, hint, message }) {
+    message = String(message);
+    return json({ content: [{ type: "text", text: message }], isError: true, error: { code: String(code), message, hint: String(hint ?? "") } });
+  }
+
+  // An error that the tool did not mean: its first line goes to whoever asks what crashed.
+  function told(e) {
+    if (!(e instanceof Error)) return "threw " + String(e);
+    const at = /[\w./-]+\.js:\d+(:\d+)?/.exec(e.stack ?? "");
+    return `${e.name}: ${e.message}${at ? ` (${at[0]})` : ""}`;
+  }
+
+  // ---- a call ----
+
+  async function run(name, input) {
+    try {
+      const args = input === "" ? {} : parse(input);
+      output = encode(await tools[name](args, new Call(args)));
+      failure = undefined;
+    } catch (e) {
+      failure = e instanceof ToolError ? undefined : told(e);
+      output = failure === undefined ? encodeError(e) : undefined;
+    }
+  }
+
+  function parse(input) {
+    let args;
+    try {
+      args = JSON.parse(input);
+    } catch {}
+    if (typeof args === "object" && args !== null && !Array.isArray(args)) return args;
+    throw new ToolError("bad_args", 'Write the arguments as {"name": value}.', "The arguments must be a JSON object.");
+  }
+
+  globalThis.console = {};
+  for (const level of ["debug", "info", "warn", "error"]) console[level] = (...all) => Call.prototype.log(level, all.join(" "));
+  console.log = console.info;
+  Math.random = () => (random() * 2 ** 21 + (random() >>> 11)) / 2 ** 53;
+
+  return function dispatch(what, input) {
+    if (what === undefined) {
+      if (failure !== undefined) crash(failure);
+      return output;
+    }
+    failure = "it waits for something that never happens"; // until it comes to rest
+    if (input === undefined) {
+      what.then((all) => ((tools = all), (failure = undefined)), (e) => (failure = told(e)));
+    } else if (typeof tools[what] === "function") {
+      run(what, input);
+    } else {
+      failure = `the script exports no function "${what}"`;
+    }
+  };
+})
