@@ -1,13 +1,13 @@
 package conform
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
-	"github.com/weirhost/weir/sdk/js"
 )
 
 // A language is an SDK and how its conform is built.
@@ -54,18 +54,22 @@ func asc(t *testing.T, root, out string) {
 		"conform.ts", "--outFile", out, "-Os", "--runtime", "stub", "--use", "abort=../../weir/stop")
 }
 
-// script makes a module of the JavaScript SDK's conform.
+// script puts the JavaScript SDK's conform in the place of a module.
 func script(t *testing.T, root, out string) {
+	dir := filepath.Dir(out)
 	text, err := os.ReadFile(filepath.Join(root, "sdk/js/testdata/conform/conform.js"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	wasm, err := js.Module(text, "conform")
-	if err == nil {
-		err = os.WriteFile(out, wasm, 0o644)
-	}
+	manifest, err := os.ReadFile(filepath.Join(dir, "plugin.toml"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	manifest = bytes.Replace(manifest, []byte(`wasm        = "conform.wasm"`), []byte(`script      = "conform.js"`), 1)
+	for name, content := range map[string][]byte{"plugin.toml": manifest, "conform.js": text} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

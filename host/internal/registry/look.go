@@ -60,17 +60,21 @@ func (s *scan) remember(l look) {
 func (s *scan) module(p *Plugin) (look, []Problem) {
 	p.index = s.opt.Index
 	f := p.module()
-	if l, ok := s.indexed(f, p.WasmPath); ok {
+	if l, ok := s.indexed(f, p.indexKey()); ok {
 		return l, nil
 	}
 	began := s.time()
-	wasm, info, err := f.read(maxWasm)
+	file, info, err := f.read(maxWasm)
 	if err != nil {
 		return look{}, p.unread(err)
 	}
+	wasm, err := p.moduleOf(file)
+	if err != nil {
+		return look{err: err}, nil
+	}
 	l := s.look(wasm)
 	if info != nil && l.err == nil && len(l.Manifest) <= maxManifest {
-		s.opt.Index.Keep(p.WasmPath, info, began, l.Facts)
+		s.opt.Index.Keep(p.indexKey(), info, began, l.Facts)
 	}
 	return l, nil
 }

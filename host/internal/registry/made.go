@@ -32,15 +32,15 @@ func (p *Plugin) Digest() string {
 // them is its source. It is an error when the module is not the one that was
 // scanned.
 func (p *Plugin) Files() (files map[string][]byte, source string, err error) {
-	wasm, err := p.Read()
+	file, _, err := p.readBoth()
 	if err != nil {
 		return nil, "", err
 	}
 	if p.made.manifest == nil {
 		source = filepath.Base(p.Source)
-		return map[string][]byte{source: wasm}, source, nil
+		return map[string][]byte{source: file}, source, nil
 	}
-	files = map[string][]byte{ManifestName: p.made.manifest, filepath.ToSlash(filepath.Clean(p.Manifest.Wasm)): wasm}
+	files = map[string][]byte{ManifestName: p.made.manifest, filepath.ToSlash(filepath.Clean(p.Manifest.Wasm)): file}
 	for name, text := range p.made.beside {
 		files[filepath.ToSlash(filepath.Clean(name))] = text
 	}

@@ -95,7 +95,7 @@ func (r reader) manifest() Manifest {
 	m.MinHost = r.minHost()
 	m.Description = r.text("description", maxDescription)
 	m.DescriptionZh = r.text("description_zh", maxDescription)
-	m.Wasm = r.wasm(m.Name)
+	m.Wasm = r.module(m.Name)
 	m.Asks = r.permissions(r.table.table("permissions"))
 	r.fresh = r.boolean("fresh")
 	limits := r.callLimits(r.table.table("limits"))
@@ -147,16 +147,27 @@ func (r reader) minHost() string {
 	return s
 }
 
-// wasm reads the path of the module, which stays inside the manifest's folder.
-func (r reader) wasm(name string) string {
-	s, ok := typed[string](r.table, "wasm", `a path in quotes, for example wasm = "grep_search.wasm"`)
-	if !ok || s == "" {
-		return name + ".wasm"
+// module reads the path of the module, or of the script that it is made of; either
+// stays inside the manifest's folder.
+func (r reader) module(name string) string {
+	script, _ := typed[string](r.table, "script", `a path in quotes, for example script = "word_count.js"`)
+	wasm, _ := typed[string](r.table, "wasm", `a path in quotes, for example wasm = "grep_search.wasm"`)
+	switch {
+	case script != "" && wasm != "":
+		r.bad("script", "keep one of the two", "script and wasm are both there")
+	case script != "" && !isScript(script):
+		r.bad("script", `name the script with .js at the end, or write wasm = "…" for a module`, "script is %q, which is no JavaScript", script)
+	case wasm != "" && isScript(wasm):
+		r.bad("wasm", fmt.Sprintf("write script = %q", wasm), "wasm is %q, which is a script", wasm)
 	}
-	if !filepath.IsLocal(s) {
-		r.bad("wasm", "put the module beside the manifest, or below it", "wasm is %q, which leads out of the manifest's folder", s)
+	key, what, path := "wasm", "module", cmp.Or(wasm, name+".wasm")
+	if script != "" {
+		key, what, path = "script", "script", script
 	}
-	return s
+	if !filepath.IsLocal(path) {
+		r.bad(key, "put the "+what+" beside the manifest, or below it", "%s is %q, which leads out of the manifest's folder", key, path)
+	}
+	return path
 }
 
 // callLimits reads [limits]: what one call may take.

@@ -75,7 +75,8 @@ type Plugin struct {
 	Folder   Folder
 	// Source is the file a person edits: the manifest, or the .wasm that holds it.
 	Source string
-	// WasmPath is the module's file, WasmBytes its size.
+	// WasmPath is the file of the module, or of the script that it is made of.
+	// WasmBytes is the module's size.
 	WasmPath  string
 	WasmBytes int
 	// WasmSHA256 and ManifestSHA256 are in hex.
@@ -108,15 +109,21 @@ func (p *Plugin) Exports() []string {
 // Read returns the module's bytes. It is an error when they are not those that
 // were scanned; the next scan reads the file then, whatever an index knew of it.
 func (p *Plugin) Read() ([]byte, error) {
-	wasm, _, err := p.module().read(maxWasm)
-	if err != nil {
-		return nil, fmt.Errorf("%s cannot be read any more", p.WasmPath)
+	_, wasm, err := p.readBoth()
+	return wasm, err
+}
+
+// readBoth returns the bytes of the file, and the module that they are or that is
+// made of them.
+func (p *Plugin) readBoth() (file, wasm []byte, err error) {
+	if file, _, err = p.module().read(maxWasm); err != nil {
+		return nil, nil, fmt.Errorf("%s cannot be read any more", p.WasmPath)
 	}
-	if digest(wasm) != p.WasmSHA256 {
-		p.index.Forget(p.WasmPath)
-		return nil, fmt.Errorf("%s: %w", p.WasmPath, ErrChanged)
+	if wasm, err = p.moduleOf(file); err != nil || digest(wasm) != p.WasmSHA256 {
+		p.index.Forget(p.indexKey())
+		return nil, nil, fmt.Errorf("%s: %w", p.WasmPath, ErrChanged)
 	}
-	return wasm, nil
+	return file, wasm, nil
 }
 
 // ErrChanged says that a module's file is not the one that was scanned.
@@ -453,7 +460,10 @@ func (s *scan) tooOld(source string, m Manifest) []Problem {
 
 // fits holds the module to the manifest and fills in what is known of it.
 func (p *Plugin) fits(l look) []Problem {
-	if l.err != nil {
+	switch {
+	case l.err != nil && p.isScript():
+		return []Problem{{File: p.WasmPath, Msg: l.err.Error(), Fix: "write a script in UTF-8 that exports a function for each tool"}}
+	case l.err != nil:
 		return []Problem{notAModule(p.WasmPath, l.err)}
 	}
 	p.is(l)
@@ -499,6 +509,9 @@ func (p *Plugin) unread(err error) []Problem {
 	case errors.Is(err, errLeadsOut):
 		return []Problem{{File: path, Msg: "the module cannot be read: " + errLeadsOut.Error(), Fix: "put the module itself there; the plugin's folder as a whole may be a link"}}
 	case errors.Is(err, fs.ErrNotExist):
+		if p.isScript() {
+			return []Problem{{File: path, Msg: "the script is missing", Fix: "put it there, or correct script in " + ManifestName}}
+		}
 		return []Problem{{File: path, Msg: "the module is missing", Fix: "build it, in weir's own repository with: make plugins"}}
 	case errors.As(err, new(tooLong)):
 		p := unreadable(path, "the module cannot be read", err)

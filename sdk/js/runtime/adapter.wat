@@ -201,17 +201,19 @@
       (call $checked (call $qjs_eval (local.get $p) (local.get $size) (i32.add (global.get $names_at) (i32.const 7)) (i32.const 0)))
       (call $qjs_undefined) (i32.const 6) (local.get $argv)))))
 
-  ;; The script is a module; the prelude is given the promise of what it exports.
+  ;; The script is a module; the prelude is given the promise of what it exports, or the
+  ;; error in its text. What is wrong with it is told by its calls.
   (func $run_script (param $size i32)
-    (local $p i32) (local $argv i32)
+    (local $p i32) (local $argv i32) (local $value i32)
     (local.set $p (call $need (i32.add (local.get $size) (i32.const 1))))
     (memory.init $script (local.get $p) (i32.const 0) (local.get $size))
     (i32.store8 (i32.add (local.get $p) (local.get $size)) (i32.const 0))
     (local.set $argv (call $need (i32.const 8)))
-    (i32.store (local.get $argv) (call $checked (call $qjs_eval (local.get $p) (local.get $size) (i32.add (global.get $names_at) (i32.const 18)) (i32.const 1))))
+    (local.set $value (call $qjs_eval (local.get $p) (local.get $size) (i32.add (global.get $names_at) (i32.const 18)) (i32.const 1)))
+    (if (call $qjs_is_exception (local.get $value)) (then (local.set $value (call $qjs_exception))))
+    (i32.store (local.get $argv) (local.get $value))
     (drop (call $checked (call $qjs_call (global.get $dispatch) (call $qjs_undefined) (i32.const 1) (local.get $argv))))
-    (call $jobs)
-    (drop (call $checked (call $qjs_call (global.get $dispatch) (call $qjs_undefined) (i32.const 0) (i32.const 0)))))
+    (call $jobs))
 
   (func (export "_initialize")
     (call $qjs_initialize)

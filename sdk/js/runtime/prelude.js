@@ -1,14 +1,15 @@
 // The part of the SDK that is JavaScript. It is a function of what the adapter offers, and
 // gives the function by which the adapter calls back: with the promise of what the script
-// exports, with a tool's name and its input, and with nothing, when all promises have come
-// to rest, to have the output.
+// exports, or the error it ended with; with a tool's name and its input; and with nothing,
+// when all promises have come to rest, to have the output.
 (function (config, http, progress, log, crash, random) {
   "use strict";
 
   const own = Object.prototype.hasOwnProperty;
   const MAX_WHOLE = 8 << 20; // bytes of text that can be returned
   const LEVELS = ["trace", "debug", "info", "warn", "error"];
-  let tools, output, failure;
+  let tools, broken; // what the script exports, or why it exports nothing
+  let output, failure; // what a call came to
 
   // What a tool throws to fail with a code and a hint; c.fail makes it.
   class ToolError extends Error {
@@ -28,6 +29,16 @@
     const out = new Uint8Array(binary.length);
     for (let i = 0; i < out.length; i++) out[i] = binary.charCodeAt(i);
     return out;
+  }
+
+  // The bytes that a text takes.
+  function size(text) {
+    let n = text.length;
+    for (let i = 0; i < text.length; i++) {
+      const unit = text.charCodeAt(i);
+      if (unit > 0x7f) n += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
+    }
+    return n;
   }
 
   function binaryOf(bytes) {
@@ -168,7 +179,7 @@
   function encode(answer) {
     const a = typeof answer === "object" && answer !== null ? answer : { text: answer };
     const text = a.text == null ? "" : String(a.text);
-    if (text.length > MAX_WHOLE / 3 && utf8(text).length > MAX_WHOLE) {
+    if (text.length > MAX_WHOLE || (text.length > MAX_WHOLE / 3 && size(text) > MAX_WHOLE)) {
       throw new ToolError("too_large", "Ask for a smaller part.", "The result has more than 8 MiB, which is what can be returned.");
     }
     const content = [{ type: "text", text }];
@@ -226,13 +237,18 @@
       if (failure !== undefined) crash(failure);
       return output;
     }
-    failure = "it waits for something that never happens"; // until it comes to rest
+    const rest = "it waits for something that never happens"; // until it comes to rest
     if (input === undefined) {
-      what.then((all) => ((tools = all), (failure = undefined)), (e) => (failure = told(e)));
-    } else if (typeof tools[what] === "function") {
-      run(what, input);
-    } else {
+      broken = rest;
+      if (what instanceof Promise) what.then((all) => ((tools = all), (broken = undefined)), (e) => (broken = told(e)));
+      else broken = told(what);
+    } else if (broken !== undefined) {
+      failure = `the script did not start: ${broken}`;
+    } else if (typeof tools[what] !== "function") {
       failure = `the script exports no function "${what}"`;
+    } else {
+      failure = rest;
+      run(what, input);
     }
   };
 })

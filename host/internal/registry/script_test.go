@@ -1,0 +1,122 @@
+package registry
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/index"
+	"github.com/weirhost/weir/sdk/js"
+)
+
+// scripted is a manifest with a script and the tools of these names.
+func scripted(script string, tools ...string) []byte {
+	text := "schema = 1\nname = \"p\"\n" + script + "\n"
+	for _, name := range tools {
+		text += "[[tool]]\nname = \"" + name + "\"\ndescription = \"d\"\n[tool.params]\ntype = \"object\"\n"
+	}
+	return []byte(text)
+}
+
+// What is run, and named by its digest, is the module; what is kept is the script.
+func TestScript(t *testing.T) {
+	dir, source := t.TempDir(), []byte("export function a() { return 'x' }")
+	put(t, filepath.Join(dir, "p", "plugin.toml"), scripted(`script = "src/p.js"`, "a", "b"))
+	put(t, filepath.Join(dir, "p", "src", "p.js"), source)
+	s := Scan(t.Context(), []Folder{{Path: dir}}, Options{})
+	if len(s.Plugins) != 1 {
+		t.Fatal(report(s, dir))
+	}
+	p := s.Plugins[0]
+	want, err := js.Module(source, "a", "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := p.Read()
+	if err != nil || !bytes.Equal(got, want) || p.WasmSHA256 != digest(want) || p.WasmBytes != len(want) {
+		t.Errorf("the module is not the one of the script: %v", err)
+	}
+	files, _, err := p.Files()
+	if err != nil || len(files) != 2 || !bytes.Equal(files["src/p.js"], source) {
+		t.Errorf("kept are %d files, %v", len(files), err)
+	}
+	put(t, filepath.Join(dir, "p", "src", "p.js"), append(source, ' '))
+	if _, err := p.Read(); !errors.Is(err, ErrChanged) {
+		t.Errorf("another script: %v", err)
+	}
+}
+
+// The index knows what was made of a script for the tools of that time.
+func TestScriptInTheIndex(t *testing.T) {
+	dir, x := t.TempDir(), index.Open("", "1")
+	path := filepath.Join(dir, "p", "p.js")
+	put(t, path, []byte("//"))
+	for _, tools := range [][]string{{"a"}, {"a", "b"}, {"b"}} {
+		put(t, filepath.Join(dir, "p", "plugin.toml"), scripted(`script = "p.js"`, tools...))
+		want, err := js.Module([]byte("//"), tools...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			s := Scan(t.Context(), []Folder{{Path: dir}}, Options{Index: x})
+			if len(s.Plugins) != 1 || s.Plugins[0].WasmSHA256 != digest(want) {
+				t.Fatalf("%v: %s", tools, report(s, dir))
+			}
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x.Keep(s.Plugins[0].indexKey(), info, time.Now().Add(time.Hour), lookAt(want, digest(want)).Facts)
+		}
+	}
+}
+
+// A script is packed as the module that it makes.
+func TestPackScript(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "p", "plugin.toml"), scripted(`script = "p.js"`, "a"))
+	put(t, filepath.Join(dir, "p", "p.js"), []byte("export const a = () => 1"))
+	_, packed, problems := Pack(filepath.Join(dir, "p"), "", false)
+	if len(errorsOf(problems)) > 0 {
+		t.Fatal(problems)
+	}
+	out := filepath.Join(t.TempDir(), "p.wasm")
+	put(t, out, packed)
+	if p, problems := Check(out, ""); len(errorsOf(problems)) > 0 || p.isScript() {
+		t.Error(problems)
+	}
+}
+
+func TestScriptProblems(t *testing.T) {
+	for _, tt := range []struct{ line, script, want string }{
+		{`script = "p.js"`, "", "the script is missing"},
+		{`script = "p.js"`, "\xff\xfe", "is not UTF-8"},
+		{`script = "p.js"`, strings.Repeat("/", js.MaxScript+1), "at most 4194304"},
+		{`script = "p.ts"`, "1", "is no JavaScript"},
+		{`script = "../p.js"`, "1", "leads out of the manifest's folder"},
+		{`wasm = "p.js"`, "1", "is a script"},
+		{"script = \"p.js\"\nwasm = \"p.wasm\"", "1", "are both there"},
+	} {
+		dir := t.TempDir()
+		put(t, filepath.Join(dir, "p", "plugin.toml"), scripted(tt.line, "a"))
+		if tt.script != "" {
+			put(t, filepath.Join(dir, "p", "p.js"), []byte(tt.script))
+		}
+		s := Scan(t.Context(), []Folder{{Path: dir}}, Options{})
+		if got := report(s, dir); len(s.Plugins) != 0 || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %s\nwanted %q", tt.line, got, tt.want)
+		}
+	}
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "p", "plugin.toml"), scripted(`script = "p.js"`, "a"))
+	if err := os.Mkdir(filepath.Join(dir, "p", "p.js"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if s := Scan(t.Context(), []Folder{{Path: dir}}, Options{}); len(s.Plugins) != 0 {
+		t.Error("a folder passed for a script")
+	}
+}

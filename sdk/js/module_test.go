@@ -1,0 +1,55 @@
+package js
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestModuleIsTheSameEachTime(t *testing.T) {
+	a, err := Module([]byte("export const x = 1"), "x", "y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := Module([]byte("export const x = 1"), "x", "y")
+	if !bytes.Equal(a, b) {
+		t.Error("two modules of one script differ")
+	}
+	if !bytes.Contains(a, []byte("export const x = 1")) || !bytes.Contains(a, prelude) {
+		t.Error("the module lacks its texts")
+	}
+	for _, mark := range []string{"[sizes]!", "[prelude]", "[script]"} {
+		if bytes.Contains(a, []byte(mark)) {
+			t.Errorf("the place of %s is empty", mark)
+		}
+	}
+}
+
+func TestModuleProblems(t *testing.T) {
+	for _, tt := range []struct {
+		script string
+		tools  []string
+		want   string
+	}{
+		{"1", nil, "needs the name of a tool"},
+		{"\xff", []string{"x"}, "not UTF-8"},
+		{strings.Repeat(" ", MaxScript+1), []string{"x"}, "at most 4194304"},
+		{"1", []string{"x", "x"}, `"x" cannot be the name`},
+		{"1", []string{""}, `"" cannot be the name`},
+		{"1", []string{"memory"}, `"memory" cannot be the name`},
+		{"1", []string{"weir_mailbox"}, "cannot be the name"},
+	} {
+		if wasm, err := Module([]byte(tt.script), tt.tools...); err == nil || wasm != nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v: %v, wanted %q", tt.tools, err, tt.want)
+		}
+	}
+}
+
+// A runtime that is cut short anywhere is an error and never a panic.
+func TestCutRuntime(t *testing.T) {
+	for n := 8; n < len(runtime); n += 1 + n/50 {
+		if _, err := read(runtime[:n]); err == nil {
+			t.Errorf("%d bytes are taken for the whole", n)
+		}
+	}
+}
