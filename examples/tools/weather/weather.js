@@ -20,6 +20,7 @@ export async function weather(args, c) {
     timezone: "auto",
   });
   const now = w.current;
+  if (!now || !w.daily) throw c.fail("failed", "Try a town nearby.", `Open-Meteo has no weather for ${place.name}.`);
   const lines = [
     `# ${place.name}, ${place.country ?? ""}`,
     `${now.time.replace("T", " ")}: ${sky(now.weather_code, c)}, ${now.temperature_2m} °C, ` +
@@ -38,7 +39,8 @@ export async function weather(args, c) {
 function find(name, c) {
   const [town, country] = name.split(/[,，]/).map((s) => s.trim());
   const language = c.say("en", "zh");
-  const found = get(c, "https://geocoding-api.open-meteo.com/v1/search", { name: town, count: 10, language }).results ?? [];
+  const results = get(c, "https://geocoding-api.open-meteo.com/v1/search", { name: town, count: 10, language }).results;
+  const found = Array.isArray(results) ? results : [];
   const wanted = (p) => [p.country, p.country_code, p.admin1].some((s) => s?.toLowerCase() === country.toLowerCase());
   const place = country ? found.find(wanted) : found[0];
   if (place) return place;
@@ -51,7 +53,11 @@ function get(c, address, query) {
   const r = c.http({ url });
   if (r.status === 429) throw c.fail("rate_limited", "Try again in a minute.", "Open-Meteo wants a pause.");
   if (r.status !== 200) throw c.fail("failed", "Try again later.", `Open-Meteo answered with status ${r.status}.`);
-  return r.json();
+  try {
+    const answer = r.json();
+    if (answer !== null && typeof answer === "object") return answer;
+  } catch {}
+  throw c.fail("failed", "Try again later.", "Open-Meteo's answer could not be read.");
 }
 
 function sky(code, c) {
