@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
@@ -23,7 +24,7 @@ var languages = []language{
 	{"c freestanding", clang("--target=wasm32-unknown-unknown", "-nostdlib", "-ffreestanding", "-Wl,--no-entry")},
 	{"c with wasi-libc", clang("--target=wasm32-wasi", "--sysroot=/usr", "-mexec-model=reactor")},
 	{"rust", rustc("--target", "wasm32-unknown-unknown")},
-	{"rust with wasi", rustc("--target", "wasm32-wasi")},
+	{"rust with wasi", rustc("--target", wasi)},
 	{"rust without std", rustc("--target", "wasm32-unknown-unknown", "--cfg", "no_std", "-Zcrate-attr=feature(default_alloc_error_handler)")},
 	{"assemblyscript", asc},
 	{"javascript", script},
@@ -32,25 +33,32 @@ var languages = []language{
 // clang builds the C SDK's conform; the warnings are errors.
 func clang(flags ...string) func(*testing.T, string, string) {
 	return func(t *testing.T, root, out string) {
-		command(t, filepath.Join(root, "sdk/c/testdata/conform"), "clang",
+		command(t, filepath.Join(root, "sdk/c/testdata/conform"), guesttest.Need(t, guesttest.Clang),
 			append(flags, "-Os", "-Wall", "-Wextra", "-Werror", "-Wl,--strip-all", "-o", out, "conform.c")...)
 	}
 }
 
-// rustc builds the Rust SDK's conform. Since Rust 1.68 the last form needs nothing of
-// the kind; Debian's has to be allowed what was not stable then.
+// wasi stands for the target that newer compilers call wasm32-wasip1.
+const wasi = "wasm32-wasi"
+
+// rustc builds the Rust SDK's conform. Since Rust 1.68 the form without std needs no
+// feature; Debian's has to be allowed what was not stable then.
 func rustc(flags ...string) func(*testing.T, string, string) {
 	return func(t *testing.T, root, out string) {
+		compiler := guesttest.Need(t, guesttest.Rustc)
+		args := slices.Clone(flags)
+		if i := slices.Index(args, wasi); i >= 0 && exec.Command(compiler, "--print", "target-libdir", "--target", wasi).Run() != nil {
+			args[i] = "wasm32-wasip1"
+		}
 		t.Setenv("RUSTC_BOOTSTRAP", "1")
-		command(t, filepath.Join(root, "sdk/rust/testdata/conform"), "/usr/bin/rustc",
-			append(flags, "--edition", "2021", "--crate-type", "cdylib", "-C", "opt-level=s", "-C", "lto", "-C", "panic=abort", "-C", "strip=symbols", "-D", "warnings", "-o", out, "conform.rs")...)
+		command(t, filepath.Join(root, "sdk/rust/testdata/conform"), compiler,
+			append(args, "--edition", "2021", "--crate-type", "cdylib", "-C", "opt-level=s", "-C", "lto", "-C", "panic=abort", "-C", "strip=symbols", "-D", "warnings", "-o", out, "conform.rs")...)
 	}
 }
 
 // asc builds the AssemblyScript SDK's conform.
 func asc(t *testing.T, root, out string) {
-	dir := filepath.Join(root, "sdk/assemblyscript")
-	command(t, filepath.Join(dir, "testdata/conform"), filepath.Join(dir, "node_modules/.bin/asc"),
+	command(t, filepath.Join(root, "sdk/assemblyscript/testdata/conform"), guesttest.Need(t, guesttest.Asc),
 		"conform.ts", "--outFile", out, "-Os", "--runtime", "stub", "--use", "abort=../../weir/stop")
 }
 
