@@ -59,7 +59,7 @@ demo: plugins ## the whole story on this repository's files: no daemon, no netwo
 
 # What the race detector makes bigger is held to its true bounds without it.
 .PHONY: test
-test: plugins test-clients ## run every test, with the race detector where a C compiler is found
+test: ready test-clients ## run every test, with the race detector where a C compiler is found
 	$(GO) vet ./...
 	$(GO) test $(RACE) -timeout 30m ./...
 	$(if $(RACE),$(GO) test -run 'TestBombs|TestAFolderOfStrangers|TestAllocations' ./host/internal/hostile ./sdk/limit)
@@ -68,8 +68,17 @@ test: plugins test-clients ## run every test, with the race detector where a C c
 race: ## run the tests of PKGS (default: all) once more, with the race detector
 	$(GO) test $(RACE) -count=1 -timeout 30m $(or $(PKGS),./...)
 
+# Side by side: building waits for the processor, installing for the network.
+.PHONY: ready
+ready:
+	@$(MAKE) --no-print-directory -j2 plugins toolchains
+
+.PHONY: toolchains
+toolchains: ## look for what builds plugins in other languages (CI=true installs it)
+	@sdk/toolchains.sh
+
 .PHONY: test-clients
-test-clients: plugins ## try the daemon with clients from npm, if npm is found (CI=true installs it)
+test-clients: plugins toolchains ## try the daemon with clients from npm, if npm is found (CI=true installs it)
 	@GO="$(GO)" host/daemon/clients/run.sh
 
 .PHONY: test-hostile

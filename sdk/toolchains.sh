@@ -1,0 +1,81 @@
+#!/bin/sh
+# Looks for what builds plugins in C, Rust and AssemblyScript. With CI=true what is
+# missing is installed, on Debian and Ubuntu, and it is an error if it cannot be used
+# then. Elsewhere one line says what is missing and how to get it.
+set -eu
+cd "$(dirname "$0")"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Besides clang this takes a linker, the C library for WASI and clang's own for Wasm.
+has_c() {
+	printf '#include <stdlib.h>\nvoid *f(size_t n) { return malloc(n); }\n' |
+		clang --target=wasm32-wasi --sysroot=/usr -mexec-model=reactor -Wl,--export=f -x c - -o "$work/c.wasm" >/dev/null 2>&1
+}
+
+# rustup's rustc often stands before the system's and has no library for Wasm.
+has_rust() {
+	for rustc in rustc /usr/bin/rustc; do
+		if has_target "$rustc" wasm32-unknown-unknown && { has_target "$rustc" wasm32-wasi || has_target "$rustc" wasm32-wasip1; }; then
+			return 0
+		fi
+	done
+	return 1
+}
+
+has_target() {
+	dir=$("$1" --print target-libdir --target "$2" 2>/dev/null) && [ -d "$dir" ]
+}
+
+has_npm() {
+	command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1
+}
+
+again() { # a mirror may be away for a moment
+	"$@" || { sleep 5 && "$@"; } || { sleep 20 && "$@"; }
+}
+
+# fetch installs what the lock files here ask for, unless that was done already.
+fetch() {
+	for lock in */package-lock.json; do
+		dir=${lock%/*}
+		if [ -f "$lock" ] && [ ! "$dir/node_modules/.package-lock.json" -nt "$lock" ]; then
+			again npm ci --prefix "$dir" --no-audit --no-fund --loglevel=error && touch "$dir/node_modules/.package-lock.json"
+		fi
+	done
+}
+
+missing=
+packages=
+look() { # look WHAT PACKAGE...
+	what=$1
+	shift
+	if ! "has_$what"; then
+		missing="$missing $what"
+		packages="$packages $*"
+	fi
+}
+look c clang lld wasi-libc libclang-rt-dev-wasm32
+look rust rustc libstd-rust-dev-wasm32
+look npm nodejs npm ca-certificates
+
+if [ "${CI:-}" != true ]; then
+	[ -z "$missing" ] || echo "not tried, for what it takes is missing:$missing (on Debian and Ubuntu: apt install$packages; CI=true does that)"
+	if has_npm && ! fetch; then
+		echo "AssemblyScript is not tried: npm could not fetch its compiler"
+	fi
+	exit 0
+fi
+if [ -n "$missing" ]; then
+	root=
+	[ "$(id -u)" = 0 ] || root=sudo
+	again $root apt-get update -qq
+	again $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages </dev/null >"$work/apt" 2>&1 || {
+		cat "$work/apt" >&2
+		exit 1
+	}
+	for what in $missing; do
+		"has_$what" || { echo "$what was installed and cannot be used ($packages)" >&2; exit 1; }
+	done
+fi
+fetch
