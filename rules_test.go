@@ -24,6 +24,7 @@ const maxLines = 700
 // package takes the level of its longest prefix here.
 var levels = map[string]int{
 	"sdk/tool":                       0,
+	"sdk":                            1,
 	"sdk/limit":                      1,
 	"agent/parse":                    1,
 	"agent/parse/eval":               2,
@@ -54,6 +55,7 @@ var levels = map[string]int{
 	"agent/model/provider":           5,
 	"host":                           5,
 	"host/plugintest":                6,
+	"host/internal/author":           6,
 	"host/daemon/web":                5,
 	"host/daemon":                    6,
 	"host/cmd/weir":                  7,

@@ -105,10 +105,10 @@ func (r Report) OK() bool { return len(r.Problems) == 0 && r.Failed() == 0 }
 // the end of ctx.
 func Run(ctx context.Context, path string, cfg Config) (Report, error) {
 	began := time.Now()
-	report := Report{Outcomes: []Outcome{}}
+	report := Report{Plugin: baseName(path), Outcomes: []Outcome{}}
 	p, problems := registry.Check(path, cfg.Version)
 	report.Problems, report.Warnings = problemsOf(problems)
-	if p != nil {
+	if p != nil && p.Manifest.Name != "" {
 		report.Plugin = p.Manifest.Name
 	}
 	if len(report.Problems) > 0 {

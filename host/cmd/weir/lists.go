@@ -167,7 +167,7 @@ func orDash[T ~string](v T) string {
 }
 
 func (c *cli) pluginCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "plugin", Short: "List, look at, approve and take back plugins"}
+	cmd := &cobra.Command{Use: "plugin", Short: "Make, build and test plugins; look at, approve and take them back"}
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "List the plugins and what keeps some of them out", Args: argCount(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -189,7 +189,7 @@ func (c *cli) pluginCmd() *cobra.Command {
 				return nil
 			})
 		},
-	}, c.warmCmd(), c.retryCmd(), c.reloadPluginsCmd(), c.packCmd(), c.validateCmd(), c.pluginTestCmd())
+	}, c.warmCmd(), c.retryCmd(), c.reloadPluginsCmd(), c.packCmd(), c.validateCmd(), c.pluginNewCmd(), c.pluginBuildCmd(), c.pluginTestCmd())
 	cmd.AddCommand(c.pluginKeeping()...)
 	return cmd
 }

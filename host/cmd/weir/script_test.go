@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,6 +34,10 @@ func TestScripts(t *testing.T) {
 	}
 	pen := filepath.Join(t.TempDir(), "pen.wasm")
 	guesttest.Build(t, filepath.Join(guesttest.Root(t), "host", "testdata", "plugins", "pen"), pen)
+	goCache, err := exec.Command("go", "env", "GOCACHE").Output() // a home of its own would compile the standard library anew
+	if err != nil {
+		t.Fatal(err)
+	}
 	models := modelServer(t)
 	program := ""
 	if raced {
@@ -47,6 +52,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("BOMB", bomb)
 			e.Setenv("PEN", pen)
 			e.Setenv("MODELS", models)
+			e.Setenv("GOCACHE", strings.TrimSpace(string(goCache)))
 			e.Setenv("WEIR_CACHE", guesttest.Cache(t))
 			e.Setenv("WEIR_NO_PROBE", "1")
 			if raced && !meeting(filepath.Base(e.WorkDir)) {

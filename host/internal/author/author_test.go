@@ -1,0 +1,116 @@
+package author_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weirhost/weir/host/internal/author"
+	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/plugintest"
+)
+
+// TestTemplates: what `weir plugin new` makes builds without a network, and its
+// cases hold, for every language and template.
+func TestTemplates(t *testing.T) {
+	t.Setenv("GOPROXY", "off")
+	for _, l := range author.Languages() {
+		for _, template := range l.Templates {
+			t.Run(l.Name+"/"+template, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "sample")
+				own, err := author.New(dir, author.Spec{Name: "sample", Language: l.Name, Template: template})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, ok := author.Of(dir); !ok || got.Name != l.Name {
+					t.Errorf("the folder counts as one of %q", got.Name)
+				}
+				for _, name := range own {
+					text, err := os.ReadFile(filepath.Join(dir, name))
+					if err != nil || strings.Contains(string(text), "{%") || strings.Contains(string(text), "github.com/weirhost/weir/sdk") {
+						t.Errorf("%s: %v\n%s", name, err, text)
+					}
+				}
+				if _, err := author.Make(t.Context(), dir, filepath.Join(dir, "sample.wasm"), io.Discard); err != nil {
+					f, _ := errors.AsType[*author.Failed](err)
+					t.Fatalf("%v %+v", err, f)
+				}
+				plugintest.Check(t, dir, plugintest.Config{CacheDir: guesttest.Cache(t), FuzzCalls: 10})
+			})
+		}
+	}
+}
+
+// TestNew: a folder with something in it is left alone, an empty one is taken.
+func TestNew(t *testing.T) {
+	spec := author.Spec{Name: "sample", Language: "go", Template: "basic"}
+	full := t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, "mine.txt"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := author.New(full, spec)
+	if _, ok := errors.AsType[*author.ErrNotEmpty](err); !ok {
+		t.Errorf("of a folder that is not empty it says %v", err)
+	}
+	if left, _ := fs.Glob(os.DirFS(full), "*"); len(left) != 1 {
+		t.Errorf("it holds %v now", left)
+	}
+	if _, err := author.New(t.TempDir(), spec); err != nil {
+		t.Error(err)
+	}
+	if _, err := author.New(t.TempDir(), author.Spec{Name: "sample", Language: "go", Template: "common"}); err == nil {
+		t.Error("what all templates have counts as one")
+	}
+}
+
+func TestCheckName(t *testing.T) {
+	for _, good := range []string{"a", "word_count", "a1"} {
+		if why := author.CheckName(good); why != "" {
+			t.Error(why)
+		}
+	}
+	for _, bad := range []string{"", "Word", "1a", "a-b", "a__b", "../a", "load_tool_history", strings.Repeat("a", 65)} {
+		if author.CheckName(bad) == "" {
+			t.Errorf("%q counts as a name", bad)
+		}
+	}
+}
+
+// TestMake: what cannot be built leaves the module that is there alone, and says why.
+func TestMake(t *testing.T) {
+	dir := t.TempDir()
+	wasm := filepath.Join(dir, "a.wasm")
+	if err := os.WriteFile(wasm, []byte("before"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := author.Make(t.Context(), dir, wasm, io.Discard); !errors.Is(err, author.ErrUnknown) {
+		t.Errorf("of a folder without sources it says %v", err)
+	}
+	for name, text := range map[string]string{"go.mod": "module example.com/a\n\ngo 1.26\n", "main.go": "package main\n\nfunc main() { nothing() }\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var said bytes.Buffer
+	_, err := author.Make(t.Context(), dir, wasm, &said)
+	f, ok := errors.AsType[*author.Failed](err)
+	if !ok || !strings.Contains(f.Output, "main.go:3") || said.String() != f.Output {
+		t.Errorf("of sources with a mistake it says %v and prints %q", err, said.String())
+	}
+	if b, err := os.ReadFile(wasm); err != nil || string(b) != "before" {
+		t.Errorf("the module is %q now, %v", b, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".weir-build-*")); len(left) > 0 {
+		t.Errorf("it left %v", left)
+	}
+	t.Setenv("PATH", t.TempDir())
+	_, err = author.Make(t.Context(), dir, wasm, io.Discard)
+	if m, ok := errors.AsType[*author.Missing](err); !ok || m.Program != "go" || m.Get == "" {
+		t.Errorf("without Go it says %v", err)
+	}
+}

@@ -1,0 +1,133 @@
+package author
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// A Language is one language that tools are written in.
+type Language struct {
+	// Name is what people type, Title what they read.
+	Name, Title string
+	// Marks are patterns of files that say that a folder holds a tool in this
+	// language, the surest first.
+	Marks []string
+	// Templates are what a new tool can begin with, the default first.
+	Templates []string
+	// Needs are the programs that building takes.
+	Needs []Need
+	// SDK lists the files of the SDK that a new tool gets, by their path in its
+	// folder; nil: none.
+	SDK func(s Spec) (map[string][]byte, error)
+	// Build lists the commands that make the module at out of the folder they are
+	// run in. They are run in order, the first that fails ends the build.
+	Build func(out string) []Command
+	// Slow says what people should know who build for the first time; empty: nothing.
+	Slow string
+}
+
+// A Need is a program that has to be found.
+type Need struct {
+	Program string
+	// Get is the one command that installs it, by system (as in GOOS); "" is for
+	// the others.
+	Get map[string]string
+}
+
+// A Command is one program to run, with what its environment has beside ours.
+type Command struct {
+	Args []string
+	Env  []string
+}
+
+// Languages are all there are, in the order in which they are offered.
+func Languages() []Language {
+	return []Language{golang()}
+}
+
+// Named returns a language by its name.
+func Named(name string) (Language, bool) {
+	all := Languages()
+	i := slices.IndexFunc(all, func(l Language) bool { return l.Name == name })
+	if i < 0 {
+		return Language{}, false
+	}
+	return all[i], true
+}
+
+// Names lists the languages' names.
+func Names() (out []string) {
+	for _, l := range Languages() {
+		out = append(out, l.Name)
+	}
+	return out
+}
+
+// Of returns the language that a folder's tool is written in.
+func Of(dir string) (Language, bool) {
+	for _, l := range Languages() {
+		for _, mark := range l.Marks {
+			if found, err := fs.Glob(os.DirFS(dir), mark); err == nil && len(found) > 0 {
+				return l, true
+			}
+		}
+	}
+	return Language{}, false
+}
+
+// marks lists what folders of any language hold, for people.
+func marks() string {
+	var out []string
+	for _, l := range Languages() {
+		out = append(out, fmt.Sprintf("%s (%s)", l.Marks[0], l.Title))
+	}
+	return strings.Join(out, ", ")
+}
+
+// get is the command that installs a program on this system.
+func (n Need) get() string {
+	if g, ok := n.Get[runtime.GOOS]; ok {
+		return g
+	}
+	return n.Get[""]
+}
+
+// golang is Go: the SDK is source, copied in, for it takes the standard library
+// alone.
+func golang() Language {
+	return Language{
+		Name: "go", Title: "Go",
+		Marks:     []string{"go.mod", "*.go"},
+		Templates: []string{"basic", "http", "files"},
+		Needs: []Need{{Program: "go", Get: map[string]string{
+			"linux":   "curl -fsSL https://go.dev/dl/" + goVersion + ".linux-" + runtime.GOARCH + ".tar.gz | sudo tar -C /usr/local -xz && export PATH=$PATH:/usr/local/go/bin",
+			"darwin":  "brew install go",
+			"windows": "winget install GoLang.Go",
+			"":        "see https://go.dev/doc/install",
+		}}},
+		SDK: goSDK,
+		Build: func(out string) []Command {
+			return []Command{{
+				Args: []string{"go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, "."},
+				Env:  []string{"GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off"},
+			}}
+		},
+		Slow: "the first build for Wasm takes a minute, for it compiles the standard library",
+	}
+}
+
+// goVersion is the release that a machine without Go is told to get.
+const goVersion = "go1.26.0"
+
+// absolute is a path as commands take it that run elsewhere.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}

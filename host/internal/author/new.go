@@ -1,0 +1,134 @@
+package author
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+//go:embed all:templates
+var templates embed.FS
+
+// A Spec is what a new tool is to be.
+type Spec struct {
+	Name     string // of the tool and of its plugin
+	Language string
+	Template string
+}
+
+// common is the folder of what all templates of a language have.
+const common = "common"
+
+// CheckName says what keeps a name from being a tool's; empty: nothing.
+func CheckName(name string) string {
+	switch {
+	case !tool.ValidName(name):
+		return fmt.Sprintf("%q is no name for a tool: it begins with a small letter and has small letters, digits and _, at most 64", name)
+	case strings.Contains(name, "__"):
+		return fmt.Sprintf("%q holds __, which stands between a plugin and its tool", name)
+	case slices.Contains([]string{"load_tool_history", "search_tool_history", "describe_tool"}, name):
+		return fmt.Sprintf("%q is the name of a tool that the host provides itself", name)
+	}
+	return ""
+}
+
+// Files are those of a new tool, by their slash-separated path.
+func Files(s Spec) (map[string][]byte, error) {
+	l, ok := Named(s.Language)
+	if !ok || !slices.Contains(l.Templates, s.Template) {
+		return nil, fmt.Errorf("there is no template %s of %s", s.Template, s.Language)
+	}
+	out := map[string][]byte{}
+	if l.SDK != nil {
+		sdk, err := l.SDK(s)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(out, sdk)
+	}
+	for _, folder := range []string{common, s.Template} {
+		root := path.Join("templates", l.Name, folder)
+		err := fs.WalkDir(templates, root, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := render(name, s)
+			if err == nil {
+				out[place(strings.TrimPrefix(name, root+"/"))] = text
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// place is where a template's file goes.
+func place(name string) string {
+	name = strings.TrimSuffix(name, ".tmpl")
+	if path.Base(name) == "gitignore" { // a real one would hide files of this repository
+		name = path.Join(path.Dir(name), ".gitignore")
+	}
+	return name
+}
+
+func render(name string, s Spec) ([]byte, error) {
+	text, err := fs.ReadFile(templates, name)
+	if err != nil || !strings.HasSuffix(name, ".tmpl") {
+		return text, err
+	}
+	t, err := template.New(name).Delims("{%", "%}").Option("missingkey=error").Parse(string(text))
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = t.Execute(&b, s)
+	return b.Bytes(), err
+}
+
+// ErrNotEmpty says that something lies where the new folder should be.
+type ErrNotEmpty struct{ Dir string }
+
+func (e *ErrNotEmpty) Error() string { return e.Dir + " is there already and not empty" }
+
+// New writes a new tool into dir, which it makes; one that is there must be
+// empty. It returns the files' paths, sorted, those of the SDK left out.
+func New(dir string, s Spec) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err == nil && len(entries) > 0 {
+		return nil, &ErrNotEmpty{dir}
+	}
+	if err != nil && !os.IsNotExist(err) {
+		return nil, fmt.Errorf("%s cannot be used: %w", dir, err)
+	}
+	files, err := Files(s)
+	if err != nil {
+		return nil, err
+	}
+	var own []string
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		to := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(to, files[name], 0o644); err != nil {
+			return nil, err
+		}
+		if !strings.HasPrefix(name, "weir/") {
+			own = append(own, name)
+		}
+	}
+	return own, nil
+}

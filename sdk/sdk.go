@@ -1,0 +1,16 @@
+// Package sdk holds the sources of the SDKs as files, so that a new tool's
+// folder can be given a copy: it then depends on nothing that has to be
+// downloaded.
+package sdk
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed guest/*.go guest/files/*.go tool/*.go
+var sources embed.FS
+
+// Sources are the SDKs, each below its own folder of this repository's sdk/:
+// guest and tool are Go's. Tests are among them.
+func Sources() fs.FS { return sources }
