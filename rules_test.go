@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -194,6 +195,7 @@ func TestRules(t *testing.T) {
 	t.Run("comments", func(t *testing.T) { checkPackageComments(t, files) })
 	t.Run("lengths", func(t *testing.T) { checkLengths(t, files) })
 	t.Run("exits", func(t *testing.T) { checkExits(t, files) })
+	t.Run("alone", func(t *testing.T) { checkAlone(t, files) })
 }
 
 func load(t *testing.T) []file {
@@ -356,6 +358,43 @@ func checkLengths(t *testing.T, files []file) {
 	for _, f := range files {
 		if f.lines > maxLines {
 			t.Errorf("%s has %d lines; %d is the most", f.path, f.lines, maxLines)
+		}
+	}
+}
+
+// checkAlone holds the packages that the Makefile tests without the race detector
+// to having no use for it.
+func checkAlone(t *testing.T, files []file) {
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`(?m)^ALONE = (.+)$`).FindSubmatch(makefile)
+	if line == nil {
+		t.Fatal("the Makefile names no packages that are tested alone")
+	}
+	for _, pattern := range strings.Fields(string(line[1])) {
+		folder, below := strings.CutSuffix(strings.TrimPrefix(pattern, "./"), "/...")
+		found := 0
+		for _, f := range files {
+			if f.pkg != folder && !(below && strings.HasPrefix(f.pkg, folder+"/")) {
+				continue
+			}
+			found++
+			for _, i := range f.ast.Imports {
+				if path := strings.Trim(i.Path.Value, `"`); path == "sync" || path == "sync/atomic" || path == "golang.org/x/sync/errgroup" {
+					t.Errorf("%s imports %s, and is tested without the race detector", f.path, path)
+				}
+			}
+			ast.Inspect(f.ast, func(n ast.Node) bool {
+				if _, ok := n.(*ast.GoStmt); ok {
+					t.Errorf("%s starts a goroutine, and is tested without the race detector", f.path)
+				}
+				return true
+			})
+		}
+		if found == 0 {
+			t.Errorf("%s: no such packages", pattern)
 		}
 	}
 }

@@ -224,6 +224,8 @@ func TestWhatAWorkerFinds(t *testing.T) {
 // TestLiars talks to children that do not keep to the protocol.
 func TestLiars(t *testing.T) {
 	broken := "run was ended: its process broke the rules of talking to its host"
+	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
+	load(t, newPool(t, nil), pl) // so that it is compiled
 	for _, row := range []struct {
 		lie  string
 		code tool.Code // empty: the call answers
@@ -250,9 +252,6 @@ func TestLiars(t *testing.T) {
 		{"odd words", tool.Failed, "ab c"},
 	} {
 		t.Run(row.lie, func(t *testing.T) {
-			honest := newPool(t, nil)
-			pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
-			load(t, honest, pl) // so that it is compiled
 			p := newPool(t, func(c *Config) { c.Command = asRole("liar:" + row.lie) })
 			m := load(t, p, pl)
 			out, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Timeout: patience, MaxOutput: 1000})
