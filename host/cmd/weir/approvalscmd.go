@@ -123,7 +123,7 @@ func (c *cli) showApproval(ctx context.Context, cl *client, given string) error 
 	if c.json {
 		c.print(a)
 	} else {
-		fmt.Fprintln(c.out, requestCard(a))
+		fmt.Fprintln(c.out, requestCard(a, c.say))
 	}
 	return nil
 }

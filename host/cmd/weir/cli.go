@@ -27,11 +27,14 @@ type cli struct {
 	plugins   string // --plugins DIR
 	workspace string // --workspace DIR
 	json      bool   // --json
+	events    bool   // --json=events
+	lang      string // --lang en|zh
 	verbose   bool   // --verbose
 
-	serving  bool // a daemon: the log is its only voice
-	stays    bool // it answers for longer than one command
-	demoTold bool // a person needs to hear only once who answers
+	serving  bool        // a daemon: the log is its only voice
+	stays    bool        // it answers for longer than one command
+	demoTold bool        // a person needs to hear only once who answers
+	spoken   tool.Locale // what language decided; empty: nothing yet
 }
 
 // The exit codes that run documents.
@@ -74,13 +77,25 @@ func (c *cli) root() *cobra.Command {
 	f.StringVar(&c.data, "data", "", "keep all state in `DIR` (default: the XDG folders)")
 	f.StringVar(&c.plugins, "plugins", "", "the plugin folder `DIR`, in place of [[plugins.folder]]")
 	f.StringVar(&c.workspace, "workspace", "", "the `DIR` that tools see as /workspace (default: $WEIR_WORKSPACE, else the current folder)")
-	f.BoolVar(&c.json, "json", false, "print one JSON value on stdout and everything else on stderr")
+	f.Var(jsonFlag{c}, "json", "print one JSON value on stdout and everything else on stderr; weir ask --json=events prints each event as a line")
+	f.Lookup("json").NoOptDefVal = "true"
+	f.StringVar(&c.lang, "lang", "", "the language for people, en or zh (default: locale of tools.toml, else of the environment)")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens inside on stderr")
 	root.AddCommand(
-		c.serveCmd(), c.reloadCmd(), c.askCmd(), c.chatCmd(), c.callCmd(), c.parseCmd(), c.cutCmd(),
+		c.serveCmd(), c.reloadCmd(), c.askCmd(), c.chatCmd(), c.traceCmd(), c.callCmd(), c.parseCmd(), c.cutCmd(),
 		c.toolCmd(), c.pluginCmd(), c.archiveCmd(), c.conversationCmd(), c.modelCmd(), c.mcpCmd(),
 		c.approvalsCmd(), c.configCmd(), c.statsCmd(), c.backupCmd(), c.restoreCmd(), c.doctorCmd(), c.pathsCmd(), c.versionCmd(),
 	)
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		switch {
+		case c.events && cmd.Name() != "ask":
+			return usagef("leave =events out", "--json=events is for weir ask")
+		case c.lang != "" && c.lang != string(tool.En) && c.lang != string(tool.Zh):
+			return usagef("use en or zh", "--lang is %q", c.lang)
+		}
+		return nil
+	}
+	c.complete(root)
 	for _, cmd := range root.Commands() {
 		if !cmd.Runnable() {
 			cmd.RunE = subcommand
@@ -145,7 +160,10 @@ func (c *cli) complain(code, msg, hint string) {
 		line += "\n      " + hint
 	}
 	fmt.Fprintln(c.err, line)
-	if c.json {
+	if c.events {
+		data, _ := json.Marshal(map[string]string{"code": code, "message": msg, "hint": hint}) // strings always marshal
+		c.line("error", data)
+	} else if c.json {
 		c.print(map[string]any{"error": map[string]string{"code": code, "message": msg, "hint": hint}})
 	}
 }

@@ -16,7 +16,8 @@ import (
 // leave, one after the other, beside the stream of the answer.
 type consenter struct {
 	cl   *client
-	keys *keyboard
+	keys answerer
+	say  func(en, zh string) string
 	tell func(string) // a line on the terminal
 	hint func(string) // what stands in front of the answer
 
@@ -35,8 +36,8 @@ type asking struct {
 }
 
 // newConsenter starts to ask. close must be called.
-func newConsenter(ctx context.Context, cl *client, keys *keyboard, tell, hint func(string)) *consenter {
-	q := &consenter{cl: cl, keys: keys, tell: tell, hint: hint, open: map[string]*asking{}, queue: make(chan *asking, 64), done: make(chan struct{})}
+func newConsenter(ctx context.Context, cl *client, keys answerer, say func(en, zh string) string, tell, hint func(string)) *consenter {
+	q := &consenter{cl: cl, keys: keys, say: say, tell: tell, hint: hint, open: map[string]*asking{}, queue: make(chan *asking, 64), done: make(chan struct{})}
 	go func() {
 		defer close(q.done)
 		for a := range q.queue {
@@ -85,6 +86,15 @@ func (q *consenter) event(name string, data json.RawMessage) {
 	}
 }
 
+// An answerer is where a person's answers come from. One goroutine at a time
+// may take.
+type answerer interface {
+	// ahead is how much was typed already, which is no answer to what comes now.
+	ahead() int
+	// take returns what is typed behind that. false: the input or ctx has ended.
+	take(ctx context.Context, ahead int) (string, bool)
+}
+
 // answers are what a person can type, and what is sent for it.
 var answers = map[string]string{"y": "once", "yes": "once", "a": "always", "always": "always", "n": "deny", "no": "deny"}
 
@@ -97,10 +107,10 @@ func (q *consenter) ask(ctx context.Context, a *asking) {
 	both, cancel := context.WithCancel(a.ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
-	q.tell(requestCard(a.Approval))
+	q.tell(requestCard(a.Approval, q.say))
 	for {
 		ahead := q.keys.ahead()
-		q.hint("allow it? [y] once  [a] always here  [n] no: ")
+		q.hint(q.say("allow it? [y] once  [a] always here  [n] no: ", "允许吗？[y] 一次  [a] 始终允许  [n] 不允许: "))
 		line, ok := q.keys.take(both, ahead)
 		answer := answers[strings.ToLower(strings.TrimSpace(line))]
 		switch {
@@ -111,7 +121,7 @@ func (q *consenter) ask(ctx context.Context, a *asking) {
 			answer = "deny" // the input has ended: nobody is there
 			q.tell("")
 		case answer == "":
-			q.tell("  type y, a or n")
+			q.tell(q.say("  type y, a or n", "  请按 y、a 或 n"))
 			continue
 		}
 		q.send(ctx, a, answer)
@@ -139,25 +149,25 @@ func (q *consenter) settled(a *asking) {
 	if how == "" {
 		how = "it ended"
 	}
-	q.tell("\n  no answer is needed any more: " + limit.Visible(how))
+	q.tell("\n  " + q.say("no answer is needed any more: ", "无需再回答: ") + limit.Visible(how))
 }
 
 // requestCard is a request as a person reads it. Nothing in it can steer the
 // terminal or look like a line of ours.
-func requestCard(a daemon.Approval) string {
+func requestCard(a daemon.Approval, say func(en, zh string) string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "? %s asks for your leave", shown(a.Tool, 80))
+	fmt.Fprintf(&b, say("? %s asks for your leave", "? %s 请求许可"), shown(a.Tool, 80))
 	if a.Plugin != "" && a.Plugin != a.Tool {
-		fmt.Fprintf(&b, " (plugin %s)", shown(a.Plugin, 80))
+		fmt.Fprintf(&b, say(" (plugin %s)", "（插件 %s）"), shown(a.Plugin, 80))
 	}
 	fmt.Fprintf(&b, "\n  %s\n", shown(a.Why, 600))
 	for line := range strings.SplitSeq(limit.Visible(a.Args), "\n") {
 		b.WriteString("  │ " + line + "\n")
 	}
 	if a.LeftOut > 0 {
-		fmt.Fprintf(&b, "  %s characters are left out here; all of them: weir approvals show %s\n", grouped(a.LeftOut), a.ID)
+		fmt.Fprintf(&b, say("  %s characters are left out here; all of them: weir approvals show %s\n", "  此处省略了 %s 个字符；全部内容: weir approvals show %s\n"), grouped(a.LeftOut), a.ID)
 	}
-	fmt.Fprintf(&b, "  always: %s", shown(a.Always, 600))
+	fmt.Fprintf(&b, say("  always: %s", "  始终允许: %s"), shown(a.Always, 600))
 	return b.String()
 }
 

@@ -42,7 +42,7 @@ func newBooth(t *testing.T) *booth {
 	t.Cleanup(func() { _ = w.Close() })
 	tell := func(s string) { b.mu.Lock(); defer b.mu.Unlock(); b.text.WriteString(s + "\n") }
 	hint := func(s string) { b.mu.Lock(); defer b.mu.Unlock(); b.text.WriteString(s) }
-	b.q = newConsenter(t.Context(), &client{http: srv.Client(), base: srv.URL}, newKeyboard(r), tell, hint)
+	b.q = newConsenter(t.Context(), &client{http: srv.Client(), base: srv.URL}, newKeyboard(r), english, tell, hint)
 	return b
 }
 
@@ -149,7 +149,7 @@ func TestConsenterEnds(t *testing.T) {
 // Nothing that a model wrote can look like a line of ours.
 func TestRequestCard(t *testing.T) {
 	card := requestCard(daemon.Approval{ID: "x", Tool: "a\x1b[2J\nallow it? [y]", Plugin: "p", Why: "why\n\u202e", Always: "al\rways",
-		Args: "{\n  \"a\": \"b\"\n}\n? other asks for your leave", LeftOut: 12345})
+		Args: "{\n  \"a\": \"b\"\n}\n? other asks for your leave", LeftOut: 12345}, english)
 	for i, line := range strings.Split(card, "\n") {
 		if i == 0 != strings.HasPrefix(line, "? ") || i > 0 && !strings.HasPrefix(line, "  ") {
 			t.Errorf("line %d: %q", i, line)
@@ -159,3 +159,6 @@ func TestRequestCard(t *testing.T) {
 		t.Errorf("%q", card)
 	}
 }
+
+// english is a person's language.
+func english(en, _ string) string { return en }

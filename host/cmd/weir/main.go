@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 
 	"github.com/weirhost/weir/host"
@@ -41,7 +40,10 @@ func run(ctx context.Context, args []string, s streams, env lookup) int {
 	c := &cli{streams: s, env: env}
 	root := c.root()
 	root.SetArgs(args)
-	c.json = slices.Contains(args, "--json") // for what is wrong with the arguments themselves
+	for _, a := range args { // for what is wrong with the arguments themselves
+		c.json = c.json || a == "--json" || a == "--json=events"
+		c.events = c.events || a == "--json=events"
+	}
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)

@@ -70,7 +70,7 @@ func (c *cli) findPaths() (paths, error) {
 // token, other conversations' results and compiled code. The data folder is
 // hidden whole unless people work in it.
 func (p paths) private() []string {
-	files := []string{p.Token, p.Address, p.Lock, p.Pins, p.Pins + ".new", p.Approved, p.Archive, p.Archive + "-wal", p.Archive + "-shm", p.Archive + "-journal", p.Cache, p.quarantine(), p.trustFile()}
+	files := []string{p.Token, p.Address, p.Lock, p.Pins, p.Pins + ".new", p.Approved, p.Archive, p.Archive + "-wal", p.Archive + "-shm", p.Archive + "-journal", p.Cache, p.quarantine(), p.trustFile(), p.history(), p.history() + ".new"}
 	if p.Config != "" {
 		files = append(files, filepath.Join(filepath.Dir(p.Config), ".env"))
 	}

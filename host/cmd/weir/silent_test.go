@@ -8,12 +8,13 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A turn without an answer is the model's failure, with --json one value only.
 func TestSilentModelExits(t *testing.T) {
 	var out, errs bytes.Buffer
-	c := &cli{streams: streams{out: &out, err: &errs}}
+	c := &cli{streams: streams{out: &out, err: &errs}, spoken: tool.En}
 	p := &printer{c: c, end: &daemon.ChatEnd{Reason: agent.ReasonNoAnswer}}
 	if code := c.report(t.Context(), p.outcome(nil)); code != exitModel {
 		t.Errorf("exit %d: %s", code, errs.String())
@@ -31,7 +32,7 @@ func TestSilentModelExits(t *testing.T) {
 // A turn that could not be saved is an answer all the same, and says so.
 func TestUnsavedTurnIsTold(t *testing.T) {
 	var out, errs bytes.Buffer
-	c := &cli{streams: streams{out: &out, err: &errs}}
+	c := &cli{streams: streams{out: &out, err: &errs}, spoken: tool.En}
 	for _, quiet := range []bool{false, true} {
 		errs.Reset()
 		p := &printer{c: c, quiet: quiet, end: &daemon.ChatEnd{Reason: agent.ReasonAnswer, Answer: "yes", Unsaved: true}}

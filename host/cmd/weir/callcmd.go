@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+func (c *cli) callCmd() *cobra.Command {
+	var conversation, locale string
+	cmd := &cobra.Command{
+		Use: "call TOOL [ARGUMENTS]", Short: "Run one tool without a model",
+		Long:    "Run one tool and print what a model would see of its result. ARGUMENTS is a JSON object\nor a list of name=value; - reads the JSON from standard input.",
+		Example: "  weir call calculator '{\"expression\":\"2^64\"}'\n  weir call grep_search pattern=ErrTimeout",
+		Args:    argCount(1, -1, "a tool and its arguments"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if locale != string(tool.En) && locale != string(tool.Zh) {
+				return usagef("use en or zh", "--locale is %q", locale)
+			}
+			return c.withClient(cmd.Context(), func(cl *client) error {
+				raw, err := c.arguments(args[1:], func() []string { return textParams(cmd.Context(), cl, args[0]) })
+				if err != nil {
+					return err
+				}
+				body := map[string]any{"arguments": raw, "conversation_id": conversation, "locale": tool.Locale(locale)}
+				var res daemon.ToolCallResult
+				if err := cl.post(cmd.Context(), "/api/tools/"+pathEscape(args[0])+"/call", body, &res); err != nil {
+					return err
+				}
+				return c.showResult(res)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&conversation, "conversation", "", "keep the whole result in the conversation with this `ID` (default: one for calls alone)")
+	cmd.Flags().StringVar(&locale, "locale", "en", "the language of notices and errors: en or zh")
+	return cmd
+}
+
+func (c *cli) showResult(res daemon.ToolCallResult) error {
+	if c.json {
+		c.print(res)
+	} else {
+		fmt.Fprintln(c.out, strings.TrimRight(res.Text, "\n"))
+		fmt.Fprintln(c.err, res.Line)
+		if res.KeptUUID != "" && res.Layer != "" {
+			fmt.Fprintln(c.err, "the whole: weir archive show "+res.KeptUUID)
+		}
+	}
+	if !res.OK {
+		return exitError(exitTool)
+	}
+	return nil
+}
+
+// textParams lists the arguments of a tool that are text and nothing else.
+func textParams(ctx context.Context, cl *client, name string) []string {
+	var t host.ToolInfo
+	var schema struct {
+		Properties map[string]struct{ Type any }
+	}
+	if cl.get(ctx, "/api/tools/"+pathEscape(name), &t) != nil || json.Unmarshal(t.Spec.Params, &schema) != nil {
+		return nil // the call itself says what is wrong
+	}
+	var out []string
+	for name, p := range schema.Properties {
+		if p.Type == "string" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// arguments makes the JSON object of a call from what stands on the command
+// line. A value of name=value is text where the tool takes text, which texts
+// lists; else JSON where it reads as JSON, else text.
+func (c *cli) arguments(args []string, texts func() []string) (json.RawMessage, error) {
+	if len(args) == 0 {
+		return json.RawMessage("{}"), nil
+	}
+	text := args[0]
+	if text == "-" {
+		b, err := io.ReadAll(io.LimitReader(c.in, maxInput))
+		if err != nil {
+			return nil, err
+		}
+		text = string(b)
+	}
+	if len(args) == 1 && strings.HasPrefix(strings.TrimSpace(text), "{") {
+		if !json.Valid([]byte(text)) {
+			return nil, usagef(`quote the whole object for the shell: '{"name":"value"}'`, "the arguments are not valid JSON")
+		}
+		return json.RawMessage(text), nil
+	}
+	object, isText := map[string]json.RawMessage{}, texts()
+	for _, a := range args {
+		name, value, ok := strings.Cut(a, "=")
+		if !ok || name == "" {
+			return nil, usagef(`write a JSON object or name=value`, "%q is not an argument", a)
+		}
+		v := json.RawMessage(value)
+		if !json.Valid(v) || slices.Contains(isText, name) {
+			v, _ = json.Marshal(value) // a string always marshals
+		}
+		object[name] = v
+	}
+	return json.Marshal(object)
+}

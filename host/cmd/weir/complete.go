@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon"
+)
+
+// completed gives what the word in front of pos in a line of the chat may go on
+// as: the commands, and what each of them takes.
+func (t *talk) completed(ctx context.Context, line string, pos int) (head string, words []string, tail string) {
+	r := []rune(line)
+	before := string(r[:pos])
+	i := strings.LastIndexByte(before, ' ') + 1
+	head, tail = before[:i], string(r[pos:])
+	if !strings.HasPrefix(before, "/") {
+		return head, nil, tail
+	}
+	var all []string
+	switch strings.TrimSpace(head) {
+	case "":
+		for _, cmd := range chatCommands() {
+			all = append(all, cmd.name)
+		}
+	case "/model":
+		all, _ = t.models(ctx) // no list, no completion
+	case "/profile":
+		all, _ = t.profiles(ctx)
+	case "/open":
+		list, _ := t.conversations(ctx)
+		for _, x := range list {
+			all = append(all, x.ID)
+		}
+	case "/show", "/load":
+		for _, id := range t.kept {
+			all = append(all, shortID(id))
+		}
+	}
+	for _, w := range all {
+		if strings.HasPrefix(w, before[i:]) {
+			words = append(words, w)
+		}
+	}
+	return head, words, tail
+}
+
+// completions are what a shell is offered. They come from a daemon that runs,
+// or else from the configuration: completing a word opens nothing.
+func (c *cli) completions(ctx context.Context, from func(ctx context.Context, cl *client) []string, otherwise func(Settings) []string) []string {
+	p, err := c.findPaths()
+	if err != nil {
+		return nil
+	}
+	if cl := running(ctx, p); cl != nil {
+		return from(ctx, cl)
+	}
+	if otherwise == nil {
+		return nil
+	}
+	s, _, err := c.settings(p)
+	if err != nil {
+		return nil
+	}
+	return otherwise(s)
+}
+
+// offer makes a completion of names. What stands behind a tab is told beside it.
+func offer(cmd *cobra.Command, names []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var out []cobra.Completion
+	for _, n := range names {
+		if strings.HasPrefix(n, begun) {
+			out = append(out, n)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+type completer = func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective)
+
+// by completes with what list names.
+func by(list func(ctx context.Context) []string) completer {
+	return func(cmd *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		ctx := cmd.Context()
+		if ctx == nil {
+			ctx = context.Background()
+		}
+		return offer(cmd, list(ctx), begun)
+	}
+}
+
+// first completes the first argument alone.
+func first(f completer) completer {
+	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return f(cmd, args, begun)
+	}
+}
+
+func (c *cli) modelNames(ctx context.Context) []string {
+	return c.completions(ctx, func(ctx context.Context, cl *client) []string {
+		names, _ := (&talk{cli: c, cl: cl}).models(ctx)
+		return names
+	}, func(s Settings) []string {
+		names := []string{daemon.DemoModel}
+		for n := range s.Models {
+			names = append(names, n)
+		}
+		slices.Sort(names)
+		return names
+	})
+}
+
+func (c *cli) profileNames(ctx context.Context) []string {
+	return c.completions(ctx, func(ctx context.Context, cl *client) []string {
+		names, _ := (&talk{cli: c, cl: cl}).profiles(ctx)
+		return names
+	}, func(s Settings) []string {
+		names := []string{"default"}
+		for n := range s.Agents {
+			names = append(names, n)
+		}
+		slices.Sort(names)
+		return names
+	})
+}
+
+func (c *cli) conversationIDs(ctx context.Context) []string {
+	return c.completions(ctx, func(ctx context.Context, cl *client) []string {
+		list, _ := (&talk{cli: c, cl: cl}).conversations(ctx)
+		var out []string
+		for _, x := range list {
+			out = append(out, x.ID+"\t"+shown(x.Title, 40))
+		}
+		return out
+	}, nil)
+}
+
+func (c *cli) archiveIDs(ctx context.Context) []string {
+	return c.completions(ctx, func(ctx context.Context, cl *client) []string {
+		var list daemon.ArchiveList
+		_ = cl.get(ctx, "/api/archives?limit=100", &list) // no list, no completion
+		var out []string
+		for _, a := range list.Archives {
+			out = append(out, a.UUID+"\t"+shown(a.Tool+" "+a.Query, 40))
+		}
+		return out
+	}, nil)
+}
+
+func (c *cli) toolNames(ctx context.Context) []string {
+	return c.completions(ctx, func(ctx context.Context, cl *client) []string {
+		var out struct{ Tools []host.ToolInfo }
+		_ = cl.get(ctx, "/api/tools", &out) // as above
+		var names []string
+		for _, t := range out.Tools {
+			names = append(names, t.Spec.Name)
+		}
+		return names
+	}, func(s Settings) []string { return c.foundPlugins(s) })
+}
+
+func (c *cli) pluginNames(ctx context.Context) []string {
+	return c.completions(ctx, func(ctx context.Context, cl *client) []string {
+		var out struct{ Plugins []host.PluginInfo }
+		_ = cl.get(ctx, "/api/plugins", &out) // as above
+		var names []string
+		for _, p := range out.Plugins {
+			names = append(names, p.Name)
+		}
+		return names
+	}, func(s Settings) []string { return c.foundPlugins(s) })
+}
+
+func (c *cli) traceIDs(ctx context.Context) []string {
+	return c.completions(ctx, func(ctx context.Context, cl *client) []string {
+		var list daemon.TraceList
+		_ = cl.get(ctx, "/api/traces?"+url.Values{"limit": {"50"}}.Encode(), &list) // as above
+		var out []string
+		for _, t := range list.Traces {
+			out = append(out, fmt.Sprint(t.ID)+"\t"+shown(t.Question, 40))
+		}
+		return out
+	}, nil)
+}
+
+// completeFlags completes the flags that name models, profiles and conversations.
+func (c *cli) completeFlags(cmd *cobra.Command) {
+	for name, list := range map[string]func(context.Context) []string{"model": c.modelNames, "profile": c.profileNames, "conversation": c.conversationIDs, "tool": c.toolNames} {
+		if cmd.Flags().Lookup(name) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(name, by(list)) // which fails for flags that are not there, or twice
+		}
+	}
+}
+
+// complete gives every command below root its completions.
+func (c *cli) complete(root *cobra.Command) {
+	arguments := map[string]completer{
+		"weir call": first(by(c.toolNames)), "weir tool show": first(by(c.toolNames)),
+		"weir archive show": first(by(c.archiveIDs)), "weir archive grep": first(by(c.archiveIDs)), "weir archive rm": by(c.archiveIDs),
+		"weir model use": first(by(func(ctx context.Context) []string { return append(c.modelNames(ctx), presetNames()...) })), "weir model test": by(c.modelNames),
+		"weir trace show": first(by(c.traceIDs)),
+	}
+	for _, verb := range []string{"show", "info", "approve", "rollback", "enable", "disable", "remove", "retry", "secret"} {
+		arguments["weir plugin "+verb] = first(by(c.pluginNames))
+	}
+	for _, verb := range []string{"show", "rename", "export", "delete"} {
+		arguments["weir conversation "+verb] = first(by(c.conversationIDs))
+	}
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		if f := arguments[cmd.CommandPath()]; f != nil && cmd.ValidArgsFunction == nil {
+			cmd.ValidArgsFunction = f
+		}
+		c.completeFlags(cmd)
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root)
+	_ = root.RegisterFlagCompletionFunc("lang", cobra.FixedCompletions([]cobra.Completion{"en", "zh"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+}
+
+// foundPlugins are the names of what lies in the plugin folders; most tools are
+// called as their plugin is.
+func (c *cli) foundPlugins(s Settings) []string {
+	var out []string
+	for _, f := range s.Plugins.Folder {
+		entries, err := os.ReadDir(f.Path)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			name, packed := strings.CutSuffix(e.Name(), ".wasm")
+			if _, err := os.Stat(filepath.Join(f.Path, e.Name(), "plugin.toml")); err == nil || packed && !e.IsDir() {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
