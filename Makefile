@@ -118,6 +118,17 @@ bench-mcp: build ## calls of a trivial tool over MCP, beside the npm SDK's serve
 	@cd host/daemon/clients && { [ node_modules/.package-lock.json -nt package-lock.json ] || { npm ci --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json; }; }
 	@$(GO) run ./host/cmd/benchmcp
 
+.PHONY: bench-loop
+bench-loop: ## what weir adds to a turn, at 1 to 256 clients, beside cloudwego/eino (1 minute, quiet machine, Go module proxy)
+	@$(GO) build -trimpath -o bin/benchloop ./host/cmd/benchloop
+	@cd host/cmd/benchloop/testdata/peer && $(GO) build -trimpath -o $(abspath bin)/benchpeer .
+	@bin/benchloop -peer bin/benchpeer
+
+.PHONY: bench-streams
+bench-streams: ## 1,000 streams at once: time to the first event, memory, what stays behind (10 seconds, quiet machine)
+	@$(GO) build -trimpath -o bin/benchloop ./host/cmd/benchloop
+	@bin/benchloop -streams 1000
+
 .PHONY: eval-parse
 eval-parse: ## measure the recogniser on recorded outputs: make eval-parse CORPORA=DIR
 	@$(GO) run ./agent/parse/internal/evalparse $(CORPORA)

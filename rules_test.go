@@ -42,6 +42,7 @@ var levels = map[string]int{
 	"host/internal/jail":             2,
 	"host/internal/spots":            1,
 	"host/internal/jsonscan":         1,
+	"host/internal/cputime":          1,
 	"host/internal/watch":            2,
 	"host/internal/otlp":             2,
 	"host/internal/sandbox":          3,

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -74,35 +73,6 @@ func (c *child) figures() (figures, error) {
 		return f, err
 	}
 	return f, json.Unmarshal(b, &f)
-}
-
-// cpu is the time on a processor of this process and its children; 0 where the
-// system does not tell.
-func cpu() time.Duration {
-	me := strconv.Itoa(os.Getpid())
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		return 0
-	}
-	ticks := 0
-	for _, name := range stats {
-		b, err := os.ReadFile(name)
-		_, rest, ok := strings.Cut(string(b), ") ") // the name in front of it may hold anything
-		if err != nil || !ok {
-			continue
-		}
-		f := strings.Fields(rest)
-		if len(f) < 15 || f[1] != me && name != "/proc/"+me+"/stat" {
-			continue
-		}
-		for _, i := range []int{11, 12, 13, 14} { // its own, and of children that are gone
-			n, err := strconv.Atoi(f[i])
-			if err == nil {
-				ticks += n
-			}
-		}
-	}
-	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
 // rss reads a size of this process, in MiB; 0 where the system does not tell.

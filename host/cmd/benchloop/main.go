@@ -7,11 +7,13 @@
 // The server is a process of its own; this one is its clients. Both share the
 // machine's processors.
 //
-//	benchloop            chats a second, p50 and p99, for 1, 16, 64 and 256 clients
-//	benchloop -streams   1,000 streams of the demo model at once
-//	benchloop -peer BIN  the same beside another program that prints its address
+//	benchloop                chats a second, p50 and p99, for 1, 16, 64 and 256 clients
+//	benchloop -peer BIN      the same beside another program that prints its address
+//	benchloop -streams 1000  so many streams of the demo model at once, beside clients that read nothing
 //
-// It exits with 1 when a promise is not kept.
+// Each line that promises something ends in ok or short; with one that is short it
+// exits with 1. `make bench-loop` and `make bench-streams` build what they need;
+// testdata/peer is the same turn with cloudwego/eino.
 package main
 
 import (

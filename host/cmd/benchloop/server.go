@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/pprof"
+	"strings"
 	"time"
 
 	"github.com/weirhost/weir/agent"
@@ -40,8 +41,10 @@ func serve(ctx context.Context, o options, out io.Writer) error {
 	}
 	d, err := daemon.New(daemon.Config{
 		Host: h, Token: token, MaxTurns: -1,
-		Models:   map[string]daemon.Model{"instant": {Model: instant{}}, "demo": {Model: demo.New()}},
-		Profiles: map[string]daemon.Profile{"default": {Model: "instant", Agent: agent.Defaults()}, "demo": {Model: "demo", Agent: agent.Defaults()}},
+		Models: map[string]daemon.Model{"instant": {Model: instant{}}, "demo": {Model: demo.New()}, "flood": {Model: flood{}}},
+		Profiles: map[string]daemon.Profile{
+			"default": {Model: "instant", Agent: agent.Defaults()}, "demo": {Model: "demo", Agent: agent.Defaults()}, "flood": {Model: "flood", Agent: agent.Defaults()},
+		},
 	})
 	if err != nil {
 		return errors.Join(err, h.Close())
@@ -122,14 +125,13 @@ type = "string"
 // self tells what the process takes.
 func self(w http.ResponseWriter, _ *http.Request) {
 	runtime.GC()
-	_ = json.NewEncoder(w).Encode(figures{Goroutines: runtime.NumGoroutine(), RSS: rss("VmRSS"), Peak: rss("VmHWM"), CPU: cpu()})
+	_ = json.NewEncoder(w).Encode(figures{Goroutines: runtime.NumGoroutine(), RSS: rss("VmRSS"), Peak: rss("VmHWM")})
 }
 
 // figures are what a server tells of itself. Sizes are MiB.
 type figures struct {
 	Goroutines int
 	RSS, Peak  float64
-	CPU        time.Duration // of it and the processes of its plugins
 }
 
 // instant is a model that takes no time: it calls echo, and then answers.
@@ -151,5 +153,20 @@ func (instant) Generate(_ context.Context, r agent.Request) iter.Seq2[agent.Delt
 		}
 		call := &tool.Call{ID: "call_1", Tool: "echo", Args: json.RawMessage(`{"text":"hello"}`)}
 		_ = yield(agent.Delta{Call: call}, nil) && yield(agent.Delta{Usage: usage, Finish: agent.FinishCalls}, nil)
+	}
+}
+
+// flood is a model that says more than a connection holds which nobody reads.
+type flood struct{ instant }
+
+func (flood) Generate(context.Context, agent.Request) iter.Seq2[agent.Delta, error] {
+	return func(yield func(agent.Delta, error) bool) {
+		line := strings.Repeat("more and more ", 1000) + "\n"
+		for n := 0; n < 8<<20; n += len(line) {
+			if !yield(agent.Delta{Text: line}, nil) {
+				return
+			}
+		}
+		_ = yield(agent.Delta{Finish: agent.FinishStop}, nil)
 	}
 }

@@ -6,12 +6,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/weirhost/weir/host/internal/cputime"
 )
 
 // A caller makes calls of one server, one at a time for each of its workers.
@@ -62,36 +63,6 @@ func (p *process) stop() error {
 	return nil
 }
 
-// cpu is the time on a processor of the server and its children; 0 where the
-// system does not tell. The kernel's schedstat is exact; its stat counts ticks.
-func (p *process) cpu() (sum time.Duration) {
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		return 0
-	}
-	server := strconv.Itoa(p.cmd.Process.Pid)
-	for _, name := range stats {
-		b, err := os.ReadFile(name)
-		_, rest, ok := strings.Cut(string(b), ") ") // the name in front of it may hold anything
-		f := strings.Fields(rest)
-		if err != nil || !ok || len(f) < 2 || f[1] != server && name != "/proc/"+server+"/stat" {
-			continue
-		}
-		threads, err := filepath.Glob(filepath.Join(filepath.Dir(name), "task/*/schedstat"))
-		if err != nil {
-			return 0
-		}
-		for _, thread := range threads {
-			if b, err := os.ReadFile(thread); err == nil {
-				ran, _, _ := strings.Cut(string(b), " ")
-				n, _ := strconv.ParseInt(ran, 10, 64)
-				sum += time.Duration(n)
-			}
-		}
-	}
-	return sum
-}
-
 // A sample is what was measured of one server.
 type sample struct {
 	rate     float64 // calls a second
@@ -104,12 +75,12 @@ func (c *caller) measure(workers int, warm, span time.Duration) (sample, error) 
 	if _, err := c.round(workers, warm); err != nil {
 		return sample{}, err
 	}
-	before := c.cpu()
+	before := cputime.Of(c.cmd.Process.Pid)
 	times, err := c.round(workers, span)
 	if err != nil {
 		return sample{}, err
 	}
-	used := c.cpu() - before
+	used := cputime.Of(c.cmd.Process.Pid) - before
 	slices.Sort(times)
 	n := len(times)
 	return sample{float64(n) / span.Seconds(), times[n/2], times[n*99/100], used / time.Duration(n)}, nil
