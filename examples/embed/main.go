@@ -24,25 +24,25 @@ func main() {
 	if code, ok := host.WorkerMain(); ok {
 		os.Exit(code)
 	}
-	if err := run(context.Background(), os.Stdout, "examples/tools"); err != nil {
+	cache, err := os.UserCacheDir()
+	if err == nil {
+		err = run(context.Background(), os.Stdout, "examples/tools", filepath.Join(cache, "weir", "wasm"))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "embed:", err)
 		os.Exit(1)
 	}
 }
 
 // run calls examples/tools/primes, a script that needs no build.
-func run(ctx context.Context, out io.Writer, plugins string) error {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return err
-	}
+func run(ctx context.Context, out io.Writer, plugins, cache string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	h, err := host.Open(ctx, host.Config{
 		Folders:       []host.Folder{{Path: plugins, Trust: host.TrustGranted}},
-		CacheDir:      filepath.Join(cache, "weir", "wasm"),
+		CacheDir:      cache,                    // compiled modules
 		Archive:       archive.Config{Path: ""}, // a temporary file; a path keeps results
 		WorkerCommand: []string{self},
 		// What the operator says of a tool comes before what the tool declares.

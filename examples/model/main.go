@@ -64,6 +64,9 @@ func reply(last string) string {
 		price, _, _ = strings.Cut(price, "\n")
 		return "It costs " + price + "."
 	}
+	if strings.Contains(last, "not sold") {
+		return "It is not sold here."
+	}
 	for _, item := range []string{"kettle", "teapot"} {
 		if strings.Contains(last, item) {
 			return fmt.Sprintf(`<tool_call>{"tool_name": "price", "arguments": {"item": %q}}</tool_call>`, item)

@@ -40,7 +40,7 @@ func TestSDKs(t *testing.T) {
 			if err := os.CopyFS(filepath.Join(dir, "conform"), os.DirFS(filepath.Join(root, "sdk/testdata/abi"))); err != nil {
 				t.Fatal(err)
 			}
-			l.build(t, root, filepath.Join(dir, "conform", "conform.wasm"))
+			l.build(t, filepath.Join(root, l.source), filepath.Join(dir, "conform", "conform.wasm"))
 			for _, engine := range []string{host.EngineWazero, host.EngineExtism} {
 				t.Run(engine, func(t *testing.T) {
 					hosts := &hosts{t: t, dir: dir, engine: engine, open: map[settings]*opened{}}

@@ -11,61 +11,69 @@ import (
 	"github.com/weirhost/weir/host/internal/guesttest"
 )
 
-// A language is an SDK and how its conform is built.
-type language struct {
-	name  string
-	build func(t *testing.T, root, out string)
+// A builder makes the module out of a source file.
+type builder func(t *testing.T, source, out string)
+
+// languages are the SDKs, and how the tool conform of each is built.
+var languages = []struct {
+	name, source string
+	build        builder
+}{
+	{"go", "sdk/guest/testdata/conform/main.go", golang},
+	{"c freestanding", "sdk/c/testdata/conform/conform.c", clang("--target=wasm32-unknown-unknown", "-nostdlib", "-ffreestanding", "-Wl,--no-entry")},
+	{"c with wasi-libc", "sdk/c/testdata/conform/conform.c", clang(wasiLibc...)},
+	{"rust", "sdk/rust/testdata/conform/conform.rs", rustc("--target", "wasm32-unknown-unknown")},
+	{"rust with wasi", "sdk/rust/testdata/conform/conform.rs", rustc("--target", wasi)},
+	{"rust without std", "sdk/rust/testdata/conform/conform.rs", rustc("--target", "wasm32-unknown-unknown", "--cfg", "no_std", "-Zcrate-attr=feature(default_alloc_error_handler)")},
+	{"assemblyscript", "sdk/assemblyscript/testdata/conform/conform.ts", asc},
+	{"javascript", "sdk/js/testdata/conform/conform.js", script},
 }
 
-var languages = []language{
-	{"go", func(t *testing.T, root, out string) {
-		guesttest.Build(t, filepath.Join(root, "sdk/guest/testdata/conform"), out)
-	}},
-	{"c freestanding", clang("--target=wasm32-unknown-unknown", "-nostdlib", "-ffreestanding", "-Wl,--no-entry")},
-	{"c with wasi-libc", clang("--target=wasm32-wasi", "--sysroot=/usr", "-mexec-model=reactor")},
-	{"rust", rustc("--target", "wasm32-unknown-unknown")},
-	{"rust with wasi", rustc("--target", wasi)},
-	{"rust without std", rustc("--target", "wasm32-unknown-unknown", "--cfg", "no_std", "-Zcrate-attr=feature(default_alloc_error_handler)")},
-	{"assemblyscript", asc},
-	{"javascript", script},
-}
+// golang builds the package that the source is of.
+func golang(t *testing.T, source, out string) { guesttest.Build(t, filepath.Dir(source), out) }
 
-// clang builds the C SDK's conform; the warnings are errors.
-func clang(flags ...string) func(*testing.T, string, string) {
-	return func(t *testing.T, root, out string) {
-		command(t, filepath.Join(root, "sdk/c/testdata/conform"), guesttest.Need(t, guesttest.Clang),
-			append(flags, "-Os", "-Wall", "-Wextra", "-Werror", "-Wl,--strip-all", "-o", out, "conform.c")...)
+// wasiLibc are the flags for a tool in C that has files.
+var wasiLibc = []string{"--target=wasm32-wasi", "--sysroot=/usr", "-mexec-model=reactor"}
+
+// clang builds with every warning as an error.
+func clang(flags ...string) builder {
+	return func(t *testing.T, source, out string) {
+		run(t, source, guesttest.Need(t, guesttest.Clang), append(slices.Clone(flags),
+			"-Os", "-Wall", "-Wextra", "-Werror", "-Wl,--strip-all", "-o", out, filepath.Base(source))...)
 	}
 }
 
 // wasi stands for the target that newer compilers call wasm32-wasip1.
 const wasi = "wasm32-wasi"
 
-// rustc builds the Rust SDK's conform. Since Rust 1.68 the form without std needs no
-// feature; Debian's has to be allowed what was not stable then.
-func rustc(flags ...string) func(*testing.T, string, string) {
-	return func(t *testing.T, root, out string) {
-		compiler := guesttest.Need(t, guesttest.Rustc)
-		args := slices.Clone(flags)
+// rustc builds with every warning as an error. Since Rust 1.68 the form without std
+// needs no feature; Debian's has to be allowed what was not stable then.
+func rustc(flags ...string) builder {
+	return func(t *testing.T, source, out string) {
+		compiler, args := guesttest.Need(t, guesttest.Rustc), slices.Clone(flags)
 		if i := slices.Index(args, wasi); i >= 0 && exec.Command(compiler, "--print", "target-libdir", "--target", wasi).Run() != nil {
 			args[i] = "wasm32-wasip1"
 		}
 		t.Setenv("RUSTC_BOOTSTRAP", "1")
-		command(t, filepath.Join(root, "sdk/rust/testdata/conform"), compiler,
-			append(args, "--edition", "2021", "--crate-type", "cdylib", "-C", "opt-level=s", "-C", "lto", "-C", "panic=abort", "-C", "strip=symbols", "-D", "warnings", "-o", out, "conform.rs")...)
+		run(t, source, compiler, append(args, "--edition", "2021", "--crate-type", "cdylib",
+			"-C", "opt-level=s", "-C", "lto", "-C", "panic=abort", "-C", "strip=symbols", "-D", "warnings", "-o", out, filepath.Base(source))...)
 	}
 }
 
-// asc builds the AssemblyScript SDK's conform.
-func asc(t *testing.T, root, out string) {
-	command(t, filepath.Join(root, "sdk/assemblyscript/testdata/conform"), guesttest.Need(t, guesttest.Asc),
-		"conform.ts", "--outFile", out, "-Os", "--runtime", "stub", "--use", "abort=../../weir/stop")
+// asc builds with what npm has put beside the SDK.
+func asc(t *testing.T, source, out string) {
+	sdk, err := filepath.Rel(filepath.Dir(source), filepath.Join(guesttest.Root(t), "sdk/assemblyscript/weir"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, source, guesttest.Need(t, guesttest.Asc),
+		filepath.Base(source), "--outFile", out, "-Os", "--runtime", "stub", "--use", "abort="+filepath.ToSlash(sdk)+"/stop")
 }
 
-// script puts the JavaScript SDK's conform in the place of a module.
-func script(t *testing.T, root, out string) {
+// script lies in the place of a module.
+func script(t *testing.T, source, out string) {
 	dir := filepath.Dir(out)
-	text, err := os.ReadFile(filepath.Join(root, "sdk/js/testdata/conform/conform.js"))
+	text, err := os.ReadFile(source)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,10 +89,11 @@ func script(t *testing.T, root, out string) {
 	}
 }
 
-func command(t *testing.T, dir, name string, args ...string) {
+// run runs a compiler beside the source.
+func run(t *testing.T, source, name string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(name, args...)
-	cmd.Dir = dir
+	cmd.Dir = filepath.Dir(source)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", name, err, text)
 	}
