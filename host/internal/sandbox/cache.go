@@ -84,26 +84,34 @@ func (c *diskCache) place(wasm []byte) string {
 // its author made it, and says where its code lies.
 const noteSuffix = ".at"
 
-// note remembers where the code of a module lies. Without it that is found out
-// anew, so it may be missing, and it may be wrong.
-func (c *diskCache) note(module, compiled []byte) {
+// note remembers where the code of a module lies, and the mark of the frontend
+// that it was made for. Without it that is found out anew, so it may be missing,
+// and it may be wrong.
+func (c *diskCache) note(module, compiled []byte, mark string) {
 	name := c.place(module) + noteSuffix
-	place := []byte(filepath.Base(c.place(compiled)) + "\n")
-	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, place) {
+	text := []byte(filepath.Base(c.place(compiled)) + " " + mark + "\n")
+	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, text) {
 		return
 	}
-	_ = os.WriteFile(name, place, 0o600)
+	_ = os.WriteFile(name, text, 0o600)
 }
 
-// noted reports whether the code of a module with that digest, in hex, was there
-// and seems to be there still. It costs two looks at the disk.
-func (c *diskCache) noted(digest string) bool {
-	place, err := os.ReadFile(filepath.Join(c.dir, digest+noteSuffix))
-	if err != nil || len(place) != 2*sha256.Size+1 {
-		return false
+// noted returns the mark under which the code of a module with that digest, in
+// hex, was there and seems to be there still; empty: it does not. It costs two
+// looks at the disk.
+func (c *diskCache) noted(digest string) (mark string) {
+	text, err := os.ReadFile(filepath.Join(c.dir, digest+noteSuffix))
+	if err != nil {
+		return ""
 	}
-	_, err = os.Stat(filepath.Join(c.dir, filepath.Base(string(place[:2*sha256.Size])), sumsFile))
-	return err == nil
+	place, mark, ok := strings.Cut(strings.TrimSuffix(string(text), "\n"), " ")
+	if !ok || len(place) != 2*sha256.Size {
+		return ""
+	}
+	if _, err = os.Stat(filepath.Join(c.dir, filepath.Base(place), sumsFile)); err != nil {
+		return ""
+	}
+	return mark
 }
 
 func (c *diskCache) drop(dir string) error { return os.RemoveAll(dir) }
@@ -189,7 +197,7 @@ func (c *diskCache) prune(most int64) {
 		return
 	}
 	for _, d := range dirs {
-		if digest, ok := strings.CutSuffix(d.Name(), noteSuffix); ok && !c.noted(digest) {
+		if digest, ok := strings.CutSuffix(d.Name(), noteSuffix); ok && c.noted(digest) == "" {
 			_ = os.Remove(filepath.Join(c.dir, d.Name())) // it says nothing any more
 			continue
 		}

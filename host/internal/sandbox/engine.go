@@ -149,7 +149,7 @@ func (e *Engine) load(ctx context.Context, p Plugin) (*Module, error) {
 	}
 	prog, err := e.compile(ctx, pl)
 	if err == nil && e.cache != nil && !e.read {
-		e.cache.note(p.Wasm, pl.wasm)
+		e.cache.note(p.Wasm, pl.wasm, e.front.mark())
 	}
 	switch {
 	case errors.Is(err, ErrNotCompiled):

@@ -95,6 +95,9 @@ func (s *structure) initializer() string {
 	return ""
 }
 
+// mark implements frontend.
+func (x *extismFront) mark() string { return EngineExtism }
+
 // offers implements frontend.
 func (x *extismFront) offers() map[string][]string { return offered(x.wasi()) }
 

@@ -14,6 +14,9 @@ type frontend interface {
 	// plan says what the engine is to compile. Equal modules give equal plans. The
 	// error is a sentence.
 	plan(s *structure) (plan, error)
+	// mark is a word that is another one where equal modules may give other plans:
+	// in another frontend, or another version of this one.
+	mark() string
 	// compile gets the plan of a module whose structure was checked, and recovers
 	// from what an engine does. cacheDir is empty for no disk cache.
 	compile(ctx context.Context, p plan, cacheDir string) (program, error)

@@ -42,14 +42,16 @@ func (e *Engine) Compiled(p Plugin) bool {
 	if err != nil || !intact(e.cache.place(pl.wasm)) {
 		return false
 	}
-	e.cache.note(p.Wasm, pl.wasm)
+	e.cache.note(p.Wasm, pl.wasm, e.front.mark())
 	return true
 }
 
 // Noted reports whether the cache seems to hold the code of the module with that
 // sha256, in hex. It is a guess that costs next to nothing: what is there may be
 // damaged, or of another version.
-func (e *Engine) Noted(sha256 string) bool { return e.cache != nil && e.cache.noted(sha256) }
+func (e *Engine) Noted(sha256 string) bool {
+	return e.cache != nil && e.cache.noted(sha256) == e.front.mark()
+}
 
 // fromCache is compile for an engine that may not compile.
 func (e *Engine) fromCache(ctx context.Context, p plan) (program, error) {
