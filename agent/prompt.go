@@ -208,6 +208,13 @@ func oneToolLine(s tool.Spec, l tool.Locale) string {
 	return "- " + s.Name + ": " + string(about) + "\n"
 }
 
+// ToolText is how a system prompt tells a model of a tool, with all its examples.
+// A provider's own tool calling is given the schema in place of it.
+func ToolText(s tool.Spec, l tool.Locale) string {
+	all := -1
+	return describe(s, l, &all)
+}
+
 // describe writes a tool with its arguments and as many of its examples as
 // *budget characters allow; negative: all.
 func describe(s tool.Spec, l tool.Locale, budget *int) string {

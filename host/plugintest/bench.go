@@ -44,7 +44,7 @@ func openBench(ctx context.Context, path string, p *registry.Plugin, cfg Config)
 		}
 	}()
 	plugins := filepath.Join(b.temp, "plugins")
-	if err := lay(path, p, plugins); err != nil {
+	if err := Alone(path, plugins); err != nil {
 		return nil, err
 	}
 	b.host, err = host.Open(ctx, host.Config{
@@ -74,13 +74,14 @@ func openBench(ctx context.Context, path string, p *registry.Plugin, cfg Config)
 	return b, nil
 }
 
-// lay puts the plugin into a folder of its own, by a link where the system has
-// links for everybody.
-func lay(source string, p *registry.Plugin, folder string) error {
+// Alone puts the plugin at path, and nothing else, into folder, which it makes:
+// by a link where the system has links for everybody. path is a plugin's folder,
+// its manifest, or a .wasm alone.
+func Alone(path, folder string) error {
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return err
 	}
-	abs, err := filepath.Abs(source)
+	abs, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
@@ -88,17 +89,18 @@ func lay(source string, p *registry.Plugin, folder string) error {
 	if err != nil {
 		return err
 	}
-	if !info.IsDir() && p.Source != p.WasmPath { // the manifest was named
-		abs = filepath.Dir(abs)
-	}
-	to := filepath.Join(folder, filepath.Base(abs))
-	if p.Source != p.WasmPath {
-		to = filepath.Join(folder, p.Manifest.Name)
+	packed := strings.HasSuffix(abs, ".wasm") && !info.IsDir()
+	to := filepath.Join(folder, filepath.Base(abs)) // a plugin made for another host has its name from it
+	if !packed {
+		to = filepath.Join(folder, "plugin") // its own name may be one that a scan passes over
+		if !info.IsDir() {
+			abs = filepath.Dir(abs)
+		}
 	}
 	if os.Symlink(abs, to) == nil {
 		return nil
 	}
-	if p.Source != p.WasmPath {
+	if !packed {
 		return os.CopyFS(to, os.DirFS(abs))
 	}
 	data, err := os.ReadFile(abs)

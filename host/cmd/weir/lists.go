@@ -189,7 +189,7 @@ func (c *cli) pluginCmd() *cobra.Command {
 				return nil
 			})
 		},
-	}, c.warmCmd(), c.retryCmd(), c.reloadPluginsCmd(), c.packCmd(), c.validateCmd(), c.pluginNewCmd(), c.pluginBuildCmd(), c.pluginTestCmd())
+	}, c.warmCmd(), c.retryCmd(), c.reloadPluginsCmd(), c.packCmd(), c.validateCmd(), c.pluginNewCmd(), c.pluginBuildCmd(), c.pluginDevCmd(), c.pluginTestCmd(), c.pluginBenchCmd())
 	cmd.AddCommand(c.pluginKeeping()...)
 	return cmd
 }

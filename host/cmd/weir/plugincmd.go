@@ -22,8 +22,14 @@ func (c *cli) pluginKeeping() []*cobra.Command {
 
 func (c *cli) pluginInfoCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "info NAME", Short: "Show everything about a plugin: powers, tools, limits, approvals, what waits", Args: argCount(1, 1, "one plugin"),
+		Use: "info NAME|DIR|FILE", Short: "Show everything about a plugin: powers, tools, limits, approvals, what waits",
+		Long: "Show everything about a plugin that the daemon has, by its NAME; or about one that lies anywhere, by its\n" +
+			"folder or .wasm, with the limits that would be in force for it under this configuration.",
+		Args: argCount(1, 1, "one plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if isPath(args[0]) {
+				return c.infoOf(cmd.Context(), args[0])
+			}
 			return c.withClient(cmd.Context(), func(cl *client) error {
 				var r host.Review
 				if done, err := c.show(cmd.Context(), cl, pluginPath(args[0], ""), &r); done || err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,7 +9,9 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // plain is a plugin's text without what a terminal would obey or hide.
@@ -55,6 +58,9 @@ func (c *cli) tellReview(r host.Review) {
 	} else if p.Offer != nil {
 		fmt.Fprintf(c.out, "\nWHAT WAITS\n%s\n  → %s\n", plain(p.Offer.Why), plain(p.Offer.Fix))
 	}
+	if v := cmp.Or(r.Waiting, r.Serving); v != nil {
+		c.tellPrompt(v)
+	}
 	if len(r.History) > 0 {
 		fmt.Fprintln(c.out, "\nHISTORY")
 		c.table("WHEN\tVERSION\tDIGEST\tBY\t", func(w *tabwriter.Writer) {
@@ -62,6 +68,17 @@ func (c *cli) tellReview(r host.Review) {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", when(h.At), orDash(h.Version), short(h.Digest), h.By, historyNote(h))
 			}
 		})
+	}
+}
+
+// tellPrompt shows how a prompt tells a model of the tools, and what that costs.
+func (c *cli) tellPrompt(v *host.Version) {
+	fmt.Fprintln(c.out, "\nWHAT A MODEL IS TOLD")
+	var tokens agent.Estimator
+	for _, t := range v.Tools {
+		text := agent.ToolText(t.Spec, tool.En)
+		fmt.Fprintf(c.out, "about %d tokens in a prompt, %d as a schema for a provider's own tool calling:\n", tokens.Tokens(text), tokens.Tokens(t.Spec.Description+string(t.Spec.Params)))
+		c.lines("  ", plain(text))
 	}
 }
 

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/host/plugintest"
+)
+
+func (c *cli) pluginBenchCmd() *cobra.Command {
+	var calls int
+	cmd := &cobra.Command{
+		Use: "bench [DIR|FILE]", Short: "Measure a plugin: compiling, loading, calls, memory, how long its text is",
+		Long: "Measure a plugin in the sandbox that a daemon has. Each tool is called with the arguments, and in the\n" +
+			"world, of its first case that expects a result, else with those of its first example; every call\n" +
+			"finds fresh state. Times are those of this machine as it is busy now.",
+		Args: argCount(0, 1, "one folder or file at most"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := c.testConfig()
+			if err != nil {
+				return err
+			}
+			f, err := plugintest.Measure(cmd.Context(), folderOf(args), calls, cfg)
+			if err != nil {
+				return err
+			}
+			c.tellFigures(f)
+			if len(f.Problems) > 0 {
+				return exitError(exitFailed)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().IntVar(&calls, "calls", 0, fmt.Sprintf("how many calls of each tool, within 5 s; 0 or negative: %d", plugintest.DefaultCalls))
+	return cmd
+}
+
+func (c *cli) tellFigures(f plugintest.Figures) {
+	if c.json {
+		c.print(f)
+		return
+	}
+	for _, p := range f.Problems {
+		fmt.Fprintln(c.err, plain(p.String()))
+	}
+	if len(f.Problems) > 0 {
+		return
+	}
+	fmt.Fprintf(c.out, "%s  %s\n", f.Plugin, fileSize(f.Bytes))
+	fmt.Fprintf(c.out, "compile  %-8s once on each machine\n", shortTime(f.Compile))
+	fmt.Fprintf(c.out, "load     %-8s at the first call of a daemon\n\n", shortTime(f.Load))
+	c.table("TOOL\tWITH\tCALLS\tFIRST\tP50\tP99\tMEMORY\tTEXT\tSHOWN", func(w *tabwriter.Writer) {
+		for _, t := range f.Tools {
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%d characters, %d lines\t%d\n", t.Tool, oneLine(t.From, 30), t.Calls,
+				shortTime(t.First), shortTime(t.P50), shortTime(t.P99), orNone(t.Memory), t.WholeChars, t.WholeLines, t.ShownChars)
+		}
+	})
+	for _, t := range f.Tools {
+		if t.Err != "" {
+			fmt.Fprintf(c.out, "\n%s failed: %s\n", t.Tool, plain(t.Err))
+		}
+	}
+}
