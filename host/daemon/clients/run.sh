@@ -13,4 +13,4 @@ if [ ! node_modules/.package-lock.json -nt package-lock.json ]; then
 	npm ci --no-audit --no-fund --loglevel=error
 	touch node_modules/.package-lock.json
 fi
-exec "${GO:-go}" test -tags clients -count=1 -timeout 3m .
+exec "${GO:-go}" test -tags clients -count=1 -timeout 15m .
