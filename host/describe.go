@@ -203,7 +203,9 @@ func (d *describer) call(ctx context.Context, p *registry.Plugin) ([]byte, error
 		return nil, ctx.Err()
 	}
 	began := time.Now()
-	s := &slot{load: d.h.runnerOf, plugin: p, memory: d.memory()}
+	home := d.h.engines.Load().hold()
+	defer home.release()
+	s := &slot{load: home.runnerOf, plugin: p, memory: d.memory()}
 	m, err := s.take(ctx)
 	if err != nil {
 		return nil, err

@@ -17,9 +17,7 @@ import (
 	"github.com/weirhost/weir/host/internal/index"
 	"github.com/weirhost/weir/host/internal/ledger"
 	"github.com/weirhost/weir/host/internal/registry"
-	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/watch"
-	"github.com/weirhost/weir/host/internal/worker"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -30,8 +28,7 @@ var ErrClosed = errors.New("the host is closed")
 type Host struct {
 	cfg     Config
 	log     hclog.Logger
-	engine  *sandbox.Engine
-	pool    *worker.Pool // nil: everything runs in this process
+	engines atomic.Pointer[engines]
 	archive *archive.Store
 	temp    string // the archive's folder when nobody named one
 	cache   *cache
@@ -43,8 +40,8 @@ type Host struct {
 	shelf   *shelf       // of loaded modules
 	strange *describer   // asks plugins made for other hosts what they can do
 	foreign atomic.Int64 // numbers their calls
-	servers []*server
-	kept    []string // Config.Kept and the plugin folders
+	servers atomic.Pointer[[]*server]
+	news    chan struct{} // something of a server has changed
 
 	reloading sync.Mutex
 	current   atomic.Pointer[plan]
@@ -53,20 +50,18 @@ type Host struct {
 	patience  time.Duration                 // how long broken files may be at rest before they are refused
 	changed   signal
 
-	mu     sync.Mutex
-	closed bool
-	calls  sync.WaitGroup
-	ending context.Context // done when the Host closes
-	end    context.CancelFunc
+	mu      sync.Mutex
+	closed  bool
+	calls   sync.WaitGroup
+	leaving sync.WaitGroup  // servers that are being closed
+	ending  context.Context // done when the Host closes
+	end     context.CancelFunc
 }
 
 // Open scans the folders and opens the archive. A plugin that cannot be used is
 // no error: Plugins tells about it. The error is about the Config, the archive
 // or the cache folder.
 func Open(ctx context.Context, cfg Config) (h *Host, err error) {
-	if err := cfg.check(); err != nil {
-		return nil, err
-	}
 	settings, err := cfg.Live().ready()
 	if err != nil {
 		return nil, err
@@ -76,20 +71,10 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if h.log == nil {
 		h.log = hclog.NewNullLogger()
 	}
-	h.kept = slices.Clone(cfg.Kept)
-	for _, f := range cfg.Folders {
-		// Bare names would be kept everywhere.
-		if abs, err := filepath.Abs(f.Path); err == nil {
-			h.kept = append(h.kept, abs)
-		}
-	}
 	if h.cfg.Now == nil {
 		h.cfg.Now = time.Now
 	}
-	if h.cfg.Parallel <= 0 {
-		h.cfg.Parallel = parallel(len(cfg.WorkerCommand) > 0 && CanIsolate() && cfg.Workers.Isolation != Inline)
-	}
-	h.running = newPlaces(h.cfg.Parallel)
+	h.running = newPlaces(h.places(settings.Live))
 	h.shelf = newShelf(cfg.Loaded)
 	h.patience = defaultPatience
 	h.ending, h.end = context.WithCancel(context.WithoutCancel(ctx))
@@ -102,9 +87,11 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if err := h.openArchive(ctx); err != nil {
 		return h, err
 	}
-	if err := h.openEngines(ctx); err != nil {
+	room, err := h.openEngines(ctx, settings.Sandbox)
+	if err != nil {
 		return h, err
 	}
+	h.engines.Store(room)
 	h.openIndex()
 	h.strange = newDescriber(h)
 	h.openServers()
@@ -159,6 +146,18 @@ func (h *Host) reload(ctx context.Context, seen *plan, patience time.Duration) (
 	return h.install(ctx, snap)
 }
 
+// kept are Config.Kept and the plugin folders.
+func (h *Host) kept() []string {
+	out := slices.Clone(h.cfg.Kept)
+	for _, f := range h.live.Load().Folders {
+		// Bare names would be kept everywhere.
+		if abs, err := filepath.Abs(f.Path); err == nil {
+			out = append(out, abs)
+		}
+	}
+	return out
+}
+
 // scan reads the folders; h.reloading must be held.
 func (h *Host) scan(ctx context.Context, patience time.Duration) (*registry.Snapshot, error) {
 	opt := registry.Options{Version: h.cfg.Version, Describe: h.strange.describe, Hold: h.holder(patience), Known: h.known(), Index: h.index}
@@ -166,7 +165,7 @@ func (h *Host) scan(ctx context.Context, patience time.Duration) (*registry.Snap
 		opt.Previous = old.snap
 	}
 	var folders []registry.Folder
-	for _, f := range h.cfg.Folders {
+	for _, f := range h.live.Load().Folders {
 		folders = append(folders, registry.Folder{Path: f.Path, Trust: registry.Trust(f.Trust)})
 	}
 	snap := registry.Scan(ctx, folders, opt)
@@ -249,8 +248,11 @@ func (h *Host) Close() error {
 func (h *Host) release() error {
 	h.end()
 	h.closeServers()
+	h.leaving.Wait()
 	var errs []error
-	errs = append(errs, h.closeEngines())
+	if e := h.engines.Load(); e != nil { // what still holds them runs no more
+		errs = append(errs, e.close())
+	}
 	if h.archive != nil {
 		errs = append(errs, h.archive.Close())
 	}

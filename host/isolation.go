@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/weirhost/weir/host/internal/registry"
@@ -75,49 +74,8 @@ const (
 	DefaultCompileMemory = worker.DefaultCompileMemory
 )
 
-// openEngines makes what runs plugins: the sandbox in this process and, if
-// somebody said how to start them, the workers.
-func (h *Host) openEngines(ctx context.Context) (err error) {
-	cache := h.cfg.CacheDir
-	if w := h.cfg.Workers; len(h.cfg.WorkerCommand) > 0 && CanIsolate() {
-		h.pool, err = worker.New(ctx, worker.Config{
-			Command: h.cfg.WorkerCommand, Engine: h.cfg.Engine, CacheDir: cache, Logger: h.log, Renewed: h.cfg.Renewed, Spares: h.cfg.Spares,
-			Max: w.Max, Idle: w.Idle, Headroom: w.Headroom, CompileCPU: w.CompileCPU, CompileMemory: w.CompileMemory,
-			Quarantine: w.Quarantine,
-		})
-		if err != nil {
-			return err
-		}
-		cache = h.pool.CacheDir()
-	}
-	h.engine, err = sandbox.New(ctx, sandbox.Config{Engine: h.cfg.Engine, CacheDir: cache, Logger: h.log, Renewed: h.cfg.Renewed, Spares: h.cfg.Spares})
-	return err
-}
-
-// closeEngines ends whatever runs.
-func (h *Host) closeEngines() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	var errs []error
-	if h.engine != nil {
-		errs = append(errs, h.engine.Close(ctx))
-	}
-	if h.pool != nil {
-		errs = append(errs, h.pool.Close(ctx))
-	}
-	return errors.Join(errs...)
-}
-
 // held returns why a module is in quarantine; nil: it is not.
-func (h *Host) held(digest string) error {
-	if h.pool == nil {
-		return nil
-	}
-	if e, ok := h.pool.Quarantine().Held(digest); ok {
-		return &worker.Quarantined{Plugin: e.Plugin, Entry: e}
-	}
-	return nil
-}
+func (h *Host) held(digest string) error { return h.engines.Load().quarantined(digest) }
 
 func isQuarantined(err error) bool {
 	_, ok := errors.AsType[*worker.Quarantined](err)
@@ -173,37 +131,10 @@ func (h *Host) Retry(name string) error {
 		if h.held(sha) == nil {
 			continue
 		}
-		if err := h.pool.Quarantine().Release(sha); err != nil || !untold {
+		if err := h.engines.Load().pool.Quarantine().Release(sha); err != nil || !untold {
 			return err
 		}
 		return h.Reload(context.Background())
 	}
 	return ErrNotQuarantined
-}
-
-// inline reports whether a plugin runs in this process.
-func (h *Host) inline(plugin string) bool {
-	w := h.cfg.Workers
-	return h.pool == nil || w.Isolation == Inline || slices.Contains(w.Inline, plugin)
-}
-
-// runnerOf loads a plugin where it is to run.
-func (h *Host) runnerOf(ctx context.Context, p sandbox.Plugin) (runner, error) {
-	if !h.inline(p.Name) {
-		m, err := h.pool.Load(ctx, p)
-		if err != nil {
-			return nil, err
-		}
-		return m, nil
-	}
-	if h.pool != nil {
-		if _, err := h.pool.Prepare(ctx, p, true); err != nil {
-			return nil, err
-		}
-	}
-	m, err := h.engine.Load(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
 }

@@ -10,16 +10,12 @@ import (
 )
 
 // check refuses a Config that cannot be meant, naming the key; Live has its own.
-func (c Config) check() error {
+func (c Live) check() error {
 	for _, f := range c.Folders {
 		if f.Trust != "" && f.Trust != TrustAsk && f.Trust != TrustGranted {
 			return fmt.Errorf("the trust of the folder %s is %q; it can be %s or %s", f.Path, f.Trust, TrustAsk, TrustGranted)
 		}
 	}
-	return nil
-}
-
-func (c Live) check() error {
 	if c.CeilingChars < 0 || c.CeilingChars > 0 && c.CeilingChars < tool.MinMaxChars {
 		return fmt.Errorf("the ceiling of %d characters is too low; at least %d are needed, 0 means %d", c.CeilingChars, tool.MinMaxChars, tool.DefaultCeiling)
 	}

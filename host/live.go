@@ -2,10 +2,12 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 
+	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -20,11 +22,23 @@ type Live struct {
 	Approvals     Approvals
 	Summarise     func(ctx context.Context, r SummaryRequest) (Summary, error)
 	SummariseOver int
+	Folders       []Folder
+	Servers       []Server
+	// Archive says how long results are kept and who sees them; its Path, Logger
+	// and Now are those of the start.
+	Archive  archive.Config
+	Sandbox  Sandbox
+	Parallel int
+	Loaded   tool.Bytes
 }
 
 // Live returns that part of c.
 func (c Config) Live() Live {
-	return Live{c.Defaults, c.CeilingChars, c.Tools, c.Grants, c.Approvals, c.Summarise, c.SummariseOver}
+	return Live{
+		Defaults: c.Defaults, CeilingChars: c.CeilingChars, Tools: c.Tools, Grants: c.Grants, Approvals: c.Approvals, Summarise: c.Summarise, SummariseOver: c.SummariseOver,
+		Folders: c.Folders, Servers: c.Servers, Archive: c.Archive, Parallel: c.Parallel, Loaded: c.Loaded,
+		Sandbox: Sandbox{Engine: c.Engine, Renewed: c.Renewed, Spares: c.Spares, Workers: c.Workers},
+	}
 }
 
 // live is a Live made ready. It never changes; Apply puts another in its place.
@@ -44,6 +58,9 @@ func (l Live) ready() (*live, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
+	if e := l.Sandbox.Engine; e != "" && e != EngineWazero && e != EngineExtism {
+		return nil, fmt.Errorf("there is no engine %q; it can be %s or %s", e, EngineWazero, EngineExtism)
+	}
 	p, err := l.Approvals.compile()
 	if err != nil {
 		return nil, err
@@ -56,7 +73,7 @@ func (l Live) ready() (*live, error) {
 
 // Apply puts l in force in one step, reads the plugin folders again and says
 // what became different of the plugins. Calls that run finish under what they
-// began with. Where approvals have changed, what people allowed for good is
+// began with, in the sandbox and with the server that they began in. Where approvals have changed, what people allowed for good is
 // forgotten: they are asked again. An error means that l cannot be meant, and
 // nothing has changed, or it is the end of ctx or ErrClosed; then l holds from
 // the next reload on.
@@ -67,7 +84,18 @@ func (h *Host) Apply(ctx context.Context, l Live) (Change, error) {
 	}
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
+	room, err := h.exchange(ctx, next.Live)
+	if err != nil {
+		return Change{}, err
+	}
 	before := h.live.Swap(next)
+	if room != nil {
+		defer h.engines.Swap(room).release()
+	}
+	h.running.resize(h.places(next.Live))
+	closeModules(h.shelf.resize(next.budget()))
+	h.archive.Rule(next.Archive)
+	defer h.exchangeServers(next.Servers)()
 	if !reflect.DeepEqual(before.Approvals, next.Approvals) {
 		h.asked.forgetAll()
 	}
@@ -76,6 +104,14 @@ func (h *Host) Apply(ctx context.Context, l Live) (Change, error) {
 		h.tellUnknown(before)
 	}
 	return change, err
+}
+
+// exchange opens engines for another way to run plugins; nil: it is the same.
+func (h *Host) exchange(ctx context.Context, l Live) (*engines, error) {
+	if h.engines.Load().how.same(l.Sandbox) {
+		return nil, nil
+	}
+	return h.openEngines(context.WithoutCancel(ctx), l.Sandbox)
 }
 
 // Regrant replaces what the plugins are granted, as the operator says now.

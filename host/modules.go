@@ -19,7 +19,8 @@ type slot struct {
 	held   func(digest string) error // why a module is not tried; nil: it is
 	plugin *registry.Plugin
 	memory tool.Bytes
-	shelf  *shelf // nil: the module stays until the slot is retired
+	home   *engines // where it runs, held until the slot is done with; nil: somebody else holds it
+	shelf  *shelf   // nil: the module stays until the slot is retired
 
 	place  *list.Element // on the shelf, under its lock; nil: it is not there
 	weight tool.Bytes    // as the shelf last counted it
@@ -116,7 +117,7 @@ func (s *slot) run(ctx context.Context, l *load) {
 	gone := s.shelf.put(s)
 	s.mu.Lock()
 	s.loading, l.err = nil, err
-	unused := s.drop() // before anyone is woken: they may count the uses
+	unused, last := s.drop() // before anyone is woken: they may count the uses
 	close(l.done)
 	s.mu.Unlock()
 	if unused != nil {
@@ -124,14 +125,23 @@ func (s *slot) run(ctx context.Context, l *load) {
 		gone = append(gone, unused)
 	}
 	closeModules(gone)
+	s.leave(last)
+}
+
+// leave lets go of where the module ran, behind the last use of a stale slot.
+func (s *slot) leave(last bool) {
+	if last && s.home != nil {
+		s.home.release()
+	}
 }
 
 // give ends a use; the last one of a stale slot closes the module.
 func (s *slot) give() {
 	s.mu.Lock()
-	unused := s.drop()
+	unused, last := s.drop()
 	s.mu.Unlock()
 	s.settle(unused)
+	s.leave(last)
 }
 
 // settle closes the module behind its last use, or has the shelf know of it.
@@ -167,16 +177,15 @@ func (s *slot) unload() (runner, bool) {
 	return m, true
 }
 
-// drop takes one use off, under s.mu, and returns the module that is to be
-// closed when it was the last use of a stale slot; nil: none.
-func (s *slot) drop() runner {
+// drop takes one use off, under s.mu. Of a stale slot it says whether that was
+// the last, and returns the module that is to be closed then; nil: none.
+func (s *slot) drop() (m runner, last bool) {
 	s.refs--
 	if !s.stale || s.refs > 0 {
-		return nil
+		return nil, false
 	}
-	m := s.module
-	s.module = nil
-	return m
+	m, s.module = s.module, nil
+	return m, true
 }
 
 // retire says that no snapshot needs the slot any more.

@@ -47,9 +47,20 @@ func parallel(isolated bool) int {
 	return max(4, 2*runtime.NumCPU())
 }
 
+// resize changes how many places there are. Calls that run stay, also where
+// they are too many.
+func (p *places) resize(all int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all, p.own = all, min(max(2, all/4), all)
+	p.hand()
+}
+
 // bound is how many places a tool may have. A tool may ask for less than its
 // plugin's share; the operator, whose word is positive, for as many as there are.
 func (p *places) bound(operator, declared int) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	switch {
 	case operator > 0:
 		return min(operator, p.all)

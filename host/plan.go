@@ -171,7 +171,7 @@ func (p *plan) add(h *Host, s *seat, old *plan) {
 		return
 	}
 	for i := range deal.grant.Mounts {
-		deal.grant.Mounts[i].Hide, deal.grant.Mounts[i].Keep = h.cfg.Hidden, h.kept
+		deal.grant.Mounts[i].Hide, deal.grant.Mounts[i].Keep = h.cfg.Hidden, h.kept()
 	}
 	for _, b := range ready {
 		b.grant.Mounts, b.grant.HTTP, b.reach = deal.grant.Mounts, deal.grant.HTTP, deal.reach
@@ -195,12 +195,15 @@ func (p *plan) slot(h *Host, pl *registry.Plugin, memory tool.Bytes, old *plan) 
 	if s, ok := p.slots[key]; ok {
 		return s
 	}
-	s := &slot{load: h.runnerOf, held: h.held, plugin: pl, memory: memory, shelf: h.shelf}
+	home := h.engines.Load()
 	if old != nil {
-		if kept, ok := old.slots[key]; ok && kept.plugin.WasmPath == pl.WasmPath && slices.Equal(kept.plugin.Exports(), pl.Exports()) {
-			s = kept
+		if kept, ok := old.slots[key]; ok && kept.home == home && kept.plugin.WasmPath == pl.WasmPath && slices.Equal(kept.plugin.Exports(), pl.Exports()) {
+			p.slots[key] = kept
+			return kept
 		}
 	}
+	home.hold()
+	s := &slot{load: home.runnerOf, held: home.quarantined, home: home, plugin: pl, memory: memory, shelf: h.shelf}
 	p.slots[key] = s
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -42,40 +43,108 @@ type Server struct {
 	Start time.Duration
 }
 
-// server is a Server with its connection.
+// server is a Server with its connection, which is closed when the operator has
+// taken it away and no call uses it any more.
 type server struct {
 	Server
 	client *mcpclient.Server
+	closed func() // told behind that
+
+	mu   sync.Mutex
+	uses int
+	gone bool
+}
+
+// enter begins a use; false: the server has been taken away.
+func (s *server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gone {
+		return false
+	}
+	s.uses++
+	return true
+}
+
+func (s *server) leave(n int) {
+	s.mu.Lock()
+	s.uses -= n
+	last := s.gone && s.uses == 0
+	s.mu.Unlock()
+	if last {
+		go func() {
+			s.client.Close()
+			s.closed()
+		}()
+	}
+}
+
+// retire takes the server away.
+func (s *server) retire() {
+	s.mu.Lock()
+	s.gone = true
+	s.mu.Unlock()
+	s.leave(0)
 }
 
 // openServers begins to connect to all of them.
 func (h *Host) openServers() {
-	if len(h.cfg.Servers) == 0 {
-		return
-	}
-	changed := make(chan struct{}, 1)
-	for _, s := range h.cfg.Servers {
-		h.servers = append(h.servers, &server{Server: s, client: mcpclient.Open(mcpclient.Config{
-			Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, URL: s.URL, Headers: s.Headers,
-			Start: s.Start, Version: h.cfg.Version, Logger: h.log.Named("mcp"),
-			Changed: func() {
-				select {
-				case changed <- struct{}{}:
-				default: // a new plan is due already
-				}
-			},
-		})})
-	}
+	h.news = make(chan struct{}, 1)
+	h.exchangeServers(h.live.Load().Servers)()
 	h.calls.Add(1)
-	go h.followServers(changed)
+	go h.followServers()
+}
+
+// exchangeServers connects to the servers that are new or different. Those that
+// are the same stay; retire, which is to be called behind the next plan, takes
+// the others away.
+func (h *Host) exchangeServers(wanted []Server) (retire func()) {
+	old := h.serverList()
+	var next []*server
+	for _, s := range wanted {
+		i := slices.IndexFunc(old, func(o *server) bool { return reflect.DeepEqual(o.Server, s) })
+		if i >= 0 {
+			next, old = append(next, old[i]), slices.Delete(slices.Clone(old), i, i+1)
+			continue
+		}
+		next = append(next, h.openServer(s))
+	}
+	h.servers.Store(&next)
+	return func() {
+		for _, s := range old {
+			s.retire()
+		}
+	}
+}
+
+func (h *Host) openServer(s Server) *server {
+	h.leaving.Add(1)
+	return &server{Server: s, closed: h.leaving.Done, client: mcpclient.Open(mcpclient.Config{
+		Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, URL: s.URL, Headers: s.Headers,
+		Start: s.Start, Version: h.cfg.Version, Logger: h.log.Named("mcp"),
+		Changed: func() {
+			select {
+			case h.news <- struct{}{}:
+			default: // a new plan is due already
+			}
+		},
+	})}
+}
+
+// serverList are the servers in force.
+func (h *Host) serverList() []*server {
+	if list := h.servers.Load(); list != nil {
+		return *list
+	}
+	return nil
 }
 
 // followServers makes a new plan whenever a server's tools have changed.
-func (h *Host) followServers(changed chan struct{}) {
+func (h *Host) followServers() {
 	defer h.calls.Done()
 	for {
 		select {
-		case <-changed:
+		case <-h.news:
 			if h.Reload(h.ending) != nil {
 				return
 			}
@@ -88,10 +157,11 @@ func (h *Host) followServers(changed chan struct{}) {
 // WaitServers waits until every MCP server has answered or failed for the first
 // time, or ctx ends: their tools are not there before.
 func (h *Host) WaitServers(ctx context.Context) error {
-	for _, s := range h.servers {
+	all := h.serverList()
+	for _, s := range all {
 		s.client.Wait(ctx)
 	}
-	if len(h.servers) == 0 || ctx.Err() != nil {
+	if len(all) == 0 || ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return h.Reload(ctx)
@@ -99,16 +169,14 @@ func (h *Host) WaitServers(ctx context.Context) error {
 
 // closeServers ends every connection, all at once.
 func (h *Host) closeServers() {
-	var all sync.WaitGroup
-	for _, s := range h.servers {
-		all.Go(s.client.Close)
+	for _, s := range h.serverList() {
+		s.retire()
 	}
-	all.Wait()
 }
 
 // addServers brings the servers' tools into a plan.
 func (p *plan) addServers(h *Host) {
-	for _, s := range h.servers {
+	for _, s := range h.serverList() {
 		st := s.client.Status()
 		one := planned{info: PluginInfo{
 			Name: s.Name, Kind: KindServer, State: Ready, Source: "[mcpServers." + s.Name + "]", Trust: TrustGranted, Problems: st.Notes,
@@ -203,9 +271,15 @@ type source interface {
 	refusal() error
 }
 
-func (s serverTool) take(context.Context) (runner, error) { return s, nil }
-func (s serverTool) give()                                {}
-func (s serverTool) refusal() error                       { return nil }
+func (s serverTool) take(context.Context) (runner, error) {
+	if !s.server.enter() {
+		return nil, errRetired
+	}
+	return s, nil
+}
+
+func (s serverTool) give()          { s.server.leave(1) }
+func (s serverTool) refusal() error { return nil }
 
 // Weight implements runner: what it takes is not ours.
 func (s serverTool) Weight() tool.Bytes { return 0 }

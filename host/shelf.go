@@ -53,6 +53,16 @@ func (f *shelf) put(s *slot) (gone []runner) {
 	return gone
 }
 
+// resize changes the budget, and returns what is to be closed to keep to it.
+func (f *shelf) resize(budget tool.Bytes) (gone []runner) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.budget = budget; budget >= 0 && f.sum > budget {
+		gone = f.clear()
+	}
+	return gone
+}
+
 // weigh takes in what a slot weighs now, and reports whether its module is
 // loaded; f.mu is held.
 func (f *shelf) weigh(s *slot) bool {

@@ -36,7 +36,7 @@ func (h *Host) watch(ctx context.Context, cfg watch.Config) error {
 	}
 	defer leave()
 	cfg.More, cfg.Logger = h.modules, h.log.Named("watch")
-	for _, f := range h.cfg.Folders {
+	for _, f := range h.live.Load().Folders {
 		cfg.Folders = append(cfg.Folders, f.Path)
 	}
 	w := watch.New(cfg)

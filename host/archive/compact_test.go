@@ -160,7 +160,7 @@ func onDisk(t *testing.T, s *Store, needle string) []string {
 	t.Helper()
 	var in []string
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		b, err := os.ReadFile(s.cfg.Path + suffix)
+		b, err := os.ReadFile(s.cfg().Path + suffix)
 		if err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func onDisk(t *testing.T, s *Store, needle string) []string {
 
 func size(t *testing.T, s *Store) int64 {
 	t.Helper()
-	info, err := os.Stat(s.cfg.Path)
+	info, err := os.Stat(s.cfg().Path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -164,8 +164,8 @@ type description struct {
 // describe takes what the caller says and finds out the rest.
 func (s *Store) describe(e Entry) description {
 	d := description{summary: e.Summary, sources: e.Sources, column: "[]"}
-	if d.summary == "" && s.cfg.SummaryChars > 0 {
-		d.summary = Summarise(e.Full, s.cfg.SummaryChars)
+	if d.summary == "" && s.cfg().SummaryChars > 0 {
+		d.summary = Summarise(e.Full, s.cfg().SummaryChars)
 	}
 	if d.sources == nil {
 		d.sources = Sources(e.Full)
@@ -182,7 +182,7 @@ func (s *Store) describe(e Entry) description {
 // identical finds the newest entry of e's scope that came from the same call
 // and has the same text, and says whose it is.
 func (b *batch) identical(e Entry) (id, conversation string, err error) {
-	rows, err := b.stmt(sameEntry).Query(string(e.Input), e.SHA256, e.Scope.Principal, e.Scope.Conversation, b.s.cfg.UserScope, e.Tool, e.Created.UnixMilli())
+	rows, err := b.stmt(sameEntry).Query(string(e.Input), e.SHA256, e.Scope.Principal, e.Scope.Conversation, b.s.cfg().UserScope, e.Tool, e.Created.UnixMilli())
 	if err != nil {
 		return "", "", err
 	}
@@ -207,7 +207,7 @@ func (s *Store) Get(ctx context.Context, sc Scope, uuid string) (Entry, error) {
 	const doing = "reading an archive"
 	t := text{dec: s.dec, spare: &s.spare}
 	var parts []byte
-	row := s.get.QueryRowContext(ctx, uuid, sc.Principal, sc.Conversation, s.cfg.UserScope || sc.Everywhere)
+	row := s.get.QueryRowContext(ctx, uuid, sc.Principal, sc.Conversation, s.cfg().UserScope || sc.Everywhere)
 	e, err := s.scanEntry(row, &t.encoding, &t, &parts)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Entry{}, ErrNotFound
@@ -284,7 +284,7 @@ func (s *Store) Drop(ctx context.Context, sc Scope, uuid string) error {
 }
 
 func (b *batch) drop(sc Scope, uuid string) error {
-	return b.touch(dropEntry, uuid, sc.Principal, sc.Conversation, b.s.cfg.UserScope)
+	return b.touch(dropEntry, uuid, sc.Principal, sc.Conversation, b.s.cfg().UserScope)
 }
 
 // touched answers ErrNotFound for a statement that found no row.

@@ -34,10 +34,10 @@ var migrations embed.FS
 
 // openFile leaves s with two pools on a checked file with current tables.
 func (s *Store) openFile(ctx context.Context, h hooks) error {
-	if s.cfg.Path == "" {
+	if s.cfg().Path == "" {
 		return errors.New("the archive needs a path")
 	}
-	path, err := filepath.Abs(s.cfg.Path)
+	path, err := filepath.Abs(s.cfg().Path)
 	if err != nil {
 		return err
 	}

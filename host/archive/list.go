@@ -59,7 +59,7 @@ func (s *Store) List(ctx context.Context, sc Scope, f Filter) ([]Entry, error) {
 
 // within is the condition that keeps every query inside of a scope.
 func (s *Store) within(sc Scope, everywhere bool) (string, []any) {
-	if everywhere || s.cfg.UserScope || sc.Everywhere {
+	if everywhere || s.cfg().UserScope || sc.Everywhere {
 		return "principal = ?", []any{sc.Principal}
 	}
 	return "conversation_id = ? AND principal = ?", []any{sc.Conversation, sc.Principal}

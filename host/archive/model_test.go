@@ -34,7 +34,7 @@ func TestStoreIsASlice(t *testing.T) {
 				if err := m.s.Close(); err != nil {
 					rt.Fatal(err)
 				}
-				m.s = reopen(t, m.s.cfg)
+				m.s = reopen(t, *m.s.cfg())
 			},
 			"": m.check,
 		})
@@ -140,7 +140,7 @@ func (m *model) prune(rt *rapid.T) {
 		if e.Pruned {
 			continue
 		}
-		if kept[e.Scope.Principal]++; kept[e.Scope.Principal] > m.s.cfg.MaxCountPerPrincipal {
+		if kept[e.Scope.Principal]++; kept[e.Scope.Principal] > m.s.cfg().MaxCountPerPrincipal {
 			e.Pruned = true
 		}
 	}

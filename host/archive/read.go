@@ -39,7 +39,7 @@ func (s *Store) Read(ctx context.Context, sc Scope, uuid string, p Part) (Page, 
 	}
 	now := stored(s.now())
 	if err := s.commit(ctx, 0, func(b *batch) error {
-		return b.exec(countLoad, now.UnixMilli(), uuid, sc.Principal, sc.Conversation, s.cfg.UserScope || sc.Everywhere)
+		return b.exec(countLoad, now.UnixMilli(), uuid, sc.Principal, sc.Conversation, s.cfg().UserScope || sc.Everywhere)
 	}); err != nil {
 		s.log.Warn("a load was not counted", "uuid", uuid, "error", err)
 	} else {

@@ -262,7 +262,7 @@ func TestLoadsDoNotRewriteTheText(t *testing.T) {
 	for range 20 {
 		page()
 	}
-	info, err := os.Stat(s.cfg.Path + "-wal")
+	info, err := os.Stat(s.cfg().Path + "-wal")
 	if err != nil || info.Size() > 1<<20 {
 		t.Errorf("20 loads wrote %s bytes, error %v", strconv.FormatInt(info.Size(), 10), err)
 	}

@@ -106,7 +106,7 @@ func (s *Store) choose(ctx context.Context) (PruneReport, error) {
 	}
 	defer rows.Close()
 	now := s.now()
-	all := budget{maxCount: int64(s.cfg.MaxCount), maxBytes: s.cfg.MaxBytes}
+	all := budget{maxCount: int64(s.cfg().MaxCount), maxBytes: s.cfg().MaxBytes}
 	each := map[string]*budget{}
 	var r PruneReport
 	for rows.Next() {
@@ -119,7 +119,7 @@ func (s *Store) choose(ctx context.Context) (PruneReport, error) {
 		p.Created = time.UnixMilli(created).UTC()
 		own := each[p.Scope.Principal]
 		if own == nil {
-			own = &budget{maxCount: int64(s.cfg.MaxCountPerPrincipal), maxBytes: s.cfg.MaxBytesPerPrincipal}
+			own = &budget{maxCount: int64(s.cfg().MaxCountPerPrincipal), maxBytes: s.cfg().MaxBytesPerPrincipal}
 			each[p.Scope.Principal] = own
 		}
 		if p.Reason = s.reason(p, timeOf(expires), now, &all, own); p.Reason == "" {
@@ -137,7 +137,7 @@ func (s *Store) choose(ctx context.Context) (PruneReport, error) {
 
 // reason says why p must go; empty: it stays. A budget that p breaks is closed.
 func (s *Store) reason(p PrunedEntry, expires, now time.Time, all, own *budget) string {
-	if s.cfg.MaxAge > 0 && now.Sub(p.Created) > s.cfg.MaxAge || !expires.IsZero() && !now.Before(expires) {
+	if s.cfg().MaxAge > 0 && now.Sub(p.Created) > s.cfg().MaxAge || !expires.IsZero() && !now.Before(expires) {
 		return ByAge
 	}
 	for _, b := range []*budget{own, all} {
@@ -252,7 +252,7 @@ func (s *Store) Maintain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if over := r.KeptBytes - s.cfg.plainRoom(); over > 0 {
+	if over := r.KeptBytes - s.cfg().plainRoom(); over > 0 {
 		if err := s.compact(ctx, s.now().Add(-warm), int(over)); err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ type Config struct {
 // A Store is an open archive. Its methods may be called concurrently; writes at
 // the same time are synced to disk together, reads run beside them.
 type Store struct {
-	cfg   Config
+	rules atomic.Pointer[Config]
 	log   hclog.Logger
 	now   func() time.Time
 	write *sql.DB // one connection
@@ -85,18 +85,13 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 }
 
 func open(ctx context.Context, cfg Config, h hooks) (s *Store, err error) {
-	s = &Store{cfg: cfg, log: cfg.Logger, now: cfg.Now}
+	s = &Store{log: cfg.Logger, now: cfg.Now}
+	s.Rule(cfg)
 	if s.log == nil {
 		s.log = hclog.NewNullLogger()
 	}
 	if s.now == nil {
 		s.now = time.Now
-	}
-	switch {
-	case s.cfg.SummaryChars == 0:
-		s.cfg.SummaryChars = DefaultSummaryChars
-	case s.cfg.SummaryChars < 0:
-		s.cfg.SummaryChars = -1
 	}
 	defer func() {
 		if err != nil {
@@ -118,6 +113,25 @@ func open(ctx context.Context, cfg Config, h hooks) (s *Store, err error) {
 	}
 	return s, wrap(ctx, "opening the archive", s.prepare(ctx))
 }
+
+// Rule has the store keep, show and summarise as cfg says from now on. Its Path,
+// Logger and Now stay those of Open. What is too old or too much by now goes
+// with the next Prune.
+func (s *Store) Rule(cfg Config) {
+	if before := s.rules.Load(); before != nil {
+		cfg.Path, cfg.Logger, cfg.Now = before.Path, before.Logger, before.Now
+	}
+	switch {
+	case cfg.SummaryChars == 0:
+		cfg.SummaryChars = DefaultSummaryChars
+	case cfg.SummaryChars < 0:
+		cfg.SummaryChars = -1
+	}
+	s.rules.Store(&cfg)
+}
+
+// cfg is what is in force.
+func (s *Store) cfg() *Config { return s.rules.Load() }
 
 // Close ends the store. Calls still running fail; calls made later answer
 // ErrClosed. Closing twice is allowed.

@@ -92,6 +92,8 @@ type ReloadReport struct {
 	// stand in tools.toml; Restart those that will not hold before a restart.
 	InForce []string `json:"in_force"`
 	Restart []string `json:"restart"`
+	// Notes say what else a person has to do.
+	Notes []string `json:"notes"`
 }
 
 // Reload reads the configuration and the plugin folders again, as a person asks
@@ -101,7 +103,7 @@ func (d *Daemon) Reload(ctx context.Context) (ReloadReport, error) {
 		return d.cfg.Reload(ctx)
 	}
 	change, err := d.ReloadPlugins(ctx)
-	return ReloadReport{Change: change, InForce: []string{}, Restart: []string{}}, err
+	return ReloadReport{Change: change, InForce: []string{}, Restart: []string{}, Notes: []string{}}, err
 }
 
 // postReload reloads and says what became different.

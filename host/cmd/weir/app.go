@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -37,6 +36,7 @@ type app struct {
 
 	reloading sync.Mutex // held by a reload, for what follows, models and tracing
 	inForce   Settings
+	rewatch   chan struct{} // the plugin folders are to be watched in another way
 }
 
 // open reads the configuration and opens the data folder under its lock.
@@ -50,7 +50,7 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 		return nil, err
 	}
 	s := given.withDefaults()
-	a := &app{paths: p, settings: s.withoutSecrets(), inForce: s, log: c.logger(s.Log), secrets: new(variables)}
+	a := &app{paths: p, settings: s.withoutSecrets(), inForce: s, log: c.logger(s.Log), secrets: new(variables), rewatch: make(chan struct{}, 1)}
 	a.secrets.set(secrets)
 	if a.token, err = p.token(); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 		return nil, openProblem(p, err)
 	}
 	if len(held) > 0 {
-		c.warn(a, fmt.Sprintf("the MCP servers %s of %s are not started: the file lay in this folder and may be anybody's; look at it, then run: weir config trust", strings.Join(held, ", "), p.Config))
+		c.warn(a, untrusted(held, p))
 	}
 	for _, w := range append(literalKeys(s.Models), unknownTools(s, a.host)...) {
 		c.warn(a, w)

@@ -12,7 +12,7 @@ import (
 // the next start on.
 var live = []string{
 	"locale", "server.max_turns", "log.level", "models", "agent", "agents", "prompt", "limits", "tools", "grants", "summarize", "approvals", "telemetry",
-	"archive.threshold", "archive.keep_turns", "archive.load_chars", "archive.trigger", "archive.semantic_threshold",
+	"archive", "plugins", "sandbox", "mcpServers",
 }
 
 // differences names the settings that are different, as they stand in the file:

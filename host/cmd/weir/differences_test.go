@@ -11,10 +11,7 @@ import (
 
 // fixed are the settings that a reload leaves to the next start.
 var fixed = []string{
-	"server.addr", "server.hosts", "server.drain", "server.resume_grace", "mcp", "log.format", "plugins.folder", "plugins.watch", "plugins.poll", "mcpServers",
-	"sandbox.isolation", "sandbox.inline", "sandbox.renewed", "sandbox.spares", "sandbox.parallel", "sandbox.waiting", "sandbox.idle", "sandbox.headroom",
-	"sandbox.compile_cpu", "sandbox.compile_memory", "sandbox.engine", "sandbox.loaded",
-	"archive.summary_chars", "archive.scope", "archive.max_age", "archive.max_bytes", "archive.max_count", "archive.max_bytes_per_user", "archive.max_count_per_user",
+	"server.addr", "server.hosts", "server.drain", "server.resume_grace", "mcp", "log.format",
 }
 
 // Every key of tools.toml is known to hold at once or not, so that a new one is
@@ -58,11 +55,11 @@ func TestDifferences(t *testing.T) {
 	after := text("locale='zh'\n[server]\naddr='127.0.0.1:1'\nmax_turns=3\n[models.a]\nprovider='vllm'\nmodel='y'\n[models.c]\nprovider='vllm'\nmodel='x'\n[limits]\nmax_chars=5000\n" +
 		"[agents.p]\nmax_tool_calls=3\n[archive]\nthreshold=5\nmax_count=9\n")
 	inForce, restart := differences(before, after)
-	want := []string{"agent.locale", "agents.p", "archive.threshold", "locale", "models.a", "models.b", "models.c", "server.max_turns", "tools.t"}
+	want := []string{"agent.locale", "agents.p", "archive.max_count", "archive.threshold", "locale", "models.a", "models.b", "models.c", "sandbox.spares", "server.max_turns", "tools.t"}
 	if d := cmp.Diff(want, inForce); d != "" {
 		t.Errorf("in force (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff([]string{"archive.max_count", "sandbox.spares", "server.addr"}, restart); d != "" {
+	if d := cmp.Diff([]string{"server.addr"}, restart); d != "" {
 		t.Errorf("restart (-want +got):\n%s", d)
 	}
 	if a, b := differences(before, before); len(a)+len(b) > 0 || a == nil || b == nil {

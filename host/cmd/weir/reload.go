@@ -27,19 +27,15 @@ func (a *app) follow(ctx context.Context) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
-	var watching sync.WaitGroup
-	defer watching.Wait()
-	if *a.settings.Plugins.Watch {
-		watching.Go(func() {
-			if err := a.host.Watch(ctx, time.Duration(a.settings.Plugins.Poll)); err != nil && ctx.Err() == nil {
-				a.log.Error("the plugin folders are not watched any more", "error", err)
-			}
-		})
-	}
+	stop := a.watch(ctx)
+	defer func() { stop() }()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-a.rewatch:
+			stop()
+			stop = a.watch(ctx)
 		case <-hup:
 			tellManager(a.log, notify.SdNotifyReloading+"\n"+notify.SdNotifyMonotonicUsec())
 			if _, err := a.daemon.Reload(ctx); err != nil && ctx.Err() == nil {
@@ -47,6 +43,26 @@ func (a *app) follow(ctx context.Context) {
 			}
 			tellManager(a.log, notify.SdNotifyReady)
 		}
+	}
+}
+
+// watch watches the plugin folders, if that is wanted, until stop is called.
+func (a *app) watch(ctx context.Context) (stop func()) {
+	a.reloading.Lock()
+	how := a.inForce.Plugins
+	a.reloading.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	if *how.Watch {
+		watching.Go(func() {
+			if err := a.host.Watch(ctx, time.Duration(how.Poll)); err != nil && ctx.Err() == nil {
+				a.log.Error("the plugin folders are not watched any more", "error", err)
+			}
+		})
+	}
+	return func() {
+		cancel()
+		watching.Wait()
 	}
 }
 
@@ -82,6 +98,8 @@ func (c *cli) reload(ctx context.Context, a *app) (daemon.ReloadReport, error) {
 		}
 	}()
 	cfg := hostConfig(s, p, a.secrets.find, a.log)
+	var held []string
+	cfg.Servers, held = c.trustedServers(s, p)
 	if err := errors.Join(setup.Check(), addSummary(&cfg, s, models), cfg.Live().Check()); err != nil {
 		return daemon.ReloadReport{}, refusedReload(err)
 	}
@@ -97,7 +115,16 @@ func (c *cli) reload(ctx context.Context, a *app) (daemon.ReloadReport, error) {
 	}
 	a.inForce, a.models, put = s, models, true
 	a.log.SetLevel(c.level(s.Log))
-	out := daemon.ReloadReport{Change: change}
+	if !reflect.DeepEqual(before.Plugins, s.Plugins) {
+		select {
+		case a.rewatch <- struct{}{}:
+		default: // it is going to be looked at
+		}
+	}
+	out := daemon.ReloadReport{Change: change, Notes: []string{}}
+	if len(held) > 0 {
+		out.Notes = append(out.Notes, untrusted(held, p))
+	}
 	out.InForce, out.Restart = differences(before, s)
 	c.tellReload(a, s, out)
 	return out, nil
@@ -117,6 +144,9 @@ func (c *cli) tellReload(a *app, s Settings, out daemon.ReloadReport) {
 	a.log.Info("the configuration was read again", "in_force", out.InForce, "restart", out.Restart)
 	if len(out.Restart) > 0 {
 		a.log.Warn("some settings hold from the next start on", "settings", out.Restart)
+	}
+	for _, note := range out.Notes {
+		a.log.Warn(note)
 	}
 	for name, m := range a.models {
 		if b, ok := m.Model.(broken); ok {
@@ -158,6 +188,9 @@ func (c *cli) reloadCmd() *cobra.Command {
 			}
 			if len(out.Restart) > 0 {
 				fmt.Fprintln(c.err, "weir: what stands behind restart holds when the daemon is started again")
+			}
+			for _, note := range out.Notes {
+				fmt.Fprintln(c.err, "weir: "+note)
 			}
 			switch {
 			case !out.Change.Empty():

@@ -34,6 +34,11 @@ func (c *cli) trustedServers(s Settings, p paths) (start []host.Server, held []s
 	return nil, held
 }
 
+// untrusted says why servers are not started.
+func untrusted(held []string, p paths) string {
+	return fmt.Sprintf("the MCP servers %s of %s are not started: the file lay in this folder and may be anybody's; look at it, then run: weir config trust", strings.Join(held, ", "), p.Config)
+}
+
 // found reports whether the configuration was not named by anybody, but lay in
 // the folder where weir was started.
 func (c *cli) found(p paths) bool {
