@@ -101,6 +101,10 @@ func TestApplyFolders(t *testing.T) {
 	if change, err = h.Apply(t.Context(), set); err != nil || !slices.Equal(change.Removed, []string{"probe"}) {
 		t.Fatalf("%+v, %v", change, err)
 	}
+	set.Folders = []Folder{{Path: more, Trust: TrustAsk}}
+	if _, err = h.Apply(t.Context(), set); err != nil || h.Plugins()[0].Trust != TrustAsk {
+		t.Errorf("another trust: %+v, %v", h.Plugins(), err)
+	}
 	set.Folders = []Folder{{Path: more, Trust: "blind"}}
 	if _, err := h.Apply(t.Context(), set); err == nil {
 		t.Error("a trust that there is not")

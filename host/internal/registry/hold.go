@@ -64,16 +64,27 @@ func (s *scan) overlooked(found []candidate) []candidate {
 	var out []candidate
 	there := sourcesOf(found)
 	for _, old := range s.opt.Previous.Plugins {
-		if there[old.Source] || !exists(old.Source) {
+		folder, ok := s.folder(old)
+		if !ok || there[old.Source] || !exists(old.Source) {
 			continue
 		}
-		c := candidate{folder: old.Folder, source: old.Source, packed: old.Source == old.WasmPath}
+		c := candidate{folder: folder, source: old.Source, packed: old.Source == old.WasmPath}
 		if c.name = strings.TrimSuffix(filepath.Base(old.Source), ".wasm"); !c.packed {
 			c.name = filepath.Base(filepath.Dir(old.Source))
 		}
 		out = append(out, c)
 	}
 	return out
+}
+
+// folder is the one that a plugin of before lies in, as it is configured now;
+// false: it is not any more.
+func (s *scan) folder(old *Plugin) (Folder, bool) {
+	i := slices.IndexFunc(s.folders, func(f Folder) bool { return f.Path == old.Folder.Path })
+	if i < 0 {
+		return Folder{}, false
+	}
+	return s.folders[i], true
 }
 
 // keepVanishing keeps plugins that have just gone from their folder: writers
@@ -84,7 +95,7 @@ func (s *scan) keepVanishing(found []candidate) {
 	}
 	there := sourcesOf(found)
 	for _, old := range s.opt.Previous.Plugins {
-		if there[old.Source] || !s.opt.Hold(old.Source, false) || len(s.clashes(old)) > 0 {
+		if folder, ok := s.folder(old); !ok || folder != old.Folder || there[old.Source] || !s.opt.Hold(old.Source, false) || len(s.clashes(old)) > 0 {
 			continue
 		}
 		s.snap.Held = append(s.snap.Held, Held{Name: old.Manifest.Name, Source: old.Source, Folder: old.Folder, Serves: true})

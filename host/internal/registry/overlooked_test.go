@@ -12,10 +12,18 @@ func TestWhatTheListLacksIsLookedFor(t *testing.T) {
 	previous := &Snapshot{Plugins: []*Plugin{
 		{Source: there, Folder: f}, {Source: there + "/none.wasm", WasmPath: there + "/none.wasm", Folder: f}, {Source: gone, WasmPath: gone, Folder: f},
 	}}
-	s := &scan{opt: Options{Previous: previous}, snap: &Snapshot{}}
+	s := &scan{opt: Options{Previous: previous}, folders: []Folder{f}, snap: &Snapshot{}}
 	found := s.overlooked([]candidate{{source: gone}})
 	if len(found) != 1 || found[0].source != there || found[0].packed || found[0].folder != f {
 		t.Errorf("%+v", found)
+	}
+	s.folders[0].Trust = "other"
+	if found := s.overlooked([]candidate{{source: gone}}); len(found) != 1 || found[0].folder != s.folders[0] {
+		t.Errorf("with another trust in the folder: %+v", found)
+	}
+	s.folders = nil
+	if found := s.overlooked(nil); len(found) != 0 {
+		t.Errorf("of a folder that was taken away: %+v", found)
 	}
 	if more := (&scan{}).overlooked(nil); len(more) != 0 {
 		t.Errorf("without a snapshot before: %+v", more)

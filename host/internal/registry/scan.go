@@ -138,7 +138,7 @@ func digest(b []byte) string {
 // is missing is a warning, a plugin that cannot be used is refused. When ctx
 // ends, what was not read yet is missing from the Snapshot.
 func Scan(ctx context.Context, folders []Folder, opt Options) *Snapshot {
-	s := &scan{opt: opt, snap: &Snapshot{}, owner: map[string]*Plugin{}}
+	s := &scan{opt: opt, folders: folders, snap: &Snapshot{}, owner: map[string]*Plugin{}}
 	var all []candidate
 	for _, f := range folders {
 		all = append(all, s.candidates(f)...)
@@ -180,9 +180,10 @@ func newcomer(old map[string]bool, c candidate) int {
 
 // A scan is one run of Scan.
 type scan struct {
-	opt   Options
-	snap  *Snapshot
-	owner map[string]*Plugin // by tool name, by "plugin "+name, and by "like "+what either is easily taken for
+	opt     Options
+	folders []Folder
+	snap    *Snapshot
+	owner   map[string]*Plugin // by tool name, by "plugin "+name, and by "like "+what either is easily taken for
 
 	now func() time.Time // nil: time.Now
 
