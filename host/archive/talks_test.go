@@ -326,7 +326,7 @@ func TestExportOfWhatIsDeleted(t *testing.T) {
 	}
 	// Of what was deleted nothing is in the files.
 	for _, end := range []string{"", "-wal"} {
-		if text, err := os.ReadFile(s.cfg.Path + end); err == nil && bytes.Contains(text, []byte("canary-41")) {
+		if text, err := os.ReadFile(s.cfg().Path + end); err == nil && bytes.Contains(text, []byte("canary-41")) {
 			t.Errorf("the text is still in archive.db%s", end)
 		}
 	}

@@ -132,4 +132,4 @@ func (s *Store) Held(ctx context.Context, principal string) (bytes int64, oldest
 }
 
 // MaxAge is how long texts are kept; 0: for ever.
-func (s *Store) MaxAge() time.Duration { return max(s.cfg.MaxAge, 0) }
+func (s *Store) MaxAge() time.Duration { return max(s.cfg().MaxAge, 0) }
