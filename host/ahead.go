@@ -50,8 +50,8 @@ func (h *Host) compileAhead() {
 // ahead compiles one module into the cache, unless it is there. What cannot be
 // done now is left to the first call; a refusal holds.
 func (h *Host) ahead(ctx context.Context, s *slot) {
-	name, checked := s.plugin.Manifest.Name, h.inline(s.plugin.Manifest.Name)
-	if s.loaded() || s.refusal() != nil || h.pool.Noted(s.plugin.WasmSHA256, checked) {
+	name, checked := s.plugin.Manifest.Name, s.home.inline(s.plugin.Manifest.Name)
+	if s.loaded() || s.refusal() != nil || s.home.pool.Noted(s.plugin.WasmSHA256, checked) {
 		return
 	}
 	began := time.Now()
@@ -59,7 +59,7 @@ func (h *Host) ahead(ctx context.Context, s *slot) {
 	if err != nil {
 		return // the call that needs it says so
 	}
-	err = h.pool.Ahead(ctx, s.sandboxed(wasm), checked)
+	err = s.home.pool.Ahead(ctx, s.sandboxed(wasm), checked)
 	switch {
 	case err == nil:
 		h.log.Info("plugin compiled ahead", "plugin", name, "took", time.Since(began).Round(time.Millisecond))

@@ -22,7 +22,7 @@ func TestNewPluginsAreCompiledAhead(t *testing.T) {
 			compiled := func(name string) {
 				t.Helper()
 				sha := shaOf(slurp(t, filepath.Join(dir, name, name+".wasm")))
-				waitFor(t, func() bool { return h.pool.Noted(sha, mode == Inline) })
+				waitFor(t, func() bool { return h.engines.Load().pool.Noted(sha, mode == Inline) })
 			}
 			compiled("early")
 			put(t, dir, "late", generation(2))
@@ -57,7 +57,7 @@ func TestWhatIsCompiledAhead(t *testing.T) {
 	if info := pluginNamed(t, h, "new"); info.State != Waiting {
 		t.Fatalf("got %+v", info)
 	}
-	if h.pool.Noted(shaOf(slurp(t, filepath.Join(dir, "new", "new.wasm"))), false) {
+	if h.engines.Load().pool.Noted(shaOf(slurp(t, filepath.Join(dir, "new", "new.wasm"))), false) {
 		t.Error("what nobody has approved is compiled")
 	}
 }

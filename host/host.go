@@ -98,7 +98,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if err := h.Reload(ctx); err != nil {
 		return h, err
 	}
-	if cfg.Ahead > 0 && h.pool != nil {
+	if cfg.Ahead > 0 && room.pool != nil {
 		go h.compileAhead()
 	}
 	return h, nil
