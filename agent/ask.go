@@ -54,7 +54,7 @@ func (r *run) stream(req Request) *reply {
 	defer cancel()
 	ctx = OnRepeat(ctx, func(err error, wait time.Duration) { r.emit(ModelRepeated{Err: err, Wait: wait}) })
 	p := &reply{held: r.holds()}
-	parser := parse.New(parse.Options{Tools: r.specs})
+	parser := r.parser()
 	began := time.Now()
 	for d, err := range r.l.model.Generate(ctx, req) {
 		if err != nil {
@@ -87,6 +87,14 @@ func (r *run) stream(req Request) *reply {
 		p.err = &ModelError{Code: ModelCut, Model: r.info.Name, Msg: "the reply broke off before its end", Hint: "ask again"}
 	}
 	return p
+}
+
+// parser is one for a reply. A turn reads the schemas of its tools once.
+func (r *run) parser() parse.Parser {
+	if r.recogniser == nil {
+		r.recogniser = parse.NewSet(parse.Options{Tools: r.specs})
+	}
+	return r.recogniser.Parser()
 }
 
 // take adds what the parser found. It returns false when nothing behind it

@@ -106,9 +106,22 @@ type Options struct {
 	InThought bool
 }
 
-// New makes a Parser for one reply. It is cheap next to a model call: it reads
-// the schemas of o.Tools once.
-func New(o Options) Parser { return newParser(newToolset(o), o.InThought) }
+// New makes a Parser for one reply. It reads the schemas of o.Tools; for several
+// replies a Set reads them once.
+func New(o Options) Parser { return NewSet(o).Parser() }
+
+// A Set makes Parsers with the same Options. It is safe for concurrent use.
+type Set struct {
+	tools     *toolset // which nobody changes
+	inThought bool
+}
+
+// NewSet reads the schemas of o.Tools, which takes longer than everything else
+// about a short reply.
+func NewSet(o Options) *Set { return &Set{newToolset(o), o.InThought} }
+
+// Parser makes one for one reply.
+func (s *Set) Parser() Parser { return newParser(s.tools, s.inThought) }
 
 // All reads a complete reply. Adjacent Texts, and adjacent Reasonings, are
 // joined, so that the result does not depend on any chunking.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"runtime/pprof"
 	"strings"
 	"time"
@@ -30,6 +31,9 @@ const token = "benchloop"
 
 // serve runs a daemon until its parent closes its input, and prints its address.
 func serve(ctx context.Context, o options, out io.Writer) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(200) // as weir does
+	}
 	dir, err := os.MkdirTemp("", "benchloop-")
 	if err != nil {
 		return err
