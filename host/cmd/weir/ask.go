@@ -88,7 +88,7 @@ func (c *cli) askOnce(ctx context.Context, a askFlags, args []string) error {
 		}
 		err = p.outcome(err)
 		if tr != nil && !c.json {
-			fmt.Fprint(c.err, "\n"+c.explained(*tr))
+			fmt.Fprint(c.err, "\n"+c.fold(c.err, c.explained(*tr)))
 		}
 		return err
 	})

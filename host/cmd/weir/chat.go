@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/daemon"
@@ -322,4 +323,10 @@ func loadOf(uuid string, selectors []string) daemon.Load {
 }
 
 // told writes what a command of the chat has to say.
-func (t *talk) told(en, zh string) { fmt.Fprintln(t.err, limit.Visible(t.say(en, zh))) }
+func (t *talk) told(en, zh string) {
+	s := limit.Visible(t.say(en, zh))
+	if isTerminal(t.err) {
+		s = ansi.Wrap(s, t.width(), "")
+	}
+	fmt.Fprintln(t.err, s)
+}

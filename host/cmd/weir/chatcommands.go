@@ -14,8 +14,10 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A chatCommand is what can be typed in a chat beside questions.
@@ -65,11 +67,7 @@ func (t *talk) help(context.Context, []string) (string, error) {
 	for _, cmd := range chatCommands() {
 		rows = append(rows, []string{cmd.name + " " + cmd.args, t.say(cmd.en, cmd.zh)})
 	}
-	width := t.width()
-	if !isTerminal(t.err) {
-		width = 1 << 20
-	}
-	fmt.Fprint(t.err, manual(rows, width))
+	t.columns(rows)
 	t.told(`Several lines: end a line with \, or write """ before and after, or press Alt-Enter. Ctrl-C stops an answer.`,
 		`多行输入: 行尾加 \，或前后写 """，或按 Alt-Enter。Ctrl-C 停止回答。`)
 	return "", nil
@@ -246,7 +244,41 @@ func (t *talk) choose(err error, args, names []string, into *string, en, zh stri
 }
 
 func (t *talk) tools(ctx context.Context, _ []string) (string, error) {
-	return "", t.listTools(ctx, t.cl)
+	var out struct{ Tools []host.ToolInfo }
+	if err := t.cl.get(ctx, "/api/tools", &out); err != nil {
+		return "", err
+	}
+	var rows [][]string
+	for _, x := range out.Tools {
+		limits := t.say("no bound", "无上限")
+		if l := x.Effective; l.MaxChars > 0 || l.MaxLines > 0 {
+			limits = t.bounds(l)
+		}
+		rows = append(rows, []string{limit.Visible(x.Spec.Name), limits + t.say(". ", "。") + shown(x.Spec.Describe(t.language()), 200)})
+	}
+	t.columns(rows)
+	return "", nil
+}
+
+// bounds are a result's limits.
+func (t *talk) bounds(l tool.Limits) string {
+	var parts []string
+	if l.MaxChars > 0 {
+		parts = append(parts, t.say(grouped(l.MaxChars)+" characters", grouped(l.MaxChars)+" 字符"))
+	}
+	if l.MaxLines > 0 {
+		parts = append(parts, t.say(grouped(l.MaxLines)+" lines", grouped(l.MaxLines)+" 行"))
+	}
+	return strings.Join(parts, t.say(", ", "，"))
+}
+
+// columns writes names with what is said of them.
+func (t *talk) columns(rows [][]string) {
+	width := 1 << 20
+	if isTerminal(t.err) {
+		width = t.width()
+	}
+	fmt.Fprint(t.err, manual(rows, width))
 }
 
 // result finds an archived result by the end or the beginning of its id: among
@@ -314,7 +346,7 @@ func (t *talk) trace(ctx context.Context) (*daemon.Trace, error) {
 func (t *talk) lastTurn(ctx context.Context, _ []string) (string, error) {
 	tr, err := t.trace(ctx)
 	if err == nil {
-		fmt.Fprint(t.out, t.traced(*tr))
+		fmt.Fprint(t.out, t.fold(t.out, t.traced(*tr)))
 	}
 	return "", err
 }
@@ -322,7 +354,7 @@ func (t *talk) lastTurn(ctx context.Context, _ []string) (string, error) {
 func (t *talk) explain(ctx context.Context, _ []string) (string, error) {
 	tr, err := t.trace(ctx)
 	if err == nil {
-		fmt.Fprint(t.out, t.explained(*tr))
+		fmt.Fprint(t.out, t.fold(t.out, t.explained(*tr)))
 	}
 	return "", err
 }
@@ -357,7 +389,12 @@ func (t *talk) cost(ctx context.Context, _ []string) (string, error) {
 			costs[tr.Cost.Currency] += tr.Cost.Amount
 		}
 	}
-	line := fmt.Sprintf(t.say("%d questions: ", "%d 个问题: "), len(out.Traces)) + t.usageLine(sum, nil)
+	many := "s"
+	if len(out.Traces) == 1 {
+		many = ""
+	}
+	n := fmt.Sprint(len(out.Traces))
+	line := t.say(n+" question"+many+": ", n+" 个问题: ") + t.usageLine(sum, nil)
 	for _, currency := range slices.Sorted(maps.Keys(costs)) {
 		line += t.say("; ", "；") + money(costs[currency]) + " " + limit.Visible(currency)
 	}

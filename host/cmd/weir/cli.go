@@ -67,7 +67,6 @@ func (c *cli) root() *cobra.Command {
 		Long: "weir runs WebAssembly tools for chat models. Each tool declares how much it may show;\n" +
 			"what is left out stays in an archive that the model can load back.",
 		SilenceUsage: true, SilenceErrors: true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("`"+cmd.CommandPath()+" --help` lists the flags", "%s", err)

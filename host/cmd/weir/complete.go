@@ -203,20 +203,26 @@ func (c *cli) completeFlags(cmd *cobra.Command) {
 	}
 }
 
-// complete gives every command below root its completions.
-func (c *cli) complete(root *cobra.Command) {
+// argumentsOf are the completions of what stands behind each command.
+func (c *cli) argumentsOf() map[string]completer {
 	arguments := map[string]completer{
 		"weir call": first(by(c.toolNames)), "weir tool show": first(by(c.toolNames)),
 		"weir archive show": first(by(c.archiveIDs)), "weir archive grep": first(by(c.archiveIDs)), "weir archive rm": by(c.archiveIDs),
 		"weir model use": first(by(func(ctx context.Context) []string { return append(c.modelNames(ctx), presetNames()...) })), "weir model test": by(c.modelNames),
 		"weir trace show": first(by(c.traceIDs)),
 	}
-	for _, verb := range []string{"show", "info", "approve", "rollback", "enable", "disable", "remove", "retry", "secret"} {
+	for _, verb := range []string{"info", "approve", "rollback", "enable", "disable", "remove", "retry"} {
 		arguments["weir plugin "+verb] = first(by(c.pluginNames))
 	}
 	for _, verb := range []string{"show", "rename", "export", "delete"} {
 		arguments["weir conversation "+verb] = first(by(c.conversationIDs))
 	}
+	return arguments
+}
+
+// complete gives every command below root its completions.
+func (c *cli) complete(root *cobra.Command) {
+	arguments := c.argumentsOf()
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		if f := arguments[cmd.CommandPath()]; f != nil && cmd.ValidArgsFunction == nil {

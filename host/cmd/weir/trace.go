@@ -50,7 +50,7 @@ func (c *cli) showTrace(ctx context.Context, cl *client, id, conversation string
 	if done, err := c.show(ctx, cl, path, &tr); done || err != nil {
 		return err
 	}
-	fmt.Fprint(c.out, c.traced(tr))
+	fmt.Fprint(c.out, c.fold(c.out, c.traced(tr)))
 	return nil
 }
 
@@ -177,6 +177,24 @@ func manual(rows [][]string, width int) string {
 		b.WriteString(first + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", indent)) + "\n")
 	}
 	return b.String()
+}
+
+// fold ends lines where the terminal w does, between words; the rest of a line
+// stands two columns further in.
+func (c *cli) fold(w any, s string) string {
+	if !isTerminal(w) {
+		return s
+	}
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		text := strings.TrimLeft(l, " ")
+		indent := strings.Repeat(" ", len(l)-len(text)+2)
+		if ansi.StringWidth(l) >= c.width() && c.width() > len(indent)+10 {
+			text = strings.ReplaceAll(ansi.Wrap(text, c.width()-len(indent), ""), "\n", "\n"+indent)
+		}
+		lines[i] = indent[2:] + text
+	}
+	return strings.Join(lines, "\n")
 }
 
 // room is how wide a table may be: a terminal's width; elsewhere there is no bound.
