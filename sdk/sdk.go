@@ -8,9 +8,9 @@ import (
 	"io/fs"
 )
 
-//go:embed guest/*.go guest/files/*.go tool/*.go
+//go:embed guest/*.go guest/files/*.go tool/*.go c/weir.h rust/weir.rs assemblyscript/weir.ts
 var sources embed.FS
 
 // Sources are the SDKs, each below its own folder of this repository's sdk/:
-// guest and tool are Go's. Tests are among them.
+// guest and tool are Go's. Go's tests are among them.
 func Sources() fs.FS { return sources }

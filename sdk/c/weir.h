@@ -92,6 +92,8 @@ WEIR_API weir_json weir_next(weir_json *list);
 WEIR_API bool weir_to_str(weir_json v, weir_str *out);
 WEIR_API bool weir_to_int(weir_json v, int64_t *out);
 WEIR_API bool weir_to_num(weir_json v, double *out);
+/* The value that a text is, such as the body of a response; kind 0: it is none. */
+WEIR_API weir_json weir_parse(weir_str text);
 
 /* The answer: text is added to it piece by piece. */
 WEIR_API void weir_add(weir_call *c, const char *text);
@@ -382,7 +384,7 @@ static weir_json weir__value(const char **at, const char *end) {
   return (weir_json){from, (size_t)(p - from), kind};
 }
 
-static weir_json weir__parse(weir_str s) {
+WEIR_API weir_json weir_parse(weir_str s) {
   const char *p = s.ptr, *end = s.ptr + s.len;
   weir_json v = weir__value(&p, end);
   return weir__space(p, end) == end ? v : (weir_json){0};
@@ -745,7 +747,7 @@ WEIR_API bool weir_http(weir_call *c, weir_request r, weir_response *out) {
   uint64_t back = weir__host_weir_http(at);
   weir__free(at);
   if (back == 0) return weir_fail(c, "too_large", "Ask for a smaller answer.", "The answer to a request does not fit the memory of the call."), false;
-  weir_json v = weir__parse(weir__load(back)), e = weir_get(v, "error");
+  weir_json v = weir_parse(weir__load(back)), e = weir_get(v, "error");
   weir_str code = weir__str("failed"), hint = {0}, message = weir__str("The host's answer to a request could not be read."), body = {0};
   *out = (weir_response){.headers = weir_get(v, "headers")};
   if (e.kind != '{' && weir_to_int(weir_get(v, "status"), &out->status)) {
@@ -783,7 +785,7 @@ static int32_t weir__run(void (*tool)(weir_call *)) {
   bool posted = weir__box.state == 1;
   if (!posted) weir__reuse();
   weir_str in = posted ? (weir_str){(const char *)(uintptr_t)weir__box.in_ptr, weir__box.in_len} : weir__input();
-  weir_call c = {.args = weir__parse(in), .posted = posted};
+  weir_call c = {.args = weir_parse(in), .posted = posted};
   if (c.args.kind == '{' || in.len == 0) tool(&c);
   else weir_fail(&c, "bad_args", "Write the arguments as {\"name\": value}.", "The arguments must be a JSON object.");
   weir_buf out = weir__answer(&c);

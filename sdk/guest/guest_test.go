@@ -271,7 +271,9 @@ func ExampleInvoke() {
 // TestEncodeIsJSON holds the answers that are written by hand to encoding/json.
 func TestEncodeIsJSON(t *testing.T) {
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "plain", "\"\\\b\f\n\r\t\x00\x1f\x7f", "<&>\u2028\u2029", "\xff\xc3(", "你好 🌍\ufffd"}))
-	sources := rapid.SliceOf(rapid.Custom(func(t *rapid.T) tool.Source { return tool.Source{Title: text.Draw(t, "title"), URL: text.Draw(t, "URL")} }))
+	sources := rapid.SliceOf(rapid.Custom(func(t *rapid.T) tool.Source {
+		return tool.Source{Title: text.Draw(t, "title"), URL: text.Draw(t, "URL")}
+	}))
 	rapid.Check(t, func(t *rapid.T) {
 		r := Result{Text: text.Draw(t, "text"), Sources: sources.Draw(t, "sources")}
 		if rapid.Bool().Draw(t, "stops early") {

@@ -38,7 +38,8 @@ type Build struct {
 
 // Make builds the tool in dir into the module at wasm. The file is replaced
 // whole, and only by a build that has succeeded, for a plugin folder may be
-// watched. What the commands print goes to progress as well. Errors are
+// watched; where a language is not built there is none. What the commands print
+// goes to progress as well. Errors are
 // ErrUnknown, *Missing, *Failed, or about files.
 func Make(ctx context.Context, dir, wasm string, progress io.Writer) (b Build, err error) {
 	l, ok := Of(dir)
@@ -46,10 +47,11 @@ func Make(ctx context.Context, dir, wasm string, progress io.Writer) (b Build, e
 		return b, ErrUnknown
 	}
 	b.Language = l
-	for _, n := range l.Needs {
-		if _, err := exec.LookPath(n.Program); err != nil {
-			return b, &Missing{n.Program, l.Title, n.get()}
-		}
+	if missing := l.Missing(); missing != nil {
+		return b, missing
+	}
+	if l.Build == nil {
+		return b, nil
 	}
 	began := time.Now()
 	tmp, err := os.MkdirTemp(filepath.Dir(absolute(wasm)), ".weir-build-")
@@ -59,6 +61,9 @@ func Make(ctx context.Context, dir, wasm string, progress io.Writer) (b Build, e
 	defer os.RemoveAll(tmp)
 	out := filepath.Join(tmp, filepath.Base(wasm))
 	for _, c := range l.Build(out) {
+		if _, err := os.Stat(filepath.Join(dir, c.Unless)); c.Unless != "" && err == nil {
+			continue
+		}
 		if err := c.run(ctx, dir, progress); err != nil {
 			return b, err
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -14,6 +15,8 @@ import (
 type Language struct {
 	// Name is what people type, Title what they read.
 	Name, Title string
+	// Source is the file that a new tool is written in.
+	Source string
 	// Marks are patterns of files that say that a folder holds a tool in this
 	// language, the surest first.
 	Marks []string
@@ -25,15 +28,18 @@ type Language struct {
 	// folder; nil: none.
 	SDK func(s Spec) (map[string][]byte, error)
 	// Build lists the commands that make the module at out of the folder they are
-	// run in. They are run in order, the first that fails ends the build.
+	// run in. They are run in order, the first that fails ends the build. nil: the
+	// host runs the source as it is.
 	Build func(out string) []Command
 	// Slow says what people should know who build for the first time; empty: nothing.
 	Slow string
 }
 
-// A Need is a program that has to be found.
+// A Need is something that has to be installed.
 type Need struct {
 	Program string
+	// Found says whether it is there; nil: when Program is found.
+	Found func() bool
 	// Get is the one command that installs it, by system (as in GOOS); "" is for
 	// the others.
 	Get map[string]string
@@ -43,11 +49,14 @@ type Need struct {
 type Command struct {
 	Args []string
 	Env  []string
+	// Unless is a path in the folder whose presence makes the command superfluous;
+	// empty: it is always run.
+	Unless string
 }
 
 // Languages are all there are, in the order in which they are offered.
 func Languages() []Language {
-	return []Language{golang()}
+	return []Language{golang(), rust(), c(), assemblyScript(), javaScript()}
 }
 
 // Named returns a language by its name.
@@ -89,6 +98,20 @@ func marks() string {
 	return strings.Join(out, ", ")
 }
 
+// Missing is what building takes and this machine has not; nil: it has everything.
+func (l Language) Missing() *Missing {
+	for _, n := range l.Needs {
+		found := n.Found
+		if found == nil {
+			found = func() bool { _, err := exec.LookPath(n.Program); return err == nil }
+		}
+		if !found() {
+			return &Missing{n.Program, l.Title, n.get()}
+		}
+	}
+	return nil
+}
+
 // get is the command that installs a program on this system.
 func (n Need) get() string {
 	if g, ok := n.Get[runtime.GOOS]; ok {
@@ -102,6 +125,7 @@ func (n Need) get() string {
 func golang() Language {
 	return Language{
 		Name: "go", Title: "Go",
+		Source:    "main.go",
 		Marks:     []string{"go.mod", "*.go"},
 		Templates: []string{"basic", "http", "files"},
 		Needs: []Need{{Program: "go", Get: map[string]string{

@@ -26,8 +26,18 @@ type Spec struct {
 	Template string
 }
 
-// common is the folder of what all templates of a language have.
-const common = "common"
+// Folders of templates beside those of the languages, and within each.
+const (
+	all    = "all"    // what all languages have
+	common = "common" // what all templates have
+)
+
+// A view is what templates read.
+type view struct {
+	Spec
+	Title  string // of the language
+	Source string
+}
 
 // CheckName says what keeps a name from being a tool's; empty: nothing.
 func CheckName(name string) string {
@@ -56,23 +66,30 @@ func Files(s Spec) (map[string][]byte, error) {
 		}
 		maps.Copy(out, sdk)
 	}
-	for _, folder := range []string{common, s.Template} {
-		root := path.Join("templates", l.Name, folder)
-		err := fs.WalkDir(templates, root, func(name string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
-			}
-			text, err := render(name, s)
-			if err == nil {
-				out[place(strings.TrimPrefix(name, root+"/"))] = text
-			}
-			return err
-		})
-		if err != nil {
+	v := view{Spec: s, Title: l.Title, Source: l.Source}
+	for _, folder := range []string{path.Join(all, common), path.Join(all, s.Template), path.Join(l.Name, common), path.Join(l.Name, s.Template)} {
+		if err := v.files(path.Join("templates", folder), out); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// files renders a folder of templates, if it is there.
+func (v view) files(root string, out map[string][]byte) error {
+	if _, err := fs.Stat(templates, root); err != nil {
+		return nil
+	}
+	return fs.WalkDir(templates, root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := v.render(name)
+		if err == nil {
+			out[place(strings.TrimPrefix(name, root+"/"))] = text
+		}
+		return err
+	})
 }
 
 // place is where a template's file goes.
@@ -84,7 +101,7 @@ func place(name string) string {
 	return name
 }
 
-func render(name string, s Spec) ([]byte, error) {
+func (v view) render(name string) ([]byte, error) {
 	text, err := fs.ReadFile(templates, name)
 	if err != nil || !strings.HasSuffix(name, ".tmpl") {
 		return text, err
@@ -94,7 +111,7 @@ func render(name string, s Spec) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = t.Execute(&b, s)
+	err = t.Execute(&b, v)
 	return b.Bytes(), err
 }
 
