@@ -130,6 +130,12 @@ bench-streams: ## 1,000 streams at once: time to the first event, memory, what s
 	@$(GO) build -trimpath -o bin/benchloop ./host/cmd/benchloop
 	@bin/benchloop -streams 1000
 
+.PHONY: sizes
+sizes: build ## build the same small tool in every language and print its size (takes all toolchains)
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; for l in go rust c assemblyscript js; do \
+	  bin/weir plugin new words --lang $$l --dir "$$dir/$$l" >/dev/null && \
+	  printf '%-15s' $$l && bin/weir plugin build "$$dir/$$l" 2>/dev/null | sed -n "1s|^$$dir/$$l/||p"; done
+
 .PHONY: eval-parse
 eval-parse: ## measure the recogniser on recorded outputs: make eval-parse CORPORA=DIR
 	@$(GO) run ./agent/parse/internal/evalparse $(CORPORA)

@@ -60,7 +60,11 @@ func (c *cli) pluginBuild(ctx context.Context, dir string) (p *registry.Plugin, 
 		c.print(map[string]any{"file": wasm, "lang": b.Language.Name, "bytes": p.WasmBytes, "took_ms": b.Took.Milliseconds(), "sha256": p.WasmSHA256, "name": p.Manifest.Name, "tools": declaredNames(p)})
 		return p, nil
 	}
-	fmt.Fprintf(c.out, "%s  %s, built in %s\n", wasm, fileSize(p.WasmBytes), shortTime(b.Took))
+	if b.Language.Build == nil {
+		fmt.Fprintf(c.out, "%s  %s as a module; %s is run as it is\n", wasm, fileSize(p.WasmBytes), b.Language.Title)
+	} else {
+		fmt.Fprintf(c.out, "%s  %s, built in %s\n", wasm, fileSize(p.WasmBytes), shortTime(b.Took))
+	}
 	c.about(p)
 	return p, nil
 }

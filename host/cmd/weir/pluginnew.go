@@ -72,11 +72,17 @@ func (c *cli) pluginNew(n newTool) error {
 	for _, f := range files {
 		fmt.Fprintf(c.out, "  %-22s %s\n", f, purpose(f))
 	}
-	fmt.Fprintf(c.out, "  %-22s %s\n\nnext:\n", "weir/", "the SDK, copied in")
+	if l.SDK != nil {
+		fmt.Fprintf(c.out, "  %-22s %s\n", "weir/", "the SDK, copied in")
+	}
+	fmt.Fprintln(c.out, "\nnext:")
 	if filepath.Clean(n.dir) != "." {
 		fmt.Fprintf(c.out, "  cd %s\n", n.dir)
 	}
-	fmt.Fprintln(c.out, "  weir plugin build\n  weir plugin test")
+	if l.Build != nil {
+		fmt.Fprintln(c.out, "  weir plugin build")
+	}
+	fmt.Fprintln(c.out, "  weir plugin test")
 	return nil
 }
 
@@ -115,6 +121,8 @@ func purpose(name string) string {
 		return "keeps the built module out of git"
 	case strings.HasPrefix(name, "main_test."):
 		return "tests of the function alone, without the sandbox"
+	case name == "package.json":
+		return "names the compiler that the first build fetches"
 	case name == "go.mod":
 		return "makes the folder a Go module; it depends on nothing"
 	case name == "plugin.toml":

@@ -25,7 +25,7 @@ var languages = []struct {
 	{"rust", "sdk/rust/testdata/conform/conform.rs", rustc("--target", "wasm32-unknown-unknown")},
 	{"rust with wasi", "sdk/rust/testdata/conform/conform.rs", rustc("--target", wasi)},
 	{"rust without std", "sdk/rust/testdata/conform/conform.rs", rustc("--target", "wasm32-unknown-unknown", "--cfg", "no_std", "-Zcrate-attr=feature(default_alloc_error_handler)")},
-	{"assemblyscript", "sdk/assemblyscript/testdata/conform/conform.ts", asc},
+	{"assemblyscript", "sdk/assemblyscript/testdata/conform/conform.ts", asc("../../weir")},
 	{"javascript", "sdk/js/testdata/conform/conform.js", script},
 }
 
@@ -60,14 +60,12 @@ func rustc(flags ...string) builder {
 	}
 }
 
-// asc builds with what npm has put beside the SDK.
-func asc(t *testing.T, source, out string) {
-	sdk, err := filepath.Rel(filepath.Dir(source), filepath.Join(guesttest.Root(t), "sdk/assemblyscript/weir"))
-	if err != nil {
-		t.Fatal(err)
+// asc builds with what npm has put beside the SDK; sdk is where the source sees it.
+func asc(sdk string) builder {
+	return func(t *testing.T, source, out string) {
+		run(t, source, guesttest.Need(t, guesttest.Asc),
+			filepath.Base(source), "--outFile", out, "-Os", "--runtime", "stub", "--use", "abort="+sdk+"/stop")
 	}
-	run(t, source, guesttest.Need(t, guesttest.Asc),
-		filepath.Base(source), "--outFile", out, "-Os", "--runtime", "stub", "--use", "abort="+filepath.ToSlash(sdk)+"/stop")
 }
 
 // script lies in the place of a module.

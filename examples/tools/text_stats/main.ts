@@ -1,8 +1,8 @@
 /**
  * text_stats counts what a text is made of: a model sees tokens, and cannot.
  */
-import { Call, run } from "../../../sdk/assemblyscript/weir";
-export { weir_mailbox, weir_reserve } from "../../../sdk/assemblyscript/weir";
+import { Call, run } from "./weir/weir";
+export { weir_mailbox, weir_reserve } from "./weir/weir";
 
 export function text_stats(): i32 { return run(answer); }
 

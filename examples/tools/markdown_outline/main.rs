@@ -1,7 +1,6 @@
 //! markdown_outline gives the headings of a Markdown file, so that a model can read the one
 //! section that it needs instead of the whole. Built for wasm32-wasi, for its files.
 
-#[path = "../../../sdk/rust/weir.rs"]
 mod weir;
 
 use std::{fs, io::ErrorKind};

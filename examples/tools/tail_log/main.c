@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "../../../sdk/c/weir.h"
+#include "weir/weir.h"
 
 enum { BLOCK = 64 << 10, MOST = 16 << 20 }; /* bytes; at most MOST are read */
 
