@@ -1,6 +1,9 @@
 package host
 
-import "github.com/weirhost/weir/sdk/tool"
+import (
+	"github.com/weirhost/weir/host/internal/worker"
+	"github.com/weirhost/weir/sdk/tool"
+)
 
 // bulkOver is from how many bytes on working on a text takes a core for ten
 // milliseconds and more.
@@ -11,13 +14,15 @@ const maxArgs = 16 << 20
 
 // inBulk runs f, which works on a text of n bytes. One long text is worked on at
 // a time: with all cores busy with such, short calls would wait for the
-// scheduler's next slice, several times over.
+// scheduler's next slice, several times over. Beside workers it gives way to them.
 func (h *Host) inBulk(n int, f func()) {
-	if n >= bulkOver {
-		h.bulk.Lock()
-		defer h.bulk.Unlock()
+	if n < bulkOver {
+		f()
+		return
 	}
-	f()
+	h.bulk.Lock()
+	defer h.bulk.Unlock()
+	worker.Unhurried(f)
 }
 
 // tooLong refuses arguments before they are read; nil: they may be.

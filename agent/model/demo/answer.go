@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -15,7 +14,7 @@ const (
 
 // noticeRe matches the lines that the agent adds to a result. What a tool
 // writes cannot look like them: the agent changes its brackets.
-var noticeRe = regexp.MustCompile(`(?m)^\[(?:[\d,]+ of [\d,]+ characters|截断了 |The tool says: |工具说明: |A summary by a model|以上是模型写的摘要|Characters |第 \d+ 至 |… line|… 第 |To go on: |继续: )[^\n]*\]$`)
+var noticeRe = whenAsked(`(?m)^\[(?:[\d,]+ of [\d,]+ characters|截断了 |The tool says: |工具说明: |A summary by a model|以上是模型写的摘要|Characters |第 \d+ 至 |… line|… 第 |To go on: |继续: )[^\n]*\]$`)
 
 // answer writes the answer from what is there.
 func answer(s scene) string {
@@ -43,7 +42,7 @@ func report(w *wordList, r result, question string) string {
 	}
 	var b strings.Builder
 	b.WriteString(w.says(r.tool) + "\n" + quotation(r.text, question))
-	for _, n := range noticeRe.FindAllString(r.text, -1) {
+	for _, n := range noticeRe().FindAllString(r.text, -1) {
 		if text := w.leftOut(n); text != "" {
 			b.WriteString("\n" + text)
 		}
@@ -56,13 +55,13 @@ func isFailure(text string) bool {
 }
 
 func noticesIn(text string) string {
-	return strings.Join(noticeRe.FindAllString(text, -1), "\n")
+	return strings.Join(noticeRe().FindAllString(text, -1), "\n")
 }
 
 // quotation quotes the lines of a result that hold what the question asks to
 // find, in their order; the first ones where none does.
 func quotation(text, question string) string {
-	lines := slices.DeleteFunc(strings.Split(noticeRe.ReplaceAllString(text, ""), "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
+	lines := slices.DeleteFunc(strings.Split(noticeRe().ReplaceAllString(text, ""), "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
 	if len(lines) == 0 {
 		return "> –"
 	}
@@ -70,7 +69,7 @@ func quotation(text, question string) string {
 	var b strings.Builder
 	before := -1
 	for _, i := range shown {
-		if before >= 0 && i > before+1 && !hitRe.MatchString(lines[i]) { // a hit says itself where it stands
+		if before >= 0 && i > before+1 && !hitRe().MatchString(lines[i]) { // a hit says itself where it stands
 			b.WriteString("> …\n")
 		}
 		b.WriteString("> " + harmless(lines[i]) + "\n")

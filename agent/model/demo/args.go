@@ -187,9 +187,9 @@ func isFolder(path string) bool {
 }
 
 var (
-	inFolder   = regexp.MustCompile(`(?i)\b(?:in|under|inside|of|within|below)\s+(?:the\s+)?(?:folder\s+|directory\s+)?([\w./-]+)(?:\s+(?:folder|directory|目录))?`)
-	ofFolder   = regexp.MustCompile(`(?i)\b(?:folder|directory|package)\s+([\w./-]+)`)
-	zhFolder   = regexp.MustCompile(`([A-Za-z][\w./-]*)\s*(?:目录|文件夹|下|里|中)`)
+	inFolder   = whenAsked(`(?i)\b(?:in|under|inside|of|within|below)\s+(?:the\s+)?(?:folder\s+|directory\s+)?([\w./-]+)(?:\s+(?:folder|directory|目录))?`)
+	ofFolder   = whenAsked(`(?i)\b(?:folder|directory|package)\s+([\w./-]+)`)
+	zhFolder   = whenAsked(`([A-Za-z][\w./-]*)\s*(?:目录|文件夹|下|里|中)`)
 	notAFolder = set(`the this that my our it a an all go python files file project repository repo workspace code codebase here there words
 	tree structure layout listing map folder directory package overview`)
 )
@@ -202,10 +202,10 @@ func (t toolInfo) folder(p paramInfo, f facts) any {
 		}
 		return strings.TrimSuffix(path, "/")
 	}
-	for _, re := range []*regexp.Regexp{ofFolder, inFolder, zhFolder} {
+	for _, re := range []*regexp.Regexp{ofFolder(), inFolder(), zhFolder()} {
 		for _, m := range re.FindAllStringSubmatch(f.plain, -1) {
 			name := strings.Trim(m[1], ".,/?")
-			if name != "" && !notAFolder[strings.ToLower(name)] && strings.ToLower(name) == name && !digitsRe.MatchString(name) {
+			if name != "" && !notAFolder[strings.ToLower(name)] && strings.ToLower(name) == name && !digitsRe().MatchString(name) {
 				return name
 			}
 		}
@@ -237,13 +237,13 @@ func asPattern(s string) string {
 }
 
 var (
-	searchEn = regexp.MustCompile(`(?i)\b(?:for|containing|contains?|mention(?:s|ing|ed)?|match(?:es|ing)?|named|called|about|defin(?:e|es|ed|ing)|uses?|using|imports?|importing|function|method|type|returns?|word|string|text|find|grep|where is|where are)\s+(?:the\s+|a\s+|an\s+)?(?:(?:words?|string|text|function|func|method|type|variable|constant|symbol)\s+)?([\p{L}_][\w.-]*)`)
-	searchZh = regexp.MustCompile(`(?:搜索|查找|检索|包含|含有|出现|提到|关键词|寻找|找)(?:一下|到|了|过)?\s*([^\s，。？！、“”"的]{1,30})`)
+	searchEn = whenAsked(`(?i)\b(?:for|containing|contains?|mention(?:s|ing|ed)?|match(?:es|ing)?|named|called|about|defin(?:e|es|ed|ing)|uses?|using|imports?|importing|function|method|type|returns?|word|string|text|find|grep|where is|where are)\s+(?:the\s+|a\s+|an\s+)?(?:(?:words?|string|text|function|func|method|type|variable|constant|symbol)\s+)?([\p{L}_][\w.-]*)`)
+	searchZh = whenAsked(`(?:搜索|查找|检索|包含|含有|出现|提到|关键词|寻找|找)(?:一下|到|了|过)?\s*([^\s，。？！、“”"的]{1,30})`)
 )
 
 // searched is the word behind "for", "containing", "搜索" and the like.
 func searched(f facts) any {
-	for _, re := range []*regexp.Regexp{searchZh, searchEn} {
+	for _, re := range []*regexp.Regexp{searchZh(), searchEn()} {
 		for _, m := range re.FindAllStringSubmatch(f.plain, -1) {
 			if word := strings.Trim(m[1], ".-"); word != "" && !stop[strings.ToLower(word)] && !notAFolder[strings.ToLower(word)] {
 				return asPattern(word)

@@ -137,12 +137,12 @@ func firstWord(s string) string {
 	return ""
 }
 
-var capitalRe = regexp.MustCompile(`(?:\s|^)([A-Z][\p{L}]+(?:\s+[A-Z][\p{L}]+)*)`)
+var capitalRe = whenAsked(`(?:\s|^)([A-Z][\p{L}]+(?:\s+[A-Z][\p{L}]+)*)`)
 
 // properNames are capitalised words that do not open the sentence.
 func properNames(text string) []string {
 	var out []string
-	for _, at := range capitalRe.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range capitalRe().FindAllStringSubmatchIndex(text, -1) {
 		if strings.TrimSpace(text[:at[2]]) != "" {
 			out = append(out, text[at[2]:at[3]])
 		}
@@ -150,10 +150,10 @@ func properNames(text string) []string {
 	return out
 }
 
-var queryLead = regexp.MustCompile(`(?i)^\s*(?:please\s+|can you\s+|could you\s+)*(?:search|look up|look|google|find)(?:\s+(?:the\s+)?(?:web|internet|online))?(?:\s+(?:for|about))?\s+|^\s*(?:请|帮我|请帮我)?(?:在网上|上网|联网)?(?:搜索|查一下|搜一下|查找|查)(?:一下|网络上的|网上的)?\s*`)
+var queryLead = whenAsked(`(?i)^\s*(?:please\s+|can you\s+|could you\s+)*(?:search|look up|look|google|find)(?:\s+(?:the\s+)?(?:web|internet|online))?(?:\s+(?:for|about))?\s+|^\s*(?:请|帮我|请帮我)?(?:在网上|上网|联网)?(?:搜索|查一下|搜一下|查找|查)(?:一下|网络上的|网上的)?\s*`)
 
 // asQuery takes the asking out of a question that goes to a search engine.
 func asQuery(question string) string {
-	q := strings.TrimSpace(queryLead.ReplaceAllString(question, ""))
+	q := strings.TrimSpace(queryLead().ReplaceAllString(question, ""))
 	return strings.TrimRight(strings.Trim(q, `"“”`), "?？。. ")
 }

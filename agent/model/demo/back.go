@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -9,15 +8,15 @@ import (
 )
 
 var (
-	backEn = regexp.MustCompile(`(?i)\b(?:earlier|before|previous(?:ly)?|just now|last time|of (?:that|it)|(?:that|those|the) (?:result|results|output|text|search|list|answer)|(?:you|it) (?:said|showed|found|returned)|again|above|in (?:that|it))\b`)
-	backZh = regexp.MustCompile(`之前|刚才|刚刚|上次|上面|前面|那个结果|那段|那份|该结果|上一个|上一次`)
+	backEn = whenAsked(`(?i)\b(?:earlier|before|previous(?:ly)?|just now|last time|of (?:that|it)|(?:that|those|the) (?:result|results|output|text|search|list|answer)|(?:you|it) (?:said|showed|found|returned)|again|above|in (?:that|it))\b`)
+	backZh = whenAsked(`之前|刚才|刚刚|上次|上面|前面|那个结果|那段|那份|该结果|上一个|上一次`)
 	// loadCall is the call that a notice names.
-	loadCall = regexp.MustCompile(`load_tool_history\(uuid="([^"]+)"`)
+	loadCall = whenAsked(`load_tool_history\(uuid="([^"]+)"`)
 )
 
 // refersBack says whether a question speaks of something earlier.
 func refersBack(question string) bool {
-	return backEn.MatchString(question) || backZh.MatchString(question)
+	return backEn().MatchString(question) || backZh().MatchString(question)
 }
 
 // load calls load_tool_history on the placeholder that the question means: the
@@ -95,7 +94,7 @@ func selectors(t toolInfo, uuid string, f facts) object {
 	case f.last != "" && set("tail", numeral(f.last)):
 	case f.first != "" && set("head", numeral(f.first)):
 	case set("grep", pattern(f)):
-	case wholeRe.MatchString(f.text):
+	case wholeRe().MatchString(f.text):
 	case set("grep", searched(f)):
 	default:
 		set("head", numeral("40"))
@@ -103,7 +102,7 @@ func selectors(t toolInfo, uuid string, f facts) object {
 	return args
 }
 
-var wholeRe = regexp.MustCompile(`(?i)\b(?:whole|everything|complete|entire|in full|all of)\b|完整|全文|全部`)
+var wholeRe = whenAsked(`(?i)\b(?:whole|everything|complete|entire|in full|all of)\b|完整|全文|全部`)
 
 // loadMore loads a part that the newest result left out and the question asks
 // for: lines by number, or something quoted that is not in what was shown.
@@ -112,7 +111,7 @@ func loadMore(s scene) ([]tool.Call, bool) {
 		return nil, false
 	}
 	last := s.results[len(s.results)-1]
-	uuid := first(loadCall, noticesIn(last.text))
+	uuid := first(loadCall(), noticesIn(last.text))
 	if uuid == "" {
 		return nil, false
 	}

@@ -28,42 +28,42 @@ type facts struct {
 type numberFact struct{ value, before, after string }
 
 var (
-	quotedRe = regexp.MustCompile("\"([^\"]+)\"|“([^”]+)”|「([^」]+)」|『([^』]+)』|`([^`]+)`|(?:^|[\\s(：:，])'([^']+)'")
-	urlRe    = regexp.MustCompile(`https?://[^\s<>"'，。；、）)]+`)
-	globRe   = regexp.MustCompile(`(?:[\w./-]*\*\.?[\w.*/-]*)`)
-	pathRe   = regexp.MustCompile(`(?:\.{0,2}/)?(?:[\w.-]+/)+[\w.-]*[\w]|\b[\w-]+(?:\.[\w-]+)*\.(?:go|py|js|ts|tsx|jsx|rs|c|h|cc|cpp|java|kt|rb|sh|sql|md|txt|toml|yaml|yml|json|csv|tsv|xml|html|css|log|xlsx|xls|pdf|docx|mod|sum|lock|ini|cfg|conf|env|wat|wasm|proto)\b|\b(?:README|LICENSE|Makefile|Dockerfile|CHANGELOG)\b`)
-	rangeRe  = regexp.MustCompile(`(?i)\blines?\s+(\d+)\s*(?:to|-|–|through|until|and)\s*(\d+)|第?\s*(\d+)\s*(?:到|至|-|~)\s*第?\s*(\d+)\s*行`)
-	lineRe   = regexp.MustCompile(`(?i)\blines?\s+(?:no\.?\s*|number\s+)?(\d+)|第\s*(\d+)\s*行`)
-	fromRe   = regexp.MustCompile(`(?i)\bfrom (?:line|row) (\d+)|从第?\s*(\d+)\s*行`)
-	firstRe  = regexp.MustCompile(`(?i)\bfirst (\d+) lines?|前\s*(\d+)\s*行`)
-	lastRe   = regexp.MustCompile(`(?i)\blast (\d+) lines?|(?:最后|后|末尾)\s*(\d+)\s*行`)
-	cellRe   = regexp.MustCompile(`\b([A-Z]{1,3}[1-9]\d{0,6})\b`)
-	identRe  = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::)[A-Za-z_][A-Za-z0-9_]*)*(?:\(\))?`)
-	camelRe  = regexp.MustCompile(`[a-z0-9][A-Z]|[A-Z]{2,}[a-z]|_|::|\(\)|^[A-Z]{3,}$|[a-z]\.[A-Za-z]`)
-	lineMark = regexp.MustCompile(`(\.[a-z]+)[-:]\d+$`) // as searches write a file and its line
-	digitsRe = regexp.MustCompile(`\d[\d,]*(?:\.\d+)?`)
+	quotedRe = whenAsked("\"([^\"]+)\"|“([^”]+)”|「([^」]+)」|『([^』]+)』|`([^`]+)`|(?:^|[\\s(：:，])'([^']+)'")
+	urlRe    = whenAsked(`https?://[^\s<>"'，。；、）)]+`)
+	globRe   = whenAsked(`(?:[\w./-]*\*\.?[\w.*/-]*)`)
+	pathRe   = whenAsked(`(?:\.{0,2}/)?(?:[\w.-]+/)+[\w.-]*[\w]|\b[\w-]+(?:\.[\w-]+)*\.(?:go|py|js|ts|tsx|jsx|rs|c|h|cc|cpp|java|kt|rb|sh|sql|md|txt|toml|yaml|yml|json|csv|tsv|xml|html|css|log|xlsx|xls|pdf|docx|mod|sum|lock|ini|cfg|conf|env|wat|wasm|proto)\b|\b(?:README|LICENSE|Makefile|Dockerfile|CHANGELOG)\b`)
+	rangeRe  = whenAsked(`(?i)\blines?\s+(\d+)\s*(?:to|-|–|through|until|and)\s*(\d+)|第?\s*(\d+)\s*(?:到|至|-|~)\s*第?\s*(\d+)\s*行`)
+	lineRe   = whenAsked(`(?i)\blines?\s+(?:no\.?\s*|number\s+)?(\d+)|第\s*(\d+)\s*行`)
+	fromRe   = whenAsked(`(?i)\bfrom (?:line|row) (\d+)|从第?\s*(\d+)\s*行`)
+	firstRe  = whenAsked(`(?i)\bfirst (\d+) lines?|前\s*(\d+)\s*行`)
+	lastRe   = whenAsked(`(?i)\blast (\d+) lines?|(?:最后|后|末尾)\s*(\d+)\s*行`)
+	cellRe   = whenAsked(`\b([A-Z]{1,3}[1-9]\d{0,6})\b`)
+	identRe  = whenAsked(`[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::)[A-Za-z_][A-Za-z0-9_]*)*(?:\(\))?`)
+	camelRe  = whenAsked(`[a-z0-9][A-Z]|[A-Z]{2,}[a-z]|_|::|\(\)|^[A-Z]{3,}$|[a-z]\.[A-Za-z]`)
+	lineMark = whenAsked(`(\.[a-z]+)[-:]\d+$`) // as searches write a file and its line
+	digitsRe = whenAsked(`\d[\d,]*(?:\.\d+)?`)
 )
 
 // factsOf finds what a question holds.
 func factsOf(question string) facts {
 	f := facts{text: question}
 	rest := question
-	rest = f.take(&f.quoted, quotedRe, rest)
-	rest = f.take(&f.urls, urlRe, rest)
+	rest = f.take(&f.quoted, quotedRe(), rest)
+	rest = f.take(&f.urls, urlRe(), rest)
 	f.range_(rest)
-	noPaths := f.take(&f.paths, pathRe, rest)
+	noPaths := f.take(&f.paths, pathRe(), rest)
 	if f.paths = slices.DeleteFunc(f.paths, isNumeric); len(f.paths) == 0 {
 		noPaths = rest // 1/3 is no path
 	}
-	for _, g := range globRe.FindAllString(rest, -1) {
+	for _, g := range globRe().FindAllString(rest, -1) {
 		if strings.Contains(g, "*.") || strings.Contains(g, "/*") {
 			f.globs = append(f.globs, g)
 		}
 	}
 	f.plain = noPaths
-	f.cell = first(cellRe, noPaths)
-	for _, id := range identRe.FindAllString(noPaths, -1) {
-		if camelRe.MatchString(id) && id != f.cell {
+	f.cell = first(cellRe(), noPaths)
+	for _, id := range identRe().FindAllString(noPaths, -1) {
+		if camelRe().MatchString(id) && id != f.cell {
 			f.idents = append(f.idents, strings.TrimSuffix(id, "()"))
 		}
 	}
@@ -81,7 +81,7 @@ func factsOf(question string) facts {
 
 // plainOf is facts.plain alone.
 func plainOf(question string) string {
-	return pathRe.ReplaceAllString(urlRe.ReplaceAllString(quotedRe.ReplaceAllString(question, " "), " "), " ")
+	return pathRe().ReplaceAllString(urlRe().ReplaceAllString(quotedRe().ReplaceAllString(question, " "), " "), " ")
 }
 
 func isNumeric(s string) bool { return strings.Trim(s, "0123456789./") == "" }
@@ -95,7 +95,7 @@ func (f *facts) take(list *[]string, re *regexp.Regexp, text string) string {
 				value = g
 			}
 		}
-		*list = append(*list, lineMark.ReplaceAllString(strings.TrimRight(value, ".,;?!"), ""))
+		*list = append(*list, lineMark().ReplaceAllString(strings.TrimRight(value, ".,;?!"), ""))
 	}
 	return re.ReplaceAllString(text, " ")
 }
@@ -113,22 +113,22 @@ func (f *facts) range_(text string) {
 		}
 		return out
 	}
-	if g := group(rangeRe); len(g) == 2 {
+	if g := group(rangeRe()); len(g) == 2 {
 		f.from, f.to = g[0], g[1]
-	} else if g := group(firstRe); len(g) == 1 {
+	} else if g := group(firstRe()); len(g) == 1 {
 		f.first = g[0]
-	} else if g := group(lastRe); len(g) == 1 {
+	} else if g := group(lastRe()); len(g) == 1 {
 		f.last = g[0]
-	} else if g := group(fromRe); len(g) == 1 {
+	} else if g := group(fromRe()); len(g) == 1 {
 		f.from = g[0]
-	} else if g := group(lineRe); len(g) == 1 {
+	} else if g := group(lineRe()); len(g) == 1 {
 		f.from, f.to = g[0], g[0]
 	}
 }
 
 // count notes every number with the words beside it.
 func (f *facts) count(text string) {
-	for _, at := range digitsRe.FindAllStringIndex(text, -1) {
+	for _, at := range digitsRe().FindAllStringIndex(text, -1) {
 		after := firstTerm(text[at[1]:])
 		if strings.HasPrefix(strings.TrimSpace(text[at[1]:]), "行") {
 			after = "line"
@@ -169,25 +169,25 @@ var (
 		" multiplied by ", " * ", " times ", " * ", " divided by ", " / ", " plus ", " + ", " minus ", " - ", " to the power of ", " ^ ",
 		" squared", " ^ 2", " factorial", "!", "的阶乘", "!", "乘以", "*", "除以", "/", "加上", "+", "减去", "-", "乘", "*", "加", "+", "减", "-", "的平方", "^2",
 		"×", "*", "÷", "/", "（", "(", "）", ")", "＋", "+", "－", "-", "，", " ; ", "。", " ; ", "？", " ; ")
-	rootRe   = regexp.MustCompile(`(?i)(?:the )?square root of (\d+(?:\.\d+)?)|(\d+(?:\.\d+)?) ?的平方根`)
-	powerRe  = regexp.MustCompile(`(\d+(?:\.\d+)?) ?的 ?(\d+) ?次方`)
-	ofRe     = regexp.MustCompile(`(\d+(?:\.\d+)?) ?的 ?(\d+(?:\.\d+)?) ?%`)
-	groupRe  = regexp.MustCompile(`\b\d{1,3}(?:,\d{3})+\b`)
-	tokenRe  = regexp.MustCompile(`(?i)^(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|\*\*|//|[-+*/%^()!,]|(?:sqrt|sin|cos|tan|ln|log10|log|exp|abs|round|floor|ceil|min|max|avg|gcd|lcm|ncr|pi|of)\b)`)
-	letterRe = regexp.MustCompile(`^[A-Za-z_0-9.]+`)
-	mathRe   = regexp.MustCompile(`(?i)\d[^-+*/%^!,(]*[-+*/%^!]|(?:sqrt|sin|cos|tan|ln|log10|log|exp|abs|round|floor|ceil|min|max|avg|gcd|lcm|ncr)\s*\(.*\d`)
+	rootRe   = whenAsked(`(?i)(?:the )?square root of (\d+(?:\.\d+)?)|(\d+(?:\.\d+)?) ?的平方根`)
+	powerRe  = whenAsked(`(\d+(?:\.\d+)?) ?的 ?(\d+) ?次方`)
+	ofRe     = whenAsked(`(\d+(?:\.\d+)?) ?的 ?(\d+(?:\.\d+)?) ?%`)
+	groupRe  = whenAsked(`\b\d{1,3}(?:,\d{3})+\b`)
+	tokenRe  = whenAsked(`(?i)^(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|\*\*|//|[-+*/%^()!,]|(?:sqrt|sin|cos|tan|ln|log10|log|exp|abs|round|floor|ceil|min|max|avg|gcd|lcm|ncr|pi|of)\b)`)
+	letterRe = whenAsked(`^[A-Za-z_0-9.]+`)
+	mathRe   = whenAsked(`(?i)\d[^-+*/%^!,(]*[-+*/%^!]|(?:sqrt|sin|cos|tan|ln|log10|log|exp|abs|round|floor|ceil|min|max|avg|gcd|lcm|ncr)\s*\(.*\d`)
 )
 
 // expression finds the longest arithmetic expression in text; empty: there is none.
 func expression(text string) string {
-	text = rootRe.ReplaceAllString(" "+text+" ", " sqrt($1$2) ")
-	text = powerRe.ReplaceAllString(text, " $1^$2 ")
-	text = ofRe.ReplaceAllString(text, " $2% of $1 ")
+	text = rootRe().ReplaceAllString(" "+text+" ", " sqrt($1$2) ")
+	text = powerRe().ReplaceAllString(text, " $1^$2 ")
+	text = ofRe().ReplaceAllString(text, " $2% of $1 ")
 	text = spoken.Replace(text)
-	text = groupRe.ReplaceAllStringFunc(text, func(s string) string { return strings.ReplaceAll(s, ",", "") })
+	text = groupRe().ReplaceAllStringFunc(text, func(s string) string { return strings.ReplaceAll(s, ",", "") })
 	best, run := "", ""
 	for text != "" {
-		m := tokenRe.FindString(text)
+		m := tokenRe().FindString(text)
 		switch {
 		case m != "":
 			run += m
@@ -196,7 +196,7 @@ func expression(text string) string {
 			run += m
 		default:
 			best, run = longer(best, run), ""
-			if m = letterRe.FindString(text); m == "" {
+			if m = letterRe().FindString(text); m == "" {
 				m = text[:1]
 			}
 		}
@@ -213,7 +213,7 @@ func longer(a, b string) string {
 		b = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(b, word), word))
 	}
 	b = strings.TrimRight(b, " ,")
-	if !mathRe.MatchString(b) || len(b) <= len(a) {
+	if !mathRe().MatchString(b) || len(b) <= len(a) {
 		return a
 	}
 	return b

@@ -90,17 +90,17 @@ func (s scene) pickAll(steps []string) []choice {
 }
 
 var (
-	thenRe     = regexp.MustCompile(`(?i)[,;.]?\s+(?:and )?then,?\s+|[，,；;。]?\s*(?:然后|接着|再)\s*`)
-	sentenceRe = regexp.MustCompile(`[?？;；]\s*|。|\.\s+(?:[A-Z]|$)|[，,]?\s*(?:另外|同时)\s*|\.?\s+(?i:also)\s+`)
+	thenRe     = whenAsked(`(?i)[,;.]?\s+(?:and )?then,?\s+|[，,；;。]?\s*(?:然后|接着|再)\s*`)
+	sentenceRe = whenAsked(`[?？;；]\s*|。|\.\s+(?:[A-Z]|$)|[，,]?\s*(?:另外|同时)\s*|\.?\s+(?i:also)\s+`)
 )
 
 // clauses splits a question into steps that follow each other, or else into
 // questions that can be asked together.
 func clauses(question string) (steps []string, together bool) {
-	if steps = split(thenRe, question); len(steps) > 1 {
+	if steps = split(thenRe(), question); len(steps) > 1 {
 		return steps, false
 	}
-	if steps = split(sentenceRe, question); len(steps) > 1 {
+	if steps = split(sentenceRe(), question); len(steps) > 1 {
 		return steps, true
 	}
 	return []string{question}, false
@@ -118,7 +118,7 @@ func split(re *regexp.Regexp, s string) []string {
 
 // quotedGuard hides the full stops of quotations and names, which end no sentence.
 func quotedGuard(s string) string {
-	return quotedRe.ReplaceAllStringFunc(s, func(q string) string { return strings.ReplaceAll(q, ".", "\x00") })
+	return quotedRe().ReplaceAllStringFunc(s, func(q string) string { return strings.ReplaceAll(q, ".", "\x00") })
 }
 
 // newCalls makes the calls of choices that were not made before in this turn.
@@ -142,7 +142,7 @@ func (s scene) pick(question string, before []result) (choice, bool) {
 	asked := factsOf(question)
 	f := asked
 	for _, r := range before {
-		for _, m := range hitRe.FindAllStringSubmatch(r.text, -1) {
+		for _, m := range hitRe().FindAllStringSubmatch(r.text, -1) {
 			f.paths = append(f.paths, m[1])
 		}
 		f.paths = append(f.paths, factsOf(firstRunes(r.text, 2000)).paths...)
@@ -174,7 +174,7 @@ func (s scene) pick(question string, before []result) (choice, bool) {
 }
 
 // hitRe is how searches write a file and a line of it.
-var hitRe = regexp.MustCompile(`(?m)^([\w./-]*\w\.\w+)[:-]\d+`)
+var hitRe = whenAsked(`(?m)^([\w./-]*\w\.\w+)[:-]\d+`)
 
 func (s scene) knows(name string) bool {
 	return slices.ContainsFunc(s.tools, func(t toolInfo) bool { return t.name == name })
@@ -239,8 +239,8 @@ func (t toolInfo) score(f facts, weights map[string]float64) float64 {
 	for _, p := range t.params {
 		score += p.shape(f)
 	}
-	if kinds := endingRe.FindAllString(strings.ToLower(t.about), -1); len(kinds) > 0 && len(f.paths) > 0 {
-		if slices.ContainsFunc(f.paths, func(path string) bool { return slices.Contains(kinds, strings.ToLower(endingRe.FindString(path))) }) {
+	if kinds := endingRe().FindAllString(strings.ToLower(t.about), -1); len(kinds) > 0 && len(f.paths) > 0 {
+		if slices.ContainsFunc(f.paths, func(path string) bool { return slices.Contains(kinds, strings.ToLower(endingRe().FindString(path))) }) {
 			score += 3
 		} else {
 			score -= 4 // it reads another kind of file
@@ -265,7 +265,7 @@ func (e example) words() map[string]bool {
 }
 
 // endingRe finds the kinds of file that a description names, as in "(.xlsx)".
-var endingRe = regexp.MustCompile(`\.[A-Za-z][A-Za-z0-9]{1,4}\b`)
+var endingRe = whenAsked(`\.[A-Za-z][A-Za-z0-9]{1,4}\b`)
 
 // likeExample compares the question with those of the tool's examples: the
 // share of an example's words that it has.
@@ -313,13 +313,13 @@ func (p paramInfo) shape(f facts) float64 {
 		return 6
 	case role == roleFile && len(f.paths) > 0:
 		return 2.5
-	case role == rolePattern && whereRe.MatchString(f.text):
+	case role == rolePattern && whereRe().MatchString(f.text):
 		return 3
 	case role == rolePattern && len(f.quoted)+len(f.idents) > 0:
 		return 1.5
 	case role == rolePattern && searched(f) != nil:
 		return 1
-	case role == roleFolder && (slices.ContainsFunc(f.paths, isFolder) || folderRe.MatchString(f.text)):
+	case role == roleFolder && (slices.ContainsFunc(f.paths, isFolder) || folderRe().MatchString(f.text)):
 		return 1
 	case role == roleGlob && len(f.globs) > 0:
 		return 1.5
@@ -330,8 +330,8 @@ func (p paramInfo) shape(f facts) float64 {
 }
 
 var (
-	whereRe  = regexp.MustCompile(`(?i)\bwhere (?:is|are)\b.*\b(?:defin|declar|used|call|return|implement|import|set\b)`)
-	folderRe = regexp.MustCompile(`(?i)\b(?:folder|directory|package)\b|目录|文件夹`)
+	whereRe  = whenAsked(`(?i)\bwhere (?:is|are)\b.*\b(?:defin|declar|used|call|return|implement|import|set\b)`)
+	folderRe = whenAsked(`(?i)\b(?:folder|directory|package)\b|目录|文件夹`)
 )
 
 // An object is the arguments of a call, in the order they were set.

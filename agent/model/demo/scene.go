@@ -54,15 +54,15 @@ type result struct{ id, tool, text string }
 type archived struct{ uuid, tool, query, summary string }
 
 var (
-	resultTag   = regexp.MustCompile(`(?s)<tool_result id="([^"]*)" tool="([^"]*)">\n(.*?)\n</tool_result>`)
-	callTag     = regexp.MustCompile(`(?s)<tool_call>(\{.*?\})</tool_call>`)
-	placeholder = regexp.MustCompile(`📎 \[(?:Tool result archived|工具结果存档): ([^\]]+)\]`)
-	toolLine    = regexp.MustCompile(`(?:^|\n)(?:tool|工具): ([a-z0-9_]+)`)
-	queryLine   = regexp.MustCompile(`(?:query|查询): ([^\n]*)`)
-	summaryLine = regexp.MustCompile(`(?:summary: |内容摘要:\n)([^\n]*)`)
-	paramLine   = regexp.MustCompile(`^- ([^:]+): (.*?)(, (?:required|必填))?(?:\. (.*))?$`)
-	exampleLine = regexp.MustCompile(`^(?:Example: |示例：)(".*")$`)
-	briefLine   = regexp.MustCompile(`^- ([a-z][a-z0-9_]*): (.*)$`)
+	resultTag   = whenAsked(`(?s)<tool_result id="([^"]*)" tool="([^"]*)">\n(.*?)\n</tool_result>`)
+	callTag     = whenAsked(`(?s)<tool_call>(\{.*?\})</tool_call>`)
+	placeholder = whenAsked(`📎 \[(?:Tool result archived|工具结果存档): ([^\]]+)\]`)
+	toolLine    = whenAsked(`(?:^|\n)(?:tool|工具): ([a-z0-9_]+)`)
+	queryLine   = whenAsked(`(?:query|查询): ([^\n]*)`)
+	summaryLine = whenAsked(`(?:summary: |内容摘要:\n)([^\n]*)`)
+	paramLine   = whenAsked(`^- ([^:]+): (.*?)(, (?:required|必填))?(?:\. (.*))?$`)
+	exampleLine = whenAsked(`^(?:Example: |示例：)(".*")$`)
+	briefLine   = whenAsked(`^- ([a-z][a-z0-9_]*): (.*)$`)
 )
 
 // What the agent says to a model, by words that stand in nothing else it says.
@@ -119,7 +119,7 @@ func questionAt(msgs []agent.ChatMessage) int {
 }
 
 func isCall(m agent.ChatMessage) bool {
-	return m.Role == "assistant" && (len(m.Calls) > 0 || callTag.MatchString(m.Text))
+	return m.Role == "assistant" && (len(m.Calls) > 0 || callTag().MatchString(m.Text))
 }
 
 // present takes a message of the present turn.
@@ -129,7 +129,7 @@ func (s *scene) present(m agent.ChatMessage) {
 		s.results = append(s.results, result{m.CallID, m.Tool, m.Text})
 	case "assistant":
 		s.calls = append(s.calls, m.Calls...)
-		for _, c := range callTag.FindAllStringSubmatch(m.Text, -1) {
+		for _, c := range callTag().FindAllStringSubmatch(m.Text, -1) {
 			var v struct {
 				ID        string          `json:"id"`
 				Tool      string          `json:"tool_name"`
@@ -151,8 +151,8 @@ func (s *scene) remember(m agent.ChatMessage) {
 		found = []result{{m.CallID, m.Tool, m.Text}}
 	}
 	for _, r := range found {
-		if id := placeholder.FindStringSubmatch(r.text); id != nil {
-			s.archived = append(s.archived, archived{id[1], first(toolLine, r.text), first(queryLine, r.text), first(summaryLine, r.text)})
+		if id := placeholder().FindStringSubmatch(r.text); id != nil {
+			s.archived = append(s.archived, archived{id[1], first(toolLine(), r.text), first(queryLine(), r.text), first(summaryLine(), r.text)})
 		} else {
 			s.earlier = append(s.earlier, r)
 		}
@@ -161,7 +161,7 @@ func (s *scene) remember(m agent.ChatMessage) {
 
 func resultsIn(text string) []result {
 	var out []result
-	for _, m := range resultTag.FindAllStringSubmatch(text, -1) {
+	for _, m := range resultTag().FindAllStringSubmatch(text, -1) {
 		out = append(out, result{m[1], m[2], m[3]})
 	}
 	return out
@@ -227,20 +227,20 @@ func parseList(text string) []toolInfo {
 		t := &out[len(out)-1]
 		switch {
 		case t.brief:
-			if m := briefLine.FindStringSubmatch(line); m != nil {
+			if m := briefLine().FindStringSubmatch(line); m != nil {
 				out = append(out, toolInfo{name: m[1], about: m[2], brief: true})
 			}
 		case t.about == "" && line != "":
 			t.about = line
 		case strings.HasPrefix(line, "- "):
-			if m := paramLine.FindStringSubmatch(line); m != nil {
+			if m := paramLine().FindStringSubmatch(line); m != nil {
 				t.params = append(t.params, paramInfo{m[1], m[2], m[4], m[3] != ""})
 			}
-		case exampleLine.MatchString(line):
+		case exampleLine().MatchString(line):
 			ask = ""
-			_ = json.Unmarshal([]byte(first(exampleLine, line)), &ask) // unquoted or empty
-		case callTag.MatchString(line):
-			t.addExample(ask, first(callTag, line))
+			_ = json.Unmarshal([]byte(first(exampleLine(), line)), &ask) // unquoted or empty
+		case callTag().MatchString(line):
+			t.addExample(ask, first(callTag(), line))
 		}
 	}
 	return slices.DeleteFunc(out, func(t toolInfo) bool { return t.name == "" })

@@ -3,7 +3,6 @@ package demo
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -98,14 +97,14 @@ func (w *wordList) leftOut(notice string) string {
 		}
 		return "(" + body + ")"
 	}
-	if !loadCall.MatchString(notice) || strings.HasPrefix(body, "Characters ") || strings.HasPrefix(body, "第 ") {
+	if !loadCall().MatchString(notice) || strings.HasPrefix(body, "Characters ") || strings.HasPrefix(body, "第 ") {
 		return ""
 	}
 	for _, end := range []string{". The whole:", "。全文:", "; \"", ", “"} {
 		body, _, _ = strings.Cut(body, end)
 	}
 	part := w.wordF
-	if m := missingLines.FindStringSubmatch(notice); m != nil {
+	if m := missingLines().FindStringSubmatch(notice); m != nil {
 		from, _ := strconv.Atoi(m[1]) // digits; too many read as the largest number
 		to, _ := strconv.Atoi(m[2])
 		part = fmt.Sprintf(w.lineF, from+(to-from)/2)
@@ -113,7 +112,7 @@ func (w *wordList) leftOut(notice string) string {
 	return fmt.Sprintf(w.cutF, body, part)
 }
 
-var missingLines = regexp.MustCompile(`lines="(\d+)-(\d+)"`)
+var missingLines = whenAsked(`lines="(\d+)-(\d+)"`)
 
 func callID(n int) string { return fmt.Sprintf("call_%03d", n) }
 

@@ -120,6 +120,7 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 			return nil, errors.Join(err, p.removeTemp())
 		}
 	}
+	wakeAtOnce()
 	p.ending, p.end = context.WithCancel(context.Background())
 	p.spawner, p.turns = newSpawner(), newTurns(runtime.GOMAXPROCS(0), cpuOf(os.Getpid()))
 	return p, nil

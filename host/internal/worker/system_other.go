@@ -34,6 +34,13 @@ func (*process) pause() {}
 
 func (*process) resume() {}
 
+func (*process) yields(bool) {}
+
+func wakeAtOnce() {}
+
+// Unhurried runs f.
+func Unhurried(f func()) { f() }
+
 func (*process) cpu() time.Duration { return 0 }
 
 func cpuOf(int) func() time.Duration { return func() time.Duration { return 0 } }

@@ -52,11 +52,13 @@ type turns struct {
 	taken  int           // cores that it took before that
 }
 
-// A computer is a worker as turns know it. pause and resume may be called in any
-// state and take no time.
+// A computer is a worker as turns know it. All of it may be called in any state and
+// takes no time.
 type computer interface {
 	pause()
 	resume()
+	// yields says whether it lets whoever wakes interrupt it, as it does not at first.
+	yields(to bool)
 	// cpu is the CPU time that it has used so far.
 	cpu() time.Duration
 }
@@ -73,6 +75,7 @@ type task struct {
 	runs    bool
 	turn    bool // it is in its turn, also while it has to wait in the middle of it
 	hungry  bool
+	yields  bool          // who was told to
 	proved  bool          // it was seen to be hungry
 	since   time.Time     // it runs, or waits
 	spent   time.Duration // of its turn, before since
@@ -133,6 +136,7 @@ func (t *turns) bind(k *task, who computer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k.who, k.base = who, who.cpu()
+	k.yield(true)
 	if !k.runs {
 		who.pause()
 	}
@@ -151,6 +155,7 @@ func (t *turns) add(k *task) *task {
 	now := time.Now()
 	if k.who != nil {
 		k.runs, k.turn, k.since = true, true, now
+		k.yield(k.hungry)
 	}
 	t.tasks = append(t.tasks, k)
 	t.long.Store(int32(len(t.tasks)))
@@ -178,8 +183,11 @@ func (t *turns) done(k *task) (proved bool) {
 		t.alarm.Stop()
 	}
 	t.long.Store(int32(len(t.tasks)))
-	if k.who != nil && !k.runs {
-		k.who.resume()
+	if k.who != nil {
+		k.yield(false)
+		if !k.runs {
+			k.who.resume()
+		}
 	}
 	if len(t.tasks) > 0 {
 		t.last[k.plugin] = now
@@ -404,5 +412,14 @@ func (k *task) judge(now time.Time) {
 	ran := k.ran + now.Sub(k.since)
 	k.hungry = used-k.base > ran/fullPart
 	k.proved = k.proved || k.hungry
+	k.yield(k.hungry)
 	k.base, k.ran = used, k.since.Sub(now) // what it runs from now on counts
+}
+
+// yield tells a task's worker whether to let others interrupt it.
+func (k *task) yield(to bool) {
+	if k.yields != to {
+		k.yields = to
+		k.who.yields(to)
+	}
 }

@@ -15,6 +15,7 @@ import (
 type fake struct {
 	part  float64 // 1: all of it
 	off   bool
+	calm  bool // it lets others interrupt it
 	since time.Time
 	used  time.Duration
 }
@@ -29,8 +30,9 @@ func (f *fake) cpu() time.Duration {
 	return f.used
 }
 
-func (f *fake) pause()  { f.cpu(); f.off = true }
-func (f *fake) resume() { f.cpu(); f.off, f.since = false, time.Now() }
+func (f *fake) pause()         { f.cpu(); f.off = true }
+func (f *fake) resume()        { f.cpu(); f.off, f.since = false, time.Now() }
+func (f *fake) yields(to bool) { f.calm = to }
 
 func noTime() time.Duration { return 0 }
 
@@ -357,6 +359,42 @@ func TestTurnsLaws(t *testing.T) {
 		})
 		if len(wrong) > 0 {
 			rt.Fatal(wrong)
+		}
+	})
+}
+
+// Others interrupt who starts and who computes, and nobody else.
+func TestWhoYields(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns(4, noTime)
+		looks := func(what string, f *fake, want bool) {
+			t.Helper()
+			turns.mu.Lock()
+			defer turns.mu.Unlock()
+			if f.calm != want {
+				t.Errorf("%s yields: %t", what, f.calm)
+			}
+		}
+		started, err := turns.wait(t.Context(), "starts", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		worker := newFake(1)
+		turns.bind(started, worker)
+		looks("one that starts", worker, true)
+		turns.renew(started)
+		time.Sleep(2 * restedTime)
+		looks("one that computes", worker, true)
+		idle := newFake(0)
+		waits := turns.join("waits", idle, false)
+		time.Sleep(2 * restedTime)
+		looks("one that waits", idle, false)
+		known := newFake(1)
+		hungry := turns.join("known", known, true)
+		looks("one that is known to compute", known, true)
+		for k, f := range map[*task]*fake{started: worker, waits: idle, hungry: known} {
+			turns.done(k)
+			looks("one that is done", f, false)
 		}
 	})
 }
