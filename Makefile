@@ -87,6 +87,10 @@ toolchains: ## look for what builds plugins in other languages (CI=true installs
 test-clients: plugins toolchains ## try the daemon with clients from npm, if npm is found (CI=true installs it)
 	@GO="$(GO)" host/daemon/clients/run.sh
 
+.PHONY: test-image
+test-image: ## build the binary as packaging/Dockerfile does, and see that it needs no other file (2 minutes)
+	WEIR_IMAGE=build $(GO) test -count=1 -timeout 20m -run TestDockerfile .
+
 .PHONY: test-hostile
 test-hostile: ## the long form of the hostile plugins: true bounds on time, figures for docs/security.md (5 minutes, quiet machine)
 	WEIR_HOSTILE=long $(GO) test -count=1 -v -timeout 60m ./host/internal/hostile

@@ -1,7 +1,11 @@
 package rules
 
 import (
+	"debug/elf"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -41,5 +45,82 @@ func TestServiceUnit(t *testing.T) {
 	}
 	if !strings.HasPrefix(set["[Service]ExecStart"], "/usr/local/bin/weir serve ") {
 		t.Errorf("ExecStart is %q", set["[Service]ExecStart"])
+	}
+}
+
+// TestDockerfile holds packaging/Dockerfile to what is there: what it copies
+// exists, its folders are those of its commands, and nobody is root. With
+// WEIR_IMAGE=build its build command is run too, and the binary needs no other
+// file (make test-image).
+func TestDockerfile(t *testing.T) {
+	raw, err := os.ReadFile("packaging/Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]string{} // of each instruction, the arguments
+	for line := range strings.Lines(string(raw)) {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		name, args, ok := strings.Cut(line, " ")
+		if !ok || name != strings.ToUpper(name) {
+			t.Errorf("not an instruction: %q", line)
+		}
+		all[name] = append(all[name], args)
+	}
+	for _, args := range all["COPY"] {
+		words := strings.Fields(args)
+		for _, from := range words[:len(words)-1] {
+			if strings.HasPrefix(from, "--") {
+				break // of another stage
+			}
+			if _, err := os.Stat(from); err != nil {
+				t.Errorf("COPY %s: %v", args, err)
+			}
+		}
+	}
+	if uid, _, _ := strings.Cut(strings.Join(all["USER"], ""), ":"); uid == "" || uid == "0" || uid == "root" || !strings.Contains(string(raw), "-o "+uid+" -g "+uid+" /out/var/lib/weir") {
+		t.Errorf("USER %s is root, or does not own the data folder", uid)
+	}
+	start, health := strings.Join(all["CMD"], ""), strings.Join(all["HEALTHCHECK"], "")
+	for _, want := range []string{`["serve",`, `"--data", "/var/lib/weir"`, `"--config", "/etc/weir/tools.toml"`} {
+		if !strings.Contains(start, want) {
+			t.Errorf("CMD %s lacks %s", start, want)
+		}
+	}
+	if !strings.Contains(health, `["/usr/local/bin/weir", "health", "--data", "/var/lib/weir"]`) || all["VOLUME"][0] != "/var/lib/weir" || all["ENTRYPOINT"][0] != `["/usr/local/bin/weir"]` {
+		t.Errorf("HEALTHCHECK %s, VOLUME %v, ENTRYPOINT %v", health, all["VOLUME"], all["ENTRYPOINT"])
+	}
+	if strings.Contains(start, "addr") || len(all["EXPOSE"]) > 0 {
+		t.Error("weir listens on loopback, whatever runs it")
+	}
+	var build []string
+	for _, args := range all["RUN"] {
+		if strings.Contains(args, "go build") {
+			build = strings.Fields(args)
+		}
+	}
+	if len(build) == 0 || build[0] != "CGO_ENABLED=0" || !slices.Contains(build, "/out/usr/local/bin/weir") {
+		t.Fatalf("the build command is %q", build)
+	}
+	if os.Getenv("WEIR_IMAGE") != "build" {
+		return
+	}
+	out := filepath.Join(t.TempDir(), "weir")
+	build[slices.Index(build, "/out/usr/local/bin/weir")] = out
+	cmd := exec.CommandContext(t.Context(), build[1], build[2:]...)
+	cmd.Env = append(os.Environ(), build[0])
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	f, err := elf.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP || p.Type == elf.PT_DYNAMIC {
+			t.Errorf("the binary is not static: it has %s", p.Type)
+		}
 	}
 }

@@ -81,7 +81,7 @@ func (c *cli) root() *cobra.Command {
 	f.StringVar(&c.lang, "lang", "", "the language for people, en or zh (default: locale of tools.toml, else of the environment)")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens inside on stderr")
 	root.AddCommand(
-		c.serveCmd(), c.reloadCmd(), c.askCmd(), c.chatCmd(), c.traceCmd(), c.callCmd(), c.parseCmd(), c.cutCmd(),
+		c.serveCmd(), c.healthCmd(), c.reloadCmd(), c.askCmd(), c.chatCmd(), c.traceCmd(), c.callCmd(), c.parseCmd(), c.cutCmd(),
 		c.toolCmd(), c.pluginCmd(), c.archiveCmd(), c.conversationCmd(), c.modelCmd(), c.mcpCmd(),
 		c.approvalsCmd(), c.configCmd(), c.statsCmd(), c.backupCmd(), c.restoreCmd(), c.doctorCmd(), c.pathsCmd(), c.versionCmd(),
 	)

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// healthCmd asks whether the daemon of the data folder takes questions, for
+// what watches over it: containers have no other program to ask with.
+func (c *cli) healthCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "health", Short: "Ask whether the daemon is ready; exit 1 if it is not", Args: argCount(0, 0, "no arguments"),
+		Long: "Ask the daemon of the data folder whether it takes questions. Exit 0: it does; 1: there is none, or it is starting\n" +
+			"or stopping.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := c.findPaths()
+			if err != nil {
+				return err
+			}
+			cl := running(cmd.Context(), p)
+			if cl == nil {
+				return fmt.Errorf("no daemon answers with the data folder %s", p.Data)
+			}
+			var out struct {
+				Status string `json:"status"`
+				Tools  int    `json:"tools"`
+			}
+			if err := cl.get(cmd.Context(), "/readyz", &out); err != nil {
+				return err
+			}
+			if c.json {
+				c.print(out)
+				return nil
+			}
+			fmt.Fprintf(c.out, "%s: %d tools at %s\n", out.Status, out.Tools, cl.base)
+			return nil
+		},
+	}
+}
