@@ -60,6 +60,3 @@ func checkConversation(id string) error {
 
 // maxConversationID is the longest id that a client may choose, in bytes.
 const maxConversationID = 200
-
-// principal is whom the request's token stands for.
-func (d *Daemon) principal(*http.Request) string { return d.cfg.Principal }

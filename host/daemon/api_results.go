@@ -58,10 +58,18 @@ func (d *Daemon) postResult(w http.ResponseWriter, r *http.Request) error {
 	if err := checkConversation(body.Conversation); err != nil {
 		return err
 	}
+	if err := d.ownID(d.principal(r), body.Conversation); err != nil {
+		return err
+	}
 	whole, err := body.whole()
 	if err != nil {
 		return err
 	}
+	end, err := d.begun(r.Context(), d.principal(r), "")
+	if err != nil {
+		return err
+	}
+	defer end()
 	if body.Conversation == "" {
 		body.Conversation = CallConversation + d.principal(r)
 	}

@@ -16,10 +16,13 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-func (d *Daemon) listTools(w http.ResponseWriter, _ *http.Request) error {
-	tools := d.cfg.Host.Tools()
-	if tools == nil {
-		tools = []host.ToolInfo{}
+func (d *Daemon) listTools(w http.ResponseWriter, r *http.Request) error {
+	user := d.view(d.principal(r)).User
+	tools := []host.ToolInfo{}
+	for _, t := range d.cfg.Host.Tools() {
+		if user.sees(t.Spec.Name) {
+			tools = append(tools, t)
+		}
 	}
 	writeJSON(w, http.StatusOK, ToolList{tools})
 	return nil
@@ -31,7 +34,7 @@ type ToolList struct {
 }
 
 func (d *Daemon) showTool(w http.ResponseWriter, r *http.Request) error {
-	info, err := d.tool(r.PathValue("name"))
+	info, err := d.toolFor(d.principal(r), r.PathValue("name"))
 	if err != nil {
 		return err
 	}
@@ -42,10 +45,22 @@ func (d *Daemon) showTool(w http.ResponseWriter, r *http.Request) error {
 func (d *Daemon) tool(name string) (host.ToolInfo, error) {
 	info, ok := d.cfg.Host.Tool(name)
 	if !ok {
-		return host.ToolInfo{}, problem(http.StatusNotFound, string(tool.UnknownTool), "`weir tool list` lists the tools, `weir plugin list` what keeps others out",
-			"there is no tool named %q", clip(name, 80))
+		return host.ToolInfo{}, noTool(name)
 	}
 	return info, nil
+}
+
+// toolFor is tool for a principal, who may not see all of them.
+func (d *Daemon) toolFor(principal, name string) (host.ToolInfo, error) {
+	if !d.view(principal).User.sees(name) {
+		return host.ToolInfo{}, noTool(name)
+	}
+	return d.tool(name)
+}
+
+func noTool(name string) error {
+	return problem(http.StatusNotFound, string(tool.UnknownTool), "`weir tool list` lists the tools, `weir plugin list` what keeps others out",
+		"there is no tool named %q", clip(name, 80))
 }
 
 func (d *Daemon) listPlugins(w http.ResponseWriter, _ *http.Request) error {
@@ -75,8 +90,9 @@ type CallBody struct {
 // that keeps results of calls made without a model.
 const CallConversation = "call-"
 
-// callTool runs one tool as the operator: nothing of it goes to a model, and
-// who calls it themselves is not asked whether they may.
+// callTool runs one tool: nothing of it goes to a model, and the operator, who
+// calls it themselves, is not asked whether they may. For a user nobody is there
+// to be asked.
 func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 	var body CallBody
 	if err := readJSON(w, r, &body); err != nil {
@@ -86,16 +102,27 @@ func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	name := r.PathValue("name")
+	if err := d.ownID(d.principal(r), body.Conversation); err != nil {
+		return err
+	}
 	if body.Conversation == "" {
 		body.Conversation = CallConversation + d.principal(r)
 	}
 	if len(bytes.TrimSpace(body.Args)) == 0 {
 		body.Args = json.RawMessage("{}")
 	}
-	session := d.cfg.Host.Session(host.Principal(d.principal(r)), body.Conversation).In(body.Locale).ByPerson()
-	if _, err := d.tool(name); err != nil {
+	session := d.cfg.Host.Session(host.Principal(d.principal(r)), body.Conversation).In(body.Locale)
+	if d.principal(r) == d.cfg.Principal {
+		session = session.ByPerson()
+	}
+	if _, err := d.toolFor(d.principal(r), name); err != nil {
 		return err
 	}
+	end, err := d.begun(r.Context(), d.principal(r), "")
+	if err != nil {
+		return err
+	}
+	defer end()
 	if _, err := d.cfg.Host.Archive().EnsureConversation(r.Context(), archive.Conversation{
 		ID: body.Conversation, Principal: d.principal(r), Title: "weir call",
 	}); err != nil && !errors.Is(err, archive.ErrFull) {
@@ -113,17 +140,17 @@ func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 	out := resultOf(res, took.Milliseconds(), body.Locale)
 	traced(res, out, nil)
 	d.metrics.called("", formatAPI, out, res.Stats, took)
-	d.log.Info("call completed", "tool", name, "by", "operator", "ok", out.OK, "produced", out.Produced, "shown", out.Shown)
+	d.log.Info("call completed", "tool", name, "by", d.principal(r), "ok", out.OK, "produced", out.Produced, "shown", out.Shown)
 	writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
-func (d *Daemon) listModels(w http.ResponseWriter, _ *http.Request) error {
+func (d *Daemon) listModels(w http.ResponseWriter, r *http.Request) error {
 	out := ConfiguredModels{[]ConfiguredModel{}}
-	set := d.set()
+	set := d.view(d.principal(r))
 	for _, name := range slices.Sorted(maps.Keys(set.Models)) {
 		i := set.Models[name].Info
-		out.Models = append(out.Models, ConfiguredModel{name, i.Provider, i.Model, i.Window, i.Simulated, name == set.Profiles[defaultProfile].Model})
+		out.Models = append(out.Models, ConfiguredModel{name, i.Provider, i.Model, i.Window, i.Simulated, name == set.Profiles[set.first].Model})
 	}
 	writeJSON(w, http.StatusOK, out)
 	return nil

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"crypto/subtle"
 	"net"
 	"net/http"
 	"net/url"
@@ -13,15 +12,17 @@ import (
 // page of another site reaches loopback too: so the Host must be one of ours
 // (against rebinding) and an Origin, when there is one, as well.
 type access struct {
-	token string
+	d     *Daemon
 	hosts []string // host names without port
 	next  http.Handler
-	// public routes need no token: the page's files and the health checks
-	public func(*http.Request) bool
+	// route is the one that will answer; public ones need no token: the page's
+	// files and the health checks.
+	route func(*http.Request) route
 }
 
 func (a *access) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if p := a.check(r); p != nil {
+	principal, p := a.check(r)
+	if p != nil {
 		if p.Status == http.StatusUnauthorized {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="weir"`)
 		}
@@ -32,33 +33,39 @@ func (a *access) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	a.next.ServeHTTP(w, r)
+	a.next.ServeHTTP(w, a.d.as(r, principal))
 }
 
-func (a *access) check(r *http.Request) *Problem {
+// check says whose request it is, or why it is refused.
+func (a *access) check(r *http.Request) (principal string, p *Problem) {
 	if !a.ours(hostName(r.Host)) {
-		return problem(http.StatusForbidden, "bad_host", "use the address that weir printed, or add the name to [server] hosts in tools.toml",
+		return "", problem(http.StatusForbidden, "bad_host", "use the address that weir printed, or add the name to [server] hosts in tools.toml",
 			"the Host header %q is not one of this daemon's names", clip(r.Host, 80))
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)
 		if err != nil || !a.ours(u.Hostname()) || !samePort(u, r.Host) {
-			return problem(http.StatusForbidden, "bad_origin", "open the page that the daemon serves itself",
+			return "", problem(http.StatusForbidden, "bad_origin", "open the page that the daemon serves itself",
 				"a page of %q may not use this daemon", clip(origin, 80))
 		}
 	}
-	if a.public(r) {
-		return nil
+	route := a.route(r)
+	if route.public {
+		return a.d.cfg.Principal, nil
 	}
 	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
-		return problem(http.StatusUnauthorized, "no_token", "send the header `Authorization: Bearer TOKEN`; `weir paths` says where the token is",
+		return "", problem(http.StatusUnauthorized, "no_token", "send the header `Authorization: Bearer TOKEN`; `weir paths` says where the token is",
 			"this route needs the token")
 	}
-	if a.token == "" || subtle.ConstantTimeCompare([]byte(strings.TrimSpace(given)), []byte(a.token)) != 1 {
-		return problem(http.StatusUnauthorized, "wrong_token", "`weir paths` says where the right one is", "the token is wrong")
+	principal, ok = a.d.whose(strings.TrimSpace(given))
+	switch {
+	case !ok:
+		return "", problem(http.StatusUnauthorized, "wrong_token", "`weir paths` says where the right one is", "the token is wrong")
+	case route.operators && principal != a.d.cfg.Principal:
+		return "", problem(http.StatusForbidden, "operators_only", "ask the operator of this daemon", "this is for the operator alone")
 	}
-	return nil
+	return principal, nil
 }
 
 func (a *access) ours(name string) bool {

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"crypto/sha256"
 	"io/fs"
 	"net/http"
 	"slices"
@@ -29,6 +30,9 @@ type Config struct {
 	Models map[string]Model
 	// Profiles are the agent profiles by name; "default" must be among them.
 	Profiles map[string]Profile
+	// Users are those who have a token of their own, by name; none may be called as
+	// Principal is.
+	Users map[string]User
 	// Token opens the data routes. An empty one opens nothing.
 	Token string
 	// Hosts are further names, without port, by which the daemon may be
@@ -103,6 +107,8 @@ type Daemon struct {
 	lives     *lives
 	mcp       *mcpserver.Server
 	uses      *useLog // of calls that are no turn's
+	ledger    *ledger
+	token     [sha256.Size]byte // the digest of the operator's
 
 	mu    sync.Mutex
 	busy  map[archive.Scope]bool // conversations in a turn
@@ -116,7 +122,7 @@ type Daemon struct {
 
 // New makes a Daemon; it starts nothing.
 func New(cfg Config) (*Daemon, error) {
-	first, err := Setup{cfg.Models, cfg.Profiles, cfg.Settings, cfg.MaxTurns, cfg.Tracing}.ready()
+	first, err := Setup{cfg.Models, cfg.Profiles, cfg.Users, cfg.Settings, cfg.MaxTurns, cfg.Tracing}.ready()
 	if err != nil {
 		return nil, err
 	}
@@ -128,14 +134,19 @@ func New(cfg Config) (*Daemon, error) {
 		d.now = time.Now
 	}
 	if d.cfg.Principal == "" {
-		d.cfg.Principal = "local"
+		d.cfg.Principal = defaultPrincipal
 	}
 	if d.cfg.ResumeGrace == 0 {
 		d.cfg.ResumeGrace = DefaultResumeGrace
 	}
+	d.token = sha256.Sum256([]byte(cfg.Token))
+	if err := d.ownName(first); err != nil {
+		return nil, err
+	}
 	d.current.Store(first)
 	d.start, d.beat = d.now(), heartbeat
 	d.ending, d.end = context.WithCancelCause(context.Background())
+	d.ledger = newLedger(cfg.Host.Archive(), d.now, d.log)
 	d.uses = newUseLog(cfg.Host.Archive(), d.log)
 	d.mcp = d.newMCP()
 	d.metrics = newMetrics(d.knows, func(ctx context.Context) (archive.Stats, error) { return d.cfg.Host.Archive().Stats(ctx) }, d.now, d.log)
@@ -145,18 +156,18 @@ func New(cfg Config) (*Daemon, error) {
 // Handler returns every route behind the checks of access.
 func (d *Daemon) Handler() http.Handler {
 	mux := http.NewServeMux()
-	public := map[string]bool{}
+	rows := map[string]route{}
 	for _, r := range d.routes() {
 		mux.HandleFunc(r.pattern(), d.guard(r.handle))
-		public[r.pattern()] = r.public
+		rows[r.pattern()] = r
 	}
 	return &access{
-		token: d.cfg.Token,
+		d:     d,
 		hosts: append([]string{"localhost", "127.0.0.1", "::1"}, d.cfg.Hosts...),
 		next:  mux,
-		public: func(r *http.Request) bool {
+		route: func(r *http.Request) route {
 			_, pattern := mux.Handler(r)
-			return public[pattern]
+			return rows[pattern]
 		},
 	}
 }

@@ -3,6 +3,7 @@ package daemon
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -352,11 +353,13 @@ func TestAccess(t *testing.T) {
 
 // A daemon without a token opens nothing, not even to an empty one.
 func TestNoTokenConfigured(t *testing.T) {
-	a := &access{hosts: []string{"localhost"}, public: func(*http.Request) bool { return false }}
+	d := newServer(t, replay.New()).daemon
+	d.cfg.Token, d.token = "", sha256.Sum256(nil)
+	a := &access{d: d, hosts: []string{"localhost"}, route: func(*http.Request) route { return route{} }}
 	for _, h := range []string{"Bearer ", "Bearer  ", "Bearer"} {
 		q := httptest.NewRequest("GET", "http://localhost/api/tools", nil)
 		q.Header.Set("Authorization", h)
-		if a.check(q) == nil {
+		if _, p := a.check(q); p == nil {
 			t.Errorf("%q opened it", h)
 		}
 	}

@@ -24,6 +24,7 @@ var errStopped = errors.New("the daemon stops")
 // clients are let go of in the end.
 func (d *Daemon) Drain(ctx context.Context) error {
 	defer d.uses.flush()
+	defer d.ledger.flush()
 	defer d.mcp.Close()
 	d.mu.Lock()
 	d.drain = true

@@ -90,11 +90,16 @@ func (d *Daemon) matching(ctx context.Context, principal, mark string) []string 
 // sends in front of its question, and begins a new one where there is none, or
 // where it is answering somebody else.
 func (d *Daemon) chatMatched(ctx context.Context, principal string, ask Ask, history []agent.Message, emit func(string, any)) (ChatEnd, error) {
+	done, err := d.begun(ctx, principal, ask.Message)
+	if err != nil {
+		return ChatEnd{}, err
+	}
+	defer done()
 	if ask.Conversation == "" {
 		ask.mark = markOf(ask.spoken)
 		for _, id := range d.matching(ctx, principal, ask.mark) {
 			ask.Conversation = id
-			end, err := d.chat(ctx, principal, ask, history, emit)
+			end, err := d.answer(ctx, principal, ask, history, emit)
 			var p *Problem
 			if !errors.As(err, &p) || p.Code != codeBusy {
 				return end, err
@@ -102,7 +107,7 @@ func (d *Daemon) chatMatched(ctx context.Context, principal string, ask Ask, his
 		}
 		ask.Conversation, ask.mark = "", ""
 	}
-	return d.chat(ctx, principal, ask, history, emit)
+	return d.answer(ctx, principal, ask, history, emit)
 }
 
 // unmoved checks, with the conversation in hand, that it still is what it was

@@ -31,12 +31,44 @@ func (d *Daemon) newMCP() *mcpserver.Server {
 	c := d.cfg.MCP
 	return mcpserver.New(mcpserver.Config{
 		Host: d.cfg.Host, Version: d.cfg.Version, Logger: d.log.Named("mcp"), Locale: c.Locale, Allow: c.Tools, Deny: c.Deny,
-		MaxSessions: c.MaxSessions, Idle: c.Idle, Begin: d.admit, Trace: d.traceMCP, Called: d.calledByMCP, Card: card, Now: d.now,
+		MaxSessions: c.MaxSessions, Idle: c.Idle, Begin: d.admit, Sees: d.seesTool, LocaleOf: d.localeOfMCP, Trace: d.traceMCP, Called: d.calledByMCP, Card: card, Now: d.now,
 	})
 }
 
-// admit counts a call that is no turn among what a stop waits for.
-func (d *Daemon) admit() (end func(), err error) {
+// seesTool reports whether a principal may call a tool.
+func (d *Daemon) seesTool(principal, name string) bool { return d.view(principal).User.sees(name) }
+
+// localeOfMCP is a principal's own language, or that of all clients.
+func (d *Daemon) localeOfMCP(principal string) tool.Locale {
+	if u := d.view(principal).User; u != nil && u.Locale != "" {
+		return u.Locale
+	}
+	return d.cfg.MCP.Locale
+}
+
+// mcpConversation and the principal's name make the id of the conversation that
+// keeps what is called by the protocol.
+const mcpConversation = mcpserver.Conversation
+
+// admit counts a call that is no turn, and refuses what is over a quota.
+func (d *Daemon) admit(principal string) (end func(), err error) {
+	used, err := d.ledger.begin(context.Background(), principal, d.view(principal).User.quota(), d.localeOfMCP(principal))
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return nil, tool.Errorf(tool.RateLimited, p.Hint, "%s", p.Msg)
+	}
+	if err != nil {
+		return nil, err
+	}
+	leave, err := d.attend()
+	if err != nil {
+		used()
+		return nil, err
+	}
+	return func() { leave(); used() }, nil
+}
+
+// attend counts a call that is no turn among what a stop waits for.
+func (d *Daemon) attend() (end func(), err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.drain {
@@ -98,7 +130,7 @@ func (d *Daemon) streamMCP(w http.ResponseWriter, r *http.Request) error {
 	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+StreamProtocol+"\r\n\r\n"); err != nil {
 		return nil // the client has gone
 	}
-	err = d.ServeMCP(context.Background(), buf, conn)
+	err = d.mcp.ServeStream(context.Background(), d.principal(r), buf, conn)
 	if err != nil && !errors.Is(err, net.ErrClosed) {
 		d.log.Debug("an MCP stream ended", "error", err)
 	}

@@ -48,7 +48,7 @@ func (d *Daemon) completionAsk(r *http.Request, body CompletionBody) (Ask, []age
 	if ask.Conversation == "" {
 		ask.Conversation = body.Metadata["conversation_id"]
 	}
-	if err := d.nameModel(&ask, body.Model); err != nil {
+	if err := nameModel(d.view(d.principal(r)), &ask, body.Model); err != nil {
 		return ask, nil, err
 	}
 	var err error
@@ -65,19 +65,19 @@ func (d *Daemon) completionAsk(r *http.Request, body CompletionBody) (Ask, []age
 
 // nameModel understands a model's name, a profile's name, or "weir" for the
 // default profile.
-func (d *Daemon) nameModel(ask *Ask, name string) error {
-	if _, ok := d.set().Profiles[name]; ok {
+func nameModel(v view, ask *Ask, name string) error {
+	if _, ok := v.Profiles[name]; ok {
 		ask.Profile = name
-	} else if _, ok := d.set().Models[name]; ok {
+	} else if _, ok := v.Models[name]; ok {
 		ask.Model = name
 	} else if name != "" && name != defaultModel {
 		return noModel(name)
 	}
 	if ask.Profile == "" {
-		ask.Profile = defaultProfile
+		ask.Profile = v.first
 	}
 	if ask.Model == "" {
-		ask.Model = d.set().Profiles[ask.Profile].Model
+		ask.Model = v.Profiles[ask.Profile].Model
 	}
 	return nil
 }
@@ -109,12 +109,15 @@ type ModelRow struct {
 
 // completionNames lists the profiles, the default one first, and the models. Of
 // a profile and a model of one name the profile is meant.
-func (d *Daemon) completionNames() []ModelRow {
-	set := d.set()
+func (d *Daemon) completionNames(principal string) []ModelRow {
+	set := d.view(principal)
 	row := func(id, model string, profile bool) ModelRow {
 		return ModelRow{id, "model", d.start.Unix(), "weir", profile, model, set.Models[model].Info.Simulated}
 	}
-	rows := []ModelRow{row(defaultModel, set.Profiles[defaultProfile].Model, true)}
+	rows := []ModelRow{}
+	if p, ok := set.Profiles[set.first]; ok {
+		rows = append(rows, row(defaultModel, p.Model, true))
+	}
 	for _, name := range slices.Sorted(maps.Keys(set.Profiles)) {
 		if name != defaultProfile && name != defaultModel {
 			rows = append(rows, row(name, set.Profiles[name].Model, true))
@@ -134,13 +137,13 @@ type ModelList struct {
 	Data   []ModelRow `json:"data"`
 }
 
-func (d *Daemon) completionModels(w http.ResponseWriter, _ *http.Request) error {
-	writeJSON(w, http.StatusOK, ModelList{"list", d.completionNames()})
+func (d *Daemon) completionModels(w http.ResponseWriter, r *http.Request) error {
+	writeJSON(w, http.StatusOK, ModelList{"list", d.completionNames(d.principal(r))})
 	return nil
 }
 
 func (d *Daemon) completionModel(w http.ResponseWriter, r *http.Request) error {
-	for _, row := range d.completionNames() {
+	for _, row := range d.completionNames(d.principal(r)) {
 		if row.ID == r.PathValue("id") {
 			writeJSON(w, http.StatusOK, row)
 			return nil

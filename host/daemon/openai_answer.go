@@ -245,6 +245,9 @@ func inOpenAIsShape(p *Problem) OpenAIError {
 // inVain reports whether the same request would fail again however long its
 // client waits, so that clients which repeat requests by their status do not.
 func inVain(p *Problem) bool {
+	if p.Code == codeQuota { // a client that repeats requests waits for a minute at most
+		return p.RetryAfter <= 0 || p.RetryAfter > time.Minute
+	}
 	return p.Status >= 500 && strings.HasPrefix(p.Code, "model_") &&
 		(p.Code == "model_"+string(agent.ModelAuth) || p.Code == "model_"+string(agent.ModelNotFound) || p.Code == "model_"+string(agent.ModelGarbage))
 }

@@ -448,7 +448,7 @@ func TestModelNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, row := range d.completionNames() {
+	for _, row := range d.completionNames(d.cfg.Principal) {
 		got = append(got, fmt.Sprint(row.ID, " ", row.Model, " ", row.Profile, " ", row.Simulated))
 	}
 	if want := []string{"weir big true false", "coder small true true", "big big false false", "small small false true"}; !slices.Equal(got, want) {

@@ -264,7 +264,11 @@ func (w *writer) document(routes []route) object {
 var pathParam = regexp.MustCompile(`\{(\w+)(?:\.\.\.)?\}`)
 
 func (w *writer) operation(r route) object {
-	op := object{"summary": r.about, "responses": w.responses(r), "operationId": strings.ToLower(r.method) + strings.NewReplacer("/", "_", "{", "", "}", "", ".", "").Replace(r.path)}
+	about := r.about
+	if r.operators {
+		about += ". For the operator alone"
+	}
+	op := object{"summary": about, "responses": w.responses(r), "operationId": strings.ToLower(r.method) + strings.NewReplacer("/", "_", "{", "", "}", "", ".", "").Replace(r.path)}
 	var params []object
 	for _, m := range pathParam.FindAllStringSubmatch(r.path, -1) {
 		params = append(params, object{"name": m[1], "in": "path", "required": true, "schema": object{"type": "string"}})

@@ -28,6 +28,8 @@ type Problem struct {
 	Param string `json:"-"`
 	// RetryAfter is how long to wait before asking again; 0: nobody knows.
 	RetryAfter time.Duration `json:"-"`
+	// Quota is the bound that is used up; left out: none is.
+	Quota *QuotaState `json:"quota,omitempty"`
 }
 
 func (p *Problem) Error() string {

@@ -51,6 +51,8 @@ var strangers = map[string][]visit{
 	"GET /api/models":                    noIDs,
 	"GET /api/stats":                     noIDs,
 	"GET /api/settings":                  noIDs,
+	"GET /api/usage":                     {{path: "/api/usage"}, {path: "/api/usage?user={C}"}},
+	"GET /api/users":                     noIDs,
 	"GET /metrics":                       noIDs,
 	"GET /v1/models":                     noIDs,
 	"GET /v1/models/{id...}":             {{path: "/v1/models/{C}"}},

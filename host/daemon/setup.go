@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"crypto/sha256"
 	"maps"
 	"net/http"
 	"slices"
@@ -15,6 +16,8 @@ import (
 type Setup struct {
 	Models   map[string]Model
 	Profiles map[string]Profile
+	// Users are those who have a token of their own, by name.
+	Users    map[string]User
 	Settings any
 	MaxTurns int
 	Tracing  Tracing
@@ -25,6 +28,9 @@ type Setup struct {
 type setup struct {
 	Setup
 	slots chan struct{} // nil: no bound
+	users map[string]view
+	// tokens are the users' names by the digests of their tokens.
+	tokens map[[sha256.Size]byte]string
 }
 
 func (s Setup) ready() (*setup, error) {
@@ -48,6 +54,16 @@ func (s Setup) ready() (*setup, error) {
 			out.Models[name] = m
 		}
 	}
+	var err error
+	if out.users, err = out.views(); err != nil {
+		return nil, err
+	}
+	out.tokens = map[[sha256.Size]byte]string{}
+	for name, u := range s.Users {
+		if u.TokenSHA256 != [sha256.Size]byte{} {
+			out.tokens[u.TokenSHA256] = name
+		}
+	}
 	switch {
 	case s.MaxTurns == 0:
 		out.slots = make(chan struct{}, 256)
@@ -69,9 +85,13 @@ func (s Setup) Check() error {
 // cannot be meant and that nothing has changed.
 func (d *Daemon) Configure(s Setup) error {
 	next, err := s.ready()
+	if err == nil {
+		err = d.ownName(next)
+	}
 	if err != nil {
 		return err
 	}
+	defer d.mcp.Refresh() // whose users may see other tools then
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	before := d.current.Swap(next)

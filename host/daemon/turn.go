@@ -56,6 +56,7 @@ type turn struct {
 	d     *Daemon
 	ask   Ask
 	scope archive.Scope
+	quota Quota
 	model Model
 	prof  Profile
 	emit  func(name string, data any)
@@ -78,9 +79,28 @@ type turn struct {
 	asked    int
 }
 
-// chat runs one turn and stores it. emit is called from one goroutine at a
-// time. A problem before the turn begins is returned before the first event.
+// chat is answer, as one request of the principal's.
 func (d *Daemon) chat(ctx context.Context, principal string, ask Ask, history []agent.Message, emit func(string, any)) (ChatEnd, error) {
+	end, err := d.begun(ctx, principal, ask.Message)
+	if err != nil {
+		return ChatEnd{}, err
+	}
+	defer end()
+	return d.answer(ctx, principal, ask, history, emit)
+}
+
+// begun counts a request of a principal's that is over when end is called, or
+// refuses it by their quota.
+func (d *Daemon) begun(ctx context.Context, principal, question string) (end func(), err error) {
+	return d.ledger.begin(ctx, principal, d.view(principal).User.quota(), d.localeFor(principal, question))
+}
+
+// locale is the language of the turn's refusals.
+func (t *turn) locale() tool.Locale { return t.d.localeFor(t.scope.Principal, t.ask.Message) }
+
+// answer runs one turn and stores it. emit is called from one goroutine at a
+// time. A problem before the turn begins is returned before the first event.
+func (d *Daemon) answer(ctx context.Context, principal string, ask Ask, history []agent.Message, emit func(string, any)) (ChatEnd, error) {
 	t, err := d.newTurn(ctx, principal, ask, history, emit)
 	if err != nil {
 		return ChatEnd{}, err
@@ -108,7 +128,7 @@ func (d *Daemon) chat(ctx context.Context, principal string, ask Ask, history []
 		t.ask.spoken = visible(history)
 	}
 	ctx, t.spans = d.set().Tracing.begin(ctx, t)
-	loop, err := agent.New(t.prof.Agent, watched{t.model.Model, t}, t.tools(toolbox{session, t.prof.Allow, t.prof.Deny}), agent.ObserverFunc(t.observe))
+	loop, err := agent.New(t.prof.Agent, watched{t.metered(), t}, t.tools(toolbox{session, t.prof.Allow, t.prof.Deny}), agent.ObserverFunc(t.observe))
 	if err != nil {
 		t.spans.finish(err)
 		return ChatEnd{}, err
@@ -147,10 +167,13 @@ func (d *Daemon) newTurn(ctx context.Context, principal string, ask Ask, history
 	if err := checkConversation(ask.Conversation); err != nil {
 		return nil, err
 	}
-	if ask.Profile == "" {
-		ask.Profile = "default"
+	if err := d.ownID(principal, ask.Conversation); err != nil {
+		return nil, err
 	}
-	set := d.set()
+	set := d.view(principal)
+	if ask.Profile == "" {
+		ask.Profile = set.first
+	}
 	prof, ok := set.Profiles[ask.Profile]
 	if !ok {
 		return nil, problem(http.StatusBadRequest, "unknown_profile", "`weir config show` lists them", "there is no profile named %q", clip(ask.Profile, 80))
@@ -167,7 +190,7 @@ func (d *Daemon) newTurn(ctx context.Context, principal string, ask Ask, history
 	prof.Agent.SystemExtra = strings.TrimSpace(prof.Agent.SystemExtra + "\n\n" + ask.system)
 	ask.wish.apply(&prof.Agent)
 	prof.Agent.Explain = ask.Explain
-	t := &turn{d: d, ask: ask, model: m, prof: prof, emit: oneAtATime(emit), told: map[string]bool{}, format: map[string]string{}}
+	t := &turn{d: d, ask: ask, quota: set.User.quota(), model: m, prof: prof, emit: oneAtATime(emit), told: map[string]bool{}, format: map[string]string{}}
 	t.title = titleOf(history, ask.Message)
 	if err := t.checkTools(); err != nil {
 		return nil, err

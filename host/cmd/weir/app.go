@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -88,14 +89,14 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 	if len(held) > 0 {
 		c.warn(a, untrusted(held, p))
 	}
-	for _, w := range append(literalKeys(s.Models), unknownTools(s, a.host)...) {
+	for _, w := range slices.Concat(literalKeys(s.Models), unknownTools(s, a.host), tokenless(s.Users)) {
 		c.warn(a, w)
 	}
 	if w := notIsolated(s.Sandbox, cfg); w != "" {
 		c.warn(a, w)
 	}
 	a.daemon, err = daemon.New(daemon.Config{
-		Host: a.host, Models: a.models, Profiles: profiles(s), Token: a.token, Hosts: s.Server.Hosts,
+		Host: a.host, Models: a.models, Profiles: profiles(s), Users: users(s), Token: a.token, Hosts: s.Server.Hosts,
 		Grants: func() (map[string]host.Grant, error) { return c.grants(a.log) },
 		Reload: func(ctx context.Context) (daemon.ReloadReport, error) { return c.reload(ctx, a) },
 		MCP:    mcpOf(s.MCP, c.locale(s)),
@@ -256,7 +257,7 @@ func hostConfig(s Settings, p paths, secrets lookup, log hclog.Logger) host.Conf
 			MaxBytesPerPrincipal: int64(s.Archive.UserBytes), MaxCountPerPrincipal: s.Archive.UserCount,
 			UserScope: s.Archive.Scope == "user", SummaryChars: s.Archive.SummaryChars, Logger: log.Named("archive"),
 		},
-		Hidden:   p.private(),
+		Hidden:   append(p.private(), tokenFiles(s.Users)...),
 		Kept:     p.kept(),
 		Lock:     p.Pins,
 		Approved: p.Approved,

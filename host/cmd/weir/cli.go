@@ -82,7 +82,7 @@ func (c *cli) root() *cobra.Command {
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens inside on stderr")
 	root.AddCommand(
 		c.serveCmd(), c.healthCmd(), c.reloadCmd(), c.askCmd(), c.chatCmd(), c.traceCmd(), c.callCmd(), c.parseCmd(), c.cutCmd(),
-		c.toolCmd(), c.pluginCmd(), c.archiveCmd(), c.conversationCmd(), c.modelCmd(), c.mcpCmd(),
+		c.toolCmd(), c.pluginCmd(), c.archiveCmd(), c.conversationCmd(), c.userCmd(), c.modelCmd(), c.mcpCmd(),
 		c.approvalsCmd(), c.configCmd(), c.statsCmd(), c.backupCmd(), c.restoreCmd(), c.doctorCmd(), c.pathsCmd(), c.versionCmd(),
 	)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {

@@ -82,6 +82,13 @@ func (s Settings) withDefaults() Settings {
 		}
 		s.Models[name] = m
 	}
+	s.Users = maps.Clone(s.Users)
+	for name, u := range s.Users {
+		if u.Quota.CostPerDay > 0 {
+			def(&u.Quota.Currency, defaultCurrency)
+		}
+		s.Users[name] = u
+	}
 	watch := true
 	def(&s.Plugins.Watch, &watch)
 	s.Plugins.Folder = slices.Clone(s.Plugins.Folder)
@@ -115,6 +122,13 @@ func (s Settings) withoutSecrets() Settings {
 		}
 		m.BaseURL = bareURL(m.BaseURL)
 		s.Models[name] = m
+	}
+	s.Users = maps.Clone(s.Users)
+	for name, u := range s.Users {
+		if u.TokenSHA256 != "" {
+			u.TokenSHA256 = "(set)"
+		}
+		s.Users[name] = u
 	}
 	s.Servers = maps.Clone(s.Servers)
 	for name, e := range s.Servers {

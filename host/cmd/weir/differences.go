@@ -11,7 +11,7 @@ import (
 // tables and keys; a table stands for all that is below it. All others hold from
 // the next start on.
 var live = []string{
-	"locale", "server.max_turns", "log.level", "models", "agent", "agents", "prompt", "limits", "tools", "grants", "summarize", "approvals", "telemetry",
+	"locale", "server.max_turns", "log.level", "models", "agent", "agents", "users", "prompt", "limits", "tools", "grants", "summarize", "approvals", "telemetry",
 	"archive", "plugins", "sandbox", "mcpServers",
 }
 

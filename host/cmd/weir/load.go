@@ -81,6 +81,7 @@ func (c *cli) load(p paths) (s Settings, secrets lookup, faults []fault, err err
 		written[name] = slices.Clone(e.Args)
 	}
 	expand(&s, env)
+	digestTokens(&s, p.Config)
 	for name, e := range s.Servers {
 		e.written = written[name]
 		s.Servers[name] = e
@@ -260,6 +261,7 @@ func check(s *Settings, bad func(msg, hint string, key ...string)) {
 		}
 		checkAgent(s, a, oneOf, bad, "agents", name)
 	}
+	checkUsers(s, bad)
 	checkApprovals(s, bad)
 	for name, g := range s.Grants {
 		for i, x := range g.Secrets {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -87,7 +88,7 @@ func (c *cli) reload(ctx context.Context, a *app) (daemon.ReloadReport, error) {
 			return daemon.ReloadReport{}, refusedReload(err)
 		}
 	}
-	setup := daemon.Setup{Models: models, Profiles: profiles(s), Settings: s.withoutSecrets(), MaxTurns: s.Server.MaxTurns, Tracing: tracing.forDaemon()}
+	setup := daemon.Setup{Models: models, Profiles: profiles(s), Users: users(s), Settings: s.withoutSecrets(), MaxTurns: s.Server.MaxTurns, Tracing: tracing.forDaemon()}
 	put := false
 	defer func() {
 		if old := a.tracing; tracing != old && put {
@@ -153,7 +154,7 @@ func (c *cli) tellReload(a *app, s Settings, out daemon.ReloadReport) {
 			a.log.Warn("a model cannot be used", "model", name, "error", b.err)
 		}
 	}
-	for _, w := range append(literalKeys(s.Models), unknownTools(s, a.host)...) {
+	for _, w := range slices.Concat(literalKeys(s.Models), unknownTools(s, a.host), tokenless(s.Users)) {
 		a.log.Warn(w)
 	}
 }

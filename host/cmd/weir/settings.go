@@ -19,6 +19,7 @@ type Settings struct {
 	Models    map[string]ModelSettings `toml:"models" json:"models,omitempty"`
 	Agent     AgentSettings            `toml:"agent" json:"agent"`
 	Agents    map[string]AgentSettings `toml:"agents" json:"agents,omitempty"`
+	Users     map[string]UserSettings  `toml:"users" json:"users,omitempty"`
 	Prompt    PromptSettings           `toml:"prompt" json:"prompt"`
 	Limits    LimitSettings            `toml:"limits" json:"limits"`
 	Tools     map[string]ToolSettings  `toml:"tools" json:"tools,omitempty"`

@@ -11,7 +11,7 @@ import (
 )
 
 // commented is a line of tools.toml that only its # keeps from being in force.
-var commented = regexp.MustCompile(`^# (\[+[a-zA-Z_.]+\]+.*|[a-z_]+\s*= .*)$`)
+var commented = regexp.MustCompile(`^# (\[+[a-zA-Z_.]+\]+.*|[a-z_0-9]+\s*= .*)$`)
 
 // Every key that the repository's tools.toml explains exists, and what it calls
 // a default is the default.

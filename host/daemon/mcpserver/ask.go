@@ -54,7 +54,7 @@ func keyOf(r host.ApprovalRequest) string {
 
 // question is the form that the client shows.
 func (a *asker) question(r host.ApprovalRequest) *mcp.ElicitParams {
-	t := textsIn(a.u.s.cfg.Locale)
+	t := textsIn(a.u.locale())
 	text := r.Tool + "\n" + r.Why + "\n" + string(r.Args)
 	if card := a.u.s.cfg.Card; card != nil {
 		text = card(r)

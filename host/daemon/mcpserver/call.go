@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -42,7 +43,10 @@ func (u *user) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToo
 // run makes a call and says what came of it to whoever counts calls. ask may be nil.
 func (u *user) run(ctx context.Context, session *host.Session, name string, args json.RawMessage, from Trace, ask *asker) (tool.Result, error) {
 	if begin := u.s.cfg.Begin; begin != nil {
-		end, err := begin()
+		end, err := begin(u.principal)
+		if refused, ok := errors.AsType[*tool.Error](err); ok {
+			return tool.Result{Tool: name, Err: refused}, nil
+		}
 		if err != nil {
 			return tool.Result{Tool: name, Err: tool.Errorf(tool.Failed, "", "%s", err)}, nil
 		}
@@ -107,7 +111,7 @@ const maxInline = 1 << 20
 // the parts that are not text, and a link to the whole where something of it is
 // not shown.
 func (u *user) answer(r tool.Result) *mcp.CallToolResult {
-	out := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: limit.Render(r, u.s.cfg.Locale)}}}
+	out := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: limit.Render(r, u.locale())}}}
 	if r.Err != nil {
 		out.IsError = true
 		out.Meta = mcp.Meta{errorKey: r.Err}
@@ -130,7 +134,7 @@ func (u *user) answer(r tool.Result) *mcp.CallToolResult {
 		size := int64(len(r.Whole()))
 		out.Content = append(out.Content, &mcp.ResourceLink{
 			URI: archiveURI(r.Ref.UUID), Name: r.Tool, MIMEType: textType, Size: &size,
-			Description: fmt.Sprintf(textsIn(u.s.cfg.Locale).whole, r.Tool, r.Shown.TotalChars, r.Shown.TotalLines),
+			Description: fmt.Sprintf(textsIn(u.locale()).whole, r.Tool, r.Shown.TotalChars, r.Shown.TotalLines),
 		})
 	}
 	return out

@@ -47,7 +47,7 @@ func (u *user) serveSession(w http.ResponseWriter, r *http.Request) {
 		}
 		made, ok := u.s.room()
 		if !ok {
-			refuse(w, http.StatusServiceUnavailable, textsIn(u.s.cfg.Locale).full)
+			refuse(w, http.StatusServiceUnavailable, textsIn(u.locale()).full)
 			return
 		}
 		defer made()
@@ -121,7 +121,7 @@ func (u *user) serveCall(ctx context.Context, w http.ResponseWriter, m message) 
 func (u *user) serve(ctx context.Context, m message) []byte {
 	r, err := u.run(ctx, u.tools, m.name, m.args, m.trace, nil)
 	if err != nil {
-		return failure(m.id, jsonrpc.CodeInternalError, textsIn(u.s.cfg.Locale).broken)
+		return failure(m.id, jsonrpc.CodeInternalError, textsIn(u.locale()).broken)
 	}
 	return u.reply(m, r)
 }

@@ -84,7 +84,7 @@ func (u *user) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.Rea
 	case errors.As(err, &bad):
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: strings.TrimSuffix(bad.Msg+"; "+bad.Hint, "; ")}
 	case errors.Is(err, archive.ErrNotFound):
-		return nil, u.missing(uri, textsIn(u.s.cfg.Locale).missing)
+		return nil, u.missing(uri, textsIn(u.locale()).missing)
 	case err != nil:
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (u *user) content(ctx context.Context, uri string) (*mcp.ResourceContents, 
 	if err != nil {
 		return nil, err
 	}
-	id, sel, err := archive.ParsePart(raw, u.s.cfg.Locale)
+	id, sel, err := archive.ParsePart(raw, u.locale())
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (u *user) gone(ctx context.Context, uri string, e archive.Entry, err error)
 	var bad *tool.Error
 	switch {
 	case errors.Is(err, archive.ErrExpired):
-		return u.missing(uri, fmt.Sprintf(textsIn(u.s.cfg.Locale).expired, e.Tool))
+		return u.missing(uri, fmt.Sprintf(textsIn(u.locale()).expired, e.Tool))
 	case errors.Is(err, archive.ErrNotFound), errors.As(err, &bad):
 		return err
 	}

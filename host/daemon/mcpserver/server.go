@@ -30,9 +30,15 @@ type Config struct {
 	// Idle is how long a session over HTTP lives without a request or an open
 	// stream; 0: 30 minutes; negative: for ever.
 	Idle time.Duration
+	// Sees reports whether a principal may call a tool that is offered; nil: all
+	// may. Refresh tells when it would answer otherwise than before.
+	Sees func(principal, tool string) bool
+	// LocaleOf is a principal's own Locale; nil: they have none.
+	LocaleOf func(principal string) tool.Locale
 	// Begin is asked in front of every call; an error refuses it, in words for
-	// the model. end must be called behind the call. nil: every call may run.
-	Begin func() (end func(), err error)
+	// the model, a *tool.Error as it is. end must be called behind the call. nil:
+	// every call may run.
+	Begin func(principal string) (end func(), err error)
 	// Trace is told of every call before it is made, with the trace that came along.
 	// It returns the context to make it under, and what is to be told its end;
 	// nil: nothing. A nil Trace: nobody is told.
@@ -172,19 +178,24 @@ func (s *Server) user(principal string) (*user, error) {
 	return u, nil
 }
 
+// Refresh tells every client whose tools are others than before.
+func (s *Server) Refresh() {
+	s.mu.Lock()
+	var all []*user
+	for _, u := range s.users {
+		all = append(all, u)
+	}
+	s.mu.Unlock()
+	for _, u := range all {
+		u.list()
+	}
+}
+
 // follow tells the clients when the tools have changed.
 func (s *Server) follow() {
 	for {
 		changed := s.cfg.Host.Changed()
-		s.mu.Lock()
-		var all []*user
-		for _, u := range s.users {
-			all = append(all, u)
-		}
-		s.mu.Unlock()
-		for _, u := range all {
-			u.list()
-		}
+		s.Refresh()
 		select {
 		case <-changed:
 		case <-s.ctx.Done():

@@ -63,7 +63,7 @@ func newBench(t *testing.T, change func(*host.Config, *Config)) *bench {
 		defer b.mu.Unlock()
 		b.calls = append(b.calls, c)
 	}}
-	c.Begin = func() (func(), error) {
+	c.Begin = func(string) (func(), error) {
 		b.add(1)
 		return func() { b.add(-1) }, nil
 	}

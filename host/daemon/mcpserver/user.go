@@ -40,10 +40,10 @@ type listed struct {
 
 func newUser(s *Server, principal string) *user {
 	u := &user{s: s, principal: principal, listed: map[string]listed{}}
-	u.tools = s.cfg.Host.Session(host.Principal(principal), Conversation+principal).In(s.cfg.Locale).AcrossConversations()
+	u.tools = s.cfg.Host.Session(host.Principal(principal), Conversation+principal).In(u.locale()).AcrossConversations()
 	silent := slog.New(slog.NewTextHandler(io.Discard, nil))
 	u.sdk = mcp.NewServer(s.self(), &mcp.ServerOptions{
-		Instructions: textsIn(s.cfg.Locale).instructions,
+		Instructions: textsIn(u.locale()).instructions,
 		Logger:       silent,
 		GetSessionID: uuid.NewString,
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
@@ -82,10 +82,10 @@ func (u *user) list() {
 	defer u.mu.Unlock()
 	now := map[string]listed{}
 	for _, spec := range specs {
-		if !u.s.offers(spec.Name) {
+		if !u.offers(spec.Name) {
 			continue
 		}
-		t := toolOf(spec, effects[spec.Name], u.s.cfg.Locale)
+		t := toolOf(spec, effects[spec.Name], u.locale())
 		text, err := json.Marshal(t)
 		if err != nil {
 			u.s.log.Error("a tool cannot be described to MCP clients", "tool", spec.Name, "error", err)
@@ -121,6 +121,23 @@ func (u *user) add(t *mcp.Tool) (err error) {
 // offers reports whether the operator lets clients see a tool.
 func (s *Server) offers(name string) bool {
 	return !slices.Contains(s.cfg.Deny, name) && (s.cfg.Allow == nil || slices.Contains(s.cfg.Allow, name))
+}
+
+// offers reports whether the user may see a tool.
+func (u *user) offers(name string) bool {
+	return u.s.offers(name) && (u.s.cfg.Sees == nil || u.s.cfg.Sees(u.principal, name))
+}
+
+// locale is the user's own language, or that of all.
+func (u *user) locale() tool.Locale {
+	if u.s.cfg.LocaleOf != nil {
+		if l := u.s.cfg.LocaleOf(u.principal); l == tool.Zh {
+			return l
+		} else if l != "" {
+			return tool.En
+		}
+	}
+	return u.s.cfg.Locale
 }
 
 // plain reports whether a tool can be called without the SDK.

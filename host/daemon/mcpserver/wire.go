@@ -175,7 +175,7 @@ func (u *user) reply(m message, r tool.Result) []byte {
 	body, err := json.Marshal(out)
 	if err != nil {
 		u.s.log.Error("a result could not be written", "tool", r.Tool, "error", err)
-		return failure(m.id, jsonrpc.CodeInternalError, textsIn(u.s.cfg.Locale).broken)
+		return failure(m.id, jsonrpc.CodeInternalError, textsIn(u.locale()).broken)
 	}
 	b := make([]byte, 0, len(body)+len(m.id)+80)
 	b = append(b, `{"jsonrpc":"2.0","id":`...)

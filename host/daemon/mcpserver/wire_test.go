@@ -227,7 +227,7 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 // A call that may not begin is told in words.
 func TestRefusedCall(t *testing.T) {
 	b := newBench(t, nil)
-	b.server.cfg.Begin = func() (func(), error) { return nil, errors.New("the daemon is shutting down") }
+	b.server.cfg.Begin = func(string) (func(), error) { return nil, errors.New("the daemon is shutting down") }
 	everyWay(t, b, nil, func(b *bench, s *mcp.ClientSession) {
 		if r := b.call(s, "echo", `{"text":"x"}`); !r.IsError || !strings.Contains(textOf(r), "shutting down") {
 			b.Errorf("%+v", r)

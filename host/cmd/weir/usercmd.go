@@ -1,0 +1,352 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/host/daemon"
+)
+
+func (c *cli) userCmd() *cobra.Command {
+	cmd := &cobra.Command{Use: "user", Short: "Let others in by tokens of their own, and see what they take"}
+	cmd.AddCommand(c.userAddCmd(), c.userListCmd(), c.userRemoveCmd(), c.userUsageCmd())
+	return cmd
+}
+
+func (c *cli) userAddCmd() *cobra.Command {
+	var u UserSettings
+	var bytes string
+	cmd := &cobra.Command{
+		Use: "add NAME", Short: "Make a user and print their token, once", Args: argCount(1, 1, "the name of the user"),
+		Long: "Make a user and print their token, once: tools.toml gets its digest alone. A running daemon lets them in at\n" +
+			"once. Without flags they may use every profile, model and tool, with no quota. Of each quota 0 means no bound\n" +
+			"and negative that nothing is allowed.",
+		Example: "  weir user add ann --requests-per-minute 30 --tokens-per-day 200000 --tools grep_search,read_file",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if bytes != "" {
+				if err := u.Quota.ArchiveBytes.UnmarshalText([]byte(bytes)); err != nil {
+					return usagef(`write for example 200MiB`, "--archive-bytes %s: %s", bytes, err)
+				}
+			}
+			return c.addUser(cmd.Context(), args[0], u)
+		},
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&u.Profiles, "profiles", nil, "only these agent profiles, `A,B`; the first is theirs by default")
+	f.StringSliceVar(&u.Models, "models", nil, "only these models, `A,B`")
+	f.StringSliceVar(&u.Tools, "tools", nil, "only these tools, `A,B`")
+	f.StringSliceVar(&u.DenyTools, "deny-tools", nil, "never these tools, `A,B`")
+	f.StringVar(&u.Locale, "locale", "", "auto, en or zh")
+	f.IntVar(&u.Quota.PerMinute, "requests-per-minute", 0, "at most `N` requests in any minute")
+	f.IntVar(&u.Quota.Concurrent, "concurrent-turns", 0, "at most `N` at once")
+	f.Int64Var(&u.Quota.TokensPerDay, "tokens-per-day", 0, "at most `N` tokens from midnight to midnight")
+	f.Float64Var(&u.Quota.CostPerDay, "cost-per-day", 0, "at most so much `MONEY`, by the models' prices")
+	f.StringVar(&u.Quota.Currency, "currency", "", "of --cost-per-day (default: "+defaultCurrency+")")
+	f.StringVar(&bytes, "archive-bytes", "", "at most so much `SIZE` of archived results, for example 200MiB")
+	return cmd
+}
+
+// madeToken is a token that nobody guesses. Its beginning tells people, and those
+// who look for secrets in texts, what it is.
+func madeToken() string {
+	var raw [32]byte
+	_, _ = rand.Read(raw[:]) // never fails: it ends the process instead
+	return "weir_" + base64.RawURLEncoding.EncodeToString(raw[:])
+}
+
+func (c *cli) addUser(ctx context.Context, name string, u UserSettings) error {
+	if err := daemon.CheckUserName(name); err != nil {
+		return usagef("give another name", "%s", err)
+	}
+	token := madeToken()
+	sum := sha256.Sum256([]byte(token))
+	u.TokenSHA256 = hex.EncodeToString(sum[:])
+	file, err := c.editUsers(func(before Settings, text string) (string, error) {
+		if _, ok := before.Users[name]; ok {
+			return "", usagef("`weir user remove "+name+"` takes them out first", "there is a user %s already", name)
+		}
+		return strings.TrimRight(text, "\n") + "\n\n" + userText(name, u), nil
+	}, func(after Settings) bool { return after.Users[name].TokenSHA256 == u.TokenSHA256 })
+	if err != nil {
+		return err
+	}
+	inForce, err := c.reloadAfter(ctx)
+	if c.json {
+		c.print(map[string]any{"user": name, "token": token, "config": file, "in_force": inForce})
+		return err
+	}
+	fmt.Fprintln(c.out, token)
+	fmt.Fprintf(c.err, "%s comes in with this token; it is shown this once and stored nowhere (%s has its digest)\n", name, file)
+	return err
+}
+
+// userText writes a user as tools.toml has them.
+func userText(name string, u UserSettings) string {
+	var b strings.Builder
+	table := "users." + tomlKey(name)
+	put := func(key, value string) {
+		if value != "" && value != `""` && value != "0" && value != "[]" {
+			fmt.Fprintf(&b, "%s = %s\n", key, value)
+		}
+	}
+	list := func(names []string) string { return listText(names, tomlText) }
+	fmt.Fprintf(&b, "[%s]\n", table)
+	put("token_sha256", tomlText(u.TokenSHA256))
+	put("profiles", list(u.Profiles))
+	put("models", list(u.Models))
+	put("tools", list(u.Tools))
+	put("deny_tools", list(u.DenyTools))
+	put("locale", tomlText(u.Locale))
+	if q := u.Quota; q != (QuotaSettings{}) {
+		fmt.Fprintf(&b, "\n[%s.quota]\n", table)
+		put("requests_per_minute", strconv.Itoa(q.PerMinute))
+		put("concurrent_turns", strconv.Itoa(q.Concurrent))
+		put("tokens_per_day", strconv.FormatInt(q.TokensPerDay, 10))
+		cost := strconv.FormatFloat(q.CostPerDay, 'f', -1, 64)
+		if q.CostPerDay != 0 && !strings.Contains(cost, ".") {
+			cost += ".0"
+		}
+		put("cost_per_day", cost)
+		put("currency", tomlText(q.Currency))
+		put("archive_bytes", strconv.FormatInt(int64(q.ArchiveBytes), 10))
+	}
+	return b.String()
+}
+
+// tomlKey quotes a name that has dots in it.
+func tomlKey(name string) string {
+	if strings.Contains(name, ".") {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+// editUsers changes the configuration's text and writes it when it means what it
+// should. It returns the file.
+func (c *cli) editUsers(change func(before Settings, text string) (string, error), meant func(after Settings) bool) (string, error) {
+	p, err := c.findPaths()
+	if err != nil {
+		return "", err
+	}
+	file, text := p.Config, ""
+	if file == "" {
+		dir := c.xdg("XDG_CONFIG_HOME", ".config")
+		if dir == "" {
+			return "", usagef("give --config FILE", "there is no configuration file to write to")
+		}
+		file = filepath.Join(dir, configName)
+	} else if raw, err := os.ReadFile(file); err != nil {
+		return "", usagef("check its permissions", "the configuration %s cannot be read", file)
+	} else {
+		text = string(raw)
+	}
+	before, faults := decode(file, text)
+	if len(faults) > 0 {
+		return "", usagef("correct it first: `weir config validate`", "%s", faults[0])
+	}
+	after, err := change(before, text)
+	if err != nil {
+		return "", err
+	}
+	got, faults := decode(file, after)
+	switch {
+	case len(faults) > 0:
+		return "", usagef("check the flags", "%s", faults[0].Msg+orEmpty(" (", faults[0].Hint, ")"))
+	case !meant(got):
+		return "", usagef("change [users] in it yourself", "%s is written in a way that this command cannot edit", file)
+	}
+	if err := writeConfig(file, after); err != nil {
+		return "", fmt.Errorf("the configuration could not be written: %w", err)
+	}
+	return file, nil
+}
+
+func orEmpty(before, s, behind string) string {
+	if s == "" {
+		return ""
+	}
+	return before + s + behind
+}
+
+// reloadAfter lets a running daemon read the configuration again, and says
+// whether one did.
+func (c *cli) reloadAfter(ctx context.Context) (bool, error) {
+	p, err := c.findPaths()
+	if err != nil {
+		return false, err
+	}
+	cl := running(ctx, p)
+	if cl == nil {
+		return false, nil
+	}
+	var out daemon.ReloadReport
+	if err := cl.post(ctx, "/api/reload", struct{}{}, &out); err != nil {
+		return false, fmt.Errorf("it is written, and the running daemon could not read it again: %w", err)
+	}
+	return true, nil
+}
+
+func (c *cli) userRemoveCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove NAME", Short: "Take a user out", Args: argCount(1, 1, "the name of a user"),
+		Long: "Take a user out of tools.toml: their token opens nothing any more, at once where a daemon runs. Answers that\n" +
+			"are being given end. Their conversations and archives stay on the disk, where nobody reads them, until\n" +
+			"retention prunes them or a user of that name is added and deletes them.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := args[0]
+			file, err := c.editUsers(func(before Settings, text string) (string, error) {
+				if _, ok := before.Users[name]; !ok {
+					return "", usagef("`weir user list` lists them", "there is no user %q", name)
+				}
+				return withoutTables(text, "users."+name), nil
+			}, func(after Settings) bool { _, ok := after.Users[name]; return !ok })
+			if err != nil {
+				return err
+			}
+			inForce, err := c.reloadAfter(cmd.Context())
+			if c.json {
+				c.print(map[string]any{"removed": name, "config": file, "in_force": inForce})
+			} else {
+				fmt.Fprintf(c.err, "%s is no user any more\n", name)
+			}
+			return err
+		},
+	}
+}
+
+// tableHeader is a line that begins a table.
+var tableHeader = regexp.MustCompile(`^[ \t]*\[{1,2}[ \t]*([^\]]*?)[ \t]*\]{1,2}[ \t]*(#.*)?$`)
+
+// withoutTables takes a table and those below it out of the text of a TOML file,
+// and leaves everything else as it stands.
+func withoutTables(text, table string) string {
+	var out []string
+	inside := false
+	for _, line := range strings.Split(text, "\n") {
+		if m := tableHeader.FindStringSubmatch(line); m != nil {
+			name := strings.NewReplacer(`"`, "", "'", "", " ", "", "\t", "").Replace(m[1])
+			inside = name == table || strings.HasPrefix(name, table+".")
+			for inside && len(out) > 0 && strings.TrimSpace(out[len(out)-1]) == "" {
+				out = out[:len(out)-1]
+			}
+		}
+		if !inside {
+			out = append(out, line)
+		}
+	}
+	return strings.TrimRight(strings.Join(out, "\n"), "\n") + "\n"
+}
+
+func (c *cli) userListCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the users with what they may and what they took today", Args: argCount(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withClient(cmd.Context(), func(cl *client) error {
+				var out daemon.UserList
+				if done, err := c.show(cmd.Context(), cl, "/api/users", &out); done || err != nil {
+					return err
+				}
+				if len(out.Users) == 0 {
+					fmt.Fprintln(c.err, "there are no users beside you; `weir user add NAME` makes one")
+					return nil
+				}
+				c.table("USER\tTOKEN\tPROFILES\tMODELS\tTOOLS\tREQUESTS TODAY\tTOKENS TODAY\tQUOTAS", func(w *tabwriter.Writer) {
+					for _, u := range out.Users {
+						var today daemon.UsedDay
+						if len(u.Usage.Days) > 0 {
+							today = u.Usage.Days[0]
+						}
+						has := "yes"
+						if !u.Token {
+							has = "none"
+						}
+						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", u.Name, has, orAll(u.Profiles), orAll(u.Models), orAll(u.Tools),
+							today.Requests, today.Prompt+today.Completion, quotasText(u.Usage.Quotas))
+					}
+				})
+				return nil
+			})
+		},
+	}
+}
+
+func orAll(names []string) string {
+	if names == nil {
+		return "all"
+	}
+	return orDash(strings.Join(names, ","))
+}
+
+func quotasText(list []daemon.QuotaState) string {
+	var out []string
+	for _, q := range list {
+		out = append(out, fmt.Sprintf("%s %.4g/%.4g", q.Name, q.Used, q.Limit))
+	}
+	return orDash(strings.Join(out, ", "))
+}
+
+func (c *cli) userUsageCmd() *cobra.Command {
+	var days int
+	cmd := &cobra.Command{
+		Use: "usage [NAME]", Short: "Show what a user took, day by day, and how much of their quotas is used", Args: argCount(0, 1, "the name of a user, or nothing for yourself"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path := "/api/usage?days=" + strconv.Itoa(days)
+			if len(args) > 0 {
+				path += "&user=" + pathEscape(args[0])
+			}
+			return c.withClient(cmd.Context(), func(cl *client) error {
+				var u daemon.Usage
+				if done, err := c.show(cmd.Context(), cl, path, &u); done || err != nil {
+					return err
+				}
+				c.tellUsage(u)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().IntVar(&days, "days", 7, "of the last `N` days")
+	return cmd
+}
+
+func (c *cli) tellUsage(u daemon.Usage) {
+	fmt.Fprintf(c.out, "%s: %d running\n", plain(u.User), u.Running)
+	if len(u.Quotas) > 0 {
+		c.table("QUOTA\tUSED\tLIMIT\tFREE AGAIN", func(w *tabwriter.Writer) {
+			for _, q := range u.Quotas {
+				free := "now"
+				switch {
+				case q.Limit < 0:
+					free = "never"
+				case q.Used >= q.Limit && q.Free != nil:
+					free = q.Free.Local().Format(time.DateTime)
+				case q.Used >= q.Limit:
+					free = "-"
+				}
+				unit := orEmpty(" ", q.Unit, "")
+				fmt.Fprintf(w, "%s\t%.6g%s\t%.6g%s\t%s\n", q.Name, q.Used, unit, q.Limit, unit, free)
+			}
+		})
+	}
+	if len(u.Days) == 0 {
+		fmt.Fprintln(c.out, "nothing was taken in these days")
+		return
+	}
+	c.table("DAY\tREQUESTS\tREFUSED\tPROMPT\tCOMPLETION\tCOST", func(w *tabwriter.Writer) {
+		for _, d := range u.Days {
+			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\n", d.Day, d.Requests, d.Refused, d.Prompt, d.Completion, costText(d.Cost))
+		}
+	})
+}

@@ -1,0 +1,104 @@
+package daemon
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Usage is what one user took.
+type Usage struct {
+	User string `json:"user"`
+	// Quotas are the bounds that hold; none: nothing is bounded.
+	Quotas []QuotaState `json:"quotas"`
+	// Running are requests that run now.
+	Running int `json:"running"`
+	// Days are those on which something was taken, the newest first.
+	Days []UsedDay `json:"days"`
+}
+
+// A UsedDay is what was taken from one midnight to the next, by the daemon's
+// clock.
+type UsedDay struct {
+	Day string `json:"day"` // 2026-01-02
+	// Refused are requests over a quota; they are not among Requests.
+	Requests   int64             `json:"requests"`
+	Refused    int64             `json:"refused"`
+	Prompt     int64             `json:"prompt_tokens"`
+	Completion int64             `json:"completion_tokens"`
+	Cost       []archive.CostSum `json:"cost,omitempty"`
+}
+
+// The days that a Usage tells of: when nobody says, and at most.
+const (
+	usualDays = 7
+	mostDays  = 400
+)
+
+// showUsage tells users what they took, and the operator what anybody did.
+func (d *Daemon) showUsage(w http.ResponseWriter, r *http.Request) error {
+	days, err := queryInt(r, "days", usualDays)
+	if err != nil {
+		return err
+	}
+	who := d.principal(r)
+	if other := r.URL.Query().Get("user"); other != "" && other != who {
+		_, there := d.set().Users[other]
+		if who != d.cfg.Principal || !there {
+			return problem(http.StatusNotFound, "not_found", "leave it out to see what you took yourself", "there is no user %q here", clip(other, 80))
+		}
+		who = other
+	}
+	out, err := d.usageOf(r, who, min(max(days, 1), mostDays))
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}
+
+func (d *Daemon) usageOf(r *http.Request, who string, days int) (Usage, error) {
+	states, running, list, err := d.ledger.usage(r.Context(), who, d.view(who).User.quota(), days)
+	out := Usage{User: who, Quotas: slices.Concat([]QuotaState{}, states), Running: running, Days: []UsedDay{}}
+	for _, u := range list {
+		out.Days = append(out.Days, UsedDay{u.Day, u.Requests, u.Refused, u.Prompt, u.Completion, u.Costs})
+	}
+	return out, err
+}
+
+// A UserList is what GET /api/users answers.
+type UserList struct {
+	Users []UserRow `json:"users"`
+}
+
+// A UserRow is one user without the token. Lists that are null allow everything.
+type UserRow struct {
+	Name string `json:"name"`
+	// Token says that there is one; without it nobody comes in by this name.
+	Token    bool        `json:"token"`
+	Profiles []string    `json:"profiles"`
+	Models   []string    `json:"models"`
+	Tools    []string    `json:"tools"`
+	Deny     []string    `json:"deny_tools"`
+	Locale   tool.Locale `json:"locale,omitempty"`
+	// Usage is today's.
+	Usage Usage `json:"usage"`
+}
+
+func (d *Daemon) listUsers(w http.ResponseWriter, r *http.Request) error {
+	out := UserList{[]UserRow{}}
+	set := d.set()
+	for _, name := range slices.Sorted(maps.Keys(set.Users)) {
+		u := set.Users[name]
+		used, err := d.usageOf(r, name, 1)
+		if err != nil {
+			return err
+		}
+		out.Users = append(out.Users, UserRow{name, u.TokenSHA256 != [32]byte{}, u.Profiles, u.Models, u.Tools, u.Deny, u.Locale, used})
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}

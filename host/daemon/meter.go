@@ -1,0 +1,62 @@
+package daemon
+
+import (
+	"context"
+	"iter"
+
+	"github.com/weirhost/weir/agent"
+)
+
+// A meter counts what every reply of a model takes, as it comes, and refuses the
+// next one once the user's tokens or money are used up. So of turns that run at
+// once each goes over a bound by one reply at most.
+type meter struct {
+	agent.Model
+	t *turn
+}
+
+// metered counts for the turn's principal.
+func (t *turn) metered() agent.Model { return meter{t.model.Model, t} }
+
+// Unwrap gives the model itself, for what it can do beside Generate.
+func (m meter) Unwrap() agent.Model { return m.Model }
+
+// Generate is the model's own, counted.
+func (m meter) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
+	return func(yield func(agent.Delta, error) bool) {
+		ledger, who := m.t.d.ledger, m.t.scope.Principal
+		if err := ledger.mayAsk(ctx, who, m.t.quota, m.t.locale()); err != nil {
+			yield(agent.Delta{}, err)
+			return
+		}
+		var used agent.Usage
+		said := 0 // tokens, where the provider does not count
+		begun := false
+		defer func() {
+			if used.Prompt+used.Completion == 0 && begun && !m.t.model.Info.Simulated {
+				used = agent.Usage{Prompt: m.promptTokens(r), Completion: said, Estimated: true}
+			}
+			ledger.took(who, used, m.t.model.Price.Cost(used))
+		}()
+		for d, err := range m.Model.Generate(ctx, r) {
+			if err == nil {
+				begun = true
+				said += m.t.model.Estimator.Tokens(d.Text) + m.t.model.Estimator.Tokens(d.Reasoning)
+			}
+			if d.Usage != nil {
+				used = *d.Usage
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+}
+
+func (m meter) promptTokens(r agent.Request) int {
+	n := m.t.model.Estimator.Tokens(r.System)
+	for _, msg := range r.Messages {
+		n += m.t.model.Estimator.Tokens(msg.Text)
+	}
+	return n
+}

@@ -1,0 +1,452 @@
+package daemon
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+const (
+	annToken = "token-of-ann-0123456789"
+	bobToken = "token-of-bob-0123456789"
+)
+
+// withUsers puts users in force.
+func (s *server) withUsers(users map[string]User) {
+	s.Helper()
+	set := s.daemon.set().Setup
+	set.Users = users
+	if err := s.daemon.Configure(set); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// ann is a user with that token and quota.
+func ann(q Quota) User { return User{TokenSHA256: sha256.Sum256([]byte(annToken)), Quota: q} }
+
+func bearing(token string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }
+}
+
+// as asks with another token than the operator's.
+func (s *server) as(token, method, path, body string) answer {
+	s.Helper()
+	return s.do(method, path, body, bearing(token))
+}
+
+// TestUsersReachTheirOwnRoutes asks every route as a user: those for the operator
+// are refused, and no other is.
+func TestUsersReachTheirOwnRoutes(t *testing.T) {
+	s := newServer(t, replay.Func(func(int, agent.Request) replay.Reply { return replay.Text("ok") }))
+	s.withUsers(map[string]User{"ann": ann(Quota{})})
+	for _, r := range s.daemon.routes() {
+		if r.public || r.method == "" {
+			continue
+		}
+		path := strings.NewReplacer("{id...}", "x", "{id}", "x", "{uuid}", "x", "{name}", "calculator").Replace(r.path)
+		a := s.as(annToken, r.method, path, `{}`)
+		if refused := a.status == 403 && strings.Contains(a.body, "operators_only"); refused != r.operators {
+			t.Errorf("%s: %d %.200s", r.pattern(), a.status, a.body)
+		}
+		if a := s.as(annToken+"x", r.method, path, `{}`); a.status != 401 {
+			t.Errorf("%s with a wrong token: %d", r.pattern(), a.status)
+		}
+	}
+}
+
+func TestUsersSeeTheirOwn(t *testing.T) {
+	s := newServer(t, replay.Func(func(int, agent.Request) replay.Reply { return replay.Text("answered " + canary) }))
+	bob := ann(Quota{})
+	bob.TokenSHA256 = sha256.Sum256([]byte(bobToken))
+	s.withUsers(map[string]User{"ann": ann(Quota{}), "bob": bob})
+	id := last[ChatEnd](t, events(s.as(annToken, "POST", "/api/chat", `{"message":"`+canary+`"}`).body), eventEnd).Conversation
+	kept := decoded[KeptResult](t, s.as(annToken, "POST", "/api/results", `{"tool_name":"t","result":`+quoted(strings.Repeat(canary+"\n", 200))+`}`))
+	for _, token := range []string{bobToken, testToken} {
+		for _, row := range [][3]string{
+			{"GET", "/api/conversations", ""}, {"GET", "/api/conversations/" + id, ""}, {"GET", "/api/conversations/" + id + "/export?format=json", ""},
+			{"DELETE", "/api/conversations/" + id, ""}, {"PATCH", "/api/conversations/" + id, `{"title":"x"}`}, {"GET", "/api/conversations/search?q=" + canary, ""},
+			{"GET", "/api/archives", ""}, {"GET", "/api/archives/" + kept.UUID, ""}, {"GET", "/api/archives/search?q=" + canary, ""}, {"DELETE", "/api/archives/" + kept.UUID, ""},
+			{"POST", "/api/chat", `{"message":"go on","conversation_id":"` + id + `"}`}, {"GET", "/api/traces", ""}, {"GET", "/api/usage?user=nobody", ""},
+		} {
+			a := s.as(token, row[0], row[1], row[2])
+			if strings.Contains(a.body, canary) || a.status == 200 && strings.Contains(a.body, id) {
+				t.Errorf("%v: %d %.300s", row, a.status, a.body)
+			}
+		}
+	}
+	if a := s.as(annToken, "GET", "/api/conversations/"+id, ""); a.status != 200 || !strings.Contains(a.body, canary) {
+		t.Errorf("her own: %d %s", a.status, a.body)
+	}
+	// What others do without a conversation has ids that nobody can take.
+	for _, id := range []string{"mcp-ann", "call-ann", "mcp-local", "call-"} {
+		if a := s.as(bobToken, "POST", "/api/chat", `{"message":"hi","conversation_id":"`+id+`"}`); a.status != 400 || a.code(t) != "bad_conversation" {
+			t.Errorf("%s: %d %s", id, a.status, a.body)
+		}
+		if a := s.as(bobToken, "POST", "/api/results", `{"tool_name":"t","result":"x","conversation_id":"`+id+`"}`); a.status != 400 {
+			t.Errorf("%s: %d %s", id, a.status, a.body)
+		}
+	}
+}
+
+func TestUsersAreAllowedSomeThings(t *testing.T) {
+	var asked atomic.Pointer[agent.Request]
+	s := newServer(t, replay.Func(func(_ int, r agent.Request) replay.Reply {
+		asked.Store(&r)
+		return replay.Text("ok")
+	}))
+	u := ann(Quota{})
+	u.Profiles, u.Models, u.Tools, u.Deny, u.Locale = []string{"narrow"}, []string{"other"}, []string{"calculator", "long_text"}, []string{"long_text"}, tool.Zh
+	set := s.daemon.set().Setup
+	set.Models = map[string]Model{"scripted": set.Models["scripted"], "other": {Model: s.model}}
+	set.Profiles = map[string]Profile{"default": set.Profiles["default"], "narrow": {Model: "scripted", Agent: agent.Defaults()}}
+	set.Users = map[string]User{"ann": u}
+	if err := s.daemon.Configure(set); err != nil {
+		t.Fatal(err)
+	}
+	if a := s.as(annToken, "GET", "/v1/models", ""); strings.Contains(a.body, "scripted") || strings.Contains(a.body, `"default"`) || !strings.Contains(a.body, `"other"`) || !strings.Contains(a.body, `"narrow"`) {
+		t.Errorf("%s", a.body)
+	}
+	if a := s.as(annToken, "GET", "/api/tools", ""); strings.Contains(a.body, `"long_text"`) || !strings.Contains(a.body, "calculator") || !strings.Contains(a.body, "load_tool_history") {
+		t.Errorf("%s", a.body)
+	}
+	for _, row := range []struct {
+		path, body string
+		status     int
+		code       string
+	}{
+		{"/api/chat", `{"message":"hi"}`, 200, ""},
+		{"/api/chat", `{"message":"hi","profile":"default"}`, 400, "unknown_profile"},
+		{"/api/chat", `{"message":"hi","model":"scripted"}`, 400, "unknown_model"},
+		{"/v1/chat/completions", `{"model":"weir","messages":[{"role":"user","content":"hi"}]}`, 200, ""},
+		{"/v1/chat/completions", `{"model":"scripted","messages":[{"role":"user","content":"hi"}]}`, 404, ""},
+		{"/api/tools/calculator/call", `{"arguments":{"expression":"6*7"}}`, 200, ""},
+		{"/api/tools/long_text/call", `{}`, 404, "unknown_tool"},
+	} {
+		a := s.as(annToken, "POST", row.path, row.body)
+		if a.status != row.status || row.code != "" && a.code(t) != row.code {
+			t.Errorf("%s %s: %d %s", row.path, row.body, a.status, a.body)
+		}
+	}
+	r := asked.Load()
+	if !strings.Contains(r.System, "你可以使用工具") || strings.Contains(r.System, "long_text") || !strings.Contains(r.System, "calculator") {
+		t.Errorf("the model was asked %+v", r)
+	}
+	if a := s.do("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, func(r *http.Request) {
+		bearing(annToken)(r)
+		r.Header.Set("Mcp-Protocol-Version", "2026-07-28")
+		r.Header.Set("Mcp-Method", "tools/list")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+	}); strings.Contains(a.body, `"long_text"`) || !strings.Contains(a.body, `"calculator"`) {
+		t.Errorf("over MCP: %d %s", a.status, a.body)
+	}
+	// A reload takes effect at once, and whoever is no user any more has nothing.
+	s.withUsers(nil)
+	if a := s.as(annToken, "GET", "/api/tools", ""); a.status != 401 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+func TestUsersThatCannotBeMeant(t *testing.T) {
+	s := newServer(t, replay.New())
+	operators := User{TokenSHA256: sha256.Sum256([]byte(testToken))}
+	paid := ann(Quota{CostPerDay: 1, Currency: "USD"})
+	for what, users := range map[string]map[string]User{
+		"the operator's name":       {"local": ann(Quota{})},
+		"a name with a slash":       {"../x": ann(Quota{})},
+		"upper case":                {"Ann": ann(Quota{})},
+		"no name":                   {"": ann(Quota{})},
+		"one token for two":         {"ann": ann(Quota{}), "bob": ann(Quota{})},
+		"the operator's token":      {"ann": operators},
+		"a profile that is not":     {"ann": {Profiles: []string{"gone"}}},
+		"a model that is not":       {"ann": {Models: []string{"gone"}}},
+		"a quota of other currency": {"ann": paid},
+	} {
+		set := s.daemon.set().Setup
+		set.Users = users
+		set.Models = map[string]Model{"scripted": {Model: s.model, Price: agent.Price{Prompt: 1, Currency: "CNY"}}}
+		if err := s.daemon.Configure(set); err == nil {
+			t.Errorf("%s was taken", what)
+		}
+	}
+	// Nobody comes in where there is no token.
+	s.withUsers(map[string]User{"ann": {}, "bob": {}})
+	for _, token := range []string{"", " ", "\x00"} {
+		if _, ok := s.daemon.whose(token); ok {
+			t.Errorf("%q came in", token)
+		}
+	}
+}
+
+// quotaServer serves ann with a quota, at a time that the test moves.
+func quotaServer(t *testing.T, m agent.Model, q Quota) (*server, *atomic.Int64) {
+	t.Helper()
+	s := newServer(t, m)
+	now := new(atomic.Int64)
+	now.Store(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC).UnixMilli())
+	s.daemon.now = func() time.Time { return time.UnixMilli(now.Load()).UTC() }
+	s.daemon.ledger.now = s.daemon.now
+	set := s.daemon.set().Setup
+	set.Models = map[string]Model{"scripted": {Model: m, Price: agent.Price{Prompt: 1e6, Completion: 1e6, Currency: "USD"}}}
+	set.Users = map[string]User{"ann": ann(q)}
+	if err := s.daemon.Configure(set); err != nil {
+		t.Fatal(err)
+	}
+	return s, now
+}
+
+// says answers with that text, and has taken 60 and 40 tokens.
+func says(text string) replay.Reply {
+	return replay.Reply{Text: text, Usage: &agent.Usage{Prompt: 60, Completion: 40}}
+}
+
+func refusedFor(t *testing.T, a answer, name string, wait int) {
+	t.Helper()
+	var p struct {
+		Error struct {
+			Problem
+			Message string
+		}
+	}
+	if err := json.Unmarshal([]byte(a.body), &p); err != nil || a.status != 429 || p.Error.Code != codeQuota {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if p.Error.Quota != nil && p.Error.Quota.Name != name || fmt.Sprint(wait) != a.header.Get("Retry-After") && wait > 0 || wait == 0 && a.header.Get("Retry-After") != "" {
+		t.Errorf("%s, Retry-After %q, want %s and %d", a.body, a.header.Get("Retry-After"), name, wait)
+	}
+}
+
+const hi = `{"message":"hi"}`
+
+func TestRequestsPerMinute(t *testing.T) {
+	s, now := quotaServer(t, replay.Func(func(int, agent.Request) replay.Reply { return says("ok") }), Quota{PerMinute: 3})
+	for _, row := range [][2]string{
+		{"/api/chat", hi}, {"/v1/chat/completions", `{"model":"weir","messages":[{"role":"user","content":"hi"}]}`}, {"/api/tools/calculator/call", `{"arguments":{"expression":"1"}}`},
+	} {
+		if a := s.as(annToken, "POST", row[0], row[1]); a.status != 200 {
+			t.Fatalf("%v: %d %s", row, a.status, a.body)
+		}
+		now.Add(10_000)
+	}
+	// The fourth waits for the first of the three, 30 seconds old, to be a minute old.
+	refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), quotaRequests, 30)
+	a := s.as(annToken, "POST", "/v1/chat/completions", `{"model":"weir","messages":[{"role":"user","content":"hi"}]}`)
+	refusedFor(t, a, quotaRequests, 30)
+	if !strings.Contains(a.body, "rate_limit_error") || a.header.Get("X-Should-Retry") != "" || !strings.Contains(a.body, "12:01:00") {
+		t.Errorf("%v %s", a.header, a.body)
+	}
+	if a := s.as(annToken, "POST", "/api/chat", `{"message":"为什么"}`); !strings.Contains(a.body, "每分钟请求数的配额已用完：上限 3 次，已用 3 次") {
+		t.Errorf("%s", a.body)
+	}
+	if a := callOverMCP(s, annToken); a.status != 200 || !strings.Contains(a.body, "rate_limited") || !strings.Contains(a.body, "requests a minute") {
+		t.Errorf("over MCP: %d %s", a.status, a.body)
+	}
+	if a := s.post("/api/chat", hi); a.status != 200 {
+		t.Errorf("the operator: %d %s", a.status, a.body)
+	}
+	now.Add(30_000)
+	if a := s.as(annToken, "POST", "/api/chat", hi); a.status != 200 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	now.Add(-3_600_000) // the clock is put back: nobody waits for more than a minute
+	refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), quotaRequests, 60)
+	now.Add(60_000)
+	if a := s.as(annToken, "POST", "/api/chat", hi); a.status != 200 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+func callOverMCP(s *server, token string) answer {
+	s.Helper()
+	v := asMCP("tools/call", "calculator", `{"name":"calculator","arguments":{"expression":"6*7"}`)
+	return s.do("POST", v.path, v.body, func(r *http.Request) {
+		for k, values := range v.header {
+			r.Header.Set(k, values[0])
+		}
+		bearing(token)(r)
+	})
+}
+
+func TestConcurrentTurns(t *testing.T) {
+	goOn := make(chan struct{})
+	begun := make(chan struct{}, 2)
+	s, _ := quotaServer(t, replay.Func(func(int, agent.Request) replay.Reply {
+		begun <- struct{}{}
+		<-goOn
+		return says("ok")
+	}), Quota{Concurrent: 2})
+	done := make(chan answer, 2)
+	for range 2 {
+		go func() { done <- s.as(annToken, "POST", "/api/chat", hi) }()
+	}
+	<-begun
+	<-begun
+	refusedFor(t, s.as(annToken, "POST", "/api/chat", `{"message":"hi","resume":true}`), quotaConcurrent, 1)
+	if a := callOverMCP(s, annToken); !strings.Contains(a.body, "requests at once") {
+		t.Errorf("over MCP: %d %s", a.status, a.body)
+	}
+	close(goOn)
+	for range 2 {
+		if a := <-done; a.status != 200 {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	}
+	if a := callOverMCP(s, annToken); !strings.Contains(a.body, "42") {
+		t.Errorf("afterwards: %d %s", a.status, a.body)
+	}
+}
+
+// Of many requests at once exactly as many begin as the quota has left.
+func TestQuotaAtTheEdge(t *testing.T) {
+	s, _ := quotaServer(t, replay.New(), Quota{})
+	var begun, refused atomic.Int64
+	var all sync.WaitGroup
+	for range 64 {
+		all.Go(func() {
+			_, err := s.daemon.ledger.begin(t.Context(), "ann", Quota{PerMinute: 7}, tool.En)
+			if p, ok := errors.AsType[*Problem](err); ok && p.Code == codeQuota {
+				refused.Add(1)
+			} else if err == nil {
+				begun.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if begun.Load() != 7 || refused.Load() != 57 {
+		t.Errorf("%d began, %d were refused", begun.Load(), refused.Load())
+	}
+	u := decoded[Usage](t, s.as(annToken, "GET", "/api/usage", ""))
+	if len(u.Days) != 1 || u.Days[0].Requests != 7 || u.Days[0].Refused != 57 || u.Running != 7 {
+		t.Errorf("%+v", u)
+	}
+}
+
+func TestTokensPerDay(t *testing.T) {
+	for _, row := range []struct {
+		q    Quota
+		name string
+	}{{Quota{TokensPerDay: 150}, quotaTokens}, {Quota{CostPerDay: 150, Currency: "USD"}, quotaCost}} {
+		s, now := quotaServer(t, replay.Func(func(int, agent.Request) replay.Reply { return says("ok") }), row.q)
+		for range 2 { // the second begins below the bound
+			if a := s.as(annToken, "POST", "/api/chat", hi); a.status != 200 {
+				t.Fatalf("%d %s", a.status, a.body)
+			}
+		}
+		refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), row.name, 12*3600)
+		a := s.as(annToken, "POST", "/v1/chat/completions", `{"model":"weir","messages":[{"role":"user","content":"hi"}]}`)
+		refusedFor(t, a, row.name, 12*3600)
+		if a.header.Get("X-Should-Retry") != "false" || !strings.Contains(a.body, "2026-03-05 00:00:00") || !strings.Contains(a.body, "200") {
+			t.Errorf("%v %s", a.header, a.body)
+		}
+		if a := callOverMCP(s, annToken); !strings.Contains(a.body, "rate_limited") {
+			t.Errorf("over MCP: %s", a.body)
+		}
+		// To delete the conversation gives nothing back.
+		for _, c := range decoded[ConversationList](t, s.as(annToken, "GET", "/api/conversations", "")).Conversations {
+			s.as(annToken, "DELETE", "/api/conversations/"+c.ID, "")
+		}
+		refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), row.name, 12*3600)
+		// Another ledger over the same file has counted the same.
+		s.daemon.ledger.flush()
+		s.daemon.ledger = newLedger(s.host.Archive(), s.daemon.now, s.daemon.log)
+		refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), row.name, 12*3600)
+		now.Add(24 * 3600_000)
+		if a := s.as(annToken, "POST", "/api/chat", hi); a.status != 200 {
+			t.Errorf("the next day: %d %s", a.status, a.body)
+		}
+		now.Add(-24 * 3600_000) // and back: that day is used up
+		refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), row.name, 12*3600)
+		u := decoded[Usage](t, s.get("/api/usage?user=ann&days=3"))
+		if u.User != "ann" || len(u.Quotas) != 1 || u.Quotas[0].Used != 200 || u.Quotas[0].Free == nil || len(u.Days) != 2 {
+			t.Errorf("%+v", u)
+		}
+	}
+}
+
+// A turn stops in its middle when the tokens are used up, and is stored as far as
+// it came.
+func TestTokensRunOutInATurn(t *testing.T) {
+	n := 0
+	s, _ := quotaServer(t, replay.Func(func(int, agent.Request) replay.Reply {
+		n++
+		return says(`<tool_call>{"id":"1","tool_name":"calculator","arguments":{"expression":"` + fmt.Sprint(n) + `+1"}}</tool_call>`)
+	}), Quota{TokensPerDay: 250})
+	a := s.as(annToken, "POST", "/api/chat", hi)
+	p := last[Problem](t, events(a.body), eventError)
+	if p.Code != codeQuota || n != 3 {
+		t.Errorf("%d replies, %s", n, a.body)
+	}
+	row := decoded[ConversationList](t, s.as(annToken, "GET", "/api/conversations", "")).Conversations[0]
+	if row.Calls != 3 || row.Messages < 6 {
+		t.Errorf("%+v", row)
+	}
+}
+
+// A provider that counts nothing does not open a way around the quota.
+func TestTokensThatNobodyCounts(t *testing.T) {
+	s, _ := quotaServer(t, replay.Func(func(int, agent.Request) replay.Reply { return replay.Text(strings.Repeat("word ", 500)) }), Quota{TokensPerDay: 100})
+	if a := s.as(annToken, "POST", "/api/chat", hi); a.status != 200 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), quotaTokens, 12*3600)
+}
+
+func TestArchiveBytes(t *testing.T) {
+	var path string
+	s := serverWith(t, replay.New(), func(c *host.Config) {
+		c.Archive.MaxAge = time.Hour
+		path = c.Archive.Path
+	})
+	if filepath.Base(path) != "archive.db" {
+		t.Fatal(path)
+	}
+	s.withUsers(map[string]User{"ann": ann(Quota{ArchiveBytes: 2000})})
+	keep := func() answer {
+		return s.as(annToken, "POST", "/api/results", `{"tool_name":"t","result":`+quoted(strings.Repeat("0123456789", 250))+`}`)
+	}
+	uuid := decoded[KeptResult](t, keep()).UUID
+	a := keep()
+	if a.status != 429 || !strings.Contains(a.body, quotaArchive) || a.header.Get("Retry-After") == "" || !strings.Contains(a.body, "delete conversations") {
+		t.Errorf("%d %v %s", a.status, a.header, a.body)
+	}
+	if a := s.as(annToken, "DELETE", "/api/archives/"+uuid, ""); a.status != 204 {
+		t.Fatal(a.body)
+	}
+	if a := keep(); a.status != 200 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+func TestNegativeQuotas(t *testing.T) {
+	for _, q := range []Quota{{PerMinute: -1}, {Concurrent: -1}, {TokensPerDay: -1}, {CostPerDay: -1}, {ArchiveBytes: -1}} {
+		s, _ := quotaServer(t, replay.New(), q)
+		u := decoded[Usage](t, s.as(annToken, "GET", "/api/usage", ""))
+		refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), u.Quotas[0].Name, 0)
+	}
+}
+
+// What cannot be written down is not forgotten.
+func TestUsageThatCannotBeWritten(t *testing.T) {
+	s, _ := quotaServer(t, replay.New(), Quota{})
+	l := s.daemon.ledger
+	l.took("ann", agent.Usage{Prompt: 5}, &agent.Cost{Amount: 2, Currency: "USD"})
+	l.keep([]archive.Used{{Principal: "ann", DayUse: archive.DayUse{Day: "2026-03-04", Prompt: 7, Costs: []archive.CostSum{{Amount: 1, Currency: "USD"}}}}})
+	l.flush()
+	u := decoded[Usage](t, s.get("/api/usage?user=ann"))
+	if len(u.Days) != 1 || u.Days[0].Prompt != 12 || len(u.Days[0].Cost) != 1 || u.Days[0].Cost[0].Amount != 3 {
+		t.Errorf("%+v", u)
+	}
+}
