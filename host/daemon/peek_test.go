@@ -45,6 +45,7 @@ func TestDrainingIsNoErrorInTheLog(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		d := &Daemon{log: hclog.New(&hclog.LoggerOptions{Output: &log, Level: hclog.Info})}
+		d.current.Store(new(setup))
 		w := httptest.NewRecorder()
 		d.guard(func(http.ResponseWriter, *http.Request) error { return row.err })(w, httptest.NewRequest("GET", "/readyz", nil))
 		if w.Code < 500 || strings.Contains(log.String(), "ERROR") != row.logged {
