@@ -11,13 +11,15 @@ GUEST     = $(wildcard sdk/guest/*.go sdk/guest/files/*.go sdk/tool/*.go) go.mod
 # What tests build and what the engine compiles of it are kept here for all tests.
 export WEIR_TEST_CACHE ?= $(abspath build/test-cache)
 
-# The race detector needs a C compiler. It leaves out the engine's compiler, where
-# no goroutines meet: under it the smallest Go guest takes 21 seconds instead of 2.
+# The race detector needs a C compiler. It leaves out what reads and compiles
+# modules, where no goroutines meet: under it the smallest Go guest takes 21 seconds
+# to compile instead of 2, and each start of a host in a test takes three times as long.
 # It must not leave out what has generic code with atomics in it (wazevoapi has):
 # the linker may take that copy for all, and then races are seen where none are.
-UNWATCHED = ssa/... backend/... frontend
+UNWATCHED = ./host/internal/gate ./host/internal/rewrite
+COMPILER  = ssa/... backend/... frontend
 RACE := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && \
-  echo -race $(UNWATCHED:%=-gcflags=github.com/tetratelabs/wazero/internal/engine/wazevo/%=-race=false))
+  echo -race $(UNWATCHED:%=-gcflags=%=-race=false) $(COMPILER:%=-gcflags=github.com/tetratelabs/wazero/internal/engine/wazevo/%=-race=false))
 
 # A program that ends under the race detector waits a second for races by default.
 export GORACE ?= atexit_sleep_ms=20

@@ -366,40 +366,57 @@ func checkLengths(t *testing.T, files []file) {
 	}
 }
 
-// checkAlone holds the packages that the Makefile tests without the race detector
-// to having no use for it.
+// checkAlone holds the packages that the Makefile keeps from the race detector to
+// having no use for it: those whose tests run without it, and those that are built
+// without it for the tests of all others.
 func checkAlone(t *testing.T, files []file) {
+	for _, pattern := range listed(t, "ALONE") {
+		startNothing(t, pattern, files)
+	}
+	code := slices.DeleteFunc(slices.Clone(files), func(f file) bool { return f.test })
+	for _, pattern := range listed(t, "UNWATCHED") {
+		startNothing(t, pattern, code)
+	}
+}
+
+// listed are the packages in a variable of the Makefile.
+func listed(t *testing.T, variable string) []string {
+	t.Helper()
 	makefile, err := os.ReadFile("Makefile")
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := regexp.MustCompile(`(?m)^ALONE = (.+)$`).FindSubmatch(makefile)
+	line := regexp.MustCompile(`(?m)^` + variable + ` = (.+)$`).FindSubmatch(makefile)
 	if line == nil {
-		t.Fatal("the Makefile names no packages that are tested alone")
+		t.Fatalf("the Makefile has no line %s = …", variable)
 	}
-	for _, pattern := range strings.Fields(string(line[1])) {
-		folder, below := strings.CutSuffix(strings.TrimPrefix(pattern, "./"), "/...")
-		found := 0
-		for _, f := range files {
-			if f.pkg != folder && !(below && strings.HasPrefix(f.pkg, folder+"/")) {
-				continue
-			}
-			found++
-			for _, i := range f.ast.Imports {
-				if path := strings.Trim(i.Path.Value, `"`); path == "sync" || path == "sync/atomic" || path == "golang.org/x/sync/errgroup" {
-					t.Errorf("%s imports %s, and is tested without the race detector", f.path, path)
-				}
-			}
-			ast.Inspect(f.ast, func(n ast.Node) bool {
-				if _, ok := n.(*ast.GoStmt); ok {
-					t.Errorf("%s starts a goroutine, and is tested without the race detector", f.path)
-				}
-				return true
-			})
+	return strings.Fields(string(line[1]))
+}
+
+// startNothing checks that no file of the packages has anything to do with
+// goroutines.
+func startNothing(t *testing.T, pattern string, files []file) {
+	folder, below := strings.CutSuffix(strings.TrimPrefix(pattern, "./"), "/...")
+	found := false
+	for _, f := range files {
+		if f.pkg != folder && !(below && strings.HasPrefix(f.pkg, folder+"/")) {
+			continue
 		}
-		if found == 0 {
-			t.Errorf("%s: no such packages", pattern)
+		found = true
+		for _, i := range f.ast.Imports {
+			if path := strings.Trim(i.Path.Value, `"`); path == "sync" || path == "sync/atomic" || path == "golang.org/x/sync/errgroup" {
+				t.Errorf("%s imports %s, and is not watched by the race detector", f.path, path)
+			}
 		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if _, ok := n.(*ast.GoStmt); ok {
+				t.Errorf("%s starts a goroutine, and is not watched by the race detector", f.path)
+			}
+			return true
+		})
+	}
+	if !found {
+		t.Errorf("%s: no such packages", pattern)
 	}
 }
 
