@@ -33,7 +33,7 @@ func (m meter) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.De
 		said := 0 // tokens, where the provider does not count
 		begun := false
 		defer func() {
-			if used.Prompt+used.Completion == 0 && begun && !m.t.model.Info.Simulated {
+			if used.Prompt+used.Completion == 0 && begun {
 				used = agent.Usage{Prompt: m.promptTokens(r), Completion: said, Estimated: true}
 			}
 			ledger.took(who, used, m.t.model.Price.Cost(used))

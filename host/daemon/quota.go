@@ -26,8 +26,7 @@ type Quota struct {
 	// Concurrent are those that run at once.
 	Concurrent int
 	// TokensPerDay are prompt and completion tokens from one midnight to the next,
-	// by the daemon's clock. What a provider does not count is estimated. Models
-	// that are not an AI count nothing.
+	// by the daemon's clock. What a provider does not count is estimated.
 	TokensPerDay int64
 	// CostPerDay is in Currency, by the prices of the models; those without a price
 	// cost nothing.
