@@ -7,6 +7,7 @@
 package wire
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/url"
 	"slices"
@@ -53,8 +54,9 @@ func Secrets(key, baseURL string, headers map[string]string) []string {
 		out = append(out, v, bare)
 	}
 	if u, err := url.Parse(baseURL); err == nil {
-		pass, _ := u.User.Password()
-		out = append(out, pass)
+		if pass, ok := u.User.Password(); ok { // which is sent in base64, with the name
+			out = append(out, pass, base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+pass)))
+		}
 		for _, vs := range u.Query() {
 			out = append(out, vs...)
 		}
@@ -85,7 +87,7 @@ func (p Peer) Say(en, zh string, args ...any) string {
 	return fmt.Sprintf(en, args...)
 }
 
-// scrub removes secrets, as they are and as a URL would spell them.
+// scrub removes secrets, as they are, as a URL would spell them, and in base64.
 func (p Peer) scrub(s string) string {
 	for _, secret := range p.Secrets {
 		if len(secret) < 6 {
@@ -93,6 +95,8 @@ func (p Peer) scrub(s string) string {
 		}
 		s = strings.ReplaceAll(s, secret, "[secret]")
 		s = strings.ReplaceAll(s, url.QueryEscape(secret), "[secret]")
+		s = strings.ReplaceAll(s, url.PathEscape(secret), "[secret]")
+		s = strings.ReplaceAll(s, base64.StdEncoding.EncodeToString([]byte(secret)), "[secret]")
 	}
 	return s
 }
