@@ -93,6 +93,10 @@ test-clients: plugins toolchains ## try the daemon with clients from npm, if npm
 test-image: ## build the binary as packaging/Dockerfile does, and see that it needs no other file (2 minutes)
 	WEIR_IMAGE=build $(GO) test -count=1 -timeout 20m -run TestDockerfile .
 
+.PHONY: test-inspector
+test-inspector: plugins toolchains ## try the MCP Inspector's CLI mode over HTTP and stdio (its npm package takes 110 MB and 30 s to install)
+	@GO="$(GO)" host/daemon/clients/run.sh inspector
+
 .PHONY: test-hostile
 test-hostile: ## the long form of the hostile plugins: true bounds on time, figures for docs/security.md (5 minutes, quiet machine)
 	WEIR_HOSTILE=long $(GO) test -count=1 -v -timeout 60m ./host/internal/hostile

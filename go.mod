@@ -4,6 +4,8 @@ go 1.26.0
 
 ignore ./host/daemon/clients/node_modules
 
+ignore ./host/daemon/clients/inspector/node_modules
+
 require (
 	github.com/BurntSushi/toml v1.6.0
 	github.com/JohannesKaufmann/html-to-markdown/v2 v2.5.2

@@ -80,6 +80,8 @@ func (c *cli) backup(ctx context.Context, file string, force bool) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
 	info := backupInfo{Format: backupVersion, Weir: version(), Created: time.Now().UTC().Truncate(time.Second)}
 	snapshot := filepath.Join(temp, archiveName)
+	tell, done := c.working(c.say("copying the archive", "正在复制归档"))
+	defer done()
 	switch err := archive.Snapshot(ctx, p.Archive, snapshot); {
 	case errors.Is(err, fs.ErrNotExist):
 		snapshot = ""
@@ -92,6 +94,7 @@ func (c *cli) backup(ctx context.Context, file string, force bool) (err error) {
 		}
 		info.Results = h.Results
 	}
+	tell(c.say("writing "+file, "正在写入 "+file))
 	part := filepath.Join(temp, "backup")
 	skipped, err := writeBackup(ctx, part, p.Data, snapshot, info)
 	if err != nil {
@@ -100,6 +103,7 @@ func (c *cli) backup(ctx context.Context, file string, force bool) (err error) {
 	if err := os.Rename(part, file); err != nil {
 		return storage("choose another name", "%s cannot be written: %s", file, reason(err))
 	}
+	done()
 	return c.tellBackup(file, info, skipped)
 }
 

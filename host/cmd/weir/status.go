@@ -47,6 +47,23 @@ func newStatus(w io.Writer, width func() int, mu *sync.Mutex) *status {
 	return s
 }
 
+// working shows on a terminal what takes long, until done is called; elsewhere
+// it shows nothing. tell changes the text.
+func (c *cli) working(text string) (tell func(string), done func()) {
+	if c.json || !c.colours(c.err) {
+		return func(string) {}, func() {}
+	}
+	var mu sync.Mutex
+	s := newStatus(c.err, c.width, &mu)
+	tell = func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		s.set(text)
+	}
+	tell(text)
+	return tell, sync.OnceFunc(s.close)
+}
+
 // set shows another text, or none. The caller holds the mutex.
 func (s *status) set(text string) {
 	if text == "" {

@@ -26,12 +26,17 @@ func (c *cli) warmCmd() *cobra.Command {
 				return err
 			}
 			defer a.close()
-			failed := 0
+			failed, compiled := 0, 0
+			tell, done := c.working(c.say("compiling", "正在编译"))
+			defer done()
 			a.host.Warm(cmd.Context(), func(name string, took time.Duration, err error) {
 				if err != nil {
 					failed++
 				}
+				tell("") // its line takes the place
 				c.tellCompiled(name, took, err)
+				compiled++
+				tell(fmt.Sprintf(c.say("compiling, %d done", "正在编译，已完成 %d 个"), compiled))
 			})
 			if failed > 0 {
 				return exitError(exitFailed)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Tries the daemon with the clients that people use, from npm. Where npm is
+# Tries the daemon with the clients that people use, from npm; with a folder as
+# its argument, with those of that folder. Where npm is
 # missing they are left out; sdk/toolchains.sh installs it in CI.
 set -eu
 cd "$(dirname "$0")"
@@ -9,8 +10,11 @@ if ! command -v npm >/dev/null 2>&1; then
 	exit
 fi
 # What is installed already is taken as long as the lock file is older.
-if [ ! node_modules/.package-lock.json -nt package-lock.json ]; then
-	npm ci --no-audit --no-fund --loglevel=error
-	touch node_modules/.package-lock.json
-fi
+for dir in . ${1:-}; do
+	if [ ! "$dir/node_modules/.package-lock.json" -nt "$dir/package-lock.json" ]; then
+		(cd "$dir" && npm ci --no-audit --no-fund --loglevel=error)
+		touch "$dir/node_modules/.package-lock.json"
+	fi
+done
+export WEIR_CLIENTS="${1:-}"
 exec "${GO:-go}" test -tags clients -count=1 -timeout 15m .
