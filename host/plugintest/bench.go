@@ -21,6 +21,7 @@ import (
 // It is not for concurrent use.
 type bench struct {
 	host   *host.Host
+	live   host.Live // what holds in every world
 	asks   registry.Asks
 	own    bool   // it speaks weir's own ABI
 	name   string // the plugin's
@@ -47,15 +48,16 @@ func openBench(ctx context.Context, path string, p *registry.Plugin, cfg Config)
 	if err := Alone(path, plugins); err != nil {
 		return nil, err
 	}
-	b.host, err = host.Open(ctx, host.Config{
+	hc := host.Config{
 		Folders:  []host.Folder{{Path: plugins, Trust: host.TrustGranted}},
 		CacheDir: cfg.CacheDir, WorkerCommand: cfg.WorkerCommand, Logger: cfg.Logger, Version: cfg.Version,
 		// A case is the operator's own word, and there is nobody to ask.
 		Approvals: host.Approvals{Default: host.Allow, Network: host.Allow},
 		Transport: b, Secret: b.find,
 		Now: func() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) },
-	})
-	if err != nil {
+	}
+	b.live = hc.Live()
+	if b.host, err = host.Open(ctx, hc); err != nil {
 		return nil, err
 	}
 	for _, info := range b.host.Plugins() {
@@ -210,10 +212,8 @@ func (b *bench) grant(ctx context.Context, w world, folder string, tools ...stri
 	if !b.own {
 		g.Config = w.config
 	}
-	live := host.Live{
-		Grants: map[string]host.Grant{b.name: g}, Tools: map[string]host.ToolConfig{},
-		Approvals: host.Approvals{Default: host.Allow, Network: host.Allow},
-	}
+	live := b.live
+	live.Grants, live.Tools = map[string]host.Grant{b.name: g}, map[string]host.ToolConfig{}
 	for _, name := range tools {
 		c := host.ToolConfig{Limits: w.operator}
 		if b.own {
