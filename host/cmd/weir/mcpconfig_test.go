@@ -1,8 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"io"
+	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/weirhost/weir/host/internal/guesttest"
 )
 
 func TestClientFiles(t *testing.T) {
@@ -25,6 +30,26 @@ func TestClientFiles(t *testing.T) {
 					t.Errorf("%s on %s: %s, want %s", client, p.os, got, want[i])
 				}
 			}
+		}
+	}
+}
+
+// The files of examples/clients are what is printed for each client.
+func TestClientExamples(t *testing.T) {
+	for _, m := range mcpClients() {
+		var out bytes.Buffer
+		c := &cli{streams: streams{out: &out, err: io.Discard}, workspace: "/home/ann/project"}
+		e, err := c.stdioEntry(paths{}, place{}, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Command = "/usr/local/bin/weir"
+		if err := c.printEntry(m, e, ""); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(guesttest.Root(t), "examples/clients", m.name+".json")
+		if want, err := os.ReadFile(file); err != nil || string(want) != out.String() {
+			t.Errorf("%s should hold (%v):\n%s", file, err, out.String())
 		}
 	}
 }
