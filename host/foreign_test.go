@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/sandbox"
@@ -21,7 +23,28 @@ func stray(t testing.TB, names ...string) string {
 	for _, name := range names {
 		write(t, filepath.Join(dir, name+".wasm"), slurp(t, filepath.Join(guests, name+".wasm")))
 	}
+	compiled(t, dir)
 	return dir
+}
+
+// compiled waits for a host of its own that compiles what lies in the folder: on
+// a busy machine the first time takes longer than a host waits for a stranger.
+func compiled(t testing.TB, dir string) {
+	t.Helper()
+	h, err := Open(t.Context(), Config{Folders: []Folder{{Path: dir, Trust: TrustGranted}}, CacheDir: guesttest.Cache(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	again, late := time.NewTicker(20*time.Millisecond), time.After(10*time.Minute)
+	defer again.Stop()
+	for slices.ContainsFunc(h.Plugins(), func(p PluginInfo) bool { return p.State == Waiting }) {
+		select {
+		case <-again.C:
+		case <-late:
+			t.Fatalf("still not compiled: %+v", h.Plugins())
+		}
+	}
 }
 
 func toolNames(h *Host) string {

@@ -53,7 +53,9 @@ func afresh(t *testing.T, dir string, wait, timeout time.Duration) *Host {
 	t.Helper()
 	h := open(t, t.TempDir(), nil)
 	h.strange.dir, h.strange.wait, h.strange.timeout = "", wait, timeout
-	h.cfg.Folders = []Folder{{Path: dir, Trust: TrustGranted}}
+	live := *h.live.Load()
+	live.Folders = []Folder{{Path: dir, Trust: TrustGranted}}
+	h.live.Store(&live)
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
