@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
@@ -50,6 +51,7 @@ type talk struct {
 
 	question string   // the last one, for /retry
 	thoughts string   // of the last answer
+	stopped  bool     // the last answer was
 	kept     []string // uuids of results in this talk, the newest last
 }
 
@@ -258,8 +260,14 @@ func (t *talk) turn(ctx context.Context, question string, interrupts <-chan os.S
 	p := &printer{c: t.cli, think: t.think, talks: true}
 	p.begin()
 	err := p.chat(turn, t.cl, t.ask, t.keys.answers())
+	// A turn that was stopped ends a moment after its client has gone.
+	for wait := time.Now(); t.stopped && busy(err) && turn.Err() == nil && time.Since(wait) < stopTime; {
+		time.Sleep(stopTime / 100)
+		err = p.chat(turn, t.cl, t.ask, t.keys.answers())
+	}
 	p.finish()
 	stopped := turn.Err() != nil && ctx.Err() == nil
+	t.stopped = stopped
 	t.thoughts = p.thoughts.String()
 	t.kept = append(t.kept, p.kept...)
 	if p.conversation != "" {
@@ -275,6 +283,15 @@ func (t *talk) turn(ctx context.Context, question string, interrupts <-chan os.S
 		t.ask.LoadUUIDs = nil
 	}
 	return err
+}
+
+// stopTime is how long a question waits for the stopped one in front of it.
+const stopTime = 5 * time.Second
+
+// busy says that the conversation is still answering.
+func busy(err error) bool {
+	var p *daemon.Problem
+	return errors.As(err, &p) && p.Status == http.StatusConflict
 }
 
 // later says that the daemon did not take the question now and may take it soon.
