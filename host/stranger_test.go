@@ -325,7 +325,9 @@ func TestCloseWhileAStrangerIsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.strange.dir, h.strange.wait = "", 0
-	h.cfg.Folders = []Folder{{Path: dir}}
+	live := *h.live.Load()
+	live.Folders = []Folder{{Path: dir}}
+	h.live.Store(&live)
 	write(t, filepath.Join(dir, "spins.wasm"), bare(wt.Loop, wt.Empty, wt.Br, 0, wt.End, wt.I32Const, 0))
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
