@@ -31,7 +31,7 @@ func Check(path, version string) (*Plugin, []Problem) {
 	if !c.packed && !exists(c.source) {
 		return nil, []Problem{{File: path, Msg: "the folder holds no " + ManifestName, Fix: "add one, or name the plugin's own folder"}}
 	}
-	s := &scan{opt: Options{Version: version}, snap: &Snapshot{}, owner: map[string]*Plugin{}}
+	s := &scan{opt: Options{Version: version}, snap: &Snapshot{}, owner: map[string]*Plugin{}, thorough: true}
 	return s.read(c)
 }
 

@@ -180,3 +180,25 @@ func TestCheck(t *testing.T) {
 		t.Error(problems)
 	}
 }
+
+// Who checks a plugin reads of everything at once: the manifest and the module.
+func TestCheckTellsEverything(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "plugin.toml"), []byte("schema = 1\nname = \"p\"\nnonsense = 1\n[[tool]]\nname = \"a\"\ndescription = \"d\"\n[[tool]]\nname = \"b\"\n"))
+	put(t, filepath.Join(dir, "p.wasm"), module([]string{"a"}, nil))
+	_, problems := Check(dir, "")
+	var all []string
+	for _, p := range problems {
+		all = append(all, p.String())
+	}
+	text := strings.Join(all, "\n")
+	for _, want := range []string{"plugin.toml:3:1", "plugin.toml:7:", `does not export "b"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q in:\n%s", want, text)
+		}
+	}
+	put(t, filepath.Join(dir, "p.wasm"), []byte("no module"))
+	if _, again := Check(dir, ""); len(errorsOf(again)) < len(errorsOf(problems)) {
+		t.Errorf("of a file that is no module it says %v", again)
+	}
+}

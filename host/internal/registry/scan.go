@@ -185,6 +185,10 @@ type scan struct {
 	snap    *Snapshot
 	owner   map[string]*Plugin // by tool name, by "plugin "+name, and by "like "+what either is easily taken for
 
+	// thorough has the module looked at whatever is wrong with the manifest: a person
+	// wants to know everything at once.
+	thorough bool
+
 	now func() time.Time // nil: time.Now
 
 	mu sync.Mutex // guards snap.looks while candidates are opened
@@ -403,7 +407,7 @@ func (s *scan) read(c candidate) (*Plugin, []Problem) {
 	if old := s.tooOld(c.source, m); old != nil {
 		return p, old // the other complaints may only be about what is new
 	}
-	if len(errorsOf(problems)) > 0 {
+	if len(errorsOf(problems)) > 0 && (!s.thorough || m.Name == "") {
 		return p, problems
 	}
 	p.WasmPath = filepath.Join(filepath.Dir(c.source), m.Wasm)
