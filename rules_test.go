@@ -84,6 +84,7 @@ var allowed = map[string]map[string]string{
 		"github.com/openai/openai-go/v3": "the protocol of every compatible server",
 		"github.com/cenkalti/backoff/v5": "retries with backoff",
 		"go.opentelemetry.io/otel":       "the trace that a request carries to a server",
+		"github.com/tidwall/sjson":       "a member into a body that is JSON already, as the libraries of the protocols do it",
 	},
 	"agent/model/anthropic": {"github.com/anthropics/anthropic-sdk-go": "Anthropic's own protocol, by those who make it"},
 	"host": {

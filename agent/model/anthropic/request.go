@@ -10,12 +10,13 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // body makes the request's body for a model of which so much is known; bare
 // leaves thinking out.
-func (m *Model) body(r agent.Request, about shown, bare bool) sdk.MessageNewParams {
+func (m *Model) body(r agent.Request, about shown, bare bool) wire.Body {
 	p := sdk.MessageNewParams{Model: m.cfg.Model, MaxTokens: int64(about.maxTokens()), Messages: messagesOf(r), StopSequences: r.Stop}
 	if r.MaxTokens > 0 {
 		p.MaxTokens = int64(r.MaxTokens)
@@ -39,8 +40,7 @@ func (m *Model) body(r agent.Request, about shown, bare bool) sdk.MessageNewPara
 		delete(extra, "thinking")
 	}
 	wishes(r, about, extra)
-	p.SetExtraFields(extra)
-	return p
+	return wire.Body{Params: p, Extra: extra}
 }
 
 // wishes adds what the request says about its reply; it comes before what the

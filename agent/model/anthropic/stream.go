@@ -64,7 +64,7 @@ func (m *Model) thoughtless(no *wire.Refusal) bool {
 
 // ask sends the request and looks at what kind of answer comes. A *wire.Refusal
 // comes back as it is.
-func (m *Model) ask(ctx context.Context, peer wire.Peer, body sdk.MessageNewParams) (*stream, error) {
+func (m *Model) ask(ctx context.Context, peer wire.Peer, body wire.Body) (*stream, error) {
 	ctx, watch := wire.NewWatch(ctx, m.cfg.FirstTimeout, m.cfg.StallTimeout)
 	var res *http.Response
 	err := m.client.Post(ctx, "v1/messages", body, &res, option.WithHeader("Accept", "text/event-stream"))

@@ -9,11 +9,12 @@ import (
 	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // body makes the request's body.
-func (m *Model) body(r agent.Request) sdk.ChatCompletionNewParams {
+func (m *Model) body(r agent.Request) wire.Body {
 	p := sdk.ChatCompletionNewParams{Model: m.cfg.Model, Messages: messagesOf(r, m.habits.thoughts.Load())}
 	for _, s := range r.Tools {
 		if !r.NoCalls {
@@ -34,8 +35,7 @@ func (m *Model) body(r agent.Request) sdk.ChatCompletionNewParams {
 	extra := map[string]any{"stream": true}
 	maps.Copy(extra, m.cfg.Extra)
 	wishes(r, extra)
-	p.SetExtraFields(extra)
-	return p
+	return wire.Body{Params: p, Extra: extra}
 }
 
 // wishes adds what the request says about its reply; it comes before what the

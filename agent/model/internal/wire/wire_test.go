@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -284,5 +285,22 @@ func TestAnAnswerThatDoesNotEnd(t *testing.T) {
 	n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, w.Body(endless{}), make([]byte, 1<<20))
 	if !errors.Is(err, ErrEndless) || n > maxAnswer {
 		t.Errorf("%d bytes, %v", n, err)
+	}
+}
+
+// A member takes the place of the struct's own of that name, new ones come in the
+// order of their names, and a name is never a path.
+func TestBodyIsTheSameBytes(t *testing.T) {
+	body := Body{Params: json.RawMessage(`{"model":"m","max_tokens":1}`), Extra: map[string]any{
+		"z": true, "a": "<b>", "max_tokens": 2, "m.n": 3, "e|f": 4, "d*": map[string]any{"y": 1, "b": 2}, "#": 5, `k\`: 6, ":1": 7, "水": 8,
+	}}
+	const want = `{"model":"m","max_tokens":2,"#":5,":1":7,"a":"\u003cb\u003e","d*":{"b":2,"y":1},"e|f":4,"k\\":6,"m.n":3,"z":true,"水":8}`
+	for range 20 {
+		if got, err := body.MarshalJSON(); err != nil || string(got) != want {
+			t.Fatalf("%s, %v\nwant %s", got, err, want)
+		}
+	}
+	if _, err := (Body{Params: json.RawMessage(`{}`), Extra: map[string]any{"f": func() {}}}).MarshalJSON(); err == nil {
+		t.Error("what is no JSON was sent")
 	}
 }
