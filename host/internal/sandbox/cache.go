@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -13,13 +14,18 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tetratelabs/wazero"
 )
 
 // diskCache keeps compiled code in one folder per module. The engine guards
 // its files with little and trusts their headers, so that a damaged one can
 // take the process down; therefore the folder lists its files with their
 // sha256, and a folder that does not fit its list is thrown away.
-type diskCache struct{ dir string }
+type diskCache struct {
+	dir    string
+	engine string // the folder that this version of the engine makes in a module's; empty: unknown
+}
 
 // cacheBytes is how much compiled code is kept; the modules that were not used
 // for longest go first. A Go guest takes about 10 MB.
@@ -59,14 +65,37 @@ func newDiskCache(dir string) (*diskCache, error) {
 		}
 	}
 	c := &diskCache{dir: dir}
+	if c.engine, err = engineFolder(dir); err != nil {
+		return nil, fmt.Errorf("cannot use the folder for compiled plugins: %w", err)
+	}
 	c.prune(cacheBytes)
 	return c, nil
+}
+
+// engineFolder is what the engine calls the folder of its code, which names its
+// version and the machine. The engine tells nobody, so it is made to make one.
+func engineFolder(dir string) (string, error) {
+	tmp, err := os.MkdirTemp(dir, "engine-*")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(tmp)
+	cache, err := wazero.NewCompilationCacheWithDir(tmp)
+	if err != nil {
+		return "", err
+	}
+	defer cache.Close(context.Background())
+	made, err := os.ReadDir(tmp)
+	if err != nil || len(made) != 1 {
+		return "", err
+	}
+	return made[0].Name(), nil
 }
 
 // folder returns the module's folder, empty unless what is in it is whole.
 func (c *diskCache) folder(wasm []byte) (string, error) {
 	dir := c.place(wasm)
-	if !intact(dir) {
+	if !c.intact(dir) {
 		if err := c.drop(dir); err != nil {
 			return "", err
 		}
@@ -85,33 +114,39 @@ func (c *diskCache) place(wasm []byte) string {
 const noteSuffix = ".at"
 
 // note remembers where the code of a module lies, and the mark of the frontend
-// that it was made for. Without it that is found out anew, so it may be missing,
+// that it was made for, with the engine's version. Without it that is found out anew, so it may be missing,
 // and it may be wrong.
 func (c *diskCache) note(module, compiled []byte, mark string) {
 	name := c.place(module) + noteSuffix
-	text := []byte(filepath.Base(c.place(compiled)) + " " + mark + "\n")
+	text := []byte(filepath.Base(c.place(compiled)) + " " + c.marked(mark) + "\n")
 	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, text) {
 		return
 	}
 	_ = os.WriteFile(name, text, 0o600)
 }
 
-// noted returns the mark under which the code of a module with that digest, in
-// hex, was there and seems to be there still; empty: it does not. It costs two
-// looks at the disk.
-func (c *diskCache) noted(digest string) (mark string) {
+// marked is the mark as it stands in notes.
+func (c *diskCache) marked(mark string) string { return mark + " " + c.engine }
+
+// noted reports whether the code of a module with that digest, in hex, was there
+// for that mark and seems to be there still. It costs two looks at the disk.
+func (c *diskCache) noted(digest, mark string) bool {
+	is, ok := c.readNote(digest)
+	return ok && is == c.marked(mark)
+}
+
+// readNote returns the mark of a note whose code seems to be there.
+func (c *diskCache) readNote(digest string) (mark string, ok bool) {
 	text, err := os.ReadFile(filepath.Join(c.dir, digest+noteSuffix))
 	if err != nil {
-		return ""
+		return "", false
 	}
 	place, mark, ok := strings.Cut(strings.TrimSuffix(string(text), "\n"), " ")
 	if !ok || len(place) != 2*sha256.Size {
-		return ""
+		return "", false
 	}
-	if _, err = os.Stat(filepath.Join(c.dir, filepath.Base(place), sumsFile)); err != nil {
-		return ""
-	}
-	return mark
+	_, err = os.Stat(filepath.Join(c.dir, filepath.Base(place), sumsFile))
+	return mark, err == nil
 }
 
 func (c *diskCache) drop(dir string) error { return os.RemoveAll(dir) }
@@ -140,7 +175,12 @@ func (c *diskCache) seal(dir string) error {
 	return err
 }
 
-func intact(dir string) bool {
+// intact reports whether the folder holds what its list says, and code of this
+// version of the engine, which would make that of another one anew.
+func (c *diskCache) intact(dir string) bool {
+	if _, err := os.Stat(filepath.Join(dir, c.engine)); err != nil {
+		return false
+	}
 	listed, err := os.ReadFile(filepath.Join(dir, sumsFile))
 	if err != nil {
 		return false
@@ -197,8 +237,10 @@ func (c *diskCache) prune(most int64) {
 		return
 	}
 	for _, d := range dirs {
-		if digest, ok := strings.CutSuffix(d.Name(), noteSuffix); ok && c.noted(digest) == "" {
-			_ = os.Remove(filepath.Join(c.dir, d.Name())) // it says nothing any more
+		if digest, ok := strings.CutSuffix(d.Name(), noteSuffix); ok {
+			if _, ok := c.readNote(digest); !ok {
+				_ = os.Remove(filepath.Join(c.dir, d.Name())) // it says nothing any more
+			}
 			continue
 		}
 		if len(d.Name()) != 2*sha256.Size || !d.IsDir() {

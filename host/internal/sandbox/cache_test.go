@@ -75,7 +75,7 @@ func TestCacheSurvivesDamage(t *testing.T) {
 			if now := compiled(t, dir); !slices.Equal(now, files) {
 				t.Errorf("cached: %v", now)
 			}
-			if !intact(filepath.Dir(filepath.Dir(files[0]))) {
+			if !newEngine(t, Config{CacheDir: dir}).cache.intact(filepath.Dir(filepath.Dir(files[0]))) {
 				t.Error("the cache does not fit its list")
 			}
 		})
@@ -101,6 +101,31 @@ func TestTheKernelIsCompiledOnce(t *testing.T) {
 	}
 }
 
+// TestAnotherVersionOfTheEngine finds whole code that it would not take: it is not
+// said to be there, and it is gone when it was compiled anew.
+func TestAnotherVersionOfTheEngine(t *testing.T) {
+	dir := t.TempDir()
+	p := Plugin{Name: "echo", Wasm: echoModule()}
+	load(t, newEngine(t, Config{CacheDir: dir}), p)
+	files := compiled(t, dir)
+	engine := filepath.Dir(files[0])
+	old := filepath.Join(filepath.Dir(engine), "wazero-v0.0.1-amd64-linux")
+	if err := os.Rename(engine, old); err != nil {
+		t.Fatal(err)
+	}
+	e := newEngine(t, Config{CacheDir: dir})
+	if err := e.cache.seal(filepath.Dir(engine)); err != nil {
+		t.Fatal(err)
+	}
+	if e.Compiled(p) {
+		t.Error("it is said to be compiled")
+	}
+	load(t, e, p)
+	if now := compiled(t, dir); !slices.Equal(now, files) || !e.Compiled(p) {
+		t.Errorf("the cache held %v and holds %v", files, now)
+	}
+}
+
 // TestNotes says of a module by its digest alone whether its code is there.
 func TestNotes(t *testing.T) {
 	dir := t.TempDir()
@@ -120,7 +145,7 @@ func TestNotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, bad := range map[string]string{"empty": "", "cut off": string(text[:10]), "elsewhere": strings.Repeat("../", 21) + "..", "another": strings.Repeat("0", 64) + " " + e.front.mark() + "\n", "another version": string(text[:64]) + " wazero-0\n"} {
+	for name, bad := range map[string]string{"empty": "", "cut off": string(text[:10]), "elsewhere": strings.Repeat("../", 21) + "..", "another": strings.Repeat("0", 64) + string(text[64:]), "another version": string(text[:64]) + " wazero-0\n", "another engine": string(text[:len(text)-2]) + "\n"} {
 		if err := os.WriteFile(note, []byte(bad), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,7 @@ func (e *Engine) Compiled(p Plugin) bool {
 		return false
 	}
 	pl, err := e.front.plan(s)
-	if err != nil || !intact(e.cache.place(pl.wasm)) {
+	if err != nil || !e.cache.intact(e.cache.place(pl.wasm)) {
 		return false
 	}
 	e.cache.note(p.Wasm, pl.wasm, e.front.mark())
@@ -48,14 +48,14 @@ func (e *Engine) Compiled(p Plugin) bool {
 
 // Noted reports whether the cache seems to hold the code of the module with that
 // sha256, in hex. It is a guess that costs next to nothing: what is there may be
-// damaged, or of another version.
+// damaged.
 func (e *Engine) Noted(sha256 string) bool {
-	return e.cache != nil && e.cache.noted(sha256) == e.front.mark()
+	return e.cache != nil && e.cache.noted(sha256, e.front.mark())
 }
 
 // fromCache is compile for an engine that may not compile.
 func (e *Engine) fromCache(ctx context.Context, p plan) (program, error) {
-	if !intact(e.cache.place(p.wasm)) {
+	if !e.cache.intact(e.cache.place(p.wasm)) {
 		return nil, ErrNotCompiled
 	}
 	prog, err := e.front.compile(ctx, p, e.cache.place(p.wasm))
