@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -69,6 +68,7 @@ type Config struct {
 type Model struct {
 	cfg    Config
 	peer   wire.Peer
+	policy wire.Policy
 	client sdk.Client
 
 	mu    sync.Mutex
@@ -98,33 +98,14 @@ func New(cfg Config) (*Model, error) {
 		Kind: wire.Anthropic, Name: cfg.Name, Model: cfg.Model, BaseURL: cfg.BaseURL, KeyEnv: cfg.KeyEnv,
 		HasKey: cfg.Key != "" || len(cfg.Headers) > 0, Secrets: wire.Secrets(cfg.Key, cfg.BaseURL, cfg.Headers), Locale: cfg.Locale,
 	}
-	if err := check(cfg, peer); err != nil {
+	if err := peer.Check(DefaultBaseURL, cfg.Key, cfg.Extra, "model", "messages", "system", "tools", "tool_choice", "stream"); err != nil {
 		return nil, err
 	}
 	// Not sdk.NewClient: it would look for keys, profiles and addresses in the
 	// environment and send them to whatever server is configured here.
-	return &Model{cfg: cfg, peer: peer, client: sdk.Client{Options: options(cfg)}}, nil
-}
-
-func check(cfg Config, p wire.Peer) error {
-	u, err := url.Parse(cfg.BaseURL)
-	switch {
-	case cfg.Model == "":
-		return p.Error(agent.ModelNotFound, p.Say("no model is named", "未指定模型"),
-			p.Say("set model in [models.%s]", "请在 [models.%s] 中设置 model", cfg.Name))
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return p.Error(agent.ModelBadRequest, p.Say("base_url is not an http or https address", "base_url 不是 http 或 https 地址"),
-			p.Say("set base_url in [models.%s], for example %s", "请设置 [models.%s] 的 base_url，例如 %s", cfg.Name, DefaultBaseURL))
-	case strings.ContainsFunc(cfg.Key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return p.Error(agent.ModelAuth, p.Say("the key holds a space or another character that no key has", "密钥中含有空格或其他非法字符"),
-			p.Say("copy the key again, without quotes", "请重新复制密钥，不要带引号"))
-	}
-	for _, k := range []string{"model", "messages", "system", "tools", "tool_choice", "stream"} {
-		if _, ok := cfg.Extra[k]; ok {
-			return p.Error(agent.ModelBadRequest, p.Say("extra may not hold %q", "extra 中不能包含 %q", k), "")
-		}
-	}
-	return nil
+	return &Model{cfg: cfg, peer: peer, client: sdk.Client{Options: options(cfg)}, policy: wire.Policy{
+		Retries: cfg.Retries, Budget: cfg.RetryBudget, First: cfg.RetryWait, Notify: cfg.OnRetry,
+	}}, nil
 }
 
 func options(cfg Config) []option.RequestOption {
@@ -148,24 +129,8 @@ func options(cfg Config) []option.RequestOption {
 func (m *Model) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
 	return func(yield func(agent.Delta, error) bool) {
 		peer := m.peer.In(r.Locale)
-		policy := wire.Policy{Retries: m.cfg.Retries, Budget: m.cfg.RetryBudget, First: m.cfg.RetryWait, Notify: m.cfg.OnRetry}
 		about, _ := m.look(ctx) // a failure comes again, and better told, from the question itself
-		s, err := wire.Retry(ctx, policy, func() (*stream, error) { return m.open(ctx, peer, r, about) })
-		if err != nil {
-			yield(agent.Delta{}, err)
-			return
-		}
-		defer s.close()
-		for {
-			d, err := s.next()
-			if err != nil {
-				yield(agent.Delta{}, err)
-				return
-			}
-			if !yield(d, nil) || d.Finish != "" {
-				return
-			}
-		}
+		wire.Deliver(ctx, m.policy, func() (*wire.Stream, error) { return m.open(ctx, peer, r, about) }, yield)
 	}
 }
 

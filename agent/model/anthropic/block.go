@@ -32,12 +32,10 @@ type assembler struct {
 	usage  agent.Usage
 	reason agent.Finish
 	over   bool // the server has said that nothing follows
-	events int
 }
 
 // add takes one event in and gives what can be handed on at once.
 func (a *assembler) add(e sdk.MessageStreamEventUnion) (agent.Delta, error) {
-	a.events++
 	switch e.Type {
 	case "message_start":
 		u := e.Message.Usage
@@ -111,7 +109,6 @@ func (a *assembler) grow(e sdk.MessageStreamEventUnion) (agent.Delta, error) {
 
 // message takes a whole reply in, of a server that does not stream.
 func (a *assembler) message(m sdk.Message) (agent.Delta, error) {
-	a.events++
 	a.count(m.Usage.InputTokens, m.Usage.OutputTokens, m.Usage.CacheReadInputTokens, m.Usage.CacheCreationInputTokens)
 	var all agent.Delta
 	for _, c := range m.Content {

@@ -3,7 +3,6 @@ package anthropic
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/url"
 	"time"
 
@@ -106,12 +105,8 @@ func (m *Model) get(ctx context.Context, path string) ([]byte, error) {
 	defer watch.Stop()
 	var raw []byte
 	err := m.client.Get(ctx, path, nil, &raw, option.WithHeader("Accept", "application/json"))
-	var no *wire.Refusal
-	switch {
-	case errors.As(err, &no):
-		return nil, m.peer.Status(no.Status, no.Header, no.Body)
-	case err != nil:
-		return nil, m.peer.Transport(ctx, wire.Opening, err)
+	if err != nil {
+		return nil, m.peer.Failed(ctx, err)
 	}
 	return raw, nil
 }

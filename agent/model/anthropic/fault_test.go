@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/modeltest"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -38,7 +39,7 @@ func TestRefusals(t *testing.T) {
 		{"bad value", 400, problem("invalid_request_error", "temperature: range: 0..1"), agent.ModelBadRequest, []string{"temperature", "[models.test]"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := ask(t.Context(), serve(t, fail(c.status, c.body)), hello())
+			_, err := modeltest.Ask(t.Context(), serve(t, modeltest.Fail(c.status, c.body)), modeltest.Hello())
 			var me *agent.ModelError
 			if !errors.As(err, &me) || me.Code != c.code || me.Status != c.status || me.Model != "test" {
 				t.Fatalf("%#v; want code %s", err, c.code)
@@ -71,7 +72,7 @@ func TestFailuresInsideTheStream(t *testing.T) {
 		{"nothing", "", agent.ModelCut},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, err := ask(t.Context(), serve(t, sse(c.body)), hello()); !agent.IsModelCode(err, c.code) {
+			if got, err := modeltest.Ask(t.Context(), serve(t, modeltest.SSE(c.body)), modeltest.Hello()); !agent.IsModelCode(err, c.code) {
 				t.Errorf("%+v, %v; want code %s", got, err, c.code)
 			}
 		})
@@ -87,11 +88,8 @@ func TestGarbageForAnAnswer(t *testing.T) {
 		"broken JSON":     {"application/json", `{"type":"mess`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Content-Type", c.kind)
-				fail(http.StatusOK, c.body)(w, r)
-			})
-			if _, err := ask(t.Context(), m, hello()); !agent.IsModelCode(err, agent.ModelGarbage) || !strings.Contains(err.Error(), "base_url") {
+			m := serve(t, modeltest.Say(c.kind, c.body))
+			if _, err := modeltest.Ask(t.Context(), m, modeltest.Hello()); !agent.IsModelCode(err, agent.ModelGarbage) || !strings.Contains(err.Error(), "base_url") {
 				t.Errorf("%v; want garbage with a hint at base_url", err)
 			}
 		})
@@ -99,27 +97,27 @@ func TestGarbageForAnAnswer(t *testing.T) {
 }
 
 func TestRepeats(t *testing.T) {
-	ok := sse(streamed([]string{start}, says(0, "Hi"), []string{end("end_turn"), stop}))
+	ok := modeltest.SSE(streamed([]string{start}, says(0, "Hi"), []string{end("end_turn"), stop}))
 	var hits atomic.Int32
 	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch hits.Add(1) {
 		case 1:
-			fail(529, problem("overloaded_error", "Overloaded"))(w, r)
+			modeltest.Fail(529, problem("overloaded_error", "Overloaded"))(w, r)
 		case 2:
-			sse(events(start))(w, r) // broken off before anything was said
+			modeltest.SSE(events(start))(w, r) // broken off before anything was said
 		default:
 			ok(w, r)
 		}
 	}, func(c *Config) { c.Retries = 2 })
-	if got, err := ask(t.Context(), m, hello()); err != nil || got.Text != "Hi" || hits.Load() != 3 {
+	if got, err := modeltest.Ask(t.Context(), m, modeltest.Hello()); err != nil || got.Text != "Hi" || hits.Load() != 3 {
 		t.Errorf("%+v, %v after %d requests", got, err, hits.Load())
 	}
 }
 
 func TestErrorsInChinese(t *testing.T) {
-	r := hello()
+	r := modeltest.Hello()
 	r.Locale = tool.Zh
-	if _, err := ask(t.Context(), serve(t, fail(404, problem("not_found_error", "model: x"))), r); err == nil || !strings.Contains(err.Error(), "服务端没有模型") {
+	if _, err := modeltest.Ask(t.Context(), serve(t, modeltest.Fail(404, problem("not_found_error", "model: x"))), r); err == nil || !strings.Contains(err.Error(), "服务端没有模型") {
 		t.Errorf("%v; want it in Chinese", err)
 	}
 }
@@ -135,17 +133,9 @@ func TestKeysStayWhereTheyBelong(t *testing.T) {
 		if h := fmt.Sprint(r.Header); strings.Contains(h, "environment") || strings.Contains(h, "Stainless") || r.Header.Get("X-Api-Key") != canary || r.Header.Get("Anthropic-Version") == "" {
 			t.Errorf("sent %s", h)
 		}
-		fail(401, problem("authentication_error", "bad key "+canary))(w, r)
+		modeltest.Fail(401, problem("authentication_error", "bad key "+canary))(w, r)
 	})
-	_, err := ask(t.Context(), m, hello())
-	if err == nil {
-		t.Fatal("no error")
-	}
-	for e := err; e != nil; e = errors.Unwrap(e) {
-		if all := fmt.Sprintf("%v %+v %#v %s", e, e, e, m); strings.Contains(all, canary) {
-			t.Errorf("the key shows: %s", all)
-		}
-	}
+	modeltest.Hides(t, m, canary)
 }
 
 func TestNewRefuses(t *testing.T) {
@@ -175,9 +165,9 @@ func TestDescribe(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/models/claude-test", func(w http.ResponseWriter, r *http.Request) {
 		hits.Add(1)
-		fail(status, body)(w, r)
+		modeltest.Fail(status, body)(w, r)
 	})
-	mux.HandleFunc("GET /v1/models", fail(200, `{"data":[{"id":"a"},{"id":"b"}]}`))
+	mux.HandleFunc("GET /v1/models", modeltest.Fail(200, `{"data":[{"id":"a"},{"id":"b"}]}`))
 	m := serveMux(t, mux)
 	for range 2 {
 		if info, err := m.Describe(t.Context()); err != nil || info.Window != 200000 || !*info.NativeTools || info.Provider != "anthropic" {
@@ -202,11 +192,11 @@ func TestDescribe(t *testing.T) {
 
 func TestSilence(t *testing.T) {
 	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		sse(events(start)+events(says(0, "Hi")[:2]...))(w, r)
+		modeltest.SSE(events(start)+events(says(0, "Hi")[:2]...))(w, r)
 		http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	}, func(c *Config) { c.FirstTimeout, c.StallTimeout = 50*time.Millisecond, 50*time.Millisecond })
-	if got, err := ask(t.Context(), m, hello()); !agent.IsModelCode(err, agent.ModelCut) || got.Text != "Hi" {
+	if got, err := modeltest.Ask(t.Context(), m, modeltest.Hello()); !agent.IsModelCode(err, agent.ModelCut) || got.Text != "Hi" {
 		t.Errorf("%+v, %v; want a cut behind the text", got, err)
 	}
 }

@@ -1,10 +1,8 @@
 package anthropic
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,9 +10,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-
-	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 const canary = "sk-ant-canary-7f3a9b2c1d"
@@ -46,21 +41,6 @@ func serveMux(t *testing.T, mux *http.ServeMux, change ...func(*Config)) *Model 
 		t.Fatal(err)
 	}
 	return m
-}
-
-// sse answers with body as an event stream.
-func sse(body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-		io.WriteString(w, body)
-	}
-}
-
-func fail(status int, body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(status)
-		io.WriteString(w, body)
-	}
 }
 
 // events makes a stream as the API does: every event has a name, which stands
@@ -118,41 +98,4 @@ func streamed(parts ...[]string) string {
 		all = append(all, p...)
 	}
 	return events(all...)
-}
-
-// A reply is everything one Generate gave.
-type reply struct {
-	Text, Reasoning string
-	Calls           []tool.Call
-	Usage           *agent.Usage
-	Finish          agent.Finish
-	Sealed          string
-}
-
-func ask(ctx context.Context, m *Model, r agent.Request) (reply, error) {
-	var out reply
-	for d, err := range m.Generate(ctx, r) {
-		if err != nil {
-			return out, err
-		}
-		out.Text += d.Text
-		out.Reasoning += d.Reasoning
-		if d.Call != nil {
-			out.Calls = append(out.Calls, *d.Call)
-		}
-		if d.Usage != nil {
-			out.Usage = d.Usage
-		}
-		out.Sealed += string(d.Sealed)
-		out.Finish = d.Finish
-	}
-	return out, nil
-}
-
-func hello() agent.Request {
-	return agent.Request{Messages: []agent.ChatMessage{{Role: "user", Text: "hello"}}}
-}
-
-func call(id, name, args string) tool.Call {
-	return tool.Call{ID: id, Tool: name, Args: json.RawMessage(args)}
 }

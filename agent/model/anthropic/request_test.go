@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/modeltest"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -30,14 +31,14 @@ func TestRequestOnTheWire(t *testing.T) {
 	var got []byte
 	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		got, _ = io.ReadAll(r.Body)
-		sse(streamed([]string{start}, says(0, "Hi"), []string{end("end_turn"), stop}))(w, r)
+		modeltest.SSE(streamed([]string{start}, says(0, "Hi"), []string{end("end_turn"), stop}))(w, r)
 	}, func(c *Config) { c.Extra = map[string]any{"temperature": 0.2, "max_tokens": 999} })
-	_, err := ask(t.Context(), m, agent.Request{
+	_, err := modeltest.Ask(t.Context(), m, agent.Request{
 		System: "You help. <b>&", Stop: []string{"</tool_call>"}, Locale: tool.Zh, Tools: specs(), NoCalls: true,
 		Messages: []agent.ChatMessage{
 			{Role: "user", Text: "where?"},
 			{Role: "assistant"}, // says nothing: left out
-			{Role: "assistant", Text: " ", Calls: []tool.Call{call("a", "grep_search", `{"pattern":"x"}`), call("b", "clock", `{broken`), call("c", "clock", `null`)}},
+			{Role: "assistant", Text: " ", Calls: []tool.Call{modeltest.Call("a", "grep_search", `{"pattern":"x"}`), modeltest.Call("b", "clock", `{broken`), modeltest.Call("c", "clock", `null`)}},
 			{Role: "tool", CallID: "a", Tool: "grep_search", Text: "found"},
 			{Role: "tool", CallID: "b", Tool: "clock", Text: ""},
 			{Role: "tool", CallID: "c", Tool: "clock", Text: "noon"},
@@ -99,7 +100,7 @@ func TestRequestsGrowAtTheirEnd(t *testing.T) {
 		}
 		before = all
 		id := string(rune('a' + round))
-		r.Messages = append(r.Messages, agent.ChatMessage{Role: "assistant", Calls: []tool.Call{call(id, "clock", "{}")}},
+		r.Messages = append(r.Messages, agent.ChatMessage{Role: "assistant", Calls: []tool.Call{modeltest.Call(id, "clock", "{}")}},
 			agent.ChatMessage{Role: "tool", CallID: id, Tool: "clock", Text: "noon"})
 	}
 }
@@ -110,19 +111,19 @@ func TestThoughtsGoBack(t *testing.T) {
 	var got []byte
 	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		got, _ = io.ReadAll(r.Body)
-		sse(twoCalls)(w, r)
+		modeltest.SSE(twoCalls)(w, r)
 	})
-	first, err := ask(t.Context(), m, hello())
+	first, err := modeltest.Ask(t.Context(), m, modeltest.Hello())
 	if err != nil || first.Sealed == "" {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	messages := func(calls []tool.Call) string {
-		r := hello()
+		r := modeltest.Hello()
 		r.Messages = append(r.Messages, agent.ChatMessage{Role: "assistant", Text: "I look. 我看看。", Calls: calls, Sealed: json.RawMessage(first.Sealed)})
 		for _, c := range calls {
 			r.Messages = append(r.Messages, agent.ChatMessage{Role: "tool", CallID: c.ID, Text: "x"})
 		}
-		if _, err := ask(t.Context(), m, r); err != nil {
+		if _, err := modeltest.Ask(t.Context(), m, r); err != nil {
 			t.Fatal(err)
 		}
 		var body struct {
@@ -138,7 +139,7 @@ func TestThoughtsGoBack(t *testing.T) {
 	if got := messages(first.Calls); got != want {
 		t.Errorf("went back as\n%s; want\n%s", got, want)
 	}
-	if got := messages([]tool.Call{call("call_001", "clock", "{}")}); strings.Contains(got, "thinking") {
+	if got := messages([]tool.Call{modeltest.Call("call_001", "clock", "{}")}); strings.Contains(got, "thinking") {
 		t.Errorf("thoughts went back with other calls: %s", got)
 	}
 }
@@ -151,14 +152,14 @@ func TestCallsWithoutThoughts(t *testing.T) {
 		raw, _ := io.ReadAll(r.Body)
 		bodies = append(bodies, string(raw))
 		if strings.Contains(string(raw), `"thinking":{`) {
-			fail(400, problem("invalid_request_error", "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`."))(w, r)
+			modeltest.Fail(400, problem("invalid_request_error", "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`."))(w, r)
 			return
 		}
-		sse(streamed([]string{start}, says(0, "Hi"), []string{end("end_turn"), stop}))(w, r)
+		modeltest.SSE(streamed([]string{start}, says(0, "Hi"), []string{end("end_turn"), stop}))(w, r)
 	}, func(c *Config) {
 		c.Extra = map[string]any{"thinking": map[string]any{"type": "enabled", "budget_tokens": 2000}}
 	})
-	if got, err := ask(t.Context(), m, hello()); err != nil || got.Text != "Hi" || len(bodies) != 2 {
+	if got, err := modeltest.Ask(t.Context(), m, modeltest.Hello()); err != nil || got.Text != "Hi" || len(bodies) != 2 {
 		t.Errorf("%+v, %v after %d requests", got, err, len(bodies))
 	}
 }
@@ -193,7 +194,7 @@ func TestWishes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.req.Messages = hello().Messages
+		c.req.Messages = modeltest.Hello().Messages
 		raw, err := json.Marshal(m.body(c.req, c.about, false))
 		if err != nil {
 			t.Fatal(err)

@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/modeltest"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -19,37 +19,37 @@ var twoCalls = streamed([]string{start, ping}, thinks(0, "Which file? 想一想�
 
 var (
 	full    = &agent.Usage{Prompt: 142, Completion: 42, CachedPrompt: 100, CacheWrite: 30}
-	wantTwo = []tool.Call{call("toolu_a", "grep_search", `{"pattern":"Err"}`), call("toolu_b", "clock", `{}`)}
+	wantTwo = []tool.Call{modeltest.Call("toolu_a", "grep_search", `{"pattern":"Err"}`), modeltest.Call("toolu_b", "clock", `{}`)}
 )
 
 func TestStreams(t *testing.T) {
 	for _, c := range []struct {
 		name, body string
-		want       reply
+		want       modeltest.Reply
 	}{
-		{"plain", streamed([]string{start}, says(0, "Hello"), []string{end("end_turn"), stop}), reply{Text: "Hello", Finish: "stop", Usage: full}},
-		{"CRLF line ends", strings.ReplaceAll(streamed([]string{start}, says(0, "Hi"), []string{end("end_turn"), stop}), "\n", "\r\n"), reply{Text: "Hi", Finish: "stop", Usage: full}},
-		{"no message_stop", streamed([]string{start}, says(0, "Hi"), []string{end("stop_sequence")}), reply{Text: "Hi", Finish: "stop", Usage: full}},
-		{"thought, text and calls", twoCalls, reply{Reasoning: "Which file? 想一想。", Text: "I look. 我看看。", Calls: wantTwo, Finish: "tool_calls", Usage: full}},
+		{"plain", streamed([]string{start}, says(0, "Hello"), []string{end("end_turn"), stop}), modeltest.Reply{Text: "Hello", Finish: "stop", Usage: full}},
+		{"CRLF line ends", strings.ReplaceAll(streamed([]string{start}, says(0, "Hi"), []string{end("end_turn"), stop}), "\n", "\r\n"), modeltest.Reply{Text: "Hi", Finish: "stop", Usage: full}},
+		{"no message_stop", streamed([]string{start}, says(0, "Hi"), []string{end("stop_sequence")}), modeltest.Reply{Text: "Hi", Finish: "stop", Usage: full}},
+		{"thought, text and calls", twoCalls, modeltest.Reply{Reasoning: "Which file? 想一想。", Text: "I look. 我看看。", Calls: wantTwo, Finish: "tool_calls", Usage: full}},
 		{"a hidden thought", streamed([]string{start, begin(0, `{"type":"redacted_thinking","data":"xx"}`), closed(0)}, says(1, "Hi"), []string{end("end_turn"), stop}),
-			reply{Text: "Hi", Finish: "stop", Usage: full}},
+			modeltest.Reply{Text: "Hi", Finish: "stop", Usage: full}},
 		{"arguments given at once", streamed([]string{start, begin(0, `{"type":"tool_use","id":"a","name":"clock","input":{"z":1}}`), closed(0), end("tool_use"), stop}),
-			reply{Calls: []tool.Call{call("a", "clock", `{"z":1}`)}, Finish: "tool_calls", Usage: full}},
+			modeltest.Reply{Calls: []tool.Call{modeltest.Call("a", "clock", `{"z":1}`)}, Finish: "tool_calls", Usage: full}},
 		{"the limit drops the call it cut, not the one before", streamed([]string{start}, calls(0, "a", "clock"), calls(1, "b", "clock", "{}"), []string{end("max_tokens"), stop}),
-			reply{Calls: []tool.Call{call("a", "clock", `{}`)}, Finish: "length", Usage: full}},
-		{"the window is full", streamed([]string{start}, says(0, "Hel"), []string{end("model_context_window_exceeded"), stop}), reply{Text: "Hel", Finish: "length", Usage: full}},
-		{"says calls and has none", streamed([]string{start}, says(0, "x"), []string{end("tool_use"), stop}), reply{Text: "x", Finish: "stop", Usage: full}},
-		{"an unknown end and an unknown event", streamed([]string{start, `{"type":"weather","sky":"blue"}`}, says(0, "x"), []string{end("tired"), stop}), reply{Text: "x", Finish: "stop", Usage: full}},
+			modeltest.Reply{Calls: []tool.Call{modeltest.Call("a", "clock", `{}`)}, Finish: "length", Usage: full}},
+		{"the window is full", streamed([]string{start}, says(0, "Hel"), []string{end("model_context_window_exceeded"), stop}), modeltest.Reply{Text: "Hel", Finish: "length", Usage: full}},
+		{"says calls and has none", streamed([]string{start}, says(0, "x"), []string{end("tool_use"), stop}), modeltest.Reply{Text: "x", Finish: "stop", Usage: full}},
+		{"an unknown end and an unknown event", streamed([]string{start, `{"type":"weather","sky":"blue"}`}, says(0, "x"), []string{end("tired"), stop}), modeltest.Reply{Text: "x", Finish: "stop", Usage: full}},
 		{"a failure behind the end changes nothing", streamed([]string{start}, says(0, "x"), []string{end("end_turn"), `{"type":"error","error":{"type":"api_error","message":"late"}}`}),
-			reply{Text: "x", Finish: "stop", Usage: full}},
-		{"no usage", streamed(says(0, "x"), []string{`{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`, stop}), reply{Text: "x", Finish: "stop"}},
+			modeltest.Reply{Text: "x", Finish: "stop", Usage: full}},
+		{"no usage", streamed(says(0, "x"), []string{`{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`, stop}), modeltest.Reply{Text: "x", Finish: "stop"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := ask(t.Context(), serve(t, sse(c.body)), hello())
+			got, err := modeltest.Ask(t.Context(), serve(t, modeltest.SSE(c.body)), modeltest.Hello())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(c.want, got, cmpopts.IgnoreFields(reply{}, "Sealed")); d != "" {
+			if d := cmp.Diff(c.want, got, cmpopts.IgnoreFields(modeltest.Reply{}, "Sealed", "Deltas")); d != "" {
 				t.Errorf("reply (-want +got):\n%s", d)
 			}
 		})
@@ -57,14 +57,11 @@ func TestStreams(t *testing.T) {
 }
 
 func TestServerThatDoesNotStream(t *testing.T) {
-	m := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, `{"id":"m","type":"message","role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"Hi"},`+
-			`{"type":"tool_use","id":"a","name":"clock","input":{"z":1,"a":2}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":4}}`)
-	})
-	got, err := ask(t.Context(), m, hello())
-	want := reply{Text: "Hi", Reasoning: "hm", Calls: []tool.Call{call("a", "clock", `{"z":1,"a":2}`)}, Usage: &agent.Usage{Prompt: 3, Completion: 4}, Finish: "tool_calls"}
-	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(reply{}, "Sealed")); d != "" || err != nil {
+	m := serve(t, modeltest.Say("application/json", `{"id":"m","type":"message","role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"Hi"},`+
+		`{"type":"tool_use","id":"a","name":"clock","input":{"z":1,"a":2}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":4}}`))
+	got, err := modeltest.Ask(t.Context(), m, modeltest.Hello())
+	want := modeltest.Reply{Text: "Hi", Reasoning: "hm", Calls: []tool.Call{modeltest.Call("a", "clock", `{"z":1,"a":2}`)}, Usage: &agent.Usage{Prompt: 3, Completion: 4}, Finish: "tool_calls"}
+	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(modeltest.Reply{}, "Sealed", "Deltas")); d != "" || err != nil {
 		t.Errorf("%v; reply (-want +got):\n%s", err, d)
 	}
 }
@@ -76,30 +73,10 @@ func FuzzStream(f *testing.F) {
 	f.Add(events(start, begin(0, `{"type":"tool_use","id":"a","name":"b","input":[1]}`), grow(7, "text_delta", "text", "x")))
 	f.Add("data: {\"type\":\"content_block_delta\",\"index\":-1,\"delta\":null}\n\n")
 	f.Fuzz(func(t *testing.T, body string) {
-		m, err := New(Config{Model: "m", Retries: -1, BaseURL: "http://x.invalid", HTTP: &http.Client{Transport: canned(body)}})
+		m, err := New(Config{Model: "m", Retries: -1, BaseURL: "http://x.invalid", HTTP: &http.Client{Transport: modeltest.Canned(body)}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := ask(t.Context(), m, hello())
-		if (err == nil) != (got.Finish != "") {
-			t.Errorf("error %v with finish %q", err, got.Finish)
-		}
-		if err != nil && len(got.Calls) > 0 {
-			t.Errorf("calls %v of a reply that failed: %v", got.Calls, err)
-		}
+		modeltest.Ends(t, m)
 	})
-}
-
-// canned answers every question with the same body.
-type canned string
-
-func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
-	status := http.StatusOK
-	if r.Method == http.MethodGet {
-		status = http.StatusNotFound
-	}
-	return &http.Response{
-		StatusCode: status, Request: r, Header: http.Header{"Content-Type": {"text/event-stream"}},
-		Body: io.NopCloser(strings.NewReader(string(c))),
-	}, nil
 }

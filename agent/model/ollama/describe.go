@@ -3,7 +3,6 @@ package ollama
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -101,14 +100,9 @@ func (m *Model) Models(ctx context.Context) ([]string, error) {
 func (m *Model) fetch(ctx context.Context, path string, body []byte, into any) error {
 	ctx, watch := wire.NewWatch(ctx, lookTimeout, lookTimeout)
 	defer watch.Stop()
-	res, err := m.send(ctx, m.peer, path, body)
+	data, err := m.read(ctx, m.peer, watch, path, body, maxLook)
 	if err != nil {
 		return err
-	}
-	defer res.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(watch.Body(res.Body), maxLook))
-	if err != nil {
-		return m.peer.Transport(ctx, wire.Reading, err)
 	}
 	if json.Unmarshal(data, into) != nil {
 		return m.peer.Garbage(m.peer.Say("%s is not JSON of its kind", "%s 的回答不是预期的 JSON", path))

@@ -3,7 +3,6 @@ package ollama
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"slices"
 
 	"github.com/weirhost/weir/agent"
@@ -32,14 +31,9 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	peer.Model = m.cfg.EmbeddingModel
 	ctx, watch := wire.NewWatch(ctx, m.cfg.FirstTimeout, m.cfg.StallTimeout)
 	defer watch.Stop()
-	res, err := m.send(ctx, peer, "/api/embed", body)
+	data, err := m.read(ctx, peer, watch, "/api/embed", body, maxVectors)
 	if err != nil {
 		return nil, err
-	}
-	defer res.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(watch.Body(res.Body), maxVectors))
-	if err != nil {
-		return nil, peer.Transport(ctx, wire.Reading, err)
 	}
 	var answer struct {
 		Embeddings [][]float32 `json:"embeddings"`

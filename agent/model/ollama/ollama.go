@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -77,6 +76,7 @@ type Warning struct {
 type Model struct {
 	cfg    Config
 	peer   wire.Peer
+	policy wire.Policy
 	client *http.Client
 
 	mu   sync.Mutex
@@ -101,47 +101,30 @@ func New(cfg Config) (*Model, error) {
 	for _, tail := range []string{"/api/chat", "/api", "/v1"} {
 		cfg.BaseURL = strings.TrimSuffix(cfg.BaseURL, tail)
 	}
-	m := &Model{cfg: cfg, client: wire.Traced(cfg.HTTP), peer: wire.Peer{
+	peer := wire.Peer{
 		Kind: wire.Ollama, Name: cfg.Name, Model: cfg.Model, BaseURL: cfg.BaseURL, KeyEnv: cfg.KeyEnv,
 		HasKey: cfg.Key != "" || len(cfg.Headers) > 0, Secrets: wire.Secrets(cfg.Key, cfg.BaseURL, cfg.Headers), Locale: cfg.Locale,
-	}}
-	u, err := url.Parse(cfg.BaseURL)
-	switch p := m.peer; {
-	case cfg.Model == "":
-		return nil, p.Error(agent.ModelNotFound, p.Say("no model is named", "未指定模型"),
-			p.Say("set model in [models.%s]; ollama list shows the names", "请在 [models.%s] 中设置 model；可用 ollama list 查看名称", cfg.Name))
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return nil, p.Error(agent.ModelBadRequest, p.Say("base_url is not an http or https address", "base_url 不是 http 或 https 地址"),
-			p.Say("set base_url in [models.%s], for example %s", "请设置 [models.%s] 的 base_url，例如 %s", cfg.Name, DefaultBaseURL))
 	}
-	return m, nil
+	if err := peer.Check(DefaultBaseURL, cfg.Key, nil); err != nil {
+		return nil, err
+	}
+	return &Model{cfg: cfg, peer: peer, client: wire.Traced(cfg.HTTP), policy: wire.Policy{
+		Retries: cfg.Retries, Budget: cfg.RetryBudget, First: cfg.RetryWait, Notify: cfg.OnRetry,
+	}}, nil
 }
 
 // Generate streams one reply.
 func (m *Model) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
 	return func(yield func(agent.Delta, error) bool) {
 		peer := m.peer.In(r.Locale)
-		policy := wire.Policy{Retries: m.cfg.Retries, Budget: m.cfg.RetryBudget, First: m.cfg.RetryWait, Notify: m.cfg.OnRetry}
 		window := m.window(ctx, r)
-		s, err := wire.Retry(ctx, policy, func() (*stream, error) { return m.open(ctx, peer, r, window) })
-		if err != nil {
-			yield(agent.Delta{}, err)
-			return
-		}
-		defer s.close()
-		for {
-			d, err := s.next()
-			if err != nil {
-				yield(agent.Delta{}, err)
-				return
-			}
+		open := func() (*wire.Stream, error) { return m.open(ctx, peer, r, window) }
+		wire.Deliver(ctx, m.policy, open, func(d agent.Delta, err error) bool {
 			if d.Finish != "" {
 				m.compare(peer, r, window, d.Usage)
 			}
-			if !yield(d, nil) || d.Finish != "" {
-				return
-			}
-		}
+			return yield(d, err)
+		})
 	}
 }
 

@@ -1,12 +1,9 @@
 package ollama
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,9 +12,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/modeltest"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -60,13 +59,6 @@ func lines(ls ...string) http.HandlerFunc {
 	}
 }
 
-func fail(status int, body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(status)
-		io.WriteString(w, body)
-	}
-}
-
 func text(s string) string {
 	return fmt.Sprintf(`{"message":{"role":"assistant","content":%q},"done":false}`, s)
 }
@@ -77,36 +69,6 @@ func done(reason string) string {
 
 const oneCall = `{"message":{"role":"assistant","content":"","tool_calls":[{"id":"call_1","function":{"name":"grep_search","arguments":{"pattern":"Err"}}}]},"done":false}`
 
-type reply struct {
-	Text, Reasoning string
-	Calls           []tool.Call
-	Usage           *agent.Usage
-	Finish          agent.Finish
-}
-
-func ask(ctx context.Context, m *Model, r agent.Request) (reply, error) {
-	var out reply
-	for d, err := range m.Generate(ctx, r) {
-		if err != nil {
-			return out, err
-		}
-		out.Text += d.Text
-		out.Reasoning += d.Reasoning
-		if d.Call != nil {
-			out.Calls = append(out.Calls, *d.Call)
-		}
-		if d.Usage != nil {
-			out.Usage = d.Usage
-		}
-		out.Finish = d.Finish
-	}
-	return out, nil
-}
-
-func hello() agent.Request {
-	return agent.Request{Messages: []agent.ChatMessage{{Role: "user", Text: "hello"}}}
-}
-
 func TestStreams(t *testing.T) {
 	usage := &agent.Usage{Prompt: 30, Completion: 4}
 	grep := tool.Call{ID: "call_1", Tool: "grep_search", Args: json.RawMessage(`{"pattern":"Err"}`)}
@@ -114,23 +76,23 @@ func TestStreams(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		lines []string
-		want  reply
+		want  modeltest.Reply
 	}{
-		{"plain", []string{text("Hel"), text("lo"), done("stop")}, reply{Text: "Hello", Usage: usage, Finish: "stop"}},
-		{"thought kept apart", []string{`{"message":{"thinking":"hm"}}`, text("42"), done("stop")}, reply{Reasoning: "hm", Text: "42", Usage: usage, Finish: "stop"}},
-		{"cut by the limit", []string{text("Hel"), done("length")}, reply{Text: "Hel", Usage: usage, Finish: "length"}},
-		{"a call", []string{text("I look."), oneCall, done("stop")}, reply{Text: "I look.", Calls: []tool.Call{grep}, Usage: usage, Finish: "tool_calls"}},
+		{"plain", []string{text("Hel"), text("lo"), done("stop")}, modeltest.Reply{Text: "Hello", Usage: usage, Finish: "stop"}},
+		{"thought kept apart", []string{`{"message":{"thinking":"hm"}}`, text("42"), done("stop")}, modeltest.Reply{Reasoning: "hm", Text: "42", Usage: usage, Finish: "stop"}},
+		{"cut by the limit", []string{text("Hel"), done("length")}, modeltest.Reply{Text: "Hel", Usage: usage, Finish: "length"}},
+		{"a call", []string{text("I look."), oneCall, done("stop")}, modeltest.Reply{Text: "I look.", Calls: []tool.Call{grep}, Usage: usage, Finish: "tool_calls"}},
 		{"arguments as a string, from a proxy", []string{`{"message":{"tool_calls":[{"id":"call_1","function":{"name":"grep_search","arguments":"{\"pattern\":\"Err\"}"}}]}}`, done("stop")},
-			reply{Calls: []tool.Call{grep}, Usage: usage, Finish: "tool_calls"}},
+			modeltest.Reply{Calls: []tool.Call{grep}, Usage: usage, Finish: "tool_calls"}},
 		{"no arguments", []string{`{"message":{"tool_calls":[{"id":"a","function":{"name":"clock"}}]}}`, done("stop")},
-			reply{Calls: []tool.Call{{ID: "a", Tool: "clock", Args: json.RawMessage("{}")}}, Usage: usage, Finish: "tool_calls"}},
-		{"empty lines and CRLF", []string{"", text("Hi") + "\r", "\r", done("stop") + "\r"}, reply{Text: "Hi", Usage: usage, Finish: "stop"}},
-		{"no counts", []string{text("Hi"), `{"done":true}`}, reply{Text: "Hi", Finish: "stop"}},
-		{"1.2 MB in one line", []string{text(long), done("stop")}, reply{Text: long, Usage: usage, Finish: "stop"}},
+			modeltest.Reply{Calls: []tool.Call{{ID: "a", Tool: "clock", Args: json.RawMessage("{}")}}, Usage: usage, Finish: "tool_calls"}},
+		{"empty lines and CRLF", []string{"", text("Hi") + "\r", "\r", done("stop") + "\r"}, modeltest.Reply{Text: "Hi", Usage: usage, Finish: "stop"}},
+		{"no counts", []string{text("Hi"), `{"done":true}`}, modeltest.Reply{Text: "Hi", Finish: "stop"}},
+		{"1.2 MB in one line", []string{text(long), done("stop")}, modeltest.Reply{Text: long, Usage: usage, Finish: "stop"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := ask(t.Context(), serve(t, showQwen, lines(c.lines...)), hello())
-			if d := cmp.Diff(c.want, got); d != "" || err != nil {
+			got, err := modeltest.Ask(t.Context(), serve(t, showQwen, lines(c.lines...)), modeltest.Hello())
+			if d := cmp.Diff(c.want, got, cmpopts.IgnoreFields(modeltest.Reply{}, "Deltas")); d != "" || err != nil {
 				t.Errorf("%v; reply (-want +got):\n%s", err, d)
 			}
 		})
@@ -139,7 +101,7 @@ func TestStreams(t *testing.T) {
 
 func TestMissingIDsAreMadeUp(t *testing.T) {
 	m := serve(t, showQwen, lines(`{"message":{"tool_calls":[{"function":{"name":"clock"}},{"function":{"name":"clock"}}]}}`, done("stop")))
-	got, err := ask(t.Context(), m, hello())
+	got, err := modeltest.Ask(t.Context(), m, modeltest.Hello())
 	if err != nil || len(got.Calls) != 2 || got.Calls[0].ID == "" || got.Calls[0].ID == got.Calls[1].ID {
 		t.Errorf("%v, %v; want two calls with ids of their own", got.Calls, err)
 	}
@@ -158,12 +120,12 @@ func TestCutAtEveryByte(t *testing.T) {
 					panic(http.ErrAbortHandler)
 				}
 			})
-			whole, err := ask(t.Context(), m, hello())
+			whole, err := modeltest.Ask(t.Context(), m, modeltest.Hello())
 			if err != nil {
 				t.Fatalf("uncut: %v", err)
 			}
 			for at = range len(body) {
-				got, err := ask(t.Context(), m, hello())
+				got, err := modeltest.Ask(t.Context(), m, modeltest.Hello())
 				switch {
 				case !strings.HasPrefix(whole.Text, got.Text):
 					t.Errorf("cut at %d: %q", at, got.Text)
@@ -184,21 +146,21 @@ func TestFailures(t *testing.T) {
 		code agent.ModelCode
 		says string
 	}{
-		{"not pulled", fail(404, `{"error":"model 'qwen3:8b' not found"}`), agent.ModelNotFound, "ollama pull qwen3:8b"},
-		{"not Ollama", fail(404, "404 page not found"), agent.ModelNotFound, "root of an Ollama server"},
-		{"no tools", fail(400, `{"error":"registry.ollama.ai/library/gemma does not support tools"}`), agent.ModelBadRequest, "native_tools = false"},
-		{"too long", fail(400, `{"error":"the input length exceeds the context length"}`), agent.ModelWindow, "window"},
-		{"busy", fail(503, `{"error":"server busy, please try again."}`), agent.ModelOverloaded, "busy"},
-		{"a call it cannot read", fail(500, `{"error":"error parsing tool call: raw='{' err=unexpected end"}`), agent.ModelGarbage, "native_tools = false"},
+		{"not pulled", modeltest.Fail(404, `{"error":"model 'qwen3:8b' not found"}`), agent.ModelNotFound, "ollama pull qwen3:8b"},
+		{"not Ollama", modeltest.Fail(404, "404 page not found"), agent.ModelNotFound, "root of an Ollama server"},
+		{"no tools", modeltest.Fail(400, `{"error":"registry.ollama.ai/library/gemma does not support tools"}`), agent.ModelBadRequest, "native_tools = false"},
+		{"too long", modeltest.Fail(400, `{"error":"the input length exceeds the context length"}`), agent.ModelWindow, "window"},
+		{"busy", modeltest.Fail(503, `{"error":"server busy, please try again."}`), agent.ModelOverloaded, "busy"},
+		{"a call it cannot read", modeltest.Fail(500, `{"error":"error parsing tool call: raw='{' err=unexpected end"}`), agent.ModelGarbage, "native_tools = false"},
 		{"the same in the stream", lines(text("x"), `{"error":"error parsing tool call: raw='{'"}`), agent.ModelGarbage, "native_tools = false"},
 		{"fails in the stream", lines(text("x"), `{"error":"llama runner process has terminated"}`), agent.ModelOverloaded, "runner"},
 		{"not JSON", lines("<html>"), agent.ModelGarbage, "base_url"},
 		{"JSON of another kind", lines(`["x"]`), agent.ModelGarbage, "base_url"},
-		{"nothing", fail(200, ""), agent.ModelCut, ""},
-		{"a key is wanted", fail(401, ""), agent.ModelAuth, "none is set"},
+		{"nothing", modeltest.Fail(200, ""), agent.ModelCut, ""},
+		{"a key is wanted", modeltest.Fail(401, ""), agent.ModelAuth, "none is set"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := ask(t.Context(), serve(t, "", c.h), hello())
+			got, err := modeltest.Ask(t.Context(), serve(t, "", c.h), modeltest.Hello())
 			if !agent.IsModelCode(err, c.code) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%+v, %v; want code %s that says %q", got, err, c.code, c.says)
 			}
@@ -207,17 +169,12 @@ func TestFailures(t *testing.T) {
 }
 
 func TestServerNotRunning(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	free := l.Addr().String()
-	l.Close()
+	free := modeltest.Free(t)
 	m, err := New(Config{Model: "m", BaseURL: "http://" + free, Retries: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ask(t.Context(), m, hello()); !agent.IsModelCode(err, agent.ModelUnreachable) || !strings.Contains(err.Error(), "ollama serve") {
+	if _, err := modeltest.Ask(t.Context(), m, modeltest.Hello()); !agent.IsModelCode(err, agent.ModelUnreachable) || !strings.Contains(err.Error(), "ollama serve") {
 		t.Errorf("%v; want unreachable with the command that starts it", err)
 	}
 	if info, err := m.Describe(t.Context()); err == nil || info.Window != DefaultWindow {
@@ -238,9 +195,9 @@ func TestRepeatsOnlyBeforeTheFirstDelta(t *testing.T) {
 		hits  int32
 		code  agent.ModelCode
 	}{
-		{"busy, then success", fail(503, `{"error":"server busy"}`), 2, ""},
+		{"busy, then success", modeltest.Fail(503, `{"error":"server busy"}`), 2, ""},
 		{"reset, then success", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 2, ""},
-		{"not pulled", fail(404, `{"error":"model not found"}`), 1, agent.ModelNotFound},
+		{"not pulled", modeltest.Fail(404, `{"error":"model not found"}`), 1, agent.ModelNotFound},
 		{"after the first delta", cut, 1, agent.ModelCut},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -252,7 +209,7 @@ func TestRepeatsOnlyBeforeTheFirstDelta(t *testing.T) {
 				}
 				ok(w, r)
 			}, func(cfg *Config) { cfg.Retries = 2 })
-			_, err := ask(t.Context(), m, hello())
+			_, err := modeltest.Ask(t.Context(), m, modeltest.Hello())
 			if hits.Load() != c.hits || c.code == "" && err != nil || c.code != "" && !agent.IsModelCode(err, c.code) {
 				t.Errorf("%v after %d tries; want code %q after %d", err, hits.Load(), c.code, c.hits)
 			}
@@ -269,11 +226,11 @@ func TestSilenceAndLeaving(t *testing.T) {
 		<-r.Context().Done()
 		gone <- struct{}{}
 	}, func(c *Config) { c.StallTimeout = 50 * time.Millisecond })
-	if _, err := ask(t.Context(), m, hello()); !agent.IsModelCode(err, agent.ModelCut) {
+	if _, err := modeltest.Ask(t.Context(), m, modeltest.Hello()); !agent.IsModelCode(err, agent.ModelCut) {
 		t.Errorf("%v; want code cut", err)
 	}
 	<-gone
-	for range m.Generate(t.Context(), hello()) {
+	for range m.Generate(t.Context(), modeltest.Hello()) {
 		break
 	}
 	<-gone
@@ -282,15 +239,7 @@ func TestSilenceAndLeaving(t *testing.T) {
 func TestKeyStaysOutOfErrors(t *testing.T) {
 	const canary = "sk-canary-7f3a9b2c1d"
 	for _, status := range []int{400, 401, 403, 404, 429, 500} {
-		m := serve(t, "", fail(status, fmt.Sprintf(`{"error":"bad %s"}`, canary)), func(c *Config) { c.Key = canary })
-		_, err := ask(t.Context(), m, hello())
-		for e := err; e != nil; e = errors.Unwrap(e) {
-			if all := fmt.Sprintf("%v %+v %#v %s", e, e, e, m); strings.Contains(all, canary) {
-				t.Errorf("%d: the key shows: %s", status, all)
-			}
-		}
-		if err == nil {
-			t.Errorf("%d: no error", status)
-		}
+		m := serve(t, "", modeltest.Fail(status, fmt.Sprintf(`{"error":"bad %s"}`, canary)), func(c *Config) { c.Key = canary })
+		modeltest.Hides(t, m, canary)
 	}
 }

@@ -139,16 +139,16 @@ func functionOf(s tool.Spec, l tool.Locale) function {
 	return f
 }
 
-// send makes one request. An answer that is not 200 is an error; otherwise the
-// caller closes the body. body nil: GET.
-func (m *Model) send(ctx context.Context, p wire.Peer, path string, body []byte) (*http.Response, error) {
+// send makes one request. An answer that is not 200 is a *wire.Refusal;
+// otherwise the caller closes the body. body nil: GET.
+func (m *Model) send(ctx context.Context, path string, body []byte) (*http.Response, error) {
 	method := http.MethodPost
 	if body == nil {
 		method = http.MethodGet
 	}
 	req, err := http.NewRequestWithContext(ctx, method, m.cfg.BaseURL+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, p.Transport(ctx, wire.Opening, err)
+		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "weir")
@@ -158,14 +158,19 @@ func (m *Model) send(ctx context.Context, p wire.Peer, path string, body []byte)
 	for k, v := range m.cfg.Headers {
 		req.Header.Set(k, v)
 	}
-	res, err := m.client.Do(req)
+	return wire.Intercept(req, m.client.Do)
+}
+
+// read is send for an answer of at most limit bytes, which is read whole.
+func (m *Model) read(ctx context.Context, p wire.Peer, watch *wire.Watch, path string, body []byte, limit int64) ([]byte, error) {
+	res, err := m.send(ctx, path, body)
 	if err != nil {
-		return nil, p.Transport(ctx, wire.Opening, err)
+		return nil, p.Failed(ctx, err)
 	}
-	if res.StatusCode != http.StatusOK {
-		defer res.Body.Close()
-		said, _ := io.ReadAll(io.LimitReader(res.Body, wire.MaxErrorBody)) // what came is enough
-		return nil, p.Status(res.StatusCode, res.Header, said)
+	defer res.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(watch.Body(res.Body), limit))
+	if err != nil {
+		return nil, p.Transport(ctx, wire.Reading, err)
 	}
-	return res, nil
+	return data, nil
 }

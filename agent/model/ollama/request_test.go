@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/modeltest"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -43,7 +44,7 @@ func TestWishesOnTheWire(t *testing.T) {
 			lines(text("Hi"), done("stop"))(w, r)
 		}, func(c *Config) { c.Options = map[string]any{"temperature": 0.2} })
 		row.req.Messages = []agent.ChatMessage{{Role: "user", Text: "x"}}
-		if _, err := ask(t.Context(), m, row.req); err != nil {
+		if _, err := modeltest.Ask(t.Context(), m, row.req); err != nil {
 			t.Fatal(err)
 		}
 		if string(got.Options) != row.options || string(got.Format) != row.format {
@@ -62,7 +63,7 @@ func TestRequestOnTheWire(t *testing.T) {
 		c.Options = map[string]any{"temperature": 0.2, "num_ctx": 99}
 		c.Think, c.KeepAlive = &think, "30m"
 	})
-	_, err := ask(t.Context(), m, agent.Request{
+	_, err := modeltest.Ask(t.Context(), m, agent.Request{
 		System: "You help.", MaxTokens: 64, Stop: []string{"</tool_call>"}, Locale: tool.Zh,
 		Messages: []agent.ChatMessage{
 			{Role: "user", Text: "where?"},
@@ -121,9 +122,9 @@ func TestWindow(t *testing.T) {
 				json.NewDecoder(r.Body).Decode(&sent)
 				lines(text("Hi"), done("stop"))(w, r)
 			}, func(cfg *Config) { cfg.Window = c.config })
-			r := hello()
+			r := modeltest.Hello()
 			r.Window = c.request
-			if _, err := ask(t.Context(), m, r); err != nil {
+			if _, err := modeltest.Ask(t.Context(), m, r); err != nil {
 				t.Fatal(err)
 			}
 			if got := sent.Options["num_ctx"]; got != float64(c.want) {
@@ -156,7 +157,7 @@ func TestDroppedPromptIsReported(t *testing.T) {
 			m := serve(t, showQwen, lines(text("Hi"), string(end)), func(cfg *Config) {
 				cfg.Warn = func(w Warning) { got = append(got, w) }
 			})
-			if _, err := ask(t.Context(), m, agent.Request{System: c.prompt, Messages: hello().Messages}); err != nil {
+			if _, err := modeltest.Ask(t.Context(), m, agent.Request{System: c.prompt, Messages: modeltest.Hello().Messages}); err != nil {
 				t.Fatal(err)
 			}
 			if (len(got) == 1) != c.warn {
@@ -184,7 +185,7 @@ func TestDescribe(t *testing.T) {
 		{"an old server does not say", `{"model_info":{}}`, nil, nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := serve(t, c.show, fail(500, ""), func(cfg *Config) { cfg.NativeTools = c.config })
+			m := serve(t, c.show, modeltest.Fail(500, ""), func(cfg *Config) { cfg.NativeTools = c.config })
 			got, err := m.Describe(t.Context())
 			want := agent.ModelInfo{Name: "local", Provider: "ollama", Model: "qwen3:8b", Window: DefaultWindow, NativeTools: c.native}
 			if d := cmp.Diff(want, got); d != "" || err != nil {
@@ -198,7 +199,7 @@ func TestDescribe(t *testing.T) {
 }
 
 func TestDescribeOfAMissingModel(t *testing.T) {
-	m := serve(t, "", fail(500, ""))
+	m := serve(t, "", modeltest.Fail(500, ""))
 	if _, err := m.Describe(t.Context()); !agent.IsModelCode(err, agent.ModelNotFound) || !strings.Contains(err.Error(), "ollama pull") {
 		t.Errorf("%v; want not_found with the command", err)
 	}

@@ -100,7 +100,6 @@ type assembler struct {
 	byPos  map[int]*pending
 	usage  *agent.Usage
 	reason agent.Finish
-	chunks int
 }
 
 type pending struct {
@@ -110,7 +109,6 @@ type pending struct {
 
 // add takes one chunk in and gives what can be handed on at once.
 func (a *assembler) add(c chunk) (agent.Delta, error) {
-	a.chunks++
 	if c.Usage != nil {
 		a.usage = c.Usage.count()
 	}

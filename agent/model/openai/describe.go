@@ -3,7 +3,6 @@ package openai
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net"
 	"net/url"
 	"slices"
@@ -214,12 +213,8 @@ func (m *Model) fetch(ctx context.Context, path string, into any) error {
 	defer watch.Stop()
 	var raw []byte
 	err := m.client.Get(ctx, path, nil, &raw, option.WithHeader("Accept", "application/json"))
-	var no *wire.Refusal
-	switch {
-	case errors.As(err, &no):
-		return m.peer.Status(no.Status, no.Header, no.Body)
-	case err != nil:
-		return m.peer.Transport(ctx, wire.Opening, err)
+	if err != nil {
+		return m.peer.Failed(ctx, err)
 	}
 	if json.Unmarshal(raw, into) != nil {
 		return m.peer.Garbage(m.peer.Say("the list of models is not JSON", "模型列表不是 JSON"))

@@ -28,12 +28,8 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	body := map[string]any{"model": m.cfg.EmbeddingModel, "input": texts, "encoding_format": "float"}
 	var raw []byte
 	err := m.client.Post(ctx, "embeddings", body, &raw, option.WithHeader("Accept", "application/json"))
-	var no *wire.Refusal
-	switch {
-	case errors.As(err, &no):
-		return nil, peer.Status(no.Status, no.Header, no.Body)
-	case err != nil:
-		return nil, peer.Transport(ctx, wire.Opening, err)
+	if err != nil {
+		return nil, peer.Failed(ctx, err)
 	}
 	var answer struct {
 		Data []struct {

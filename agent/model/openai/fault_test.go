@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,18 +13,9 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/modeltest"
 	"github.com/weirhost/weir/sdk/tool"
 )
-
-func fail(status int, body string, headers ...string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		for i := 0; i+1 < len(headers); i += 2 {
-			w.Header().Set(headers[i], headers[i+1])
-		}
-		w.WriteHeader(status)
-		io.WriteString(w, body)
-	}
-}
 
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
@@ -62,7 +52,7 @@ func TestRefusals(t *testing.T) {
 		{"empty 200 that is no stream", 204, "", agent.ModelNotFound, []string{"204"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := ask(t.Context(), serve(t, fail(c.status, c.body)), hello())
+			_, err := modeltest.Ask(t.Context(), serve(t, modeltest.Fail(c.status, c.body)), modeltest.Hello())
 			var me *agent.ModelError
 			if !errors.As(err, &me) || me.Code != c.code || me.Status != c.status || me.Model != "test" {
 				t.Fatalf("%#v; want code %s", err, c.code)
@@ -80,17 +70,17 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestRefusalInChinese(t *testing.T) {
-	m := serve(t, fail(401, `{"error":{"message":"no"}}`))
-	r := hello()
+	m := serve(t, modeltest.Fail(401, `{"error":{"message":"no"}}`))
+	r := modeltest.Hello()
 	r.Locale = tool.Zh
-	if _, err := ask(t.Context(), m, r); err == nil || !strings.Contains(err.Error(), "密钥被拒绝") {
+	if _, err := modeltest.Ask(t.Context(), m, r); err == nil || !strings.Contains(err.Error(), "密钥被拒绝") {
 		t.Errorf("%v; want it in Chinese", err)
 	}
 }
 
 func TestNoKeySet(t *testing.T) {
-	m := serve(t, fail(401, ""), func(c *Config) { c.Key = "" })
-	if _, err := ask(t.Context(), m, hello()); !agent.IsModelCode(err, agent.ModelAuth) || !strings.Contains(err.Error(), "none is set") {
+	m := serve(t, modeltest.Fail(401, ""), func(c *Config) { c.Key = "" })
+	if _, err := modeltest.Ask(t.Context(), m, modeltest.Hello()); !agent.IsModelCode(err, agent.ModelAuth) || !strings.Contains(err.Error(), "none is set") {
 		t.Errorf("%v", err)
 	}
 }
@@ -111,7 +101,7 @@ func TestFailuresInsideTheStream(t *testing.T) {
 		{"nothing", "", agent.ModelCut},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, err := ask(t.Context(), serve(t, sse(c.body)), hello()); !agent.IsModelCode(err, c.code) {
+			if got, err := modeltest.Ask(t.Context(), serve(t, modeltest.SSE(c.body)), modeltest.Hello()); !agent.IsModelCode(err, c.code) {
 				t.Errorf("%+v, %v; want code %s", got, err, c.code)
 			}
 		})
@@ -127,8 +117,8 @@ func TestGarbageForAnAnswer(t *testing.T) {
 		"bytes, no stream": {"application/octet-stream", "\x00\x01\xff\n\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := serve(t, fail(200, c.body, "Content-Type", c.kind))
-			_, err := ask(t.Context(), m, hello())
+			m := serve(t, modeltest.Say(c.kind, c.body))
+			_, err := modeltest.Ask(t.Context(), m, modeltest.Hello())
 			if !agent.IsModelCode(err, agent.ModelGarbage) || !strings.Contains(err.Error(), "base_url") {
 				t.Errorf("%v; want garbage with a hint at base_url", err)
 			}
@@ -147,10 +137,10 @@ func script(hits *atomic.Int32, steps ...http.HandlerFunc) http.HandlerFunc {
 func reset(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
 func TestRepeats(t *testing.T) {
-	ok := sse(events(delta("content", "Hi"), finish("stop"), done))
+	ok := modeltest.SSE(events(delta("content", "Hi"), finish("stop"), done))
 	resetAfter := func(body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			sse(body)(w, r)
+			modeltest.SSE(body)(w, r)
 			http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		}
@@ -161,19 +151,19 @@ func TestRepeats(t *testing.T) {
 		hits  int32
 		code  agent.ModelCode // empty: an answer
 	}{
-		{"500 and 503, then success", []http.HandlerFunc{fail(500, ""), fail(503, ""), ok}, 3, ""},
-		{"429 that asks for 5 ms", []http.HandlerFunc{fail(429, "", "Retry-After-Ms", "5"), ok}, 2, ""},
-		{"a date that has passed", []http.HandlerFunc{fail(429, "", "Retry-After", "Mon, 02 Jan 2006 15:04:05 GMT"), ok}, 2, ""},
+		{"500 and 503, then success", []http.HandlerFunc{modeltest.Fail(500, ""), modeltest.Fail(503, ""), ok}, 3, ""},
+		{"429 that asks for 5 ms", []http.HandlerFunc{modeltest.Fail(429, "", "Retry-After-Ms", "5"), ok}, 2, ""},
+		{"a date that has passed", []http.HandlerFunc{modeltest.Fail(429, "", "Retry-After", "Mon, 02 Jan 2006 15:04:05 GMT"), ok}, 2, ""},
 		{"reset before any answer", []http.HandlerFunc{reset, ok}, 2, ""},
 		{"cut before the first delta", []http.HandlerFunc{resetAfter(": ping\n\n"), ok}, 2, ""},
-		{"busy, told inside the stream, before the first delta", []http.HandlerFunc{sse(events(`{"error":{"message":"busy","code":503}}`)), ok}, 2, ""},
-		{"for ever", []http.HandlerFunc{fail(500, "")}, 3, agent.ModelOverloaded},
-		{"429 that asks for an hour", []http.HandlerFunc{fail(429, "", "Retry-After", "3600"), ok}, 1, agent.ModelRateLimited},
-		{"no quota", []http.HandlerFunc{fail(429, `{"error":{"code":"insufficient_quota"}}`), ok}, 1, agent.ModelRateLimited},
-		{"400", []http.HandlerFunc{fail(400, ""), ok}, 1, agent.ModelBadRequest},
-		{"401", []http.HandlerFunc{fail(401, ""), ok}, 1, agent.ModelAuth},
-		{"404", []http.HandlerFunc{fail(404, ""), ok}, 1, agent.ModelNotFound},
-		{"garbage", []http.HandlerFunc{sse(events("oops")), ok}, 1, agent.ModelGarbage},
+		{"busy, told inside the stream, before the first delta", []http.HandlerFunc{modeltest.SSE(events(`{"error":{"message":"busy","code":503}}`)), ok}, 2, ""},
+		{"for ever", []http.HandlerFunc{modeltest.Fail(500, "")}, 3, agent.ModelOverloaded},
+		{"429 that asks for an hour", []http.HandlerFunc{modeltest.Fail(429, "", "Retry-After", "3600"), ok}, 1, agent.ModelRateLimited},
+		{"no quota", []http.HandlerFunc{modeltest.Fail(429, `{"error":{"code":"insufficient_quota"}}`), ok}, 1, agent.ModelRateLimited},
+		{"400", []http.HandlerFunc{modeltest.Fail(400, ""), ok}, 1, agent.ModelBadRequest},
+		{"401", []http.HandlerFunc{modeltest.Fail(401, ""), ok}, 1, agent.ModelAuth},
+		{"404", []http.HandlerFunc{modeltest.Fail(404, ""), ok}, 1, agent.ModelNotFound},
+		{"garbage", []http.HandlerFunc{modeltest.SSE(events("oops")), ok}, 1, agent.ModelGarbage},
 		{"after the first delta", []http.HandlerFunc{resetAfter(events(delta("content", "H"))), ok}, 1, agent.ModelCut},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -188,7 +178,7 @@ func TestRepeats(t *testing.T) {
 					}
 				}
 			})
-			got, err := ask(t.Context(), m, hello())
+			got, err := modeltest.Ask(t.Context(), m, modeltest.Hello())
 			if c.code != "" && !agent.IsModelCode(err, c.code) || c.code == "" && (err != nil || got.Text != "Hi") {
 				t.Errorf("%+v, %v; want code %q", got, err, c.code)
 			}
@@ -200,7 +190,7 @@ func TestRepeats(t *testing.T) {
 }
 
 func TestRetryAfterIsHandedOn(t *testing.T) {
-	_, err := ask(t.Context(), serve(t, fail(429, "", "Retry-After", "7")), hello())
+	_, err := modeltest.Ask(t.Context(), serve(t, modeltest.Fail(429, "", "Retry-After", "7")), modeltest.Hello())
 	var me *agent.ModelError
 	if !errors.As(err, &me) || me.RetryAfter != 7*time.Second {
 		t.Errorf("%v; want RetryAfter 7 s", err)
@@ -217,15 +207,15 @@ func TestOptionalFieldsThatAreRefused(t *testing.T) {
 			m := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				hits.Add(1)
 				if b, _ := io.ReadAll(r.Body); strings.Contains(string(b), c.refused) {
-					fail(400, c.complaint)(w, r)
+					modeltest.Fail(400, c.complaint)(w, r)
 					return
 				}
-				sse(events(delta("content", "Hi"), finish("stop")))(w, r)
+				modeltest.SSE(events(delta("content", "Hi"), finish("stop")))(w, r)
 			})
-			r := hello()
+			r := modeltest.Hello()
 			r.MaxTokens = 100
 			for range 2 {
-				if got, err := ask(t.Context(), m, r); err != nil || got.Text != "Hi" {
+				if got, err := modeltest.Ask(t.Context(), m, r); err != nil || got.Text != "Hi" {
 					t.Fatalf("%+v, %v", got, err)
 				}
 			}
@@ -253,14 +243,14 @@ func TestSilence(t *testing.T) {
 			m := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				io.Copy(io.Discard, r.Body) // else the server does not see the client leave
 				if c.before != "" {
-					sse(c.before)(w, r)
+					modeltest.SSE(c.before)(w, r)
 					http.NewResponseController(w).Flush()
 				}
 				hang(w, r)
 			}, func(cfg *Config) {
 				cfg.FirstTimeout, cfg.StallTimeout, cfg.Retries = 100*time.Millisecond, 100*time.Millisecond, 2
 			})
-			got, err := ask(t.Context(), m, hello())
+			got, err := modeltest.Ask(t.Context(), m, modeltest.Hello())
 			if c.code == "" && err != nil || c.code != "" && !agent.IsModelCode(err, c.code) || got.Text != c.text || got.Finish != c.finish {
 				t.Errorf("%+v, %v; want code %q", got, err, c.code)
 			}
@@ -277,7 +267,7 @@ func TestLeavingReachesTheServer(t *testing.T) {
 			gone := make(chan struct{})
 			m := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				io.Copy(io.Discard, r.Body)
-				sse(events(delta("content", "H")))(w, r)
+				modeltest.SSE(events(delta("content", "H")))(w, r)
 				http.NewResponseController(w).Flush()
 				<-r.Context().Done()
 				close(gone)
@@ -285,7 +275,7 @@ func TestLeavingReachesTheServer(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var last error
-			for _, err := range m.Generate(ctx, hello()) {
+			for _, err := range m.Generate(ctx, modeltest.Hello()) {
 				if last = err; leave(cancel) {
 					break
 				}
@@ -304,20 +294,15 @@ func TestEndedContextIsNotRepeated(t *testing.T) {
 	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		hits.Add(1)
 		cancel()
-		fail(500, "")(w, r)
+		modeltest.Fail(500, "")(w, r)
 	}, func(c *Config) { c.Retries = 5 })
-	if _, err := ask(ctx, m, hello()); err != context.Canceled || hits.Load() != 1 {
+	if _, err := modeltest.Ask(ctx, m, modeltest.Hello()); err != context.Canceled || hits.Load() != 1 {
 		t.Errorf("%v after %d tries; want the context's error after one", err, hits.Load())
 	}
 }
 
 func TestNobodyThere(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	free := l.Addr().String()
-	l.Close()
+	free := modeltest.Free(t)
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
 	for name, c := range map[string]struct{ base, says string }{
@@ -331,7 +316,7 @@ func TestNobodyThere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err = ask(t.Context(), m, hello()); !agent.IsModelCode(err, agent.ModelUnreachable) || !strings.Contains(err.Error(), c.says) {
+			if _, err = modeltest.Ask(t.Context(), m, modeltest.Hello()); !agent.IsModelCode(err, agent.ModelUnreachable) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v; want unreachable that says %q", err, c.says)
 			}
 		})
@@ -342,13 +327,13 @@ func TestNobodyThere(t *testing.T) {
 func TestKeyStaysOutOfErrors(t *testing.T) {
 	echo := fmt.Sprintf(`{"error":{"message":"bad key %s, header Bearer %s, custom s3cret-header"}}`, canary, canary)
 	servers := map[string]http.HandlerFunc{
-		"in the stream": sse(events(echo)),
-		"as plain text": fail(400, "bad "+canary),
+		"in the stream": modeltest.SSE(events(echo)),
+		"as plain text": modeltest.Fail(400, "bad "+canary),
 		"reset":         reset,
-		"redirected":    fail(302, "", "Location", "http://127.0.0.1:1/?k="+canary),
+		"redirected":    modeltest.Fail(302, "", "Location", "http://127.0.0.1:1/?k="+canary),
 	}
 	for _, status := range []int{400, 401, 403, 404, 413, 429, 500} {
-		servers[fmt.Sprint(status)] = fail(status, echo, "WWW-Authenticate", canary)
+		servers[fmt.Sprint(status)] = modeltest.Fail(status, echo, "WWW-Authenticate", canary)
 	}
 	for name, h := range servers {
 		t.Run(name, func(t *testing.T) {
@@ -356,15 +341,7 @@ func TestKeyStaysOutOfErrors(t *testing.T) {
 				c.BaseURL = strings.Replace(c.BaseURL, "http://", "http://user:"+canary+"@", 1)
 				c.Headers = map[string]string{"X-Key": "s3cret-header"}
 			})
-			_, err := ask(t.Context(), m, hello())
-			if err == nil {
-				t.Fatal("no error")
-			}
-			for e := err; e != nil; e = errors.Unwrap(e) {
-				if all := fmt.Sprintf("%v %+v %#v %s", e, e, e, m); strings.Contains(all, canary) || strings.Contains(all, "s3cret-header") {
-					t.Errorf("the key shows: %s", all)
-				}
-			}
+			modeltest.Hides(t, m, canary, "s3cret-header")
 		})
 	}
 }
@@ -380,9 +357,9 @@ func TestEnvironmentIsNotRead(t *testing.T) {
 		if got := fmt.Sprint(r.Header); strings.Contains(got, "environment") || strings.Contains(got, "X-Env") || strings.Contains(got, "org") || strings.Contains(got, "Stainless") {
 			t.Errorf("sent %s", got)
 		}
-		sse(events(delta("content", "Hi"), finish("stop")))(w, r)
+		modeltest.SSE(events(delta("content", "Hi"), finish("stop")))(w, r)
 	}, func(c *Config) { c.Key = "" })
-	if _, err := ask(t.Context(), m, hello()); err != nil {
+	if _, err := modeltest.Ask(t.Context(), m, modeltest.Hello()); err != nil {
 		t.Error(err)
 	}
 }

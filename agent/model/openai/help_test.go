@@ -1,10 +1,7 @@
 package openai
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,9 +9,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-
-	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 const canary = "sk-canary-7f3a9b2c1d"
@@ -41,14 +35,6 @@ func serve(t *testing.T, h http.HandlerFunc, change ...func(*Config)) *Model {
 	return m
 }
 
-// sse answers with body as an event stream.
-func sse(body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		io.WriteString(w, body)
-	}
-}
-
 // events makes a stream of data lines, each followed by an empty one.
 func events(data ...string) string {
 	var b strings.Builder
@@ -70,40 +56,3 @@ const (
 	usageEvent = `{"id":"c1","choices":[],"usage":{"prompt_tokens":12,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":8}}}`
 	done       = "[DONE]"
 )
-
-// A reply is everything one Generate gave.
-type reply struct {
-	Text, Reasoning string
-	Calls           []tool.Call
-	Usage           *agent.Usage
-	Finish          agent.Finish
-	Deltas          int
-}
-
-func ask(ctx context.Context, m *Model, r agent.Request) (reply, error) {
-	var out reply
-	for d, err := range m.Generate(ctx, r) {
-		if err != nil {
-			return out, err
-		}
-		out.Deltas++
-		out.Text += d.Text
-		out.Reasoning += d.Reasoning
-		if d.Call != nil {
-			out.Calls = append(out.Calls, *d.Call)
-		}
-		if d.Usage != nil {
-			out.Usage = d.Usage
-		}
-		out.Finish = d.Finish
-	}
-	return out, nil
-}
-
-func hello() agent.Request {
-	return agent.Request{Messages: []agent.ChatMessage{{Role: "user", Text: "hello"}}}
-}
-
-func call(id, name, args string) tool.Call {
-	return tool.Call{ID: id, Tool: name, Args: json.RawMessage(args)}
-}

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -73,6 +72,7 @@ type Config struct {
 type Model struct {
 	cfg    Config
 	peer   wire.Peer
+	policy wire.Policy
 	client sdk.Client
 	// What the server turned out to want; learnt once, then kept.
 	habits habit
@@ -110,35 +110,16 @@ func New(cfg Config) (*Model, error) {
 		Kind: wire.OpenAI, Name: cfg.Name, Model: cfg.Model, BaseURL: cfg.BaseURL, KeyEnv: cfg.KeyEnv,
 		HasKey: cfg.Key != "" || len(cfg.Headers) > 0, Secrets: wire.Secrets(cfg.Key, cfg.BaseURL, cfg.Headers), Locale: cfg.Locale,
 	}
-	if err := check(cfg, peer); err != nil {
+	if err := peer.Check(DefaultBaseURL, cfg.Key, cfg.Extra, "model", "messages", "tools", "stream", "stream_options"); err != nil {
 		return nil, err
 	}
-	m := &Model{cfg: cfg, peer: peer}
+	m := &Model{cfg: cfg, peer: peer, policy: wire.Policy{
+		Retries: cfg.Retries, Budget: cfg.RetryBudget, First: cfg.RetryWait, Notify: cfg.OnRetry,
+	}}
 	// Not sdk.NewClient: it would send the keys and headers of OPENAI_*
 	// variables to whatever server is configured here.
 	m.client = sdk.Client{Options: m.options()}
 	return m, nil
-}
-
-func check(cfg Config, p wire.Peer) error {
-	u, err := url.Parse(cfg.BaseURL)
-	switch {
-	case cfg.Model == "":
-		return p.Error(agent.ModelNotFound, p.Say("no model is named", "未指定模型"),
-			p.Say("set model in [models.%s]", "请在 [models.%s] 中设置 model", cfg.Name))
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return p.Error(agent.ModelBadRequest, p.Say("base_url is not an http or https address", "base_url 不是 http 或 https 地址"),
-			p.Say("set base_url in [models.%s], for example %s", "请设置 [models.%s] 的 base_url，例如 %s", cfg.Name, DefaultBaseURL))
-	case strings.ContainsFunc(cfg.Key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return p.Error(agent.ModelAuth, p.Say("the key holds a space or another character that no key has", "密钥中含有空格或其他非法字符"),
-			p.Say("copy the key again, without quotes", "请重新复制密钥，不要带引号"))
-	}
-	for _, k := range []string{"model", "messages", "tools", "stream", "stream_options"} {
-		if _, ok := cfg.Extra[k]; ok {
-			return p.Error(agent.ModelBadRequest, p.Say("extra may not hold %q", "extra 中不能包含 %q", k), "")
-		}
-	}
-	return nil
 }
 
 func (m *Model) options() []option.RequestOption {
@@ -162,23 +143,7 @@ func (m *Model) options() []option.RequestOption {
 func (m *Model) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
 	return func(yield func(agent.Delta, error) bool) {
 		peer := m.peer.In(r.Locale)
-		policy := wire.Policy{Retries: m.cfg.Retries, Budget: m.cfg.RetryBudget, First: m.cfg.RetryWait, Notify: m.cfg.OnRetry}
-		s, err := wire.Retry(ctx, policy, func() (*stream, error) { return m.open(ctx, peer, r) })
-		if err != nil {
-			yield(agent.Delta{}, err)
-			return
-		}
-		defer s.close()
-		for {
-			d, err := s.next()
-			if err != nil {
-				yield(agent.Delta{}, err)
-				return
-			}
-			if !yield(d, nil) || d.Finish != "" {
-				return
-			}
-		}
+		wire.Deliver(ctx, m.policy, func() (*wire.Stream, error) { return m.open(ctx, peer, r) }, yield)
 	}
 }
 

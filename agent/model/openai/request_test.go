@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/modeltest"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -28,17 +29,17 @@ func TestRequestOnTheWire(t *testing.T) {
 		if r.URL.Path != "/v1/chat/completions" {
 			t.Errorf("path %s", r.URL.Path)
 		}
-		sse(events(delta("content", "Hi"), finish("stop")))(w, r)
+		modeltest.SSE(events(delta("content", "Hi"), finish("stop")))(w, r)
 	}, func(c *Config) {
 		c.Extra = map[string]any{"temperature": 0.2, "thinking": map[string]any{"type": "disabled"}}
 		c.Headers = map[string]string{"X-Team": "weir"}
 	})
-	_, err := ask(t.Context(), m, agent.Request{
+	_, err := modeltest.Ask(t.Context(), m, agent.Request{
 		System: "You help. <b>&", MaxTokens: 64, Stop: []string{"</tool_call>"}, Locale: tool.Zh,
 		Messages: []agent.ChatMessage{
 			{Role: "user", Text: "where?"},
 			{Role: "assistant"}, // says nothing: left out
-			{Role: "assistant", Calls: []tool.Call{call("a", "grep_search", `{"pattern":"x"}`), call("b", "clock", `{broken`), call("c", "clock", `null`)}},
+			{Role: "assistant", Calls: []tool.Call{modeltest.Call("a", "grep_search", `{"pattern":"x"}`), modeltest.Call("b", "clock", `{broken`), modeltest.Call("c", "clock", `null`)}},
 			{Role: "tool", CallID: "a", Tool: "grep_search", Text: "found"},
 			{Role: "assistant", Text: "There."},
 		},
@@ -84,10 +85,10 @@ func TestWishesOnTheWire(t *testing.T) {
 			if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
 				t.Error(err)
 			}
-			sse(events(delta("content", "Hi"), finish("stop")))(w, r)
+			modeltest.SSE(events(delta("content", "Hi"), finish("stop")))(w, r)
 		}, func(c *Config) { c.Extra = map[string]any{"temperature": 0.2} })
 		row.req.Messages = question
-		if _, err := ask(t.Context(), m, row.req); err != nil {
+		if _, err := modeltest.Ask(t.Context(), m, row.req); err != nil {
 			t.Fatal(err)
 		}
 		for name, want := range row.want {
@@ -143,7 +144,7 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func TestWholeAddressIsTaken(t *testing.T) {
-	ok := sse(events(delta("content", "Hi"), finish("stop")))
+	ok := modeltest.SSE(events(delta("content", "Hi"), finish("stop")))
 	for _, tail := range []string{"", "/", "/chat/completions", "/chat/completions/"} {
 		m := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/v1/chat/completions" {
@@ -152,7 +153,7 @@ func TestWholeAddressIsTaken(t *testing.T) {
 			}
 			ok(w, r)
 		}, func(c *Config) { c.BaseURL += tail })
-		if _, err := ask(t.Context(), m, hello()); err != nil {
+		if _, err := modeltest.Ask(t.Context(), m, modeltest.Hello()); err != nil {
 			t.Errorf("base_url …%s: %v", tail, err)
 		}
 	}
@@ -223,14 +224,14 @@ func TestDescribeWithoutAsking(t *testing.T) {
 }
 
 func TestDescribeTellsAWrongKey(t *testing.T) {
-	m := serve(t, fail(401, ""))
+	m := serve(t, modeltest.Fail(401, ""))
 	if got, err := m.Describe(t.Context()); !agent.IsModelCode(err, agent.ModelAuth) || got.Model != "m-1" {
 		t.Errorf("%+v, %v; want what is known and an auth error", got, err)
 	}
 }
 
 func TestModels(t *testing.T) {
-	m := serve(t, fail(200, `{"data":[{"id":"b"},{"id":"a"}]}`, "Content-Type", "application/json"))
+	m := serve(t, modeltest.Fail(200, `{"data":[{"id":"b"},{"id":"a"}]}`, "Content-Type", "application/json"))
 	if got, err := m.Models(t.Context()); err != nil || !cmp.Equal(got, []string{"b", "a"}) {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -244,16 +245,16 @@ func TestThoughtsGoBackWhereTheyAreWanted(t *testing.T) {
 		raw, _ := io.ReadAll(r.Body)
 		bodies = append(bodies, string(raw))
 		if !strings.Contains(string(raw), `"reasoning_content":"hm"`) {
-			fail(400, "{\"error\":{\"message\":\"Missing `reasoning_content` field in the assistant message at message index 1\"}}")(w, r)
+			modeltest.Fail(400, "{\"error\":{\"message\":\"Missing `reasoning_content` field in the assistant message at message index 1\"}}")(w, r)
 			return
 		}
-		sse(events(delta("content", "noon"), finish("stop")))(w, r)
+		modeltest.SSE(events(delta("content", "noon"), finish("stop")))(w, r)
 	})
-	r := hello()
-	r.Messages = append(r.Messages, agent.ChatMessage{Role: "assistant", Calls: []tool.Call{call("a", "clock", "{}")}, Reasoning: "hm"},
+	r := modeltest.Hello()
+	r.Messages = append(r.Messages, agent.ChatMessage{Role: "assistant", Calls: []tool.Call{modeltest.Call("a", "clock", "{}")}, Reasoning: "hm"},
 		agent.ChatMessage{Role: "tool", CallID: "a", Text: "12:00"}, agent.ChatMessage{Role: "assistant", Text: "Noon.", Reasoning: "said"})
 	for i, want := range []int{2, 3} {
-		if got, err := ask(t.Context(), m, r); err != nil || got.Text != "noon" || len(bodies) != want {
+		if got, err := modeltest.Ask(t.Context(), m, r); err != nil || got.Text != "noon" || len(bodies) != want {
 			t.Errorf("question %d: %+v, %v after %d requests", i, got, err, len(bodies))
 		}
 	}

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/modeltest"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -28,63 +28,63 @@ var twoCalls = events(
 	finish("tool_calls"), usageEvent, done,
 )
 
-var wantTwo = []tool.Call{call("call_a", "grep_search", `{"pattern":"Err"}`), call("call_b", "calculator", `{"expression":"1+1"}`)}
+var wantTwo = []tool.Call{modeltest.Call("call_a", "grep_search", `{"pattern":"Err"}`), modeltest.Call("call_b", "calculator", `{"expression":"1+1"}`)}
 
 func TestStreams(t *testing.T) {
 	full := &agent.Usage{Prompt: 12, Completion: 5, CachedPrompt: 8}
 	long := strings.Repeat("水", 400_000) // 1.2 MB in one line
 	for _, c := range []struct {
 		name, body string
-		want       reply
+		want       modeltest.Reply
 	}{
 		{"plain", events(delta("content", "Hel"), delta("content", "lo"), finish("stop"), usageEvent, done),
-			reply{Text: "Hello", Finish: "stop", Usage: full}},
+			modeltest.Reply{Text: "Hello", Finish: "stop", Usage: full}},
 		{"CRLF line ends", strings.ReplaceAll(events(delta("content", "Hi"), finish("stop"), usageEvent, done), "\n", "\r\n"),
-			reply{Text: "Hi", Finish: "stop", Usage: full}},
-		{"no [DONE]", events(delta("content", "Hi"), finish("stop")), reply{Text: "Hi", Finish: "stop"}},
-		{"[DONE] without its empty line", events(delta("content", "Hi"), finish("stop")) + "data: [DONE]", reply{Text: "Hi", Finish: "stop"}},
+			modeltest.Reply{Text: "Hi", Finish: "stop", Usage: full}},
+		{"no [DONE]", events(delta("content", "Hi"), finish("stop")), modeltest.Reply{Text: "Hi", Finish: "stop"}},
+		{"[DONE] without its empty line", events(delta("content", "Hi"), finish("stop")) + "data: [DONE]", modeltest.Reply{Text: "Hi", Finish: "stop"}},
 		{"comments keep the line open", ": ping\n\n" + events(delta("content", "Hi")) + ": ping\n\n" + events(finish("stop"), done),
-			reply{Text: "Hi", Finish: "stop"}},
+			modeltest.Reply{Text: "Hi", Finish: "stop"}},
 		{"DeepSeek and Ark thought", events(delta("reasoning_content", "hm "), delta("reasoning_content", "ok"), delta("content", "42"), finish("stop"), done),
-			reply{Reasoning: "hm ok", Text: "42", Finish: "stop"}},
+			modeltest.Reply{Reasoning: "hm ok", Text: "42", Finish: "stop"}},
 		{"vLLM and OpenRouter thought", events(delta("reasoning", "hm"), delta("content", "42"), finish("stop"), done),
-			reply{Reasoning: "hm", Text: "42", Finish: "stop"}},
+			modeltest.Reply{Reasoning: "hm", Text: "42", Finish: "stop"}},
 		{"both names for one thought", events(`{"choices":[{"delta":{"reasoning":"hm","reasoning_content":"hm"}}]}`, finish("stop")),
-			reply{Reasoning: "hm", Finish: "stop"}},
+			modeltest.Reply{Reasoning: "hm", Finish: "stop"}},
 		{"DeepSeek's cache count", events(delta("content", "x"), `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1,"prompt_cache_hit_tokens":4}}`, done),
-			reply{Text: "x", Finish: "stop", Usage: &agent.Usage{Prompt: 9, Completion: 1, CachedPrompt: 4}}},
-		{"cut by the limit", events(delta("content", "Hel"), finish("length"), done), reply{Text: "Hel", Finish: "length"}},
-		{"calls in pieces", twoCalls, reply{Text: "I look. 我看看。", Calls: wantTwo, Finish: "tool_calls", Usage: full}},
+			modeltest.Reply{Text: "x", Finish: "stop", Usage: &agent.Usage{Prompt: 9, Completion: 1, CachedPrompt: 4}}},
+		{"cut by the limit", events(delta("content", "Hel"), finish("length"), done), modeltest.Reply{Text: "Hel", Finish: "length"}},
+		{"calls in pieces", twoCalls, modeltest.Reply{Text: "I look. 我看看。", Calls: wantTwo, Finish: "tool_calls", Usage: full}},
 		{"calls whole, every index 0", events(calls(`{"index":0,"id":"call_a","function":{"name":"grep_search","arguments":"{\"pattern\":\"Err\"}"}}`),
 			calls(`{"index":0,"id":"call_b","function":{"name":"calculator","arguments":"{\"expression\":\"1+1\"}"}}`), finish("tool_calls"), done),
-			reply{Calls: wantTwo, Finish: "tool_calls"}},
+			modeltest.Reply{Calls: wantTwo, Finish: "tool_calls"}},
 		{"calls whole, no index, end called stop", events(calls(`{"id":"call_a","function":{"name":"grep_search","arguments":{"pattern":"Err"}}},{"id":"call_b","function":{"name":"calculator","arguments":"{\"expression\":\"1+1\"}"}}`), finish("stop"), done),
-			reply{Calls: wantTwo, Finish: "tool_calls"}},
+			modeltest.Reply{Calls: wantTwo, Finish: "tool_calls"}},
 		{"name and id repeated in every piece", events(calls(`{"index":0,"id":"call_a","function":{"name":"calculator","arguments":"{\"expression\":"}}`),
 			calls(`{"index":0,"id":"call_a","function":{"name":"calculator","arguments":"\"2\"}"}}`), finish("tool_calls"), done),
-			reply{Calls: []tool.Call{call("call_a", "calculator", `{"expression":"2"}`)}, Finish: "tool_calls"}},
+			modeltest.Reply{Calls: []tool.Call{modeltest.Call("call_a", "calculator", `{"expression":"2"}`)}, Finish: "tool_calls"}},
 		{"interleaved pieces", events(calls(`{"index":0,"id":"a","function":{"name":"calculator","arguments":"{"}},{"index":1,"id":"b","function":{"name":"calculator","arguments":"{"}}`),
 			calls(`{"index":1,"function":{"arguments":"}"}},{"index":0,"function":{"arguments":"}"}}`), finish("tool_calls"), done),
-			reply{Calls: []tool.Call{call("a", "calculator", "{}"), call("b", "calculator", "{}")}, Finish: "tool_calls"}},
+			modeltest.Reply{Calls: []tool.Call{modeltest.Call("a", "calculator", "{}"), modeltest.Call("b", "calculator", "{}")}, Finish: "tool_calls"}},
 		{"a call without arguments", events(calls(`{"index":0,"id":"a","function":{"name":"clock"}}`), finish("tool_calls"), done),
-			reply{Calls: []tool.Call{call("a", "clock", "{}")}, Finish: "tool_calls"}},
+			modeltest.Reply{Calls: []tool.Call{modeltest.Call("a", "clock", "{}")}, Finish: "tool_calls"}},
 		{"the length limit drops the call it cut, not the one before", events(calls(`{"index":0,"id":"a","function":{"name":"clock","arguments":"{}"}},{"index":1,"id":"b","function":{"name":"clock","arguments":"{}"}}`), finish("length"), done),
-			reply{Calls: []tool.Call{call("a", "clock", "{}")}, Finish: "length"}},
-		{"says calls and has none", events(delta("content", "x"), finish("tool_calls"), done), reply{Text: "x", Finish: "stop"}},
-		{"error: null is no error", events(`{"error":null,"choices":[{"delta":{"content":"x"}}]}`, finish("stop")), reply{Text: "x", Finish: "stop"}},
-		{"a failure behind the finish changes nothing", events(delta("content", "x"), finish("stop"), `{"error":{"message":"too late"}}`), reply{Text: "x", Finish: "stop"}},
-		{"a refusal is text", events(delta("refusal", "I will not."), finish("stop")), reply{Text: "I will not.", Finish: "stop"}},
-		{"content as parts", events(`{"choices":[{"delta":{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}}]}`, finish("stop")), reply{Text: "ab", Finish: "stop"}},
-		{"a second choice is not ours", events(delta("content", "x"), `{"choices":[{"index":1,"delta":{"content":"y"}}]}`, finish("stop")), reply{Text: "x", Finish: "stop"}},
-		{"an unknown end is an end", events(delta("content", "x"), finish("eos")), reply{Text: "x", Finish: "stop"}},
-		{"1.2 MB in one line", events(delta("content", long), finish("stop"), done), reply{Text: long, Finish: "stop"}},
+			modeltest.Reply{Calls: []tool.Call{modeltest.Call("a", "clock", "{}")}, Finish: "length"}},
+		{"says calls and has none", events(delta("content", "x"), finish("tool_calls"), done), modeltest.Reply{Text: "x", Finish: "stop"}},
+		{"error: null is no error", events(`{"error":null,"choices":[{"delta":{"content":"x"}}]}`, finish("stop")), modeltest.Reply{Text: "x", Finish: "stop"}},
+		{"a failure behind the finish changes nothing", events(delta("content", "x"), finish("stop"), `{"error":{"message":"too late"}}`), modeltest.Reply{Text: "x", Finish: "stop"}},
+		{"a refusal is text", events(delta("refusal", "I will not."), finish("stop")), modeltest.Reply{Text: "I will not.", Finish: "stop"}},
+		{"content as parts", events(`{"choices":[{"delta":{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}}]}`, finish("stop")), modeltest.Reply{Text: "ab", Finish: "stop"}},
+		{"a second choice is not ours", events(delta("content", "x"), `{"choices":[{"index":1,"delta":{"content":"y"}}]}`, finish("stop")), modeltest.Reply{Text: "x", Finish: "stop"}},
+		{"an unknown end is an end", events(delta("content", "x"), finish("eos")), modeltest.Reply{Text: "x", Finish: "stop"}},
+		{"1.2 MB in one line", events(delta("content", long), finish("stop"), done), modeltest.Reply{Text: long, Finish: "stop"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := ask(t.Context(), serve(t, sse(c.body)), hello())
+			got, err := modeltest.Ask(t.Context(), serve(t, modeltest.SSE(c.body)), modeltest.Hello())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(c.want, got, cmpopts.IgnoreFields(reply{}, "Deltas")); d != "" {
+			if d := cmp.Diff(c.want, got, cmpopts.IgnoreFields(modeltest.Reply{}, "Deltas")); d != "" {
 				t.Errorf("reply (-want +got):\n%s", d)
 			}
 		})
@@ -93,7 +93,7 @@ func TestStreams(t *testing.T) {
 
 func TestMissingIDsAreMadeUp(t *testing.T) {
 	body := events(calls(`{"function":{"name":"clock","arguments":"{}"}},{"function":{"name":"clock","arguments":"{}"}}`), finish("stop"), done)
-	got, err := ask(t.Context(), serve(t, sse(body)), hello())
+	got, err := modeltest.Ask(t.Context(), serve(t, modeltest.SSE(body)), modeltest.Hello())
 	if err != nil || len(got.Calls) != 2 {
 		t.Fatalf("%v, %v; want two calls", got.Calls, err)
 	}
@@ -103,12 +103,9 @@ func TestMissingIDsAreMadeUp(t *testing.T) {
 }
 
 func TestServerThatDoesNotStream(t *testing.T) {
-	m := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json; charset=utf-8")
-		io.WriteString(w, `{"choices":[{"index":0,"message":{"content":"Hi","tool_calls":[{"id":"a","function":{"name":"clock","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`)
-	})
-	got, err := ask(t.Context(), m, hello())
-	want := reply{Text: "Hi", Calls: []tool.Call{call("a", "clock", "{}")}, Usage: &agent.Usage{Prompt: 1, Completion: 2}, Finish: "tool_calls", Deltas: 3}
+	m := serve(t, modeltest.Say("application/json; charset=utf-8", `{"choices":[{"index":0,"message":{"content":"Hi","tool_calls":[{"id":"a","function":{"name":"clock","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`))
+	got, err := modeltest.Ask(t.Context(), m, modeltest.Hello())
+	want := modeltest.Reply{Text: "Hi", Calls: []tool.Call{modeltest.Call("a", "clock", "{}")}, Usage: &agent.Usage{Prompt: 1, Completion: 2}, Finish: "tool_calls", Deltas: 3}
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Errorf("%v; reply (-want +got):\n%s", err, d)
 	}
@@ -126,20 +123,20 @@ func TestCutAtEveryByte(t *testing.T) {
 			t.Run(name+"/"+how, func(t *testing.T) {
 				var at int
 				m := serve(t, func(w http.ResponseWriter, r *http.Request) {
-					sse(body[:at])(w, r)
+					modeltest.SSE(body[:at])(w, r)
 					if abort {
 						http.NewResponseController(w).Flush()
 						panic(http.ErrAbortHandler)
 					}
 				})
 				at = len(body)
-				whole, err := ask(t.Context(), m, hello())
+				whole, err := modeltest.Ask(t.Context(), m, modeltest.Hello())
 				if err != nil {
 					t.Fatalf("uncut: %v", err)
 				}
 				complete := strings.Index(body, `"finish_reason":"`) // not the null ones
 				for at = range len(body) {
-					got, err := ask(t.Context(), m, hello())
+					got, err := modeltest.Ask(t.Context(), m, modeltest.Hello())
 					checkCut(t, at, complete, got, whole, err)
 				}
 			})
@@ -147,7 +144,7 @@ func TestCutAtEveryByte(t *testing.T) {
 	}
 }
 
-func checkCut(t *testing.T, at, complete int, got, whole reply, err error) {
+func checkCut(t *testing.T, at, complete int, got, whole modeltest.Reply, err error) {
 	t.Helper()
 	switch {
 	case !strings.HasPrefix(whole.Text, got.Text) || !strings.HasPrefix(whole.Reasoning, got.Reasoning):
@@ -170,26 +167,10 @@ func FuzzStream(f *testing.F) {
 	f.Add("data: [DONE]\n\n")
 	f.Add(events(`{"choices":[{"delta":{"tool_calls":[{"index":-1},{"index":9000000000}]}}]}`, `{"choices":null}`, `[]`, `{"error":[]}`))
 	f.Fuzz(func(t *testing.T, body string) {
-		m, err := New(Config{Model: "m", Retries: -1, BaseURL: "http://x.invalid/v1", HTTP: &http.Client{Transport: canned(body)}})
+		m, err := New(Config{Model: "m", Retries: -1, BaseURL: "http://x.invalid/v1", HTTP: &http.Client{Transport: modeltest.Canned(body)}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := ask(t.Context(), m, hello())
-		if (err == nil) != (got.Finish != "") {
-			t.Errorf("error %v with finish %q", err, got.Finish)
-		}
-		if err != nil && len(got.Calls) > 0 {
-			t.Errorf("calls %v of a reply that failed: %v", got.Calls, err)
-		}
+		modeltest.Ends(t, m)
 	})
-}
-
-// canned answers every request with the same body.
-type canned string
-
-func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{
-		StatusCode: http.StatusOK, Request: r, Header: http.Header{"Content-Type": {"text/event-stream"}},
-		Body: io.NopCloser(strings.NewReader(string(c))),
-	}, nil
 }

@@ -74,6 +74,33 @@ func (p Peer) In(l tool.Locale) Peer {
 	return p
 }
 
+// Check tells what can be seen to be wrong before anybody is asked: with the
+// model, the address (example is one to write), the key, and extra members of a
+// request, which may not be of the reserved names.
+func (p Peer) Check(example, key string, extra map[string]any, reserved ...string) error {
+	u, err := url.Parse(p.BaseURL)
+	switch {
+	case p.Model == "" && p.Kind == Ollama:
+		return p.Error(agent.ModelNotFound, p.Say("no model is named", "未指定模型"),
+			p.Say("set model in [models.%s]; ollama list shows the names", "请在 [models.%s] 中设置 model；可用 ollama list 查看名称", p.Name))
+	case p.Model == "":
+		return p.Error(agent.ModelNotFound, p.Say("no model is named", "未指定模型"),
+			p.Say("set model in [models.%s]", "请在 [models.%s] 中设置 model", p.Name))
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return p.Error(agent.ModelBadRequest, p.Say("base_url is not an http or https address", "base_url 不是 http 或 https 地址"),
+			p.Say("set base_url in [models.%s], for example %s", "请设置 [models.%s] 的 base_url，例如 %s", p.Name, example))
+	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return p.Error(agent.ModelAuth, p.Say("the key holds a space or another character that no key has", "密钥中含有空格或其他非法字符"),
+			p.Say("copy the key again, without quotes", "请重新复制密钥，不要带引号"))
+	}
+	for _, k := range reserved {
+		if _, ok := extra[k]; ok {
+			return p.Error(agent.ModelBadRequest, p.Say("extra may not hold %q", "extra 中不能包含 %q", k), "")
+		}
+	}
+	return nil
+}
+
 // Error makes a ModelError of this peer from texts that are already in its language.
 func (p Peer) Error(code agent.ModelCode, msg, hint string) *agent.ModelError {
 	return &agent.ModelError{Code: code, Model: p.Name, Msg: p.scrub(msg), Hint: p.scrub(hint)}

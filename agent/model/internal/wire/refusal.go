@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -31,4 +33,23 @@ func Intercept(req *http.Request, next func(*http.Request) (*http.Response, erro
 	defer res.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(res.Body, MaxErrorBody)) // what came is enough
 	return nil, &Refusal{res.StatusCode, res.Header, body}
+}
+
+// Refused tells err where it is a *Refusal; another error comes back as it is.
+func (p Peer) Refused(err error) error {
+	var no *Refusal
+	if errors.As(err, &no) {
+		return p.Status(no.Status, no.Header, no.Body)
+	}
+	return err
+}
+
+// Failed tells why a request has no answer: err is a *Refusal, or the
+// connection's, as in Transport while Opening.
+func (p Peer) Failed(ctx context.Context, err error) error {
+	var no *Refusal
+	if errors.As(err, &no) {
+		return p.Refused(no)
+	}
+	return p.Transport(ctx, Opening, err)
 }

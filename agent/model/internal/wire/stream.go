@@ -1,0 +1,269 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/openai/openai-go/v3/packages/ssestream"
+
+	"github.com/weirhost/weir/agent"
+)
+
+const (
+	// maxWhole bounds an answer that is not a stream, in bytes.
+	maxWhole = 16 << 20
+	// maxLine bounds one line of an answer in lines, in bytes.
+	maxLine = 32 << 20
+)
+
+// A Reply reads what the server of one protocol says in one answer. It belongs
+// to that answer's Stream and is used by one goroutine at a time.
+type Reply interface {
+	// Take reads one event, or, with whole, an answer that is not a stream. It may
+	// not keep data. Its error is the reader's, unless the reply was complete before:
+	// what follows then does not unmake it.
+	Take(data []byte, whole bool) (Piece, error)
+	// Finish returns what only a complete reply has, the last delta with Finish set;
+	// nothing where the reply is not complete.
+	Finish() []agent.Delta
+}
+
+// A Piece is what one event said. The zero value said nothing.
+type Piece struct {
+	// Delta is handed on at once, where it holds text or thought.
+	Delta agent.Delta
+	// Fed: it was a part of the reply, not a sign of life.
+	Fed bool
+	// Complete: all of the reply is there. Over: nothing follows.
+	Complete, Over bool
+}
+
+// A Question is how one answer is asked for and read.
+type Question struct {
+	Peer Peer
+	// First and Stall are what NewWatch takes.
+	First, Stall time.Duration
+	// Send sends the request. Its error is a *Refusal or the connection's.
+	Send  func(context.Context) (*http.Response, error)
+	Reply Reply
+	// Lines: a JSON text a line, whatever the server calls it; else server-sent
+	// events, or one JSON text where the server says so.
+	Lines bool
+}
+
+// events are what an answer is cut into.
+type events interface {
+	Next() bool
+	Data() []byte // until the next Next
+	Err() error
+}
+
+// A Stream is an answer whose first delta is known. It is not safe for
+// concurrent use.
+type Stream struct {
+	peer     Peer
+	ctx      context.Context
+	watch    *Watch
+	body     io.Closer
+	events   events // nil: the answer was no stream and all of it is taken
+	named    bool   // the server calls its answer what it should be
+	reply    Reply
+	queue    []agent.Delta
+	taken    int // events
+	complete bool
+	ended    bool
+}
+
+// Ask sends the question and reads up to the first delta that can be handed on.
+// A *Refusal comes back as it is; every other error is told already. Close must
+// be called on the stream.
+func (q Question) Ask(ctx context.Context) (*Stream, error) {
+	ctx, watch := NewWatch(ctx, q.First, q.Stall)
+	res, err := q.Send(ctx)
+	if err != nil {
+		defer watch.Stop()
+		var no *Refusal
+		if errors.As(err, &no) {
+			return nil, no
+		}
+		return nil, q.Peer.Transport(ctx, Opening, err)
+	}
+	res.Body = watch.Body(res.Body)
+	s := &Stream{peer: q.Peer, ctx: ctx, watch: watch, body: res.Body, reply: q.Reply}
+	if err = s.begin(res, q.Lines); err == nil {
+		err = s.fill()
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// begin looks at what kind of answer comes.
+func (s *Stream) begin(res *http.Response, lines bool) error {
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	switch {
+	case lines:
+		s.named, s.events = true, newLines(res.Body)
+	case kind == "application/json":
+		data, err := io.ReadAll(io.LimitReader(res.Body, maxWhole))
+		if err != nil {
+			return s.peer.Transport(s.ctx, Reading, err)
+		}
+		_, err = s.take(data, true)
+		return err
+	case kind == "text/html":
+		return s.peer.Garbage(s.peer.Say("a web page", "一个网页"))
+	default: // some servers send a stream as text/plain or with no type
+		s.named, s.events = kind == "text/event-stream", sse{ssestream.NewDecoder(res)}
+	}
+	return nil
+}
+
+// fill reads until something can be handed on.
+func (s *Stream) fill() error {
+	for len(s.queue) == 0 {
+		if s.ended {
+			return s.peer.Cut()
+		}
+		if s.events == nil || !s.events.Next() {
+			if err := s.end(); err != nil {
+				return err
+			}
+			continue
+		}
+		complete := s.complete
+		over, err := s.take(bytes.TrimSpace(s.events.Data()), false)
+		if err != nil && !complete {
+			return err
+		}
+		if err != nil || over {
+			s.finish()
+		}
+	}
+	return nil
+}
+
+func (s *Stream) take(data []byte, whole bool) (over bool, err error) {
+	if len(data) == 0 {
+		return false, nil
+	}
+	p, err := s.reply.Take(data, whole)
+	if err != nil {
+		return false, err
+	}
+	s.taken++
+	if p.Fed {
+		s.watch.Fed()
+	}
+	if p.Delta.Text != "" || p.Delta.Reasoning != "" {
+		s.queue = append(s.queue, p.Delta)
+	}
+	if s.complete = s.complete || p.Complete; s.complete {
+		s.watch.Finished()
+	}
+	return p.Over, nil
+}
+
+func (s *Stream) finish() {
+	s.ended = true
+	s.queue = append(s.queue, s.reply.Finish()...)
+}
+
+// end is the end of the connection: fine behind a complete reply, a failure before it.
+func (s *Stream) end() error {
+	if s.complete {
+		s.finish()
+		return nil
+	}
+	s.ended = true
+	if s.events == nil {
+		return s.peer.Garbage(s.peer.Say("a JSON text without an answer", "JSON 中没有回答"))
+	}
+	switch err := s.events.Err(); {
+	case errors.Is(err, bufio.ErrTooLong), errors.Is(err, ErrEndless):
+		return s.peer.Garbage(s.peer.Say("a line or an answer without end", "行或回答没有尽头"))
+	case err != nil:
+		return s.peer.Transport(s.ctx, Reading, err)
+	case s.taken == 0 && !s.named:
+		return s.peer.Garbage(s.peer.Say("no events", "没有任何事件"))
+	}
+	return s.peer.Cut()
+}
+
+// Next returns the next delta; the last one has Finish set. It may not be called
+// behind that or an error.
+func (s *Stream) Next() (agent.Delta, error) {
+	if err := s.fill(); err != nil {
+		return agent.Delta{}, err
+	}
+	if err := context.Cause(s.ctx); err != nil && !s.complete {
+		return agent.Delta{}, s.peer.Transport(s.ctx, Reading, err)
+	}
+	d := s.queue[0]
+	s.queue = s.queue[1:]
+	return d, nil
+}
+
+// Close ends the request.
+func (s *Stream) Close() {
+	s.watch.Stop()
+	_ = s.body.Close()
+}
+
+// Deliver opens a stream, again where the policy says so, and yields its deltas up
+// to the one with Finish set, or an error.
+func Deliver(ctx context.Context, p Policy, open func() (*Stream, error), yield func(agent.Delta, error) bool) {
+	s, err := Retry(ctx, p, open)
+	if err != nil {
+		yield(agent.Delta{}, err)
+		return
+	}
+	defer s.Close()
+	for {
+		d, err := s.Next()
+		if err != nil {
+			yield(agent.Delta{}, err)
+			return
+		}
+		if !yield(d, nil) || d.Finish != "" {
+			return
+		}
+	}
+}
+
+type sse struct{ ssestream.Decoder }
+
+func (e sse) Data() []byte { return e.Event().Data }
+
+type lines struct{ *bufio.Scanner }
+
+func newLines(body io.Reader) lines {
+	l := lines{bufio.NewScanner(body)}
+	l.Buffer(nil, maxLine)
+	l.Split(splitLines)
+	return l
+}
+
+func (l lines) Next() bool   { return l.Scan() }
+func (l lines) Data() []byte { return l.Bytes() }
+
+// splitLines is bufio.ScanLines without an unended last line: it was cut.
+// A JSON object may be whole without its line end, so the caller gets it.
+func splitLines(data []byte, eof bool) (int, []byte, error) {
+	if n, line, err := bufio.ScanLines(data, false); n > 0 || err != nil || !eof {
+		return n, line, err
+	}
+	if line := bytes.TrimSpace(data); json.Valid(line) {
+		return len(data), line, nil
+	}
+	return len(data), nil, nil
+}
