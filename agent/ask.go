@@ -89,13 +89,8 @@ func (r *run) stream(req Request) *reply {
 	return p
 }
 
-// parser is one for a reply. A turn reads the schemas of its tools once.
-func (r *run) parser() parse.Parser {
-	if r.recogniser == nil {
-		r.recogniser = parse.NewSet(parse.Options{Tools: r.specs})
-	}
-	return r.recogniser.Parser()
-}
+// parser is one for a reply.
+func (r *run) parser() parse.Parser { return r.kit.recogniser().Parser() }
 
 // take adds what the parser found. It returns false when nothing behind it
 // counts any more.

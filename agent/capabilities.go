@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strconv"
@@ -23,17 +22,20 @@ type setup struct {
 	locale  tool.Locale
 
 	box       Toolbox
-	specs     []tool.Spec
-	describes bool // describe_tool is the agent's own
+	kit       *kit
+	specs     []tool.Spec // the kit's
+	describes bool        // describe_tool is the agent's own
 
-	prompt    promptInput
-	system    string
-	systemRaw float64 // uncalibrated tokens of the system prompt and native tools
-	written   []writtenTool
+	tools       *ToolCache
+	prompt      promptInput
+	system      string
+	systemChars int
+	systemRaw   float64 // uncalibrated tokens of the system prompt and native tools
+	written     []writtenTool
 }
 
 func (l *Loop) setUp(ctx context.Context, history []Message, question string) setup {
-	s := setup{box: l.tools, locale: l.cfg.Locale}
+	s := setup{box: l.tools, locale: l.cfg.Locale, tools: l.cfg.Tools}
 	if s.locale == "" {
 		s.locale = DetectLocale(question)
 	}
@@ -56,11 +58,13 @@ func (l *Loop) setUp(ctx context.Context, history []Message, question string) se
 		if in, ok := s.box.(Localiser); ok {
 			s.box = in.In(s.locale)
 		}
-		s.specs = slices.Clone(s.box.Tools())
+		s.specs = s.box.Tools()
 	}
-	s.specs = append(s.specs, l.cfg.Caller...)
+	if len(l.cfg.Caller) > 0 { // which come with the question, and go with it
+		s.specs, s.tools = slices.Concat(s.specs, l.cfg.Caller), new(ToolCache)
+	}
 	if c := l.cfg.Choice; c.Must && c.Tool != "" {
-		s.specs = slices.DeleteFunc(s.specs, func(t tool.Spec) bool { return t.Name != c.Tool })
+		s.specs = slices.DeleteFunc(slices.Clone(s.specs), func(t tool.Spec) bool { return t.Name != c.Tool })
 	}
 	s.prompt = promptInput{locale: s.locale, tools: s.specs, budget: l.cfg.ToolsChars, first: question, extra: l.cfg.SystemExtra, format: l.cfg.Format, today: l.cfg.Now()}
 	if s.prompt.budget == 0 {
@@ -96,33 +100,23 @@ func (s *setup) keepPrompt(history []Message, fixed tool.Locale) {
 // writeSystem makes the system prompt for the present mode.
 func (s *setup) writeSystem() {
 	s.prompt.mode = s.mode
-	sp := newSystemPrompt(s.prompt)
-	s.system = sp.text
-	s.systemRaw, s.written = rawTokens(sp.text), sp.written
-	s.specs = s.prompt.tools
-	s.describes = sp.describes && !hasTool(s.specs, describeTool)
+	s.kit = s.tools.of(s.prompt.tools)
+	sp := s.kit.prompt(s.prompt)
+	s.system, s.systemChars, s.systemRaw, s.written = sp.text, sp.chars, sp.raw, sp.written
+	s.describes = sp.describes && !hasTool(s.kit.specs, describeTool)
 	if s.describes {
-		s.specs = append(slices.Clip(s.specs), describeSpec())
+		s.kit = s.tools.of(append(slices.Clip(s.kit.specs), describeSpec()))
 	}
+	s.specs = s.kit.specs
 	if s.mode == ModeNative {
-		for _, t := range s.nativeTools() {
-			s.systemRaw += perMessage + rawTokens(t.Name) + rawTokens(t.Description) + rawTokens(string(t.Params))
-		}
+		s.systemRaw += s.nativeTools().sum
 	}
 }
 
 func (r *run) systemTokens() int { return int(r.systemRaw * r.cfg.Estimator.scale()) }
 
-// nativeTools are the tools as a provider's own calling takes them: in the
-// prompt's language, and as tame as in the prompt.
-func (s *setup) nativeTools() []tool.Spec {
-	out := slices.Clone(s.specs)
-	for i := range out {
-		out[i].Description, out[i].DescriptionZh = clean(out[i].Describe(s.prompt.locale)), ""
-		out[i].Params = json.RawMessage(limit.Neutralise(unescape(string(out[i].Params))))
-	}
-	return out
-}
+// nativeTools are the tools for a provider's own calling.
+func (s *setup) nativeTools() nativeList { return s.kit.native(s.prompt.locale) }
 
 // escape is a character of ASCII in JSON's long form, behind however many
 // backslashes.

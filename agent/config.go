@@ -132,6 +132,9 @@ type Config struct {
 	// Estimator counts tokens; sharing one between turns with the same model
 	// keeps what it learnt. nil: a fresh one.
 	Estimator *Estimator
+	// Tools keeps what turns make of their tools; sharing one between turns saves
+	// them most of their own work. nil: a fresh one.
+	Tools *ToolCache
 	// Now tells the time. nil: time.Now.
 	Now func() time.Time
 }
@@ -181,6 +184,9 @@ func (c Config) resolve() Config {
 	}
 	if c.Estimator == nil {
 		c.Estimator = new(Estimator)
+	}
+	if c.Tools == nil {
+		c.Tools = new(ToolCache)
 	}
 	if c.Now == nil {
 		c.Now = time.Now

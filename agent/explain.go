@@ -8,9 +8,9 @@ func (r *run) tellTools() {
 	scale := r.cfg.Estimator.scale()
 	var out []ToolCost
 	if r.mode == ModeNative {
-		for _, t := range r.nativeTools() {
-			raw := perMessage + rawTokens(t.Name) + rawTokens(t.Description) + rawTokens(string(t.Params))
-			out = append(out, ToolCost{Name: t.Name, Tokens: int(raw*scale + 0.5)})
+		list := r.nativeTools()
+		for i, t := range list.tools {
+			out = append(out, ToolCost{Name: t.Name, Tokens: int(list.raw[i]*scale + 0.5)})
 		}
 	} else {
 		for _, t := range r.written {

@@ -99,7 +99,7 @@ func (r *run) ask() (phase, error) {
 	}
 	r.tellChoice()
 	tokens := r.promptTokens()
-	r.emit(Budget{Tokens: tokens, Window: r.window, SystemChars: runeCount(r.system),
+	r.emit(Budget{Tokens: tokens, Window: r.window, SystemChars: r.systemChars,
 		TooLong: r.window > 0 && r.systemTokens() > r.window-r.reserve})
 	r.stats.Rounds++
 	parts, began := r.parts(tokens), time.Now()
@@ -120,7 +120,7 @@ func (r *run) request() Request {
 	}
 	switch {
 	case r.mode == ModeNative && len(r.specs) > 0:
-		req.Tools, req.NoCalls, req.OneCall = r.nativeTools(), r.final != "", r.cfg.OneCall
+		req.Tools, req.NoCalls, req.OneCall = r.nativeTools().tools, r.final != "", r.cfg.OneCall
 		if r.owesCall() && !r.choiceRefused && !req.NoCalls {
 			req.Choice = r.cfg.Choice
 		}

@@ -59,6 +59,7 @@ type Request struct {
 	System   string
 	Messages []ChatMessage
 	// Tools are given to the provider's own tool calling; empty in prompt mode.
+	// Other turns share them: they must not be changed.
 	Tools []tool.Spec
 	// NoCalls says that none of Tools may be called any more. They are given all
 	// the same, for providers that want the tools of every call in Messages or

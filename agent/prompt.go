@@ -25,7 +25,9 @@ const examplesShare = 4
 
 // A systemPrompt is the text every request of a turn begins with.
 type systemPrompt struct {
-	text string
+	text  string
+	chars int
+	raw   float64 // uncalibrated tokens
 	// describes says that tools are shrunk and describe_tool is offered.
 	describes bool
 	// written is how each tool stands in the text; empty in native mode.
@@ -81,7 +83,8 @@ func newSystemPrompt(in promptInput) systemPrompt {
 	for i, p := range parts {
 		parts[i] = strings.TrimSpace(p)
 	}
-	return systemPrompt{strings.Join(parts, "\n\n"), list.shrunk, list.tools}
+	text := strings.Join(parts, "\n\n")
+	return systemPrompt{text, runeCount(text), rawTokens(text), list.shrunk, list.tools}
 }
 
 func hasTool(specs []tool.Spec, name string) bool {

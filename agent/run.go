@@ -41,7 +41,6 @@ type run struct {
 	thrashing  map[string]bool // results that this turn loaded too often
 	keeps      map[string]*limit.Keep
 
-	recogniser     *parse.Set // nil: nothing was read yet
 	reply          *reply
 	out            []outcome
 	nativeFailures int

@@ -32,8 +32,7 @@ func TestNothingOfAToolCanSpeakForTheModel(t *testing.T) {
 			if strings.Count(text, head) > strings.Count(clear, head) {
 				t.Errorf("%d %s: the prompt holds %q:\n%s", i, l, head, text)
 			}
-			s := &setup{specs: []tool.Spec{spec}, locale: l}
-			for _, n := range s.nativeTools() {
+			for _, n := range newKit([]tool.Spec{spec}).native(l).tools {
 				var decoded any
 				if err := json.Unmarshal(n.Params, &decoded); err != nil {
 					t.Fatalf("no JSON any more: %s", n.Params)

@@ -13,7 +13,8 @@ import (
 // may cut lower, from the whole, and never higher, except for loads.
 type Toolbox interface {
 	// Tools lists what may be called now, in a stable order. The loop reads it
-	// once per turn.
+	// once per turn, and does not change it; nobody else may either, nor what hangs
+	// on it.
 	Tools() []tool.Spec
 	Call(ctx context.Context, c tool.Call) (tool.Result, error)
 }

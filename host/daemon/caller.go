@@ -15,6 +15,9 @@ import (
 // and a choice of a tool that is not offered.
 func (t *turn) checkTools() error {
 	a := t.prof.Agent
+	if len(a.Caller) == 0 && !a.Choice.Must && a.Choice.Tool == "" {
+		return nil
+	}
 	var own []string
 	if a.EnableToolCalling && a.MaxToolCalls >= 0 {
 		seen := toolbox{nil, t.prof.Allow, t.prof.Deny}

@@ -108,6 +108,7 @@ type Daemon struct {
 	mcp       *mcpserver.Server
 	uses      *useLog // of calls that are no turn's
 	ledger    *ledger
+	tools     agent.ToolCache
 	token     [sha256.Size]byte // the digest of the operator's
 
 	mu    sync.Mutex

@@ -185,7 +185,7 @@ func (d *Daemon) newTurn(ctx context.Context, principal string, ask Ask, history
 	if !ok {
 		return nil, problem(http.StatusBadRequest, "unknown_model", "`weir model list` lists them", "there is no model named %q", clip(ask.Model, 80))
 	}
-	prof.Agent.Window, prof.Agent.Estimator = m.Info.Window, m.Estimator
+	prof.Agent.Window, prof.Agent.Estimator, prof.Agent.Tools = m.Info.Window, m.Estimator, &d.tools
 	prof.Agent.Mode = d.mode(ctx, ask.Model, m, prof.Agent)
 	prof.Agent.SystemExtra = strings.TrimSpace(prof.Agent.SystemExtra + "\n\n" + ask.system)
 	ask.wish.apply(&prof.Agent)

@@ -54,6 +54,9 @@ func weir(ctx context.Context, o options, what string) (*child, error) {
 	if o.profile != "" {
 		args = append(args, "-profile", o.profile)
 	}
+	if o.allocs != "" {
+		args = append(args, "-allocs", o.allocs)
+	}
 	if o.inline {
 		args = append(args, "-inline")
 	}

@@ -50,7 +50,9 @@ type options struct {
 	streams int           // streams at once; 0: turns are measured
 	peer    string        // another program to measure beside; empty: none
 	time    time.Duration // of one measurement
+	clients int           // at once; 0: each of levels
 	profile string        // where the server leaves a CPU profile; empty: nowhere
+	allocs  string        // where it leaves a profile of what it allocates; empty: nowhere
 	inline  bool
 }
 
@@ -61,6 +63,8 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.streams, "streams", 0, "open so many streams at once instead; 0: measure turns")
 	flags.StringVar(&o.peer, "peer", "", "another server to measure in turns: a program that prints its address")
 	flags.DurationVar(&o.time, "time", 4*time.Second, "length of one measurement")
+	flags.IntVar(&o.clients, "clients", 0, "measure turns with so many clients alone; 0: 1, 16, 64 and 256")
+	flags.StringVar(&o.allocs, "allocs", "", "write a profile of what the server allocates to this file")
 	flags.StringVar(&o.profile, "profile", "", "write the server's CPU profile to this file")
 	flags.BoolVar(&o.inline, "inline", false, "run the tool inside the server, not in a process of its own")
 	return o, flags.Parse(args)

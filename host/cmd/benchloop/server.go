@@ -30,7 +30,7 @@ import (
 const token = "benchloop"
 
 // serve runs a daemon until its parent closes its input, and prints its address.
-func serve(ctx context.Context, o options, out io.Writer) error {
+func serve(ctx context.Context, o options, out io.Writer) (err error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(200) // as weir does
 	}
@@ -68,6 +68,9 @@ func serve(ctx context.Context, o options, out io.Writer) error {
 		}
 		defer pprof.StopCPUProfile()
 	}
+	if o.allocs != "" {
+		defer func() { err = errors.Join(err, allocated(o.allocs)) }()
+	}
 	mux := http.NewServeMux()
 	mux.Handle("/", d.Handler())
 	mux.HandleFunc("GET /self", self)
@@ -83,6 +86,15 @@ func serve(ctx context.Context, o options, out io.Writer) error {
 	stop, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	return errors.Join(d.Drain(stop), h.Close())
+}
+
+// allocated writes down what was allocated until now.
+func allocated(name string) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(pprof.Lookup("allocs").WriteTo(f, 0), f.Close())
 }
 
 // open makes a host with one plugin, whose tool hands back what it gets.

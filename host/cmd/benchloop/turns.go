@@ -51,7 +51,11 @@ func measureTurns(ctx context.Context, o options, out io.Writer) (bool, error) {
 	}
 	fmt.Fprintf(out, "%-22s %8s %10s %10s %10s %12s\n", "one turn, one tool", "clients", "chats/s", "p50", "p99", "CPU a chat")
 	best, theirs := 0.0, 0.0
-	for _, clients := range levels {
+	all := levels
+	if o.clients > 0 {
+		all = []int{o.clients}
+	}
+	for _, clients := range all {
 		rows := []struct {
 			name, path, body string
 			at               *child
