@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -66,7 +65,7 @@ type ConversationRow struct {
 
 func conversationRow(c archive.ConversationSums) ConversationRow {
 	return ConversationRow{c.ID, c.Title, c.Profile, c.Messages, c.Created, c.Updated, c.Turns, c.Calls, c.Cut, c.Archives, c.ArchiveBytes,
-		slices.Concat([]string{}, c.Models), c.Prompt, c.Completion, c.CachedPrompt, c.Costs}
+		append([]string{}, c.Models...), c.Prompt, c.Completion, c.CachedPrompt, c.Costs}
 }
 
 func (d *Daemon) listConversations(w http.ResponseWriter, r *http.Request) error {
@@ -100,14 +99,25 @@ type ShownConversation struct {
 
 // A ShownMessage is one message as people read it.
 type ShownMessage struct {
-	Turn      int                 `json:"turn"`
-	Role      agent.Role          `json:"role"`
-	Text      string              `json:"text,omitempty"`
-	Reasoning string              `json:"reasoning,omitempty"`
-	Calls     []tool.Call         `json:"calls,omitempty"`
-	Results   []agent.ResultEntry `json:"results,omitempty"`
-	Model     string              `json:"model,omitempty"`
-	At        time.Time           `json:"at"`
+	Turn      int           `json:"turn"`
+	Role      agent.Role    `json:"role"`
+	Text      string        `json:"text,omitempty"`
+	Reasoning string        `json:"reasoning,omitempty"`
+	Calls     []tool.Call   `json:"calls,omitempty"`
+	Results   []ShownResult `json:"results,omitempty"`
+	Model     string        `json:"model,omitempty"`
+	At        time.Time     `json:"at"`
+}
+
+// A ShownResult is a result as it stands in the history, with what the call log
+// tells of it.
+type ShownResult struct {
+	agent.ResultEntry
+	// Shown are the characters that the model was shown when it came, Layer which
+	// limit decided; empty: it was not cut, or nothing is known.
+	Shown     int        `json:"shown,omitempty"`
+	Layer     tool.Layer `json:"layer,omitempty"`
+	ElapsedMS int64      `json:"elapsed_ms,omitempty"`
 }
 
 func (d *Daemon) showConversation(w http.ResponseWriter, r *http.Request) error {
@@ -124,12 +134,32 @@ func (d *Daemon) showConversation(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
+	uses, err := d.cfg.Host.Archive().Uses(r.Context(), scope, time.Time{})
+	if err != nil {
+		return err
+	}
 	out := make([]ShownMessage, len(ms))
 	for i, m := range ms {
-		out[i] = ShownMessage{m.Turn, m.Role, m.Text, m.Reasoning, m.Calls, m.Results, m.Model, m.At}
+		out[i] = ShownMessage{m.Turn, m.Role, m.Text, m.Reasoning, m.Calls, shownResults(m, uses), m.Model, m.At}
 	}
 	writeJSON(w, http.StatusOK, ShownConversation{scope.Conversation, conversationRow(sums), out})
 	return nil
+}
+
+// shownResults tells of each result of a message what the call log knows. A call's
+// id is unique in its turn.
+func shownResults(m agent.Message, uses []archive.ToolUse) []ShownResult {
+	var out []ShownResult
+	for _, e := range m.Results {
+		res := ShownResult{ResultEntry: e}
+		for _, u := range uses {
+			if u.Turn == m.Turn && u.CallID == e.CallID && u.Tool == e.Tool {
+				res.Shown, res.Layer, res.ElapsedMS = u.Shown, tool.Layer(u.Layer), u.Duration.Milliseconds()
+			}
+		}
+		out = append(out, res)
+	}
+	return out
 }
 
 // A Renaming is the body of PATCH /api/conversations/{id}.

@@ -62,7 +62,7 @@ func (d *Daemon) showUsage(w http.ResponseWriter, r *http.Request) error {
 
 func (d *Daemon) usageOf(r *http.Request, who string, days int) (Usage, error) {
 	states, running, list, err := d.ledger.usage(r.Context(), who, d.view(who).User.quota(), days)
-	out := Usage{User: who, Quotas: slices.Concat([]QuotaState{}, states), Running: running, Days: []UsedDay{}}
+	out := Usage{User: who, Quotas: append([]QuotaState{}, states...), Running: running, Days: []UsedDay{}}
 	for _, u := range list {
 		out.Days = append(out.Days, UsedDay{u.Day, u.Requests, u.Refused, u.Prompt, u.Completion, u.Costs})
 	}

@@ -45,6 +45,9 @@ func TestListConversations(t *testing.T) {
 	if c.Turns != 1 || c.Calls != 1 || c.Cut != 1 || c.Archives != 1 || c.ArchiveBytes < 10000 || c.Messages != 4 || len(c.Models) != 1 || c.Models[0] != "scripted" || len(row.Messages[1].Calls) != 1 {
 		t.Errorf("%+v", row)
 	}
+	if r := row.Messages[2].Results; len(r) != 1 || r[0].Layer == "" || r[0].Shown <= 0 || r[0].Shown >= r[0].Chars {
+		t.Errorf("what was cut by which limit: %+v", row.Messages[2])
+	}
 	for _, bad := range []string{"?cursor=x", "?limit=-1", "?limit=x"} {
 		if r := s.get("/api/conversations" + bad); r.status != 400 {
 			t.Errorf("%s: %d %s", bad, r.status, r.body)

@@ -328,6 +328,9 @@ func TestQuotaAtTheEdge(t *testing.T) {
 	if begun.Load() != 7 || refused.Load() != 57 {
 		t.Errorf("%d began, %d were refused", begun.Load(), refused.Load())
 	}
+	if a := s.get("/api/usage"); !strings.Contains(a.body, `"quotas":[],`) {
+		t.Errorf("without quotas there is an empty list of them: %s", a.body)
+	}
 	u := decoded[Usage](t, s.as(annToken, "GET", "/api/usage", ""))
 	if len(u.Days) != 1 || u.Days[0].Requests != 7 || u.Days[0].Refused != 57 || u.Running != 7 {
 		t.Errorf("%+v", u)

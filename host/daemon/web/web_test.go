@@ -2,6 +2,7 @@ package web
 
 import (
 	"io/fs"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,7 +21,13 @@ func read(t *testing.T, name string) string {
 // scripts are the page's code, without its texts.
 func scripts(t *testing.T) string {
 	t.Helper()
-	return read(t, "app.js") + read(t, "plugins.js")
+	return read(t, "app.js") + parts(t)
+}
+
+// parts are the scripts that app.js loads.
+func parts(t *testing.T) string {
+	t.Helper()
+	return read(t, "account.js") + read(t, "plugins.js") + read(t, "talks.js")
 }
 
 // found lists the first group of every match.
@@ -31,6 +38,8 @@ func found(re, s string) []string {
 	}
 	return out
 }
+
+var pageFiles = []string{"account.js", "app.js", "icon.svg", "index.html", "plugins.js", "style.css", "talks.js", "words.js"}
 
 func TestFiles(t *testing.T) {
 	entries, err := fs.ReadDir(Files(), ".")
@@ -43,10 +52,10 @@ func TestFiles(t *testing.T) {
 		names = append(names, e.Name())
 		total += strings.Count(read(t, e.Name()), "\n")
 	}
-	if want := []string{"app.js", "icon.svg", "index.html", "plugins.js", "style.css", "words.js"}; !slices.Equal(names, want) {
+	if want := pageFiles; !slices.Equal(names, want) {
 		t.Errorf("files %v; want %v", names, want)
 	}
-	if total > 1300 {
+	if total > 2000 {
 		t.Errorf("%d lines: this page is meant to stay small", total)
 	}
 }
@@ -75,9 +84,9 @@ func TestPageObeysTheStrictPolicy(t *testing.T) {
 
 // Nothing is asked of anybody but the daemon: the page works offline.
 func TestNoAddressOfAnybodyElse(t *testing.T) {
-	for _, name := range []string{"app.js", "icon.svg", "index.html", "plugins.js", "style.css", "words.js"} {
+	for _, name := range pageFiles {
 		s := strings.ReplaceAll(read(t, name), `xmlns="http://www.w3.org/2000/svg"`, "")
-		if got := found(`(?i)((?:https?:|wss?:|["'(])//[\w.]+|@import|url\()`, s); got != nil {
+		if got := found(`((?i:(?:https?:|wss?:|["'(])//[\w.]+|@import)|\burl\()`, s); got != nil {
 			t.Errorf("%s leads elsewhere: %v", name, got)
 		}
 	}
@@ -98,24 +107,60 @@ func TestTextStaysText(t *testing.T) {
 	}
 }
 
-// plugins.js is loaded by app.js and before it: what it takes from there does
-// not exist yet while it is loaded.
+// The parts are loaded by app.js and before it: what they take from there does
+// not exist yet while they are loaded.
 func TestLoadingTouchesNothing(t *testing.T) {
-	if got := found(`(?m)^(\$\(|[a-z]\w*\().*`, read(t, "plugins.js")); got != nil {
-		t.Errorf("plugins.js calls something when it is loaded: %v", got)
+	if got := found(`(?m)^((?:\$\(|[a-z]\w*\().*)`, parts(t)); got != nil {
+		t.Errorf("a part calls something when it is loaded: %v", got)
+	}
+	exported := found(`(?m)^export \{(.*)\};$`, read(t, "app.js"))
+	for _, taken := range found(`(?m)^import \{(.*)\} from "\./app\.js";$`, parts(t)) {
+		for _, name := range strings.Split(taken, ",") {
+			if len(exported) != 1 || !slices.Contains(strings.Fields(strings.ReplaceAll(exported[0], ",", " ")), strings.TrimSpace(name)) {
+				t.Errorf("app.js does not give %s away", name)
+			}
+		}
 	}
 }
 
 // Every event of the daemon's stream is handled.
 func TestEveryEventIsHandled(t *testing.T) {
 	js := read(t, "app.js")
-	for _, name := range []string{
-		"chat.start", "message.delta", "reasoning.delta", "tool_call.start", "tool_call.result", "tool_call.truncated", "tool_call.archived",
-		"tool_call.malformed", "mode.switched", "context.folded", "budget", "error", "chat.end",
-	} {
+	src, err := os.ReadFile("../events.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := found(`(?m)^\tevent\w+ += "([a-z_.]+)"`, string(src))
+	if len(names) < 20 {
+		t.Fatalf("events.go has the events %v", names)
+	}
+	for _, name := range names {
 		if !strings.Contains(js, "\n  \""+name+"\"(a, d) {") {
 			t.Errorf("no handler for %s", name)
 		}
+	}
+}
+
+// What the page asks the daemon for is there to be asked for.
+func TestAddressesAreRoutes(t *testing.T) {
+	src, err := os.ReadFile("../routes.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	routes := found(`\{"[A-Z]+", "/(api/[^"]+)"`, string(src))
+	for i, r := range routes {
+		routes[i] = regexp.MustCompile(`\{\w+\}`).ReplaceAllString(r, "*")
+	}
+	asked := found("[\"`](api/[^\"`?]*)", scripts(t))
+	for _, a := range asked {
+		a = regexp.MustCompile(`\$\{what\}$`).ReplaceAllString(a, "")
+		a = regexp.MustCompile(`\$\{[^}]*\}`).ReplaceAllString(a, "*")
+		if !slices.Contains(routes, a) {
+			t.Errorf("the page asks for %s; the daemon has %v", a, routes)
+		}
+	}
+	if len(asked) < 12 {
+		t.Errorf("found only %v", asked)
 	}
 }
 

@@ -1,9 +1,11 @@
 // The page of the weir daemon. Whatever comes from a model, a tool or an
 // archive is put in as text, never as markup.
+import { startAccount, whoAmI } from "./account.js";
 import { listPlugins } from "./plugins.js";
+import { listChats, startTalks } from "./talks.js";
 import { words } from "./words.js";
 
-export { $, api, el, getJSON, num, t };
+export { $, api, askForToken, drawer, el, forget, getJSON, here, moment, money, newChat, num, openChat, report, size, t };
 
 const $ = (id) => document.getElementById(id);
 const chars = (s) => Array.from(s).length; // code points, as weir counts
@@ -32,7 +34,20 @@ function t(key, vars = {}) {
   return pair[lang === "zh" ? 1 : 0].replace(/\{(\w+)\}/g, (_, name) => vars[name] ?? "");
 }
 
-const num = (n) => new Intl.NumberFormat(lang === "zh" ? "zh-CN" : "en").format(n || 0);
+const tag = () => (lang === "zh" ? "zh-CN" : "en");
+const num = (n) => new Intl.NumberFormat(tag()).format(n || 0);
+const moment = (at) => new Intl.DateTimeFormat(tag(), { dateStyle: "medium", timeStyle: "short" }).format(new Date(at));
+
+// money writes sums of several currencies.
+const money = (costs) => (costs || []).map((c) => `${new Intl.NumberFormat(tag(), { maximumSignificantDigits: 4 }).format(c.amount)} ${c.currency}`).join(" + ");
+
+// size writes bytes as people read them.
+function size(bytes) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let n = bytes || 0, i = 0;
+  while (n >= 1024 && i < units.length - 1) { n /= 1024; i++; }
+  return `${new Intl.NumberFormat(tag(), { maximumFractionDigits: i && n < 10 ? 1 : 0 }).format(n)} ${units[i]}`;
+}
 
 function translate() {
   document.documentElement.lang = lang === "zh" ? "zh-CN" : "en";
@@ -156,8 +171,23 @@ class Card {
     }
   }
 
+  // progress shows how far a call is that still runs, in the tool's own words.
+  progress(d) {
+    if (!this.node.classList.contains("running")) return;
+    this.bar ||= this.node.appendChild(el("progress", { "aria-label": t("progressOf", { tool: this.tool }) }));
+    if (d.total > 0) {
+      this.bar.max = d.total;
+      this.bar.value = Math.min(d.done, d.total);
+    } else {
+      this.bar.removeAttribute("value");
+    }
+    const far = d.total > 0 ? `${num(d.done)} / ${num(d.total)}` : d.done ? num(d.done) : "";
+    this.state.textContent = [t("running"), far, d.message].filter(Boolean).join(" · ");
+  }
+
   done(r) {
     this.node.classList.remove("running");
+    this.bar?.remove();
     this.node.classList.toggle("failed", !r.ok);
     const time = r.elapsed_ms === undefined ? "" : ` · ${num(r.elapsed_ms)} ms`;
     this.state.textContent = (r.ok ? t("ok") : t("failed")) + time;
@@ -181,8 +211,9 @@ class Card {
   }
 
   notice(r) {
-    if (r.folded) return t("folded");
     if (r.summarized) return t("summarized", { model: r.summary_cost?.model || "" });
+    if (r.past && r.layer) return [t("cutBy", { chars: num(Math.max(0, r.produced - r.shown)), layer: t(`layer_${r.layer}`) }), r.folded ? t("folded") : ""].join(" ");
+    if (r.folded) return t("folded");
     if (r.past && r.shown < r.produced) return t("bar", { shown: num(r.shown), produced: num(r.produced) });
     if (!r.layer) return t("uncut");
     return t("cut", {
@@ -193,12 +224,14 @@ class Card {
 
   keep(uuid, n) {
     if (this.button) return;
-    this.button = el("button", { class: "quiet", type: "button", onclick: () => archive.open(uuid, this.tool) }, t("open", { n: num(n) }));
-    this.node.append(this.button);
+    this.button = el("button", { class: "quiet", type: "button", "aria-haspopup": "dialog", onclick: () => archive.open(uuid, this.tool) }, t("open", { n: num(n) }));
+    this.node.append(el("div", { class: "row" }, this.button,
+      el("button", { class: "quiet", type: "button", onclick: () => loads.add(uuid, this.tool) }, t("loadBack"))));
   }
 
   drop() {
     if (!this.node.classList.contains("running")) return;
+    this.bar?.remove();
     this.node.classList.replace("running", "failed");
     this.state.textContent = t("unfinished");
   }
@@ -221,7 +254,7 @@ class Leave {
     this.buttons = [button("once"), button("always", true), button("deny", true)];
     this.all = d.left_out ? el("button", { class: "quiet", type: "button", onclick: () => this.showAll() }, t("leaveAll", { n: num(d.left_out) })) : null;
     this.row = el("div", { class: "row" }, ...this.buttons);
-    this.status = el("p", { class: "note", role: "status" }, t("leaveUntil", { time: new Date(d.expires_at).toLocaleTimeString(lang === "zh" ? "zh-CN" : "en") }));
+    this.status = el("p", { class: "note", role: "status" }, t("leaveUntil", { time: new Date(d.expires_at).toLocaleTimeString(tag()) }));
     this.node = el("div", { class: "leave", role: "group", "aria-label": t("leave", { tool: d.tool }) },
       el("p", {}, el("strong", {}, t("leave", { tool: d.tool }))), el("p", {}, d.why), this.args, this.all,
       el("p", { class: "note" }, t("leaveAlways", { always: d.always })), this.row, this.status);
@@ -247,6 +280,11 @@ class Leave {
       this.status.textContent = [err.message, err.hint].filter(Boolean).join(" · ");
       if (!this.over && !err.status) this.enable(true);
     }
+  }
+
+  // left tells from time to time how long there is still to answer.
+  left(d) {
+    if (!this.over) this.status.textContent = t("leaveLeft", { n: num(d.seconds_left) });
   }
 
   settle(answer) {
@@ -346,13 +384,16 @@ const on = {
     a.node.lang = d.locale === "zh" ? "zh-CN" : "en";
     $("demo").hidden = !d.simulated;
     conversation = d.conversation_id;
+    loads.clear();
     history.replaceState(null, "", `#c=${encodeURIComponent(conversation)}`);
   },
   "message.delta"(a, d) { a.stream(d.text); speech.add(d.text); },
   "reasoning.delta"(a, d) { a.think(d.text); },
   "tool_call.start"(a, d) { a.call(d); },
   "tool_call.result"(a, d) { const card = a.cards.get(d.id) || a.call(d); keepDown(() => card.done(d)); speech.add(`${d.line || d.tool}\n`); },
+  "tool_call.progress"(a, d) { const card = a.cards.get(d.id); if (card) keepDown(() => card.progress(d)); },
   "approval.asked"(a, d) { a.leave(d); },
+  "approval.waiting"(a, d) { a.leaves.get(d.id)?.left(d); },
   "approval.answered"(a, d) {
     a.leaves.get(d.id)?.settle(d.answer);
     const card = a.cards.get(d.call_id);
@@ -361,6 +402,8 @@ const on = {
   "tool_call.truncated"(a, d) { a.cards.get(d.id)?.node.classList.add("cut"); },
   "tool_call.archived"(a, d) { a.cards.get(d.id)?.keep(d.uuid, d.chars); },
   "tool_call.malformed"(a, d) { a.note(t("malformed", d)); },
+  "model.repeated"(a, d) { a.note(t("repeated", { message: d.message, seconds: num(Math.round(d.wait_ms / 100) / 10) })); },
+  "chat.missed"(a, d) { a.note(t("missed", { n: num(d.events) })); if (d.text) a.stream(d.text); },
   "mode.switched"(a, d) { a.note(t("switched", d)); },
   "context.folded"(a, d) { a.note(t("foldEvent", { n: num((d.uuids || []).length), chars: num(d.saved_chars) })); },
   "context.recalled"(a, d) { if ((d.uuids || []).length) a.note(t(d.loaded ? "recallLoaded" : "recallHinted", { n: num((d.uuids || []).length) })); },
@@ -390,6 +433,31 @@ const on = {
 
 let conversation = "";
 let running = null;
+const here = () => conversation;
+
+// loads are the archived results that the next question brings along whole.
+const loads = {
+  kept: new Map(), // uuid → tool
+
+  add(uuid, tool) {
+    if (this.kept.size >= 8 && !this.kept.has(uuid)) return speech.add(`${t("loadMost")}\n`);
+    this.kept.set(uuid, tool);
+    this.draw();
+    speech.add(`${t("loadAdded", { tool })}\n`);
+    $("question").focus();
+  },
+
+  clear() {
+    this.kept.clear();
+    this.draw();
+  },
+
+  draw() {
+    $("loads").hidden = !this.kept.size;
+    $("loads").replaceChildren(...[...this.kept].map(([uuid, tool]) => el("li", {}, `📎 ${t("loadNext", { tool })} `, el("code", {}, uuid.slice(0, 8)),
+      el("button", { class: "quiet", type: "button", "aria-label": t("loadNot", { tool }), onclick: () => { this.kept.delete(uuid); this.draw(); $("question").focus(); } }, "×"))));
+  },
+};
 
 async function ask(question) {
   const abort = new AbortController();
@@ -401,6 +469,7 @@ async function ask(question) {
   const answer = new Answer();
   const body = { message: question, approvals: true };
   if (conversation) body.conversation_id = conversation;
+  if (loads.kept.size) body.load_uuids = [...loads.kept.keys()];
   if (!$("model").hidden && $("model").value) body.model = $("model").value;
   try {
     const res = await api("api/chat", {
@@ -417,6 +486,7 @@ async function ask(question) {
   running = null;
   busy(false);
   listChats();
+  whoAmI(); // the question may have used up a quota
 }
 
 const mine = (text) => el("div", { class: "mine", role: "article", "aria-label": t("you") }, text);
@@ -441,6 +511,7 @@ function welcome() {
 function newChat() {
   leave();
   conversation = "";
+  loads.clear();
   history.replaceState(null, "", location.pathname);
   $("budget").hidden = true;
   welcome();
@@ -449,48 +520,52 @@ function newChat() {
   $("question").focus();
 }
 
-// openChat shows a stored conversation. The calls of past turns have no times.
-async function openChat(id) {
+// openChat shows a stored conversation, from its end or from one message,
+// counted from 1. Which limit decided over a result is kept, its figure is not.
+async function openChat(id, from = 0) {
   leave();
   drawer("chats", false);
   const stored = await getJSON(`api/conversations/${encodeURIComponent(id)}`);
   conversation = id;
+  loads.clear();
   history.replaceState(null, "", `#c=${encodeURIComponent(id)}`);
+  $("budget").hidden = true;
   $("log").replaceChildren();
-  let answer = null;
-  for (const m of stored.messages || []) {
+  const args = new Map();
+  let answer = null, place = null;
+  (stored.messages || []).forEach((m, i) => {
     if (m.role === "user") {
       $("log").append(mine(m.text || ""));
       answer = null;
-      continue;
+    } else {
+      answer ||= new Answer();
+      if (m.reasoning) answer.think(m.reasoning);
+      if (m.role === "assistant" && m.text) answer.stream(m.text);
+      for (const c of m.calls || []) args.set(c.id, c.args);
+      for (const r of m.results || []) past(answer, r, args.get(r.call_id));
     }
-    answer ||= new Answer();
-    if (m.reasoning) answer.think(m.reasoning);
-    if (m.role === "assistant" && m.text) answer.stream(m.text);
-    for (const r of m.results || []) past(answer, r);
-  }
+    if (i + 1 === from) place = m.role === "user" ? $("log").lastChild : answer.node.lastChild || answer.node;
+  });
   $("scroll").scrollTop = $("scroll").scrollHeight;
   listChats();
-  $("question").focus();
+  if (!place) return $("question").focus();
+  requestAnimationFrame(() => { // when the texts stand there
+    place.scrollIntoView({ block: "center" });
+    place.classList.add("found");
+    place.tabIndex = -1;
+    place.focus({ preventScroll: true });
+    place.addEventListener("blur", () => place.classList.remove("found"), { once: true });
+  });
 }
 
-function past(answer, r) {
-  const shown = Math.min(chars(r.text || ""), r.chars || 0);
-  answer.call({ id: r.call_id, tool: r.tool }).done({
+function past(answer, r, args) {
+  const shown = Math.min(r.shown || chars(r.text || ""), r.chars || 0);
+  const card = answer.call({ id: r.call_id, tool: r.tool, arguments: args });
+  card.done({
     ok: !r.err, produced: r.chars, shown, text: r.text, kept_uuid: r.ref?.uuid, folded: r.folded, past: true,
+    layer: r.layer, elapsed_ms: r.elapsed_ms,
   });
-}
-
-async function listChats() {
-  const { conversations = [] } = await getJSON("api/conversations").catch(() => ({}));
-  const date = new Intl.DateTimeFormat(lang === "zh" ? "zh-CN" : "en", { dateStyle: "medium", timeStyle: "short" });
-  const rows = conversations.map((c) => {
-    const button = el("button", { type: "button", onclick: () => openChat(c.id).catch(report) },
-      el("span", {}, c.title || t("untitled")), el("small", {}, c.updated_at ? date.format(new Date(c.updated_at)) : ""));
-    if (c.id === conversation) button.setAttribute("aria-current", "true");
-    return el("li", {}, button);
-  });
-  $("chat-list").replaceChildren(...(rows.length ? rows : [el("li", { class: "note" }, t("noChats"))]));
+  card.node.classList.toggle("cut", Boolean(r.layer));
 }
 
 function report(err) {
@@ -503,7 +578,7 @@ const archive = {
   uuid: "", next: 0,
 
   async open(uuid, tool) {
-    Object.assign(this, { uuid, next: 0 });
+    Object.assign(this, { uuid, tool, next: 0 });
     $("archive-title").textContent = t("archiveTitle", { tool });
     $("archive-lines").value = $("archive-grep").value = "";
     $("archive").showModal();
@@ -547,7 +622,7 @@ function drawer(id, open) {
 const isOpen = (id) => $(`show-${id}`).getAttribute("aria-expanded") === "true";
 
 async function listTools() {
-  listPlugins().catch(report);
+  if (!$("plugin-part").hidden) listPlugins().catch(report);
   const { tools = [] } = await getJSON("api/tools");
   const rows = tools.map(({ spec, plugin, effective, chars_by: by }) => el("li", {},
     el("code", {}, spec.name), plugin && plugin !== spec.name ? el("small", {}, plugin) : null,
@@ -576,9 +651,16 @@ function askForToken(message = "") {
   $("token").focus();
 }
 
+// forget leaves nothing of a token behind.
+function forget() {
+  token = "";
+  recall(() => sessionStorage.removeItem("weir.token"));
+  newChat();
+}
+
 function enter(yes) {
   $("login").hidden = yes;
-  for (const id of ["app", "show-chats", "show-tools"]) $(id).hidden = !yes;
+  for (const id of ["app", "show-chats", "show-tools", "show-account"]) $(id).hidden = !yes;
 }
 
 async function start() {
@@ -595,7 +677,8 @@ async function start() {
   welcome();
   await listModels();
   await listChats();
-  listPlugins().catch(() => {}); // marks the button when something waits
+  $("plugin-part").hidden = !(await whoAmI()); // plugins are the operator's
+  if (!$("plugin-part").hidden) listPlugins().catch(() => {}); // marks the button when something waits
   if (hash.has("c")) await openChat(hash.get("c")).catch(welcome);
   if ($("app").hidden) return; // the token was refused meanwhile
   $("question").focus();
@@ -626,7 +709,8 @@ $("question").addEventListener("keydown", (e) => {
 });
 
 document.addEventListener("keydown", (e) => {
-  if (e.key !== "Escape" || e.isComposing || $("archive").open || $("plugin").open) return;
+  if (e.key !== "Escape" || e.isComposing || document.querySelector("dialog[open]")) return;
+  if (e.target === $("find") && $("find").value) return; // which it empties
   for (const id of ["chats", "tools"]) {
     if (isOpen(id)) {
       drawer(id, false);
@@ -650,14 +734,19 @@ $("language").addEventListener("click", () => {
   translate();
   if (!$("app").hidden) {
     listChats();
+    whoAmI();
+    loads.draw();
     if (isOpen("tools")) listTools().catch(report);
     if ($("log").querySelector(".welcome")) welcome();
   }
 });
 $("archive-form").addEventListener("submit", (e) => { e.preventDefault(); archive.load(false); });
 $("archive-more").addEventListener("click", () => archive.load(true));
+$("archive-load").addEventListener("click", () => { $("archive").close(); loads.add(archive.uuid, archive.tool); });
 $("archive-close").addEventListener("click", () => $("archive").close());
 $("plugin-close").addEventListener("click", () => $("plugin").close());
 window.addEventListener("hashchange", () => { if (/[#&]token=/.test(location.hash)) start(); });
+startTalks();
+startAccount();
 
 start();
