@@ -113,7 +113,7 @@ func TestGarbageForAnAnswer(t *testing.T) {
 		"a web page":       {"text/html; charset=utf-8", "<html>Welcome to nginx!</html>"},
 		"plain text":       {"text/plain", "hello"},
 		"JSON of no chat":  {"application/json", `{"status":"ok"}`},
-		"broken JSON":      {"application/json", `{"choices":[`},
+		"broken JSON":      {"application/json", `{"choices":]}`},
 		"bytes, no stream": {"application/octet-stream", "\x00\x01\xff\n\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -46,6 +46,7 @@ func recordings() []recording {
 	const (
 		sse    = "text/event-stream"
 		ndjson = "application/x-ndjson"
+		whole  = "application/json"
 	)
 	q := func(s string) string { return strings.ReplaceAll(s, `"`, `\"`) }
 	oai := func(deltas ...string) string {
@@ -74,6 +75,13 @@ func recordings() []recording {
 		block(2, `{"type":"tool_use","id":"b","name":"clock","input":{}}`, "input_json_delta", "partial_json", `{\"zone\":\"b\"}`))
 	ollCall := `{"message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"clock","arguments":{"zone":"水"}}},{"function":{"name":"clock","arguments":{"zone":"b"}}}]},"done":false}`
 	ollEnd := `{"message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","prompt_eval_count":3,"eval_count":4}`
+	// Servers that do not stream.
+	oaiWhole := func(reason, message string) string {
+		return `{"choices":[{"index":0,"message":` + message + `,"finish_reason":"` + reason + `"}],"usage":{"prompt_tokens":3,"completion_tokens":4}}`
+	}
+	antWhole := func(reason, blocks string) string {
+		return `{"type":"message","content":[` + blocks + `],"stop_reason":"` + reason + `","usage":{"input_tokens":3,"output_tokens":9}}`
+	}
 	openai := []string{`{"reasoning_content":"hm"}`, `{"content":"I look."}`}
 	return []recording{
 		{"OpenAI, calls alone", "openai", sse, agent.ModeNative, fmt.Sprintf(oai(oaiCalls...), "tool_calls"), fmt.Sprintf(oai(`{"content":"Noon."}`), "stop")},
@@ -85,6 +93,12 @@ func recordings() []recording {
 		{"Anthropic, calls alone", "anthropic", sse, agent.ModeNative, ant("tool_use", antCalls...), ant("end_turn", block(0, `{"type":"text","text":""}`, "text_delta", "text", "Noon.")...)},
 		{"Ollama, thought and calls", "ollama", ndjson, agent.ModeNative, oll(`{"message":{"role":"assistant","content":"","thinking":"hm"},"done":false}`, ollCall, ollEnd),
 			oll(`{"message":{"role":"assistant","content":"Noon."},"done":false}`, ollEnd)},
+		{"OpenAI, whole, calls alone", "openai", whole, agent.ModeNative,
+			oaiWhole("tool_calls", `{"tool_calls":[{"id":"a","function":{"name":"clock","arguments":"{\"zone\":\"水\"}"}},{"id":"b","function":{"name":"clock","arguments":"{\"zone\":\"b\"}"}}]}`), oaiWhole("stop", `{"content":"Noon."}`)},
+		{"OpenAI, whole, calls in the text alone", "openai", whole, agent.ModePrompt, oaiWhole("stop", `{"content":"`+q(prompted)+`"}`), oaiWhole("stop", `{"content":"Noon."}`)},
+		{"Anthropic, whole, calls alone", "anthropic", whole, agent.ModeNative,
+			antWhole("tool_use", `{"type":"tool_use","id":"a","name":"clock","input":{"zone":"水"}},{"type":"tool_use","id":"b","name":"clock","input":{"zone":"b"}}`), antWhole("end_turn", `{"type":"text","text":"Noon."}`)},
+		{"Ollama, whole, calls alone", "ollama", whole, agent.ModeNative, strings.Replace(ollCall, `"done":false`, `"done":true,"done_reason":"stop"`, 1), strings.Replace(ollEnd, `"content":""`, `"content":"Noon."`, 1)},
 		{"Ollama, calls in the text", "ollama", ndjson, agent.ModePrompt, oll(`{"message":{"role":"assistant","content":"`+q(prompted)+`"},"done":false}`, ollEnd),
 			oll(`{"message":{"role":"assistant","content":"Noon."},"done":false}`, ollEnd)},
 	}

@@ -304,3 +304,16 @@ func TestBodyIsTheSameBytes(t *testing.T) {
 		t.Error("what is no JSON was sent")
 	}
 }
+
+// Half of a JSON text is a connection that was cut, which is worth another try;
+// what is no JSON at all is another server, which is not.
+func TestHalved(t *testing.T) {
+	for body, want := range map[string]bool{
+		`{"a":[1`: true, `{"a":"b`: true, `[`: true, `{"a":1`: true, `"half`: true,
+		``: false, ` `: false, `{"a":1}`: false, `{"a":1}` + "\n": false, `{"a":]}`: false, `<html>`: false, `oops`: false,
+	} {
+		if got := Halved([]byte(body)); got != want {
+			t.Errorf("%q: %v", body, got)
+		}
+	}
+}
