@@ -144,6 +144,9 @@ type Delta struct {
 	Sealed json.RawMessage
 	// Usage is given once, near the end, by providers that count.
 	Usage *Usage
+	// Model is who replies, by the provider's own word: an alias that was asked for
+	// has its version here. Empty: this Delta does not say.
+	Model string
 	// Finish is set on the last Delta of a complete reply.
 	Finish Finish
 }

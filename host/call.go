@@ -218,6 +218,7 @@ func (s *Session) summarise(ctx context.Context, b *bound, c tool.Call, r *tool.
 	}
 	began := s.h.cfg.Now()
 	sum, err := set.Summarise(ctx, SummaryRequest{
+		Principal: s.principal, Conversation: s.conversation,
 		Tool: b.info.Spec.Name, Query: archive.QuerySummary(b.info.Spec.Name, c.Args), Text: r.Whole(),
 		Chars: max(l.MaxChars-tool.NoticeChars, tool.MinMaxChars), Locale: s.locale,
 	})

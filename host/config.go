@@ -200,6 +200,10 @@ type Principal string
 
 // A SummaryRequest asks for a shorter form of a whole result.
 type SummaryRequest struct {
+	// Principal and Conversation are those whose call it is.
+	Principal    Principal
+	Conversation string
+
 	Tool   string
 	Query  string // what the call was about, at most 500 characters
 	Text   string // the whole

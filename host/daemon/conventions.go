@@ -23,6 +23,7 @@ const (
 	keyTopP         = attribute.Key("gen_ai.request.top_p")
 	keySeed         = attribute.Key("gen_ai.request.seed")
 	keyStop         = attribute.Key("gen_ai.request.stop_sequences")
+	keyReplied      = attribute.Key("gen_ai.response.model")
 	keyFinish       = attribute.Key("gen_ai.response.finish_reasons")
 	keyInput        = attribute.Key("gen_ai.usage.input_tokens")
 	keyOutput       = attribute.Key("gen_ai.usage.output_tokens")

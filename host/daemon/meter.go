@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A meter counts what every reply of a model takes, as it comes, and refuses the
@@ -12,11 +13,17 @@ import (
 // once each goes over a bound by one reply at most.
 type meter struct {
 	agent.Model
-	t *turn
+	of        Model
+	ledger    *ledger
+	principal string
+	quota     Quota
+	locale    tool.Locale // of refusals
 }
 
 // metered counts for the turn's principal.
-func (t *turn) metered() agent.Model { return meter{t.model.Model, t} }
+func (t *turn) metered() agent.Model {
+	return meter{t.model.Model, t.model, t.d.ledger, t.scope.Principal, t.quota, t.locale()}
+}
 
 // Unwrap gives the model itself, for what it can do beside Generate.
 func (m meter) Unwrap() agent.Model { return m.Model }
@@ -24,8 +31,7 @@ func (m meter) Unwrap() agent.Model { return m.Model }
 // Generate is the model's own, counted.
 func (m meter) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
 	return func(yield func(agent.Delta, error) bool) {
-		ledger, who := m.t.d.ledger, m.t.scope.Principal
-		if err := ledger.mayAsk(ctx, who, m.t.quota, m.t.locale()); err != nil {
+		if err := m.ledger.mayAsk(ctx, m.principal, m.quota, m.locale); err != nil {
 			yield(agent.Delta{}, err)
 			return
 		}
@@ -36,12 +42,12 @@ func (m meter) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.De
 			if used.Prompt+used.Completion == 0 && begun {
 				used = agent.Usage{Prompt: m.promptTokens(r), Completion: said, Estimated: true}
 			}
-			ledger.took(who, used, m.t.model.Price.Cost(used))
+			m.ledger.took(m.principal, used, m.of.Price.Cost(used))
 		}()
 		for d, err := range m.Model.Generate(ctx, r) {
 			if err == nil {
 				begun = true
-				said += m.t.model.Estimator.Tokens(d.Text) + m.t.model.Estimator.Tokens(d.Reasoning)
+				said += m.of.Estimator.Tokens(d.Text) + m.of.Estimator.Tokens(d.Reasoning)
 			}
 			if d.Usage != nil {
 				used = *d.Usage
@@ -54,9 +60,9 @@ func (m meter) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.De
 }
 
 func (m meter) promptTokens(r agent.Request) int {
-	n := m.t.model.Estimator.Tokens(r.System)
+	n := m.of.Estimator.Tokens(r.System)
 	for _, msg := range r.Messages {
-		n += m.t.model.Estimator.Tokens(msg.Text)
+		n += m.of.Estimator.Tokens(msg.Text)
 	}
 	return n
 }

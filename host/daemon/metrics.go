@@ -167,16 +167,22 @@ func (m *metrics) ended(model string, e agent.TurnEnd, cost *agent.Cost) {
 	model = label(model)
 	m.turns.WithLabelValues(model, string(e.Reason)).Inc()
 	m.turnSeconds.WithLabelValues(model).Observe(e.Elapsed.Seconds())
+	m.took(model, e.Usage, cost)
+	m.faults.Add(float64(e.Faults.Faults))
+	m.refaults.Add(float64(e.Refaults))
+}
+
+// took counts tokens and what they cost; nil: unknown.
+func (m *metrics) took(model string, u agent.Usage, cost *agent.Cost) {
+	model = label(model)
 	// A counter cannot go back, and a provider can send anything.
 	count := func(c *prometheus.CounterVec, kind string, n int) {
 		c.WithLabelValues(model, kind).Add(float64(max(n, 0)))
 	}
-	count(m.tokens, "prompt", e.Usage.Prompt)
-	count(m.tokens, "completion", e.Usage.Completion)
-	count(m.cacheTokens, "read", e.Usage.CachedPrompt)
-	count(m.cacheTokens, "write", e.Usage.CacheWrite)
-	m.faults.Add(float64(e.Faults.Faults))
-	m.refaults.Add(float64(e.Refaults))
+	count(m.tokens, "prompt", u.Prompt)
+	count(m.tokens, "completion", u.Completion)
+	count(m.cacheTokens, "read", u.CachedPrompt)
+	count(m.cacheTokens, "write", u.CacheWrite)
 	if cost != nil {
 		m.costs.WithLabelValues(model, label(cost.Currency)).Add(cost.Amount)
 	}

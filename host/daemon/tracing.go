@@ -106,15 +106,17 @@ func (t Tracing) begin(ctx context.Context, of *turn) (context.Context, *spans) 
 
 // model is what the spans of an operation that asks a model begin with.
 func (s *spans) model(operation string) []attribute.KeyValue {
-	info := s.t.model.Info
-	name := info.Model
-	if name == "" {
-		name = s.t.ask.Model
+	return spanModel(operation, s.t.model, s.t.ask.Model, s.t.scope.Conversation)
+}
+
+func spanModel(operation string, m Model, name, conversation string) []attribute.KeyValue {
+	if m.Info.Model != "" {
+		name = m.Info.Model
 	}
 	out := []attribute.KeyValue{
-		keyOperation.String(operation), keyProvider.String(providerName(info.Provider)), keyModel.String(name), keyConversation.String(s.t.scope.Conversation),
+		keyOperation.String(operation), keyProvider.String(providerName(m.Info.Provider)), keyModel.String(name), keyConversation.String(conversation),
 	}
-	if host, port, err := net.SplitHostPort(s.t.model.Server); err == nil {
+	if host, port, err := net.SplitHostPort(m.Server); err == nil {
 		out = append(out, keyServer.String(host))
 		if n, err := strconv.Atoi(port); err == nil {
 			out = append(out, keyPort.Int(n))

@@ -66,7 +66,7 @@ func TestSpansOfATurn(t *testing.T) {
 	s, kept := tracedServer(t, false,
 		replay.Reply{Text: longCall, Usage: &agent.Usage{Prompt: 100, Completion: 10}},
 		replay.Call("calculator", `{"expresion":"1"}`),
-		replay.Reply{Text: "Done: geheim.", Usage: &agent.Usage{Prompt: 1000, Completion: 20, CachedPrompt: 600}},
+		replay.Reply{Text: "Done: geheim.", Model: "doubao-1-5-pro-250115", Usage: &agent.Usage{Prompt: 1000, Completion: 20, CachedPrompt: 600}},
 	)
 	s.asked("/api/chat", `{"message":"geheim","conversation_id":"talk"}`)
 	spans := kept.GetSpans()
@@ -113,7 +113,7 @@ func TestSpansOfATurn(t *testing.T) {
 	})
 	last := byName["chat doubao"][2]
 	want(last, map[attribute.Key]string{
-		"gen_ai.operation.name": "chat", "gen_ai.response.finish_reasons": `["stop"]`, "gen_ai.usage.input_tokens": "1000",
+		"gen_ai.operation.name": "chat", "gen_ai.response.model": "doubao-1-5-pro-250115", "gen_ai.response.finish_reasons": `["stop"]`, "gen_ai.usage.input_tokens": "1000",
 		"server.address": "ark.example", "server.port": "443",
 	})
 	if last.SpanKind != trace.SpanKindClient {

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strings"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/weirhost/weir/agent"
@@ -41,21 +42,42 @@ func (w watched) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.
 
 // A chatSpan is the span of one request to a model; nil: there is none.
 type chatSpan struct {
-	*spans
+	Tracing
 	span          trace.Span
+	repeats       *int   // nil: they are not counted
+	model         string // who replied
 	usage         *agent.Usage
 	reason        agent.Finish
 	text, thought strings.Builder
 	calls         []spanPart
 }
 
-// chat opens the span of a request.
+// maxModelName bounds what of a provider's own name for a model is told, in
+// characters: it can send anything.
+const maxModelName = 200
+
+// chat opens the span of a request of the turn's.
 func (s *spans) chat(ctx context.Context, r agent.Request) (context.Context, *chatSpan) {
 	if s == nil {
 		return ctx, nil
 	}
-	attrs := s.model(opChat)
-	name := opChat + " " + attrs[2].Value.AsString()
+	s.repeats = 0
+	ctx, c := s.Tracing.chat(ctx, s.model(opChat), r)
+	c.repeats = &s.repeats
+	return ctx, c
+}
+
+// chat opens the span of a request to the model that attrs tell of.
+func (t Tracing) chat(ctx context.Context, attrs []attribute.KeyValue, r agent.Request) (context.Context, *chatSpan) {
+	if t.off() {
+		return ctx, nil
+	}
+	name := opChat
+	for _, a := range attrs {
+		if a.Key == keyModel {
+			name += " " + a.Value.AsString()
+		}
+	}
 	if r.MaxTokens > 0 {
 		attrs = append(attrs, keyMaxTokens.Int(r.MaxTokens))
 	}
@@ -68,12 +90,11 @@ func (s *spans) chat(ctx context.Context, r agent.Request) (context.Context, *ch
 	if v := r.Sampling.Seed; v != nil {
 		attrs = append(attrs, keySeed.Int64(*v))
 	}
-	if s.Content {
+	if t.Content {
 		attrs = append(attrs, keySystem.String(partsText([]spanPart{{Type: "text", Content: r.System}})), keyMessagesIn.String(messagesText(messagesIn(r.Messages))), keyStop.StringSlice(r.Stop))
 	}
-	ctx, span := s.Tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attrs...))
-	s.repeats = 0
-	return ctx, &chatSpan{spans: s, span: span}
+	ctx, span := t.Tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attrs...))
+	return ctx, &chatSpan{Tracing: t, span: span}
 }
 
 // saw notes a piece of the reply.
@@ -86,6 +107,9 @@ func (c *chatSpan) saw(d agent.Delta, err error) {
 	}
 	if d.Usage != nil {
 		c.usage = d.Usage
+	}
+	if d.Model != "" && c.model == "" {
+		c.model = clip(d.Model, maxModelName)
 	}
 	if d.Finish != "" {
 		c.reason = d.Finish
@@ -112,8 +136,11 @@ func (c *chatSpan) finish() {
 	if c.reason != "" {
 		c.span.SetAttributes(keyFinish.StringSlice([]string{string(c.reason)}))
 	}
-	if c.repeats > 0 {
-		c.span.SetAttributes(keyRepeats.Int(c.repeats))
+	if c.model != "" {
+		c.span.SetAttributes(keyReplied.String(c.model))
+	}
+	if c.repeats != nil && *c.repeats > 0 {
+		c.span.SetAttributes(keyRepeats.Int(*c.repeats))
 	}
 	if c.Content {
 		m := spanMessage{Role: "assistant", Finish: string(c.reason)}

@@ -30,6 +30,7 @@ type assembler struct {
 	blocks []*block
 	at     map[int64]*block
 	usage  agent.Usage
+	model  string // as the server calls it
 	reason agent.Finish
 	over   bool // the server has said that nothing follows
 }
@@ -38,6 +39,7 @@ type assembler struct {
 func (a *assembler) add(e sdk.MessageStreamEventUnion) (agent.Delta, error) {
 	switch e.Type {
 	case "message_start":
+		a.model = string(e.Message.Model)
 		u := e.Message.Usage
 		a.count(u.InputTokens, u.OutputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens)
 	case "content_block_start":
@@ -109,6 +111,7 @@ func (a *assembler) grow(e sdk.MessageStreamEventUnion) (agent.Delta, error) {
 
 // message takes a whole reply in, of a server that does not stream.
 func (a *assembler) message(m sdk.Message) (agent.Delta, error) {
+	a.model = string(m.Model)
 	a.count(m.Usage.InputTokens, m.Usage.OutputTokens, m.Usage.CacheReadInputTokens, m.Usage.CacheCreationInputTokens)
 	var all agent.Delta
 	for _, c := range m.Content {
@@ -158,7 +161,7 @@ func (a *assembler) finish() []agent.Delta {
 			out = append(out, agent.Delta{Call: &tool.Call{ID: b.id, Tool: b.name, Args: b.args()}})
 		}
 	}
-	last := agent.Delta{Finish: a.reason}
+	last := agent.Delta{Model: a.model, Finish: a.reason}
 	switch {
 	case len(out) > 0 && a.reason == agent.FinishStop:
 		last.Finish = agent.FinishCalls

@@ -85,7 +85,7 @@ func TestGarbageForAnAnswer(t *testing.T) {
 		"plain text":      {"text/plain", "hello"},
 		"JSON of no chat": {"application/json", `{"status":"ok"}`},
 		"OpenAI's answer": {"application/json", `{"choices":[{"message":{"content":"x"}}]}`},
-		"broken JSON":     {"application/json", `{"type":"mess}`+"\n"},
+		"broken JSON":     {"application/json", `{"type":"mess}` + "\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := serve(t, modeltest.Say(c.kind, c.body))

@@ -88,6 +88,7 @@ func (r *reply) piece(d agent.Delta, err error) (wire.Piece, error) {
 	case err != nil:
 		return wire.Piece{}, r.peer.Garbage(r.peer.Say("blocks that do not fit together", "内容块前后不符"))
 	}
+	d.Model = r.asm.model
 	return wire.Piece{Delta: d, Fed: true, Complete: r.asm.reason != "", Over: r.asm.over}, nil
 }
 

@@ -16,6 +16,7 @@ import (
 // A piece is one line of an answer.
 type piece struct {
 	Error      string  `json:"error"`
+	Model      string  `json:"model"`
 	Message    message `json:"message"`
 	Done       bool    `json:"done"`
 	DoneReason string  `json:"done_reason"`
@@ -58,7 +59,7 @@ func (r *reply) Take(line []byte, _ bool) (wire.Piece, error) {
 	if p.Done {
 		r.last = p.end(len(r.calls))
 	}
-	d := agent.Delta{Text: p.Message.Content, Reasoning: p.Message.Thinking}
+	d := agent.Delta{Text: p.Message.Content, Reasoning: p.Message.Thinking, Model: p.Model}
 	return wire.Piece{Delta: d, Fed: true, Complete: p.Done, Over: p.Done}, nil
 }
 
@@ -72,7 +73,7 @@ func (r *reply) Finish() []agent.Delta {
 
 // end is the last delta of a reply with so many calls.
 func (p piece) end(calls int) agent.Delta {
-	d := agent.Delta{Finish: agent.FinishStop}
+	d := agent.Delta{Model: p.Model, Finish: agent.FinishStop}
 	switch {
 	case p.DoneReason == "length":
 		d.Finish = agent.FinishLength

@@ -16,6 +16,7 @@ import (
 // servers really send.
 type chunk struct {
 	Error   json.RawMessage `json:"error"`
+	Model   text            `json:"model"`
 	Choices []choice        `json:"choices"`
 	Usage   *usage          `json:"usage"`
 }
@@ -99,6 +100,7 @@ type assembler struct {
 	calls  []*pending
 	byPos  map[int]*pending
 	usage  *agent.Usage
+	model  string // as the server calls it
 	reason agent.Finish
 }
 
@@ -109,10 +111,13 @@ type pending struct {
 
 // add takes one chunk in and gives what can be handed on at once.
 func (a *assembler) add(c chunk) (agent.Delta, error) {
+	if c.Model != "" {
+		a.model = string(c.Model)
+	}
 	if c.Usage != nil {
 		a.usage = c.Usage.count()
 	}
-	var d agent.Delta
+	d := agent.Delta{Model: a.model}
 	for _, ch := range c.Choices {
 		if ch.Index != 0 {
 			continue // we ask for one reply
@@ -216,7 +221,7 @@ func (a *assembler) finish() []agent.Delta {
 	case len(out) == 0 && reason == agent.FinishCalls:
 		reason = agent.FinishStop
 	}
-	return append(out, agent.Delta{Usage: a.usage, Finish: reason})
+	return append(out, agent.Delta{Usage: a.usage, Model: a.model, Finish: reason})
 }
 
 func (p *pending) call() *tool.Call {

@@ -30,6 +30,8 @@ type Reply struct {
 	// Sealed is what the provider would want back with the calls.
 	Sealed json.RawMessage
 	Usage  *agent.Usage
+	// Model is who replied, as a provider would say it.
+	Model string
 	// Finish ends the reply; empty: FinishCalls with Calls, else FinishStop.
 	Finish agent.Finish
 	// Cut lets the sequence end without any Finish, as a lost connection does.
@@ -141,7 +143,7 @@ func (p Reply) deltas() []agent.Delta {
 		out = append(out, agent.Delta{Reasoning: p.Reasoning})
 	}
 	for _, s := range pieces(p.Text, p.Chunk) {
-		out = append(out, agent.Delta{Text: s})
+		out = append(out, agent.Delta{Text: s, Model: p.Model})
 	}
 	for i := range p.Calls {
 		out = append(out, agent.Delta{Call: &p.Calls[i]})
@@ -156,7 +158,7 @@ func (p Reply) deltas() []agent.Delta {
 			finish = agent.FinishCalls
 		}
 	}
-	return append(out, agent.Delta{Usage: p.Usage, Sealed: p.Sealed, Finish: finish})
+	return append(out, agent.Delta{Usage: p.Usage, Model: p.Model, Sealed: p.Sealed, Finish: finish})
 }
 
 // pieces cuts s into pieces of n characters.

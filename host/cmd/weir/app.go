@@ -80,7 +80,7 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 	}
 	var held []string
 	cfg.Servers, held = c.trustedServers(s, p)
-	if err := addSummary(&cfg, s, a.models); err != nil {
+	if err := a.addSummary(&cfg, s, a.models); err != nil {
 		return nil, err
 	}
 	if a.host, err = host.Open(ctx, cfg); err != nil {

@@ -101,7 +101,7 @@ func (c *cli) reload(ctx context.Context, a *app) (daemon.ReloadReport, error) {
 	cfg := hostConfig(s, p, a.secrets.find, a.log)
 	var held []string
 	cfg.Servers, held = c.trustedServers(s, p)
-	if err := errors.Join(setup.Check(), addSummary(&cfg, s, models), cfg.Live().Check()); err != nil {
+	if err := errors.Join(setup.Check(), a.addSummary(&cfg, s, models), cfg.Live().Check()); err != nil {
 		return daemon.ReloadReport{}, refusedReload(err)
 	}
 	before := a.inForce

@@ -118,6 +118,9 @@ func (s *Stream) begin(res *http.Response, lines bool) error {
 		if err != nil {
 			return s.peer.Transport(s.ctx, Reading, err)
 		}
+		if len(data) < maxWhole && halved(data) {
+			return s.peer.Cut()
+		}
 		_, err = s.take(data, true)
 		return err
 	case kind == "text/html":
@@ -238,6 +241,13 @@ func Deliver(ctx context.Context, p Policy, open func() (*Stream, error), yield 
 			return
 		}
 	}
+}
+
+// halved reports whether a JSON text was cut off. An empty one was not: it is
+// what some servers answer.
+func halved(data []byte) bool {
+	var v json.RawMessage
+	return errors.Is(json.NewDecoder(bytes.NewReader(data)).Decode(&v), io.ErrUnexpectedEOF)
 }
 
 type sse struct{ ssestream.Decoder }

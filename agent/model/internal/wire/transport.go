@@ -1,11 +1,9 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -106,13 +104,6 @@ func (p Peer) Cut() *agent.ModelError {
 		p.Say("ask again; if it happens often, look at the server or at a proxy in between", "请重试；若经常发生，请检查服务端或中间的代理"))
 	e.Err = io.ErrUnexpectedEOF
 	return e
-}
-
-// Halved reports whether a JSON text was cut off. An empty one was not: it is
-// what some servers answer.
-func Halved(data []byte) bool {
-	var v json.RawMessage
-	return errors.Is(json.NewDecoder(bytes.NewReader(data)).Decode(&v), io.ErrUnexpectedEOF)
 }
 
 // Filtered tells a reply that the provider's content filter ended.

@@ -312,7 +312,7 @@ func TestHalved(t *testing.T) {
 		`{"a":[1`: true, `{"a":"b`: true, `[`: true, `{"a":1`: true, `"half`: true,
 		``: false, ` `: false, `{"a":1}`: false, `{"a":1}` + "\n": false, `{"a":]}`: false, `<html>`: false, `oops`: false,
 	} {
-		if got := Halved([]byte(body)); got != want {
+		if got := halved([]byte(body)); got != want {
 			t.Errorf("%q: %v", body, got)
 		}
 	}

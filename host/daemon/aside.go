@@ -1,0 +1,59 @@
+package daemon
+
+import (
+	"context"
+	"iter"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// An Aside is a request to a model that no turn makes of itself, such as one for
+// the summary of a result: for whom, in which of their conversations, and in
+// which language a refusal reads.
+type Aside struct {
+	Principal, Conversation string
+	Locale                  tool.Locale
+}
+
+// Aside returns m, which is called name, for such requests: they are counted
+// among what the principal takes, refused once their tokens or money are used up,
+// counted in the metrics, and spans within whatever the request's context is in.
+func (d *Daemon) Aside(a Aside, name string, m Model) agent.Model {
+	if m.Estimator == nil {
+		m.Estimator = new(agent.Estimator)
+	}
+	counted := meter{m.Model, m, d.ledger, a.Principal, d.view(a.Principal).User.quota(), a.Locale}
+	return aside{counted, d, name, archive.Scope{Principal: a.Principal, Conversation: a.Conversation}}
+}
+
+type aside struct {
+	meter
+	d     *Daemon
+	name  string
+	scope archive.Scope
+}
+
+// Generate implements agent.Model.
+func (a aside) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
+	return func(yield func(agent.Delta, error) bool) {
+		began := a.d.now()
+		var used agent.Usage
+		ctx, chat := a.d.set().Tracing.chat(ctx, spanModel(opChat, a.of, a.name, a.scope.Conversation), r)
+		defer func() {
+			a.d.metrics.modelAsked(a.name, a.d.now().Sub(began))
+			a.d.metrics.took(a.name, used, a.of.Price.Cost(used))
+			chat.finish()
+		}()
+		for d, err := range a.meter.Generate(ctx, r) {
+			if d.Usage != nil {
+				used = *d.Usage
+			}
+			chat.saw(d, err)
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+}
