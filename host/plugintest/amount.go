@@ -31,8 +31,8 @@ func (a amount) String() string {
 }
 
 // amount reads a number, or a range in quotes: "10..20", "10..", "..20".
-func (n *node) amount(key string) (a amount, ok bool) {
-	raw, ok := n.get(key)
+func (n node) amount(key string) (a amount, ok bool) {
+	raw, ok := n.Get(key)
 	if !ok {
 		return a, false
 	}
@@ -49,7 +49,7 @@ func (n *node) amount(key string) (a amount, ok bool) {
 			return a, true
 		}
 	}
-	n.bad(key, fmt.Sprintf("write a number, or a range in quotes: %[1]s = 10, %[1]s = \"10..20\", %[1]s = \"10..\" or %[1]s = \"..20\"", key), "%s is %v", n.name(key), raw)
+	n.Bad(key, fmt.Sprintf("write a number, or a range in quotes: %[1]s = 10, %[1]s = \"10..20\", %[1]s = \"10..\" or %[1]s = \"..20\"", key), "%s is %v", n.Name(key), raw)
 	return a, false
 }
 

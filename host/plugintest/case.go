@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/weirhost/weir/host/internal/spots"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -47,7 +48,7 @@ type fuzzing struct {
 func readFile(path string, tools []string) *file {
 	src, root := openSource(path)
 	f := &file{source: src}
-	if root == nil {
+	if root.Table == nil {
 		return f
 	}
 	f.tool = root.tool(tools)
@@ -55,7 +56,7 @@ func readFile(path string, tools []string) *file {
 		f.tool = tools[0]
 	}
 	f.world = root.world(world{}, "0..")
-	if t := root.node("fuzz"); t != nil {
+	if t := root.node("fuzz"); t.Table != nil {
 		f.fuzz = t.fuzzing(root.place("fuzz"))
 	}
 	tables := root.nodes("case")
@@ -71,15 +72,15 @@ func readFile(path string, tools []string) *file {
 }
 
 // tool reads which tool is meant.
-func (n *node) tool(tools []string) string {
+func (n node) tool(tools []string) string {
 	name := n.text("tool")
 	if name != "" && len(tools) > 0 && !slices.Contains(tools, name) {
-		n.bad("tool", "write one of: "+join(tools), "the plugin has no tool %q", name)
+		n.Bad("tool", "write one of: "+join(tools), "the plugin has no tool %q", name)
 	}
 	return name
 }
 
-func (n *node) fuzzing(at Problem) *fuzzing {
+func (n node) fuzzing(at Problem) *fuzzing {
 	z := &fuzzing{at: at, calls: -1}
 	if calls, ok := n.whole("calls", 0); ok {
 		z.calls = calls
@@ -91,16 +92,16 @@ func (n *node) fuzzing(at Problem) *fuzzing {
 	return z
 }
 
-func (f *file) testCase(n *node, tools []string) testCase {
-	c := testCase{name: n.text("name"), at: n.src.at(n.spot.At)}
-	if _, ok := n.m["name"]; !ok {
-		n.bad("name", `say in a few words what the case shows: name = "…"`, "the case has no name")
+func (f *file) testCase(n node, tools []string) testCase {
+	c := testCase{name: n.text("name"), at: n.src.at(n.Spot.At)}
+	if _, ok := n.Values["name"]; !ok {
+		n.Bad("name", `say in a few words what the case shows: name = "…"`, "the case has no name")
 	}
 	if c.tool = n.tool(tools); c.tool == "" {
 		c.tool = f.tool
 	}
 	if c.tool == "" && len(tools) > 1 {
-		n.bad("tool", "write tool = with one of: "+join(tools), "the plugin has several tools, and the case names none")
+		n.Bad("tool", "write tool = with one of: "+join(tools), "the plugin has several tools, and the case names none")
 	}
 	c.args = n.args()
 	c.world = n.world(f.world, "1..")
@@ -110,18 +111,18 @@ func (f *file) testCase(n *node, tools []string) testCase {
 }
 
 // args are the arguments of a call: a table, or JSON for what TOML cannot say.
-func (n *node) args() json.RawMessage {
+func (n node) args() json.RawMessage {
 	args := n.json("args")
-	if _, isTable := n.m["args"].(map[string]any); args != nil && !isTable {
-		n.bad("args", "write a table: args = { … }", "%s is %s", n.name("args"), kindOf(n.m["args"]))
+	if _, isTable := n.Values["args"].(map[string]any); args != nil && !isTable {
+		n.Bad("args", "write a table: args = { … }", "%s is %s", n.Name("args"), spots.Kind(n.Values["args"]))
 	}
 	text := n.text("args_json")
 	switch {
 	case text == "":
 	case args != nil:
-		n.bad("args_json", "keep one of the two", "both args and args_json are given")
+		n.Bad("args_json", "keep one of the two", "both args and args_json are given")
 	case !json.Valid([]byte(text)):
-		n.bad("args_json", "mend the JSON", "%s is not valid JSON", n.name("args_json"))
+		n.Bad("args_json", "mend the JSON", "%s is not valid JSON", n.Name("args_json"))
 	default:
 		return json.RawMessage(text)
 	}
@@ -165,23 +166,23 @@ type content struct {
 
 // world reads what a case, or a file of cases, puts around a call, over what it
 // begins with. times is how often an answer must be asked for unless it says so.
-func (n *node) world(over world, times string) world {
+func (n node) world(over world, times string) world {
 	w := over
 	w.locale = tool.Locale(n.text("locale"))
 	if w.locale != "" && w.locale != tool.En && w.locale != tool.Zh {
-		n.bad("locale", `write "en" or "zh"`, "%s is %q", n.name("locale"), w.locale)
+		n.Bad("locale", `write "en" or "zh"`, "%s is %q", n.Name("locale"), w.locale)
 	}
 	if w.locale == "" {
 		w.locale = over.locale
 	}
-	if t := n.node("config"); t != nil {
-		w.config = merged(over.config, t.m)
+	if t := n.node("config"); t.Table != nil {
+		w.config = merged(over.config, t.Values)
 	}
 	w.files = merged(over.files, n.files())
 	if folder := n.text("folder"); folder != "" {
 		w.folder = filepath.Join(filepath.Dir(n.src.file), filepath.FromSlash(folder))
 		if info, err := os.Stat(w.folder); err != nil || !info.IsDir() || !filepath.IsLocal(filepath.FromSlash(folder)) {
-			n.bad("folder", "name a folder beside this file, for example folder = \"testdata\"", "there is no folder %q", folder)
+			n.Bad("folder", "name a folder beside this file, for example folder = \"testdata\"", "there is no folder %q", folder)
 		}
 	}
 	var http []*exchange
@@ -193,7 +194,7 @@ func (n *node) world(over world, times string) world {
 		w.hosts = append([]string{}, hosts...)
 	}
 	w.secrets = merged(over.secrets, n.named("secrets"))
-	if t := n.node("operator"); t != nil {
+	if t := n.node("operator"); t.Table != nil {
 		w.operator = t.limits().Or(over.operator)
 	}
 	return w
@@ -212,12 +213,12 @@ func merged[V any](below, above map[string]V) map[string]V {
 }
 
 // limits are those that the operator sets in place of the declared ones.
-func (n *node) limits() (l tool.Limits) {
+func (n node) limits() (l tool.Limits) {
 	l.MaxChars, _ = n.whole("max_chars", tool.MinMaxChars)
 	l.MaxLines, _ = n.whole("max_lines", 2)
 	l.Strategy = tool.Strategy(n.text("strategy"))
 	if !l.Strategy.Valid() {
-		n.bad("strategy", "write head_tail, head_only, tail_only, json or summarize", "%s is %q", n.name("strategy"), l.Strategy)
+		n.Bad("strategy", "write head_tail, head_only, tail_only, json or summarize", "%s is %q", n.Name("strategy"), l.Strategy)
 	}
 	l.Timeout, l.Memory = n.duration("timeout"), n.bytes("memory")
 	n.done()
@@ -226,22 +227,22 @@ func (n *node) limits() (l tool.Limits) {
 
 // files reads [case.files]: the path within the granted folder, and the text or
 // where it comes from.
-func (n *node) files() map[string]content {
+func (n node) files() map[string]content {
 	t := n.node("files")
-	if t == nil {
+	if t.Table == nil {
 		return nil
 	}
 	out := map[string]content{}
-	for _, path := range slices.Sorted(maps.Keys(t.m)) {
+	for _, path := range slices.Sorted(maps.Keys(t.Values)) {
 		c := content{at: t.place(path)}
-		switch v := t.m[path].(type) {
+		switch v := t.Values[path].(type) {
 		case string:
 			c.data = []byte(v)
-			t.get(path)
+			t.Get(path)
 		case map[string]any:
 			c.data = t.node(path).content()
 		default:
-			t.bad(path, `write its text, or { from = "…" }, { base64 = "…" } or { text = "…", repeat = 100 }`, "the file %s is %s", path, kindOf(v))
+			t.Bad(path, `write its text, or { from = "…" }, { base64 = "…" } or { text = "…", repeat = 100 }`, "the file %s is %s", path, spots.Kind(v))
 		}
 		out[path] = c
 	}

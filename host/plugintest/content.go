@@ -13,11 +13,11 @@ import (
 const maxContent = 64 << 20
 
 // content reads { text | base64 | from, repeat }.
-func (n *node) content() []byte {
+func (n node) content() []byte {
 	var data []byte
-	_, isText := n.m["text"]
-	_, isBase64 := n.m["base64"]
-	_, isFile := n.m["from"]
+	_, isText := n.Values["text"]
+	_, isBase64 := n.Values["base64"]
+	_, isFile := n.Values["from"]
 	given := 0
 	for _, is := range []bool{isText, isBase64, isFile} {
 		if is {
@@ -25,13 +25,13 @@ func (n *node) content() []byte {
 		}
 	}
 	if given != 1 {
-		n.bad("", "give one of text, base64 and from", "%s says in %d ways what it holds", n.path, given)
+		n.Bad("", "give one of text, base64 and from", "%s says in %d ways what it holds", n.Path, given)
 	}
 	data = []byte(n.text("text"))
 	if isBase64 {
 		var err error
 		if data, err = base64.StdEncoding.DecodeString(n.text("base64")); err != nil {
-			n.bad("base64", "write it as `base64 FILE` does", "%s is not base64", n.name("base64"))
+			n.Bad("base64", "write it as `base64 FILE` does", "%s is not base64", n.Name("base64"))
 		}
 	}
 	if isFile {
@@ -39,7 +39,7 @@ func (n *node) content() []byte {
 	}
 	if times, ok := n.whole("repeat", 1); ok {
 		if times*len(data) > maxContent {
-			n.bad("repeat", "repeat it less often", "%s would hold more than %d bytes", n.path, maxContent)
+			n.Bad("repeat", "repeat it less often", "%s would hold more than %d bytes", n.Path, maxContent)
 		} else {
 			data = bytes.Repeat(data, times)
 		}
@@ -49,18 +49,18 @@ func (n *node) content() []byte {
 }
 
 // beside reads the file that a key names, from the folder of the cases.
-func (n *node) beside(key string) []byte {
+func (n node) beside(key string) []byte {
 	name := n.text(key)
 	if name == "" {
 		return nil
 	}
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
-		n.bad(key, "put the file beside the cases", "%s is %q, which leads out of the folder of the cases", n.name(key), name)
+		n.Bad(key, "put the file beside the cases", "%s is %q, which leads out of the folder of the cases", n.Name(key), name)
 		return nil
 	}
 	data, err := os.ReadFile(filepath.Join(filepath.Dir(n.src.file), filepath.FromSlash(name)))
 	if err != nil {
-		n.bad(key, "mend the path; it begins in the folder of the cases", "the file %s cannot be read", name)
+		n.Bad(key, "mend the path; it begins in the folder of the cases", "the file %s cannot be read", name)
 	}
 	return data
 }

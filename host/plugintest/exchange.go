@@ -40,17 +40,17 @@ const (
 )
 
 // exchange reads one [[http]].
-func (n *node) exchange(times string) *exchange {
-	x := &exchange{at: n.src.at(n.spot.At), method: strings.ToUpper(n.text("method")), url: n.text("url"), status: http.StatusOK}
+func (n node) exchange(times string) *exchange {
+	x := &exchange{at: n.src.at(n.Spot.At), method: strings.ToUpper(n.text("method")), url: n.text("url"), status: http.StatusOK}
 	if x.url == "" {
-		n.bad("url", `write the address, with * for what may be anything: url = "https://api.example.com/*"`, "the request has no url")
+		n.Bad("url", `write the address, with * for what may be anything: url = "https://api.example.com/*"`, "the request has no url")
 	}
 	x.match = wild(x.url)
 	x.times.low, x.times.high, _ = parseRange(times)
 	if a, ok := n.amount("times"); ok {
 		x.times = a
 	}
-	if t := n.node("request"); t != nil {
+	if t := n.node("request"); t.Table != nil {
 		x.headers = t.named("headers")
 		x.json = t.json("json")
 		x.body = t.node("body").texts()
@@ -63,25 +63,25 @@ func (n *node) exchange(times string) *exchange {
 	x.data = n.answer()
 	x.fail = n.text("fail")
 	if x.fail != "" && x.fail != failTimeout && x.fail != failNone {
-		n.bad("fail", fmt.Sprintf("write %q or %q", failTimeout, failNone), "%s is %q", n.name("fail"), x.fail)
+		n.Bad("fail", fmt.Sprintf("write %q or %q", failTimeout, failNone), "%s is %q", n.Name("fail"), x.fail)
 	}
 	n.done()
 	return x
 }
 
 // answer is the body of the answer: body, json or from.
-func (n *node) answer() []byte {
+func (n node) answer() []byte {
 	text, isText := "", false
-	if _, isTable := n.m["body"].(map[string]any); isTable {
+	if _, isTable := n.Values["body"].(map[string]any); isTable {
 		return n.node("body").content()
 	}
-	if _, isText = n.m["body"]; isText {
+	if _, isText = n.Values["body"]; isText {
 		text = n.text("body")
 	}
 	data := n.json("json")
 	file := n.beside("from")
 	if isText && data != nil || isText && file != nil || data != nil && file != nil {
-		n.bad("body", "keep one of body, json and from", "the answer's body is given twice")
+		n.Bad("body", "keep one of body, json and from", "the answer's body is given twice")
 	}
 	switch {
 	case data != nil:

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/spots"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -63,20 +64,20 @@ var codes = []string{
 }
 
 // expect reads [case.expect]; of a nil node: that the call succeeds.
-func (n *node) expect() (e expect) {
-	if n == nil {
+func (n node) expect() (e expect) {
+	if n.Table == nil {
 		return e
 	}
 	e.at = map[string]Problem{}
 	if e.code = tool.Code(n.text("error")); e.code != "" && !slices.Contains(codes, string(e.code)) {
-		n.bad("error", "write one of: "+join(codes), "there is no error %q", e.code)
+		n.Bad("error", "write one of: "+join(codes), "there is no error %q", e.code)
 	}
 	e.hint = n.node("hint").texts()
 	e.whole = n.someTexts()
 	e.shown = n.node("shown").texts()
 	e.chars, e.lines, e.requests = n.maybe("chars"), n.maybe("lines"), n.maybe("requests")
 	e.cut = n.cut()
-	if b, ok := read[bool](n, "archived", "true or false"); ok {
+	if b, ok := spots.Typed[bool](n.Table, "archived", "true or false"); ok {
 		e.archived = &b
 	}
 	e.sources, _ = n.list("sources")
@@ -86,14 +87,14 @@ func (n *node) expect() (e expect) {
 	e.more = n.more()
 	e.files = n.leftovers()
 	e.time, e.memory = n.duration("max_time"), n.bytes("max_memory")
-	for _, key := range n.known {
+	for _, key := range n.Known() {
 		e.at[key] = n.place(key)
 	}
 	n.done()
 	return e
 }
 
-func (n *node) maybe(key string) *amount {
+func (n node) maybe(key string) *amount {
 	if a, ok := n.amount(key); ok {
 		return &a
 	}
@@ -101,39 +102,39 @@ func (n *node) maybe(key string) *amount {
 }
 
 // cut reads cut = true, cut = false or [case.expect.cut].
-func (n *node) cut() *cut {
-	switch v := n.m["cut"].(type) {
+func (n node) cut() *cut {
+	switch v := n.Values["cut"].(type) {
 	case bool:
-		n.get("cut")
+		n.Get("cut")
 		return &cut{any: v}
 	case nil:
-		n.get("cut")
+		n.Get("cut")
 		return nil
 	}
 	t := n.node("cut")
-	if t == nil {
+	if t.Table == nil {
 		return nil
 	}
 	c := &cut{any: true, by: tool.Layer(t.text("by")), unit: tool.Unit(t.text("unit")), limit: t.maybe("limit"), chars: t.maybe("kept_chars"), lines: t.maybe("kept_lines")}
 	layers := []tool.Layer{tool.LayerNone, tool.LayerTool, tool.LayerDefault, tool.LayerOperator, tool.LayerCeiling}
 	if !slices.Contains(layers, c.by) {
-		t.bad("by", `write "tool", "default", "operator" or "ceiling"`, "%s is %q", t.name("by"), c.by)
+		t.Bad("by", `write "tool", "default", "operator" or "ceiling"`, "%s is %q", t.Name("by"), c.by)
 	}
 	if c.unit != "" && c.unit != tool.Chars && c.unit != tool.Lines {
-		t.bad("unit", fmt.Sprintf("write %q or %q", tool.Chars, tool.Lines), "%s is %q", t.name("unit"), c.unit)
+		t.Bad("unit", fmt.Sprintf("write %q or %q", tool.Chars, tool.Lines), "%s is %q", t.Name("unit"), c.unit)
 	}
 	t.done()
 	return c
 }
 
 // more reads more = true, more = false or [case.expect.more].
-func (n *node) more() *more {
-	if b, ok := n.m["more"].(bool); ok {
-		n.get("more")
+func (n node) more() *more {
+	if b, ok := n.Values["more"].(bool); ok {
+		n.Get("more")
 		return &more{any: b}
 	}
 	t := n.node("more")
-	if t == nil {
+	if t.Table == nil {
 		return nil
 	}
 	m := &more{any: true, shown: t.maybe("shown"), total: t.maybe("total"), args: t.json("args")}
@@ -141,20 +142,20 @@ func (n *node) more() *more {
 	return m
 }
 
-func (n *node) leftovers() map[string]*leftover {
+func (n node) leftovers() map[string]*leftover {
 	t := n.node("files")
-	if t == nil {
+	if t.Table == nil {
 		return nil
 	}
 	out := map[string]*leftover{}
-	for path, raw := range t.m {
+	for path, raw := range t.Values {
 		l := &leftover{at: t.place(path)}
 		switch v := raw.(type) {
 		case string:
-			t.get(path)
+			t.Get(path)
 			l.text = &texts{equals: &v, at: map[string]Problem{"equals": l.at}}
 		case bool:
-			t.get(path)
+			t.Get(path)
 			l.gone = !v
 		default:
 			l.text = t.node(path).texts()

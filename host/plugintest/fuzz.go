@@ -62,13 +62,13 @@ func (s *suite) fuzz(ctx context.Context, files []*file) error {
 // declared is where the manifest declares a tool.
 func (s *suite) declared(name string) Problem {
 	src, root := openSource(s.manifest)
-	if root == nil {
+	if root.Table == nil {
 		return Problem{File: s.manifest} // a packed plugin
 	}
-	list, _ := root.m["tool"].([]map[string]any)
+	list, _ := root.Values["tool"].([]map[string]any)
 	for i, m := range list {
 		if m["name"] == name {
-			return src.at(root.spot.Key("tool").Item(i).At)
+			return src.at(root.Spot.Key("tool").Item(i).At)
 		}
 	}
 	return Problem{File: s.manifest}

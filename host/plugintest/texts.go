@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	udiff "github.com/aymanbagabas/go-udiff"
+
+	"github.com/weirhost/weir/host/internal/spots"
 )
 
 // texts are what a text must be like.
@@ -21,8 +23,8 @@ type texts struct {
 }
 
 // texts reads equals, contains, excludes, matches and golden; nil of a nil node.
-func (n *node) texts() *texts {
-	if n == nil {
+func (n node) texts() *texts {
+	if n.Table == nil {
 		return nil
 	}
 	t := n.someTexts()
@@ -31,9 +33,9 @@ func (n *node) texts() *texts {
 }
 
 // someTexts is texts of a table that has other keys, too.
-func (n *node) someTexts() *texts {
+func (n node) someTexts() *texts {
 	t := &texts{at: map[string]Problem{}}
-	if s, ok := read[string](n, "equals", "a text"); ok {
+	if s, ok := spots.Typed[string](n.Table, "equals", "a text"); ok {
 		t.equals = &s
 	}
 	t.contains, _ = n.list("contains")
@@ -42,7 +44,7 @@ func (n *node) someTexts() *texts {
 	if name := n.text("golden"); name != "" {
 		t.golden = filepath.Join(filepath.Dir(n.src.file), filepath.FromSlash(name))
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
-			n.bad("golden", "name a file below the folder of the cases", "%s leads out of the folder of the cases", n.name("golden"))
+			n.Bad("golden", "name a file below the folder of the cases", "%s leads out of the folder of the cases", n.Name("golden"))
 		}
 	}
 	for _, key := range []string{"equals", "contains", "excludes", "matches", "golden"} {

@@ -121,17 +121,17 @@ func (w *jsonWriter) literal(v any) {
 }
 
 // asJSON renders the value of a key of t; nil when the key is not there.
-func (t *table) asJSON(key string) json.RawMessage {
-	v, ok := t.get(key)
+func (t table) asJSON(key string) json.RawMessage {
+	v, ok := t.Get(key)
 	if !ok {
 		return nil
 	}
 	w := jsonWriter{visible: key == "params", strict: true, bad: func(s *spots.Spot, what, fix string) {
-		t.d.add(s.Value, Problem{Key: t.name(key), Msg: t.name(key) + ": " + what, Fix: fix})
+		t.d.add(s.Value, Problem{Key: t.Name(key), Msg: t.Name(key) + ": " + what, Fix: fix})
 	}}
-	w.value(v, t.spot.Key(key), "")
+	w.value(v, t.Spot.Key(key), "")
 	if most := map[string]int{"params": maxForeignSchema, "args": maxExample}[key]; w.Len() > most {
-		t.bad(key, fmt.Sprintf("shorten it to %d bytes", most), "%s takes %d bytes as JSON", t.name(key), w.Len())
+		t.Bad(key, fmt.Sprintf("shorten it to %d bytes", most), "%s takes %d bytes as JSON", t.Name(key), w.Len())
 	}
 	return w.Bytes()
 }

@@ -60,7 +60,7 @@ func parse(file string, text []byte, sound bool, beside func(name string) ([]byt
 	if err != nil {
 		return Manifest{}, []Problem{syntax(file, d.text, err).tame()}
 	}
-	r := reader{table: &table{d: d, m: m, spot: root}, beside: beside, sound: sound}
+	r := reader{table: table{spots.NewTable(m, root, d.wrong), d}, beside: beside, sound: sound}
 	manifest := r.manifest()
 	slices.SortStableFunc(d.problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
@@ -81,7 +81,7 @@ func syntax(file, text string, err error) Problem {
 
 // A reader turns the root table into a Manifest.
 type reader struct {
-	*table
+	table
 	beside func(name string) ([]byte, error)
 	sound  bool
 	fresh  bool // for all tools
@@ -111,27 +111,27 @@ func (r reader) manifest() Manifest {
 // schema checks the version of the manifest itself.
 func (r reader) schema() {
 	if !r.need("schema", fmt.Sprintf("write schema = %d at the top", SchemaVersion)) {
-		r.get("schema")
+		r.Get("schema")
 		return
 	}
-	if n, ok := typed[int64](r.table, "schema", fmt.Sprintf("schema = %d", SchemaVersion)); ok && n != SchemaVersion {
-		r.bad("schema", fmt.Sprintf("write schema = %d, or use a host that knows it", SchemaVersion), "schema is %d, and this host reads %d", n, SchemaVersion)
+	if n, ok := spots.Typed[int64](r.table.Table, "schema", fmt.Sprintf("schema = %d", SchemaVersion)); ok && n != SchemaVersion {
+		r.Bad("schema", fmt.Sprintf("write schema = %d, or use a host that knows it", SchemaVersion), "schema is %d, and this host reads %d", n, SchemaVersion)
 	}
 }
 
 // identifier reads a name that must satisfy tool.ValidName.
-func (t *table) identifier(key, what string) string {
+func (t table) identifier(key, what string) string {
 	if !t.need(key, fmt.Sprintf("write %s = \"…\"", key)) {
-		t.get(key)
+		t.Get(key)
 		return ""
 	}
-	s, ok := typed[string](t, key, fmt.Sprintf("a string, for example %s = \"grep_search\"", key))
+	s, ok := spots.Typed[string](t.Table, key, fmt.Sprintf("a string, for example %s = \"grep_search\"", key))
 	switch {
 	case !ok:
 	case !tool.ValidName(s):
-		t.bad(key, "write a small letter, then small letters, digits and _, at most 64 characters", "%s is %q, which cannot name %s", t.name(key), s, what)
+		t.Bad(key, "write a small letter, then small letters, digits and _, at most 64 characters", "%s is %q, which cannot name %s", t.Name(key), s, what)
 	case strings.Contains(s, "__"):
-		t.bad(key, "use single underscores: two in a row mark the tools of other servers", "%s is %q, which cannot name %s", t.name(key), s, what)
+		t.Bad(key, "use single underscores: two in a row mark the tools of other servers", "%s is %q, which cannot name %s", t.Name(key), s, what)
 	default:
 		return s
 	}
@@ -139,9 +139,9 @@ func (t *table) identifier(key, what string) string {
 }
 
 func (r reader) minHost() string {
-	s, ok := typed[string](r.table, "min_host", `a version in quotes, for example min_host = "0.1.0"`)
+	s, ok := spots.Typed[string](r.table.Table, "min_host", `a version in quotes, for example min_host = "0.1.0"`)
 	if ok && parseVersion(s) == nil {
-		r.bad("min_host", `write a version, for example min_host = "0.1.0"`, "min_host is %q", s)
+		r.Bad("min_host", `write a version, for example min_host = "0.1.0"`, "min_host is %q", s)
 		return ""
 	}
 	return s
@@ -150,30 +150,30 @@ func (r reader) minHost() string {
 // module reads the path of the module, or of the script that it is made of; either
 // stays inside the manifest's folder.
 func (r reader) module(name string) string {
-	script, _ := typed[string](r.table, "script", `a path in quotes, for example script = "word_count.js"`)
-	wasm, _ := typed[string](r.table, "wasm", `a path in quotes, for example wasm = "grep_search.wasm"`)
+	script, _ := spots.Typed[string](r.table.Table, "script", `a path in quotes, for example script = "word_count.js"`)
+	wasm, _ := spots.Typed[string](r.table.Table, "wasm", `a path in quotes, for example wasm = "grep_search.wasm"`)
 	switch {
 	case script != "" && wasm != "":
-		r.bad("script", "keep one of the two", "script and wasm are both there")
+		r.Bad("script", "keep one of the two", "script and wasm are both there")
 	case script != "" && !isScript(script):
-		r.bad("script", `name the script with .js at the end, or write wasm = "…" for a module`, "script is %q, which is no JavaScript", script)
+		r.Bad("script", `name the script with .js at the end, or write wasm = "…" for a module`, "script is %q, which is no JavaScript", script)
 	case wasm != "" && isScript(wasm):
-		r.bad("wasm", fmt.Sprintf("write script = %q", wasm), "wasm is %q, which is a script", wasm)
+		r.Bad("wasm", fmt.Sprintf("write script = %q", wasm), "wasm is %q, which is a script", wasm)
 	}
 	key, what, path := "wasm", "module", cmp.Or(wasm, name+".wasm")
 	if script != "" {
 		key, what, path = "script", "script", script
 	}
 	if !filepath.IsLocal(path) {
-		r.bad(key, "put the "+what+" beside the manifest, or below it", "%s is %q, which leads out of the manifest's folder", key, path)
+		r.Bad(key, "put the "+what+" beside the manifest, or below it", "%s is %q, which leads out of the manifest's folder", key, path)
 	}
 	return path
 }
 
 // callLimits reads [limits]: what one call may take.
-func (r reader) callLimits(t *table) tool.Limits {
+func (r reader) callLimits(t table) tool.Limits {
 	var l tool.Limits
-	if t != nil {
+	if t.Table != nil {
 		l.Timeout = t.duration("timeout", "10s", maxTimeout)
 		l.Memory = t.bytes("memory", 64<<10)
 		t.done()
@@ -184,41 +184,41 @@ func (r reader) callLimits(t *table) tool.Limits {
 var settingName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 
 // settings reads the tables below [config], in the manifest's order.
-func (r reader) settings(t *table) []Setting {
-	if t == nil {
+func (r reader) settings(t table) []Setting {
+	if t.Table == nil {
 		return nil
 	}
 	var out []Setting
-	for i, name := range t.spot.Order {
+	for i, name := range t.Spot.Order {
 		if i == maxList {
-			t.bad(name, fmt.Sprintf("shorten them to %d", maxList), "%s holds %d settings", t.path, len(t.spot.Order))
+			t.Bad(name, fmt.Sprintf("shorten them to %d", maxList), "%s holds %d settings", t.Path, len(t.Spot.Order))
 			break
 		}
 		c := t.table(name)
-		if c == nil {
+		if c.Table == nil {
 			continue
 		}
 		if !settingName.MatchString(name) {
-			t.d.add(t.spot.Key(name).At, Problem{Key: t.name(name), Msg: fmt.Sprintf("%q cannot name a setting", name), Fix: "write a letter, then letters, digits, _ and -, at most 64 characters"})
+			t.d.add(t.Spot.Key(name).At, Problem{Key: t.Name(name), Msg: fmt.Sprintf("%q cannot name a setting", name), Fix: "write a letter, then letters, digits, _ and -, at most 64 characters"})
 		}
 		s := Setting{Name: name, Description: c.text("description", maxDescription)}
 		if !c.need("type", `write type = "string", "integer", "number" or "boolean"`) {
-			c.get("type")
+			c.Get("type")
 		} else {
 			s.Type = c.oneOf("type", "string", "integer", "number", "boolean")
-			if c.m["type"] != s.Type {
+			if c.Values["type"] != s.Type {
 				s.Type = "" // what was meant is not known
 			}
 		}
-		if v, ok := c.get("default"); ok {
+		if v, ok := c.Get("default"); ok {
 			var err error
 			if s.Default, err = s.Value(v); err != nil && s.Type != "" {
-				c.bad("default", "write a default of the declared type", "%s %s", c.name("default"), err)
+				c.Bad("default", "write a default of the declared type", "%s %s", c.Name("default"), err)
 			}
 			if text, ok := v.(string); ok && clean(text) != text {
-				c.bad("default", hiddenFix, "%s %s", c.name("default"), hidden)
+				c.Bad("default", hiddenFix, "%s %s", c.Name("default"), hidden)
 			} else if len(text) > maxExample {
-				c.bad("default", fmt.Sprintf("shorten it to %d bytes", maxExample), "%s is %d bytes long", c.name("default"), len(text))
+				c.Bad("default", fmt.Sprintf("shorten it to %d bytes", maxExample), "%s is %d bytes long", c.Name("default"), len(text))
 			}
 		}
 		c.done()

@@ -10,9 +10,9 @@ import (
 )
 
 // permissions reads what the plugin asks for.
-func (r reader) permissions(t *table) Asks {
+func (r reader) permissions(t table) Asks {
 	var a Asks
-	if t == nil {
+	if t.Table == nil {
 		return a
 	}
 	for _, p := range t.tables("paths") {
@@ -29,18 +29,18 @@ func (r reader) permissions(t *table) Asks {
 }
 
 // reason reads the sentence that people are shown before they grant something.
-func (t *table) reason(what string) string {
+func (t table) reason(what string) string {
 	s := t.text("reason", maxDescription)
 	if s == "" {
-		t.warn("reason", `add reason = "…": it is shown to whoever approves`, "%s asks for %s without a reason", t.path, what)
+		t.warn("reason", `add reason = "…": it is shown to whoever approves`, "%s asks for %s without a reason", t.Path, what)
 	}
 	return s
 }
 
-func (t *table) pathAsk() PathAsk {
+func (t table) pathAsk() PathAsk {
 	p := PathAsk{Guest: t.str("guest", "/workspace")}
 	if p.Guest == "" || !path.IsAbs(p.Guest) || path.Clean(p.Guest) != p.Guest || p.Guest == "/" {
-		t.bad("guest", `write the folder as the guest sees it, for example guest = "/workspace"`, "%s is %q", t.name("guest"), p.Guest)
+		t.Bad("guest", `write the folder as the guest sees it, for example guest = "/workspace"`, "%s is %q", t.Name("guest"), p.Guest)
 	}
 	p.Write = t.oneOf("mode", "ro", "rw") == "rw"
 	p.Reason = t.reason(p.Guest)
@@ -48,11 +48,11 @@ func (t *table) pathAsk() PathAsk {
 	return p
 }
 
-func (t *table) hostAsk() HostAsk {
+func (t table) hostAsk() HostAsk {
 	text := t.str("host", "api.example.com")
 	rule, err := egress.ParseRule(text)
 	if err != nil {
-		t.bad("host", `write for example host = "api.example.com"; https on port 443 is meant unless it says http:// or :port`, "%s is %q, which is not a host", t.name("host"), text)
+		t.Bad("host", `write for example host = "api.example.com"; https on port 443 is meant unless it says http:// or :port`, "%s is %q, which is not a host", t.Name("host"), text)
 	}
 	h := HostAsk{Rule: rule, Reason: t.reason(text)}
 	t.done()
@@ -61,29 +61,29 @@ func (t *table) hostAsk() HostAsk {
 
 var secretName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 
-func (t *table) secretAsk(hosts []HostAsk) SecretAsk {
+func (t table) secretAsk(hosts []HostAsk) SecretAsk {
 	s := SecretAsk{
 		Name: t.str("name", "API_KEY"), Header: t.str("header", "Authorization"),
 		Format: t.str("format", "Bearer {}"), Host: t.str("host", "api.example.com"),
 	}
 	if !secretName.MatchString(s.Name) {
-		t.bad("name", `write the name of the secret, for example name = "API_KEY"`, "%s is %q", t.name("name"), s.Name)
+		t.Bad("name", `write the name of the secret, for example name = "API_KEY"`, "%s is %q", t.Name("name"), s.Name)
 	}
 	if s.Header == "" {
-		t.bad("header", `write the header it goes into, for example header = "Authorization"`, "%s is missing", t.name("header"))
+		t.Bad("header", `write the header it goes into, for example header = "Authorization"`, "%s is missing", t.Name("header"))
 	}
 	if s.Format == "" {
 		s.Format = "{}"
 	}
 	placed := strings.Count(s.Format, "{}") == 1
 	if !placed {
-		t.bad("format", `write {} once where the secret goes, for example format = "Bearer {}"`, "%s is %q", t.name("format"), s.Format)
+		t.Bad("format", `write {} once where the secret goes, for example format = "Bearer {}"`, "%s is %q", t.Name("format"), s.Format)
 	}
 	broken := slices.ContainsFunc(hosts, func(h HostAsk) bool { return h.Rule == egress.Rule{} }) // told already
 	if !broken && !Covers(hosts, s.Host) {
-		t.bad("host", "name one of the hosts the plugin asks for: a secret goes nowhere else", "%s is %q, which is not in permissions.hosts", t.name("host"), s.Host)
+		t.Bad("host", "name one of the hosts the plugin asks for: a secret goes nowhere else", "%s is %q, which is not in permissions.hosts", t.Name("host"), s.Host)
 	} else if _, err := egress.New(egress.Policy{Secrets: []egress.Secret{{Name: s.Name, Header: s.Header, Format: s.Format, Host: s.Host}}}); err != nil && s.Header != "" && placed && !broken {
-		t.bad("header", "choose a header and a format that a request can carry", "%s", err)
+		t.Bad("header", "choose a header and a format that a request can carry", "%s", err)
 	}
 	s.Reason = t.reason(s.Name)
 	t.done()

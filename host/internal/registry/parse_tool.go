@@ -21,36 +21,36 @@ import (
 func (r reader) tools(limits tool.Limits) []Tool {
 	tables := r.tables("tool")
 	if len(tables) == 0 {
-		r.bad("tool", "add a [[tool]] with name, description and parameters", "the manifest declares no tool")
+		r.Bad("tool", "add a [[tool]] with name, description and parameters", "the manifest declares no tool")
 	}
 	var out []Tool
 	for _, t := range tables {
 		one := r.tool(t, limits)
 		if slices.ContainsFunc(out, func(o Tool) bool { return o.Spec.Name == one.Spec.Name && one.Spec.Name != "" }) {
-			t.bad("name", "give each tool a name of its own", "two tools of this manifest are named %q", one.Spec.Name)
+			t.Bad("name", "give each tool a name of its own", "two tools of this manifest are named %q", one.Spec.Name)
 		}
 		out = append(out, one)
 	}
 	return out
 }
 
-func (r reader) tool(t *table, limits tool.Limits) Tool {
+func (r reader) tool(t table, limits tool.Limits) Tool {
 	var o Tool
 	o.Spec.Name = t.identifier("name", "a tool")
 	switch taken := takenForReserved(o.Spec.Name); taken {
 	case "":
 	case o.Spec.Name:
-		t.bad("name", "choose another name", "%q is the name of a tool that the host provides itself", o.Spec.Name)
+		t.Bad("name", "choose another name", "%q is the name of a tool that the host provides itself", o.Spec.Name)
 	default:
-		t.bad("name", "choose another name", "%q is easily taken for %s, which the host provides itself", o.Spec.Name, taken)
+		t.Bad("name", "choose another name", "%q is easily taken for %s, which the host provides itself", o.Spec.Name, taken)
 	}
 	if t.need("description", "say in a sentence or two what the tool does and when to use it") {
 		o.Spec.Description = t.text("description", maxDescription)
 		if o.Spec.Description == "" {
-			t.bad("description", "say in a sentence or two what the tool does and when to use it", "%s is empty", t.name("description"))
+			t.Bad("description", "say in a sentence or two what the tool does and when to use it", "%s is empty", t.Name("description"))
 		}
 	}
-	t.get("description")
+	t.Get("description")
 	o.Spec.DescriptionZh = t.text("description_zh", maxDescription)
 	o.Export = t.str("export", "run")
 	if o.Export == "" {
@@ -59,16 +59,16 @@ func (r reader) tool(t *table, limits tool.Limits) Tool {
 	o.Format = Format(t.oneOf("format", string(FormatText), string(FormatMCP)))
 	o.EmptyOK = t.boolean("empty_ok")
 	o.Fresh = t.boolean("fresh") || r.fresh
-	if c := t.table("cache"); c != nil {
+	if c := t.table("cache"); c.Table != nil {
 		o.TTL = c.duration("ttl", "10m", 30*24*time.Hour)
 		c.done()
 	}
-	if c := t.table("rate"); c != nil {
+	if c := t.table("rate"); c.Table != nil {
 		o.PerMinute = c.whole("per_minute", 10, 0, "; 0 is no limit")
 		o.Parallel = c.whole("parallel", 1, 0, "; 0 leaves it to the host")
 		c.done()
 	}
-	if h := t.table("hints"); h != nil {
+	if h := t.table("hints"); h.Table != nil {
 		o.Spec.Hints = tool.Hints{ReadOnly: h.boolean("read_only"), Idempotent: h.boolean("idempotent"), Network: h.boolean("network")}
 		h.done()
 	}
@@ -81,32 +81,32 @@ func (r reader) tool(t *table, limits tool.Limits) Tool {
 }
 
 // output reads [tool.output], the declared limit.
-func (r reader) output(t *table) tool.Limits {
+func (r reader) output(t table) tool.Limits {
 	var l tool.Limits
-	if t == nil {
+	if t.Table == nil {
 		return l
 	}
 	l.MaxChars = t.whole("max_chars", tool.DefaultMaxChars, tool.MinMaxChars, fmt.Sprintf(": the notice about what is left out alone takes %d", tool.NoticeChars))
 	l.MaxLines = t.whole("max_lines", tool.DefaultMaxLines, 2, ": the notice takes a line")
 	l.Strategy = tool.Strategy(t.oneOf("strategy", string(tool.HeadTail), string(tool.HeadOnly), string(tool.TailOnly), string(tool.JSON), string(tool.Summarize)))
-	if _, ok := t.m["strategy"]; !ok {
+	if _, ok := t.Values["strategy"]; !ok {
 		l.Strategy = ""
 	}
 	l.Head, l.Tail = t.share("head"), t.share("tail")
 	if l.Head+l.Tail > 1 {
-		t.bad("tail", "make head and tail together at most 1; what they leave goes to the keep lines", "%s and %s are %v and %v", t.name("head"), t.name("tail"), l.Head, l.Tail)
+		t.Bad("tail", "make head and tail together at most 1; what they leave goes to the keep lines", "%s and %s are %v and %v", t.Name("head"), t.Name("tail"), l.Head, l.Tail)
 	}
 	t.strings("keep", func(s string, at int) {
 		if err := limit.CheckKeep([]string{s}); err != nil {
-			t.d.add(at, Problem{Key: t.name("keep"), Msg: err.Error(), Fix: "write RE2 syntax; literal text needs \\ before . ( [ and the like"})
+			t.d.add(at, Problem{Key: t.Name("keep"), Msg: err.Error(), Fix: "write RE2 syntax; literal text needs \\ before . ( [ and the like"})
 			return
 		}
 		l.Keep = append(l.Keep, s)
 	})
-	if _, ok := t.m["archive"]; ok {
+	if _, ok := t.Values["archive"]; ok {
 		l.Archive = tool.Keeping(t.oneOf("archive", string(tool.KeepAuto), string(tool.KeepAlways), string(tool.KeepNever)))
 	}
-	t.get("archive")
+	t.Get("archive")
 	t.done()
 	return l
 }
@@ -115,12 +115,12 @@ func (r reader) output(t *table) tool.Limits {
 const noParams = `{"type":"object","properties":{}}`
 
 // params reads the schema of a tool's arguments from [tool.params] or params_file.
-func (r reader) params(t *table) (json.RawMessage, *Schema) {
+func (r reader) params(t table) (json.RawMessage, *Schema) {
 	text := t.asJSON("params")
-	name, isFile := typed[string](t, "params_file", `a path in quotes, for example params_file = "params.json"`)
+	name, isFile := spots.Typed[string](t.Table, "params_file", `a path in quotes, for example params_file = "params.json"`)
 	switch {
 	case isFile && text != nil:
-		t.bad("params_file", "keep one of the two", "both %s and %s are given", t.name("params"), t.name("params_file"))
+		t.Bad("params_file", "keep one of the two", "both %s and %s are given", t.Name("params"), t.Name("params_file"))
 		return nil, nil
 	case isFile:
 		if text = r.paramsFile(t, name); text == nil {
@@ -141,27 +141,27 @@ func (r reader) params(t *table) (json.RawMessage, *Schema) {
 	}
 	for i, name := range schema.rules.compiled.Required {
 		if !slices.Contains(schema.rules.names, name) {
-			at := t.spot.Key("params").Key("required").Item(i).Value
-			t.d.add(at, Problem{Key: t.name("params.required"), Msg: fmt.Sprintf("%s names %q, which is not among the properties", t.name("params.required"), name), Fix: "declare it below properties, or mend the spelling", Warning: true})
+			at := t.Spot.Key("params").Key("required").Item(i).Value
+			t.d.add(at, Problem{Key: t.Name("params.required"), Msg: fmt.Sprintf("%s names %q, which is not among the properties", t.Name("params.required"), name), Fix: "declare it below properties, or mend the spelling", Warning: true})
 		}
 	}
 	return text, schema
 }
 
 // badSchema notes a schema's error at the place it is about.
-func (r reader) badSchema(t *table, inFile bool, err error) {
-	key, at := "params", t.spot.Key("params").Value
+func (r reader) badSchema(t table, inFile bool, err error) {
+	key, at := "params", t.Spot.Key("params").Value
 	se := (*schemaError)(nil)
 	if inFile {
-		key, at = "params_file", t.spot.Key("params_file").Value
+		key, at = "params_file", t.Spot.Key("params_file").Value
 	} else if errors.As(err, &se) {
-		s := t.spot.Key("params")
+		s := t.Spot.Key("params")
 		for _, p := range se.path {
 			s = step(s, p)
 		}
 		at = s.Value
 	}
-	t.d.add(at, Problem{Key: t.name(key), Msg: t.name(key) + ": " + err.Error(), Fix: `write a JSON Schema of type = "object"`})
+	t.d.add(at, Problem{Key: t.Name(key), Msg: t.Name(key) + ": " + err.Error(), Fix: `write a JSON Schema of type = "object"`})
 }
 
 // step follows one key or element number of a JSON pointer.
@@ -176,18 +176,18 @@ func step(s *spots.Spot, name string) *spots.Spot {
 }
 
 // paramsFile reads a schema from a JSON file beside the manifest.
-func (r reader) paramsFile(t *table, name string) json.RawMessage {
+func (r reader) paramsFile(t table, name string) json.RawMessage {
 	switch {
 	case r.beside == nil:
-		t.bad("params_file", "write the schema into [tool.params]: a packed plugin has no files beside it", "%s is given in a packed manifest", t.name("params_file"))
+		t.Bad("params_file", "write the schema into [tool.params]: a packed plugin has no files beside it", "%s is given in a packed manifest", t.Name("params_file"))
 		return nil
 	case !filepath.IsLocal(name):
-		t.bad("params_file", "put the file beside the manifest", "%s is %q, which leads out of the manifest's folder", t.name("params_file"), name)
+		t.Bad("params_file", "put the file beside the manifest", "%s is %q, which leads out of the manifest's folder", t.Name("params_file"), name)
 		return nil
 	}
 	text, err := r.beside(name)
 	if err != nil {
-		t.bad("params_file", "put the file beside the manifest, or write the schema into [tool.params]", "%s: %s cannot be read", t.name("params_file"), name)
+		t.Bad("params_file", "put the file beside the manifest, or write the schema into [tool.params]", "%s: %s cannot be read", t.Name("params_file"), name)
 		return nil
 	}
 	var any json.RawMessage
@@ -196,25 +196,25 @@ func (r reader) paramsFile(t *table, name string) json.RawMessage {
 		if se := (*json.SyntaxError)(nil); errors.As(err, &se) {
 			line, col = spots.LineCol(string(text), int(max(se.Offset-1, 0)))
 		}
-		t.bad("params_file", "mend the JSON there", "%s:%d:%d is not valid JSON", name, line, col)
+		t.Bad("params_file", "mend the JSON there", "%s:%d:%d is not valid JSON", name, line, col)
 		return nil
 	}
 	w := &tidy{dec: json.NewDecoder(bytes.NewReader(text)), known: true}
 	w.dec.UseNumber()
 	if err := w.value("", 0); err != nil {
-		t.bad("params_file", "mend the JSON there", "%s: %s", name, err)
+		t.Bad("params_file", "mend the JSON there", "%s: %s", name, err)
 		return nil
 	}
 	return w.out.Bytes()
 }
 
 // examples reads the examples and holds each to the tool's schema.
-func (r reader) examples(t *table, schema *Schema) []tool.Example {
+func (r reader) examples(t table, schema *Schema) []tool.Example {
 	var out []tool.Example
 	for _, e := range t.tables("examples") {
 		ex := tool.Example{Ask: e.text("ask", maxDescription), AskZh: e.text("ask_zh", maxDescription)}
 		if ex.Ask == "" {
-			e.bad("ask", `write the question that the example answers: ask = "…"`, "%s is missing", e.name("ask"))
+			e.Bad("ask", `write the question that the example answers: ask = "…"`, "%s is missing", e.Name("ask"))
 		}
 		if r.sound {
 			schema = nil // they fitted
@@ -227,11 +227,11 @@ func (r reader) examples(t *table, schema *Schema) []tool.Example {
 }
 
 // exampleArgs reads args and holds them to the schema; nil: to none.
-func (t *table) exampleArgs(schema *Schema) json.RawMessage {
-	if v, ok := t.m["args"]; ok {
+func (t table) exampleArgs(schema *Schema) json.RawMessage {
+	if v, ok := t.Values["args"]; ok {
 		if _, isTable := v.(map[string]any); !isTable {
-			t.get("args")
-			t.bad("args", "write a table, for example args = { pattern = \"x\" }", "%s is %s", t.name("args"), kindOf(v))
+			t.Get("args")
+			t.Bad("args", "write a table, for example args = { pattern = \"x\" }", "%s is %s", t.Name("args"), spots.Kind(v))
 			return nil
 		}
 	}
@@ -247,7 +247,7 @@ func (t *table) exampleArgs(schema *Schema) json.RawMessage {
 		return args
 	}
 	if wrong := schema.Check(v, tool.En); len(wrong) > 0 {
-		t.bad("args", "mend the example, or the parameters", "%s does not fit the tool's parameters: %s", t.name("args"), strings.Join(wrong, "; "))
+		t.Bad("args", "mend the example, or the parameters", "%s does not fit the tool's parameters: %s", t.Name("args"), strings.Join(wrong, "; "))
 	}
 	return args
 }
