@@ -67,6 +67,17 @@ func (c *consents) forget(place string) {
 	maps.DeleteFunc(c.allowed, func(k consent, _ bool) bool { return there(k) })
 }
 
+// forgetOf takes back every consent of a principal's, and forgets what their
+// conversations held.
+func (c *consents) forgetOf(principal string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	theirs := func(place string) bool { return place == principal || strings.HasPrefix(place, principal+"\x00") }
+	c.order = slices.DeleteFunc(c.order, func(k consent) bool { return theirs(k.place) })
+	maps.DeleteFunc(c.allowed, func(k consent, _ bool) bool { return theirs(k.place) })
+	maps.DeleteFunc(c.private, func(place string, _ bool) bool { return theirs(place) })
+}
+
 // read tells what is known of a conversation. When more hold private text than
 // can be remembered, every one that is not known does.
 func (c *consents) read(place string) (private, known bool) {
@@ -111,6 +122,10 @@ func (s *Session) place() string {
 func (h *Host) Forget(p Principal, conversation string) {
 	h.asked.forget(string(p) + "\x00" + conversation)
 }
+
+// ForgetAll takes back everything that people allowed for good as p, whose
+// conversations are deleted.
+func (h *Host) ForgetAll(p Principal) { h.asked.forgetOf(string(p)) }
 
 // touch notes that a tool has run which may read what the operator lent.
 func (s *Session) touch(b *bound) {

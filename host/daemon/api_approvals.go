@@ -93,7 +93,7 @@ func (a asker) Approve(ctx context.Context, r host.ApprovalRequest) (host.Approv
 	d.metrics.asked(r.Tool)
 	p, ok := d.approvals.open(r, d.now())
 	if !ok {
-		d.log.Warn("nobody is asked: too many requests wait, or the daemon stops", "tool", r.Tool)
+		d.log.Warn("nobody is asked: too many requests wait, or the daemon stops", "tool", r.Tool, "user", r.Principal)
 		return host.ApprovalAnswer{}, host.ErrNobody
 	}
 	defer agent.Pause(ctx)()

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -100,5 +101,59 @@ func (d *Daemon) listUsers(w http.ResponseWriter, r *http.Request) error {
 		out.Users = append(out.Users, UserRow{name, u.TokenSHA256 != [32]byte{}, u.Profiles, u.Models, u.Tools, u.Deny, u.Locale, used})
 	}
 	writeJSON(w, http.StatusOK, out)
+	return nil
+}
+
+// UserData is what the store holds of somebody.
+type UserData struct {
+	User          string `json:"user"`
+	Conversations int    `json:"conversations"`
+	Messages      int    `json:"messages"`
+	Calls         int    `json:"calls"`
+	Archives      int    `json:"archives"`
+	// ArchiveBytes is what the archives' texts take on disk.
+	ArchiveBytes int64 `json:"archive_bytes"`
+	// Days are those on which something was counted for the quotas.
+	Days int `json:"days"`
+}
+
+func userData(name string, b archive.Belongings) UserData {
+	return UserData{name, b.Conversations, b.Messages, b.Calls, b.Archives, b.ArchiveBytes, b.Days}
+}
+
+func (d *Daemon) showUserData(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("name")
+	d.uses.flush()
+	d.ledger.flush() // whose counts are among it
+	b, err := d.cfg.Host.Archive().Belongings(r.Context(), name)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, userData(name, b))
+	return nil
+}
+
+// purgeUser deletes everything of somebody whom no token lets in any more:
+// nothing new of theirs can begin, and what runs must have ended.
+func (d *Daemon) purgeUser(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("name")
+	_, there := d.set().Users[name]
+	switch {
+	case name == d.cfg.Principal:
+		return problem(http.StatusConflict, "operators_own", "delete conversations one by one: `weir conversation delete`", "what belongs to %s is the operator's own", clip(name, 80))
+	case there:
+		return problem(http.StatusConflict, "still_user", "take them out first: `weir user remove "+clip(name, 80)+"`", "%s is still a user", clip(name, 80))
+	case d.ledger.runs(name) > 0:
+		return problem(http.StatusConflict, codeBusy, "try again when it has ended", "something of %s still runs", clip(name, 80))
+	}
+	d.uses.flush()
+	d.ledger.forget(name)
+	b, err := d.cfg.Host.Archive().Purge(r.Context(), name)
+	if err != nil {
+		return err
+	}
+	d.cfg.Host.ForgetAll(host.Principal(name))
+	d.log.Info("everything of a user was deleted", "user", name, "conversations", b.Conversations, "archives", b.Archives)
+	writeJSON(w, http.StatusOK, userData(name, b))
 	return nil
 }

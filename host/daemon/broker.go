@@ -16,11 +16,13 @@ import (
 	"github.com/weirhost/weir/sdk/limit"
 )
 
-// The bounds of what a broker holds: requests that wait, and requests that are
-// over, of which it knows that they have been.
+// The bounds of what a broker holds: requests that wait, those of one principal,
+// so that nobody takes all the room, and requests that are over, of which it
+// knows that they have been.
 const (
-	maxPending = 64
-	maxOver    = 512
+	maxPending   = 256
+	maxPendingOf = 64
+	maxOver      = 512
 )
 
 // An Approval is a request as people read it. Everything in it is fit for a
@@ -66,8 +68,8 @@ type pending struct {
 
 func newBroker() *broker { return &broker{shut: make(chan struct{})} }
 
-// open registers a request; it must be waited for. false: too many wait, or the
-// daemon stops.
+// open registers a request; it must be waited for. false: too many wait, of all
+// or of the principal's, or the daemon stops.
 func (b *broker) open(r host.ApprovalRequest, now time.Time) (*pending, bool) {
 	p := &pending{principal: string(r.Principal), whole: display(r.Args), answer: make(chan host.ApprovalAnswer, 1)}
 	p.Approval = Approval{
@@ -77,7 +79,13 @@ func (b *broker) open(r host.ApprovalRequest, now time.Time) (*pending, bool) {
 	p.Args, p.LeftOut = middleOut(p.whole)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed || len(b.pending) >= maxPending {
+	theirs := 0
+	for _, x := range b.pending {
+		if x.principal == p.principal {
+			theirs++
+		}
+	}
+	if b.closed || len(b.pending) >= maxPending || theirs >= maxPendingOf {
 		return nil, false
 	}
 	b.pending = append(b.pending, p)

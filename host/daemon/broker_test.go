@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -87,7 +88,7 @@ func TestBrokerBelongsToItsPrincipal(t *testing.T) {
 func TestBrokerIsBounded(t *testing.T) {
 	b := newBroker()
 	var all []*pending
-	for range maxPending {
+	for range maxPendingOf {
 		p, ok := b.open(request("me"), time.Now())
 		if !ok {
 			t.Fatal("refused too early")
@@ -97,9 +98,18 @@ func TestBrokerIsBounded(t *testing.T) {
 	if _, ok := b.open(request("me"), time.Now()); ok {
 		t.Error("there is no bound")
 	}
+	if _, ok := b.open(request("you"), time.Now()); !ok {
+		t.Error("one takes the room of all")
+	}
 	b.give("me", all[0].ID, host.ApprovalAnswer{})
 	if _, ok := b.open(request("me"), time.Now()); !ok {
 		t.Error("a settled request keeps its place")
+	}
+	open := len(b.pending)
+	for i := range maxPending {
+		if _, ok := b.open(request(fmt.Sprint("user ", i)), time.Now()); ok != (open+i < maxPending) {
+			t.Fatalf("%d wait and one more is taken: %v", open+i, ok)
+		}
 	}
 	b = newBroker()
 	for range maxOver + 5 {

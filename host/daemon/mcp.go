@@ -20,9 +20,9 @@ import (
 type MCP struct {
 	// Tools lists the tools that they see, nil: all; Deny wins over it.
 	Tools, Deny []string
-	// MaxSessions and Idle are as in mcpserver.Config.
-	MaxSessions int
-	Idle        time.Duration
+	// MaxSessions, MaxUserSessions and Idle are as in mcpserver.Config.
+	MaxSessions, MaxUserSessions int
+	Idle                         time.Duration
 	// Locale is the language of descriptions, notices and errors; empty: English.
 	Locale tool.Locale
 }
@@ -31,7 +31,7 @@ func (d *Daemon) newMCP() *mcpserver.Server {
 	c := d.cfg.MCP
 	return mcpserver.New(mcpserver.Config{
 		Host: d.cfg.Host, Version: d.cfg.Version, Logger: d.log.Named("mcp"), Locale: c.Locale, Allow: c.Tools, Deny: c.Deny,
-		MaxSessions: c.MaxSessions, Idle: c.Idle, Begin: d.admit, Sees: d.seesTool, LocaleOf: d.localeOfMCP, Trace: d.traceMCP, Called: d.calledByMCP, Card: card, Now: d.now,
+		MaxSessions: c.MaxSessions, MaxUserSessions: c.MaxUserSessions, Idle: c.Idle, Begin: d.admit, Sees: d.seesTool, LocaleOf: d.localeOfMCP, Trace: d.traceMCP, Called: d.calledByMCP, Card: card, Now: d.now,
 	})
 }
 

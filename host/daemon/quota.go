@@ -336,6 +336,25 @@ func quotaWordsIn(l tool.Locale) quotaWords {
 	}
 }
 
+// runs is how many requests of a principal's run.
+func (l *ledger) runs(principal string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a := l.accounts[principal]; a != nil {
+		return a.running
+	}
+	return 0
+}
+
+// forget leaves nothing of a principal of whom nothing runs; what is written down
+// stays there.
+func (l *ledger) forget(principal string) {
+	l.flush()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.accounts, principal)
+}
+
 // flush writes down what was counted, and returns when it is written.
 func (l *ledger) flush() {
 	l.writing.Lock()
@@ -368,6 +387,9 @@ func (l *ledger) keep(list []archive.Used) {
 	defer l.mu.Unlock()
 	for _, u := range list {
 		a := l.accounts[u.Principal]
+		if a == nil { // who was forgotten meanwhile
+			continue
+		}
 		if u.Recent != nil {
 			a.changed = true
 			continue

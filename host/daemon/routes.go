@@ -118,6 +118,8 @@ func (d *Daemon) routes() []route {
 		{"GET", "/api/usage", false, d.showUsage, doc{about: "What you took, day by day, and how much of your quotas is used",
 			query: []queryParam{{"days", "integer", "so many days; left out: 7"}, {"user", "string", "somebody else, for the operator"}}, gives: Usage{}, fails: []int{400, 404}}},
 		{"GET", "/api/users", false, d.listUsers, doc{operators: true, about: "List the users with what they may and what they took today", gives: UserList{}}},
+		{"GET", "/api/users/{name}/data", false, d.showUserData, doc{operators: true, about: "Sum up what is stored of somebody, also of who is no user any more", gives: UserData{}}},
+		{"DELETE", "/api/users/{name}/data", false, d.purgeUser, doc{operators: true, about: "Delete everything of somebody who is no user any more", gives: UserData{}, fails: []int{409}}},
 		{"GET", "/metrics", false, d.scrape, doc{operators: true, about: "Counters and times for Prometheus", kind: kindText}},
 		{"POST", "/v1/chat/completions", false, d.completions, doc{about: "OpenAI's protocol: answer the last messages",
 			headers: map[string]string{"X-Weir-Conversation": "the conversation that goes on; the answer's header names it"},

@@ -53,6 +53,8 @@ var strangers = map[string][]visit{
 	"GET /api/settings":                  noIDs,
 	"GET /api/usage":                     {{path: "/api/usage"}, {path: "/api/usage?user={C}"}},
 	"GET /api/users":                     noIDs,
+	"GET /api/users/{name}/data":         {{path: "/api/users/{C}/data"}},
+	"DELETE /api/users/{name}/data":      {{path: "/api/users/{C}/data"}},
 	"GET /metrics":                       noIDs,
 	"GET /v1/models":                     noIDs,
 	"GET /v1/models/{id...}":             {{path: "/v1/models/{C}"}},

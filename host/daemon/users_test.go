@@ -453,3 +453,85 @@ func TestUsageThatCannotBeWritten(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 }
+
+// What somebody leaves stays until it is purged; then nothing of it is left, and
+// others keep what is theirs.
+func TestPurge(t *testing.T) {
+	s := newServer(t, replay.Func(func(n int, _ agent.Request) replay.Reply {
+		if n%2 == 0 {
+			return replay.Reply{Text: longCall, Usage: &agent.Usage{Prompt: 60, Completion: 40}}
+		}
+		return says("Done.")
+	}))
+	bob := ann(Quota{})
+	bob.TokenSHA256 = sha256.Sum256([]byte(bobToken))
+	s.withUsers(map[string]User{"ann": ann(Quota{TokensPerDay: 100_000}), "bob": bob})
+	for _, token := range []string{annToken, bobToken} {
+		s.as(token, "POST", "/api/chat", `{"message":"Make a long text"}`)
+		if a := callOverMCP(s, token); !strings.Contains(a.body, "42") {
+			t.Fatal(a.body)
+		}
+	}
+	of := func(name string) UserData { return decoded[UserData](t, s.get("/api/users/"+name+"/data")) }
+	hers := of("ann")
+	if hers.Conversations == 0 || hers.Messages == 0 || hers.Calls < 2 || hers.Archives != 1 || hers.ArchiveBytes == 0 || hers.Days != 1 {
+		t.Errorf("%+v", hers)
+	}
+	for name, code := range map[string]string{"ann": "still_user", "local": "operators_own"} {
+		if a := s.do("DELETE", "/api/users/"+name+"/data", "", nil); a.status != 409 || a.code(t) != code {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+	}
+	s.withUsers(map[string]User{"bob": bob})
+	if of("ann") != hers {
+		t.Errorf("taking her out changed what is there: %+v", of("ann"))
+	}
+	end, err := s.daemon.begun(t.Context(), "ann", "") // as what began before she was taken out
+	if err == nil {
+		t.Error("something of hers began")
+		end()
+	}
+	if gone := decoded[UserData](t, s.do("DELETE", "/api/users/ann/data", "", nil)); gone.Conversations != hers.Conversations || gone.Archives != 1 {
+		t.Errorf("%+v", gone)
+	}
+	s.daemon.ledger.flush()
+	if left := of("ann"); left != (UserData{User: "ann"}) {
+		t.Errorf("left: %+v", left)
+	}
+	his := of("bob")
+	his.User = "ann"
+	if his.Archives != hers.Archives || his.Messages != hers.Messages || his.Days != 1 {
+		t.Errorf("of another: %+v, where there was %+v", his, hers)
+	}
+	if again := decoded[UserData](t, s.do("DELETE", "/api/users/ann/data", "", nil)); again != (UserData{User: "ann"}) {
+		t.Errorf("a second time: %+v", again)
+	}
+}
+
+// What still runs is not purged: it would write on.
+func TestPurgeWaitsForWhatRuns(t *testing.T) {
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	s := newServer(t, replay.Func(func(int, agent.Request) replay.Reply {
+		close(begun)
+		<-goOn
+		return says("ok")
+	}))
+	s.withUsers(map[string]User{"ann": ann(Quota{})})
+	done := make(chan answer, 1)
+	go func() { done <- s.as(annToken, "POST", "/api/chat", hi) }()
+	<-begun
+	s.withUsers(nil)
+	if a := s.do("DELETE", "/api/users/ann/data", "", nil); a.status != 409 || a.code(t) != codeBusy {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	close(goOn)
+	<-done
+	until := func() answer { return s.do("DELETE", "/api/users/ann/data", "", nil) }
+	a := until()
+	for a.status == 409 { // the count goes down behind the answer
+		a = until()
+	}
+	if gone := decoded[UserData](t, a); gone.Conversations != 1 || gone.Messages != 2 {
+		t.Errorf("%+v", gone)
+	}
+}

@@ -298,7 +298,7 @@ func hostConfig(s Settings, p paths, secrets lookup, log hclog.Logger) host.Conf
 }
 
 func mcpOf(m MCPSettings, l tool.Locale) daemon.MCP {
-	return daemon.MCP{Tools: m.Tools, Deny: m.DenyTools, MaxSessions: m.MaxSessions, Idle: time.Duration(m.SessionIdle), Locale: l}
+	return daemon.MCP{Tools: m.Tools, Deny: m.DenyTools, MaxSessions: m.MaxSessions, MaxUserSessions: m.PerUser, Idle: time.Duration(m.SessionIdle), Locale: l}
 }
 
 func approvals(a ApprovalSettings) host.Approvals {

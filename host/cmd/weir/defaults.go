@@ -64,6 +64,9 @@ func (s Settings) withDefaults() Settings {
 	def(&s.Approvals.Timeout, span(host.DefaultApprovalTimeout))
 	def(&s.Sandbox.Loaded, room(host.DefaultLoaded))
 	def(&s.MCP.MaxSessions, mcpserver.DefaultMaxSessions)
+	if s.MCP.PerUser == 0 && s.MCP.MaxSessions > 0 {
+		s.MCP.PerUser = max(s.MCP.MaxSessions/4, 1)
+	}
 	def(&s.MCP.SessionIdle, span(mcpserver.DefaultIdle))
 	def(&s.Sandbox.Waiting, host.DefaultWaiting)
 	def(&s.Sandbox.Idle, span(host.DefaultIdle))

@@ -275,6 +275,7 @@ type MCPSettings struct {
 	Tools       []string `toml:"tools" json:"tools,omitempty"`
 	DenyTools   []string `toml:"deny_tools" json:"deny_tools,omitempty"`
 	MaxSessions int      `toml:"max_sessions" json:"max_sessions,omitempty"`
+	PerUser     int      `toml:"max_user_sessions" json:"max_user_sessions,omitempty"`
 	SessionIdle span     `toml:"session_idle" json:"session_idle,omitempty"`
 }
 

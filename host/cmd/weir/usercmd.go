@@ -199,34 +199,6 @@ func (c *cli) reloadAfter(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-func (c *cli) userRemoveCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "remove NAME", Short: "Take a user out", Args: argCount(1, 1, "the name of a user"),
-		Long: "Take a user out of tools.toml: their token opens nothing any more, at once where a daemon runs. Answers that\n" +
-			"are being given end. Their conversations and archives stay on the disk, where nobody reads them, until\n" +
-			"retention prunes them or a user of that name is added and deletes them.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name := args[0]
-			file, err := c.editUsers(func(before Settings, text string) (string, error) {
-				if _, ok := before.Users[name]; !ok {
-					return "", usagef("`weir user list` lists them", "there is no user %q", name)
-				}
-				return withoutTables(text, "users."+name), nil
-			}, func(after Settings) bool { _, ok := after.Users[name]; return !ok })
-			if err != nil {
-				return err
-			}
-			inForce, err := c.reloadAfter(cmd.Context())
-			if c.json {
-				c.print(map[string]any{"removed": name, "config": file, "in_force": inForce})
-			} else {
-				fmt.Fprintf(c.err, "%s is no user any more\n", name)
-			}
-			return err
-		},
-	}
-}
-
 // tableHeader is a line that begins a table.
 var tableHeader = regexp.MustCompile(`^[ \t]*\[{1,2}[ \t]*([^\]]*?)[ \t]*\]{1,2}[ \t]*(#.*)?$`)
 

@@ -45,7 +45,7 @@ func (u *user) serveSession(w http.ResponseWriter, r *http.Request) {
 			u.stateful.ServeHTTP(w, r)
 			return
 		}
-		made, ok := u.s.room()
+		made, ok := u.s.room(u)
 		if !ok {
 			refuse(w, http.StatusServiceUnavailable, textsIn(u.locale()).full)
 			return

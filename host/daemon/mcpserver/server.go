@@ -27,6 +27,9 @@ type Config struct {
 	// MaxSessions bounds the sessions over HTTP, of all users together; the one
 	// that was idle longest makes room for a new one. 0: 256; negative: no bound.
 	MaxSessions int
+	// MaxUserSessions bounds those of each user in the same way, so that nobody takes
+	// the room of all. 0: a quarter of MaxSessions, at least 1; negative: no bound.
+	MaxUserSessions int
 	// Idle is how long a session over HTTP lives without a request or an open
 	// stream; 0: 30 minutes; negative: for ever.
 	Idle time.Duration
@@ -102,6 +105,9 @@ type Server struct {
 func New(cfg Config) *Server {
 	if cfg.MaxSessions == 0 {
 		cfg.MaxSessions = DefaultMaxSessions
+	}
+	if cfg.MaxUserSessions == 0 && cfg.MaxSessions > 0 {
+		cfg.MaxUserSessions = max(cfg.MaxSessions/4, 1)
 	}
 	if cfg.Idle == 0 {
 		cfg.Idle = DefaultIdle

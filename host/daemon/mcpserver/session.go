@@ -91,36 +91,61 @@ func (s *Server) find(u *user, id string) *session {
 	return nil
 }
 
-// room makes room for one more session; false: all are in use. made must be
-// called when the session is there, or will not be.
-func (s *Server) room() (made func(), ok bool) {
+// room makes room for one more session of a user's; false: all are in use. made
+// must be called when the session is there, or will not be.
+func (s *Server) room(u *user) (made func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, false
 	}
-	for most := s.cfg.MaxSessions; most > 0 && len(s.sessions)+s.making >= most; {
-		x := s.idlest()
-		if x == nil {
-			return nil, false
-		}
-		delete(s.sessions, x.sdk.ID())
-		s.goesLocked(x.close)
+	all := func(*session) bool { return true }
+	own := func(x *session) bool { return x.user == u }
+	if !s.below(s.cfg.MaxUserSessions, u.making, own) || !s.below(s.cfg.MaxSessions, s.making, all) {
+		return nil, false
 	}
 	s.making++
+	u.making++
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.making--
+		u.making--
 	}, true
 }
 
-// idlest is the session that nobody has used for longest; nil: all are in use.
-// s.mu is held.
-func (s *Server) idlest() *session {
+// below makes room below a bound on those sessions, of which so many are being
+// made; false: all are in use. s.mu is held.
+func (s *Server) below(most, making int, those func(*session) bool) bool {
+	if most <= 0 {
+		return true
+	}
+	there := making
+	for _, x := range s.sessions {
+		if those(x) {
+			there++
+		}
+	}
+	for ; there >= most; there-- {
+		x := s.idlest(those)
+		if x == nil {
+			return false
+		}
+		delete(s.sessions, x.sdk.ID())
+		s.goesLocked(x.close)
+	}
+	return true
+}
+
+// idlest is the session among those that nobody has used for longest; nil: all
+// are in use. s.mu is held.
+func (s *Server) idlest(those func(*session) bool) *session {
 	var found *session
 	var at time.Time
 	for _, x := range s.sessions {
+		if !those(x) {
+			continue
+		}
 		if last, idle := x.idle(); idle && (found == nil || last.Before(at)) {
 			found, at = x, last
 		}

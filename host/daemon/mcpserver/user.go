@@ -28,6 +28,8 @@ type user struct {
 	// The revisions of the protocol until 2025 have sessions, the later ones do not.
 	stateful, stateless http.Handler
 
+	making int // sessions that are being made; s.mu guards it
+
 	mu     sync.Mutex
 	listed map[string]listed // by name, as the clients are told
 }

@@ -157,6 +157,50 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
+// Nobody takes the room of all: a user's own session makes room for one more of
+// theirs, and one who has none of them idle is refused.
+func TestSessionsOfAUserAreBounded(t *testing.T) {
+	b := newBench(t, nil)
+	b.server.cfg.MaxSessions, b.server.cfg.MaxUserSessions, b.server.cfg.Idle = 4, 2, -1
+	open := func(who string) (map[string]string, int) {
+		r := b.post(who, nil, strings.SplitN(hello, "\n", 2)[0])
+		_, _ = io.Copy(io.Discard, r.Body)
+		return map[string]string{sessionHeader: r.Header.Get(sessionHeader)}, r.StatusCode
+	}
+	ping := func(who string, h map[string]string) int {
+		r := b.post(who, h, `{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+		_, _ = io.Copy(io.Discard, r.Body)
+		return r.StatusCode
+	}
+	yours, _ := open("you")
+	first, _ := open("me")
+	for range 5 {
+		if _, status := open("me"); status != 200 {
+			t.Fatalf("status %d", status)
+		}
+	}
+	if a, b := ping("you", yours), ping("me", first); a != 200 || b != 404 {
+		t.Errorf("another's session answers %d, the oldest of one's own %d", a, b)
+	}
+	b.server.mu.Lock()
+	var busy []func()
+	for _, x := range b.server.sessions {
+		if x.user.principal == "me" {
+			busy = append(busy, x.use(time.Now))
+		}
+	}
+	b.server.mu.Unlock()
+	if _, status := open("me"); len(busy) != 2 || status != 503 {
+		t.Errorf("with %d sessions in use one more answers %d", len(busy), status)
+	}
+	if _, status := open("you"); status != 200 {
+		t.Errorf("another is refused: %d", status)
+	}
+	for _, done := range busy {
+		done()
+	}
+}
+
 func TestIdleSessionsEnd(t *testing.T) {
 	b := newBench(t, func(_ *host.Config, c *Config) { c.Idle = 40 * time.Millisecond })
 	r := b.post("me", nil, strings.SplitN(hello, "\n", 2)[0])
