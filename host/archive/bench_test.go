@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
@@ -290,4 +291,42 @@ func BenchmarkSearch(b *testing.B) {
 			b.Fatal(r, err)
 		}
 	}
+}
+
+// BenchmarkTurn is what a turn with one call writes, in new conversations, for so
+// many at once.
+func BenchmarkTurn(b *testing.B) {
+	for _, many := range []int{1, 64} {
+		b.Run(fmt.Sprintf("at_once=%d", many), func(b *testing.B) {
+			s := benchStore(b)
+			b.SetParallelism(many)
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if err := benchTurn(b.Context(), s); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		})
+	}
+}
+
+func benchTurn(ctx context.Context, s *Store) error {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return err
+	}
+	sc := Scope{Principal: "ann", Conversation: id.String()}
+	body := []byte(strings.Repeat("x", 200))
+	if err := s.Begin(ctx, Conversation{ID: sc.Conversation, Principal: sc.Principal, Title: "hello"}, []Message{{Turn: 1, Role: "user", Content: "hello", Body: body}}); err != nil {
+		return err
+	}
+	return s.Finish(ctx, sc, Change{
+		Messages: []Message{{Turn: 1, Role: "assistant", Body: body}, {Turn: 1, Role: "results", Content: "echo: hello", Body: body}, {Turn: 1, Role: "assistant", Content: "It said hello.", Body: body}},
+		Uses:     []ToolUse{{Scope: sc, Turn: 1, CallID: "call_1", Tool: "echo", Model: "m", Format: "native", Code: "ok"}},
+		Sums:     &TurnSums{Turn: 1, Model: "m", Reason: "answer"},
+		Marks:    []string{fmt.Sprintf("%032x%032x", rand.Uint64(), rand.Uint64())}, Trace: &Trace{Turn: 1, Body: []byte(strings.Repeat("x", 900))},
+	})
 }

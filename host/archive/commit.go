@@ -164,6 +164,11 @@ func (s *Store) together(jobs []*job) error {
 			return j.err
 		}
 	}
+	if b.traced { // once for all of them
+		if err := b.exec(dropTraces, MaxTraces); err != nil {
+			return err
+		}
+	}
 	if err := tx.Commit(); err != nil {
 		return err
 	}
@@ -176,6 +181,8 @@ type batch struct {
 	s     *Store
 	tx    *sql.Tx
 	stmts [statements]*sql.Stmt
+	// traced says that a trace was written, so that the oldest may have to go.
+	traced bool
 }
 
 // A statement is one that is prepared once.

@@ -23,7 +23,7 @@ func (s *Store) EnsureConversation(ctx context.Context, c Conversation) (Convers
 		return Conversation{}, errors.New(doing + ": it needs a principal")
 	}
 	if c.ID == "" {
-		id, err := uuid.NewRandom()
+		id, err := uuid.NewV7() // as for entries
 		if err != nil {
 			return Conversation{}, err
 		}
@@ -32,17 +32,25 @@ func (s *Store) EnsureConversation(ctx context.Context, c Conversation) (Convers
 	if there, err := s.Conversation(ctx, Scope{Principal: c.Principal, Conversation: c.ID}); !errors.Is(err, ErrNotFound) {
 		return there, err
 	}
-	err := s.commit(ctx, 0, func(b *batch) error { return b.ensure(c, s.now().UnixMilli()) })
+	err := s.commit(ctx, 0, func(b *batch) error {
+		_, err := b.ensure(c, s.now().UnixMilli())
+		return err
+	})
 	if err != nil {
 		return Conversation{}, wrap(ctx, doing, err)
 	}
 	return s.Conversation(ctx, Scope{Principal: c.Principal, Conversation: c.ID})
 }
 
-// ensure creates a conversation that is not there. One that is there may be
-// another principal's.
-func (b *batch) ensure(c Conversation, now int64) error {
-	return b.exec(insertConversation, c.ID, c.Principal, c.Title, c.Profile, now, now)
+// ensure creates a conversation that is not there, and reports whether it did.
+// One that is there may be another principal's.
+func (b *batch) ensure(c Conversation, now int64) (made bool, err error) {
+	res, err := b.stmt(insertConversation).Exec(c.ID, c.Principal, c.Title, c.Profile, now, now)
+	if err != nil {
+		return false, err
+	}
+	n, err := res.RowsAffected()
+	return n > 0, err
 }
 
 // Conversation returns one conversation, or ErrNotFound.

@@ -27,10 +27,8 @@ func (b *batch) trace(sc Scope, t Trace, now time.Time) error {
 	if t.Created.IsZero() {
 		t.Created = now
 	}
-	if err := b.exec(insertTrace, sc.Conversation, t.Turn, t.Created.UnixMilli(), string(t.Body)); err != nil {
-		return err
-	}
-	return b.exec(dropTraces, MaxTraces)
+	b.traced = true
+	return b.exec(insertTrace, sc.Conversation, t.Turn, t.Created.UnixMilli(), string(t.Body))
 }
 
 const traceColumns = `SELECT t.id, c.principal, t.conversation_id, t.turn, t.created_at, t.body

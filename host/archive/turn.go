@@ -17,8 +17,12 @@ func (s *Store) Begin(ctx context.Context, c Conversation, msgs []Message) error
 	}
 	now := stored(s.now())
 	return wrap(ctx, doing, s.commit(ctx, sizeOf(msgs), func(b *batch) error {
-		if err := b.ensure(c, now.UnixMilli()); err != nil {
+		made, err := b.ensure(c, now.UnixMilli())
+		if err != nil {
 			return err
+		}
+		if made { // nothing stands in it
+			return b.append(c.ID, 1, msgs, now)
 		}
 		if err := b.touch(touchConversation, now.UnixMilli(), c.ID, c.Principal); err != nil {
 			return err

@@ -30,7 +30,11 @@ func (d *Daemon) postChat(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	var s *stream
 	stop := func() {}
-	defer func() { stop() }()
+	defer func() {
+		if stop(); s != nil {
+			s.close()
+		}
+	}()
 	emit := func(name string, data any) {
 		if s == nil {
 			s = newStream(w, cancel)
@@ -41,6 +45,9 @@ func (d *Daemon) postChat(w http.ResponseWriter, r *http.Request) error {
 	end, err := d.chat(ctx, d.principal(r), ask, nil, emit)
 	if s == nil && err != nil {
 		return err
+	}
+	if s != nil {
+		s.end()
 	}
 	if err != nil {
 		emit(eventError, asProblem(err))

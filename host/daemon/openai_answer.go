@@ -86,17 +86,25 @@ type completion struct {
 
 // keepAlive writes something whenever the turn is silent for so long: proxies
 // and clients give up on what they hear nothing from. The function it returns
-// stops it.
+// stops it, and closes the stream.
 func (c *completion) keepAlive(every time.Duration) (stop func()) {
 	if !c.stream {
 		return func() {}
 	}
-	return beat(every, func() {
+	still := beat(every, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.open()
 		c.s.ping()
 	})
+	return func() {
+		still()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.s != nil {
+			c.s.close()
+		}
+	}
 }
 
 func (c *completion) open() {
@@ -111,7 +119,7 @@ func (c *completion) observe(name string, data any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case name == eventStart:
+	case name == eventStart && c.s == nil:
 		c.w.Header().Set("X-Weir-Conversation", data.(ChatStart).Conversation)
 	case !c.stream:
 	case name == eventText:
@@ -147,6 +155,7 @@ func (c *completion) finish(end ChatEnd, err error) error {
 		if c.s == nil {
 			return err
 		}
+		c.s.end()
 		c.s.data(inOpenAIsShape(asProblem(err)))
 		return nil // without [DONE]: the answer did not come to its end
 	}
@@ -154,6 +163,7 @@ func (c *completion) finish(end ChatEnd, err error) error {
 	calls := callsOf(end.Pending, c.stream)
 	if c.stream {
 		c.open()
+		c.s.end()
 		if len(calls) > 0 {
 			c.piece(CompletionMessage{Calls: calls}, "")
 		}

@@ -211,10 +211,6 @@ func (d *Daemon) resumeChat(w http.ResponseWriter, r *http.Request) error {
 	return d.send(w, r, l, n)
 }
 
-// pieceBytes is how much is written at once: so much has to be taken within
-// slowClient.
-const pieceBytes = 16 << 10
-
 // send sends the events of a turn behind number n, until its end or the
 // client's. The stream opens with the first event, or at once where one was sent
 // before: the next may be long in coming.
@@ -232,6 +228,7 @@ func (d *Daemon) send(w http.ResponseWriter, r *http.Request, l *liveTurn, n int
 		}
 	}
 	s := newStream(w, cancel)
+	defer s.close()
 	s.ping()
 	defer beat(d.beat, s.ping)()
 	for {

@@ -1,9 +1,10 @@
 package daemon
 
 import (
-	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -16,17 +17,42 @@ const slowClient = 15 * time.Second
 // heartbeat is how long a stream may be silent: proxies often cut after a minute.
 const heartbeat = 15 * time.Second
 
-// A stream writes server-sent events to one client. After the first failed
-// write it is dead: gone is called once and every later event is dropped. It is
-// safe for concurrent use.
+// A stream writes server-sent events to one client. Events are written by a
+// goroutine that lives while there is something to write: what comes in the same
+// moment goes out at once, and nothing waits for more to come. Who adds events
+// waits only while the client is behind by streamBytes. After the first failed
+// write the stream is dead: gone is called once and every later event is dropped.
+// It is safe for concurrent use; close must be called before the handler returns.
 type stream struct {
 	w    http.ResponseWriter
 	rc   *http.ResponseController
 	gone func()
+	enc  *json.Encoder // into out
 
-	mu   sync.Mutex
-	dead bool
-	seq  int
+	mu      sync.Mutex
+	moved   sync.Cond // a write is over
+	out     sink      // is to be written
+	spare   sink      // the other one, empty
+	writing bool      // a goroutine does
+	closing bool      // what comes now is written by close
+	dead    bool
+	seq     int
+}
+
+// streamBytes is how much may wait for a client, and pieceBytes how much is
+// written at once: so much has to be taken within slowClient.
+const (
+	streamBytes = 32 << 10
+	pieceBytes  = 16 << 10
+)
+
+// A sink is a buffer.
+type sink []byte
+
+// Write implements io.Writer; it does not fail.
+func (s *sink) Write(b []byte) (int, error) {
+	*s = append(*s, b...)
+	return len(b), nil
 }
 
 // newStream answers 200 and opens the stream. gone is called when the client
@@ -37,66 +63,134 @@ func newStream(w http.ResponseWriter, gone func()) *stream {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // nginx would collect the events
 	w.WriteHeader(http.StatusOK)
-	return &stream{w: w, rc: http.NewResponseController(w), gone: gone}
+	s := &stream{w: w, rc: http.NewResponseController(w), gone: gone, out: make(sink, 0, 2<<10)}
+	s.moved.L = &s.mu
+	s.enc = newEncoder(&s.out)
+	return s
 }
 
 // event writes one named event with JSON data.
 func (s *stream) event(name string, data any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.seq++
-	s.send(frame(strconv.Itoa(s.seq), name, data))
+	s.add(func() {
+		s.seq++
+		writeFrame(&s.out, s.enc, strconv.Itoa(s.seq), name, data)
+	})
 }
 
 // data writes one unnamed event, as OpenAI's protocol has them: a string as it
 // is, everything else as JSON.
-func (s *stream) data(v any) { s.raw(frame("", "", v)) }
+func (s *stream) data(v any) { s.add(func() { writeFrame(&s.out, s.enc, "", "", v) }) }
 
 // ping writes a comment, which clients pass over.
 func (s *stream) ping() { s.raw([]byte(": ping\n\n")) }
 
-func (s *stream) raw(b []byte) {
+func (s *stream) raw(b []byte) { s.add(func() { s.out = append(s.out, b...) }) }
+
+// add appends what f writes, when there is room.
+func (s *stream) add(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.send(b)
-}
-
-func (s *stream) send(b []byte) {
-	if s.dead || len(b) == 0 {
+	for len(s.out) >= streamBytes && s.writing && !s.dead {
+		s.moved.Wait()
+	}
+	if s.dead {
 		return
 	}
-	_ = s.rc.SetWriteDeadline(time.Now().Add(slowClient)) // unsupported by some test writers
-	_, err := s.w.Write(b)
-	if err == nil {
+	if f(); !s.writing && !s.closing && len(s.out) > 0 {
+		s.writing = true
+		go s.write()
+	}
+}
+
+// write writes until there is nothing to write.
+func (s *stream) write() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.out) > 0 && !s.dead {
+		s.pass(true)
+	}
+	s.writing = false
+	s.moved.Broadcast()
+}
+
+// pass writes what is there; s.mu is held, but not while the client is waited
+// for.
+func (s *stream) pass(flush bool) {
+	out := s.out
+	s.out = s.spare[:0]
+	s.mu.Unlock()
+	var err error
+	for piece := range slices.Chunk(out, pieceBytes) {
+		_ = s.rc.SetWriteDeadline(time.Now().Add(slowClient)) // unsupported by some test writers
+		if _, err = s.w.Write(piece); err != nil {
+			break
+		}
+	}
+	if err == nil && flush {
 		err = s.rc.Flush()
 	}
-	if err != nil {
+	s.mu.Lock()
+	if s.spare = out; err != nil {
 		s.dead = true
 		s.gone()
 	}
+	s.moved.Broadcast()
+}
+
+// end says that what is added from now on is the stream's end: it goes out
+// together, with close.
+func (s *stream) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closing = true
+}
+
+// close writes what is left and returns when nothing is written any more; what
+// is added later is dropped. The server flushes it when the handler returns.
+func (s *stream) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closing = true
+	for s.writing {
+		s.moved.Wait()
+	}
+	for len(s.out) > 0 && !s.dead {
+		s.pass(false)
+	}
+	s.dead = true
+}
+
+func newEncoder(w io.Writer) *json.Encoder {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc
 }
 
 // frame is one event as it stands in a stream; nil: the data cannot be written.
 func frame(id, name string, data any) []byte {
-	var b bytes.Buffer
+	var b sink
+	writeFrame(&b, newEncoder(&b), id, name, data)
+	return b
+}
+
+// writeFrame appends one event to b, into which enc writes. Data that cannot be
+// written leaves b as it was.
+func writeFrame(b *sink, enc *json.Encoder, id, name string, data any) {
+	before := len(*b)
 	if id != "" {
-		b.WriteString("id: " + id + "\n")
+		*b = append(append(append(*b, "id: "...), id...), '\n')
 	}
 	if name != "" {
-		b.WriteString("event: " + name + "\n")
+		*b = append(append(append(*b, "event: "...), name...), '\n')
 	}
-	b.WriteString("data: ")
+	*b = append(*b, "data: "...)
 	if raw, ok := data.(string); ok {
-		b.WriteString(raw + "\n")
-	} else {
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		if enc.Encode(data) != nil {
-			return nil
-		}
+		*b = append(append(*b, raw...), '\n')
+	} else if enc.Encode(data) != nil {
+		*b = (*b)[:before]
+		return
 	}
-	b.WriteByte('\n')
-	return b.Bytes()
+	*b = append(*b, '\n')
 }
 
 // beat calls f whenever so much time is over, until stop is called; then f does

@@ -197,7 +197,7 @@ func (d *Daemon) newTurn(ctx context.Context, principal string, ask Ask, history
 	}
 	t.scope = archive.Scope{Principal: principal, Conversation: ask.Conversation}
 	if t.scope.Conversation == "" {
-		t.scope.Conversation = uuid.NewString()
+		t.scope.Conversation = uuid.Must(uuid.NewV7()).String() // ordered by time, so that the store's indexes grow at one end
 	}
 	if err := t.preload(ctx); err != nil {
 		return nil, err
