@@ -42,23 +42,31 @@ func (r *run) callAll(calls []tool.Call, bad map[int]*tool.Error) ([]outcome, er
 	defer cancel()
 	out := make([]outcome, len(calls))
 	slots := make(chan struct{}, r.cfg.Parallel)
-	var wg sync.WaitGroup
+	ctx = context.WithValue(ctx, pauseKey{}, &pauser{r.clock, slots})
+	one := func(o *outcome) {
+		slots <- struct{}{}
+		defer func() { <-slots }()
+		if r.callOne(ctx, o); o.stop != nil {
+			cancel() // the others' answers will not be read
+		}
+	}
+	var due []*outcome
 	for i, c := range calls {
 		out[i].call = c
-		if out[i].refused = r.refuse(c, bad[i]); out[i].refused != nil {
-			continue
+		if out[i].refused = r.refuse(c, bad[i]); out[i].refused == nil {
+			r.stats.Calls++
+			due = append(due, &out[i])
 		}
-		r.stats.Calls++
-		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			ctx := context.WithValue(ctx, pauseKey{}, &pauser{r.clock, slots})
-			if r.callOne(ctx, &out[i]); out[i].stop != nil {
-				cancel() // the others' answers will not be read
-			}
-		})
 	}
-	wg.Wait()
+	if len(due) == 1 { // as nearly always: it needs no goroutine
+		one(due[0])
+	} else {
+		var wg sync.WaitGroup
+		for _, o := range due {
+			wg.Go(func() { one(o) })
+		}
+		wg.Wait()
+	}
 	var stop error
 	for _, o := range out {
 		if o.panic != nil {
