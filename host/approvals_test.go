@@ -53,7 +53,7 @@ func TestApprovalRules(t *testing.T) {
 		{"calculator", `{}`, 0},                                             //
 	}
 	for _, tt := range tests {
-		args, err := decodeArgs(json.RawMessage(tt.args))
+		args, _, err := decodeArgs(json.RawMessage(tt.args))
 		if err != nil {
 			t.Fatal(err)
 		}

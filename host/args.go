@@ -40,14 +40,21 @@ func (f *faultyArgs) Error() string { return f.detail }
 
 // decodeArgs reads arguments strictly: one JSON object, nothing behind it, no
 // key twice, no number that a float cannot hold. Empty text is an empty object.
-// Numbers stay json.Number.
-func decodeArgs(raw json.RawMessage) (map[string]any, error) {
+// Numbers stay json.Number. canonical is what encodeArgs would write, if that is
+// known; nil: it is not.
+func decodeArgs(raw json.RawMessage) (args map[string]any, canonical json.RawMessage, err error) {
 	if len(raw) >= bulkOver {
 		if args, ok := decodeLong(raw, longValue); ok {
-			return args, nil
+			return args, nil, nil
 		}
+	} else if args, tight, ok := jsonscan.Simple(string(raw)); ok {
+		if tight {
+			canonical = raw
+		}
+		return args, canonical, nil
 	}
-	return decodeWhole(raw)
+	args, err = decodeWhole(raw)
+	return args, nil, err
 }
 
 // longValue is from how many bytes on a string is worth not being read.
@@ -218,21 +225,25 @@ func eachString(v any, f func(string) (string, error)) (any, error) {
 // part of one.
 var resultArg = regexp.MustCompile(`^@result:([0-9A-Za-z-]{8,64})(#(/.*)?)?$`)
 
-// expand puts archived results in the place of the arguments that name them.
-// The map itself is changed.
-func (s *Session) expand(ctx context.Context, args map[string]any) error {
-	_, err := eachString(args, func(text string) (string, error) {
+// expand puts archived results in the place of the arguments that name them,
+// and reports whether there were any. The map itself is changed.
+func (s *Session) expand(ctx context.Context, args map[string]any) (expanded bool, err error) {
+	_, err = eachString(args, func(text string) (string, error) {
+		if !strings.HasPrefix(text, "@result:") { // which the expression takes longer to see
+			return text, nil
+		}
 		m := resultArg.FindStringSubmatch(text)
 		if m == nil {
 			return text, nil
 		}
+		expanded = true
 		page, err := s.h.archive.Read(ctx, s.scope(), m[1], archive.Part{Pointer: m[3], Locale: s.locale})
 		if err != nil {
 			return "", s.historyError(ctx, err, m[1], page.Entry)
 		}
 		return page.Text, nil
 	})
-	return err
+	return expanded, err
 }
 
 // What only a placeholder or a notice of ours looks like, in both languages,
@@ -250,7 +261,7 @@ var errWriteBack = errors.New("placeholder in the arguments")
 // about somebody else's placeholders passes.
 func (s *Session) guard(ctx context.Context, args map[string]any) error {
 	_, err := eachString(args, func(text string) (string, error) {
-		if ourMark.MatchString(text) && s.ours(ctx, text) {
+		if strings.IndexByte(text, '[') >= 0 && ourMark.MatchString(text) && s.ours(ctx, text) {
 			return "", errWriteBack
 		}
 		return text, nil

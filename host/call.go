@@ -19,10 +19,10 @@ import (
 
 // run takes a call of a plugin's tool from its arguments to its Result. again
 // says that the module's file is not the scanned one, and nothing has run.
-func (s *Session) run(ctx context.Context, b *bound, c tool.Call, args map[string]any) (r tool.Result, again bool) {
+func (s *Session) run(ctx context.Context, b *bound, c tool.Call, args map[string]any, canonical json.RawMessage) (r tool.Result, again bool) {
 	var input json.RawMessage
 	var fail *tool.Error
-	s.h.inBulk(len(c.Args), func() { input, fail = s.prepare(ctx, b, args) })
+	s.h.inBulk(len(c.Args), func() { input, fail = s.prepare(ctx, b, args, canonical) })
 	if fail != nil {
 		return failed(fail), false
 	}
@@ -125,11 +125,9 @@ func (s *Session) execute(ctx context.Context, b *bound, call tool.Call, input j
 func (s *Session) invocation(b *bound, c tool.Call, input json.RawMessage) sandbox.Invocation {
 	l := b.info.Effective
 	grant := b.grant
-	grant.Config = maps.Clone(b.grant.Config)
-	if grant.Config == nil {
-		grant.Config = map[string]string{}
+	if grant.Config = b.configs[s.locale]; grant.Config == nil { // another server's tool
+		grant.Config = b.configIn(s.locale)
 	}
-	grant.Config["weir.locale"] = string(s.locale)
 	inv := sandbox.Invocation{Export: b.def.Export, Input: input, Timeout: l.Timeout, Limits: l, Grant: grant, MaxOutput: tool.MaxWhole, Fresh: b.def.Fresh}
 	if b.def.Format == registry.FormatMCP {
 		inv.MaxOutput = maxEnvelope
@@ -138,6 +136,17 @@ func (s *Session) invocation(b *bound, c tool.Call, input json.RawMessage) sandb
 		inv.Progress = func(done, total int, msg string) { f(Progress{Call: c, Done: done, Total: total, Msg: msg}) }
 	}
 	return inv
+}
+
+// configIn is what a guest reads as its configuration when it talks to
+// somebody in a language.
+func (b *bound) configIn(l tool.Locale) map[string]string {
+	c := maps.Clone(b.grant.Config)
+	if c == nil {
+		c = map[string]string{}
+	}
+	c["weir.locale"] = string(l)
+	return c
 }
 
 // judge refuses answers that are too large, or empty without leave.

@@ -128,7 +128,7 @@ func (s *Session) search(ctx context.Context, c tool.Call) tool.Result {
 // wanted reads the arguments of a search, or says what is wrong with them.
 func (s *Session) wanted(raw json.RawMessage) (query, wrong string) {
 	missing := map[bool]string{false: `"query" is missing`, true: `缺少 "query"`}[s.locale == tool.Zh]
-	args, err := decodeArgs(raw)
+	args, _, err := decodeArgs(raw)
 	if err != nil {
 		return "", missing
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weirhost/weir/host/internal/jsonscan"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -45,6 +46,11 @@ func read(answer []byte, f registry.Format, w wording) output {
 	if f != registry.FormatMCP {
 		return textOutput(answer)
 	}
+	if text, ok := oneText(answer); ok {
+		o := textOutput(text)
+		o.rawSize = len(answer)
+		return o
+	}
 	var m mcpResult
 	dec := json.NewDecoder(bytes.NewReader(answer))
 	if err := dec.Decode(&m); err != nil || dec.More() {
@@ -54,6 +60,23 @@ func read(answer []byte, f registry.Format, w wording) output {
 		return output{rawSize: len(answer), err: w.failure(tool.Failed, w.notMCP, w.hintAuthor)}
 	}
 	return m.output(len(answer), w)
+}
+
+// oneText reads the answer of a tool that has a text to say and nothing else, as
+// the SDKs write it; ok is false for every other.
+func oneText(answer []byte) (text []byte, ok bool) {
+	rest, ok := bytes.CutPrefix(answer, []byte(`{"content":[{"type":"text","text":`))
+	if !ok {
+		return nil, false
+	}
+	quoted, ok := bytes.CutSuffix(rest, []byte(`}],"isError":false}`))
+	if !ok {
+		if quoted, ok = bytes.CutSuffix(rest, []byte(`}]}`)); !ok {
+			return nil, false
+		}
+	}
+	s, ok := jsonscan.Text(string(quoted))
+	return []byte(s), ok
 }
 
 // textOutput normalises plain text.

@@ -81,14 +81,17 @@ func FuzzReadMCP(f *testing.F) {
 // FuzzDecodeArgs: what is accepted is one JSON object, and writing it again
 // changes nothing of it.
 func FuzzDecodeArgs(f *testing.F) {
-	for _, s := range []string{`{"a":[1,2.5e3,{"b":null}],"c":"x"}`, `{"a":1,"a":2}`, `{"a":1e999}`, `[]`, ``, `{} {}`} {
+	for _, s := range []string{`{"a":[1,2.5e3,{"b":null}],"c":"x"}`, `{"a":1,"a":2}`, `{"a":1e999}`, `[]`, ``, `{} {}`, ` {"a" : -0.5, "b":[true,false ,null]}`, `{"a":01}`, `{"b":1,"a":2}`, `{"a":[1,]}`, `{"a":1,}`, "{\"a\":\"\u2028\"}", `{"a":tru}`, `{"a":1.}`, `{"a":{}}`} {
 		f.Add([]byte(s))
 	}
 	for _, s := range []string{`{"a":"bcd", "bcd" : "efg"}`, `{"a":"bcd""e":1}`, `{"a":"\u0000bcd","b":"xyz"}`, `{"a":"b\"c","b":["de\n","fgh"]}`, `{"abc":"de","abc":"fg"}`, "{\"a\":\"b\xffc\"}", "{\"a\":\"b\x01c\"}"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		args, err := decodeArgs(raw)
+		args, canonical, err := decodeArgs(raw)
+		if whole, slow := decodeWhole(raw); (err == nil) != (slow == nil) || err == nil && !reflect.DeepEqual(args, whole) {
+			t.Fatalf("%q is read as %v, %v, and as %v, %v step by step", raw, args, err, whole, slow)
+		}
 		// Long ones are read in another way, with the same outcome.
 		if quick, ok := decodeLong(raw, 2); ok && (err != nil || !reflect.DeepEqual(quick, args)) {
 			t.Fatalf("%q is read as %v at once, and as %v, %v", raw, quick, args, err)
@@ -103,7 +106,10 @@ func FuzzDecodeArgs(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := decodeArgs(text)
+		if canonical != nil && string(canonical) != string(text) {
+			t.Errorf("%s is said to be %s", text, canonical)
+		}
+		again, _, err := decodeArgs(text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -112,6 +118,22 @@ func FuzzDecodeArgs(f *testing.F) {
 		}
 		if len(strings.TrimSpace(string(raw))) > 0 && !json.Valid(raw) {
 			t.Errorf("%q was accepted", raw)
+		}
+	})
+}
+
+// FuzzRead: an answer that is one text comes to the same, however it is read.
+func FuzzRead(f *testing.F) {
+	for _, s := range []string{`{"content":[{"type":"text","text":"a\n<b>"}],"isError":false}`, `{"content":[{"type":"text","text":"a"}]}`, `{"content":[{"type":"text","text":"a","type":"b"}]}`,
+		`{"content":[{"type":"text","text":""}]}`, `{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`, "{\"content\":[{\"type\":\"text\",\"text\":\"\xff\"}]}", `{"content":[{"type":"text","text":"\ud800"}]}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		quick := read(answer, registry.FormatMCP, english)
+		whole := read(append([]byte(" "), answer...), registry.FormatMCP, english) // which is not read at a look
+		whole.rawSize = len(answer)
+		if !reflect.DeepEqual(quick, whole) {
+			t.Errorf("%q is read as %+v, and step by step as %+v", answer, quick, whole)
 		}
 	})
 }

@@ -73,6 +73,9 @@ func (p *places) bound(operator, declared int) int {
 // take waits for a place. The error is that of ctx; without one, give must be
 // called behind the call.
 func (p *places) take(ctx context.Context, c claim) error {
+	if p.now(c) {
+		return nil
+	}
 	w := p.join(c)
 	select {
 	case <-w.ready: // also when ctx has ended: the guest sees it too
@@ -92,6 +95,17 @@ func (p *places) take(ctx context.Context, c claim) error {
 		p.free(c) // it was given one at the same moment
 	}
 	return ctx.Err()
+}
+
+// now takes a place for which nobody else waits.
+func (p *places) now(c claim) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ok := len(p.waiting) == 0 && p.taken < p.all && p.may(c)
+	if ok {
+		p.seat(c)
+	}
+	return ok
 }
 
 func (p *places) join(c claim) *waiter {
@@ -137,11 +151,15 @@ func (p *places) hand() {
 		}
 		w := p.waiting[next]
 		p.waiting = slices.Delete(p.waiting, next, next+1)
-		p.taken++
-		p.plugins[w.plugin]++
-		p.tools[w.tool]++
+		p.seat(w.claim)
 		close(w.ready)
 	}
+}
+
+func (p *places) seat(c claim) {
+	p.taken++
+	p.plugins[c.plugin]++
+	p.tools[c.tool]++
 }
 
 // may reports whether a call may have a free place. What the operator gives a

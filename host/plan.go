@@ -44,9 +44,11 @@ type bound struct {
 	def   registry.Tool
 	abi   registry.ABI
 	grant sandbox.Grant
-	reach []string // the hosts that the grant's HTTP leads to
-	slot  *slot    // nil: another server's tool
-	from  source   // the slot, or the server
+	// configs are the grant's for each language; nobody writes to them.
+	configs map[tool.Locale]map[string]string
+	reach   []string // the hosts that the grant's HTTP leads to
+	slot    *slot    // nil: another server's tool
+	from    source   // the slot, or the server
 	// effect is what the tool can do, anyHost that it may reach hosts which
 	// nobody named.
 	effect  Effect
@@ -175,6 +177,7 @@ func (p *plan) add(h *Host, s *seat, old *plan) {
 	}
 	for _, b := range ready {
 		b.grant.Mounts, b.grant.HTTP, b.reach = deal.grant.Mounts, deal.grant.HTTP, deal.reach
+		b.configs = map[tool.Locale]map[string]string{tool.En: b.configIn(tool.En), tool.Zh: b.configIn(tool.Zh)}
 		b.settle(deal.anyHost)
 		b.slot = p.slot(h, pl, b.info.Effective.Memory, old)
 		b.from = b.slot

@@ -143,8 +143,9 @@ func (s *Session) dispatch(ctx context.Context, c tool.Call) tool.Result {
 			return failed(fail)
 		}
 		var args map[string]any
+		var canonical json.RawMessage
 		var err error
-		h.inBulk(len(c.Args), func() { args, err = decodeArgs(c.Args) })
+		h.inBulk(len(c.Args), func() { args, canonical, err = decodeArgs(c.Args) })
 		switch {
 		case known == nil && own == nil:
 			return failed(s.unknown(c.Tool))
@@ -153,7 +154,7 @@ func (s *Session) dispatch(ctx context.Context, c tool.Call) tool.Result {
 		case own != nil:
 			return own(ctx, c)
 		}
-		r, again := s.run(ctx, known, c, args)
+		r, again := s.run(ctx, known, c, args, canonical)
 		// The module's file is not the one that was scanned. Where the folders
 		// are watched it may be in the middle of being written.
 		if !again || try > 1 && !h.awaitRest(ctx, changed, began.Add(settleTime)) {
@@ -184,6 +185,9 @@ func (s *Session) unknown(name string) *tool.Error {
 
 // log writes the one line of a call.
 func (s *Session) log(r tool.Result) {
+	if !s.h.log.IsInfo() {
+		return
+	}
 	code := "ok"
 	if r.Err != nil {
 		code = string(r.Err.Code)
@@ -237,13 +241,15 @@ func (s *Session) fitting(b *bound) string {
 	return fmt.Sprintf(w.hintTakes, strings.Join(names, ", "))
 }
 
-// prepare makes a guest's input of a call's arguments: guarded, expanded and checked.
-func (s *Session) prepare(ctx context.Context, b *bound, args map[string]any) (json.RawMessage, *tool.Error) {
+// prepare makes a guest's input of a call's arguments: guarded, expanded and
+// checked. canonical is their text, if that is the input when nothing is expanded.
+func (s *Session) prepare(ctx context.Context, b *bound, args map[string]any, canonical json.RawMessage) (json.RawMessage, *tool.Error) {
 	w := in(s.locale)
 	if !b.info.Spec.Hints.ReadOnly && s.guard(ctx, args) != nil {
 		return nil, w.failure(tool.Denied, w.writeBack, w.hintWriteBack, b.info.Spec.Name)
 	}
-	if err := s.expand(ctx, args); err != nil {
+	expanded, err := s.expand(ctx, args)
+	if err != nil {
 		var e *tool.Error
 		if errors.As(err, &e) {
 			return nil, e
@@ -252,6 +258,9 @@ func (s *Session) prepare(ctx context.Context, b *bound, args map[string]any) (j
 	}
 	if e := s.check(b, args); e != nil {
 		return nil, e
+	}
+	if canonical != nil && !expanded {
+		return canonical, nil
 	}
 	text, err := encodeArgs(args)
 	if err != nil {

@@ -49,7 +49,7 @@ func TestCallOfRetiredModuleRunsOnTheNewOne(t *testing.T) {
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, again := s.run(t.Context(), stale, tool.Call{Tool: "job"}, map[string]any{"a": json.Number("1")}); !again {
+	if _, again := s.run(t.Context(), stale, tool.Call{Tool: "job"}, map[string]any{"a": json.Number("1")}, nil); !again {
 		t.Error("a retired module must ask for another try")
 	}
 }

@@ -26,6 +26,9 @@ func (s *Schema) Check(args any, l tool.Locale) []string {
 	if r == nil {
 		return []string{words[l == tool.Zh].misfit}
 	}
+	if r.flat.fits(args) {
+		return nil
+	}
 	c := complainer{args: args, names: r.names, w: words[l == tool.Zh]}
 	lines := c.strangers(r.closed)
 	var v *jsonschema.ValidationError

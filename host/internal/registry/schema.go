@@ -25,6 +25,7 @@ type rules struct {
 	compiled *jsonschema.Schema
 	names    []string // the declared arguments, in order
 	closed   bool     // no others are taken, although the schema does not say so
+	flat     *flat    // nil: the schema is not flat
 }
 
 // later is the Schema of params that were compiled once without a complaint. It
@@ -96,7 +97,7 @@ func compileRules(params json.RawMessage) (r *rules, err error) {
 		return nil, explainSchema(err)
 	}
 	names := propertyNames(params)
-	return &rules{compiled: compiled, names: names, closed: len(names) > 0 && !opened(object)}, nil
+	return &rules{compiled: compiled, names: names, closed: len(names) > 0 && !opened(object), flat: flatten(object)}, nil
 }
 
 // opened reports whether a schema decides about further arguments itself, or may

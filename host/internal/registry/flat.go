@@ -1,0 +1,95 @@
+package registry
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// A flat schema is one that most tools have: arguments of simple types, some of
+// them required. What fits it is seen without the rules of JSON Schema.
+type flat struct {
+	types    map[string]string // of the arguments
+	required []string
+}
+
+// flatten reads a schema whose every word it knows; nil: it is not flat.
+func flatten(object map[string]any) *flat {
+	f := &flat{types: map[string]string{}}
+	for key, v := range object {
+		switch key {
+		case "type", "title", "description": // the first was looked at before
+		case "additionalProperties":
+			if _, ok := v.(bool); !ok {
+				return nil
+			}
+		case "required":
+			list, ok := v.([]any)
+			for _, name := range list {
+				s, fine := name.(string)
+				f.required, ok = append(f.required, s), ok && fine
+			}
+			if !ok {
+				return nil
+			}
+		case "properties":
+			all, ok := v.(map[string]any)
+			for name, p := range all {
+				f.types[name] = simpleType(p)
+				ok = ok && f.types[name] != ""
+			}
+			if !ok {
+				return nil
+			}
+		default:
+			return nil
+		}
+	}
+	return f
+}
+
+// simpleType is the type of an argument about which nothing else is said;
+// empty: there is none.
+func simpleType(schema any) string {
+	object, _ := schema.(map[string]any)
+	for key := range object {
+		switch key {
+		case "type", "title", "description", "default", "examples":
+		default:
+			return ""
+		}
+	}
+	switch t, _ := object["type"].(string); t {
+	case "string", "integer", "number", "boolean":
+		return t
+	}
+	return ""
+}
+
+// fits reports whether arguments certainly fit. Of those that do not it knows
+// nothing: some may fit all the same.
+func (f *flat) fits(args any) bool {
+	object, ok := args.(map[string]any)
+	if !ok || f == nil {
+		return false
+	}
+	for _, name := range f.required {
+		if _, ok := object[name]; !ok {
+			return false
+		}
+	}
+	for name, v := range object {
+		fits := false
+		switch v := v.(type) {
+		case string:
+			fits = f.types[name] == "string"
+		case bool:
+			fits = f.types[name] == "boolean"
+		case json.Number:
+			fits = f.types[name] == "number" || f.types[name] == "integer" && !strings.ContainsAny(string(v), ".eE")
+		}
+		if !fits {
+			return false
+		}
+	}
+	return true
+}
