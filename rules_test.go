@@ -43,6 +43,7 @@ var levels = map[string]int{
 	"host/internal/spots":            1,
 	"host/internal/jsonscan":         1,
 	"host/internal/cputime":          1,
+	"host/internal/ending":           1,
 	"host/internal/watch":            2,
 	"host/internal/otlp":             2,
 	"host/internal/sandbox":          3,

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/ending"
 	"github.com/weirhost/weir/host/internal/index"
 	"github.com/weirhost/weir/host/internal/ledger"
 	"github.com/weirhost/weir/host/internal/registry"
@@ -56,6 +57,7 @@ type Host struct {
 	leaving sync.WaitGroup  // servers that are being closed
 	ending  context.Context // done when the Host closes
 	end     context.CancelFunc
+	inside  *ending.Group // the calls, which end with it
 }
 
 // Open scans the folders and opens the archive. A plugin that cannot be used is
@@ -78,6 +80,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	h.shelf = newShelf(cfg.Loaded)
 	h.patience = defaultPatience
 	h.ending, h.end = context.WithCancel(context.WithoutCancel(ctx))
+	h.inside = ending.NewGroup(h.ending)
 	defer func() {
 		if err != nil {
 			h.release()
@@ -271,11 +274,9 @@ func (h *Host) enter(ctx context.Context) (c context.Context, leave func(), err 
 		return nil, nil, ErrClosed
 	}
 	h.calls.Add(1)
-	c, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(h.ending, cancel)
-	return c, func() {
-		stop()
-		cancel()
+	in := h.inside.Enter(ctx)
+	return in, func() {
+		in.Leave()
 		h.calls.Done()
 	}, nil
 }

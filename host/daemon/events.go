@@ -215,13 +215,19 @@ type ChatEnd struct {
 
 // resultOf turns a result into its wire form, rendered in the turn's language.
 func resultOf(r tool.Result, elapsedMS int64, l tool.Locale) ToolCallResult {
+	out := countsOf(r)
+	out.ElapsedMS, out.Text, out.Line = elapsedMS, limit.Render(r, l), limit.Line(r)
+	return out
+}
+
+// countsOf is what resultOf says without its texts and its time.
+func countsOf(r tool.Result) ToolCallResult {
 	shownChars, shownLines := limit.Count(r.Shown.Text)
 	out := ToolCallResult{
 		ID: r.CallID, Tool: r.Tool, OK: r.Err == nil, Error: r.Err,
 		Produced: r.Shown.TotalChars, Shown: shownChars, Unkept: r.Unkept,
 		Summarized: r.Shown.Summarized, SummaryCost: r.Summary, Approval: r.Approval,
 		LinesProduced: r.Shown.TotalLines, LinesShown: shownLines,
-		ElapsedMS: elapsedMS, Text: limit.Render(r, l), Line: limit.Line(r),
 	}
 	if r.Shown.Cut() {
 		out.Layer, out.Limit, out.Unit = r.Shown.By, r.Shown.Limit, r.Shown.Unit

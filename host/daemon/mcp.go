@@ -87,7 +87,7 @@ func card(r host.ApprovalRequest) string {
 // calledByMCP counts a call, and puts it down for the statistics.
 func (d *Daemon) calledByMCP(c mcpserver.Call) {
 	r := c.Result
-	out := resultOf(r, c.Took.Milliseconds(), d.cfg.MCP.Locale)
+	out := countsOf(r)
 	d.metrics.called("", formatMCP, out, r.Stats, c.Took)
 	d.metrics.decided(out)
 	use := archive.ToolUse{

@@ -72,6 +72,8 @@ type ledger struct {
 	mu       sync.Mutex
 	accounts map[string]*account
 	soon     *time.Timer
+	seen     time.Time // a moment of day
+	day      string
 	writing  sync.Mutex // held while something is written
 }
 
@@ -90,6 +92,15 @@ func newLedger(store *archive.Store, now func() time.Time, log hclog.Logger) *le
 
 func dayOf(t time.Time) string { return t.Format(time.DateOnly) }
 
+// dayOf is dayOf for one moment after the other; l.mu is held.
+func (l *ledger) dayOf(t time.Time) string {
+	y, m, d := t.Date()
+	if py, pm, pd := l.seen.Date(); l.day == "" || y != py || m != pm || d != pd {
+		l.seen, l.day = t, dayOf(t)
+	}
+	return l.day
+}
+
 // account returns a principal's account with today in it; l.mu is held.
 func (l *ledger) account(ctx context.Context, principal string, now time.Time) (*account, error) {
 	a := l.accounts[principal]
@@ -101,7 +112,7 @@ func (l *ledger) account(ctx context.Context, principal string, now time.Time) (
 		a = &account{recent: recent, days: map[string]*archive.DayUse{}, unsaved: map[string]*archive.DayUse{}}
 		l.accounts[principal] = a
 	}
-	day := dayOf(now)
+	day := l.dayOf(now)
 	if a.days[day] == nil {
 		list, err := l.store.Usage(ctx, principal, day)
 		if err != nil {
@@ -158,9 +169,10 @@ func (l *ledger) begin(ctx context.Context, principal string, q Quota, locale to
 	if err != nil {
 		return nil, err
 	}
+	day := l.dayOf(now)
 	for _, s := range l.states(a, q, now, bytes, oldest) {
 		if s.full() {
-			l.add(a, dayOf(now), func(d *archive.DayUse) { d.Refused++ })
+			l.add(a, day, func(d *archive.DayUse) { d.Refused++ })
 			return nil, refusal(s, now, locale)
 		}
 	}
@@ -168,12 +180,16 @@ func (l *ledger) begin(ctx context.Context, principal string, q Quota, locale to
 		a.recent, a.changed = append(a.recent, now), true
 	}
 	a.running++
-	l.add(a, dayOf(now), func(d *archive.DayUse) { d.Requests++ })
-	return sync.OnceFunc(func() {
+	l.add(a, day, func(d *archive.DayUse) { d.Requests++ })
+	over := false
+	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		a.running--
-	}), nil
+		if !over {
+			over = true
+			a.running--
+		}
+	}, nil
 }
 
 // held is what the principal's archives take, if somebody wants to know.
@@ -234,7 +250,10 @@ func addedCost(list []archive.CostSum, c archive.CostSum) []archive.CostSum {
 
 // states says how much of each bound is used; l.mu is held.
 func (l *ledger) states(a *account, q Quota, now time.Time, bytes int64, oldest time.Time) []QuotaState {
-	today := a.days[dayOf(now)]
+	if q == (Quota{}) {
+		return nil
+	}
+	today := a.days[l.dayOf(now)]
 	year, month, day := now.Date()
 	midnight := time.Date(year, month, day+1, 0, 0, 0, 0, now.Location())
 	var cost float64

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weirhost/weir/host/internal/ending"
 )
 
 // A session is one client that has introduced itself.
@@ -15,6 +17,7 @@ type session struct {
 	sdk    *mcp.ServerSession
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
+	inside *ending.Group // its calls without the SDK, which end with it
 
 	mu      sync.Mutex
 	open    bool // it has been answered, and may call
@@ -22,12 +25,13 @@ type session struct {
 	logs    bool // it wants to be told what happens
 	busy    int  // requests and streams of it that are open
 	last    time.Time
-	calls   map[string]context.CancelFunc // without the SDK, by the request's id
+	calls   map[string]*ending.Context // without the SDK, by the request's id
 }
 
 func (s *Server) newSession(u *user, sdk *mcp.ServerSession) *session {
-	x := &session{user: u, sdk: sdk, last: s.now(), calls: map[string]context.CancelFunc{}}
+	x := &session{user: u, sdk: sdk, last: s.now(), calls: map[string]*ending.Context{}}
 	x.ctx, x.cancel = context.WithCancel(s.ctx)
+	x.inside = ending.NewGroup(x.ctx)
 	return x
 }
 
@@ -214,15 +218,17 @@ func (x *session) takes(name string) bool {
 // running notes a call, so that the client can end it. done must be called
 // behind it.
 func (x *session) running(id string) (ctx context.Context, done func()) {
-	ctx, cancel := context.WithCancel(x.ctx)
+	c := x.inside.Enter(context.Background())
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.calls[id] = cancel
-	return ctx, func() {
-		cancel()
+	x.calls[id] = c
+	return c, func() {
+		c.Leave()
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		delete(x.calls, id)
+		if x.calls[id] == c { // a client may have used the id again
+			delete(x.calls, id)
+		}
 	}
 }
 
@@ -230,9 +236,9 @@ func (x *session) running(id string) (ctx context.Context, done func()) {
 func (x *session) stop(id string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	cancel, ok := x.calls[id]
+	c, ok := x.calls[id]
 	if ok {
-		cancel()
+		c.Cancel()
 	}
 	return ok
 }

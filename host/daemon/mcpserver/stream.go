@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -32,7 +33,7 @@ func (s *Server) ServeStream(ctx context.Context, principal string, in io.Reader
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(s.ctx, stop)()
-	st := &stream{out: newLineWriter(out, stop), slots: make(chan struct{}, maxAtOnce), none: make(chan struct{}, 1)}
+	st := &stream{out: newLineWriter(out, stop), slots: make(chan struct{}, maxAtOnce), hands: make(chan func()), over: ctx.Done(), none: make(chan struct{}, 1)}
 	toSDK, lines := io.Pipe()
 	defer lines.Close()
 	st.sdk = lines
@@ -83,6 +84,9 @@ type stream struct {
 	out   *lineWriter
 	sdk   io.Writer
 	slots chan struct{} // one for each call without the SDK
+	hands chan func()   // to a goroutine that waits for a call
+	idle  atomic.Int32  // of those
+	over  <-chan struct{}
 
 	counting   sync.Mutex
 	unanswered int
@@ -192,10 +196,15 @@ func (st *stream) take(line []byte) error {
 		st.slots <- struct{}{}
 		ctx, done := st.running(m.id)
 		st.asked()
-		go func() {
+		job := func() {
 			defer func() { done(); <-st.slots; st.answered() }()
 			st.answer(ctx, m)
-		}()
+		}
+		select {
+		case st.hands <- job:
+		default:
+			go st.work(job)
+		}
 	case m.kind == cancel && st.stop(m.id):
 	default:
 		if waits(line) {
@@ -205,6 +214,27 @@ func (st *stream) take(line []byte) error {
 		return err
 	}
 	return nil
+}
+
+// mostIdle is how many goroutines of a stream wait for its next calls.
+const mostIdle = 32
+
+// work does a job, and waits for more: a goroutine that made a call has the
+// stack that the next one needs, and a new one would have to grow it again.
+func (st *stream) work(job func()) {
+	for job != nil {
+		job()
+		if st.idle.Add(1) > mostIdle {
+			st.idle.Add(-1)
+			return
+		}
+		select {
+		case job = <-st.hands:
+		case <-st.over:
+			job = nil
+		}
+		st.idle.Add(-1)
+	}
 }
 
 // takesNow is takes for a message that may speak for itself.

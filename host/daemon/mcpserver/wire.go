@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weirhost/weir/host/internal/jsonscan"
+	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -165,6 +166,9 @@ func plainText(value string) string {
 
 // reply writes the answer to a call, as one line without its end.
 func (u *user) reply(m message, r tool.Result) []byte {
+	if r.Err == nil && r.Ref == nil && len(r.Parts) == 0 && m.version == "" {
+		return textReply(m.id, limit.Render(r, u.locale()))
+	}
 	out := u.answer(r)
 	if m.version != "" {
 		if out.Meta == nil {
@@ -189,12 +193,30 @@ func (u *user) reply(m message, r tool.Result) []byte {
 	return append(b, '}')
 }
 
+// textReply is the answer to a call that came to a text and nothing else, as
+// encoding/json would write the SDK's value, but for what it escapes for web pages.
+func textReply(id, text string) []byte {
+	b := make([]byte, 0, len(id)+len(text)+len(text)/16+100)
+	b = append(append(append(b, `{"jsonrpc":"2.0","id":`...), id...), `,"result":{"content":[{"type":"text","text":`...)
+	if jsonscan.Plain(text) {
+		b = append(append(append(b, '"'), text...), '"')
+	} else {
+		b = append(b, quoted(text)...)
+	}
+	return append(b, `}]}}`...)
+}
+
+// quoted is a JSON string.
+func quoted(text string) []byte {
+	b, err := json.Marshal(text)
+	if err != nil { // a string always marshals
+		return []byte(`""`)
+	}
+	return b
+}
+
 // failure writes an answer that is an error of the protocol.
 func failure(id string, code int64, text string) []byte {
-	quoted, err := json.Marshal(text)
-	if err != nil { // a string always marshals
-		quoted = []byte(`""`)
-	}
 	b := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
 	b = append(b, `,"error":{"code":`...)
 	c, err := json.Marshal(code)
@@ -202,5 +224,5 @@ func failure(id string, code int64, text string) []byte {
 		c = []byte("0")
 	}
 	b = append(append(b, c...), `,"message":`...)
-	return append(append(b, quoted...), `}}`...)
+	return append(append(b, quoted(text)...), `}}`...)
 }

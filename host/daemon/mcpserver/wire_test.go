@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -296,5 +297,22 @@ func TestReadLine(t *testing.T) {
 	}
 	if s := strings.Join(got, "|"); s != "a\n|error|b\n|c" {
 		t.Errorf("%.100q", s)
+	}
+}
+
+// What is written by hand says what the SDK's value says.
+func TestTextReply(t *testing.T) {
+	for _, text := range []string{"", "a", "a \"b\"\n\\", "第一页 <b>&", "\u2028\x7f\t"} {
+		want, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 7, "result": &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a, b any
+		if err := json.Unmarshal(textReply("7", text), &a); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(want, &b); err != nil || !reflect.DeepEqual(a, b) {
+			t.Errorf("%q is answered with %s, want %s", text, textReply("7", text), want)
+		}
 	}
 }

@@ -185,6 +185,9 @@ func (r *simple) list(depth int) (any, bool) {
 	return list, true
 }
 
+// Plain reports whether a text between quotes is a JSON string.
+func Plain(text string) bool { return plain(text) && strings.IndexByte(text, '"') < 0 }
+
 // Text is the text of a JSON string; ok is false for what is none, and for what
 // only a lenient reader takes for one.
 func Text(quoted string) (text string, ok bool) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/weirhost/weir/host/internal/ending"
 	"github.com/weirhost/weir/host/internal/rewrite"
 )
 
@@ -56,10 +57,8 @@ func (s *stopper) arm(sp span) {
 	if life != nil && s.closing == nil { // once for all spans of an instance
 		s.closing = context.AfterFunc(life, s.stop)
 	}
-	if outer.Done() != nil {
-		span := s.span
-		s.release = context.AfterFunc(outer, func() { s.stopSpan(span) })
-	}
+	span := s.span
+	s.release = ending.After(outer, func() { s.stopSpan(span) })
 	if outer.Err() != nil || life != nil && life.Err() != nil {
 		s.raise()
 	}
