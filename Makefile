@@ -133,7 +133,7 @@ bench-mcp: build ## calls of a trivial tool over MCP, beside the npm SDK's serve
 bench-loop: ## what weir adds to a turn, at 1 to 256 clients, beside cloudwego/eino (1 minute, quiet machine, Go module proxy)
 	@$(GO) build -trimpath -o bin/benchloop ./host/cmd/benchloop
 	@cd host/cmd/benchloop/testdata/peer && $(GO) build -trimpath -o $(abspath bin)/benchpeer .
-	@bin/benchloop -peer bin/benchpeer
+	@bin/benchloop -spans -peer bin/benchpeer
 
 .PHONY: bench-streams
 bench-streams: ## 1,000 streams at once: time to the first event, memory, what stays behind (10 seconds, quiet machine)

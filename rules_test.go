@@ -155,6 +155,7 @@ var allowed = map[string]map[string]string{
 		"github.com/extism/go-sdk":      "what it measures against",
 		"github.com/tetratelabs/wazero": "the settings of what it measures against",
 	},
+	"host/cmd/benchloop":           {"go.opentelemetry.io/otel": "the tracer, whose cost it measures"},
 	"plugins/read_data_from_excel": {"github.com/xuri/excelize/v2": "xlsx, inside the guest"},
 	"plugins/database": {
 		"github.com/ncruces/go-sqlite3": "SQLite without cgo, inside the guest",

@@ -57,6 +57,9 @@ func weir(ctx context.Context, o options, what string) (*child, error) {
 	if o.allocs != "" {
 		args = append(args, "-allocs", o.allocs)
 	}
+	if o.sendTo != "" {
+		args = append(args, "-send-to", o.sendTo)
+	}
 	if o.inline {
 		args = append(args, "-inline")
 	}

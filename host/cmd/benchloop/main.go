@@ -9,6 +9,7 @@
 //
 //	benchloop                chats a second, p50 and p99, for 1, 16, 64 and 256 clients
 //	benchloop -peer BIN      the same beside another program that prints its address
+//	benchloop -spans         the same beside a daemon that sends spans to a collector, which this process is
 //	benchloop -streams 1000  so many streams of the demo model at once, beside clients that read nothing
 //
 // Each line that promises something ends in ok or short; with one that is short it
@@ -53,6 +54,8 @@ type options struct {
 	clients int           // at once; 0: each of levels
 	profile string        // where the server leaves a CPU profile; empty: nowhere
 	allocs  string        // where it leaves a profile of what it allocates; empty: nowhere
+	spans   bool          // measure a daemon that sends spans, too
+	sendTo  string        // where the server sends spans; empty: it makes none
 	inline  bool
 }
 
@@ -66,6 +69,8 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.clients, "clients", 0, "measure turns with so many clients alone; 0: 1, 16, 64 and 256")
 	flags.StringVar(&o.allocs, "allocs", "", "write a profile of what the server allocates to this file")
 	flags.StringVar(&o.profile, "profile", "", "write the server's CPU profile to this file")
+	flags.BoolVar(&o.spans, "spans", false, "measure turns of a daemon that sends spans, too")
+	flags.StringVar(&o.sendTo, "send-to", "", "make spans and send them to this address, for another benchloop")
 	flags.BoolVar(&o.inline, "inline", false, "run the tool inside the server, not in a process of its own")
 	return o, flags.Parse(args)
 }

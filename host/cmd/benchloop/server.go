@@ -43,8 +43,13 @@ func serve(ctx context.Context, o options, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	tracing, ended, err := traced(o.sendTo)
+	if err != nil {
+		return errors.Join(err, h.Close())
+	}
+	defer ended()
 	d, err := daemon.New(daemon.Config{
-		Host: h, Token: token, MaxTurns: -1,
+		Host: h, Token: token, MaxTurns: -1, Tracing: tracing,
 		Models: map[string]daemon.Model{"instant": {Model: instant{}}, "demo": {Model: demo.New()}, "flood": {Model: flood{}}},
 		Profiles: map[string]daemon.Profile{
 			"default": {Model: "instant", Agent: agent.Defaults()}, "demo": {Model: "demo", Agent: agent.Defaults()}, "flood": {Model: "flood", Agent: agent.Defaults()},

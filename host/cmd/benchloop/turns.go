@@ -49,6 +49,16 @@ func measureTurns(ctx context.Context, o options, out io.Writer) (bool, error) {
 		}
 		defer func() { _ = peer.stop() }() // it has nothing to tell
 	}
+	var spanned *child
+	sent := newCollector()
+	if o.spans {
+		defer sent.Close()
+		with := o
+		with.sendTo, with.profile, with.allocs = sent.URL, "", ""
+		if spanned, err = weir(ctx, with, "loop"); err != nil {
+			return false, errors.Join(err, ours.stop())
+		}
+	}
 	fmt.Fprintf(out, "%-22s %8s %10s %10s %10s %12s\n", "one turn, one tool", "clients", "chats/s", "p50", "p99", "CPU a chat")
 	best, theirs := 0.0, 0.0
 	all := levels
@@ -62,6 +72,7 @@ func measureTurns(ctx context.Context, o options, out io.Writer) (bool, error) {
 		}{
 			{"weir /v1", "/v1/chat/completions", question, ours},
 			{"weir /api/chat", "/api/chat", ask, ours},
+			{"weir /v1, with spans", "/v1/chat/completions", question, spanned},
 			{"peer /v1", "/v1/chat/completions", question, peer},
 		}
 		for _, r := range rows {
@@ -75,10 +86,16 @@ func measureTurns(ctx context.Context, o options, out io.Writer) (bool, error) {
 			fmt.Fprintf(out, "%-22s %8d %10.0f %10s %10s %12s\n", r.name, clients, got.chats, short(got.p50), short(got.p99), short(got.cpu))
 			if clients == promisedClients && r.at == peer {
 				theirs = got.chats
-			} else if clients == promisedClients {
+			} else if clients == promisedClients && r.at == ours {
 				best = max(best, got.chats)
 			}
 		}
+	}
+	if o.spans {
+		if err := spanned.stop(); err != nil {
+			return false, errors.Join(err, ours.stop())
+		}
+		fmt.Fprintf(out, "%d spans reached the collector\n", sent.spans.Load())
 	}
 	verdict := map[bool]string{true: "ok", false: "short"}
 	ok := best >= promisedChats
