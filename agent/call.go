@@ -24,6 +24,7 @@ var retryDelays = [...]time.Duration{300 * time.Millisecond, 1200 * time.Millise
 type outcome struct {
 	call    tool.Call
 	result  tool.Result
+	text    string // result as the model reads it; empty: it is not rendered yet
 	elapsed time.Duration
 	// refused is set when the call did not run, or not to its end.
 	refused *tool.Error

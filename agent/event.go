@@ -46,9 +46,10 @@ type CallStart struct {
 }
 
 // CallEnd carries the result as the model will see it: Result.Shown is the
-// final view. Saved is the characters not shown.
+// final view, Text what limit.Render makes of it in the turn's language.
 type CallEnd struct {
 	Result  tool.Result
+	Text    string
 	Elapsed time.Duration
 }
 

@@ -27,7 +27,7 @@ func (r *run) fit(out []outcome) Message {
 		}
 		m.Results = append(m.Results, r.entry(o))
 		r.count(o.result)
-		r.emit(CallEnd{Result: o.result, Elapsed: o.elapsed})
+		r.emit(CallEnd{Result: o.result, Text: r.told(o), Elapsed: o.elapsed})
 		o.result.Release()
 	}
 	return m
@@ -35,7 +35,8 @@ func (r *run) fit(out []outcome) Message {
 
 // refusal answers a call that did not run to its end.
 func (r *run) refusal(c tool.Call, e *tool.Error) ResultEntry {
-	r.emit(CallEnd{Result: tool.Result{CallID: c.ID, Tool: c.Tool, Err: e}})
+	res := tool.Result{CallID: c.ID, Tool: c.Tool, Err: e}
+	r.emit(CallEnd{Result: res, Text: limit.Render(res, r.locale)})
 	return ResultEntry{CallID: c.ID, Tool: c.Tool, Text: fence(limit.Neutralise(e.Msg)), Err: true}
 }
 
@@ -43,7 +44,7 @@ func (r *run) refusal(c tool.Call, e *tool.Error) ResultEntry {
 func (r *run) entry(o *outcome) ResultEntry {
 	res := o.result
 	e := ResultEntry{
-		CallID: res.CallID, Tool: res.Tool, Text: fence(limit.Render(res, r.locale)),
+		CallID: res.CallID, Tool: res.Tool, Text: fence(r.told(o)),
 		Ref: res.Ref, Chars: res.Shown.TotalChars, Err: res.Err != nil, Ephemeral: res.Ephemeral || isLoad(res),
 	}
 	if e.Ephemeral {
@@ -57,6 +58,18 @@ func (r *run) entry(o *outcome) ResultEntry {
 	}
 	return e
 }
+
+// told is a result as the model reads it. To render a long one takes longer than
+// everything else that is done with it here, so each view is rendered once.
+func (r *run) told(o *outcome) string {
+	if o.text == "" {
+		o.text = limit.Render(o.result, r.locale)
+	}
+	return o.text
+}
+
+// show gives a result another view.
+func (o *outcome) show(v tool.View) { o.result.Shown, o.text = v, "" }
 
 // fence keeps a result from closing the tag that holds it.
 func fence(s string) string {
@@ -84,7 +97,7 @@ func (r *run) markRepeats(out []outcome) {
 		}
 		if seen[res.Ref.UUID] {
 			res.Repeat = true
-			res.Shown = tool.View{TotalChars: res.Shown.TotalChars, TotalLines: res.Shown.TotalLines}
+			out[i].show(tool.View{TotalChars: res.Shown.TotalChars, TotalLines: res.Shown.TotalLines})
 		}
 		seen[res.Ref.UUID] = true
 	}
@@ -99,24 +112,25 @@ func (o *outcome) shrinks() bool { return o.refused == nil && !o.asGiven && !isL
 func (r *run) capEach(out []outcome) {
 	for i := range out {
 		if o := &out[i]; o.shrinks() {
-			r.lower(&o.result, r.limit, tool.LayerAgent)
+			r.lower(o, r.limit, tool.LayerAgent)
 		}
 	}
 }
 
 // lower cuts a result from its whole again if chars is less than what its
 // present view takes.
-func (r *run) lower(res *tool.Result, chars int, layer tool.Layer) {
-	if chars <= 0 || renderedChars(*res, r.locale) <= chars {
+func (r *run) lower(o *outcome, chars int, layer tool.Layer) {
+	if chars <= 0 || r.chars(o) <= chars {
 		return
 	}
-	host, by := r.hostLimits(*res)
+	res := o.result
+	host, by := r.hostLimits(res)
 	l, by := limit.Lower(host, by, chars, layer)
 	if res.Shown.Summarized { // a summary was paid for and says more than a cut
-		res.Shown = limit.Summary(res.Shown.Text, res.Whole(), l, by)
+		o.show(limit.Summary(res.Shown.Text, res.Whole(), l, by))
 		return
 	}
-	res.Shown = r.keepOf(res.Tool, l.Keep).Fit(*res, l, by)
+	o.show(r.keepOf(res.Tool, l.Keep).Fit(res, l, by))
 }
 
 // keepOf reads the expressions of a tool once in a turn.
@@ -147,8 +161,9 @@ func (r *run) hostLimits(res tool.Result) (tool.Limits, limit.By) {
 	return tool.Limits{}, by
 }
 
-func renderedChars(res tool.Result, l tool.Locale) int {
-	chars, _ := limit.Count(limit.Render(res, l))
+// chars is how long a result is as the model reads it.
+func (r *run) chars(o *outcome) int {
+	chars, _ := limit.Count(r.told(o))
 	return chars
 }
 
@@ -157,7 +172,7 @@ func (r *run) shareRound(out []outcome) {
 	var sizes, index []int
 	for i := range out {
 		if o := &out[i]; o.shrinks() {
-			sizes = append(sizes, renderedChars(o.result, r.locale))
+			sizes = append(sizes, r.chars(o))
 			index = append(index, i)
 		}
 	}
@@ -166,7 +181,7 @@ func (r *run) shareRound(out []outcome) {
 	}
 	for j, chars := range limit.Share(sizes, r.roundBudget(out)) {
 		if chars < sizes[j] {
-			r.lower(&out[index[j]].result, chars, tool.LayerRound)
+			r.lower(&out[index[j]], chars, tool.LayerRound)
 		}
 	}
 }
@@ -202,7 +217,7 @@ func (r *run) capLoads(out []outcome) {
 	if r.window > 0 {
 		left := r.room()
 		for _, i := range others {
-			left -= r.cfg.Estimator.Tokens(limit.Render(out[i].result, r.locale))
+			left -= r.cfg.Estimator.Tokens(r.told(&out[i]))
 		}
 		chars = max(tool.MinMaxChars, r.charsFor(left, out)/len(loads))
 	}
@@ -210,12 +225,12 @@ func (r *run) capLoads(out []outcome) {
 		chars = min(chars, r.cfg.LoadChars)
 	}
 	for _, i := range loads {
-		res := &out[i].result
-		chars := max(tool.MinMaxChars, chars-r.pinRoom(*res))
+		o := &out[i]
+		chars := max(tool.MinMaxChars, chars-r.pinRoom(o.result))
 		// The host shows a first page; with more room here it may be longer.
-		if res.Shown.Cut() || renderedChars(*res, r.locale) > chars {
+		if o.result.Shown.Cut() || r.chars(o) > chars {
 			l := tool.Limits{MaxChars: chars, Strategy: tool.HeadOnly}
-			res.Shown = limit.Fit(*res, l, limit.By{Chars: tool.LayerLoad, Lines: tool.LayerLoad})
+			o.show(limit.Fit(o.result, l, limit.By{Chars: tool.LayerLoad, Lines: tool.LayerLoad}))
 		}
 	}
 }

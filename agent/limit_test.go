@@ -37,13 +37,16 @@ func TestMaxToolResultLength(t *testing.T) {
 			if start := of[agent.TurnStart](ev)[0]; start.Limit != c.limit {
 				t.Errorf("%s: %d characters in force, want %d", c.why, start.Limit, c.limit)
 			}
-			end := of[agent.CallEnd](ev)[0].Result
+			told, end := of[agent.CallEnd](ev)[0].Text, of[agent.CallEnd](ev)[0].Result
 			if end.Shown.By != tool.LayerAgent || end.Shown.Limit != c.limit || end.Shown.TotalChars < 45000 {
 				t.Errorf("%s: cut by %q at %d of %d", c.why, end.Shown.By, end.Shown.Limit, end.Shown.TotalChars)
 			}
 			seen := between(t, lastText(m, 1), "<tool_result ", "</tool_result>")
 			if n := utf8.RuneCountInString(seen); n > c.limit || n < c.limit*7/10 {
 				t.Errorf("%s, %s: the model sees %d characters, want nearly %d", c.why, l, n, c.limit)
+			}
+			if told == "" || !strings.Contains(seen, strings.TrimSuffix(told, "\n")) {
+				t.Errorf("%s, %s: the model sees %q, and observers are told %q", c.why, l, seen, told)
 			}
 			if !e.Folded || turn.Answer != "done" {
 				t.Errorf("%s: folded %v, answer %q", c.why, e.Folded, turn.Answer)

@@ -213,10 +213,15 @@ type ChatEnd struct {
 	ElapsedMS int64 `json:"elapsed_ms"`
 }
 
-// resultOf turns a result into its wire form, rendered in the turn's language.
+// resultOf turns a result into its wire form, rendered in that language.
 func resultOf(r tool.Result, elapsedMS int64, l tool.Locale) ToolCallResult {
+	return resultTold(r, elapsedMS, limit.Render(r, l))
+}
+
+// resultTold is resultOf for a result that is rendered already.
+func resultTold(r tool.Result, elapsedMS int64, text string) ToolCallResult {
 	out := countsOf(r)
-	out.ElapsedMS, out.Text, out.Line = elapsedMS, limit.Render(r, l), limit.Line(r)
+	out.ElapsedMS, out.Text, out.Line = elapsedMS, text, limit.Line(r)
 	return out
 }
 

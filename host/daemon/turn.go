@@ -383,7 +383,7 @@ func (t *turn) result(e agent.CallEnd) {
 	} else {
 		r.Ref = nil
 	}
-	out := resultOf(r, e.Elapsed.Milliseconds(), t.prof.Agent.Locale)
+	out := resultTold(r, e.Elapsed.Milliseconds(), e.Text)
 	code := "ok"
 	if r.Err != nil {
 		code = string(r.Err.Code)
