@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,10 @@ func decodeArgs(raw []byte, args any) error {
 		return Errorf(tool.BadArgs, "Write the arguments as {\"name\": value}.",
 			"The arguments must be a JSON object.")
 	}
+	if quick(string(raw), args) {
+		return nil
+	}
+	reflect.ValueOf(args).Elem().SetZero() // of what was begun
 	err := json.Unmarshal(raw, args)
 	if bad, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && isIntegral(bad) {
 		if plain, rewritten := plainIntegers(raw); rewritten == nil {

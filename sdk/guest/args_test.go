@@ -1,7 +1,9 @@
 package guest
 
 import (
+	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -74,10 +76,64 @@ func FuzzDecodeArgs(f *testing.F) {
 	for _, s := range []string{`{"count":5.0}`, `{"name":"x"`, `[]`, `{"count":1e999999999}`, `{"deep":{"N":1e1}}`} {
 		f.Add(s)
 	}
+	for _, s := range []string{`{"name":"a\u00e9\ud83d\ude00\n","count":-5,"ratio":-0.5e1,"on":false}`, ` { "ratio" : 1.25 , "on":true } `, `{"name":"\ud800"}`, `{"count":01}`, `{"Name":"a"}`, `{"deep":{"N":1},"list":["a"],"count":2}`, `{"count":-0}`, `{"ratio":1e999}`, `{"count":1,}`, "{\"name\":\"\xff\"}"} {
+		f.Add(s)
+	}
 	f.Fuzz(func(t *testing.T, raw string) {
+		var got, want sample
+		if quick(raw, &got) {
+			if err := json.Unmarshal([]byte(raw), &want); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%q is read as %+v, want %+v, %v", raw, got, want, err)
+			}
+		}
 		err := decodeArgs([]byte(raw), &sample{})
 		if e, ok := errors.AsType[*tool.Error](err); err != nil && (!ok || e.Code != tool.BadArgs || strings.Contains(e.Msg, "guest.")) {
 			t.Errorf("%q gives %v", raw, err)
 		}
 	})
+}
+
+type own string
+
+func (o *own) UnmarshalJSON([]byte) error { *o = "own"; return nil }
+
+// Arguments that are plain are read by hand; what encoding/json has rules of its
+// own for is left to it.
+func TestQuick(t *testing.T) {
+	type label string
+	type plain struct {
+		A label   `json:"a"`
+		B uint8   `json:"b,omitempty"`
+		C float32 // its own name
+		D string  `json:"-"`
+		e string
+		f *int
+	}
+	for raw, want := range map[string]bool{
+		`{}`: true, `{"a":"x","b":255,"C":1.5}`: true, ` {"a" : "\"\\\/\n\t\r\b\f\u7b2c" } `: true,
+		`{"b":256}`: false, `{"b":-1}`: false, `{"b":1.0}`: false, `{"c":1}`: false, `{"D":"x"}`: false, `{"-":"x"}`: false, `{"e":"x"}`: false, `{"f":1}`: false,
+		`{"a":null}`: false, `{"a":"x"`: false, `{"a":"x"} 1`: false, `{"a":"\u12"}`: false, `{"a":"\x"}`: false, `{"a":"`: false, `{"a":"\`: false, `{"a" "x"}`: false, `{,"a":"x"}`: false,
+		`{"C":1e400}`: false, `{"C":1.}`: false, "{\"a\":\"\n\"}": false, `[]`: false, `{"a":"x",}`: false, ``: false,
+	} {
+		var got, same plain
+		if ok := quick(raw, &got); ok != want {
+			t.Errorf("%s: %t", raw, ok)
+		} else if ok && (json.Unmarshal([]byte(raw), &same) != nil || got != same) {
+			t.Errorf("%s is read as %+v, want %+v", raw, got, same)
+		}
+	}
+	for _, args := range []any{
+		new(own), &struct{ Own own }{}, &struct{ sample }{}, &struct {
+			A string `json:"Own"`
+			B string `json:"Own"`
+		}{}, &struct {
+			Own int `json:"Own,string"`
+		}{}, &struct {
+			Own string `json:"Own or other"`
+		}{}, &map[string]any{}, &[]int{},
+	} {
+		if quick(`{"Own":"1"}`, args) {
+			t.Errorf("%T is read by hand", args)
+		}
+	}
 }
