@@ -122,11 +122,12 @@ func TestQuick(t *testing.T) {
 			t.Errorf("%s is read as %+v, want %+v", raw, got, same)
 		}
 	}
+	field := func(name string) reflect.StructField {
+		return reflect.StructField{Name: name, Type: reflect.TypeFor[string](), Tag: `json:"Own"`}
+	}
+	twice := reflect.New(reflect.StructOf([]reflect.StructField{field("A"), field("B")}))
 	for _, args := range []any{
-		new(own), &struct{ Own own }{}, &struct{ sample }{}, &struct {
-			A string `json:"Own"`
-			B string `json:"Own"`
-		}{}, &struct {
+		new(own), &struct{ Own own }{}, &struct{ sample }{}, twice.Interface(), &struct {
 			Own int `json:"Own,string"`
 		}{}, &struct {
 			Own string `json:"Own or other"`
