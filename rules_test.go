@@ -41,6 +41,7 @@ var levels = map[string]int{
 	"host/internal/index":            2,
 	"host/internal/jail":             2,
 	"host/internal/spots":            1,
+	"host/internal/words":            1,
 	"host/internal/jsonscan":         1,
 	"host/internal/cputime":          1,
 	"host/internal/ending":           1,
@@ -114,6 +115,7 @@ var allowed = map[string]map[string]string{
 	"host/internal/watch": {
 		"github.com/fsnotify/fsnotify": "the system's word that a file has changed, where it gives one",
 	},
+	"host/internal/words": {"github.com/BurntSushi/toml": "pairs of texts, as translators edit them"},
 	"host/internal/spots": {"github.com/BurntSushi/toml": "the library whose silence about places it makes up for"},
 	"host/internal/mcpclient": {
 		"github.com/modelcontextprotocol/go-sdk": "the protocol of other tool servers, by those who write it",
@@ -138,6 +140,7 @@ var allowed = map[string]map[string]string{
 	},
 	"host/cmd/weir": {
 		"github.com/spf13/cobra":           "the command line",
+		"github.com/spf13/pflag":           "its flags, whose texts are put into Chinese",
 		"github.com/BurntSushi/toml":       "tools.toml",
 		"github.com/gofrs/flock":           "one process per data folder",
 		"github.com/peterh/liner":          "lines that a person edits, with history, in which Chinese takes two columns",

@@ -42,6 +42,7 @@ type app struct {
 
 // open reads the configuration and opens the data folder under its lock.
 func (c *cli) open(ctx context.Context) (_ *app, err error) {
+	c.chinese() // before anybody else asks for it at the same time
 	p, err := c.findPaths()
 	if err != nil {
 		return nil, err
@@ -75,7 +76,7 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 	}
 	if !c.serving { // whose log says so
 		cfg.Asking = func(plugin string) {
-			fmt.Fprintf(c.err, "weir: asking %s which tools it has; this takes seconds, once\n", plugin)
+			c.errf("weir: asking %s which tools it has; this takes seconds, once\n", plugin)
 		}
 	}
 	var held []string
@@ -126,7 +127,7 @@ func (c *cli) warn(a *app, msg string) {
 		a.log.Warn(msg)
 		return
 	}
-	fmt.Fprintln(c.err, "weir: warning: "+msg)
+	c.errf("weir: warning: %s\n", c.text(msg))
 }
 
 // storeTime is how long close waits for turns that were cut off to be stored.

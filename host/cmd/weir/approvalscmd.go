@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -100,10 +100,10 @@ func (c *cli) listApprovals(ctx context.Context, cl *client) error {
 		return nil
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(c.err, "nothing waits")
+		c.errf("nothing waits\n")
 		return nil
 	}
-	c.table("ID\tTOOL\tLEFT\tARGUMENTS", func(w *tabwriter.Writer) {
+	c.table("ID\tTOOL\tLEFT\tARGUMENTS", func(w io.Writer) {
 		for _, a := range list {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", a.ID, shown(a.Tool, 64), max(0, time.Until(a.Expires)).Round(time.Second), shown(a.Args, 80))
 		}

@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,16 +55,16 @@ func (c *cli) searchArchives(ctx context.Context, cl *client, q url.Values) erro
 			fmt.Fprintf(c.out, "%s  %s  %s  %s\n", h.UUID, h.Created.Local().Format("2006-01-02 15:04"), h.Tool, oneLine(h.Query, 60))
 		}
 		if h.Line == 0 {
-			fmt.Fprintf(c.out, "  (in its call) %s\n", h.Snippet)
+			c.outf("  (in its call) %s\n", h.Snippet)
 			continue
 		}
 		fmt.Fprintf(c.out, "  %d: %s\n", h.Line, h.Snippet)
 	}
 	if len(out.Hits) == 0 {
-		fmt.Fprintf(c.err, "nothing found in %d results\n", out.Archives)
+		c.errf("nothing found in %d results\n", out.Archives)
 	}
 	if out.Left > 0 {
-		fmt.Fprintf(c.err, "%d older results were not searched; use rarer words, or a higher --limit\n", out.Left)
+		c.errf("%d older results were not searched; use rarer words, or a higher --limit\n", out.Left)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (c *cli) pruneArchives(ctx context.Context, cl *client, dry bool) error {
 		return err
 	}
 	if len(out.Pruned) > 0 {
-		c.table("UUID\tWHEN\tTOOL\tBYTES\tBECAUSE OF", func(w *tabwriter.Writer) {
+		c.table("UUID\tWHEN\tTOOL\tBYTES\tBECAUSE OF", func(w io.Writer) {
 			for _, p := range out.Pruned {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", p.UUID, p.Created.Local().Format("2006-01-02 15:04"), p.Tool, p.Bytes, p.Reason)
 			}
@@ -139,7 +139,7 @@ func (c *cli) pruneArchives(ctx context.Context, cl *client, dry bool) error {
 	if dry {
 		word = "would remove"
 	}
-	fmt.Fprintf(c.out, "%s %d texts of %d bytes; %d of %d bytes stay\n", word, out.Count, out.Bytes, out.Kept, out.KeptBytes)
+	c.outf("%s %d texts of %d bytes; %d of %d bytes stay\n", phrase(word), out.Count, out.Bytes, out.Kept, out.KeptBytes)
 	return nil
 }
 
@@ -190,7 +190,7 @@ func (c *cli) remove(ctx context.Context, cl *client, uuids []string, conversati
 	for i, id := range uuids {
 		if err := cl.do(ctx, http.MethodDelete, "/api/archives/"+pathEscape(id), nil, nil); err != nil {
 			if i > 0 {
-				fmt.Fprintln(c.err, "deleted "+strings.Join(uuids[:i], " "))
+				c.errf("deleted %s\n", strings.Join(uuids[:i], " "))
 			}
 			return err
 		}
@@ -204,5 +204,5 @@ func (c *cli) deleted(kind string, ids []string) {
 		c.print(map[string]any{"deleted": map[string][]string{kind: ids}})
 		return
 	}
-	fmt.Fprintln(c.err, "deleted "+strings.Join(ids, " "))
+	c.errf("deleted %s\n", strings.Join(ids, " "))
 }

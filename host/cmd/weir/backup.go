@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -119,11 +118,11 @@ func (c *cli) tellBackup(file string, info backupInfo, skipped []string) error {
 		c.print(map[string]any{"file": file, "bytes": st.Size(), "results": info.Results, "created": info.Created, "skipped": skipped})
 		return nil
 	}
-	fmt.Fprintf(c.out, "%s: %d archived results, %s bytes\n", file, info.Results, grouped(int(st.Size())))
+	c.outf("%s: %d archived results, %s bytes\n", file, info.Results, grouped(int(st.Size())))
 	for _, name := range skipped {
-		fmt.Fprintf(c.err, "weir: %s is no file and no folder, and is not in it\n", name)
+		c.errf("weir: %s is no file and no folder, and is not in it\n", name)
 	}
-	fmt.Fprintln(c.err, "weir: it holds conversations and the token; keep it to yourself")
+	c.errf("weir: it holds conversations and the token; keep it to yourself\n")
 	return nil
 }
 

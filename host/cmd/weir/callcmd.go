@@ -52,7 +52,7 @@ func (c *cli) showResult(res daemon.ToolCallResult) error {
 		fmt.Fprintln(c.out, strings.TrimRight(res.Text, "\n"))
 		fmt.Fprintln(c.err, res.Line)
 		if res.KeptUUID != "" && res.Layer != "" {
-			fmt.Fprintln(c.err, "the whole: weir archive show "+res.KeptUUID)
+			c.errf("the whole: weir archive show %s\n", res.KeptUUID)
 		}
 	}
 	if !res.OK {

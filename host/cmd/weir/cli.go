@@ -13,6 +13,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/words"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -35,6 +36,7 @@ type cli struct {
 	stays    bool        // it answers for longer than one command
 	demoTold bool        // a person needs to hear only once who answers
 	spoken   tool.Locale // what language decided; empty: nothing yet
+	book     *words.Book // the Chinese texts; nil: nobody asked for one yet
 }
 
 // The exit codes that run documents.
@@ -85,6 +87,12 @@ func (c *cli) root() *cobra.Command {
 		c.toolCmd(), c.pluginCmd(), c.archiveCmd(), c.conversationCmd(), c.userCmd(), c.modelCmd(), c.mcpCmd(),
 		c.approvalsCmd(), c.configCmd(), c.statsCmd(), c.backupCmd(), c.restoreCmd(), c.doctorCmd(), c.pathsCmd(), c.versionCmd(),
 	)
+	root.InitDefaultHelpFlag() // known before it is used: what follows it is no value of it
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		c.translate(root)
+		help(cmd, args)
+	})
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		switch {
 		case c.events && cmd.Name() != "ask":
@@ -154,6 +162,7 @@ func (c *cli) report(ctx context.Context, err error) int {
 // complain writes a problem: for people on stderr, with --json also as the one
 // value on stdout.
 func (c *cli) complain(code, msg, hint string) {
+	msg, hint = c.text(msg), c.text(hint)
 	line := "weir: " + msg
 	if hint != "" {
 		line += "\n      " + hint

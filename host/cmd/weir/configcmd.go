@@ -36,7 +36,7 @@ func (c *cli) configCmd() *cobra.Command {
 			if source == "" {
 				source = "the defaults; there is no tools.toml"
 			}
-			fmt.Fprintf(c.out, "# from %s\n%s", source, b.String())
+			c.outf("# from %s\n%s", phrase(source), b.String())
 			return nil
 		},
 	}, &cobra.Command{
@@ -57,13 +57,13 @@ func (c *cli) configCmd() *cobra.Command {
 				c.print(map[string]any{"file": p.Config, "ok": len(faults) == 0, "faults": faults})
 			}
 			for _, f := range faults {
-				fmt.Fprintln(c.err, f)
+				fmt.Fprintln(c.err, c.faultText(f))
 			}
 			if len(faults) > 0 {
 				return exitError(exitUsage)
 			}
 			if !c.json {
-				fmt.Fprintf(c.out, "%s is in order\n", p.Config)
+				c.outf("%s is in order\n", p.Config)
 			}
 			return nil
 		},

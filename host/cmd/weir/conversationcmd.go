@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -46,10 +45,10 @@ func (c *cli) listConversations(ctx context.Context, cl *client, q url.Values) e
 		return err
 	}
 	if len(out.Conversations) == 0 {
-		fmt.Fprintln(c.err, "there are no conversations")
+		c.errf("there are no conversations\n")
 		return nil
 	}
-	c.table("ID\tUSED\tMESSAGES\tCALLS\tTOKENS\tCOST\tMODEL\tTITLE", func(w *tabwriter.Writer) {
+	c.table("ID\tUSED\tMESSAGES\tCALLS\tTOKENS\tCOST\tMODEL\tTITLE", func(w io.Writer) {
 		for _, x := range out.Conversations {
 			model := ""
 			if len(x.Models) > 0 {
@@ -60,7 +59,7 @@ func (c *cli) listConversations(ctx context.Context, cl *client, q url.Values) e
 		}
 	})
 	if out.Next != "" {
-		fmt.Fprintf(c.err, "there are more: weir conversation list --limit %s --cursor %s\n", q.Get("limit"), out.Next)
+		c.errf("there are more: weir conversation list --limit %s --cursor %s\n", q.Get("limit"), out.Next)
 	}
 	return nil
 }
@@ -152,7 +151,7 @@ func (c *cli) conversationRenameCmd() *cobra.Command {
 					c.print(row)
 					return nil
 				}
-				fmt.Fprintf(c.err, "it is called %q now\n", plain(row.Title))
+				c.errf("it is called %q now\n", plain(row.Title))
 				return nil
 			})
 		},
@@ -191,10 +190,10 @@ func (c *cli) searchConversations(ctx context.Context, cl *client, q url.Values)
 		fmt.Fprintf(c.out, "  %s: %s\n", where, plain(h.Snippet))
 	}
 	if len(out.Hits) == 0 {
-		fmt.Fprintln(c.err, "nothing found")
+		c.errf("nothing found\n")
 	}
 	if out.Stopped {
-		fmt.Fprintln(c.err, "older conversations were not searched; use rarer words, or a higher --limit")
+		c.errf("older conversations were not searched; use rarer words, or a higher --limit\n")
 	}
 	return nil
 }
@@ -288,7 +287,7 @@ func (c *cli) deleteConversations(ctx context.Context, cl *client, ids []string)
 		}
 		gone = append(gone, d)
 		if !c.json {
-			fmt.Fprintf(c.out, "deleted %s: %d messages, %d calls, %d archived results of %d bytes\n", plain(d.ID), d.Messages, d.Calls, d.Archives, d.ArchiveBytes)
+			c.outf("deleted %s: %d messages, %d calls, %d archived results of %d bytes\n", plain(d.ID), d.Messages, d.Calls, d.Archives, d.ArchiveBytes)
 		}
 	}
 	if c.json {

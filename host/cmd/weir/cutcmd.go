@@ -169,10 +169,10 @@ func countOf(s string) count {
 func (k cutRun) show(c *cli, r tool.Result, l tool.Limits) error {
 	text := limit.Render(r, tool.Locale(k.locale))
 	if over := l.MaxChars; over > tool.DefaultCeiling {
-		fmt.Fprintf(c.err, "weir: %d characters are over the ceiling of %d that a host has unless [limits] ceiling_chars raises it\n", over, tool.DefaultCeiling)
+		c.errf("weir: %d characters are over the ceiling of %d that a host has unless [limits] ceiling_chars raises it\n", over, tool.DefaultCeiling)
 	}
 	if l.Strategy == tool.Summarize {
-		fmt.Fprintln(c.err, "weir: summarize needs a model; this is what is shown without one")
+		c.errf("weir: summarize needs a model; this is what is shown without one\n")
 	}
 	if c.json {
 		c.print(map[string]any{
@@ -187,7 +187,7 @@ func (k cutRun) show(c *cli, r tool.Result, l tool.Limits) error {
 	if c.terminal(c.out) && !strings.HasSuffix(text, "\n") {
 		fmt.Fprintln(c.out)
 	}
-	fmt.Fprintln(c.err, summaryOf(r))
+	fmt.Fprintln(c.err, c.text(summaryOf(r)))
 	return nil
 }
 

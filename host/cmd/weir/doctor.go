@@ -93,12 +93,12 @@ func (c *cli) showFindings(list []finding) error {
 		c.print(map[string]any{"ok": counts[faulty] == 0, "counts": counts, "findings": list})
 	} else {
 		for _, f := range list {
-			fmt.Fprintf(c.out, "%-4s  %-9s %s\n", f.Status, f.Area, f.What)
+			fmt.Fprintf(c.out, "%-4s  %s %s\n", f.Status, c.label(f.Area, 9), c.text(f.What))
 			if f.Fix != "" {
-				fmt.Fprintf(c.out, "                → %s\n", f.Fix)
+				fmt.Fprintf(c.out, "                → %s\n", c.text(f.Fix))
 			}
 		}
-		fmt.Fprintf(c.out, "\n%d ok, %d noted, %d warned of, %d failed\n", counts[inOrder], counts[noted], counts[worrying], counts[faulty])
+		c.outf("\n%d ok, %d noted, %d warned of, %d failed\n", counts[inOrder], counts[noted], counts[worrying], counts[faulty])
 	}
 	if counts[faulty] > 0 {
 		return exitError(exitFailed)

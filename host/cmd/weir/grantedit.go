@@ -112,7 +112,7 @@ func (c *cli) askWishes(name string, v *host.Version, w *wish) {
 			}
 			dir, err := existing(answer)
 			if err != nil {
-				fmt.Fprintf(c.err, "%s is not a folder; nothing is granted as %s\n", answer, what)
+				c.errf("%s is not a folder; nothing is granted as %s\n", answer, what)
 				continue
 			}
 			w.Paths = append(w.Paths, PathGrant{Guest: what, Host: dir, Mode: mode})
@@ -129,7 +129,7 @@ func (c *cli) askWishes(name string, v *host.Version, w *wish) {
 }
 
 func (c *cli) agrees(question string) bool {
-	answer, _ := c.prompt(question + " [y/N] ")
+	answer, _ := c.prompt(c.text(question) + " [y/N] ")
 	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes")
 }
 
@@ -165,7 +165,7 @@ func (c *cli) writeGrant(cl *client, name string, w wish) error {
 	if err := writeConfig(file, after); err != nil {
 		return fmt.Errorf("the configuration could not be written: %w", err)
 	}
-	fmt.Fprintf(c.err, "granted in %s, below [grants.%s]: %s\n", file, name, grantText(merged))
+	c.errf("granted in %s, below [grants.%s]: %s\n", file, name, grantText(merged))
 	return nil
 }
 

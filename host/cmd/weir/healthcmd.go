@@ -33,7 +33,7 @@ func (c *cli) healthCmd() *cobra.Command {
 				c.print(out)
 				return nil
 			}
-			fmt.Fprintf(c.out, "%s: %d tools at %s\n", out.Status, out.Tools, cl.base)
+			c.outf("%s: %d tools at %s\n", phrase(out.Status), out.Tools, cl.base)
 			return nil
 		},
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,13 +32,6 @@ func (c *cli) show(ctx context.Context, cl *client, path string, into any) (done
 	}
 	c.print(raw)
 	return true, nil
-}
-
-func (c *cli) table(header string, rows func(w *tabwriter.Writer)) {
-	w := tabwriter.NewWriter(c.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, header)
-	rows(w)
-	_ = w.Flush()
 }
 
 func (c *cli) toolCmd() *cobra.Command {
@@ -69,40 +62,48 @@ func (c *cli) listTools(ctx context.Context, cl *client) error {
 	if done, err := c.show(ctx, cl, "/api/tools", &out); done || err != nil {
 		return err
 	}
-	c.table("TOOL\tSHOWN\tSTRATEGY\tBY\tDESCRIPTION", func(w *tabwriter.Writer) {
+	c.table("TOOL\tSHOWN\tSTRATEGY\tBY\tDESCRIPTION", func(w io.Writer) {
 		for _, t := range out.Tools {
 			l := t.Effective
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Spec.Name, shownOf(l), orDash(l.Strategy), orDash(t.CharsBy), oneLine(t.Spec.Description, 60))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Spec.Name, c.shownOf(l), orDash(l.Strategy), orDash(t.CharsBy), oneLine(c.description(t.Spec), 60))
 		}
 	})
 	return nil
 }
 
 func (c *cli) showTool(t host.ToolInfo) {
-	fmt.Fprintf(c.out, "%s (plugin %s)\n%s\n", t.Spec.Name, t.Plugin, t.Spec.Description)
+	c.outf("%s (plugin %s)\n%s\n", t.Spec.Name, t.Plugin, t.Spec.Description)
 	if t.Spec.DescriptionZh != "" {
 		fmt.Fprintln(c.out, t.Spec.DescriptionZh)
 	}
 	e := t.Effective
-	fmt.Fprintf(c.out, "\nlimits in force: %s%s, %s%s, strategy %s, timeout %s, memory %s\n",
-		bound(e.MaxChars, " characters"), byLayer(t.CharsBy), bound(e.MaxLines, " lines"), byLayer(t.LinesBy),
-		orDash(e.Strategy), orNone(e.Timeout), orNone(e.Memory))
-	fmt.Fprintf(c.out, "declared:        %s\n", shownOf(t.Declared))
+	c.outf("\nlimits in force: %s%s, %s%s, strategy %s, timeout %s, memory %s\n",
+		c.bound(e.MaxChars, " characters"), c.byLayer(t.CharsBy), c.bound(e.MaxLines, " lines"), c.byLayer(t.LinesBy),
+		orDash(e.Strategy), phrase(orNone(e.Timeout)), phrase(orNone(e.Memory)))
+	c.outf("declared:        %s\n", c.shownOf(t.Declared))
 	if what := effects[t.Effect]; what != "" {
-		fmt.Fprintf(c.out, "can do:          %s\n", what)
+		c.outf("can do:          %s\n", phrase(what))
 	}
 	if t.Parallel > 0 { // weir's own tools run no guest
-		fmt.Fprintf(c.out, "calls:           %s\n", pacing(t))
+		c.outf("calls:           %s\n", c.pacing(t))
 	}
-	fmt.Fprint(c.out, "\nparameters:\n")
+	c.outf("\nparameters:\n")
 	var pretty any
 	if json.Unmarshal(t.Spec.Params, &pretty) == nil {
 		b, _ := json.MarshalIndent(json.RawMessage(t.Spec.Params), "", "  ")
 		fmt.Fprintln(c.out, string(b))
 	}
 	for _, e := range t.Spec.Examples {
-		fmt.Fprintf(c.out, "\nexample: %s\n  %s\n", e.Ask, e.Args)
+		c.outf("\nexample: %s\n  %s\n", e.Ask, e.Args)
 	}
+}
+
+// description is a tool's, in the language of whoever reads it.
+func (c *cli) description(s tool.Spec) string {
+	if s.DescriptionZh != "" {
+		return c.say(s.Description, s.DescriptionZh)
+	}
+	return s.Description
 }
 
 // effects says what a tool can do beside answering, and which key of
@@ -115,39 +116,39 @@ var effects = map[host.Effect]string{
 
 // pacing says how often a tool runs, how many of it at once, and for how long
 // an answer is given again.
-func pacing(t host.ToolInfo) string {
-	s := fmt.Sprintf("%d at once%s", t.Parallel, byLayer(t.ParallelBy))
+func (c *cli) pacing(t host.ToolInfo) string {
+	s := fmt.Sprintf(c.say("%d at once%s", "同时 %d 个%s"), t.Parallel, c.byLayer(t.ParallelBy))
 	if t.PerMinute > 0 {
-		s += fmt.Sprintf(", %d a minute", t.PerMinute)
+		s += fmt.Sprintf(c.say(", %d a minute", "，每分钟 %d 次"), t.PerMinute)
 	}
 	if t.CacheTTL > 0 {
-		s += fmt.Sprintf(", the same answer for %s", t.CacheTTL)
+		s += fmt.Sprintf(c.say(", the same answer for %s", "，%s 内给出同样的回答"), t.CacheTTL)
 	}
 	return s
 }
 
 // shownOf says how much of a result is shown.
-func shownOf(l tool.Limits) string {
+func (c *cli) shownOf(l tool.Limits) string {
 	if l.MaxChars <= 0 && l.MaxLines <= 0 {
-		return "no bound"
+		return c.text("no bound")
 	}
-	return bound(l.MaxChars, " characters") + ", " + bound(l.MaxLines, " lines")
+	return c.bound(l.MaxChars, " characters") + c.say(", ", "，") + c.bound(l.MaxLines, " lines")
 }
 
 // bound says a limit that 0 leaves open, with its unit.
-func bound(n int, unit string) string {
+func (c *cli) bound(n int, unit string) string {
 	if n <= 0 {
-		return "no bound of" + unit
+		return c.say("no bound of", "不限") + c.text(unit)
 	}
-	return fmt.Sprint(n) + unit
+	return fmt.Sprint(n) + c.text(unit)
 }
 
 // byLayer names the layer that set a limit, if one did.
-func byLayer(l tool.Layer) string {
+func (c *cli) byLayer(l tool.Layer) string {
 	if l == tool.LayerNone {
 		return ""
 	}
-	return fmt.Sprintf(" (by %s)", l)
+	return fmt.Sprintf(c.say(" (by %s)", "（依据 %s）"), l)
 }
 
 // orNone is a limit that 0 leaves open and that writes its own unit.
@@ -176,14 +177,14 @@ func (c *cli) pluginCmd() *cobra.Command {
 				if done, err := c.show(cmd.Context(), cl, "/api/plugins", &out); done || err != nil {
 					return err
 				}
-				c.table("PLUGIN\tVERSION\tSTATE\tTOOLS\tWHY", func(w *tabwriter.Writer) {
+				c.table("PLUGIN\tVERSION\tSTATE\tTOOLS\tWHY", func(w io.Writer) {
 					for _, p := range out.Plugins {
-						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, p.State, oneLine(strings.Join(p.Tools, " "), 80), oneLine(whyOf(p), 100))
+						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, c.text(string(p.State)), oneLine(strings.Join(p.Tools, " "), 80), oneLine(c.text(whyOf(p)), 100))
 					}
 				})
 				for _, p := range out.Plugins {
 					if why, fix := whyOf(p), fixOf(p); fix != "" {
-						fmt.Fprintf(c.out, "\n%s: %s\n  → %s\n", p.Name, why, fix)
+						fmt.Fprintf(c.out, "\n%s: %s\n  → %s\n", p.Name, c.text(why), c.text(fix))
 					}
 				}
 				return nil
@@ -245,11 +246,11 @@ func (c *cli) listArchives(ctx context.Context, cl *client, q url.Values) error 
 	if done, err := c.show(ctx, cl, "/api/archives?"+q.Encode(), &out); done || err != nil {
 		return err
 	}
-	c.table("UUID\tWHEN\tTOOL\tCHARACTERS\tLINES\tLOADS\tQUERY", func(w *tabwriter.Writer) {
+	c.table("UUID\tWHEN\tTOOL\tCHARACTERS\tLINES\tLOADS\tQUERY", func(w io.Writer) {
 		for _, a := range out.Archives {
 			state := ""
 			if a.Pruned {
-				state = " (pruned)"
+				state = c.say(" (pruned)", "（已清除）")
 			}
 			fmt.Fprintf(w, "%s\t%s\t%s%s\t%d\t%d\t%d\t%s\n", a.UUID, a.Created.Local().Format("2006-01-02 15:04"), a.Tool, state, a.Chars, a.Lines, a.Loads, oneLine(a.Query, 50))
 		}

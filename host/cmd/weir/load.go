@@ -39,6 +39,12 @@ func (f fault) String() string {
 	return s
 }
 
+// faultText is a fault in the language of whoever reads it.
+func (c *cli) faultText(f fault) string {
+	f.Msg, f.Hint = c.text(f.Msg), c.text(f.Hint)
+	return f.String()
+}
+
 // load reads the configuration with every reference expanded. All faults of
 // the file come back together; secrets looks plugin secrets up.
 func (c *cli) load(p paths) (s Settings, secrets lookup, faults []fault, err error) {
@@ -47,7 +53,7 @@ func (c *cli) load(p paths) (s Settings, secrets lookup, faults []fault, err err
 		return s, nil, nil, err
 	}
 	if skipped != "" {
-		fmt.Fprintln(c.err, "weir: "+skipped)
+		fmt.Fprintln(c.err, "weir: "+c.text(skipped))
 	}
 	secrets = over(c.env, vars)
 	if p.Config == "" {

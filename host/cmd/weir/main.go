@@ -8,9 +8,13 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 func main() {
@@ -48,13 +52,24 @@ func run(ctx context.Context, args []string, s streams, env lookup) int {
 	c := &cli{streams: s, env: env}
 	root := c.root()
 	root.SetArgs(args)
-	for _, a := range args { // for what is wrong with the arguments themselves
+	for i, a := range args { // for what is wrong with the arguments themselves
+		if lang, ok := strings.CutPrefix(a, "--lang="); ok || a == "--lang" && i+1 < len(args) {
+			if !ok {
+				lang = args[i+1]
+			}
+			if lang == string(tool.En) || lang == string(tool.Zh) { // a tool may be written in another
+				c.lang = lang
+			}
+		}
 		c.json = c.json || a == "--json" || a == "--json=events"
 		c.events = c.events || a == "--json=events"
 	}
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
+	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd { // which tells what each word means
+		c.translate(root)
+	}
 	err := root.ExecuteContext(ctx)
 	return c.report(ctx, err)
 }

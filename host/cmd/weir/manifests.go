@@ -25,7 +25,7 @@ func (c *cli) declaredTools(ctx context.Context, dir string) ([]tool.Spec, error
 	add := func(m registry.Manifest) {
 		for _, t := range m.Tools {
 			if slices.ContainsFunc(specs, func(s tool.Spec) bool { return s.Name == t.Spec.Name }) {
-				fmt.Fprintf(c.err, "weir: the tool %s of %s is left out: another plugin declares that name\n", t.Spec.Name, m.Name)
+				c.errf("weir: the tool %s of %s is left out: another plugin declares that name\n", t.Spec.Name, m.Name)
 				continue
 			}
 			specs = append(specs, t.Spec)
@@ -62,13 +62,13 @@ func (c *cli) manifest(file string) (registry.Manifest, bool) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		fmt.Fprintf(c.err, "weir: the manifest %s cannot be read and is left out\n", file)
+		c.errf("weir: the manifest %s cannot be read and is left out\n", file)
 		return registry.Manifest{}, false
 	}
 	m, problems := registry.ParseManifest(file, text)
 	for _, p := range problems {
 		if !p.Warning {
-			fmt.Fprintf(c.err, "weir: left out: %s\n", p)
+			c.errf("weir: left out: %s\n", phrase(fmt.Sprint(p)))
 			return registry.Manifest{}, false
 		}
 	}

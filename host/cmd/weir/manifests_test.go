@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A plugin that is one file carries its manifest inside, and declares from there.
@@ -31,7 +32,7 @@ func TestDeclaredToolsOfAPackedPlugin(t *testing.T) {
 		t.Fatal(err)
 	}
 	var complaints bytes.Buffer
-	c := &cli{streams: streams{err: &complaints}}
+	c := &cli{spoken: tool.En, streams: streams{err: &complaints}}
 	specs, err := c.declaredTools(t.Context(), dir)
 	if err != nil || len(specs) != 1 || specs[0].Name != "calculator" || specs[0].Output.MaxChars == 0 {
 		t.Errorf("%+v, error %v, told %q", specs, err, complaints.String())
@@ -40,7 +41,7 @@ func TestDeclaredToolsOfAPackedPlugin(t *testing.T) {
 
 func TestDeclaredToolsOfTheShippedPlugins(t *testing.T) {
 	var complaints bytes.Buffer
-	c := &cli{streams: streams{err: &complaints}}
+	c := &cli{spoken: tool.En, streams: streams{err: &complaints}}
 	dir := filepath.Join(guesttest.Root(t), "plugins")
 	specs, err := c.declaredTools(t.Context(), dir)
 	if err != nil || complaints.Len() > 0 {

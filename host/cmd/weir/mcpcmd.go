@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -54,7 +53,7 @@ func (c *cli) mcp(ctx context.Context) error {
 		}
 		// Whoever answered has gone. Another one may answer now, or this process does.
 		l.close()
-		fmt.Fprintln(c.err, "weir: the daemon has gone; looking for another one")
+		c.errf("weir: the daemon has gone; looking for another one\n")
 		if l, err = c.join(ctx, p); err != nil {
 			l = &link{close: func() {}}
 			return err

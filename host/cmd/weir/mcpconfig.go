@@ -211,7 +211,7 @@ func (c *cli) printEntry(m mcpClient, e entry, file string) error {
 		c.print(map[string]any{"client": m.name, "file": file, "config": whole})
 		return nil
 	}
-	fmt.Fprintln(c.err, "into "+file+", or with --write:")
+	c.errf("into %s, or with --write:\n", file)
 	c.print(whole)
 	return nil
 }
@@ -235,7 +235,7 @@ func (c *cli) writeEntry(m mcpClient, e entry, file string) error {
 		return usagef("correct it, or add this by hand: weir mcp config --client "+m.name, "%s is left as it is: %s", file, err)
 	}
 	if text == string(old) {
-		fmt.Fprintln(c.err, file+" says so already")
+		c.errf("%s says so already\n", file)
 		return nil
 	}
 	backup := ""
@@ -251,13 +251,13 @@ func (c *cli) writeEntry(m mcpClient, e entry, file string) error {
 	if c.json {
 		c.print(map[string]any{"client": m.name, "file": file, "backup": backup})
 	}
-	fmt.Fprintln(c.err, file+" is written")
+	c.errf("%s is written\n", file)
 	if backup != "" {
-		fmt.Fprintln(c.err, "as it was: "+backup)
+		c.errf("as it was: %s\n", backup)
 	}
 	if len(e.Headers) > 0 {
-		fmt.Fprintln(c.err, "it holds the daemon's token: do not hand it on, nor put it under version control")
+		c.errf("it holds the daemon's token: do not hand it on, nor put it under version control\n")
 	}
-	fmt.Fprintln(c.err, "next: "+m.after)
+	c.errf("next: %s\n", phrase(m.after))
 	return nil
 }

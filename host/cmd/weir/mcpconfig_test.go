@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 func TestClientFiles(t *testing.T) {
@@ -38,7 +39,7 @@ func TestClientFiles(t *testing.T) {
 func TestClientExamples(t *testing.T) {
 	for _, m := range mcpClients() {
 		var out bytes.Buffer
-		c := &cli{streams: streams{out: &out, err: io.Discard}, workspace: "/home/ann/project"}
+		c := &cli{spoken: tool.En, streams: streams{out: &out, err: io.Discard}, workspace: "/home/ann/project"}
 		e, err := c.stdioEntry(paths{}, place{}, m)
 		if err != nil {
 			t.Fatal(err)

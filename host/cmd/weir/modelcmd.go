@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -68,19 +67,19 @@ func (c *cli) listModels(ctx context.Context) error {
 		c.print(map[string]any{"models": rows, "found": found})
 		return nil
 	}
-	c.table("NAME\tPROVIDER\tMODEL\tWINDOW\t", func(w *tabwriter.Writer) {
+	c.table("NAME\tPROVIDER\tMODEL\tWINDOW\t", func(w io.Writer) {
 		for _, r := range rows {
-			window, mark := "asked for", ""
+			window, mark := c.text("asked for"), ""
 			if r.Window > 0 {
 				window = fmt.Sprint(r.Window)
 			}
 			if r.Default {
-				mark = "(default)"
+				mark = c.say("(default)", "（默认）")
 			}
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Name, r.Provider, r.Model, window, mark)
 		}
 	})
-	tellFound(c.out, found)
+	c.tellFound(c.out, found)
 	return nil
 }
 
@@ -147,7 +146,7 @@ func (c *cli) useModel(arg, name string, m ModelSettings) error {
 		c.print(map[string]string{"file": file, "model": name})
 		return nil
 	}
-	fmt.Fprintf(c.out, "%s is now the default model (%s)\ntry it: weir model test\na running daemon takes it up with: weir reload\n", name, file)
+	c.outf("%s is now the default model (%s)\ntry it: weir model test\na running daemon takes it up with: weir reload\n", name, file)
 	return nil
 }
 
@@ -192,26 +191,26 @@ func (c *cli) probe(ctx context.Context, env lookup) []provider.Found {
 	}})
 }
 
-func tellFound(w io.Writer, found []provider.Found) {
+func (c *cli) tellFound(w io.Writer, found []provider.Found) {
 	for _, f := range found {
-		where := "at " + f.BaseURL
+		where := c.say("at ", "位于 ") + f.BaseURL
 		if f.KeyEnv != "" {
-			where = "by " + f.KeyEnv
+			where = c.say("by ", "通过 ") + f.KeyEnv
 		}
-		fmt.Fprintf(w, "          found %s %s → %s\n", f.Title, where, f.Command)
+		c.sayf(w, "          found %s %s → %s\n", []any{f.Title, where, f.Command})
 	}
 }
 
 // tellModel says in the banner who answers, and what else could.
-func (c *cli) tellModel(ctx context.Context, w io.Writer, a *app) {
+func (c *cli) tellModel(ctx context.Context, a *app) {
 	name := a.settings.Agent.Model
 	if m := a.settings.Models[name]; m.Model != "" {
-		fmt.Fprintf(w, "  model   %s (%s, %s)\n", name, m.Provider, m.Model)
+		c.errf("  model   %s (%s, %s)\n", name, m.Provider, m.Model)
 		if b, ok := a.models[name].Model.(broken); ok {
-			fmt.Fprintf(w, "          it cannot be used: %s\n", b.err)
+			c.errf("          it cannot be used: %s\n", b.err)
 		}
 		return
 	}
-	fmt.Fprintf(w, "  model   the offline demo: a script, not an AI. weir model use … brings a real one\n")
-	tellFound(w, c.probe(ctx, a.secrets.find))
+	c.errf("  model   the offline demo: a script, not an AI. weir model use … brings a real one\n")
+	c.tellFound(c.err, c.probe(ctx, a.secrets.find))
 }

@@ -86,7 +86,7 @@ func (c *cli) pack(path, out string, strip bool) error {
 		c.print(r)
 		return nil
 	}
-	fmt.Fprintf(c.out, "%s  %s, sha256 %s\n", r.File, fileSize(r.Bytes), r.SHA256)
+	c.outf("%s  %s, sha256 %s\n", r.File, fileSize(r.Bytes), r.SHA256)
 	c.about(p)
 	return nil
 }
@@ -94,24 +94,24 @@ func (c *cli) pack(path, out string, strip bool) error {
 // about lists a plugin's tools and what it asks for.
 func (c *cli) about(p *registry.Plugin) {
 	for _, t := range p.Manifest.Tools {
-		fmt.Fprintf(c.out, "  %-24s %s\n", t.Spec.Name, oneLine(t.Spec.Description, 80))
+		fmt.Fprintf(c.out, "  %-24s %s\n", t.Spec.Name, oneLine(c.description(t.Spec), 80))
 	}
 	a := p.Manifest.Asks
 	for _, x := range a.Paths {
-		fmt.Fprintf(c.out, "  asks for the folder %s\n", x.Guest)
+		c.outf("  asks for the folder %s\n", x.Guest)
 	}
 	for _, x := range a.Hosts {
-		fmt.Fprintf(c.out, "  asks for the host %s\n", x.Rule)
+		c.outf("  asks for the host %s\n", x.Rule)
 	}
 	for _, x := range a.Secrets {
-		fmt.Fprintf(c.out, "  asks for the secret %s, sent to %s\n", x.Name, x.Host)
+		c.outf("  asks for the secret %s, sent to %s\n", x.Name, x.Host)
 	}
 }
 
 // problems prints what is wrong on stderr and counts the errors among it.
 func (c *cli) problems(list []registry.Problem) (bad int) {
 	for _, p := range list {
-		fmt.Fprintln(c.err, p)
+		fmt.Fprintln(c.err, c.text(fmt.Sprint(p)))
 		if !p.Warning {
 			bad++
 		}
@@ -173,10 +173,10 @@ func (c *cli) validate(path string) error {
 	}
 	if p.ABI != registry.ABIOwn {
 		list, _ := p.ABI.Exports()
-		fmt.Fprintf(c.out, "%s was made for another host (%s) and can be dropped into a plugin folder; its tools are known when its export %s has run there\n", path, p.ABI, list)
+		c.outf("%s was made for another host (%s) and can be dropped into a plugin folder; its tools are known when its export %s has run there\n", path, p.ABI, list)
 		return nil
 	}
-	fmt.Fprintf(c.out, "%s is in order: %s %s, %s\n", path, p.Manifest.Name, p.Manifest.Version, fileSize(p.WasmBytes))
+	c.outf("%s is in order: %s %s, %s\n", path, p.Manifest.Name, p.Manifest.Version, fileSize(p.WasmBytes))
 	c.about(p)
 	return nil
 }

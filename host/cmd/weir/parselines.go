@@ -45,7 +45,7 @@ func (p parseRun) jsonl(ctx context.Context, c *cli) error {
 		}
 		if err != nil {
 			bad++
-			fmt.Fprintf(c.err, "weir: line %d: %s\n", n, err)
+			c.errf("weir: line %d: %s\n", n, err)
 			res = caseResult{ID: res.ID, Error: err.Error()}
 			res.Calls, res.Malformed = []eval.Call{}, []eval.Malformed{}
 		}
@@ -60,7 +60,7 @@ func (p parseRun) jsonl(ctx context.Context, c *cli) error {
 		return err
 	}
 	if bad > 0 {
-		fmt.Fprintf(c.err, "weir: %d lines could not be read; each is {\"id\":\"…\",\"tools\":[…],\"text\":\"…\"}\n", bad)
+		c.errf("weir: %d lines could not be read; each is {\"id\":\"…\",\"tools\":[…],\"text\":\"…\"}\n", bad)
 		return exitError(exitFailed)
 	}
 	return nil

@@ -197,7 +197,7 @@ func (c *cli) pathsCmd() *cobra.Command {
 				config = "(none: the defaults hold)"
 			}
 			for _, row := range [][2]string{{"config", config}, {"data", p.Data}, {"archive", p.Archive}, {"cache", p.Cache}, {"token", p.Token}, {"address", p.Address}, {"pins", p.Pins}} {
-				fmt.Fprintf(c.out, "%-8s %s\n", row[0], row[1])
+				fmt.Fprintf(c.out, "%s %s\n", c.label(row[0], 8), c.text(row[1]))
 			}
 			return nil
 		},

@@ -110,10 +110,10 @@ func (c *cli) compile(ctx context.Context, cl *client, names ...string) error {
 
 func (c *cli) tellCompiled(name string, took time.Duration, err error) {
 	if err != nil {
-		fmt.Fprintf(c.err, "      %-24s could not be compiled: %v\n", name, err)
+		c.errf("      %-24s could not be compiled: %v\n", name, err)
 		return
 	}
-	fmt.Fprintf(c.err, "      %-24s compiled in %.1f s\n", name, took.Seconds())
+	c.errf("      %-24s compiled in %.1f s\n", name, took.Seconds())
 }
 
 func (c *cli) nothingToApprove(r host.Review) error {
@@ -128,19 +128,19 @@ func (c *cli) nothingToApprove(r host.Review) error {
 	case p.Offer != nil:
 		return usagef(p.Offer.Fix, "what lies in the folder of %s cannot be approved: %s", p.Name, plain(p.Offer.Why))
 	}
-	fmt.Fprintf(c.out, "nothing of %s waits for an approval\n", p.Name)
+	c.outf("nothing of %s waits for an approval\n", p.Name)
 	c.tellState(r)
 	return nil
 }
 
 // tellApproved says what came of an approval.
 func (c *cli) tellApproved(r host.Review) {
-	fmt.Fprintf(c.out, "approved %s %s (%s)\n", r.Plugin.Name, r.Plugin.Version, short(r.Plugin.Digest))
+	c.outf("approved %s %s (%s)\n", r.Plugin.Name, r.Plugin.Version, short(r.Plugin.Digest))
 	c.tellState(r)
 	if r.Serving == nil || r.Plugin.State != host.Waiting || len(r.Serving.Add) == 0 {
 		return
 	}
-	fmt.Fprintf(c.out, "\nIt asks for more than it is granted. In tools.toml it would read:\n\n[grants.%s]\n", r.Plugin.Name)
+	c.outf("\nIt asks for more than it is granted. In tools.toml it would read:\n\n[grants.%s]\n", r.Plugin.Name)
 	for _, key := range []string{"paths", "hosts", "secrets"} {
 		if list := r.Serving.Add[key]; len(list) > 0 {
 			fmt.Fprintf(c.out, "%s = [%s]\n", key, strings.Join(list, ", "))
@@ -173,7 +173,7 @@ func (c *cli) approveAll(ctx context.Context, cl *client, a approval) error {
 			c.print(map[string]any{"approved": []host.PluginInfo{}})
 			return nil
 		}
-		fmt.Fprintln(c.out, "nothing waits for an approval")
+		c.outf("nothing waits for an approval\n")
 		return nil
 	}
 	if !c.json {

@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"text/tabwriter"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -49,17 +49,17 @@ func (c *cli) tellFigures(f plugintest.Figures) {
 		return
 	}
 	fmt.Fprintf(c.out, "%s  %s\n", f.Plugin, fileSize(f.Bytes))
-	fmt.Fprintf(c.out, "compile  %-8s once on each machine\n", shortTime(f.Compile))
-	fmt.Fprintf(c.out, "load     %-8s at the first call of a daemon\n\n", shortTime(f.Load))
-	c.table("TOOL\tWITH\tCALLS\tFIRST\tP50\tP99\tMEMORY\tTEXT\tSHOWN", func(w *tabwriter.Writer) {
+	c.outf("compile  %-8s once on each machine\n", shortTime(f.Compile))
+	c.outf("load     %-8s at the first call of a daemon\n\n", shortTime(f.Load))
+	c.table("TOOL\tWITH\tCALLS\tFIRST\tP50\tP99\tMEMORY\tTEXT\tSHOWN", func(w io.Writer) {
 		for _, t := range f.Tools {
-			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%d characters, %d lines\t%d\n", t.Tool, oneLine(t.From, 30), t.Calls,
-				shortTime(t.First), shortTime(t.P50), shortTime(t.P99), orNone(t.Memory), t.WholeChars, t.WholeLines, t.ShownChars)
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s, %s\t%d\n", t.Tool, oneLine(t.From, 30), t.Calls,
+				shortTime(t.First), shortTime(t.P50), shortTime(t.P99), c.text(orNone(t.Memory)), c.bound(t.WholeChars, " characters"), c.bound(t.WholeLines, " lines"), t.ShownChars)
 		}
 	})
 	for _, t := range f.Tools {
 		if t.Err != "" {
-			fmt.Fprintf(c.out, "\n%s failed: %s\n", t.Tool, plain(t.Err))
+			c.outf("\n%s failed: %s\n", t.Tool, plain(t.Err))
 		}
 	}
 }

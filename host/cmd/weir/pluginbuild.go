@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,7 +42,7 @@ func (c *cli) pluginBuild(ctx context.Context, dir string) (p *registry.Plugin, 
 		return nil, err
 	}
 	if l, ok := author.Of(dir); ok && l.Slow != "" && !exists(wasm) {
-		fmt.Fprintf(c.err, "building with %s; %s\n", l.Needs[0].Program, l.Slow)
+		c.errf("building with %s; %s\n", l.Needs[0].Program, phrase(l.Slow))
 	}
 	b, err := author.Make(ctx, dir, wasm, c.err)
 	if err := c.buildProblem(dir, err); err != nil {
@@ -61,9 +60,9 @@ func (c *cli) pluginBuild(ctx context.Context, dir string) (p *registry.Plugin, 
 		return p, nil
 	}
 	if b.Language.Build == nil {
-		fmt.Fprintf(c.out, "%s  %s as a module; %s is run as it is\n", wasm, fileSize(p.WasmBytes), b.Language.Title)
+		c.outf("%s  %s as a module; %s is run as it is\n", wasm, fileSize(p.WasmBytes), b.Language.Title)
 	} else {
-		fmt.Fprintf(c.out, "%s  %s, built in %s\n", wasm, fileSize(p.WasmBytes), shortTime(b.Took))
+		c.outf("%s  %s, built in %s\n", wasm, fileSize(p.WasmBytes), shortTime(b.Took))
 	}
 	c.about(p)
 	return p, nil
@@ -95,7 +94,7 @@ func (c *cli) buildProblem(dir string, err error) error {
 		if c.json {
 			c.print(map[string]any{"error": map[string]string{"code": "build_failed", "message": f.Error(), "hint": strings.TrimSpace(f.Output)}})
 		}
-		fmt.Fprintf(c.err, "weir: %s; what it said stands above\n", f)
+		c.errf("weir: %s; what it said stands above\n", f)
 		return exitError(exitFailed)
 	}
 	return err

@@ -48,7 +48,7 @@ func (c *cli) pluginRollbackCmd() *cobra.Command {
 		Use: "rollback NAME", Short: "Go back to the version approved before, until the next approval", Args: argCount(1, 1, "one plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.verdict(cmd.Context(), args[0], "rollback", map[string]string{"digest": to}, func(r host.Review) {
-				fmt.Fprintf(c.out, "%s is at version %s again (%s), until something else is approved\n", r.Plugin.Name, orDash(r.Plugin.Version), short(r.Plugin.Digest))
+				c.outf("%s is at version %s again (%s), until something else is approved\n", r.Plugin.Name, orDash(r.Plugin.Version), short(r.Plugin.Digest))
 			})
 		},
 	}
@@ -61,7 +61,7 @@ func (c *cli) pluginDisableCmd() *cobra.Command {
 		Use: "disable NAME", Short: "Take a plugin out until it is enabled again", Args: argCount(1, 1, "one plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.verdict(cmd.Context(), args[0], "disable", nil, func(r host.Review) {
-				fmt.Fprintf(c.out, "%s is disabled; to take it back: weir plugin enable %s\n", r.Plugin.Name, r.Plugin.Name)
+				c.outf("%s is disabled; to take it back: weir plugin enable %s\n", r.Plugin.Name, r.Plugin.Name)
 			})
 		},
 	}
@@ -114,16 +114,16 @@ func pluginPath(name, what string) string {
 // tellState says in one line, or two, how a plugin stands.
 func (c *cli) tellState(r host.Review) {
 	p := r.Plugin
-	fmt.Fprintf(c.out, "%s is %s", p.Name, p.State)
+	fmt.Fprintf(c.out, c.say("%s is %s", "%s %s"), p.Name, c.text(string(p.State)))
 	if p.State == host.Ready {
-		fmt.Fprintf(c.out, ": %s", join(p.Tools))
+		fmt.Fprintf(c.out, ": %s", c.text(join(p.Tools)))
 	}
 	if p.Why != "" {
-		fmt.Fprintf(c.out, ": %s", plain(p.Why))
+		fmt.Fprintf(c.out, ": %s", c.text(plain(p.Why)))
 	}
 	fmt.Fprintln(c.out)
 	if p.Fix != "" {
-		fmt.Fprintf(c.out, "  → %s\n", plain(p.Fix))
+		fmt.Fprintf(c.out, "  → %s\n", c.text(plain(p.Fix)))
 	}
 }
 
@@ -163,12 +163,12 @@ func (c *cli) removePlugin(ctx context.Context, cl *client, name string, yes, ke
 		return nil
 	}
 	for _, f := range out.Files {
-		fmt.Fprintf(c.out, "removed %s\n", f)
+		c.outf("removed %s\n", f)
 	}
 	if out.Link {
-		fmt.Fprintln(c.out, "it was a link; the files where it led are as they were")
+		c.outf("it was a link; the files where it led are as they were\n")
 	}
-	fmt.Fprintf(c.out, "%s is forgotten\n", name)
+	c.outf("%s is forgotten\n", name)
 	return nil
 }
 
@@ -178,15 +178,15 @@ func (c *cli) confirm(question, without string) (bool, error) {
 	if c.json || !isTerminal(c.in) {
 		return false, usagef(without, "this asks a person, and there is no terminal to ask on")
 	}
-	answer, answered := c.prompt(question + " [y/N] ")
+	answer, answered := c.prompt(c.text(question) + " [y/N] ")
 	switch strings.ToLower(answer) {
-	case "y", "yes":
+	case "y", "yes", "是":
 		return true, nil
 	}
 	if !answered {
 		return false, usagef(without, "this asks a person, and nobody answered")
 	}
-	fmt.Fprintln(c.err, "nothing was changed")
+	c.errf("nothing was changed\n")
 	return false, exitError(exitFailed)
 }
 
@@ -194,7 +194,7 @@ func (c *cli) confirm(question, without string) (bool, error) {
 // without one. It reads byte by byte, for what stands behind the line belongs
 // to the next question.
 func (c *cli) prompt(question string) (answer string, answered bool) {
-	fmt.Fprint(c.err, question)
+	fmt.Fprint(c.err, c.text(question))
 	var line []byte
 	one := make([]byte, 1)
 	for len(line) < 4096 {

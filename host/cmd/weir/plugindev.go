@@ -68,7 +68,7 @@ func (c *cli) devRound(ctx context.Context, dir string) {
 		}
 	}
 	if ctx.Err() == nil {
-		fmt.Fprintln(c.out, "waiting for a file to be saved; Ctrl-C ends this")
+		c.outf("waiting for a file to be saved; Ctrl-C ends this\n")
 	}
 }
 

@@ -68,21 +68,21 @@ func (c *cli) pluginNew(n newTool) error {
 		c.print(map[string]any{"name": n.spec.Name, "lang": l.Name, "template": n.spec.Template, "dir": n.dir, "files": files})
 		return nil
 	}
-	fmt.Fprintf(c.out, "made %s: a tool in %s (%s)\n", n.dir, l.Title, n.spec.Template)
+	c.outf("made %s: a tool in %s (%s)\n", n.dir, l.Title, n.spec.Template)
 	for _, f := range files {
-		fmt.Fprintf(c.out, "  %-22s %s\n", f, purpose(f))
+		fmt.Fprintf(c.out, "  %-22s %s\n", f, c.text(purpose(f)))
 	}
 	if l.SDK != nil {
-		fmt.Fprintf(c.out, "  %-22s %s\n", "weir/", "the SDK, copied in")
+		fmt.Fprintf(c.out, "  %-22s %s\n", "weir/", c.text("the SDK, copied in"))
 	}
-	fmt.Fprintln(c.out, "\nnext:")
+	c.outf("\nnext:\n")
 	if filepath.Clean(n.dir) != "." {
 		fmt.Fprintf(c.out, "  cd %s\n", n.dir)
 	}
 	if l.Build != nil {
-		fmt.Fprintln(c.out, "  weir plugin build")
+		c.outf("  weir plugin build\n")
 	}
-	fmt.Fprintln(c.out, "  weir plugin test")
+	c.outf("  weir plugin test\n")
 	return nil
 }
 

@@ -3,15 +3,14 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 // plain is a plugin's text without what a terminal would obey or hide.
@@ -34,38 +33,38 @@ func (c *cli) tellReview(r host.Review) {
 	if p.Description != "" {
 		fmt.Fprintf(c.out, "%s\n", plain(p.Description))
 	}
-	fmt.Fprintf(c.out, "\nsource    %s (trust: %s)\n", p.Source, p.Trust)
+	c.outf("\nsource    %s (trust: %s)\n", p.Source, p.Trust)
 	if p.Approved != nil {
 		held := ""
 		if p.Approved.Held {
 			held = "; somebody went back to it, and it stays until the next approval"
 		}
-		fmt.Fprintf(c.out, "let in    by %s on %s%s\n", p.Approved.By, when(p.Approved.At), held)
+		c.outf("let in    by %s on %s%s\n", p.Approved.By, when(p.Approved.At), phrase(held))
 	}
 	if p.Loaded {
-		fmt.Fprintln(c.out, "memory    loaded: it was called, and is kept for the next call")
+		c.outf("memory    loaded: it was called, and is kept for the next call\n")
 	}
 	for _, w := range p.Problems {
-		fmt.Fprintf(c.out, "problem   %s\n", plain(w))
+		c.outf("problem   %s\n", phrase(plain(w)))
 	}
 	if r.Serving != nil {
-		fmt.Fprintln(c.out, "\nWHAT MAY RUN")
+		c.outf("\nWHAT MAY RUN\n")
 		c.tellVersion(r.Serving, nil)
 	}
 	if r.Waiting != nil {
-		fmt.Fprintln(c.out, "\nWHAT WAITS")
+		c.outf("\nWHAT WAITS\n")
 		c.tellWaiting(r)
 	} else if p.Offer != nil {
-		fmt.Fprintf(c.out, "\nWHAT WAITS\n%s\n  → %s\n", plain(p.Offer.Why), plain(p.Offer.Fix))
+		c.outf("\nWHAT WAITS\n%s\n  → %s\n", phrase(plain(p.Offer.Why)), phrase(plain(p.Offer.Fix)))
 	}
 	if v := cmp.Or(r.Waiting, r.Serving); v != nil {
 		c.tellPrompt(v)
 	}
 	if len(r.History) > 0 {
-		fmt.Fprintln(c.out, "\nHISTORY")
-		c.table("WHEN\tVERSION\tDIGEST\tBY\t", func(w *tabwriter.Writer) {
+		c.outf("\nHISTORY\n")
+		c.table("WHEN\tVERSION\tDIGEST\tBY\t", func(w io.Writer) {
 			for _, h := range r.History {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", when(h.At), orDash(h.Version), short(h.Digest), h.By, historyNote(h))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", when(h.At), orDash(h.Version), short(h.Digest), h.By, c.text(historyNote(h)))
 			}
 		})
 	}
@@ -73,11 +72,11 @@ func (c *cli) tellReview(r host.Review) {
 
 // tellPrompt shows how a prompt tells a model of the tools, and what that costs.
 func (c *cli) tellPrompt(v *host.Version) {
-	fmt.Fprintln(c.out, "\nWHAT A MODEL IS TOLD")
+	c.outf("\nWHAT A MODEL IS TOLD\n")
 	var tokens agent.Estimator
 	for _, t := range v.Tools {
-		text := agent.ToolText(t.Spec, tool.En)
-		fmt.Fprintf(c.out, "about %d tokens in a prompt, %d as a schema for a provider's own tool calling:\n", tokens.Tokens(text), tokens.Tokens(t.Spec.Description+string(t.Spec.Params)))
+		text := agent.ToolText(t.Spec, c.language())
+		c.outf("about %d tokens in a prompt, %d as a schema for a provider's own tool calling:\n", tokens.Tokens(text), tokens.Tokens(t.Spec.Description+string(t.Spec.Params)))
 		c.lines("  ", plain(text))
 	}
 }
@@ -104,15 +103,15 @@ func (c *cli) tellWaiting(r host.Review) {
 	}
 	fmt.Fprintf(c.out, "%s %s", r.Plugin.Name, orDash(v.Version))
 	if r.Serving != nil && r.Waiting != nil {
-		fmt.Fprintf(c.out, " in place of %s, which serves meanwhile", orDash(r.Serving.Version))
+		c.outf(" in place of %s, which serves meanwhile", orDash(r.Serving.Version))
 	}
 	fmt.Fprintln(c.out)
 	if o := r.Plugin.Offer; o != nil {
-		fmt.Fprintf(c.out, "it waits because %s\n", plain(o.Why))
+		c.outf("it waits because %s\n", phrase(plain(o.Why)))
 	}
 	c.tellVersion(v, r.Changes)
 	if len(r.Changes) > 0 {
-		fmt.Fprintln(c.out, "\nwhat changes:")
+		c.outf("\nwhat changes:\n")
 		for _, ch := range r.Changes {
 			c.tellChange(ch)
 		}
@@ -129,61 +128,61 @@ func sizeText(bytes int) string {
 
 // tellVersion shows what a version is and wants.
 func (c *cli) tellVersion(v *host.Version, changes []host.Difference) {
-	fmt.Fprintf(c.out, "digest    %s\nmodule    sha256 %s, %s\n          %s\nmanifest  sha256 %s\n", v.Digest, v.WasmSHA256, sizeText(v.WasmBytes), v.File, v.ManifestSHA256)
+	c.outf("digest    %s\nmodule    sha256 %s, %s\n          %s\nmanifest  sha256 %s\n", v.Digest, v.WasmSHA256, sizeText(v.WasmBytes), v.File, v.ManifestSHA256)
 	if len(v.Asks) == 0 {
-		fmt.Fprintln(c.out, "\npowers: it asks for none")
+		c.outf("\npowers: it asks for none\n")
 	} else {
-		fmt.Fprintln(c.out, "\npowers it asks for:")
+		c.outf("\npowers it asks for:\n")
 		for _, a := range v.Asks {
 			c.tellAsk(a, changes)
 		}
 		if slices.ContainsFunc(v.Asks, func(a host.AskInfo) bool { return !a.Granted }) {
-			fmt.Fprintln(c.out, "  Approved or not, its tools wait until tools.toml grants what is not granted; --path, --host and --secret write that.")
+			c.outf("  Approved or not, its tools wait until tools.toml grants what is not granted; --path, --host and --secret write that.\n")
 		}
 	}
-	fmt.Fprintln(c.out, "\ntools:")
+	c.outf("\ntools:\n")
 	for _, t := range v.Tools {
 		e := t.Effective
-		fmt.Fprintf(c.out, "  %s: %s\n      shows %s%s, %s%s, %s; timeout %s, memory %s; declares %s\n", t.Spec.Name, oneLine(plain(t.Spec.Description), 160),
-			bound(e.MaxChars, " characters"), byLayer(t.CharsBy), bound(e.MaxLines, " lines"), byLayer(t.LinesBy), orDash(e.Strategy), orNone(e.Timeout), orNone(e.Memory), shownOf(t.Declared))
+		c.outf("  %s: %s\n      shows %s%s, %s%s, %s; timeout %s, memory %s; declares %s\n", t.Spec.Name, oneLine(plain(c.description(t.Spec)), 160),
+			c.bound(e.MaxChars, " characters"), c.byLayer(t.CharsBy), c.bound(e.MaxLines, " lines"), c.byLayer(t.LinesBy), orDash(e.Strategy), phrase(orNone(e.Timeout)), phrase(orNone(e.Memory)), c.shownOf(t.Declared))
 	}
 }
 
 func (c *cli) tellAsk(a host.AskInfo, changes []host.Difference) {
-	mark, granted := " ", "not granted"
+	mark, granted, fresh := " ", "not granted", ""
 	if a.Granted {
 		granted = "granted"
 	}
 	for _, ch := range changes {
 		what, _, _ := strings.Cut(a.What, " ")
 		if ch.Kind == "power" && ch.Wider && strings.HasSuffix(ch.Name, " "+what) {
-			mark, granted = "+", "NEW, "+granted
+			mark, fresh = "+", c.say("NEW, ", "新增，")
 		}
 	}
-	reason := "it gives no reason"
+	reason := c.text("it gives no reason")
 	if a.Reason != "" {
 		reason = fmt.Sprintf("%q", plain(a.Reason))
 	}
-	fmt.Fprintf(c.out, "%s %-6s %s (%s)\n      %s\n", mark, strings.Replace(a.Kind, "path", "folder", 1), plain(a.What), granted, reason)
+	fmt.Fprintf(c.out, "%s %s %s (%s)\n      %s\n", mark, c.label(strings.Replace(a.Kind, "path", "folder", 1), 6), plain(a.What), fresh+c.text(granted), reason)
 }
 
 // tellChange shows one difference.
 func (c *cli) tellChange(ch host.Difference) {
-	title := ch.Kind
+	title := c.text(ch.Kind)
 	if ch.Name != "" {
 		title += " " + ch.Name
 	}
 	was, is := plain(ch.Was), plain(ch.Is)
 	switch {
 	case ch.Kind == "module" || ch.Kind == "manifest":
-		fmt.Fprintf(c.out, "~ %s: sha256 %s → %s\n", title, short(was), short(is))
+		c.outf("~ %s: sha256 %s → %s\n", title, short(was), short(is))
 	case was == "":
 		fmt.Fprintf(c.out, "+ %s\n", title)
 		c.lines("    + ", is)
 	case is == "":
 		fmt.Fprintf(c.out, "- %s\n", title)
 	case was == is:
-		fmt.Fprintf(c.out, "~ %s: another reason\n", title)
+		c.outf("~ %s: another reason\n", title)
 	case !strings.Contains(was+is, "\n") && len(was)+len(is) < 100:
 		fmt.Fprintf(c.out, "~ %s: %s → %s\n", title, was, is)
 	default:
@@ -193,7 +192,7 @@ func (c *cli) tellChange(ch host.Difference) {
 		}
 	}
 	if ch.Reason != "" {
-		fmt.Fprintf(c.out, "    because %q\n", plain(ch.Reason))
+		c.outf("    because %q\n", plain(ch.Reason))
 	}
 }
 
@@ -255,7 +254,7 @@ func lineDifference(was, is []string) []string {
 
 // tellBrief shows in a few lines what waits of one plugin.
 func (c *cli) tellBrief(r host.Review) {
-	fmt.Fprintf(c.out, "%s %s (%s)\n  it waits because %s\n", r.Plugin.Name, orDash(r.Waiting.Version), short(r.Waiting.Digest), plain(r.Plugin.Offer.Why))
+	c.outf("%s %s (%s)\n  it waits because %s\n", r.Plugin.Name, orDash(r.Waiting.Version), short(r.Waiting.Digest), phrase(plain(r.Plugin.Offer.Why)))
 	for _, a := range r.Waiting.Asks {
 		c.tellAsk(a, r.Changes)
 	}
@@ -263,7 +262,7 @@ func (c *cli) tellBrief(r host.Review) {
 	for _, t := range r.Waiting.Tools {
 		names = append(names, t.Spec.Name)
 	}
-	fmt.Fprintf(c.out, "  tools: %s\n", strings.Join(names, ", "))
+	c.outf("  tools: %s\n", strings.Join(names, ", "))
 }
 
 // whyOf is what people should know of a plugin in a list: what keeps it out,

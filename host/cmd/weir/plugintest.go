@@ -12,6 +12,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/plugintest"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A testRun is one run of weir plugin test.
@@ -134,23 +135,23 @@ func (c *cli) tellOutcome(o plugintest.Outcome, noisy, show bool) {
 		defer c.lines("      │ ", plain(o.Shown))
 	}
 	if o.Failed() {
-		fmt.Fprintf(c.out, "FAIL  %s\n", o.Name)
+		c.outf("FAIL  %s\n", o.Name)
 		for _, p := range o.Problems {
 			c.tellTestProblem(p)
 		}
 		return
 	}
 	for _, f := range o.Updated {
-		fmt.Fprintf(c.out, "wrote %s\n", f)
+		c.outf("wrote %s\n", f)
 	}
 	if !noisy {
 		return
 	}
 	calls := ""
 	if o.Calls > 1 {
-		calls = fmt.Sprintf(" · %d calls", o.Calls)
+		calls = fmt.Sprintf(c.say(" · %d calls", " · %d 次调用"), o.Calls)
 	}
-	fmt.Fprintf(c.out, "ok    %s%s · %s · %s\n", o.Name, calls, shortTime(o.Took), orNone(o.Memory))
+	fmt.Fprintf(c.out, "ok    %s%s · %s · %s\n", o.Name, calls, shortTime(o.Took), c.text(orNone(o.Memory)))
 }
 
 func (c *cli) tellTestProblem(p plugintest.Problem) {
@@ -182,23 +183,26 @@ func (c *cli) tellSuite(r plugintest.Report) {
 	if !r.OK() {
 		verdict = "FAIL"
 	}
-	line := fmt.Sprintf("%-5s %s: %s", verdict, r.Plugin, amountOf(cases, "case"))
+	line := fmt.Sprintf("%-5s %s: %s", verdict, r.Plugin, c.amountOf(cases, "case", "个用例"))
 	if calls > 0 {
-		line += fmt.Sprintf(", %s with made up arguments (seed %d)", amountOf(calls, "call"), r.Seed)
+		line += fmt.Sprintf(c.say(", %s with made up arguments (seed %d)", "，%s使用自动生成的参数（种子 %d）"), c.amountOf(calls, "call", "次调用"), r.Seed)
 	}
 	if n := r.Failed(); n > 0 {
-		line += fmt.Sprintf(", %d failed", n)
+		line += fmt.Sprintf(c.say(", %d failed", "，%d 个失败"), n)
 	}
 	if n := len(r.Problems); n > 0 {
-		line += ", " + amountOf(n, "problem") + " kept others from being run"
+		line += c.say(", "+c.amountOf(n, "problem", "")+" kept others from being run", fmt.Sprintf("，%d 个问题使其他用例无法运行", n))
 	}
 	fmt.Fprintf(c.out, "%s · %s\n", line, shortTime(r.Took))
 	if cases == 0 && r.OK() {
-		fmt.Fprintf(c.err, "weir: there are no cases: write them in %s/%s\n", plugintest.CaseDir, plugintest.CaseFiles)
+		c.errf("weir: there are no cases: write them in %s/%s\n", plugintest.CaseDir, plugintest.CaseFiles)
 	}
 }
 
-func amountOf(n int, what string) string {
+func (c *cli) amountOf(n int, what, zh string) string {
+	if c.language() == tool.Zh {
+		return fmt.Sprintf("%d %s", n, zh)
+	}
 	if n == 1 {
 		return "1 " + what
 	}

@@ -184,20 +184,20 @@ func (c *cli) reloadCmd() *cobra.Command {
 				names []string
 			}{{"in force", out.InForce}, {"restart", out.Restart}} {
 				if len(row.names) > 0 {
-					fmt.Fprintf(c.out, "%-8s %s\n", row.what, strings.Join(row.names, " "))
+					fmt.Fprintf(c.out, "%s %s\n", c.label(row.what, 8), strings.Join(row.names, " "))
 				}
 			}
 			if len(out.Restart) > 0 {
-				fmt.Fprintln(c.err, "weir: what stands behind restart holds when the daemon is started again")
+				c.errf("weir: what stands behind restart holds when the daemon is started again\n")
 			}
 			for _, note := range out.Notes {
-				fmt.Fprintln(c.err, "weir: "+note)
+				c.errf("weir: %s\n", phrase(note))
 			}
 			switch {
 			case !out.Change.Empty():
 				c.showRows(out.Change)
 			case len(out.InForce)+len(out.Restart) == 0:
-				fmt.Fprintln(c.out, "nothing is different")
+				c.outf("nothing is different\n")
 			}
 			return nil
 		},
@@ -249,15 +249,15 @@ func (c *cli) reloadPluginsCmd() *cobra.Command {
 // found broken.
 func (c *cli) showChange(change host.Change, plugins []host.PluginInfo) {
 	if change.Empty() {
-		fmt.Fprintf(c.out, "nothing is different: %d plugins\n", len(plugins))
+		c.outf("nothing is different: %d plugins\n", len(plugins))
 		return
 	}
 	c.showRows(change)
 	for _, p := range plugins {
 		if p.State != host.Ready {
-			fmt.Fprintf(c.out, "\n%s: %s\n", p.Name, p.Why)
+			fmt.Fprintf(c.out, "\n%s: %s\n", p.Name, c.text(p.Why))
 			if p.Fix != "" {
-				fmt.Fprintf(c.out, "  → %s\n", p.Fix)
+				fmt.Fprintf(c.out, "  → %s\n", c.text(p.Fix))
 			}
 		}
 	}
@@ -269,7 +269,7 @@ func (c *cli) showRows(change host.Change) {
 		names []string
 	}{{"added", change.Added}, {"changed", change.Changed}, {"removed", change.Removed}, {"waiting", change.Waiting}, {"refused", change.Refused}} {
 		if len(row.names) > 0 {
-			fmt.Fprintf(c.out, "%-8s %s\n", row.what, strings.Join(row.names, " "))
+			fmt.Fprintf(c.out, "%s %s\n", c.label(row.what, 8), strings.Join(row.names, " "))
 		}
 	}
 }

@@ -75,9 +75,9 @@ func (c *cli) restore(ctx context.Context, file string, replace bool) (err error
 		c.print(map[string]any{"data": p.Data, "results": info.Results, "created": info.Created, "weir": info.Weir, "before": old})
 		return nil
 	}
-	fmt.Fprintf(c.out, "%s: %d archived results, as of %s\n", p.Data, info.Results, info.Created.Local().Format(time.DateTime))
+	c.outf("%s: %d archived results, as of %s\n", p.Data, info.Results, info.Created.Local().Format(time.DateTime))
 	if old != "" {
-		fmt.Fprintf(c.err, "weir: what was there lies in %s\n", old)
+		c.errf("weir: what was there lies in %s\n", old)
 	}
 	return nil
 }

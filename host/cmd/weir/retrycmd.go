@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host"
@@ -29,10 +27,10 @@ func (c *cli) retryCmd() *cobra.Command {
 					return nil
 				}
 				if out.State != string(host.Ready) { // one made for another host is tried at once
-					fmt.Fprintf(c.out, "%s was tried again; it is %s now, and `weir plugin list` says why\n", out.Plugin, out.State)
+					c.outf("%s was tried again; it is %s now, and `weir plugin list` says why\n", out.Plugin, phrase(out.State))
 					return nil
 				}
-				fmt.Fprintf(c.out, "%s is tried again at its next call\n", out.Plugin)
+				c.outf("%s is tried again at its next call\n", out.Plugin)
 				return nil
 			})
 		},

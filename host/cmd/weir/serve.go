@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -68,7 +67,7 @@ func (c *cli) serve(ctx context.Context, addr string) error {
 	case <-ctx.Done():
 	}
 	tellManager(app.log, notify.SdNotifyStopping)
-	fmt.Fprintln(c.err, "stopping: waiting for running answers")
+	c.errf("stopping: waiting for running answers\n")
 	return stop(context.WithoutCancel(ctx), app, srv)
 }
 
@@ -151,40 +150,39 @@ func announce(p paths, url string) error {
 
 // banner says where everything is and what keeps tools out.
 func (c *cli) banner(ctx context.Context, app *app, url string) {
-	w := c.err
 	if c.json {
 		c.print(map[string]any{"url": url, "token_file": app.paths.Token, "data": app.paths.Data, "config": app.paths.Config, "plugins": app.host.Plugins()})
 	}
 	config := app.paths.Config
 	if config == "" {
-		config = "none found; the defaults hold"
+		config = c.text("none found; the defaults hold")
 	}
-	fmt.Fprintf(w, "\nweir %s\n", version())
-	fmt.Fprintf(w, "  page    %s/#token=%s\n", url, app.token)
-	fmt.Fprintf(w, "  config  %s\n  data    %s\n", config, app.paths.Data)
-	c.tellModel(ctx, w, app)
-	tellPlugins(w, app.host.Plugins())
+	fmt.Fprintf(c.err, "\nweir %s\n", version())
+	c.errf("  page    %s/#token=%s\n", url, app.token)
+	c.errf("  config  %s\n  data    %s\n", config, app.paths.Data)
+	c.tellModel(ctx, app)
+	c.tellPlugins(app.host.Plugins())
 	for _, msg := range app.warnings {
-		fmt.Fprintf(w, "  warning %s\n", msg)
+		c.errf("  warning %s\n", phrase(msg))
 	}
-	fmt.Fprintf(w, "  ask     weir ask \"Where is the limit applied?\"\n  stop    Ctrl-C\n\n")
+	c.errf("  ask     weir ask \"Where is the limit applied?\"\n  stop    Ctrl-C\n\n")
 }
 
-func tellPlugins(w io.Writer, plugins []host.PluginInfo) {
+func (c *cli) tellPlugins(plugins []host.PluginInfo) {
 	var ready []string
 	for _, p := range plugins {
 		if p.State == host.Ready {
 			ready = append(ready, p.Tools...)
 		}
 	}
-	fmt.Fprintf(w, "  tools   %d ready: %s\n", len(ready), oneLine(join(ready), 200))
+	c.errf("  tools   %d ready: %s\n", len(ready), phrase(oneLine(join(ready), 200)))
 	for _, p := range plugins {
 		if p.State == host.Ready && p.Offer == nil {
 			continue
 		}
-		fmt.Fprintf(w, "          %-8s %s: %s\n", p.State, p.Name, whyOf(p))
+		fmt.Fprintf(c.err, "          %s %s: %s\n", c.label(string(p.State), 8), p.Name, c.text(whyOf(p)))
 		if fix := fixOf(p); fix != "" {
-			fmt.Fprintf(w, "                   → %s\n", fix)
+			fmt.Fprintf(c.err, "                   → %s\n", c.text(fix))
 		}
 	}
 }

@@ -3,10 +3,10 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/weirhost/weir/host/archive"
 )
@@ -15,9 +15,9 @@ import (
 // to write a call.
 func (c *cli) showStats(s archive.Stats) {
 	if len(s.Tools) == 0 {
-		fmt.Fprintln(c.out, "No tool was called yet.")
+		c.outf("No tool was called yet.\n")
 	} else {
-		c.table("TOOL\tCALLS\tFAILED\tCUT\tLOADED BACK\tPRODUCED\tSHOWN\tSAVED", func(w *tabwriter.Writer) {
+		c.table("TOOL\tCALLS\tFAILED\tCUT\tLOADED BACK\tPRODUCED\tSHOWN\tSAVED", func(w io.Writer) {
 			for _, t := range s.Tools {
 				fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%d\t%d\t%d\n", t.Tool, t.Calls, t.Failed, share(t.Cut, t.Calls), share(t.LoadedBack, t.Calls),
 					t.Produced, t.Shown, t.Saved)
@@ -28,7 +28,7 @@ func (c *cli) showStats(s archive.Stats) {
 		return
 	}
 	fmt.Fprintln(c.out)
-	c.table("MODEL\tCALL WRITTEN AS\tOUTCOME\tTIMES", func(w *tabwriter.Writer) {
+	c.table("MODEL\tCALL WRITTEN AS\tOUTCOME\tTIMES", func(w io.Writer) {
 		for _, m := range s.Models {
 			for _, code := range outcomes(m) {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", m.Model, m.Format, strings.Replace(code, ":", ": ", 1), m.Outcomes[code])

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 func TestShowStats(t *testing.T) {
@@ -29,7 +30,7 @@ func TestShowStats(t *testing.T) {
 		}},
 	} {
 		var out bytes.Buffer
-		(&cli{streams: streams{out: &out}}).showStats(row.stats)
+		(&cli{spoken: tool.En, streams: streams{out: &out}}).showStats(row.stats)
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 		for i := range lines {
 			lines[i] = strings.Join(strings.Fields(lines[i]), " ")

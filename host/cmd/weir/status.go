@@ -150,8 +150,9 @@ func (c *cli) language() tool.Locale {
 			c.spoken = tool.Locale(c.lang)
 		default:
 			var s Settings
+			c.spoken = c.locale(s) // of what is wrong with the configuration
 			if p, err := c.findPaths(); err == nil {
-				s, _, _ = c.settings(p)
+				s, _, _ = c.quietly().settings(p)
 			}
 			c.spoken = c.locale(s)
 		}

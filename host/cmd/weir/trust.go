@@ -89,7 +89,7 @@ func (c *cli) trustCmd() *cobra.Command {
 			}
 			list := servers(s, p)
 			if len(list) == 0 {
-				fmt.Fprintln(c.out, "no MCP servers are named; there is nothing to trust")
+				c.outf("no MCP servers are named; there is nothing to trust\n")
 				return nil
 			}
 			known := p.trusted()
@@ -105,7 +105,7 @@ func (c *cli) trustCmd() *cobra.Command {
 				return usagef("check its permissions", "%s cannot be written", p.trustFile())
 			}
 			for _, one := range list {
-				fmt.Fprintf(c.out, "%s may be started: %s\n", one.Name, serverLine(one))
+				c.outf("%s may be started: %s\n", one.Name, serverLine(one))
 			}
 			return nil
 		},

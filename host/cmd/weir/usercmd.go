@@ -7,12 +7,12 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,7 +89,7 @@ func (c *cli) addUser(ctx context.Context, name string, u UserSettings) error {
 		return err
 	}
 	fmt.Fprintln(c.out, token)
-	fmt.Fprintf(c.err, "%s comes in with this token; it is shown this once and stored nowhere (%s has its digest)\n", name, file)
+	c.errf("%s comes in with this token; it is shown this once and stored nowhere (%s has its digest)\n", name, file)
 	return err
 }
 
@@ -232,20 +232,20 @@ func (c *cli) userListCmd() *cobra.Command {
 					return err
 				}
 				if len(out.Users) == 0 {
-					fmt.Fprintln(c.err, "there are no users beside you; `weir user add NAME` makes one")
+					c.errf("there are no users beside you; `weir user add NAME` makes one\n")
 					return nil
 				}
-				c.table("USER\tTOKEN\tPROFILES\tMODELS\tTOOLS\tREQUESTS TODAY\tTOKENS TODAY\tQUOTAS", func(w *tabwriter.Writer) {
+				c.table("USER\tTOKEN\tPROFILES\tMODELS\tTOOLS\tREQUESTS TODAY\tTOKENS TODAY\tQUOTAS", func(w io.Writer) {
 					for _, u := range out.Users {
 						var today daemon.UsedDay
 						if len(u.Usage.Days) > 0 {
 							today = u.Usage.Days[0]
 						}
-						has := "yes"
+						has := c.say("yes", "有")
 						if !u.Token {
-							has = "none"
+							has = c.say("none", "无")
 						}
-						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", u.Name, has, orAll(u.Profiles), orAll(u.Models), orAll(u.Tools),
+						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", u.Name, has, c.orAll(u.Profiles), c.orAll(u.Models), c.orAll(u.Tools),
 							today.Requests, today.Prompt+today.Completion, quotasText(u.Usage.Quotas))
 					}
 				})
@@ -255,9 +255,9 @@ func (c *cli) userListCmd() *cobra.Command {
 	}
 }
 
-func orAll(names []string) string {
+func (c *cli) orAll(names []string) string {
 	if names == nil {
-		return "all"
+		return c.say("all", "全部")
 	}
 	return orDash(strings.Join(names, ","))
 }
@@ -294,14 +294,14 @@ func (c *cli) userUsageCmd() *cobra.Command {
 }
 
 func (c *cli) tellUsage(u daemon.Usage) {
-	fmt.Fprintf(c.out, "%s: %d running\n", plain(u.User), u.Running)
+	c.outf("%s: %d running\n", plain(u.User), u.Running)
 	if len(u.Quotas) > 0 {
-		c.table("QUOTA\tUSED\tLIMIT\tFREE AGAIN", func(w *tabwriter.Writer) {
+		c.table("QUOTA\tUSED\tLIMIT\tFREE AGAIN", func(w io.Writer) {
 			for _, q := range u.Quotas {
-				free := "now"
+				free := c.say("now", "现在")
 				switch {
 				case q.Limit < 0:
-					free = "never"
+					free = c.say("never", "永不")
 				case q.Used >= q.Limit && q.Free != nil:
 					free = q.Free.Local().Format(time.DateTime)
 				case q.Used >= q.Limit:
@@ -313,10 +313,10 @@ func (c *cli) tellUsage(u daemon.Usage) {
 		})
 	}
 	if len(u.Days) == 0 {
-		fmt.Fprintln(c.out, "nothing was taken in these days")
+		c.outf("nothing was taken in these days\n")
 		return
 	}
-	c.table("DAY\tREQUESTS\tREFUSED\tPROMPT\tCOMPLETION\tCOST", func(w *tabwriter.Writer) {
+	c.table("DAY\tREQUESTS\tREFUSED\tPROMPT\tCOMPLETION\tCOST", func(w io.Writer) {
 		for _, d := range u.Days {
 			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\n", d.Day, d.Requests, d.Refused, d.Prompt, d.Completion, costText(d.Cost))
 		}

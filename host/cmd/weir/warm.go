@@ -18,7 +18,7 @@ func (c *cli) warmCmd() *cobra.Command {
 				return err
 			}
 			if running(cmd.Context(), p) != nil {
-				fmt.Fprintln(c.err, "a daemon is running: it compiles new plugins by itself")
+				c.errf("a daemon is running: it compiles new plugins by itself\n")
 				return nil
 			}
 			a, err := c.open(cmd.Context())

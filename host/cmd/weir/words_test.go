@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/weirhost/weir/host/internal/words"
+)
+
+// unread are the functions whose texts no person reads, or programs alone:
+// patterns, the log, the forms of others.
+var unread = []string{"MustCompile", "Compile", "Set", "Warn", "Info", "Debug", "Error", "Named", "NewReplacer", "TrimPrefix", "HasPrefix", "Contains", "CommandPath"}
+
+// mute are texts that stay as they are in every language: names, amounts, what
+// is to be typed, and what programs read.
+var mute = []*regexp.Regexp{
+	regexp.MustCompile(`^\s*(📎 )?(weir (archive|model|plugin|serve|user|mcp|ask "|conversation|tool show|trace show|call$)|chmod |apt |rustup |cd |https?:/|/show )`),
+	regexp.MustCompile(`^[a-z]* ?[A-Z]+$|^[A-Z]+ \[`), // what a command takes
+	regexp.MustCompile(`^(schema = |\{|\x00asm|, mode = |\s*\[%s)`),
+	regexp.MustCompile(`^(%\S+|, |:| )*(KiB|MiB|GiB|ms|s|min)$`),
+	regexp.MustCompile(`^(Application Support|Bearer %s)$`),
+	regexp.MustCompile(`^Shorten the tool result`),                                                                      // a prompt, in English for every model
+	regexp.MustCompile(`^\s*(weir|ok|no|FAIL|text|--run|--archive-bytes|~|# from|%\S+ is)?(:|\s|%\S+|→|·|ms|sha256)*$`), // names, marks and numbers alone
+}
+
+var chinese = regexp.MustCompile(`\p{Han}`)
+
+// saysBoth reports whether the Chinese text stands beside the English one.
+func saysBoth(list []ast.Expr) bool {
+	return slices.ContainsFunc(list, func(e ast.Expr) bool {
+		s, ok := literal(e)
+		if c, is := e.(*ast.CallExpr); !ok && is {
+			return saysBoth(c.Args)
+		}
+		return ok && chinese.MatchString(s)
+	})
+}
+
+// literal returns the text of a string, with %s in the place of what is put in.
+func literal(e ast.Expr) (string, bool) {
+	switch v := e.(type) {
+	case *ast.BasicLit:
+		s, err := strconv.Unquote(v.Value)
+		return s, v.Kind == token.STRING && err == nil
+	case *ast.ParenExpr:
+		return literal(v.X)
+	case *ast.BinaryExpr:
+		x, is := literal(v.X)
+		y, too := literal(v.Y)
+		if v.Op != token.ADD || !is && !too {
+			return "", false
+		}
+		if !is {
+			x = "%s"
+		}
+		if !too {
+			y = "%s"
+		}
+		return x + y, true
+	}
+	return "", false
+}
+
+// texts finds what a file of this package tells people: every string with two
+// words in it.
+func texts(file *ast.File) (list []string) {
+	words := regexp.MustCompile(`[A-Za-z]{2,}[^A-Za-z]*[ \t\n]|[ \t\n][^A-Za-z]*[A-Za-z]{2,}`)
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch v := n.(type) {
+		case *ast.CallExpr:
+			name := ""
+			switch f := v.Fun.(type) {
+			case *ast.Ident:
+				name = f.Name
+			case *ast.SelectorExpr:
+				name = f.Sel.Name
+			}
+			return !slices.Contains(unread, name) && !saysBoth(v.Args)
+		case *ast.CompositeLit:
+			return !saysBoth(v.Elts)
+		case *ast.Field:
+			v.Tag = nil
+		case *ast.KeyValueExpr:
+			if k, ok := v.Key.(*ast.Ident); ok && (k.Name == "Use" || k.Name == "Example") {
+				return false
+			}
+		case ast.Expr:
+			if s, ok := literal(v); ok {
+				bare := regexp.MustCompile(`%[-+# 0]*[\d.]*[a-zA-Z]`).ReplaceAllString(s, "%")
+				if words.MatchString(bare) && !slices.ContainsFunc(mute, func(m *regexp.Regexp) bool { return m.MatchString(s) }) {
+					list = append(list, s)
+				}
+				return false
+			}
+		}
+		return true
+	})
+	return list
+}
+
+// Every text that a command says exists in Chinese.
+func TestEveryTextIsInBothLanguages(t *testing.T) {
+	book, err := words.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := parser.ParseDir(token.NewFileSet(), ".", func(i fs.FileInfo) bool { return !strings.HasSuffix(i.Name(), "_test.go") }, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pkg := range files {
+		for name, file := range pkg.Files {
+			for _, s := range texts(file) {
+				if book.Format(s) == s {
+					t.Errorf("%s: there is no Chinese for %q", name, s)
+				}
+			}
+		}
+	}
+}
+
+// Every command and flag tells in Chinese what it is for, what a library adds
+// included.
+func TestHelpIsInChinese(t *testing.T) {
+	c := &cli{env: barely(t)}
+	root := c.root()
+	c.lang = "zh"
+	c.translate(root)
+	var each func(*cobra.Command)
+	each = func(cmd *cobra.Command) {
+		if !chinese.MatchString(cmd.Short) || cmd.Long != "" && cmd.HasParent() && cmd.Parent().Name() != "completion" && !chinese.MatchString(cmd.Long) {
+			t.Errorf("%s: %q %q", cmd.CommandPath(), cmd.Short, cmd.Long)
+		}
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if !chinese.MatchString(f.Usage) {
+				t.Errorf("%s --%s: %q", cmd.CommandPath(), f.Name, f.Usage)
+			}
+		})
+		for _, sub := range cmd.Commands() {
+			if !sub.Hidden {
+				each(sub)
+			}
+		}
+	}
+	each(root)
+	if s := root.UsageTemplate(); strings.Contains(s, "Flags:\n") || strings.Contains(s, "Usage:\n") || strings.Contains(s, "for more information") {
+		t.Errorf("the headings of the help: %s", s)
+	}
+}
+
+// What commands print, and what is wrong with how they were called, differs by
+// the language.
+func TestCommandsSpeakBothLanguages(t *testing.T) {
+	for _, args := range []string{"--help", "nosuch", "plugin nosuch", "ask --nosuch", "archive show", "config validate", "health", "user list", "tool list", "tool show calculator",
+		"plugin validate nosuch", "plugin info nosuch", "model list", "model use nosuch", "mcp config --client nosuch", "stats", "approvals list", "conversation list", "archive list", "backup", "restore nosuch", "serve --addr nosuch", "doctor"} {
+		said := map[string]string{}
+		for _, lang := range []string{"en", "zh"} {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "tools.toml"), []byte("[[plugins.folder]]\npath = \"./plugins\"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Mkdir(filepath.Join(dir, "plugins"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			var out, errs bytes.Buffer
+			run(t.Context(), append(strings.Fields(args), "--lang", lang, "--config", filepath.Join(dir, "tools.toml"), "--data", filepath.Join(dir, "data")), streams{strings.NewReader(""), &out, &errs}, barely(t))
+			said[lang] = out.String() + errs.String()
+		}
+		if chinese.MatchString(said["en"]) || !chinese.MatchString(said["zh"]) {
+			t.Errorf("weir %s says\n%s\nin English, and in Chinese\n%s", args, said["en"], said["zh"])
+		}
+	}
+}
