@@ -62,7 +62,7 @@ func (c *cli) removeUser(ctx context.Context, name string, purge bool) error {
 			return err
 		}
 		if !c.json {
-			fmt.Fprintf(c.err, "%s is no user any more\n", name)
+			c.errf("%s is no user any more\n", name)
 		}
 	}
 	err = c.withClient(ctx, func(cl *client) error { return c.leftBy(ctx, cl, &out, purge, gone) })
@@ -87,7 +87,7 @@ func (c *cli) leftBy(ctx context.Context, cl *client, out *removedUser, purge, g
 	case !purge:
 		out.Left = &left
 		if !nothing && !c.json {
-			fmt.Fprintf(c.err, "%s stay on the disk; `weir user remove %s --purge` deletes them\n", belongings(left), plain(out.Removed))
+			c.errf("%s stay on the disk; `weir user remove %s --purge` deletes them\n", phrase(belongings(left)), plain(out.Removed))
 		}
 		return nil
 	}
@@ -96,7 +96,7 @@ func (c *cli) leftBy(ctx context.Context, cl *client, out *removedUser, purge, g
 	}
 	out.Deleted = &left
 	if !c.json {
-		fmt.Fprintf(c.err, "deleted %s\n", belongings(left))
+		c.errf("deleted %s\n", phrase(belongings(left)))
 	} else if gone {
 		c.print(out)
 	}

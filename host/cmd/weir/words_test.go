@@ -124,7 +124,7 @@ func TestEveryTextIsInBothLanguages(t *testing.T) {
 		for name, file := range pkg.Files {
 			for _, s := range texts(file) {
 				if book.Format(s) == s {
-					t.Errorf("%s: there is no Chinese for %q", name, s)
+					t.Errorf("%s: there is no Chinese for %q; put it into host/internal/words/cli.toml", name, s)
 				}
 			}
 		}
