@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -46,6 +45,7 @@ type promptInput struct {
 	locale tool.Locale
 	mode   Mode
 	tools  []tool.Spec
+	texts  *toolTexts // of tools, where they are written already; nil: they are not
 	// budget bounds the tools' part, in characters; negative: no bound.
 	budget int
 	// first is the first question of the conversation: it decides which tools
@@ -98,33 +98,56 @@ type toolList struct {
 	tools  []writtenTool
 }
 
-// listTools writes the tools' part: each whole if the budget allows, or else
-// as many whole as fit, those first that the conversation's first question
-// speaks of, and the rest with one line each.
-func listTools(in promptInput) toolList {
-	whole, tools := make([]string, len(in.tools)), make([]writtenTool, len(in.tools))
-	sum := 0
+// toolTexts are tools as they can stand in a prompt, in one language.
+type toolTexts struct {
+	whole, line           []string // all that is shown of each, and its purpose alone
+	wholeChars, lineChars []int
+	about                 []string // what a question is held against
+}
+
+// writeTools writes each tool of in, with examples as far as their share of the
+// budget goes.
+func writeTools(in promptInput) *toolTexts {
+	t := &toolTexts{}
 	examples := in.budget / examplesShare
 	if in.budget < 0 {
 		examples = -1
 	}
+	for _, s := range in.tools {
+		whole, line := describe(s, in.locale, &examples), oneToolLine(s, in.locale)
+		t.whole, t.wholeChars = append(t.whole, whole), append(t.wholeChars, runeCount(whole))
+		t.line, t.lineChars = append(t.line, line), append(t.lineChars, runeCount(line))
+		t.about = append(t.about, strings.ToLower(s.Name+" "+s.Description+" "+s.DescriptionZh))
+	}
+	return t
+}
+
+// listTools writes the tools' part: each whole if the budget allows, or else
+// as many whole as fit, those first that the conversation's first question
+// speaks of, and the rest with one line each.
+func listTools(in promptInput) toolList {
+	t := in.texts
+	if t == nil {
+		t = writeTools(in)
+	}
+	tools := make([]writtenTool, len(in.tools))
+	sum := 0
 	for i, s := range in.tools {
-		whole[i] = describe(s, in.locale, &examples)
-		tools[i] = writtenTool{name: s.Name, text: whole[i]}
-		sum += utf8.RuneCountInString(whole[i]) + 1
+		tools[i] = writtenTool{name: s.Name, text: t.whole[i]}
+		sum += t.wholeChars[i] + 1
 	}
 	w := words(in.locale)
 	if in.budget < 0 || sum <= in.budget {
-		return toolList{w.toolsHead + "\n" + strings.Join(whole, "\n"), false, tools}
+		return toolList{w.toolsHead + "\n" + strings.Join(t.whole, "\n"), false, tools}
 	}
-	shown := chooseWhole(in, whole)
+	shown := chooseWhole(in, t)
 	var full, short []string
-	for i, s := range in.tools {
+	for i := range in.tools {
 		if shown[i] {
-			full = append(full, whole[i])
+			full = append(full, t.whole[i])
 		} else {
-			tools[i].text, tools[i].brief = oneToolLine(s, in.locale), true
-			short = append(short, tools[i].text)
+			tools[i].text, tools[i].brief = t.line[i], true
+			short = append(short, t.line[i])
 		}
 	}
 	none := 0
@@ -134,20 +157,18 @@ func listTools(in promptInput) toolList {
 }
 
 // chooseWhole says which tools are shown whole under the budget.
-func chooseWhole(in promptInput, whole []string) []bool {
+func chooseWhole(in promptInput, t *toolTexts) []bool {
 	left := in.budget
-	order := make([]int, len(in.tools))
+	order, scores := make([]int, len(in.tools)), make([]int, len(in.tools))
+	terms := searchTerms(in.first)
 	for i, s := range in.tools {
-		order[i] = i
-		left -= utf8.RuneCountInString(oneToolLine(s, in.locale))
+		order[i], scores[i] = i, relevance(s.Name, t.about[i], terms)
+		left -= t.lineChars[i]
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(relevance(in.tools[b], in.first), relevance(in.tools[a], in.first))
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
 	shown := make([]bool, len(in.tools))
 	for _, i := range order {
-		more := utf8.RuneCountInString(whole[i]) - utf8.RuneCountInString(oneToolLine(in.tools[i], in.locale))
-		if more <= left {
+		if more := t.wholeChars[i] - t.lineChars[i]; more <= left {
 			shown[i] = true
 			left -= more
 		}
@@ -156,16 +177,15 @@ func chooseWhole(in promptInput, whole []string) []bool {
 }
 
 // relevance counts how many words, or pairs of Chinese characters, of a
-// question stand in a tool's name and description. The placeholder's own tool
-// is always relevant.
-func relevance(s tool.Spec, question string) int {
-	if s.Name == loadTool {
+// question stand in what is told about a tool. The placeholder's own tool is
+// always relevant.
+func relevance(name, about string, terms []string) int {
+	if name == loadTool {
 		return 1 << 20
 	}
-	text := strings.ToLower(s.Name + " " + s.Description + " " + s.DescriptionZh)
 	n := 0
-	for _, word := range searchTerms(question) {
-		if strings.Contains(text, word) {
+	for _, word := range terms {
+		if strings.Contains(about, word) {
 			n++
 		}
 	}
@@ -242,7 +262,7 @@ func describe(s tool.Spec, l tool.Locale, budget *int) string {
 	}
 	for _, e := range s.Examples {
 		text := exampleText(s.Name, e, l)
-		n := utf8.RuneCountInString(text)
+		n := runeCount(text)
 		if *budget >= 0 && n > *budget {
 			break
 		}

@@ -86,6 +86,7 @@ type kit struct {
 
 	mu      sync.Mutex
 	prompts map[promptKey]systemPrompt
+	texts   map[textsKey]*toolTexts
 	natives map[tool.Locale]nativeList
 }
 
@@ -93,7 +94,7 @@ func newKit(specs []tool.Spec) *kit {
 	return &kit{
 		specs:      specs,
 		recogniser: sync.OnceValue(func() *parse.Set { return parse.NewSet(parse.Options{Tools: specs}) }),
-		prompts:    map[promptKey]systemPrompt{}, natives: map[tool.Locale]nativeList{},
+		prompts:    map[promptKey]systemPrompt{}, texts: map[textsKey]*toolTexts{}, natives: map[tool.Locale]nativeList{},
 	}
 }
 
@@ -108,21 +109,48 @@ type promptKey struct {
 	day    int
 }
 
+// A textsKey is what the texts of tools depend on beside the tools.
+type textsKey struct {
+	locale tool.Locale
+	budget int
+}
+
+// written are the tools' texts for a prompt.
+func (k *kit) written(in promptInput) *toolTexts {
+	key := textsKey{in.locale, in.budget}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := k.texts[key]
+	if t == nil {
+		if len(k.texts) >= maxPrompts {
+			clear(k.texts)
+		}
+		t = writeTools(in)
+		k.texts[key] = t
+	}
+	return t
+}
+
 // prompt writes the system prompt for in, whose tools are the kit's. A prompt
 // that tells only some of the tools whole goes by the conversation's first
-// question, and one that asks for JSON by its schema: those are written anew.
+// question, and one that asks for JSON by its schema: those are put together
+// anew, of texts that are written already.
 func (k *kit) prompt(in promptInput) systemPrompt {
-	if in.format != nil || len(in.extra) > maxExtra {
-		return newSystemPrompt(in)
-	}
+	keeps := in.format == nil && len(in.extra) <= maxExtra
 	key := promptKey{in.locale, in.mode, in.budget, in.extra, in.today.Year(), in.today.YearDay()}
-	k.mu.Lock()
-	sp, ok := k.prompts[key]
-	k.mu.Unlock()
-	if ok {
-		return sp
+	if keeps {
+		k.mu.Lock()
+		sp, ok := k.prompts[key]
+		k.mu.Unlock()
+		if ok {
+			return sp
+		}
 	}
-	if sp = newSystemPrompt(in); sp.describes {
+	if in.mode != ModeNative {
+		in.texts = k.written(in)
+	}
+	sp := newSystemPrompt(in)
+	if !keeps || sp.describes {
 		return sp
 	}
 	k.mu.Lock()
