@@ -59,9 +59,10 @@ build: ## build bin/weir
 demo: plugins ## the whole story on this repository's files: no daemon, no network
 	@$(GO) run ./examples/demo
 
-# Packages where nothing runs side by side: there is nothing to watch, and they
-# are several times as fast unwatched. rules_test.go holds them to it.
-ALONE = ./agent/parse/... ./plugins/... ./sdk/guest/... ./sdk/tool
+# Packages where nothing runs side by side, or whose tests are about guests: there is
+# nothing to watch, and they are several times as fast unwatched. rules_test.go holds
+# them to it.
+ALONE = ./agent/parse/... ./plugins/... ./sdk/guest/... ./sdk/tool ./host/internal/author ./host/internal/conform
 
 # What the race detector makes bigger is held to its true bounds without it.
 .PHONY: test
