@@ -16,7 +16,7 @@ import (
 
 const (
 	crashDirEnv    = "WEIR_ARCHIVE_CRASH_DIR"    // set: this process is the victim
-	crashRoundsEnv = "WEIR_ARCHIVE_CRASH_ROUNDS" // how often it is killed; 200 without
+	crashRoundsEnv = "WEIR_ARCHIVE_CRASH_ROUNDS" // how often it is killed; 80 without
 )
 
 // crashText is the text of put number n, from 1 to about 200,000 bytes, so that
@@ -63,14 +63,14 @@ func crashChild(dir string) {
 // and that a torn log is repaired. It does not prove fsync; for that the power
 // would have to go.
 func TestKilledStoreKeepsWhatItAcknowledged(t *testing.T) {
-	rounds := 200
+	rounds := 80
 	if s := os.Getenv(crashRoundsEnv); s != "" {
 		var err error
 		if rounds, err = strconv.Atoi(s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// Every open checks the whole file, so that one that grew over 200 rounds
+	// Every open checks the whole file, so that one that grew over all rounds
 	// would take a slow machine minutes: a new one is begun now and then.
 	total := 0
 	for done := 0; done < rounds; done += crashBatch {

@@ -13,7 +13,7 @@ import (
 // The store does what a slice of entries does, whatever is done in whatever
 // order, compressed or not, opened again or not.
 func TestStoreIsASlice(t *testing.T) {
-	quickly(t, 40)
+	quickly(t, 25)
 	c := newClock()
 	m := &model{t: t, clock: c, s: openTest(t, func(cfg *Config) { cfg.Now, cfg.MaxCountPerPrincipal, cfg.SummaryChars = c.now, 6, -1 })}
 	n := 0
