@@ -162,6 +162,10 @@ func wait(ctx context.Context, d time.Duration) error {
 // questionNames are the names under which a tool takes a question in words.
 var questionNames = []string{"query", "question", "q", "text", "prompt", "input", "keywords"}
 
+// TakesQuestion reports whether a tool can be called with a question alone, as
+// Config.Prefetch does: it has one argument for it and needs no other.
+func TakesQuestion(s tool.Spec) bool { return prefetchArgs(s, "") != nil }
+
 // prefetchArgs puts a question into a tool's arguments: into the text that is
 // named like a question, or else into the first required text. nil: the tool
 // cannot be called with a question alone.

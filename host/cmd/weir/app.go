@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -90,7 +89,7 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 	if len(held) > 0 {
 		c.warn(a, untrusted(held, p))
 	}
-	for _, w := range slices.Concat(literalKeys(s.Models), unknownTools(s, a.host), tokenless(s.Users)) {
+	for _, w := range warnings(s, a.host) {
 		c.warn(a, w)
 	}
 	if w := notIsolated(s.Sandbox, cfg); w != "" {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
@@ -46,15 +47,19 @@ func (c *cli) configCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, _, faults, err := c.load(p)
+			s, _, faults, err := c.load(p)
 			if err != nil {
 				return err
 			}
+			doubts := doubts(s)
 			if c.json {
 				if faults == nil {
 					faults = []fault{}
 				}
-				c.print(map[string]any{"file": p.Config, "ok": len(faults) == 0, "faults": faults})
+				c.print(map[string]any{"file": p.Config, "ok": len(faults) == 0, "faults": faults, "warnings": slices.Concat([]fault{}, doubts)})
+			}
+			for _, f := range doubts {
+				fmt.Fprintln(c.err, "weir: warning:", f)
 			}
 			for _, f := range faults {
 				fmt.Fprintln(c.err, c.faultText(f))

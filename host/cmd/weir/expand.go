@@ -42,7 +42,9 @@ func expandValue(v reflect.Value, env lookup) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			expandValue(v.Field(i), env)
+			if v.Type().Field(i).IsExported() { // the others are no settings
+				expandValue(v.Field(i), env)
+			}
 		}
 	case reflect.Slice:
 		for i := range v.Len() {

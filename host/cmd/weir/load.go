@@ -32,7 +32,10 @@ type fault struct {
 }
 
 func (f fault) String() string {
-	s := fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Col, f.Msg)
+	s := f.Msg
+	if f.File != "" {
+		s = fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Col, f.Msg)
+	}
 	if f.Hint != "" {
 		s += " (" + f.Hint + ")"
 	}
@@ -145,6 +148,7 @@ func decode(file, text string) (Settings, []fault) {
 	var s Settings
 	md, err := spots.Decode(text, &s)
 	tree := spots.Read(text)
+	s.places = places{file, tree}
 	at := func(key ...string) (line, col int) { return tree.Position(key...) }
 	if err != nil {
 		return s, []fault{tomlFault(file, text, err, at)}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -126,8 +125,9 @@ func (c *cli) reload(ctx context.Context, a *app) (daemon.ReloadReport, error) {
 	if len(held) > 0 {
 		out.Notes = append(out.Notes, untrusted(held, p))
 	}
+	out.Notes = append(out.Notes, warnings(s, a.host)...)
 	out.InForce, out.Restart = differences(before, s)
-	c.tellReload(a, s, out)
+	c.tellReload(a, out)
 	return out, nil
 }
 
@@ -141,7 +141,7 @@ func refusedReload(err error) error {
 }
 
 // tellReload logs what a reload came to.
-func (c *cli) tellReload(a *app, s Settings, out daemon.ReloadReport) {
+func (c *cli) tellReload(a *app, out daemon.ReloadReport) {
 	a.log.Info("the configuration was read again", "in_force", out.InForce, "restart", out.Restart)
 	if len(out.Restart) > 0 {
 		a.log.Warn("some settings hold from the next start on", "settings", out.Restart)
@@ -153,9 +153,6 @@ func (c *cli) tellReload(a *app, s Settings, out daemon.ReloadReport) {
 		if b, ok := m.Model.(broken); ok {
 			a.log.Warn("a model cannot be used", "model", name, "error", b.err)
 		}
-	}
-	for _, w := range slices.Concat(literalKeys(s.Models), unknownTools(s, a.host), tokenless(s.Users)) {
-		a.log.Warn(w)
 	}
 }
 

@@ -32,6 +32,8 @@ type Settings struct {
 	Approvals ApprovalSettings         `toml:"approvals" json:"approvals"`
 	MCP       MCPSettings              `toml:"mcp" json:"mcp"`
 	Telemetry TelemetrySettings        `toml:"telemetry" json:"telemetry"`
+
+	places places // of what is written
 }
 
 // ServerSettings are the daemon's address and its bounds.

@@ -7,9 +7,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/sdk/tool"
 )
+
+// warnings are what a person should know of the configuration, and what keeps
+// nothing from running.
+func warnings(s Settings, h *host.Host) []string {
+	out := literalKeys(s.Models)
+	for _, f := range slices.Concat(doubts(s), unknownTools(s, h)) {
+		out = append(out, f.String())
+	}
+	return append(out, tokenless(s.Users)...)
+}
 
 // literalKeys warns of keys that stand in the configuration itself: a tool that
 // is granted its folder could read them there.
@@ -23,60 +35,103 @@ func literalKeys(models map[string]ModelSettings) []string {
 	return out
 }
 
-// unknownTools warns of names in the profiles that no plugin declares. It is
-// no error, since a plugin may come later.
-func unknownTools(s Settings, h *host.Host) []string {
-	var known []string
+// unknownTools are names in the configuration that no plugin declares. They are
+// no faults, since a plugin may come later, and another server's tools are known
+// when it answers.
+func unknownTools(s Settings, h *host.Host) []fault {
+	known := []string{"describe_tool"} // the agent's own
+	specs := map[string]tool.Spec{}
 	for _, t := range h.Tools() {
 		known = append(known, t.Spec.Name)
+		specs[t.Spec.Name] = t.Spec
 	}
+	var plugins []string
 	for _, p := range h.Plugins() {
 		known = append(append(known, p.Tools...), p.Disabled...)
+		plugins = append(plugins, p.Name)
 	}
 	slices.Sort(known)
 	known = slices.Compact(known)
-	out := misspelt("agent", s.Agent, known)
+	out := profileTools(s, s.Agent, known, specs, "agent")
 	for _, name := range slices.Sorted(maps.Keys(s.Agents)) {
-		out = append(out, misspelt("agents."+name, s.Agents[name], known)...)
+		out = append(out, profileTools(s, s.Agents[name], known, specs, "agents", name)...)
 	}
-	return append(out, idleRules(s.Approvals.Rule, known)...)
+	for _, name := range slices.Sorted(maps.Keys(s.Users)) {
+		u := s.Users[name]
+		out = append(out, misspelt(s, known, u.Tools, "users", name, "tools")...)
+		out = append(out, misspelt(s, known, u.DenyTools, "users", name, "deny_tools")...)
+	}
+	out = append(out, misspelt(s, known, s.MCP.Tools, "mcp", "tools")...)
+	out = append(out, misspelt(s, known, s.MCP.DenyTools, "mcp", "deny_tools")...)
+	out = append(out, nearly(s, "tools", "tool", slices.Sorted(maps.Keys(s.Tools)), known)...)
+	out = append(out, nearly(s, "grants", "plugin", slices.Sorted(maps.Keys(s.Grants)), plugins)...)
+	return append(out, idleRules(s, known)...)
+}
+
+func profileTools(s Settings, a AgentSettings, known []string, specs map[string]tool.Spec, table ...string) []fault {
+	at := func(key string) []string { return append(slices.Clone(table), key) }
+	out := slices.Concat(misspelt(s, known, a.Tools, at("tools")...), misspelt(s, known, a.DenyTools, at("deny_tools")...), misspelt(s, known, a.Prefetch, at("prefetch")...))
+	for _, name := range a.Prefetch {
+		if spec, ok := specs[name]; ok && !agent.TakesQuestion(spec) {
+			out = append(out, s.places.fault(fmt.Sprintf("[%s] prefetch names %q, which cannot be called with a question alone: it does not run", strings.Join(table, "."), name),
+				"name a tool whose one required argument is a text", at("prefetch")...))
+		}
+	}
+	return out
 }
 
 // idleRules names the rules of approvals that fit no tool: one that is meant to
 // deny and is misspelt denies nothing.
-func idleRules(rules []ApprovalRuleSettings, known []string) []string {
-	var out []string
-	for i, r := range rules {
+func idleRules(s Settings, known []string) []fault {
+	var out []fault
+	for i, r := range s.Approvals.Rule {
 		fits := func(name string) bool { ok, _ := path.Match(r.Tool, name); return ok } // load has checked the pattern
-		if slices.ContainsFunc(known, fits) {
+		if slices.ContainsFunc(known, fits) || ofServer(s, r.Tool) {
 			continue
 		}
-		msg := fmt.Sprintf("[[approvals.rule]] %d is for %q, which fits no tool of a plugin here", i+1, r.Tool)
-		if near := registry.Nearest(strings.Trim(r.Tool, "*?"), known); len(near) > 0 {
-			msg += "; did you mean " + strings.Join(near, " or ") + "?"
-		}
-		out = append(out, msg)
+		out = append(out, s.places.fault(fmt.Sprintf("[[approvals.rule]] %d is for %q, which fits no tool of a plugin here", i+1, r.Tool)+meant(strings.Trim(r.Tool, "*?"), known),
+			"correct the name, or take the rule out", "approvals", "rule", fmt.Sprint(i), "tool"))
 	}
 	return out
 }
 
-// misspelt names what one profile lists and nobody knows, each name once.
-func misspelt(table string, a AgentSettings, known []string) []string {
-	var out []string
-	for _, list := range []struct {
-		key   string
-		names []string
-	}{{"tools", a.Tools}, {"deny_tools", a.DenyTools}, {"prefetch", a.Prefetch}} {
-		for i, name := range list.names {
-			if slices.Contains(known, name) || slices.Contains(list.names[:i], name) {
-				continue
-			}
-			msg := fmt.Sprintf("[%s] %s names %q, which is no tool of a plugin here", table, list.key, name)
-			if near := registry.Nearest(name, known); len(near) > 0 {
-				msg += "; did you mean " + strings.Join(near, " or ") + "?"
-			}
-			out = append(out, msg)
+// misspelt names what one list has and nobody knows, each name once.
+func misspelt(s Settings, known, names []string, key ...string) []fault {
+	var out []fault
+	last := len(key) - 1
+	for i, name := range names {
+		if slices.Contains(known, name) || slices.Contains(names[:i], name) || ofServer(s, name) {
+			continue
+		}
+		out = append(out, s.places.fault(fmt.Sprintf("[%s] %s names %q, which is no tool of a plugin here", strings.Join(key[:last], "."), key[last], name)+meant(name, known),
+			"correct the name, or take it out", key...))
+	}
+	return out
+}
+
+// nearly names tables that are called almost as something that is there. Others
+// may be for what comes later.
+func nearly(s Settings, table, what string, names, known []string) []fault {
+	var out []fault
+	for _, name := range names {
+		if near := meant(name, known); near != "" && !slices.Contains(known, name) && !ofServer(s, name) {
+			out = append(out, s.places.fault(fmt.Sprintf("[%s.%s] is for no %s here%s", table, name, what, near), "correct the name, or take the table out", table, name))
 		}
 	}
 	return out
+}
+
+// ofServer says that another server may have a tool of that name: what it has is
+// known when it answers.
+func ofServer(s Settings, name string) bool {
+	server, _, ok := strings.Cut(name, "__")
+	_, there := s.Servers[server]
+	return ok && there
+}
+
+func meant(name string, known []string) string {
+	if near := registry.Nearest(name, known); len(near) > 0 {
+		return "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return ""
 }

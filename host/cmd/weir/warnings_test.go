@@ -11,9 +11,9 @@ import (
 
 const doubtful = `[agent]
 tools = ["load_tool_history", "load_tool_histroy", "load_tool_histroy"]
-prefetch = ["serch"]
 [agents.other]
 deny_tools = ["zzz"]
+prefetch = ["serch"]
 [models.literal]
 provider = "vllm"
 model = "m"
@@ -24,18 +24,18 @@ model = "m"
 key = "${NOKEY}"
 `
 
-var doubts = []string{
+var doubted = []string{
 	`[agent] tools names "load_tool_histroy", which is no tool of a plugin here; did you mean load_tool_history`,
-	`[agent] prefetch names "serch"`, `[agents.other] deny_tools names "zzz"`, "[models.literal] key stands in tools.toml",
+	`[agents.other] prefetch names "serch"`, `[agents.other] deny_tools names "zzz"`, "[models.literal] key stands in tools.toml",
 }
 
 // What may be meant is a warning, once each, and keeps nothing from running.
 func TestWarnings(t *testing.T) {
 	code, _, stderr := runIn(t.Context(), t, t.TempDir(), doubtful, "tool", "list")
-	if code != 0 || strings.Count(stderr, "weir: warning: ") != len(doubts) || strings.Contains(stderr, "canary") {
+	if code != 0 || strings.Count(stderr, "weir: warning: ") != len(doubted) || strings.Contains(stderr, "canary") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	for _, want := range doubts {
+	for _, want := range doubted {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("no %q in %s", want, stderr)
 		}
@@ -80,7 +80,7 @@ func TestServeWarnsAndGoesOn(t *testing.T) {
 	if code != 0 || !strings.Contains(out.String(), `"url"`) {
 		t.Errorf("exit %d: %s", code, &stderr)
 	}
-	for _, want := range append(doubts, "other weir commands will not find this daemon") {
+	for _, want := range append(doubted, "other weir commands will not find this daemon") {
 		if strings.Count(stderr.String(), want) != 2 {
 			t.Errorf("%q is not in the log and in the banner: %s", want, &stderr)
 		}
@@ -141,5 +141,80 @@ func TestWhereATextBreaks(t *testing.T) {
 		if len(faults) != 1 || faults[0].Line != row.line || faults[0].Col != row.col {
 			t.Errorf("%s: %v, want %d:%d", row.why, faults, row.line, row.col)
 		}
+	}
+}
+
+// What cannot have its effect is told with its place and what to change; what can
+// have it, and what only a running plugin or server could tell, is not.
+func TestDoubts(t *testing.T) {
+	const model = "[models.m]\nprovider = \"ollama\"\nmodel = \"x\"\nnative_tools = false\n"
+	for _, row := range []struct{ text, want string }{
+		{"[agent]\nenable_tool_calling = false\n  enable_planning = true\n", "f:3:3: [agent] enable_planning does nothing, for enable_tool_calling is false (take it out, or set enable_tool_calling = true)"},
+		{"[agent]\nmax_tool_calls = -1\nenable_reflection = true\n", "f:3:1: [agent] enable_reflection does nothing, for max_tool_calls is -1, which allows no call"},
+		{"[agents.bare]\ntools = []\nprefetch = [\"a\"]\n", "f:3:1: [agents.bare] prefetch does nothing, for tools is empty"},
+		{"[agent]\nmode = \"native\"\nenable_tool_calling = false\n", "f:2:1: [agent] mode does nothing"},
+		{"[agent]\ntools = [\"a\"]\ndeny_tools = [\"b\", \"a\"]\n", `f:3:1: [agent] deny_tools names "a", and tools does too: it is denied (take it out of one of the two)`},
+		{"[agent]\ntools = [\"a\"]\nprefetch = [\"b\"]\n", `f:3:1: [agent] prefetch names "b", which the profile may not use`},
+		{"[agent]\ndeny_tools = [\"b\"]\nprefetch = [\"b\"]\n", `f:3:1: [agent] prefetch names "b", which the profile may not use`},
+		{model + "[agent]\nmodel = \"m\"\nmode = \"native\"\n", `f:7:1: [agent] mode is "native", and [models.m] says native_tools = false`},
+		{model + "[agent]\nmodel = \"m\"\nmode = \"auto\"\n", ""},
+		{"[agent]\ntools = [\"a\", \"b\"]\ndeny_tools = [\"c\"]\nprefetch = [\"b\"]\nenable_planning = true\nmax_tool_calls = 0\n", ""},
+		{"[agent]\nenable_tool_calling = false\n", ""},
+		{"", ""},
+	} {
+		s, faults := decode("f", row.text)
+		if len(faults) > 0 {
+			t.Fatal(faults)
+		}
+		got := doubts(s)
+		if inForce := doubts(s.withDefaults()); len(inForce) != len(got) {
+			t.Errorf("%q: %v, and with the defaults %v", row.text, got, inForce)
+		}
+		if row.want == "" && len(got) > 0 || row.want != "" && (len(got) != 1 || !strings.HasPrefix(got[0].String(), row.want)) {
+			t.Errorf("%q: %v, want %q", row.text, got, row.want)
+		}
+	}
+}
+
+// Names are looked up wherever one can stand.
+func TestNamesThatNobodyKnows(t *testing.T) {
+	const text = `[agent]
+prefetch = ["search_tool_history", "load_tool_histroy"]
+tools = ["describe_tool", "load_tool_history", "files__read"]
+[users.ann]
+token = "${ANN}"
+deny_tools = ["load_tool_histori"]
+[mcp]
+tools = ["lod_tool_history"]
+[tools.load_tool_histry]
+max_chars = 500
+[tools.for_later]
+max_chars = 500
+[[approvals.rule]]
+tool = "files__*"
+action = "deny"
+[[approvals.rule]]
+tool = "write_*"
+action = "deny"
+[mcpServers.files]
+command = "nobody"
+disabled = true
+`
+	_, _, stderr := runIn(t.Context(), t, t.TempDir(), text, "tool", "list")
+	want := []string{
+		`tools.toml:2:1: [agent] prefetch names "load_tool_histroy", which is no tool of a plugin here; did you mean load_tool_history? (correct the name, or take it out)`,
+		`tools.toml:6:1: [users.ann] deny_tools names "load_tool_histori"`, `tools.toml:8:1: [mcp] tools names "lod_tool_history"`,
+		`tools.toml:9:8: [tools.load_tool_histry] is for no tool here; did you mean load_tool_history?`,
+		`tools.toml:17:1: [[approvals.rule]] 2 is for "write_*", which fits no tool of a plugin here`,
+		`tools.toml:2:1: [agent] prefetch names "load_tool_histroy", which the profile may not use`, `tools.toml:2:1: [agent] prefetch names "search_tool_history", which the profile may not use`,
+		"the user ann cannot come in",
+	}
+	for _, w := range want {
+		if !strings.Contains(stderr, w) {
+			t.Errorf("no %q in\n%s", w, stderr)
+		}
+	}
+	if n := strings.Count(stderr, "weir: warning: "); n != len(want) {
+		t.Errorf("%d warnings, want %d:\n%s", n, len(want), stderr)
 	}
 }
