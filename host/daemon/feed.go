@@ -124,6 +124,13 @@ func (f *feed) empty() bool {
 	return f.last == 0
 }
 
+// number is the last event's; 0: there was none.
+func (f *feed) number() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
+}
+
 // size is what the feed holds, in bytes.
 func (f *feed) size() int {
 	f.mu.Lock()

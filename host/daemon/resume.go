@@ -20,6 +20,7 @@ const DefaultResumeGrace = time.Minute
 const (
 	keepOver      = 5 * time.Minute
 	keepOverCount = 256
+	keepOverOf    = 64 // of one principal, so that nobody's go because of another's
 	keepOverBytes = 32 << 20
 )
 
@@ -140,6 +141,7 @@ func (ls *lives) settle(l *liveTurn) {
 		return
 	}
 	ls.done = append(ls.done, l)
+	ls.bound(l.principal)
 	sum := 0
 	for _, x := range ls.done {
 		sum += x.feed.size()
@@ -150,6 +152,24 @@ func (ls *lives) settle(l *liveTurn) {
 		ls.done = ls.done[1:]
 	}
 	time.AfterFunc(keepOver, func() { ls.drop(l) })
+}
+
+// bound drops the oldest of a principal's where there are too many; ls.mu is held.
+func (ls *lives) bound(principal string) {
+	theirs := 0
+	for _, x := range ls.done {
+		if x.principal == principal {
+			theirs++
+		}
+	}
+	ls.done = slices.DeleteFunc(ls.done, func(x *liveTurn) bool {
+		if x.principal != principal || theirs <= keepOverOf {
+			return false
+		}
+		theirs--
+		delete(ls.byID, x.id)
+		return true
+	})
 }
 
 func (ls *lives) drop(l *liveTurn) {
@@ -204,8 +224,8 @@ func (d *Daemon) resumeChat(w http.ResponseWriter, r *http.Request) error {
 	at := max(strings.LastIndexByte(last, '-'), 0)
 	n, err := strconv.Atoi(strings.TrimPrefix(last[at:], "-"))
 	l, ok := d.lives.find(d.principal(r), last[:at])
-	if !ok || err != nil || n < 0 {
-		return problem(http.StatusNotFound, "no_stream", "read the conversation instead; a stream can be resumed when the question said \"resume\": true, and for five minutes after its end",
+	if !ok || err != nil || n < 0 || n > l.feed.number() { // of an event that is still to come nothing was read
+		return problem(http.StatusNotFound, "no_stream", "read the conversation instead; a stream can be resumed when the question said \"resume\": true, for five minutes after its end, and not after a restart of the daemon",
 			"there is no stream with the event %q", clip(last, 80))
 	}
 	return d.send(w, r, l, n)

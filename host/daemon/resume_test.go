@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"slices"
 	"strconv"
@@ -257,6 +258,57 @@ func TestResumableProblems(t *testing.T) {
 	}
 }
 
+// What cannot be resumed answers so at once, by GET and by POST, and all alike: a
+// stream of before a restart, of another user, of nobody, and an event that is
+// still to come.
+func TestStreamsThatCannotBeResumed(t *testing.T) {
+	m := newStepper()
+	s := newServer(t, m)
+	s.withUsers(map[string]User{"ann": ann(Quota{})})
+	c := s.connect(`{"message":"Hi","resume":true}`, "")
+	defer c.close()
+	c.until(eventBudget)
+	id := c.last[:strings.LastIndexByte(c.last, '-')]
+	again, err := New(Config{Host: s.host, Token: testToken, Models: s.daemon.cfg.Models, Profiles: s.daemon.cfg.Profiles})
+	if err != nil {
+		t.Fatal(err)
+	}
+	restarted := httptest.NewServer(again.Handler())
+	defer restarted.Close()
+	after := *s
+	after.url = restarted.URL
+	for _, row := range []struct {
+		why   string
+		s     *server
+		token string
+		last  string
+	}{
+		{"of another user", s, annToken, c.last},
+		{"of before a restart", &after, testToken, c.last},
+		{"of nobody", s, testToken, "0b9fbdcd-6f1e-4f4f-9d0e-3f2d8f6a7b10-3"},
+		{"an event that is still to come", s, testToken, id + "-9999"},
+		{"no number", s, testToken, id + "-x"},
+		{"no event", s, testToken, id},
+		{"a negative number", s, testToken, id + "--3"},
+		{"nonsense", s, testToken, "\"><script>"},
+	} {
+		for method, body := range map[string]string{"GET": "", "POST": `{"message":"Hi","resume":true}`} {
+			a := row.s.do(method, "/api/chat", body, func(r *http.Request) {
+				r.Header.Set("Authorization", "Bearer "+row.token)
+				r.Header.Set("Last-Event-ID", row.last)
+			})
+			if a.status != 404 || a.code(t) != "no_stream" || !strings.Contains(a.body, "restart") {
+				t.Errorf("%s, by %s: %d %s", row.why, method, a.status, a.body)
+			}
+		}
+	}
+	close(m.step) // the turn itself went on
+	c.until(eventEnd)
+	if len(s.daemon.lives.byID) != 1 {
+		t.Errorf("%d turns began", len(s.daemon.lives.byID))
+	}
+}
+
 // A daemon that stops does not wait for turns that nobody reads.
 func TestDrainEndsTurnsWithoutAClient(t *testing.T) {
 	m := newStepper()
@@ -374,7 +426,7 @@ func TestLivesAreBounded(t *testing.T) {
 	ls := newLives()
 	var ids []string
 	for i := range keepOverCount + 10 {
-		l := &liveTurn{id: strconv.Itoa(i), feed: newFeed(10)}
+		l := &liveTurn{id: strconv.Itoa(i), principal: strconv.Itoa(i % 8), feed: newFeed(10)}
 		ids = append(ids, l.id)
 		ls.add(l)
 		ls.settle(l)
@@ -385,5 +437,16 @@ func TestLivesAreBounded(t *testing.T) {
 	}
 	if !slices.Equal(kept, ids[10:]) || len(ls.byID) != keepOverCount {
 		t.Errorf("%d are kept, the first is %s", len(ls.byID), kept[0])
+	}
+	ls = newLives()
+	ls.add(&liveTurn{id: "hers", principal: "ann", feed: newFeed(10)})
+	ls.settle(ls.byID["hers"])
+	for i := range 2 * keepOverCount {
+		l := &liveTurn{id: strconv.Itoa(i), principal: "bob", feed: newFeed(10)}
+		ls.add(l)
+		ls.settle(l)
+	}
+	if _, ok := ls.find("ann", "hers"); !ok || len(ls.done) != keepOverOf+1 || len(ls.byID) != keepOverOf+1 || ls.done[1].id != strconv.Itoa(2*keepOverCount-keepOverOf) {
+		t.Errorf("one user's turns drive out another's: %d are kept", len(ls.byID))
 	}
 }
