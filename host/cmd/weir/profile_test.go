@@ -104,8 +104,8 @@ func (p *profiled) asked(n int) agent.Request {
 	return all[n]
 }
 
-// texts are all that a request holds.
-func texts(r agent.Request) string {
+// heldBy is all that a request holds.
+func heldBy(r agent.Request) string {
 	all := []string{r.System}
 	for _, m := range r.Messages {
 		all = append(all, m.Role+": "+m.Text)
@@ -310,8 +310,8 @@ func TestProfiles(t *testing.T) {
 			for most, want := range map[int]int{2: 2, 0: agent.DefaultMaxPlanningSteps, -1: 14} {
 				p := with(fmt.Sprintf("[agent]\nenable_planning = true\nmax_planning_steps = %d\n", most), inTurn(replay.Text(steps), replay.Text("done")))
 				got := p.ask("hi")
-				if bound := fmt.Sprintf("at most %d", want); len(got.plan.Steps) != want || strings.Contains(texts(p.asked(0)), bound) != (most >= 0) {
-					t.Errorf("%d: %d steps, and the model was asked:\n%s", most, len(got.plan.Steps), texts(p.asked(0)))
+				if bound := fmt.Sprintf("at most %d", want); len(got.plan.Steps) != want || strings.Contains(heldBy(p.asked(0)), bound) != (most >= 0) {
+					t.Errorf("%d: %d steps, and the model was asked:\n%s", most, len(got.plan.Steps), heldBy(p.asked(0)))
 				}
 			}
 		},
@@ -326,7 +326,7 @@ func TestProfiles(t *testing.T) {
 		"max_tool_calls": func(t *testing.T) {
 			for most, want := range map[int]int{2: 2, 0: agent.DefaultMaxToolCalls, -1: 0} {
 				p := with(fmt.Sprintf("[agent]\nmax_tool_calls = %d\n", most), func(n int, r agent.Request) replay.Reply {
-					if strings.Contains(r.System, "calculator") && n < 30 && !strings.Contains(texts(r), "answer now") && !strings.Contains(texts(r), "Answer now") {
+					if strings.Contains(r.System, "calculator") && n < 30 && !strings.Contains(heldBy(r), "answer now") && !strings.Contains(heldBy(r), "Answer now") {
 						return sum(n)
 					}
 					return replay.Text("ok")
@@ -357,7 +357,7 @@ func TestProfiles(t *testing.T) {
 				got := p.ask("hi")
 				corrected := 0
 				for _, r := range p.script.Requests() {
-					corrected = max(corrected, strings.Count(texts(r), "nobody_"))
+					corrected = max(corrected, strings.Count(heldBy(r), "nobody_"))
 				}
 				if n := howOften(got.events, "tool_call.malformed"); n != want+1 || got.end.Reason != agent.ReasonMalformed {
 					t.Errorf("%d: %d calls were malformed, %d sent back; %s", most, n, corrected, got.end.Reason)
@@ -398,7 +398,7 @@ func TestProfiles(t *testing.T) {
 		"prefetch": func(t *testing.T) {
 			p := with("[agent]\nprefetch = [\"calculator\"]\n", saysAlways("ok"))
 			got := p.ask("6*7")
-			if len(got.calls) != 1 || got.calls[0].Tool != "calculator" || got.calls[0].Format != "prefetch" || !strings.Contains(texts(p.asked(0)), "42") || len(p.script.Requests()) != 1 {
+			if len(got.calls) != 1 || got.calls[0].Tool != "calculator" || got.calls[0].Format != "prefetch" || !strings.Contains(heldBy(p.asked(0)), "42") || len(p.script.Requests()) != 1 {
 				t.Errorf("%+v", got.calls)
 			}
 		},
