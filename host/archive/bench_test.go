@@ -330,3 +330,18 @@ func benchTurn(ctx context.Context, s *Store) error {
 		Marks:    []string{fmt.Sprintf("%032x%032x", rand.Uint64(), rand.Uint64())}, Trace: &Trace{Turn: 1, Body: []byte(strings.Repeat("x", 900))},
 	})
 }
+
+// BenchmarkLogUse puts down a second's calls of a busy daemon at once.
+func BenchmarkLogUse(b *testing.B) {
+	s := benchStore(b)
+	var uses []ToolUse
+	for i := range 1000 {
+		uses = append(uses, ToolUse{Scope: Scope{Principal: "local", Conversation: "mcp-local"}, CallID: fmt.Sprintf("%036d", i), Tool: "echo", Format: "mcp", Code: "ok", Produced: 99, Shown: 99, Duration: time.Millisecond})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := s.LogUse(b.Context(), uses); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

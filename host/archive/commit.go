@@ -202,6 +202,7 @@ const (
 	deleteMessages
 	insertMessage
 	insertUse
+	insertUses
 	insertTurn
 	addDay
 	addCostOfDay
@@ -230,8 +231,8 @@ func (n statement) text() string {
 		deleteMessages:     "DELETE FROM messages WHERE conversation_id = ? AND seq >= ?",
 		insertMessage: `INSERT INTO messages (conversation_id, seq, turn, role, model, created_at, content, thinking, body)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		insertUse: `INSERT INTO tool_calls (principal, conversation_id, turn, call_id, tool_name, model, format, code,
-			cut_by, produced, shown, archive_uuid, duration_us, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		insertUse:  insertUsesText(1),
+		insertUses: insertUsesText(usesAtOnce),
 		insertTurn: `INSERT INTO turns (conversation_id, turn, model, reason, created_at, duration_us, prompt_tokens, completion_tokens,
 			cached_prompt_tokens, cache_write_tokens, cost, currency) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		addDay: `INSERT INTO usage_days (principal, day, requests, refused, prompt_tokens, completion_tokens) VALUES (?, ?, ?, ?, ?, ?)

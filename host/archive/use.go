@@ -19,15 +19,34 @@ func (s *Store) LogUse(ctx context.Context, uses []ToolUse) error {
 	return wrap(ctx, "logging calls", s.commit(ctx, 0, func(b *batch) error { return b.log(uses, s.now()) }))
 }
 
+// usesAtOnce is how many uses one statement puts down, where there are as many:
+// most of the time that a row takes is not the row's.
+const usesAtOnce = 16
+
+func insertUsesText(rows int) string {
+	return `INSERT INTO tool_calls (principal, conversation_id, turn, call_id, tool_name, model, format, code,
+		cut_by, produced, shown, archive_uuid, duration_us, created_at) VALUES ` +
+		strings.Repeat("(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), ", rows-1) + "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+}
+
 func (b *batch) log(uses []ToolUse, now time.Time) error {
-	for _, u := range uses {
-		if u.Created.IsZero() {
-			u.Created = now
+	for len(uses) > 0 {
+		n, statement := 1, insertUse
+		if len(uses) >= usesAtOnce {
+			n, statement = usesAtOnce, insertUses
 		}
-		if err := b.exec(insertUse, u.Scope.Principal, u.Scope.Conversation, u.Turn, u.CallID, u.Tool, u.Model, u.Format, u.Code,
-			u.Layer, u.Produced, u.Shown, u.UUID, u.Duration.Microseconds(), u.Created.UnixMilli()); err != nil {
+		args := make([]any, 0, 14*n)
+		for _, u := range uses[:n] {
+			if u.Created.IsZero() {
+				u.Created = now
+			}
+			args = append(args, u.Scope.Principal, u.Scope.Conversation, u.Turn, u.CallID, u.Tool, u.Model, u.Format, u.Code,
+				u.Layer, u.Produced, u.Shown, u.UUID, u.Duration.Microseconds(), u.Created.UnixMilli())
+		}
+		if err := b.exec(statement, args...); err != nil {
 			return err
 		}
+		uses = uses[n:]
 	}
 	return nil
 }
