@@ -28,7 +28,7 @@ func TestOneSlowToolLeavesRoomForOthers(t *testing.T) {
 	waitFor(t, func() bool {
 		h.running.mu.Lock()
 		defer h.running.mu.Unlock()
-		return h.running.tools["slow"] == 2 && len(h.running.waiting) == 3
+		return h.running.tools["slow"] == 2 && len(h.running.queued()) == 3
 	})
 	call(t, s, "quick", `{"x":1}`) // with three slow ones before it
 	cancel()

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -19,7 +20,8 @@ type places struct {
 	taken   int
 	plugins map[string]int
 	tools   map[string]int
-	waiting []*waiter // in the order in which they came
+	queues  []*queue // of those who wait; none is empty
+	came    uint64   // how many have waited
 }
 
 // A claim is what a call wants a place for.
@@ -31,7 +33,15 @@ type claim struct {
 // A waiter is a call without a place.
 type waiter struct {
 	claim
+	came  uint64        // who came before it has a lower one
 	ready chan struct{} // closed when it has one
+}
+
+// A queue is those who want the same, in the order in which they came: all of
+// them may have a place or none.
+type queue struct {
+	claim
+	waiting []*waiter
 }
 
 func newPlaces(all int) *places {
@@ -89,9 +99,7 @@ func (p *places) take(ctx context.Context, c claim) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if i := slices.Index(p.waiting, w); i >= 0 {
-		p.waiting = slices.Delete(p.waiting, i, i+1)
-	} else {
+	if !p.leave(w) {
 		p.free(c) // it was given one at the same moment
 	}
 	return ctx.Err()
@@ -101,7 +109,7 @@ func (p *places) take(ctx context.Context, c claim) error {
 func (p *places) now(c claim) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	ok := len(p.waiting) == 0 && p.taken < p.all && p.may(c)
+	ok := len(p.queues) == 0 && p.taken < p.all && p.may(c)
 	if ok {
 		p.seat(c)
 	}
@@ -111,10 +119,37 @@ func (p *places) now(c claim) bool {
 func (p *places) join(c claim) *waiter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w := &waiter{c, make(chan struct{})}
-	p.waiting = append(p.waiting, w)
+	p.came++
+	w := &waiter{c, p.came, make(chan struct{})}
+	i := slices.IndexFunc(p.queues, func(q *queue) bool { return q.claim == c })
+	if i < 0 {
+		i = len(p.queues)
+		p.queues = append(p.queues, &queue{claim: c})
+	}
+	p.queues[i].waiting = append(p.queues[i].waiting, w)
 	p.hand()
 	return w
+}
+
+// leave takes out who waits; false: it waits no more.
+func (p *places) leave(w *waiter) bool {
+	i := slices.IndexFunc(p.queues, func(q *queue) bool { return q.claim == w.claim })
+	if i < 0 {
+		return false
+	}
+	at := slices.Index(p.queues[i].waiting, w)
+	if at >= 0 {
+		p.drop(i, at)
+	}
+	return at >= 0
+}
+
+// drop takes somebody out of a queue, and the queue if nobody is left.
+func (p *places) drop(i, at int) {
+	q := p.queues[i]
+	if q.waiting = slices.Delete(q.waiting, at, at+1); len(q.waiting) == 0 {
+		p.queues = slices.Delete(p.queues, i, i+1)
+	}
 }
 
 // give gives a place back.
@@ -141,19 +176,25 @@ func less(counts map[string]int, name string) {
 func (p *places) hand() {
 	for p.taken < p.all {
 		next := -1
-		for i, w := range p.waiting {
-			if p.may(w.claim) && (next < 0 || p.plugins[w.plugin] < p.plugins[p.waiting[next].plugin]) {
+		for i, q := range p.queues {
+			if p.may(q.claim) && (next < 0 || p.before(q, p.queues[next])) {
 				next = i
 			}
 		}
 		if next < 0 {
 			return
 		}
-		w := p.waiting[next]
-		p.waiting = slices.Delete(p.waiting, next, next+1)
-		p.seat(w.claim)
+		q := p.queues[next]
+		w := q.waiting[0]
+		p.drop(next, 0)
+		p.seat(q.claim)
 		close(w.ready)
 	}
+}
+
+// before reports whether the first of a is to have a place before the first of b.
+func (p *places) before(a, b *queue) bool {
+	return cmp.Or(cmp.Compare(p.plugins[a.plugin], p.plugins[b.plugin]), cmp.Compare(a.waiting[0].came, b.waiting[0].came)) < 0
 }
 
 func (p *places) seat(c claim) {

@@ -60,8 +60,8 @@ func TestPlacesAreShared(t *testing.T) {
 		expect("of those who wait the one that has the fewest is next", other, 1)
 		close(release)
 		all.Wait()
-		if p.taken != 0 || len(p.plugins) != 0 || len(p.tools) != 0 || len(p.waiting) != 0 {
-			t.Errorf("left: %d taken, %v, %v, %d waiting", p.taken, p.plugins, p.tools, len(p.waiting))
+		if p.taken != 0 || len(p.plugins) != 0 || len(p.tools) != 0 || len(p.queued()) != 0 {
+			t.Errorf("left: %d taken, %v, %v, %d waiting", p.taken, p.plugins, p.tools, len(p.queued()))
 		}
 	})
 }
@@ -78,7 +78,7 @@ func TestWaitingForAPlaceEndsWithTheContext(t *testing.T) {
 		if err := p.take(ctx, b); err != context.DeadlineExceeded {
 			t.Errorf("%v", err)
 		}
-		if len(p.waiting) != 0 {
+		if len(p.queued()) != 0 {
 			t.Error("it still waits")
 		}
 		p.give(a)
@@ -129,13 +129,28 @@ func TestPlacesLaws(t *testing.T) {
 			if n, most := plugins["p"], max(p.own, claims[0].most, claims[1].most); n > most {
 				t.Fatalf("%d of the plugin run, %d may", n, most)
 			}
-			for _, w := range p.waiting {
+			for _, w := range p.queued() {
 				if sum < all && p.may(w.claim) {
 					t.Fatalf("%s waits with %d of %d places taken", w.tool, sum, all)
 				}
 			}
+			first := map[claim]bool{} // of which somebody waits
+			for _, w := range waiters {
+				if first[w.claim] && w.runs() {
+					t.Fatalf("of %s one runs who came later than one who waits", w.tool)
+				}
+				first[w.claim] = first[w.claim] || !w.runs()
+			}
 		}
 	})
+}
+
+// queued are all who wait.
+func (p *places) queued() (out []*waiter) {
+	for _, q := range p.queues {
+		out = append(out, q.waiting...)
+	}
+	return out
 }
 
 func (w *waiter) runs() bool {
