@@ -62,6 +62,9 @@ func (p *pair) call(inv Invocation) (got [2][2]seen) {
 			p.books[i].Reset()
 			out, fail := p.modules[i].Call(context.Background(), inv)
 			s.Text, s.Fail, s.Log, s.Relist = string(out.Bytes), fail, p.books[i].String(), out.Relist
+			if fail != nil && fail.Code == tool.TimedOut {
+				s.Progress = nil // how far it came is the machine's matter
+			}
 		}
 	}
 	return got
@@ -101,8 +104,8 @@ func TestEnginesOnAGoGuest(t *testing.T) {
 	for _, inv := range []Invocation{
 		{Export: "echo", Input: []byte(`{"q":"大坝 weir \u0000"}`)},
 		{Export: "echo"},
-		{Export: "echo", Input: []byte(strings.Repeat("水 flows ", 20_000))},
-		{Export: "echo", Input: make([]byte, 300<<10)},
+		{Export: "echo", Input: []byte(strings.Repeat("水 flows ", 7_000))},
+		{Export: "echo", Input: make([]byte, 300<<10), Timeout: 5 * time.Minute}, // Extism's SDK is asked for each eight bytes of it
 		{Export: "echo", Input: make([]byte, maxInput+1)},
 		{Export: "echo", Input: make([]byte, 1001), MaxOutput: 1000},
 		{Export: "silent", Input: []byte("x")},
