@@ -207,7 +207,7 @@ func (d *Daemon) begin(r *http.Request, ask Ask) *liveTurn {
 func (d *Daemon) guarded(f func() (ChatEnd, error)) (end ChatEnd, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			d.log.Error("a turn panicked", "panic", p)
+			d.panicked("a turn panicked", p)
 			err = asProblem(nil)
 		}
 	}()

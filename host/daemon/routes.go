@@ -144,7 +144,7 @@ func (d *Daemon) guard(h func(http.ResponseWriter, *http.Request) error) http.Ha
 				if p == http.ErrAbortHandler {
 					panic(p)
 				}
-				d.log.Error("a request panicked", "path", r.URL.Path, "panic", p)
+				d.panicked("a request panicked", p, "path", r.URL.Path)
 				writeProblem(w, r, asProblem(nil))
 			}
 		}()
