@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"strconv"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -54,11 +55,18 @@ func newFile() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "image"), nil
 }
 
-// seal takes from everybody, us too, the means to change the file.
+// seal takes from everybody, us too, the means to change the file. The kernel says
+// that it is busy while somebody holds a page of it, be it the kernel itself that
+// moves pages about: on a machine with much to do that passes, within seconds.
 func seal(f *os.File) error {
 	const all = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
-	_, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, all)
-	return os.NewSyscallError("sealing", err)
+	for wait := time.Millisecond; ; wait *= 2 {
+		_, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, all)
+		if !errors.Is(err, unix.EBUSY) || wait > time.Second {
+			return os.NewSyscallError("sealing", err)
+		}
+		time.Sleep(wait)
+	}
 }
 
 // mapView maps the file to be read. The mapping is private although nobody
