@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,11 +28,15 @@ func (c *cli) mcpCmd() *cobra.Command {
 
 // mcp serves the client that started this process.
 func (c *cli) mcp(ctx context.Context) error {
-	out := c.out
+	in, out := c.in, c.out
 	if f, ok := out.(*os.File); ok && f == os.Stdout {
 		// A stray line of any library would break the protocol.
 		os.Stdout = os.Stderr
 		defer func() { os.Stdout = f }()
+		out = polled(f, os.O_WRONLY)
+	}
+	if f, ok := in.(*os.File); ok {
+		in = polled(f, os.O_RDONLY)
 	}
 	p, err := c.findPaths()
 	if err != nil {
@@ -43,9 +48,9 @@ func (c *cli) mcp(ctx context.Context) error {
 	}
 	defer func() { l.close() }()
 	if l.app != nil {
-		return served(ctx, l.app.daemon.ServeMCP(ctx, c.in, out))
+		return served(ctx, l.app.daemon.ServeMCP(ctx, in, out))
 	}
-	b := newBridge(c.in, out)
+	b := newBridge(in, out)
 	for {
 		over, err := b.run(ctx, l)
 		if over {
@@ -64,7 +69,7 @@ func (c *cli) mcp(ctx context.Context) error {
 // served is how the command ends: a client that goes, or a signal, is its
 // ordinary end.
 func served(ctx context.Context, err error) error {
-	if ctx.Err() != nil || errors.Is(err, io.ErrClosedPipe) {
+	if ctx.Err() != nil || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE) {
 		return nil
 	}
 	return err
