@@ -111,6 +111,8 @@ func (q Question) Ask(ctx context.Context) (*Stream, error) {
 func (s *Stream) begin(res *http.Response, lines bool) error {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	switch {
+	case kind == "text/html":
+		return s.peer.Garbage(s.peer.Say("a web page", "一个网页"))
 	case lines:
 		s.named, s.events = true, newLines(res.Body)
 	case kind == "application/json":
@@ -123,8 +125,6 @@ func (s *Stream) begin(res *http.Response, lines bool) error {
 		}
 		_, err = s.take(data, true)
 		return err
-	case kind == "text/html":
-		return s.peer.Garbage(s.peer.Say("a web page", "一个网页"))
 	default: // some servers send a stream as text/plain or with no type
 		s.named, s.events = kind == "text/event-stream", sse{ssestream.NewDecoder(res)}
 	}
