@@ -22,6 +22,7 @@ type mishap struct {
 	serve  http.HandlerFunc
 	secure bool // by TLS, with a certificate that nobody knows
 	https  bool // asked by https what speaks http
+	http   bool // asked by http what speaks https
 	code   agent.ModelCode
 	// In each language, what the report has to say and to propose.
 	en, zh []string
@@ -73,12 +74,13 @@ func mishaps(p string) []mishap {
 	}
 	page := "<!doctype html><html><title>Welcome</title></html>"
 	out := []mishap{
-		{name: "the key is wrong", serve: refusing(401, json, wrongKey), code: agent.ModelAuth, en: []string{"key was refused"}, zh: []string{"密钥被拒绝"}},
+		{name: "the key is wrong", serve: refusing(401, json, wrongKey), code: agent.ModelAuth, en: []string{"key was refused", "correct"}, zh: []string{"密钥被拒绝", "请修正"}},
 		{name: "the name is wrong", serve: refusing(status, json, wrongName), code: agent.ModelNotFound, en: []string{`"modle"`, "model"}, zh: []string{`"modle"`, "模型"}},
 		{name: "the window is too small", serve: refusing(400, json, window), code: agent.ModelWindow, en: []string{"longer than the model's window", "window in [models.mine]"}, zh: []string{"超出了模型的上下文窗口", "[models.mine] 的 window"}},
 		{name: "nobody listens", code: agent.ModelUnreachable, en: []string{"nobody listens at"}, zh: []string{"没有服务在监听"}},
-		{name: "a certificate that nobody knows", serve: refusing(200, json, "{}"), secure: true, code: agent.ModelUnreachable, en: []string{"no secure connection", "certificate"}, zh: []string{"无法与", "证书"}},
-		{name: "https where http is spoken", serve: refusing(200, json, "{}"), https: true, code: agent.ModelUnreachable, en: []string{"no secure connection", "http or https"}, zh: []string{"安全连接", "http/https"}},
+		{name: "a certificate that nobody knows", serve: refusing(200, json, "{}"), secure: true, code: agent.ModelUnreachable, en: []string{"no secure connection", "does not trust its certificate", "SSL_CERT_FILE"}, zh: []string{"安全连接", "不信任其证书", "SSL_CERT_FILE"}},
+		{name: "https where http is spoken", serve: refusing(200, json, "{}"), https: true, code: agent.ModelUnreachable, en: []string{"speaks http", "write http://"}, zh: []string{"使用的是 http", "改为 http://"}},
+		{name: "http where https is spoken", serve: refusing(200, json, "{}"), secure: true, http: true, code: agent.ModelUnreachable, en: []string{"wants a secure connection", "write https://"}, zh: []string{"需要安全连接", "改为 https://"}},
 		{name: "a web page", serve: refusing(200, "text/html; charset=utf-8", page), code: agent.ModelGarbage, en: []string{"web page", "base_url"}, zh: []string{"网页", "base_url"}},
 		{name: "a page that says 404", serve: refusing(404, "text/html", page), code: agent.ModelNotFound, en: []string{"404", "base_url"}, zh: []string{"404", "base_url"}},
 		{name: "a gateway's page", serve: refusing(502, "text/html", page), code: agent.ModelOverloaded, en: []string{"502"}, zh: []string{"502"}},
@@ -119,6 +121,9 @@ func TestWhatPeopleGetWrong(t *testing.T) {
 				}
 				if x.https {
 					url = strings.Replace(url, "http://", "https://", 1)
+				}
+				if x.http {
+					url = strings.Replace(url, "https://", "http://", 1)
 				}
 				for l, want := range map[tool.Locale][]string{tool.En: x.en, tool.Zh: x.zh} {
 					m, err := New(Config{Name: "mine", Provider: p, BaseURL: url, Key: canary, Model: "modle", Retries: -1, Locale: l, Getenv: env()}, nil)

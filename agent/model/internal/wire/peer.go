@@ -148,7 +148,13 @@ func (p Peer) host() string {
 func (p Peer) ark() bool { return strings.HasSuffix(p.host(), ".volces.com") }
 
 func (p Peer) keyHint() string {
-	if p.KeyEnv != "" {
+	switch {
+	case p.HasKey && p.KeyEnv != "":
+		return p.Say("correct %s in the environment or in .env, or key in [models.%s]",
+			"请修正环境变量或 .env 中的 %s，或 [models.%s] 的 key", p.KeyEnv, p.Name)
+	case p.HasKey:
+		return p.Say("correct key in [models.%s]", "请修正 [models.%s] 的 key", p.Name)
+	case p.KeyEnv != "":
 		return p.Say("set %s in the environment or in .env, or key in [models.%s]",
 			"在环境变量或 .env 中设置 %s，或在 [models.%s] 中设置 key", p.KeyEnv, p.Name)
 	}

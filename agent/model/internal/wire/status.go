@@ -114,6 +114,9 @@ func (p Peer) classify(status int, s Said) *agent.ModelError {
 		return p.Error(agent.ModelWindow, p.Say("the prompt is longer than the model's window", "提示词超出了模型的上下文窗口"),
 			p.Say("set window in [models.%s] to the server's real limit, or lower max_tool_result_length or memory_limit in [agent]",
 				"请把 [models.%s] 的 window 设为服务端的实际上限，或调低 [agent] 的 max_tool_result_length、memory_limit", p.Name))
+	case status == http.StatusBadRequest && strings.Contains(all, "http request to an https server"):
+		return p.Error(agent.ModelUnreachable, p.Say("%s wants a secure connection", "%s 需要安全连接", p.Where()),
+			p.Say("write https:// in base_url of [models.%s]", "请把 [models.%s] 的 base_url 改为 https://", p.Name))
 	case strings.Contains(all, "parsing tool call"): // Ollama, as a 500 or in the stream
 		return p.Error(agent.ModelGarbage, p.Say("the server could not read the model's tool call", "服务端无法解析模型的工具调用"), p.noToolsHint())
 	case status == http.StatusPaymentRequired || hasAny(all, quotaWords):

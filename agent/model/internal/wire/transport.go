@@ -70,9 +70,11 @@ func (p Peer) unreachable(err error) *agent.ModelError {
 			e.Err = errFinal
 		}
 		return e
-	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &cert), errors.As(err, &auth), errors.As(err, &head):
-		return p.final(agent.ModelUnreachable, p.Say("no secure connection to %s", "无法与 %s 建立安全连接", p.Where()),
-			p.Say("check http or https in base_url and the server's certificate", "请检查 base_url 的 http/https 以及服务端证书"))
+	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &head):
+		return p.final(agent.ModelUnreachable, p.Say("no secure connection to %s: the server speaks http", "无法与 %s 建立安全连接：服务端使用的是 http", p.Where()),
+			p.Say("write http:// in base_url of [models.%s]", "请把 [models.%s] 的 base_url 改为 http://", p.Name))
+	case errors.As(err, &cert), errors.As(err, &auth):
+		return p.untrusted(err)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e := p.Error(agent.ModelUnreachable, p.Say("nobody listens at %s", "%s 没有服务在监听", p.Where()), p.startHint())
 		e.Err = syscall.ECONNREFUSED
@@ -83,6 +85,26 @@ func (p Peer) unreachable(err error) *agent.ModelError {
 		e.Err = no // a number of the system; the error around it may hold the URL
 	}
 	return e
+}
+
+// untrusted tells what is wrong with a server's certificate.
+func (p Peer) untrusted(err error) *agent.ModelError {
+	var (
+		name  x509.HostnameError
+		spent x509.CertificateInvalidError
+	)
+	why := p.Say("this machine does not trust its certificate", "本机不信任其证书")
+	hint := p.Say("add the authority that made the certificate to the system's, or name its file in SSL_CERT_FILE; or correct base_url in [models.%s]",
+		"请把签发该证书的机构加入系统信任，或用 SSL_CERT_FILE 指定其文件；或修正 [models.%s] 的 base_url", p.Name)
+	switch {
+	case errors.As(err, &name):
+		why = p.Say("its certificate is for another name", "其证书属于另一个域名")
+		hint = p.Say("write the name of the certificate in base_url of [models.%s]", "请在 [models.%s] 的 base_url 中使用证书上的域名", p.Name)
+	case errors.As(err, &spent) && spent.Reason == x509.Expired:
+		why = p.Say("its certificate has expired, or is not valid yet", "其证书已过期或尚未生效")
+		hint = p.Say("renew the certificate, or set this machine's clock", "请更新证书，或校准本机时钟")
+	}
+	return p.final(agent.ModelUnreachable, p.Say("no secure connection to %s: %s", "无法与 %s 建立安全连接：%s", p.Where(), why), hint)
 }
 
 func (p Peer) startHint() string {
