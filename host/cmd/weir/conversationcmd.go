@@ -130,10 +130,33 @@ func (c *cli) download(ctx context.Context, cl *client, path string, to io.Write
 		return err
 	}
 	defer resp.Body.Close()
+	if !isTerminal(to) { // where the text itself shows how far it is
+		what := c.say("exporting", "正在导出")
+		tell, done := c.working(what)
+		defer done()
+		to = &progressWriter{w: to, every: 1 << 20, tell: func(n int) { tell(what + " · " + sizeText(n)) }}
+	}
 	if _, err := io.Copy(to, resp.Body); err != nil {
 		return errors.New("the export broke off; what was written is not everything")
 	}
 	return nil
+}
+
+// A progressWriter tells how many bytes were written, every so many.
+type progressWriter struct {
+	w         io.Writer
+	every     int
+	tell      func(n int)
+	all, told int
+}
+
+func (p *progressWriter) Write(b []byte) (int, error) {
+	n, err := p.w.Write(b)
+	if p.all += n; p.all-p.told >= p.every {
+		p.told = p.all
+		p.tell(p.all)
+	}
+	return n, err
 }
 
 func (c *cli) conversationRenameCmd() *cobra.Command {
@@ -228,23 +251,15 @@ func (c *cli) conversationExportCmd() *cobra.Command {
 	return cmd
 }
 
-// exportQuery asks for an export; the language is the configuration's where none
-// is given.
+// exportQuery asks for an export; the language is the reader's where none is
+// given.
 func (c *cli) exportQuery(format string, archives bool, locale string) (url.Values, error) {
 	q := url.Values{"format": {format}}
 	if archives || format == "jsonl" {
 		q.Set("archives", "true")
 	}
 	if locale == "" {
-		p, err := c.findPaths()
-		if err != nil {
-			return nil, err
-		}
-		s, _, err := c.settings(p)
-		if err != nil {
-			return nil, err
-		}
-		locale = string(c.locale(s))
+		locale = string(c.language())
 	}
 	if locale != string(tool.En) && locale != string(tool.Zh) {
 		return nil, usagef("use en or zh", "there is no locale %q", locale)

@@ -63,7 +63,9 @@ func (c *cli) doctorCmd() *cobra.Command {
 				return err
 			}
 			e := &examination{c: c, paths: p, began: time.Now()}
+			_, done := c.working(c.say("checking", "正在检查"))
 			e.run(cmd.Context())
+			done()
 			if err := cmd.Context().Err(); err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -68,7 +69,7 @@ func (c *cli) testModels(ctx context.Context, names []string, all bool) error {
 	case len(names) == 0:
 		names = []string{s.Agent.Model}
 	}
-	l, log := c.locale(s), c.logger(s.Log)
+	l, log := c.language(), c.logger(s.Log)
 	models := make([]agent.Model, len(names))
 	for i, name := range names {
 		m, ok := s.Models[name]
@@ -81,11 +82,14 @@ func (c *cli) testModels(ctx context.Context, names []string, all bool) error {
 		models[i] = c.model(name, m, secrets, l, log).Model
 	}
 	out := make([]tested, len(names))
+	_, done := c.working(c.say("asking ", "正在询问 ") + strings.Join(names, ", "))
+	defer done()
 	var wg sync.WaitGroup
 	for i, m := range models {
 		wg.Go(func() { out[i] = tested{names[i], testModel(ctx, m, l)} })
 	}
 	wg.Wait()
+	done()
 	if err := ctx.Err(); err != nil {
 		return err
 	}

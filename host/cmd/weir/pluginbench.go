@@ -22,10 +22,13 @@ func (c *cli) pluginBenchCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			_, done := c.working(c.say("measuring", "正在测量"))
+			defer done()
 			f, err := plugintest.Measure(cmd.Context(), folderOf(args), calls, cfg)
 			if err != nil {
 				return err
 			}
+			done()
 			c.tellFigures(f)
 			if len(f.Problems) > 0 {
 				return exitError(exitFailed)

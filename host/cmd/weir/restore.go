@@ -53,6 +53,8 @@ func (c *cli) restore(ctx context.Context, file string, replace bool) (err error
 	if len(there) > 0 && !replace {
 		return usagef("--replace moves it aside; --data DIR names another folder", "the data folder %s holds something already: %s", p.Data, oneLine(join(there), 100))
 	}
+	_, done := c.working(c.say("reading ", "正在读取 ") + file)
+	defer done()
 	temp, err := os.MkdirTemp(p.Data, ".restore-")
 	if err != nil {
 		return storage(elsewhere, "the data folder %s cannot be written: %s", p.Data, reason(err))
@@ -71,6 +73,7 @@ func (c *cli) restore(ctx context.Context, file string, replace bool) (err error
 	if err != nil {
 		return err
 	}
+	done()
 	if c.json {
 		c.print(map[string]any{"data": p.Data, "results": info.Results, "created": info.Created, "weir": info.Weir, "before": old})
 		return nil
