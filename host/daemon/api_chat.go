@@ -50,7 +50,7 @@ func (d *Daemon) postChat(w http.ResponseWriter, r *http.Request) error {
 		s.end()
 	}
 	if err != nil {
-		emit(eventError, asProblem(err))
+		emit(eventError, d.inWords(r, asProblem(err)))
 	}
 	emit(eventEnd, end)
 	return nil

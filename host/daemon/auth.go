@@ -26,7 +26,7 @@ func (a *access) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if p.Status == http.StatusUnauthorized {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="weir"`)
 		}
-		writeProblem(w, r, p)
+		writeProblem(w, r, a.d.inWords(r, p))
 		return
 	}
 	h := w.Header()

@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
+	"github.com/weirhost/weir/host/internal/words"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -110,6 +111,7 @@ type Daemon struct {
 	ledger    *ledger
 	tools     agent.ToolCache
 	token     [sha256.Size]byte // the digest of the operator's
+	chinese   func() (*words.Book, error)
 
 	mu    sync.Mutex
 	busy  map[archive.Scope]bool // conversations in a turn
@@ -127,7 +129,7 @@ func New(cfg Config) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, busy: map[archive.Scope]bool{}, modes: map[string]agent.Mode{}, approvals: newBroker(), lives: newLives()}
+	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, busy: map[archive.Scope]bool{}, modes: map[string]agent.Mode{}, approvals: newBroker(), lives: newLives(), chinese: sync.OnceValues(words.Open)}
 	if d.log == nil {
 		d.log = hclog.NewNullLogger()
 	}

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/weirhost/weir/agent"
@@ -59,7 +60,7 @@ func asProblem(err error) *Problem {
 	case errors.As(err, &te):
 		return &Problem{Status: toolStatus(te.Code), Code: string(te.Code), Msg: te.Msg, Hint: te.Hint}
 	case errors.Is(err, archive.ErrNotFound):
-		return problem(http.StatusNotFound, "not_found", "list the archives with `weir archive list`", "there is nothing with that id here")
+		return problem(http.StatusNotFound, "not_found", "list the archives with `weir archive list`, the conversations with `weir conversation list`", "there is nothing with that id here")
 	case errors.Is(err, archive.ErrExpired):
 		return problem(http.StatusGone, "expired", "call the tool again", "the archive was pruned; its text is gone")
 	case errors.Is(err, archive.ErrFull):
@@ -96,6 +97,22 @@ func toolStatus(c tool.Code) int {
 		return http.StatusTooManyRequests
 	}
 	return http.StatusUnprocessableEntity
+}
+
+// inWords says a problem in Chinese to a client that wants that most: the page
+// does, for who reads it so.
+func (d *Daemon) inWords(r *http.Request, p *Problem) *Problem {
+	if !strings.HasPrefix(strings.TrimSpace(r.Header.Get("Accept-Language")), "zh") {
+		return p
+	}
+	book, err := d.chinese()
+	if err != nil {
+		d.log.Error("the Chinese texts cannot be read", "error", err)
+		return p
+	}
+	out := *p
+	out.Msg, out.Hint = book.Text(p.Msg), book.Text(p.Hint)
+	return &out
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

@@ -145,7 +145,7 @@ func (d *Daemon) guard(h func(http.ResponseWriter, *http.Request) error) http.Ha
 					panic(p)
 				}
 				d.panicked("a request panicked", p, "path", r.URL.Path)
-				writeProblem(w, r, asProblem(nil))
+				writeProblem(w, r, d.inWords(r, asProblem(nil)))
 			}
 		}()
 		if err := h(w, d.traced(r)); err != nil {
@@ -153,7 +153,7 @@ func (d *Daemon) guard(h func(http.ResponseWriter, *http.Request) error) http.Ha
 			if p.Status >= 500 && p.Code != draining { // which is how a stop begins, not a failure
 				d.log.Error("request failed", "path", r.URL.Path, "status", p.Status, "error", err)
 			}
-			writeProblem(w, r, p)
+			writeProblem(w, r, d.inWords(r, p))
 		}
 	}
 }

@@ -1,11 +1,13 @@
 package daemon
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -258,5 +260,22 @@ func TestEveryRouteIsInTheTable(t *testing.T) {
 	}
 	if found != 1 {
 		t.Errorf("%d places register handlers; the one in Handler, over routes(), is enough", found)
+	}
+}
+
+// A client that wants Chinese is refused in Chinese, with the same code.
+func TestProblemsInTheReadersLanguage(t *testing.T) {
+	s := newServer(t, replay.New())
+	for _, path := range []string{"/api/conversations/nosuch", "/api/tools/nosuch", "/api/archives/nosuch", "/api/traces/last", "/api/usage?user=nosuch", "/api/conversations?limit=x"} {
+		en, zh := s.get(path), s.do("GET", path, "", func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN,en;q=0.5") })
+		var a, b ErrorBody
+		if json.Unmarshal([]byte(en.body), &a) != nil || json.Unmarshal([]byte(zh.body), &b) != nil || a.Error.Code != b.Error.Code || en.status != zh.status {
+			t.Errorf("%s: %s and %s", path, en.body, zh.body)
+			continue
+		}
+		han := regexp.MustCompile(`\p{Han}`)
+		if han.MatchString(en.body) || !han.MatchString(b.Error.Msg) || !han.MatchString(b.Error.Hint) {
+			t.Errorf("%s: %s and %s", path, en.body, zh.body)
+		}
 	}
 }

@@ -138,7 +138,7 @@ func (c *cli) shownOf(l tool.Limits) string {
 // bound says a limit that 0 leaves open, with its unit.
 func (c *cli) bound(n int, unit string) string {
 	if n <= 0 {
-		return c.say("no bound of", "不限") + c.text(unit)
+		return c.say("no bound of"+unit, strings.TrimSpace(c.text(unit))+"数不限")
 	}
 	return fmt.Sprint(n) + c.text(unit)
 }

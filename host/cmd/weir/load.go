@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/spots"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -143,6 +145,42 @@ func (c *cli) settle(s *Settings, p paths) {
 	}
 }
 
+// keysBeside lists the keys of the table that a key stands in; nil: there is no
+// such table.
+func keysBeside(key toml.Key) (keys []string) {
+	t := reflect.TypeFor[Settings]()
+	for i, part := range key {
+		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		switch {
+		case t.Kind() == reflect.Map && i < len(key)-1:
+			t = t.Elem()
+			continue
+		case t.Kind() != reflect.Struct:
+			return nil
+		}
+		var next reflect.Type
+		keys = nil
+		for _, f := range reflect.VisibleFields(t) {
+			if name, _, _ := strings.Cut(f.Tag.Get("toml"), ","); name != "" && name != "-" {
+				keys = append(keys, name)
+				if name == part {
+					next = f.Type
+				}
+			}
+		}
+		if next == nil {
+			if i < len(key)-1 {
+				return nil
+			}
+			return keys
+		}
+		t = next
+	}
+	return keys
+}
+
 // decode reads the text of a tools.toml and collects everything wrong with it.
 func decode(file, text string) (Settings, []fault) {
 	var s Settings
@@ -159,7 +197,11 @@ func decode(file, text string) (Settings, []fault) {
 			continue
 		}
 		line, col := at(key...)
-		faults = append(faults, fault{file, line, col, fmt.Sprintf("unknown key %s", key), "check the spelling; tools.toml in the repository explains every key"})
+		hint := "check the spelling; tools.toml in the repository explains every key"
+		if near := registry.Nearest(key[len(key)-1], keysBeside(key)); len(near) > 0 {
+			hint = "did you mean " + strings.Join(near, " or ") + "?"
+		}
+		faults = append(faults, fault{file, line, col, fmt.Sprintf("unknown key %s", key), hint})
 	}
 	check(&s, func(msg, hint string, key ...string) {
 		line, col := at(key...)
@@ -347,7 +389,7 @@ func (c *cli) settings(p paths) (Settings, lookup, error) {
 	if len(faults) > 0 {
 		lines := make([]string, len(faults))
 		for i, f := range faults {
-			lines[i] = f.String()
+			lines[i] = c.faultText(f)
 		}
 		return s, nil, usagef("correct the file; `weir config validate` checks it", "%s", strings.Join(lines, "\n      "))
 	}

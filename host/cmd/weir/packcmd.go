@@ -111,7 +111,8 @@ func (c *cli) about(p *registry.Plugin) {
 // problems prints what is wrong on stderr and counts the errors among it.
 func (c *cli) problems(list []registry.Problem) (bad int) {
 	for _, p := range list {
-		fmt.Fprintln(c.err, c.text(fmt.Sprint(p)))
+		p.Msg, p.Fix = c.text(p.Msg), c.text(p.Fix)
+		fmt.Fprintln(c.err, p)
 		if !p.Warning {
 			bad++
 		}

@@ -82,7 +82,7 @@ func (b *Book) text(en string, deep int) string {
 		return en
 	}
 	for _, s := range b.shapes {
-		if !strings.Contains(core, s.longest) {
+		if !strings.Contains(core, s.longest) || strings.Contains(core, "\n") && !strings.Contains(s.key, "\n") {
 			continue
 		}
 		if m := s.match().FindStringSubmatch(core); m != nil {

@@ -70,7 +70,7 @@ class Problem extends Error {
 }
 
 async function api(path, options = {}) {
-  const headers = { Authorization: `Bearer ${token}`, ...options.headers };
+  const headers = { Authorization: `Bearer ${token}`, "Accept-Language": tag(), ...options.headers };
   let res;
   try {
     res = await fetch(path, { ...options, headers });
