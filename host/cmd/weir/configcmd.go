@@ -59,7 +59,7 @@ func (c *cli) configCmd() *cobra.Command {
 				c.print(map[string]any{"file": p.Config, "ok": len(faults) == 0, "faults": faults, "warnings": slices.Concat([]fault{}, doubts)})
 			}
 			for _, f := range doubts {
-				fmt.Fprintln(c.err, "weir: warning:", f)
+				c.errf("weir: warning: %s\n", c.faultText(f))
 			}
 			for _, f := range faults {
 				fmt.Fprintln(c.err, c.faultText(f))

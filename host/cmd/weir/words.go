@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -17,11 +18,22 @@ import (
 // text gives an English text in the language of whoever reads it. Texts that are
 // put together from both languages' pieces say so themselves; see say.
 func (c *cli) text(en string) string {
-	if book := c.chinese(); book != nil {
-		return book.Text(en)
+	book := c.chinese()
+	if book == nil {
+		return en
 	}
-	return en
+	if f := placed.FindStringSubmatch(en); f != nil {
+		zh := f[1] + book.Text(f[2])
+		if f[3] != "" {
+			zh += "（" + book.Text(f[3]) + "）"
+		}
+		return zh
+	}
+	return book.Text(en)
 }
+
+// placed is a fault of a file on one line: where, what, and what to change.
+var placed = regexp.MustCompile(`^(\S+:\d+:\d+: )(.*?)(?: \(([^()]+)\))?$`)
 
 // chinese returns the book of Chinese texts, nil for those who read English.
 func (c *cli) chinese() *words.Book {
@@ -55,7 +67,7 @@ func (c *cli) sayf(w io.Writer, format string, args []any) {
 			case error:
 				args[i] = book.Text(a.Error())
 			case phrase:
-				args[i] = book.Text(string(a))
+				args[i] = c.text(string(a))
 			}
 		}
 	}

@@ -28,7 +28,7 @@ var unread = []string{"MustCompile", "Compile", "Set", "Warn", "Info", "Debug", 
 var mute = []*regexp.Regexp{
 	regexp.MustCompile(`^\s*(📎 )?(weir (archive|model|plugin|serve|user|mcp|ask "|conversation|tool show|trace show|call$)|chmod |apt |rustup |cd |https?:/|/show )`),
 	regexp.MustCompile(`^[a-z]* ?[A-Z]+$|^[A-Z]+ \[`), // what a command takes
-	regexp.MustCompile(`^(schema = |\{|\x00asm|, mode = |\s*\[%s)`),
+	regexp.MustCompile(`^(schema = |\{|\x00asm|, mode = |\s*\[%s\.quota)`),
 	regexp.MustCompile(`^(%\S+|, |:| )*(KiB|MiB|GiB|ms|s|min)$`),
 	regexp.MustCompile(`^(Application Support|Bearer %s)$`),
 	regexp.MustCompile(`^Shorten the tool result`),                                                                      // a prompt, in English for every model
