@@ -95,10 +95,11 @@ func (t *talk) list(ctx context.Context, _ []string) (string, error) {
 		return "", nil
 	}
 	rows := [][]string{strings.Split(t.say("ID|USED|MESSAGES|TITLE", "编号|时间|消息|标题"), "|")}
+	n := telling(all)
 	for _, x := range all[:min(len(all), 20)] {
 		id := limit.Visible(x.ID)
-		if len(id) == 36 { // one that weir gave
-			id = id[:8]
+		if len(id) == idLength {
+			id = id[:n]
 		}
 		if x.ID == t.ask.Conversation {
 			id = "* " + id
@@ -110,6 +111,28 @@ func (t *talk) list(ctx context.Context, _ []string) (string, error) {
 		t.told(fmt.Sprintf("and %d older ones: weir conversation list", n), fmt.Sprintf("另有 %d 个更早的对话: weir conversation list", n))
 	}
 	return "", nil
+}
+
+// idLength is how long the ids are that weir gives, in characters.
+const idLength = 36
+
+// telling is how many characters of the ids that weir gave tell them apart, eight at
+// the least. They begin with the time, and those of one minute look alike.
+func telling(all []daemon.ConversationRow) int {
+	for n := 8; n < idLength; n++ {
+		seen := map[string]bool{}
+		for _, x := range all {
+			if len(x.ID) == idLength {
+				seen[x.ID[:n]] = true
+			} else {
+				seen[x.ID] = true
+			}
+		}
+		if len(seen) == len(all) {
+			return n
+		}
+	}
+	return idLength
 }
 
 // recent is how many messages /open shows again.
