@@ -1,14 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"errors"
-	"flag"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,11 +11,10 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"pgregory.net/rapid"
 
+	"github.com/weirhost/weir/plugins/internal/tooltest"
 	"github.com/weirhost/weir/sdk/guest"
 	"github.com/weirhost/weir/sdk/tool"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // site serves pages on loopback: path → content type and body.
 type site map[string][2]string
@@ -44,28 +38,8 @@ func (s site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve starts the site and returns its address and a host that may reach it.
 func (s site) serve(t *testing.T) (string, guest.Options) {
-	server := httptest.NewServer(s)
-	t.Cleanup(server.Close)
-	return server.URL, guest.Options{HTTP: func(r guest.Request) (guest.Response, error) {
-		req, err := http.NewRequestWithContext(t.Context(), r.Method, r.URL, bytes.NewReader(r.Body))
-		if err != nil {
-			return guest.Response{}, err
-		}
-		for k, v := range r.Headers {
-			req.Header.Set(k, v)
-		}
-		resp, err := server.Client().Do(req)
-		if err != nil {
-			return guest.Response{}, err
-		}
-		defer resp.Body.Close()
-		body, err := io.ReadAll(resp.Body)
-		headers := map[string]string{}
-		for k := range resp.Header {
-			headers[k] = resp.Header.Get(k)
-		}
-		return guest.Response{Status: resp.StatusCode, URL: resp.Request.URL.String(), Headers: headers, Body: body}, err
-	}}
+	url, do := tooltest.Web(t, s)
+	return url, guest.Options{HTTP: do}
 }
 
 const article = `<!doctype html><html><head><title>The  Weir &amp;
@@ -89,19 +63,7 @@ func TestGolden(t *testing.T) {
 		t.Errorf("sources %v", out.Sources)
 	}
 	got := strings.ReplaceAll(out.Text, url, "http://example")
-	file := filepath.Join("testdata", "article.golden")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Error(d)
-	}
+	tooltest.Golden(t, "article", got)
 
 	moved, err := guest.Invoke(fetch, `{"url":"`+url+`/moved"}`, o)
 	if err != nil || moved.Text != out.Text || moved.Sources[0].URL != url+"/dir/page.html" {

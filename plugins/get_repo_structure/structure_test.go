@@ -2,22 +2,17 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/weirhost/weir/plugins/internal/tooltest"
 	"github.com/weirhost/weir/sdk/guest"
 	"github.com/weirhost/weir/sdk/tool"
 	"pgregory.net/rapid"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // project is a small tree; sizes are those of the texts.
 func project() guest.Options {
@@ -53,25 +48,8 @@ func TestGolden(t *testing.T) {
 			if out.More != nil {
 				got += fmt.Sprintf("more: %d of %d, %s\n", out.More.Shown, out.More.Total, out.More.Args)
 			}
-			golden(t, tt.name, got)
+			tooltest.Golden(t, tt.name, got)
 		})
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Error(d)
 	}
 }
 

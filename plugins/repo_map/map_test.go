@@ -3,7 +3,6 @@ package main
 import (
 	stdcmp "cmp"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,14 +12,12 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/weirhost/weir/plugins/internal/tooltest"
 	"github.com/weirhost/weir/sdk/guest"
 	"github.com/weirhost/weir/sdk/guest/files"
 	"github.com/weirhost/weir/sdk/tool"
 	"pgregory.net/rapid"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 func sample() guest.Options {
 	return guest.Options{FS: map[string]fs.FS{"/workspace": os.DirFS(filepath.Join("testdata", "repo"))}}
@@ -47,25 +44,8 @@ func TestGolden(t *testing.T) {
 			if out.More != nil {
 				got += fmt.Sprintf("more: %d of %d, %s\n", out.More.Shown, out.More.Total, out.More.Args)
 			}
-			golden(t, tt.name, got)
+			tooltest.Golden(t, tt.name, got)
 		})
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Error(d)
 	}
 }
 

@@ -1,18 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/weirhost/weir/plugins/internal/tooltest"
 	"github.com/weirhost/weir/sdk/guest"
 	"github.com/weirhost/weir/sdk/tool"
 	"pgregory.net/rapid"
@@ -41,27 +40,8 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // options sends the tool's requests to the service over real HTTP.
 func (s *service) options(t testing.TB) guest.Options {
-	server := httptest.NewServer(s)
-	t.Cleanup(server.Close)
-	return guest.Options{
-		Config: map[string]string{"base_url": server.URL + "/"},
-		HTTP: func(r guest.Request) (guest.Response, error) {
-			req, err := http.NewRequestWithContext(t.Context(), r.Method, r.URL, bytes.NewReader(r.Body))
-			if err != nil {
-				return guest.Response{}, err
-			}
-			for k, v := range r.Headers {
-				req.Header.Set(k, v)
-			}
-			resp, err := server.Client().Do(req)
-			if err != nil {
-				return guest.Response{}, err
-			}
-			defer resp.Body.Close()
-			body, err := io.ReadAll(resp.Body)
-			return guest.Response{Status: resp.StatusCode, URL: r.URL, Body: body}, err
-		},
-	}
+	url, do := tooltest.Web(t, s)
+	return guest.Options{Config: map[string]string{"base_url": url + "/"}, HTTP: do}
 }
 
 const weather = `{"query":"q","answer":"今天晴，  最高 25 度。\n微风。","results":[

@@ -3,11 +3,11 @@ package main
 import (
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 
+	"github.com/weirhost/weir/plugins/internal/tooltest"
 	"github.com/weirhost/weir/sdk/guest"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -30,27 +30,8 @@ func (e *encyclopedia) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // options sends the tool's requests to the encyclopedia over real HTTP.
 func (e *encyclopedia) options(t *testing.T) guest.Options {
 	t.Helper()
-	server := httptest.NewServer(e)
-	t.Cleanup(server.Close)
-	return guest.Options{
-		Config: map[string]string{"base_url": server.URL + "/{lang}/"},
-		HTTP: func(r guest.Request) (guest.Response, error) {
-			req, err := http.NewRequestWithContext(t.Context(), r.Method, r.URL, nil)
-			if err != nil {
-				return guest.Response{}, err
-			}
-			for k, v := range r.Headers {
-				req.Header.Set(k, v)
-			}
-			resp, err := server.Client().Do(req)
-			if err != nil {
-				return guest.Response{}, err
-			}
-			defer resp.Body.Close()
-			body, err := io.ReadAll(resp.Body)
-			return guest.Response{Status: resp.StatusCode, Body: body}, err
-		},
-	}
+	url, do := tooltest.Web(t, e)
+	return guest.Options{Config: map[string]string{"base_url": url + "/{lang}/"}, HTTP: do}
 }
 
 const two = `{"batchcomplete":true,"query":{"pages":[
