@@ -153,5 +153,7 @@ func (d *Daemon) completionModel(w http.ResponseWriter, r *http.Request) error {
 }
 
 // inOpenAI reports whether a request speaks OpenAI's protocol, so that errors
-// of it do too.
-func inOpenAI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v1/") }
+// of it do too: also one whose client was given a base URL without /v1.
+func inOpenAI(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, "/v1/") || r.URL.Path == "/chat/completions" || r.URL.Path == "/models"
+}

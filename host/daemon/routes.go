@@ -195,11 +195,25 @@ func (d *Daemon) readyz(w http.ResponseWriter, _ *http.Request) error {
 // rest answers what no route answers: the page's files, and for all else a
 // problem that a program can read.
 func (d *Daemon) rest(w http.ResponseWriter, r *http.Request) error {
-	api := strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.URL.Path, "/v1/") || r.URL.Path == "/mcp"
+	api := strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.URL.Path, "/chat/") || r.URL.Path == "/models" || r.URL.Path == "/v1" || strings.HasPrefix(r.URL.Path, "/v1/") || r.URL.Path == "/mcp"
 	if d.cfg.Pages == nil || api || r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return problem(http.StatusNotFound, "no_route", "/openapi.json lists the routes, each with its method", "nothing answers %s %s", clip(r.Method, 20), clip(r.URL.Path, 80))
+		return problem(http.StatusNotFound, "no_route", routeHint(r.URL.Path), "nothing answers %s %s", clip(r.Method, 20), clip(r.URL.Path, 80))
 	}
 	return d.page(w, r)
+}
+
+// routeHint says where to go instead. Packages for OpenAI's API ask for its other
+// routes where they are not told otherwise.
+func routeHint(path string) string {
+	switch strings.TrimSuffix(path, "/") {
+	case "/v1/responses", "/v1/completions":
+		return "weir speaks chat completions: in the npm packages client.chat.completions of openai, openai.chat(…) of @ai-sdk/openai, or @ai-sdk/openai-compatible"
+	case "/v1/embeddings":
+		return "ask the model's own server: weir has no embeddings for others"
+	case "/v1", "/chat/completions", "/models":
+		return "the base URL of OpenAI's protocol ends with /v1, and what is asked is /v1/chat/completions"
+	}
+	return "/openapi.json lists the routes, each with its method"
 }
 
 // page serves the static files. The policy forbids everything that the page

@@ -44,6 +44,15 @@ for (const name of ['text', 'native']) {
       assert.equal(await streamed.text, want);
     });
 
+    test("a stream of steps tells each call, its result and the tokens of all", async () => {
+      const streamed = streamText({ model, tools, stopWhen: isStepCount(4), prompt: 'the weather in Oslo and Bergen' });
+      const seen = [];
+      for await (const part of streamed.fullStream) if (part.type === 'tool-call' || part.type === 'tool-result') seen.push(`${part.type} ${part.input.city}`);
+      assert.deepEqual(seen.sort(), ['tool-call Bergen', 'tool-call Oslo', 'tool-result Bergen', 'tool-result Oslo']);
+      assert.ok((await streamed.totalUsage).totalTokens >= 25);
+      assert.equal(await streamed.finishReason, 'stop');
+    });
+
     test('a tool that must be called', async () => {
       const r = await generateText({ model, tools, toolChoice: { type: 'tool', toolName: 'get_weather' }, prompt: 'the weather in Lima' });
       assert.deepEqual(r.toolCalls.map((c) => c.input), [{ city: 'Lima' }]);

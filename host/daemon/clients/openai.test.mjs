@@ -83,6 +83,23 @@ for (const model of ['text', 'native']) {
       });
     }
 
+    test("the tokens of a stream with the caller's tools", async () => {
+      const ask = { model, messages: [{ role: 'user', content: 'the weather in Oslo and Bergen' }], tools: [weather], stream: true };
+      const told = await gather(await client.chat.completions.create({ ...ask, stream_options: { include_usage: true } }));
+      assert.equal(told.calls.length, 2);
+      assert.equal(told.finish, 'tool_calls');
+      assert.equal(told.usage.total_tokens, told.usage.prompt_tokens + told.usage.completion_tokens);
+      assert.equal((await gather(await client.chat.completions.create(ask))).usage, null);
+    });
+
+    test('one call at a time, a call that must be made, and none', async () => {
+      const ask = { model, messages: [{ role: 'user', content: 'the weather in Oslo and Bergen' }], tools: [weather] };
+      const called = async (more) => ((await client.chat.completions.create({ ...ask, ...more })).choices[0].message.tool_calls ?? []).map((c) => c.function.arguments);
+      assert.deepEqual(await called({ parallel_tool_calls: false }), ['{"city":"Oslo"}']);
+      assert.deepEqual(await called({ tool_choice: 'required' }), ['{"city":"Oslo"}', '{"city":"Bergen"}']);
+      assert.deepEqual(await called({ tool_choice: 'none' }), []);
+    });
+
     test('the package runs the tools itself', async () => {
       const runner = client.chat.completions.runTools({
         model, messages: [{ role: 'user', content: 'the weather in Lima' }],
@@ -147,6 +164,18 @@ test('errors have their classes', async () => {
   await assert.rejects(new OpenAI({ baseURL, apiKey: 'wrong' }).models.list(), OpenAI.AuthenticationError);
   await assert.rejects(ask({ model: 'nobody' }), (e) => e instanceof OpenAI.NotFoundError && e.code === 'model_not_found' && e.param === 'model');
   await assert.rejects(ask({ n: 2 }), (e) => e instanceof OpenAI.BadRequestError && e.param === 'n' && e.type === 'invalid_request_error');
+  for (const [param, body] of Object.entries({
+    logprobs: { logprobs: true }, functions: { functions: [weather.function] }, modalities: { modalities: ['text', 'audio'] }, max_tokens: { max_tokens: 0 },
+    'tools[0].type': { tools: [{ type: 'custom', custom: { name: 'x' } }] }, response_format: { response_format: { type: 'xml' } }, tool_choice: { tool_choice: 'perhaps', tools: [weather] },
+  })) {
+    await assert.rejects(ask(body), (e) => e instanceof OpenAI.BadRequestError && e.param === param && e.type === 'invalid_request_error' && typeof e.code === 'string', param);
+  }
+  await assert.rejects(client.responses.create({ model: 'weir', input: 'Hi' }), (e) => e instanceof OpenAI.NotFoundError && /chat\.completions/.test(e.message));
+  await assert.rejects(client.embeddings.create({ model: 'weir', input: 'Hi' }), (e) => e instanceof OpenAI.NotFoundError && /embeddings/.test(e.message));
+  await assert.rejects(
+    new OpenAI({ baseURL: process.env.WEIR_URL, apiKey: process.env.WEIR_TOKEN }).chat.completions.create({ model: 'weir', messages: [{ role: 'user', content: 'Hi' }] }),
+    (e) => e instanceof OpenAI.NotFoundError && /ends with \/v1/.test(e.message),
+  );
   await assert.rejects(
     ask({ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] }] }),
     (e) => e instanceof OpenAI.BadRequestError && /text alone/.test(e.message),
