@@ -678,7 +678,8 @@ async function start() {
   await listModels();
   await listChats();
   $("plugin-part").hidden = !(await whoAmI()); // plugins are the operator's
-  if (!$("plugin-part").hidden) listPlugins().catch(() => {}); // marks the button when something waits
+  if ($("plugin-part").hidden) $("show-tools").classList.remove("due");
+  else listPlugins().catch(() => {}); // marks the button when something waits
   if (hash.has("c")) await openChat(hash.get("c")).catch(welcome);
   if ($("app").hidden) return; // the token was refused meanwhile
   $("question").focus();

@@ -165,6 +165,10 @@ export function startTalks() {
   $("older").addEventListener("click", older);
   $("talk-form").addEventListener("submit", (e) => { e.preventDefault(); about.rename(); });
   for (const format of ["markdown", "json", "jsonl"]) $(`talk-${format}`).addEventListener("click", () => about.save(format));
+  $("talk").addEventListener("close", () => { // the row that opened it was drawn anew
+    const row = $("chat-list").children[list.findIndex((c) => c.id === about.id)];
+    (row?.querySelector(".about") || $("new-chat")).focus();
+  });
   $("talk-close").addEventListener("click", () => $("talk").close());
   document.addEventListener("keydown", (e) => {
     const search = e.key.toLowerCase() === "k" && (e.ctrlKey || e.metaKey) && !e.isComposing;
