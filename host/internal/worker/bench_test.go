@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -154,6 +156,53 @@ func BenchmarkCompile(b *testing.B) {
 				load(b, p, pl)
 				_ = os.RemoveAll(dir)
 			}
+		})
+	}
+}
+
+// BenchmarkCallers measures calls of several callers at once, and what CPU time
+// this process and the workers take for each. Busy callers have work of their own
+// between their calls, as a daemon has.
+func BenchmarkCallers(b *testing.B) {
+	p := newPool(b, nil)
+	m := load(b, p, benchGuests()["go"])
+	inv := sandbox.Invocation{Export: "echo", Input: []byte(strings.Repeat("x", 100))}
+	for name, row := range map[string]struct {
+		callers int
+		work    time.Duration
+	}{"1": {1, 0}, "4": {4, 0}, "4 busy": {4, 70 * time.Microsecond}} {
+		round := func(n int64) {
+			var left atomic.Int64
+			left.Store(n)
+			var all sync.WaitGroup
+			for range row.callers {
+				all.Go(func() {
+					for left.Add(-1) >= 0 {
+						for began := time.Now(); time.Since(began) < row.work; {
+							continue
+						}
+						if out, fail := m.Call(b.Context(), inv); fail != nil || len(out.Bytes) != 100 {
+							b.Error(fail)
+						}
+					}
+				})
+			}
+			all.Wait()
+		}
+		theirs := func() (sum time.Duration) {
+			for _, pid := range childrenOf(os.Getpid()) {
+				sum += cpuOf(pid)()
+			}
+			return sum
+		}
+		b.Run(name, func(b *testing.B) {
+			round(200) // that start workers, and show what a call takes
+			ours, before := cpuOf(os.Getpid())(), theirs()
+			b.ResetTimer()
+			round(int64(b.N))
+			b.StopTimer()
+			b.ReportMetric(float64((cpuOf(os.Getpid())()-ours).Nanoseconds())/1e3/float64(b.N), "µs-parent")
+			b.ReportMetric(float64((theirs()-before).Nanoseconds())/1e3/float64(b.N), "µs-workers")
 		})
 	}
 }

@@ -22,14 +22,26 @@ type call struct {
 	deadline time.Time
 	w        *process
 
+	// The line's, whose mu holds stand and alone.
+	line   *line
+	number uint64
+	size   int // bytes of its frame, long data excepted
+	stand  stand
+	alone  bool          // nobody waits behind it
+	news   chan struct{} // that it is not behind any more; nil: it never was
+
 	mu    sync.Mutex
 	timer *time.Timer
 	short bool  // it counts as a short call
 	turn  *task // else
+	ahead view  // what it saw when it waited
 	ended bool
 	lost  bool // the worker cannot be used any more
+	late  bool // it should have ended
 
 	begun    bool // the guest may have done something
+	moved    bool // it was taken back from a line
+	undone   bool // for another worker to do
 	lines    int
 	reports  int
 	requests int
@@ -50,23 +62,29 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 	began := time.Now()
 	c.deadline = began.Add(c.inv.Timeout)
 	defer c.begin()()
-	meta := callMeta{
-		Export: c.inv.Export, MaxChars: c.inv.Limits.MaxChars, MaxLines: c.inv.Limits.MaxLines, Config: c.inv.Grant.Config,
-		MaxOutput: c.inv.MaxOutput, HTTP: c.inv.Grant.HTTP != nil, Progress: c.inv.Progress != nil, Fresh: c.inv.Fresh,
-	}
-	c.w.calls++
-	if err := c.w.send.write(kindCall, &meta, c.inv.Input); err != nil {
-		return c.loss(err) // a call that is not there whole is not begun
+	c.line.flush(c)
+	switch c.await() {
+	case moved:
+		c.moved = true
+		if !c.over() {
+			c.undone = true
+			return sandbox.Output{}, nil
+		}
+		return sandbox.Output{}, sandbox.Interrupted(c.inv, c.outer.Err(), c.expired(), c.module.calls.Life().Err() != nil)
+	case fallen:
+		return c.loss(errFallen)
 	}
 	allowed := fromChild(c.inv.MaxOutput)
 	for {
 		f, err := c.w.read.read(&allowed, nil)
 		if err != nil {
-			c.begun = c.begun || c.w.begun.counted() >= c.w.calls
 			return c.loss(err)
 		}
 		c.begun = true
 		if f.kind == kindResult {
+			if !c.line.begun(c) {
+				return c.loss(errFrame)
+			}
 			out, fail, err := c.result(f, time.Since(began))
 			if err != nil {
 				return c.loss(err)
@@ -79,6 +97,14 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 	}
 }
 
+// meta is the small part of its frame.
+func (c *call) meta() *callMeta {
+	return &callMeta{
+		Export: c.inv.Export, MaxChars: c.inv.Limits.MaxChars, MaxLines: c.inv.Limits.MaxLines, Config: c.inv.Grant.Config,
+		MaxOutput: c.inv.MaxOutput, HTTP: c.inv.Grant.HTTP != nil, Progress: c.inv.Progress != nil, Fresh: c.inv.Fresh,
+	}
+}
+
 // begin says how the call shares the cores, and has the worker killed at the
 // deadline, or when the caller or the module goes first. The function that it
 // returns ends both.
@@ -88,10 +114,14 @@ func (c *call) begin() (end func()) {
 	switch {
 	case c.turn != nil: // since its worker was started
 		t.renew(c.turn)
-	case c.module.hungry.Load():
+	case c.news == nil && c.module.hungry.Load():
+		c.line.clear(c)
 		c.turn = t.join(c.module.plugin.Name, c.w, true)
 	default:
-		c.short, next = true, min(next, graceTime)
+		c.short, next = true, min(next, c.module.pool.grace)
+		if c.news != nil {
+			next = min(next, c.module.pool.looking)
+		}
 		t.enter()
 	}
 	c.mu.Lock()
@@ -109,32 +139,74 @@ func (c *call) begin() (end func()) {
 	}
 }
 
-// wake is called when the call has lasted for long, and at its deadline.
+// wake is called while the call waits in a line, when it has lasted for long, and
+// at its deadline.
 func (c *call) wake() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	left := time.Until(c.deadline)
+	left := max(time.Until(c.deadline), 0)
 	switch {
 	case c.ended:
-	case left <= 0:
-		c.lost = true
-		c.w.kill()
-	default:
+	case c.line.behind(c):
+		if (c.stuck() || left == 0) && c.line.takeBack(c) {
+			return
+		}
+		c.timer.Reset(min(c.module.pool.looking, left))
+	case c.late || left == 0:
+		c.stop()
+	case c.short && c.line.clear(c):
 		c.short = false
 		c.turn = c.module.pool.turns.grow(c.module.plugin.Name, c.w)
 		c.timer.Reset(left)
+	default:
+		c.timer.Reset(min(left, c.module.pool.grace))
 	}
 }
 
-// kill ends the worker, unless its call has ended.
+// A view is what a call that waits has seen of the first one in its line.
+type view struct {
+	first uint64        // which it was
+	looks int           // how often it was that one
+	used  time.Duration // CPU time of the worker at the first look
+}
+
+// stuck reports whether the call waits behind one that is long: it computes, or does
+// nothing. One that has no core would have none in another worker either.
+func (c *call) stuck() bool {
+	now := c.line.running()
+	if now == 0 || now != c.ahead.first {
+		c.ahead = view{first: now, used: c.w.cpu()}
+		return false
+	}
+	c.ahead.looks++
+	return c.ahead.looks >= stuckLooks || c.w.cpu()-c.ahead.used >= stuckTime/2
+}
+
+// kill takes the call out of its line, or ends the worker, unless the call has
+// ended.
 func (c *call) kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.ended {
-		c.lost = true
-		c.w.kill()
+	if !c.ended && !c.line.takeBack(c) {
+		c.stop()
 	}
 }
+
+// stop ends the worker, with this call alone: those behind it are taken back. Where
+// the worker has begun with one of them this call has ended, and its result is
+// about to be read. That is not believed for long.
+func (c *call) stop() {
+	if c.late || c.line.clear(c) {
+		c.lost = true
+		c.w.kill()
+		return
+	}
+	c.late = true
+	c.timer.Reset(readTime)
+}
+
+// readTime is how long a result may lie in the pipe unread, behind its deadline.
+const readTime = time.Second
 
 // end is the end of the call's time, and of its share of the cores.
 func (c *call) end() {
@@ -148,7 +220,7 @@ func (c *call) end() {
 	} else {
 		proved = c.module.pool.turns.done(c.turn)
 	}
-	if c.module.hungry.Load() != proved {
+	if !c.moved && c.module.hungry.Load() != proved {
 		c.module.hungry.Store(proved)
 	}
 }
@@ -172,13 +244,14 @@ func (c *call) serve(f frame) error {
 		if c.reports++; c.reports > maxReports || c.inv.Progress == nil {
 			return errFrame
 		}
+		c.speaks()
 		m, err := open[progressMeta](f)
 		if err == nil {
 			c.inv.Progress(max(m.Done, 0), max(m.Total, 0), sandbox.Printable(m.Message, maxWords))
 		}
 		return err
 	case kindRequest:
-		if c.requests++; c.requests > maxRequests {
+		if c.requests++; c.requests > maxRequests || !c.speaks() {
 			return errFrame
 		}
 		m, err := open[requestMeta](f)
@@ -188,6 +261,13 @@ func (c *call) serve(f frame) error {
 		return c.request(egress.Request{Method: m.Method, URL: m.URL, Headers: m.Headers, Body: f.data})
 	}
 	return errFrame
+}
+
+// speaks is said of a call that has its caller do something while it runs, which
+// may take long: nobody waits behind it. It reports whether the call may still run.
+func (c *call) speaks() (ok bool) {
+	c.module.talks.Store(quietCalls)
+	return c.line.clear(c)
 }
 
 // request sends through the call's own policy, whatever the worker was told.
@@ -223,6 +303,9 @@ func (c *call) log(f frame) error {
 	return nil
 }
 
+// errFallen says that the worker was lost with another call.
+var errFallen = errors.New("the worker was lost with the call before it")
+
 // known are the codes that a sandbox gives to a call.
 var known = []tool.Code{tool.Failed, tool.TimedOut, tool.OutOfMemory, tool.Trapped, tool.TooLarge, tool.Cancelled}
 
@@ -236,6 +319,7 @@ func (c *call) result(f frame, took time.Duration) (sandbox.Output, *tool.Error,
 		Bytes: f.data, Memory: tool.Bytes(min(max(m.Memory, 0), 1<<32)),
 		Instance: min(max(time.Duration(m.Instance), 0), took), Relist: m.Relist,
 	}
+	c.module.took(c.inv.Export, min(max(time.Duration(m.Took), 0), took))
 	if m.Error == nil {
 		if out.Bytes == nil {
 			out.Bytes = []byte{}
@@ -254,6 +338,7 @@ func (c *call) loss(err error) (sandbox.Output, *tool.Error) {
 	c.mu.Lock()
 	c.lost = true
 	c.mu.Unlock()
+	c.line.fall()
 	if c.over() {
 		return sandbox.Output{}, sandbox.Interrupted(c.inv, c.outer.Err(), c.expired(), c.module.calls.Life().Err() != nil)
 	}

@@ -23,12 +23,12 @@ import (
 const Argument = "weir:worker"
 
 // Descriptors of a worker, beside the standard ones: the frames in, the frames
-// out, the number of calls that were begun, and the lent folders from there on.
+// out, the claims, and the lent folders from there on.
 const (
-	fdIn    = 3
-	fdOut   = 4
-	fdBegun = 5
-	fdMount = 6
+	fdIn     = 3
+	fdOut    = 4
+	fdClaims = 5
+	fdMount  = 6
 )
 
 // Main is the whole life of a worker. ok is false, and nothing has happened,
@@ -45,7 +45,12 @@ func Main() (code int, ok bool) {
 		fmt.Fprintln(os.Stderr, "weir: this process is started by weir itself:", err)
 		return 2, true
 	}
-	if err := newChild(memories).serve(); err != nil {
+	shared, err := openClaims(fdClaims)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "weir worker:", err)
+		return 1, true
+	}
+	if err := newChild(memories, shared).serve(); err != nil {
 		fmt.Fprintln(os.Stderr, "weir worker:", err)
 		return 1, true
 	}
@@ -57,15 +62,16 @@ func Main() (code int, ok bool) {
 type child struct {
 	in       *reader
 	out      *writer
-	begun    end // counts the calls
+	claims   claims
+	came     uint64 // calls, since the process began
 	mounts   []jail.Mount
 	input    []byte       // room for that of the next call
 	memories *image.Space // nil: instances cannot be renewed
 	rest     *rest
 }
 
-func newChild(memories *image.Space) *child {
-	return &child{memories: memories, in: newReader(end(fdIn)), out: &writer{w: end(fdOut)}, begun: fdBegun, rest: newRest()}
+func newChild(memories *image.Space, shared claims) *child {
+	return &child{memories: memories, in: newReader(end(fdIn)), out: &writer{w: end(fdOut)}, claims: shared, rest: newRest()}
 }
 
 // childProcs is enough for a guest and for what goes on beside it.
@@ -122,16 +128,25 @@ type guest interface {
 }
 
 // work runs calls, one after the other, until the parent has no more: it is
-// gone, or wants us to go. While a guest is busy nobody reads, and the kernel
-// ends this process with its parent.
+// gone, or wants us to go. Those that it has taken back are left out. While a
+// guest is busy nobody reads, and the kernel ends this process with its parent.
 func (c *child) work(g guest) error {
 	for {
-		c.rest.begin()
+		waits := c.in.r.Buffered() == 0
+		if waits {
+			c.rest.begin()
+		}
 		f, err := c.in.read(&aCall, c.input)
 		if err != nil {
 			return nil
 		}
-		c.rest.end()
+		if waits {
+			c.rest.end()
+		}
+		if c.came++; !c.claims.claim(c.came) {
+			continue
+		}
+		began := time.Now()
 		var m callMeta
 		if err := m.unpack(f.meta); err != nil {
 			return err
@@ -139,11 +154,8 @@ func (c *child) work(g guest) error {
 		if cap(f.data) <= keepInput {
 			c.input = f.data
 		}
-		if err := c.begun.count(); err != nil {
-			return err
-		}
 		out, fail := g.Call(context.Background(), c.invocation(m, f.data))
-		if err := c.out.write(kindResult, &resultMeta{int64(out.Memory), int64(out.Instance), out.Relist, fail}, out.Bytes); err != nil {
+		if err := c.out.write(kindResult, &resultMeta{int64(out.Memory), int64(out.Instance), int64(time.Since(began)), out.Relist, fail}, out.Bytes); err != nil {
 			return nil
 		}
 	}
@@ -180,6 +192,10 @@ func (c *child) Do(_ context.Context, r egress.Request) (egress.Response, *tool.
 		return egress.Response{}, lost
 	}
 	f, err := c.in.read(&aResponse, nil)
+	for err == nil && f.kind == kindCall { // it was taken back before we were answered
+		c.came++
+		f, err = c.in.read(&aResponse, nil)
+	}
 	if err != nil {
 		return egress.Response{}, lost
 	}

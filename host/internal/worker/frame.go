@@ -55,7 +55,7 @@ const (
 var (
 	aLoad     = limits{kindLoad: {maxMeta, maxWasm}}
 	aCall     = limits{kindCall: {maxMeta, maxCall}}
-	aResponse = limits{kindResponse: {maxMeta, maxBody}}
+	aResponse = limits{kindResponse: {maxMeta, maxBody}, kindCall: {maxMeta, smallData}}
 )
 
 // fromChild is what a parent expects from a call whose output may have so many
@@ -148,26 +148,45 @@ type writer struct {
 const smallData = 8 << 10
 
 func (w *writer) write(k kind, meta any, data []byte) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	b := append(w.buf[:0], byte(k), 0, 0, 0, 0, 0, 0, 0, 0)
-	if p, ok := meta.(packed); ok {
-		b = p.pack(b)
-	} else {
+	p, ok := meta.(packed)
+	if !ok {
 		text, err := json.Marshal(meta)
 		if err != nil {
 			return err
 		}
-		b = append(b, text...)
+		p = packedText(text)
 	}
-	binary.LittleEndian.PutUint32(b[1:], uint32(len(b)-headBytes))
-	binary.LittleEndian.PutUint32(b[5:], uint32(len(data)))
-	if len(data) <= smallData {
-		b, data = append(b, data...), nil
-	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b, data := appendPacked(w.buf[:0], k, p, data)
 	w.buf = b[:0]
 	if cap(b) > keepMeta {
 		w.buf = nil
 	}
 	return w.w.write(b, data)
+}
+
+// pass writes frames that appendPacked has made.
+func (w *writer) pass(head, tail []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.w.write(head, tail)
+}
+
+// packedText is packed already.
+type packedText []byte
+
+func (t packedText) pack(b []byte) []byte { return append(b, t...) }
+
+// appendPacked appends a frame to others. Long data is not copied: it is the tail
+// that has to be written behind them.
+func appendPacked(b []byte, k kind, meta packed, data []byte) (head, tail []byte) {
+	at := len(b)
+	b = meta.pack(append(b, byte(k), 0, 0, 0, 0, 0, 0, 0, 0))
+	binary.LittleEndian.PutUint32(b[at+1:], uint32(len(b)-at-headBytes))
+	binary.LittleEndian.PutUint32(b[at+5:], uint32(len(data)))
+	if len(data) > smallData {
+		return b, data
+	}
+	return append(b, data...), nil
 }

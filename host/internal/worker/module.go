@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,6 +25,49 @@ type Module struct {
 	facts  sandbox.Facts
 	calls  *sandbox.Calls
 	hungry atomic.Bool // its last call computed for long
+
+	costs sync.Map     // *atomic.Int64 by export: how long a call takes, in nanoseconds
+	talks atomic.Int32 // so many calls ago one asked for something while it ran; 0: none did
+	lines []*process   // those with calls; the pool's mu holds it
+}
+
+// cost is how long a call of an export takes in its worker, in nanoseconds; 0:
+// nobody knows.
+func (m *Module) cost(export string) *atomic.Int64 {
+	if c, ok := m.costs.Load(export); ok {
+		return c.(*atomic.Int64)
+	}
+	c, _ := m.costs.LoadOrStore(export, new(atomic.Int64))
+	return c.(*atomic.Int64)
+}
+
+// took takes account of how long a call took in its worker. One that had to wait
+// for a core looks long, so many of these count as much as a short one.
+func (m *Module) took(export string, d time.Duration) {
+	cost := m.cost(export)
+	switch was, is := cost.Load(), int64(d)+1; {
+	case was == 0:
+		cost.Store(is)
+	case is < was:
+		cost.Store((was + is) / 2)
+	default:
+		cost.Store(was + min(is-was, was)/8)
+	}
+	if n := m.talks.Load(); n > 0 {
+		m.talks.CompareAndSwap(n, n-1)
+	}
+}
+
+// quietCalls is behind how many calls without a word one is taken for quiet.
+const quietCalls = 32
+
+// ahead is how many calls another one may wait for; 0: it gets a worker to itself.
+func (m *Module) ahead(key string, inv sandbox.Invocation) int {
+	cost := m.cost(inv.Export).Load()
+	if key != "" || len(inv.Input) > smallData || m.hungry.Load() || m.talks.Load() > 0 || cost == 0 {
+		return 0
+	}
+	return int(min(int64(lineTime)/cost, lineMost))
 }
 
 // Load checks a plugin and has it compiled by a child if that was not done
@@ -50,40 +94,42 @@ func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Outp
 		return sandbox.Output{}, fail
 	}
 	key := mountKey(inv.Grant.Mounts)
+	ahead := m.ahead(key, inv)
+	alone := ahead == 0
 	for try := 0; ; try++ {
-		w, turn, err := m.worker(ctx, key, inv)
-		if err != nil {
+		c := &call{module: m, inv: inv, outer: ctx, alone: alone}
+		if err := m.worker(ctx, key, c, ahead); err != nil {
 			return sandbox.Output{}, m.unstarted(ctx, inv, err)
 		}
-		c := &call{module: m, inv: inv, outer: ctx, w: w, turn: turn}
 		out, fail := c.run()
-		switch {
-		case !c.lost:
-			m.pool.put(m, key, w)
-		default:
-			w.discard()
+		if c.lost {
+			m.pool.lose(m, c)
+		} else {
+			m.pool.put(m, key, c)
 		}
-		if c.lost && !c.begun && try < retries && ctx.Err() == nil && m.calls.Life().Err() == nil {
-			continue // it died before it took the call: nothing was done yet
+		again := c.lost && !c.begun && try < retries && ctx.Err() == nil && m.calls.Life().Err() == nil
+		if !again && !c.undone {
+			return out, fail
 		}
-		return out, fail
+		ahead = 0 // it waits for nobody any more
 	}
 }
 
 // retries bounds how often a call that no worker took is given to another.
 const retries = 3
 
-// worker returns one that is ready for the call. If it had to be made, it is in
-// a turn.
-func (m *Module) worker(ctx context.Context, key string, inv sandbox.Invocation) (*process, *task, error) {
-	if w := m.pool.take(m, key); w != nil {
-		return w, nil, nil
+// worker finds one for the call, which is in its line then, behind ahead others at
+// the most. If it had to be made, it is in a turn.
+func (m *Module) worker(ctx context.Context, key string, c *call, ahead int) error {
+	if m.pool.take(m, key, c, ahead) {
+		return nil
 	}
 	m.pool.drop(func(i *idler) bool { return i.module == m && i.key != key }) // of grants that no longer hold
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	defer context.AfterFunc(m.calls.Life(), cancel)()
-	w, turn, err := m.start(ctx, inv.Grant.Mounts)
+	mounts := c.inv.Grant.Mounts
+	w, turn, err := m.start(ctx, mounts)
 	// The cache was emptied or damaged, or holds what no engine of this version
 	// takes.
 	for _, l := range []look{inspect, forget} {
@@ -91,11 +137,16 @@ func (m *Module) worker(ctx context.Context, key string, inv sandbox.Invocation)
 			break
 		}
 		if err := m.pool.compile(ctx, m.plugin, way{look: l}); err != nil {
-			return nil, nil, err
+			return err
 		}
-		w, turn, err = m.start(ctx, inv.Grant.Mounts)
+		w, turn, err = m.start(ctx, mounts)
 	}
-	return w, turn, err
+	if err != nil {
+		return err
+	}
+	c.turn, c.alone = turn, true
+	m.pool.open(m, w, c)
+	return nil
 }
 
 // startTime bounds the start of a worker, which is not part of a call's own time.

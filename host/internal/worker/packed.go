@@ -23,6 +23,7 @@ type callMeta struct {
 // A resultMeta is the small part of a result.
 type resultMeta struct {
 	Memory, Instance int64 // bytes, nanoseconds
+	Took             int64 // nanoseconds from the call's beginning to its end
 	Relist           bool
 	Error            *tool.Error
 }
@@ -85,7 +86,10 @@ func (m *resultMeta) pack(b []byte) []byte {
 	if m.Error != nil {
 		set |= bitFailed
 	}
-	b = binary.AppendVarint(binary.AppendVarint(append(b, set), m.Memory), m.Instance)
+	b = append(b, set)
+	for _, n := range []int64{m.Memory, m.Instance, m.Took} {
+		b = binary.AppendVarint(b, n)
+	}
 	if e := m.Error; e != nil {
 		b = packText(packText(packText(b, string(e.Code)), e.Msg), e.Hint)
 	}
@@ -95,7 +99,7 @@ func (m *resultMeta) pack(b []byte) []byte {
 func (m *resultMeta) unpack(b []byte) error {
 	p := parcel{rest: b}
 	set := p.byte()
-	*m = resultMeta{Relist: set&bitRelist != 0, Memory: p.number(), Instance: p.number()}
+	*m = resultMeta{Relist: set&bitRelist != 0, Memory: p.number(), Instance: p.number(), Took: p.number()}
 	if set&bitFailed != 0 {
 		m.Error = &tool.Error{Code: tool.Code(p.text()), Msg: p.text(), Hint: p.text()}
 	}

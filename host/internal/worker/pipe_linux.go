@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -77,25 +76,12 @@ func (s spout) write(head, tail []byte) error {
 	return err
 }
 
-// count adds one to a number that two processes share.
-func (e end) count() error {
-	return e.write(binary.NativeEndian.AppendUint64(nil, 1), nil)
-}
-
-// counted takes the number, which is 0 from then on.
-func (e end) counted() uint64 {
-	var n [8]byte
-	if _, err := unix.Read(int(e), n[:]); err != nil {
-		return 0
-	}
-	return binary.NativeEndian.Uint64(n[:])
-}
-
 // A link is what passes between a parent and a child, as the parent has it.
 type link struct {
-	in    *os.File // the parent writes
-	out   *os.File // the child writes
-	begun end      // a number: the child counts the calls that it begins
+	in     *os.File // the parent writes
+	out    *os.File // the child writes
+	claims claims   // both do
+	room   int      // bytes that in holds
 }
 
 // pipeRoom is what a pipe is to hold at once, in bytes: with less, a long frame
@@ -105,31 +91,31 @@ const pipeRoom = 256 << 10
 // newLink makes a link. theirs are the child's ends in the order of its
 // descriptors; who started it closes them.
 func newLink() (ours link, theirs []*os.File, err error) {
-	in, out, begun := [2]int{-1, -1}, [2]int{-1, -1}, [2]int{-1, -1}
+	in, out := [2]int{-1, -1}, [2]int{-1, -1}
 	err = errors.Join(unix.Pipe2(in[:], unix.O_CLOEXEC), unix.Pipe2(out[:], unix.O_CLOEXEC))
+	var shared claims
+	var memory *os.File
 	if err == nil {
-		begun[0], err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
-	}
-	if err == nil {
-		begun[1], err = unix.FcntlInt(uintptr(begun[0]), unix.F_DUPFD_CLOEXEC, 0)
+		shared, memory, err = newClaims()
 	}
 	if err == nil {
 		err = errors.Join(unix.SetNonblock(in[1], true), unix.SetNonblock(out[0], true)) // for the runtime's poller
 	}
 	if err != nil {
-		for _, fd := range slices.Concat(in[:], out[:], begun[:]) {
+		for _, fd := range slices.Concat(in[:], out[:]) {
 			_ = unix.Close(fd) // those that are there
 		}
+		_ = memory.Close()
+		_ = shared.close()
 		return link{}, nil, fmt.Errorf("its pipes cannot be made: %w", err)
 	}
 	for _, fd := range []int{in[1], out[0]} {
 		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, pipeRoom)
 	}
+	room, _ := unix.FcntlInt(uintptr(in[1]), unix.F_GETPIPE_SZ, 0) // 0: no call waits behind another one
 	file := func(fd int) *os.File { return os.NewFile(uintptr(fd), "a worker's link") }
-	return link{file(in[1]), file(out[0]), end(begun[0])}, []*os.File{file(in[0]), file(out[1]), file(begun[1])}, nil
+	return link{file(in[1]), file(out[0]), shared, max(room, 0)}, []*os.File{file(in[0]), file(out[1]), memory}, nil
 }
 
-// close lets go of the parent's ends.
-func (l link) close() error {
-	return errors.Join(l.in.Close(), l.out.Close(), os.NewSyscallError("close", unix.Close(int(l.begun))))
-}
+// close lets go of the parent's ends. The claims are the line's.
+func (l link) close() error { return errors.Join(l.in.Close(), l.out.Close()) }

@@ -10,17 +10,14 @@ func (end) Read([]byte) (int, error) { return 0, errSystem }
 
 func (end) write(_, _ []byte) error { return errSystem }
 
-func (end) count() error { return errSystem }
-
-func (end) counted() uint64 { return 0 }
-
 type spout struct{ *os.File }
 
 func (spout) write(_, _ []byte) error { return errSystem }
 
 type link struct {
 	in, out *os.File
-	begun   end
+	claims  claims
+	room    int
 }
 
 func newLink() (link, []*os.File, error) { return link{}, nil, errSystem }

@@ -67,6 +67,8 @@ const (
 type Pool struct {
 	cfg      Config
 	log      hclog.Logger
+	grace    time.Duration            // for so long a call is taken for a short one
+	looking  time.Duration            // how often those look at the first that wait in a line
 	looks    map[bool]*sandbox.Engine // by checked: they look at modules and the cache, and compile and run nothing
 	spawner  *spawner
 	turns    *turns
@@ -102,7 +104,7 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 	if !Supported() || len(c.Command) == 0 {
 		return nil, errors.New("workers are not to be had here")
 	}
-	p = &Pool{cfg: c.withDefaults(), log: c.Logger, looks: map[bool]*sandbox.Engine{}, compiling: map[string]*compiling{}}
+	p = &Pool{cfg: c.withDefaults(), log: c.Logger, grace: graceTime, looking: stuckTime, looks: map[bool]*sandbox.Engine{}, compiling: map[string]*compiling{}}
 	if p.log == nil {
 		p.log = hclog.NewNullLogger()
 	}
@@ -198,19 +200,57 @@ func (p *Pool) enter() bool {
 	return true
 }
 
-// take returns a waiting worker of the module that was lent the same folders;
-// nil: there is none.
-func (p *Pool) take(m *Module, key string) *process {
+// take finds a line for the call, behind ahead others at the most, or a waiting
+// worker of the module that was lent the same folders, and reports whether there
+// was one.
+func (p *Pool) take(m *Module, key string, c *call, ahead int) bool {
+	if ahead > 0 && p.queue(m, c, ahead) {
+		return true
+	}
 	for {
 		i := p.pick(m, key)
 		if i == nil {
-			return nil
+			return false
 		}
 		if !i.w.dead() && i.w.loan.Current() {
-			return i.w
+			p.open(m, i.w, c)
+			return true
 		}
 		i.w.discard()
 	}
+}
+
+// queue puts a call behind others.
+func (p *Pool) queue(m *Module, c *call, ahead int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range m.lines {
+		if w.line.join(c, ahead) {
+			c.w = w
+			return true
+		}
+	}
+	return false
+}
+
+// open gives a worker without calls its first one.
+func (p *Pool) open(m *Module, w *process, c *call) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.w = w
+	w.line.join(c, 0)
+	w.open = true
+	m.lines = append(m.lines, w)
+}
+
+// lose lets go of a call's worker, which is lost.
+func (p *Pool) lose(m *Module, c *call) {
+	w := c.w
+	w.line.fall()
+	p.mu.Lock()
+	m.lines = slices.DeleteFunc(m.lines, func(o *process) bool { return o == w })
+	p.mu.Unlock()
+	w.discard()
 }
 
 func (p *Pool) pick(m *Module, key string) *idler {
@@ -225,16 +265,26 @@ func (p *Pool) pick(m *Module, key string) *idler {
 	return nil
 }
 
-// put keeps a worker for later, and sends away the one that waited longest when
-// there are too many.
-func (p *Pool) put(m *Module, key string, w *process) {
-	w.weigh()
+// put ends a call, and keeps the worker for later when it has no other; then the
+// one that waited longest is sent away when there are too many.
+func (p *Pool) put(m *Module, key string, c *call) {
+	if !c.line.leave(c) {
+		return
+	}
+	w := c.w
 	p.mu.Lock()
+	if !w.open || !w.line.empty() { // somebody came, who may have gone again
+		p.mu.Unlock()
+		return
+	}
+	m.lines = slices.DeleteFunc(m.lines, func(o *process) bool { return o == w })
 	if p.closed {
 		p.mu.Unlock()
 		w.discard()
 		return
 	}
+	w.weigh()
+	w.open = false
 	p.idle = append(p.idle, &idler{m, key, w, time.Now()})
 	var surplus []*idler
 	if over := len(p.idle) - max(p.cfg.Max, 0); over > 0 {

@@ -16,17 +16,18 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A process is one child, as its parent sees it. One goroutine at a time talks
-// to it; kill and dead may be used by all.
+// A process is one child, as its parent sees it. Who starts it talks to it, and
+// then the first call in its line; kill and dead may be used by all.
 type process struct {
 	cmd *exec.Cmd
 	link
-	read  *reader
-	send  *writer
-	calls uint64 // that were sent
-	loan  *jail.Loan
-	said  *tail
+	line line
+	read *reader // the first call's
+	send *writer
+	loan *jail.Loan
+	said *tail
 
+	open    bool       // it is among its module's lines; the pool's mu holds it, and the next two
 	weight  tool.Bytes // of its own memory, when it was last weighed
 	weighed time.Time
 
@@ -49,6 +50,7 @@ func (p *Pool) spawn(plugin string, mounts []jail.Mount) (*process, error) {
 		return nil, errors.Join(errSpawn, err, loan.Close())
 	}
 	w := &process{link: ours, read: newReader(ours.out), send: &writer{w: spout{ours.in}}, loan: loan, said: &tail{}, gone: make(chan struct{})}
+	w.line.claims, w.line.room, w.line.send, w.line.kill = ours.claims, ours.room, w.send, w.kill
 	w.cmd = exec.Command(p.cfg.Command[0], append(slices.Clone(p.cfg.Command[1:]), plugin, Argument)...)
 	w.cmd.Args[0] = filepath.Base(os.Args[0])
 	w.cmd.Env = []string{} // not nil, which would pass ours on
@@ -95,7 +97,7 @@ func (w *process) dead() bool {
 func (w *process) discard() {
 	w.kill()
 	<-w.gone
-	w.once.Do(func() { _ = errors.Join(w.link.close(), w.loan.Close()) })
+	w.once.Do(func() { _ = errors.Join(w.line.close(), w.link.close(), w.loan.Close()) })
 }
 
 // load sends the module and waits until the child is ready. When ctx ends the

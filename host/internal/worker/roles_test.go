@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -32,6 +33,8 @@ func play() (played bool) {
 		lie(what)
 	case "mirror":
 		reflect()
+	case "gate":
+		keep(what)
 	case "host":
 		middle(what, os.Args[2:])
 	}
@@ -83,7 +86,14 @@ func lie(what string) {
 	if _, err := in.read(&aCall, nil); err != nil {
 		return
 	}
+	shared, err := openClaims(fdClaims)
+	if err != nil {
+		return
+	}
 	what, file, _ := strings.Cut(what, "=")
+	if !strings.Contains(what, "takes the call") {
+		shared.claim(1)
+	}
 	head := func(k kind, meta, data uint32) {
 		b := binary.LittleEndian.AppendUint32([]byte{byte(k)}, meta)
 		_ = out.write(binary.LittleEndian.AppendUint32(b, data), nil)
@@ -132,9 +142,6 @@ func lie(what string) {
 			return
 		}
 		_, _ = f.WriteString("x")
-		if strings.Contains(what, "begins") {
-			_ = end(fdBegun).count()
-		}
 		return
 	case "words of another":
 		fmt.Fprintln(os.Stderr, "fatal error: runtime: out of memory")
@@ -151,12 +158,59 @@ func lie(what string) {
 
 // reflect is a worker whose guest costs nothing: what a call takes is the way.
 func reflect() {
-	c := newChild(nil)
+	shared, err := openClaims(fdClaims)
+	if err != nil {
+		return
+	}
+	c := newChild(nil, shared)
 	if _, err := c.in.read(&aLoad, nil); err != nil {
 		return
 	}
 	_ = c.out.write(kindReady, readyMeta{}, nil)
 	_ = c.work(mirror{})
+}
+
+// keep is a worker whose guest does what its input says, and writes down each call
+// that it begins.
+func keep(file string) {
+	shared, err := openClaims(fdClaims)
+	if err != nil {
+		return
+	}
+	c := newChild(nil, shared)
+	if _, err := c.in.read(&aLoad, nil); err != nil {
+		return
+	}
+	_ = c.out.write(kindReady, readyMeta{}, nil)
+	_ = c.work(gate{file})
+}
+
+type gate struct{ file string }
+
+// Call does the first word of the input when the file that is the last one is there.
+func (g gate) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error) {
+	f, err := os.OpenFile(g.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		os.Exit(3)
+	}
+	_, _ = fmt.Fprintln(f, string(inv.Input))
+	_ = f.Close()
+	what, file, waits := strings.Cut(string(inv.Input), " ")
+	for waits {
+		if _, err := os.Stat(file); err == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	switch what {
+	case "die":
+		os.Exit(3)
+	case "ask":
+		if _, fail := inv.Grant.HTTP.Do(ctx, egress.Request{Method: "GET", URL: "http://127.0.0.1/"}); fail != nil {
+			return sandbox.Output{}, fail
+		}
+	}
+	return sandbox.Output{Bytes: inv.Input}, nil
 }
 
 type mirror struct{}

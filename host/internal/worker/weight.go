@@ -26,7 +26,7 @@ func (m *Module) Weight() tool.Bytes {
 }
 
 // weigh notes how much memory the child has for itself: not its program, which
-// all children share. Whoever talks to the child may call it.
+// all children share. The pool's mu is held.
 func (w *process) weigh() {
 	now := time.Now()
 	if now.Sub(w.weighed) < weighAgain {

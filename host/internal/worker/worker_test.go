@@ -208,7 +208,7 @@ func TestWhatAWorkerFinds(t *testing.T) {
 		}
 		seen = append(seen, line)
 	}
-	want := []string{"dir /", "environ []", "fd 0 /dev/null", "fd 1 /dev/null", "fd 2 pipe", "fd 3 pipe", "fd 4 pipe", "fd 5 anon_inode:[eventfd]", "fd 6 " + lent, "NoNewPrivs:\t1"}
+	want := []string{"dir /", "environ []", "fd 0 /dev/null", "fd 1 /dev/null", "fd 2 pipe", "fd 3 pipe", "fd 4 pipe", "fd 5 /memfd:weir-claims (deleted)", "fd 6 " + lent, "NoNewPrivs:\t1"}
 	if _, err := os.Stat("/proc/sys/kernel/seccomp"); err == nil {
 		want = append(want, "Seccomp:\t2", "a socket: operation not permitted", "a signal to the parent: operation not permitted")
 	} else {
@@ -465,10 +465,11 @@ func TestSecretsStayHere(t *testing.T) {
 	var sent wire
 	w.send.w = tap{spout{w.in}, &sent}
 	request, _ := json.Marshal(map[string]any{"url": server.URL + "/", "headers": map[string]string{"X-A": "b"}})
-	c := &call{module: m, outer: t.Context(), w: w, turn: turn, inv: sandbox.Invocation{
+	c := &call{alone: true, module: m, outer: t.Context(), w: w, turn: turn, inv: sandbox.Invocation{
 		Export: "http", Input: request, Timeout: patience, MaxOutput: 1 << 20,
 		Grant: sandbox.Grant{HTTP: client(t, server.URL, egress.Secret{Name: "KEY", Header: "Authorization", Format: "Bearer {}", Host: server.URL, Value: secret})},
 	}}
+	p.open(m, w, c)
 	out, fail := c.run()
 	if fail != nil || !strings.Contains(string(out.Bytes), `"status":200`) {
 		t.Fatalf("got %s, %v", out.Bytes, fail)

@@ -1,0 +1,125 @@
+//go:build linux
+
+package worker
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/weirhost/weir/host/internal/sandbox"
+)
+
+// idleWire takes frames and does nothing.
+type idleWire struct{}
+
+func (idleWire) write(_, _ []byte) error { return nil }
+
+// TestLineLaws plays a line and its worker in any order: a call is begun or comes
+// back, never both, and each is told once where it stands; the worker begins with
+// calls in their order.
+func TestLineLaws(t *testing.T) {
+	shared, theirs, err := newClaims()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	defer shared.close()
+	rapid.Check(t, func(t *rapid.T) {
+		l := &line{claims: shared, room: 1 << 20, send: &writer{w: idleWire{}}, kill: func() {}}
+		var all []*call
+		begun := map[*call]bool{} // by the worker
+		var runs *call            // in it; nil: none
+		came := 0                 // calls that the worker has read
+		answered := 0             // whose results wait to be read
+		newest := func() *call { return all[len(all)-1] }
+		any := func(t *rapid.T) *call {
+			if len(all) == 0 {
+				t.Skip("no calls")
+			}
+			return rapid.SampledFrom(all[max(0, len(all)-6):]).Draw(t, "call")
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"join": func(t *rapid.T) {
+				c := &call{alone: rapid.IntRange(0, 9).Draw(t, "alone") == 0, inv: sandbox.Invocation{Export: "x"}}
+				before := len(l.calls)
+				if l.join(c, 4) {
+					all = append(all, c)
+					l.flush(c)
+					if before > 4 || before > 0 && c.alone {
+						t.Fatalf("it joined %d others, alone %t", before, c.alone)
+					}
+				}
+			},
+			"the worker begins": func(t *rapid.T) {
+				if runs != nil || came >= len(all) {
+					t.Skip("nothing to begin with")
+				}
+				c := all[came]
+				came++
+				if l.claims.slots != nil && l.claims.claim(c.number) {
+					if c.stand == moved || c.stand == fallen && !c.begun {
+						t.Fatalf("call %d was taken back and is begun", c.number)
+					}
+					runs, begun[c] = c, true
+				}
+			},
+			"the worker answers": func(t *rapid.T) {
+				if runs == nil {
+					t.Skip("nothing runs")
+				}
+				runs, answered = nil, answered+1
+			},
+			"a result is read": func(t *rapid.T) {
+				if answered == 0 || l.over {
+					t.Skip("there is none")
+				}
+				c := l.calls[0]
+				if answered--; !begun[c] || !l.begun(c) {
+					t.Fatalf("call %d is first and was not begun", c.number)
+				}
+				l.leave(c)
+			},
+			"take back": func(t *rapid.T) {
+				c := any(t)
+				if l.takeBack(c) && begun[c] {
+					t.Fatalf("call %d is begun and was taken back", c.number)
+				}
+			},
+			"clear": func(t *rapid.T) {
+				if len(l.calls) == 0 {
+					t.Skip("no calls")
+				}
+				c := rapid.SampledFrom(l.calls).Draw(t, "call")
+				if still := l.clear(c); still && c != runs && begun[c] && runs != nil {
+					t.Fatalf("call %d is said to run, but %d does", c.number, runs.number)
+				}
+				if l.join(&call{}, 4) {
+					t.Fatal("somebody joined behind it")
+				}
+			},
+			"the worker is lost": func(t *rapid.T) {
+				if rapid.IntRange(0, 19).Draw(t, "rarely") != 0 || answered > 0 || len(l.calls) == 0 {
+					t.Skip("not now")
+				}
+				waiting := append([]*call{}, l.calls...)
+				l.fall()
+				for _, c := range waiting {
+					if c.begun != begun[c] {
+						t.Fatalf("call %d: begun %t, said %t", c.number, begun[c], c.begun)
+					}
+				}
+			},
+			"": func(t *rapid.T) {
+				for _, c := range all {
+					if c.news != nil && c.stand == behind && len(c.news) > 0 || c.news != nil && c.stand != behind && len(c.news) != 1 {
+						t.Fatalf("call %d was told %d times, and stands at %d", c.number, len(c.news), c.stand)
+					}
+				}
+				if len(all) > 0 && newest().number != l.sent {
+					t.Fatal("a number is missing")
+				}
+			},
+		})
+	})
+}

@@ -1,0 +1,244 @@
+//go:build linux
+
+package worker
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weirhost/weir/host/internal/egress"
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A queue is calls in one line of a worker that does what they say: the first
+// waits for a file, the others behind it.
+type queue struct {
+	t     *testing.T
+	m     *Module
+	door  string // the file
+	begun string // the file of begun calls
+	calls sync.WaitGroup
+	waits int // calls that were put into the line
+}
+
+// newQueue makes one whose waiting calls look at the first so often.
+func newQueue(t *testing.T, looking time.Duration) *queue {
+	dir := t.TempDir()
+	q := &queue{t: t, door: filepath.Join(dir, "door"), begun: filepath.Join(dir, "begun")}
+	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
+	load(t, newPool(t, nil), pl) // so that it is compiled
+	p := newPool(t, func(c *Config) { c.Command = asRole("gate:" + q.begun) })
+	p.grace, p.looking = max(looking, graceTime), looking
+	q.m = load(t, p, pl)
+	return q
+}
+
+// now makes a call, which is taken for one that is as quick as can be.
+func (q *queue) now(ctx context.Context, input string, timeout time.Duration, judge func(sandbox.Output, *tool.Error)) {
+	q.m.cost("run").Store(1)
+	inv := sandbox.Invocation{Export: "run", Input: []byte(input), Timeout: timeout}
+	if strings.HasPrefix(input, "ask") {
+		inv.Grant.HTTP = sender{}
+	}
+	judge(q.m.Call(ctx, inv))
+}
+
+// call makes a call in the background, and waits until it is in the line.
+func (q *queue) call(ctx context.Context, input string, timeout time.Duration, judge func(sandbox.Output, *tool.Error)) {
+	q.t.Helper()
+	q.calls.Go(func() { q.now(ctx, input, timeout, judge) })
+	q.waits++
+	eventually(q.t, input+" is in the line", func() bool { return q.length() == q.waits })
+}
+
+func (q *queue) length() (n int) {
+	q.m.pool.mu.Lock()
+	defer q.m.pool.mu.Unlock()
+	for _, w := range q.m.lines {
+		w.line.mu.Lock()
+		n = max(n, len(w.line.calls))
+		w.line.mu.Unlock()
+	}
+	return n
+}
+
+// answered expects a call to be answered with its input.
+func (q *queue) answered(input string) func(sandbox.Output, *tool.Error) {
+	return func(out sandbox.Output, fail *tool.Error) {
+		if fail != nil || string(out.Bytes) != input {
+			q.t.Errorf("%s: got %q, %v", input, out.Bytes, fail)
+		}
+	}
+}
+
+func (q *queue) failed(input string, code tool.Code) func(sandbox.Output, *tool.Error) {
+	return func(out sandbox.Output, fail *tool.Error) {
+		if fail == nil || fail.Code != code {
+			q.t.Errorf("%s: got %q, %v, want %s", input, out.Bytes, fail, code)
+		}
+	}
+}
+
+// warm has the worker started, so that calls can wait behind each other.
+func (q *queue) warm() { q.now(q.t.Context(), "warm", patience, q.answered("warm")) }
+
+func (q *queue) open() {
+	if err := os.WriteFile(q.door, nil, 0o600); err != nil {
+		q.t.Error(err)
+	}
+}
+
+// end waits for all calls, and expects these to have been begun, each once.
+func (q *queue) end(begun ...string) {
+	q.t.Helper()
+	q.calls.Wait()
+	text, err := os.ReadFile(q.begun)
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	got := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(text), q.door, "door")), "\n")
+	slices.Sort(got)
+	slices.Sort(begun)
+	if !slices.Equal(got, begun) {
+		q.t.Errorf("begun were %q, want %q", got, begun)
+	}
+}
+
+type sender struct{}
+
+func (sender) Do(context.Context, egress.Request) (egress.Response, *tool.Error) {
+	return egress.Response{Status: 200}, nil
+}
+
+// TestACrashIsOneCalls lets a worker die with calls in its pipe: the one that ran
+// fails, the others are made elsewhere, each once.
+func TestACrashIsOneCalls(t *testing.T) {
+	q := newQueue(t, time.Hour)
+	q.warm()
+	q.call(t.Context(), "die "+q.door, patience, q.failed("die", tool.Trapped))
+	for _, input := range []string{"a", "b", "c"} {
+		q.call(t.Context(), input, patience, q.answered(input))
+	}
+	q.open()
+	q.end("warm", "die door", "a", "b", "c")
+}
+
+// TestADeadlineIsOneCalls lets the first call of a line run out of time.
+func TestADeadlineIsOneCalls(t *testing.T) {
+	q := newQueue(t, time.Hour)
+	q.warm()
+	ctx, cancel := context.WithCancel(t.Context())
+	q.call(ctx, "hold "+q.door, patience, q.failed("hold", tool.Cancelled))
+	q.call(t.Context(), "a", patience, q.answered("a"))
+	q.call(t.Context(), "b", patience, q.answered("b"))
+	cancel() // which is a deadline that comes at once
+	q.end("warm", "hold door", "a", "b")
+
+	q.now(t.Context(), "hold "+q.door, 50*time.Millisecond, q.failed("hold", tool.TimedOut))
+	q.end("warm", "hold door", "a", "b", "hold door")
+}
+
+// TestWaitingIsPartOfTheDeadline lets a call's time end while it waits: it has not
+// been begun, and the call before it goes on.
+func TestWaitingIsPartOfTheDeadline(t *testing.T) {
+	q := newQueue(t, time.Hour)
+	q.warm()
+	q.call(t.Context(), "hold "+q.door, patience, q.answered("hold "+q.door))
+	q.now(t.Context(), "late", 20*time.Millisecond, q.failed("late", tool.TimedOut))
+	q.open()
+	q.end("warm", "hold door")
+}
+
+// TestWaitingIsCancelled has a call cancelled that waits.
+func TestWaitingIsCancelled(t *testing.T) {
+	q := newQueue(t, time.Hour)
+	q.warm()
+	q.call(t.Context(), "hold "+q.door, patience, q.answered("hold "+q.door))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	q.call(ctx, "gone", patience, func(out sandbox.Output, fail *tool.Error) {
+		q.failed("gone", tool.Cancelled)(out, fail)
+		close(done)
+	})
+	q.call(t.Context(), "after", patience, q.answered("after"))
+	cancel()
+	<-done
+	q.open()
+	q.end("warm", "hold door", "after")
+}
+
+// TestLongOnesHoldNobodyUp has calls answered that came behind a long one, while it
+// runs on.
+func TestLongOnesHoldNobodyUp(t *testing.T) {
+	q := newQueue(t, stuckTime)
+	q.warm()
+	q.call(t.Context(), "hold "+q.door, patience, q.answered("hold "+q.door))
+	for _, input := range []string{"a", "b", "c"} {
+		q.now(t.Context(), input, patience, q.answered(input))
+	}
+	q.open()
+	q.end("warm", "hold door", "a", "b", "c")
+}
+
+// TestWhoAsksHoldsNobodyUp has the first call send a request.
+func TestWhoAsksHoldsNobodyUp(t *testing.T) {
+	q := newQueue(t, time.Hour)
+	q.warm()
+	q.call(t.Context(), "ask "+q.door, patience, q.answered("ask "+q.door))
+	q.call(t.Context(), "a", patience, q.answered("a"))
+	q.open()
+	q.end("warm", "ask door", "a")
+}
+
+// TestClosedWithALine closes a module with calls in a line, in time and not.
+func TestClosedWithALine(t *testing.T) {
+	q := newQueue(t, time.Hour)
+	q.warm()
+	q.call(t.Context(), "hold "+q.door, patience, q.failed("hold", tool.Cancelled))
+	q.call(t.Context(), "a", patience, q.failed("a", tool.Cancelled))
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := q.m.Close(over); err != nil {
+		t.Error(err)
+	}
+	q.end("warm", "hold door")
+
+	q = newQueue(t, time.Hour)
+	q.warm()
+	q.call(t.Context(), "hold "+q.door, patience, q.answered("hold "+q.door))
+	q.call(t.Context(), "a", patience, q.answered("a"))
+	q.open()
+	if err := q.m.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	q.end("warm", "hold door", "a")
+}
+
+// TestClaimsCannotBeCutOff does what would have the parent killed for reading them.
+func TestClaimsCannotBeCutOff(t *testing.T) {
+	c, theirs, err := newClaims()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	if err := unix.Ftruncate(int(theirs.Fd()), 0); err == nil {
+		t.Error("they were cut off")
+	}
+	c.offer(1)
+	if c.begun(1) || !c.claim(1) || c.claim(1) || c.takeBack(1) || !c.begun(1) {
+		t.Error("one call was had twice")
+	}
+	if err := c.close(); err != nil || c.takeBack(1) || !c.begun(1) {
+		t.Errorf("behind the end: %v", err)
+	}
+}
