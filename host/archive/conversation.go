@@ -66,17 +66,20 @@ func (s *Store) Conversation(ctx context.Context, sc Scope) (Conversation, error
 // Conversations lists a principal's conversations, the one used last first.
 // limit 0: DefaultConversations; negative: all.
 func (s *Store) Conversations(ctx context.Context, principal string, limit int) ([]Conversation, error) {
-	const doing = "listing conversations"
 	if limit == 0 {
 		limit = DefaultConversations
 	}
-	rows, err := s.read.QueryContext(ctx, "SELECT "+conversationColumns+` FROM conversations WHERE principal = ?
+	return s.conversations(ctx, "listing conversations", `principal = ?
 		ORDER BY updated_at DESC, created_at DESC, id LIMIT ?`, principal, limit)
+}
+
+// conversations lists those of which a condition holds; doing is for errors.
+func (s *Store) conversations(ctx context.Context, doing, where string, args ...any) (list []Conversation, err error) {
+	rows, err := s.read.QueryContext(ctx, "SELECT "+conversationColumns+" FROM conversations WHERE "+where, args...)
 	if err != nil {
 		return nil, wrap(ctx, doing, err)
 	}
 	defer rows.Close()
-	var list []Conversation
 	for rows.Next() {
 		c, err := scanConversation(rows)
 		if err != nil {

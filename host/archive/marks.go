@@ -38,21 +38,7 @@ func (b *batch) mark(sc Scope, marks []string) error {
 // Marked lists the principal's conversations that bear a mark, the one used
 // last first. Nobody's mark is no error.
 func (s *Store) Marked(ctx context.Context, principal, mark string) ([]Conversation, error) {
-	const doing = "finding a conversation"
-	rows, err := s.read.QueryContext(ctx, "SELECT "+conversationColumns+` FROM conversations WHERE principal = ?
+	return s.conversations(ctx, "finding a conversation", `principal = ?
 		AND id IN (SELECT conversation_id FROM conversation_marks WHERE principal = ? AND mark = ?)
 		ORDER BY updated_at DESC, created_at DESC, id`, principal, principal, mark)
-	if err != nil {
-		return nil, wrap(ctx, doing, err)
-	}
-	defer rows.Close()
-	var list []Conversation
-	for rows.Next() {
-		c, err := scanConversation(rows)
-		if err != nil {
-			return nil, wrap(ctx, doing, err)
-		}
-		list = append(list, c)
-	}
-	return list, wrap(ctx, doing, rows.Err())
 }
