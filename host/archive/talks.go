@@ -109,23 +109,13 @@ func (s *Store) ConversationPage(ctx context.Context, principal string, o PageOp
 	if more > 0 {
 		more++
 	}
-	rows, err := s.read.QueryContext(ctx, "SELECT "+conversationColumns+" FROM conversations WHERE "+where+
-		" ORDER BY updated_at DESC, created_at DESC, id LIMIT ?", append(args, more)...)
+	found, err := s.conversations(ctx, doing, where+" ORDER BY updated_at DESC, created_at DESC, id LIMIT ?", append(args, more)...)
 	if err != nil {
-		return nil, "", wrap(ctx, doing, err)
+		return nil, "", err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		c, err := scanConversation(rows)
-		if err != nil {
-			return nil, "", wrap(ctx, doing, err)
-		}
+	for _, c := range found {
 		list = append(list, ConversationSums{Conversation: c})
 	}
-	if err := rows.Err(); err != nil {
-		return nil, "", wrap(ctx, doing, err)
-	}
-	rows.Close()
 	if limit > 0 && len(list) > limit {
 		list = list[:limit]
 		last := list[limit-1]
