@@ -517,7 +517,7 @@ func (p *Plugin) unread(err error) []Problem {
 		if p.isScript() {
 			return []Problem{{File: path, Msg: "the script is missing", Fix: "put it there, or correct script in " + ManifestName}}
 		}
-		return []Problem{{File: path, Msg: "the module is missing", Fix: "build it, in weir's own repository with: make plugins"}}
+		return []Problem{{File: path, Msg: "the module is missing", Fix: "build it with `weir plugin build`, or in weir's own repository with `make plugins`"}}
 	case errors.As(err, new(tooLong)):
 		p := unreadable(path, "the module cannot be read", err)
 		p.Fix = "build it without names and debugging data, for Go with -ldflags=\"-s -w\", for C and Rust with -s"

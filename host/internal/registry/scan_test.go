@@ -93,7 +93,7 @@ func TestScan(t *testing.T) {
 			"refused a: a.wasm#weir.manifest:1:1: the manifest declares no tool; add a [[tool]] with name, description and parameters (and 1 more)"},
 		{"a folder with a module but no manifest", map[string][]byte{"a/a.wasm": wasm}, "a: warning: the folder holds a .wasm but no plugin.toml; add the manifest"},
 		{"a missing module", map[string][]byte{"a/plugin.toml": least("a", "a")},
-			"refused a: a/a.wasm: the module is missing; build it, in weir's own repository with: make plugins"},
+			"refused a: a/a.wasm: the module is missing; build it with `weir plugin build`, or in weir's own repository with `make plugins`"},
 		{"a missing export", map[string][]byte{"a/plugin.toml": least("a", "b"), "a/a.wasm": wasm},
 			`refused a: a/a.wasm: the module does not export "b", which the tool b runs; export it from the source, or set export to one of: a`},
 		{"a module without exports", map[string][]byte{"a/plugin.toml": least("a", "b"), "a/a.wasm": module(nil, nil)},
