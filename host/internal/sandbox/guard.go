@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host/internal/panics"
 )
 
 // guard runs a piece of an engine. A panic in there is an error of the module
@@ -17,7 +19,7 @@ func guard(log hclog.Logger, what string, f func() error) (err error) {
 // recovered is deferred to make an error of a panic.
 func recovered(log hclog.Logger, what string, err *error) {
 	if p := recover(); p != nil {
-		log.Error("the engine panicked", "while", what, "panic", p, "stack", string(debug.Stack()))
+		log.Error("the engine panicked", "while", what, "panic", panics.Says(p), "stack", string(debug.Stack()))
 		*err = errEngine
 	}
 }
