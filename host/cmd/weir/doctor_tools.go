@@ -23,8 +23,8 @@ func toolchains() []toolchain {
 	return []toolchain{
 		{"go", []string{"go", "version"}, "plugins in Go, and weir itself", "https://go.dev/dl, 1.26 or newer", nil},
 		{"tinygo", []string{"tinygo", "version"}, "small plugins in Go", "https://tinygo.org/getting-started/install", nil},
-		// rustup's own cargo makes files when it is asked anything.
-		{"cargo", []string{"cargo"}, "plugins in Rust", "https://rustup.rs", rustTarget},
+		// rustup's own rustc makes files when it is asked anything.
+		{"rustc", []string{"rustc"}, "plugins in Rust", "https://rustup.rs", rustTarget},
 		{"clang", []string{"clang", "--version"}, "plugins in C", "apt install clang lld wasi-libc libclang-rt-dev-wasm32, or https://github.com/WebAssembly/wasi-sdk", clangTarget},
 		{"node", []string{"node", "--version"}, "plugins in AssemblyScript", "https://nodejs.org", nil},
 	}

@@ -71,7 +71,7 @@ func c() Language {
 
 func cPackages() map[string]string {
 	return map[string]string{
-		"linux": "sudo apt-get install clang lld wasi-libc libclang-rt-14-dev-wasm32",
+		"linux": "sudo apt-get install clang lld wasi-libc libclang-rt-dev-wasm32",
 		"":      "install LLVM and the WASI SDK, and set WASI_SYSROOT to its share/wasi-sysroot",
 	}
 }
