@@ -25,11 +25,11 @@ type mdWords struct {
 func mdIn(l tool.Locale) mdWords {
 	if l == tool.Zh {
 		return mdWords{
-			untitled: "未命名的对话", id: "对话", begun: "开始", used: "最后使用", models: "模型", cost: "费用",
+			untitled: "未命名的会话", id: "会话", begun: "开始", used: "最后使用", models: "模型", cost: "费用",
 			sums:     "%d 条消息 · %d 轮 · %d 次工具调用（其中 %d 次结果被截断）· %d 个提示 token · %d 个回答 token",
 			question: "提问", answer: "回答", thoughts: "思考", call: "工具调用", result: "工具结果", failed: "（失败）",
-			whole: "完整结果共 %d 字符、%d 行，存于归档 `%s`。", folded: "以上为占位符；完整结果共 %d 字符、%d 行，存于归档 `%s`。",
-			archives: "归档的完整结果", pruned: "正文已被清理，可用以下参数重新调用。", left: "正文未包含在此导出中（archives=true 可包含）。", arguments: "参数",
+			whole: "完整结果共 %d 字符、%d 行，存档为 `%s`。", folded: "以上为占位符；完整结果共 %d 字符、%d 行，存档为 `%s`。",
+			archives: "存档的完整结果", pruned: "正文已被清理，可用以下参数重新调用。", left: "正文未包含在此导出中（archives=true 可包含）。", arguments: "参数",
 			stored: "%s · %d 字符 · %d 行 · sha256 `%s`", noMessages: "没有消息。",
 		}
 	}

@@ -339,7 +339,7 @@ func quotaWordsIn(l tool.Locale) quotaWords {
 				quotaConcurrent: {"同时进行的请求", " 个", "等其中一个结束后再试", ""},
 				quotaTokens:     {"每日 token", " 个", "或请管理员提高配额", ""},
 				quotaCost:       {"每日费用", " ", "或请管理员提高配额", ""},
-				quotaArchive:    {"归档空间", " 字节", "删除不再需要的对话或归档即可腾出空间", ""},
+				quotaArchive:    {"存档空间", " 字节", "删除不再需要的会话或存档即可腾出空间", ""},
 			},
 		}
 	}

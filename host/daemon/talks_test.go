@@ -119,7 +119,7 @@ func TestExportForms(t *testing.T) {
 		{"json&archives=true", kindJSON, []string{uuid, "line 600:"}, true},
 		{"markdown", kindMarkdown, []string{`# \<b\>\*bold\*`, "## Question 1", "> # not a heading", "### Tool call: `long_text`", "### Tool result: `long_text`",
 			"the whole has 52000 characters", uuid, "Made.", "archives=true"}, false},
-		{"markdown&archives=true&locale=zh", kindMarkdown, []string{"## 提问 1", "### 工具调用: `long_text`", "占位符", "## 归档的完整结果", uuid, "line 600:"}, true},
+		{"markdown&archives=true&locale=zh", kindMarkdown, []string{"## 提问 1", "### 工具调用: `long_text`", "占位符", "## 存档的完整结果", uuid, "line 600:"}, true},
 		{"jsonl", kindLines, []string{"line 600:"}, true},
 	} {
 		r := s.get(path + row.query)

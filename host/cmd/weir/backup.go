@@ -79,7 +79,7 @@ func (c *cli) backup(ctx context.Context, file string, force bool) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
 	info := backupInfo{Format: backupVersion, Weir: version(), Created: time.Now().UTC().Truncate(time.Second)}
 	snapshot := filepath.Join(temp, archiveName)
-	tell, done := c.working(c.say("copying the archive", "正在复制归档"))
+	tell, done := c.working(c.say("copying the archive", "正在复制存档"))
 	defer done()
 	switch err := archive.Snapshot(ctx, p.Archive, snapshot); {
 	case errors.Is(err, fs.ErrNotExist):

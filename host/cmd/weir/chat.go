@@ -318,7 +318,7 @@ func (t *talk) bring(ctx context.Context, uuid string, selectors []string) error
 	if _, err := t.showArchive(ctx, t.cl, uuid, selectors, ""); err != nil {
 		return err
 	}
-	fmt.Fprintln(t.err, t.say("shown only: it is another conversation's, and this one cannot load it", "仅显示：它属于另一个对话，本对话不能载入"))
+	fmt.Fprintln(t.err, t.say("shown only: it is another conversation's, and this one cannot load it", "仅显示：它属于另一个会话，本会话不能载入"))
 	return nil
 }
 

@@ -32,20 +32,20 @@ type chatCommand struct {
 func chatCommands() []chatCommand {
 	return []chatCommand{
 		{"/help", "", "this list", "显示本列表", (*talk).help},
-		{"/new", "", "begin a new conversation", "开始新对话", (*talk).begin},
-		{"/list", "", "list the conversations", "列出对话", (*talk).list},
-		{"/open", "ID", "go on with a conversation; the beginning of its id is enough", "继续某个对话，编号开头几位即可", (*talk).reopen},
-		{"/rename", "TITLE", "give this conversation another title", "给本对话改标题", (*talk).rename},
+		{"/new", "", "begin a new conversation", "开始新会话", (*talk).begin},
+		{"/list", "", "list the conversations", "列出会话", (*talk).list},
+		{"/open", "ID", "go on with a conversation; the beginning of its id is enough", "继续某个会话，编号开头几位即可", (*talk).reopen},
+		{"/rename", "TITLE", "give this conversation another title", "给本会话改标题", (*talk).rename},
 		{"/model", "[NAME]", "answer with another model, or list them", "换一个模型；不带参数则列出", (*talk).useModel},
 		{"/profile", "[NAME]", "answer with another profile, or list them", "换一个配置档；不带参数则列出", (*talk).useProfile},
 		{"/tools", "", "list the tools with their limits", "列出工具及其上限", (*talk).tools},
-		{"/show", "ID [PART]", "show an archived result; the end of its id is enough. PART: lines=a-b, grep=expression, head=n, …", "查看归档的结果，编号末几位即可。PART: lines=a-b、grep=表达式、head=n 等", (*talk).see},
+		{"/show", "ID [PART]", "show an archived result; the end of its id is enough. PART: lines=a-b, grep=expression, head=n, …", "查看存档的结果，编号末几位即可。PART: lines=a-b、grep=表达式、head=n 等", (*talk).see},
 		{"/load", "ID [PART]", "show it and bring it into the next question", "查看并带入下一个问题", (*talk).load},
 		{"/trace", "", "how the last question was answered: requests, times, tokens, calls", "上一个问题的经过：请求、用时、词元、调用", (*talk).lastTurn},
 		{"/explain", "", "what was sent for it, what was cut, what that saved", "上一个问题发送了什么、截断了什么、节省了多少", (*talk).explain},
 		{"/think", "", "show what the model thought, and from now on as it comes; again: not any more", "显示模型的思考，此后实时显示；再次输入则关闭", (*talk).switchThink},
-		{"/cost", "", "tokens and cost of this conversation", "本对话的词元与费用", (*talk).cost},
-		{"/export", "FILE", "write this conversation to a file: .md, .json or .jsonl", "导出本对话: .md、.json 或 .jsonl", (*talk).export},
+		{"/cost", "", "tokens and cost of this conversation", "本会话的词元与费用", (*talk).cost},
+		{"/export", "FILE", "write this conversation to a file: .md, .json or .jsonl", "导出本会话: .md、.json 或 .jsonl", (*talk).export},
 		{"/retry", "", "ask the last question again", "重新提问上一个问题", (*talk).retry},
 		{"/quit", "", "end (or Ctrl-D)", "退出（或 Ctrl-D）", nil}, // which the loop does
 	}
@@ -75,7 +75,7 @@ func (t *talk) help(context.Context, []string) (string, error) {
 
 func (t *talk) begin(context.Context, []string) (string, error) {
 	t.ask.Conversation, t.ask.LoadUUIDs = "", nil
-	t.told("a new conversation begins", "新对话开始")
+	t.told("a new conversation begins", "新会话开始")
 	return "", nil
 }
 
@@ -91,7 +91,7 @@ func (t *talk) list(ctx context.Context, _ []string) (string, error) {
 		return "", err
 	}
 	if len(all) == 0 {
-		t.told("there are no conversations yet", "还没有对话")
+		t.told("there are no conversations yet", "还没有会话")
 		return "", nil
 	}
 	rows := [][]string{strings.Split(t.say("ID|USED|MESSAGES|TITLE", "编号|时间|消息|标题"), "|")}
@@ -108,7 +108,7 @@ func (t *talk) list(ctx context.Context, _ []string) (string, error) {
 	}
 	fmt.Fprint(t.out, grid(rows, t.room()))
 	if n := len(all) - 20; n > 0 {
-		t.told(fmt.Sprintf("and %d older ones: weir conversation list", n), fmt.Sprintf("另有 %d 个更早的对话: weir conversation list", n))
+		t.told(fmt.Sprintf("and %d older ones: weir conversation list", n), fmt.Sprintf("另有 %d 个更早的会话: weir conversation list", n))
 	}
 	return "", nil
 }
@@ -140,7 +140,7 @@ const recent = 4
 
 func (t *talk) reopen(ctx context.Context, args []string) (string, error) {
 	if len(args) != 1 {
-		return "", t.wrong("/list", "/open needs the id of a conversation", "/open 需要对话编号")
+		return "", t.wrong("/list", "/open needs the id of a conversation", "/open 需要会话编号")
 	}
 	all, err := t.conversations(ctx)
 	if err != nil {
@@ -172,7 +172,7 @@ func (t *talk) reopen(ctx context.Context, args []string) (string, error) {
 		}
 		fmt.Fprintln(t.out, who+calm(m.Text))
 	}
-	t.told("this conversation goes on: "+id, "继续对话: "+id)
+	t.told("this conversation goes on: "+id, "继续会话: "+id)
 	return "", nil
 }
 
@@ -202,7 +202,7 @@ func (t *talk) rename(ctx context.Context, args []string) (string, error) {
 	case title == "":
 		return "", t.wrong("/rename TITLE", "/rename needs a title", "/rename 需要标题")
 	case t.ask.Conversation == "":
-		return "", t.wrong(t.say("ask something first", "请先提问"), "there is no conversation yet", "还没有对话")
+		return "", t.wrong(t.say("ask something first", "请先提问"), "there is no conversation yet", "还没有会话")
 	}
 	if err := t.cl.do(ctx, http.MethodPatch, "/api/conversations/"+pathEscape(t.ask.Conversation), map[string]string{"title": title}, nil); err != nil {
 		return "", err
@@ -336,7 +336,7 @@ func (t *talk) result(ctx context.Context, part string) (string, error) {
 
 func (t *talk) see(ctx context.Context, args []string) (string, error) {
 	if len(args) == 0 {
-		return "", t.wrong("/show ID lines=10-40", "/show needs the id of an archived result", "/show 需要归档结果的编号")
+		return "", t.wrong("/show ID lines=10-40", "/show needs the id of an archived result", "/show 需要存档结果的编号")
 	}
 	id, err := t.result(ctx, args[0])
 	if err == nil {
@@ -347,7 +347,7 @@ func (t *talk) see(ctx context.Context, args []string) (string, error) {
 
 func (t *talk) load(ctx context.Context, args []string) (string, error) {
 	if len(args) == 0 {
-		return "", t.wrong("/load UUID lines=10-40", "/load needs the uuid of an archived result", "/load 需要归档结果的编号")
+		return "", t.wrong("/load UUID lines=10-40", "/load needs the uuid of an archived result", "/load 需要存档结果的编号")
 	}
 	id, err := t.result(ctx, args[0])
 	if err == nil {
@@ -363,7 +363,7 @@ func (t *talk) trace(ctx context.Context) (*daemon.Trace, error) {
 			return tr, nil
 		}
 	}
-	return nil, t.wrong(t.say("ask something first", "请先提问"), "no question was asked in this conversation", "本对话还没有提问")
+	return nil, t.wrong(t.say("ask something first", "请先提问"), "no question was asked in this conversation", "本会话还没有提问")
 }
 
 func (t *talk) lastTurn(ctx context.Context, _ []string) (string, error) {
@@ -434,7 +434,7 @@ func (t *talk) export(ctx context.Context, args []string) (string, error) {
 	case len(args) != 1:
 		return "", t.wrong("/export talk.md", "/export needs the name of a file", "/export 需要文件名")
 	case t.ask.Conversation == "":
-		return "", t.wrong(t.say("ask something first", "请先提问"), "there is no conversation yet", "还没有对话")
+		return "", t.wrong(t.say("ask something first", "请先提问"), "there is no conversation yet", "还没有会话")
 	}
 	format, ok := formats[filepath.Ext(args[0])]
 	if !ok {

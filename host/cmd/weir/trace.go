@@ -102,7 +102,7 @@ func tokensOf(u agent.Usage) string {
 func (c *cli) traced(t daemon.Trace) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", shown(t.Question, 200))
-	fmt.Fprintf(&b, c.say("trace %d · %s · %s · %s · turn %d of conversation %s\n", "记录 %d · %s · %s · %s · 对话 %[6]s 的第 %[5]d 轮\n"),
+	fmt.Fprintf(&b, c.say("trace %d · %s · %s · %s · turn %d of conversation %s\n", "记录 %d · %s · %s · %s · 会话 %[6]s 的第 %[5]d 轮\n"),
 		t.ID, t.Started.Local().Format("2006-01-02 15:04:05"), limit.Visible(t.Model), seconds(t.ElapsedMS), t.Turn, limit.Visible(t.Conversation))
 	fmt.Fprintf(&b, c.say("tools by %s · ended: %s", "工具调用方式 %s · 结束: %s"), t.Mode, t.Reason)
 	if t.Usage.Prompt+t.Usage.Completion > 0 {

@@ -89,7 +89,7 @@ func FuzzPlaces(f *testing.F) {
 			return
 		}
 		got := b.Text("the archive " + file + " cannot be written: " + why)
-		if want := "无法写入归档 " + file + "：" + why; got != want && !strings.Contains(file, "cannot be written: ") {
+		if want := "无法写入存档 " + file + "：" + why; got != want && !strings.Contains(file, "cannot be written: ") {
 			t.Errorf("%q; want %q", got, want)
 		}
 	})
