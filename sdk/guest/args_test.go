@@ -131,10 +131,28 @@ func TestQuick(t *testing.T) {
 			Own int `json:"Own,string"`
 		}{}, &struct {
 			Own string `json:"Own or other"`
-		}{}, &map[string]any{}, &[]int{},
+		}{}, &struct{ Own json.Number }{}, &map[string]any{}, &[]int{},
 	} {
 		if quick(`{"Own":"1"}`, args) {
 			t.Errorf("%T is read by hand", args)
+		}
+	}
+}
+
+// A number that keeps its digits is none of letters, however it is read.
+func TestNumberKept(t *testing.T) {
+	type kept struct{ N json.Number }
+	for raw, want := range map[string]string{`{"N":12.50}`: "12.50", `{"N":"12.50"}`: "12.50"} {
+		var got kept
+		if err := decodeArgs([]byte(raw), &got); err != nil || got.N.String() != want {
+			t.Errorf("%s is read as %q, %v", raw, got.N, err)
+		}
+	}
+	for _, raw := range []string{`{"N":"many"}`, `{"N":""}`, `{"N":"1; drop"}`} {
+		var got, same kept
+		err, plain := decodeArgs([]byte(raw), &got), json.Unmarshal([]byte(raw), &same)
+		if (err == nil) != (plain == nil) {
+			t.Errorf("%s: %v, and encoding/json says %v", raw, err, plain)
 		}
 	}
 }

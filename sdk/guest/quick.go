@@ -91,10 +91,10 @@ func plainName(name string) bool {
 	return true
 }
 
-// odd reports whether a value reads itself.
+// odd reports whether a value reads itself, or is read by a rule of its own.
 func odd(pointer reflect.Value) bool {
 	switch pointer.Interface().(type) {
-	case json.Unmarshaler, interface{ UnmarshalText([]byte) error }:
+	case json.Unmarshaler, interface{ UnmarshalText([]byte) error }, *json.Number:
 		return true
 	}
 	return false
