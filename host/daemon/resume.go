@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"slices"
@@ -259,11 +260,28 @@ func (d *Daemon) send(w http.ResponseWriter, r *http.Request, l *liveTurn, n int
 		if gap != nil {
 			s.raw(frame(l.eventID(gap.before-1), eventMissed, Missed{gap.events, gap.text}))
 		}
-		for piece := range slices.Chunk(raw, pieceBytes) {
-			s.raw(piece)
+		for len(raw) > 0 {
+			n := framesEnd(raw)
+			s.raw(raw[:n])
+			raw = raw[n:]
 		}
 		if n = last; over {
 			return nil
 		}
 	}
+}
+
+// framesEnd is the index behind the first events in raw, of at least pieceBytes
+// together if there is so much. What else a stream is sent goes between events.
+func framesEnd(raw []byte) int {
+	const end = "\n\n"
+	if len(raw) <= pieceBytes {
+		return len(raw)
+	}
+	from := pieceBytes - len(end)
+	n := bytes.Index(raw[from:], []byte(end))
+	if n < 0 {
+		return len(raw)
+	}
+	return from + n + len(end)
 }

@@ -450,3 +450,36 @@ func TestLivesAreBounded(t *testing.T) {
 		t.Errorf("one user's turns drive out another's: %d are kept", len(ls.byID))
 	}
 }
+
+// The sign of life of a stream does not come into the middle of an event.
+func TestAPingKeepsOutOfEvents(t *testing.T) {
+	text := strings.Repeat("0123456789", 400<<10)
+	live := &liveTurn{id: "turn", feed: newFeed(feedBytes), over: true}
+	live.emit("long", text)
+	live.feed.end()
+	d := &Daemon{beat: 10 * time.Microsecond}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := d.send(w, r, live, 0); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer server.Close()
+	resp, err := http.Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	got, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events [][]byte
+	for e := range bytes.SplitAfterSeq(got, []byte("\n\n")) {
+		if string(e) != ": ping\n\n" && len(e) > 0 {
+			events = append(events, e)
+		}
+	}
+	if len(events) != 1 || !bytes.Equal(events[0], frame("turn-1", "long", text)) {
+		t.Errorf("%d bytes come as %d events, want one", len(got), len(events))
+	}
+}
