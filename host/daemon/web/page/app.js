@@ -454,7 +454,7 @@ const loads = {
 
   draw() {
     $("loads").hidden = !this.kept.size;
-    $("loads").replaceChildren(...[...this.kept].map(([uuid, tool]) => el("li", {}, `📎 ${t("loadNext", { tool })} `, el("code", {}, uuid.slice(0, 8)),
+    $("loads").replaceChildren(...[...this.kept].map(([uuid, tool]) => el("li", {}, `📎 ${t("loadNext", { tool })} `, el("code", {}, uuid.slice(-8)),
       el("button", { class: "quiet", type: "button", "aria-label": t("loadNot", { tool }), onclick: () => { this.kept.delete(uuid); this.draw(); $("question").focus(); } }, "×"))));
   },
 };
