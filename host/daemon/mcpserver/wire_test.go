@@ -302,7 +302,7 @@ func TestReadLine(t *testing.T) {
 
 // What is written by hand says what the SDK's value says.
 func TestTextReply(t *testing.T) {
-	for _, text := range []string{"", "a", "a \"b\"\n\\", "第一页 <b>&", "\u2028\x7f\t"} {
+	for _, text := range []string{"", "a", "a \"b\"\n\\", "第一页 <b>&", "\u2028\x7f\t", "a\u2029b"} {
 		want, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 7, "result": &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}})
 		if err != nil {
 			t.Fatal(err)
@@ -313,6 +313,9 @@ func TestTextReply(t *testing.T) {
 		}
 		if err := json.Unmarshal(want, &b); err != nil || !reflect.DeepEqual(a, b) {
 			t.Errorf("%q is answered with %s, want %s", text, textReply("7", text), want)
+		}
+		if bytes.ContainsAny(textReply("7", text), "\n\r\u2028\u2029") { // each of which some reader of lines takes for an end
+			t.Errorf("%q is answered in several lines", text)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func (r *simple) text() (string, bool) {
 			s := r.s[begin:i]
 			r.i = i + 1
 			if !ascii {
-				r.tight = r.tight && !strings.Contains(s, "\u2028") && !strings.Contains(s, "\u2029") // which are written as escapes
+				r.tight = r.tight && oneLine(s)
 			}
 			return s, ascii || utf8.ValidString(s)
 		case c == '\\' || c < ' ':
@@ -185,8 +185,17 @@ func (r *simple) list(depth int) (any, bool) {
 	return list, true
 }
 
-// Plain reports whether a text between quotes is a JSON string.
-func Plain(text string) bool { return plain(text) && strings.IndexByte(text, '"') < 0 }
+// Plain reports whether a text between quotes is a JSON string, as encoding/json
+// writes it when it thinks of no web page: in one line for every reader of lines.
+func Plain(text string) bool {
+	return plain(text) && strings.IndexByte(text, '"') < 0 && oneLine(text)
+}
+
+// oneLine reports whether a text is free of what some readers take for the end of
+// a line beside control characters, and encoding/json writes as escapes.
+func oneLine(text string) bool {
+	return !strings.Contains(text, "\u2028") && !strings.Contains(text, "\u2029")
+}
 
 // Text is the text of a JSON string; ok is false for what is none, and for what
 // only a lenient reader takes for one.
