@@ -146,7 +146,7 @@ func (c *call) wake() {
 	defer c.mu.Unlock()
 	left := max(time.Until(c.deadline), 0)
 	switch {
-	case c.ended:
+	case c.ended || c.line.left(c):
 	case c.line.behind(c):
 		if (c.stuck() || left == 0) && c.line.takeBack(c) {
 			return
@@ -187,7 +187,7 @@ func (c *call) stuck() bool {
 func (c *call) kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.ended && !c.line.takeBack(c) {
+	if !c.ended && !c.line.left(c) && !c.line.takeBack(c) {
 		c.stop()
 	}
 }

@@ -155,18 +155,27 @@ func (l *line) take(c *call) bool {
 }
 
 // clear takes all calls back that wait behind one, which nobody joins from then
-// on. It reports whether that one may still run: the worker has begun with none
-// of the others.
+// on. It reports whether that one may still run: it is in the line, and the worker
+// has begun with none of the others.
 func (l *line) clear(c *call) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.alone = true
-	for at := len(l.calls) - 1; at > slices.Index(l.calls, c); at-- {
+	its := slices.Index(l.calls, c)
+	for at := len(l.calls) - 1; its >= 0 && at > its; at-- {
 		if !l.take(l.calls[at]) {
 			return false
 		}
 	}
-	return true
+	return its >= 0
+}
+
+// left reports whether a call was taken out of the line, which may have others now.
+// Then it stays so.
+func (l *line) left(c *call) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return c.stand == moved || c.stand == fallen
 }
 
 // behind reports whether a call is behind another one, and the worker has not

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weirhost/weir/host/internal/egress"
+	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/sdk/tool"
@@ -46,6 +47,7 @@ func newQueue(t *testing.T, looking time.Duration) *queue {
 // now makes a call, which is taken for one that is as quick as can be.
 func (q *queue) now(ctx context.Context, input string, timeout time.Duration, judge func(sandbox.Output, *tool.Error)) {
 	q.m.cost("run").Store(1)
+	q.m.hungry.Store(false) // as a call on a busy machine may have seemed to be
 	inv := sandbox.Invocation{Export: "run", Input: []byte(input), Timeout: timeout}
 	if strings.HasPrefix(input, "ask") {
 		inv.Grant.HTTP = sender{}
@@ -53,12 +55,19 @@ func (q *queue) now(ctx context.Context, input string, timeout time.Duration, ju
 	judge(q.m.Call(ctx, inv))
 }
 
-// call makes a call in the background, and waits until it is in the line.
+// call makes a call in the background, and waits until it is in the line, and has
+// been begun if it is the first.
 func (q *queue) call(ctx context.Context, input string, timeout time.Duration, judge func(sandbox.Output, *tool.Error)) {
 	q.t.Helper()
 	q.calls.Go(func() { q.now(ctx, input, timeout, judge) })
 	q.waits++
 	eventually(q.t, input+" is in the line", func() bool { return q.length() == q.waits })
+	if q.waits == 1 {
+		eventually(q.t, input+" is begun", func() bool {
+			text, _ := os.ReadFile(q.begun)
+			return slices.Contains(strings.Split(string(text), "\n"), input)
+		})
+	}
 }
 
 func (q *queue) length() (n int) {
@@ -145,7 +154,6 @@ func TestADeadlineIsOneCalls(t *testing.T) {
 	q.end("warm", "hold door", "a", "b")
 
 	q.now(t.Context(), "hold "+q.door, 50*time.Millisecond, q.failed("hold", tool.TimedOut))
-	q.end("warm", "hold door", "a", "b", "hold door")
 }
 
 // TestWaitingIsPartOfTheDeadline lets a call's time end while it waits: it has not
@@ -222,6 +230,63 @@ func TestClosedWithALine(t *testing.T) {
 		t.Error(err)
 	}
 	q.end("warm", "hold door", "a")
+}
+
+// TestMovedIsGone ends a call that was taken back and does not know it yet: the
+// worker has other calls by then.
+func TestMovedIsGone(t *testing.T) {
+	q := newQueue(t, time.Hour)
+	q.warm()
+	ctx, cancel := context.WithCancel(t.Context())
+	q.call(ctx, "hold "+q.door, patience, q.answered("hold "+q.door))
+	c := &call{module: q.m, outer: t.Context(), inv: sandbox.Invocation{Export: "run", Input: []byte("moved"), Timeout: time.Hour}}
+	if !q.m.pool.queue(q.m, "", c, lineMost) {
+		t.Fatal("it is not in the line")
+	}
+	end := c.begin()
+	c.line.flush(c)
+	if !c.line.takeBack(c) {
+		t.Fatal("it was not taken back")
+	}
+	c.kill()
+	q.open()
+	q.calls.Wait()
+	cancel()
+	eventually(t, "the worker waits", func() bool { return q.length() == 0 })
+	c.kill()
+	c.wake()
+	end()
+	if c.lost || c.late || c.w.line.over {
+		t.Errorf("it ends a worker that it was taken from: lost %t, late %t", c.lost, c.late)
+	}
+	q.now(t.Context(), "after", patience, q.answered("after"))
+	q.end("warm", "hold door", "after")
+}
+
+// TestLentFoldersAreNotShared makes a call without folders just when one that has
+// some was answered.
+func TestLentFoldersAreNotShared(t *testing.T) {
+	m := load(t, newPool(t, nil), sandbox.Plugin{Name: "guest", Wasm: goGuest})
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "f"), "private")
+	inv := sandbox.Invocation{Export: "cat", Input: []byte("/w/f"), Timeout: patience, MaxOutput: 1000}
+	with := inv
+	with.Grant.Mounts = []jail.Mount{{Guest: "/w", Host: dir}}
+	c := &call{module: m, outer: t.Context(), inv: with, alone: true}
+	key := mountKey(with.Grant.Mounts)
+	if err := m.worker(t.Context(), key, c, 0); err != nil {
+		t.Fatal(err)
+	}
+	if out, fail := c.run(); fail != nil || string(out.Bytes) != "private" {
+		t.Fatalf("got %q, %v", out.Bytes, fail)
+	}
+	c.line.leave(c) // with which put begins
+	m.cost("cat").Store(1)
+	m.hungry.Store(false)
+	if out, fail := m.Call(t.Context(), inv); fail == nil {
+		t.Errorf("a call without the grant reads %q", out.Bytes)
+	}
+	m.pool.put(m, c)
 }
 
 // TestClaimsCannotBeCutOff does what would have the parent killed for reading them.

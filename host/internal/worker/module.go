@@ -105,7 +105,7 @@ func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Outp
 		if c.lost {
 			m.pool.lose(m, c)
 		} else {
-			m.pool.put(m, key, c)
+			m.pool.put(m, c)
 		}
 		again := c.lost && !c.begun && try < retries && ctx.Err() == nil && m.calls.Life().Err() == nil
 		if !again && !c.undone {
@@ -124,7 +124,7 @@ func (m *Module) worker(ctx context.Context, key string, c *call, ahead int) err
 	if m.pool.take(m, key, c, ahead) {
 		return nil
 	}
-	m.pool.drop(func(i *idler) bool { return i.module == m && i.key != key }) // of grants that no longer hold
+	m.pool.drop(func(i *idler) bool { return i.module == m && i.w.key != key }) // of grants that no longer hold
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	defer context.AfterFunc(m.calls.Life(), cancel)()

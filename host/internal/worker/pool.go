@@ -92,7 +92,6 @@ type Pool struct {
 // idler is a worker that waits for a call.
 type idler struct {
 	module *Module
-	key    string // of its mounts
 	w      *process
 	since  time.Time
 }
@@ -204,7 +203,7 @@ func (p *Pool) enter() bool {
 // worker of the module that was lent the same folders, and reports whether there
 // was one.
 func (p *Pool) take(m *Module, key string, c *call, ahead int) bool {
-	if ahead > 0 && p.queue(m, c, ahead) {
+	if ahead > 0 && p.queue(m, key, c, ahead) {
 		return true
 	}
 	for {
@@ -220,12 +219,12 @@ func (p *Pool) take(m *Module, key string, c *call, ahead int) bool {
 	}
 }
 
-// queue puts a call behind others.
-func (p *Pool) queue(m *Module, c *call, ahead int) bool {
+// queue puts a call behind others, in a worker that was lent the same folders.
+func (p *Pool) queue(m *Module, key string, c *call, ahead int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, w := range m.lines {
-		if w.line.join(c, ahead) {
+		if w.key == key && w.line.join(c, ahead) {
 			c.w = w
 			return true
 		}
@@ -257,7 +256,7 @@ func (p *Pool) pick(m *Module, key string) *idler {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for n, i := range slices.Backward(p.idle) {
-		if i.module == m && i.key == key {
+		if i.module == m && i.w.key == key {
 			p.idle = slices.Delete(p.idle, n, n+1)
 			return i
 		}
@@ -267,7 +266,7 @@ func (p *Pool) pick(m *Module, key string) *idler {
 
 // put ends a call, and keeps the worker for later when it has no other; then the
 // one that waited longest is sent away when there are too many.
-func (p *Pool) put(m *Module, key string, c *call) {
+func (p *Pool) put(m *Module, c *call) {
 	if !c.line.leave(c) {
 		return
 	}
@@ -285,7 +284,7 @@ func (p *Pool) put(m *Module, key string, c *call) {
 	}
 	w.weigh()
 	w.open = false
-	p.idle = append(p.idle, &idler{m, key, w, time.Now()})
+	p.idle = append(p.idle, &idler{m, w, time.Now()})
 	var surplus []*idler
 	if over := len(p.idle) - max(p.cfg.Max, 0); over > 0 {
 		surplus = slices.Clone(p.idle[:over])

@@ -25,6 +25,7 @@ type process struct {
 	read *reader // the first call's
 	send *writer
 	loan *jail.Loan
+	key  string // of the mounts that it was lent
 	said *tail
 
 	open    bool       // it is among its module's lines; the pool's mu holds it, and the next two
@@ -49,7 +50,7 @@ func (p *Pool) spawn(plugin string, mounts []jail.Mount) (*process, error) {
 	if err != nil {
 		return nil, errors.Join(errSpawn, err, loan.Close())
 	}
-	w := &process{link: ours, read: newReader(ours.out), send: &writer{w: spout{ours.in}}, loan: loan, said: &tail{}, gone: make(chan struct{})}
+	w := &process{link: ours, read: newReader(ours.out), send: &writer{w: spout{ours.in}}, loan: loan, key: mountKey(mounts), said: &tail{}, gone: make(chan struct{})}
 	w.line.claims, w.line.room, w.line.send, w.line.kill = ours.claims, ours.room, w.send, w.kill
 	w.cmd = exec.Command(p.cfg.Command[0], append(slices.Clone(p.cfg.Command[1:]), plugin, Argument)...)
 	w.cmd.Args[0] = filepath.Base(os.Args[0])
