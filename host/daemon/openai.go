@@ -32,7 +32,7 @@ func (d *Daemon) completions(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	c := &completion{id: "chatcmpl-" + uuid.NewString(), created: d.now().Unix(), model: body.Model, stream: body.Stream, usage: body.Options.Usage, w: w, gone: cancel}
+	c := &completion{id: "chatcmpl-" + uuid.NewString(), created: d.now().Unix(), model: body.Model, stream: body.Stream, usage: body.Options.Usage, w: w, gone: cancel, words: d.wordsFor(r)}
 	if c.model == "" {
 		c.model = ask.Model
 	}

@@ -79,6 +79,7 @@ type completion struct {
 	stream, usage bool
 	w             http.ResponseWriter
 	gone          func()
+	words         func(*Problem) *Problem // says a problem in the language of who asked
 
 	mu sync.Mutex // the turn writes, and the timer that keeps the stream alive
 	s  *stream
@@ -156,7 +157,7 @@ func (c *completion) finish(end ChatEnd, err error) error {
 			return err
 		}
 		c.s.end()
-		c.s.data(inOpenAIsShape(asProblem(err)))
+		c.s.data(inOpenAIsShape(c.words(asProblem(err))))
 		return nil // without [DONE]: the answer did not come to its end
 	}
 	reason := finishOf(end.Reason)

@@ -102,9 +102,18 @@ func toolStatus(c tool.Code) int {
 // inWords says a problem in Chinese to a client that wants that most: the page
 // does, for who reads it so.
 func (d *Daemon) inWords(r *http.Request, p *Problem) *Problem {
+	return d.wordsFor(r)(p)
+}
+
+// wordsFor is inWords for problems that come up when the request may be over.
+func (d *Daemon) wordsFor(r *http.Request) func(*Problem) *Problem {
 	if !strings.HasPrefix(strings.TrimSpace(r.Header.Get("Accept-Language")), "zh") {
-		return p
+		return func(p *Problem) *Problem { return p }
 	}
+	return d.chineseProblem
+}
+
+func (d *Daemon) chineseProblem(p *Problem) *Problem {
 	book, err := d.chinese()
 	if err != nil {
 		d.log.Error("the Chinese texts cannot be read", "error", err)

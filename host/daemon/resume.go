@@ -31,8 +31,9 @@ type liveTurn struct {
 	principal string
 	feed      *feed
 	grace     time.Duration
-	cancel    context.CancelFunc // ends the turn
-	failed    error              // why the turn never began; read when the feed is over
+	cancel    context.CancelFunc      // ends the turn
+	failed    error                   // why the turn never began; read when the feed is over
+	words     func(*Problem) *Problem // says a problem in the language of who asked
 
 	mu     sync.Mutex
 	reader *reader     // nil: nobody reads
@@ -101,7 +102,7 @@ func (l *liveTurn) finish(end ChatEnd, err error) {
 		l.failed = err
 	} else {
 		if err != nil {
-			l.emit(eventError, asProblem(err))
+			l.emit(eventError, l.words(asProblem(err)))
 		}
 		l.emit(eventEnd, end)
 	}
@@ -192,7 +193,7 @@ func (ls *lives) abandon(all bool) {
 // begin runs a turn that does not end with its client.
 func (d *Daemon) begin(r *http.Request, ask Ask) *liveTurn {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
-	l := &liveTurn{id: uuid.NewString(), principal: d.principal(r), feed: newFeed(feedBytes), grace: d.cfg.ResumeGrace, cancel: cancel}
+	l := &liveTurn{id: uuid.NewString(), principal: d.principal(r), feed: newFeed(feedBytes), grace: d.cfg.ResumeGrace, cancel: cancel, words: d.wordsFor(r)}
 	d.lives.add(l)
 	go func() {
 		defer cancel()

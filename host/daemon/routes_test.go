@@ -279,3 +279,33 @@ func TestProblemsInTheReadersLanguage(t *testing.T) {
 		}
 	}
 }
+
+// So it is where a stream is asked for that is not there, by OpenAI's protocol,
+// and in a stream that has begun.
+func TestStreamsFailInTheReadersLanguage(t *testing.T) {
+	cut := replay.Reply{Text: "so far", Err: &agent.ModelError{Code: agent.ModelCut, Msg: "the reply broke off before its end", Hint: "ask again"}}
+	s := newServer(t, replay.New(cut, cut, cut))
+	chinese := func(method, path, body, last string) string {
+		return s.do(method, path, body, func(r *http.Request) {
+			r.Header.Set("Accept-Language", "zh-CN")
+			if last != "" {
+				r.Header.Set("Last-Event-ID", last)
+			}
+		}).body
+	}
+	question := `"messages":[{"role":"user","content":"Hi"}]`
+	for what, row := range map[string]struct{ body, want string }{
+		"a stream that is not there": {chinese("GET", "/api/chat", "", "x-1"), "没有包含事件"},
+		"what to do then":            {chinese("GET", "/api/chat", "", "x-1"), "请改为读取会话"},
+		"no stream":                  {chinese("GET", "/api/chat", "", ""), "请求没有指明哪个流"},
+		"another route of OpenAI's":  {chinese("POST", "/v1/embeddings", "{}", ""), "嵌入向量"},
+		"a parameter":                {chinese("POST", "/v1/chat/completions", `{"n":2,`+question+`}`, ""), "只给出一个回答，而不是 2 个"},
+		"an answer that breaks off":  {chinese("POST", "/api/chat", `{"message":"Hi"}`, ""), "回答未到结尾就中断"},
+		"one to come back to":        {chinese("POST", "/api/chat", `{"message":"Hi","resume":true}`, ""), "回答未到结尾就中断"},
+		"one of OpenAI's":            {chinese("POST", "/v1/chat/completions", `{"stream":true,`+question+`}`, ""), "回答未到结尾就中断"},
+	} {
+		if !strings.Contains(row.body, row.want) {
+			t.Errorf("%s: %s", what, row.body)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weirhost/weir/host/internal/words"
+)
+
+// What of the packages below is made to be told to a person: the functions that
+// make a problem, its types, and the names of what is put into one.
+var (
+	tellers  = []string{"problem", "param", "bad", "warn", "unreadable"}
+	tellings = []string{"Problem", "PluginError", "ModelError", "Fault", "PluginInfo", "Offer"}
+	toldAs   = regexp.MustCompile(`(?i)^(hint|fix|why|msg|missing)$|Hint$|Fix$`)
+)
+
+// problemsOf finds what a file tells people: the texts in its problems, and those that
+// are given a name which stands for a part of one.
+func problemsOf(file *ast.File) []string {
+	found := map[string]bool{}
+	gather := func(e ast.Node) {
+		ast.Inspect(e, func(n ast.Node) bool {
+			if v, ok := n.(ast.Expr); ok {
+				s, ok := literal(v)
+				if ok && sentence.MatchString(unplaced.ReplaceAllString(s, "%")) && !onlyTyped.MatchString(s) {
+					found[s] = true
+				}
+				return !ok
+			}
+			return true
+		})
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch v := n.(type) {
+		case *ast.FuncDecl:
+			if toldAs.MatchString(v.Name.Name) {
+				ast.Inspect(v, func(n ast.Node) bool {
+					if r, ok := n.(*ast.ReturnStmt); ok {
+						gather(r)
+					}
+					return true
+				})
+			}
+		case *ast.CallExpr:
+			if slices.Contains(tellers, nameOf(v.Fun)) && !saysBoth(v.Args) {
+				for _, a := range v.Args {
+					gather(a)
+				}
+			}
+		case *ast.CompositeLit:
+			if v.Type != nil && slices.Contains(tellings, nameOf(v.Type)) {
+				for _, e := range v.Elts {
+					gather(e)
+				}
+			}
+		case *ast.AssignStmt:
+			for i, to := range v.Lhs {
+				if toldAs.MatchString(nameOf(to)) && len(v.Rhs) == len(v.Lhs) {
+					gather(v.Rhs[i])
+				}
+			}
+		}
+		return true
+	})
+	list := make([]string, 0, len(found))
+	for s := range found {
+		list = append(list, s)
+	}
+	slices.Sort(list)
+	return list
+}
+
+var (
+	sentence = regexp.MustCompile(`[A-Za-z]{2,}[^A-Za-z]*[ \t\n]|[ \t\n][^A-Za-z]*[A-Za-z]{2,}`)
+	unplaced = regexp.MustCompile(`%[-+# 0]*[\d.]*[a-zA-Z]`)
+	// What is typed as it stands, a library's own word, what joins two texts, and
+	// what stands beside its Chinese.
+	onlyTyped = regexp.MustCompile(`^send \{|^\{|^error parsing regexp: $|^ \(and %d more\)$|^; and $|^"query" is missing$|\p{Han}`)
+)
+
+func nameOf(e ast.Expr) string {
+	switch v := e.(type) {
+	case *ast.Ident:
+		return v.Name
+	case *ast.SelectorExpr:
+		return v.Sel.Name
+	}
+	return ""
+}
+
+// Every problem that the daemon and the host tell people exists in Chinese.
+func TestEveryProblemIsInBothLanguages(t *testing.T) {
+	book, err := words.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for folder, least := range map[string]int{"../../daemon": 100, "../..": 40, "../../internal/ledger": 5, "../../internal/registry": 40, "../../../agent": 3} {
+		pkgs, err := parser.ParseDir(token.NewFileSet(), folder, func(i fs.FileInfo) bool { return !strings.HasSuffix(i.Name(), "_test.go") }, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := 0
+		for _, pkg := range pkgs {
+			for name, file := range pkg.Files {
+				for _, s := range problemsOf(file) {
+					if sum++; book.Format(s) == s {
+						t.Errorf("%s: there is no Chinese for %q; put it into host/internal/words", name, s)
+					}
+				}
+			}
+		}
+		if sum < least {
+			t.Errorf("%s: only %d texts were found", folder, sum)
+		}
+	}
+}
