@@ -130,20 +130,27 @@ func (c *Context) cancel(err error) {
 
 // Err implements context.Context.
 func (c *Context) Err() error {
-	c.mu.Lock()
-	err := c.err
-	c.mu.Unlock()
-	if err == nil {
-		if err = c.parent.Err(); err != nil {
-			c.cancel(err)
-		}
+	if err := c.own(); err != nil {
+		return err
 	}
-	return err
+	err := c.parent.Err()
+	if err == nil {
+		return nil
+	}
+	c.cancel(err)
+	return c.own() // something else may have ended it at the same moment
+}
+
+func (c *Context) own() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
 }
 
 // Done implements context.Context.
 func (c *Context) Done() <-chan struct{} {
 	c.link()
+	_ = c.Err() // of a parent that has ended link learns a moment later
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.done == nil {

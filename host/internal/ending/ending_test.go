@@ -125,3 +125,22 @@ func TestAfterForever(t *testing.T) {
 		t.Error("somebody watches what never ends")
 	}
 }
+
+// A context of a parent that has ended has ended when it is asked for the first
+// time, as package context's own.
+func TestOfAnEndedParent(t *testing.T) {
+	for _, of := range []string{"", "inner "} {
+		parent, end := context.WithCancel(t.Context())
+		end()
+		c := NewGroup(t.Context()).Enter(parent)
+		if of != "" {
+			c = NewGroup(t.Context()).Enter(c)
+		}
+		select {
+		case <-c.Done():
+		default:
+			t.Errorf("the %scontext seems to go on", of)
+		}
+		c.Leave()
+	}
+}
