@@ -25,7 +25,7 @@ type call struct {
 	// The line's, whose mu holds stand and alone.
 	line   *line
 	number uint64
-	size   int // bytes of its frame, long data excepted
+	ends   uint64 // where its frame ends in what was put into the pipe
 	stand  stand
 	alone  bool          // nobody waits behind it
 	news   chan struct{} // that it is not behind any more; nil: it never was

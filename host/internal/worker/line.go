@@ -20,7 +20,8 @@ type line struct {
 	claims  claims
 	calls   []*call
 	room    int    // bytes that the pipe holds, of which half may wait in it
-	stale   int    // bytes in it of calls that were taken back, behind the first
+	put     uint64 // bytes of all frames so far, long data excepted
+	taken   uint64 // those of them that the worker has read for certain
 	sent    uint64 // calls, since the worker was made
 	over    bool   // it takes no more
 	pending []byte // frames that are not written yet
@@ -52,29 +53,20 @@ func (l *line) join(c *call, most int) bool {
 	}
 	at := len(l.pending)
 	l.pending, l.tail = appendPacked(l.pending, kindCall, c.meta(), c.inv.Input)
-	c.size = len(l.pending) - at
+	c.ends = l.put + uint64(len(l.pending)-at)
 	if len(l.calls) > 0 {
-		if l.waiting()+c.size > l.room/2 {
+		if c.ends-l.taken > uint64(l.room/2) { // who writes would have to wait until it is read
 			l.pending = l.pending[:at]
 			return false
 		}
 		c.stand, c.news = behind, make(chan struct{}, 1)
 	}
+	l.put = c.ends
 	l.sent++
 	c.line, c.number = l, l.sent
 	l.claims.offer(c.number)
 	l.calls = append(l.calls, c)
 	return true
-}
-
-// waiting is how many bytes the pipe holds, or will, behind the first call. Who
-// writes there never has to wait until it is read.
-func (l *line) waiting() int {
-	sum := l.stale
-	for _, c := range l.calls[1:] {
-		sum += c.size
-	}
-	return sum
 }
 
 // flush has all calls written that joined; those who join while somebody writes
@@ -110,7 +102,7 @@ func (l *line) leave(c *call) (empty bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.calls) > 0 && l.calls[0] == c {
-		l.calls, l.stale = slices.Delete(l.calls, 0, 1), 0
+		l.calls, l.taken = slices.Delete(l.calls, 0, 1), c.ends
 		if len(l.calls) > 0 {
 			l.calls[0].tell(first)
 		}
@@ -149,7 +141,6 @@ func (l *line) take(c *call) bool {
 		return false
 	}
 	l.calls = slices.DeleteFunc(l.calls, func(o *call) bool { return o == c })
-	l.stale += c.size
 	c.tell(moved)
 	return true
 }

@@ -17,7 +17,7 @@ func (idleWire) write(_, _ []byte) error { return nil }
 
 // TestLineLaws plays a line and its worker in any order: a call is begun or comes
 // back, never both, and each is told once where it stands; the worker begins with
-// calls in their order.
+// calls in their order. While it runs one, the pipe has room for what lies in it.
 func TestLineLaws(t *testing.T) {
 	shared, theirs, err := newClaims()
 	if err != nil {
@@ -26,7 +26,7 @@ func TestLineLaws(t *testing.T) {
 	defer theirs.Close()
 	defer shared.close()
 	rapid.Check(t, func(t *rapid.T) {
-		l := &line{claims: shared, room: 1 << 20, send: &writer{w: idleWire{}}, kill: func() {}}
+		l := &line{claims: shared, room: 400, send: &writer{w: idleWire{}}, kill: func() {}}
 		var all []*call
 		begun := map[*call]bool{} // by the worker
 		var runs *call            // in it; nil: none
@@ -41,7 +41,7 @@ func TestLineLaws(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"join": func(t *rapid.T) {
-				c := &call{alone: rapid.IntRange(0, 9).Draw(t, "alone") == 0, inv: sandbox.Invocation{Export: "x"}}
+				c := &call{alone: rapid.IntRange(0, 9).Draw(t, "alone") == 0, inv: sandbox.Invocation{Export: "x", Input: make([]byte, rapid.IntRange(0, 100).Draw(t, "input"))}}
 				before := len(l.calls)
 				if l.join(c, 4) {
 					all = append(all, c)
@@ -111,6 +111,14 @@ func TestLineLaws(t *testing.T) {
 				}
 			},
 			"": func(t *rapid.T) {
+				lies := 0
+				for _, c := range all[came:] {
+					b, _ := appendPacked(nil, kindCall, c.meta(), c.inv.Input)
+					lies += len(b)
+				}
+				if runs != nil && lies > l.room/2 {
+					t.Fatalf("%d bytes lie behind call %d in a pipe that holds %d", lies, runs.number, l.room)
+				}
 				for _, c := range all {
 					if c.news != nil && c.stand == behind && len(c.news) > 0 || c.news != nil && c.stand != behind && len(c.news) != 1 {
 						t.Fatalf("call %d was told %d times, and stands at %d", c.number, len(c.news), c.stand)
@@ -122,4 +130,36 @@ func TestLineLaws(t *testing.T) {
 			},
 		})
 	})
+}
+
+// TestTakenBackLiesInThePipe lets calls be taken back behind one that is not the
+// first yet: they lie in the pipe until the worker has done with it.
+func TestTakenBackLiesInThePipe(t *testing.T) {
+	shared, theirs, err := newClaims()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	defer shared.close()
+	l := &line{claims: shared, room: 1000, send: &writer{w: idleWire{}}, kill: func() {}}
+	join := func() (*call, bool) {
+		c := &call{inv: sandbox.Invocation{Export: "x", Input: make([]byte, 80)}}
+		return c, l.join(c, lineMost)
+	}
+	one, _ := join()
+	two, _ := join()
+	for range 3 {
+		if c, ok := join(); !ok || !l.takeBack(c) {
+			t.Fatal("nobody can wait")
+		}
+	}
+	if !shared.claim(one.number) || !shared.claim(two.number) {
+		t.Fatal("they cannot be begun with")
+	}
+	l.leave(one)
+	for n := range 2 {
+		if _, ok := join(); ok != (n == 0) {
+			t.Errorf("%d frames lie behind the call that runs, and one joined: %t", 3+n, ok)
+		}
+	}
 }
