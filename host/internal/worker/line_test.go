@@ -34,11 +34,18 @@ type queue struct {
 
 // newQueue makes one whose waiting calls look at the first so often.
 func newQueue(t *testing.T, looking time.Duration) *queue {
-	dir := t.TempDir()
-	q := &queue{t: t, door: filepath.Join(dir, "door"), begun: filepath.Join(dir, "begun")}
+	begun := filepath.Join(t.TempDir(), "begun")
+	q := newQueueOf(t, "gate:"+begun, looking)
+	q.begun = begun
+	return q
+}
+
+// newQueueOf makes one of workers in a role.
+func newQueueOf(t *testing.T, role string, looking time.Duration) *queue {
+	q := &queue{t: t, door: filepath.Join(t.TempDir(), "door")}
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
 	load(t, newPool(t, nil), pl) // so that it is compiled
-	p := newPool(t, func(c *Config) { c.Command = asRole("gate:" + q.begun) })
+	p := newPool(t, func(c *Config) { c.Command = asRole(role) })
 	p.grace, p.looking = max(looking, graceTime), looking
 	q.m = load(t, p, pl)
 	return q
@@ -287,6 +294,36 @@ func TestLentFoldersAreNotShared(t *testing.T) {
 		t.Errorf("a call without the grant reads %q", out.Bytes)
 	}
 	m.pool.put(m, c)
+}
+
+// TestCrooksInALine gives calls to workers that lie about those that wait: all end,
+// by their deadlines at the latest, and none that fails says more than it knows.
+func TestCrooksInALine(t *testing.T) {
+	for _, lie := range []string{
+		"claims all and is silent", "claims all and dies", "answers what it has not claimed", "answers twice", "gives back what it answers",
+		"gives back and takes without end", "says that all was taken back", "writes anything", "reads no more",
+	} {
+		for _, looking := range []time.Duration{stuckTime, time.Hour} {
+			t.Run(lie+", looking every "+looking.String(), func(t *testing.T) {
+				t.Parallel()
+				q := newQueueOf(t, "crook:"+lie, looking)
+				q.now(t.Context(), "x", patience, q.answered("cheated"))
+				for range 4 {
+					q.calls.Go(func() {
+						q.now(t.Context(), "x", 100*time.Millisecond, func(out sandbox.Output, fail *tool.Error) {
+							if known := []tool.Code{tool.Failed, tool.TimedOut, tool.Trapped}; fail != nil && !slices.Contains(known, fail.Code) || fail == nil && string(out.Bytes) != "cheated" {
+								t.Errorf("got %q, %v", out.Bytes, fail)
+							}
+						})
+					})
+				}
+				q.calls.Wait()
+				if q.length() > 0 {
+					t.Error("a call that has ended is in the line")
+				}
+			})
+		}
+	}
 }
 
 // TestClaimsCannotBeCutOff does what would have the parent killed for reading them.

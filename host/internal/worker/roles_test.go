@@ -31,6 +31,8 @@ func play() (played bool) {
 		spy(what)
 	case "liar":
 		lie(what)
+	case "crook":
+		cheat(what)
 	case "mirror":
 		reflect()
 	case "gate":
@@ -154,6 +156,67 @@ func lie(what string) {
 		_ = syscall.Close(fdOut)
 	}
 	_, _ = io.Copy(io.Discard, in.r) // lives on
+}
+
+// cheat answers the first call as it should, and then lies about those that wait.
+func cheat(what string) {
+	shared, err := openClaims(fdClaims)
+	if err != nil {
+		return
+	}
+	in, w := newReader(end(fdIn)), &writer{w: end(fdOut)}
+	if _, err := in.read(&aLoad, nil); err != nil {
+		return
+	}
+	_ = w.write(kindReady, readyMeta{}, nil)
+	answer := func() { _ = w.write(kindResult, &resultMeta{Took: 1}, []byte("cheated")) }
+	mark := func(as uint64) { // a claim for all calls that may come
+		for n := range uint64(lineSlots) {
+			shared.slot(n + 1).Store((n+1)<<2 | as)
+		}
+	}
+	for came := uint64(1); ; came++ {
+		if _, err := in.read(&aCall, nil); err != nil {
+			return
+		}
+		if came == 1 {
+			shared.claim(1)
+			answer()
+			continue
+		}
+		switch what {
+		case "claims all and is silent":
+			mark(claimed)
+		case "claims all and dies":
+			mark(claimed)
+			return
+		case "answers what it has not claimed":
+			answer()
+		case "answers twice":
+			shared.claim(came)
+			answer()
+			answer()
+		case "gives back what it answers":
+			shared.claim(came)
+			mark(waits)
+			answer()
+		case "gives back and takes without end":
+			go func() {
+				for {
+					mark(waits)
+					mark(claimed)
+				}
+			}()
+		case "says that all was taken back":
+			mark(takenBack)
+		case "writes anything":
+			for n := range uint64(lineSlots) {
+				shared.slots[n].Store(n * 0x9e3779b97f4a7c15)
+			}
+		case "reads no more":
+			select {}
+		}
+	}
 }
 
 // reflect is a worker whose guest costs nothing: what a call takes is the way.
