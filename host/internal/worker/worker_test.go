@@ -283,38 +283,62 @@ func TestACallIsMadeOnce(t *testing.T) {
 	}
 }
 
-// TestCallsUnderFire makes many calls while workers are killed at random: each
-// has its own answer or says that it was ended.
+// TestCallsUnderFire makes many calls of several kinds, of which some are given up,
+// while workers are killed at random: each has its own answer, by its own settings
+// and folders, or says that it was ended.
 func TestCallsUnderFire(t *testing.T) {
 	p := newPool(t, func(c *Config) { c.Spares = 1 })
 	m := load(t, p, sandbox.Plugin{Name: "guest", Wasm: goGuest})
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "f"), "private")
+	var answered, ended, givenUp atomic.Int32
 	stop := make(chan struct{})
 	var fire, callers sync.WaitGroup
 	fire.Go(func() {
-		for {
+		for before := int32(0); ; {
 			select {
 			case <-stop:
 				return
 			case <-time.After(20 * time.Millisecond):
 			}
-			if pids := childrenOf(os.Getpid()); len(pids) > 0 {
+			now := answered.Load()
+			if pids := childrenOf(os.Getpid()); len(pids) > 0 && now > before { // a slow machine has to come to something as well
 				_ = syscall.Kill(pids[rand.IntN(len(pids))], syscall.SIGKILL)
+				before = now
 			}
 		}
 	})
-	var answered, ended atomic.Int32
-	for c := range 4 {
+	const sorts, each = 5, 50
+	for c := range sorts {
 		callers.Go(func() {
-			for n := range 50 {
-				text := strings.Repeat("call "+itoa(c)+"/"+itoa(n)+" ", 1+n*20)
-				out, fail := m.Call(t.Context(), sandbox.Invocation{Export: "echo", Input: []byte(text), Timeout: patience})
+			for n := range each {
+				ctx, text := t.Context(), strings.Repeat("call "+itoa(c)+"/"+itoa(n)+" ", 1+n*20)
+				inv := sandbox.Invocation{Export: "echo", Input: []byte(text), Timeout: patience, MaxOutput: 1 << 20}
+				switch {
+				case c == 1:
+					inv.Export, inv.Input, inv.Grant.Config = "config", []byte("mine"), map[string]string{"mine": text}
+				case c == 2:
+					short, cancel := context.WithTimeout(ctx, rand.N(3*time.Millisecond))
+					defer cancel()
+					ctx = short
+				case c > 2 && n%5 == 0:
+					inv.Export, inv.Input, text = "cat", []byte("/w/f"), "private"
+					if c == 3 {
+						inv.Grant.Mounts = []jail.Mount{{Guest: "/w", Host: dir}}
+					} else {
+						text = "what nobody has"
+					}
+				}
+				out, fail := m.Call(ctx, inv)
 				switch {
 				case fail == nil && string(out.Bytes) == text:
 					answered.Add(1)
 				case fail != nil && (fail.Code == tool.Failed || fail.Code == tool.Trapped):
 					ended.Add(1)
+				case fail != nil && ctx.Err() != nil:
+					givenUp.Add(1)
 				default:
-					t.Errorf("got %d bytes, %v", len(out.Bytes), fail)
+					t.Errorf("call %d/%d: got %d bytes, %v", c, n, len(out.Bytes), fail)
 				}
 			}
 		})
@@ -322,9 +346,9 @@ func TestCallsUnderFire(t *testing.T) {
 	callers.Wait()
 	close(stop)
 	fire.Wait()
-	t.Logf("%d answered, %d ended", answered.Load(), ended.Load())
-	if answered.Load()+ended.Load() != 200 || answered.Load() == 0 {
-		t.Errorf("%d answered and %d ended of 200", answered.Load(), ended.Load())
+	t.Logf("%d answered, %d ended, %d given up", answered.Load(), ended.Load(), givenUp.Load())
+	if answered.Load() == 0 {
+		t.Error("nothing was answered")
 	}
 	echo(t, m, "after the fire")
 }
