@@ -3,6 +3,7 @@ package daemon
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -33,12 +34,14 @@ type liveTurn struct {
 	grace     time.Duration
 	cancel    context.CancelFunc      // ends the turn
 	failed    error                   // why the turn never began; read when the feed is over
+	ended     chan struct{}           // closed when the turn is over and stored
 	words     func(*Problem) *Problem // says a problem in the language of who asked
 
 	mu     sync.Mutex
 	reader *reader     // nil: nobody reads
 	leave  *time.Timer // ends the turn when nobody comes back
 	over   bool
+	ending bool // its client has ended it
 }
 
 // A reader is one connection that is sent a live turn.
@@ -71,6 +74,14 @@ func (l *liveTurn) attach(ctx context.Context) (_ context.Context, detach func()
 	}
 }
 
+// stop ends the turn as its client wants it: that is no failure of it.
+func (l *liveTurn) stop() {
+	l.mu.Lock()
+	l.ending = true
+	l.mu.Unlock()
+	l.cancel()
+}
+
 // abandon ends the turn if nobody reads, or whoever does.
 func (l *liveTurn) abandon(whoever bool) {
 	l.mu.Lock()
@@ -94,6 +105,7 @@ func (l *liveTurn) emit(name string, data any) {
 func (l *liveTurn) finish(end ChatEnd, err error) {
 	l.mu.Lock()
 	l.over = true
+	wanted := l.ending && errors.Is(err, context.Canceled)
 	if l.leave != nil {
 		l.leave.Stop()
 	}
@@ -101,7 +113,7 @@ func (l *liveTurn) finish(end ChatEnd, err error) {
 	if err != nil && l.feed.empty() {
 		l.failed = err
 	} else {
-		if err != nil {
+		if err != nil && !wanted {
 			l.emit(eventError, l.words(asProblem(err)))
 		}
 		l.emit(eventEnd, end)
@@ -193,10 +205,11 @@ func (ls *lives) abandon(all bool) {
 // begin runs a turn that does not end with its client.
 func (d *Daemon) begin(r *http.Request, ask Ask) *liveTurn {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
-	l := &liveTurn{id: uuid.NewString(), principal: d.principal(r), feed: newFeed(feedBytes), grace: d.cfg.ResumeGrace, cancel: cancel, words: d.wordsFor(r)}
+	l := &liveTurn{id: uuid.NewString(), principal: d.principal(r), feed: newFeed(feedBytes), grace: d.cfg.ResumeGrace, cancel: cancel, ended: make(chan struct{}), words: d.wordsFor(r)}
 	d.lives.add(l)
 	go func() {
 		defer cancel()
+		defer close(l.ended)
 		end, err := d.guarded(func() (ChatEnd, error) { return d.chat(ctx, l.principal, ask, nil, l.emit) })
 		l.finish(end, err)
 		d.lives.settle(l)
@@ -219,18 +232,45 @@ func (d *Daemon) guarded(f func() (ChatEnd, error)) (end ChatEnd, err error) {
 // resumeChat goes on with the stream of a turn behind the event that the client
 // read last.
 func (d *Daemon) resumeChat(w http.ResponseWriter, r *http.Request) error {
+	l, n, err := d.liveTurn(r)
+	if err != nil {
+		return err
+	}
+	return d.send(w, r, l, n)
+}
+
+// endChat ends a turn that runs, and answers when it is stored. One that is over
+// already stays as it is.
+func (d *Daemon) endChat(w http.ResponseWriter, r *http.Request) error {
+	l, _, err := d.liveTurn(r)
+	if err != nil {
+		return err
+	}
+	l.stop()
+	select {
+	case <-l.ended:
+	case <-r.Context().Done():
+		return nil // the client has gone
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// liveTurn finds the turn of the event that a request names, and the event's
+// number in it.
+func (d *Daemon) liveTurn(r *http.Request) (*liveTurn, int, error) {
 	last := r.Header.Get("Last-Event-ID")
 	if last == "" {
-		return problem(http.StatusBadRequest, "no_event", "send the header Last-Event-ID with the id of the last event that was read, or POST a question", "the request names no stream")
+		return nil, 0, problem(http.StatusBadRequest, "no_event", "send the header Last-Event-ID with the id of the last event that was read, or POST a question", "the request names no stream")
 	}
 	at := max(strings.LastIndexByte(last, '-'), 0)
 	n, err := strconv.Atoi(strings.TrimPrefix(last[at:], "-"))
 	l, ok := d.lives.find(d.principal(r), last[:at])
 	if !ok || err != nil || n < 0 || n > l.feed.number() { // of an event that is still to come nothing was read
-		return problem(http.StatusNotFound, "no_stream", "read the conversation instead; a stream can be resumed when the question said \"resume\": true, for five minutes after its end, and not after a restart of the daemon",
+		return nil, 0, problem(http.StatusNotFound, "no_stream", "read the conversation instead; a stream can be resumed when the question said \"resume\": true, for five minutes after its end, and not after a restart of the daemon",
 			"there is no stream with the event %q", clip(last, 80))
 	}
-	return d.send(w, r, l, n)
+	return l, n, nil
 }
 
 // send sends the events of a turn behind number n, until its end or the
@@ -243,7 +283,8 @@ func (d *Daemon) send(w http.ResponseWriter, r *http.Request, l *liveTurn, n int
 	defer cancel()
 	if l.feed.empty() {
 		if err := l.feed.begun(ctx); err != nil {
-			return nil // the client has gone
+			l.cancel() // the client has gone, and knows no event to come back to
+			return nil
 		}
 		if l.feed.empty() {
 			return l.failed

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -221,6 +222,66 @@ func TestNoGrace(t *testing.T) {
 	<-m.ended
 }
 
+// A client ends its turn: the stream comes to its end without a problem, what was
+// said is stored, and the conversation can go on at once. To end it again is no
+// mistake.
+func TestEndATurn(t *testing.T) {
+	m := newStepper()
+	s := newServer(t, m)
+	c := s.connect(`{"message":"Hi","resume":true}`, "")
+	start := last[ChatStart](t, []event{c.until(eventStart)}, eventStart)
+	m.step <- "one"
+	c.until(eventText)
+	end := func() answer {
+		return s.do("DELETE", "/api/chat", "", func(q *http.Request) { q.Header.Set("Last-Event-ID", c.last) })
+	}
+	if a := end(); a.status != 204 || a.body != "" {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	<-m.ended
+	for {
+		e, ok := c.next()
+		if !ok {
+			t.Fatal("the stream ended before its end")
+		}
+		if e.name == eventError {
+			t.Errorf("a problem is told: %s", e.data)
+		}
+		if e.name == eventEnd {
+			if got := last[ChatEnd](t, []event{e}, eventEnd); got.Reason != agent.ReasonCancelled || got.Answer != "one" {
+				t.Errorf("ended by %s with %q", got.Reason, got.Answer)
+			}
+			break
+		}
+	}
+	if a := end(); a.status != 204 {
+		t.Errorf("again: %d %s", a.status, a.body)
+	}
+	close(m.step)
+	if a := s.post("/api/chat", `{"message":"Go on","conversation_id":"`+start.Conversation+`"}`); a.status != 200 {
+		t.Errorf("the next question: %d %s", a.status, a.body)
+	}
+}
+
+// Who leaves before the first event knows none to come back to: the turn ends then.
+func TestATurnWithoutAnEventEndsWithItsClient(t *testing.T) {
+	s := newServer(t, replay.New())
+	ctx, leave := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	var once sync.Once
+	l := &liveTurn{id: "early", feed: newFeed(1000), grace: time.Hour, cancel: func() { once.Do(func() { close(ended) }) }}
+	over := make(chan error)
+	go func() {
+		over <- s.daemon.send(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "POST", "/api/chat", nil), l, 0)
+	}()
+	leave()
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+	<-ended
+	l.finish(ChatEnd{}, context.Canceled)
+}
+
 // Of two connections that read one turn the newer is the client's.
 func TestTheNewerConnectionReads(t *testing.T) {
 	m := newStepper()
@@ -292,7 +353,7 @@ func TestStreamsThatCannotBeResumed(t *testing.T) {
 		{"a negative number", s, testToken, id + "--3"},
 		{"nonsense", s, testToken, "\"><script>"},
 	} {
-		for method, body := range map[string]string{"GET": "", "POST": `{"message":"Hi","resume":true}`} {
+		for method, body := range map[string]string{"GET": "", "DELETE": "", "POST": `{"message":"Hi","resume":true}`} {
 			a := row.s.do(method, "/api/chat", body, func(r *http.Request) {
 				r.Header.Set("Authorization", "Bearer "+row.token)
 				r.Header.Set("Last-Event-ID", row.last)

@@ -67,6 +67,8 @@ func (d *Daemon) routes() []route {
 			takes:   Ask{}, needs: []string{"message"}, kind: kindStream, fails: []int{429, 404, 409, 410, 422, 503, 507}}},
 		{"GET", "/api/chat", false, d.resumeChat, doc{about: "Go on with the stream behind the event that the header Last-Event-ID names",
 			headers: map[string]string{"Last-Event-ID": "the id of the last event that was read"}, kind: kindStream, fails: []int{400, 404}}},
+		{"DELETE", "/api/chat", false, d.endChat, doc{about: "End the turn of the event that the header Last-Event-ID names; the answer comes when what it came to is stored. Only for questions that said they would come back: others end with their connection",
+			headers: map[string]string{"Last-Event-ID": "the id of an event that was read"}, fails: []int{400, 404}}},
 		{"GET", "/api/conversations", false, d.listConversations, doc{about: "List the conversations with their sums, the one used last first",
 			query: []queryParam{limited("100, and never more than 1000"), {"cursor", "string", "what the page before named as next"}}, gives: ConversationList{}, fails: []int{400}}},
 		{"GET", "/api/conversations/search", false, d.searchConversations, doc{about: "Find words in the messages and titles",

@@ -85,7 +85,8 @@ var strangers = map[string][]visit{
 		{path: "/api/tools/search_tool_history/call", body: `{"arguments":{"query":"CANARY"},"conversation_id":"{C}"}`, begins: true},
 		{path: "/api/tools/calculator/call", body: `{"arguments":{"expression":"@result:{U}"},"conversation_id":"{C}"}`, begins: true},
 	},
-	"GET /api/chat": {{path: "/api/chat", header: http.Header{"Last-Event-Id": {"{L}-1"}}}},
+	"DELETE /api/chat": {{path: "/api/chat", header: http.Header{"Last-Event-Id": {"{L}-1"}}}},
+	"GET /api/chat":    {{path: "/api/chat", header: http.Header{"Last-Event-Id": {"{L}-1"}}}},
 	"POST /api/chat": {
 		{path: "/api/chat", header: http.Header{"Last-Event-Id": {"{L}-1"}}, body: `{"message":"go on"}`},
 		{path: "/api/chat", body: `{"message":"go on","conversation_id":"{C}"}`, begins: true},

@@ -27,7 +27,7 @@ func scripts(t *testing.T) string {
 // parts are the scripts that app.js loads.
 func parts(t *testing.T) string {
 	t.Helper()
-	return read(t, "account.js") + read(t, "plugins.js") + read(t, "talks.js")
+	return read(t, "account.js") + read(t, "plugins.js") + read(t, "stream.js") + read(t, "talks.js")
 }
 
 // found lists the first group of every match.
@@ -39,7 +39,7 @@ func found(re, s string) []string {
 	return out
 }
 
-var pageFiles = []string{"account.js", "app.js", "icon.svg", "index.html", "plugins.js", "style.css", "talks.js", "words.js"}
+var pageFiles = []string{"account.js", "app.js", "icon.svg", "index.html", "plugins.js", "stream.js", "style.css", "talks.js", "words.js"}
 
 func TestFiles(t *testing.T) {
 	entries, err := fs.ReadDir(Files(), ".")

@@ -2,6 +2,7 @@
 // archive is put in as text, never as markup.
 import { startAccount, whoAmI } from "./account.js";
 import { listPlugins } from "./plugins.js";
+import { Stream } from "./stream.js";
 import { listChats, startTalks } from "./talks.js";
 import { words } from "./words.js";
 
@@ -85,27 +86,6 @@ async function api(path, options = {}) {
 }
 
 const getJSON = async (path) => (await api(path)).json();
-
-// events reads server-sent events from a body.
-async function* events(body) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "", name = "", data = [];
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    const lines = (rest + value).split("\n");
-    rest = lines.pop();
-    for (const raw of lines) {
-      const line = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
-      if (line.startsWith("event:")) name = line.slice(6).trim();
-      else if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
-      else if (line === "") {
-        if (data.length) yield [name, JSON.parse(data.join("\n"))];
-        name = ""; data = [];
-      }
-    }
-  }
-}
 
 // ---- text
 
@@ -460,8 +440,8 @@ const loads = {
 };
 
 async function ask(question) {
-  const abort = new AbortController();
-  running = abort;
+  const stream = new Stream(api);
+  running = stream;
   busy(true);
   $("log").querySelector(".welcome")?.remove();
   $("log").append(mine(question));
@@ -472,17 +452,14 @@ async function ask(question) {
   if (loads.kept.size) body.load_uuids = [...loads.kept.keys()];
   if (!$("model").hidden && $("model").value) body.model = $("model").value;
   try {
-    const res = await api("api/chat", {
-      method: "POST", signal: abort.signal, body: JSON.stringify(body), headers: { "Content-Type": "application/json" },
-    });
-    for await (const [name, data] of events(res.body)) if (running === abort) on[name]?.(answer, data);
-    if (!answer.ended && running === abort) answer.fail({ message: t("broken") });
+    for await (const [name, data] of stream.read(body)) if (running === stream) on[name]?.(answer, data);
+    if (!answer.ended && running === stream) answer.fail({ message: t("broken") });
   } catch (err) {
     if (err.name === "AbortError") answer.note(t("stopped"));
     else answer.fail(err instanceof Problem ? err : { message: t("broken") });
   }
   answer.close();
-  if (running !== abort) return; // another conversation was opened meanwhile
+  if (running !== stream) return; // another conversation was opened meanwhile
   running = null;
   busy(false);
   listChats();
@@ -500,7 +477,7 @@ function busy(yes) {
 function leave() {
   const old = running;
   running = null;
-  old?.abort();
+  old?.end();
   busy(false);
 }
 
@@ -719,10 +696,11 @@ document.addEventListener("keydown", (e) => {
       return;
     }
   }
-  running?.abort();
+  running?.end();
 });
 
-$("stop").addEventListener("click", () => { running?.abort(); $("question").focus(); });
+addEventListener("pagehide", () => running?.end()); // who closes or reloads the page does not come back to it
+$("stop").addEventListener("click", () => { running?.end(); $("question").focus(); });
 $("new-chat").addEventListener("click", newChat);
 $("show-chats").addEventListener("click", () => drawer("chats", !isOpen("chats")));
 $("show-tools").addEventListener("click", () => {
