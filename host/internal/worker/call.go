@@ -45,6 +45,7 @@ type call struct {
 	lines    int
 	reports  int
 	requests int
+	held     []progressMeta // reports that came when another call had begun
 }
 
 // What a parent takes from the worker in one call. An honest sandbox stays far
@@ -244,12 +245,17 @@ func (c *call) serve(f frame) error {
 		if c.reports++; c.reports > maxReports || c.inv.Progress == nil {
 			return errFrame
 		}
-		c.speaks()
 		m, err := open[progressMeta](f)
-		if err == nil {
-			c.inv.Progress(max(m.Done, 0), max(m.Total, 0), sandbox.Printable(m.Message, maxWords))
+		switch {
+		case err != nil:
+			return err
+		case c.speaks():
+			c.report(m)
+		default: // it has ended, and whoever is told may take long
+			m.Message = sandbox.Printable(m.Message, maxWords)
+			c.held = append(c.held, m)
 		}
-		return err
+		return nil
 	case kindRequest:
 		if c.requests++; c.requests > maxRequests || !c.speaks() {
 			return errFrame
@@ -261,6 +267,11 @@ func (c *call) serve(f frame) error {
 		return c.request(egress.Request{Method: m.Method, URL: m.URL, Headers: m.Headers, Body: f.data})
 	}
 	return errFrame
+}
+
+// report tells the caller how the call gets on.
+func (c *call) report(m progressMeta) {
+	c.inv.Progress(max(m.Done, 0), max(m.Total, 0), sandbox.Printable(m.Message, maxWords))
 }
 
 // speaks is said of a call that has its caller do something while it runs, which

@@ -239,6 +239,41 @@ func TestClosedWithALine(t *testing.T) {
 	q.end("warm", "hold door", "a")
 }
 
+// TestSlowListenersHoldNobodyUp reads a call's report when the worker has begun with
+// the next one: whoever is told may take as long as it likes.
+func TestSlowListenersHoldNobodyUp(t *testing.T) {
+	q := newQueue(t, time.Hour)
+	q.warm()
+	done, reports := make(chan struct{}), 0
+	c := &call{module: q.m, outer: t.Context(), inv: sandbox.Invocation{Export: "run", Input: []byte("tell"), Timeout: patience, MaxOutput: 10, Progress: func(int, int, string) {
+		reports++
+		select {
+		case <-done:
+		case <-time.After(patience / 2):
+			t.Error("the call behind it waits for who is told")
+		}
+	}}}
+	if err := q.m.worker(t.Context(), "", c, 0); err != nil {
+		t.Fatal(err)
+	}
+	c.line.flush(c)
+	q.calls.Go(func() {
+		q.now(t.Context(), "a", patience, q.answered("a"))
+		close(done)
+	})
+	eventually(t, "the next is begun", func() bool {
+		text, _ := os.ReadFile(q.begun)
+		return strings.Contains(string(text), "\na\n")
+	})
+	out, fail := c.run()
+	q.m.release(c)
+	q.answered("tell")(out, fail)
+	if reports != 1 {
+		t.Errorf("%d reports came", reports)
+	}
+	q.end("warm", "tell", "a")
+}
+
 // TestMovedIsGone ends a call that was taken back and does not know it yet: the
 // worker has other calls by then.
 func TestMovedIsGone(t *testing.T) {

@@ -102,16 +102,25 @@ func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Outp
 			return sandbox.Output{}, m.unstarted(ctx, inv, err)
 		}
 		out, fail := c.run()
-		if c.lost {
-			m.pool.lose(m, c)
-		} else {
-			m.pool.put(m, c)
-		}
+		m.release(c)
 		again := c.lost && !c.begun && try < retries && ctx.Err() == nil && m.calls.Life().Err() == nil
 		if !again && !c.undone {
 			return out, fail
 		}
 		ahead = 0 // it waits for nobody any more
+	}
+}
+
+// release lets go of a call's worker, and then passes on what nobody behind it was
+// to wait for.
+func (m *Module) release(c *call) {
+	if c.lost {
+		m.pool.lose(m, c)
+	} else {
+		m.pool.put(m, c)
+	}
+	for _, r := range c.held {
+		c.report(r)
 	}
 }
 

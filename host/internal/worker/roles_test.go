@@ -266,6 +266,8 @@ func (g gate) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output,
 		time.Sleep(time.Millisecond)
 	}
 	switch what {
+	case "tell":
+		inv.Progress(1, 2, "half of it")
 	case "die":
 		os.Exit(3)
 	case "ask":
