@@ -124,7 +124,7 @@ func TestGood(t *testing.T) {
 // TestBad: whatever is not as expected is told with its line and column.
 func TestBad(t *testing.T) {
 	river(t, "bad.toml")
-	got := regexp.MustCompile(`\d+KiB of memory|took [^,]+`).ReplaceAllString(told(run(t, config(t))), "…")
+	got := regexp.MustCompile(`\d+[KM]iB of memory|took [^,]+`).ReplaceAllString(told(run(t, config(t))), "…")
 	golden := filepath.Join(repository(t), "host", "plugintest", "testdata", "bad.golden")
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {

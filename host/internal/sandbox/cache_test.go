@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
@@ -133,7 +134,12 @@ func TestNotes(t *testing.T) {
 	p := Plugin{Name: "echo", Wasm: echoModule()}
 	sum := sha256.Sum256(p.Wasm)
 	digest := hex.EncodeToString(sum[:])
-	if e.Noted(digest) || newEngine(t, Config{}).Noted(digest) {
+	without, err := New(t.Context(), Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer without.Close(context.Background())
+	if e.Noted(digest) || without.Noted(digest) {
 		t.Error("it is noted before it is compiled")
 	}
 	load(t, e, p)
