@@ -52,6 +52,10 @@ type Config struct {
 	// ReadCache loads compiled code from CacheDir and compiles nothing: Load
 	// answers ErrNotCompiled for what is not there.
 	ReadCache bool
+	// CacheVersion is what another Engine with that CacheDir says by its method of
+	// this name: who may not write there is told so. Empty: it is found out, by
+	// writing to CacheDir.
+	CacheVersion string
 }
 
 // A Plugin is a module to load.

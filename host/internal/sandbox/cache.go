@@ -23,8 +23,8 @@ import (
 // take the process down; therefore the folder lists its files with their
 // sha256, and a folder that does not fit its list is thrown away.
 type diskCache struct {
-	dir    string
-	engine string // the folder that this version of the engine makes in a module's; empty: unknown
+	dir     string
+	version string // of the engine, part of what a module's folder is named by
 }
 
 // cacheBytes is how much compiled code is kept; the modules that were not used
@@ -33,6 +33,9 @@ const cacheBytes = 1 << 30
 
 const sumsFile = "SUMS"
 
+// versionDir begins the names of folders in which the engine tells its version.
+const versionDir = "version-"
+
 // openCache finds the folder that is meant. What only reads makes and prunes
 // nothing: several processes may read at once.
 func openCache(c Config) (*diskCache, error) {
@@ -40,42 +43,46 @@ func openCache(c Config) (*diskCache, error) {
 	if c.Unchecked {
 		dir = filepath.Join(dir, uncheckedDir)
 	}
-	if c.ReadCache {
-		return &diskCache{dir: dir}, nil
+	cache := &diskCache{dir: dir, version: c.CacheVersion}
+	if c.ReadCache && cache.version != "" {
+		return cache, nil
 	}
-	return newDiskCache(dir)
+	return cache, cache.open(!c.ReadCache)
 }
 
 // uncheckedDir keeps code without loop checks, which must never be run by an
 // engine that relies on them.
 const uncheckedDir = "unchecked"
 
-// newDiskCache makes the folder, for this user alone, and prunes it.
-func newDiskCache(dir string) (*diskCache, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("cannot make the folder for compiled plugins: %w", err)
+// open makes the folder, for this user alone, and prunes it if that is wanted.
+func (c *diskCache) open(prune bool) error {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return fmt.Errorf("cannot make the folder for compiled plugins: %w", err)
 	}
-	info, err := os.Stat(dir)
+	info, err := os.Stat(c.dir)
 	if err != nil {
-		return nil, fmt.Errorf("cannot use the folder for compiled plugins: %w", err)
+		return fmt.Errorf("cannot use the folder for compiled plugins: %w", err)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		if err := os.Chmod(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("the folder for compiled plugins can be used by others, and what is in it is executed: %w", err)
+		if err := os.Chmod(c.dir, 0o700); err != nil {
+			return fmt.Errorf("the folder for compiled plugins can be used by others, and what is in it is executed: %w", err)
 		}
 	}
-	c := &diskCache{dir: dir}
-	if c.engine, err = engineFolder(dir); err != nil {
-		return nil, fmt.Errorf("cannot use the folder for compiled plugins: %w", err)
+	if c.version == "" {
+		if c.version, err = engineVersion(c.dir); err != nil {
+			return fmt.Errorf("cannot use the folder for compiled plugins: %w", err)
+		}
 	}
-	c.prune(cacheBytes)
-	return c, nil
+	if prune {
+		c.prune(cacheBytes)
+	}
+	return nil
 }
 
-// engineFolder is what the engine calls the folder of its code, which names its
+// engineVersion is what the engine calls the folder of its code, which names its
 // version and the machine. The engine tells nobody, so it is made to make one.
-func engineFolder(dir string) (string, error) {
-	tmp, err := os.MkdirTemp(dir, "engine-*")
+func engineVersion(dir string) (string, error) {
+	tmp, err := os.MkdirTemp(dir, versionDir+"*")
 	if err != nil {
 		return "", err
 	}
@@ -95,7 +102,7 @@ func engineFolder(dir string) (string, error) {
 // folder returns the module's folder, empty unless what is in it is whole.
 func (c *diskCache) folder(wasm []byte) (string, error) {
 	dir := c.place(wasm)
-	if !c.intact(dir) {
+	if !intact(dir) {
 		if err := c.drop(dir); err != nil {
 			return "", err
 		}
@@ -103,10 +110,13 @@ func (c *diskCache) folder(wasm []byte) (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// place is where a module's code lies, or would.
+// place is where a module's code lies, or would. Versions of the engine have places
+// of their own: one does not take the other's code, and two may run at once.
 func (c *diskCache) place(wasm []byte) string {
-	sum := sha256.Sum256(wasm)
-	return filepath.Join(c.dir, hex.EncodeToString(sum[:]))
+	h := sha256.New()
+	_, _ = io.WriteString(h, c.version+"\n") // a hash takes everything
+	_, _ = h.Write(wasm)
+	return filepath.Join(c.dir, hex.EncodeToString(h.Sum(nil)))
 }
 
 // noteSuffix ends the names of notes. A note is named by the digest of a module as
@@ -114,10 +124,11 @@ func (c *diskCache) place(wasm []byte) string {
 const noteSuffix = ".at"
 
 // note remembers where the code of a module lies, and the mark of the frontend
-// that it was made for, with the engine's version. Without it that is found out anew, so it may be missing,
-// and it may be wrong.
+// that it was made for, with the engine's version. Without it that is found out
+// anew, so it may be missing, and it may be wrong.
 func (c *diskCache) note(module, compiled []byte, mark string) {
-	name := c.place(module) + noteSuffix
+	sum := sha256.Sum256(module)
+	name := filepath.Join(c.dir, hex.EncodeToString(sum[:])+noteSuffix)
 	text := []byte(filepath.Base(c.place(compiled)) + " " + c.marked(mark) + "\n")
 	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, text) {
 		return
@@ -126,7 +137,7 @@ func (c *diskCache) note(module, compiled []byte, mark string) {
 }
 
 // marked is the mark as it stands in notes.
-func (c *diskCache) marked(mark string) string { return mark + " " + c.engine }
+func (c *diskCache) marked(mark string) string { return mark + " " + c.version }
 
 // noted reports whether the code of a module with that digest, in hex, was there
 // for that mark and seems to be there still. It costs two looks at the disk.
@@ -175,12 +186,8 @@ func (c *diskCache) seal(dir string) error {
 	return err
 }
 
-// intact reports whether the folder holds what its list says, and code of this
-// version of the engine, which would make that of another one anew.
-func (c *diskCache) intact(dir string) bool {
-	if _, err := os.Stat(filepath.Join(dir, c.engine)); err != nil {
-		return false
-	}
+// intact reports whether the folder holds what its list says.
+func intact(dir string) bool {
 	listed, err := os.ReadFile(filepath.Join(dir, sumsFile))
 	if err != nil {
 		return false
@@ -241,6 +248,10 @@ func (c *diskCache) prune(most int64) {
 			if _, ok := c.readNote(digest); !ok {
 				_ = os.Remove(filepath.Join(c.dir, d.Name())) // it says nothing any more
 			}
+			continue
+		}
+		if strings.HasPrefix(d.Name(), versionDir) {
+			_ = os.Remove(filepath.Join(c.dir, d.Name())) // of a process that was killed; not while it holds something
 			continue
 		}
 		if len(d.Name()) != 2*sha256.Size || !d.IsDir() {

@@ -76,7 +76,7 @@ func TestCacheSurvivesDamage(t *testing.T) {
 			if now := compiled(t, dir); !slices.Equal(now, files) {
 				t.Errorf("cached: %v", now)
 			}
-			if !newEngine(t, Config{CacheDir: dir}).cache.intact(filepath.Dir(filepath.Dir(files[0]))) {
+			if !intact(filepath.Dir(filepath.Dir(files[0]))) {
 				t.Error("the cache does not fit its list")
 			}
 		})
@@ -102,28 +102,30 @@ func TestTheKernelIsCompiledOnce(t *testing.T) {
 	}
 }
 
-// TestAnotherVersionOfTheEngine finds whole code that it would not take: it is not
-// said to be there, and it is gone when it was compiled anew.
+// TestAnotherVersionOfTheEngine finds code that it would not take: it is not said to
+// be there, and both versions' code stays, for both may run at once.
 func TestAnotherVersionOfTheEngine(t *testing.T) {
 	dir := t.TempDir()
 	p := Plugin{Name: "echo", Wasm: echoModule()}
-	load(t, newEngine(t, Config{CacheDir: dir}), p)
-	files := compiled(t, dir)
-	engine := filepath.Dir(files[0])
-	old := filepath.Join(filepath.Dir(engine), "wazero-v0.0.1-amd64-linux")
-	if err := os.Rename(engine, old); err != nil {
-		t.Fatal(err)
+	sum := sha256.Sum256(p.Wasm)
+	now := newEngine(t, Config{CacheDir: dir})
+	if now.CacheVersion() == "" {
+		t.Fatal("the engine has no version")
 	}
-	e := newEngine(t, Config{CacheDir: dir})
-	if err := e.cache.seal(filepath.Dir(engine)); err != nil {
-		t.Fatal(err)
+	old := newEngine(t, Config{CacheDir: dir, CacheVersion: "wazero-v0.0.1-amd64-linux"})
+	for i, e := range []*Engine{old, now} {
+		if e.Compiled(p) || e.Noted(hex.EncodeToString(sum[:])) {
+			t.Errorf("%s: it is said to be compiled", e.CacheVersion())
+		}
+		load(t, e, p)
+		if n := len(compiled(t, dir)); !e.Compiled(p) || n != 2*(i+1) {
+			t.Errorf("%s: it is not compiled, or the cache holds %d files", e.CacheVersion(), n)
+		}
 	}
-	if e.Compiled(p) {
-		t.Error("it is said to be compiled")
-	}
-	load(t, e, p)
-	if now := compiled(t, dir); !slices.Equal(now, files) || !e.Compiled(p) {
-		t.Errorf("the cache held %v and holds %v", files, now)
+	reads := newEngine(t, Config{CacheDir: dir, ReadCache: true, CacheVersion: old.CacheVersion()})
+	load(t, reads, p)
+	if left, err := filepath.Glob(filepath.Join(dir, versionDir+"*")); err != nil || len(left) > 0 {
+		t.Errorf("left over: %v, %v", left, err)
 	}
 }
 

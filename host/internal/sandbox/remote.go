@@ -39,7 +39,7 @@ func (e *Engine) Compiled(p Plugin) bool {
 		return false
 	}
 	pl, err := e.front.plan(s)
-	if err != nil || !e.cache.intact(e.cache.place(pl.wasm)) {
+	if err != nil || !intact(e.cache.place(pl.wasm)) {
 		return false
 	}
 	e.cache.note(p.Wasm, pl.wasm, e.front.mark())
@@ -53,9 +53,18 @@ func (e *Engine) Noted(sha256 string) bool {
 	return e.cache != nil && e.cache.noted(sha256, e.front.mark())
 }
 
+// CacheVersion is Config.CacheVersion of engines that share the CacheDir; empty
+// without one.
+func (e *Engine) CacheVersion() string {
+	if e.cache == nil {
+		return ""
+	}
+	return e.cache.version
+}
+
 // fromCache is compile for an engine that may not compile.
 func (e *Engine) fromCache(ctx context.Context, p plan) (program, error) {
-	if !e.cache.intact(e.cache.place(p.wasm)) {
+	if !intact(e.cache.place(p.wasm)) {
 		return nil, ErrNotCompiled
 	}
 	prog, err := e.front.compile(ctx, p, e.cache.place(p.wasm))

@@ -114,7 +114,7 @@ func (c *child) load(l loadMeta, wasm []byte) (*sandbox.Module, error) {
 	ctx := context.Background()
 	e, err := sandbox.New(ctx, sandbox.Config{
 		Engine: l.Engine, CacheDir: l.Cache, Logger: c.logger(hclog.Level(l.LogLevel)), Renewed: l.Renewed, Spares: l.Spares,
-		Memories: c.memories, Unchecked: !l.Checked, ReadCache: !l.Compile,
+		Memories: c.memories, Unchecked: !l.Checked, ReadCache: !l.Compile, CacheVersion: l.CacheVersion,
 	})
 	if err != nil {
 		return nil, err

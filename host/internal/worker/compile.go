@@ -196,7 +196,8 @@ func (p *Pool) compileOnce(ctx context.Context, pl sandbox.Plugin, checked bool,
 	defer w.discard()
 	p.turns.bind(turn, w)
 	err = w.load(ctx, loadMeta{
-		Plugin: pl.Name, Engine: p.cfg.Engine, Exports: pl.Exports, Memory: int64(pl.Memory), Cache: p.cacheOf(), Compile: true, Checked: checked,
+		Plugin: pl.Name, Engine: p.cfg.Engine, Exports: pl.Exports, Memory: int64(pl.Memory), Cache: p.cacheOf(), CacheVersion: p.looks[checked].CacheVersion(),
+		Compile: true, Checked: checked,
 		Bounds: bounds{Data: int64(p.cfg.CompileMemory), CPU: int64(math.Ceil(p.cfg.CompileCPU.Seconds())), Files: maxFiles},
 	}, pl.Wasm)
 	var lost *lossError

@@ -12,6 +12,8 @@ type (
 		Exports []string
 		Memory  int64
 		Cache   string // folder of compiled code
+		// CacheVersion is the parent's, as in sandbox.Config.
+		CacheVersion string
 		// Compile makes the child compile the module into the cache and end; Checked
 		// is for code with loop checks.
 		Compile, Checked bool

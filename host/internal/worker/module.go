@@ -183,7 +183,8 @@ func (m *Module) start(ctx context.Context, mounts []jail.Mount) (*process, *tas
 func (m *Module) load(ctx context.Context, w *process, mounts []jail.Mount) error {
 	l := loadMeta{
 		Plugin: m.plugin.Name, Engine: m.pool.cfg.Engine, Exports: m.plugin.Exports, Memory: int64(m.plugin.Memory), Cache: m.pool.cacheOf(),
-		Renewed: m.pool.cfg.renewed(), Spares: m.pool.cfg.Spares, LogLevel: int(m.log.GetLevel()), Mounts: metaOf(mounts),
+		CacheVersion: m.pool.looks[false].CacheVersion(),
+		Renewed:      m.pool.cfg.renewed(), Spares: m.pool.cfg.Spares, LogLevel: int(m.log.GetLevel()), Mounts: metaOf(mounts),
 		Bounds: bounds{Data: m.data(), Files: maxFiles},
 	}
 	err := w.load(ctx, l, m.plugin.Wasm)
