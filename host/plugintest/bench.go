@@ -3,11 +3,15 @@ package plugintest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -252,7 +256,8 @@ func (b *bench) place(w world) (folder string, problems []Problem, err error) {
 			return "", []Problem{{Msg: fmt.Sprintf("the folder %s cannot be copied: %s", w.folder, err)}}, nil
 		}
 	}
-	for name, c := range w.files {
+	for _, name := range slices.Sorted(maps.Keys(w.files)) {
+		c := w.files[name]
 		at, ok := b.file(folder, name)
 		if !ok {
 			p := c.at
@@ -260,16 +265,26 @@ func (b *bench) place(w world) (folder string, problems []Problem, err error) {
 			problems = append(problems, p)
 			continue
 		}
-		if err := os.MkdirAll(filepath.Dir(at), 0o755); err == nil {
-			err = os.WriteFile(at, c.data, 0o644)
-		}
-		if err != nil {
+		if err := write(at, c.data); err != nil {
 			p := c.at
 			p.Msg = fmt.Sprintf("the file %q cannot be made: %s", name, err)
 			problems = append(problems, p)
 		}
 	}
 	return folder, problems, nil
+}
+
+// write makes a file and the folders that it lies in. What goes wrong is told
+// without the place, which is nobody's.
+func write(at string, data []byte) error {
+	err := os.MkdirAll(filepath.Dir(at), 0o755)
+	if err == nil {
+		err = os.WriteFile(at, data, 0o644)
+	}
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
 }
 
 // empty takes the files of the case before away. The folder itself stays: a
