@@ -209,6 +209,3 @@ func (t *toolset) tail(b []byte, match func(string) bool) int {
 	}
 	return -1
 }
-
-// endsFreely reports whether no name or word goes on at b[i].
-func endsFreely(b []byte, i int) bool { return i >= len(b) || !isNameByte(b[i]) }

@@ -374,7 +374,7 @@ func (v *values) object(end byte) node {
 
 // key reads a key with its sign: "a": a= a => --a.
 func (v *values) key() (string, bool) {
-	c := v.peek()
+	v.peek()
 	start := v.i
 	key := ""
 	if strings.HasPrefix(v.t[v.i:], "--") {
@@ -397,7 +397,7 @@ func (v *values) key() (string, bool) {
 		key = strings.ReplaceAll(v.t[start:v.i], `\`, "")
 		v.mended = true
 	}
-	c = v.peek()
+	c := v.peek()
 	if key == "" || c != ':' && c != '=' || strings.HasPrefix(v.t[v.i:], "==") {
 		v.i = start
 		return "", false

@@ -345,8 +345,6 @@ func (o *object) set(key string, value any) {
 	o.values = append(o.values, value)
 }
 
-func (o *object) has(key string) bool { return slices.Contains(o.keys, key) }
-
 func (o *object) json() json.RawMessage {
 	var b strings.Builder
 	b.WriteByte('{')

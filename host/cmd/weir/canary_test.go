@@ -17,7 +17,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -127,7 +126,7 @@ secrets = ["TAVILY_API_KEY"]
 	env := func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	var log lockedText
+	var log locked
 	ended := make(chan int, 1)
 	go func() {
 		ended <- run(ctx, []string{"--config", config, "--data", data, "serve", "--addr", "127.0.0.1:0"}, streams{strings.NewReader(""), &log, &log}, env)
@@ -288,22 +287,4 @@ func kept(t *testing.T, out map[string]string, data, backup string) {
 	if out["file "+filepath.Join(data, "archive.db")] == "" || files < 2 {
 		t.Errorf("too little is kept: %d files in the backup", files)
 	}
-}
-
-// lockedText is what several goroutines write to.
-type lockedText struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedText) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedText) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

@@ -16,7 +16,6 @@ import (
 type approval struct {
 	all, yes              bool
 	paths, hosts, secrets []string
-	asked                 bool // a person was shown it and said yes
 }
 
 func (c *cli) pluginApproveCmd() *cobra.Command {

@@ -17,12 +17,11 @@ import (
 
 // A testRun is one run of weir plugin test.
 type testRun struct {
-	only, junit    string
-	update, show   bool
-	noisy          bool
-	calls          int
-	seed           uint64
-	passed, failed int
+	only, junit  string
+	update, show bool
+	noisy        bool
+	calls        int
+	seed         uint64
 }
 
 func (c *cli) pluginTestCmd() *cobra.Command {

@@ -259,7 +259,7 @@ func TestAnsweredFromASecondTerminal(t *testing.T) {
 		if err := serve.Start(); err != nil {
 			t.Fatal(err)
 		}
-		out := new(lockedBuffer)
+		out := new(locked)
 		ask := weir(t, dir, "ask", "--wait", "write a")
 		ask.Stdout, ask.Stderr = out, out
 		waitFor(t, func() bool { return weir(t, dir, "approvals", "list").Run() == nil })
@@ -310,21 +310,4 @@ func waitFor(t *testing.T, done func() bool) {
 			t.Fatal("it did not happen within two minutes")
 		}
 	}
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

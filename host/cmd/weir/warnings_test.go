@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -40,24 +39,6 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("no %q in %s", want, stderr)
 		}
 	}
-}
-
-// locked is a buffer for several writers.
-type locked struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (l *locked) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *locked) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // A daemon says the same in its log and in its banner, and serves also where it

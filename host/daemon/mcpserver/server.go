@@ -147,14 +147,8 @@ func (s *Server) Close() {
 	s.work.Wait()
 }
 
-// goes runs f until it returns, which it must do soon after s.ctx has ended;
-// false: the Server is closed.
-func (s *Server) goes(f func()) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.goesLocked(f)
-}
-
+// goesLocked runs f until it returns, which it must do soon after s.ctx has ended;
+// false: the Server is closed. s.mu is held.
 func (s *Server) goesLocked(f func()) bool {
 	if s.closed {
 		return false

@@ -38,7 +38,7 @@ type Options struct {
 	// refused, for nothing else knows.
 	Describe Describer
 	// Hold says whether a plugin whose files are not those of Previous is to be
-	// left as it was for now, because they are still being written; broken: they
+	// left as it was, because they are still being written; broken: they
 	// cannot be used as they are. nil: it never is.
 	Hold func(source string, broken bool) bool
 	// Known are sources that count as being there already, such as those of

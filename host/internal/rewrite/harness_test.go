@@ -71,7 +71,6 @@ func compile(t testing.TB, r wazero.Runtime, wasm []byte) wazero.CompiledModule 
 type instance struct {
 	mod    api.Module
 	memory memory
-	inits  []string
 }
 
 // start makes an instance and brings it to where calls begin.
@@ -122,10 +121,6 @@ func (i *instance) renew(ctx context.Context) error {
 	i.memory.shrinking = false
 	copy(i.memory.bytes, i.memory.image)
 	return err
-}
-
-func (i *instance) setStop(n uint64) {
-	i.mod.ExportedGlobal(StopGlobal).(api.MutableGlobal).Set(n)
 }
 
 // end is all that can be seen of a call: what it returned or how it failed, and

@@ -220,22 +220,14 @@ func cheat(what string) {
 }
 
 // reflect is a worker whose guest costs nothing: what a call takes is the way.
-func reflect() {
-	shared, err := openClaims(fdClaims)
-	if err != nil {
-		return
-	}
-	c := newChild(nil, shared)
-	if _, err := c.in.read(&aLoad, nil); err != nil {
-		return
-	}
-	_ = c.out.write(kindReady, readyMeta{}, nil)
-	_ = c.work(mirror{})
-}
+func reflect() { serve(mirror{}) }
 
 // keep is a worker whose guest does what its input says, and writes down each call
 // that it begins.
-func keep(file string) {
+func keep(file string) { serve(gate{file}) }
+
+// serve is a worker that loads nothing and has its calls run by g.
+func serve(g guest) {
 	shared, err := openClaims(fdClaims)
 	if err != nil {
 		return
@@ -245,7 +237,7 @@ func keep(file string) {
 		return
 	}
 	_ = c.out.write(kindReady, readyMeta{}, nil)
-	_ = c.work(gate{file})
+	_ = c.work(g)
 }
 
 type gate struct{ file string }
