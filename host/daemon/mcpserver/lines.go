@@ -1,0 +1,154 @@
+package mcpserver
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"runtime"
+	"sync"
+	"time"
+)
+
+var errLong = errors.New("the line is too long")
+
+// readLine reads a line with its end. One that is too long is read to its end
+// and dropped.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	long := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if !long {
+			line = append(line, part...)
+		}
+		if len(line) > maxMessage {
+			line, long = nil, true
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case long && err == nil:
+			return nil, errLong
+		default:
+			return line, err
+		}
+	}
+}
+
+// maxWaiting is how many bytes may wait for a client that reads slowly; then
+// whoever writes waits too.
+const maxWaiting = 4 << 20
+
+// A lineWriter writes whole lines. What is written while a write is under way
+// goes out with the next one, all together.
+//
+// A write is a fifth of a short call, for both ends. So an answer that others are
+// likely to follow lets what can run go first, whose answers then go out with it.
+// What goes first may be a tool that computes for long inside this process: when
+// that has been so, a while of answers does not wait.
+type lineWriter struct {
+	to     io.Writer
+	failed func() // called when the client does not take what is written
+	yield  func() // lets others go first
+
+	mu      sync.Mutex
+	less    sync.Cond // waiting has become less, or err is there
+	waiting bytes.Buffer
+	spare   []byte
+	writing bool
+	hasty   int // so many answers do not wait
+	err     error
+}
+
+// Letting others go first is worth no more than shortYield; when it took longer,
+// so many answers do without.
+const (
+	shortYield = time.Millisecond
+	hasteAfter = 256
+)
+
+func newLineWriter(to io.Writer, failed func()) *lineWriter {
+	w := &lineWriter{to: to, failed: failed, yield: runtime.Gosched}
+	w.less.L = &w.mu
+	return w
+}
+
+func (w *lineWriter) line(b []byte) { w.answer(b, false) }
+
+// answer writes a line without its end. others says that more are likely to come
+// at once. Errors are noticed by failed.
+func (w *lineWriter) answer(b []byte, others bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.add(append(b, '\n'), others)
+}
+
+// Write takes whole lines. The error is that of an earlier write, too.
+func (w *lineWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.add(b, false)
+	return len(b), w.err
+}
+
+// add has the lines written, by who writes already or else by itself. w.mu is
+// held, and given up at times.
+func (w *lineWriter) add(b []byte, others bool) {
+	for w.writing && w.waiting.Len() > maxWaiting && w.err == nil {
+		w.less.Wait()
+	}
+	w.waiting.Write(b)
+	if w.writing {
+		return
+	}
+	w.writing = true
+	defer func() { w.writing = false }()
+	if others {
+		w.gather()
+	}
+	w.flush()
+}
+
+// gather lets others add lines. w.mu is held, and given up meanwhile.
+func (w *lineWriter) gather() {
+	if w.hasty > 0 {
+		w.hasty--
+		return
+	}
+	w.mu.Unlock()
+	began := time.Now()
+	w.yield()
+	long := time.Since(began) > shortYield
+	w.mu.Lock()
+	if long {
+		w.hasty = hasteAfter
+	}
+}
+
+// flush writes what waits, and what comes to wait meanwhile. w.mu is held, and
+// given up while it writes.
+func (w *lineWriter) flush() {
+	for w.waiting.Len() > 0 && w.err == nil {
+		w.spare = append(w.spare[:0], w.waiting.Bytes()...)
+		w.waiting.Reset()
+		w.less.Broadcast()
+		w.mu.Unlock()
+		_, err := w.to.Write(w.spare)
+		w.mu.Lock()
+		if err != nil {
+			w.err = err
+			w.less.Broadcast()
+			w.failed()
+		}
+	}
+}
+
+// first is the error of the first write that failed, else err.
+func (w *lineWriter) first(err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return w.err
+	}
+	return err
+}

@@ -1,0 +1,67 @@
+package mcpserver
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// writes keeps what each write brought.
+type writes []string
+
+func (w *writes) Write(b []byte) (int, error) {
+	*w = append(*w, string(b))
+	return len(b), nil
+}
+
+// Answers that come while one lets others go first leave with it, in their order;
+// an answer that nobody follows does not wait.
+func TestAnswersGoTogether(t *testing.T) {
+	var got writes
+	w := newLineWriter(&got, func() { t.Error("the writer failed") })
+	yields := 0
+	w.yield = func() {
+		yields++
+		w.answer([]byte("second"), true)
+		fmt.Fprint(w, "progress\n")
+		w.answer([]byte("third"), false)
+	}
+	w.answer([]byte("first"), true)
+	if want := "first\nsecond\nprogress\nthird\n"; len(got) != 1 || got[0] != want || yields != 1 {
+		t.Errorf("%d writes %q after %d yields, want one of %q after one", len(got), []string(got), yields, want)
+	}
+	w.answer([]byte("alone"), false)
+	if len(got) != 2 || got[1] != "alone\n" || yields != 1 {
+		t.Errorf("an answer that is alone: %q, %d yields", []string(got), yields)
+	}
+}
+
+// Who had to wait for long is followed by many who do not wait, and then by one
+// who tries again.
+func TestAnswersDoNotWaitForLongCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got bytes.Buffer
+		w := newLineWriter(&got, func() { t.Error("the writer failed") })
+		yields, takes := 0, 2*shortYield
+		w.yield = func() { yields++; time.Sleep(takes) }
+		for range 1 + hasteAfter {
+			w.answer([]byte("x"), true)
+		}
+		if yields != 1 {
+			t.Errorf("%d answers waited, want 1", yields)
+		}
+		takes = shortYield / 2
+		for range 10 {
+			w.answer([]byte("x"), true)
+		}
+		if yields != 11 {
+			t.Errorf("%d answers waited by now, want 11", yields)
+		}
+		if want := strings.Repeat("x\n", 11+hasteAfter); got.String() != want {
+			t.Errorf("%d bytes came out, want %d", got.Len(), len(want))
+		}
+	})
+}
