@@ -207,6 +207,7 @@ func TestRules(t *testing.T) {
 	t.Run("lengths", func(t *testing.T) { checkLengths(t, files) })
 	t.Run("exits", func(t *testing.T) { checkExits(t, files) })
 	t.Run("alone", func(t *testing.T) { checkAlone(t, files) })
+	t.Run("names", func(t *testing.T) { checkNames(t, files) })
 }
 
 func load(t *testing.T) []file {
@@ -370,6 +371,30 @@ func checkLengths(t *testing.T, files []file) {
 		if f.lines > maxLines {
 			t.Errorf("%s has %d lines; %d is the most", f.path, f.lines, maxLines)
 		}
+	}
+}
+
+// checkNames holds the program to calling no methods by names that only come at
+// run time, as templates do. Where anything might, the linker keeps every method of
+// every type: the binary is half as large again then, and each process takes 10 MiB
+// more.
+func checkNames(t *testing.T, files []file) {
+	names := []string{"MethodByName", "SetUsageTemplate", "SetHelpTemplate", "SetVersionTemplate"}
+	for _, f := range files {
+		if f.test {
+			continue
+		}
+		for _, i := range f.ast.Imports {
+			if path := strings.Trim(i.Path.Value, `"`); path == "text/template" || path == "html/template" {
+				t.Errorf("%s imports %s, which calls methods by name", f.path, path)
+			}
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && slices.Contains(names, s.Sel.Name) {
+				t.Errorf("%s uses %s, which calls methods by name", f.path, s.Sel.Name)
+			}
+			return true
+		})
 	}
 }
 

@@ -155,8 +155,17 @@ func TestHelpIsInChinese(t *testing.T) {
 		}
 	}
 	each(root)
-	if s := root.UsageTemplate(); strings.Contains(s, "Flags:\n") || strings.Contains(s, "Usage:\n") || strings.Contains(s, "for more information") {
-		t.Errorf("the headings of the help: %s", s)
+	for _, args := range [][]string{nil, {"plugin"}, {"call"}, {"plugin", "new"}} {
+		cmd, _, err := root.Find(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := cmd.UsageString()
+		for line := range strings.Lines(s) {
+			if !strings.HasPrefix(line, " ") && line != "\n" && !chinese.MatchString(line) {
+				t.Errorf("the help of %s has %q in\n%s", cmd.CommandPath(), line, s)
+			}
+		}
 	}
 }
 

@@ -3,7 +3,9 @@
 // build one, and its templates. Nothing else knows of languages.
 //
 // Templates lie in templates/LANGUAGE/TEMPLATE, in templates/LANGUAGE/common what
-// all of a language have, and in templates/all what is the same in all languages. Files that end in .tmpl are text/templates over a Spec,
-// with actions in {% %}, for languages have braces of their own; gitignore stands
-// for .gitignore.
+// all of a language have, and in templates/all what is the same in all languages.
+// gitignore stands for .gitignore. In files that end in .tmpl, {% .Name %},
+// {% .Title %} and {% .Source %} stand for those of the tool and its language, and
+// a line that begins with {% WORD … %} is only for the languages and templates of
+// these names.
 package author

@@ -1,7 +1,6 @@
 package author
 
 import (
-	"bytes"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/template"
 
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -106,13 +104,50 @@ func (v view) render(name string) ([]byte, error) {
 	if err != nil || !strings.HasSuffix(name, ".tmpl") {
 		return text, err
 	}
-	t, err := template.New(name).Delims("{%", "%}").Option("missingkey=error").Parse(string(text))
+	out, err := v.fill(string(text))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	var b bytes.Buffer
-	err = t.Execute(&b, v)
-	return b.Bytes(), err
+	return []byte(out), nil
+}
+
+// fill writes a template out.
+//
+// It is not text/template: whatever calls methods by names that only come at run
+// time makes the linker keep every method of every type, and with it half as much
+// again of the whole binary.
+func (v view) fill(text string) (string, error) {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		words, rest, tagged := tagOf(line)
+		for _, w := range words {
+			if !isTag(w) {
+				return "", fmt.Errorf("%q is neither a language nor a template", w)
+			}
+		}
+		if !tagged || slices.Contains(words, v.Language) || slices.Contains(words, v.Template) {
+			b.WriteString(rest)
+		}
+	}
+	out := strings.NewReplacer("{% .Name %}", v.Name, "{% .Title %}", v.Title, "{% .Source %}", v.Source).Replace(b.String())
+	if _, left, found := strings.Cut(out, "{%"); found {
+		return "", fmt.Errorf("nothing is known to put in place of {%%%.20s", left)
+	}
+	return out, nil
+}
+
+// tagOf takes the tag off a line that begins with one. A value is no tag.
+func tagOf(line string) (words []string, rest string, ok bool) {
+	tag, rest, closed := strings.Cut(line, "%}")
+	tag, opened := strings.CutPrefix(tag, "{%")
+	if !opened || !closed || strings.Contains(tag, ".") {
+		return nil, line, false
+	}
+	return strings.Fields(tag), rest, true
+}
+
+func isTag(word string) bool {
+	return slices.ContainsFunc(Languages(), func(l Language) bool { return l.Name == word || slices.Contains(l.Templates, word) })
 }
 
 // ErrNotEmpty says that something lies where the new folder should be.
