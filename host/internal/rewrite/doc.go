@@ -47,6 +47,11 @@
 // image into its memory, calls weir:save for the memory's size, sets the exported
 // globals to what the first one's are, and calls weir:restore.
 //
+// With Options.Used the module exports the mutable global weir:used, which is 1
+// once an exported function of it was called. While it is still what the host
+// made it, 0, nothing in the instance has changed, if nobody else can write to
+// its memory, and there is nothing to put back.
+//
 // # What else an instance could remember
 //
 // Everything that a module of the kind that the gate lets through can change in

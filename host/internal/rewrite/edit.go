@@ -28,6 +28,7 @@ const (
 	turn                  // the head of one
 	repeat                // n more copies of its body
 	closing               // what comes behind one, which buys n turns
+	use                   // of an exported function, before all else
 )
 
 // apply writes a body with its edits.
@@ -82,6 +83,8 @@ func (e *encoder) change(c code, b body, x edit) code {
 		return binary.AppendUvarint(c, uint64(x.n))
 	case counter:
 		return append(c, 1, gate.TypeI32).i32(int32(x.n)).op(opLocalSet, b.counter)
+	case use:
+		return c.i32(1).op(gate.OpGlobalSet, e.used)
 	case opening:
 		typ := b.bytes[x.at+1 : loopHead(b.bytes, x.at)]
 		c = append(append(c, gate.OpBlock), typ...)

@@ -20,6 +20,7 @@ type encoder struct {
 	start    int      // the function that the start section named; -1: none
 	kept     []uint32 // globals that are put back
 	stop     uint32   // the global weir:stop
+	used     uint32   // the global weir:used
 	fuel     uint32   // the global of what the guest may still spend
 	saved    uint32   // the global of the memory's size at weir:save in pages, and 1
 	copies   uint32   // the first of the globals that hold what kept ones held
@@ -55,6 +56,10 @@ func newEncoder(r *gate.Report, o Options, s *survey) *encoder {
 	e.renew = o.Renew && len(s.obstacles) == 0
 	if o.Stop {
 		e.addChecks()
+	}
+	if o.Used {
+		e.used = e.addGlobal(gate.TypeI32)
+		e.exports = append(e.exports, gate.Export{Name: UsedGlobal, Kind: gate.KindGlobal, Index: e.used})
 	}
 	if body := e.sections[gate.SectionStart]; body != nil && (o.Stop || o.Renew) {
 		n, _ := binary.Uvarint(body)
@@ -265,7 +270,7 @@ func (e *encoder) encodeExports() error {
 
 // encodeCode makes the changes to the bodies and adds new ones.
 func (e *encoder) encodeCode() error {
-	if len(e.functions) == 0 && !e.o.Stop {
+	if len(e.functions) == 0 && !e.o.Stop && !e.o.Used {
 		return nil
 	}
 	old := e.sections[gate.SectionCode]

@@ -16,6 +16,7 @@ const (
 	StopGlobal    = Prefix + "stop"    // i32, mutable
 	SaveExport    = Prefix + "save"    // () → ()
 	RestoreExport = Prefix + "restore" // () → ()
+	UsedGlobal    = Prefix + "used"    // i32, mutable
 	// StartExport is () → (): what the module's start section named. The host
 	// calls it first, once weir:stop can be reached.
 	StartExport = Prefix + "start"
@@ -32,6 +33,9 @@ type Options struct {
 	Stop bool
 	// Renew adds weir:save and weir:restore, unless Result.Obstacles says why not.
 	Renew bool
+	// Used adds weir:used, which each exported function of the module's own sets
+	// to 1 when it begins. Nothing puts it back.
+	Used bool
 	// Stdio sends the calls that change WASI's descriptors to StdioModule, which
 	// the host must offer; see Stdio.
 	Stdio bool

@@ -25,10 +25,11 @@ type body struct {
 // at none if only names change.
 func examine(r *gate.Report, o Options) (*survey, error) {
 	s := &survey{written: make([]bool, len(r.Globals))}
-	if !o.Stop && !o.Renew {
+	if !o.Stop && !o.Renew && !o.Used {
 		return s, nil
 	}
 	s.imports(r)
+	open := exported(r, o)
 	turns := &loops{report: r}
 	for b, err := range r.Bodies() {
 		if err != nil {
@@ -39,6 +40,9 @@ func examine(r *gate.Report, o Options) (*survey, error) {
 			b.Rewind()
 		}
 		p := newPlacement(b, turns.all, o.Stop)
+		if open[len(s.bodies)] {
+			p.edits = append(p.edits, edit{b.Start, b.Start, use, 0})
+		}
 		for b.Next() {
 			s.note(b)
 			p.step(b)
@@ -48,6 +52,27 @@ func examine(r *gate.Report, o Options) (*survey, error) {
 		s.bodies = append(s.bodies, body{b.Bytes, edits, uint32(b.Locals)})
 	}
 	return s, nil
+}
+
+// exported are the module's own functions that others can call and that are to
+// say so, by the number of their bodies.
+func exported(r *gate.Report, o Options) map[int]bool {
+	open := map[int]bool{}
+	if !o.Used {
+		return open
+	}
+	imported := 0
+	for _, i := range r.Imports {
+		if i.Kind() == gate.KindFunc {
+			imported++
+		}
+	}
+	for _, x := range r.Exports {
+		if x.Kind == gate.KindFunc {
+			open[int(x.Index)-imported] = true
+		}
+	}
+	return open
 }
 
 func (s *survey) imports(r *gate.Report) {

@@ -22,9 +22,10 @@ type wazeroInstance struct {
 	host    host
 	ctx     inside
 
-	kernel api.Module // nil: the guest uses no blocks
-	main   api.Module
-	stop   stopper
+	kernel     api.Module        // nil: the guest uses no blocks
+	kernelUsed api.MutableGlobal // is 0 while nobody has used it; nil: it does not say
+	main       api.Module
+	stop       stopper
 
 	direct  bool   // the guest has a mailbox
 	box     uint32 // where

@@ -77,6 +77,42 @@ func TestMailbox(t *testing.T) {
 	}
 }
 
+// TestKernelBesideAMailbox makes calls of a guest that has a mailbox and can use the
+// kernel: what they leave there is gone behind each, and behind those that have
+// not used it nobody looks for it.
+func TestKernelBesideAMailbox(t *testing.T) {
+	mark := the("store_u64", long(57), long(0x4d41524b)) // the kernel lets everybody write there
+	look := do(num(3000), the("load_u64", long(57)), op(0x37, 3, 0), answers(num(3000), num(8)))
+	m := load(t, newEngine(t, Config{Engine: EngineWazero}), Plugin{Name: "boxed", Wasm: guestShape{box: inBox(64), exports: map[string]part{
+		"echo": answers(field(boxInPtrAt), field(boxInLenAt)), "look": look, "mark": do(mark, look), "trap": do(mark, op(w.Unreachable)),
+	}}.bytes()})
+	want := answer(t, m, Invocation{Export: "look", Fresh: true})
+	if marked := answer(t, m, Invocation{Export: "mark"}); marked == want {
+		t.Fatal("the mark is not seen")
+	}
+	for _, export := range []string{"mark", "echo", "trap", "echo"} {
+		if _, fail := m.Call(t.Context(), Invocation{Export: export, Input: []byte("hello")}); (fail != nil) != (export == "trap") {
+			t.Fatalf("%s: %v", export, fail)
+		}
+		if got := answer(t, m, Invocation{Export: "look"}); got != want {
+			t.Errorf("behind %s the kernel holds %x, want %x", export, got, want)
+		}
+	}
+	i, ok := waiting(m).(*wazeroInstance)
+	if !ok {
+		t.Fatal("no instance waits")
+	}
+	kernel, _ := i.env.memory.of(0)
+	for export, kept := range map[string]bool{"echo": true, "look": false} {
+		last := &kernel.Reallocate(kernel.Size())[kernel.Size()-1]
+		*last = 7
+		answer(t, m, Invocation{Export: export})
+		if (*last == 7) != kept || waiting(m) != instance(i) {
+			t.Errorf("behind %s the last byte of the kernel is %d", export, *last)
+		}
+	}
+}
+
 // FuzzMailbox reads mailboxes out of whatever a memory holds.
 func FuzzMailbox(f *testing.F) {
 	good := make([]byte, 200)

@@ -67,6 +67,7 @@ func (i *wazeroInstance) settleKernel(m *image.Memory) error {
 	if err := i.quick(i.kernel, rewrite.SaveExport); err != nil {
 		return err
 	}
+	i.kernelUsed, _ = i.kernel.ExportedGlobal(rewrite.UsedGlobal).(api.MutableGlobal)
 	return i.program.shared.layKernel(m)
 }
 
@@ -146,8 +147,10 @@ func (i *wazeroInstance) renew() error {
 	return nil
 }
 
+// renewKernel does nothing if nobody has used the kernel, as in most calls of guests
+// with a mailbox: to ask for its written pages would be a tenth of a short call.
 func (i *wazeroInstance) renewKernel(m *image.Memory) error {
-	if i.kernel == nil {
+	if i.kernel == nil || i.kernelUsed != nil && i.kernelUsed.Get() == 0 {
 		return nil
 	}
 	if m != nil {
@@ -158,7 +161,13 @@ func (i *wazeroInstance) renewKernel(m *image.Memory) error {
 	if i.restoreKernelHandle == nil {
 		i.restoreKernelHandle = i.kernel.ExportedFunction(rewrite.RestoreExport)
 	}
-	return i.restoreKernelHandle.CallWithStack(i.within(), nil)
+	if err := i.restoreKernelHandle.CallWithStack(i.within(), nil); err != nil {
+		return err
+	}
+	if i.kernelUsed != nil {
+		i.kernelUsed.Set(0)
+	}
+	return nil
 }
 
 func (i *wazeroInstance) restoreMain() error {

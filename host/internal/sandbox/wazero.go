@@ -109,7 +109,7 @@ func rewrittenKernel(checked bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := rewrite.Rewrite(s.Report, rewrite.Options{Stop: checked, Renew: true})
+	r, err := rewrite.Rewrite(s.Report, rewrite.Options{Stop: checked, Renew: true, Used: true})
 	if err == nil && !r.Renewable {
 		err = fmt.Errorf("the kernel cannot be renewed: %v", r.Obstacles)
 	}
