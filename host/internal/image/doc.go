@@ -29,6 +29,11 @@
 // memory of its own, and takes the first one that finds what was written and
 // restores it. Without either every renewal drops all pages.
 //
+// Where a goroutine attends to the memory during a call, without leaving its
+// thread, no search is needed if that thread took no page fault: then the pages
+// that are the memory's own are the same as before. Most calls of a tool write the
+// pages that the one before has written. Open tries that out as well.
+//
 // # Who owns what
 //
 // An engine is handed a Memory and may call Reallocate and Free, and nothing

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"runtime"
 )
 
 // probe tries the method out: what was written must be found and restored, and
@@ -67,6 +68,39 @@ func (s *Space) probeFind(m *Memory) error {
 		}
 	}
 	return nil
+}
+
+// probeFaults reports whether each of the ways in which a page becomes a memory's
+// own counts as a page fault of the thread. A kernel that is not Linux may count none.
+func (s *Space) probeFaults() (bool, error) {
+	m, err := s.Reserve(guestPage, 4*guestPage)
+	if err != nil {
+		return false, err
+	}
+	defer m.Release()
+	mem := m.Reallocate(guestPage)
+	mem[0], mem[guestPage-1] = 1, 1
+	im, err := m.Freeze()
+	if err != nil {
+		return false, err
+	}
+	if err := im.Close(); err != nil { // m keeps it
+		return false, err
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	m.owes = false
+	mem = m.Reallocate(3 * guestPage)
+	seen := mem[0] // then it is there, as the file's
+	for _, at := range []uint64{0, s.page, guestPage - 1, 2 * guestPage} {
+		before, ok := pageFaults()
+		mem[at] = seen + 7
+		after, _ := pageFaults()
+		if !ok || after == before {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 func holds(regions []region, at uint64) bool {

@@ -17,22 +17,51 @@ func (m *Memory) Renew() (resize bool, err error) {
 		return false, ErrNoImage
 	}
 	if m.size == 0 {
+		m.attended = false
 		m.settle(0)
 		return m.owes, nil
 	}
-	dirty, pages := m.search()
-	if pages > m.space.most {
+	if !m.unchanged() {
+		m.own, m.ownPages = m.search()
+		m.searched = m.size
+	}
+	if m.ownPages > m.space.most {
+		m.own, m.ownPages = nil, 0
 		if err := discard(m.base[:m.size]); err != nil {
 			return false, err
 		}
-		m.settle(0)
-		return m.owes, nil
 	}
-	for _, r := range dirty {
+	for _, r := range m.own {
 		m.restore(r)
 	}
-	m.settle(pages)
+	m.settle(m.ownPages)
 	return m.owes, nil
+}
+
+// Attend says that nobody has written to the memory since it was renewed, and that
+// until Renew or Neglect nobody does but the calling goroutine, which stays on its
+// thread (runtime.LockOSThread). Renew then need not search: a page becomes the
+// memory's own by a page fault only, and the thread counts those that it takes.
+// Without it Renew searches.
+func (m *Memory) Attend() {
+	if m.space.counts {
+		m.faults, m.attended = pageFaults()
+	}
+}
+
+// Neglect takes back what Attend said.
+func (m *Memory) Neglect() { m.attended = false }
+
+// unchanged reports whether the pages that are the memory's own are surely those
+// that were last found: it was attended, without a page fault, and has not been
+// larger than what was searched then.
+func (m *Memory) unchanged() bool {
+	if !m.attended {
+		return false
+	}
+	m.attended = false
+	faults, ok := pageFaults()
+	return ok && faults == m.faults && m.size <= m.searched
 }
 
 // search lists what was written. More pages than are copied back mean that all are to

@@ -51,6 +51,7 @@ type Space struct {
 	page   uint64   // bytes of a page of this system
 	most   int      // pages that a renewal copies back
 	table  *os.File // the table of this process's pages; nil with Discard
+	counts bool     // page faults are counted here as Attend needs it
 
 	mu    sync.Mutex
 	stats Stats
@@ -116,7 +117,13 @@ func (s *Space) try(w way) (err error) {
 			return err
 		}
 	}
-	return s.probe()
+	if err := s.probe(); err != nil {
+		return err
+	}
+	if s.find != nil {
+		s.counts, err = s.probeFaults()
+	}
+	return err
 }
 
 // Method is the one that this Space uses.

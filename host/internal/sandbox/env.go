@@ -24,6 +24,9 @@ type env struct {
 	setup   setup
 	bound   bool // to a call
 	touched bool // the guest has called the host before it was
+	// waits is called before the host waits for somebody in a call, on the guest's own
+	// goroutine; nil: nobody is told.
+	waits func()
 
 	mu sync.Mutex
 	told
@@ -127,12 +130,20 @@ func (e *env) sleep(ns int64) {
 	if ns <= 0 {
 		return
 	}
+	e.waiting()
 	t := time.NewTimer(time.Duration(ns))
 	defer t.Stop()
 	select {
 	case <-t.C:
 	case <-e.span.context().Done():
 		panic(errOver) // the engine makes it the call's error
+	}
+}
+
+// waiting says that the call may wait for long.
+func (e *env) waiting() {
+	if e.waits != nil {
+		e.waits()
 	}
 }
 

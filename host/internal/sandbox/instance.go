@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"reflect"
 	"time"
 
 	"github.com/tetratelabs/wazero"
@@ -30,6 +31,7 @@ type wazeroInstance struct {
 	direct  bool   // the guest has a mailbox
 	box     uint32 // where
 	lasting bool   // it can serve several calls
+	pinned  bool   // its goroutine is held to its thread
 	spoiled bool   // it ended in a way behind which nothing is certain
 	stopped bool   // its last call was ended by the flag
 
@@ -44,12 +46,14 @@ type wazeroInstance struct {
 type handle struct {
 	name     string
 	function api.Function
+	stack    reflect.Value // see stackOf
 }
 
 // start implements program.
 func (p *wazeroProgram) start(e *env) (instance, error) {
 	i := &wazeroInstance{program: p, env: e}
 	i.ctx.instance = i
+	e.waits = i.unpin
 	i.host = host{env: e, blocks: i}
 	if err := i.begin(); err != nil {
 		return nil, errors.Join(err, i.close())
@@ -132,6 +136,7 @@ func (i *wazeroInstance) environment() *env { return i.env }
 
 // call implements instance.
 func (i *wazeroInstance) call(export string, input []byte) (r reply, err error) {
+	i.pin()
 	i.stop.arm(i.env.span)
 	r, err = i.exchange(export, input)
 	i.stopped = i.stop.disarm()
@@ -245,7 +250,7 @@ func (i *wazeroInstance) find(export string) (api.Function, error) {
 	if f == nil {
 		return nil, errors.New("it has no such export")
 	}
-	i.exports = append(i.exports, handle{name: export, function: f})
+	i.exports = append(i.exports, handle{name: export, function: f, stack: stackOf(f)})
 	return f, nil
 }
 
@@ -284,6 +289,7 @@ func (i *wazeroInstance) collect(r *reply) error {
 // close implements instance. The call may be over by now, and the instance has
 // to go all the same.
 func (i *wazeroInstance) close() error {
+	i.unpin()
 	i.stop.end()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

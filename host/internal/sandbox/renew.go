@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"errors"
-	"reflect"
 	"sync"
 
 	"github.com/tetratelabs/wazero/api"
@@ -139,6 +138,7 @@ func (i *wazeroInstance) renew() error {
 			return err
 		}
 	}
+	i.unpin()
 	if err := i.restoreMain(); err != nil {
 		return err
 	}
@@ -184,41 +184,6 @@ func (i *wazeroInstance) quick(m api.Module, name string) error {
 		return errUnkept
 	}
 	return f.CallWithStack(i.within(), nil)
-}
-
-// mostStack is the stack, in bytes, that an idle instance may keep for the next
-// call. It begins with 10 KiB, and a guest that calls itself ten thousand times
-// leaves megabytes.
-const mostStack = 256 << 10
-
-// dropHandles lets go of the functions whose stacks have grown, and of all after
-// a stop, behind which an engine need not clean up.
-func (i *wazeroInstance) dropHandles() {
-	kept := i.exports[:0]
-	for _, h := range i.exports {
-		if !i.stopped && stackOf(h.function) <= mostStack {
-			kept = append(kept, h)
-		}
-	}
-	clear(i.exports[len(kept):])
-	i.exports = kept
-	if i.stopped {
-		i.kernelHandles = [kernelFuncs]api.Function{}
-	}
-	i.stopped = false
-}
-
-// stackOf is the size of the stack that a handle keeps, in bytes. The engine has
-// no word for it; should it come to keep its stacks elsewhere, every handle
-// counts as large and is dropped.
-func stackOf(f api.Function) int {
-	v := reflect.ValueOf(f)
-	if v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.Struct {
-		if stack := v.Elem().FieldByName("stack"); stack.Kind() == reflect.Slice {
-			return stack.Len() * int(stack.Type().Elem().Size())
-		}
-	}
-	return mostStack + 1
 }
 
 // get returns what instances may take over; nil: nothing yet.

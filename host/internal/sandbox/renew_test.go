@@ -32,8 +32,8 @@ func TestAGrownStackIsLetGo(t *testing.T) {
 		}
 		if handles := s.ready[0].(*wazeroInstance).exports; len(handles) != row.keeps {
 			t.Errorf("after %s: it keeps %d handles, want %d", row.export, len(handles), row.keeps)
-		} else if row.keeps > 0 && (stackOf(handles[0].function) <= 0 || handles[0].name != "flat") {
-			t.Errorf("after %s: it keeps %s with a stack of %d bytes", row.export, handles[0].name, stackOf(handles[0].function))
+		} else if row.keeps > 0 && (bytesOf(handles[0].stack) <= 0 || handles[0].name != "flat") {
+			t.Errorf("after %s: it keeps %s with a stack of %d bytes", row.export, handles[0].name, bytesOf(handles[0].stack))
 		}
 	}
 }
@@ -50,7 +50,7 @@ func TestAStackThatIsNotFound(t *testing.T) {
 		"no struct": odd{},
 		"nothing":   nil,
 	} {
-		if n := stackOf(f); n <= mostStack {
+		if n := bytesOf(stackOf(f)); n <= mostStack {
 			t.Errorf("%s: %d bytes", name, n)
 		}
 	}
