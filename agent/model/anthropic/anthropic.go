@@ -66,10 +66,10 @@ type Config struct {
 
 // A Model is an agent.Model and an agent.Describer. It is safe for concurrent use.
 type Model struct {
-	cfg    Config
-	peer   wire.Peer
-	policy wire.Policy
-	client sdk.Client
+	cfg     Config
+	peer    wire.Peer
+	policy  wire.Policy
+	options []option.RequestOption
 
 	mu    sync.Mutex
 	shown *shown
@@ -101,12 +101,16 @@ func New(cfg Config) (*Model, error) {
 	if err := peer.Check(DefaultBaseURL, cfg.Key, cfg.Extra, "model", "messages", "system", "tools", "tool_choice", "stream"); err != nil {
 		return nil, err
 	}
-	// Not sdk.NewClient: it would look for keys, profiles and addresses in the
-	// environment and send them to whatever server is configured here.
-	return &Model{cfg: cfg, peer: peer, client: sdk.Client{Options: options(cfg)}, policy: wire.Policy{
+	return &Model{cfg: cfg, peer: peer, options: options(cfg), policy: wire.Policy{
 		Retries: cfg.Retries, Budget: cfg.RetryBudget, First: cfg.RetryWait, Notify: cfg.OnRetry,
 	}}, nil
 }
+
+// client sends requests. Not sdk.NewClient: it would look for keys, profiles and
+// addresses in the environment and send them to whatever server is configured here.
+// And no field of the Model, which is put into interfaces: for its sake the program
+// would hold the types of all services that the library knows.
+func (m *Model) client() *sdk.Client { return &sdk.Client{Options: m.options} }
 
 func options(cfg Config) []option.RequestOption {
 	opts := []option.RequestOption{

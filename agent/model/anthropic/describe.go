@@ -104,7 +104,7 @@ func (m *Model) get(ctx context.Context, path string) ([]byte, error) {
 	ctx, watch := wire.NewWatch(ctx, lookTimeout, lookTimeout)
 	defer watch.Stop()
 	var raw []byte
-	err := m.client.Get(ctx, path, nil, &raw, option.WithHeader("Accept", "application/json"))
+	err := m.client().Get(ctx, path, nil, &raw, option.WithHeader("Accept", "application/json"))
 	if err != nil {
 		return nil, m.peer.Failed(ctx, err)
 	}

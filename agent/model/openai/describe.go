@@ -212,7 +212,7 @@ func (m *Model) fetch(ctx context.Context, path string, into any) error {
 	ctx, watch := wire.NewWatch(ctx, lookTimeout, lookTimeout)
 	defer watch.Stop()
 	var raw []byte
-	err := m.client.Get(ctx, path, nil, &raw, option.WithHeader("Accept", "application/json"))
+	err := m.client().Get(ctx, path, nil, &raw, option.WithHeader("Accept", "application/json"))
 	if err != nil {
 		return m.peer.Failed(ctx, err)
 	}

@@ -27,7 +27,7 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	defer watch.Stop()
 	body := map[string]any{"model": m.cfg.EmbeddingModel, "input": texts, "encoding_format": "float"}
 	var raw []byte
-	err := m.client.Post(ctx, "embeddings", body, &raw, option.WithHeader("Accept", "application/json"))
+	err := m.client().Post(ctx, "embeddings", body, &raw, option.WithHeader("Accept", "application/json"))
 	if err != nil {
 		return nil, peer.Failed(ctx, err)
 	}

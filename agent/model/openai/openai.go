@@ -70,10 +70,10 @@ type Config struct {
 
 // A Model is an agent.Model and an agent.Describer. It is safe for concurrent use.
 type Model struct {
-	cfg    Config
-	peer   wire.Peer
-	policy wire.Policy
-	client sdk.Client
+	cfg     Config
+	peer    wire.Peer
+	policy  wire.Policy
+	options []option.RequestOption
 	// What the server turned out to want; learnt once, then kept.
 	habits habit
 
@@ -113,27 +113,29 @@ func New(cfg Config) (*Model, error) {
 	if err := peer.Check(DefaultBaseURL, cfg.Key, cfg.Extra, "model", "messages", "tools", "stream", "stream_options"); err != nil {
 		return nil, err
 	}
-	m := &Model{cfg: cfg, peer: peer, policy: wire.Policy{
+	return &Model{cfg: cfg, peer: peer, options: options(cfg), policy: wire.Policy{
 		Retries: cfg.Retries, Budget: cfg.RetryBudget, First: cfg.RetryWait, Notify: cfg.OnRetry,
-	}}
-	// Not sdk.NewClient: it would send the keys and headers of OPENAI_*
-	// variables to whatever server is configured here.
-	m.client = sdk.Client{Options: m.options()}
-	return m, nil
+	}}, nil
 }
 
-func (m *Model) options() []option.RequestOption {
+// client sends requests. Not sdk.NewClient: it would send the keys and headers of
+// OPENAI_* variables to whatever server is configured here. And no field of the
+// Model, which is put into interfaces: for its sake the program would hold the types
+// of all services that the library knows.
+func (m *Model) client() *sdk.Client { return &sdk.Client{Options: m.options} }
+
+func options(cfg Config) []option.RequestOption {
 	opts := []option.RequestOption{
-		option.WithBaseURL(m.cfg.BaseURL),
-		option.WithHTTPClient(m.cfg.HTTP),
+		option.WithBaseURL(cfg.BaseURL),
+		option.WithHTTPClient(cfg.HTTP),
 		option.WithMaxRetries(0), // ours are the only ones
 		option.WithHeader("User-Agent", "weir"),
 		option.WithMiddleware(wire.Intercept),
 	}
-	if m.cfg.Key != "" {
-		opts = append(opts, option.WithAPIKey(m.cfg.Key))
+	if cfg.Key != "" {
+		opts = append(opts, option.WithAPIKey(cfg.Key))
 	}
-	for k, v := range m.cfg.Headers {
+	for k, v := range cfg.Headers {
 		opts = append(opts, option.WithHeader(k, v))
 	}
 	return opts
