@@ -208,6 +208,7 @@ func TestRules(t *testing.T) {
 	t.Run("exits", func(t *testing.T) { checkExits(t, files) })
 	t.Run("alone", func(t *testing.T) { checkAlone(t, files) })
 	t.Run("names", func(t *testing.T) { checkNames(t, files) })
+	t.Run("patterns", func(t *testing.T) { checkPatterns(t, files) })
 }
 
 func load(t *testing.T) []file {
@@ -395,6 +396,30 @@ func checkNames(t *testing.T, files []file) {
 			}
 			return true
 		})
+	}
+}
+
+// checkPatterns holds the program to compiling no expression while it starts, when
+// nobody has asked for it yet: every worker is a start, and together they took 2 ms
+// and 1 MiB.
+func checkPatterns(t *testing.T, files []file) {
+	for _, f := range files {
+		other := strings.HasPrefix(f.pkg, "host/cmd/") && f.pkg != "host/cmd/weir" // measures it, for example
+		if f.test || other || !slices.Contains([]string{"agent", "host", "sdk"}, strings.SplitN(f.pkg, "/", 2)[0]) {
+			continue
+		}
+		for _, d := range f.ast.Decls {
+			if v, ok := d.(*ast.GenDecl); !ok || v.Tok != token.VAR {
+				continue
+			}
+			ast.Inspect(d, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "MustCompile" {
+					t.Errorf("%s compiles an expression while the program starts; let sync.OnceValue do it", f.path)
+				}
+				_, later := n.(*ast.FuncLit)
+				return !later
+			})
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -191,12 +192,12 @@ func isObject(raw json.RawMessage) bool {
 }
 
 // idPattern is what every provider takes as the id of a call.
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var idPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`) })
 
 // newID keeps a model's id if it is usable and new in this conversation, and
 // gives the next free number otherwise.
 func (r *run) newID(wanted string) string {
-	if idPattern.MatchString(wanted) && !r.ids[wanted] {
+	if idPattern().MatchString(wanted) && !r.ids[wanted] {
 		r.ids[wanted] = true
 		return wanted
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -120,12 +121,12 @@ func (s *setup) nativeTools() nativeList { return s.kit.native(s.prompt.locale) 
 
 // escape is a character of ASCII in JSON's long form, behind however many
 // backslashes.
-var escape = regexp.MustCompile(`\\+u00[2-7][0-9a-fA-F]`)
+var escape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\+u00[2-7][0-9a-fA-F]`) })
 
 // unescape writes such characters as themselves, so that nothing hides in them
 // from Neutralise that a provider would decode.
 func unescape(s string) string {
-	return escape.ReplaceAllStringFunc(s, func(e string) string {
+	return escape().ReplaceAllStringFunc(s, func(e string) string {
 		at := strings.IndexByte(e, 'u')
 		n, err := strconv.ParseUint(e[at+1:], 16, 8)
 		if c := byte(n); err == nil && at%2 == 1 && c != '"' && c != '\\' && c != 0x7f {

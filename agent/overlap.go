@@ -5,14 +5,17 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // backWords are how people refer back to what was said, in both languages.
-var backWords = regexp.MustCompile(`(?i)\b(earlier|before|previous(ly)?|last time|just now|a (moment|minute) ago|(that|those|the (same|first|last|other)) (results?|outputs?|files?|logs?|lists?)|as above|you (just )?(found|read|showed|listed|said|mentioned))\b` +
-	`|之前|刚才|刚刚|方才|上次|上回|上一[次个条份轮]|前面|前一[次个条份]|先前|早些时候|上述|以上|[那该此](个|份|些|条)?(结果|内容|文件|日志|列表|输出)`)
+var backWords = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(earlier|before|previous(ly)?|last time|just now|a (moment|minute) ago|(that|those|the (same|first|last|other)) (results?|outputs?|files?|logs?|lists?)|as above|you (just )?(found|read|showed|listed|said|mentioned))\b` +
+		`|之前|刚才|刚刚|方才|上次|上回|上一[次个条份轮]|前面|前一[次个条份]|先前|早些时候|上述|以上|[那该此](个|份|些|条)?(结果|内容|文件|日志|列表|输出)`)
+})
 
 // refersBack reports whether a question speaks of what was there before.
-func refersBack(question string) bool { return backWords.MatchString(question) }
+func refersBack(question string) bool { return backWords().MatchString(question) }
 
 // stopWords say nothing about what a question is about.
 var stopWords = strings.Fields("the what which how many much did does was were are you that this those these from with about for and but " +

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // A plan is the numbered steps that a model set itself, and how far it is.
@@ -16,8 +17,10 @@ type plan struct {
 
 // stepLine is one line of a plan; stepNow is how a model says where it is.
 var (
-	stepLine = regexp.MustCompile(`(?m)^\s*(?:[-*#]+\s*)?(?:\*\*)?(?:Step|步骤|第)?\s*(\d{1,2})\s*步?\s*[.、:：)）]\s*(.+)$`)
-	stepNow  = regexp.MustCompile(`(?i)(?:step|步骤|第)\s*(\d{1,2})`)
+	stepLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^\s*(?:[-*#]+\s*)?(?:\*\*)?(?:Step|步骤|第)?\s*(\d{1,2})\s*步?\s*[.、:：)）]\s*(.+)$`)
+	})
+	stepNow = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(?:step|步骤|第)\s*(\d{1,2})`) })
 )
 
 // openPlan asks for a plan.
@@ -33,7 +36,7 @@ func (r *run) openPlan() {
 // takePlan reads a plan from a reply. A reply without steps is an answer.
 func (r *run) takePlan(text string) bool {
 	r.plan.open = false
-	for _, m := range stepLine.FindAllStringSubmatch(text, -1) {
+	for _, m := range stepLine().FindAllStringSubmatch(text, -1) {
 		if n := r.cfg.MaxPlanningSteps; n < 0 || len(r.plan.steps) < n {
 			r.plan.steps = append(r.plan.steps, oneLine(m[2]))
 		}
@@ -57,7 +60,7 @@ func (p *plan) heard(text string) {
 		return
 	}
 	at := p.done + 1
-	if m := stepNow.FindStringSubmatch(text); m != nil {
+	if m := stepNow().FindStringSubmatch(text); m != nil {
 		if n, err := strconv.Atoi(m[1]); err == nil && n >= 1 {
 			at = n
 		}

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/jsonscan"
@@ -223,7 +224,7 @@ func eachString(v any, f func(string) (string, error)) (any, error) {
 
 // resultArg is a whole argument that stands for an archived result, or for a
 // part of one.
-var resultArg = regexp.MustCompile(`^@result:([0-9A-Za-z-]{8,64})(#(/.*)?)?$`)
+var resultArg = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^@result:([0-9A-Za-z-]{8,64})(#(/.*)?)?$`) })
 
 // expand puts archived results in the place of the arguments that name them,
 // and reports whether there were any. The map itself is changed.
@@ -232,7 +233,7 @@ func (s *Session) expand(ctx context.Context, args map[string]any) (expanded boo
 		if !strings.HasPrefix(text, "@result:") { // which the expression takes longer to see
 			return text, nil
 		}
-		m := resultArg.FindStringSubmatch(text)
+		m := resultArg().FindStringSubmatch(text)
 		if m == nil {
 			return text, nil
 		}
@@ -249,8 +250,12 @@ func (s *Session) expand(ctx context.Context, args map[string]any) (expanded boo
 // What only a placeholder or a notice of ours looks like, in both languages,
 // and what else in it may be an id.
 var (
-	ourMark = regexp.MustCompile(`(?i)\[\s*(tool result archived\s*:|工具结果存档\s*[:：])|\[\s*[\d,]+ of [\d,]+ characters\b[^\]]*left out|\[\s*characters [\d,]+ to [\d,]+ of [\d,]+\.|\[\s*(结果已)?截断了?\s*\d+ 字符|\[第 \d+ 至 \d+ 字符，共|\[(a summary by a model of|以上是模型写的摘要|identical to the result of|结果相同: 与)`)
-	anyID   = regexp.MustCompile(`[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`)
+	ourMark = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\[\s*(tool result archived\s*:|工具结果存档\s*[:：])|\[\s*[\d,]+ of [\d,]+ characters\b[^\]]*left out|\[\s*characters [\d,]+ to [\d,]+ of [\d,]+\.|\[\s*(结果已)?截断了?\s*\d+ 字符|\[第 \d+ 至 \d+ 字符，共|\[(a summary by a model of|以上是模型写的摘要|identical to the result of|结果相同: 与)`)
+	})
+	anyID = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`)
+	})
 )
 
 // errWriteBack says that an argument holds what stands for a text, not the text.
@@ -261,7 +266,7 @@ var errWriteBack = errors.New("placeholder in the arguments")
 // about somebody else's placeholders passes.
 func (s *Session) guard(ctx context.Context, args map[string]any) error {
 	_, err := eachString(args, func(text string) (string, error) {
-		if strings.IndexByte(text, '[') >= 0 && ourMark.MatchString(text) && s.ours(ctx, text) {
+		if strings.IndexByte(text, '[') >= 0 && ourMark().MatchString(text) && s.ours(ctx, text) {
 			return "", errWriteBack
 		}
 		return text, nil
@@ -272,7 +277,7 @@ func (s *Session) guard(ctx context.Context, args map[string]any) error {
 // ours reports whether a text with a mark speaks of this conversation: it names
 // one of its results, or none at all.
 func (s *Session) ours(ctx context.Context, text string) bool {
-	ids := anyID.FindAllString(text, 16)
+	ids := anyID().FindAllString(text, 16)
 	for _, id := range ids {
 		e, err := s.h.archive.Find(ctx, string(s.principal), id)
 		known := err == nil || errors.Is(err, archive.ErrExpired)

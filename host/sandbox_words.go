@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -31,7 +32,7 @@ func (w wording) localise(e *tool.Error, b *bound) *tool.Error {
 	case tool.Cancelled:
 		return w.failure(e.Code, w.cancelled, "", name)
 	case tool.Failed:
-		for _, f := range sandboxFailures {
+		for _, f := range sandboxFailures() {
 			if m := f.english.FindStringSubmatch(said); m != nil {
 				return &tool.Error{Code: e.Code, Msg: fmt.Sprintf(f.chinese, name, m[len(m)-1]) + own, Hint: f.hint}
 			}
@@ -51,21 +52,25 @@ func guestWords(msg string) (sentence, words string) {
 	return msg, ""
 }
 
-// sandboxFailures are what the sandbox says of a tool that failed without
-// words: the code is that of a tool that tells why. %[1]s is the tool.
-var sandboxFailures = []struct {
+// A sandboxFailure is what the sandbox says of a tool that failed without words:
+// the code is that of a tool that tells why. %[1]s is the tool.
+type sandboxFailure struct {
 	english       *regexp.Regexp
 	chinese, hint string
-}{
-	{regexp.MustCompile(`^\w+ reported failure (-?\d+) without saying why$`), "%[1]s 报告失败（代码 %[2]s），但没有说明原因", "请换用其他参数；若再次失败，请使用其他工具"},
-	{regexp.MustCompile(`^\w+ reported an error without a text$`), "%[1]s 报告失败，但没有说明原因", "请换用其他参数；若再次失败，请使用其他工具"},
-	{regexp.MustCompile(`^\w+ ended with exit code (-?\d+) instead of returning an answer$`), "%[1]s 以退出码 %[2]s 结束，没有返回结果", "请使用其他工具；此问题需由插件作者修复"},
-	{regexp.MustCompile(`^\w+ cannot start: `), "%[1]s 无法启动", "请使用其他工具；此问题需由管理员或插件作者处理"},
-	{regexp.MustCompile(`^plugin \S+: `), "%[1]s 的插件与其清单不符", "请使用其他工具；此问题需由插件作者修复"},
-	{regexp.MustCompile(`^\w+ was ended: `), "%[1]s 已被终止：其进程违反了与宿主通信的规则", "请使用其他工具；此问题需由插件作者修复"},
-	{regexp.MustCompile(`^\w+ was ended from outside while it ran$`), "%[1]s 运行时被外部终止", "请再次调用；若再次发生，请一次请求更少的内容"},
-	{regexp.MustCompile(`^the plugin \S+ is being replaced$`), "%[1]s 的插件正在更换", "请再次调用"},
 }
+
+var sandboxFailures = sync.OnceValue(func() []sandboxFailure {
+	return []sandboxFailure{
+		{regexp.MustCompile(`^\w+ reported failure (-?\d+) without saying why$`), "%[1]s 报告失败（代码 %[2]s），但没有说明原因", "请换用其他参数；若再次失败，请使用其他工具"},
+		{regexp.MustCompile(`^\w+ reported an error without a text$`), "%[1]s 报告失败，但没有说明原因", "请换用其他参数；若再次失败，请使用其他工具"},
+		{regexp.MustCompile(`^\w+ ended with exit code (-?\d+) instead of returning an answer$`), "%[1]s 以退出码 %[2]s 结束，没有返回结果", "请使用其他工具；此问题需由插件作者修复"},
+		{regexp.MustCompile(`^\w+ cannot start: `), "%[1]s 无法启动", "请使用其他工具；此问题需由管理员或插件作者处理"},
+		{regexp.MustCompile(`^plugin \S+: `), "%[1]s 的插件与其清单不符", "请使用其他工具；此问题需由插件作者修复"},
+		{regexp.MustCompile(`^\w+ was ended: `), "%[1]s 已被终止：其进程违反了与宿主通信的规则", "请使用其他工具；此问题需由插件作者修复"},
+		{regexp.MustCompile(`^\w+ was ended from outside while it ran$`), "%[1]s 运行时被外部终止", "请再次调用；若再次发生，请一次请求更少的内容"},
+		{regexp.MustCompile(`^the plugin \S+ is being replaced$`), "%[1]s 的插件正在更换", "请再次调用"},
+	}
+})
 
 // brokenPlugin says why a plugin cannot be used where the reason, which is in
 // English, can be read.

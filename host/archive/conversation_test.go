@@ -31,7 +31,7 @@ func TestEnsureConversation(t *testing.T) {
 		t.Errorf("again: %+v, error %v", again, err)
 	}
 	made, err := s.EnsureConversation(t.Context(), Conversation{Principal: "ann"})
-	if err != nil || !uuidPattern.MatchString(made.ID) {
+	if err != nil || !uuidPattern().MatchString(made.ID) {
 		t.Errorf("made %+v, error %v", made, err)
 	}
 	if got, err := s.EnsureConversation(t.Context(), Conversation{ID: "c1", Principal: "bob"}); err != ErrNotFound || got != (Conversation{}) {

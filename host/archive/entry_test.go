@@ -89,7 +89,7 @@ func TestPutFillsIn(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Put (-want +got):\n%s", diff)
 	}
-	if !uuidPattern.MatchString(got.UUID) {
+	if !uuidPattern().MatchString(got.UUID) {
 		t.Errorf("uuid %q", got.UUID)
 	}
 	stored, err := s.Get(t.Context(), mine, got.UUID)

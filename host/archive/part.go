@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -41,10 +42,14 @@ var argumentNames = map[string]string{
 }
 
 // uuidPattern finds an id inside of whatever it was copied with.
-var uuidPattern = regexp.MustCompile(`(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+var uuidPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+})
 
 // linesPattern reads 95-706, 95:706, 95..706, L95-L706, 95- and 95.
-var linesPattern = regexp.MustCompile(`^\s*\[?\s*[Ll]?(\d+)\s*(?:(-|–|—|:|\.\.+|,|~|to|至|到)\s*[Ll]?(\d*))?\s*\]?\s*$`)
+var linesPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*\[?\s*[Ll]?(\d+)\s*(?:(-|–|—|:|\.\.+|,|~|to|至|到)\s*[Ll]?(\d*))?\s*\]?\s*$`)
+})
 
 // ParsePart reads the arguments of load_tool_history as models write them:
 // numbers may be strings, lines may be "a-b", "a-", "a", [a, b] or a number, an
@@ -123,7 +128,7 @@ func (l language) uuidOf(raw json.RawMessage) (string, error) {
 	if raw == nil || json.Unmarshal(raw, &s) != nil {
 		return "", l.noUUID()
 	}
-	if id := uuidPattern.FindString(s); id != "" {
+	if id := uuidPattern().FindString(s); id != "" {
 		return strings.ToLower(id), nil
 	}
 	if s = strings.TrimSpace(s); s == "" {
@@ -153,7 +158,7 @@ func (l language) linesOf(raw json.RawMessage) (first, last int, err error) {
 	if json.Unmarshal(raw, &quoted) == nil {
 		s = quoted
 	}
-	m := linesPattern.FindStringSubmatch(s)
+	m := linesPattern().FindStringSubmatch(s)
 	if m == nil {
 		return 0, 0, l.bad(`lines must look like "95-706"`, `lines 应写成 "95-706"`)
 	}

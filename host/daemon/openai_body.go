@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/sdk/tool"
@@ -222,7 +223,7 @@ func (w *wish) readFormat(b *CompletionBody) error {
 }
 
 // toolName is what OpenAI's protocol takes as the name of a tool.
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`) })
 
 func (w *wish) readTools(b *CompletionBody) error {
 	if len(b.Tools) > maxCallerTools {
@@ -233,7 +234,7 @@ func (w *wish) readTools(b *CompletionBody) error {
 		switch f := t.Function; {
 		case t.Type != "function":
 			return param(at("type"), codeUnsupported, `use {"type": "function", "function": {…}}`, "a tool of the type %q is not understood", clip(t.Type, 40))
-		case !toolName.MatchString(f.Name):
+		case !toolName().MatchString(f.Name):
 			return param(at("function.name"), codeBadValue, "1 to 64 letters, digits, _ and -", "%q is not a tool's name", clip(f.Name, 80))
 		case slices.ContainsFunc(w.tools, func(s tool.Spec) bool { return s.Name == f.Name }):
 			return param(at("function.name"), codeBadValue, "", "two tools are named %q", f.Name)

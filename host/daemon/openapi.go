@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/weirhost/weir/host/archive"
@@ -261,7 +262,7 @@ func (w *writer) document(routes []route) object {
 }
 
 // pathParam is a name in a route's path.
-var pathParam = regexp.MustCompile(`\{(\w+)(?:\.\.\.)?\}`)
+var pathParam = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{(\w+)(?:\.\.\.)?\}`) })
 
 func (w *writer) operation(r route) object {
 	about := r.about
@@ -270,7 +271,7 @@ func (w *writer) operation(r route) object {
 	}
 	op := object{"summary": about, "responses": w.responses(r), "operationId": strings.ToLower(r.method) + strings.NewReplacer("/", "_", "{", "", "}", "", ".", "").Replace(r.path)}
 	var params []object
-	for _, m := range pathParam.FindAllStringSubmatch(r.path, -1) {
+	for _, m := range pathParam().FindAllStringSubmatch(r.path, -1) {
 		params = append(params, object{"name": m[1], "in": "path", "required": true, "schema": object{"type": "string"}})
 	}
 	for _, q := range r.query {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/sdk/tool"
@@ -36,12 +37,12 @@ type User struct {
 
 // userName is how users may be called: the names stand in addresses and in the
 // ids of conversations.
-var userName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,63}$`)
+var userName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,63}$`) })
 
 // CheckUserName reports why nobody can be called so.
 func CheckUserName(name string) error {
 	switch {
-	case !userName.MatchString(name):
+	case !userName().MatchString(name):
 		return fmt.Errorf("a user's name has 1 to 64 of the characters a-z 0-9 _ . - and begins with a letter or digit; %q does not", clip(name, 80))
 	case name == defaultPrincipal:
 		return fmt.Errorf("%s is the operator's own name", name)

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -145,13 +146,13 @@ func casesOf(path string) []string {
 	return slices.Sorted(slices.Values(files))
 }
 
-var globs = regexp.MustCompile(`[\[*?\\]`)
+var globs = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\[*?\\]`) })
 
 func escapeGlob(s string) string {
 	if os.PathSeparator == '\\' {
 		return s
 	}
-	return globs.ReplaceAllString(s, `\$0`)
+	return globs().ReplaceAllString(s, `\$0`)
 }
 
 // A suite is one run over all files.

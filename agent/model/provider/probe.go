@@ -125,7 +125,7 @@ func readList(body []byte) ([]string, bool) {
 	}
 	var names []string
 	add := func(s string) {
-		if plainName.MatchString(s) {
+		if plainName().MatchString(s) {
 			names = append(names, s)
 		}
 	}
@@ -140,7 +140,7 @@ func readList(body []byte) ([]string, bool) {
 	return names, true
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/@+-]{0,199}$`)
+var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/@+-]{0,199}$`) })
 
 // firstChat prefers a model that is not made for embeddings alone.
 func firstChat(models []string) string {

@@ -7,9 +7,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
-var anyHeader = regexp.MustCompile(`(?m)^[ \t]*\[`)
+var anyHeader = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*\[`) })
 
 // setKey sets table.key to value, a TOML literal, in the text of a TOML file
 // and leaves everything else, comments included, as it stands.
@@ -20,7 +21,7 @@ func setKey(text, table, key, value string) string {
 		return strings.TrimRight(text, "\n") + fmt.Sprintf("\n\n[%s]\n%s = %s\n", table, key, value)
 	}
 	end := len(text)
-	if next := anyHeader.FindStringIndex(text[at[1]:]); next != nil {
+	if next := anyHeader().FindStringIndex(text[at[1]:]); next != nil {
 		end = at[1] + next[0]
 	}
 	line := regexp.MustCompile(`(?m)^([ \t]*)` + regexp.QuoteMeta(key) + `[ \t]*=[^\n#]*(#[^\n]*)?$`)

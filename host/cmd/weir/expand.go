@@ -10,10 +10,11 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // A reference to a variable: ${NAME} or ${NAME:-default}.
-var reference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
+var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`) })
 
 // expand replaces references in every string below v, which is a pointer. What
 // is not set and has no default becomes empty; whoever needs it complains with
@@ -21,8 +22,8 @@ var reference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
 func expand(v any, env lookup) { expandValue(reflect.ValueOf(v).Elem(), env) }
 
 func expandString(s string, env lookup) string {
-	return reference.ReplaceAllStringFunc(s, func(ref string) string {
-		m := reference.FindStringSubmatch(ref)
+	return reference().ReplaceAllStringFunc(s, func(ref string) string {
+		m := reference().FindStringSubmatch(ref)
 		if value, ok := env(m[1]); ok && (value != "" || m[2] == "") {
 			return value
 		}

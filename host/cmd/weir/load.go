@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/BurntSushi/toml"
 
@@ -105,7 +106,7 @@ func (c *cli) load(p paths) (s Settings, secrets lookup, faults []fault, err err
 // reference, and to which variable.
 func noteKeys(models map[string]ModelSettings) {
 	for name, m := range models {
-		if ref := reference.FindStringSubmatch(m.Key); ref != nil {
+		if ref := reference().FindStringSubmatch(m.Key); ref != nil {
 			m.keyEnv = ref[1]
 		}
 		m.literal = m.Key != "" && !strings.Contains(m.Key, "${")
@@ -218,10 +219,12 @@ func free(key toml.Key) bool {
 
 // typeError is how the library tells a value of the wrong type: not as its
 // ParseError, but with the key in the text.
-var typeError = regexp.MustCompile(`^toml: line (\d+) \(last key "(.+)"\): (.*)$`)
+var typeError = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^toml: line (\d+) \(last key "(.+)"\): (.*)$`) })
 
 // mismatch is how it tells one of a table, with the name of the type in Go.
-var mismatch = regexp.MustCompile(`^type mismatch for \S+: expected (\w+) but found (\w+)`)
+var mismatch = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^type mismatch for \S+: expected (\w+) but found (\w+)`)
+})
 
 func tomlFault(file, text string, err error, at func(...string) (int, int)) fault {
 	var pe toml.ParseError
@@ -229,7 +232,7 @@ func tomlFault(file, text string, err error, at func(...string) (int, int)) faul
 		line, col := breaks(text, pe.Position)
 		return fault{file, line, col, strings.TrimPrefix(pe.Message, "toml: "), pe.Usage}
 	}
-	m := typeError.FindStringSubmatch(err.Error())
+	m := typeError().FindStringSubmatch(err.Error())
 	if m == nil {
 		return fault{file, 1, 1, strings.TrimPrefix(err.Error(), "toml: "), ""}
 	}
@@ -237,7 +240,7 @@ func tomlFault(file, text string, err error, at func(...string) (int, int)) faul
 	if n, convErr := strconv.Atoi(m[1]); convErr == nil && n != line {
 		line, col = n, 1
 	}
-	if t := mismatch.FindStringSubmatch(m[3]); t != nil {
+	if t := mismatch().FindStringSubmatch(m[3]); t != nil {
 		return fault{file, line, col, fmt.Sprintf("%s: it is a %s and should be a %s", m[2], t[2], t[1]), ""}
 	}
 	msg := strings.NewReplacer("type slice", "type list", "incompatible types: TOML value has type ", "it is of type ", "; destination has type ", " and should be of type ").Replace(m[3])

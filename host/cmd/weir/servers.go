@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/weirhost/weir/host"
@@ -33,12 +34,12 @@ type ServerEntry struct {
 
 // serverName is what a server may be called: its tools are <name>__<tool>, which
 // has to stay a tool's name.
-var serverName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,29}$`)
+var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_-]{0,29}$`) })
 
 // checkServers reports entries that cannot be meant.
 func checkServers(servers map[string]ServerEntry, bad func(msg, hint string, key ...string)) {
 	for name, s := range servers {
-		if !serverName.MatchString(name) {
+		if !serverName().MatchString(name) {
 			bad(fmt.Sprintf("%q is no name for a server", name), "use up to 30 of a-z, 0-9, _ and -, a letter first", "mcpServers", name)
 		}
 		switch {

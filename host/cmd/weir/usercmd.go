@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -200,7 +201,9 @@ func (c *cli) reloadAfter(ctx context.Context) (bool, error) {
 }
 
 // tableHeader is a line that begins a table.
-var tableHeader = regexp.MustCompile(`^[ \t]*\[{1,2}[ \t]*([^\]]*?)[ \t]*\]{1,2}[ \t]*(#.*)?$`)
+var tableHeader = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[ \t]*\[{1,2}[ \t]*([^\]]*?)[ \t]*\]{1,2}[ \t]*(#.*)?$`)
+})
 
 // withoutTables takes a table and those below it out of the text of a TOML file,
 // and leaves everything else as it stands.
@@ -208,7 +211,7 @@ func withoutTables(text, table string) string {
 	var out []string
 	inside := false
 	for _, line := range strings.Split(text, "\n") {
-		if m := tableHeader.FindStringSubmatch(line); m != nil {
+		if m := tableHeader().FindStringSubmatch(line); m != nil {
 			name := strings.NewReplacer(`"`, "", "'", "", " ", "", "\t", "").Replace(m[1])
 			inside = name == table || strings.HasPrefix(name, table+".")
 			for inside && len(out) > 0 && strings.TrimSpace(out[len(out)-1]) == "" {

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/weirhost/weir/host/daemon"
@@ -52,7 +53,7 @@ const (
 )
 
 // reference alone: the file never holds a token itself.
-var onlyReference = regexp.MustCompile(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`)
+var onlyReference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`) })
 
 // checkUsers reports what cannot be meant.
 func checkUsers(s *Settings, bad func(string, string, ...string)) {
@@ -73,7 +74,7 @@ func checkUsers(s *Settings, bad func(string, string, ...string)) {
 		if raw, err := hex.DecodeString(u.TokenSHA256); u.TokenSHA256 != "" && (err != nil || len(raw) != sha256.Size) {
 			bad("token_sha256 is no SHA-256 digest", "write its 64 hexadecimal digits, as sha256sum prints them", at("token_sha256")...)
 		}
-		if u.Token != "" && !onlyReference.MatchString(u.Token) {
+		if u.Token != "" && !onlyReference().MatchString(u.Token) {
 			bad("a token does not stand in this file", `write token = "${NAME}" and set NAME in the environment or in .env, or write its token_sha256`, at("token")...)
 		}
 		if u.Locale != "" && u.Locale != "auto" && u.Locale != string(tool.En) && u.Locale != string(tool.Zh) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
@@ -22,7 +23,7 @@ func (c *cli) text(en string) string {
 	if book == nil {
 		return en
 	}
-	if f := placed.FindStringSubmatch(en); f != nil {
+	if f := placed().FindStringSubmatch(en); f != nil {
 		zh := f[1] + book.Text(f[2])
 		if f[3] != "" {
 			zh += "（" + book.Text(f[3]) + "）"
@@ -33,7 +34,7 @@ func (c *cli) text(en string) string {
 }
 
 // placed is a fault of a file on one line: where, what, and what to change.
-var placed = regexp.MustCompile(`^(\S+:\d+:\d+: )(.*?)(?: \(([^()]+)\))?$`)
+var placed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\S+:\d+:\d+: )(.*?)(?: \(([^()]+)\))?$`) })
 
 // chinese returns the book of Chinese texts, nil for those who read English.
 func (c *cli) chinese() *words.Book {

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Keep stores the files of a version, by slash path, and returns what its Copy
@@ -25,7 +26,7 @@ func (b Book) Keep(digest string, files map[string][]byte, source string) (strin
 }
 
 func (b Book) keep(digest string, files map[string][]byte) error {
-	if !hexDigest.MatchString(digest) {
+	if !hexDigest().MatchString(digest) {
 		return fmt.Errorf("%q is no digest", digest)
 	}
 	if err := os.MkdirAll(b.Dir, 0o700); err != nil {
@@ -81,7 +82,9 @@ func (l *Lock) Drop() {
 	}
 }
 
-var copyName = regexp.MustCompile(`^(` + regexp.QuoteMeta(unfinished) + `.*|[0-9a-f]{64})$`)
+var copyName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(` + regexp.QuoteMeta(unfinished) + `.*|[0-9a-f]{64})$`)
+})
 
 // Sweep removes the copies that l does not name. What cannot be removed now is
 // tried the next time.
@@ -99,7 +102,7 @@ func (b Book) Sweep(l *Lock) {
 		}
 	}
 	for _, e := range entries {
-		if copyName.MatchString(e.Name()) && !named[e.Name()] {
+		if copyName().MatchString(e.Name()) && !named[e.Name()] {
 			_ = os.RemoveAll(filepath.Join(b.Dir, e.Name()))
 		}
 	}

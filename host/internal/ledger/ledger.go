@@ -17,6 +17,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -206,7 +207,7 @@ func words(err error, text []byte) string {
 	return "the JSON is cut off or of the wrong shape"
 }
 
-var hexDigest = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var hexDigest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
 
 // check refuses what the rest of this package relies on.
 func (l *Lock) check() error {
@@ -219,7 +220,7 @@ func (l *Lock) check() error {
 		}
 		for i, v := range e.History {
 			switch {
-			case v == nil || !hexDigest.MatchString(v.Digest):
+			case v == nil || !hexDigest().MatchString(v.Digest):
 				return fmt.Errorf("plugins.%s.history[%d] has no digest", name, i)
 			case v.Copy != "" && !(filepath.IsLocal(filepath.FromSlash(v.Copy)) && strings.HasPrefix(v.Copy, v.Digest+"/")):
 				return fmt.Errorf("plugins.%s.history[%d].copy leads out of the folder of copies", name, i)

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/BurntSushi/toml"
@@ -181,7 +182,7 @@ func (r reader) callLimits(t table) tool.Limits {
 	return l
 }
 
-var settingName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+var settingName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`) })
 
 // settings reads the tables below [config], in the manifest's order.
 func (r reader) settings(t table) []Setting {
@@ -198,7 +199,7 @@ func (r reader) settings(t table) []Setting {
 		if c.Table == nil {
 			continue
 		}
-		if !settingName.MatchString(name) {
+		if !settingName().MatchString(name) {
 			t.d.add(t.Spot.Key(name).At, Problem{Key: t.Name(name), Msg: fmt.Sprintf("%q cannot name a setting", name), Fix: "write a letter, then letters, digits, _ and -, at most 64 characters"})
 		}
 		s := Setting{Name: name, Description: c.text("description", maxDescription)}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/weirhost/weir/host/internal/egress"
 )
@@ -59,14 +60,14 @@ func (t table) hostAsk() HostAsk {
 	return h
 }
 
-var secretName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+var secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`) })
 
 func (t table) secretAsk(hosts []HostAsk) SecretAsk {
 	s := SecretAsk{
 		Name: t.str("name", "API_KEY"), Header: t.str("header", "Authorization"),
 		Format: t.str("format", "Bearer {}"), Host: t.str("host", "api.example.com"),
 	}
-	if !secretName.MatchString(s.Name) {
+	if !secretName().MatchString(s.Name) {
 		t.Bad("name", `write the name of the secret, for example name = "API_KEY"`, "%s is %q", t.Name("name"), s.Name)
 	}
 	if s.Header == "" {

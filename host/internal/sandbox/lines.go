@@ -109,7 +109,7 @@ func (s *stream) first() string {
 }
 
 // escapes are terminal sequences: colours, cursor movements.
-var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
+var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`) })
 
 // printable makes text of a guest safe to show: valid UTF-8, no terminal
 // sequences, no control characters, none that reorder or hide text, at most n
@@ -118,7 +118,7 @@ func printable(s string, n int) string {
 	if len(s) > n {
 		s = s[:n]
 	}
-	s = escapes.ReplaceAllString(s, "")
+	s = escapes().ReplaceAllString(s, "")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t' || r == '\n':
