@@ -231,8 +231,8 @@ func (n statement) text() string {
 		deleteMessages:     "DELETE FROM messages WHERE conversation_id = ? AND seq >= ?",
 		insertMessage: `INSERT INTO messages (conversation_id, seq, turn, role, model, created_at, content, thinking, body)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		insertUse:  insertUsesText(1),
-		insertUses: insertUsesText(usesAtOnce),
+		insertUse:  insertUseText(),
+		insertUses: insertAlikeText(usesAtOnce),
 		insertTurn: `INSERT INTO turns (conversation_id, turn, model, reason, created_at, duration_us, prompt_tokens, completion_tokens,
 			cached_prompt_tokens, cache_write_tokens, cost, currency) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		addDay: `INSERT INTO usage_days (principal, day, requests, refused, prompt_tokens, completion_tokens) VALUES (?, ?, ?, ?, ?, ?)

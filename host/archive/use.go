@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -21,27 +22,52 @@ func (s *Store) LogUse(ctx context.Context, uses []ToolUse) error {
 
 // usesAtOnce is how many uses one statement puts down, where there are as many:
 // most of the time that a row takes is not the row's.
-const usesAtOnce = 16
+const usesAtOnce = 32
 
-func insertUsesText(rows int) string {
-	return `INSERT INTO tool_calls (principal, conversation_id, turn, call_id, tool_name, model, format, code,
-		cut_by, produced, shown, archive_uuid, duration_us, created_at) VALUES ` +
-		strings.Repeat("(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), ", rows-1) + "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+func insertUseText() string {
+	return "INSERT INTO tool_calls (" + useColumns + ") VALUES (" + params(alikeColumns+ownColumns) + ")"
+}
+
+// insertAlikeText puts down uses that are alike, whose common columns are said once.
+func insertAlikeText(rows int) string {
+	own := "(" + params(ownColumns) + ")"
+	return "INSERT INTO tool_calls (" + useColumns + ") SELECT " + numbered(alikeColumns) + ", * FROM (VALUES " + strings.Repeat(own+", ", rows-1) + own + ")"
+}
+
+// The columns of a use: those that calls of one tool, one behind the other, have in
+// common as a rule, and its own.
+const (
+	useColumns   = "principal, conversation_id, turn, tool_name, model, format, code, cut_by, archive_uuid, call_id, produced, shown, duration_us, created_at"
+	alikeColumns = 9
+	ownColumns   = 5
+)
+
+// params are so many parameters of a statement, numbered those that are given
+// their numbers.
+func params(n int) string { return strings.Repeat("?, ", n-1) + "?" }
+
+func numbered(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "?%d, ", i+1)
+	}
+	return strings.TrimSuffix(b.String(), ", ")
 }
 
 func (b *batch) log(uses []ToolUse, now time.Time) error {
 	for len(uses) > 0 {
 		n, statement := 1, insertUse
-		if len(uses) >= usesAtOnce {
+		if alike(uses) >= usesAtOnce {
 			n, statement = usesAtOnce, insertUses
 		}
-		args := make([]any, 0, 14*n)
+		u := uses[0]
+		args := make([]any, 0, alikeColumns+ownColumns*n)
+		args = append(args, u.Scope.Principal, u.Scope.Conversation, u.Turn, u.Tool, u.Model, u.Format, u.Code, u.Layer, u.UUID)
 		for _, u := range uses[:n] {
 			if u.Created.IsZero() {
 				u.Created = now
 			}
-			args = append(args, u.Scope.Principal, u.Scope.Conversation, u.Turn, u.CallID, u.Tool, u.Model, u.Format, u.Code,
-				u.Layer, u.Produced, u.Shown, u.UUID, u.Duration.Microseconds(), u.Created.UnixMilli())
+			args = append(args, u.CallID, u.Produced, u.Shown, u.Duration.Microseconds(), u.Created.UnixMilli())
 		}
 		if err := b.exec(statement, args...); err != nil {
 			return err
@@ -49,6 +75,20 @@ func (b *batch) log(uses []ToolUse, now time.Time) error {
 		uses = uses[n:]
 	}
 	return nil
+}
+
+// alike is how many of the first uses have all in common but what is each one's
+// own; it stops counting at usesAtOnce.
+func alike(uses []ToolUse) int {
+	common := func(u ToolUse) ToolUse {
+		u.CallID, u.Produced, u.Shown, u.Duration, u.Created = "", 0, 0, 0, time.Time{}
+		return u
+	}
+	first, n := common(uses[0]), 1
+	for n < min(len(uses), usesAtOnce) && common(uses[n]) == first {
+		n++
+	}
+	return n
 }
 
 // Uses reads the call log from a time on, the oldest first. A Scope without a

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -94,5 +95,37 @@ func TestStats(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Uses that are alike go in together, by the statement for many; what lies between
+// them, before and behind goes in by itself. All come back as they were.
+func TestManyUses(t *testing.T) {
+	s := openTest(t)
+	at := time.UnixMilli(1_800_000_000_000).UTC()
+	var uses []ToolUse
+	add := func(n int, like ToolUse) {
+		for range n {
+			like.CallID, like.Produced, like.Shown = fmt.Sprint("call", len(uses)), len(uses), len(uses)/2
+			like.Duration, like.Created = time.Duration(len(uses))*time.Microsecond, at.Add(time.Duration(len(uses))*time.Millisecond)
+			uses = append(uses, like)
+		}
+	}
+	echo := ToolUse{Scope: mine, Turn: 1, Tool: "echo", Model: "m", Format: "mcp", Code: "ok"}
+	cut, late := echo, echo
+	cut.Layer, cut.UUID = "tool", someID
+	late.Turn = 2
+	add(1, late)
+	add(2*usesAtOnce+3, echo)
+	add(1, cut)
+	add(usesAtOnce-1, echo)
+	add(usesAtOnce, cut)
+	add(usesAtOnce, late)
+	if err := s.LogUse(t.Context(), uses); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Uses(t.Context(), Scope{}, time.Time{})
+	if diff := cmp.Diff(uses, got); err != nil || diff != "" {
+		t.Errorf("error %v (-want +got):\n%s", err, diff)
 	}
 }
