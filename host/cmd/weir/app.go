@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -102,8 +103,17 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 		MCP:    mcpOf(s.MCP, c.locale(s)),
 		Pages:  web.Files(), Settings: a.settings, MaxTurns: s.Server.MaxTurns, Tracing: a.tracing.forDaemon(), ResumeGrace: time.Duration(s.Server.Grace), Version: version(), Logger: a.log.Named("daemon"),
 	})
+	if v, _ := c.env("GOGC"); c.stays && v == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	return a, err
 }
+
+// gcPercent has garbage collected half as often as Go does by itself: what a daemon
+// keeps is little, and what a turn leaves behind is not worth looking for so often.
+// Until it has started it keeps to Go's, for most of what a start makes is garbage,
+// and that would be the most that an idle daemon ever takes.
+const gcPercent = 200
 
 // grants reads what the configuration grants by now. Of a file that was not
 // there at first nothing is known here: it is found as at a start.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -21,19 +20,12 @@ func main() {
 	if code, ok := host.WorkerMain(); ok {
 		os.Exit(code)
 	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, os.LookupEnv)
 	stop()
 	os.Exit(code)
 }
-
-// gcPercent has garbage collected half as often as Go does by itself: what a daemon
-// keeps is little, and what a turn leaves behind is not worth looking for so often.
-const gcPercent = 200
 
 // streams are what a command reads and writes; tests bring their own.
 type streams struct {
