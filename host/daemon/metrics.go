@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,8 +44,9 @@ type metrics struct {
 	folds, faults, refaults                                  prometheus.Counter
 	callSeconds, instanceSeconds, modelSeconds, turnSeconds  *prometheus.HistogramVec
 
-	mu    sync.Mutex
-	named map[string]bool // tools that have a series
+	mu     sync.Mutex
+	tools  map[string]*toolSeries // of tools that have some of their own
+	others toolSeries
 }
 
 // newMetrics makes metrics that know the tools that known knows, and that ask
@@ -65,7 +65,7 @@ func newMetrics(known func(string) bool, stats func(context.Context) (archive.St
 		return h
 	}
 	m := &metrics{
-		known: known, registry: reg, named: map[string]bool{},
+		known: known, registry: reg, tools: map[string]*toolSeries{}, others: toolSeries{label: other, calls: map[callKind]prometheus.Counter{}},
 		calls:       counters("calls_total", "Calls of tools that models and clients made, by how they were written and what they came to.", "model", "tool", "format", "outcome"),
 		malformed:   counters("malformed_calls_total", "What was meant to be a call and could not be read as one.", "model", "format", "reason"),
 		produced:    counters("produced_characters_total", "Characters that tools produced.", "tool"),
@@ -96,31 +96,6 @@ func newMetrics(known func(string) bool, stats func(context.Context) (archive.St
 	reg.MustRegister(newArchiveSize(stats, now, log))
 	m.handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 	return m
-}
-
-// called counts a call and its result, written as format; cost is what it took.
-func (m *metrics) called(model, format string, r ToolCallResult, cost tool.Stats, elapsed time.Duration) {
-	name, outcome := m.tool(r.Tool), tool.Code("ok")
-	if r.Error != nil {
-		outcome = r.Error.Code
-	}
-	if !slices.Contains(outcomes, outcome) {
-		outcome = other
-	}
-	m.calls.WithLabelValues(label(model), name, format, string(outcome)).Inc()
-	m.callSeconds.WithLabelValues(name).Observe(elapsed.Seconds())
-	if cost.Instance > 0 { // a call that the cache answered has none
-		m.instanceSeconds.WithLabelValues(name).Observe(cost.Instance.Seconds())
-	}
-	m.produced.WithLabelValues(name).Add(float64(r.Produced))
-	m.shown.WithLabelValues(name).Add(float64(r.Shown))
-	m.saved.WithLabelValues(name).Add(float64(max(r.Produced-r.Shown, 0)))
-	if r.KeptUUID != "" {
-		m.archived.WithLabelValues(name).Add(float64(r.Produced))
-	}
-	if r.Layer != tool.LayerNone {
-		m.cuts.WithLabelValues(name, string(r.Layer)).Inc()
-	}
 }
 
 // modelAsked counts one request to a model.
@@ -186,23 +161,6 @@ func (m *metrics) took(model string, u agent.Usage, cost *agent.Cost) {
 	if cost != nil {
 		m.costs.WithLabelValues(model, label(cost.Currency)).Add(cost.Amount)
 	}
-}
-
-// tool is the label of a tool: its name, if it is one of ours and not one of
-// very many.
-func (m *metrics) tool(name string) string {
-	if !m.known(name) {
-		return other
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.named[name] {
-		if len(m.named) >= maxTools {
-			return other
-		}
-		m.named[strings.Clone(name)] = true
-	}
-	return label(name)
 }
 
 // label makes a configured name fit to be a label, which must be UTF-8.

@@ -15,6 +15,10 @@ import (
 // synced, and calls may come by the thousand a second.
 const useDelay = time.Second
 
+// manyUses do not wait any longer: one write for more would save little, and they
+// take the garbage collector's time.
+const manyUses = 4096
+
 // maxUses is how many may wait; further ones are lost to the statistics.
 const maxUses = 1 << 16
 
@@ -26,7 +30,8 @@ type useLog struct {
 
 	mu      sync.Mutex
 	waiting []archive.ToolUse
-	writing sync.Mutex // held while some are written
+	spare   []archive.ToolUse // room for those that wait next
+	writing sync.Mutex        // held while some are written
 	soon    *time.Timer
 }
 
@@ -41,8 +46,11 @@ func (l *useLog) add(u archive.ToolUse) {
 		return
 	}
 	l.waiting = append(l.waiting, u)
-	if l.soon == nil {
+	switch {
+	case l.soon == nil:
 		l.soon = time.AfterFunc(useDelay, l.flush)
+	case len(l.waiting) == manyUses:
+		l.soon.Reset(0)
 	}
 }
 
@@ -52,7 +60,8 @@ func (l *useLog) flush() {
 	defer l.writing.Unlock()
 	l.mu.Lock()
 	uses := l.waiting
-	l.waiting = nil
+	l.waiting = l.spare
+	l.spare = nil
 	if l.soon != nil {
 		l.soon.Stop()
 		l.soon = nil
@@ -61,6 +70,7 @@ func (l *useLog) flush() {
 	if len(uses) == 0 {
 		return
 	}
+	defer l.keep(uses)
 	err := l.conversations(uses)
 	if err == nil {
 		err = l.store.LogUse(context.Background(), uses)
@@ -68,6 +78,17 @@ func (l *useLog) flush() {
 	if err != nil {
 		l.log.Warn("calls are missing in the statistics", "calls", len(uses), "error", err)
 	}
+}
+
+// keep keeps the room that uses took, if it is not very much.
+func (l *useLog) keep(uses []archive.ToolUse) {
+	if cap(uses) > 2*manyUses {
+		return
+	}
+	clear(uses)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.spare = uses[:0]
 }
 
 // conversations makes those that keep results, so that they can be listed and

@@ -1,0 +1,53 @@
+package daemon
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host/archive"
+)
+
+// Uses are put down when there are many, without waiting for their time, and then
+// the next ones; none is lost.
+func TestManyUses(t *testing.T) {
+	s := newServer(t, replay.New())
+	l, sc := s.daemon.uses, archive.Scope{Principal: "ann", Conversation: "c1"}
+	n := 0
+	add := func() {
+		l.add(archive.ToolUse{Scope: sc, CallID: fmt.Sprint("call", n), Tool: "echo", Code: "ok", Created: time.UnixMilli(1_800_000_000_000)})
+		n++
+	}
+	for range 2 {
+		add()
+		l.mu.Lock()
+		l.soon.Reset(time.Hour) // it does not come by time
+		l.mu.Unlock()
+		for range manyUses - 1 {
+			add()
+		}
+		for put := 0; put < n; {
+			uses, err := s.host.Archive().Uses(t.Context(), sc, time.Time{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			put = len(uses)
+			runtime.Gosched()
+		}
+	}
+	add()
+	l.flush()
+	uses, err := s.host.Archive().Uses(t.Context(), sc, time.Time{})
+	if err != nil || len(uses) != n {
+		t.Fatalf("%d uses of %d, %v", len(uses), n, err)
+	}
+	seen := map[string]bool{}
+	for _, u := range uses {
+		seen[u.CallID] = true
+	}
+	if len(seen) != n {
+		t.Errorf("%d of %d are there", len(seen), n)
+	}
+}
