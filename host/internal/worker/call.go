@@ -76,6 +76,7 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 		return c.loss(errFallen)
 	}
 	allowed := fromChild(c.inv.MaxOutput)
+	c.w.read.spin.most = c.patience()
 	for {
 		f, err := c.w.read.read(&allowed, nil)
 		if err != nil {
@@ -97,6 +98,17 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 		}
 	}
 }
+
+// patience is for how long a result is waited for without sleeping: not at all where
+// the cores have anything else to do, or the call takes long.
+func (c *call) patience() time.Duration {
+	if !c.short || !c.module.pool.turns.alone() || c.module.cost(c.inv.Export).Load() > int64(parentSpin) {
+		return 0
+	}
+	return parentSpin
+}
+
+const parentSpin = 50 * time.Microsecond
 
 // meta is the small part of its frame.
 func (c *call) meta() *callMeta {

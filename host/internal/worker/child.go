@@ -23,11 +23,11 @@ import (
 const Argument = "weir:worker"
 
 // Descriptors of a worker, beside the standard ones: the frames in, the frames
-// out, the claims, and the lent folders from there on.
+// out, the shared memory, and the lent folders from there on.
 const (
 	fdIn     = 3
 	fdOut    = 4
-	fdClaims = 5
+	fdShared = 5
 	fdMount  = 6
 )
 
@@ -45,7 +45,7 @@ func Main() (code int, ok bool) {
 		fmt.Fprintln(os.Stderr, "weir: this process is started by weir itself:", err)
 		return 2, true
 	}
-	shared, err := openClaims(fdClaims)
+	shared, err := openRegion(fdShared)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "weir worker:", err)
 		return 1, true
@@ -70,9 +70,15 @@ type child struct {
 	rest     *rest
 }
 
-func newChild(memories *image.Space, shared claims) *child {
-	return &child{memories: memories, in: newReader(end(fdIn)), out: &writer{w: end(fdOut)}, claims: shared, rest: newRest()}
+func newChild(memories *image.Space, shared *region) *child {
+	c := &child{memories: memories, in: newReader(end(fdIn)), out: &writer{w: end(fdOut), ring: shared.ring(toParent)}, claims: shared.claims(), rest: newRest()}
+	c.in.ring, c.in.spin.most = shared.ring(toChild), childSpin
+	return c
 }
+
+// childSpin is for how long a worker that has just had a call waits for the next one
+// without sleeping.
+const childSpin = 20 * time.Microsecond
 
 // childProcs is enough for a guest and for what goes on beside it.
 const childProcs = 2
@@ -132,7 +138,7 @@ type guest interface {
 // guest is busy nobody reads, and the kernel ends this process with its parent.
 func (c *child) work(g guest) error {
 	for {
-		waits := c.in.r.Buffered() == 0
+		waits := c.in.waits()
 		if waits {
 			c.rest.begin()
 		}

@@ -9,8 +9,8 @@ import "sync/atomic"
 // that its own taking back went well: whatever else a worker writes into it, the
 // call counts as begun.
 type claims struct {
-	slots *[lineSlots]atomic.Uint64 // nil: the worker is gone
-	room  []byte
+	slots  *[lineSlots]atomic.Uint64 // nil: the worker is gone
+	region *region
 }
 
 // lineSlots is how many calls there may be from the first that waits to the last.
@@ -44,4 +44,12 @@ func (c claims) takeBack(call uint64) bool {
 // begun reports whether the worker has, or may have, begun with a call.
 func (c claims) begun(call uint64) bool {
 	return c.slots == nil || c.slot(call).Load() != call<<2|waits
+}
+
+// close lets go of the memory; takeBack and begun may be used still.
+func (c *claims) close() {
+	if c.region != nil {
+		c.region.drop()
+	}
+	*c = claims{}
 }

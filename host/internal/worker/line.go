@@ -202,11 +202,11 @@ func (l *line) begun(c *call) bool {
 }
 
 // close lets go of what the line needed.
-func (l *line) close() error {
+func (l *line) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.over = true
-	return l.claims.close()
+	l.claims.close()
 }
 
 // await waits until the call is first in its line, or was taken out of it.

@@ -80,7 +80,7 @@ func (s spout) write(head, tail []byte) error {
 type link struct {
 	in     *os.File // the parent writes
 	out    *os.File // the child writes
-	claims claims   // both do
+	shared *region  // both do
 	room   int      // bytes that in holds
 }
 
@@ -93,10 +93,10 @@ const pipeRoom = 256 << 10
 func newLink() (ours link, theirs []*os.File, err error) {
 	in, out := [2]int{-1, -1}, [2]int{-1, -1}
 	err = errors.Join(unix.Pipe2(in[:], unix.O_CLOEXEC), unix.Pipe2(out[:], unix.O_CLOEXEC))
-	var shared claims
+	var shared *region
 	var memory *os.File
 	if err == nil {
-		shared, memory, err = newClaims()
+		shared, memory, err = newRegion()
 	}
 	if err == nil {
 		err = errors.Join(unix.SetNonblock(in[1], true), unix.SetNonblock(out[0], true)) // for the runtime's poller
@@ -106,7 +106,9 @@ func newLink() (ours link, theirs []*os.File, err error) {
 			_ = unix.Close(fd) // those that are there
 		}
 		_ = memory.Close()
-		_ = shared.close()
+		if shared != nil {
+			shared.drop()
+		}
 		return link{}, nil, fmt.Errorf("its pipes cannot be made: %w", err)
 	}
 	for _, fd := range []int{in[1], out[0]} {
@@ -117,5 +119,5 @@ func newLink() (ours link, theirs []*os.File, err error) {
 	return link{file(in[1]), file(out[0]), shared, max(room, 0)}, []*os.File{file(in[0]), file(out[1]), memory}, nil
 }
 
-// close lets go of the parent's ends. The claims are the line's.
+// close lets go of the parent's ends. The memory is the line's.
 func (l link) close() error { return errors.Join(l.in.Close(), l.out.Close()) }

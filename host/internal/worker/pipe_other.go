@@ -16,7 +16,7 @@ func (spout) write(_, _ []byte) error { return errSystem }
 
 type link struct {
 	in, out *os.File
-	claims  claims
+	shared  *region
 	room    int
 }
 

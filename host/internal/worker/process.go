@@ -50,8 +50,9 @@ func (p *Pool) spawn(plugin string, mounts []jail.Mount) (*process, error) {
 	if err != nil {
 		return nil, errors.Join(errSpawn, err, loan.Close())
 	}
-	w := &process{link: ours, read: newReader(ours.out), send: &writer{w: spout{ours.in}}, loan: loan, key: mountKey(mounts), said: &tail{}, gone: make(chan struct{})}
-	w.line.claims, w.line.room, w.line.send, w.line.kill = ours.claims, ours.room, w.send, w.kill
+	w := &process{link: ours, read: newReader(ours.out), send: &writer{w: spout{ours.in}, ring: ours.shared.ring(toChild)}, loan: loan, key: mountKey(mounts), said: &tail{}, gone: make(chan struct{})}
+	w.read.ring = ours.shared.ring(toParent)
+	w.line.claims, w.line.room, w.line.send, w.line.kill = ours.shared.claims(), ours.room, w.send, w.kill
 	w.cmd = exec.Command(p.cfg.Command[0], append(slices.Clone(p.cfg.Command[1:]), plugin, Argument)...)
 	w.cmd.Args[0] = filepath.Base(os.Args[0])
 	w.cmd.Env = []string{} // not nil, which would pass ours on
@@ -98,7 +99,10 @@ func (w *process) dead() bool {
 func (w *process) discard() {
 	w.kill()
 	<-w.gone
-	w.once.Do(func() { _ = errors.Join(w.line.close(), w.link.close(), w.loan.Close()) })
+	w.once.Do(func() {
+		w.line.close()
+		_ = errors.Join(w.link.close(), w.loan.Close())
+	})
 }
 
 // load sends the module and waits until the child is ready. When ctx ends the

@@ -75,7 +75,13 @@ func spy(file string) {
 
 // lie answers the first call in a way that no worker does.
 func lie(what string) {
+	region, err := openRegion(fdShared)
+	if err != nil {
+		return
+	}
+	shared := region.claims()
 	in, out := newReader(end(fdIn)), end(fdOut)
+	in.ring = region.ring(toChild)
 	w := &writer{w: out}
 	if _, err := in.read(&aLoad, nil); err != nil {
 		return
@@ -86,10 +92,6 @@ func lie(what string) {
 	}
 	_ = w.write(kindReady, readyMeta{}, nil)
 	if _, err := in.read(&aCall, nil); err != nil {
-		return
-	}
-	shared, err := openClaims(fdClaims)
-	if err != nil {
 		return
 	}
 	what, file, _ := strings.Cut(what, "=")
@@ -160,11 +162,13 @@ func lie(what string) {
 
 // cheat answers the first call as it should, and then lies about those that wait.
 func cheat(what string) {
-	shared, err := openClaims(fdClaims)
+	region, err := openRegion(fdShared)
 	if err != nil {
 		return
 	}
-	in, w := newReader(end(fdIn)), &writer{w: end(fdOut)}
+	shared := region.claims()
+	in, w := newReader(end(fdIn)), &writer{w: end(fdOut), ring: region.ring(toParent)}
+	in.ring = region.ring(toChild)
 	if _, err := in.read(&aLoad, nil); err != nil {
 		return
 	}
@@ -228,11 +232,11 @@ func keep(file string) { serve(gate{file}) }
 
 // serve is a worker that loads nothing and has its calls run by g.
 func serve(g guest) {
-	shared, err := openClaims(fdClaims)
+	region, err := openRegion(fdShared)
 	if err != nil {
 		return
 	}
-	c := newChild(nil, shared)
+	c := newChild(nil, region)
 	if _, err := c.in.read(&aLoad, nil); err != nil {
 		return
 	}

@@ -112,6 +112,9 @@ func (t *turns) leave() {
 	t.share(t.short)
 }
 
+// alone reports whether one short call runs, and nothing else.
+func (t *turns) alone() bool { return t.fresh.Load() == 1 && t.long.Load() == 0 }
+
 func (t *turns) grow(plugin string, who computer) *task {
 	t.fresh.Add(-1)
 	return t.join(plugin, who, false)

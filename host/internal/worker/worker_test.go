@@ -208,7 +208,7 @@ func TestWhatAWorkerFinds(t *testing.T) {
 		}
 		seen = append(seen, line)
 	}
-	want := []string{"dir /", "environ []", "fd 0 /dev/null", "fd 1 /dev/null", "fd 2 pipe", "fd 3 pipe", "fd 4 pipe", "fd 5 /memfd:weir-claims (deleted)", "fd 6 " + lent, "NoNewPrivs:\t1"}
+	want := []string{"dir /", "environ []", "fd 0 /dev/null", "fd 1 /dev/null", "fd 2 pipe", "fd 3 pipe", "fd 4 pipe", "fd 5 /memfd:weir-worker (deleted)", "fd 6 " + lent, "NoNewPrivs:\t1"}
 	if _, err := os.Stat("/proc/sys/kernel/seccomp"); err == nil {
 		want = append(want, "Seccomp:\t2", "a socket: operation not permitted", "a signal to the parent: operation not permitted")
 	} else {
@@ -487,7 +487,7 @@ func TestSecretsStayHere(t *testing.T) {
 	}
 	defer w.discard()
 	var sent wire
-	w.send.w = tap{spout{w.in}, &sent}
+	w.send.w, w.send.ring = tap{spout{w.in}, &sent}, nil
 	request, _ := json.Marshal(map[string]any{"url": server.URL + "/", "headers": map[string]string{"X-A": "b"}})
 	c := &call{alone: true, module: m, outer: t.Context(), w: w, turn: turn, inv: sandbox.Invocation{
 		Export: "http", Input: request, Timeout: patience, MaxOutput: 1 << 20,
