@@ -99,16 +99,17 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 	}
 }
 
-// patience is for how long a result is waited for without sleeping: not at all where
-// the cores have anything else to do, or the call takes long.
+// patience is for how long its caller stays awake for its result: not at all where
+// other calls run, or it is expected to take longer.
 func (c *call) patience() time.Duration {
-	if !c.short || !c.module.pool.turns.alone() || c.module.cost(c.inv.Export).Load() > int64(parentSpin) {
+	c.mu.Lock()
+	short := c.short
+	c.mu.Unlock()
+	if !short || !c.module.pool.turns.alone() || c.module.cost(c.inv.Export).Load() > int64(parentSpin) {
 		return 0
 	}
 	return parentSpin
 }
-
-const parentSpin = 50 * time.Microsecond
 
 // meta is the small part of its frame.
 func (c *call) meta() *callMeta {

@@ -76,10 +76,6 @@ func newChild(memories *image.Space, shared *region) *child {
 	return c
 }
 
-// childSpin is for how long a worker that has just had a call waits for the next one
-// without sleeping.
-const childSpin = 20 * time.Microsecond
-
 // childProcs is enough for a guest and for what goes on beside it.
 const childProcs = 2
 

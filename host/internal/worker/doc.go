@@ -1,6 +1,7 @@
 // Package worker runs guests in disposable child processes: the same sandbox,
 // in a process that can be killed. A child has an empty environment, no secrets
-// and no network; it knows the folders it was lent and the pipe to its parent.
+// and no network; it knows the folders it was lent, the pipes to its parent and
+// the memory that both share.
 // Whatever becomes of it is a typed failure of the one call it was busy with.
 //
 // A child is the program itself, started again with Argument as its last

@@ -337,6 +337,7 @@ func TestCrooksInALine(t *testing.T) {
 	for _, lie := range []string{
 		"claims all and is silent", "claims all and dies", "answers what it has not claimed", "answers twice", "gives back what it answers",
 		"gives back and takes without end", "says that all was taken back", "writes anything", "reads no more",
+		"puts more than the ring holds", "puts half a frame", "puts a frame that is longer than it", "says that it sleeps, and took what was never put",
 	} {
 		for _, looking := range []time.Duration{stuckTime, time.Hour} {
 			t.Run(lie+", looking every "+looking.String(), func(t *testing.T) {

@@ -1,20 +1,18 @@
 package worker
 
-import (
-	"sync/atomic"
-	"time"
-)
+import "sync/atomic"
 
 // A ring is memory that a parent and its child share, through which one of them
-// sends short frames to the other: nobody has to ask the kernel for anything while
-// both are awake. What does not fit goes by the pipe, which also wakes a reader that
-// sleeps. One side puts and one takes; each believes nothing that it reads here
-// beyond what it checks, for the other one may write anything at any time.
+// sends short frames to the other: while both are awake nobody asks the kernel for
+// anything. What does not fit goes by the pipe, which also wakes a reader that
+// sleeps. One side puts and one takes, each by one goroutine at a time. Neither
+// believes what it reads here beyond what it checks: the other may write anything at
+// any time. Who is about to use it holds its region.
 type ring struct {
 	*ringHead
 	*region
 	room []byte
-	mine uint64 // what this side has put, or has taken, in bytes since the beginning
+	mine uint64 // bytes that this side has put, or has taken, since the beginning
 }
 
 // ringHead is what both sides say of themselves, each in a cache line of its own.
@@ -23,14 +21,14 @@ type ringHead struct {
 	_      [7]uint64
 	taken  atomic.Uint64 // so many of them
 	_      [7]uint64
+	piped  atomic.Uint64 // bytes of frames that the reader took from the pipe, since the beginning
+	_      [7]uint64
 	asleep atomic.Uint32 // not 0: the reader wants a bell
 	_      [15]uint32
-	piped  atomic.Uint64 // bytes of frames that were taken from the pipe, since the beginning
-	_      [7]uint64
 }
 
-// ringRoom is what a ring holds, and ringMost the longest that goes through it, in
-// bytes.
+// ringRoom is what a ring holds, and ringMost the most that is put at once, in bytes:
+// small enough to stay in a core's cache.
 const (
 	ringRoom = 64 << 10
 	ringMost = ringRoom / 4
@@ -38,7 +36,7 @@ const (
 
 // offer puts whole frames into the ring, and reports whether there was room.
 func (r *ring) offer(frames []byte) bool {
-	if len(frames) > ringMost || r.mine-r.taken.Load() > uint64(len(r.room)-len(frames)) {
+	if len(frames) > ringMost || r.mine-r.taken.Load() > uint64(ringRoom-len(frames)) {
 		return false
 	}
 	n := copy(r.room[r.mine%ringRoom:], frames)
@@ -47,6 +45,9 @@ func (r *ring) offer(frames []byte) bool {
 	r.put.Store(r.mine)
 	return true
 }
+
+// wakes reports whether the reader sleeps and wants a bell, which it gets then.
+func (r *ring) wakes() bool { return r.asleep.Load() != 0 && r.asleep.Swap(0) != 0 }
 
 // filled reports whether something lies in the ring.
 func (r *ring) filled() bool { return r.put.Load() != r.mine }
@@ -60,43 +61,12 @@ func (r *ring) lie() (int, error) {
 	return int(n), nil
 }
 
-// take copies bytes out of the ring; the caller knows that they lie there.
+// take copies bytes out of the ring, which the caller knows to lie there; free says
+// that there is room where they lay.
 func (r *ring) take(to []byte) {
 	n := copy(to, r.room[r.mine%ringRoom:])
 	copy(to[n:], r.room)
 	r.mine += uint64(len(to))
-	r.taken.Store(r.mine)
 }
 
-// A spin waits for something without sleeping: who is woken waits for longer than
-// many calls take. It costs a core, so it is short, and where it was in vain it is
-// tried less and less often.
-type spin struct {
-	most   time.Duration // 0: it never waits
-	vain   int           // times in vain, one after the other, up to spinRare
-	passed int           // since the last one
-}
-
-// spinRare is the exponent of how rarely it waits at last.
-const spinRare = 6
-
-// until waits until something holds, and reports whether it does.
-func (s *spin) until(holds func() bool) bool {
-	if s.most <= 0 {
-		return false
-	}
-	if s.passed++; s.passed < 1<<s.vain {
-		return false
-	}
-	s.passed = 0
-	for began := time.Now(); time.Since(began) < s.most; {
-		for range 16 {
-			if holds() {
-				s.vain = 0
-				return true
-			}
-		}
-	}
-	s.vain = min(s.vain+1, spinRare)
-	return false
-}
+func (r *ring) free() { r.taken.Store(r.mine) }

@@ -217,6 +217,25 @@ func cheat(what string) {
 			for n := range uint64(lineSlots) {
 				shared.slots[n].Store(n * 0x9e3779b97f4a7c15)
 			}
+		case "puts more than the ring holds":
+			region.ring(toParent).put.Store(1 << 40)
+		case "puts half a frame":
+			r := region.ring(toParent)
+			r.mine = r.put.Load()
+			r.offer([]byte{byte(kindResult), 1})
+		case "puts a frame that is longer than it":
+			r := region.ring(toParent)
+			r.mine = r.put.Load()
+			r.offer([]byte{byte(kindLog), 100, 0, 0, 0, 0, 0, 0, 0})
+		case "says that it sleeps, and took what was never put":
+			go func() {
+				for {
+					r := region.ring(toChild)
+					r.asleep.Store(1)
+					r.taken.Store(1 << 40)
+					r.piped.Store(1 << 40)
+				}
+			}()
 		case "reads no more":
 			select {}
 		}
