@@ -89,7 +89,7 @@ func (c *cli) translate(root *cobra.Command) {
 	}
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	root.SetUsageFunc(translated(root.UsageFunc()))
+	root.SetUsageFunc(translated(book, root.UsageFunc()))
 	flags := func(f *pflag.Flag) { f.Usage = book.Text(f.Usage) }
 	var each func(*cobra.Command)
 	each = func(cmd *cobra.Command) {
@@ -106,7 +106,7 @@ func (c *cli) translate(root *cobra.Command) {
 // translated puts the headings of a command's help into Chinese, of which the rest
 // is by now. The library has templates for that, but a program that sets one is
 // half as large again; see internal/author.
-func translated(usage func(*cobra.Command) error) func(*cobra.Command) error {
+func translated(book *words.Book, usage func(*cobra.Command) error) func(*cobra.Command) error {
 	return func(cmd *cobra.Command) error {
 		var english bytes.Buffer
 		out := cmd.OutOrStderr()
@@ -114,39 +114,13 @@ func translated(usage func(*cobra.Command) error) func(*cobra.Command) error {
 		err := usage(cmd)
 		cmd.SetOut(out)
 		for line := range strings.Lines(english.String()) {
-			fmt.Fprintln(out, heading(line))
+			if !strings.HasPrefix(line, " ") {
+				line = book.Text(line)
+			}
+			fmt.Fprint(out, line)
 		}
 		return err
 	}
-}
-
-// heading is a line of a command's help, in Chinese if it is a heading or the last.
-func heading(line string) string {
-	line = strings.TrimSuffix(line, "\n")
-	switch line {
-	case "Usage:":
-		line = "用法:"
-	case "Aliases:":
-		line = "别名:"
-	case "Examples:":
-		line = "示例:"
-	case "Available Commands:":
-		line = "命令:"
-	case "Additional Commands:":
-		line = "其他命令:"
-	case "Additional help topics:":
-		line = "其他帮助主题:"
-	case "Flags:":
-		line = "选项:"
-	case "Global Flags:":
-		line = "全局选项:"
-	}
-	if rest, ok := strings.CutPrefix(line, `Use "`); ok {
-		if command, ok := strings.CutSuffix(rest, `" for more information about a command.`); ok {
-			line = `用 "` + command + `" 查看某个命令的详情。`
-		}
-	}
-	return line
 }
 
 // table prints rows of cells that end in tabs, in columns as wide as a terminal
