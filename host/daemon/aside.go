@@ -20,11 +20,12 @@ type Aside struct {
 // Aside returns m, which is called name, for such requests: they are counted
 // among what the principal takes, refused once their tokens or money are used up,
 // counted in the metrics, and spans within whatever the request's context is in.
+// Where that is a turn's, its end tells them too.
 func (d *Daemon) Aside(a Aside, name string, m Model) agent.Model {
 	if m.Estimator == nil {
 		m.Estimator = new(agent.Estimator)
 	}
-	counted := meter{m.Model, m, d.ledger, a.Principal, d.view(a.Principal).User.quota(), a.Locale}
+	counted := meter{Model: m.Model, of: m, ledger: d.ledger, principal: a.Principal, quota: d.view(a.Principal).User.quota(), locale: a.Locale}
 	return aside{counted, d, name, archive.Scope{Principal: a.Principal, Conversation: a.Conversation}}
 }
 
@@ -46,7 +47,9 @@ func (a aside) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.De
 			a.d.metrics.took(a.name, used, a.of.Price.Cost(used))
 			chat.finish()
 		}()
-		for d, err := range a.meter.Generate(ctx, r) {
+		counted := a.meter
+		counted.spent = func(u agent.Usage, c *agent.Cost) { asidesOf(ctx).add(Spent{forSummary, a.name, u, c}) }
+		for d, err := range counted.Generate(ctx, r) {
 			if d.Usage != nil {
 				used = *d.Usage
 			}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -49,19 +50,30 @@ func TestSummariesAreCountedAndTraced(t *testing.T) {
 	if err := s.daemon.Configure(set); err != nil {
 		t.Fatal(err)
 	}
+	var end ChatEnd
 	ask := func() ToolCallResult {
 		t.Helper()
 		a := s.as(annToken, "POST", "/api/chat", `{"message":"Make a long text","conversation_id":"talk"}`)
+		end = last[ChatEnd](t, events(a.body), eventEnd)
 		return last[ToolCallResult](t, events(a.body), eventResult)
 	}
 	if r := ask(); !r.Summarized {
 		t.Fatalf("%+v", r)
 	}
+	if u, c := end.Usage, end.Cost; u != (agent.Usage{Prompt: 820, Completion: 130}) || c == nil || *c != (agent.Cost{Amount: 750, Currency: "USD"}) {
+		t.Errorf("the end tells %+v and %+v", u, c)
+	}
+	if want := []Spent{{For: "summary", Model: "short", Usage: agent.Usage{Prompt: 700, Completion: 50}, Cost: end.Cost}}; !reflect.DeepEqual(end.Asides, want) {
+		t.Errorf("%+v", end.Asides)
+	}
+	if tr := decoded[Trace](t, s.as(annToken, "GET", "/api/traces/last", "")); tr.Usage != end.Usage || tr.Cost == nil || *tr.Cost != *end.Cost {
+		t.Errorf("the trace tells %+v and %+v", tr.Usage, tr.Cost)
+	}
 	// 60 and 40 by the first reply, 700 and 50 by the summary, 60 and 40 by the answer.
 	if u := decoded[Usage](t, s.as(annToken, "GET", "/api/usage", "")); len(u.Days) != 1 || u.Days[0].Prompt != 820 || u.Days[0].Completion != 130 || len(u.Days[0].Cost) != 1 || u.Days[0].Cost[0].Amount != 750 {
 		t.Errorf("%+v", u)
 	}
-	if m := s.get("/metrics").body; !strings.Contains(m, `weir_tokens_total{kind="prompt",model="short"} 700`) || !strings.Contains(m, `weir_model_request_duration_seconds_count{model="short"} 1`) {
+	if m := s.get("/metrics").body; !strings.Contains(m, `weir_tokens_total{kind="prompt",model="short"} 700`) || !strings.Contains(m, `weir_tokens_total{kind="prompt",model="scripted"} 120`) || !strings.Contains(m, `weir_model_request_duration_seconds_count{model="short"} 1`) {
 		t.Errorf("the metrics do not count it:\n%s", m)
 	}
 	byName := map[string]tracetest.SpanStub{}
@@ -84,12 +96,52 @@ func TestSummariesAreCountedAndTraced(t *testing.T) {
 	if r := ask(); r.Summarized || r.Shown == 0 || r.Shown >= r.Produced {
 		t.Errorf("%+v", r)
 	}
+	if end.Asides != nil || end.Usage.Prompt != 60 { // by the first reply
+		t.Errorf("%+v %+v", end.Usage, end.Asides)
+	}
 	if n := len(shortener.Requests()); n != 1 {
 		t.Errorf("%d summaries were asked for", n)
 	}
 	for _, sp := range kept.GetSpans() {
 		if sp.Name == "chat doubao" && (sp.Status.Code != codes.Error || attrs(sp)["error.type"] != codeQuota) {
 			t.Errorf("a refused summary: %v %v", sp.Status, attrs(sp))
+		}
+	}
+}
+
+// Costs are summed in one currency, the turn's own model's where it has a price;
+// tokens whatever they cost.
+func TestAsidesAreSummed(t *testing.T) {
+	yen := func(n float64) *agent.Cost { return &agent.Cost{Amount: n, Currency: "JPY"} }
+	usd := func(n float64) *agent.Cost { return &agent.Cost{Amount: n, Currency: "USD"} }
+	for name, c := range map[string]struct {
+		own    *agent.Cost
+		asides []*agent.Cost
+		want   *agent.Cost
+		rows   int
+	}{
+		"none":              {usd(1), nil, usd(1), 0},
+		"one currency":      {usd(1), []*agent.Cost{usd(2), usd(3)}, usd(6), 1},
+		"no price":          {usd(1), []*agent.Cost{nil}, usd(1), 1},
+		"no price anywhere": {nil, []*agent.Cost{nil, nil}, nil, 1},
+		"only theirs":       {nil, []*agent.Cost{yen(5)}, yen(5), 1},
+		"two currencies":    {usd(1), []*agent.Cost{yen(100), usd(2)}, usd(3), 2},
+	} {
+		var a asides
+		for _, cost := range c.asides {
+			model := "free"
+			if cost != nil {
+				model = cost.Currency
+			}
+			if c.rows == 1 {
+				model = "one"
+			}
+			a.add(Spent{forSummary, model, agent.Usage{Prompt: 10, Completion: 1}, cost})
+		}
+		own := agent.Usage{Prompt: 5}
+		usage, cost, rows := a.with(own, c.own)
+		if n := len(c.asides); usage.Prompt != 5+10*n || usage.Completion != n || len(rows) != c.rows || !reflect.DeepEqual(cost, c.want) {
+			t.Errorf("%s: %+v, %+v, %+v", name, usage, cost, rows)
 		}
 	}
 }

@@ -191,15 +191,20 @@ func eventData() map[string]any {
 
 // A ChatEnd closes the stream with the aggregate of the turn.
 type ChatEnd struct {
-	Conversation string           `json:"conversation_id"`
-	Reason       agent.Reason     `json:"reason"`
-	Answer       string           `json:"answer"`
-	Reasoning    string           `json:"reasoning,omitempty"`
-	Usage        agent.Usage      `json:"usage"`
-	Cost         *agent.Cost      `json:"cost,omitempty"` // absent: unknown
-	Rounds       int              `json:"rounds"`
-	Calls        int              `json:"calls"`
-	Results      []ToolCallResult `json:"results,omitempty"`
+	Conversation string       `json:"conversation_id"`
+	Reason       agent.Reason `json:"reason"`
+	Answer       string       `json:"answer"`
+	Reasoning    string       `json:"reasoning,omitempty"`
+	// Usage is of all that was asked of models for the question.
+	Usage agent.Usage `json:"usage"`
+	// Cost is what Usage came to, as far as prices are known, in the currency of the
+	// turn's own model; absent: unknown.
+	Cost *agent.Cost `json:"cost,omitempty"`
+	// Asides are the parts of Usage that are no replies of the turn's own model.
+	Asides  []Spent          `json:"asides,omitempty"`
+	Rounds  int              `json:"rounds"`
+	Calls   int              `json:"calls"`
+	Results []ToolCallResult `json:"results,omitempty"`
 	// Pending are calls of the caller's tools, which wait for their results; only
 	// of /v1.
 	Pending       []ToolCallStart `json:"pending,omitempty"`

@@ -18,11 +18,13 @@ type meter struct {
 	principal string
 	quota     Quota
 	locale    tool.Locale // of refusals
+	// spent is told what each reply took; nil: nobody else wants to know.
+	spent func(agent.Usage, *agent.Cost)
 }
 
 // metered counts for the turn's principal.
 func (t *turn) metered() agent.Model {
-	return meter{t.model.Model, t.model, t.d.ledger, t.scope.Principal, t.quota, t.locale()}
+	return meter{Model: t.model.Model, of: t.model, ledger: t.d.ledger, principal: t.scope.Principal, quota: t.quota, locale: t.locale()}
 }
 
 // Unwrap gives the model itself, for what it can do beside Generate.
@@ -42,7 +44,11 @@ func (m meter) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.De
 			if used.Prompt+used.Completion == 0 && begun {
 				used = agent.Usage{Prompt: m.promptTokens(r), Completion: said, Estimated: true}
 			}
-			m.ledger.took(m.principal, used, m.of.Price.Cost(used))
+			cost := m.of.Price.Cost(used)
+			m.ledger.took(m.principal, used, cost)
+			if m.spent != nil {
+				m.spent(used, cost)
+			}
 		}()
 		for d, err := range m.Model.Generate(ctx, r) {
 			if err == nil {

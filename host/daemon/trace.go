@@ -29,7 +29,7 @@ type TraceHead struct {
 	ElapsedMS    int64        `json:"elapsed_ms"`
 	Requests     int          `json:"requests"` // to the model
 	Calls        int          `json:"calls"`
-	Usage        agent.Usage  `json:"usage"`
+	Usage        agent.Usage  `json:"usage"`          // as in chat.end
 	Cost         *agent.Cost  `json:"cost,omitempty"` // absent: unknown
 	// ProducedChars is what the tools produced, ShownChars what the model saw of it.
 	ProducedChars int `json:"produced_chars"`
@@ -146,7 +146,7 @@ func (t *turn) note(e agent.Event) {
 		tr.FoldedChars += e.SavedChars
 	case agent.TurnEnd:
 		tr.Reason, tr.ElapsedMS, tr.Requests, tr.Calls = e.Reason, e.Elapsed.Milliseconds(), e.Rounds, e.Calls
-		tr.Usage, tr.Cost = e.Usage, t.model.Price.Cost(e.Usage)
+		tr.Usage, tr.Cost = t.end.Usage, t.end.Cost
 		tr.ProducedChars, tr.ShownChars = e.ProducedChars, e.ShownChars
 	}
 }

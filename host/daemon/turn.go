@@ -72,6 +72,7 @@ type turn struct {
 	format  map[string]string // call id → format
 	said    strings.Builder   // all text that was shown
 	end     ChatEnd
+	asides  asides
 	trace   Trace
 	pace    pacer
 	// starting are calls of a reply that is still being read, asked counts requests.
@@ -127,7 +128,7 @@ func (d *Daemon) answer(ctx context.Context, principal string, ask Ask, history 
 	if len(t.ask.spoken) == 0 {
 		t.ask.spoken = visible(history)
 	}
-	ctx, t.spans = d.set().Tracing.begin(ctx, t)
+	ctx, t.spans = d.set().Tracing.begin(context.WithValue(ctx, asidesKey{}, &t.asides), t)
 	loop, err := agent.New(t.prof.Agent, watched{t.metered(), t}, t.tools(toolbox{session, t.prof.Allow, t.prof.Deny}), agent.ObserverFunc(t.observe))
 	if err != nil {
 		t.spans.finish(err)
@@ -305,6 +306,11 @@ func (t *turn) sums(out agent.Turn) *archive.TurnSums {
 
 // observe turns the agent's events into the stream's, the log and the call log.
 func (t *turn) observe(e agent.Event) {
+	if end, ok := e.(agent.TurnEnd); ok {
+		own := t.model.Price.Cost(end.Usage)
+		t.d.metrics.ended(t.ask.Model, end, own) // the others' are counted as theirs
+		t.end.Usage, t.end.Cost, t.end.Asides = t.asides.with(end.Usage, own)
+	}
 	t.note(e)
 	log := t.d.log
 	switch e := e.(type) {
@@ -362,13 +368,11 @@ func (t *turn) observe(e agent.Event) {
 		}
 		t.emit(eventBudget, Budget{e.Tokens, e.Window})
 	case agent.TurnEnd:
-		t.end.Cost = t.model.Price.Cost(e.Usage)
-		t.d.metrics.ended(t.ask.Model, e, t.end.Cost)
-		t.end.Reason, t.end.Usage, t.end.Rounds, t.end.Calls = e.Reason, e.Usage, e.Rounds, e.Calls
+		t.end.Reason, t.end.Rounds, t.end.Calls = e.Reason, e.Rounds, e.Calls
 		t.end.ProducedChars, t.end.ShownChars, t.end.KeptChars = e.ProducedChars, e.ShownChars, e.KeptChars
 		t.end.ElapsedMS, t.end.Faults = e.Elapsed.Milliseconds(), e.Faults
 		log.Info("turn ended", "reason", e.Reason, "rounds", e.Rounds, "calls", e.Calls, "produced_chars", e.ProducedChars,
-			"shown_chars", e.ShownChars, "kept_chars", e.KeptChars, "prompt_tokens", e.Usage.Prompt, "completion_tokens", e.Usage.Completion,
+			"shown_chars", e.ShownChars, "kept_chars", e.KeptChars, "prompt_tokens", t.end.Usage.Prompt, "completion_tokens", t.end.Usage.Completion,
 			"faults", e.Faults.Faults, "refaults", e.Refaults, "thrash", e.Thrash)
 	}
 }
