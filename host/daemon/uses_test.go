@@ -21,11 +21,10 @@ func TestManyUses(t *testing.T) {
 		n++
 	}
 	for range 2 {
-		add()
 		l.mu.Lock()
-		l.soon.Reset(time.Hour) // it does not come by time
+		l.soon = time.AfterFunc(time.Hour, l.flush) // none comes by time
 		l.mu.Unlock()
-		for range manyUses - 1 {
+		for range manyUses {
 			add()
 		}
 		for put := 0; put < n; {

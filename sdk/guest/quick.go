@@ -60,7 +60,7 @@ func fieldNames(t reflect.Type, names []string) bool {
 		if f.Anonymous {
 			return false
 		}
-		tag, ok := f.Tag.Lookup("json")
+		tag, ok := jsonTag(f.Tag)
 		if !f.IsExported() || tag == "-" {
 			continue
 		}
@@ -211,27 +211,20 @@ func (r *reader) text() (string, bool) {
 	if !r.take('"') {
 		return "", false
 	}
-	n := strings.IndexByte(r.s[r.i:], '"')
+	rest := r.s[r.i:]
+	if n := plain(rest); n < len(rest) && rest[n] == '"' {
+		r.i += n + 1
+		return rest[:n], true
+	}
+	n := strings.IndexByte(rest, '"')
 	if n < 0 {
 		return "", false
 	}
-	if s := r.s[r.i : r.i+n]; strings.IndexByte(s, '\\') < 0 {
+	if s := rest[:n]; strings.IndexByte(s, '\\') < 0 {
 		r.i += n + 1
 		return s, plainText(s)
 	}
 	return r.escaped()
-}
-
-// plainText reports whether a string's bytes are its text.
-func plainText(s string) bool {
-	high := false
-	for i := range len(s) {
-		if s[i] < ' ' {
-			return false
-		}
-		high = high || s[i] >= utf8.RuneSelf
-	}
-	return !high || utf8.ValidString(s)
 }
 
 // escaped reads the rest of a string that has escapes.

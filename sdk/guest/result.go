@@ -136,8 +136,12 @@ func appendString(b []byte, s string) []byte {
 	from := 0
 	for i := 0; i < len(s); {
 		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
+		switch {
+		case c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf:
+			i += plain(s[i:])
+			continue
+		case chinese(s[i:]):
+			i += 3
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
