@@ -65,6 +65,7 @@ func (p *Pool) spawn(plugin string, mounts []jail.Mount) (*process, error) {
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
+		w.line.close()
 		return nil, errors.Join(errSpawn, err, ours.close(), loan.Close())
 	}
 	p.children.Go(func() { w.reap() })
@@ -76,11 +77,17 @@ type mountError struct{ error }
 
 func (e *mountError) Unwrap() error { return e.error }
 
-// reap waits for the end of the child.
+// reap waits for the end of the child. The pipes end with it, unless it has handed
+// them on: what was said lies there, and nobody waits for more.
 func (w *process) reap() {
 	_ = w.cmd.Wait() // how it ended stands in the state
+	over := time.Now().Add(wordsTime)
+	_ = errors.Join(w.in.SetDeadline(over), w.out.SetDeadline(over)) // an error means that they are closed
 	close(w.gone)
 }
+
+// wordsTime is for how long the last words of a child that has ended are read.
+const wordsTime = time.Second
 
 // kill ends the child at once; it does not wait.
 func (w *process) kill() { _ = w.cmd.Process.Kill() } // an error means that it has ended

@@ -15,6 +15,8 @@ type reader struct {
 	spin   spin
 	meta   []byte // of the last frame
 	behind uint64 // bytes of all frames that came by the pipe
+	put    uint64 // frames that came by the ring
+	bells  uint64 // that came
 }
 
 // readAhead is how much a reader takes from its pipe at once, and keepMeta what
@@ -53,28 +55,39 @@ func (r *reader) await() (lie int, err error) {
 	if lie, err = r.ring.lie(); lie > 0 || err != nil {
 		return lie, err
 	}
-	if r.r.Buffered() == 0 && r.spin.until(r.ring) {
+	if !r.speaks() && r.spin.until(r.ring) {
 		return r.ring.lie()
 	}
 	for {
 		r.ring.asleep.Store(1)
-		var next []byte
 		var fault error
 		if !r.ring.filled() { // since it knows that we are to be woken
-			next, fault = r.r.Peek(1)
+			_, fault = r.r.Peek(1)
 		}
 		r.ring.asleep.Store(0)
-		rung := len(next) > 0 && next[0] == bell
-		if rung {
-			_, _ = r.r.Discard(1) // it is there
-		}
+		speaks := r.speaks()
 		switch lie, err = r.ring.lie(); {
 		case lie > 0 || err != nil:
 			return lie, err
-		case fault != nil || len(next) > 0 && !rung:
+		case r.bells > r.put: // they would keep us awake for nothing
+			return 0, errFrame
+		case fault != nil || speaks:
 			return 0, fault
 		}
 	}
+}
+
+// speaks reports whether a frame was read ahead from the pipe. Bells before it are
+// dropped: who hears them looks into the ring next.
+func (r *reader) speaks() bool {
+	for r.r.Buffered() > 0 {
+		if next, _ := r.r.Peek(1); next[0] != bell || r.ring == nil {
+			return true
+		}
+		_, _ = r.r.Discard(1) // it is there
+		r.bells++
+	}
+	return false
 }
 
 // fromRing reads a frame of which the whole lies in the ring.
@@ -94,6 +107,7 @@ func (r *reader) fromRing(lie int, allowed *limits, room []byte) (frame, error) 
 	r.ring.take(f.meta)
 	r.ring.take(f.data)
 	r.ring.free()
+	r.put++
 	return f, nil
 }
 
@@ -141,4 +155,4 @@ func (r *reader) frame(head []byte, allowed *limits, room []byte) (frame, error)
 }
 
 // waits reports whether nothing has come yet.
-func (r *reader) waits() bool { return r.r.Buffered() == 0 && (r.ring == nil || !r.ring.filled()) }
+func (r *reader) waits() bool { return !r.speaks() && (r.ring == nil || !r.ring.filled()) }

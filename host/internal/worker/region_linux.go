@@ -11,7 +11,11 @@ import (
 // newRegion makes a region; theirs is what a child opens it by. Its size is fixed
 // for good: a child that cut it off would have its parent killed for reading it.
 func newRegion() (r *region, theirs *os.File, err error) {
-	fd, err := unix.MemfdCreate("weir-worker", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
+	fd, err := unix.MemfdCreate("weir-worker", flags|unix.MFD_NOEXEC_SEAL)
+	if errors.Is(err, unix.EINVAL) { // before Linux 6.3; from then on a system may demand it
+		fd, err = unix.MemfdCreate("weir-worker", flags)
+	}
 	if err != nil {
 		return nil, nil, os.NewSyscallError("memfd_create", err)
 	}

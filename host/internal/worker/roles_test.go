@@ -33,6 +33,8 @@ func play() (played bool) {
 		lie(what)
 	case "crook":
 		cheat(what)
+	case "heir":
+		_, _ = io.Copy(io.Discard, end(fdIn))
 	case "mirror":
 		reflect()
 	case "gate":
@@ -133,6 +135,13 @@ func lie(what string) {
 		for w.write(kindProgress, progressMeta{}, nil) == nil {
 			continue
 		}
+	case "bells without end":
+		for out.write([]byte{bell}, nil) == nil {
+			continue
+		}
+	case "an heir": // it keeps the pipes open
+		_, _ = syscall.ForkExec(os.Args[0], asRole("heir"), &syscall.ProcAttr{Files: []uintptr{0, 1, 2, fdIn, fdOut, fdShared}})
+		return
 	case "a request that is not granted":
 		_ = w.write(kindRequest, requestMeta{URL: "http://127.0.0.1/"}, nil)
 	case "half a frame":

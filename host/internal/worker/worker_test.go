@@ -243,9 +243,11 @@ func TestLiars(t *testing.T) {
 		{"output beside an error", tool.Failed, broken},
 		{"log lines without end", tool.Failed, broken},
 		{"reports without end", tool.Failed, broken},
+		{"bells without end", tool.Failed, broken},
 		{"a request that is not granted", tool.Failed, broken},
 		{"half a frame", tool.Trapped, "run crashed, and its process with it"},
 		{"nothing", tool.Trapped, "run crashed, and its process with it"},
+		{"an heir", tool.Trapped, "run crashed, and its process with it"},
 		{"a closed pipe", tool.Failed, "run was ended from outside while it ran"},
 		{"words of another", tool.OutOfMemory, "run needs more than the 32MiB of memory it may have: its process ran out of memory and was ended"},
 		{"odd values", "", "fine"},
@@ -357,7 +359,7 @@ func TestCallsUnderFire(t *testing.T) {
 // children.
 func TestNothingIsLeft(t *testing.T) {
 	here := goleak.IgnoreCurrent()
-	fds := descriptors(t)
+	fds, mapped := descriptors(t), regions(t)
 	p, err := New(t.Context(), Config{Command: command, CacheDir: guesttest.Cache(t)})
 	if err != nil {
 		t.Fatal(err)
@@ -390,6 +392,9 @@ func TestNothingIsLeft(t *testing.T) {
 	if now := descriptors(t); now > fds {
 		t.Errorf("%d descriptors were open before, %d are now", fds, now)
 	}
+	if now := regions(t); now > mapped {
+		t.Errorf("%d regions were mapped before, %d are now", mapped, now)
+	}
 	if _, fail := m.Call(t.Context(), sandbox.Invocation{Export: "echo"}); fail == nil || fail.Code != tool.Failed {
 		t.Errorf("a call behind the end: %v", fail)
 	}
@@ -403,6 +408,16 @@ func descriptors(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return len(entries)
+}
+
+// regions counts what is mapped of memory that is shared with workers.
+func regions(t *testing.T) int {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(text), "/memfd:weir-worker")
 }
 
 // TestIdleWorkersGo waits for workers without calls to be sent away, at once when
@@ -465,9 +480,13 @@ func TestNoSuchProgram(t *testing.T) {
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
 	load(t, newPool(t, nil), pl)
 	m := load(t, newPool(t, func(c *Config) { c.Command = []string{"/no/such/program"} }), pl)
+	fds, mapped := descriptors(t), regions(t)
 	_, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run"})
 	if fail == nil || fail.Code != tool.Failed || !strings.Contains(fail.Msg, "its process could not be made ready") {
 		t.Errorf("got %v", fail)
+	}
+	if descriptors(t) > fds || regions(t) > mapped {
+		t.Errorf("it left %d descriptors and %d mappings, and found %d and %d", descriptors(t), regions(t), fds, mapped)
 	}
 }
 
