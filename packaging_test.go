@@ -12,7 +12,7 @@ import (
 
 // TestServiceUnit holds packaging/weir.service to what weir needs of systemd:
 // without these a reload ends the daemon, a stop ends tools before their
-// answers, or nothing can be compiled.
+// answers, short calls wait behind long ones, or nothing can be compiled.
 func TestServiceUnit(t *testing.T) {
 	raw, err := os.ReadFile("packaging/weir.service")
 	if err != nil {
@@ -34,7 +34,7 @@ func TestServiceUnit(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]string{
-		"Type": "notify", "ExecReload": "/bin/kill -HUP $MAINPID", "KillMode": "mixed", "OOMPolicy": "continue", "NoNewPrivileges": "yes", "User": "weir",
+		"Type": "notify", "ExecReload": "/bin/kill -HUP $MAINPID", "KillMode": "mixed", "OOMPolicy": "continue", "NoNewPrivileges": "yes", "User": "weir", "LimitNICE": "+0",
 	} {
 		if got := set["[Service]"+key]; got != want {
 			t.Errorf("%s is %q, want %q", key, got, want)

@@ -65,15 +65,16 @@ const (
 
 // A Pool runs plugins in workers. It is safe for concurrent use.
 type Pool struct {
-	cfg      Config
-	log      hclog.Logger
-	grace    time.Duration            // for so long a call is taken for a short one
-	looking  time.Duration            // how often those look at the first that wait in a line
-	looks    map[bool]*sandbox.Engine // by checked: they look at modules and the cache, and compile and run nothing
-	spawner  *spawner
-	turns    *turns
-	temp     string // the cache when nobody named one
-	children sync.WaitGroup
+	cfg       Config
+	log       hclog.Logger
+	grace     time.Duration            // for so long a call is taken for a short one
+	looking   time.Duration            // how often those look at the first that wait in a line
+	looks     map[bool]*sandbox.Engine // by checked: they look at modules and the cache, and compile and run nothing
+	spawner   *spawner
+	turns     *turns
+	mayHumble bool   // workers
+	temp      string // the cache when nobody named one
+	children  sync.WaitGroup
 
 	quarantine *Quarantine
 
@@ -121,6 +122,7 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 			return nil, errors.Join(err, p.removeTemp())
 		}
 	}
+	p.mayHumble = mayBeHumble()
 	wakeAtOnce()
 	p.ending, p.end = context.WithCancel(context.Background())
 	p.spawner, p.turns = newSpawner(), newTurns(runtime.GOMAXPROCS(0), cpuOf(os.Getpid()))

@@ -28,6 +28,8 @@ type process struct {
 	key  string // of the mounts that it was lent
 	said *tail
 
+	mayHumble bool // its threads may be humble, and only yields makes them so
+
 	open    bool       // it is among its module's lines; the pool's mu holds it, and the next two
 	weight  tool.Bytes // of its own memory, when it was last weighed
 	weighed time.Time
@@ -50,7 +52,7 @@ func (p *Pool) spawn(plugin string, mounts []jail.Mount) (*process, error) {
 	if err != nil {
 		return nil, errors.Join(errSpawn, err, loan.Close())
 	}
-	w := &process{link: ours, read: newReader(ours.out), send: &writer{w: spout{ours.in}, ring: ours.shared.ring(toChild)}, loan: loan, key: mountKey(mounts), said: &tail{}, gone: make(chan struct{})}
+	w := &process{link: ours, read: newReader(ours.out), send: &writer{w: spout{ours.in}, ring: ours.shared.ring(toChild)}, loan: loan, key: mountKey(mounts), said: &tail{}, gone: make(chan struct{}), mayHumble: p.mayHumble}
 	w.read.ring = ours.shared.ring(toParent)
 	w.line.claims, w.line.room, w.line.send, w.line.kill = ours.shared.claims(), ours.room, w.send, w.kill
 	w.cmd = exec.Command(p.cfg.Command[0], append(slices.Clone(p.cfg.Command[1:]), plugin, Argument)...)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -39,6 +40,12 @@ func play() (played bool) {
 		reflect()
 	case "gate":
 		keep(what)
+	case "leader":
+		lead()
+	case "leaver":
+		before := hasTerminal()
+		leaveTerminal()
+		fmt.Print(before, " ", hasTerminal())
 	case "host":
 		middle(what, os.Args[2:])
 	}
@@ -47,6 +54,20 @@ func play() (played bool) {
 
 // asRole is the command for this binary in a role.
 func asRole(role string) []string { return []string{os.Args[0], "role=" + role} }
+
+// lead starts another process in its own session.
+func lead() {
+	c := exec.Command(os.Args[0], "role=leaver")
+	c.Stdout, c.SysProcAttr = os.Stdout, &syscall.SysProcAttr{Setpgid: true}
+	if err := c.Run(); err != nil {
+		fmt.Print(err)
+	}
+}
+
+func hasTerminal() bool {
+	f, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	return err == nil && f.Close() == nil
+}
 
 // spy writes down what a child finds around it.
 func spy(file string) {

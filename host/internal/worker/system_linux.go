@@ -37,7 +37,19 @@ func harden() error {
 			return fmt.Errorf("descriptor %d is no pipe", fd)
 		}
 	}
+	leaveTerminal()
 	return prctl(prSetDumpable, 0)
+}
+
+// leaveTerminal gives up the terminal that this process has from its parent, for good:
+// only who leads a session gets one.
+func leaveTerminal() {
+	fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return // it has none
+	}
+	_ = unix.IoctlSetInt(fd, unix.TIOCNOTTY, 0)
+	_ = unix.Close(fd)
 }
 
 // bind holds this process to bounds, for good.
@@ -118,7 +130,10 @@ func newSpawner() *spawner {
 func (s *spawner) start(cmd *exec.Cmd) (err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Pdeathsig: syscall.SIGKILL,
-		Setsid:    true, // a terminal's Ctrl-C is for the parent, which then decides
+		// A terminal's Ctrl-C is for the parent, which then decides. A session of its own
+		// would keep it from that too, but where the kernel groups sessions, priorities
+		// count only within one.
+		Setpgid: true,
 	}
 	ready := make(chan struct{})
 	s.jobs <- func() {

@@ -34,7 +34,9 @@ func (*process) pause() {}
 
 func (*process) resume() {}
 
-func (*process) yields(bool) {}
+func (*process) yields(manners) {}
+
+func mayBeHumble() bool { return false }
 
 func wakeAtOnce() {}
 

@@ -57,11 +57,20 @@ type turns struct {
 type computer interface {
 	pause()
 	resume()
-	// yields says whether it lets whoever wakes interrupt it, as it does not at first.
-	yields(to bool)
+	// yields says how it gives way to others; at first it is prompt.
+	yields(to manners)
 	// cpu is the CPU time that it has used so far.
 	cpu() time.Duration
 }
+
+// Manners are how a computer gives way to others on its core.
+type manners int
+
+const (
+	prompt manners = iota // not at all: it takes no time
+	polite                // whoever wakes interrupts it
+	humble                // and goes on until there is nothing else to do
+)
 
 // A task computes for long, or may. All of it belongs to its turns, ready and
 // plugin excepted.
@@ -75,7 +84,7 @@ type task struct {
 	runs    bool
 	turn    bool // it is in its turn, also while it has to wait in the middle of it
 	hungry  bool
-	yields  bool          // who was told to
+	manners manners       // what who was told
 	proved  bool          // it was seen to be hungry
 	since   time.Time     // it runs, or waits
 	spent   time.Duration // of its turn, before since
@@ -139,7 +148,7 @@ func (t *turns) bind(k *task, who computer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k.who, k.base = who, who.cpu()
-	k.yield(true)
+	k.yield(true, t.coming(time.Now()))
 	if !k.runs {
 		who.pause()
 	}
@@ -158,7 +167,7 @@ func (t *turns) add(k *task) *task {
 	now := time.Now()
 	if k.who != nil {
 		k.runs, k.turn, k.since = true, true, now
-		k.yield(k.hungry)
+		k.yield(k.hungry, t.coming(now))
 	}
 	t.tasks = append(t.tasks, k)
 	t.long.Store(int32(len(t.tasks)))
@@ -187,7 +196,7 @@ func (t *turns) done(k *task) (proved bool) {
 	}
 	t.long.Store(int32(len(t.tasks)))
 	if k.who != nil {
-		k.yield(false)
+		k.yield(false, false)
 		if !k.runs {
 			k.who.resume()
 		}
@@ -213,9 +222,10 @@ func (t *turns) share(now time.Time) {
 		return
 	}
 	t.judge(now)
+	coming := t.coming(now)
 	start := slices.ContainsFunc(t.tasks, func(k *task) bool { return k.urgency(now) == 1 && !k.runs })
 	for _, k := range t.tasks {
-		k.judge(now)
+		k.judge(now, coming)
 		most := turnTime
 		if start && !k.starts {
 			most = cutTime
@@ -306,6 +316,11 @@ func (t *turns) judge(now time.Time) {
 	t.judged, t.base = now, used
 }
 
+// coming reports whether short calls come.
+func (t *turns) coming(now time.Time) bool {
+	return t.fresh.Load() > 0 || now.Sub(t.short) < freshTime
+}
+
 // lanes is how many tasks may compute now: of the cores that this process leaves,
 // all but one while short calls come, and one less for each that runs.
 func (t *turns) lanes(now time.Time) int {
@@ -313,7 +328,7 @@ func (t *turns) lanes(now time.Time) int {
 	if fresh == 0 && now.Sub(t.short) < lingerTime {
 		fresh = 1
 	}
-	coming := fresh > 0 || now.Sub(t.short) < freshTime
+	coming := t.coming(now)
 	free := t.cores - 1 - t.taken
 	held := t.hold.lasts(now, fresh > 0 && fresh >= free, holdTime)
 	crowded := t.crowd.lasts(now, coming && free <= 0 && t.taken > 0, crowdTime)
@@ -407,7 +422,7 @@ func (k *task) begin(now time.Time) {
 }
 
 // judge finds out whether a task computes, once it has run for long enough.
-func (k *task) judge(now time.Time) {
+func (k *task) judge(now time.Time, coming bool) {
 	if !k.runs || k.who == nil || k.ran+now.Sub(k.since) < lookTime {
 		return
 	}
@@ -415,14 +430,22 @@ func (k *task) judge(now time.Time) {
 	ran := k.ran + now.Sub(k.since)
 	k.hungry = used-k.base > ran/fullPart
 	k.proved = k.proved || k.hungry
-	k.yield(k.hungry)
+	k.yield(k.hungry, coming)
 	k.base, k.ran = used, k.since.Sub(now) // what it runs from now on counts
 }
 
-// yield tells a task's worker whether to let others interrupt it.
-func (k *task) yield(to bool) {
-	if k.yields != to {
-		k.yields = to
+// yield tells a task's worker how to give way to others: as somebody who computes for
+// long or not, and whether short calls come.
+func (k *task) yield(long, coming bool) {
+	to := prompt
+	switch {
+	case long && coming:
+		to = humble
+	case long:
+		to = polite
+	}
+	if k.manners != to {
+		k.manners = to
 		k.who.yields(to)
 	}
 }

@@ -15,7 +15,7 @@ import (
 type fake struct {
 	part  float64 // 1: all of it
 	off   bool
-	calm  bool // it lets others interrupt it
+	now   manners
 	since time.Time
 	used  time.Duration
 }
@@ -30,9 +30,9 @@ func (f *fake) cpu() time.Duration {
 	return f.used
 }
 
-func (f *fake) pause()         { f.cpu(); f.off = true }
-func (f *fake) resume()        { f.cpu(); f.off, f.since = false, time.Now() }
-func (f *fake) yields(to bool) { f.calm = to }
+func (f *fake) pause()            { f.cpu(); f.off = true }
+func (f *fake) resume()           { f.cpu(); f.off, f.since = false, time.Now() }
+func (f *fake) yields(to manners) { f.now = to }
 
 func noTime() time.Duration { return 0 }
 
@@ -363,16 +363,17 @@ func TestTurnsLaws(t *testing.T) {
 	})
 }
 
-// Others interrupt who starts and who computes, and nobody else.
+// Others interrupt who starts and who computes, and nobody else; while short calls
+// come these give way to all others.
 func TestWhoYields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns(4, noTime)
-		looks := func(what string, f *fake, want bool) {
+		looks := func(what string, f *fake, want manners) {
 			t.Helper()
 			turns.mu.Lock()
 			defer turns.mu.Unlock()
-			if f.calm != want {
-				t.Errorf("%s yields: %t", what, f.calm)
+			if f.now != want {
+				t.Errorf("%s has manners %d, not %d", what, f.now, want)
 			}
 		}
 		started, err := turns.wait(t.Context(), "starts", nil)
@@ -381,20 +382,59 @@ func TestWhoYields(t *testing.T) {
 		}
 		worker := newFake(1)
 		turns.bind(started, worker)
-		looks("one that starts", worker, true)
+		looks("one that starts", worker, polite)
 		turns.renew(started)
 		time.Sleep(2 * restedTime)
-		looks("one that computes", worker, true)
+		looks("one that computes", worker, polite)
 		idle := newFake(0)
 		waits := turns.join("waits", idle, false)
 		time.Sleep(2 * restedTime)
-		looks("one that waits", idle, false)
+		looks("one that waits", idle, prompt)
 		known := newFake(1)
 		hungry := turns.join("known", known, true)
-		looks("one that is known to compute", known, true)
-		for k, f := range map[*task]*fake{started: worker, waits: idle, hungry: known} {
+		looks("one that is known to compute", known, polite)
+
+		shortCalls(turns, time.Now().Add(2*restedTime), time.Millisecond, time.Millisecond)
+		looks("one that computes beside short calls", worker, humble)
+		looks("another one", known, humble)
+		looks("one that waits beside them", idle, prompt)
+		late := newFake(1)
+		joined := turns.join("late", late, true)
+		looks("one that comes then", late, humble)
+		time.Sleep(freshTime + 2*restedTime)
+		looks("one that computes when none came for a while", worker, polite)
+		for k, f := range map[*task]*fake{started: worker, waits: idle, hungry: known, joined: late} {
 			turns.done(k)
-			looks("one that is done", f, false)
+			looks("one that is done", f, prompt)
+		}
+	})
+}
+
+// Who gives way to all others and gets no core for it is taken for somebody who does
+// not compute, gives way no more, and so gets on.
+func TestNobodyStarvesOfManners(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns(2, noTime)
+		worker := newFake(1)
+		task := turns.join("p", worker, true)
+		defer turns.done(task)
+		others := func() { // take all cores whenever they can
+			turns.mu.Lock()
+			defer turns.mu.Unlock()
+			worker.cpu()
+			if worker.part = 0.5; worker.now == humble {
+				worker.part = 0
+			}
+		}
+		for range 1000 {
+			turns.enter()
+			time.Sleep(time.Millisecond / 2)
+			turns.leave()
+			others()
+			time.Sleep(time.Millisecond / 2)
+		}
+		if used := turns.using(worker); used < 50*time.Millisecond {
+			t.Errorf("it has had %s of a second", used)
 		}
 	})
 }
