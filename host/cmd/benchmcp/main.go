@@ -3,8 +3,9 @@
 // SDK's server, in one run. `make bench-mcp` builds what it needs.
 //
 // weir's tool runs in a process of its own, as it does by default, and once more
-// inside weir. The servers and the load share the machine's processors. It exits
-// with 1 when a target is missed by the default.
+// inside weir. Where there is a compiler for it, the same tool in C runs too: what
+// is between the two is the guest's own runtime. The servers and the load share the
+// machine's processors. It exits with 1 when a target is missed by the default.
 package main
 
 import (
@@ -13,7 +14,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -62,7 +62,11 @@ func run() (bool, error) {
 	if err := plugin(dir); err != nil {
 		return false, err
 	}
-	all := rows(context.Background(), dir, *weir, *clients, *callers)
+	lean := pluginC(dir, *weir)
+	if lean != nil {
+		fmt.Fprintln(os.Stderr, "benchmcp: without the rows of a C guest:", lean)
+	}
+	all := rows(context.Background(), dir, *weir, *clients, *callers, lean == nil)
 	fmt.Printf("%d callers, %s each\n%-34s %9s %10s %10s %10s\n", *callers, *span, "", "calls/s", "p50", "p99", "CPU a call")
 	ok, rates := true, map[string]float64{}
 	for _, r := range all {
@@ -95,7 +99,8 @@ func (r row) measure(callers int, span time.Duration) (sample, error) {
 }
 
 // rows are all servers. Those of npm come first, for weir's are held against them.
-func rows(ctx context.Context, dir, weir, clients string, callers int) []row {
+// lean says that there is a C guest.
+func rows(ctx context.Context, dir, weir, clients string, callers int, lean bool) []row {
 	node := "node"
 	if found, _ := filepath.Glob(filepath.Join(clients, "node_modules/node-linux-*/bin/node")); len(found) > 0 {
 		node = found[0]
@@ -106,58 +111,37 @@ func rows(ctx context.Context, dir, weir, clients string, callers int) []row {
 			return overHTTP(ctx, func(port string) []string { return append(slices.Clone(npm), how, port) }, "", callers)
 		}
 	}
-	ours := func(isolation string) []string {
-		return []string{weir, "--config", filepath.Join(dir, isolation+".toml"), "--data", filepath.Join(dir, isolation)}
+	ours := func(guest, isolation string) []string {
+		return []string{weir, "--config", filepath.Join(dir, guest, isolation+".toml"), "--data", filepath.Join(dir, guest, isolation)}
 	}
-	ourHTTP := func(isolation string) func() (*caller, error) {
+	ourHTTP := func(guest, isolation string) func() (*caller, error) {
 		return func() (*caller, error) {
-			return overHTTP(ctx, func(port string) []string { return append(ours(isolation), "serve", "--addr", "127.0.0.1:"+port) },
-				filepath.Join(dir, isolation, "token"), callers)
+			return overHTTP(ctx, func(port string) []string {
+				return append(ours(guest, isolation), "serve", "--addr", "127.0.0.1:"+port)
+			},
+				filepath.Join(dir, guest, isolation, "token"), callers)
 		}
 	}
-	ourStdio := func(isolation string) func() (*caller, error) {
-		return func() (*caller, error) { return overStdio(ctx, append(ours(isolation), "mcp"), callers) }
+	ourStdio := func(guest, isolation string) func() (*caller, error) {
+		return func() (*caller, error) { return overStdio(ctx, append(ours(guest, isolation), "mcp"), callers) }
 	}
 	const express, bare, pipe = "http, npm SDK, express app", "http, npm SDK, node:http", "stdio, npm SDK"
-	return []row{
+	ofHTTP := []row{
 		{name: bare, open: npmHTTP("http")},
 		{name: express, open: npmHTTP("express")},
-		{name: "http, weir", open: ourHTTP("process"), base: bare, target: httpTarget, must: true},
-		{name: "http, weir, inline", open: ourHTTP("inline"), base: bare, target: httpTarget},
+		{name: "http, weir", open: ourHTTP(goGuest, "process"), base: bare, target: httpTarget, must: true},
+		{name: "http, weir, inline", open: ourHTTP(goGuest, "inline"), base: bare, target: httpTarget},
+	}
+	ofStdio := []row{
 		{name: pipe, open: func() (*caller, error) { return overStdio(ctx, append(slices.Clone(npm), "stdio"), callers) }},
-		{name: "stdio, weir", open: ourStdio("process"), base: pipe, target: stdioTarget, must: true},
-		{name: "stdio, weir, inline", open: ourStdio("inline"), base: pipe, target: stdioTarget},
+		{name: "stdio, weir", open: ourStdio(goGuest, "process"), base: pipe, target: stdioTarget, must: true},
+		{name: "stdio, weir, inline", open: ourStdio(goGuest, "inline"), base: pipe, target: stdioTarget},
 	}
-}
-
-// plugin builds the tool, and configurations that log no single call.
-func plugin(dir string) error {
-	from, to := "host/cmd/benchmcp/testdata/echo", filepath.Join(dir, "plugins", "echo")
-	if err := os.MkdirAll(to, 0o755); err != nil {
-		return err
+	if lean {
+		ofHTTP = append(ofHTTP, row{name: "http, weir, C guest", open: ourHTTP(cGuest, "process"), base: bare, target: httpTarget},
+			row{name: "http, weir, C guest, inline", open: ourHTTP(cGuest, "inline"), base: bare, target: httpTarget})
+		ofStdio = append(ofStdio, row{name: "stdio, weir, C guest", open: ourStdio(cGuest, "process"), base: pipe, target: stdioTarget},
+			row{name: "stdio, weir, C guest, inline", open: ourStdio(cGuest, "inline"), base: pipe, target: stdioTarget})
 	}
-	manifest, err := os.ReadFile(filepath.Join(from, "plugin.toml"))
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(to, "plugin.toml"), manifest, 0o644); err != nil {
-		return err
-	}
-	for _, isolation := range []string{"process", "inline"} {
-		config := fmt.Sprintf("[log]\nlevel = \"warn\"\n[[plugins.folder]]\npath = \"plugins\"\ntrust = \"granted\"\n[sandbox]\nisolation = %q\n", isolation)
-		if err := os.WriteFile(filepath.Join(dir, isolation+".toml"), []byte(config), 0o644); err != nil {
-			return err
-		}
-	}
-	out, err := filepath.Abs(filepath.Join(to, "echo.wasm"))
-	if err != nil {
-		return err
-	}
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, ".")
-	cmd.Dir = from
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the tool: %w\n%s", err, text)
-	}
-	return nil
+	return append(ofHTTP, ofStdio...)
 }
