@@ -49,8 +49,9 @@ type strange struct {
 	answer func(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-func (s strange) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	return s.answer(ctx, texts)
+func (s strange) Embed(ctx context.Context, texts []string) (agent.Embeddings, error) {
+	v, err := s.answer(ctx, texts)
+	return agent.Embeddings{Vectors: v}, err
 }
 
 // Vectors that do not come, come late or cannot be compared are no reason to

@@ -33,7 +33,16 @@ const (
 // one length. A Model may be one; without it, or when it fails, shared words
 // decide. One that is not set up to answers ErrNoEmbeddings.
 type Embedder interface {
-	Embed(ctx context.Context, texts []string) ([][]float32, error)
+	Embed(ctx context.Context, texts []string) (Embeddings, error)
+}
+
+// Embeddings are the vectors of some texts.
+type Embeddings struct {
+	Vectors [][]float32
+	// Usage is what they took, all of it Prompt; zero: the provider does not say.
+	Usage Usage
+	// Model made them, by the provider's name.
+	Model string
 }
 
 // ErrNoEmbeddings says that nobody configured vectors: to count words instead
@@ -176,10 +185,11 @@ func (r *run) embedScores(em Embedder, question string, found []candidate) error
 	}
 	ctx, cancel := context.WithTimeout(r.ctx, embedTimeout)
 	defer cancel()
-	vectors, err := em.Embed(ctx, texts)
+	e, err := em.Embed(ctx, texts)
 	if err != nil {
 		return err
 	}
+	vectors := e.Vectors
 	if len(vectors) != len(texts) {
 		return fmt.Errorf("%d vectors came for %d texts", len(vectors), len(texts))
 	}

@@ -19,7 +19,7 @@ type vectors struct {
 	asked [][]string
 }
 
-func (v *vectors) Embed(_ context.Context, texts []string) ([][]float32, error) {
+func (v *vectors) Embed(_ context.Context, texts []string) (agent.Embeddings, error) {
 	v.asked = append(v.asked, texts)
 	var out [][]float32
 	for _, t := range texts {
@@ -32,7 +32,7 @@ func (v *vectors) Embed(_ context.Context, texts []string) ([][]float32, error) 
 		}
 		out = append(out, vec)
 	}
-	return out, v.err
+	return agent.Embeddings{Vectors: out}, v.err
 }
 
 // archived is a conversation with two folded results: of the server's log and

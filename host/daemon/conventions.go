@@ -10,6 +10,7 @@ import (
 const (
 	opInvokeAgent = "invoke_agent"
 	opChat        = "chat"
+	opEmbed       = "embeddings"
 	opExecuteTool = "execute_tool"
 	methodCall    = "tools/call"
 

@@ -65,6 +65,29 @@ func (m meter) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.De
 	}
 }
 
+// Embed implements agent.Embedder, counted, where the model itself does.
+func (m meter) Embed(ctx context.Context, texts []string) (agent.Embeddings, error) {
+	em, ok := agent.As[agent.Embedder](m.Model)
+	if !ok {
+		return agent.Embeddings{}, agent.ErrNoEmbeddings
+	}
+	if err := m.ledger.mayAsk(ctx, m.principal, m.quota, m.locale); err != nil {
+		return agent.Embeddings{}, err
+	}
+	e, err := em.Embed(ctx, texts)
+	if err != nil {
+		return e, err
+	}
+	if e.Usage.Prompt <= 0 {
+		e.Usage = agent.Usage{Estimated: true}
+		for _, text := range texts {
+			e.Usage.Prompt += m.of.Estimator.Tokens(text)
+		}
+	}
+	m.ledger.took(m.principal, e.Usage, nil)
+	return e, nil
+}
+
 func (m meter) promptTokens(r agent.Request) int {
 	n := m.of.Estimator.Tokens(r.System)
 	for _, msg := range r.Messages {

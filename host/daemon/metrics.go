@@ -75,7 +75,7 @@ func newMetrics(known func(string) bool, stats func(context.Context) (archive.St
 		cuts:        counters("cut_results_total", "Results that were not shown whole, by the layer whose limit decided.", "tool", "layer"),
 		switches:    counters("mode_switches_total", "Changes between native and prompt tool calling.", "from", "to"),
 		turns:       counters("turns_total", "Questions, by why their turn ended.", "model", "reason"),
-		tokens:      counters("tokens_total", "Tokens as providers count them, by kind: prompt or completion.", "model", "kind"),
+		tokens:      counters("tokens_total", "Tokens as providers count them, by kind: prompt, completion or embedding.", "model", "kind"),
 		cacheTokens: counters("prompt_cache_tokens_total", "Those of the prompt tokens that the provider's cache served (read) or was charged for (write).", "model", "kind"),
 		costs:       counters("cost_total", "What tokens cost by the prices of tools.toml; models without a price are not among them.", "model", "currency"),
 		modelErrors: counters("model_errors_total", "Failures of providers: those after which they were asked again, and those that ended a turn.", "model", "code", "outcome"),
@@ -161,6 +161,11 @@ func (m *metrics) took(model string, u agent.Usage, cost *agent.Cost) {
 	if cost != nil {
 		m.costs.WithLabelValues(model, label(cost.Currency)).Add(cost.Amount)
 	}
+}
+
+// embedded counts tokens of texts that vectors were made of.
+func (m *metrics) embedded(model string, u agent.Usage) {
+	m.tokens.WithLabelValues(label(model), "embedding").Add(float64(max(u.Prompt, 0)))
 }
 
 // label makes a configured name fit to be a label, which must be UTF-8.

@@ -10,14 +10,18 @@ import (
 
 // Spent is what a turn took beside the replies of its own model.
 type Spent struct {
-	// For is what it was for: summary, of results.
+	// For is what it was for: summary, of results; embeddings, which are vectors for
+	// [archive] trigger.
 	For   string      `json:"for"`
 	Model string      `json:"model"`
 	Usage agent.Usage `json:"usage"`
 	Cost  *agent.Cost `json:"cost,omitempty"` // absent: unknown
 }
 
-const forSummary = "summary"
+const (
+	forSummary = "summary"
+	forVectors = "embeddings"
+)
 
 // asides sums what one turn spends beside its own model's replies, by model and
 // purpose. A nil one keeps nothing. It is safe for concurrent use: calls run side

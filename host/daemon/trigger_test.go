@@ -1,9 +1,15 @@
 package daemon
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
+
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
@@ -36,5 +42,85 @@ func TestTriggerWholeWay(t *testing.T) {
 	}
 	if !strings.Contains(book.String(), "archived results may be meant") {
 		t.Errorf("the log lacks it:\n%s", book)
+	}
+}
+
+// embedding is a model with vectors, all of which point the same way.
+type embedding struct {
+	*replay.Model
+	used agent.Usage
+	err  error
+}
+
+func (e *embedding) Embed(_ context.Context, texts []string) (agent.Embeddings, error) {
+	out := agent.Embeddings{Usage: e.used, Model: "vec-1"}
+	for range texts {
+		out.Vectors = append(out.Vectors, []float32{1})
+	}
+	return out, e.err
+}
+
+// Vectors count in what a user takes, in the question's usage, in the metrics and
+// in the trace; by an estimate where the provider does not count.
+func TestVectorsAreCounted(t *testing.T) {
+	m := &embedding{Model: replay.Func(func(n int, _ agent.Request) replay.Reply {
+		if n == 0 {
+			return replay.Reply{Text: longCall, Usage: &agent.Usage{Prompt: 60, Completion: 40}}
+		}
+		return replay.Reply{Text: "Done.", Usage: &agent.Usage{Prompt: 6, Completion: 4}}
+	}), used: agent.Usage{Prompt: 31}}
+	s := newServer(t, m.Model)
+	kept := tracetest.NewInMemoryExporter()
+	set := s.daemon.set().Setup
+	set.Users = map[string]User{"ann": ann(Quota{TokensPerDay: 100_000})}
+	set.Tracing = Tracing{Tracer: sdk.NewTracerProvider(sdk.WithSyncer(kept)).Tracer("test")}
+	for name, with := range set.Models {
+		with.Model = m
+		set.Models[name] = with
+	}
+	prof := set.Profiles["default"]
+	prof.Agent.Trigger = agent.TriggerSemantic
+	set.Profiles["default"] = prof
+	if err := s.daemon.Configure(set); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(question string) (ChatEnd, Recalled) {
+		t.Helper()
+		es := events(s.as(annToken, "POST", "/api/chat", `{"message":"`+question+`","conversation_id":"talk"}`).body)
+		var r Recalled
+		if strings.Contains(question, "again") {
+			r = last[Recalled](t, es, eventRecalled)
+		}
+		return last[ChatEnd](t, es, eventEnd), r
+	}
+	day := func() int64 {
+		return decoded[Usage](t, s.as(annToken, "GET", "/api/usage", "")).Days[0].Prompt
+	}
+	if first, _ := ask("Make a long text"); first.Asides != nil || day() != 66 {
+		t.Errorf("nothing was archived before: %+v, %d", first.Asides, day())
+	}
+	end, r := ask("What is in it again?")
+	if want := []Spent{{For: "embeddings", Model: "scripted", Usage: agent.Usage{Prompt: 31}}}; r.By != "embeddings" || !reflect.DeepEqual(end.Asides, want) || end.Usage.Prompt != 37 || day() != 103 {
+		t.Errorf("%+v: %+v, %+v, %d", r, end.Usage, end.Asides, day())
+	}
+	if text := s.get("/metrics").body; !strings.Contains(text, `weir_tokens_total{kind="embedding",model="scripted"} 31`) || !strings.Contains(text, `weir_tokens_total{kind="prompt",model="scripted"} 72`) {
+		t.Errorf("the metrics do not count them:\n%s", text)
+	}
+	spans := map[string]tracetest.SpanStub{}
+	for _, sp := range kept.GetSpans() {
+		spans[sp.Name] = sp
+	}
+	if sp := spans["embeddings vec-1"]; attrs(sp)["gen_ai.usage.input_tokens"] != "31" || attrs(sp)["gen_ai.operation.name"] != "embeddings" || !sp.Parent.SpanID().IsValid() {
+		t.Errorf("%v", attrs(sp))
+	}
+	m.used = agent.Usage{}
+	before := day()
+	end, _ = ask("And again?")
+	if n := end.Usage.Prompt - 6; n <= 0 || !end.Usage.Estimated || day() != before+int64(n)+6 {
+		t.Errorf("an estimate: %+v, %d", end.Usage, day())
+	}
+	before, m.err = day(), errors.New("no vectors today")
+	if end, r = ask("And again?"); r.Fallback == "" || end.Asides != nil || day() != before+6 {
+		t.Errorf("a failure: %+v, %+v, %d", r, end.Asides, day())
 	}
 }

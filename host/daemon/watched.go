@@ -3,8 +3,10 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
@@ -38,6 +40,53 @@ func (w watched) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.
 			}
 		}
 	}
+}
+
+// Embed implements agent.Embedder as the model itself does.
+func (w watched) Embed(ctx context.Context, texts []string) (agent.Embeddings, error) {
+	em, ok := agent.As[agent.Embedder](w.Model)
+	if !ok {
+		return agent.Embeddings{}, agent.ErrNoEmbeddings
+	}
+	began := time.Now()
+	e, err := em.Embed(ctx, texts)
+	if errors.Is(err, agent.ErrNoEmbeddings) {
+		return e, err
+	}
+	w.t.spans.embedded(ctx, began, e, err)
+	if err == nil {
+		w.t.d.metrics.embedded(w.t.ask.Model, e.Usage)
+		asidesOf(ctx).add(Spent{forVectors, w.t.ask.Model, e.Usage, nil})
+	}
+	return e, err
+}
+
+// embedded makes the span of a request for vectors, which has ended.
+func (s *spans) embedded(ctx context.Context, began time.Time, e agent.Embeddings, err error) {
+	if s == nil {
+		return
+	}
+	name, attrs := opEmbed, []attribute.KeyValue{}
+	for _, a := range s.model(opEmbed) {
+		if a.Key == keyModel { // which is the one that replies
+			if e.Model == "" {
+				continue
+			}
+			a = keyModel.String(e.Model)
+			name += " " + e.Model
+		}
+		attrs = append(attrs, a)
+	}
+	_, span := s.Tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(began), trace.WithAttributes(attrs...))
+	if err != nil {
+		fail(span, errorClass(err))
+	} else {
+		span.SetAttributes(keyInput.Int(e.Usage.Prompt))
+		if e.Usage.Estimated {
+			span.SetAttributes(keyEstimated.Bool(true))
+		}
+	}
+	span.End()
 }
 
 // A chatSpan is the span of one request to a model; nil: there is none.

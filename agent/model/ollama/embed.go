@@ -3,6 +3,7 @@ package ollama
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/weirhost/weir/agent"
@@ -17,15 +18,15 @@ const maxVectors = 32 << 20
 // Embed returns a vector of each text, in their order, by the configured
 // embedding model. Without one it fails at once, without asking the server. It
 // is not repeated: whoever asks for vectors can do without.
-func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+func (m *Model) Embed(ctx context.Context, texts []string) (agent.Embeddings, error) {
 	if m.cfg.EmbeddingModel == "" {
-		return nil, m.peer.Error(agent.ModelNotFound, m.peer.Say("no embedding model is named", "未指定向量模型"),
+		return agent.Embeddings{}, errors.Join(agent.ErrNoEmbeddings, m.peer.Error(agent.ModelNotFound, m.peer.Say("no embedding model is named", "未指定向量模型"),
 			m.peer.Say("set embedding_model in [models.%s]; ollama pull nomic-embed-text gets one",
-				"请在 [models.%s] 中设置 embedding_model；可用 ollama pull nomic-embed-text 获取", m.cfg.Name))
+				"请在 [models.%s] 中设置 embedding_model；可用 ollama pull nomic-embed-text 获取", m.cfg.Name)))
 	}
 	body, err := json.Marshal(map[string]any{"model": m.cfg.EmbeddingModel, "input": texts})
 	if err != nil {
-		return nil, err
+		return agent.Embeddings{}, err
 	}
 	peer := m.peer
 	peer.Model = m.cfg.EmbeddingModel
@@ -33,14 +34,15 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	defer watch.Stop()
 	data, err := m.read(ctx, peer, watch, "/api/embed", body, maxVectors)
 	if err != nil {
-		return nil, err
+		return agent.Embeddings{}, err
 	}
 	var answer struct {
 		Embeddings [][]float32 `json:"embeddings"`
+		Tokens     int         `json:"prompt_eval_count"`
 	}
 	empty := func(v []float32) bool { return len(v) == 0 }
 	if json.Unmarshal(data, &answer) != nil || len(answer.Embeddings) != len(texts) || slices.ContainsFunc(answer.Embeddings, empty) {
-		return nil, peer.Garbage(peer.Say("not one vector for each text", "向量与文本不一一对应"))
+		return agent.Embeddings{}, peer.Garbage(peer.Say("not one vector for each text", "向量与文本不一一对应"))
 	}
-	return answer.Embeddings, nil
+	return agent.Embeddings{Vectors: answer.Embeddings, Usage: agent.Usage{Prompt: max(answer.Tokens, 0)}, Model: m.cfg.EmbeddingModel}, nil
 }

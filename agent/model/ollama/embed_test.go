@@ -2,6 +2,7 @@ package ollama
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,7 +17,7 @@ func TestEmbed(t *testing.T) {
 		Model string   `json:"model"`
 		Input []string `json:"input"`
 	}
-	status, answer := http.StatusOK, `{"embeddings":[[1,0],[0.5,1]]}`
+	status, answer := http.StatusOK, `{"embeddings":[[1,0],[0.5,1]],"prompt_eval_count":7}`
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/embed" {
 			t.Errorf("asked %s", r.URL.Path)
@@ -32,7 +33,11 @@ func TestEmbed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := m.Embed(t.Context(), []string{"a", "b"})
+	e, err := m.Embed(t.Context(), []string{"a", "b"})
+	got := e.Vectors
+	if e.Usage != (agent.Usage{Prompt: 7}) || e.Model != "nomic-embed-text" {
+		t.Errorf("%+v by %s", e.Usage, e.Model)
+	}
 	if err != nil || len(got) != 2 || got[1][1] != 1 || sent.Model != "nomic-embed-text" || len(sent.Input) != 2 {
 		t.Errorf("%v, %v; sent %+v", got, err, sent)
 	}
@@ -56,7 +61,7 @@ func TestEmbed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := none.Embed(t.Context(), []string{"a"}); !agent.IsModelCode(err, agent.ModelNotFound) || !strings.Contains(err.Error(), "embedding_model") {
+	if _, err := none.Embed(t.Context(), []string{"a"}); !agent.IsModelCode(err, agent.ModelNotFound) || !errors.Is(err, agent.ErrNoEmbeddings) || !strings.Contains(err.Error(), "embedding_model") {
 		t.Errorf("without an embedding model: %v", err)
 	}
 }

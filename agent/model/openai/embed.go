@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,9 +17,9 @@ var _ agent.Embedder = (*Model)(nil)
 // Embed returns a vector of each text, in their order, by the configured
 // embedding model. Without one it fails at once, without asking the server. It
 // is not repeated: whoever asks for vectors can do without.
-func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+func (m *Model) Embed(ctx context.Context, texts []string) (agent.Embeddings, error) {
 	if m.cfg.EmbeddingModel == "" {
-		return nil, errors.Join(agent.ErrNoEmbeddings, m.peer.Error(agent.ModelNotFound, m.peer.Say("no embedding model is named", "未指定向量模型"),
+		return agent.Embeddings{}, errors.Join(agent.ErrNoEmbeddings, m.peer.Error(agent.ModelNotFound, m.peer.Say("no embedding model is named", "未指定向量模型"),
 			m.peer.Say("set embedding_model in [models.%s]", "请在 [models.%s] 中设置 embedding_model", m.cfg.Name)))
 	}
 	peer := m.peer
@@ -29,24 +30,29 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	var raw []byte
 	err := m.client().Post(ctx, "embeddings", body, &raw, option.WithHeader("Accept", "application/json"))
 	if err != nil {
-		return nil, peer.Failed(ctx, err)
+		return agent.Embeddings{}, peer.Failed(ctx, err)
 	}
 	var answer struct {
 		Data []struct {
 			Index     int       `json:"index"`
 			Embedding []float32 `json:"embedding"`
 		} `json:"data"`
+		Usage struct {
+			Prompt int `json:"prompt_tokens"`
+			Total  int `json:"total_tokens"`
+		} `json:"usage"`
 	}
 	garbage := peer.Garbage(peer.Say("not one vector for each text", "向量与文本不一一对应"))
 	if json.Unmarshal(raw, &answer) != nil || len(answer.Data) != len(texts) {
-		return nil, garbage
+		return agent.Embeddings{}, garbage
 	}
 	out := make([][]float32, len(texts))
 	for _, d := range answer.Data { // in no promised order
 		if d.Index < 0 || d.Index >= len(out) || out[d.Index] != nil || len(d.Embedding) == 0 {
-			return nil, garbage
+			return agent.Embeddings{}, garbage
 		}
 		out[d.Index] = d.Embedding
 	}
-	return out, nil
+	used := agent.Usage{Prompt: max(cmp.Or(answer.Usage.Prompt, answer.Usage.Total), 0)}
+	return agent.Embeddings{Vectors: out, Usage: used, Model: m.cfg.EmbeddingModel}, nil
 }

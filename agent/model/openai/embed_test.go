@@ -16,7 +16,7 @@ func TestEmbed(t *testing.T) {
 		Model string   `json:"model"`
 		Input []string `json:"input"`
 	}
-	answer := `{"data":[{"index":1,"embedding":[0.5,1]},{"index":0,"embedding":[1,0]}]}`
+	answer := `{"data":[{"index":1,"embedding":[0.5,1]},{"index":0,"embedding":[1,0]}],"usage":{"prompt_tokens":7,"total_tokens":7}}`
 	status := http.StatusOK
 	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		path, key = r.URL.Path, r.Header.Get("Authorization")
@@ -27,12 +27,22 @@ func TestEmbed(t *testing.T) {
 		w.WriteHeader(status)
 		io.WriteString(w, answer)
 	}, func(c *Config) { c.EmbeddingModel = "vec-1" })
-	got, err := m.Embed(t.Context(), []string{"a", "b"})
+	e, err := m.Embed(t.Context(), []string{"a", "b"})
+	got := e.Vectors
+	if e.Usage != (agent.Usage{Prompt: 7}) || e.Model != "vec-1" {
+		t.Errorf("%+v by %s", e.Usage, e.Model)
+	}
 	if err != nil || len(got) != 2 || got[0][0] != 1 || got[1][1] != 1 || got[1][0] != 0.5 {
 		t.Errorf("%v, %v", got, err)
 	}
 	if path != "/v1/embeddings" || key != "Bearer "+canary || sent.Model != "vec-1" || len(sent.Input) != 2 || sent.Input[1] != "b" {
 		t.Errorf("sent %+v to %s", sent, path)
+	}
+	for counted, want := range map[string]int{`,"usage":{"total_tokens":5}`: 5, "": 0, `,"usage":{"prompt_tokens":-3}`: 0} {
+		answer = `{"data":[{"index":0,"embedding":[1]}]` + counted + `}`
+		if e, err := m.Embed(t.Context(), []string{"a"}); err != nil || e.Usage != (agent.Usage{Prompt: want}) {
+			t.Errorf("%s: %+v, %v", counted, e.Usage, err)
+		}
 	}
 	for _, bad := range []struct {
 		status int
