@@ -45,7 +45,19 @@ type queue struct {
 }
 
 func newPlaces(all int) *places {
-	return &places{all: all, own: min(max(2, all/4), all), plugins: map[string]int{}, tools: map[string]int{}}
+	return &places{all: all, own: share(all), plugins: map[string]int{}, tools: map[string]int{}}
+}
+
+// share is how many of all places one plugin gets.
+func share(all int) int { return min(max(2, all/4), all) }
+
+// Places says how many guests run at once, of all plugins and of one, where Parallel
+// is n and plugins run inline or, if the system has them, in processes of their own.
+func Places(n int, inline bool) (all, one int) {
+	if n <= 0 {
+		n = parallel(!inline && CanIsolate())
+	}
+	return n, share(n)
 }
 
 // parallel is how many guests run at once when nobody says. What runs in
@@ -62,7 +74,7 @@ func parallel(isolated bool) int {
 func (p *places) resize(all int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.all, p.own = all, min(max(2, all/4), all)
+	p.all, p.own = all, share(all)
 	p.hand()
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/spots"
 )
 
@@ -66,7 +67,27 @@ func profileDoubts(s Settings, a AgentSettings, table ...string) []fault {
 	if m := s.Models[a.Model]; a.Mode == string(agent.ModeNative) && m.NativeTools != nil && !*m.NativeTools {
 		tell("leave mode out, or correct native_tools", "mode", `mode is "native", and [models.%s] says native_tools = false`, a.Model)
 	}
+	if msg, hint := waits(s, a.ParallelCalls); msg != "" {
+		tell(hint, "parallel_calls", "%s", msg)
+	}
 	return out
+}
+
+// waits says why of n calls at once, more than anybody gets unasked, some of a
+// plugin's wait for others; empty: they need not.
+func waits(s Settings, n int) (msg, hint string) {
+	all, one := host.Places(s.Sandbox.Parallel, s.Sandbox.Isolation == string(host.Inline))
+	raised := slices.ContainsFunc(slices.Collect(maps.Values(s.Tools)), func(t ToolSettings) bool { return t.Parallel > one })
+	switch {
+	case n <= agent.DefaultParallel:
+	case n > all:
+		return fmt.Sprintf("parallel_calls is %d, and all plugins together run %d calls at once: the others wait", n, all),
+			fmt.Sprintf("set parallel = %d below [sandbox], of which one plugin gets a quarter, or lower parallel_calls to %d", n, all)
+	case n > one && !raised:
+		return fmt.Sprintf("parallel_calls is %d, and one plugin runs %d calls at once: its others wait", n, one),
+			fmt.Sprintf("set parallel = %d in [tools.NAME] of its tools or parallel = %d below [sandbox], or lower parallel_calls to %d", n, 4*n, one)
+	}
+	return "", ""
 }
 
 // callsNothing says why a profile calls no tool, and how it would; empty: it calls.

@@ -140,6 +140,12 @@ func TestDoubts(t *testing.T) {
 		{model + "[agent]\nmodel = \"m\"\nmode = \"native\"\n", `f:7:1: [agent] mode is "native", and [models.m] says native_tools = false`},
 		{model + "[agent]\nmodel = \"m\"\nmode = \"auto\"\n", ""},
 		{"[agent]\ntools = [\"a\", \"b\"]\ndeny_tools = [\"c\"]\nprefetch = [\"b\"]\nenable_planning = true\nmax_tool_calls = 0\n", ""},
+		{"[sandbox]\nparallel = 16\n[agents.wide]\n  parallel_calls = 8\n", "f:4:3: [agents.wide] parallel_calls is 8, and one plugin runs 4 calls at once: its others wait (set parallel = 8 in [tools.NAME] of its tools or parallel = 32 below [sandbox], or lower parallel_calls to 4)"},
+		{"[sandbox]\nparallel = 16\n[agent]\nparallel_calls = 17\n[tools.a]\nparallel = 16\n", "f:4:1: [agent] parallel_calls is 17, and all plugins together run 16 calls at once: the others wait (set parallel = 17 below [sandbox], of which one plugin gets a quarter, or lower parallel_calls to 16)"},
+		{"[sandbox]\nparallel = 32\n[agent]\nparallel_calls = 8\n", ""},
+		{"[sandbox]\nparallel = 16\n[agent]\nparallel_calls = 8\n[tools.a]\nparallel = 8\n", ""},
+		{"[sandbox]\nparallel = 2\n[agent]\nparallel_calls = 4\n", ""}, // as when it is left out
+		{"[agent]\nparallel_calls = -1\n", ""},
 		{"[agent]\nenable_tool_calling = false\n", ""},
 		{"", ""},
 	} {
