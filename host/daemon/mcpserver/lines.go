@@ -12,13 +12,16 @@ import (
 
 var errLong = errors.New("the line is too long")
 
-// readLine reads a line with its end. One that is too long is read to its end
-// and dropped.
+// readLine reads a line with its end, which is valid until the next one is read.
+// One that is too long is read to its end and dropped.
 func readLine(r *bufio.Reader) ([]byte, error) {
+	part, err := r.ReadSlice('\n')
+	if err == nil && len(part) <= maxMessage { // as most are
+		return part, nil
+	}
 	var line []byte
 	long := false
-	for {
-		part, err := r.ReadSlice('\n')
+	for ; ; part, err = r.ReadSlice('\n') {
 		if !long {
 			line = append(line, part...)
 		}

@@ -210,7 +210,8 @@ func (st *stream) take(line []byte) error {
 		if waits(line) {
 			st.asked()
 		}
-		_, err := st.sdk.Write(append(bytes.TrimRight(line, "\r\n"), '\n'))
+		text := bytes.TrimRight(line, "\r\n")
+		_, err := st.sdk.Write(append(text[:len(text):len(text)], '\n')) // the rest of the line's room is the reader's
 		return err
 	}
 	return nil

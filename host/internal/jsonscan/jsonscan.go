@@ -173,10 +173,10 @@ func skipValue(s string, i int) int {
 
 // Unquote returns the text of a JSON string, or what stands there.
 func Unquote(s string) string {
-	var out string
 	if strings.IndexByte(s, '\\') < 0 && len(s) >= 2 {
 		return s[1 : len(s)-1]
 	}
+	var out string // which the decoder has allocated: not for others
 	if json.Unmarshal([]byte(s), &out) != nil {
 		return strings.Trim(s, `"`)
 	}
