@@ -5,6 +5,8 @@ package worker
 import (
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // denied are the system calls that no worker needs and that would lead out of
@@ -21,16 +23,21 @@ var denied = []uint32{
 const (
 	loadWord    = syscall.BPF_LD | syscall.BPF_W | syscall.BPF_ABS
 	jumpEqual   = syscall.BPF_JMP | syscall.BPF_JEQ | syscall.BPF_K
+	jumpSet     = syscall.BPF_JMP | syscall.BPF_JSET | syscall.BPF_K
 	jumpAtLeast = syscall.BPF_JMP | syscall.BPF_JGE | syscall.BPF_K
 	answer      = syscall.BPF_RET | syscall.BPF_K
 
-	atNumber, atArch = 0, 4 // places in what the filter sees
+	atNumber, atArch, atFirst = 0, 4, 16 // places in what the filter sees; the last is 32 bits of an argument
 
 	allow     = 0x7fff0000
-	deny      = 0x00050000 | uint32(syscall.EPERM)
+	fails     = 0x00050000
+	deny      = fails | uint32(syscall.EPERM)
+	unknown   = fails | uint32(syscall.ENOSYS)
 	otherABI  = 0x40000000 // numbers from here on belong to another set of calls on amd64
 	prSeccomp = 22
 	byFilter  = 2
+
+	setFilter, allThreads = 1, 1
 )
 
 // filter puts the calling thread, and all that it starts, behind a filter of
@@ -50,6 +57,31 @@ func filter() error {
 	program = append(program, syscall.SockFilter{Code: answer, K: allow})
 	prog := syscall.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSeccomp, byFilter, uintptr(unsafe.Pointer(&prog))); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// childless puts all threads of this process behind one more filter, which leaves it
+// its threads and nothing else that it could start: what it started would live on when
+// it is killed. A C library tries clone without its newer form.
+func childless() error {
+	program := []syscall.SockFilter{
+		{Code: loadWord, K: atNumber},
+		{Code: jumpEqual, K: syscall.SYS_CLONE, Jf: 4},
+		{Code: loadWord, K: atFirst},
+		{Code: jumpSet, K: syscall.CLONE_THREAD, Jf: 1},
+		{Code: answer, K: allow},
+		{Code: answer, K: deny},
+		{Code: jumpEqual, K: unix.SYS_CLONE3, Jf: 1},
+		{Code: answer, K: unknown},
+	}
+	for _, number := range starting {
+		program = append(program, syscall.SockFilter{Code: jumpEqual, K: number, Jf: 1}, syscall.SockFilter{Code: answer, K: deny})
+	}
+	program = append(program, syscall.SockFilter{Code: answer, K: allow})
+	prog := syscall.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	if _, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, setFilter, allThreads, uintptr(unsafe.Pointer(&prog))); errno != 0 {
 		return errno
 	}
 	return nil

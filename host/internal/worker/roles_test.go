@@ -93,6 +93,11 @@ func spy(file string) {
 	_, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	fmt.Fprintf(&found, "a socket: %v\n", err)
 	fmt.Fprintf(&found, "a signal to the parent: %v\n", syscall.Kill(os.Getppid(), 0))
+	_ = childless()
+	_, err = syscall.ForkExec(os.Args[0], asRole("heir"), nil)
+	fmt.Fprintf(&found, "a process: %v\n", err)
+	err = syscall.Exec("/no/such/program", nil, nil)
+	fmt.Fprintf(&found, "a program: %v\n", err)
 	_ = os.WriteFile(file, []byte(found.String()), 0o600)
 }
 

@@ -28,8 +28,8 @@ func prctl(op, arg uintptr) error {
 	return nil
 }
 
-// harden makes a fresh worker opaque to other processes, and checks that it was
-// given its pipes.
+// harden makes a fresh worker opaque to other processes, and has it start none. It
+// checks that it was given its pipes.
 func harden() error {
 	for _, fd := range []int{fdIn, fdOut} {
 		var st syscall.Stat_t
@@ -38,6 +38,7 @@ func harden() error {
 		}
 	}
 	leaveTerminal()
+	_ = childless() // as with the first filter
 	return prctl(prSetDumpable, 0)
 }
 
