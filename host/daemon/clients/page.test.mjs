@@ -65,6 +65,8 @@ test('an answer goes on behind every cut, with nothing lost and nothing twice', 
   assert.deepEqual(seen.methods, ['POST', ...Array(seen.cut).fill('GET')]);
   assert.equal(got.text, 'Hello from the far side of the weir.');
   assert.equal(got.names.filter((n) => n === 'chat.start').length, 1);
+  const told = got.names.filter((n) => n.startsWith('stream.'));
+  assert.deepEqual(told, Array(seen.cut).fill(['stream.lost', 'stream.back']).flat(), 'every cut is told, and every way back');
   assert.equal(got.end.answer, got.text);
 });
 
@@ -97,6 +99,7 @@ test('a daemon that is gone for good is given up', async () => {
   const stream = new Stream((path, options) => (gone ? Promise.reject(new TypeError('fetch failed')) : api(path, options)), async (ms) => { gone = true; waited.push(ms); });
   const got = await gather(stream, 'Speak for ever');
   assert.equal(got.end, null);
+  assert.deepEqual(got.names.filter((n) => n.startsWith('stream.')), ['stream.lost']);
   assert.ok(waited.length > 3 && waited[0] === 0 && waited.every((ms, i) => !i || ms >= waited[i - 1]), String(waited));
   await api('api/chat', { method: 'DELETE', headers: { 'Last-Event-ID': stream.last } });
   await began();

@@ -139,6 +139,15 @@ func TestEveryEventIsHandled(t *testing.T) {
 			t.Errorf("no handler for %s", name)
 		}
 	}
+	own := found(`yield \["([a-z_.]+)"`, read(t, "stream.js"))
+	if len(own) != 2 {
+		t.Errorf("stream.js has the events %v of its own", own)
+	}
+	for _, name := range own {
+		if !strings.Contains(js, "\n  \""+name+"\"(a) {") {
+			t.Errorf("no handler for %s", name)
+		}
+	}
 }
 
 // What the page asks the daemon for is there to be asked for.

@@ -294,6 +294,7 @@ class Answer {
     this.node = el("article", { class: "theirs" });
     this.cards = new Map();
     this.leaves = new Map();
+    this.texts = [];
     this.ended = false;
     $("log").append(this.node);
   }
@@ -307,6 +308,7 @@ class Answer {
     this.thought = null;
     if (!this.text) {
       this.text = { raw: "", node: el("div", { class: "text" }) };
+      this.texts.push(this.text);
       this.add(this.text.node);
     }
     const block = this.text;
@@ -335,6 +337,45 @@ class Answer {
     return card;
   }
 
+  // lost tells that the connection is gone, unless it is back at once.
+  lost() {
+    this.late = setTimeout(() => {
+      this.away = el("p", { class: "note" }, t("reconnecting"));
+      this.add(this.away);
+      speech.add(`${t("reconnecting")}\n`);
+    }, 300);
+  }
+
+  back() {
+    clearTimeout(this.late);
+    this.away?.remove();
+    this.away = null;
+  }
+
+  // missed puts the whole answer in place of the pieces that are shown: what came
+  // between them is gone.
+  missed(d) {
+    for (const block of this.texts.splice(0)) {
+      cancelAnimationFrame(block.due);
+      block.node.remove();
+    }
+    this.note(t("missed", { n: num(d.events) }));
+    this.gap = this.node.lastChild;
+    speech.waiting = `${this.gap.textContent}\n`; // half a sentence has lost its end
+    speech.say();
+    if (d.text) this.stream(d.text);
+  }
+
+  // catchUp draws the calls whose results were missed.
+  catchUp(results) {
+    for (const r of results) {
+      const card = this.cards.get(r.id) || new Card(r.id, r.tool);
+      if (!card.node.isConnected) this.gap.before(card.node);
+      this.cards.set(r.id, card);
+      if (card.node.classList.contains("running")) card.done(r);
+    }
+  }
+
   fail(problem) {
     this.text = null;
     const box = problemBox(problem);
@@ -353,6 +394,7 @@ class Answer {
   }
 
   close() {
+    this.back();
     for (const l of this.leaves.values()) l.settle("gone");
     for (const c of this.cards.values()) c.drop();
     speech.say();
@@ -383,7 +425,9 @@ const on = {
   "tool_call.archived"(a, d) { a.cards.get(d.id)?.keep(d.uuid, d.chars); },
   "tool_call.malformed"(a, d) { a.note(t("malformed", d)); },
   "model.repeated"(a, d) { a.note(t("repeated", { message: d.message, seconds: num(Math.round(d.wait_ms / 100) / 10) })); },
-  "chat.missed"(a, d) { a.note(t("missed", { n: num(d.events) })); if (d.text) a.stream(d.text); },
+  "stream.lost"(a) { a.lost(); },
+  "stream.back"(a) { a.back(); },
+  "chat.missed"(a, d) { a.missed(d); },
   "mode.switched"(a, d) { a.note(t("switched", d)); },
   "context.folded"(a, d) { a.note(t("foldEvent", { n: num((d.uuids || []).length), chars: num(d.saved_chars) })); },
   "context.recalled"(a, d) { if ((d.uuids || []).length) a.note(t(d.loaded ? "recallLoaded" : "recallHinted", { n: num((d.uuids || []).length) })); },
@@ -397,6 +441,7 @@ const on = {
   "error"(a, d) { a.fail(d); },
   "chat.end"(a, d) {
     a.ended = true;
+    if (a.gap) keepDown(() => a.catchUp(d.results || []));
     if (d.unsaved) a.note(t("unsaved"));
     if (d.reason && d.reason !== "answer") a.note(t("ended", { reason: t(`reason_${d.reason}`) }));
     const tokens = (d.usage?.prompt_tokens || 0) + (d.usage?.completion_tokens || 0);

@@ -39,8 +39,9 @@ class Stream {
   // with a status if the daemon itself has said so.
   constructor(api, sleep = pause) { Object.assign(this, { api, sleep }); }
 
-  // read yields the name and the data of every event. It ends behind chat.end,
-  // and before it if the daemon cannot be asked to go on.
+  // read yields the name and the data of every event, and two of its own: stream.lost
+  // when the connection breaks, and stream.back when there is another. It ends behind
+  // chat.end, and before it if the daemon cannot be asked to go on.
   async* read(body) {
     let res = await this.api("api/chat", { method: "POST", signal: this.wanted.signal, body: JSON.stringify({ ...body, resume: true }), headers: { "Content-Type": "application/json" } });
     for (let tries = 0; ;) {
@@ -59,6 +60,7 @@ class Stream {
         if (this.wanted.signal.aborted || !this.resumable) throw err;
       }
       if (!this.resumable) return;
+      yield ["stream.lost", {}];
       for (res = null; !res; tries++) {
         if (tries >= waits.length) return;
         await this.sleep(waits[tries], this.wanted.signal);
@@ -68,6 +70,7 @@ class Stream {
           if (this.wanted.signal.aborted || err.status) throw err;
         }
       }
+      yield ["stream.back", {}];
     }
   }
 
