@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 )
 
 // Calls are the calls that run in a module, wherever it runs: they end before
@@ -11,11 +12,13 @@ type Calls struct {
 	life context.Context // ends the calls that outlast their module
 	end  context.CancelFunc
 
-	mu      sync.Mutex
-	running int
-	closed  bool
+	running atomic.Int64 // calls, and closed
+	once    sync.Once
 	idle    chan struct{} // closed when the last call of a closed module has ended
 }
+
+// closed is added to the calls that run when there are to be no others.
+const closed = 1 << 62
 
 // NewCalls makes the Calls of a module that lives no longer than life.
 func NewCalls(life context.Context) *Calls {
@@ -29,21 +32,17 @@ func (c *Calls) Life() context.Context { return c.life }
 
 // Enter admits a call, unless the module closes; Leave must be called behind it.
 func (c *Calls) Enter() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return false
+	if c.running.Add(1) < closed {
+		return true
 	}
-	c.running++
-	return true
+	c.Leave()
+	return false
 }
 
 // Leave ends a call.
 func (c *Calls) Leave() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.running--; c.running == 0 && c.closed {
-		close(c.idle)
+	if c.running.Add(-1) == closed {
+		c.once.Do(func() { close(c.idle) }) // also behind one who came too late
 	}
 }
 
@@ -51,16 +50,12 @@ func (c *Calls) Leave() {
 // Life and waits until they have noticed. It reports whether it was the first to
 // close; of several, only that one waits.
 func (c *Calls) Close(ctx context.Context) (first bool) {
-	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
+	switch before := c.running.Or(closed); {
+	case before >= closed:
 		return false
+	case before == 0:
+		c.once.Do(func() { close(c.idle) })
 	}
-	c.closed = true
-	if c.running == 0 {
-		close(c.idle)
-	}
-	c.mu.Unlock()
 	select {
 	case <-c.idle:
 	case <-ctx.Done():

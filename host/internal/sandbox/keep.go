@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,8 @@ type keptSupply struct {
 	memory  uint64 // cap of the guest's memory, in bytes
 	most    int    // instances that wait
 	space   *image.Space
+
+	near sync.Pool // of instances: which one each core used last, for most of it is still at hand there
 
 	mu     sync.Mutex
 	ready  []instance // the one used last at the end
@@ -65,14 +68,22 @@ func (s *keptSupply) start(sp span) (instance, error) {
 	return i, nil
 }
 
-// pop takes the instance that was used last: most of it is still at hand.
+// pop takes the instance that this core used last, if it waits, else the one that was
+// used last.
 func (s *keptSupply) pop() (i instance, off bool) {
+	near, known := s.near.Get().(instance)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used = true
-	if n := len(s.ready); n > 0 {
-		i, s.ready[n-1] = s.ready[n-1], nil
-		s.ready = s.ready[:n-1]
+	n := len(s.ready) - 1
+	if known && n > 0 {
+		if at := slices.Index(s.ready, near); at >= 0 {
+			s.ready[at], s.ready[n] = s.ready[n], s.ready[at]
+		}
+	}
+	if n >= 0 {
+		i, s.ready[n] = s.ready[n], nil
+		s.ready = s.ready[:n]
 	}
 	return i, s.off
 }
@@ -98,6 +109,7 @@ func (s *keptSupply) push(i instance) bool {
 		return false
 	}
 	s.ready = append(s.ready, i)
+	s.near.Put(i)
 	if s.idle == nil {
 		s.idle = time.AfterFunc(spareIdle, s.rest)
 	}
