@@ -42,6 +42,7 @@ var levels = map[string]int{
 	"host/internal/jail":             2,
 	"host/internal/spots":            1,
 	"host/internal/words":            1,
+	"host/internal/toolchain":        1,
 	"host/internal/panics":           0,
 	"host/internal/jsonscan":         1,
 	"host/internal/cputime":          1,

@@ -8,10 +8,12 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/weirhost/weir/host/internal/toolchain"
 )
 
-// A toolchain builds plugins in some languages. None is needed to run them.
-type toolchain struct {
+// A compiler builds plugins in some languages. None is needed to run them.
+type compiler struct {
 	name    string
 	command []string // prints the version; one word: it is only looked for
 	builds  string
@@ -19,14 +21,14 @@ type toolchain struct {
 	lacks   func(ctx context.Context, c *cli) (what, get string) // nil: nothing more is needed
 }
 
-func toolchains() []toolchain {
-	return []toolchain{
-		{"go", []string{"go", "version"}, "plugins in Go, and weir itself", "https://go.dev/dl, 1.26 or newer", nil},
+func compilers() []compiler {
+	return []compiler{
+		{"go", []string{"go", "version"}, "plugins in Go, and weir itself", toolchain.Go()[0].How(), nil},
 		{"tinygo", []string{"tinygo", "version"}, "small plugins in Go", "https://tinygo.org/getting-started/install", nil},
 		// rustup's own rustc makes files when it is asked anything.
-		{"rustc", []string{"rustc"}, "plugins in Rust", "https://rustup.rs", rustTarget},
-		{"clang", []string{"clang", "--version"}, "plugins in C", "apt install clang lld wasi-libc libclang-rt-dev-wasm32, or https://github.com/WebAssembly/wasi-sdk", clangTarget},
-		{"node", []string{"node", "--version"}, "plugins in AssemblyScript", "https://nodejs.org", nil},
+		{"rustc", []string{"rustc"}, "plugins in Rust", toolchain.Rust()[0].How(), rustTarget},
+		{"clang", []string{"clang", "--version"}, "plugins in C", toolchain.C()[0].How(), clangTarget},
+		{"node", []string{"node", "--version"}, "plugins in AssemblyScript", toolchain.Node()[0].How(), nil},
 	}
 }
 
@@ -42,7 +44,7 @@ func rustTarget(_ context.Context, c *cli) (what, get string) {
 			return "", ""
 		}
 	}
-	return "its library for Wasm was not found", "rustup target add wasm32-wasip1 wasm32-unknown-unknown"
+	return "its library for Wasm was not found", toolchain.Rust()[0].Get[""]
 }
 
 func clangTarget(ctx context.Context, _ *cli) (what, get string) {
@@ -52,8 +54,10 @@ func clangTarget(ctx context.Context, _ *cli) (what, get string) {
 	if err == nil && !strings.Contains(string(out), "wasm32") {
 		return "it cannot build for Wasm", "https://github.com/WebAssembly/wasi-sdk"
 	}
-	if _, err := exec.LookPath("wasm-ld"); err != nil {
-		return "wasm-ld, which links for Wasm, is missing", "apt install lld"
+	for _, n := range toolchain.C() {
+		if !n.Here() {
+			return n.Program + " is missing", n.How()
+		}
 	}
 	return "", ""
 }
@@ -72,7 +76,7 @@ func firstLine(ctx context.Context, command ...string) (string, error) {
 // toolchains lists what plugins can be built with. What is missing is a note:
 // nothing here is needed to run them.
 func (e *examination) toolchains(ctx context.Context) {
-	list := toolchains()
+	list := compilers()
 	found := make([]finding, len(list))
 	var all sync.WaitGroup
 	for i, t := range list {
@@ -82,7 +86,7 @@ func (e *examination) toolchains(ctx context.Context) {
 	e.findings = append(e.findings, found...)
 }
 
-func (t toolchain) find(ctx context.Context, c *cli) finding {
+func (t compiler) find(ctx context.Context, c *cli) finding {
 	f := finding{Area: "build", Status: noted, Fix: t.get}
 	if _, err := exec.LookPath(t.command[0]); err != nil {
 		f.What = t.name + " is not here; it builds " + t.builds

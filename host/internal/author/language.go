@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/weirhost/weir/host/internal/toolchain"
 )
 
 // A Language is one language that tools are written in.
@@ -23,7 +23,7 @@ type Language struct {
 	// Templates are what a new tool can begin with, the default first.
 	Templates []string
 	// Needs are the programs that building takes.
-	Needs []Need
+	Needs []toolchain.Need
 	// SDK lists the files of the SDK that a new tool gets, by their path in its
 	// folder; nil: none.
 	SDK func(s Spec) (map[string][]byte, error)
@@ -33,16 +33,6 @@ type Language struct {
 	Build func(out string) []Command
 	// Slow says what people should know who build for the first time; empty: nothing.
 	Slow string
-}
-
-// A Need is something that has to be installed.
-type Need struct {
-	Program string
-	// Found says whether it is there; nil: when Program is found.
-	Found func() bool
-	// Get is the one command that installs it, by system (as in GOOS); "" is for
-	// the others.
-	Get map[string]string
 }
 
 // A Command is one program to run, with what its environment has beside ours.
@@ -101,23 +91,11 @@ func marks() string {
 // Missing is what building takes and this machine has not; nil: it has everything.
 func (l Language) Missing() *Missing {
 	for _, n := range l.Needs {
-		found := n.Found
-		if found == nil {
-			found = func() bool { _, err := exec.LookPath(n.Program); return err == nil }
-		}
-		if !found() {
-			return &Missing{n.Program, l.Title, n.get()}
+		if !n.Here() {
+			return &Missing{n.Program, l.Title, n.How()}
 		}
 	}
 	return nil
-}
-
-// get is the command that installs a program on this system.
-func (n Need) get() string {
-	if g, ok := n.Get[runtime.GOOS]; ok {
-		return g
-	}
-	return n.Get[""]
 }
 
 // golang is Go: the SDK is source, copied in, for it takes the standard library
@@ -128,13 +106,8 @@ func golang() Language {
 		Source:    "main.go",
 		Marks:     []string{"go.mod", "*.go"},
 		Templates: []string{"basic", "http", "files"},
-		Needs: []Need{{Program: "go", Get: map[string]string{
-			"linux":   "curl -fsSL https://go.dev/dl/" + goVersion + ".linux-" + runtime.GOARCH + ".tar.gz | sudo tar -C /usr/local -xz && export PATH=$PATH:/usr/local/go/bin",
-			"darwin":  "brew install go",
-			"windows": "winget install GoLang.Go",
-			"":        "see https://go.dev/doc/install",
-		}}},
-		SDK: goSDK,
+		Needs:     toolchain.Go(),
+		SDK:       goSDK,
 		Build: func(out string) []Command {
 			return []Command{{
 				Args: []string{"go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, "."},
@@ -144,9 +117,6 @@ func golang() Language {
 		Slow: "the first build for Wasm takes a minute, for it compiles the standard library",
 	}
 }
-
-// goVersion is the release that a machine without Go is told to get.
-const goVersion = "go1.26.0"
 
 // absolute is a path as commands take it that run elsewhere.
 func absolute(path string) string {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weirhost/weir/host/internal/toolchain"
 )
 
 // A Toolchain builds guests in another language than Go.
@@ -41,18 +43,16 @@ func (t Toolchain) find(root string) (command, get string) {
 		if compiles() {
 			return "clang", ""
 		}
-		return "", "apt install clang lld wasi-libc libclang-rt-dev-wasm32"
+		return "", toolchain.C()[0].How()
 	case Rustc:
-		for _, rustc := range []string{"rustc", "/usr/bin/rustc"} { // rustup's often has no library for Wasm
-			if hasTarget(rustc, "wasm32-unknown-unknown") && (hasTarget(rustc, "wasm32-wasi") || hasTarget(rustc, "wasm32-wasip1")) {
-				return rustc, ""
-			}
+		if rustc, _, ok := toolchain.Rustc("wasm32-unknown-unknown"); ok {
+			return rustc, ""
 		}
-		return "", "apt install rustc libstd-rust-dev-wasm32, or rustup target add wasm32-unknown-unknown wasm32-wasip1"
+		return "", toolchain.Rust()[0].How()
 	case Asc:
 		asc := filepath.Join(root, "sdk", "assemblyscript", "node_modules", ".bin", "asc")
 		if _, err := os.Stat(asc); err != nil {
-			return "", "install Node.js and npm, then npm ci in sdk/assemblyscript"
+			return "", toolchain.Node()[0].How() + ", then npm ci in sdk/assemblyscript"
 		}
 		return asc, ""
 	}
@@ -66,13 +66,4 @@ func compiles() bool {
 	cmd.Stdin = strings.NewReader("#include <stdlib.h>\nvoid *f(size_t n) { return malloc(n); }\n")
 	wasm, err := cmd.Output()
 	return err == nil && len(wasm) > 0
-}
-
-func hasTarget(rustc, target string) bool {
-	out, err := exec.Command(rustc, "--print", "target-libdir", "--target", target).Output()
-	if err != nil {
-		return false
-	}
-	_, err = os.Stat(strings.TrimSpace(string(out)))
-	return err == nil
 }

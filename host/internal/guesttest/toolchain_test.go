@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/weirhost/weir/host/internal/toolchain"
 )
 
 // A patient notes how a test ended instead of ending.
@@ -21,8 +23,8 @@ func (p *patient) Skipf(format string, a ...any)  { p.skipped = fmt.Sprintf(form
 func TestNeed(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, c := range []struct{ ci, failed, skipped string }{
-		{"true", "clang is missing: apt install clang", ""},
-		{"", "", "clang is missing: apt install clang"},
+		{"true", "clang is missing: " + toolchain.C()[0].How(), ""},
+		{"", "", "clang is missing: " + toolchain.C()[0].How()},
 	} {
 		t.Setenv("CI", c.ci)
 		p := &patient{TB: t}
