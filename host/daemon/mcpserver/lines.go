@@ -59,7 +59,8 @@ type lineWriter struct {
 	waiting bytes.Buffer
 	spare   []byte
 	writing bool
-	hasty   int // so many answers do not wait
+	rested  chan struct{} // holds one when writing has come to its end
+	hasty   int           // so many answers do not wait
 	err     error
 }
 
@@ -71,7 +72,7 @@ const (
 )
 
 func newLineWriter(to io.Writer, failed func()) *lineWriter {
-	w := &lineWriter{to: to, failed: failed, yield: runtime.Gosched}
+	w := &lineWriter{to: to, failed: failed, yield: runtime.Gosched, rested: make(chan struct{}, 1)}
 	w.less.L = &w.mu
 	return w
 }
@@ -105,11 +106,28 @@ func (w *lineWriter) add(b []byte, others bool) {
 		return
 	}
 	w.writing = true
-	defer func() { w.writing = false }()
+	defer w.rest()
 	if others {
 		w.gather()
 	}
 	w.flush()
+}
+
+// rest ends the writing; w.mu is held.
+func (w *lineWriter) rest() {
+	w.writing = false
+	select {
+	case w.rested <- struct{}{}:
+	default:
+	}
+}
+
+// busy reports whether lines are on their way, some of which may be of others than
+// who writes them.
+func (w *lineWriter) busy() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.writing
 }
 
 // gather lets others add lines. w.mu is held, and given up meanwhile.

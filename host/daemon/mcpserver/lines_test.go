@@ -65,3 +65,41 @@ func TestAnswersDoNotWaitForLongCalls(t *testing.T) {
 		}
 	})
 }
+
+// slowWriter takes a line when it is let.
+type slowWriter struct {
+	writes
+	let chan struct{}
+}
+
+func (w *slowWriter) Write(b []byte) (int, error) {
+	<-w.let
+	return w.writes.Write(b)
+}
+
+// An answer may be written by who was writing already. It is on its way then, and
+// a stream that has no more to read waits for it.
+func TestDrainWaitsForTheWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		to := &slowWriter{let: make(chan struct{})}
+		st := &stream{out: newLineWriter(to, func() { t.Error("the writer failed") }), none: make(chan struct{}, 1)}
+		go st.out.line([]byte("progress"))
+		synctest.Wait()
+		st.asked()
+		st.out.answer([]byte("answer"), true) // leaves it to the other
+		st.answered()
+		drained := false
+		go func() { st.drain(t.Context()); drained = true }()
+		for range 2 {
+			synctest.Wait()
+			if drained {
+				t.Fatalf("the stream ends behind %q", []string(to.writes))
+			}
+			to.let <- struct{}{}
+		}
+		synctest.Wait()
+		if !drained || len(to.writes) != 2 || to.writes[1] != "answer\n" {
+			t.Errorf("drained: %t, behind %q", drained, []string(to.writes))
+		}
+	})
+}

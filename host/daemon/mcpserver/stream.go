@@ -111,7 +111,8 @@ func (st *stream) answered() {
 	}
 }
 
-// drain waits until every request is answered, for as long as that may take.
+// drain waits until every request is answered and every answer written, for as long
+// as that may take.
 func (st *stream) drain(ctx context.Context) {
 	limit := time.NewTimer(lastAnswers)
 	defer limit.Stop()
@@ -119,11 +120,12 @@ func (st *stream) drain(ctx context.Context) {
 		st.counting.Lock()
 		n := st.unanswered
 		st.counting.Unlock()
-		if n <= 0 {
+		if n <= 0 && !st.out.busy() {
 			return
 		}
 		select {
 		case <-st.none:
+		case <-st.out.rested:
 		case <-limit.C:
 			return
 		case <-ctx.Done():
