@@ -5,6 +5,8 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,7 +18,7 @@ import (
 // What of the packages below is made to be told to a person: the functions that
 // make a problem, its types, and the names of what is put into one.
 var (
-	tellers  = []string{"problem", "param", "bad", "warn", "unreadable"}
+	tellers  = []string{"problem", "param", "bad", "warn", "unreadable", "Bad", "BadItem", "need", "CheckKeep"}
 	tellings = []string{"Problem", "PluginError", "ModelError", "Fault", "PluginInfo", "Offer"}
 	toldAs   = regexp.MustCompile(`(?i)^(hint|fix|why|msg|missing)$|Hint$|Fix$`)
 )
@@ -101,7 +103,7 @@ func TestEveryProblemIsInBothLanguages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for folder, least := range map[string]int{"../../daemon": 100, "../..": 40, "../../internal/ledger": 5, "../../internal/registry": 40, "../../../agent": 3} {
+	for folder, least := range map[string]int{"../../daemon": 100, "../..": 40, "../../internal/ledger": 5, "../../internal/registry": 100, "../../internal/spots": 3, "../../../agent": 3} {
 		pkgs, err := parser.ParseDir(token.NewFileSet(), folder, func(i fs.FileInfo) bool { return !strings.HasSuffix(i.Name(), "_test.go") }, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -118,6 +120,55 @@ func TestEveryProblemIsInBothLanguages(t *testing.T) {
 		}
 		if sum < least {
 			t.Errorf("%s: only %d texts were found", folder, sum)
+		}
+	}
+}
+
+// Whatever is wrong with a manifest reads Chinese where its author does, values that
+// are only numbers and quotes included.
+func TestManifestsAreCorrectedInChinese(t *testing.T) {
+	dir := t.TempDir()
+	const manifest = `schema = 1
+name = "Bad__x"
+version = 5
+min_host = "abc"
+wasm = "../x.wasm"
+fresh = "yes"
+[limits]
+timeout = "99h"
+memory = 5
+[permissions]
+paths = [{ guest = "workspace", mode = "rx", reason = "r" }, 3]
+hosts = [{ host = "http://", reason = "r" }]
+secrets = [{ name = "1", host = "x.y", format = "no", reason = "r" }]
+[config.k]
+description = "d"
+[[tool]]
+name = "t__x"
+description = "d"
+[tool.output]
+max_chars = 5
+max_lines = 1
+head = 1.5
+keep = [3]
+[tool.rate]
+per_minute = -1
+[[tool.examples]]
+args = 3
+[tool.params]
+type = "array"
+`
+	if err := os.WriteFile(filepath.Join(dir, "plugin.toml"), []byte(manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := runIn(t.Context(), t, t.TempDir(), "", "--lang", "zh", "plugin", "pack", dir, "-o", filepath.Join(t.TempDir(), "x.wasm"))
+	if n := strings.Count(stderr, "\n"); code == 0 || n < 20 {
+		t.Fatalf("exit %d, %d lines: %s", code, n, stderr)
+	}
+	for line := range strings.Lines(stderr) {
+		what, fix, both := strings.Cut(line, "; ")
+		if !both || !chinese.MatchString(what) || !chinese.MatchString(fix) {
+			t.Errorf("%q", line)
 		}
 	}
 }

@@ -112,7 +112,8 @@ func around(whole, core, text string) string {
 const verb = `%(?:\[(\d+)\])?[-+# 0]*\d*(?:\.\d+)?([a-zA-Z])`
 
 // leastLetters is how many letters a shape needs beside its places: with fewer
-// it would fit what it does not mean.
+// it would fit what it does not mean. A place for a number or for what stands in
+// quotes fits little, and counts as two.
 const leastLetters = 4
 
 func newShape(key, text string) *shape {
@@ -123,7 +124,7 @@ func newShape(key, text string) *shape {
 	s := &shape{key: key, text: text}
 	var pattern strings.Builder
 	pattern.WriteString(`(?s)^`)
-	from := 0
+	from, narrow := 0, 0
 	piece := func(p string) {
 		p = strings.ReplaceAll(p, "%%", "%")
 		if len(p) > len(s.longest) {
@@ -136,10 +137,13 @@ func newShape(key, text string) *shape {
 		piece(key[from:at[0]])
 		switch key[at[4]:at[5]] {
 		case "d":
+			narrow += 2
 			pattern.WriteString(` *(-?[\d,]+)`)
 		case "q":
+			narrow += 2
 			pattern.WriteString(`("(?:[^"\\]|\\.)*")`)
 		case "g", "f":
+			narrow += 2
 			pattern.WriteString(`(-?[\d.e+-]+)`)
 		default:
 			pattern.WriteString(`(.*?)`)
@@ -147,7 +151,7 @@ func newShape(key, text string) *shape {
 		from = at[1]
 	}
 	piece(key[from:])
-	if s.letters < leastLetters {
+	if s.letters == 0 || s.letters+narrow < leastLetters {
 		return nil
 	}
 	pattern.WriteString(`$`)
