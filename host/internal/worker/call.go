@@ -76,7 +76,7 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 		return c.loss(errFallen)
 	}
 	allowed := fromChild(c.inv.MaxOutput)
-	c.w.read.spin.most = c.patience()
+	c.w.read.spin.most, c.w.read.spin.yields = c.patience(), !c.module.pool.turns.alone()
 	for {
 		f, err := c.w.read.read(&allowed, nil)
 		if err != nil {
@@ -105,7 +105,7 @@ func (c *call) patience() time.Duration {
 	c.mu.Lock()
 	short := c.short
 	c.mu.Unlock()
-	if !short || !c.module.pool.turns.alone() || c.module.cost(c.inv.Export).Load() > int64(parentSpin) {
+	if !short || c.module.pool.turns.long.Load() > 0 || c.module.cost(c.inv.Export).Load() > int64(parentSpin) {
 		return 0
 	}
 	return parentSpin

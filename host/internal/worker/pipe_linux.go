@@ -6,6 +6,9 @@ import (
 	"io"
 	"os"
 	"slices"
+	"syscall"
+	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,6 +19,7 @@ type end int
 
 // Read implements io.Reader.
 func (e end) Read(p []byte) (int, error) {
+	e.doze()
 	for {
 		n, err := unix.Read(int(e), p)
 		switch {
@@ -28,6 +32,19 @@ func (e end) Read(p []byte) (int, error) {
 		}
 		return n, nil
 	}
+}
+
+// dozeTime is for how long who reads may wait without the runtime knowing of it.
+const dozeTime = 2 * time.Millisecond
+
+// doze waits until something can be read, for a moment at the most. To the runtime it
+// looks like computing: of whoever sleeps in a system call for 20 µs it takes away the
+// leave to run, and it keeps a thread awake to see that, in every worker. A stop of
+// the world interrupts the wait.
+func (e end) doze() {
+	fd := unix.PollFd{Fd: int32(e), Events: unix.POLLIN}
+	most := unix.NsecToTimespec(int64(dozeTime))
+	_, _, _ = syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fd)), 1, uintptr(unsafe.Pointer(&most)), 0, 0, 0) // whatever came of it, the reading tells
 }
 
 // write writes head and then tail, by one system call where the pipe has room.

@@ -17,6 +17,7 @@ const (
 // it was in vain it is tried less and less often.
 type spin struct {
 	most   time.Duration // 0: it never waits
+	yields bool          // it lets others run in between
 	vain   int           // how often it was in vain, one after the other, up to spinRare
 	passed int           // how often it did not wait since it last did
 }
@@ -44,6 +45,9 @@ func (s *spin) until(r *ring) bool {
 				s.vain = 0
 				return true
 			}
+		}
+		if s.yields {
+			runtime.Gosched()
 		}
 	}
 	s.vain = min(s.vain+1, spinRare)
