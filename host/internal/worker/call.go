@@ -99,8 +99,8 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 	}
 }
 
-// patience is for how long its caller stays awake for its result: not at all where
-// other calls run, or it is expected to take longer.
+// patience is for how long its caller stays awake for its result: not at all beside
+// calls that compute for long, or where it is expected to take longer.
 func (c *call) patience() time.Duration {
 	c.mu.Lock()
 	short := c.short

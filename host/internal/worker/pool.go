@@ -72,7 +72,7 @@ type Pool struct {
 	looks     map[bool]*sandbox.Engine // by checked: they look at modules and the cache, and compile and run nothing
 	spawner   *spawner
 	turns     *turns
-	mayHumble bool   // workers
+	mayHumble bool   // workers may; else all that wait for calls have short slices
 	temp      string // the cache when nobody named one
 	children  sync.WaitGroup
 
@@ -123,7 +123,9 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 		}
 	}
 	p.mayHumble = mayBeHumble()
-	wakeAtOnce()
+	if !p.mayHumble {
+		wakeAtOnce()
+	}
 	p.ending, p.end = context.WithCancel(context.Background())
 	p.spawner, p.turns = newSpawner(), newTurns(runtime.GOMAXPROCS(0), cpuOf(os.Getpid()))
 	return p, nil
