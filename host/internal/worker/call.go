@@ -108,7 +108,7 @@ func (c *call) patience() time.Duration {
 	if !short || c.module.pool.turns.long.Load() > 0 || c.module.cost(c.inv.Export).Load() > int64(parentSpin) {
 		return 0
 	}
-	return parentSpin
+	return awake(parentSpin)
 }
 
 // meta is the small part of its frame.

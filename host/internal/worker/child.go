@@ -72,7 +72,7 @@ type child struct {
 
 func newChild(memories *image.Space, shared *region) *child {
 	c := &child{memories: memories, in: newReader(end(fdIn)), out: &writer{w: end(fdOut), ring: shared.ring(toParent)}, claims: shared.claims(), rest: newRest()}
-	c.in.ring, c.in.spin.most = shared.ring(toChild), childSpin
+	c.in.ring, c.in.spin.most = shared.ring(toChild), awake(childSpin)
 	return c
 }
 

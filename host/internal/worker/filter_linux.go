@@ -29,15 +29,14 @@ const (
 
 	atNumber, atArch, atFirst = 0, 4, 16 // places in what the filter sees; the last is 32 bits of an argument
 
-	allow     = 0x7fff0000
-	fails     = 0x00050000
-	deny      = fails | uint32(syscall.EPERM)
-	unknown   = fails | uint32(syscall.ENOSYS)
-	otherABI  = 0x40000000 // numbers from here on belong to another set of calls on amd64
-	prSeccomp = 22
-	byFilter  = 2
+	allow    = 0x7fff0000
+	fails    = 0x00050000
+	deny     = fails | uint32(syscall.EPERM)
+	unknown  = fails | uint32(syscall.ENOSYS)
+	otherABI = 0x40000000 // numbers from here on belong to another set of calls on amd64
 
-	setFilter, allThreads = 1, 1
+	setFilter             = 1
+	ownThread, allThreads = 0, 1
 )
 
 // filter puts the calling thread, and all that it starts, behind a filter of
@@ -51,15 +50,7 @@ func filter() error {
 		{Code: jumpAtLeast, K: otherABI, Jf: 1},
 		{Code: answer, K: deny},
 	}
-	for _, number := range denied {
-		program = append(program, syscall.SockFilter{Code: jumpEqual, K: number, Jf: 1}, syscall.SockFilter{Code: answer, K: deny})
-	}
-	program = append(program, syscall.SockFilter{Code: answer, K: allow})
-	prog := syscall.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSeccomp, byFilter, uintptr(unsafe.Pointer(&prog))); errno != 0 {
-		return errno
-	}
-	return nil
+	return install(program, denied, ownThread)
 }
 
 // childless puts all threads of this process behind one more filter, which leaves it
@@ -76,12 +67,18 @@ func childless() error {
 		{Code: jumpEqual, K: unix.SYS_CLONE3, Jf: 1},
 		{Code: answer, K: unknown},
 	}
-	for _, number := range starting {
+	return install(program, starting, allThreads)
+}
+
+// install puts threads behind a filter: the program, which ends with the number of the
+// system call at hand, then no to those that are listed, and yes to all others.
+func install(program []syscall.SockFilter, no []uint32, threads uintptr) error {
+	for _, number := range no {
 		program = append(program, syscall.SockFilter{Code: jumpEqual, K: number, Jf: 1}, syscall.SockFilter{Code: answer, K: deny})
 	}
 	program = append(program, syscall.SockFilter{Code: answer, K: allow})
 	prog := syscall.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	if _, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, setFilter, allThreads, uintptr(unsafe.Pointer(&prog))); errno != 0 {
+	if _, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, setFilter, threads, uintptr(unsafe.Pointer(&prog))); errno != 0 {
 		return errno
 	}
 	return nil

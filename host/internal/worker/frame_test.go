@@ -54,10 +54,7 @@ func FuzzFrames(f *testing.F) {
 			if err != nil {
 				return
 			}
-			most := allowed[got.kind]
-			if most.meta == 0 || len(got.meta) == 0 || len(got.meta) > most.meta || len(got.data) > most.data {
-				t.Fatalf("kind %d with %d and %d bytes came through", got.kind, len(got.meta), len(got.data))
-			}
+			within(t, got, &allowed)
 			var m resultMeta
 			if m.unpack(got.meta) != nil {
 				continue
@@ -68,6 +65,15 @@ func FuzzFrames(f *testing.F) {
 			}
 		}
 	})
+}
+
+// within refuses a frame that the limits forbid.
+func within(t *testing.T, f frame, allowed *limits) {
+	t.Helper()
+	most := allowed[f.kind]
+	if most.meta == 0 || len(f.meta) == 0 || len(f.meta) > most.meta || len(f.data) > most.data {
+		t.Fatalf("kind %d with %d and %d bytes came through", f.kind, len(f.meta), len(f.data))
+	}
 }
 
 // wire is a pipe that never blocks.

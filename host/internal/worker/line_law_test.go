@@ -19,13 +19,7 @@ func (idleWire) write(_, _ []byte) error { return nil }
 // back, never both, and each is told once where it stands; the worker begins with
 // calls in their order. While it runs one, the pipe has room for what lies in it.
 func TestLineLaws(t *testing.T) {
-	region, theirs, err := newRegion()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer theirs.Close()
-	shared := region.claims()
-	defer shared.close()
+	shared := newTestRegion(t).claims()
 	rapid.Check(t, func(t *rapid.T) {
 		l := &line{claims: shared, room: 400, send: &writer{w: idleWire{}}, kill: func() {}}
 		var all []*call
@@ -136,13 +130,7 @@ func TestLineLaws(t *testing.T) {
 // TestTakenBackLiesInThePipe lets calls be taken back behind one that is not the
 // first yet: they lie in the pipe until the worker has done with it.
 func TestTakenBackLiesInThePipe(t *testing.T) {
-	region, theirs, err := newRegion()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer theirs.Close()
-	shared := region.claims()
-	defer shared.close()
+	shared := newTestRegion(t).claims()
 	l := &line{claims: shared, room: 1000, send: &writer{w: idleWire{}}, kill: func() {}}
 	join := func() (*call, bool) {
 		c := &call{inv: sandbox.Invocation{Export: "x", Input: make([]byte, 80)}}

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// A reader reads frames, from the ring those that lie there. It belongs to one
+// A reader reads frames, from the ring those that unread there. It belongs to one
 // goroutine.
 type reader struct {
 	r      *bufio.Reader
@@ -35,12 +35,12 @@ func (r *reader) read(allowed *limits, room []byte) (frame, error) {
 		return frame{}, io.ErrClosedPipe
 	}
 	defer r.ring.drop()
-	lie, err := r.await()
+	unread, err := r.await()
 	switch {
 	case err != nil:
 		return frame{}, err
-	case lie > 0:
-		return r.fromRing(lie, allowed, room)
+	case unread > 0:
+		return r.fromRing(unread, allowed, room)
 	}
 	f, err := r.fromPipe(allowed, room)
 	r.behind += uint64(headBytes + len(f.meta) + len(f.data))
@@ -48,15 +48,15 @@ func (r *reader) read(allowed *limits, room []byte) (frame, error) {
 	return f, err
 }
 
-// await waits for a frame, and reports how many bytes lie in the ring. If there are
+// await waits for a frame, and reports how many bytes unread in the ring. If there are
 // none it comes by the pipe. What was put into the ring before the other side wrote
 // to the pipe, or ended, is never overlooked.
-func (r *reader) await() (lie int, err error) {
-	if lie, err = r.ring.lie(); lie > 0 || err != nil {
-		return lie, err
+func (r *reader) await() (unread int, err error) {
+	if unread, err = r.ring.unread(); unread > 0 || err != nil {
+		return unread, err
 	}
 	if !r.speaks() && r.spin.until(r.ring) {
-		return r.ring.lie()
+		return r.ring.unread()
 	}
 	for {
 		r.ring.asleep.Store(1)
@@ -66,9 +66,9 @@ func (r *reader) await() (lie int, err error) {
 		}
 		r.ring.asleep.Store(0)
 		speaks := r.speaks()
-		switch lie, err = r.ring.lie(); {
-		case lie > 0 || err != nil:
-			return lie, err
+		switch unread, err = r.ring.unread(); {
+		case unread > 0 || err != nil:
+			return unread, err
 		case r.bells > r.put: // they would keep us awake for nothing
 			return 0, errFrame
 		case fault != nil || speaks:
@@ -91,8 +91,8 @@ func (r *reader) speaks() bool {
 }
 
 // fromRing reads a frame of which the whole lies in the ring.
-func (r *reader) fromRing(lie int, allowed *limits, room []byte) (frame, error) {
-	if lie < headBytes {
+func (r *reader) fromRing(unread int, allowed *limits, room []byte) (frame, error) {
+	if unread < headBytes {
 		return frame{}, errFrame
 	}
 	var head [headBytes]byte
@@ -101,7 +101,7 @@ func (r *reader) fromRing(lie int, allowed *limits, room []byte) (frame, error) 
 	if err != nil {
 		return frame{}, err
 	}
-	if headBytes+len(f.meta)+len(f.data) > lie {
+	if headBytes+len(f.meta)+len(f.data) > unread {
 		return frame{}, errFrame
 	}
 	r.ring.take(f.meta)

@@ -52,8 +52,8 @@ func (r *ring) wakes() bool { return r.asleep.Load() != 0 && r.asleep.Swap(0) !=
 // filled reports whether something lies in the ring.
 func (r *ring) filled() bool { return r.put.Load() != r.mine }
 
-// lie is how many bytes lie in the ring. The error is that it cannot hold so many.
-func (r *ring) lie() (int, error) {
+// unread is how many bytes lie in the ring. The error is that it cannot hold so many.
+func (r *ring) unread() (int, error) {
 	n := r.put.Load() - r.mine
 	if n > ringRoom {
 		return 0, errFrame

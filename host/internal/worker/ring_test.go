@@ -4,12 +4,16 @@ package worker
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -135,6 +139,63 @@ func TestRingWakes(t *testing.T) {
 	}
 }
 
+// TestRingWakesWhoFallsAsleep puts each frame at another moment of its reader's falling
+// asleep behind the one before: it is never left asleep.
+func TestRingWakesWhoFallsAsleep(t *testing.T) {
+	region := newTestRegion(t)
+	from, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	if err := from.SetReadDeadline(time.Now().Add(time.Minute)); err != nil { // who is left asleep fails
+		t.Fatal(err)
+	}
+	const frames = 20_000
+	var read atomic.Int64
+	go func() {
+		defer to.Close()
+		w := &writer{w: spout{to}, ring: region.ring(toChild)}
+		for n := range int64(frames) {
+			for read.Load() < n {
+				runtime.Gosched()
+			}
+			if w.write(kindLog, packedText("{}"), nil) != nil {
+				return
+			}
+		}
+	}()
+	r := newReader(from)
+	r.ring = region.ring(toChild)
+	for n := range int64(frames) {
+		for range rand.IntN(2000) { // the next frame is on its way by now
+			continue
+		}
+		if _, err := r.read(&anything, nil); err != nil {
+			read.Store(frames)
+			t.Fatalf("frame %d: %v", n, err)
+		}
+		read.Store(n + 1)
+	}
+}
+
+// TestRingIsNotBelieved says of a ring more than it holds: nothing is taken for a
+// frame that was not put.
+func TestRingIsNotBelieved(t *testing.T) {
+	good, _ := appendPacked(nil, kindLog, packedText("words"), nil)
+	for name, put := range map[string]uint64{"more than it holds": ringRoom + 1, "less than was taken": 1<<64 - 1, "less than the frame": uint64(len(good) - 1), "less than a head": headBytes - 1} {
+		region := newTestRegion(t)
+		ring := region.ring(toParent)
+		copy(ring.room, good)
+		ring.put.Store(put)
+		r := newReader(bytes.NewReader(nil))
+		r.ring = ring
+		if f, err := r.read(&anything, nil); !errors.Is(err, errFrame) {
+			t.Errorf("%s: came %q, %v", name, f.meta, err)
+		}
+	}
+}
+
 // TestRingOutlivesItsWriter reads what was put before the other side ended.
 func TestRingOutlivesItsWriter(t *testing.T) {
 	region := newTestRegion(t)
@@ -224,9 +285,32 @@ func TestSpinGivesUp(t *testing.T) {
 	if s.vain != 0 {
 		t.Error("it waits rarely though it was not in vain")
 	}
-	never := spin{}
+	never := spin{most: 0}
 	if never.until(ring) || never.spins() {
 		t.Error("it waits though it must not")
+	}
+}
+
+// TestSpinLetsOthersRun has one goroutine at a time run, and as many looks as one pass
+// has: what another one puts is found by who lets it run.
+func TestSpinLetsOthersRun(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	region := newTestRegion(t)
+	ours := region.ring(toParent)
+	for _, yields := range []bool{false, true} {
+		s := spin{most: 1, yields: yields}
+		put := make(chan struct{})
+		go func() {
+			defer close(put)
+			if !region.ring(toParent).offer([]byte("x")) {
+				t.Error("it is full")
+			}
+		}()
+		if found := s.until(ours); found != yields {
+			t.Errorf("letting others run: %t, and found: %t", yields, found)
+		}
+		<-put
+		region.empty()
 	}
 }
 
@@ -261,10 +345,7 @@ func FuzzRing(f *testing.F) {
 			if err != nil {
 				return
 			}
-			most := allowed[got.kind]
-			if most.meta == 0 || len(got.meta) == 0 || len(got.meta) > most.meta || len(got.data) > most.data {
-				t.Fatalf("kind %d with %d and %d bytes came through", got.kind, len(got.meta), len(got.data))
-			}
+			within(t, got, &allowed)
 			if read > (ringRoom+len(text))/headBytes {
 				t.Fatal("more comes out than there is")
 			}

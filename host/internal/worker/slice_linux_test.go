@@ -72,6 +72,9 @@ func TestManners(t *testing.T) {
 			if w.yields(m); (policy() == unix.SCHED_IDLE) != (m == humble) {
 				t.Errorf("manners %d made it policy %d", m, policy())
 			}
+			if a, err := unix.SchedGetAttr(w.cmd.Process.Pid, 0); err != nil || time.Duration(a.Runtime) == shortSlice {
+				t.Errorf("manners %d gave it the short slice that nobody needs beside humble ones, %v", m, err)
+			}
 		}
 	}
 	if a, err := unix.SchedGetAttr(w.cmd.Process.Pid, 0); err != nil || unix.SchedSetAttr(w.cmd.Process.Pid, &unix.SchedAttr{Size: a.Size, Policy: unix.SCHED_IDLE}, 0) != nil {

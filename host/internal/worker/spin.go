@@ -25,13 +25,21 @@ type spin struct {
 // spinRare bounds how rarely a spin waits: once in two to the power of it.
 const spinRare = 6
 
-// spins reports whether it would wait now, if there are cores for two.
+// awake is for how long to wait awake: with one core, nobody could do what is waited for.
+func awake(d time.Duration) time.Duration {
+	if runtime.NumCPU() < 2 {
+		return 0
+	}
+	return d
+}
+
+// spins reports whether it would wait now.
 func (s *spin) spins() bool {
 	if s.passed++; s.most <= 0 || s.passed < 1<<s.vain {
 		return false
 	}
 	s.passed = 0
-	return runtime.NumCPU() > 1
+	return true
 }
 
 // until waits until something lies in the ring, and reports whether it does.
@@ -40,14 +48,14 @@ func (s *spin) until(r *ring) bool {
 		return false
 	}
 	for began, over := time.Now(), false; !over; over = time.Since(began) >= s.most {
+		if s.yields {
+			runtime.Gosched()
+		}
 		for range 16 {
 			if r.filled() {
 				s.vain = 0
 				return true
 			}
-		}
-		if s.yields {
-			runtime.Gosched()
 		}
 	}
 	s.vain = min(s.vain+1, spinRare)
