@@ -2,9 +2,6 @@ package main
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -104,20 +101,14 @@ func TestEveryProblemIsInBothLanguages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for folder, least := range map[string]int{"../../daemon": 100, "../..": 40, "../../internal/ledger": 5, "../../internal/registry": 100, "../../internal/spots": 3, "../../../agent": 3} {
-		pkgs, err := parser.ParseDir(token.NewFileSet(), folder, func(i fs.FileInfo) bool { return !strings.HasSuffix(i.Name(), "_test.go") }, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
 		sum := 0
-		for _, pkg := range pkgs {
-			for name, file := range pkg.Files {
-				for _, s := range problemsOf(file) {
-					if sum++; book.Format(s) == s {
-						t.Errorf("%s: there is no Chinese for %q; put it into host/internal/words", name, s)
-					}
+		eachFile(t, folder, func(name string, file *ast.File) {
+			for _, s := range problemsOf(file) {
+				if sum++; book.Format(s) == s {
+					t.Errorf("%s: there is no Chinese for %q; put it into host/internal/words", name, s)
 				}
 			}
-		}
+		})
 		if sum < least {
 			t.Errorf("%s: only %d texts were found", folder, sum)
 		}
