@@ -13,11 +13,11 @@ import (
 // one at a time, those that are there and those that come, until the Host
 // closes. Whatever somebody waits for goes first.
 func (h *Host) compileAhead() {
-	ctx, leave, err := h.enter(h.ending)
+	ctx, err := h.enter(h.ending)
 	if err != nil {
 		return
 	}
-	defer leave()
+	defer h.leave(ctx)
 	tried := map[slotKey]bool{}
 	for {
 		changed := h.changed.next()

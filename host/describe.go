@@ -146,7 +146,7 @@ func (d *describer) ask(p *registry.Plugin) (a *asking, begun bool) {
 		close(a.done)
 		return a, false
 	}
-	ctx, leave, err := d.h.enter(context.Background())
+	ctx, err := d.h.enter(context.Background())
 	if err != nil {
 		a.answer = remembered{Failed: err.Error(), At: d.h.cfg.Now()}
 		delete(d.asked, key)
@@ -154,7 +154,7 @@ func (d *describer) ask(p *registry.Plugin) (a *asking, begun bool) {
 		return a, false
 	}
 	go func() {
-		defer leave()
+		defer d.h.leave(ctx)
 		d.run(ctx, p, a)
 	}()
 	return a, true

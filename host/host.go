@@ -267,18 +267,20 @@ func (h *Host) release() error {
 
 // enter admits a call, unless the Host is closed. The context it returns ends
 // with the Host; leave must be called behind the call.
-func (h *Host) enter(ctx context.Context) (c context.Context, leave func(), err error) {
+func (h *Host) enter(ctx context.Context) (*ending.Context, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		return nil, nil, ErrClosed
+		return nil, ErrClosed
 	}
 	h.calls.Add(1)
-	in := h.inside.Enter(ctx)
-	return in, func() {
-		in.Leave()
-		h.calls.Done()
-	}, nil
+	return h.inside.Enter(ctx), nil
+}
+
+// leave ends a call that was admitted.
+func (h *Host) leave(inner *ending.Context) {
+	inner.Leave()
+	h.calls.Done()
 }
 
 // Plugins lists every plugin that was found, by name, with its state and what

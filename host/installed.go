@@ -35,11 +35,12 @@ func (h *Host) saveIndex() {
 // that no call has to wait for it, and reports each as it is done; report may be
 // nil. It stops when ctx ends.
 func (h *Host) Warm(ctx context.Context, report func(name string, took time.Duration, err error), names ...string) {
-	ctx, leave, err := h.enter(ctx)
+	inner, err := h.enter(ctx)
 	if err != nil {
 		return
 	}
-	defer leave()
+	defer h.leave(inner)
+	ctx = inner
 	if report == nil {
 		report = func(string, time.Duration, error) {}
 	}

@@ -18,11 +18,11 @@ const maxForeignName = 80
 // with. Nothing is run. What is wrong with the result is its Err; the errors are
 // those of Call.
 func (s *Session) Keep(ctx context.Context, c tool.Call, whole []byte) (tool.Result, error) {
-	inner, leave, err := s.h.enter(ctx)
+	inner, err := s.h.enter(ctx)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	defer leave()
+	defer s.h.leave(inner)
 	began := s.h.cfg.Now()
 	r := s.take(inner, c, whole)
 	switch {

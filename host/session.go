@@ -107,11 +107,11 @@ func (s *Session) Tools() []tool.Spec {
 // Result's Err; the error means that the caller must stop: ctx has ended, or the
 // Host is closed (ErrClosed).
 func (s *Session) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
-	inner, leave, err := s.h.enter(ctx)
+	inner, err := s.h.enter(ctx)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	defer leave()
+	defer s.h.leave(inner)
 	began := s.h.cfg.Now()
 	r := s.dispatch(inner, c)
 	switch {

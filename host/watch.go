@@ -30,11 +30,12 @@ func (h *Host) Watch(ctx context.Context, poll time.Duration) error {
 }
 
 func (h *Host) watch(ctx context.Context, cfg watch.Config) error {
-	ctx, leave, err := h.enter(ctx)
+	inner, err := h.enter(ctx)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer h.leave(inner)
+	ctx = inner
 	cfg.More, cfg.Logger = h.modules, h.log.Named("watch")
 	for _, f := range h.live.Load().Folders {
 		cfg.Folders = append(cfg.Folders, f.Path)

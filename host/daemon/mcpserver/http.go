@@ -75,9 +75,10 @@ func (u *user) serveSession(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case m.kind == call && m.version == "" && x.takes(m.name):
-		ctx, done := x.running(m.id)
-		defer done()
-		u.serveCall(ctx, w, m)
+		var c running
+		x.begin(&c, m.id)
+		defer c.end()
+		u.serveCall(&c.ctx, w, m)
 	case m.kind == cancel && x.stop(m.id):
 		w.WriteHeader(http.StatusAccepted)
 	default:

@@ -25,11 +25,11 @@ type session struct {
 	logs    bool // it wants to be told what happens
 	busy    int  // requests and streams of it that are open
 	last    time.Time
-	calls   map[string]*ending.Context // without the SDK, by the request's id
+	calls   map[string]*running // without the SDK, by the request's id
 }
 
 func (s *Server) newSession(u *user, sdk *mcp.ServerSession) *session {
-	x := &session{user: u, sdk: sdk, last: s.now(), calls: map[string]*ending.Context{}}
+	x := &session{user: u, sdk: sdk, last: s.now(), calls: map[string]*running{}}
 	x.ctx, x.cancel = context.WithCancel(s.ctx)
 	x.inside = ending.NewGroup(x.ctx)
 	return x
@@ -215,20 +215,30 @@ func (x *session) takes(name string) bool {
 	return ready && x.user.plain(name) && !(elicits && x.user.tools.MayAsk(name))
 }
 
-// running notes a call, so that the client can end it. done must be called
-// behind it.
-func (x *session) running(id string) (ctx context.Context, done func()) {
-	c := x.inside.Enter(context.Background())
+// A running is a call of a session without the SDK.
+type running struct {
+	session *session
+	id      string // the request's
+	ctx     ending.Context
+}
+
+// begin notes a call, so that the client can end it. end must be called behind it.
+func (x *session) begin(r *running, id string) {
+	r.session, r.id = x, id
+	x.inside.Admit(&r.ctx, context.Background())
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.calls[id] = c
-	return c, func() {
-		c.Leave()
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		if x.calls[id] == c { // a client may have used the id again
-			delete(x.calls, id)
-		}
+	x.calls[id] = r
+}
+
+// end forgets a call that is over.
+func (r *running) end() {
+	r.ctx.Leave()
+	x := r.session
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.calls[r.id] == r { // a client may have used the id again
+		delete(x.calls, r.id)
 	}
 }
 
@@ -236,9 +246,9 @@ func (x *session) running(id string) (ctx context.Context, done func()) {
 func (x *session) stop(id string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	c, ok := x.calls[id]
+	r, ok := x.calls[id]
 	if ok {
-		c.Cancel()
+		r.ctx.Cancel()
 	}
 	return ok
 }

@@ -33,7 +33,7 @@ func (s *Server) ServeStream(ctx context.Context, principal string, in io.Reader
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(s.ctx, stop)()
-	st := &stream{out: newLineWriter(out, stop), slots: make(chan struct{}, maxAtOnce), hands: make(chan func()), over: ctx.Done(), none: make(chan struct{}, 1)}
+	st := &stream{out: newLineWriter(out, stop), slots: make(chan struct{}, maxAtOnce), hands: make(chan *job), over: ctx.Done(), none: make(chan struct{}, 1)}
 	toSDK, lines := io.Pipe()
 	defer lines.Close()
 	st.sdk = lines
@@ -84,7 +84,7 @@ type stream struct {
 	out   *lineWriter
 	sdk   io.Writer
 	slots chan struct{} // one for each call without the SDK
-	hands chan func()   // to a goroutine that waits for a call
+	hands chan *job     // to a goroutine that waits for a call
 	idle  atomic.Int32  // of those
 	over  <-chan struct{}
 
@@ -196,16 +196,13 @@ func (st *stream) take(line []byte) error {
 		st.out.line(failure("null", jsonrpc.CodeParseError, "the line is no JSON"))
 	case m.kind == call && st.takesNow(m):
 		st.slots <- struct{}{}
-		ctx, done := st.running(m.id)
+		j := &job{m: m}
+		st.begin(&j.running, m.id)
 		st.asked()
-		job := func() {
-			defer func() { done(); <-st.slots; st.answered() }()
-			st.answer(ctx, m)
-		}
 		select {
-		case st.hands <- job:
+		case st.hands <- j:
 		default:
-			go st.work(job)
+			go st.work(j)
 		}
 	case m.kind == cancel && st.stop(m.id):
 	default:
@@ -222,19 +219,25 @@ func (st *stream) take(line []byte) error {
 // mostIdle is how many goroutines of a stream wait for its next calls.
 const mostIdle = 32
 
+// A job is a call that waits for its goroutine, or is under way.
+type job struct {
+	running
+	m message
+}
+
 // work does a job, and waits for more: a goroutine that made a call has the
 // stack that the next one needs, and a new one would have to grow it again.
-func (st *stream) work(job func()) {
-	for job != nil {
-		job()
+func (st *stream) work(j *job) {
+	for j != nil {
+		st.do(j)
 		if st.idle.Add(1) > mostIdle {
 			st.idle.Add(-1)
 			return
 		}
 		select {
-		case job = <-st.hands:
+		case j = <-st.hands:
 		case <-st.over:
-			job = nil
+			j = nil
 		}
 		st.idle.Add(-1)
 	}
@@ -248,10 +251,18 @@ func (st *stream) takesNow(m message) bool {
 	return m.version == stateless && st.user.plain(m.name) && !(m.elicits && st.user.tools.MayAsk(m.name))
 }
 
-// answer makes a call. One that the client has ended is not answered.
-func (st *stream) answer(ctx context.Context, m message) {
-	out := st.user.serve(ctx, m)
-	if ctx.Err() == nil {
+// do makes a call. One that the client has ended is not answered.
+func (st *stream) do(j *job) {
+	defer st.done(j)
+	out := st.user.serve(&j.ctx, j.m)
+	if j.ctx.Err() == nil {
 		st.out.answer(out, len(st.slots) > 1)
 	}
+}
+
+// done is behind a job, however it went.
+func (st *stream) done(j *job) {
+	j.end()
+	<-st.slots
+	st.answered()
 }

@@ -29,18 +29,25 @@ func NewGroup(life context.Context) *Group {
 // Enter makes a context that ends with parent, with the Group's life and when it
 // is cancelled. Its values are parent's. Leave must be called behind what it is for.
 func (g *Group) Enter(parent context.Context) *Context {
-	c := &Context{parent: parent, group: g}
+	c := new(Context)
+	g.Admit(c, parent)
+	return c
+}
+
+// Admit is Enter for a zero Context that is a part of something, which must stay
+// where it is.
+func (g *Group) Admit(c *Context, parent context.Context) {
+	c.parent, c.group = parent, g
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.over {
 		c.err = g.life.Err()
-		return c
+		return
 	}
 	if c.next = g.first; c.next != nil {
 		c.next.before = c
 	}
 	g.first, c.in = c, true
-	return c
 }
 
 // end cancels what is in the Group.
@@ -85,16 +92,22 @@ type Context struct {
 	before, next *Context
 	in           bool
 
-	mu     sync.Mutex
-	err    error
-	linked bool          // parent's end is watched
-	unlink func() bool   // ends that; nil: there is nothing to end
-	done   chan struct{} // nil until somebody asks for it
-	after  []*watcher
+	mu    sync.Mutex
+	err   error
+	done  chan struct{} // nil until somebody asks for it
+	state linking
+	up    Watch  // over parent, once somebody waits
+	first *Watch // over this
 }
 
-// A watcher is called when a Context ends.
-type watcher struct{ f func() }
+// linking is how far the watch over a Context's parent is.
+type linking int
+
+const (
+	unlinked linking = iota
+	beingLinked
+	linked
+)
 
 var _ context.Context = (*Context)(nil)
 
@@ -117,14 +130,22 @@ func (c *Context) cancel(err error) {
 	if c.done != nil {
 		close(c.done)
 	}
-	after, unlink := c.after, c.unlink
-	c.after, c.unlink = nil, nil
-	c.mu.Unlock()
-	if unlink != nil {
-		unlink()
+	var inner []*Context
+	for w := c.first; w != nil; w = c.first {
+		c.drop(w)
+		if w.inner != nil {
+			inner = append(inner, w.inner)
+		} else {
+			go w.Do()
+		}
 	}
-	for _, w := range after {
-		go w.f()
+	watches := c.state == linked
+	c.mu.Unlock()
+	if watches {
+		c.up.End()
+	}
+	for _, i := range inner {
+		i.cancel(err)
 	}
 }
 
@@ -165,48 +186,30 @@ func (c *Context) Done() <-chan struct{} {
 // AfterFunc is context.AfterFunc for this context: f runs in a goroutine of its
 // own when the context ends. stop is true if that keeps f from running.
 func (c *Context) AfterFunc(f func()) (stop func() bool) {
-	c.link()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.err != nil {
-		go f()
-		return func() bool { return false }
-	}
-	w := &watcher{f}
-	c.after = append(c.after, w)
+	w := &Watch{Do: f}
+	c.watch(w)
 	return func() bool { return c.forget(w) }
-}
-
-func (c *Context) forget(w *watcher) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i, x := range c.after {
-		if x == w {
-			c.after = append(c.after[:i:i], c.after[i+1:]...)
-			return true
-		}
-	}
-	return false
 }
 
 // link has the parent's end end this one, for from now on somebody waits.
 func (c *Context) link() {
 	c.mu.Lock()
-	linked := c.linked || c.err != nil
-	c.linked = true
+	late := c.state != unlinked || c.err != nil
+	if !late {
+		c.state = beingLinked
+	}
 	c.mu.Unlock()
-	if linked {
+	if late {
 		return
 	}
-	unlink := After(c.parent, func() { c.cancel(c.parent.Err()) })
+	c.up.inner = c
+	c.up.Begin(c.parent)
 	c.mu.Lock()
+	c.state = linked
 	over := c.err != nil
-	if !over {
-		c.unlink = unlink
-	}
 	c.mu.Unlock()
-	if over && unlink != nil {
-		unlink()
+	if over {
+		c.up.End()
 	}
 }
 
@@ -215,17 +218,3 @@ func (c *Context) Deadline() (time.Time, bool) { return c.parent.Deadline() }
 
 // Value implements context.Context.
 func (c *Context) Value(key any) any { return c.parent.Value(key) }
-
-// After is context.AfterFunc without a context in between, where ctx knows how.
-// stop is nil when ctx never ends.
-func After(ctx context.Context, f func()) (stop func() bool) {
-	if a, ok := ctx.(interface {
-		AfterFunc(func()) func() bool
-	}); ok {
-		return a.AfterFunc(f)
-	}
-	if ctx.Done() == nil {
-		return nil
-	}
-	return context.AfterFunc(ctx, f)
-}

@@ -23,14 +23,14 @@ type stopper struct {
 	up atomic.Bool // the flags are
 
 	mu       sync.Mutex
-	span     uint64 // which span it is
 	armed    bool
 	raised   bool
 	deadline time.Time
 	timer    *time.Timer
-	due      time.Time   // when the timer fires; zero: it does not run
-	release  func() bool // ends the watch over the caller's context; nil: there is none
-	closing  func() bool // ends the one over the module's
+	due      time.Time       // when the timer fires; zero: it does not run
+	outer    context.Context // the span's
+	ended    ending.Watch    // over outer
+	closing  func() bool     // ends the watch over the module's life
 }
 
 // add takes the flag of a module, if it has one.
@@ -52,13 +52,14 @@ func (s *stopper) arm(sp span) {
 	outer, deadline, life := sp.bounds()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.span++
-	s.armed, s.deadline = true, deadline
+	s.armed, s.deadline, s.outer = true, deadline, outer
 	if life != nil && s.closing == nil { // once for all spans of an instance
 		s.closing = context.AfterFunc(life, s.stop)
 	}
-	span := s.span
-	s.release = ending.After(outer, func() { s.stopSpan(span) })
+	if s.ended.Do == nil {
+		s.ended.Do = s.stopOuter
+	}
+	s.ended.Begin(outer)
 	if outer.Err() != nil || life != nil && life.Err() != nil {
 		s.raise()
 	}
@@ -101,11 +102,12 @@ func (s *stopper) stop() {
 	}
 }
 
-// stopSpan ends one span, if it has not ended.
-func (s *stopper) stopSpan(span uint64) {
+// stopOuter ends the span whose outer context has ended, if there is still one:
+// it may come too late, and find the next.
+func (s *stopper) stopOuter() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.armed && s.span == span {
+	if s.armed && s.outer.Err() != nil {
 		s.raise()
 	}
 }
@@ -134,10 +136,8 @@ func (s *stopper) disarm() (raised bool) {
 			f.Set(0)
 		}
 	}
-	if s.release != nil {
-		s.release()
-		s.release = nil
-	}
+	s.ended.End()
+	s.outer = nil
 	return raised
 }
 
