@@ -46,10 +46,10 @@ func (m *message) tracedBy(h http.Header) {
 // recognise reads a message. What it does not know in every part, what wants to
 // hear of progress, and what is written in an odd way, is other.
 func recognise(raw []byte) message {
-	text := string(raw)
-	if !json.Valid(raw) {
+	if !jsonscan.Valid(raw) {
 		return message{kind: broken}
 	}
+	text := string(raw)
 	var m message
 	var method, params string
 	ok := each(text, func(key, value string) bool {
