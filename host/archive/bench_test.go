@@ -331,15 +331,20 @@ func benchTurn(ctx context.Context, s *Store) error {
 	})
 }
 
-// BenchmarkLogUse puts down a second's calls of a busy daemon at once.
+// BenchmarkLogUse puts down calls of a busy daemon, as many at once as it does.
 func BenchmarkLogUse(b *testing.B) {
 	s := benchStore(b)
 	var uses []ToolUse
-	for i := range 1000 {
-		uses = append(uses, ToolUse{Scope: Scope{Principal: "local", Conversation: "mcp-local"}, CallID: fmt.Sprintf("%036d", i), Tool: "echo", Format: "mcp", Code: "ok", Produced: 99, Shown: 99, Duration: time.Millisecond})
+	for i := range 4096 {
+		uses = append(uses, ToolUse{Scope: Scope{Principal: "local", Conversation: "mcp-local"}, CallID: uuid.NewString(), Tool: "echo", Format: "mcp", Code: "ok", Produced: 99, Shown: 99, Duration: time.Duration(300+i%128) * time.Microsecond})
 	}
+	began := time.Now()
 	b.ReportAllocs()
 	for b.Loop() {
+		for i := range uses { // as they come from many callers
+			began = began.Add(40 * time.Microsecond)
+			uses[i].Created = began.Add(-uses[i].Duration)
+		}
 		if err := s.LogUse(b.Context(), uses); err != nil {
 			b.Fatal(err)
 		}

@@ -235,9 +235,11 @@ func TestNoStatementReadsTheWholeTable(t *testing.T) {
 	where, _ := s.within(mine, false)
 	everywhere, _ := s.within(mine, true)
 	const order = " ORDER BY created_at DESC, uuid DESC LIMIT 50"
+	calls, _ := usesOf(mine, 0)
 	for stmt, index := range map[string]string{
 		getSQL:  "sqlite_autoindex_tool_result_archive_1",
 		sameSQL: "tool_result_archive_sha256",
+		calls:   "tool_calls_conversation",
 		"SELECT " + entryColumns + " FROM tool_result_archive WHERE " + where + order:      "tool_result_archive_conversation",
 		"SELECT " + entryColumns + " FROM tool_result_archive WHERE " + everywhere + order: "tool_result_archive_principal",
 	} {

@@ -22,7 +22,7 @@ func (s *Store) LogUse(ctx context.Context, uses []ToolUse) error {
 
 // usesAtOnce is how many uses one statement puts down, where there are as many:
 // most of the time that a row takes is not the row's.
-const usesAtOnce = 32
+const usesAtOnce = 64
 
 func insertUseText() string {
 	return "INSERT INTO tool_calls (" + useColumns + ") VALUES (" + params(alikeColumns+ownColumns) + ")"
@@ -100,10 +100,8 @@ func (s *Store) Uses(ctx context.Context, sc Scope, since time.Time) ([]ToolUse,
 	if !since.IsZero() {
 		from = since.UnixMilli()
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT principal, conversation_id, turn, call_id, tool_name, model, format, code,
-		cut_by, produced, shown, archive_uuid, duration_us, created_at FROM tool_calls
-		WHERE created_at >= ? AND (principal = ? OR ?) AND (conversation_id = ? OR ?) ORDER BY created_at, id`,
-		from, sc.Principal, sc == Scope{}, sc.Conversation, sc.Conversation == "")
+	text, args := usesOf(sc, from)
+	rows, err := s.read.QueryContext(ctx, text, args...)
 	if err != nil {
 		return nil, wrap(ctx, doing, err)
 	}
@@ -121,6 +119,19 @@ func (s *Store) Uses(ctx context.Context, sc Scope, since time.Time) ([]ToolUse,
 		list = append(list, u)
 	}
 	return list, wrap(ctx, doing, rows.Err())
+}
+
+// usesOf is the statement that reads what a Scope means.
+func usesOf(sc Scope, from int64) (text string, args []any) {
+	where, args := "created_at >= ?", []any{from}
+	if sc != (Scope{}) {
+		where, args = where+" AND principal = ?", append(args, sc.Principal)
+	}
+	if sc.Conversation != "" {
+		where, args = where+" AND conversation_id = ?", append(args, sc.Conversation)
+	}
+	return `SELECT principal, conversation_id, turn, call_id, tool_name, model, format, code, cut_by, produced, shown,
+		archive_uuid, duration_us, created_at FROM tool_calls WHERE ` + where + " ORDER BY created_at, id", args
 }
 
 // Stats sum up the call log and the archive, for everyone together.
