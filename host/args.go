@@ -222,6 +222,27 @@ func eachString(v any, f func(string) (string, error)) (any, error) {
 	return v, nil
 }
 
+// anyString reports whether f says yes to a string inside a decoded value.
+func anyString(v any, f func(string) bool) bool {
+	switch v := v.(type) {
+	case string:
+		return f(v)
+	case map[string]any:
+		for _, e := range v {
+			if anyString(e, f) {
+				return true
+			}
+		}
+	case []any:
+		for _, e := range v {
+			if anyString(e, f) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // resultArg is a whole argument that stands for an archived result, or for a
 // part of one.
 var resultArg = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^@result:([0-9A-Za-z-]{8,64})(#(/.*)?)?$`) })
@@ -229,8 +250,11 @@ var resultArg = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // expand puts archived results in the place of the arguments that name them,
 // and reports whether there were any. The map itself is changed.
 func (s *Session) expand(ctx context.Context, args map[string]any) (expanded bool, err error) {
+	if !anyString(args, namesResult) { // as in most calls
+		return false, nil
+	}
 	_, err = eachString(args, func(text string) (string, error) {
-		if !strings.HasPrefix(text, "@result:") { // which the expression takes longer to see
+		if !namesResult(text) {
 			return text, nil
 		}
 		m := resultArg().FindStringSubmatch(text)
@@ -247,6 +271,9 @@ func (s *Session) expand(ctx context.Context, args map[string]any) (expanded boo
 	return expanded, err
 }
 
+// namesResult reports what resultArg takes longer to see: that a text is none.
+func namesResult(text string) bool { return strings.HasPrefix(text, "@result:") }
+
 // What only a placeholder or a notice of ours looks like, in both languages,
 // and what else in it may be an id.
 var (
@@ -258,20 +285,13 @@ var (
 	})
 )
 
-// errWriteBack says that an argument holds what stands for a text, not the text.
-var errWriteBack = errors.New("placeholder in the arguments")
-
-// guard refuses arguments that hold a placeholder or a notice of this
+// writesBack reports whether arguments hold a placeholder or a notice of this
 // conversation: a tool that writes would put it where the text should be. Text
-// about somebody else's placeholders passes.
-func (s *Session) guard(ctx context.Context, args map[string]any) error {
-	_, err := eachString(args, func(text string) (string, error) {
-		if strings.IndexByte(text, '[') >= 0 && ourMark().MatchString(text) && s.ours(ctx, text) {
-			return "", errWriteBack
-		}
-		return text, nil
+// about somebody else's placeholders does not count.
+func (s *Session) writesBack(ctx context.Context, args map[string]any) bool {
+	return anyString(args, func(text string) bool {
+		return strings.IndexByte(text, '[') >= 0 && ourMark().MatchString(text) && s.ours(ctx, text)
 	})
-	return err
 }
 
 // ours reports whether a text with a mark speaks of this conversation: it names

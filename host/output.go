@@ -63,7 +63,7 @@ func read(answer []byte, f registry.Format, w wording) output {
 }
 
 // oneText reads the answer of a tool that has a text to say and nothing else, as
-// the SDKs write it; ok is false for every other.
+// the SDKs write it; ok is false for every other. The text may be a part of it.
 func oneText(answer []byte) (text []byte, ok bool) {
 	rest, ok := bytes.CutPrefix(answer, []byte(`{"content":[{"type":"text","text":`))
 	if !ok {
@@ -75,8 +75,7 @@ func oneText(answer []byte) (text []byte, ok bool) {
 			return nil, false
 		}
 	}
-	s, ok := jsonscan.Text(string(quoted))
-	return []byte(s), ok
+	return jsonscan.Text(quoted)
 }
 
 // textOutput normalises plain text.

@@ -136,7 +136,8 @@ const settleTime = 10 * time.Second
 // dispatch finds who answers the call.
 func (s *Session) dispatch(ctx context.Context, c tool.Call) tool.Result {
 	w, h := in(s.locale), s.h
-	for began, try := time.Now(), 1; ; try++ {
+	var settled time.Time // when the files must have come to rest
+	for {
 		plan, changed := h.current.Load(), h.Changed()
 		known, own := plan.tools[c.Tool], s.history(c.Tool)
 		if fail := s.tooLong(known, c.Args); fail != nil {
@@ -157,8 +158,11 @@ func (s *Session) dispatch(ctx context.Context, c tool.Call) tool.Result {
 		r, again := s.run(ctx, known, c, args, canonical)
 		// The module's file is not the one that was scanned. Where the folders
 		// are watched it may be in the middle of being written.
-		if !again || try > 1 && !h.awaitRest(ctx, changed, began.Add(settleTime)) {
+		if !again || !settled.IsZero() && !h.awaitRest(ctx, changed, settled) {
 			return r
+		}
+		if settled.IsZero() {
+			settled = time.Now().Add(settleTime)
 		}
 		if _, err := h.reload(ctx, plan, h.patience); err != nil {
 			return r
@@ -245,7 +249,7 @@ func (s *Session) fitting(b *bound) string {
 // checked. canonical is their text, if that is the input when nothing is expanded.
 func (s *Session) prepare(ctx context.Context, b *bound, args map[string]any, canonical json.RawMessage) (json.RawMessage, *tool.Error) {
 	w := in(s.locale)
-	if !b.info.Spec.Hints.ReadOnly && s.guard(ctx, args) != nil {
+	if !b.info.Spec.Hints.ReadOnly && s.writesBack(ctx, args) {
 		return nil, w.failure(tool.Denied, w.writeBack, w.hintWriteBack, b.info.Spec.Name)
 	}
 	expanded, err := s.expand(ctx, args)

@@ -26,7 +26,7 @@ func Sources(text string) []tool.Source {
 	if len(text) > sourceBytes {
 		text = strings.ToValidUTF8(text[:sourceBytes], "")
 	}
-	f := finder{seen: map[string]int{}}
+	var f finder
 	if jsonscan.Looks(text) {
 		f.json(strings.TrimSpace(text), 0)
 	} else {
@@ -57,6 +57,9 @@ func (f *finder) add(title, address string) {
 		return
 	}
 	if !f.full() {
+		if f.seen == nil { // most texts name none
+			f.seen = map[string]int{}
+		}
 		f.seen[address] = len(f.found)
 		f.found = append(f.found, tool.Source{Title: title, URL: address})
 	}

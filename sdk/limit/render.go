@@ -18,6 +18,9 @@ func Render(r tool.Result, l tool.Locale) string {
 		return w.repeat(r)
 	}
 	failure, claim, room := w.around(r)
+	if failure == "" && claim == "" && !r.Shown.Cut() { // as most are
+		return Neutralise(r.Shown.Text)
+	}
 	var p page
 	p.own(failure)
 	if r.Shown.Summarized {

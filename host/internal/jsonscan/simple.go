@@ -196,19 +196,3 @@ func Plain(text string) bool {
 func oneLine(text string) bool {
 	return !strings.Contains(text, "\u2028") && !strings.Contains(text, "\u2029")
 }
-
-// Text is the text of a JSON string; ok is false for what is none, and for what
-// only a lenient reader takes for one.
-func Text(quoted string) (text string, ok bool) {
-	if len(quoted) < 2 || quoted[0] != '"' || quoted[len(quoted)-1] != '"' {
-		return "", false
-	}
-	r := simple{s: quoted}
-	if text, ok = r.text(); ok && r.i == len(quoted) {
-		return text, true
-	}
-	if !utf8.ValidString(quoted) || json.Unmarshal([]byte(quoted), &text) != nil {
-		return "", false
-	}
-	return text, true
-}

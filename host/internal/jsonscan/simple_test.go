@@ -69,16 +69,3 @@ func TestSimpleKinds(t *testing.T) {
 		}
 	}
 }
-
-func TestText(t *testing.T) {
-	for quoted, want := range map[string]string{`"a"`: "a", `"第\n\"\u00e9"`: "第\n\"é", `""`: ""} {
-		if got, ok := Text(quoted); !ok || got != want {
-			t.Errorf("%s: %q %t", quoted, got, ok)
-		}
-	}
-	for _, quoted := range []string{``, `"`, `"a`, `"a"b"`, `"a" `, ` "a"`, `a`, `5`, "\"\xff\"", "\"\n\"", `"\x"`, `null`} {
-		if got, ok := Text(quoted); ok {
-			t.Errorf("%s is read as %q", quoted, got)
-		}
-	}
-}

@@ -1,8 +1,10 @@
 package jsonscan
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"unicode/utf8"
 )
 
 // Valid is json.Valid in a fraction of the time.
@@ -15,6 +17,21 @@ func Valid(text []byte) bool {
 	}
 	c.space()
 	return ok && c.i == len(c.s)
+}
+
+// Text is the text of a JSON string, which may be a part of it; ok is false for what
+// is none, and for what only a lenient reader takes for one.
+func Text(quoted []byte) (text []byte, ok bool) {
+	c := checker{s: quoted}
+	if c.next() != '"' || !c.text() || c.i != len(quoted) || !utf8.Valid(quoted) {
+		return nil, false
+	}
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1], true
+	}
+	var s string
+	err := json.Unmarshal(quoted, &s)
+	return []byte(s), err == nil
 }
 
 // maxChecked bounds the nesting of what a checker reads itself: it is a call deeper

@@ -57,3 +57,16 @@ func TestValidOfAny(t *testing.T) {
 		sameAsJSON(t, string(text[:at])+slip+string(text[at:]))
 	})
 }
+
+func TestText(t *testing.T) {
+	for quoted, want := range map[string]string{`"a"`: "a", `"第\n\"\u00e9"`: "第\n\"é", `""`: ""} {
+		if got, ok := Text([]byte(quoted)); !ok || string(got) != want {
+			t.Errorf("%s: %q %t", quoted, got, ok)
+		}
+	}
+	for _, quoted := range []string{``, `"`, `"a`, `"a"b"`, `"a" `, ` "a"`, `a`, `5`, "\"\xff\"", "\"\n\"", `"\x"`, `null`} {
+		if got, ok := Text([]byte(quoted)); ok {
+			t.Errorf("%s is read as %q", quoted, got)
+		}
+	}
+}
