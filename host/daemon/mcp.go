@@ -52,30 +52,29 @@ const mcpConversation = mcpserver.Conversation
 
 // admit counts a call that is no turn, and refuses what is over a quota.
 func (d *Daemon) admit(principal string) (end func(), err error) {
-	used, err := d.ledger.begin(context.Background(), principal, d.view(principal).User.quota(), d.localeOfMCP(principal))
+	taking, err := d.ledger.begin(context.Background(), principal, d.view(principal).User.quota(), d.localeOfMCP(principal))
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return nil, tool.Errorf(tool.RateLimited, p.Hint, "%s", p.Msg)
 	}
 	if err != nil {
 		return nil, err
 	}
-	leave, err := d.attend()
-	if err != nil {
-		used()
+	if err := d.attend(); err != nil {
+		taking.end()
 		return nil, err
 	}
-	return func() { leave(); used() }, nil
+	return func() { d.turns.Done(); taking.end() }, nil
 }
 
-// attend counts a call that is no turn among what a stop waits for.
-func (d *Daemon) attend() (end func(), err error) {
+// attend counts a call that is no turn among d.turns, which a stop waits for.
+func (d *Daemon) attend() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.drain {
-		return nil, problem(http.StatusServiceUnavailable, draining, "ask again in a moment", "the daemon is shutting down")
+		return problem(http.StatusServiceUnavailable, draining, "ask again in a moment", "the daemon is shutting down")
 	}
 	d.turns.Add(1)
-	return d.turns.Done, nil
+	return nil
 }
 
 // card is what a client shows its person about a request.

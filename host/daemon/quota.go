@@ -156,8 +156,25 @@ func (l *ledger) add(a *account, day string, f func(*archive.DayUse)) {
 	}
 }
 
-// begin counts a request that is over when end is called, or refuses it.
-func (l *ledger) begin(ctx context.Context, principal string, q Quota, locale tool.Locale) (end func(), err error) {
+// A taking is a request that was begun.
+type taking struct {
+	l    *ledger
+	a    *account
+	over bool // l.mu guards it
+}
+
+// end counts it as over; once more is once too many, and changes nothing.
+func (t *taking) end() {
+	t.l.mu.Lock()
+	defer t.l.mu.Unlock()
+	if !t.over {
+		t.over = true
+		t.a.running--
+	}
+}
+
+// begin counts a request that is over when its end is called, or refuses it.
+func (l *ledger) begin(ctx context.Context, principal string, q Quota, locale tool.Locale) (*taking, error) {
 	bytes, oldest, err := l.held(ctx, principal, q)
 	if err != nil {
 		return nil, err
@@ -181,15 +198,7 @@ func (l *ledger) begin(ctx context.Context, principal string, q Quota, locale to
 	}
 	a.running++
 	l.add(a, day, func(d *archive.DayUse) { d.Requests++ })
-	over := false
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if !over {
-			over = true
-			a.running--
-		}
-	}, nil
+	return &taking{l: l, a: a}, nil
 }
 
 // held is what the principal's archives take, if somebody wants to know.

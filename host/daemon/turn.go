@@ -93,7 +93,11 @@ func (d *Daemon) chat(ctx context.Context, principal string, ask Ask, history []
 // begun counts a request of a principal's that is over when end is called, or
 // refuses it by their quota.
 func (d *Daemon) begun(ctx context.Context, principal, question string) (end func(), err error) {
-	return d.ledger.begin(ctx, principal, d.view(principal).User.quota(), d.localeFor(principal, question))
+	taking, err := d.ledger.begin(ctx, principal, d.view(principal).User.quota(), d.localeFor(principal, question))
+	if err != nil {
+		return nil, err
+	}
+	return taking.end, nil
 }
 
 // locale is the language of the turn's refusals.

@@ -60,7 +60,7 @@ func (u *user) run(ctx context.Context, session *host.Session, name string, args
 		return r, err
 	}
 	if f := u.s.cfg.Called; f != nil {
-		f(Call{u.principal, Conversation + u.principal, r, began, u.s.now().Sub(began)})
+		f(Call{u.principal, u.conversation, r, began, u.s.now().Sub(began)})
 	}
 	return r, nil
 }

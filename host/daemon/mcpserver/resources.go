@@ -139,7 +139,7 @@ func (u *user) content(ctx context.Context, uri string) (*mcp.ResourceContents, 
 
 // scope is everything that the principal has archived, in any conversation.
 func (u *user) scope() archive.Scope {
-	return archive.Scope{Principal: u.principal, Conversation: Conversation + u.principal, Everywhere: true}
+	return archive.Scope{Principal: u.principal, Conversation: u.conversation, Everywhere: true}
 }
 
 func (u *user) blob(ctx context.Context, id, n string) (*mcp.ResourceContents, error) {

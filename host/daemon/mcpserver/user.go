@@ -21,10 +21,11 @@ import (
 // A user is the protocol's server for one principal: nobody else's sessions,
 // tools and archives are in reach of it.
 type user struct {
-	s         *Server
-	principal string
-	tools     *host.Session
-	sdk       *mcp.Server
+	s            *Server
+	principal    string
+	conversation string
+	tools        *host.Session
+	sdk          *mcp.Server
 	// The revisions of the protocol until 2025 have sessions, the later ones do not.
 	stateful, stateless http.Handler
 
@@ -41,8 +42,8 @@ type listed struct {
 }
 
 func newUser(s *Server, principal string) *user {
-	u := &user{s: s, principal: principal, listed: map[string]listed{}}
-	u.tools = s.cfg.Host.Session(host.Principal(principal), Conversation+principal).In(u.locale()).AcrossConversations()
+	u := &user{s: s, principal: principal, conversation: Conversation + principal, listed: map[string]listed{}}
+	u.tools = s.cfg.Host.Session(host.Principal(principal), u.conversation).In(u.locale()).AcrossConversations()
 	silent := slog.New(slog.NewTextHandler(io.Discard, nil))
 	u.sdk = mcp.NewServer(s.self(), &mcp.ServerOptions{
 		Instructions: textsIn(u.locale()).instructions,

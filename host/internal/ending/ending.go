@@ -7,6 +7,7 @@ package ending
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -42,6 +43,7 @@ func (g *Group) Admit(c *Context, parent context.Context) {
 	defer g.mu.Unlock()
 	if g.over {
 		c.err = g.life.Err()
+		c.over.Store(true)
 		return
 	}
 	if c.next = g.first; c.next != nil {
@@ -92,6 +94,7 @@ type Context struct {
 	before, next *Context
 	in           bool
 
+	over  atomic.Bool // err is there
 	mu    sync.Mutex
 	err   error
 	done  chan struct{} // nil until somebody asks for it
@@ -127,6 +130,7 @@ func (c *Context) cancel(err error) {
 		return
 	}
 	c.err = err
+	c.over.Store(true)
 	if c.done != nil {
 		close(c.done)
 	}
@@ -163,6 +167,9 @@ func (c *Context) Err() error {
 }
 
 func (c *Context) own() error {
+	if !c.over.Load() { // which costs less than the lock, and is asked often
+		return nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
