@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weirhost/weir/host"
@@ -52,7 +51,7 @@ func (u *user) run(ctx context.Context, session *host.Session, name string, args
 		}
 		defer end()
 	}
-	began, c := u.s.now(), tool.Call{ID: uuid.NewString(), Tool: name, Args: args}
+	began, c := u.s.now(), tool.Call{ID: u.s.callID(), Tool: name, Args: args}
 	ctx, end := u.trace(ctx, c, from)
 	r, err := session.Call(ctx, c)
 	end(r, err)

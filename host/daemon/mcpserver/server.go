@@ -3,9 +3,12 @@ package mcpserver
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -89,6 +92,9 @@ type Server struct {
 	log hclog.Logger
 	now func() time.Time
 
+	run    string        // what its calls' ids begin with, which no other Server's do
+	called atomic.Uint64 // calls
+
 	ctx  context.Context // ends with Close
 	end  context.CancelFunc
 	work sync.WaitGroup // what must have ended when Close returns
@@ -115,7 +121,7 @@ func New(cfg Config) *Server {
 	if cfg.Locale != tool.Zh {
 		cfg.Locale = tool.En
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, now: cfg.Now,
+	s := &Server{cfg: cfg, log: cfg.Logger, now: cfg.Now, run: uuid.NewString()[:len("01234567-0123-0123-")],
 		users: map[string]*user{}, sessions: map[string]*session{}, streams: map[*mcp.ServerSession]*session{}}
 	if s.log == nil {
 		s.log = hclog.NewNullLogger()
@@ -145,6 +151,13 @@ func (s *Server) Close() {
 		x.close()
 	}
 	s.work.Wait()
+}
+
+// callID names a call, unlike every other one that there ever is. An id of random
+// numbers for each would take longer than to count calls, and more room in the log.
+func (s *Server) callID() string {
+	id := append(make([]byte, 0, 40), s.run...)
+	return string(strconv.AppendUint(id, s.called.Add(1), 10))
 }
 
 // goesLocked runs f until it returns, which it must do soon after s.ctx has ended;

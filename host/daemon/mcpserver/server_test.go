@@ -221,3 +221,17 @@ func (b *bench) post(user string, header map[string]string, body string) *http.R
 	b.Cleanup(func() { _ = resp.Body.Close() })
 	return resp
 }
+
+// No two calls have one id, of whichever Server they are.
+func TestCallIDs(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range []*Server{New(Config{}), New(Config{})} {
+		defer s.Close()
+		for range 1000 {
+			seen[s.callID()] = true
+		}
+	}
+	if len(seen) != 2000 {
+		t.Errorf("2000 calls have %d ids", len(seen))
+	}
+}
