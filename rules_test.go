@@ -47,6 +47,7 @@ var levels = map[string]int{
 	"host/internal/jsonscan":         1,
 	"host/internal/cputime":          1,
 	"host/internal/ending":           1,
+	"host/internal/pipe":             1,
 	"host/internal/watch":            2,
 	"host/internal/otlp":             2,
 	"host/internal/sandbox":          3,

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/host/internal/pipe"
 )
 
 func (c *cli) mcpCmd() *cobra.Command {
@@ -33,10 +35,10 @@ func (c *cli) mcp(ctx context.Context) error {
 		// A stray line of any library would break the protocol.
 		os.Stdout = os.Stderr
 		defer func() { os.Stdout = f }()
-		out = polled(f, os.O_WRONLY)
+		out = pipe.New(polled(f, os.O_WRONLY))
 	}
 	if f, ok := in.(*os.File); ok {
-		in = polled(f, os.O_RDONLY)
+		in = pipe.New(polled(f, os.O_RDONLY))
 	}
 	p, err := c.findPaths()
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weirhost/weir/host/internal/pipe"
 )
 
 // An end is the child's end of a pipe, used by system calls that block: whoever
@@ -66,7 +68,7 @@ func (e end) write(head, tail []byte) error {
 // A spout is the parent's end that it writes to. Its goroutine waits in the
 // runtime's poller, for a parent has more to do, and a child that reads nothing
 // would hold one of its threads.
-type spout struct{ *os.File }
+type spout struct{ *pipe.End }
 
 func (s spout) write(head, tail []byte) error {
 	if len(tail) == 0 {
@@ -95,10 +97,10 @@ func (s spout) write(head, tail []byte) error {
 
 // A link is what passes between a parent and a child, as the parent has it.
 type link struct {
-	in     *os.File // the parent writes
-	out    *os.File // the child writes
-	shared *region  // both do
-	room   int      // bytes that in holds
+	in     *pipe.End // the parent writes
+	out    *pipe.End // the child writes
+	shared *region   // both do
+	room   int       // bytes that in holds
 }
 
 // pipeRoom is what a pipe is to hold at once, in bytes: with less, a long frame
@@ -133,7 +135,7 @@ func newLink() (ours link, theirs []*os.File, err error) {
 	}
 	room, _ := unix.FcntlInt(uintptr(in[1]), unix.F_GETPIPE_SZ, 0) // 0: no call waits behind another one
 	file := func(fd int) *os.File { return os.NewFile(uintptr(fd), "a worker's link") }
-	return link{file(in[1]), file(out[0]), shared, max(room, 0)}, []*os.File{file(in[0]), file(out[1]), memory}, nil
+	return link{pipe.New(file(in[1])), pipe.New(file(out[0])), shared, max(room, 0)}, []*os.File{file(in[0]), file(out[1]), memory}, nil
 }
 
 // close lets go of the parent's ends. The memory is the line's.

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/weirhost/weir/host/internal/pipe"
 )
 
 // newTestRegion makes a region that is let go at the end.
@@ -110,7 +112,7 @@ func TestRingWakes(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer from.Close()
-			w, r := &writer{w: spout{to}, ring: region.ring(toChild)}, newReader(from)
+			w, r := &writer{w: spout{pipe.New(to)}, ring: region.ring(toChild)}, newReader(from)
 			if r.ring = region.ring(toChild); awake {
 				r.spin.most = parentSpin
 			}
@@ -155,7 +157,7 @@ func TestRingWakesWhoFallsAsleep(t *testing.T) {
 	var read atomic.Int64
 	go func() {
 		defer to.Close()
-		w := &writer{w: spout{to}, ring: region.ring(toChild)}
+		w := &writer{w: spout{pipe.New(to)}, ring: region.ring(toChild)}
 		for n := range int64(frames) {
 			for read.Load() < n {
 				runtime.Gosched()
