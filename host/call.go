@@ -100,17 +100,15 @@ func (s *Session) execute(ctx context.Context, b *bound, call tool.Call, input j
 		return out, stats, w.failure(tool.Failed, w.gone, w.hintOperator, b.info.Spec.Name), s.h.watching.Load() != nil
 	}
 	defer b.from.give()
-	c := claim{b.info.Plugin, b.info.Spec.Name, b.info.Parallel}
-	if s.h.running.take(ctx, c) != nil {
-		return out, stats, w.failure(tool.Cancelled, w.busy, ""), false
-	}
-	defer s.h.running.give(c)
 	if b.abi != registry.ABIOwn {
 		if input, err = foreignInput(b.abi, b.def.Remote, input, s.h.foreign.Add(1)); err != nil {
 			return out, stats, w.badArgs(err), false
 		}
 	}
 	o, fail := m.Call(ctx, s.invocation(b, call, input))
+	if o.Unplaced && ctx.Err() != nil {
+		return out, stats, w.failure(tool.Cancelled, w.busy, ""), false
+	}
 	if o.Relist && b.abi != registry.ABIOwn {
 		s.h.strange.forget(b.slot.plugin)
 	}
@@ -128,7 +126,7 @@ func (s *Session) invocation(b *bound, c tool.Call, input json.RawMessage) sandb
 	if grant.Config = b.configs[s.locale]; grant.Config == nil { // another server's tool
 		grant.Config = b.configIn(s.locale)
 	}
-	inv := sandbox.Invocation{Export: b.def.Export, Input: input, Timeout: l.Timeout, Limits: l, Grant: grant, MaxOutput: tool.MaxWhole, Fresh: b.def.Fresh}
+	inv := sandbox.Invocation{Export: b.def.Export, Input: input, Timeout: l.Timeout, Limits: l, Grant: grant, MaxOutput: tool.MaxWhole, Fresh: b.def.Fresh, Place: b.place}
 	if b.def.Format == registry.FormatMCP {
 		inv.MaxOutput = maxEnvelope
 	}

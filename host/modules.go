@@ -33,8 +33,9 @@ type slot struct {
 	stale   bool
 }
 
-// A runner runs the exports of one plugin, in this process or in others. It is
-// safe for concurrent use. Close refuses new calls and waits for those that run
+// A runner runs the exports of one plugin, in this process or in others. A guest runs
+// in its Invocation's Place, which is given back behind it. It is safe for concurrent
+// use. Close refuses new calls and waits for those that run
 // until ctx is done; then it ends them.
 type runner interface {
 	Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error)

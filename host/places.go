@@ -3,12 +3,15 @@ package host
 import (
 	"cmp"
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"sync"
+
+	"github.com/weirhost/weir/host/internal/sandbox"
 )
 
-// places are what guests run in: so many for the whole Host, of these so many
+// places are what guests run in, one each, or several one behind the other: so many for the whole Host, of these so many
 // for each plugin, and of these so many for each tool, so that calls that hang
 // until their deadline leave room for the calls of others. When one is free and
 // several plugins wait, the plugin that has the fewest gets it; within a
@@ -28,6 +31,31 @@ type places struct {
 type claim struct {
 	plugin, tool string
 	most         int // of the tool at once, as places.bound gives it
+}
+
+// A toolPlace is one of them, as a tool's calls take it. It implements sandbox.Place.
+type toolPlace struct {
+	*places
+	claim
+}
+
+func (p *toolPlace) Take(ctx context.Context, over <-chan struct{}) bool {
+	return p.take(ctx, over, p.claim) == nil
+}
+
+func (p *toolPlace) Give() { p.give(p.claim) }
+
+// Shares reports whether a call may run behind others in their place: it has the same
+// bounds as they, and those who wait for a place do so no longer for it.
+func (p *toolPlace) Shares(with sandbox.Place, waited bool) bool {
+	o, ok := with.(*toolPlace)
+	if !ok || o.places != p.places || o.plugin != p.plugin {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	alike := o.tool == p.tool || o.most == p.most && p.most >= p.own
+	return alike && (waited || len(p.queues) == 0)
 }
 
 // A waiter is a call without a place.
@@ -92,9 +120,9 @@ func (p *places) bound(operator, declared int) int {
 	return p.own
 }
 
-// take waits for a place. The error is that of ctx; without one, give must be
-// called behind the call.
-func (p *places) take(ctx context.Context, c claim) error {
+// take waits for a place, until ctx ends or over is closed. The error is that of ctx,
+// or errOver; without one, give must be called behind the call.
+func (p *places) take(ctx context.Context, over <-chan struct{}, c claim) error {
 	if p.now(c) {
 		return nil
 	}
@@ -104,18 +132,24 @@ func (p *places) take(ctx context.Context, c claim) error {
 		return nil
 	default:
 	}
+	err := errOver
 	select {
 	case <-w.ready:
 		return nil
 	case <-ctx.Done():
+		err = ctx.Err()
+	case <-over:
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.leave(w) {
 		p.free(c) // it was given one at the same moment
 	}
-	return ctx.Err()
+	return err
 }
+
+// errOver says that what the place was for is over.
+var errOver = errors.New("the plugin is being closed")
 
 // now takes a place for which nobody else waits.
 func (p *places) now(c claim) bool {

@@ -26,7 +26,7 @@ func TestPlacesAreShared(t *testing.T) {
 		start := func(c claim, n int) {
 			for range n {
 				all.Go(func() {
-					if err := p.take(t.Context(), c); err != nil {
+					if err := p.take(t.Context(), nil, c); err != nil {
 						t.Error(err)
 						return
 					}
@@ -70,19 +70,19 @@ func TestWaitingForAPlaceEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlaces(1)
 		a, b := claim{"a", "a", 1}, claim{"b", "b", 1}
-		if err := p.take(t.Context(), a); err != nil {
+		if err := p.take(t.Context(), nil, a); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := p.take(ctx, b); err != context.DeadlineExceeded {
+		if err := p.take(ctx, nil, b); err != context.DeadlineExceeded {
 			t.Errorf("%v", err)
 		}
 		if len(p.queued()) != 0 {
 			t.Error("it still waits")
 		}
 		p.give(a)
-		if err := p.take(t.Context(), b); err != nil {
+		if err := p.take(t.Context(), nil, b); err != nil {
 			t.Error(err)
 		}
 	})
@@ -171,4 +171,69 @@ func TestBoundOfPlaces(t *testing.T) {
 			t.Errorf("of %d places, given %d, declaring %d: %d; want %d", c.all, c.operator, c.declared, got, c.want)
 		}
 	}
+}
+
+// TestPlacesAreSharedOnlyByTheirLike says who may run behind others in their place:
+// nobody for whom another bound holds, and nobody who would come before one who waits.
+func TestPlacesAreSharedOnlyByTheirLike(t *testing.T) {
+	p := newPlaces(8) // two for a plugin
+	of := func(plugin, name string, most int) *toolPlace { return &toolPlace{p, claim{plugin, name, most}} }
+	for _, c := range []struct {
+		name         string
+		who, with    *toolPlace
+		alone, crowd bool // while nobody waits, and while somebody does
+	}{
+		{"a tool's own calls", of("p", "a", 2), of("p", "a", 2), true, false},
+		{"those that have their plugin's share", of("p", "a", 2), of("p", "b", 2), true, false},
+		{"those of a tool with one place", of("p", "a", 1), of("p", "a", 1), true, false},
+		{"two tools with one place each", of("p", "a", 1), of("p", "b", 1), false, false},
+		{"a tool that has more than the share", of("p", "a", 2), of("p", "b", 6), false, false},
+		{"another plugin", of("p", "a", 2), of("q", "a", 2), false, false},
+		{"another host", of("p", "a", 2), &toolPlace{newPlaces(8), claim{"p", "a", 2}}, false, false},
+	} {
+		if got := c.who.Shares(c.with, false); got != c.alone {
+			t.Errorf("%s: %t while nobody waits", c.name, got)
+		}
+		taken := []claim{{"x", "x", 2}, {"x", "x", 2}}
+		for _, c := range taken {
+			if !p.now(c) {
+				t.Fatal("there is no place")
+			}
+		}
+		w := p.join(taken[0])
+		if got := c.who.Shares(c.with, false); got != c.crowd {
+			t.Errorf("%s: %t while somebody waits", c.name, got)
+		}
+		if got := c.who.Shares(c.with, true); got != c.alone {
+			t.Errorf("%s: %t of one that has waited", c.name, got)
+		}
+		p.give(taken[0])
+		if !w.runs() {
+			t.Fatal("the place was not handed on")
+		}
+		p.give(taken[0])
+		p.give(taken[1])
+	}
+}
+
+// TestAPlaceIsNotTakenWhenItIsOver ends the waiting with what the place was for.
+func TestAPlaceIsNotTakenWhenItIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlaces(1)
+		a, b := &toolPlace{p, claim{"a", "a", 1}}, &toolPlace{p, claim{"b", "b", 1}}
+		if !a.Take(t.Context(), nil) {
+			t.Fatal("there is no place")
+		}
+		over, took := make(chan struct{}), make(chan bool)
+		go func() { took <- b.Take(t.Context(), over) }()
+		synctest.Wait()
+		close(over)
+		if <-took {
+			t.Error("it was taken")
+		}
+		a.Give()
+		if len(p.queued()) != 0 || p.busy() != 0 {
+			t.Errorf("%d wait, %d are taken", len(p.queued()), p.busy())
+		}
+	})
 }

@@ -57,6 +57,7 @@ type bound struct {
 	// depends on.
 	identity string
 	limiter  *rate.Limiter // nil: no limit
+	place    *toolPlace    // that its guests run in
 }
 
 // limited is a tool with its limits alone.
@@ -217,6 +218,7 @@ func (h *Host) pace(b *bound) {
 	b.info.PerMinute, b.info.CacheTTL = b.def.PerMinute, b.def.TTL
 	b.info.ParallelBy = layer(operator > 0, operator == 0 && b.def.Parallel > 0)
 	b.info.Parallel = h.running.bound(operator, b.def.Parallel)
+	b.place = &toolPlace{h.running, claim{b.info.Plugin, b.info.Spec.Name, b.info.Parallel}}
 }
 
 // limiter returns the limiter of a tool, that of the old plan if its rate is the

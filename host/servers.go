@@ -289,6 +289,10 @@ func (s serverTool) Close(context.Context) error { return nil }
 
 // Call implements runner.
 func (s serverTool) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error) {
+	if !inv.Place.Take(ctx, nil) {
+		return sandbox.Output{Unplaced: true}, tool.Errorf(tool.Cancelled, "", "the call was cancelled")
+	}
+	defer inv.Place.Give()
 	limited, cancel := context.WithTimeout(ctx, inv.Timeout)
 	defer cancel()
 	answer, err := s.server.client.Call(limited, inv.Export, inv.Input, maxEnvelope, inv.Progress)

@@ -34,6 +34,12 @@ func (m *Module) Call(ctx context.Context, inv Invocation) (Output, *tool.Error)
 	if fail := m.facts().admit(inv); fail != nil {
 		return Output{}, fail
 	}
+	if p := inv.Place; p != nil {
+		if !p.Take(ctx, m.calls.Life().Done()) {
+			return Output{Unplaced: true}, Interrupted(inv, ctx.Err(), false, m.calls.Life().Err() != nil)
+		}
+		defer p.Give()
+	}
 	c := m.newCall(ctx, inv)
 	defer c.end()
 	return c.run()

@@ -63,6 +63,9 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 	began := time.Now()
 	c.deadline = began.Add(c.inv.Timeout)
 	defer c.begin()()
+	if c.module.calls.Life().Err() != nil { // endAll may have come before this call
+		c.w.kill()
+	}
 	c.line.flush(c)
 	switch c.await() {
 	case moved:
@@ -76,7 +79,8 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 		return c.loss(errFallen)
 	}
 	allowed := fromChild(c.inv.MaxOutput)
-	c.w.read.spin.most, c.w.read.spin.yields = c.patience(), !c.module.pool.turns.alone()
+	beside := !c.module.pool.turns.alone()
+	c.w.read.spin.most, c.w.read.spin.yields = c.patience(beside), beside
 	for {
 		f, err := c.w.read.read(&allowed, nil)
 		if err != nil {
@@ -99,14 +103,18 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 	}
 }
 
-// patience is for how long its caller stays awake for its result: not at all beside
-// calls that compute for long, or where it is expected to take longer.
-func (c *call) patience() time.Duration {
+// patience is for how long its caller stays awake for its result, alone or beside
+// others: not at all beside calls that compute for long, or where it is expected to
+// take longer.
+func (c *call) patience(beside bool) time.Duration {
 	c.mu.Lock()
 	short := c.short
 	c.mu.Unlock()
 	if !short || c.module.pool.turns.long.Load() > 0 || c.module.cost(c.inv.Export).Load() > int64(parentSpin) {
 		return 0
+	}
+	if beside {
+		return awake(besideSpin)
 	}
 	return awake(parentSpin)
 }
@@ -120,8 +128,7 @@ func (c *call) meta() *callMeta {
 }
 
 // begin says how the call shares the cores, and has the worker killed at the
-// deadline, or when the caller or the module goes first. The function that it
-// returns ends both.
+// deadline, or when the caller goes first. The function that it returns ends both.
 func (c *call) begin() (end func()) {
 	t := c.module.pool.turns
 	next := c.inv.Timeout
@@ -141,13 +148,11 @@ func (c *call) begin() (end func()) {
 	c.mu.Lock()
 	c.timer = time.AfterFunc(next, c.wake)
 	c.mu.Unlock()
-	life := context.AfterFunc(c.module.calls.Life(), c.kill)
 	gone := func() bool { return true }
 	if c.outer.Done() != nil {
 		gone = context.AfterFunc(c.outer, c.kill)
 	}
 	return func() {
-		life()
 		gone()
 		c.end()
 	}

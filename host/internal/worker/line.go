@@ -229,7 +229,7 @@ func (c *call) tell(s stand) {
 // How long a line may be, and how long it is endured.
 const (
 	lineTime   = 400 * time.Microsecond // that those before the last one are expected to take
-	lineMost   = 8                      // calls before the last one
+	lineMost   = 16                     // calls before the last one
 	stuckTime  = time.Millisecond       // how often those who wait look at the first
 	stuckLooks = 5                      // after so many they do not ask whether it had a core
 )

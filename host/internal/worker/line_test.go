@@ -253,7 +253,7 @@ func TestSlowListenersHoldNobodyUp(t *testing.T) {
 			t.Error("the call behind it waits for who is told")
 		}
 	}}}
-	if err := q.m.worker(t.Context(), "", c, 0); err != nil {
+	if err := q.m.worker(t.Context(), "", c, false); err != nil {
 		t.Fatal(err)
 	}
 	c.line.flush(c)
@@ -282,7 +282,7 @@ func TestMovedIsGone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	q.call(ctx, "hold "+q.door, patience, q.answered("hold "+q.door))
 	c := &call{module: q.m, outer: t.Context(), inv: sandbox.Invocation{Export: "run", Input: []byte("moved"), Timeout: time.Hour}}
-	if !q.m.pool.queue(q.m, "", c, lineMost) {
+	if !q.m.pool.queue(q.m, "", c, lineMost, false) {
 		t.Fatal("it is not in the line")
 	}
 	end := c.begin()
@@ -316,7 +316,7 @@ func TestLentFoldersAreNotShared(t *testing.T) {
 	with.Grant.Mounts = []jail.Mount{{Guest: "/w", Host: dir}}
 	c := &call{module: m, outer: t.Context(), inv: with, alone: true}
 	key := mountKey(with.Grant.Mounts)
-	if err := m.worker(t.Context(), key, c, 0); err != nil {
+	if err := m.worker(t.Context(), key, c, false); err != nil {
 		t.Fatal(err)
 	}
 	if out, fail := c.run(); fail != nil || string(out.Bytes) != "private" {

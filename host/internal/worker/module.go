@@ -29,6 +29,9 @@ type Module struct {
 	costs sync.Map     // *atomic.Int64 by export: how long a call takes, in nanoseconds
 	talks atomic.Int32 // so many calls ago one asked for something while it ran; 0: none did
 	lines []*process   // those with calls; the pool's mu holds it
+
+	seekers []*seeker    // the pool's mu holds it
+	seeking atomic.Int32 // len(seekers)
 }
 
 // cost is how long a call of an export takes in its worker, in nanoseconds; 0:
@@ -79,14 +82,16 @@ func (p *Pool) Load(ctx context.Context, pl sandbox.Plugin) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Module{pool: p, log: p.log.Named("plugin." + pl.Name), plugin: pl, facts: facts, calls: sandbox.NewCalls(p.ending)}, nil
+	m := &Module{pool: p, log: p.log.Named("plugin." + pl.Name), plugin: pl, facts: facts, calls: sandbox.NewCalls(p.ending)}
+	context.AfterFunc(m.calls.Life(), m.endAll)
+	return m, nil
 }
 
 // Call runs an export in a worker and a fresh state. Its failures are those of
 // sandbox.Module, and the loss of the worker.
 func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error) {
 	if !m.enter() {
-		return sandbox.Output{}, tool.Errorf(tool.Failed, "try again", "the plugin %s is being replaced", m.plugin.Name)
+		return sandbox.Output{}, m.replaced()
 	}
 	defer m.leave()
 	inv, fail := m.facts.Admit(inv)
@@ -94,12 +99,11 @@ func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Outp
 		return sandbox.Output{}, fail
 	}
 	key := mountKey(inv.Grant.Mounts)
-	ahead := m.ahead(key, inv)
-	alone := ahead == 0
+	patient := true
 	for try := 0; ; try++ {
-		c := &call{module: m, inv: inv, outer: ctx, alone: alone}
-		if err := m.worker(ctx, key, c, ahead); err != nil {
-			return sandbox.Output{}, m.unstarted(ctx, inv, err)
+		c := &call{module: m, inv: inv, outer: ctx}
+		if err := m.worker(ctx, key, c, patient); err != nil {
+			return sandbox.Output{Unplaced: errors.Is(err, errUnplaced)}, m.unstarted(ctx, inv, err)
 		}
 		out, fail := c.run()
 		m.release(c)
@@ -107,7 +111,7 @@ func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Outp
 		if !again && !c.undone {
 			return out, fail
 		}
-		ahead = 0 // it waits for nobody any more
+		patient = false // it waits for nobody any more
 	}
 }
 
@@ -127,39 +131,53 @@ func (m *Module) release(c *call) {
 // retries bounds how often a call that no worker took is given to another.
 const retries = 3
 
-// worker finds one for the call, which is in its line then, behind ahead others at
-// the most. If it had to be made, it is in a turn.
-func (m *Module) worker(ctx context.Context, key string, c *call, ahead int) error {
+// worker finds one for the call, which is in its line then; a patient one may wait
+// behind others. If it had to be made, it is in a turn.
+func (m *Module) worker(ctx context.Context, key string, c *call, patient bool) error {
+	ahead := m.aheadOf(key, c, patient)
+	if m.pool.queue(m, key, c, ahead, false) {
+		return nil
+	}
+	if c.inv.Place != nil && !c.inv.Place.Take(ctx, m.calls.Life().Done()) {
+		return errUnplaced
+	}
 	if m.pool.take(m, key, c, ahead) {
 		return nil
 	}
 	m.pool.drop(func(i *idler) bool { return i.module == m && i.w.key != key }) // of grants that no longer hold
-	ctx, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	defer context.AfterFunc(m.calls.Life(), cancel)()
-	mounts := c.inv.Grant.Mounts
+	return m.seek(ctx, key, c, patient)
+}
+
+// aheadOf is ahead, of which the call takes note.
+func (m *Module) aheadOf(key string, c *call, patient bool) (ahead int) {
+	if patient {
+		ahead = m.ahead(key, c.inv)
+	}
+	c.alone = ahead == 0
+	return ahead
+}
+
+// errUnplaced says that a call ended before it had a place.
+var errUnplaced = errors.New("the call ended before there was a place for it")
+
+// startTime bounds the start of a worker, which is not part of a call's own time.
+const startTime = 90 * time.Second
+
+// make starts a worker, and has the module compiled again if it must be: the cache
+// was emptied or damaged, or holds what no engine of this version takes.
+func (m *Module) make(ctx context.Context, mounts []jail.Mount) (*process, *task, error) {
 	w, turn, err := m.start(ctx, mounts)
-	// The cache was emptied or damaged, or holds what no engine of this version
-	// takes.
 	for _, l := range []look{inspect, forget} {
 		if !errors.Is(err, sandbox.ErrNotCompiled) {
 			break
 		}
 		if err := m.pool.compile(ctx, m.plugin, way{look: l}); err != nil {
-			return err
+			return nil, nil, err
 		}
 		w, turn, err = m.start(ctx, mounts)
 	}
-	if err != nil {
-		return err
-	}
-	c.turn, c.alone = turn, true
-	m.pool.open(m, w, c)
-	return nil
+	return w, turn, err
 }
-
-// startTime bounds the start of a worker, which is not part of a call's own time.
-const startTime = 90 * time.Second
 
 // start makes a worker with the module loaded, when it is its turn.
 func (m *Module) start(ctx context.Context, mounts []jail.Mount) (*process, *task, error) {
@@ -229,6 +247,10 @@ func mountKey(mounts []jail.Mount) string {
 	return b.String()
 }
 
+func (m *Module) replaced() *tool.Error {
+	return tool.Errorf(tool.Failed, "try again", "the plugin %s is being replaced", m.plugin.Name)
+}
+
 // unstarted judges a worker that did not come to be.
 func (m *Module) unstarted(ctx context.Context, inv sandbox.Invocation, err error) *tool.Error {
 	var mount *mountError
@@ -237,6 +259,8 @@ func (m *Module) unstarted(ctx context.Context, inv sandbox.Invocation, err erro
 	switch {
 	case ctx.Err() != nil || m.calls.Life().Err() != nil:
 		return sandbox.Interrupted(inv, ctx.Err(), false, m.calls.Life().Err() != nil)
+	case errors.Is(err, errReplaced):
+		return m.replaced()
 	case errors.As(err, &mount):
 		return tool.Errorf(tool.Failed, "the operator has to correct the tool's granted folders", "%s cannot start: %s", inv.Export, err)
 	case errors.As(err, &lost) && lost.outOfMemory():
@@ -246,6 +270,15 @@ func (m *Module) unstarted(ctx context.Context, inv sandbox.Invocation, err erro
 	}
 	m.log.Error("a worker cannot be started", "error", err)
 	return tool.Errorf(tool.Failed, "try again; if it happens again, tell the operator", "%s cannot start: its process could not be made ready", inv.Export)
+}
+
+// endAll ends the workers of the calls that outlast the module.
+func (m *Module) endAll() {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	for _, w := range m.lines {
+		w.kill()
+	}
 }
 
 // Close refuses new calls, waits for those that run until ctx is done, and then

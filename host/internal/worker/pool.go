@@ -203,11 +203,12 @@ func (p *Pool) enter() bool {
 	return true
 }
 
-// take finds a line for the call, behind ahead others at the most, or a waiting
-// worker of the module that was lent the same folders, and reports whether there
-// was one.
+// take finds a line for a call that has its place, behind ahead others at the most,
+// or a waiting worker of the module that was lent the same folders, and reports
+// whether there was one.
 func (p *Pool) take(m *Module, key string, c *call, ahead int) bool {
-	if ahead > 0 && p.queue(m, key, c, ahead) {
+	if p.queue(m, key, c, ahead, true) {
+		c.giveBack()
 		return true
 	}
 	for {
@@ -223,12 +224,23 @@ func (p *Pool) take(m *Module, key string, c *call, ahead int) bool {
 	}
 }
 
-// queue puts a call behind others, in a worker that was lent the same folders.
-func (p *Pool) queue(m *Module, key string, c *call, ahead int) bool {
+// giveBack gives back the place that the call itself has.
+func (c *call) giveBack() {
+	if c.inv.Place != nil {
+		c.inv.Place.Give()
+	}
+}
+
+// queue puts a call behind others, in a worker that was lent the same folders. They
+// have the place that it runs in; waited says that it has one itself.
+func (p *Pool) queue(m *Module, key string, c *call, ahead int, waited bool) bool {
+	if ahead <= 0 {
+		return false
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, w := range m.lines {
-		if w.key == key && w.line.join(c, ahead) {
+		if w.key == key && c.fits(w, waited) && w.line.join(c, ahead) {
 			c.w = w
 			return true
 		}
@@ -236,14 +248,36 @@ func (p *Pool) queue(m *Module, key string, c *call, ahead int) bool {
 	return false
 }
 
-// open gives a worker without calls its first one.
+// fits reports whether the call may run in the place of a worker's line; the pool's mu
+// is held.
+func (c *call) fits(w *process, waited bool) bool {
+	if c.inv.Place == nil || w.place == nil {
+		return c.inv.Place == w.place
+	}
+	return c.inv.Place.Shares(w.place, waited)
+}
+
+// open gives a worker without calls its first one, which has its place.
 func (p *Pool) open(m *Module, w *process, c *call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.admit(m, w, c)
+}
+
+// admit is open; p.mu is held.
+func (p *Pool) admit(m *Module, w *process, c *call) {
 	c.w = w
 	w.line.join(c, 0)
-	w.open = true
+	w.open, w.place = true, c.inv.Place
 	m.lines = append(m.lines, w)
+}
+
+// shut takes a worker from the lines, and returns the place to give back; p.mu is
+// held.
+func (p *Pool) shut(m *Module, w *process) (place sandbox.Place) {
+	m.lines = slices.DeleteFunc(m.lines, func(o *process) bool { return o == w })
+	place, w.place, w.open = w.place, nil, false
+	return place
 }
 
 // lose lets go of a call's worker, which is lost.
@@ -251,9 +285,12 @@ func (p *Pool) lose(m *Module, c *call) {
 	w := c.w
 	w.line.fall()
 	p.mu.Lock()
-	m.lines = slices.DeleteFunc(m.lines, func(o *process) bool { return o == w })
+	place := p.shut(m, w)
 	p.mu.Unlock()
 	w.discard()
+	if place != nil {
+		place.Give()
+	}
 }
 
 func (p *Pool) pick(m *Module, key string) *idler {
@@ -268,37 +305,46 @@ func (p *Pool) pick(m *Module, key string) *idler {
 	return nil
 }
 
-// put ends a call, and keeps the worker for later when it has no other; then the
-// one that waited longest is sent away when there are too many.
+// put ends a call. Where there is room then, those who seek a worker come first;
+// without any, one that has no other call is kept for later.
 func (p *Pool) put(m *Module, c *call) {
-	if !c.line.leave(c) {
+	if empty := c.line.leave(c); !empty && m.seeking.Load() == 0 {
 		return
 	}
 	w := c.w
 	p.mu.Lock()
+	m.hand(w)
 	if !w.open || !w.line.empty() { // somebody came, who may have gone again
 		p.mu.Unlock()
 		return
 	}
-	m.lines = slices.DeleteFunc(m.lines, func(o *process) bool { return o == w })
-	if p.closed {
-		p.mu.Unlock()
+	place := p.shut(m, w)
+	surplus := p.keep(m, w)
+	p.mu.Unlock()
+	if place != nil {
+		place.Give()
+	}
+	for _, w := range surplus {
 		w.discard()
-		return
+	}
+}
+
+// keep keeps a worker for later, and returns what is to be discarded: it, if the Pool
+// is closed, and those that waited longest, when there are too many. p.mu is held.
+func (p *Pool) keep(m *Module, w *process) (surplus []*process) {
+	if p.closed {
+		return []*process{w}
 	}
 	w.weigh()
-	w.open = false
 	p.idle = append(p.idle, &idler{m, w, time.Now()})
-	var surplus []*idler
 	if over := len(p.idle) - max(p.cfg.Max, 0); over > 0 {
-		surplus = slices.Clone(p.idle[:over])
+		for _, i := range p.idle[:over] {
+			surplus = append(surplus, i.w)
+		}
 		p.idle = slices.Delete(p.idle, 0, over)
 	}
 	p.wake(p.cfg.Idle)
-	p.mu.Unlock()
-	for _, i := range surplus {
-		i.w.discard()
-	}
+	return surplus
 }
 
 // wake lets tidy run after a while; p.mu is held.

@@ -30,8 +30,9 @@ type process struct {
 
 	mayHumble bool // its threads may be humble, and only yields makes them so
 
-	open    bool       // it is among its module's lines; the pool's mu holds it, and the next two
-	weight  tool.Bytes // of its own memory, when it was last weighed
+	open    bool          // it is among its module's lines; the pool's mu holds it, and the next three
+	place   sandbox.Place // of its line, while that has calls; nil: they need none
+	weight  tool.Bytes    // of its own memory, when it was last weighed
 	weighed time.Time
 
 	once sync.Once

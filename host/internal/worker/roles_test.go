@@ -40,6 +40,10 @@ func play() (played bool) {
 		reflect()
 	case "gate":
 		keep(what)
+	case "late":
+		start, begun, _ := strings.Cut(what, "|")
+		beLate(start)
+		keep(begun)
 	case "leader":
 		lead()
 	case "leaver":
@@ -283,6 +287,20 @@ func reflect() { serve(mirror{}) }
 // keep is a worker whose guest does what its input says, and writes down each call
 // that it begins.
 func keep(file string) { serve(gate{file}) }
+
+// beLate waits until a file is there, unless this is the first worker that asks.
+func beLate(file string) {
+	if f, err := os.OpenFile(file+".first", os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+		_ = f.Close()
+		return
+	}
+	for {
+		if _, err := os.Stat(file); err == nil {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
 
 // serve is a worker that loads nothing and has its calls run by g.
 func serve(g guest) {

@@ -10,7 +10,8 @@ import (
 // calls take: waiting as long as that would have taken costs at most the same again.
 const (
 	childSpin  = 20 * time.Microsecond // for the next call, behind one
-	parentSpin = 50 * time.Microsecond // for a result; beside other calls it lets them run meanwhile
+	parentSpin = 50 * time.Microsecond // for a result
+	besideSpin = 15 * time.Microsecond // for a result beside other calls, which it lets run meanwhile
 )
 
 // A spin waits for something in a ring without sleeping. That takes a core, so where

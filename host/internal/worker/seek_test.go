@@ -1,0 +1,278 @@
+//go:build linux
+
+package worker
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// rooms are so many places of one kind.
+type rooms struct {
+	free chan struct{}
+
+	mu    sync.Mutex
+	taken int
+	waits int
+}
+
+func newRooms(n int) *rooms { return &rooms{free: make(chan struct{}, n)} }
+
+func (r *rooms) count(taken, waits int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.taken += taken
+	r.waits += waits
+}
+
+func (r *rooms) Take(ctx context.Context, over <-chan struct{}) bool {
+	r.count(0, 1)
+	defer r.count(0, -1)
+	select {
+	case r.free <- struct{}{}:
+		r.count(1, 0)
+		return true
+	case <-ctx.Done():
+	case <-over:
+	}
+	return false
+}
+
+func (r *rooms) Give() {
+	r.count(-1, 0)
+	<-r.free
+}
+
+func (r *rooms) Shares(with sandbox.Place, waited bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return with == sandbox.Place(r) && (waited || r.waits == 0)
+}
+
+func (r *rooms) busy() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.taken
+}
+
+// A search is calls of which the first has a worker, and the others find that theirs
+// take long to start.
+type search struct {
+	*queue
+	rooms *rooms
+	start string // the file that they wait for
+}
+
+func newSearch(t *testing.T, places int) *search {
+	begun, start := filepath.Join(t.TempDir(), "begun"), filepath.Join(t.TempDir(), "start")
+	q := newQueueOf(t, "late:"+start+"|"+begun, time.Hour)
+	q.begun = begun
+	t.Cleanup(func() { _ = os.WriteFile(start, nil, 0o600) })
+	return &search{q, newRooms(places), start}
+}
+
+// behind makes a call in the background that others may be behind, or that waits for
+// nobody.
+func (s *search) behind(ctx context.Context, input string, patient bool, judge func(sandbox.Output, *tool.Error)) {
+	s.calls.Go(func() {
+		s.m.cost("run").Store(1)
+		s.m.hungry.Store(!patient)
+		judge(s.m.Call(ctx, sandbox.Invocation{Export: "run", Input: []byte(input), Timeout: patience, Place: s.rooms}))
+	})
+}
+
+// seeks waits until so many calls seek a worker.
+func (s *search) seeks(n int32) {
+	s.t.Helper()
+	eventually(s.t, fmt.Sprint(n, " calls seek a worker"), func() bool { return s.m.seeking.Load() == n })
+}
+
+// rests waits until no call has a worker or a place, and as many workers wait.
+func (s *search) rests(idle int) {
+	s.t.Helper()
+	eventually(s.t, "all is given back", func() bool {
+		p := s.m.pool
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return s.rooms.busy() == 0 && len(s.m.lines) == 0 && len(s.m.seekers) == 0 && len(p.idle) == idle
+	})
+}
+
+func (s *search) have(file string) {
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// TestWhatComesFirstIsTaken has a worker become free while another one is being made:
+// the call does not wait for its own, which is kept.
+func TestWhatComesFirstIsTaken(t *testing.T) {
+	s := newSearch(t, 2)
+	s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+	eventually(t, "it runs", func() bool { return s.length() == 1 })
+	s.behind(t.Context(), "a", false, s.answered("a"))
+	s.seeks(1)
+	if n := s.rooms.busy(); n != 2 {
+		t.Errorf("%d places are taken for a call that runs and a worker that starts", n)
+	}
+	s.open()
+	s.calls.Wait()
+	if n := s.rooms.busy(); n != 1 {
+		t.Errorf("%d places are taken for a worker that starts", n)
+	}
+	s.have(s.start)
+	s.rests(2)
+	s.end("hold door", "a")
+}
+
+// TestRoomInALineIsTaken has a call end that another one waits behind, while one that
+// could wait there too seeks a worker.
+func TestRoomInALineIsTaken(t *testing.T) {
+	s := newSearch(t, 2)
+	s.behind(t.Context(), "warm", true, s.answered("warm")) // which has its worker to itself
+	s.calls.Wait()
+	last := filepath.Join(t.TempDir(), "last")
+	s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+	eventually(t, "the first runs", func() bool { return s.length() == 1 })
+	s.behind(t.Context(), "hold "+last, true, s.answered("hold "+last))
+	eventually(t, "the second waits behind it", func() bool { return s.length() == 2 })
+	s.behind(t.Context(), "a", false, s.answered("a"))
+	s.seeks(1)
+	s.m.pool.mu.Lock()
+	s.m.hungry.Store(false)
+	s.m.seekers[0].patient = true // as one is that came before anybody knew what a call costs
+	s.m.pool.mu.Unlock()
+	s.open()
+	s.seeks(0)
+	if n := s.length(); n != 2 {
+		t.Errorf("%d calls are in the line", n)
+	}
+	s.have(last)
+	s.calls.Wait()
+	s.have(s.start)
+	s.rests(2)
+	s.end("warm", "hold door", "hold "+last, "a")
+}
+
+// TestSearchesEnd ends calls that seek a worker: the place is given back, and who was
+// not there yet is gone.
+func TestSearchesEnd(t *testing.T) {
+	t.Run("with the caller", func(t *testing.T) {
+		s := newSearch(t, 2)
+		s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+		eventually(t, "it runs", func() bool { return s.length() == 1 })
+		ctx, cancel := context.WithCancel(t.Context())
+		s.behind(ctx, "a", false, s.failed("a", tool.Cancelled))
+		s.seeks(1)
+		cancel()
+		eventually(t, "its place is given back", func() bool { return s.rooms.busy() == 1 })
+		s.open()
+		s.rests(1)
+		s.end("hold door")
+	})
+	t.Run("with the module", func(t *testing.T) {
+		s := newSearch(t, 2)
+		s.behind(t.Context(), "hold "+s.door, true, func(_ sandbox.Output, fail *tool.Error) {
+			if fail == nil {
+				t.Error("it outlasts its module")
+			}
+		})
+		eventually(t, "it runs", func() bool { return s.length() == 1 })
+		s.behind(t.Context(), "a", false, func(_ sandbox.Output, fail *tool.Error) {
+			if fail == nil {
+				t.Error("it begins behind its module's end")
+			}
+		})
+		s.seeks(1)
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := s.m.Close(over); err != nil {
+			t.Error(err)
+		}
+		s.calls.Wait()
+		s.rests(0)
+	})
+	t.Run("without a place", func(t *testing.T) {
+		s := newSearch(t, 1)
+		s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+		eventually(t, "it runs", func() bool { return s.length() == 1 })
+		ctx, cancel := context.WithCancel(t.Context())
+		s.behind(ctx, "a", false, func(out sandbox.Output, fail *tool.Error) {
+			if fail == nil || fail.Code != tool.Cancelled || !out.Unplaced {
+				t.Errorf("got %+v, %v", out, fail)
+			}
+		})
+		eventually(t, "it waits", func() bool {
+			s.rooms.mu.Lock()
+			defer s.rooms.mu.Unlock()
+			return s.rooms.waits == 1
+		})
+		cancel()
+		s.open()
+		s.rests(1)
+		s.end("hold door")
+	})
+}
+
+// TestPlacesHold has many calls of few places come, give up and lose their workers:
+// there are never more lines than places, and at the end all are given back.
+func TestPlacesHold(t *testing.T) {
+	const most, callers, calls = 3, 24, 120
+	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
+	load(t, newPool(t, nil), pl) // so that it is compiled
+	p := newPool(t, func(c *Config) { c.Command = asRole("mirror") })
+	m, r := load(t, p, pl), newRooms(most)
+	var all sync.WaitGroup
+	answered := make([]int, callers)
+	for n := range callers {
+		all.Go(func() {
+			rnd := rand.New(rand.NewPCG(uint64(n), 7))
+			for i := range calls {
+				ctx, cancel := context.WithCancel(t.Context())
+				text := fmt.Sprint(n, " ", i)
+				switch rnd.IntN(40) {
+				case 0:
+					time.AfterFunc(time.Duration(rnd.IntN(3000))*time.Microsecond, cancel)
+				case 1:
+					p.mu.Lock()
+					if len(m.lines) > 0 {
+						m.lines[rnd.IntN(len(m.lines))].kill()
+					}
+					p.mu.Unlock()
+				case 2:
+					m.hungry.Store(true)
+				}
+				out, fail := m.Call(ctx, sandbox.Invocation{Export: "run", Input: []byte(text), Timeout: patience, Place: r})
+				if fail == nil {
+					answered[n]++
+					if string(out.Bytes) != text {
+						t.Errorf("%s: got %q", text, out.Bytes)
+					}
+				}
+				cancel()
+				p.mu.Lock()
+				if lines, taken := len(m.lines), r.busy(); lines > taken {
+					t.Errorf("%d lines in %d places", lines, taken)
+				}
+				p.mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	eventually(t, "all places are given back", func() bool { return r.busy() == 0 })
+	for n, got := range answered {
+		if got == 0 {
+			t.Errorf("caller %d had no answer", n)
+		}
+	}
+}
