@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/internal/egress"
+	"github.com/weirhost/weir/host/internal/ending"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -19,6 +20,7 @@ type call struct {
 	module   *Module
 	inv      sandbox.Invocation
 	outer    context.Context // the caller's: tells its cancelling from our deadline
+	gone     ending.Watch    // over outer, while it runs
 	deadline time.Time
 	w        *process
 
@@ -66,7 +68,7 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 	if c.module.calls.Life().Err() != nil { // endAll may have come before this call
 		c.w.kill()
 	}
-	c.line.flush(c)
+	c.line.flush()
 	switch c.await() {
 	case moved:
 		c.moved = true
@@ -148,14 +150,9 @@ func (c *call) begin() (end func()) {
 	c.mu.Lock()
 	c.timer = time.AfterFunc(next, c.wake)
 	c.mu.Unlock()
-	gone := func() bool { return true }
-	if c.outer.Done() != nil {
-		gone = context.AfterFunc(c.outer, c.kill)
-	}
-	return func() {
-		gone()
-		c.end()
-	}
+	c.gone.Do = c.kill
+	c.gone.Begin(c.outer)
+	return c.end
 }
 
 // wake is called while the call waits in a line, when it has lasted for long, and
@@ -229,6 +226,7 @@ const readTime = time.Second
 
 // end is the end of the call's time, and of its share of the cores.
 func (c *call) end() {
+	c.gone.End()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = true

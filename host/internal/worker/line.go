@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -71,10 +70,7 @@ func (l *line) join(c *call, most int) bool {
 
 // flush has all calls written that joined; those who join while somebody writes
 // leave it to that one.
-func (l *line) flush(c *call) {
-	if c.news != nil {
-		runtime.Gosched() // the worker has enough to do: let others join
-	}
+func (l *line) flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.writing {

@@ -40,7 +40,7 @@ func TestLineLaws(t *testing.T) {
 				before := len(l.calls)
 				if l.join(c, 4) {
 					all = append(all, c)
-					l.flush(c)
+					l.flush()
 					if before > 4 || before > 0 && c.alone {
 						t.Fatalf("it joined %d others, alone %t", before, c.alone)
 					}

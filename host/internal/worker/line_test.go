@@ -256,7 +256,7 @@ func TestSlowListenersHoldNobodyUp(t *testing.T) {
 	if err := q.m.worker(t.Context(), "", c, false); err != nil {
 		t.Fatal(err)
 	}
-	c.line.flush(c)
+	c.line.flush()
 	q.calls.Go(func() {
 		q.now(t.Context(), "a", patience, q.answered("a"))
 		close(done)
@@ -286,7 +286,7 @@ func TestMovedIsGone(t *testing.T) {
 		t.Fatal("it is not in the line")
 	}
 	end := c.begin()
-	c.line.flush(c)
+	c.line.flush()
 	if !c.line.takeBack(c) {
 		t.Fatal("it was not taken back")
 	}

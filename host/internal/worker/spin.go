@@ -11,7 +11,7 @@ import (
 const (
 	childSpin  = 20 * time.Microsecond // for the next call, behind one
 	parentSpin = 50 * time.Microsecond // for a result
-	besideSpin = 15 * time.Microsecond // for a result beside other calls, which it lets run meanwhile
+	besideSpin = 5 * time.Microsecond  // for a result beside other calls, which it lets run meanwhile
 )
 
 // A spin waits for something in a ring without sleeping. That takes a core, so where
