@@ -32,6 +32,7 @@ type Module struct {
 
 	seekers []*seeker    // the pool's mu holds it
 	seeking atomic.Int32 // len(seekers)
+	makings sync.WaitGroup
 }
 
 // cost is how long a call of an export takes in its worker, in nanoseconds; 0:
@@ -91,7 +92,7 @@ func (p *Pool) Load(ctx context.Context, pl sandbox.Plugin) (*Module, error) {
 // sandbox.Module, and the loss of the worker.
 func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error) {
 	if !m.enter() {
-		return sandbox.Output{}, m.replaced()
+		return sandbox.Output{}, tool.Errorf(tool.Failed, "try again", "the plugin %s is being replaced", m.plugin.Name)
 	}
 	defer m.leave()
 	inv, fail := m.facts.Admit(inv)
@@ -247,10 +248,6 @@ func mountKey(mounts []jail.Mount) string {
 	return b.String()
 }
 
-func (m *Module) replaced() *tool.Error {
-	return tool.Errorf(tool.Failed, "try again", "the plugin %s is being replaced", m.plugin.Name)
-}
-
 // unstarted judges a worker that did not come to be.
 func (m *Module) unstarted(ctx context.Context, inv sandbox.Invocation, err error) *tool.Error {
 	var mount *mountError
@@ -259,8 +256,6 @@ func (m *Module) unstarted(ctx context.Context, inv sandbox.Invocation, err erro
 	switch {
 	case ctx.Err() != nil || m.calls.Life().Err() != nil:
 		return sandbox.Interrupted(inv, ctx.Err(), false, m.calls.Life().Err() != nil)
-	case errors.Is(err, errReplaced):
-		return m.replaced()
 	case errors.As(err, &mount):
 		return tool.Errorf(tool.Failed, "the operator has to correct the tool's granted folders", "%s cannot start: %s", inv.Export, err)
 	case errors.As(err, &lost) && lost.outOfMemory():
@@ -287,6 +282,7 @@ func (m *Module) Close(ctx context.Context) error {
 	if !m.calls.Close(ctx) {
 		return nil
 	}
+	m.makings.Wait() // soon: they end with Life
 	m.pool.drop(func(i *idler) bool { return i.module == m })
 	return nil
 }

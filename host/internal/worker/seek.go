@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/weirhost/weir/host/internal/sandbox"
@@ -37,18 +36,18 @@ func (m *Module) seek(ctx context.Context, key string, c *call, patient bool) er
 	m.seeking.Add(1)
 	p.mu.Unlock()
 	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
-	detach := context.AfterFunc(ctx, cancel)
+	defer context.AfterFunc(ctx, cancel)() // only while the call waits for it
 	k := &making{done: make(chan struct{})}
 	p.tasks.Add(1) // within the call's own
-	go func() {
+	m.makings.Go(func() {
 		defer p.tasks.Done()
 		defer cancel()
+		defer context.AfterFunc(m.calls.Life(), cancel)()
 		m.bring(starting, k, c.inv)
-	}()
+	})
 	select {
 	case <-k.done:
 	case <-s.found:
-		detach()
 	}
 	return m.settle(s, k)
 }
@@ -80,15 +79,10 @@ func (m *Module) settle(s *seeker, k *making) error {
 	return nil
 }
 
-// bring makes a worker. It is counted as a call, so that it ends before its module.
+// bring makes a worker, which ends with ctx. A module that closes does not wait for one
+// whose call went elsewhere, for its life is over then.
 func (m *Module) bring(ctx context.Context, k *making, inv sandbox.Invocation) {
-	if k.err = errReplaced; m.calls.Enter() {
-		defer m.calls.Leave()
-		life, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(m.calls.Life(), cancel)()
-		k.w, k.turn, k.err = m.make(life, inv.Grant.Mounts)
-	}
+	k.w, k.turn, k.err = m.make(ctx, inv.Grant.Mounts)
 	m.pool.mu.Lock()
 	left := k.left
 	if !left {
@@ -152,6 +146,3 @@ func (m *Module) forget(s *seeker) bool {
 	m.seeking.Add(-1)
 	return true
 }
-
-// errReplaced says that a module takes no calls any more.
-var errReplaced = errors.New("the plugin is being replaced")

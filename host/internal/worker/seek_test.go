@@ -97,6 +97,16 @@ func (s *search) seeks(n int32) {
 	eventually(s.t, fmt.Sprint(n, " calls seek a worker"), func() bool { return s.m.seeking.Load() == n })
 }
 
+// placeless waits until so many calls wait for a place.
+func (s *search) placeless(n int) {
+	s.t.Helper()
+	eventually(s.t, fmt.Sprint(n, " calls wait for a place"), func() bool {
+		s.rooms.mu.Lock()
+		defer s.rooms.mu.Unlock()
+		return s.rooms.waits == n
+	})
+}
+
 // rests waits until no call has a worker or a place, and as many workers wait.
 func (s *search) rests(idle int) {
 	s.t.Helper()
@@ -212,11 +222,7 @@ func TestSearchesEnd(t *testing.T) {
 				t.Errorf("got %+v, %v", out, fail)
 			}
 		})
-		eventually(t, "it waits", func() bool {
-			s.rooms.mu.Lock()
-			defer s.rooms.mu.Unlock()
-			return s.rooms.waits == 1
-		})
+		s.placeless(1)
 		cancel()
 		s.open()
 		s.rests(1)
@@ -275,4 +281,51 @@ func TestPlacesHold(t *testing.T) {
 			t.Errorf("caller %d had no answer", n)
 		}
 	}
+}
+
+// TestClosingWaitsForCallsAndNotForMakings closes a module while a call that was admitted
+// has neither place nor worker, and then while a worker is made for nobody.
+func TestClosingWaitsForCallsAndNotForMakings(t *testing.T) {
+	t.Run("a call without a place", func(t *testing.T) {
+		s := newSearch(t, 1)
+		s.have(s.start)
+		if !s.rooms.Take(t.Context(), nil) {
+			t.Fatal("there is no place")
+		}
+		s.behind(t.Context(), "a", true, s.answered("a"))
+		s.placeless(1)
+		closed := make(chan error)
+		go func() { closed <- s.m.Close(t.Context()) }()
+		eventually(t, "it closes", func() bool {
+			if s.m.calls.Enter() {
+				s.m.calls.Leave()
+				return false
+			}
+			return true
+		})
+		s.rooms.Give()
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+		s.end("a")
+		s.rests(0)
+	})
+	t.Run("a worker for nobody", func(t *testing.T) {
+		s := newSearch(t, 2)
+		s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+		eventually(t, "it runs", func() bool { return s.length() == 1 })
+		s.behind(t.Context(), "a", false, s.answered("a"))
+		s.seeks(1)
+		s.open()
+		s.calls.Wait()
+		if n := s.rooms.busy(); n != 1 {
+			t.Errorf("%d places are taken for a worker that starts", n)
+		}
+		soon, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		if err := s.m.Close(soon); err != nil || soon.Err() != nil {
+			t.Errorf("it waited for a worker that nobody wants: %v", soon.Err())
+		}
+		s.rests(0)
+	})
 }
