@@ -106,14 +106,28 @@ func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Outp
 		if err := m.worker(ctx, key, c, patient); err != nil {
 			return sandbox.Output{Unplaced: errors.Is(err, errUnplaced)}, m.unstarted(ctx, inv, err)
 		}
-		out, fail := c.run()
-		m.release(c)
+		out, fail := m.serve(c)
 		again := c.lost && !c.begun && try < retries && ctx.Err() == nil && m.calls.Life().Err() == nil
 		if !again && !c.undone {
 			return out, fail
 		}
 		patient = false // it waits for nobody any more
 	}
+}
+
+// serve runs a call and lets go of its worker, which is lost if somebody whom the call
+// has to do with panics.
+func (m *Module) serve(c *call) (sandbox.Output, *tool.Error) {
+	ended := false
+	defer func() {
+		if !ended {
+			m.pool.lose(m, c)
+		}
+	}()
+	out, fail := c.run()
+	ended = true
+	m.release(c)
+	return out, fail
 }
 
 // release lets go of a call's worker, and then passes on what nobody behind it was
@@ -149,12 +163,14 @@ func (m *Module) worker(ctx context.Context, key string, c *call, patient bool) 
 	return m.seek(ctx, key, c, patient)
 }
 
-// aheadOf is ahead, of which the call takes note.
-func (m *Module) aheadOf(key string, c *call, patient bool) (ahead int) {
-	if patient {
-		ahead = m.ahead(key, c.inv)
-	}
+// aheadOf is ahead, of which the call takes note; one that is not patient waits for
+// nobody, but others may wait behind it.
+func (m *Module) aheadOf(key string, c *call, patient bool) int {
+	ahead := m.ahead(key, c.inv)
 	c.alone = ahead == 0
+	if !patient {
+		return 0
+	}
 	return ahead
 }
 

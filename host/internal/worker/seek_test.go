@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -328,4 +329,74 @@ func TestClosingWaitsForCallsAndNotForMakings(t *testing.T) {
 		}
 		s.rests(0)
 	})
+}
+
+// TestAPanicKeepsNoPlace has whoever is told of a call's progress panic.
+func TestAPanicKeepsNoPlace(t *testing.T) {
+	s := newSearch(t, 1)
+	s.have(s.start)
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("nobody panicked")
+			}
+		}()
+		_, fail := s.m.Call(t.Context(), sandbox.Invocation{Export: "run", Input: []byte("tell"), Timeout: patience, Place: s.rooms,
+			Progress: func(int, int, string) { panic("the caller's own") }})
+		t.Error(fail)
+	}()
+	s.rests(0)
+	s.behind(t.Context(), "a", true, s.answered("a"))
+	s.end("tell", "a")
+}
+
+// TestWhoWaitsForNobodyIsWaitedFor has a call that was taken back from a line run: others
+// may be behind it as before.
+func TestWhoWaitsForNobodyIsWaitedFor(t *testing.T) {
+	s := newSearch(t, 1)
+	s.have(s.start)
+	s.behind(t.Context(), "warm", true, s.answered("warm"))
+	s.calls.Wait()
+	c := &call{module: s.m, outer: t.Context(), inv: sandbox.Invocation{Export: "run", Input: []byte("hold " + s.door), Timeout: patience, Place: s.rooms, MaxOutput: 1000}}
+	s.m.cost("run").Store(1)
+	s.m.hungry.Store(false)
+	if err := s.m.worker(t.Context(), "", c, false); err != nil {
+		t.Fatal(err)
+	}
+	s.calls.Go(func() { s.m.serve(c) })
+	s.behind(t.Context(), "a", true, s.answered("a"))
+	eventually(t, "the next one waits behind it", func() bool { return s.length() == 2 })
+	s.open()
+	s.end("warm", "hold door", "a")
+	s.rests(1)
+}
+
+// A hearer is a context that knows how many want to hear of its end.
+type hearer struct {
+	context.Context
+	hear atomic.Int32
+}
+
+func (h *hearer) AfterFunc(f func()) (stop func() bool) {
+	h.hear.Add(1)
+	end := context.AfterFunc(h.Context, f)
+	return func() bool {
+		h.hear.Add(-1)
+		return end()
+	}
+}
+
+// TestNobodyListensBehindACall makes calls, also of a worker that is yet to be made, for a
+// caller who goes on.
+func TestNobodyListensBehindACall(t *testing.T) {
+	s := newSearch(t, 2)
+	s.have(s.start)
+	caller, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	h := &hearer{Context: caller}
+	s.behind(h, "a", true, s.answered("a"))
+	s.calls.Wait()
+	if n := h.hear.Load(); n != 0 {
+		t.Errorf("%d listen still", n)
+	}
 }
