@@ -282,7 +282,7 @@ func TestMovedIsGone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	q.call(ctx, "hold "+q.door, patience, q.answered("hold "+q.door))
 	c := &call{module: q.m, outer: t.Context(), inv: sandbox.Invocation{Export: "run", Input: []byte("moved"), Timeout: time.Hour}}
-	if !q.m.pool.queue(q.m, "", c, lineMost, false) {
+	if !q.m.pool.queue(q.m, "", c, lineMost) {
 		t.Fatal("it is not in the line")
 	}
 	end := c.begin()

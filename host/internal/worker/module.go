@@ -150,17 +150,16 @@ const retries = 3
 // behind others. If it had to be made, it is in a turn.
 func (m *Module) worker(ctx context.Context, key string, c *call, patient bool) error {
 	ahead := m.aheadOf(key, c, patient)
-	if m.pool.queue(m, key, c, ahead, false) {
+	if m.pool.queue(m, key, c, ahead) {
 		return nil
 	}
 	if c.inv.Place != nil && !c.inv.Place.Take(ctx, m.calls.Life().Done()) {
 		return errUnplaced
 	}
-	if m.pool.take(m, key, c, ahead) {
-		return nil
+	if s := m.pool.take(m, key, c, ahead, patient); s != nil {
+		return m.seek(ctx, s)
 	}
-	m.pool.drop(func(i *idler) bool { return i.module == m && i.w.key != key }) // of grants that no longer hold
-	return m.seek(ctx, key, c, patient)
+	return nil
 }
 
 // aheadOf is ahead, of which the call takes note; one that is not patient waits for

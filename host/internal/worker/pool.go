@@ -204,24 +204,37 @@ func (p *Pool) enter() bool {
 }
 
 // take finds a line for a call that has its place, behind ahead others at the most,
-// or a waiting worker of the module that was lent the same folders, and reports
-// whether there was one.
-func (p *Pool) take(m *Module, key string, c *call, ahead int) bool {
-	if p.queue(m, key, c, ahead, true) {
-		c.giveBack()
-		return true
-	}
+// or a waiting worker of the module that was lent the same folders. While there is
+// neither the call is a seeker.
+func (p *Pool) take(m *Module, key string, c *call, ahead int, patient bool) *seeker {
 	for {
-		i := p.pick(m, key)
-		if i == nil {
-			return false
-		}
-		if !i.w.dead() && i.w.loan.Current() {
+		i, s := p.look(m, key, c, ahead, patient)
+		switch {
+		case s != nil:
+			return s
+		case i == nil:
+			c.giveBack()
+			return nil
+		case i.w.sound():
 			p.open(m, i.w, c)
-			return true
+			return nil
 		}
 		i.w.discard()
 	}
+}
+
+// look puts a call that has its place into a line, or else takes a worker out of those
+// that wait, or else makes it a seeker.
+func (p *Pool) look(m *Module, key string, c *call, ahead int, patient bool) (*idler, *seeker) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.squeeze(m, key, c, ahead, true) {
+		return nil, nil
+	}
+	if i := p.pick(m, key); i != nil {
+		return i, nil
+	}
+	return nil, m.note(key, c, patient)
 }
 
 // giveBack gives back the place that the call itself has.
@@ -231,14 +244,23 @@ func (c *call) giveBack() {
 	}
 }
 
-// queue puts a call behind others, in a worker that was lent the same folders. They
-// have the place that it runs in; waited says that it has one itself.
-func (p *Pool) queue(m *Module, key string, c *call, ahead int, waited bool) bool {
+// queue puts a call that has no place behind others, in a worker that was lent the same
+// folders.
+func (p *Pool) queue(m *Module, key string, c *call, ahead int) bool {
 	if ahead <= 0 {
 		return false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.squeeze(m, key, c, ahead, false)
+}
+
+// squeeze puts a call behind others, which have the place that it runs in; waited says
+// that it has one itself. p.mu is held.
+func (p *Pool) squeeze(m *Module, key string, c *call, ahead int, waited bool) bool {
+	if ahead <= 0 {
+		return false
+	}
 	for _, w := range m.lines {
 		if w.key == key && c.fits(w, waited) && w.line.join(c, ahead) {
 			c.w = w
@@ -293,9 +315,8 @@ func (p *Pool) lose(m *Module, c *call) {
 	}
 }
 
+// pick takes a worker out of those that wait; p.mu is held.
 func (p *Pool) pick(m *Module, key string) *idler {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for n, i := range slices.Backward(p.idle) {
 		if i.module == m && i.w.key == key {
 			p.idle = slices.Delete(p.idle, n, n+1)
@@ -312,8 +333,11 @@ func (p *Pool) put(m *Module, c *call) {
 		return
 	}
 	w := c.w
+	sound := (w.key == "" || m.seeking.Load() > 0) && w.sound()
 	p.mu.Lock()
-	m.hand(w)
+	if sound {
+		m.hand(w)
+	}
 	if !w.open || !w.line.empty() { // somebody came, who may have gone again
 		p.mu.Unlock()
 		return

@@ -105,6 +105,10 @@ func (w *process) dead() bool {
 	}
 }
 
+// sound reports whether another call can have the worker. It may look at the granted
+// folders, and no lock is held for that.
+func (w *process) sound() bool { return !w.dead() && w.loan.Current() }
+
 // discard ends the child and lets go of everything; it waits for the end.
 func (w *process) discard() {
 	w.kill()

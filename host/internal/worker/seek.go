@@ -28,13 +28,8 @@ type making struct {
 
 // seek has a worker made for a call that has its place, and waits until the call is in
 // that one's line, or in another's. If it could not be made, the place was given back.
-func (m *Module) seek(ctx context.Context, key string, c *call, patient bool) error {
+func (m *Module) seek(ctx context.Context, s *seeker) error {
 	p := m.pool
-	s := &seeker{key: key, c: c, patient: patient, found: make(chan struct{})}
-	p.mu.Lock()
-	m.seekers = append(m.seekers, s)
-	m.seeking.Add(1)
-	p.mu.Unlock()
 	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
 	defer context.AfterFunc(ctx, cancel)() // only while the call waits for it
 	k := &making{done: make(chan struct{})}
@@ -43,7 +38,7 @@ func (m *Module) seek(ctx context.Context, key string, c *call, patient bool) er
 		defer p.tasks.Done()
 		defer cancel()
 		defer context.AfterFunc(m.calls.Life(), cancel)()
-		m.bring(starting, k, c.inv)
+		m.bring(starting, k, s)
 	})
 	select {
 	case <-k.done:
@@ -81,8 +76,9 @@ func (m *Module) settle(s *seeker, k *making) error {
 
 // bring makes a worker, which ends with ctx. A module that closes does not wait for one
 // whose call went elsewhere, for its life is over then.
-func (m *Module) bring(ctx context.Context, k *making, inv sandbox.Invocation) {
-	k.w, k.turn, k.err = m.make(ctx, inv.Grant.Mounts)
+func (m *Module) bring(ctx context.Context, k *making, s *seeker) {
+	m.pool.drop(func(i *idler) bool { return i.module == m && i.w.key != s.key }) // of grants that no longer hold
+	k.w, k.turn, k.err = m.make(ctx, s.c.inv.Grant.Mounts)
 	m.pool.mu.Lock()
 	left := k.left
 	if !left {
@@ -90,7 +86,7 @@ func (m *Module) bring(ctx context.Context, k *making, inv sandbox.Invocation) {
 	}
 	m.pool.mu.Unlock()
 	if left {
-		m.store(k, inv.Place)
+		m.store(k, s.c.inv.Place)
 	}
 }
 
@@ -101,10 +97,14 @@ func (m *Module) store(k *making, place sandbox.Place) {
 	var surplus []*process
 	if k.err == nil {
 		p.turns.done(k.turn)
+		sound := k.w.sound()
 		p.mu.Lock()
 		m.lines = append(m.lines, k.w)
 		k.w.open, k.w.place = true, place
-		if m.hand(k.w); k.w.line.empty() {
+		if sound {
+			m.hand(k.w)
+		}
+		if k.w.line.empty() {
 			place = p.shut(m, k.w)
 			surplus = p.keep(m, k.w)
 		} else {
@@ -120,10 +120,10 @@ func (m *Module) store(k *making, place sandbox.Place) {
 	}
 }
 
-// hand puts those who seek a worker into the line of one, as long as there is room;
-// the pool's mu is held.
+// hand puts those who seek a worker into the line of a sound one, as long as there is
+// room; the pool's mu is held.
 func (m *Module) hand(w *process) {
-	if len(m.seekers) == 0 || !w.open || w.dead() || !w.loan.Current() {
+	if len(m.seekers) == 0 || !w.open {
 		return
 	}
 	for _, s := range slices.Clone(m.seekers) {
@@ -133,6 +133,14 @@ func (m *Module) hand(w *process) {
 			close(s.found)
 		}
 	}
+}
+
+// note makes a call a seeker; the pool's mu is held.
+func (m *Module) note(key string, c *call, patient bool) *seeker {
+	s := &seeker{key: key, c: c, patient: patient, found: make(chan struct{})}
+	m.seekers = append(m.seekers, s)
+	m.seeking.Add(1)
+	return s
 }
 
 // forget takes a seeker out, and reports whether it was still one; the pool's mu is

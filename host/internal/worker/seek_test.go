@@ -400,3 +400,34 @@ func TestNobodyListensBehindACall(t *testing.T) {
 		t.Errorf("%d listen still", n)
 	}
 }
+
+// TestNobodyFallsInBetween has a worker become free just when a call has found none, and
+// before another one is made.
+func TestNobodyFallsInBetween(t *testing.T) {
+	s := newSearch(t, 2)
+	s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+	eventually(t, "it runs", func() bool { return s.length() == 1 })
+	c := &call{module: s.m, outer: t.Context(), inv: sandbox.Invocation{Export: "run", Input: []byte("a"), Timeout: patience, Place: s.rooms, MaxOutput: 1000}}
+	if !s.rooms.Take(t.Context(), nil) {
+		t.Fatal("there is no place")
+	}
+	k := s.m.pool.take(s.m, "", c, 0, false)
+	if k == nil {
+		t.Fatal("there is a worker")
+	}
+	s.open()
+	s.calls.Wait()
+	select {
+	case <-k.found:
+	default:
+		t.Error("the worker was kept while somebody sought one")
+	}
+	if err := s.m.seek(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	out, fail := s.m.serve(c)
+	s.answered("a")(out, fail)
+	s.have(s.start)
+	s.rests(2)
+	s.end("hold door", "a")
+}
