@@ -35,8 +35,8 @@ type slot struct {
 
 // A runner runs the exports of one plugin, in this process or in others. A guest runs
 // in its Invocation's Place, which is given back behind it. It is safe for concurrent
-// use. Close refuses new calls and waits for those that run
-// until ctx is done; then it ends them.
+// use. Close refuses new calls and waits for those that were admitted until ctx is
+// done; then it ends them.
 type runner interface {
 	Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error)
 	// Weight is about how much memory it takes while no call runs.

@@ -11,11 +11,11 @@ import (
 	"github.com/weirhost/weir/host/internal/sandbox"
 )
 
-// places are what guests run in, one each, or several one behind the other: so many for the whole Host, of these so many
-// for each plugin, and of these so many for each tool, so that calls that hang
-// until their deadline leave room for the calls of others. When one is free and
-// several plugins wait, the plugin that has the fewest gets it; within a
-// plugin, who came first. It is safe for concurrent use.
+// places are what guests run in, one each, or several one behind the other: so many
+// for the whole Host, of these so many for each plugin, and of these so many for each
+// tool, so that calls that hang until their deadline leave room for the calls of
+// others. When one is free and several plugins wait, the plugin that has the fewest
+// gets it; within a plugin, who came first. It is safe for concurrent use.
 type places struct {
 	all, own int // of the Host, of one plugin
 
@@ -45,8 +45,9 @@ func (p *toolPlace) Take(ctx context.Context, over <-chan struct{}) bool {
 
 func (p *toolPlace) Give() { p.give(p.claim) }
 
-// Shares reports whether a call may run behind others in their place: it has the same
-// bounds as they, and those who wait for a place do so no longer for it.
+// Shares reports whether a call may run behind others in their place: no bound that
+// holds for it is less than theirs, and nobody who waits for a place, be it one of
+// another plugin, is passed by a call that has not waited.
 func (p *toolPlace) Shares(with sandbox.Place, waited bool) bool {
 	o, ok := with.(*toolPlace)
 	if !ok || o.places != p.places || o.plugin != p.plugin {

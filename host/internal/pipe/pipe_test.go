@@ -21,6 +21,9 @@ func ends(t *testing.T) (from, to *End) {
 		t.Fatal(err)
 	}
 	from, to = New(r), New(w)
+	if (from.raw != nil) != quick || (to.raw != nil) != quick {
+		t.Error("a pipe is not taken for one")
+	}
 	t.Cleanup(func() { _ = errors.Join(from.Close(), to.Close()) })
 	return from, to
 }

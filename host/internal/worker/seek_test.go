@@ -357,7 +357,7 @@ func TestWhoWaitsForNobodyIsWaitedFor(t *testing.T) {
 	s.have(s.start)
 	s.behind(t.Context(), "warm", true, s.answered("warm"))
 	s.calls.Wait()
-	c := &call{module: s.m, outer: t.Context(), inv: sandbox.Invocation{Export: "run", Input: []byte("hold " + s.door), Timeout: patience, Place: s.rooms, MaxOutput: 1000}}
+	c := s.one("hold " + s.door)
 	s.m.cost("run").Store(1)
 	s.m.hungry.Store(false)
 	if err := s.m.worker(t.Context(), "", c, false); err != nil {
@@ -401,33 +401,94 @@ func TestNobodyListensBehindACall(t *testing.T) {
 	}
 }
 
+// seeker makes a call that waits for nobody one that seeks a worker.
+func (s *search) seeker(input string) *seeker {
+	s.t.Helper()
+	if !s.rooms.Take(s.t.Context(), nil) {
+		s.t.Fatal("there is no place")
+	}
+	k := s.m.pool.take(s.m, "", s.one(input), 0, false)
+	if k == nil {
+		s.t.Fatal("there is a worker")
+	}
+	return k
+}
+
+func (s *search) one(input string) *call {
+	return &call{module: s.m, outer: s.t.Context(), inv: sandbox.Invocation{Export: "run", Input: []byte(input), Timeout: patience, Place: s.rooms, MaxOutput: 1000}}
+}
+
+// has reports whether the call is in a line.
+func (s *seeker) has() bool {
+	select {
+	case <-s.found:
+		return true
+	default:
+		return false
+	}
+}
+
 // TestNobodyFallsInBetween has a worker become free just when a call has found none, and
 // before another one is made.
 func TestNobodyFallsInBetween(t *testing.T) {
 	s := newSearch(t, 2)
 	s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
 	eventually(t, "it runs", func() bool { return s.length() == 1 })
-	c := &call{module: s.m, outer: t.Context(), inv: sandbox.Invocation{Export: "run", Input: []byte("a"), Timeout: patience, Place: s.rooms, MaxOutput: 1000}}
-	if !s.rooms.Take(t.Context(), nil) {
-		t.Fatal("there is no place")
-	}
-	k := s.m.pool.take(s.m, "", c, 0, false)
-	if k == nil {
-		t.Fatal("there is a worker")
-	}
+	a := s.seeker("a")
 	s.open()
 	s.calls.Wait()
-	select {
-	case <-k.found:
-	default:
+	if !a.has() {
 		t.Error("the worker was kept while somebody sought one")
 	}
-	if err := s.m.seek(t.Context(), k); err != nil {
+	if err := s.m.seek(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
-	out, fail := s.m.serve(c)
-	s.answered("a")(out, fail)
+	s.answered("a")(s.m.serve(a.c))
 	s.have(s.start)
 	s.rests(2)
 	s.end("hold door", "a")
+}
+
+// TestBothComeAtOnce has a call find a worker when its own is ready too, which goes to
+// another one that seeks, with its place, or is kept.
+func TestBothComeAtOnce(t *testing.T) {
+	for _, another := range []bool{false, true} {
+		s := newSearch(t, 3)
+		s.have(s.start)
+		s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+		eventually(t, "it runs", func() bool { return s.length() == 1 })
+		a := s.seeker("a")
+		begun := []string{"hold door", "a"}
+		s.open()
+		s.calls.Wait()
+		if !a.has() {
+			t.Fatal("it has no worker")
+		}
+		k := &making{done: make(chan struct{})}
+		s.m.bring(t.Context(), k, a)
+		var b *seeker
+		if another {
+			b = s.seeker("b")
+			begun = append(begun, "b")
+		}
+		if err := s.m.settle(a, k); err != nil {
+			t.Fatal(err)
+		}
+		if another {
+			if !b.has() {
+				t.Fatal("the worker was kept while somebody sought one")
+			}
+			s.rooms.Give() // b's own, which one that is made for it would have
+			if n := s.rooms.busy(); n != 2 {
+				t.Errorf("%d places are taken by two calls", n)
+			}
+			s.answered("b")(s.m.serve(b.c))
+		}
+		s.answered("a")(s.m.serve(a.c))
+		s.rests(2)
+		s.end(begun...)
+		if n := s.m.pool.turns.long.Load(); n != 0 {
+			t.Errorf("%d tasks are left", n)
+		}
+	}
 }
