@@ -239,6 +239,34 @@ func TestClosedWithALine(t *testing.T) {
 	q.end("warm", "hold door", "a")
 }
 
+// TestOpenedBehindTheEnd has a call get a waiting worker when its module has just ended
+// all that had calls.
+func TestOpenedBehindTheEnd(t *testing.T) {
+	q := newQueue(t, time.Hour)
+	q.warm()
+	c := &call{module: q.m, outer: t.Context(), inv: sandbox.Invocation{Export: "run", Input: []byte("hold " + q.door), Timeout: patience, MaxOutput: 10}}
+	if !q.m.enter() {
+		t.Fatal("it takes no calls")
+	}
+	i, _ := q.m.pool.look(q.m, "", c, 0, false)
+	if i == nil {
+		t.Fatal("no worker waits")
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	q.calls.Go(func() { _ = q.m.Close(over) })
+	<-q.m.calls.Life().Done()
+	q.m.endAll()
+	q.m.pool.open(q.m, i.w, c)
+	out, fail := q.m.serve(c)
+	q.failed("hold", tool.Cancelled)(out, fail)
+	if c.expired() {
+		t.Error("it ran until its own deadline")
+	}
+	q.m.leave()
+	q.calls.Wait()
+}
+
 // TestSlowListenersHoldNobodyUp reads a call's report when the worker has begun with
 // the next one: whoever is told may take as long as it likes.
 func TestSlowListenersHoldNobodyUp(t *testing.T) {
@@ -298,6 +326,12 @@ func TestMovedIsGone(t *testing.T) {
 	c.kill()
 	c.wake()
 	end()
+	q.m.pool.put(q.m, c)
+	q.m.pool.mu.Lock()
+	if n := len(q.m.pool.idle); n != 1 {
+		t.Errorf("one worker waits %d times", n)
+	}
+	q.m.pool.mu.Unlock()
 	if c.lost || c.late || c.w.line.over {
 		t.Errorf("it ends a worker that it was taken from: lost %t, late %t", c.lost, c.late)
 	}

@@ -213,6 +213,26 @@ func TestSearchesEnd(t *testing.T) {
 		s.calls.Wait()
 		s.rests(0)
 	})
+	t.Run("with the module and without a place", func(t *testing.T) {
+		s := newSearch(t, 1)
+		if !s.rooms.Take(t.Context(), nil) {
+			t.Fatal("there is no place")
+		}
+		s.behind(t.Context(), "a", true, func(out sandbox.Output, fail *tool.Error) {
+			if fail == nil || !out.Unplaced {
+				t.Errorf("got %+v, %v", out, fail)
+			}
+		})
+		s.placeless(1)
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := s.m.Close(over); err != nil {
+			t.Error(err)
+		}
+		s.rooms.Give()
+		s.calls.Wait()
+		s.rests(0)
+	})
 	t.Run("without a place", func(t *testing.T) {
 		s := newSearch(t, 1)
 		s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
@@ -327,6 +347,9 @@ func TestClosingWaitsForCallsAndNotForMakings(t *testing.T) {
 		if err := s.m.Close(soon); err != nil || soon.Err() != nil {
 			t.Errorf("it waited for a worker that nobody wants: %v", soon.Err())
 		}
+		if n := s.rooms.busy(); n != 0 {
+			t.Errorf("behind the end %d places are taken", n)
+		}
 		s.rests(0)
 	})
 }
@@ -440,6 +463,9 @@ func TestNobodyFallsInBetween(t *testing.T) {
 	if !a.has() {
 		t.Error("the worker was kept while somebody sought one")
 	}
+	if n := s.m.seeking.Load(); n != 0 {
+		t.Errorf("%d seek still", n)
+	}
 	if err := s.m.seek(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
@@ -491,4 +517,81 @@ func TestBothComeAtOnce(t *testing.T) {
 			t.Errorf("%d tasks are left", n)
 		}
 	}
+}
+
+// TestOnlyTheirLikeIsHanded has a worker become free while all kinds of calls seek one:
+// those get it that may be in its place and were lent the same folders, also several,
+// and also while somebody waits for a place.
+func TestOnlyTheirLikeIsHanded(t *testing.T) {
+	s := newSearch(t, 3)
+	s.have(s.start)
+	s.behind(t.Context(), "warm", true, s.answered("warm"))
+	s.calls.Wait()
+	s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+	eventually(t, "it runs", func() bool { return s.length() == 1 })
+	of := func(key string, place sandbox.Place) *seeker {
+		c := s.one("a")
+		c.inv.Place = place
+		p := s.m.pool
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return s.m.note(key, c, true)
+	}
+	strange := map[string]*seeker{
+		"one that was lent other folders":   of("other", s.rooms),
+		"one in places of another kind":     of("", newRooms(1)),
+		"one that needs no place of a kind": of("", nil),
+	}
+	for range 2 { // their own places
+		if !s.rooms.Take(t.Context(), nil) {
+			t.Fatal("there is no place")
+		}
+	}
+	a, b := of("", s.rooms), of("", s.rooms)
+	for who, k := range strange {
+		if s.m.pool.queue(s.m, k.key, k.c, lineMost) {
+			t.Errorf("%s is in the line", who)
+		}
+	}
+	s.behind(t.Context(), "late", false, s.answered("late"))
+	s.placeless(1)
+	s.m.cost("run").Store(1)
+	s.m.hungry.Store(false)
+	s.open()
+	eventually(t, "the first is answered", func() bool { return a.has() })
+	if !b.has() {
+		t.Error("there was room for two")
+	}
+	s.m.pool.mu.Lock()
+	for who, k := range strange {
+		if k.has() {
+			t.Errorf("%s has it", who)
+		}
+		s.m.forget(k)
+	}
+	s.m.pool.mu.Unlock()
+	s.calls.Go(func() { s.answered("a")(s.m.serve(b.c)) })
+	s.answered("a")(s.m.serve(a.c))
+	s.rooms.Give() // which workers made for them would have
+	s.rooms.Give()
+	s.calls.Wait()
+	s.end("warm", "hold door", "a", "a", "late")
+}
+
+// TestAWorkerOutlastsItsCaller has a call answered by another worker, behind one that
+// nobody may wait for as its worker was made for it, and its caller go: the one on its
+// way is kept.
+func TestAWorkerOutlastsItsCaller(t *testing.T) {
+	s := newSearch(t, 2)
+	s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+	eventually(t, "it runs", func() bool { return s.length() == 1 })
+	ctx, cancel := context.WithCancel(t.Context())
+	s.behind(ctx, "a", true, s.answered("a"))
+	s.seeks(1)
+	s.open()
+	s.calls.Wait()
+	cancel()
+	s.have(s.start)
+	s.rests(2)
+	s.end("hold door", "a")
 }
