@@ -237,3 +237,29 @@ func TestAPlaceIsNotTakenWhenItIsOver(t *testing.T) {
 		}
 	})
 }
+
+// TestAPlaceThatComesTooLateIsGivenBack frees a place just when nobody needs it any more.
+func TestAPlaceThatComesTooLateIsGivenBack(t *testing.T) {
+	for range 300 {
+		p := newPlaces(1)
+		a, b := &toolPlace{p, claim{"a", "a", 1}}, &toolPlace{p, claim{"b", "b", 1}}
+		if !a.Take(t.Context(), nil) {
+			t.Fatal("there is no place")
+		}
+		over, took := make(chan struct{}), make(chan bool)
+		go func() { took <- b.Take(t.Context(), over) }()
+		for waits := false; !waits; {
+			p.mu.Lock()
+			waits = len(p.queues) == 1
+			p.mu.Unlock()
+		}
+		close(over)
+		a.Give()
+		if <-took {
+			b.Give()
+		}
+		if n := p.busy(); n != 0 || len(p.queued()) != 0 {
+			t.Fatalf("%d places are taken, %d wait", n, len(p.queued()))
+		}
+	}
+}

@@ -118,6 +118,9 @@ func TestServerTools(t *testing.T) {
 			t.Errorf("%s: %v", row.name, r.Err)
 		}
 	}
+	if n := h.running.busy(); n != 0 {
+		t.Errorf("%d places are taken", n)
+	}
 }
 
 // A server's word that a tool changes nothing is not enough, unless the

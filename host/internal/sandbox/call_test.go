@@ -117,6 +117,53 @@ func TestCallOfACancelledCaller(t *testing.T) {
 	}
 }
 
+// A seat is a place for one guest.
+type seat struct {
+	free  chan struct{}
+	taken int // how often
+}
+
+func (s *seat) Take(ctx context.Context, over <-chan struct{}) bool {
+	select {
+	case <-s.free:
+		s.taken++
+		return true
+	case <-ctx.Done():
+	case <-over:
+	}
+	return false
+}
+
+func (s *seat) Give() { s.free <- struct{}{} }
+
+func (s *seat) Shares(Place, bool) bool { return false }
+
+// TestAGuestHasAPlace runs guests in a place, which they have while they run and not
+// longer, however they end; who gets none runs nothing.
+func TestAGuestHasAPlace(t *testing.T) {
+	m, s := guest(t), &seat{free: make(chan struct{}, 1)}
+	s.Give()
+	for n, export := range []string{"talk", "spin"} {
+		m.Call(t.Context(), Invocation{Export: export, Place: s, Timeout: time.Second, Progress: func(int, int, string) {
+			if len(s.free) != 0 {
+				t.Errorf("%s runs without its place", export)
+			}
+		}})
+		if s.taken != n+1 || len(s.free) != 1 {
+			t.Errorf("behind %s the place was taken %d times, and %d are free", export, s.taken, len(s.free))
+		}
+	}
+	<-s.free // somebody else has it
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if out, fail := m.Call(gone, Invocation{Export: "echo", Place: s}); !out.Unplaced || fail == nil || fail.Code != tool.Cancelled {
+		t.Errorf("got %+v, %v", out, fail)
+	}
+	if len(s.free) != 0 {
+		t.Error("it gave back what it did not have")
+	}
+}
+
 // TestFreshState lets a guest look for what an earlier call left: in its
 // globals and in Extism's variables; with spares, too.
 func TestFreshState(t *testing.T) {

@@ -562,6 +562,7 @@ func TestOnlyTheirLikeIsHanded(t *testing.T) {
 	if !b.has() {
 		t.Error("there was room for two")
 	}
+	s.placeless(1)
 	s.m.pool.mu.Lock()
 	for who, k := range strange {
 		if k.has() {
