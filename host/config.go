@@ -88,8 +88,9 @@ type Config struct {
 	// last stays in any case. 0: DefaultLoaded; negative: there is no bound.
 	Loaded tool.Bytes
 	// Parallel bounds the guests that run at once; one plugin gets a quarter of
-	// that, at least 2. 0 or negative: 4 for each CPU, at least 16, or inline 2
-	// for each CPU, at least 4.
+	// that, at least 2. Short calls that wait in line for one process, of which one
+	// runs, count as one guest. 0 or negative: 4 for each CPU, at least 16, or inline
+	// 2 for each CPU, at least 4.
 	Parallel int
 	// Summarise lets a model shorten results of tools whose strategy is
 	// "summarize"; nil: they are cut by head_tail. An error comes with what the

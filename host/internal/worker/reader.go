@@ -59,7 +59,7 @@ func (r *reader) await() (unread int, err error) {
 		return r.ring.unread()
 	}
 	for {
-		r.ring.asleep.Store(1)
+		r.ring.asleep.Swap(1) // as in offer
 		var fault error
 		if !r.ring.filled() { // since it knows that we are to be woken
 			_, fault = r.r.Peek(1)

@@ -42,7 +42,7 @@ func (r *ring) offer(frames []byte) bool {
 	n := copy(r.room[r.mine%ringRoom:], frames)
 	copy(r.room, frames[n:])
 	r.mine += uint64(len(frames))
-	r.put.Store(r.mine)
+	r.put.Swap(r.mine) // before wakes looks: under the race detector a Store may come behind a Load that follows it
 	return true
 }
 
