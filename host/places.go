@@ -47,7 +47,7 @@ func (p *toolPlace) Give() { p.give(p.claim) }
 
 // Shares reports whether a call may run behind others in their place: no bound that
 // holds for it is less than theirs, and nobody who waits for a place, be it one of
-// another plugin, is passed by a call that has not waited.
+// another plugin, and could have theirs is passed by a call that has not waited.
 func (p *toolPlace) Shares(with sandbox.Place, waited bool) bool {
 	o, ok := with.(*toolPlace)
 	if !ok || o.places != p.places || o.plugin != p.plugin {
@@ -56,7 +56,22 @@ func (p *toolPlace) Shares(with sandbox.Place, waited bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	alike := o.tool == p.tool || o.most == p.most && p.most >= p.own
-	return alike && (waited || len(p.queues) == 0)
+	return alike && (waited || !p.wanted(o.claim))
+}
+
+// wanted reports whether somebody who waits could have a place that is taken, if it were
+// given back; the lock is held.
+func (p *places) wanted(taken claim) bool {
+	return slices.ContainsFunc(p.queues, func(q *queue) bool {
+		ofTool, ofPlugin := p.tools[q.tool], p.plugins[q.plugin]
+		if q.tool == taken.tool {
+			ofTool--
+		}
+		if q.plugin == taken.plugin {
+			ofPlugin--
+		}
+		return ofTool < q.most && ofPlugin < max(p.own, q.most)
+	})
 }
 
 // A waiter is a call without a place.

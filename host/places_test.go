@@ -174,45 +174,61 @@ func TestBoundOfPlaces(t *testing.T) {
 }
 
 // TestPlacesAreSharedOnlyByTheirLike says who may run behind others in their place:
-// nobody for whom another bound holds, and nobody who would come before one who waits.
+// nobody for whom another bound holds, and nobody who would pass one who waits for it.
 func TestPlacesAreSharedOnlyByTheirLike(t *testing.T) {
-	p := newPlaces(8) // two for a plugin
-	of := func(plugin, name string, most int) *toolPlace { return &toolPlace{p, claim{plugin, name, most}} }
-	for _, c := range []struct {
-		name         string
-		who, with    *toolPlace
-		alone, crowd bool // while nobody waits, and while somebody does
-	}{
-		{"a tool's own calls", of("p", "a", 2), of("p", "a", 2), true, false},
-		{"those that have their plugin's share", of("p", "a", 2), of("p", "b", 2), true, false},
-		{"those of a tool with one place", of("p", "a", 1), of("p", "a", 1), true, false},
-		{"two tools with one place each", of("p", "a", 1), of("p", "b", 1), false, false},
-		{"a tool that has more than the share", of("p", "a", 2), of("p", "b", 6), false, false},
-		{"another plugin", of("p", "a", 2), of("q", "a", 2), false, false},
-		{"another host", of("p", "a", 2), &toolPlace{newPlaces(8), claim{"p", "a", 2}}, false, false},
-	} {
-		if got := c.who.Shares(c.with, false); got != c.alone {
-			t.Errorf("%s: %t while nobody waits", c.name, got)
+	claims := func(n int, plugin, name string, most int) (out []claim) {
+		for range n {
+			out = append(out, claim{plugin, name, most})
 		}
-		taken := []claim{{"x", "x", 2}, {"x", "x", 2}}
-		for _, c := range taken {
-			if !p.now(c) {
-				t.Fatal("there is no place")
+		return out
+	}
+	for _, crowd := range []struct {
+		name   string
+		taken  []claim // beside the one that is to be shared
+		waits  []claim
+		passes bool // a newcomer passes nobody
+	}{
+		{"nobody waits", nil, nil, true},
+		{"one waits whom its own bound holds up", claims(1, "x", "x", 1), claims(1, "x", "x", 1), true},
+		{"one waits whom its plugin's share holds up", claims(2, "x", "x", 2), claims(1, "x", "y", 2), true},
+		{"one waits who could have any place", slices.Concat(claims(6, "w", "w", 6), claims(1, "x", "x", 2)), claims(1, "x", "x", 2), false},
+		{"one waits for a place of the plugin's", claims(1, "p", "c", 2), claims(1, "p", "c", 2), false},
+		{"one waits behind one whom its own bound holds up", slices.Concat(claims(6, "w", "w", 6), claims(1, "x", "x", 1)), []claim{{"x", "x", 1}, {"y", "y", 2}}, false},
+	} {
+		for _, c := range []struct {
+			name      string
+			who, with claim
+			alike     bool
+		}{
+			{"a tool's own calls", claim{"p", "a", 2}, claim{"p", "a", 2}, true},
+			{"those that have their plugin's share", claim{"p", "a", 2}, claim{"p", "b", 2}, true},
+			{"those of a tool with one place", claim{"p", "a", 1}, claim{"p", "a", 1}, true},
+			{"two tools with one place each", claim{"p", "a", 1}, claim{"p", "b", 1}, false},
+			{"a tool that has more than the share", claim{"p", "a", 2}, claim{"p", "b", 6}, false},
+			{"another plugin", claim{"p", "a", 2}, claim{"q", "a", 2}, false},
+		} {
+			p := newPlaces(8) // two for a plugin
+			for _, taken := range append(slices.Clone(crowd.taken), c.with) {
+				if !p.now(taken) {
+					t.Fatalf("%s, %s: there is no place for %v", crowd.name, c.name, taken)
+				}
+			}
+			for _, w := range crowd.waits {
+				if p.join(w).runs() && c.with.plugin == "p" {
+					t.Fatalf("%s, %s: nobody waits", crowd.name, c.name)
+				}
+			}
+			who, with := &toolPlace{p, c.who}, &toolPlace{p, c.with}
+			if got, want := who.Shares(with, false), c.alike && crowd.passes; got != want {
+				t.Errorf("%s, %s: %t; want %t", crowd.name, c.name, got, want)
+			}
+			if got := who.Shares(with, true); got != c.alike {
+				t.Errorf("%s, %s: %t of one that has waited", crowd.name, c.name, got)
+			}
+			if who.Shares(&toolPlace{newPlaces(8), c.with}, false) {
+				t.Errorf("%s, %s: it is another host's", crowd.name, c.name)
 			}
 		}
-		w := p.join(taken[0])
-		if got := c.who.Shares(c.with, false); got != c.crowd {
-			t.Errorf("%s: %t while somebody waits", c.name, got)
-		}
-		if got := c.who.Shares(c.with, true); got != c.alone {
-			t.Errorf("%s: %t of one that has waited", c.name, got)
-		}
-		p.give(taken[0])
-		if !w.runs() {
-			t.Fatal("the place was not handed on")
-		}
-		p.give(taken[0])
-		p.give(taken[1])
 	}
 }
 
