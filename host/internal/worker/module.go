@@ -32,6 +32,7 @@ type Module struct {
 
 	seekers []*seeker    // the pool's mu holds it
 	seeking atomic.Int32 // len(seekers)
+	left    []*making    // that nobody waits for; the pool's mu holds it
 	makings sync.WaitGroup
 }
 

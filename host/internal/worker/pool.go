@@ -272,25 +272,28 @@ func (p *Pool) squeeze(m *Module, key string, c *call, ahead int, waited bool) b
 
 // fits reports whether the call may run in the place of a worker's line; the pool's mu
 // is held.
-func (c *call) fits(w *process, waited bool) bool {
-	if c.inv.Place == nil || w.place == nil {
-		return c.inv.Place == w.place
+func (c *call) fits(w *process, waited bool) bool { return c.runsIn(w.place, waited) }
+
+// runsIn reports whether the call may run in a place that others have.
+func (c *call) runsIn(place sandbox.Place, waited bool) bool {
+	if c.inv.Place == nil || place == nil {
+		return c.inv.Place == place
 	}
-	return c.inv.Place.Shares(w.place, waited)
+	return c.inv.Place.Shares(place, waited)
 }
 
 // open gives a worker without calls its first one, which has its place.
 func (p *Pool) open(m *Module, w *process, c *call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.admit(m, w, c)
+	p.admit(m, w, c, c.inv.Place)
 }
 
-// admit is open; p.mu is held.
-func (p *Pool) admit(m *Module, w *process, c *call) {
+// admit is open in a place; p.mu is held.
+func (p *Pool) admit(m *Module, w *process, c *call, in sandbox.Place) {
 	c.w = w
 	w.line.join(c, 0)
-	w.open, w.place = true, c.inv.Place
+	w.open, w.place = true, in
 	m.lines = append(m.lines, w)
 }
 

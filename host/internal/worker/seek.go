@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/sandbox"
 )
 
@@ -16,35 +17,63 @@ type seeker struct {
 	found   chan struct{} // closed when it is in a line
 }
 
-// A making is a worker on its way. It has the place of the call that it is made for;
-// when that went elsewhere the worker is kept for others.
+// A making is a worker on its way, and the place that it is to run in. When the call
+// that it was begun for has found another one the next seeker takes it up, else the
+// worker is kept: so there are never more makings than calls that sought at once.
 type making struct {
-	done chan struct{} // closed when it has come to its end, unless left
-	left bool          // nobody waits for it; the pool's mu holds it
-	w    *process
-	turn *task
-	err  error
+	key    string
+	place  sandbox.Place // nil: it needs none
+	cancel context.CancelFunc
+	done   chan struct{} // closed when it has come to its end, unless left
+	left   bool          // nobody waits for it; the pool's mu holds it
+	w      *process
+	turn   *task
+	err    error
 }
 
 // seek has a worker made for a call that has its place, and waits until the call is in
 // that one's line, or in another's. If it could not be made, the place was given back.
 func (m *Module) seek(ctx context.Context, s *seeker) error {
-	p := m.pool
-	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
-	defer context.AfterFunc(ctx, cancel)() // only while the call waits for it
-	k := &making{done: make(chan struct{})}
-	p.tasks.Add(1) // within the call's own
-	m.makings.Go(func() {
-		defer p.tasks.Done()
-		defer cancel()
-		defer context.AfterFunc(m.calls.Life(), cancel)()
-		m.bring(starting, k, s)
-	})
+	k := m.takeUp(s)
+	if k != nil {
+		s.c.giveBack()
+	} else {
+		k = m.begin(ctx, s)
+	}
+	defer context.AfterFunc(ctx, k.cancel)() // only while the call waits for it
 	select {
 	case <-k.done:
 	case <-s.found:
 	}
 	return m.settle(s, k)
+}
+
+// takeUp finds a making that nobody waits for any more; nil: there is none.
+func (m *Module) takeUp(s *seeker) *making {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	at := slices.IndexFunc(m.left, func(k *making) bool { return k.key == s.key && s.c.runsIn(k.place, true) })
+	if at < 0 {
+		return nil
+	}
+	k := m.left[at]
+	m.left = slices.Delete(m.left, at, at+1)
+	k.left = false
+	return k
+}
+
+// begin begins to make a worker in the place of a call.
+func (m *Module) begin(ctx context.Context, s *seeker) *making {
+	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
+	k := &making{key: s.key, place: s.c.inv.Place, cancel: cancel, done: make(chan struct{})}
+	m.pool.tasks.Add(1) // within the call's own
+	m.makings.Go(func() {
+		defer m.pool.tasks.Done()
+		defer cancel()
+		defer context.AfterFunc(m.calls.Life(), cancel)()
+		m.bring(starting, k, s.c.inv.Grant.Mounts)
+	})
+	return k
 }
 
 // settle ends a search: by now the call is in a line, or the making at its end.
@@ -56,44 +85,47 @@ func (m *Module) settle(s *seeker, k *making) error {
 	case <-k.done:
 	default:
 		k.left = true
+		m.left = append(m.left, k)
 		p.mu.Unlock()
 		return nil
 	}
 	if sought && k.err == nil {
 		s.c.turn, s.c.alone = k.turn, true
-		p.admit(m, k.w, s.c)
+		p.admit(m, k.w, s.c, k.place)
 	}
 	p.mu.Unlock()
-	if sought {
-		if k.err != nil {
-			s.c.giveBack()
-		}
-		return k.err
+	if !sought {
+		m.store(k)
+		return nil
 	}
-	m.store(k, s.c.inv.Place)
-	return nil
+	if k.err != nil && k.place != nil {
+		k.place.Give()
+	}
+	return k.err
 }
 
 // bring makes a worker, which ends with ctx. A module that closes does not wait for one
 // whose call went elsewhere, for its life is over then.
-func (m *Module) bring(ctx context.Context, k *making, s *seeker) {
-	m.pool.drop(func(i *idler) bool { return i.module == m && i.w.key != s.key }) // of grants that no longer hold
-	k.w, k.turn, k.err = m.make(ctx, s.c.inv.Grant.Mounts)
+func (m *Module) bring(ctx context.Context, k *making, mounts []jail.Mount) {
+	m.pool.drop(func(i *idler) bool { return i.module == m && i.w.key != k.key }) // of grants that no longer hold
+	k.w, k.turn, k.err = m.make(ctx, mounts)
 	m.pool.mu.Lock()
 	left := k.left
-	if !left {
+	if left {
+		m.left = slices.DeleteFunc(m.left, func(o *making) bool { return o == k })
+	} else {
 		close(k.done)
 	}
 	m.pool.mu.Unlock()
 	if left {
-		m.store(k, s.c.inv.Place)
+		m.store(k)
 	}
 }
 
 // store keeps a worker whose caller has found another one, for whoever seeks one or
 // comes later, and gives back its place if nobody takes it.
-func (m *Module) store(k *making, place sandbox.Place) {
-	p := m.pool
+func (m *Module) store(k *making) {
+	p, place := m.pool, k.place
 	var surplus []*process
 	if k.err == nil {
 		p.turns.done(k.turn)

@@ -146,6 +146,67 @@ func TestWhatComesFirstIsTaken(t *testing.T) {
 	s.end("hold door", "a")
 }
 
+// TestWhatIsBeingMadeIsTakenUp has calls seek a worker, one after the other, which find
+// one that becomes free: for all of them one worker is made.
+func TestWhatIsBeingMadeIsTakenUp(t *testing.T) {
+	s := newSearch(t, 3)
+	for round := range 3 {
+		door := fmt.Sprint(s.door, round)
+		s.behind(t.Context(), "hold "+door, true, s.answered("hold "+door))
+		eventually(t, "it runs", func() bool { return s.length() == 1 })
+		s.behind(t.Context(), fmt.Sprint(round), false, s.answered(fmt.Sprint(round)))
+		s.seeks(1)
+		eventually(t, "a line and what is being made have a place each", func() bool { return s.rooms.busy() == 2 })
+		s.have(door)
+		s.calls.Wait()
+	}
+	s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+	eventually(t, "it runs", func() bool { return s.length() == 1 })
+	s.behind(t.Context(), "last", false, s.answered("last"))
+	s.seeks(1)
+	s.have(s.start)
+	s.seeks(0) // it has what was begun for the first
+	s.open()
+	s.calls.Wait()
+	s.rests(2)
+}
+
+// TestWhatWasTakenUpEnds ends the caller, and the module, of a call that has taken up
+// what was begun for another one.
+func TestWhatWasTakenUpEnds(t *testing.T) {
+	for _, with := range []string{"the caller", "the module"} {
+		s := newSearch(t, 3)
+		s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+		eventually(t, "it runs", func() bool { return s.length() == 1 })
+		s.behind(t.Context(), "a", false, s.answered("a"))
+		s.seeks(1)
+		s.open()
+		s.calls.Wait()
+		last := filepath.Join(t.TempDir(), "last")
+		s.behind(t.Context(), "hold "+last, true, func(sandbox.Output, *tool.Error) {})
+		eventually(t, "another one runs", func() bool { return s.length() == 1 })
+		ctx, cancel := context.WithCancel(t.Context())
+		s.behind(ctx, "b", false, s.failed("b", tool.Cancelled))
+		s.seeks(1)
+		eventually(t, "it has taken it up", func() bool { return s.rooms.busy() == 2 })
+		if cancel(); with == "the module" {
+			over, end := context.WithCancel(t.Context())
+			end()
+			if err := s.m.Close(over); err != nil {
+				t.Error(err)
+			}
+		}
+		eventually(t, "its place is given back", func() bool { return s.rooms.busy() <= 1 })
+		s.have(last)
+		s.calls.Wait()
+		if with == "the caller" {
+			s.rests(1)
+		} else {
+			s.rests(0)
+		}
+	}
+}
+
 // TestRoomInALineIsTaken has a call end that another one waits behind, while one that
 // could wait there too seeks a worker.
 func TestRoomInALineIsTaken(t *testing.T) {
@@ -490,8 +551,8 @@ func TestBothComeAtOnce(t *testing.T) {
 		if !a.has() {
 			t.Fatal("it has no worker")
 		}
-		k := &making{done: make(chan struct{})}
-		s.m.bring(t.Context(), k, a)
+		k := &making{key: a.key, place: a.c.inv.Place, done: make(chan struct{})}
+		s.m.bring(t.Context(), k, nil)
 		var b *seeker
 		if another {
 			b = s.seeker("b")
