@@ -120,9 +120,15 @@ func (w *process) discard() {
 }
 
 // load sends the module and waits until the child is ready. When ctx ends the
-// child is killed.
-func (w *process) load(ctx context.Context, l loadMeta, wasm []byte) error {
-	defer context.AfterFunc(ctx, w.kill)()
+// child is killed, which is told also where it was ready in the same moment: nobody
+// else may be given it.
+func (w *process) load(ctx context.Context, l loadMeta, wasm []byte) (err error) {
+	stop := context.AfterFunc(ctx, w.kill)
+	defer func() {
+		if !stop() && err == nil {
+			err = w.why(ctx.Err())
+		}
+	}()
 	if err := w.send.write(kindLoad, l, wasm); err != nil {
 		return w.why(err)
 	}

@@ -1,0 +1,55 @@
+//go:build linux
+
+package worker
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/wasmtest"
+)
+
+// A lastWord is a worker's pipe, in which something comes when the worker is ready: then
+// its caller goes, and the worker with it.
+type lastWord struct {
+	from io.Reader
+	w    *process
+	end  context.CancelFunc
+	came bool
+}
+
+func (l *lastWord) Read(p []byte) (int, error) {
+	n, err := l.from.Read(p)
+	l.came = true
+	l.end()
+	<-l.w.gone
+	return n, err
+}
+
+// TestAKilledWorkerIsNotReady ends the caller of a start in the moment in which the
+// worker is ready: it is killed, so nobody is given it.
+func TestAKilledWorkerIsNotReady(t *testing.T) {
+	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
+	p := newPool(t, nil)
+	m := load(t, p, pl)
+	for came := false; !came; { // on a busy machine it may be ready before anybody waits
+		w, err := p.spawn("p", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		last := &lastWord{from: w.out, w: w, end: cancel}
+		ring := w.read.ring
+		w.read = newReader(last)
+		w.read.ring = ring
+		err = m.load(ctx, w, nil)
+		if came = last.came; came && !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		cancel()
+		w.discard()
+	}
+}
