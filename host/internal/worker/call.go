@@ -38,8 +38,8 @@ type call struct {
 	turn  *task // else
 	ahead view  // what it saw when it waited
 	ended bool
-	lost  bool // the worker cannot be used any more
-	late  bool // it should have ended
+	lost  bool      // the worker cannot be used any more
+	late  time.Time // since when it should have ended; zero: it may run
 
 	begun    bool // the guest may have done something
 	moved    bool // it was taken back from a line
@@ -168,7 +168,7 @@ func (c *call) wake() {
 			return
 		}
 		c.timer.Reset(min(c.module.pool.looking, left))
-	case c.late || left == 0:
+	case !c.late.IsZero() || left == 0:
 		c.stop()
 	case c.short && c.line.clear(c):
 		c.short = false
@@ -212,13 +212,16 @@ func (c *call) kill() {
 // the worker has begun with one of them this call has ended, and its result is
 // about to be read. That is not believed for long.
 func (c *call) stop() {
-	if c.late || c.line.clear(c) {
+	now := time.Now()
+	if !c.late.IsZero() && now.Sub(c.late) >= readTime || c.line.clear(c) {
 		c.lost = true
 		c.w.kill()
 		return
 	}
-	c.late = true
-	c.timer.Reset(readTime)
+	if c.late.IsZero() {
+		c.late = now
+	}
+	c.timer.Reset(readTime - now.Sub(c.late)) // who looked in the same moment may come first
 }
 
 // readTime is how long a result may lie in the pipe unread, behind its deadline.

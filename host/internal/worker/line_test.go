@@ -302,6 +302,36 @@ func TestSlowListenersHoldNobodyUp(t *testing.T) {
 	q.end("warm", "tell", "a")
 }
 
+// TestWhoLooksIsNotTheEnd has a call end whose result lies unread while the next one
+// runs, and be looked at in the same moment: the next one is not ended with it.
+func TestWhoLooksIsNotTheEnd(t *testing.T) {
+	q := newQueue(t, time.Hour)
+	q.warm()
+	c := &call{module: q.m, outer: t.Context(), inv: sandbox.Invocation{Export: "run", Input: []byte("a"), Timeout: time.Hour, MaxOutput: 10}}
+	if err := q.m.worker(t.Context(), "", c, false); err != nil {
+		t.Fatal(err)
+	}
+	c.line.flush()
+	hold := "hold " + q.door
+	q.calls.Go(func() { q.now(t.Context(), hold, patience, q.answered(hold)) })
+	eventually(t, "the next is begun", func() bool {
+		text, _ := os.ReadFile(q.begun)
+		return strings.Contains(string(text), hold)
+	})
+	end := c.begin()
+	c.kill()
+	c.wake()
+	if c.lost || c.late.IsZero() {
+		t.Errorf("lost %t, late %s", c.lost, c.late)
+	}
+	end()
+	out, fail := c.run()
+	q.m.release(c)
+	q.answered("a")(out, fail)
+	q.open()
+	q.end("warm", "a", "hold door")
+}
+
 // TestMovedIsGone ends a call that was taken back and does not know it yet: the
 // worker has other calls by then.
 func TestMovedIsGone(t *testing.T) {
@@ -332,8 +362,8 @@ func TestMovedIsGone(t *testing.T) {
 		t.Errorf("one worker waits %d times", n)
 	}
 	q.m.pool.mu.Unlock()
-	if c.lost || c.late || c.w.line.over {
-		t.Errorf("it ends a worker that it was taken from: lost %t, late %t", c.lost, c.late)
+	if c.lost || !c.late.IsZero() || c.w.line.over {
+		t.Errorf("it ends a worker that it was taken from: lost %t, late %s", c.lost, c.late)
 	}
 	q.now(t.Context(), "after", patience, q.answered("after"))
 	q.end("warm", "hold door", "after")

@@ -24,8 +24,9 @@ type making struct {
 	key    string
 	place  sandbox.Place // nil: it needs none
 	cancel context.CancelFunc
-	done   chan struct{} // closed when it has come to its end, unless left
-	left   bool          // nobody waits for it; the pool's mu holds it
+	done   chan struct{} // closed when it has come to its end, if somebody waits for it
+	by     *seeker       // who waits for it; nil: nobody; the pool's mu holds it, and the next
+	ended  bool          // it was cancelled
 	w      *process
 	turn   *task
 	err    error
@@ -40,12 +41,23 @@ func (m *Module) seek(ctx context.Context, s *seeker) error {
 	} else {
 		k = m.begin(ctx, s)
 	}
-	defer context.AfterFunc(ctx, k.cancel)() // only while the call waits for it
+	defer context.AfterFunc(ctx, func() { m.giveUp(s, k) })()
 	select {
 	case <-k.done:
 	case <-s.found:
 	}
 	return m.settle(s, k)
+}
+
+// giveUp ends a making whose call has ended, unless that waits for it no more: then
+// it is another's.
+func (m *Module) giveUp(s *seeker, k *making) {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	if k.by == s {
+		k.ended = true
+		k.cancel()
+	}
 }
 
 // takeUp finds a making that nobody waits for any more; nil: there is none.
@@ -58,14 +70,14 @@ func (m *Module) takeUp(s *seeker) *making {
 	}
 	k := m.left[at]
 	m.left = slices.Delete(m.left, at, at+1)
-	k.left = false
+	k.by = s
 	return k
 }
 
 // begin begins to make a worker in the place of a call.
 func (m *Module) begin(ctx context.Context, s *seeker) *making {
 	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
-	k := &making{key: s.key, place: s.c.inv.Place, cancel: cancel, done: make(chan struct{})}
+	k := &making{key: s.key, place: s.c.inv.Place, cancel: cancel, done: make(chan struct{}), by: s}
 	m.pool.tasks.Add(1) // within the call's own
 	m.makings.Go(func() {
 		defer m.pool.tasks.Done()
@@ -84,8 +96,9 @@ func (m *Module) settle(s *seeker, k *making) error {
 	select {
 	case <-k.done:
 	default:
-		k.left = true
-		m.left = append(m.left, k)
+		if k.by = nil; !k.ended {
+			m.left = append(m.left, k)
+		}
 		p.mu.Unlock()
 		return nil
 	}
@@ -110,7 +123,7 @@ func (m *Module) bring(ctx context.Context, k *making, mounts []jail.Mount) {
 	m.pool.drop(func(i *idler) bool { return i.module == m && i.w.key != k.key }) // of grants that no longer hold
 	k.w, k.turn, k.err = m.make(ctx, mounts)
 	m.pool.mu.Lock()
-	left := k.left
+	left := k.by == nil
 	if left {
 		m.left = slices.DeleteFunc(m.left, func(o *making) bool { return o == k })
 	} else {

@@ -207,6 +207,27 @@ func TestWhatWasTakenUpEnds(t *testing.T) {
 	}
 }
 
+// TestALateEndReachesNobodyElse ends the caller of a start when another call has taken
+// it up, and when nobody waits for it.
+func TestALateEndReachesNobodyElse(t *testing.T) {
+	s := newSearch(t, 2)
+	first, second := &seeker{key: "k", c: &call{}}, &seeker{key: "k", c: &call{}}
+	cancelled := false
+	k := &making{key: "k", cancel: func() { cancelled = true }, by: first, done: make(chan struct{})}
+	if err := s.m.settle(first, k); err != nil || s.m.takeUp(second) != k {
+		t.Fatalf("it is not taken up: %v", err)
+	}
+	if s.m.giveUp(first, k); cancelled {
+		t.Error("it is ended by who has left it")
+	}
+	if s.m.giveUp(second, k); !cancelled {
+		t.Error("it is not ended by who waits for it")
+	}
+	if err := s.m.settle(second, k); err != nil || s.m.takeUp(first) != nil {
+		t.Errorf("what is being ended is taken up: %v", err)
+	}
+}
+
 // TestRoomInALineIsTaken has a call end that another one waits behind, while one that
 // could wait there too seeks a worker.
 func TestRoomInALineIsTaken(t *testing.T) {
@@ -551,7 +572,7 @@ func TestBothComeAtOnce(t *testing.T) {
 		if !a.has() {
 			t.Fatal("it has no worker")
 		}
-		k := &making{key: a.key, place: a.c.inv.Place, done: make(chan struct{})}
+		k := &making{key: a.key, place: a.c.inv.Place, done: make(chan struct{}), by: a}
 		s.m.bring(t.Context(), k, nil)
 		var b *seeker
 		if another {
