@@ -336,6 +336,8 @@ func (p *Pool) put(m *Module, c *call) {
 		return
 	}
 	w := c.w
+	// Looked at before the lock, which nobody may hold while folders are: without any,
+	// for those too who begin to seek in between.
 	sound := (w.key == "" || m.seeking.Load() > 0) && w.sound()
 	p.mu.Lock()
 	if sound {
