@@ -34,10 +34,19 @@ func (p *pty) at(cmd *exec.Cmd, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// prompt waits until a line can be typed.
+// prompt waits until a line can be typed: until then Ctrl-C would be a signal, with
+// which the kernel forgets what was typed before it.
 func (p *pty) prompt() string {
 	p.Helper()
-	return p.until("\x1b[?2004h")
+	shown := p.until("\x1b[?2004h")
+	waitFor(p.T, func() bool {
+		var mode syscall.Termios
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, p.slave.Fd(), syscall.TCGETS, uintptr(unsafe.Pointer(&mode))); errno != 0 {
+			p.Fatal(errno)
+		}
+		return mode.Lflag&syscall.ISIG == 0
+	})
+	return shown
 }
 
 // talker answers with what it was asked last.
