@@ -106,8 +106,9 @@ func (w *process) dead() bool {
 }
 
 // sound reports whether another call can have the worker. It may look at the granted
-// folders, and no lock is held for that.
-func (w *process) sound() bool { return !w.dead() && w.loan.Current() }
+// folders, and no lock is held for that. Of one without any another call may let go
+// in the same moment; one with folders has one call at a time.
+func (w *process) sound() bool { return !w.dead() && (w.key == "" || w.loan.Current()) }
 
 // discard ends the child and lets go of everything; it waits for the end.
 func (w *process) discard() {

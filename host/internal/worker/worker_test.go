@@ -441,6 +441,23 @@ func TestIdleWorkersGo(t *testing.T) {
 	}
 }
 
+// TestWhoLooksIsNotInTheWay has a worker looked at while it is let go of.
+func TestWhoLooksIsNotInTheWay(t *testing.T) {
+	p := newPool(t, nil)
+	w, err := p.spawn("p", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var looks sync.WaitGroup
+	looks.Go(func() {
+		for w.sound() {
+			continue
+		}
+	})
+	w.discard()
+	looks.Wait()
+}
+
 // TestTodaysFolder replaces a granted folder between calls, and grants another.
 func TestTodaysFolder(t *testing.T) {
 	m := load(t, newPool(t, func(c *Config) { c.Spares = 1 }), sandbox.Plugin{Name: "guest", Wasm: goGuest})
