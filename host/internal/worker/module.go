@@ -108,7 +108,7 @@ func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Outp
 			return sandbox.Output{Unplaced: errors.Is(err, errUnplaced)}, m.unstarted(ctx, inv, err)
 		}
 		out, fail := m.serve(c)
-		again := c.lost && !c.begun && try < retries && ctx.Err() == nil && m.calls.Life().Err() == nil
+		again := c.lost && !c.begun && try < retries && !c.over()
 		if !again && !c.undone {
 			return out, fail
 		}

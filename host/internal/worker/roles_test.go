@@ -179,13 +179,15 @@ func lie(what string) {
 		return
 	case "nothing":
 		return
-	case "it takes the call and dies", "it begins with the call and dies":
+	case "it takes the call and dies", "it begins with the call and dies", "it takes the call and sleeps":
 		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {
 			return
 		}
 		_, _ = f.WriteString("x")
-		return
+		if !strings.HasSuffix(what, "sleeps") {
+			return
+		}
 	case "words of another":
 		fmt.Fprintln(os.Stderr, "fatal error: runtime: out of memory")
 		return

@@ -286,6 +286,22 @@ func TestACallIsMadeOnce(t *testing.T) {
 	}
 }
 
+// TestADeadlineIsTheLast gives a call to a worker that does not begin with it: behind its
+// deadline it goes to no other one.
+func TestADeadlineIsTheLast(t *testing.T) {
+	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
+	load(t, newPool(t, nil), pl) // so that it is compiled
+	file := filepath.Join(t.TempDir(), "tries")
+	m := load(t, newPool(t, func(c *Config) { c.Command = asRole("liar:it takes the call and sleeps=" + file) }), pl)
+	_, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Timeout: 50 * time.Millisecond})
+	if fail == nil || fail.Code != tool.TimedOut {
+		t.Errorf("got %v", fail)
+	}
+	if text, _ := os.ReadFile(file); len(text) > 1 { // none: a slow machine had not got that far
+		t.Errorf("tried %q", text)
+	}
+}
+
 // TestCallsUnderFire makes many calls of several kinds, of which some are given up,
 // while workers are killed at random: each has its own answer, by its own settings
 // and folders, or says that it was ended.
