@@ -372,7 +372,9 @@ func (p *Pool) keep(m *Module, w *process) (surplus []*process) {
 		}
 		p.idle = slices.Delete(p.idle, 0, over)
 	}
-	p.wake(p.cfg.Idle)
+	if len(p.idle) == 1 { // else tidy comes for the one before it
+		p.wake(p.cfg.Idle)
+	}
 	return surplus
 }
 

@@ -457,6 +457,26 @@ func TestIdleWorkersGo(t *testing.T) {
 	}
 }
 
+// TestIdleWorkersGoBesideBusyOnes has one plugin called all the time, beside one whose
+// worker waits.
+func TestIdleWorkersGoBesideBusyOnes(t *testing.T) {
+	p := newPool(t, func(c *Config) { c.Idle = 200 * time.Millisecond })
+	call := func(m *Module) {
+		if _, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Input: []byte("x")}); fail != nil {
+			t.Error(fail)
+		}
+	}
+	quiet := load(t, p, sandbox.Plugin{Name: "quiet", Wasm: wasmtest.Echo("run")})
+	busy := load(t, p, sandbox.Plugin{Name: "busy", Wasm: wasmtest.Echo("run")})
+	call(quiet)
+	eventually(t, "the worker without calls is gone", func() bool {
+		call(busy)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return !slices.ContainsFunc(p.idle, func(i *idler) bool { return i.module == quiet })
+	})
+}
+
 // TestWhoLooksIsNotInTheWay has a worker looked at while it is let go of.
 func TestWhoLooksIsNotInTheWay(t *testing.T) {
 	p := newPool(t, nil)
