@@ -166,13 +166,14 @@ func (m *Module) store(k *making) {
 }
 
 // hand puts those who seek a worker into the line of a sound one, as long as there is
-// room; the pool's mu is held.
+// room, except those whose caller has gone: it would be ended with them. The pool's mu
+// is held.
 func (m *Module) hand(w *process) {
 	if len(m.seekers) == 0 || !w.open {
 		return
 	}
 	for _, s := range slices.Clone(m.seekers) {
-		if s.key == w.key && s.c.fits(w, true) && w.line.join(s.c, m.aheadOf(s.key, s.c, s.patient)) {
+		if s.key == w.key && s.c.outer.Err() == nil && s.c.fits(w, true) && w.line.join(s.c, m.aheadOf(s.key, s.c, s.patient)) {
 			s.c.w = w
 			m.forget(s)
 			close(s.found)
