@@ -76,7 +76,7 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 			c.undone = true
 			return sandbox.Output{}, nil
 		}
-		return sandbox.Output{}, sandbox.Interrupted(c.inv, c.outer.Err(), c.expired(), c.module.calls.Life().Err() != nil)
+		return sandbox.Output{}, c.interrupted()
 	case fallen:
 		return c.loss(errFallen)
 	}
@@ -250,6 +250,11 @@ func (c *call) over() bool {
 	return c.outer.Err() != nil || c.expired() || c.module.calls.Life().Err() != nil
 }
 
+// interrupted is the failure of a call that is over.
+func (c *call) interrupted() *tool.Error {
+	return sandbox.Interrupted(c.inv, c.outer.Err(), c.expired(), c.module.calls.Life().Err() != nil)
+}
+
 func (c *call) expired() bool { return !time.Now().Before(c.deadline) }
 
 // serve answers a frame that comes while the guest runs.
@@ -363,16 +368,21 @@ func (c *call) result(f frame, took time.Duration) (sandbox.Output, *tool.Error,
 	return out, fail, nil
 }
 
-// loss is the failure of a call whose worker is no more.
+// loss is the failure of a call whose worker is no more. Another one may do what this
+// one had not begun with, while there is time.
 func (c *call) loss(err error) (sandbox.Output, *tool.Error) {
 	c.mu.Lock()
 	c.lost = true
 	c.mu.Unlock()
 	c.line.fall()
 	if c.over() {
-		return sandbox.Output{}, sandbox.Interrupted(c.inv, c.outer.Err(), c.expired(), c.module.calls.Life().Err() != nil)
+		return sandbox.Output{}, c.interrupted()
 	}
-	err = c.w.why(err)
+	err = c.w.why(err) // which may take a second
+	if !c.begun && c.over() {
+		return sandbox.Output{}, c.interrupted()
+	}
+	c.undone = !c.begun
 	c.module.log.Warn("a worker was lost", "export", c.inv.Export, "error", err)
 	var lost *lossError
 	name := c.inv.Export

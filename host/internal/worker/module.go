@@ -108,8 +108,7 @@ func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Outp
 			return sandbox.Output{Unplaced: errors.Is(err, errUnplaced)}, m.unstarted(ctx, inv, err)
 		}
 		out, fail := m.serve(c)
-		again := c.lost && !c.begun && try < retries && !c.over()
-		if !again && !c.undone {
+		if !c.undone || c.lost && try >= retries {
 			return out, fail
 		}
 		patient = false // it waits for nobody any more
@@ -150,6 +149,9 @@ const retries = 3
 // worker finds one for the call, which is in its line then; a patient one may wait
 // behind others. If it had to be made, it is in a turn.
 func (m *Module) worker(ctx context.Context, key string, c *call, patient bool) error {
+	if err := ctx.Err(); err != nil { // a worker would be ended with it
+		return err
+	}
 	ahead := m.aheadOf(key, c, patient)
 	if m.pool.queue(m, key, c, ahead) {
 		return nil

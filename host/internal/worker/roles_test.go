@@ -179,14 +179,17 @@ func lie(what string) {
 		return
 	case "nothing":
 		return
-	case "it takes the call and dies", "it begins with the call and dies", "it takes the call and sleeps":
+	case "it takes the call and dies", "it begins with the call and dies", "it takes the call and sleeps", "it takes the call and closes its pipe":
 		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {
 			return
 		}
 		_, _ = f.WriteString("x")
-		if !strings.HasSuffix(what, "sleeps") {
+		switch {
+		case strings.HasSuffix(what, "dies"):
 			return
+		case strings.HasSuffix(what, "pipe"):
+			_ = syscall.Close(fdOut)
 		}
 	case "words of another":
 		fmt.Fprintln(os.Stderr, "fatal error: runtime: out of memory")

@@ -286,19 +286,21 @@ func TestACallIsMadeOnce(t *testing.T) {
 	}
 }
 
-// TestADeadlineIsTheLast gives a call to a worker that does not begin with it: behind its
-// deadline it goes to no other one.
+// TestADeadlineIsTheLast gives a call to workers that do not begin with it: behind its
+// deadline it goes to no other one, also where it comes while the end of one is waited for.
 func TestADeadlineIsTheLast(t *testing.T) {
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
 	load(t, newPool(t, nil), pl) // so that it is compiled
-	file := filepath.Join(t.TempDir(), "tries")
-	m := load(t, newPool(t, func(c *Config) { c.Command = asRole("liar:it takes the call and sleeps=" + file) }), pl)
-	_, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Timeout: 50 * time.Millisecond})
-	if fail == nil || fail.Code != tool.TimedOut {
-		t.Errorf("got %v", fail)
-	}
-	if text, _ := os.ReadFile(file); len(text) > 1 { // none: a slow machine had not got that far
-		t.Errorf("tried %q", text)
+	for how, timeout := range map[string]time.Duration{"sleeps": 50 * time.Millisecond, "closes its pipe": 500 * time.Millisecond} {
+		file := filepath.Join(t.TempDir(), "tries")
+		m := load(t, newPool(t, func(c *Config) { c.Command = asRole("liar:it takes the call and " + how + "=" + file) }), pl)
+		_, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Timeout: timeout})
+		if fail == nil || fail.Code != tool.TimedOut {
+			t.Errorf("%s: %v", how, fail)
+		}
+		if text, _ := os.ReadFile(file); len(text) > 1 { // none: a slow machine had not got that far
+			t.Errorf("%s: tried %q", how, text)
+		}
 	}
 }
 
