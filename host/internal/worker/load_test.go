@@ -53,30 +53,3 @@ func TestAKilledWorkerIsNotReady(t *testing.T) {
 		w.discard()
 	}
 }
-
-// TestWhoHasGoneIsHandedNothing has a worker become free when the caller of one that seeks
-// has gone, and another one seeks too.
-func TestWhoHasGoneIsHandedNothing(t *testing.T) {
-	s := newSearch(t, 3)
-	s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
-	eventually(t, "it runs", func() bool { return s.length() == 1 })
-	a, b := s.seeker("a"), s.seeker("b")
-	gone, cancel := context.WithCancel(t.Context())
-	a.c.outer = gone
-	cancel()
-	s.open()
-	s.calls.Wait()
-	if a.has() {
-		t.Error("a worker would be ended for a call that has ended")
-	}
-	if !b.has() {
-		t.Fatal("the worker was kept while somebody sought one")
-	}
-	if err := s.m.seek(gone, a); err == nil {
-		t.Error("it found a worker")
-	}
-	s.answered("b")(s.m.serve(b.c))
-	s.rooms.Give() // b's own, which one that is made for it would have
-	s.rests(1)
-	s.end("hold door", "b")
-}

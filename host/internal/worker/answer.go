@@ -1,0 +1,170 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host/internal/egress"
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// What a parent takes from the worker in one call. An honest sandbox stays far
+// below; a worker that does not is ended.
+const (
+	maxLines    = 2000    // log lines
+	maxReports  = 1000    // progress reports, as many as the sandbox passes on
+	maxRequests = 100_000 // HTTP requests
+	maxWords    = 500     // bytes of a report's text
+	maxMsg      = 12 << 10
+)
+
+// serve answers a frame that comes while the guest runs.
+func (c *call) serve(f frame) error {
+	switch f.kind {
+	case kindLog:
+		if c.lines++; c.lines > maxLines {
+			return errFrame
+		}
+		return c.log(f)
+	case kindProgress:
+		if c.reports++; c.reports > maxReports || c.inv.Progress == nil {
+			return errFrame
+		}
+		m, err := open[progressMeta](f)
+		switch {
+		case err != nil:
+			return err
+		case c.speaks():
+			c.report(m)
+		default: // it has ended, and whoever is told may take long
+			m.Message = sandbox.Printable(m.Message, maxWords)
+			c.held = append(c.held, m)
+		}
+		return nil
+	case kindRequest:
+		if c.requests++; c.requests > maxRequests || !c.speaks() {
+			return errFrame
+		}
+		m, err := open[requestMeta](f)
+		if err != nil {
+			return err
+		}
+		return c.request(egress.Request{Method: m.Method, URL: m.URL, Headers: m.Headers, Body: f.data})
+	}
+	return errFrame
+}
+
+// report tells the caller how the call gets on.
+func (c *call) report(m progressMeta) {
+	c.inv.Progress(max(m.Done, 0), max(m.Total, 0), sandbox.Printable(m.Message, maxWords))
+}
+
+// speaks is said of a call that has its caller do something while it runs, which
+// may take long: nobody waits behind it. It reports whether the call may still run.
+func (c *call) speaks() (ok bool) {
+	c.module.talks.Store(quietCalls)
+	return c.line.clear(c)
+}
+
+// request sends through the call's own policy, whatever the worker was told.
+func (c *call) request(r egress.Request) error {
+	if c.inv.Grant.HTTP == nil {
+		return errFrame
+	}
+	ctx, cancel := context.WithDeadline(c.outer, c.deadline)
+	defer cancel()
+	defer context.AfterFunc(c.module.calls.Life(), cancel)()
+	resp, fail := c.inv.Grant.HTTP.Do(ctx, r)
+	if fail == nil && len(resp.Body) > maxBody {
+		fail = tool.Errorf(tool.TooLarge, "ask for less", "the answer is larger than %s", tool.Bytes(maxBody))
+	}
+	if fail != nil {
+		return c.w.send.write(kindResponse, responseMeta{Error: fail}, nil)
+	}
+	return c.w.send.write(kindResponse, responseMeta{Status: resp.Status, URL: resp.URL, Headers: resp.Headers}, resp.Body)
+}
+
+// log passes a line on under the plugin's name.
+func (c *call) log(f frame) error {
+	m, err := open[logMeta](f)
+	if err != nil {
+		return err
+	}
+	level := min(max(hclog.Level(m.Level), hclog.Trace), hclog.Error)
+	args := make([]any, 0, 8)
+	for _, a := range m.Args[:min(len(m.Args), 8)&^1] {
+		args = append(args, sandbox.Printable(a, maxArg))
+	}
+	c.module.log.Log(level, sandbox.Printable(m.Message, maxArg), args...)
+	return nil
+}
+
+// errFallen says that the worker was lost with another call.
+var errFallen = errors.New("the worker was lost with the call before it")
+
+// known are the codes that a sandbox gives to a call.
+var known = []tool.Code{tool.Failed, tool.TimedOut, tool.OutOfMemory, tool.Trapped, tool.TooLarge, tool.Cancelled}
+
+// result takes the worker's answer, within what can be true.
+func (c *call) result(f frame, took time.Duration) (sandbox.Output, *tool.Error, error) {
+	var m resultMeta
+	if err := m.unpack(f.meta); err != nil {
+		return sandbox.Output{}, nil, err
+	}
+	out := sandbox.Output{
+		Bytes: f.data, Memory: tool.Bytes(min(max(m.Memory, 0), 1<<32)),
+		Instance: min(max(time.Duration(m.Instance), 0), took), Relist: m.Relist,
+	}
+	c.module.took(c.inv.Export, min(max(time.Duration(m.Took), 0), took))
+	if m.Error == nil {
+		if out.Bytes == nil {
+			out.Bytes = []byte{}
+		}
+		return out, nil, nil
+	}
+	if !slices.Contains(known, m.Error.Code) || len(f.data) > 0 {
+		return sandbox.Output{}, nil, errFrame
+	}
+	fail := &tool.Error{Code: m.Error.Code, Msg: sandbox.Printable(m.Error.Msg, maxMsg), Hint: sandbox.Printable(m.Error.Hint, maxMsg)}
+	return out, fail, nil
+}
+
+// loss is the failure of a call whose worker is no more. Another one may do what this
+// one had not begun with, while there is time.
+func (c *call) loss(err error) (sandbox.Output, *tool.Error) {
+	c.mu.Lock()
+	c.lost = true
+	c.mu.Unlock()
+	c.line.fall()
+	if c.over() {
+		return sandbox.Output{}, c.interrupted()
+	}
+	err = c.w.why(err) // which may take a second
+	if !c.begun && c.over() {
+		return sandbox.Output{}, c.interrupted()
+	}
+	c.undone = !c.begun
+	c.module.log.Warn("a worker was lost", "export", c.inv.Export, "error", err)
+	var lost *lossError
+	name := c.inv.Export
+	switch {
+	case errors.Is(err, errFrame):
+		return sandbox.Output{}, tool.Errorf(tool.Failed, hintReport, "%s was ended: its process broke the rules of talking to its host", name)
+	case errors.As(err, &lost) && lost.outOfMemory():
+		return sandbox.Output{}, sandbox.OutOfMemory(name, c.module.facts.Memory, "its process ran out of memory and was ended")
+	case errors.As(err, &lost) && killed(lost.state):
+		return sandbox.Output{}, tool.Errorf(tool.Failed, "try again; ask for less at once if it happens again", "%s was ended from outside while it ran", name)
+	}
+	return sandbox.Output{}, tool.Errorf(tool.Trapped, hintOther, "%s crashed, and its process with it", name)
+}
+
+// Hints say what a model can do next.
+const (
+	hintOther  = "try other arguments; if it happens again, use another tool"
+	hintReport = "use another tool; the plugin's author has to fix this"
+)

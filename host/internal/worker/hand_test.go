@@ -1,0 +1,183 @@
+//go:build linux
+
+package worker
+
+import (
+	"context"
+	"testing"
+
+	"github.com/weirhost/weir/host/internal/sandbox"
+)
+
+// TestNobodyFallsInBetween has a worker become free just when a call has found none, and
+// before another one is made.
+func TestNobodyFallsInBetween(t *testing.T) {
+	s := newSearch(t, 2)
+	s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+	eventually(t, "it runs", func() bool { return s.length() == 1 })
+	a := s.seeker("a")
+	s.open()
+	s.calls.Wait()
+	if !a.has() {
+		t.Error("the worker was kept while somebody sought one")
+	}
+	if n := s.m.seeking.Load(); n != 0 {
+		t.Errorf("%d seek still", n)
+	}
+	if err := s.m.seek(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	s.answered("a")(s.m.serve(a.c))
+	s.have(s.start)
+	s.rests(2)
+	s.end("hold door", "a")
+}
+
+// TestBothComeAtOnce has a call find a worker when its own is ready too, which goes to
+// another one that seeks, with its place, or is kept.
+func TestBothComeAtOnce(t *testing.T) {
+	for _, another := range []bool{false, true} {
+		s := newSearch(t, 3)
+		s.have(s.start)
+		s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+		eventually(t, "it runs", func() bool { return s.length() == 1 })
+		a := s.seeker("a")
+		begun := []string{"hold door", "a"}
+		s.open()
+		s.calls.Wait()
+		if !a.has() {
+			t.Fatal("it has no worker")
+		}
+		k := &making{key: a.key, place: a.c.inv.Place, done: make(chan struct{}), by: a}
+		s.m.bring(t.Context(), k, nil)
+		var b *seeker
+		if another {
+			b = s.seeker("b")
+			begun = append(begun, "b")
+		}
+		if err := s.m.settle(a, k); err != nil {
+			t.Fatal(err)
+		}
+		if another {
+			if !b.has() {
+				t.Fatal("the worker was kept while somebody sought one")
+			}
+			s.rooms.Give() // b's own, which one that is made for it would have
+			if n := s.rooms.busy(); n != 2 {
+				t.Errorf("%d places are taken by two calls", n)
+			}
+			s.answered("b")(s.m.serve(b.c))
+		}
+		s.answered("a")(s.m.serve(a.c))
+		s.rests(2)
+		s.end(begun...)
+		if n := s.m.pool.turns.long.Load(); n != 0 {
+			t.Errorf("%d tasks are left", n)
+		}
+	}
+}
+
+// TestOnlyTheirLikeIsHanded has a worker become free while all kinds of calls seek one:
+// those get it that may be in its place and were lent the same folders, also several,
+// and also while somebody waits for a place.
+func TestOnlyTheirLikeIsHanded(t *testing.T) {
+	s := newSearch(t, 3)
+	s.have(s.start)
+	s.behind(t.Context(), "warm", true, s.answered("warm"))
+	s.calls.Wait()
+	s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+	eventually(t, "it runs", func() bool { return s.length() == 1 })
+	of := func(key string, place sandbox.Place) *seeker {
+		c := s.one("a")
+		c.inv.Place = place
+		p := s.m.pool
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return s.m.note(key, c, true)
+	}
+	strange := map[string]*seeker{
+		"one that was lent other folders":   of("other", s.rooms),
+		"one in places of another kind":     of("", newRooms(1)),
+		"one that needs no place of a kind": of("", nil),
+	}
+	for range 2 { // their own places
+		if !s.rooms.Take(t.Context(), nil) {
+			t.Fatal("there is no place")
+		}
+	}
+	a, b := of("", s.rooms), of("", s.rooms)
+	for who, k := range strange {
+		if s.m.pool.queue(s.m, k.key, k.c, lineMost) {
+			t.Errorf("%s is in the line", who)
+		}
+	}
+	s.behind(t.Context(), "late", false, s.answered("late"))
+	s.placeless(1)
+	s.m.cost("run").Store(1)
+	s.m.hungry.Store(false)
+	s.open()
+	eventually(t, "the first is answered", func() bool { return a.has() })
+	if !b.has() {
+		t.Error("there was room for two")
+	}
+	s.placeless(1)
+	s.m.pool.mu.Lock()
+	for who, k := range strange {
+		if k.has() {
+			t.Errorf("%s has it", who)
+		}
+		s.m.forget(k)
+	}
+	s.m.pool.mu.Unlock()
+	s.calls.Go(func() { s.answered("a")(s.m.serve(b.c)) })
+	s.answered("a")(s.m.serve(a.c))
+	s.rooms.Give() // which workers made for them would have
+	s.rooms.Give()
+	s.calls.Wait()
+	s.end("warm", "hold door", "a", "a", "late")
+}
+
+// TestAWorkerOutlastsItsCaller has a call answered by another worker, behind one that
+// nobody may wait for as its worker was made for it, and its caller go: the one on its
+// way is kept.
+func TestAWorkerOutlastsItsCaller(t *testing.T) {
+	s := newSearch(t, 2)
+	s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+	eventually(t, "it runs", func() bool { return s.length() == 1 })
+	ctx, cancel := context.WithCancel(t.Context())
+	s.behind(ctx, "a", true, s.answered("a"))
+	s.seeks(1)
+	s.open()
+	s.calls.Wait()
+	cancel()
+	s.have(s.start)
+	s.rests(2)
+	s.end("hold door", "a")
+}
+
+// TestWhoHasGoneIsHandedNothing has a worker become free when the caller of one that seeks
+// has gone, and another one seeks too.
+func TestWhoHasGoneIsHandedNothing(t *testing.T) {
+	s := newSearch(t, 3)
+	s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+	eventually(t, "it runs", func() bool { return s.length() == 1 })
+	a, b := s.seeker("a"), s.seeker("b")
+	gone, cancel := context.WithCancel(t.Context())
+	a.c.outer = gone
+	cancel()
+	s.open()
+	s.calls.Wait()
+	if a.has() {
+		t.Error("a worker would be ended for a call that has ended")
+	}
+	if !b.has() {
+		t.Fatal("the worker was kept while somebody sought one")
+	}
+	if err := s.m.seek(gone, a); err == nil {
+		t.Error("it found a worker")
+	}
+	s.answered("b")(s.m.serve(b.c))
+	s.rooms.Give() // b's own, which one that is made for it would have
+	s.rests(1)
+	s.end("hold door", "b")
+}

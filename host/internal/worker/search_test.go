@@ -1,0 +1,150 @@
+//go:build linux
+
+package worker
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// rooms are so many places of one kind.
+type rooms struct {
+	free chan struct{}
+
+	mu    sync.Mutex
+	taken int
+	waits int
+}
+
+func newRooms(n int) *rooms { return &rooms{free: make(chan struct{}, n)} }
+
+func (r *rooms) count(taken, waits int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.taken += taken
+	r.waits += waits
+}
+
+func (r *rooms) Take(ctx context.Context, over <-chan struct{}) bool {
+	r.count(0, 1)
+	defer r.count(0, -1)
+	select {
+	case r.free <- struct{}{}:
+		r.count(1, 0)
+		return true
+	case <-ctx.Done():
+	case <-over:
+	}
+	return false
+}
+
+func (r *rooms) Give() {
+	r.count(-1, 0)
+	<-r.free
+}
+
+func (r *rooms) Shares(with sandbox.Place, waited bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return with == sandbox.Place(r) && (waited || r.waits == 0)
+}
+
+func (r *rooms) busy() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.taken
+}
+
+// A search is calls of which the first has a worker, and the others find that theirs
+// take long to start.
+type search struct {
+	*queue
+	rooms *rooms
+	start string // the file that they wait for
+}
+
+func newSearch(t *testing.T, places int) *search {
+	begun, start := filepath.Join(t.TempDir(), "begun"), filepath.Join(t.TempDir(), "start")
+	q := newQueueOf(t, "late:"+start+"|"+begun, time.Hour)
+	q.begun = begun
+	t.Cleanup(func() { _ = os.WriteFile(start, nil, 0o600) })
+	return &search{q, newRooms(places), start}
+}
+
+// behind makes a call in the background that others may be behind, or that waits for
+// nobody.
+func (s *search) behind(ctx context.Context, input string, patient bool, judge func(sandbox.Output, *tool.Error)) {
+	s.calls.Go(func() {
+		s.m.cost("run").Store(1)
+		s.m.hungry.Store(!patient)
+		judge(s.m.Call(ctx, sandbox.Invocation{Export: "run", Input: []byte(input), Timeout: patience, Place: s.rooms}))
+	})
+}
+
+// seeks waits until so many calls seek a worker.
+func (s *search) seeks(n int32) {
+	s.t.Helper()
+	eventually(s.t, fmt.Sprint(n, " calls seek a worker"), func() bool { return s.m.seeking.Load() == n })
+}
+
+// placeless waits until so many calls wait for a place.
+func (s *search) placeless(n int) {
+	s.t.Helper()
+	eventually(s.t, fmt.Sprint(n, " calls wait for a place"), func() bool {
+		s.rooms.mu.Lock()
+		defer s.rooms.mu.Unlock()
+		return s.rooms.waits == n
+	})
+}
+
+// rests waits until no call has a worker or a place, and as many workers wait.
+func (s *search) rests(idle int) {
+	s.t.Helper()
+	eventually(s.t, "all is given back", func() bool {
+		p := s.m.pool
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return s.rooms.busy() == 0 && len(s.m.lines) == 0 && len(s.m.seekers) == 0 && len(p.idle) == idle
+	})
+}
+
+func (s *search) have(file string) {
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// seeker makes a call that waits for nobody one that seeks a worker.
+func (s *search) seeker(input string) *seeker {
+	s.t.Helper()
+	if !s.rooms.Take(s.t.Context(), nil) {
+		s.t.Fatal("there is no place")
+	}
+	k := s.m.pool.take(s.m, "", s.one(input), 0, false)
+	if k == nil {
+		s.t.Fatal("there is a worker")
+	}
+	return k
+}
+
+func (s *search) one(input string) *call {
+	return &call{module: s.m, outer: s.t.Context(), inv: sandbox.Invocation{Export: "run", Input: []byte(input), Timeout: patience, Place: s.rooms, MaxOutput: 1000}}
+}
+
+// has reports whether the call is in a line.
+func (s *seeker) has() bool {
+	select {
+	case <-s.found:
+		return true
+	default:
+		return false
+	}
+}
