@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
+	"syscall"
 )
 
 // polled returns the same end of a pipe, opened anew, so that the runtime's poller
@@ -16,8 +17,9 @@ func polled(f *os.File, flag int) *os.File {
 	if err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
 		return f
 	}
-	again, err := os.OpenFile("/proc/self/fd/"+strconv.Itoa(int(f.Fd())), flag, 0)
-	if err != nil { // no Linux
+	// A named pipe without anybody at its other end would otherwise be waited for.
+	again, err := os.OpenFile("/proc/self/fd/"+strconv.Itoa(int(f.Fd())), flag|syscall.O_NONBLOCK, 0)
+	if err != nil { // no Linux, or nobody reads what is to be written
 		return f
 	}
 	return again
