@@ -17,6 +17,8 @@ import (
 // call runs a tool for the SDK, which can tell the client how it gets on, and
 // ask its person.
 func (u *user) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	ctx, done := u.s.within(ctx, req.Session)
+	defer done()
 	session := u.tools
 	if token := req.Params.GetProgressToken(); token != nil {
 		session = session.Reporting((&reporter{send: func(p mcp.ProgressNotificationParams) {

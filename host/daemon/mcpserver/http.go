@@ -54,13 +54,18 @@ func (u *user) serveSession(w http.ResponseWriter, r *http.Request) {
 		u.stateful.ServeHTTP(w, r)
 		return
 	}
-	x := u.s.find(u, id)
+	x, done := u.s.find(u, id)
 	if x == nil {
 		refuse(w, http.StatusNotFound, "session not found")
 		return
 	}
-	defer x.use(u.s.now)()
-	if v := r.Header.Get(versionHeader); r.Method != http.MethodPost || v != "" && !knows(v) {
+	defer done()
+	v := r.Header.Get(versionHeader)
+	known := v == "" || knows(v)
+	if r.Method == http.MethodDelete && known {
+		x.cancel() // the SDK waits for its calls
+	}
+	if r.Method != http.MethodPost || !known {
 		u.stateful.ServeHTTP(w, r)
 		return
 	}

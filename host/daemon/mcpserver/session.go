@@ -70,29 +70,46 @@ func (s *Server) outlive(x *session) {
 	delete(s.sessions, x.sdk.ID())
 }
 
+// of returns the session that the SDK calls so, nil: it has none, or has ended.
+func (s *Server) of(sdk *mcp.ServerSession) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x := s.streams[sdk]; x != nil {
+		return x
+	}
+	return s.sessions[sdk.ID()]
+}
+
+// within returns a context that ends with the session too: the SDK ends none of its
+// calls by itself, and waits for them before a session of its is closed.
+func (s *Server) within(ctx context.Context, sdk *mcp.ServerSession) (context.Context, func()) {
+	x := s.of(sdk)
+	if x == nil {
+		return ctx, func() {}
+	}
+	ctx, end := context.WithCancel(ctx)
+	stop := context.AfterFunc(x.ctx, end)
+	return ctx, func() { stop(); end() }
+}
+
 // verbose takes note of a client that wants to be told what happens.
 func (s *Server) verbose(sdk *mcp.ServerSession) {
-	s.mu.Lock()
-	x := s.streams[sdk]
-	if x == nil {
-		x = s.sessions[sdk.ID()]
-	}
-	s.mu.Unlock()
-	if x != nil {
+	if x := s.of(sdk); x != nil {
 		x.mu.Lock()
 		x.logs = true
 		x.mu.Unlock()
 	}
 }
 
-// find returns a user's session over HTTP, nil: there is none.
-func (s *Server) find(u *user, id string) *session {
+// find returns a user's session over HTTP, nil: there is none. It is in use until done
+// is called, from the moment on in which it is found: it could be ended for idleness.
+func (s *Server) find(u *user, id string) (x *session, done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if x := s.sessions[id]; x != nil && x.user == u {
-		return x
+		return x, x.use(s.now)
 	}
-	return nil
+	return nil, nil
 }
 
 // room makes room for one more session of a user's; false: all are in use. made
@@ -167,18 +184,24 @@ func (s *Server) sweep() {
 		case <-s.ctx.Done():
 			return
 		}
-		s.mu.Lock()
-		var old []*session
-		for _, x := range s.sessions {
-			if last, idle := x.idle(); idle && s.now().Sub(last) >= s.cfg.Idle {
-				old = append(old, x)
-			}
-		}
-		s.mu.Unlock()
-		for _, x := range old {
+		for _, x := range s.old() {
 			x.close()
 		}
 	}
+}
+
+// old takes out the sessions that have been idle for too long: nobody finds them any more.
+func (s *Server) old() []*session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var old []*session
+	for id, x := range s.sessions {
+		if last, idle := x.idle(); idle && s.now().Sub(last) >= s.cfg.Idle {
+			old = append(old, x)
+			delete(s.sessions, id)
+		}
+	}
+	return old
 }
 
 // use marks the session as used until the returned function is called.
