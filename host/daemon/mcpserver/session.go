@@ -23,6 +23,7 @@ type session struct {
 	open    bool // it has been answered, and may call
 	elicits bool // it can ask a person
 	logs    bool // it wants to be told what happens
+	batches bool // it may send several messages as one
 	busy    int  // requests and streams of it that are open
 	last    time.Time
 	calls   map[string]*running // without the SDK, by the request's id
@@ -37,7 +38,7 @@ func (s *Server) newSession(u *user, sdk *mcp.ServerSession) *session {
 
 // begun takes note of a client that has introduced itself. One that came over
 // HTTP has a session from now on.
-func (s *Server) begun(u *user, sdk *mcp.ServerSession, req mcp.Request, _ mcp.Result) {
+func (s *Server) begun(u *user, sdk *mcp.ServerSession, req mcp.Request, r mcp.Result) {
 	p, ok := req.GetParams().(*mcp.InitializeParams)
 	if !ok {
 		return
@@ -59,6 +60,9 @@ func (s *Server) begun(u *user, sdk *mcp.ServerSession, req mcp.Request, _ mcp.R
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.open, x.elicits = true, p.Capabilities != nil && p.Capabilities.Elicitation != nil
+	if r, ok := r.(*mcp.InitializeResult); ok {
+		x.batches = r.ProtocolVersion < batchless
+	}
 }
 
 // outlive forgets a session when it has ended.
@@ -284,3 +288,6 @@ func knows(version string) bool {
 
 // stateless is the first revision of the protocol without sessions.
 const stateless = "2026-07-28"
+
+// batchless is the first revision of the protocol without batches.
+const batchless = "2025-06-18"

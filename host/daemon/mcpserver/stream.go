@@ -4,14 +4,19 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weirhost/weir/host/internal/jsonscan"
 )
 
 // maxAtOnce bounds the calls of one stream that run at once.
@@ -33,7 +38,10 @@ func (s *Server) ServeStream(ctx context.Context, principal string, in io.Reader
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(s.ctx, stop)()
-	st := &stream{out: newLineWriter(out, stop), slots: make(chan struct{}, maxAtOnce), hands: make(chan *job), over: ctx.Done(), none: make(chan struct{}, 1)}
+	st := &stream{
+		out: newLineWriter(out, stop), slots: make(chan struct{}, maxAtOnce), hands: make(chan *job), over: ctx.Done(),
+		none: make(chan struct{}, 1), passed: map[jsonrpc.ID]bool{},
+	}
 	toSDK, lines := io.Pipe()
 	defer lines.Close()
 	st.sdk = lines
@@ -46,6 +54,7 @@ func (s *Server) ServeStream(ctx context.Context, principal string, in io.Reader
 		stop()
 	}
 	defer s.left(st.session)
+	defer stop() // the SDK writes no more
 	ended := make(chan error, 1)
 	go func() {
 		err := st.read(in)
@@ -89,11 +98,12 @@ type stream struct {
 	over  <-chan struct{}
 
 	counting   sync.Mutex
-	unanswered int
-	none       chan struct{} // holds one when unanswered has come to 0
+	unanswered int                 // calls without the SDK
+	passed     map[jsonrpc.ID]bool // what the SDK is to answer
+	none       chan struct{}       // holds one when there is nothing left to answer
 }
 
-// asked counts a request, and answered its answer.
+// asked counts a call without the SDK, and answered its answer.
 func (st *stream) asked() {
 	st.counting.Lock()
 	defer st.counting.Unlock()
@@ -103,11 +113,18 @@ func (st *stream) asked() {
 func (st *stream) answered() {
 	st.counting.Lock()
 	defer st.counting.Unlock()
-	if st.unanswered--; st.unanswered <= 0 {
-		select {
-		case st.none <- struct{}{}:
-		default:
-		}
+	st.unanswered--
+	st.lessLocked()
+}
+
+// lessLocked tells who waits for the last answer, if that was it. st.counting is held.
+func (st *stream) lessLocked() {
+	if st.unanswered+len(st.passed) > 0 {
+		return
+	}
+	select {
+	case st.none <- struct{}{}:
+	default:
 	}
 }
 
@@ -118,9 +135,9 @@ func (st *stream) drain(ctx context.Context) {
 	defer limit.Stop()
 	for {
 		st.counting.Lock()
-		n := st.unanswered
+		n := st.unanswered + len(st.passed)
 		st.counting.Unlock()
-		if n <= 0 && !st.out.busy() {
+		if n == 0 && !st.out.busy() {
 			return
 		}
 		select {
@@ -137,33 +154,53 @@ func (st *stream) drain(ctx context.Context) {
 // answers is where the SDK writes its lines.
 type answers struct{ *stream }
 
+// Write returns when the stream is over, too: a session ends when the SDK has written
+// what it has to say, and a client that does not read would keep it.
 func (a answers) Write(b []byte) (int, error) {
-	n, err := a.out.Write(b)
-	each(string(b), func(key, _ string) bool {
-		if key == "result" || key == "error" {
-			a.answered()
-			return false
+	line := bytes.Clone(b)
+	written := make(chan error, 1)
+	go func() {
+		_, err := a.out.Write(line)
+		written <- err
+	}()
+	select {
+	case err := <-written:
+		a.wrote(string(line))
+		return len(b), err
+	case <-a.over:
+		return 0, io.ErrClosedPipe
+	}
+}
+
+// wrote takes note of an answer, or of several.
+func (a answers) wrote(line string) {
+	if line[0] == '[' {
+		for one := range jsonscan.Items(line) {
+			a.wrote(one)
 		}
+		return
+	}
+	var value any
+	answer := false
+	each(line, func(key, text string) bool {
+		if key == "id" {
+			_ = json.Unmarshal([]byte(text), &value) // the SDK has written it
+		}
+		answer = answer || key == "result" || key == "error"
 		return true
 	})
-	return n, err
+	id, err := jsonrpc.MakeID(value)
+	if !answer || err != nil {
+		return
+	}
+	a.counting.Lock()
+	defer a.counting.Unlock()
+	delete(a.passed, id)
+	a.lessLocked()
 }
 
 // Close implements io.Closer; the stream is not the SDK's to close.
 func (a answers) Close() error { return nil }
-
-// waits reports whether a message will be answered in the course of things.
-func waits(line []byte) bool {
-	id, method := false, ""
-	each(string(line), func(key, value string) bool {
-		id = id || key == "id"
-		if key == "method" {
-			method = value
-		}
-		return true
-	})
-	return id && method != "" && method != `"subscriptions/listen"`
-}
 
 // read takes messages until there are no more.
 func (st *stream) read(in io.Reader) error {
@@ -206,14 +243,84 @@ func (st *stream) take(line []byte) error {
 		}
 	case m.kind == cancel && st.stop(m.id):
 	default:
-		if waits(line) {
-			st.asked()
-		}
-		text := bytes.TrimRight(line, "\r\n")
-		_, err := st.sdk.Write(append(text[:len(text):len(text)], '\n')) // the rest of the line's room is the reader's
-		return err
+		return st.pass(bytes.TrimSpace(line))
 	}
 	return nil
+}
+
+// pass hands messages to the SDK. One that it cannot read would end the session, and
+// all that is under way with it: that one is answered here.
+func (st *stream) pass(text []byte) error {
+	messages, apart, ok := st.messages(text)
+	ids := map[jsonrpc.ID]bool{}
+	for _, m := range messages {
+		msg, err := jsonrpc.DecodeMessage([]byte(m))
+		if ok = ok && err == nil; !ok {
+			break
+		}
+		if req, is := msg.(*jsonrpc.Request); is && req.IsCall() {
+			if req.Method != "subscriptions/listen" && !st.waits(req.ID) { // whose answer is its end
+				ids[req.ID] = true
+			}
+		}
+	}
+	switch {
+	case !ok:
+		st.out.line(failure(idOf(text), jsonrpc.CodeInvalidRequest, "the line is no message of the protocol"))
+		return nil
+	case apart || text[0] == '[' && len(ids) < len(messages): // at a batch of other than requests the SDK ends, or does not answer
+		for _, m := range messages {
+			if err := st.take([]byte(m)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	st.counting.Lock()
+	maps.Copy(st.passed, ids)
+	st.counting.Unlock()
+	_, err := st.sdk.Write(append(bytes.Clone(text), '\n'))
+	return err
+}
+
+// messages are those of a line; not ok: there are none, or there may not be several.
+// They go to the SDK apart while the client's revision, by which it takes batches, may
+// still be on its way to it.
+func (st *stream) messages(text []byte) (list []string, apart, ok bool) {
+	if text[0] != '[' {
+		return []string{string(text)}, false, true
+	}
+	st.mu.Lock()
+	open, batches := st.open, st.batches
+	st.mu.Unlock()
+	if open && !batches {
+		return nil, false, false
+	}
+	list = slices.Collect(jsonscan.Items(string(text)))
+	return list, !open, len(list) > 0
+}
+
+// waits reports whether the SDK is to answer that already.
+func (st *stream) waits(id jsonrpc.ID) bool {
+	st.counting.Lock()
+	defer st.counting.Unlock()
+	return st.passed[id]
+}
+
+// idOf is the id that a request is answered by, as it is written; null: it has none.
+func idOf(text []byte) string {
+	id, request := "null", false
+	each(string(text), func(key, value string) bool {
+		if key == "id" && (value[0] == '"' || value[0] == '-' || value[0] >= '0' && value[0] <= '9') {
+			id = value
+		}
+		request = request || key == "method"
+		return true
+	})
+	if !request {
+		return "null"
+	}
+	return id
 }
 
 // mostIdle is how many goroutines of a stream wait for its next calls.
