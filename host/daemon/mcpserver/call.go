@@ -19,7 +19,7 @@ import (
 func (u *user) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	ctx, done := u.s.within(ctx, req.Session)
 	defer done()
-	session := u.tools
+	session := u.tools()
 	if token := req.Params.GetProgressToken(); token != nil {
 		session = session.Reporting((&reporter{send: func(p mcp.ProgressNotificationParams) {
 			p.ProgressToken = token

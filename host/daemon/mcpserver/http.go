@@ -109,7 +109,7 @@ func (u *user) serveStateless(w http.ResponseWriter, r *http.Request) {
 	m := recognise(body)
 	m.tracedBy(r.Header)
 	if wellSent(r) && m.kind == call && m.version == stateless && h.Get(versionHeader) == stateless &&
-		h.Get(methodHeader) == "tools/call" && h.Get(nameHeader) == m.name && u.plain(m.name) && !(m.elicits && u.tools.MayAsk(m.name)) {
+		h.Get(methodHeader) == "tools/call" && h.Get(nameHeader) == m.name && u.plain(m.name) && !(m.elicits && u.tools().MayAsk(m.name)) {
 		u.serveCall(ctx, w, m)
 		return
 	}
@@ -125,7 +125,7 @@ func (u *user) serveCall(ctx context.Context, w http.ResponseWriter, m message) 
 
 // serve makes a plain call and writes its answer.
 func (u *user) serve(ctx context.Context, m message) []byte {
-	r, err := u.run(ctx, u.tools, m.name, m.args, m.trace, nil)
+	r, err := u.run(ctx, u.tools(), m.name, m.args, m.trace, nil)
 	if err != nil {
 		return failure(m.id, jsonrpc.CodeInternalError, textsIn(u.locale()).broken)
 	}

@@ -239,7 +239,7 @@ func (x *session) takes(name string) bool {
 	x.mu.Lock()
 	ready, elicits := x.open && !x.logs, x.elicits
 	x.mu.Unlock()
-	return ready && x.user.plain(name) && !(elicits && x.user.tools.MayAsk(name))
+	return ready && x.user.plain(name) && !(elicits && x.user.tools().MayAsk(name))
 }
 
 // A running is a call of a session without the SDK.

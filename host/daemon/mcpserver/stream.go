@@ -355,7 +355,7 @@ func (st *stream) takesNow(m message) bool {
 	if m.version == "" {
 		return st.takes(m.name)
 	}
-	return m.version == stateless && st.user.plain(m.name) && !(m.elicits && st.user.tools.MayAsk(m.name))
+	return m.version == stateless && st.user.plain(m.name) && !(m.elicits && st.user.tools().MayAsk(m.name))
 }
 
 // do makes a call. One that the client has ended is not answered.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -24,7 +25,7 @@ type user struct {
 	s            *Server
 	principal    string
 	conversation string
-	tools        *host.Session
+	spoken       atomic.Pointer[host.Session] // in the user's language
 	sdk          *mcp.Server
 	// The revisions of the protocol until 2025 have sessions, the later ones do not.
 	stateful, stateless http.Handler
@@ -43,7 +44,7 @@ type listed struct {
 
 func newUser(s *Server, principal string) *user {
 	u := &user{s: s, principal: principal, conversation: Conversation + principal, listed: map[string]listed{}}
-	u.tools = s.cfg.Host.Session(host.Principal(principal), u.conversation).In(u.locale()).AcrossConversations()
+	u.spoken.Store(s.cfg.Host.Session(host.Principal(principal), u.conversation).In(u.locale()).AcrossConversations())
 	silent := slog.New(slog.NewTextHandler(io.Discard, nil))
 	u.sdk = mcp.NewServer(s.self(), &mcp.ServerOptions{
 		Instructions: textsIn(u.locale()).instructions,
@@ -73,16 +74,20 @@ func (s *Server) self() *mcp.Implementation {
 	return &mcp.Implementation{Name: "weir", Title: "weir", Version: s.cfg.Version}
 }
 
-// list offers the tools that there are now. Clients that wait for changes are
-// told of them by the SDK.
+// tools are where the user's calls go.
+func (u *user) tools() *host.Session { return u.spoken.Load() }
+
+// list offers the tools that there are now, in the language that the user has now.
+// Clients that wait for changes are told of them by the SDK.
 func (u *user) list() {
 	effects := map[string]host.Effect{}
 	for _, t := range u.s.cfg.Host.Tools() {
 		effects[t.Spec.Name] = t.Effect
 	}
-	specs := u.tools.Tools()
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.spoken.Store(u.tools().In(u.locale()))
+	specs := u.tools().Tools()
 	now := map[string]listed{}
 	for _, spec := range specs {
 		if !u.offers(spec.Name) {
