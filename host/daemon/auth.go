@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/url"
@@ -53,12 +54,12 @@ func (a *access) check(r *http.Request) (principal string, p *Problem) {
 	if route.public {
 		return a.d.cfg.Principal, nil
 	}
-	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	token, ok := tokenOf(r)
 	if !ok {
 		return "", problem(http.StatusUnauthorized, "no_token", "send the header `Authorization: Bearer TOKEN`; `weir paths` says where the token is",
 			"this route needs the token")
 	}
-	principal, ok = a.d.whose(strings.TrimSpace(given))
+	principal, ok = a.d.whose(token)
 	switch {
 	case !ok:
 		return "", problem(http.StatusUnauthorized, "wrong_token", "`weir paths` says where the right one is", "the token is wrong")
@@ -66,6 +67,41 @@ func (a *access) check(r *http.Request) (principal string, p *Problem) {
 		return "", problem(http.StatusForbidden, "operators_only", "ask the operator of this daemon", "this is for the operator alone")
 	}
 	return principal, nil
+}
+
+// tokenOf is what a request bears.
+func tokenOf(r *http.Request) (string, bool) {
+	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return strings.TrimSpace(given), ok
+}
+
+// A bearer is a connection that outlives its request, and so the look at its token.
+type bearer struct {
+	token, principal string
+	stop             context.CancelFunc
+}
+
+// bear stops a connection when its token stands for its principal no longer. gone
+// must be called behind it.
+func (d *Daemon) bear(r *http.Request, stop context.CancelFunc) (gone func()) {
+	token, _ := tokenOf(r)
+	b := &bearer{token, d.principal(r), stop}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.bearers[b] = true
+	d.holdLocked(b) // it may have changed since the request was let in
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.bearers, b)
+	}
+}
+
+// holdLocked stops a connection if its token does not hold; d.mu is held.
+func (d *Daemon) holdLocked(b *bearer) {
+	if principal, ok := d.whose(b.token); !ok || principal != b.principal {
+		b.stop()
+	}
 }
 
 func (a *access) ours(name string) bool {

@@ -113,11 +113,12 @@ type Daemon struct {
 	token     [sha256.Size]byte // the digest of the operator's
 	chinese   func() (*words.Book, error)
 
-	mu    sync.Mutex
-	busy  map[archive.Scope]bool // conversations in a turn
-	modes map[string]agent.Mode  // by model, where auto was tried and given up
-	turns sync.WaitGroup
-	drain bool
+	mu      sync.Mutex
+	busy    map[archive.Scope]bool // conversations in a turn
+	modes   map[string]agent.Mode  // by model, where auto was tried and given up
+	bearers map[*bearer]bool       // streams of MCP
+	turns   sync.WaitGroup
+	drain   bool
 	// ending is done when the turns that still run are to end.
 	ending context.Context
 	end    context.CancelCauseFunc
@@ -129,7 +130,7 @@ func New(cfg Config) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, busy: map[archive.Scope]bool{}, modes: map[string]agent.Mode{}, approvals: newBroker(), lives: newLives(), chinese: sync.OnceValues(words.Open)}
+	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, busy: map[archive.Scope]bool{}, modes: map[string]agent.Mode{}, bearers: map[*bearer]bool{}, approvals: newBroker(), lives: newLives(), chinese: sync.OnceValues(words.Open)}
 	if d.log == nil {
 		d.log = hclog.NewNullLogger()
 	}

@@ -129,7 +129,10 @@ func (d *Daemon) streamMCP(w http.ResponseWriter, r *http.Request) error {
 	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+StreamProtocol+"\r\n\r\n"); err != nil {
 		return nil // the client has gone
 	}
-	err = d.mcp.ServeStream(context.Background(), d.principal(r), buf, conn)
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	defer d.bear(r, stop)()
+	err = d.mcp.ServeStream(ctx, d.principal(r), buf, conn)
 	if err != nil && !errors.Is(err, net.ErrClosed) {
 		d.log.Debug("an MCP stream ended", "error", err)
 	}

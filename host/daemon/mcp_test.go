@@ -3,6 +3,8 @@ package daemon
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -94,35 +96,70 @@ func TestMCPAccess(t *testing.T) {
 	}
 }
 
+// mcpStream is a connection that has become a stream, on which something was answered.
+func (s *server) mcpStream(token string) *bufio.Reader {
+	s.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = conn.Close() })
+	r, err := http.NewRequest("GET", s.url+"/api/mcp", nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	r.Header = http.Header{"Authorization": {"Bearer " + token}, "Connection": {"Upgrade"}, "Upgrade": {StreamProtocol}}
+	if err := r.Write(conn); err != nil {
+		s.Fatal(err)
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second)) // for a test that fails
+	in := bufio.NewReader(conn)
+	if resp, err := http.ReadResponse(in, r); err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
+		s.Fatal(resp, err)
+	}
+	if _, err := conn.Write([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n")); err != nil {
+		s.Fatal(err)
+	}
+	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, `"id":1`) {
+		s.Fatal(line, err)
+	}
+	return in
+}
+
+// A stream ends when its token is no longer its user's, and not before.
+func TestMCPStreamEndsWithItsToken(t *testing.T) {
+	for what, next := range map[string]map[string]User{
+		"a user who has gone":       {},
+		"another token":             {"ann": {TokenSHA256: sha256.Sum256([]byte(bobToken))}},
+		"a token that is another's": {"bob": ann(Quota{})},
+	} {
+		s := newServer(t, replay.New())
+		s.withUsers(map[string]User{"ann": ann(Quota{})})
+		own, operators := s.mcpStream(annToken), s.mcpStream(testToken)
+		s.withUsers(map[string]User{"ann": ann(Quota{PerMinute: 7})})
+		s.daemon.mu.Lock()
+		streams := len(s.daemon.bearers)
+		s.daemon.mu.Unlock()
+		s.withUsers(next)
+		if _, err := io.Copy(io.Discard, own); err != nil || streams != 2 {
+			t.Errorf("%s: %v, after %d streams with a token that held", what, err, streams)
+		}
+		if err := s.daemon.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, operators); err != nil {
+			t.Errorf("%s: the operator's stream: %v", what, err)
+		}
+	}
+}
+
 // A connection can be turned into a stream, and ends with the daemon.
 func TestMCPStream(t *testing.T) {
 	s := newServer(t, replay.New())
 	if a := s.get("/api/mcp"); a.status != http.StatusUpgradeRequired {
 		t.Errorf("without an upgrade: %d", a.status)
 	}
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	r, err := http.NewRequest("GET", s.url+"/api/mcp", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header = http.Header{"Authorization": {"Bearer " + testToken}, "Connection": {"Upgrade"}, "Upgrade": {StreamProtocol}}
-	if err := r.Write(conn); err != nil {
-		t.Fatal(err)
-	}
-	in := bufio.NewReader(conn)
-	if resp, err := http.ReadResponse(in, r); err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
-		t.Fatal(resp, err)
-	}
-	if _, err := conn.Write([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n")); err != nil {
-		t.Fatal(err)
-	}
-	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, `"id":1`) {
-		t.Fatal(line, err)
-	}
+	in := s.mcpStream(testToken)
 	if err := s.daemon.Drain(context.Background()); err != nil {
 		t.Fatal(err)
 	}

@@ -95,6 +95,9 @@ func (d *Daemon) Configure(s Setup) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	before := d.current.Swap(next)
+	for b := range d.bearers {
+		d.holdLocked(b)
+	}
 	maps.DeleteFunc(d.modes, func(name string, _ agent.Mode) bool {
 		return next.Models[name].Estimator != before.Models[name].Estimator
 	})
