@@ -52,18 +52,32 @@ const mcpConversation = mcpserver.Conversation
 
 // admit counts a call that is no turn, and refuses what is over a quota.
 func (d *Daemon) admit(principal string) (end func(), err error) {
-	taking, err := d.ledger.begin(context.Background(), principal, d.view(principal).User.quota(), d.localeOfMCP(principal))
-	if p, ok := errors.AsType[*Problem](err); ok {
-		return nil, tool.Errorf(tool.RateLimited, p.Hint, "%s", p.Msg)
-	}
+	locale := d.localeOfMCP(principal)
+	taking, err := d.ledger.begin(context.Background(), principal, d.view(principal).User.quota(), locale)
 	if err != nil {
-		return nil, err
+		return nil, d.refused(err, locale)
 	}
 	if err := d.attend(); err != nil {
 		taking.end()
-		return nil, err
+		return nil, d.refused(err, locale)
 	}
 	return func() { d.turns.Done(); taking.end() }, nil
+}
+
+// refused words for a model why its call may not begin. What is wrong inside is for
+// the log.
+func (d *Daemon) refused(err error, locale tool.Locale) *tool.Error {
+	if _, ok := errors.AsType[*Problem](err); !ok {
+		d.log.Error("a call could not be counted", "error", err)
+	}
+	p := asProblem(err)
+	switch {
+	case p.Quota != nil: // which is in the user's language already
+		return tool.Errorf(tool.RateLimited, p.Hint, "%s", p.Msg)
+	case locale == tool.Zh:
+		p = d.chineseProblem(p)
+	}
+	return tool.Errorf(tool.Failed, p.Hint, "%s", p.Msg)
 }
 
 // attend counts a call that is no turn among d.turns, which a stop waits for.

@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // withToken sends the token along.
@@ -165,6 +168,40 @@ func TestMCPStream(t *testing.T) {
 	}
 	if line, err := in.ReadString('\n'); err == nil {
 		t.Errorf("the stream goes on: %s", line)
+	}
+}
+
+// A call that may not begin is refused with a hint and in the user's language, and
+// without what is wrong inside.
+func TestMCPRefusals(t *testing.T) {
+	s := newServer(t, replay.New())
+	zh := ann(Quota{})
+	zh.Locale = tool.Zh
+	s.withUsers(map[string]User{"ann": zh})
+	refused := func(want tool.Error) {
+		t.Helper()
+		_, err := s.daemon.admit("ann")
+		if got, ok := errors.AsType[*tool.Error](err); !ok || *got != want {
+			t.Errorf("got %#v, want %#v", err, want)
+		}
+	}
+	counts := s.daemon.ledger
+	store, err := archive.Open(t.Context(), archive.Config{Path: filepath.Join(t.TempDir(), "closed.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.daemon.ledger = newLedger(store, time.Now, s.daemon.log)
+	refused(tool.Error{Code: tool.Failed, Msg: "weir 内部出错", Hint: "守护进程的日志中有详情"})
+	s.daemon.ledger = counts
+	s.daemon.mu.Lock()
+	s.daemon.drain = true
+	s.daemon.mu.Unlock()
+	refused(tool.Error{Code: tool.Failed, Msg: "守护进程正在关闭", Hint: "请稍后再问"})
+	if n := counts.runs("ann"); n != 0 {
+		t.Errorf("%d calls run", n)
 	}
 }
 
