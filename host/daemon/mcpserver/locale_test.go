@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -39,4 +40,35 @@ func TestLanguageChanges(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What is said of archived results is in the user's language, too.
+func TestResourcesSpeakChinese(t *testing.T) {
+	b := newBench(t, func(_ *host.Config, c *Config) { c.Locale = tool.Zh })
+	s := b.http(nil, "2025-06-18", "me")
+	said := map[string]string{}
+	templates, err := s.ListResourceTemplates(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range templates.ResourceTemplates {
+		said[x.URITemplate] = x.Description
+	}
+	if _, err := s.ListResources(t.Context(), &mcp.ListResourcesParams{Cursor: "x"}); err != nil {
+		said["a cursor"] = err.Error()
+	}
+	if err := b.host.Archive().Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.ListResources(t.Context(), nil); err != nil {
+		said["an archive that is closed"] = err.Error()
+	}
+	if len(said) != 5 {
+		t.Fatalf("said: %q", said)
+	}
+	for of, text := range said {
+		if !strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+			t.Errorf("%s is said to be %q", of, text)
+		}
+	}
 }

@@ -30,11 +30,11 @@ func partURI(id string, i int) string { return archivePrefix + id + "/part/" + s
 
 // offerArchive lets clients read archived results by address.
 func (u *user) offerArchive() {
+	w := textsIn(u.locale())
 	for _, t := range []mcp.ResourceTemplate{
-		{URITemplate: archivePrefix + "{uuid}", Name: "archived result", MIMEType: textType, Description: "The whole result of an earlier call."},
-		{URITemplate: archivePrefix + "{uuid}{?" + selectors + "}", Name: "part of an archived result", MIMEType: textType,
-			Description: "A part of an earlier result: lines=95-706, grep=expression with context=lines around each match, pointer=/json/path, head=lines, tail=lines, offset=characters to leave out."},
-		{URITemplate: archivePrefix + "{uuid}/part/{n}", Name: "part that is not text", Description: "An image or another blob of an earlier result, counted from 0."},
+		{URITemplate: archivePrefix + "{uuid}", Name: "archived result", MIMEType: textType, Description: w.kept},
+		{URITemplate: archivePrefix + "{uuid}{?" + selectors + "}", Name: "part of an archived result", MIMEType: textType, Description: w.part},
+		{URITemplate: archivePrefix + "{uuid}/part/{n}", Name: "part that is not text", Description: w.blob},
 	} {
 		u.sdk.AddResourceTemplate(&t, u.read)
 	}
@@ -49,7 +49,7 @@ func (u *user) archives(ctx context.Context, p *mcp.ListResourcesParams) (*mcp.L
 	if p != nil && p.Cursor != "" {
 		var err error
 		if offset, err = strconv.Atoi(p.Cursor); err != nil || offset < 0 {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the cursor is not one that this server gave"}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: textsIn(u.locale()).cursor}
 		}
 	}
 	entries, err := u.s.cfg.Host.Archive().List(ctx, archive.Scope{Principal: u.principal}, archive.Filter{Limit: pageSize + 1, Offset: offset, Everywhere: true})
@@ -172,5 +172,5 @@ func (u *user) unreadable(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	u.s.log.Error("the archive cannot be read", "error", err)
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the archive cannot be read; the daemon's log says why"}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: textsIn(u.locale()).unreadable}
 }

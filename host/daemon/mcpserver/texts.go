@@ -15,6 +15,10 @@ type texts struct {
 	expired      string // resource
 	broken       string // a call that could not be made
 	full         string // sessions
+	unreadable   string // the archive
+	cursor       string // of a list
+
+	kept, part, blob string // templates of resources
 
 	answer, answers, once, always, deny string // of a form
 }
@@ -37,7 +41,13 @@ var (
 		expired: "the archived result was pruned; call %s again",
 		broken:  "the call could not be finished",
 		full:    "too many sessions are open; close one, or try again later",
-		answer:  "May it run?", answers: "once: this call. always: see its label. deny: it does not run.",
+		cursor:  "the cursor is not one that this server gave; list from the beginning",
+		kept:    "The whole result of an earlier call.",
+		part: "A part of an earlier result: lines=95-706, grep=expression with context=lines around each match, pointer=/json/path, " +
+			"head=lines, tail=lines, offset=characters to leave out.",
+		blob:       "An image or another blob of an earlier result, counted from 0.",
+		unreadable: "the archive cannot be read; the daemon's log says why",
+		answer:     "May it run?", answers: "once: this call. always: see its label. deny: it does not run.",
 		once: "Yes, this once", always: "Yes, always: ", deny: "No",
 	}
 	textsZh = texts{
@@ -50,7 +60,13 @@ var (
 		expired: "该存档结果已被清理；请重新调用 %s",
 		broken:  "调用未能完成",
 		full:    "打开的会话过多；请关闭一个，或稍后再试",
-		answer:  "是否允许运行？", answers: "once：仅此一次。always：见其标签。deny：不运行。",
+		cursor:  "该游标不是本服务器给出的；请从头列出",
+		kept:    "先前某次调用的完整结果。",
+		part: "先前某个结果的一部分：lines=95-706，grep=正则表达式（可加 context=每处匹配前后的行数），pointer=/json/路径，" +
+			"head=行数，tail=行数，offset=略过的字符数。",
+		blob:       "先前某个结果中的图像或其他二进制部分，从 0 开始编号。",
+		unreadable: "无法读取存档；原因见守护进程的日志",
+		answer:     "是否允许运行？", answers: "once：仅此一次。always：见其标签。deny：不运行。",
 		once: "允许这一次", always: "始终允许：", deny: "拒绝",
 	}
 )
