@@ -184,12 +184,21 @@ func (b *bridge) detach() {
 	defer b.mu.Unlock()
 	b.to = nil
 	b.wake()
+	if len(b.hello) > 0 && b.introducing(b.hello[0]) {
+		b.hello = nil // the client says it again: one that has heard it would not take it twice
+	}
 	for id, waits := range b.open {
 		if waits && !b.ended {
 			b.write([]byte(`{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32603,"message":"weir was stopped while it answered; ask again"}}` + "\n"))
 		}
 	}
 	clear(b.open)
+}
+
+// introducing reports whether the client still waits for the answer to that. b.mu is held.
+func (b *bridge) introducing(hello []byte) bool {
+	var e envelope
+	return json.Unmarshal(hello, &e) == nil && b.open[string(e.ID)]
 }
 
 // answers hands the answers on until there are no more.

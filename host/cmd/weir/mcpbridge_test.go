@@ -117,3 +117,41 @@ func TestBridge(t *testing.T) {
 		t.Fatalf("%+v", e)
 	}
 }
+
+// A client whose introduction was not answered introduces itself again, to one that
+// has heard of none: the protocol allows one introduction.
+func TestBridgeForgetsAnIntroductionWithoutAnswer(t *testing.T) {
+	clientIn, toBridge := io.Pipe()
+	fromBridge, clientOut := io.Pipe()
+	client := bufio.NewReader(fromBridge)
+	b := newBridge(clientIn, clientOut)
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize"}`
+	ended := make(chan struct{}, 2)
+	run := func(l *link) {
+		go func() {
+			_, _ = b.run(context.Background(), l)
+			ended <- struct{}{}
+		}()
+	}
+	first, l := newFakeDaemon(t)
+	run(l)
+	_, _ = io.WriteString(toBridge, hello+"\n")
+	first.reads(`"initialize"`)
+	first.out.Close()
+	if line, err := client.ReadString('\n'); err != nil || !strings.Contains(line, `"id":1,"error"`) {
+		t.Fatalf("heard %q, %v", line, err)
+	}
+	<-ended
+
+	second, l := newFakeDaemon(t)
+	run(l)
+	_, _ = io.WriteString(toBridge, `{"jsonrpc":"2.0","id":2,"method":"initialize"}`+"\n")
+	second.reads(`"id":2`)
+	second.writes(`{"jsonrpc":"2.0","id":2,"result":{}}`)
+	if line, err := client.ReadString('\n'); err != nil || !strings.Contains(line, `"id":2,"result"`) {
+		t.Fatalf("heard %q, %v", line, err)
+	}
+	toBridge.Close()
+	second.out.Close()
+	<-ended
+}
