@@ -121,6 +121,12 @@ const (
 )
 
 func (d *Daemon) serveMCP(w http.ResponseWriter, r *http.Request) error {
+	if r.Method == http.MethodGet { // it listens, for as long as it likes
+		ctx, stop := context.WithCancel(r.Context())
+		defer stop()
+		defer d.bear(r, stop)()
+		r = r.WithContext(ctx)
+	}
 	d.mcp.ServeHTTP(d.principal(r), w, r)
 	return nil
 }

@@ -156,6 +156,52 @@ func TestMCPStreamEndsWithItsToken(t *testing.T) {
 	}
 }
 
+// So does who listens over HTTP.
+func TestMCPListenerEndsWithItsToken(t *testing.T) {
+	s := newServer(t, replay.New())
+	s.withUsers(map[string]User{"ann": ann(Quota{})})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // for a test that fails
+	defer cancel()
+	send := func(token, method, session, body string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(ctx, method, s.url+"/mcp", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}, "Mcp-Session-Id": {session}}
+		r.Header.Set("Accept", "text/event-stream")
+		if method == http.MethodPost {
+			r.Header.Set("Accept", "application/json, text/event-stream")
+			r.Header.Del("Mcp-Session-Id")
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatal(resp, err)
+		}
+		t.Cleanup(func() { _ = resp.Body.Close() })
+		return resp
+	}
+	listen := func(token string) io.Reader {
+		hello := send(token, http.MethodPost, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+		return send(token, http.MethodGet, hello.Header.Get("Mcp-Session-Id"), "").Body
+	}
+	own, operators := listen(annToken), listen(testToken)
+	s.withUsers(map[string]User{"ann": ann(Quota{PerMinute: 7})})
+	s.daemon.mu.Lock()
+	listeners := len(s.daemon.bearers)
+	s.daemon.mu.Unlock()
+	s.withUsers(map[string]User{})
+	if _, err := io.Copy(io.Discard, own); err != nil || listeners != 2 {
+		t.Errorf("%v, after %d listeners with a token that held", err, listeners)
+	}
+	if err := s.daemon.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, operators); err != nil {
+		t.Errorf("the operator's: %v", err)
+	}
+}
+
 // A connection can be turned into a stream, and ends with the daemon.
 func TestMCPStream(t *testing.T) {
 	s := newServer(t, replay.New())
