@@ -81,8 +81,9 @@ type completion struct {
 	gone          func()
 	words         func(*Problem) *Problem // says a problem in the language of who asked
 
-	mu sync.Mutex // the turn writes, and the timer that keeps the stream alive
-	s  *stream
+	mu   sync.Mutex // the turn writes, and the timer that keeps the stream alive
+	s    *stream
+	over bool // nothing is written any more but by whoever called
 }
 
 // keepAlive writes something whenever the turn is silent for so long: proxies
@@ -95,6 +96,9 @@ func (c *completion) keepAlive(every time.Duration) (stop func()) {
 	still := beat(every, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		if c.over { // an answer with a status may follow
+			return
+		}
 		c.open()
 		c.s.ping()
 	})
@@ -152,6 +156,7 @@ func (c *completion) envelope(object string, choices ...CompletionChoice) *Compl
 func (c *completion) finish(end ChatEnd, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.over = true
 	if err != nil {
 		if c.s == nil {
 			return err

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/weirhost/weir/agent"
@@ -457,4 +459,23 @@ func TestModelNames(t *testing.T) {
 	if a := s.get("/v1/models/scripted"); a.status != 200 || !strings.Contains(a.body, `"object":"model"`) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
+}
+
+// A stream that an error has no place in is not opened behind it: the error is an
+// answer of its own, with a status.
+func TestNoStreamBehindAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := httptest.NewRecorder()
+		c := &completion{stream: true, w: w, gone: func() {}}
+		stop := c.keepAlive(heartbeat)
+		if err := c.finish(ChatEnd{}, busyProblem()); err == nil {
+			t.Error("the error is lost")
+		}
+		time.Sleep(heartbeat) // and then the handler goes on
+		synctest.Wait()
+		stop()
+		if w.Body.Len() > 0 || w.Header().Get("Content-Type") != "" {
+			t.Errorf("%s: %s", w.Header(), w.Body)
+		}
+	})
 }
