@@ -62,6 +62,32 @@ func (d *Daemon) until(ctx context.Context) (context.Context, func()) {
 	}
 }
 
+// A handler answers a request, or says why not.
+type handler = func(http.ResponseWriter, *http.Request) error
+
+// awaited has Drain wait for what a handler does, and cut it off in the end, as it
+// does with turns.
+func (d *Daemon) awaited(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := d.attend(); err != nil {
+			return err
+		}
+		defer d.turns.Done()
+		ctx, release := d.until(r.Context())
+		defer release()
+		return cutOff(ctx, h(w, r.WithContext(ctx)))
+	}
+}
+
+// whole is awaited, for what would be half done if it ended with its client: some
+// of a configuration in force, or a plugin that the lock file alone has disabled.
+func (d *Daemon) whole(h handler) handler {
+	h = d.awaited(h)
+	return func(w http.ResponseWriter, r *http.Request) error {
+		return h(w, r.WithContext(context.WithoutCancel(r.Context())))
+	}
+}
+
 // cutOff words the error of a turn that the daemon's stop has ended.
 func cutOff(ctx context.Context, err error) error {
 	if err == nil || context.Cause(ctx) != errStopped {

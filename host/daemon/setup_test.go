@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A new setup holds for the turns that begin behind it; one that runs ends under
@@ -149,5 +153,79 @@ func (m silentModel) Generate(ctx context.Context, _ agent.Request) iter.Seq2[ag
 		m.asked <- struct{}{}
 		<-ctx.Done()
 		yield(agent.Delta{}, ctx.Err())
+	}
+}
+
+// A call without a model is waited for as an answer is, and refused and cut off
+// as one.
+func TestDrainAndCallsWithoutAModel(t *testing.T) {
+	for _, cut := range []bool{false, true} {
+		begun, goOn := make(chan struct{}), make(chan struct{})
+		s := serverWith(t, replay.New(), func(c *host.Config) {
+			c.Tools = map[string]host.ToolConfig{"long_text": {Limits: tool.Limits{Strategy: tool.Summarize}}}
+			c.Summarise = func(ctx context.Context, _ host.SummaryRequest) (host.Summary, error) {
+				close(begun)
+				select {
+				case <-goOn:
+				case <-ctx.Done():
+				}
+				return host.Summary{Text: "short"}, ctx.Err()
+			}
+		})
+		called, drained := make(chan answer, 1), make(chan error, 1)
+		go func() { called <- s.post("/api/tools/long_text/call", `{}`) }()
+		<-begun
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			drained <- s.daemon.Drain(ctx)
+			close(drained)
+		}()
+		for s.get("/readyz").status == 200 { // it begins in a moment
+		}
+		if a := s.post("/api/tools/calculator/call", `{"arguments":{"expression":"6*7"}}`); a.status != 503 || a.code(t) != draining {
+			t.Errorf("a call that comes meanwhile: %d %s", a.status, a.body)
+		}
+		select {
+		case err := <-drained:
+			t.Errorf("Drain did not wait: %v", err)
+		default:
+		}
+		if cut {
+			cancel()
+			<-drained
+		}
+		close(goOn)
+		a := <-called
+		if !cut && a.status != 200 || cut && (a.status != 503 || a.code(t) != draining) {
+			t.Errorf("cut off %t: %d %s", cut, a.status, a.body)
+		}
+		cancel()
+	}
+}
+
+// What an operator changes is done also when their client goes while it is: half of
+// it would be in force.
+func TestChangesOutlastTheirClient(t *testing.T) {
+	s := serverWith(t, replay.New(), func(c *host.Config) { c.Lock = filepath.Join(t.TempDir(), "weir.lock") })
+	ctx, goes := context.WithCancel(t.Context())
+	s.daemon.cfg.Reload = func(ctx context.Context) (ReloadReport, error) {
+		goes()
+		return ReloadReport{}, ctx.Err()
+	}
+	s.daemon.cfg.Grants = func() (map[string]host.Grant, error) {
+		goes()
+		return nil, nil
+	}
+	for _, row := range [][2]string{
+		{"POST", "/api/reload"}, {"POST", "/api/plugins/reload"},
+		{"POST", "/api/plugins/calculator/disable"}, {"POST", "/api/plugins/calculator/enable"}, {"DELETE", "/api/plugins/calculator"},
+	} {
+		r := httptest.NewRequestWithContext(ctx, row[0], s.url+row[1], nil)
+		r.Header.Set("Authorization", "Bearer "+testToken)
+		w := httptest.NewRecorder()
+		s.daemon.Handler().ServeHTTP(w, r)
+		if w.Code != 200 {
+			t.Errorf("%s %s: %d %s", row[0], row[1], w.Code, w.Body)
+		}
 	}
 }
