@@ -195,7 +195,7 @@ func (l *Load) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	if err := json.Unmarshal(l.Selectors["uuid"], &l.UUID); err != nil {
-		return errors.New(`an object of load_uuids needs "uuid"`)
+		return problem(http.StatusBadRequest, codeBadBody, "send a uuid, or an object that has one", `an object of load_uuids has no "uuid"`)
 	}
 	delete(l.Selectors, "uuid")
 	return nil

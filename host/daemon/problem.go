@@ -195,8 +195,11 @@ func bodyProblem(err error) *Problem {
 	var syntax *json.SyntaxError
 	var wrong *json.UnmarshalTypeError
 	var big *http.MaxBytesError
+	var p *Problem
 	hint := "send one JSON object with the fields that /openapi.json lists"
 	switch {
+	case errors.As(err, &p): // of a member that reads itself
+		return p
 	case errors.As(err, &big):
 		return problem(http.StatusRequestEntityTooLarge, "too_large", "", "the body is longer than %d bytes", big.Limit)
 	case errors.As(err, &syntax):

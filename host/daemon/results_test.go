@@ -186,6 +186,9 @@ func TestLoadUUIDsRefuses(t *testing.T) {
 			t.Errorf("%s: %d %s", row.why, r.status, r.body)
 		}
 	}
+	if r := s.post("/api/chat", `{"message":"hi","load_uuids":[{"lines":"1-2"}]}`); !strings.Contains(r.body, `no \"uuid\"`) {
+		t.Errorf("an object without an id: %s", r.body)
+	}
 	if reqs := s.model.(*replay.Model).Requests(); len(reqs) != 0 {
 		t.Errorf("the model was asked %d times", len(reqs))
 	}
