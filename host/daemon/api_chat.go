@@ -42,7 +42,7 @@ func (d *Daemon) postChat(w http.ResponseWriter, r *http.Request) error {
 		}
 		s.event(name, data)
 	}
-	end, err := d.chat(ctx, d.principal(r), ask, nil, emit)
+	end, err := d.guarded(func() (ChatEnd, error) { return d.chat(ctx, d.principal(r), ask, nil, emit) })
 	if s == nil && err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (d *Daemon) completions(w http.ResponseWriter, r *http.Request) error {
 		c.model = ask.Model
 	}
 	defer c.keepAlive(d.beat)()
-	end, err := d.chatMatched(ctx, d.principal(r), ask, history, c.observe)
+	end, err := d.guarded(func() (ChatEnd, error) { return d.chatMatched(ctx, d.principal(r), ask, history, c.observe) })
 	return c.finish(end, err)
 }
 

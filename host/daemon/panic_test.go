@@ -2,7 +2,9 @@ package daemon
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"iter"
 	"strings"
 	"sync"
 	"testing"
@@ -65,5 +67,29 @@ func TestPanicsTellNoSecrets(t *testing.T) {
 		if a := s.get("/healthz"); a.status != 200 {
 			t.Errorf("afterwards: %d", a.status)
 		}
+	}
+}
+
+// A panic behind the first pieces of a stream is told in the stream, which comes to
+// its end as that of any other failure does.
+func TestAPanicInAStream(t *testing.T) {
+	s := newServer(t, brokenModel{})
+	es := events(s.post("/api/chat", `{"message":"hi"}`).body)
+	if p := last[Problem](t, es, eventError); p.Code != "internal" || es[len(es)-1].name != eventEnd {
+		t.Errorf("%+v, and the last event is %+v", p, es[len(es)-1])
+	}
+	a := s.post("/v1/chat/completions", `{"stream":true,"messages":[{"role":"user","content":"hi"}]}`)
+	if i := strings.LastIndex(a.body, "\n\ndata: {\"error\":"); i < 0 || !strings.HasSuffix(a.body, "\n\n") || strings.Contains(a.body, "[DONE]") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+// brokenModel says some words and panics.
+type brokenModel struct{}
+
+func (brokenModel) Generate(context.Context, agent.Request) iter.Seq2[agent.Delta, error] {
+	return func(yield func(agent.Delta, error) bool) {
+		yield(agent.Delta{Text: "The first words of an answer, and some more of them. "}, nil)
+		panic("broken")
 	}
 }

@@ -217,8 +217,8 @@ func (d *Daemon) begin(r *http.Request, ask Ask) *liveTurn {
 	return l
 }
 
-// guarded keeps a panic of a turn that runs beside its request from ending the
-// daemon.
+// guarded makes an error of a turn's panic, so that a stream comes to its end, and
+// keeps it from ending the daemon where no request stands around the turn.
 func (d *Daemon) guarded(f func() (ChatEnd, error)) (end ChatEnd, err error) {
 	defer func() {
 		if p := recover(); p != nil {
