@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
 	"sync"
 	"sync/atomic"
 
@@ -123,11 +126,41 @@ func (s *Server) failure(ctx context.Context, session *mcp.ClientSession, err er
 		return ctx.Err()
 	}
 	var wire *jsonrpc.Error
-	if errors.As(err, &wire) {
+	refused := errors.As(err, &wire)
+	switch {
+	case broken(err):
+		go func() { _ = session.Close() }() // the keeper connects anew
+		return &DownError{s.cfg.Name, reason(err)}
+	case refused && wire.Message == notTaken:
+		return &DownError{s.cfg.Name, reason(err)}
+	case refused:
 		return &Refusal{Msg: short(wire.Message, 500)}
 	}
-	go func() { _ = session.Close() }() // the keeper connects anew
-	return &DownError{s.cfg.Name, short(err.Error(), 300)}
+	return &Refusal{Msg: "its answer cannot be used: " + reason(err)}
+}
+
+// notTaken is the SDK's message where a request came to nothing, by a status that
+// passes for example, and its connection goes on.
+const notTaken = "rejected by transport"
+
+// broken reports whether a call's error is its connection's. One call whose answer
+// cannot be read is no reason to end the others.
+func broken(err error) bool {
+	var web *url.Error
+	var file *fs.PathError
+	return errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.As(err, &web) || errors.As(err, &file)
+}
+
+// reason is an error in one line, without the address that was asked: it may hold
+// a key.
+func reason(err error) string {
+	var web *url.Error
+	if errors.As(err, &web) {
+		err = web.Err
+	}
+	return short(err.Error(), 300)
 }
 
 // reports passes progress on to the calls that asked for it.

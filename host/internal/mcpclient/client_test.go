@@ -41,6 +41,10 @@ func serve(how string) int {
 		os.Exit(7)
 		return nil, nil, nil
 	})
+	mcp.AddTool(s, &mcp.Tool{Name: "babble"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		os.Stdout.WriteString("done!\n")
+		return text(""), nil, nil
+	})
 	mcp.AddTool(s, &mcp.Tool{Name: "env"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		return text(strings.Join(os.Environ(), "\n")), nil, nil
 	})

@@ -118,7 +118,7 @@ func (s *Server) explain(ctx context.Context, err error) error {
 	case errors.As(err, &exit):
 		return fmt.Errorf("the program ended with code %d", exit.ExitCode())
 	}
-	return errors.New(short(err.Error(), 300))
+	return errors.New(reason(err))
 }
 
 func (s *Server) up(session *mcp.ClientSession, tools []Tool, notes []string) {

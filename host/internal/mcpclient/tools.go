@@ -12,6 +12,7 @@ import (
 const (
 	maxTools  = 512
 	maxSchema = 64 << 10 // bytes
+	maxNotes  = 20       // of what is left out, each is a line of the log
 )
 
 // sizeKey is where a tool declares how long its results may be, in characters.
@@ -20,6 +21,17 @@ const sizeKey = "anthropic/maxResultSizeChars"
 // list reads all pages of a server's tools. What cannot be used is left out,
 // with a note.
 func list(ctx context.Context, session *mcp.ClientSession) (tools []Tool, notes []string, err error) {
+	left := 0
+	leave := func(format string, args ...any) {
+		if left++; left <= maxNotes {
+			notes = append(notes, fmt.Sprintf(format, args...))
+		}
+	}
+	defer func() {
+		if left > maxNotes && err == nil {
+			notes = append(notes, fmt.Sprintf("%d more of its tools are left out", left-maxNotes))
+		}
+	}()
 	seen := map[string]bool{}
 	for t, err := range session.Tools(ctx, nil) {
 		if err != nil {
@@ -31,10 +43,10 @@ func list(ctx context.Context, session *mcp.ClientSession) (tools []Tool, notes 
 		schema, err := json.Marshal(t.InputSchema)
 		switch {
 		case err != nil || len(schema) > maxSchema:
-			notes = append(notes, fmt.Sprintf("the schema of %q is over %d bytes", short(t.Name, 100), maxSchema))
+			leave("the schema of %q is over %d bytes", short(t.Name, 100), maxSchema)
 			continue
 		case t.Name == "" || seen[t.Name]:
-			notes = append(notes, fmt.Sprintf("the name %q is listed twice or is empty", short(t.Name, 100)))
+			leave("the name %q is listed twice or is empty", short(t.Name, 100))
 			continue
 		}
 		seen[t.Name] = true

@@ -2,12 +2,11 @@ package mcpclient
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"time"
 
@@ -35,11 +34,11 @@ func (s *Server) transport() (mcp.Transport, error) {
 	}
 	u, err := url.Parse(s.cfg.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is not the address of an HTTP server", s.cfg.URL)
+		return nil, errors.New("its url is not the address of an HTTP server") // which it is may be a secret
 	}
 	return &mcp.StreamableClientTransport{
 		Endpoint:   s.cfg.URL,
-		HTTPClient: &http.Client{Transport: headers{base: s.web, host: u.Host, set: s.cfg.Headers}},
+		HTTPClient: &http.Client{Transport: headers{base: s.web, scheme: u.Scheme, host: u.Host, set: s.cfg.Headers}},
 	}, nil
 }
 
@@ -53,24 +52,24 @@ func (s *Server) program() mcp.Transport {
 		}
 	}
 	for name, v := range s.cfg.Env {
-		cmd.Env = append(cmd.Env, name+"="+v)
+		cmd.Env = append(cmd.Env, name+"="+v) // behind ours, for the last one counts
 	}
-	slices.Sort(cmd.Env)
 	cmd.Stderr = &lines{server: s}
 	cmd.WaitDelay = endTime
 	return &mcp.CommandTransport{Command: cmd, TerminateDuration: endTime}
 }
 
-// headers adds headers to requests for one host: a redirect does not carry them off.
+// headers adds headers to requests for one host by one scheme: a redirect does not
+// carry them off, nor send in the clear what went out encrypted.
 type headers struct {
-	base http.RoundTripper
-	host string
-	set  map[string]string
+	base         http.RoundTripper
+	scheme, host string
+	set          map[string]string
 }
 
 // RoundTrip implements http.RoundTripper.
 func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Host == h.host && len(h.set) > 0 {
+	if r.URL.Scheme == h.scheme && r.URL.Host == h.host && len(h.set) > 0 {
 		r = r.Clone(r.Context())
 		for name, v := range h.set {
 			r.Header.Set(name, v)

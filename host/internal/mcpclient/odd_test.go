@@ -1,0 +1,195 @@
+package mcpclient
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// An oddServer answers over HTTP with whatever it is told to: the result of a
+// method as JSON, or, where that is empty, a status alone.
+func oddServer(t *testing.T, answer func(method string, params json.RawMessage) (result string, status int)) string {
+	t.Helper()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params json.RawMessage
+		}
+		b, _ := io.ReadAll(r.Body) // what is missing is no method
+		switch {
+		case r.Method == http.MethodGet:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		case json.Unmarshal(b, &m) != nil || m.ID == nil:
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		result, status := answer(m.Method, m.Params)
+		if m.Method == "initialize" && result == "" && status == 0 {
+			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1"}}`
+		}
+		switch {
+		case status != 0:
+			w.WriteHeader(status)
+		case result == "":
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+		}
+	}))
+	t.Cleanup(web.Close)
+	return web.URL
+}
+
+// One call that comes to nothing is no reason to end the others.
+func TestOneCallFailsAlone(t *testing.T) {
+	for _, row := range []struct {
+		name, result string
+		status       int
+		want         string
+	}{
+		{"too many requests", "", http.StatusTooManyRequests, "Too Many Requests"},
+		{"not now", "", http.StatusServiceUnavailable, "Service Unavailable"},
+		{"an image that is no base64", `{"content":[{"type":"image","mimeType":"image/png","data":"***"}]}`, 0, "cannot be used"},
+		{"content of no known type", `{"content":[{"type":"hologram"}]}`, 0, "hologram"},
+		{"content that is no list", `{"content":7}`, 0, "cannot be used"},
+		{"null", `null`, 0, ""},
+		{"content of null", `{"content":[null]}`, 0, "cannot be used"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			began, end := make(chan struct{}), make(chan struct{})
+			url := oddServer(t, func(method string, params json.RawMessage) (string, int) {
+				switch {
+				case method == "tools/list":
+					return `{"tools":[{"name":"slow","inputSchema":{"type":"object"}},{"name":"odd","inputSchema":{"type":"object"}}]}`, 0
+				case method != "tools/call":
+					return "", 0
+				case strings.Contains(string(params), `"slow"`):
+					close(began)
+					<-end
+					return `{"content":[{"type":"text","text":"in the end"}]}`, 0
+				}
+				return row.result, row.status
+			})
+			s := Open(Config{Name: "odd", URL: url})
+			defer s.Close()
+			ready(t, s)
+			first, _, _ := s.now()
+			slow := make(chan error, 1)
+			go func() {
+				b, err := s.Call(t.Context(), "slow", json.RawMessage(`{}`), 1000, nil)
+				if err == nil && !strings.Contains(string(b), "in the end") {
+					err = errors.New(string(b))
+				}
+				slow <- err
+			}()
+			<-began
+			_, err := s.Call(t.Context(), "odd", json.RawMessage(`{}`), 1000, nil)
+			if row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
+				t.Errorf("%v", err)
+			}
+			close(end)
+			if err := <-slow; err != nil {
+				t.Errorf("the other call: %v", err)
+			}
+			if session, _, _ := s.now(); session != first {
+				t.Error("the connection was given up")
+			}
+		})
+	}
+}
+
+// The address of a server may hold a key.
+func TestAddressIsNotTold(t *testing.T) {
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	for _, url := range []string{
+		gone.URL + "/sesame/mcp?key=sesame",
+		strings.Replace(gone.URL, "http://", "http://ann:sesame@", 1),
+		"ftp://ann:sesame@127.0.0.1/?key=sesame",
+		"http://127.0.0.1:port/?key=sesame",
+		oddServer(t, func(string, json.RawMessage) (string, int) { return "", http.StatusUnauthorized }) + "/?key=sesame",
+	} {
+		s := Open(Config{Name: "keyed", URL: url})
+		s.Wait(t.Context())
+		if st := s.Status(); st.State != Down || st.Why == "" || strings.Contains(st.Why, "sesame") {
+			t.Errorf("%+v", st)
+		}
+		s.Close()
+	}
+}
+
+func TestNotesAreBounded(t *testing.T) {
+	url := oddServer(t, func(method string, _ json.RawMessage) (string, int) {
+		if method != "tools/list" {
+			return "", 0
+		}
+		one := `{"name":"same","inputSchema":{"type":"object"}},`
+		return `{"tools":[` + strings.TrimSuffix(strings.Repeat(one, 5000), ",") + `]}`, 0
+	})
+	s := Open(Config{Name: "many", URL: url})
+	defer s.Close()
+	ready(t, s)
+	if st := s.Status(); len(st.Tools) != 1 || len(st.Notes) > 50 {
+		t.Errorf("%d tools, %d notes", len(st.Tools), len(st.Notes))
+	}
+}
+
+type seen struct{ r *http.Request }
+
+func (s *seen) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.r = r
+	return nil, errors.New("seen")
+}
+
+// What went out encrypted does not go out in the clear.
+func TestHeadersStayEncrypted(t *testing.T) {
+	for url, want := range map[string]string{
+		"https://example.com/x":     "sesame",
+		"https://example.com:443/x": "",
+		"http://example.com/x":      "",
+		"https://example.org/x":     "",
+	} {
+		base := &seen{}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = headers{base: base, scheme: "https", host: "example.com", set: map[string]string{"X-Key": "sesame"}}.RoundTrip(r)
+		if got := base.r.Header.Get("X-Key"); got != want {
+			t.Errorf("%s: %q", url, got)
+		}
+	}
+}
+
+// What is written for a server goes before what it would inherit.
+func TestItsOwnEnvironment(t *testing.T) {
+	t.Setenv("LANG", "zh_CN.UTF-8")
+	t.Setenv("TZ", "Asia/Shanghai")
+	s := program(t, "on", func(c *Config) { c.Env["LANG"], c.Env["TZ"] = "C", "UTC" })
+	ready(t, s)
+	if env := call(t, s, "env", `{}`); strings.Contains(env, "zh_CN") || strings.Contains(env, "Shanghai") || !strings.Contains(env, "TZ=UTC") {
+		t.Errorf("%s", env)
+	}
+}
+
+// A line that is no message ends a connection, and the next call has a new one.
+func TestProgramBabbles(t *testing.T) {
+	s := program(t, "on", nil)
+	ready(t, s)
+	if b, err := s.Call(t.Context(), "babble", json.RawMessage(`{}`), 1000, nil); err == nil {
+		t.Errorf("%s", b)
+	}
+	until(t, "an answer again", func() bool {
+		b, err := s.Call(t.Context(), "echo", json.RawMessage(`{"text":"back"}`), 1000, nil)
+		return err == nil && strings.Contains(string(b), "back")
+	})
+}
