@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"os/exec"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/hashicorp/go-hclog"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -31,7 +33,8 @@ type Config struct {
 	Start time.Duration
 	// Version is what we say of ourselves.
 	Version string
-	Logger  hclog.Logger // nil: nothing
+	Logger  hclog.Logger    // nil: nothing
+	pause   backoff.BackOff // between connections; nil: the usual one
 	// Changed is called when the state or the tools have changed, from any
 	// goroutine; it must not block. nil: nobody is told.
 	Changed func()
@@ -78,6 +81,7 @@ type Server struct {
 
 	progress reports
 	web      *http.Transport
+	cmd      *exec.Cmd // of the last connection, the keeper's; nil: none
 
 	mu      sync.Mutex
 	status  Status
@@ -90,6 +94,11 @@ type Server struct {
 func Open(cfg Config) *Server {
 	if cfg.Start <= 0 {
 		cfg.Start = 60 * time.Second
+	}
+	if cfg.pause == nil {
+		pause := backoff.NewExponentialBackOff()
+		pause.InitialInterval, pause.MaxInterval = time.Second, steady
+		cfg.pause = pause
 	}
 	log := cfg.Logger
 	if log == nil {

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,6 +38,21 @@ func serve(how string) int {
 		return 3
 	case "mute":
 		select {} // reads nothing and says nothing
+	case "fickle", "same", "fleeting":
+		return raw(how)
+	case "orphan":
+		c, err := net.Dial("tcp", os.Getenv(orphanAddr))
+		if err == nil {
+			_, err = c.Read(make([]byte, 1))
+		}
+		return 1
+	}
+	if addr := os.Getenv(orphanAddr); addr != "" {
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), asServer+"=orphan")
+		if child.Start() != nil {
+			return 1
+		}
 	}
 	s := exampleServer()
 	mcp.AddTool(s, &mcp.Tool{Name: "die"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
@@ -52,6 +70,43 @@ func serve(how string) int {
 		return 1
 	}
 	return 0
+}
+
+// orphanAddr has the server start a program of its own, which connects there.
+const orphanAddr = "WEIR_TEST_ORPHAN"
+
+// raw is a server that says that its tools have changed whenever they are listed,
+// which they have or not, or that ends behind its first list.
+func raw(how string) int {
+	in := json.NewDecoder(os.Stdin)
+	for lists := 1; ; {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if in.Decode(&m) != nil {
+			return 0
+		}
+		switch {
+		case m.ID == nil:
+		case m.Method == "initialize":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"raw","version":"1"}}}`+"\n", m.ID)
+		case m.Method != "tools/list":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID)
+		default:
+			say := strings.Repeat("!", lists)
+			if how != "fickle" {
+				say = "the same"
+			}
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"t","description":%q,"inputSchema":{"type":"object"}}]}}`+"\n", m.ID, say)
+			if how == "fleeting" {
+				return 0
+			}
+			fmt.Fprintf(os.Stderr, "list %d\n", lists)
+			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			lists++
+		}
+	}
 }
 
 func text(s string) *mcp.CallToolResult {

@@ -6,30 +6,44 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
+	"reflect"
+	"slices"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
+
+// steady is how long a connection has to hold for its end to be news: one that ends
+// earlier each time is not tried at the first pace for ever. It is the longest pause
+// too.
+const steady = time.Minute
+
+// relistPause is how often a server that says that its tools have changed is asked.
+const relistPause = time.Second
 
 // keep connects, waits for the connection to end, and connects again, with
 // growing pauses, until the Server is closed.
 func (s *Server) keep() {
 	defer close(s.done)
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.MaxInterval = time.Second, time.Minute
 	for s.ctx.Err() == nil {
 		session, relist, err := s.connect()
 		if err == nil {
-			pause.Reset()
+			began := time.Now()
 			err = s.watch(session, relist)
+			if time.Since(began) >= steady {
+				s.cfg.pause.Reset()
+			}
+		}
+		if s.cmd != nil {
+			endGroup(s.cmd)
+			s.cmd = nil
 		}
 		if s.ctx.Err() != nil {
 			return
 		}
 		s.down(err)
 		select {
-		case <-time.After(pause.NextBackOff()):
+		case <-time.After(s.cfg.pause.NextBackOff()):
 		case <-s.kick:
 		case <-s.ctx.Done():
 			return
@@ -74,6 +88,8 @@ func (s *Server) connect() (session *mcp.ClientSession, relist chan struct{}, er
 func (s *Server) watch(session *mcp.ClientSession, relist chan struct{}) error {
 	ended := make(chan error, 1)
 	go func() { ended <- session.Wait() }()
+	due := relist
+	var rested <-chan time.Time
 	for {
 		select {
 		case err := <-ended:
@@ -83,15 +99,20 @@ func (s *Server) watch(session *mcp.ClientSession, relist chan struct{}) error {
 			_ = session.Close()
 			<-ended
 			return s.ctx.Err()
-		case <-relist:
+		case <-rested:
+			due = relist
+		case <-due:
+			due, rested = nil, time.After(relistPause)
 			ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Start)
 			tools, notes, err := list(ctx, session)
 			cancel()
 			if err != nil {
-				s.log.Warn("the server's tools cannot be listed again", "error", s.explain(ctx, err))
+				s.log.Warn("the server's tools cannot be listed again", "server", s.cfg.Name, "error", s.explain(ctx, err))
 				continue
 			}
-			s.up(session, tools, notes)
+			if old := s.Status(); !reflect.DeepEqual(old.Tools, tools) || !slices.Equal(old.Notes, notes) {
+				s.up(session, tools, notes)
+			}
 		}
 	}
 }

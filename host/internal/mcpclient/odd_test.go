@@ -8,7 +8,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
 )
 
 // An oddServer answers over HTTP with whatever it is told to: the result of a
@@ -192,4 +196,54 @@ func TestProgramBabbles(t *testing.T) {
 		b, err := s.Call(t.Context(), "echo", json.RawMessage(`{"text":"back"}`), 1000, nil)
 		return err == nil && strings.Contains(string(b), "back")
 	})
+}
+
+// A server that always says that its tools have changed is not listed as fast as
+// it says so.
+func TestListChangesForEver(t *testing.T) {
+	began := time.Now()
+	s := program(t, "fickle", nil)
+	ready(t, s)
+	until(t, "the third list", func() bool { return len(s.Status().Tools[0].Description) >= 3 })
+	if took := time.Since(began); took < relistPause {
+		t.Errorf("three lists within %s", took)
+	}
+}
+
+// What has not changed is told nobody.
+func TestListThatIsTheSame(t *testing.T) {
+	var changes, lists atomic.Int64
+	out := writer(func(p []byte) {
+		if strings.Contains(string(p), "line=\"list ") {
+			lists.Add(1)
+		}
+	})
+	s := program(t, "same", func(c *Config) {
+		c.Changed = func() { changes.Add(1) }
+		c.Logger = hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: out})
+	})
+	until(t, "the third list", func() bool { return lists.Load() >= 3 })
+	if n := changes.Load(); s.Status().State != Ready || n != 1 {
+		t.Errorf("%d changes were told", n)
+	}
+}
+
+type writer func([]byte)
+
+func (w writer) Write(p []byte) (int, error) { w(p); return len(p), nil }
+
+type pauses struct{ asked, resets atomic.Int64 }
+
+func (p *pauses) NextBackOff() time.Duration { p.asked.Add(1); return 0 }
+func (p *pauses) Reset()                     { p.resets.Add(1) }
+
+// A program that ends as soon as it has listed its tools is started again at a
+// pace that slows down.
+func TestProgramThatAlwaysEnds(t *testing.T) {
+	var p pauses
+	program(t, "fleeting", func(c *Config) { c.pause = &p })
+	until(t, "the fourth start", func() bool { return p.asked.Load() >= 3 })
+	if n := p.resets.Load(); n != 0 {
+		t.Errorf("the pause began anew %d times", n)
+	}
 }

@@ -56,6 +56,8 @@ func (s *Server) program() mcp.Transport {
 	}
 	cmd.Stderr = &lines{server: s}
 	cmd.WaitDelay = endTime
+	group(cmd)
+	s.cmd = cmd
 	return &mcp.CommandTransport{Command: cmd, TerminateDuration: endTime}
 }
 

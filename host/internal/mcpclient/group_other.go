@@ -1,0 +1,10 @@
+//go:build !unix
+
+package mcpclient
+
+import "os/exec"
+
+// There are no process groups to be ended.
+
+func group(*exec.Cmd)    {}
+func endGroup(*exec.Cmd) {}
