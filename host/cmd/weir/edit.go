@@ -52,7 +52,10 @@ func setModel(text, name string, m ModelSettings) string {
 
 // writeConfig replaces a configuration file whole, so that a crash leaves the
 // old one.
-func writeConfig(file, text string) error {
+func writeConfig(file, text string) error { return replaceFile(file, text, 0o777) }
+
+// replaceFile is writeConfig with permissions that are in allowed alone.
+func replaceFile(file, text string, allowed os.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
@@ -67,7 +70,7 @@ func writeConfig(file, text string) error {
 	defer os.Remove(tmp.Name())
 	_, err = tmp.WriteString(text)
 	if err == nil {
-		err = tmp.Chmod(mode)
+		err = tmp.Chmod(mode & allowed)
 	}
 	if err == nil {
 		err = tmp.Sync()

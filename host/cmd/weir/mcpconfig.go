@@ -245,7 +245,11 @@ func (c *cli) writeEntry(m mcpClient, e entry, file string) error {
 			return usagef("free some space or check the folder's permissions", "%s is left as it is, for it cannot be kept as %s: %s", file, backup, reason(err))
 		}
 	}
-	if err := writeConfig(file, text); err != nil {
+	allowed := os.FileMode(0o777)
+	if len(e.Headers) > 0 {
+		allowed = 0o700 // the token is for the eyes of its user alone
+	}
+	if err := replaceFile(file, text, allowed); err != nil {
 		return usagef("free some space or check the folder's permissions", "%s cannot be written: %s", file, reason(err))
 	}
 	if c.json {
