@@ -33,8 +33,8 @@ type Server struct {
 	Dir     string
 	URL     string
 	Headers map[string]string
-	// Allow and Deny are patterns of tool names as path.Match reads them, without the
-	// server's name. An empty Allow allows all; Deny goes before Allow.
+	// Allow and Deny are patterns of tool names as path.Match reads them, but that a
+	// slash is a letter like others, without the server's name. An empty Allow allows all; Deny goes before Allow.
 	Allow, Deny []string
 	// TrustHints takes the server's word for which of its tools change nothing;
 	// otherwise each counts as one that does.
@@ -199,8 +199,10 @@ func (p *plan) addServers(h *Host) {
 
 // allows reports whether the operator wants a tool.
 func (s *server) allows(name string) bool {
+	// To path.Match a slash is no letter. A tool's name is no path: it is one here.
+	plain := func(text string) string { return strings.ReplaceAll(text, "/", "\x00") }
 	fits := func(patterns []string) bool {
-		return slices.ContainsFunc(patterns, func(p string) bool { ok, err := path.Match(p, name); return ok && err == nil })
+		return slices.ContainsFunc(patterns, func(p string) bool { ok, err := path.Match(plain(p), plain(name)); return ok && err == nil })
 	}
 	return !fits(s.Deny) && (len(s.Allow) == 0 || fits(s.Allow))
 }

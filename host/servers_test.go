@@ -140,6 +140,29 @@ func TestServerToolsAskFirst(t *testing.T) {
 	}
 }
 
+// A star is any letters, a slash among them: what is denied is denied.
+func TestServerToolsWithSlashes(t *testing.T) {
+	for _, row := range []struct {
+		allow, deny []string
+		name        string
+		want        bool
+	}{
+		{nil, []string{"*"}, "repo/delete", false},
+		{nil, []string{"repo*"}, "repo/delete", false},
+		{nil, []string{"*delete"}, "repo/delete", false},
+		{nil, []string{"repo/*"}, "repo/delete", false},
+		{nil, []string{"repo/*"}, "repository", true},
+		{[]string{"repo*"}, nil, "repo/read", true},
+		{[]string{"repo?read"}, nil, "repo/read", true},
+		{[]string{"list"}, nil, "repo/list", false},
+	} {
+		s := &server{Server: Server{Allow: row.allow, Deny: row.deny}}
+		if got := s.allows(row.name); got != row.want {
+			t.Errorf("allow %q, deny %q: %s: %t", row.allow, row.deny, row.name, got)
+		}
+	}
+}
+
 func TestDeadServers(t *testing.T) {
 	_, url := elsewhere(t)
 	h := served(t, nil, Server{Name: "files", URL: url}, Server{Name: "gone", Command: "/nothing/here"}, Server{Name: "nobody", URL: "http://127.0.0.1:1/"})
