@@ -119,9 +119,16 @@ func (c *cli) join(ctx context.Context, p paths) (*link, error) {
 	}
 }
 
+// serversTime is how long a client waits for its first answer because of MCP servers
+// that have not answered: it would give up, and hears of tools that come later.
+const serversTime = 10 * time.Second
+
 // host makes this process the one that others find.
 func (c *cli) host(ctx context.Context, a *app) (*link, error) {
-	if err := a.host.WaitServers(ctx); err != nil {
+	wait, over := context.WithTimeout(ctx, serversTime)
+	err := a.host.WaitServers(wait)
+	over()
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		a.close()
 		return nil, err
 	}
