@@ -247,3 +247,51 @@ func TestProgramThatAlwaysEnds(t *testing.T) {
 		t.Errorf("the pause began anew %d times", n)
 	}
 }
+
+// An answer without an end is not read into memory.
+func TestAnswerWithoutEnd(t *testing.T) {
+	var sent atomic.Int64
+	odd := oddServer(t, func(method string, _ json.RawMessage) (string, int) {
+		if method != "tools/list" {
+			return "", 0
+		}
+		return `{"tools":[]}`, 0
+	})
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body) // what is missing is no call
+		if !strings.Contains(string(b), "tools/call") {
+			again, err := http.NewRequestWithContext(r.Context(), r.Method, odd, strings.NewReader(string(b)))
+			if err != nil {
+				return
+			}
+			resp, err := http.DefaultClient.Do(again)
+			if err != nil {
+				return
+			}
+			defer resp.Body.Close()
+			w.Header().Set("Content-Type", resp.Header.Get("Content-Type"))
+			w.WriteHeader(resp.StatusCode)
+			_, _ = io.Copy(w, resp.Body) // the client has gone
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		part := []byte(strings.Repeat(" ", 1<<20))
+		for sent.Load() < 4*maxBody {
+			n, err := w.Write(part)
+			if sent.Add(int64(n)); err != nil {
+				return
+			}
+		}
+	}))
+	defer http.DefaultClient.CloseIdleConnections()
+	defer web.Close()
+	s := Open(Config{Name: "odd", URL: web.URL})
+	defer s.Close()
+	ready(t, s)
+	if b, err := s.Call(t.Context(), "t", json.RawMessage(`{}`), 1000, nil); err == nil {
+		t.Errorf("%s", b)
+	}
+	if n := sent.Load(); n >= 4*maxBody {
+		t.Errorf("%d bytes were read", n)
+	}
+}

@@ -77,8 +77,16 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 			r.Header.Set(name, v)
 		}
 	}
-	return h.base.RoundTrip(r)
+	resp, err := h.base.RoundTrip(r)
+	if err == nil && !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		resp.Body = http.MaxBytesReader(nil, resp.Body, maxBody)
+	}
+	return resp, err
 }
+
+// maxBody is how much of an answer over HTTP is read, in bytes; the SDK bounds only
+// the events of a stream and the lines of a program.
+const maxBody = 32 << 20
 
 // maxLine is how much of a line on a program's standard error is logged, in bytes.
 const maxLine = 2000
