@@ -47,6 +47,8 @@ func TestRefusals(t *testing.T) {
 		{"rate", 429, `{"error":{"message":"slow down"}}`, agent.ModelRateLimited, []string{"slow down"}},
 		{"quota", 429, `{"error":{"code":"insufficient_quota","message":"You exceeded your quota"}}`, agent.ModelRateLimited, []string{"top up"}},
 		{"broken", 500, `{"error":"boom"}`, agent.ModelOverloaded, []string{"500", "boom"}},
+		{"tools without --jinja", 500, `{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}`, agent.ModelBadRequest, []string{"native_tools = false"}},
+		{"a llama.cpp before tools", 500, `{"code":500,"message":"Unsupported param: tools","type":"server_error"}`, agent.ModelBadRequest, []string{"native_tools = false"}},
 		{"loading", 503, `{"error":{"message":"Loading model","type":"unavailable_error","code":503}}`, agent.ModelOverloaded, []string{"Loading model"}},
 		{"gateway page", 502, "<html><body>Bad Gateway</body></html>", agent.ModelOverloaded, []string{"502"}},
 		{"empty 200 that is no stream", 204, "", agent.ModelNotFound, []string{"204"}},

@@ -138,6 +138,8 @@ func (p Peer) classify(status int, s Said) *agent.ModelError {
 			p.Say("lower window in [models.%s]", "请调低 [models.%s] 的 window", p.Name))
 	case status == http.StatusNotImplemented:
 		return p.final(agent.ModelOverloaded, p.Say("the server cannot do this (501)", "服务端不支持此请求（501）"), p.urlHint())
+	case hasAny(all, []string{"tools param requires --jinja", "unsupported param: tools"}): // llama.cpp, as a 500
+		return p.refused(status, all)
 	case status == http.StatusRequestTimeout || status >= 500:
 		return p.Error(agent.ModelOverloaded, p.Say("the server failed (HTTP %d)", "服务端出错（HTTP %d）", status),
 			p.Say("try again later; for a server of your own, read its log", "请稍后重试；若是自建服务，请查看其日志"))
