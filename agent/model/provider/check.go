@@ -19,7 +19,8 @@ type Report struct {
 	OK bool `json:"ok"`
 	// Steps are what was tried, in order; a failed question ends them.
 	Steps []Step `json:"steps"`
-	// NativeTools says whether the provider's own tool calling works; nil: not tried.
+	// NativeTools says whether the provider's own tool calling works; nil: not
+	// tried, or it failed for a reason that has nothing to do with tools.
 	NativeTools *bool `json:"native_tools"`
 	// Reply is the beginning of what the model answered, at most 200 characters.
 	Reply string `json:"reply"`
@@ -107,7 +108,9 @@ func Test(ctx context.Context, m agent.Model, l tool.Locale) Report {
 	if r.Info.Simulated {
 		return r
 	}
-	if r.tools(ctx, m, l); !*r.NativeTools {
+	if r.tools(ctx, m, l); r.NativeTools == nil {
+		r.OK = false
+	} else if !*r.NativeTools {
 		r.OK = r.prompt(ctx, m, l)
 	}
 	r.OK = r.OK && roomy
@@ -177,9 +180,13 @@ func (r *Report) tools(ctx context.Context, m agent.Model, l tool.Locale) (repli
 	req.Messages[0].Text = levelQuestion(l)
 	req.Tools = new(river).Tools()
 	reply, ok := r.try(ctx, m, StepTools, req)
+	last := &r.Steps[len(r.Steps)-1]
+	switch last.Code {
+	case agent.ModelRateLimited, agent.ModelUnreachable, agent.ModelAuth: // which says nothing about tools
+		return false
+	}
 	works := ok && reply.called
 	r.NativeTools = &works
-	last := &r.Steps[len(r.Steps)-1]
 	switch {
 	case works:
 		last.Msg = say(l, "native tool calling works", "原生工具调用可用")

@@ -23,6 +23,7 @@ func TestTest(t *testing.T) {
 	answer := says(agent.Delta{Text: "It is 2.31 m."}, end)
 	noKey := &agent.ModelError{Code: agent.ModelAuth, Msg: "the key was refused", Hint: "set X"}
 	noTools := &agent.ModelError{Code: agent.ModelBadRequest, Msg: "no tools", Hint: "native_tools = false"}
+	limited := &agent.ModelError{Code: agent.ModelRateLimited, Msg: "too fast", Hint: "wait"}
 	described, asked := Step{Name: StepDescribe, OK: true}, Step{Name: StepQuestion, OK: true}
 	wide := Step{Name: StepWindow, OK: true, Msg: "32768 tokens"}
 	native := Step{Name: StepTools, OK: true, Msg: "native tool calling works"}
@@ -43,6 +44,8 @@ func TestTest(t *testing.T) {
 		{"a call whose arguments are broken is none", 32768, nil, replies{ready, badCall, inText, answer}, true, &no, []Step{described, asked, wide, ignored, byText}},
 		{"tools are refused", 32768, nil, replies{ready, fails(noTools), inText, answer}, true, &no,
 			[]Step{described, asked, wide, {Name: StepTools, Code: agent.ModelBadRequest, Msg: "no tools", Hint: ignored.Hint}, byText}},
+		{"the rate is limited before tools are tried", 32768, nil, replies{ready, fails(limited)}, false, nil,
+			[]Step{described, asked, wide, {Name: StepTools, Code: agent.ModelRateLimited, Msg: "too fast", Hint: "wait"}}},
 		{"in no way at all", 32768, nil, replies{ready, ready, ready}, false, &no, []Step{described, asked, wide, ignored,
 			{Name: StepPrompt, Msg: "the model did not call the tool by text either", Hint: "choose a model that follows instructions better: small ones often cannot"}}},
 		{"by text, and the result is passed over", 32768, nil, replies{ready, ready, inText, ready}, true, &no, []Step{described, asked, wide, ignored,

@@ -15,5 +15,5 @@ func Native(ctx context.Context, m agent.Model, l tool.Locale) (works, known boo
 	replied := r.tools(ctx, m, l)
 	code := r.Steps[len(r.Steps)-1].Code
 	refused := code == agent.ModelBadRequest || code == agent.ModelGarbage
-	return *r.NativeTools, replied || refused
+	return r.NativeTools != nil && *r.NativeTools, replied || refused
 }
