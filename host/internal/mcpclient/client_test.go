@@ -54,6 +54,9 @@ func serve(how string) int {
 			return 1
 		}
 	}
+	if how == "banner" {
+		os.Stdout.WriteString("Listening on stdio\n{no JSON}\n\n{}\n[1]\n")
+	}
 	s := exampleServer()
 	mcp.AddTool(s, &mcp.Tool{Name: "die"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		os.Exit(7)

@@ -185,17 +185,28 @@ func TestItsOwnEnvironment(t *testing.T) {
 	}
 }
 
-// A line that is no message ends a connection, and the next call has a new one.
+// Lines that are no messages are passed over, before the first answer and later, and
+// told in the log.
 func TestProgramBabbles(t *testing.T) {
-	s := program(t, "on", nil)
-	ready(t, s)
-	if b, err := s.Call(t.Context(), "babble", json.RawMessage(`{}`), 1000, nil); err == nil {
-		t.Errorf("%s", b)
-	}
-	until(t, "an answer again", func() bool {
-		b, err := s.Call(t.Context(), "echo", json.RawMessage(`{"text":"back"}`), 1000, nil)
-		return err == nil && strings.Contains(string(b), "back")
+	var said atomic.Int64
+	out := writer(func(p []byte) {
+		for _, line := range []string{"Listening on stdio", "{no JSON}", "[1]", "done!"} {
+			if strings.Contains(string(p), line) {
+				said.Add(1)
+			}
+		}
 	})
+	s := program(t, "banner", func(c *Config) {
+		c.Logger = hclog.New(&hclog.LoggerOptions{Output: out, Level: hclog.Debug})
+	})
+	ready(t, s)
+	call(t, s, "babble", `{}`)
+	if got := call(t, s, "echo", `{"text":"still there"}`); !strings.Contains(got, "still there") {
+		t.Errorf("%s", got)
+	}
+	if n := said.Load(); n != 4 {
+		t.Errorf("%d of its lines are in the log", n)
+	}
 }
 
 // A server that always says that its tools have changed is not listed as fast as
@@ -293,5 +304,29 @@ func TestAnswerWithoutEnd(t *testing.T) {
 	}
 	if n := sent.Load(); n >= 4*maxBody {
 		t.Errorf("%d bytes were read", n)
+	}
+}
+
+func TestIsMessage(t *testing.T) {
+	for line, want := range map[string]bool{
+		`{"jsonrpc":"2.0","id":1,"result":{}}`:                                                true,
+		`  {"jsonrpc":"2.0","method":"notifications/x"}  ` + "\r\n":                           true,
+		`[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","method":"notifications/x"}]`: true,
+		`[{"jsonrpc":"2.0","id":1,"result":{}},7]`:                                            false,
+		`[[{"jsonrpc":"2.0","id":1,"result":{}}]]`:                                            false,
+		`[]`:                     false,
+		`[INFO] started`:         false,
+		`{}`:                     false,
+		`{"level":"info"}`:       false,
+		`{"jsonrpc":"2.0","id":`: false,
+		"":                       false,
+		"\n":                     false,
+		"null":                   false,
+		"\x00\xff":               false,
+	} {
+		text := []byte(line)
+		if got := isMessage(text); got != want || string(text) != line {
+			t.Errorf("%q: %v, and then it is %q", line, got, text)
+		}
 	}
 }

@@ -58,7 +58,7 @@ func (s *Server) program() mcp.Transport {
 	cmd.WaitDelay = endTime
 	group(cmd)
 	s.cmd = cmd
-	return &mcp.CommandTransport{Command: cmd, TerminateDuration: endTime}
+	return &command{cmd, &lines{server: s}}
 }
 
 // headers adds headers to requests for one host by one scheme: a redirect does not
@@ -84,14 +84,14 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// maxBody is how much of an answer over HTTP is read, in bytes; the SDK bounds only
-// the events of a stream and the lines of a program.
+// maxBody is how much of an answer is read, in bytes: a body over HTTP, or a line of a
+// program.
 const maxBody = 32 << 20
 
-// maxLine is how much of a line on a program's standard error is logged, in bytes.
+// maxLine is how much of such a line is logged, in bytes.
 const maxLine = 2000
 
-// lines logs what a program writes to its standard error. One goroutine at a
+// lines logs what a program says that is no message. One goroutine at a
 // time writes to it.
 type lines struct {
 	server *Server

@@ -1,0 +1,130 @@
+package mcpclient
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A command is a program that is a server on its own standard input and output. The SDK's transport
+// for one ends at the first line that is no message, and programs say there that they
+// have started, or what they do: such lines are logged and passed over.
+type command struct {
+	cmd *exec.Cmd
+	log io.Writer // gets those lines
+}
+
+// Connect implements mcp.Transport.
+func (c *command) Connect(ctx context.Context) (mcp.Connection, error) {
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	in, err := c.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.cmd.Start(); err != nil {
+		return nil, err
+	}
+	t := mcp.IOTransport{Reader: &sieve{r: bufio.NewReaderSize(out, 64<<10), log: c.log}, Writer: &input{in, c.cmd}, MaxLineLength: maxBody}
+	return t.Connect(ctx)
+}
+
+// An input is a program's, which ends with it.
+type input struct {
+	io.WriteCloser
+	cmd *exec.Cmd
+}
+
+// Close ends the program as the protocol wants it: it may end by itself, is told to,
+// and then has to. The error is how it ended.
+func (i *input) Close() error {
+	_ = i.WriteCloser.Close() // it may have ended already
+	ended := make(chan error, 1)
+	go func() { ended <- i.cmd.Wait() }()
+	for _, end := range []func() error{
+		func() error { return nil },
+		func() error { return i.cmd.Process.Signal(syscall.SIGTERM) },
+		i.cmd.Process.Kill,
+	} {
+		_ = end() // it may be gone, or the system has no such signal
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(endTime):
+		}
+	}
+	return errors.New("the program does not end")
+}
+
+// A sieve reads messages, a line each, and nothing else. One goroutine at a time reads
+// from it.
+type sieve struct {
+	r    *bufio.Reader
+	log  io.Writer
+	rest []byte // of a message
+}
+
+// Read implements io.Reader.
+func (s *sieve) Read(p []byte) (int, error) {
+	for len(s.rest) == 0 {
+		line, err := s.line()
+		switch {
+		case err == nil && isMessage(line):
+			s.rest = append(bytes.TrimSpace(line), '\n') // the SDK takes nothing else behind one
+		case err != nil:
+			return 0, err
+		default:
+			_, _ = s.log.Write(line) // which never fails
+		}
+	}
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
+// Close implements io.Closer; the program's end closes what is read.
+func (s *sieve) Close() error { return nil }
+
+// line reads one with its end, of maxBody bytes at the most; the last one gets an end.
+func (s *sieve) line() ([]byte, error) {
+	var line []byte
+	for {
+		piece, err := s.r.ReadSlice('\n')
+		line = append(line, piece...)
+		switch {
+		case len(line) > maxBody:
+			return nil, errors.New("a line of the program is too long")
+		case errors.Is(err, bufio.ErrBufferFull):
+		case err == io.EOF && len(line) > 0:
+			return append(line, '\n'), nil
+		default:
+			return line, err
+		}
+	}
+}
+
+// isMessage reports whether the SDK can read a line: one message or several.
+func isMessage(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	if !bytes.HasPrefix(line, []byte("[")) {
+		_, err := jsonrpc.DecodeMessage(line)
+		return err == nil
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(line, &list); err != nil || len(list) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(list, func(m json.RawMessage) bool { _, err := jsonrpc.DecodeMessage(m); return err != nil })
+}
