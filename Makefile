@@ -131,7 +131,7 @@ bench-engine: build ## hold the engine against its promises and against Extism's
 	@bin/benchengine $(if $(ROWS),-rows '$(ROWS)')
 
 .PHONY: bench-mcp
-bench-mcp: build ## calls of a trivial tool over MCP, beside the npm SDK's server (3 minutes, quiet machine, npm)
+bench-mcp: build ## calls of a trivial tool over MCP, beside the npm SDK's server (4 minutes, quiet machine, npm)
 	@cd host/daemon/clients && { [ node_modules/.package-lock.json -nt package-lock.json ] || { npm ci --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json; }; }
 	@$(GO) run ./host/cmd/benchmcp
 

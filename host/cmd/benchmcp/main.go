@@ -49,7 +49,7 @@ type row struct {
 
 func run() (bool, error) {
 	callers := flag.Int("callers", 16, "callers at once")
-	span := flag.Duration("time", 3*time.Second, "time of each measurement; a second of warming comes first")
+	span := flag.Duration("time", 5*time.Second, "time of each measurement; a second of warming comes first")
 	rounds := flag.Int("rounds", 3, "measurements of each server, of which the median counts; less than 1: one")
 	weir := flag.String("weir", "bin/weir", "weir itself")
 	clients := flag.String("clients", "host/daemon/clients", "the folder with the npm packages and bench-server.mjs")
