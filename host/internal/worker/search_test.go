@@ -89,6 +89,18 @@ func (s *search) behind(ctx context.Context, input string, patient bool, judge f
 	})
 }
 
+// leaves has a worker made for a call that finds the one of another: nobody waits for
+// what is being started.
+func (s *search) leaves() {
+	s.t.Helper()
+	s.behind(s.t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+	eventually(s.t, "it runs", func() bool { return s.length() == 1 })
+	s.behind(s.t.Context(), "a", false, s.answered("a"))
+	s.seeks(1)
+	s.open()
+	s.calls.Wait()
+}
+
 // seeks waits until so many calls seek a worker.
 func (s *search) seeks(n int32) {
 	s.t.Helper()

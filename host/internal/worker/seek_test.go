@@ -68,12 +68,7 @@ func TestWhatIsBeingMadeIsTakenUp(t *testing.T) {
 func TestWhatWasTakenUpEnds(t *testing.T) {
 	for _, with := range []string{"the caller", "the module"} {
 		s := newSearch(t, 3)
-		s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
-		eventually(t, "it runs", func() bool { return s.length() == 1 })
-		s.behind(t.Context(), "a", false, s.answered("a"))
-		s.seeks(1)
-		s.open()
-		s.calls.Wait()
+		s.leaves()
 		last := filepath.Join(t.TempDir(), "last")
 		s.behind(t.Context(), "hold "+last, true, func(sandbox.Output, *tool.Error) {})
 		eventually(t, "another one runs", func() bool { return s.length() == 1 })
@@ -307,12 +302,7 @@ func TestClosingWaitsForCallsAndNotForMakings(t *testing.T) {
 	})
 	t.Run("a worker for nobody", func(t *testing.T) {
 		s := newSearch(t, 2)
-		s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
-		eventually(t, "it runs", func() bool { return s.length() == 1 })
-		s.behind(t.Context(), "a", false, s.answered("a"))
-		s.seeks(1)
-		s.open()
-		s.calls.Wait()
+		s.leaves()
 		if n := s.rooms.busy(); n != 1 {
 			t.Errorf("%d places are taken for a worker that starts", n)
 		}
