@@ -45,6 +45,7 @@ var levels = map[string]int{
 	"host/internal/toolchain":        1,
 	"host/internal/panics":           0,
 	"host/internal/jsonscan":         1,
+	"host/internal/lines":            0,
 	"host/internal/cputime":          1,
 	"host/internal/ending":           1,
 	"host/internal/pipe":             1,

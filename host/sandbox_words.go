@@ -69,6 +69,9 @@ var sandboxFailures = sync.OnceValue(func() []sandboxFailure {
 		{regexp.MustCompile(`^\w+ was ended: `), "%[1]s 已被终止：其进程违反了与宿主通信的规则", "请使用其他工具；此问题需由插件作者修复"},
 		{regexp.MustCompile(`^\w+ was ended from outside while it ran$`), "%[1]s 运行时被外部终止", "请再次调用；若再次发生，请一次请求更少的内容"},
 		{regexp.MustCompile(`^the plugin \S+ is being replaced$`), "%[1]s 的插件正在更换", "请再次调用"},
+		{regexp.MustCompile(`^the MCP server (\S+) cannot be reached: `), "%[1]s 所在的 MCP 服务器 %[2]s 无法连接", "请使用其他工具，或稍后再试"},
+		{regexp.MustCompile(`^the answer of the MCP server (\S+) cannot be used$`), "MCP 服务器 %[2]s 对 %[1]s 的回答无法使用", "请换用其他参数，或使用其他工具"},
+		{regexp.MustCompile(`^the call came to nothing$`), "对 %[1]s 的调用没有结果", "请再次调用"},
 	}
 })
 

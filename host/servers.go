@@ -33,8 +33,9 @@ type Server struct {
 	Dir     string
 	URL     string
 	Headers map[string]string
-	// Allow and Deny are patterns of tool names as path.Match reads them, but that a
-	// slash is a letter like others, without the server's name. An empty Allow allows all; Deny goes before Allow.
+	// Allow and Deny are patterns of tool names without the server's name, as path.Match
+	// reads them, but that a slash is a letter like others. An empty Allow allows all;
+	// Deny goes before Allow.
 	Allow, Deny []string
 	// TrustHints takes the server's word for which of its tools change nothing;
 	// otherwise each counts as one that does.
@@ -303,6 +304,7 @@ func (s serverTool) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.O
 	}
 	var refusal *mcpclient.Refusal
 	var down *mcpclient.DownError
+	var unusable *mcpclient.UnusableError
 	switch {
 	case ctx.Err() != nil:
 		return sandbox.Output{}, tool.Errorf(tool.Cancelled, "", "the call was cancelled")
@@ -314,6 +316,8 @@ func (s serverTool) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.O
 		return sandbox.Output{}, tool.Errorf(tool.Failed, "", "%s", oneLine(refusal.Msg, maxError))
 	case errors.As(err, &down):
 		return sandbox.Output{}, tool.Errorf(tool.Failed, "use another tool, or try again later", "%s", oneLine(down.Error(), maxError))
+	case errors.As(err, &unusable):
+		return sandbox.Output{}, tool.Errorf(tool.Failed, "try other arguments, or another tool", "%s", unusable)
 	}
 	return sandbox.Output{}, tool.Errorf(tool.Failed, "try again", "the call came to nothing")
 }

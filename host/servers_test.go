@@ -1,12 +1,18 @@
 package host
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	neturl "net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -160,6 +166,47 @@ func TestServerToolsWithSlashes(t *testing.T) {
 		if got := s.allows(row.name); got != row.want {
 			t.Errorf("allow %q, deny %q: %s: %t", row.allow, row.deny, row.name, got)
 		}
+	}
+}
+
+// What another server does to a call is said in the conversation's language, with what
+// to do next and without the names of Go's types.
+func TestServerFailuresAreSaid(t *testing.T) {
+	_, url := elsewhere(t)
+	var status atomic.Int64
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if json.Unmarshal(b, &m) != nil || m.Method != "tools/call" {
+			r.Body = io.NopCloser(bytes.NewReader(b))
+			to, _ := neturl.Parse(url) // httptest's own
+			httputil.NewSingleHostReverseProxy(to).ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(int(status.Load()))
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"content":7}}`, m.ID)
+	}))
+	t.Cleanup(web.Close)
+	h := served(t, nil, Server{Name: "files", URL: web.URL})
+	for code, want := range map[int]string{http.StatusOK: "the answer of the MCP server files cannot be used", http.StatusServiceUnavailable: "the MCP server files cannot be reached: "} {
+		status.Store(int64(code))
+		s := h.Session("me", "c1").ByPerson()
+		e := try(t, s, "files__picture", `{}`).Err
+		if e == nil || e.Code != tool.Failed || !strings.HasPrefix(e.Msg, want) || e.Hint == "" || strings.Contains(e.Msg, "struct") {
+			t.Errorf("%d: %+v", code, e)
+		}
+		e = try(t, s.In(tool.Zh), "files__picture", `{}`).Err
+		if e == nil || e.Hint == "" || !strings.Contains(e.Msg, "files") {
+			t.Fatalf("%d: %+v", code, e)
+		}
+		wantChinese(t, want, e)
 	}
 }
 

@@ -1,42 +1,12 @@
 package mcpserver
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
 	"io"
 	"runtime"
 	"sync"
 	"time"
 )
-
-var errLong = errors.New("the line is too long")
-
-// readLine reads a line with its end, which is valid until the next one is read.
-// One that is too long is read to its end and dropped.
-func readLine(r *bufio.Reader) ([]byte, error) {
-	part, err := r.ReadSlice('\n')
-	if err == nil && len(part) <= maxMessage { // as most are
-		return part, nil
-	}
-	var line []byte
-	long := false
-	for ; ; part, err = r.ReadSlice('\n') {
-		if !long {
-			line = append(line, part...)
-		}
-		if len(line) > maxMessage {
-			line, long = nil, true
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-		case long && err == nil:
-			return nil, errLong
-		default:
-			return line, err
-		}
-	}
-}
 
 // maxWaiting is how many bytes may wait for a client that reads slowly; then
 // whoever writes waits too.

@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weirhost/weir/host/internal/jsonscan"
+	"github.com/weirhost/weir/host/internal/lines"
 )
 
 // maxAtOnce bounds the calls of one stream that run at once.
@@ -42,9 +43,9 @@ func (s *Server) ServeStream(ctx context.Context, principal string, in io.Reader
 		out: newLineWriter(out, stop), slots: make(chan struct{}, maxAtOnce), hands: make(chan *job), over: ctx.Done(),
 		none: make(chan struct{}, 1), passed: map[jsonrpc.ID]bool{},
 	}
-	toSDK, lines := io.Pipe()
-	defer lines.Close()
-	st.sdk = lines
+	toSDK, passed := io.Pipe()
+	defer passed.Close()
+	st.sdk = passed
 	sdk, err := u.sdk.Connect(ctx, &mcp.IOTransport{Reader: toSDK, Writer: answers{st}, MaxLineLength: maxMessage}, nil)
 	if err != nil {
 		return err
@@ -206,9 +207,9 @@ func (a answers) Close() error { return nil }
 func (st *stream) read(in io.Reader) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
-		line, err := readLine(r)
+		line, err := lines.Read(r, maxMessage)
 		switch {
-		case errors.Is(err, errLong):
+		case errors.Is(err, lines.ErrLong):
 			st.out.line(failure("null", jsonrpc.CodeInvalidRequest, "the message is too long"))
 			continue
 		case len(bytes.TrimSpace(line)) > 0:

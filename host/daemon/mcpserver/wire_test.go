@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -278,26 +277,6 @@ func TestRefusedCall(t *testing.T) {
 			b.Errorf("%+v", r)
 		}
 	})
-}
-
-func TestReadLine(t *testing.T) {
-	long := strings.Repeat("y", maxMessage+1)
-	r := bufio.NewReaderSize(strings.NewReader("a\n"+long+"\nb\nc"), 16)
-	var got []string
-	for {
-		line, err := readLine(r)
-		if err != nil && !errors.Is(err, io.EOF) {
-			got = append(got, "error")
-			continue
-		}
-		got = append(got, string(line))
-		if err != nil {
-			break
-		}
-	}
-	if s := strings.Join(got, "|"); s != "a\n|error|b\n|c" {
-		t.Errorf("%.100q", s)
-	}
 }
 
 // What is written by hand says what the SDK's value says.

@@ -32,11 +32,19 @@ func (e *DownError) Error() string {
 	return fmt.Sprintf("the MCP server %s cannot be reached: %s", e.Server, e.Why)
 }
 
+// An UnusableError says that the server's answer to a call is none that can be read.
+// The log says why: who reads it names types of Go.
+type UnusableError struct{ Server string }
+
+func (e *UnusableError) Error() string {
+	return fmt.Sprintf("the answer of the MCP server %s cannot be used", e.Server)
+}
+
 // Call runs a tool and returns the server's whole answer as the JSON of an MCP
 // tool result, at most max bytes. progress is called while it runs, never at the same
 // time as itself, and may be nil. The error is ctx's own, a *Refusal, a
-// *DownError or ErrTooLarge. A call of a server that is down tries to reach it
-// once more, at once.
+// *DownError, an *UnusableError or ErrTooLarge. A call of a server that is down tries
+// to reach it once more, at once.
 func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, max int, progress func(done, total int, msg string)) ([]byte, error) {
 	session, err := s.ready(ctx)
 	if err != nil {
@@ -136,7 +144,8 @@ func (s *Server) failure(ctx context.Context, session *mcp.ClientSession, err er
 	case refused:
 		return &Refusal{Msg: short(wire.Message, 500)}
 	}
-	return &Refusal{Msg: "its answer cannot be used: " + reason(err)}
+	s.log.Warn("an answer of another server cannot be used", "server", s.cfg.Name, "error", reason(err))
+	return &UnusableError{s.cfg.Name}
 }
 
 // notTaken is the SDK's message where a request came to nothing, by a status that

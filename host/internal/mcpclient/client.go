@@ -33,11 +33,12 @@ type Config struct {
 	Start time.Duration
 	// Version is what we say of ourselves.
 	Version string
-	Logger  hclog.Logger    // nil: nothing
-	pause   backoff.BackOff // between connections; nil: the usual one
+	Logger  hclog.Logger // nil: nothing
 	// Changed is called when the state or the tools have changed, from any
 	// goroutine; it must not block. nil: nobody is told.
 	Changed func()
+
+	pause backoff.BackOff // between connections; nil: the usual one
 }
 
 // State is what a server can be used for at the moment.

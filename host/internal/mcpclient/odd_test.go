@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,11 +63,11 @@ func TestOneCallFailsAlone(t *testing.T) {
 	}{
 		{"too many requests", "", http.StatusTooManyRequests, "Too Many Requests"},
 		{"not now", "", http.StatusServiceUnavailable, "Service Unavailable"},
-		{"an image that is no base64", `{"content":[{"type":"image","mimeType":"image/png","data":"***"}]}`, 0, "cannot be used"},
+		{"an image that is no base64", `{"content":[{"type":"image","mimeType":"image/png","data":"***"}]}`, 0, "base64"},
 		{"content of no known type", `{"content":[{"type":"hologram"}]}`, 0, "hologram"},
-		{"content that is no list", `{"content":7}`, 0, "cannot be used"},
+		{"content that is no list", `{"content":7}`, 0, "cannot unmarshal"},
 		{"null", `null`, 0, ""},
-		{"content of null", `{"content":[null]}`, 0, "cannot be used"},
+		{"content of null", `{"content":[null]}`, 0, "content"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			began, end := make(chan struct{}), make(chan struct{})
@@ -83,7 +84,8 @@ func TestOneCallFailsAlone(t *testing.T) {
 				}
 				return row.result, row.status
 			})
-			s := Open(Config{Name: "odd", URL: url})
+			var said strings.Builder // the call below, and nobody else, has Warn written
+			s := Open(Config{Name: "odd", URL: url, Logger: hclog.New(&hclog.LoggerOptions{Output: &said, Level: hclog.Warn})})
 			defer s.Close()
 			ready(t, s)
 			first, _, _ := s.now()
@@ -97,7 +99,13 @@ func TestOneCallFailsAlone(t *testing.T) {
 			}()
 			<-began
 			_, err := s.Call(t.Context(), "odd", json.RawMessage(`{}`), 1000, nil)
-			if row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
+			var unusable *UnusableError
+			switch {
+			case errors.As(err, &unusable):
+				if !strings.Contains(said.String(), row.want) || row.want == "" || err.Error() != "the answer of the MCP server odd cannot be used" {
+					t.Errorf("%v, and in the log %q", err, said.String())
+				}
+			case row.want != "" && (row.status == 0 || err == nil || !strings.Contains(err.Error(), row.want)):
 				t.Errorf("%v", err)
 			}
 			close(end)
@@ -328,5 +336,17 @@ func TestIsMessage(t *testing.T) {
 		if got := isMessage(text); got != want || string(text) != line {
 			t.Errorf("%q: %v, and then it is %q", line, got, text)
 		}
+	}
+}
+
+// A message that is too long is told and passed over, and the next one is read.
+func TestSieve(t *testing.T) {
+	var said strings.Builder
+	log := hclog.New(&hclog.LoggerOptions{Output: &said, Level: hclog.Warn})
+	next := `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n"
+	long := io.MultiReader(strings.NewReader(strings.Repeat("x", maxBody)), strings.NewReader("x\n"+next))
+	got, err := io.ReadAll(&sieve{r: bufio.NewReader(long), log: &chatter{server: &Server{cfg: Config{Name: "example"}, log: log}}})
+	if err != nil || string(got) != next || !strings.Contains(said.String(), "too long") || !strings.Contains(said.String(), "example") {
+		t.Errorf("%.100q, %v, and %.300q in the log", got, err, said.String())
 	}
 }

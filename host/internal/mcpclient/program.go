@@ -14,6 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weirhost/weir/host/internal/lines"
 )
 
 // A command is a program that is a server on its own standard input and output. The SDK's transport
@@ -21,7 +23,7 @@ import (
 // have started, or what they do: such lines are logged and passed over.
 type command struct {
 	cmd *exec.Cmd
-	log io.Writer // gets those lines
+	log *chatter
 }
 
 // Connect implements mcp.Transport.
@@ -72,17 +74,20 @@ func (i *input) Close() error {
 // from it.
 type sieve struct {
 	r    *bufio.Reader
-	log  io.Writer
+	log  *chatter
 	rest []byte // of a message
 }
 
 // Read implements io.Reader.
 func (s *sieve) Read(p []byte) (int, error) {
 	for len(s.rest) == 0 {
-		line, err := s.line()
+		line, err := lines.Read(s.r, maxBody)
 		switch {
-		case err == nil && isMessage(line):
-			s.rest = append(bytes.TrimSpace(line), '\n') // the SDK takes nothing else behind one
+		case errors.Is(err, lines.ErrLong):
+			of := s.log.server
+			of.log.Warn("a message of another server is too long and was passed over", "server", of.cfg.Name, "most_bytes", maxBody)
+		case isMessage(line):
+			s.rest = append(bytes.Clone(bytes.TrimSpace(line)), '\n') // the SDK takes nothing else behind one
 		case err != nil:
 			return 0, err
 		default:
@@ -96,24 +101,6 @@ func (s *sieve) Read(p []byte) (int, error) {
 
 // Close implements io.Closer; the program's end closes what is read.
 func (s *sieve) Close() error { return nil }
-
-// line reads one with its end, of maxBody bytes at the most; the last one gets an end.
-func (s *sieve) line() ([]byte, error) {
-	var line []byte
-	for {
-		piece, err := s.r.ReadSlice('\n')
-		line = append(line, piece...)
-		switch {
-		case len(line) > maxBody:
-			return nil, errors.New("a line of the program is too long")
-		case errors.Is(err, bufio.ErrBufferFull):
-		case err == io.EOF && len(line) > 0:
-			return append(line, '\n'), nil
-		default:
-			return line, err
-		}
-	}
-}
 
 // isMessage reports whether the SDK can read a line: one message or several.
 func isMessage(line []byte) bool {

@@ -54,11 +54,11 @@ func (s *Server) program() mcp.Transport {
 	for name, v := range s.cfg.Env {
 		cmd.Env = append(cmd.Env, name+"="+v) // behind ours, for the last one counts
 	}
-	cmd.Stderr = &lines{server: s}
+	cmd.Stderr = &chatter{server: s}
 	cmd.WaitDelay = endTime
 	group(cmd)
 	s.cmd = cmd
-	return &command{cmd, &lines{server: s}}
+	return &command{cmd, &chatter{server: s}}
 }
 
 // headers adds headers to requests for one host by one scheme: a redirect does not
@@ -91,26 +91,26 @@ const maxBody = 32 << 20
 // maxLine is how much of such a line is logged, in bytes.
 const maxLine = 2000
 
-// lines logs what a program says that is no message. One goroutine at a
+// A chatter logs what a program says that is no message. One goroutine at a
 // time writes to it.
-type lines struct {
+type chatter struct {
 	server *Server
 	rest   []byte // of the line that has not ended
 }
 
 // Write implements io.Writer. It never fails: the program must not be stopped by it.
-func (l *lines) Write(p []byte) (int, error) {
+func (c *chatter) Write(p []byte) (int, error) {
 	n := len(p)
 	for {
 		line, after, ended := bytes.Cut(p, []byte("\n"))
-		l.rest = append(l.rest, line[:min(len(line), maxLine-len(l.rest))]...)
+		c.rest = append(c.rest, line[:min(len(line), maxLine-len(c.rest))]...)
 		if !ended {
 			return n, nil
 		}
-		if text := short(string(l.rest), maxLine); text != "" {
-			l.server.log.Debug("another server says", "server", l.server.cfg.Name, "line", text)
+		if text := short(string(c.rest), maxLine); text != "" {
+			c.server.log.Debug("another server says", "server", c.server.cfg.Name, "line", text)
 		}
-		l.rest, p = l.rest[:0], after
+		c.rest, p = c.rest[:0], after
 	}
 }
 
