@@ -20,18 +20,22 @@ const (
 	Expired     Code = "expired" // an archived result that retention removed
 )
 
-// An Error is a tool's failure told to whoever can act on it: usually the
-// model. It is data in a Result; the Go error of a call means that the loop
-// must stop.
+// An Error is the failure of a tool call, as data for the model. A Go error from
+// a call means that the loop must stop; an Error does not.
 type Error struct {
 	Code Code `json:"code"`
 	// Msg is one sentence, without stack traces, type names or secrets.
 	Msg string `json:"message"`
 	// Hint says what to do next; it may be empty.
 	Hint string `json:"hint,omitempty"`
+	// MsgText and HintText are Msg and Hint with their arguments still apart, for
+	// showing them in another language. Zero: Msg and Hint have one language only,
+	// such as the words of a guest.
+	MsgText  Text `json:"-"`
+	HintText Text `json:"-"`
 }
 
-// Error makes an Error usable as a Go error between the rooms of the host.
+// Error returns the code, the sentence and the hint in one line.
 func (e *Error) Error() string {
 	if e.Hint == "" {
 		return fmt.Sprintf("%s: %s", e.Code, e.Msg)
@@ -39,7 +43,13 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s (%s)", e.Code, e.Msg, e.Hint)
 }
 
-// Errorf makes an Error with a formatted message.
+// Errorf returns an Error with a formatted message. Hint and format are English
+// and the keys of their translations.
 func Errorf(code Code, hint, format string, args ...any) *Error {
-	return &Error{Code: code, Msg: fmt.Sprintf(format, args...), Hint: hint}
+	return NewError(code, Textf(format, args...), Text{Format: hint})
+}
+
+// NewError returns an Error of two Texts. A zero hint means that there is none.
+func NewError(code Code, msg, hint Text) *Error {
+	return &Error{Code: code, Msg: msg.String(), Hint: hint.String(), MsgText: msg, HintText: hint}
 }

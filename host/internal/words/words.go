@@ -1,4 +1,6 @@
-// Package words holds in Chinese what people read in English elsewhere: help,
+// Package words is going away: use package msg, which needs no search in rendered text.
+//
+// It holds in Chinese what people read in English elsewhere: help,
 // reports, and what is wrong. Much of it is made far from where it is known who
 // reads it, so it is looked up where it is printed, by its English text. A text
 // with places to fill in (%s, %d and the like) is also found where it is filled
@@ -6,19 +8,14 @@
 package words
 
 import (
-	"embed"
 	"fmt"
-	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/BurntSushi/toml"
+	"github.com/weirhost/weir/host/internal/msg"
 )
-
-//go:embed *.toml
-var files embed.FS
 
 // A Book turns English texts into Chinese ones. It is safe for concurrent use.
 type Book struct {
@@ -38,23 +35,14 @@ type shape struct {
 // Open reads the book.
 func Open() (*Book, error) {
 	b := &Book{texts: map[string]string{}}
-	names, err := fs.Glob(files, "*.toml")
+	all, err := msg.Chinese()
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range names {
-		var page map[string]string
-		if _, err := toml.DecodeFS(files, name, &page); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		for key, text := range page {
-			if _, twice := b.texts[key]; twice {
-				return nil, fmt.Errorf("%s: %q stands there twice", name, key)
-			}
-			b.texts[key] = text
-			if s := newShape(key, text); s != nil {
-				b.shapes = append(b.shapes, s)
-			}
+	for key, text := range all {
+		b.texts[key] = text
+		if s := newShape(key, text); s != nil {
+			b.shapes = append(b.shapes, s)
 		}
 	}
 	slices.SortFunc(b.shapes, func(x, y *shape) int {
