@@ -16,7 +16,7 @@ export WEIR_TEST_CACHE ?= $(abspath build/test-cache)
 # to compile instead of 2, and each start of a host in a test takes three times as long.
 # It must not leave out what has generic code with atomics in it (wazevoapi has):
 # the linker may take that copy for all, and then races are seen where none are.
-UNWATCHED = ./host/internal/gate ./host/internal/rewrite
+UNWATCHED = github.com/weirhost/weir/host/internal/gate github.com/weirhost/weir/host/internal/rewrite
 COMPILER  = ssa/... backend/... frontend
 RACE := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && \
   echo -race $(UNWATCHED:%=-gcflags=%=-race=false) $(COMPILER:%=-gcflags=github.com/tetratelabs/wazero/internal/engine/wazevo/%=-race=false))
@@ -72,6 +72,8 @@ PLAIN = ^TestEngines
 .PHONY: test
 test: ready ## run every test, with the race detector where a C compiler is found
 	$(GO) vet ./...
+	$(GO) -C host/bench vet ./...
+	$(GO) -C host/bench test $(RACE) -timeout 30m ./...
 ifeq ($(RACE),)
 	$(GO) test -timeout 30m ./...
 else
@@ -127,23 +129,24 @@ bench: plugins ## one benchmark file per layer
 
 .PHONY: bench-engine
 bench-engine: build ## hold the engine against its promises and against Extism's Go SDK (3 minutes, quiet machine)
-	@$(GO) build -trimpath -o bin/benchengine ./host/cmd/benchengine
+	@$(GO) -C host/bench build -trimpath -o $(abspath bin)/benchengine ./engine
 	@bin/benchengine $(if $(ROWS),-rows '$(ROWS)')
 
 .PHONY: bench-mcp
 bench-mcp: build ## calls of a trivial tool over MCP, beside the npm SDK's server (4 minutes, quiet machine, npm)
 	@cd host/daemon/clients && { [ node_modules/.package-lock.json -nt package-lock.json ] || { npm ci --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json; }; }
-	@$(GO) run ./host/cmd/benchmcp
+	@$(GO) -C host/bench build -trimpath -o $(abspath bin)/benchmcp ./mcp
+	@bin/benchmcp
 
 .PHONY: bench-loop
 bench-loop: ## what weir adds to a turn, at 1 to 256 clients, beside cloudwego/eino (1 minute, quiet machine, Go module proxy)
-	@$(GO) build -trimpath -o bin/benchloop ./host/cmd/benchloop
-	@cd host/cmd/benchloop/testdata/peer && $(GO) build -trimpath -o $(abspath bin)/benchpeer .
+	@$(GO) -C host/bench build -trimpath -o $(abspath bin)/benchloop ./loop
+	@cd host/bench/loop/testdata/peer && $(GO) build -trimpath -o $(abspath bin)/benchpeer .
 	@bin/benchloop -spans -peer bin/benchpeer
 
 .PHONY: bench-streams
 bench-streams: ## 1,000 streams at once: time to the first event, memory, what stays behind (10 seconds, quiet machine)
-	@$(GO) build -trimpath -o bin/benchloop ./host/cmd/benchloop
+	@$(GO) -C host/bench build -trimpath -o $(abspath bin)/benchloop ./loop
 	@bin/benchloop -streams 1000
 
 .PHONY: sizes
@@ -158,7 +161,8 @@ eval-parse: ## measure the recogniser on recorded outputs: make eval-parse CORPO
 
 .PHONY: eval-context
 eval-context: ## measure what limits and placeholders save, and that every planted fact is found
-	@$(GO) run ./host/cmd/evalcontext
+	@$(GO) -C host/bench build -trimpath -o $(abspath bin)/evalcontext ./context
+	@bin/evalcontext
 
 .PHONY: clean
 clean: ## remove what was built

@@ -29,7 +29,7 @@ const (
 
 // benchDaemon has the tool of make bench-mcp.
 func benchDaemon(b *testing.B) *Daemon {
-	from, dir := filepath.Join(guesttest.Root(b), "host/cmd/benchmcp/testdata/echo"), b.TempDir()
+	from, dir := filepath.Join(guesttest.Root(b), "host/bench/mcp/testdata/echo"), b.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "echo"), 0o700); err != nil {
 		b.Fatal(err)
 	}

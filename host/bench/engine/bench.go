@@ -40,11 +40,21 @@ func newBench(ctx context.Context, o options) (_ *bench, err error) {
 	return b, nil
 }
 
-// build compiles a guest of this folder, which lies in the repository.
+// module returns the folder of the benchmarks' module: the program runs in the
+// repository's root, its tests in their own folder.
+func module() string {
+	if _, err := os.Stat("host/bench/go.mod"); err == nil {
+		return "host/bench"
+	}
+	return ".."
+}
+
+// build compiles a guest in testdata.
 func (b *bench) build(ctx context.Context, name string) ([]byte, error) {
 	out := filepath.Join(b.temp, name+".wasm")
 	cmd := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w",
-		"-o", out, "github.com/weirhost/weir/host/cmd/benchengine/testdata/"+name)
+		"-o", out, "github.com/weirhost/weir/host/bench/engine/testdata/"+name)
+	cmd.Dir = module()
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building the guest %s: %w\n%s", name, err, text)

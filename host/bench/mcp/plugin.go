@@ -13,7 +13,7 @@ const goGuest, cGuest = "go", "c"
 
 // plugin builds the tool in Go.
 func plugin(dir string) error {
-	const from = "host/cmd/benchmcp/testdata/echo"
+	const from = "host/bench/mcp/testdata/echo"
 	to, err := place(dir, goGuest)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func pluginC(dir, weir string) error {
 	if err != nil {
 		return err
 	}
-	for from, name := range map[string]string{"host/cmd/benchmcp/testdata/echo-c/main.c": "main.c", "sdk/c/weir.h": "weir/weir.h"} {
+	for from, name := range map[string]string{"host/bench/mcp/testdata/echo-c/main.c": "main.c", "sdk/c/weir.h": "weir/weir.h"} {
 		if err := copyFile(from, filepath.Join(to, name)); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func pluginC(dir, weir string) error {
 func place(dir, guest string) (plugin string, err error) {
 	dir = filepath.Join(dir, guest)
 	plugin = filepath.Join(dir, "plugins", "echo")
-	if err := copyFile("host/cmd/benchmcp/testdata/echo/plugin.toml", filepath.Join(plugin, "plugin.toml")); err != nil {
+	if err := copyFile("host/bench/mcp/testdata/echo/plugin.toml", filepath.Join(plugin, "plugin.toml")); err != nil {
 		return "", err
 	}
 	for _, isolation := range []string{"process", "inline"} {
