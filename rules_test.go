@@ -458,7 +458,7 @@ func listed(t *testing.T, variable string) []string {
 // startNothing checks that no file of the packages has anything to do with
 // goroutines.
 func startNothing(t *testing.T, pattern string, files []file) {
-	folder, below := strings.CutSuffix(strings.TrimPrefix(pattern, "./"), "/...")
+	folder, below := strings.CutSuffix(strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), module+"/"), "/...")
 	found := false
 	for _, f := range files {
 		if f.pkg != folder && !(below && strings.HasPrefix(f.pkg, folder+"/")) {

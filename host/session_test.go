@@ -246,7 +246,7 @@ func TestMCPAnswers(t *testing.T) {
 		t.Errorf("parts %+v in %q, ref %v", r.Parts, r.Whole(), r.Ref)
 	}
 	r = try(t, s, "note", `{"what":"denied"}`)
-	if r.Err == nil || *r.Err != (tool.Error{Code: tool.Denied, Msg: "that is not for you", Hint: "ask somebody else"}) || r.Whole() != "" {
+	if r.Err == nil || r.Err.Error() != "denied: that is not for you (ask somebody else)" || r.Whole() != "" {
 		t.Errorf("the tool's own error: %+v, whole %q", r.Err, r.Whole())
 	}
 	if r = try(t, s, "note", `{"what":"unknown_code"}`); r.Err == nil || r.Err.Code != tool.Failed {

@@ -227,7 +227,7 @@ func TestMCPRefusals(t *testing.T) {
 	refused := func(want tool.Error) {
 		t.Helper()
 		_, err := s.daemon.admit("ann")
-		if got, ok := errors.AsType[*tool.Error](err); !ok || *got != want {
+		if got, ok := errors.AsType[*tool.Error](err); !ok || got.Error() != want.Error() {
 			t.Errorf("got %#v, want %#v", err, want)
 		}
 	}
