@@ -17,6 +17,7 @@ import (
 var plain = []string{
 	"host/internal/msg/msg.go",
 	"host/internal/msg/localize.go",
+	"host/internal/sched",
 }
 
 // riddles are phrases that a reader has to decode, with what to write instead.

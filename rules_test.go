@@ -57,6 +57,7 @@ var levels = map[string]int{
 	"host/internal/registry":         4,
 	"host/internal/mcpclient":        4,
 	"host/internal/worker":           4,
+	"host/internal/sched":            4,
 	"host/internal/hostile":          6,
 	"host/internal/soak":             6,
 	"host/internal/conform":          6,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/sched"
 	"github.com/weirhost/weir/host/internal/worker"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -63,6 +64,16 @@ func (h *Host) openEngines(ctx context.Context, how Sandbox) (_ *engines, err er
 		return nil, errors.Join(err, e.close())
 	}
 	return e, nil
+}
+
+// Places returns how many guests run at once, of all plugins and of one, if
+// Parallel is n and plugins run inline or, where the system has them, in worker
+// processes.
+func Places(n int, inline bool) (all, one int) {
+	if n <= 0 {
+		n = sched.DefaultSlots(!inline && CanIsolate())
+	}
+	return n, sched.PluginShare(n)
 }
 
 // isolates reports whether plugins can have processes of their own here.
@@ -146,12 +157,12 @@ func (e *engines) runnerOf(ctx context.Context, p sandbox.Plugin) (runner, error
 	return m, nil
 }
 
-// places is how many guests run at once.
-func (h *Host) places(l Live) int {
+// slots returns how many guests may run at once.
+func (h *Host) slots(l Live) int {
 	if l.Parallel > 0 {
 		return l.Parallel
 	}
-	return parallel(h.isolates() && l.Sandbox.Workers.Isolation != Inline)
+	return sched.DefaultSlots(h.isolates() && l.Sandbox.Workers.Isolation != Inline)
 }
 
 // budget is how much memory loaded modules may take.

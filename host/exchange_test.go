@@ -54,8 +54,8 @@ func TestApplySandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := h.engines.Load()
-	if now == before || now.inline("probe") == CanIsolate() || h.running.all != 3 {
-		t.Errorf("%+v, %d places", now.how, h.running.all)
+	if now == before || now.inline("probe") == CanIsolate() || h.running.Size() != 3 {
+		t.Errorf("%+v, %d places", now.how, h.running.Size())
 	}
 	call(t, h.Session("me", "c"), "count", "{}")
 	if held(before) == 0 {

@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/host/internal/index"
 	"github.com/weirhost/weir/host/internal/ledger"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/sched"
 	"github.com/weirhost/weir/host/internal/watch"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -36,11 +37,11 @@ type Host struct {
 	book    *ledger.Book // nil: nothing is pinned
 	index   *index.Index
 	asked   consents
-	bulk    sync.Mutex   // one long text is worked on at a time
-	running *places      // one for each guest that may run
-	shelf   *shelf       // of loaded modules
-	strange *describer   // asks plugins made for other hosts what they can do
-	foreign atomic.Int64 // numbers their calls
+	bulk    sync.Mutex     // one long text is worked on at a time
+	running *sched.Limiter // slots for the guests that run
+	shelf   *shelf         // of loaded modules
+	strange *describer     // asks plugins made for other hosts what they can do
+	foreign atomic.Int64   // numbers their calls
 	servers atomic.Pointer[[]*server]
 	news    chan struct{} // something of a server has changed
 
@@ -76,7 +77,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if h.cfg.Now == nil {
 		h.cfg.Now = time.Now
 	}
-	h.running = newPlaces(h.places(settings.Live))
+	h.running = sched.New(h.slots(settings.Live))
 	h.shelf = newShelf(cfg.Loaded)
 	h.patience = defaultPatience
 	h.ending, h.end = context.WithCancel(context.WithoutCancel(ctx))

@@ -92,7 +92,7 @@ func (h *Host) Apply(ctx context.Context, l Live) (Change, error) {
 	if room != nil {
 		defer h.engines.Swap(room).release()
 	}
-	h.running.resize(h.places(next.Live))
+	h.running.Resize(h.slots(next.Live))
 	closeModules(h.shelf.resize(next.budget()))
 	h.archive.Rule(next.Archive)
 	defer h.exchangeServers(next.Servers)()

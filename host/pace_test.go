@@ -26,15 +26,14 @@ func TestOneSlowToolLeavesRoomForOthers(t *testing.T) {
 		all.Go(func() { _, _ = s.Call(ctx, tool.Call{Tool: "slow", Args: json.RawMessage(`{"Millis":20000}`)}) })
 	}
 	waitFor(t, func() bool {
-		h.running.mu.Lock()
-		defer h.running.mu.Unlock()
-		return h.running.tools["slow"] == 2 && len(h.running.queued()) == 3
+		running, waiting := h.running.Load("slow")
+		return running == 2 && waiting == 3
 	})
 	call(t, s, "quick", `{"x":1}`) // with three slow ones before it
 	cancel()
 	all.Wait()
-	if n := h.running.busy(); n != 0 {
-		t.Errorf("%d places are still taken", n)
+	if n := h.running.Busy(); n != 0 {
+		t.Errorf("%d slots are still used", n)
 	}
 }
 

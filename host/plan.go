@@ -13,6 +13,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/sched"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -57,7 +58,7 @@ type bound struct {
 	// depends on.
 	identity string
 	limiter  *rate.Limiter // nil: no limit
-	place    *toolPlace    // that its guests run in
+	place    *sched.Slot   // for the guests of its calls
 }
 
 // limited is a tool with its limits alone.
@@ -217,8 +218,8 @@ func (h *Host) pace(b *bound) {
 	operator := h.live.Load().Tools[b.info.Spec.Name].Parallel
 	b.info.PerMinute, b.info.CacheTTL = b.def.PerMinute, b.def.TTL
 	b.info.ParallelBy = layer(operator > 0, operator == 0 && b.def.Parallel > 0)
-	b.info.Parallel = h.running.bound(operator, b.def.Parallel)
-	b.place = &toolPlace{h.running, claim{b.info.Plugin, b.info.Spec.Name, b.info.Parallel}}
+	b.info.Parallel = h.running.Quota(operator, b.def.Parallel)
+	b.place = h.running.Slot(sched.Key{Plugin: b.info.Plugin, Tool: b.info.Spec.Name, Quota: b.info.Parallel})
 }
 
 // limiter returns the limiter of a tool, that of the old plan if its rate is the

@@ -124,7 +124,7 @@ func TestServerTools(t *testing.T) {
 			t.Errorf("%s: %v", row.name, r.Err)
 		}
 	}
-	if n := h.running.busy(); n != 0 {
+	if n := h.running.Busy(); n != 0 {
 		t.Errorf("%d places are taken", n)
 	}
 }

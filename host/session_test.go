@@ -288,7 +288,7 @@ func TestConcurrentCalls(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := h.running.busy(); n != 0 {
+	if n := h.running.Busy(); n != 0 {
 		t.Errorf("%d places were not given back", n)
 	}
 }
@@ -318,7 +318,7 @@ func TestCloseEndsCalls(t *testing.T) {
 		_, err := s.Call(context.Background(), tool.Call{Tool: "wait", Args: json.RawMessage(`{"Millis":15000}`)})
 		done <- err
 	}()
-	for h.running.busy() == 0 { // until it runs
+	for h.running.Busy() == 0 { // until it runs
 		select {
 		case err := <-done:
 			t.Fatalf("the call ended early: %v", err)
