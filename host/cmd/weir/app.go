@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
@@ -16,7 +15,9 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/daemon/web"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -103,7 +104,7 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 		MCP:    mcpOf(s.MCP, c.locale(s)),
 		Pages:  web.Files(), Settings: a.settings, MaxTurns: s.Server.MaxTurns, Tracing: a.tracing.forDaemon(), ResumeGrace: time.Duration(s.Server.Grace), Version: version(), Logger: a.log.Named("daemon"),
 	})
-	if v, _ := c.env("GOGC"); c.stays && v == "" {
+	if v, _ := c.Lookup("GOGC"); c.stays && v == "" {
 		debug.SetGCPercent(gcPercent)
 	}
 	return a, err
@@ -189,7 +190,7 @@ func lockData(ctx context.Context, p paths) (*flock.Flock, error) {
 	}
 	if !ok {
 		if cl := running(ctx, p); cl != nil {
-			return nil, busyf("use that one, stop it, or give another folder with --data", "a daemon runs at %s already, with the data folder %s", cl.base, p.Data)
+			return nil, busyf("use that one, stop it, or give another folder with --data", "a daemon runs at %s already, with the data folder %s", cl.URL(), p.Data)
 		}
 		return nil, busyf("wait for the other command to end", "another weir command uses the data folder %s", p.Data)
 	}
@@ -204,11 +205,11 @@ type busyError struct{ *usageError }
 func (e *busyError) Unwrap() error { return e.usageError }
 
 func busyf(hint, format string, args ...any) error {
-	return &busyError{&usageError{fmt.Sprintf(format, args...), hint}}
+	return &busyError{msg.Usagef(hint, format, args...)}
 }
 
 // withClient runs f against the running daemon, or against one opened for it.
-func (c *cli) withClient(ctx context.Context, f func(*client) error) error {
+func (c *cli) withClient(ctx context.Context, f func(*session) error) error {
 	p, err := c.findPaths()
 	if err != nil {
 		return err
@@ -224,16 +225,15 @@ func (c *cli) withClient(ctx context.Context, f func(*client) error) error {
 		a.close()
 		return err
 	}
-	cl := inMemory(a.daemon.Handler(), a.token, a.close)
-	cl.config, cl.warm = p.Config, a.host.Warm
-	defer cl.close()
+	cl := &session{Client: client.InProcess(a.daemon.Handler(), a.token, a.close), config: p.Config, local: true, warm: a.host.Warm}
+	defer cl.Close()
 	return f(cl)
 }
 
 // logger writes to stderr. Commands other than serve log nothing below error,
 // unless --verbose asks for it.
 func (c *cli) logger(s LogSettings) hclog.Logger {
-	var out io.Writer = c.err
+	var out io.Writer = c.Err
 	return hclog.New(&hclog.LoggerOptions{Name: "weir", Level: c.level(s), Output: out, JSONFormat: s.Format == "json"})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 func (c *cli) approvalsCmd() *cobra.Command {
@@ -30,13 +32,13 @@ func (c *cli) approvalsCmd() *cobra.Command {
 		&cobra.Command{
 			Use: "list", Short: "List what waits", Args: argCount(0, 0, "no arguments"),
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				return c.withDaemon(cmd.Context(), func(cl *client) error { return c.listApprovals(cmd.Context(), cl) })
+				return c.withDaemon(cmd.Context(), func(cl *session) error { return c.listApprovals(cmd.Context(), cl) })
 			},
 		},
 		&cobra.Command{
 			Use: "show ID", Short: "Show a call with all of its arguments", Args: argCount(1, 1, "an id"),
 			RunE: func(cmd *cobra.Command, args []string) error {
-				return c.withDaemon(cmd.Context(), func(cl *client) error { return c.showApproval(cmd.Context(), cl, args[0]) })
+				return c.withDaemon(cmd.Context(), func(cl *session) error { return c.showApproval(cmd.Context(), cl, args[0]) })
 			},
 		},
 		allow,
@@ -49,19 +51,19 @@ func (c *cli) answerCmd(use, short string, answer func() string) *cobra.Command 
 	return &cobra.Command{
 		Use: use, Short: short, Args: argCount(1, 1, "an id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withDaemon(cmd.Context(), func(cl *client) error {
+			return c.withDaemon(cmd.Context(), func(cl *session) error {
 				id, err := wholeID(cmd.Context(), cl, args[0])
 				if err != nil {
 					return err
 				}
 				var out map[string]string
-				if err := cl.post(cmd.Context(), "/api/approvals/"+pathEscape(id), map[string]string{"answer": answer()}, &out); err != nil {
+				if err := cl.Post(cmd.Context(), "/api/approvals/"+url.PathEscape(id), map[string]string{"answer": answer()}, &out); err != nil {
 					return err
 				}
-				if c.json {
-					c.print(out)
+				if c.JSON {
+					c.Print(out)
 				} else {
-					fmt.Fprintf(c.out, "%s: %s\n", out["id"], out["answer"])
+					fmt.Fprintf(c.Out, "%s: %s\n", out["id"], out["answer"])
 				}
 				return nil
 			})
@@ -70,7 +72,7 @@ func (c *cli) answerCmd(use, short string, answer func() string) *cobra.Command 
 }
 
 // withDaemon runs f against the running daemon: only there can anything wait.
-func (c *cli) withDaemon(ctx context.Context, f func(*client) error) error {
+func (c *cli) withDaemon(ctx context.Context, f func(*session) error) error {
 	p, err := c.findPaths()
 	if err != nil {
 		return err
@@ -82,48 +84,48 @@ func (c *cli) withDaemon(ctx context.Context, f func(*client) error) error {
 	return f(cl)
 }
 
-func waiting(ctx context.Context, cl *client) ([]daemon.Approval, error) {
+func waiting(ctx context.Context, cl *session) ([]daemon.Approval, error) {
 	var out struct {
 		Approvals []daemon.Approval `json:"approvals"`
 	}
-	err := cl.get(ctx, "/api/approvals", &out)
+	err := cl.Get(ctx, "/api/approvals", &out)
 	return out.Approvals, err
 }
 
-func (c *cli) listApprovals(ctx context.Context, cl *client) error {
+func (c *cli) listApprovals(ctx context.Context, cl *session) error {
 	list, err := waiting(ctx, cl)
 	if err != nil {
 		return err
 	}
-	if c.json {
-		c.print(map[string]any{"approvals": list})
+	if c.JSON {
+		c.Print(map[string]any{"approvals": list})
 		return nil
 	}
 	if len(list) == 0 {
 		c.errf("nothing waits\n")
 		return nil
 	}
-	c.table("ID\tTOOL\tLEFT\tARGUMENTS", func(w io.Writer) {
+	c.Table("ID\tTOOL\tLEFT\tARGUMENTS", func(w io.Writer) {
 		for _, a := range list {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", a.ID, shown(a.Tool, 64), max(0, time.Until(a.Expires)).Round(time.Second), shown(a.Args, 80))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", a.ID, term.Visible(a.Tool, 64), max(0, time.Until(a.Expires)).Round(time.Second), term.Visible(a.Args, 80))
 		}
 	})
 	return nil
 }
 
-func (c *cli) showApproval(ctx context.Context, cl *client, given string) error {
+func (c *cli) showApproval(ctx context.Context, cl *session, given string) error {
 	id, err := wholeID(ctx, cl, given)
 	if err != nil {
 		return err
 	}
 	var a daemon.Approval
-	if err := cl.get(ctx, "/api/approvals/"+pathEscape(id), &a); err != nil {
+	if err := cl.Get(ctx, "/api/approvals/"+url.PathEscape(id), &a); err != nil {
 		return err
 	}
-	if c.json {
-		c.print(a)
+	if c.JSON {
+		c.Print(a)
 	} else {
-		fmt.Fprintln(c.out, requestCard(a, c.say))
+		fmt.Fprintln(c.Out, requestCard(a, c.say))
 	}
 	return nil
 }
@@ -133,7 +135,7 @@ const leastID = 4
 
 // wholeID finds what waits by the beginning of its id. An id that is not among
 // them is returned as it is: the daemon knows what became of it.
-func wholeID(ctx context.Context, cl *client, given string) (string, error) {
+func wholeID(ctx context.Context, cl *session, given string) (string, error) {
 	list, err := waiting(ctx, cl)
 	if err != nil || len(given) < leastID {
 		return given, err

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // archiveKeeping are the archive's commands beside list and show.
@@ -28,7 +30,7 @@ func (c *cli) archiveSearchCmd() *cobra.Command {
 			if conversation != "" {
 				q.Set("conversation_id", conversation)
 			}
-			return c.withClient(cmd.Context(), func(cl *client) error { return c.searchArchives(cmd.Context(), cl, q) })
+			return c.withClient(cmd.Context(), func(cl *session) error { return c.searchArchives(cmd.Context(), cl, q) })
 		},
 	}
 	cmd.Flags().StringVar(&conversation, "conversation", "", "only in the conversation with this `ID`")
@@ -36,7 +38,7 @@ func (c *cli) archiveSearchCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) searchArchives(ctx context.Context, cl *client, q url.Values) error {
+func (c *cli) searchArchives(ctx context.Context, cl *session, q url.Values) error {
 	var out struct {
 		Hits []struct {
 			UUID, Tool, Query, Snippet string
@@ -45,20 +47,20 @@ func (c *cli) searchArchives(ctx context.Context, cl *client, q url.Values) erro
 		}
 		Archives, Left int
 	}
-	if done, err := c.show(ctx, cl, "/api/archives/search?"+q.Encode(), &out); done || err != nil {
+	if done, err := c.Show(ctx, cl, "/api/archives/search?"+q.Encode(), &out); done || err != nil {
 		return err
 	}
 	last := ""
 	for _, h := range out.Hits {
 		if h.UUID != last {
 			last = h.UUID
-			fmt.Fprintf(c.out, "%s  %s  %s  %s\n", h.UUID, h.Created.Local().Format("2006-01-02 15:04"), h.Tool, oneLine(h.Query, 60))
+			fmt.Fprintf(c.Out, "%s  %s  %s  %s\n", h.UUID, h.Created.Local().Format("2006-01-02 15:04"), h.Tool, term.OneLine(h.Query, 60))
 		}
 		if h.Line == 0 {
 			c.outf("  (in its call) %s\n", h.Snippet)
 			continue
 		}
-		fmt.Fprintf(c.out, "  %d: %s\n", h.Line, h.Snippet)
+		fmt.Fprintf(c.Out, "  %d: %s\n", h.Line, h.Snippet)
 	}
 	if len(out.Hits) == 0 {
 		c.errf("nothing found in %d results\n", out.Archives)
@@ -79,7 +81,7 @@ func (c *cli) archiveGrepCmd() *cobra.Command {
 			if around > 0 {
 				selectors = append(selectors, fmt.Sprintf("context=%d", around))
 			}
-			return c.withClient(cmd.Context(), func(cl *client) error {
+			return c.withClient(cmd.Context(), func(cl *session) error {
 				_, err := c.showArchive(cmd.Context(), cl, args[0], selectors, "")
 				return err
 			})
@@ -107,29 +109,29 @@ func (c *cli) archivePruneCmd() *cobra.Command {
 		Use: "prune", Short: "Remove the texts that [archive] max_age, max_bytes and max_count do not keep", Args: argCount(0, 0, "no arguments"),
 		Long: "Remove the texts that [archive] in tools.toml does not keep, as the daemon does every ten minutes.\nThe rows stay and say which call brings a text again; of the texts nothing stays on the disk.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withClient(cmd.Context(), func(cl *client) error { return c.pruneArchives(cmd.Context(), cl, dry) })
+			return c.withClient(cmd.Context(), func(cl *session) error { return c.pruneArchives(cmd.Context(), cl, dry) })
 		},
 	}
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would go")
 	return cmd
 }
 
-func (c *cli) pruneArchives(ctx context.Context, cl *client, dry bool) error {
+func (c *cli) pruneArchives(ctx context.Context, cl *session, dry bool) error {
 	body := map[string]bool{"dry_run": dry}
-	if c.json {
+	if c.JSON {
 		var raw any
-		if err := cl.post(ctx, "/api/archives/prune", body, &raw); err != nil {
+		if err := cl.Post(ctx, "/api/archives/prune", body, &raw); err != nil {
 			return err
 		}
-		c.print(raw)
+		c.Print(raw)
 		return nil
 	}
 	var out pruned
-	if err := cl.post(ctx, "/api/archives/prune", body, &out); err != nil {
+	if err := cl.Post(ctx, "/api/archives/prune", body, &out); err != nil {
 		return err
 	}
 	if len(out.Pruned) > 0 {
-		c.table("UUID\tWHEN\tTOOL\tBYTES\tBECAUSE OF", func(w io.Writer) {
+		c.Table("UUID\tWHEN\tTOOL\tBYTES\tBECAUSE OF", func(w io.Writer) {
 			for _, p := range out.Pruned {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", p.UUID, p.Created.Local().Format("2006-01-02 15:04"), p.Tool, p.Bytes, p.Reason)
 			}
@@ -153,8 +155,8 @@ func (c *cli) archiveExportCmd() *cobra.Command {
 			if conversation == "" {
 				return usagef("`weir archive list --json` tells the conversation of each result", "--conversation ID is missing")
 			}
-			return c.withClient(cmd.Context(), func(cl *client) error {
-				return c.download(cmd.Context(), cl, "/api/conversations/"+pathEscape(conversation)+"/export", c.out)
+			return c.withClient(cmd.Context(), func(cl *session) error {
+				return c.download(cmd.Context(), cl, "/api/conversations/"+url.PathEscape(conversation)+"/export", c.Out)
 			})
 		},
 	}
@@ -171,7 +173,7 @@ func (c *cli) archiveRmCmd() *cobra.Command {
 			if (len(args) == 0) == (conversation == "") {
 				return usagef("weir archive rm UUID… or weir archive rm --conversation ID", "name either results or a conversation")
 			}
-			return c.withClient(cmd.Context(), func(cl *client) error { return c.remove(cmd.Context(), cl, args, conversation) })
+			return c.withClient(cmd.Context(), func(cl *session) error { return c.remove(cmd.Context(), cl, args, conversation) })
 		},
 	}
 	cmd.Flags().StringVar(&conversation, "conversation", "", "delete the conversation with this `ID`, its messages and its results")
@@ -179,16 +181,16 @@ func (c *cli) archiveRmCmd() *cobra.Command {
 }
 
 // remove deletes one after the other and stops at the first that is not there.
-func (c *cli) remove(ctx context.Context, cl *client, uuids []string, conversation string) error {
+func (c *cli) remove(ctx context.Context, cl *session, uuids []string, conversation string) error {
 	if conversation != "" {
-		if err := cl.do(ctx, http.MethodDelete, "/api/conversations/"+pathEscape(conversation), nil, nil); err != nil {
+		if err := cl.Do(ctx, http.MethodDelete, "/api/conversations/"+url.PathEscape(conversation), nil, nil); err != nil {
 			return err
 		}
 		c.deleted("conversation", []string{conversation})
 		return nil
 	}
 	for i, id := range uuids {
-		if err := cl.do(ctx, http.MethodDelete, "/api/archives/"+pathEscape(id), nil, nil); err != nil {
+		if err := cl.Do(ctx, http.MethodDelete, "/api/archives/"+url.PathEscape(id), nil, nil); err != nil {
 			if i > 0 {
 				c.errf("deleted %s\n", strings.Join(uuids[:i], " "))
 			}
@@ -200,8 +202,8 @@ func (c *cli) remove(ctx context.Context, cl *client, uuids []string, conversati
 }
 
 func (c *cli) deleted(kind string, ids []string) {
-	if c.json {
-		c.print(map[string]any{"deleted": map[string][]string{kind: ids}})
+	if c.JSON {
+		c.Print(map[string]any{"deleted": map[string][]string{kind: ids}})
 		return
 	}
 	c.errf("deleted %s\n", strings.Join(ids, " "))

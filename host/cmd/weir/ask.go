@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -59,14 +58,14 @@ func (c *cli) askOnce(ctx context.Context, a askFlags, args []string) error {
 		return err
 	}
 	var keys *keyboard
-	if c.person() && !fromInput(args) {
-		keys = newKeyboard(c.in)
+	if c.Interactive() && !fromInput(args) {
+		keys = newKeyboard(c.In)
 	}
-	return c.withClient(ctx, func(cl *client) error {
+	return c.withClient(ctx, func(cl *session) error {
 		if a.wait && cl.local {
 			return usagef("start `weir serve` first", "--wait is for a running daemon: only there can `weir approvals` answer")
 		}
-		p := &printer{c: c, quiet: a.quiet || c.json, wait: a.wait && keys == nil, think: a.think && !c.json}
+		p := &printer{c: c, quiet: a.quiet || c.JSON, wait: a.wait && keys == nil, think: a.think && !c.JSON}
 		p.begin()
 		var err error
 		if keys == nil {
@@ -76,19 +75,19 @@ func (c *cli) askOnce(ctx context.Context, a askFlags, args []string) error {
 		}
 		p.finish()
 		var tr *daemon.Trace
-		if a.Explain && p.end != nil && !c.events {
+		if a.Explain && p.end != nil && !c.Events {
 			tr = c.lastTrace(context.WithoutCancel(ctx), cl, p.end.Conversation)
 		}
-		if c.json && !c.events && p.end != nil {
-			c.print(struct {
+		if c.JSON && !c.Events && p.end != nil {
+			c.Print(struct {
 				*daemon.ChatEnd
 				Error *daemon.Problem `json:"error,omitempty"`
 				Trace *daemon.Trace   `json:"trace,omitempty"`
 			}{p.end, p.problem, tr})
 		}
 		err = p.outcome(err)
-		if tr != nil && !c.json {
-			fmt.Fprint(c.err, "\n"+c.fold(c.err, c.explained(*tr)))
+		if tr != nil && !c.JSON {
+			fmt.Fprint(c.Err, "\n"+c.Wrap(c.Err, c.explained(*tr)))
 		}
 		return err
 	})
@@ -103,8 +102,8 @@ func (c *cli) question(args, files []string) (string, error) {
 	if !fromInput(args) {
 		parts = append(parts, strings.Join(args, " "))
 	}
-	if fromInput(args) || given(c.in) {
-		text, err := readText(c.in, "standard input")
+	if fromInput(args) || given(c.In) {
+		text, err := readText(c.In, "standard input")
 		if err != nil {
 			return "", err
 		}
@@ -169,9 +168,9 @@ type jsonFlag struct{ c *cli }
 func (f jsonFlag) Set(v string) error {
 	switch v {
 	case "true", "events":
-		f.c.json, f.c.events = true, v == "events"
+		f.c.JSON, f.c.Events = true, v == "events"
 	case "false":
-		f.c.json, f.c.events = false, false
+		f.c.JSON, f.c.Events = false, false
 	default:
 		return fmt.Errorf("%q is not true, false or events", v)
 	}
@@ -183,14 +182,3 @@ func (f jsonFlag) String() string { return "" }
 
 // Type implements pflag.Value; a flag of this type needs no value.
 func (f jsonFlag) Type() string { return "bool" }
-
-// line writes one event as a line of JSON.
-func (c *cli) line(name string, data json.RawMessage) {
-	b, err := json.Marshal(struct {
-		Event string          `json:"event"`
-		Data  json.RawMessage `json:"data"`
-	}{name, data})
-	if err == nil { // what came is JSON
-		_, _ = c.out.Write(append(b, '\n')) // a closed stdout: there is nobody to tell
-	}
-}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // A backup is a gzipped tar: backup.json first, then the files of the data
@@ -79,7 +80,7 @@ func (c *cli) backup(ctx context.Context, file string, force bool) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
 	info := backupInfo{Format: backupVersion, Weir: version(), Created: time.Now().UTC().Truncate(time.Second)}
 	snapshot := filepath.Join(temp, archiveName)
-	tell, done := c.working(c.say("copying the archive", "正在复制存档"))
+	tell, done := c.Progress(c.say("copying the archive", "正在复制存档"))
 	defer done()
 	switch err := archive.Snapshot(ctx, p.Archive, snapshot); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -114,11 +115,11 @@ func (c *cli) tellBackup(file string, info backupInfo, skipped []string) error {
 	if skipped == nil {
 		skipped = []string{}
 	}
-	if c.json {
-		c.print(map[string]any{"file": file, "bytes": st.Size(), "results": info.Results, "created": info.Created, "skipped": skipped})
+	if c.JSON {
+		c.Print(map[string]any{"file": file, "bytes": st.Size(), "results": info.Results, "created": info.Created, "skipped": skipped})
 		return nil
 	}
-	c.outf("%s: %d archived results, %s bytes\n", file, info.Results, grouped(int(st.Size())))
+	c.outf("%s: %d archived results, %s bytes\n", file, info.Results, term.Grouped(int(st.Size())))
 	for _, name := range skipped {
 		c.errf("weir: %s is no file and no folder, and is not in it\n", name)
 	}

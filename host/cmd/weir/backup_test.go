@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // packed is one entry of a tar made by hand.
@@ -60,7 +61,7 @@ func pack(t *testing.T, head string, entries ...packed) string {
 func weirRun(t *testing.T, args ...string) (code int, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = run(t.Context(), args, streams{strings.NewReader(""), &out, &errs}, func(string) (string, bool) { return "", false })
+	code = run(t.Context(), args, term.Env{In: strings.NewReader(""), Out: &out, Err: &errs, Lookup: func(string) (string, bool) { return "", false }})
 	return code, errs.String()
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -26,14 +27,14 @@ func (c *cli) callCmd() *cobra.Command {
 			if locale != string(tool.En) && locale != string(tool.Zh) {
 				return usagef("use en or zh", "--locale is %q", locale)
 			}
-			return c.withClient(cmd.Context(), func(cl *client) error {
+			return c.withClient(cmd.Context(), func(cl *session) error {
 				raw, err := c.arguments(args[1:], func() []string { return textParams(cmd.Context(), cl, args[0]) })
 				if err != nil {
 					return err
 				}
 				body := map[string]any{"arguments": raw, "conversation_id": conversation, "locale": tool.Locale(locale)}
 				var res daemon.ToolCallResult
-				if err := cl.post(cmd.Context(), "/api/tools/"+pathEscape(args[0])+"/call", body, &res); err != nil {
+				if err := cl.Post(cmd.Context(), "/api/tools/"+url.PathEscape(args[0])+"/call", body, &res); err != nil {
 					return err
 				}
 				return c.showResult(res)
@@ -46,11 +47,11 @@ func (c *cli) callCmd() *cobra.Command {
 }
 
 func (c *cli) showResult(res daemon.ToolCallResult) error {
-	if c.json {
-		c.print(res)
+	if c.JSON {
+		c.Print(res)
 	} else {
-		fmt.Fprintln(c.out, strings.TrimRight(res.Text, "\n"))
-		fmt.Fprintln(c.err, res.Line)
+		fmt.Fprintln(c.Out, strings.TrimRight(res.Text, "\n"))
+		fmt.Fprintln(c.Err, res.Line)
 		if res.KeptUUID != "" && res.Layer != "" {
 			c.errf("the whole: weir archive show %s\n", res.KeptUUID)
 		}
@@ -62,12 +63,12 @@ func (c *cli) showResult(res daemon.ToolCallResult) error {
 }
 
 // textParams lists the arguments of a tool that are text and nothing else.
-func textParams(ctx context.Context, cl *client, name string) []string {
+func textParams(ctx context.Context, cl *session, name string) []string {
 	var t host.ToolInfo
 	var schema struct {
 		Properties map[string]struct{ Type any }
 	}
-	if cl.get(ctx, "/api/tools/"+pathEscape(name), &t) != nil || json.Unmarshal(t.Spec.Params, &schema) != nil {
+	if cl.Get(ctx, "/api/tools/"+url.PathEscape(name), &t) != nil || json.Unmarshal(t.Spec.Params, &schema) != nil {
 		return nil // the call itself says what is wrong
 	}
 	var out []string
@@ -88,7 +89,7 @@ func (c *cli) arguments(args []string, texts func() []string) (json.RawMessage, 
 	}
 	text := args[0]
 	if text == "-" {
-		b, err := io.ReadAll(io.LimitReader(c.in, maxInput))
+		b, err := io.ReadAll(io.LimitReader(c.In, maxInput))
 		if err != nil {
 			return nil, err
 		}

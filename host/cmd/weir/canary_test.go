@@ -23,7 +23,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // canaries are secrets that are found again wherever they come out.
@@ -129,9 +131,9 @@ secrets = ["TAVILY_API_KEY"]
 	var log locked
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, []string{"--config", config, "--data", data, "serve", "--addr", "127.0.0.1:0"}, streams{strings.NewReader(""), &log, &log}, env)
+		ended <- run(ctx, []string{"--config", config, "--data", data, "serve", "--addr", "127.0.0.1:0"}, term.Env{In: strings.NewReader(""), Out: &log, Err: &log, Lookup: env})
 	}()
-	var at addressFile
+	var at client.Address
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		if raw, err := os.ReadFile(filepath.Join(data, "daemon.json")); err == nil && json.Unmarshal(raw, &at) == nil {
 			break
@@ -173,7 +175,7 @@ secrets = ["TAVILY_API_KEY"]
 		{"trace", "last"}, {"paths"}, {"backup", filepath.Join(dir, "b.gz")}, {"stats"}, {"-v", "tool", "list"},
 		{"user", "list"}, {"plugin", "info", "servlet"}, {"tool", "show", "servlet__say"}, {"mcp", "config", "--client", "vscode"}, {"config", "validate"}, {"--json", "doctor"}, {"archive", "list"}} {
 		var text bytes.Buffer
-		run(t.Context(), append([]string{"--config", config, "--data", data}, args...), streams{strings.NewReader(""), &text, &text}, env)
+		run(t.Context(), append([]string{"--config", config, "--data", data}, args...), term.Env{In: strings.NewReader(""), Out: &text, Err: &text, Lookup: env})
 		out["weir "+strings.Join(args, " ")] = text.String()
 	}
 	stop()

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/limit"
 )
 
@@ -44,7 +45,7 @@ func (c *cli) chatCmd() *cobra.Command {
 // A talk is one `weir chat`.
 type talk struct {
 	*cli
-	cl    *client
+	cl    *session
 	ask   daemon.Ask
 	keys  typist
 	think bool
@@ -79,8 +80,8 @@ type plainTypist struct {
 }
 
 func (p plainTypist) line(ctx context.Context, prompt string) (string, error) {
-	if isTerminal(p.c.in) {
-		fmt.Fprint(p.c.err, prompt)
+	if term.IsTerminal(p.c.In) {
+		fmt.Fprint(p.c.Err, prompt)
 	}
 	line, ok := p.keys.take(ctx, 0)
 	switch {
@@ -95,7 +96,7 @@ func (p plainTypist) line(ctx context.Context, prompt string) (string, error) {
 }
 
 func (p plainTypist) answers() answerer {
-	if !p.c.person() {
+	if !p.c.Interactive() {
 		return nil
 	}
 	return p.keys
@@ -121,16 +122,16 @@ func (c *cli) talk(ctx context.Context, t *talk, history bool) error {
 		case <-ctx.Done():
 		}
 	}()
-	return c.withClient(ctx, func(cl *client) error {
+	return c.withClient(ctx, func(cl *session) error {
 		t.cli, t.cl = c, cl
 		t.ask.Explain = true
-		if c.getenv("WEIR_NO_HISTORY") != "" {
+		if c.Getenv("WEIR_NO_HISTORY") != "" {
 			history = false
 		}
 		t.keys = c.typist(ctx, t, history)
 		defer t.keys.close()
-		if c.person() {
-			fmt.Fprintln(c.err, c.say("weir chat — /help for commands, Ctrl-D to end", "weir chat — /help 查看命令，Ctrl-D 退出"))
+		if c.Interactive() {
+			fmt.Fprintln(c.Err, c.say("weir chat — /help for commands, Ctrl-D to end", "weir chat — /help 查看命令，Ctrl-D 退出"))
 		}
 		return t.run(ctx, interrupts)
 	})
@@ -148,7 +149,7 @@ func (t *talk) run(ctx context.Context, interrupts <-chan os.Signal) error {
 			if stops++; stops == 2 {
 				return exitError(exitInterrupted)
 			}
-			fmt.Fprintln(t.err, t.faint(t.say("Ctrl-C again leaves, and Ctrl-D, too", "再按一次 Ctrl-C 或按 Ctrl-D 退出")))
+			fmt.Fprintln(t.Err, t.Faint(t.say("Ctrl-C again leaves, and Ctrl-D, too", "再按一次 Ctrl-C 或按 Ctrl-D 退出")))
 			continue
 		case errors.Is(err, io.EOF):
 			return nil
@@ -275,7 +276,7 @@ func (t *talk) turn(ctx context.Context, question string, interrupts <-chan os.S
 	}
 	if stopped {
 		p.endLine()
-		fmt.Fprintln(t.err, t.say("stopped; what was said until then is kept", "已停止；此前的内容已保存"))
+		fmt.Fprintln(t.Err, t.say("stopped; what was said until then is kept", "已停止；此前的内容已保存"))
 		return nil
 	}
 	err = p.outcome(err)
@@ -309,7 +310,7 @@ func (t *talk) bring(ctx context.Context, uuid string, selectors []string) error
 		switch {
 		case err == nil:
 			t.ask.LoadUUIDs = append(t.ask.LoadUUIDs, loadOf(id, selectors))
-			fmt.Fprintln(t.err, t.say("📎 the model reads it with the next question", "📎 模型会在下一个问题中读到它"))
+			fmt.Fprintln(t.Err, t.say("📎 the model reads it with the next question", "📎 模型会在下一个问题中读到它"))
 			return nil
 		case !errors.As(err, &p) || p.Status != http.StatusNotFound:
 			return err
@@ -318,7 +319,7 @@ func (t *talk) bring(ctx context.Context, uuid string, selectors []string) error
 	if _, err := t.showArchive(ctx, t.cl, uuid, selectors, ""); err != nil {
 		return err
 	}
-	fmt.Fprintln(t.err, t.say("shown only: it is another conversation's, and this one cannot load it", "仅显示：它属于另一个会话，本会话不能载入"))
+	fmt.Fprintln(t.Err, t.say("shown only: it is another conversation's, and this one cannot load it", "仅显示：它属于另一个会话，本会话不能载入"))
 	return nil
 }
 
@@ -342,8 +343,8 @@ func loadOf(uuid string, selectors []string) daemon.Load {
 // told writes what a command of the chat has to say.
 func (t *talk) told(en, zh string) {
 	s := limit.Visible(t.say(en, zh))
-	if isTerminal(t.err) {
-		s = ansi.Wrap(s, t.width(), "")
+	if term.IsTerminal(t.Err) {
+		s = ansi.Wrap(s, t.Width(), "")
 	}
-	fmt.Fprintln(t.err, s)
+	fmt.Fprintln(t.Err, s)
 }

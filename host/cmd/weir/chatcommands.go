@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -81,7 +82,7 @@ func (t *talk) begin(context.Context, []string) (string, error) {
 
 func (t *talk) conversations(ctx context.Context) ([]daemon.ConversationRow, error) {
 	var out daemon.ConversationList
-	err := t.cl.get(ctx, "/api/conversations?limit=1000", &out)
+	err := t.cl.Get(ctx, "/api/conversations?limit=1000", &out)
 	return out.Conversations, err
 }
 
@@ -104,9 +105,9 @@ func (t *talk) list(ctx context.Context, _ []string) (string, error) {
 		if x.ID == t.ask.Conversation {
 			id = "* " + id
 		}
-		rows = append(rows, []string{id, x.Updated.Local().Format("01-02 15:04"), fmt.Sprint(x.Messages), shown(x.Title, 80)})
+		rows = append(rows, []string{id, x.Updated.Local().Format("01-02 15:04"), fmt.Sprint(x.Messages), term.Visible(x.Title, 80)})
 	}
-	fmt.Fprint(t.out, grid(rows, t.room()))
+	fmt.Fprint(t.Out, term.Grid(rows, t.TableWidth()))
 	if n := len(all) - 20; n > 0 {
 		t.told(fmt.Sprintf("and %d older ones: weir conversation list", n), fmt.Sprintf("另有 %d 个更早的会话: weir conversation list", n))
 	}
@@ -155,7 +156,7 @@ func (t *talk) reopen(ctx context.Context, args []string) (string, error) {
 		return "", err
 	}
 	var shownTalk daemon.ShownConversation
-	if err := t.cl.get(ctx, "/api/conversations/"+pathEscape(id), &shownTalk); err != nil {
+	if err := t.cl.Get(ctx, "/api/conversations/"+url.PathEscape(id), &shownTalk); err != nil {
 		return "", err
 	}
 	t.ask.Conversation, t.ask.LoadUUIDs = id, nil
@@ -170,7 +171,7 @@ func (t *talk) reopen(ctx context.Context, args []string) (string, error) {
 		if m.Role == agent.RoleAssistant {
 			who = ""
 		}
-		fmt.Fprintln(t.out, who+calm(m.Text))
+		fmt.Fprintln(t.Out, who+term.Calm(m.Text))
 	}
 	t.told("this conversation goes on: "+id, "继续会话: "+id)
 	return "", nil
@@ -204,7 +205,7 @@ func (t *talk) rename(ctx context.Context, args []string) (string, error) {
 	case t.ask.Conversation == "":
 		return "", t.wrong(t.say("ask something first", "请先提问"), "there is no conversation yet", "还没有会话")
 	}
-	if err := t.cl.do(ctx, http.MethodPatch, "/api/conversations/"+pathEscape(t.ask.Conversation), map[string]string{"title": title}, nil); err != nil {
+	if err := t.cl.Do(ctx, http.MethodPatch, "/api/conversations/"+url.PathEscape(t.ask.Conversation), map[string]string{"title": title}, nil); err != nil {
 		return "", err
 	}
 	t.told("it is called: "+title, "标题改为: "+title)
@@ -213,7 +214,7 @@ func (t *talk) rename(ctx context.Context, args []string) (string, error) {
 
 func (t *talk) models(ctx context.Context) ([]string, error) {
 	var out daemon.ConfiguredModels
-	if err := t.cl.get(ctx, "/api/models", &out); err != nil {
+	if err := t.cl.Get(ctx, "/api/models", &out); err != nil {
 		return nil, err
 	}
 	names := make([]string, len(out.Models))
@@ -235,7 +236,7 @@ func (t *talk) profiles(ctx context.Context) ([]string, error) {
 			Agents map[string]json.RawMessage `json:"agents"`
 		} `json:"settings"`
 	}
-	err := t.cl.get(ctx, "/api/settings", &out)
+	err := t.cl.Get(ctx, "/api/settings", &out)
 	return append([]string{"default"}, slices.Sorted(maps.Keys(out.Settings.Agents))...), err
 }
 
@@ -255,7 +256,7 @@ func (t *talk) choose(err error, args, names []string, into *string, en, zh stri
 			if name == *into {
 				mark = "* "
 			}
-			fmt.Fprintln(t.out, mark+limit.Visible(name))
+			fmt.Fprintln(t.Out, mark+limit.Visible(name))
 		}
 		return nil
 	case !slices.Contains(names, args[0]):
@@ -268,7 +269,7 @@ func (t *talk) choose(err error, args, names []string, into *string, en, zh stri
 
 func (t *talk) tools(ctx context.Context, _ []string) (string, error) {
 	var out struct{ Tools []host.ToolInfo }
-	if err := t.cl.get(ctx, "/api/tools", &out); err != nil {
+	if err := t.cl.Get(ctx, "/api/tools", &out); err != nil {
 		return "", err
 	}
 	var rows [][]string
@@ -277,7 +278,7 @@ func (t *talk) tools(ctx context.Context, _ []string) (string, error) {
 		if l := x.Effective; l.MaxChars > 0 || l.MaxLines > 0 {
 			limits = t.bounds(l)
 		}
-		rows = append(rows, []string{limit.Visible(x.Spec.Name), limits + t.say(". ", "。") + shown(x.Spec.Describe(t.language()), 200)})
+		rows = append(rows, []string{limit.Visible(x.Spec.Name), limits + t.say(". ", "。") + term.Visible(x.Spec.Describe(t.language()), 200)})
 	}
 	t.columns(rows)
 	return "", nil
@@ -287,10 +288,10 @@ func (t *talk) tools(ctx context.Context, _ []string) (string, error) {
 func (t *talk) bounds(l tool.Limits) string {
 	var parts []string
 	if l.MaxChars > 0 {
-		parts = append(parts, t.say(grouped(l.MaxChars)+" characters", grouped(l.MaxChars)+" 字符"))
+		parts = append(parts, t.say(term.Grouped(l.MaxChars)+" characters", term.Grouped(l.MaxChars)+" 字符"))
 	}
 	if l.MaxLines > 0 {
-		parts = append(parts, t.say(grouped(l.MaxLines)+" lines", grouped(l.MaxLines)+" 行"))
+		parts = append(parts, t.say(term.Grouped(l.MaxLines)+" lines", term.Grouped(l.MaxLines)+" 行"))
 	}
 	return strings.Join(parts, t.say(", ", "，"))
 }
@@ -298,10 +299,10 @@ func (t *talk) bounds(l tool.Limits) string {
 // columns writes names with what is said of them.
 func (t *talk) columns(rows [][]string) {
 	width := 1 << 20
-	if isTerminal(t.err) {
-		width = t.width()
+	if term.IsTerminal(t.Err) {
+		width = t.Width()
 	}
-	fmt.Fprint(t.err, manual(rows, width))
+	fmt.Fprint(t.Err, term.Definitions(rows, width))
 }
 
 // result finds an archived result by the end or the beginning of its id: among
@@ -318,7 +319,7 @@ func (t *talk) result(ctx context.Context, part string) (string, error) {
 	}
 	for _, conversation := range []string{t.ask.Conversation, ""} {
 		var out daemon.ArchiveList
-		if err := t.cl.get(ctx, "/api/archives?limit=1000&conversation_id="+url.QueryEscape(conversation), &out); err != nil {
+		if err := t.cl.Get(ctx, "/api/archives?limit=1000&conversation_id="+url.QueryEscape(conversation), &out); err != nil {
 			return "", err
 		}
 		var ids []string
@@ -369,7 +370,7 @@ func (t *talk) trace(ctx context.Context) (*daemon.Trace, error) {
 func (t *talk) lastTurn(ctx context.Context, _ []string) (string, error) {
 	tr, err := t.trace(ctx)
 	if err == nil {
-		fmt.Fprint(t.out, t.fold(t.out, t.traced(*tr)))
+		fmt.Fprint(t.Out, t.Wrap(t.Out, t.traced(*tr)))
 	}
 	return "", err
 }
@@ -377,7 +378,7 @@ func (t *talk) lastTurn(ctx context.Context, _ []string) (string, error) {
 func (t *talk) explain(ctx context.Context, _ []string) (string, error) {
 	tr, err := t.trace(ctx)
 	if err == nil {
-		fmt.Fprint(t.out, t.fold(t.out, t.explained(*tr)))
+		fmt.Fprint(t.Out, t.Wrap(t.Out, t.explained(*tr)))
 	}
 	return "", err
 }
@@ -388,7 +389,7 @@ func (t *talk) switchThink(context.Context, []string) (string, error) {
 		return "", nil
 	}
 	if t.thoughts != "" {
-		fmt.Fprintln(t.err, t.faint(strings.TrimRight(calm(t.thoughts), "\n")))
+		fmt.Fprintln(t.Err, t.Faint(strings.TrimRight(term.Calm(t.thoughts), "\n")))
 	}
 	t.told("thoughts are shown as they come", "实时显示思考")
 	return "", nil
@@ -400,7 +401,7 @@ func (t *talk) cost(ctx context.Context, _ []string) (string, error) {
 		return "", nil
 	}
 	var out daemon.TraceList
-	if err := t.cl.get(ctx, "/api/traces?limit=1000&conversation_id="+url.QueryEscape(t.ask.Conversation), &out); err != nil {
+	if err := t.cl.Get(ctx, "/api/traces?limit=1000&conversation_id="+url.QueryEscape(t.ask.Conversation), &out); err != nil {
 		return "", err
 	}
 	var sum agent.Usage
@@ -419,11 +420,11 @@ func (t *talk) cost(ctx context.Context, _ []string) (string, error) {
 	n := fmt.Sprint(len(out.Traces))
 	line := t.say(n+" question"+many+": ", n+" 个问题: ") + t.usageLine(sum, nil)
 	for _, currency := range slices.Sorted(maps.Keys(costs)) {
-		line += t.say("; ", "；") + money(costs[currency]) + " " + limit.Visible(currency)
+		line += t.say("; ", "；") + term.Money(costs[currency]) + " " + limit.Visible(currency)
 	}
-	fmt.Fprintln(t.out, line)
+	fmt.Fprintln(t.Out, line)
 	if saved > 0 {
-		fmt.Fprintln(t.out, t.say("the limits kept "+grouped(saved)+" characters of results out", "上限省去了 "+grouped(saved)+" 字符的结果"))
+		fmt.Fprintln(t.Out, t.say("the limits kept "+term.Grouped(saved)+" characters of results out", "上限省去了 "+term.Grouped(saved)+" 字符的结果"))
 	}
 	return "", nil
 }
@@ -444,7 +445,7 @@ func (t *talk) export(ctx context.Context, args []string) (string, error) {
 	if err != nil {
 		return "", usagef(t.say("choose another name", "换一个文件名"), t.say("%s cannot be written, or is there already", "%s 无法写入或已存在"), limit.Visible(args[0]))
 	}
-	resp, err := t.cl.send(ctx, http.MethodGet, "/api/conversations/"+pathEscape(t.ask.Conversation)+"/export?format="+format, nil)
+	resp, err := t.cl.Send(ctx, http.MethodGet, "/api/conversations/"+url.PathEscape(t.ask.Conversation)+"/export?format="+format, nil)
 	if err == nil {
 		_, err = io.Copy(f, resp.Body)
 		_ = resp.Body.Close() // read to its end, or failed

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -13,30 +12,43 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/internal/words"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// cli is one run of the command line: its streams and the flags every command
-// shares.
+// A cli is one run of the command line: what it writes to, and which daemon or data
+// folder it is for.
 type cli struct {
-	streams
-	env lookup
+	*term.Printer
+	target
 
+	lang    string // --lang en|zh
+	verbose bool   // --verbose
+
+	serving  bool        // a daemon: it writes to the log alone
+	stays    bool        // it answers for longer than one command
+	demoTold bool        // it has said that the demo model answers
+	spoken   tool.Locale // the language that was found; empty: none yet
+	book     *words.Book // the Chinese texts; nil: not loaded yet
+}
+
+// A target is the configuration and the folders that a command works with, by the
+// flags that every command has. The zero value is the target of a command without
+// these flags.
+type target struct {
 	config    string // --config FILE
 	data      string // --data DIR
 	plugins   string // --plugins DIR
 	workspace string // --workspace DIR
-	json      bool   // --json
-	events    bool   // --json=events
-	lang      string // --lang en|zh
-	verbose   bool   // --verbose
+}
 
-	serving  bool        // a daemon: the log is its only voice
-	stays    bool        // it answers for longer than one command
-	demoTold bool        // a person needs to hear only once who answers
-	spoken   tool.Locale // what language decided; empty: nothing yet
-	book     *words.Book // the Chinese texts; nil: nobody asked for one yet
+// newCLI returns a cli without flags.
+func newCLI(env term.Env) *cli {
+	c := &cli{Printer: &term.Printer{Env: env}}
+	c.Language = c.language
+	return c
 }
 
 // The exit codes that run documents.
@@ -49,13 +61,9 @@ const (
 )
 
 // A usageError is the caller's mistake: a flag, an argument, the configuration.
-type usageError struct{ msg, hint string }
+type usageError = msg.Problem
 
-func (e *usageError) Error() string { return e.msg }
-
-func usagef(hint, format string, args ...any) error {
-	return &usageError{fmt.Sprintf(format, args...), hint}
-}
+func usagef(hint, format string, args ...any) error { return msg.Usagef(hint, format, args...) }
 
 // exitError carries an exit code for something that was already reported.
 type exitError int
@@ -95,7 +103,7 @@ func (c *cli) root() *cobra.Command {
 	})
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		switch {
-		case c.events && cmd.Name() != "ask":
+		case c.Events && cmd.Name() != "ask":
 			return usagef("leave =events out", "--json=events is for weir ask")
 		case c.lang != "" && c.lang != string(tool.En) && c.lang != string(tool.Zh):
 			return usagef("use en or zh", "--lang is %q", c.lang)
@@ -137,7 +145,7 @@ func (c *cli) report(ctx context.Context, err error) int {
 		c.complain("interrupted", "interrupted", "")
 		return exitInterrupted
 	case errors.As(err, &ue):
-		c.complain("usage", ue.msg, ue.hint)
+		c.complain("usage", ue.Text.String(), ue.Hint.String())
 		return exitUsage
 	case errors.As(err, &p):
 		c.complain(p.Code, p.Msg, p.Hint)
@@ -152,7 +160,7 @@ func (c *cli) report(ctx context.Context, err error) int {
 		c.complain("model_"+string(me.Code), me.Msg, me.Hint)
 		return exitModel
 	case strings.HasPrefix(err.Error(), "unknown command"):
-		c.complain("usage", firstLineOf(err.Error()), "`weir --help` lists the commands")
+		c.complain("usage", term.FirstLine(err.Error()), "`weir --help` lists the commands")
 		return exitUsage
 	}
 	c.complain("failed", err.Error(), "")
@@ -167,44 +175,13 @@ func (c *cli) complain(code, msg, hint string) {
 	if hint != "" {
 		line += "\n      " + hint
 	}
-	fmt.Fprintln(c.err, line)
-	if c.events {
+	fmt.Fprintln(c.Err, line)
+	if c.Events {
 		data, _ := json.Marshal(map[string]string{"code": code, "message": msg, "hint": hint}) // strings always marshal
-		c.line("error", data)
-	} else if c.json {
-		c.print(map[string]any{"error": map[string]string{"code": code, "message": msg, "hint": hint}})
+		c.PrintEvent("error", data)
+	} else if c.JSON {
+		c.Print(map[string]any{"error": map[string]string{"code": code, "message": msg, "hint": hint}})
 	}
-}
-
-// print writes v as indented JSON on stdout.
-func (c *cli) print(v any) {
-	enc := json.NewEncoder(c.out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	_ = enc.Encode(v) // a closed stdout: there is nobody to tell
-}
-
-func firstLineOf(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
-}
-
-// getenv returns a variable, or "" when it is not set.
-func (c *cli) getenv(name string) string {
-	if v, ok := c.env(name); ok {
-		return v
-	}
-	return ""
-}
-
-// terminal reports whether w is a terminal that takes colours and movements.
-func (c *cli) terminal(w any) bool {
-	f, ok := w.(*os.File)
-	if !ok || c.getenv("NO_COLOR") != "" || c.getenv("TERM") == "dumb" {
-		return false
-	}
-	st, err := f.Stat()
-	return err == nil && st.Mode()&os.ModeCharDevice != 0
 }
 
 // argCount makes a usage error of a wrong number of arguments.
@@ -224,7 +201,7 @@ func (c *cli) locale(s Settings) tool.Locale {
 		return l
 	}
 	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
-		if v := c.getenv(name); v != "" {
+		if v := c.Getenv(name); v != "" {
 			if strings.HasPrefix(v, "zh") {
 				return tool.Zh
 			}

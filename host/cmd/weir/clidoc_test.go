@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 var updateDocs = flag.Bool("update", false, "write the tables of docs/cli.md anew")
@@ -20,7 +21,7 @@ var updateDocs = flag.Bool("update", false, "write the tables of docs/cli.md ane
 // docs/cli.md lists the commands and the chat's as they are; `go test
 // ./host/cmd/weir -run CLIDoc -update` writes its tables.
 func TestCLIDoc(t *testing.T) {
-	c := &cli{env: barely(t)}
+	c := newCLI(term.Env{Lookup: barely(t)})
 	path := filepath.Join(guesttest.Root(t), "docs", "cli.md")
 	page, err := os.ReadFile(path)
 	if err != nil {
@@ -75,7 +76,7 @@ func commandTable(root *cobra.Command) string {
 
 // Completions are of commands that exist.
 func TestCompletionsAreOfCommands(t *testing.T) {
-	c := &cli{env: barely(t)}
+	c := newCLI(term.Env{Lookup: barely(t)})
 	var paths []string
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // completed gives what the word in front of pos in a line of the chat may go on
@@ -42,7 +43,7 @@ func (t *talk) completed(ctx context.Context, line string, pos int) (head string
 		}
 	case "/show", "/load":
 		for _, id := range t.kept {
-			all = append(all, shortID(id))
+			all = append(all, term.ShortID(id))
 		}
 	}
 	for _, w := range all {
@@ -55,7 +56,7 @@ func (t *talk) completed(ctx context.Context, line string, pos int) (head string
 
 // completions are what a shell is offered. They come from a daemon that runs,
 // or else from the configuration: completing a word opens nothing.
-func (c *cli) completions(ctx context.Context, from func(ctx context.Context, cl *client) []string, otherwise func(Settings) []string) []string {
+func (c *cli) completions(ctx context.Context, from func(ctx context.Context, cl *session) []string, otherwise func(Settings) []string) []string {
 	p, err := c.findPaths()
 	if err != nil {
 		return nil
@@ -108,7 +109,7 @@ func first(f completer) completer {
 }
 
 func (c *cli) modelNames(ctx context.Context) []string {
-	return c.completions(ctx, func(ctx context.Context, cl *client) []string {
+	return c.completions(ctx, func(ctx context.Context, cl *session) []string {
 		names, _ := (&talk{cli: c, cl: cl}).models(ctx)
 		return names
 	}, func(s Settings) []string {
@@ -122,7 +123,7 @@ func (c *cli) modelNames(ctx context.Context) []string {
 }
 
 func (c *cli) profileNames(ctx context.Context) []string {
-	return c.completions(ctx, func(ctx context.Context, cl *client) []string {
+	return c.completions(ctx, func(ctx context.Context, cl *session) []string {
 		names, _ := (&talk{cli: c, cl: cl}).profiles(ctx)
 		return names
 	}, func(s Settings) []string {
@@ -136,32 +137,32 @@ func (c *cli) profileNames(ctx context.Context) []string {
 }
 
 func (c *cli) conversationIDs(ctx context.Context) []string {
-	return c.completions(ctx, func(ctx context.Context, cl *client) []string {
+	return c.completions(ctx, func(ctx context.Context, cl *session) []string {
 		list, _ := (&talk{cli: c, cl: cl}).conversations(ctx)
 		var out []string
 		for _, x := range list {
-			out = append(out, x.ID+"\t"+shown(x.Title, 40))
+			out = append(out, x.ID+"\t"+term.Visible(x.Title, 40))
 		}
 		return out
 	}, nil)
 }
 
 func (c *cli) archiveIDs(ctx context.Context) []string {
-	return c.completions(ctx, func(ctx context.Context, cl *client) []string {
+	return c.completions(ctx, func(ctx context.Context, cl *session) []string {
 		var list daemon.ArchiveList
-		_ = cl.get(ctx, "/api/archives?limit=100", &list) // no list, no completion
+		_ = cl.Get(ctx, "/api/archives?limit=100", &list) // no list, no completion
 		var out []string
 		for _, a := range list.Archives {
-			out = append(out, a.UUID+"\t"+shown(a.Tool+" "+a.Query, 40))
+			out = append(out, a.UUID+"\t"+term.Visible(a.Tool+" "+a.Query, 40))
 		}
 		return out
 	}, nil)
 }
 
 func (c *cli) toolNames(ctx context.Context) []string {
-	return c.completions(ctx, func(ctx context.Context, cl *client) []string {
+	return c.completions(ctx, func(ctx context.Context, cl *session) []string {
 		var out struct{ Tools []host.ToolInfo }
-		_ = cl.get(ctx, "/api/tools", &out) // as above
+		_ = cl.Get(ctx, "/api/tools", &out) // as above
 		var names []string
 		for _, t := range out.Tools {
 			names = append(names, t.Spec.Name)
@@ -171,9 +172,9 @@ func (c *cli) toolNames(ctx context.Context) []string {
 }
 
 func (c *cli) pluginNames(ctx context.Context) []string {
-	return c.completions(ctx, func(ctx context.Context, cl *client) []string {
+	return c.completions(ctx, func(ctx context.Context, cl *session) []string {
 		var out struct{ Plugins []host.PluginInfo }
-		_ = cl.get(ctx, "/api/plugins", &out) // as above
+		_ = cl.Get(ctx, "/api/plugins", &out) // as above
 		var names []string
 		for _, p := range out.Plugins {
 			names = append(names, p.Name)
@@ -183,12 +184,12 @@ func (c *cli) pluginNames(ctx context.Context) []string {
 }
 
 func (c *cli) traceIDs(ctx context.Context) []string {
-	return c.completions(ctx, func(ctx context.Context, cl *client) []string {
+	return c.completions(ctx, func(ctx context.Context, cl *session) []string {
 		var list daemon.TraceList
-		_ = cl.get(ctx, "/api/traces?"+url.Values{"limit": {"50"}}.Encode(), &list) // as above
+		_ = cl.Get(ctx, "/api/traces?"+url.Values{"limit": {"50"}}.Encode(), &list) // as above
 		var out []string
 		for _, t := range list.Traces {
-			out = append(out, fmt.Sprint(t.ID)+"\t"+shown(t.Question, 40))
+			out = append(out, fmt.Sprint(t.ID)+"\t"+term.Visible(t.Question, 40))
 		}
 		return out
 	}, nil)

@@ -23,8 +23,8 @@ func (c *cli) configCmd() *cobra.Command {
 				return err
 			}
 			s = s.withDefaults().withoutSecrets()
-			if c.json {
-				c.print(map[string]any{"file": p.Config, "settings": s})
+			if c.JSON {
+				c.Print(map[string]any{"file": p.Config, "settings": s})
 				return nil
 			}
 			var b bytes.Buffer
@@ -52,22 +52,22 @@ func (c *cli) configCmd() *cobra.Command {
 				return err
 			}
 			doubts := doubts(s)
-			if c.json {
+			if c.JSON {
 				if faults == nil {
 					faults = []fault{}
 				}
-				c.print(map[string]any{"file": p.Config, "ok": len(faults) == 0, "faults": faults, "warnings": slices.Concat([]fault{}, doubts)})
+				c.Print(map[string]any{"file": p.Config, "ok": len(faults) == 0, "faults": faults, "warnings": slices.Concat([]fault{}, doubts)})
 			}
 			for _, f := range doubts {
 				c.errf("weir: warning: %s\n", c.faultText(f))
 			}
 			for _, f := range faults {
-				fmt.Fprintln(c.err, c.faultText(f))
+				fmt.Fprintln(c.Err, c.faultText(f))
 			}
 			if len(faults) > 0 {
 				return exitError(exitUsage)
 			}
-			if !c.json {
+			if !c.JSON {
 				c.outf("%s is in order\n", p.Config)
 			}
 			return nil

@@ -5,17 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"sync"
 
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/limit"
 )
 
 // A consenter asks whoever sits at the terminal about the calls that need their
 // leave, one after the other, beside the stream of the answer.
 type consenter struct {
-	cl   *client
+	cl   *session
 	keys answerer
 	say  func(en, zh string) string
 	tell func(string) // a line on the terminal
@@ -36,7 +38,7 @@ type asking struct {
 }
 
 // newConsenter starts to ask. close must be called.
-func newConsenter(ctx context.Context, cl *client, keys answerer, say func(en, zh string) string, tell, hint func(string)) *consenter {
+func newConsenter(ctx context.Context, cl *session, keys answerer, say func(en, zh string) string, tell, hint func(string)) *consenter {
 	q := &consenter{cl: cl, keys: keys, say: say, tell: tell, hint: hint, open: map[string]*asking{}, queue: make(chan *asking, 64), done: make(chan struct{})}
 	go func() {
 		defer close(q.done)
@@ -132,7 +134,7 @@ func (q *consenter) ask(ctx context.Context, a *asking) {
 // send gives the answer to the daemon.
 func (q *consenter) send(ctx context.Context, a *asking, answer string) {
 	var p *daemon.Problem
-	switch err := q.cl.post(ctx, "/api/approvals/"+pathEscape(a.ID), map[string]string{"answer": answer}, nil); {
+	switch err := q.cl.Post(ctx, "/api/approvals/"+url.PathEscape(a.ID), map[string]string{"answer": answer}, nil); {
 	case err == nil || ctx.Err() != nil:
 	case errors.As(err, &p):
 		q.tell("  " + p.Msg)
@@ -156,31 +158,23 @@ func (q *consenter) settled(a *asking) {
 // terminal or look like a line of ours.
 func requestCard(a daemon.Approval, say func(en, zh string) string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, say("? %s asks for your leave", "? %s 请求许可"), shown(a.Tool, 80))
+	fmt.Fprintf(&b, say("? %s asks for your leave", "? %s 请求许可"), term.Visible(a.Tool, 80))
 	if a.Plugin != "" && a.Plugin != a.Tool {
-		fmt.Fprintf(&b, say(" (plugin %s)", "（插件 %s）"), shown(a.Plugin, 80))
+		fmt.Fprintf(&b, say(" (plugin %s)", "（插件 %s）"), term.Visible(a.Plugin, 80))
 	}
-	fmt.Fprintf(&b, "\n  %s\n", shown(a.Why, 600))
+	fmt.Fprintf(&b, "\n  %s\n", term.Visible(a.Why, 600))
 	for line := range strings.SplitSeq(limit.Visible(a.Args), "\n") {
 		b.WriteString("  │ " + line + "\n")
 	}
 	if a.LeftOut > 0 {
-		fmt.Fprintf(&b, say("  %s characters are left out here; all of them: weir approvals show %s\n", "  此处省略了 %s 个字符；全部内容: weir approvals show %s\n"), grouped(a.LeftOut), a.ID)
+		fmt.Fprintf(&b, say("  %s characters are left out here; all of them: weir approvals show %s\n", "  此处省略了 %s 个字符；全部内容: weir approvals show %s\n"), term.Grouped(a.LeftOut), a.ID)
 	}
-	fmt.Fprintf(&b, say("  always: %s", "  始终允许: %s"), shown(a.Always, 600))
+	fmt.Fprintf(&b, say("  always: %s", "  始终允许: %s"), term.Visible(a.Always, 600))
 	return b.String()
 }
 
 // howToAllow tells a person how a call that nobody could be asked about may run.
 func howToAllow(name string) string {
 	return "\n  to allow it, ask in a terminal or on the page, or write in tools.toml:\n" +
-		fmt.Sprintf("    [[approvals.rule]]\n    tool   = %q\n    action = \"allow\"", shown(name, 80))
-}
-
-func grouped(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+		fmt.Sprintf("    [[approvals.rule]]\n    tool   = %q\n    action = \"allow\"", term.Visible(name, 80))
 }

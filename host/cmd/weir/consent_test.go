@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/client"
 )
 
 // booth is a consenter whose daemon and whose person a test plays.
@@ -42,7 +43,7 @@ func newBooth(t *testing.T) *booth {
 	t.Cleanup(func() { _ = w.Close() })
 	tell := func(s string) { b.mu.Lock(); defer b.mu.Unlock(); b.text.WriteString(s + "\n") }
 	hint := func(s string) { b.mu.Lock(); defer b.mu.Unlock(); b.text.WriteString(s) }
-	b.q = newConsenter(t.Context(), &client{http: srv.Client(), base: srv.URL}, newKeyboard(r), english, tell, hint)
+	b.q = newConsenter(t.Context(), &session{Client: client.New(srv.URL, "")}, newKeyboard(r), english, tell, hint)
 	return b
 }
 

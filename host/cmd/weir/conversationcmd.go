@@ -15,6 +15,7 @@ import (
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -31,7 +32,7 @@ func (c *cli) conversationListCmd() *cobra.Command {
 		Use: "list", Short: "List the conversations, the one used last first", Args: argCount(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q := url.Values{"limit": {fmt.Sprint(limit)}, "cursor": {cursor}}
-			return c.withClient(cmd.Context(), func(cl *client) error { return c.listConversations(cmd.Context(), cl, q) })
+			return c.withClient(cmd.Context(), func(cl *session) error { return c.listConversations(cmd.Context(), cl, q) })
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", 20, "at most `N`; 0: 100")
@@ -39,23 +40,23 @@ func (c *cli) conversationListCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) listConversations(ctx context.Context, cl *client, q url.Values) error {
+func (c *cli) listConversations(ctx context.Context, cl *session, q url.Values) error {
 	var out daemon.ConversationList
-	if done, err := c.show(ctx, cl, "/api/conversations?"+q.Encode(), &out); done || err != nil {
+	if done, err := c.Show(ctx, cl, "/api/conversations?"+q.Encode(), &out); done || err != nil {
 		return err
 	}
 	if len(out.Conversations) == 0 {
 		c.errf("there are no conversations\n")
 		return nil
 	}
-	c.table("ID\tUSED\tMESSAGES\tCALLS\tTOKENS\tCOST\tMODEL\tTITLE", func(w io.Writer) {
+	c.Table("ID\tUSED\tMESSAGES\tCALLS\tTOKENS\tCOST\tMODEL\tTITLE", func(w io.Writer) {
 		for _, x := range out.Conversations {
 			model := ""
 			if len(x.Models) > 0 {
 				model = x.Models[0]
 			}
-			fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\n", plain(x.ID), x.Updated.Local().Format("2006-01-02 15:04"), x.Messages, x.Calls, x.Prompt+x.Completion,
-				costText(x.Cost), orDash(plain(model)), oneLine(plain(x.Title), 60))
+			fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\n", term.Plain(x.ID), x.Updated.Local().Format("2006-01-02 15:04"), x.Messages, x.Calls, x.Prompt+x.Completion,
+				costText(x.Cost), term.OrDash(term.Plain(model)), term.OneLine(term.Plain(x.Title), 60))
 		}
 	})
 	if out.Next != "" {
@@ -68,9 +69,9 @@ func (c *cli) listConversations(ctx context.Context, cl *client, q url.Values) e
 func costText(list []archive.CostSum) string {
 	var out []string
 	for _, s := range list {
-		out = append(out, fmt.Sprintf("%.4g %s", s.Amount, plain(s.Currency)))
+		out = append(out, fmt.Sprintf("%.4g %s", s.Amount, term.Plain(s.Currency)))
 	}
-	return orDash(strings.Join(out, " + "))
+	return term.OrDash(strings.Join(out, " + "))
 }
 
 func (c *cli) conversationShowCmd() *cobra.Command {
@@ -78,17 +79,17 @@ func (c *cli) conversationShowCmd() *cobra.Command {
 		Use: "show ID", Short: "Read a conversation", Args: argCount(1, 1, "the id of a conversation"),
 		Long: "Read a conversation: its questions, answers, calls and results, as Markdown.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withClient(cmd.Context(), func(cl *client) error {
-				path := "/api/conversations/" + pathEscape(args[0])
-				if c.json {
-					_, err := c.show(cmd.Context(), cl, path, nil)
+			return c.withClient(cmd.Context(), func(cl *session) error {
+				path := "/api/conversations/" + url.PathEscape(args[0])
+				if c.JSON {
+					_, err := c.Show(cmd.Context(), cl, path, nil)
 					return err
 				}
 				q, err := c.exportQuery("markdown", false, "")
 				if err != nil {
 					return err
 				}
-				return c.download(cmd.Context(), cl, path+"/export?"+q.Encode(), plainWriter{c.out})
+				return c.download(cmd.Context(), cl, path+"/export?"+q.Encode(), plainWriter{c.Out})
 			})
 		},
 	}
@@ -103,7 +104,7 @@ func (p plainWriter) ReadFrom(r io.Reader) (n int64, err error) {
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadString('\n')
-		m, werr := io.WriteString(p.w, plain(line))
+		m, werr := io.WriteString(p.w, term.Plain(line))
 		n += int64(m)
 		switch {
 		case werr != nil:
@@ -117,24 +118,24 @@ func (p plainWriter) ReadFrom(r io.Reader) (n int64, err error) {
 }
 
 func (p plainWriter) Write(b []byte) (int, error) {
-	if _, err := io.WriteString(p.w, plain(string(b))); err != nil {
+	if _, err := io.WriteString(p.w, term.Plain(string(b))); err != nil {
 		return 0, err
 	}
 	return len(b), nil
 }
 
 // download writes what a route answers, as it comes.
-func (c *cli) download(ctx context.Context, cl *client, path string, to io.Writer) error {
-	resp, err := cl.send(ctx, http.MethodGet, path, nil)
+func (c *cli) download(ctx context.Context, cl *session, path string, to io.Writer) error {
+	resp, err := cl.Send(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	if !isTerminal(to) { // where the text itself shows how far it is
+	if !term.IsTerminal(to) { // where the text itself shows how far it is
 		what := c.say("exporting", "正在导出")
-		tell, done := c.working(what)
+		tell, done := c.Progress(what)
 		defer done()
-		to = &progressWriter{w: to, every: 1 << 20, tell: func(n int) { tell(what + " · " + sizeText(n)) }}
+		to = &progressWriter{w: to, every: 1 << 20, tell: func(n int) { tell(what + " · " + term.Size(n)) }}
 	}
 	if _, err := io.Copy(to, resp.Body); err != nil {
 		return errors.New("the export broke off; what was written is not everything")
@@ -164,17 +165,17 @@ func (c *cli) conversationRenameCmd() *cobra.Command {
 		Use: "rename ID TITLE...", Short: "Give a conversation another title", Args: argCount(1, -1, "the id of a conversation and its new title"),
 		Long: "Give a conversation another title, of at most 200 characters. Without a title it gets the one that is made\nfrom its first question again.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withClient(cmd.Context(), func(cl *client) error {
+			return c.withClient(cmd.Context(), func(cl *session) error {
 				var row daemon.ConversationRow
 				body := daemon.Renaming{Title: strings.Join(args[1:], " ")}
-				if err := cl.do(cmd.Context(), http.MethodPatch, "/api/conversations/"+pathEscape(args[0]), body, &row); err != nil {
+				if err := cl.Do(cmd.Context(), http.MethodPatch, "/api/conversations/"+url.PathEscape(args[0]), body, &row); err != nil {
 					return err
 				}
-				if c.json {
-					c.print(row)
+				if c.JSON {
+					c.Print(row)
 					return nil
 				}
-				c.errf("it is called %q now\n", plain(row.Title))
+				c.errf("it is called %q now\n", term.Plain(row.Title))
 				return nil
 			})
 		},
@@ -188,29 +189,29 @@ func (c *cli) conversationSearchCmd() *cobra.Command {
 		Long: "Find the messages and titles in which all WORDS stand, three of each conversation at most. Words are looked\nfor as they are, in any case. Of long results the messages hold a part: `weir archive search` looks in the whole.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q := url.Values{"q": {strings.Join(args, " ")}, "limit": {fmt.Sprint(limit)}}
-			return c.withClient(cmd.Context(), func(cl *client) error { return c.searchConversations(cmd.Context(), cl, q) })
+			return c.withClient(cmd.Context(), func(cl *session) error { return c.searchConversations(cmd.Context(), cl, q) })
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", 0, "at most `N` places (default: 20)")
 	return cmd
 }
 
-func (c *cli) searchConversations(ctx context.Context, cl *client, q url.Values) error {
+func (c *cli) searchConversations(ctx context.Context, cl *session, q url.Values) error {
 	var out daemon.ConversationsFound
-	if done, err := c.show(ctx, cl, "/api/conversations/search?"+q.Encode(), &out); done || err != nil {
+	if done, err := c.Show(ctx, cl, "/api/conversations/search?"+q.Encode(), &out); done || err != nil {
 		return err
 	}
 	last := ""
 	for _, h := range out.Hits {
 		if h.Conversation != last {
 			last = h.Conversation
-			fmt.Fprintf(c.out, "%s  %s\n", plain(h.Conversation), oneLine(plain(h.Title), 80))
+			fmt.Fprintf(c.Out, "%s  %s\n", term.Plain(h.Conversation), term.OneLine(term.Plain(h.Title), 80))
 		}
 		where := h.Where
 		if h.Message > 0 {
 			where = fmt.Sprintf("%s %d, line %d", h.Where, h.Turn, h.Line)
 		}
-		fmt.Fprintf(c.out, "  %s: %s\n", where, plain(h.Snippet))
+		fmt.Fprintf(c.Out, "  %s: %s\n", where, term.Plain(h.Snippet))
 	}
 	if len(out.Hits) == 0 {
 		c.errf("nothing found\n")
@@ -234,10 +235,10 @@ func (c *cli) conversationExportCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.withClient(cmd.Context(), func(cl *client) error {
-				path := "/api/conversations/" + pathEscape(args[0]) + "/export?" + q.Encode()
+			return c.withClient(cmd.Context(), func(cl *session) error {
+				path := "/api/conversations/" + url.PathEscape(args[0]) + "/export?" + q.Encode()
 				if file == "" {
-					return c.download(cmd.Context(), cl, path, c.out)
+					return c.download(cmd.Context(), cl, path, c.Out)
 				}
 				return c.downloadTo(cmd.Context(), cl, path, file)
 			})
@@ -270,7 +271,7 @@ func (c *cli) exportQuery(format string, archives bool, locale string) (url.Valu
 
 // downloadTo writes a new file that only its owner can read; of what broke off
 // nothing stays.
-func (c *cli) downloadTo(ctx context.Context, cl *client, path, file string) error {
+func (c *cli) downloadTo(ctx context.Context, cl *session, path, file string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return usagef("name a new file in a folder that can be written", "%s cannot be written: %s", file, reason(err))
@@ -288,25 +289,25 @@ func (c *cli) conversationDeleteCmd() *cobra.Command {
 		Long: "Delete conversations with their messages, calls and archived results: nothing of them stays on the disk. What\n" +
 			"they took of a quota stays counted, and a backup keeps what it holds. One that is answering is refused.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withClient(cmd.Context(), func(cl *client) error { return c.deleteConversations(cmd.Context(), cl, args) })
+			return c.withClient(cmd.Context(), func(cl *session) error { return c.deleteConversations(cmd.Context(), cl, args) })
 		},
 	}
 }
 
-func (c *cli) deleteConversations(ctx context.Context, cl *client, ids []string) error {
+func (c *cli) deleteConversations(ctx context.Context, cl *session, ids []string) error {
 	gone := []daemon.DeletedConversation{}
 	for _, id := range ids {
 		var d daemon.DeletedConversation
-		if err := cl.do(ctx, http.MethodDelete, "/api/conversations/"+pathEscape(id), nil, &d); err != nil {
+		if err := cl.Do(ctx, http.MethodDelete, "/api/conversations/"+url.PathEscape(id), nil, &d); err != nil {
 			return err
 		}
 		gone = append(gone, d)
-		if !c.json {
-			c.outf("deleted %s: %d messages, %d calls, %d archived results of %d bytes\n", plain(d.ID), d.Messages, d.Calls, d.Archives, d.ArchiveBytes)
+		if !c.JSON {
+			c.outf("deleted %s: %d messages, %d calls, %d archived results of %d bytes\n", term.Plain(d.ID), d.Messages, d.Calls, d.Archives, d.ArchiveBytes)
 		}
 	}
-	if c.json {
-		c.print(map[string]any{"deleted": gone})
+	if c.JSON {
+		c.Print(map[string]any{"deleted": gone})
 	}
 	return nil
 }

@@ -141,7 +141,7 @@ func (k cutRun) limits(ctx context.Context, c *cli) (l tool.Limits, by limit.By,
 
 // read reads the text, at most as much as a host takes of one result.
 func (k cutRun) read(c *cli) (string, error) {
-	in := c.in
+	in := c.In
 	if k.file != "-" {
 		f, err := os.Open(k.file)
 		if err != nil {
@@ -174,20 +174,20 @@ func (k cutRun) show(c *cli, r tool.Result, l tool.Limits) error {
 	if l.Strategy == tool.Summarize {
 		c.errf("weir: summarize needs a model; this is what is shown without one\n")
 	}
-	if c.json {
-		c.print(map[string]any{
+	if c.JSON {
+		c.Print(map[string]any{
 			"view": r.Shown, "text": text, "limits": l, "layer": r.Shown.By, "raw_bytes": r.Stats.RawBytes,
 			"produced": count{r.Shown.TotalChars, r.Shown.TotalLines}, "shown": countOf(r.Shown.Text), "rendered": countOf(text),
 		})
 		return nil
 	}
-	if _, err := io.WriteString(c.out, text); err != nil {
+	if _, err := io.WriteString(c.Out, text); err != nil {
 		return err
 	}
-	if c.terminal(c.out) && !strings.HasSuffix(text, "\n") {
-		fmt.Fprintln(c.out)
+	if c.Colours(c.Out) && !strings.HasSuffix(text, "\n") {
+		fmt.Fprintln(c.Out)
 	}
-	fmt.Fprintln(c.err, c.text(summaryOf(r)))
+	fmt.Fprintln(c.Err, c.text(summaryOf(r)))
 	return nil
 }
 

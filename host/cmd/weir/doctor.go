@@ -40,7 +40,7 @@ type examination struct {
 	paths    paths
 	settings Settings // in force
 	secrets  lookup
-	daemon   *client // nil: none runs
+	daemon   *session // nil: none runs
 	began    time.Time
 	findings []finding
 }
@@ -63,7 +63,7 @@ func (c *cli) doctorCmd() *cobra.Command {
 				return err
 			}
 			e := &examination{c: c, paths: p, began: time.Now()}
-			_, done := c.working(c.say("checking", "正在检查"))
+			_, done := c.Progress(c.say("checking", "正在检查"))
 			e.run(cmd.Context())
 			done()
 			if err := cmd.Context().Err(); err != nil {
@@ -91,13 +91,13 @@ func (c *cli) showFindings(list []finding) error {
 	for _, f := range list {
 		counts[f.Status]++
 	}
-	if c.json {
-		c.print(map[string]any{"ok": counts[faulty] == 0, "counts": counts, "findings": list})
+	if c.JSON {
+		c.Print(map[string]any{"ok": counts[faulty] == 0, "counts": counts, "findings": list})
 	} else {
 		for _, f := range list {
-			fmt.Fprintf(c.out, "%-4s  %s %s\n", f.Status, c.label(f.Area, 9), c.text(f.What))
+			fmt.Fprintf(c.Out, "%-4s  %s %s\n", f.Status, c.Label(f.Area, 9), c.text(f.What))
 			if f.Fix != "" {
-				fmt.Fprintf(c.out, "                → %s\n", c.text(f.Fix))
+				fmt.Fprintf(c.Out, "                → %s\n", c.text(f.Fix))
 			}
 		}
 		c.outf("\n%d ok, %d noted, %d warned of, %d failed\n", counts[inOrder], counts[noted], counts[worrying], counts[faulty])
@@ -114,14 +114,14 @@ func (e *examination) configuration(context.Context) {
 	s, secrets, faults, err := e.c.quietly().load(e.paths)
 	e.settings, e.secrets = s.withDefaults(), secrets
 	if e.secrets == nil {
-		e.secrets = e.c.env
+		e.secrets = e.c.Lookup
 	}
 	_, skipped, envErr := dotEnv(e.paths.Config)
 	switch {
 	case err != nil:
 		hint := ""
 		if ue, ok := err.(*usageError); ok {
-			hint = ue.hint
+			hint = ue.Hint.String()
 		}
 		e.say(area, faulty, hint, "%s", err)
 	case len(faults) > 0:
@@ -146,8 +146,9 @@ func (e *examination) configuration(context.Context) {
 
 // quietly is the same command line with nobody to warn: doctor has lines of its own.
 func (c *cli) quietly() *cli {
-	out := *c
-	out.err = discard{}
+	out, p := *c, *c.Printer
+	p.Err = discard{}
+	out.Printer = &p
 	return &out
 }
 
@@ -166,13 +167,13 @@ func (e *examination) daemonRuns(ctx context.Context) {
 	var about struct {
 		Version string `json:"version"`
 	}
-	switch err := e.daemon.get(ctx, "/api/settings", &about); {
+	switch err := e.daemon.Get(ctx, "/api/settings", &about); {
 	case err != nil:
-		e.say("daemon", faulty, "stop it and start it again", "the daemon at %s does not answer as it should: %s", e.daemon.base, err)
+		e.say("daemon", faulty, "stop it and start it again", "the daemon at %s does not answer as it should: %s", e.daemon.URL(), err)
 	case about.Version != version():
-		e.say("daemon", worrying, "stop it and start the new one", "%s runs weir %s, and this is %s", e.daemon.base, about.Version, version())
+		e.say("daemon", worrying, "stop it and start the new one", "%s runs weir %s, and this is %s", e.daemon.URL(), about.Version, version())
 	default:
-		e.say("daemon", inOrder, "", "runs at %s", e.daemon.base)
+		e.say("daemon", inOrder, "", "runs at %s", e.daemon.URL())
 	}
 }
 
@@ -211,7 +212,7 @@ func (e *examination) pluginList(ctx context.Context) ([]host.PluginInfo, error)
 	if e.daemon != nil {
 		ctx, cancel := context.WithTimeout(ctx, examineTime)
 		defer cancel()
-		err := e.daemon.get(ctx, "/api/plugins", &out)
+		err := e.daemon.Get(ctx, "/api/plugins", &out)
 		return out.Plugins, err
 	}
 	dir, err := os.MkdirTemp("", "weir-doctor-")

@@ -20,11 +20,11 @@ func (e *examination) port(context.Context) {
 	const area = "port"
 	addr := e.settings.Server.Addr
 	if e.daemon != nil {
-		if strings.TrimPrefix(e.daemon.base, "http://") == addr {
+		if strings.TrimPrefix(e.daemon.URL(), "http://") == addr {
 			e.say(area, inOrder, "", "%s is this daemon's", addr)
 			return
 		}
-		e.say(area, noted, "", "the daemon listens at %s and not at %s, as [server] addr says", e.daemon.base, addr)
+		e.say(area, noted, "", "the daemon listens at %s and not at %s, as [server] addr says", e.daemon.URL(), addr)
 		return
 	}
 	l, err := listen(addr)
@@ -32,7 +32,7 @@ func (e *examination) port(context.Context) {
 		var ue *usageError
 		hint := ""
 		if errors.As(err, &ue) {
-			hint = ue.hint
+			hint = ue.Hint.String()
 		}
 		e.say(area, faulty, hint, "%s", err)
 		return

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/internal/toolchain"
 )
 
@@ -35,9 +36,9 @@ func compilers() []compiler {
 // rustTarget says whether Rust can build for Wasm: a target's library lies in a
 // folder of its own, which rustup and distributions keep in different places.
 func rustTarget(_ context.Context, c *cli) (what, get string) {
-	home := c.getenv("RUSTUP_HOME")
+	home := c.Getenv("RUSTUP_HOME")
 	if home == "" {
-		home = filepath.Join(c.getenv("HOME"), ".rustup")
+		home = filepath.Join(c.Getenv("HOME"), ".rustup")
 	}
 	for _, root := range []string{filepath.Join(home, "toolchains", "*"), "/usr", "/usr/local"} {
 		if found, _ := filepath.Glob(filepath.Join(root, "lib", "rustlib", "wasm32-*")); len(found) > 0 { // the pattern is sound
@@ -70,7 +71,7 @@ func firstLine(ctx context.Context, command ...string) (string, error) {
 	// Without a home nothing is written there, and asking must fetch nothing.
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "GOTOOLCHAIN=local"}
 	out, err := cmd.Output()
-	return oneLine(firstLineOf(strings.TrimSpace(string(out))), 100), err
+	return term.OneLine(term.FirstLine(strings.TrimSpace(string(out))), 100), err
 }
 
 // toolchains lists what plugins can be built with. What is missing is a note:

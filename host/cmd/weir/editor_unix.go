@@ -16,12 +16,12 @@ import (
 // typist is an editor of lines where there is a person at a terminal that can
 // show one, and else a reader of lines.
 func (c *cli) typist(ctx context.Context, t *talk, history bool) typist {
-	if !c.person() || !c.moves(c.in) || !c.moves(c.out) || c.in != os.Stdin || c.out != os.Stdout {
-		return plainTypist{c, newKeyboard(c.in)}
+	if !c.Interactive() || !c.Cursor(c.In) || !c.Cursor(c.Out) || c.In != os.Stdin || c.Out != os.Stdout {
+		return plainTypist{c, newKeyboard(c.In)}
 	}
 	e, err := newEditor(c)
 	if err != nil {
-		return plainTypist{c, newKeyboard(c.in)}
+		return plainTypist{c, newKeyboard(c.In)}
 	}
 	e.SetWordCompleter(func(line string, pos int) (string, []string, string) { return t.completed(ctx, line, pos) })
 	if history {
@@ -59,24 +59,24 @@ func newEditor(c *cli) (*editor, error) {
 	e.SetMultiLineMode(true)
 	e.SetBeep(false)
 	e.SetTabCompletionStyle(liner.TabPrints)
-	e.keys = newKeystream(stdin, func(s string) { fmt.Fprint(c.err, s) })
+	e.keys = newKeystream(stdin, func(s string) { fmt.Fprint(c.Err, s) })
 	return e, nil
 }
 
 // line implements typist.
 func (e *editor) line(ctx context.Context, prompt string) (string, error) {
-	fmt.Fprint(e.c.out, "\x1b[?2004h") // pastes are marked
+	fmt.Fprint(e.c.Out, "\x1b[?2004h") // pastes are marked
 	e.keys.lend(e.pipe)
 	stop := context.AfterFunc(ctx, e.keys.stop)
 	line, err := e.Prompt(prompt)
 	stop()
 	e.keys.lend(nil)
-	fmt.Fprint(e.c.out, "\x1b[?2004l")
+	fmt.Fprint(e.c.Out, "\x1b[?2004l")
 	switch {
 	case errors.Is(err, liner.ErrPromptAborted) || ctx.Err() != nil:
 		return "", errStopped
 	case errors.Is(err, io.EOF):
-		fmt.Fprintln(e.c.out)
+		fmt.Fprintln(e.c.Out)
 		return "", io.EOF
 	case err != nil:
 		return "", fmt.Errorf("the terminal cannot be read: %w", err)

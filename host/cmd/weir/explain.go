@@ -6,6 +6,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/limit"
 )
 
@@ -16,24 +17,24 @@ func (c *cli) explained(t daemon.Trace) string {
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	window := c.say("an unknown window", "窗口未知")
 	if t.Window > 0 {
-		window = c.say("a window of "+grouped(t.Window)+" tokens", "窗口 "+grouped(t.Window)+" 词元")
+		window = c.say("a window of "+term.Grouped(t.Window)+" tokens", "窗口 "+term.Grouped(t.Window)+" 词元")
 	}
 	p(c.say("What was sent (tokens are estimates)", "发送了什么（词元数为估算）"))
 	p(c.say("  to %s, tools called by %s, %s", "  模型 %s，工具调用方式 %s，%s"), limit.Visible(t.Model), t.Mode, window)
 	if t.Limit > 0 {
-		p(c.say("  at most %s characters of one result, decided by: %s", "  单个结果最多 %s 字符，依据: %s"), grouped(t.Limit), t.Why)
+		p(c.say("  at most %s characters of one result, decided by: %s", "  单个结果最多 %s 字符，依据: %s"), term.Grouped(t.Limit), t.Why)
 	}
 	tools := 0
 	if len(t.Tools) > 0 {
 		names := make([]string, len(t.Tools))
 		for i, tl := range t.Tools {
 			tools += tl.Tokens
-			names[i] = limit.Visible(tl.Name) + " " + grouped(tl.Tokens)
+			names[i] = limit.Visible(tl.Name) + " " + term.Grouped(tl.Tokens)
 			if tl.Brief {
 				names[i] += c.say(" (one line)", "（一行）")
 			}
 		}
-		p(c.say("  %d tools, %s tokens: %s", "  %d 个工具，%s 词元: %s"), len(names), grouped(tools), strings.Join(names, " · "))
+		p(c.say("  %d tools, %s tokens: %s", "  %d 个工具，%s 词元: %s"), len(names), term.Grouped(tools), strings.Join(names, " · "))
 	}
 	for _, r := range t.Rounds {
 		if r.Round > 0 {
@@ -48,15 +49,15 @@ func (c *cli) explained(t daemon.Trace) string {
 // sentOf tells the parts of one request; of the system prompt, tools tokens are
 // the tools'.
 func (c *cli) sentOf(r daemon.TraceRound, tools int) string {
-	s := c.say(grouped(r.Sent.Total())+" tokens", grouped(r.Sent.Total())+" 词元")
+	s := c.say(term.Grouped(r.Sent.Total())+" tokens", term.Grouped(r.Sent.Total())+" 词元")
 	if n := r.Usage.Prompt; n > 0 {
-		s += c.say(" (counted: "+grouped(n)+")", "（计费 "+grouped(n)+"）")
+		s += c.say(" (counted: "+term.Grouped(n)+")", "（计费 "+term.Grouped(n)+"）")
 	}
 	s += c.say(" = ", " = ")
 	var parts []string
 	add := func(name string, n int) {
 		if n > 0 {
-			parts = append(parts, name+" "+grouped(n))
+			parts = append(parts, name+" "+term.Grouped(n))
 		}
 	}
 	tools = min(tools, r.Sent.System)
@@ -83,7 +84,7 @@ func (c *cli) explainCuts(t daemon.Trace, p func(string, ...any)) {
 			name := limit.Visible(call.Tool)
 			switch {
 			case call.LoadedUUID != "":
-				p(c.say("  round %d: %s loaded %s characters of %s", "  第 %d 轮: %s 载入了 %[4]s 的 %[3]s 字符"), r.Round, name, grouped(call.Shown), call.LoadedUUID)
+				p(c.say("  round %d: %s loaded %s characters of %s", "  第 %d 轮: %s 载入了 %[4]s 的 %[3]s 字符"), r.Round, name, term.Grouped(call.Shown), call.LoadedUUID)
 			default:
 				p(c.say("  round %d: %s %s", "  第 %d 轮: %s %s"), r.Round, name, c.cutOf(call.Produced, call.Shown, call.Layer, call.Limit, call.Unit, call.Summarized))
 			}
@@ -104,15 +105,15 @@ func (c *cli) explainSaving(t daemon.Trace, p func(string, ...any)) {
 	}
 	p(c.say("What the limits saved", "上限节省了多少"))
 	if saved > 0 {
-		s := c.say(fmt.Sprintf("  %s of %s characters (%d %%)", grouped(saved), grouped(t.ProducedChars), saved*100/t.ProducedChars),
-			fmt.Sprintf("  %s / %s 字符（%d%%）", grouped(saved), grouped(t.ProducedChars), saved*100/t.ProducedChars))
+		s := c.say(fmt.Sprintf("  %s of %s characters (%d %%)", term.Grouped(saved), term.Grouped(t.ProducedChars), saved*100/t.ProducedChars),
+			fmt.Sprintf("  %s / %s 字符（%d%%）", term.Grouped(saved), term.Grouped(t.ProducedChars), saved*100/t.ProducedChars))
 		if n := tokensSaved(t, saved); n > 0 {
-			s += c.say(", about "+grouped(n)+" tokens in every request behind them", "，之后每次请求约省 "+grouped(n)+" 词元")
+			s += c.say(", about "+term.Grouped(n)+" tokens in every request behind them", "，之后每次请求约省 "+term.Grouped(n)+" 词元")
 		}
 		p("%s", s)
 	}
 	if t.FoldedChars > 0 {
-		p(c.say("  placeholders took another %s characters out of what the next question sends", "  占位符又为下一个问题省去 %s 字符"), grouped(t.FoldedChars))
+		p(c.say("  placeholders took another %s characters out of what the next question sends", "  占位符又为下一个问题省去 %s 字符"), term.Grouped(t.FoldedChars))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // A wish is what a person wants to grant a plugin beside what it is granted.
@@ -106,7 +107,7 @@ func (c *cli) askWishes(name string, v *host.Version, w *wish) {
 			if strings.HasSuffix(a.What, "(rw)") {
 				mode = "rw"
 			}
-			answer, _ := c.prompt(fmt.Sprintf("Which folder may it see as %s? Empty: none. ", plain(a.What)))
+			answer, _ := c.prompt(fmt.Sprintf("Which folder may it see as %s? Empty: none. ", term.Plain(a.What)))
 			if answer == "" {
 				continue
 			}
@@ -121,7 +122,7 @@ func (c *cli) askWishes(name string, v *host.Version, w *wish) {
 				w.Hosts = append(w.Hosts, HostGrant{Host: what})
 			}
 		case "secret":
-			if !slices.ContainsFunc(w.Secrets, func(s SecretGrant) bool { return s.Name == what }) && c.agrees("May it use the secret "+plain(a.What)+"?") {
+			if !slices.ContainsFunc(w.Secrets, func(s SecretGrant) bool { return s.Name == what }) && c.agrees("May it use the secret "+term.Plain(a.What)+"?") {
 				w.Secrets = append(w.Secrets, SecretGrant{Name: what})
 			}
 		}
@@ -135,7 +136,7 @@ func (c *cli) agrees(question string) bool {
 
 // writeGrant adds a wish to [grants.<name>] of the configuration that the
 // daemon reads.
-func (c *cli) writeGrant(cl *client, name string, w wish) error {
+func (c *cli) writeGrant(cl *session, name string, w wish) error {
 	file, text := cl.config, ""
 	if file == "" {
 		dir := c.xdg("XDG_CONFIG_HOME", ".config")

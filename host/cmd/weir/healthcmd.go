@@ -26,14 +26,14 @@ func (c *cli) healthCmd() *cobra.Command {
 				Status string `json:"status"`
 				Tools  int    `json:"tools"`
 			}
-			if err := cl.get(cmd.Context(), "/readyz", &out); err != nil {
+			if err := cl.Get(cmd.Context(), "/readyz", &out); err != nil {
 				return err
 			}
-			if c.json {
-				c.print(out)
+			if c.JSON {
+				c.Print(out)
 				return nil
 			}
-			c.outf("%s: %d tools at %s\n", phrase(out.Status), out.Tools, cl.base)
+			c.outf("%s: %d tools at %s\n", phrase(out.Status), out.Tools, cl.URL())
 			return nil
 		},
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // mostHistory is how many lines a history comes back with; the file is written
@@ -36,7 +38,7 @@ func (c *cli) openHistory() *history {
 	all := strings.FieldsFunc(string(b), func(r rune) bool { return r == '\n' })
 	for _, line := range all[max(0, len(all)-mostHistory):] {
 		if utf8.ValidString(line) {
-			h.lines = append(h.lines, calm(line))
+			h.lines = append(h.lines, term.Calm(line))
 		}
 	}
 	if len(all) > 2*mostHistory {

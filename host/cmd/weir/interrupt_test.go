@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // whenWritten calls f when something was written.
@@ -44,7 +45,7 @@ func TestInterruptedAnswerIsStored(t *testing.T) {
 	defer cancel()
 	var stderr bytes.Buffer
 	out := &whenWritten{f: cancel}
-	code := run(ctx, []string{"--config", config, "--data", dir, "ask", "Hello?"}, streams{strings.NewReader(""), out, &stderr}, func(string) (string, bool) { return "", false })
+	code := run(ctx, []string{"--config", config, "--data", dir, "ask", "Hello?"}, term.Env{In: strings.NewReader(""), Out: out, Err: &stderr, Lookup: func(string) (string, bool) { return "", false }})
 	if code != exitInterrupted || !strings.Contains(stderr.String(), "interrupted") {
 		t.Errorf("exit %d: %s", code, &stderr)
 	}

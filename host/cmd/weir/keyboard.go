@@ -5,11 +5,7 @@ import (
 	"context"
 	"io"
 	"slices"
-	"strings"
 	"sync"
-	"unicode"
-
-	"github.com/weirhost/weir/sdk/limit"
 )
 
 // typedAhead bounds the lines that are read before anybody wants them.
@@ -102,24 +98,3 @@ func (k *keyboard) failure() error {
 	defer k.mu.Unlock()
 	return k.err
 }
-
-// person reports whether somebody sits at a terminal who can be asked.
-func (c *cli) person() bool {
-	return !c.json && isTerminal(c.in) && isTerminal(c.err)
-}
-
-// calm takes out of a model's text what would steer a terminal or turn the order
-// of characters around: it could hide what a person is asked, or imitate it.
-func calm(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		}
-		return r
-	}, s)
-}
-
-// shown makes one line of something that a model wrote.
-func shown(s string, most int) string { return oneLine(limit.Visible(s), most) }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // Lines typed before a question stay for whoever wants them; the answer is the
@@ -82,7 +84,7 @@ func TestCalm(t *testing.T) {
 		"a\u202eb\u2066c\u200fd": "abcd",
 		"\u009b31m\r\x07":        "31m",
 	} {
-		if got := calm(in); got != want {
+		if got := term.Calm(in); got != want {
 			t.Errorf("%q: %q", in, got)
 		}
 	}

@@ -15,38 +15,23 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/tool"
 )
-
-func pathEscape(s string) string { return url.PathEscape(s) }
-
-// show answers a --json request with the route's own JSON and tells the caller
-// whether it did.
-func (c *cli) show(ctx context.Context, cl *client, path string, into any) (done bool, err error) {
-	if !c.json {
-		return false, cl.get(ctx, path, into)
-	}
-	var raw json.RawMessage
-	if err := cl.get(ctx, path, &raw); err != nil {
-		return true, err
-	}
-	c.print(raw)
-	return true, nil
-}
 
 func (c *cli) toolCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "tool", Short: "List and show the tools"}
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "List the tools with their limits", Args: argCount(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withClient(cmd.Context(), func(cl *client) error { return c.listTools(cmd.Context(), cl) })
+			return c.withClient(cmd.Context(), func(cl *session) error { return c.listTools(cmd.Context(), cl) })
 		},
 	}, &cobra.Command{
 		Use: "show TOOL", Short: "Show a tool as the model sees it, with its limits", Args: argCount(1, 1, "one tool"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withClient(cmd.Context(), func(cl *client) error {
+			return c.withClient(cmd.Context(), func(cl *session) error {
 				var t host.ToolInfo
-				if done, err := c.show(cmd.Context(), cl, "/api/tools/"+pathEscape(args[0]), &t); done || err != nil {
+				if done, err := c.Show(cmd.Context(), cl, "/api/tools/"+url.PathEscape(args[0]), &t); done || err != nil {
 					return err
 				}
 				c.showTool(t)
@@ -57,15 +42,15 @@ func (c *cli) toolCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) listTools(ctx context.Context, cl *client) error {
+func (c *cli) listTools(ctx context.Context, cl *session) error {
 	var out struct{ Tools []host.ToolInfo }
-	if done, err := c.show(ctx, cl, "/api/tools", &out); done || err != nil {
+	if done, err := c.Show(ctx, cl, "/api/tools", &out); done || err != nil {
 		return err
 	}
-	c.table("TOOL\tSHOWN\tSTRATEGY\tBY\tDESCRIPTION", func(w io.Writer) {
+	c.Table("TOOL\tSHOWN\tSTRATEGY\tBY\tDESCRIPTION", func(w io.Writer) {
 		for _, t := range out.Tools {
 			l := t.Effective
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Spec.Name, c.shownOf(l), orDash(l.Strategy), orDash(t.CharsBy), oneLine(c.description(t.Spec), 60))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Spec.Name, c.shownOf(l), term.OrDash(l.Strategy), term.OrDash(t.CharsBy), term.OneLine(c.description(t.Spec), 60))
 		}
 	})
 	return nil
@@ -74,12 +59,12 @@ func (c *cli) listTools(ctx context.Context, cl *client) error {
 func (c *cli) showTool(t host.ToolInfo) {
 	c.outf("%s (plugin %s)\n%s\n", t.Spec.Name, t.Plugin, t.Spec.Description)
 	if t.Spec.DescriptionZh != "" {
-		fmt.Fprintln(c.out, t.Spec.DescriptionZh)
+		fmt.Fprintln(c.Out, t.Spec.DescriptionZh)
 	}
 	e := t.Effective
 	c.outf("\nlimits in force: %s%s, %s%s, strategy %s, timeout %s, memory %s\n",
 		c.bound(e.MaxChars, " characters"), c.byLayer(t.CharsBy), c.bound(e.MaxLines, " lines"), c.byLayer(t.LinesBy),
-		orDash(e.Strategy), phrase(orNone(e.Timeout)), phrase(orNone(e.Memory)))
+		term.OrDash(e.Strategy), phrase(orNone(e.Timeout)), phrase(orNone(e.Memory)))
 	c.outf("declared:        %s\n", c.shownOf(t.Declared))
 	if what := effects[t.Effect]; what != "" {
 		c.outf("can do:          %s\n", phrase(what))
@@ -91,7 +76,7 @@ func (c *cli) showTool(t host.ToolInfo) {
 	var pretty any
 	if json.Unmarshal(t.Spec.Params, &pretty) == nil {
 		b, _ := json.MarshalIndent(json.RawMessage(t.Spec.Params), "", "  ")
-		fmt.Fprintln(c.out, string(b))
+		fmt.Fprintln(c.Out, string(b))
 	}
 	for _, e := range t.Spec.Examples {
 		c.outf("\nexample: %s\n  %s\n", e.Ask, e.Args)
@@ -160,31 +145,24 @@ func orNone[T comparable](v T) string {
 	return fmt.Sprint(v)
 }
 
-func orDash[T ~string](v T) string {
-	if v == "" {
-		return "–"
-	}
-	return string(v)
-}
-
 func (c *cli) pluginCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "plugin", Short: "Make, build and test plugins; look at, approve and take them back"}
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "List the plugins and what keeps some of them out", Args: argCount(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withClient(cmd.Context(), func(cl *client) error {
+			return c.withClient(cmd.Context(), func(cl *session) error {
 				var out struct{ Plugins []host.PluginInfo }
-				if done, err := c.show(cmd.Context(), cl, "/api/plugins", &out); done || err != nil {
+				if done, err := c.Show(cmd.Context(), cl, "/api/plugins", &out); done || err != nil {
 					return err
 				}
-				c.table("PLUGIN\tVERSION\tSTATE\tTOOLS\tWHY", func(w io.Writer) {
+				c.Table("PLUGIN\tVERSION\tSTATE\tTOOLS\tWHY", func(w io.Writer) {
 					for _, p := range out.Plugins {
-						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, c.text(string(p.State)), oneLine(strings.Join(p.Tools, " "), 80), oneLine(c.text(whyOf(p)), 100))
+						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, c.text(string(p.State)), term.OneLine(strings.Join(p.Tools, " "), 80), term.OneLine(c.text(whyOf(p)), 100))
 					}
 				})
 				for _, p := range out.Plugins {
 					if why, fix := whyOf(p), fixOf(p); fix != "" {
-						fmt.Fprintf(c.out, "\n%s: %s\n  → %s\n", p.Name, c.text(why), c.text(fix))
+						fmt.Fprintf(c.Out, "\n%s: %s\n  → %s\n", p.Name, c.text(why), c.text(fix))
 					}
 				}
 				return nil
@@ -202,7 +180,7 @@ func (c *cli) archiveCmd() *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List the archived results, newest first", Args: argCount(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withClient(cmd.Context(), func(cl *client) error {
+			return c.withClient(cmd.Context(), func(cl *session) error {
 				q := url.Values{"limit": {strconv.Itoa(limit)}}
 				for key, v := range map[string]string{"conversation_id": conversation, "tool": name, "q": query} {
 					if v != "" {
@@ -222,7 +200,7 @@ func (c *cli) archiveCmd() *cobra.Command {
 		Short: "Print an archived result, or a part of it", Args: argCount(1, -1, "a uuid and selectors"),
 		Example: "  weir archive show 6f1c… lines=95-140\n  weir archive show 6f1c… grep=ERROR context=2",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withClient(cmd.Context(), func(cl *client) error {
+			return c.withClient(cmd.Context(), func(cl *session) error {
 				_, err := c.showArchive(cmd.Context(), cl, args[0], args[1:], "")
 				return err
 			})
@@ -233,7 +211,7 @@ func (c *cli) archiveCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) listArchives(ctx context.Context, cl *client, q url.Values) error {
+func (c *cli) listArchives(ctx context.Context, cl *session, q url.Values) error {
 	var out struct {
 		Archives []struct {
 			UUID, Tool, Query string
@@ -243,16 +221,16 @@ func (c *cli) listArchives(ctx context.Context, cl *client, q url.Values) error 
 			Pruned            bool
 		}
 	}
-	if done, err := c.show(ctx, cl, "/api/archives?"+q.Encode(), &out); done || err != nil {
+	if done, err := c.Show(ctx, cl, "/api/archives?"+q.Encode(), &out); done || err != nil {
 		return err
 	}
-	c.table("UUID\tWHEN\tTOOL\tCHARACTERS\tLINES\tLOADS\tQUERY", func(w io.Writer) {
+	c.Table("UUID\tWHEN\tTOOL\tCHARACTERS\tLINES\tLOADS\tQUERY", func(w io.Writer) {
 		for _, a := range out.Archives {
 			state := ""
 			if a.Pruned {
 				state = c.say(" (pruned)", "（已清除）")
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s%s\t%d\t%d\t%d\t%s\n", a.UUID, a.Created.Local().Format("2006-01-02 15:04"), a.Tool, state, a.Chars, a.Lines, a.Loads, oneLine(a.Query, 50))
+			fmt.Fprintf(w, "%s\t%s\t%s%s\t%d\t%d\t%d\t%s\n", a.UUID, a.Created.Local().Format("2006-01-02 15:04"), a.Tool, state, a.Chars, a.Lines, a.Loads, term.OneLine(a.Query, 50))
 		}
 	})
 	return nil
@@ -260,7 +238,7 @@ func (c *cli) listArchives(ctx context.Context, cl *client, q url.Values) error 
 
 // showArchive prints an archived result page by page until it is whole, and
 // returns its id. With a conversation it shows what may be loaded there alone.
-func (c *cli) showArchive(ctx context.Context, cl *client, uuid string, selectors []string, conversation string) (string, error) {
+func (c *cli) showArchive(ctx context.Context, cl *session, uuid string, selectors []string, conversation string) (string, error) {
 	q := url.Values{}
 	for _, s := range selectors {
 		name, value, ok := strings.Cut(s, "=")
@@ -278,14 +256,14 @@ func (c *cli) showArchive(ctx context.Context, cl *client, uuid string, selector
 			Text string `json:"text"`
 			Next int    `json:"next_offset"`
 		}
-		done, err := c.show(ctx, cl, "/api/archives/"+pathEscape(uuid)+"?"+q.Encode(), &page)
+		done, err := c.Show(ctx, cl, "/api/archives/"+url.PathEscape(uuid)+"?"+q.Encode(), &page)
 		if done || err != nil {
 			return uuid, err
 		}
-		fmt.Fprint(c.out, page.Text)
+		fmt.Fprint(c.Out, page.Text)
 		if page.Next == 0 {
 			if !strings.HasSuffix(page.Text, "\n") {
-				fmt.Fprintln(c.out)
+				fmt.Fprintln(c.Out)
 			}
 			return page.UUID, nil
 		}
@@ -297,9 +275,9 @@ func (c *cli) statsCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "stats", Short: "Show per tool what was called, cut, saved and loaded back", Args: argCount(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withClient(cmd.Context(), func(cl *client) error {
+			return c.withClient(cmd.Context(), func(cl *session) error {
 				var s archive.Stats
-				if done, err := c.show(cmd.Context(), cl, "/api/stats", &s); done || err != nil {
+				if done, err := c.Show(cmd.Context(), cl, "/api/stats", &s); done || err != nil {
 					return err
 				}
 				c.showStats(s)

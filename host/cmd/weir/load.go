@@ -59,9 +59,9 @@ func (c *cli) load(p paths) (s Settings, secrets lookup, faults []fault, err err
 		return s, nil, nil, err
 	}
 	if skipped != "" {
-		fmt.Fprintln(c.err, "weir: "+c.text(skipped))
+		fmt.Fprintln(c.Err, "weir: "+c.text(skipped))
 	}
-	secrets = over(c.env, vars)
+	secrets = over(c.Lookup, vars)
 	if p.Config == "" {
 		s.Plugins.Folder = []FolderSettings{{Path: filepath.Join(p.Data, "plugins"), Trust: "ask"}}
 	} else {

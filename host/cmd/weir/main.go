@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -22,15 +22,9 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	code := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, os.LookupEnv)
+	code := run(ctx, os.Args[1:], term.Env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Lookup: os.LookupEnv})
 	stop()
 	os.Exit(code)
-}
-
-// streams are what a command reads and writes; tests bring their own.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
 }
 
 // lookup finds a variable of the environment.
@@ -40,8 +34,8 @@ type lookup func(name string) (string, bool)
 //
 //	0 done · 1 could not be done · 2 wrong usage or configuration
 //	3 the model failed · 4 the tool failed · 130 interrupted
-func run(ctx context.Context, args []string, s streams, env lookup) int {
-	c := &cli{streams: s, env: env}
+func run(ctx context.Context, args []string, env term.Env) int {
+	c := newCLI(env)
 	root := c.root()
 	root.SetArgs(args)
 	for i, a := range args { // for what is wrong with the arguments themselves
@@ -53,12 +47,12 @@ func run(ctx context.Context, args []string, s streams, env lookup) int {
 				c.lang = lang
 			}
 		}
-		c.json = c.json || a == "--json" || a == "--json=events"
-		c.events = c.events || a == "--json=events"
+		c.JSON = c.JSON || a == "--json" || a == "--json=events"
+		c.Events = c.Events || a == "--json=events"
 	}
-	root.SetIn(s.in)
-	root.SetOut(s.out)
-	root.SetErr(s.err)
+	root.SetIn(env.In)
+	root.SetOut(env.Out)
+	root.SetErr(env.Err)
 	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd { // which tells what each word means
 		c.translate(root)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/registry"
-	"github.com/weirhost/weir/sdk/tool"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // A plugin that is one file carries its manifest inside, and declares from there.
@@ -32,7 +32,7 @@ func TestDeclaredToolsOfAPackedPlugin(t *testing.T) {
 		t.Fatal(err)
 	}
 	var complaints bytes.Buffer
-	c := &cli{spoken: tool.En, streams: streams{err: &complaints}}
+	c := newCLI(term.Env{Err: &complaints})
 	specs, err := c.declaredTools(t.Context(), dir)
 	if err != nil || len(specs) != 1 || specs[0].Name != "calculator" || specs[0].Output.MaxChars == 0 {
 		t.Errorf("%+v, error %v, told %q", specs, err, complaints.String())
@@ -41,7 +41,7 @@ func TestDeclaredToolsOfAPackedPlugin(t *testing.T) {
 
 func TestDeclaredToolsOfTheShippedPlugins(t *testing.T) {
 	var complaints bytes.Buffer
-	c := &cli{spoken: tool.En, streams: streams{err: &complaints}}
+	c := newCLI(term.Env{Err: &complaints})
 	dir := filepath.Join(guesttest.Root(t), "plugins")
 	specs, err := c.declaredTools(t.Context(), dir)
 	if err != nil || complaints.Len() > 0 {
@@ -54,7 +54,7 @@ func TestDeclaredToolsOfTheShippedPlugins(t *testing.T) {
 	}
 	_, err = declared(specs, "something_else", dir)
 	ue, ok := err.(*usageError)
-	if !ok || !strings.Contains(ue.hint, "calculator") {
+	if !ok || !strings.Contains(ue.Hint.String(), "calculator") {
 		t.Errorf("a name with nothing near it should list what there is: %#v", err)
 	}
 	var names []string

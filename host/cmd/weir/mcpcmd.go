@@ -30,7 +30,7 @@ func (c *cli) mcpCmd() *cobra.Command {
 
 // mcp serves the client that started this process.
 func (c *cli) mcp(ctx context.Context) error {
-	in, out := c.in, c.out
+	in, out := c.In, c.Out
 	if f, ok := out.(*os.File); ok && f == os.Stdout {
 		// A stray line of any library would break the protocol.
 		os.Stdout = os.Stderr
@@ -96,9 +96,9 @@ func (c *cli) join(ctx context.Context, p paths) (*link, error) {
 	c.stays = true
 	for {
 		if cl := running(ctx, p); cl != nil {
-			l, err := cl.stream(ctx)
+			s, err := cl.MCP(ctx)
 			if err == nil {
-				return l, nil
+				return &link{r: s.R, w: s.W, close: func() { _ = s.Close() }}, nil
 			}
 			if time.Now().After(end) || ctx.Err() != nil {
 				return nil, err

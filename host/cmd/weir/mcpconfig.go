@@ -134,15 +134,15 @@ func (c *cli) configureClient(m mcpClient, file string, write, http bool) error 
 
 // place is where this machine's programs keep their configuration.
 func (c *cli) place() (place, error) {
-	home := c.getenv("HOME")
+	home := c.Getenv("HOME")
 	if runtime.GOOS == "windows" {
-		home = c.getenv("USERPROFILE")
+		home = c.Getenv("USERPROFILE")
 	}
 	here, err := os.Getwd()
 	if err != nil || home == "" {
 		return place{}, usagef("set HOME, or name the client's file with --file", "there is no home folder to look for the client's file in")
 	}
-	p := place{os: runtime.GOOS, home: home, appData: c.getenv("APPDATA"), config: c.getenv("XDG_CONFIG_HOME"), workspace: here}
+	p := place{os: runtime.GOOS, home: home, appData: c.Getenv("APPDATA"), config: c.Getenv("XDG_CONFIG_HOME"), workspace: here}
 	if !filepath.IsAbs(p.config) { // the standard says to ignore relative ones
 		p.config = filepath.Join(home, ".config")
 	}
@@ -162,7 +162,7 @@ func (c *cli) stdioEntry(p paths, where place, m mcpClient) (entry, error) {
 	}
 	workspace := c.workspace
 	if workspace == "" {
-		workspace = c.getenv("WEIR_WORKSPACE")
+		workspace = c.Getenv("WEIR_WORKSPACE")
 	}
 	if workspace == "" {
 		workspace = where.workspace
@@ -207,12 +207,12 @@ func (c *cli) httpEntry(p paths, m mcpClient) (entry, error) {
 // printEntry shows what to put into which file.
 func (c *cli) printEntry(m mcpClient, e entry, file string) error {
 	whole := map[string]map[string]entry{m.table: {ownName: e}}
-	if c.json {
-		c.print(map[string]any{"client": m.name, "file": file, "config": whole})
+	if c.JSON {
+		c.Print(map[string]any{"client": m.name, "file": file, "config": whole})
 		return nil
 	}
 	c.errf("into %s, or with --write:\n", file)
-	c.print(whole)
+	c.Print(whole)
 	return nil
 }
 
@@ -252,8 +252,8 @@ func (c *cli) writeEntry(m mcpClient, e entry, file string) error {
 	if err := replaceFile(file, text, allowed); err != nil {
 		return usagef("free some space or check the folder's permissions", "%s cannot be written: %s", file, reason(err))
 	}
-	if c.json {
-		c.print(map[string]any{"client": m.name, "file": file, "backup": backup})
+	if c.JSON {
+		c.Print(map[string]any{"client": m.name, "file": file, "backup": backup})
 	}
 	c.errf("%s is written\n", file)
 	if backup != "" {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
-	"github.com/weirhost/weir/sdk/tool"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 func TestClientFiles(t *testing.T) {
@@ -39,7 +39,8 @@ func TestClientFiles(t *testing.T) {
 func TestClientExamples(t *testing.T) {
 	for _, m := range mcpClients() {
 		var out bytes.Buffer
-		c := &cli{spoken: tool.En, streams: streams{out: &out, err: io.Discard}, workspace: "/home/ann/project"}
+		c := newCLI(term.Env{Out: &out, Err: io.Discard})
+		c.workspace = "/home/ann/project"
 		e, err := c.stdioEntry(paths{}, place{}, m)
 		if err != nil {
 			t.Fatal(err)

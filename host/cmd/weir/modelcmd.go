@@ -60,14 +60,14 @@ func (c *cli) listModels(ctx context.Context) error {
 		rows = append(rows, row{name, m.Provider, m.Model, m.BaseURL, m.Window, name == s.Agent.Model})
 	}
 	rows = append(rows, row{Name: daemon.DemoModel, Provider: "weir", Model: demoInfo().Model, Default: s.Agent.Model == daemon.DemoModel})
-	if c.json {
+	if c.JSON {
 		if found == nil {
 			found = []provider.Found{}
 		}
-		c.print(map[string]any{"models": rows, "found": found})
+		c.Print(map[string]any{"models": rows, "found": found})
 		return nil
 	}
-	c.table("NAME\tPROVIDER\tMODEL\tWINDOW\t", func(w io.Writer) {
+	c.Table("NAME\tPROVIDER\tMODEL\tWINDOW\t", func(w io.Writer) {
 		for _, r := range rows {
 			window, mark := c.text("asked for"), ""
 			if r.Window > 0 {
@@ -79,7 +79,7 @@ func (c *cli) listModels(ctx context.Context) error {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Name, r.Provider, r.Model, window, mark)
 		}
 	})
-	c.tellFound(c.out, found)
+	c.tellFound(c.Out, found)
 	return nil
 }
 
@@ -142,8 +142,8 @@ func (c *cli) useModel(arg, name string, m ModelSettings) error {
 	if err := writeConfig(file, text); err != nil {
 		return fmt.Errorf("the configuration could not be written: %w", err)
 	}
-	if c.json {
-		c.print(map[string]string{"file": file, "model": name})
+	if c.JSON {
+		c.Print(map[string]string{"file": file, "model": name})
 		return nil
 	}
 	c.outf("%s is now the default model (%s)\ntry it: weir model test\na running daemon takes it up with: weir reload\n", name, file)
@@ -178,7 +178,7 @@ func presetNames() []string {
 
 func (c *cli) probe(ctx context.Context, env lookup) []provider.Found {
 	bases := map[string]string{}
-	if c.getenv("WEIR_NO_PROBE") != "" { // tests, and people whose other servers listen there
+	if c.Getenv("WEIR_NO_PROBE") != "" { // tests, and people whose other servers listen there
 		for _, p := range provider.Presets() {
 			if p.KeyEnv == "" {
 				bases[p.Name] = ""
@@ -212,5 +212,5 @@ func (c *cli) tellModel(ctx context.Context, a *app) {
 		return
 	}
 	c.errf("  model   the offline demo: a script, not an AI. weir model use … brings a real one\n")
-	c.tellFound(c.err, c.probe(ctx, a.secrets.find))
+	c.tellFound(c.Err, c.probe(ctx, a.secrets.find))
 }

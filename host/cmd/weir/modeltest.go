@@ -82,7 +82,7 @@ func (c *cli) testModels(ctx context.Context, names []string, all bool) error {
 		models[i] = c.model(name, m, secrets, l, log).Model
 	}
 	out := make([]tested, len(names))
-	_, done := c.working(c.say("asking ", "正在询问 ") + strings.Join(names, ", "))
+	_, done := c.Progress(c.say("asking ", "正在询问 ") + strings.Join(names, ", "))
 	defer done()
 	var wg sync.WaitGroup
 	for i, m := range models {
@@ -112,10 +112,10 @@ func testModel(ctx context.Context, m agent.Model, l tool.Locale) provider.Repor
 func (c *cli) tellTested(all []tested) error {
 	ok := !slices.ContainsFunc(all, func(t tested) bool { return !t.report.OK })
 	switch {
-	case c.json && len(all) == 1:
-		c.print(all[0])
-	case c.json:
-		c.print(map[string]any{"ok": ok, "models": all})
+	case c.JSON && len(all) == 1:
+		c.Print(all[0])
+	case c.JSON:
+		c.Print(map[string]any{"ok": ok, "models": all})
 	default:
 		for _, t := range all {
 			c.tellReport(t.name, t.report)
@@ -128,7 +128,7 @@ func (c *cli) tellTested(all []tested) error {
 }
 
 func (c *cli) tellReport(name string, r provider.Report) {
-	fmt.Fprintf(c.out, "%s: %s %s\n", name, r.Info.Provider, r.Info.Model)
+	fmt.Fprintf(c.Out, "%s: %s %s\n", name, r.Info.Provider, r.Info.Model)
 	for _, s := range r.Steps {
 		mark := "ok  "
 		switch {
@@ -138,9 +138,9 @@ func (c *cli) tellReport(name string, r provider.Report) {
 		default:
 			mark = "FAIL"
 		}
-		fmt.Fprintf(c.out, "  %s %-9s %6d ms  %s\n", mark, s.Name, s.Elapsed.Milliseconds(), s.Msg)
+		fmt.Fprintf(c.Out, "  %s %-9s %6d ms  %s\n", mark, s.Name, s.Elapsed.Milliseconds(), s.Msg)
 		if s.Hint != "" {
-			fmt.Fprintf(c.out, "       → %s\n", s.Hint)
+			fmt.Fprintf(c.Out, "       → %s\n", s.Hint)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // packCmd makes one file of a plugin's folder.
@@ -58,8 +59,8 @@ type packReport struct {
 func (c *cli) pack(path, out string, strip bool) error {
 	p, packed, problems := registry.Pack(path, version(), strip)
 	if bad := c.problems(problems); bad > 0 {
-		if c.json {
-			c.print(validReport(path, p, problems))
+		if c.JSON {
+			c.Print(validReport(path, p, problems))
 		}
 		return exitError(exitFailed)
 	}
@@ -82,8 +83,8 @@ func (c *cli) pack(path, out string, strip bool) error {
 	for _, w := range problems {
 		r.Warnings = append(r.Warnings, w.String())
 	}
-	if c.json {
-		c.print(r)
+	if c.JSON {
+		c.Print(r)
 		return nil
 	}
 	c.outf("%s  %s, sha256 %s\n", r.File, fileSize(r.Bytes), r.SHA256)
@@ -94,7 +95,7 @@ func (c *cli) pack(path, out string, strip bool) error {
 // about lists a plugin's tools and what it asks for.
 func (c *cli) about(p *registry.Plugin) {
 	for _, t := range p.Manifest.Tools {
-		fmt.Fprintf(c.out, "  %-24s %s\n", t.Spec.Name, oneLine(c.description(t.Spec), 80))
+		fmt.Fprintf(c.Out, "  %-24s %s\n", t.Spec.Name, term.OneLine(c.description(t.Spec), 80))
 	}
 	a := p.Manifest.Asks
 	for _, x := range a.Paths {
@@ -112,7 +113,7 @@ func (c *cli) about(p *registry.Plugin) {
 func (c *cli) problems(list []registry.Problem) (bad int) {
 	for _, p := range list {
 		p.Msg, p.Fix = c.text(p.Msg), c.text(p.Fix)
-		fmt.Fprintln(c.err, p)
+		fmt.Fprintln(c.Err, p)
 		if !p.Warning {
 			bad++
 		}
@@ -161,9 +162,9 @@ func declaredNames(p *registry.Plugin) []string {
 
 func (c *cli) validate(path string) error {
 	p, problems := registry.Check(path, version())
-	if c.json {
+	if c.JSON {
 		v := validReport(path, p, problems)
-		c.print(v)
+		c.Print(v)
 		if !v.OK {
 			return exitError(exitFailed)
 		}

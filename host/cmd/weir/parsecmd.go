@@ -49,7 +49,7 @@ func (p parseRun) run(ctx context.Context, c *cli) error {
 	switch {
 	case p.lines && (p.tools != "" || c.plugins != ""):
 		return usagef("leave --tools and --plugins out", "with --jsonl every line brings its own tools")
-	case p.lines && c.json:
+	case p.lines && c.JSON:
 		return usagef("leave --json out: --jsonl prints JSON already", "--json and --jsonl exclude one another")
 	case p.tools != "" && c.plugins != "":
 		return usagef("give one of them", "--tools and --plugins both declare the tools")
@@ -60,21 +60,21 @@ func (p parseRun) run(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	text, err := readAll(c.in, maxText)
+	text, err := readAll(c.In, maxText)
 	if err != nil {
 		return err
 	}
 	events := p.events(o, text)
-	if c.json {
+	if c.JSON {
 		out := make([]shownEvent, len(events))
 		for i, e := range events {
 			out[i] = shownEventOf(e)
 		}
-		c.print(map[string]any{"events": out})
+		c.Print(map[string]any{"events": out})
 		return nil
 	}
 	for _, e := range events {
-		if _, err := fmt.Fprintln(c.out, shownEventOf(e)); err != nil {
+		if _, err := fmt.Fprintln(c.Out, shownEventOf(e)); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ type caseFound struct {
 
 // jsonl answers every line of stdin with one line of stdout, in order.
 func (p parseRun) jsonl(ctx context.Context, c *cli) error {
-	in, out := bufio.NewReaderSize(c.in, 64<<10), bufio.NewWriterSize(c.out, 64<<10)
+	in, out := bufio.NewReaderSize(c.In, 64<<10), bufio.NewWriterSize(c.Out, 64<<10)
 	bad := 0
 	for n := 1; ; n++ {
 		line, err := readLine(in, maxText)

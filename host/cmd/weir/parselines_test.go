@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weirhost/weir/sdk/tool"
 	"pgregory.net/rapid"
+
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 func TestReadLine(t *testing.T) {
@@ -59,7 +60,7 @@ func TestJSONLKeepsOrderAndCount(t *testing.T) {
 		noise := rapid.StringMatching(`[ -~]{0,40}`)
 		lines := rapid.SliceOfN(rapid.OneOf(good, noise), 1, 12).Draw(t, "lines")
 		var out, complaints bytes.Buffer
-		c := &cli{spoken: tool.En, streams: streams{strings.NewReader(strings.Join(lines, "\n") + "\n"), &out, &complaints}}
+		c := newCLI(term.Env{In: strings.NewReader(strings.Join(lines, "\n") + "\n"), Out: &out, Err: &complaints})
 		err := parseRun{lines: true}.jsonl(t.Context(), c)
 		answers := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 		if len(answers) != len(lines) {
@@ -94,7 +95,7 @@ func TestJSONLAnswersAtOnce(t *testing.T) {
 	answer, out := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := parseRun{lines: true}.jsonl(t.Context(), &cli{spoken: tool.En, streams: streams{in, out, io.Discard}})
+		err := parseRun{lines: true}.jsonl(t.Context(), newCLI(term.Env{In: in, Out: out, Err: io.Discard}))
 		_ = out.Close()
 		done <- err
 	}()
@@ -119,7 +120,7 @@ func TestJSONLReadFailure(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	var out bytes.Buffer
 	in := io.MultiReader(strings.NewReader(`{"id":1,"text":"x"}`+"\n"), failing{broken})
-	err := parseRun{lines: true}.jsonl(t.Context(), &cli{spoken: tool.En, streams: streams{in, &out, io.Discard}})
+	err := parseRun{lines: true}.jsonl(t.Context(), newCLI(term.Env{In: in, Out: &out, Err: io.Discard}))
 	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("error %v", err)
 	}

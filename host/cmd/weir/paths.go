@@ -48,7 +48,7 @@ func (c *cli) findPaths() (paths, error) {
 		return paths{}, err
 	}
 	cache = filepath.Join(cache, "wasm")
-	if v := c.getenv("WEIR_CACHE"); v != "" { // shared by tests
+	if v := c.Getenv("WEIR_CACHE"); v != "" { // shared by tests
 		cache = v
 	}
 	if cache, err = filepath.Abs(cache); err != nil {
@@ -101,10 +101,10 @@ func contains(folder, path string) bool {
 }
 
 func (c *cli) xdg(variable, underHome string) string {
-	if v := c.getenv(variable); filepath.IsAbs(v) { // the standard says to ignore relative ones
+	if v := c.Getenv(variable); filepath.IsAbs(v) { // the standard says to ignore relative ones
 		return filepath.Join(v, "weir")
 	}
-	if home := c.getenv("HOME"); home != "" {
+	if home := c.Getenv("HOME"); home != "" {
 		return filepath.Join(home, underHome, "weir")
 	}
 	return ""
@@ -188,8 +188,8 @@ func (c *cli) pathsCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if c.json {
-				c.print(p)
+			if c.JSON {
+				c.Print(p)
 				return nil
 			}
 			config := p.Config
@@ -197,7 +197,7 @@ func (c *cli) pathsCmd() *cobra.Command {
 				config = "(none: the defaults hold)"
 			}
 			for _, row := range [][2]string{{"config", config}, {"data", p.Data}, {"archive", p.Archive}, {"cache", p.Cache}, {"token", p.Token}, {"address", p.Address}, {"pins", p.Pins}} {
-				fmt.Fprintf(c.out, "%s %s\n", c.label(row[0], 8), c.text(row[1]))
+				fmt.Fprintf(c.Out, "%s %s\n", c.Label(row[0], 8), c.text(row[1]))
 			}
 			return nil
 		},

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // An approval is what `weir plugin approve` was told.
@@ -32,7 +33,7 @@ func (c *cli) pluginApproveCmd() *cobra.Command {
 			case a.all && len(a.paths)+len(a.hosts)+len(a.secrets) > 0:
 				return usagef("approve the plugin alone to grant it something", "--path, --host and --secret are for one plugin")
 			}
-			return c.withClient(cmd.Context(), func(cl *client) error {
+			return c.withClient(cmd.Context(), func(cl *session) error {
 				if a.all {
 					return c.approveAll(cmd.Context(), cl, a)
 				}
@@ -50,9 +51,9 @@ func (c *cli) pluginApproveCmd() *cobra.Command {
 }
 
 // approve shows one plugin, asks, and approves what was shown.
-func (c *cli) approve(ctx context.Context, cl *client, name string, a approval) error {
+func (c *cli) approve(ctx context.Context, cl *session, name string, a approval) error {
 	var r host.Review
-	if err := cl.get(ctx, pluginPath(name, ""), &r); err != nil {
+	if err := cl.Get(ctx, pluginPath(name, ""), &r); err != nil {
 		return err
 	}
 	if r.Waiting == nil && (r.Serving == nil || len(a.paths)+len(a.hosts)+len(a.secrets) == 0) {
@@ -66,7 +67,7 @@ func (c *cli) approve(ctx context.Context, cl *client, name string, a approval) 
 	if err != nil {
 		return err
 	}
-	if !c.json {
+	if !c.JSON {
 		c.tellWaiting(r)
 	}
 	if !a.yes {
@@ -89,8 +90,8 @@ func (c *cli) approve(ctx context.Context, cl *client, name string, a approval) 
 			return err
 		}
 	}
-	if c.json {
-		c.print(after)
+	if c.JSON {
+		c.Print(after)
 	} else {
 		c.tellApproved(after)
 	}
@@ -99,7 +100,7 @@ func (c *cli) approve(ctx context.Context, cl *client, name string, a approval) 
 
 // compile compiles what was approved, so that no call has to wait for it. A
 // daemon does it by itself. What cannot be compiled is no less approved.
-func (c *cli) compile(ctx context.Context, cl *client, names ...string) error {
+func (c *cli) compile(ctx context.Context, cl *session, names ...string) error {
 	if cl.warm == nil {
 		return nil
 	}
@@ -116,16 +117,16 @@ func (c *cli) tellCompiled(name string, took time.Duration, err error) {
 }
 
 func (c *cli) nothingToApprove(r host.Review) error {
-	if c.json {
-		c.print(r)
+	if c.JSON {
+		c.Print(r)
 		return nil
 	}
 	p := r.Plugin
 	switch {
 	case p.State == host.Refused:
-		return usagef(p.Fix, "%s cannot be approved: %s", p.Name, plain(p.Why))
+		return usagef(p.Fix, "%s cannot be approved: %s", p.Name, term.Plain(p.Why))
 	case p.Offer != nil:
-		return usagef(p.Offer.Fix, "what lies in the folder of %s cannot be approved: %s", p.Name, plain(p.Offer.Why))
+		return usagef(p.Offer.Fix, "what lies in the folder of %s cannot be approved: %s", p.Name, term.Plain(p.Offer.Why))
 	}
 	c.outf("nothing of %s waits for an approval\n", p.Name)
 	c.tellState(r)
@@ -142,16 +143,16 @@ func (c *cli) tellApproved(r host.Review) {
 	c.outf("\nIt asks for more than it is granted. In tools.toml it would read:\n\n[grants.%s]\n", r.Plugin.Name)
 	for _, key := range []string{"paths", "hosts", "secrets"} {
 		if list := r.Serving.Add[key]; len(list) > 0 {
-			fmt.Fprintf(c.out, "%s = [%s]\n", key, strings.Join(list, ", "))
+			fmt.Fprintf(c.Out, "%s = [%s]\n", key, strings.Join(list, ", "))
 		}
 	}
 }
 
 // approveAll shows a summary of everything that waits, asks once, and approves
 // each as it was shown.
-func (c *cli) approveAll(ctx context.Context, cl *client, a approval) error {
+func (c *cli) approveAll(ctx context.Context, cl *session, a approval) error {
 	var list struct{ Plugins []host.PluginInfo }
-	if err := cl.get(ctx, "/api/plugins", &list); err != nil {
+	if err := cl.Get(ctx, "/api/plugins", &list); err != nil {
 		return err
 	}
 	var waiting []host.Review
@@ -160,7 +161,7 @@ func (c *cli) approveAll(ctx context.Context, cl *client, a approval) error {
 			continue
 		}
 		var r host.Review
-		if err := cl.get(ctx, pluginPath(p.Name, ""), &r); err != nil {
+		if err := cl.Get(ctx, pluginPath(p.Name, ""), &r); err != nil {
 			return err
 		}
 		if r.Waiting != nil {
@@ -168,14 +169,14 @@ func (c *cli) approveAll(ctx context.Context, cl *client, a approval) error {
 		}
 	}
 	if len(waiting) == 0 {
-		if c.json {
-			c.print(map[string]any{"approved": []host.PluginInfo{}})
+		if c.JSON {
+			c.Print(map[string]any{"approved": []host.PluginInfo{}})
 			return nil
 		}
 		c.outf("nothing waits for an approval\n")
 		return nil
 	}
-	if !c.json {
+	if !c.JSON {
 		for _, r := range waiting {
 			c.tellBrief(r)
 		}
@@ -193,12 +194,12 @@ func (c *cli) approveAll(ctx context.Context, cl *client, a approval) error {
 			return err
 		}
 		approved = append(approved, after.Plugin)
-		if !c.json {
+		if !c.JSON {
 			c.tellApproved(after)
 		}
 	}
-	if c.json {
-		c.print(map[string]any{"approved": approved})
+	if c.JSON {
+		c.Print(map[string]any{"approved": approved})
 	}
 	if len(approved) == 0 {
 		return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugintest"
 )
 
@@ -22,7 +23,7 @@ func (c *cli) pluginBenchCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, done := c.working(c.say("measuring", "正在测量"))
+			_, done := c.Progress(c.say("measuring", "正在测量"))
 			defer done()
 			f, err := plugintest.Measure(cmd.Context(), folderOf(args), calls, cfg)
 			if err != nil {
@@ -41,28 +42,28 @@ func (c *cli) pluginBenchCmd() *cobra.Command {
 }
 
 func (c *cli) tellFigures(f plugintest.Figures) {
-	if c.json {
-		c.print(f)
+	if c.JSON {
+		c.Print(f)
 		return
 	}
 	for _, p := range f.Problems {
-		fmt.Fprintln(c.err, plain(p.String()))
+		fmt.Fprintln(c.Err, term.Plain(p.String()))
 	}
 	if len(f.Problems) > 0 {
 		return
 	}
-	fmt.Fprintf(c.out, "%s  %s\n", f.Plugin, fileSize(f.Bytes))
-	c.outf("compile  %-8s once on each machine\n", shortTime(f.Compile))
-	c.outf("load     %-8s at the first call of a daemon\n\n", shortTime(f.Load))
-	c.table("TOOL\tWITH\tCALLS\tFIRST\tP50\tP99\tMEMORY\tTEXT\tSHOWN", func(w io.Writer) {
+	fmt.Fprintf(c.Out, "%s  %s\n", f.Plugin, fileSize(f.Bytes))
+	c.outf("compile  %-8s once on each machine\n", term.Duration(f.Compile))
+	c.outf("load     %-8s at the first call of a daemon\n\n", term.Duration(f.Load))
+	c.Table("TOOL\tWITH\tCALLS\tFIRST\tP50\tP99\tMEMORY\tTEXT\tSHOWN", func(w io.Writer) {
 		for _, t := range f.Tools {
-			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s, %s\t%d\n", t.Tool, oneLine(t.From, 30), t.Calls,
-				shortTime(t.First), shortTime(t.P50), shortTime(t.P99), c.text(orNone(t.Memory)), c.bound(t.WholeChars, " characters"), c.bound(t.WholeLines, " lines"), t.ShownChars)
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s, %s\t%d\n", t.Tool, term.OneLine(t.From, 30), t.Calls,
+				term.Duration(t.First), term.Duration(t.P50), term.Duration(t.P99), c.text(orNone(t.Memory)), c.bound(t.WholeChars, " characters"), c.bound(t.WholeLines, " lines"), t.ShownChars)
 		}
 	})
 	for _, t := range f.Tools {
 		if t.Err != "" {
-			c.outf("\n%s failed: %s\n", t.Tool, plain(t.Err))
+			c.outf("\n%s failed: %s\n", t.Tool, term.Plain(t.Err))
 		}
 	}
 }

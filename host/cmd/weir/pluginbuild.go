@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/author"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 func (c *cli) pluginBuildCmd() *cobra.Command {
@@ -44,25 +45,25 @@ func (c *cli) pluginBuild(ctx context.Context, dir string) (p *registry.Plugin, 
 	if l, ok := author.Of(dir); ok && l.Slow != "" && !exists(wasm) {
 		c.errf("building with %s; %s\n", l.Needs[0].Program, phrase(l.Slow))
 	}
-	b, err := author.Make(ctx, dir, wasm, c.err)
+	b, err := author.Make(ctx, dir, wasm, c.Err)
 	if err := c.buildProblem(dir, err); err != nil {
 		return nil, err
 	}
 	p, problems := registry.Check(dir, version())
 	if c.problems(problems) > 0 {
-		if c.json {
-			c.print(validReport(dir, p, problems))
+		if c.JSON {
+			c.Print(validReport(dir, p, problems))
 		}
 		return p, exitError(exitFailed)
 	}
-	if c.json {
-		c.print(map[string]any{"file": wasm, "lang": b.Language.Name, "bytes": p.WasmBytes, "took_ms": b.Took.Milliseconds(), "sha256": p.WasmSHA256, "name": p.Manifest.Name, "tools": declaredNames(p)})
+	if c.JSON {
+		c.Print(map[string]any{"file": wasm, "lang": b.Language.Name, "bytes": p.WasmBytes, "took_ms": b.Took.Milliseconds(), "sha256": p.WasmSHA256, "name": p.Manifest.Name, "tools": declaredNames(p)})
 		return p, nil
 	}
 	if b.Language.Build == nil {
 		c.outf("%s  %s as a module; %s is run as it is\n", wasm, fileSize(p.WasmBytes), b.Language.Title)
 	} else {
-		c.outf("%s  %s, built in %s\n", wasm, fileSize(p.WasmBytes), shortTime(b.Took))
+		c.outf("%s  %s, built in %s\n", wasm, fileSize(p.WasmBytes), term.Duration(b.Took))
 	}
 	c.about(p)
 	return p, nil
@@ -91,8 +92,8 @@ func (c *cli) buildProblem(dir string, err error) error {
 		return usagef(m.Get, "%s; this gets it:", m)
 	}
 	if f, ok := errors.AsType[*author.Failed](err); ok {
-		if c.json {
-			c.print(map[string]any{"error": map[string]string{"code": "build_failed", "message": f.Error(), "hint": strings.TrimSpace(f.Output)}})
+		if c.JSON {
+			c.Print(map[string]any{"error": map[string]string{"code": "build_failed", "message": f.Error(), "hint": strings.TrimSpace(f.Output)}})
 		}
 		c.errf("weir: %s; what it said stands above\n", f)
 		return exitError(exitFailed)

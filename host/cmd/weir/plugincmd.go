@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
+	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // The commands here are a person's word about a plugin. A running daemon takes
@@ -30,9 +31,9 @@ func (c *cli) pluginInfoCmd() *cobra.Command {
 			if isPath(args[0]) {
 				return c.infoOf(cmd.Context(), args[0])
 			}
-			return c.withClient(cmd.Context(), func(cl *client) error {
+			return c.withClient(cmd.Context(), func(cl *session) error {
 				var r host.Review
-				if done, err := c.show(cmd.Context(), cl, pluginPath(args[0], ""), &r); done || err != nil {
+				if done, err := c.Show(cmd.Context(), cl, pluginPath(args[0], ""), &r); done || err != nil {
 					return err
 				}
 				c.tellReview(r)
@@ -48,7 +49,7 @@ func (c *cli) pluginRollbackCmd() *cobra.Command {
 		Use: "rollback NAME", Short: "Go back to the version approved before, until the next approval", Args: argCount(1, 1, "one plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.verdict(cmd.Context(), args[0], "rollback", map[string]string{"digest": to}, func(r host.Review) {
-				c.outf("%s is at version %s again (%s), until something else is approved\n", r.Plugin.Name, orDash(r.Plugin.Version), short(r.Plugin.Digest))
+				c.outf("%s is at version %s again (%s), until something else is approved\n", r.Plugin.Name, term.OrDash(r.Plugin.Version), short(r.Plugin.Digest))
 			})
 		},
 	}
@@ -78,13 +79,13 @@ func (c *cli) pluginEnableCmd() *cobra.Command {
 
 // verdict says one thing about a plugin and tells what came of it.
 func (c *cli) verdict(ctx context.Context, name, what string, body map[string]string, tell func(host.Review)) error {
-	return c.withClient(ctx, func(cl *client) error {
+	return c.withClient(ctx, func(cl *session) error {
 		r, err := say(ctx, cl, name, what, body)
 		if err != nil {
 			return err
 		}
-		if c.json {
-			c.print(r)
+		if c.JSON {
+			c.Print(r)
 			return nil
 		}
 		tell(r)
@@ -93,18 +94,18 @@ func (c *cli) verdict(ctx context.Context, name, what string, body map[string]st
 }
 
 // say posts a person's word and returns the plugin as it is then.
-func say(ctx context.Context, cl *client, name, what string, body map[string]string) (r host.Review, err error) {
+func say(ctx context.Context, cl *session, name, what string, body map[string]string) (r host.Review, err error) {
 	all := map[string]string{"by": "cli"}
 	for key, v := range body {
 		if v != "" {
 			all[key] = v
 		}
 	}
-	return r, cl.post(ctx, pluginPath(name, what), all, &r)
+	return r, cl.Post(ctx, pluginPath(name, what), all, &r)
 }
 
 func pluginPath(name, what string) string {
-	path := "/api/plugins/" + pathEscape(name)
+	path := "/api/plugins/" + url.PathEscape(name)
 	if what != "" {
 		path += "/" + what
 	}
@@ -114,16 +115,16 @@ func pluginPath(name, what string) string {
 // tellState says in one line, or two, how a plugin stands.
 func (c *cli) tellState(r host.Review) {
 	p := r.Plugin
-	fmt.Fprintf(c.out, c.say("%s is %s", "%s %s"), p.Name, c.text(string(p.State)))
+	fmt.Fprintf(c.Out, c.say("%s is %s", "%s %s"), p.Name, c.text(string(p.State)))
 	if p.State == host.Ready {
-		fmt.Fprintf(c.out, ": %s", c.text(join(p.Tools)))
+		fmt.Fprintf(c.Out, ": %s", c.text(join(p.Tools)))
 	}
 	if p.Why != "" {
-		fmt.Fprintf(c.out, ": %s", c.text(plain(p.Why)))
+		fmt.Fprintf(c.Out, ": %s", c.text(term.Plain(p.Why)))
 	}
-	fmt.Fprintln(c.out)
+	fmt.Fprintln(c.Out)
 	if p.Fix != "" {
-		fmt.Fprintf(c.out, "  → %s\n", c.text(plain(p.Fix)))
+		fmt.Fprintf(c.Out, "  → %s\n", c.text(term.Plain(p.Fix)))
 	}
 }
 
@@ -134,7 +135,7 @@ func (c *cli) pluginRemoveCmd() *cobra.Command {
 		Long: "Forget what was approved of a plugin, remove its copies and, after asking, the files in the plugin folder that it is\n" +
 			"made of: the manifest, the module and what the manifest refers to. What else lies there stays.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withClient(cmd.Context(), func(cl *client) error { return c.removePlugin(cmd.Context(), cl, args[0], yes, keep) })
+			return c.withClient(cmd.Context(), func(cl *session) error { return c.removePlugin(cmd.Context(), cl, args[0], yes, keep) })
 		},
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
@@ -142,7 +143,7 @@ func (c *cli) pluginRemoveCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) removePlugin(ctx context.Context, cl *client, name string, yes, keep bool) error {
+func (c *cli) removePlugin(ctx context.Context, cl *session, name string, yes, keep bool) error {
 	if !keep && !yes {
 		ok, err := c.confirm(fmt.Sprintf("Remove the files of %s from the plugin folder, and forget what was approved?", name),
 			"add --yes to remove the files without being asked, or --keep-files to leave them")
@@ -155,11 +156,11 @@ func (c *cli) removePlugin(ctx context.Context, cl *client, name string, yes, ke
 		files = "keep"
 	}
 	var out host.Removal
-	if err := cl.do(ctx, http.MethodDelete, pluginPath(name, "")+"?files="+files, nil, &out); err != nil {
+	if err := cl.Do(ctx, http.MethodDelete, pluginPath(name, "")+"?files="+files, nil, &out); err != nil {
 		return err
 	}
-	if c.json {
-		c.print(map[string]any{"plugin": name, "removed": out.Files, "link": out.Link})
+	if c.JSON {
+		c.Print(map[string]any{"plugin": name, "removed": out.Files, "link": out.Link})
 		return nil
 	}
 	for _, f := range out.Files {
@@ -175,7 +176,7 @@ func (c *cli) removePlugin(ctx context.Context, cl *client, name string, yes, ke
 // confirm asks for a yes on a terminal. Without one it is an error that says
 // how to do without: what nobody reads, nobody has agreed to.
 func (c *cli) confirm(question, without string) (bool, error) {
-	if c.json || !isTerminal(c.in) {
+	if c.JSON || !term.IsTerminal(c.In) {
 		return false, usagef(without, "this asks a person, and there is no terminal to ask on")
 	}
 	answer, answered := c.prompt(c.text(question) + " [y/N] ")
@@ -194,29 +195,20 @@ func (c *cli) confirm(question, without string) (bool, error) {
 // without one. It reads byte by byte, for what stands behind the line belongs
 // to the next question.
 func (c *cli) prompt(question string) (answer string, answered bool) {
-	fmt.Fprint(c.err, c.text(question))
+	fmt.Fprint(c.Err, c.text(question))
 	var line []byte
 	one := make([]byte, 1)
 	for len(line) < 4096 {
-		n, err := c.in.Read(one)
+		n, err := c.In.Read(one)
 		switch {
 		case n == 1 && one[0] == '\n':
 			return strings.TrimSpace(string(line)), true
 		case n == 1:
 			line = append(line, one[0])
 		case err != nil:
-			fmt.Fprintln(c.err)
+			fmt.Fprintln(c.Err)
 			return strings.TrimSpace(string(line)), len(line) > 0
 		}
 	}
 	return "", false
-}
-
-func isTerminal(v any) bool {
-	f, ok := v.(*os.File)
-	if !ok {
-		return false
-	}
-	st, err := f.Stat()
-	return err == nil && st.Mode()&os.ModeCharDevice != 0 && st.Mode()&os.ModeDevice != 0
 }

@@ -33,7 +33,7 @@ const (
 )
 
 func (c *cli) pluginDev(ctx context.Context, dir string) error {
-	if c.json {
+	if c.JSON {
 		return usagef("`weir plugin build --json` and `weir plugin test --json` give values", "dev goes on for ever, and --json prints one value")
 	}
 	if _, err := c.moduleOf(dir); err != nil {
@@ -49,7 +49,7 @@ func (c *cli) pluginDev(ctx context.Context, dir string) error {
 
 // devRound is one build and one test, told to whoever looks.
 func (c *cli) devRound(ctx context.Context, dir string) {
-	fmt.Fprintf(c.out, "── %s ──\n", time.Now().Format("15:04:05"))
+	fmt.Fprintf(c.Out, "── %s ──\n", time.Now().Format("15:04:05"))
 	if _, err := c.pluginBuild(ctx, dir); err != nil {
 		c.report(ctx, err)
 	} else if cfg, err := c.testConfig(); err != nil {

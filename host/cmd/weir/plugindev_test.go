@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/author"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // A heard is what a command has written so far; wait waits for more of it.
@@ -60,7 +61,7 @@ func TestPluginDev(t *testing.T) {
 	out := &heard{more: make(chan struct{}, 1)}
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, []string{"plugin", "dev", dir}, streams{strings.NewReader(""), out, out}, func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+		ended <- run(ctx, []string{"plugin", "dev", dir}, term.Env{In: strings.NewReader(""), Out: out, Err: out, Lookup: func(name string) (string, bool) { v, ok := env[name]; return v, ok }})
 	}()
 	at := out.wait(t, 0, "left out by the tool's limit of 60 lines")
 	at = out.wait(t, at, "waiting for a file to be saved")

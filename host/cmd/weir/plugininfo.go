@@ -24,8 +24,8 @@ func isPath(arg string) bool {
 func (c *cli) infoOf(ctx context.Context, path string) error {
 	pl, problems := registry.Check(path, version())
 	if c.problems(problems) > 0 {
-		if c.json {
-			c.print(validReport(path, pl, problems))
+		if c.JSON {
+			c.Print(validReport(path, pl, problems))
 		}
 		return exitError(exitFailed)
 	}
@@ -66,8 +66,8 @@ func (c *cli) infoOf(ctx context.Context, path string) error {
 	if v := r.Serving; v != nil {
 		v.Source, v.File = pl.Source, pl.WasmPath
 	}
-	if c.json {
-		c.print(r)
+	if c.JSON {
+		c.Print(r)
 		return nil
 	}
 	c.tellReview(r)

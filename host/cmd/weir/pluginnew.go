@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/internal/author"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // A newTool is what weir plugin new was told.
@@ -64,20 +65,20 @@ func (c *cli) pluginNew(n newTool) error {
 	if err != nil {
 		return err
 	}
-	if c.json {
-		c.print(map[string]any{"name": n.spec.Name, "lang": l.Name, "template": n.spec.Template, "dir": n.dir, "files": files})
+	if c.JSON {
+		c.Print(map[string]any{"name": n.spec.Name, "lang": l.Name, "template": n.spec.Template, "dir": n.dir, "files": files})
 		return nil
 	}
 	c.outf("made %s: a tool in %s (%s)\n", n.dir, l.Title, n.spec.Template)
 	for _, f := range files {
-		fmt.Fprintf(c.out, "  %-22s %s\n", f, c.text(purpose(f)))
+		fmt.Fprintf(c.Out, "  %-22s %s\n", f, c.text(purpose(f)))
 	}
 	if l.SDK != nil {
-		fmt.Fprintf(c.out, "  %-22s %s\n", "weir/", c.text("the SDK, copied in"))
+		fmt.Fprintf(c.Out, "  %-22s %s\n", "weir/", c.text("the SDK, copied in"))
 	}
 	c.outf("\nnext:\n")
 	if filepath.Clean(n.dir) != "." {
-		fmt.Fprintf(c.out, "  cd %s\n", n.dir)
+		fmt.Fprintf(c.Out, "  cd %s\n", n.dir)
 	}
 	if l.Build != nil {
 		c.outf("  weir plugin build\n")
@@ -88,7 +89,7 @@ func (c *cli) pluginNew(n newTool) error {
 
 // askNew asks for what was not said, on a terminal alone.
 func (c *cli) askNew(s *author.Spec) error {
-	asks := !c.json && isTerminal(c.in)
+	asks := !c.JSON && term.IsTerminal(c.In)
 	if s.Name == "" {
 		if !asks {
 			return usagef("weir plugin new NAME --lang "+strings.Join(author.Names(), "|"), "the new tool has no name")

@@ -7,21 +7,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/internal/term"
 )
-
-// plain is a plugin's text without what a terminal would obey or hide.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && (unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r)) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-}
 
 // short is as much of a digest as people compare.
 func short(digest string) string { return digest[:min(12, len(digest))] }
@@ -31,7 +21,7 @@ func (c *cli) tellReview(r host.Review) {
 	p := r.Plugin
 	c.tellState(r)
 	if p.Description != "" {
-		fmt.Fprintf(c.out, "%s\n", plain(p.Description))
+		fmt.Fprintf(c.Out, "%s\n", term.Plain(p.Description))
 	}
 	c.outf("\nsource    %s (trust: %s)\n", p.Source, p.Trust)
 	if p.Approved != nil {
@@ -45,7 +35,7 @@ func (c *cli) tellReview(r host.Review) {
 		c.outf("memory    loaded: it was called, and is kept for the next call\n")
 	}
 	for _, w := range p.Problems {
-		c.outf("problem   %s\n", phrase(plain(w)))
+		c.outf("problem   %s\n", phrase(term.Plain(w)))
 	}
 	if r.Serving != nil {
 		c.outf("\nWHAT MAY RUN\n")
@@ -55,16 +45,16 @@ func (c *cli) tellReview(r host.Review) {
 		c.outf("\nWHAT WAITS\n")
 		c.tellWaiting(r)
 	} else if p.Offer != nil {
-		c.outf("\nWHAT WAITS\n%s\n  → %s\n", phrase(plain(p.Offer.Why)), phrase(plain(p.Offer.Fix)))
+		c.outf("\nWHAT WAITS\n%s\n  → %s\n", phrase(term.Plain(p.Offer.Why)), phrase(term.Plain(p.Offer.Fix)))
 	}
 	if v := cmp.Or(r.Waiting, r.Serving); v != nil {
 		c.tellPrompt(v)
 	}
 	if len(r.History) > 0 {
 		c.outf("\nHISTORY\n")
-		c.table("WHEN\tVERSION\tDIGEST\tBY\t", func(w io.Writer) {
+		c.Table("WHEN\tVERSION\tDIGEST\tBY\t", func(w io.Writer) {
 			for _, h := range r.History {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", when(h.At), orDash(h.Version), short(h.Digest), h.By, c.text(historyNote(h)))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", when(h.At), term.OrDash(h.Version), short(h.Digest), h.By, c.text(historyNote(h)))
 			}
 		})
 	}
@@ -77,7 +67,7 @@ func (c *cli) tellPrompt(v *host.Version) {
 	for _, t := range v.Tools {
 		text := agent.ToolText(t.Spec, c.language())
 		c.outf("about %d tokens in a prompt, %d as a schema for a provider's own tool calling:\n", tokens.Tokens(text), tokens.Tokens(t.Spec.Description+string(t.Spec.Params)))
-		c.lines("  ", plain(text))
+		c.lines("  ", term.Plain(text))
 	}
 }
 
@@ -101,13 +91,13 @@ func (c *cli) tellWaiting(r host.Review) {
 	if v == nil {
 		v = r.Serving
 	}
-	fmt.Fprintf(c.out, "%s %s", r.Plugin.Name, orDash(v.Version))
+	fmt.Fprintf(c.Out, "%s %s", r.Plugin.Name, term.OrDash(v.Version))
 	if r.Serving != nil && r.Waiting != nil {
-		c.outf(" in place of %s, which serves meanwhile", orDash(r.Serving.Version))
+		c.outf(" in place of %s, which serves meanwhile", term.OrDash(r.Serving.Version))
 	}
-	fmt.Fprintln(c.out)
+	fmt.Fprintln(c.Out)
 	if o := r.Plugin.Offer; o != nil {
-		c.outf("it waits because %s\n", phrase(plain(o.Why)))
+		c.outf("it waits because %s\n", phrase(term.Plain(o.Why)))
 	}
 	c.tellVersion(v, r.Changes)
 	if len(r.Changes) > 0 {
@@ -118,17 +108,9 @@ func (c *cli) tellWaiting(r host.Review) {
 	}
 }
 
-// sizeText is the size of a file for people.
-func sizeText(bytes int) string {
-	if bytes < 1<<20 {
-		return fmt.Sprintf("%d KiB", (bytes+1023)>>10)
-	}
-	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
-}
-
 // tellVersion shows what a version is and wants.
 func (c *cli) tellVersion(v *host.Version, changes []host.Difference) {
-	c.outf("digest    %s\nmodule    sha256 %s, %s\n          %s\nmanifest  sha256 %s\n", v.Digest, v.WasmSHA256, sizeText(v.WasmBytes), v.File, v.ManifestSHA256)
+	c.outf("digest    %s\nmodule    sha256 %s, %s\n          %s\nmanifest  sha256 %s\n", v.Digest, v.WasmSHA256, term.Size(v.WasmBytes), v.File, v.ManifestSHA256)
 	if len(v.Asks) == 0 {
 		c.outf("\npowers: it asks for none\n")
 	} else {
@@ -143,8 +125,8 @@ func (c *cli) tellVersion(v *host.Version, changes []host.Difference) {
 	c.outf("\ntools:\n")
 	for _, t := range v.Tools {
 		e := t.Effective
-		c.outf("  %s: %s\n      shows %s%s, %s%s, %s; timeout %s, memory %s; declares %s\n", t.Spec.Name, oneLine(plain(c.description(t.Spec)), 160),
-			c.bound(e.MaxChars, " characters"), c.byLayer(t.CharsBy), c.bound(e.MaxLines, " lines"), c.byLayer(t.LinesBy), orDash(e.Strategy), phrase(orNone(e.Timeout)), phrase(orNone(e.Memory)), c.shownOf(t.Declared))
+		c.outf("  %s: %s\n      shows %s%s, %s%s, %s; timeout %s, memory %s; declares %s\n", t.Spec.Name, term.OneLine(term.Plain(c.description(t.Spec)), 160),
+			c.bound(e.MaxChars, " characters"), c.byLayer(t.CharsBy), c.bound(e.MaxLines, " lines"), c.byLayer(t.LinesBy), term.OrDash(e.Strategy), phrase(orNone(e.Timeout)), phrase(orNone(e.Memory)), c.shownOf(t.Declared))
 	}
 }
 
@@ -161,9 +143,9 @@ func (c *cli) tellAsk(a host.AskInfo, changes []host.Difference) {
 	}
 	reason := c.text("it gives no reason")
 	if a.Reason != "" {
-		reason = fmt.Sprintf("%q", plain(a.Reason))
+		reason = fmt.Sprintf("%q", term.Plain(a.Reason))
 	}
-	fmt.Fprintf(c.out, "%s %s %s (%s)\n      %s\n", mark, c.label(strings.Replace(a.Kind, "path", "folder", 1), 6), plain(a.What), fresh+c.text(granted), reason)
+	fmt.Fprintf(c.Out, "%s %s %s (%s)\n      %s\n", mark, c.Label(strings.Replace(a.Kind, "path", "folder", 1), 6), term.Plain(a.What), fresh+c.text(granted), reason)
 }
 
 // tellChange shows one difference.
@@ -172,33 +154,33 @@ func (c *cli) tellChange(ch host.Difference) {
 	if ch.Name != "" {
 		title += " " + ch.Name
 	}
-	was, is := plain(ch.Was), plain(ch.Is)
+	was, is := term.Plain(ch.Was), term.Plain(ch.Is)
 	switch {
 	case ch.Kind == "module" || ch.Kind == "manifest":
 		c.outf("~ %s: sha256 %s → %s\n", title, short(was), short(is))
 	case was == "":
-		fmt.Fprintf(c.out, "+ %s\n", title)
+		fmt.Fprintf(c.Out, "+ %s\n", title)
 		c.lines("    + ", is)
 	case is == "":
-		fmt.Fprintf(c.out, "- %s\n", title)
+		fmt.Fprintf(c.Out, "- %s\n", title)
 	case was == is:
 		c.outf("~ %s: another reason\n", title)
 	case !strings.Contains(was+is, "\n") && len(was)+len(is) < 100:
-		fmt.Fprintf(c.out, "~ %s: %s → %s\n", title, was, is)
+		fmt.Fprintf(c.Out, "~ %s: %s → %s\n", title, was, is)
 	default:
-		fmt.Fprintf(c.out, "~ %s\n", title)
+		fmt.Fprintf(c.Out, "~ %s\n", title)
 		for _, l := range lineDifference(strings.Split(was, "\n"), strings.Split(is, "\n")) {
-			fmt.Fprintln(c.out, "    "+l)
+			fmt.Fprintln(c.Out, "    "+l)
 		}
 	}
 	if ch.Reason != "" {
-		c.outf("    because %q\n", plain(ch.Reason))
+		c.outf("    because %q\n", term.Plain(ch.Reason))
 	}
 }
 
 func (c *cli) lines(before, text string) {
 	for l := range strings.Lines(text) {
-		fmt.Fprintln(c.out, before+strings.TrimRight(l, "\n"))
+		fmt.Fprintln(c.Out, before+strings.TrimRight(l, "\n"))
 	}
 }
 
@@ -254,7 +236,7 @@ func lineDifference(was, is []string) []string {
 
 // tellBrief shows in a few lines what waits of one plugin.
 func (c *cli) tellBrief(r host.Review) {
-	c.outf("%s %s (%s)\n  it waits because %s\n", r.Plugin.Name, orDash(r.Waiting.Version), short(r.Waiting.Digest), phrase(plain(r.Plugin.Offer.Why)))
+	c.outf("%s %s (%s)\n  it waits because %s\n", r.Plugin.Name, term.OrDash(r.Waiting.Version), short(r.Waiting.Digest), phrase(term.Plain(r.Plugin.Offer.Why)))
 	for _, a := range r.Waiting.Asks {
 		c.tellAsk(a, r.Changes)
 	}
@@ -269,15 +251,15 @@ func (c *cli) tellBrief(r host.Review) {
 // else what waits while an approved version serves.
 func whyOf(p host.PluginInfo) string {
 	if p.Why == "" && p.Offer != nil {
-		return "a change waits: " + plain(p.Offer.Why)
+		return "a change waits: " + term.Plain(p.Offer.Why)
 	}
-	return plain(p.Why)
+	return term.Plain(p.Why)
 }
 
 // fixOf is what to do about it.
 func fixOf(p host.PluginInfo) string {
 	if p.Why == "" && p.Offer != nil {
-		return plain(p.Offer.Fix)
+		return term.Plain(p.Offer.Fix)
 	}
-	return plain(p.Fix)
+	return term.Plain(p.Fix)
 }

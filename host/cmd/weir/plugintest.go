@@ -5,12 +5,12 @@ import (
 	"os"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugintest"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -65,7 +65,7 @@ func (c *cli) pluginTest(cmd *cobra.Command, path string, t *testRun) error {
 	}
 	cfg.Update, cfg.FuzzCalls, cfg.Seed = t.update, t.calls, t.seed
 	t.noisy = c.verbose
-	if !c.json {
+	if !c.JSON {
 		cfg.Observe = func(o plugintest.Outcome) { c.tellOutcome(o, t.noisy || t.show, t.show) }
 	}
 	r, err := plugintest.Run(cmd.Context(), path, cfg)
@@ -77,8 +77,8 @@ func (c *cli) pluginTest(cmd *cobra.Command, path string, t *testRun) error {
 			return usagef("give a file that can be written", "the report %s cannot be written: %s", t.junit, reason(err))
 		}
 	}
-	if c.json {
-		c.print(r)
+	if c.JSON {
+		c.Print(r)
 	} else {
 		c.tellSuite(r)
 	}
@@ -103,7 +103,7 @@ func (c *cli) testConfig() (plugintest.Config, error) {
 // pluginLogger writes what a plugin prints and logs, if somebody wants to know,
 // and of the host's own log the errors alone.
 func (c *cli) pluginLogger() hclog.Logger {
-	opt := &hclog.LoggerOptions{Name: "weir", Level: hclog.Error, Output: c.err, IndependentLevels: true, DisableTime: true}
+	opt := &hclog.LoggerOptions{Name: "weir", Level: hclog.Error, Output: c.Err, IndependentLevels: true, DisableTime: true}
 	if c.verbose {
 		opt.SubloggerHook = func(l hclog.Logger) hclog.Logger {
 			if strings.Contains(l.Name(), ".plugin.") {
@@ -131,7 +131,7 @@ func writeJUnit(path string, r plugintest.Report) error {
 // with show behind it what a model would read.
 func (c *cli) tellOutcome(o plugintest.Outcome, noisy, show bool) {
 	if show && o.Shown != "" {
-		defer c.lines("      │ ", plain(o.Shown))
+		defer c.lines("      │ ", term.Plain(o.Shown))
 	}
 	if o.Failed() {
 		c.outf("FAIL  %s\n", o.Name)
@@ -150,13 +150,13 @@ func (c *cli) tellOutcome(o plugintest.Outcome, noisy, show bool) {
 	if o.Calls > 1 {
 		calls = fmt.Sprintf(c.say(" · %d calls", " · %d 次调用"), o.Calls)
 	}
-	fmt.Fprintf(c.out, "ok    %s%s · %s · %s\n", o.Name, calls, shortTime(o.Took), c.text(orNone(o.Memory)))
+	fmt.Fprintf(c.Out, "ok    %s%s · %s · %s\n", o.Name, calls, term.Duration(o.Took), c.text(orNone(o.Memory)))
 }
 
 func (c *cli) tellTestProblem(p plugintest.Problem) {
-	fmt.Fprintf(c.out, "      %s\n", plain(p.String()))
+	fmt.Fprintf(c.Out, "      %s\n", term.Plain(p.String()))
 	if p.Detail != "" {
-		c.lines("        ", plain(p.Detail))
+		c.lines("        ", term.Plain(p.Detail))
 	}
 }
 
@@ -164,7 +164,7 @@ func (c *cli) tellTestProblem(p plugintest.Problem) {
 // count.
 func (c *cli) tellSuite(r plugintest.Report) {
 	for _, p := range r.Warnings {
-		fmt.Fprintln(c.err, plain(p.String()))
+		fmt.Fprintln(c.Err, term.Plain(p.String()))
 	}
 	for _, p := range r.Problems {
 		c.tellTestProblem(p)
@@ -192,7 +192,7 @@ func (c *cli) tellSuite(r plugintest.Report) {
 	if n := len(r.Problems); n > 0 {
 		line += c.say(", "+c.amountOf(n, "problem", "")+" kept others from being run", fmt.Sprintf("，%d 个问题使其他用例无法运行", n))
 	}
-	fmt.Fprintf(c.out, "%s · %s\n", line, shortTime(r.Took))
+	fmt.Fprintf(c.Out, "%s · %s\n", line, term.Duration(r.Took))
 	if cases == 0 && r.OK() {
 		c.errf("weir: there are no cases: write them in %s/%s\n", plugintest.CaseDir, plugintest.CaseFiles)
 	}
@@ -206,17 +206,4 @@ func (c *cli) amountOf(n int, what, zh string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// shortTime is a time as people compare it.
-func shortTime(d time.Duration) string {
-	switch {
-	case d >= time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d >= 10*time.Millisecond:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d >= time.Millisecond:
-		return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
-	}
-	return fmt.Sprintf("%d µs", d.Microseconds())
 }

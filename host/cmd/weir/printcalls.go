@@ -3,11 +3,11 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -20,7 +20,7 @@ func (p *printer) call(name string, data json.RawMessage) {
 		if json.Unmarshal(data, &e) != nil {
 			return
 		}
-		what := shown(e.Tool, 80) + " " + shown(string(e.Args), 100)
+		what := term.Visible(e.Tool, 80) + " " + term.Visible(string(e.Args), 100)
 		if p.live == nil {
 			p.note("→ " + what)
 			return
@@ -31,7 +31,7 @@ func (p *printer) call(name string, data json.RawMessage) {
 	case "tool_call.progress":
 		var e daemon.ToolCallProgress
 		if json.Unmarshal(data, &e) == nil {
-			p.going(shown(e.Tool, 80) + " " + progressOf(e))
+			p.going(term.Visible(e.Tool, 80) + " " + progressOf(e))
 		}
 	case "tool_call.result":
 		var e daemon.ToolCallResult
@@ -41,7 +41,7 @@ func (p *printer) call(name string, data json.RawMessage) {
 	case "tool_call.malformed":
 		var e daemon.ToolCallMalformed
 		if json.Unmarshal(data, &e) == nil {
-			p.note("✗ " + p.c.say("a call could not be read: ", "有一个调用无法识别: ") + e.Reason + " " + shown(e.Tool, 80))
+			p.note("✗ " + p.c.say("a call could not be read: ", "有一个调用无法识别: ") + e.Reason + " " + term.Visible(e.Tool, 80))
 			p.waits()
 		}
 	}
@@ -67,37 +67,37 @@ func (p *printer) result(e daemon.ToolCallResult) {
 
 // progressOf tells how far a call is.
 func progressOf(e daemon.ToolCallProgress) string {
-	s := grouped(e.Done)
+	s := term.Grouped(e.Done)
 	if e.Total > 0 {
-		s += "/" + grouped(e.Total)
+		s += "/" + term.Grouped(e.Total)
 	}
-	return strings.TrimSpace(s + " " + shown(e.Message, 200))
+	return strings.TrimSpace(s + " " + term.Visible(e.Message, 200))
 }
 
 // callLine is one call as a person reads it: what it was asked, what it got,
 // what of it was left out by which limit, and how to see the whole.
 func (c *cli) callLine(start daemon.ToolCallStart, e daemon.ToolCallResult, inChat bool) string {
-	parts := []string{shown(e.Tool, 80)}
+	parts := []string{term.Visible(e.Tool, 80)}
 	if args := string(start.Args); args != "" && args != "{}" {
-		parts[0] += " " + c.faint(shown(args, 60))
+		parts[0] += " " + c.Faint(term.Visible(args, 60))
 	}
 	mark := "● "
 	switch {
 	case e.Error != nil:
 		mark = "✗ "
-		parts = append(parts, string(e.Error.Code)+": "+shown(e.Error.Msg, 160))
+		parts = append(parts, string(e.Error.Code)+": "+term.Visible(e.Error.Msg, 160))
 	case e.Layer != "" || e.Summarized:
 		parts = append(parts, c.cutOf(e.Produced, e.Shown, e.Layer, e.Limit, e.Unit, e.Summarized))
 	default:
-		parts = append(parts, c.say(grouped(e.Produced)+" characters", grouped(e.Produced)+" 字符"))
+		parts = append(parts, c.say(term.Grouped(e.Produced)+" characters", term.Grouped(e.Produced)+" 字符"))
 	}
 	if e.Unkept {
 		parts = append(parts, c.say("not kept", "未能保存"))
 	}
-	parts = append(parts, c.faint(seconds(e.ElapsedMS)))
+	parts = append(parts, c.Faint(term.Milliseconds(e.ElapsedMS)))
 	if e.KeptUUID != "" && (e.Layer != "" || e.Summarized) {
 		if inChat {
-			parts = append(parts, "/show "+shortID(e.KeptUUID))
+			parts = append(parts, "/show "+term.ShortID(e.KeptUUID))
 		} else {
 			parts = append(parts, "weir archive show "+e.KeptUUID)
 		}
@@ -107,7 +107,7 @@ func (c *cli) callLine(start daemon.ToolCallStart, e daemon.ToolCallResult, inCh
 
 // cutOf says what of a result is shown, and by which limit no more of it.
 func (c *cli) cutOf(produced, shown int, l tool.Layer, n int, u tool.Unit, summarized bool) string {
-	numbers := grouped(produced) + " → " + grouped(shown)
+	numbers := term.Grouped(produced) + " → " + term.Grouped(shown)
 	if summarized {
 		return c.say(numbers+" characters, a summary by a model", numbers+" 字符，由模型摘要")
 	}
@@ -117,7 +117,7 @@ func (c *cli) cutOf(produced, shown int, l tool.Layer, n int, u tool.Unit, summa
 	}
 	s := c.say(numbers+" characters ("+layerName(l, false), numbers+" 字符（"+layerName(l, true))
 	if n > 0 {
-		s += " " + grouped(n) + c.say(lines, zhLines)
+		s += " " + term.Grouped(n) + c.say(lines, zhLines)
 	}
 	return s + c.say(")", "）")
 }
@@ -138,24 +138,9 @@ func layerName(l tool.Layer, zh bool) string {
 	return names[0]
 }
 
-// seconds is a time for people.
-func seconds(ms int64) string {
-	switch {
-	case ms < 1000:
-		return fmt.Sprintf("%d ms", ms)
-	case ms < 60_000:
-		return strconv.FormatFloat(float64(ms)/1000, 'f', 1, 64) + " s"
-	}
-	d := (time.Duration(ms) * time.Millisecond).Round(time.Second)
-	return fmt.Sprintf("%d:%02d min", int(d.Minutes()), int(d.Seconds())%60)
-}
-
-// shortID is the end of an id: their beginnings are alike for weeks.
-func shortID(uuid string) string { return uuid[max(0, len(uuid)-4):] }
-
 // thought shows a piece of what the model thinks, or how much it has thought.
 func (p *printer) thought(s string) {
-	if p.c.json {
+	if p.c.JSON {
 		return
 	}
 	if p.thinking.IsZero() {
@@ -167,10 +152,10 @@ func (p *printer) thought(s string) {
 	switch {
 	case p.think && !p.quiet:
 		p.clear()
-		fmt.Fprint(p.c.err, p.c.faint(calm(s)))
+		fmt.Fprint(p.c.Err, p.c.Faint(term.Calm(s)))
 	default:
 		n := len([]rune(p.thoughts.String()))
-		p.going(p.c.say("thinking, "+grouped(n)+" characters", "思考中，"+grouped(n)+" 字符"))
+		p.going(p.c.say("thinking, "+term.Grouped(n)+" characters", "思考中，"+term.Grouped(n)+" 字符"))
 	}
 }
 
@@ -179,18 +164,18 @@ func (p *printer) endThought() {
 	if p.thinking.IsZero() {
 		return
 	}
-	took := seconds(time.Since(p.thinking).Milliseconds())
+	took := term.Milliseconds(time.Since(p.thinking).Milliseconds())
 	p.thinking = time.Time{}
 	switch {
 	case p.quiet:
 	case p.think:
-		fmt.Fprintln(p.c.err)
+		fmt.Fprintln(p.c.Err)
 	case p.live != nil:
-		n := grouped(len([]rune(p.thoughts.String())))
+		n := term.Grouped(len([]rune(p.thoughts.String())))
 		s := p.c.say("∴ thought for "+took+", "+n+" characters", "∴ 思考了 "+took+"，"+n+" 字符")
 		if p.talks {
 			s += p.c.say(" · /think shows it", " · /think 可查看")
 		}
-		p.note(p.c.faint(s))
+		p.note(p.c.Faint(s))
 	}
 }

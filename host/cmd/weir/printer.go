@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/limit"
 )
 
@@ -26,9 +26,9 @@ type printer struct {
 	think bool // show what the model thinks as it comes
 	talks bool // in a chat, where there are /show and /think
 
-	mu   sync.Mutex // held while anything is written
-	live *status    // nil: not a terminal
-	open bool       // the answer's last line is not ended yet
+	mu   sync.Mutex    // held while anything is written
+	live *term.Spinner // nil: not a terminal
+	open bool          // the answer's last line is not ended yet
 	// simulated says that a script answers, whose tokens nobody pays.
 	simulated bool
 	model     string
@@ -45,14 +45,14 @@ type printer struct {
 // begin takes a terminal, which finish gives back.
 func (p *printer) begin() {
 	p.calls = map[string]daemon.ToolCallStart{}
-	if p.c.colours(p.c.err) && !p.quiet {
-		p.live = newStatus(p.c.err, p.c.width, &p.mu)
+	if p.c.Colours(p.c.Err) && !p.quiet {
+		p.live = term.NewSpinner(p.c.Err, p.c.Width, &p.mu)
 	}
 }
 
 func (p *printer) finish() {
 	if p.live != nil {
-		p.live.close()
+		p.live.Close()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,14 +61,14 @@ func (p *printer) finish() {
 
 // chat asks and prints, and lets a person answer what needs their leave; keys
 // are theirs, nil: nobody is there.
-func (p *printer) chat(ctx context.Context, cl *client, ask daemon.Ask, keys answerer) error {
+func (p *printer) chat(ctx context.Context, cl *session, ask daemon.Ask, keys answerer) error {
 	ask.Approvals = keys != nil || p.wait
 	if keys == nil {
-		return cl.chat(ctx, ask, p.event)
+		return cl.Ask(ctx, ask, p.event)
 	}
 	q := newConsenter(ctx, cl, keys, p.c.say, p.tell, p.hint)
 	defer q.close()
-	return cl.chat(ctx, ask, func(name string, data json.RawMessage) error {
+	return cl.Ask(ctx, ask, func(name string, data json.RawMessage) error {
 		q.event(name, data)
 		return p.event(name, data)
 	})
@@ -80,21 +80,21 @@ func (p *printer) tell(s string) {
 	defer p.mu.Unlock()
 	p.clear()
 	p.endLine()
-	fmt.Fprintln(p.c.err, s)
+	fmt.Fprintln(p.c.Err, s)
 }
 
 func (p *printer) hint(s string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
-	fmt.Fprint(p.c.err, s)
+	fmt.Fprint(p.c.Err, s)
 }
 
 func (p *printer) event(name string, data json.RawMessage) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.c.events {
-		p.c.line(name, data)
+	if p.c.Events {
+		p.c.PrintEvent(name, data)
 	}
 	if name != "reasoning.delta" {
 		p.endThought()
@@ -116,7 +116,7 @@ func (p *printer) event(name string, data json.RawMessage) error {
 		var a daemon.Approval
 		if json.Unmarshal(data, &a) == nil && p.wait {
 			p.clear()
-			fmt.Fprintf(p.c.err, "%s\n  %s weir approvals allow %s, or deny\n", requestCard(a, p.c.say), p.c.say("waiting:", "等待批准:"), shown(a.ID, 40))
+			fmt.Fprintf(p.c.Err, "%s\n  %s weir approvals allow %s, or deny\n", requestCard(a, p.c.say), p.c.say("waiting:", "等待批准:"), term.Visible(a.ID, 40))
 		}
 	case "tool_call.start", "tool_call.progress", "tool_call.result", "tool_call.malformed":
 		p.call(name, data)
@@ -146,14 +146,14 @@ func (p *printer) started(data json.RawMessage) {
 
 // text writes a piece of the answer.
 func (p *printer) text(s string) {
-	if p.c.json {
+	if p.c.JSON {
 		return
 	}
 	p.clear()
-	if isTerminal(p.c.out) {
-		s = calm(s)
+	if term.IsTerminal(p.c.Out) {
+		s = term.Calm(s)
 	}
-	fmt.Fprint(p.c.out, s)
+	fmt.Fprint(p.c.Out, s)
 	p.open = !strings.HasSuffix(s, "\n")
 }
 
@@ -174,8 +174,8 @@ func (p *printer) happened(name string, data json.RawMessage) {
 	case "context.folded":
 		var e daemon.Folded
 		if json.Unmarshal(data, &e) == nil {
-			p.note(p.c.say(fmt.Sprintf("📎 %d folded into placeholders, %s characters saved", len(e.UUIDs), grouped(e.SavedChars)),
-				fmt.Sprintf("📎 %d 个结果折叠为占位符，节省 %s 字符", len(e.UUIDs), grouped(e.SavedChars))))
+			p.note(p.c.say(fmt.Sprintf("📎 %d folded into placeholders, %s characters saved", len(e.UUIDs), term.Grouped(e.SavedChars)),
+				fmt.Sprintf("📎 %d 个结果折叠为占位符，节省 %s 字符", len(e.UUIDs), term.Grouped(e.SavedChars))))
 		}
 	}
 }
@@ -187,12 +187,12 @@ func (p *printer) note(s string) {
 	}
 	p.clear()
 	p.endLine()
-	fmt.Fprintln(p.c.err, s)
+	fmt.Fprintln(p.c.Err, s)
 }
 
 func (p *printer) endLine() {
 	if p.open {
-		fmt.Fprintln(p.c.out)
+		fmt.Fprintln(p.c.Out)
 		p.open = false
 	}
 }
@@ -200,7 +200,7 @@ func (p *printer) endLine() {
 // clear takes the line that comes and goes away.
 func (p *printer) clear() {
 	if p.live != nil {
-		p.live.set("")
+		p.live.Set("")
 	}
 }
 
@@ -210,7 +210,7 @@ func (p *printer) waits() { p.going(p.c.say("waiting for "+p.model, "等待 "+p.
 // going shows what goes on, where nothing of the answer stands on the line.
 func (p *printer) going(s string) {
 	if p.live != nil && !p.open {
-		p.live.set(s)
+		p.live.Set(s)
 	}
 }
 
@@ -226,9 +226,9 @@ func (p *printer) outcome(err error) error {
 			Msg:  p.c.say("the model said nothing, however often it was asked", "模型多次被询问仍没有回答"),
 			Hint: p.c.say("`weir model test` tries it; another model may do better", "用 `weir model test` 试一试，或换一个模型")}
 	}
-	if err != nil && p.c.json && p.end != nil {
+	if err != nil && p.c.JSON && p.end != nil {
 		// The envelope was printed with what there is; the rest is for people.
-		fmt.Fprintln(p.c.err, "weir: "+err.Error())
+		fmt.Fprintln(p.c.Err, "weir: "+err.Error())
 		var pr *daemon.Problem
 		if errors.As(err, &pr) && strings.HasPrefix(pr.Code, "model_") {
 			return exitError(exitModel)
@@ -236,11 +236,11 @@ func (p *printer) outcome(err error) error {
 		return exitError(exitFailed)
 	}
 	if p.end != nil && p.end.Unsaved {
-		fmt.Fprintln(p.c.err, p.c.say("weir: this question and its answer could not be saved: the data folder cannot be written",
+		fmt.Fprintln(p.c.Err, p.c.say("weir: this question and its answer could not be saved: the data folder cannot be written",
 			"weir: 问题和回答无法保存：数据目录不可写 (could not be saved)"))
 	}
 	if p.end != nil && !p.quiet && p.end.Reason != agent.ReasonAnswer && err == nil {
-		fmt.Fprintln(p.c.err, p.c.say("(ended: "+string(p.end.Reason)+")", "（结束原因: "+string(p.end.Reason)+"）"))
+		fmt.Fprintln(p.c.Err, p.c.say("(ended: "+string(p.end.Reason)+")", "（结束原因: "+string(p.end.Reason)+"）"))
 	}
 	if p.end != nil && !p.quiet && !p.simulated && p.end.Usage.Prompt+p.end.Usage.Completion > 0 {
 		p.dim("(" + p.c.usageLine(p.end.Usage, p.end.Cost) + ")")
@@ -249,40 +249,20 @@ func (p *printer) outcome(err error) error {
 }
 
 // dim writes a line on stderr that is less loud than others, where that can be.
-func (p *printer) dim(s string) { fmt.Fprintln(p.c.err, p.c.faint(s)) }
+func (p *printer) dim(s string) { fmt.Fprintln(p.c.Err, p.c.Faint(s)) }
 
 // usageLine tells tokens and, where it is known, what they cost.
 func (c *cli) usageLine(u agent.Usage, cost *agent.Cost) string {
-	s := grouped(u.Prompt) + c.say(" tokens in, ", " 词元输入，")
+	s := term.Grouped(u.Prompt) + c.say(" tokens in, ", " 词元输入，")
 	if u.CachedPrompt > 0 {
-		s += c.say(grouped(u.CachedPrompt)+" of them cached, ", "其中 "+grouped(u.CachedPrompt)+" 来自缓存，")
+		s += c.say(term.Grouped(u.CachedPrompt)+" of them cached, ", "其中 "+term.Grouped(u.CachedPrompt)+" 来自缓存，")
 	}
-	s += grouped(u.Completion) + c.say(" out", " 输出")
+	s += term.Grouped(u.Completion) + c.say(" out", " 输出")
 	if u.Estimated {
 		s = c.say("about ", "约 ") + s
 	}
 	if cost != nil {
-		s += c.say("; ", "；") + money(cost.Amount) + " " + limit.Visible(cost.Currency)
+		s += c.say("; ", "；") + term.Money(cost.Amount) + " " + limit.Visible(cost.Currency)
 	}
 	return s
-}
-
-// money has two decimals, and of less than one two digits that count.
-func money(v float64) string {
-	if v >= 1 {
-		return strconv.FormatFloat(v, 'f', 2, 64)
-	}
-	digits := 2
-	for x := v; x > 0 && x < 0.1 && digits < 9; x *= 10 {
-		digits++
-	}
-	return strconv.FormatFloat(v, 'f', digits, 64)
-}
-
-func oneLine(s string, most int) string {
-	r := []rune(strings.Join(strings.Fields(s), " "))
-	if len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return string(r)
 }

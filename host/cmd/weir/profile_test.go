@@ -20,6 +20,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/guesttest"
 )
 
@@ -28,7 +29,7 @@ import (
 type profiled struct {
 	*testing.T
 	script *replay.Model
-	client *client
+	client *session
 	talk   string // the conversation that goes on
 }
 
@@ -59,7 +60,7 @@ func newProfiled(t *testing.T, h *host.Host, text string, reply func(n int, r ag
 	}
 	srv := httptest.NewServer(d.Handler())
 	t.Cleanup(srv.Close)
-	p.client = &client{http: srv.Client(), base: srv.URL, token: "t", close: func() {}}
+	p.client = &session{Client: client.New(srv.URL, "t")}
 	return p
 }
 
@@ -72,7 +73,7 @@ func (p *profiled) ask(question string) told {
 func (p *profiled) asking(a daemon.Ask) (out told) {
 	p.Helper()
 	a.Conversation = p.talk
-	err := p.client.chat(p.Context(), a, func(name string, data json.RawMessage) error {
+	err := p.client.Ask(p.Context(), a, func(name string, data json.RawMessage) error {
 		out.events = append(out.events, name)
 		switch name {
 		case "chat.start":

@@ -135,7 +135,7 @@ func (c *cli) reload(ctx context.Context, a *app) (daemon.ReloadReport, error) {
 func refusedReload(err error) error {
 	msg := err.Error()
 	if ue, ok := errors.AsType[*usageError](err); ok {
-		msg = ue.msg
+		msg = ue.Text.String()
 	}
 	return &daemon.Problem{Status: http.StatusConflict, Code: "config", Msg: msg, Hint: "correct the file and reload again; what was in force until now goes on"}
 }
@@ -169,11 +169,11 @@ func (c *cli) reloadCmd() *cobra.Command {
 				return err
 			}
 			var out daemon.ReloadReport
-			if err := cl.post(cmd.Context(), "/api/reload", struct{}{}, &out); err != nil {
+			if err := cl.Post(cmd.Context(), "/api/reload", struct{}{}, &out); err != nil {
 				return err
 			}
-			if c.json {
-				c.print(out)
+			if c.JSON {
+				c.Print(out)
 				return nil
 			}
 			for _, row := range []struct {
@@ -181,7 +181,7 @@ func (c *cli) reloadCmd() *cobra.Command {
 				names []string
 			}{{"in force", out.InForce}, {"restart", out.Restart}} {
 				if len(row.names) > 0 {
-					fmt.Fprintf(c.out, "%s %s\n", c.label(row.what, 8), strings.Join(row.names, " "))
+					fmt.Fprintf(c.Out, "%s %s\n", c.Label(row.what, 8), strings.Join(row.names, " "))
 				}
 			}
 			if len(out.Restart) > 0 {
@@ -202,7 +202,7 @@ func (c *cli) reloadCmd() *cobra.Command {
 }
 
 // daemon is the running daemon of the data folder.
-func (c *cli) daemon(ctx context.Context) (*client, error) {
+func (c *cli) daemon(ctx context.Context) (*session, error) {
 	p, err := c.findPaths()
 	if err != nil {
 		return nil, err
@@ -229,11 +229,11 @@ func (c *cli) reloadPluginsCmd() *cobra.Command {
 				Change  host.Change       `json:"change"`
 				Plugins []host.PluginInfo `json:"plugins"`
 			}
-			if err := cl.post(cmd.Context(), "/api/plugins/reload", struct{}{}, &out); err != nil {
+			if err := cl.Post(cmd.Context(), "/api/plugins/reload", struct{}{}, &out); err != nil {
 				return err
 			}
-			if c.json {
-				c.print(out)
+			if c.JSON {
+				c.Print(out)
 				return nil
 			}
 			c.showChange(out.Change, out.Plugins)
@@ -252,9 +252,9 @@ func (c *cli) showChange(change host.Change, plugins []host.PluginInfo) {
 	c.showRows(change)
 	for _, p := range plugins {
 		if p.State != host.Ready {
-			fmt.Fprintf(c.out, "\n%s: %s\n", p.Name, c.text(p.Why))
+			fmt.Fprintf(c.Out, "\n%s: %s\n", p.Name, c.text(p.Why))
 			if p.Fix != "" {
-				fmt.Fprintf(c.out, "  → %s\n", c.text(p.Fix))
+				fmt.Fprintf(c.Out, "  → %s\n", c.text(p.Fix))
 			}
 		}
 	}
@@ -266,7 +266,7 @@ func (c *cli) showRows(change host.Change) {
 		names []string
 	}{{"added", change.Added}, {"changed", change.Changed}, {"removed", change.Removed}, {"waiting", change.Waiting}, {"refused", change.Refused}} {
 		if len(row.names) > 0 {
-			fmt.Fprintf(c.out, "%s %s\n", c.label(row.what, 8), strings.Join(row.names, " "))
+			fmt.Fprintf(c.Out, "%s %s\n", c.Label(row.what, 8), strings.Join(row.names, " "))
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // maxHead bounds backup.json, in bytes.
@@ -51,9 +52,9 @@ func (c *cli) restore(ctx context.Context, file string, replace bool) (err error
 		return err
 	}
 	if len(there) > 0 && !replace {
-		return usagef("--replace moves it aside; --data DIR names another folder", "the data folder %s holds something already: %s", p.Data, oneLine(join(there), 100))
+		return usagef("--replace moves it aside; --data DIR names another folder", "the data folder %s holds something already: %s", p.Data, term.OneLine(join(there), 100))
 	}
-	_, done := c.working(c.say("reading ", "正在读取 ") + file)
+	_, done := c.Progress(c.say("reading ", "正在读取 ") + file)
 	defer done()
 	temp, err := os.MkdirTemp(p.Data, ".restore-")
 	if err != nil {
@@ -74,8 +75,8 @@ func (c *cli) restore(ctx context.Context, file string, replace bool) (err error
 		return err
 	}
 	done()
-	if c.json {
-		c.print(map[string]any{"data": p.Data, "results": info.Results, "created": info.Created, "weir": info.Weir, "before": old})
+	if c.JSON {
+		c.Print(map[string]any{"data": p.Data, "results": info.Results, "created": info.Created, "weir": info.Weir, "before": old})
 		return nil
 	}
 	c.outf("%s: %d archived results, as of %s\n", p.Data, info.Results, info.Created.Local().Format(time.DateTime))
@@ -141,7 +142,7 @@ func readBackup(ctx context.Context, file, dir string) (info backupInfo, names [
 		name := filepath.FromSlash(strings.TrimSuffix(h.Name, "/"))
 		top, _, _ := strings.Cut(name, string(filepath.Separator))
 		if !filepath.IsLocal(name) || left(top) && name != archiveName || h.Typeflag != tar.TypeDir && h.Typeflag != tar.TypeReg {
-			return info, nil, damaged(fmt.Sprintf("an entry named %q does not belong there", oneLine(h.Name, 80)))
+			return info, nil, damaged(fmt.Sprintf("an entry named %q does not belong there", term.OneLine(h.Name, 80)))
 		}
 		if err := unpack(tr, h, filepath.Join(dir, name)); err != nil {
 			if errors.Is(err, io.ErrUnexpectedEOF) {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"net/url"
+
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host"
@@ -14,16 +16,16 @@ func (c *cli) retryCmd() *cobra.Command {
 			"[sandbox] compile_cpu and compile_memory allow, or ended the process that did it. It is tried again, in a\n" +
 			"process of its own, at the plugin's next call or by `weir plugin warm`.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withClient(cmd.Context(), func(cl *client) error {
+			return c.withClient(cmd.Context(), func(cl *session) error {
 				var out struct {
 					Plugin string `json:"plugin"`
 					State  string `json:"state"`
 				}
-				if err := cl.post(cmd.Context(), "/api/plugins/"+pathEscape(args[0])+"/retry", struct{}{}, &out); err != nil {
+				if err := cl.Post(cmd.Context(), "/api/plugins/"+url.PathEscape(args[0])+"/retry", struct{}{}, &out); err != nil {
 					return err
 				}
-				if c.json {
-					c.print(out)
+				if c.JSON {
+					c.Print(out)
 					return nil
 				}
 				if out.State != string(host.Ready) { // one made for another host is tried at once

@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/client"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // The daemon's address when nothing else is said.
@@ -136,7 +138,7 @@ func cause(err error) error {
 // be written whole nothing is left; a daemon serves the page and the API all
 // the same.
 func announce(p paths, url string) error {
-	b, err := json.Marshal(addressFile{URL: url, PID: os.Getpid(), Config: p.Config})
+	b, err := json.Marshal(client.Address{URL: url, PID: os.Getpid(), Config: p.Config})
 	if err != nil {
 		return err
 	}
@@ -150,14 +152,14 @@ func announce(p paths, url string) error {
 
 // banner says where everything is and what keeps tools out.
 func (c *cli) banner(ctx context.Context, app *app, url string) {
-	if c.json {
-		c.print(map[string]any{"url": url, "token_file": app.paths.Token, "data": app.paths.Data, "config": app.paths.Config, "plugins": app.host.Plugins()})
+	if c.JSON {
+		c.Print(map[string]any{"url": url, "token_file": app.paths.Token, "data": app.paths.Data, "config": app.paths.Config, "plugins": app.host.Plugins()})
 	}
 	config := app.paths.Config
 	if config == "" {
 		config = c.text("none found; the defaults hold")
 	}
-	fmt.Fprintf(c.err, "\nweir %s\n", version())
+	fmt.Fprintf(c.Err, "\nweir %s\n", version())
 	c.errf("  page    %s/#token=%s\n", url, app.token)
 	c.errf("  config  %s\n  data    %s\n", config, app.paths.Data)
 	c.tellModel(ctx, app)
@@ -175,14 +177,14 @@ func (c *cli) tellPlugins(plugins []host.PluginInfo) {
 			ready = append(ready, p.Tools...)
 		}
 	}
-	c.errf("  tools   %d ready: %s\n", len(ready), phrase(oneLine(join(ready), 200)))
+	c.errf("  tools   %d ready: %s\n", len(ready), phrase(term.OneLine(join(ready), 200)))
 	for _, p := range plugins {
 		if p.State == host.Ready && p.Offer == nil {
 			continue
 		}
-		fmt.Fprintf(c.err, "          %s %s: %s\n", c.label(string(p.State), 8), p.Name, c.text(whyOf(p)))
+		fmt.Fprintf(c.Err, "          %s %s: %s\n", c.Label(string(p.State), 8), p.Name, c.text(whyOf(p)))
 		if fix := fixOf(p); fix != "" {
-			fmt.Fprintf(c.err, "                   → %s\n", c.text(fix))
+			fmt.Fprintf(c.Err, "                   → %s\n", c.text(fix))
 		}
 	}
 }

@@ -8,18 +8,18 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon"
-	"github.com/weirhost/weir/sdk/tool"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // A turn without an answer is the model's failure, with --json one value only.
 func TestSilentModelExits(t *testing.T) {
 	var out, errs bytes.Buffer
-	c := &cli{streams: streams{out: &out, err: &errs}, spoken: tool.En}
+	c := newCLI(term.Env{Out: &out, Err: &errs})
 	p := &printer{c: c, end: &daemon.ChatEnd{Reason: agent.ReasonNoAnswer}}
 	if code := c.report(t.Context(), p.outcome(nil)); code != exitModel {
 		t.Errorf("exit %d: %s", code, errs.String())
 	}
-	c.json = true
+	c.JSON = true
 	var code exitError
 	if err := p.outcome(nil); !errors.As(err, &code) || int(code) != exitModel {
 		t.Errorf("with --json: %v", err)
@@ -32,7 +32,7 @@ func TestSilentModelExits(t *testing.T) {
 // A turn that could not be saved is an answer all the same, and says so.
 func TestUnsavedTurnIsTold(t *testing.T) {
 	var out, errs bytes.Buffer
-	c := &cli{streams: streams{out: &out, err: &errs}, spoken: tool.En}
+	c := newCLI(term.Env{Out: &out, Err: &errs})
 	for _, quiet := range []bool{false, true} {
 		errs.Reset()
 		p := &printer{c: c, quiet: quiet, end: &daemon.ChatEnd{Reason: agent.ReasonAnswer, Answer: "yes", Unsaved: true}}

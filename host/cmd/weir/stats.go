@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // showStats prints what became of the tools' results, and of each model's ways
@@ -17,9 +18,9 @@ func (c *cli) showStats(s archive.Stats) {
 	if len(s.Tools) == 0 {
 		c.outf("No tool was called yet.\n")
 	} else {
-		c.table("TOOL\tCALLS\tFAILED\tCUT\tLOADED BACK\tPRODUCED\tSHOWN\tSAVED", func(w io.Writer) {
+		c.Table("TOOL\tCALLS\tFAILED\tCUT\tLOADED BACK\tPRODUCED\tSHOWN\tSAVED", func(w io.Writer) {
 			for _, t := range s.Tools {
-				fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%d\t%d\t%d\n", t.Tool, t.Calls, t.Failed, share(t.Cut, t.Calls), share(t.LoadedBack, t.Calls),
+				fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%d\t%d\t%d\n", t.Tool, t.Calls, t.Failed, term.Percent(t.Cut, t.Calls), term.Percent(t.LoadedBack, t.Calls),
 					t.Produced, t.Shown, t.Saved)
 			}
 		})
@@ -27,8 +28,8 @@ func (c *cli) showStats(s archive.Stats) {
 	if len(s.Models) == 0 {
 		return
 	}
-	fmt.Fprintln(c.out)
-	c.table("MODEL\tCALL WRITTEN AS\tOUTCOME\tTIMES", func(w io.Writer) {
+	fmt.Fprintln(c.Out)
+	c.Table("MODEL\tCALL WRITTEN AS\tOUTCOME\tTIMES", func(w io.Writer) {
 		for _, m := range s.Models {
 			for _, code := range outcomes(m) {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", m.Model, m.Format, strings.Replace(code, ":", ": ", 1), m.Outcomes[code])
@@ -42,11 +43,4 @@ func outcomes(m archive.ModelStats) []string {
 	return slices.SortedFunc(maps.Keys(m.Outcomes), func(a, b string) int {
 		return cmp.Or(cmp.Compare(m.Outcomes[b], m.Outcomes[a]), cmp.Compare(a, b))
 	})
-}
-
-func share(part, whole int) string {
-	if whole == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("%d %%", part*100/whole)
 }

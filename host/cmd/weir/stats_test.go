@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/archive"
-	"github.com/weirhost/weir/sdk/tool"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 func TestShowStats(t *testing.T) {
@@ -30,7 +30,7 @@ func TestShowStats(t *testing.T) {
 		}},
 	} {
 		var out bytes.Buffer
-		(&cli{spoken: tool.En, streams: streams{out: &out}}).showStats(row.stats)
+		newCLI(term.Env{Out: &out}).showStats(row.stats)
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 		for i := range lines {
 			lines[i] = strings.Join(strings.Fields(lines[i]), " ")

@@ -16,6 +16,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	wire "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // A collector keeps the spans that are sent to it over the protocol.
@@ -70,7 +72,7 @@ func (c *collector) names() []string {
 func runWith(t *testing.T, vars map[string]string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = run(t.Context(), args, streams{strings.NewReader(""), &out, &errs}, func(name string) (string, bool) { v, ok := vars[name]; return v, ok })
+	code = run(t.Context(), args, term.Env{In: strings.NewReader(""), Out: &out, Err: &errs, Lookup: func(name string) (string, bool) { v, ok := vars[name]; return v, ok }})
 	return code, out.String(), errs.String()
 }
 

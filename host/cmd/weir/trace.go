@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/limit"
 )
 
@@ -22,14 +22,14 @@ func (c *cli) traceCmd() *cobra.Command {
 	var most int
 	show := func(id func(args []string) string) func(*cobra.Command, []string) error {
 		return func(cmd *cobra.Command, args []string) error {
-			return c.withClient(cmd.Context(), func(cl *client) error { return c.showTrace(cmd.Context(), cl, id(args), conversation) })
+			return c.withClient(cmd.Context(), func(cl *session) error { return c.showTrace(cmd.Context(), cl, id(args), conversation) })
 		}
 	}
 	last := &cobra.Command{Use: "last", Short: "Show how the last question was answered", Args: argCount(0, 0, "no arguments"),
 		RunE: show(func([]string) string { return "last" })}
 	list := &cobra.Command{Use: "list", Short: "List the traces, the newest first", Args: argCount(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withClient(cmd.Context(), func(cl *client) error { return c.listTraces(cmd.Context(), cl, conversation, most) })
+			return c.withClient(cmd.Context(), func(cl *session) error { return c.listTraces(cmd.Context(), cl, conversation, most) })
 		}}
 	one := &cobra.Command{Use: "show ID", Short: "Show one of them", Args: argCount(1, 1, "the id that `weir trace list` tells"),
 		RunE: show(func(args []string) string { return args[0] })}
@@ -41,48 +41,48 @@ func (c *cli) traceCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) showTrace(ctx context.Context, cl *client, id, conversation string) error {
-	path := "/api/traces/" + pathEscape(id)
+func (c *cli) showTrace(ctx context.Context, cl *session, id, conversation string) error {
+	path := "/api/traces/" + url.PathEscape(id)
 	if conversation != "" {
 		path += "?conversation_id=" + url.QueryEscape(conversation)
 	}
 	var tr daemon.Trace
-	if done, err := c.show(ctx, cl, path, &tr); done || err != nil {
+	if done, err := c.Show(ctx, cl, path, &tr); done || err != nil {
 		return err
 	}
-	fmt.Fprint(c.out, c.fold(c.out, c.traced(tr)))
+	fmt.Fprint(c.Out, c.Wrap(c.Out, c.traced(tr)))
 	return nil
 }
 
 // lastTrace is how a conversation's last question was answered; nil: nobody
 // wrote it down.
-func (c *cli) lastTrace(ctx context.Context, cl *client, conversation string) *daemon.Trace {
+func (c *cli) lastTrace(ctx context.Context, cl *session, conversation string) *daemon.Trace {
 	var tr daemon.Trace
-	if err := cl.get(ctx, "/api/traces/last?conversation_id="+url.QueryEscape(conversation), &tr); err != nil {
+	if err := cl.Get(ctx, "/api/traces/last?conversation_id="+url.QueryEscape(conversation), &tr); err != nil {
 		return nil
 	}
 	return &tr
 }
 
-func (c *cli) listTraces(ctx context.Context, cl *client, conversation string, most int) error {
+func (c *cli) listTraces(ctx context.Context, cl *session, conversation string, most int) error {
 	q := url.Values{"limit": {strconv.Itoa(most)}}
 	if conversation != "" {
 		q.Set("conversation_id", conversation)
 	}
 	var out daemon.TraceList
-	if done, err := c.show(ctx, cl, "/api/traces?"+q.Encode(), &out); done || err != nil {
+	if done, err := c.Show(ctx, cl, "/api/traces?"+q.Encode(), &out); done || err != nil {
 		return err
 	}
 	if len(out.Traces) == 0 {
-		fmt.Fprintln(c.err, c.say("no question was asked yet", "还没有提过问题"))
+		fmt.Fprintln(c.Err, c.say("no question was asked yet", "还没有提过问题"))
 		return nil
 	}
 	rows := [][]string{strings.Split(c.say("ID|WHEN|MODEL|TIME|REQUESTS|CALLS|TOKENS|ENDED|QUESTION", "编号|时间|模型|用时|请求|调用|词元|结束|问题"), "|")}
 	for _, t := range out.Traces {
-		rows = append(rows, []string{fmt.Sprint(t.ID), t.Started.Local().Format("01-02 15:04"), limit.Visible(t.Model), seconds(t.ElapsedMS),
-			fmt.Sprint(t.Requests), fmt.Sprint(t.Calls), tokensOf(t.Usage), string(t.Reason), shown(t.Question, 60)})
+		rows = append(rows, []string{fmt.Sprint(t.ID), t.Started.Local().Format("01-02 15:04"), limit.Visible(t.Model), term.Milliseconds(t.ElapsedMS),
+			fmt.Sprint(t.Requests), fmt.Sprint(t.Calls), tokensOf(t.Usage), string(t.Reason), term.Visible(t.Question, 60)})
 	}
-	fmt.Fprint(c.out, grid(rows, c.room()))
+	fmt.Fprint(c.Out, term.Grid(rows, c.TableWidth()))
 	return nil
 }
 
@@ -91,7 +91,7 @@ func tokensOf(u agent.Usage) string {
 	if u.Prompt+u.Completion == 0 {
 		return "–"
 	}
-	s := grouped(u.Prompt) + "+" + grouped(u.Completion)
+	s := term.Grouped(u.Prompt) + "+" + term.Grouped(u.Completion)
 	if u.Estimated {
 		s = "~" + s
 	}
@@ -101,9 +101,9 @@ func tokensOf(u agent.Usage) string {
 // traced is a trace as a person reads it.
 func (c *cli) traced(t daemon.Trace) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", shown(t.Question, 200))
+	fmt.Fprintf(&b, "%s\n", term.Visible(t.Question, 200))
 	fmt.Fprintf(&b, c.say("trace %d · %s · %s · %s · turn %d of conversation %s\n", "记录 %d · %s · %s · %s · 会话 %[6]s 的第 %[5]d 轮\n"),
-		t.ID, t.Started.Local().Format("2006-01-02 15:04:05"), limit.Visible(t.Model), seconds(t.ElapsedMS), t.Turn, limit.Visible(t.Conversation))
+		t.ID, t.Started.Local().Format("2006-01-02 15:04:05"), limit.Visible(t.Model), term.Milliseconds(t.ElapsedMS), t.Turn, limit.Visible(t.Conversation))
 	fmt.Fprintf(&b, c.say("tools by %s · ended: %s", "工具调用方式 %s · 结束: %s"), t.Mode, t.Reason)
 	if t.Usage.Prompt+t.Usage.Completion > 0 {
 		b.WriteString(" · " + c.usageLine(t.Usage, t.Cost))
@@ -115,13 +115,13 @@ func (c *cli) traced(t daemon.Trace) string {
 			rows = append(rows, []string{"0", "–", "–", "–", "–", fmt.Sprint(len(r.Calls))})
 			continue
 		}
-		row := []string{fmt.Sprint(r.Round), seconds(r.ElapsedMS), seconds(r.FirstMS), "~" + grouped(r.Sent.Total()), tokensOf(r.Usage), fmt.Sprint(len(r.Calls))}
+		row := []string{fmt.Sprint(r.Round), term.Milliseconds(r.ElapsedMS), term.Milliseconds(r.FirstMS), "~" + term.Grouped(r.Sent.Total()), tokensOf(r.Usage), fmt.Sprint(len(r.Calls))}
 		if r.Error != "" {
 			row[5] += " ✗ " + r.Error
 		}
 		rows = append(rows, row)
 	}
-	b.WriteString(grid(rows, c.room()))
+	b.WriteString(term.Grid(rows, c.TableWidth()))
 	for _, r := range t.Rounds {
 		for _, call := range r.Calls {
 			fmt.Fprintf(&b, "\n%d  %s", r.Round, c.tracedCall(call))
@@ -134,9 +134,9 @@ func (c *cli) traced(t daemon.Trace) string {
 }
 
 func (c *cli) tracedCall(call daemon.TraceCall) string {
-	s := shown(call.Tool, 80)
+	s := term.Visible(call.Tool, 80)
 	if args := string(call.Args); args != "" && args != "{}" {
-		s += " " + shown(args, 80)
+		s += " " + term.Visible(args, 80)
 	}
 	s += "\n   "
 	switch {
@@ -145,9 +145,9 @@ func (c *cli) tracedCall(call daemon.TraceCall) string {
 	case call.Layer != "" || call.Summarized:
 		s += c.cutOf(call.Produced, call.Shown, call.Layer, call.Limit, call.Unit, call.Summarized)
 	default:
-		s += c.say(grouped(call.Produced)+" characters", grouped(call.Produced)+" 字符")
+		s += c.say(term.Grouped(call.Produced)+" characters", term.Grouped(call.Produced)+" 字符")
 	}
-	s += " · " + seconds(call.ElapsedMS)
+	s += " · " + term.Milliseconds(call.ElapsedMS)
 	if call.Format != "" {
 		s += " · " + call.Format
 	}
@@ -158,81 +158,4 @@ func (c *cli) tracedCall(call daemon.TraceCall) string {
 		s += "\n   📎 weir archive show " + call.KeptUUID
 	}
 	return s
-}
-
-// manual writes names with what they are for: side by side, or on a narrow
-// terminal one below the other.
-func manual(rows [][]string, width int) string {
-	most := 0
-	for _, r := range rows {
-		most = max(most, ansi.StringWidth(r[0]))
-	}
-	var b strings.Builder
-	for _, r := range rows {
-		first, indent := r[0]+strings.Repeat(" ", most-ansi.StringWidth(r[0])+2), most+2
-		if width < most+40 {
-			first, indent = r[0]+"\n    ", 4
-		}
-		text := ansi.Wrap(r[1], max(width-indent-1, 10), "")
-		b.WriteString(first + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", indent)) + "\n")
-	}
-	return b.String()
-}
-
-// fold ends lines where the terminal w does, between words; the rest of a line
-// stands two columns further in.
-func (c *cli) fold(w any, s string) string {
-	if !isTerminal(w) {
-		return s
-	}
-	lines := strings.Split(s, "\n")
-	for i, l := range lines {
-		text := strings.TrimLeft(l, " ")
-		indent := strings.Repeat(" ", len(l)-len(text)+2)
-		if ansi.StringWidth(l) >= c.width() && c.width() > len(indent)+10 {
-			text = strings.ReplaceAll(ansi.Wrap(text, c.width()-len(indent), ""), "\n", "\n"+indent)
-		}
-		lines[i] = indent[2:] + text
-	}
-	return strings.Join(lines, "\n")
-}
-
-// room is how wide a table may be: a terminal's width; elsewhere there is no bound.
-func (c *cli) room() int {
-	if isTerminal(c.out) {
-		return c.width()
-	}
-	return 1 << 20
-}
-
-// grid is a table in columns of the terminal, in which Chinese takes two. The
-// last column is cut where the terminal ends; of tables that are wider without
-// it nothing is.
-func grid(rows [][]string, width int) string {
-	most := make([]int, len(rows[0]))
-	for _, r := range rows {
-		for i, cell := range r {
-			most[i] = max(most[i], ansi.StringWidth(cell))
-		}
-	}
-	before := 0
-	for _, w := range most[:len(most)-1] {
-		before += w + 2
-	}
-	var b strings.Builder
-	for _, r := range rows {
-		line := ""
-		for i, cell := range r {
-			if i == len(r)-1 {
-				if left := width - before; left >= 8 {
-					cell = ansi.Truncate(cell, left, "…")
-				}
-				line += cell
-				continue
-			}
-			line += cell + strings.Repeat(" ", most[i]-ansi.StringWidth(cell)+2)
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	return b.String()
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // barely is an environment with nothing in it but a home and what keeps tests
@@ -31,7 +32,7 @@ func runIn(ctx context.Context, t *testing.T, dir, config string, args ...string
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	code = run(ctx, append([]string{"--config", file, "--data", filepath.Join(dir, "data")}, args...), streams{strings.NewReader(""), &out, &errs}, barely(t))
+	code = run(ctx, append([]string{"--config", file, "--data", filepath.Join(dir, "data")}, args...), term.Env{In: strings.NewReader(""), Out: &out, Err: &errs, Lookup: barely(t)})
 	return code, out.String(), errs.String()
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 func (c *cli) userCmd() *cobra.Command {
@@ -85,11 +87,11 @@ func (c *cli) addUser(ctx context.Context, name string, u UserSettings) error {
 		return err
 	}
 	inForce, err := c.reloadAfter(ctx)
-	if c.json {
-		c.print(map[string]any{"user": name, "token": token, "config": file, "in_force": inForce})
+	if c.JSON {
+		c.Print(map[string]any{"user": name, "token": token, "config": file, "in_force": inForce})
 		return err
 	}
-	fmt.Fprintln(c.out, token)
+	fmt.Fprintln(c.Out, token)
 	c.errf("%s comes in with this token; it is shown this once and stored nowhere (%s has its digest)\n", name, file)
 	return err
 }
@@ -194,7 +196,7 @@ func (c *cli) reloadAfter(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	var out daemon.ReloadReport
-	if err := cl.post(ctx, "/api/reload", struct{}{}, &out); err != nil {
+	if err := cl.Post(ctx, "/api/reload", struct{}{}, &out); err != nil {
 		return false, fmt.Errorf("it is written, and the running daemon could not read it again: %w", err)
 	}
 	return true, nil
@@ -229,16 +231,16 @@ func (c *cli) userListCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the users with what they may and what they took today", Args: argCount(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withClient(cmd.Context(), func(cl *client) error {
+			return c.withClient(cmd.Context(), func(cl *session) error {
 				var out daemon.UserList
-				if done, err := c.show(cmd.Context(), cl, "/api/users", &out); done || err != nil {
+				if done, err := c.Show(cmd.Context(), cl, "/api/users", &out); done || err != nil {
 					return err
 				}
 				if len(out.Users) == 0 {
 					c.errf("there are no users beside you; `weir user add NAME` makes one\n")
 					return nil
 				}
-				c.table("USER\tTOKEN\tPROFILES\tMODELS\tTOOLS\tREQUESTS TODAY\tTOKENS TODAY\tQUOTAS", func(w io.Writer) {
+				c.Table("USER\tTOKEN\tPROFILES\tMODELS\tTOOLS\tREQUESTS TODAY\tTOKENS TODAY\tQUOTAS", func(w io.Writer) {
 					for _, u := range out.Users {
 						var today daemon.UsedDay
 						if len(u.Usage.Days) > 0 {
@@ -262,7 +264,7 @@ func (c *cli) orAll(names []string) string {
 	if names == nil {
 		return c.say("all", "全部")
 	}
-	return orDash(strings.Join(names, ","))
+	return term.OrDash(strings.Join(names, ","))
 }
 
 func quotasText(list []daemon.QuotaState) string {
@@ -270,7 +272,7 @@ func quotasText(list []daemon.QuotaState) string {
 	for _, q := range list {
 		out = append(out, fmt.Sprintf("%s %.4g/%.4g", q.Name, q.Used, q.Limit))
 	}
-	return orDash(strings.Join(out, ", "))
+	return term.OrDash(strings.Join(out, ", "))
 }
 
 func (c *cli) userUsageCmd() *cobra.Command {
@@ -280,11 +282,11 @@ func (c *cli) userUsageCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := "/api/usage?days=" + strconv.Itoa(days)
 			if len(args) > 0 {
-				path += "&user=" + pathEscape(args[0])
+				path += "&user=" + url.PathEscape(args[0])
 			}
-			return c.withClient(cmd.Context(), func(cl *client) error {
+			return c.withClient(cmd.Context(), func(cl *session) error {
 				var u daemon.Usage
-				if done, err := c.show(cmd.Context(), cl, path, &u); done || err != nil {
+				if done, err := c.Show(cmd.Context(), cl, path, &u); done || err != nil {
 					return err
 				}
 				c.tellUsage(u)
@@ -297,9 +299,9 @@ func (c *cli) userUsageCmd() *cobra.Command {
 }
 
 func (c *cli) tellUsage(u daemon.Usage) {
-	c.outf("%s: %d running\n", plain(u.User), u.Running)
+	c.outf("%s: %d running\n", term.Plain(u.User), u.Running)
 	if len(u.Quotas) > 0 {
-		c.table("QUOTA\tUSED\tLIMIT\tFREE AGAIN", func(w io.Writer) {
+		c.Table("QUOTA\tUSED\tLIMIT\tFREE AGAIN", func(w io.Writer) {
 			for _, q := range u.Quotas {
 				free := c.say("now", "现在")
 				switch {
@@ -319,7 +321,7 @@ func (c *cli) tellUsage(u daemon.Usage) {
 		c.outf("nothing was taken in these days\n")
 		return
 	}
-	c.table("DAY\tREQUESTS\tREFUSED\tPROMPT\tCOMPLETION\tCOST", func(w io.Writer) {
+	c.Table("DAY\tREQUESTS\tREFUSED\tPROMPT\tCOMPLETION\tCOST", func(w io.Writer) {
 		for _, d := range u.Days {
 			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\n", d.Day, d.Requests, d.Refused, d.Prompt, d.Completion, costText(d.Cost))
 		}

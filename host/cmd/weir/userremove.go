@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 func (c *cli) userRemoveCmd() *cobra.Command {
@@ -61,23 +63,23 @@ func (c *cli) removeUser(ctx context.Context, name string, purge bool) error {
 		if out.InForce, err = c.reloadAfter(ctx); err != nil {
 			return err
 		}
-		if !c.json {
+		if !c.JSON {
 			c.errf("%s is no user any more\n", name)
 		}
 	}
-	err = c.withClient(ctx, func(cl *client) error { return c.leftBy(ctx, cl, &out, purge, gone) })
-	if c.json && !gone {
-		c.print(out)
+	err = c.withClient(ctx, func(cl *session) error { return c.leftBy(ctx, cl, &out, purge, gone) })
+	if c.JSON && !gone {
+		c.Print(out)
 	}
 	return err
 }
 
 // leftBy deletes or counts what somebody leaves. Of a name that was gone already
 // something must be there.
-func (c *cli) leftBy(ctx context.Context, cl *client, out *removedUser, purge, gone bool) error {
-	path := "/api/users/" + pathEscape(out.Removed) + "/data"
+func (c *cli) leftBy(ctx context.Context, cl *session, out *removedUser, purge, gone bool) error {
+	path := "/api/users/" + url.PathEscape(out.Removed) + "/data"
 	var left daemon.UserData
-	if err := cl.get(ctx, path, &left); err != nil {
+	if err := cl.Get(ctx, path, &left); err != nil {
 		return err
 	}
 	nothing := left.Conversations+left.Calls+left.Archives+left.Days == 0
@@ -86,19 +88,19 @@ func (c *cli) leftBy(ctx context.Context, cl *client, out *removedUser, purge, g
 		return noUser(out.Removed)
 	case !purge:
 		out.Left = &left
-		if !nothing && !c.json {
-			c.errf("%s stay on the disk; `weir user remove %s --purge` deletes them\n", phrase(belongings(left)), plain(out.Removed))
+		if !nothing && !c.JSON {
+			c.errf("%s stay on the disk; `weir user remove %s --purge` deletes them\n", phrase(belongings(left)), term.Plain(out.Removed))
 		}
 		return nil
 	}
-	if err := cl.do(ctx, http.MethodDelete, path, nil, &left); err != nil {
+	if err := cl.Do(ctx, http.MethodDelete, path, nil, &left); err != nil {
 		return err
 	}
 	out.Deleted = &left
-	if !c.json {
+	if !c.JSON {
 		c.errf("deleted %s\n", phrase(belongings(left)))
 	} else if gone {
-		c.print(out)
+		c.Print(out)
 	}
 	return nil
 }

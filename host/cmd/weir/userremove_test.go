@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // What somebody leaves stays, and is told of, until it is purged: together with
@@ -34,7 +35,7 @@ func TestUserRemove(t *testing.T) {
 	step := func(code int, want string, args ...string) string {
 		t.Helper()
 		var out bytes.Buffer
-		got := run(t.Context(), append([]string{"--config", config, "--data", filepath.Join(dir, "data")}, args...), streams{strings.NewReader(""), &out, &out}, barely(t))
+		got := run(t.Context(), append([]string{"--config", config, "--data", filepath.Join(dir, "data")}, args...), term.Env{In: strings.NewReader(""), Out: &out, Err: &out, Lookup: barely(t)})
 		if got != code || !strings.Contains(out.String(), want) {
 			t.Errorf("%q: exit %d, want %d with %q:\n%s", args, got, code, want, &out)
 		}

@@ -27,7 +27,7 @@ func (c *cli) warmCmd() *cobra.Command {
 			}
 			defer a.close()
 			failed, compiled := 0, 0
-			tell, done := c.working(c.say("compiling", "正在编译"))
+			tell, done := c.Progress(c.say("compiling", "正在编译"))
 			defer done()
 			a.host.Warm(cmd.Context(), func(name string, took time.Duration, err error) {
 				if err != nil {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 const doubtful = `[agent]
@@ -57,7 +59,7 @@ func TestServeWarnsAndGoesOn(t *testing.T) {
 	}
 	var stderr locked // the log and the banner write at the same time
 	code := run(ctx, []string{"--json", "--config", file, "--data", filepath.Join(dir, "data"), "serve", "--addr", "127.0.0.1:0"},
-		streams{strings.NewReader(""), out, &stderr}, barely(t))
+		term.Env{In: strings.NewReader(""), Out: out, Err: &stderr, Lookup: barely(t)})
 	if code != 0 || !strings.Contains(out.String(), `"url"`) {
 		t.Errorf("exit %d: %s", code, &stderr)
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -53,8 +52,8 @@ func (c *cli) chinese() *words.Book {
 
 // outf prints on stdout what a person reads, and errf on stderr. The format is an
 // English one; errors among the arguments are said in the reader's language too.
-func (c *cli) outf(format string, args ...any) { c.sayf(c.out, format, args) }
-func (c *cli) errf(format string, args ...any) { c.sayf(c.err, format, args) }
+func (c *cli) outf(format string, args ...any) { c.sayf(c.Out, format, args) }
+func (c *cli) errf(format string, args ...any) { c.sayf(c.Err, format, args) }
 
 // A phrase is an argument of outf and errf that is said in the reader's language
 // too, unlike names and other data.
@@ -73,12 +72,6 @@ func (c *cli) sayf(w io.Writer, format string, args []any) {
 		}
 	}
 	fmt.Fprintf(w, format, args...)
-}
-
-// label is a text in a column of so many places.
-func (c *cli) label(en string, width int) string {
-	s := c.text(en)
-	return s + strings.Repeat(" ", max(0, width-ansi.StringWidth(s)))
 }
 
 // translate puts the help of every command into the language of whoever reads it.
@@ -123,31 +116,29 @@ func translated(book *words.Book, usage func(*cobra.Command) error) func(*cobra.
 	}
 }
 
-// table prints rows of cells that end in tabs, in columns as wide as a terminal
-// draws them: a Chinese character takes two.
-func (c *cli) table(header string, rows func(w io.Writer)) {
-	var b bytes.Buffer
-	rows(&b)
-	lines := [][]string{strings.Split(c.text(header), "\t")}
-	for line := range strings.Lines(b.String()) {
-		lines = append(lines, strings.Split(strings.TrimSuffix(line, "\n"), "\t"))
+// say gives the text in the language of whoever reads it.
+func (c *cli) say(en, zh string) string {
+	if c.language() == tool.Zh {
+		return zh
 	}
-	var widths []int
-	for _, cells := range lines {
-		for i, cell := range cells {
-			if i == len(widths) {
-				widths = append(widths, 0)
+	return en
+}
+
+// language is that of --lang, else the configuration's, else the environment's,
+// else English. A configuration that cannot be read says nothing here.
+func (c *cli) language() tool.Locale {
+	if c.spoken == "" {
+		switch c.lang {
+		case string(tool.En), string(tool.Zh):
+			c.spoken = tool.Locale(c.lang)
+		default:
+			var s Settings
+			c.spoken = c.locale(s) // of what is wrong with the configuration
+			if p, err := c.findPaths(); err == nil {
+				s, _, _ = c.quietly().settings(p)
 			}
-			widths[i] = max(widths[i], ansi.StringWidth(cell))
+			c.spoken = c.locale(s)
 		}
 	}
-	for _, cells := range lines {
-		for i, cell := range cells {
-			if i < len(cells)-1 {
-				cell += strings.Repeat(" ", widths[i]+2-ansi.StringWidth(cell))
-			}
-			fmt.Fprint(c.out, cell)
-		}
-		fmt.Fprintln(c.out)
-	}
+	return c.spoken
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/internal/words"
 )
 
@@ -150,7 +152,7 @@ func eachFile(t *testing.T, folder string, f func(name string, file *ast.File)) 
 // Every command and flag tells in Chinese what it is for, what a library adds
 // included.
 func TestHelpIsInChinese(t *testing.T) {
-	c := &cli{env: barely(t)}
+	c := newCLI(term.Env{Lookup: barely(t)})
 	root := c.root()
 	c.lang = "zh"
 	c.translate(root)
@@ -200,7 +202,7 @@ func TestCommandsSpeakBothLanguages(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out, errs bytes.Buffer
-			run(t.Context(), append(strings.Fields(args), "--lang", lang, "--config", filepath.Join(dir, "tools.toml"), "--data", filepath.Join(dir, "data")), streams{strings.NewReader(""), &out, &errs}, barely(t))
+			run(t.Context(), append(strings.Fields(args), "--lang", lang, "--config", filepath.Join(dir, "tools.toml"), "--data", filepath.Join(dir, "data")), term.Env{In: strings.NewReader(""), Out: &out, Err: &errs, Lookup: barely(t)})
 			said[lang] = out.String() + errs.String()
 		}
 		if chinese.MatchString(said["en"]) || !chinese.MatchString(said["zh"]) {
