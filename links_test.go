@@ -1,0 +1,71 @@
+package rules
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Every link of a page to a file of this repository, and to a heading in one, leads
+// somewhere.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	read := 0
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules" || d.Name() == "testdata" || d.Name() == "templates" || d.Name() == "build" || d.Name() == "target"):
+			return fs.SkipDir
+		case d.IsDir() || filepath.Ext(path) != ".md":
+			return nil
+		}
+		read++
+		text, err := os.ReadFile(path)
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			checkLink(t, path, m[1])
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read < 20 {
+		t.Errorf("%d pages were read", read)
+	}
+}
+
+func checkLink(t *testing.T, page, link string) {
+	t.Helper()
+	if strings.Contains(link, "://") || strings.HasPrefix(link, "mailto:") {
+		return
+	}
+	file, heading, _ := strings.Cut(link, "#")
+	target := page
+	if file != "" {
+		target = filepath.Join(filepath.Dir(page), filepath.FromSlash(file))
+	}
+	if _, err := os.Stat(target); err != nil {
+		t.Errorf("%s links to %s, which does not exist", page, link)
+		return
+	}
+	if heading == "" || filepath.Ext(target) != ".md" {
+		return
+	}
+	text, err := os.ReadFile(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	marks := regexp.MustCompile("[^\\p{L}\\p{N} _-]")
+	for line := range strings.Lines(string(text)) {
+		title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " ")
+		anchor := strings.ReplaceAll(marks.ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), ""), " ", "-")
+		if ok && strings.HasPrefix(line, "#") && anchor == heading {
+			return
+		}
+	}
+	t.Errorf("%s links to %s, and %s has no such heading", page, link, target)
+}
