@@ -14,10 +14,10 @@ import (
 
 // describeTool is the agent's own tool: it tells the arguments of tools that
 // the system prompt has no room for.
-const describeTool = "describe_tool"
+const describeTool = tool.DescribeTool
 
 // loadTool is the tool whose placeholder rules the prompt explains.
-const loadTool = "load_tool_history"
+const loadTool = tool.LoadHistory
 
 // examplesShare is the part of the tools' budget that examples may take.
 const examplesShare = 4

@@ -17,16 +17,16 @@ func TestAcrossConversations(t *testing.T) {
 	h := open(t, drop(t, "probe"), nil)
 	kept := call(t, h.Session("me", "a talk"), "long", `{"Lines":100,"Width":50}`)
 	load := fmt.Sprintf(`{"uuid":%q,"lines":"1-1"}`, kept.Ref.UUID)
-	if r := try(t, h.Session("me", "elsewhere"), loadTool, load); r.Err == nil {
+	if r := try(t, h.Session("me", "elsewhere"), tool.LoadHistory, load); r.Err == nil {
 		t.Error("another conversation reads it")
 	}
 	across := h.Session("me", "elsewhere").AcrossConversations()
-	call(t, across, loadTool, load)
-	if r := call(t, across, searchTool, `{"query":"line 77"}`); !strings.Contains(r.Whole(), kept.Ref.UUID) {
+	call(t, across, tool.LoadHistory, load)
+	if r := call(t, across, tool.SearchHistory, `{"query":"line 77"}`); !strings.Contains(r.Whole(), kept.Ref.UUID) {
 		t.Errorf("the search finds %s", r.Whole())
 	}
 	call(t, across, "kept", fmt.Sprintf(`{"text":"@result:%s"}`, kept.Ref.UUID))
-	if r := try(t, h.Session("you", "a talk").AcrossConversations(), loadTool, load); r.Err == nil {
+	if r := try(t, h.Session("you", "a talk").AcrossConversations(), tool.LoadHistory, load); r.Err == nil {
 		t.Error("another user reads it")
 	}
 }
@@ -53,7 +53,7 @@ func TestMayAsk(t *testing.T) {
 		c.Approvals.Rules = []ApprovalRule{{Tool: "load_*", Action: Ask}}
 	})
 	s := h.Session("me", "c1")
-	for name, want := range map[string]bool{"fetch": true, "nothing": false, loadTool: false} {
+	for name, want := range map[string]bool{"fetch": true, "nothing": false, tool.LoadHistory: false} {
 		if s.MayAsk(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}

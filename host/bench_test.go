@@ -30,7 +30,7 @@ func BenchmarkCall(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("short/spares=%d", spares), run("count", `{}`))
 		b.Run(fmt.Sprintf("archived50k/spares=%d", spares), run("bare", `{"Lines":1000,"Width":50}`))
-		b.Run(fmt.Sprintf("load/spares=%d", spares), run(loadTool, fmt.Sprintf(`{"uuid":%q,"lines":"500-510"}`, r.Ref.UUID)))
+		b.Run(fmt.Sprintf("load/spares=%d", spares), run(tool.LoadHistory, fmt.Sprintf(`{"uuid":%q,"lines":"500-510"}`, r.Ref.UUID)))
 	}
 }
 

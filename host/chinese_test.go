@@ -63,21 +63,21 @@ func TestChineseFailures(t *testing.T) {
 		`{"uuid":%q,"offset":99999999}`, `{"uuid":%q,"head":-1}`, `{"uuid":%q,"tail":"ten"}`, `{"uuid":%q,"greb":"a"}`, `{"uuid":%q,"grep":"a","regex":"b"}`,
 		`{"uuid":%q,"keep_turns":99}`,
 	} {
-		fails(loadTool, fmt.Sprintf(args, id), tool.BadArgs)
+		fails(tool.LoadHistory, fmt.Sprintf(args, id), tool.BadArgs)
 	}
 	object := call(t, s, "kept", `{"Text":"x","a":{"b":[1,2],"c":[]},"d":7}`)
 	if object.Ref != nil {
 		for _, pointer := range []string{"/x", "/a/b/9", "/a/c/0", "/d/e"} {
-			fails(loadTool, fmt.Sprintf(`{"uuid":%q,"pointer":%q}`, object.Ref.UUID, pointer), tool.BadArgs)
+			fails(tool.LoadHistory, fmt.Sprintf(`{"uuid":%q,"pointer":%q}`, object.Ref.UUID, pointer), tool.BadArgs)
 		}
 	} else {
 		t.Error("no JSON is archived to point into")
 	}
-	for name, args := range map[string]string{loadTool: `{}`, searchTool: `{"query":"  "}`, "long": `{"Liens":3}`, "write": `{`} {
+	for name, args := range map[string]string{tool.LoadHistory: `{}`, tool.SearchHistory: `{"query":"  "}`, "long": `{"Liens":3}`, "write": `{`} {
 		fails(name, args, tool.BadArgs)
 	}
-	fails(loadTool, `[1]`, tool.BadArgs)
-	fails(loadTool, `{"uuid":"01a1fc2b-ef6c-7d9f-8e1f-b3fbfdefa841"}`, tool.BadArgs)
+	fails(tool.LoadHistory, `[1]`, tool.BadArgs)
+	fails(tool.LoadHistory, `{"uuid":"01a1fc2b-ef6c-7d9f-8e1f-b3fbfdefa841"}`, tool.BadArgs)
 	fails("write", `{"Text":"@result:01a1fc2b-ef6c-7d9f-8e1f-b3fbfdefa841"}`, tool.BadArgs)
 	fails("write", fmt.Sprintf(`{"Text":"@result:%s#/no/json"}`, id), tool.BadArgs)
 	fails("lnog", `{}`, tool.UnknownTool)
@@ -90,7 +90,7 @@ func TestChineseFailures(t *testing.T) {
 	}
 	fails("rationed", `{}`, tool.RateLimited)
 	for i := range 3 {
-		r, err := s.Call(t.Context(), tool.Call{Tool: loadTool, Args: json.RawMessage(fmt.Sprintf(`{"uuid":%q}`, id)), Turn: 3})
+		r, err := s.Call(t.Context(), tool.Call{Tool: tool.LoadHistory, Args: json.RawMessage(fmt.Sprintf(`{"uuid":%q}`, id)), Turn: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestChineseFailures(t *testing.T) {
 	if _, err := h.Archive().Prune(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
-	fails(loadTool, fmt.Sprintf(`{"uuid":%q}`, id), tool.Expired)
+	fails(tool.LoadHistory, fmt.Sprintf(`{"uuid":%q}`, id), tool.Expired)
 	// A guest that needs too much memory and a cancelled call are told by the
 	// sandbox, whose sentences the next test walks.
 	for _, code := range []tool.Code{tool.UnknownTool, tool.BadArgs, tool.Failed, tool.TimedOut, tool.Trapped, tool.TooLarge, tool.Denied, tool.RateLimited, tool.Expired} {

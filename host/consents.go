@@ -175,12 +175,9 @@ func ran(u archive.ToolUse) bool {
 // folder into a conversation. One that is not there any more might have.
 func (p *plan) mayRead(name string) bool {
 	switch name {
-	case loadTool, searchTool, describeTool: // they show what is there already
+	case tool.LoadHistory, tool.SearchHistory, tool.DescribeTool: // they show what is there already
 		return false
 	}
 	b := p.tools[name]
 	return b == nil || len(b.grant.Mounts) > 0
 }
-
-// describeTool is the agent's own tool.
-const describeTool = "describe_tool"

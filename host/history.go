@@ -13,18 +13,12 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// The tools that a session provides itself.
-const (
-	loadTool   = "load_tool_history"
-	searchTool = "search_tool_history"
-)
-
 // history returns who answers for a tool of the host's own; nil: nobody.
 func (s *Session) history(name string) func(context.Context, tool.Call) tool.Result {
 	switch name {
-	case loadTool:
+	case tool.LoadHistory:
 		return s.load
-	case searchTool:
+	case tool.SearchHistory:
 		return s.search
 	}
 	return nil
@@ -52,7 +46,7 @@ func (s *Session) load(ctx context.Context, c tool.Call) tool.Result {
 		return failed(s.historyError(ctx, err, id, page.Entry))
 	}
 	r := tool.Result{
-		Tool: loadTool, Ephemeral: true, Sources: page.Entry.Sources,
+		Tool: tool.LoadHistory, Ephemeral: true, Sources: page.Entry.Sources,
 		Load: &tool.Load{UUID: id, Args: selectors, Offset: part.Offset, Chars: page.Chars, KeepTurns: keep},
 	}.WithWhole(page.Text)
 	r.Shown = limit.Fit(r, tool.Limits{MaxChars: loadChars, Strategy: tool.HeadOnly}, limit.By{Chars: tool.LayerLoad, Lines: tool.LayerLoad})
@@ -114,13 +108,13 @@ func (s *Session) search(ctx context.Context, c tool.Call) tool.Result {
 	w := in(s.locale)
 	query, wrong := s.wanted(c.Args)
 	if len(wrong) > 0 {
-		return failed(w.failure(tool.BadArgs, w.misfit, fmt.Sprintf(w.hintArgs, `{"query": "timeout"}`), searchTool, wrong))
+		return failed(w.failure(tool.BadArgs, w.misfit, fmt.Sprintf(w.hintArgs, `{"query": "timeout"}`), tool.SearchHistory, wrong))
 	}
 	found, err := s.h.archive.Search(ctx, s.scope(), query, archive.SearchOptions{Locale: s.locale})
 	if err != nil {
 		return failed(s.historyError(ctx, err, "", archive.Entry{}))
 	}
-	r := tool.Result{Tool: searchTool, Ephemeral: true}.WithWhole(w.hits(query, found))
+	r := tool.Result{Tool: tool.SearchHistory, Ephemeral: true}.WithWhole(w.hits(query, found))
 	r.Shown = limit.Fit(r, in(s.locale).searchLimits(), limit.By{Chars: tool.LayerTool, Lines: tool.LayerTool})
 	return r
 }

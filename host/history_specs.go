@@ -13,11 +13,11 @@ func historySpecs(l tool.Locale) []tool.Spec {
 	hints := tool.Hints{ReadOnly: true, Idempotent: true}
 	return []tool.Spec{
 		{
-			Name: loadTool, Description: loadEn, DescriptionZh: loadZh, Hints: hints,
+			Name: tool.LoadHistory, Description: loadEn, DescriptionZh: loadZh, Hints: hints,
 			Params: text.load, Output: tool.Limits{MaxChars: loadChars, Strategy: tool.HeadOnly, Archive: tool.KeepNever},
 		},
 		{
-			Name: searchTool, Description: searchEn, DescriptionZh: searchZh, Hints: hints,
+			Name: tool.SearchHistory, Description: searchEn, DescriptionZh: searchZh, Hints: hints,
 			Params: text.search, Output: wording{}.searchLimits(),
 			Examples: []tool.Example{{
 				Ask: "Which of the earlier results mentioned the timeout?", AskZh: "之前哪个结果提到了超时？", Args: json.RawMessage(`{"query":"timeout"}`),

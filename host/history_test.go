@@ -36,7 +36,7 @@ func TestLoadBringsBackWhatWasLeftOut(t *testing.T) {
 		{`"offset":51950`, "line 1040 ", 52000, ``},
 	}
 	for _, tt := range tests {
-		r := call(t, s, loadTool, fmt.Sprintf(`{"uuid":%q,%s}`, id, tt.args))
+		r := call(t, s, tool.LoadHistory, fmt.Sprintf(`{"uuid":%q,%s}`, id, tt.args))
 		if !strings.Contains(r.Whole(), strings.TrimPrefix(tt.text, "77: ")) || r.Load == nil || r.Load.UUID != id || !r.Ephemeral || r.Ref != nil {
 			t.Errorf("%s: %.60q, %+v", tt.args, r.Whole(), r.Load)
 			continue
@@ -51,7 +51,7 @@ func TestLoadIsPagedFromTheWhole(t *testing.T) {
 	h := open(t, drop(t, "probe"), nil)
 	s := h.Session("me", "c1")
 	id := call(t, s, "bare", `{"Lines":1040,"Width":50}`).Ref.UUID
-	r := call(t, s, loadTool, fmt.Sprintf(`{"uuid":%q}`, id))
+	r := call(t, s, tool.LoadHistory, fmt.Sprintf(`{"uuid":%q}`, id))
 	if n, _ := limit.Count(limit.Render(r, tool.En)); n > loadChars || n < loadChars*9/10 || r.Shown.By != tool.LayerLoad {
 		t.Errorf("the first page has %d characters by %q", n, r.Shown.By)
 	}
@@ -59,7 +59,7 @@ func TestLoadIsPagedFromTheWhole(t *testing.T) {
 		t.Errorf("an agent with more room must be able to show it all; it has %d characters", len(r.Whole()))
 	}
 	shown, _ := limit.Count(r.Shown.Text)
-	next := call(t, s, loadTool, fmt.Sprintf(`{"uuid":%q,"offset":%d}`, id, shown))
+	next := call(t, s, tool.LoadHistory, fmt.Sprintf(`{"uuid":%q,"offset":%d}`, id, shown))
 	if r.Shown.Text+next.Whole() != r.Whole() || next.Load.Offset != shown {
 		t.Error("the second page does not follow the first")
 	}
@@ -74,23 +74,23 @@ func TestLoadOfOthersAnswersLikeMissing(t *testing.T) {
 	id := call(t, h.Session("me", "c1"), "bare", `{"Lines":100,"Width":50}`).Ref.UUID
 	args := fmt.Sprintf(`{"uuid":%q}`, id)
 	missing := "0198c2f4-6c1e-7d3a-9b52-1f0a4e8d7c66"
-	want := try(t, h.Session("me", "c1"), loadTool, fmt.Sprintf(`{"uuid":%q}`, missing)).Err
-	if want == nil || want.Code != tool.BadArgs || !strings.Contains(want.Msg, missing) || !strings.Contains(want.Hint, searchTool) {
+	want := try(t, h.Session("me", "c1"), tool.LoadHistory, fmt.Sprintf(`{"uuid":%q}`, missing)).Err
+	if want == nil || want.Code != tool.BadArgs || !strings.Contains(want.Msg, missing) || !strings.Contains(want.Hint, tool.SearchHistory) {
 		t.Fatalf("a missing one: %v", want)
 	}
 	for _, s := range []*Session{h.Session("me", "c2"), h.Session("you", "c1")} {
-		got := try(t, s, loadTool, args).Err
+		got := try(t, s, tool.LoadHistory, args).Err
 		if got == nil || got.Code != want.Code || strings.Replace(got.Msg, id, missing, 1) != want.Msg || got.Hint != want.Hint {
 			t.Errorf("%s/%s: %v", s.principal, s.conversation, got)
 		}
 		if r := try(t, s, "kept", fmt.Sprintf(`{"a":"@result:%s"}`, id)); r.Err == nil || r.Err.Code != tool.BadArgs {
 			t.Errorf("%s/%s passed it on: %q", s.principal, s.conversation, r.Whole())
 		}
-		if r := call(t, s, searchTool, `{"query":"line"}`); strings.Contains(r.Whole(), id) {
+		if r := call(t, s, tool.SearchHistory, `{"query":"line"}`); strings.Contains(r.Whole(), id) {
 			t.Errorf("%s/%s found it: %s", s.principal, s.conversation, r.Whole())
 		}
 	}
-	call(t, h.Session("me", "c1"), loadTool, args)
+	call(t, h.Session("me", "c1"), tool.LoadHistory, args)
 }
 
 func TestLoadOfExpiredTellsWhatToCallAgain(t *testing.T) {
@@ -105,7 +105,7 @@ func TestLoadOfExpiredTellsWhatToCallAgain(t *testing.T) {
 	if _, err := h.Archive().Prune(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
-	e := try(t, s, loadTool, fmt.Sprintf(`{"uuid":%q}`, id)).Err
+	e := try(t, s, tool.LoadHistory, fmt.Sprintf(`{"uuid":%q}`, id)).Err
 	if e == nil || e.Code != tool.Expired || !strings.Contains(e.Hint, "bare(") || !strings.Contains(e.Hint, `"Lines"`) {
 		t.Errorf("%v", e)
 	}
@@ -117,7 +117,7 @@ func TestThirdIdenticalLoadIsRefused(t *testing.T) {
 	id := call(t, s, "bare", `{"Lines":100,"Width":50}`).Ref.UUID
 	load := func(s *Session, turn int, args string) *tool.Error {
 		t.Helper()
-		r, err := s.Call(t.Context(), tool.Call{Tool: loadTool, Args: json.RawMessage(fmt.Sprintf(args, id)), Turn: turn})
+		r, err := s.Call(t.Context(), tool.Call{Tool: tool.LoadHistory, Args: json.RawMessage(fmt.Sprintf(args, id)), Turn: turn})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,15 +147,15 @@ func TestSearch(t *testing.T) {
 	h := open(t, drop(t, "probe"), nil)
 	s := h.Session("me", "c1")
 	id := call(t, s, "bare", `{"Lines":100,"Width":50}`).Ref.UUID
-	r := call(t, s, searchTool, `{"query":"line 42"}`)
+	r := call(t, s, tool.SearchHistory, `{"query":"line 42"}`)
 	if !strings.Contains(r.Whole(), id) || !strings.Contains(r.Whole(), "42: line 42 ") || !r.Ephemeral || r.Ref != nil {
 		t.Errorf("%+v: %s", r, r.Whole())
 	}
-	if r := call(t, s.In(tool.Zh), searchTool, `{"query":"herring"}`); !strings.Contains(r.Whole(), "没有找到") || !strings.Contains(r.Whole(), `"herring"`) {
+	if r := call(t, s.In(tool.Zh), tool.SearchHistory, `{"query":"herring"}`); !strings.Contains(r.Whole(), "没有找到") || !strings.Contains(r.Whole(), `"herring"`) {
 		t.Errorf("nothing found: %s", r.Whole())
 	}
 	for _, bad := range []string{`{}`, `{"query":"  "}`, `{"query":5}`} {
-		if r := try(t, s, searchTool, bad); r.Err == nil || r.Err.Code != tool.BadArgs {
+		if r := try(t, s, tool.SearchHistory, bad); r.Err == nil || r.Err.Code != tool.BadArgs {
 			t.Errorf("%s: %v", bad, r.Err)
 		}
 	}
@@ -185,7 +185,7 @@ func TestHistorySpecs(t *testing.T) {
 	zh := h.Session("me", "c1").In(tool.Zh).Tools()[0].Describe(tool.Zh)
 	for _, word := range []string{"之前", "刚才", "上次说的", "只在确实需要历史详情时调用"} {
 		if !strings.Contains(zh, word) {
-			t.Errorf("the description of %s lacks %q", loadTool, word)
+			t.Errorf("the description of %s lacks %q", tool.LoadHistory, word)
 		}
 	}
 }
@@ -258,8 +258,8 @@ func TestWholeOfAnArchiveInUserScope(t *testing.T) {
 	h := open(t, drop(t, "probe"), func(c *Config) { c.Archive.UserScope = true })
 	id := call(t, h.Session("me", "c1"), "bare", `{"Lines":100,"Width":50}`).Ref.UUID
 	args := fmt.Sprintf(`{"uuid":%q,"head":1}`, id)
-	call(t, h.Session("me", "c2"), loadTool, args)
-	if r := try(t, h.Session("you", "c1"), loadTool, args); r.Err == nil {
+	call(t, h.Session("me", "c2"), tool.LoadHistory, args)
+	if r := try(t, h.Session("you", "c1"), tool.LoadHistory, args); r.Err == nil {
 		t.Error("another principal's archive was read")
 	}
 }
@@ -276,7 +276,7 @@ func TestArchiveSurvivesTheHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	h = open(t, dir, func(c *Config) { c.Archive.Path = path })
-	if r := call(t, h.Session("me", "c1"), loadTool, fmt.Sprintf(`{"uuid":%q,"lines":"7-7"}`, id)); !strings.HasPrefix(r.Whole(), "line 7 ") {
+	if r := call(t, h.Session("me", "c1"), tool.LoadHistory, fmt.Sprintf(`{"uuid":%q,"lines":"7-7"}`, id)); !strings.HasPrefix(r.Whole(), "line 7 ") {
 		t.Errorf("%q", r.Whole())
 	}
 }
@@ -286,12 +286,12 @@ func TestArchiveSurvivesTheHost(t *testing.T) {
 func TestUnknownArgumentsAreRefused(t *testing.T) {
 	h := open(t, drop(t, "probe"), nil)
 	for _, tt := range []struct{ tool, args, en, zh, why string }{
-		{searchTool, `{"query":"a","tool":"grep"}`, `"tool" is not an argument`, `"tool" 不是该工具的参数`, "a narrower search than there is"},
-		{searchTool, `{"qeury":"a"}`, `perhaps "query" is meant`, `也许是 "query"`, "a misspelt name"},
-		{searchTool, `{"query":5}`, `must be a string`, `必须是字符串`, "a number for words"},
-		{searchTool, `{}`, `"query" is missing`, `缺少 "query"`, "nothing"},
-		{searchTool, `{"query":" "}`, `"query" is missing`, `缺少 "query"`, "blanks"},
-		{loadTool, `{"uuid":"01a1fc2b-ef6c-7d9f-8e1f-b3fbfdefa841","linse":"1-2"}`, `linse`, `linse`, "a misspelt selector"},
+		{tool.SearchHistory, `{"query":"a","tool":"grep"}`, `"tool" is not an argument`, `"tool" 不是该工具的参数`, "a narrower search than there is"},
+		{tool.SearchHistory, `{"qeury":"a"}`, `perhaps "query" is meant`, `也许是 "query"`, "a misspelt name"},
+		{tool.SearchHistory, `{"query":5}`, `must be a string`, `必须是字符串`, "a number for words"},
+		{tool.SearchHistory, `{}`, `"query" is missing`, `缺少 "query"`, "nothing"},
+		{tool.SearchHistory, `{"query":" "}`, `"query" is missing`, `缺少 "query"`, "blanks"},
+		{tool.LoadHistory, `{"uuid":"01a1fc2b-ef6c-7d9f-8e1f-b3fbfdefa841","linse":"1-2"}`, `linse`, `linse`, "a misspelt selector"},
 		{"long", `{"Liens":9000}`, `"Liens" is not an argument of this tool (perhaps "Lines" is meant)`, `"Liens" 不是该工具的参数（也许是 "Lines"）`, "a plugin's tool"},
 	} {
 		for l, want := range map[tool.Locale]string{tool.En: tt.en, tool.Zh: tt.zh} {

@@ -151,7 +151,7 @@ func TestPluginsAndTools(t *testing.T) {
 	if names["note"] || names["crash"] || !names["long"] {
 		t.Errorf("the waiting plugin's tool and the disabled one must be out, the others in: %v", order)
 	}
-	if n := len(order); order[n-2] != loadTool || order[n-1] != searchTool {
+	if n := len(order); order[n-2] != tool.LoadHistory || order[n-1] != tool.SearchHistory {
 		t.Errorf("the host's own tools come last: %v", order)
 	}
 	if r := try(t, h.Session("me", "c"), "note", "{}"); r.Err == nil || r.Err.Code != tool.UnknownTool {
@@ -178,7 +178,7 @@ func TestToolIsOneOfTools(t *testing.T) {
 			t.Errorf("%s: %v %+v", want.Spec.Name, ok, got)
 		}
 	}
-	if len(all) < 10 || all[len(all)-1].Spec.Name != searchTool {
+	if len(all) < 10 || all[len(all)-1].Spec.Name != tool.SearchHistory {
 		t.Errorf("%d tools", len(all))
 	}
 	for _, name := range []string{"", "note", "bad", "nothing"} {
@@ -289,7 +289,7 @@ func TestClosedHost(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Call(t.Context(), tool.Call{Tool: loadTool}); err != ErrClosed {
+	if _, err := s.Call(t.Context(), tool.Call{Tool: tool.LoadHistory}); err != ErrClosed {
 		t.Errorf("a call: %v", err)
 	}
 	if err := h.Reload(t.Context()); err != ErrClosed {

@@ -87,7 +87,7 @@ func TestIdenticalToWhatIsGone(t *testing.T) {
 	if r.Ref.Again || r.Ref.UUID == first.Ref.UUID {
 		t.Errorf("%+v", r.Ref)
 	}
-	call(t, s, loadTool, fmt.Sprintf(`{"uuid":%q}`, r.Ref.UUID))
+	call(t, s, tool.LoadHistory, fmt.Sprintf(`{"uuid":%q}`, r.Ref.UUID))
 }
 
 // Two results with the same text and different parts are two.

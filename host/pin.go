@@ -27,7 +27,7 @@ func (w wording) keepTurns(args json.RawMessage) (int, *tool.Error) {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > maxKeepTurns {
 			wrong := map[tool.Locale]string{tool.En: "keep_turns must be a whole number from 1 to %d", tool.Zh: "keep_turns 必须是 1 到 %d 的整数"}[w.locale]
-			return 0, w.failure(tool.BadArgs, w.misfit, fmt.Sprintf(w.hintArgs, `{"uuid": "…", "keep_turns": 3}`), loadTool, fmt.Sprintf(wrong, maxKeepTurns))
+			return 0, w.failure(tool.BadArgs, w.misfit, fmt.Sprintf(w.hintArgs, `{"uuid": "…", "keep_turns": 3}`), tool.LoadHistory, fmt.Sprintf(wrong, maxKeepTurns))
 		}
 		return n, nil
 	}

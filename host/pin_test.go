@@ -30,7 +30,7 @@ func TestLoadIsAskedToStay(t *testing.T) {
 		{`,"keep_turns":"for ever"`, -1, "words"},
 	} {
 		for _, l := range []tool.Locale{tool.En, tool.Zh} {
-			r := try(t, h.Session("me", "c1").In(l), loadTool, fmt.Sprintf(`{"uuid":%q%s}`, id, row.args))
+			r := try(t, h.Session("me", "c1").In(l), tool.LoadHistory, fmt.Sprintf(`{"uuid":%q%s}`, id, row.args))
 			if row.keep < 0 {
 				if r.Err == nil || r.Err.Code != tool.BadArgs || !strings.Contains(r.Err.Msg, "keep_turns") || hasChinese(r.Err.Msg) != (l == tool.Zh) {
 					t.Errorf("%s: %v", row.why, r.Err)

@@ -69,7 +69,7 @@ func run(ctx context.Context, out io.Writer, plugins, cache string) error {
 	missing, _ := r.Shown.Missing()
 	fmt.Fprintf(out, "\n%d of %d characters left out, by the %s limit of %d %s\n", missing, r.Shown.TotalChars, r.Shown.By, r.Shown.Limit, r.Shown.Unit)
 
-	part, err := s.Call(ctx, tool.Call{ID: "2", Tool: "load_tool_history", Args: fmt.Appendf(nil, `{"uuid": %q, "lines": "100-102"}`, r.Ref.UUID)})
+	part, err := s.Call(ctx, tool.Call{ID: "2", Tool: tool.LoadHistory, Args: fmt.Appendf(nil, `{"uuid": %q, "lines": "100-102"}`, r.Ref.UUID)})
 	if err != nil {
 		return err
 	}

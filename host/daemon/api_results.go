@@ -118,7 +118,7 @@ func (b ResultBody) whole() ([]byte, error) {
 }
 
 // loadTool brings an archived result back.
-const loadTool = "load_tool_history"
+const loadTool = tool.LoadHistory
 
 // maxLoads bounds the archives that one question brings with it.
 const maxLoads = 8

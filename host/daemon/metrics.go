@@ -258,4 +258,4 @@ func (d *Daemon) knows(name string) bool {
 }
 
 // describeTool is the agent's own tool, which the host does not know.
-const describeTool = "describe_tool"
+const describeTool = tool.DescribeTool

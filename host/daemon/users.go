@@ -150,7 +150,7 @@ func both(profile, user []string) []string {
 }
 
 // ownTools read what is the user's own.
-var ownTools = []string{loadTool, "search_tool_history", describeTool}
+var ownTools = []string{tool.LoadHistory, tool.SearchHistory, tool.DescribeTool}
 
 // sees reports whether a tool is there for the user; nil: the operator, who sees
 // all.

@@ -63,3 +63,16 @@ const (
 	En Locale = "en"
 	Zh Locale = "zh"
 )
+
+// Names of the tools that weir provides itself; no plugin can use them. The host
+// answers LoadHistory and SearchHistory, the agent answers DescribeTool.
+const (
+	LoadHistory   = "load_tool_history"
+	SearchHistory = "search_tool_history"
+	DescribeTool  = "describe_tool"
+)
+
+// IsBuiltIn reports whether name is one of weir's own tools.
+func IsBuiltIn(name string) bool {
+	return name == LoadHistory || name == SearchHistory || name == DescribeTool
+}

@@ -13,9 +13,9 @@ import (
 
 // The agent's and the host's own tools, which are not chosen by their words.
 const (
-	describeTool = "describe_tool"
-	loadTool     = "load_tool_history"
-	searchTool   = "search_tool_history"
+	describeTool = tool.DescribeTool
+	loadTool     = tool.LoadHistory
+	searchTool   = tool.SearchHistory
 )
 
 // leastScore is what a tool needs to be called at all.

@@ -13,8 +13,8 @@ import (
 
 const (
 	readTool   = "read_chapter"
-	loadTool   = "load_tool_history"
-	searchTool = "search_tool_history"
+	loadTool   = tool.LoadHistory
+	searchTool = tool.SearchHistory
 )
 
 // endless is more than anything here holds, in characters and in lines.

@@ -39,7 +39,7 @@ func literalKeys(models map[string]ModelSettings) []string {
 // no faults, since a plugin may come later, and another server's tools are known
 // when it answers.
 func unknownTools(s Settings, h *host.Host) []fault {
-	known := []string{"describe_tool"} // the agent's own
+	known := []string{tool.DescribeTool}
 	specs := map[string]tool.Spec{}
 	for _, t := range h.Tools() {
 		known = append(known, t.Spec.Name)

@@ -31,8 +31,8 @@ const (
 	maxList        = 100     // asks of one kind, settings, lines to keep
 )
 
-// reserved are the tools the host and the agent provide themselves.
-var reserved = []string{"load_tool_history", "search_tool_history", "describe_tool"}
+// reserved are the names of the tools that weir provides itself.
+var reserved = []string{tool.LoadHistory, tool.SearchHistory, tool.DescribeTool}
 
 // ParseManifest reads the text of a manifest that stands in file. It returns
 // everything that is wrong with it in one run, in the order of the document;
