@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/weirhost/weir/host/internal/callargs"
 )
 
 func TestApprovalRules(t *testing.T) {
@@ -53,7 +55,7 @@ func TestApprovalRules(t *testing.T) {
 		{"calculator", `{}`, 0},                                             //
 	}
 	for _, tt := range tests {
-		args, _, err := decodeArgs(json.RawMessage(tt.args))
+		args, _, err := callargs.Decode(json.RawMessage(tt.args))
 		if err != nil {
 			t.Fatal(err)
 		}

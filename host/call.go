@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/worker"
@@ -45,13 +46,13 @@ func (s *Session) run(ctx context.Context, b *bound, c tool.Call, args map[strin
 }
 
 // answer gets the output of a call, from the cache where the tool allows it.
-func (s *Session) answer(ctx context.Context, b *bound, c tool.Call, input json.RawMessage) (out output, stats tool.Stats, fail *tool.Error, again bool) {
+func (s *Session) answer(ctx context.Context, b *bound, c tool.Call, input json.RawMessage) (out answer.Answer, stats tool.Stats, fail *tool.Error, again bool) {
 	key := ""
 	if b.def.TTL > 0 && b.identity != "" {
 		key = strings.Join([]string{b.identity, string(s.principal), string(s.locale), string(input)}, "\x00")
-		out, ok, done := s.h.cache.join(ctx, key, s.h.cfg.Now)
+		out, ok, done := s.h.cache.Join(ctx, key, s.h.cfg.Now)
 		if ok {
-			return out, tool.Stats{Cached: true, RawBytes: out.rawSize}, nil, false
+			return out, tool.Stats{Cached: true, RawBytes: out.RawSize}, nil, false
 		}
 		defer done()
 	}
@@ -59,8 +60,8 @@ func (s *Session) answer(ctx context.Context, b *bound, c tool.Call, input json.
 		return out, stats, fail, false
 	}
 	out, stats, fail, again = s.execute(ctx, b, c, input)
-	if key != "" && fail == nil && out.err == nil {
-		s.h.cache.put(key, out, s.h.cfg.Now().Add(b.def.TTL))
+	if key != "" && fail == nil && out.Err == nil {
+		s.h.cache.Put(key, out, s.h.cfg.Now().Add(b.def.TTL))
 	}
 	return out, stats, fail, again
 }
@@ -84,7 +85,7 @@ func (s *Session) admit(b *bound) *tool.Error {
 }
 
 // execute runs the guest.
-func (s *Session) execute(ctx context.Context, b *bound, call tool.Call, input json.RawMessage) (out output, stats tool.Stats, fail *tool.Error, again bool) {
+func (s *Session) execute(ctx context.Context, b *bound, call tool.Call, input json.RawMessage) (out answer.Answer, stats tool.Stats, fail *tool.Error, again bool) {
 	w := in(s.locale)
 	// It may have to be compiled, for long: that takes nobody's place.
 	m, err := b.from.take(ctx)
@@ -102,7 +103,7 @@ func (s *Session) execute(ctx context.Context, b *bound, call tool.Call, input j
 	defer b.from.give()
 	if b.abi != registry.ABIOwn {
 		if input, err = foreignInput(b.abi, b.def.Remote, input, s.h.foreign.Add(1)); err != nil {
-			return out, stats, w.badArgs(err), false
+			return out, stats, w.failure(tool.Failed, w.unreadable, ""), false
 		}
 	}
 	o, fail := m.Call(ctx, s.invocation(b, call, input))
@@ -116,8 +117,16 @@ func (s *Session) execute(ctx context.Context, b *bound, call tool.Call, input j
 	if fail != nil {
 		return out, stats, w.localise(fail, b), false
 	}
-	s.h.inBulk(len(o.Bytes), func() { out = read(o.Bytes, b.def.Format, w) })
+	s.h.inBulk(len(o.Bytes), func() { out = b.decode(o.Bytes, s.locale) })
 	return out, stats, s.judge(b, out), false
+}
+
+// decode returns what the tool answered.
+func (b *bound) decode(raw []byte, l tool.Locale) answer.Answer {
+	if b.def.Format == registry.FormatMCP {
+		return answer.DecodeMCP(raw, l)
+	}
+	return answer.DecodeText(raw)
 }
 
 func (s *Session) invocation(b *bound, c tool.Call, input json.RawMessage) sandbox.Invocation {
@@ -128,7 +137,7 @@ func (s *Session) invocation(b *bound, c tool.Call, input json.RawMessage) sandb
 	}
 	inv := sandbox.Invocation{Export: b.def.Export, Input: input, Timeout: l.Timeout, Limits: l, Grant: grant, MaxOutput: tool.MaxWhole, Fresh: b.def.Fresh, Place: b.place}
 	if b.def.Format == registry.FormatMCP {
-		inv.MaxOutput = maxEnvelope
+		inv.MaxOutput = answer.MaxMCP
 	}
 	if f := s.report; f != nil {
 		inv.Progress = func(done, total int, msg string) { f(Progress{Call: c, Done: done, Total: total, Msg: msg}) }
@@ -148,12 +157,12 @@ func (b *bound) configIn(l tool.Locale) map[string]string {
 }
 
 // judge refuses answers that are too large, or empty without leave.
-func (s *Session) judge(b *bound, out output) *tool.Error {
+func (s *Session) judge(b *bound, out answer.Answer) *tool.Error {
 	w := in(s.locale)
 	switch {
-	case len(out.whole) > tool.MaxWhole:
+	case len(out.Text) > tool.MaxWhole:
 		return w.failure(tool.TooLarge, w.tooLarge, w.hintSmaller, b.info.Spec.Name, tool.Bytes(tool.MaxWhole))
-	case out.err == nil && strings.TrimSpace(out.whole) == "" && len(out.parts) == 0 && !b.def.EmptyOK:
+	case out.Err == nil && strings.TrimSpace(out.Text) == "" && len(out.Parts) == 0 && !b.def.EmptyOK:
 		return w.failure(tool.Failed, w.empty, w.hintEmpty, b.info.Spec.Name)
 	}
 	return nil
@@ -161,15 +170,15 @@ func (s *Session) judge(b *bound, out output) *tool.Error {
 
 // result makes what the caller gets: the whole is committed to the archive
 // before anything of it is shown cut.
-func (s *Session) result(ctx context.Context, b *bound, c tool.Call, out output) tool.Result {
-	r := tool.Result{Tool: b.info.Spec.Name, Sources: out.sources, Parts: out.parts, More: out.more, Err: out.err}.WithWhole(out.whole)
-	s.h.inBulk(len(out.whole), func() {
+func (s *Session) result(ctx context.Context, b *bound, c tool.Call, out answer.Answer) tool.Result {
+	r := tool.Result{Tool: b.info.Spec.Name, Sources: out.Sources, Parts: out.Parts, More: out.More, Err: out.Err}.WithWhole(out.Text)
+	s.h.inBulk(len(out.Text), func() {
 		r.Shown = b.keep.Fit(r, b.info.Effective, b.by)
 		if s.keeps(b, r) {
 			s.keep(ctx, b, c, out, &r)
 		}
 		if r.Sources == nil {
-			r.Sources = archive.Sources(out.whole)
+			r.Sources = archive.Sources(out.Text)
 		}
 	})
 	s.summarise(ctx, b, c, &r)
@@ -192,15 +201,15 @@ func (s *Session) keeps(b *bound, r tool.Result) bool {
 // keep commits the whole, also for a caller who has gone: the tool has run, and
 // the next question may ask for it. When that fails the result still goes, and
 // says that the rest is gone.
-func (s *Session) keep(ctx context.Context, b *bound, c tool.Call, out output, r *tool.Result) {
+func (s *Session) keep(ctx context.Context, b *bound, c tool.Call, out answer.Answer, r *tool.Result) {
 	input := bytes.TrimSpace(c.Args)
 	if len(input) == 0 {
 		input = []byte("{}")
 	}
 	e, again, err := s.h.archive.PutOnce(context.WithoutCancel(ctx), archive.Entry{
 		Scope: s.scope(), Turn: c.Turn, CallID: c.ID, Tool: b.info.Spec.Name, Input: input,
-		Query: archive.QuerySummary(b.info.Spec.Name, input), Full: out.whole, Raw: out.raw, Rules: limit.RulesVersion,
-		Sources: out.sources, Parts: out.parts,
+		Query: archive.QuerySummary(b.info.Spec.Name, input), Full: out.Text, Raw: out.Raw, Rules: limit.RulesVersion,
+		Sources: out.Sources, Parts: out.Parts,
 	})
 	if err != nil {
 		r.Unkept = true

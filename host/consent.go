@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -188,7 +189,7 @@ const (
 
 // person is the name of who answered; none of them can be taken for one of ours.
 func person(name string) string {
-	if name = oneLine(name, 60); name == "" {
+	if name = text.OneLine(name, 60); name == "" {
 		return "person"
 	}
 	return "person " + name

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/worker"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -219,9 +220,9 @@ func (d *describer) call(ctx context.Context, p *registry.Plugin) ([]byte, error
 	case fail != nil && fail.Code == tool.TimedOut:
 		return nil, fmt.Errorf("it did not answer within %s", d.timeout)
 	case fail != nil && fail.Code == tool.OutOfMemory:
-		return nil, errors.New(oneLine(fail.Msg, 200) + ` (memory = "128MiB" below [limits] in tools.toml gives more to all)`)
+		return nil, errors.New(text.OneLine(fail.Msg, 200) + ` (memory = "128MiB" below [limits] in tools.toml gives more to all)`)
 	case fail != nil:
-		return nil, errors.New(oneLine(fail.Msg, 200))
+		return nil, errors.New(text.OneLine(fail.Msg, 200))
 	case len(o.Bytes) == 0:
 		return nil, errors.New("it answered nothing")
 	}

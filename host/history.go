@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/callargs"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -91,7 +93,7 @@ func (s *Session) historyError(ctx context.Context, err error, id string, e arch
 	case errors.As(err, &own):
 		return own
 	case errors.Is(err, archive.ErrNotFound):
-		return w.failure(tool.BadArgs, w.noArchive, w.hintNoArchive, oneLine(id, 80))
+		return w.failure(tool.BadArgs, w.noArchive, w.hintNoArchive, text.OneLine(id, 80))
 	case errors.Is(err, archive.ErrExpired):
 		hint := fmt.Sprintf(w.hintAgain, e.Tool, e.Input)
 		if len(e.Input) > 500 {
@@ -122,8 +124,8 @@ func (s *Session) search(ctx context.Context, c tool.Call) tool.Result {
 // wanted reads the arguments of a search, or says what is wrong with them.
 func (s *Session) wanted(raw json.RawMessage) (query, wrong string) {
 	missing := map[bool]string{false: `"query" is missing`, true: `缺少 "query"`}[s.locale == tool.Zh]
-	args, _, err := decodeArgs(raw)
-	if err != nil {
+	args, _, fail := callargs.Decode(raw)
+	if fail != nil {
 		return "", missing
 	}
 	schema, err := registry.CompileSchema(specTexts[s.locale == tool.Zh].search)
@@ -148,7 +150,7 @@ func (wording) searchLimits() tool.Limits {
 func (w wording) hits(query string, found archive.SearchResult) string {
 	var b strings.Builder
 	if len(found.Hits) == 0 {
-		fmt.Fprintf(&b, w.nothingFound, oneLine(query, 200), found.Archives)
+		fmt.Fprintf(&b, w.nothingFound, text.OneLine(query, 200), found.Archives)
 	} else {
 		fmt.Fprintf(&b, w.found, len(found.Hits))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/ending"
 	"github.com/weirhost/weir/host/internal/index"
 	"github.com/weirhost/weir/host/internal/ledger"
@@ -33,7 +34,7 @@ type Host struct {
 	engines atomic.Pointer[engines]
 	archive *archive.Store
 	temp    string // the archive's folder when nobody named one
-	cache   *cache
+	cache   *answer.Cache
 	book    *ledger.Book // nil: nothing is pinned
 	index   *index.Index
 	asked   consents
@@ -69,7 +70,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if err != nil {
 		return nil, err
 	}
-	h = &Host{cfg: cfg, log: cfg.Logger, cache: newCache(cacheBytes), book: bookOf(cfg)}
+	h = &Host{cfg: cfg, log: cfg.Logger, cache: answer.NewCache(answer.CacheBytes), book: bookOf(cfg)}
 	h.live.Store(settings)
 	if h.log == nil {
 		h.log = hclog.NewNullLogger()

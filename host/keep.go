@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/weirhost/weir/host/internal/answer"
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -31,7 +33,7 @@ func (s *Session) Keep(ctx context.Context, c tool.Call, whole []byte) (tool.Res
 	case inner.Err() != nil:
 		return tool.Result{}, ErrClosed
 	}
-	r.CallID, r.Tool = c.ID, oneLine(c.Tool, maxForeignName)
+	r.CallID, r.Tool = c.ID, text.OneLine(c.Tool, maxForeignName)
 	r.Stats.Duration, r.Stats.RawBytes = s.h.cfg.Now().Sub(began), len(whole)
 	s.log(r)
 	return r, nil
@@ -40,7 +42,7 @@ func (s *Session) Keep(ctx context.Context, c tool.Call, whole []byte) (tool.Res
 // take is Keep without the host's door.
 func (s *Session) take(ctx context.Context, c tool.Call, whole []byte) tool.Result {
 	w := in(s.locale)
-	name := oneLine(c.Tool, maxForeignName)
+	name := text.OneLine(c.Tool, maxForeignName)
 	switch {
 	case strings.TrimSpace(name) == "" || name != c.Tool:
 		k := keepTexts[w.locale]
@@ -51,8 +53,8 @@ func (s *Session) take(ctx context.Context, c tool.Call, whole []byte) tool.Resu
 	case len(whole) > tool.MaxWhole:
 		return failed(w.failure(tool.TooLarge, w.tooLarge, w.hintSmaller, name, tool.Bytes(tool.MaxWhole)))
 	}
-	out := textOutput(whole)
-	if len(out.whole) > tool.MaxWhole { // each invalid byte took three
+	out := answer.DecodeText(whole)
+	if len(out.Text) > tool.MaxWhole { // each invalid byte took three
 		return failed(w.failure(tool.TooLarge, w.tooLarge, w.hintSmaller, name, tool.Bytes(tool.MaxWhole)))
 	}
 	s.notePrivate() // nobody knows where it was read

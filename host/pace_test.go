@@ -101,44 +101,6 @@ func TestIdenticalCallsOfACachedToolRunOnce(t *testing.T) {
 	}
 }
 
-// What fails is not kept, and who waited for it tries for itself.
-func TestWaitingForAnAnswerThatDoesNotCome(t *testing.T) {
-	c := newCache(100)
-	now := func() time.Time { return time.Unix(0, 0) }
-	_, ok, done := c.join(t.Context(), "k", now)
-	if ok {
-		t.Fatal("there is no answer yet")
-	}
-	var waiting sync.WaitGroup
-	for range 3 {
-		waiting.Go(func() {
-			_, ok, done := c.join(t.Context(), "k", now)
-			if ok {
-				t.Error("there was no answer")
-			}
-			done()
-		})
-	}
-	done()
-	waiting.Wait()
-	_, _, done = c.join(t.Context(), "k", now)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, ok, done := c.join(ctx, "k", now); ok {
-		t.Error("with an ended context")
-	} else {
-		done()
-	}
-	c.put("k", output{whole: "x"}, now().Add(time.Minute))
-	done()
-	if out, ok, _ := c.join(t.Context(), "k", now); !ok || out.whole != "x" {
-		t.Error("the answer is not found")
-	}
-	if len(c.made) != 0 {
-		t.Errorf("%d are still being made", len(c.made))
-	}
-}
-
 // Everything that an answer depends on is in the key of the cache.
 func TestWhatTheCacheGoesBy(t *testing.T) {
 	dir, work := t.TempDir(), t.TempDir()

@@ -14,9 +14,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/mcpclient"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -217,7 +219,7 @@ func (p *plan) addTool(h *Host, s *server, t mcpclient.Tool, one *planned) {
 	}
 	name := def.Spec.Name
 	if p.tools[name] != nil {
-		one.info.Problems = append(one.info.Problems, fmt.Sprintf("its tool %q is left out: another tool is named %s", oneLine(t.Name, 80), name))
+		one.info.Problems = append(one.info.Problems, fmt.Sprintf("its tool %q is left out: another tool is named %s", text.OneLine(t.Name, 80), name))
 		return
 	}
 	if h.live.Load().Tools[name].Disabled {
@@ -298,9 +300,9 @@ func (s serverTool) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.O
 	defer inv.Place.Give()
 	limited, cancel := context.WithTimeout(ctx, inv.Timeout)
 	defer cancel()
-	answer, err := s.server.client.Call(limited, inv.Export, inv.Input, maxEnvelope, inv.Progress)
+	raw, err := s.server.client.Call(limited, inv.Export, inv.Input, answer.MaxMCP, inv.Progress)
 	if err == nil {
-		return sandbox.Output{Bytes: answer}, nil
+		return sandbox.Output{Bytes: raw}, nil
 	}
 	var refusal *mcpclient.Refusal
 	var down *mcpclient.DownError
@@ -313,11 +315,14 @@ func (s serverTool) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.O
 	case errors.Is(err, mcpclient.ErrTooLarge):
 		return sandbox.Output{}, tool.Errorf(tool.TooLarge, "ask for less at once", "%s produced more than %s of text", inv.Export, tool.Bytes(tool.MaxWhole))
 	case errors.As(err, &refusal):
-		return sandbox.Output{}, tool.Errorf(tool.Failed, "", "%s", oneLine(refusal.Msg, maxError))
+		return sandbox.Output{}, tool.Errorf(tool.Failed, "", "%s", text.OneLine(refusal.Msg, maxErrorChars))
 	case errors.As(err, &down):
-		return sandbox.Output{}, tool.Errorf(tool.Failed, "use another tool, or try again later", "%s", oneLine(down.Error(), maxError))
+		return sandbox.Output{}, tool.Errorf(tool.Failed, "use another tool, or try again later", "%s", text.OneLine(down.Error(), maxErrorChars))
 	case errors.As(err, &unusable):
 		return sandbox.Output{}, tool.Errorf(tool.Failed, "try other arguments, or another tool", "%s", unusable)
 	}
 	return sandbox.Output{}, tool.Errorf(tool.Failed, "try again", "the call came to nothing")
 }
+
+// maxErrorChars bounds what a server's failure says.
+const maxErrorChars = 500

@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/callargs"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -120,7 +123,7 @@ func (s *Session) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	case inner.Err() != nil:
 		return tool.Result{}, ErrClosed
 	}
-	r.CallID, r.Tool = c.ID, c.Tool
+	r.CallID, r.Tool, r.Err = c.ID, c.Tool, msg.ToolError(s.locale, r.Err)
 	r.Stats.Duration = s.h.cfg.Now().Sub(began)
 	if r.Approval != nil { // a person's time is not the tool's
 		r.Stats.Duration = max(0, r.Stats.Duration-r.Approval.Waited)
@@ -135,7 +138,7 @@ const settleTime = 10 * time.Second
 
 // dispatch finds who answers the call.
 func (s *Session) dispatch(ctx context.Context, c tool.Call) tool.Result {
-	w, h := in(s.locale), s.h
+	h := s.h
 	var settled time.Time // when the files must have come to rest
 	for {
 		plan, changed := h.current.Load(), h.Changed()
@@ -145,13 +148,13 @@ func (s *Session) dispatch(ctx context.Context, c tool.Call) tool.Result {
 		}
 		var args map[string]any
 		var canonical json.RawMessage
-		var err error
-		h.inBulk(len(c.Args), func() { args, canonical, err = decodeArgs(c.Args) })
+		var fail *tool.Error
+		h.inBulk(len(c.Args), func() { args, canonical, fail = callargs.Decode(c.Args) })
 		switch {
 		case known == nil && own == nil:
 			return failed(s.unknown(c.Tool))
-		case err != nil:
-			return failed(w.badArgs(err))
+		case fail != nil:
+			return failed(fail)
 		case own != nil:
 			return own(ctx, c)
 		}
@@ -184,7 +187,7 @@ func (s *Session) unknown(name string) *tool.Error {
 	if near := registry.Nearest(name, names); len(near) > 0 {
 		hint = fmt.Sprintf(w.hintNear, strings.Join(near, ", "))
 	}
-	return w.failure(tool.UnknownTool, w.unknown, hint, oneLine(name, 80))
+	return w.failure(tool.UnknownTool, w.unknown, hint, text.OneLine(name, 80))
 }
 
 // log writes the one line of a call.
@@ -202,7 +205,7 @@ func (s *Session) log(r tool.Result) {
 		percent = 100 * max(total-shown, 0) / total
 	}
 	args := []any{
-		"tool", oneLine(r.Tool, 80), "code", code, "layer", string(r.Shown.By), "from", r.Shown.TotalChars, "to", shown, "percent", percent,
+		"tool", text.OneLine(r.Tool, 80), "code", code, "layer", string(r.Shown.By), "from", r.Shown.TotalChars, "to", shown, "percent", percent,
 		"conversation", s.conversation, "took", r.Stats.Duration, "cached", r.Stats.Cached,
 	}
 	if r.Ref != nil {
@@ -266,9 +269,5 @@ func (s *Session) prepare(ctx context.Context, b *bound, args map[string]any, ca
 	if canonical != nil && !expanded {
 		return canonical, nil
 	}
-	text, err := encodeArgs(args)
-	if err != nil {
-		return nil, w.badArgs(err)
-	}
-	return text, nil
+	return callargs.Encode(args)
 }

@@ -11,14 +11,13 @@ import (
 type wording struct {
 	locale tool.Locale
 
-	unknown, hintNear, hintNone string
-	argSyntax, argNotObject, argTrailing, argTwice, argDeep,
-	argNumber, hintObject, misfit, hintArgs, hintTakes, hintTakesNone string
-	writeBack, hintWriteBack                                                 string
-	rate, hintRate, busy                                                     string
-	empty, hintEmpty, notMCP, unexplained, hintAuthor, tooLarge, hintSmaller string
-	part, broken, gone, hintOperator                                         string
-	timedOut, outOfMemory, trapped, cancelled, argsTooLarge, hintLessText    string
+	unknown, hintNear, hintNone                                           string
+	misfit, hintArgs, hintTakes, hintTakesNone                            string
+	writeBack, hintWriteBack                                              string
+	rate, hintRate, busy                                                  string
+	empty, hintEmpty, hintAuthor, tooLarge, hintSmaller                   string
+	broken, gone, hintOperator                                            string
+	timedOut, outOfMemory, trapped, cancelled, argsTooLarge, hintLessText string
 
 	noArchive, hintNoArchive, expired, hintAgain, hintAgainWhole, repeated, hintRepeated, unreadable string
 	nothingFound, found, foundMore, inCall                                                           string
@@ -53,13 +52,6 @@ var english = wording{
 	unknown:       "there is no tool named %q",
 	hintNear:      "perhaps one of these is meant: %s",
 	hintNone:      "use only the tools that are listed",
-	argSyntax:     "the arguments are not valid JSON: they break off or are wrong near character %s",
-	argNotObject:  "the arguments are not a JSON object",
-	argTrailing:   "there is text behind the JSON object of the arguments",
-	argTwice:      "the argument %q is given twice",
-	argDeep:       "the arguments are nested too deeply",
-	argNumber:     "the number %s in the arguments is too large",
-	hintObject:    `write the arguments as one JSON object, for example {"name": "value"}`,
 	misfit:        "the arguments of %s do not fit: %s",
 	hintArgs:      "correct this and call the tool again; an example that fits: %s",
 	hintTakes:     "correct this and call the tool again; it takes: %s",
@@ -71,12 +63,9 @@ var english = wording{
 	busy:          "too many tools are running",
 	empty:         "%s gave an empty answer",
 	hintEmpty:     "try other arguments",
-	notMCP:        "the tool's answer is not the result object that its manifest promises",
-	unexplained:   "the tool failed and did not say why",
 	hintAuthor:    "use another tool; the plugin's author has to mend this",
 	tooLarge:      "%s produced more than %s of text",
 	hintSmaller:   "ask for less at once",
-	part:          "[part %s: %s, %d bytes]",
 	broken:        "the plugin of %s cannot be used: %s",
 	gone:          "the plugin of %s cannot be read at the moment",
 	hintOperator:  "use another tool; the operator has to look after this one",
@@ -100,13 +89,6 @@ var chinese = wording{
 	unknown:       "没有名为 %q 的工具",
 	hintNear:      "也许是指：%s",
 	hintNone:      "只能使用列出的工具",
-	argSyntax:     "参数不是有效的 JSON：在第 %s 个字符附近中断或有误",
-	argNotObject:  "参数不是 JSON 对象",
-	argTrailing:   "参数的 JSON 对象后面还有多余内容",
-	argTwice:      "参数 %q 出现了两次",
-	argDeep:       "参数嵌套过深",
-	argNumber:     "参数中的数字 %s 过大",
-	hintObject:    `请把参数写成一个 JSON 对象，例如 {"name": "value"}`,
 	misfit:        "%s 的参数不符合要求：%s",
 	hintArgs:      "请改正后再次调用；正确的示例：%s",
 	hintTakes:     "请改正后再次调用；可用参数：%s",
@@ -118,12 +100,9 @@ var chinese = wording{
 	busy:          "正在运行的工具过多",
 	empty:         "%s 返回了空结果",
 	hintEmpty:     "请换用其他参数",
-	notMCP:        "该工具的输出不是其清单所声明的结果对象",
-	unexplained:   "该工具失败了，但没有说明原因",
 	hintAuthor:    "请使用其他工具；此问题需由插件作者修复",
 	tooLarge:      "%s 产生的文本超过 %s",
 	hintSmaller:   "请一次请求更少的内容",
-	part:          "[附件 %s：%s，%d 字节]",
 	broken:        "%s 的插件无法使用",
 	gone:          "%s 的插件暂时无法读取",
 	hintOperator:  "请使用其他工具；此问题需由管理员处理",

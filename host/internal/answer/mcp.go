@@ -1,0 +1,226 @@
+package answer
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"net/url"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/weirhost/weir/host/internal/jsonscan"
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// MaxMCP bounds the bytes of an MCP result: its text is escaped and its parts are
+// in base64, so that it may be longer than the text it holds.
+const MaxMCP = 3 * tool.MaxWhole
+
+// HintAuthor is the hint of a failure that only the plugin's author can fix.
+const HintAuthor = "use another tool; this is a bug in the plugin, and only its author can fix it"
+
+// maxErrorChars bounds the message of a tool's own error. A longer text stays the
+// text of the result.
+const maxErrorChars = 500
+
+// DecodeMCP returns an answer that is a result of the Model Context Protocol. Parts
+// that are not text are described in the text, in the language l. An answer that is
+// no such result has an Err.
+func DecodeMCP(raw []byte, l tool.Locale) Answer {
+	if text, ok := singleText(raw); ok {
+		a := DecodeText(text)
+		a.RawSize = len(raw)
+		return a
+	}
+	var r result
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if err := dec.Decode(&r); err != nil || dec.More() {
+		if len(bytes.TrimSpace(raw)) == 0 {
+			return Answer{}
+		}
+		return Answer{RawSize: len(raw), Err: tool.Errorf(tool.Failed, HintAuthor, "the tool's answer is not the result object that its manifest promises")}
+	}
+	return r.answer(len(raw), l)
+}
+
+// singleText returns the text of a result that holds one text and nothing else, in
+// the form in which the SDKs write it; ok is false for every other result. The text
+// may share memory with raw.
+func singleText(raw []byte) (text []byte, ok bool) {
+	rest, ok := bytes.CutPrefix(raw, []byte(`{"content":[{"type":"text","text":`))
+	if !ok {
+		return nil, false
+	}
+	quoted, ok := bytes.CutSuffix(rest, []byte(`}],"isError":false}`))
+	if !ok {
+		if quoted, ok = bytes.CutSuffix(rest, []byte(`}]}`)); !ok {
+			return nil, false
+		}
+	}
+	return jsonscan.Text(quoted)
+}
+
+// A result is a tool result of the Model Context Protocol, with sources, more and
+// error added.
+type result struct {
+	Content    []content       `json:"content"`
+	Structured json.RawMessage `json:"structuredContent"`
+	Sources    []tool.Source   `json:"sources"`
+	More       *tool.More      `json:"more"`
+	IsError    bool            `json:"isError"`
+	Error      *tool.Error     `json:"error"`
+}
+
+type content struct {
+	Type     string    `json:"type"`
+	Text     string    `json:"text"`
+	Data     []byte    `json:"data"`
+	MIME     string    `json:"mimeType"`
+	Name     string    `json:"name"`
+	URI      string    `json:"uri"`
+	Title    string    `json:"title"`
+	Resource *resource `json:"resource"`
+}
+
+type resource struct {
+	URI  string  `json:"uri"`
+	MIME string  `json:"mimeType"`
+	Text *string `json:"text"`
+	Blob []byte  `json:"blob"`
+}
+
+// answer joins the texts. Each part that is not text is one line of the text.
+func (r result) answer(size int, l tool.Locale) Answer {
+	var lines []string
+	var parts []tool.Blob
+	links := r.Sources
+	for _, c := range r.Content {
+		switch {
+		case c.Type == "text", c.Text != "" && c.Resource == nil && len(c.Data) == 0: // some servers omit the type, or call a text a resource
+			lines = append(lines, c.Text)
+		case c.Type == "resource_link":
+			links = append(links, tool.Source{Title: cmp.Or(c.Title, c.Name), URL: c.URI})
+			lines = append(lines, strings.TrimSpace(cmp.Or(c.Title, c.Name)+" "+c.URI))
+		case c.Resource != nil && c.Resource.Text != nil:
+			lines = append(lines, *c.Resource.Text)
+		default:
+			b := c.blob()
+			parts = append(parts, b)
+			lines = append(lines, partLine(b, l))
+		}
+	}
+	if s := r.Structured; len(s) > 0 && string(s) != "null" {
+		if strings.TrimSpace(strings.Join(lines, "")) == "" {
+			lines = append(lines, string(s))
+		} else if !r.IsError && !slices.ContainsFunc(r.Content, func(c content) bool { return sameJSON(c.Text, s) }) {
+			b := tool.Blob{Name: "structured.json", MIME: "application/json", Data: s}
+			parts = append(parts, b)
+			lines = append(lines, partLine(b, l))
+		}
+	}
+	a := DecodeText([]byte(strings.Join(lines, "\n")))
+	a.RawSize, a.Parts, a.More, a.Sources = size, parts, r.more(), cleanSources(links)
+	if r.IsError || r.Error != nil {
+		return r.failed(a)
+	}
+	return a
+}
+
+// sameJSON reports whether a text means the same as a JSON value: servers repeat
+// their structured content as text, for clients that read only text.
+func sameJSON(text string, value json.RawMessage) bool {
+	if text = strings.TrimSpace(text); text == "" || !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
+		return text == string(value)
+	}
+	var a, b any
+	return json.Unmarshal([]byte(text), &a) == nil && json.Unmarshal(value, &b) == nil && reflect.DeepEqual(a, b)
+}
+
+func (c content) blob() tool.Blob {
+	b := tool.Blob{Name: c.Name, MIME: c.MIME, Data: c.Data}
+	if r := c.Resource; r != nil {
+		b = tool.Blob{Name: strings.TrimPrefix(r.URI, "part:"), MIME: r.MIME, Data: r.Blob}
+		if u, err := url.Parse(r.URI); err == nil && u.Scheme != "part" && u.Scheme != "" {
+			b.Name = path.Base(u.Path)
+		}
+	}
+	if b.MIME == "" {
+		b.MIME = "application/octet-stream"
+	}
+	return b
+}
+
+// partLine returns the line that a model reads in place of a part.
+func partLine(b tool.Blob, l tool.Locale) string {
+	name := limit.Normalise([]byte(b.Name))
+	if name = strings.Join(strings.Fields(name), " "); name == "" {
+		name = "–"
+	}
+	mime := text.Clip(strings.Join(strings.Fields(b.MIME), " "), 60)
+	return msg.In(l, tool.Textf("[part %s: %s, %d bytes]", text.Clip(name, 100), mime, len(b.Data)))
+}
+
+// more returns the tool's claim that there is more, without a negative number and
+// without arguments that are not an object.
+func (r result) more() *tool.More {
+	if r.More == nil || r.More.Shown < 0 || r.More.Total < 0 {
+		return nil
+	}
+	more := *r.More
+	var object map[string]json.RawMessage
+	if json.Unmarshal(more.Args, &object) != nil {
+		more.Args = nil
+	}
+	return &more
+}
+
+// cleanSources normalises the sources that a tool names.
+func cleanSources(in []tool.Source) []tool.Source {
+	var out []tool.Source
+	for _, s := range in {
+		s.Title = text.OneLine(s.Title, 300)
+		s.URL = text.OneLine(s.URL, 2000)
+		if s.URL != "" || s.Title != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// failed returns a with the tool's own error. A text that is the error's message is
+// not repeated as the text of the result.
+func (r result) failed(a Answer) Answer {
+	e := &tool.Error{Code: tool.Failed, Msg: text.OneLine(a.Text, maxErrorChars)}
+	if r.Error != nil {
+		if toolCode(r.Error.Code) {
+			e.Code = r.Error.Code
+		}
+		e.Hint = text.OneLine(r.Error.Hint, maxErrorChars)
+		if msg := text.OneLine(r.Error.Msg, maxErrorChars); msg != "" {
+			e.Msg = msg
+		}
+	}
+	if e.Msg == "" {
+		e = tool.NewError(e.Code, tool.Textf("the tool failed and gave no reason"), tool.Text{Format: e.Hint})
+	}
+	if text.OneLine(a.Text, len(a.Text)) == e.Msg {
+		a.Text, a.Raw = "", nil
+	}
+	a.Err = e
+	return a
+}
+
+// toolCode reports whether a tool can fail with this code by its own account. Only
+// the host knows of the others.
+func toolCode(c tool.Code) bool {
+	switch c {
+	case tool.BadArgs, tool.Failed, tool.TimedOut, tool.TooLarge, tool.Denied, tool.RateLimited, tool.Expired:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,53 @@
+package callargs
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// FuzzDecode: Decode accepts one JSON object only, and Encode is stable.
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{`{"a":[1,2.5e3,{"b":null}],"c":"x"}`, `{"a":1,"a":2}`, `{"a":1e999}`, `[]`, ``, `{} {}`, ` {"a" : -0.5, "b":[true,false ,null]}`, `{"a":01}`, `{"b":1,"a":2}`, `{"a":[1,]}`, `{"a":1,}`, "{\"a\":\"\u2028\"}", `{"a":tru}`, `{"a":1.}`, `{"a":{}}`} {
+		f.Add([]byte(s))
+	}
+	for _, s := range []string{`{"a":"bcd", "bcd" : "efg"}`, `{"a":"bcd""e":1}`, `{"a":"\u0000bcd","b":"xyz"}`, `{"a":"b\"c","b":["de\n","fgh"]}`, `{"abc":"de","abc":"fg"}`, "{\"a\":\"b\xffc\"}", "{\"a\":\"b\x01c\"}"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		args, canonical, fail := Decode(raw)
+		if whole, slow := decode(raw); (fail == nil) != (slow == nil) || fail == nil && !reflect.DeepEqual(args, whole) {
+			t.Fatalf("%q is read as %v, %v, and as %v, %v step by step", raw, args, fail, whole, slow)
+		}
+		// Arguments with long strings have a decoder of their own, with the same result.
+		if quick, ok := decodeLong(raw, 2); ok && (fail != nil || !reflect.DeepEqual(quick, args)) {
+			t.Fatalf("%q is decoded as %v at once, and as %v, %v", raw, quick, args, fail)
+		}
+		if fail != nil {
+			if fail.Code != tool.BadArgs || fail.Msg == "" || strings.Contains(fail.Msg, "%!") {
+				t.Errorf("%+v", fail)
+			}
+			return
+		}
+		text, fail := Encode(args)
+		if fail != nil {
+			t.Fatal(fail)
+		}
+		if canonical != nil && string(canonical) != string(text) {
+			t.Errorf("%s is said to be %s", text, canonical)
+		}
+		again, _, fail := Decode(text)
+		if fail != nil {
+			t.Fatalf("%s: %v", text, fail)
+		}
+		if twice, _ := Encode(again); string(twice) != string(text) {
+			t.Errorf("%s became %s", text, twice)
+		}
+		if len(strings.TrimSpace(string(raw))) > 0 && !json.Valid(raw) {
+			t.Errorf("%q was accepted", raw)
+		}
+	})
+}

@@ -1,0 +1,27 @@
+// Package text holds the small functions on strings that several packages of the
+// host need: one line of a longer text, and a clipped text.
+package text
+
+import (
+	"strings"
+
+	"github.com/weirhost/weir/sdk/limit"
+)
+
+// OneLine returns s normalised (see limit.Normalise), with each run of white space
+// as one space, clipped to at most chars characters.
+func OneLine(s string, chars int) string {
+	return Clip(strings.Join(strings.Fields(limit.Normalise([]byte(s))), " "), chars)
+}
+
+// Clip returns at most n characters of s. The last one is an ellipsis if something
+// is left out.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	if r := []rune(s); len(r) > n {
+		return string(r[:max(n-1, 0)]) + "…"
+	}
+	return s
+}
