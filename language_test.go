@@ -18,6 +18,9 @@ var plain = []string{
 	"host/internal/msg/msg.go",
 	"host/internal/msg/localize.go",
 	"host/internal/sched",
+	"host/internal/text",
+	"host/internal/callargs",
+	"host/internal/answer",
 	"README.md",
 	"README.zh-CN.md",
 	"CHANGELOG.md",
@@ -33,9 +36,6 @@ var plain = []string{
 // isPlain reports whether plain lists the file or a folder above it.
 func isPlain(path string) bool {
 	return slices.ContainsFunc(plain, func(p string) bool { return p == "" || path == p || strings.HasPrefix(path, p+"/") })
-	"host/internal/text",
-	"host/internal/callargs",
-	"host/internal/answer",
 }
 
 // riddles are phrases that a reader has to decode, with what to write instead.
