@@ -4,17 +4,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/weirhost/weir/agent/parse/internal/lex"
+	"github.com/weirhost/weir/agent/parse/internal/toolset"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // maxQuoted is how much of a model's own text a correction quotes, in
 // characters.
 const maxQuoted = 160
-
-// maxNearest is how many names a correction offers.
-const maxNearest = 3
 
 // Correction tells the model in one short message what was wrong with its call
 // and what the right form is. It quotes at most 160 characters of the model's
@@ -26,7 +24,7 @@ func Correction(m Malformed, tools []tool.Spec, l tool.Locale) string {
 		w = corrections[tool.Zh]
 	}
 	form := rightForm(m, tools)
-	parts := []string{w.quoted(oneLine(m.Raw, maxQuoted)), w.reason(m, nearest(m.Name, tools))}
+	parts := []string{w.quoted(oneLine(m.Raw, maxQuoted)), w.reason(m, toolset.Nearest(m.Name, tools))}
 	if m.Reason == ReasonUnknownTool && len(tools) == 0 {
 		form = ""
 	}
@@ -36,14 +34,14 @@ func Correction(m Malformed, tools []tool.Spec, l tool.Locale) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), w.space)
 }
 
-// wording is the language of a correction.
-type wording struct {
+// texts are the sentences of a correction in one language.
+type texts struct {
 	quote, form, space, sep                                   string
 	unknown, unknownNear, badJSON, badJSONAt, truncated       string
 	noArgs, noArgsDetail, noName, inThought, otherwise, close string
 }
 
-var corrections = map[tool.Locale]wording{
+var corrections = map[tool.Locale]texts{
 	tool.En: {
 		quote: "Your call was not run: %s", form: "Write it directly, without a code fence: ", space: "\n", sep: ", ", close: ".",
 		unknown: "There is no tool named %q.", unknownNear: "There is no tool named %q. The nearest names are: %s.",
@@ -60,14 +58,14 @@ var corrections = map[tool.Locale]wording{
 	},
 }
 
-func (w wording) quoted(s string) string {
+func (w texts) quoted(s string) string {
 	if s == "" {
 		return ""
 	}
 	return fmt.Sprintf(w.quote, s)
 }
 
-func (w wording) reason(m Malformed, near []string) string {
+func (w texts) reason(m Malformed, near []string) string {
 	switch m.Reason {
 	case ReasonUnknownTool:
 		if len(near) == 0 {
@@ -98,21 +96,7 @@ func (w wording) reason(m Malformed, near []string) string {
 // could read as a call again stays as it is: only replies are parsed.
 func oneLine(s string, n int) string {
 	s = s[:min(len(s), 16*n)]
-	return clip(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "), n)
-}
-
-// clip cuts s to n characters and marks the cut.
-func clip(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	for i := range s {
-		if n == 1 {
-			return s[:i] + "…"
-		}
-		n--
-	}
-	return s
+	return lex.Clip(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "), n)
 }
 
 // rightForm shows the form of a call to the tool that was meant, with its
@@ -120,7 +104,7 @@ func clip(s string, n int) string {
 func rightForm(m Malformed, tools []tool.Spec) string {
 	name := m.Name
 	if m.Reason == ReasonUnknownTool {
-		if near := nearest(m.Name, tools); len(near) > 0 {
+		if near := toolset.Nearest(m.Name, tools); len(near) > 0 {
 			name = near[0]
 		}
 	}
@@ -129,90 +113,7 @@ func rightForm(m Malformed, tools []tool.Spec) string {
 	if i < 0 {
 		name = "…"
 	} else {
-		args = sampleArgs(tools[i])
+		args = toolset.SampleArguments(tools[i])
 	}
 	return fmt.Sprintf(`<tool_call>{"id":"call_001","tool_name":"%s","arguments":%s}</tool_call>`, name, args)
-}
-
-func sampleArgs(s tool.Spec) string {
-	info := newToolInfo(s.Name, string(s.Params))
-	if len(info.params.props) == 0 {
-		return "{}"
-	}
-	var parts []string
-	for _, p := range info.params.props {
-		if slices.Contains(info.required, p.name) {
-			parts = append(parts, fmt.Sprintf("%q:%s", p.name, sampleValue(p.schema)))
-		}
-	}
-	if len(parts) == 0 || len(parts) > 8 {
-		return "{…}"
-	}
-	return "{" + strings.Join(parts, ",") + "}"
-}
-
-func sampleValue(s schema) string {
-	switch {
-	case s.untyped():
-		return "…"
-	case s.is("string"):
-		return `"…"`
-	case s.is("array"):
-		return "[…]"
-	case s.is("object"):
-		return "{…}"
-	}
-	return "…"
-}
-
-// nearest returns the declared names that are most like name, best first: those
-// that share its words, or that it misspells.
-func nearest(name string, tools []tool.Spec) []string {
-	type scored struct {
-		name string
-		cost int
-	}
-	want := fold(clip(name, maxName))
-	var found []scored
-	for _, t := range tools {
-		have := fold(clip(t.Name, maxName))
-		cost := distance(want, have)
-		shared := 0
-		for _, w := range strings.Split(want, "_") {
-			if len(w) > 2 && slices.Contains(strings.Split(have, "_"), w) {
-				shared++
-			}
-		}
-		if shared == 0 && cost > max(2, len(want)/3) {
-			continue
-		}
-		found = append(found, scored{t.Name, cost - 8*shared})
-	}
-	slices.SortStableFunc(found, func(a, b scored) int { return a.cost - b.cost })
-	var out []string
-	for _, f := range found[:min(len(found), maxNearest)] {
-		out = append(out, f.name)
-	}
-	return out
-}
-
-// distance is how many bytes must be changed, added or removed to turn a into b.
-func distance(a, b string) int {
-	prev := make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := range len(a) {
-		diag := prev[0]
-		prev[0] = i + 1
-		for j := range len(b) {
-			cost := diag
-			if a[i] != b[j] {
-				cost++
-			}
-			diag = prev[j+1]
-			prev[j+1] = min(cost, prev[j]+1, diag+1)
-		}
-	}
-	return prev[len(b)]
 }

@@ -1,34 +1,52 @@
-// Package parse recognises tool calls in the text of a chat model, whatever
-// way the model writes them, and tells them from prose, quotation and thought.
+// Package parse recognises tool calls in the text of a chat model, in every
+// notation that models use, and separates them from prose, quotations and
+// reasoning.
 //
-// There is one recogniser for all formats, keyed on the names of the declared
-// tools. It is a stream parser with these laws:
+// One recogniser reads all formats. It looks for the names of the declared tools.
+// It is a stream parser with these laws:
 //
-//   - The events are the same for every chunking, once adjacent texts are joined.
-//   - A Call is given out when it is complete and never taken back. What a
-//     truncated reply calls, the whole reply calls too.
-//   - Text that cannot begin a call is given out in the Feed that brings it.
+//   - The events do not depend on the chunks, once adjacent texts are joined.
+//   - A Call is reported when it is complete and never withdrawn. Every call of a
+//     truncated reply is also a call of the whole reply.
+//   - Text that cannot begin a call is returned by the Feed that brings it.
 //   - The time is linear in the text: every byte is scanned a bounded number of
-//     times, however the text is made.
+//     times.
 //
-// A reply is scanned in layers. Text (text.go, open.go) runs line by line and
-// stops where something may begin: a marker (token.go), a fence, a bracket or a
-// name (probe.go). Thoughts (thought.go) are passed on as Reasoning. Everything
-// else that may hold calls is a group (group.go, word.go): calls with nothing
-// but white space, punctuation and markers between them. Each call in it is an
-// item (item.go, tagged.go, react.go), whose end a scanner finds (scan.go), whose
-// values are read (value.go, strings.go) and made a call of (call.go, args.go,
-// take.go).
+// # Layers
 //
-// A call behind a marker of its own runs. A call without one runs where it
-// begins the message or is introduced as one (context.go), or where nothing
-// follows it; an example, a signature or a list of tools does not. Nothing
-// behind the first group runs, because models write down results of their own
-// invention there.
+// A reply is read in layers. Lines (lines.go, openings.go) are scanned up to the
+// first byte at which something may begin: a marker, a fence (fence.go), a
+// channel (channel.go), a bracket or a name (lookahead.go). Reasoning (thought.go)
+// is passed on. Everything else that may hold calls is a group (group.go,
+// names.go): calls with only white space, punctuation and markers between them.
+// Each call in a group is an item (item.go, tagged.go, react.go). When an item is
+// complete, calls.go reads its values and matches them with a tool.
 //
-// Structure is mended: quotes, commas, brackets of a block that is closed.
-// Content never is. The general repairers of JSON were compared and not taken:
-// they finish unfinished strings, drop backslashes and read any text as a
-// string, which is harmless in a document and not in a command that will run;
-// and they do not read Python's notation.
+// The packages below internal read without state: lex (bytes and names), marker
+// (tags and special tokens), value (JSON and Python values, repaired), toolset
+// (the declared tools, their schemas, and the calls that a value holds) and prose
+// (the sentence in front of a block).
+//
+// # To add a format
+//
+// There are two ways. If the new format only has a new marker around a notation
+// that exists, add a row to the tables of internal/marker and, if it is to be
+// counted separately, a Format in internal/marker/format.go and format.go.
+// If the format has a new shape, add an itemKind to item.go, the place where it
+// begins to openings.go or group.go, and a function that finds its end, like those
+// of tagged.go and react.go. In both cases add rows to formats_test.go; the laws
+// and the corpora (make eval-parse) then hold for it too.
+//
+// # What runs
+//
+// A call with a marker of its own runs. A call without one runs if it begins the
+// message, if a sentence introduces it (context.go), or if nothing follows it. An
+// example, a signature and a list of tools do not run. Nothing after the first
+// group runs, because models write invented results there.
+//
+// Structure is repaired: quotes, commas, brackets of a block that is closed.
+// Content never is. General repairers of JSON were compared and not used: they
+// complete unfinished strings, drop backslashes and read any text as a string.
+// That is harmless in a document but not in a command that will run. They also do
+// not read Python's notation.
 package parse

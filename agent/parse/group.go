@@ -2,17 +2,20 @@ package parse
 
 import (
 	"strings"
+
+	"github.com/weirhost/weir/agent/parse/internal/lex"
+	"github.com/weirhost/weir/agent/parse/internal/marker"
 )
 
 // A group is a run of calls with nothing but white space, punctuation and
-// markers between them. What it holds is given out as calls, or, if it turns
+// markers between them. What it holds is emitted as calls, or, if it turns
 // out to be no call, as text.
 type group struct {
 	from    int // its first byte; the text from here on is held
-	end     int // behind its last call or closing marker
+	end     int // after its last call or closing marker
 	typed   bool
-	format  Format
-	first   Format // the format it was entered with
+	format  marker.Format
+	first   marker.Format // the format it was entered with
 	confirm confirm
 	strict  bool // arguments must fit the schema, being in the middle of text
 	fence   bool // inside a fence
@@ -46,9 +49,9 @@ func (g *group) setName(s string) { g.name = s }
 
 // beginGroup enters a group at offset at; the text from start on belongs to
 // it. It refuses where the context takes a call of this format for a quotation.
-func (p *parser) beginGroup(start, at int, format Format) bool {
+func (p *parser) beginGroup(start, at int, format marker.Format) bool {
 	switch format {
-	case FormatFence, FormatJSON, FormatPythonic, FormatNameJSON:
+	case marker.FormatFence, marker.FormatJSON, marker.FormatPythonic, marker.FormatNameJSON:
 	default:
 		return p.beginMarked(start, at, format)
 	}
@@ -58,7 +61,7 @@ func (p *parser) beginGroup(start, at int, format Format) bool {
 	switch {
 	case g.confirm == declined:
 		return false
-	case g.confirm != atOnce || format == FormatFence || format == FormatNameJSON:
+	case g.confirm != atOnce || format == marker.FormatFence || format == marker.FormatNameJSON:
 	case p.buf[at] == '`' && !p.start:
 		g.confirm = atEnd
 	case p.buf[at] != '[' && p.buf[at] != '{':
@@ -69,7 +72,7 @@ func (p *parser) beginGroup(start, at int, format Format) bool {
 }
 
 // beginMarked enters a group that a marker announces.
-func (p *parser) beginMarked(start, at int, format Format) bool {
+func (p *parser) beginMarked(start, at int, format marker.Format) bool {
 	start = p.withBullet(start)
 	p.enterGroup(&group{format: format, typed: true, fresh: true, confirm: p.typedContext(start, format)}, start, at)
 	return true
@@ -109,10 +112,10 @@ func (p *parser) groupStep() bool {
 		return false
 	}
 	if g.comment {
-		return p.skipLine() == done
+		return p.skipLine() == lex.Done
 	}
 	c := b[p.pos]
-	if isSpace(c) {
+	if lex.IsSpace(c) {
 		if c == '\n' {
 			g.eol = true
 			p.confirmLine()
@@ -121,43 +124,43 @@ func (p *parser) groupStep() bool {
 		return true
 	}
 	switch st := p.part(c); st {
-	case more:
+	case lex.More:
 		if p.final {
 			p.pos = len(b)
 			return true
 		}
 		return false
-	case no:
+	case lex.No:
 		p.endGroup()
 	}
 	return true
 }
 
 // part handles one thing between two calls. no: the group ends here.
-func (p *parser) part(c byte) status {
+func (p *parser) part(c byte) lex.Status {
 	g := p.g
 	switch c {
 	case ',', ';':
 		if c == ';' {
 			p.confirmLine()
 			p.closed(p.pos + 1)
-			return done
+			return lex.Done
 		}
 		p.pos++
-		return done
+		return lex.Done
 	case ']', ')', '}', '>':
 		if c == '>' && !g.typed {
-			return no
+			return lex.No
 		}
 		g.depth = max(0, g.depth-1)
 		p.closed(p.pos + 1)
-		return done
+		return lex.Done
 	case '<':
 		return p.tokenPart()
 	case '[':
-		if tok, st := p.t.tokenAt(p.buf, p.pos, p.final); st != no {
-			if st == more {
-				return more
+		if tok, st := marker.At(p.t, p.buf, p.pos, p.final); st != lex.No {
+			if st == lex.More {
+				return lex.More
 			}
 			return p.markerPart(tok)
 		}
@@ -175,19 +178,19 @@ func (p *parser) part(c byte) status {
 		if g.calls > 0 {
 			g.end = p.pos
 		}
-		return done
+		return lex.Done
 	case '/':
 		if g.typed { // the end of a marker that closes itself
 			p.pos++
-			return done
+			return lex.Done
 		}
 	case '-', '+':
 		if g.eol || g.calls == 0 {
 			p.pos++
-			return done
+			return lex.Done
 		}
 	case '#':
-		if g.fence || g.calls > 0 && isBlank(p.buf[p.pos-1]) {
+		if g.fence || g.calls > 0 && lex.IsBlank(p.buf[p.pos-1]) {
 			g.comment = true
 			return p.skipLine()
 		}
@@ -195,12 +198,12 @@ func (p *parser) part(c byte) status {
 		return p.stopPart()
 	}
 	switch {
-	case isLetter(c):
+	case lex.IsLetter(c):
 		return p.wordPart()
-	case isDigit(c) && g.eol:
+	case lex.IsDigit(c) && g.eol:
 		return p.numberPart()
 	}
-	return no
+	return lex.No
 }
 
 // closed takes a closing bracket, quote or marker into the group.
@@ -212,35 +215,35 @@ func (p *parser) closed(end int) {
 }
 
 // tokenPart handles a marker in angle brackets.
-func (p *parser) tokenPart() status {
-	tok, st := p.t.tokenAt(p.buf, p.pos, p.final)
-	if st == no && p.g.typed {
+func (p *parser) tokenPart() lex.Status {
+	tok, st := marker.At(p.t, p.buf, p.pos, p.final)
+	if st == lex.No && p.g.typed {
 		return p.plainTag()
 	}
-	if st != done {
+	if st != lex.Done {
 		return st
 	}
 	return p.markerPart(tok)
 }
 
-func (p *parser) markerPart(tok token) status {
+func (p *parser) markerPart(tok marker.Token) lex.Status {
 	g := p.g
-	switch tok.role {
-	case roleOpen:
+	switch tok.Role {
+	case marker.RoleOpen:
 		if g.single && g.calls > 0 {
-			return no
+			return lex.No
 		}
 		p.block++
 		g.typed, g.fresh = true, true
 		if g.confirm == atEOL {
 			g.confirm = atOnce
 		}
-		if g.calls == 0 && g.format != FormatDeepSeek && g.format != FormatKimi && g.format != FormatHarmony || g.format == FormatFence {
-			g.format = tok.format
+		if g.calls == 0 && g.format != marker.FormatDeepSeek && g.format != marker.FormatKimi && g.format != marker.FormatHarmony || g.format == marker.FormatFence {
+			g.format = tok.Format
 		}
-		g.name, g.nameAt = tok.name, p.pos
-		p.closed(tok.end)
-	case roleClose:
+		g.name, g.nameAt = tok.Name, p.pos
+		p.closed(tok.End)
+	case marker.RoleClose:
 		g.fresh = false
 		if g.name != "" && g.item == nil {
 			p.emptyCall()
@@ -252,103 +255,96 @@ func (p *parser) markerPart(tok token) status {
 			}
 			g.typed = true
 		}
-		p.closed(tok.end)
-	case roleSep:
-		if tok.word == "[call_id]" { // the id stands behind it
-			return p.callID(tok.end)
+		p.closed(tok.End)
+	case marker.RoleSep:
+		if tok.Word == "[call_id]" { // the id is after it
+			return p.callID(tok.End)
 		}
-		p.pos = tok.end
-	case roleJunk:
-		p.closed(tok.end)
-		if strings.HasPrefix(tok.word, "|im_") || strings.HasPrefix(tok.word, "|eot") {
+		p.pos = tok.End
+	case marker.RoleJunk:
+		p.closed(tok.End)
+		if strings.HasPrefix(tok.Word, "|im_") || strings.HasPrefix(tok.Word, "|eot") {
 			p.block++
 			g.eol = true
 			p.confirmLine()
 		}
-	case roleInvoke:
-		if tok.format == FormatInvoke || tok.format == FormatXML || tok.format == FormatTags {
+	case marker.RoleInvoke:
+		if tok.Format == marker.FormatInvoke || tok.Format == marker.FormatXML || tok.Format == marker.FormatTags {
 			return p.beginTagged(tok)
 		}
-		return no
-	case roleParam:
+		return lex.No
+	case marker.RoleParam:
 		if g.name != "" {
 			return p.beginItem(itemTagged, g.nameAt, p.pos)
 		}
-		return no
-	case roleHarmony:
+		return lex.No
+	case marker.RoleHarmony:
 		return p.headerPart(tok)
 	default:
-		return no
+		return lex.No
 	}
-	return done
+	return lex.Done
 }
 
 // callID skips the id between [CALL_ID] and [ARGS].
-func (p *parser) callID(i int) status {
-	end, unsure := nameRun(p.buf, i, p.final)
+func (p *parser) callID(i int) lex.Status {
+	end, unsure := lex.NameRun(p.buf, i, p.final)
 	if unsure {
-		return more
+		return lex.More
 	}
 	p.pos = end
-	return done
+	return lex.Done
 }
 
 // bracketPart handles an opening bracket: of a list of calls, or of a call
 // that is written as a tuple.
-func (p *parser) bracketPart() status {
+func (p *parser) bracketPart() lex.Status {
 	b := p.buf
 	k := p.pos + 1
-	for k < len(b) && k-p.pos < maxIndent && isSpace(b[k]) {
+	for k < len(b) && k-p.pos < lex.MaxIndent && lex.IsSpace(b[k]) {
 		k++
 	}
-	if k < len(b) && isQuote(b[k]) {
+	if k < len(b) && lex.IsQuote(b[k]) {
 		k++
 	}
-	end, unsure := nameRun(b, k, p.final)
+	end, unsure := lex.NameRun(b, k, p.final)
 	if unsure || k == len(b) && !p.final {
-		return more
+		return lex.More
 	}
-	if end > k && p.t.find(string(b[k:end])) != nil {
+	if end > k && p.t.Find(string(b[k:end])) != nil {
 		j := end
-		if j < len(b) && isQuote(b[j]) {
+		if j < len(b) && lex.IsQuote(b[j]) {
 			j++
 		}
-		j = skipBlank(b, j)
+		j = lex.SkipBlank(b, j)
 		if j == len(b) && !p.final {
-			return more
+			return lex.More
 		}
-		if j < len(b) && b[j] == ',' && !(p.t.any && j == end) {
+		if j < len(b) && b[j] == ',' && !(p.t.AnyName && j == end) {
 			return p.beginItem(itemTuple, p.pos, p.pos)
 		}
 	}
 	p.g.depth++
 	p.pos++
-	return done
+	return lex.Done
 }
 
-func skipBlank(b []byte, i int) int {
-	for n := 0; i < len(b) && n < maxIndent && isSpace(b[i]); n++ {
-		i++
-	}
-	return i
-}
-
-// objectPart begins an object, unless the brace stands around a call.
-func (p *parser) objectPart() status {
+// objectPart begins an object, unless the brace is around a call.
+func (p *parser) objectPart() lex.Status {
 	b := p.buf
 	if p.g.name == "" && !p.g.typed {
 		st, format := p.probe(p.pos, true)
 		switch {
-		case st == more:
-			return more
-		case st == done && format == FormatPythonic:
+		case st == lex.More:
+			return lex.More
+		case st == lex.Done && format == marker.FormatPythonic:
 			p.pos++
-			return done
-		case st == no && p.g.depth == 0 && !p.g.fence:
-			return no
+			return lex.Done
+		case st == lex.No && p.g.depth == 0 && !p.g.fence:
+			return lex.No
 		}
-	} else if k := skipBlank(b, p.pos+1); k == len(b) && !p.final {
-		return more
+	} else if k := lex.SkipBlank(b, p.pos+1); k == len(b) && !p.final {
+		return lex.More
 	}
 	if p.g.name != "" {
 		return p.beginItem(itemNamed, p.g.nameAt, p.pos)
@@ -356,118 +352,69 @@ func (p *parser) objectPart() status {
 	return p.beginItem(itemObject, p.pos, p.pos)
 }
 
-// tickPart handles backticks: code marks around a call, or a fence.
-func (p *parser) tickPart() status {
-	b, g := p.buf, p.g
-	n, open := tickRun(b, p.pos)
-	if open && !p.final {
-		return more
-	}
-	if n < 3 {
-		p.closed(p.pos + n)
-		return done
-	}
-	if g.fence {
-		g.fence = false
-		g.eol = true
-		p.closed(p.pos + n)
-		if g.typed {
-			return done
-		}
-		p.confirmLine()
-		return done
-	}
-	body, info, st := fenceInfo(b, p.pos+n, p.final)
-	if st == more {
-		return more
-	}
-	if st == no {
-		if g.calls > 0 { // a fence's end whose beginning is missing
-			p.closed(p.pos + n)
-			return done
-		}
-		return no
-	}
-	if g.calls > 0 {
-		switch st := p.payloadAt(body, info); st {
-		case more:
-			return st
-		case no:
-			p.closed(p.pos + n)
-			return done
-		}
-	}
-	p.block++
-	g.fence, g.fenced, g.eol = true, true, true
-	p.pos = body
-	return done
-}
-
 // quotePart handles a quote: around a call, or of a string that is no call.
-func (p *parser) quotePart(c byte) status {
+func (p *parser) quotePart(c byte) lex.Status {
 	b, g := p.buf, p.g
 	if p.pos+1 == len(b) && !p.final {
-		return more
+		return lex.More
 	}
-	if g.depth > 0 && p.pos+1 < len(b) && isLetter(b[p.pos+1]) {
-		end, unsure := nameRun(b, p.pos+1, p.final)
+	if g.depth > 0 && p.pos+1 < len(b) && lex.IsLetter(b[p.pos+1]) {
+		end, unsure := lex.NameRun(b, p.pos+1, p.final)
 		if unsure {
-			return more
+			return lex.More
 		}
 		name := string(b[p.pos+1 : end])
-		if p.t.find(name) == nil || end < len(b) && b[end] != '(' && b[end] != c {
+		if p.t.Find(name) == nil || end < len(b) && b[end] != '(' && b[end] != c {
 			return p.beginItem(itemString, p.pos, p.pos)
 		}
 	}
 	p.closed(p.pos + 1)
-	return done
+	return lex.Done
 }
 
-func isBlank(c byte) bool { return c == ' ' || c == '\t' }
-
 // stopPart takes the full stop of a sentence that ends with a call.
-func (p *parser) stopPart() status {
+func (p *parser) stopPart() lex.Status {
 	b := p.buf
 	if p.pos+1 == len(b) && !p.final {
-		return more
+		return lex.More
 	}
-	if p.g.calls == 0 || p.pos+1 < len(b) && !isSpace(b[p.pos+1]) {
-		return no
+	if p.g.calls == 0 || p.pos+1 < len(b) && !lex.IsSpace(b[p.pos+1]) {
+		return lex.No
 	}
 	if p.pos+1 < len(b) && b[p.pos+1] != '\n' && b[p.pos+1] != '\r' {
-		return no
+		return lex.No
 	}
 	p.closed(p.pos + 1)
-	return done
+	return lex.Done
 }
 
 // numberPart skips the number of a list's entry.
-func (p *parser) numberPart() status {
+func (p *parser) numberPart() lex.Status {
 	b := p.buf
 	i := p.pos
-	for i < len(b) && i-p.pos < 4 && isDigit(b[i]) {
+	for i < len(b) && i-p.pos < 4 && lex.IsDigit(b[i]) {
 		i++
 	}
 	if i+1 >= len(b) {
-		return unless(p.final)
+		return lex.Unless(p.final)
 	}
 	if b[i] != '.' && b[i] != ')' || b[i+1] != ' ' {
-		return no
+		return lex.No
 	}
 	p.pos = i + 2
-	return done
+	return lex.Done
 }
 
 // skipLine skips a comment or an import in a fence.
-func (p *parser) skipLine() status {
+func (p *parser) skipLine() lex.Status {
 	b := p.buf
 	for p.pos < len(b) && b[p.pos] != '\n' {
 		p.pos++
 		p.g.comment = true
 	}
 	if p.pos == len(b) {
-		return more
+		return lex.More
 	}
 	p.g.comment = false
-	return done
+	return lex.Done
 }

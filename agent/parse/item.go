@@ -5,6 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/weirhost/weir/agent/parse/internal/lex"
+	"github.com/weirhost/weir/agent/parse/internal/marker"
+	"github.com/weirhost/weir/agent/parse/internal/toolset"
+	"github.com/weirhost/weir/agent/parse/internal/value"
 )
 
 type itemKind int
@@ -25,59 +30,59 @@ type item struct {
 	from    int // where its text begins, name included
 	open    int // where its brackets or tags begin
 	nameEnd int
-	format  Format
+	format  marker.Format
 	ended   bool   // complete, but what follows is still to be seen
 	closer  string // the closing word that ends tagged arguments
-	sc      scanner
+	sc      value.Scanner
 }
 
-func (p *parser) beginItem(kind itemKind, from, open int) status {
+func (p *parser) beginItem(kind itemKind, from, open int) lex.Status {
 	g := p.g
 	if g.depth == 0 && !g.fence && !g.typed {
 		p.block++
 	}
 	g.eol = false
-	g.item = &item{kind: kind, from: from, open: open, format: g.format, sc: scanner{tools: p.t}}
+	g.item = &item{kind: kind, from: from, open: open, format: g.format, sc: value.Scanner{Names: p.t}}
 	if kind == itemTagged {
-		g.item.format = FormatGLM
+		g.item.format = marker.FormatGLM
 	}
-	return done
+	return lex.Done
 }
 
-func (p *parser) beginCall(nameEnd, open int) status {
+func (p *parser) beginCall(nameEnd, open int) lex.Status {
 	p.beginItem(itemCall, p.pos, open)
 	p.g.item.nameEnd = nameEnd
-	return done
+	return lex.Done
 }
 
 // beginTagged begins a call whose marker carries its name.
-func (p *parser) beginTagged(tok token) status {
+func (p *parser) beginTagged(tok marker.Token) lex.Status {
 	b := p.buf
-	k := skipBlank(b, tok.end)
+	k := lex.SkipBlank(b, tok.End)
 	if k == len(b) && !p.final {
-		return more
+		return lex.More
 	}
-	if p.g.format == FormatFence || p.g.format == FormatTag || p.g.calls == 0 && p.g.format != FormatDeepSeek {
-		p.g.format = tok.format
+	if p.g.format == marker.FormatFence || p.g.format == marker.FormatTag || p.g.calls == 0 && p.g.format != marker.FormatDeepSeek {
+		p.g.format = tok.Format
 	}
 	p.g.typed, p.g.fresh = true, true
-	if k < len(b) && b[k] == '{' && p.t.find(tok.name) != nil {
-		p.setName(tok.name, k)
-		return done
+	if k < len(b) && b[k] == '{' && p.t.Find(tok.Name) != nil {
+		p.setName(tok.Name, k)
+		return lex.Done
 	}
-	p.g.name = tok.name
-	p.beginItem(itemTagged, p.pos, tok.end)
-	p.g.item.format = tok.format
-	if tok.format == FormatTags {
-		p.g.item.closer = "/" + fold(tok.name)
+	p.g.name = tok.Name
+	p.beginItem(itemTagged, p.pos, tok.End)
+	p.g.item.format = tok.Format
+	if tok.Format == marker.FormatTags {
+		p.g.item.closer = "/" + lex.Fold(tok.Name)
 	}
-	return done
+	return lex.Done
 }
 
 // itemStep reads on inside an item.
 func (p *parser) itemStep() bool {
 	it := p.g.item
-	var st status
+	var st lex.Status
 	switch it.kind {
 	case itemTagged:
 		st = p.scanTagged(it)
@@ -86,29 +91,29 @@ func (p *parser) itemStep() bool {
 	case itemString:
 		st = p.scanString(it)
 	default:
-		st = done
+		st = lex.Done
 		if !it.ended {
-			st = it.sc.run(p.buf[it.open:], p.final)
+			st = it.sc.Run(p.buf[it.open:], p.final)
 		}
 	}
-	end := it.open + it.sc.pos
-	if st == done && it.sc.guessed {
+	end := it.open + it.sc.Pos
+	if st == lex.Done && it.sc.Guessed {
 		it.ended = true
-		if st = p.endsCleanly(it, end); st == no {
+		if st = p.endsCleanly(it, end); st == lex.No {
 			p.fail(it, end, ReasonBadJSON, unescaped)
 			p.endGroup()
 			return true
 		}
 	}
 	switch {
-	case st == more:
+	case st == lex.More:
 		return false
-	case st == no:
+	case st == lex.No:
 		p.pos = end
 		p.fail(it, end, ReasonBadJSON, "it is nested too deeply")
-	case st == done:
+	case st == lex.Done:
 		p.finishItem(it, end, false)
-	case end < len(p.buf): // a closing marker stands where brackets are open
+	case end < len(p.buf): // a closing marker is where brackets are open
 		p.finishItem(it, end, true)
 	default:
 		p.lastItem(it)
@@ -122,15 +127,15 @@ func (p *parser) lastItem(it *item) {
 	end := len(p.buf)
 	if !p.truncated {
 		switch {
-		case it.sc.quote != 0 && it.kind == itemCall && it.sc.quoteAtEnd(p.buf[it.open:]):
-			p.finishItem(it, it.open+it.sc.pos, false)
+		case it.sc.Quote != 0 && it.kind == itemCall && it.sc.QuoteAtEnd(p.buf[it.open:]):
+			p.finishItem(it, it.open+it.sc.Pos, false)
 			return
-		case it.sc.quote != 0 && it.sc.tagAt > 0:
+		case it.sc.Quote != 0 && it.sc.TagAt > 0:
 			p.pos = end
 			p.fail(it, end, ReasonBadJSON, "a closing quote is missing")
 			return
-		case it.sc.quote == 0 && (it.kind == itemObject || it.kind == itemNamed):
-			if rs, _ := p.read(it, end, true); len(rs) > 0 && p.take(it, rs, end, true) {
+		case it.sc.Quote == 0 && (it.kind == itemObject || it.kind == itemNamed):
+			if rs, _ := p.read(it, end, true); len(rs) > 0 && p.accept(it, rs, end, true) {
 				return
 			}
 		}
@@ -139,67 +144,47 @@ func (p *parser) lastItem(it *item) {
 	p.fail(it, end, ReasonTruncated, "")
 }
 
-// quoteAtEnd ends the string that is open at the end of the reply before the
-// bracket that closes its call, as in f(a='French). Only plain words are taken
-// for such a string: anything else may be content that was cut off.
-func (s *scanner) quoteAtEnd(b []byte) bool {
-	if len(s.stack) != 1 {
-		return false
-	}
-	text := strings.TrimRight(string(b[s.lo+1:]), " \t\r\n])\"'`;")
-	end := s.lo + 1 + len(text)
-	last := text[strings.LastIndexByte(text, ' ')+1:]
-	if end >= len(b) || b[end] != ')' || len(last) < 3 || strings.TrimFunc(text, func(r rune) bool { return r == ' ' || r < 0x80 && isLetter(byte(r)) }) != "" {
-		return false
-	}
-	s.pos = end + 1
-	s.endString(end)
-	s.mended = true
-	return true
-}
-
 // read reads the calls of an item that ends at end. atEnd says that the reply
 // ends there and brackets may be open.
-func (p *parser) read(it *item, end int, atEnd bool) (rs []reading, mended bool) {
+func (p *parser) read(it *item, end int, atEnd bool) (rs []toolset.Reading, repaired bool) {
 	text := string(p.buf[it.open:end])
-	v := values{t: text, spans: it.sc.spans, mended: it.sc.mended}
+	v := value.Reader{Text: text, Spans: it.sc.Spans, Repaired: it.sc.Repaired}
 	switch it.kind {
 	case itemCall:
-		r, ok := v.call()
-		r.name = string(p.buf[it.from:it.nameEnd])
+		args, ok := v.Call()
 		if ok {
-			rs = []reading{r}
+			rs = []toolset.Reading{{Name: string(p.buf[it.from:it.nameEnd]), Arguments: args, Loose: true}}
 		}
 	case itemTuple:
-		if r, ok := v.tuple(); ok {
-			rs = []reading{r}
+		if name, args, ok := v.Tuple(); ok {
+			rs = []toolset.Reading{{Name: name, Arguments: args, Loose: true}}
 		}
 	case itemObject, itemNamed:
-		v.mended = false
-		n := v.value()
-		loose := v.mended
-		if v.bad {
+		v.Repaired = false
+		n := v.Value()
+		loose := v.Repaired
+		if v.Bad {
 			return nil, true
 		}
 		if it.kind == itemNamed {
-			rs = []reading{{name: p.g.name, args: n, loose: loose}}
+			rs = []toolset.Reading{{Name: p.g.name, Arguments: value.Arguments{Args: n}, Loose: loose}}
 		} else {
-			rs = p.t.readCalls(n, loose, 0)
+			rs = p.t.ReadCalls(n, loose, 0)
 		}
-		v.mended = v.mended && !json.Valid([]byte(text))
+		v.Repaired = v.Repaired && !json.Valid([]byte(text))
 	case itemTagged:
-		rs = []reading{p.t.readTagged(p.g.name, text)}
+		rs = []toolset.Reading{p.t.ReadTagged(p.g.name, text)}
 	case itemLine:
-		rs = []reading{{name: p.g.name, args: node{kind: kindString, s: strings.TrimSpace(text)}, loose: true}}
+		rs = []toolset.Reading{{Name: p.g.name, Arguments: value.Arguments{Args: value.Node{Kind: value.String, Value: strings.TrimSpace(text)}}, Loose: true}}
 	}
 	if atEnd {
 		for _, r := range rs {
-			if r.args.open || r.flat || r.args.kind != kindObject {
+			if r.Args.Unclosed || r.Flat || r.Args.Kind != value.Object {
 				return nil, true
 			}
 		}
 	}
-	return rs, v.mended || atEnd
+	return rs, v.Repaired || atEnd
 }
 
 // finishItem takes an item that is complete. cut says that a marker ended it
@@ -211,15 +196,15 @@ func (p *parser) finishItem(it *item, end int, cut bool) {
 		return
 	}
 	switch {
-	case cut && it.sc.quote != 0:
+	case cut && it.sc.Quote != 0:
 		p.fail(it, end, ReasonBadJSON, "a closing quote is missing")
 		return
-	case cut && it.sc.guessed:
+	case cut && it.sc.Guessed:
 		p.fail(it, end, ReasonBadJSON, unescaped)
 		p.endGroup()
 		return
 	}
-	rs, mended := p.read(it, end, false)
+	rs, repaired := p.read(it, end, false)
 	if len(rs) == 0 {
 		reason, detail := ReasonNoName, ""
 		if it.kind != itemObject || !json.Valid(p.buf[it.open:end]) {
@@ -228,7 +213,7 @@ func (p *parser) finishItem(it *item, end int, cut bool) {
 		p.fail(it, end, reason, detail)
 		return
 	}
-	if !p.take(it, rs, end, mended || cut) {
+	if !p.accept(it, rs, end, repaired || cut) {
 		p.fail(it, end, "", "")
 	}
 }
@@ -238,20 +223,20 @@ const unescaped = "quotes inside a string are not escaped"
 // endsCleanly looks at what follows a call whose strings hold quotes that are
 // not escaped. If anything but the end of its block follows, the call may have
 // ended inside a string, and what follows may be content.
-func (p *parser) endsCleanly(it *item, end int) status {
-	k := skipBlank(p.buf, end)
+func (p *parser) endsCleanly(it *item, end int) lex.Status {
+	k := lex.SkipBlank(p.buf, end)
 	switch {
 	case k < len(p.buf):
 		if bytes.IndexByte([]byte("]}<`"), p.buf[k]) >= 0 {
-			return done
+			return lex.Done
 		}
-		return no
+		return lex.No
 	case !p.final:
-		return more
+		return lex.More
 	case p.truncated || it.kind == itemCall && p.g.depth == 0:
-		return no
+		return lex.No
 	}
-	return done
+	return lex.Done
 }
 
 // jsonError says in one line where strict JSON breaks.
@@ -270,7 +255,7 @@ func jsonError(b []byte) string {
 	return fmt.Sprintf("byte %d, after %q", at, near)
 }
 
-// fail gives up an item. Behind a marker it is reported; in a list it is
+// fail gives up an item. After a marker it is reported; in a list it is
 // skipped; anywhere else the group ends.
 func (p *parser) fail(it *item, end int, reason Reason, detail string) {
 	g := p.g
@@ -284,17 +269,17 @@ func (p *parser) fail(it *item, end int, reason Reason, detail string) {
 	case itemObject:
 		name = p.nameIn(it, end)
 	}
-	info := p.t.find(name)
+	info := p.t.Find(name)
 	g.item, g.name, g.fresh = nil, "", false
 	p.pos = end
 	meant := g.typed || info != nil && g.confirm == atOnce && (reason == ReasonTruncated || reason == ReasonBadJSON)
 	if reason != "" && meant {
 		if info != nil {
-			name = info.name
+			name = info.Name
 		}
 		g.calls++
 		g.end = end
-		p.give(Malformed{Reason: reason, Name: cleanName(name), Format: p.formatOf(it), Raw: raw, Detail: detail})
+		p.deliver(Malformed{Reason: reason, Name: lex.CleanName(name), Format: p.formatOf(it), Raw: raw, Detail: detail})
 		return
 	}
 	if reason == "" && g.typed || g.depth > 0 && g.calls > 0 {
@@ -308,30 +293,30 @@ func (p *parser) fail(it *item, end int, reason Reason, detail string) {
 
 // nameIn finds the name in an object that could not be read.
 func (p *parser) nameIn(it *item, end int) string {
-	v := values{t: string(p.buf[it.open:end]), spans: it.sc.spans}
-	_, name := p.t.nameOf(v.value())
-	if p.t.any {
+	v := value.Reader{Text: string(p.buf[it.open:end]), Spans: it.sc.Spans}
+	_, name := p.t.NameOf(v.Value())
+	if p.t.AnyName {
 		return ""
 	}
 	return name
 }
 
-func (p *parser) formatOf(it *item) Format {
+func (p *parser) formatOf(it *item) marker.Format {
 	g := p.g
 	switch {
-	case g.fenced && g.first == FormatFence && g.format == FormatFence && !g.typed:
+	case g.fenced && g.first == marker.FormatFence && g.format == marker.FormatFence && !g.typed:
 		if it.kind == itemObject || it.kind == itemNamed {
-			return FormatFenceJSON
+			return marker.FormatFenceJSON
 		}
-		return FormatFenceCode
+		return marker.FormatFenceCode
 	case g.typed && it.kind == itemTagged:
 		return it.format
 	case g.typed:
 		return g.format
 	case it.kind == itemObject:
-		return FormatJSON
+		return marker.FormatJSON
 	case it.kind == itemNamed:
-		return FormatNameJSON
+		return marker.FormatNameJSON
 	}
-	return FormatPythonic
+	return marker.FormatPythonic
 }

@@ -22,7 +22,7 @@ func allTexts() []string {
 }
 
 // FuzzLaws tries every split and prefix of the texts themselves; here they
-// stand among other text.
+// are among other text.
 func TestLawsHoldForEveryText(t *testing.T) {
 	for _, text := range allTexts() {
 		for _, in := range []string{text + "\nThat is it.", "Well. " + text + text, "<think>" + text} {
@@ -70,7 +70,7 @@ func TestLawsHoldForAnyMixture(t *testing.T) {
 	})
 }
 
-// What is given out, with the raw text of calls, is never more than the reply.
+// What is emitted, with the raw text of calls, is never more than the reply.
 func TestTextIsNeverInvented(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 1, 24).Draw(t, "pieces"), "")

@@ -3,6 +3,8 @@ package parse
 import (
 	"encoding/json"
 
+	"github.com/weirhost/weir/agent/parse/internal/marker"
+	"github.com/weirhost/weir/agent/parse/internal/toolset"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -30,9 +32,9 @@ type Call struct {
 	ID     string          // the model's own id, or empty
 	Name   string          // the declared name, not the model's spelling
 	Args   json.RawMessage // a JSON object
-	Format Format          // how it was written
+	Format marker.Format   // how it was written
 	Raw    string          // the text it was read from
-	// Repaired says that structure had to be mended (commas, quotes, tags).
+	// Repaired says that structure had to be repaired (commas, quotes, tags).
 	Repaired bool
 }
 
@@ -40,7 +42,7 @@ type Call struct {
 type Malformed struct {
 	Reason Reason
 	Name   string // the tool it meant, if that is known
-	Format Format
+	Format marker.Format
 	Raw    string // its own text, for the correction that goes back
 	Detail string // for example where the JSON breaks
 }
@@ -49,37 +51,6 @@ func (Text) event()      {}
 func (Reasoning) event() {}
 func (Call) event()      {}
 func (Malformed) event() {}
-
-// Format names how a call was written, for counters and logs.
-type Format string
-
-// The formats. One reply may hold several; a call has the one of its
-// outermost marker.
-const (
-	FormatTag       Format = "tool_call"      // <tool_call>…</tool_call>, also unclosed and doubled
-	FormatFunction  Format = "function_call"  // <function_call>, <functioncall>, <start_function_call>
-	FormatTags      Format = "tool_tag"       // <tools>, <tool_use>, <TOOLCALL>, <tool_code>, <name>…</name>
-	FormatInvoke    Format = "invoke"         // <invoke name="…"><parameter name="…">
-	FormatXML       Format = "function_xml"   // <function=…><parameter=…>
-	FormatGLM       Format = "glm"            // name, <arg_key>, <arg_value>
-	FormatMistral   Format = "mistral"        // [TOOL_CALLS]
-	FormatPythonTag Format = "python_tag"     // <|python_tag|>
-	FormatDeepSeek  Format = "deepseek"       // <｜tool▁calls▁begin｜>
-	FormatKimi      Format = "kimi"           // <|tool_calls_section_begin|>
-	FormatToken     Format = "tool_token"     // <|tool_call|>, <|tool_call_start|>, <|action_start|>
-	FormatHarmony   Format = "harmony"        // <|channel|>commentary to=functions.…
-	FormatCommand   Format = "command"        // <|START_ACTION|>
-	FormatFunctools Format = "functools"      // functools[…]
-	FormatBracket   Format = "bracket"        // [TOOL_CALL]…[/TOOL_CALL], [TOOL_REQUEST]
-	FormatCalling   Format = "calling_tool"   // [Calling tool: … with arguments: …]
-	FormatReAct     Format = "react"          // Action: … Action Input: …
-	FormatFence     Format = "fence"          // ```tool_call
-	FormatFenceJSON Format = "fence_json"     // ```json, and JSON in any other fence
-	FormatFenceCode Format = "fence_pythonic" // name(a=1) in a fence
-	FormatJSON      Format = "json"           // bare {…} or […]
-	FormatPythonic  Format = "pythonic"       // bare name(a=1) or [name(a=1)]
-	FormatNameJSON  Format = "name_json"      // name and {…}, on one line or two
-)
 
 // Reason says why a call could not be read.
 type Reason string
@@ -112,13 +83,13 @@ func New(o Options) Parser { return NewSet(o).Parser() }
 
 // A Set makes Parsers with the same Options. It is safe for concurrent use.
 type Set struct {
-	tools     *toolset // which nobody changes
+	tools     *toolset.Set // read-only
 	inThought bool
 }
 
 // NewSet reads the schemas of o.Tools, which takes longer than everything else
 // about a short reply.
-func NewSet(o Options) *Set { return &Set{newToolset(o), o.InThought} }
+func NewSet(o Options) *Set { return &Set{toolset.New(o.Tools, o.AnyName), o.InThought} }
 
 // Parser makes one for one reply.
 func (s *Set) Parser() Parser { return newParser(s.tools, s.inThought) }

@@ -153,7 +153,7 @@ var writers = map[string]func(map[string]any) string{
 }
 
 // wordBracket is what a lost quote before a call's last bracket looks like, as
-// in f(a='French): the one thing that is mended at the end of a reply.
+// in f(a='French): the one thing that is repaired at the end of a reply.
 var wordBracket = regexp.MustCompile(`[A-Za-z]{3}\)`)
 
 func TestArgumentsComeBackUnchanged(t *testing.T) {

@@ -2,6 +2,8 @@ package parse
 
 import (
 	"unicode/utf8"
+
+	"github.com/weirhost/weir/agent/parse/internal/toolset"
 )
 
 // mode is what the parser is inside of.
@@ -13,7 +15,7 @@ const (
 	inCode                // inside `code` of a line
 	inFence               // inside a fence that holds no call
 	inThought             // inside reasoning
-	inTail                // behind special tokens that may end the reply
+	inTail                // after special tokens that may end the reply
 	inGroup               // inside what is, or may be, a group of calls
 )
 
@@ -24,15 +26,15 @@ const lookback = 1024
 // A parser scans its buffer once. Every decision is taken either on enough
 // text to hold whatever follows, or at the end; so the chunking cannot matter.
 type parser struct {
-	t         *toolset
+	t         *toolset.Set
 	buf       []byte
-	out       int // what lies before has been given out, or belongs to a call
+	out       int // what lies before has been emitted, or belongs to a call
 	pos       int // what lies before has been scanned
 	hold      int // text from here on may still become a call
 	final     bool
 	truncated bool
 	events    []Event
-	text      []byte // text that has been given out and is not yet an event
+	text      []byte // text that has been emitted and is not yet an event
 	thought   bool   // that text is reasoning
 
 	mode    mode
@@ -45,16 +47,16 @@ type parser struct {
 	midLine bool // inside a line of a fence
 	harmony bool // the thought is a channel and ends with any token
 	tail    int  // where the special tokens begin that may end the reply
-	drafted int  // where the last marker of a call inside a thought stands, or -1
+	drafted int  // where the last marker of a call inside a thought is, or -1
 
 	g     *group
 	last  *group         // the group that has ended
 	since []byte         // the text since it ended
 	block int            // counts lists, fences and envelopes
-	seen  map[string]int // calls so far, and the block each stood in
+	seen  map[string]int // calls so far, and the block each was in
 }
 
-func newParser(t *toolset, thought bool) *parser {
+func newParser(t *toolset.Set, thought bool) *parser {
 	p := &parser{t: t, start: true, drafted: -1, seen: map[string]int{}}
 	if thought {
 		p.mode = inThought
@@ -118,7 +120,7 @@ func (p *parser) step() bool {
 	}
 }
 
-// finish gives out what is left at the end of the reply.
+// finish emits what is left at the end of the reply.
 func (p *parser) finish() {
 	if p.mode == inTail {
 		p.flush(p.tail)
@@ -130,7 +132,7 @@ func (p *parser) finish() {
 	}
 }
 
-// reportDraft tells of a call that the reply ended with while its thought was
+// reportDraft reports a call that the reply ended with while its thought was
 // still open: it does not run, and the model must hear of it.
 func (p *parser) reportDraft() {
 	draft := newParser(p.t, false)
@@ -154,7 +156,7 @@ func (p *parser) wholeRunes(n int) int {
 	return n
 }
 
-// flush gives out the text up to end.
+// flush emits the text up to end.
 func (p *parser) flush(end int) {
 	if end <= p.out {
 		return
@@ -176,7 +178,7 @@ func (p *parser) flush(end int) {
 	}
 }
 
-// settle makes an event of the text that has been given out.
+// settle makes an event of the text that has been emitted.
 func (p *parser) settle() {
 	switch {
 	case len(p.text) == 0:
@@ -189,7 +191,7 @@ func (p *parser) settle() {
 	p.text = p.text[:0]
 }
 
-// emit gives out an event other than text.
+// emit emits an event other than text.
 func (p *parser) emit(e Event) {
 	p.settle()
 	p.events = append(p.events, e)

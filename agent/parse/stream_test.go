@@ -18,7 +18,7 @@ func textOf(events []parse.Event) string {
 	return b.String()
 }
 
-// Text that cannot begin a call is given out in the Feed that brings it.
+// Text that cannot begin a call is emitted in the Feed that brings it.
 func TestProseIsReleasedAtOnce(t *testing.T) {
 	for _, chunks := range [][]string{
 		{"Hello", " there", ", how are", " you?\n", "Fine."},
@@ -99,7 +99,7 @@ func TestNoEventSplitsACharacter(t *testing.T) {
 	}
 }
 
-// A call is given out as soon as it is complete, not at the end of the reply.
+// A call is emitted as soon as it is complete, not at the end of the reply.
 func TestCallsAreGivenOutWhenComplete(t *testing.T) {
 	for _, text := range []string{
 		`<tool_call>{"name":"get_weather","arguments":{"city":"Paris"}}`,

@@ -2,12 +2,15 @@ package parse
 
 import (
 	"slices"
-	"strings"
+
+	"github.com/weirhost/weir/agent/parse/internal/lex"
+	"github.com/weirhost/weir/agent/parse/internal/toolset"
+	"github.com/weirhost/weir/agent/parse/internal/value"
 )
 
-// take turns readings into calls, or reports them. It reports whether the item
+// accept turns readings into calls, or reports them. It reports whether the item
 // has been dealt with.
-func (p *parser) take(it *item, rs []reading, end int, mended bool) bool {
+func (p *parser) accept(it *item, rs []toolset.Reading, end int, repaired bool) bool {
 	g := p.g
 	raw := string(p.buf[it.from:end])
 	format := p.formatOf(it)
@@ -23,18 +26,18 @@ func (p *parser) take(it *item, rs []reading, end int, mended bool) bool {
 		if bad != nil {
 			switch {
 			case bad.Reason == "" && bad.Detail != "": // an answer in a call's form
-				p.give(Text{bad.Detail})
+				p.deliver(Text{bad.Detail})
 			case bad.Reason != "":
 				bad.Format, bad.Raw = format, raw
-				p.give(*bad)
+				p.deliver(*bad)
 			}
 			continue
 		}
-		c.Format, c.Raw, c.Repaired = format, raw, mended
+		c.Format, c.Raw, c.Repaired = format, raw, repaired
 		if p.restated(c) {
 			continue
 		}
-		p.give(c)
+		p.deliver(c)
 	}
 	if taken {
 		g.item, g.name, g.fresh = nil, "", false
@@ -46,7 +49,7 @@ func (p *parser) take(it *item, rs []reading, end int, mended bool) bool {
 	return taken
 }
 
-// restated reports whether the same call stood in an earlier block: models
+// restated reports whether the same call was in an earlier block: models
 // write down again what they have called. Equal calls in one list are two.
 func (p *parser) restated(c Call) bool {
 	key := c.Name + "\x00" + string(c.Args)
@@ -60,100 +63,78 @@ func (p *parser) restated(c Call) bool {
 
 // resolve matches a reading with a tool. ok is false where it is no call; a
 // Malformed without a reason is a call of nothing.
-func (p *parser) resolve(r reading) (c Call, bad *Malformed, ok bool) {
+func (p *parser) resolve(r toolset.Reading) (c Call, bad *Malformed, ok bool) {
 	typed := p.g.typed
-	info := p.t.find(r.name)
-	if info == nil || p.t.any && isAbstention(r.name) {
+	info := p.t.Find(r.Name)
+	if info == nil || p.t.AnyName && lex.IsAbstention(r.Name) {
 		switch {
 		case !typed:
 			return c, nil, false
-		case isAbstention(r.name):
-			answer, _ := r.args.text()
+		case lex.IsAbstention(r.Name):
+			answer, _ := r.Args.Text()
 			return c, &Malformed{Detail: answer}, true
 		}
-		return c, &Malformed{Reason: ReasonUnknownTool, Name: cleanName(r.name)}, true
+		return c, &Malformed{Reason: ReasonUnknownTool, Name: lex.CleanName(r.Name)}, true
 	}
-	if r.nested(p.t) {
+	if r.Nested(p.t) {
 		return c, nil, false
 	}
-	args, named := info.arguments(r)
-	if isDefinition(args) {
-		if _, own := info.params.prop("properties"); !own {
+	args, named := info.Arguments(r)
+	if toolset.IsDefinition(args) {
+		if _, own := info.Params.Prop("properties"); !own {
 			return c, nil, false
 		}
 	}
 	switch {
 	case !named && typed:
-		return c, &Malformed{Reason: ReasonNoArgs, Name: info.name, Detail: "the arguments are not a JSON object"}, true
+		return c, &Malformed{Reason: ReasonNoArgs, Name: info.Name, Detail: "the arguments are not a JSON object"}, true
 	case !named:
 		return c, nil, false
-	case r.flat && !info.fits(args.keys) && typed:
-		return c, &Malformed{Reason: ReasonNoArgs, Name: info.name, Detail: "no key of the object is a parameter"}, true
-	case len(args.keys) == 0 && (len(info.required) > 0 || p.t.any && r.nameKey != "") && typed && r.args.kind == kindNone:
-		return c, &Malformed{Reason: ReasonNoArgs, Name: info.name}, true
+	case r.Flat && !info.Fits(args.Keys) && typed:
+		return c, &Malformed{Reason: ReasonNoArgs, Name: info.Name, Detail: "no key of the object is a parameter"}, true
+	case len(args.Keys) == 0 && (len(info.Required) > 0 || p.t.AnyName && r.NameKey != "") && typed && r.Args.Kind == value.None:
+		return c, &Malformed{Reason: ReasonNoArgs, Name: info.Name}, true
 	case !typed && !p.plausible(info, r, args):
 		return c, nil, false
 	}
-	return Call{ID: r.id, Name: info.name, Args: args.appendJSON(nil)}, nil, true
+	return Call{ID: r.ID, Name: info.Name, Args: args.AppendJSON(nil)}, nil, true
 }
 
 // plausible judges a call without a marker by its arguments.
-func (p *parser) plausible(info *toolInfo, r reading, args node) bool {
-	fits := info.fits(args.keys)
+func (p *parser) plausible(info *toolset.Tool, r toolset.Reading, args value.Node) bool {
+	fits := info.Fits(args.Keys)
 	switch {
-	case len(args.keys) == 0 && len(info.required) > 0:
+	case len(args.Keys) == 0 && len(info.Required) > 0:
 		return false
-	case info.isSignature(append(slices.Clone(r.args.items), r.named.items...)), info.takesVariable(r), r.elided():
+	case info.IsSignature(append(slices.Clone(r.Args.Items), r.Named.Items...)), info.TakesVariable(r), r.Elided():
 		return false
-	case p.t.any && len(info.params.props) == 0:
-		if r.flat {
-			return r.nameKey != "name" && r.nameKey != "action" && r.nameKey != "method" && r.nameKey != "api"
+	case p.t.AnyName && len(info.Params.Props) == 0:
+		if r.Flat {
+			return r.NameKey != "name" && r.NameKey != "action" && r.NameKey != "method" && r.NameKey != "api"
 		}
-		return r.args.kind != kindNone && (r.nameKey != "" || r.loose)
-	case r.flat:
+		return r.Args.Kind != value.None && (r.NameKey != "" || r.Loose)
+	case r.Flat:
 		return fits
 	case p.g.strict:
 		inList := p.g.depth > 0 && p.g.item.kind == itemCall && p.g.confirm == atOnce
-		return (fits || inList) && info.complete(args.keys)
+		return (fits || inList) && info.Complete(args.Keys)
 	case p.g.confirm == atEOL:
 		return fits
 	}
 	return true
 }
 
-// elided reports whether something of the arguments is left out, as in
-// f(…, offset=100): that shows a form, or quotes a notice.
-func (r reading) elided() bool {
-	return slices.ContainsFunc(slices.Concat(r.args.items, r.named.items), func(v node) bool {
-		return v.kind == kindBare && (v.s == "…" || v.s == "...")
-	})
-}
-
-// nested reports whether an argument is itself a call, whose result is not
-// known: such a call cannot run.
-func (r reading) nested(t *toolset) bool {
-	for _, v := range r.args.items {
-		if v.kind != kindBare {
-			continue
-		}
-		if name, _, ok := strings.Cut(v.s, "("); ok && strings.HasSuffix(v.s, ")") && isPlainName(name) && !t.any && t.find(name) != nil {
-			return true
-		}
-	}
-	return false
-}
-
 // emptyCall takes a name that its marker closes without arguments.
 func (p *parser) emptyCall() {
 	g := p.g
 	it := &item{kind: itemNamed, from: g.nameAt, open: p.pos, format: g.format}
-	if !p.take(it, []reading{{name: g.name}}, p.pos, false) {
+	if !p.accept(it, []toolset.Reading{{Name: g.name}}, p.pos, false) {
 		g.name = ""
 	}
 }
 
-// give gives out an event, or keeps it until the group is confirmed.
-func (p *parser) give(e Event) {
+// deliver emits an event, or keeps it until the group is confirmed.
+func (p *parser) deliver(e Event) {
 	g := p.g
 	if g.confirm != atOnce {
 		g.waiting = append(g.waiting, e)
@@ -163,7 +144,7 @@ func (p *parser) give(e Event) {
 	p.emit(e)
 }
 
-// confirmLine takes a line's end: a loose call stands alone on its line.
+// confirmLine takes a line's end: a loose call is alone on its line.
 func (p *parser) confirmLine() {
 	if p.g.confirm == atEOL && len(p.g.waiting) > 0 {
 		p.confirmAll()
@@ -174,7 +155,7 @@ func (p *parser) confirmAll() {
 	g := p.g
 	g.confirm = atOnce
 	for _, e := range g.waiting {
-		p.give(e)
+		p.deliver(e)
 	}
 	g.waiting = nil
 }
@@ -182,7 +163,7 @@ func (p *parser) confirmAll() {
 // endGroup ends the group in front of what is no part of it.
 func (p *parser) endGroup() { p.endGroupAt(p.pos) }
 
-// endGroupAt ends the group; if it held calls, the text goes on behind them,
+// endGroupAt ends the group; if it held calls, the text goes on after them,
 // else all of it is text.
 func (p *parser) endGroupAt(at int) {
 	g := p.g
@@ -195,7 +176,7 @@ func (p *parser) endGroupAt(at int) {
 	}
 	if whole && p.truncated && g.typed && g.calls == 0 {
 		g.calls, g.end = 1, len(p.buf)
-		p.give(Malformed{Reason: ReasonTruncated, Name: cleanName(g.name), Format: g.format, Raw: string(p.buf[g.from:])})
+		p.deliver(Malformed{Reason: ReasonTruncated, Name: lex.CleanName(g.name), Format: g.format, Raw: string(p.buf[g.from:])})
 	}
 	p.g = nil
 	p.start = false

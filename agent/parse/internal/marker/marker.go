@@ -1,37 +1,65 @@
-package parse
+// Package marker reads the tags and special tokens that models write around tool
+// calls and reasoning, such as <tool_call>, [TOOL_CALLS] and <|channel|>. The
+// tables at its top list all of them: a new marker is a new row.
+package marker
 
 import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"github.com/weirhost/weir/agent/parse/internal/lex"
 )
 
-// maxToken bounds one tag or special token, in bytes.
-const maxToken = 240
+// MaxToken bounds one tag or special token, in bytes.
+const MaxToken = 240
 
 // A role is what a marker does.
 type role int
 
 const (
 	roleNone     role = iota
-	roleOpen          // what follows is a call
-	roleClose         // a call, or a group of them, ends
-	roleSep           // stands between the parts of a call
-	roleInvoke        // carries the tool's name: <invoke name="…">, <function=…>, <name>
-	roleParam         // <parameter=…>, <arg_key>: inside tagged arguments only
-	roleThink         // a thought begins
-	roleThinkEnd      // a thought ends
-	roleHarmony       // <|channel|> and <|start|>: a header up to <|message|>
-	roleJunk          // a special token that leaked
+	RoleOpen          // what follows is a call
+	RoleClose         // a call, or a group of them, ends
+	RoleSep           // is between the parts of a call
+	RoleInvoke        // carries the tool's name: <invoke name="…">, <function=…>, <name>
+	RoleParam         // <parameter=…>, <arg_key>: inside tagged arguments only
+	RoleThink         // a thought begins
+	RoleThinkEnd      // a thought ends
+	RoleHarmony       // <|channel|> and <|start|>: a header up to <|message|>
+	RoleJunk          // a special token that leaked
 )
 
-// A token is one marker.
-type token struct {
-	role   role
-	format Format
-	word   string // folded, without brackets
-	name   string // the tool's name, if it carries one
-	end    int    // offset behind it in the buffer
+// Names are the declared tools, as far as markers depend on them: some models
+// write a tool's name as a tag.
+type Names interface {
+	// Declared reports whether a model's spelling names a declared tool.
+	Declared(spelled string) bool
+	// IsFolded reports whether word is a declared name in folded form.
+	IsFolded(word string) bool
+	// begins reports whether word begins a declared name in folded form.
+	Begins(word string) bool
+}
+
+// None is the set without tools.
+type None struct{}
+
+// Declared returns false.
+func (None) Declared(string) bool { return false }
+
+// IsFolded returns false.
+func (None) IsFolded(string) bool { return false }
+
+// Begins returns false.
+func (None) Begins(string) bool { return false }
+
+// A Token is one marker.
+type Token struct {
+	Role   role
+	Format Format
+	Word   string // folded, without brackets
+	Name   string // the tool's name, if it carries one
+	End    int    // offset after it in the buffer
 }
 
 // openWords are the markers that open a call, by their folded word. A word
@@ -65,10 +93,10 @@ var thinkEnds = map[string]bool{
 var paramWords = []string{"parameter", "param", "arg_key", "arg_value", "longcat_arg_key", "longcat_arg_value"}
 
 // squareTokens are the markers in square brackets, all in capitals.
-var squareTokens = map[string]token{
-	"[TOOL_CALLS]": {role: roleOpen, format: FormatMistral}, "[TOOL_CALL]": {role: roleOpen, format: FormatBracket},
-	"[TOOL_REQUEST]": {role: roleOpen, format: FormatBracket}, "[END_TOOL_REQUEST]": {role: roleClose}, "[/TOOL_CALL]": {role: roleClose}, "[/TOOL_CALLS]": {role: roleClose},
-	"[ARGS]": {role: roleSep}, "[CALL_ID]": {role: roleSep}, "[THINK]": {role: roleThink, word: "[think"}, "[/THINK]": {role: roleThinkEnd, word: "[/think"},
+var squareTokens = map[string]Token{
+	"[TOOL_CALLS]": {Role: RoleOpen, Format: FormatMistral}, "[TOOL_CALL]": {Role: RoleOpen, Format: FormatBracket},
+	"[TOOL_REQUEST]": {Role: RoleOpen, Format: FormatBracket}, "[END_TOOL_REQUEST]": {Role: RoleClose}, "[/TOOL_CALL]": {Role: RoleClose}, "[/TOOL_CALLS]": {Role: RoleClose},
+	"[ARGS]": {Role: RoleSep}, "[CALL_ID]": {Role: RoleSep}, "[THINK]": {Role: RoleThink, Word: "[think"}, "[/THINK]": {Role: RoleThinkEnd, Word: "[/think"},
 }
 
 // tagNamespaces are the prefixes that vendors put before the words above.
@@ -77,9 +105,9 @@ var tagNamespaces = []string{"minimax", "seed", "antml", "steptml"}
 // plainJunk are the special tokens without pipes.
 var plainJunk = []string{"?xml", "s", "/s", "bos", "eos", "end_of_turn", "start_of_turn", "bot_end"}
 
-// stopWords are the special tokens that frame a reply. At its end they are no
+// StopWords are the special tokens that frame a reply. At its end they are no
 // part of it.
-var stopWords = []string{
+var StopWords = []string{
 	"s", "/s", "bos", "bot_end", "eos", "end_of_turn", "start_of_turn", "|im_start", "|im_end", "|eot_id", "|eom_id", "|start_header_id", "|end_header_id",
 	"|begin_of_text", "|end_of_text", "|endoftext", "|end", "|start", "|return", "|call", "|eot", "|eom", "|eos", "|bos", "|assistant", "|user", "|system", "|observation",
 	"|end_of_turn_token", "|start_of_turn_token", "|start_text", "|end_text", "|start_response", "|end_response", "|end_of_sentence", "|begin_of_sentence",
@@ -102,36 +130,36 @@ var markerWords = func() []string {
 }()
 
 // knownWord reports whether word may grow into a marker's word.
-func (t *toolset) knownWord(word string) bool {
+func knownWord(t Names, word string) bool {
 	if word == "" || word[0] == '|' {
 		return true
 	}
 	i, _ := slices.BinarySearch(markerWords, word)
-	return i < len(markerWords) && strings.HasPrefix(markerWords[i], word) || t.prefixOfName(word) ||
-		t.prefixOfName(fold(stripNamespace(word)))
+	return i < len(markerWords) && strings.HasPrefix(markerWords[i], word) || t.Begins(word) ||
+		t.Begins(lex.Fold(lex.StripNamespace(word)))
 }
 
-// tokenAt reads the marker at b[i], which is '<' or '['. done: a marker; no:
+// At reads the marker at b[i], which is '<' or '['. done: a marker; no:
 // ordinary text; more: undecided.
-func (t *toolset) tokenAt(b []byte, i int, final bool) (token, status) {
+func At(t Names, b []byte, i int, final bool) (Token, lex.Status) {
 	if b[i] == '[' {
 		return squareToken(b, i, final)
 	}
-	if i+1 < len(b) && !isLetter(b[i+1]) && bytes.IndexByte([]byte("/|?\xef"), b[i+1]) < 0 {
-		return token{}, no
+	if i+1 < len(b) && !lex.IsLetter(b[i+1]) && bytes.IndexByte([]byte("/|?\xef"), b[i+1]) < 0 {
+		return Token{}, lex.No
 	}
 	w, st := readTagWord(b, i, final)
-	if st != done {
-		return token{}, st
+	if st != lex.Done {
+		return Token{}, st
 	}
 	word := w.folded()
 	if w.end >= len(b) {
-		if final || w.end-i > maxToken || !w.closing && !t.knownWord(word) || w.closing && len(w.text) > 64 {
-			return token{}, no
+		if final || w.end-i > MaxToken || !w.closing && !knownWord(t, word) || w.closing && len(w.text) > 64 {
+			return Token{}, lex.No
 		}
-		return token{}, more
+		return Token{}, lex.More
 	}
-	return t.finishToken(b, i, w.end, token{word: word}, string(w.text), final)
+	return finishToken(t, b, i, w.end, Token{Word: word}, string(w.text), final)
 }
 
 // A tagWord is the word of a marker as it is spelled.
@@ -141,20 +169,20 @@ type tagWord struct {
 	end            int
 }
 
-// readTagWord reads the word behind the '<' at b[i], its slash and pipes
+// readTagWord reads the word after the '<' at b[i], its slash and pipes
 // included. Tokenizers write ▁ for a space.
-func readTagWord(b []byte, i int, final bool) (w tagWord, st status) {
+func readTagWord(b []byte, i int, final bool) (w tagWord, st lex.Status) {
 	j := i + 1
 	if j < len(b) && b[j] == '/' {
 		w.closing = true
 		j++
 	}
 	w.text = make([]byte, 0, 32)
-	for ; j < len(b) && j-i <= maxToken; j++ {
+	for ; j < len(b) && j-i <= MaxToken; j++ {
 		c := b[j]
 		if n := pipe(b[j:], final); n != 0 {
 			if n < 0 {
-				return w, more
+				return w, lex.More
 			}
 			if len(w.text) > 0 && !strings.EqualFold(string(w.text), "dsml") {
 				break
@@ -166,10 +194,10 @@ func readTagWord(b []byte, i int, final bool) (w tagWord, st status) {
 		switch {
 		case c == 0xE2:
 			if len(b)-j < 3 {
-				return w, unless(final)
+				return w, lex.Unless(final)
 			}
 			if b[j+1] != 0x96 || b[j+2] != 0x81 {
-				return w, no
+				return w, lex.No
 			}
 			w.text = append(w.text, '_')
 			j += 2
@@ -181,26 +209,26 @@ func readTagWord(b []byte, i int, final bool) (w tagWord, st status) {
 			w.text = append(w.text, '_')
 			continue
 		}
-		if !isNameByte(c) && !(len(w.text) == 0 && (c == '?' || c == '/' && w.piped)) {
+		if !lex.IsNameByte(c) && !(len(w.text) == 0 && (c == '?' || c == '/' && w.piped)) {
 			break
 		}
 		w.text = append(w.text, c)
 	}
 	w.end = j
-	return w, done
+	return w, lex.Done
 }
 
 // folded returns the word as the tables have it: /word for a closing tag,
 // |word for a special token.
 func (w tagWord) folded() string {
-	word := fold(string(w.text))
+	word := lex.Fold(string(w.text))
 	switch {
 	case w.closing && strings.Trim(string(w.text), ".") == "":
 		return "/..."
 	case w.closing:
 		return "/" + word
 	case w.piped && len(w.text) > 0 && w.text[0] == '/':
-		return "|/" + fold(string(w.text[1:]))
+		return "|/" + lex.Fold(string(w.text[1:]))
 	case w.piped && word != "":
 		return "|" + word
 	}
@@ -223,28 +251,28 @@ func pipe(b []byte, final bool) int {
 	return 0
 }
 
-// finishToken reads what stands between a marker's word and its end.
-func (t *toolset) finishToken(b []byte, i, j int, tok token, spelled string, final bool) (token, status) {
-	tok.role, tok.format = t.classify(tok.word)
-	if b[j] == '=' && (tok.word == "function" || tok.word == "parameter" || tok.word == "tool") {
+// finishToken reads what is between a marker's word and its end.
+func finishToken(t Names, b []byte, i, j int, tok Token, spelled string, final bool) (Token, lex.Status) {
+	tok.Role, tok.Format = classify(t, tok.Word)
+	if b[j] == '=' && (tok.Word == "function" || tok.Word == "parameter" || tok.Word == "tool") {
 		return valuedToken(b, i, j, tok, final)
 	}
 	attr := ""
-	if isSpace(b[j]) {
-		st := no
-		attr, j, st = attributes(b, j, i+maxToken, final)
-		if st != done {
-			return token{}, st
+	if lex.IsSpace(b[j]) {
+		st := lex.No
+		attr, j, st = attributes(b, j, i+MaxToken, final)
+		if st != lex.Done {
+			return Token{}, st
 		}
 	}
-	if j < len(b) && b[j] == '/' && tok.role != roleNone {
+	if j < len(b) && b[j] == '/' && tok.Role != roleNone {
 		j++
 	}
 	piped := false
 	for j < len(b) {
 		n := pipe(b[j:], final)
 		if n < 0 {
-			return token{}, more
+			return Token{}, lex.More
 		}
 		if n == 0 {
 			break
@@ -253,130 +281,130 @@ func (t *toolset) finishToken(b []byte, i, j int, tok token, spelled string, fin
 		j += n
 	}
 	if j >= len(b) {
-		return token{}, undecided(b, i, final)
+		return Token{}, undecided(b, i, final)
 	}
 	switch {
 	case b[j] == '>':
-		tok.end = j + 1
-	case b[j] == '?' && tok.word == "?xml":
+		tok.End = j + 1
+	case b[j] == '?' && tok.Word == "?xml":
 		if j+1 >= len(b) {
-			return token{}, undecided(b, i, final)
+			return Token{}, undecided(b, i, final)
 		}
 		if b[j+1] != '>' {
-			return token{}, no
+			return Token{}, lex.No
 		}
-		tok.end = j + 2
-	case attr != "" && tok.role == roleOpen: // <tool_call name="…" arguments={…}/>
-		tok.end = j
+		tok.End = j + 2
+	case attr != "" && tok.Role == RoleOpen: // <tool_call name="…" arguments={…}/>
+		tok.End = j
 	default:
-		return token{}, no
+		return Token{}, lex.No
 	}
 	if attr != "" {
-		tok.name = attr
+		tok.Name = attr
 	}
 	switch { // Gemma writes one pipe: <|channel>…<channel|>
-	case tok.word == "|channel" && !piped:
-		tok.role = roleThink
-	case tok.word == "channel" && piped:
-		tok.role = roleThinkEnd
+	case tok.Word == "|channel" && !piped:
+		tok.Role = RoleThink
+	case tok.Word == "channel" && piped:
+		tok.Role = RoleThinkEnd
 	}
-	if tok.role == roleNone && t.find(spelled) != nil && !t.any {
-		tok.role, tok.format, tok.name = roleInvoke, FormatTags, spelled
+	if tok.Role == roleNone && t.Declared(spelled) {
+		tok.Role, tok.Format, tok.Name = RoleInvoke, FormatTags, spelled
 	}
-	if tok.role == roleNone || tok.role == roleInvoke && tok.name == "" {
-		return token{}, no
+	if tok.Role == roleNone || tok.Role == RoleInvoke && tok.Name == "" {
+		return Token{}, lex.No
 	}
-	return tok, done
+	return tok, lex.Done
 }
 
 // valuedToken reads <function=name> and <parameter=key>; j is at the sign.
-func valuedToken(b []byte, i, j int, tok token, final bool) (token, status) {
-	end := bytes.IndexByte(b[j:min(len(b), i+maxToken)], '>')
+func valuedToken(b []byte, i, j int, tok Token, final bool) (Token, lex.Status) {
+	end := bytes.IndexByte(b[j:min(len(b), i+MaxToken)], '>')
 	if end < 0 {
-		return token{}, undecided(b, i, final)
+		return Token{}, undecided(b, i, final)
 	}
-	tok.name = strings.Trim(string(b[j+1:j+end]), " \t\r\n\"'/")
-	tok.end = j + end + 1
-	tok.role, tok.format = roleInvoke, FormatXML
-	if tok.word == "parameter" {
-		tok.role = roleParam
+	tok.Name = strings.Trim(string(b[j+1:j+end]), " \t\r\n\"'/")
+	tok.End = j + end + 1
+	tok.Role, tok.Format = RoleInvoke, FormatXML
+	if tok.Word == "parameter" {
+		tok.Role = RoleParam
 	}
-	return tok, done
+	return tok, lex.Done
 }
 
-func undecided(b []byte, i int, final bool) status {
-	if final || len(b)-i > maxToken {
-		return no
+func undecided(b []byte, i int, final bool) lex.Status {
+	if final || len(b)-i > MaxToken {
+		return lex.No
 	}
-	return more
+	return lex.More
 }
 
-func (t *toolset) classify(word string) (role, Format) {
+func classify(t Names, word string) (role, Format) {
 	if f, ok := openWords[word]; ok {
 		if f == "" {
-			return roleJunk, ""
+			return RoleJunk, ""
 		}
-		return roleOpen, f
+		return RoleOpen, f
 	}
 	switch {
 	case thinkWords[word]:
-		return roleThink, ""
+		return RoleThink, ""
 	case thinkEnds[word]:
-		return roleThinkEnd, ""
+		return RoleThinkEnd, ""
 	case closeWords[word]:
-		return roleClose, ""
+		return RoleClose, ""
 	case sepWords[word]:
-		return roleSep, ""
+		return RoleSep, ""
 	case word == "invoke" || word == "function" || word == "|invoke":
-		return roleInvoke, FormatInvoke
+		return RoleInvoke, FormatInvoke
 	case word == "|channel" || word == "|start":
-		return roleHarmony, FormatHarmony
+		return RoleHarmony, FormatHarmony
 	case slices.Contains(paramWords, strings.TrimLeft(word, "/|")):
-		return roleParam, ""
+		return RoleParam, ""
 	case word == "/...", word == "/function", word == "/invoke", word == "|/invoke":
-		return roleClose, ""
+		return RoleClose, ""
 	case strings.HasPrefix(word, "|/"):
-		return roleClose, ""
+		return RoleClose, ""
 	case strings.HasPrefix(word, "/"):
 		if _, ok := openWords[word[1:]]; ok {
-			return roleClose, ""
+			return RoleClose, ""
 		}
-		if t.folded[word[1:]] != nil {
-			return roleClose, ""
+		if t.IsFolded(word[1:]) {
+			return RoleClose, ""
 		}
 	case word == "|function_calls": // with a vendor's prefix
-		return roleOpen, FormatInvoke
+		return RoleOpen, FormatInvoke
 	case slices.Contains(plainJunk, word) || strings.HasPrefix(word, "|") && len(word) > 1:
-		return roleJunk, ""
+		return RoleJunk, ""
 	}
 	return roleNone, ""
 }
 
 // attributes reads name="…" and other attributes up to the marker's end.
-func attributes(b []byte, j, limit int, final bool) (name string, end int, st status) {
-	wait := more
+func attributes(b []byte, j, limit int, final bool) (name string, end int, st lex.Status) {
+	wait := lex.More
 	if final {
-		wait = no
+		wait = lex.No
 	}
 	for {
-		for j < len(b) && isSpace(b[j]) {
+		for j < len(b) && lex.IsSpace(b[j]) {
 			j++
 		}
 		if j >= len(b) {
 			return name, j, wait
 		}
 		if j > limit {
-			return name, j, no
+			return name, j, lex.No
 		}
-		if !isLetter(b[j]) {
-			return name, j, done
+		if !lex.IsLetter(b[j]) {
+			return name, j, lex.Done
 		}
-		k, unsure := nameRun(b, j, final)
+		k, unsure := lex.NameRun(b, j, final)
 		if unsure || k >= len(b) {
 			return name, j, wait
 		}
 		if b[k] != '=' {
-			return name, j, no
+			return name, j, lex.No
 		}
 		key := string(b[j:k])
 		k++
@@ -384,20 +412,20 @@ func attributes(b []byte, j, limit int, final bool) (name string, end int, st st
 			return name, j, wait
 		}
 		if b[k] == '{' || b[k] == '[' {
-			return name, j, done
+			return name, j, lex.Done
 		}
 		var val string
-		if isQuote(b[k]) {
+		if lex.IsQuote(b[k]) {
 			n := bytes.IndexByte(b[k+1:min(len(b), limit)], b[k])
 			if n < 0 {
 				if len(b) < limit {
 					return name, j, wait
 				}
-				return name, j, no
+				return name, j, lex.No
 			}
 			val, j = string(b[k+1:k+1+n]), k+n+2
 		} else {
-			for j = k; j < len(b) && !isSpace(b[j]) && b[j] != '>'; j++ {
+			for j = k; j < len(b) && !lex.IsSpace(b[j]) && b[j] != '>'; j++ {
 			}
 			val = string(b[k:j])
 		}
@@ -407,22 +435,22 @@ func attributes(b []byte, j, limit int, final bool) (name string, end int, st st
 	}
 }
 
-func squareToken(b []byte, i int, final bool) (token, status) {
+func squareToken(b []byte, i int, final bool) (Token, lex.Status) {
 	rest := b[i:min(len(b), i+20)]
 	if len(rest) > 1 && rest[1] != '/' && (rest[1] < 'A' || rest[1] > 'Z') {
-		return token{}, no
+		return Token{}, lex.No
 	}
 	for word, tok := range squareTokens {
 		if bytes.HasPrefix(rest, []byte(word)) {
-			tok.end = i + len(word)
-			if tok.word == "" {
-				tok.word = strings.ToLower(word)
+			tok.End = i + len(word)
+			if tok.Word == "" {
+				tok.Word = strings.ToLower(word)
 			}
-			return tok, done
+			return tok, lex.Done
 		}
 		if !final && bytes.HasPrefix([]byte(word), rest) {
-			return token{}, more
+			return Token{}, lex.More
 		}
 	}
-	return token{}, no
+	return Token{}, lex.No
 }

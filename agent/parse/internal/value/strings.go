@@ -1,4 +1,4 @@
-package parse
+package value
 
 import (
 	"strconv"
@@ -7,33 +7,33 @@ import (
 	"unicode/utf8"
 )
 
-// str decodes the string literal sp and goes behind it. A literal without a
+// str decodes the string literal sp and moves past it. A literal without a
 // closing quote that ends an item loses the brackets that belong to the item.
-func (v *values) str(sp span, rawString bool) node {
-	lit := v.t[sp.lo:sp.hi]
+func (v *Reader) str(sp Span, rawString bool) Node {
+	lit := v.Text[sp.lo:sp.hi]
 	v.i = sp.hi
 	for _, tok := range stringTokens {
 		if strings.HasPrefix(lit, tok[0]) {
-			v.mended = true
-			return node{kind: kindString, s: strings.TrimSuffix(lit[len(tok[0]):], tok[1])}
+			v.Repaired = true
+			return Node{Kind: String, Value: strings.TrimSuffix(lit[len(tok[0]):], tok[1])}
 		}
 	}
 	q := lit[:1]
-	v.mended = v.mended || q != `"`
+	v.Repaired = v.Repaired || q != `"`
 	body := lit[1:]
 	switch {
 	case len(lit) >= 6 && strings.HasPrefix(lit, q+q+q) && strings.HasSuffix(lit, q+q+q):
 		body = lit[3 : len(lit)-3]
-		v.mended = true
+		v.Repaired = true
 	case len(body) > 0 && strings.HasSuffix(body, q):
 		body = body[:len(body)-1]
 	default:
-		v.mended = true
+		v.Repaired = true
 	}
 	if rawString || strings.IndexByte(body, '\\') < 0 {
-		return node{kind: kindString, s: body}
+		return Node{Kind: String, Value: body}
 	}
-	return node{kind: kindString, s: v.unescape(body)}
+	return Node{Kind: String, Value: v.unescape(body)}
 }
 
 var simpleEscapes = map[byte]byte{
@@ -42,7 +42,7 @@ var simpleEscapes = map[byte]byte{
 
 // unescape undoes the escapes of JSON and Python, and Markdown's of the
 // underscore. Any other backslash is content: \d in an expression, C:\path.
-func (v *values) unescape(s string) string {
+func (v *Reader) unescape(s string) string {
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
 		c := s[i]
@@ -54,7 +54,7 @@ func (v *values) unescape(s string) string {
 		e := s[i+1]
 		i += 2
 		if to, ok := simpleEscapes[e]; ok {
-			v.mended = v.mended || e == '\'' || e == '_' || e == '0'
+			v.Repaired = v.Repaired || e == '\'' || e == '_' || e == '0'
 			b = append(b, to)
 			continue
 		}
@@ -73,10 +73,10 @@ func (v *values) unescape(s string) string {
 		case e == 'x' && hexAt(s, i, 2) >= 0:
 			b = utf8.AppendRune(b, rune(hexAt(s, i, 2)))
 			i += 2
-			v.mended = true
+			v.Repaired = true
 		default:
 			b = append(b, '\\', e)
-			v.mended = true
+			v.Repaired = true
 		}
 	}
 	return string(b)
@@ -91,12 +91,4 @@ func hexAt(s string, i, n int) int64 {
 		return -1
 	}
 	return int64(x)
-}
-
-// unescapeMarkdown takes the backslash from escaped underscores.
-func unescapeMarkdown(s string) string {
-	if !strings.Contains(s, `\_`) {
-		return s
-	}
-	return strings.ReplaceAll(s, `\_`, "_")
 }

@@ -1,0 +1,128 @@
+package toolset
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/weirhost/weir/agent/parse/internal/lex"
+)
+
+// Find returns the tool that a model's spelling names, or nil. It never
+// guesses: a spelling that fits two tools names none.
+func (t *Set) Find(raw string) *Tool {
+	if len(raw) == 0 || len(raw) > 2*lex.MaxName {
+		return nil
+	}
+	if info := t.exact[raw]; info != nil {
+		return info
+	}
+	name := lex.CleanName(raw)
+	for _, s := range []string{name, lex.StripNamespace(name), strings.TrimSuffix(name, ".call"), lex.WithoutRepeat(name)} {
+		if info := t.exact[s]; info != nil {
+			return info
+		}
+		if info := t.folded[lex.Fold(s)]; info != nil {
+			return info
+		}
+	}
+	if name = strings.TrimSuffix(lex.StripNamespace(name), ".call"); t.AnyName && lex.IsPlainName(name) {
+		return &Tool{Name: name, open: true}
+	}
+	return nil
+}
+
+// Distinctive reports whether a spelling alone tells that it is a tool's name: it is
+// declared, or, where every name is, it has a form that words do not have.
+func (t *Set) Distinctive(name string) bool {
+	if t.AnyName {
+		return lex.IsPlainName(lex.CleanName(name)) && strings.ContainsAny(strings.TrimRight(name, "."), "_.:")
+	}
+	return t.Find(name) != nil
+}
+
+// MayBegin reports whether s could grow into a spelling of a declared name.
+func (t *Set) MayBegin(s string) bool {
+	if t.AnyName {
+		return true
+	}
+	low := strings.ToLower(s)
+	for _, ns := range lex.Namespaces {
+		if strings.HasPrefix(ns, low) {
+			return true
+		}
+	}
+	return t.Begins(lex.Fold(s)) || t.Begins(lex.Fold(lex.StripNamespace(s))) || t.Begins(lex.Fold(lex.WithoutRepeat(s)))
+}
+
+// Begins reports whether a folded s begins a folded declared name.
+func (t *Set) Begins(s string) bool {
+	i, _ := slices.BinarySearch(t.sorted, s)
+	return i < len(t.sorted) && strings.HasPrefix(t.sorted[i], s)
+}
+
+// NameAtEnd returns where a declared name begins that ends b, or -1. Text may run
+// into the name without a space: only a boundary is asked for.
+func (t *Set) NameAtEnd(b []byte) int {
+	return t.tail(b, func(s string) bool { return t.folded[s] != nil })
+}
+
+// HeldName returns where the tail of b begins that could grow into a declared
+// name, or len(b).
+func (t *Set) HeldName(b []byte) int {
+	n := len(b)
+	for n > 0 && len(b)-n < 8 && (b[n-1] == ' ' || b[n-1] == '\r') {
+		n--
+	}
+	match := t.Begins
+	if n < len(b) {
+		match = func(s string) bool { return t.folded[s] != nil }
+	}
+	if i := t.tail(b[:n], match); i >= 0 {
+		return i
+	}
+	return len(b)
+}
+
+// tail finds the earliest boundary in the name that ends b from where match
+// holds for the folded rest.
+func (t *Set) tail(b []byte, match func(string) bool) int {
+	i := len(b)
+	for i > 0 && len(b)-i < t.longest && lex.IsNameByte(b[i-1]) {
+		i--
+	}
+	for ; i < len(b); i++ {
+		if !t.First[b[i]] || i > 0 && lex.IsNameByte(b[i-1]) && b[i-1] != '.' {
+			continue
+		}
+		if match(lex.Fold(string(b[i:]))) {
+			return i
+		}
+	}
+	return -1
+}
+
+// MayBeKey reports whether s may grow into a key that calls have.
+func (t *Set) MayBeKey(s string) bool {
+	begins := func(k string) bool { return len(k) >= len(s) && k[:len(s)] == s }
+	for _, keys := range [][]string{NameKeys, ArgsKeys, idKeys, wrapperKeys, sideKeys} {
+		if slices.ContainsFunc(keys, begins) {
+			return true
+		}
+	}
+	for k := range t.Keys {
+		if begins(k) {
+			return true
+		}
+	}
+	return t.MayBegin(s)
+}
+
+// Known reports whether a spelling names a tool.
+func (t *Set) Known(spelled string) bool { return t.Find(spelled) != nil }
+
+// Declared reports whether a spelling names a declared tool; where any name is
+// one, none is.
+func (t *Set) Declared(spelled string) bool { return !t.AnyName && t.Find(spelled) != nil }
+
+// IsFolded reports whether word is a declared name in folded form.
+func (t *Set) IsFolded(word string) bool { return t.folded[word] != nil }

@@ -1,0 +1,234 @@
+// Package toolset holds the declared tools. It finds a tool by a model's spelling,
+// reads the calls that a value holds (Reading), and gives their arguments the
+// names and types of the tool's JSON Schema.
+package toolset
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/weirhost/weir/agent/parse/internal/lex"
+	"github.com/weirhost/weir/agent/parse/internal/value"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Set is what the parser knows about the declared tools. It is built
+// once and only read afterwards.
+type Set struct {
+	AnyName bool
+	exact   map[string]*Tool
+	folded  map[string]*Tool // nil where two names fold to one
+	sorted  []string         // folded names, for prefix search
+	First   [256]bool        // bytes that a declared name may begin with
+	Leads   [256]bool        // likewise, namespaces included
+	Stops   [256]bool        // bytes of text at which something may begin
+	Keys    map[string]bool  // every property of every tool
+	longest int              // bytes of the longest name, with room for escapes
+}
+
+// A Tool is one tool's name and parameters.
+type Tool struct {
+	Name     string
+	Params   Schema
+	Required []string
+	// open says that the tool takes keys that it does not name.
+	open bool
+}
+
+// A Schema is the part of JSON Schema that decides between two readings.
+type Schema struct {
+	types []string // empty: anything
+	Props []prop   // in the document's order
+	items *Schema
+	extra *Schema // schema of keys that are not named
+}
+
+type prop struct {
+	name string
+	Schema
+}
+
+// New reads the schemas of specs. With anyName every name is a declared one.
+func New(specs []tool.Spec, anyName bool) *Set {
+	t := &Set{
+		AnyName: anyName, longest: 64,
+		exact: map[string]*Tool{}, folded: map[string]*Tool{}, Keys: map[string]bool{},
+	}
+	for _, s := range specs {
+		if s.Name == "" {
+			continue
+		}
+		info := NewTool(s.Name, string(s.Params))
+		t.exact[s.Name] = info
+		f := lex.Fold(s.Name)
+		if _, taken := t.folded[f]; taken {
+			t.folded[f] = nil
+		} else {
+			t.folded[f] = info
+			t.sorted = append(t.sorted, f)
+		}
+		c := f[0]
+		t.First[c] = true
+		if 'a' <= c && c <= 'z' {
+			t.First[c-'a'+'A'] = true
+		}
+		t.longest = max(t.longest, 2*len(s.Name))
+		for _, p := range info.Params.Props {
+			t.Keys[p.name] = true
+		}
+	}
+	for _, c := range []byte{'\n', ':', 0xEF, '`', '<', '['} {
+		t.Stops[c] = true
+	}
+	for c := range t.Leads {
+		low := byte(c) | 0x20
+		t.Leads[c] = t.AnyName || t.First[c] || low == 'p' || slices.ContainsFunc(lex.Namespaces, func(ns string) bool { return ns[0] == low })
+	}
+	slices.Sort(t.sorted)
+	return t
+}
+
+// NewTool reads the JSON Schema of one tool.
+func NewTool(name, params string) *Tool {
+	info := &Tool{Name: name}
+	n, ok := value.Parse(params)
+	if !ok || n.Kind != value.Object {
+		info.open = true
+		return info
+	}
+	info.Params = readSchema(n, 0)
+	for _, r := range n.Get("required").Items {
+		info.Required = append(info.Required, r.Value)
+	}
+	extra := n.Get("additionalProperties")
+	info.open = extra.Kind == value.Object || extra.Kind == value.Bool && extra.Value == "true" ||
+		len(info.Params.Props) == 0 && extra.Kind == value.None && n.Get("properties").Kind == value.None
+	return info
+}
+
+// maxSchemaDepth ends the reading of schemas that nest without end.
+const maxSchemaDepth = 32
+
+func readSchema(n value.Node, depth int) Schema {
+	var s Schema
+	if n.Kind != value.Object || depth > maxSchemaDepth {
+		return s
+	}
+	switch typ := n.Get("type"); typ.Kind {
+	case value.String:
+		s.types = []string{typ.Value}
+	case value.Array:
+		for _, t := range typ.Items {
+			s.types = append(s.types, t.Value)
+		}
+	case value.None:
+		s.types = impliedTypes(n, depth)
+	}
+	props := n.Get("properties")
+	for i, key := range props.Keys {
+		s.Props = append(s.Props, prop{name: key, Schema: readSchema(props.Items[i], depth+1)})
+	}
+	if items := n.Get("items"); items.Kind == value.Object {
+		sub := readSchema(items, depth+1)
+		s.items = &sub
+	}
+	if extra := n.Get("additionalProperties"); extra.Kind == value.Object {
+		sub := readSchema(extra, depth+1)
+		s.extra = &sub
+	}
+	return s
+}
+
+// impliedTypes collects the types of a schema that names them in its
+// alternatives or by its constants. An alternative that may be anything makes
+// the whole anything.
+func impliedTypes(n value.Node, depth int) []string {
+	var types []string
+	for _, key := range []string{"anyOf", "oneOf"} {
+		for _, alt := range n.Get(key).Items {
+			sub := readSchema(alt, depth+1)
+			if len(sub.types) == 0 {
+				return nil
+			}
+			types = append(types, sub.types...)
+		}
+	}
+	if len(types) == 0 && len(n.Get("enum").Items) > 0 {
+		for _, v := range n.Get("enum").Items {
+			types = append(types, v.Kind.SchemaType())
+		}
+	}
+	return types
+}
+
+// is reports whether the schema allows the type by name; a schema without
+// types allows all.
+func (s Schema) is(names ...string) bool {
+	if len(s.types) == 0 {
+		return true
+	}
+	for _, t := range s.types {
+		for _, n := range names {
+			if strings.EqualFold(t, n) || n == "object" && t == "dict" || n == "number" && t == "float" || n == "any" {
+				return true
+			}
+		}
+		if t == "any" {
+			return true
+		}
+	}
+	return false
+}
+
+// untyped reports whether the schema says nothing about types.
+func (s Schema) untyped() bool { return len(s.types) == 0 || slices.Contains(s.types, "any") }
+
+// Prop returns the schema of a property.
+func (s Schema) Prop(name string) (Schema, bool) {
+	for _, p := range s.Props {
+		if p.name == name {
+			return p.Schema, true
+		}
+	}
+	return Schema{}, false
+}
+
+// key returns the tool's own spelling of a parameter's name.
+func (i *Tool) key(name string) (string, bool) {
+	if _, ok := i.Params.Prop(name); ok {
+		return name, true
+	}
+	found := ""
+	for _, p := range i.Params.Props {
+		if lex.Fold(p.name) == lex.Fold(name) {
+			if found != "" {
+				return name, false
+			}
+			found = p.name
+		}
+	}
+	if found != "" {
+		return found, true
+	}
+	return name, i.open
+}
+
+// Fits reports whether every key is a parameter of the tool.
+func (i *Tool) Fits(keys []string) bool {
+	for _, k := range keys {
+		if _, ok := i.key(k); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// Complete reports whether no required parameter is missing from keys.
+func (i *Tool) Complete(keys []string) bool {
+	for _, r := range i.Required {
+		if !slices.ContainsFunc(keys, func(k string) bool { own, _ := i.key(k); return own == r }) {
+			return false
+		}
+	}
+	return true
+}

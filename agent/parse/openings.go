@@ -1,0 +1,223 @@
+package parse
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/weirhost/weir/agent/parse/internal/lex"
+	"github.com/weirhost/weir/agent/parse/internal/marker"
+	"github.com/weirhost/weir/agent/parse/internal/prose"
+)
+
+// open looks whether a call, a thought or a fence begins at i, and enters it.
+// atLine says that only white space and decoration is before i on its line.
+func (p *parser) open(i int, atLine bool) lex.Status {
+	b := p.buf
+	switch c := b[i]; {
+	case c == '<' || c == '[':
+		tok, st := marker.At(p.t, b, i, p.final)
+		if st == lex.Done {
+			return p.openToken(tok, i, atLine)
+		}
+		if st == lex.More || c == '<' {
+			return st
+		}
+		if st := p.openCalling(i); st != lex.No {
+			return st
+		}
+		return p.openBare(i, atLine)
+	case c == '`':
+		return p.openCode(i, atLine)
+	case c == '{' || c == '(' || lex.IsQuote(c):
+		return p.openBare(i, atLine)
+	case lex.IsLetter(c):
+		if atLine && p.start {
+			if st := p.skipRole(i); st != lex.No {
+				return st
+			}
+		}
+		if atLine {
+			if st := p.openWord(i); st != lex.No {
+				return st
+			}
+		}
+		return p.openBare(i, atLine)
+	}
+	return lex.No
+}
+
+// openToken enters what a marker begins.
+func (p *parser) openToken(tok marker.Token, i int, atLine bool) lex.Status {
+	switch tok.Role {
+	case marker.RoleThink:
+		if !atLine && !p.start {
+			return lex.No
+		}
+		p.enterThought(i, tok.End, false)
+		return lex.Done
+	case marker.RoleThinkEnd: // its opener was part of the prompt, or is lost
+		p.flush(i)
+		p.leaveThought(tok.End)
+		return lex.Done
+	case marker.RoleHarmony:
+		return p.openHeader(tok, i)
+	case marker.RoleOpen, marker.RoleInvoke:
+		if i > 0 && i > p.out-lookback && prose.IsQuoted(p.before(i)) || !p.mayCall() {
+			return lex.No
+		}
+		if !p.beginGroup(i, i, tok.Format) {
+			return lex.No
+		}
+		return lex.Done
+	case marker.RoleJunk, marker.RoleClose:
+		if p.start && tok.Role == marker.RoleJunk {
+			if slices.Contains(marker.StopWords, tok.Word) {
+				p.drop(tok.End)
+			}
+			p.pos, p.mode = tok.End, inLine
+			return lex.Done
+		}
+		if slices.Contains(marker.StopWords, tok.Word) {
+			p.pos, p.mode, p.tail = tok.End, inTail, i
+			return lex.Done
+		}
+	}
+	return lex.No
+}
+
+func (p *parser) enterThought(from, to int, harmony bool) {
+	if !p.start {
+		p.flush(from)
+	}
+	p.drop(to)
+	p.mode, p.pos, p.harmony, p.drafted = inThought, to, harmony, -1
+}
+
+// leaveThought goes on after a thought, as if the message began there.
+func (p *parser) leaveThought(to int) {
+	p.drop(to)
+	p.mode, p.pos, p.drafted = inLine, to, -1
+	p.start, p.prose, p.doc = p.last == nil, 0, false
+}
+
+// openBare enters a call without a marker, where the context allows one.
+func (p *parser) openBare(i int, atLine bool) lex.Status {
+	if p.cited {
+		return lex.No
+	}
+	st, format := p.probe(i, false)
+	if st != lex.Done {
+		return st
+	}
+	if !atLine && format != marker.FormatPythonic && !(format == marker.FormatJSON && p.labelled(i)) {
+		return lex.No
+	}
+	if !p.beginGroup(i, i, format) {
+		return lex.No
+	}
+	return lex.Done
+}
+
+// openWord enters the forms that a word at the start of a line announces.
+func (p *parser) openWord(i int) lex.Status {
+	rest := p.buf[i:min(len(p.buf), i+64)]
+	for _, w := range []struct {
+		word string
+		open func(int) lex.Status
+	}{{"functools", p.openFunctools}, {"commentary to=", p.openRecipient}, {"assistantcommentary to=", p.openRecipient}, {"to=functions.", p.openRecipient}} {
+		if len(rest) < len(w.word) {
+			if !p.final && strings.EqualFold(string(rest), w.word[:len(rest)]) {
+				return lex.More
+			}
+			continue
+		}
+		if strings.EqualFold(string(rest[:len(w.word)]), w.word) {
+			return w.open(i)
+		}
+	}
+	return p.openReAct(i)
+}
+
+// skipRole skips the role's name after a special token that leaked.
+func (p *parser) skipRole(i int) lex.Status {
+	const word = "assistant"
+	if i == 0 || p.buf[i-1] != '>' {
+		return lex.No
+	}
+	rest := p.buf[i:]
+	if len(rest) <= len(word) {
+		if strings.HasPrefix(word, string(rest)) {
+			return lex.Unless(p.final)
+		}
+		return lex.No
+	}
+	if next := rest[len(word)]; !strings.HasPrefix(string(rest[:len(word)]), word) || next != '\n' && next != '<' && next != '{' && next != '[' {
+		return lex.No
+	}
+	p.pos, p.mode = i+len(word), inLine
+	return lex.Done
+}
+
+func (p *parser) openFunctools(i int) lex.Status {
+	j := i + len("functools")
+	if j == len(p.buf) && !p.final {
+		return lex.More
+	}
+	if j < len(p.buf) && p.buf[j] == '[' && p.mayCall() && p.beginGroup(i, j, marker.FormatFunctools) {
+		return lex.Done
+	}
+	return lex.No
+}
+
+// openCalling enters [Calling tool: name with arguments: {…}].
+func (p *parser) openCalling(i int) lex.Status {
+	b := p.buf[i:min(len(p.buf), i+marker.MaxToken)]
+	limit := len(b) == marker.MaxToken || p.final
+	word := func(j int) int {
+		for j < len(b) && (lex.IsLetter(b[j]) || b[j] == ' ') {
+			j++
+		}
+		return j
+	}
+	colon := word(1)
+	label := strings.ToLower(string(b[1:colon]))
+	const forms = "calling tool|calling tools|calling function|call tool|tool call|called tool|using tool|function call"
+	known := false
+	for f := range strings.SplitSeq(forms, "|") {
+		known = known || label == f || colon == len(b) && strings.HasPrefix(f, label)
+	}
+	if !known {
+		return lex.No
+	}
+	if colon == len(b) {
+		return lex.Unless(limit)
+	}
+	if b[colon] != ':' {
+		return lex.No
+	}
+	j := colon + 1
+	for j < len(b) && b[j] == ' ' {
+		j++
+	}
+	end, unsure := lex.NameRun(b, j, limit)
+	if unsure {
+		return lex.More
+	}
+	if end == j || p.t.Find(string(b[j:end])) == nil {
+		return lex.No
+	}
+	args := bytes.IndexAny(b[end:], "{(]\n")
+	if args < 0 {
+		return lex.Unless(limit)
+	}
+	if b[end+args] != '{' && b[end+args] != '(' || !p.mayCall() || !p.beginGroup(i, i+end+args, marker.FormatCalling) {
+		return lex.No
+	}
+	p.g.setName(string(b[j:end]))
+	if b[end+args] == '(' {
+		p.pos = i + j
+		p.g.name = ""
+	}
+	return lex.Done
+}
