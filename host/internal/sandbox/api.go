@@ -84,7 +84,9 @@ type Sender interface {
 // An Invocation is one call of an export.
 type Invocation struct {
 	Export string
-	Input  []byte
+	// Tool is the name that failures show to a model; empty: Export.
+	Tool  string
+	Input []byte
 	// Timeout bounds the whole call, its instance included; 0 or less: 30 seconds.
 	Timeout time.Duration
 	// Limits are passed on as configuration, so that the tool can stop early.

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero"
+
+	"github.com/weirhost/weir/host/internal/msg"
 )
 
 // diskCache keeps compiled code in one folder per module. The engine guards
@@ -57,20 +58,20 @@ const uncheckedDir = "unchecked"
 // open makes the folder, for this user alone, and prunes it if that is wanted.
 func (c *diskCache) open(prune bool) error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
-		return fmt.Errorf("cannot make the folder for compiled plugins: %w", err)
+		return msg.Errorf("cannot make the folder for compiled plugins: %w", err)
 	}
 	info, err := os.Stat(c.dir)
 	if err != nil {
-		return fmt.Errorf("cannot use the folder for compiled plugins: %w", err)
+		return msg.Errorf("cannot use the folder for compiled plugins: %w", err)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
 		if err := os.Chmod(c.dir, 0o700); err != nil {
-			return fmt.Errorf("the folder for compiled plugins can be used by others, and what is in it is executed: %w", err)
+			return msg.Errorf("the folder for compiled plugins is open to other users, and its content is executed: %w", err)
 		}
 	}
 	if c.version == "" {
 		if c.version, err = engineVersion(c.dir); err != nil {
-			return fmt.Errorf("cannot use the folder for compiled plugins: %w", err)
+			return msg.Errorf("cannot use the folder for compiled plugins: %w", err)
 		}
 	}
 	if prune {

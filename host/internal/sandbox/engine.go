@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/gate"
 	"github.com/weirhost/weir/host/internal/image"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -89,7 +89,7 @@ func newFront(c Config, log hclog.Logger) (frontend, error) {
 	case EngineWazero:
 		return newWazeroFront(log, !c.Unchecked), nil
 	}
-	return nil, fmt.Errorf("there is no engine %q; the engines are %s and %s", c.Engine, EngineWazero, EngineExtism)
+	return nil, msg.Errorf("there is no engine %q; the engines are %s and %s", c.Engine, EngineWazero, EngineExtism)
 }
 
 // Close closes every module that is still loaded; see Module.Close for what
@@ -121,7 +121,7 @@ func (e *Engine) Close(ctx context.Context) error {
 func (e *Engine) Load(ctx context.Context, p Plugin) (*Module, error) {
 	m, err := e.load(ctx, p)
 	if err != nil {
-		return nil, fmt.Errorf("plugin %s: %w", p.Name, err)
+		return nil, msg.Errorf("plugin %s: %w", p.Name, err)
 	}
 	e.mu.Lock()
 	closed := e.closed
@@ -130,7 +130,7 @@ func (e *Engine) Load(ctx context.Context, p Plugin) (*Module, error) {
 	}
 	e.mu.Unlock()
 	if closed {
-		return nil, errors.Join(fmt.Errorf("plugin %s: the sandbox is closed", p.Name), m.Close(ctx))
+		return nil, errors.Join(msg.Errorf("plugin %s: %s", p.Name, tool.Text{Format: "the sandbox is closed"}), m.Close(ctx))
 	}
 	return m, nil
 }
@@ -155,7 +155,7 @@ func (e *Engine) load(ctx context.Context, p Plugin) (*Module, error) {
 	case errors.Is(err, ErrNotCompiled):
 		return nil, err
 	case err != nil:
-		return nil, fmt.Errorf("the engine refuses the module: %s", reason(err))
+		return nil, msg.Errorf("the engine refuses the module: %s", reason(err))
 	}
 	log := e.log.Named("plugin." + p.Name)
 	weight := s.weight(p, e.spares)
@@ -188,7 +188,11 @@ func (e *Engine) examine(p Plugin) (*structure, tool.Bytes, error) {
 		return nil, 0, err
 	}
 	memory := p.memory(s)
-	return s, memory, errors.Join(s.answered(e.front.offers()), s.check(p, memory))
+	imports, rest := s.answered(e.front.offers()), s.check(p, memory)
+	if imports != nil && rest != nil {
+		return s, memory, msg.Errorf("%s; %w", imports, rest)
+	}
+	return s, memory, cmp.Or(imports, rest)
 }
 
 // memory is the cap of the guest's memory, in bytes.
@@ -206,12 +210,12 @@ func (p Plugin) memory(s *structure) tool.Bytes {
 func (s *structure) check(p Plugin, memory tool.Bytes) error {
 	for _, m := range s.Memories {
 		if m.Least > uint64(memory)/gate.PageSize {
-			return fmt.Errorf("it needs at least %d MiB of memory and may have %s; raise [limits] memory", (m.Least*gate.PageSize+1<<20-1)>>20, memory)
+			return msg.Errorf("it needs at least %d MiB of memory, and its limit is %s; raise [limits] memory", (m.Least*gate.PageSize+1<<20-1)>>20, memory)
 		}
 	}
 	for _, e := range s.Exports {
 		if strings.HasPrefix(e.Name, ownPrefix) {
-			return fmt.Errorf("it exports %.40q, and names that begin with %s are the host's own", e.Name, ownPrefix)
+			return msg.Errorf("it exports %.40q, and names that begin with %s are reserved for the host", e.Name, ownPrefix)
 		}
 	}
 	for _, name := range p.Exports {
@@ -226,9 +230,9 @@ func (s *structure) checkExport(name string) error {
 	sig, ok := s.function(name)
 	switch {
 	case !ok:
-		return fmt.Errorf("it exports no function %q; it exports %s", name, list(s.info().Exports))
+		return msg.Errorf("it exports no function %q; it exports %s", name, list(s.info().Exports))
 	case sig.Params > 0 || sig.Results > 1:
-		return fmt.Errorf("its function %q takes parameters or returns several values; a tool takes none and returns at most one number", name)
+		return msg.Errorf("its function %q has parameters or returns several values; a tool's function has no parameters and returns at most one number", name)
 	}
 	return nil
 }
@@ -239,27 +243,28 @@ func (s *structure) answered(offered map[string][]string) error {
 		names, ok := offered[i.Module]
 		switch {
 		case !ok:
-			return fmt.Errorf("it imports %s.%s, which this host does not offer; it offers %s", shown(i.Module), shown(i.Name), strings.Join(slices.Sorted(maps.Keys(offered)), ", "))
+			return msg.Errorf("it imports %s.%s, which this host does not offer; it offers %s", shown(i.Module), shown(i.Name), strings.Join(slices.Sorted(maps.Keys(offered)), ", "))
 		case !slices.Contains(names, i.Name):
-			return fmt.Errorf("it imports %s.%s, which this host does not offer", i.Module, shown(i.Name))
+			return msg.Errorf("it imports %s.%s, which this host does not offer", i.Module, shown(i.Name))
 		}
 	}
 	return nil
 }
 
-func list(names []string) string {
+// list names the first dozen of names.
+func list(names []string) tool.Text {
 	const most = 12
 	if len(names) == 0 {
-		return "none"
+		return tool.Text{Format: "none"}
 	}
 	var some []string
 	for _, n := range names[:min(most, len(names))] {
 		some = append(some, shown(n))
 	}
 	if len(names) > most {
-		return strings.Join(some, ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+		return tool.Textf("%s and %d more", strings.Join(some, ", "), len(names)-most)
 	}
-	return strings.Join(some, ", ")
+	return tool.Textf("%s", strings.Join(some, ", "))
 }
 
 // shown is a name that stands in a module, as a sentence for a model or a person

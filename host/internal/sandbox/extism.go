@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -17,6 +16,7 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/weirhost/weir/host/internal/gate"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/rewrite"
 )
 
@@ -145,7 +145,7 @@ func (p *extismProgram) renewable() bool { return false }
 // start implements program.
 func (p *extismProgram) start(e *env) (instance, error) {
 	if p.stuck.Load() >= maxStuck {
-		return nil, fmt.Errorf("it failed to start %d times; it is not tried again until it is reloaded", maxStuck)
+		return nil, msg.Errorf("it failed to start %d times; it is not started again until it is reloaded", maxStuck)
 	}
 	config := e.world()
 	ictx := experimental.WithMemoryAllocator(context.WithValue(e.span.context(), envKey{}, e), e.memory)

@@ -6,42 +6,49 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// maxPanicText is how much of a crashing guest's own words is passed on, in
+// maxPanicText bounds how much of a crashing guest's output a failure shows, in
 // characters.
 const maxPanicText = 200
 
-// Hints say what a model can do next.
+// Hints tell a model what to do next.
 const (
 	hintLess   = "ask for less at once, or narrow the arguments"
-	hintOther  = "try other arguments; if it happens again, use another tool"
-	hintReport = "use another tool; the plugin's author has to fix this"
+	hintMemory = "ask for less at once, or narrow the arguments; the operator can raise the tool's memory limit"
+	hintOther  = "try other arguments; if the call fails again, use another tool"
+	hintReport = "use another tool; only the plugin's author can fix this one"
+	hintAgain  = "call it again"
+	hintFolder = "use another tool; the operator must correct the folders that this tool was granted"
+	hintText   = "pass less text"
 )
 
-// judge turns what is known after a call into its failure, or nil. The order
-// matters: what the host did comes before what the guest says about it.
-func (c *call) judge(e *env, r reply, err error) *tool.Error {
+// failure returns the failure of a finished call, or nil. What the host saw counts
+// more than what the guest reports, so the order of the cases matters.
+func (c *call) failure(e *env, r reply, err error) *tool.Error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	name := c.inv.Name()
 	switch {
 	case err != nil && c.over():
 		return c.interrupted()
 	case e.exited:
-		return c.exit(e)
+		// Exit code 0 is no success either: the guest did not reach its end.
+		return c.withGuestText(e, tool.Failed, hintReport, tool.Textf("%s ended with exit code %d and returned no result", name, e.exitCode))
 	case e.tooLarge:
-		return tool.Errorf(tool.TooLarge, hintLess, "%s produced more than %s", c.inv.Export, tool.Bytes(c.inv.MaxOutput))
+		return tool.Errorf(tool.TooLarge, hintLess, "%s produced more than %s of text", name, tool.Bytes(c.inv.MaxOutput))
 	case err != nil:
 		return c.crash(e, err)
 	case e.wrong != "":
-		return c.said(e.wrong)
+		return c.reported(e.wrong)
 	case r.code != 0:
-		return c.withWords(e, tool.Errorf(tool.Failed, hintOther, "%s reported failure %d without saying why", c.inv.Export, r.code))
+		return c.withGuestText(e, tool.Failed, hintOther, tool.Textf("%s failed with code %d and gave no reason", name, r.code))
 	case e.lost && (len(r.output) == 0 || r.astray || len(r.output) != e.wanted):
 		return c.outOfMemory("its output did not fit")
 	case r.astray || len(r.output) != e.wanted:
-		return tool.Errorf(tool.Trapped, hintReport, "%s set an output that does not exist", c.inv.Export)
+		return tool.Errorf(tool.Trapped, hintReport, "%s returned an output that does not exist", name)
 	}
 	return nil
 }
@@ -50,9 +57,9 @@ func (c *call) interrupted() *tool.Error {
 	return interrupted(c.inv, c.outer.Err(), c.expired(), c.closing())
 }
 
-// Interrupted is the failure of a call whose time ended: outer is what became of
-// the caller's context, expired says that the call's own deadline has passed, and
-// closing that the plugin is being closed.
+// Interrupted returns the failure of a call that was stopped early. outer is the
+// error of the caller's context, expired reports whether the call's own deadline has
+// passed, and closing whether the plugin is being closed.
 func Interrupted(inv Invocation, outer error, expired, closing bool) *tool.Error {
 	return interrupted(inv.withDefaults(), outer, expired, closing)
 }
@@ -60,110 +67,117 @@ func Interrupted(inv Invocation, outer error, expired, closing bool) *tool.Error
 func interrupted(inv Invocation, outer error, expired, closing bool) *tool.Error {
 	switch {
 	case closing && outer == nil:
-		return tool.Errorf(tool.Cancelled, "try again", "%s was ended because its plugin is being closed", inv.Export)
+		return tool.Errorf(tool.Cancelled, hintAgain, "%s was stopped because its plugin is being closed", inv.Name())
 	case errors.Is(outer, context.Canceled):
-		return tool.Errorf(tool.Cancelled, "", "%s was cancelled", inv.Export)
+		return tool.Errorf(tool.Cancelled, "", "the call of %s was cancelled", inv.Name())
 	case outer == nil && expired:
-		return tool.Errorf(tool.TimedOut, hintLess, "%s did not finish within %s", inv.Export, inv.Timeout.Round(time.Millisecond))
+		return tool.Errorf(tool.TimedOut, hintLess, "%s did not finish within %s", inv.Name(), inv.Timeout.Round(time.Millisecond))
 	}
-	return tool.Errorf(tool.TimedOut, hintLess, "%s did not finish in the time that was left", inv.Export)
+	return tool.Errorf(tool.TimedOut, hintLess, "%s did not finish in the remaining time", inv.Name())
 }
 
-// exit is the end of a guest that ended itself. Exit code 0 is no success:
-// nothing after it ran, and there is no output to trust.
-func (c *call) exit(e *env) *tool.Error {
-	return c.withWords(e, tool.Errorf(tool.Failed, hintReport, "%s ended with exit code %d instead of returning an answer", c.inv.Export, e.exitCode))
+func (c *call) outOfMemory(why string) *tool.Error {
+	return OutOfMemory(c.inv, c.module.memory, why)
 }
 
-func (c *call) outOfMemory(what string) *tool.Error {
-	return OutOfMemory(c.inv.Export, c.module.memory, what)
+// OutOfMemory returns the failure of a guest that needs more memory than its limit.
+// why is an English sentence part, and the key of its translations.
+func OutOfMemory(inv Invocation, limit tool.Bytes, why string) *tool.Error {
+	return tool.Errorf(tool.OutOfMemory, hintMemory, "%s needs more than its memory limit of %s: %s", inv.Name(), limit, tool.Text{Format: why})
 }
 
-// OutOfMemory is the failure of a guest that needs more than its cap.
-func OutOfMemory(export string, most tool.Bytes, what string) *tool.Error {
-	return tool.Errorf(tool.OutOfMemory, hintLess+"; the operator can raise its memory limit",
-		"%s needs more than the %s of memory it may have: %s", export, most, what)
+// Replaced returns the failure of a call that came when its plugin was being closed.
+func Replaced(plugin string) *tool.Error {
+	return tool.Errorf(tool.Failed, hintAgain, "the plugin %s is being replaced", plugin)
 }
 
-// crash names the reason of a trap. The engine's text, with its stack, goes to
-// the log only.
+// BadFolders returns the failure of a call whose granted folders cannot be opened.
+func BadFolders(inv Invocation, err error) *tool.Error {
+	return tool.Errorf(tool.Failed, hintFolder, "%s cannot start: %s", inv.Name(), err)
+}
+
+// crash returns the failure of a trap. The engine's own text, with its stack trace,
+// goes to the log only.
 func (c *call) crash(e *env, err error) *tool.Error {
 	c.module.log.Debug("the plugin crashed", "export", c.inv.Export, "error", err)
+	name := c.inv.Name()
 	switch {
 	case e.memory.ranOut():
 		return c.outOfMemory("it asked for more and crashed")
 	case errors.Is(err, errNoMemory), e.lost:
-		return c.outOfMemory("the data it passes on did not fit")
+		return c.outOfMemory("its input or output did not fit")
 	case errors.Is(err, errTooLong):
-		return tool.Errorf(tool.TooLarge, hintLess, "%s passed more to the host than it takes", c.inv.Export)
+		return tool.Errorf(tool.TooLarge, hintLess, "%s passed more data to the host than the host accepts", name)
 	}
 	if broken, ok := errors.AsType[boxError](err); ok {
-		return c.withWords(e, tool.Errorf(tool.Trapped, hintReport, "%s does not work: %s", c.inv.Export, broken))
+		return c.withGuestText(e, tool.Trapped, hintReport, tool.Textf("%s does not work: %s", name, tool.Text{Format: string(broken)}))
 	}
-	return c.withWords(e, tool.Errorf(tool.Trapped, hintOther, "%s crashed: %s", c.inv.Export, reason(err)))
+	return c.withGuestText(e, tool.Trapped, hintOther, tool.Textf("%s crashed: %s", name, reason(err)))
 }
 
-// withWords adds what the guest itself has to say: the first line it printed
-// to its stderr, where panics explain themselves, or the error it had set.
-func (c *call) withWords(e *env, fail *tool.Error) *tool.Error {
-	if words := clip(e.stderr.first(), maxPanicText); words != "" {
-		fail.Msg += "; it printed: " + words
-	} else if words := clip(strings.TrimSpace(printable(e.wrong, maxError)), maxPanicText); words != "" {
-		fail.Msg += "; it said: " + words
+// withGuestText returns a failure with the guest's own explanation: the first line
+// of its stderr, where a panic explains itself, or the error text that it set.
+func (c *call) withGuestText(e *env, code tool.Code, hint string, sentence tool.Text) *tool.Error {
+	if text := clip(e.stderr.first(), maxPanicText); text != "" {
+		sentence = tool.Textf("%v; it printed: %s", sentence, text)
+	} else if text := clip(strings.TrimSpace(printable(e.wrong, maxError)), maxPanicText); text != "" {
+		sentence = tool.Textf("%v; it reported: %s", sentence, text)
 	}
-	return fail
+	return tool.NewError(code, sentence, tool.Text{Format: hint})
 }
 
-// said is a failure in the guest's own words.
-func (c *call) said(text string) *tool.Error {
-	text = strings.TrimSpace(printable(text, maxError))
-	if text == "" {
-		text = c.inv.Export + " reported an error without a text"
+// reported returns a failure in the guest's own words, which are in no catalogue.
+func (c *call) reported(text string) *tool.Error {
+	if text = strings.TrimSpace(printable(text, maxError)); text == "" {
+		return tool.Errorf(tool.Failed, hintOther, "%s reported an error without a message", c.inv.Name())
 	}
-	return &tool.Error{Code: tool.Failed, Msg: text}
+	return tool.Errorf(tool.Failed, "", "%s", text)
 }
 
-// unstarted judges an instance that did not come to be.
-func (c *call) unstarted(err error) *tool.Error {
+// notStarted returns the failure of a call whose instance could not be made.
+func (c *call) notStarted(err error) *tool.Error {
 	if c.over() {
 		return c.interrupted()
 	}
 	se, ok := errors.AsType[*startError](err)
 	if ok && se.mounts {
-		return tool.Errorf(tool.Failed, "the operator has to correct the tool's granted folders", "%s cannot start: %s", c.inv.Export, err)
+		return BadFolders(c.inv, err)
 	}
 	if !ok || se.env == nil {
-		return tool.Errorf(tool.Failed, hintReport, "%s cannot start: %s", c.inv.Export, reason(err))
+		return tool.Errorf(tool.Failed, hintReport, "%s cannot start: %s", c.inv.Name(), reason(err))
 	}
-	if fail := c.judge(se.env, reply{}, err); fail != nil {
+	if fail := c.failure(se.env, reply{}, err); fail != nil {
 		return fail
 	}
-	return tool.Errorf(tool.Trapped, hintReport, "%s cannot start", c.inv.Export)
+	return tool.Errorf(tool.Trapped, hintReport, "%s cannot start", c.inv.Name())
 }
 
-// reason is an engine's error without its stack traces and Go's own words.
-func reason(err error) string {
+// reason returns an engine's error without stack traces and internal terms.
+func reason(err error) tool.Text {
+	if own, ok := errors.AsType[*msg.Error](err); ok {
+		return own.Text
+	}
 	text := err.Error()
 	for _, mark := range []string{"\nwasm stack trace", "\nGo runtime stack trace", " (recovered by wazero)"} {
 		text, _, _ = strings.Cut(text, mark)
 	}
-	if _, trap, ok := strings.Cut(text, "wasm error: "); ok { // a start section puts its own words in front
+	if _, trap, ok := strings.Cut(text, "wasm error: "); ok { // a start section adds a prefix
 		text = trap
 	}
 	known := map[string]string{
-		"unreachable":                   "it reached code it says cannot be reached",
-		"out of bounds memory access":   "it used memory outside of its bounds",
+		"unreachable":                   "it reached code that it marked as unreachable",
+		"out of bounds memory access":   "it accessed memory outside its bounds",
 		"integer divide by zero":        "it divided by zero",
-		"stack overflow":                "it called itself without end",
+		"stack overflow":                "its calls were nested without end",
 		"invalid table access":          "it called a function that does not exist",
-		"indirect call type mismatch":   "it called a function in the wrong way",
+		"indirect call type mismatch":   "it called a function with the wrong types",
 		"integer overflow":              "a number was too large",
 		"invalid conversion to integer": "a number could not be converted",
 	}
 	if plain, ok := known[text]; ok {
-		return plain
+		return tool.Text{Format: plain}
 	}
-	return clip(printable(text, maxError), maxPanicText)
+	return tool.Textf("%s", clip(printable(text, maxError), maxPanicText))
 }
 
 // clip cuts a text to n characters.

@@ -53,10 +53,10 @@ func (e boxError) Error() string { return string(e) }
 var (
 	errBoxPlace  = boxError("its mailbox is not where it says")
 	errBoxRoom   = boxError("its mailbox has less room for the input than it says")
-	errBoxState  = boxError("its mailbox is in a state that there is not")
-	errBoxUnread = boxError("it returned without an answer in its mailbox")
-	errBoxOutput = boxError("it set an output that does not exist")
-	errBoxWords  = boxError("it set an error text that does not exist")
+	errBoxState  = boxError("its mailbox has an unknown state")
+	errBoxUnread = boxError("it returned without an answer")
+	errBoxOutput = boxError("it returned an output that does not exist")
+	errBoxWords  = boxError("it returned an error text that does not exist")
 	errTooMuch   = errors.New("the output is over the limit")
 )
 

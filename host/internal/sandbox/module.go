@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -27,7 +28,7 @@ type Module struct {
 // failed with the guest's own text if it gave one.
 func (m *Module) Call(ctx context.Context, inv Invocation) (Output, *tool.Error) {
 	if !m.calls.Enter() {
-		return Output{}, tool.Errorf(tool.Failed, "try again", "the plugin %s is being replaced", m.name)
+		return Output{}, Replaced(m.name)
 	}
 	defer m.calls.Leave()
 	inv = inv.withDefaults()
@@ -45,6 +46,9 @@ func (m *Module) Call(ctx context.Context, inv Invocation) (Output, *tool.Error)
 	return c.run()
 }
 
+// Name returns the name that failures show: Tool, or Export if that is empty.
+func (inv Invocation) Name() string { return cmp.Or(inv.Tool, inv.Export) }
+
 func (inv Invocation) withDefaults() Invocation {
 	if inv.Timeout <= 0 {
 		inv.Timeout = DefaultTimeout
@@ -60,7 +64,7 @@ func (c *call) run() (Output, *tool.Error) {
 	i, err := c.module.supply.take(c, setup{grant: c.inv.Grant, limits: c.inv.Limits, fresh: c.inv.Fresh})
 	out.Instance = time.Since(c.began)
 	if err != nil {
-		return out, c.unstarted(err)
+		return out, c.notStarted(err)
 	}
 	defer c.module.supply.give(i)
 	e := i.environment()
@@ -68,7 +72,7 @@ func (c *call) run() (Output, *tool.Error) {
 	r, err := i.call(c.inv.Export, c.inv.Input)
 	out.Memory = tool.Bytes(e.memory.guest())
 	e.note(func() { out.Relist = e.relist })
-	if fail := c.judge(e, r, err); fail != nil {
+	if fail := c.failure(e, r, err); fail != nil {
 		return out, fail
 	}
 	out.Bytes = r.output

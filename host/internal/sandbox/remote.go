@@ -3,8 +3,8 @@ package sandbox
 import (
 	"context"
 	"errors"
-	"fmt"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -26,7 +26,7 @@ type Facts struct {
 func (e *Engine) Examine(p Plugin) (Facts, error) {
 	s, memory, err := e.examine(p)
 	if err != nil {
-		return Facts{}, fmt.Errorf("plugin %s: %w", p.Name, err)
+		return Facts{}, msg.Errorf("plugin %s: %w", p.Name, err)
 	}
 	s.trim()
 	return Facts{Memory: memory, name: p.Name, shape: s}, nil
@@ -85,10 +85,10 @@ func (f Facts) Admit(inv Invocation) (Invocation, *tool.Error) {
 
 func (f Facts) admit(inv Invocation) *tool.Error {
 	if err := f.shape.checkExport(inv.Export); err != nil {
-		return tool.Errorf(tool.Failed, "the plugin and its manifest do not fit together", "plugin %s: %s", f.name, err)
+		return tool.Errorf(tool.Failed, hintReport, "the plugin of %s does not match its manifest: %s", inv.Name(), err)
 	}
 	if most := min(maxInput, int(f.Memory)/2); len(inv.Input) > most {
-		return tool.Errorf(tool.TooLarge, "pass less text", "the arguments take %d bytes and %s takes at most %d", len(inv.Input), inv.Export, most)
+		return tool.Errorf(tool.TooLarge, hintText, "the arguments have %d bytes; %s accepts at most %d", len(inv.Input), inv.Name(), most)
 	}
 	return nil
 }

@@ -130,8 +130,8 @@ func (c *call) result(f frame, took time.Duration) (sandbox.Output, *tool.Error,
 	if !slices.Contains(known, m.Error.Code) || len(f.data) > 0 {
 		return sandbox.Output{}, nil, errFrame
 	}
-	fail := &tool.Error{Code: m.Error.Code, Msg: sandbox.Printable(m.Error.Msg, maxMsg), Hint: sandbox.Printable(m.Error.Hint, maxMsg)}
-	return out, fail, nil
+	fail, err := m.Error.failure()
+	return out, fail, err
 }
 
 // loss is the failure of a call whose worker is no more. Another one may do what this
@@ -151,20 +151,20 @@ func (c *call) loss(err error) (sandbox.Output, *tool.Error) {
 	c.undone = !c.begun
 	c.module.log.Warn("a worker was lost", "export", c.inv.Export, "error", err)
 	var lost *lossError
-	name := c.inv.Export
+	name := c.inv.Name()
 	switch {
 	case errors.Is(err, errFrame):
-		return sandbox.Output{}, tool.Errorf(tool.Failed, hintReport, "%s was ended: its process broke the rules of talking to its host", name)
+		return sandbox.Output{}, tool.Errorf(tool.Failed, hintReport, "%s was stopped: its process violated the protocol with its host", name)
 	case errors.As(err, &lost) && lost.outOfMemory():
-		return sandbox.Output{}, sandbox.OutOfMemory(name, c.module.facts.Memory, "its process ran out of memory and was ended")
+		return sandbox.Output{}, sandbox.OutOfMemory(c.inv, c.module.facts.Memory, "its process ran out of memory")
 	case errors.As(err, &lost) && killed(lost.state):
-		return sandbox.Output{}, tool.Errorf(tool.Failed, "try again; ask for less at once if it happens again", "%s was ended from outside while it ran", name)
+		return sandbox.Output{}, tool.Errorf(tool.Failed, "call it again; if the call fails again, ask for less at once", "%s was stopped by another program while it ran", name)
 	}
-	return sandbox.Output{}, tool.Errorf(tool.Trapped, hintOther, "%s crashed, and its process with it", name)
+	return sandbox.Output{}, tool.Errorf(tool.Trapped, hintOther, "%s crashed together with its process", name)
 }
 
 // Hints say what a model can do next.
 const (
-	hintOther  = "try other arguments; if it happens again, use another tool"
-	hintReport = "use another tool; the plugin's author has to fix this"
+	hintOther  = "try other arguments; if the call fails again, use another tool"
+	hintReport = "use another tool; only the plugin's author can fix this one"
 )

@@ -109,7 +109,7 @@ func (c *call) patience(beside bool) time.Duration {
 // meta is the small part of its frame.
 func (c *call) meta() *callMeta {
 	return &callMeta{
-		Export: c.inv.Export, MaxChars: c.inv.Limits.MaxChars, MaxLines: c.inv.Limits.MaxLines, Config: c.inv.Grant.Config,
+		Export: c.inv.Export, Tool: c.inv.Tool, MaxChars: c.inv.Limits.MaxChars, MaxLines: c.inv.Limits.MaxLines, Config: c.inv.Grant.Config,
 		MaxOutput: c.inv.MaxOutput, HTTP: c.inv.Grant.HTTP != nil, Progress: c.inv.Progress != nil, Fresh: c.inv.Fresh,
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/image"
 	"github.com/weirhost/weir/host/internal/jail"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -104,7 +105,7 @@ func (c *child) serve() error {
 	}
 	m, err := c.load(load, f.data)
 	if err != nil {
-		return c.out.write(kindReady, readyMeta{Refused: err.Error(), NotCompiled: errors.Is(err, sandbox.ErrNotCompiled)}, nil)
+		return c.out.write(kindReady, readyMeta{Refused: metaOfText(msg.Of(err)), NotCompiled: errors.Is(err, sandbox.ErrNotCompiled)}, nil)
 	}
 	if err := c.out.write(kindReady, readyMeta{}, nil); err != nil || load.Compile {
 		return err
@@ -157,7 +158,7 @@ func (c *child) work(g guest) error {
 			c.input = f.data
 		}
 		out, fail := g.Call(context.Background(), c.invocation(m, f.data))
-		if err := c.out.write(kindResult, &resultMeta{int64(out.Memory), int64(out.Instance), int64(time.Since(began)), out.Relist, fail}, out.Bytes); err != nil {
+		if err := c.out.write(kindResult, &resultMeta{int64(out.Memory), int64(out.Instance), int64(time.Since(began)), out.Relist, metaOfFailure(fail)}, out.Bytes); err != nil {
 			return nil
 		}
 	}
@@ -171,7 +172,7 @@ const forever = time.Duration(math.MaxInt64 / 4)
 
 func (c *child) invocation(m callMeta, input []byte) sandbox.Invocation {
 	inv := sandbox.Invocation{
-		Export: m.Export, Input: input, Timeout: forever, MaxOutput: m.MaxOutput, Fresh: m.Fresh,
+		Export: m.Export, Tool: m.Tool, Input: input, Timeout: forever, MaxOutput: m.MaxOutput, Fresh: m.Fresh,
 		Limits: tool.Limits{MaxChars: m.MaxChars, MaxLines: m.MaxLines},
 		Grant:  sandbox.Grant{Mounts: c.mounts, Config: m.Config},
 	}
@@ -179,8 +180,8 @@ func (c *child) invocation(m callMeta, input []byte) sandbox.Invocation {
 		inv.Grant.HTTP = c
 	}
 	if m.Progress {
-		inv.Progress = func(done, total int, msg string) {
-			_ = c.out.write(kindProgress, progressMeta{done, total, msg}, nil) // a parent that is gone is noticed elsewhere
+		inv.Progress = func(done, total int, text string) {
+			_ = c.out.write(kindProgress, progressMeta{done, total, text}, nil) // a parent that is gone is noticed elsewhere
 		}
 	}
 	return inv
@@ -228,8 +229,8 @@ type sink struct{ out *writer }
 // maxArg bounds one value of a log line, in bytes.
 const maxArg = 2 << 10
 
-func (s sink) Accept(_ string, level hclog.Level, msg string, args ...any) {
-	m := logMeta{Level: int(level), Message: sandbox.Printable(msg, maxArg)}
+func (s sink) Accept(_ string, level hclog.Level, text string, args ...any) {
+	m := logMeta{Level: int(level), Message: sandbox.Printable(text, maxArg)}
 	for _, a := range args[:min(len(args), 8)] {
 		m.Args = append(m.Args, sandbox.Printable(fmt.Sprint(a), maxArg))
 	}

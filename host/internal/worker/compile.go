@@ -5,11 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"math"
 	"sync/atomic"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A way says where the code of a module is to run, and how much a look at the
@@ -59,7 +60,7 @@ func (p *Pool) prepare(ctx context.Context, pl sandbox.Plugin, w way) (sandbox.F
 // compiled by one child at a time.
 func (p *Pool) compile(ctx context.Context, pl sandbox.Plugin, w way) error {
 	if !p.enter() {
-		return again(pl, "the sandbox is closed")
+		return again(pl, tool.Text{Format: "the sandbox is closed"})
 	}
 	defer p.tasks.Done()
 	sum := sha256.Sum256(pl.Wasm)
@@ -83,7 +84,7 @@ func (p *Pool) compile(ctx context.Context, pl sandbox.Plugin, w way) error {
 		case <-c.done:
 			w.look = min(w.look, inspect) // somebody has just made it anew
 		case <-ctx.Done():
-			return again(pl, "compiling was stopped")
+			return again(pl, tool.Text{Format: "compiling was stopped"})
 		}
 	}
 }
@@ -122,7 +123,7 @@ func (p *Pool) unclaim(digest string) {
 // so that not even the end of this whole process hides what was tried.
 func (p *Pool) try(ctx context.Context, pl sandbox.Plugin, digest string, w way, c *compiling) error {
 	if err := p.quarantine.begin(digest, pl.Name); err != nil {
-		return again(pl, "it is not compiled, for the try cannot be written down: "+err.Error())
+		return again(pl, tool.Textf("the attempt to compile it cannot be recorded: %s", err))
 	}
 	err := p.compileOnce(ctx, pl, w.checked, &c.patient)
 	var lost *lossError
@@ -130,9 +131,9 @@ func (p *Pool) try(ctx context.Context, pl sandbox.Plugin, digest string, w way,
 	case err == nil:
 		return p.quarantine.settle(digest)
 	case ctx.Err() != nil || p.ending.Err() != nil:
-		return errors.Join(again(pl, "compiling was stopped"), p.quarantine.undo(digest))
+		return errors.Join(again(pl, tool.Text{Format: "compiling was stopped"}), p.quarantine.undo(digest))
 	case errors.Is(err, errSpawn):
-		return errors.Join(again(pl, err.Error()), p.quarantine.undo(digest))
+		return errors.Join(again(pl, err), p.quarantine.undo(digest))
 	case !errors.As(err, &lost):
 		return errors.Join(err, p.quarantine.settle(digest)) // the engine's own answer
 	}
@@ -148,26 +149,26 @@ func (p *Pool) try(ctx context.Context, pl sandbox.Plugin, digest string, w way,
 }
 
 // ErrAgain says that compiling failed in a way that another try may not.
-var ErrAgain = errors.New("it is tried again at the next call")
+var ErrAgain = msg.Errorf("it is tried again at the next call")
 
-func again(pl sandbox.Plugin, why string) error {
-	return fmt.Errorf("plugin %s: %s; %w", pl.Name, why, ErrAgain)
+func again(pl sandbox.Plugin, why any) error {
+	return msg.Errorf("plugin %s: %s; %w", pl.Name, why, ErrAgain)
 }
 
 // verdict says why a child that compiled is no more. It is final when the module
 // is at fault, not when somebody else ended the child.
-func (p *Pool) verdict(lost *lossError) (why string, final bool) {
+func (p *Pool) verdict(lost *lossError) (why tool.Text, final bool) {
 	switch {
 	case lost.outOfMemory():
-		return fmt.Sprintf("compiling it takes more than %s of memory", p.cfg.CompileMemory), true
+		return tool.Textf("compiling it needs more than %s of memory", p.cfg.CompileMemory), true
 	case killed(lost.state) && lost.cpu() >= p.cfg.CompileCPU/2: // the kernel counts in ticks, and differently each time
-		return fmt.Sprintf("compiling it takes more than %s of CPU time", p.cfg.CompileCPU), true
+		return tool.Textf("compiling it needs more than %s of CPU time", p.cfg.CompileCPU), true
 	case errors.Is(lost, errSlow):
-		return "compiling it did not end in any reasonable time", true
+		return tool.Text{Format: "compiling it took too long"}, true
 	case killed(lost.state):
-		return "the process that compiled it was ended from outside", false
+		return tool.Text{Format: "another program stopped the process that compiled it"}, false
 	}
-	return "the compiler crashed over it", true
+	return tool.Text{Format: "the compiler crashed"}, true
 }
 
 // slowness is how much longer than its CPU time compiling may take on a machine
@@ -213,6 +214,10 @@ type Quarantined struct {
 	Entry  Entry
 }
 
-func (q *Quarantined) Error() string {
-	return fmt.Sprintf("plugin %s is in quarantine: %s", q.Plugin, q.Entry.Why)
+// Error returns the sentence in English.
+func (q *Quarantined) Error() string { return q.MsgText().String() }
+
+// MsgText returns the sentence for any language.
+func (q *Quarantined) MsgText() tool.Text {
+	return tool.Textf("plugin %s is in quarantine: %s", q.Plugin, q.Entry.Why)
 }

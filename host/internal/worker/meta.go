@@ -34,8 +34,8 @@ type (
 		Error   *tool.Error
 	}
 	readyMeta struct {
-		Refused     string // why the module was not loaded
-		NotCompiled bool   // the cache does not hold it
+		Refused     textMeta // why the module was not loaded; zero: it was
+		NotCompiled bool     // the cache does not hold it
 	}
 	progressMeta struct {
 		Done, Total int

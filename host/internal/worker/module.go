@@ -93,7 +93,7 @@ func (p *Pool) Load(ctx context.Context, pl sandbox.Plugin) (*Module, error) {
 // sandbox.Module, and the loss of the worker.
 func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error) {
 	if !m.enter() {
-		return sandbox.Output{}, tool.Errorf(tool.Failed, "try again", "the plugin %s is being replaced", m.plugin.Name)
+		return sandbox.Output{}, sandbox.Replaced(m.plugin.Name)
 	}
 	defer m.leave()
 	inv, fail := m.facts.Admit(inv)
@@ -275,14 +275,14 @@ func (m *Module) unstarted(ctx context.Context, inv sandbox.Invocation, err erro
 	case ctx.Err() != nil || m.calls.Life().Err() != nil:
 		return sandbox.Interrupted(inv, ctx.Err(), false, m.calls.Life().Err() != nil)
 	case errors.As(err, &mount):
-		return tool.Errorf(tool.Failed, "the operator has to correct the tool's granted folders", "%s cannot start: %s", inv.Export, err)
+		return sandbox.BadFolders(inv, err)
 	case errors.As(err, &lost) && lost.outOfMemory():
-		return sandbox.OutOfMemory(inv.Export, m.facts.Memory, "its process ran out of memory at the start")
+		return sandbox.OutOfMemory(inv, m.facts.Memory, "its process ran out of memory")
 	case errors.As(err, &held):
-		return tool.Errorf(tool.Failed, hintReport, "%s cannot start: %s", inv.Export, held)
+		return tool.Errorf(tool.Failed, hintReport, "%s cannot start: %s", inv.Name(), held)
 	}
 	m.log.Error("a worker cannot be started", "error", err)
-	return tool.Errorf(tool.Failed, "try again; if it happens again, tell the operator", "%s cannot start: its process could not be made ready", inv.Export)
+	return tool.Errorf(tool.Failed, "call it again; if the call fails again, use another tool: the operator must check this one", "%s cannot start: its process was not ready", inv.Name())
 }
 
 // endAll ends the workers of the calls that outlast the module.

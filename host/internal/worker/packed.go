@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A callMeta is the small part of a call: everything but its input and its
 // powers, of which the child learns no more than that they are there.
 type callMeta struct {
-	Export             string
+	Export, Tool       string
 	MaxChars, MaxLines int
 	Config             map[string]string
 	MaxOutput          int
@@ -25,7 +23,7 @@ type resultMeta struct {
 	Memory, Instance int64 // bytes, nanoseconds
 	Took             int64 // nanoseconds from the call's beginning to its end
 	Relist           bool
-	Error            *tool.Error
+	Error            *failureMeta // nil: the call succeeded
 }
 
 // Both are bits, then numbers and texts as varints and lengths with bytes.
@@ -51,7 +49,7 @@ func (m *callMeta) pack(b []byte) []byte {
 	if m.Fresh {
 		set |= bitFresh
 	}
-	b = packText(append(b, set), m.Export)
+	b = packText(packText(append(b, set), m.Export), m.Tool)
 	for _, n := range []int{m.MaxChars, m.MaxLines, m.MaxOutput, len(m.Config)} {
 		b = binary.AppendVarint(b, int64(n))
 	}
@@ -65,7 +63,7 @@ func (m *callMeta) unpack(b []byte) error {
 	p := parcel{rest: b}
 	set := p.byte()
 	m.HTTP, m.Progress, m.Fresh = set&bitHTTP != 0, set&bitProgress != 0, set&bitFresh != 0
-	m.Export = p.text()
+	m.Export, m.Tool = p.text(), p.text()
 	m.MaxChars, m.MaxLines, m.MaxOutput = int(p.number()), int(p.number()), int(p.number())
 	m.Config = nil
 	if n := p.number(); n > 0 {
@@ -90,8 +88,8 @@ func (m *resultMeta) pack(b []byte) []byte {
 	for _, n := range []int64{m.Memory, m.Instance, m.Took} {
 		b = binary.AppendVarint(b, n)
 	}
-	if e := m.Error; e != nil {
-		b = packText(packText(packText(b, string(e.Code)), e.Msg), e.Hint)
+	if m.Error != nil {
+		b = packText(b, m.Error.pack())
 	}
 	return b
 }
@@ -101,7 +99,11 @@ func (m *resultMeta) unpack(b []byte) error {
 	set := p.byte()
 	*m = resultMeta{Relist: set&bitRelist != 0, Memory: p.number(), Instance: p.number(), Took: p.number()}
 	if set&bitFailed != 0 {
-		m.Error = &tool.Error{Code: tool.Code(p.text()), Msg: p.text(), Hint: p.text()}
+		failure, err := unpackFailure(p.text())
+		if err != nil {
+			return err
+		}
+		m.Error = failure
 	}
 	return p.end(kindResult)
 }

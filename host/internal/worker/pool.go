@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -94,7 +94,7 @@ type Pool struct {
 // workers.
 func New(ctx context.Context, c Config) (p *Pool, err error) {
 	if !Supported() || len(c.Command) == 0 {
-		return nil, errors.New("workers are not to be had here")
+		return nil, msg.Errorf("this system cannot run tools in processes of their own")
 	}
 	p = &Pool{cfg: c.withDefaults(), log: c.Logger, grace: graceTime, looking: stuckTime, looks: map[bool]*sandbox.Engine{}, compiling: map[string]*compiling{}}
 	if p.log == nil {
@@ -105,7 +105,7 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 	}
 	if p.cfg.CacheDir == "" {
 		if p.temp, err = os.MkdirTemp("", "weir-wasm-"); err != nil {
-			return nil, fmt.Errorf("no place for compiled plugins: %w", err)
+			return nil, msg.Errorf("there is no folder for compiled plugins: %w", err)
 		}
 		p.cfg.CacheDir = p.temp
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/internal/jail"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -40,7 +41,7 @@ type process struct {
 }
 
 // errSpawn says that no child could be made, which is nobody's fault in there.
-var errSpawn = errors.New("the process for the tool cannot be started")
+var errSpawn = msg.Errorf("the tool's process cannot be started")
 
 // spawn starts a child that was lent the mounts. The plugin's name is for who
 // looks at a list of processes.
@@ -148,8 +149,12 @@ func (w *process) load(ctx context.Context, l loadMeta, wasm []byte) (err error)
 			return w.why(err)
 		case ready.NotCompiled:
 			return sandbox.ErrNotCompiled
-		case ready.Refused != "":
-			return errors.New(sandbox.Printable(ready.Refused, 4<<10))
+		case ready.Refused.Format != "":
+			why, err := ready.Refused.text(maxDepth)
+			if err != nil {
+				return w.why(err)
+			}
+			return msg.Errorf("%s", why)
 		}
 		return nil
 	}

@@ -3,7 +3,6 @@ package worker
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -12,6 +11,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // maxTries is how often compiling a module may be cut short by something else
@@ -22,10 +24,21 @@ const maxTries = 2
 // not be.
 type Entry struct {
 	Plugin string    `json:"plugin"` // the name it had
-	Why    string    `json:"why"`
+	Why    tool.Text `json:"why"`
 	When   time.Time `json:"when"` // of the last try
 	Tries  int       `json:"tries"`
 	Final  bool      `json:"final,omitempty"` // the module is at fault
+}
+
+func (e Entry) equal(o Entry) bool {
+	return e.Plugin == o.Plugin && e.Why.String() == o.Why.String() && e.When.Equal(o.When) && e.Tries == o.Tries && e.Final == o.Final
+}
+
+// A savedEntry is an Entry in the file. Why is there in English, for people who read
+// the file, and WhyText with its arguments apart, for other languages.
+type savedEntry struct {
+	Entry
+	WhyText textMeta `json:"why_text,omitzero"`
 }
 
 // A Quarantine remembers, in a file, which modules could not be compiled: what
@@ -49,14 +62,18 @@ func openQuarantine(file string, log hclog.Logger) (*Quarantine, error) {
 		return q, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the list of quarantined plugins %s cannot be read: %w; remove the file, and every plugin is tried anew", file, err)
+		return nil, msg.Errorf("the quarantine list %s cannot be read: %w; remove the file to try every plugin again", file, err)
 	}
-	if err := json.Unmarshal(text, &q.entries); err != nil {
+	var saved map[string]savedEntry
+	if err := json.Unmarshal(text, &saved); err != nil {
 		q.putAside(log, err)
-		clear(q.entries)
+		return q, nil
 	}
-	if q.entries == nil { // the file says null
-		q.entries = map[string]Entry{}
+	for digest, e := range saved {
+		if why, err := e.WhyText.text(maxDepth); err == nil && !why.IsZero() {
+			e.Why = why
+		}
+		q.entries[digest] = e.Entry
 	}
 	return q, nil
 }
@@ -87,7 +104,7 @@ func (q *Quarantine) Release(digest string) error { return q.settle(digest) }
 func (q *Quarantine) begin(digest, plugin string) error {
 	return q.change(func(all map[string]Entry) {
 		all[digest] = Entry{
-			Plugin: plugin, Why: "the host ended while it was being compiled", When: time.Now().UTC().Truncate(time.Second),
+			Plugin: plugin, Why: tool.Text{Format: "the host ended while the plugin was being compiled"}, When: time.Now().UTC().Truncate(time.Second),
 			Tries: all[digest].Tries + 1,
 		}
 	})
@@ -111,7 +128,7 @@ func (q *Quarantine) undo(digest string) error {
 }
 
 // end says how a try ended.
-func (q *Quarantine) end(digest, why string, final bool) error {
+func (q *Quarantine) end(digest string, why tool.Text, final bool) error {
 	return q.change(func(all map[string]Entry) {
 		e := all[digest]
 		e.Why, e.Final = why, final
@@ -125,11 +142,15 @@ func (q *Quarantine) change(f func(map[string]Entry)) error {
 	defer q.mu.Unlock()
 	next := maps.Clone(q.entries)
 	f(next)
-	if maps.Equal(next, q.entries) {
+	if maps.EqualFunc(next, q.entries, Entry.equal) {
 		return nil
 	}
 	if q.file != "" {
-		if err := replace(q.file, next); err != nil {
+		saved := map[string]savedEntry{}
+		for digest, e := range next {
+			saved[digest] = savedEntry{e, metaOfText(e.Why)}
+		}
+		if err := replace(q.file, saved); err != nil {
 			return err
 		}
 	}
