@@ -31,5 +31,5 @@ func (s *Session) tooLong(b *bound, args []byte) *tool.Error {
 		return nil
 	}
 	name := b.info.Spec.Name
-	return in(s.locale).localise(tool.Errorf(tool.TooLarge, "pass less text", "the arguments take %d bytes and %s takes at most %d", len(args), name, maxArgs), b)
+	return in(s.locale).localise(tool.Errorf(tool.TooLarge, "pass less text", "the arguments have %d bytes; %s accepts at most %d", len(args), name, maxArgs), b)
 }

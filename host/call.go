@@ -135,7 +135,7 @@ func (s *Session) invocation(b *bound, c tool.Call, input json.RawMessage) sandb
 	if grant.Config = b.configs[s.locale]; grant.Config == nil { // another server's tool
 		grant.Config = b.configIn(s.locale)
 	}
-	inv := sandbox.Invocation{Export: b.def.Export, Input: input, Timeout: l.Timeout, Limits: l, Grant: grant, MaxOutput: tool.MaxWhole, Fresh: b.def.Fresh, Place: b.place}
+	inv := sandbox.Invocation{Export: b.def.Export, Tool: b.info.Spec.Name, Input: input, Timeout: l.Timeout, Limits: l, Grant: grant, MaxOutput: tool.MaxWhole, Fresh: b.def.Fresh, Place: b.place}
 	if b.def.Format == registry.FormatMCP {
 		inv.MaxOutput = answer.MaxMCP
 	}

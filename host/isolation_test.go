@@ -72,13 +72,13 @@ func TestQuarantinedPlugin(t *testing.T) {
 		t.Fatalf("before anybody tried it: %+v", info)
 	}
 	r, err := h.Session("me", "c1").Call(t.Context(), tool.Call{Tool: "blow", Args: json.RawMessage(`{}`)})
-	if err != nil || r.Err == nil || r.Err.Code != tool.Failed || !strings.Contains(r.Err.Msg, "compiling it takes more than 1s of CPU time") {
+	if err != nil || r.Err == nil || r.Err.Code != tool.Failed || !strings.Contains(r.Err.Msg, "compiling it needs more than 1s of CPU time") {
 		t.Errorf("got %v, %v", r.Err, err)
 	}
 	check := func(h *Host) {
 		t.Helper()
 		info := pluginNamed(t, h, "bomb")
-		if info.State != Quarantined || !strings.HasPrefix(info.Why, "compiling it takes more than 1s of CPU time, on 20") || !strings.Contains(info.Fix, "weir plugin retry bomb") {
+		if info.State != Quarantined || !strings.HasPrefix(info.Why, "compiling it needs more than 1s of CPU time, on 20") || !strings.Contains(info.Fix, "weir plugin retry bomb") {
 			t.Errorf("got %+v", info)
 		}
 		if other := pluginNamed(t, h, "fine"); other.State != Ready {

@@ -311,9 +311,9 @@ func (s serverTool) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.O
 	case ctx.Err() != nil:
 		return sandbox.Output{}, tool.Errorf(tool.Cancelled, "", "the call was cancelled")
 	case errors.Is(err, context.DeadlineExceeded):
-		return sandbox.Output{}, tool.Errorf(tool.TimedOut, "ask for less at once", "%s did not answer within %s", inv.Export, inv.Timeout)
+		return sandbox.Output{}, tool.Errorf(tool.TimedOut, "ask for less at once, or narrow the arguments", "%s did not answer within %s", inv.Export, inv.Timeout)
 	case errors.Is(err, mcpclient.ErrTooLarge):
-		return sandbox.Output{}, tool.Errorf(tool.TooLarge, "ask for less at once", "%s produced more than %s of text", inv.Export, tool.Bytes(tool.MaxWhole))
+		return sandbox.Output{}, tool.Errorf(tool.TooLarge, "ask for less at once, or narrow the arguments", "%s produced more than %s of text", inv.Export, tool.Bytes(tool.MaxWhole))
 	case errors.As(err, &refusal):
 		return sandbox.Output{}, tool.Errorf(tool.Failed, "", "%s", text.OneLine(refusal.Msg, maxErrorChars))
 	case errors.As(err, &down):

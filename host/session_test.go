@@ -357,7 +357,7 @@ func TestLogLine(t *testing.T) {
 func TestTooLongArguments(t *testing.T) {
 	h := open(t, drop(t, "probe"), nil)
 	name := h.Session("p", "c").Tools()[0].Name
-	for locale, want := range map[tool.Locale]string{tool.En: "the arguments take 16777217 bytes", tool.Zh: "参数过大"} {
+	for locale, want := range map[tool.Locale]string{tool.En: "the arguments have 16777217 bytes", tool.Zh: "参数有 16777217 字节"} {
 		r := try(t, h.Session("p", "c").In(locale), name, strings.Repeat("[", maxArgs+1))
 		if r.Err == nil || r.Err.Code != tool.TooLarge || !strings.Contains(r.Err.Error(), want) {
 			t.Errorf("in %s: %v", locale, r.Err)

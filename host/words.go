@@ -11,13 +11,13 @@ import (
 type wording struct {
 	locale tool.Locale
 
-	unknown, hintNear, hintNone                                           string
-	misfit, hintArgs, hintTakes, hintTakesNone                            string
-	writeBack, hintWriteBack                                              string
-	rate, hintRate, busy                                                  string
-	empty, hintEmpty, hintAuthor, tooLarge, hintSmaller                   string
-	broken, gone, hintOperator                                            string
-	timedOut, outOfMemory, trapped, cancelled, argsTooLarge, hintLessText string
+	unknown, hintNear, hintNone                         string
+	misfit, hintArgs, hintTakes, hintTakesNone          string
+	writeBack, hintWriteBack                            string
+	rate, hintRate, busy                                string
+	empty, hintEmpty, hintAuthor, tooLarge, hintSmaller string
+	broken, gone, hintOperator                          string
+	timedOut, cancelled                                 string
 
 	noArchive, hintNoArchive, expired, hintAgain, hintAgainWhole, repeated, hintRepeated, unreadable string
 	nothingFound, found, foundMore, inCall                                                           string
@@ -107,11 +107,7 @@ var chinese = wording{
 	gone:          "%s 的插件暂时无法读取",
 	hintOperator:  "请使用其他工具；此问题需由管理员处理",
 	timedOut:      "%s 未能在规定的时间内完成",
-	outOfMemory:   "%s 所需内存超过了上限",
-	trapped:       "%s 运行时崩溃",
 	cancelled:     "对 %s 的调用已取消",
-	argsTooLarge:  "传给 %s 的参数过大",
-	hintLessText:  "请传递更少的文本",
 
 	noArchive:      "本会话中没有 id 为 %q 的存档结果",
 	hintNoArchive:  "请从占位符或截断提示中复制 id，或用 search_tool_history 查找",

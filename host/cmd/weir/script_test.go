@@ -28,7 +28,7 @@ func TestScripts(t *testing.T) {
 	plugins := guesttest.Shipped(t, "calculator", "long_text", "grep_search", "read_file", "search_web")
 	servlet := filepath.Join(t.TempDir(), "servlet.wasm")
 	guesttest.Build(t, filepath.Join(guesttest.Root(t), "host", "testdata", "plugins", "servlet"), servlet)
-	bomb := filepath.Join(t.TempDir(), "bomb.wasm") // compiling it takes more than a second
+	bomb := filepath.Join(t.TempDir(), "bomb.wasm") // compiling it needs more than a second
 	if err := os.WriteFile(bomb, wasmtest.Slow("run", 60_000), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/jail"
+	"github.com/weirhost/weir/host/internal/msg"
 	w "github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -24,7 +25,7 @@ import (
 // seen is all that a caller can tell about a call, times excepted.
 type seen struct {
 	Text     string
-	Fail     *tool.Error
+	Fail     string
 	Progress []string
 	Log      string
 	Relist   bool
@@ -56,18 +57,26 @@ func (p *pair) call(inv Invocation) (got [2][2]seen) {
 	for i := range engines {
 		for try := range 2 {
 			s := &got[i][try]
-			inv.Progress = func(done, total int, msg string) {
-				s.Progress = append(s.Progress, fmt.Sprintf("%d/%d %s", done, total, msg))
+			inv.Progress = func(done, total int, text string) {
+				s.Progress = append(s.Progress, fmt.Sprintf("%d/%d %s", done, total, text))
 			}
 			p.books[i].Reset()
 			out, fail := p.modules[i].Call(context.Background(), inv)
-			s.Text, s.Fail, s.Log, s.Relist = string(out.Bytes), fail, p.books[i].String(), out.Relist
+			s.Text, s.Fail, s.Log, s.Relist = string(out.Bytes), bothLanguages(fail), p.books[i].String(), out.Relist
 			if fail != nil && fail.Code == tool.TimedOut {
 				s.Progress = nil // how far it came is the machine's matter
 			}
 		}
 	}
 	return got
+}
+
+// bothLanguages returns a failure as it is shown in English and in Chinese.
+func bothLanguages(fail *tool.Error) string {
+	if fail == nil {
+		return ""
+	}
+	return fail.Error() + "\n" + msg.ToolError(tool.Zh, fail).Error()
 }
 
 // same reports how what was seen differs; empty: it does not.
@@ -308,7 +317,7 @@ func TestEnginesOnShippedTools(t *testing.T) {
 			if diff := same(got); diff != "" {
 				t.Errorf("%s(%s): %s", name, inv.Input, diff)
 			}
-			if got[0][0].Text == "" && got[0][0].Fail == nil {
+			if got[0][0].Text == "" && got[0][0].Fail == "" {
 				t.Errorf("%s(%s): nothing was seen", name, inv.Input)
 			}
 		}

@@ -43,16 +43,16 @@ func TestHandMadeModules(t *testing.T) {
 		{"success without output", bareModule(0x41, 0), "", ""},
 		{"a loop", bareModule(0x03, 0x40, 0x0c, 0, 0x0b, 0x00), tool.TimedOut, "run did not finish within 500ms"},
 		{"a loop before anything is called", startModule(nil, 0, 0x03, 0x40, 0x0c, 0, 0x0b), tool.TimedOut, "run did not finish within 500ms"},
-		{"a trap before anything is called", startModule(nil, 0, 0x00), tool.Trapped, "run crashed: it reached code it says cannot be reached"},
+		{"a trap before anything is called", startModule(nil, 0, 0x00), tool.Trapped, "run crashed: it reached code that it marked as unreachable"},
 		{"an exit before anything is called", startModule(wasmtest.Vec(imp(wasi, "proc_exit", 3)), 1, 0x41, 0, 0x10, 0), tool.Failed, "run ended with exit code 0 .*"},
-		{"recursion", bareModule(0x10, 0), tool.Trapped, "run crashed: it called itself without end"},
-		{"a trap", bareModule(0x00), tool.Trapped, "run crashed: it reached code it says cannot be reached"},
+		{"recursion", bareModule(0x10, 0), tool.Trapped, "run crashed: its calls were nested without end"},
+		{"a trap", bareModule(0x00), tool.Trapped, "run crashed: it reached code that it marked as unreachable"},
 		{"a division", bareModule(0x41, 1, 0x41, 0, 0x6d), tool.Trapped, "run crashed: it divided by zero"},
-		{"memory beyond its end", memoryModule([]byte{0, 1}, 0x41, 0x7f, 0x28, 2, 0), tool.Trapped, "run crashed: it used memory outside of its bounds"},
+		{"memory beyond its end", memoryModule([]byte{0, 1}, 0x41, 0x7f, 0x28, 2, 0), tool.Trapped, "run crashed: it accessed memory outside its bounds"},
 		{"growth that fails and is handled", memoryModule([]byte{0, 1}, 0x41, 0xff, 0xff, 0x03, 0x40, 0, 0x1a, 0x41, 0), "", ""},
 		{"growth that fails and is not", memoryModule([]byte{0, 1}, 0x41, 0xff, 0xff, 0x03, 0x40, 0, 0x1a, 0x00), tool.OutOfMemory, "run needs more than the 32MiB .*"},
 		{"its own limit on memory is not ours", memoryModule([]byte{1, 1, 1}, 0x41, 1, 0x40, 0, 0x1a, 0x00), tool.Trapped, "run crashed: it reached code.*"},
-		{"a negative answer", bareModule(0x41, 0x7f), tool.Failed, "run reported failure 4294967295 without saying why"},
+		{"a negative answer", bareModule(0x41, 0x7f), tool.Failed, "run failed with code 4294967295 and gave no reason"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			m := load(t, e, Plugin{Name: "hand", Wasm: row.wasm})

@@ -81,7 +81,7 @@ func (c *call) request(r egress.Request) error {
 	defer context.AfterFunc(c.module.calls.Life(), cancel)()
 	resp, fail := c.inv.Grant.HTTP.Do(ctx, r)
 	if fail == nil && len(resp.Body) > maxBody {
-		fail = tool.Errorf(tool.TooLarge, "ask for less", "the answer is larger than %s", tool.Bytes(maxBody))
+		fail = &tool.Error{Code: tool.TooLarge, Msg: "the response is larger than " + tool.Bytes(maxBody).String(), Hint: "ask for less"}
 	}
 	if fail != nil {
 		return c.w.send.write(kindResponse, responseMeta{Error: fail}, nil)

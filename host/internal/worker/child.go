@@ -190,7 +190,7 @@ func (c *child) invocation(m callMeta, input []byte) sandbox.Invocation {
 // Do implements sandbox.Sender: the parent sends the request. A guest waits for
 // one request at a time.
 func (c *child) Do(_ context.Context, r egress.Request) (egress.Response, *tool.Error) {
-	lost := tool.Errorf(tool.Failed, "", "the request could not be passed on")
+	lost := &tool.Error{Code: tool.Failed, Msg: "the request could not be passed on"}
 	if c.out.write(kindRequest, requestMeta{r.Method, r.URL, r.Headers}, r.Body) != nil {
 		return egress.Response{}, lost
 	}

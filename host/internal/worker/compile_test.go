@@ -37,7 +37,7 @@ func quarantined(t *testing.T, p *Pool, pl sandbox.Plugin) string {
 	if !ok {
 		t.Fatalf("got %v", err)
 	}
-	return q.Entry.Why
+	return q.Entry.Why.String()
 }
 
 // TestCompileBomb has a module compiled that takes more than it may, and starts
@@ -49,8 +49,8 @@ func TestCompileBomb(t *testing.T) {
 		change func(*Config)
 		says   string
 	}{
-		{"time", wasmtest.Slow("run", 60_000), func(c *Config) { c.CompileCPU = time.Second }, "compiling it takes more than 1s of CPU time"},
-		{"memory", wasmtest.Slow("run", 60_000), func(c *Config) { c.CompileMemory = 80 << 20 }, "compiling it takes more than 80MiB of memory"},
+		{"time", wasmtest.Slow("run", 60_000), func(c *Config) { c.CompileCPU = time.Second }, "compiling it needs more than 1s of CPU time"},
+		{"memory", wasmtest.Slow("run", 60_000), func(c *Config) { c.CompileMemory = 80 << 20 }, "compiling it needs more than 80MiB of memory"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -159,7 +159,7 @@ func TestTheHostDiesCompiling(t *testing.T) {
 		}
 	}
 	p := newPool(t, func(c *Config) { c.CacheDir, c.Quarantine = dir, file })
-	if why := quarantined(t, p, sandbox.Plugin{Name: "bomb", Wasm: wasm}); why != "the host ended while it was being compiled" {
+	if why := quarantined(t, p, sandbox.Plugin{Name: "bomb", Wasm: wasm}); why != "the host ended while the plugin was being compiled" {
 		t.Errorf("the reason is %q", why)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/jail"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/sdk/tool"
@@ -59,7 +60,7 @@ func inline(t testing.TB, pl sandbox.Plugin, log hclog.Logger) caller {
 // seen is all that a caller can tell about a call, times excepted.
 type seen struct {
 	Text     string
-	Fail     *tool.Error
+	Fail     [2]string // in English and Chinese
 	Progress []string
 	Log      string
 }
@@ -67,12 +68,15 @@ type seen struct {
 // watch makes a call and notes what can be seen of it.
 func watch(t *testing.T, m caller, book *guesttest.LogBook, inv sandbox.Invocation) seen {
 	var s seen
-	inv.Progress = func(done, total int, msg string) {
-		s.Progress = append(s.Progress, fmt.Sprintf("%d/%d %s", done, total, msg))
+	inv.Progress = func(done, total int, text string) {
+		s.Progress = append(s.Progress, fmt.Sprintf("%d/%d %s", done, total, text))
 	}
 	book.Reset()
 	out, fail := m.Call(t.Context(), inv)
-	s.Text, s.Fail, s.Log = string(out.Bytes), fail, book.String()
+	s.Text, s.Log = string(out.Bytes), book.String()
+	if fail != nil {
+		s.Fail = [2]string{fail.Error(), msg.ToolError(tool.Zh, fail).Error()}
+	}
 	return s
 }
 

@@ -49,7 +49,15 @@ func metaOfFailure(e *tool.Error) *failureMeta {
 	if e == nil {
 		return nil
 	}
-	return &failureMeta{e.Code, metaOfText(e.MsgText), metaOfText(e.HintText)}
+	return &failureMeta{e.Code, metaOfText(orPlain(e.MsgText, e.Msg)), metaOfText(orPlain(e.HintText, e.Hint))}
+}
+
+// orPlain returns t, or a Text of plain words if t is empty.
+func orPlain(t tool.Text, words string) tool.Text {
+	if t.IsZero() && words != "" {
+		return tool.Textf("%s", words)
+	}
+	return t
 }
 
 func metaOfText(t tool.Text) textMeta {

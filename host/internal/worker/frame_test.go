@@ -42,7 +42,7 @@ func TestCallMetaComesBack(t *testing.T) {
 func FuzzFrames(f *testing.F) {
 	for _, k := range []kind{kindResult, kindLog, kindRequest, 0, 255} {
 		var b wire
-		_ = (&writer{w: &b}).write(k, &resultMeta{Memory: 1, Error: &tool.Error{Code: tool.Failed, Msg: "no", Hint: "try"}}, []byte("output"))
+		_ = (&writer{w: &b}).write(k, &resultMeta{Memory: 1, Error: metaOfFailure(tool.Errorf(tool.Failed, "try", "no"))}, []byte("output"))
 		f.Add(b.Bytes())
 	}
 	f.Add([]byte{byte(kindResult), 255, 255, 255, 255, 255, 255, 255, 255})

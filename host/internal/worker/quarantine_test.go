@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // TestADamagedQuarantineStopsNoStart opens lists that a full disk or a person
@@ -45,14 +48,14 @@ func TestADamagedQuarantineStopsNoStart(t *testing.T) {
 				t.Errorf("%q: holds %+v", c.text, e)
 			}
 		}
-		if err := errors.Join(q.begin("abc", "p"), q.end("abc", "it is a bomb", true)); err != nil {
+		if err := errors.Join(q.begin("abc", "p"), q.end("abc", tool.Textf("compiling it needs more than %s of memory", tool.Bytes(1<<30)), true)); err != nil {
 			t.Errorf("%q: %v", c.text, err)
 		}
 		again, err := openQuarantine(file, log)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e, held := again.Held("abc"); !held || e.Tries != 1 {
+		if e, held := again.Held("abc"); !held || e.Tries != 1 || msg.In(tool.Zh, e.Why) != "编译它需要的内存超过 1GiB" {
 			t.Errorf("%q: held %t, %+v", c.text, held, e)
 		}
 	}

@@ -154,9 +154,9 @@ func lie(what string) {
 	case "too much output":
 		_ = w.write(kindResult, &resultMeta{}, make([]byte, 2000))
 	case "an unknown code":
-		_ = w.write(kindResult, &resultMeta{Error: &tool.Error{Code: "denied", Msg: "x"}}, nil)
+		_ = w.write(kindResult, &resultMeta{Error: metaOfFailure(&tool.Error{Code: "denied", Msg: "x"})}, nil)
 	case "output beside an error":
-		_ = w.write(kindResult, &resultMeta{Error: &tool.Error{Code: tool.Failed, Msg: "x"}}, []byte("x"))
+		_ = w.write(kindResult, &resultMeta{Error: metaOfFailure(&tool.Error{Code: tool.Failed, Msg: "x"})}, []byte("x"))
 	case "log lines without end":
 		for w.write(kindLog, logMeta{Message: "again"}, nil) == nil {
 			continue
@@ -197,7 +197,7 @@ func lie(what string) {
 	case "odd values":
 		_ = w.write(kindResult, &resultMeta{Memory: -5, Instance: 1 << 62}, []byte("fine"))
 	case "odd words":
-		_ = w.write(kindResult, &resultMeta{Error: &tool.Error{Code: tool.Failed, Msg: "a\x1b[31m\u202eb\nc"}}, nil)
+		_ = w.write(kindResult, &resultMeta{Error: metaOfFailure(&tool.Error{Code: tool.Failed, Msg: "a\x1b[31m\u202eb\nc"})}, nil)
 	case "a closed pipe":
 		_ = syscall.Close(fdOut)
 	}

@@ -63,7 +63,7 @@ func TestKilledWhileItRuns(t *testing.T) {
 			}
 		}
 	}})
-	if fail == nil || fail.Code != tool.Failed || fail.Msg != "spin was ended from outside while it ran" {
+	if fail == nil || fail.Code != tool.Failed || fail.Msg != "spin was stopped by another program while it ran" {
 		t.Errorf("got %v", fail)
 	}
 	echo(t, m, "after it")
@@ -137,8 +137,8 @@ func TestBombs(t *testing.T) {
 	}{
 		{"memory", pages, 0, false, tool.OutOfMemory, "it asked for more and crashed"},
 		{"memory that the kernel refuses", pages, 2 << 30, false, tool.OutOfMemory, "it asked for more and crashed"},
-		{"memory that the sandbox does not count", pages, 2 << 30, true, tool.OutOfMemory, "its process ran out of memory and was ended"},
-		{"recursion", wasmtest.Exporting("run", 0x10, 0x00), 0, false, tool.Trapped, "it called itself without end"},
+		{"memory that the sandbox does not count", pages, 2 << 30, true, tool.OutOfMemory, "its process ran out of memory"},
+		{"recursion", wasmtest.Exporting("run", 0x10, 0x00), 0, false, tool.Trapped, "its calls were nested without end"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			m := load(t, newPool(t, nil), sandbox.Plugin{Name: "bomb", Wasm: row.wasm, Exports: []string{"run"}})
@@ -162,7 +162,7 @@ func TestOthersAnswerWhileOneSpins(t *testing.T) {
 		started := make(chan struct{})
 		spinning.Go(func() {
 			_, fail := m.Call(ctx, sandbox.Invocation{Export: "spin", Timeout: time.Hour, Progress: func(int, int, string) { close(started) }})
-			if fail == nil || fail.Code != tool.Cancelled || fail.Msg != "spin was cancelled" {
+			if fail == nil || fail.Code != tool.Cancelled || fail.Msg != "the call of spin was cancelled" {
 				t.Errorf("got %v", fail)
 			}
 		})
@@ -224,7 +224,7 @@ func TestWhatAWorkerFinds(t *testing.T) {
 
 // TestLiars talks to children that do not keep to the protocol.
 func TestLiars(t *testing.T) {
-	broken := "run was ended: its process broke the rules of talking to its host"
+	broken := "run was stopped: its process violated the protocol with its host"
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
 	load(t, newPool(t, nil), pl) // so that it is compiled
 	for _, row := range []struct {
@@ -246,11 +246,11 @@ func TestLiars(t *testing.T) {
 		{"reports without end", tool.Failed, broken},
 		{"bells without end", tool.Failed, broken},
 		{"a request that is not granted", tool.Failed, broken},
-		{"half a frame", tool.Trapped, "run crashed, and its process with it"},
-		{"nothing", tool.Trapped, "run crashed, and its process with it"},
-		{"an heir", tool.Trapped, "run crashed, and its process with it"},
-		{"a closed pipe", tool.Failed, "run was ended from outside while it ran"},
-		{"words of another", tool.OutOfMemory, "run needs more than the 32MiB of memory it may have: its process ran out of memory and was ended"},
+		{"half a frame", tool.Trapped, "run crashed together with its process"},
+		{"nothing", tool.Trapped, "run crashed together with its process"},
+		{"an heir", tool.Trapped, "run crashed together with its process"},
+		{"a closed pipe", tool.Failed, "run was stopped by another program while it ran"},
+		{"words of another", tool.OutOfMemory, "run needs more than its memory limit of 32MiB: its process ran out of memory"},
 		{"odd values", "", "fine"},
 		{"odd words", tool.Failed, "ab c"},
 	} {
@@ -538,7 +538,7 @@ func TestNoSuchProgram(t *testing.T) {
 	m := load(t, newPool(t, func(c *Config) { c.Command = []string{"/no/such/program"} }), pl)
 	fds, mapped := descriptors(t), regions(t)
 	_, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run"})
-	if fail == nil || fail.Code != tool.Failed || !strings.Contains(fail.Msg, "its process could not be made ready") {
+	if fail == nil || fail.Code != tool.Failed || !strings.Contains(fail.Msg, "its process was not ready") {
 		t.Errorf("got %v", fail)
 	}
 	if descriptors(t) > fds || regions(t) > mapped {
