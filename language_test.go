@@ -22,6 +22,7 @@ var plain = []string{
 	"host/internal/text",
 	"host/internal/callargs",
 	"host/internal/answer",
+	"host/internal/history",
 	"README.md",
 	"README.zh-CN.md",
 	"CHANGELOG.md",

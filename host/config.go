@@ -227,9 +227,6 @@ const (
 	defaultSummariseOver = 20000
 	// archiveOver is the length, in characters, over which a result is archived.
 	archiveOver = 1000
-	// loadChars is how much of a load is shown by a host alone, in characters;
-	// an agent shows what its window has room for.
-	loadChars = 32768
 )
 
 // A State says whether a plugin can be used.

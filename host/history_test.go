@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/history"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -52,7 +53,7 @@ func TestLoadIsPagedFromTheWhole(t *testing.T) {
 	s := h.Session("me", "c1")
 	id := call(t, s, "bare", `{"Lines":1040,"Width":50}`).Ref.UUID
 	r := call(t, s, tool.LoadHistory, fmt.Sprintf(`{"uuid":%q}`, id))
-	if n, _ := limit.Count(limit.Render(r, tool.En)); n > loadChars || n < loadChars*9/10 || r.Shown.By != tool.LayerLoad {
+	if n, _ := limit.Count(limit.Render(r, tool.En)); n > history.LoadChars || n < history.LoadChars*9/10 || r.Shown.By != tool.LayerLoad {
 		t.Errorf("the first page has %d characters by %q", n, r.Shown.By)
 	}
 	if len(r.Whole()) != 52000 {

@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/ending"
+	"github.com/weirhost/weir/host/internal/history"
 	"github.com/weirhost/weir/host/internal/index"
 	"github.com/weirhost/weir/host/internal/ledger"
 	"github.com/weirhost/weir/host/internal/registry"
@@ -33,7 +34,8 @@ type Host struct {
 	log     hclog.Logger
 	engines atomic.Pointer[engines]
 	archive *archive.Store
-	temp    string // the archive's folder when nobody named one
+	builtin history.Tools // load_tool_history and search_tool_history
+	temp    string        // the archive's folder when nobody named one
 	cache   *answer.Cache
 	book    *ledger.Book // nil: nothing is pinned
 	index   *index.Index
@@ -124,6 +126,7 @@ func (h *Host) openArchive(ctx context.Context) (err error) {
 		cfg.Now = h.cfg.Now
 	}
 	h.archive, err = archive.Open(ctx, cfg)
+	h.builtin = history.Tools{Store: h.archive, Log: h.log}
 	return err
 }
 
@@ -295,7 +298,7 @@ func (h *Host) Tools() []ToolInfo {
 	for _, b := range h.current.Load().usable() {
 		out = append(out, b.info)
 	}
-	for _, spec := range historySpecs("") {
+	for _, spec := range history.Specs(tool.En) {
 		out = append(out, ownInfo(spec))
 	}
 	return out
@@ -306,7 +309,7 @@ func (h *Host) Tool(name string) (ToolInfo, bool) {
 	if b, ok := h.current.Load().tools[name]; ok && b.from.refusal() == nil {
 		return b.info, true
 	}
-	for _, spec := range historySpecs("") {
+	for _, spec := range history.Specs(tool.En) {
 		if spec.Name == name {
 			return ownInfo(spec), true
 		}

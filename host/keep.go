@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/host/internal/answer"
+	"github.com/weirhost/weir/host/internal/history"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -47,7 +48,7 @@ func (s *Session) take(ctx context.Context, c tool.Call, whole []byte) tool.Resu
 	case strings.TrimSpace(name) == "" || name != c.Tool:
 		k := keepTexts[w.locale]
 		return failed(w.failure(tool.BadArgs, fmt.Sprintf(k.badName, maxForeignName), k.hintBadName))
-	case s.history(name) != nil:
+	case history.Has(name):
 		k := keepTexts[w.locale]
 		return failed(w.failure(tool.Denied, fmt.Sprintf(k.own, name), k.hintOwn))
 	case len(whole) > tool.MaxWhole:

@@ -32,7 +32,7 @@ func (s *Session) expand(ctx context.Context, args map[string]any) (expanded boo
 		expanded = true
 		page, err := s.h.archive.Read(ctx, s.scope(), m[1], archive.Part{Pointer: m[3], Locale: s.locale})
 		if err != nil {
-			return "", s.historyError(ctx, err, m[1], page.Entry)
+			return "", s.h.builtin.Error(ctx, s.scope(), err, m[1], page.Entry)
 		}
 		return page.Text, nil
 	})

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/callargs"
+	"github.com/weirhost/weir/host/internal/history"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/text"
@@ -26,7 +26,7 @@ type Session struct {
 	principal    Principal
 	conversation string
 	locale       tool.Locale
-	turns        *turns
+	repeats      *history.Repeats
 	approver     Approver // nil: nobody is there
 	person       bool     // makes the calls
 	across       bool     // reads archives of all of the principal's conversations
@@ -37,7 +37,7 @@ type Session struct {
 // be read there and nowhere else. Two sessions of the same pair share it all
 // but the count of repeated loads.
 func (h *Host) Session(p Principal, conversation string) *Session {
-	return &Session{h: h, principal: p, conversation: conversation, locale: tool.En, turns: &turns{loads: map[string]int{}}, approver: h.cfg.Approve}
+	return &Session{h: h, principal: p, conversation: conversation, locale: tool.En, repeats: &history.Repeats{}, approver: h.cfg.Approve}
 }
 
 // In returns the same session in another language; every Locale but Zh is English.
@@ -77,28 +77,10 @@ func (s *Session) scope() archive.Scope {
 	return archive.Scope{Principal: string(s.principal), Conversation: s.conversation, Everywhere: s.across}
 }
 
-// turns counts the loads of one turn, so that a model that goes in circles is told.
-type turns struct {
-	mu    sync.Mutex
-	turn  int
-	loads map[string]int
-}
-
-// count returns how often the load was asked for in its turn, this time included.
-func (t *turns) count(turn int, load string) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if turn != t.turn {
-		t.turn, t.loads = turn, map[string]int{}
-	}
-	t.loads[load]++
-	return t.loads[load]
-}
-
 // Tools lists what may be called now, plugins' tools by name, then the host's own.
 // The slice is the caller's.
 func (s *Session) Tools() []tool.Spec {
-	usable, own := s.h.current.Load().usable(), historySpecs(s.locale)
+	usable, own := s.h.current.Load().usable(), history.Specs(s.locale)
 	out := make([]tool.Spec, 0, len(usable)+len(own))
 	for _, b := range usable {
 		out = append(out, b.info.Spec)
@@ -142,7 +124,7 @@ func (s *Session) dispatch(ctx context.Context, c tool.Call) tool.Result {
 	var settled time.Time // when the files must have come to rest
 	for {
 		plan, changed := h.current.Load(), h.Changed()
-		known, own := plan.tools[c.Tool], s.history(c.Tool)
+		known, own := plan.tools[c.Tool], history.Has(c.Tool)
 		if fail := s.tooLong(known, c.Args); fail != nil {
 			return failed(fail)
 		}
@@ -151,12 +133,12 @@ func (s *Session) dispatch(ctx context.Context, c tool.Call) tool.Result {
 		var fail *tool.Error
 		h.inBulk(len(c.Args), func() { args, canonical, fail = callargs.Decode(c.Args) })
 		switch {
-		case known == nil && own == nil:
+		case known == nil && !own:
 			return failed(s.unknown(c.Tool))
 		case fail != nil:
 			return failed(fail)
-		case own != nil:
-			return own(ctx, c)
+		case own:
+			return h.builtin.Answer(ctx, history.Request{Scope: s.scope(), Locale: s.locale, Call: c, Repeats: s.repeats})
 		}
 		r, again := s.run(ctx, known, c, args, canonical)
 		// The module's file is not the one that was scanned. Where the folders
@@ -230,7 +212,7 @@ func (s *Session) check(b *bound, args map[string]any) *tool.Error {
 		return nil
 	}
 	w := in(s.locale)
-	return w.failure(tool.BadArgs, w.misfit, s.fitting(b), b.info.Spec.Name, w.join(wrong))
+	return w.failure(tool.BadArgs, w.misfit, s.fitting(b), b.info.Spec.Name, text.Join(s.locale, wrong))
 }
 
 // fitting shows arguments that the schema accepts, or names the arguments.

@@ -2,7 +2,6 @@ package host
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -19,8 +18,7 @@ type wording struct {
 	broken, gone, hintOperator                          string
 	timedOut, cancelled                                 string
 
-	noArchive, hintNoArchive, expired, hintAgain, hintAgainWhole, repeated, hintRepeated, unreadable string
-	nothingFound, found, foundMore, inCall                                                           string
+	unreadable string
 }
 
 // failure makes an Error in this wording.
@@ -29,14 +27,6 @@ func (w wording) failure(code tool.Code, msg, hint string, args ...any) *tool.Er
 		msg = fmt.Sprintf(msg, args...)
 	}
 	return &tool.Error{Code: code, Msg: msg, Hint: hint}
-}
-
-// join makes one sentence of several complaints.
-func (w wording) join(complaints []string) string {
-	if w.locale == tool.Zh {
-		return strings.Join(complaints, "；")
-	}
-	return strings.Join(complaints, "; ")
 }
 
 // in returns the wording of a language; every other one is English.
@@ -70,18 +60,7 @@ var english = wording{
 	gone:          "the plugin of %s cannot be read at the moment",
 	hintOperator:  "use another tool; the operator has to look after this one",
 
-	noArchive:      "there is no archived result with the id %q in this conversation",
-	hintNoArchive:  "copy the id from a placeholder or a notice, or find it with search_tool_history",
-	expired:        "the archived result %s has been removed, for it was too old or the archive too full",
-	hintAgain:      "make the call again: %s(%s)",
-	hintAgainWhole: "make the call of %s again",
-	repeated:       "this very part has been loaded twice in this turn already",
-	hintRepeated:   `it stands above: answer from it, or load another part with lines="a-b", grep="…" or offset=n`,
-	unreadable:     "the archive cannot be read",
-	nothingFound:   "Nothing found for %q in %d archived results of this conversation.",
-	found:          "%d places in the archived results of this conversation, newest first. To read one: load_tool_history(uuid=\"…\", lines=\"a-b\").",
-	foundMore:      "The search stopped here; %d older results were not searched. Use rarer words to reach them.",
-	inCall:         "in its arguments",
+	unreadable: "the archive cannot be read",
 }
 
 var chinese = wording{
@@ -109,16 +88,5 @@ var chinese = wording{
 	timedOut:      "%s 未能在规定的时间内完成",
 	cancelled:     "对 %s 的调用已取消",
 
-	noArchive:      "本会话中没有 id 为 %q 的存档结果",
-	hintNoArchive:  "请从占位符或截断提示中复制 id，或用 search_tool_history 查找",
-	expired:        "存档结果 %s 已被清理（过期或存档已满）",
-	hintAgain:      "请重新调用：%s(%s)",
-	hintAgainWhole: "请重新调用 %s",
-	repeated:       "同一部分在本轮中已加载过两次",
-	hintRepeated:   `内容就在上文：请据此回答，或用 lines="a-b"、grep="…"、offset=n 加载其他部分`,
-	unreadable:     "存档无法读取",
-	nothingFound:   "在本会话的 %[2]d 个存档结果中没有找到 %[1]q。",
-	found:          "在本会话的存档结果中找到 %d 处，最新的在前。读取方法：load_tool_history(uuid=\"…\", lines=\"a-b\")。",
-	foundMore:      "搜索到此为止；还有 %d 个较早的结果未搜索。请用更少见的词。",
-	inCall:         "在其参数中",
+	unreadable: "存档无法读取",
 }

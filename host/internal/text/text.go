@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // OneLine returns s normalised (see limit.Normalise), with each run of white space
@@ -24,4 +25,12 @@ func Clip(s string, n int) string {
 		return string(r[:max(n-1, 0)]) + "…"
 	}
 	return s
+}
+
+// Join returns the clauses as one sentence in the language l.
+func Join(l tool.Locale, clauses []string) string {
+	if l == tool.Zh {
+		return strings.Join(clauses, "；")
+	}
+	return strings.Join(clauses, "; ")
 }

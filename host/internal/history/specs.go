@@ -1,0 +1,95 @@
+package history
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+const (
+	loadDescription = "Load the whole result of an earlier tool call, or a part of it. Use it when the user asks about details of what was discussed, " +
+		"refers back (\"earlier\", \"just now\", \"last time\"), or when a summary or a cut result does not suffice. Only load when the details are really needed."
+	searchDescription = "Search the archived results of this conversation for words and get the lines that contain them, with the uuid to load more. " +
+		"Use it when the user refers back and it is not clear which result is meant."
+)
+
+// Specs returns the specifications of both tools. The descriptions are in both
+// languages, those of the arguments in the language l. The slice and its elements
+// must not be modified.
+func Specs(l tool.Locale) []tool.Spec {
+	if l == tool.Zh {
+		return specsZh()
+	}
+	return specsEn()
+}
+
+var (
+	specsEn = sync.OnceValue(func() []tool.Spec { return newSpecs(tool.En) })
+	specsZh = sync.OnceValue(func() []tool.Spec { return newSpecs(tool.Zh) })
+)
+
+func newSpecs(l tool.Locale) []tool.Spec {
+	hints := tool.Hints{ReadOnly: true, Idempotent: true}
+	return []tool.Spec{
+		{
+			Name: tool.LoadHistory, Description: loadDescription, DescriptionZh: msg.Format(tool.Zh, loadDescription), Hints: hints,
+			Params: loadSchema(l), Output: loadLimits(),
+		},
+		{
+			Name: tool.SearchHistory, Description: searchDescription, DescriptionZh: msg.Format(tool.Zh, searchDescription), Hints: hints,
+			Params: searchSchema(l), Output: searchLimits(),
+			Examples: []tool.Example{{
+				Ask: "Which of the earlier results mentioned the timeout?", AskZh: "之前哪个结果提到了超时？", Args: json.RawMessage(`{"query":"timeout"}`),
+			}},
+		},
+	}
+}
+
+// loadLimits bound what is shown of a load where no agent does.
+func loadLimits() tool.Limits {
+	return tool.Limits{MaxChars: LoadChars, Strategy: tool.HeadOnly, Archive: tool.KeepNever}
+}
+
+// searchLimits bound what is shown of a search.
+func searchLimits() tool.Limits {
+	return tool.Limits{MaxChars: tool.DefaultMaxChars, MaxLines: tool.DefaultMaxLines, Strategy: tool.HeadOnly, Archive: tool.KeepNever}
+}
+
+// A param is one argument in a JSON schema. Constraints is JSON with a comma at its
+// end, or empty.
+type param struct{ name, kind, constraints, description string }
+
+func loadSchema(l tool.Locale) json.RawMessage {
+	return schema(l, "uuid", []param{
+		{"uuid", "string", "", "Id of the result, from its placeholder or notice"},
+		{"lines", "string", "", "Lines to load, counted from 1, for example \"95-706\""},
+		{"grep", "string", "", "RE2 expression; only lines that match it"},
+		{"context", "integer", `"minimum":0,`, "Lines around each match of grep"},
+		{"pointer", "string", "", "JSON pointer into a JSON result, for example \"/items/0\""},
+		{"head", "integer", `"minimum":0,`, "Only so many lines from the beginning"},
+		{"tail", "integer", `"minimum":0,`, "Only so many lines from the end"},
+		{"offset", "integer", `"minimum":0,`, "Characters to leave out, to go on where a load stopped"},
+		{"keep_turns", "integer", `"minimum":1,"maximum":10,`, "How many turns it stays in the conversation; more than 1 if later questions will need it"},
+	})
+}
+
+func searchSchema(l tool.Locale) json.RawMessage {
+	return schema(l, "query", []param{{"query", "string", `"minLength":1,`, "Words that the result must all contain"}})
+}
+
+func schema(l tool.Locale, required string, params []param) json.RawMessage {
+	var b strings.Builder
+	b.WriteString(`{"type":"object","required":["` + required + `"],"properties":{`)
+	for i, p := range params {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		description := strings.ReplaceAll(msg.Format(l, p.description), `"`, `\"`)
+		b.WriteString(`"` + p.name + `":{"type":"` + p.kind + `",` + p.constraints + `"description":"` + description + `"}`)
+	}
+	b.WriteString("}}")
+	return json.RawMessage(b.String())
+}
