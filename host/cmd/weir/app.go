@@ -11,14 +11,12 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
-	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/daemon/web"
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 // An app is everything open: the host, the models and the daemon over them.
@@ -52,10 +50,10 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := given.withDefaults()
-	a := &app{paths: p, settings: s.withoutSecrets(), inForce: s, log: c.logger(s.Log), secrets: new(variables), rewatch: make(chan struct{}, 1)}
+	s := given.WithDefaults()
+	a := &app{paths: p, settings: s.Redacted(), inForce: s, log: c.logger(s.Log), secrets: new(variables), rewatch: make(chan struct{}, 1)}
 	a.secrets.set(secrets)
-	if a.token, err = p.token(); err != nil {
+	if a.token, err = p.EnsureToken(); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -71,7 +69,7 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 	}
 	a.models = c.models(s, secrets, a.log, nil)
 	a.probeModels(s, a.models)
-	cfg := hostConfig(s, p, a.secrets.find, a.log)
+	cfg := s.Host(p, a.secrets.find, a.log, version())
 	if c.stays {
 		cfg.Ahead = aheadAfter
 	}
@@ -81,27 +79,27 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 		}
 	}
 	var held []string
-	cfg.Servers, held = c.trustedServers(s, p)
+	cfg.Servers, held = s.TrustedServers(c.source(), p)
 	if err := a.addSummary(&cfg, s, a.models); err != nil {
 		return nil, err
 	}
 	if a.host, err = host.Open(ctx, cfg); err != nil {
-		return nil, openProblem(p, err)
+		return nil, config.OpenProblem(p, err)
 	}
 	if len(held) > 0 {
-		c.warn(a, untrusted(held, p))
+		c.warn(a, config.Untrusted(held, p))
 	}
-	for _, w := range warnings(s, a.host) {
+	for _, w := range config.Warnings(s, a.host) {
 		c.warn(a, w)
 	}
-	if w := notIsolated(s.Sandbox, cfg); w != "" {
+	if w := config.NotIsolated(s.Sandbox, cfg); w != "" {
 		c.warn(a, w)
 	}
 	a.daemon, err = daemon.New(daemon.Config{
-		Host: a.host, Models: a.models, Profiles: profiles(s), Users: users(s), Token: a.token, Hosts: s.Server.Hosts,
+		Host: a.host, Models: a.models, Profiles: s.Profiles(), Users: s.DaemonUsers(), Token: a.token, Hosts: s.Server.Hosts,
 		Grants: func() (map[string]host.Grant, error) { return c.grants(a.log) },
 		Reload: func(ctx context.Context) (daemon.ReloadReport, error) { return c.reload(ctx, a) },
-		MCP:    mcpOf(s.MCP, c.locale(s)),
+		MCP:    s.MCP.Server(c.locale(s)),
 		Pages:  web.Files(), Settings: a.settings, MaxTurns: s.Server.MaxTurns, Tracing: a.tracing.forDaemon(), ResumeGrace: time.Duration(s.Server.Grace), Version: version(), Logger: a.log.Named("daemon"),
 	})
 	if v, _ := c.Lookup("GOGC"); c.stays && v == "" {
@@ -127,7 +125,7 @@ func (c *cli) grants(log hclog.Logger) (map[string]host.Grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	return hostConfig(s.withDefaults(), p, secrets, log).Grants, nil
+	return s.WithDefaults().Host(p, secrets, log, version()).Grants, nil
 }
 
 // warn tells a.warnings' next line: a daemon's log and banner, or stderr.
@@ -152,7 +150,7 @@ func (a *app) close() {
 		}
 	}
 	a.reloading.Lock() // of one that is under way
-	a.tracing.close()
+	a.tracing.Close()
 	a.reloading.Unlock()
 	if a.host != nil {
 		if err := a.host.Close(); err != nil {
@@ -232,12 +230,12 @@ func (c *cli) withClient(ctx context.Context, f func(*session) error) error {
 
 // logger writes to stderr. Commands other than serve log nothing below error,
 // unless --verbose asks for it.
-func (c *cli) logger(s LogSettings) hclog.Logger {
+func (c *cli) logger(s config.LogSettings) hclog.Logger {
 	var out io.Writer = c.Err
 	return hclog.New(&hclog.LoggerOptions{Name: "weir", Level: c.level(s), Output: out, JSONFormat: s.Format == "json"})
 }
 
-func (c *cli) level(s LogSettings) hclog.Level {
+func (c *cli) level(s config.LogSettings) hclog.Level {
 	level := hclog.LevelFromString(s.Level)
 	if !c.serving && !c.verbose && level < hclog.Error {
 		return hclog.Error
@@ -252,99 +250,3 @@ func (c *cli) level(s LogSettings) hclog.Level {
 // compiles what nobody has called: files come in groups, and a start has other
 // things to do first.
 const aheadAfter = 2 * time.Second
-
-func hostConfig(s Settings, p paths, secrets lookup, log hclog.Logger) host.Config {
-	cfg := host.Config{
-		Defaults: tool.Limits{
-			MaxChars: s.Limits.MaxChars, MaxLines: s.Limits.MaxLines, Strategy: tool.Strategy(s.Limits.Strategy),
-			Head: s.Limits.Head, Tail: s.Limits.Tail, Timeout: time.Duration(s.Limits.Timeout), Memory: s.Limits.Memory,
-		},
-		CeilingChars: s.Limits.CeilingChars,
-		Tools:        map[string]host.ToolConfig{},
-		Grants:       map[string]host.Grant{},
-		Archive: archive.Config{
-			Path: p.Archive, MaxAge: time.Duration(s.Archive.MaxAge), MaxBytes: int64(s.Archive.MaxBytes), MaxCount: s.Archive.MaxCount,
-			MaxBytesPerPrincipal: int64(s.Archive.UserBytes), MaxCountPerPrincipal: s.Archive.UserCount,
-			UserScope: s.Archive.Scope == "user", SummaryChars: s.Archive.SummaryChars, Logger: log.Named("archive"),
-		},
-		Hidden:   append(p.private(), tokenFiles(s.Users)...),
-		Kept:     p.kept(),
-		Lock:     p.Pins,
-		Approved: p.Approved,
-		CacheDir: p.Cache, Secret: secrets, Logger: log, Version: version(), Engine: s.Sandbox.Engine, Renewed: s.Sandbox.Renewed, Spares: s.Sandbox.Spares, Parallel: s.Sandbox.Parallel,
-		Loaded: tool.Bytes(s.Sandbox.Loaded),
-	}
-	cfg.Approvals = approvals(s.Approvals)
-	isolate(&cfg, s.Sandbox, p)
-	for _, f := range s.Plugins.Folder {
-		cfg.Folders = append(cfg.Folders, host.Folder{Path: f.Path, Trust: host.Trust(f.Trust)})
-	}
-	for name, t := range s.Tools {
-		cfg.Tools[name] = host.ToolConfig{
-			Limits: tool.Limits{
-				MaxChars: t.MaxChars, MaxLines: t.MaxLines, Strategy: tool.Strategy(t.Strategy), Head: t.Head, Tail: t.Tail, Keep: t.Keep,
-				Archive: tool.Keeping(t.Archive), Timeout: time.Duration(t.Timeout), Memory: t.Memory,
-			},
-			Config: t.Config, Disabled: t.Disabled, Parallel: t.Parallel,
-		}
-	}
-	for name, g := range s.Grants {
-		h := host.Grant{Config: g.Config}
-		for _, x := range g.Secrets {
-			h.Secrets = append(h.Secrets, x.Name)
-			if x.Host != "" {
-				h.Inject = append(h.Inject, host.Injection(x))
-			}
-		}
-		for _, p := range g.Paths {
-			h.Paths = append(h.Paths, host.PathGrant(p))
-		}
-		for _, n := range g.Hosts {
-			h.Hosts = append(h.Hosts, host.HostGrant(n))
-		}
-		cfg.Grants[name] = h
-	}
-	return cfg
-}
-
-func mcpOf(m MCPSettings, l tool.Locale) daemon.MCP {
-	return daemon.MCP{Tools: m.Tools, Deny: m.DenyTools, MaxSessions: m.MaxSessions, MaxUserSessions: m.PerUser, Idle: time.Duration(m.SessionIdle), Locale: l}
-}
-
-func approvals(a ApprovalSettings) host.Approvals {
-	out := host.Approvals{Default: host.Action(a.Default), Network: host.Action(a.Network), Timeout: time.Duration(a.Timeout)}
-	for _, r := range a.Rule {
-		out.Rules = append(out.Rules, host.ApprovalRule{Tool: r.Tool, Args: r.Args, Action: host.Action(r.Action)})
-	}
-	return out
-}
-
-func profiles(s Settings) map[string]daemon.Profile {
-	out := map[string]daemon.Profile{"default": profile(s, s.Agent)}
-	for name, a := range s.Agents {
-		out[name] = profile(s, a)
-	}
-	return out
-}
-
-func profile(s Settings, a AgentSettings) daemon.Profile {
-	return daemon.Profile{
-		Model: a.Model, Allow: a.Tools, Deny: a.DenyTools,
-		Agent: agent.Config{
-			EnablePlanning: a.EnablePlanning, EnableToolCalling: *a.EnableToolCalling, EnableReflection: a.EnableReflection, EnableMemory: *a.EnableMemory,
-			MaxPlanningSteps: a.MaxPlanningSteps, MaxToolCalls: a.MaxToolCalls, MemoryLimit: a.MemoryLimit, MaxToolResultLength: a.MaxToolResultLength,
-			Mode: agent.Mode(a.Mode), Locale: localeOf(a.Locale), RoundChars: s.Limits.RoundChars,
-			ArchiveThreshold: s.Archive.Threshold, LoadChars: s.Archive.LoadChars, KeepTurns: s.Archive.KeepTurns, Trigger: agent.Trigger(s.Archive.Trigger), SemanticThreshold: s.Archive.Semantic,
-			AnswerReserve: s.Prompt.AnswerReserve, ToolsChars: s.Prompt.ToolsChars, Parallel: a.ParallelCalls, MaxCorrections: a.MaxCorrections,
-			TokenBudget: a.TokenBudget, TimeBudget: time.Duration(a.TimeBudget), Prefetch: a.Prefetch, SystemExtra: a.System,
-		},
-	}
-}
-
-// localeOf turns "auto" into the agent's empty locale.
-func localeOf(s string) tool.Locale {
-	if s == "auto" {
-		return ""
-	}
-	return tool.Locale(s)
-}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
@@ -75,7 +76,7 @@ func (c *cli) backup(ctx context.Context, file string, force bool) (err error) {
 	}
 	temp, err := os.MkdirTemp(filepath.Dir(file), ".weir-backup-")
 	if err != nil {
-		return storage("choose a folder that can be written", "%s cannot be written: %s", file, reason(err))
+		return config.StorageProblem("choose a folder that can be written", "%s cannot be written: %s", file, config.Reason(err))
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
 	info := backupInfo{Format: backupVersion, Weir: version(), Created: time.Now().UTC().Truncate(time.Second)}
@@ -86,7 +87,7 @@ func (c *cli) backup(ctx context.Context, file string, force bool) (err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		snapshot = ""
 	case err != nil:
-		return openProblem(p, err)
+		return config.OpenProblem(p, err)
 	default:
 		h, err := archive.Examine(ctx, snapshot)
 		if err != nil {
@@ -98,10 +99,10 @@ func (c *cli) backup(ctx context.Context, file string, force bool) (err error) {
 	part := filepath.Join(temp, "backup")
 	skipped, err := writeBackup(ctx, part, p.Data, snapshot, info)
 	if err != nil {
-		return storage("free some space, or choose another folder", "%s cannot be written: %s", file, reason(err))
+		return config.StorageProblem("free some space, or choose another folder", "%s cannot be written: %s", file, config.Reason(err))
 	}
 	if err := os.Rename(part, file); err != nil {
-		return storage("choose another name", "%s cannot be written: %s", file, reason(err))
+		return config.StorageProblem("choose another name", "%s cannot be written: %s", file, config.Reason(err))
 	}
 	done()
 	return c.tellBackup(file, info, skipped)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/internal/words"
@@ -197,7 +198,7 @@ func argCount(least, most int, what string) cobra.PositionalArgs {
 // locale is the language for people: the configuration's, else the
 // environment's, else English.
 func (c *cli) locale(s Settings) tool.Locale {
-	if l := localeOf(s.Locale); l != "" {
+	if l := config.LocaleOf(s.Locale); l != "" {
 		return l
 	}
 	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
@@ -209,7 +210,7 @@ func (c *cli) argumentsOf() map[string]completer {
 	arguments := map[string]completer{
 		"weir call": first(by(c.toolNames)), "weir tool show": first(by(c.toolNames)),
 		"weir archive show": first(by(c.archiveIDs)), "weir archive grep": first(by(c.archiveIDs)), "weir archive rm": by(c.archiveIDs),
-		"weir model use": first(by(func(ctx context.Context) []string { return append(c.modelNames(ctx), presetNames()...) })), "weir model test": by(c.modelNames),
+		"weir model use": first(by(func(ctx context.Context) []string { return append(c.modelNames(ctx), config.PresetNames()...) })), "weir model test": by(c.modelNames),
 		"weir trace show": first(by(c.traceIDs)),
 	}
 	for _, verb := range []string{"info", "approve", "rollback", "enable", "disable", "remove", "retry"} {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/host/internal/config"
 )
 
 func (c *cli) configCmd() *cobra.Command {
@@ -22,7 +24,7 @@ func (c *cli) configCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s = s.withDefaults().withoutSecrets()
+			s = s.WithDefaults().Redacted()
 			if c.JSON {
 				c.Print(map[string]any{"file": p.Config, "settings": s})
 				return nil
@@ -47,16 +49,16 @@ func (c *cli) configCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, _, faults, err := c.load(p)
+			l, err := c.load(p)
 			if err != nil {
 				return err
 			}
-			doubts := doubts(s)
+			faults, doubts := l.Faults, config.Lint(l.Settings)
 			if c.JSON {
 				if faults == nil {
-					faults = []fault{}
+					faults = []config.Fault{}
 				}
-				c.Print(map[string]any{"file": p.Config, "ok": len(faults) == 0, "faults": faults, "warnings": slices.Concat([]fault{}, doubts)})
+				c.Print(map[string]any{"file": p.Config, "ok": len(faults) == 0, "faults": faults, "warnings": slices.Concat([]config.Fault{}, doubts)})
 			}
 			for _, f := range doubts {
 				c.errf("weir: warning: %s\n", c.faultText(f))
@@ -74,4 +76,57 @@ func (c *cli) configCmd() *cobra.Command {
 		},
 	})
 	return cmd
+}
+
+// trustCmd lets the servers of this folder's configuration be started.
+func (c *cli) trustCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "trust", Short: "Let the MCP servers that this folder's tools.toml names be started", Args: argCount(0, 0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			p, err := c.findPaths()
+			if err != nil {
+				return err
+			}
+			s, _, err := c.settings(p)
+			if err != nil {
+				return err
+			}
+			list := s.HostServers(p)
+			if len(list) == 0 {
+				c.outf("no MCP servers are named; there is nothing to trust\n")
+				return nil
+			}
+			if err := p.Trust(s); err != nil {
+				return err
+			}
+			for _, one := range list {
+				c.outf("%s may be started: %s\n", one.Name, config.ServerLine(one))
+			}
+			return nil
+		},
+	}
+}
+
+func (c *cli) pathsCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "paths", Short: "Print where weir keeps its files", Args: argCount(0, 0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			p, err := c.findPaths()
+			if err != nil {
+				return err
+			}
+			if c.JSON {
+				c.Print(p)
+				return nil
+			}
+			config := p.Config
+			if config == "" {
+				config = "(none: the defaults hold)"
+			}
+			for _, row := range [][2]string{{"config", config}, {"data", p.Data}, {"archive", p.Archive}, {"cache", p.Cache}, {"token", p.Token}, {"address", p.Address}, {"pins", p.Pins}} {
+				fmt.Fprintf(c.Out, "%s %s\n", c.Label(row[0], 8), c.text(row[1]))
+			}
+			return nil
+		},
+	}
 }

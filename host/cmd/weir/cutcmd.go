@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -116,11 +117,11 @@ func (k cutRun) check(c *cli) error {
 func (k cutRun) limits(ctx context.Context, c *cli) (l tool.Limits, by limit.By, err error) {
 	l = k.given
 	if k.tool != "" {
-		specs, err := c.declaredTools(ctx, c.plugins)
+		specs, err := config.DeclaredTools(ctx, c.plugins, version(), c.errf)
 		if err != nil {
 			return l, by, err
 		}
-		spec, err := declared(specs, k.tool, c.plugins)
+		spec, err := config.Declared(specs, k.tool, c.plugins)
 		if err != nil {
 			return l, by, err
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/weirhost/weir/host/internal/config"
 )
 
 // fixed are the settings that a reload leaves to the next start.
@@ -48,11 +50,11 @@ func TestEveryKeyHoldsAtOnceOrIsKnownNotTo(t *testing.T) {
 func TestDifferences(t *testing.T) {
 	text := func(s string) Settings {
 		t.Helper()
-		out, faults := decode("t", s)
+		out, faults := config.Parse("t", s)
 		if len(faults) > 0 {
 			t.Fatal(faults)
 		}
-		return out.withDefaults()
+		return out.WithDefaults()
 	}
 	before := text("[models.a]\nprovider='vllm'\nmodel='x'\n[models.b]\nprovider='vllm'\nmodel='x'\n[limits]\nmax_chars=5000\n[tools.t]\nmax_chars=900\n[sandbox]\nspares=2\n")
 	after := text("locale='zh'\n[server]\naddr='127.0.0.1:1'\nmax_turns=3\n[models.a]\nprovider='vllm'\nmodel='y'\n[models.c]\nprovider='vllm'\nmodel='x'\n[limits]\nmax_chars=5000\n" +

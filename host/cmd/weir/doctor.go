@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/internal/config"
 )
 
 // A standing is what doctor thinks of one thing. A note is something that is
@@ -111,12 +112,13 @@ func (c *cli) showFindings(list []finding) error {
 // configuration reads tools.toml and the .env beside it.
 func (e *examination) configuration(context.Context) {
 	const area = "config"
-	s, secrets, faults, err := e.c.quietly().load(e.paths)
-	e.settings, e.secrets = s.withDefaults(), secrets
+	l, err := e.c.quietly().load(e.paths)
+	s, secrets, faults := l.Settings, l.Secrets, l.Faults
+	e.settings, e.secrets = s.WithDefaults(), secrets
 	if e.secrets == nil {
 		e.secrets = e.c.Lookup
 	}
-	_, skipped, envErr := dotEnv(e.paths.Config)
+	_, skipped, envErr := config.DotEnv(e.paths.Config)
 	switch {
 	case err != nil:
 		hint := ""
@@ -139,7 +141,7 @@ func (e *examination) configuration(context.Context) {
 	if skipped != "" && envErr == nil {
 		e.say(area, worrying, "", "%s", skipped)
 	}
-	for _, w := range literalKeys(s.Models) {
+	for _, w := range config.LiteralKeys(s.Models) {
 		e.say(area, worrying, "", "%s", w)
 	}
 }
@@ -220,7 +222,7 @@ func (e *examination) pluginList(ctx context.Context) ([]host.PluginInfo, error)
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	cfg := hostConfig(e.settings, e.paths, e.secrets, nopLogger())
+	cfg := e.settings.Host(e.paths, e.secrets, nopLogger(), version())
 	if err := elsewhereOnly(&cfg, dir); err != nil {
 		return nil, err
 	}

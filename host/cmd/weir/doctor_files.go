@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/watch"
 )
 
@@ -60,7 +61,7 @@ func (e *examination) folder(area, path string) bool {
 		e.say(area, inOrder, "", "%s does not exist yet; it is made when it is needed", path)
 		return false
 	case err != nil:
-		e.say(area, faulty, "check the permissions of the folders above it", "%s cannot be read: %s", path, reason(err))
+		e.say(area, faulty, "check the permissions of the folders above it", "%s cannot be read: %s", path, config.Reason(err))
 		return false
 	case !st.IsDir():
 		e.say(area, faulty, "move the file away, or give another folder with --data", "%s is no folder", path)
@@ -139,7 +140,7 @@ func (e *examination) pluginFolder(area string, f FolderSettings) {
 	case errors.Is(err, fs.ErrNotExist):
 		e.say(area, faulty, "make it, or correct [[plugins.folder]] in "+e.paths.Config, "the plugin folder %s does not exist", f.Path)
 	case err != nil:
-		e.say(area, faulty, "let the user that runs weir read it", "the plugin folder %s cannot be read: %s", f.Path, reason(err))
+		e.say(area, faulty, "let the user that runs weir read it", "the plugin folder %s cannot be read: %s", f.Path, config.Reason(err))
 	default:
 		e.say(area, inOrder, "", "%s (trust %s): %d entries", f.Path, f.Trust, len(entries))
 		e.private(area, f.Path, 0o022, worrying, "others may put plugins into %s", "chmod go-w")

@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -20,9 +21,9 @@ const probeManifest = "schema = 1\nname = \"probe\"\n[[tool]]\nname = \"probe\"\
 // isolation runs a plugin of its own, the way that others are run.
 func (e *examination) isolation(ctx context.Context) {
 	const area = "isolation"
-	cfg := hostConfig(e.settings, e.paths, e.secrets, nopLogger())
+	cfg := e.settings.Host(e.paths, e.secrets, nopLogger(), version())
 	how := "in a process of its own"
-	switch missing := notIsolated(e.settings.Sandbox, cfg); {
+	switch missing := config.NotIsolated(e.settings.Sandbox, cfg); {
 	case missing != "" && runtime.GOOS == "linux":
 		e.say(area, worrying, "mount /proc: mount -t proc proc /proc", "%s", missing)
 		how = "inside this process"

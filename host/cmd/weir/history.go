@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -22,15 +21,12 @@ type history struct {
 	lines []string // that were there at first
 }
 
-// historyFile is where chats keep what was typed.
-func (p paths) history() string { return filepath.Join(p.Data, "chat_history") }
-
 func (c *cli) openHistory() *history {
 	p, err := c.findPaths()
 	if err != nil {
 		return nil
 	}
-	h := &history{path: p.history()}
+	h := &history{path: p.ChatHistory()}
 	b, err := os.ReadFile(h.path)
 	if err != nil {
 		return h

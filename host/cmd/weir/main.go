@@ -27,8 +27,6 @@ func main() {
 	os.Exit(code)
 }
 
-// lookup finds a variable of the environment.
-type lookup func(name string) (string, bool)
 
 // run is main without the process: it returns the exit code.
 //

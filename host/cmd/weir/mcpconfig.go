@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/jsonedit"
 )
 
 // An mcpClient is a program that starts MCP servers, by where and how it wants
@@ -193,11 +196,11 @@ func (c *cli) httpEntry(p paths, m mcpClient) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	token, err := p.token()
+	token, err := p.EnsureToken()
 	if err != nil {
 		return entry{}, err
 	}
-	e := entry{URL: "http://" + s.withDefaults().Server.Addr + "/mcp", Headers: map[string]string{"Authorization": "Bearer " + token}}
+	e := entry{URL: "http://" + s.WithDefaults().Server.Addr + "/mcp", Headers: map[string]string{"Authorization": "Bearer " + token}}
 	if m.typed {
 		e.Type = "http"
 	}
@@ -224,13 +227,13 @@ func (c *cli) writeEntry(m mcpClient, e entry, file string) error {
 	old, err := os.ReadFile(file)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !missing {
-		return usagef("check its permissions", "%s cannot be read: %s", file, reason(err))
+		return usagef("check its permissions", "%s cannot be read: %s", file, config.Reason(err))
 	}
 	value, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {
 		return err
 	}
-	text, err := putMember(string(old), m.table, ownName, string(value))
+	text, err := jsonedit.Set(string(old), m.table, ownName, string(value))
 	if err != nil {
 		return usagef("correct it, or add this by hand: weir mcp config --client "+m.name, "%s is left as it is: %s", file, err)
 	}
@@ -242,15 +245,15 @@ func (c *cli) writeEntry(m mcpClient, e entry, file string) error {
 	if !missing {
 		backup = file + "." + time.Now().Format("20060102T150405.000") + ".bak"
 		if err := os.WriteFile(backup, old, 0o600); err != nil {
-			return usagef("free some space or check the folder's permissions", "%s is left as it is, for it cannot be kept as %s: %s", file, backup, reason(err))
+			return usagef("free some space or check the folder's permissions", "%s is left as it is, for it cannot be kept as %s: %s", file, backup, config.Reason(err))
 		}
 	}
 	allowed := os.FileMode(0o777)
 	if len(e.Headers) > 0 {
 		allowed = 0o700 // the token is for the eyes of its user alone
 	}
-	if err := replaceFile(file, text, allowed); err != nil {
-		return usagef("free some space or check the folder's permissions", "%s cannot be written: %s", file, reason(err))
+	if err := config.ReplaceFile(file, text, allowed); err != nil {
+		return usagef("free some space or check the folder's permissions", "%s cannot be written: %s", file, config.Reason(err))
 	}
 	if c.JSON {
 		c.Print(map[string]any{"client": m.name, "file": file, "backup": backup})

@@ -6,8 +6,6 @@ import (
 	"io"
 	"iter"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/provider"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/config"
 )
 
 // broken stands for a configured model that cannot be used: every question to
@@ -44,7 +43,7 @@ func (c *cli) listModels(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s = s.withDefaults()
+	s = s.WithDefaults()
 	found := c.probe(ctx, secrets)
 	type row struct {
 		Name     string `json:"name"`
@@ -88,7 +87,7 @@ func (c *cli) modelUseCmd() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use: "use NAME|PRESET", Short: "Make a model the default, adding it to tools.toml if it is not there",
-		Long: "Make a configured model the default, or add one from a preset: " + strings.Join(presetNames(), ", ") + ".\n" +
+		Long: "Make a configured model the default, or add one from a preset: " + strings.Join(config.PresetNames(), ", ") + ".\n" +
 			"The key itself is never written: tools.toml gets a reference to the variable that holds it.",
 		Example: "  weir model use ollama --model qwen3:8b\n  weir model use ark --model doubao-seed-1-6\n  weir model use demo",
 		Args:    argCount(1, 1, "one model or preset"),
@@ -116,30 +115,20 @@ func (c *cli) useModel(arg, name string, m ModelSettings) error {
 	if err != nil {
 		return err
 	}
-	file, text := p.Config, ""
-	if file == "" {
-		dir := c.xdg("XDG_CONFIG_HOME", ".config")
-		if dir == "" {
-			return usagef("give --config FILE", "there is no configuration file to write to")
-		}
-		file = filepath.Join(dir, "tools.toml")
-	} else {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		text = string(b)
+	file, text, err := c.source().ReadForEdit(p.Config)
+	if err != nil {
+		return err
 	}
 	if _, known := s.Models[arg]; (known && m.Model == "") || arg == daemon.DemoModel {
-		text = setKey(text, "agent", "model", fmt.Sprintf("%q", arg))
+		text = config.SetKey(text, "agent", "model", fmt.Sprintf("%q", arg))
 		name = arg
 	} else if text, err = c.addModel(text, arg, name, m); err != nil {
 		return err
 	}
-	if after, faults := decode(file, text); len(faults) > 0 || after.Agent.Model != name {
+	if after, faults := config.Parse(file, text); len(faults) > 0 || after.Agent.Model != name {
 		return usagef(fmt.Sprintf("write model = %q under [agent] yourself", name), "%s is written in a way that this command cannot edit", file)
 	}
-	if err := writeConfig(file, text); err != nil {
+	if err := config.WriteFile(file, text); err != nil {
 		return fmt.Errorf("the configuration could not be written: %w", err)
 	}
 	if c.JSON {
@@ -153,7 +142,7 @@ func (c *cli) useModel(arg, name string, m ModelSettings) error {
 func (c *cli) addModel(text, preset, name string, m ModelSettings) (string, error) {
 	pre, ok := provider.PresetByName(preset)
 	if !ok {
-		return "", usagef("use a configured model, demo, or one of: "+strings.Join(presetNames(), ", "), "there is no model or preset %q", preset)
+		return "", usagef("use a configured model, demo, or one of: "+strings.Join(config.PresetNames(), ", "), "there is no model or preset %q", preset)
 	}
 	if m.Model == "" {
 		return "", usagef("weir model use "+preset+" --model NAME", "which model of %s?", pre.Title)
@@ -165,15 +154,7 @@ func (c *cli) addModel(text, preset, name string, m ModelSettings) (string, erro
 	if pre.KeyEnv != "" {
 		m.Key = "${" + pre.KeyEnv + "}"
 	}
-	return setModel(text, name, m), nil
-}
-
-func presetNames() []string {
-	var out []string
-	for _, p := range provider.Presets() {
-		out = append(out, p.Name)
-	}
-	return out
+	return config.SetModel(text, name, m), nil
 }
 
 func (c *cli) probe(ctx context.Context, env lookup) []provider.Found {

@@ -83,7 +83,7 @@ func (c *cli) model(name string, m ModelSettings, env lookup, l tool.Locale, log
 	}
 	info := agent.ModelInfo{Name: name, Provider: m.Provider, Model: m.Model, Window: m.Window}
 	cfg := provider.Config{
-		Name: name, Provider: m.Provider, BaseURL: m.BaseURL, Key: m.Key, KeyEnv: m.keyEnv, Model: m.Model, EmbeddingModel: m.Embedding, Window: m.Window,
+		Name: name, Provider: m.Provider, BaseURL: m.BaseURL, Key: m.Key, KeyEnv: m.KeyEnv, Model: m.Model, EmbeddingModel: m.Embedding, Window: m.Window,
 		NativeTools: m.NativeTools, Extra: m.Extra, StallTimeout: time.Duration(m.Timeout), Locale: l,
 		Getenv: func(name string) string { v, _ := env(name); return v },
 	}
@@ -91,7 +91,7 @@ func (c *cli) model(name string, m ModelSettings, env lookup, l tool.Locale, log
 	if err != nil {
 		return daemon.Model{Model: broken{err}, Info: info}
 	}
-	return daemon.Model{Model: model, Info: info, Server: cfg.Server(), Price: m.Price.price(), Estimator: new(agent.Estimator)}
+	return daemon.Model{Model: model, Info: info, Server: cfg.Server(), Price: price(m.Price), Estimator: new(agent.Estimator)}
 }
 
 // probeModels lets every model that has nothing of the kind yet find out whether

@@ -58,7 +58,7 @@ func (c *cli) testModels(ctx context.Context, names []string, all bool) error {
 	if err != nil {
 		return err
 	}
-	s = s.withDefaults()
+	s = s.WithDefaults()
 	switch {
 	case all && len(names) > 0:
 		return usagef("leave one of them out", "--all tests every model, and %s is named too", names[0])

@@ -46,7 +46,7 @@ func (c *cli) infoOf(ctx context.Context, path string) error {
 	if err := plugintest.Alone(path, folder); err != nil {
 		return err
 	}
-	cfg := hostConfig(s.withDefaults(), p, secrets, c.pluginLogger())
+	cfg := s.WithDefaults().Host(p, secrets, c.pluginLogger(), version())
 	cfg.Folders, cfg.Servers = []host.Folder{{Path: folder, Trust: host.TrustGranted}}, nil
 	cfg.Archive, cfg.Lock, cfg.Approved = archive.Config{}, "", ""
 	h, err := host.Open(ctx, cfg)

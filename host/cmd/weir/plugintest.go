@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugintest"
 	"github.com/weirhost/weir/sdk/tool"
@@ -74,7 +75,7 @@ func (c *cli) pluginTest(cmd *cobra.Command, path string, t *testRun) error {
 	}
 	if t.junit != "" {
 		if err := writeJUnit(t.junit, r); err != nil {
-			return usagef("give a file that can be written", "the report %s cannot be written: %s", t.junit, reason(err))
+			return usagef("give a file that can be written", "the report %s cannot be written: %s", t.junit, config.Reason(err))
 		}
 	}
 	if c.JSON {
@@ -96,7 +97,7 @@ func (c *cli) testConfig() (plugintest.Config, error) {
 		return plugintest.Config{}, err
 	}
 	var hc host.Config
-	isolate(&hc, SandboxSettings{}, p)
+	config.Isolate(&hc, config.SandboxSettings{}, p)
 	return plugintest.Config{Version: version(), CacheDir: p.Cache, WorkerCommand: hc.WorkerCommand, Logger: c.pluginLogger()}, nil
 }
 

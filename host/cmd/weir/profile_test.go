@@ -21,6 +21,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/daemon/client"
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/guesttest"
 )
 
@@ -46,14 +47,14 @@ const otherModel = "\n[models.other]\nprovider = \"ollama\"\nmodel = \"x\"\n"
 
 func newProfiled(t *testing.T, h *host.Host, text string, reply func(n int, r agent.Request) replay.Reply) *profiled {
 	t.Helper()
-	s, faults := decode("tools.toml", text+otherModel)
+	s, faults := config.Parse("tools.toml", text+otherModel)
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
-	s = s.withDefaults()
+	s = s.WithDefaults()
 	p := &profiled{T: t, script: replay.Func(reply).Describing(agent.ModelInfo{Window: 32768})}
 	d, err := daemon.New(daemon.Config{
-		Host: h, Models: map[string]daemon.Model{"demo": {Model: p.script}, "other": {Model: p.script}}, Profiles: profiles(s), Token: "t", Hosts: []string{"127.0.0.1"},
+		Host: h, Models: map[string]daemon.Model{"demo": {Model: p.script}, "other": {Model: p.script}}, Profiles: s.Profiles(), Token: "t", Hosts: []string{"127.0.0.1"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -404,7 +405,7 @@ func TestProfiles(t *testing.T) {
 			}
 		},
 	}
-	for f := range reflect.TypeFor[AgentSettings]().Fields() {
+	for f := range reflect.TypeFor[config.AgentSettings]().Fields() {
 		key := f.Tag.Get("toml")
 		test, ok := tests[key]
 		if !ok {

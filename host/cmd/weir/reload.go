@@ -18,6 +18,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/config"
 )
 
 // follow keeps a daemon's plugins up with their folders until ctx ends: by
@@ -79,7 +80,7 @@ func (c *cli) reload(ctx context.Context, a *app) (daemon.ReloadReport, error) {
 	if err != nil {
 		return daemon.ReloadReport{}, refusedReload(err)
 	}
-	s := given.withDefaults()
+	s := given.WithDefaults()
 	models := c.models(s, secrets, a.log, &made{a.inForce, a.secrets.find, a.models, c.locale(a.inForce)})
 	tracing := a.tracing
 	if !reflect.DeepEqual(s.Telemetry, a.inForce.Telemetry) {
@@ -87,19 +88,19 @@ func (c *cli) reload(ctx context.Context, a *app) (daemon.ReloadReport, error) {
 			return daemon.ReloadReport{}, refusedReload(err)
 		}
 	}
-	setup := daemon.Setup{Models: models, Profiles: profiles(s), Users: users(s), Settings: s.withoutSecrets(), MaxTurns: s.Server.MaxTurns, Tracing: tracing.forDaemon()}
+	setup := daemon.Setup{Models: models, Profiles: s.Profiles(), Users: s.DaemonUsers(), Settings: s.Redacted(), MaxTurns: s.Server.MaxTurns, Tracing: tracing.forDaemon()}
 	put := false
 	defer func() {
 		if old := a.tracing; tracing != old && put {
 			a.tracing = tracing
-			old.retire()
+			old.Retire()
 		} else if tracing != old {
-			tracing.close()
+			tracing.Close()
 		}
 	}()
-	cfg := hostConfig(s, p, a.secrets.find, a.log)
+	cfg := s.Host(p, a.secrets.find, a.log, version())
 	var held []string
-	cfg.Servers, held = c.trustedServers(s, p)
+	cfg.Servers, held = s.TrustedServers(c.source(), p)
 	if err := errors.Join(setup.Check(), a.addSummary(&cfg, s, models), cfg.Live().Check()); err != nil {
 		return daemon.ReloadReport{}, refusedReload(err)
 	}
@@ -123,9 +124,9 @@ func (c *cli) reload(ctx context.Context, a *app) (daemon.ReloadReport, error) {
 	}
 	out := daemon.ReloadReport{Change: change, Notes: []string{}}
 	if len(held) > 0 {
-		out.Notes = append(out.Notes, untrusted(held, p))
+		out.Notes = append(out.Notes, config.Untrusted(held, p))
 	}
-	out.Notes = append(out.Notes, warnings(s, a.host)...)
+	out.Notes = append(out.Notes, config.Warnings(s, a.host)...)
 	out.InForce, out.Restart = differences(before, s)
 	c.tellReload(a, out)
 	return out, nil
@@ -133,11 +134,7 @@ func (c *cli) reload(ctx context.Context, a *app) (daemon.ReloadReport, error) {
 
 // refusedReload says that what was in force goes on.
 func refusedReload(err error) error {
-	msg := err.Error()
-	if ue, ok := errors.AsType[*usageError](err); ok {
-		msg = ue.Text.String()
-	}
-	return &daemon.Problem{Status: http.StatusConflict, Code: "config", Msg: msg, Hint: "correct the file and reload again; what was in force until now goes on"}
+	return &daemon.Problem{Status: http.StatusConflict, Code: "config", Msg: err.Error(), Hint: "correct the file and reload again; what was in force until now goes on"}
 }
 
 // tellReload logs what a reload came to.

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
@@ -58,7 +59,7 @@ func (c *cli) restore(ctx context.Context, file string, replace bool) (err error
 	defer done()
 	temp, err := os.MkdirTemp(p.Data, ".restore-")
 	if err != nil {
-		return storage(elsewhere, "the data folder %s cannot be written: %s", p.Data, reason(err))
+		return config.StorageProblem(config.Elsewhere, "the data folder %s cannot be written: %s", p.Data, config.Reason(err))
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
 	info, names, err := readBackup(ctx, file, temp)
@@ -90,7 +91,7 @@ func (c *cli) restore(ctx context.Context, file string, replace bool) (err error
 func present(data string) ([]string, error) {
 	entries, err := os.ReadDir(data)
 	if err != nil {
-		return nil, storage("check its permissions", "the data folder %s cannot be read: %s", data, reason(err))
+		return nil, config.StorageProblem("check its permissions", "the data folder %s cannot be read: %s", data, config.Reason(err))
 	}
 	var out []string
 	for _, e := range entries {
@@ -109,7 +110,7 @@ func readBackup(ctx context.Context, file, dir string) (info backupInfo, names [
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return info, nil, usagef("check the path", "%s cannot be read: %s", file, reason(err))
+		return info, nil, usagef("check the path", "%s cannot be read: %s", file, config.Reason(err))
 	}
 	defer f.Close()
 	gz, err := gzip.NewReader(f)
@@ -148,7 +149,7 @@ func readBackup(ctx context.Context, file, dir string) (info backupInfo, names [
 			if errors.Is(err, io.ErrUnexpectedEOF) {
 				return info, nil, damaged(err)
 			}
-			return info, nil, storage(elsewhere, "the data folder cannot be written: %s", reason(err))
+			return info, nil, config.StorageProblem(config.Elsewhere, "the data folder cannot be written: %s", config.Reason(err))
 		}
 		if !slices.Contains(names, top) {
 			names = append(names, top)

@@ -17,11 +17,9 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/client"
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/term"
 )
-
-// The daemon's address when nothing else is said.
-const defaultAddr = "127.0.0.1:8420"
 
 // closeTime is how long a stop waits for connections behind the last answer.
 const closeTime = 5 * time.Second
@@ -33,7 +31,7 @@ func (c *cli) serveCmd() *cobra.Command {
 		Long: "Run the daemon: the page, the API and the tools, until it is interrupted.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context(), addr) },
 	}
-	cmd.Flags().StringVar(&addr, "addr", "", "listen on `HOST:PORT` (default: [server] addr, else "+defaultAddr+")")
+	cmd.Flags().StringVar(&addr, "addr", "", "listen on `HOST:PORT` (default: [server] addr, else "+config.DefaultAddr+")")
 	return cmd
 }
 
@@ -101,14 +99,14 @@ func tellManager(log hclog.Logger, state string) {
 // the clear.
 func listen(addr string) (net.Listener, error) {
 	if addr == "" {
-		addr = defaultAddr
+		addr = config.DefaultAddr
 	}
 	name, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return nil, usagef("write HOST:PORT, for example "+defaultAddr, "%q is not an address", addr)
+		return nil, usagef("write HOST:PORT, for example "+config.DefaultAddr, "%q is not an address", addr)
 	}
 	if name == "" {
-		return nil, usagef("write HOST:PORT, for example "+defaultAddr, "%q names no host", addr)
+		return nil, usagef("write HOST:PORT, for example "+config.DefaultAddr, "%q names no host", addr)
 	}
 	if ip := net.ParseIP(name); name != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, usagef("listen on 127.0.0.1 and put a proxy with TLS in front", "%s is not a loopback address; weir does not serve beyond this machine", name)
@@ -145,7 +143,7 @@ func announce(p paths, url string) error {
 	if err := os.WriteFile(p.Address, b, 0o600); err != nil {
 		_ = os.Remove(p.Address)
 		return fmt.Errorf("the address file %s cannot be written (%s): other weir commands will not find this daemon; free some space or check the folder's permissions, and start it again",
-			p.Address, reason(err))
+			p.Address, config.Reason(err))
 	}
 	return nil
 }
@@ -155,13 +153,13 @@ func (c *cli) banner(ctx context.Context, app *app, url string) {
 	if c.JSON {
 		c.Print(map[string]any{"url": url, "token_file": app.paths.Token, "data": app.paths.Data, "config": app.paths.Config, "plugins": app.host.Plugins()})
 	}
-	config := app.paths.Config
-	if config == "" {
-		config = c.text("none found; the defaults hold")
+	file := app.paths.Config
+	if file == "" {
+		file = c.text("none found; the defaults hold")
 	}
 	fmt.Fprintf(c.Err, "\nweir %s\n", version())
 	c.errf("  page    %s/#token=%s\n", url, app.token)
-	c.errf("  config  %s\n  data    %s\n", config, app.paths.Data)
+	c.errf("  config  %s\n  data    %s\n", file, app.paths.Data)
 	c.tellModel(ctx, app)
 	c.tellPlugins(app.host.Plugins())
 	for _, msg := range app.warnings {

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -20,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
@@ -57,7 +56,7 @@ func (c *cli) userAddCmd() *cobra.Command {
 	f.IntVar(&u.Quota.Concurrent, "concurrent-turns", 0, "at most `N` at once")
 	f.Int64Var(&u.Quota.TokensPerDay, "tokens-per-day", 0, "at most `N` tokens from midnight to midnight")
 	f.Float64Var(&u.Quota.CostPerDay, "cost-per-day", 0, "at most so much `MONEY`, by the models' prices")
-	f.StringVar(&u.Quota.Currency, "currency", "", "of --cost-per-day (default: "+defaultCurrency+")")
+	f.StringVar(&u.Quota.Currency, "currency", "", "of --cost-per-day (default: "+config.DefaultCurrency+")")
 	f.StringVar(&bytes, "archive-bytes", "", "at most so much `SIZE` of archived results, for example 200MiB")
 	return cmd
 }
@@ -105,14 +104,14 @@ func userText(name string, u UserSettings) string {
 			fmt.Fprintf(&b, "%s = %s\n", key, value)
 		}
 	}
-	list := func(names []string) string { return listText(names, tomlText) }
+	list := func(names []string) string { return config.List(names, config.Quote) }
 	fmt.Fprintf(&b, "[%s]\n", table)
-	put("token_sha256", tomlText(u.TokenSHA256))
+	put("token_sha256", config.Quote(u.TokenSHA256))
 	put("profiles", list(u.Profiles))
 	put("models", list(u.Models))
 	put("tools", list(u.Tools))
 	put("deny_tools", list(u.DenyTools))
-	put("locale", tomlText(u.Locale))
+	put("locale", config.Quote(u.Locale))
 	if q := u.Quota; q != (QuotaSettings{}) {
 		fmt.Fprintf(&b, "\n[%s.quota]\n", table)
 		put("requests_per_minute", strconv.Itoa(q.PerMinute))
@@ -123,7 +122,7 @@ func userText(name string, u UserSettings) string {
 			cost += ".0"
 		}
 		put("cost_per_day", cost)
-		put("currency", tomlText(q.Currency))
+		put("currency", config.Quote(q.Currency))
 		put("archive_bytes", strconv.FormatInt(int64(q.ArchiveBytes), 10))
 	}
 	return b.String()
@@ -144,19 +143,11 @@ func (c *cli) editUsers(change func(before Settings, text string) (string, error
 	if err != nil {
 		return "", err
 	}
-	file, text := p.Config, ""
-	if file == "" {
-		dir := c.xdg("XDG_CONFIG_HOME", ".config")
-		if dir == "" {
-			return "", usagef("give --config FILE", "there is no configuration file to write to")
-		}
-		file = filepath.Join(dir, configName)
-	} else if raw, err := os.ReadFile(file); err != nil {
-		return "", usagef("check its permissions", "the configuration %s cannot be read", file)
-	} else {
-		text = string(raw)
+	file, text, err := c.source().ReadForEdit(p.Config)
+	if err != nil {
+		return "", err
 	}
-	before, faults := decode(file, text)
+	before, faults := config.Parse(file, text)
 	if len(faults) > 0 {
 		return "", usagef("correct it first: `weir config validate`", "%s", faults[0])
 	}
@@ -164,14 +155,14 @@ func (c *cli) editUsers(change func(before Settings, text string) (string, error
 	if err != nil {
 		return "", err
 	}
-	got, faults := decode(file, after)
+	got, faults := config.Parse(file, after)
 	switch {
 	case len(faults) > 0:
 		return "", usagef("check the flags", "%s", faults[0].Msg+orEmpty(" (", faults[0].Hint, ")"))
 	case !meant(got):
 		return "", usagef("change [users] in it yourself", "%s is written in a way that this command cannot edit", file)
 	}
-	if err := writeConfig(file, after); err != nil {
+	if err := config.WriteFile(file, after); err != nil {
 		return "", fmt.Errorf("the configuration could not be written: %w", err)
 	}
 	return file, nil

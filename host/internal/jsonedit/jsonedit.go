@@ -1,4 +1,6 @@
-package main
+// Package jsonedit changes one member of a JSON file that a person wrote. Comments,
+// trailing commas and white space elsewhere stay as they are.
+package jsonedit
 
 import (
 	"errors"
@@ -9,10 +11,10 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// putMember sets table.name to value, a JSON text, in a file of JSON that may
+// Set sets table.name to value, a JSON text, in a file of JSON that may
 // have comments and trailing commas. Everything else stays as it stands. An
 // empty text is an empty object.
-func putMember(text, table, name, value string) (string, error) {
+func Set(text, table, name, value string) (string, error) {
 	if strings.TrimSpace(text) == "" {
 		text = "{}\n"
 	}

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"os"
@@ -20,7 +20,7 @@ func TestRepositoryToolsTOML(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, faults := decode("tools.toml", string(raw)); len(faults) > 0 {
+	if _, faults := Parse("tools.toml", string(raw)); len(faults) > 0 {
 		t.Fatalf("as it stands: %v", faults)
 	}
 	opened := 0
@@ -34,11 +34,11 @@ func TestRepositoryToolsTOML(t *testing.T) {
 	if opened < 50 {
 		t.Fatalf("only %d commented keys were found", opened)
 	}
-	s, faults := decode("tools.toml", strings.Join(lines, "\n"))
+	s, faults := Parse("tools.toml", strings.Join(lines, "\n"))
 	if len(faults) > 0 {
 		t.Fatalf("with every key in force: %v", faults)
 	}
-	d := Settings{}.withDefaults()
+	d := Settings{}.WithDefaults()
 	for _, c := range []struct {
 		key         string
 		stated, def any

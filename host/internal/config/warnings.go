@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -13,19 +13,19 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// warnings are what a person should know of the configuration, and what keeps
+// Warnings are what a person should know of the configuration, and what keeps
 // nothing from running.
-func warnings(s Settings, h *host.Host) []string {
-	out := literalKeys(s.Models)
-	for _, f := range slices.Concat(doubts(s), unknownTools(s, h)) {
+func Warnings(s Settings, h *host.Host) []string {
+	out := LiteralKeys(s.Models)
+	for _, f := range slices.Concat(Lint(s), unknownTools(s, h)) {
 		out = append(out, f.String())
 	}
 	return append(out, tokenless(s.Users)...)
 }
 
-// literalKeys warns of keys that stand in the configuration itself: a tool that
+// LiteralKeys warns of keys that stand in the configuration itself: a tool that
 // is granted its folder could read them there.
-func literalKeys(models map[string]ModelSettings) []string {
+func LiteralKeys(models map[string]ModelSettings) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(models)) {
 		if models[name].literal {
@@ -38,7 +38,7 @@ func literalKeys(models map[string]ModelSettings) []string {
 // unknownTools are names in the configuration that no plugin declares. They are
 // no faults, since a plugin may come later, and another server's tools are known
 // when it answers.
-func unknownTools(s Settings, h *host.Host) []fault {
+func unknownTools(s Settings, h *host.Host) []Fault {
 	known := []string{tool.DescribeTool}
 	specs := map[string]tool.Spec{}
 	for _, t := range h.Tools() {
@@ -68,7 +68,7 @@ func unknownTools(s Settings, h *host.Host) []fault {
 	return append(out, idleRules(s, known)...)
 }
 
-func profileTools(s Settings, a AgentSettings, known []string, specs map[string]tool.Spec, table ...string) []fault {
+func profileTools(s Settings, a AgentSettings, known []string, specs map[string]tool.Spec, table ...string) []Fault {
 	at := func(key string) []string { return append(slices.Clone(table), key) }
 	out := slices.Concat(misspelt(s, known, a.Tools, at("tools")...), misspelt(s, known, a.DenyTools, at("deny_tools")...), misspelt(s, known, a.Prefetch, at("prefetch")...))
 	for _, name := range a.Prefetch {
@@ -82,8 +82,8 @@ func profileTools(s Settings, a AgentSettings, known []string, specs map[string]
 
 // idleRules names the rules of approvals that fit no tool: one that is meant to
 // deny and is misspelt denies nothing.
-func idleRules(s Settings, known []string) []fault {
-	var out []fault
+func idleRules(s Settings, known []string) []Fault {
+	var out []Fault
 	for i, r := range s.Approvals.Rule {
 		fits := func(name string) bool { ok, _ := path.Match(r.Tool, name); return ok } // load has checked the pattern
 		if slices.ContainsFunc(known, fits) || ofServer(s, r.Tool) {
@@ -96,8 +96,8 @@ func idleRules(s Settings, known []string) []fault {
 }
 
 // misspelt names what one list has and nobody knows, each name once.
-func misspelt(s Settings, known, names []string, key ...string) []fault {
-	var out []fault
+func misspelt(s Settings, known, names []string, key ...string) []Fault {
+	var out []Fault
 	last := len(key) - 1
 	for i, name := range names {
 		if slices.Contains(known, name) || slices.Contains(names[:i], name) || ofServer(s, name) {
@@ -111,8 +111,8 @@ func misspelt(s Settings, known, names []string, key ...string) []fault {
 
 // nearly names tables that are called almost as something that is there. Others
 // may be for what comes later.
-func nearly(s Settings, table, what string, names, known []string) []fault {
-	var out []fault
+func nearly(s Settings, table, what string, names, known []string) []Fault {
+	var out []Fault
 	for _, name := range names {
 		if near := meant(name, known); near != "" && !slices.Contains(known, name) && !ofServer(s, name) {
 			out = append(out, s.places.fault(fmt.Sprintf("[%s.%s] is for no %s here%s", table, name, what, near), "correct the name, or take the table out", table, name))

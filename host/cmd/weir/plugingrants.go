@@ -5,10 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/term"
@@ -137,124 +137,17 @@ func (c *cli) agrees(question string) bool {
 // writeGrant adds a wish to [grants.<name>] of the configuration that the
 // daemon reads.
 func (c *cli) writeGrant(cl *session, name string, w wish) error {
-	file, text := cl.config, ""
-	if file == "" {
-		dir := c.xdg("XDG_CONFIG_HOME", ".config")
-		if dir == "" {
-			return usagef("give --config FILE", "there is no configuration file to write the grant to")
-		}
-		file = filepath.Join(dir, "tools.toml")
-	} else {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return usagef("check its permissions", "the configuration %s cannot be read", file)
-		}
-		text = string(b)
+	file, text, err := c.source().ReadForEdit(cl.config)
+	if err != nil {
+		return err
 	}
-	before, _ := decode(file, text)
-	g := before.Grants[name]
-	merged := merge(g, w)
-	after := text
-	for _, kv := range [][2]string{{"secrets", secretsText(merged.Secrets)}, {"hosts", hostsText(merged.Hosts)}, {"paths", pathsText(merged.Paths)}} {
-		if kv[1] != "[]" {
-			after = setKey(after, "grants."+name, kv[0], kv[1])
-		}
+	after, merged, err := config.AddGrant(file, text, name, GrantSettings(w))
+	if err != nil {
+		return err
 	}
-	if got, faults := decode(file, after); len(faults) > 0 || !sameGrant(got.Grants[name], merged) {
-		return usagef(fmt.Sprintf("write below [grants.%s] yourself: %s", name, grantText(merged)), "%s is written in a way that this command cannot edit", file)
-	}
-	if err := writeConfig(file, after); err != nil {
+	if err := config.WriteFile(file, after); err != nil {
 		return fmt.Errorf("the configuration could not be written: %w", err)
 	}
-	c.errf("granted in %s, below [grants.%s]: %s\n", file, name, grantText(merged))
+	c.errf("granted in %s, below [grants.%s]: %s\n", file, name, config.GrantText(merged))
 	return nil
-}
-
-// merge adds a wish to a grant; of a folder the wish is the last word.
-func merge(g GrantSettings, w wish) GrantSettings {
-	out := GrantSettings{Hosts: slices.Clone(g.Hosts), Secrets: slices.Clone(g.Secrets)}
-	for _, p := range g.Paths {
-		if !slices.ContainsFunc(w.Paths, func(o PathGrant) bool { return o.Guest == p.Guest }) {
-			out.Paths = append(out.Paths, p)
-		}
-	}
-	out.Paths = append(out.Paths, w.Paths...)
-	for _, h := range w.Hosts {
-		if !slices.ContainsFunc(out.Hosts, func(o HostGrant) bool { return o.Host == h.Host }) {
-			out.Hosts = append(out.Hosts, h)
-		}
-	}
-	for _, s := range w.Secrets {
-		if !slices.ContainsFunc(out.Secrets, func(o SecretGrant) bool { return o.Name == s.Name }) {
-			out.Secrets = append(out.Secrets, s)
-		}
-	}
-	return out
-}
-
-func sameGrant(a, b GrantSettings) bool {
-	return slices.Equal(a.Paths, b.Paths) && slices.Equal(a.Hosts, b.Hosts) && slices.Equal(a.Secrets, b.Secrets)
-}
-
-func grantText(g GrantSettings) string {
-	var out []string
-	for _, kv := range [][2]string{{"paths", pathsText(g.Paths)}, {"hosts", hostsText(g.Hosts)}, {"secrets", secretsText(g.Secrets)}} {
-		if kv[1] != "[]" {
-			out = append(out, kv[0]+" = "+kv[1])
-		}
-	}
-	return strings.Join(out, " and ")
-}
-
-func pathsText(list []PathGrant) string {
-	return listText(list, func(p PathGrant) string {
-		mode := ""
-		if p.Mode != "" {
-			mode = ", mode = " + tomlText(p.Mode)
-		}
-		return fmt.Sprintf("{ guest = %s, host = %s%s }", tomlText(p.Guest), tomlText(p.Host), mode)
-	})
-}
-
-func hostsText(list []HostGrant) string {
-	return listText(list, func(h HostGrant) string {
-		if h.Private {
-			return fmt.Sprintf("{ host = %s, private = true }", tomlText(h.Host))
-		}
-		return tomlText(h.Host)
-	})
-}
-
-func secretsText(list []SecretGrant) string {
-	return listText(list, func(s SecretGrant) string {
-		if s == (SecretGrant{Name: s.Name}) {
-			return tomlText(s.Name)
-		}
-		text := "{ name = " + tomlText(s.Name)
-		for _, kv := range [][2]string{{"header", s.Header}, {"format", s.Format}, {"host", s.Host}} {
-			if kv[1] != "" {
-				text += ", " + kv[0] + " = " + tomlText(kv[1])
-			}
-		}
-		return text + " }"
-	})
-}
-
-func listText[T any](list []T, text func(T) string) string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = text(v)
-	}
-	return "[" + strings.Join(out, ", ") + "]"
-}
-
-// tomlText writes a TOML string. What Go escapes as \x or \a, TOML does not know.
-func tomlText(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '\'' || r == 0x7f }) {
-		if strings.ContainsAny(s, `\"`) { // Windows paths above all
-			return "'" + s + "'"
-		}
-		return `"` + s + `"`
-	}
-	return strconv.Quote(s)
 }

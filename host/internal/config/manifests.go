@@ -1,31 +1,31 @@
-package main
+package config
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// declaredTools returns the tools that the manifests of a plugin folder
+// DeclaredTools returns the tools that the manifests of a plugin folder
 // declare. A manifest is read without its module, so that a tool which is not
 // built yet can be tried; only a module that carries its manifest is opened.
 // What a host would refuse is told on stderr and left out.
-func (c *cli) declaredTools(ctx context.Context, dir string) ([]tool.Spec, error) {
+func DeclaredTools(ctx context.Context, dir, version string, leftOut func(format string, args ...any)) ([]tool.Spec, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, usagef("give --plugins the folder that the plugins lie in", "the plugin folder %s cannot be read", dir)
+		return nil, msg.Usagef("give --plugins the folder that the plugins lie in", "the plugin folder %s cannot be read", dir)
 	}
 	var specs []tool.Spec
 	add := func(m registry.Manifest) {
 		for _, t := range m.Tools {
 			if slices.ContainsFunc(specs, func(s tool.Spec) bool { return s.Name == t.Spec.Name }) {
-				c.errf("weir: the tool %s of %s is left out: another plugin declares that name\n", t.Spec.Name, m.Name)
+				leftOut("weir: the tool %s of %s is left out: another plugin declares that name\n", t.Spec.Name, m.Name)
 				continue
 			}
 			specs = append(specs, t.Spec)
@@ -34,25 +34,25 @@ func (c *cli) declaredTools(ctx context.Context, dir string) ([]tool.Spec, error
 	packed := false
 	for _, e := range entries {
 		packed = packed || strings.HasSuffix(e.Name(), ".wasm")
-		if m, ok := c.manifest(filepath.Join(dir, e.Name(), registry.ManifestName)); ok {
+		if m, ok := manifest(filepath.Join(dir, e.Name(), registry.ManifestName), leftOut); ok {
 			add(m)
 		}
 	}
 	if packed {
-		for _, p := range registry.Scan(ctx, []registry.Folder{{Path: dir}}, registry.Options{Version: version()}).Plugins {
+		for _, p := range registry.Scan(ctx, []registry.Folder{{Path: dir}}, registry.Options{Version: version}).Plugins {
 			if p.Source == p.WasmPath {
 				add(p.Manifest)
 			}
 		}
 	}
 	if len(specs) == 0 {
-		return nil, usagef("give --plugins a folder of folders that each hold a "+registry.ManifestName, "no plugin in %s declares a tool", dir)
+		return nil, msg.Usagef("give --plugins a folder of folders that each hold a "+registry.ManifestName, "no plugin in %s declares a tool", dir)
 	}
 	return specs, ctx.Err()
 }
 
 // manifest reads one manifest; false: there is none, or none that can be used.
-func (c *cli) manifest(file string) (registry.Manifest, bool) {
+func manifest(file string, leftOut func(format string, args ...any)) (registry.Manifest, bool) {
 	if base := filepath.Base(filepath.Dir(file)); base[0] == '.' || base[0] == '_' {
 		return registry.Manifest{}, false // as a host passes over them
 	}
@@ -62,21 +62,21 @@ func (c *cli) manifest(file string) (registry.Manifest, bool) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		c.errf("weir: the manifest %s cannot be read and is left out\n", file)
+		leftOut("weir: the manifest %s cannot be read and is left out\n", file)
 		return registry.Manifest{}, false
 	}
 	m, problems := registry.ParseManifest(file, text)
 	for _, p := range problems {
 		if !p.Warning {
-			c.errf("weir: left out: %s\n", phrase(fmt.Sprint(p)))
+			leftOut("weir: left out: %s\n", p)
 			return registry.Manifest{}, false
 		}
 	}
 	return m, true
 }
 
-// declared finds one tool by name, or names those that are near.
-func declared(specs []tool.Spec, name, dir string) (tool.Spec, error) {
+// Declared finds one tool by name, or names those that are near.
+func Declared(specs []tool.Spec, name, dir string) (tool.Spec, error) {
 	var names []string
 	for _, s := range specs {
 		if s.Name == name {
@@ -88,5 +88,5 @@ func declared(specs []tool.Spec, name, dir string) (tool.Spec, error) {
 	if near := registry.Nearest(name, names); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return tool.Spec{}, usagef(hint, "no plugin in %s declares a tool named %q", dir, name)
+	return tool.Spec{}, msg.Usagef(hint, "no plugin in %s declares a tool named %q", dir, name)
 }

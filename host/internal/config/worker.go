@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"os"
@@ -7,14 +7,14 @@ import (
 	"github.com/weirhost/weir/host"
 )
 
-// isolate says how this program runs plugins: in processes of their own, where
+// Isolate says how this program runs plugins: in processes of their own, where
 // the system can hold them to their bounds. A process is this program again, by
 // the name that stays true when the file is replaced while it runs.
-func isolate(cfg *host.Config, s SandboxSettings, p paths) {
+func Isolate(cfg *host.Config, s SandboxSettings, p Paths) {
 	cfg.Workers = host.Workers{
 		Isolation: host.Isolation(s.Isolation), Inline: s.Inline, Max: s.Waiting, Idle: time.Duration(s.Idle),
 		Headroom: s.Headroom, CompileCPU: time.Duration(s.CompileCPU), CompileMemory: s.CompileMemory,
-		Quarantine: p.quarantine(),
+		Quarantine: p.Quarantine(),
 	}
 	const self = "/proc/self/exe"
 	if _, err := os.Stat(self); err == nil && host.CanIsolate() {
@@ -22,9 +22,9 @@ func isolate(cfg *host.Config, s SandboxSettings, p paths) {
 	}
 }
 
-// notIsolated is what a person should know when plugins run inside weir although
+// NotIsolated is what a person should know when plugins run inside weir although
 // nobody asked for it; empty: nothing.
-func notIsolated(s SandboxSettings, cfg host.Config) string {
+func NotIsolated(s SandboxSettings, cfg host.Config) string {
 	if len(cfg.WorkerCommand) > 0 || host.Isolation(s.Isolation) == host.Inline {
 		return ""
 	}

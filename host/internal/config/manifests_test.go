@@ -1,8 +1,9 @@
-package main
+package config
 
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
-	"github.com/weirhost/weir/host/internal/term"
 )
 
 // A plugin that is one file carries its manifest inside, and declares from there.
@@ -32,8 +33,7 @@ func TestDeclaredToolsOfAPackedPlugin(t *testing.T) {
 		t.Fatal(err)
 	}
 	var complaints bytes.Buffer
-	c := newCLI(term.Env{Err: &complaints})
-	specs, err := c.declaredTools(t.Context(), dir)
+	specs, err := DeclaredTools(t.Context(), dir, "", complain(&complaints))
 	if err != nil || len(specs) != 1 || specs[0].Name != "calculator" || specs[0].Output.MaxChars == 0 {
 		t.Errorf("%+v, error %v, told %q", specs, err, complaints.String())
 	}
@@ -41,19 +41,18 @@ func TestDeclaredToolsOfAPackedPlugin(t *testing.T) {
 
 func TestDeclaredToolsOfTheShippedPlugins(t *testing.T) {
 	var complaints bytes.Buffer
-	c := newCLI(term.Env{Err: &complaints})
 	dir := filepath.Join(guesttest.Root(t), "plugins")
-	specs, err := c.declaredTools(t.Context(), dir)
+	specs, err := DeclaredTools(t.Context(), dir, "", complain(&complaints))
 	if err != nil || complaints.Len() > 0 {
 		t.Fatalf("error %v, told %q", err, complaints.String())
 	}
 	for _, name := range []string{"calculator", "grep_search", "read_file", "search_web"} {
-		if _, err := declared(specs, name, dir); err != nil {
+		if _, err := Declared(specs, name, dir); err != nil {
 			t.Error(err)
 		}
 	}
-	_, err = declared(specs, "something_else", dir)
-	ue, ok := err.(*usageError)
+	_, err = Declared(specs, "something_else", dir)
+	ue, ok := err.(*msg.Problem)
 	if !ok || !strings.Contains(ue.Hint.String(), "calculator") {
 		t.Errorf("a name with nothing near it should list what there is: %#v", err)
 	}
@@ -66,4 +65,8 @@ func TestDeclaredToolsOfTheShippedPlugins(t *testing.T) {
 	if !slices.IsSorted(names) {
 		t.Errorf("the folder's order is not kept: %v", names)
 	}
+}
+
+func complain(w *bytes.Buffer) func(string, ...any) {
+	return func(format string, args ...any) { fmt.Fprintf(w, format, args...) }
 }

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"crypto/sha256"
@@ -37,12 +37,12 @@ type UserSettings struct {
 
 // QuotaSettings bound what one user takes.
 type QuotaSettings struct {
-	PerMinute    int     `toml:"requests_per_minute" json:"requests_per_minute,omitempty"`
-	Concurrent   int     `toml:"concurrent_turns" json:"concurrent_turns,omitempty"`
-	TokensPerDay int64   `toml:"tokens_per_day" json:"tokens_per_day,omitempty"`
-	CostPerDay   float64 `toml:"cost_per_day" json:"cost_per_day,omitempty"`
-	Currency     string  `toml:"currency" json:"currency,omitempty"`
-	ArchiveBytes room    `toml:"archive_bytes" json:"archive_bytes,omitempty"`
+	PerMinute    int       `toml:"requests_per_minute" json:"requests_per_minute,omitempty"`
+	Concurrent   int       `toml:"concurrent_turns" json:"concurrent_turns,omitempty"`
+	TokensPerDay int64     `toml:"tokens_per_day" json:"tokens_per_day,omitempty"`
+	CostPerDay   float64   `toml:"cost_per_day" json:"cost_per_day,omitempty"`
+	Currency     string    `toml:"currency" json:"currency,omitempty"`
+	ArchiveBytes ByteLimit `toml:"archive_bytes" json:"archive_bytes,omitempty"`
 }
 
 // The bounds of a token that a person made, and of a quota that is remembered
@@ -122,7 +122,7 @@ func digestTokens(s *Settings, config string) {
 			}
 			text, err := os.ReadFile(u.TokenFile)
 			if err != nil {
-				u.reason = fmt.Sprintf("the file %s cannot be read: %s", u.TokenFile, reason(err))
+				u.reason = fmt.Sprintf("the file %s cannot be read: %s", u.TokenFile, Reason(err))
 			}
 			given = string(text)
 		}
@@ -160,18 +160,5 @@ func tokenFiles(list map[string]UserSettings) []string {
 		}
 	}
 	slices.Sort(out)
-	return out
-}
-
-// users are the daemon's.
-func users(s Settings) map[string]daemon.User {
-	out := map[string]daemon.User{}
-	for name, u := range s.Users {
-		q := u.Quota
-		out[name] = daemon.User{
-			TokenSHA256: u.sum, Profiles: u.Profiles, Models: u.Models, Tools: u.Tools, Deny: u.DenyTools, Locale: localeOf(u.Locale),
-			Quota: daemon.Quota{PerMinute: q.PerMinute, Concurrent: q.Concurrent, TokensPerDay: q.TokensPerDay, CostPerDay: q.CostPerDay, Currency: q.Currency, ArchiveBytes: int64(q.ArchiveBytes)},
-		}
-	}
 	return out
 }

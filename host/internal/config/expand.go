@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bufio"
@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/weirhost/weir/host/internal/msg"
 )
 
 // A reference to a variable: ${NAME} or ${NAME:-default}.
@@ -19,9 +21,9 @@ var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // expand replaces references in every string below v, which is a pointer. What
 // is not set and has no default becomes empty; whoever needs it complains with
 // the setting's name.
-func expand(v any, env lookup) { expandValue(reflect.ValueOf(v).Elem(), env) }
+func expand(v any, env Lookup) { expandValue(reflect.ValueOf(v).Elem(), env) }
 
-func expandString(s string, env lookup) string {
+func expandString(s string, env Lookup) string {
 	return reference().ReplaceAllStringFunc(s, func(ref string) string {
 		m := reference().FindStringSubmatch(ref)
 		if value, ok := env(m[1]); ok && (value != "" || m[2] == "") {
@@ -31,7 +33,7 @@ func expandString(s string, env lookup) string {
 	})
 }
 
-func expandValue(v reflect.Value, env lookup) {
+func expandValue(v reflect.Value, env Lookup) {
 	switch v.Kind() {
 	case reflect.String:
 		if strings.Contains(v.String(), "${") {
@@ -63,16 +65,16 @@ func expandValue(v reflect.Value, env lookup) {
 }
 
 // expanded returns an expanded copy of a value that cannot be set in place.
-func expanded(v reflect.Value, env lookup) reflect.Value {
+func expanded(v reflect.Value, env Lookup) reflect.Value {
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)
 	expandValue(c, env)
 	return c
 }
 
-// dotEnv reads the .env beside the configuration. It is read only when nobody
+// DotEnv reads the .env beside the configuration. It is read only when nobody
 // else may: with other permissions it is left alone and the reason returned.
-func dotEnv(config string) (vars map[string]string, skipped string, err error) {
+func DotEnv(config string) (vars map[string]string, skipped string, err error) {
 	if config == "" {
 		return nil, "", nil
 	}
@@ -101,7 +103,7 @@ func dotEnv(config string) (vars map[string]string, skipped string, err error) {
 		}
 		name, value, ok := strings.Cut(line, "=")
 		if !ok {
-			return nil, "", usagef("write NAME=value", "%s:%d: this line sets no variable", file, n)
+			return nil, "", msg.Usagef("write NAME=value", "%s:%d: this line sets no variable", file, n)
 		}
 		value = strings.TrimSpace(value)
 		if len(value) > 1 && (value[0] == '"' || value[0] == '\'') && value[len(value)-1] == value[0] {
@@ -113,7 +115,7 @@ func dotEnv(config string) (vars map[string]string, skipped string, err error) {
 }
 
 // over looks a name up in the environment first, then in vars.
-func over(env lookup, vars map[string]string) lookup {
+func over(env Lookup, vars map[string]string) Lookup {
 	return func(name string) (string, bool) {
 		if v, ok := env(name); ok {
 			return v, true

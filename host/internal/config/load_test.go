@@ -1,4 +1,4 @@
-package main
+package config
 
 import "testing"
 
@@ -11,7 +11,7 @@ func TestUnknownKeyNamesTheNearest(t *testing.T) {
 		"[[plugins.folder]]\npath = \".\"\ntrsut = \"ask\"\n":   "did you mean trust?",
 		"[limits]\nanything_else = 1\n":                         "check the spelling; tools.toml in the repository explains every key",
 	} {
-		_, faults := decode("tools.toml", text)
+		_, faults := Parse("tools.toml", text)
 		if len(faults) != 1 || faults[0].Hint != want {
 			t.Errorf("%q: %+v; want %q", text, faults, want)
 		}

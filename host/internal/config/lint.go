@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -18,8 +18,8 @@ type places struct {
 }
 
 // fault is one at a key; without a file it has no place.
-func (p places) fault(msg, hint string, key ...string) fault {
-	f := fault{Msg: msg, Hint: hint}
+func (p places) fault(msg, hint string, key ...string) Fault {
+	f := Fault{Msg: msg, Hint: hint}
 	if p.file != "" {
 		f.File = p.file
 		f.Line, f.Col = p.doc.Position(key...)
@@ -27,9 +27,9 @@ func (p places) fault(msg, hint string, key ...string) fault {
 	return f
 }
 
-// doubts are what of the profiles cannot have the effect that it is written for.
+// Lint are what of the profiles cannot have the effect that it is written for.
 // They keep nothing from running.
-func doubts(s Settings) []fault {
+func Lint(s Settings) []Fault {
 	out := profileDoubts(s, s.Agent, "agent")
 	for _, name := range slices.Sorted(maps.Keys(s.Agents)) {
 		out = append(out, profileDoubts(s, s.Agents[name], "agents", name)...)
@@ -37,8 +37,8 @@ func doubts(s Settings) []fault {
 	return out
 }
 
-func profileDoubts(s Settings, a AgentSettings, table ...string) []fault {
-	var out []fault
+func profileDoubts(s Settings, a AgentSettings, table ...string) []Fault {
+	var out []Fault
 	title := "[" + strings.Join(table, ".") + "] "
 	tell := func(hint string, key, format string, args ...any) {
 		out = append(out, s.places.fault(title+fmt.Sprintf(format, args...), hint, append(slices.Clone(table), key)...))

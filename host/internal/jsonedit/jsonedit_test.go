@@ -1,4 +1,4 @@
-package main
+package jsonedit
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestPutMember(t *testing.T) {
+func TestSet(t *testing.T) {
 	const value = "{\n  \"command\": \"weir\"\n}"
 	for _, row := range []struct{ name, text, want string }{
 		{"nothing", "", "{\n  \"mcpServers\": {\n    \"weir\": {\n      \"command\": \"weir\"\n    }\n  }\n}\n"},
@@ -21,23 +21,23 @@ func TestPutMember(t *testing.T) {
 		{"an older one", "{\"mcpServers\": {\"weir\": {\"command\": \"old\", \"args\": []}, \"z\": 1}}", "{\"mcpServers\": {\"weir\": {\n      \"command\": \"weir\"\n    }, \"z\": 1}\n}"},
 		{"the same one", "{\"mcpServers\": {\"weir\": {\"command\":\"weir\"}}\n}", "{\"mcpServers\": {\"weir\": {\"command\":\"weir\"}}\n}"},
 	} {
-		got, err := putMember(row.text, "mcpServers", "weir", value)
+		got, err := Set(row.text, "mcpServers", "weir", value)
 		if err != nil || got != row.want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", row.name, err, got, row.want)
 		}
-		if again, err := putMember(got, "mcpServers", "weir", value); err != nil || again != got {
+		if again, err := Set(got, "mcpServers", "weir", value); err != nil || again != got {
 			t.Errorf("%s: written twice it differs: %v\n%s", row.name, err, again)
 		}
 	}
 	for _, text := range []string{"{", "[]", "7", `{"mcpServers": []}`, `{"mcpServers": {}, "mcpServers": {}}`, `{"a": 1} x`} {
-		if got, err := putMember(text, "mcpServers", "weir", value); err == nil {
+		if got, err := Set(text, "mcpServers", "weir", value); err == nil {
 			t.Errorf("%s: %s", text, got)
 		}
 	}
 }
 
 // Whatever stands in the file stays there, comments included.
-func TestPutMemberKeeps(t *testing.T) {
+func TestSetKeeps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"a", "b", "servers", "键"})
 		extra := rapid.SampledFrom([]string{"", " ", "\n", "/*c1*/", "// c2\n", "\t"})
@@ -63,7 +63,7 @@ func TestPutMemberKeeps(t *testing.T) {
 			return b.String() + "}"
 		}
 		text := object(2)
-		got, err := putMember(text, "servers", "weir", `{"command":"weir"}`)
+		got, err := Set(text, "servers", "weir", `{"command":"weir"}`)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -8,13 +8,15 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/weirhost/weir/host/internal/msg"
 )
 
 var anyHeader = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*\[`) })
 
-// setKey sets table.key to value, a TOML literal, in the text of a TOML file
+// SetKey sets table.key to value, a TOML literal, in the text of a TOML file
 // and leaves everything else, comments included, as it stands.
-func setKey(text, table, key, value string) string {
+func SetKey(text, table, key, value string) string {
 	header := regexp.MustCompile(`(?m)^[ \t]*\[[ \t]*` + regexp.QuoteMeta(table) + `[ \t]*\][^\n]*\n?`)
 	at := header.FindStringIndex(text)
 	if at == nil {
@@ -35,8 +37,8 @@ func setKey(text, table, key, value string) string {
 	return text[:at[1]] + key + " = " + value + "\n" + text[at[1]:]
 }
 
-// setModel writes [models.<name>] and makes it the default profile's model.
-func setModel(text, name string, m ModelSettings) string {
+// SetModel writes [models.<name>] and makes it the default profile's model.
+func SetModel(text, name string, m ModelSettings) string {
 	table := "models." + name
 	if !regexp.MustCompile(`^[A-Za-z0-9_-]+$`).MatchString(name) {
 		table = "models." + strconv.Quote(name)
@@ -45,17 +47,17 @@ func setModel(text, name string, m ModelSettings) string {
 		if kv[1] == `""` || kv[1] == "0" {
 			continue
 		}
-		text = setKey(text, table, kv[0], kv[1])
+		text = SetKey(text, table, kv[0], kv[1])
 	}
-	return setKey(text, "agent", "model", strconv.Quote(name))
+	return SetKey(text, "agent", "model", strconv.Quote(name))
 }
 
-// writeConfig replaces a configuration file whole, so that a crash leaves the
+// WriteFile replaces a configuration file whole, so that a crash leaves the
 // old one.
-func writeConfig(file, text string) error { return replaceFile(file, text, 0o777) }
+func WriteFile(file, text string) error { return ReplaceFile(file, text, 0o777) }
 
-// replaceFile is writeConfig with permissions that are in allowed alone.
-func replaceFile(file, text string, allowed os.FileMode) error {
+// ReplaceFile is WriteFile with permissions that are in allowed alone.
+func ReplaceFile(file, text string, allowed os.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
@@ -82,4 +84,21 @@ func replaceFile(file, text string, allowed os.FileMode) error {
 		return err
 	}
 	return os.Rename(tmp.Name(), file)
+}
+
+// ReadForEdit returns a configuration file and its text. Without a file it is the
+// one that the configuration folder would have, with no text yet.
+func (o Source) ReadForEdit(file string) (path, text string, err error) {
+	if file == "" {
+		dir := o.xdg("XDG_CONFIG_HOME", ".config")
+		if dir == "" {
+			return "", "", msg.Usagef("give --config FILE", "there is no configuration file to write to")
+		}
+		return filepath.Join(dir, FileName), "", nil
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return "", "", msg.Usagef("check its permissions", "the configuration %s cannot be read", file)
+	}
+	return file, string(raw), nil
 }

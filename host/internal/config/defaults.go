@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"maps"
@@ -25,17 +25,18 @@ const (
 	defaultSilence  = 2 * time.Minute
 	defaultMaxInput = 50000
 	defaultTrigger  = 20000
-	defaultCurrency = "USD"
+	DefaultCurrency = "USD"
+	DefaultAddr     = "127.0.0.1:8420" // of the daemon
 )
 
-// withDefaults returns s with every default written out, which is what is in
+// WithDefaults returns s with every default written out, which is what is in
 // force and what `config show` prints.
-func (s Settings) withDefaults() Settings {
+func (s Settings) WithDefaults() Settings {
 	def(&s.Locale, "auto")
-	def(&s.Server.Addr, defaultAddr)
+	def(&s.Server.Addr, DefaultAddr)
 	def(&s.Server.MaxTurns, 256)
-	def(&s.Server.Grace, span(daemon.DefaultResumeGrace))
-	def(&s.Server.Drain, span(defaultDrain))
+	def(&s.Server.Grace, Duration(daemon.DefaultResumeGrace))
+	def(&s.Server.Drain, Duration(defaultDrain))
 	def(&s.Log.Level, "info")
 	def(&s.Log.Format, "text")
 	def(&s.Limits.MaxChars, tool.DefaultMaxChars)
@@ -44,7 +45,7 @@ func (s Settings) withDefaults() Settings {
 	if s.Limits.Head == 0 && s.Limits.Tail == 0 {
 		s.Limits.Head, s.Limits.Tail = tool.DefaultShare, tool.DefaultShare
 	}
-	def(&s.Limits.Timeout, span(defaultTimeout))
+	def(&s.Limits.Timeout, Duration(defaultTimeout))
 	def(&s.Limits.CeilingChars, tool.DefaultCeiling)
 	def(&s.Archive.Threshold, agent.DefaultArchiveThreshold)
 	def(&s.Archive.SummaryChars, defaultSummary)
@@ -52,7 +53,7 @@ func (s Settings) withDefaults() Settings {
 	def(&s.Archive.Trigger, string(agent.TriggerModel))
 	def(&s.Archive.Semantic, agent.DefaultSemanticThreshold)
 	def(&s.Archive.Scope, "conversation")
-	def(&s.Archive.MaxAge, span(defaultMaxAge))
+	def(&s.Archive.MaxAge, Duration(defaultMaxAge))
 	def(&s.Archive.MaxBytes, tool.Bytes(defaultMaxBytes))
 	def(&s.Summarize.MaxInputChars, defaultMaxInput)
 	def(&s.Summarize.TriggerThreshold, defaultTrigger)
@@ -61,34 +62,34 @@ func (s Settings) withDefaults() Settings {
 	def(&s.Sandbox.Spares, defaultSpares)
 	def(&s.Approvals.Default, string(host.Ask))
 	def(&s.Approvals.Network, string(host.Auto))
-	def(&s.Approvals.Timeout, span(host.DefaultApprovalTimeout))
-	def(&s.Sandbox.Loaded, room(host.DefaultLoaded))
+	def(&s.Approvals.Timeout, Duration(host.DefaultApprovalTimeout))
+	def(&s.Sandbox.Loaded, ByteLimit(host.DefaultLoaded))
 	def(&s.MCP.MaxSessions, mcpserver.DefaultMaxSessions)
 	if s.MCP.PerUser == 0 && s.MCP.MaxSessions > 0 {
 		s.MCP.PerUser = max(s.MCP.MaxSessions/4, 1)
 	}
-	def(&s.MCP.SessionIdle, span(mcpserver.DefaultIdle))
+	def(&s.MCP.SessionIdle, Duration(mcpserver.DefaultIdle))
 	def(&s.Sandbox.Waiting, host.DefaultWaiting)
-	def(&s.Sandbox.Idle, span(host.DefaultIdle))
-	def(&s.Sandbox.CompileCPU, span(host.DefaultCompileCPU))
+	def(&s.Sandbox.Idle, Duration(host.DefaultIdle))
+	def(&s.Sandbox.CompileCPU, Duration(host.DefaultCompileCPU))
 	def(&s.Sandbox.CompileMemory, host.DefaultCompileMemory)
-	s.Agent = s.Agent.withDefaults(s.Locale)
+	s.Agent = s.Agent.WithDefaults(s.Locale)
 	s.Agents = maps.Clone(s.Agents)
 	for name, a := range s.Agents {
-		s.Agents[name] = a.withDefaults(s.Locale)
+		s.Agents[name] = a.WithDefaults(s.Locale)
 	}
 	s.Models = maps.Clone(s.Models)
 	for name, m := range s.Models {
-		def(&m.Timeout, span(defaultSilence))
+		def(&m.Timeout, Duration(defaultSilence))
 		if m.Price != (PriceSettings{}) {
-			def(&m.Price.Currency, defaultCurrency)
+			def(&m.Price.Currency, DefaultCurrency)
 		}
 		s.Models[name] = m
 	}
 	s.Users = maps.Clone(s.Users)
 	for name, u := range s.Users {
 		if u.Quota.CostPerDay > 0 {
-			def(&u.Quota.Currency, defaultCurrency)
+			def(&u.Quota.Currency, DefaultCurrency)
 		}
 		s.Users[name] = u
 	}
@@ -101,7 +102,7 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-func (a AgentSettings) withDefaults(locale string) AgentSettings {
+func (a AgentSettings) WithDefaults(locale string) AgentSettings {
 	yes := true
 	def(&a.Model, daemon.DemoModel)
 	def(&a.Mode, string(agent.ModeAuto))
@@ -116,8 +117,8 @@ func (a AgentSettings) withDefaults(locale string) AgentSettings {
 	return a
 }
 
-// withoutSecrets returns s fit to be shown.
-func (s Settings) withoutSecrets() Settings {
+// Redacted returns s fit to be shown.
+func (s Settings) Redacted() Settings {
 	s.Models = maps.Clone(s.Models)
 	for name, m := range s.Models {
 		if m.Key != "" {

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ type ServerEntry struct {
 	Allow    []string          `toml:"allow" json:"allow,omitempty"`
 	Deny     []string          `toml:"deny" json:"deny,omitempty"`
 	Trust    bool              `toml:"trust_hints" json:"trust_hints,omitempty"`
-	Start    span              `toml:"start_timeout" json:"start_timeout,omitempty"`
+	Start    Duration          `toml:"start_timeout" json:"start_timeout,omitempty"`
 	Disabled bool              `toml:"disabled" json:"disabled,omitempty"`
 
 	written []string // Args before variables were put in, to be shown
@@ -60,9 +60,9 @@ func checkServers(servers map[string]ServerEntry, bad func(msg, hint string, key
 	}
 }
 
-// servers are the entries in force, by name. A folder is meant from the
+// HostServers are the entries in force, by name. A folder is meant from the
 // configuration's place.
-func servers(s Settings, p paths) []host.Server {
+func (s Settings) HostServers(p Paths) []host.Server {
 	var out []host.Server
 	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
 		e := s.Servers[name]

@@ -1,10 +1,7 @@
-package main
+package config
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/sdk/tool"
@@ -41,8 +38,8 @@ type ServerSettings struct {
 	Addr     string   `toml:"addr" json:"addr,omitempty"`
 	Hosts    []string `toml:"hosts" json:"hosts,omitempty"`
 	MaxTurns int      `toml:"max_turns" json:"max_turns,omitempty"`
-	Grace    span     `toml:"resume_grace" json:"resume_grace,omitempty"`
-	Drain    span     `toml:"drain" json:"drain,omitempty"`
+	Grace    Duration `toml:"resume_grace" json:"resume_grace,omitempty"`
+	Drain    Duration `toml:"drain" json:"drain,omitempty"`
 }
 
 // LogSettings say how much is logged, and how.
@@ -60,11 +57,11 @@ type ModelSettings struct {
 	Window      int            `toml:"window" json:"window,omitempty"`
 	Embedding   string         `toml:"embedding_model" json:"embedding_model,omitempty"`
 	NativeTools *bool          `toml:"native_tools" json:"native_tools,omitempty"`
-	Timeout     span           `toml:"timeout" json:"timeout,omitempty"`
+	Timeout     Duration       `toml:"timeout" json:"timeout,omitempty"`
 	Extra       map[string]any `toml:"extra" json:"extra,omitempty"`
 	Price       PriceSettings  `toml:"price" json:"price,omitzero"`
 
-	keyEnv  string // the variable that Key refers to
+	KeyEnv  string // the variable that Key refers to
 	literal bool   // the file holds the key itself
 }
 
@@ -98,7 +95,7 @@ type AgentSettings struct {
 	MaxCorrections      int      `toml:"max_corrections" json:"max_corrections,omitempty"`
 	ParallelCalls       int      `toml:"parallel_calls" json:"parallel_calls,omitempty"`
 	TokenBudget         int      `toml:"token_budget" json:"token_budget,omitempty"`
-	TimeBudget          span     `toml:"time_budget" json:"time_budget,omitempty"`
+	TimeBudget          Duration `toml:"time_budget" json:"time_budget,omitempty"`
 	Prefetch            []string `toml:"prefetch" json:"prefetch,omitempty"`
 }
 
@@ -115,7 +112,7 @@ type LimitSettings struct {
 	Strategy     string     `toml:"strategy" json:"strategy,omitempty"`
 	Head         float64    `toml:"head" json:"head,omitempty"`
 	Tail         float64    `toml:"tail" json:"tail,omitempty"`
-	Timeout      span       `toml:"timeout" json:"timeout,omitempty"`
+	Timeout      Duration   `toml:"timeout" json:"timeout,omitempty"`
 	Memory       tool.Bytes `toml:"memory" json:"memory,omitempty"`
 	CeilingChars int        `toml:"ceiling_chars" json:"ceiling_chars,omitempty"`
 	RoundChars   *int       `toml:"round_chars" json:"round_chars,omitempty"`
@@ -130,7 +127,7 @@ type ToolSettings struct {
 	Tail     float64        `toml:"tail" json:"tail,omitempty"`
 	Keep     []string       `toml:"keep" json:"keep,omitempty"`
 	Archive  string         `toml:"archive" json:"archive,omitempty"`
-	Timeout  span           `toml:"timeout" json:"timeout,omitempty"`
+	Timeout  Duration       `toml:"timeout" json:"timeout,omitempty"`
 	Memory   tool.Bytes     `toml:"memory" json:"memory,omitempty"`
 	Disabled bool           `toml:"disabled" json:"disabled,omitempty"`
 	Parallel int            `toml:"parallel" json:"parallel,omitempty"`
@@ -142,7 +139,7 @@ type ToolSettings struct {
 type PluginSettings struct {
 	Folder []FolderSettings `toml:"folder" json:"folder,omitempty"`
 	Watch  *bool            `toml:"watch" json:"watch,omitempty"`
-	Poll   span             `toml:"poll" json:"poll,omitempty"`
+	Poll   Duration         `toml:"poll" json:"poll,omitempty"`
 }
 
 // FolderSettings are one plugin folder.
@@ -198,6 +195,39 @@ func (h *HostGrant) UnmarshalTOML(v any) error {
 	return fmt.Errorf("a granted host is a name or a table { host = \"…\" }")
 }
 
+// SecretGrant lets a plugin use a secret. A plugin with a manifest says itself
+// where it goes; for one made for another host the operator does.
+type SecretGrant struct {
+	Name   string `toml:"name" json:"name"`
+	Header string `toml:"header,omitempty" json:"header,omitempty"`
+	Format string `toml:"format,omitempty" json:"format,omitempty"`
+	Host   string `toml:"host,omitempty" json:"host,omitempty"`
+}
+
+// UnmarshalTOML takes "API_KEY" as well as { name = "API_KEY", host = "…" }.
+func (s *SecretGrant) UnmarshalTOML(v any) error {
+	switch v := v.(type) {
+	case string:
+		s.Name = v
+		return nil
+	case map[string]any:
+		keys := map[string]*string{"name": &s.Name, "header": &s.Header, "format": &s.Format, "host": &s.Host}
+		for key, x := range v {
+			to, known := keys[key]
+			if !known {
+				return fmt.Errorf("a granted secret has no key %q; it has name, header, format and host", key)
+			}
+			text, ok := x.(string)
+			if !ok {
+				return fmt.Errorf("the key %q of a granted secret is no text", key)
+			}
+			*to = text
+		}
+		return nil
+	}
+	return fmt.Errorf("a granted secret is a name or a table { name = \"…\", host = \"…\" }")
+}
+
 // SummarizeSettings let a model write summaries of very long results.
 type SummarizeSettings struct {
 	Enabled          bool   `toml:"enabled" json:"enabled,omitempty"`
@@ -215,7 +245,7 @@ type ArchiveSettings struct {
 	Trigger      string     `toml:"trigger" json:"trigger,omitempty"`
 	Semantic     float64    `toml:"semantic_threshold" json:"semantic_threshold,omitempty"`
 	Scope        string     `toml:"scope" json:"scope,omitempty"`
-	MaxAge       span       `toml:"max_age" json:"max_age,omitempty"`
+	MaxAge       Duration   `toml:"max_age" json:"max_age,omitempty"`
 	MaxBytes     tool.Bytes `toml:"max_bytes" json:"max_bytes,omitempty"`
 	MaxCount     int        `toml:"max_count" json:"max_count,omitempty"`
 	UserBytes    tool.Bytes `toml:"max_bytes_per_user" json:"max_bytes_per_user,omitempty"`
@@ -230,11 +260,11 @@ type SandboxSettings struct {
 	Renewed       int        `toml:"renewed" json:"renewed,omitempty"`
 	Spares        int        `toml:"spares" json:"spares,omitempty"`
 	Parallel      int        `toml:"parallel" json:"parallel,omitempty"`
-	Loaded        room       `toml:"loaded" json:"loaded,omitempty"`
+	Loaded        ByteLimit  `toml:"loaded" json:"loaded,omitempty"`
 	Waiting       int        `toml:"waiting" json:"waiting,omitempty"`
-	Idle          span       `toml:"idle" json:"idle,omitempty"`
+	Idle          Duration   `toml:"idle" json:"idle,omitempty"`
 	Headroom      tool.Bytes `toml:"headroom" json:"headroom,omitempty"`
-	CompileCPU    span       `toml:"compile_cpu" json:"compile_cpu,omitempty"`
+	CompileCPU    Duration   `toml:"compile_cpu" json:"compile_cpu,omitempty"`
 	CompileMemory tool.Bytes `toml:"compile_memory" json:"compile_memory,omitempty"`
 }
 
@@ -242,7 +272,7 @@ type SandboxSettings struct {
 type ApprovalSettings struct {
 	Default string                 `toml:"default" json:"default,omitempty"`
 	Network string                 `toml:"network" json:"network,omitempty"`
-	Timeout span                   `toml:"timeout" json:"timeout,omitempty"`
+	Timeout Duration               `toml:"timeout" json:"timeout,omitempty"`
 	Rule    []ApprovalRuleSettings `toml:"rule" json:"rule,omitempty"`
 }
 
@@ -253,55 +283,11 @@ type ApprovalRuleSettings struct {
 	Action string            `toml:"action" json:"action"`
 }
 
-// room is an amount of memory that may be without a bound, which a negative
-// number says.
-type room tool.Bytes
-
-// UnmarshalText reads what tool.Bytes does, and negative amounts.
-func (r *room) UnmarshalText(text []byte) error {
-	amount, negative := strings.CutPrefix(strings.TrimSpace(string(text)), "-")
-	if err := (*tool.Bytes)(r).UnmarshalText([]byte(amount)); err != nil {
-		return fmt.Errorf("%q is not an amount of bytes; write for example \"64MiB\", or \"-1\" for no bound", text)
-	}
-	if negative {
-		*r = -1
-	}
-	return nil
-}
-
-// MarshalText writes what UnmarshalText reads.
-func (r room) MarshalText() ([]byte, error) { return tool.Bytes(r).MarshalText() }
-
 // MCPSettings are what clients of that protocol get.
 type MCPSettings struct {
 	Tools       []string `toml:"tools" json:"tools,omitempty"`
 	DenyTools   []string `toml:"deny_tools" json:"deny_tools,omitempty"`
 	MaxSessions int      `toml:"max_sessions" json:"max_sessions,omitempty"`
 	PerUser     int      `toml:"max_user_sessions" json:"max_user_sessions,omitempty"`
-	SessionIdle span     `toml:"session_idle" json:"session_idle,omitempty"`
+	SessionIdle Duration `toml:"session_idle" json:"session_idle,omitempty"`
 }
-
-// span is a duration that also reads days: "30d", "12h", "90s".
-type span time.Duration
-
-// UnmarshalText reads what span documents; a negative one is refused.
-func (s *span) UnmarshalText(text []byte) error {
-	str := strings.TrimSpace(string(text))
-	if days, ok := strings.CutSuffix(str, "d"); ok {
-		n, err := strconv.ParseFloat(days, 64)
-		if err != nil || n < 0 || n > 36500 {
-			return fmt.Errorf("%q is not a time span; write for example \"30d\", \"12h\" or \"90s\"", str)
-		}
-		*s = span(n * 24 * float64(time.Hour))
-		return nil
-	}
-	d, err := time.ParseDuration(str)
-	if err != nil || d < 0 {
-		return fmt.Errorf("%q is not a time span; write for example \"30d\", \"12h\" or \"90s\"", str)
-	}
-	*s = span(d)
-	return nil
-}
-
-// MarshalText writes what UnmarshalText reads.
-func (s span) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }

@@ -1,0 +1,149 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/provider"
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// check reports values that cannot be meant.
+func check(s *Settings, bad func(msg, hint string, key ...string)) {
+	oneOf := func(value string, allowed []string, key ...string) {
+		if value != "" && !strings.Contains(value, "${") && !slices.Contains(allowed, value) {
+			bad(fmt.Sprintf("%s is %q", strings.Join(key, "."), value), "use one of: "+strings.Join(allowed, ", "), key...)
+		}
+	}
+	strategies := []string{"head_tail", "head_only", "tail_only", "json", "summarize"}
+	locales := []string{"auto", "en", "zh"}
+	oneOf(s.Locale, locales, "locale")
+	oneOf(s.Log.Level, []string{"trace", "debug", "info", "warn", "error", "off"}, "log", "level")
+	oneOf(s.Log.Format, []string{"text", "json"}, "log", "format")
+	oneOf(s.Limits.Strategy, strategies, "limits", "strategy")
+	oneOf(s.Archive.Trigger, []string{string(agent.TriggerModel), string(agent.TriggerKeyword), string(agent.TriggerSemantic), string(agent.TriggerHybrid)}, "archive", "trigger")
+	if s.Archive.Semantic > 1 {
+		bad(fmt.Sprintf("semantic_threshold is %v", s.Archive.Semantic), "give a score from 0 to 1; negative means that the best match is always good enough", "archive", "semantic_threshold")
+	}
+	oneOf(s.Archive.Scope, []string{"conversation", "user"}, "archive", "scope")
+	oneOf(s.Sandbox.Engine, []string{host.EngineWazero, host.EngineExtism}, "sandbox", "engine")
+	oneOf(s.Sandbox.Isolation, []string{string(host.InProcess), string(host.Inline)}, "sandbox", "isolation")
+	checkShown(s.Limits.MaxChars, s.Limits.Head, s.Limits.Tail, bad, "limits")
+	if n := s.Limits.CeilingChars; n != 0 && n < tool.MinMaxChars {
+		bad(fmt.Sprintf("ceiling_chars is %d", n), fmt.Sprintf("%d is the least; 0 means %d", tool.MinMaxChars, tool.DefaultCeiling), "limits", "ceiling_chars")
+	}
+	checkLines(s.Limits.MaxLines, bad, "limits")
+	for name, t := range s.Tools {
+		checkLines(t.MaxLines, bad, "tools", name)
+		oneOf(t.Strategy, strategies, "tools", name, "strategy")
+		oneOf(t.Archive, []string{"auto", "always", "never"}, "tools", name, "archive")
+		checkShown(t.MaxChars, t.Head, t.Tail, bad, "tools", name)
+		if err := limit.CheckKeep(t.Keep); err != nil {
+			bad(err.Error(), "write RE2 expressions", "tools", name, "keep")
+		}
+	}
+	for i, f := range s.Plugins.Folder {
+		oneOf(f.Trust, []string{"ask", "granted"}, "plugins", "folder", fmt.Sprint(i), "trust")
+		if f.Path == "" {
+			bad("this plugin folder has no path", `write path = "./plugins"`, "plugins", "folder", fmt.Sprint(i))
+		}
+	}
+	checkServers(s.Servers, bad)
+	checkTelemetry(s.Telemetry, bad)
+	providers := append(PresetNames(), daemon.DemoModel)
+	for name, m := range s.Models {
+		if m.Provider == "" {
+			bad(fmt.Sprintf("the model %s has no provider", name), "use one of: "+strings.Join(providers, ", "), "models", name)
+		}
+		oneOf(m.Provider, providers, "models", name, "provider")
+		checkPrice(m.Price, bad, "models", name, "price")
+	}
+	checkAgent(s, s.Agent, oneOf, bad, "agent")
+	for name, a := range s.Agents {
+		if name == "default" {
+			bad("[agents.default] is [agent] itself", "write its keys below [agent]", "agents", name)
+		}
+		checkAgent(s, a, oneOf, bad, "agents", name)
+	}
+	checkUsers(s, bad)
+	checkApprovals(s, bad)
+	for name, g := range s.Grants {
+		for i, x := range g.Secrets {
+			if x.Name == "" || x.Host == "" && x.Header+x.Format != "" {
+				bad("a granted secret is a name, or a table with name and host", `write secrets = ["API_KEY"], or for a plugin made for another host secrets = [{ name = "API_KEY", host = "api.example.com" }]`, "grants", name, "secrets", fmt.Sprint(i))
+			}
+		}
+		for i, p := range g.Paths {
+			oneOf(p.Mode, []string{"ro", "rw"}, "grants", name, "paths", fmt.Sprint(i), "mode")
+			if !strings.HasPrefix(p.Guest, "/") || p.Host == "" {
+				bad("a granted path needs guest = \"/…\" and host = \"…\"", "", "grants", name, "paths", fmt.Sprint(i))
+			}
+		}
+	}
+}
+
+// checkApprovals reports what the host would refuse, at its place in the file.
+func checkApprovals(s *Settings, bad func(string, string, ...string)) {
+	a := s.Approvals
+	for _, v := range []*string{&a.Default, &a.Network} {
+		if strings.Contains(*v, "${") { // what it will be is known later
+			*v = ""
+		}
+	}
+	approvals(a).Check(func(msg, hint string, key ...string) {
+		bad(msg, hint, append([]string{"approvals"}, key...)...)
+	})
+}
+
+func checkPrice(p PriceSettings, bad func(string, string, ...string), table ...string) {
+	for key, v := range map[string]float64{"prompt": p.Prompt, "completion": p.Completion, "cached_prompt": p.CachedPrompt, "cache_write": p.CacheWrite} {
+		if !(v >= 0) || math.IsInf(v, 1) {
+			bad(fmt.Sprintf("%s is %g", key, v), "write the price of a million tokens; 0: unknown", append(slices.Clone(table), key)...)
+		}
+	}
+	if len(p.Currency) > 8 {
+		bad(fmt.Sprintf("currency is %q", p.Currency), `write its letters, for example "USD" or "CNY"`, append(slices.Clone(table), "currency")...)
+	}
+}
+
+func checkShown(chars int, head, tail float64, bad func(string, string, ...string), table ...string) {
+	at := func(key string) []string { return append(slices.Clone(table), key) }
+	if chars != 0 && chars < tool.MinMaxChars {
+		bad(fmt.Sprintf("max_chars is %d", chars), fmt.Sprintf("%d is the least: the notice alone takes %d", tool.MinMaxChars, tool.NoticeChars), at("max_chars")...)
+	}
+	if !(head >= 0 && tail >= 0 && head+tail <= 1) { // which holds for no NaN
+		bad(fmt.Sprintf("head %g and tail %g are not shares of one budget", head, tail), "each 0 or more, together at most 1", at("head")...)
+	}
+}
+
+func checkLines(lines int, bad func(string, string, ...string), table ...string) {
+	if lines < 0 || lines == 1 {
+		bad(fmt.Sprintf("max_lines is %d", lines), "2 is the least, for the notice takes a line; 0 means the default", append(slices.Clone(table), "max_lines")...)
+	}
+}
+
+func checkAgent(s *Settings, a AgentSettings, oneOf func(string, []string, ...string), bad func(string, string, ...string), table ...string) {
+	at := func(key string) []string { return append(slices.Clone(table), key) }
+	oneOf(a.Mode, []string{string(agent.ModeAuto), string(agent.ModePrompt), string(agent.ModeNative)}, at("mode")...)
+	oneOf(a.Locale, []string{"auto", "en", "zh"}, at("locale")...)
+	if _, ok := s.Models[a.Model]; a.Model != "" && a.Model != daemon.DemoModel && !ok {
+		known := slices.Sorted(maps.Keys(s.Models))
+		bad(fmt.Sprintf("there is no model %q", a.Model), "add [models."+a.Model+"], or use one of: "+strings.Join(append(known, daemon.DemoModel), ", "), at("model")...)
+	}
+}
+
+// PresetNames are the providers that a model may name.
+func PresetNames() []string {
+	var out []string
+	for _, p := range provider.Presets() {
+		out = append(out, p.Name)
+	}
+	return out
+}

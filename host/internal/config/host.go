@@ -1,0 +1,125 @@
+package config
+
+import (
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Host is the configuration of a host with its files at p.
+func (s Settings) Host(p Paths, secrets Lookup, log hclog.Logger, version string) host.Config {
+	cfg := host.Config{
+		Defaults: tool.Limits{
+			MaxChars: s.Limits.MaxChars, MaxLines: s.Limits.MaxLines, Strategy: tool.Strategy(s.Limits.Strategy),
+			Head: s.Limits.Head, Tail: s.Limits.Tail, Timeout: time.Duration(s.Limits.Timeout), Memory: s.Limits.Memory,
+		},
+		CeilingChars: s.Limits.CeilingChars,
+		Tools:        map[string]host.ToolConfig{},
+		Grants:       map[string]host.Grant{},
+		Archive: archive.Config{
+			Path: p.Archive, MaxAge: time.Duration(s.Archive.MaxAge), MaxBytes: int64(s.Archive.MaxBytes), MaxCount: s.Archive.MaxCount,
+			MaxBytesPerPrincipal: int64(s.Archive.UserBytes), MaxCountPerPrincipal: s.Archive.UserCount,
+			UserScope: s.Archive.Scope == "user", SummaryChars: s.Archive.SummaryChars, Logger: log.Named("archive"),
+		},
+		Hidden:   append(p.Hidden(), tokenFiles(s.Users)...),
+		Kept:     p.ReadOnly(),
+		Lock:     p.Pins,
+		Approved: p.Approved,
+		CacheDir: p.Cache, Secret: secrets, Logger: log, Version: version, Engine: s.Sandbox.Engine, Renewed: s.Sandbox.Renewed, Spares: s.Sandbox.Spares, Parallel: s.Sandbox.Parallel,
+		Loaded: tool.Bytes(s.Sandbox.Loaded),
+	}
+	cfg.Approvals = approvals(s.Approvals)
+	Isolate(&cfg, s.Sandbox, p)
+	for _, f := range s.Plugins.Folder {
+		cfg.Folders = append(cfg.Folders, host.Folder{Path: f.Path, Trust: host.Trust(f.Trust)})
+	}
+	for name, t := range s.Tools {
+		cfg.Tools[name] = host.ToolConfig{
+			Limits: tool.Limits{
+				MaxChars: t.MaxChars, MaxLines: t.MaxLines, Strategy: tool.Strategy(t.Strategy), Head: t.Head, Tail: t.Tail, Keep: t.Keep,
+				Archive: tool.Keeping(t.Archive), Timeout: time.Duration(t.Timeout), Memory: t.Memory,
+			},
+			Config: t.Config, Disabled: t.Disabled, Parallel: t.Parallel,
+		}
+	}
+	for name, g := range s.Grants {
+		h := host.Grant{Config: g.Config}
+		for _, x := range g.Secrets {
+			h.Secrets = append(h.Secrets, x.Name)
+			if x.Host != "" {
+				h.Inject = append(h.Inject, host.Injection(x))
+			}
+		}
+		for _, p := range g.Paths {
+			h.Paths = append(h.Paths, host.PathGrant(p))
+		}
+		for _, n := range g.Hosts {
+			h.Hosts = append(h.Hosts, host.HostGrant(n))
+		}
+		cfg.Grants[name] = h
+	}
+	return cfg
+}
+
+// Server is what the daemon offers MCP clients, in the language l.
+func (m MCPSettings) Server(l tool.Locale) daemon.MCP {
+	return daemon.MCP{Tools: m.Tools, Deny: m.DenyTools, MaxSessions: m.MaxSessions, MaxUserSessions: m.PerUser, Idle: time.Duration(m.SessionIdle), Locale: l}
+}
+
+func approvals(a ApprovalSettings) host.Approvals {
+	out := host.Approvals{Default: host.Action(a.Default), Network: host.Action(a.Network), Timeout: time.Duration(a.Timeout)}
+	for _, r := range a.Rule {
+		out.Rules = append(out.Rules, host.ApprovalRule{Tool: r.Tool, Args: r.Args, Action: host.Action(r.Action)})
+	}
+	return out
+}
+
+// Profiles are those of [agent] and [agents].
+func (s Settings) Profiles() map[string]daemon.Profile {
+	out := map[string]daemon.Profile{"default": profile(s, s.Agent)}
+	for name, a := range s.Agents {
+		out[name] = profile(s, a)
+	}
+	return out
+}
+
+func profile(s Settings, a AgentSettings) daemon.Profile {
+	return daemon.Profile{
+		Model: a.Model, Allow: a.Tools, Deny: a.DenyTools,
+		Agent: agent.Config{
+			EnablePlanning: a.EnablePlanning, EnableToolCalling: *a.EnableToolCalling, EnableReflection: a.EnableReflection, EnableMemory: *a.EnableMemory,
+			MaxPlanningSteps: a.MaxPlanningSteps, MaxToolCalls: a.MaxToolCalls, MemoryLimit: a.MemoryLimit, MaxToolResultLength: a.MaxToolResultLength,
+			Mode: agent.Mode(a.Mode), Locale: LocaleOf(a.Locale), RoundChars: s.Limits.RoundChars,
+			ArchiveThreshold: s.Archive.Threshold, LoadChars: s.Archive.LoadChars, KeepTurns: s.Archive.KeepTurns, Trigger: agent.Trigger(s.Archive.Trigger), SemanticThreshold: s.Archive.Semantic,
+			AnswerReserve: s.Prompt.AnswerReserve, ToolsChars: s.Prompt.ToolsChars, Parallel: a.ParallelCalls, MaxCorrections: a.MaxCorrections,
+			TokenBudget: a.TokenBudget, TimeBudget: time.Duration(a.TimeBudget), Prefetch: a.Prefetch, SystemExtra: a.System,
+		},
+	}
+}
+
+// LocaleOf turns "auto" into the agent's empty locale.
+func LocaleOf(s string) tool.Locale {
+	if s == "auto" {
+		return ""
+	}
+	return tool.Locale(s)
+}
+
+// DaemonUsers are the users that the daemon lets in.
+func (s Settings) DaemonUsers() map[string]daemon.User {
+	out := map[string]daemon.User{}
+	for name, u := range s.Users {
+		q := u.Quota
+		out[name] = daemon.User{
+			TokenSHA256: u.sum, Profiles: u.Profiles, Models: u.Models, Tools: u.Tools, Deny: u.DenyTools, Locale: LocaleOf(u.Locale),
+			Quota: daemon.Quota{PerMinute: q.PerMinute, Concurrent: q.Concurrent, TokensPerDay: q.TokensPerDay, CostPerDay: q.CostPerDay, Currency: q.Currency, ArchiveBytes: int64(q.ArchiveBytes)},
+		}
+	}
+	return out
+}

@@ -1,0 +1,183 @@
+package config
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/msg"
+)
+
+// Paths are where this run keeps things. With --data everything lies in that
+// folder; else in the XDG folders, each with a subfolder weir.
+type Paths struct {
+	Config  string `json:"config"`  // tools.toml; empty: none found, the defaults hold
+	Data    string `json:"data"`    // archive, token, lock, address
+	Archive string `json:"archive"` // the SQLite file
+	Cache   string `json:"cache"`   // compiled modules
+	Token   string `json:"token"`   // file with the token
+	Address string `json:"address"` // file with the running daemon's address
+	Lock    string `json:"lock"`
+	Pins    string `json:"pins"` // weir.lock: which plugins may run
+	// Approved holds copies of what may run.
+	Approved string `json:"approved"`
+}
+
+// Paths decides every path without making anything.
+func (o Source) Paths() (Paths, error) {
+	data, cache := o.Data, ""
+	if data == "" {
+		data = o.xdg("XDG_DATA_HOME", ".local/share")
+		cache = o.xdg("XDG_CACHE_HOME", ".cache")
+	} else {
+		cache = filepath.Join(data, "cache")
+	}
+	if data == "" || cache == "" {
+		return Paths{}, msg.Usagef("set HOME, or give --data DIR", "there is no home folder to keep the data in")
+	}
+	data, err := filepath.Abs(data)
+	if err != nil {
+		return Paths{}, err
+	}
+	cache = filepath.Join(cache, "wasm")
+	if v := o.getenv("WEIR_CACHE"); v != "" { // shared by tests
+		cache = v
+	}
+	if cache, err = filepath.Abs(cache); err != nil {
+		return Paths{}, err
+	}
+	p := Paths{
+		Data: data, Cache: cache,
+		Archive: filepath.Join(data, "archive.db"),
+		Token:   filepath.Join(data, "token"),
+		Address: filepath.Join(data, "daemon.json"),
+		Lock:    filepath.Join(data, "lock"),
+		Pins:    filepath.Join(data, "weir.lock"), Approved: filepath.Join(data, "approved"),
+	}
+	p.Config, err = o.findConfig()
+	return p, err
+}
+
+// Hidden is what no tool may see, whatever folder it is granted: keys, the
+// token, other conversations' results and compiled code. The data folder is
+// hidden whole unless people work in it.
+func (p Paths) Hidden() []string {
+	files := []string{p.Token, p.Address, p.Lock, p.Pins, p.Pins + ".new", p.Approved, p.Archive, p.Archive + "-wal", p.Archive + "-shm", p.Archive + "-journal", p.Cache, p.Quarantine(), p.TrustFile(), p.ChatHistory(), p.ChatHistory() + ".new"}
+	if p.Config != "" {
+		files = append(files, filepath.Join(filepath.Dir(p.Config), ".env"))
+	}
+	if here, err := os.Getwd(); err == nil && !contains(p.Data, here) && !contains(p.Data, p.Config) {
+		files = append(files, p.Data)
+	}
+	return files
+}
+
+// Quarantine is the file that remembers modules that could not be compiled.
+func (p Paths) Quarantine() string { return filepath.Join(p.Data, "quarantine.json") }
+
+// ReadOnly is what tools may read and not change: where people decide what tools
+// may do. A tools.toml is one wherever it lies, for weir reads that of the
+// folder it is started in, and so is the .env beside it.
+func (p Paths) ReadOnly() []string {
+	names := []string{FileName, ".env"}
+	if p.Config == "" {
+		return names
+	}
+	return append(names, p.Config)
+}
+
+// contains reports whether a path is a folder or lies in it.
+func contains(folder, path string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func (o Source) xdg(variable, underHome string) string {
+	if v := o.getenv(variable); filepath.IsAbs(v) { // the standard says to ignore relative ones
+		return filepath.Join(v, "weir")
+	}
+	if home := o.getenv("HOME"); home != "" {
+		return filepath.Join(home, underHome, "weir")
+	}
+	return ""
+}
+
+// ChatHistory is the file of what people typed in chats.
+func (p Paths) ChatHistory() string { return filepath.Join(p.Data, "chat_history") }
+
+// FileName is how a configuration is called where nobody names one.
+const FileName = "tools.toml"
+
+// findConfig takes --config, else ./tools.toml, else the configuration folder's.
+func (o Source) findConfig() (string, error) {
+	if o.Config != "" {
+		if _, err := os.Stat(o.Config); err != nil {
+			return "", msg.Usagef("check the path, or leave --config out", "there is no configuration file %s", o.Config)
+		}
+		return filepath.Abs(o.Config)
+	}
+	candidates := []string{FileName}
+	if dir := o.xdg("XDG_CONFIG_HOME", ".config"); dir != "" {
+		candidates = append(candidates, filepath.Join(dir, FileName))
+	}
+	for _, f := range candidates {
+		if _, err := os.Stat(f); err == nil {
+			return filepath.Abs(f)
+		}
+	}
+	return "", nil
+}
+
+// EnsureToken reads the token, making one at the first start.
+func (p Paths) EnsureToken() (string, error) {
+	b, err := os.ReadFile(p.Token)
+	if t := strings.TrimSpace(string(b)); err == nil && t != "" {
+		return t, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", StorageProblem("make it a file that you may read, or remove it and a new one is made", "the token in %s cannot be read: %s", p.Token, Reason(err))
+	}
+	if err := os.MkdirAll(p.Data, 0o700); err != nil {
+		return "", StorageProblem(Elsewhere, "the data folder %s cannot be made: %s", p.Data, Reason(err))
+	}
+	var raw [24]byte
+	_, _ = rand.Read(raw[:]) // never fails: it ends the process instead
+	t := base64.RawURLEncoding.EncodeToString(raw[:])
+	if err := os.WriteFile(p.Token, []byte(t+"\n"), 0o600); err != nil {
+		_ = os.Remove(p.Token) // half a token would be taken for one
+		return "", StorageProblem(Elsewhere, "the token %s cannot be written: %s", p.Token, Reason(err))
+	}
+	return t, nil
+}
+
+// Elsewhere is what helps when the data folder cannot be written.
+const Elsewhere = "free some space, check the folder's permissions, or give another folder with --data"
+
+// StorageProblem is a problem with the data folder.
+func StorageProblem(hint, format string, args ...any) error {
+	return &daemon.Problem{Code: "storage", Msg: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// Reason is what the system says, without the path that the message names.
+func Reason(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
+}
+
+// OpenProblem says what to do about an archive that cannot be written.
+func OpenProblem(p Paths, err error) error {
+	pe, ok := errors.AsType[*fs.PathError](err)
+	if errors.Is(err, archive.ErrFull) || ok && (pe.Path == p.Archive || pe.Path == p.Data) {
+		return StorageProblem(Elsewhere, "the archive %s cannot be written: %s", p.Archive, err)
+	}
+	return err
+}

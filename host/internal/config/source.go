@@ -1,0 +1,22 @@
+package config
+
+// A Lookup finds a variable of the environment.
+type Lookup func(name string) (string, bool)
+
+// A Source says where the configuration is and what replaces parts of it: what
+// the flags of every command give.
+type Source struct {
+	Config    string // the file; empty: it is searched for
+	Data      string // the data folder; empty: those of XDG
+	Plugins   string // the one plugin folder, in place of [[plugins.folder]]
+	Workspace string // WEIR_WORKSPACE, in place of the variable
+	Env       Lookup
+}
+
+// getenv returns a variable, or "" when it is not set.
+func (o Source) getenv(name string) string {
+	if v, ok := o.Env(name); ok {
+		return v
+	}
+	return ""
+}

@@ -1,0 +1,54 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A ByteLimit is an amount of memory that may be without a bound, which a negative
+// number says.
+type ByteLimit tool.Bytes
+
+// UnmarshalText reads what tool.Bytes does, and negative amounts.
+func (r *ByteLimit) UnmarshalText(text []byte) error {
+	amount, negative := strings.CutPrefix(strings.TrimSpace(string(text)), "-")
+	if err := (*tool.Bytes)(r).UnmarshalText([]byte(amount)); err != nil {
+		return fmt.Errorf("%q is not an amount of bytes; write for example \"64MiB\", or \"-1\" for no bound", text)
+	}
+	if negative {
+		*r = -1
+	}
+	return nil
+}
+
+// MarshalText writes what UnmarshalText reads.
+func (r ByteLimit) MarshalText() ([]byte, error) { return tool.Bytes(r).MarshalText() }
+
+// A Duration is a duration that also reads days: "30d", "12h", "90s".
+type Duration time.Duration
+
+// UnmarshalText reads what Duration documents; a negative one is refused.
+func (s *Duration) UnmarshalText(text []byte) error {
+	str := strings.TrimSpace(string(text))
+	if days, ok := strings.CutSuffix(str, "d"); ok {
+		n, err := strconv.ParseFloat(days, 64)
+		if err != nil || n < 0 || n > 36500 {
+			return fmt.Errorf("%q is not a time span; write for example \"30d\", \"12h\" or \"90s\"", str)
+		}
+		*s = Duration(n * 24 * float64(time.Hour))
+		return nil
+	}
+	d, err := time.ParseDuration(str)
+	if err != nil || d < 0 {
+		return fmt.Errorf("%q is not a time span; write for example \"30d\", \"12h\" or \"90s\"", str)
+	}
+	*s = Duration(d)
+	return nil
+}
+
+// MarshalText writes what UnmarshalText reads.
+func (s Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }
