@@ -82,15 +82,8 @@ var levels = map[string]int{
 	"plugins":                        20,
 	"examples":                       21,
 	"host/internal/jsonedit":         1,
-	"host/internal/config":           7,
-	"host/internal/app":              8,
-	"host/cmd/weir":                  9,
-	"host/bench/mcp":                 9,
-	"host/bench/context":             9,
-	"host/bench/engine":              9,
-	"host/bench/loop":                9,
-	"plugins":                        7,
-	"examples":                       8,
+	"host/internal/config":           8,
+	"host/internal/app":              9,
 }
 
 // both lists the packages that may import the host and the agent.

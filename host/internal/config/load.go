@@ -61,7 +61,7 @@ func (o Source) load(p Paths, skip *string) (s Settings, secrets Lookup, faults 
 		return s, nil, nil, err
 	}
 	*skip = skipped
-	secrets = over(o.Env, vars)
+	secrets = over(o.lookup, vars)
 	if p.Config == "" {
 		s.Plugins.Folder = []FolderSettings{{Path: filepath.Join(p.Data, "plugins"), Trust: "ask"}}
 	} else {

@@ -10,13 +10,18 @@ type Source struct {
 	Data      string // the data folder; empty: those of XDG
 	Plugins   string // the one plugin folder, in place of [[plugins.folder]]
 	Workspace string // WEIR_WORKSPACE, in place of the variable
-	Env       Lookup
+	Env       Lookup // nil: there are no variables
 }
 
 // getenv returns a variable, or "" when it is not set.
 func (o Source) getenv(name string) string {
-	if v, ok := o.Env(name); ok {
-		return v
+	v, _ := o.lookup(name)
+	return v
+}
+
+func (o Source) lookup(name string) (string, bool) {
+	if o.Env == nil {
+		return "", false
 	}
-	return ""
+	return o.Env(name)
 }
