@@ -167,8 +167,6 @@ var allowed = map[string]map[string]string{
 		"github.com/gofrs/flock":           "one process per data folder",
 		"github.com/peterh/liner":          "lines that a person edits, with history, in which Chinese takes two columns",
 		"github.com/charmbracelet/x/ansi":  "how wide a text is on a terminal",
-		"github.com/tailscale/hujson":      "other programs' JSON with comments, changed in one place",
-		"golang.org/x/term":                "how wide the terminal is",
 		"github.com/coreos/go-systemd/v22": "readiness, reload and stop, told to systemd",
 	},
 	"host/plugintest": {
