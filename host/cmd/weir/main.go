@@ -27,7 +27,6 @@ func main() {
 	os.Exit(code)
 }
 
-
 // run is main without the process: it returns the exit code.
 //
 //	0 done · 1 could not be done · 2 wrong usage or configuration
