@@ -82,8 +82,8 @@ var levels = map[string]int{
 	"plugins":                        20,
 	"examples":                       21,
 	"host/internal/jsonedit":         1,
-	"host/internal/config":           8,
-	"host/internal/app":              9,
+	"host/internal/config":           14,
+	"host/internal/app":              15,
 }
 
 // both lists the packages that may import the host and the agent.
