@@ -32,6 +32,7 @@ var levels = map[string]int{
 	"agent/parse/internal/evalparse": 3,
 	"sdk/guest":                      2,
 	"sdk/js":                         2,
+	"host/plugin":                    1,
 	"host/archive":                   2,
 	"host/internal/gate":             1,
 	"host/internal/image":            2,

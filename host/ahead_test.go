@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // New plugins are compiled while nobody calls them: those that are there at the
@@ -53,8 +54,8 @@ func TestWhatIsCompiledAhead(t *testing.T) {
 	h := openIsolated(t, dir, func(c *Config) {
 		c.CacheDir, c.Ahead, c.Lock = filepath.Join(data, "cache"), time.Millisecond, filepath.Join(data, "weir.lock")
 	})
-	waitFor(t, func() bool { return pluginNamed(t, h, "odd").State == Refused })
-	if info := pluginNamed(t, h, "new"); info.State != Waiting {
+	waitFor(t, func() bool { return pluginNamed(t, h, "odd").State == plugin.Invalid })
+	if info := pluginNamed(t, h, "new"); info.State != plugin.Pending {
 		t.Fatalf("got %+v", info)
 	}
 	if h.engines.Load().pool.Noted(shaOf(slurp(t, filepath.Join(dir, "new", "new.wasm"))), false) {

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // Approvals say which calls of a model run, which a person is asked about and
@@ -171,9 +173,9 @@ func (p *policy) mayAsk(b *bound) bool {
 		}
 	}
 	switch b.effect {
-	case Changes:
+	case plugin.EffectChanges:
 		return p.unruled == Ask
-	case Network:
+	case plugin.EffectNetwork:
 		return p.network == Ask || p.network == Auto && b.anyHost
 	}
 	return false

@@ -11,28 +11,8 @@ import (
 
 	"github.com/weirhost/weir/host/internal/ledger"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/plugin"
 )
-
-// A PluginCode says why a person's word about a plugin was not taken.
-type PluginCode string
-
-// The codes of a PluginError.
-const (
-	UnknownPlugin PluginCode = "unknown_plugin" // there is none of that name
-	Unapprovable  PluginCode = "unapprovable"   // it is broken
-	Changed       PluginCode = "changed"        // it is not what was shown
-	NoVersion     PluginCode = "no_version"     // there is no such earlier version
-	Unpinned      PluginCode = "unpinned"       // the lock cannot be used
-)
-
-// A PluginError is why a person's word about a plugin was not taken. Nothing
-// has changed then, unless it says so.
-type PluginError struct {
-	Code      PluginCode
-	Msg, Hint string
-}
-
-func (e *PluginError) Error() string { return e.Msg }
 
 // Approve lets the version of a plugin run whose digest a person has seen. by
 // names the way it was said: "cli", "page" or "api". It is an error when other
@@ -45,7 +25,7 @@ func (h *Host) Approve(ctx context.Context, name, digest, by string) error {
 		}
 		pl := snap.Plugins[i]
 		if pl.Digest() != digest {
-			return &PluginError{Changed, fmt.Sprintf("%s is not what was shown: its files have changed since", name), "look at it again: weir plugin approve " + name}
+			return &plugin.Error{Code: plugin.CodeChanged, Msg: fmt.Sprintf("%s is not what was shown: its files have changed since", name), Hint: "look at it again: weir plugin approve " + name}
 		}
 		if e := lock.Plugins[name]; e.Current() != nil && e.Digest == digest && e.Source == pl.Source && !e.Held {
 			e.Current().Powers = h.powers(pl) // approved already; what is granted may be new
@@ -80,7 +60,7 @@ func (h *Host) Rollback(ctx context.Context, name, digest string) error {
 		trial := *e
 		trial.Digest = v.Digest
 		if h.copyOf(&trial, registry.Folder{}) == nil {
-			return &PluginError{NoVersion, fmt.Sprintf("the copy of version %s of %s cannot be used any more", orUnnamed(v.Version), name), "the log says why; weir plugin info " + name + " lists the others"}
+			return &plugin.Error{Code: plugin.CodeNoVersion, Msg: fmt.Sprintf("the copy of version %s of %s cannot be used any more", orUnnamed(v.Version), name), Hint: "the log says why; weir plugin info " + name + " lists the others"}
 		}
 		e.Digest, e.Held = v.Digest, true
 		return nil
@@ -95,7 +75,7 @@ func lies(snap *registry.Snapshot, name, source string) bool {
 
 // gone is the error about a plugin that the lock alone knows.
 func gone(name string) error {
-	return &PluginError{UnknownPlugin, fmt.Sprintf("the plugin %s lies in no folder any more", name), "put its files back, or forget it: weir plugin remove " + name}
+	return &plugin.Error{Code: plugin.CodeUnknown, Msg: fmt.Sprintf("the plugin %s lies in no folder any more", name), Hint: "put its files back, or forget it: weir plugin remove " + name}
 }
 
 // earlier finds the version to go back to.
@@ -104,7 +84,7 @@ func earlier(name string, e *ledger.Entry, digest string) (*ledger.Version, erro
 		if v := e.Before(); v != nil {
 			return v, nil
 		}
-		return nil, &PluginError{NoVersion, fmt.Sprintf("there is no version of %s before the one in force", name), "weir plugin info " + name + " lists what was approved"}
+		return nil, &plugin.Error{Code: plugin.CodeNoVersion, Msg: fmt.Sprintf("there is no version of %s before the one in force", name), Hint: "weir plugin info " + name + " lists what was approved"}
 	}
 	var found []*ledger.Version
 	for _, v := range e.History {
@@ -114,9 +94,9 @@ func earlier(name string, e *ledger.Entry, digest string) (*ledger.Version, erro
 	}
 	switch {
 	case len(found) != 1:
-		return nil, &PluginError{NoVersion, fmt.Sprintf("%q names %d approved versions of %s", digest, len(found), name), "weir plugin info " + name + " lists them with their digests; give at least 6 digits"}
+		return nil, &plugin.Error{Code: plugin.CodeNoVersion, Msg: fmt.Sprintf("%q names %d approved versions of %s", digest, len(found), name), Hint: "weir plugin info " + name + " lists them with their digests; give at least 6 digits"}
 	case found[0].Copy == "":
-		return nil, &PluginError{NoVersion, fmt.Sprintf("the copy of version %s of %s is not kept any more", orUnnamed(found[0].Version), name), fmt.Sprintf("%d earlier versions are kept", ledger.Previous)}
+		return nil, &plugin.Error{Code: plugin.CodeNoVersion, Msg: fmt.Sprintf("the copy of version %s of %s is not kept any more", orUnnamed(found[0].Version), name), Hint: fmt.Sprintf("%d earlier versions are kept", ledger.Previous)}
 	}
 	return found[0], nil
 }
@@ -147,21 +127,13 @@ func (h *Host) Enable(ctx context.Context, name string) error {
 	})
 }
 
-// A Removal is what Remove took away.
-type Removal struct {
-	Files []string `json:"removed"`
-	// Link says that the plugin's folder was a link: it alone is gone, and what
-	// lies where it led is as it was.
-	Link bool `json:"link,omitempty"`
-}
-
 // Remove removes what the lock knows of a plugin, its copies, and with files
 // its files from the folder: the manifest, the module and what the manifest
 // refers to, and nothing else that lies there; of a folder that is a link, the
 // link. Without files, the plugin is new at once. The plugin is forgotten also
 // when a file could not be removed, which is an error; the Removal is true then,
 // too.
-func (h *Host) Remove(ctx context.Context, name string, files bool) (removed Removal, err error) {
+func (h *Host) Remove(ctx context.Context, name string, files bool) (removed plugin.Removal, err error) {
 	var paths []string
 	err = h.sayThen(ctx, func(snap *registry.Snapshot, lock *ledger.Lock) error {
 		if !there(snap, lock, name) {
@@ -183,7 +155,7 @@ func (h *Host) Remove(ctx context.Context, name string, files bool) (removed Rem
 // and its folder if that is empty then. No link is followed out of the folder:
 // a stranger laid it out. A folder that is a link itself leads to where its
 // author works; then the link is all that is removed.
-func removeFiles(paths []string) (removed Removal, err error) {
+func removeFiles(paths []string) (removed plugin.Removal, err error) {
 	if len(paths) == 0 {
 		return removed, nil
 	}
@@ -193,7 +165,7 @@ func removeFiles(paths []string) (removed Removal, err error) {
 		if err := os.Remove(dir); err != nil {
 			return removed, unremoved(dir, err, nil)
 		}
-		return Removal{Files: []string{dir}, Link: true}, nil
+		return plugin.Removal{Files: []string{dir}, Link: true}, nil
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -222,7 +194,7 @@ func unremoved(path string, err error, removed []string) error {
 	if len(removed) > 0 {
 		done = "it is forgotten, and these files are removed: " + strings.Join(removed, ", ")
 	}
-	return &PluginError{Unapprovable, fmt.Sprintf("%s cannot be removed: %s; %s", path, reasonOf(err), done), "remove the rest yourself"}
+	return &plugin.Error{Code: plugin.CodeInvalid, Msg: fmt.Sprintf("%s cannot be removed: %s; %s", path, reasonOf(err), done), Hint: "remove the rest yourself"}
 }
 
 // pathsOf are the files of a plugin in its folder.
@@ -257,7 +229,7 @@ func (h *Host) sayThen(ctx context.Context, change func(*registry.Snapshot, *led
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
 	if h.book == nil {
-		return &PluginError{Unpinned, "nothing is pinned here", "give the host a lock file"}
+		return &plugin.Error{Code: plugin.CodeLockUnusable, Msg: "nothing is pinned here", Hint: "give the host a lock file"}
 	}
 	snap, err := h.scan(ctx, 0)
 	if err != nil {
@@ -285,7 +257,7 @@ func (h *Host) sayThen(ctx context.Context, change func(*registry.Snapshot, *led
 }
 
 func unpinned(err error) error {
-	e := &PluginError{Code: Unpinned, Msg: err.Error()}
+	e := &plugin.Error{Code: plugin.CodeLockUnusable, Msg: err.Error()}
 	if f, ok := errors.AsType[*ledger.Fault](err); ok {
 		e.Hint = f.Fix
 	}
@@ -317,10 +289,10 @@ func missing(snap *registry.Snapshot, lock *ledger.Lock, name string) error {
 	for _, r := range snap.Refused {
 		if r.Name == name || lock.Plugins[name] != nil && lock.Plugins[name].Source == r.Source {
 			info := refusedInfo(r)
-			return &PluginError{Unapprovable, fmt.Sprintf("%s cannot be used as it is: %s", name, info.Why), info.Fix}
+			return &plugin.Error{Code: plugin.CodeInvalid, Msg: fmt.Sprintf("%s cannot be used as it is: %s", name, info.Why), Hint: info.Fix}
 		}
 	}
-	e := &PluginError{UnknownPlugin, fmt.Sprintf("there is no plugin named %q", name), "`weir plugin list` lists the plugins"}
+	e := &plugin.Error{Code: plugin.CodeUnknown, Msg: fmt.Sprintf("there is no plugin named %q", name), Hint: "`weir plugin list` lists the plugins"}
 	if near := registry.Nearest(name, namesOf(snap, lock)); len(near) > 0 {
 		e.Hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}

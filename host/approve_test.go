@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // wanting is a manifest of a plugin that asks for a folder, in a version.
@@ -29,11 +31,11 @@ func pinned(t testing.TB, dir string, change func(*Config)) *Host {
 	t.Helper()
 	data := t.TempDir()
 	return open(t, dir, func(c *Config) {
-		c.Folders[0].Trust = TrustAsk
+		c.Folders[0].Trust = plugin.TrustAsk
 		c.Lock = filepath.Join(data, "weir.lock")
 		c.Approvals.Default = Allow // no call is asked about here
-		g := Grant{Paths: []PathGrant{{Guest: "/data", Host: data}}}
-		c.Grants = map[string]Grant{"a": g, "b": g}
+		g := plugin.Grant{Paths: []plugin.PathGrant{{Guest: "/data", Host: data}}}
+		c.Grants = map[string]plugin.Grant{"a": g, "b": g}
 		if change != nil {
 			change(c)
 		}
@@ -47,7 +49,7 @@ func reload(t testing.TB, h *Host) {
 	}
 }
 
-func info(t testing.TB, h *Host, name string) PluginInfo {
+func info(t testing.TB, h *Host, name string) plugin.Info {
 	t.Helper()
 	for _, p := range h.Plugins() {
 		if p.Name == name {
@@ -55,27 +57,27 @@ func info(t testing.TB, h *Host, name string) PluginInfo {
 		}
 	}
 	t.Fatalf("there is no plugin %s among %s", name, states(h))
-	return PluginInfo{}
+	return plugin.Info{}
 }
 
 // agree looks at a plugin and approves what it sees.
 func agree(t testing.TB, h *Host, name string) string {
 	t.Helper()
 	r, err := h.Review(t.Context(), name)
-	if err != nil || r.Waiting == nil {
+	if err != nil || r.Pending == nil {
 		t.Fatalf("nothing of %s waits: %+v, %v", name, r.Plugin, err)
 	}
-	if err := h.Approve(t.Context(), name, r.Waiting.Digest, "cli"); err != nil {
+	if err := h.Approve(t.Context(), name, r.Pending.Digest, "cli"); err != nil {
 		t.Fatal(err)
 	}
-	return r.Waiting.Digest
+	return r.Pending.Digest
 }
 
-func code(err error) PluginCode {
-	if e, ok := errors.AsType[*PluginError](err); ok {
+func code(err error) plugin.Code {
+	if e, ok := errors.AsType[*plugin.Error](err); ok {
 		return e.Code
 	}
-	return PluginCode(fmt.Sprint(err))
+	return plugin.Code(fmt.Sprint(err))
 }
 
 func says(t testing.TB, h *Host, name, want string) {
@@ -91,20 +93,20 @@ func TestWhatAsksWaitsForAPerson(t *testing.T) {
 	lay(t, dir, "pure", manifest("pure", "pure", "pure", ""), generation(7))
 	h := pinned(t, dir, nil)
 	says(t, h, "pure", generation(7))
-	if p := info(t, h, "pure"); p.Approved == nil || p.Approved.By != byRule || p.Offer != nil {
+	if p := info(t, h, "pure"); p.Approved == nil || p.Approved.By != byRule || p.Pending != nil {
 		t.Errorf("what asks for nothing is pinned: %+v", p)
 	}
 	p := info(t, h, "a")
-	if p.State != Waiting || p.Offer == nil || !strings.Contains(p.Why, `the folder /data (ro) ("reads it")`) || p.Fix != approveFix("a") {
+	if p.State != plugin.Pending || p.Pending == nil || !strings.Contains(p.Why, `the folder /data (ro) ("reads it")`) || p.Fix != approveFix("a") {
 		t.Errorf("%+v", p)
 	}
 	says(t, h, "a", "")
-	if err := h.Approve(t.Context(), "a", info(t, h, "pure").Digest, "cli"); code(err) != Changed {
+	if err := h.Approve(t.Context(), "a", info(t, h, "pure").Digest, "cli"); code(err) != plugin.CodeChanged {
 		t.Errorf("another digest: %v", err)
 	}
 	agree(t, h, "a")
 	says(t, h, "a", generation(1))
-	if p := info(t, h, "a"); p.State != Ready || p.Offer != nil || p.Approved.By != "cli" || p.Why != "" {
+	if p := info(t, h, "a"); p.State != plugin.Ready || p.Pending != nil || p.Approved.By != "cli" || p.Why != "" {
 		t.Errorf("%+v", p)
 	}
 }
@@ -123,7 +125,7 @@ func TestApprovedCopyServesWhileAChangeWaits(t *testing.T) {
 	says(t, h, "a", generation(1))
 	says(t, h, "pure", generation(7))
 	p := info(t, h, "a")
-	if p.State != Ready || p.Version != "1" || p.Offer == nil || p.Offer.Version != "2" || !strings.Contains(p.Source, dir) {
+	if p.State != plugin.Ready || p.Version != "1" || p.Pending == nil || p.Pending.Version != "2" || !strings.Contains(p.Source, dir) {
 		t.Errorf("%+v", p)
 	}
 	r, err := h.Review(t.Context(), "a")
@@ -132,7 +134,7 @@ func TestApprovedCopyServesWhileAChangeWaits(t *testing.T) {
 	}
 	var rows []string
 	for _, d := range r.Changes {
-		rows = append(rows, fmt.Sprintf("%s %s %q→%q %s %t", d.Kind, d.Name, d.Was, d.Is, d.Reason, d.Wider))
+		rows = append(rows, fmt.Sprintf("%s %s %q→%q %s %t", d.Kind, d.Name, d.Was, d.Is, d.Reason, d.Exceeds))
 	}
 	text := strings.Join(rows, "\n")
 	for _, want := range []string{`power host evil.example ""→"send and receive" sends it true`, `version  "1"→"2"`, "module  ", "manifest  "} {
@@ -145,7 +147,7 @@ func TestApprovedCopyServesWhileAChangeWaits(t *testing.T) {
 	// Back to what was approved, nothing waits.
 	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
 	reload(t, h)
-	if p := info(t, h, "a"); p.Offer != nil || p.State != Ready {
+	if p := info(t, h, "a"); p.Pending != nil || p.State != plugin.Ready {
 		t.Errorf("%+v", p)
 	}
 	os.RemoveAll(filepath.Join(dir, "a"))
@@ -174,10 +176,10 @@ func TestEveryByteCounts(t *testing.T) {
 			write(t, file.path, changed)
 			reload(t, h)
 			for _, p := range h.Plugins() {
-				if p.State == Ready && p.Digest != digest {
+				if p.State == plugin.Ready && p.Digest != digest {
 					t.Fatalf("byte %d of %s: unapproved bytes may run: %+v", i, file.path, p)
 				}
-				if p.State == Ready && p.Offer == nil {
+				if p.State == plugin.Ready && p.Pending == nil {
 					t.Fatalf("byte %d of %s: nobody is told of the change: %+v", i, file.path, p)
 				}
 			}
@@ -186,7 +188,7 @@ func TestEveryByteCounts(t *testing.T) {
 	}
 	reload(t, h)
 	says(t, h, "a", generation(1))
-	if p := info(t, h, "a"); p.Offer != nil {
+	if p := info(t, h, "a"); p.Pending != nil {
 		t.Errorf("%+v", p)
 	}
 }
@@ -226,13 +228,13 @@ func TestSwapRaces(t *testing.T) {
 	for range 500 {
 		if err := h.Approve(t.Context(), "a", digest, "cli"); err == nil {
 			approved++
-		} else if c := code(err); c != Changed && c != Unapprovable && c != Unpinned {
+		} else if c := code(err); c != plugin.CodeChanged && c != plugin.CodeInvalid && c != plugin.CodeLockUnusable {
 			t.Fatal(err)
 		}
 		if r := try(t, s, "a", ""); r.Whole() != generation(1) && r.Err == nil {
 			t.Fatalf("unapproved code ran: %q", r.Whole())
 		}
-		if p := info(t, h, "a"); p.State == Ready && p.Digest != digest {
+		if p := info(t, h, "a"); p.State == plugin.Ready && p.Digest != digest {
 			t.Fatalf("unapproved bytes may run: %+v", p)
 		}
 	}
@@ -255,10 +257,10 @@ func TestRenamedAndMovedAreChanges(t *testing.T) {
 	other := []byte("schema = 1\nname = \"other\"\nwasm = \"pure.wasm\"\n[[tool]]\nname = \"other\"\ndescription = \"a tool\"\nexport = \"pure\"\n")
 	write(t, filepath.Join(dir, "pure", "plugin.toml"), other)
 	reload(t, h)
-	if p := info(t, h, "other"); p.State != Waiting || !strings.Contains(p.Why, "where the approved plugin pure lay") {
+	if p := info(t, h, "other"); p.State != plugin.Pending || !strings.Contains(p.Why, "where the approved plugin pure lay") {
 		t.Errorf("%+v", p)
 	}
-	if p := info(t, h, "pure"); p.State != Ready || p.Offer == nil || !strings.Contains(p.Offer.Why, "a plugin named other") {
+	if p := info(t, h, "pure"); p.State != plugin.Ready || p.Pending == nil || !strings.Contains(p.Pending.Why, "a plugin named other") {
 		t.Errorf("%+v", p)
 	}
 	says(t, h, "pure", generation(1))
@@ -271,11 +273,11 @@ func TestRenamedAndMovedAreChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	reload(t, h)
-	if p := info(t, h, "other"); p.State != Ready || p.Offer == nil || !strings.Contains(p.Offer.Why, "it has moved") {
+	if p := info(t, h, "other"); p.State != plugin.Ready || p.Pending == nil || !strings.Contains(p.Pending.Why, "it has moved") {
 		t.Errorf("%+v", p)
 	}
 	agree(t, h, "other")
-	if p := info(t, h, "other"); p.Offer != nil || !strings.Contains(p.Source, "moved") {
+	if p := info(t, h, "other"); p.Pending != nil || !strings.Contains(p.Source, "moved") {
 		t.Errorf("%+v", p)
 	}
 }
@@ -290,10 +292,10 @@ func TestBrokenChangeDoesNotStopWhatServes(t *testing.T) {
 	reload(t, h)
 	says(t, h, "a", generation(1))
 	p := info(t, h, "a")
-	if p.State != Ready || p.Offer == nil || p.Offer.Digest != "" || !strings.Contains(p.Offer.Why, "plugin.toml:1:") {
+	if p.State != plugin.Ready || p.Pending == nil || p.Pending.Digest != "" || !strings.Contains(p.Pending.Why, "plugin.toml:1:") {
 		t.Errorf("%+v", p)
 	}
-	if err := h.Approve(t.Context(), "a", p.Digest, "cli"); code(err) != Unapprovable {
+	if err := h.Approve(t.Context(), "a", p.Digest, "cli"); code(err) != plugin.CodeInvalid {
 		t.Errorf("what is broken cannot be approved: %v", err)
 	}
 }
@@ -307,7 +309,7 @@ func TestNewcomerTakesNoToolOfAnApprovedCopy(t *testing.T) {
 	lay(t, dir, "m", manifest("m", "mine2", "m", ""), generation(2)) // waits; its copy still has the tool mine
 	lay(t, dir, "a", manifest("a", "mine", "a", ""), generation(3))
 	reload(t, h)
-	if p := info(t, h, "a"); p.State != Refused || !strings.Contains(p.Why, `belongs to the plugin m already`) {
+	if p := info(t, h, "a"); p.State != plugin.Invalid || !strings.Contains(p.Why, `belongs to the plugin m already`) {
 		t.Errorf("%+v", p)
 	}
 	says(t, h, "mine", generation(1))
@@ -315,7 +317,7 @@ func TestNewcomerTakesNoToolOfAnApprovedCopy(t *testing.T) {
 
 func TestRollbackHoldsUntilTheNextApproval(t *testing.T) {
 	dir := t.TempDir()
-	h := pinned(t, dir, func(c *Config) { c.Folders[0].Trust = TrustGranted })
+	h := pinned(t, dir, func(c *Config) { c.Folders[0].Trust = plugin.TrustGranted })
 	var digests []string
 	for n := 1; n <= 6; n++ {
 		lay(t, dir, "a", wanting("a", fmt.Sprint(n), ""), generation(n))
@@ -330,14 +332,14 @@ func TestRollbackHoldsUntilTheNextApproval(t *testing.T) {
 	lay(t, dir, "a", wanting("a", "7", ""), generation(7))
 	reload(t, h)
 	says(t, h, "a", generation(5)) // trust does not overrule a person
-	if p := info(t, h, "a"); !p.Approved.Held || p.Offer == nil || p.Offer.Version != "7" {
+	if p := info(t, h, "a"); !p.Approved.RolledBack || p.Pending == nil || p.Pending.Version != "7" {
 		t.Errorf("%+v", p)
 	}
 	if err := h.Rollback(t.Context(), "a", digests[2][:8]); err != nil {
 		t.Fatal(err)
 	}
 	says(t, h, "a", generation(3))
-	if err := h.Rollback(t.Context(), "a", digests[0]); code(err) != NoVersion {
+	if err := h.Rollback(t.Context(), "a", digests[0]); code(err) != plugin.CodeNoVersion {
 		t.Errorf("a version whose copy is gone: %v", err)
 	}
 	agree(t, h, "a")
@@ -349,7 +351,7 @@ func TestRollbackHoldsUntilTheNextApproval(t *testing.T) {
 	lay(t, dir, "a", wanting("a", "8", ""), generation(8))
 	reload(t, h)
 	says(t, h, "a", generation(8)) // approved again, trust holds again
-	if r, err := h.Review(t.Context(), "a"); err != nil || len(r.History) != 8 || !r.History[0].Current || r.History[7].Kept {
+	if r, err := h.Review(t.Context(), "a"); err != nil || len(r.History) != 8 || !r.History[0].Current || r.History[7].HasCopy {
 		t.Errorf("%+v, %v", r.History, err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // A Change is what a reload made different, each a list of plugins' names.
@@ -11,31 +13,31 @@ type Change struct {
 	Added   []string `json:"added"`   // can be used now and were not there
 	Changed []string `json:"changed"` // can be used now and are not what they were
 	Removed []string `json:"removed"` // are gone
-	Waiting []string `json:"waiting"` // lack something now
-	Refused []string `json:"refused"` // are broken now
+	Pending []string `json:"waiting"` // lack something now
+	Invalid []string `json:"refused"` // are broken now
 }
 
 // Empty says that nothing is different.
 func (c Change) Empty() bool {
-	return len(c.Added)+len(c.Changed)+len(c.Removed)+len(c.Waiting)+len(c.Refused) == 0
+	return len(c.Added)+len(c.Changed)+len(c.Removed)+len(c.Pending)+len(c.Invalid) == 0
 }
 
 // compare says what is different in a plan; old may be nil.
 func compare(old, next *plan) Change {
-	c := Change{Added: []string{}, Changed: []string{}, Removed: []string{}, Waiting: []string{}, Refused: []string{}}
+	c := Change{Added: []string{}, Changed: []string{}, Removed: []string{}, Pending: []string{}, Invalid: []string{}}
 	was, is := old.prints(), next.prints()
 	for _, source := range next.sources() {
 		before, there := was[source]
 		now := is[source]
 		switch {
 		case there && before.text == now.text:
-		case now.state == Refused:
-			c.Refused = append(c.Refused, now.name)
-		case now.state == Waiting, now.waits != "" && now.waits != before.waits:
-			c.Waiting = append(c.Waiting, now.name)
-		case now.state == Off:
+		case now.state == plugin.Invalid:
+			c.Invalid = append(c.Invalid, now.name)
+		case now.state == plugin.Pending, now.waits != "" && now.waits != before.waits:
+			c.Pending = append(c.Pending, now.name)
+		case now.state == plugin.Disabled:
 			c.Removed = append(c.Removed, now.name)
-		case there && before.state == Ready:
+		case there && before.state == plugin.Ready:
 			c.Changed = append(c.Changed, now.name)
 		default:
 			c.Added = append(c.Added, now.name)
@@ -52,7 +54,7 @@ func compare(old, next *plan) Change {
 // A print is what makes a plugin of a plan different from that of another.
 type print struct {
 	name  string
-	state State
+	state plugin.State
 	text  string
 	waits string // what a person has to look at; empty: nothing
 }
@@ -65,8 +67,8 @@ func (p *plan) prints() map[string]print {
 	}
 	for i, info := range p.infos() {
 		waits := ""
-		if info.Offer != nil {
-			waits = info.Offer.Digest + info.Offer.Why
+		if info.Pending != nil {
+			waits = info.Pending.Digest + info.Pending.Why
 		}
 		out[info.Source] = print{info.Name, info.State, fmt.Sprint(info.State, info.Digest, info.Why, waits, p.plugins[i].given, info.Tools, info.Disabled), waits}
 	}
@@ -97,20 +99,20 @@ func (h *Host) tell(old, p *plan, c Change) {
 		}
 	}
 	before := old.prints()
-	counts := map[State]int{}
+	counts := map[plugin.State]int{}
 	for _, info := range p.infos() {
 		counts[info.State]++
-		if was, ok := before[info.Source]; info.State != Ready && (!ok || was.state != info.State) {
+		if was, ok := before[info.Source]; info.State != plugin.Ready && (!ok || was.state != info.State) {
 			h.log.Warn("plugin", "name", info.Name, "state", string(info.State), "why", info.Why, "fix", info.Fix)
 		}
 	}
-	args := []any{"ready", counts[Ready], "waiting", counts[Waiting], "refused", counts[Refused], "tools", len(p.names)}
+	args := []any{"ready", counts[plugin.Ready], "waiting", counts[plugin.Pending], "refused", counts[plugin.Invalid], "tools", len(p.names)}
 	if old == nil {
 		h.tellUnknown(nil)
 		h.log.Info("plugins scanned", args...)
 		return
 	}
-	h.log.Info("plugins changed", append([]any{"added", c.Added, "changed", c.Changed, "removed", c.Removed, "now_waiting", c.Waiting, "now_refused", c.Refused}, args...)...)
+	h.log.Info("plugins changed", append([]any{"added", c.Added, "changed", c.Changed, "removed", c.Removed, "now_waiting", c.Pending, "now_refused", c.Invalid}, args...)...)
 }
 
 // Changed returns a channel that is closed when a reload has next made a

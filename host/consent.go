@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -116,9 +117,9 @@ func (s *Session) action(ctx context.Context, p *policy, b *bound, n int, r *rul
 		return r.action, ruleName(n)
 	}
 	switch b.effect {
-	case Changes:
+	case plugin.EffectChanges:
 		return p.unruled, byDefault
-	case Network:
+	case plugin.EffectNetwork:
 		if p.network != Auto {
 			return p.network, byNetwork
 		}
@@ -231,7 +232,7 @@ func (s *Session) why(p *policy, b *bound, n int) string {
 	}
 	if b.grant.HTTP != nil {
 		and := ""
-		if b.effect == Network && n == 0 && p.network == Auto {
+		if b.effect == plugin.EffectNetwork && n == 0 && p.network == Auto {
 			and = w.private
 			if len(b.grant.Mounts) > 0 {
 				and = w.reads
@@ -241,18 +242,6 @@ func (s *Session) why(p *policy, b *bound, n int) string {
 	}
 	return w.because(can, n)
 }
-
-// An Effect is what a tool can do beside answering. It comes of what the tool
-// is granted: what a manifest says of itself can only add to it.
-type Effect string
-
-// The effects. A tool that says it is read-only gets no folder to write to, so
-// that this much of its claim is true; what it sends to a host nobody can tell.
-const (
-	NoEffect Effect = "none"
-	Network  Effect = "network"
-	Changes  Effect = "changes"
-)
 
 // settle fixes what a tool can do: its folders are read-only if it says that it is.
 func (b *bound) settle(anyHost bool) {
@@ -268,11 +257,11 @@ func (b *bound) settle(anyHost bool) {
 	b.anyHost = reaches && anyHost
 	switch {
 	case writes || reaches && !claims:
-		b.effect = Changes
+		b.effect = plugin.EffectChanges
 	case reaches:
-		b.effect = Network
+		b.effect = plugin.EffectNetwork
 	default:
-		b.effect = NoEffect
+		b.effect = plugin.EffectNone
 	}
 	b.info.Effect = b.effect
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -32,7 +33,7 @@ func desk(t *testing.T, change func(*Config)) (*Host, string) {
 	work := t.TempDir()
 	write(t, filepath.Join(work, "secret.txt"), []byte("the tide turns at nine"))
 	h := open(t, drop(t, "pen"), func(c *Config) {
-		c.Grants = map[string]Grant{"pen": {Paths: []PathGrant{{Guest: "/workspace", Host: work, Mode: "rw"}}}}
+		c.Grants = map[string]plugin.Grant{"pen": {Paths: []plugin.PathGrant{{Guest: "/workspace", Host: work, Mode: "rw"}}}}
 		if change != nil {
 			change(c)
 		}
@@ -84,11 +85,11 @@ func TestClaimOfReadingCostsTheRightToWrite(t *testing.T) {
 	if call(t, s, "write_note", noteA); !written(t, work, "a.txt") {
 		t.Error("its sister, which claims nothing, did not write")
 	}
-	effects := map[string]Effect{}
+	effects := map[string]plugin.Effect{}
 	for _, info := range h.Tools() {
 		effects[info.Spec.Name] = info.Effect
 	}
-	if effects["write_note"] != Changes || effects["claims"] != NoEffect || effects["read_note"] != NoEffect {
+	if effects["write_note"] != plugin.EffectChanges || effects["claims"] != plugin.EffectNone || effects["read_note"] != plugin.EffectNone {
 		t.Errorf("%v", effects)
 	}
 }
@@ -96,30 +97,30 @@ func TestClaimOfReadingCostsTheRightToWrite(t *testing.T) {
 func TestEffects(t *testing.T) {
 	tests := []struct {
 		claims, rw, net bool
-		want            Effect
+		want            plugin.Effect
 	}{
-		{false, false, false, NoEffect}, // whatever it says, it can do nothing
-		{true, false, false, NoEffect},
-		{false, true, false, Changes},
-		{true, true, false, NoEffect}, // the folder is read-only for it
-		{false, false, true, Changes}, // it may post
-		{true, false, true, Network},
-		{false, true, true, Changes},
-		{true, true, true, Network},
+		{false, false, false, plugin.EffectNone}, // whatever it says, it can do nothing
+		{true, false, false, plugin.EffectNone},
+		{false, true, false, plugin.EffectChanges},
+		{true, true, false, plugin.EffectNone},     // the folder is read-only for it
+		{false, false, true, plugin.EffectChanges}, // it may post
+		{true, false, true, plugin.EffectNetwork},
+		{false, true, true, plugin.EffectChanges},
+		{true, true, true, plugin.EffectNetwork},
 	}
 	for _, tt := range tests {
 		dir := t.TempDir()
-		asks, grant := "", Grant{}
+		asks, grant := "", plugin.Grant{}
 		if tt.rw {
 			asks += "paths = [{ guest = \"/workspace\", mode = \"rw\", reason = \"r\" }]\n"
-			grant.Paths = []PathGrant{{Guest: "/workspace", Host: t.TempDir(), Mode: "rw"}}
+			grant.Paths = []plugin.PathGrant{{Guest: "/workspace", Host: t.TempDir(), Mode: "rw"}}
 		}
 		if tt.net {
 			asks += "hosts = [{ host = \"*\", reason = \"r\" }]\n"
-			grant.Hosts = []HostGrant{{Host: "*"}}
+			grant.Hosts = []plugin.HostGrant{{Host: "*"}}
 		}
 		place(t, dir, "pen", fmt.Appendf(nil, "schema = 1\nname = \"pen\"\n[permissions]\n%s[[tool]]\nname = \"job\"\ndescription = \"d\"\nexport = \"fetch\"\nhints = { read_only = %v }\n", asks, tt.claims))
-		h := open(t, dir, func(c *Config) { c.Grants = map[string]Grant{"pen": grant} })
+		h := open(t, dir, func(c *Config) { c.Grants = map[string]plugin.Grant{"pen": grant} })
 		if got := h.current.Load().tools["job"].effect; got != tt.want {
 			t.Errorf("%+v: %s", tt, got)
 		}
@@ -289,7 +290,7 @@ func TestWhoDecides(t *testing.T) {
 
 // web is a host whose fetch may reach a server on this machine, and whose
 // read_note may read a folder.
-func web(t *testing.T, granted func(server string) HostGrant, change func(*Config)) (h *Host, server string, hits *atomic.Int32) {
+func web(t *testing.T, granted func(server string) plugin.HostGrant, change func(*Config)) (h *Host, server string, hits *atomic.Int32) {
 	t.Helper()
 	hits = new(atomic.Int32)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -311,9 +312,9 @@ hints = { read_only = true, network = true, idempotent = true }
 `))
 	write(t, filepath.Join(dir, "browser", "browser.wasm"), slurp(t, filepath.Join(guests, "pen.wasm")))
 	return open(t, dir, func(c *Config) {
-		c.Grants = map[string]Grant{
-			"pen":     {Paths: []PathGrant{{Guest: "/workspace", Host: work}}},
-			"browser": {Hosts: []HostGrant{granted(srv.URL)}},
+		c.Grants = map[string]plugin.Grant{
+			"pen":     {Paths: []plugin.PathGrant{{Guest: "/workspace", Host: work}}},
+			"browser": {Hosts: []plugin.HostGrant{granted(srv.URL)}},
 		}
 		if change != nil {
 			change(c)
@@ -321,8 +322,8 @@ hints = { read_only = true, network = true, idempotent = true }
 	}), srv.URL, hits
 }
 
-func everywhere(string) HostGrant    { return HostGrant{Host: "http://*:*", Private: true} }
-func byName(server string) HostGrant { return HostGrant{Host: server} }
+func everywhere(string) plugin.HostGrant    { return plugin.HostGrant{Host: "http://*:*", Private: true} }
+func byName(server string) plugin.HostGrant { return plugin.HostGrant{Host: server} }
 
 // What a tool read in a granted folder must not be carried to a host of the
 // model's choice unasked; to one that the operator named it may.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -23,7 +24,7 @@ func bench(t *testing.T, a Approvals, ap Approver) (*Session, *bound) {
 	}
 	h := &Host{cfg: Config{Now: time.Now}, log: hclog.NewNullLogger()}
 	h.live.Store(set)
-	b := &bound{info: ToolInfo{Spec: tool.Spec{Name: "write_note"}}, effect: Changes, identity: "x"}
+	b := &bound{info: plugin.ToolInfo{Spec: tool.Spec{Name: "write_note"}}, effect: plugin.EffectChanges, identity: "x"}
 	return &Session{h: h, principal: "me", conversation: "c1", approver: ap}, b
 }
 

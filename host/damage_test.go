@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // codeFiles are the files of compiled code below a cache folder.
@@ -49,7 +51,7 @@ func TestDamagedCodeIsMadeAnew(t *testing.T) {
 			put(t, m.plugins, "p", generation(1))
 			run := func() {
 				t.Helper()
-				h := m.open(t, TrustGranted, func(c *Config) { c.WorkerCommand, c.Workers.Isolation = workerCommand, mode })
+				h := m.open(t, plugin.TrustGranted, func(c *Config) { c.WorkerCommand, c.Workers.Isolation = workerCommand, mode })
 				says(t, h, "p", generation(1))
 				shut(t, h)
 			}

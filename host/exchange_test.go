@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -92,20 +93,20 @@ func TestApplyFolders(t *testing.T) {
 	more := drop(t, "notes")
 	set := h.cfg.Live()
 	first := set.Folders
-	set.Folders = append(slices.Clone(first), Folder{Path: more, Trust: TrustGranted})
+	set.Folders = append(slices.Clone(first), plugin.Folder{Path: more, Trust: plugin.TrustGranted})
 	change, err := h.Apply(t.Context(), set)
-	if err != nil || !slices.Equal(change.Waiting, []string{"notes"}) || !slices.Contains(h.kept(), more) {
+	if err != nil || !slices.Equal(change.Pending, []string{"notes"}) || !slices.Contains(h.kept(), more) {
 		t.Fatalf("%+v, %v, %v", change, err, h.kept())
 	}
 	set.Folders = set.Folders[1:]
 	if change, err = h.Apply(t.Context(), set); err != nil || !slices.Equal(change.Removed, []string{"probe"}) {
 		t.Fatalf("%+v, %v", change, err)
 	}
-	set.Folders = []Folder{{Path: more, Trust: TrustAsk}}
-	if _, err = h.Apply(t.Context(), set); err != nil || h.Plugins()[0].Trust != TrustAsk {
+	set.Folders = []plugin.Folder{{Path: more, Trust: plugin.TrustAsk}}
+	if _, err = h.Apply(t.Context(), set); err != nil || h.Plugins()[0].Trust != plugin.TrustAsk {
 		t.Errorf("another trust: %+v, %v", h.Plugins(), err)
 	}
-	set.Folders = []Folder{{Path: more, Trust: "blind"}}
+	set.Folders = []plugin.Folder{{Path: more, Trust: "blind"}}
 	if _, err := h.Apply(t.Context(), set); err == nil {
 		t.Error("a trust that there is not")
 	}
@@ -131,7 +132,7 @@ func TestApplyServers(t *testing.T) {
 	defer web.Close()
 	_, url := elsewhere(t)
 	_, other := elsewhere(t)
-	h := served(t, func(c *Config) { c.Approvals.Default = Allow }, Server{Name: "old", URL: web.URL}, Server{Name: "files", URL: url})
+	h := served(t, func(c *Config) { c.Approvals.Default = Allow }, plugin.Server{Name: "old", URL: web.URL}, plugin.Server{Name: "files", URL: url})
 	connection := h.serverList()[1]
 	result := make(chan tool.Result, 1)
 	go func() {
@@ -144,7 +145,7 @@ func TestApplyServers(t *testing.T) {
 	<-begun
 	old := h.serverList()[0]
 	set := h.cfg.Live()
-	set.Servers = []Server{{Name: "files", URL: url}, {Name: "more", URL: other}}
+	set.Servers = []plugin.Server{{Name: "files", URL: url}, {Name: "more", URL: other}}
 	if _, err := h.Apply(t.Context(), set); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // listInput is what an ABI's listing export is given.
@@ -41,7 +42,7 @@ func (h *Host) adopt(p *registry.Plugin) {
 	}
 }
 
-func asksOf(g Grant) (a registry.Asks) {
+func asksOf(g plugin.Grant) (a registry.Asks) {
 	for _, p := range g.Paths {
 		a.Paths = append(a.Paths, registry.PathAsk{Guest: p.Guest, Write: p.Mode == "rw", Reason: foreignReason})
 	}
@@ -52,7 +53,7 @@ func asksOf(g Grant) (a registry.Asks) {
 		}
 	}
 	for _, s := range g.Inject {
-		s = s.orDefaults()
+		s = s.WithDefaults()
 		a.Secrets = append(a.Secrets, registry.SecretAsk{Name: s.Name, Header: s.Header, Format: s.Format, Host: s.Host, Reason: foreignReason})
 	}
 	return a
@@ -84,7 +85,7 @@ func over(a, b map[string]any) map[string]any {
 }
 
 // legible notes granted hosts that cannot be read: no ask stands beside them.
-func (b *bargain) legible(grants []HostGrant) {
+func (b *bargain) legible(grants []plugin.HostGrant) {
 	for _, g := range grants {
 		if _, err := egress.ParseRule(g.Host); err != nil {
 			b.wait("its grant names " + err.Error())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -31,14 +32,14 @@ func stray(t testing.TB, names ...string) string {
 // a busy machine the first time takes longer than a host waits for a stranger.
 func compiled(t testing.TB, dir string) {
 	t.Helper()
-	h, err := Open(t.Context(), Config{Folders: []Folder{{Path: dir, Trust: TrustGranted}}, CacheDir: guesttest.Cache(t)})
+	h, err := Open(t.Context(), Config{Folders: []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}}, CacheDir: guesttest.Cache(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer h.Close()
 	again, late := time.NewTicker(20*time.Millisecond), time.After(10*time.Minute)
 	defer again.Stop()
-	for slices.ContainsFunc(h.Plugins(), func(p PluginInfo) bool { return p.State == Waiting }) {
+	for slices.ContainsFunc(h.Plugins(), func(p plugin.Info) bool { return p.State == plugin.Pending }) {
 		select {
 		case <-again.C:
 		case <-late:
@@ -113,9 +114,9 @@ func TestServletHasWhatItIsGranted(t *testing.T) {
 		t.Errorf("without settings: %q", r.Shown.Text)
 	}
 
-	grant := Grant{Hosts: []HostGrant{{Host: srv.URL}}, Inject: []Injection{{Name: "KEY", Host: srv.URL}}, Config: map[string]any{"api-key": "k1", "depth": int64(3)}}
+	grant := plugin.Grant{Hosts: []plugin.HostGrant{{Host: srv.URL}}, Inject: []plugin.Injection{{Name: "KEY", Host: srv.URL}}, Config: map[string]any{"api-key": "k1", "depth": int64(3)}}
 	change := func(c *Config) {
-		c.Grants = map[string]Grant{"servlet": grant}
+		c.Grants = map[string]plugin.Grant{"servlet": grant}
 		c.Secret = func(name string) (string, bool) { return "sesame", name == "KEY" }
 		c.Tools = map[string]ToolConfig{"servlet__settings": {Config: map[string]any{"depth": 4}}}
 	}
@@ -153,24 +154,24 @@ func TestServletHasWhatItIsGranted(t *testing.T) {
 	if r := try(t, s, "servlet__read", `{"path":"/notes/note.txt"}`); r.Err == nil {
 		t.Errorf("a folder that is not granted: %+v", r)
 	}
-	grant.Paths = []PathGrant{{Guest: "/notes", Host: folder}}
+	grant.Paths = []plugin.PathGrant{{Guest: "/notes", Host: folder}}
 	if r := call(t, open(t, dir, unasked).Session("me", "c"), "servlet__read", `{"path":"/notes/note.txt"}`); r.Shown.Text != "a note" {
 		t.Errorf("a folder that is granted: %q", r.Shown.Text)
 	}
 
-	grant.Inject = []Injection{{Name: "KEY", Host: srv.URL, Header: "X-Key"}}
+	grant.Inject = []plugin.Injection{{Name: "KEY", Host: srv.URL, Header: "X-Key"}}
 	call(t, open(t, dir, unasked).Session("me", "c"), "servlet__fetch_page", page)
 	if len(seen) != 2 || seen[1] != "sesame" {
 		t.Errorf("the server saw %q", seen)
 	}
-	for why, g := range map[string]Grant{
-		"its grant names":                            {Hosts: []HostGrant{{Host: "http://"}}},
-		"goes to api.example.com, which is not":      {Inject: []Injection{{Name: "KEY", Host: "api.example.com"}}},
-		"the secret NO_KEY is not set":               {Hosts: []HostGrant{{Host: "api.example.com"}}, Inject: []Injection{{Name: "NO_KEY", Host: "api.example.com"}}},
-		`the folder granted as /data, "/no/such/dir`: {Paths: []PathGrant{{Guest: "/data", Host: "/no/such/dir"}}},
+	for why, g := range map[string]plugin.Grant{
+		"its grant names":                            {Hosts: []plugin.HostGrant{{Host: "http://"}}},
+		"goes to api.example.com, which is not":      {Inject: []plugin.Injection{{Name: "KEY", Host: "api.example.com"}}},
+		"the secret NO_KEY is not set":               {Hosts: []plugin.HostGrant{{Host: "api.example.com"}}, Inject: []plugin.Injection{{Name: "NO_KEY", Host: "api.example.com"}}},
+		`the folder granted as /data, "/no/such/dir`: {Paths: []plugin.PathGrant{{Guest: "/data", Host: "/no/such/dir"}}},
 	} {
 		grant = g
-		if p := open(t, dir, change).Plugins()[0]; p.State != Waiting || !strings.Contains(p.Why, why) || p.Fix == "" {
+		if p := open(t, dir, change).Plugins()[0]; p.State != plugin.Pending || !strings.Contains(p.Why, why) || p.Fix == "" {
 			t.Errorf("%s: %s %q; %q", why, p.State, p.Why, p.Fix)
 		}
 	}
@@ -247,7 +248,7 @@ func TestSettingsOfThePlugin(t *testing.T) {
 	change := func(one, all map[string]any) func(*Config) {
 		return func(c *Config) {
 			c.Tools = map[string]ToolConfig{"settings": {Config: one}}
-			c.Grants = map[string]Grant{"probe": {Config: all}}
+			c.Grants = map[string]plugin.Grant{"probe": {Config: all}}
 		}
 	}
 	tests := []struct {
@@ -265,7 +266,7 @@ func TestSettingsOfThePlugin(t *testing.T) {
 		h := open(t, drop(t, "probe"), change(tt.one, tt.all))
 		p := h.Plugins()[0]
 		got := p.Why
-		if p.State == Ready {
+		if p.State == plugin.Ready {
 			got = call(t, h.Session("me", "c"), "settings", "").Shown.Text
 		}
 		if !strings.Contains(got, tt.want) || !strings.Contains(p.Fix, tt.fix) {

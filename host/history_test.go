@@ -11,6 +11,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/history"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -267,7 +268,7 @@ func TestWholeOfAnArchiveInUserScope(t *testing.T) {
 
 func TestArchiveSurvivesTheHost(t *testing.T) {
 	dir, path := drop(t, "probe"), filepath.Join(t.TempDir(), "archive.db")
-	cfg := Config{Folders: []Folder{{Path: dir}}, CacheDir: guesttest.Cache(t), Archive: archive.Config{Path: path}}
+	cfg := Config{Folders: []plugin.Folder{{Path: dir}}, CacheDir: guesttest.Cache(t), Archive: archive.Config{Path: path}}
 	h, err := Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sched"
 	"github.com/weirhost/weir/host/internal/watch"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -290,11 +291,11 @@ func (h *Host) leave(inner *ending.Context) {
 
 // Plugins lists every plugin that was found, by name, with its state and what
 // would change it.
-func (h *Host) Plugins() []PluginInfo { return h.current.Load().infos() }
+func (h *Host) Plugins() []plugin.Info { return h.current.Load().infos() }
 
 // Tools lists the tools that can be called, by name, the host's own last.
-func (h *Host) Tools() []ToolInfo {
-	var out []ToolInfo
+func (h *Host) Tools() []plugin.ToolInfo {
+	var out []plugin.ToolInfo
 	for _, b := range h.current.Load().usable() {
 		out = append(out, b.info)
 	}
@@ -305,7 +306,7 @@ func (h *Host) Tools() []ToolInfo {
 }
 
 // Tool is one of Tools, by its name, at the same cost however many there are.
-func (h *Host) Tool(name string) (ToolInfo, bool) {
+func (h *Host) Tool(name string) (plugin.ToolInfo, bool) {
 	if b, ok := h.current.Load().tools[name]; ok && b.from.refusal() == nil {
 		return b.info, true
 	}
@@ -314,12 +315,12 @@ func (h *Host) Tool(name string) (ToolInfo, bool) {
 			return ownInfo(spec), true
 		}
 	}
-	return ToolInfo{}, false
+	return plugin.ToolInfo{}, false
 }
 
 // ownInfo tells about one of the host's own tools.
-func ownInfo(spec tool.Spec) ToolInfo {
-	return ToolInfo{Spec: spec, Declared: spec.Output, Effective: spec.Output}
+func ownInfo(spec tool.Spec) plugin.ToolInfo {
+	return plugin.ToolInfo{Spec: spec, Declared: spec.Output, Effective: spec.Output}
 }
 
 // Archive is where the whole results are.

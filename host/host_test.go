@@ -15,6 +15,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -89,7 +90,7 @@ func write(t testing.TB, path string, text []byte) {
 // open opens a host on folders with the shared cache; it ends with the test.
 func open(t testing.TB, dir string, change func(*Config)) *Host {
 	t.Helper()
-	cfg := Config{Folders: []Folder{{Path: dir, Trust: TrustGranted}}, CacheDir: guesttest.Cache(t), Version: "0.1.0"}
+	cfg := Config{Folders: []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}}, CacheDir: guesttest.Cache(t), Version: "0.1.0"}
 	cfg.Archive.Path = filepath.Join(t.TempDir(), "archive.db")
 	if change != nil {
 		change(&cfg)
@@ -197,7 +198,7 @@ func TestToolInfoNamesTheLayers(t *testing.T) {
 			"long":  {Limits: tool.Limits{MaxChars: 20000}},
 		}
 	})
-	got := map[string]ToolInfo{}
+	got := map[string]plugin.ToolInfo{}
 	for _, i := range h.Tools() {
 		got[i.Spec.Name] = i
 	}
@@ -245,9 +246,9 @@ func TestOpenRefusesConfig(t *testing.T) {
 		{func(c *Config) { c.Tools = map[string]ToolConfig{"x": {Limits: tool.Limits{Strategy: "middle"}}} }, `the limits of the tool x: strategy is "middle"`},
 		{func(c *Config) { c.Tools = map[string]ToolConfig{"x": {Limits: tool.Limits{Keep: []string{"("}}}} }, "the limits of the tool x: keep"},
 		{func(c *Config) { c.Tools = map[string]ToolConfig{"x": {Limits: tool.Limits{Archive: "maybe"}}} }, `archive is "maybe"`},
-		{func(c *Config) { c.Folders = []Folder{{Path: "p", Trust: "blind"}} }, `the trust of the folder p is "blind"`},
+		{func(c *Config) { c.Folders = []plugin.Folder{{Path: "p", Trust: "blind"}} }, `the trust of the folder p is "blind"`},
 		{func(c *Config) {
-			c.Grants = map[string]Grant{"x": {Paths: []PathGrant{{Guest: "/w", Host: ".", Mode: "w"}}}}
+			c.Grants = map[string]plugin.Grant{"x": {Paths: []plugin.PathGrant{{Guest: "/w", Host: ".", Mode: "w"}}}}
 		}, `the grant of /w for x: mode is "w"`},
 	}
 	for _, tt := range tests {
@@ -300,7 +301,7 @@ func TestClosedHost(t *testing.T) {
 
 func TestCloseLeavesNothingRunning(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	h, err := Open(t.Context(), Config{Folders: []Folder{{Path: drop(t, "probe")}}, CacheDir: guesttest.Cache(t), Spares: 2})
+	h, err := Open(t.Context(), Config{Folders: []plugin.Folder{{Path: drop(t, "probe")}}, CacheDir: guesttest.Cache(t), Spares: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

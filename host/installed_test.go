@@ -13,6 +13,7 @@ import (
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/index"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -25,7 +26,7 @@ func (m home) file(name string) string { return filepath.Join(m.plugins, name, n
 func (m home) index() string           { return filepath.Join(m.data, "cache", indexFile) }
 
 // open opens a host there, which is closed by the test's end at the latest.
-func (m home) open(t testing.TB, trust Trust, change func(*Config)) *Host {
+func (m home) open(t testing.TB, trust plugin.Trust, change func(*Config)) *Host {
 	t.Helper()
 	return open(t, m.plugins, func(c *Config) {
 		c.Folders[0].Trust = trust
@@ -85,30 +86,30 @@ func shut(t testing.TB, h *Host) {
 func TestTheFirstCallFindsOutWhatTheIndexMistook(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		trust  Trust
+		trust  plugin.Trust
 		spoil  func(t *testing.T, m home, h *Host)
 		answer string // empty: a failure
-		state  State
+		state  plugin.State
 		offers bool
 	}{
-		{"the folder is trusted", TrustGranted, nil, generation(2), Ready, false},
-		{"a change waits", TrustAsk, nil, generation(1), Ready, true},
-		{"a change waits, and there is no copy", TrustAsk, func(t *testing.T, m home, h *Host) {
+		{"the folder is trusted", plugin.TrustGranted, nil, generation(2), plugin.Ready, false},
+		{"a change waits", plugin.TrustAsk, nil, generation(1), plugin.Ready, true},
+		{"a change waits, and there is no copy", plugin.TrustAsk, func(t *testing.T, m home, h *Host) {
 			if err := os.RemoveAll(filepath.Join(m.data, "approved")); err != nil {
 				t.Fatal(err)
 			}
 			if err := os.WriteFile(filepath.Join(m.data, "approved"), nil, 0o600); err != nil { // nor will be
 				t.Fatal(err)
 			}
-		}, "", Waiting, true},
-		{"the file is half of what it was", TrustAsk, func(t *testing.T, m home, h *Host) {
+		}, "", plugin.Pending, true},
+		{"the file is half of what it was", plugin.TrustAsk, func(t *testing.T, m home, h *Host) {
 			wasm := slurp(t, m.file("p"))
 			write(t, m.file("p"), wasm[:len(wasm)/2])
-		}, generation(1), Ready, true},
-		{"half a file, and the folder is trusted", TrustGranted, func(t *testing.T, m home, h *Host) {
+		}, generation(1), plugin.Ready, true},
+		{"half a file, and the folder is trusted", plugin.TrustGranted, func(t *testing.T, m home, h *Host) {
 			wasm := slurp(t, m.file("p"))
 			write(t, m.file("p"), wasm[:len(wasm)/2])
-		}, "", Refused, false},
+		}, "", plugin.Invalid, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newHome(t)
@@ -122,7 +123,7 @@ func TestTheFirstCallFindsOutWhatTheIndexMistook(t *testing.T) {
 			m.claim(t, m.file("p"), approved)
 
 			h := m.open(t, tt.trust, nil)
-			if p := info(t, h, "p"); p.State != Ready || p.SHA256 != shaOf(approved) || p.Offer != nil {
+			if p := info(t, h, "p"); p.State != plugin.Ready || p.SHA256 != shaOf(approved) || p.Pending != nil {
 				t.Fatalf("the index is not believed, so nothing is tested: %+v", p)
 			}
 			r := try(t, h.Session("me", "c1"), "p", "")
@@ -132,13 +133,13 @@ func TestTheFirstCallFindsOutWhatTheIndexMistook(t *testing.T) {
 			if tt.answer == "" && (r.Err == nil || r.Err.Code == "" || r.Err.Msg == "" || r.Err.Hint == "") {
 				t.Errorf("the failure says too little: %+v", r.Err)
 			}
-			if p := info(t, h, "p"); p.State != tt.state || (p.Offer != nil) != tt.offers {
+			if p := info(t, h, "p"); p.State != tt.state || (p.Pending != nil) != tt.offers {
 				t.Errorf("then: %+v", p)
 			}
 			shut(t, h)
 			// The next start knows better.
 			h = m.open(t, tt.trust, nil)
-			if p := info(t, h, "p"); p.State != tt.state || (p.Offer != nil) != tt.offers {
+			if p := info(t, h, "p"); p.State != tt.state || (p.Pending != nil) != tt.offers {
 				t.Errorf("after a restart: %+v", p)
 			}
 		})
@@ -151,7 +152,7 @@ func TestAMistakenCopyDoesNotServe(t *testing.T) {
 	m := newHome(t)
 	put(t, m.plugins, "p", generation(1))
 	approved := slurp(t, m.file("p"))
-	shut(t, m.open(t, TrustAsk, nil))
+	shut(t, m.open(t, plugin.TrustAsk, nil))
 	copies, err := filepath.Glob(filepath.Join(m.data, "approved", "*", "p.wasm"))
 	if err != nil || len(copies) != 1 {
 		t.Fatal(copies, err)
@@ -159,14 +160,14 @@ func TestAMistakenCopyDoesNotServe(t *testing.T) {
 	put(t, m.plugins, "p", generation(2)) // so that the copy serves
 	write(t, copies[0], answering("p", generation(3)))
 	m.claim(t, copies[0], approved)
-	h := m.open(t, TrustAsk, nil)
-	if p := info(t, h, "p"); p.State != Ready || p.SHA256 != shaOf(approved) {
+	h := m.open(t, plugin.TrustAsk, nil)
+	if p := info(t, h, "p"); p.State != plugin.Ready || p.SHA256 != shaOf(approved) {
 		t.Fatalf("the index is not believed, so nothing is tested: %+v", p)
 	}
 	if r := try(t, h.Session("me", "c1"), "p", ""); r.Err == nil || r.Whole() != "" {
 		t.Errorf("bytes that nobody approved ran: %q", r.Whole())
 	}
-	if p := info(t, h, "p"); p.State != Waiting || p.Offer == nil {
+	if p := info(t, h, "p"); p.State != plugin.Pending || p.Pending == nil {
 		t.Errorf("%+v", p)
 	}
 }
@@ -182,19 +183,19 @@ func TestApprovingReadsTheFile(t *testing.T) {
 	}
 	m.claim(t, m.file("a"), was)
 	granted := func(c *Config) {
-		c.Grants = map[string]Grant{"a": {Paths: []PathGrant{{Guest: "/data", Host: m.data}}}}
+		c.Grants = map[string]plugin.Grant{"a": {Paths: []plugin.PathGrant{{Guest: "/data", Host: m.data}}}}
 		c.Approvals.Default = Allow
 	}
-	h := m.open(t, TrustAsk, granted)
+	h := m.open(t, plugin.TrustAsk, granted)
 	r, err := h.Review(t.Context(), "a")
-	if err != nil || r.Waiting == nil || r.Waiting.WasmSHA256 != shaOf(was) {
+	if err != nil || r.Pending == nil || r.Pending.WasmSHA256 != shaOf(was) {
 		t.Fatalf("the index is not believed, so nothing is tested: %+v %v", r, err)
 	}
-	if err := h.Approve(t.Context(), "a", r.Waiting.Digest, "cli"); code(err) != Unpinned {
+	if err := h.Approve(t.Context(), "a", r.Pending.Digest, "cli"); code(err) != plugin.CodeLockUnusable {
 		t.Errorf("bytes were approved that do not lie there: %v", err)
 	}
 	shut(t, h)
-	h = m.open(t, TrustAsk, granted)
+	h = m.open(t, plugin.TrustAsk, granted)
 	agree(t, h, "a")
 	says(t, h, "a", generation(2))
 }
@@ -223,7 +224,7 @@ func TestAnIndexThatIsNone(t *testing.T) {
 			put(t, m.plugins, "p", generation(1))
 			lay(t, m.index())
 			var log guesttest.LogBook
-			h := m.open(t, TrustGranted, func(c *Config) { c.Logger = log.Logger() })
+			h := m.open(t, plugin.TrustGranted, func(c *Config) { c.Logger = log.Logger() })
 			says(t, h, "p", generation(1))
 			st, err := os.Stat(m.file("p"))
 			if err != nil {
@@ -255,7 +256,7 @@ func TestHostsShareAnIndex(t *testing.T) {
 	}
 	var hosts [3]*Host
 	for i := range hosts {
-		hosts[i] = m.open(t, TrustGranted, func(c *Config) { c.Lock = "" })
+		hosts[i] = m.open(t, plugin.TrustGranted, func(c *Config) { c.Lock = "" })
 	}
 	var all sync.WaitGroup
 	for _, h := range hosts {
@@ -284,7 +285,7 @@ func TestWarmReadsWhatTheIndexMistook(t *testing.T) {
 	was := slurp(t, m.file("p"))
 	put(t, m.plugins, "p", generation(2))
 	m.claim(t, m.file("p"), was)
-	h := m.open(t, TrustGranted, func(c *Config) { c.Lock = "" })
+	h := m.open(t, plugin.TrustGranted, func(c *Config) { c.Lock = "" })
 	var told []string
 	h.Warm(t.Context(), func(name string, _ time.Duration, err error) {
 		if err != nil {
@@ -303,7 +304,7 @@ func TestTheFirstCallsLoadOnce(t *testing.T) {
 	m := newHome(t)
 	put(t, m.plugins, "p", generation(1))
 	put(t, m.plugins, "q", generation(1))
-	h := m.open(t, TrustGranted, nil)
+	h := m.open(t, plugin.TrustGranted, nil)
 	if n := loaded(h); n != 0 {
 		t.Fatalf("%d modules are loaded at the start", n)
 	}

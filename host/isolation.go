@@ -9,6 +9,7 @@ import (
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/worker"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -84,12 +85,12 @@ func isQuarantined(err error) bool {
 
 // refusedBy says what a plugin is whose module cannot be used, why, and what
 // changes it.
-func refusedBy(name, file string, err error) (state State, why, fix string) {
+func refusedBy(name, file string, err error) (state plugin.State, why, fix string) {
 	if q, ok := errors.AsType[*worker.Quarantined](err); ok {
-		return Quarantined, fmt.Sprintf("%s, on %s; it is not tried again", q.Entry.Why, q.Entry.When.Format("2006-01-02 15:04 MST")),
+		return plugin.Quarantined, fmt.Sprintf("%s, on %s; it is not tried again", q.Entry.Why, q.Entry.When.Format("2006-01-02 15:04 MST")),
 			fmt.Sprintf("build the module again, remove the plugin, or try it once more with: weir plugin retry %s", name)
 	}
-	return Refused, fmt.Sprintf("%s: %s", file, err), "build the module again, or remove the plugin"
+	return plugin.Invalid, fmt.Sprintf("%s: %s", file, err), "build the module again, or remove the plugin"
 }
 
 // ErrNotQuarantined is what Retry answers for a plugin that is not in quarantine.
@@ -124,7 +125,7 @@ func (h *Host) Retry(name string) error {
 		if one.info.Name != name {
 			continue
 		}
-		sha, untold := one.info.SHA256, one.info.State == Quarantined
+		sha, untold := one.info.SHA256, one.info.State == plugin.Quarantined
 		if one.seat != nil && one.seat.refused != nil && one.seat.refused.Untold && h.held(sha) == nil {
 			sha, untold = one.seat.refused.WasmSHA256, true
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -68,7 +69,7 @@ func TestQuarantinedPlugin(t *testing.T) {
 		c.Workers = Workers{CompileCPU: time.Second, Quarantine: filepath.Join(data, "quarantine.json")}
 	}
 	h := openIsolated(t, dir, change)
-	if info := pluginNamed(t, h, "bomb"); info.State != Ready {
+	if info := pluginNamed(t, h, "bomb"); info.State != plugin.Ready {
 		t.Fatalf("before anybody tried it: %+v", info)
 	}
 	r, err := h.Session("me", "c1").Call(t.Context(), tool.Call{Tool: "blow", Args: json.RawMessage(`{}`)})
@@ -78,10 +79,10 @@ func TestQuarantinedPlugin(t *testing.T) {
 	check := func(h *Host) {
 		t.Helper()
 		info := pluginNamed(t, h, "bomb")
-		if info.State != Quarantined || !strings.HasPrefix(info.Why, "compiling it needs more than 1s of CPU time, on 20") || !strings.Contains(info.Fix, "weir plugin retry bomb") {
+		if info.State != plugin.Quarantined || !strings.HasPrefix(info.Why, "compiling it needs more than 1s of CPU time, on 20") || !strings.Contains(info.Fix, "weir plugin retry bomb") {
 			t.Errorf("got %+v", info)
 		}
-		if other := pluginNamed(t, h, "fine"); other.State != Ready {
+		if other := pluginNamed(t, h, "fine"); other.State != plugin.Ready {
 			t.Errorf("the other: %+v", other)
 		}
 		for _, tl := range h.Tools() {
@@ -105,7 +106,7 @@ func TestQuarantinedPlugin(t *testing.T) {
 	if err := again.Retry("bomb"); err != nil {
 		t.Fatal(err)
 	}
-	if info := pluginNamed(t, again, "bomb"); info.State != Ready {
+	if info := pluginNamed(t, again, "bomb"); info.State != plugin.Ready {
 		t.Errorf("once more: %+v", info)
 	}
 }
@@ -123,16 +124,16 @@ func TestQuarantinedStranger(t *testing.T) {
 		c.CacheDir, c.Workers.Quarantine, c.Lock = filepath.Join(data, "cache"), file, filepath.Join(data, "weir.lock")
 	})
 	info := pluginNamed(t, h, "strange")
-	if info.State != Quarantined || info.Why != "compiling it takes too long, on 2026-01-02 03:04 UTC; it is not tried again" || !strings.Contains(info.Fix, "weir plugin retry strange") {
+	if info.State != plugin.Quarantined || info.Why != "compiling it takes too long, on 2026-01-02 03:04 UTC; it is not tried again" || !strings.Contains(info.Fix, "weir plugin retry strange") {
 		t.Errorf("got %+v", info)
 	}
-	if err := h.Approve(t.Context(), "strange", "", "cli"); code(err) != Unapprovable || !strings.Contains(err.Error(), "it is not tried again") {
+	if err := h.Approve(t.Context(), "strange", "", "cli"); code(err) != plugin.CodeInvalid || !strings.Contains(err.Error(), "it is not tried again") {
 		t.Errorf("approved: %v", err)
 	}
 	if err := h.Retry("strange"); err != nil {
 		t.Fatal(err)
 	}
-	if info := pluginNamed(t, h, "strange"); info.State != Refused || !strings.Contains(info.Why, "answered nothing") {
+	if info := pluginNamed(t, h, "strange"); info.State != plugin.Invalid || !strings.Contains(info.Why, "answered nothing") {
 		t.Errorf("asked again: %+v", info)
 	}
 	if err := h.Retry("strange"); !errors.Is(err, ErrNotQuarantined) {
@@ -171,7 +172,7 @@ func TestClosedWhileCompiling(t *testing.T) {
 	}
 }
 
-func pluginNamed(t *testing.T, h *Host, name string) PluginInfo {
+func pluginNamed(t *testing.T, h *Host, name string) plugin.Info {
 	t.Helper()
 	for _, info := range h.Plugins() {
 		if info.Name == name {
@@ -179,5 +180,5 @@ func pluginNamed(t *testing.T, h *Host, name string) PluginInfo {
 		}
 	}
 	t.Fatalf("there is no plugin %s", name)
-	return PluginInfo{}
+	return plugin.Info{}
 }

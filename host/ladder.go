@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -12,8 +13,8 @@ import (
 // check refuses a Config that cannot be meant, naming the key; Live has its own.
 func (c Live) check() error {
 	for _, f := range c.Folders {
-		if f.Trust != "" && f.Trust != TrustAsk && f.Trust != TrustGranted {
-			return fmt.Errorf("the trust of the folder %s is %q; it can be %s or %s", f.Path, f.Trust, TrustAsk, TrustGranted)
+		if f.Trust != "" && f.Trust != plugin.TrustAsk && f.Trust != plugin.TrustGranted {
+			return fmt.Errorf("the trust of the folder %s is %q; it can be %s or %s", f.Path, f.Trust, plugin.TrustAsk, plugin.TrustGranted)
 		}
 	}
 	if c.CeilingChars < 0 || c.CeilingChars > 0 && c.CeilingChars < tool.MinMaxChars {
@@ -67,10 +68,10 @@ func (c Live) defaults() tool.Limits {
 
 // ladder climbs from a tool's declared limits to those in force: the
 // operator's word before the tool's before the default's, all under the ceiling.
-func (c Live) ladder(spec tool.Spec, plugin string) ToolInfo {
+func (c Live) ladder(spec tool.Spec, owner string) plugin.ToolInfo {
 	declared, operator, defaults := spec.Output, c.Tools[spec.Name].Limits, c.defaults()
-	t := ToolInfo{
-		Plugin: plugin, Declared: declared, Effective: operator.Or(declared).Or(defaults),
+	t := plugin.ToolInfo{
+		Plugin: owner, Declared: declared, Effective: operator.Or(declared).Or(defaults),
 		CharsBy:    layer(operator.MaxChars != 0, declared.MaxChars != 0),
 		LinesBy:    layer(operator.MaxLines != 0, declared.MaxLines != 0),
 		StrategyBy: layer(operator.Strategy != "", declared.Strategy != ""),

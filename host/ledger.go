@@ -12,6 +12,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/ledger"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // Who lets a plugin in when no person has to.
@@ -30,8 +31,8 @@ type seat struct {
 	// offered lies in the folder and waits; nil: nothing waits, or what waits is broken.
 	offered  *registry.Plugin
 	refused  *registry.Refusal
-	cause    Cause  // why something waits; empty: nothing does
-	why, fix string // about what waits, for people
+	cause    plugin.Cause // why something waits; empty: nothing does
+	why, fix string       // about what waits, for people
 	entry    *ledger.Entry
 	admit    string // who lets offered in; empty: nobody
 }
@@ -121,31 +122,31 @@ func (h *Host) place(lock *ledger.Lock, pl *registry.Plugin) *seat {
 	held := h.hold(e, pl, nil)
 	held.cause, held.why = changeOf(e, pl, same)
 	held.fix = approveFix(name)
-	if !e.Held && trust(pl.Folder) == TrustGranted && !wider(pl.Manifest.Asks, wanted(held.plugin), h.grants()[name]) {
+	if !e.Held && trust(pl.Folder) == plugin.TrustGranted && !wider(pl.Manifest.Asks, wanted(held.plugin), h.grants()[name]) {
 		held.admit = byTrust
-	} else if trust(pl.Folder) == TrustGranted && !e.Held {
-		held.cause = CauseWider
+	} else if trust(pl.Folder) == plugin.TrustGranted && !e.Held {
+		held.cause = plugin.CauseExceedsGrant
 		held.why = "it asks for more than it is granted: " + widest(pl.Manifest.Asks, wanted(held.plugin), h.grants()[name])
 	}
 	return held
 }
 
 // changeOf says how what lies in the folder differs from what is approved.
-func changeOf(e *ledger.Entry, pl *registry.Plugin, same bool) (Cause, string) {
+func changeOf(e *ledger.Entry, pl *registry.Plugin, same bool) (plugin.Cause, string) {
 	v := e.Current()
 	switch {
 	case e.Held:
-		return CauseHeld, fmt.Sprintf("somebody went back to version %s, which stays until the next approval", orUnnamed(v.Version))
+		return plugin.CauseRolledBack, fmt.Sprintf("somebody went back to version %s, which stays until the next approval", orUnnamed(v.Version))
 	case same:
-		return CauseMoved, fmt.Sprintf("it has moved: it was approved as %s and lies at %s now", e.Source, pl.Source)
+		return plugin.CauseMoved, fmt.Sprintf("it has moved: it was approved as %s and lies at %s now", e.Source, pl.Source)
 	case v.WasmSHA256 == pl.WasmSHA256 && v.ManifestSHA256 != pl.ManifestSHA256:
-		return CauseChanged, "its manifest has changed since it was approved"
+		return plugin.CauseChanged, "its manifest has changed since it was approved"
 	case v.WasmSHA256 != pl.WasmSHA256 && v.ManifestSHA256 == pl.ManifestSHA256:
-		return CauseChanged, "its module has changed since it was approved"
+		return plugin.CauseChanged, "its module has changed since it was approved"
 	case v.WasmSHA256 == pl.WasmSHA256:
-		return CauseChanged, "a file that its manifest refers to has changed since it was approved"
+		return plugin.CauseChanged, "a file that its manifest refers to has changed since it was approved"
 	}
-	return CauseChanged, "its module and its manifest have changed since they were approved"
+	return plugin.CauseChanged, "its module and its manifest have changed since they were approved"
 }
 
 func orUnnamed(version string) string { return cmp.Or(version, "(unnamed)") }
@@ -156,27 +157,27 @@ func approveFix(name string) string { return "look at it and approve it: weir pl
 func (h *Host) newcomer(s *seat, lock *ledger.Lock, pl *registry.Plugin) *seat {
 	s.offered = pl
 	deal := h.cfg.strike(pl.Manifest.Asks, h.grants()[s.name])
-	granted := trust(pl.Folder) == TrustGranted
+	granted := trust(pl.Folder) == plugin.TrustGranted
 	former := formerly(lock, pl)
 	switch {
 	case granted && (len(deal.lacks) == 0 || !wider(pl.Manifest.Asks, registry.Asks{}, h.grants()[s.name])):
 		s.admit = byTrust
 	case granted:
-		s.cause, s.why, s.fix = CauseWider, deal.why(), deal.fix(s.name)
+		s.cause, s.why, s.fix = plugin.CauseExceedsGrant, deal.why(), deal.fix(s.name)
 	case former != "":
-		s.cause = CauseReplaced
+		s.cause = plugin.CauseReplaced
 		s.why, s.fix = fmt.Sprintf("it lies where the approved plugin %s lay", former), approveFix(s.name)
 	case pl.Manifest.Asks.Empty():
 		s.admit = byRule
 	default:
-		s.cause = CauseNew
+		s.cause = plugin.CauseNew
 		s.why, s.fix = "it is new and "+firstAsk(deal.asks)+", and nobody has approved it yet", approveFix(s.name)
 	}
 	return s
 }
 
 // firstAsk says what a plugin asks for, in one line.
-func firstAsk(asks []AskInfo) string {
+func firstAsk(asks []plugin.Ask) string {
 	out := fmt.Sprintf("asks for the %s %s%s", kindWord(asks[0].Kind), asks[0].What, because(asks[0].Reason))
 	if more := len(asks) - 1; more > 0 {
 		out += fmt.Sprintf(" (and %d more)", more)
@@ -206,7 +207,7 @@ func formerly(lock *ledger.Lock, pl *registry.Plugin) string {
 func (h *Host) hold(e *ledger.Entry, pl *registry.Plugin, cause error) *seat {
 	s := &seat{name: pl.Manifest.Name, entry: e, offered: pl}
 	if cause != nil {
-		s.cause, s.why, s.fix = CauseUnpinned, cause.Error(), ""
+		s.cause, s.why, s.fix = plugin.CauseLockUnusable, cause.Error(), ""
 		if f, ok := errors.AsType[*ledger.Fault](cause); ok {
 			s.fix = f.Fix
 		}
@@ -343,9 +344,9 @@ func (s *seating) absent(h *Host, lock *ledger.Lock) {
 	}
 	var still []registry.Refusal
 	for _, r := range s.refused {
-		if name := named(lock, r.Source); name != "" && !seated[name] && trust(r.Folder) != TrustGranted && !r.Gone {
+		if name := named(lock, r.Source); name != "" && !seated[name] && trust(r.Folder) != plugin.TrustGranted && !r.Gone {
 			if pl := h.copyOf(lock.Plugins[name], r.Folder); pl != nil {
-				s.seats = append(s.seats, &seat{name: name, plugin: pl, copied: true, refused: &r, cause: CauseBroken, why: r.Why(), entry: lock.Plugins[name]})
+				s.seats = append(s.seats, &seat{name: name, plugin: pl, copied: true, refused: &r, cause: plugin.CauseInvalid, why: r.Why(), entry: lock.Plugins[name]})
 				seated[name] = true
 				continue
 			}
@@ -357,7 +358,7 @@ func (s *seating) absent(h *Host, lock *ledger.Lock) {
 		if name := named(lock, source); name != "" && !seated[name] {
 			if pl := h.copyOf(lock.Plugins[name], one.offered.Folder); pl != nil {
 				s.seats = append(s.seats, &seat{name: name, plugin: pl, copied: true, entry: lock.Plugins[name],
-					cause: CauseReplaced, why: fmt.Sprintf("a plugin named %s lies in its place", one.name), fix: "look at that one: weir plugin info " + one.name})
+					cause: plugin.CauseReplaced, why: fmt.Sprintf("a plugin named %s lies in its place", one.name), fix: "look at that one: weir plugin info " + one.name})
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -18,12 +19,12 @@ type Live struct {
 	Defaults      tool.Limits
 	CeilingChars  int
 	Tools         map[string]ToolConfig
-	Grants        map[string]Grant
+	Grants        map[string]plugin.Grant
 	Approvals     Approvals
 	Summarise     func(ctx context.Context, r SummaryRequest) (Summary, error)
 	SummariseOver int
-	Folders       []Folder
-	Servers       []Server
+	Folders       []plugin.Folder
+	Servers       []plugin.Server
 	// Archive says how long results are kept and who sees them; its Path, Logger
 	// and Now are those of the start.
 	Archive  archive.Config
@@ -115,7 +116,7 @@ func (h *Host) exchange(ctx context.Context, l Live) (*engines, error) {
 }
 
 // Regrant replaces what the plugins are granted, as the operator says now.
-func (h *Host) Regrant(ctx context.Context, grants map[string]Grant) error {
+func (h *Host) Regrant(ctx context.Context, grants map[string]plugin.Grant) error {
 	h.reloading.Lock()
 	h.grant(grants)
 	h.reloading.Unlock()
@@ -124,7 +125,7 @@ func (h *Host) Regrant(ctx context.Context, grants map[string]Grant) error {
 
 // Refresh is Rescan under what the operator grants now, in one step. When it
 // fails the grants hold from the next reload on.
-func (h *Host) Refresh(ctx context.Context, grants map[string]Grant) (Change, error) {
+func (h *Host) Refresh(ctx context.Context, grants map[string]plugin.Grant) (Change, error) {
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
 	h.grant(grants)
@@ -132,7 +133,7 @@ func (h *Host) Refresh(ctx context.Context, grants map[string]Grant) (Change, er
 }
 
 // grant puts grants in force; h.reloading must be held.
-func (h *Host) grant(grants map[string]Grant) {
+func (h *Host) grant(grants map[string]plugin.Grant) {
 	next := *h.live.Load()
 	next.Grants = grants
 	h.live.Store(&next)
@@ -148,7 +149,7 @@ func (h *Host) rescan(ctx context.Context) (Change, error) {
 }
 
 // grants are what the operator grants by now.
-func (h *Host) grants() map[string]Grant { return h.live.Load().Grants }
+func (h *Host) grants() map[string]plugin.Grant { return h.live.Load().Grants }
 
 // tellUnknown warns of names that no plugin has and that were not there before;
 // before may be nil.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -37,7 +38,7 @@ func TestApply(t *testing.T) {
 		"ceiling":    func(l *Live) { l.CeilingChars = 5 },
 		"max_chars":  func(l *Live) { l.Tools = map[string]ToolConfig{"long": {Limits: tool.Limits{MaxChars: 5}}} },
 		"approvals.": func(l *Live) { l.Approvals.Default = "perhaps" },
-		"mode":       func(l *Live) { l.Grants = map[string]Grant{"probe": {Paths: []PathGrant{{Mode: "x"}}}} },
+		"mode":       func(l *Live) { l.Grants = map[string]plugin.Grant{"probe": {Paths: []plugin.PathGrant{{Mode: "x"}}}} },
 	} {
 		bad := h.cfg.Live()
 		wrong(&bad)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // A broken plugin that says it has the name of one that works hides it from
@@ -19,7 +21,7 @@ func TestABrokenStrangerHidesNoPlugin(t *testing.T) {
 	lay(t, dir, "a", wanting("a", "2", ""), generation(2))
 	agree(t, h, "a")
 	says(t, h, "a", generation(2))
-	if p := info(t, h, "000"); p.State != Refused || !strings.Contains(p.Source, "000") {
+	if p := info(t, h, "000"); p.State != plugin.Invalid || !strings.Contains(p.Source, "000") {
 		t.Errorf("the stranger is listed under its folder's name: %+v", p)
 	}
 	for name, err := range map[string]error{
@@ -30,7 +32,7 @@ func TestABrokenStrangerHidesNoPlugin(t *testing.T) {
 		}
 	}
 	write(t, filepath.Join(dir, "a", "plugin.toml"), []byte(`name = "a"`))
-	if r, err := h.Review(t.Context(), "a"); err != nil || r.Serving == nil || r.Serving.Version != "1" || r.Plugin.Offer == nil || strings.Contains(r.Plugin.Offer.Source, "000") {
+	if r, err := h.Review(t.Context(), "a"); err != nil || r.Serving == nil || r.Serving.Version != "1" || r.Plugin.Pending == nil || strings.Contains(r.Plugin.Pending.Source, "000") {
 		t.Errorf("while its copy serves: %+v, %v", r, err)
 	}
 	lay(t, dir, "a", wanting("a", "3", ""), generation(3))
@@ -51,7 +53,7 @@ func TestABrokenFolderHidesNoPlugin(t *testing.T) {
 	h := pinned(t, dir, nil)
 	agree(t, h, "a")
 	says(t, h, "a", generation(1))
-	if p := info(t, h, filepath.Join(dir, "a", "plugin.toml")); p.State != Refused {
+	if p := info(t, h, filepath.Join(dir, "a", "plugin.toml")); p.State != plugin.Invalid {
 		t.Errorf("%+v", p)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -106,7 +107,7 @@ func TestWhatTheCacheGoesBy(t *testing.T) {
 	dir, work := t.TempDir(), t.TempDir()
 	asks := "[permissions]\npaths = [{ guest = \"/work\", mode = \"rw\", reason = \"x\" }]\n[config.depth]\ntype = \"integer\"\ndefault = 1\n"
 	base := func() (*Config, string, []byte) {
-		return &Config{Grants: map[string]Grant{"p": {Paths: []PathGrant{{Guest: "/work", Host: work, Mode: "ro"}}}}}, "", nil
+		return &Config{Grants: map[string]plugin.Grant{"p": {Paths: []plugin.PathGrant{{Guest: "/work", Host: work, Mode: "ro"}}}}}, "", nil
 	}
 	identity := func(change func(c *Config), text, wasmTail string) string {
 		cfg, _, _ := base()

@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/sched"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -32,14 +33,14 @@ type plan struct {
 // planned is a plugin with its slots.
 type planned struct {
 	seat  *seat // nil: refused, or another server
-	info  PluginInfo
+	info  plugin.Info
 	slots []*slot
 	given string // what it is granted, in a form to compare
 }
 
 // A bound is a tool that is ready: its manifest, limits and powers together.
 type bound struct {
-	info  ToolInfo
+	info  plugin.ToolInfo
 	by    limit.By
 	keep  *limit.Keep // info.Effective.Keep
 	def   registry.Tool
@@ -52,7 +53,7 @@ type bound struct {
 	from    source   // the slot, or the server
 	// effect is what the tool can do, anyHost that it may reach hosts which
 	// nobody named.
-	effect  Effect
+	effect  plugin.Effect
 	anyHost bool
 	// identity is a digest of everything but the arguments that an answer
 	// depends on.
@@ -78,7 +79,7 @@ func (h *Host) plan(s *seating, old *plan) *plan {
 	for _, r := range s.refused {
 		info := refusedInfo(r)
 		if h.untried(r) != nil {
-			info.State = Quarantined
+			info.State = plugin.Quarantined
 		}
 		p.plugins = append(p.plugins, planned{info: info})
 	}
@@ -105,8 +106,8 @@ func unseated(p planned) int {
 	return 0
 }
 
-func refusedInfo(r registry.Refusal) PluginInfo {
-	info := PluginInfo{Name: r.Name, State: Refused, Source: r.Source, SHA256: r.WasmSHA256, Trust: trust(r.Folder), Why: r.Why()}
+func refusedInfo(r registry.Refusal) plugin.Info {
+	info := plugin.Info{Name: r.Name, State: plugin.Invalid, Source: r.Source, SHA256: r.WasmSHA256, Trust: trust(r.Folder), Why: r.Why()}
 	if len(r.Problems) > 0 {
 		first := r.Problems[0]
 		info.Fix, first.Fix = first.Fix, ""
@@ -120,14 +121,14 @@ func refusedInfo(r registry.Refusal) PluginInfo {
 
 // pendingInfo tells of a plugin that was asked for its tools and has not
 // answered yet.
-func pendingInfo(pl *registry.Plugin) PluginInfo {
-	return PluginInfo{
-		Name: pl.Manifest.Name, State: Waiting, ABI: string(pl.ABI), Source: pl.Source, SHA256: pl.WasmSHA256, Trust: trust(pl.Folder),
+func pendingInfo(pl *registry.Plugin) plugin.Info {
+	return plugin.Info{
+		Name: pl.Manifest.Name, State: plugin.Pending, ABI: string(pl.ABI), Source: pl.Source, SHA256: pl.WasmSHA256, Trust: trust(pl.Folder),
 		Why: "it is being compiled and asked for its tools, which happens once", Fix: "wait a little; its tools come in by themselves",
 	}
 }
 
-func trust(f registry.Folder) Trust { return cmp.Or(Trust(f.Trust), TrustAsk) }
+func trust(f registry.Folder) plugin.Trust { return cmp.Or(plugin.Trust(f.Trust), plugin.TrustAsk) }
 
 // add brings one plugin together with the Config.
 func (p *plan) add(h *Host, s *seat, old *plan) {
@@ -137,8 +138,8 @@ func (p *plan) add(h *Host, s *seat, old *plan) {
 	if pl.ABI != registry.ABIOwn {
 		deal.legible(h.grants()[m.Name].Hosts)
 	}
-	one := planned{seat: s, given: fmt.Sprint(h.grants()[m.Name]), info: PluginInfo{
-		Name: m.Name, Version: m.Version, Description: m.Description, State: Ready, ABI: string(pl.ABI),
+	one := planned{seat: s, given: fmt.Sprint(h.grants()[m.Name]), info: plugin.Info{
+		Name: m.Name, Version: m.Version, Description: m.Description, State: plugin.Ready, ABI: string(pl.ABI),
 		Source: pl.Source, SHA256: pl.WasmSHA256, Trust: trust(pl.Folder), Asks: deal.asks,
 	}}
 	s.tell(&one.info)
@@ -164,13 +165,13 @@ func (p *plan) add(h *Host, s *seat, old *plan) {
 	}
 	if taken := p.taken(ready); s.stays() || taken != "" {
 		if taken != "" && s.plugin != nil {
-			one.info.State, one.info.Why, one.info.Fix = Refused, taken, "rename the tool, or remove one of the two plugins"
+			one.info.State, one.info.Why, one.info.Fix = plugin.Invalid, taken, "rename the tool, or remove one of the two plugins"
 		}
 		p.plugins = append(p.plugins, one)
 		return
 	}
 	if len(deal.lacks) > 0 {
-		one.info.State, one.info.Why, one.info.Fix = Waiting, deal.why(), deal.fix(m.Name)
+		one.info.State, one.info.Why, one.info.Fix = plugin.Pending, deal.why(), deal.fix(m.Name)
 		p.plugins = append(p.plugins, one)
 		return
 	}
@@ -272,8 +273,8 @@ func (p *plan) unknown(cfg Live) []string {
 }
 
 // infos are the plugins with what is known of them by now.
-func (p *plan) infos() []PluginInfo {
-	out := make([]PluginInfo, 0, len(p.plugins))
+func (p *plan) infos() []plugin.Info {
+	out := make([]plugin.Info, 0, len(p.plugins))
 	for _, one := range p.plugins {
 		info := one.info
 		for _, s := range one.slots {

@@ -15,11 +15,12 @@ import (
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // A bargain is what comes of a plugin's asks and the operator's grant.
 type bargain struct {
-	asks   []AskInfo
+	asks   []plugin.Ask
 	grant  sandbox.Grant
 	reach  []string            // the hosts that the grant's HTTP leads to
 	lacks  []string            // why the plugin has to wait
@@ -51,7 +52,7 @@ func (b *bargain) edit(key, element string) {
 }
 
 // strike brings asks and grant together: what both name, and no more.
-func (c Config) strike(asks registry.Asks, g Grant) bargain {
+func (c Config) strike(asks registry.Asks, g plugin.Grant) bargain {
 	var b bargain
 	b.paths(asks.Paths, g.Paths)
 	rules, private := b.hosts(asks.Hosts, g.Hosts)
@@ -71,14 +72,14 @@ func (c Config) strike(asks registry.Asks, g Grant) bargain {
 
 // paths grants a folder when the operator names the same guest path. It can be
 // written to only if both say so.
-func (b *bargain) paths(asks []registry.PathAsk, grants []PathGrant) {
+func (b *bargain) paths(asks []registry.PathAsk, grants []plugin.PathGrant) {
 	for _, a := range asks {
 		mode := "ro"
 		if a.Write {
 			mode = "rw"
 		}
-		info := AskInfo{Kind: "path", What: a.Guest + " (" + mode + ")", Reason: a.Reason}
-		i := slices.IndexFunc(grants, func(g PathGrant) bool { return g.Guest == a.Guest })
+		info := plugin.Ask{Kind: "path", What: a.Guest + " (" + mode + ")", Reason: a.Reason}
+		i := slices.IndexFunc(grants, func(g plugin.PathGrant) bool { return g.Guest == a.Guest })
 		if i < 0 {
 			b.wait(fmt.Sprintf("it asks for the folder %s (%s)%s and is not granted it", a.Guest, mode, because(a.Reason)))
 			b.edit("paths", fmt.Sprintf("{ guest = %q, host = \"a folder of yours\", mode = %q }", a.Guest, mode))
@@ -109,9 +110,9 @@ func folder(path string) (string, error) {
 
 // hosts returns the rules that asks and grants have in common, and the hosts
 // that may be private.
-func (b *bargain) hosts(asks []registry.HostAsk, grants []HostGrant) (rules []egress.Rule, private []string) {
+func (b *bargain) hosts(asks []registry.HostAsk, grants []plugin.HostGrant) (rules []egress.Rule, private []string) {
 	for _, a := range asks {
-		info := AskInfo{Kind: "host", What: a.Rule.String(), Reason: a.Reason}
+		info := plugin.Ask{Kind: "host", What: a.Rule.String(), Reason: a.Reason}
 		for _, g := range grants {
 			rule, err := egress.ParseRule(g.Host)
 			if err != nil {
@@ -142,8 +143,8 @@ func (b *bargain) hosts(asks []registry.HostAsk, grants []HostGrant) (rules []eg
 func wide(r egress.Rule) bool { return r.Host == "*" }
 
 // granted reports whether any of the grants gives a part of what is asked.
-func granted(a registry.HostAsk, grants []HostGrant) bool {
-	return slices.ContainsFunc(grants, func(g HostGrant) bool {
+func granted(a registry.HostAsk, grants []plugin.HostGrant) bool {
+	return slices.ContainsFunc(grants, func(g plugin.HostGrant) bool {
 		rule, err := egress.ParseRule(g.Host)
 		if err != nil {
 			return false
@@ -165,7 +166,7 @@ func namesItself(host string) bool {
 
 // secrets returns the granted secrets with their values. A secret goes only to
 // a host that is granted by name: "*" is no grant for it.
-func (b *bargain) secrets(asks []registry.SecretAsk, g Grant, rules []egress.Rule, lookup func(string) (string, bool)) []egress.Secret {
+func (b *bargain) secrets(asks []registry.SecretAsk, g plugin.Grant, rules []egress.Rule, lookup func(string) (string, bool)) []egress.Secret {
 	var named []registry.HostAsk
 	for _, r := range rules {
 		if r.Host != "*" {
@@ -174,13 +175,13 @@ func (b *bargain) secrets(asks []registry.SecretAsk, g Grant, rules []egress.Rul
 	}
 	var out []egress.Secret
 	for _, a := range asks {
-		info := AskInfo{Kind: "secret", What: a.Name + " → " + a.Host, Reason: a.Reason}
+		info := plugin.Ask{Kind: "secret", What: a.Name + " → " + a.Host, Reason: a.Reason}
 		value, set := "", false
 		if lookup != nil {
 			value, set = lookup(a.Name)
 		}
 		switch {
-		case !slices.Contains(g.Secrets, a.Name) && !slices.ContainsFunc(g.Inject, func(i Injection) bool { return i.Name == a.Name }):
+		case !slices.Contains(g.Secrets, a.Name) && !slices.ContainsFunc(g.Inject, func(i plugin.Injection) bool { return i.Name == a.Name }):
 			b.wait(fmt.Sprintf("it asks for the secret %s, to be sent to %s,%s and is not granted it", a.Name, a.Host, because(a.Reason)))
 			b.edit("secrets", strconv.Quote(a.Name))
 		case !registry.Covers(named, a.Host):

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 func rule(t *testing.T, s string) egress.Rule {
@@ -23,25 +24,25 @@ func rule(t *testing.T, s string) egress.Rule {
 func TestGrantedHosts(t *testing.T) {
 	tests := []struct {
 		asked   string
-		granted []HostGrant
+		granted []plugin.HostGrant
 		allowed string // the rules in force; empty: it waits
 		private string
 	}{
-		{"api.x.com", []HostGrant{{Host: "api.x.com"}}, "api.x.com", ""},
+		{"api.x.com", []plugin.HostGrant{{Host: "api.x.com"}}, "api.x.com", ""},
 		{"api.x.com", nil, "", ""},
-		{"api.x.com", []HostGrant{{Host: "x.com"}}, "", ""},                                                           // the parent is another host
-		{"api.x.com", []HostGrant{{Host: "*.x.com"}}, "api.x.com", ""},                                                // a wider grant gives what is asked
-		{"*.x.com", []HostGrant{{Host: "api.x.com"}}, "api.x.com", ""},                                                // a narrower grant gives itself
-		{"*", []HostGrant{{Host: "a.com"}, {Host: "b.com:8443"}}, "a.com", ""},                                        // "*" means port 443
-		{"*:*", []HostGrant{{Host: "a.com"}, {Host: "b.com:8443"}}, "a.com b.com:8443", ""},                           // every port
-		{"api.x.com", []HostGrant{{Host: "http://api.x.com"}}, "", ""},                                                // another scheme
-		{"api.x.com:444", []HostGrant{{Host: "api.x.com"}}, "", ""},                                                   // another port
-		{"*", []HostGrant{{Host: "*"}}, "*", ""},                                                                      // everything, if the operator says so
-		{"http://localhost:3000", []HostGrant{{Host: "http://localhost:3000"}}, "http://localhost:3000", "localhost"}, // speaks for itself
-		{"10.0.0.7", []HostGrant{{Host: "10.0.0.7"}}, "10.0.0.7", "10.0.0.7"},
-		{"wiki.corp", []HostGrant{{Host: "wiki.corp"}}, "wiki.corp", ""}, // a name may lie about where it is
-		{"wiki.corp", []HostGrant{{Host: "wiki.corp", Private: true}}, "wiki.corp", "wiki.corp"},
-		{"*", []HostGrant{{Host: "*", Private: false}}, "*", ""},
+		{"api.x.com", []plugin.HostGrant{{Host: "x.com"}}, "", ""},                                                           // the parent is another host
+		{"api.x.com", []plugin.HostGrant{{Host: "*.x.com"}}, "api.x.com", ""},                                                // a wider grant gives what is asked
+		{"*.x.com", []plugin.HostGrant{{Host: "api.x.com"}}, "api.x.com", ""},                                                // a narrower grant gives itself
+		{"*", []plugin.HostGrant{{Host: "a.com"}, {Host: "b.com:8443"}}, "a.com", ""},                                        // "*" means port 443
+		{"*:*", []plugin.HostGrant{{Host: "a.com"}, {Host: "b.com:8443"}}, "a.com b.com:8443", ""},                           // every port
+		{"api.x.com", []plugin.HostGrant{{Host: "http://api.x.com"}}, "", ""},                                                // another scheme
+		{"api.x.com:444", []plugin.HostGrant{{Host: "api.x.com"}}, "", ""},                                                   // another port
+		{"*", []plugin.HostGrant{{Host: "*"}}, "*", ""},                                                                      // everything, if the operator says so
+		{"http://localhost:3000", []plugin.HostGrant{{Host: "http://localhost:3000"}}, "http://localhost:3000", "localhost"}, // speaks for itself
+		{"10.0.0.7", []plugin.HostGrant{{Host: "10.0.0.7"}}, "10.0.0.7", "10.0.0.7"},
+		{"wiki.corp", []plugin.HostGrant{{Host: "wiki.corp"}}, "wiki.corp", ""}, // a name may lie about where it is
+		{"wiki.corp", []plugin.HostGrant{{Host: "wiki.corp", Private: true}}, "wiki.corp", "wiki.corp"},
+		{"*", []plugin.HostGrant{{Host: "*", Private: false}}, "*", ""},
 	}
 	for _, tt := range tests {
 		var b bargain
@@ -75,9 +76,9 @@ func TestPartOfEverything(t *testing.T) {
 		for _, a := range tt.asked {
 			asks = append(asks, registry.HostAsk{Rule: rule(t, a)})
 		}
-		var grants []HostGrant
+		var grants []plugin.HostGrant
 		if tt.granted != "" {
-			grants = []HostGrant{{Host: tt.granted}}
+			grants = []plugin.HostGrant{{Host: tt.granted}}
 		}
 		b.hosts(asks, grants)
 		if (len(b.lacks) > 0) != tt.waits {
@@ -97,40 +98,40 @@ func TestWaiting(t *testing.T) {
 		Hosts:   []registry.HostAsk{{Rule: rule(t, "api.x.com")}},
 		Secrets: []registry.SecretAsk{{Name: "KEY", Header: "Authorization", Format: "Bearer {}", Host: "api.x.com"}},
 	}
-	full := Grant{
-		Paths:   []PathGrant{{Guest: "/workspace", Host: dir}, {Guest: "/out", Host: dir, Mode: "rw"}},
-		Hosts:   []HostGrant{{Host: "api.x.com"}},
+	full := plugin.Grant{
+		Paths:   []plugin.PathGrant{{Guest: "/workspace", Host: dir}, {Guest: "/out", Host: dir, Mode: "rw"}},
+		Hosts:   []plugin.HostGrant{{Host: "api.x.com"}},
 		Secrets: []string{"KEY"},
 	}
-	with := func(change func(*Grant)) Grant {
+	with := func(change func(*plugin.Grant)) plugin.Grant {
 		g := full
-		g.Paths = append([]PathGrant(nil), full.Paths...)
+		g.Paths = append([]plugin.PathGrant(nil), full.Paths...)
 		change(&g)
 		return g
 	}
 	key := func(name string) (string, bool) { return "sesame-sesame", name == "KEY" }
 	tests := []struct {
 		name   string
-		grant  Grant
+		grant  plugin.Grant
 		secret func(string) (string, bool)
 		why    string // empty: ready
 		fix    string
 	}{
 		{"all granted", full, key, "", ""},
-		{"nothing granted", Grant{}, key, `it asks for the folder /workspace (ro) ("reads files") and is not granted it (and 3 more)`,
+		{"nothing granted", plugin.Grant{}, key, `it asks for the folder /workspace (ro) ("reads files") and is not granted it (and 3 more)`,
 			`in tools.toml, below [grants.p], write: paths = [{ guest = "/workspace", host = "a folder of yours", mode = "ro" }, { guest = "/out", host = "a folder of yours", mode = "rw" }] and hosts = ["api.x.com"] and secrets = ["KEY"]`},
-		{"no such folder", with(func(g *Grant) { g.Paths[0].Host = filepath.Join(dir, "gone") }), key,
+		{"no such folder", with(func(g *plugin.Grant) { g.Paths[0].Host = filepath.Join(dir, "gone") }), key,
 			fmt.Sprintf("the folder granted as /workspace, %q, does not exist", filepath.Join(dir, "gone")), "make the folder, or grant another one"},
-		{"a file", with(func(g *Grant) { g.Paths[0].Host = file }), key,
+		{"a file", with(func(g *plugin.Grant) { g.Paths[0].Host = file }), key,
 			fmt.Sprintf("the folder granted as /workspace, %q, is not a folder", file), "make the folder, or grant another one"},
-		{"the secret is not granted", with(func(g *Grant) { g.Secrets = nil }), key,
+		{"the secret is not granted", with(func(g *plugin.Grant) { g.Secrets = nil }), key,
 			"it asks for the secret KEY, to be sent to api.x.com, and is not granted it", `in tools.toml, below [grants.p], write: secrets = ["KEY"]`},
 		{"the secret is not set", full, func(string) (string, bool) { return "", false },
 			"the secret KEY is not set", "set KEY in the environment, or in the file .env beside tools.toml (mode 0600), and start again"},
 		{"there are no secrets", full, nil, "the secret KEY is not set", "set KEY in the environment, or in the file .env beside tools.toml (mode 0600), and start again"},
-		{"a grant that is no host", with(func(g *Grant) { g.Hosts = append([]HostGrant{{Host: "ftp://x"}}, g.Hosts...) }), key,
+		{"a grant that is no host", with(func(g *plugin.Grant) { g.Hosts = append([]plugin.HostGrant{{Host: "ftp://x"}}, g.Hosts...) }), key,
 			`its grant names host rule "ftp://x": the scheme must be https or http`, "correct the grant"},
-		{"a secret only goes to a host that is granted by name", with(func(g *Grant) { g.Hosts = []HostGrant{{Host: "*"}} }), key, "", ""},
+		{"a secret only goes to a host that is granted by name", with(func(g *plugin.Grant) { g.Hosts = []plugin.HostGrant{{Host: "*"}} }), key, "", ""},
 	}
 	for _, tt := range tests {
 		b := Config{Secret: tt.secret}.strike(asks, tt.grant)
@@ -153,7 +154,7 @@ func TestASecretIsNotForEverybody(t *testing.T) {
 		Hosts:   []registry.HostAsk{{Rule: rule(t, "*")}},
 		Secrets: []registry.SecretAsk{{Name: "KEY", Header: "Authorization", Host: "evil.example"}},
 	}
-	b := Config{Secret: func(string) (string, bool) { return "sesame-sesame", true }}.strike(asks, Grant{Hosts: []HostGrant{{Host: "*"}}, Secrets: []string{"KEY"}})
+	b := Config{Secret: func(string) (string, bool) { return "sesame-sesame", true }}.strike(asks, plugin.Grant{Hosts: []plugin.HostGrant{{Host: "*"}}, Secrets: []string{"KEY"}})
 	if len(b.lacks) == 0 || !strings.Contains(b.why(), "evil.example, which is not granted by name") {
 		t.Errorf("a grant of every host is no grant of the secret: %v", b.lacks)
 	}
@@ -166,7 +167,7 @@ func TestWriteNeedsBothWords(t *testing.T) {
 		mode string
 		want bool
 	}{{true, "rw", true}, {true, "ro", false}, {true, "", false}, {false, "rw", false}} {
-		b := Config{}.strike(registry.Asks{Paths: []registry.PathAsk{{Guest: "/w", Write: tt.ask}}}, Grant{Paths: []PathGrant{{Guest: "/w", Host: dir, Mode: tt.mode}}})
+		b := Config{}.strike(registry.Asks{Paths: []registry.PathAsk{{Guest: "/w", Write: tt.ask}}}, plugin.Grant{Paths: []plugin.PathGrant{{Guest: "/w", Host: dir, Mode: tt.mode}}})
 		if len(b.grant.Mounts) != 1 || b.grant.Mounts[0].Write != tt.want {
 			t.Errorf("asked %v, granted %q: %+v", tt.ask, tt.mode, b.grant.Mounts)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -50,7 +51,7 @@ func TestOneBrokenPluginKeepsNobodyFromWorking(t *testing.T) {
 		if p.Name == "good" {
 			continue
 		}
-		if p.State != Refused || !strings.Contains(p.Why, why[p.Name]) || why[p.Name] == "" || p.Fix == "" || strings.Contains(p.Why, "\n") {
+		if p.State != plugin.Invalid || !strings.Contains(p.Why, why[p.Name]) || why[p.Name] == "" || p.Fix == "" || strings.Contains(p.Why, "\n") {
 			t.Errorf("%s %s: %s → %s", p.Name, p.State, p.Why, p.Fix)
 		}
 		delete(why, p.Name)

@@ -10,79 +10,24 @@ import (
 
 	"github.com/weirhost/weir/host/internal/ledger"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A Review is what a person looks at before saying something about a plugin.
-type Review struct {
-	Plugin PluginInfo `json:"plugin"`
-	// Serving is the version whose tools can be called, if the State allows it;
-	// nil: none is approved.
-	Serving *Version `json:"serving,omitempty"`
-	// Waiting is the version that Approve would let in; nil: none.
-	Waiting *Version `json:"waiting,omitempty"`
-	// Changes are what Waiting changes of Serving; empty when one of them is missing.
-	Changes []Difference `json:"changes,omitempty"`
-	// History is what was let in, the newest first.
-	History []Approved `json:"history,omitempty"`
-}
-
-// A Version is one set of bytes of a plugin, and what they declare.
-type Version struct {
-	Version        string    `json:"version,omitempty"`
-	Digest         string    `json:"digest"`
-	WasmSHA256     string    `json:"wasm_sha256"`
-	WasmBytes      int       `json:"wasm_bytes"`
-	ManifestSHA256 string    `json:"manifest_sha256"`
-	Source         string    `json:"source"`
-	File           string    `json:"file"` // the module that is loaded
-	Asks           []AskInfo `json:"asks,omitempty"`
-	// Add lists the lines that [grants.<name>] of tools.toml lacks, by key.
-	Add   map[string][]string `json:"add,omitempty"`
-	Tools []ToolInfo          `json:"tools,omitempty"`
-}
-
-// A Difference is one difference. Was is empty for what is new, Is for what is gone.
-type Difference struct {
-	// Kind is version, source, module, manifest, description, power, setting,
-	// tool, schema, limits, conduct or examples; Name is the power, the setting or
-	// the tool.
-	Kind   string `json:"kind"`
-	Name   string `json:"name,omitempty"`
-	Was    string `json:"was,omitempty"`
-	Is     string `json:"is,omitempty"`
-	Reason string `json:"reason,omitempty"`
-	// Wider marks a power that was not asked for before.
-	Wider bool `json:"wider,omitempty"`
-}
-
-// Approved is one row of a plugin's history.
-type Approved struct {
-	Approval
-	Version string `json:"version,omitempty"`
-	Digest  string `json:"digest"`
-	Source  string `json:"source"`
-	// Powers were asked for, and granted or not, when it was let in.
-	Powers []AskInfo `json:"powers,omitempty"`
-	// Current says that this version serves; Kept that one can go back to it.
-	Current bool `json:"current,omitempty"`
-	Kept    bool `json:"kept"`
-}
-
 // Review scans the folders and tells everything about one plugin.
-func (h *Host) Review(ctx context.Context, name string) (Review, error) {
+func (h *Host) Review(ctx context.Context, name string) (plugin.Review, error) {
 	if err := h.Reload(ctx); err != nil {
-		return Review{}, err
+		return plugin.Review{}, err
 	}
 	h.reloading.Lock() // a plan's manifests may be filled in by the next scan
 	defer h.reloading.Unlock()
 	p := h.current.Load()
 	infos := p.infos()
-	i := slices.IndexFunc(infos, func(info PluginInfo) bool { return info.Name == name })
+	i := slices.IndexFunc(infos, func(info plugin.Info) bool { return info.Name == name })
 	if i < 0 {
-		return Review{}, h.unknown(p.snap, name)
+		return plugin.Review{}, h.unknown(p.snap, name)
 	}
-	r := Review{Plugin: infos[i]}
+	r := plugin.Review{Plugin: infos[i]}
 	s := p.plugins[i].seat
 	if s == nil {
 		r.History = h.history(name)
@@ -93,12 +38,12 @@ func (h *Host) Review(ctx context.Context, name string) (Review, error) {
 		r.Serving.Source = r.Plugin.Source
 	}
 	if s.offered != nil {
-		r.Waiting = h.version(s.offered)
+		r.Pending = h.version(s.offered)
 	}
-	if r.Serving != nil && r.Waiting != nil {
+	if r.Serving != nil && r.Pending != nil {
 		r.Changes = differences(s.plugin, s.offered)
-		if r.Serving.Source != r.Waiting.Source {
-			r.Changes = append(r.Changes, Difference{Kind: "source", Was: r.Serving.Source, Is: r.Waiting.Source})
+		if r.Serving.Source != r.Pending.Source {
+			r.Changes = append(r.Changes, plugin.Difference{Kind: "source", Was: r.Serving.Source, Is: r.Pending.Source})
 		}
 	}
 	r.History = h.history(name)
@@ -121,7 +66,7 @@ func (h *Host) unknown(snap *registry.Snapshot, name string) error {
 }
 
 // history is what the lock remembers of a plugin.
-func (h *Host) history(name string) []Approved {
+func (h *Host) history(name string) []plugin.ApprovedVersion {
 	if h.book == nil {
 		return nil
 	}
@@ -129,15 +74,15 @@ func (h *Host) history(name string) []Approved {
 	if err != nil || lock.Plugins[name] == nil {
 		return nil
 	}
-	var out []Approved
+	var out []plugin.ApprovedVersion
 	e := lock.Plugins[name]
 	for _, v := range e.History {
-		a := Approved{
-			Approval: Approval{By: v.By, At: v.At, Held: e.Held && v.Digest == e.Digest}, Version: v.Version, Digest: v.Digest,
-			Source: v.Source, Current: v.Digest == e.Digest, Kept: v.Copy != "",
+		a := plugin.ApprovedVersion{
+			Approval: plugin.Approval{By: v.By, At: v.At, RolledBack: e.Held && v.Digest == e.Digest}, Version: v.Version, Digest: v.Digest,
+			Source: v.Source, Current: v.Digest == e.Digest, HasCopy: v.Copy != "",
 		}
 		for _, p := range v.Powers {
-			a.Powers = append(a.Powers, AskInfo(p))
+			a.Powers = append(a.Powers, plugin.Ask(p))
 		}
 		out = append(out, a)
 	}
@@ -145,13 +90,13 @@ func (h *Host) history(name string) []Approved {
 }
 
 // version tells what a plugin's bytes declare.
-func (h *Host) version(pl *registry.Plugin) *Version {
+func (h *Host) version(pl *registry.Plugin) *plugin.Version {
 	m := pl.Manifest
 	grants := h.grants()
 	deal := h.cfg.strike(m.Asks, grants[m.Name])
-	v := &Version{
+	v := &plugin.Version{
 		Version: m.Version, Digest: pl.Digest(), WasmSHA256: pl.WasmSHA256, WasmBytes: pl.WasmBytes, ManifestSHA256: pl.ManifestSHA256,
-		Source: pl.Source, File: pl.WasmPath, Asks: deal.asks, Add: deal.edits,
+		Source: pl.Source, File: pl.WasmPath, Asks: deal.asks, SuggestedEdits: deal.edits,
 	}
 	for _, def := range m.Tools {
 		v.Tools = append(v.Tools, h.live.Load().ladder(def.Spec, m.Name))
@@ -166,7 +111,7 @@ type fact struct {
 }
 
 // differences lists what b changes of a.
-func differences(a, b *registry.Plugin) []Difference {
+func differences(a, b *registry.Plugin) []plugin.Difference {
 	was, is := factsOf(a), factsOf(b)
 	find := func(list []fact, f fact) *fact {
 		if i := slices.IndexFunc(list, func(o fact) bool { return o.kind == f.kind && o.name == f.name }); i >= 0 {
@@ -174,22 +119,22 @@ func differences(a, b *registry.Plugin) []Difference {
 		}
 		return nil
 	}
-	var out []Difference
+	var out []plugin.Difference
 	for _, f := range is {
 		old := find(was, f)
 		if old != nil && old.value == f.value && old.reason == f.reason {
 			continue
 		}
-		c := Difference{Kind: f.kind, Name: f.name, Is: f.value, Reason: f.reason}
+		c := plugin.Difference{Kind: f.kind, Name: f.name, Is: f.value, Reason: f.reason}
 		if old != nil {
 			c.Was = old.value
 		}
-		c.Wider = f.wider != nil && f.wider(a.Manifest.Asks)
+		c.Exceeds = f.wider != nil && f.wider(a.Manifest.Asks)
 		out = append(out, c)
 	}
 	for _, f := range was {
 		if find(is, f) == nil {
-			out = append(out, Difference{Kind: f.kind, Name: f.name, Was: f.value})
+			out = append(out, plugin.Difference{Kind: f.kind, Name: f.name, Was: f.value})
 		}
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // shown is the version that people are told about: what runs, else what waits.
@@ -19,36 +20,36 @@ func (s *seat) shown() *registry.Plugin {
 func (s *seat) stays() bool { return s.plugin == nil || s.entry != nil && s.entry.Disabled != nil }
 
 // tell fills in what the lock says about the plugin.
-func (s *seat) tell(info *PluginInfo) {
+func (s *seat) tell(info *plugin.Info) {
 	info.Digest = s.shown().Digest()
 	if v := s.entry.Current(); v != nil && v.Digest == info.Digest {
-		info.Approved = &Approval{By: v.By, At: v.At, Held: s.entry.Held}
+		info.Approved = &plugin.Approval{By: v.By, At: v.At, RolledBack: s.entry.Held}
 		info.Source = s.entry.Source // of a copy too
 	}
-	info.Offer = s.offer()
+	info.Pending = s.offer()
 	if s.plugin == nil {
-		info.State, info.Why, info.Fix = Waiting, s.why, s.fix
+		info.State, info.Why, info.Fix = plugin.Pending, s.why, s.fix
 	}
 	if s.entry != nil && s.entry.Disabled != nil {
 		w := s.entry.Disabled
-		info.State, info.Fix = Off, "weir plugin enable "+s.name
+		info.State, info.Fix = plugin.Disabled, "weir plugin enable "+s.name
 		info.Why = fmt.Sprintf("it was disabled by %s on %s", w.By, w.At.Local().Format(time.DateOnly))
 	}
 }
 
 // offer is what waits; nil: nothing.
-func (s *seat) offer() *Offer {
+func (s *seat) offer() *plugin.PendingVersion {
 	switch {
 	case s.offered != nil:
-		return &Offer{
+		return &plugin.PendingVersion{
 			Digest: s.offered.Digest(), Version: s.offered.Manifest.Version, SHA256: s.offered.WasmSHA256,
 			Source: s.offered.Source, Cause: s.cause, Why: s.why, Fix: s.fix,
 		}
 	case s.refused != nil:
 		info := refusedInfo(*s.refused)
-		return &Offer{Source: info.Source, Cause: s.cause, Why: info.Why, Fix: info.Fix}
+		return &plugin.PendingVersion{Source: info.Source, Cause: s.cause, Why: info.Why, Fix: info.Fix}
 	case s.why != "":
-		return &Offer{Source: s.entry.Source, Cause: s.cause, Why: s.why, Fix: s.fix}
+		return &plugin.PendingVersion{Source: s.entry.Source, Cause: s.cause, Why: s.why, Fix: s.fix}
 	}
 	return nil
 }

@@ -12,44 +12,20 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/mcpclient"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
-
-// A Server is another MCP server whose tools are offered here, behind the same
-// limits, archive and log as a plugin's. Its program is no guest: it runs as the
-// operator started it, with everything that programs may do.
-type Server struct {
-	Name string // its tools are called <name>__<tool>
-	// Command, Args, Env and Dir start a program that speaks MCP on its standard
-	// streams; URL and Headers reach one over HTTP. One of Command and URL is set.
-	Command string
-	Args    []string
-	Env     map[string]string
-	Dir     string
-	URL     string
-	Headers map[string]string
-	// Allow and Deny are patterns of tool names without the server's name, as path.Match
-	// reads them, but that a slash is a letter like others. An empty Allow allows all;
-	// Deny goes before Allow.
-	Allow, Deny []string
-	// TrustHints takes the server's word for which of its tools change nothing;
-	// otherwise each counts as one that does.
-	TrustHints bool
-	// Start bounds a connection; 0 or less: 60 seconds.
-	Start time.Duration
-}
 
 // server is a Server with its connection, which is closed when the operator has
 // taken it away and no call uses it any more.
 type server struct {
-	Server
+	plugin.Server
 	client *mcpclient.Server
 	closed func() // told behind that
 
@@ -101,7 +77,7 @@ func (h *Host) openServers() {
 // exchangeServers connects to the servers that are new or different. Those that
 // are the same stay; retire, which is to be called behind the next plan, takes
 // the others away.
-func (h *Host) exchangeServers(wanted []Server) (retire func()) {
+func (h *Host) exchangeServers(wanted []plugin.Server) (retire func()) {
 	old := h.serverList()
 	var next []*server
 	for _, s := range wanted {
@@ -120,7 +96,7 @@ func (h *Host) exchangeServers(wanted []Server) (retire func()) {
 	}
 }
 
-func (h *Host) openServer(s Server) *server {
+func (h *Host) openServer(s plugin.Server) *server {
 	h.leaving.Add(1)
 	return &server{Server: s, closed: h.leaving.Done, client: mcpclient.Open(mcpclient.Config{
 		Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, URL: s.URL, Headers: s.Headers,
@@ -181,14 +157,14 @@ func (h *Host) closeServers() {
 func (p *plan) addServers(h *Host) {
 	for _, s := range h.serverList() {
 		st := s.client.Status()
-		one := planned{info: PluginInfo{
-			Name: s.Name, Kind: KindServer, State: Ready, Source: "[mcpServers." + s.Name + "]", Trust: TrustGranted, Problems: st.Notes,
+		one := planned{info: plugin.Info{
+			Name: s.Name, Kind: plugin.KindServer, State: plugin.Ready, Source: "[mcpServers." + s.Name + "]", Trust: plugin.TrustGranted, Problems: st.Notes,
 		}}
 		switch st.State {
 		case mcpclient.Starting:
-			one.info.State, one.info.Why = Waiting, "it has not answered yet"
+			one.info.State, one.info.Why = plugin.Pending, "it has not answered yet"
 		case mcpclient.Down:
-			one.info.State, one.info.Why, one.info.Fix = Waiting, "it cannot be reached: "+st.Why, "check its command or url in tools.toml; it is tried again by itself"
+			one.info.State, one.info.Why, one.info.Fix = plugin.Pending, "it cannot be reached: "+st.Why, "check its command or url in tools.toml; it is tried again by itself"
 		}
 		for _, t := range st.Tools {
 			if !s.allows(t.Name) {
@@ -235,11 +211,11 @@ func (p *plan) addTool(h *Host, s *server, t mcpclient.Tool, one *planned) {
 	h.pace(b)
 	switch {
 	case !def.Spec.Hints.ReadOnly:
-		b.effect = Changes
+		b.effect = plugin.EffectChanges
 	case t.OpenWorld:
-		b.effect, b.anyHost = Network, true
+		b.effect, b.anyHost = plugin.EffectNetwork, true
 	default:
-		b.effect = NoEffect
+		b.effect = plugin.EffectNone
 	}
 	b.info.Effect = b.effect
 	p.tools[name] = b
@@ -255,7 +231,7 @@ func join(digests ...string) string {
 
 // serverIdentity is a digest of what a tool is: where it runs and how it
 // describes itself. Leave that was given for one holds for no other.
-func serverIdentity(s Server, t mcpclient.Tool) string {
+func serverIdentity(s plugin.Server, t mcpclient.Tool) string {
 	text, err := json.Marshal([]any{s.Name, s.Command, s.Args, s.Dir, s.URL, t})
 	if err != nil {
 		return ""

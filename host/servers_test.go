@@ -18,6 +18,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -65,7 +66,7 @@ func elsewhere(t *testing.T) (*mcp.Server, string) {
 	return m, web.URL
 }
 
-func served(t *testing.T, change func(*Config), servers ...Server) *Host {
+func served(t *testing.T, change func(*Config), servers ...plugin.Server) *Host {
 	t.Helper()
 	h := open(t, t.TempDir(), func(c *Config) {
 		c.Servers = servers
@@ -85,7 +86,7 @@ func TestServerTools(t *testing.T) {
 	h := served(t, func(c *Config) {
 		c.Tools = map[string]ToolConfig{"files__stuck": {Limits: tool.Limits{Timeout: 200 * time.Millisecond}}}
 	},
-		Server{Name: "files", URL: url, Deny: []string{"secret_*"}})
+		plugin.Server{Name: "files", URL: url, Deny: []string{"secret_*"}})
 	var names []string
 	for _, i := range h.Tools() {
 		if i.Plugin == "files" {
@@ -133,7 +134,7 @@ func TestServerTools(t *testing.T) {
 // operator takes it.
 func TestServerToolsAskFirst(t *testing.T) {
 	_, url := elsewhere(t)
-	h := served(t, nil, Server{Name: "files", URL: url}, Server{Name: "trusted", URL: url, TrustHints: true})
+	h := served(t, nil, plugin.Server{Name: "files", URL: url}, plugin.Server{Name: "trusted", URL: url, TrustHints: true})
 	s := h.Session("me", "c1")
 	if r := try(t, s, "files__long_result", `{}`); r.Err == nil || r.Err.Code != tool.Denied {
 		t.Errorf("nobody was asked: %v", r.Err)
@@ -162,7 +163,7 @@ func TestServerToolsWithSlashes(t *testing.T) {
 		{[]string{"repo?read"}, nil, "repo/read", true},
 		{[]string{"list"}, nil, "repo/list", false},
 	} {
-		s := &server{Server: Server{Allow: row.allow, Deny: row.deny}}
+		s := &server{Server: plugin.Server{Allow: row.allow, Deny: row.deny}}
 		if got := s.allows(row.name); got != row.want {
 			t.Errorf("allow %q, deny %q: %s: %t", row.allow, row.deny, row.name, got)
 		}
@@ -194,7 +195,7 @@ func TestServerFailuresAreSaid(t *testing.T) {
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"content":7}}`, m.ID)
 	}))
 	t.Cleanup(web.Close)
-	h := served(t, nil, Server{Name: "files", URL: web.URL})
+	h := served(t, nil, plugin.Server{Name: "files", URL: web.URL})
 	for code, want := range map[int]string{http.StatusOK: "the answer of the MCP server files cannot be used", http.StatusServiceUnavailable: "the MCP server files cannot be reached: "} {
 		status.Store(int64(code))
 		s := h.Session("me", "c1").ByPerson()
@@ -212,16 +213,16 @@ func TestServerFailuresAreSaid(t *testing.T) {
 
 func TestDeadServers(t *testing.T) {
 	_, url := elsewhere(t)
-	h := served(t, nil, Server{Name: "files", URL: url}, Server{Name: "gone", Command: "/nothing/here"}, Server{Name: "nobody", URL: "http://127.0.0.1:1/"})
-	states := map[string]PluginInfo{}
+	h := served(t, nil, plugin.Server{Name: "files", URL: url}, plugin.Server{Name: "gone", Command: "/nothing/here"}, plugin.Server{Name: "nobody", URL: "http://127.0.0.1:1/"})
+	states := map[string]plugin.Info{}
 	for _, p := range h.Plugins() {
 		states[p.Name] = p
 	}
-	if states["files"].State != Ready || states["files"].Kind != KindServer {
+	if states["files"].State != plugin.Ready || states["files"].Kind != plugin.KindServer {
 		t.Errorf("%+v", states["files"])
 	}
 	for _, name := range []string{"gone", "nobody"} {
-		if p := states[name]; p.State != Waiting || p.Why == "" || p.Fix == "" || strings.Contains(p.Why, "*") {
+		if p := states[name]; p.State != plugin.Pending || p.Why == "" || p.Fix == "" || strings.Contains(p.Why, "*") {
 			t.Errorf("%+v", p)
 		}
 	}
@@ -230,7 +231,7 @@ func TestDeadServers(t *testing.T) {
 // Tools that appear and go are seen; the turn that runs keeps its list.
 func TestServerListChanges(t *testing.T) {
 	m, url := elsewhere(t)
-	h := served(t, nil, Server{Name: "files", URL: url})
+	h := served(t, nil, plugin.Server{Name: "files", URL: url})
 	changed := h.Changed()
 	mcp.AddTool(m, &mcp.Tool{Name: "late"}, func(context.Context, *mcp.CallToolRequest, map[string]any) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "late"}}}, nil, nil
@@ -249,5 +250,5 @@ func TestServerListChanges(t *testing.T) {
 }
 
 func hasTool(h *Host, name string) bool {
-	return slices.ContainsFunc(h.Tools(), func(i ToolInfo) bool { return i.Spec.Name == name })
+	return slices.ContainsFunc(h.Tools(), func(i plugin.ToolInfo) bool { return i.Spec.Name == name })
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -114,7 +115,7 @@ func TestSettingsThatDoNotFit(t *testing.T) {
 	for _, tt := range tests {
 		h := open(t, drop(t, "probe"), func(c *Config) { c.Tools = map[string]ToolConfig{"settings": {Config: tt.config}} })
 		p := h.Plugins()[0]
-		if p.State != Waiting || p.Why != tt.why || !strings.Contains(p.Fix, "[tools.settings]") {
+		if p.State != plugin.Pending || p.Why != tt.why || !strings.Contains(p.Fix, "[tools.settings]") {
 			t.Errorf("%+v", p)
 		}
 	}
@@ -224,7 +225,7 @@ func TestMCPAnswers(t *testing.T) {
 	work := t.TempDir()
 	write(t, filepath.Join(work, "a.txt"), []byte("a note"))
 	h := open(t, drop(t, "notes"), func(c *Config) {
-		c.Grants = map[string]Grant{"notes": {Paths: []PathGrant{{Guest: "/workspace", Host: work, Mode: "rw"}}}}
+		c.Grants = map[string]plugin.Grant{"notes": {Paths: []plugin.PathGrant{{Guest: "/workspace", Host: work, Mode: "rw"}}}}
 	})
 	s := h.Session("me", "c1")
 	if r := call(t, s, "note", `{"file":"a.txt"}`); r.Whole() != "a note" {

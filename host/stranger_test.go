@@ -14,6 +14,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/guesttest"
 	wt "github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -54,7 +55,7 @@ func afresh(t *testing.T, dir string, wait, timeout time.Duration) *Host {
 	h := open(t, t.TempDir(), nil)
 	h.strange.dir, h.strange.wait, h.strange.timeout = "", wait, timeout
 	live := *h.live.Load()
-	live.Folders = []Folder{{Path: dir, Trust: TrustGranted}}
+	live.Folders = []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}}
 	h.live.Store(&live)
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
@@ -102,17 +103,17 @@ func TestStrangersAreListedWithCare(t *testing.T) {
 		"refuses": "its export describe, which lists its tools, failed: ",
 		"天气":      "this file's name has no letter from a to z and no digit",
 	}
-	got := map[string]PluginInfo{}
+	got := map[string]plugin.Info{}
 	for _, p := range h.Plugins() {
 		got[p.Name] = p
 	}
 	for name, why := range want {
 		p := got[name]
-		if p.State != Refused || !strings.Contains(p.Why, why) || p.Fix == "" || strings.Contains(p.Why, "wasm stack") {
+		if p.State != plugin.Invalid || !strings.Contains(p.Why, why) || p.Fix == "" || strings.Contains(p.Why, "wasm stack") {
 			t.Errorf("%s is %s: %s; %s\nwant %s", name, p.State, p.Why, p.Fix, why)
 		}
 	}
-	if got["servlet"].State != Ready || got["servlet"].ABI != "describe/call" {
+	if got["servlet"].State != plugin.Ready || got["servlet"].ABI != "describe/call" {
 		t.Errorf("the honest one: %+v", got["servlet"])
 	}
 	call(t, h.Session("me", "c"), "servlet__say", `{"text":"still here"}`)
@@ -144,10 +145,10 @@ func TestStrangersWordsAreCleaned(t *testing.T) {
 	)))
 	h := open(t, dir, nil)
 	info := h.Plugins()[0]
-	if info.State != Ready || info.Name != "p7_zip_tool_v2" {
+	if info.State != plugin.Ready || info.Name != "p7_zip_tool_v2" {
 		t.Fatalf("%+v", info)
 	}
-	got := map[string]ToolInfo{}
+	got := map[string]plugin.ToolInfo{}
 	for _, i := range h.Tools() {
 		if i.Plugin == "" {
 			continue
@@ -270,7 +271,7 @@ func TestAFailureIsRememberedForAWhile(t *testing.T) {
 			c.CacheDir, c.Logger, c.Defaults.Memory = cache, log.Logger(), memory
 			c.Now = func() time.Time { return now }
 		})
-		if p := h.Plugins()[0]; p.State != Refused {
+		if p := h.Plugins()[0]; p.State != plugin.Invalid {
 			t.Errorf("%+v", p)
 		}
 		if got := strings.Count(log.String(), "a plugin was asked for its tools"); got != want {
@@ -302,7 +303,7 @@ func TestStrangersComeInLater(t *testing.T) {
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if p := h.Plugins()[0]; p.State != Waiting || p.Name != "late" || p.ABI != "describe/call" || !strings.Contains(p.Why, "asked for its tools") || p.Fix == "" {
+	if p := h.Plugins()[0]; p.State != plugin.Pending || p.Name != "late" || p.ABI != "describe/call" || !strings.Contains(p.Why, "asked for its tools") || p.Fix == "" {
 		t.Errorf("%+v", p)
 	}
 	if err := h.Reload(t.Context()); err != nil { // a second scan asks nobody twice
@@ -326,7 +327,7 @@ func TestCloseWhileAStrangerIsAsked(t *testing.T) {
 	}
 	h.strange.dir, h.strange.wait = "", 0
 	live := *h.live.Load()
-	live.Folders = []Folder{{Path: dir}}
+	live.Folders = []plugin.Folder{{Path: dir}}
 	h.live.Store(&live)
 	write(t, filepath.Join(dir, "spins.wasm"), bare(wt.Loop, wt.Empty, wt.Br, 0, wt.End, wt.I32Const, 0))
 	if err := h.Reload(t.Context()); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/watch"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 const (
@@ -100,8 +101,8 @@ func (h *Host) unfinished(quiet time.Duration) time.Duration {
 func (p *plan) tellHeld(list []registry.Held) {
 	for _, held := range list {
 		if !held.Serves {
-			p.plugins = append(p.plugins, planned{info: PluginInfo{
-				Name: held.Name, State: Waiting, Source: held.Source, Trust: trust(held.Folder),
+			p.plugins = append(p.plugins, planned{info: plugin.Info{
+				Name: held.Name, State: plugin.Pending, Source: held.Source, Trust: trust(held.Folder),
 				Why: "its files are still being written", Fix: "nothing has to be done: it is looked at again when they are at rest",
 			}})
 			continue

@@ -6,15 +6,16 @@ import (
 
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // wider reports whether something is asked for that was neither asked for
 // before nor is granted whole.
-func wider(asks, before registry.Asks, g Grant) bool { return widest(asks, before, g) != "" }
+func wider(asks, before registry.Asks, g plugin.Grant) bool { return widest(asks, before, g) != "" }
 
 // widest names the first thing that is asked for beyond what was asked before
 // and what is granted; empty: nothing.
-func widest(asks, before registry.Asks, g Grant) string {
+func widest(asks, before registry.Asks, g plugin.Grant) string {
 	for _, a := range asks.Paths {
 		if !pathAsked(a, before.Paths) && !pathGranted(a, g.Paths) {
 			return fmt.Sprintf("the folder %s%s", pathWhat(a), because(a.Reason))
@@ -44,16 +45,16 @@ func pathAsked(a registry.PathAsk, before []registry.PathAsk) bool {
 	return slices.ContainsFunc(before, func(b registry.PathAsk) bool { return b.Guest == a.Guest && (b.Write || !a.Write) })
 }
 
-func pathGranted(a registry.PathAsk, grants []PathGrant) bool {
-	return slices.ContainsFunc(grants, func(g PathGrant) bool { return g.Guest == a.Guest && (g.Mode == "rw" || !a.Write) })
+func pathGranted(a registry.PathAsk, grants []plugin.PathGrant) bool {
+	return slices.ContainsFunc(grants, func(g plugin.PathGrant) bool { return g.Guest == a.Guest && (g.Mode == "rw" || !a.Write) })
 }
 
 func hostAsked(a registry.HostAsk, before []registry.HostAsk) bool {
 	return slices.ContainsFunc(before, func(b registry.HostAsk) bool { return holds(b.Rule, a.Rule) })
 }
 
-func hostGranted(a registry.HostAsk, grants []HostGrant) bool {
-	return slices.ContainsFunc(grants, func(g HostGrant) bool {
+func hostGranted(a registry.HostAsk, grants []plugin.HostGrant) bool {
+	return slices.ContainsFunc(grants, func(g plugin.HostGrant) bool {
 		rule, err := egress.ParseRule(g.Host)
 		return err == nil && holds(rule, a.Rule)
 	})
@@ -72,6 +73,6 @@ func secretAsked(a registry.SecretAsk, before []registry.SecretAsk) bool {
 	})
 }
 
-func secretGranted(name string, g Grant) bool {
-	return slices.Contains(g.Secrets, name) || slices.ContainsFunc(g.Inject, func(i Injection) bool { return i.Name == name })
+func secretGranted(name string, g plugin.Grant) bool {
+	return slices.Contains(g.Secrets, name) || slices.ContainsFunc(g.Inject, func(i plugin.Injection) bool { return i.Name == name })
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -38,12 +39,12 @@ format = "mcp"
 	fetch := func(url string) string { return fmt.Sprintf(`{"what":"fetch","file":%q}`, url) }
 
 	h := open(t, dir, func(c *Config) { c.Secret = secret })
-	if p := h.Plugins()[0]; p.State != Waiting || !strings.Contains(p.Fix, `hosts = ["http://127.0.0.1:*"] and secrets = ["KEY"]`) {
+	if p := h.Plugins()[0]; p.State != plugin.Pending || !strings.Contains(p.Fix, `hosts = ["http://127.0.0.1:*"] and secrets = ["KEY"]`) {
 		t.Errorf("nothing granted: %s: %s → %s", p.State, p.Why, p.Fix)
 	}
 	h = open(t, dir, func(c *Config) {
 		c.Secret = secret
-		c.Grants = map[string]Grant{"notes": {Hosts: []HostGrant{{Host: server.URL}}, Secrets: []string{"KEY"}}}
+		c.Grants = map[string]plugin.Grant{"notes": {Hosts: []plugin.HostGrant{{Host: server.URL}}, Secrets: []string{"KEY"}}}
 	})
 	s := h.Session("me", "c1").ByPerson()
 	// The secret reaches the server, and what comes back of it is blotted out.

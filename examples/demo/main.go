@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/agent/model/demo"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -34,7 +35,7 @@ func run(ctx context.Context, out io.Writer, root string) error {
 	}
 	defer h.Close()
 	for _, p := range h.Plugins() {
-		if p.Name == "grep_search" && p.State != host.Ready {
+		if p.Name == "grep_search" && p.State != plugin.Ready {
 			return fmt.Errorf("%s: %s; %s", p.Name, p.Why, p.Fix)
 		}
 	}
@@ -64,8 +65,8 @@ func open(ctx context.Context, root string) (*host.Host, error) {
 		return nil, err
 	}
 	return host.Open(ctx, host.Config{
-		Folders:  []host.Folder{{Path: filepath.Join(root, "plugins"), Trust: host.TrustGranted}},
-		Grants:   map[string]host.Grant{"grep_search": {Paths: []host.PathGrant{{Guest: "/workspace", Host: root}}}},
+		Folders:  []plugin.Folder{{Path: filepath.Join(root, "plugins"), Trust: plugin.TrustGranted}},
+		Grants:   map[string]plugin.Grant{"grep_search": {Paths: []plugin.PathGrant{{Guest: "/workspace", Host: root}}}},
 		CacheDir: filepath.Join(cache, "weir", "wasm"),
 	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -41,7 +42,7 @@ func run(ctx context.Context, out io.Writer, plugins, cache string) error {
 		return err
 	}
 	h, err := host.Open(ctx, host.Config{
-		Folders:       []host.Folder{{Path: plugins, Trust: host.TrustGranted}},
+		Folders:       []plugin.Folder{{Path: plugins, Trust: plugin.TrustGranted}},
 		CacheDir:      cache,                    // compiled modules
 		Archive:       archive.Config{Path: ""}, // a temporary file; a path keeps results
 		WorkerCommand: []string{self},

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // What is said here about plugins is a person's word. It takes the token, which
@@ -118,15 +118,15 @@ func (d *Daemon) answerReview(w http.ResponseWriter, r *http.Request, err error)
 
 // pluginProblem gives a PluginError a status; nil: err is none.
 func pluginProblem(err error) *Problem {
-	e, ok := errors.AsType[*host.PluginError](err)
+	e, ok := errors.AsType[*plugin.Error](err)
 	if !ok {
 		return nil
 	}
 	status := http.StatusConflict
 	switch e.Code {
-	case host.UnknownPlugin, host.NoVersion:
+	case plugin.CodeUnknown, plugin.CodeNoVersion:
 		status = http.StatusNotFound
-	case host.Unapprovable:
+	case plugin.CodeInvalid:
 		status = http.StatusUnprocessableEntity
 	}
 	return &Problem{Status: status, Code: string(e.Code), Msg: e.Msg, Hint: e.Hint}

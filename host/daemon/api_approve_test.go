@@ -11,6 +11,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // pinnedServer is a daemon over a folder that is not trusted, with a lock.
@@ -18,7 +19,7 @@ func pinnedServer(t *testing.T, plugins []string, edit func(*host.Config)) (s *s
 	t.Helper()
 	s = serverWith(t, replay.New(), func(c *host.Config) {
 		dir = guesttest.Shipped(t, plugins...)
-		c.Folders = []host.Folder{{Path: dir, Trust: host.TrustAsk}}
+		c.Folders = []plugin.Folder{{Path: dir, Trust: plugin.TrustAsk}}
 		c.Lock = filepath.Join(t.TempDir(), "weir.lock")
 		if edit != nil {
 			edit(c)
@@ -27,7 +28,7 @@ func pinnedServer(t *testing.T, plugins []string, edit func(*host.Config)) (s *s
 	return s, dir
 }
 
-func reviewOf(t *testing.T, a answer) (r host.Review) {
+func reviewOf(t *testing.T, a answer) (r plugin.Review) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(a.body), &r); err != nil || a.status != 200 {
 		t.Fatalf("%d %s", a.status, a.body)
@@ -37,11 +38,11 @@ func reviewOf(t *testing.T, a answer) (r host.Review) {
 
 func TestApproveOverHTTP(t *testing.T) {
 	work := t.TempDir()
-	granted := map[string]host.Grant{}
+	granted := map[string]plugin.Grant{}
 	s, dir := pinnedServer(t, []string{"calculator", "read_file"}, nil)
-	s.daemon.cfg.Grants = func() (map[string]host.Grant, error) { return granted, nil }
+	s.daemon.cfg.Grants = func() (map[string]plugin.Grant, error) { return granted, nil }
 	r := reviewOf(t, s.get("/api/plugins/read_file"))
-	if r.Plugin.State != host.Waiting || r.Waiting == nil || r.Serving != nil || len(r.Waiting.Asks) != 1 || r.Waiting.Asks[0].Reason == "" || len(r.Waiting.Add["paths"]) != 1 {
+	if r.Plugin.State != plugin.Pending || r.Pending == nil || r.Serving != nil || len(r.Pending.Asks) != 1 || r.Pending.Asks[0].Reason == "" || len(r.Pending.SuggestedEdits["paths"]) != 1 {
 		t.Fatalf("%+v", r)
 	}
 	for _, c := range []struct {
@@ -72,7 +73,7 @@ func TestApproveOverHTTP(t *testing.T) {
 	if err := os.WriteFile(manifest, append(text, "# one more line\n"...), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	yes := fmt.Sprintf(`{"digest":%q,"by":"page"}`, r.Waiting.Digest)
+	yes := fmt.Sprintf(`{"digest":%q,"by":"page"}`, r.Pending.Digest)
 	if a := s.post("/api/plugins/read_file/approve", yes); a.code(t) != "changed" {
 		t.Errorf("what was not shown was approved: %s", a.body)
 	}
@@ -80,13 +81,13 @@ func TestApproveOverHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	r = reviewOf(t, s.post("/api/plugins/read_file/approve", yes))
-	if r.Plugin.State != host.Waiting || r.Waiting != nil || r.Plugin.Approved.By != "page" || len(r.Serving.Add["paths"]) != 1 {
+	if r.Plugin.State != plugin.Pending || r.Pending != nil || r.Plugin.Approved.By != "page" || len(r.Serving.SuggestedEdits["paths"]) != 1 {
 		t.Errorf("approved, and not granted yet: %+v", r)
 	}
 	// What tools.toml grants by now is taken up with the next word.
-	granted["read_file"] = host.Grant{Paths: []host.PathGrant{{Guest: "/workspace", Host: work}}}
+	granted["read_file"] = plugin.Grant{Paths: []plugin.PathGrant{{Guest: "/workspace", Host: work}}}
 	r = reviewOf(t, s.post("/api/plugins/read_file/approve", yes))
-	if r.Plugin.State != host.Ready || !r.History[0].Powers[0].Granted {
+	if r.Plugin.State != plugin.Ready || !r.History[0].Powers[0].Granted {
 		t.Errorf("%+v", r)
 	}
 	if err := os.WriteFile(filepath.Join(work, "a.txt"), []byte("good morning"), 0o600); err != nil {
@@ -95,13 +96,13 @@ func TestApproveOverHTTP(t *testing.T) {
 	if a := s.post("/api/tools/read_file/call", `{"arguments":{"file_path":"a.txt"}}`); !strings.Contains(a.body, "good morning") {
 		t.Errorf("%s", a.body)
 	}
-	if r = reviewOf(t, s.post("/api/plugins/read_file/disable", "")); r.Plugin.State != host.Off || !strings.Contains(r.Plugin.Why, "disabled by api") {
+	if r = reviewOf(t, s.post("/api/plugins/read_file/disable", "")); r.Plugin.State != plugin.Disabled || !strings.Contains(r.Plugin.Why, "disabled by api") {
 		t.Errorf("%+v", r.Plugin)
 	}
 	if a := s.post("/api/tools/read_file/call", `{"arguments":{"file_path":"a.txt"}}`); a.status != 404 {
 		t.Errorf("%s", a.body)
 	}
-	if r = reviewOf(t, s.post("/api/plugins/read_file/enable", `{"by":"cli"}`)); r.Plugin.State != host.Ready {
+	if r = reviewOf(t, s.post("/api/plugins/read_file/enable", `{"by":"cli"}`)); r.Plugin.State != plugin.Ready {
 		t.Errorf("%+v", r.Plugin)
 	}
 	if a := s.do("DELETE", "/api/plugins/read_file?files=all", "", nil); a.code(t) != "bad_query" {
@@ -119,7 +120,7 @@ func TestApproveOverHTTP(t *testing.T) {
 // has no token, and nobody gives it one.
 func TestNoGuestApproves(t *testing.T) {
 	s, dir := pinnedServer(t, []string{"fetch_url", "read_file"}, func(c *host.Config) {
-		c.Grants = map[string]host.Grant{"fetch_url": {Hosts: []host.HostGrant{{Host: "http://127.0.0.1:*"}, {Host: "127.0.0.1:*"}}}}
+		c.Grants = map[string]plugin.Grant{"fetch_url": {Hosts: []plugin.HostGrant{{Host: "http://127.0.0.1:*"}, {Host: "127.0.0.1:*"}}}}
 		c.Approvals.Network, c.Approvals.Default = host.Allow, host.Allow
 	})
 	manifest := filepath.Join(dir, "fetch_url", "plugin.toml")
@@ -131,7 +132,7 @@ func TestNoGuestApproves(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := reviewOf(t, s.get("/api/plugins/fetch_url"))
-	reviewOf(t, s.post("/api/plugins/fetch_url/approve", fmt.Sprintf(`{"digest":%q}`, r.Waiting.Digest)))
+	reviewOf(t, s.post("/api/plugins/fetch_url/approve", fmt.Sprintf(`{"digest":%q}`, r.Pending.Digest)))
 	for _, path := range []string{"/healthz", "/api/plugins", "/api/plugins/read_file", "/api/settings"} {
 		var got ToolCallResult
 		if err := json.Unmarshal([]byte(s.post("/api/tools/fetch_url/call", fmt.Sprintf(`{"arguments":{"url":%q}}`, s.url+path)).body), &got); err != nil {
@@ -160,14 +161,14 @@ func TestReloadTakesAGrantBack(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(work, "a.txt"), []byte("good morning"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	given := map[string]host.Grant{"read_file": {Paths: []host.PathGrant{{Guest: "/workspace", Host: work, Mode: "ro"}}}}
+	given := map[string]plugin.Grant{"read_file": {Paths: []plugin.PathGrant{{Guest: "/workspace", Host: work, Mode: "ro"}}}}
 	s := serverWith(t, replay.New(), func(c *host.Config) {
-		c.Folders = []host.Folder{{Path: guesttest.Shipped(t, "read_file"), Trust: host.TrustGranted}}
+		c.Folders = []plugin.Folder{{Path: guesttest.Shipped(t, "read_file"), Trust: plugin.TrustGranted}}
 		c.Grants = given
 	})
 	read := func() answer { return s.post("/api/tools/read_file/call", `{"arguments":{"file_path":"a.txt"}}`) }
 	now, fault := given, error(nil)
-	s.daemon.cfg.Grants = func() (map[string]host.Grant, error) { return now, fault }
+	s.daemon.cfg.Grants = func() (map[string]plugin.Grant, error) { return now, fault }
 	reload := func() string { return s.post("/api/plugins/reload", "").body }
 	if got := reload(); !strings.Contains(got, `"changed":[]`) || !strings.Contains(read().body, "good morning") {
 		t.Errorf("the same grants: %s", got)
@@ -186,7 +187,7 @@ func TestReloadTakesAGrantBack(t *testing.T) {
 	if a := read(); a.status != 404 || strings.Contains(a.body, "good morning") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
-	now = map[string]host.Grant{"read_file": {Paths: []host.PathGrant{{Guest: "/workspace", Host: t.TempDir(), Mode: "ro"}}}}
+	now = map[string]plugin.Grant{"read_file": {Paths: []plugin.PathGrant{{Guest: "/workspace", Host: t.TempDir(), Mode: "ro"}}}}
 	reload()
 	now = given
 	if got := reload(); !strings.Contains(got, `"changed":["read_file"]`) || !strings.Contains(read().body, "good morning") {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // ReloadPlugins reads the plugin folders and the grants again, as a person asks
@@ -23,8 +24,8 @@ func (d *Daemon) ReloadPlugins(ctx context.Context) (host.Change, error) {
 
 // Reloaded is what a reload made different, and the plugins as they are now.
 type Reloaded struct {
-	Change  host.Change       `json:"change"`
-	Plugins []host.PluginInfo `json:"plugins"`
+	Change  host.Change   `json:"change"`
+	Plugins []plugin.Info `json:"plugins"`
 }
 
 // reloadPlugins reloads and says what became different.

@@ -6,12 +6,13 @@ import (
 	"slices"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // Retried is what became of a plugin that was in quarantine.
 type Retried struct {
-	Plugin string     `json:"plugin"`
-	State  host.State `json:"state"`
+	Plugin string       `json:"plugin"`
+	State  plugin.State `json:"state"`
 }
 
 // retryPlugin takes a plugin out of quarantine.
@@ -24,8 +25,8 @@ func (d *Daemon) retryPlugin(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return problem(http.StatusInternalServerError, "storage", "check the permissions of the data folder", "the plugin %q cannot be taken out of quarantine", clip(name, 80))
 	}
-	state, list := host.Ready, d.cfg.Host.Plugins()
-	if i := slices.IndexFunc(list, func(p host.PluginInfo) bool { return p.Name == name }); i >= 0 {
+	state, list := plugin.Ready, d.cfg.Host.Plugins()
+	if i := slices.IndexFunc(list, func(p plugin.Info) bool { return p.Name == name }); i >= 0 {
 		state = list[i].State
 	}
 	writeJSON(w, http.StatusOK, Retried{name, state})

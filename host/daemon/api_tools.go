@@ -13,12 +13,13 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 func (d *Daemon) listTools(w http.ResponseWriter, r *http.Request) error {
 	user := d.view(d.principal(r)).User
-	tools := []host.ToolInfo{}
+	tools := []plugin.ToolInfo{}
 	for _, t := range d.cfg.Host.Tools() {
 		if user.sees(t.Spec.Name) {
 			tools = append(tools, t)
@@ -30,7 +31,7 @@ func (d *Daemon) listTools(w http.ResponseWriter, r *http.Request) error {
 
 // A ToolList is what GET /api/tools answers.
 type ToolList struct {
-	Tools []host.ToolInfo `json:"tools"`
+	Tools []plugin.ToolInfo `json:"tools"`
 }
 
 func (d *Daemon) showTool(w http.ResponseWriter, r *http.Request) error {
@@ -42,18 +43,18 @@ func (d *Daemon) showTool(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (d *Daemon) tool(name string) (host.ToolInfo, error) {
+func (d *Daemon) tool(name string) (plugin.ToolInfo, error) {
 	info, ok := d.cfg.Host.Tool(name)
 	if !ok {
-		return host.ToolInfo{}, noTool(name)
+		return plugin.ToolInfo{}, noTool(name)
 	}
 	return info, nil
 }
 
 // toolFor is tool for a principal, who may not see all of them.
-func (d *Daemon) toolFor(principal, name string) (host.ToolInfo, error) {
+func (d *Daemon) toolFor(principal, name string) (plugin.ToolInfo, error) {
 	if !d.view(principal).User.sees(name) {
-		return host.ToolInfo{}, noTool(name)
+		return plugin.ToolInfo{}, noTool(name)
 	}
 	return d.tool(name)
 }
@@ -66,7 +67,7 @@ func noTool(name string) error {
 func (d *Daemon) listPlugins(w http.ResponseWriter, _ *http.Request) error {
 	plugins := d.cfg.Host.Plugins()
 	if plugins == nil {
-		plugins = []host.PluginInfo{}
+		plugins = []plugin.Info{}
 	}
 	writeJSON(w, http.StatusOK, PluginList{plugins})
 	return nil
@@ -74,7 +75,7 @@ func (d *Daemon) listPlugins(w http.ResponseWriter, _ *http.Request) error {
 
 // A PluginList is what GET /api/plugins answers.
 type PluginList struct {
-	Plugins []host.PluginInfo `json:"plugins"`
+	Plugins []plugin.Info `json:"plugins"`
 }
 
 // A CallBody is the body of /api/tools/{name}/call.

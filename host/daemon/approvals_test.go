@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // pen builds the plugin pen of the host's tests: it writes and reads notes.
@@ -50,8 +51,8 @@ func desk(t *testing.T, m agent.Model, edit func(*host.Config)) (*server, string
 	work := t.TempDir()
 	dir := pen(t)
 	s := serverWith(t, m, func(c *host.Config) {
-		c.Folders = []host.Folder{{Path: dir, Trust: host.TrustGranted}}
-		c.Grants = map[string]host.Grant{"pen": {Paths: []host.PathGrant{{Guest: "/workspace", Host: work, Mode: "rw"}}}}
+		c.Folders = []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}}
+		c.Grants = map[string]plugin.Grant{"pen": {Paths: []plugin.PathGrant{{Guest: "/workspace", Host: work, Mode: "rw"}}}}
 		if edit != nil {
 			edit(c)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 const (
@@ -42,7 +43,7 @@ func benchDaemon(b *testing.B) *Daemon {
 	}
 	guesttest.Build(b, from, filepath.Join(dir, "echo", "echo.wasm"))
 	h, err := host.Open(b.Context(), host.Config{
-		Folders: []host.Folder{{Path: dir, Trust: host.TrustGranted}}, CacheDir: guesttest.Cache(b),
+		Folders: []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}}, CacheDir: guesttest.Cache(b),
 		Archive: archive.Config{Path: filepath.Join(b.TempDir(), "archive.db")}, Version: "0.1.0",
 	})
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/internal/words"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -51,7 +52,7 @@ type Config struct {
 	// Grants reads what the plugins are granted anew, before a plugin is approved
 	// and with each reload of the plugins that a person asks for. nil: the Host's
 	// stay as they are.
-	Grants func() (map[string]host.Grant, error)
+	Grants func() (map[string]plugin.Grant, error)
 	// ResumeGrace is how long a turn goes on whose client has gone, if it said that
 	// it comes back; 0: DefaultResumeGrace; negative: every turn ends with its
 	// client.

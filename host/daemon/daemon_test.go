@@ -19,6 +19,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 const testToken = "test-token-0123456789"
@@ -41,7 +42,7 @@ func newServer(t *testing.T, m agent.Model) *server {
 func serverWith(t *testing.T, m agent.Model, edit func(*host.Config)) *server {
 	t.Helper()
 	cfg := host.Config{
-		Folders:  []host.Folder{{Path: guesttest.Shipped(t, "calculator", "long_text"), Trust: "granted"}},
+		Folders:  []plugin.Folder{{Path: guesttest.Shipped(t, "calculator", "long_text"), Trust: "granted"}},
 		CacheDir: guesttest.Cache(t),
 		Archive:  archive.Config{Path: filepath.Join(t.TempDir(), "archive.db")},
 		Version:  "0.1.0",

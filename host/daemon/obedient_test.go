@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // obey is a model that does whatever anybody tells it, tool results first: it
@@ -82,9 +83,9 @@ format = "mcp"
 `)
 	guesttest.Build(t, filepath.Join(guesttest.Root(t), "host", "testdata", "plugins", "pen"), filepath.Join(browser, "browser.wasm"))
 	w.server, w.work = desk(t, obey(), func(c *host.Config) {
-		c.Folders = append(c.Folders, host.Folder{Path: filepath.Dir(browser), Trust: host.TrustGranted})
+		c.Folders = append(c.Folders, plugin.Folder{Path: filepath.Dir(browser), Trust: plugin.TrustGranted})
 		c.Approvals = a
-		c.Grants["browser"] = host.Grant{Hosts: []host.HostGrant{{Host: "http://*:*", Private: true}}}
+		c.Grants["browser"] = plugin.Grant{Hosts: []plugin.HostGrant{{Host: "http://*:*", Private: true}}}
 	})
 	return w
 }

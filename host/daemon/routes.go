@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // A route is one row of the daemon's surface. Every route but the public ones
@@ -81,21 +81,21 @@ func (d *Daemon) routes() []route {
 				{"locale", "string", "the language of Markdown's headings, en or zh; left out: en"}},
 			kind: kindLines + ", " + kindJSON + ", " + kindMarkdown, fails: []int{400, 404}}},
 		{"GET", "/api/tools", false, d.listTools, doc{about: "List the tools with their limits", gives: ToolList{}}},
-		{"GET", "/api/tools/{name}", false, d.showTool, doc{about: "Show a tool", gives: host.ToolInfo{}, fails: []int{404}}},
+		{"GET", "/api/tools/{name}", false, d.showTool, doc{about: "Show a tool", gives: plugin.ToolInfo{}, fails: []int{404}}},
 		{"POST", "/api/tools/{name}/call", false, d.awaited(d.callTool), doc{about: "Call a tool without a model. A tool that fails is a success of the call: its answer says so",
 			takes: CallBody{}, gives: ToolCallResult{}, fails: []int{429, 404, 422, 503}}},
 		{"GET", "/api/plugins", false, d.listPlugins, doc{operators: true, about: "List the plugins with their states", gives: PluginList{}}},
 		{"POST", "/api/reload", false, d.whole(d.postReload), doc{operators: true, about: "Read the configuration and the plugin folders again", gives: ReloadReport{}, fails: []int{409, 503}}},
 		{"POST", "/api/plugins/reload", false, d.whole(d.reloadPlugins), doc{operators: true, about: "Read the plugin folders and the grants again", gives: Reloaded{}, fails: []int{409, 503}}},
-		{"GET", "/api/plugins/{name}", false, d.reviewPlugin, doc{operators: true, about: "Everything about a plugin, and what waits", gives: host.Review{}, fails: []int{404}}},
+		{"GET", "/api/plugins/{name}", false, d.reviewPlugin, doc{operators: true, about: "Everything about a plugin, and what waits", gives: plugin.Review{}, fails: []int{404}}},
 		{"POST", "/api/plugins/{name}/approve", false, d.whole(d.approvePlugin), doc{operators: true, about: "Let in exactly the version that was looked at",
-			takes: Verdict{}, bare: true, gives: host.Review{}, fails: []int{404, 409, 422, 503}}},
+			takes: Verdict{}, bare: true, gives: plugin.Review{}, fails: []int{404, 409, 422, 503}}},
 		{"POST", "/api/plugins/{name}/rollback", false, d.whole(d.rollbackPlugin), doc{operators: true, about: "Go back to an earlier version",
-			takes: Verdict{}, bare: true, gives: host.Review{}, fails: []int{404, 409, 422, 503}}},
-		{"POST", "/api/plugins/{name}/disable", false, d.whole(d.disablePlugin), doc{operators: true, about: "Take a plugin out", takes: Verdict{}, bare: true, gives: host.Review{}, fails: []int{404, 409, 503}}},
-		{"POST", "/api/plugins/{name}/enable", false, d.whole(d.enablePlugin), doc{operators: true, about: "Take a plugin in again", takes: Verdict{}, bare: true, gives: host.Review{}, fails: []int{404, 409, 503}}},
+			takes: Verdict{}, bare: true, gives: plugin.Review{}, fails: []int{404, 409, 422, 503}}},
+		{"POST", "/api/plugins/{name}/disable", false, d.whole(d.disablePlugin), doc{operators: true, about: "Take a plugin out", takes: Verdict{}, bare: true, gives: plugin.Review{}, fails: []int{404, 409, 503}}},
+		{"POST", "/api/plugins/{name}/enable", false, d.whole(d.enablePlugin), doc{operators: true, about: "Take a plugin in again", takes: Verdict{}, bare: true, gives: plugin.Review{}, fails: []int{404, 409, 503}}},
 		{"DELETE", "/api/plugins/{name}", false, d.whole(d.removePlugin), doc{operators: true, about: "Forget a plugin",
-			query: []queryParam{{"files", "string", "remove: its files too; keep or left out: not"}}, gives: host.Removal{}, fails: []int{400, 404, 409, 503}}},
+			query: []queryParam{{"files", "string", "remove: its files too; keep or left out: not"}}, gives: plugin.Removal{}, fails: []int{400, 404, 409, 503}}},
 		{"POST", "/api/plugins/{name}/retry", false, d.retryPlugin, doc{operators: true, about: "Take a plugin out of quarantine", gives: Retried{}, fails: []int{404}}},
 		{"GET", "/api/archives", false, d.listArchives, doc{about: "List the archived results, the newest first",
 			query: []queryParam{conversation, {"tool", "string", "only of this tool"}, {"q", "string", "stands in the call or in the summary"}, limited("50"), {"offset", "integer", "leave out the newest"}},

@@ -13,6 +13,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -212,7 +213,7 @@ func TestChangesOutlastTheirClient(t *testing.T) {
 		goes()
 		return ReloadReport{}, ctx.Err()
 	}
-	s.daemon.cfg.Grants = func() (map[string]host.Grant, error) {
+	s.daemon.cfg.Grants = func() (map[string]plugin.Grant, error) {
 		goes()
 		return nil, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -116,7 +117,7 @@ func TestProgressReachesTheStream(t *testing.T) {
 	put(t, filepath.Join(dir, "probe", "plugin.toml"), string(manifest))
 	guesttest.Build(t, from, filepath.Join(dir, "probe", "probe.wasm"))
 	s := serverWith(t, replay.New(replay.Call("steps", `{}`), replay.Text("done")), func(c *host.Config) {
-		c.Folders = []host.Folder{{Path: dir, Trust: "granted"}}
+		c.Folders = []plugin.Folder{{Path: dir, Trust: "granted"}}
 		c.Approvals.Default = host.Allow
 	})
 	es := events(s.post("/api/chat", `{"message":"go"}`).body)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -53,7 +54,7 @@ func openBench(ctx context.Context, path string, p *registry.Plugin, cfg Config)
 		return nil, err
 	}
 	hc := host.Config{
-		Folders:  []host.Folder{{Path: plugins, Trust: host.TrustGranted}},
+		Folders:  []plugin.Folder{{Path: plugins, Trust: plugin.TrustGranted}},
 		CacheDir: cfg.CacheDir, WorkerCommand: cfg.WorkerCommand, Logger: cfg.Logger, Version: cfg.Version,
 		// A case is the operator's own word, and there is nobody to ask.
 		Approvals: host.Approvals{Default: host.Allow, Network: host.Allow},
@@ -152,7 +153,7 @@ func (b *bench) find(name string) (string, bool) {
 // it can.
 func (b *bench) unusable() string {
 	for _, info := range b.host.Plugins() {
-		if info.State != host.Ready {
+		if info.State != plugin.Ready {
 			return strings.TrimSuffix(info.Name+" cannot be called: "+info.Why+"; "+info.Fix, "; ")
 		}
 	}
@@ -185,7 +186,7 @@ func (b *bench) enter(ctx context.Context, name string, w world, net *network) (
 		return "", []Problem{{Msg: err.Error()}}, nil
 	}
 	for _, info := range b.host.Plugins() {
-		if info.State != host.Ready {
+		if info.State != plugin.Ready {
 			return "", []Problem{{Msg: "the tool cannot be called: " + info.Why}}, nil
 		}
 	}
@@ -194,21 +195,21 @@ func (b *bench) enter(ctx context.Context, name string, w world, net *network) (
 
 // grant gives the plugin what it asks for, as the world has it.
 func (b *bench) grant(ctx context.Context, w world, folder string, tools ...string) error {
-	var g host.Grant
+	var g plugin.Grant
 	for _, p := range b.asks.Paths {
 		mode := "ro"
 		if p.Write {
 			mode = "rw"
 		}
-		g.Paths = append(g.Paths, host.PathGrant{Guest: p.Guest, Host: b.under(folder, p.Guest), Mode: mode})
+		g.Paths = append(g.Paths, plugin.PathGrant{Guest: p.Guest, Host: b.under(folder, p.Guest), Mode: mode})
 	}
 	for _, h := range b.asks.Hosts {
 		if w.hosts == nil {
-			g.Hosts = append(g.Hosts, host.HostGrant{Host: h.Rule.String(), Private: true})
+			g.Hosts = append(g.Hosts, plugin.HostGrant{Host: h.Rule.String(), Private: true})
 		}
 	}
 	for _, h := range w.hosts {
-		g.Hosts = append(g.Hosts, host.HostGrant{Host: h, Private: true})
+		g.Hosts = append(g.Hosts, plugin.HostGrant{Host: h, Private: true})
 	}
 	for _, s := range b.asks.Secrets {
 		g.Secrets = append(g.Secrets, s.Name)
@@ -217,7 +218,7 @@ func (b *bench) grant(ctx context.Context, w world, folder string, tools ...stri
 		g.Config = w.config
 	}
 	live := b.live
-	live.Grants, live.Tools = map[string]host.Grant{b.name: g}, map[string]host.ToolConfig{}
+	live.Grants, live.Tools = map[string]plugin.Grant{b.name: g}, map[string]host.ToolConfig{}
 	for _, name := range tools {
 		c := host.ToolConfig{Limits: w.operator}
 		if b.own {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -37,7 +38,7 @@ func (b *bench) session(ctx context.Context, n int) (*host.Session, error) {
 		return nil, err
 	}
 	h, err := host.Open(ctx, host.Config{
-		Folders: []host.Folder{{Path: dir, Trust: host.TrustGranted}}, CacheDir: b.cache, Lock: b.dir(fmt.Sprintf("lock-%d", n)),
+		Folders: []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}}, CacheDir: b.cache, Lock: b.dir(fmt.Sprintf("lock-%d", n)),
 	})
 	if err != nil {
 		return nil, err

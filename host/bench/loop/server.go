@@ -23,6 +23,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -104,8 +105,8 @@ func allocated(name string) error {
 
 // open makes a host with one plugin, whose tool hands back what it gets.
 func open(ctx context.Context, dir string, inline bool) (*host.Host, error) {
-	plugin := filepath.Join(dir, "plugins", "echo")
-	if err := os.MkdirAll(plugin, 0o700); err != nil {
+	pluginDir := filepath.Join(dir, "plugins", "echo")
+	if err := os.MkdirAll(pluginDir, 0o700); err != nil {
 		return nil, err
 	}
 	manifest := `schema = 1
@@ -122,14 +123,14 @@ required = ["text"]
 [tool.params.properties.text]
 type = "string"
 `
-	if err := os.WriteFile(filepath.Join(plugin, "plugin.toml"), []byte(manifest), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(pluginDir, "plugin.toml"), []byte(manifest), 0o600); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(plugin, "echo.wasm"), wasmtest.Echo("echo"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(pluginDir, "echo.wasm"), wasmtest.Echo("echo"), 0o600); err != nil {
 		return nil, err
 	}
 	cfg := host.Config{
-		Folders:  []host.Folder{{Path: filepath.Join(dir, "plugins"), Trust: host.TrustGranted}},
+		Folders:  []plugin.Folder{{Path: filepath.Join(dir, "plugins"), Trust: plugin.TrustGranted}},
 		CacheDir: filepath.Join(dir, "cache"), Archive: archive.Config{Path: filepath.Join(dir, "archive.db")}, Spares: 1,
 	}
 	if !inline && host.CanIsolate() {

@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/web"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // An app is everything open: the host, the models and the daemon over them.
@@ -97,7 +98,7 @@ func (c *cli) open(ctx context.Context) (_ *app, err error) {
 	}
 	a.daemon, err = daemon.New(daemon.Config{
 		Host: a.host, Models: a.models, Profiles: s.Profiles(), Users: s.DaemonUsers(), Token: a.token, Hosts: s.Server.Hosts,
-		Grants: func() (map[string]host.Grant, error) { return c.grants(a.log) },
+		Grants: func() (map[string]plugin.Grant, error) { return c.grants(a.log) },
 		Reload: func(ctx context.Context) (daemon.ReloadReport, error) { return c.reload(ctx, a) },
 		MCP:    s.MCP.Server(c.locale(s)),
 		Pages:  web.Files(), Settings: a.settings, MaxTurns: s.Server.MaxTurns, Tracing: a.tracing.forDaemon(), ResumeGrace: time.Duration(s.Server.Grace), Version: version(), Logger: a.log.Named("daemon"),
@@ -116,7 +117,7 @@ const gcPercent = 200
 
 // grants reads what the configuration grants by now. Of a file that was not
 // there at first nothing is known here: it is found as at a start.
-func (c *cli) grants(log hclog.Logger) (map[string]host.Grant, error) {
+func (c *cli) grants(log hclog.Logger) (map[string]plugin.Grant, error) {
 	p, err := c.findPaths()
 	if err != nil {
 		return nil, err

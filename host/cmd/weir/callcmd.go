@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -64,7 +64,7 @@ func (c *cli) showResult(res daemon.ToolCallResult) error {
 
 // textParams lists the arguments of a tool that are text and nothing else.
 func textParams(ctx context.Context, cl *session, name string) []string {
-	var t host.ToolInfo
+	var t plugin.ToolInfo
 	var schema struct {
 		Properties map[string]struct{ Type any }
 	}

@@ -14,9 +14,9 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -268,7 +268,7 @@ func (t *talk) choose(err error, args, names []string, into *string, en, zh stri
 }
 
 func (t *talk) tools(ctx context.Context, _ []string) (string, error) {
-	var out struct{ Tools []host.ToolInfo }
+	var out struct{ Tools []plugin.ToolInfo }
 	if err := t.cl.Get(ctx, "/api/tools", &out); err != nil {
 		return "", err
 	}

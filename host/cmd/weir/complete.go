@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // completed gives what the word in front of pos in a line of the chat may go on
@@ -162,7 +162,7 @@ func (c *cli) archiveIDs(ctx context.Context) []string {
 
 func (c *cli) toolNames(ctx context.Context) []string {
 	return c.completions(ctx, func(ctx context.Context, cl *session) []string {
-		var out struct{ Tools []host.ToolInfo }
+		var out struct{ Tools []plugin.ToolInfo }
 		_ = cl.Get(ctx, "/api/tools", &out) // as above
 		var names []string
 		for _, t := range out.Tools {
@@ -174,7 +174,7 @@ func (c *cli) toolNames(ctx context.Context) []string {
 
 func (c *cli) pluginNames(ctx context.Context) []string {
 	return c.completions(ctx, func(ctx context.Context, cl *session) []string {
-		var out struct{ Plugins []host.PluginInfo }
+		var out struct{ Plugins []plugin.Info }
 		_ = cl.Get(ctx, "/api/plugins", &out) // as above
 		var names []string
 		for _, p := range out.Plugins {

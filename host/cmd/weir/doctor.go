@@ -13,6 +13,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // A standing is what doctor thinks of one thing. A note is something that is
@@ -194,13 +195,13 @@ func (e *examination) plugins(ctx context.Context) {
 	ready, tools := 0, 0
 	for _, p := range list {
 		switch p.State {
-		case host.Ready:
+		case plugin.Ready:
 			ready++
 			tools += len(p.Tools)
 			for _, w := range p.Problems {
 				e.say(area, worrying, "", "%s: %s", p.Name, w)
 			}
-		case host.Waiting:
+		case plugin.Pending:
 			e.say(area, worrying, p.Fix, "%s waits: %s", p.Name, p.Why)
 		default:
 			e.say(area, faulty, p.Fix, "%s is %s: %s", p.Name, p.State, p.Why)
@@ -209,8 +210,8 @@ func (e *examination) plugins(ctx context.Context) {
 	e.say(area, inOrder, "", "%d of %d ready, with %d tools", ready, len(list), tools)
 }
 
-func (e *examination) pluginList(ctx context.Context) ([]host.PluginInfo, error) {
-	var out struct{ Plugins []host.PluginInfo }
+func (e *examination) pluginList(ctx context.Context) ([]plugin.Info, error) {
+	var out struct{ Plugins []plugin.Info }
 	if e.daemon != nil {
 		ctx, cancel := context.WithTimeout(ctx, examineTime)
 		defer cancel()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -60,7 +61,7 @@ func probe(ctx context.Context, cfg host.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*examineTime)
 	defer cancel()
 	h, err := host.Open(ctx, host.Config{
-		Folders: []host.Folder{{Path: filepath.Dir(plugins), Trust: host.TrustGranted}}, Workers: host.Workers{Isolation: cfg.Workers.Isolation},
+		Folders: []plugin.Folder{{Path: filepath.Dir(plugins), Trust: plugin.TrustGranted}}, Workers: host.Workers{Isolation: cfg.Workers.Isolation},
 		WorkerCommand: cfg.WorkerCommand, CacheDir: filepath.Join(dir, "cache"), Version: cfg.Version, Engine: cfg.Engine,
 	})
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -30,7 +30,7 @@ func (c *cli) toolCmd() *cobra.Command {
 		Use: "show TOOL", Short: "Show a tool as the model sees it, with its limits", Args: argCount(1, 1, "one tool"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withClient(cmd.Context(), func(cl *session) error {
-				var t host.ToolInfo
+				var t plugin.ToolInfo
 				if done, err := c.Show(cmd.Context(), cl, "/api/tools/"+url.PathEscape(args[0]), &t); done || err != nil {
 					return err
 				}
@@ -43,7 +43,7 @@ func (c *cli) toolCmd() *cobra.Command {
 }
 
 func (c *cli) listTools(ctx context.Context, cl *session) error {
-	var out struct{ Tools []host.ToolInfo }
+	var out struct{ Tools []plugin.ToolInfo }
 	if done, err := c.Show(ctx, cl, "/api/tools", &out); done || err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (c *cli) listTools(ctx context.Context, cl *session) error {
 	return nil
 }
 
-func (c *cli) showTool(t host.ToolInfo) {
+func (c *cli) showTool(t plugin.ToolInfo) {
 	c.outf("%s (plugin %s)\n%s\n", t.Spec.Name, t.Plugin, t.Spec.Description)
 	if t.Spec.DescriptionZh != "" {
 		fmt.Fprintln(c.Out, t.Spec.DescriptionZh)
@@ -93,15 +93,15 @@ func (c *cli) description(s tool.Spec) string {
 
 // effects says what a tool can do beside answering, and which key of
 // [approvals] decides its calls where no rule does.
-var effects = map[host.Effect]string{
-	host.NoEffect: "answer, and nothing else: runs unasked",
-	host.Network:  "reach hosts, and says that it is read-only: [approvals] network decides",
-	host.Changes:  "change something: [approvals] default decides",
+var effects = map[plugin.Effect]string{
+	plugin.EffectNone:    "answer, and nothing else: runs unasked",
+	plugin.EffectNetwork: "reach hosts, and says that it is read-only: [approvals] network decides",
+	plugin.EffectChanges: "change something: [approvals] default decides",
 }
 
 // pacing says how often a tool runs, how many of it at once, and for how long
 // an answer is given again.
-func (c *cli) pacing(t host.ToolInfo) string {
+func (c *cli) pacing(t plugin.ToolInfo) string {
 	s := fmt.Sprintf(c.say("%d at once%s", "同时 %d 个%s"), t.Parallel, c.byLayer(t.ParallelBy))
 	if t.PerMinute > 0 {
 		s += fmt.Sprintf(c.say(", %d a minute", "，每分钟 %d 次"), t.PerMinute)
@@ -151,7 +151,7 @@ func (c *cli) pluginCmd() *cobra.Command {
 		Use: "list", Short: "List the plugins and what keeps some of them out", Args: argCount(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withClient(cmd.Context(), func(cl *session) error {
-				var out struct{ Plugins []host.PluginInfo }
+				var out struct{ Plugins []plugin.Info }
 				if done, err := c.Show(cmd.Context(), cl, "/api/plugins", &out); done || err != nil {
 					return err
 				}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // An approval is what `weir plugin approve` was told.
@@ -52,16 +52,16 @@ func (c *cli) pluginApproveCmd() *cobra.Command {
 
 // approve shows one plugin, asks, and approves what was shown.
 func (c *cli) approve(ctx context.Context, cl *session, name string, a approval) error {
-	var r host.Review
+	var r plugin.Review
 	if err := cl.Get(ctx, pluginPath(name, ""), &r); err != nil {
 		return err
 	}
-	if r.Waiting == nil && (r.Serving == nil || len(a.paths)+len(a.hosts)+len(a.secrets) == 0) {
+	if r.Pending == nil && (r.Serving == nil || len(a.paths)+len(a.hosts)+len(a.secrets) == 0) {
 		return c.nothingToApprove(r)
 	}
 	digest, v := r.Plugin.Digest, r.Serving
-	if r.Waiting != nil {
-		digest, v = r.Waiting.Digest, r.Waiting
+	if r.Pending != nil {
+		digest, v = r.Pending.Digest, r.Pending
 	}
 	wish, err := c.wishes(v, a)
 	if err != nil {
@@ -116,17 +116,17 @@ func (c *cli) tellCompiled(name string, took time.Duration, err error) {
 	c.errf("      %-24s compiled in %.1f s\n", name, took.Seconds())
 }
 
-func (c *cli) nothingToApprove(r host.Review) error {
+func (c *cli) nothingToApprove(r plugin.Review) error {
 	if c.JSON {
 		c.Print(r)
 		return nil
 	}
 	p := r.Plugin
 	switch {
-	case p.State == host.Refused:
+	case p.State == plugin.Invalid:
 		return usagef(p.Fix, "%s cannot be approved: %s", p.Name, term.Plain(p.Why))
-	case p.Offer != nil:
-		return usagef(p.Offer.Fix, "what lies in the folder of %s cannot be approved: %s", p.Name, term.Plain(p.Offer.Why))
+	case p.Pending != nil:
+		return usagef(p.Pending.Fix, "what lies in the folder of %s cannot be approved: %s", p.Name, term.Plain(p.Pending.Why))
 	}
 	c.outf("nothing of %s waits for an approval\n", p.Name)
 	c.tellState(r)
@@ -134,15 +134,15 @@ func (c *cli) nothingToApprove(r host.Review) error {
 }
 
 // tellApproved says what came of an approval.
-func (c *cli) tellApproved(r host.Review) {
+func (c *cli) tellApproved(r plugin.Review) {
 	c.outf("approved %s %s (%s)\n", r.Plugin.Name, r.Plugin.Version, short(r.Plugin.Digest))
 	c.tellState(r)
-	if r.Serving == nil || r.Plugin.State != host.Waiting || len(r.Serving.Add) == 0 {
+	if r.Serving == nil || r.Plugin.State != plugin.Pending || len(r.Serving.SuggestedEdits) == 0 {
 		return
 	}
 	c.outf("\nIt asks for more than it is granted. In tools.toml it would read:\n\n[grants.%s]\n", r.Plugin.Name)
 	for _, key := range []string{"paths", "hosts", "secrets"} {
-		if list := r.Serving.Add[key]; len(list) > 0 {
+		if list := r.Serving.SuggestedEdits[key]; len(list) > 0 {
 			fmt.Fprintf(c.Out, "%s = [%s]\n", key, strings.Join(list, ", "))
 		}
 	}
@@ -151,26 +151,26 @@ func (c *cli) tellApproved(r host.Review) {
 // approveAll shows a summary of everything that waits, asks once, and approves
 // each as it was shown.
 func (c *cli) approveAll(ctx context.Context, cl *session, a approval) error {
-	var list struct{ Plugins []host.PluginInfo }
+	var list struct{ Plugins []plugin.Info }
 	if err := cl.Get(ctx, "/api/plugins", &list); err != nil {
 		return err
 	}
-	var waiting []host.Review
+	var waiting []plugin.Review
 	for _, p := range list.Plugins {
-		if p.Offer == nil || p.Offer.Digest == "" {
+		if p.Pending == nil || p.Pending.Digest == "" {
 			continue
 		}
-		var r host.Review
+		var r plugin.Review
 		if err := cl.Get(ctx, pluginPath(p.Name, ""), &r); err != nil {
 			return err
 		}
-		if r.Waiting != nil {
+		if r.Pending != nil {
 			waiting = append(waiting, r)
 		}
 	}
 	if len(waiting) == 0 {
 		if c.JSON {
-			c.Print(map[string]any{"approved": []host.PluginInfo{}})
+			c.Print(map[string]any{"approved": []plugin.Info{}})
 			return nil
 		}
 		c.outf("nothing waits for an approval\n")
@@ -187,9 +187,9 @@ func (c *cli) approveAll(ctx context.Context, cl *session, a approval) error {
 			return err
 		}
 	}
-	approved := []host.PluginInfo{}
+	approved := []plugin.Info{}
 	for _, r := range waiting {
-		after, err := say(ctx, cl, r.Plugin.Name, "approve", map[string]string{"digest": r.Waiting.Digest})
+		after, err := say(ctx, cl, r.Plugin.Name, "approve", map[string]string{"digest": r.Pending.Digest})
 		if err != nil {
 			return err
 		}
@@ -212,11 +212,11 @@ func (c *cli) approveAll(ctx context.Context, cl *session, a approval) error {
 }
 
 // asksFor reports whether a version asks for something of that kind and name.
-func asksFor(v *host.Version, kind string, fits func(what string) bool) bool {
-	return slices.ContainsFunc(v.Asks, func(a host.AskInfo) bool { return a.Kind == kind && fits(a.What) })
+func asksFor(v *plugin.Version, kind string, fits func(what string) bool) bool {
+	return slices.ContainsFunc(v.Asks, func(a plugin.Ask) bool { return a.Kind == kind && fits(a.What) })
 }
 
-func asked(v *host.Version, kind string) string {
+func asked(v *plugin.Version, kind string) string {
 	var out []string
 	for _, a := range v.Asks {
 		if a.Kind == kind {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // The commands here are a person's word about a plugin. A running daemon takes
@@ -32,7 +32,7 @@ func (c *cli) pluginInfoCmd() *cobra.Command {
 				return c.infoOf(cmd.Context(), args[0])
 			}
 			return c.withClient(cmd.Context(), func(cl *session) error {
-				var r host.Review
+				var r plugin.Review
 				if done, err := c.Show(cmd.Context(), cl, pluginPath(args[0], ""), &r); done || err != nil {
 					return err
 				}
@@ -48,7 +48,7 @@ func (c *cli) pluginRollbackCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rollback NAME", Short: "Go back to the version approved before, until the next approval", Args: argCount(1, 1, "one plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.verdict(cmd.Context(), args[0], "rollback", map[string]string{"digest": to}, func(r host.Review) {
+			return c.verdict(cmd.Context(), args[0], "rollback", map[string]string{"digest": to}, func(r plugin.Review) {
 				c.outf("%s is at version %s again (%s), until something else is approved\n", r.Plugin.Name, term.OrDash(r.Plugin.Version), short(r.Plugin.Digest))
 			})
 		},
@@ -61,7 +61,7 @@ func (c *cli) pluginDisableCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "disable NAME", Short: "Take a plugin out until it is enabled again", Args: argCount(1, 1, "one plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.verdict(cmd.Context(), args[0], "disable", nil, func(r host.Review) {
+			return c.verdict(cmd.Context(), args[0], "disable", nil, func(r plugin.Review) {
 				c.outf("%s is disabled; to take it back: weir plugin enable %s\n", r.Plugin.Name, r.Plugin.Name)
 			})
 		},
@@ -78,7 +78,7 @@ func (c *cli) pluginEnableCmd() *cobra.Command {
 }
 
 // verdict says one thing about a plugin and tells what came of it.
-func (c *cli) verdict(ctx context.Context, name, what string, body map[string]string, tell func(host.Review)) error {
+func (c *cli) verdict(ctx context.Context, name, what string, body map[string]string, tell func(plugin.Review)) error {
 	return c.withClient(ctx, func(cl *session) error {
 		r, err := say(ctx, cl, name, what, body)
 		if err != nil {
@@ -94,7 +94,7 @@ func (c *cli) verdict(ctx context.Context, name, what string, body map[string]st
 }
 
 // say posts a person's word and returns the plugin as it is then.
-func say(ctx context.Context, cl *session, name, what string, body map[string]string) (r host.Review, err error) {
+func say(ctx context.Context, cl *session, name, what string, body map[string]string) (r plugin.Review, err error) {
 	all := map[string]string{"by": "cli"}
 	for key, v := range body {
 		if v != "" {
@@ -113,10 +113,10 @@ func pluginPath(name, what string) string {
 }
 
 // tellState says in one line, or two, how a plugin stands.
-func (c *cli) tellState(r host.Review) {
+func (c *cli) tellState(r plugin.Review) {
 	p := r.Plugin
 	fmt.Fprintf(c.Out, c.say("%s is %s", "%s %s"), p.Name, c.text(string(p.State)))
-	if p.State == host.Ready {
+	if p.State == plugin.Ready {
 		fmt.Fprintf(c.Out, ": %s", c.text(join(p.Tools)))
 	}
 	if p.Why != "" {
@@ -155,7 +155,7 @@ func (c *cli) removePlugin(ctx context.Context, cl *session, name string, yes, k
 	if keep {
 		files = "keep"
 	}
-	var out host.Removal
+	var out plugin.Removal
 	if err := cl.Do(ctx, http.MethodDelete, pluginPath(name, "")+"?files="+files, nil, &out); err != nil {
 		return err
 	}

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // A wish is what a person wants to grant a plugin beside what it is granted.
@@ -20,7 +20,7 @@ type wish GrantSettings
 func (w wish) empty() bool { return len(w.Paths)+len(w.Hosts)+len(w.Secrets) == 0 }
 
 // wishes reads --path, --host and --secret and holds them to what is asked.
-func (c *cli) wishes(v *host.Version, a approval) (w wish, err error) {
+func (c *cli) wishes(v *plugin.Version, a approval) (w wish, err error) {
 	for _, text := range a.paths {
 		p, err := pathWish(text)
 		if err != nil {
@@ -92,7 +92,7 @@ func existing(dir string) (string, error) {
 
 // askWishes asks on the terminal for what is still missing. An empty answer
 // grants nothing.
-func (c *cli) askWishes(name string, v *host.Version, w *wish) {
+func (c *cli) askWishes(name string, v *plugin.Version, w *wish) {
 	for _, a := range v.Asks {
 		if a.Granted {
 			continue

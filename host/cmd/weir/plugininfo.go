@@ -10,6 +10,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/host/plugintest"
 )
 
@@ -47,7 +48,7 @@ func (c *cli) infoOf(ctx context.Context, path string) error {
 		return err
 	}
 	cfg := s.WithDefaults().Host(p, secrets, c.pluginLogger(), version())
-	cfg.Folders, cfg.Servers = []host.Folder{{Path: folder, Trust: host.TrustGranted}}, nil
+	cfg.Folders, cfg.Servers = []plugin.Folder{{Path: folder, Trust: plugin.TrustGranted}}, nil
 	cfg.Archive, cfg.Lock, cfg.Approved = archive.Config{}, "", ""
 	h, err := host.Open(ctx, cfg)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // short is as much of a digest as people compare.
 func short(digest string) string { return digest[:min(12, len(digest))] }
 
 // tellReview shows everything about a plugin.
-func (c *cli) tellReview(r host.Review) {
+func (c *cli) tellReview(r plugin.Review) {
 	p := r.Plugin
 	c.tellState(r)
 	if p.Description != "" {
@@ -26,7 +26,7 @@ func (c *cli) tellReview(r host.Review) {
 	c.outf("\nsource    %s (trust: %s)\n", p.Source, p.Trust)
 	if p.Approved != nil {
 		held := ""
-		if p.Approved.Held {
+		if p.Approved.RolledBack {
 			held = "; somebody went back to it, and it stays until the next approval"
 		}
 		c.outf("let in    by %s on %s%s\n", p.Approved.By, when(p.Approved.At), phrase(held))
@@ -41,13 +41,13 @@ func (c *cli) tellReview(r host.Review) {
 		c.outf("\nWHAT MAY RUN\n")
 		c.tellVersion(r.Serving, nil)
 	}
-	if r.Waiting != nil {
+	if r.Pending != nil {
 		c.outf("\nWHAT WAITS\n")
 		c.tellWaiting(r)
-	} else if p.Offer != nil {
-		c.outf("\nWHAT WAITS\n%s\n  → %s\n", phrase(term.Plain(p.Offer.Why)), phrase(term.Plain(p.Offer.Fix)))
+	} else if p.Pending != nil {
+		c.outf("\nWHAT WAITS\n%s\n  → %s\n", phrase(term.Plain(p.Pending.Why)), phrase(term.Plain(p.Pending.Fix)))
 	}
-	if v := cmp.Or(r.Waiting, r.Serving); v != nil {
+	if v := cmp.Or(r.Pending, r.Serving); v != nil {
 		c.tellPrompt(v)
 	}
 	if len(r.History) > 0 {
@@ -61,7 +61,7 @@ func (c *cli) tellReview(r host.Review) {
 }
 
 // tellPrompt shows how a prompt tells a model of the tools, and what that costs.
-func (c *cli) tellPrompt(v *host.Version) {
+func (c *cli) tellPrompt(v *plugin.Version) {
 	c.outf("\nWHAT A MODEL IS TOLD\n")
 	var tokens agent.Estimator
 	for _, t := range v.Tools {
@@ -71,13 +71,13 @@ func (c *cli) tellPrompt(v *host.Version) {
 	}
 }
 
-func historyNote(h host.Approved) string {
+func historyNote(h plugin.ApprovedVersion) string {
 	switch {
-	case h.Current && h.Held:
+	case h.Current && h.RolledBack:
 		return "in force, by a rollback"
 	case h.Current:
 		return "in force"
-	case !h.Kept:
+	case !h.HasCopy:
 		return "no copy is kept any more"
 	}
 	return ""
@@ -86,17 +86,17 @@ func historyNote(h host.Approved) string {
 func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // tellWaiting shows what an approval would let in.
-func (c *cli) tellWaiting(r host.Review) {
-	v := r.Waiting
+func (c *cli) tellWaiting(r plugin.Review) {
+	v := r.Pending
 	if v == nil {
 		v = r.Serving
 	}
 	fmt.Fprintf(c.Out, "%s %s", r.Plugin.Name, term.OrDash(v.Version))
-	if r.Serving != nil && r.Waiting != nil {
+	if r.Serving != nil && r.Pending != nil {
 		c.outf(" in place of %s, which serves meanwhile", term.OrDash(r.Serving.Version))
 	}
 	fmt.Fprintln(c.Out)
-	if o := r.Plugin.Offer; o != nil {
+	if o := r.Plugin.Pending; o != nil {
 		c.outf("it waits because %s\n", phrase(term.Plain(o.Why)))
 	}
 	c.tellVersion(v, r.Changes)
@@ -109,7 +109,7 @@ func (c *cli) tellWaiting(r host.Review) {
 }
 
 // tellVersion shows what a version is and wants.
-func (c *cli) tellVersion(v *host.Version, changes []host.Difference) {
+func (c *cli) tellVersion(v *plugin.Version, changes []plugin.Difference) {
 	c.outf("digest    %s\nmodule    sha256 %s, %s\n          %s\nmanifest  sha256 %s\n", v.Digest, v.WasmSHA256, term.Size(v.WasmBytes), v.File, v.ManifestSHA256)
 	if len(v.Asks) == 0 {
 		c.outf("\npowers: it asks for none\n")
@@ -118,7 +118,7 @@ func (c *cli) tellVersion(v *host.Version, changes []host.Difference) {
 		for _, a := range v.Asks {
 			c.tellAsk(a, changes)
 		}
-		if slices.ContainsFunc(v.Asks, func(a host.AskInfo) bool { return !a.Granted }) {
+		if slices.ContainsFunc(v.Asks, func(a plugin.Ask) bool { return !a.Granted }) {
 			c.outf("  Approved or not, its tools wait until tools.toml grants what is not granted; --path, --host and --secret write that.\n")
 		}
 	}
@@ -130,14 +130,14 @@ func (c *cli) tellVersion(v *host.Version, changes []host.Difference) {
 	}
 }
 
-func (c *cli) tellAsk(a host.AskInfo, changes []host.Difference) {
+func (c *cli) tellAsk(a plugin.Ask, changes []plugin.Difference) {
 	mark, granted, fresh := " ", "not granted", ""
 	if a.Granted {
 		granted = "granted"
 	}
 	for _, ch := range changes {
 		what, _, _ := strings.Cut(a.What, " ")
-		if ch.Kind == "power" && ch.Wider && strings.HasSuffix(ch.Name, " "+what) {
+		if ch.Kind == "power" && ch.Exceeds && strings.HasSuffix(ch.Name, " "+what) {
 			mark, fresh = "+", c.say("NEW, ", "新增，")
 		}
 	}
@@ -149,7 +149,7 @@ func (c *cli) tellAsk(a host.AskInfo, changes []host.Difference) {
 }
 
 // tellChange shows one difference.
-func (c *cli) tellChange(ch host.Difference) {
+func (c *cli) tellChange(ch plugin.Difference) {
 	title := c.text(ch.Kind)
 	if ch.Name != "" {
 		title += " " + ch.Name
@@ -235,13 +235,13 @@ func lineDifference(was, is []string) []string {
 }
 
 // tellBrief shows in a few lines what waits of one plugin.
-func (c *cli) tellBrief(r host.Review) {
-	c.outf("%s %s (%s)\n  it waits because %s\n", r.Plugin.Name, term.OrDash(r.Waiting.Version), short(r.Waiting.Digest), phrase(term.Plain(r.Plugin.Offer.Why)))
-	for _, a := range r.Waiting.Asks {
+func (c *cli) tellBrief(r plugin.Review) {
+	c.outf("%s %s (%s)\n  it waits because %s\n", r.Plugin.Name, term.OrDash(r.Pending.Version), short(r.Pending.Digest), phrase(term.Plain(r.Plugin.Pending.Why)))
+	for _, a := range r.Pending.Asks {
 		c.tellAsk(a, r.Changes)
 	}
 	var names []string
-	for _, t := range r.Waiting.Tools {
+	for _, t := range r.Pending.Tools {
 		names = append(names, t.Spec.Name)
 	}
 	c.outf("  tools: %s\n", strings.Join(names, ", "))
@@ -249,17 +249,17 @@ func (c *cli) tellBrief(r host.Review) {
 
 // whyOf is what people should know of a plugin in a list: what keeps it out,
 // else what waits while an approved version serves.
-func whyOf(p host.PluginInfo) string {
-	if p.Why == "" && p.Offer != nil {
-		return "a change waits: " + term.Plain(p.Offer.Why)
+func whyOf(p plugin.Info) string {
+	if p.Why == "" && p.Pending != nil {
+		return "a change waits: " + term.Plain(p.Pending.Why)
 	}
 	return term.Plain(p.Why)
 }
 
 // fixOf is what to do about it.
-func fixOf(p host.PluginInfo) string {
-	if p.Why == "" && p.Offer != nil {
-		return term.Plain(p.Offer.Fix)
+func fixOf(p plugin.Info) string {
+	if p.Why == "" && p.Pending != nil {
+		return term.Plain(p.Pending.Fix)
 	}
 	return term.Plain(p.Fix)
 }

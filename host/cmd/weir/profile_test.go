@@ -23,6 +23,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // profiled is a daemon over HTTP whose profiles are those of a tools.toml, and
@@ -179,9 +180,9 @@ func (p *party) serve(t *testing.T) string {
 func TestProfiles(t *testing.T) {
 	guests := &party{}
 	h, err := host.Open(t.Context(), host.Config{
-		Folders:  []host.Folder{{Path: guesttest.Shipped(t, "calculator", "long_text"), Trust: "granted"}},
+		Folders:  []plugin.Folder{{Path: guesttest.Shipped(t, "calculator", "long_text"), Trust: "granted"}},
 		CacheDir: guesttest.Cache(t), Archive: archive.Config{Path: filepath.Join(t.TempDir(), "archive.db")},
-		Servers: []host.Server{{Name: "party", URL: guests.serve(t), TrustHints: true}}, Parallel: 64, // a server gets a quarter
+		Servers: []plugin.Server{{Name: "party", URL: guests.serve(t), TrustHints: true}}, Parallel: 64, // a server gets a quarter
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // follow keeps a daemon's plugins up with their folders until ctx ends: by
@@ -223,8 +224,8 @@ func (c *cli) reloadPluginsCmd() *cobra.Command {
 				return err
 			}
 			var out struct {
-				Change  host.Change       `json:"change"`
-				Plugins []host.PluginInfo `json:"plugins"`
+				Change  host.Change   `json:"change"`
+				Plugins []plugin.Info `json:"plugins"`
 			}
 			if err := cl.Post(cmd.Context(), "/api/plugins/reload", struct{}{}, &out); err != nil {
 				return err
@@ -241,14 +242,14 @@ func (c *cli) reloadPluginsCmd() *cobra.Command {
 
 // showChange prints what a reload made different, and how to mend what it
 // found broken.
-func (c *cli) showChange(change host.Change, plugins []host.PluginInfo) {
+func (c *cli) showChange(change host.Change, plugins []plugin.Info) {
 	if change.Empty() {
 		c.outf("nothing is different: %d plugins\n", len(plugins))
 		return
 	}
 	c.showRows(change)
 	for _, p := range plugins {
-		if p.State != host.Ready {
+		if p.State != plugin.Ready {
 			fmt.Fprintf(c.Out, "\n%s: %s\n", p.Name, c.text(p.Why))
 			if p.Fix != "" {
 				fmt.Fprintf(c.Out, "  → %s\n", c.text(p.Fix))
@@ -261,7 +262,7 @@ func (c *cli) showRows(change host.Change) {
 	for _, row := range []struct {
 		what  string
 		names []string
-	}{{"added", change.Added}, {"changed", change.Changed}, {"removed", change.Removed}, {"waiting", change.Waiting}, {"refused", change.Refused}} {
+	}{{"added", change.Added}, {"changed", change.Changed}, {"removed", change.Removed}, {"waiting", change.Pending}, {"refused", change.Invalid}} {
 		if len(row.names) > 0 {
 			fmt.Fprintf(c.Out, "%s %s\n", c.Label(row.what, 8), strings.Join(row.names, " "))
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // retryCmd takes a plugin out of quarantine.
@@ -28,7 +28,7 @@ func (c *cli) retryCmd() *cobra.Command {
 					c.Print(out)
 					return nil
 				}
-				if out.State != string(host.Ready) { // one made for another host is tried at once
+				if out.State != string(plugin.Ready) { // one made for another host is tried at once
 					c.outf("%s was tried again; it is %s now, and `weir plugin list` says why\n", out.Plugin, phrase(out.State))
 					return nil
 				}

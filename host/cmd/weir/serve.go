@@ -15,10 +15,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // closeTime is how long a stop waits for connections behind the last answer.
@@ -168,16 +168,16 @@ func (c *cli) banner(ctx context.Context, app *app, url string) {
 	c.errf("  ask     weir ask \"Where is the limit applied?\"\n  stop    Ctrl-C\n\n")
 }
 
-func (c *cli) tellPlugins(plugins []host.PluginInfo) {
+func (c *cli) tellPlugins(plugins []plugin.Info) {
 	var ready []string
 	for _, p := range plugins {
-		if p.State == host.Ready {
+		if p.State == plugin.Ready {
 			ready = append(ready, p.Tools...)
 		}
 	}
 	c.errf("  tools   %d ready: %s\n", len(ready), phrase(term.OneLine(join(ready), 200)))
 	for _, p := range plugins {
-		if p.State == host.Ready && p.Offer == nil {
+		if p.State == plugin.Ready && p.Pending == nil {
 			continue
 		}
 		fmt.Fprintf(c.Err, "          %s %s: %s\n", c.Label(string(p.State), 8), p.Name, c.text(whyOf(p)))

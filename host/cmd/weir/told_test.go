@@ -2,6 +2,7 @@ package main
 
 import (
 	"go/ast"
+	"go/types"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,7 +17,7 @@ import (
 // make a problem, its types, and the names of what is put into one.
 var (
 	tellers  = []string{"problem", "param", "bad", "warn", "unreadable", "Bad", "BadItem", "need", "CheckKeep"}
-	tellings = []string{"Problem", "PluginError", "ModelError", "Fault", "PluginInfo", "Offer"}
+	tellings = []string{"Problem", "plugin.Error", "ModelError", "Fault", "plugin.Info", "plugin.PendingVersion"}
 	toldAs   = regexp.MustCompile(`(?i)^(hint|fix|why|msg|missing)$|Hint$|Fix$`)
 )
 
@@ -54,7 +55,7 @@ func problemsOf(file *ast.File) []string {
 				}
 			}
 		case *ast.CompositeLit:
-			if v.Type != nil && slices.Contains(tellings, nameOf(v.Type)) {
+			if v.Type != nil && (slices.Contains(tellings, nameOf(v.Type)) || slices.Contains(tellings, types.ExprString(v.Type))) {
 				for _, e := range v.Elts {
 					gather(e)
 				}

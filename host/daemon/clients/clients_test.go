@@ -28,6 +28,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -37,7 +38,7 @@ func TestClients(t *testing.T) {
 	plugins := guesttest.Shipped(t, "calculator", "long_text")
 	everything(t, plugins)
 	h, err := host.Open(t.Context(), host.Config{
-		Folders:  []host.Folder{{Path: plugins, Trust: "granted"}},
+		Folders:  []plugin.Folder{{Path: plugins, Trust: "granted"}},
 		CacheDir: guesttest.Cache(t), Archive: archive.Config{Path: filepath.Join(t.TempDir(), "archive.db")}, Version: "0.1.0",
 	})
 	if err != nil {

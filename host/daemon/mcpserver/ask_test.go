@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // newAskingBench has a tool that writes to a folder, which must be asked about.
@@ -18,7 +19,7 @@ func newAskingBench(t *testing.T) (b *bench, folder string) {
 	folder = t.TempDir()
 	b = newBench(t, func(c *host.Config, _ *Config) {
 		place(t, c.Folders[0].Path, filepath.Join("..", "..", "testdata", "plugins", "pen"))
-		c.Grants = map[string]host.Grant{"pen": {Paths: []host.PathGrant{{Guest: "/workspace", Host: folder, Mode: "rw"}}}}
+		c.Grants = map[string]plugin.Grant{"pen": {Paths: []plugin.PathGrant{{Guest: "/workspace", Host: folder, Mode: "rw"}}}}
 	})
 	return b, folder
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // A bench is a server over real guests, reached in every way that there is.
@@ -55,7 +56,7 @@ func newBench(t *testing.T, change func(*host.Config, *Config)) *bench {
 	b := &bench{T: t, folder: t.TempDir()}
 	place(t, b.folder, filepath.Join("testdata", "everything"))
 	hc := host.Config{
-		Folders: []host.Folder{{Path: b.folder, Trust: host.TrustGranted}}, CacheDir: guesttest.Cache(t), Version: "0.1.0",
+		Folders: []plugin.Folder{{Path: b.folder, Trust: plugin.TrustGranted}}, CacheDir: guesttest.Cache(t), Version: "0.1.0",
 	}
 	hc.Archive.Path = filepath.Join(t.TempDir(), "archive.db")
 	c := Config{Version: "0.1.0", Called: func(c Call) {

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -80,7 +81,7 @@ func (u *user) tools() *host.Session { return u.spoken.Load() }
 // list offers the tools that there are now, in the language that the user has now.
 // Clients that wait for changes are told of them by the SDK.
 func (u *user) list() {
-	effects := map[string]host.Effect{}
+	effects := map[string]plugin.Effect{}
 	for _, t := range u.s.cfg.Host.Tools() {
 		effects[t.Spec.Name] = t.Effect
 	}
@@ -161,11 +162,11 @@ func (u *user) plain(name string) bool {
 const sizeKey = "anthropic/maxResultSizeChars"
 
 // toolOf describes a tool in the protocol's words.
-func toolOf(s tool.Spec, effect host.Effect, l tool.Locale) *mcp.Tool {
+func toolOf(s tool.Spec, effect plugin.Effect, l tool.Locale) *mcp.Tool {
 	// What a tool can do is known where it runs in the sandbox; there its claim
 	// adds nothing to having no powers at all.
-	readOnly := s.Hints.ReadOnly || effect == host.NoEffect
-	destructive, open := !readOnly, s.Hints.Network || effect == host.Network
+	readOnly := s.Hints.ReadOnly || effect == plugin.EffectNone
+	destructive, open := !readOnly, s.Hints.Network || effect == plugin.EffectNetwork
 	return &mcp.Tool{
 		Name: s.Name, Description: s.Describe(l), InputSchema: schemaOf(s.Params),
 		Meta:        mcp.Meta{sizeKey: s.Output.MaxChars},

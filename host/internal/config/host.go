@@ -9,6 +9,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -21,7 +22,7 @@ func (s Settings) Host(p Paths, secrets Lookup, log hclog.Logger, version string
 		},
 		CeilingChars: s.Limits.CeilingChars,
 		Tools:        map[string]host.ToolConfig{},
-		Grants:       map[string]host.Grant{},
+		Grants:       map[string]plugin.Grant{},
 		Archive: archive.Config{
 			Path: p.Archive, MaxAge: time.Duration(s.Archive.MaxAge), MaxBytes: int64(s.Archive.MaxBytes), MaxCount: s.Archive.MaxCount,
 			MaxBytesPerPrincipal: int64(s.Archive.UserBytes), MaxCountPerPrincipal: s.Archive.UserCount,
@@ -37,7 +38,7 @@ func (s Settings) Host(p Paths, secrets Lookup, log hclog.Logger, version string
 	cfg.Approvals = approvals(s.Approvals)
 	Isolate(&cfg, s.Sandbox, p)
 	for _, f := range s.Plugins.Folder {
-		cfg.Folders = append(cfg.Folders, host.Folder{Path: f.Path, Trust: host.Trust(f.Trust)})
+		cfg.Folders = append(cfg.Folders, plugin.Folder{Path: f.Path, Trust: plugin.Trust(f.Trust)})
 	}
 	for name, t := range s.Tools {
 		cfg.Tools[name] = host.ToolConfig{
@@ -49,18 +50,18 @@ func (s Settings) Host(p Paths, secrets Lookup, log hclog.Logger, version string
 		}
 	}
 	for name, g := range s.Grants {
-		h := host.Grant{Config: g.Config}
+		h := plugin.Grant{Config: g.Config}
 		for _, x := range g.Secrets {
 			h.Secrets = append(h.Secrets, x.Name)
 			if x.Host != "" {
-				h.Inject = append(h.Inject, host.Injection(x))
+				h.Inject = append(h.Inject, plugin.Injection(x))
 			}
 		}
 		for _, p := range g.Paths {
-			h.Paths = append(h.Paths, host.PathGrant(p))
+			h.Paths = append(h.Paths, plugin.PathGrant(p))
 		}
 		for _, n := range g.Hosts {
-			h.Hosts = append(h.Hosts, host.HostGrant(n))
+			h.Hosts = append(h.Hosts, plugin.HostGrant(n))
 		}
 		cfg.Grants[name] = h
 	}

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // ServerEntry is another MCP server, written as everybody writes them.
@@ -62,8 +62,8 @@ func checkServers(servers map[string]ServerEntry, bad func(msg, hint string, key
 
 // HostServers are the entries in force, by name. A folder is meant from the
 // configuration's place.
-func (s Settings) HostServers(p Paths) []host.Server {
-	var out []host.Server
+func (s Settings) HostServers(p Paths) []plugin.Server {
+	var out []plugin.Server
 	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
 		e := s.Servers[name]
 		if e.Disabled {
@@ -77,7 +77,7 @@ func (s Settings) HostServers(p Paths) []host.Server {
 				e.Command = filepath.Join(e.Dir, e.Command)
 			}
 		}
-		out = append(out, host.Server{
+		out = append(out, plugin.Server{
 			Name: name, Command: e.Command, Args: e.Args, Env: e.Env, Dir: e.Dir, URL: e.URL, Headers: e.Headers,
 			Allow: e.Allow, Deny: e.Deny, TrustHints: e.Trust, Start: time.Duration(e.Start),
 		})

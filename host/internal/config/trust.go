@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
 )
 
@@ -22,7 +22,7 @@ import (
 
 // TrustedServers are the servers that may be started, and the names of those
 // that may not before a person has looked at them.
-func (s Settings) TrustedServers(o Source, p Paths) (start []host.Server, held []string) {
+func (s Settings) TrustedServers(o Source, p Paths) (start []plugin.Server, held []string) {
 	all := s.HostServers(p)
 	if len(all) == 0 || !o.found(p) || p.Trusted()[p.Config] == serversDigest(s) {
 		return all, nil
@@ -74,7 +74,7 @@ func (p Paths) Trusted() map[string]string {
 }
 
 // ServerLine is what a server comes to, for a person.
-func ServerLine(s host.Server) string {
+func ServerLine(s plugin.Server) string {
 	if s.URL != "" {
 		return limit.Visible(s.URL)
 	}

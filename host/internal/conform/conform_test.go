@@ -14,6 +14,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -91,9 +92,9 @@ func (h *hosts) with(s settings) *opened {
 		set.Config = map[string]any{"greeting": s.Config.Greeting}
 	}
 	cfg := host.Config{
-		Folders: []host.Folder{{Path: h.dir, Trust: host.TrustGranted}}, CacheDir: guesttest.Cache(h.t), Version: "1.0.0",
+		Folders: []plugin.Folder{{Path: h.dir, Trust: plugin.TrustGranted}}, CacheDir: guesttest.Cache(h.t), Version: "1.0.0",
 		WorkerCommand: worker, Engine: h.engine, Logger: log.Logger(), Tools: map[string]host.ToolConfig{"conform": set},
-		Grants: map[string]host.Grant{"conform": {Hosts: []host.HostGrant{{Host: "http://127.0.0.1:*", Private: true}}}},
+		Grants: map[string]plugin.Grant{"conform": {Hosts: []plugin.HostGrant{{Host: "http://127.0.0.1:*", Private: true}}}},
 	}
 	o, err := host.Open(h.t.Context(), cfg)
 	if err != nil {
@@ -105,7 +106,7 @@ func (h *hosts) with(s settings) *opened {
 		}
 	})
 	for _, p := range o.Plugins() {
-		if p.State != host.Ready {
+		if p.State != plugin.Ready {
 			h.t.Fatalf("the plugin is %s: %s", p.State, p.Why)
 		}
 	}

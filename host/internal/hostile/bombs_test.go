@@ -10,7 +10,7 @@ import (
 
 // A bomb is a guest that loads and does harm when it is called.
 type bomb struct {
-	plugin
+	dropped
 	codes string // what its calls may come to, separated by blanks; "ok" is success
 	args  string
 }
@@ -22,24 +22,24 @@ const endless = string(tool.TimedOut)
 // the two with network access may ask; folder a granted one of files.
 func bombs(port string) []bomb {
 	say := func(name, codes string, body ...part) bomb {
-		return bomb{plugin: plugin{name: name, wasm: guest(body...)}, codes: codes}
+		return bomb{dropped: dropped{name: name, wasm: guest(body...)}, codes: codes}
 	}
 	begin := func(name, codes string, body ...part) bomb {
-		return bomb{plugin: plugin{name: name, wasm: shape{start: do(body...), exports: map[string]part{"run": answer}}.bytes()}, codes: codes}
+		return bomb{dropped: dropped{name: name, wasm: shape{start: do(body...), exports: map[string]part{"run": answer}}.bytes()}, codes: codes}
 	}
 	request := `{"method":"GET","url":"http://127.0.0.1:` + port + `/"}`
 	ask := `hosts = [{ host = "http://127.0.0.1:` + port + `", reason = "floods it" }]`
 	list := []bomb{
 		say("spin", endless, forever()),
 		begin("spin_at_start", endless, forever()),
-		{plugin: plugin{name: "spin_through_calls", wasm: shape{helpers: []part{answer}, exports: map[string]part{"run": forever(num(1), op(opCallIndirect, byte(tRun), 0), drop)}}.bytes()}, codes: endless},
+		{dropped: dropped{name: "spin_through_calls", wasm: shape{helpers: []part{answer}, exports: map[string]part{"run": forever(num(1), op(opCallIndirect, byte(tRun), 0), drop)}}.bytes()}, codes: endless},
 		say("recursion", "trapped out_of_memory", call(fImports)),
 		say("recursion_by_table", "trapped out_of_memory", num(1), op(opCallIndirect, byte(tRun), 0)),
 		say("grow", "ok out_of_memory timed_out trapped", times(1<<20, num(1), op(w.MemoryGrow, 0), drop), answer),
 		say("grow_and_crash", "out_of_memory trapped", num(65000), op(w.MemoryGrow, 0), drop, trap),
 		say("grow_and_hold", endless, num(200), op(w.MemoryGrow, 0), drop, num(0), num(1), num(200<<16), op(0xfc, 0x0b, 0), forever()),
 		say("fill_forever", endless, num(200), op(w.MemoryGrow, 0), drop, forever(num(0), num(1), num(200<<16), op(0xfc, 0x0b, 0))),
-		{plugin: plugin{name: "table", wasm: shape{table: 900_000, exports: map[string]part{"run": do(times(2000, op(0xd0, w.FuncRef), num(1000), op(0xfc, 0x0f, 0), drop), answer)}}.bytes()}, codes: "ok out_of_memory timed_out"},
+		{dropped: dropped{name: "table", wasm: shape{table: 900_000, exports: map[string]part{"run": do(times(2000, op(0xd0, w.FuncRef), num(1000), op(0xfc, 0x0f, 0), drop), answer)}}.bytes()}, codes: "ok out_of_memory timed_out"},
 		say("kernel_alloc", "out_of_memory timed_out", forever(long(1<<20), call(fAlloc), drop)),
 		say("kernel_alloc_at_once", "ok out_of_memory failed", long(1<<40), call(fAlloc), drop, answer),
 		say("stdout", endless, iovecs(64, 60000), forever(num(1), num(4096), num(64), num(64), call(fWrite), drop)),
@@ -72,16 +72,16 @@ func bombs(port string) []bomb {
 		say("not_a_number", "trapped", op(0x43, 0, 0, 0xc0, 0x7f, 0xa8)),
 		say("negative", "failed", num(-1)),
 		say("http_without_grant", endless, forever(text(request), get(0), call(fHTTP), drop)),
-		{plugin: plugin{name: "http_flood", wasm: guest(forever(text(request), get(0), call(fHTTP), drop)), asks: ask}, codes: "timed_out out_of_memory"},
-		{plugin: plugin{name: "http_slow", wasm: guest(text(strings.Replace(request, "/\"", "/slow\"", 1)), get(0), call(fHTTP), drop, answer), asks: ask}, codes: "ok timed_out"},
+		{dropped: dropped{name: "http_flood", wasm: guest(forever(text(request), get(0), call(fHTTP), drop)), asks: ask}, codes: "timed_out out_of_memory"},
+		{dropped: dropped{name: "http_slow", wasm: guest(text(strings.Replace(request, "/\"", "/slow\"", 1)), get(0), call(fHTTP), drop, answer), asks: ask}, codes: "ok timed_out"},
 		say("http_nonsense", "ok failed trapped", long(-1), call(fHTTP), drop, answer),
 		say("blocks_that_do_not_exist", "ok failed trapped", long(1<<33), call(fLogInfo), long(7), call(fErrorSet), long(-9), call(fProgress), answer),
-		{plugin: plugin{name: "everything", wasm: importsOfAll()}, codes: "ok"},
-		{plugin: plugin{name: "many_exports", wasm: manyExports(5000)}, codes: "ok"},
-		{plugin: plugin{name: "open_files", wasm: guest(num(64), num('a'), memory(opStore32, 0), forever(num(3), num(0), num(64), num(1), num(0), long(2), long(0), num(0), num(256), call(fOpen), drop)),
+		{dropped: dropped{name: "everything", wasm: importsOfAll()}, codes: "ok"},
+		{dropped: dropped{name: "many_exports", wasm: manyExports(5000)}, codes: "ok"},
+		{dropped: dropped{name: "open_files", wasm: guest(num(64), num('a'), memory(opStore32, 0), forever(num(3), num(0), num(64), num(1), num(0), long(2), long(0), num(0), num(256), call(fOpen), drop)),
 			asks: `paths = [{ guest = "/files", mode = "rw", reason = "opens them" }]`}, codes: endless},
-		{plugin: plugin{name: "input", wasm: w.Echo("run")}, codes: "ok too_large bad_args", args: `{"x":"` + strings.Repeat("i", 7<<20) + `"}`},
-		{plugin: plugin{name: "large_input", wasm: w.Echo("run")}, codes: "too_large bad_args", args: `{"x":"` + strings.Repeat("i", 17<<20) + `"}`},
+		{dropped: dropped{name: "input", wasm: w.Echo("run")}, codes: "ok too_large bad_args", args: `{"x":"` + strings.Repeat("i", 7<<20) + `"}`},
+		{dropped: dropped{name: "large_input", wasm: w.Echo("run")}, codes: "too_large bad_args", args: `{"x":"` + strings.Repeat("i", 17<<20) + `"}`},
 	}
 	for i := range list {
 		// What comes to an end by itself is given time to, on a busy machine too.

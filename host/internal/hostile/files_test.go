@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -62,17 +63,17 @@ func TestAGrantedFolderKeepsWhatDecides(t *testing.T) {
 		{"root", ".", cut, false},
 	}
 	dir := t.TempDir()
-	grants := map[string]host.Grant{}
+	grants := map[string]plugin.Grant{}
 	for _, row := range rows {
-		dropIn(t, dir, plugin{name: row.name, wasm: guest(opens(row.path, row.flags)), asks: `paths = [{ guest = "/w", mode = "rw", reason = "writes" }]`, writes: true})
-		grants[row.name] = host.Grant{Paths: []host.PathGrant{{Guest: "/w", Host: work, Mode: "rw"}}}
+		dropIn(t, dir, dropped{name: row.name, wasm: guest(opens(row.path, row.flags)), asks: `paths = [{ guest = "/w", mode = "rw", reason = "writes" }]`, writes: true})
+		grants[row.name] = plugin.Grant{Paths: []plugin.PathGrant{{Guest: "/w", Host: work, Mode: "rw"}}}
 	}
 	for _, isolation := range []host.Isolation{host.InProcess, host.Inline} {
 		t.Run(string(isolation), func(t *testing.T) {
 			h := open(t, dir, isolation, func(c *host.Config) {
 				c.Approvals = host.Approvals{Default: host.Allow}
 				c.Grants, c.Hidden, c.Kept = grants, []string{in("data")}, []string{"tools.toml", in("weir.lock")}
-				c.Folders = append(c.Folders, host.Folder{Path: in("plugins")})
+				c.Folders = append(c.Folders, plugin.Folder{Path: in("plugins")})
 			})
 			for _, row := range rows {
 				if r, _ := ask(t, h, tool.En, row.name, `{}`); (r.Err == nil) != row.want {

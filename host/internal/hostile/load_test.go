@@ -16,6 +16,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	w "github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -149,7 +150,7 @@ func survives(t *testing.T, dir string, change func(*host.Config)) *host.Host {
 		}
 	})
 	for _, p := range h.Plugins() {
-		if p.State != host.Ready {
+		if p.State != plugin.Ready {
 			for _, why := range append([]string{p.Why, p.Fix}, p.Problems...) {
 				if why != "" {
 					sentence(t, p.Name, strings.ReplaceAll(why, dir, ""))
@@ -180,14 +181,14 @@ func TestAFolderOfStrangers(t *testing.T) {
 	dir := t.TempDir()
 	odd(t, dir)
 	for name, wasm := range countBombs() {
-		dropIn(t, dir, plugin{name: name, wasm: wasm})
+		dropIn(t, dir, dropped{name: name, wasm: wasm})
 		if err := os.WriteFile(filepath.Join(dir, "lone_"+name+".wasm"), wasm, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	h := survives(t, dir, nil)
 	for _, p := range h.Plugins() {
-		if _, bomb := countBombs()[p.Name]; bomb && p.State == host.Ready {
+		if _, bomb := countBombs()[p.Name]; bomb && p.State == plugin.Ready {
 			t.Errorf("%s is ready", p.Name)
 		}
 	}
@@ -204,7 +205,7 @@ func TestCompileBombs(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, wasm := range compileBombs() {
-		dropIn(t, dir, plugin{name: name, wasm: wasm, timeout: 5 * time.Second})
+		dropIn(t, dir, dropped{name: name, wasm: wasm, timeout: 5 * time.Second})
 	}
 	quarantine := filepath.Join(t.TempDir(), "quarantine.json")
 	tight := func(c *host.Config) {
@@ -250,18 +251,18 @@ func TestBrokenFiles(t *testing.T) {
 		dir := t.TempDir()
 		for i := begin; i < min(begin+200, cuts); i++ {
 			n := i * len(wasm) / cuts
-			dropIn(t, dir, plugin{name: fmt.Sprint("cut_", n), wasm: wasm[:n]})
+			dropIn(t, dir, dropped{name: fmt.Sprint("cut_", n), wasm: wasm[:n]})
 		}
 		for i := begin; i < min(begin+200, flips); i++ {
 			bad := bytes.Clone(wasm)
 			at := dice.IntN(len(bad))
 			bad[at] ^= 1 << dice.IntN(8)
-			dropIn(t, dir, plugin{name: fmt.Sprintf("flip_%d_at_%d", i, at), wasm: bad})
+			dropIn(t, dir, dropped{name: fmt.Sprintf("flip_%d_at_%d", i, at), wasm: bad})
 		}
 		h := survives(t, dir, nil)
 		ready := 0
 		for _, p := range h.Plugins() {
-			if p.State == host.Ready {
+			if p.State == plugin.Ready {
 				ready++
 				if strings.HasPrefix(p.Name, "cut_") && p.Name != ends {
 					r, err := h.Session("somebody", "talk").Call(context.Background(), tool.Call{Tool: p.Name, Args: []byte(`{}`)})

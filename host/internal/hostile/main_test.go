@@ -19,6 +19,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	w "github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -55,8 +56,8 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// A plugin is what somebody drops into the folder.
-type plugin struct {
+// A dropped plugin is what somebody drops into the folder.
+type dropped struct {
 	name    string
 	wasm    []byte
 	tools   []string      // its exports; nil: run
@@ -69,7 +70,7 @@ type plugin struct {
 
 // drop puts plugins into a folder, each in the readable form. A tool is named
 // after its plugin, or after its plugin and its export.
-func dropIn(t testing.TB, dir string, plugins ...plugin) {
+func dropIn(t testing.TB, dir string, plugins ...dropped) {
 	t.Helper()
 	for _, p := range plugins {
 		if p.timeout == 0 {
@@ -99,7 +100,7 @@ func dropIn(t testing.TB, dir string, plugins ...plugin) {
 	}
 }
 
-func toolName(p plugin, export string) string {
+func toolName(p dropped, export string) string {
 	if p.tools == nil {
 		return p.name
 	}
@@ -107,13 +108,13 @@ func toolName(p plugin, export string) string {
 }
 
 // honest answers with its own input.
-var honest = plugin{name: "honest", wasm: w.Echo("run"), timeout: time.Minute}
+var honest = dropped{name: "honest", wasm: w.Echo("run"), timeout: time.Minute}
 
 // open opens a host on a folder.
 func open(t testing.TB, dir string, isolation host.Isolation, change func(*host.Config)) *host.Host {
 	t.Helper()
 	cfg := host.Config{
-		Folders: []host.Folder{{Path: dir, Trust: host.TrustGranted}}, CacheDir: cache, Version: "1.0.0",
+		Folders: []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}}, CacheDir: cache, Version: "1.0.0",
 		WorkerCommand: worker, Workers: host.Workers{Isolation: isolation},
 	}
 	cfg.Archive.Path = filepath.Join(t.TempDir(), "archive.db")

@@ -17,7 +17,7 @@ func TestAHangingToolLeavesRoom(t *testing.T) {
 	for _, isolation := range []host.Isolation{host.InProcess, host.Inline} {
 		t.Run(string(isolation), func(t *testing.T) {
 			dir := t.TempDir()
-			dropIn(t, dir, honest, plugin{name: "hang", wasm: guest(sleepFor(eternity), answer), timeout: 4 * time.Minute})
+			dropIn(t, dir, honest, dropped{name: "hang", wasm: guest(sleepFor(eternity), answer), timeout: 4 * time.Minute})
 			h := open(t, dir, isolation, nil)
 			if r, _ := ask(t, h, tool.En, "honest", `{}`); r.Err != nil {
 				t.Fatal(r.Err)

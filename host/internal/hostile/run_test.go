@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -45,17 +46,17 @@ func newField(t *testing.T, isolation host.Isolation) *field {
 	f := &field{bombs: bombs(addr[strings.LastIndex(addr, ":")+1:]), log: &counting{}, inline: isolation == host.Inline, files: t.TempDir()}
 	dir := t.TempDir()
 	dropIn(t, dir, honest)
-	grants := map[string]host.Grant{}
+	grants := map[string]plugin.Grant{}
 	for _, b := range f.bombs {
-		dropIn(t, dir, b.plugin)
-		grants[b.name] = host.Grant{Hosts: []host.HostGrant{{Host: "http://" + addr, Private: true}}, Paths: []host.PathGrant{{Guest: "/files", Host: f.files, Mode: "rw"}}}
+		dropIn(t, dir, b.dropped)
+		grants[b.name] = plugin.Grant{Hosts: []plugin.HostGrant{{Host: "http://" + addr, Private: true}}, Paths: []plugin.PathGrant{{Guest: "/files", Host: f.files, Mode: "rw"}}}
 	}
 	if err := os.WriteFile(filepath.Join(f.files, "a"), []byte("alpha"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	f.Host = open(t, dir, isolation, func(c *host.Config) { c.Grants, c.Logger = grants, logTo(f.log) })
 	for _, p := range f.Plugins() {
-		if p.State != host.Ready {
+		if p.State != plugin.Ready {
 			t.Errorf("%s is %s: %s %v", p.Name, p.State, p.Why, p.Problems)
 		}
 	}

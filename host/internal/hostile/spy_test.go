@@ -17,7 +17,7 @@ const spiesMark = "CANARY12"
 
 // spy is a guest that looks for what an earlier call may have left, then leaves
 // a mark in every place it knows, and ends in one of several ways.
-func spy() plugin {
+func spy() dropped {
 	mark := int64(0)
 	for i := range 8 {
 		mark |= int64(spiesMark[i]) << (8 * i)
@@ -41,7 +41,7 @@ func spy() plugin {
 		text("the spy"), get(0), set(2), text(spiesMark), get(2), get(0), call(fVarSet),
 	)
 	tell := do(get(1), op(0x50, w.If, w.Empty), says("clean"), op(w.Else), says("DIRTY"), op(w.End), answer)
-	return plugin{name: "spy", timeout: time.Minute, tools: []string{"run", "trap", "spin", "die", "full", "self"}, wasm: shape{table: 16, exports: map[string]part{
+	return dropped{name: "spy", timeout: time.Minute, tools: []string{"run", "trap", "spin", "die", "full", "self"}, wasm: shape{table: 16, exports: map[string]part{
 		"run":  do(look, leave, tell),
 		"trap": do(leave, trap),
 		"spin": do(leave, forever()),

@@ -1,0 +1,28 @@
+package plugin
+
+// A Code classifies an Error.
+type Code string
+
+// The codes of an Error.
+const (
+	// CodeUnknown: no plugin has that name.
+	CodeUnknown Code = "unknown_plugin"
+	// CodeInvalid: the plugin is broken.
+	CodeInvalid Code = "unapprovable"
+	// CodeChanged: the plugin's files differ from the version that was shown.
+	CodeChanged Code = "changed"
+	// CodeNoVersion: there is no such earlier version.
+	CodeNoVersion Code = "no_version"
+	// CodeLockUnusable: the lock file cannot be read or written.
+	CodeLockUnusable Code = "unpinned"
+)
+
+// An Error says why a request about a plugin failed. Nothing has changed then,
+// unless its message says so.
+type Error struct {
+	Code      Code
+	Msg, Hint string
+}
+
+// Error returns the message without the hint.
+func (e *Error) Error() string { return e.Msg }

@@ -1,0 +1,156 @@
+package plugin
+
+import (
+	"time"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A State says whether a plugin's tools can be called.
+type State string
+
+// The states of a plugin.
+const (
+	// Ready: its tools can be called.
+	Ready State = "ready"
+	// Pending: it is valid and lacks something that the operator can supply, such
+	// as an approval, a grant or a setting.
+	Pending State = "waiting"
+	// Invalid: it is broken; only a change of its files makes it usable.
+	Invalid State = "refused"
+	// Disabled: a person disabled it.
+	Disabled State = "disabled"
+	// Quarantined: compiling its module killed the compiler's process.
+	Quarantined State = "quarantined"
+)
+
+// A Kind distinguishes plugins from other sources of tools.
+type Kind string
+
+// KindServer is another MCP server; its tools are offered like a plugin's.
+const KindServer Kind = "mcp"
+
+// Info describes one plugin and its state.
+type Info struct {
+	Name string `json:"name"`
+	// Kind is empty for a plugin.
+	Kind        Kind   `json:"kind,omitempty"`
+	Version     string `json:"version,omitempty"`
+	Description string `json:"description,omitempty"`
+	State       State  `json:"state"`
+	// ABI is the calling convention of a plugin made for another host, such as
+	// "describe/call". It is empty for weir's own.
+	ABI string `json:"abi,omitempty"`
+	// Tools are callable when State is Ready. Disabled are the tools that the
+	// operator disabled.
+	Tools    []string `json:"tools,omitempty"`
+	Disabled []string `json:"disabled,omitempty"`
+	// Why says why the plugin is not ready. Fix is the command or edit that
+	// changes it. Both are empty when it is ready.
+	Why string `json:"why,omitempty"`
+	Fix string `json:"fix,omitempty"`
+	// Source is the manifest, or the module of a plugin without one. SHA256 is
+	// the digest of the module, in hexadecimal.
+	Source string `json:"source"`
+	SHA256 string `json:"sha256,omitempty"`
+	Trust  Trust  `json:"trust"`
+	// Loaded reports whether its module is in memory.
+	Loaded bool `json:"loaded,omitempty"`
+	// Asks lists what it asks for, each with whether it is granted.
+	Asks []Ask `json:"asks,omitempty"`
+	// Problems are all errors of an invalid plugin, and the warnings of others.
+	Problems []string `json:"problems,omitempty"`
+	// Digest covers the module, the manifest and the files that it refers to.
+	Digest string `json:"digest,omitempty"`
+	// Approved says who approved the version with this Digest. It is nil when
+	// nobody has, or when the host has no lock file.
+	Approved *Approval `json:"approved,omitempty"`
+	// Pending is the version in the folder that waits for an approval, while the
+	// approved copy runs or nothing does. It is nil when no version waits.
+	Pending *PendingVersion `json:"offer,omitempty"`
+}
+
+// An Approval says who approved a version of a plugin, and when.
+type Approval struct {
+	// By is "cli", "page" or "api" for a person, else the rule that approves
+	// without one.
+	By string    `json:"by"`
+	At time.Time `json:"at"`
+	// RolledBack reports whether a person went back to this version.
+	RolledBack bool `json:"held,omitempty"`
+}
+
+// A PendingVersion is a version that waits for a person's approval.
+type PendingVersion struct {
+	// Digest identifies the version for Approve. It is empty when the version
+	// cannot be approved as it is.
+	Digest  string `json:"digest,omitempty"`
+	Version string `json:"version,omitempty"`
+	SHA256  string `json:"sha256,omitempty"`
+	Source  string `json:"source"`
+	Cause   Cause  `json:"cause"`
+	Why     string `json:"why"`
+	Fix     string `json:"fix,omitempty"`
+}
+
+// A Cause says why a version is pending.
+type Cause string
+
+// The causes.
+const (
+	// CauseNew: it asks for something, and nobody has approved it yet.
+	CauseNew Cause = "new"
+	// CauseChanged: its bytes differ from those that were approved.
+	CauseChanged Cause = "changed"
+	// CauseMoved: it was approved at another path.
+	CauseMoved Cause = "moved"
+	// CauseReplaced: another plugin is at the path of an approved one.
+	CauseReplaced Cause = "replaced"
+	// CauseExceedsGrant: it asks for more than it is granted.
+	CauseExceedsGrant Cause = "wider"
+	// CauseRolledBack: a person went back to an earlier version.
+	CauseRolledBack Cause = "held"
+	// CauseInvalid: it cannot be used.
+	CauseInvalid Cause = "broken"
+	// CauseLockUnusable: the lock file cannot be read or written.
+	CauseLockUnusable Cause = "unpinned"
+)
+
+// ToolInfo describes one tool that can be called.
+type ToolInfo struct {
+	Spec   tool.Spec `json:"spec"`
+	Plugin string    `json:"plugin"` // empty for the host's own tools
+	// Declared are the manifest's limits, Effective those in force.
+	Declared  tool.Limits `json:"declared"`
+	Effective tool.Limits `json:"effective"`
+	// CharsBy, LinesBy, StrategyBy, TimeoutBy and MemoryBy name the layer that
+	// decided each field of Effective. MemoryBy is empty for the sandbox's default.
+	CharsBy    tool.Layer `json:"chars_by"`
+	LinesBy    tool.Layer `json:"lines_by"`
+	StrategyBy tool.Layer `json:"strategy_by"`
+	TimeoutBy  tool.Layer `json:"timeout_by"`
+	MemoryBy   tool.Layer `json:"memory_by,omitempty"`
+	// PerMinute is the most calls per minute; 0 means no limit.
+	PerMinute int `json:"per_minute,omitempty"`
+	// CacheTTL is how long the answer to the same arguments is reused, in
+	// nanoseconds; 0 means never.
+	CacheTTL time.Duration `json:"cache_ttl,omitempty"`
+	// Parallel is the most guests of the tool that run at once; 0 for the host's
+	// own tools, which run none. ParallelBy is the layer that decided it.
+	Parallel   int        `json:"parallel,omitempty"`
+	ParallelBy tool.Layer `json:"parallel_by,omitempty"`
+	// Effect is what the tool can do beyond answering.
+	Effect Effect `json:"effect,omitempty"`
+}
+
+// An Effect is what a tool can do beyond answering. It follows from what the tool
+// is granted; a manifest's own claims can only add to it.
+type Effect string
+
+// The effects. A tool that declares itself read-only gets no writable folder, so
+// this part of its claim holds. The host cannot judge what it sends to a server.
+const (
+	EffectNone    Effect = "none"
+	EffectNetwork Effect = "network"
+	EffectChanges Effect = "changes"
+)

@@ -1,0 +1,28 @@
+package plugin
+
+import "time"
+
+// A Server is another MCP server. The host offers its tools under the same limits,
+// archive and log as a plugin's. Its program is not sandboxed: it runs as the
+// operator started it, with all rights of an ordinary process.
+type Server struct {
+	Name string // its tools are called <name>__<tool>
+	// Command, Args, Env and Dir start a program that speaks MCP on its standard
+	// streams. URL and Headers reach a server over HTTP. Exactly one of Command
+	// and URL is set.
+	Command string
+	Args    []string
+	Env     map[string]string
+	Dir     string
+	URL     string
+	Headers map[string]string
+	// Allow and Deny are patterns of tool names without the server's name, in the
+	// syntax of path.Match, where a slash is an ordinary letter. An empty Allow
+	// allows all. Deny takes precedence over Allow.
+	Allow, Deny []string
+	// TrustHints accepts the server's claim about which of its tools change
+	// nothing. Without it each tool counts as one that changes something.
+	TrustHints bool
+	// Start is the timeout of a connection; 0 or negative means 60 seconds.
+	Start time.Duration
+}
