@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/weirhost/weir/agent/internal/prompt"
 	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -91,7 +92,7 @@ func (r *run) stream(req Request) *reply {
 }
 
 // parser is one for a reply.
-func (r *run) parser() parse.Parser { return r.kit.recogniser().Parser() }
+func (r *run) parser() parse.Parser { return r.kit.Recogniser().Parser() }
 
 // take adds what the parser found. It returns false when nothing behind it
 // counts any more.
@@ -168,10 +169,10 @@ func (r *run) nativeCall(p *reply, c tool.Call) {
 	if len(bytes.TrimSpace(c.Args)) == 0 {
 		call.Args = json.RawMessage("{}")
 	} else if !isObject(c.Args) {
-		problem = &tool.Error{Code: tool.BadArgs, Msg: words(r.locale).badNativeArgs}
+		problem = &tool.Error{Code: tool.BadArgs, Msg: prompt.For(r.locale).BadNativeArgs}
 		call.Args = json.RawMessage("{}") // providers refuse a history that holds anything else
 	}
-	if !hasTool(r.specs, c.Tool) {
+	if !prompt.HasTool(r.specs, c.Tool) {
 		m := parse.Malformed{Reason: parse.ReasonUnknownTool, Name: c.Tool, Format: formatNative}
 		problem = &tool.Error{Code: tool.UnknownTool, Msg: parse.Correction(m, r.specs, r.locale)}
 	}

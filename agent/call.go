@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weirhost/weir/agent/internal/prompt"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -90,7 +92,7 @@ func (r *run) callOne(ctx context.Context, o *outcome) {
 		o.elapsed = max(0, o.elapsed-a.Waited)
 	}
 	if o.stop != nil {
-		o.refused = &tool.Error{Code: tool.Cancelled, Msg: words(r.locale).cancelled}
+		o.refused = &tool.Error{Code: tool.Cancelled, Msg: prompt.For(r.locale).Cancelled}
 	}
 }
 
@@ -104,10 +106,10 @@ func (r *run) refuse(c tool.Call, bad *tool.Error) *tool.Error {
 	r.same[key]++
 	if r.same[key] >= sameCalls {
 		r.isRepeated = true
-		return &tool.Error{Code: tool.Denied, Msg: words(r.locale).sameAgain}
+		return &tool.Error{Code: tool.Denied, Msg: prompt.For(r.locale).SameAgain}
 	}
 	if r.stats.Calls >= r.cfg.MaxToolCalls {
-		return &tool.Error{Code: tool.Denied, Msg: fmt.Sprintf(words(r.locale).notRun, r.cfg.MaxToolCalls)}
+		return &tool.Error{Code: tool.Denied, Msg: fmt.Sprintf(prompt.For(r.locale).NotRun, r.cfg.MaxToolCalls)}
 	}
 	return nil
 }
@@ -118,8 +120,8 @@ func (r *run) call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return tool.Result{}, err
 	}
-	if c.Tool == describeTool && r.describes {
-		return runDescribe(c, r.specs, r.locale), nil
+	if c.Tool == prompt.DescribeTool && r.describes {
+		return prompt.Describe(c, r.specs, r.locale), nil
 	}
 	repeatable := slices.ContainsFunc(r.specs, func(s tool.Spec) bool { return s.Name == c.Tool && s.Hints.Idempotent })
 	for attempt := 0; ; attempt++ {
@@ -159,34 +161,18 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// questionNames are the names under which a tool takes a question in words.
-var questionNames = []string{"query", "question", "q", "text", "prompt", "input", "keywords"}
-
-// TakesQuestion reports whether a tool can be called with a question alone, as
-// Config.Prefetch does: it has one argument for it and needs no other.
-func TakesQuestion(s tool.Spec) bool { return prefetchArgs(s, "") != nil }
-
-// prefetchArgs puts a question into a tool's arguments: into the text that is
-// named like a question, or else into the first required text. nil: the tool
-// cannot be called with a question alone.
-func prefetchArgs(s tool.Spec, question string) json.RawMessage {
-	var best, required string
-	for _, p := range params(s.Params, tool.En) {
-		if p.required {
-			if required != "" || p.kind != "string" {
-				return nil
-			}
-			required = p.name
-		}
-		if best == "" && p.kind == "string" && slices.Contains(questionNames, p.name) {
-			best = p.name
-		}
+// canonical writes arguments with sorted keys and without spaces, so that two
+// spellings of one call compare equal. What is no JSON stays as it is.
+func canonical(args json.RawMessage) string {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(args))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return string(args)
 	}
-	if required != "" {
-		best = required
+	out, err := json.Marshal(v)
+	if err != nil {
+		return string(args)
 	}
-	if best == "" {
-		return nil
-	}
-	return json.RawMessage("{" + quote(best) + ":" + quote(question) + "}")
+	return string(out)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weirhost/weir/agent/internal/prompt"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -74,7 +75,7 @@ func (r *run) resume(history []Message, answers []tool.Result) phase {
 			o.result.CallID, o.result.Tool = c.ID, c.Tool
 			o.asGiven = o.result.Ref == nil && !o.result.Unkept
 		} else {
-			o.refused = &tool.Error{Code: tool.Cancelled, Msg: words(r.locale).noResult}
+			o.refused = &tool.Error{Code: tool.Cancelled, Msg: prompt.For(r.locale).NoResult}
 		}
 		r.out = append(r.out, o)
 	}
@@ -92,13 +93,13 @@ func (r *run) closePending() {
 	}
 	m := Message{Role: RoleResults, Turn: r.turn - 1, Locale: r.locale, At: r.cfg.Now()}
 	for _, c := range calls {
-		m.Results = append(m.Results, ResultEntry{CallID: c.ID, Tool: c.Tool, Text: words(r.locale).noResult, Err: true})
+		m.Results = append(m.Results, ResultEntry{CallID: c.ID, Tool: c.Tool, Text: prompt.For(r.locale).NoResult, Err: true})
 	}
 	r.add(m)
 }
 
 // isCaller reports whether a tool is one of the caller's.
-func (r *run) isCaller(name string) bool { return hasTool(r.cfg.Caller, name) }
+func (r *run) isCaller(name string) bool { return prompt.HasTool(r.cfg.Caller, name) }
 
 // passOn splits off the calls of the caller's tools and keeps them as pending.
 // It returns those that are made here, and what is wrong with them by index. A
@@ -156,9 +157,9 @@ func (r *run) insistOnCall() phase {
 
 func (r *run) choiceText() string {
 	if name := r.cfg.Choice.Tool; name != "" {
-		return words(r.locale).mustCallOne + name
+		return prompt.For(r.locale).MustCallOne + name
 	}
-	return words(r.locale).mustCall
+	return prompt.For(r.locale).MustCall
 }
 
 // forgetChoice takes an error for the provider's refusal of a choice, once, so
@@ -169,12 +170,4 @@ func (r *run) forgetChoice(err error) bool {
 	}
 	r.choiceRefused = true
 	return true
-}
-
-// formatRule tells the model that its answer has to be JSON.
-func formatRule(f Format, w *wording) string {
-	if len(f.Schema) == 0 {
-		return w.jsonAnswer
-	}
-	return w.jsonAnswer + "\n" + w.jsonSchema + "\n" + limit.Neutralise(compact(f.Schema))
 }

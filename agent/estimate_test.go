@@ -4,6 +4,9 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/weirhost/weir/agent/internal/prompt"
+	"github.com/weirhost/weir/agent/internal/tokens"
 )
 
 // The counts are those of a common vocabulary of 200,000 tokens.
@@ -21,7 +24,7 @@ func TestEstimateByScript(t *testing.T) {
 		{"digits", "1234567890 9876543210", 0.3, 0.5},
 		{"emoji", "👩‍💻🎉🚀", 0.9, 3},
 	} {
-		if got := rawTokens(c.text) / float64(runeCount(c.text)); got < c.least || got > c.most {
+		if got := tokens.Count(c.text) / float64(prompt.RuneCount(c.text)); got < c.least || got > c.most {
 			t.Errorf("%s: %.2f tokens a character, want %.2f to %.2f", c.name, got, c.least, c.most)
 		}
 	}
@@ -34,7 +37,7 @@ func TestCalibrationConverges(t *testing.T) {
 	for _, truth := range []float64{0.6, 1, 1.8} {
 		var e Estimator
 		text := strings.Repeat("some words of a prompt 和一些中文\n", 200)
-		real := rawTokens(text) * truth
+		real := tokens.Count(text) * truth
 		for range 3 {
 			e.Calibrate(e.Tokens(text), int(real))
 		}
@@ -71,6 +74,6 @@ func BenchmarkEstimate(b *testing.B) {
 	text := strings.Repeat("func main() { fmt.Println(\"hello, 世界\") }\n", 2000)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		rawTokens(text)
+		tokens.Count(text)
 	}
 }

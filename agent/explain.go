@@ -1,5 +1,7 @@
 package agent
 
+import "github.com/weirhost/weir/agent/internal/tokens"
+
 // tellTools tells what each tool takes of a request, if anybody asks.
 func (r *run) tellTools() {
 	if !r.cfg.Explain {
@@ -9,12 +11,12 @@ func (r *run) tellTools() {
 	var out []ToolCost
 	if r.mode == ModeNative {
 		list := r.nativeTools()
-		for i, t := range list.tools {
-			out = append(out, ToolCost{Name: t.Name, Tokens: int(list.raw[i]*scale + 0.5)})
+		for i, t := range list.Tools {
+			out = append(out, ToolCost{Name: t.Name, Tokens: int(list.Raw[i]*scale + 0.5)})
 		}
 	} else {
 		for _, t := range r.written {
-			out = append(out, ToolCost{Name: t.name, Tokens: int(rawTokens(t.text)*scale + 0.5), Brief: t.brief})
+			out = append(out, ToolCost{Name: t.Name, Tokens: int(tokens.Count(t.Text)*scale + 0.5), Brief: t.Brief})
 		}
 	}
 	r.emit(Offered{out})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/weirhost/weir/agent/internal/prompt"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -46,7 +47,7 @@ func (r *run) faulted(res tool.Result) string {
 	if res.Load.KeepTurns > 1 {
 		return "" // it is being pinned
 	}
-	return fmt.Sprintf(words(r.locale).pin, len(turns), thrashTurns)
+	return fmt.Sprintf(prompt.For(r.locale).Pin, len(turns), thrashTurns)
 }
 
 // loadsOf tells in which of the last turns a result was loaded, the present one
@@ -73,7 +74,7 @@ func (r *run) pinRoom(res tool.Result) int {
 	if turns, _ := r.loadsOf(res.Load.UUID); len(turns) < thrashLoads || res.Load.KeepTurns > 1 {
 		return 0
 	}
-	return utf8.RuneCountInString(fmt.Sprintf(words(r.locale).pin, thrashTurns, thrashTurns)) + 1
+	return utf8.RuneCountInString(fmt.Sprintf(prompt.For(r.locale).Pin, thrashTurns, thrashTurns)) + 1
 }
 
 // keepUntil is the last turn in which an ephemeral result is shown.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/weirhost/weir/agent/internal/prompt"
 )
 
 // A Loop answers questions with one model and one toolbox. It keeps nothing
@@ -98,17 +100,17 @@ func (r *run) ask() (phase, error) {
 		return phaseEnd, r.tooLong()
 	}
 	r.tellChoice()
-	tokens := r.promptTokens()
-	r.emit(Budget{Tokens: tokens, Window: r.window, SystemChars: r.systemChars,
+	sent := r.promptTokens()
+	r.emit(Budget{Tokens: sent, Window: r.window, SystemChars: r.systemChars,
 		TooLong: r.window > 0 && r.systemTokens() > r.window-r.reserve})
 	r.stats.Rounds++
-	parts, began := r.parts(tokens), time.Now()
+	parts, began := r.parts(sent), time.Now()
 	r.reply = r.stream(r.request())
-	used := r.used(tokens)
+	used := r.used(sent)
 	r.usage = r.usage.Add(used)
-	r.cfg.Estimator.Calibrate(tokens, r.reply.usage.Prompt)
+	r.cfg.Estimator.Calibrate(sent, r.reply.usage.Prompt)
 	r.emit(RoundEnd{Round: r.stats.Rounds, Sent: parts, Usage: used, First: r.reply.first, Elapsed: time.Since(began), Calls: len(r.reply.calls), Err: r.reply.err})
-	r.spent += r.cost(tokens)
+	r.spent += r.cost(sent)
 	return phaseParse, nil
 }
 
@@ -120,7 +122,7 @@ func (r *run) request() Request {
 	}
 	switch {
 	case r.mode == ModeNative && len(r.specs) > 0:
-		req.Tools, req.NoCalls, req.OneCall = r.nativeTools().tools, r.final != "", r.cfg.OneCall
+		req.Tools, req.NoCalls, req.OneCall = r.nativeTools().Tools, r.final != "", r.cfg.OneCall
 		if r.owesCall() && !r.choiceRefused && !req.NoCalls {
 			req.Choice = r.cfg.Choice
 		}
@@ -133,25 +135,25 @@ func (r *run) request() Request {
 
 // used is what the provider counted of the last request; of a reply that was
 // left before its count came, an estimate.
-func (r *run) used(prompt int) Usage {
+func (r *run) used(sent int) Usage {
 	u := r.reply.usage
 	if !r.reply.left || u.Prompt+u.Completion > 0 {
 		return u
 	}
-	return Usage{Prompt: prompt, Completion: r.cost(prompt) - prompt, Estimated: true}
+	return Usage{Prompt: sent, Completion: r.cost(sent) - sent, Estimated: true}
 }
 
 // cost is what the last request took in tokens, reported or else estimated.
-func (r *run) cost(prompt int) int {
+func (r *run) cost(sent int) int {
 	p := r.reply
 	if u := p.usage; u.Prompt+u.Completion > 0 {
 		return u.Prompt + u.Completion
 	}
 	said := p.text.String() + p.reasoning.String()
 	for _, c := range p.calls {
-		said += callText(c)
+		said += prompt.CallText(c)
 	}
-	return prompt + r.cfg.Estimator.Tokens(said)
+	return sent + r.cfg.Estimator.Tokens(said)
 }
 
 // tooLong is the error of a question that fits no window.
@@ -166,12 +168,12 @@ func (r *run) checkBudgets() {
 	if r.final != "" {
 		return
 	}
-	w := words(r.locale)
+	w := prompt.For(r.locale)
 	switch {
 	case r.cfg.TokenBudget > 0 && r.spent >= r.cfg.TokenBudget:
-		r.endBy(ReasonTokens, w.tokensUsedUp)
+		r.endBy(ReasonTokens, w.TokensUsedUp)
 	case r.cfg.TimeBudget > 0 && time.Since(r.began)-r.clock.idled() > r.cfg.TimeBudget*4/5:
-		r.endBy(ReasonTime, w.timeUsedUp)
+		r.endBy(ReasonTime, w.TimeUsedUp)
 	}
 }
 
@@ -183,7 +185,7 @@ func (r *run) endBy(reason Reason, why string) {
 	}
 	r.final = reason
 	if r.draft == "" {
-		r.add(note(why+words(r.locale).answerNow, r.turn, r.locale))
+		r.add(note(why+prompt.For(r.locale).AnswerNow, r.turn, r.locale))
 	}
 }
 
@@ -206,7 +208,7 @@ func (r *run) parse() (phase, error) {
 		return r.silent(), nil
 	case p.empty() && !r.insisted:
 		r.insisted = true
-		r.add(note(words(r.locale).answerNow, r.turn, r.locale))
+		r.add(note(prompt.For(r.locale).AnswerNow, r.turn, r.locale))
 		return phaseAsk, nil
 	case p.finish == FinishLength && r.final == "":
 		r.reason = ReasonLength
@@ -290,7 +292,7 @@ func (r *run) silent() phase {
 		r.endBy(ReasonNoAnswer, "")
 		return phaseAsk
 	}
-	r.add(note(words(r.locale).emptyReply, r.turn, r.locale))
+	r.add(note(prompt.For(r.locale).EmptyReply, r.turn, r.locale))
 	return phaseAsk
 }
 

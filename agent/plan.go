@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/weirhost/weir/agent/internal/prompt"
 )
 
 // A plan is the numbered steps that a model set itself, and how far it is.
@@ -28,9 +30,9 @@ func (r *run) openPlan() {
 	r.plan.open = true
 	most := ""
 	if n := r.cfg.MaxPlanningSteps; n > 0 {
-		most = fmt.Sprintf(pick(r.locale, "at most %d", "最多 %d 个"), n)
+		most = fmt.Sprintf(prompt.For(r.locale).PlanMost, n)
 	}
-	r.add(note(fmt.Sprintf(words(r.locale).plan, most), r.turn, r.locale))
+	r.add(note(fmt.Sprintf(prompt.For(r.locale).Plan, most), r.turn, r.locale))
 }
 
 // takePlan reads a plan from a reply. A reply without steps is an answer.
@@ -38,7 +40,7 @@ func (r *run) takePlan(text string) bool {
 	r.plan.open = false
 	for _, m := range stepLine().FindAllStringSubmatch(text, -1) {
 		if n := r.cfg.MaxPlanningSteps; n < 0 || len(r.plan.steps) < n {
-			r.plan.steps = append(r.plan.steps, oneLine(m[2]))
+			r.plan.steps = append(r.plan.steps, prompt.OneLine(m[2]))
 		}
 	}
 	if len(r.plan.steps) == 0 {
@@ -47,7 +49,7 @@ func (r *run) takePlan(text string) bool {
 	r.reply.held = false
 	r.think(r.reply, text)
 	r.add(r.assistant(strings.TrimSpace(text)))
-	r.add(note(words(r.locale).planGo, r.turn, r.locale))
+	r.add(note(prompt.For(r.locale).PlanGo, r.turn, r.locale))
 	r.emit(Planned{Steps: r.plan.steps})
 	return true
 }
@@ -69,14 +71,14 @@ func (p *plan) heard(text string) {
 }
 
 // state tells the model how far it is; empty without a plan.
-func (p *plan) state(w *wording) string {
+func (p *plan) state(w *prompt.Texts) string {
 	switch {
 	case len(p.steps) == 0:
 		return ""
 	case p.done >= len(p.steps):
-		return fmt.Sprintf(w.planDone, len(p.steps))
+		return fmt.Sprintf(w.PlanDone, len(p.steps))
 	}
-	return fmt.Sprintf(w.planState, p.done, len(p.steps), p.done+1, p.steps[p.done])
+	return fmt.Sprintf(w.PlanState, p.done, len(p.steps), p.done+1, p.steps[p.done])
 }
 
 // holds says whether a reply is shown only once it is known what it is: a plan
@@ -98,7 +100,7 @@ func (r *run) reflects() bool {
 func (r *run) reflect() phase {
 	r.draft, r.draftAt = r.reply.text.String(), len(r.msgs)
 	r.add(r.assistant(r.draft))
-	r.add(note(words(r.locale).reflect, r.turn, r.locale))
+	r.add(note(prompt.For(r.locale).Reflect, r.turn, r.locale))
 	return phaseAsk
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weirhost/weir/agent/internal/prompt"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -64,7 +65,7 @@ func withCalls(m Message) string {
 		parts = append(parts, m.Text)
 	}
 	for _, c := range m.Calls {
-		parts = append(parts, callText(c))
+		parts = append(parts, prompt.CallText(c))
 	}
 	return strings.Join(parts, "\n")
 }
@@ -72,7 +73,7 @@ func withCalls(m Message) string {
 // resultsText writes one round's results as one message. It says plainly what
 // they are: models that are not told ignore them.
 func resultsText(m Message) string {
-	w := words(m.Locale)
+	w := prompt.For(m.Locale)
 	names := make([]string, 0, len(m.Results))
 	seen := map[string]bool{}
 	for _, e := range m.Results {
@@ -82,7 +83,7 @@ func resultsText(m Message) string {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, w.resultsHead, strings.Join(names, pick(m.Locale, ", ", "、")))
+	fmt.Fprintf(&b, w.ResultsHead, strings.Join(names, w.Names))
 	b.WriteString("\n\n")
 	for _, e := range m.Results {
 		fmt.Fprintf(&b, "<tool_result id=%q tool=%q>\n%s\n</tool_result>\n\n", e.CallID, e.Tool, strings.TrimSuffix(e.Text, "\n"))
@@ -91,7 +92,7 @@ func resultsText(m Message) string {
 	if slices.ContainsFunc(m.Results, func(e ResultEntry) bool { return e.Folded }) {
 		return strings.TrimSuffix(b.String(), "\n\n")
 	}
-	b.WriteString(w.resultsTail)
+	b.WriteString(w.ResultsTail)
 	return b.String()
 }
 

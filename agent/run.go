@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weirhost/weir/agent/internal/prompt"
 	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -120,18 +121,18 @@ func (r *run) prefetch(p *phase) {
 		r.emit(CallStart{Call: c, Format: f})
 	}
 	for _, c := range r.cfg.Preload {
-		if hasTool(r.specs, c.Tool) {
+		if prompt.HasTool(r.specs, c.Tool) {
 			ahead(c.Tool, c.Args, formatPreload)
 		}
 	}
 	if len(rep.calls) == 0 { // the person has not said what to load
 		if args := r.recall(); args != nil {
-			ahead(loadTool, args, formatTrigger)
+			ahead(prompt.LoadTool, args, formatTrigger)
 		}
 	}
 	for _, name := range r.cfg.Prefetch {
 		for _, s := range r.specs {
-			if args := prefetchArgs(s, question); s.Name == name && args != nil {
+			if args := prompt.QuestionArguments(s, question); s.Name == name && args != nil {
 				ahead(name, args, formatPrefetch)
 			}
 		}
@@ -179,7 +180,7 @@ func (r *run) fitPhase() phase {
 	if len(r.pending) > 0 {
 		return r.await()
 	}
-	w := words(r.locale)
+	w := prompt.For(r.locale)
 	if r.isRepeated || r.stats.Calls > 0 && r.stats.Calls >= r.cfg.MaxToolCalls {
 		for _, m := range r.reply.malformed { // there is no further call to correct it
 			r.emit(MalformedCall{Malformed: m})
@@ -187,9 +188,9 @@ func (r *run) fitPhase() phase {
 	}
 	switch {
 	case r.isRepeated:
-		r.endBy(ReasonRepeated, w.repeated)
+		r.endBy(ReasonRepeated, w.Repeated)
 	case r.stats.Calls > 0 && r.stats.Calls >= r.cfg.MaxToolCalls:
-		r.endBy(ReasonMaxCalls, fmt.Sprintf(w.callsUsedUp, r.cfg.MaxToolCalls))
+		r.endBy(ReasonMaxCalls, fmt.Sprintf(w.CallsUsedUp, r.cfg.MaxToolCalls))
 	case len(r.reply.malformed) > 0:
 		return r.correct()
 	case misused && !r.mayCorrect():
@@ -271,7 +272,7 @@ func (r *run) answerDangling() {
 	if m := r.msgs[last]; m.Role == RoleAssistant && len(m.Calls) > 0 {
 		res := Message{Role: RoleResults, Turn: r.turn, Locale: r.locale, At: r.cfg.Now()}
 		for _, c := range m.Calls {
-			res.Results = append(res.Results, r.refusal(c, &tool.Error{Code: tool.Cancelled, Msg: words(r.locale).cancelled}))
+			res.Results = append(res.Results, r.refusal(c, &tool.Error{Code: tool.Cancelled, Msg: prompt.For(r.locale).Cancelled}))
 		}
 		r.add(res)
 	}

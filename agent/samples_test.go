@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/tiktoken-go/tokenizer"
+
+	"github.com/weirhost/weir/agent/internal/prompt"
 )
 
 // samples reads our own texts of one kind, each of them several hundred
@@ -54,8 +56,8 @@ func TestEstimateOfSamples(t *testing.T) {
 		for i, text := range samples(t, kind) {
 			real, got := count(text), new(Estimator).Tokens(text)
 			off := float64(got)/float64(real) - 1
-			t.Logf("%s %d: %d characters, %d tokens, estimated %d (%+.0f %%)", kind, i+1, runeCount(text), real, got, off*100)
-			if runeCount(text) < 280 || math.Abs(off) > 0.20 {
+			t.Logf("%s %d: %d characters, %d tokens, estimated %d (%+.0f %%)", kind, i+1, prompt.RuneCount(text), real, got, off*100)
+			if prompt.RuneCount(text) < 280 || math.Abs(off) > 0.20 {
 				t.Errorf("%s %d: estimated %d tokens of %d, off by %+.0f %%; 20 %% is the most", kind, i+1, got, real, off*100)
 			}
 		}

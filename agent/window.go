@@ -2,7 +2,10 @@ package agent
 
 import (
 	"slices"
+	"unicode/utf8"
 
+	"github.com/weirhost/weir/agent/internal/prompt"
+	"github.com/weirhost/weir/agent/internal/tokens"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -37,9 +40,9 @@ func (r *run) promptTokens() int {
 func rawMessage(m Message, mode Mode) float64 {
 	var sum float64
 	for _, c := range chatMessages([]Message{m}, mode) {
-		sum += perMessage + rawTokens(c.Text)
+		sum += tokens.PerMessage + tokens.Count(c.Text)
 		for _, call := range c.Calls {
-			sum += perMessage + rawTokens(call.Tool) + rawTokens(string(call.Args))
+			sum += tokens.PerMessage + tokens.Count(call.Tool) + tokens.Count(string(call.Args))
 		}
 	}
 	return sum
@@ -63,7 +66,7 @@ func (r *run) makeRoom() bool {
 		return false
 	}
 	if tokens > int(float64(r.window)*fullShare) {
-		r.endBy(ReasonWindow, words(r.locale).windowFull)
+		r.endBy(ReasonWindow, prompt.For(r.locale).WindowFull)
 	}
 	return true
 }
@@ -137,11 +140,11 @@ func foldEntry(e *ResultEntry, l tool.Locale) int {
 	case e.Folded || e.Ref == nil && !e.Ephemeral:
 		return 0
 	case e.Ephemeral:
-		text = stub(*e, l)
+		text = prompt.Stub(e.Ref, e.Tool, e.Text, l)
 	default:
 		text = Placeholder(*e.Ref, e.Tool, l)
 	}
-	saved := runeCount(e.Text) - runeCount(text)
+	saved := utf8.RuneCountInString(e.Text) - utf8.RuneCountInString(text)
 	if saved <= 0 {
 		return 0
 	}
@@ -175,10 +178,10 @@ func foldTurn(msgs []Message, turn, threshold int) (first int, f Folded) {
 }
 
 func promptChars(system string, msgs []Message) int {
-	n := runeCount(system)
+	n := utf8.RuneCountInString(system)
 	for _, m := range msgs {
 		for _, c := range chatMessages([]Message{m}, ModePrompt) {
-			n += runeCount(c.Text)
+			n += utf8.RuneCountInString(c.Text)
 		}
 	}
 	return n

@@ -1,4 +1,4 @@
-package agent
+package prompt
 
 import (
 	"fmt"
@@ -26,8 +26,8 @@ func Placeholder(ref tool.Ref, toolName string, l tool.Locale) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "📎 [Tool result archived: %s]\n", ref.UUID)
 	fmt.Fprintf(&b, "tool: %s · query: %s · %s · %d characters, %d lines\n",
-		clean(toolName), clean(ref.Query), stamp(ref.CreatedAt), ref.Chars, ref.Lines)
-	fmt.Fprintf(&b, "summary: %s\n", clean(ref.Summary))
+		Clean(toolName), Clean(ref.Query), stamp(ref.CreatedAt), ref.Chars, ref.Lines)
+	fmt.Fprintf(&b, "summary: %s\n", Clean(ref.Summary))
 	if s := sources(ref.Sources); len(s) > 0 {
 		fmt.Fprintf(&b, "sources: %s\n", strings.Join(s, "; "))
 	}
@@ -39,8 +39,8 @@ func placeholderZh(ref tool.Ref, toolName string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "📎 [工具结果存档: %s]\n%s\n", ref.UUID, rule)
 	fmt.Fprintf(&b, "工具: %s\n查询: %s\n时间: %s\n原始长度: %d字\n%s\n",
-		clean(toolName), clean(ref.Query), stamp(ref.CreatedAt), ref.Chars, rule)
-	fmt.Fprintf(&b, "内容摘要:\n%s\n", clean(ref.Summary))
+		Clean(toolName), Clean(ref.Query), stamp(ref.CreatedAt), ref.Chars, rule)
+	fmt.Fprintf(&b, "内容摘要:\n%s\n", Clean(ref.Summary))
 	if s := sources(ref.Sources); len(s) > 0 {
 		fmt.Fprintf(&b, "\n主要来源:\n- %s\n", strings.Join(s, "\n- "))
 	}
@@ -62,7 +62,7 @@ func sources(all []tool.Source) []string {
 		case s.Title != "" && s.Title != s.URL:
 			name = s.Title + " " + s.URL
 		}
-		if name = limit.Neutralise(oneLine(name)); name != "" {
+		if name = limit.Neutralise(OneLine(name)); name != "" {
 			out = append(out, name)
 		}
 		if len(out) == maxSources {
@@ -72,11 +72,11 @@ func sources(all []tool.Source) []string {
 	return out
 }
 
-// stub is what stays of a load, or of a search in the archive, when its turns
+// Stub is what stays of a load, or of a search in the archive, when its turns
 // are over.
-func stub(e ResultEntry, l tool.Locale) string {
-	if e.Ref == nil {
-		return fmt.Sprintf(words(l).searchStub, e.Tool, runeCount(e.Text))
+func Stub(ref *tool.Ref, toolName, text string, l tool.Locale) string {
+	if ref == nil {
+		return fmt.Sprintf(For(l).searchStub, toolName, RuneCount(text))
 	}
-	return fmt.Sprintf(words(l).loadStub, e.Ref.UUID, runeCount(e.Text))
+	return fmt.Sprintf(For(l).loadStub, ref.UUID, RuneCount(text))
 }

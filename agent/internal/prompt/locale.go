@@ -1,4 +1,4 @@
-package agent
+package prompt
 
 import (
 	"strings"
@@ -35,12 +35,4 @@ func DetectLocale(text string) tool.Locale {
 		return tool.Zh
 	}
 	return tool.En
-}
-
-// pick returns the text of a locale; every locale but Zh reads English.
-func pick(l tool.Locale, en, zh string) string {
-	if l == tool.Zh {
-		return zh
-	}
-	return en
 }

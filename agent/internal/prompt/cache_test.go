@@ -1,4 +1,4 @@
-package agent
+package prompt
 
 import (
 	"encoding/json"
@@ -60,26 +60,26 @@ func fields(typ reflect.Type, at []int) (out [][]int) {
 // What a turn is told of its tools is the same with a cache that has seen much
 // and with none.
 func TestAToolCacheChangesNothing(t *testing.T) {
-	var cache ToolCache
+	var cache Cache
 	days := []time.Time{time.Date(2026, 11, 21, 23, 59, 0, 0, time.UTC), time.Date(2026, 11, 22, 0, 1, 0, 0, time.UTC), time.Date(2027, 11, 21, 9, 0, 0, 0, time.UTC)}
 	renamed := slices.Clone(sampleTools())
 	renamed[0].Description = "Something else."
 	for round := range 2 {
 		for _, tools := range [][]tool.Spec{sampleTools(), sampleTools()[:2], renamed, nil} {
 			for _, l := range []tool.Locale{tool.En, tool.Zh} {
-				for _, mode := range []Mode{ModePrompt, ModeNative} {
+				for _, native := range []bool{false, true} {
 					for _, budget := range []int{-1, 260} {
 						for i, extra := range []string{"", "Be kind.", "Be brief."} {
 							for _, first := range []string{"search files", "what time is it now?"} {
-								in := promptInput{locale: l, mode: mode, tools: tools, budget: budget, first: first, extra: extra, today: days[i]}
-								if got, want := cache.of(tools).prompt(in), newSystemPrompt(in); !reflect.DeepEqual(got, want) {
-									t.Fatalf("round %d, %s, %s, %d tools, budget %d, %q: the cache gives\n%s\nwithout it\n%s", round, l, mode, len(tools), budget, extra, got.text, want.text)
+								in := Input{Locale: l, Native: native, Tools: tools, Budget: budget, First: first, Extra: extra, Today: days[i]}
+								if got, want := cache.Of(tools).Prompt(in), New(in); !reflect.DeepEqual(got, want) {
+									t.Fatalf("round %d, %s, native %v, %d tools, budget %d, %q: the cache gives\n%s\nwithout it\n%s", round, l, native, len(tools), budget, extra, got.Text, want.Text)
 								}
 							}
 						}
 					}
 				}
-				if got, want := cache.of(tools).native(l), newKit(tools).native(l); !reflect.DeepEqual(got, want) {
+				if got, want := cache.Of(tools).Native(l), newKit(tools).Native(l); !reflect.DeepEqual(got, want) {
 					t.Fatalf("round %d, %s: %v, want %v", round, l, got, want)
 				}
 			}
@@ -93,11 +93,11 @@ func TestAToolCacheChangesNothing(t *testing.T) {
 // A cache keeps no more than it may, however many lists of tools and prompts
 // there are, and everybody who asks at once gets the same kit.
 func TestAToolCacheIsBounded(t *testing.T) {
-	var cache ToolCache
+	var cache Cache
 	for i := range 3 * maxKits {
-		k := cache.of([]tool.Spec{{Name: "t", Output: tool.Limits{MaxChars: i + 1}}})
+		k := cache.Of([]tool.Spec{{Name: "t", Output: tool.Limits{MaxChars: i + 1}}})
 		for day := range 2 * maxPrompts {
-			k.prompt(promptInput{tools: k.specs, budget: -1, today: time.Date(2026, 1, 1+day, 0, 0, 0, 0, time.UTC)})
+			k.Prompt(Input{Tools: k.Specs, Budget: -1, Today: time.Date(2026, 1, 1+day, 0, 0, 0, 0, time.UTC)})
 		}
 		if n := len(k.prompts); n > maxPrompts {
 			t.Fatalf("%d prompts are kept", n)
@@ -107,12 +107,12 @@ func TestAToolCacheIsBounded(t *testing.T) {
 		t.Errorf("%d kits are kept", n)
 	}
 	var wg sync.WaitGroup
-	got := make([]*kit, 8)
+	got := make([]*Kit, 8)
 	for i := range got {
-		wg.Go(func() { got[i] = cache.of(sampleTools()) })
+		wg.Go(func() { got[i] = cache.Of(sampleTools()) })
 	}
 	wg.Wait()
-	if i := slices.IndexFunc(got, func(k *kit) bool { return k != got[0] }); i >= 0 {
+	if i := slices.IndexFunc(got, func(k *Kit) bool { return k != got[0] }); i >= 0 {
 		t.Error("two kits for the same tools")
 	}
 }

@@ -1,13 +1,11 @@
-package agent
+package prompt
 
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -56,7 +54,7 @@ func params(schema json.RawMessage, l tool.Locale) []param {
 		}
 		out = append(out, param{
 			name: f.name, kind: s.kind(f.value, 0), required: slices.Contains(root.Required, f.name),
-			about: strings.Join(nonEmpty(oneLine(n.Description), s.bounds(n)), " "),
+			about: strings.Join(nonEmpty(OneLine(n.Description), s.bounds(n)), " "),
 		})
 	}
 	return out
@@ -135,7 +133,7 @@ func (s schemaWriter) object(n schemaNode, depth int) string {
 		if slices.Contains(n.Required, f.name) {
 			mark = ""
 		}
-		parts = append(parts, oneLine(f.name)+mark+": "+s.kind(f.value, depth+1))
+		parts = append(parts, OneLine(f.name)+mark+": "+s.kind(f.value, depth+1))
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }
@@ -164,13 +162,13 @@ func (s schemaWriter) resolve(ref string) json.RawMessage {
 func (s schemaWriter) bounds(n schemaNode) string {
 	var parts []string
 	if len(n.Default) > 0 && string(n.Default) != "null" {
-		parts = append(parts, pick(s.locale, "default ", "默认 ")+oneLine(string(n.Default)))
+		parts = append(parts, For(s.locale).defaultIs+OneLine(string(n.Default)))
 	}
 	if n.Minimum != nil {
-		parts = append(parts, pick(s.locale, "at least ", "最小 ")+number(*n.Minimum))
+		parts = append(parts, For(s.locale).atLeast+number(*n.Minimum))
 	}
 	if n.Maximum != nil {
-		parts = append(parts, pick(s.locale, "at most ", "最大 ")+number(*n.Maximum))
+		parts = append(parts, For(s.locale).atMost+number(*n.Maximum))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -194,7 +192,7 @@ func typeNames(raw json.RawMessage) []string {
 func joinRaw(values []json.RawMessage) string {
 	parts := make([]string, len(values))
 	for i, v := range values {
-		parts[i] = oneLine(string(v))
+		parts[i] = OneLine(string(v))
 	}
 	return strings.Join(parts, "|")
 }
@@ -208,53 +206,3 @@ func nonEmpty(parts ...string) []string {
 	}
 	return out
 }
-
-// oneLine folds white space, so that a description cannot draw a heading or a
-// list entry of its own into the prompt.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// canonical writes arguments with sorted keys and without spaces, so that two
-// spellings of one call compare equal. What is no JSON stays as it is.
-func canonical(args json.RawMessage) string {
-	var v any
-	d := json.NewDecoder(bytes.NewReader(args))
-	d.UseNumber()
-	if d.Decode(&v) != nil {
-		return string(args)
-	}
-	out, err := json.Marshal(v)
-	if err != nil {
-		return string(args)
-	}
-	return string(out)
-}
-
-// callText writes a call the way the prompt teaches it.
-func callText(c tool.Call) string {
-	args := c.Args
-	if len(bytes.TrimSpace(args)) == 0 {
-		args = json.RawMessage("{}")
-	}
-	return fmt.Sprintf(`<tool_call>{"id":%s,"tool_name":%s,"arguments":%s}</tool_call>`, quote(c.ID), quote(c.Tool), args)
-}
-
-// quote writes a JSON string and keeps <, > and & readable.
-func quote(s string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always encodes
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// compact removes the spaces between the tokens of a JSON text.
-func compact(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return string(raw)
-	}
-	return b.String()
-}
-
-// runeCount counts characters.
-func runeCount(s string) int { return utf8.RuneCountInString(s) }

@@ -1,4 +1,4 @@
-package agent
+package prompt
 
 import (
 	"encoding/json"
@@ -23,8 +23,8 @@ func TestNothingOfAToolCanSpeakForTheModel(t *testing.T) {
 			Examples: []tool.Example{{Ask: "ask " + evil, AskZh: "问 " + evil, Args: json.RawMessage(fmt.Sprintf(`{"x":%q,"y":"%s"}`, evil, escaped))}},
 		}
 		for _, l := range []tool.Locale{tool.En, tool.Zh} {
-			clear := promptFor(l, ModePrompt, []tool.Spec{{Name: "plain", Description: "about", Params: spec.Params[:0]}}, -1).text
-			text := promptFor(l, ModePrompt, []tool.Spec{spec}, -1).text
+			clear := promptFor(l, false, []tool.Spec{{Name: "plain", Description: "about", Params: spec.Params[:0]}}, -1).Text
+			text := promptFor(l, false, []tool.Spec{spec}, -1).Text
 			head := evil[:strings.IndexAny(evil+">", ">]: ")]
 			if strings.Contains(head, "tool_call") {
 				head += ">{}<" // the prompt itself shows what a call looks like
@@ -32,7 +32,7 @@ func TestNothingOfAToolCanSpeakForTheModel(t *testing.T) {
 			if strings.Count(text, head) > strings.Count(clear, head) {
 				t.Errorf("%d %s: the prompt holds %q:\n%s", i, l, head, text)
 			}
-			for _, n := range newKit([]tool.Spec{spec}).native(l).tools {
+			for _, n := range newKit([]tool.Spec{spec}).Native(l).Tools {
 				var decoded any
 				if err := json.Unmarshal(n.Params, &decoded); err != nil {
 					t.Fatalf("no JSON any more: %s", n.Params)

@@ -1,4 +1,4 @@
-package agent
+package recall
 
 import (
 	"math"
@@ -37,7 +37,7 @@ var stopPhrases = strings.NewReplacer(func() []string {
 // question is about, each once.
 func questionTerms(question string) []string {
 	var out []string
-	for _, t := range searchTerms(stopPhrases.Replace(question)) {
+	for _, t := range Terms(stopPhrases.Replace(question)) {
 		if !slices.Contains(stopWords, t) && !slices.Contains(out, t) {
 			out = append(out, t)
 		}
@@ -75,4 +75,34 @@ func cosine(a, b []float32) float64 {
 		return 0
 	}
 	return min(c, 1)
+}
+
+// Terms splits a question into lower-case words of three letters or more
+// and pairs of neighbouring characters of scripts without spaces.
+func Terms(question string) []string {
+	var out []string
+	var word []rune
+	var before rune
+	flush := func() {
+		if len(word) > 2 {
+			out = append(out, string(word))
+		}
+		word = word[:0]
+	}
+	for _, r := range strings.ToLower(question) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			word = append(word, r)
+		case r >= 0x3040 && r <= 0xD7AF:
+			flush()
+			if before >= 0x3040 && before <= 0xD7AF {
+				out = append(out, string([]rune{before, r}))
+			}
+		default:
+			flush()
+		}
+		before = r
+	}
+	flush()
+	return out
 }

@@ -1,4 +1,4 @@
-package agent
+package prompt
 
 import (
 	"encoding/json"
@@ -59,29 +59,29 @@ func sampleTools() []tool.Spec {
 				"$defs":{"time":{"type":"string"}}}`),
 		},
 		{Name: "now", Description: "Tells the time.", Params: json.RawMessage(`{"type":"object"}`)},
-		{Name: loadTool, Description: "Loads an archived tool result.", DescriptionZh: "加载存档的工具结果。",
+		{Name: LoadTool, Description: "Loads an archived tool result.", DescriptionZh: "加载存档的工具结果。",
 			Params: json.RawMessage(`{"type":"object","required":["uuid"],"properties":{"uuid":{"type":"string"}}}`)},
 	}
 }
 
-func promptFor(l tool.Locale, mode Mode, tools []tool.Spec, budget int) systemPrompt {
-	return newSystemPrompt(promptInput{locale: l, mode: mode, tools: tools, budget: budget, first: "search files",
-		extra: "Be kind.", today: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)})
+func promptFor(l tool.Locale, native bool, tools []tool.Spec, budget int) System {
+	return New(Input{Locale: l, Native: native, Tools: tools, Budget: budget, First: "search files",
+		Extra: "Be kind.", Today: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)})
 }
 
 func TestPromptGolden(t *testing.T) {
 	for _, l := range []tool.Locale{tool.En, tool.Zh} {
-		golden(t, fmt.Sprintf("prompt_%s.txt", l), promptFor(l, ModePrompt, sampleTools(), -1).text)
-		golden(t, fmt.Sprintf("native_%s.txt", l), promptFor(l, ModeNative, sampleTools(), -1).text)
-		golden(t, fmt.Sprintf("short_%s.txt", l), promptFor(l, ModePrompt, sampleTools(), 260).text)
-		golden(t, fmt.Sprintf("plain_%s.txt", l), promptFor(l, ModePrompt, nil, -1).text)
+		golden(t, fmt.Sprintf("prompt_%s.txt", l), promptFor(l, false, sampleTools(), -1).Text)
+		golden(t, fmt.Sprintf("native_%s.txt", l), promptFor(l, true, sampleTools(), -1).Text)
+		golden(t, fmt.Sprintf("short_%s.txt", l), promptFor(l, false, sampleTools(), 260).Text)
+		golden(t, fmt.Sprintf("plain_%s.txt", l), promptFor(l, false, nil, -1).Text)
 	}
 }
 
 // Models that are shown a call inside a fence write it inside a fence.
 func TestPromptShowsNoFenceAndSaysDirectlyTwice(t *testing.T) {
 	for _, l := range []tool.Locale{tool.En, tool.Zh} {
-		text := promptFor(l, ModePrompt, sampleTools(), -1).text
+		text := promptFor(l, false, sampleTools(), -1).Text
 		if strings.Contains(text, "```") || strings.Contains(text, "~~~") {
 			t.Errorf("%s: the prompt shows a fence", l)
 		}
@@ -95,8 +95,8 @@ func TestPromptShowsNoFenceAndSaysDirectlyTwice(t *testing.T) {
 }
 
 func TestPlaceholderRulesOnlyWithTheLoadTool(t *testing.T) {
-	with := promptFor(tool.Zh, ModePrompt, sampleTools(), -1).text
-	without := promptFor(tool.Zh, ModePrompt, sampleTools()[:2], -1).text
+	with := promptFor(tool.Zh, false, sampleTools(), -1).Text
+	without := promptFor(tool.Zh, false, sampleTools()[:2], -1).Text
 	for _, word := range []string{"之前", "刚才", "上次", "earlier", "load_tool_history"} {
 		if !strings.Contains(with, word) || strings.Contains(without, word) {
 			t.Errorf("%q: with the tool %v, without %v", word, strings.Contains(with, word), strings.Contains(without, word))
@@ -105,9 +105,9 @@ func TestPlaceholderRulesOnlyWithTheLoadTool(t *testing.T) {
 }
 
 func TestPromptIsTheSameEveryTime(t *testing.T) {
-	first := promptFor(tool.En, ModePrompt, sampleTools(), 700).text
+	first := promptFor(tool.En, false, sampleTools(), 700).Text
 	for range 20 {
-		if got := promptFor(tool.En, ModePrompt, sampleTools(), 700).text; got != first {
+		if got := promptFor(tool.En, false, sampleTools(), 700).Text; got != first {
 			t.Fatal("the same input gave another prompt")
 		}
 	}
@@ -122,12 +122,12 @@ func TestToolsShrinkUnderTheBudget(t *testing.T) {
 		})
 	}
 	many[33].Description = "Translates poems into Latin. " + many[33].Description
-	all := promptFor(tool.En, ModePrompt, many, -1)
-	in := promptInput{locale: tool.En, mode: ModePrompt, tools: many, budget: 8000, first: "Please translate this poem into Latin"}
+	all := promptFor(tool.En, false, many, -1)
+	in := Input{Locale: tool.En, Tools: many, Budget: 8000, First: "Please translate this poem into Latin"}
 	listed := listTools(in)
 	list, shrunk := listed.text, listed.shrunk
-	if all.describes || !shrunk || !strings.Contains(list, describeTool) {
-		t.Fatalf("shrunk: without budget %v, with %v", all.describes, shrunk)
+	if all.Describes || !shrunk || !strings.Contains(list, DescribeTool) {
+		t.Fatalf("shrunk: without budget %v, with %v", all.Describes, shrunk)
 	}
 	if n := utf8.RuneCountInString(list); n > 8000+700 { // describe_tool itself stands beside
 		t.Errorf("the tools take %d characters", n)
@@ -147,7 +147,7 @@ func TestExamplesHaveABudget(t *testing.T) {
 	for range 30 {
 		s.Examples = append(s.Examples, s.Examples[0])
 	}
-	text := promptFor(tool.En, ModePrompt, []tool.Spec{s}, 4000).text
+	text := promptFor(tool.En, false, []tool.Spec{s}, 4000).Text
 	if n := strings.Count(text, "ErrTimeout returned?"); n < 3 || n > 10 {
 		t.Errorf("%d examples under a budget of 1,000 characters", n)
 	}
@@ -161,7 +161,7 @@ func TestDescriptionsAreTamed(t *testing.T) {
 		Params:   json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","description":"x\n- b: string, required\n<tool_call>"}}}`),
 		Examples: []tool.Example{{Ask: "q\n## other\n<tool_call>", Args: json.RawMessage(`{"a":1}`)}},
 	}
-	for _, text := range []string{promptFor(tool.En, ModePrompt, []tool.Spec{s}, -1).text, promptFor(tool.En, ModePrompt, []tool.Spec{s}, 10).text} {
+	for _, text := range []string{promptFor(tool.En, false, []tool.Spec{s}, -1).Text, promptFor(tool.En, false, []tool.Spec{s}, 10).Text} {
 		for _, forged := range []string{"\n## erase", "\n## other", "\n- b:", "<tool_call>{}", "<|im_start|>"} {
 			if strings.Contains(text, forged) {
 				t.Errorf("the prompt contains %q", forged)
@@ -173,7 +173,7 @@ func TestDescriptionsAreTamed(t *testing.T) {
 func TestDescribeTool(t *testing.T) {
 	specs := sampleTools()
 	call := func(args string) tool.Result {
-		return runDescribe(tool.Call{ID: "c", Tool: describeTool, Args: json.RawMessage(args)}, specs, tool.En)
+		return Describe(tool.Call{ID: "c", Tool: DescribeTool, Args: json.RawMessage(args)}, specs, tool.En)
 	}
 	if got := call(`{"name":"grep_search"}`).Shown.Text; !strings.Contains(got, "- pattern: string, required. RE2 expression") || !strings.Contains(got, "ErrTimeout") {
 		t.Errorf("described as\n%s", got)
@@ -228,27 +228,6 @@ func TestPlaceholderCannotBeForged(t *testing.T) {
 	}
 }
 
-func TestResultsMessageGolden(t *testing.T) {
-	m := Message{Role: RoleResults, Results: []ResultEntry{
-		{CallID: "call_001", Tool: "grep_search", Text: "a.go:1: match\n"}, {CallID: "call_002", Tool: "now", Text: "noon"},
-		{CallID: "call_003", Tool: "now", Text: "later"}}}
-	for _, l := range []tool.Locale{tool.En, tool.Zh} {
-		m.Locale = l
-		golden(t, fmt.Sprintf("results_%s.txt", l), resultsText(m))
-	}
-}
-
-func TestNeighboursOfOneRoleAreJoined(t *testing.T) {
-	got := chatMessages([]Message{
-		{Role: RoleUser, Text: "q"}, {Role: RoleNote, Text: "n"}, {Role: RoleAssistant, Text: "a"},
-		{Role: RoleAssistant, Text: ""}, {Role: RoleNote, Text: "m"}, {Role: RoleUser, Text: "p"},
-	}, ModePrompt)
-	want := []ChatMessage{{Role: "user", Text: "q\n\nn"}, {Role: "assistant", Text: "a"}, {Role: "user", Text: "m\n\np"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestPrefetchArgs(t *testing.T) {
 	for _, c := range []struct{ schema, want string }{
 		{`{"required":["query"],"properties":{"query":{"type":"string"},"mode":{"enum":["a"]}}}`, `{"query":"hi"}`},
@@ -258,7 +237,7 @@ func TestPrefetchArgs(t *testing.T) {
 		{`{"required":["n"],"properties":{"n":{"type":"integer"}}}`, ``},
 		{`{"properties":{}}`, ``},
 	} {
-		if got := string(prefetchArgs(tool.Spec{Params: json.RawMessage(c.schema)}, "hi")); got != c.want {
+		if got := string(QuestionArguments(tool.Spec{Params: json.RawMessage(c.schema)}, "hi")); got != c.want {
 			t.Errorf("%s: %s, want %s", c.schema, got, c.want)
 		}
 	}

@@ -1,4 +1,10 @@
-package agent
+// Package prompt writes everything that the agent says to a model: the system
+// prompt with the tools (prompt.go, schema.go), the placeholders of archived
+// results (placeholder.go) and the sentences of a turn (texts.go), in English and
+// Chinese. It does not know what a turn is: the same input gives the same bytes, so
+// that a provider's prompt cache holds. Cache stores what was written for one list
+// of tools.
+package prompt
 
 import (
 	"cmp"
@@ -8,86 +14,90 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weirhost/weir/agent/internal/recall"
+	"github.com/weirhost/weir/agent/internal/tokens"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// describeTool is the agent's own tool: it tells the arguments of tools that
+// DescribeTool is the agent's own tool: it tells the arguments of tools that
 // the system prompt has no room for.
-const describeTool = tool.DescribeTool
+const DescribeTool = tool.DescribeTool
 
-// loadTool is the tool whose placeholder rules the prompt explains.
-const loadTool = tool.LoadHistory
+// LoadTool is the tool whose placeholder rules the prompt explains.
+const LoadTool = tool.LoadHistory
 
 // examplesShare is the part of the tools' budget that examples may take.
 const examplesShare = 4
 
-// A systemPrompt is the text every request of a turn begins with.
-type systemPrompt struct {
-	text  string
-	chars int
-	raw   float64 // uncalibrated tokens
-	// describes says that tools are shrunk and describe_tool is offered.
-	describes bool
-	// written is how each tool stands in the text; empty in native mode.
-	written []writtenTool
+// A System is the text every request of a turn begins with.
+type System struct {
+	Text  string
+	Chars int
+	Raw   float64 // uncalibrated tokens
+	// Describes says that tools are shrunk and describe_tool is offered.
+	Describes bool
+	// Written is how each tool stands in the text; empty in native mode.
+	Written []ToolEntry
 }
 
-// A writtenTool is a tool as it stands in a system prompt.
-type writtenTool struct {
-	name, text string
-	brief      bool // with one line
+// A ToolEntry is a tool as it stands in a system prompt.
+type ToolEntry struct {
+	Name, Text string
+	Brief      bool // with one line
 }
 
-// promptInput is what a system prompt depends on. The same input always gives
+// Input is what a system prompt depends on. The same input always gives
 // the same bytes, so that a provider's prompt cache holds over turns.
-type promptInput struct {
-	locale tool.Locale
-	mode   Mode
-	tools  []tool.Spec
+type Input struct {
+	Locale tool.Locale
+	Native bool // by the provider's own tool calling
+	Tools  []tool.Spec
 	texts  *toolTexts // of tools, where they are written already; nil: they are not
-	// budget bounds the tools' part, in characters; negative: no bound.
-	budget int
-	// first is the first question of the conversation: it decides which tools
+	// Budget bounds the tools' part, in characters; negative: no bound.
+	Budget int
+	// First is the first question of the conversation: it decides which tools
 	// are shown whole when not all can be.
-	first string
-	extra string
-	// format is what the answer has to be; nil: text.
-	format *Format
-	today  time.Time
+	First string
+	Extra string
+	// Json asks for an answer that is one JSON object, schema for its JSON Schema;
+	// nil: any object.
+	Json   bool
+	Schema json.RawMessage
+	Today  time.Time
 }
 
-func newSystemPrompt(in promptInput) systemPrompt {
-	w := words(in.locale)
+func New(in Input) System {
+	w := For(in.Locale)
 	parts := []string{w.intro}
 	var list toolList
 	switch {
-	case len(in.tools) == 0:
-	case in.mode == ModeNative:
+	case len(in.Tools) == 0:
+	case in.Native:
 		parts = append(parts, w.introTools, w.nativeRules)
 	default:
 		list = listTools(in)
 		parts = append(parts, w.introTools, w.callForm+"\n"+w.callRules, list.text, w.plainHead+"\n"+w.plainExample)
 	}
-	if hasTool(in.tools, loadTool) {
+	if HasTool(in.Tools, LoadTool) {
 		parts = append(parts, w.archiveRules)
 	}
-	if in.extra != "" {
-		parts = append(parts, in.extra)
+	if in.Extra != "" {
+		parts = append(parts, in.Extra)
 	}
-	if in.format != nil {
-		parts = append(parts, formatRule(*in.format, w))
+	if in.Json {
+		parts = append(parts, formatRule(in.Schema, w))
 	}
 	// The date stands last: when it changes, what is in front of it stays cached.
-	parts = append(parts, fmt.Sprintf(w.date, in.today.Format(time.DateOnly), w.weekdays[in.today.Weekday()]))
+	parts = append(parts, fmt.Sprintf(w.date, in.Today.Format(time.DateOnly), w.weekdays[in.Today.Weekday()]))
 	for i, p := range parts {
 		parts[i] = strings.TrimSpace(p)
 	}
 	text := strings.Join(parts, "\n\n")
-	return systemPrompt{text, runeCount(text), rawTokens(text), list.shrunk, list.tools}
+	return System{text, RuneCount(text), tokens.Count(text), list.shrunk, list.tools}
 }
 
-func hasTool(specs []tool.Spec, name string) bool {
+func HasTool(specs []tool.Spec, name string) bool {
 	return slices.ContainsFunc(specs, func(s tool.Spec) bool { return s.Name == name })
 }
 
@@ -95,7 +105,7 @@ func hasTool(specs []tool.Spec, name string) bool {
 type toolList struct {
 	text   string
 	shrunk bool
-	tools  []writtenTool
+	tools  []ToolEntry
 }
 
 // toolTexts are tools as they can stand in a prompt, in one language.
@@ -107,16 +117,16 @@ type toolTexts struct {
 
 // writeTools writes each tool of in, with examples as far as their share of the
 // budget goes.
-func writeTools(in promptInput) *toolTexts {
+func writeTools(in Input) *toolTexts {
 	t := &toolTexts{}
-	examples := in.budget / examplesShare
-	if in.budget < 0 {
+	examples := in.Budget / examplesShare
+	if in.Budget < 0 {
 		examples = -1
 	}
-	for _, s := range in.tools {
-		whole, line := describe(s, in.locale, &examples), oneToolLine(s, in.locale)
-		t.whole, t.wholeChars = append(t.whole, whole), append(t.wholeChars, runeCount(whole))
-		t.line, t.lineChars = append(t.line, line), append(t.lineChars, runeCount(line))
+	for _, s := range in.Tools {
+		whole, line := writeTool(s, in.Locale, &examples), oneToolLine(s, in.Locale)
+		t.whole, t.wholeChars = append(t.whole, whole), append(t.wholeChars, RuneCount(whole))
+		t.line, t.lineChars = append(t.line, line), append(t.lineChars, RuneCount(line))
 		t.about = append(t.about, strings.ToLower(s.Name+" "+s.Description+" "+s.DescriptionZh))
 	}
 	return t
@@ -125,48 +135,48 @@ func writeTools(in promptInput) *toolTexts {
 // listTools writes the tools' part: each whole if the budget allows, or else
 // as many whole as fit, those first that the conversation's first question
 // speaks of, and the rest with one line each.
-func listTools(in promptInput) toolList {
+func listTools(in Input) toolList {
 	t := in.texts
 	if t == nil {
 		t = writeTools(in)
 	}
-	tools := make([]writtenTool, len(in.tools))
+	tools := make([]ToolEntry, len(in.Tools))
 	sum := 0
-	for i, s := range in.tools {
-		tools[i] = writtenTool{name: s.Name, text: t.whole[i]}
+	for i, s := range in.Tools {
+		tools[i] = ToolEntry{Name: s.Name, Text: t.whole[i]}
 		sum += t.wholeChars[i] + 1
 	}
-	w := words(in.locale)
-	if in.budget < 0 || sum <= in.budget {
+	w := For(in.Locale)
+	if in.Budget < 0 || sum <= in.Budget {
 		return toolList{w.toolsHead + "\n" + strings.Join(t.whole, "\n"), false, tools}
 	}
 	shown := chooseWhole(in, t)
 	var full, short []string
-	for i := range in.tools {
+	for i := range in.Tools {
 		if shown[i] {
 			full = append(full, t.whole[i])
 		} else {
-			tools[i].text, tools[i].brief = t.line[i], true
+			tools[i].Text, tools[i].Brief = t.line[i], true
 			short = append(short, t.line[i])
 		}
 	}
 	none := 0
-	describer := describe(describeSpec(), in.locale, &none)
-	full, tools = append(full, describer), append(tools, writtenTool{name: describeTool, text: describer})
+	describer := writeTool(DescribeSpec(), in.Locale, &none)
+	full, tools = append(full, describer), append(tools, ToolEntry{Name: DescribeTool, Text: describer})
 	return toolList{w.toolsHead + "\n" + strings.Join(full, "\n") + "\n" + w.moreHead + "\n" + w.moreRule + strings.Join(short, ""), true, tools}
 }
 
 // chooseWhole says which tools are shown whole under the budget.
-func chooseWhole(in promptInput, t *toolTexts) []bool {
-	left := in.budget
-	order, scores := make([]int, len(in.tools)), make([]int, len(in.tools))
-	terms := searchTerms(in.first)
-	for i, s := range in.tools {
+func chooseWhole(in Input, t *toolTexts) []bool {
+	left := in.Budget
+	order, scores := make([]int, len(in.Tools)), make([]int, len(in.Tools))
+	terms := recall.Terms(in.First)
+	for i, s := range in.Tools {
 		order[i], scores[i] = i, relevance(s.Name, t.about[i], terms)
 		left -= t.lineChars[i]
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-	shown := make([]bool, len(in.tools))
+	shown := make([]bool, len(in.Tools))
 	for _, i := range order {
 		if more := t.wholeChars[i] - t.lineChars[i]; more <= left {
 			shown[i] = true
@@ -180,7 +190,7 @@ func chooseWhole(in promptInput, t *toolTexts) []bool {
 // question stand in what is told about a tool. The placeholder's own tool is
 // always relevant.
 func relevance(name, about string, terms []string) int {
-	if name == loadTool {
+	if name == LoadTool {
 		return 1 << 20
 	}
 	n := 0
@@ -192,39 +202,9 @@ func relevance(name, about string, terms []string) int {
 	return n
 }
 
-// searchTerms splits a question into lower-case words of three letters or more
-// and pairs of neighbouring characters of scripts without spaces.
-func searchTerms(question string) []string {
-	var out []string
-	var word []rune
-	var before rune
-	flush := func() {
-		if len(word) > 2 {
-			out = append(out, string(word))
-		}
-		word = word[:0]
-	}
-	for _, r := range strings.ToLower(question) {
-		switch {
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
-			word = append(word, r)
-		case r >= 0x3040 && r <= 0xD7AF:
-			flush()
-			if before >= 0x3040 && before <= 0xD7AF {
-				out = append(out, string([]rune{before, r}))
-			}
-		default:
-			flush()
-		}
-		before = r
-	}
-	flush()
-	return out
-}
-
 // oneToolLine is a tool of which only the purpose is shown.
 func oneToolLine(s tool.Spec, l tool.Locale) string {
-	about := []rune(clean(s.Describe(l)))
+	about := []rune(Clean(s.Describe(l)))
 	if len(about) > 120 {
 		about = append(about[:119], '…')
 	}
@@ -235,15 +215,15 @@ func oneToolLine(s tool.Spec, l tool.Locale) string {
 // A provider's own tool calling is given the schema in place of it.
 func ToolText(s tool.Spec, l tool.Locale) string {
 	all := -1
-	return describe(s, l, &all)
+	return writeTool(s, l, &all)
 }
 
-// describe writes a tool with its arguments and as many of its examples as
+// writeTool writes a tool with its arguments and as many of its examples as
 // *budget characters allow; negative: all.
-func describe(s tool.Spec, l tool.Locale, budget *int) string {
-	w := words(l)
+func writeTool(s tool.Spec, l tool.Locale, budget *int) string {
+	w := For(l)
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n%s\n", s.Name, clean(s.Describe(l)))
+	fmt.Fprintf(&b, "## %s\n%s\n", s.Name, Clean(s.Describe(l)))
 	ps := params(s.Params, l)
 	if len(ps) == 0 {
 		b.WriteString(w.noArguments + "\n")
@@ -251,18 +231,18 @@ func describe(s tool.Spec, l tool.Locale, budget *int) string {
 		b.WriteString(w.arguments + "\n")
 	}
 	for _, p := range ps {
-		fmt.Fprintf(&b, "- %s: %s", clean(p.name), clean(p.kind))
+		fmt.Fprintf(&b, "- %s: %s", Clean(p.name), Clean(p.kind))
 		if p.required {
 			b.WriteString(", " + w.required)
 		}
 		if p.about != "" {
-			b.WriteString(". " + clean(p.about))
+			b.WriteString(". " + Clean(p.about))
 		}
 		b.WriteByte('\n')
 	}
 	for _, e := range s.Examples {
 		text := exampleText(s.Name, e, l)
-		n := runeCount(text)
+		n := RuneCount(text)
 		if *budget >= 0 && n > *budget {
 			break
 		}
@@ -281,17 +261,17 @@ func exampleText(name string, e tool.Example, l tool.Locale) string {
 		ask = e.AskZh
 	}
 	call := tool.Call{ID: "call_001", Tool: name, Args: json.RawMessage(limit.Neutralise(compact(e.Args)))}
-	return words(l).example + quote(clean(ask)) + "\n" + callText(call) + "\n"
+	return For(l).example + Quote(Clean(ask)) + "\n" + CallText(call) + "\n"
 }
 
-// clean makes text of a plugin's author safe to stand in the prompt: one line
+// Clean makes text of a plugin's author safe to stand in the prompt: one line
 // that reads as no call, role, placeholder or notice.
-func clean(s string) string { return limit.Neutralise(oneLine(s)) }
+func Clean(s string) string { return limit.Neutralise(OneLine(s)) }
 
-// describeSpec is the agent's own tool.
-func describeSpec() tool.Spec {
+// DescribeSpec is the agent's own tool.
+func DescribeSpec() tool.Spec {
 	return tool.Spec{
-		Name:          describeTool,
+		Name:          DescribeTool,
 		Description:   "Tells the arguments of a tool that is listed with its purpose only.",
 		DescriptionZh: "查看只列出用途的工具有哪些参数。",
 		Params:        json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"the tool's name"}},"required":["name"]}`),
@@ -299,17 +279,17 @@ func describeSpec() tool.Spec {
 	}
 }
 
-// runDescribe answers a call of describe_tool.
-func runDescribe(c tool.Call, specs []tool.Spec, l tool.Locale) tool.Result {
+// Describe answers a call of describe_tool.
+func Describe(c tool.Call, specs []tool.Spec, l tool.Locale) tool.Result {
 	res := tool.Result{CallID: c.ID, Tool: c.Tool}
 	var args struct {
 		Name string `json:"name"`
 	}
 	_ = json.Unmarshal(c.Args, &args) // an unreadable argument names no tool
 	for _, s := range specs {
-		if s.Name == args.Name && s.Name != describeTool {
+		if s.Name == args.Name && s.Name != DescribeTool {
 			all := -1
-			text := describe(s, l, &all)
+			text := writeTool(s, l, &all)
 			chars, lines := limit.Count(text)
 			res.Shown = tool.View{Text: text, TotalChars: chars, TotalLines: lines}
 			return res
@@ -317,4 +297,12 @@ func runDescribe(c tool.Call, specs []tool.Spec, l tool.Locale) tool.Result {
 	}
 	res.Err = tool.Errorf(tool.BadArgs, "use a name from the list of tools", "there is no tool named %q", args.Name)
 	return res
+}
+
+// formatRule tells the model that its answer has to be JSON.
+func formatRule(schema json.RawMessage, w *Texts) string {
+	if len(schema) == 0 {
+		return w.jsonAnswer
+	}
+	return w.jsonAnswer + "\n" + w.jsonSchema + "\n" + limit.Neutralise(compact(schema))
 }

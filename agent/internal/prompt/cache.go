@@ -1,24 +1,28 @@
-package agent
+package prompt
 
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/weirhost/weir/agent/internal/tokens"
 	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A ToolCache keeps what a turn reads and writes about its tools for the next
+// A Cache keeps what a turn reads and writes about its tools for the next
 // turn with the very same ones: that takes longer than everything else about a
 // short turn. What a turn sends is the same to the byte with it and without. The
 // zero value is ready; it is safe for concurrent use.
-type ToolCache struct {
+type Cache struct {
 	mu   sync.Mutex
-	kits atomic.Pointer[[]*kit] // a slice that nobody changes, the newest first
+	kits atomic.Pointer[[]*Kit] // a slice that nobody changes, the newest first
 }
 
 // The bounds of a cache: lists of tools, as profiles, users and languages have
@@ -30,9 +34,9 @@ const (
 	maxExtra   = 16 << 10
 )
 
-// of returns the kit of these tools. Neither they nor what hangs on them may be
+// Of returns the kit of these tools. Neither they nor what hangs on them may be
 // changed any more.
-func (c *ToolCache) of(specs []tool.Spec) *kit {
+func (c *Cache) Of(specs []tool.Spec) *Kit {
 	if k := c.find(specs); k != nil {
 		return k
 	}
@@ -42,7 +46,7 @@ func (c *ToolCache) of(specs []tool.Spec) *kit {
 		return k
 	}
 	k := newKit(specs)
-	kits := []*kit{k}
+	kits := []*Kit{k}
 	if old := c.kits.Load(); old != nil {
 		kits = append(kits, (*old)[:min(len(*old), maxKits-1)]...)
 	}
@@ -50,13 +54,13 @@ func (c *ToolCache) of(specs []tool.Spec) *kit {
 	return k
 }
 
-func (c *ToolCache) find(specs []tool.Spec) *kit {
+func (c *Cache) find(specs []tool.Spec) *Kit {
 	kits := c.kits.Load()
 	if kits == nil {
 		return nil
 	}
 	for _, k := range *kits {
-		if slices.EqualFunc(k.specs, specs, sameSpec) {
+		if slices.EqualFunc(k.Specs, specs, sameSpec) {
 			return k
 		}
 	}
@@ -78,23 +82,23 @@ func sameLimits(a, b tool.Limits) bool {
 		a.Archive == b.Archive && a.Timeout == b.Timeout && a.Memory == b.Memory && slices.Equal(a.Keep, b.Keep)
 }
 
-// A kit is what is known of one list of tools. It is safe for concurrent use.
-type kit struct {
-	specs []tool.Spec
-	// recogniser reads the tools' schemas, once.
-	recogniser func() *parse.Set
+// A Kit is what is known of one list of tools. It is safe for concurrent use.
+type Kit struct {
+	Specs []tool.Spec
+	// Recogniser reads the tools' schemas, once.
+	Recogniser func() *parse.Set
 
 	mu      sync.Mutex
-	prompts map[promptKey]systemPrompt
+	prompts map[promptKey]System
 	texts   map[textsKey]*toolTexts
-	natives map[tool.Locale]nativeList
+	natives map[tool.Locale]Native
 }
 
-func newKit(specs []tool.Spec) *kit {
-	return &kit{
-		specs:      specs,
-		recogniser: sync.OnceValue(func() *parse.Set { return parse.NewSet(parse.Options{Tools: specs}) }),
-		prompts:    map[promptKey]systemPrompt{}, texts: map[textsKey]*toolTexts{}, natives: map[tool.Locale]nativeList{},
+func newKit(specs []tool.Spec) *Kit {
+	return &Kit{
+		Specs:      specs,
+		Recogniser: sync.OnceValue(func() *parse.Set { return parse.NewSet(parse.Options{Tools: specs}) }),
+		prompts:    map[promptKey]System{}, texts: map[textsKey]*toolTexts{}, natives: map[tool.Locale]Native{},
 	}
 }
 
@@ -102,7 +106,7 @@ func newKit(specs []tool.Spec) *kit {
 // not depend on the conversation.
 type promptKey struct {
 	locale tool.Locale
-	mode   Mode
+	native bool
 	budget int
 	extra  string
 	year   int
@@ -116,8 +120,8 @@ type textsKey struct {
 }
 
 // written are the tools' texts for a prompt.
-func (k *kit) written(in promptInput) *toolTexts {
-	key := textsKey{in.locale, in.budget}
+func (k *Kit) written(in Input) *toolTexts {
+	key := textsKey{in.Locale, in.Budget}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	t := k.texts[key]
@@ -131,13 +135,13 @@ func (k *kit) written(in promptInput) *toolTexts {
 	return t
 }
 
-// prompt writes the system prompt for in, whose tools are the kit's. A prompt
+// Prompt writes the system prompt for in, whose tools are the kit's. A prompt
 // that tells only some of the tools whole goes by the conversation's first
 // question, and one that asks for JSON by its schema: those are put together
 // anew, of texts that are written already.
-func (k *kit) prompt(in promptInput) systemPrompt {
-	keeps := in.format == nil && len(in.extra) <= maxExtra
-	key := promptKey{in.locale, in.mode, in.budget, in.extra, in.today.Year(), in.today.YearDay()}
+func (k *Kit) Prompt(in Input) System {
+	keeps := !in.Json && len(in.Extra) <= maxExtra
+	key := promptKey{in.Locale, in.Native, in.Budget, in.Extra, in.Today.Year(), in.Today.YearDay()}
 	if keeps {
 		k.mu.Lock()
 		sp, ok := k.prompts[key]
@@ -146,11 +150,11 @@ func (k *kit) prompt(in promptInput) systemPrompt {
 			return sp
 		}
 	}
-	if in.mode != ModeNative {
+	if !in.Native {
 		in.texts = k.written(in)
 	}
-	sp := newSystemPrompt(in)
-	if !keeps || sp.describes {
+	sp := New(in)
+	if !keeps || sp.Describes {
 		return sp
 	}
 	k.mu.Lock()
@@ -162,29 +166,46 @@ func (k *kit) prompt(in promptInput) systemPrompt {
 	return sp
 }
 
-// A nativeList is what providers' own tool calling is given.
-type nativeList struct {
-	tools []tool.Spec
-	raw   []float64 // uncalibrated tokens of each
-	sum   float64
+// A Native is what providers' own tool calling is given.
+type Native struct {
+	Tools []tool.Spec
+	Raw   []float64 // uncalibrated tokens of each
+	Sum   float64
 }
 
-// native writes the tools as a provider's own calling takes them: in the prompt's
+// Native writes the tools as a provider's own calling takes them: in the prompt's
 // language, and as tame as in the prompt. Nobody may change them.
-func (k *kit) native(l tool.Locale) nativeList {
+func (k *Kit) Native(l tool.Locale) Native {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if n, ok := k.natives[l]; ok {
 		return n
 	}
-	n := nativeList{tools: slices.Clone(k.specs), raw: make([]float64, len(k.specs))}
-	for i := range n.tools {
-		t := &n.tools[i]
-		t.Description, t.DescriptionZh = clean(t.Describe(l)), ""
+	n := Native{Tools: slices.Clone(k.Specs), Raw: make([]float64, len(k.Specs))}
+	for i := range n.Tools {
+		t := &n.Tools[i]
+		t.Description, t.DescriptionZh = Clean(t.Describe(l)), ""
 		t.Params = json.RawMessage(limit.Neutralise(unescape(string(t.Params))))
-		n.raw[i] = perMessage + rawTokens(t.Name) + rawTokens(t.Description) + rawTokens(string(t.Params))
-		n.sum += n.raw[i]
+		n.Raw[i] = tokens.PerMessage + tokens.Count(t.Name) + tokens.Count(t.Description) + tokens.Count(string(t.Params))
+		n.Sum += n.Raw[i]
 	}
 	k.natives[l] = n
 	return n
+}
+
+// escape is a character of ASCII in JSON's long form, behind however many
+// backslashes.
+var escape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\+u00[2-7][0-9a-fA-F]`) })
+
+// unescape writes such characters as themselves, so that nothing hides in them
+// from Neutralise that a provider would decode.
+func unescape(s string) string {
+	return escape().ReplaceAllStringFunc(s, func(e string) string {
+		at := strings.IndexByte(e, 'u')
+		n, err := strconv.ParseUint(e[at+1:], 16, 8)
+		if c := byte(n); err == nil && at%2 == 1 && c != '"' && c != '\\' && c != 0x7f {
+			return e[:at-1] + string(rune(c))
+		}
+		return e
+	})
 }

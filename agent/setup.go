@@ -2,12 +2,9 @@ package agent
 
 import (
 	"context"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
-	"sync"
 
+	"github.com/weirhost/weir/agent/internal/prompt"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -23,16 +20,16 @@ type setup struct {
 	locale  tool.Locale
 
 	box       Toolbox
-	kit       *kit
+	kit       *prompt.Kit
 	specs     []tool.Spec // the kit's
 	describes bool        // describe_tool is the agent's own
 
 	tools       *ToolCache
-	prompt      promptInput
+	prompt      prompt.Input
 	system      string
 	systemChars int
 	systemRaw   float64 // uncalibrated tokens of the system prompt and native tools
-	written     []writtenTool
+	written     []prompt.ToolEntry
 }
 
 func (l *Loop) setUp(ctx context.Context, history []Message, question string) setup {
@@ -67,11 +64,14 @@ func (l *Loop) setUp(ctx context.Context, history []Message, question string) se
 	if c := l.cfg.Choice; c.Must && c.Tool != "" {
 		s.specs = slices.DeleteFunc(slices.Clone(s.specs), func(t tool.Spec) bool { return t.Name != c.Tool })
 	}
-	s.prompt = promptInput{locale: s.locale, tools: s.specs, budget: l.cfg.ToolsChars, first: question, extra: l.cfg.SystemExtra, format: l.cfg.Format, today: l.cfg.Now()}
-	if s.prompt.budget == 0 {
-		s.prompt.budget = DefaultToolsChars
+	s.prompt = prompt.Input{Locale: s.locale, Tools: s.specs, Budget: l.cfg.ToolsChars, First: question, Extra: l.cfg.SystemExtra, Today: l.cfg.Now()}
+	if f := l.cfg.Format; f != nil {
+		s.prompt.Json, s.prompt.Schema = true, f.Schema
+	}
+	if s.prompt.Budget == 0 {
+		s.prompt.Budget = DefaultToolsChars
 		if s.window > 0 {
-			s.prompt.budget = min(DefaultToolsChars, s.window/2)
+			s.prompt.Budget = min(DefaultToolsChars, s.window/2)
 		}
 	}
 	s.keepPrompt(history, l.cfg.Locale)
@@ -87,11 +87,11 @@ func (s *setup) keepPrompt(history []Message, fixed tool.Locale) {
 		if m.Role != RoleUser {
 			continue
 		}
-		s.prompt.first = m.Text
+		s.prompt.First = m.Text
 		if fixed == "" {
-			s.prompt.locale = m.Locale
+			s.prompt.Locale = m.Locale
 			if m.Locale == "" {
-				s.prompt.locale = DetectLocale(m.Text)
+				s.prompt.Locale = DetectLocale(m.Text)
 			}
 		}
 		return
@@ -100,41 +100,24 @@ func (s *setup) keepPrompt(history []Message, fixed tool.Locale) {
 
 // writeSystem makes the system prompt for the present mode.
 func (s *setup) writeSystem() {
-	s.prompt.mode = s.mode
-	s.kit = s.tools.of(s.prompt.tools)
-	sp := s.kit.prompt(s.prompt)
-	s.system, s.systemChars, s.systemRaw, s.written = sp.text, sp.chars, sp.raw, sp.written
-	s.describes = sp.describes && !hasTool(s.kit.specs, describeTool)
+	s.prompt.Native = s.mode == ModeNative
+	s.kit = s.tools.kits.Of(s.prompt.Tools)
+	sp := s.kit.Prompt(s.prompt)
+	s.system, s.systemChars, s.systemRaw, s.written = sp.Text, sp.Chars, sp.Raw, sp.Written
+	s.describes = sp.Describes && !prompt.HasTool(s.kit.Specs, prompt.DescribeTool)
 	if s.describes {
-		s.kit = s.tools.of(append(slices.Clip(s.kit.specs), describeSpec()))
+		s.kit = s.tools.kits.Of(append(slices.Clip(s.kit.Specs), prompt.DescribeSpec()))
 	}
-	s.specs = s.kit.specs
+	s.specs = s.kit.Specs
 	if s.mode == ModeNative {
-		s.systemRaw += s.nativeTools().sum
+		s.systemRaw += s.nativeTools().Sum
 	}
 }
 
 func (r *run) systemTokens() int { return int(r.systemRaw * r.cfg.Estimator.scale()) }
 
 // nativeTools are the tools for a provider's own calling.
-func (s *setup) nativeTools() nativeList { return s.kit.native(s.prompt.locale) }
-
-// escape is a character of ASCII in JSON's long form, behind however many
-// backslashes.
-var escape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\+u00[2-7][0-9a-fA-F]`) })
-
-// unescape writes such characters as themselves, so that nothing hides in them
-// from Neutralise that a provider would decode.
-func unescape(s string) string {
-	return escape().ReplaceAllStringFunc(s, func(e string) string {
-		at := strings.IndexByte(e, 'u')
-		n, err := strconv.ParseUint(e[at+1:], 16, 8)
-		if c := byte(n); err == nil && at%2 == 1 && c != '"' && c != '\\' && c != 0x7f {
-			return e[:at-1] + string(rune(c))
-		}
-		return e
-	})
-}
+func (s *setup) nativeTools() prompt.Native { return s.kit.Native(s.prompt.Locale) }
 
 // capabilities asks the model what it is. A model that cannot say is used by
 // prompt, with an unknown window.

@@ -1,0 +1,173 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weirhost/weir/agent/internal/prompt"
+	"github.com/weirhost/weir/agent/internal/recall"
+	"github.com/weirhost/weir/agent/parse"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Trigger says who decides that an archived result is needed again.
+type Trigger string
+
+// The triggers. TriggerModel leaves it to the model. TriggerKeyword names the
+// likeliest placeholders to it when the question refers back. TriggerSemantic
+// loads the best match, if it is good enough, before the model is asked.
+// TriggerHybrid names them when either sign is there, and loads the best match
+// where both agree.
+const (
+	TriggerModel    Trigger = "model"
+	TriggerKeyword  Trigger = "keyword"
+	TriggerSemantic Trigger = "semantic"
+	TriggerHybrid   Trigger = "hybrid"
+)
+
+// An Embedder turns texts into vectors, one for each, in their order and all of
+// one length. A Model may be one; without it, or when it fails, shared words
+// decide. One that is not set up to answers ErrNoEmbeddings.
+type Embedder interface {
+	Embed(ctx context.Context, texts []string) (Embeddings, error)
+}
+
+// Embeddings are the vectors of some texts.
+type Embeddings struct {
+	Vectors [][]float32
+	// Usage is what they took, all of it Prompt; zero: the provider does not say.
+	Usage Usage
+	// Model made them, by the provider's name.
+	Model string
+}
+
+// ErrNoEmbeddings says that nobody configured vectors: to count words instead
+// is no failure.
+var ErrNoEmbeddings = errors.New("no embedding model is named")
+
+// Recalled says that archived results were found that the question may be
+// about, before the model was asked.
+type Recalled struct {
+	// UUIDs are the best matches, the best first, Score the first one's, 0 to 1.
+	UUIDs []string
+	Score float64
+	// By is what the score counts: "words" or "embeddings".
+	By string
+	// Fallback is why words were counted where vectors were to be had; empty:
+	// they were not. It comes with no UUIDs where nothing was found.
+	Fallback string
+	// Hinted says that the model was told of them, Preloaded that the best one
+	// was loaded for it.
+	Hinted, Preloaded bool
+}
+
+func (Recalled) event() {}
+
+// formatTrigger names a load that a trigger made.
+const formatTrigger parse.Format = "trigger"
+
+// maxCandidates bounds the placeholders that are compared, the newest first.
+const maxCandidates = 64
+
+// A recaller decides, before the model is asked, which archived results a question
+// is about. The candidates are ordered from new to old.
+type recaller interface {
+	Recall(ctx context.Context, question string, archived []recall.Candidate) recall.Match
+}
+
+// recaller returns the policy of the configured trigger; nil: the model decides.
+func (l *Loop) recaller() recaller {
+	p := recall.Policy{Threshold: l.cfg.SemanticThreshold}
+	switch l.cfg.Trigger {
+	case TriggerKeyword:
+		p.When = recall.Keyword
+	case TriggerSemantic:
+		p.When = recall.Semantic
+	case TriggerHybrid:
+		p.When = recall.Hybrid
+	default:
+		return nil
+	}
+	if e, ok := As[Embedder](l.model); ok {
+		p.Embed = func(ctx context.Context, texts []string) ([][]float32, error) {
+			got, err := e.Embed(ctx, texts)
+			if errors.Is(err, ErrNoEmbeddings) {
+				return nil, nil
+			}
+			if err == nil && got.Vectors == nil {
+				got.Vectors = [][]float32{}
+			}
+			return got.Vectors, err
+		}
+	}
+	return p
+}
+
+// recall applies the recaller's decision: it adds the hint, and returns the
+// arguments of the load to make, or nil.
+func (r *run) recall() json.RawMessage {
+	policy := r.l.recaller()
+	if policy == nil || !prompt.HasTool(r.specs, prompt.LoadTool) {
+		return nil
+	}
+	m := policy.Recall(r.ctx, r.msgs[r.start].Text, r.archived())
+	e := Recalled{Score: m.Score, By: m.By, Fallback: m.Fallback, Hinted: m.Hint, Preloaded: m.Load}
+	if len(m.Best) == 0 {
+		if e.Fallback != "" {
+			r.emit(e)
+		}
+		return nil
+	}
+	for _, c := range m.Best {
+		e.UUIDs = append(e.UUIDs, c.Ref.UUID)
+	}
+	r.emit(e)
+	if m.Hint {
+		r.add(note(hint(m.Best, r.locale), r.turn, r.locale))
+	}
+	if !m.Load {
+		return nil
+	}
+	return json.RawMessage(`{"uuid":` + prompt.Quote(e.UUIDs[0]) + `}`)
+}
+
+// archived returns the placeholders of the history, the newest first, each result
+// once. A result that a load still shows is not among them.
+func (r *run) archived() []recall.Candidate {
+	var out []recall.Candidate
+	seen := map[string]bool{}
+	for _, m := range r.msgs[:r.start] {
+		for _, e := range m.Results {
+			if e.Ephemeral && !e.Folded && e.Ref != nil {
+				seen[e.Ref.UUID] = true
+			}
+		}
+	}
+	for _, m := range slices.Backward(r.msgs[:r.start]) {
+		for _, e := range slices.Backward(m.Results) {
+			if e.Folded && !e.Ephemeral && e.Ref != nil && !seen[e.Ref.UUID] && len(out) < maxCandidates {
+				seen[e.Ref.UUID] = true
+				out = append(out, recall.Candidate{Tool: e.Tool, Ref: e.Ref})
+			}
+		}
+	}
+	return out
+}
+
+// hint names the candidates in one line.
+func hint(found []recall.Candidate, l tool.Locale) string {
+	names := make([]string, len(found))
+	for i, c := range found {
+		query := []rune(prompt.Clean(c.Ref.Query))
+		if len(query) > 60 {
+			query = append(query[:59], '…')
+		}
+		names[i] = fmt.Sprintf("%s (%s: %s)", c.Ref.UUID, prompt.Clean(c.Tool), string(query))
+	}
+	w := prompt.For(l)
+	return fmt.Sprintf(w.Hint, strings.Join(names, w.Hints))
+}

@@ -1,0 +1,34 @@
+package agent
+
+import (
+	"github.com/weirhost/weir/agent/internal/prompt"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A ToolCache stores what a turn reads and writes about its tools for the next
+// turn with the same ones, which takes longer than everything else about a short
+// turn. It does not change what a turn sends. The zero value is ready; it is safe
+// for concurrent use.
+type ToolCache struct{ kits prompt.Cache }
+
+// Placeholder returns the text that replaces an archived result in a conversation,
+// in language l. It depends on its arguments alone. Fields that come from a tool or
+// a model are neutralised and folded into one line: they can forge neither a line
+// of the placeholder nor a call.
+func Placeholder(ref tool.Ref, toolName string, l tool.Locale) string {
+	return prompt.Placeholder(ref, toolName, l)
+}
+
+// ToolText returns the description of a tool in a system prompt, with all its
+// examples. A provider's own tool calling receives the JSON Schema instead.
+func ToolText(s tool.Spec, l tool.Locale) string { return prompt.ToolText(s, l) }
+
+// TakesQuestion reports whether a tool can be called with a question alone, as
+// Config.Prefetch does: it has one argument for it and requires no other.
+func TakesQuestion(s tool.Spec) bool { return prompt.QuestionArguments(s, "") != nil }
+
+// DetectLocale returns the language of a question: Chinese if it has at least as
+// many Chinese characters as words in Latin letters, English otherwise. Names of
+// files and tools in a Chinese question therefore do not make it English. A text
+// with Japanese or Korean syllables is not Chinese.
+func DetectLocale(text string) tool.Locale { return prompt.DetectLocale(text) }
