@@ -16,7 +16,7 @@ export WEIR_TEST_CACHE ?= $(abspath build/test-cache)
 # to compile instead of 2, and each start of a host in a test takes three times as long.
 # It must not leave out what has generic code with atomics in it (wazevoapi has):
 # the linker may take that copy for all, and then races are seen where none are.
-UNWATCHED = github.com/weirhost/weir/host/internal/gate github.com/weirhost/weir/host/internal/rewrite
+UNWATCHED = github.com/weirhost/weir/host/internal/wasmcheck github.com/weirhost/weir/host/internal/instrument
 COMPILER  = ssa/... backend/... frontend
 RACE := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && \
   echo -race $(UNWATCHED:%=-gcflags=%=-race=false) $(COMPILER:%=-gcflags=github.com/tetratelabs/wazero/internal/engine/wazevo/%=-race=false))
@@ -109,9 +109,9 @@ test-inspector: plugins toolchains ## try the MCP Inspector's CLI mode over HTTP
 test-hostile: ## the long form of the hostile plugins: true bounds on time, figures for docs/security.md (5 minutes, quiet machine)
 	WEIR_HOSTILE=long $(GO) test -count=1 -v -timeout 60m ./host/internal/hostile
 
-.PHONY: test-rewrite
-test-rewrite: ## hold every shipped tool, rewritten and put back after each call, to the answers of new instances (5 minutes)
-	WEIR_REWRITE=long $(GO) test -count=1 -v -timeout 60m -run TestTools ./host/internal/rewrite
+.PHONY: test-instrument
+test-instrument: ## compare every shipped tool, instrumented and recycled after each call, with new instances (5 minutes)
+	WEIR_INSTRUMENT=long $(GO) test -count=1 -v -timeout 60m -run TestTools ./host/internal/instrument
 
 .PHONY: soak
 soak: ## call the shipped tools CALLS times (default a million) with random arguments, 16 at once

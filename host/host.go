@@ -17,8 +17,8 @@ import (
 	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/ending"
 	"github.com/weirhost/weir/host/internal/history"
-	"github.com/weirhost/weir/host/internal/index"
 	"github.com/weirhost/weir/host/internal/ledger"
+	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sched"
 	"github.com/weirhost/weir/host/internal/watch"
@@ -39,7 +39,7 @@ type Host struct {
 	temp    string        // the archive's folder when nobody named one
 	cache   *answer.Cache
 	book    *ledger.Book // nil: nothing is pinned
-	index   *index.Index
+	index   *modindex.Index
 	asked   consents
 	bulk    sync.Mutex     // one long text is worked on at a time
 	running *sched.Limiter // slots for the guests that run

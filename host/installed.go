@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weirhost/weir/host/internal/index"
+	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/registry"
 )
 
@@ -20,7 +20,7 @@ func (h *Host) openIndex() {
 	if h.cfg.CacheDir != "" {
 		file = filepath.Join(h.cfg.CacheDir, indexFile)
 	}
-	h.index = index.Open(file, h.cfg.Version)
+	h.index = modindex.Open(file, h.cfg.Version)
 }
 
 // saveIndex keeps what was found out. Without it the next start reads the files

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
-	"github.com/weirhost/weir/host/internal/index"
+	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -49,8 +49,8 @@ func (m home) claim(t testing.TB, path string, wasm []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := index.Open(m.index(), "0.1.0")
-	x.Keep(path, st, time.Now().Add(time.Hour), index.Facts{
+	x := modindex.Open(m.index(), "0.1.0")
+	x.Keep(path, st, time.Now().Add(time.Hour), modindex.Facts{
 		SHA256: shaOf(wasm), Bytes: len(wasm), IsGo: looked.IsGo, Exports: looked.Exports, Manifest: looked.Sections["weir.manifest"],
 	})
 	if err := x.Save(); err != nil {
@@ -230,7 +230,7 @@ func TestAnIndexThatIsNone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h.index.Keep(m.file("p"), st, time.Now().Add(time.Hour), index.Facts{SHA256: shaOf(slurp(t, m.file("p")))})
+			h.index.Keep(m.file("p"), st, time.Now().Add(time.Hour), modindex.Facts{SHA256: shaOf(slurp(t, m.file("p")))})
 			shut(t, h)
 			if name == "a folder" {
 				if !strings.Contains(log.String(), "the next start reads them all") {
@@ -241,7 +241,7 @@ func TestAnIndexThatIsNone(t *testing.T) {
 			if st, err := os.Stat(m.index()); err != nil || st.Mode().Perm() != 0o600 {
 				t.Errorf("%v %v", st, err)
 			}
-			if _, known := index.Open(m.index(), "0.1.0").Find(m.file("p"), st); !known {
+			if _, known := modindex.Open(m.index(), "0.1.0").Find(m.file("p"), st); !known {
 				t.Error("the index was not begun anew")
 			}
 		})

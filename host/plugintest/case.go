@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/weirhost/weir/host/internal/spots"
+	"github.com/weirhost/weir/host/internal/tomlpos"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -114,7 +114,7 @@ func (f *file) testCase(n node, tools []string) testCase {
 func (n node) args() json.RawMessage {
 	args := n.json("args")
 	if _, isTable := n.Values["args"].(map[string]any); args != nil && !isTable {
-		n.Bad("args", "write a table: args = { … }", "%s is %s", n.Name("args"), spots.Kind(n.Values["args"]))
+		n.Bad("args", "write a table: args = { … }", "%s is %s", n.Name("args"), tomlpos.Kind(n.Values["args"]))
 	}
 	text := n.text("args_json")
 	switch {
@@ -242,7 +242,7 @@ func (n node) files() map[string]content {
 		case map[string]any:
 			c.data = t.node(path).content()
 		default:
-			t.Bad(path, `write its text, or { from = "…" }, { base64 = "…" } or { text = "…", repeat = 100 }`, "the file %s is %s", path, spots.Kind(v))
+			t.Bad(path, `write its text, or { from = "…" }, { base64 = "…" } or { text = "…", repeat = 100 }`, "the file %s is %s", path, tomlpos.Kind(v))
 		}
 		out[path] = c
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weirhost/weir/host/internal/spots"
+	"github.com/weirhost/weir/host/internal/tomlpos"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -77,7 +77,7 @@ func (n node) expect() (e expect) {
 	e.shown = n.node("shown").texts()
 	e.chars, e.lines, e.requests = n.maybe("chars"), n.maybe("lines"), n.maybe("requests")
 	e.cut = n.cut()
-	if b, ok := spots.Typed[bool](n.Table, "archived", "true or false"); ok {
+	if b, ok := tomlpos.Typed[bool](n.Table, "archived", "true or false"); ok {
 		e.archived = &b
 	}
 	e.sources, _ = n.list("sources")

@@ -15,7 +15,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/weirhost/weir/host/internal/registry"
-	"github.com/weirhost/weir/host/internal/spots"
+	"github.com/weirhost/weir/host/internal/tomlpos"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -31,7 +31,7 @@ type source struct {
 // A node is one table of a source. A key that nobody asked for is a mistake, for a
 // misspelt expectation would expect nothing. The zero node has no keys.
 type node struct {
-	*spots.Table
+	*tomlpos.Table
 	src *source
 }
 
@@ -53,33 +53,33 @@ func openSource(file string) (*source, node) {
 		return s, node{}
 	}
 	s.text = string(b)
-	root, ok := spots.Locate(s.text)
+	root, ok := tomlpos.Locate(s.text)
 	if !ok {
-		s.problems = append(s.problems, Problem{File: file, Msg: fmt.Sprintf("the file nests deeper than %d levels", spots.MaxDepth), Fix: "write the value as JSON: args_json = '''…'''"})
+		s.problems = append(s.problems, Problem{File: file, Msg: fmt.Sprintf("the file nests deeper than %d levels", tomlpos.MaxDepth), Fix: "write the value as JSON: args_json = '''…'''"})
 		return s, node{}
 	}
 	var m map[string]any
-	if _, err := spots.Decode(s.text, &m); err != nil {
+	if _, err := tomlpos.Decode(s.text, &m); err != nil {
 		p := Problem{File: file, Line: 1, Col: 1, Msg: err.Error(), Fix: "mend the TOML syntax there"}
 		if pe := (toml.ParseError{}); errors.As(err, &pe) {
-			p.Line, p.Col = spots.Fault(s.text, pe)
+			p.Line, p.Col = tomlpos.Fault(s.text, pe)
 			p.Msg = strings.TrimSuffix(pe.Message, ".")
 		}
 		s.problems = append(s.problems, p)
 		return s, node{}
 	}
-	return s, node{spots.NewTable(m, root, s.wrong), s}
+	return s, node{tomlpos.NewTable(m, root, s.wrong), s}
 }
 
 // at is the Problem's place: that of a byte offset.
 func (s *source) at(offset int) Problem {
 	p := Problem{File: s.file}
-	p.Line, p.Col = spots.LineCol(s.text, offset)
+	p.Line, p.Col = tomlpos.LineCol(s.text, offset)
 	return p
 }
 
 // wrong notes what is wrong with a key.
-func (s *source) wrong(at *spots.Spot, _, msg, fix string) {
+func (s *source) wrong(at *tomlpos.Spot, _, msg, fix string) {
 	p := s.at(at.At)
 	p.Msg, p.Fix = msg, fix
 	s.problems = append(s.problems, p)
@@ -89,7 +89,7 @@ func (s *source) wrong(at *spots.Spot, _, msg, fix string) {
 func (n node) place(key string) Problem { return n.src.at(n.Spot.Key(key).At) }
 
 func (n node) text(key string) string {
-	s, _ := spots.Typed[string](n.Table, key, fmt.Sprintf("a text, for example %s = \"…\"", key))
+	s, _ := tomlpos.Typed[string](n.Table, key, fmt.Sprintf("a text, for example %s = \"…\"", key))
 	return s
 }
 
@@ -120,7 +120,7 @@ func (n node) list(key string) (out []string, ok bool) {
 		out = append(out, s)
 	}
 	if !isList {
-		n.Bad(key, fmt.Sprintf("write a text or a list of texts: %s = [\"…\"]", key), "%s is %s", n.Name(key), spots.Kind(raw))
+		n.Bad(key, fmt.Sprintf("write a text or a list of texts: %s = [\"…\"]", key), "%s is %s", n.Name(key), tomlpos.Kind(raw))
 		return nil, false
 	}
 	return out, true
@@ -141,7 +141,7 @@ func (n node) named(key string) map[string]string {
 
 // whole returns a whole number; ok: it is there and at least low.
 func (n node) whole(key string, low int64) (v int, ok bool) {
-	i, ok := spots.Typed[int64](n.Table, key, fmt.Sprintf("a whole number, for example %s = 100", key))
+	i, ok := tomlpos.Typed[int64](n.Table, key, fmt.Sprintf("a whole number, for example %s = 100", key))
 	if ok && (i < low || i > 1<<31-1) {
 		n.Bad(key, fmt.Sprintf("write a whole number from %d on", low), "%s is %d", n.Name(key), i)
 		return 0, false
@@ -150,7 +150,7 @@ func (n node) whole(key string, low int64) (v int, ok bool) {
 }
 
 func (n node) duration(key string) time.Duration {
-	s, ok := spots.Typed[string](n.Table, key, fmt.Sprintf("a length of time in quotes, for example %s = \"200ms\"", key))
+	s, ok := tomlpos.Typed[string](n.Table, key, fmt.Sprintf("a length of time in quotes, for example %s = \"200ms\"", key))
 	if !ok {
 		return 0
 	}
@@ -163,7 +163,7 @@ func (n node) duration(key string) time.Duration {
 }
 
 func (n node) bytes(key string) (b tool.Bytes) {
-	s, ok := spots.Typed[string](n.Table, key, fmt.Sprintf("an amount of memory in quotes, for example %s = \"16MiB\"", key))
+	s, ok := tomlpos.Typed[string](n.Table, key, fmt.Sprintf("an amount of memory in quotes, for example %s = \"16MiB\"", key))
 	if ok && (b.UnmarshalText([]byte(s)) != nil || b <= 0) {
 		n.Bad(key, fmt.Sprintf("write an amount, for example %s = \"16MiB\"", key), "%s is %q", n.Name(key), s)
 		return 0
@@ -173,7 +173,7 @@ func (n node) bytes(key string) (b tool.Bytes) {
 
 // expression returns a compiled RE2 expression; nil when there is none.
 func (n node) expression(key string) *regexp.Regexp {
-	s, ok := spots.Typed[string](n.Table, key, "an RE2 expression in quotes")
+	s, ok := tomlpos.Typed[string](n.Table, key, "an RE2 expression in quotes")
 	if !ok {
 		return nil
 	}

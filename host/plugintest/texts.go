@@ -9,7 +9,7 @@ import (
 
 	udiff "github.com/aymanbagabas/go-udiff"
 
-	"github.com/weirhost/weir/host/internal/spots"
+	"github.com/weirhost/weir/host/internal/tomlpos"
 )
 
 // texts are what a text must be like.
@@ -35,7 +35,7 @@ func (n node) texts() *texts {
 // someTexts is texts of a table that has other keys, too.
 func (n node) someTexts() *texts {
 	t := &texts{at: map[string]Problem{}}
-	if s, ok := spots.Typed[string](n.Table, "equals", "a text"); ok {
+	if s, ok := tomlpos.Typed[string](n.Table, "equals", "a text"); ok {
 		t.equals = &s
 	}
 	t.contains, _ = n.list("contains")

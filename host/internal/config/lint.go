@@ -8,13 +8,13 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
-	"github.com/weirhost/weir/host/internal/spots"
+	"github.com/weirhost/weir/host/internal/tomlpos"
 )
 
 // places tells where in tools.toml something stands.
 type places struct {
 	file string // empty: there is none
-	doc  spots.Document
+	doc  tomlpos.Document
 }
 
 // fault is one at a key; without a file it has no place.

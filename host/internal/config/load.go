@@ -16,7 +16,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
-	"github.com/weirhost/weir/host/internal/spots"
+	"github.com/weirhost/weir/host/internal/tomlpos"
 )
 
 // A fault is one thing in tools.toml that a person should change.
@@ -185,8 +185,8 @@ func keysBeside(key toml.Key) (keys []string) {
 // Parse reads the text of a tools.toml and collects everything wrong with it.
 func Parse(file, text string) (Settings, []Fault) {
 	var s Settings
-	md, err := spots.Decode(text, &s)
-	tree := spots.Read(text)
+	md, err := tomlpos.Decode(text, &s)
+	tree := tomlpos.Read(text)
 	s.places = places{file, tree}
 	at := func(key ...string) (line, col int) { return tree.Position(key...) }
 	if err != nil {
@@ -252,7 +252,7 @@ func tomlFault(file, text string, err error, at func(...string) (int, int)) Faul
 // something stands first in its line, and counts bytes.
 func breaks(text string, p toml.Position) (line, col int) {
 	text = strings.TrimPrefix(text, "\uFEFF") // as the library counts
-	line, col = spots.LineCol(text, max(p.Start, 0))
+	line, col = tomlpos.LineCol(text, max(p.Start, 0))
 	if line != p.Line && p.Line > 0 {
 		return p.Line, 1
 	}

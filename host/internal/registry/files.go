@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/weirhost/weir/host/internal/index"
+	"github.com/weirhost/weir/host/internal/modindex"
 )
 
 // A place is where a file lies: by its path, or by a name within a folder that
@@ -107,7 +107,7 @@ func readBy(stat func(string) (os.FileInfo, error), open func(string) (*os.File,
 	if err != nil {
 		return nil, nil, err
 	}
-	if after, err := f.Stat(); err != nil || !index.Same(before, after) || after.Size() != int64(b.Len()) {
+	if after, err := f.Stat(); err != nil || !modindex.Same(before, after) || after.Size() != int64(b.Len()) {
 		before = nil
 	}
 	return b.Bytes(), before, nil

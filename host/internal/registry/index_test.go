@@ -14,12 +14,12 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/weirhost/weir/host/internal/index"
+	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // claim has an index say that the file at path holds wasm.
-func claim(t *testing.T, x *index.Index, path string, wasm []byte) {
+func claim(t *testing.T, x *modindex.Index, path string, wasm []byte) {
 	t.Helper()
 	info, err := os.Stat(path)
 	if err != nil {
@@ -53,7 +53,7 @@ func TestWhatTheIndexKnowsIsNotRead(t *testing.T) {
 		{"a module with its manifest", "p.wasm", module([]string{"p"}, section("1")), module([]string{"p"}, section("2")), nil, "1", "2"},
 		{"a module for other hosts", "p.wasm", module([]string{"describe", "call"}, nil), module([]string{"describe", "call", "more"}, nil), nil, "", ""},
 	} {
-		dir, x := t.TempDir(), index.Open("", "1")
+		dir, x := t.TempDir(), modindex.Open("", "1")
 		path := filepath.Join(dir, tt.file)
 		put(t, path, tt.is)
 		if tt.manifest != nil {
@@ -86,7 +86,7 @@ func TestWhatTheIndexKnowsIsNotRead(t *testing.T) {
 // What was read once is known, and a refused module is looked at each time: the
 // next weir may take it.
 func TestWhatWasReadIsKnown(t *testing.T) {
-	dir, x := t.TempDir(), index.Open("", "1")
+	dir, x := t.TempDir(), modindex.Open("", "1")
 	good, bad := filepath.Join(dir, "good.wasm"), filepath.Join(dir, "bad.wasm")
 	put(t, good, module([]string{"good"}, map[string]string{SectionName: string(least("good", "good"))}))
 	put(t, bad, []byte("#!/bin/sh"))
@@ -106,7 +106,7 @@ func TestWhatWasReadIsKnown(t *testing.T) {
 // The index stands in for no rule: a link out of the folder and a pipe are
 // refused, whatever it says of the file behind them.
 func TestTheIndexOpensNoWayOut(t *testing.T) {
-	dir, x := t.TempDir(), index.Open("", "1")
+	dir, x := t.TempDir(), modindex.Open("", "1")
 	wasm := module([]string{"a"}, nil)
 	far := filepath.Join(t.TempDir(), "a.wasm")
 	put(t, far, wasm)
@@ -126,7 +126,7 @@ func TestTheIndexOpensNoWayOut(t *testing.T) {
 // A manifest that was sound is not judged again where that takes long: the index
 // vouches here for one that is not, and the first call finds out.
 func TestASoundManifestIsNotJudgedAgain(t *testing.T) {
-	dir, x := t.TempDir(), index.Open("", "1")
+	dir, x := t.TempDir(), modindex.Open("", "1")
 	put(t, filepath.Join(dir, "a", "a.wasm"), module([]string{"a"}, nil))
 	text := append(least("a", "a"), "[tool.params]\ntype = \"object\"\nproperties = { n = { type = \"nonsense\" } }\n"...)
 	put(t, filepath.Join(dir, "a", "plugin.toml"), text)
@@ -191,7 +191,7 @@ func TestWhatIsVouchedFor(t *testing.T) {
 		"with a file":      {"params_file = \"p.json\"\n", false},
 		"with a bad value": {"export = 1\n", false},
 	} {
-		dir, x := t.TempDir(), index.Open("", "1")
+		dir, x := t.TempDir(), modindex.Open("", "1")
 		text := append(least("a", "a"), tt.more...)
 		put(t, filepath.Join(dir, "a", "plugin.toml"), text)
 		put(t, filepath.Join(dir, "a", "p.json"), []byte(`{"type":"object"}`))

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weirhost/weir/host/internal/spots"
+	"github.com/weirhost/weir/host/internal/tomlpos"
 )
 
 // selfContained writes the schemas that a manifest names by params_file into
@@ -20,8 +20,8 @@ func selfContained(file string, text []byte) ([]byte, *Problem) {
 			ParamsFile string `toml:"params_file"`
 		} `toml:"tool"`
 	}
-	root, ok := spots.Locate(string(text))
-	if _, err := spots.Decode(string(text), &m); err != nil || !ok {
+	root, ok := tomlpos.Locate(string(text))
+	if _, err := tomlpos.Decode(string(text), &m); err != nil || !ok {
 		return text, nil // it was read before, and is read again when it is packed
 	}
 	tools := root.Key("tool")
@@ -32,7 +32,7 @@ func selfContained(file string, text []byte) ([]byte, *Problem) {
 		}
 		spot := tools.Item(i).Key("params_file")
 		problem := &Problem{File: file, Key: "tool.params_file", Fix: "write the schema into [tool.params]"}
-		problem.Line, problem.Col = spots.LineCol(string(text), spot.At)
+		problem.Line, problem.Col = tomlpos.LineCol(string(text), spot.At)
 		schema, err := readBeside(file, t.ParamsFile, maxManifest)
 		if err != nil {
 			err = errors.New("it cannot be read")

@@ -3,13 +3,13 @@ package registry
 import (
 	"time"
 
-	"github.com/weirhost/weir/host/internal/index"
+	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/sandbox"
 )
 
 // A look is what the gate says of one module's bytes.
 type look struct {
-	index.Facts
+	modindex.Facts
 	err error
 }
 
@@ -27,7 +27,7 @@ func (s *scan) look(wasm []byte) look {
 
 func lookAt(wasm []byte, sum string) look {
 	info, err := sandbox.Inspect(wasm)
-	l := look{err: err, Facts: index.Facts{SHA256: sum, Bytes: len(wasm), IsGo: info.IsGo, Exports: info.Exports}}
+	l := look{err: err, Facts: modindex.Facts{SHA256: sum, Bytes: len(wasm), IsGo: info.IsGo, Exports: info.Exports}}
 	if manifest, packed := info.Sections[SectionName]; packed {
 		l.Manifest = append([]byte{}, manifest...) // a part of the file, which can go
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weirhost/weir/host/internal/spots"
+	"github.com/weirhost/weir/host/internal/tomlpos"
 )
 
 // A jsonWriter renders a decoded TOML value as JSON whose objects keep the
@@ -16,7 +16,7 @@ import (
 type jsonWriter struct {
 	bytes.Buffer
 	// bad is told about values JSON cannot hold.
-	bad func(s *spots.Spot, what, fix string)
+	bad func(s *tomlpos.Spot, what, fix string)
 	// visible removes unseen characters from descriptions, titles and the like.
 	visible bool
 	// strict refuses them everywhere else, and bounds what is to be read.
@@ -24,7 +24,7 @@ type jsonWriter struct {
 }
 
 // value writes v, which stands at s. Under a key that people read, text is cleaned.
-func (w *jsonWriter) value(v any, s *spots.Spot, key string) {
+func (w *jsonWriter) value(v any, s *tomlpos.Spot, key string) {
 	switch v := v.(type) {
 	case map[string]any:
 		w.object(v, s)
@@ -48,7 +48,7 @@ func (w *jsonWriter) value(v any, s *spots.Spot, key string) {
 	}
 }
 
-func (w *jsonWriter) object(m map[string]any, s *spots.Spot) {
+func (w *jsonWriter) object(m map[string]any, s *tomlpos.Spot) {
 	w.WriteByte('{')
 	n := 0
 	for _, k := range s.Order {
@@ -69,7 +69,7 @@ func (w *jsonWriter) object(m map[string]any, s *spots.Spot) {
 
 // text writes a string. Where the meaning is in the bytes, as in a choice or a
 // default, nothing may be left out of it, so what cannot be seen is refused.
-func (w *jsonWriter) text(v string, s *spots.Spot, key string) {
+func (w *jsonWriter) text(v string, s *tomlpos.Spot, key string) {
 	read := w.visible && (key == "description" || key == "title")
 	if read {
 		if v = clean(v); len(v) > maxDescription {
@@ -86,7 +86,7 @@ const (
 	hiddenFix = "take them out: whoever approves the plugin must see what it takes"
 )
 
-func (w *jsonWriter) name(k string, s *spots.Spot) {
+func (w *jsonWriter) name(k string, s *tomlpos.Spot) {
 	switch {
 	case !w.strict:
 	case len(k) > maxKey:
@@ -126,7 +126,7 @@ func (t table) asJSON(key string) json.RawMessage {
 	if !ok {
 		return nil
 	}
-	w := jsonWriter{visible: key == "params", strict: true, bad: func(s *spots.Spot, what, fix string) {
+	w := jsonWriter{visible: key == "params", strict: true, bad: func(s *tomlpos.Spot, what, fix string) {
 		t.d.add(s.Value, Problem{Key: t.Name(key), Msg: t.Name(key) + ": " + what, Fix: fix})
 	}}
 	w.value(v, t.Spot.Key(key), "")

@@ -13,7 +13,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"github.com/weirhost/weir/host/internal/spots"
+	"github.com/weirhost/weir/host/internal/tomlpos"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -52,16 +52,16 @@ func parse(file string, text []byte, sound bool, beside func(name string) ([]byt
 	if len(text) > maxManifest {
 		return Manifest{}, []Problem{{File: file, Msg: fmt.Sprintf("the manifest is %d bytes long", len(text)), Fix: fmt.Sprintf("shorten it to %d bytes", maxManifest)}}
 	}
-	root, ok := spots.Locate(d.text)
+	root, ok := tomlpos.Locate(d.text)
 	if !ok {
-		return Manifest{}, []Problem{{File: file, Msg: fmt.Sprintf("the manifest nests deeper than %d levels", spots.MaxDepth), Fix: "flatten it, or move a deep schema into params_file"}}
+		return Manifest{}, []Problem{{File: file, Msg: fmt.Sprintf("the manifest nests deeper than %d levels", tomlpos.MaxDepth), Fix: "flatten it, or move a deep schema into params_file"}}
 	}
 	var m map[string]any
-	_, err := spots.Decode(d.text, &m)
+	_, err := tomlpos.Decode(d.text, &m)
 	if err != nil {
 		return Manifest{}, []Problem{syntax(file, d.text, err).tame()}
 	}
-	r := reader{table: table{spots.NewTable(m, root, d.wrong), d}, beside: beside, sound: sound}
+	r := reader{table: table{tomlpos.NewTable(m, root, d.wrong), d}, beside: beside, sound: sound}
 	manifest := r.manifest()
 	slices.SortStableFunc(d.problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
@@ -73,7 +73,7 @@ func parse(file string, text []byte, sound bool, beside func(name string) ([]byt
 func syntax(file, text string, err error) Problem {
 	p := Problem{File: file, Msg: err.Error(), Fix: "mend the TOML syntax there"}
 	if pe := (toml.ParseError{}); errors.As(err, &pe) {
-		p.Line, p.Col = spots.Fault(text, pe)
+		p.Line, p.Col = tomlpos.Fault(text, pe)
 		p.Key = pe.LastKey
 		p.Msg = strings.TrimSuffix(pe.Message, ".")
 	}
@@ -115,7 +115,7 @@ func (r reader) schema() {
 		r.Get("schema")
 		return
 	}
-	if n, ok := spots.Typed[int64](r.table.Table, "schema", fmt.Sprintf("schema = %d", SchemaVersion)); ok && n != SchemaVersion {
+	if n, ok := tomlpos.Typed[int64](r.table.Table, "schema", fmt.Sprintf("schema = %d", SchemaVersion)); ok && n != SchemaVersion {
 		r.Bad("schema", fmt.Sprintf("write schema = %d, or use a host that knows it", SchemaVersion), "schema is %d, and this host reads %d", n, SchemaVersion)
 	}
 }
@@ -126,7 +126,7 @@ func (t table) identifier(key, what string) string {
 		t.Get(key)
 		return ""
 	}
-	s, ok := spots.Typed[string](t.Table, key, fmt.Sprintf("a string, for example %s = \"grep_search\"", key))
+	s, ok := tomlpos.Typed[string](t.Table, key, fmt.Sprintf("a string, for example %s = \"grep_search\"", key))
 	switch {
 	case !ok:
 	case !tool.ValidName(s):
@@ -140,7 +140,7 @@ func (t table) identifier(key, what string) string {
 }
 
 func (r reader) minHost() string {
-	s, ok := spots.Typed[string](r.table.Table, "min_host", `a version in quotes, for example min_host = "0.1.0"`)
+	s, ok := tomlpos.Typed[string](r.table.Table, "min_host", `a version in quotes, for example min_host = "0.1.0"`)
 	if ok && parseVersion(s) == nil {
 		r.Bad("min_host", `write a version, for example min_host = "0.1.0"`, "min_host is %q", s)
 		return ""
@@ -151,8 +151,8 @@ func (r reader) minHost() string {
 // module reads the path of the module, or of the script that it is made of; either
 // stays inside the manifest's folder.
 func (r reader) module(name string) string {
-	script, _ := spots.Typed[string](r.table.Table, "script", `a path in quotes, for example script = "word_count.js"`)
-	wasm, _ := spots.Typed[string](r.table.Table, "wasm", `a path in quotes, for example wasm = "grep_search.wasm"`)
+	script, _ := tomlpos.Typed[string](r.table.Table, "script", `a path in quotes, for example script = "word_count.js"`)
+	wasm, _ := tomlpos.Typed[string](r.table.Table, "wasm", `a path in quotes, for example wasm = "grep_search.wasm"`)
 	switch {
 	case script != "" && wasm != "":
 		r.Bad("script", "keep one of the two", "script and wasm are both there")

@@ -12,7 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/weirhost/weir/host/internal/spots"
+	"github.com/weirhost/weir/host/internal/tomlpos"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -117,7 +117,7 @@ const noParams = `{"type":"object","properties":{}}`
 // params reads the schema of a tool's arguments from [tool.params] or params_file.
 func (r reader) params(t table) (json.RawMessage, *Schema) {
 	text := t.asJSON("params")
-	name, isFile := spots.Typed[string](t.Table, "params_file", `a path in quotes, for example params_file = "params.json"`)
+	name, isFile := tomlpos.Typed[string](t.Table, "params_file", `a path in quotes, for example params_file = "params.json"`)
 	switch {
 	case isFile && text != nil:
 		t.Bad("params_file", "keep one of the two", "both %s and %s are given", t.Name("params"), t.Name("params_file"))
@@ -165,7 +165,7 @@ func (r reader) badSchema(t table, inFile bool, err error) {
 }
 
 // step follows one key or element number of a JSON pointer.
-func step(s *spots.Spot, name string) *spots.Spot {
+func step(s *tomlpos.Spot, name string) *tomlpos.Spot {
 	var i int
 	if len(s.Items) > 0 {
 		if _, err := fmt.Sscan(name, &i); err == nil && i >= 0 {
@@ -194,7 +194,7 @@ func (r reader) paramsFile(t table, name string) json.RawMessage {
 	if err := json.Unmarshal(text, &any); err != nil {
 		line, col := 1, 1
 		if se := (*json.SyntaxError)(nil); errors.As(err, &se) {
-			line, col = spots.LineCol(string(text), int(max(se.Offset-1, 0)))
+			line, col = tomlpos.LineCol(string(text), int(max(se.Offset-1, 0)))
 		}
 		t.Bad("params_file", "mend the JSON there", "%s:%d:%d is not valid JSON", name, line, col)
 		return nil
@@ -231,7 +231,7 @@ func (t table) exampleArgs(schema *Schema) json.RawMessage {
 	if v, ok := t.Values["args"]; ok {
 		if _, isTable := v.(map[string]any); !isTable {
 			t.Get("args")
-			t.Bad("args", "write a table, for example args = { pattern = \"x\" }", "%s is %s", t.Name("args"), spots.Kind(v))
+			t.Bad("args", "write a table, for example args = { pattern = \"x\" }", "%s is %s", t.Name("args"), tomlpos.Kind(v))
 			return nil
 		}
 	}

@@ -19,12 +19,12 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/weirhost/weir/host/internal/gate"
-	"github.com/weirhost/weir/host/internal/index"
+	"github.com/weirhost/weir/host/internal/modindex"
+	"github.com/weirhost/weir/host/internal/wasmcheck"
 )
 
 // maxWasm is the largest module that is read, in bytes.
-const maxWasm = gate.MaxFileBytes
+const maxWasm = wasmcheck.MaxFileBytes
 
 // Options say how to scan. The zero Options work.
 type Options struct {
@@ -46,7 +46,7 @@ type Options struct {
 	Known map[string]bool
 	// Index knows modules' files from earlier scans, so that they are not read;
 	// nil: every file is read.
-	Index *index.Index
+	Index *modindex.Index
 }
 
 // A Snapshot is what a scan found. It never changes.
@@ -89,7 +89,7 @@ type Plugin struct {
 	Warnings []Problem
 
 	made  made
-	index *index.Index // what it says of the module is taken back when it is wrong
+	index *modindex.Index // what it says of the module is taken back when it is wrong
 }
 
 // Exports are the functions the plugin's tools run, and the one that lists

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weirhost/weir/host/internal/index"
+	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/sdk/js"
 )
 
@@ -52,7 +52,7 @@ func TestScript(t *testing.T) {
 
 // The index knows what was made of a script for the tools of that time.
 func TestScriptInTheIndex(t *testing.T) {
-	dir, x := t.TempDir(), index.Open("", "1")
+	dir, x := t.TempDir(), modindex.Open("", "1")
 	path := filepath.Join(dir, "p", "p.js")
 	put(t, path, []byte("//"))
 	for _, tools := range [][]string{{"a"}, {"a", "b"}, {"b"}} {

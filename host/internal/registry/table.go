@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weirhost/weir/host/internal/spots"
+	"github.com/weirhost/weir/host/internal/tomlpos"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -33,19 +33,19 @@ func (d *doc) add(at int, p Problem) {
 		return
 	}
 	p.File = d.file
-	p.Line, p.Col = spots.LineCol(d.text, at)
+	p.Line, p.Col = tomlpos.LineCol(d.text, at)
 	d.problems = append(d.problems, p.tame())
 }
 
 // wrong notes an error at a value; without one, at the table.
-func (d *doc) wrong(at *spots.Spot, name, msg, fix string) {
+func (d *doc) wrong(at *tomlpos.Spot, name, msg, fix string) {
 	d.add(at.Value, Problem{Key: name, Msg: msg, Fix: fix})
 }
 
 // A table reads one TOML table, key by key; unknown keys are warned about. The
 // zero table has no keys.
 type table struct {
-	*spots.Table
+	*tomlpos.Table
 	d *doc
 }
 
@@ -60,7 +60,7 @@ func (t table) str(key, example string) string {
 }
 
 func (t table) within(key, example string, limit int) string {
-	s, _ := spots.Typed[string](t.Table, key, fmt.Sprintf("a string, for example %s = %q", key, example))
+	s, _ := tomlpos.Typed[string](t.Table, key, fmt.Sprintf("a string, for example %s = %q", key, example))
 	c := clean(s)
 	if c != s {
 		t.warn(key, "remove them from the file", "%s holds invisible or control characters, which are left out", t.Name(key))
@@ -75,13 +75,13 @@ func (t table) within(key, example string, limit int) string {
 func (t table) text(key string, limit int) string { return t.within(key, "…", limit) }
 
 func (t table) boolean(key string) bool {
-	b, _ := spots.Typed[bool](t.Table, key, fmt.Sprintf("%s = true or %s = false", key, key))
+	b, _ := tomlpos.Typed[bool](t.Table, key, fmt.Sprintf("%s = true or %s = false", key, key))
 	return b
 }
 
 // whole returns a whole number that is at least low; 0 when it is not there.
 func (t table) whole(key string, example int, low int64, why string) int {
-	n, ok := spots.Typed[int64](t.Table, key, fmt.Sprintf("a whole number, for example %s = %d", key, example))
+	n, ok := tomlpos.Typed[int64](t.Table, key, fmt.Sprintf("a whole number, for example %s = %d", key, example))
 	if !ok {
 		return 0
 	}
@@ -115,7 +115,7 @@ func (t table) share(key string) float64 {
 
 // duration returns a length of time from 0 to high; 0 when it is not there.
 func (t table) duration(key, example string, high time.Duration) time.Duration {
-	s, ok := spots.Typed[string](t.Table, key, fmt.Sprintf("a length of time in quotes, for example %s = %q", key, example))
+	s, ok := tomlpos.Typed[string](t.Table, key, fmt.Sprintf("a length of time in quotes, for example %s = %q", key, example))
 	if !ok {
 		return 0
 	}
@@ -160,7 +160,7 @@ func (t table) bytes(key string, low tool.Bytes) (b tool.Bytes) {
 
 // oneOf returns a string that is one of the choices; the first one when it is not there.
 func (t table) oneOf(key string, choices ...string) string {
-	s, ok := spots.Typed[string](t.Table, key, fmt.Sprintf("a string, for example %s = %q", key, choices[0]))
+	s, ok := tomlpos.Typed[string](t.Table, key, fmt.Sprintf("a string, for example %s = %q", key, choices[0]))
 	if !ok {
 		return choices[0]
 	}
@@ -173,7 +173,7 @@ func (t table) oneOf(key string, choices ...string) string {
 
 // strings returns a list of strings; each is called with its spot.
 func (t table) strings(key string, each func(s string, at int)) {
-	list, ok := spots.Typed[[]any](t.Table, key, fmt.Sprintf("a list of strings, for example %s = [\"…\"]", key))
+	list, ok := tomlpos.Typed[[]any](t.Table, key, fmt.Sprintf("a list of strings, for example %s = [\"…\"]", key))
 	if !ok {
 		return
 	}
@@ -239,5 +239,5 @@ func show(v any) string {
 	case int64, float64, bool:
 		return fmt.Sprint(v)
 	}
-	return spots.Kind(v)
+	return tomlpos.Kind(v)
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/weirhost/weir/host/internal/egress"
-	"github.com/weirhost/weir/host/internal/image"
 	"github.com/weirhost/weir/host/internal/jail"
+	"github.com/weirhost/weir/host/internal/memsnap"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -48,7 +48,7 @@ type Config struct {
 	// Memories makes the memories of instances that are renewed; the Engine does
 	// not close it. Nil: the Engine makes one of its own. A process that hides
 	// itself from others opens it before it does so.
-	Memories *image.Space
+	Memories *memsnap.Space
 	// ReadCache loads compiled code from CacheDir and compiles nothing: Load
 	// answers ErrNotCompiled for what is not there.
 	ReadCache bool

@@ -12,9 +12,9 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/weirhost/weir/host/internal/gate"
-	"github.com/weirhost/weir/host/internal/image"
+	"github.com/weirhost/weir/host/internal/memsnap"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/wasmcheck"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -25,9 +25,9 @@ type Engine struct {
 	front  frontend
 	kept   int // as in Config, but never 0
 	spares int
-	read   bool                // compile nothing
-	space  func() *image.Space // nil: instances cannot be renewed
-	own    *image.Space        // to be closed; nil: none was made, or it is another's
+	read   bool                  // compile nothing
+	space  func() *memsnap.Space // nil: instances cannot be renewed
+	own    *memsnap.Space        // to be closed; nil: none was made, or it is another's
 
 	mu      sync.Mutex
 	modules map[*Module]bool
@@ -53,7 +53,7 @@ func New(_ context.Context, c Config) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{log: log, front: front, kept: cmp.Or(c.Renewed, DefaultRenewed), spares: c.Spares, read: c.ReadCache, modules: make(map[*Module]bool)}
-	e.space = sync.OnceValue(func() *image.Space { return e.memories(c.Memories) })
+	e.space = sync.OnceValue(func() *memsnap.Space { return e.memories(c.Memories) })
 	if c.CacheDir != "" {
 		if e.cache, err = openCache(c); err != nil {
 			return nil, err
@@ -63,11 +63,11 @@ func New(_ context.Context, c Config) (*Engine, error) {
 }
 
 // memories is where memories come from that can be renewed; nil: nowhere.
-func (e *Engine) memories(given *image.Space) *image.Space {
-	if given != nil || image.Supported() != nil {
+func (e *Engine) memories(given *memsnap.Space) *memsnap.Space {
+	if given != nil || memsnap.Supported() != nil {
 		return given
 	}
-	own, err := image.Open(image.Auto)
+	own, err := memsnap.Open(memsnap.Auto)
 	if err != nil {
 		e.log.Warn("instances are made for each call, for their memory cannot be renewed", "error", err)
 		return nil
@@ -209,8 +209,8 @@ func (p Plugin) memory(s *structure) tool.Bytes {
 // check refuses a module that could never run, with the reason.
 func (s *structure) check(p Plugin, memory tool.Bytes) error {
 	for _, m := range s.Memories {
-		if m.Least > uint64(memory)/gate.PageSize {
-			return msg.Errorf("it needs at least %d MiB of memory, and its limit is %s; raise [limits] memory", (m.Least*gate.PageSize+1<<20-1)>>20, memory)
+		if m.Least > uint64(memory)/wasmcheck.PageSize {
+			return msg.Errorf("it needs at least %d MiB of memory, and its limit is %s; raise [limits] memory", (m.Least*wasmcheck.PageSize+1<<20-1)>>20, memory)
 		}
 	}
 	for _, e := range s.Exports {

@@ -15,9 +15,9 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/sys"
 
-	"github.com/weirhost/weir/host/internal/gate"
+	"github.com/weirhost/weir/host/internal/instrument"
 	"github.com/weirhost/weir/host/internal/msg"
-	"github.com/weirhost/weir/host/internal/rewrite"
+	"github.com/weirhost/weir/host/internal/wasmcheck"
 )
 
 // extismFront runs plugins by Extism's own Go SDK.
@@ -56,16 +56,16 @@ var rerouted = map[string]bool{
 // plan implements frontend.
 func (x *extismFront) plan(s *structure) (plan, error) {
 	init := s.initializer()
-	r, err := rewrite.Rewrite(s.Report, rewrite.Options{
-		Import: func(i gate.Import) (module, name string) {
+	r, err := instrument.Rewrite(s.Report, instrument.Options{
+		Import: func(i wasmcheck.Import) (module, name string) {
 			if i.Module == envModule && rerouted[i.Name] {
 				return hostModule, i.Name
 			}
 			return i.Module, i.Name
 		},
-		Export: func(e gate.Export) string {
+		Export: func(e wasmcheck.Export) string {
 			switch {
-			case init == "" || e.Kind != gate.KindFunc:
+			case init == "" || e.Kind != wasmcheck.KindFunc:
 			case e.Name == init:
 				return initExport
 			case e.Name == "__wasm_call_ctors":
@@ -88,7 +88,7 @@ func (s *structure) initializer() string {
 		return ""
 	}
 	for _, name := range []string{"_initialize", "__wasm_call_ctors"} {
-		if sig, ok := s.function(name); ok && sig == (gate.Signature{}) {
+		if sig, ok := s.function(name); ok && sig == (wasmcheck.Signature{}) {
 			return name
 		}
 	}

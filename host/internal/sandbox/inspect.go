@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/weirhost/weir/host/internal/gate"
+	"github.com/weirhost/weir/host/internal/wasmcheck"
 )
 
 // Info is what a module's file tells about itself.
@@ -30,7 +30,7 @@ func Inspect(wasm []byte) (Info, error) {
 func (s *structure) info() Info {
 	info := Info{Sections: s.Custom}
 	for _, e := range s.Exports {
-		if e.Kind == gate.KindFunc {
+		if e.Kind == wasmcheck.KindFunc {
 			info.Exports = append(info.Exports, e.Name)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/sys"
 
-	"github.com/weirhost/weir/host/internal/rewrite"
+	"github.com/weirhost/weir/host/internal/instrument"
 )
 
 // wazeroInstance is a guest with its kernel.
@@ -100,7 +100,7 @@ func (i *wazeroInstance) resolve(name string) api.Module {
 	switch {
 	case name == kernelModule && i.kernel != nil:
 		return i.kernel
-	case name == rewrite.StdioModule && i.env.memory.space != nil:
+	case name == instrument.StdioModule && i.env.memory.space != nil:
 		return i.program.stdio
 	}
 	return nil

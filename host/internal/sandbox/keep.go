@@ -8,7 +8,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/weirhost/weir/host/internal/image"
+	"github.com/weirhost/weir/host/internal/memsnap"
 )
 
 // keptSupply keeps instances that are renewed after each call. What they cannot
@@ -19,7 +19,7 @@ type keptSupply struct {
 	log     hclog.Logger
 	memory  uint64 // cap of the guest's memory, in bytes
 	most    int    // instances that wait
-	space   *image.Space
+	space   *memsnap.Space
 
 	near sync.Pool // of instances: which one each core used last, for most of it is still at hand there
 

@@ -3,8 +3,8 @@ package sandbox
 import (
 	"github.com/tetratelabs/wazero/experimental"
 
-	"github.com/weirhost/weir/host/internal/gate"
-	"github.com/weirhost/weir/host/internal/image"
+	"github.com/weirhost/weir/host/internal/memsnap"
+	"github.com/weirhost/weir/host/internal/wasmcheck"
 )
 
 // meter allocates the linear memories of one instance and holds each to its
@@ -12,9 +12,9 @@ import (
 // it, and then "out of memory" cannot be told from any other crash. It belongs to
 // the goroutine that runs the guest.
 type meter struct {
-	caps  []uint64     // for the memories in the order they are made; the last is for all further ones
-	made  []memory     // the kernel's first; nil for a guest without one
-	space *image.Space // where memories come from that can be renewed; nil: they cannot
+	caps  []uint64       // for the memories in the order they are made; the last is for all further ones
+	made  []memory       // the kernel's first; nil for a guest without one
+	space *memsnap.Space // where memories come from that can be renewed; nil: they cannot
 }
 
 // A memory is one linear memory.
@@ -40,8 +40,8 @@ func (m *meter) Allocate(_, most uint64) experimental.LinearMemory {
 // page below what the engine allows: asking for one more, its guest tells the
 // engine that it has shrunk. Without room for it, an ordinary one will do.
 func (m *meter) allocate(cap, most uint64) memory {
-	if m.space != nil && most > gate.PageSize {
-		if l, err := m.space.Reserve(0, min(cap, most-gate.PageSize)); err == nil {
+	if m.space != nil && most > wasmcheck.PageSize {
+		if l, err := m.space.Reserve(0, min(cap, most-wasmcheck.PageSize)); err == nil {
 			return l
 		}
 	}
@@ -53,11 +53,11 @@ func (m *meter) skip() { m.made = append(m.made, nil) }
 
 // of returns the memory of the kernel, 0, or of the guest, 1; nil: there is none,
 // or none that has bytes. ok is false if it cannot be renewed.
-func (m *meter) of(n int) (l *image.Memory, ok bool) {
+func (m *meter) of(n int) (l *memsnap.Memory, ok bool) {
 	if n >= len(m.made) || m.made[n] == nil {
 		return nil, true
 	}
-	if l, ok = m.made[n].(*image.Memory); ok {
+	if l, ok = m.made[n].(*memsnap.Memory); ok {
 		return l, true
 	}
 	plain, ok := m.made[n].(*linear)
@@ -86,7 +86,7 @@ func (m *meter) guest() (n int64) {
 // instance runs any more, and none will.
 func (m *meter) release() {
 	for _, l := range m.made {
-		if l, ok := l.(*image.Memory); ok {
+		if l, ok := l.(*memsnap.Memory); ok {
 			l.Release()
 		}
 	}

@@ -6,12 +6,12 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/weirhost/weir/host/internal/image"
-	"github.com/weirhost/weir/host/internal/rewrite"
+	"github.com/weirhost/weir/host/internal/instrument"
+	"github.com/weirhost/weir/host/internal/memsnap"
 )
 
-// An instance is renewed by three hands: its memories by host/internal/image, its
-// globals by the code that host/internal/rewrite has added, and its env here.
+// An instance is renewed by three hands: its memories by host/internal/memsnap, its
+// globals by the code that host/internal/instrument has added, and its env here.
 
 // errSpoiled says that an instance cannot serve another call.
 var errSpoiled = errors.New("the instance cannot be used again")
@@ -23,8 +23,8 @@ var errUnkept = errors.New("its instances cannot be kept")
 // snapshot is the state in which calls begin: the first instance of a module
 // comes to it by itself, the others take it over.
 type snapshot struct {
-	image  *image.Image // nil: the guest has no memory
-	saved  []uint64     // globals
+	image  *memsnap.Image // nil: the guest has no memory
+	saved  []uint64       // globals
 	direct bool
 	box    uint32
 }
@@ -32,8 +32,8 @@ type snapshot struct {
 // snapshots keeps what a program's instances have in common.
 type snapshots struct {
 	mu     sync.Mutex
-	kernel *image.Image // the kernel's memory before any use
-	guest  *snapshot    // nil: none yet, or not to be shared
+	kernel *memsnap.Image // the kernel's memory before any use
+	guest  *snapshot      // nil: none yet, or not to be shared
 }
 
 // settle brings a new instance to the state in which calls begin and keeps that.
@@ -59,19 +59,19 @@ func (i *wazeroInstance) settle() error {
 }
 
 // settleKernel keeps the kernel as it is, which nobody has used.
-func (i *wazeroInstance) settleKernel(m *image.Memory) error {
+func (i *wazeroInstance) settleKernel(m *memsnap.Memory) error {
 	if i.kernel == nil {
 		return nil
 	}
-	if err := i.quick(i.kernel, rewrite.SaveExport); err != nil {
+	if err := i.quick(i.kernel, instrument.SaveExport); err != nil {
 		return err
 	}
-	i.kernelUsed, _ = i.kernel.ExportedGlobal(rewrite.UsedGlobal).(api.MutableGlobal)
+	i.kernelUsed, _ = i.kernel.ExportedGlobal(instrument.UsedGlobal).(api.MutableGlobal)
 	return i.program.shared.layKernel(m)
 }
 
 // comeTo runs what sets the guest up, and keeps what came of it.
-func (i *wazeroInstance) comeTo(kernel, guest *image.Memory) error {
+func (i *wazeroInstance) comeTo(kernel, guest *memsnap.Memory) error {
 	if err := i.initialise(); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (i *wazeroInstance) comeTo(kernel, guest *image.Memory) error {
 	if err := i.renewKernel(kernel); err != nil {
 		return err
 	}
-	if err := i.quick(i.main, rewrite.SaveExport); err != nil {
+	if err := i.quick(i.main, instrument.SaveExport); err != nil {
 		return err
 	}
 	s := &snapshot{direct: i.direct, box: i.box}
@@ -95,13 +95,13 @@ func (i *wazeroInstance) comeTo(kernel, guest *image.Memory) error {
 		return s.close() // this memory keeps it
 	}
 	for n := range i.program.globals {
-		s.saved = append(s.saved, i.main.ExportedGlobal(rewrite.SavedGlobal(n)).Get())
+		s.saved = append(s.saved, i.main.ExportedGlobal(instrument.SavedGlobal(n)).Get())
 	}
 	return i.program.shared.put(s)
 }
 
 // takeOver begins where another instance of the module began.
-func (i *wazeroInstance) takeOver(s *snapshot, guest *image.Memory) error {
+func (i *wazeroInstance) takeOver(s *snapshot, guest *memsnap.Memory) error {
 	if guest != nil {
 		resize, err := guest.Adopt(s.image)
 		if err != nil {
@@ -113,11 +113,11 @@ func (i *wazeroInstance) takeOver(s *snapshot, guest *image.Memory) error {
 			}
 		}
 	}
-	if err := i.quick(i.main, rewrite.SaveExport); err != nil {
+	if err := i.quick(i.main, instrument.SaveExport); err != nil {
 		return err
 	}
 	for n, v := range s.saved {
-		i.main.ExportedGlobal(rewrite.SavedGlobal(n)).(api.MutableGlobal).Set(v)
+		i.main.ExportedGlobal(instrument.SavedGlobal(n)).(api.MutableGlobal).Set(v)
 	}
 	i.direct, i.box = s.direct, s.box
 	return i.restoreMain()
@@ -149,7 +149,7 @@ func (i *wazeroInstance) renew() error {
 
 // renewKernel does nothing if nobody has used the kernel, as in most calls of guests
 // with a mailbox: to ask for its written pages would be a tenth of a short call.
-func (i *wazeroInstance) renewKernel(m *image.Memory) error {
+func (i *wazeroInstance) renewKernel(m *memsnap.Memory) error {
 	if i.kernel == nil || i.kernelUsed != nil && i.kernelUsed.Get() == 0 {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (i *wazeroInstance) renewKernel(m *image.Memory) error {
 		}
 	}
 	if i.restoreKernelHandle == nil {
-		i.restoreKernelHandle = i.kernel.ExportedFunction(rewrite.RestoreExport)
+		i.restoreKernelHandle = i.kernel.ExportedFunction(instrument.RestoreExport)
 	}
 	if err := i.restoreKernelHandle.CallWithStack(i.within(), nil); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (i *wazeroInstance) renewKernel(m *image.Memory) error {
 
 func (i *wazeroInstance) restoreMain() error {
 	if i.restoreHandle == nil {
-		i.restoreHandle = i.main.ExportedFunction(rewrite.RestoreExport)
+		i.restoreHandle = i.main.ExportedFunction(instrument.RestoreExport)
 	}
 	return i.restoreHandle.CallWithStack(i.within(), nil)
 }
@@ -206,7 +206,7 @@ func (s *snapshots) put(one *snapshot) error {
 
 // layKernel puts the image of an unused kernel under a memory; the first one
 // makes it.
-func (s *snapshots) layKernel(m *image.Memory) (err error) {
+func (s *snapshots) layKernel(m *memsnap.Memory) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.kernel == nil {

@@ -3,7 +3,7 @@ package sandbox
 import (
 	"slices"
 
-	"github.com/weirhost/weir/host/internal/rewrite"
+	"github.com/weirhost/weir/host/internal/instrument"
 )
 
 // kept are the custom sections that Info is read from; Rewrap never drops them.
@@ -19,5 +19,5 @@ func Rewrap(wasm []byte, name string, content []byte, strip bool) ([]byte, error
 		return nil, err
 	}
 	drop := func(other string) bool { return other == name || strip && !slices.Contains(kept, other) }
-	return rewrite.Custom(s.Report, name, content, drop), nil
+	return instrument.Custom(s.Report, name, content, drop), nil
 }

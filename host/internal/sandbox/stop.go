@@ -11,7 +11,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/weirhost/weir/host/internal/ending"
-	"github.com/weirhost/weir/host/internal/rewrite"
+	"github.com/weirhost/weir/host/internal/instrument"
 )
 
 // A stopper ends a guest that runs too long: it raises the flags that the guest's
@@ -38,7 +38,7 @@ func (s *stopper) add(m api.Module) {
 	if m == nil {
 		return
 	}
-	if flag, ok := m.ExportedGlobal(rewrite.StopGlobal).(api.MutableGlobal); ok {
+	if flag, ok := m.ExportedGlobal(instrument.StopGlobal).(api.MutableGlobal); ok {
 		s.flags = append(s.flags, flag)
 	}
 }

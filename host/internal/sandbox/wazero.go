@@ -15,9 +15,9 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
-	"github.com/weirhost/weir/host/internal/gate"
-	"github.com/weirhost/weir/host/internal/rewrite"
+	"github.com/weirhost/weir/host/internal/instrument"
 	"github.com/weirhost/weir/host/internal/sandbox/kernel"
+	"github.com/weirhost/weir/host/internal/wasmcheck"
 )
 
 // wazeroFront runs plugins on the engine itself, without Extism's SDK. Extism's
@@ -67,22 +67,22 @@ func (x *wazeroFront) plan(s *structure) (plan, error) {
 	if s.usesBlocks() {
 		p.kernelWasm = kernel.Wasm()
 	}
-	names := func(i gate.Import) (string, string) { return route(i), i.Name }
-	r, err := rewrite.Rewrite(s.Report, rewrite.Options{Stop: x.checked, Renew: true, Stdio: true, Import: names})
+	names := func(i wasmcheck.Import) (string, string) { return route(i), i.Name }
+	r, err := instrument.Rewrite(s.Report, instrument.Options{Stop: x.checked, Renew: true, Stdio: true, Import: names})
 	if err == nil && p.kernelWasm != nil {
 		p.kernelWasm, err = x.kernel()
 	}
 	if err != nil { // then the slow way: the engine does what the code does not
 		x.log.Debug("a module is run as it is", "reason", err)
-		r, err = rewrite.Rewrite(s.Report, rewrite.Options{Import: names})
+		r, err = instrument.Rewrite(s.Report, instrument.Options{Import: names})
 		p.wasm, p.watched = r.Wasm, x.checked
 		return p, err
 	}
 	if r.Start {
-		p.init = append([]string{rewrite.StartExport}, p.init...)
+		p.init = append([]string{instrument.StartExport}, p.init...)
 	}
 	p.wasm, p.canRenew, p.portable, p.globals = r.Wasm, r.Renewable, r.Portable, r.Globals
-	p.usesStdio = slices.ContainsFunc(s.Imports, func(i gate.Import) bool {
+	p.usesStdio = slices.ContainsFunc(s.Imports, func(i wasmcheck.Import) bool {
 		return i.Module == wasi_snapshot_preview1.ModuleName && strings.HasPrefix(i.Name, "fd_")
 	})
 	if !r.Renewable {
@@ -92,7 +92,7 @@ func (x *wazeroFront) plan(s *structure) (plan, error) {
 }
 
 // route is the module that an import comes from.
-func route(i gate.Import) string {
+func route(i wasmcheck.Import) string {
 	switch {
 	case i.Module != envModule:
 		return i.Module
@@ -109,7 +109,7 @@ func rewrittenKernel(checked bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := rewrite.Rewrite(s.Report, rewrite.Options{Stop: checked, Renew: true, Used: true})
+	r, err := instrument.Rewrite(s.Report, instrument.Options{Stop: checked, Renew: true, Used: true})
 	if err == nil && !r.Renewable {
 		err = fmt.Errorf("the kernel cannot be renewed: %v", r.Obstacles)
 	}
@@ -118,7 +118,7 @@ func rewrittenKernel(checked bool) ([]byte, error) {
 
 // usesBlocks reports whether the module imports anything that needs the kernel.
 func (s *structure) usesBlocks() bool {
-	return slices.ContainsFunc(s.Imports, func(i gate.Import) bool { return i.Module == envModule || i.Module == userModule })
+	return slices.ContainsFunc(s.Imports, func(i wasmcheck.Import) bool { return i.Module == envModule || i.Module == userModule })
 }
 
 // initialisers are the exports that set the guest's runtime up, in their order.
@@ -222,12 +222,12 @@ func (p *wazeroProgram) provide(ctx context.Context) error {
 // provideStdio makes both modules that guests can change WASI's descriptors by:
 // the true one, by its name, and the one that changes nothing.
 func (p *wazeroProgram) provideStdio(ctx context.Context) error {
-	b := p.runtime.NewHostModuleBuilder(rewrite.StdioModule)
+	b := p.runtime.NewHostModuleBuilder(instrument.StdioModule)
 	wasi_snapshot_preview1.NewFunctionExporter().ExportFunctions(b)
 	if _, err := b.Instantiate(ctx); err != nil {
 		return err
 	}
-	m, err := p.runtime.CompileModule(ctx, rewrite.Stdio())
+	m, err := p.runtime.CompileModule(ctx, instrument.Stdio())
 	if err != nil {
 		return err
 	}

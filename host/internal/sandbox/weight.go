@@ -1,7 +1,7 @@
 package sandbox
 
 import (
-	"github.com/weirhost/weir/host/internal/gate"
+	"github.com/weirhost/weir/host/internal/wasmcheck"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -17,7 +17,7 @@ func (m *Module) Weight() tool.Bytes { return m.weight }
 func (s *structure) weight(p Plugin, spares int) tool.Bytes {
 	w := tool.Bytes(perByte * len(p.Wasm))
 	for _, mem := range s.Memories {
-		w += tool.Bytes(max(spares, 0)) * tool.Bytes(mem.Least) * gate.PageSize
+		w += tool.Bytes(max(spares, 0)) * tool.Bytes(mem.Least) * wasmcheck.PageSize
 	}
 	return w
 }

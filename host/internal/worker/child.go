@@ -13,8 +13,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/internal/egress"
-	"github.com/weirhost/weir/host/internal/image"
 	"github.com/weirhost/weir/host/internal/jail"
+	"github.com/weirhost/weir/host/internal/memsnap"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/sdk/tool"
@@ -38,7 +38,7 @@ func Main() (code int, ok bool) {
 	if len(os.Args) < 2 || os.Args[len(os.Args)-1] != Argument {
 		return 0, false
 	}
-	memories, err := image.Open(image.Auto) // before hiding, which hides us from ourselves
+	memories, err := memsnap.Open(memsnap.Auto) // before hiding, which hides us from ourselves
 	if err != nil {
 		memories = nil // every call gets a new instance
 	}
@@ -66,12 +66,12 @@ type child struct {
 	claims   claims
 	came     uint64 // calls, since the process began
 	mounts   []jail.Mount
-	input    []byte       // room for that of the next call
-	memories *image.Space // nil: instances cannot be renewed
+	input    []byte         // room for that of the next call
+	memories *memsnap.Space // nil: instances cannot be renewed
 	rest     *rest
 }
 
-func newChild(memories *image.Space, shared *region) *child {
+func newChild(memories *memsnap.Space, shared *region) *child {
 	c := &child{memories: memories, in: newReader(end(fdIn)), out: &writer{w: end(fdOut), ring: shared.ring(toParent)}, claims: shared.claims(), rest: newRest()}
 	c.in.ring, c.in.spin.most = shared.ring(toChild), awake(childSpin)
 	return c

@@ -1,0 +1,32 @@
+package instrument
+
+import (
+	"encoding/binary"
+
+	"github.com/weirhost/weir/host/internal/wasmcheck"
+)
+
+// header begins every module.
+const header = "\x00asm\x01\x00\x00\x00"
+
+func appendSection(out []byte, id byte, body []byte) []byte {
+	out = binary.AppendUvarint(append(out, id), uint64(len(body)))
+	return append(out, body...)
+}
+
+func appendName(out []byte, name string) []byte {
+	return append(binary.AppendUvarint(out, uint64(len(name))), name...)
+}
+
+// Custom returns a module that passed the gate with one custom section behind
+// all others, in place of those that drop names. drop is asked about each custom
+// section by its name. Everything else stays byte for byte.
+func Custom(r *wasmcheck.Report, name string, content []byte, drop func(name string) bool) []byte {
+	out := []byte(header)
+	for _, s := range r.Sections {
+		if s.ID != wasmcheck.SectionCustom || !drop(s.Name) {
+			out = appendSection(out, s.ID, s.Body)
+		}
+	}
+	return appendSection(out, wasmcheck.SectionCustom, append(appendName(nil, name), content...))
+}

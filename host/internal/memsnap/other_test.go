@@ -1,0 +1,15 @@
+//go:build !linux
+
+package memsnap
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func TestUnsupported(t *testing.T) {
+	if _, err := Open(Auto); err == nil || !strings.Contains(err.Error(), runtime.GOOS) {
+		t.Errorf("Open says %v", err)
+	}
+}

@@ -1,0 +1,197 @@
+package memsnap
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+)
+
+// A Method is a way to find the pages that a guest has written.
+type Method int
+
+// The methods, best first. The zero Method takes the first that works here.
+const (
+	Auto    Method = iota
+	Scan           // the kernel lists them
+	Pagemap        // read from the table of pages
+	Discard        // they are not found: all pages are dropped
+)
+
+// String is the method's name for logs.
+func (m Method) String() string {
+	switch m {
+	case Scan:
+		return "scan"
+	case Pagemap:
+		return "pagemap"
+	case Discard:
+		return "discard"
+	}
+	return "auto"
+}
+
+const (
+	// guestPage is the unit in which guests' memories grow, in bytes.
+	guestPage = 64 << 10
+	// maxLimit is the most that a 32-bit guest can address, in bytes.
+	maxLimit = 1 << 32
+	// maxDirty is how many pages a renewal copies back; they are what an idle
+	// memory keeps for itself, 2 MiB of them. Beyond it all are dropped. A page that
+	// is copied costs a tenth of one that is dropped and written again; what real
+	// tools write in a call is 20 to 250 pages, and a result of 1 MiB is 256.
+	maxDirty = 512
+)
+
+// A Space makes memories. It holds at most one descriptor, and each open image
+// one more. It is safe for concurrent use; a Memory is not.
+type Space struct {
+	method Method
+	find   finder   // nil with Discard
+	page   uint64   // bytes of a page of this system
+	most   int      // pages that a renewal copies back
+	table  *os.File // the table of this process's pages; nil with Discard
+	counts bool     // page faults are counted here as Attend needs it
+
+	mu    sync.Mutex
+	stats Stats
+	shut  bool
+}
+
+// Stats is what a Space has given out and not yet got back.
+type Stats struct {
+	Memories int
+	Images   int
+	Reserved uint64 // bytes of address space of the memories
+	Stored   uint64 // bytes that the images hold, holes not counted
+}
+
+// A finder lists the pages of b that are b's own, and stops when found is full.
+type finder func(table *os.File, b []byte, found []region) (int, error)
+
+// A way is a method to try.
+type way struct {
+	method Method
+	open   func() (*os.File, error) // the table; nil: none is needed
+	find   finder
+}
+
+func ways() []way {
+	return []way{{Scan, openTable, scan}, {Pagemap, openTable, read}, {method: Discard}}
+}
+
+// Open finds out which method works here, by trying them, and takes the first
+// from m on; Auto begins with the best. A process that hides itself from others
+// (PR_SET_DUMPABLE) opens its Space before, or only Discard may be left to it.
+// The error says why memories cannot be renewed on this system at all.
+func Open(m Method) (*Space, error) {
+	if err := Supported(); err != nil {
+		return nil, err
+	}
+	return open(m, ways())
+}
+
+func open(least Method, ways []way) (*Space, error) {
+	page := os.Getpagesize()
+	if page > guestPage {
+		return nil, fmt.Errorf("the pages of this system have %d bytes, more than those of guests", page)
+	}
+	var errs []error
+	for _, w := range ways {
+		if w.method < least {
+			continue
+		}
+		s := &Space{method: w.method, find: w.find, page: uint64(page), most: maxDirty}
+		err := s.try(w)
+		if err == nil {
+			return s, nil
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", w.method, err), s.Close())
+	}
+	return nil, fmt.Errorf("no way to renew memories works on this system: %w", errors.Join(errs...))
+}
+
+func (s *Space) try(w way) (err error) {
+	if w.open != nil {
+		if s.table, err = w.open(); err != nil {
+			return err
+		}
+	}
+	if err := s.probe(); err != nil {
+		return err
+	}
+	if s.find != nil {
+		s.counts, err = s.probeFaults()
+	}
+	return err
+}
+
+// Method is the one that this Space uses.
+func (s *Space) Method() Method { return s.method }
+
+// Stats tells what is in use.
+func (s *Space) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stats
+}
+
+// Close refuses new memories and images. The descriptor goes when the last
+// memory is released. Closing twice is no error.
+func (s *Space) Close() error { return s.count(func() { s.shut = true }) }
+
+// count changes what is in use, and lets go of the descriptor when it was last.
+func (s *Space) count(change func()) error {
+	s.mu.Lock()
+	change()
+	table := s.table
+	last := s.shut && s.stats.Memories == 0
+	if last {
+		s.table = nil
+	}
+	s.mu.Unlock()
+	if last && table != nil {
+		return table.Close()
+	}
+	return nil
+}
+
+// enter adds to what is in use, unless the Space is closed.
+func (s *Space) enter(change func()) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shut {
+		return errors.New("the space for memories is closed")
+	}
+	change()
+	return nil
+}
+
+// Reserve makes a memory that may grow to limit bytes, of which size are
+// accessible and zero; both are rounded up to the system's pages, and limit is
+// held to 4 GiB. It fails where the system has no room. The caller owns the
+// memory until it calls Release.
+func (s *Space) Reserve(size, limit uint64) (*Memory, error) {
+	limit = s.round(min(limit, maxLimit))
+	size = s.round(size)
+	if size > limit {
+		return nil, fmt.Errorf("a memory of %d bytes is beyond its limit of %d", size, limit)
+	}
+	if err := s.enter(func() { s.stats.Memories++; s.stats.Reserved += limit }); err != nil {
+		return nil, err
+	}
+	m := &Memory{space: s, limit: limit, dirty: make([]region, s.most+1)}
+	base, err := reserve(limit)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("no address space for a memory: %w", err), m.left())
+	}
+	m.base = base
+	if m.Reallocate(size) == nil && size > 0 {
+		m.Release()
+		return nil, fmt.Errorf("no memory for the %d bytes that a guest begins with", size)
+	}
+	return m, nil
+}
+
+// round is n up to the system's pages.
+func (s *Space) round(n uint64) uint64 { return (n + s.page - 1) &^ (s.page - 1) }

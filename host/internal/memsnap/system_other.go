@@ -1,0 +1,30 @@
+//go:build !linux
+
+package memsnap
+
+import (
+	"errors"
+	"os"
+	"runtime"
+)
+
+// Supported says why memories cannot be renewed on this system, or nil. Open
+// may still find that this kernel cannot do it.
+func Supported() error {
+	return errors.New("memories are renewed on Linux only, and this is " + runtime.GOOS)
+}
+
+// What follows is never reached, for Open fails.
+
+func pageFaults() (int64, bool)                    { return 0, false }
+func reserve(uint64) ([]byte, error)               { return nil, Supported() }
+func commit([]byte) error                          { return Supported() }
+func discard([]byte) error                         { return Supported() }
+func unmap([]byte) error                           { return Supported() }
+func newFile() (*os.File, error)                   { return nil, Supported() }
+func seal(*os.File) error                          { return Supported() }
+func mapView(*os.File, uint64) ([]byte, error)     { return nil, Supported() }
+func mapOver([]byte, *os.File) error               { return Supported() }
+func openTable() (*os.File, error)                 { return nil, Supported() }
+func scan(*os.File, []byte, []region) (int, error) { return 0, Supported() }
+func read(*os.File, []byte, []region) (int, error) { return 0, Supported() }

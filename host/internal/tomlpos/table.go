@@ -1,0 +1,158 @@
+package tomlpos
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A Table is one table of a decoded document, read key by key. It remembers which
+// keys it was asked for: the others are ones that nobody knows. A nil Table has no
+// keys. It is not safe for concurrent use.
+type Table struct {
+	// Path is the full name, for example tool.output; empty: the document itself.
+	Path   string
+	Values map[string]any
+	Spot   *Spot
+
+	tell  Teller
+	known []string
+}
+
+// A Teller hears what is wrong: where, with the key of that full name, and what
+// mends it.
+type Teller func(at *Spot, name, msg, fix string)
+
+// NewTable makes the table of a whole document.
+func NewTable(values map[string]any, root *Spot, tell Teller) *Table {
+	return &Table{Values: values, Spot: root, tell: tell}
+}
+
+// Name is a key's full name, as messages show it.
+func (t *Table) Name(key string) string {
+	if t == nil || t.Path == "" {
+		return key
+	}
+	return t.Path + "." + key
+}
+
+// Bad tells what is wrong with a key's value; without the key, with the table.
+func (t *Table) Bad(key, fix, format string, args ...any) {
+	t.tell(t.Spot.Key(key), t.Name(key), fmt.Sprintf(format, args...), fix)
+}
+
+// Get returns a key's raw value and marks the key as known.
+func (t *Table) Get(key string) (any, bool) {
+	if t == nil {
+		return nil, false
+	}
+	t.known = append(t.known, key)
+	v, ok := t.Values[key]
+	return v, ok
+}
+
+// Typed returns the key's value if it is a T, and tells if it is something else.
+// want is what to write.
+func Typed[T any](t *Table, key, want string) (v T, ok bool) {
+	raw, there := t.Get(key)
+	if !there {
+		return v, false
+	}
+	if v, ok = raw.(T); !ok {
+		t.Bad(key, "write "+want, "%s is %s", t.Name(key), Kind(raw))
+	}
+	return v, ok
+}
+
+// Child returns a table of the table; nil when it is not there.
+func (t *Table) Child(key string) *Table {
+	m, ok := Typed[map[string]any](t, key, fmt.Sprintf("a table: [%s]", t.Name(key)))
+	if !ok {
+		return nil
+	}
+	return t.below(key, m, t.Spot.Key(key))
+}
+
+// Children returns the tables of a list of at most so many, be it written as [[key]]
+// or inline.
+func (t *Table) Children(key string, most int) []*Table {
+	raw, ok := t.Get(key)
+	if !ok {
+		return nil
+	}
+	list, ok := raw.([]any)
+	if maps, headers := raw.([]map[string]any); headers {
+		ok = true
+		for _, m := range maps {
+			list = append(list, m)
+		}
+	}
+	if !ok {
+		t.Bad(key, fmt.Sprintf("write a list of tables: %s = [{ … }], or [[%s]]", key, t.Name(key)), "%s is %s", t.Name(key), Kind(raw))
+	}
+	var out []*Table
+	for i, e := range t.Some(key, list, most) {
+		if m, isTable := e.(map[string]any); isTable {
+			out = append(out, t.below(key, m, t.Spot.Key(key).Item(i)))
+			continue
+		}
+		t.BadItem(key, i, e, "write a table: { … }")
+	}
+	return out
+}
+
+// Some holds a list to a length that can be read, and returns that much of it.
+func (t *Table) Some(key string, list []any, most int) []any {
+	if len(list) <= most {
+		return list
+	}
+	t.Bad(key, fmt.Sprintf("shorten it to %d", most), "%s holds %d, and at most %d are read", t.Name(key), len(list), most)
+	return list[:most]
+}
+
+// BadItem tells that an element of a list is of another kind than it should be.
+func (t *Table) BadItem(key string, i int, v any, fix string) {
+	t.tell(t.Spot.Key(key).Item(i), t.Name(key), fmt.Sprintf("%s[%d] is %s", t.Name(key), i, Kind(v)), fix)
+}
+
+// Known lists the keys that were asked for, in that order.
+func (t *Table) Known() []string { return t.known }
+
+// Unknown lists the keys that are there and that nobody asked for, as they are written.
+func (t *Table) Unknown() (out []string) {
+	if t == nil {
+		return nil
+	}
+	for _, key := range t.Spot.Order {
+		if !slices.Contains(t.known, key) {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+func (t *Table) below(key string, m map[string]any, at *Spot) *Table {
+	return &Table{Path: t.Name(key), Values: m, Spot: at, tell: t.tell}
+}
+
+// Kind names the type of a decoded value for people.
+func Kind(v any) string {
+	switch v := v.(type) {
+	case string:
+		return "a string"
+	case int64:
+		return "a whole number"
+	case float64:
+		return "a number with a fraction"
+	case bool:
+		return "true or false"
+	case time.Time:
+		return "a date or time"
+	case map[string]any:
+		return "a table"
+	case []any, []map[string]any:
+		return "a list"
+	default:
+		return fmt.Sprintf("%v", v)
+	}
+}
