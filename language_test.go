@@ -23,6 +23,7 @@ var plain = []string{
 	"host/internal/callargs",
 	"host/internal/answer",
 	"host/internal/history",
+	"host/daemon/api",
 	"README.md",
 	"README.zh-CN.md",
 	"CHANGELOG.md",

@@ -7,50 +7,12 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// The answers to a request.
-const (
-	answerOnce   = "once"
-	answerAlways = "always"
-	answerDeny   = "deny"
-)
-
-// An ApprovalWaiting tells a stream that a request is still open.
-type ApprovalWaiting struct {
-	ID          string `json:"id"`
-	CallID      string `json:"call_id"`
-	SecondsLeft int    `json:"seconds_left"`
-}
-
-// An ApprovalAnswered tells a stream what a request came to: an answer, or
-// "expired", "gone" or "nobody".
-type ApprovalAnswered struct {
-	ID     string `json:"id"`
-	CallID string `json:"call_id"`
-	Answer string `json:"answer"`
-}
-
-// An ApprovalList is what GET /api/approvals answers, the oldest first.
-type ApprovalList struct {
-	Approvals []Approval `json:"approvals"`
-}
-
-// An Answer is what a person says to a request.
-type Answer struct {
-	// Answer is once, always or deny.
-	Answer string `json:"answer"`
-}
-
-// Answered says which request was answered how.
-type Answered struct {
-	ID     string `json:"id"`
-	Answer string `json:"answer"`
-}
-
 func (d *Daemon) listApprovals(w http.ResponseWriter, r *http.Request) error {
-	writeJSON(w, http.StatusOK, ApprovalList{d.approvals.list(d.principal(r))})
+	writeJSON(w, http.StatusOK, api.ApprovalList{Approvals: d.approvals.list(d.principal(r))})
 	return nil
 }
 
@@ -66,18 +28,18 @@ func (d *Daemon) showApproval(w http.ResponseWriter, r *http.Request) error {
 // answerApproval takes a person's answer. A model cannot give it: what it
 // writes is text, and no tool has the token.
 func (d *Daemon) answerApproval(w http.ResponseWriter, r *http.Request) error {
-	var body Answer
+	var body api.Answer
 	if err := readJSON(w, r, &body); err != nil {
 		return err
 	}
-	verdict, ok := map[string]host.Verdict{answerOnce: host.Once, answerAlways: host.Always, answerDeny: host.Refuse}[body.Answer]
+	verdict, ok := map[string]host.Verdict{api.AnswerOnce: host.Once, api.AnswerAlways: host.Always, api.AnswerDeny: host.Refuse}[body.Answer]
 	if !ok {
-		return problem(http.StatusBadRequest, codeBadBody, `send {"answer": "once"}, "always" or "deny"`, "%q is no answer", clip(body.Answer, 40))
+		return api.Problemf(http.StatusBadRequest, api.CodeBadBody, `send {"answer": "once"}, "always" or "deny"`, "%q is no answer", api.Clip(body.Answer, 40))
 	}
 	if p := d.approvals.give(d.principal(r), r.PathValue("id"), host.ApprovalAnswer{Verdict: verdict, By: d.principal(r)}); p != nil {
 		return p
 	}
-	writeJSON(w, http.StatusOK, Answered{r.PathValue("id"), body.Answer})
+	writeJSON(w, http.StatusOK, api.Answered{ID: r.PathValue("id"), Answer: body.Answer})
 	return nil
 }
 
@@ -97,14 +59,14 @@ func (a asker) Approve(ctx context.Context, r host.ApprovalRequest) (host.Approv
 		return host.ApprovalAnswer{}, host.ErrNobody
 	}
 	defer agent.Pause(ctx)()
-	a.t.emit(eventAsked, p.Approval)
+	a.t.emit(api.EventAsked, p.Approval)
 	answer, err := d.approvals.wait(ctx, p, func() {
-		a.t.emit(eventWaiting, ApprovalWaiting{p.ID, p.CallID, int(p.Expires.Sub(d.now()).Seconds())})
+		a.t.emit(api.EventWaiting, api.ApprovalWaiting{ID: p.ID, CallID: p.CallID, SecondsLeft: int(p.Expires.Sub(d.now()).Seconds())})
 	})
 	outcome := outcomeOf(ctx, answer, err)
-	a.t.emit(eventAnswered, ApprovalAnswered{p.ID, p.CallID, outcome})
+	a.t.emit(api.EventAnswered, api.ApprovalAnswered{ID: p.ID, CallID: p.CallID, Answer: outcome})
 	if outcome == outcomeGone { // no result will tell it
-		d.metrics.decided(ToolCallResult{Tool: r.Tool, Approval: &tool.Approval{By: outcome}})
+		d.metrics.decided(api.ToolCallResult{Tool: r.Tool, Approval: &tool.Approval{By: outcome}})
 	}
 	return answer, err
 }
@@ -115,7 +77,7 @@ const outcomeGone = "gone"
 func outcomeOf(ctx context.Context, a host.ApprovalAnswer, err error) string {
 	switch {
 	case err == nil:
-		return map[host.Verdict]string{host.Once: answerOnce, host.Always: answerAlways, host.Refuse: answerDeny}[a.Verdict]
+		return map[host.Verdict]string{host.Once: api.AnswerOnce, host.Always: api.AnswerAlways, host.Refuse: api.AnswerDeny}[a.Verdict]
 	case context.Cause(ctx) == context.DeadlineExceeded:
 		return "expired"
 	case ctx.Err() != nil:

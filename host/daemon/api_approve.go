@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // What is said here about plugins is a person's word. It takes the token, which
@@ -30,12 +32,12 @@ func (d *Daemon) approvePlugin(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if body.Digest == "" {
-		return problem(http.StatusBadRequest, codeBadBody, "send the digest of the version that was looked at: GET /api/plugins/NAME shows it", "the digest is missing")
+		return api.Problemf(http.StatusBadRequest, api.CodeBadBody, "send the digest of the version that was looked at: GET /api/plugins/NAME shows it", "the digest is missing")
 	}
 	if d.cfg.Grants != nil {
 		grants, err := d.cfg.Grants()
 		if err != nil {
-			return problem(http.StatusConflict, "config", "correct the file and approve again", "the grants cannot be read: %s", err)
+			return api.Problemf(http.StatusConflict, "config", "correct the file and approve again", "the grants cannot be read: %s", err)
 		}
 		if err := d.cfg.Host.Regrant(r.Context(), grants); err != nil {
 			return err
@@ -70,7 +72,7 @@ func (d *Daemon) enablePlugin(w http.ResponseWriter, r *http.Request) error {
 func (d *Daemon) removePlugin(w http.ResponseWriter, r *http.Request) error {
 	files := r.URL.Query().Get("files")
 	if !slices.Contains([]string{"", "keep", "remove"}, files) {
-		return problem(http.StatusBadRequest, "bad_query", "write files=keep or files=remove", "files=%q", clip(files, 40))
+		return api.Problemf(http.StatusBadRequest, "bad_query", "write files=keep or files=remove", "files=%q", api.Clip(files, 40))
 	}
 	removed, err := d.cfg.Host.Remove(r.Context(), r.PathValue("name"), files == "remove")
 	if err != nil {
@@ -79,7 +81,7 @@ func (d *Daemon) removePlugin(w http.ResponseWriter, r *http.Request) error {
 	if removed.Files == nil {
 		removed.Files = []string{}
 	}
-	d.log.Info("a person's word about a plugin", "plugin", clip(r.PathValue("name"), 80), "said", "remove", "files", len(removed.Files))
+	d.log.Info("a person's word about a plugin", "plugin", api.Clip(r.PathValue("name"), 80), "said", "remove", "files", len(removed.Files))
 	writeJSON(w, http.StatusOK, removed)
 	return nil
 }
@@ -95,7 +97,7 @@ func readVerdict(w http.ResponseWriter, r *http.Request) (body Verdict, err erro
 		body.By = "api"
 	case "cli", "page", "api":
 	default:
-		return body, problem(http.StatusBadRequest, codeBadBody, "write cli, page or api", "by is %q", clip(body.By, 40))
+		return body, api.Problemf(http.StatusBadRequest, api.CodeBadBody, "write cli, page or api", "by is %q", api.Clip(body.By, 40))
 	}
 	return body, nil
 }
@@ -117,7 +119,7 @@ func (d *Daemon) answerReview(w http.ResponseWriter, r *http.Request, err error)
 }
 
 // pluginProblem gives a PluginError a status; nil: err is none.
-func pluginProblem(err error) *Problem {
+func pluginProblem(err error) *api.Problem {
 	e, ok := errors.AsType[*plugin.Error](err)
 	if !ok {
 		return nil
@@ -129,5 +131,5 @@ func pluginProblem(err error) *Problem {
 	case plugin.CodeInvalid:
 		status = http.StatusUnprocessableEntity
 	}
-	return &Problem{Status: status, Code: string(e.Code), Msg: e.Msg, Hint: e.Hint}
+	return &api.Problem{Status: status, Code: string(e.Code), Msg: tool.Text{Format: e.Msg}, Hint: tool.Text{Format: e.Hint}}
 }

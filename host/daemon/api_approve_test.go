@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/plugin"
 )
@@ -134,7 +135,7 @@ func TestNoGuestApproves(t *testing.T) {
 	r := reviewOf(t, s.get("/api/plugins/fetch_url"))
 	reviewOf(t, s.post("/api/plugins/fetch_url/approve", fmt.Sprintf(`{"digest":%q}`, r.Pending.Digest)))
 	for _, path := range []string{"/healthz", "/api/plugins", "/api/plugins/read_file", "/api/settings"} {
-		var got ToolCallResult
+		var got api.ToolCallResult
 		if err := json.Unmarshal([]byte(s.post("/api/tools/fetch_url/call", fmt.Sprintf(`{"arguments":{"url":%q}}`, s.url+path)).body), &got); err != nil {
 			t.Fatal(err)
 		}

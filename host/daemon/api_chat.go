@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/weirhost/weir/host/daemon/api"
 )
 
 // postChat answers a question as a stream of events. The stream opens with the
@@ -24,7 +26,7 @@ func (d *Daemon) postChat(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if ask.Resume = ask.Resume && d.cfg.ResumeGrace > 0; ask.Resume {
-		return d.send(w, r, d.begin(r, ask), 0)
+		return d.send(w, r, d.begin(r, question{Ask: ask}), 0)
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -42,7 +44,7 @@ func (d *Daemon) postChat(w http.ResponseWriter, r *http.Request) error {
 		}
 		s.event(name, data)
 	}
-	end, err := d.guarded(func() (ChatEnd, error) { return d.chat(ctx, d.principal(r), ask, nil, emit) })
+	end, err := d.guarded(func() (api.ChatEnd, error) { return d.chat(ctx, d.principal(r), question{Ask: ask}, nil, emit) })
 	if s == nil && err != nil {
 		return err
 	}
@@ -50,16 +52,16 @@ func (d *Daemon) postChat(w http.ResponseWriter, r *http.Request) error {
 		s.end()
 	}
 	if err != nil {
-		emit(eventError, d.inWords(r, asProblem(err)))
+		emit(api.EventError, d.render(localeOf(r), asProblem(err)))
 	}
-	emit(eventEnd, end)
+	emit(api.EventEnd, end)
 	return nil
 }
 
 // checkConversation refuses ids that no log, header or address can carry.
 func checkConversation(id string) error {
 	if len(id) > maxConversationID || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
-		return problem(http.StatusBadRequest, "bad_conversation", "leave it out to begin a new conversation",
+		return api.Problemf(http.StatusBadRequest, "bad_conversation", "leave it out to begin a new conversation",
 			"a conversation's id has at most %d bytes and no control characters", maxConversationID)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/api"
 )
 
 // stored is a text that no other holds, long enough to be archived.
@@ -175,7 +176,7 @@ func TestPruneArchives(t *testing.T) {
 
 func TestExportConversation(t *testing.T) {
 	s := newServer(t, replay.New(replay.Text(longCall), replay.Text("Made.")))
-	conv := last[ChatEnd](t, events(s.post("/api/chat", `{"message":"Make a long text"}`).body), eventEnd).Conversation
+	conv := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"Make a long text"}`).body), api.EventEnd).Conversation
 	s.stored("other", "not of this conversation")
 	r := s.get("/api/conversations/" + conv + "/export")
 	if r.status != 200 || !strings.HasPrefix(r.header.Get("Content-Type"), "application/x-ndjson") {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/plugin"
 )
 
@@ -17,7 +18,7 @@ func (d *Daemon) ReloadPlugins(ctx context.Context) (host.Change, error) {
 	}
 	grants, err := d.cfg.Grants()
 	if err != nil {
-		return host.Change{}, problem(http.StatusConflict, "config", "correct the file and reload again; until then what was granted before holds", "the grants cannot be read: %s", err)
+		return host.Change{}, api.Problemf(http.StatusConflict, "config", "correct the file and reload again; until then what was granted before holds", "the grants cannot be read: %s", err)
 	}
 	return d.cfg.Host.Refresh(ctx, grants)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/plugin"
 )
 
@@ -21,9 +22,9 @@ func (d *Daemon) retryPlugin(w http.ResponseWriter, r *http.Request) error {
 	err := d.cfg.Host.Retry(name)
 	switch {
 	case errors.Is(err, host.ErrNotQuarantined):
-		return problem(http.StatusNotFound, "not_quarantined", "`weir plugin list` shows the state of each plugin", "there is no plugin %q in quarantine", clip(name, 80))
+		return api.Problemf(http.StatusNotFound, "not_quarantined", "`weir plugin list` shows the state of each plugin", "there is no plugin %q in quarantine", api.Clip(name, 80))
 	case err != nil:
-		return problem(http.StatusInternalServerError, "storage", "check the permissions of the data folder", "the plugin %q cannot be taken out of quarantine", clip(name, 80))
+		return api.Problemf(http.StatusInternalServerError, "storage", "check the permissions of the data folder", "the plugin %q cannot be taken out of quarantine", api.Clip(name, 80))
 	}
 	state, list := plugin.Ready, d.cfg.Host.Plugins()
 	if i := slices.IndexFunc(list, func(p plugin.Info) bool { return p.Name == name }); i >= 0 {

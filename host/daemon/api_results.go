@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -75,7 +75,7 @@ func (d *Daemon) postResult(w http.ResponseWriter, r *http.Request) error {
 	}
 	scope := archive.Scope{Principal: d.principal(r), Conversation: body.Conversation}
 	if _, err := d.cfg.Host.Archive().EnsureConversation(r.Context(), archive.Conversation{
-		ID: scope.Conversation, Principal: scope.Principal, Title: clip("results of "+body.Tool, 60),
+		ID: scope.Conversation, Principal: scope.Principal, Title: api.Clip("results of "+body.Tool, 60),
 	}); err != nil && !errors.Is(err, archive.ErrFull) {
 		return err
 	}
@@ -88,7 +88,7 @@ func (d *Daemon) postResult(w http.ResponseWriter, r *http.Request) error {
 	case res.Err != nil:
 		return res.Err
 	}
-	out := resultOf(res, d.now().Sub(start).Milliseconds(), body.Locale)
+	out := api.ResultOf(res, d.now().Sub(start).Milliseconds(), body.Locale)
 	if err := d.cfg.Host.Archive().LogUse(r.Context(), []archive.ToolUse{{
 		Scope: scope, CallID: out.ID, Tool: out.Tool, Code: "ok", Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, Created: start,
 	}}); err != nil {
@@ -105,7 +105,7 @@ func (d *Daemon) postResult(w http.ResponseWriter, r *http.Request) error {
 func (b ResultBody) whole() ([]byte, error) {
 	raw := bytes.TrimSpace(b.Result)
 	if len(raw) == 0 || string(raw) == "null" {
-		return nil, problem(http.StatusBadRequest, codeBadBody, `send {"tool_name": "…", "tool_input": {…}, "result": "…"}`, "there is no result")
+		return nil, api.Problemf(http.StatusBadRequest, api.CodeBadBody, `send {"tool_name": "…", "tool_input": {…}, "result": "…"}`, "there is no result")
 	}
 	if raw[0] != '"' {
 		return raw, nil
@@ -132,13 +132,13 @@ func (t *turn) preload(ctx context.Context) error {
 	case len(loads) == 0:
 		return nil
 	case len(loads) > maxLoads:
-		return problem(http.StatusBadRequest, "too_many_loads", "ask in several questions", "a question can load %d archives, not %d", maxLoads, len(loads))
+		return api.Problemf(http.StatusBadRequest, "too_many_loads", "ask in several questions", "a question can load %d archives, not %d", maxLoads, len(loads))
 	case !a.EnableToolCalling || a.MaxToolCalls < 0 || !(toolbox{nil, t.prof.Allow, t.prof.Deny}).sees(loadTool):
-		return problem(http.StatusBadRequest, "cannot_load", "use another profile", "the profile %s does not let archives be loaded", t.ask.Profile)
+		return api.Problemf(http.StatusBadRequest, "cannot_load", "use another profile", "the profile %s does not let archives be loaded", t.ask.Profile)
 	}
 	calls := make([]tool.Call, len(loads))
 	for i, l := range loads {
-		args, err := l.args()
+		args, err := l.Args()
 		if err != nil {
 			return err
 		}
@@ -153,8 +153,8 @@ func (t *turn) preload(ctx context.Context) error {
 
 // loadable reports what the call of a load would be refused for.
 func (t *turn) loadable(ctx context.Context, id string, args json.RawMessage) error {
-	missing := problem(http.StatusNotFound, "not_found", "`weir archive list --conversation ID` lists what can be loaded",
-		"there is no archived result %q in this conversation", clip(id, 80))
+	missing := api.Problemf(http.StatusNotFound, "not_found", "`weir archive list --conversation ID` lists what can be loaded",
+		"there is no archived result %q in this conversation", api.Clip(id, 80))
 	if strings.TrimSpace(id) == "" {
 		return missing
 	}
@@ -169,53 +169,9 @@ func (t *turn) loadable(ctx context.Context, id string, args json.RawMessage) er
 	return err
 }
 
-// A Load is one archived result that a question brings with it: in JSON its
-// uuid, or an object that load_tool_history would take.
-type Load struct {
-	UUID string
-	// Selectors are the object's other members; nil: everything is loaded.
-	Selectors map[string]json.RawMessage
-}
-
-// MarshalJSON writes a string where there are no selectors.
-func (l Load) MarshalJSON() ([]byte, error) {
-	if len(l.Selectors) == 0 {
-		return json.Marshal(l.UUID)
-	}
-	return l.args()
-}
-
-// UnmarshalJSON reads a string or an object with a uuid.
-func (l *Load) UnmarshalJSON(b []byte) error {
-	*l = Load{}
-	if err := json.Unmarshal(b, &l.UUID); err == nil {
-		return nil
-	}
-	if err := json.Unmarshal(b, &l.Selectors); err != nil {
-		return err
-	}
-	if err := json.Unmarshal(l.Selectors["uuid"], &l.UUID); err != nil {
-		return problem(http.StatusBadRequest, codeBadBody, "send a uuid, or an object that has one", `an object of load_uuids has no "uuid"`)
-	}
-	delete(l.Selectors, "uuid")
-	return nil
-}
-
-// args are the arguments of the call that loads l.
-func (l Load) args() (json.RawMessage, error) {
-	id, err := json.Marshal(l.UUID)
-	if err != nil {
-		return nil, err
-	}
-	all := map[string]json.RawMessage{}
-	maps.Copy(all, l.Selectors)
-	all["uuid"] = id
-	return json.Marshal(all)
-}
-
 // unique leaves out what stands there already.
-func unique(list []Load) []Load {
-	var out []Load
+func unique(list []api.Load) []api.Load {
+	var out []api.Load
 	seen := map[string]bool{}
 	for _, l := range list {
 		key := fmt.Sprint(l.UUID, l.Selectors)

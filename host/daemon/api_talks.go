@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -177,7 +178,7 @@ func (d *Daemon) renameConversation(w http.ResponseWriter, r *http.Request) erro
 	store, scope := d.cfg.Host.Archive(), archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}
 	title := cleanTitle(body.Title)
 	if n := utf8.RuneCountInString(title); n > givenTitle {
-		return problem(http.StatusBadRequest, "bad_title", "give a shorter one", "a title has at most %d characters, and this one has %d", givenTitle, n)
+		return api.Problemf(http.StatusBadRequest, "bad_title", "give a shorter one", "a title has at most %d characters, and this one has %d", givenTitle, n)
 	}
 	if title == "" {
 		err := store.EachMessage(r.Context(), scope, func(m archive.Message) error {
@@ -307,9 +308,9 @@ func (d *Daemon) exportConversation(w http.ResponseWriter, r *http.Request) erro
 	}[form]
 	switch {
 	case !ok:
-		return problem(http.StatusBadRequest, "bad_query", "use jsonl, json or markdown", "there is no format %q", clip(form, 40))
+		return api.Problemf(http.StatusBadRequest, "bad_query", "use jsonl, json or markdown", "there is no format %q", api.Clip(form, 40))
 	case form == formLines && !whole:
-		return problem(http.StatusBadRequest, "bad_query", "use format=json for an export without the texts", "an export as JSON lines has the archives whole")
+		return api.Problemf(http.StatusBadRequest, "bad_query", "use format=json for an export without the texts", "an export as JSON lines has the archives whole")
 	}
 	locale, err := queryLocale(r)
 	if err != nil {
@@ -364,7 +365,7 @@ func queryBool(r *http.Request, name string, unset bool) (bool, error) {
 	case "false", "0":
 		return false, nil
 	default:
-		return false, problem(http.StatusBadRequest, "bad_query", "give true or false", "%s=%q is neither true nor false", name, clip(v, 40))
+		return false, api.Problemf(http.StatusBadRequest, "bad_query", "give true or false", "%s=%q is neither true nor false", name, api.Clip(v, 40))
 	}
 }
 
@@ -375,7 +376,7 @@ func queryLocale(r *http.Request) (tool.Locale, error) {
 	case tool.En, tool.Zh:
 		return l, nil
 	default:
-		return "", problem(http.StatusBadRequest, "bad_query", "use en or zh", "there is no locale %q", clip(string(l), 40))
+		return "", api.Problemf(http.StatusBadRequest, "bad_query", "use en or zh", "there is no locale %q", api.Clip(string(l), 40))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -60,8 +61,8 @@ func (d *Daemon) toolFor(principal, name string) (plugin.ToolInfo, error) {
 }
 
 func noTool(name string) error {
-	return problem(http.StatusNotFound, string(tool.UnknownTool), "`weir tool list` lists the tools, `weir plugin list` what keeps others out",
-		"there is no tool named %q", clip(name, 80))
+	return api.Problemf(http.StatusNotFound, string(tool.UnknownTool), "`weir tool list` lists the tools, `weir plugin list` what keeps others out",
+		"there is no tool named %q", api.Clip(name, 80))
 }
 
 func (d *Daemon) listPlugins(w http.ResponseWriter, _ *http.Request) error {
@@ -134,11 +135,11 @@ func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 	ctx, traced := d.traceCall(r.Context(), c)
 	res, err := session.Call(ctx, c)
 	if err != nil {
-		traced(res, ToolCallResult{}, err)
+		traced(res, api.ToolCallResult{}, err)
 		return err
 	}
 	took := d.now().Sub(start)
-	out := resultOf(res, took.Milliseconds(), body.Locale)
+	out := api.ResultOf(res, took.Milliseconds(), body.Locale)
 	traced(res, out, nil)
 	d.metrics.called("", formatAPI, out, res.Stats, took)
 	d.log.Info("call completed", "tool", name, "by", d.principal(r), "ok", out.OK, "produced", out.Produced, "shown", out.Shown)
@@ -189,7 +190,7 @@ func queryInt(r *http.Request, name string, unset int) (int, error) {
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 0 {
-		return 0, problem(http.StatusBadRequest, "bad_query", "give a whole number", "%s=%q: it must be 0 or more", name, clip(v, 40))
+		return 0, api.Problemf(http.StatusBadRequest, "bad_query", "give a whole number", "%s=%q: it must be 0 or more", name, api.Clip(v, 40))
 	}
 	return n, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -14,7 +15,7 @@ import (
 type Usage struct {
 	User string `json:"user"`
 	// Quotas are the bounds that hold; none: nothing is bounded.
-	Quotas []QuotaState `json:"quotas"`
+	Quotas []api.QuotaState `json:"quotas"`
 	// Running are requests that run now.
 	Running int `json:"running"`
 	// Days are those on which something was taken, the newest first.
@@ -49,7 +50,7 @@ func (d *Daemon) showUsage(w http.ResponseWriter, r *http.Request) error {
 	if other := r.URL.Query().Get("user"); other != "" && other != who {
 		_, there := d.set().Users[other]
 		if who != d.cfg.Principal || !there {
-			return problem(http.StatusNotFound, "not_found", "leave it out to see what you took yourself", "there is no user %q here", clip(other, 80))
+			return api.Problemf(http.StatusNotFound, "not_found", "leave it out to see what you took yourself", "there is no user %q here", api.Clip(other, 80))
 		}
 		who = other
 	}
@@ -63,7 +64,7 @@ func (d *Daemon) showUsage(w http.ResponseWriter, r *http.Request) error {
 
 func (d *Daemon) usageOf(r *http.Request, who string, days int) (Usage, error) {
 	states, running, list, err := d.ledger.usage(r.Context(), who, d.view(who).User.quota(), days)
-	out := Usage{User: who, Quotas: append([]QuotaState{}, states...), Running: running, Days: []UsedDay{}}
+	out := Usage{User: who, Quotas: append([]api.QuotaState{}, states...), Running: running, Days: []UsedDay{}}
 	for _, u := range list {
 		out.Days = append(out.Days, UsedDay{u.Day, u.Requests, u.Refused, u.Prompt, u.Completion, u.Costs})
 	}
@@ -140,11 +141,11 @@ func (d *Daemon) purgeUser(w http.ResponseWriter, r *http.Request) error {
 	_, there := d.set().Users[name]
 	switch {
 	case name == d.cfg.Principal:
-		return problem(http.StatusConflict, "operators_own", "delete conversations one by one: `weir conversation delete`", "what belongs to %s is the operator's own", clip(name, 80))
+		return api.Problemf(http.StatusConflict, "operators_own", "delete conversations one by one: `weir conversation delete`", "what belongs to %s is the operator's own", api.Clip(name, 80))
 	case there:
-		return problem(http.StatusConflict, "still_user", "take them out first: `weir user remove "+clip(name, 80)+"`", "%s is still a user", clip(name, 80))
+		return api.Problemf(http.StatusConflict, "still_user", "take them out first: `weir user remove "+api.Clip(name, 80)+"`", "%s is still a user", api.Clip(name, 80))
 	case d.ledger.runs(name) > 0:
-		return problem(http.StatusConflict, codeBusy, "try again when it has ended", "something of %s still runs", clip(name, 80))
+		return api.Problemf(http.StatusConflict, api.CodeBusy, "try again when it has ended", "something of %s still runs", api.Clip(name, 80))
 	}
 	d.uses.flush()
 	d.ledger.forget(name)

@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/plugin"
 )
@@ -139,19 +140,19 @@ func (l *live) until(name string) event {
 	}
 }
 
-func (l *live) asked() Approval {
+func (l *live) asked() api.Approval {
 	l.Helper()
-	var a Approval
-	if err := json.Unmarshal([]byte(l.until(eventAsked).data), &a); err != nil {
+	var a api.Approval
+	if err := json.Unmarshal([]byte(l.until(api.EventAsked).data), &a); err != nil {
 		l.Fatal(err)
 	}
 	return a
 }
 
-func (l *live) result() ToolCallResult {
+func (l *live) result() api.ToolCallResult {
 	l.Helper()
-	var r ToolCallResult
-	if err := json.Unmarshal([]byte(l.until(eventResult).data), &r); err != nil {
+	var r api.ToolCallResult
+	if err := json.Unmarshal([]byte(l.until(api.EventResult).data), &r); err != nil {
 		l.Fatal(err)
 	}
 	return r
@@ -193,13 +194,13 @@ func TestApprovalByAPI(t *testing.T) {
 		if r := s.answer(a.ID, tt.answer); r.status != 200 {
 			t.Errorf("%d %s", r.status, r.body)
 		}
-		if e := l.until(eventAnswered); !strings.Contains(e.data, `"answer":"`+tt.answer+`"`) || !strings.Contains(e.data, a.ID) {
+		if e := l.until(api.EventAnswered); !strings.Contains(e.data, `"answer":"`+tt.answer+`"`) || !strings.Contains(e.data, a.ID) {
 			t.Errorf("%s", e.data)
 		}
 		if r := l.result(); r.OK != tt.runs || r.Approval == nil || r.Approval.By != "person local" {
 			t.Errorf("%+v", r)
 		}
-		l.until(eventEnd)
+		l.until(api.EventEnd)
 		if there(t, filepath.Join(work, tt.answer)) != tt.runs {
 			t.Errorf("%s: written %v", tt.answer, !tt.runs)
 		}
@@ -275,7 +276,7 @@ func TestBadApprovalAnswers(t *testing.T) {
 	if r := s.answer(a.ID, "deny"); r.status != 200 {
 		t.Errorf("none of them settled it: %d", r.status)
 	}
-	l.until(eventEnd)
+	l.until(api.EventEnd)
 }
 
 // A model that writes an answer has written text; a tool result that holds one
@@ -288,10 +289,10 @@ func TestModelAnswersItself(t *testing.T) {
 	s, work := desk(t, m, func(c *host.Config) { c.Approvals.Timeout = 300 * time.Millisecond })
 	l := s.chat(`{"message":"write A","approvals":true}`)
 	a := l.asked()
-	if e := l.until(eventAnswered); !strings.Contains(e.data, `"answer":"expired"`) {
+	if e := l.until(api.EventAnswered); !strings.Contains(e.data, `"answer":"expired"`) {
 		t.Errorf("%s", e.data)
 	}
-	l.until(eventEnd)
+	l.until(api.EventEnd)
 	if there(t, filepath.Join(work, "a.txt")) {
 		t.Error("it was written")
 	}
@@ -320,10 +321,10 @@ func TestApprovalEndsWithItsClient(t *testing.T) {
 	if err := s2.daemon.Drain(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if e := l.until(eventAnswered); !strings.Contains(e.data, `"answer":"nobody"`) {
+	if e := l.until(api.EventAnswered); !strings.Contains(e.data, `"answer":"nobody"`) {
 		t.Errorf("%s", e.data)
 	}
-	l.until(eventEnd)
+	l.until(api.EventEnd)
 	if there(t, filepath.Join(work, "a.txt")) || there(t, filepath.Join(work2, "a.txt")) {
 		t.Error("it was written")
 	}
@@ -361,7 +362,7 @@ func TestApprovalsOfOneRound(t *testing.T) {
 			ok = append(ok, r.Tool)
 		}
 	}
-	l.until(eventEnd)
+	l.until(api.EventEnd)
 	if strings.Join(ok, " ") != "write_note read_note" || there(t, filepath.Join(work, "a.txt")) || !there(t, filepath.Join(work, "b.txt")) {
 		t.Errorf("ran: %v", ok)
 	}
@@ -376,13 +377,13 @@ func TestAlwaysInAConversation(t *testing.T) {
 	s, _ := desk(t, replay.New(script...), nil)
 	l := s.chat(`{"message":"write A","conversation_id":"c1","approvals":true}`)
 	s.answer(l.asked().ID, "always")
-	l.until(eventEnd)
+	l.until(api.EventEnd)
 	for _, tt := range []struct {
 		conversation string
 		ok           bool
 	}{{"c1", true}, {"c2", false}} {
 		es := events(s.post("/api/chat", fmt.Sprintf(`{"message":"again","conversation_id":%q}`, tt.conversation)).body)
-		if r := last[ToolCallResult](t, es, eventResult); r.OK != tt.ok {
+		if r := last[api.ToolCallResult](t, es, api.EventResult); r.OK != tt.ok {
 			t.Errorf("%s: %+v", tt.conversation, r)
 		}
 	}
@@ -390,7 +391,7 @@ func TestAlwaysInAConversation(t *testing.T) {
 		t.Fatal(r.body)
 	}
 	es := events(s.post("/api/chat", `{"message":"again","conversation_id":"c1"}`).body)
-	if r := last[ToolCallResult](t, es, eventResult); r.OK {
+	if r := last[api.ToolCallResult](t, es, api.EventResult); r.OK {
 		t.Error("the consent outlived its conversation")
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -48,7 +49,9 @@ func (a aside) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.De
 			chat.finish()
 		}()
 		counted := a.meter
-		counted.spent = func(u agent.Usage, c *agent.Cost) { asidesOf(ctx).add(Spent{forSummary, a.name, u, c}) }
+		counted.spent = func(u agent.Usage, c *agent.Cost) {
+			asidesOf(ctx).add(api.Spent{For: forSummary, Model: a.name, Usage: u, Cost: c})
+		}
 		for d, err := range counted.Generate(ctx, r) {
 			if d.Usage != nil {
 				used = *d.Usage

@@ -13,6 +13,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -50,12 +51,12 @@ func TestSummariesAreCountedAndTraced(t *testing.T) {
 	if err := s.daemon.Configure(set); err != nil {
 		t.Fatal(err)
 	}
-	var end ChatEnd
-	ask := func() ToolCallResult {
+	var end api.ChatEnd
+	ask := func() api.ToolCallResult {
 		t.Helper()
 		a := s.as(annToken, "POST", "/api/chat", `{"message":"Make a long text","conversation_id":"talk"}`)
-		end = last[ChatEnd](t, events(a.body), eventEnd)
-		return last[ToolCallResult](t, events(a.body), eventResult)
+		end = last[api.ChatEnd](t, events(a.body), api.EventEnd)
+		return last[api.ToolCallResult](t, events(a.body), api.EventResult)
 	}
 	if r := ask(); !r.Summarized {
 		t.Fatalf("%+v", r)
@@ -63,10 +64,10 @@ func TestSummariesAreCountedAndTraced(t *testing.T) {
 	if u, c := end.Usage, end.Cost; u != (agent.Usage{Prompt: 820, Completion: 130}) || c == nil || *c != (agent.Cost{Amount: 750, Currency: "USD"}) {
 		t.Errorf("the end tells %+v and %+v", u, c)
 	}
-	if want := []Spent{{For: "summary", Model: "short", Usage: agent.Usage{Prompt: 700, Completion: 50}, Cost: end.Cost}}; !reflect.DeepEqual(end.Asides, want) {
+	if want := []api.Spent{{For: "summary", Model: "short", Usage: agent.Usage{Prompt: 700, Completion: 50}, Cost: end.Cost}}; !reflect.DeepEqual(end.Asides, want) {
 		t.Errorf("%+v", end.Asides)
 	}
-	if tr := decoded[Trace](t, s.as(annToken, "GET", "/api/traces/last", "")); tr.Usage != end.Usage || tr.Cost == nil || *tr.Cost != *end.Cost {
+	if tr := decoded[api.Trace](t, s.as(annToken, "GET", "/api/traces/last", "")); tr.Usage != end.Usage || tr.Cost == nil || *tr.Cost != *end.Cost {
 		t.Errorf("the trace tells %+v and %+v", tr.Usage, tr.Cost)
 	}
 	// 60 and 40 by the first reply, 700 and 50 by the summary, 60 and 40 by the answer.
@@ -103,7 +104,7 @@ func TestSummariesAreCountedAndTraced(t *testing.T) {
 		t.Errorf("%d summaries were asked for", n)
 	}
 	for _, sp := range kept.GetSpans() {
-		if sp.Name == "chat doubao" && (sp.Status.Code != codes.Error || attrs(sp)["error.type"] != codeQuota) {
+		if sp.Name == "chat doubao" && (sp.Status.Code != codes.Error || attrs(sp)["error.type"] != api.CodeQuota) {
 			t.Errorf("a refused summary: %v %v", sp.Status, attrs(sp))
 		}
 	}
@@ -136,7 +137,7 @@ func TestAsidesAreSummed(t *testing.T) {
 			if c.rows == 1 {
 				model = "one"
 			}
-			a.add(Spent{forSummary, model, agent.Usage{Prompt: 10, Completion: 1}, cost})
+			a.add(api.Spent{For: forSummary, Model: model, Usage: agent.Usage{Prompt: 10, Completion: 1}, Cost: cost})
 		}
 		own := agent.Usage{Prompt: 5}
 		usage, cost, rows := a.with(own, c.own)

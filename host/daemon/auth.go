@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/weirhost/weir/host/daemon/api"
 )
 
 // access checks, in front of every route, who asks and from where. A browser
@@ -27,7 +29,7 @@ func (a *access) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if p.Status == http.StatusUnauthorized {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="weir"`)
 		}
-		writeProblem(w, r, a.d.inWords(r, p))
+		a.d.writeProblem(w, r, p)
 		return
 	}
 	h := w.Header()
@@ -38,16 +40,16 @@ func (a *access) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // check says whose request it is, or why it is refused.
-func (a *access) check(r *http.Request) (principal string, p *Problem) {
+func (a *access) check(r *http.Request) (principal string, p *api.Problem) {
 	if !a.ours(hostName(r.Host)) {
-		return "", problem(http.StatusForbidden, "bad_host", "use the address that weir printed, or add the name to [server] hosts in tools.toml",
-			"the Host header %q is not one of this daemon's names", clip(r.Host, 80))
+		return "", api.Problemf(http.StatusForbidden, "bad_host", "use the address that weir printed, or add the name to [server] hosts in tools.toml",
+			"the Host header %q is not one of this daemon's names", api.Clip(r.Host, 80))
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)
 		if err != nil || !a.ours(u.Hostname()) || !samePort(u, r.Host) {
-			return "", problem(http.StatusForbidden, "bad_origin", "open the page that the daemon serves itself",
-				"a page of %q may not use this daemon", clip(origin, 80))
+			return "", api.Problemf(http.StatusForbidden, "bad_origin", "open the page that the daemon serves itself",
+				"a page of %q may not use this daemon", api.Clip(origin, 80))
 		}
 	}
 	route := a.route(r)
@@ -56,15 +58,15 @@ func (a *access) check(r *http.Request) (principal string, p *Problem) {
 	}
 	token, ok := tokenOf(r)
 	if !ok {
-		return "", problem(http.StatusUnauthorized, "no_token", "send the header `Authorization: Bearer TOKEN`; `weir paths` says where the token is",
+		return "", api.Problemf(http.StatusUnauthorized, "no_token", "send the header `Authorization: Bearer TOKEN`; `weir paths` says where the token is",
 			"this route needs the token")
 	}
 	principal, ok = a.d.whose(token)
 	switch {
 	case !ok:
-		return "", problem(http.StatusUnauthorized, "wrong_token", "`weir paths` says where the right one is", "the token is wrong")
+		return "", api.Problemf(http.StatusUnauthorized, "wrong_token", "`weir paths` says where the right one is", "the token is wrong")
 	case route.operators && principal != a.d.cfg.Principal:
-		return "", problem(http.StatusForbidden, "operators_only", "ask the operator of this daemon", "this is for the operator alone")
+		return "", api.Problemf(http.StatusForbidden, "operators_only", "ask the operator of this daemon", "this is for the operator alone")
 	}
 	return principal, nil
 }
@@ -122,12 +124,4 @@ func hostName(hostport string) string {
 		return h
 	}
 	return strings.Trim(hostport, "[]")
-}
-
-func clip(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n]) + "…"
 }

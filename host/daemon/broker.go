@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/limit"
 )
 
@@ -24,27 +25,6 @@ const (
 	maxPendingOf = 64
 	maxOver      = 512
 )
-
-// An Approval is a request as people read it. Everything in it is fit for a
-// terminal and a page.
-type Approval struct {
-	ID           string `json:"id"`
-	Conversation string `json:"conversation_id"`
-	CallID       string `json:"call_id"`
-	Tool         string `json:"tool"`
-	Plugin       string `json:"plugin,omitempty"`
-	// Args are the arguments as indented JSON, in which what does not show is
-	// written out. LeftOut is how many characters of the middle are missing; the
-	// request's own route has them all.
-	Args    string `json:"arguments"`
-	LeftOut int    `json:"left_out,omitempty"`
-	// Why says what the tool can do and who wants it asked about, Always what the
-	// answer "always" covers.
-	Why     string    `json:"why"`
-	Always  string    `json:"always"`
-	Asked   time.Time `json:"asked_at"`
-	Expires time.Time `json:"expires_at"`
-}
 
 // A broker brings requests and people together. Every request is settled once:
 // by the first answer, or by the end of whoever waits. It is safe for concurrent
@@ -59,7 +39,7 @@ type broker struct {
 
 // pending is one request. Its fields but settled never change.
 type pending struct {
-	Approval
+	api.Approval
 	principal string
 	whole     string
 	answer    chan host.ApprovalAnswer // holds one
@@ -72,7 +52,7 @@ func newBroker() *broker { return &broker{shut: make(chan struct{})} }
 // or of the principal's, or the daemon stops.
 func (b *broker) open(r host.ApprovalRequest, now time.Time) (*pending, bool) {
 	p := &pending{principal: string(r.Principal), whole: display(r.Args), answer: make(chan host.ApprovalAnswer, 1)}
-	p.Approval = Approval{
+	p.Approval = api.Approval{
 		ID: uuid.NewString(), Conversation: limit.Visible(r.Conversation), CallID: limit.Visible(r.CallID), Tool: limit.Visible(r.Tool), Plugin: r.Plugin,
 		Why: limit.Visible(r.Why), Always: limit.Visible(r.Always), Asked: now, Expires: r.Expires,
 	}
@@ -134,7 +114,7 @@ func (b *broker) settle(p *pending, how string) {
 }
 
 // give answers a request of a principal's. Those of others are not there.
-func (b *broker) give(principal, id string, a host.ApprovalAnswer) *Problem {
+func (b *broker) give(principal, id string, a host.ApprovalAnswer) *api.Problem {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	mine := func(p *pending) bool { return p.ID == id && p.principal == principal }
@@ -145,20 +125,20 @@ func (b *broker) give(principal, id string, a host.ApprovalAnswer) *Problem {
 		return nil
 	}
 	if i := slices.IndexFunc(b.over, mine); i >= 0 {
-		return problem(http.StatusConflict, "settled", "ask the model to try again if it should", "the request cannot be answered any more: %s", b.over[i].settled)
+		return api.Problemf(http.StatusConflict, "settled", "ask the model to try again if it should", "the request cannot be answered any more: %s", b.over[i].settled)
 	}
 	return noApproval()
 }
 
-func noApproval() *Problem {
-	return problem(http.StatusNotFound, "not_found", "`weir approvals list` lists what waits", "no request with that id waits here")
+func noApproval() *api.Problem {
+	return api.Problemf(http.StatusNotFound, "not_found", "`weir approvals list` lists what waits", "no request with that id waits here")
 }
 
 // list returns what waits for a principal, the oldest first.
-func (b *broker) list(principal string) []Approval {
+func (b *broker) list(principal string) []api.Approval {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := []Approval{}
+	out := []api.Approval{}
 	for _, p := range b.pending {
 		if p.principal == principal {
 			out = append(out, p.Approval)
@@ -168,7 +148,7 @@ func (b *broker) list(principal string) []Approval {
 }
 
 // find returns a request that waits, with all of its arguments.
-func (b *broker) find(principal, id string) (Approval, bool) {
+func (b *broker) find(principal, id string) (api.Approval, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range b.pending {
@@ -178,7 +158,7 @@ func (b *broker) find(principal, id string) (Approval, bool) {
 			return a, true
 		}
 	}
-	return Approval{}, false
+	return api.Approval{}, false
 }
 
 // stop refuses everything that waits, and all that would.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/api"
 )
 
 func request(principal string) host.ApprovalRequest {
@@ -29,7 +31,7 @@ func TestBrokerRaces(t *testing.T) {
 			t.Fatal("not opened")
 		}
 		ctx, cancel := context.WithCancel(context.Background())
-		var given [2]*Problem
+		var given [2]*api.Problem
 		var got host.ApprovalAnswer
 		var err error
 		var wg sync.WaitGroup
@@ -73,14 +75,14 @@ func TestBrokerBelongsToItsPrincipal(t *testing.T) {
 		t.Error("shown to others")
 	}
 	foreign, missing := b.give("you", p.ID, host.ApprovalAnswer{Verdict: host.Once}), b.give("you", "no-such-id", host.ApprovalAnswer{})
-	if foreign == nil || missing == nil || *foreign != *missing || foreign.Status != 404 {
+	if foreign == nil || missing == nil || !reflect.DeepEqual(foreign, missing) || foreign.Status != 404 {
 		t.Errorf("a foreign request answers %v, a missing one %v", foreign, missing)
 	}
 	if b.give("me", p.ID, host.ApprovalAnswer{}) != nil {
 		t.Error("its own principal may not answer")
 	}
 	over := b.give("you", p.ID, host.ApprovalAnswer{})
-	if over == nil || *over != *missing {
+	if over == nil || !reflect.DeepEqual(over, missing) {
 		t.Errorf("a foreign request that is over answers %v", over)
 	}
 }

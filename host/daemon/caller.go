@@ -8,6 +8,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -29,15 +30,15 @@ func (t *turn) checkTools() error {
 	}
 	for _, s := range a.Caller {
 		if slices.Contains(own, s.Name) {
-			return param("tools", "tool_clash", "give yours another name, or leave weir_tools out", "weir has a tool named %s too", s.Name)
+			return api.Paramf("tools", "tool_clash", "give yours another name, or leave weir_tools out", "weir has a tool named %s too", s.Name)
 		}
 		own = append(own, s.Name)
 	}
 	switch {
 	case a.Choice.Must && len(own) == 0:
-		return param("tool_choice", codeBadValue, "send tools, or leave tool_choice out", "there is no tool to choose")
+		return api.Paramf("tool_choice", api.CodeBadValue, "send tools, or leave tool_choice out", "there is no tool to choose")
 	case a.Choice.Tool != "" && !slices.Contains(own, a.Choice.Tool):
-		return param("tool_choice", codeBadValue, "name one of the tools", "there is no tool named %q", clip(a.Choice.Tool, 80))
+		return api.Paramf("tool_choice", api.CodeBadValue, "name one of the tools", "there is no tool named %q", api.Clip(a.Choice.Tool, 80))
 	}
 	return nil
 }
@@ -78,12 +79,12 @@ func (t *turn) given(ctx context.Context, session *host.Session, history []agent
 func (t *turn) fits(pending, last []tool.Call) error {
 	for _, a := range t.ask.answers {
 		if !slices.ContainsFunc(last, func(c tool.Call) bool { return c.ID == a.callID }) {
-			return param("messages", codeBadBody, "name a call of the assistant's last message", "no call with the id %q waits for a result here", clip(a.callID, 80))
+			return api.Paramf("messages", api.CodeBadBody, "name a call of the assistant's last message", "no call with the id %q waits for a result here", api.Clip(a.callID, 80))
 		}
 	}
 	for _, c := range pending {
 		if !slices.ContainsFunc(t.ask.answers, func(a answerTo) bool { return a.callID == c.ID }) {
-			return param("messages", codeBadBody, "send the results of all calls together", "the call %q has no result", clip(c.ID, 80))
+			return api.Paramf("messages", api.CodeBadBody, "send the results of all calls together", "the call %q has no result", api.Clip(c.ID, 80))
 		}
 	}
 	return nil
@@ -112,7 +113,7 @@ func (t *turn) tell(given []tool.Result, turn int) agent.Message {
 			id = r.Ref.UUID
 		}
 		t.told[id] = t.told[id] || t.outlasts(r)
-		out := resultOf(r, 0, tool.En)
+		out := api.ResultOf(r, 0, tool.En)
 		t.uses = append(t.uses, archive.ToolUse{
 			Scope: t.scope, Turn: turn, CallID: r.CallID, Tool: r.Tool, Model: t.ask.Model, Code: "ok",
 			Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: id, Created: t.d.now(),
@@ -134,5 +135,5 @@ func titleOf(history []agent.Message, question string) string {
 	if title == "" {
 		title = cleanTitle(question)
 	}
-	return clip(title, madeTitle)
+	return api.Clip(title, madeTitle)
 }

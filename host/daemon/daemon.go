@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/internal/words"
 	"github.com/weirhost/weir/host/plugin"
@@ -184,7 +185,7 @@ func (d *Daemon) enter(conversation archive.Scope) (func(), error) {
 	defer d.mu.Unlock()
 	switch {
 	case d.drain:
-		return nil, problem(http.StatusServiceUnavailable, draining, "ask again in a moment", "the daemon is shutting down")
+		return nil, api.Problemf(http.StatusServiceUnavailable, api.CodeDraining, "ask again in a moment", "the daemon is shutting down")
 	case d.busy[conversation]:
 		return nil, busyProblem()
 	}
@@ -193,7 +194,7 @@ func (d *Daemon) enter(conversation archive.Scope) (func(), error) {
 		select {
 		case slots <- struct{}{}:
 		default:
-			return nil, problem(http.StatusServiceUnavailable, "overloaded", "ask again in a moment", "%d turns are running already", cap(slots))
+			return nil, api.Problemf(http.StatusServiceUnavailable, "overloaded", "ask again in a moment", "%d turns are running already", cap(slots))
 		}
 	}
 	d.busy[conversation] = true

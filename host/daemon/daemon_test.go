@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/plugin"
 )
@@ -80,11 +81,11 @@ type answer struct {
 
 func (a answer) code(t *testing.T) string {
 	t.Helper()
-	var p struct{ Error Problem }
+	var p struct{ Error api.Problem }
 	if err := json.Unmarshal([]byte(a.body), &p); err != nil {
 		t.Fatalf("status %d, not a problem: %s", a.status, a.body)
 	}
-	if p.Error.Msg == "" {
+	if p.Error.Msg.IsZero() {
 		t.Errorf("status %d: a problem without a sentence: %s", a.status, a.body)
 	}
 	return p.Error.Code
@@ -183,20 +184,20 @@ func TestChatWholeWay(t *testing.T) {
 	s := newServer(t, m)
 	first := s.post("/api/chat", `{"message":"Make a long text"}`)
 	es := events(first.body)
-	if got := names(es); got[0] != eventStart || got[len(got)-1] != eventEnd {
+	if got := names(es); got[0] != api.EventStart || got[len(got)-1] != api.EventEnd {
 		t.Fatalf("events %v", got)
 	}
-	for _, name := range []string{eventCall, eventResult, eventTruncated, eventArchived, eventFolded, eventText} {
+	for _, name := range []string{api.EventCall, api.EventResult, api.EventTruncated, api.EventArchived, api.EventFolded, api.EventText} {
 		if !slices.ContainsFunc(es, func(e event) bool { return e.name == name }) {
 			t.Errorf("no %s among %v", name, names(es))
 		}
 	}
-	r := last[ToolCallResult](t, es, eventResult)
+	r := last[api.ToolCallResult](t, es, api.EventResult)
 	uuid = r.KeptUUID
 	if r.Produced != 52000 || r.Shown > 8000 || r.Layer != "tool" || uuid == "" {
 		t.Errorf("result %+v", r)
 	}
-	end := last[ChatEnd](t, es, eventEnd)
+	end := last[api.ChatEnd](t, es, api.EventEnd)
 	if end.Answer != "The text has 800 lines." || end.Reason != agent.ReasonAnswer || end.KeptChars != 52000 {
 		t.Errorf("end %+v", end)
 	}
@@ -214,7 +215,7 @@ func TestChatWholeWay(t *testing.T) {
 func TestConversationIsContinued(t *testing.T) {
 	m := replay.New(replay.Text("Hello."), replay.Text("Still here."))
 	s := newServer(t, m)
-	end := last[ChatEnd](t, events(s.post("/api/chat", `{"message":"Hi"}`).body), eventEnd)
+	end := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"Hi"}`).body), api.EventEnd)
 	s.post("/api/chat", `{"message":"Are you there?","conversation_id":"`+end.Conversation+`"}`)
 	reqs := m.Requests()
 	if len(reqs) != 2 {
@@ -244,11 +245,11 @@ func TestModelFailure(t *testing.T) {
 	m := replay.New(replay.Reply{Err: &agent.ModelError{Code: agent.ModelAuth, Model: "scripted", Msg: "the key is refused", Hint: "check it"}})
 	s := newServer(t, m)
 	es := events(s.post("/api/chat", `{"message":"Hi"}`).body)
-	p := last[Problem](t, es, eventError)
-	if p.Code != "model_auth" || p.Hint == "" {
+	p := last[api.Problem](t, es, api.EventError)
+	if p.Code != "model_auth" || p.Hint.IsZero() {
 		t.Errorf("problem %+v", p)
 	}
-	end := last[ChatEnd](t, es, eventEnd)
+	end := last[api.ChatEnd](t, es, api.EventEnd)
 	if end.Reason != agent.ReasonModel {
 		t.Errorf("reason %s", end.Reason)
 	}
@@ -300,7 +301,7 @@ func TestBadRequests(t *testing.T) {
 func TestToolFailureIsData(t *testing.T) {
 	s := newServer(t, replay.New())
 	r := s.post("/api/tools/calculator/call", `{"arguments":{"expression":"1/0"}}`)
-	var out ToolCallResult
+	var out api.ToolCallResult
 	if err := json.Unmarshal([]byte(r.body), &out); err != nil || r.status != 200 {
 		t.Fatalf("%d %s", r.status, r.body)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/api"
 )
 
 // diskEnv names, in a process made for it, how its disk gets full.
@@ -120,14 +121,14 @@ func fullDisk(t *testing.T, d disk) {
 		replay.Text(callFor(700)), replay.Text("Made again."), // with room again
 	)
 	s := serverWith(t, m, func(c *host.Config) { c.Archive.Path = filepath.Join(d.dir, "archive.db") })
-	ask := func(body, answer string) (ChatEnd, []event) {
+	ask := func(body, answer string) (api.ChatEnd, []event) {
 		t.Helper()
 		r := s.post("/api/chat", body)
 		es := events(r.body)
 		if r.status != 200 {
 			t.Fatalf("%s: %d %.300s", body, r.status, r.body)
 		}
-		end := last[ChatEnd](t, es, eventEnd)
+		end := last[api.ChatEnd](t, es, api.EventEnd)
 		if end.Answer != answer || end.Reason != agent.ReasonAnswer {
 			t.Errorf("%s: answered %q, reason %s", body, end.Answer, end.Reason)
 		}
@@ -141,7 +142,7 @@ func fullDisk(t *testing.T, d disk) {
 	}
 	calculate(t) // it is compiled while there is room for that
 	first, es := ask(`{"message":"Make a long text"}`, "Made.")
-	kept := last[ToolCallResult](t, es, eventResult).KeptUUID
+	kept := last[api.ToolCallResult](t, es, api.EventResult).KeptUUID
 	if kept == "" || first.Unsaved {
 		t.Fatalf("the archive does not work to begin with: %+v", first)
 	}
@@ -151,7 +152,7 @@ func fullDisk(t *testing.T, d disk) {
 
 	d.fill(t)
 	end, es := ask(inFirst("Make another"), "Made without an archive.")
-	if r := last[ToolCallResult](t, es, eventResult); !r.Unkept || r.KeptUUID != "" || r.Shown == 0 || !end.Unsaved {
+	if r := last[api.ToolCallResult](t, es, api.EventResult); !r.Unkept || r.KeptUUID != "" || r.Shown == 0 || !end.Unsaved {
 		t.Errorf("on the full disk: %+v, unsaved %v", r, end.Unsaved)
 	}
 	asked := m.Requests()[3].Messages
@@ -171,7 +172,7 @@ func fullDisk(t *testing.T, d disk) {
 
 	d.empty(t)
 	end, es = ask(inFirst("Make a third"), "Made again.")
-	if r := last[ToolCallResult](t, es, eventResult); r.Unkept || r.KeptUUID == "" || r.KeptUUID == kept || end.Unsaved {
+	if r := last[api.ToolCallResult](t, es, api.EventResult); r.Unkept || r.KeptUUID == "" || r.KeptUUID == kept || end.Unsaved {
 		t.Errorf("with room again: %+v, unsaved %v", r, end.Unsaved)
 	}
 	var told strings.Builder

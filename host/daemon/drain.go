@@ -5,10 +5,9 @@ import (
 	"errors"
 	"net/http"
 	"time"
-)
 
-// draining is the code of what a daemon that stops refuses or cuts off.
-const draining = "draining"
+	"github.com/weirhost/weir/host/daemon/api"
+)
 
 // lastWords is how long turns that are cut off have to be stored, and to tell
 // their clients.
@@ -93,5 +92,5 @@ func cutOff(ctx context.Context, err error) error {
 	if err == nil || context.Cause(ctx) != errStopped {
 		return err
 	}
-	return problem(http.StatusServiceUnavailable, draining, "ask again in a moment", "the daemon stopped before the answer was complete")
+	return api.Problemf(http.StatusServiceUnavailable, api.CodeDraining, "ask again in a moment", "the daemon stopped before the answer was complete")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host/daemon/api"
 )
 
 // logged gives a server's daemon a log that can be read.
@@ -45,8 +46,8 @@ func TestFaultsAreShown(t *testing.T) {
 	s := newServer(t, m)
 	book := s.logged()
 	es := events(s.post("/api/chat", `{"message":"Make a long text"}`).body)
-	uuid = last[ToolCallResult](t, es, eventResult).KeptUUID
-	conversation := last[ChatEnd](t, es, eventEnd).Conversation
+	uuid = last[api.ToolCallResult](t, es, api.EventResult).KeptUUID
+	conversation := last[api.ChatEnd](t, es, api.EventEnd).Conversation
 	for i, want := range []string{`"faults":1,"refaults":0,"thrash":0`, `"faults":1,"refaults":1,"thrash":0`, `"faults":1,"refaults":1,"thrash":1`} {
 		es := events(s.post("/api/chat", fmt.Sprintf(`{"message":"And line %d?","conversation_id":%q}`, i, conversation)).body)
 		if end := es[len(es)-1].data; !strings.Contains(end, want) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 )
 
 // A result that a later line refers to stays in the archive, even where it
@@ -16,9 +17,9 @@ func TestIdenticalResultsWholeWay(t *testing.T) {
 	long := replay.Call("long_text", `{}`)
 	m := replay.New(short, short, replay.Text("twice the same"), long, replay.Text("a long one"), long, replay.Text("the same again"))
 	s := newServer(t, m)
-	ask := func(question, conversation string) (results []ToolCallResult, end ChatEnd) {
+	ask := func(question, conversation string) (results []api.ToolCallResult, end api.ChatEnd) {
 		es := events(s.post("/api/chat", fmt.Sprintf(`{"message":%q,"conversation_id":%q}`, question, conversation)).body)
-		end = last[ChatEnd](t, es, eventEnd)
+		end = last[api.ChatEnd](t, es, api.EventEnd)
 		return end.Results, end
 	}
 	got, end := ask("Make it twice", "")

@@ -9,6 +9,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -44,11 +45,11 @@ func TestToldUUIDsStay(t *testing.T) {
 		})
 		s := serverWith(t, m, func(cfg *host.Config) { cfg.Tools = c.tools })
 		es := events(s.post("/api/chat", `{"message":"Make a text"}`).body)
-		end := last[ChatEnd](t, es, eventEnd)
+		end := last[api.ChatEnd](t, es, api.EventEnd)
 		if end.Reason != agent.ReasonAnswer || len(end.Results) != len(c.calls) {
 			t.Fatalf("%s: end %+v", c.why, end)
 		}
-		told := slices.ContainsFunc(es, func(e event) bool { return e.name == eventArchived })
+		told := slices.ContainsFunc(es, func(e event) bool { return e.name == api.EventArchived })
 		if first := end.Results[0]; told != c.told || (first.KeptUUID != "") != c.told || strings.Contains(first.Line, "📎") != c.told || (end.KeptChars > 0) != (c.kept > 0) {
 			t.Errorf("%s: told %v, result %+v, %d characters kept", c.why, told, first, end.KeptChars)
 		}

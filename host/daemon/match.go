@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon/api"
 )
 
 // A said is one message as a client of /v1 saw it: a question, an answer, or a
@@ -89,10 +90,10 @@ func (d *Daemon) matching(ctx context.Context, principal, mark string) []string 
 // chatMatched continues the conversation whose messages equal what the client
 // sends in front of its question, and begins a new one where there is none, or
 // where it is answering somebody else.
-func (d *Daemon) chatMatched(ctx context.Context, principal string, ask Ask, history []agent.Message, emit func(string, any)) (ChatEnd, error) {
+func (d *Daemon) chatMatched(ctx context.Context, principal string, ask question, history []agent.Message, emit func(string, any)) (api.ChatEnd, error) {
 	done, err := d.begun(ctx, principal, ask.Message)
 	if err != nil {
-		return ChatEnd{}, err
+		return api.ChatEnd{}, err
 	}
 	defer done()
 	if ask.Conversation == "" {
@@ -100,8 +101,8 @@ func (d *Daemon) chatMatched(ctx context.Context, principal string, ask Ask, his
 		for _, id := range d.matching(ctx, principal, ask.mark) {
 			ask.Conversation = id
 			end, err := d.answer(ctx, principal, ask, history, emit)
-			var p *Problem
-			if !errors.As(err, &p) || p.Code != codeBusy {
+			var p *api.Problem
+			if !errors.As(err, &p) || p.Code != api.CodeBusy {
 				return end, err
 			}
 		}
@@ -151,9 +152,6 @@ func (t *turn) marks(out agent.Turn) []string {
 	return slices.Compact(marks)
 }
 
-// codeBusy is the problem of a conversation that is in a turn.
-const codeBusy = "busy"
-
-func busyProblem() *Problem {
-	return problem(http.StatusConflict, codeBusy, "wait for its answer or begin another conversation", "this conversation is still answering")
+func busyProblem() *api.Problem {
+	return api.Problemf(http.StatusConflict, api.CodeBusy, "wait for its answer or begin another conversation", "this conversation is still answering")
 }

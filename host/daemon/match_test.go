@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host/daemon/api"
 )
 
 // A talker is a client of /v1 that knows of no ids: it sends back what it read.
@@ -210,7 +211,7 @@ func TestAMatchThatIsBusy(t *testing.T) {
 // A talk that began with weir's own events goes on by OpenAI's protocol.
 func TestFromChatToCompletions(t *testing.T) {
 	s := newServer(t, replay.Func(knowing))
-	end := last[ChatEnd](t, events(s.post("/api/chat", `{"message":"Make a long text"}`).body), eventEnd)
+	end := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"Make a long text"}`).body), api.EventEnd)
 	c := &talker{s: s}
 	c.say("user", "Make a long text")
 	c.say("assistant", end.Answer)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -64,20 +65,17 @@ func (d *Daemon) admit(principal string) (end func(), err error) {
 	return func() { d.turns.Done(); taking.end() }, nil
 }
 
-// refused words for a model why its call may not begin. What is wrong inside is for
-// the log.
+// refused returns the error that a model reads when its call may not begin. An
+// internal error is logged.
 func (d *Daemon) refused(err error, locale tool.Locale) *tool.Error {
-	if _, ok := errors.AsType[*Problem](err); !ok {
+	if _, ok := errors.AsType[*api.Problem](err); !ok {
 		d.log.Error("a call could not be counted", "error", err)
 	}
-	p := asProblem(err)
-	switch {
-	case p.Quota != nil: // which is in the user's language already
-		return tool.Errorf(tool.RateLimited, p.Hint, "%s", p.Msg)
-	case locale == tool.Zh:
-		p = d.chineseProblem(p)
+	p, code := d.render(locale, asProblem(err)), tool.Failed
+	if p.Quota != nil {
+		code = tool.RateLimited
 	}
-	return tool.Errorf(tool.Failed, p.Hint, "%s", p.Msg)
+	return tool.NewError(code, p.Msg, p.Hint)
 }
 
 // attend counts a call that is no turn among d.turns, which a stop waits for.
@@ -85,7 +83,7 @@ func (d *Daemon) attend() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.drain {
-		return problem(http.StatusServiceUnavailable, draining, "ask again in a moment", "the daemon is shutting down")
+		return api.Problemf(http.StatusServiceUnavailable, api.CodeDraining, "ask again in a moment", "the daemon is shutting down")
 	}
 	d.turns.Add(1)
 	return nil
@@ -100,11 +98,11 @@ func card(r host.ApprovalRequest) string {
 // calledByMCP counts a call, and puts it down for the statistics.
 func (d *Daemon) calledByMCP(c mcpserver.Call) {
 	r := c.Result
-	out := countsOf(r)
+	out := api.CountsOf(r)
 	d.metrics.called("", formatMCP, out, r.Stats, c.Took)
 	d.metrics.decided(out)
 	use := archive.ToolUse{
-		Scope: archive.Scope{Principal: c.Principal, Conversation: c.Conversation}, CallID: r.CallID, Tool: clip(r.Tool, 80), Format: formatMCP, Code: "ok",
+		Scope: archive.Scope{Principal: c.Principal, Conversation: c.Conversation}, CallID: r.CallID, Tool: api.Clip(r.Tool, 80), Format: formatMCP, Code: "ok",
 		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, Duration: c.Took, Created: c.Began,
 	}
 	if r.Err != nil {
@@ -131,14 +129,11 @@ func (d *Daemon) serveMCP(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// StreamProtocol names what a connection is turned into by streamMCP.
-const StreamProtocol = "weir-mcp"
-
 // streamMCP turns the connection into a stream of lines, as a program has on its
 // standard input and output. `weir mcp` comes this way to a running daemon.
 func (d *Daemon) streamMCP(w http.ResponseWriter, r *http.Request) error {
-	if !strings.EqualFold(r.Header.Get("Upgrade"), StreamProtocol) {
-		return problem(http.StatusUpgradeRequired, "no_upgrade", "MCP over HTTP is at /mcp", "this route is for `weir mcp`, which asks for a stream")
+	if !strings.EqualFold(r.Header.Get("Upgrade"), api.StreamProtocol) {
+		return api.Problemf(http.StatusUpgradeRequired, "no_upgrade", "MCP over HTTP is at /mcp", "this route is for `weir mcp`, which asks for a stream")
 	}
 	conn, buf, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -146,7 +141,7 @@ func (d *Daemon) streamMCP(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Time{}) // the server's own are for requests
-	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+StreamProtocol+"\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+api.StreamProtocol+"\r\n\r\n"); err != nil {
 		return nil // the client has gone
 	}
 	ctx, stop := context.WithCancel(context.Background())

@@ -17,6 +17,7 @@ import (
 
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -111,7 +112,7 @@ func (s *server) mcpStream(token string) *bufio.Reader {
 	if err != nil {
 		s.Fatal(err)
 	}
-	r.Header = http.Header{"Authorization": {"Bearer " + token}, "Connection": {"Upgrade"}, "Upgrade": {StreamProtocol}}
+	r.Header = http.Header{"Authorization": {"Bearer " + token}, "Connection": {"Upgrade"}, "Upgrade": {api.StreamProtocol}}
 	if err := r.Write(conn); err != nil {
 		s.Fatal(err)
 	}
@@ -227,7 +228,7 @@ func TestMCPRefusals(t *testing.T) {
 	refused := func(want tool.Error) {
 		t.Helper()
 		_, err := s.daemon.admit("ann")
-		if got, ok := errors.AsType[*tool.Error](err); !ok || got.Error() != want.Error() {
+		if got, ok := errors.AsType[*tool.Error](err); !ok || got.Code != want.Code || got.Msg != want.Msg || got.Hint != want.Hint {
 			t.Errorf("got %#v, want %#v", err, want)
 		}
 	}

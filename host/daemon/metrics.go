@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -107,7 +108,7 @@ func (m *metrics) modelAsked(model string, took time.Duration) {
 func (m *metrics) asked(name string) { m.asks.WithLabelValues(m.tool(name)).Inc() }
 
 // decided counts a decision; rules and people each count as one.
-func (m *metrics) decided(r ToolCallResult) {
+func (m *metrics) decided(r api.ToolCallResult) {
 	if r.Approval == nil {
 		return
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -148,11 +149,11 @@ func TestMetricsAreBounded(t *testing.T) {
 	got := testMetrics(t, func(m *metrics) {
 		for i := range 500 {
 			name := fmt.Sprintf("tool_%d", i)
-			m.called("m", "json", ToolCallResult{Tool: name, Error: &tool.Error{Code: tool.Code("code_" + name)}, Produced: 10, Shown: 10}, tool.Stats{}, time.Second)
+			m.called("m", "json", api.ToolCallResult{Tool: name, Error: &tool.Error{Code: tool.Code("code_" + name)}, Produced: 10, Shown: 10}, tool.Stats{}, time.Second)
 			m.unreadable("m", parse.Malformed{Name: name, Format: parse.FormatJSON, Reason: parse.ReasonUnknownTool, Raw: name})
 		}
-		m.called("m", "json", ToolCallResult{Tool: "mine"}, tool.Stats{}, time.Second)
-		m.called("m\xff", "json", ToolCallResult{Tool: "mine", Error: &tool.Error{Code: tool.TimedOut}}, tool.Stats{}, time.Second)
+		m.called("m", "json", api.ToolCallResult{Tool: "mine"}, tool.Stats{}, time.Second)
+		m.called("m\xff", "json", api.ToolCallResult{Tool: "mine", Error: &tool.Error{Code: tool.TimedOut}}, tool.Stats{}, time.Second)
 	})
 	for series, want := range map[string]float64{
 		`weir_calls_total{format="json",model="m",outcome="other",tool="other"}`:     500,
@@ -232,22 +233,22 @@ func TestMetricsOfEvents(t *testing.T) {
 			m.ended("m", agent.TurnEnd{Usage: agent.Usage{Prompt: -100}}, nil)
 		}},
 		{"what is not archived is not counted as kept", `weir_archived_characters_total{tool="mine"}`, 30, func(m *metrics) {
-			m.called("m", "json", ToolCallResult{Tool: "mine", Produced: 20}, tool.Stats{}, 0)
-			m.called("m", "json", ToolCallResult{Tool: "mine", Produced: 30, KeptUUID: "u"}, tool.Stats{}, 0)
+			m.called("m", "json", api.ToolCallResult{Tool: "mine", Produced: 20}, tool.Stats{}, 0)
+			m.called("m", "json", api.ToolCallResult{Tool: "mine", Produced: 30, KeptUUID: "u"}, tool.Stats{}, 0)
 		}},
 		{"what a summary adds is not taken off what was saved", `weir_saved_characters_total{tool="mine"}`, 10, func(m *metrics) {
-			m.called("m", "json", ToolCallResult{Tool: "mine", Produced: 20, Shown: 10}, tool.Stats{}, 0)
-			m.called("m", "json", ToolCallResult{Tool: "mine", Produced: 20, Shown: 30}, tool.Stats{}, 0)
+			m.called("m", "json", api.ToolCallResult{Tool: "mine", Produced: 20, Shown: 10}, tool.Stats{}, 0)
+			m.called("m", "json", api.ToolCallResult{Tool: "mine", Produced: 20, Shown: 30}, tool.Stats{}, 0)
 		}},
 		{"an answer of the cache has no instance", `weir_instance_duration_seconds_sum{tool="mine"}`, 0.5, func(m *metrics) {
-			m.called("m", "json", ToolCallResult{Tool: "mine"}, tool.Stats{Instance: time.Second / 2}, time.Second)
-			m.called("m", "json", ToolCallResult{Tool: "mine"}, tool.Stats{Cached: true}, time.Second)
+			m.called("m", "json", api.ToolCallResult{Tool: "mine"}, tool.Stats{Instance: time.Second / 2}, time.Second)
+			m.called("m", "json", api.ToolCallResult{Tool: "mine"}, tool.Stats{Cached: true}, time.Second)
 		}},
 		{"loads of folded results are faults", `weir_faults_total`, 3,
 			func(m *metrics) { m.ended("m", agent.TurnEnd{Faults: agent.Faults{Faults: 3, Refaults: 1}}, nil) }},
 		{"a cut has the layer that decided", `weir_cut_results_total{layer="round",tool="mine"}`, 1, func(m *metrics) {
-			m.called("m", "json", ToolCallResult{Tool: "mine", Layer: tool.LayerRound}, tool.Stats{}, 0)
-			m.called("m", "json", ToolCallResult{Tool: "mine"}, tool.Stats{}, 0)
+			m.called("m", "json", api.ToolCallResult{Tool: "mine", Layer: tool.LayerRound}, tool.Stats{}, 0)
+			m.called("m", "json", api.ToolCallResult{Tool: "mine"}, tool.Stats{}, 0)
 		}},
 	} {
 		if got := testMetrics(t, row.tell)[row.series]; got != row.want {
@@ -306,7 +307,7 @@ func TestMetricsConcurrently(t *testing.T) {
 		for range 8 {
 			wg.Go(func() {
 				for range 100 {
-					m.called("m", "json", ToolCallResult{Tool: "mine", Produced: 1}, tool.Stats{}, time.Millisecond)
+					m.called("m", "json", api.ToolCallResult{Tool: "mine", Produced: 1}, tool.Stats{}, time.Millisecond)
 					m.ended("m", agent.TurnEnd{Reason: agent.ReasonAnswer}, nil)
 				}
 				m.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil))

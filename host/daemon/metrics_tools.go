@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -72,7 +73,7 @@ func (m *metrics) ofCall(name string, k callKind, instance bool) (toolSeries, pr
 }
 
 // called counts a call and its result, written as format; cost is what it took.
-func (m *metrics) called(model, format string, r ToolCallResult, cost tool.Stats, elapsed time.Duration) {
+func (m *metrics) called(model, format string, r api.ToolCallResult, cost tool.Stats, elapsed time.Duration) {
 	outcome := tool.Code("ok")
 	if r.Error != nil {
 		outcome = r.Error.Code

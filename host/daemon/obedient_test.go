@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/plugin"
 )
@@ -228,7 +229,7 @@ func TestObedientModelWithLeave(t *testing.T) {
 	if r := w.answer(a.ID, "once"); r.status != 200 {
 		t.Fatal(r.body)
 	}
-	l.until(eventEnd)
+	l.until(api.EventEnd)
 	if w.hits.Load() != 1 || <-w.seen != "/?d=tide9" {
 		t.Errorf("%d hits", w.hits.Load())
 	}
@@ -246,8 +247,8 @@ func (w world) refuseAll(body map[string]any) {
 	w.Helper()
 	l := w.chat(encode(w.T, body))
 	for e := range l.events {
-		if e.name == eventAsked {
-			w.answer(last[Approval](w.T, []event{e}, eventAsked).ID, "deny")
+		if e.name == api.EventAsked {
+			w.answer(last[api.Approval](w.T, []event{e}, api.EventAsked).ID, "deny")
 		}
 	}
 }

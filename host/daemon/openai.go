@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon/api"
 )
 
 // completions speaks OpenAI's protocol. The protocol has no conversations: the
@@ -32,19 +33,19 @@ func (d *Daemon) completions(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	c := &completion{id: "chatcmpl-" + uuid.NewString(), created: d.now().Unix(), model: body.Model, stream: body.Stream, usage: body.Options.Usage, w: w, gone: cancel, words: d.wordsFor(r)}
+	c := &completion{id: "chatcmpl-" + uuid.NewString(), created: d.now().Unix(), model: body.Model, stream: body.Stream, usage: body.Options.Usage, w: w, gone: cancel, render: func(p *api.Problem) *api.Problem { return d.render(localeOf(r), p) }}
 	if c.model == "" {
 		c.model = ask.Model
 	}
 	defer c.keepAlive(d.beat)()
-	end, err := d.guarded(func() (ChatEnd, error) { return d.chatMatched(ctx, d.principal(r), ask, history, c.observe) })
+	end, err := d.guarded(func() (api.ChatEnd, error) { return d.chatMatched(ctx, d.principal(r), ask, history, c.observe) })
 	return c.finish(end, err)
 }
 
 // completionAsk splits the request into what is to be answered and what came
 // before it.
-func (d *Daemon) completionAsk(r *http.Request, body CompletionBody) (Ask, []agent.Message, error) {
-	ask := Ask{Conversation: r.Header.Get("X-Weir-Conversation")}
+func (d *Daemon) completionAsk(r *http.Request, body CompletionBody) (question, []agent.Message, error) {
+	ask := question{Ask: api.Ask{Conversation: r.Header.Get("X-Weir-Conversation")}}
 	if ask.Conversation == "" {
 		ask.Conversation = body.Metadata["conversation_id"]
 	}
@@ -65,7 +66,7 @@ func (d *Daemon) completionAsk(r *http.Request, body CompletionBody) (Ask, []age
 
 // nameModel understands a model's name, a profile's name, or "weir" for the
 // default profile.
-func nameModel(v view, ask *Ask, name string) error {
+func nameModel(v view, ask *question, name string) error {
 	if _, ok := v.Profiles[name]; ok {
 		ask.Profile = name
 	} else if _, ok := v.Models[name]; ok {
@@ -88,8 +89,8 @@ const (
 	defaultProfile = "default"
 )
 
-func noModel(name string) *Problem {
-	p := problem(http.StatusNotFound, "model_not_found", "GET /v1/models lists them", "there is no model named %q", clip(name, 80))
+func noModel(name string) *api.Problem {
+	p := api.Problemf(http.StatusNotFound, "model_not_found", "GET /v1/models lists them", "there is no model named %q", api.Clip(name, 80))
 	p.Param = "model"
 	return p
 }

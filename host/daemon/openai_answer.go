@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon/api"
 )
 
 // A Completion is one answer in OpenAI's shape, or one piece of it.
@@ -66,9 +67,9 @@ type CompletionUsage struct {
 // A CompletionNote says which conversation goes on, why the turn ended, and what
 // weir's own tools gave.
 type CompletionNote struct {
-	Conversation string           `json:"conversation_id"`
-	Reason       agent.Reason     `json:"reason"`
-	Results      []ToolCallResult `json:"results,omitempty"`
+	Conversation string               `json:"conversation_id"`
+	Reason       agent.Reason         `json:"reason"`
+	Results      []api.ToolCallResult `json:"results,omitempty"`
 }
 
 // A completion writes one answer. Its stream opens with the first piece, so that
@@ -79,7 +80,7 @@ type completion struct {
 	stream, usage bool
 	w             http.ResponseWriter
 	gone          func()
-	words         func(*Problem) *Problem // says a problem in the language of who asked
+	render        func(*api.Problem) *api.Problem // in the language of the client
 
 	mu   sync.Mutex // the turn writes, and the timer that keeps the stream alive
 	s    *stream
@@ -124,15 +125,15 @@ func (c *completion) observe(name string, data any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case name == eventStart && c.s == nil:
-		c.w.Header().Set("X-Weir-Conversation", data.(ChatStart).Conversation)
+	case name == api.EventStart && c.s == nil:
+		c.w.Header().Set("X-Weir-Conversation", data.(api.ChatStart).Conversation)
 	case !c.stream:
-	case name == eventText:
+	case name == api.EventText:
 		c.open()
-		c.piece(CompletionMessage{Content: &data.(*TextPiece).Text}, "")
-	case name == eventThought:
+		c.piece(CompletionMessage{Content: &data.(*api.TextPiece).Text}, "")
+	case name == api.EventThought:
 		c.open()
-		c.piece(CompletionMessage{Reasoning: data.(*TextPiece).Text}, "")
+		c.piece(CompletionMessage{Reasoning: data.(*api.TextPiece).Text}, "")
 	}
 }
 
@@ -153,7 +154,7 @@ func (c *completion) envelope(object string, choices ...CompletionChoice) *Compl
 
 // finish writes the whole answer, or the last pieces of a stream. An error that
 // nothing was written in front of is returned.
-func (c *completion) finish(end ChatEnd, err error) error {
+func (c *completion) finish(end api.ChatEnd, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over = true
@@ -162,7 +163,7 @@ func (c *completion) finish(end ChatEnd, err error) error {
 			return err
 		}
 		c.s.end()
-		c.s.data(inOpenAIsShape(c.words(asProblem(err))))
+		c.s.data(inOpenAIsShape(c.render(asProblem(err))))
 		return nil // without [DONE]: the answer did not come to its end
 	}
 	reason := finishOf(end.Reason)
@@ -209,7 +210,7 @@ func usageOf(u agent.Usage) *CompletionUsage {
 	return out
 }
 
-func callsOf(pending []ToolCallStart, pieces bool) []CompletionCall {
+func callsOf(pending []api.ToolCallStart, pieces bool) []CompletionCall {
 	out := make([]CompletionCall, len(pending))
 	for i, c := range pending {
 		out[i] = CompletionCall{ID: c.ID, Type: "function", Function: CompletionFunction{c.Tool, string(c.Args)}}
@@ -233,10 +234,10 @@ type OpenAIError struct {
 
 // inOpenAIsShape says a problem as OpenAI's clients read it: they show the
 // message alone, so the hint stands in it too.
-func inOpenAIsShape(p *Problem) OpenAIError {
+func inOpenAIsShape(p *api.Problem) OpenAIError {
 	var out OpenAIError
 	e := &out.Error
-	e.Message, e.Code, e.Hint = p.Error(), p.Code, p.Hint
+	e.Message, e.Code, e.Hint = p.Error(), p.Code, p.Hint.String()
 	if p.Code == "model_"+string(agent.ModelWindow) {
 		e.Code = "context_length_exceeded" // which clients look for
 	}
@@ -260,8 +261,8 @@ func inOpenAIsShape(p *Problem) OpenAIError {
 
 // inVain reports whether the same request would fail again however long its
 // client waits, so that clients which repeat requests by their status do not.
-func inVain(p *Problem) bool {
-	if p.Code == codeQuota { // a client that repeats requests waits for a minute at most
+func inVain(p *api.Problem) bool {
+	if p.Code == api.CodeQuota { // a client that repeats requests waits for a minute at most
 		return p.RetryAfter <= 0 || p.RetryAfter > time.Minute
 	}
 	return p.Status >= 500 && strings.HasPrefix(p.Code, "model_") &&

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -99,32 +99,20 @@ const (
 	maxStops       = 16
 )
 
-// param is a problem of one parameter of a request to /v1.
-func param(name, code, hint, format string, args ...any) *Problem {
-	p := problem(http.StatusBadRequest, code, hint, format, args...)
-	p.Param = name
-	return p
-}
-
-const (
-	codeUnsupported = "unsupported_parameter"
-	codeBadValue    = "invalid_value"
-)
-
 // unsupported names the first parameter that asks for what weir cannot do.
 func (b *CompletionBody) unsupported() error {
 	set := func(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 	switch {
 	case b.N != nil && *b.N != 1:
-		return param("n", codeUnsupported, "send the request several times", "weir gives one answer to a question, not %d", *b.N)
+		return api.Paramf("n", api.CodeUnsupported, "send the request several times", "weir gives one answer to a question, not %d", *b.N)
 	case b.Logprobs:
-		return param("logprobs", codeUnsupported, "leave it out", "weir has no log probabilities")
+		return api.Paramf("logprobs", api.CodeUnsupported, "leave it out", "weir has no log probabilities")
 	case set(b.Functions), set(b.FunctionCall):
-		return param("functions", codeUnsupported, "send tools and tool_choice instead", "functions are an older form of tools, which weir does not read")
+		return api.Paramf("functions", api.CodeUnsupported, "send tools and tool_choice instead", "functions are an older form of tools, which weir does not read")
 	case set(b.Audio), slices.Contains(b.Modalities, "audio"):
-		return param("modalities", codeUnsupported, "ask for text", "weir answers in text alone")
+		return api.Paramf("modalities", api.CodeUnsupported, "ask for text", "weir answers in text alone")
 	case set(b.WebSearch):
-		return param("web_search_options", codeUnsupported, "weir has a tool that searches the web: leave this out, and tools too", "weir does not hand on a provider's own web search")
+		return api.Paramf("web_search_options", api.CodeUnsupported, "weir has a tool that searches the web: leave this out, and tools too", "weir does not hand on a provider's own web search")
 	}
 	return nil
 }
@@ -177,7 +165,7 @@ func (b *CompletionBody) wish() (*wish, error) {
 			continue
 		}
 		if *n < 1 {
-			return nil, param(name, codeBadValue, "leave it out for the provider's bound", "%s is %d; an answer has at least one token", name, *n)
+			return nil, api.Paramf(name, api.CodeBadValue, "leave it out for the provider's bound", "%s is %d; an answer has at least one token", name, *n)
 		}
 		w.maxTokens = max(w.maxTokens, *n)
 	}
@@ -197,10 +185,10 @@ func (w *wish) readStop(b *CompletionBody) error {
 	if json.Unmarshal(b.Stop, &one) == nil {
 		w.stop = []string{one}
 	} else if json.Unmarshal(b.Stop, &w.stop) != nil {
-		return param("stop", codeBadValue, "send a string or a list of strings", "stop is neither a text nor a list of texts")
+		return api.Paramf("stop", api.CodeBadValue, "send a string or a list of strings", "stop is neither a text nor a list of texts")
 	}
 	if len(w.stop) > maxStops || slices.Contains(w.stop, "") {
-		return param("stop", codeBadValue, "", "stop takes up to %d texts, none of them empty", maxStops)
+		return api.Paramf("stop", api.CodeBadValue, "", "stop takes up to %d texts, none of them empty", maxStops)
 	}
 	return nil
 }
@@ -213,11 +201,11 @@ func (w *wish) readFormat(b *CompletionBody) error {
 		w.format = &agent.Format{}
 	case f.Type == "json_schema":
 		if !isObject(f.Schema.Schema) {
-			return param("response_format", codeBadValue, "", "response_format.json_schema.schema is not an object")
+			return api.Paramf("response_format", api.CodeBadValue, "", "response_format.json_schema.schema is not an object")
 		}
 		w.format = &agent.Format{Name: f.Schema.Name, Schema: f.Schema.Schema, Strict: f.Schema.Strict}
 	default:
-		return param("response_format", codeBadValue, "use text, json_object or json_schema", "there is no response_format %q", clip(f.Type, 40))
+		return api.Paramf("response_format", api.CodeBadValue, "use text, json_object or json_schema", "there is no response_format %q", api.Clip(f.Type, 40))
 	}
 	return nil
 }
@@ -227,19 +215,19 @@ var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 
 func (w *wish) readTools(b *CompletionBody) error {
 	if len(b.Tools) > maxCallerTools {
-		return param("tools", codeBadValue, "send those that the question may need", "%d tools are more than %d", len(b.Tools), maxCallerTools)
+		return api.Paramf("tools", api.CodeBadValue, "send those that the question may need", "%d tools are more than %d", len(b.Tools), maxCallerTools)
 	}
 	for i, t := range b.Tools {
 		at := func(field string) string { return fmt.Sprintf("tools[%d].%s", i, field) }
 		switch f := t.Function; {
 		case t.Type != "function":
-			return param(at("type"), codeUnsupported, `use {"type": "function", "function": {…}}`, "a tool of the type %q is not understood", clip(t.Type, 40))
+			return api.Paramf(at("type"), api.CodeUnsupported, `use {"type": "function", "function": {…}}`, "a tool of the type %q is not understood", api.Clip(t.Type, 40))
 		case !toolName().MatchString(f.Name):
-			return param(at("function.name"), codeBadValue, "1 to 64 letters, digits, _ and -", "%q is not a tool's name", clip(f.Name, 80))
+			return api.Paramf(at("function.name"), api.CodeBadValue, "1 to 64 letters, digits, _ and -", "%q is not a tool's name", api.Clip(f.Name, 80))
 		case slices.ContainsFunc(w.tools, func(s tool.Spec) bool { return s.Name == f.Name }):
-			return param(at("function.name"), codeBadValue, "", "two tools are named %q", f.Name)
+			return api.Paramf(at("function.name"), api.CodeBadValue, "", "two tools are named %q", f.Name)
 		case len(f.Parameters) > 0 && string(f.Parameters) != "null" && !isObject(f.Parameters):
-			return param(at("function.parameters"), codeBadValue, "send a JSON Schema", "the parameters of %s are not an object", f.Name)
+			return api.Paramf(at("function.parameters"), api.CodeBadValue, "send a JSON Schema", "the parameters of %s are not an object", f.Name)
 		default:
 			s := tool.Spec{Name: f.Name, Description: f.Description, Params: f.Parameters}
 			if !isObject(s.Params) {
@@ -270,7 +258,7 @@ func (w *wish) readChoice(b *CompletionBody) error {
 		return nil
 	case json.Unmarshal(raw, &word) == nil:
 	case json.Unmarshal(raw, &c) != nil:
-		return param("tool_choice", codeBadValue, "use none, auto, required or one function", "tool_choice is neither a word nor an object")
+		return api.Paramf("tool_choice", api.CodeBadValue, "use none, auto, required or one function", "tool_choice is neither a word nor an object")
 	case c.Type == "function":
 		w.choice = agent.Choice{Must: true, Tool: c.Function.Name}
 		return nil
@@ -289,7 +277,7 @@ func (w *wish) readChoice(b *CompletionBody) error {
 	case "required":
 		w.choice.Must = true
 	default:
-		return param("tool_choice", codeBadValue, "use none, auto, required or one function", "there is no tool_choice %q", clip(word, 40))
+		return api.Paramf("tool_choice", api.CodeBadValue, "use none, auto, required or one function", "there is no tool_choice %q", api.Clip(word, 40))
 	}
 	return nil
 }
@@ -310,7 +298,7 @@ func (m AskedMessage) text(at string) (string, error) {
 	}
 	var parts []struct{ Type, Text, Refusal string }
 	if json.Unmarshal(m.Content, &parts) != nil {
-		return "", param(at+".content", codeBadValue, "send a string or a list of text parts", "the content of a %s message is neither text nor parts", clip(m.Role, 20))
+		return "", api.Paramf(at+".content", api.CodeBadValue, "send a string or a list of text parts", "the content of a %s message is neither text nor parts", api.Clip(m.Role, 20))
 	}
 	var b strings.Builder
 	for i, p := range parts {
@@ -320,10 +308,10 @@ func (m AskedMessage) text(at string) (string, error) {
 		case "refusal":
 			b.WriteString(p.Refusal)
 		case "image_url", "input_audio", "file":
-			return "", param(fmt.Sprintf("%s.content[%d]", at, i), codeUnsupported, "send text; a tool that reads files can be given a path",
+			return "", api.Paramf(fmt.Sprintf("%s.content[%d]", at, i), api.CodeUnsupported, "send text; a tool that reads files can be given a path",
 				"weir hands text alone to models: a part of the type %s would be lost", p.Type)
 		default:
-			return "", param(fmt.Sprintf("%s.content[%d]", at, i), codeBadValue, "send text parts", "a part of the type %q is not understood", clip(p.Type, 40))
+			return "", api.Paramf(fmt.Sprintf("%s.content[%d]", at, i), api.CodeBadValue, "send text parts", "a part of the type %q is not understood", api.Clip(p.Type, 40))
 		}
 	}
 	return b.String(), nil

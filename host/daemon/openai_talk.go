@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -62,7 +63,7 @@ func (d *Daemon) readTalk(messages []AskedMessage) (talk, error) {
 		return talk{}, err
 	}
 	if len(r.answers) == 0 && len(r.questions) == 0 {
-		return talk{}, param("messages", codeBadBody, "end the messages with the user's question, or with results of your tools", "there is nothing to answer behind the last message")
+		return talk{}, api.Paramf("messages", api.CodeBadBody, "end the messages with the user's question, or with results of your tools", "there is nothing to answer behind the last message")
 	}
 	r.out.answers, r.out.question = r.answers, joined(r.questions)
 	return r.out, nil
@@ -88,7 +89,7 @@ func (r *talkReader) read(at string, m AskedMessage) error {
 	case "tool":
 		return r.result(at, m, text)
 	default:
-		return param(at+".role", codeBadBody, "use system, developer, user, assistant and tool", "a message has the role %q", clip(m.Role, 20))
+		return api.Paramf(at+".role", api.CodeBadBody, "use system, developer, user, assistant and tool", "a message has the role %q", api.Clip(m.Role, 20))
 	}
 	return nil
 }
@@ -99,12 +100,12 @@ func (r *talkReader) result(at string, m AskedMessage, text string) error {
 	i := slices.IndexFunc(r.open, func(c tool.Call) bool { return c.ID == m.CallID })
 	switch {
 	case m.CallID == "" || len(r.questions) > 0:
-		return param(at+".tool_call_id", codeBadBody, "a message of the role tool stands behind the assistant's tool_calls and names one of them", "this result belongs to no call")
+		return api.Paramf(at+".tool_call_id", api.CodeBadBody, "a message of the role tool stands behind the assistant's tool_calls and names one of them", "this result belongs to no call")
 	case i >= 0:
 		a.tool, a.args = r.open[i].Tool, r.open[i].Args
 		r.open = slices.Delete(r.open, i, i+1)
 	case len(r.out.history) > 0: // else the conversation is stored here, and the client knows its id
-		return param(at+".tool_call_id", codeBadBody, "name one of the tool_calls of the message before", "no call with the id %q stands in front of this result", clip(m.CallID, 80))
+		return api.Paramf(at+".tool_call_id", api.CodeBadBody, "name one of the tool_calls of the message before", "no call with the id %q stands in front of this result", api.Clip(m.CallID, 80))
 	}
 	r.answers = append(r.answers, a)
 	return nil
@@ -119,21 +120,21 @@ func (r *talkReader) unanswered(more bool) error {
 	for i, c := range r.open {
 		ids[i] = c.ID
 	}
-	return param("messages", codeBadBody, "every call needs a message of the role tool with its tool_call_id, directly behind it",
-		"these calls have no result: %s", clip(strings.Join(ids, ", "), 200))
+	return api.Paramf("messages", api.CodeBadBody, "every call needs a message of the role tool with its tool_call_id, directly behind it",
+		"these calls have no result: %s", api.Clip(strings.Join(ids, ", "), 200))
 }
 
 // assistant takes a reply, and with it what it replied to.
 func (r *talkReader) assistant(at string, m AskedMessage, text string) error {
 	if len(m.Function) > 0 && string(m.Function) != "null" {
-		return param(at+".function_call", codeUnsupported, "send tool_calls instead", "function_call is an older form of tool_calls, which weir does not read")
+		return api.Paramf(at+".function_call", api.CodeUnsupported, "send tool_calls instead", "function_call is an older form of tool_calls, which weir does not read")
 	}
 	r.settle()
 	msg := agent.Message{Role: agent.RoleAssistant, Text: text, Turn: r.turn, At: r.d.now()}
 	s := said{role: agent.RoleAssistant, text: text}
 	for i, c := range m.Calls {
 		if c.Type != "function" && c.Type != "" || c.ID == "" || c.Function.Name == "" {
-			return param(fmt.Sprintf("%s.tool_calls[%d]", at, i), codeBadBody, "send them back as they came", "this is not a call of a function with an id and a name")
+			return api.Paramf(fmt.Sprintf("%s.tool_calls[%d]", at, i), api.CodeBadBody, "send them back as they came", "this is not a call of a function with an id and a name")
 		}
 		args := json.RawMessage(c.Function.Arguments)
 		if !isObject(args) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -468,7 +469,7 @@ func TestNoStreamBehindAnError(t *testing.T) {
 		w := httptest.NewRecorder()
 		c := &completion{stream: true, w: w, gone: func() {}}
 		stop := c.keepAlive(heartbeat)
-		if err := c.finish(ChatEnd{}, busyProblem()); err == nil {
+		if err := c.finish(api.ChatEnd{}, busyProblem()); err == nil {
 			t.Error("the error is lost")
 		}
 		time.Sleep(heartbeat) // and then the handler goes on

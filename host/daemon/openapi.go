@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // openAPIWords holds what the comments of the types in the document say, by
@@ -61,7 +63,7 @@ func (w *writer) about(key string) string {
 func typeName(t reflect.Type) string {
 	title := func(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 	pkg := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
-	if pkg == "daemon" {
+	if strings.Contains(t.PkgPath()+"/", "/host/daemon/") {
 		return title(t.Name())
 	}
 	return title(pkg) + title(t.Name())
@@ -72,9 +74,11 @@ func (w *writer) schema(t reflect.Type) object {
 	switch {
 	case t == reflect.TypeFor[json.RawMessage](), t.Kind() == reflect.Interface:
 		return object{}
+	case t == reflect.TypeFor[tool.Text]():
+		return object{"type": "string"}
 	case t == reflect.TypeFor[time.Time]():
 		return object{"type": "string", "format": "date-time"}
-	case t == reflect.TypeFor[Load]():
+	case t == reflect.TypeFor[api.Load]():
 		return object{"description": "a uuid, or an object with a uuid and what load_tool_history takes", "type": []string{"string", "object"}}
 	case t.Kind() != reflect.Pointer && t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
 		return object{"type": "string"}
@@ -166,7 +170,7 @@ func (w *writer) members(t reflect.Type) object {
 			s["description"] = text
 		}
 		props[name] = s
-		if !strings.Contains(options, "omitempty") {
+		if !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero") {
 			required = append(required, name)
 		}
 	}
@@ -237,11 +241,11 @@ func (w *writer) document(routes []route) object {
 		item[strings.ToLower(r.method)] = w.operation(r)
 	}
 	events := object{}
-	for name, v := range eventData() {
+	for name, v := range api.EventData() {
 		events[name] = w.schema(reflect.TypeOf(v))
 	}
 	problems := object{}
-	for _, t := range []reflect.Type{reflect.TypeFor[ErrorBody](), reflect.TypeFor[OpenAIError]()} {
+	for _, t := range []reflect.Type{reflect.TypeFor[api.ErrorBody](), reflect.TypeFor[OpenAIError]()} {
 		problems[typeName(t)] = object{"description": "A problem: a code for programs, a sentence and what to do for people",
 			"content": object{"application/json": object{"schema": w.schema(t)}}}
 	}

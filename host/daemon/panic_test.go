@@ -13,6 +13,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host/daemon/api"
 )
 
 // written is what several goroutines log.
@@ -75,7 +76,7 @@ func TestPanicsTellNoSecrets(t *testing.T) {
 func TestAPanicInAStream(t *testing.T) {
 	s := newServer(t, brokenModel{})
 	es := events(s.post("/api/chat", `{"message":"hi"}`).body)
-	if p := last[Problem](t, es, eventError); p.Code != "internal" || es[len(es)-1].name != eventEnd {
+	if p := last[api.Problem](t, es, api.EventError); p.Code != "internal" || es[len(es)-1].name != api.EventEnd {
 		t.Errorf("%+v, and the last event is %+v", p, es[len(es)-1])
 	}
 	a := s.post("/v1/chat/completions", `{"stream":true,"messages":[{"role":"user","content":"hi"}]}`)

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host/daemon/api"
 )
 
 // Whoever looks at an archived result over the API is no model that loads it.
@@ -39,8 +40,8 @@ func TestDrainingIsNoErrorInTheLog(t *testing.T) {
 		err    error
 		logged bool
 	}{
-		{"a stop refuses new turns", problem(http.StatusServiceUnavailable, draining, "", "the daemon is shutting down"), false},
-		{"too many turns are worth a look", problem(http.StatusServiceUnavailable, "overloaded", "", "too many"), true},
+		{"a stop refuses new turns", api.Problemf(http.StatusServiceUnavailable, api.CodeDraining, "", "the daemon is shutting down"), false},
+		{"too many turns are worth a look", api.Problemf(http.StatusServiceUnavailable, "overloaded", "", "too many"), true},
 		{"what nobody foresaw", errors.New("odd"), true},
 	} {
 		var log bytes.Buffer

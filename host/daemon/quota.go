@@ -14,6 +14,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -44,22 +45,6 @@ const (
 	quotaCost       = "cost_per_day"
 	quotaArchive    = "archive_bytes"
 )
-
-// A QuotaState is how much of a bound is used.
-type QuotaState struct {
-	// Name is the key in tools.toml.
-	Name string `json:"name"`
-	// Used and Limit are in the bound's own unit; a negative Limit allows nothing.
-	Used  float64 `json:"used"`
-	Limit float64 `json:"limit"`
-	// Unit of a cost is its currency.
-	Unit string `json:"unit,omitempty"`
-	// Free is when something is free again, of a bound that is used up; null:
-	// nobody knows, or there is something free now.
-	Free *time.Time `json:"free_at"`
-}
-
-func (q QuotaState) full() bool { return q.Limit < 0 || q.Used >= q.Limit }
 
 // A ledger counts what principals take and refuses what is over their quotas. It
 // is safe for concurrent use. What it counts is written down within useDelay, and
@@ -188,7 +173,7 @@ func (l *ledger) begin(ctx context.Context, principal string, q Quota, locale to
 	}
 	day := l.dayOf(now)
 	for _, s := range l.states(a, q, now, bytes, oldest) {
-		if s.full() {
+		if s.Exhausted() {
 			l.add(a, day, func(d *archive.DayUse) { d.Refused++ })
 			return nil, refusal(s, now, locale)
 		}
@@ -219,7 +204,7 @@ func (l *ledger) mayAsk(ctx context.Context, principal string, q Quota, locale t
 		return err
 	}
 	for _, s := range l.states(a, Quota{TokensPerDay: q.TokensPerDay, CostPerDay: q.CostPerDay, Currency: q.Currency}, now, 0, time.Time{}) {
-		if s.full() {
+		if s.Exhausted() {
 			return refusal(s, now, locale)
 		}
 	}
@@ -258,7 +243,7 @@ func addedCost(list []archive.CostSum, c archive.CostSum) []archive.CostSum {
 }
 
 // states says how much of each bound is used; l.mu is held.
-func (l *ledger) states(a *account, q Quota, now time.Time, bytes int64, oldest time.Time) []QuotaState {
+func (l *ledger) states(a *account, q Quota, now time.Time, bytes int64, oldest time.Time) []api.QuotaState {
 	if q == (Quota{}) {
 		return nil
 	}
@@ -280,18 +265,18 @@ func (l *ledger) states(a *account, q Quota, now time.Time, bytes int64, oldest 
 		t := oldest.Add(age)
 		pruned = &t
 	}
-	var out []QuotaState
-	for _, s := range []QuotaState{
-		{quotaConcurrent, float64(a.running), float64(q.Concurrent), "", nil},
-		{quotaRequests, float64(len(a.recent)), float64(q.PerMinute), "", minute},
-		{quotaTokens, float64(today.Prompt + today.Completion), float64(q.TokensPerDay), "", &midnight},
-		{quotaCost, cost, q.CostPerDay, q.Currency, &midnight},
-		{quotaArchive, float64(bytes), float64(q.ArchiveBytes), "", pruned},
+	var out []api.QuotaState
+	for _, s := range []api.QuotaState{
+		{Name: quotaConcurrent, Used: float64(a.running), Limit: float64(q.Concurrent), Unit: "", Free: nil},
+		{Name: quotaRequests, Used: float64(len(a.recent)), Limit: float64(q.PerMinute), Unit: "", Free: minute},
+		{Name: quotaTokens, Used: float64(today.Prompt + today.Completion), Limit: float64(q.TokensPerDay), Unit: "", Free: &midnight},
+		{Name: quotaCost, Used: cost, Limit: q.CostPerDay, Unit: q.Currency, Free: &midnight},
+		{Name: quotaArchive, Used: float64(bytes), Limit: float64(q.ArchiveBytes), Unit: "", Free: pruned},
 	} {
 		if s.Limit == 0 {
 			continue
 		}
-		if !s.full() || s.Limit < 0 {
+		if !s.Exhausted() || s.Limit < 0 {
 			s.Free = nil
 		}
 		out = append(out, s)
@@ -300,28 +285,25 @@ func (l *ledger) states(a *account, q Quota, now time.Time, bytes int64, oldest 
 }
 
 // refusal says which bound is used up, and when something is free again.
-func refusal(s QuotaState, now time.Time, l tool.Locale) *Problem {
-	p := &Problem{Status: http.StatusTooManyRequests, Code: codeQuota, Quota: &s}
+func refusal(s api.QuotaState, now time.Time, l tool.Locale) *api.Problem {
+	p := &api.Problem{Status: http.StatusTooManyRequests, Code: api.CodeQuota, Quota: &s}
 	w := quotaWordsIn(l)
 	form := w.forms[s.Name]
 	if s.Limit < 0 {
-		p.Msg, p.Hint = fmt.Sprintf(w.none, form.what), w.ask
+		p.Msg, p.Hint = tool.Textf(w.none, form.what), tool.Text{Format: w.ask}
 		return p
 	}
-	p.Msg = fmt.Sprintf(w.full, form.what, amount(s.Limit), form.unit+s.Unit, amount(s.Used), form.unit+s.Unit)
-	p.Hint = form.wait
+	p.Msg = tool.Textf(w.full, form.what, amount(s.Limit), form.unit+s.Unit, amount(s.Used), form.unit+s.Unit)
+	p.Hint = tool.Text{Format: form.wait}
 	switch {
 	case s.Name == quotaConcurrent:
 		p.RetryAfter = time.Second
 	case s.Free != nil:
 		p.RetryAfter = max(s.Free.Sub(now), time.Second)
-		p.Hint = fmt.Sprintf(w.free, s.Free.Format(cmp.Or(form.layout, time.DateTime)), form.wait)
+		p.Hint = tool.Textf(w.free, s.Free.Format(cmp.Or(form.layout, time.DateTime)), form.wait)
 	}
 	return p
 }
-
-// codeQuota is the problem of a bound that is used up.
-const codeQuota = "quota"
 
 // amount writes a number without digits that say nothing.
 func amount(n float64) string {
@@ -436,7 +418,7 @@ func (l *ledger) keep(list []archive.Used) {
 
 // usage is how much of each bound is used, and what was taken on earlier days,
 // the newest first.
-func (l *ledger) usage(ctx context.Context, principal string, q Quota, days int) (states []QuotaState, running int, list []archive.DayUse, err error) {
+func (l *ledger) usage(ctx context.Context, principal string, q Quota, days int) (states []api.QuotaState, running int, list []archive.DayUse, err error) {
 	l.flush()
 	bytes, oldest, err := l.held(ctx, principal, q)
 	if err != nil {

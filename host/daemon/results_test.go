@@ -10,6 +10,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 )
 
 func (s *server) keep(body string) KeptResult {
@@ -42,7 +43,7 @@ func TestPostResult(t *testing.T) {
 	if page := s.get("/api/archives/" + r.UUID + "?lines=1500-1500"); !strings.Contains(page.body, `"tool":"their_search"`) || !strings.Contains(page.body, `"arguments":{"q":"weir"}`) {
 		t.Errorf("archived as %s", page.body)
 	}
-	var load ToolCallResult
+	var load api.ToolCallResult
 	a := s.post("/api/tools/load_tool_history/call", `{"arguments":{"uuid":"`+r.UUID+`","lines":"2999-3000"},"conversation_id":"app-1"}`)
 	if err := json.Unmarshal([]byte(a.body), &load); err != nil || !load.OK || !strings.HasPrefix(load.Text, "a line of a search\n") {
 		t.Errorf("loaded back: %s", a.body)
@@ -104,12 +105,12 @@ func TestLoadUUIDs(t *testing.T) {
 	m := replay.New(replay.Text(longCall), replay.Text("Made."), replay.Text("Line 600 it is."), replay.Text("Bye."))
 	s := newServer(t, m)
 	es := events(s.post("/api/chat", `{"message":"Make a long text"}`).body)
-	uuid, conv := last[ToolCallResult](t, es, eventResult).KeptUUID, last[ChatEnd](t, es, eventEnd).Conversation
+	uuid, conv := last[api.ToolCallResult](t, es, api.EventResult).KeptUUID, last[api.ChatEnd](t, es, api.EventEnd).Conversation
 	es = events(s.post("/api/chat", fmt.Sprintf(`{"message":"What is in it?","conversation_id":%q,"load_uuids":[%q,%q]}`, conv, uuid, uuid)).body)
-	if c := last[ToolCallStart](t, es, eventCall); c.Tool != "load_tool_history" || c.Format != "preload" {
+	if c := last[api.ToolCallStart](t, es, api.EventCall); c.Tool != "load_tool_history" || c.Format != "preload" {
 		t.Errorf("call %+v", c)
 	}
-	end := last[ChatEnd](t, es, eventEnd)
+	end := last[api.ChatEnd](t, es, api.EventEnd)
 	if end.Answer != "Line 600 it is." || end.Calls != 1 || end.Reason != agent.ReasonAnswer {
 		t.Errorf("end %+v", end)
 	}
@@ -135,9 +136,9 @@ func TestLoadUUIDsOfAPart(t *testing.T) {
 	m := replay.New(replay.Text(longCall), replay.Text("Made."), replay.Text("Read."))
 	s := newServer(t, m)
 	es := events(s.post("/api/chat", `{"message":"Make a long text"}`).body)
-	uuid, conv := last[ToolCallResult](t, es, eventResult).KeptUUID, last[ChatEnd](t, es, eventEnd).Conversation
+	uuid, conv := last[api.ToolCallResult](t, es, api.EventResult).KeptUUID, last[api.ChatEnd](t, es, api.EventEnd).Conversation
 	es = events(s.post("/api/chat", fmt.Sprintf(`{"message":"What is in it?","conversation_id":%[1]q,"load_uuids":[{"uuid":%[2]q,"lines":"300-301"},{"uuid":%[2]q,"grep":"line 77:"},{"lines":"300-301","uuid":%[2]q}]}`, conv, uuid)).body)
-	if end := last[ChatEnd](t, es, eventEnd); end.Calls != 2 || end.Answer != "Read." {
+	if end := last[api.ChatEnd](t, es, api.EventEnd); end.Calls != 2 || end.Answer != "Read." {
 		t.Errorf("end %+v", end)
 	}
 	var sent strings.Builder
@@ -149,9 +150,9 @@ func TestLoadUUIDsOfAPart(t *testing.T) {
 			t.Errorf("%q: %v, want %v", text, !want, want)
 		}
 	}
-	for _, l := range []Load{{UUID: "a"}, {UUID: "a", Selectors: map[string]json.RawMessage{"lines": json.RawMessage(`"1-2"`)}}} {
+	for _, l := range []api.Load{{UUID: "a"}, {UUID: "a", Selectors: map[string]json.RawMessage{"lines": json.RawMessage(`"1-2"`)}}} {
 		text, err := json.Marshal(l)
-		var back Load
+		var back api.Load
 		if err != nil || json.Unmarshal(text, &back) != nil || !reflect.DeepEqual(l, back) {
 			t.Errorf("%+v goes as %s and comes as %+v, error %v", l, text, back, err)
 		}

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // DefaultResumeGrace is how long a turn goes on whose client has gone, if it
@@ -28,14 +31,15 @@ const (
 
 // A liveTurn is a turn that its client can come back to.
 type liveTurn struct {
+	d         *Daemon
 	id        string
 	principal string
 	feed      *feed
 	grace     time.Duration
-	cancel    context.CancelFunc      // ends the turn
-	failed    error                   // why the turn never began; read when the feed is over
-	ended     chan struct{}           // closed when the turn is over and stored
-	words     func(*Problem) *Problem // says a problem in the language of who asked
+	cancel    context.CancelFunc // ends the turn
+	failed    error              // why the turn never began; read when the feed is over
+	ended     chan struct{}      // closed when the turn is over and stored
+	locale    tool.Locale        // of errors
 
 	mu     sync.Mutex
 	reader *reader     // nil: nobody reads
@@ -96,13 +100,13 @@ func (l *liveTurn) eventID(n int) string { return l.id + "-" + strconv.Itoa(n) }
 
 func (l *liveTurn) emit(name string, data any) {
 	text := ""
-	if p, ok := data.(*TextPiece); ok && name == eventText {
+	if p, ok := data.(*api.TextPiece); ok && name == api.EventText {
 		text = p.Text
 	}
 	l.feed.add(func(n int) []byte { return frame(l.eventID(n), name, data) }, text)
 }
 
-func (l *liveTurn) finish(end ChatEnd, err error) {
+func (l *liveTurn) finish(end api.ChatEnd, err error) {
 	l.mu.Lock()
 	l.over = true
 	wanted := l.ending && errors.Is(err, context.Canceled)
@@ -114,9 +118,9 @@ func (l *liveTurn) finish(end ChatEnd, err error) {
 		l.failed = err
 	} else {
 		if err != nil && !wanted {
-			l.emit(eventError, l.words(asProblem(err)))
+			l.emit(api.EventError, l.d.render(l.locale, asProblem(err)))
 		}
-		l.emit(eventEnd, end)
+		l.emit(api.EventEnd, end)
 	}
 	l.feed.end()
 }
@@ -203,14 +207,14 @@ func (ls *lives) abandon(all bool) {
 }
 
 // begin runs a turn that does not end with its client.
-func (d *Daemon) begin(r *http.Request, ask Ask) *liveTurn {
+func (d *Daemon) begin(r *http.Request, ask question) *liveTurn {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
-	l := &liveTurn{id: uuid.NewString(), principal: d.principal(r), feed: newFeed(feedBytes), grace: d.cfg.ResumeGrace, cancel: cancel, ended: make(chan struct{}), words: d.wordsFor(r)}
+	l := &liveTurn{id: uuid.NewString(), principal: d.principal(r), feed: newFeed(feedBytes), grace: d.cfg.ResumeGrace, cancel: cancel, ended: make(chan struct{}), locale: localeOf(r), d: d}
 	d.lives.add(l)
 	go func() {
 		defer cancel()
 		defer close(l.ended)
-		end, err := d.guarded(func() (ChatEnd, error) { return d.chat(ctx, l.principal, ask, nil, l.emit) })
+		end, err := d.guarded(func() (api.ChatEnd, error) { return d.chat(ctx, l.principal, ask, nil, l.emit) })
 		l.finish(end, err)
 		d.lives.settle(l)
 	}()
@@ -219,7 +223,7 @@ func (d *Daemon) begin(r *http.Request, ask Ask) *liveTurn {
 
 // guarded makes an error of a turn's panic, so that a stream comes to its end, and
 // keeps it from ending the daemon where no request stands around the turn.
-func (d *Daemon) guarded(f func() (ChatEnd, error)) (end ChatEnd, err error) {
+func (d *Daemon) guarded(f func() (api.ChatEnd, error)) (end api.ChatEnd, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			d.panicked("a turn panicked", p)
@@ -261,14 +265,14 @@ func (d *Daemon) endChat(w http.ResponseWriter, r *http.Request) error {
 func (d *Daemon) liveTurn(r *http.Request) (*liveTurn, int, error) {
 	last := r.Header.Get("Last-Event-ID")
 	if last == "" {
-		return nil, 0, problem(http.StatusBadRequest, "no_event", "send the header Last-Event-ID with the id of the last event that was read, or POST a question", "the request names no stream")
+		return nil, 0, api.Problemf(http.StatusBadRequest, "no_event", "send the header Last-Event-ID with the id of the last event that was read, or POST a question", "the request names no stream")
 	}
 	at := max(strings.LastIndexByte(last, '-'), 0)
 	n, err := strconv.Atoi(strings.TrimPrefix(last[at:], "-"))
 	l, ok := d.lives.find(d.principal(r), last[:at])
 	if !ok || err != nil || n < 0 || n > l.feed.number() { // of an event that is still to come nothing was read
-		return nil, 0, problem(http.StatusNotFound, "no_stream", "read the conversation instead; a stream can be resumed when the question said \"resume\": true, for five minutes after its end, and not after a restart of the daemon",
-			"there is no stream with the event %q", clip(last, 80))
+		return nil, 0, api.Problemf(http.StatusNotFound, "no_stream", "read the conversation instead; a stream can be resumed when the question said \"resume\": true, for five minutes after its end, and not after a restart of the daemon",
+			"there is no stream with the event %q", api.Clip(last, 80))
 	}
 	return l, n, nil
 }
@@ -300,7 +304,7 @@ func (d *Daemon) send(w http.ResponseWriter, r *http.Request, l *liveTurn, n int
 			return nil // the client has gone, or is back on another connection
 		}
 		if gap != nil {
-			s.raw(frame(l.eventID(gap.before-1), eventMissed, Missed{gap.events, gap.text}))
+			s.raw(frame(l.eventID(gap.before-1), api.EventMissed, api.Missed{Events: gap.events, Text: gap.text}))
 		}
 		for len(raw) > 0 {
 			n := framesEnd(raw)

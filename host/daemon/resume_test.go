@@ -21,6 +21,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host/daemon/api"
 )
 
 // stepper is a model that says one piece whenever the test lets it.
@@ -114,10 +115,10 @@ func (c *connection) next() (event, bool) {
 				continue // a comment
 			}
 			switch e.name {
-			case eventText:
-				c.text += last[TextPiece](c.T, []event{e}, eventText).Text
-			case eventMissed:
-				c.text = last[Missed](c.T, []event{e}, eventMissed).Text
+			case api.EventText:
+				c.text += last[api.TextPiece](c.T, []event{e}, api.EventText).Text
+			case api.EventMissed:
+				c.text = last[api.Missed](c.T, []event{e}, api.EventMissed).Text
 			}
 			return e, true
 		}
@@ -149,22 +150,22 @@ func TestResume(t *testing.T) {
 	m := newStepper()
 	s := newServer(t, m)
 	first := s.connect(`{"message":"Hi","resume":true}`, "")
-	start := last[ChatStart](t, []event{first.until(eventStart)}, eventStart)
+	start := last[api.ChatStart](t, []event{first.until(api.EventStart)}, api.EventStart)
 	if !start.Resumable {
 		t.Error("the stream does not say that it is resumable")
 	}
 	m.step <- "one "
-	first.until(eventText)
+	first.until(api.EventText)
 	at := first.last
 	m.step <- "two "
-	first.until(eventText)
+	first.until(api.EventText)
 	first.close()
 
 	m.step <- "three "
 	again := s.connect("", at) // which has not read "two " yet, for all we know
 	again.text = "one "
-	again.until(eventText)
-	again.until(eventText)
+	again.until(api.EventText)
+	again.until(api.EventText)
 	if again.text != "one two three " {
 		t.Errorf("read %q", again.text)
 	}
@@ -173,7 +174,7 @@ func TestResume(t *testing.T) {
 	close(m.step)
 	posted := s.connect(`{"message":"Hi","resume":true}`, again.last)
 	posted.text = again.text
-	end := last[ChatEnd](t, []event{posted.until(eventEnd)}, eventEnd)
+	end := last[api.ChatEnd](t, []event{posted.until(api.EventEnd)}, api.EventEnd)
 	if posted.text != "one two three four" || end.Answer != "one two three four" || end.Reason != agent.ReasonAnswer {
 		t.Errorf("read %q, ended by %s with %q", posted.text, end.Reason, end.Answer)
 	}
@@ -182,7 +183,7 @@ func TestResume(t *testing.T) {
 	}
 	late := s.connect("", at)
 	late.text = "one "
-	if late.until(eventEnd); late.text != "one two three four" {
+	if late.until(api.EventEnd); late.text != "one two three four" {
 		t.Errorf("after the end: %q", late.text)
 	}
 	stored := s.get("/api/conversations/" + start.Conversation).body
@@ -200,7 +201,7 @@ func TestATurnEndsWithItsClient(t *testing.T) {
 		s.daemon.cfg.ResumeGrace = time.Millisecond
 		c := s.connect(body, "")
 		m.step <- "one"
-		c.until(eventText)
+		c.until(api.EventText)
 		c.close()
 		<-m.ended
 		if r := s.do("GET", "/api/chat", "", func(q *http.Request) { q.Header.Set("Last-Event-ID", "12") }); r.status != 404 || r.code(t) != "no_stream" {
@@ -215,7 +216,7 @@ func TestNoGrace(t *testing.T) {
 	s := newServer(t, m)
 	s.daemon.cfg.ResumeGrace = -1
 	c := s.connect(`{"message":"Hi","resume":true}`, "")
-	if start := last[ChatStart](t, []event{c.until(eventStart)}, eventStart); start.Resumable || strings.Contains(c.last, "-") {
+	if start := last[api.ChatStart](t, []event{c.until(api.EventStart)}, api.EventStart); start.Resumable || strings.Contains(c.last, "-") {
 		t.Errorf("%+v with the id %s", start, c.last)
 	}
 	c.close()
@@ -229,9 +230,9 @@ func TestEndATurn(t *testing.T) {
 	m := newStepper()
 	s := newServer(t, m)
 	c := s.connect(`{"message":"Hi","resume":true}`, "")
-	start := last[ChatStart](t, []event{c.until(eventStart)}, eventStart)
+	start := last[api.ChatStart](t, []event{c.until(api.EventStart)}, api.EventStart)
 	m.step <- "one"
-	c.until(eventText)
+	c.until(api.EventText)
 	end := func() answer {
 		return s.do("DELETE", "/api/chat", "", func(q *http.Request) { q.Header.Set("Last-Event-ID", c.last) })
 	}
@@ -244,11 +245,11 @@ func TestEndATurn(t *testing.T) {
 		if !ok {
 			t.Fatal("the stream ended before its end")
 		}
-		if e.name == eventError {
+		if e.name == api.EventError {
 			t.Errorf("a problem is told: %s", e.data)
 		}
-		if e.name == eventEnd {
-			if got := last[ChatEnd](t, []event{e}, eventEnd); got.Reason != agent.ReasonCancelled || got.Answer != "one" {
+		if e.name == api.EventEnd {
+			if got := last[api.ChatEnd](t, []event{e}, api.EventEnd); got.Reason != agent.ReasonCancelled || got.Answer != "one" {
 				t.Errorf("ended by %s with %q", got.Reason, got.Answer)
 			}
 			break
@@ -279,7 +280,7 @@ func TestATurnWithoutAnEventEndsWithItsClient(t *testing.T) {
 		t.Error(err)
 	}
 	<-ended
-	l.finish(ChatEnd{}, context.Canceled)
+	l.finish(api.ChatEnd{}, context.Canceled)
 }
 
 // Of two connections that read one turn the newer is the client's.
@@ -287,7 +288,7 @@ func TestTheNewerConnectionReads(t *testing.T) {
 	m := newStepper()
 	s := newServer(t, m)
 	old := s.connect(`{"message":"Hi","resume":true}`, "")
-	old.until(eventBudget)
+	old.until(api.EventBudget)
 	newer := s.connect("", old.last)
 	for {
 		if _, ok := old.next(); !ok {
@@ -296,7 +297,7 @@ func TestTheNewerConnectionReads(t *testing.T) {
 	}
 	m.step <- "for the newer"
 	close(m.step)
-	if newer.until(eventEnd); newer.text != "for the newer" {
+	if newer.until(api.EventEnd); newer.text != "for the newer" {
 		t.Errorf("read %q", newer.text)
 	}
 }
@@ -328,7 +329,7 @@ func TestStreamsThatCannotBeResumed(t *testing.T) {
 	s.withUsers(map[string]User{"ann": ann(Quota{})})
 	c := s.connect(`{"message":"Hi","resume":true}`, "")
 	defer c.close()
-	c.until(eventBudget)
+	c.until(api.EventBudget)
 	id := c.last[:strings.LastIndexByte(c.last, '-')]
 	again, err := New(Config{Host: s.host, Token: testToken, Models: s.daemon.cfg.Models, Profiles: s.daemon.cfg.Profiles})
 	if err != nil {
@@ -364,7 +365,7 @@ func TestStreamsThatCannotBeResumed(t *testing.T) {
 		}
 	}
 	close(m.step) // the turn itself went on
-	c.until(eventEnd)
+	c.until(api.EventEnd)
 	if len(s.daemon.lives.byID) != 1 {
 		t.Errorf("%d turns began", len(s.daemon.lives.byID))
 	}
@@ -375,7 +376,7 @@ func TestDrainEndsTurnsWithoutAClient(t *testing.T) {
 	m := newStepper()
 	s := newServer(t, m)
 	c := s.connect(`{"message":"Hi","resume":true}`, "")
-	c.until(eventBudget)
+	c.until(api.EventBudget)
 	l, ok := s.daemon.lives.find("local", c.last[:strings.LastIndexByte(c.last, '-')])
 	if !ok {
 		t.Fatal("the turn is not there")
@@ -399,10 +400,10 @@ func TestDrainEndsTurnsWithoutAClient(t *testing.T) {
 func TestAPanicInALiveTurn(t *testing.T) {
 	s := newServer(t, replay.Func(func(int, agent.Request) replay.Reply { panic("boom") }))
 	c := s.connect(`{"message":"Hi","resume":true}`, "")
-	if p := last[Problem](t, []event{c.until(eventError)}, eventError); p.Code != "internal" || strings.Contains(p.Msg, "boom") {
+	if p := last[api.Problem](t, []event{c.until(api.EventError)}, api.EventError); p.Code != "internal" || strings.Contains(p.Msg.String(), "boom") {
 		t.Errorf("%+v", p)
 	}
-	c.until(eventEnd)
+	c.until(api.EventEnd)
 	if r := s.get("/healthz"); r.status != 200 {
 		t.Errorf("%d", r.status)
 	}

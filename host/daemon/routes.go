@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/plugin"
 )
 
@@ -83,7 +84,7 @@ func (d *Daemon) routes() []route {
 		{"GET", "/api/tools", false, d.listTools, doc{about: "List the tools with their limits", gives: ToolList{}}},
 		{"GET", "/api/tools/{name}", false, d.showTool, doc{about: "Show a tool", gives: plugin.ToolInfo{}, fails: []int{404}}},
 		{"POST", "/api/tools/{name}/call", false, d.awaited(d.callTool), doc{about: "Call a tool without a model. A tool that fails is a success of the call: its answer says so",
-			takes: CallBody{}, gives: ToolCallResult{}, fails: []int{429, 404, 422, 503}}},
+			takes: CallBody{}, gives: api.ToolCallResult{}, fails: []int{429, 404, 422, 503}}},
 		{"GET", "/api/plugins", false, d.listPlugins, doc{operators: true, about: "List the plugins with their states", gives: PluginList{}}},
 		{"POST", "/api/reload", false, d.whole(d.postReload), doc{operators: true, about: "Read the configuration and the plugin folders again", gives: ReloadReport{}, fails: []int{409, 503}}},
 		{"POST", "/api/plugins/reload", false, d.whole(d.reloadPlugins), doc{operators: true, about: "Read the plugin folders and the grants again", gives: Reloaded{}, fails: []int{409, 503}}},
@@ -109,11 +110,11 @@ func (d *Daemon) routes() []route {
 		}, gives: ArchivePage{}, fails: []int{400, 404, 410, 422}}},
 		{"DELETE", "/api/archives/{uuid}", false, d.deleteArchive, doc{about: "Delete an archived result for good", fails: []int{404}}},
 		{"POST", "/api/results", false, d.postResult, doc{about: "Keep and cut the result of another loop's tool", takes: ResultBody{}, needs: []string{"tool_name", "result"}, gives: KeptResult{}, fails: []int{429, 403, 404, 422}}},
-		{"GET", "/api/traces", false, d.listTraces, doc{about: "List how the last turns went, the newest first", query: []queryParam{conversation, limited("20")}, gives: TraceList{}, fails: []int{400}}},
-		{"GET", "/api/traces/{id}", false, d.showTrace, doc{about: "How one turn went, round by round; the id last is that of the newest", query: []queryParam{conversation}, gives: Trace{}, fails: []int{404}}},
-		{"GET", "/api/approvals", false, d.listApprovals, doc{about: "List the calls that wait for a person", gives: ApprovalList{}}},
-		{"GET", "/api/approvals/{id}", false, d.showApproval, doc{about: "Show such a call with all of its arguments", gives: Approval{}, fails: []int{404}}},
-		{"POST", "/api/approvals/{id}", false, d.answerApproval, doc{about: "Answer it", takes: Answer{}, needs: []string{"answer"}, gives: Answered{}, fails: []int{404, 409}}},
+		{"GET", "/api/traces", false, d.listTraces, doc{about: "List how the last turns went, the newest first", query: []queryParam{conversation, limited("20")}, gives: api.TraceList{}, fails: []int{400}}},
+		{"GET", "/api/traces/{id}", false, d.showTrace, doc{about: "How one turn went, round by round; the id last is that of the newest", query: []queryParam{conversation}, gives: api.Trace{}, fails: []int{404}}},
+		{"GET", "/api/approvals", false, d.listApprovals, doc{about: "List the calls that wait for a person", gives: api.ApprovalList{}}},
+		{"GET", "/api/approvals/{id}", false, d.showApproval, doc{about: "Show such a call with all of its arguments", gives: api.Approval{}, fails: []int{404}}},
+		{"POST", "/api/approvals/{id}", false, d.answerApproval, doc{about: "Answer it", takes: api.Answer{}, needs: []string{"answer"}, gives: api.Answered{}, fails: []int{404, 409}}},
 		{"GET", "/api/models", false, d.listModels, doc{about: "List the configured models", gives: ConfiguredModels{}}},
 		{"GET", "/api/stats", false, d.stats, doc{operators: true, about: "Sums of the call log and the archive", gives: archive.Stats{}}},
 		{"GET", "/api/settings", false, d.settings, doc{operators: true, about: "The configuration in force, without secrets", gives: Configuration{}}},
@@ -147,15 +148,15 @@ func (d *Daemon) guard(h func(http.ResponseWriter, *http.Request) error) http.Ha
 					panic(p)
 				}
 				d.panicked("a request panicked", p, "path", r.URL.Path)
-				writeProblem(w, r, d.inWords(r, asProblem(nil)))
+				d.writeProblem(w, r, asProblem(nil))
 			}
 		}()
 		if err := h(w, d.traced(r)); err != nil {
 			p := asProblem(err)
-			if p.Status >= 500 && p.Code != draining { // which is how a stop begins, not a failure
+			if p.Status >= 500 && p.Code != api.CodeDraining { // which is how a stop begins, not a failure
 				d.log.Error("request failed", "path", r.URL.Path, "status", p.Status, "error", err)
 			}
-			writeProblem(w, r, d.inWords(r, p))
+			d.writeProblem(w, r, p)
 		}
 	}
 }
@@ -188,7 +189,7 @@ func (d *Daemon) readyz(w http.ResponseWriter, _ *http.Request) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.drain {
-		return problem(http.StatusServiceUnavailable, draining, "", "the daemon is shutting down")
+		return api.Problemf(http.StatusServiceUnavailable, api.CodeDraining, "", "the daemon is shutting down")
 	}
 	writeJSON(w, http.StatusOK, Readiness{"ready", len(d.cfg.Host.Tools())})
 	return nil
@@ -197,9 +198,9 @@ func (d *Daemon) readyz(w http.ResponseWriter, _ *http.Request) error {
 // rest answers what no route answers: the page's files, and for all else a
 // problem that a program can read.
 func (d *Daemon) rest(w http.ResponseWriter, r *http.Request) error {
-	api := strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.URL.Path, "/chat/") || r.URL.Path == "/models" || r.URL.Path == "/v1" || strings.HasPrefix(r.URL.Path, "/v1/") || r.URL.Path == "/mcp"
-	if d.cfg.Pages == nil || api || r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return problem(http.StatusNotFound, "no_route", routeHint(r.URL.Path), "nothing answers %s %s", clip(r.Method, 20), clip(r.URL.Path, 80))
+	forPrograms := strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.URL.Path, "/chat/") || r.URL.Path == "/models" || r.URL.Path == "/v1" || strings.HasPrefix(r.URL.Path, "/v1/") || r.URL.Path == "/mcp"
+	if d.cfg.Pages == nil || forPrograms || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return api.Problemf(http.StatusNotFound, "no_route", routeHint(r.URL.Path), "nothing answers %s %s", api.Clip(r.Method, 20), api.Clip(r.URL.Path, 80))
 	}
 	return d.page(w, r)
 }

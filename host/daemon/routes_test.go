@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/api"
 )
 
 // A visit is a request that names things of somebody else. {C} stands for a
@@ -172,7 +173,7 @@ func newNeighbours(t *testing.T) *neighbours {
 	}
 	n.approval = p.ID
 	live := &liveTurn{id: uuid.NewString(), principal: "somebody-else", feed: newFeed(1000)}
-	live.emit(eventText, &TextPiece{canary})
+	live.emit(api.EventText, &api.TextPiece{Text: canary})
 	n.daemon.lives.add(live)
 	n.stream = live.id
 	if n.conversation == "" || n.uuid == "" {
@@ -269,13 +270,13 @@ func TestProblemsInTheReadersLanguage(t *testing.T) {
 	s := newServer(t, replay.New())
 	for _, path := range []string{"/api/conversations/nosuch", "/api/tools/nosuch", "/api/archives/nosuch", "/api/traces/last", "/api/usage?user=nosuch", "/api/conversations?limit=x"} {
 		en, zh := s.get(path), s.do("GET", path, "", func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN,en;q=0.5") })
-		var a, b ErrorBody
+		var a, b api.ErrorBody
 		if json.Unmarshal([]byte(en.body), &a) != nil || json.Unmarshal([]byte(zh.body), &b) != nil || a.Error.Code != b.Error.Code || en.status != zh.status {
 			t.Errorf("%s: %s and %s", path, en.body, zh.body)
 			continue
 		}
 		han := regexp.MustCompile(`\p{Han}`)
-		if han.MatchString(en.body) || !han.MatchString(b.Error.Msg) || !han.MatchString(b.Error.Hint) {
+		if han.MatchString(en.body) || !han.MatchString(b.Error.Msg.String()) || !han.MatchString(b.Error.Hint.String()) {
 			t.Errorf("%s: %s and %s", path, en.body, zh.body)
 		}
 	}

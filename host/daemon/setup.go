@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/api"
 )
 
 // A Setup is what of a Config can change while the Daemon serves. Its fields
@@ -35,15 +36,15 @@ type setup struct {
 
 func (s Setup) ready() (*setup, error) {
 	if _, ok := s.Profiles[defaultProfile]; !ok {
-		return nil, problem(http.StatusInternalServerError, "config", "", "there is no profile named default")
+		return nil, api.Problemf(http.StatusInternalServerError, "config", "", "there is no profile named default")
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Profiles)) {
 		if m := s.Profiles[name].Model; s.Models[m].Model == nil {
-			return nil, problem(http.StatusInternalServerError, "config", "add [models."+m+"] to tools.toml, or name another",
+			return nil, api.Problemf(http.StatusInternalServerError, "config", "add [models."+m+"] to tools.toml, or name another",
 				"the profile %s wants the model %q, which is not configured", name, m)
 		}
 		if err := s.Profiles[name].Agent.Validate(); err != nil {
-			return nil, problem(http.StatusInternalServerError, "config", "correct it in tools.toml", "the profile %s: %s", name, err)
+			return nil, api.Problemf(http.StatusInternalServerError, "config", "correct it in tools.toml", "the profile %s: %s", name, err)
 		}
 	}
 	out := &setup{Setup: s}

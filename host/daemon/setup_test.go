@@ -13,6 +13,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -97,7 +98,7 @@ func TestReloadRoute(t *testing.T) {
 		t.Errorf("without a configuration: %d %s", r.status, r.body)
 	}
 	s.daemon.cfg.Reload = func(context.Context) (ReloadReport, error) {
-		return ReloadReport{}, problem(409, "config", "", "tools.toml:3:1: no")
+		return ReloadReport{}, api.Problemf(409, "config", "", "tools.toml:3:1: no")
 	}
 	if r := s.post("/api/reload", `{}`); r.status != 409 || r.code(t) != "config" {
 		t.Errorf("refused: %d %s", r.status, r.body)
@@ -135,7 +136,7 @@ func TestDrainCutsOffWithATypedEnd(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].Messages != 2 || list[1].Messages != 2 {
 		t.Errorf("stored: %+v, %v", list, err)
 	}
-	if r := s.post("/api/chat", `{"message":"again"}`); r.status != 503 || r.code(t) != draining {
+	if r := s.post("/api/chat", `{"message":"again"}`); r.status != 503 || r.code(t) != api.CodeDraining {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 	if err := s.daemon.Drain(t.Context()); err != nil {
@@ -183,7 +184,7 @@ func TestDrainAndCallsWithoutAModel(t *testing.T) {
 		}()
 		for s.get("/readyz").status == 200 { // it begins in a moment
 		}
-		if a := s.post("/api/tools/calculator/call", `{"arguments":{"expression":"6*7"}}`); a.status != 503 || a.code(t) != draining {
+		if a := s.post("/api/tools/calculator/call", `{"arguments":{"expression":"6*7"}}`); a.status != 503 || a.code(t) != api.CodeDraining {
 			t.Errorf("a call that comes meanwhile: %d %s", a.status, a.body)
 		}
 		select {
@@ -197,7 +198,7 @@ func TestDrainAndCallsWithoutAModel(t *testing.T) {
 		}
 		close(goOn)
 		a := <-called
-		if !cut && a.status != 200 || cut && (a.status != 503 || a.code(t) != draining) {
+		if !cut && a.status != 200 || cut && (a.status != 503 || a.code(t) != api.CodeDraining) {
 			t.Errorf("cut off %t: %d %s", cut, a.status, a.body)
 		}
 		cancel()

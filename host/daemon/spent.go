@@ -6,17 +6,8 @@ import (
 	"sync"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon/api"
 )
-
-// Spent is what a turn took beside the replies of its own model.
-type Spent struct {
-	// For is what it was for: summary, of results; embeddings, which are vectors for
-	// [archive] trigger.
-	For   string      `json:"for"`
-	Model string      `json:"model"`
-	Usage agent.Usage `json:"usage"`
-	Cost  *agent.Cost `json:"cost,omitempty"` // absent: unknown
-}
 
 const (
 	forSummary = "summary"
@@ -28,7 +19,7 @@ const (
 // by side.
 type asides struct {
 	mu   sync.Mutex
-	rows []Spent
+	rows []api.Spent
 }
 
 type asidesKey struct{}
@@ -40,13 +31,13 @@ func asidesOf(ctx context.Context) *asides {
 }
 
 // add counts one request.
-func (a *asides) add(s Spent) {
+func (a *asides) add(s api.Spent) {
 	if a == nil || s.Usage == (agent.Usage{}) {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	i := slices.IndexFunc(a.rows, func(r Spent) bool { return r.For == s.For && r.Model == s.Model })
+	i := slices.IndexFunc(a.rows, func(r api.Spent) bool { return r.For == s.For && r.Model == s.Model })
 	if i < 0 {
 		a.rows = append(a.rows, s)
 		return
@@ -58,7 +49,7 @@ func (a *asides) add(s Spent) {
 
 // with adds all to what the turn's own model took, and tells the parts. Costs of
 // another currency than the turn's stand in the parts alone.
-func (a *asides) with(u agent.Usage, c *agent.Cost) (agent.Usage, *agent.Cost, []Spent) {
+func (a *asides) with(u agent.Usage, c *agent.Cost) (agent.Usage, *agent.Cost, []api.Spent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, row := range a.rows {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -23,7 +24,7 @@ func TestSummaryCostIsTold(t *testing.T) {
 		{tool.Result{Tool: "a", Summary: cost, Shown: tool.View{Text: "cut", TotalChars: 30000}}, []string{told}, []string{"summarized"}, "a fallback"},
 		{tool.Result{Tool: "a", Shown: tool.View{Text: "whole", TotalChars: 5}}, nil, []string{"summar"}, "any other"},
 	} {
-		text, err := json.Marshal(resultOf(row.result, 5, tool.En))
+		text, err := json.Marshal(api.ResultOf(row.result, 5, tool.En))
 		if err != nil {
 			t.Fatal(err)
 		}

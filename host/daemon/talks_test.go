@@ -12,6 +12,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 )
 
 func decoded[T any](t *testing.T, a answer) T {
@@ -25,7 +26,7 @@ func decoded[T any](t *testing.T, a answer) T {
 
 func TestListConversations(t *testing.T) {
 	s := newServer(t, replay.New(replay.Text(longCall), replay.Text("Made."), replay.Text("two"), replay.Text("three")))
-	first := last[ChatEnd](t, events(s.post("/api/chat", `{"message":"Make a \u202elong\u0007 text\nplease"}`).body), eventEnd).Conversation
+	first := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"Make a \u202elong\u0007 text\nplease"}`).body), api.EventEnd).Conversation
 	for _, q := range []string{"second", "\u200b \n third"} {
 		s.post("/api/chat", `{"message":`+quoted(q)+`}`)
 	}
@@ -57,7 +58,7 @@ func TestListConversations(t *testing.T) {
 
 func TestRenameConversation(t *testing.T) {
 	s := newServer(t, replay.New(replay.Text("one"), replay.Text("two")))
-	id := last[ChatEnd](t, events(s.post("/api/chat", `{"message":"The first question"}`).body), eventEnd).Conversation
+	id := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"The first question"}`).body), api.EventEnd).Conversation
 	rename := func(title string) answer {
 		return s.do("PATCH", "/api/conversations/"+id, `{"title":`+quoted(title)+`}`, nil)
 	}
@@ -92,7 +93,7 @@ func TestRenameConversation(t *testing.T) {
 
 func TestSearchConversationsRoute(t *testing.T) {
 	s := newServer(t, replay.New(replay.Text("因为请求超时。")))
-	id := last[ChatEnd](t, events(s.post("/api/chat", `{"message":"为什么失败？"}`).body), eventEnd).Conversation
+	id := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"为什么失败？"}`).body), api.EventEnd).Conversation
 	found := decoded[ConversationsFound](t, s.get("/api/conversations/search?q="+url.QueryEscape("超时")))
 	if len(found.Hits) != 1 || found.Hits[0].Conversation != id || found.Hits[0].Where != archive.InAnswer || found.Hits[0].Snippet != "因为请求超时。" || found.Hits[0].Message != 2 {
 		t.Errorf("%+v", found)
@@ -106,7 +107,7 @@ func TestSearchConversationsRoute(t *testing.T) {
 
 func TestExportForms(t *testing.T) {
 	s := newServer(t, replay.New(replay.Text(longCall), replay.Text("Made.\n\n```go\nx\n```")))
-	id := last[ChatEnd](t, events(s.post("/api/chat", `{"message":"Make a long text\n# not a heading"}`).body), eventEnd).Conversation
+	id := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"Make a long text\n# not a heading"}`).body), api.EventEnd).Conversation
 	s.do("PATCH", "/api/conversations/"+id, `{"title":"<b>*bold*</b>"}`, nil)
 	uuid := decoded[ArchiveList](t, s.get("/api/archives")).Archives[0].UUID
 	path := "/api/conversations/" + id + "/export?format="

@@ -10,81 +10,8 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
-	"github.com/weirhost/weir/sdk/tool"
+	"github.com/weirhost/weir/host/daemon/api"
 )
-
-// A TraceHead is one turn in a few numbers.
-type TraceHead struct {
-	// ID names the trace; a later turn has a greater one.
-	ID           int64        `json:"id,omitempty"`
-	Conversation string       `json:"conversation_id"`
-	Turn         int          `json:"turn"`
-	Question     string       `json:"question"` // its first line, at most 200 characters
-	Model        string       `json:"model"`
-	Profile      string       `json:"profile"`
-	Mode         agent.Mode   `json:"mode"` // at the end
-	Simulated    bool         `json:"simulated,omitempty"`
-	Reason       agent.Reason `json:"reason"`
-	Started      time.Time    `json:"started_at"`
-	ElapsedMS    int64        `json:"elapsed_ms"`
-	Requests     int          `json:"requests"` // to the model
-	Calls        int          `json:"calls"`
-	Usage        agent.Usage  `json:"usage"`          // as in chat.end
-	Cost         *agent.Cost  `json:"cost,omitempty"` // absent: unknown
-	// ProducedChars is what the tools produced, ShownChars what the model saw of it.
-	ProducedChars int `json:"produced_chars"`
-	ShownChars    int `json:"shown_chars"`
-}
-
-// A Trace is how one turn went: what was sent to the model in each round, what
-// came back, and what its calls got.
-type Trace struct {
-	TraceHead
-	Window int    `json:"window"` // tokens; 0: unknown
-	Limit  int    `json:"limit"`  // the agent's, characters of one result
-	Why    string `json:"why"`    // what decided it
-	// Tools are those that the model could call. Only a question asked with
-	// explain tells them.
-	Tools  []agent.ToolCost `json:"tools,omitempty"`
-	Rounds []TraceRound     `json:"rounds"`
-	// FoldedChars is what placeholders took away from what the next request holds.
-	FoldedChars int `json:"folded_chars,omitempty"`
-}
-
-// A TraceRound is one request to the model with the calls of its reply. Round 0
-// has no request: its calls were made ahead of the first.
-type TraceRound struct {
-	Round     int         `json:"round"`
-	Sent      agent.Parts `json:"sent"` // estimated
-	Usage     agent.Usage `json:"usage"`
-	FirstMS   int64       `json:"first_ms"`        // until the first piece of the reply; 0: at once, or none came
-	ElapsedMS int64       `json:"elapsed_ms"`      // of the request; the calls come behind it
-	Error     string      `json:"error,omitempty"` // the code of what went wrong
-	Calls     []TraceCall `json:"calls,omitempty"`
-}
-
-// A TraceCall is one call with what became of its result.
-type TraceCall struct {
-	ToolCallStart
-	OK        bool      `json:"ok"`
-	Error     tool.Code `json:"error,omitempty"`
-	ElapsedMS int64     `json:"elapsed_ms"`
-	Produced  int       `json:"produced"` // characters
-	Shown     int       `json:"shown"`
-	// Layer, Limit and Unit say which limit left something out; empty: all is shown.
-	Layer      tool.Layer `json:"layer,omitempty"`
-	Limit      int        `json:"limit,omitempty"`
-	Unit       tool.Unit  `json:"unit,omitempty"`
-	KeptUUID   string     `json:"kept_uuid,omitempty"`
-	LoadedUUID string     `json:"loaded_uuid,omitempty"`
-	Summarized bool       `json:"summarized,omitempty"`
-	Line       string     `json:"line"`
-}
-
-// A TraceList is what GET /api/traces answers.
-type TraceList struct {
-	Traces []TraceHead `json:"traces"`
-}
 
 // The most characters that a trace holds of a question and of a call's arguments.
 const (
@@ -93,16 +20,16 @@ const (
 )
 
 // round is the last one, or round 0 where none has begun.
-func (tr *Trace) round() *TraceRound {
+func lastRound(tr *api.Trace) *api.TraceRound {
 	if len(tr.Rounds) == 0 {
-		tr.Rounds = []TraceRound{{}}
+		tr.Rounds = []api.TraceRound{{}}
 	}
 	return &tr.Rounds[len(tr.Rounds)-1]
 }
 
 // called fills in what became of a call that was started.
-func (tr *Trace) called(r ToolCallResult) {
-	calls := tr.round().Calls
+func traceCalled(tr *api.Trace, r api.ToolCallResult) {
+	calls := lastRound(tr).Calls
 	for i := range calls {
 		c := &calls[i]
 		if c.ID != r.ID {
@@ -121,7 +48,7 @@ func (t *turn) note(e agent.Event) {
 	tr := &t.trace
 	switch e := e.(type) {
 	case agent.TurnStart:
-		tr.TraceHead = TraceHead{Conversation: t.scope.Conversation, Turn: e.Turn, Question: clip(firstLine(t.ask.Message), traceQuestion),
+		tr.TraceHead = api.TraceHead{Conversation: t.scope.Conversation, Turn: e.Turn, Question: api.Clip(firstLine(t.ask.Message), traceQuestion),
 			Model: t.ask.Model, Profile: t.ask.Profile, Mode: e.Mode, Simulated: t.model.Info.Simulated, Started: t.d.now().UTC()}
 		tr.Window, tr.Limit, tr.Why = e.Window, e.Limit, e.Why
 	case agent.ModeSwitched:
@@ -129,14 +56,14 @@ func (t *turn) note(e agent.Event) {
 	case agent.Offered:
 		tr.Tools = e.Tools
 	case agent.CallStart:
-		t.starting = append(t.starting, TraceCall{ToolCallStart: ToolCallStart{e.Call.ID, e.Call.Tool, shortArgs(e.Call.Args), string(e.Format)}})
+		t.starting = append(t.starting, api.TraceCall{ToolCallStart: api.ToolCallStart{ID: e.Call.ID, Tool: e.Call.Tool, Args: shortArgs(e.Call.Args), Format: string(e.Format)}})
 		if len(tr.Rounds) == 0 && t.asked == 0 { // ahead of the first request
-			tr.round().Calls, t.starting = append(tr.round().Calls, t.starting...), nil
+			lastRound(tr).Calls, t.starting = append(lastRound(tr).Calls, t.starting...), nil
 		}
 	case agent.Budget:
 		t.asked++
 	case agent.RoundEnd:
-		r := TraceRound{Round: e.Round, Sent: e.Sent, Usage: e.Usage, FirstMS: e.First.Milliseconds(), ElapsedMS: e.Elapsed.Milliseconds(), Calls: t.starting}
+		r := api.TraceRound{Round: e.Round, Sent: e.Sent, Usage: e.Usage, FirstMS: e.First.Milliseconds(), ElapsedMS: e.Elapsed.Milliseconds(), Calls: t.starting}
 		t.starting = nil
 		if e.Err != nil {
 			r.Error = asProblem(e.Err).Code
@@ -156,7 +83,7 @@ func shortArgs(args json.RawMessage) json.RawMessage {
 	if len(args) <= traceArgs && json.Valid(args) {
 		return args
 	}
-	text, _ := json.Marshal(clip(string(args), traceArgs)) // a string always marshals
+	text, _ := json.Marshal(api.Clip(string(args), traceArgs)) // a string always marshals
 	return text
 }
 
@@ -179,7 +106,7 @@ func (d *Daemon) listTraces(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := TraceList{make([]TraceHead, len(list))}
+	out := api.TraceList{Traces: make([]api.TraceHead, len(list))}
 	for i, row := range list {
 		tr, err := traceOf(row)
 		if err != nil {
@@ -200,7 +127,7 @@ func (d *Daemon) showTrace(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		if len(list) == 0 {
-			return problem(http.StatusNotFound, "no_trace", "ask something first", "no question was asked yet, or its conversation was deleted")
+			return api.Problemf(http.StatusNotFound, "no_trace", "ask something first", "no question was asked yet, or its conversation was deleted")
 		}
 		row = list[0]
 	} else {
@@ -209,7 +136,7 @@ func (d *Daemon) showTrace(w http.ResponseWriter, r *http.Request) error {
 			row, err = store.Trace(r.Context(), who, id)
 		}
 		if err != nil {
-			return problem(http.StatusNotFound, "no_trace", "`weir trace list` lists them", "there is no trace %q", clip(name, 40))
+			return api.Problemf(http.StatusNotFound, "no_trace", "`weir trace list` lists them", "there is no trace %q", api.Clip(name, 40))
 		}
 	}
 	tr, err := traceOf(row)
@@ -220,10 +147,10 @@ func (d *Daemon) showTrace(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func traceOf(row archive.Trace) (Trace, error) {
-	var tr Trace
+func traceOf(row archive.Trace) (api.Trace, error) {
+	var tr api.Trace
 	if err := json.Unmarshal(row.Body, &tr); err != nil {
-		return Trace{}, problem(http.StatusInternalServerError, "storage", "", "the trace %d cannot be read", row.ID)
+		return api.Trace{}, api.Problemf(http.StatusInternalServerError, "storage", "", "the trace %d cannot be read", row.ID)
 	}
 	tr.ID = row.ID
 	return tr, nil
@@ -260,5 +187,5 @@ func (t *turn) progress(p host.Progress) {
 	if !t.pace.may(p.Call.ID, t.d.now()) && (p.Total <= 0 || p.Done < p.Total) {
 		return
 	}
-	t.emit(eventProgress, ToolCallProgress{p.Call.ID, p.Call.Tool, p.Done, p.Total, p.Msg})
+	t.emit(api.EventProgress, api.ToolCallProgress{ID: p.Call.ID, Tool: p.Call.Tool, Done: p.Done, Total: p.Total, Message: p.Msg})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -26,8 +27,8 @@ func TestTraceOfATurn(t *testing.T) {
 		replay.Reply{Text: "It is long.", Usage: &agent.Usage{Prompt: 900, Completion: 7}},
 		replay.Text("Hello again."),
 	))
-	end := last[ChatEnd](t, events(s.post("/api/chat", `{"message":"Make a long text\nplease","explain":true}`).body), "chat.end")
-	var tr Trace
+	end := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"Make a long text\nplease","explain":true}`).body), "chat.end")
+	var tr api.Trace
 	decode := func(a answer, into any) {
 		t.Helper()
 		if err := json.Unmarshal([]byte(a.body), into); a.status != 200 || err != nil {
@@ -66,12 +67,12 @@ func TestTraceOfATurn(t *testing.T) {
 	// A later turn is the last one; each is found by its id, and unasked nothing
 	// is explained.
 	s.post("/api/chat", `{"message":"Hello"}`)
-	var list TraceList
+	var list api.TraceList
 	decode(s.get("/api/traces"), &list)
 	if len(list.Traces) != 2 || list.Traces[0].Question != "Hello" || list.Traces[1].ID != tr.ID {
 		t.Errorf("%+v", list)
 	}
-	var other Trace
+	var other api.Trace
 	decode(s.get(fmt.Sprintf("/api/traces/%d", list.Traces[0].ID)), &other)
 	if other.Question != "Hello" || len(other.Tools) != 0 {
 		t.Errorf("%+v", other)
@@ -91,11 +92,11 @@ func TestTraceHoldsWhatItMust(t *testing.T) {
 		tn.note(agent.CallStart{Call: tool.Call{ID: id, Tool: "t", Args: json.RawMessage(args)}})
 	}
 	start("ahead", `{"q":"x"}`)
-	tn.trace.called(ToolCallResult{ID: "ahead", OK: true, Produced: 5, Shown: 5})
+	traceCalled(&tn.trace, api.ToolCallResult{ID: "ahead", OK: true, Produced: 5, Shown: 5})
 	tn.note(agent.Budget{})
 	start("long", `{"q":"`+strings.Repeat("长", traceArgs)+`"}`)
 	tn.note(agent.RoundEnd{Round: 1, Calls: 1, Err: &agent.ModelError{Code: agent.ModelCut, Msg: "m"}})
-	tn.trace.called(ToolCallResult{ID: "long", Error: &tool.Error{Code: tool.Failed}})
+	traceCalled(&tn.trace, api.ToolCallResult{ID: "long", Error: &tool.Error{Code: tool.Failed}})
 	rs := tn.trace.Rounds
 	if len(rs) != 2 || rs[0].Round != 0 || len(rs[0].Calls) != 1 || !rs[0].Calls[0].OK || rs[1].Error != "model_cut" {
 		t.Fatalf("%+v", rs)
@@ -121,7 +122,7 @@ func TestProgressReachesTheStream(t *testing.T) {
 		c.Approvals.Default = host.Allow
 	})
 	es := events(s.post("/api/chat", `{"message":"go"}`).body)
-	p := last[ToolCallProgress](t, es, "tool_call.progress")
+	p := last[api.ToolCallProgress](t, es, "tool_call.progress")
 	if p.Tool != "steps" || p.Done != 2 || p.Total != 2 || p.Message != "two" {
 		t.Errorf("%+v", p)
 	}

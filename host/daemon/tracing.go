@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -204,7 +205,7 @@ func (s *spans) call(ctx context.Context, c tool.Call) (_ context.Context, ran f
 
 // told closes the span of a call with its result. One that did not run has a
 // span of no length.
-func (s *spans) told(r tool.Result, out ToolCallResult, format string) {
+func (s *spans) told(r tool.Result, out api.ToolCallResult, format string) {
 	if s == nil {
 		return
 	}
@@ -222,7 +223,7 @@ func (s *spans) told(r tool.Result, out ToolCallResult, format string) {
 }
 
 // result puts what a call came to into its span.
-func (t Tracing) result(span trace.Span, r tool.Result, out ToolCallResult) {
+func (t Tracing) result(span trace.Span, r tool.Result, out api.ToolCallResult) {
 	attrs := []attribute.KeyValue{keyProduced.Int(out.Produced), keyShown.Int(out.Shown)}
 	if out.Layer != tool.LayerNone {
 		attrs = append(attrs, keyLayer.String(string(out.Layer)), keyLimit.Int(out.Limit), keyUnit.String(string(out.Unit)))
@@ -255,26 +256,26 @@ func (d *Daemon) toolSpan(operation, name string) string {
 
 func toolAttributes(c tool.Call) []attribute.KeyValue {
 	return []attribute.KeyValue{
-		keyOperation.String(opExecuteTool), keyTool.String(clip(c.Tool, 80)), keyToolCall.String(c.ID), keyToolType.String("extension"),
+		keyOperation.String(opExecuteTool), keyTool.String(api.Clip(c.Tool, 80)), keyToolCall.String(c.ID), keyToolType.String("extension"),
 	}
 }
 
 // traceCall makes the span of a call that is no turn's; done must be called with
 // its result.
-func (d *Daemon) traceCall(ctx context.Context, c tool.Call) (_ context.Context, done func(tool.Result, ToolCallResult, error)) {
+func (d *Daemon) traceCall(ctx context.Context, c tool.Call) (_ context.Context, done func(tool.Result, api.ToolCallResult, error)) {
 	t := d.set().Tracing
 	if t.off() {
-		return ctx, func(tool.Result, ToolCallResult, error) {}
+		return ctx, func(tool.Result, api.ToolCallResult, error) {}
 	}
 	ctx, span := t.Tracer.Start(ctx, d.toolSpan(opExecuteTool, c.Tool), trace.WithSpanKind(trace.SpanKindInternal), trace.WithAttributes(toolAttributes(c)...))
 	return ctx, t.ender(span, c)
 }
 
-func (t Tracing) ender(span trace.Span, c tool.Call) func(tool.Result, ToolCallResult, error) {
+func (t Tracing) ender(span trace.Span, c tool.Call) func(tool.Result, api.ToolCallResult, error) {
 	if t.Content {
 		span.SetAttributes(keyArguments.String(string(c.Args)))
 	}
-	return func(r tool.Result, out ToolCallResult, err error) {
+	return func(r tool.Result, out api.ToolCallResult, err error) {
 		if err != nil {
 			fail(span, errorClass(err))
 		} else {
@@ -295,9 +296,9 @@ func (d *Daemon) traceMCP(ctx context.Context, c tool.Call, from mcpserver.Trace
 		trace.WithAttributes(append(toolAttributes(c), keyMethod.String(methodCall))...))
 	end := t.ender(span, c)
 	return ctx, func(r tool.Result, err error) {
-		var out ToolCallResult
+		var out api.ToolCallResult
 		if err == nil {
-			out = resultOf(r, 0, d.cfg.MCP.Locale)
+			out = api.ResultOf(r, 0, d.cfg.MCP.Locale)
 		}
 		end(r, out, err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -198,7 +199,7 @@ func TestSpansOfCalls(t *testing.T) {
 	}
 	kept.Reset()
 	_, end := s.daemon.traceCall(t.Context(), tool.Call{ID: "1", Tool: "made_up_name"})
-	end(tool.Result{Err: &tool.Error{Code: tool.UnknownTool}}, ToolCallResult{}, nil)
+	end(tool.Result{Err: &tool.Error{Code: tool.UnknownTool}}, api.ToolCallResult{}, nil)
 	if spans := kept.GetSpans(); spans[0].Name != "execute_tool" {
 		t.Errorf("%q", spans[0].Name)
 	}

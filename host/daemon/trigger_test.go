@@ -13,6 +13,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host/daemon/api"
 )
 
 // A profile with a trigger loads what the question means before the model is
@@ -25,14 +26,14 @@ func TestTriggerWholeWay(t *testing.T) {
 	s.daemon.cfg.Profiles["default"] = prof
 	book := s.logged()
 	es := events(s.post("/api/chat", `{"message":"Make a long text"}`).body)
-	uuid := last[ToolCallResult](t, es, eventResult).KeptUUID
-	es = events(s.post("/api/chat", fmt.Sprintf(`{"message":"What does line 600 of the long_text say that you made earlier?","conversation_id":%q}`, last[ChatEnd](t, es, eventEnd).Conversation)).body)
+	uuid := last[api.ToolCallResult](t, es, api.EventResult).KeptUUID
+	es = events(s.post("/api/chat", fmt.Sprintf(`{"message":"What does line 600 of the long_text say that you made earlier?","conversation_id":%q}`, last[api.ChatEnd](t, es, api.EventEnd).Conversation)).body)
 	got := last[struct {
 		UUIDs          []string
 		Score          float64
 		By             string
 		Hinted, Loaded bool
-	}](t, es, eventRecalled)
+	}](t, es, api.EventRecalled)
 	if len(got.UUIDs) != 1 || got.UUIDs[0] != uuid || got.Hinted == got.Loaded || got.By != "words" || got.Score <= 0 {
 		t.Errorf("%+v", got)
 	}
@@ -84,14 +85,14 @@ func TestVectorsAreCounted(t *testing.T) {
 	if err := s.daemon.Configure(set); err != nil {
 		t.Fatal(err)
 	}
-	ask := func(question string) (ChatEnd, Recalled) {
+	ask := func(question string) (api.ChatEnd, api.Recalled) {
 		t.Helper()
 		es := events(s.as(annToken, "POST", "/api/chat", `{"message":"`+question+`","conversation_id":"talk"}`).body)
-		var r Recalled
+		var r api.Recalled
 		if strings.Contains(question, "again") {
-			r = last[Recalled](t, es, eventRecalled)
+			r = last[api.Recalled](t, es, api.EventRecalled)
 		}
-		return last[ChatEnd](t, es, eventEnd), r
+		return last[api.ChatEnd](t, es, api.EventEnd), r
 	}
 	day := func() int64 {
 		return decoded[Usage](t, s.as(annToken, "GET", "/api/usage", "")).Days[0].Prompt
@@ -100,7 +101,7 @@ func TestVectorsAreCounted(t *testing.T) {
 		t.Errorf("nothing was archived before: %+v, %d", first.Asides, day())
 	}
 	end, r := ask("What is in it again?")
-	if want := []Spent{{For: "embeddings", Model: "scripted", Usage: agent.Usage{Prompt: 31}}}; r.By != "embeddings" || !reflect.DeepEqual(end.Asides, want) || end.Usage.Prompt != 37 || day() != 103 {
+	if want := []api.Spent{{For: "embeddings", Model: "scripted", Usage: agent.Usage{Prompt: 31}}}; r.By != "embeddings" || !reflect.DeepEqual(end.Asides, want) || end.Usage.Prompt != 37 || day() != 103 {
 		t.Errorf("%+v: %+v, %+v, %d", r, end.Usage, end.Asides, day())
 	}
 	if text := s.get("/metrics").body; !strings.Contains(text, `weir_tokens_total{kind="embedding",model="scripted"} 31`) || !strings.Contains(text, `weir_tokens_total{kind="prompt",model="scripted"} 72`) {

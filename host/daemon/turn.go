@@ -13,31 +13,13 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// An Ask is the body of /api/chat.
-type Ask struct {
-	Message string `json:"message"`
-	// Model and Profile name configured ones; empty: the profile's model, the
-	// default profile.
-	Model   string `json:"model,omitempty"`
-	Profile string `json:"profile,omitempty"`
-	// Conversation continues a conversation; empty: a new one.
-	Conversation string `json:"conversation_id,omitempty"`
-	// LoadUUIDs are archived results of the conversation that are loaded for
-	// this question, as if the model had asked for them; at most 8.
-	LoadUUIDs []Load `json:"load_uuids,omitempty"`
-	// Approvals says that the client shows approval.asked to a person and brings
-	// back their answer. Without it nobody is there, and what must be asked
-	// about does not run.
-	Approvals bool `json:"approvals,omitempty"`
-	// Explain has the turn's trace tell what each tool's description takes.
-	Explain bool `json:"explain,omitempty"`
-	// Resume says that the client comes back when it loses the stream: the turn
-	// then goes on for a while without it. Without it the turn ends with its client.
-	Resume bool `json:"resume,omitempty"`
-
+// A question is an Ask with what the routes of /v1 add to it.
+type question struct {
+	api.Ask
 	// spoken is what the client itself sent in front of the message, and mark
 	// what a conversation that was found by it must still be; see match.go.
 	spoken []said
@@ -54,7 +36,7 @@ type Ask struct {
 // A turn is one question on its way through the agent.
 type turn struct {
 	d     *Daemon
-	ask   Ask
+	ask   question
 	scope archive.Scope
 	quota Quota
 	model Model
@@ -71,20 +53,20 @@ type turn struct {
 	told    map[string]bool   // uuids that the client was told
 	format  map[string]string // call id → format
 	said    strings.Builder   // all text that was shown
-	end     ChatEnd
+	end     api.ChatEnd
 	asides  asides
-	trace   Trace
+	trace   api.Trace
 	pace    pacer
 	// starting are calls of a reply that is still being read, asked counts requests.
-	starting []TraceCall
+	starting []api.TraceCall
 	asked    int
 }
 
 // chat is answer, as one request of the principal's.
-func (d *Daemon) chat(ctx context.Context, principal string, ask Ask, history []agent.Message, emit func(string, any)) (ChatEnd, error) {
+func (d *Daemon) chat(ctx context.Context, principal string, ask question, history []agent.Message, emit func(string, any)) (api.ChatEnd, error) {
 	end, err := d.begun(ctx, principal, ask.Message)
 	if err != nil {
-		return ChatEnd{}, err
+		return api.ChatEnd{}, err
 	}
 	defer end()
 	return d.answer(ctx, principal, ask, history, emit)
@@ -105,20 +87,20 @@ func (t *turn) locale() tool.Locale { return t.d.localeFor(t.scope.Principal, t.
 
 // answer runs one turn and stores it. emit is called from one goroutine at a
 // time. A problem before the turn begins is returned before the first event.
-func (d *Daemon) answer(ctx context.Context, principal string, ask Ask, history []agent.Message, emit func(string, any)) (ChatEnd, error) {
+func (d *Daemon) answer(ctx context.Context, principal string, ask question, history []agent.Message, emit func(string, any)) (api.ChatEnd, error) {
 	t, err := d.newTurn(ctx, principal, ask, history, emit)
 	if err != nil {
-		return ChatEnd{}, err
+		return api.ChatEnd{}, err
 	}
 	leave, err := d.enter(t.scope)
 	if err != nil {
-		return ChatEnd{}, err
+		return api.ChatEnd{}, err
 	}
 	defer leave()
 	ctx, release := d.until(ctx)
 	defer release()
 	if err := t.unmoved(ctx); err != nil {
-		return ChatEnd{}, err
+		return api.ChatEnd{}, err
 	}
 	session := d.cfg.Host.Session(host.Principal(principal), t.scope.Conversation)
 	if t.ask.Approvals {
@@ -127,7 +109,7 @@ func (d *Daemon) answer(ctx context.Context, principal string, ask Ask, history 
 	session = session.Reporting(t.progress)
 	given, err := t.open(ctx, session, &history)
 	if err != nil {
-		return ChatEnd{}, err
+		return api.ChatEnd{}, err
 	}
 	if len(t.ask.spoken) == 0 {
 		t.ask.spoken = visible(history)
@@ -136,7 +118,7 @@ func (d *Daemon) answer(ctx context.Context, principal string, ask Ask, history 
 	loop, err := agent.New(t.prof.Agent, watched{t.metered(), t}, t.tools(toolbox{session, t.prof.Allow, t.prof.Deny}), agent.ObserverFunc(t.observe))
 	if err != nil {
 		t.spans.finish(err)
-		return ChatEnd{}, err
+		return api.ChatEnd{}, err
 	}
 	var out agent.Turn
 	var runErr error
@@ -151,7 +133,7 @@ func (d *Daemon) answer(ctx context.Context, principal string, ask Ask, history 
 	}
 	t.end.Answer, t.end.Reasoning = out.Answer, out.Reasoning
 	for _, c := range out.Pending {
-		t.end.Pending = append(t.end.Pending, ToolCallStart{c.ID, c.Tool, c.Args, t.format[c.ID]})
+		t.end.Pending = append(t.end.Pending, api.ToolCallStart{ID: c.ID, Tool: c.Tool, Args: c.Args, Format: t.format[c.ID]})
 	}
 	// What happened is stored even when the client has gone.
 	if err := t.store(context.WithoutCancel(ctx), out, len(history)); err != nil {
@@ -165,9 +147,9 @@ func (d *Daemon) answer(ctx context.Context, principal string, ask Ask, history 
 	return t.end, runErr
 }
 
-func (d *Daemon) newTurn(ctx context.Context, principal string, ask Ask, history []agent.Message, emit func(string, any)) (*turn, error) {
+func (d *Daemon) newTurn(ctx context.Context, principal string, ask question, history []agent.Message, emit func(string, any)) (*turn, error) {
 	if strings.TrimSpace(ask.Message) == "" && len(ask.answers) == 0 {
-		return nil, problem(http.StatusBadRequest, "empty", `send {"message": "…"}`, "there is no question")
+		return nil, api.Problemf(http.StatusBadRequest, "empty", `send {"message": "…"}`, "there is no question")
 	}
 	if err := checkConversation(ask.Conversation); err != nil {
 		return nil, err
@@ -181,14 +163,14 @@ func (d *Daemon) newTurn(ctx context.Context, principal string, ask Ask, history
 	}
 	prof, ok := set.Profiles[ask.Profile]
 	if !ok {
-		return nil, problem(http.StatusBadRequest, "unknown_profile", "`weir config show` lists them", "there is no profile named %q", clip(ask.Profile, 80))
+		return nil, api.Problemf(http.StatusBadRequest, "unknown_profile", "`weir config show` lists them", "there is no profile named %q", api.Clip(ask.Profile, 80))
 	}
 	if ask.Model == "" {
 		ask.Model = prof.Model
 	}
 	m, ok := set.Models[ask.Model]
 	if !ok {
-		return nil, problem(http.StatusBadRequest, "unknown_model", "`weir model list` lists them", "there is no model named %q", clip(ask.Model, 80))
+		return nil, api.Problemf(http.StatusBadRequest, "unknown_model", "`weir model list` lists them", "there is no model named %q", api.Clip(ask.Model, 80))
 	}
 	prof.Agent.Window, prof.Agent.Estimator, prof.Agent.Tools = m.Info.Window, m.Estimator, &d.tools
 	prof.Agent.Mode = d.mode(ctx, ask.Model, m, prof.Agent)
@@ -321,56 +303,56 @@ func (t *turn) observe(e agent.Event) {
 	case agent.TurnStart:
 		log.Info("turn", "conversation", t.scope.Conversation, "turn", e.Turn, "model", t.ask.Model, "mode", e.Mode,
 			"window_tokens", e.Window, "limit_chars", e.Limit, "limit_by", e.Why)
-		t.emit(eventStart, ChatStart{t.scope.Conversation, e.Turn, t.ask.Model, e.Mode, t.model.Info.Simulated, e.Window, e.Limit, e.Why, e.Locale, t.ask.Resume})
+		t.emit(api.EventStart, api.ChatStart{Conversation: t.scope.Conversation, Turn: e.Turn, Model: t.ask.Model, Mode: e.Mode, Simulated: t.model.Info.Simulated, Window: e.Window, Limit: e.Limit, Why: e.Why, Locale: e.Locale, Resumable: t.ask.Resume})
 		t.end.Conversation = t.scope.Conversation
 		t.prof.Agent.Locale = e.Locale
 		t.spans.started(e)
 	case agent.TextDelta:
 		t.said.WriteString(e.Text)
-		t.emit(eventText, &TextPiece{e.Text})
+		t.emit(api.EventText, &api.TextPiece{Text: e.Text})
 	case agent.ReasoningDelta:
-		t.emit(eventThought, &TextPiece{e.Text})
+		t.emit(api.EventThought, &api.TextPiece{Text: e.Text})
 	case agent.CallStart:
 		t.format[e.Call.ID] = string(e.Format)
 		log.Info("call recognised", "tool", e.Call.Tool, "id", e.Call.ID, "format", e.Format, "repaired", e.Repaired)
-		t.emit(eventCall, ToolCallStart{e.Call.ID, e.Call.Tool, e.Call.Args, string(e.Format)})
+		t.emit(api.EventCall, api.ToolCallStart{ID: e.Call.ID, Tool: e.Call.Tool, Args: e.Call.Args, Format: string(e.Format)})
 	case agent.CallEnd:
 		t.result(e)
 	case agent.MalformedCall:
 		log.Warn("call not readable", "reason", e.Malformed.Reason, "format", e.Malformed.Format, "tool", e.Malformed.Name, "corrected", e.Note != "")
-		t.emit(eventMalformed, ToolCallMalformed{string(e.Malformed.Reason), e.Malformed.Name, string(e.Malformed.Format), e.Note})
+		t.emit(api.EventMalformed, api.ToolCallMalformed{Reason: string(e.Malformed.Reason), Tool: e.Malformed.Name, Format: string(e.Malformed.Format), Note: e.Note})
 		t.d.metrics.unreadable(t.ask.Model, e.Malformed)
 		t.uses = append(t.uses, archive.ToolUse{
-			Scope: t.scope, Turn: lastStoredTurn(t.stored), Tool: clip(e.Malformed.Name, 80), Model: t.ask.Model, Format: string(e.Malformed.Format),
+			Scope: t.scope, Turn: lastStoredTurn(t.stored), Tool: api.Clip(e.Malformed.Name, 80), Model: t.ask.Model, Format: string(e.Malformed.Format),
 			Code: archive.MalformedCode + string(e.Malformed.Reason), Created: t.d.now(),
 		})
 	case agent.ModeSwitched:
 		log.Warn("tool calling switched", "from", e.From, "to", e.To, "why", e.Why)
 		t.d.metrics.switched(e)
 		t.d.learn(t.ask.Model, t.model, e.To)
-		t.emit(eventMode, ModeSwitched{e.From, e.To, e.Why})
+		t.emit(api.EventMode, api.ModeSwitched{From: e.From, To: e.To, Why: e.Why})
 	case agent.ModelRepeated:
 		p := asProblem(e.Err)
 		t.spans.repeated()
 		t.d.metrics.modelFailed(t.ask.Model, p.Code, "repeated")
-		t.emit(eventRepeated, ModelRepeated{p.Code, p.Msg, e.Wait.Milliseconds()})
+		t.emit(api.EventRepeated, api.ModelRepeated{Code: p.Code, Message: p.Msg, Wait: e.Wait.Milliseconds()})
 	case agent.Planned:
-		t.emit(eventPlan, Plan{e.Steps})
+		t.emit(api.EventPlan, api.Plan{Steps: e.Steps})
 	case agent.Recalled:
 		if e.Fallback != "" {
 			log.Warn("words were counted, for there were no vectors", "why", e.Fallback)
 		}
 		log.Info("archived results may be meant", "uuids", e.UUIDs, "score", e.Score, "by", e.By, "hinted", e.Hinted, "loaded", e.Preloaded)
-		t.emit(eventRecalled, Recalled{e.UUIDs, e.Score, e.By, e.Hinted, e.Preloaded, e.Fallback})
+		t.emit(api.EventRecalled, api.Recalled{UUIDs: e.UUIDs, Score: e.Score, By: e.By, Hinted: e.Hinted, Loaded: e.Preloaded, Fallback: e.Fallback})
 	case agent.Folded:
 		t.d.metrics.folded(e)
 		log.Info("folded", "results", len(e.UUIDs), "saved_chars", e.SavedChars, "mid_turn", e.MidTurn)
-		t.emit(eventFolded, Folded{e.UUIDs, e.SavedChars, e.MidTurn})
+		t.emit(api.EventFolded, api.Folded{UUIDs: e.UUIDs, SavedChars: e.SavedChars, MidTurn: e.MidTurn})
 	case agent.Budget:
 		if e.TooLong {
 			log.Warn("the system prompt is too long for the window", "system_chars", e.SystemChars, "window_tokens", e.Window)
 		}
-		t.emit(eventBudget, Budget{e.Tokens, e.Window})
+		t.emit(api.EventBudget, api.Budget{Tokens: e.Tokens, Window: e.Window})
 	case agent.TurnEnd:
 		t.end.Reason, t.end.Rounds, t.end.Calls = e.Reason, e.Rounds, e.Calls
 		t.end.ProducedChars, t.end.ShownChars, t.end.KeptChars = e.ProducedChars, e.ShownChars, e.KeptChars
@@ -391,7 +373,7 @@ func (t *turn) result(e agent.CallEnd) {
 	} else {
 		r.Ref = nil
 	}
-	out := resultTold(r, e.Elapsed.Milliseconds(), e.Text)
+	out := api.ResultWithText(r, e.Elapsed.Milliseconds(), e.Text)
 	code := "ok"
 	if r.Err != nil {
 		code = string(r.Err.Code)
@@ -399,19 +381,19 @@ func (t *turn) result(e agent.CallEnd) {
 	t.d.metrics.called(t.ask.Model, t.format[r.CallID], out, r.Stats, e.Elapsed)
 	t.d.metrics.decided(out)
 	t.spans.told(r, out, t.format[r.CallID])
-	t.emit(eventResult, out)
+	t.emit(api.EventResult, out)
 	if out.Layer != tool.LayerNone {
 		if hostCut := out.Layer == tool.LayerTool || out.Layer == tool.LayerOperator || out.Layer == tool.LayerDefault || out.Layer == tool.LayerCeiling; !hostCut {
 			// The host has logged its own cut; this one lowered it.
-			t.d.log.Info("result cut", "tool", r.Tool, "layer", out.Layer, "from", out.Produced, "to", out.Shown, "percent", percentCut(out.Produced, out.Shown))
+			t.d.log.Info("result cut", "tool", r.Tool, "layer", out.Layer, "from", out.Produced, "to", out.Shown, "percent", api.PercentCut(out.Produced, out.Shown))
 		}
-		t.emit(eventTruncated, ToolCallTruncated{r.CallID, r.Tool, out.Layer, out.Produced, out.Shown, percentCut(out.Produced, out.Shown)})
+		t.emit(api.EventTruncated, api.ToolCallTruncated{ID: r.CallID, Tool: r.Tool, Layer: out.Layer, From: out.Produced, To: out.Shown, Percent: api.PercentCut(out.Produced, out.Shown)})
 	}
 	if out.KeptUUID != "" {
-		t.emit(eventArchived, ToolCallArchived{r.CallID, r.Tool, out.KeptUUID, out.Produced})
+		t.emit(api.EventArchived, api.ToolCallArchived{ID: r.CallID, Tool: r.Tool, UUID: out.KeptUUID, Chars: out.Produced})
 	}
 	t.end.Results = append(t.end.Results, out)
-	t.trace.called(out)
+	traceCalled(&t.trace, out)
 	t.uses = append(t.uses, archive.ToolUse{
 		Scope: t.scope, Turn: lastStoredTurn(t.stored), CallID: r.CallID, Tool: r.Tool, Model: t.ask.Model, Format: t.format[r.CallID], Code: code,
 		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: id, Duration: e.Elapsed, Created: t.d.now(),
@@ -446,7 +428,7 @@ func messagesOf(rows []archive.Message) ([]agent.Message, error) {
 	out := make([]agent.Message, len(rows))
 	for i, r := range rows {
 		if err := json.Unmarshal(r.Body, &out[i]); err != nil {
-			return nil, problem(http.StatusInternalServerError, "storage", "begin a new conversation", "message %d of this conversation cannot be read", i+1)
+			return nil, api.Problemf(http.StatusInternalServerError, "storage", "begin a new conversation", "message %d of this conversation cannot be read", i+1)
 		}
 	}
 	return out, nil

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -43,7 +44,7 @@ var userName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 func CheckUserName(name string) error {
 	switch {
 	case !userName().MatchString(name):
-		return fmt.Errorf("a user's name has 1 to 64 of the characters a-z 0-9 _ . - and begins with a letter or digit; %q does not", clip(name, 80))
+		return fmt.Errorf("a user's name has 1 to 64 of the characters a-z 0-9 _ . - and begins with a letter or digit; %q does not", api.Clip(name, 80))
 	case name == defaultPrincipal:
 		return fmt.Errorf("%s is the operator's own name", name)
 	}
@@ -66,7 +67,7 @@ func (s *setup) operators() view { return view{nil, s.Models, s.Profiles, defaul
 // views makes every user's view, or says what cannot be meant.
 func (s *setup) views() (map[string]view, error) {
 	bad := func(hint, format string, args ...any) error {
-		return problem(http.StatusInternalServerError, "config", hint, format, args...)
+		return api.Problemf(http.StatusInternalServerError, "config", hint, format, args...)
 	}
 	out, tokens := map[string]view{}, map[[sha256.Size]byte]string{}
 	for _, name := range slices.Sorted(maps.Keys(s.Users)) {
@@ -215,10 +216,10 @@ func (d *Daemon) as(r *http.Request, principal string) *http.Request {
 // ownName refuses users who would be taken for the operator.
 func (d *Daemon) ownName(s *setup) error {
 	if _, ok := s.users[d.cfg.Principal]; ok {
-		return problem(http.StatusInternalServerError, "config", "give the user another name", "%s is the operator's own name", d.cfg.Principal)
+		return api.Problemf(http.StatusInternalServerError, "config", "give the user another name", "%s is the operator's own name", d.cfg.Principal)
 	}
 	if name, ok := s.tokens[d.token]; ok && d.cfg.Token != "" {
-		return problem(http.StatusInternalServerError, "config", "`weir user add` makes a token", "the user %s has the operator's own token", name)
+		return api.Problemf(http.StatusInternalServerError, "config", "`weir user add` makes a token", "the user %s has the operator's own token", name)
 	}
 	return nil
 }
@@ -231,7 +232,7 @@ func (d *Daemon) ownID(principal, id string) error {
 	}
 	for _, prefix := range []string{CallConversation, mcpConversation} {
 		if strings.HasPrefix(id, prefix) && id != prefix+principal {
-			return problem(http.StatusBadRequest, "bad_conversation", "leave it out to begin a new conversation", "ids that begin with %s are weir's own", prefix)
+			return api.Problemf(http.StatusBadRequest, "bad_conversation", "leave it out to begin a new conversation", "ids that begin with %s are weir's own", prefix)
 		}
 	}
 	return nil

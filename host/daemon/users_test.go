@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -73,7 +74,7 @@ func TestUsersSeeTheirOwn(t *testing.T) {
 	bob := ann(Quota{})
 	bob.TokenSHA256 = sha256.Sum256([]byte(bobToken))
 	s.withUsers(map[string]User{"ann": ann(Quota{}), "bob": bob})
-	id := last[ChatEnd](t, events(s.as(annToken, "POST", "/api/chat", `{"message":"`+canary+`"}`).body), eventEnd).Conversation
+	id := last[api.ChatEnd](t, events(s.as(annToken, "POST", "/api/chat", `{"message":"`+canary+`"}`).body), api.EventEnd).Conversation
 	kept := decoded[KeptResult](t, s.as(annToken, "POST", "/api/results", `{"tool_name":"t","result":`+quoted(strings.Repeat(canary+"\n", 200))+`}`))
 	for _, token := range []string{bobToken, testToken} {
 		for _, row := range [][3]string{
@@ -217,11 +218,11 @@ func refusedFor(t *testing.T, a answer, name string, wait int) {
 	t.Helper()
 	var p struct {
 		Error struct {
-			Problem
+			api.Problem
 			Message string
 		}
 	}
-	if err := json.Unmarshal([]byte(a.body), &p); err != nil || a.status != 429 || p.Error.Code != codeQuota {
+	if err := json.Unmarshal([]byte(a.body), &p); err != nil || a.status != 429 || p.Error.Code != api.CodeQuota {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	if p.Error.Quota != nil && p.Error.Quota.Name != name || fmt.Sprint(wait) != a.header.Get("Retry-After") && wait > 0 || wait == 0 && a.header.Get("Retry-After") != "" {
@@ -317,7 +318,7 @@ func TestQuotaAtTheEdge(t *testing.T) {
 	for range 64 {
 		all.Go(func() {
 			_, err := s.daemon.ledger.begin(t.Context(), "ann", Quota{PerMinute: 7}, tool.En)
-			if p, ok := errors.AsType[*Problem](err); ok && p.Code == codeQuota {
+			if p, ok := errors.AsType[*api.Problem](err); ok && p.Code == api.CodeQuota {
 				refused.Add(1)
 			} else if err == nil {
 				begun.Add(1)
@@ -388,8 +389,8 @@ func TestTokensRunOutInATurn(t *testing.T) {
 		return says(`<tool_call>{"id":"1","tool_name":"calculator","arguments":{"expression":"` + fmt.Sprint(n) + `+1"}}</tool_call>`)
 	}), Quota{TokensPerDay: 250})
 	a := s.as(annToken, "POST", "/api/chat", hi)
-	p := last[Problem](t, events(a.body), eventError)
-	if p.Code != codeQuota || n != 3 {
+	p := last[api.Problem](t, events(a.body), api.EventError)
+	if p.Code != api.CodeQuota || n != 3 {
 		t.Errorf("%d replies, %s", n, a.body)
 	}
 	row := decoded[ConversationList](t, s.as(annToken, "GET", "/api/conversations", "")).Conversations[0]
@@ -521,7 +522,7 @@ func TestPurgeWaitsForWhatRuns(t *testing.T) {
 	go func() { done <- s.as(annToken, "POST", "/api/chat", hi) }()
 	<-begun
 	s.withUsers(nil)
-	if a := s.do("DELETE", "/api/users/ann/data", "", nil); a.status != 409 || a.code(t) != codeBusy {
+	if a := s.do("DELETE", "/api/users/ann/data", "", nil); a.status != 409 || a.code(t) != api.CodeBusy {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	close(goOn)

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -56,7 +57,7 @@ func (w watched) Embed(ctx context.Context, texts []string) (agent.Embeddings, e
 	w.t.spans.embedded(ctx, began, e, err)
 	if err == nil {
 		w.t.d.metrics.embedded(w.t.ask.Model, e.Usage)
-		asidesOf(ctx).add(Spent{forVectors, w.t.ask.Model, e.Usage, nil})
+		asidesOf(ctx).add(api.Spent{For: forVectors, Model: w.t.ask.Model, Usage: e.Usage, Cost: nil})
 	}
 	return e, err
 }
@@ -158,7 +159,7 @@ func (c *chatSpan) saw(d agent.Delta, err error) {
 		c.usage = d.Usage
 	}
 	if d.Model != "" && c.model == "" {
-		c.model = clip(d.Model, maxModelName)
+		c.model = api.Clip(d.Model, maxModelName)
 	}
 	if d.Finish != "" {
 		c.reason = d.Finish

@@ -149,7 +149,7 @@ func (c *cli) report(ctx context.Context, err error) int {
 		c.complain("usage", ue.Text.String(), ue.Hint.String())
 		return exitUsage
 	case errors.As(err, &p):
-		c.complain(p.Code, p.Msg, p.Hint)
+		c.complain(p.Code, p.Msg.String(), p.Hint.String())
 		switch {
 		case strings.HasPrefix(p.Code, "model_"):
 			return exitModel

@@ -137,7 +137,7 @@ func (q *consenter) send(ctx context.Context, a *asking, answer string) {
 	switch err := q.cl.Post(ctx, "/api/approvals/"+url.PathEscape(a.ID), map[string]string{"answer": answer}, nil); {
 	case err == nil || ctx.Err() != nil:
 	case errors.As(err, &p):
-		q.tell("  " + p.Msg)
+		q.tell("  " + p.Msg.String())
 	default:
 		q.tell("  " + err.Error())
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"github.com/weirhost/weir/sdk/tool"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -34,7 +35,7 @@ func newBooth(t *testing.T) *booth {
 		b.posts <- strings.TrimPrefix(r.URL.Path, "/api/approvals/") + " " + body.Answer
 		if strings.Contains(r.URL.Path, "late") {
 			w.WriteHeader(http.StatusConflict)
-			_ = json.NewEncoder(w).Encode(map[string]any{"error": daemon.Problem{Code: "settled", Msg: "it cannot be answered any more"}})
+			_ = json.NewEncoder(w).Encode(map[string]any{"error": daemon.Problem{Code: "settled", Msg: tool.Textf("it cannot be answered any more")}})
 		}
 	}))
 	t.Cleanup(srv.Close)

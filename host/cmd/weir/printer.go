@@ -13,6 +13,8 @@ import (
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/limit"
+
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A printer shows the events of a turn: the answer on stdout, all else on
@@ -169,7 +171,7 @@ func (p *printer) happened(name string, data json.RawMessage) {
 		var e daemon.ModelRepeated
 		if json.Unmarshal(data, &e) == nil {
 			wait := (time.Duration(e.Wait) * time.Millisecond).Round(100 * time.Millisecond).String()
-			p.note(limit.Visible(e.Message) + p.c.say("; asking again in "+wait, "；"+wait+" 后重试"))
+			p.note(limit.Visible(e.Message.String()) + p.c.say("; asking again in "+wait, "；"+wait+" 后重试"))
 		}
 	case "context.folded":
 		var e daemon.Folded
@@ -223,8 +225,8 @@ func (p *printer) outcome(err error) error {
 	}
 	if p.end != nil && p.end.Reason == agent.ReasonNoAnswer && err == nil {
 		err = &daemon.Problem{Code: "model_" + string(agent.ReasonNoAnswer),
-			Msg:  p.c.say("the model said nothing, however often it was asked", "模型多次被询问仍没有回答"),
-			Hint: p.c.say("`weir model test` tries it; another model may do better", "用 `weir model test` 试一试，或换一个模型")}
+			Msg:  tool.Text{Format: p.c.say("the model said nothing, however often it was asked", "模型多次被询问仍没有回答")},
+			Hint: tool.Text{Format: p.c.say("`weir model test` tries it; another model may do better", "用 `weir model test` 试一试，或换一个模型")}}
 	}
 	if err != nil && p.c.JSON && p.end != nil {
 		// The envelope was printed with what there is; the rest is for people.

@@ -19,7 +19,9 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // follow keeps a daemon's plugins up with their folders until ctx ends: by
@@ -135,7 +137,7 @@ func (c *cli) reload(ctx context.Context, a *app) (daemon.ReloadReport, error) {
 
 // refusedReload says that what was in force goes on.
 func refusedReload(err error) error {
-	return &daemon.Problem{Status: http.StatusConflict, Code: "config", Msg: err.Error(), Hint: "correct the file and reload again; what was in force until now goes on"}
+	return &daemon.Problem{Status: http.StatusConflict, Code: "config", Msg: msg.Of(err), Hint: tool.Textf("correct the file and reload again; what was in force until now goes on")}
 }
 
 // tellReload logs what a reload came to.

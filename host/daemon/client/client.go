@@ -5,7 +5,7 @@
 // in package daemon. Ask streams the events of one answer, and MCP opens a
 // connection for the messages of a Model Context Protocol client.
 //
-// An answer that is not successful is a *daemon.Problem: it has a code for
+// An answer that is not successful is a *api.Problem: it has a code for
 // programs, a sentence and a hint for people.
 package client
 
@@ -20,7 +20,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/msg"
 )
 
@@ -81,7 +81,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, into any) er
 }
 
 // Send makes a request and returns the answer, whose body the caller must close. An
-// answer that is not successful is returned as a *daemon.Problem.
+// answer that is not successful is returned as a *api.Problem.
 func (c *Client) Send(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	var r io.Reader
 	if body != nil {
@@ -106,7 +106,7 @@ func (c *Client) Send(ctx context.Context, method, path string, body any) (*http
 	}
 	defer resp.Body.Close()
 	var p struct {
-		Error daemon.Problem `json:"error"`
+		Error api.Problem `json:"error"`
 	}
 	if json.NewDecoder(resp.Body).Decode(&p) != nil || p.Error.Error() == "" {
 		return nil, msg.Errorf("the daemon at %s answered %s", c.base, resp.Status)
@@ -129,7 +129,7 @@ var ErrInterrupted = errors.New("the answer broke off: the daemon closed the str
 // Ask asks a question and calls each for every event of the answer, until
 // chat.end or until each returns an error. The names of the events and the types
 // of their data are those of the route POST /api/chat.
-func (c *Client) Ask(ctx context.Context, ask daemon.Ask, each func(name string, data json.RawMessage) error) error {
+func (c *Client) Ask(ctx context.Context, ask api.Ask, each func(name string, data json.RawMessage) error) error {
 	resp, err := c.Send(ctx, http.MethodPost, "/api/chat", ask)
 	if err != nil {
 		return err

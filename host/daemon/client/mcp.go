@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/msg"
 )
 
@@ -43,7 +43,7 @@ func (c *Client) MCP(ctx context.Context) (*Stream, error) {
 	}
 	c.authorize(req)
 	req.Header.Set("Connection", "Upgrade")
-	req.Header.Set("Upgrade", daemon.StreamProtocol)
+	req.Header.Set("Upgrade", api.StreamProtocol)
 	r := bufio.NewReaderSize(conn, 64<<10)
 	if err = req.Write(conn); err == nil {
 		var resp *http.Response

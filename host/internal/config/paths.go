@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // Paths are where this run keeps things. With --data everything lies in that
@@ -162,7 +162,7 @@ const Elsewhere = "free some space, check the folder's permissions, or give anot
 
 // StorageProblem is a problem with the data folder.
 func StorageProblem(hint, format string, args ...any) error {
-	return &daemon.Problem{Code: "storage", Msg: fmt.Sprintf(format, args...), Hint: hint}
+	return &daemon.Problem{Code: "storage", Msg: tool.Textf(format, args...), Hint: tool.Text{Format: hint}}
 }
 
 // Reason is what the system says, without the path that the message names.

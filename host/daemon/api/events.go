@@ -1,0 +1,209 @@
+package api
+
+import (
+	"encoding/json"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// The events of /api/chat, in the order they can come: chat.start, then deltas and
+// tool calls, then chat.end. approval.asked and approval.answered come between a
+// call's start and its result, if a person has to allow it. An error event comes
+// directly before chat.end.
+const (
+	EventStart     = "chat.start"
+	EventText      = "message.delta"
+	EventThought   = "reasoning.delta"
+	EventCall      = "tool_call.start"
+	EventResult    = "tool_call.result"
+	EventTruncated = "tool_call.truncated"
+	EventArchived  = "tool_call.archived"
+	EventProgress  = "tool_call.progress" // while a call runs
+	EventMalformed = "tool_call.malformed"
+	EventMode      = "mode.switched"
+	EventRepeated  = "model.repeated" // the provider failed and weir will ask it again
+	EventFolded    = "context.folded"
+	EventRecalled  = "context.recalled"
+	EventPlan      = "plan"
+	EventBudget    = "budget"
+	EventError     = "error"
+	EventEnd       = "chat.end"
+	EventAsked     = "approval.asked"
+	EventWaiting   = "approval.waiting" // from time to time, as a sign of life
+	EventAnswered  = "approval.answered"
+	EventMissed    = "chat.missed" // before the remaining events of a resumed stream
+)
+
+// EventData returns a zero value of the data of each event of /api/chat.
+func EventData() map[string]any {
+	return map[string]any{
+		EventStart:     ChatStart{},
+		EventText:      TextPiece{},
+		EventThought:   TextPiece{},
+		EventCall:      ToolCallStart{},
+		EventResult:    ToolCallResult{},
+		EventTruncated: ToolCallTruncated{},
+		EventArchived:  ToolCallArchived{},
+		EventProgress:  ToolCallProgress{},
+		EventMalformed: ToolCallMalformed{},
+		EventMode:      ModeSwitched{},
+		EventRepeated:  ModelRepeated{},
+		EventFolded:    Folded{},
+		EventRecalled:  Recalled{},
+		EventPlan:      Plan{},
+		EventBudget:    Budget{},
+		EventError:     Problem{},
+		EventEnd:       ChatEnd{},
+		EventAsked:     Approval{},
+		EventWaiting:   ApprovalWaiting{},
+		EventAnswered:  ApprovalAnswered{},
+		EventMissed:    Missed{},
+	}
+}
+
+// A ChatStart opens the stream of one turn.
+type ChatStart struct {
+	Conversation string      `json:"conversation_id"`
+	Turn         int         `json:"turn"`
+	Model        string      `json:"model"`
+	Mode         agent.Mode  `json:"mode"`
+	Simulated    bool        `json:"simulated"`
+	Window       int         `json:"window"` // tokens; 0: unknown
+	Limit        int         `json:"limit"`  // characters of one result
+	Why          string      `json:"why"`
+	Locale       tool.Locale `json:"locale"`
+	// Resumable says that a client which loses the stream can resume it.
+	Resumable bool `json:"resumable"`
+}
+
+// Missed replaces events that the daemon no longer stores: their number, and the
+// whole answer before the events that follow.
+type Missed struct {
+	Events int    `json:"events"`
+	Text   string `json:"text"`
+}
+
+// A TextPiece is a piece of the answer, or of the model's reasoning.
+type TextPiece struct {
+	Text string `json:"text"`
+}
+
+// A ToolCallStart is a recognised call and the format it was written in.
+type ToolCallStart struct {
+	ID     string          `json:"id"`
+	Tool   string          `json:"tool"`
+	Args   json.RawMessage `json:"arguments"`
+	Format string          `json:"format,omitempty"`
+}
+
+// A ToolCallResult is one result with its counts: characters produced, shown and,
+// when KeptUUID is set, archived.
+type ToolCallResult struct {
+	ID       string      `json:"id"`
+	Tool     string      `json:"tool"`
+	OK       bool        `json:"ok"`
+	Error    *tool.Error `json:"error,omitempty"`
+	Produced int         `json:"produced"`
+	Shown    int         `json:"shown"`
+	KeptUUID string      `json:"kept_uuid,omitempty"`
+	Unkept   bool        `json:"unkept,omitempty"`
+	// LoadedUUID is the archived result that a load read.
+	LoadedUUID string `json:"loaded_uuid,omitempty"`
+	// Summarized says that Text is a summary by a model. SummaryCost is the cost of
+	// the request for one, even if it returned none.
+	Summarized    bool              `json:"summarized,omitempty"`
+	SummaryCost   *tool.SummaryCost `json:"summary_cost,omitempty"`
+	Approval      *tool.Approval    `json:"approval,omitempty"`
+	Layer         tool.Layer        `json:"layer,omitempty"`
+	Limit         int               `json:"limit,omitempty"`
+	Unit          tool.Unit         `json:"unit,omitempty"`
+	LinesProduced int               `json:"lines_produced"`
+	LinesShown    int               `json:"lines_shown"`
+	ElapsedMS     int64             `json:"elapsed_ms"`
+	// Text is what the model reads, notice included; Line the one-line report.
+	Text string `json:"text"`
+	Line string `json:"line"`
+}
+
+// A ToolCallTruncated says that the model does not see all of a result: characters
+// from and to, and the layer of limits that decided.
+type ToolCallTruncated struct {
+	ID      string     `json:"id"`
+	Tool    string     `json:"tool"`
+	Layer   tool.Layer `json:"layer"`
+	From    int        `json:"from"`
+	To      int        `json:"to"`
+	Percent int        `json:"percent"` // of the whole, left out
+}
+
+// A ToolCallArchived names the archived result that has the whole text of a call.
+type ToolCallArchived struct {
+	ID    string `json:"id"`
+	Tool  string `json:"tool"`
+	UUID  string `json:"uuid"`
+	Chars int    `json:"chars"`
+}
+
+// A ToolCallProgress is the progress of a running call, in the tool's own words
+// and unit.
+type ToolCallProgress struct {
+	ID      string `json:"id"`
+	Tool    string `json:"tool"`
+	Done    int    `json:"done"`
+	Total   int    `json:"total,omitempty"` // 0: unknown
+	Message string `json:"message,omitempty"`
+}
+
+// A ToolCallMalformed is text that the model meant as a call and that cannot be
+// parsed.
+type ToolCallMalformed struct {
+	Reason string `json:"reason"`
+	Tool   string `json:"tool"`
+	Format string `json:"format"`
+	// Note is the correction that the model receives; empty: the number of
+	// corrections is used up.
+	Note string `json:"note"`
+}
+
+// ModeSwitched says that the rest of the turn calls tools in another way.
+type ModeSwitched struct {
+	From agent.Mode `json:"from"`
+	To   agent.Mode `json:"to"`
+	Why  string     `json:"why"`
+}
+
+// ModelRepeated says that the provider failed and that weir will ask it again.
+type ModelRepeated struct {
+	Code    string    `json:"code"`
+	Message tool.Text `json:"message"`
+	Wait    int64     `json:"wait_ms"` // until then
+}
+
+// A Plan contains the steps that the model set for itself.
+type Plan struct {
+	Steps []string `json:"steps"`
+}
+
+// Recalled names the archived results that the question may be about.
+type Recalled struct {
+	UUIDs    []string `json:"uuids"` // the best match first
+	Score    float64  `json:"score"` // of the best, 0 to 1
+	By       string   `json:"by"`    // words or embeddings
+	Hinted   bool     `json:"hinted"`
+	Loaded   bool     `json:"loaded"`
+	Fallback string   `json:"fallback"` // why words were counted instead of comparing vectors
+}
+
+// Folded names the results that became placeholders.
+type Folded struct {
+	UUIDs      []string `json:"uuids"`
+	SavedChars int      `json:"saved_chars"`
+	MidTurn    bool     `json:"mid_turn"` // because the window was nearly full
+}
+
+// A Budget is the estimated size of the next request.
+type Budget struct {
+	Tokens int `json:"tokens"`
+	Window int `json:"window"` // tokens; 0: unknown
+}

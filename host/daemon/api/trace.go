@@ -1,0 +1,83 @@
+package api
+
+import (
+	"time"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A TraceHead is the summary of one turn.
+type TraceHead struct {
+	// ID names the trace; a later turn has a greater one.
+	ID           int64        `json:"id,omitempty"`
+	Conversation string       `json:"conversation_id"`
+	Turn         int          `json:"turn"`
+	Question     string       `json:"question"` // its first line, at most 200 characters
+	Model        string       `json:"model"`
+	Profile      string       `json:"profile"`
+	Mode         agent.Mode   `json:"mode"` // at the end
+	Simulated    bool         `json:"simulated,omitempty"`
+	Reason       agent.Reason `json:"reason"`
+	Started      time.Time    `json:"started_at"`
+	ElapsedMS    int64        `json:"elapsed_ms"`
+	Requests     int          `json:"requests"` // to the model
+	Calls        int          `json:"calls"`
+	Usage        agent.Usage  `json:"usage"`          // as in chat.end
+	Cost         *agent.Cost  `json:"cost,omitempty"` // absent: unknown
+	// ProducedChars counts the characters that tools produced, ShownChars those that
+	// the model received.
+	ProducedChars int `json:"produced_chars"`
+	ShownChars    int `json:"shown_chars"`
+}
+
+// A Trace is the record of one turn: each request to the model, its reply, and the
+// results of the reply's calls.
+type Trace struct {
+	TraceHead
+	Window int    `json:"window"` // tokens; 0: unknown
+	Limit  int    `json:"limit"`  // the agent's, characters of one result
+	Why    string `json:"why"`    // the rule that decided the limit
+	// Tools are those that the model could call. Only a question with explain has
+	// them.
+	Tools  []agent.ToolCost `json:"tools,omitempty"`
+	Rounds []TraceRound     `json:"rounds"`
+	// FoldedChars is how much shorter placeholders made the next request.
+	FoldedChars int `json:"folded_chars,omitempty"`
+}
+
+// A TraceRound is one request to the model with the calls of its reply. Round 0
+// has no request: it contains the calls before the first request.
+type TraceRound struct {
+	Round     int         `json:"round"`
+	Sent      agent.Parts `json:"sent"` // estimated
+	Usage     agent.Usage `json:"usage"`
+	FirstMS   int64       `json:"first_ms"`        // until the first piece of the reply; 0: at once, or no piece came
+	ElapsedMS int64       `json:"elapsed_ms"`      // of the request, without its calls
+	Error     string      `json:"error,omitempty"` // the code of the failure
+	Calls     []TraceCall `json:"calls,omitempty"`
+}
+
+// A TraceCall is one call with the counts of its result.
+type TraceCall struct {
+	ToolCallStart
+	OK        bool      `json:"ok"`
+	Error     tool.Code `json:"error,omitempty"`
+	ElapsedMS int64     `json:"elapsed_ms"`
+	Produced  int       `json:"produced"` // characters
+	Shown     int       `json:"shown"`
+	// Layer, Limit and Unit name the limit that cut the result; empty: nothing is
+	// cut.
+	Layer      tool.Layer `json:"layer,omitempty"`
+	Limit      int        `json:"limit,omitempty"`
+	Unit       tool.Unit  `json:"unit,omitempty"`
+	KeptUUID   string     `json:"kept_uuid,omitempty"`
+	LoadedUUID string     `json:"loaded_uuid,omitempty"`
+	Summarized bool       `json:"summarized,omitempty"`
+	Line       string     `json:"line"`
+}
+
+// A TraceList is the answer of GET /api/traces.
+type TraceList struct {
+	Traces []TraceHead `json:"traces"`
+}
