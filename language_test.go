@@ -19,6 +19,8 @@ var plain = []string{
 	"host/internal/msg/msg.go",
 	"host/internal/msg/localize.go",
 	"host/internal/sched",
+	"host/plugin",
+	"host/internal/lockfile",
 	"host/internal/text",
 	"host/internal/callargs",
 	"host/internal/answer",

@@ -58,6 +58,7 @@ var levels = map[string]int{
 	"host/internal/otlp":             2,
 	"host/internal/sandbox":          3,
 	"agent":                          3,
+	"host/internal/lockfile":         2,
 	"host/internal/registry":         4,
 	"host/internal/mcpclient":        4,
 	"host/internal/worker":           4,

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weirhost/weir/host/internal/ledger"
+	"github.com/weirhost/weir/host/internal/lockfile"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/plugin"
 )
@@ -18,7 +18,7 @@ import (
 // names the way it was said: "cli", "page" or "api". It is an error when other
 // bytes lie in the folder by now. Calls that run finish on what they began with.
 func (h *Host) Approve(ctx context.Context, name, digest, by string) error {
-	return h.say(ctx, func(snap *registry.Snapshot, lock *ledger.Lock) error {
+	return h.say(ctx, func(snap *registry.Snapshot, lock *lockfile.Lock) error {
 		i := slices.IndexFunc(snap.Plugins, func(p *registry.Plugin) bool { return p.Manifest.Name == name })
 		if i < 0 {
 			return missing(snap, lock, name)
@@ -27,14 +27,14 @@ func (h *Host) Approve(ctx context.Context, name, digest, by string) error {
 		if pl.Digest() != digest {
 			return &plugin.Error{Code: plugin.CodeChanged, Msg: fmt.Sprintf("%s is not what was shown: its files have changed since", name), Hint: "look at it again: weir plugin approve " + name}
 		}
-		if e := lock.Plugins[name]; e.Current() != nil && e.Digest == digest && e.Source == pl.Source && !e.Held {
+		if e := lock.Plugins[name]; e.Current() != nil && e.Digest == digest && e.Source == pl.Source && !e.RolledBack {
 			e.Current().Powers = h.powers(pl) // approved already; what is granted may be new
 		} else if err := h.admit(lock, pl, by); err != nil {
 			return unpinned(err)
 		}
 		for other, e := range lock.Plugins { // what lay there before is replaced
 			if other != name && e.Source == pl.Source {
-				e.Digest, e.Held = "", false
+				e.Digest, e.RolledBack = "", false
 			}
 		}
 		return nil
@@ -45,7 +45,7 @@ func (h *Host) Approve(ctx context.Context, name, digest, by string) error {
 // approval. An empty digest means the version before the one that runs; a part
 // of a digest, at least 6 digits, is enough when it fits one version alone.
 func (h *Host) Rollback(ctx context.Context, name, digest string) error {
-	return h.say(ctx, func(snap *registry.Snapshot, lock *ledger.Lock) error {
+	return h.say(ctx, func(snap *registry.Snapshot, lock *lockfile.Lock) error {
 		e := lock.Plugins[name]
 		if e == nil {
 			return missing(snap, lock, name)
@@ -62,7 +62,7 @@ func (h *Host) Rollback(ctx context.Context, name, digest string) error {
 		if h.copyOf(&trial, registry.Folder{}) == nil {
 			return &plugin.Error{Code: plugin.CodeNoVersion, Msg: fmt.Sprintf("the copy of version %s of %s cannot be used any more", orUnnamed(v.Version), name), Hint: "the log says why; weir plugin info " + name + " lists the others"}
 		}
-		e.Digest, e.Held = v.Digest, true
+		e.Digest, e.RolledBack = v.Digest, true
 		return nil
 	})
 }
@@ -79,14 +79,14 @@ func gone(name string) error {
 }
 
 // earlier finds the version to go back to.
-func earlier(name string, e *ledger.Entry, digest string) (*ledger.Version, error) {
+func earlier(name string, e *lockfile.Entry, digest string) (*lockfile.Version, error) {
 	if digest == "" {
-		if v := e.Before(); v != nil {
+		if v := e.Previous(); v != nil {
 			return v, nil
 		}
 		return nil, &plugin.Error{Code: plugin.CodeNoVersion, Msg: fmt.Sprintf("there is no version of %s before the one in force", name), Hint: "weir plugin info " + name + " lists what was approved"}
 	}
-	var found []*ledger.Version
+	var found []*lockfile.Version
 	for _, v := range e.History {
 		if strings.HasPrefix(v.Digest, digest) && len(digest) >= 6 {
 			found = append(found, v)
@@ -96,19 +96,19 @@ func earlier(name string, e *ledger.Entry, digest string) (*ledger.Version, erro
 	case len(found) != 1:
 		return nil, &plugin.Error{Code: plugin.CodeNoVersion, Msg: fmt.Sprintf("%q names %d approved versions of %s", digest, len(found), name), Hint: "weir plugin info " + name + " lists them with their digests; give at least 6 digits"}
 	case found[0].Copy == "":
-		return nil, &plugin.Error{Code: plugin.CodeNoVersion, Msg: fmt.Sprintf("the copy of version %s of %s is not kept any more", orUnnamed(found[0].Version), name), Hint: fmt.Sprintf("%d earlier versions are kept", ledger.Previous)}
+		return nil, &plugin.Error{Code: plugin.CodeNoVersion, Msg: fmt.Sprintf("the copy of version %s of %s is not kept any more", orUnnamed(found[0].Version), name), Hint: fmt.Sprintf("%d earlier versions are kept", lockfile.PreviousCopies)}
 	}
 	return found[0], nil
 }
 
 // Disable takes a plugin out until Enable, over restarts too.
 func (h *Host) Disable(ctx context.Context, name, by string) error {
-	return h.say(ctx, func(snap *registry.Snapshot, lock *ledger.Lock) error {
+	return h.say(ctx, func(snap *registry.Snapshot, lock *lockfile.Lock) error {
 		if !there(snap, lock, name) {
 			return missing(snap, lock, name)
 		}
 		if e := lock.Entry(name); e.Disabled == nil {
-			e.Disabled = &ledger.Word{By: by, At: h.cfg.Now().UTC()}
+			e.Disabled = &lockfile.Decision{By: by, At: h.cfg.Now().UTC()}
 		}
 		return nil
 	})
@@ -116,7 +116,7 @@ func (h *Host) Disable(ctx context.Context, name, by string) error {
 
 // Enable takes Disable back.
 func (h *Host) Enable(ctx context.Context, name string) error {
-	return h.say(ctx, func(snap *registry.Snapshot, lock *ledger.Lock) error {
+	return h.say(ctx, func(snap *registry.Snapshot, lock *lockfile.Lock) error {
 		if !there(snap, lock, name) {
 			return missing(snap, lock, name)
 		}
@@ -135,7 +135,7 @@ func (h *Host) Enable(ctx context.Context, name string) error {
 // too.
 func (h *Host) Remove(ctx context.Context, name string, files bool) (removed plugin.Removal, err error) {
 	var paths []string
-	err = h.sayThen(ctx, func(snap *registry.Snapshot, lock *ledger.Lock) error {
+	err = h.sayThen(ctx, func(snap *registry.Snapshot, lock *lockfile.Lock) error {
 		if !there(snap, lock, name) {
 			return missing(snap, lock, name)
 		}
@@ -220,12 +220,12 @@ func reasonOf(err error) string {
 }
 
 // say changes the lock as a person said, and puts what comes of it in force.
-func (h *Host) say(ctx context.Context, change func(*registry.Snapshot, *ledger.Lock) error) error {
+func (h *Host) say(ctx context.Context, change func(*registry.Snapshot, *lockfile.Lock) error) error {
 	return h.sayThen(ctx, change, func() error { return nil })
 }
 
 // sayThen is say with something that is done once the lock is written.
-func (h *Host) sayThen(ctx context.Context, change func(*registry.Snapshot, *ledger.Lock) error, then func() error) error {
+func (h *Host) sayThen(ctx context.Context, change func(*registry.Snapshot, *lockfile.Lock) error, then func() error) error {
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
 	if h.book == nil {
@@ -235,7 +235,7 @@ func (h *Host) sayThen(ctx context.Context, change func(*registry.Snapshot, *led
 	if err != nil {
 		return err
 	}
-	lock, err := h.book.Read()
+	lock, err := h.book.Load()
 	if err != nil {
 		return unpinned(err)
 	}
@@ -258,17 +258,17 @@ func (h *Host) sayThen(ctx context.Context, change func(*registry.Snapshot, *led
 
 func unpinned(err error) error {
 	e := &plugin.Error{Code: plugin.CodeLockUnusable, Msg: err.Error()}
-	if f, ok := errors.AsType[*ledger.Fault](err); ok {
-		e.Hint = f.Fix
+	if f, ok := errors.AsType[*lockfile.Error](err); ok {
+		e.Hint = f.Fix.String()
 	}
 	return e
 }
 
-func there(snap *registry.Snapshot, lock *ledger.Lock, name string) bool {
+func there(snap *registry.Snapshot, lock *lockfile.Lock, name string) bool {
 	return slices.Contains(namesOf(snap, lock), name)
 }
 
-func namesOf(snap *registry.Snapshot, lock *ledger.Lock) []string {
+func namesOf(snap *registry.Snapshot, lock *lockfile.Lock) []string {
 	var out []string
 	for _, p := range snap.Plugins {
 		out = append(out, p.Manifest.Name)
@@ -285,7 +285,7 @@ func namesOf(snap *registry.Snapshot, lock *ledger.Lock) []string {
 
 // missing says that a plugin cannot be approved, because it is broken or not
 // there.
-func missing(snap *registry.Snapshot, lock *ledger.Lock, name string) error {
+func missing(snap *registry.Snapshot, lock *lockfile.Lock, name string) error {
 	for _, r := range snap.Refused {
 		if r.Name == name || lock.Plugins[name] != nil && lock.Plugins[name].Source == r.Source {
 			info := refusedInfo(r)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weirhost/weir/host/internal/ledger"
+	"github.com/weirhost/weir/host/internal/lockfile"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/plugin"
 )
@@ -211,7 +211,7 @@ func TestRemoveWritesTheLockFirst(t *testing.T) {
 	}
 	// A folder in the place of the lock lets it be neither read nor written.
 	lock := h.book.File
-	err = h.sayThen(t.Context(), func(*registry.Snapshot, *ledger.Lock) error {
+	err = h.sayThen(t.Context(), func(*registry.Snapshot, *lockfile.Lock) error {
 		if err := os.Remove(lock); err != nil {
 			return err
 		}

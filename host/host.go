@@ -17,7 +17,7 @@ import (
 	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/ending"
 	"github.com/weirhost/weir/host/internal/history"
-	"github.com/weirhost/weir/host/internal/ledger"
+	"github.com/weirhost/weir/host/internal/lockfile"
 	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sched"
@@ -38,7 +38,7 @@ type Host struct {
 	builtin history.Tools // load_tool_history and search_tool_history
 	temp    string        // the archive's folder when nobody named one
 	cache   *answer.Cache
-	book    *ledger.Book // nil: nothing is pinned
+	book    *lockfile.Store // nil: nothing is pinned
 	index   *modindex.Index
 	asked   consents
 	bulk    sync.Mutex     // one long text is worked on at a time

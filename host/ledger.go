@@ -10,9 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weirhost/weir/host/internal/ledger"
+	"github.com/weirhost/weir/host/internal/lockfile"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // Who lets a plugin in when no person has to.
@@ -33,7 +34,7 @@ type seat struct {
 	refused  *registry.Refusal
 	cause    plugin.Cause // why something waits; empty: nothing does
 	why, fix string       // about what waits, for people
-	entry    *ledger.Entry
+	entry    *lockfile.Entry
 	admit    string // who lets offered in; empty: nobody
 }
 
@@ -45,11 +46,11 @@ type seating struct {
 }
 
 // bookOf is the lock that a Config names; nil: nothing is pinned.
-func bookOf(cfg Config) *ledger.Book {
+func bookOf(cfg Config) *lockfile.Store {
 	if cfg.Lock == "" {
 		return nil
 	}
-	return &ledger.Book{File: cfg.Lock, Dir: cmp.Or(cfg.Approved, filepath.Join(filepath.Dir(cfg.Lock), "approved"))}
+	return &lockfile.Store{File: cfg.Lock, Copies: cmp.Or(cfg.Approved, filepath.Join(filepath.Dir(cfg.Lock), "approved"))}
 }
 
 // seat decides what of a snapshot may run. What may be let in without a
@@ -62,7 +63,7 @@ func (h *Host) seat(snap *registry.Snapshot) *seating {
 		}
 		return s
 	}
-	lock, err := h.book.Read()
+	lock, err := h.book.Load()
 	if err != nil {
 		for _, pl := range snap.Plugins {
 			s.seats = append(s.seats, h.hold(nil, pl, err))
@@ -92,7 +93,7 @@ func (h *Host) known() map[string]bool {
 	if h.book == nil {
 		return nil
 	}
-	lock, err := h.book.Read()
+	lock, err := h.book.Load()
 	if err != nil {
 		return nil
 	}
@@ -106,7 +107,7 @@ func (h *Host) known() map[string]bool {
 }
 
 // place decides about what lies in the folder under one name.
-func (h *Host) place(lock *ledger.Lock, pl *registry.Plugin) *seat {
+func (h *Host) place(lock *lockfile.Lock, pl *registry.Plugin) *seat {
 	name := pl.Manifest.Name
 	e := lock.Plugins[name]
 	s := &seat{name: name, entry: e}
@@ -122,9 +123,9 @@ func (h *Host) place(lock *ledger.Lock, pl *registry.Plugin) *seat {
 	held := h.hold(e, pl, nil)
 	held.cause, held.why = changeOf(e, pl, same)
 	held.fix = approveFix(name)
-	if !e.Held && trust(pl.Folder) == plugin.TrustGranted && !wider(pl.Manifest.Asks, wanted(held.plugin), h.grants()[name]) {
+	if !e.RolledBack && trust(pl.Folder) == plugin.TrustGranted && !wider(pl.Manifest.Asks, wanted(held.plugin), h.grants()[name]) {
 		held.admit = byTrust
-	} else if trust(pl.Folder) == plugin.TrustGranted && !e.Held {
+	} else if trust(pl.Folder) == plugin.TrustGranted && !e.RolledBack {
 		held.cause = plugin.CauseExceedsGrant
 		held.why = "it asks for more than it is granted: " + widest(pl.Manifest.Asks, wanted(held.plugin), h.grants()[name])
 	}
@@ -132,10 +133,10 @@ func (h *Host) place(lock *ledger.Lock, pl *registry.Plugin) *seat {
 }
 
 // changeOf says how what lies in the folder differs from what is approved.
-func changeOf(e *ledger.Entry, pl *registry.Plugin, same bool) (plugin.Cause, string) {
+func changeOf(e *lockfile.Entry, pl *registry.Plugin, same bool) (plugin.Cause, string) {
 	v := e.Current()
 	switch {
-	case e.Held:
+	case e.RolledBack:
 		return plugin.CauseRolledBack, fmt.Sprintf("somebody went back to version %s, which stays until the next approval", orUnnamed(v.Version))
 	case same:
 		return plugin.CauseMoved, fmt.Sprintf("it has moved: it was approved as %s and lies at %s now", e.Source, pl.Source)
@@ -154,7 +155,7 @@ func orUnnamed(version string) string { return cmp.Or(version, "(unnamed)") }
 func approveFix(name string) string { return "look at it and approve it: weir plugin approve " + name }
 
 // newcomer decides about a plugin of which nothing is approved.
-func (h *Host) newcomer(s *seat, lock *ledger.Lock, pl *registry.Plugin) *seat {
+func (h *Host) newcomer(s *seat, lock *lockfile.Lock, pl *registry.Plugin) *seat {
 	s.offered = pl
 	deal := h.cfg.strike(pl.Manifest.Asks, h.grants()[s.name])
 	granted := trust(pl.Folder) == plugin.TrustGranted
@@ -193,7 +194,7 @@ func kindWord(kind string) string {
 }
 
 // formerly is the approved plugin that lay where pl lies; empty: none did.
-func formerly(lock *ledger.Lock, pl *registry.Plugin) string {
+func formerly(lock *lockfile.Lock, pl *registry.Plugin) string {
 	for name, e := range lock.Plugins {
 		if e.Digest != "" && e.Source == pl.Source && name != pl.Manifest.Name {
 			return name
@@ -204,12 +205,12 @@ func formerly(lock *ledger.Lock, pl *registry.Plugin) string {
 
 // hold keeps what lies in the folder from running; the approved copy takes its
 // place, if there is one. cause is why, when it is not a change.
-func (h *Host) hold(e *ledger.Entry, pl *registry.Plugin, cause error) *seat {
+func (h *Host) hold(e *lockfile.Entry, pl *registry.Plugin, cause error) *seat {
 	s := &seat{name: pl.Manifest.Name, entry: e, offered: pl}
 	if cause != nil {
 		s.cause, s.why, s.fix = plugin.CauseLockUnusable, cause.Error(), ""
-		if f, ok := errors.AsType[*ledger.Fault](cause); ok {
-			s.fix = f.Fix
+		if f, ok := errors.AsType[*lockfile.Error](cause); ok {
+			s.fix = f.Fix.String()
 		}
 	}
 	s.plugin = h.copyOf(e, pl.Folder)
@@ -219,18 +220,18 @@ func (h *Host) hold(e *ledger.Entry, pl *registry.Plugin, cause error) *seat {
 
 // copyOf reads the approved copy and returns it when its bytes are those that
 // were approved; nil: there is none such.
-func (h *Host) copyOf(e *ledger.Entry, folder registry.Folder) *registry.Plugin {
+func (h *Host) copyOf(e *lockfile.Entry, folder registry.Folder) *registry.Plugin {
 	v := e.Current()
 	if v == nil || v.Copy == "" {
 		return nil
 	}
-	pl, problems := registry.ReadPlugin(h.ending, h.book.Path(v), v.WasmSHA256, folder, registry.Options{Version: h.cfg.Version, Describe: h.strange.describe, Index: h.index})
+	pl, problems := registry.ReadPlugin(h.ending, h.book.CopyPath(v), v.WasmSHA256, folder, registry.Options{Version: h.cfg.Version, Describe: h.strange.describe, Index: h.index})
 	switch {
 	case len(problems) > 0:
-		h.log.Error("an approved copy cannot be used", "copy", h.book.Path(v), "problem", problems[0].String())
+		h.log.Error("an approved copy cannot be used", "copy", h.book.CopyPath(v), "problem", problems[0].String())
 		return nil
 	case pl.Digest() != v.Digest:
-		h.log.Error("an approved copy is not what was approved", "copy", h.book.Path(v))
+		h.log.Error("an approved copy is not what was approved", "copy", h.book.CopyPath(v))
 		return nil
 	}
 	h.adopt(pl)
@@ -245,7 +246,7 @@ func wanted(pl *registry.Plugin) registry.Asks {
 }
 
 // admitAll pins what is let in without a person. What cannot be pinned waits.
-func (h *Host) admitAll(lock *ledger.Lock, s *seating) {
+func (h *Host) admitAll(lock *lockfile.Lock, s *seating) {
 	var let []*seat
 	for _, one := range s.seats {
 		if one.admit != "" {
@@ -262,9 +263,9 @@ func (h *Host) admitAll(lock *ledger.Lock, s *seating) {
 		return
 	}
 	if err := h.inscribe(lock); err != nil {
-		before, readErr := h.book.Read()
+		before, readErr := h.book.Load()
 		for _, one := range let {
-			var e *ledger.Entry
+			var e *lockfile.Entry
 			if readErr == nil {
 				e = before.Plugins[one.name]
 			}
@@ -278,63 +279,63 @@ func (h *Host) admitAll(lock *ledger.Lock, s *seating) {
 }
 
 // heal makes the copy of a plugin anew when it is gone.
-func (h *Host) heal(lock *ledger.Lock, one *seat) {
+func (h *Host) heal(lock *lockfile.Lock, one *seat) {
 	v := one.entry.Current()
-	if _, err := os.Stat(h.book.Path(v)); err == nil {
+	if _, err := os.Stat(h.book.CopyPath(v)); err == nil {
 		return
 	}
 	if files, source, err := one.plugin.Files(); err == nil {
-		if v.Copy, err = h.book.Keep(v.Digest, files, source); err != nil {
+		if v.Copy, err = h.book.AddCopy(v.Digest, files, source); err != nil {
 			h.log.Warn("plugin", "name", one.name, "problem", err.Error())
 		}
 	}
 }
 
 // admit puts a plugin's bytes into the lock, as by says, and keeps a copy.
-func (h *Host) admit(lock *ledger.Lock, pl *registry.Plugin, by string) error {
+func (h *Host) admit(lock *lockfile.Lock, pl *registry.Plugin, by string) error {
 	e := lock.Entry(pl.Manifest.Name)
 	if v := e.Current(); v != nil && v.Digest == pl.Digest() && by == byTrust {
-		e.Source, e.Held = pl.Source, false // it has only moved
+		e.Source, e.RolledBack = pl.Source, false // it has only moved
 		return nil
 	}
 	files, source, err := pl.Files()
 	if err != nil {
-		return &ledger.Fault{Msg: "its module was being changed while it was read", Fix: "scan the folder again"}
+		return &lockfile.Error{Msg: tool.Textf("its module was being changed while it was read"), Fix: tool.Textf("scan the folder again")}
 	}
-	v := &ledger.Version{
+	v := &lockfile.Version{
 		Digest: pl.Digest(), WasmSHA256: pl.WasmSHA256, ManifestSHA256: pl.ManifestSHA256,
 		Version: pl.Manifest.Version, Source: pl.Source, By: by, At: h.cfg.Now().UTC(),
 	}
 	v.Powers = h.powers(pl)
-	if v.Copy, err = h.book.Keep(v.Digest, files, source); err != nil {
+	if v.Copy, err = h.book.AddCopy(v.Digest, files, source); err != nil {
 		return err
 	}
-	e.Admit(v)
+	e.Approve(v)
 	return nil
 }
 
 // powers are what a plugin asks for, and whether it is granted now.
-func (h *Host) powers(pl *registry.Plugin) (out []ledger.Power) {
+func (h *Host) powers(pl *registry.Plugin) (out []plugin.Ask) {
 	for _, a := range h.cfg.strike(pl.Manifest.Asks, h.grants()[pl.Manifest.Name]).asks {
-		out = append(out, ledger.Power(a))
+		out = append(out, plugin.Ask(a))
 	}
 	return out
 }
 
 // inscribe writes the lock, and lets go of copies that are too many.
-func (h *Host) inscribe(lock *ledger.Lock) error {
-	lock.Drop()
-	if err := h.book.Write(lock); err != nil {
+func (h *Host) inscribe(lock *lockfile.Lock) error {
+	lock.PruneCopies()
+	if err := h.book.Save(lock); err != nil {
 		return err
 	}
-	h.book.Sweep(lock)
+	h.book.RemoveUnused(lock)
 	return nil
 }
 
 // absent seats approved plugins that a scan did not find under their names: a
 // broken or renamed one lies in their place, and is a change that waits. One
 // whose file is gone is gone.
-func (s *seating) absent(h *Host, lock *ledger.Lock) {
+func (s *seating) absent(h *Host, lock *lockfile.Lock) {
 	seated, at := map[string]bool{}, map[string]*seat{}
 	for _, one := range s.seats {
 		seated[one.name] = true
@@ -365,7 +366,7 @@ func (s *seating) absent(h *Host, lock *ledger.Lock) {
 }
 
 // named is the approved plugin of a source; empty: none.
-func named(lock *ledger.Lock, source string) string {
+func named(lock *lockfile.Lock, source string) string {
 	var out []string
 	for name, e := range lock.Plugins {
 		if e.Digest != "" && e.Source == source {

@@ -18,7 +18,7 @@ func (h *Host) rename(snap *registry.Snapshot) {
 		owner[p.Manifest.Name] = p.Source
 	}
 	if h.book != nil {
-		if lock, err := h.book.Read(); err == nil {
+		if lock, err := h.book.Load(); err == nil {
 			for _, r := range snap.Refused {
 				if name := named(lock, r.Source); name != "" && owner[name] == "" {
 					owner[name] = r.Source

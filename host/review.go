@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weirhost/weir/host/internal/ledger"
+	"github.com/weirhost/weir/host/internal/lockfile"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -53,9 +53,9 @@ func (h *Host) Review(ctx context.Context, name string) (plugin.Review, error) {
 // unknown is the error about a name that no plugin has; one that the lock
 // alone knows lies in no folder any more.
 func (h *Host) unknown(snap *registry.Snapshot, name string) error {
-	lock := &ledger.Lock{}
+	lock := &lockfile.Lock{}
 	if h.book != nil {
-		if l, err := h.book.Read(); err == nil {
+		if l, err := h.book.Load(); err == nil {
 			lock = l
 		}
 	}
@@ -70,7 +70,7 @@ func (h *Host) history(name string) []plugin.ApprovedVersion {
 	if h.book == nil {
 		return nil
 	}
-	lock, err := h.book.Read()
+	lock, err := h.book.Load()
 	if err != nil || lock.Plugins[name] == nil {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (h *Host) history(name string) []plugin.ApprovedVersion {
 	e := lock.Plugins[name]
 	for _, v := range e.History {
 		a := plugin.ApprovedVersion{
-			Approval: plugin.Approval{By: v.By, At: v.At, RolledBack: e.Held && v.Digest == e.Digest}, Version: v.Version, Digest: v.Digest,
+			Approval: plugin.Approval{By: v.By, At: v.At, RolledBack: e.RolledBack && v.Digest == e.Digest}, Version: v.Version, Digest: v.Digest,
 			Source: v.Source, Current: v.Digest == e.Digest, HasCopy: v.Copy != "",
 		}
 		for _, p := range v.Powers {

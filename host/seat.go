@@ -23,7 +23,7 @@ func (s *seat) stays() bool { return s.plugin == nil || s.entry != nil && s.entr
 func (s *seat) tell(info *plugin.Info) {
 	info.Digest = s.shown().Digest()
 	if v := s.entry.Current(); v != nil && v.Digest == info.Digest {
-		info.Approved = &plugin.Approval{By: v.By, At: v.At, RolledBack: s.entry.Held}
+		info.Approved = &plugin.Approval{By: v.By, At: v.At, RolledBack: s.entry.RolledBack}
 		info.Source = s.entry.Source // of a copy too
 	}
 	info.Pending = s.offer()

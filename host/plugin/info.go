@@ -62,8 +62,8 @@ type Info struct {
 	Problems []string `json:"problems,omitempty"`
 	// Digest covers the module, the manifest and the files that it refers to.
 	Digest string `json:"digest,omitempty"`
-	// Approved says who approved the version with this Digest. It is nil when
-	// nobody has, or when the host has no lock file.
+	// Approved says who approved the version with this Digest. It is nil when no
+	// one has, or when the host has no lock file.
 	Approved *Approval `json:"approved,omitempty"`
 	// Pending is the version in the folder that waits for an approval, while the
 	// approved copy runs or nothing does. It is nil when no version waits.
@@ -98,7 +98,7 @@ type Cause string
 
 // The causes.
 const (
-	// CauseNew: it asks for something, and nobody has approved it yet.
+	// CauseNew: it asks for something and is not approved yet.
 	CauseNew Cause = "new"
 	// CauseChanged: its bytes differ from those that were approved.
 	CauseChanged Cause = "changed"

@@ -1,4 +1,4 @@
-package ledger
+package lockfile
 
 import (
 	"bytes"
@@ -7,45 +7,45 @@ import (
 	"strings"
 )
 
-// extra are the keys of an object that this version does not know. They are
-// written back, so that an older weir takes nothing from a newer one's file.
-type extra map[string]json.RawMessage
+// unknownKeys are the keys of an object that this version does not know. They are
+// written back: an older weir deletes nothing from a newer one's file.
+type unknownKeys map[string]json.RawMessage
 
-// The types without their methods, so that they encode as plain objects.
+// The types without their methods, which encode as ordinary objects.
 type (
 	plainLock    Lock
 	plainEntry   Entry
 	plainVersion Version
 )
 
-// UnmarshalJSON keeps the keys it does not know.
+// UnmarshalJSON preserves unknown keys.
 func (l *Lock) UnmarshalJSON(text []byte) (err error) {
-	l.extra, err = split(text, (*plainLock)(l))
+	l.unknown, err = split(text, (*plainLock)(l))
 	return err
 }
 
-// MarshalJSON writes the keys that it did not know back.
-func (l *Lock) MarshalJSON() ([]byte, error) { return merge((*plainLock)(l), l.extra) }
+// MarshalJSON includes the unknown keys.
+func (l *Lock) MarshalJSON() ([]byte, error) { return merge((*plainLock)(l), l.unknown) }
 
-// UnmarshalJSON keeps the keys it does not know.
+// UnmarshalJSON preserves unknown keys.
 func (e *Entry) UnmarshalJSON(text []byte) (err error) {
-	e.extra, err = split(text, (*plainEntry)(e))
+	e.unknown, err = split(text, (*plainEntry)(e))
 	return err
 }
 
-// MarshalJSON writes the keys that it did not know back.
-func (e *Entry) MarshalJSON() ([]byte, error) { return merge((*plainEntry)(e), e.extra) }
+// MarshalJSON includes the unknown keys.
+func (e *Entry) MarshalJSON() ([]byte, error) { return merge((*plainEntry)(e), e.unknown) }
 
-// UnmarshalJSON keeps the keys it does not know.
+// UnmarshalJSON preserves unknown keys.
 func (v *Version) UnmarshalJSON(text []byte) (err error) {
-	v.extra, err = split(text, (*plainVersion)(v))
+	v.unknown, err = split(text, (*plainVersion)(v))
 	return err
 }
 
-// MarshalJSON writes the keys that it did not know back.
-func (v *Version) MarshalJSON() ([]byte, error) { return merge((*plainVersion)(v), v.extra) }
+// MarshalJSON includes the unknown keys.
+func (v *Version) MarshalJSON() ([]byte, error) { return merge((*plainVersion)(v), v.unknown) }
 
-// The types once more, down to the last without methods.
+// The types without methods at every level.
 type (
 	bareLock struct {
 		plainLock
@@ -57,9 +57,9 @@ type (
 	}
 )
 
-// plain decodes a lock in which every key is known, in one pass; false: it is
-// another, or no lock. A lock of a thousand plugins is read at each start.
-func plain(text []byte) (*Lock, bool) {
+// decodeKnown decodes a lock without unknown keys in one pass, since each start
+// reads a lock of up to a thousand plugins. It returns false for any other text.
+func decodeKnown(text []byte) (*Lock, bool) {
 	var b bareLock
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -81,11 +81,11 @@ func plain(text []byte) (*Lock, bool) {
 }
 
 // split decodes text into the struct that v points to and returns the rest.
-func split(text []byte, v any) (extra, error) {
+func split(text []byte, v any) (unknownKeys, error) {
 	if err := json.Unmarshal(text, v); err != nil {
 		return nil, err
 	}
-	var all extra
+	var all unknownKeys
 	if err := json.Unmarshal(text, &all); err != nil {
 		return nil, err
 	}
@@ -96,13 +96,13 @@ func split(text []byte, v any) (extra, error) {
 	return all, nil
 }
 
-// merge encodes v with the keys of x that it has not.
-func merge(v any, x extra) ([]byte, error) {
+// merge encodes v together with those keys of x that v does not have.
+func merge(v any, x unknownKeys) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if err != nil || len(x) == 0 {
 		return text, err
 	}
-	all := extra{}
+	all := unknownKeys{}
 	if err := json.Unmarshal(text, &all); err != nil {
 		return nil, err
 	}
