@@ -28,13 +28,13 @@ type outcome struct {
 	result  tool.Result
 	text    string // result as the model reads it; empty: it is not rendered yet
 	elapsed time.Duration
-	// refused is set when the call did not run, or not to its end.
+	// refused is set if the call did not run or did not finish.
 	refused *tool.Error
-	// asGiven is set on a result of the caller's that is not archived: what was cut
-	// off it would be gone.
-	asGiven bool
-	stop    error // the Toolbox's: the loop must stop
-	panic   any
+	// unlimited is set on a result of the caller's that is not archived: a cut would
+	// lose text.
+	unlimited bool
+	stop      error // the Toolbox's: the loop must stop
+	panic     any
 }
 
 // callAll runs the calls of one round, bounded in parallel, and returns their
@@ -45,7 +45,7 @@ func (r *run) callAll(calls []tool.Call, bad map[int]*tool.Error) ([]outcome, er
 	defer cancel()
 	out := make([]outcome, len(calls))
 	slots := make(chan struct{}, r.cfg.Parallel)
-	ctx = context.WithValue(ctx, pauseKey{}, &pauser{r.clock, slots})
+	ctx = context.WithValue(ctx, pauseKey{}, &pauser{r.budget.clock, slots})
 	one := func(o *outcome) {
 		slots <- struct{}{}
 		defer func() { <-slots }()
@@ -56,8 +56,8 @@ func (r *run) callAll(calls []tool.Call, bad map[int]*tool.Error) ([]outcome, er
 	var due []*outcome
 	for i, c := range calls {
 		out[i].call = c
-		if out[i].refused = r.refuse(c, bad[i]); out[i].refused == nil {
-			r.stats.Calls++
+		if out[i].refused = r.checkCall(c, bad[i]); out[i].refused == nil {
+			r.budget.stats.Calls++
 			due = append(due, &out[i])
 		}
 	}
@@ -96,26 +96,25 @@ func (r *run) callOne(ctx context.Context, o *outcome) {
 	}
 }
 
-// refuse says why a call is not run; nil: it runs. bad is what was wrong with
-// it from the start.
-func (r *run) refuse(c tool.Call, bad *tool.Error) *tool.Error {
+// checkCall returns why a call does not run; nil if it runs. bad is an error that was
+// found in the reply.
+func (r *run) checkCall(c tool.Call, bad *tool.Error) *tool.Error {
 	if bad != nil {
 		return bad
 	}
 	key := c.Tool + "\x00" + canonical(c.Args)
-	r.same[key]++
-	if r.same[key] >= sameCalls {
-		r.isRepeated = true
+	r.budget.sameCalls[key]++
+	if r.budget.sameCalls[key] >= sameCalls {
+		r.round.repeated = true
 		return &tool.Error{Code: tool.Denied, Msg: prompt.For(r.locale).SameAgain}
 	}
-	if r.stats.Calls >= r.cfg.MaxToolCalls {
+	if r.budget.stats.Calls >= r.cfg.MaxToolCalls {
 		return &tool.Error{Code: tool.Denied, Msg: fmt.Sprintf(prompt.For(r.locale).NotRun, r.cfg.MaxToolCalls)}
 	}
 	return nil
 }
 
-// call runs one call. A tool that may be repeated is, after a failure that may
-// pass.
+// call runs one call. An idempotent tool is called again after a temporary failure.
 func (r *run) call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return tool.Result{}, err
@@ -136,8 +135,8 @@ func (r *run) call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 }
 
-// retries says how often a call is repeated after that failure. A timeout has
-// already cost the tool's whole deadline, so it is risked once more at most.
+// retries returns how often a call is repeated after a failure. A timeout has already
+// used the tool's whole deadline, so there is at most one retry.
 func retries(e *tool.Error) int {
 	switch {
 	case e == nil:

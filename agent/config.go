@@ -86,7 +86,7 @@ type Config struct {
 	// TokenBudget bounds prompt and completion tokens of one turn together. 0
 	// or negative: no bound.
 	TokenBudget int
-	// TimeBudget bounds one turn. After four fifths of it the model is told to
+	// TimeBudget bounds one turn. After four fifths of it the model receives to
 	// answer now. Time in which a call waits for a person does not count. 0 or
 	// negative: no bound.
 	TimeBudget time.Duration
@@ -96,15 +96,15 @@ type Config struct {
 	Trigger Trigger
 	// SemanticThreshold is the score, up to 1, from which on TriggerSemantic and
 	// TriggerHybrid take a match for good: a share of the question's words, of
-	// which two must stand in it at least, or a cosine of vectors. 0:
+	// which two must be in it at least, or a cosine of vectors. 0:
 	// DefaultSemanticThreshold; negative: no threshold, the best match is good.
 	SemanticThreshold float64
 	// Preload are calls that run before the model is asked: what the person wants
 	// loaded with the question. They get ids of this conversation; calls of tools
 	// that are not offered are left out, the others count as the turn's calls.
 	Preload []tool.Call
-	// Explain says that Observers are told what each tool takes of a request
-	// (Offered), which costs a look at every description.
+	// Explain emits Offered, the tokens of each tool's description. It costs a pass
+	// over every description.
 	Explain bool
 	// Prefetch names tools that run on the question before the model is asked.
 	Prefetch []string
@@ -124,7 +124,7 @@ type Config struct {
 	Stop []string
 	// Sampling is how replies are drawn.
 	Sampling Sampling
-	// Format asks for an answer that is JSON; nil: text. The model is told so, and
+	// Format asks for an answer that is JSON; nil: text. The model receives so, and
 	// the provider too where that does not keep tools from being called.
 	Format *Format
 	// SystemExtra is the operator's own addition to the system prompt.

@@ -28,8 +28,8 @@ func (e *Estimator) Tokens(text string) int {
 	return int(tokens.Count(text)*e.scale() + 0.999)
 }
 
-// Calibrate tells what a request that was estimated at that many tokens, by
-// this Estimator and now, really took. Reports of 0 are ignored.
+// Calibrate corrects the estimates by the reported tokens of a request that this
+// Estimator has just estimated. Reports of 0 are ignored.
 func (e *Estimator) Calibrate(estimated, reported int) {
 	if estimated <= 0 || reported <= 0 {
 		return

@@ -53,8 +53,8 @@ type CallEnd struct {
 	Elapsed time.Duration
 }
 
-// MalformedCall says that something meant to be a call could not be read, and
-// what was told to the model; Note is empty when the corrections are used up.
+// MalformedCall is text that was meant to be a call and could not be read. Note is
+// the correction that the model receives; empty if no correction is left.
 type MalformedCall struct {
 	Malformed parse.Malformed
 	Note      string
@@ -73,8 +73,8 @@ type ModelRepeated struct {
 	Wait time.Duration
 }
 
-// Planned tells the steps of the model's plan.
-type Planned struct{ Steps []string }
+// PlanReady has the steps of the model's plan.
+type PlanReady struct{ Steps []string }
 
 // Folded says that results turned into placeholders. MidTurn: because the
 // window was nearly full.
@@ -93,12 +93,12 @@ type Budget struct {
 	TooLong bool
 }
 
-// Offered tells which tools the model can call and what each takes of every
-// request. Config.Explain asks for it; it comes behind TurnStart, and again when
-// the mode switches.
+// Offered lists the tools that the model can call, with the tokens of each in every
+// request. It follows TurnStart, and each switch of the mode, if Config.Explain is
+// set.
 type Offered struct{ Tools []ToolCost }
 
-// A ToolCost is what one tool's description takes.
+// A ToolCost is the tokens of one tool's description.
 type ToolCost struct {
 	Name   string `json:"name"`
 	Tokens int    `json:"tokens"` // estimated
@@ -155,7 +155,7 @@ func (CallEnd) event()        {}
 func (MalformedCall) event()  {}
 func (ModeSwitched) event()   {}
 func (ModelRepeated) event()  {}
-func (Planned) event()        {}
+func (PlanReady) event()      {}
 func (Folded) event()         {}
 func (Budget) event()         {}
 func (Offered) event()        {}

@@ -22,7 +22,7 @@ func (clock) Call(_ context.Context, c tool.Call) (tool.Result, error) {
 }
 
 func ExampleLoop_Run() {
-	// A scripted model stands in for a real one.
+	// A scripted model is in for a real one.
 	model := replay.New(replay.Call("now", `{}`), replay.Text("It is noon."))
 	watch := agent.ObserverFunc(func(e agent.Event) {
 		if end, ok := e.(agent.CallEnd); ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// roundShare is the part of the room left that one round's results may take.
+// roundShare is the part of the free window that one round's results may fill.
 const roundShare = 0.4
 
 // fit brings a round's results under the agent's limits and makes the message
@@ -27,7 +27,7 @@ func (r *run) fit(out []outcome) Message {
 		}
 		m.Results = append(m.Results, r.entry(o))
 		r.count(o.result)
-		r.emit(CallEnd{Result: o.result, Text: r.told(o), Elapsed: o.elapsed})
+		r.emit(CallEnd{Result: o.result, Text: r.rendered(o), Elapsed: o.elapsed})
 		o.result.Release()
 	}
 	return m
@@ -40,11 +40,11 @@ func (r *run) refusal(c tool.Call, e *tool.Error) ResultEntry {
 	return ResultEntry{CallID: c.ID, Tool: c.Tool, Text: fence(limit.Neutralise(e.Msg)), Err: true}
 }
 
-// entry renders a result, once: its text is frozen until it folds.
+// entry renders a result, once. Its text does not change until it folds.
 func (r *run) entry(o *outcome) ResultEntry {
 	res := o.result
 	e := ResultEntry{
-		CallID: res.CallID, Tool: res.Tool, Text: fence(r.told(o)),
+		CallID: res.CallID, Tool: res.Tool, Text: fence(r.rendered(o)),
 		Ref: res.Ref, Chars: res.Shown.TotalChars, Err: res.Err != nil, Ephemeral: res.Ephemeral || isLoad(res),
 	}
 	if e.Ephemeral {
@@ -52,23 +52,23 @@ func (r *run) entry(o *outcome) ResultEntry {
 	}
 	if isLoad(res) {
 		e.Ref = &tool.Ref{UUID: res.Load.UUID}
-		if told := r.faulted(res); told != "" {
+		if told := r.countLoad(res); told != "" {
 			e.Text = strings.TrimSuffix(e.Text, "\n") + "\n" + told
 		}
 	}
 	return e
 }
 
-// told is a result as the model reads it. To render a long one takes longer than
-// everything else that is done with it here, so each view is rendered once.
-func (r *run) told(o *outcome) string {
+// rendered returns a result as the model reads it. Rendering a long result is slow,
+// so each view is rendered once.
+func (r *run) rendered(o *outcome) string {
 	if o.text == "" {
 		o.text = limit.Render(o.result, r.locale)
 	}
 	return o.text
 }
 
-// show gives a result another view.
+// show replaces the view of a result.
 func (o *outcome) show(v tool.View) { o.result.Shown, o.text = v, "" }
 
 // fence keeps a result from closing the tag that holds it.
@@ -79,11 +79,11 @@ func fence(s string) string {
 	return strings.NewReplacer("<tool_result", "‹tool_result", "</tool_result", "‹/tool_result").Replace(s)
 }
 
-// markRepeats finds results that stand in this turn already, whole or cut, and
-// leaves one line of each. A text that was folded since is shown again.
+// markRepeats replaces results that this turn already shows, whole or cut, with one
+// line each. A text that was folded since is shown again.
 func (r *run) markRepeats(out []outcome) {
 	seen := map[string]bool{}
-	for _, m := range r.msgs[r.start:] {
+	for _, m := range r.msgs[r.memory.question:] {
 		for _, e := range m.Results {
 			if e.Ref != nil && !e.Folded && !e.Ephemeral {
 				seen[e.Ref.UUID] = true
@@ -105,21 +105,20 @@ func (r *run) markRepeats(out []outcome) {
 
 func isLoad(res tool.Result) bool { return res.Load != nil }
 
-// shrinks says that the limits of the agent and the round hold for an outcome.
-func (o *outcome) shrinks() bool { return o.refused == nil && !o.asGiven && !isLoad(o.result) }
+// isLimited reports whether the limits of the agent and the round apply.
+func (o *outcome) isLimited() bool { return o.refused == nil && !o.unlimited && !isLoad(o.result) }
 
 // capEach lowers every result to the agent's limit.
 func (r *run) capEach(out []outcome) {
 	for i := range out {
-		if o := &out[i]; o.shrinks() {
-			r.lower(o, r.limit, tool.LayerAgent)
+		if o := &out[i]; o.isLimited() {
+			r.recut(o, r.limit, tool.LayerAgent)
 		}
 	}
 }
 
-// lower cuts a result from its whole again if chars is less than what its
-// present view takes.
-func (r *run) lower(o *outcome, chars int, layer tool.Layer) {
+// recut cuts a result again, from its whole, if its view is longer than chars.
+func (r *run) recut(o *outcome, chars int, layer tool.Layer) {
 	if chars <= 0 || r.chars(o) <= chars {
 		return
 	}
@@ -130,24 +129,24 @@ func (r *run) lower(o *outcome, chars int, layer tool.Layer) {
 		o.show(limit.Summary(res.Shown.Text, res.Whole(), l, by))
 		return
 	}
-	o.show(r.keepOf(res.Tool, l.Keep).Fit(res, l, by))
+	o.show(r.highlightsOf(res.Tool, l.Keep).Fit(res, l, by))
 }
 
-// keepOf reads the expressions of a tool once in a turn.
-func (r *run) keepOf(name string, exprs []string) *limit.Keep {
-	k, ok := r.keeps[name]
+// highlightsOf compiles the keep expressions of a tool, once in a turn.
+func (r *run) highlightsOf(name string, exprs []string) *limit.Keep {
+	k, ok := r.highlights[name]
 	if !ok {
-		if r.keeps == nil {
-			r.keeps = map[string]*limit.Keep{}
+		if r.highlights == nil {
+			r.highlights = map[string]*limit.Keep{}
 		}
 		k = limit.CompileKeep(exprs)
-		r.keeps[name] = k
+		r.highlights[name] = k
 	}
 	return k
 }
 
-// hostLimits returns the limits that the result came cut by, without its
-// number of characters, which only ever sinks from what is shown.
+// hostLimits returns the limits that the host cut the result with. The number of
+// characters is left out: it is what is shown.
 func (r *run) hostLimits(res tool.Result) (tool.Limits, limit.By) {
 	by := limit.By{Chars: tool.LayerTool, Lines: tool.LayerTool}
 	if res.Shown.By != tool.LayerNone && res.Shown.Unit == tool.Lines {
@@ -161,9 +160,9 @@ func (r *run) hostLimits(res tool.Result) (tool.Limits, limit.By) {
 	return tool.Limits{}, by
 }
 
-// chars is how long a result is as the model reads it.
+// chars returns the length of a result as the model reads it.
 func (r *run) chars(o *outcome) int {
-	chars, _ := limit.Count(r.told(o))
+	chars, _ := limit.Count(r.rendered(o))
 	return chars
 }
 
@@ -171,7 +170,7 @@ func (r *run) chars(o *outcome) int {
 func (r *run) shareRound(out []outcome) {
 	var sizes, index []int
 	for i := range out {
-		if o := &out[i]; o.shrinks() {
+		if o := &out[i]; o.isLimited() {
 			sizes = append(sizes, r.chars(o))
 			index = append(index, i)
 		}
@@ -181,13 +180,13 @@ func (r *run) shareRound(out []outcome) {
 	}
 	for j, chars := range limit.Share(sizes, r.roundBudget(out)) {
 		if chars < sizes[j] {
-			r.lower(&out[index[j]], chars, tool.LayerRound)
+			r.recut(&out[index[j]], chars, tool.LayerRound)
 		}
 	}
 }
 
-// roundBudget is the characters that one round's results may take together; 0:
-// no bound.
+// roundBudget returns the most characters of one round's results together; 0: no
+// bound.
 func (r *run) roundBudget(out []outcome) int {
 	if n := r.cfg.RoundChars; n != nil && *n >= 0 {
 		return *n
@@ -198,8 +197,8 @@ func (r *run) roundBudget(out []outcome) int {
 	return max(1, r.charsFor(int(float64(r.room())*roundShare), out))
 }
 
-// capLoads cuts loads to the room that is left beside everything else. What
-// does not fit stands behind the offset that the notice names.
+// capLoads cuts loads to the room that is left. The notice names the offset at which
+// the rest begins.
 func (r *run) capLoads(out []outcome) {
 	var loads, others []int
 	for i := range out {
@@ -217,7 +216,7 @@ func (r *run) capLoads(out []outcome) {
 	if r.window > 0 {
 		left := r.room()
 		for _, i := range others {
-			left -= r.cfg.Estimator.Tokens(r.told(&out[i]))
+			left -= r.cfg.Estimator.Tokens(r.rendered(&out[i]))
 		}
 		chars = max(tool.MinMaxChars, r.charsFor(left, out)/len(loads))
 	}
@@ -226,7 +225,7 @@ func (r *run) capLoads(out []outcome) {
 	}
 	for _, i := range loads {
 		o := &out[i]
-		chars := max(tool.MinMaxChars, chars-r.pinRoom(o.result))
+		chars := max(tool.MinMaxChars, chars-r.pinNoteChars(o.result))
 		// The host shows a first page; with more room here it may be longer.
 		if o.result.Shown.Cut() || r.chars(o) > chars {
 			l := tool.Limits{MaxChars: chars, Strategy: tool.HeadOnly}
@@ -235,7 +234,7 @@ func (r *run) capLoads(out []outcome) {
 	}
 }
 
-// charsFor turns tokens into characters by what this round's results are made of.
+// charsFor converts tokens to characters by the ratio of this round's results.
 func (r *run) charsFor(tokens int, out []outcome) int {
 	chars, est := 0, 0
 	for i := range out {
@@ -252,9 +251,9 @@ func (r *run) charsFor(tokens int, out []outcome) int {
 
 func (r *run) count(res tool.Result) {
 	shown, _ := limit.Count(res.Shown.Text)
-	r.stats.ProducedChars += res.Shown.TotalChars
-	r.stats.ShownChars += shown
+	r.budget.stats.ProducedChars += res.Shown.TotalChars
+	r.budget.stats.ShownChars += shown
 	if res.Ref != nil && !res.Ref.Again && !res.Ephemeral && !isLoad(res) {
-		r.stats.KeptChars += res.Ref.Chars
+		r.budget.stats.KeptChars += res.Ref.Chars
 	}
 }

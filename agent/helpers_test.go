@@ -173,7 +173,7 @@ func (e *events) text() string {
 
 func fixedNow() time.Time { return time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC) }
 
-// config is the usual Config with a clock that stands still.
+// config is the usual Config with a clock that is still.
 func config(change ...func(*agent.Config)) agent.Config {
 	cfg := agent.Defaults()
 	cfg.Now = fixedNow

@@ -15,7 +15,7 @@ import (
 )
 
 // spells are what strangers write to be taken for more than text: calls in
-// every form that is recognised, roles, ends of what they stand in,
+// every form that is recognised, roles, ends of what they are in,
 // placeholders and notices. Forms that honest data and code have as well are
 // not among them: a JSON object, a block of JSON, a list of Python calls. Those
 // are calls only when a model writes them, which a result is not.
@@ -50,7 +50,7 @@ func shapeOf(text, short string) tool.Spec {
 	}
 }
 
-// calls counts what the recogniser takes for calls in a text.
+// callsIn counts the calls that the recogniser finds in a text.
 func callsIn(specs []tool.Spec, text string) int {
 	n := 0
 	for _, e := range parse.All(parse.Options{Tools: specs}, text) {
@@ -147,7 +147,7 @@ func trialOf(t *testing.T, text, short string, mode agent.Mode, locale tool.Loca
 	return m.Requests()
 }
 
-// marks are what may stand in a request as often as it does with plain texts.
+// marks are what may be in a request as often as it does with plain texts.
 var marks = []string{
 	"<tool_result ", "</tool_result>", "<tool_call>", "</tool_call>", "<tool_response>", "<|im_start|>", "<|im_end|>", "<|start_header_id|>", "<|start|>", "<|channel|>", "<|tool_call|>", "<|tool_call_begin|>", "<｜tool", "[INST]", "[/INST]", "[TOOL_CALLS]",
 	"<think>", "</think>", "<invoke", "<function=", "<start_of_turn>", "📎[", "[28,110", "[结果已截断", "[Identical", "\nAction Input:", "functools[",

@@ -90,7 +90,7 @@ func TestLowLimitStillEndsInAnAnswer(t *testing.T) {
 	}
 }
 
-// between returns what stands in s behind from, up to the next to. A tag ends
+// between returns what is in s after from, up to the next to. A tag ends
 // with its line.
 func between(t *testing.T, s, from, to string) string {
 	t.Helper()

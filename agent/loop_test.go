@@ -411,7 +411,7 @@ func TestTokenBudget(t *testing.T) {
 	m := replay.New(replay.Reply{Text: replay.Call("echo", `{"text":"x"}`).Text, Usage: &agent.Usage{Prompt: 900, Completion: 200}}, replay.Text("brief"))
 	turn, _ := must(t, config(func(c *agent.Config) { c.TokenBudget = 1000 }), m, newBox().says("echo", "x"), nil, "go")
 	if turn.Reason != agent.ReasonTokens || turn.Answer != "brief" {
-		// The usage stands behind the call, where reading has not stopped yet.
+		// The usage is after the call, where reading has not stopped yet.
 		t.Errorf("reason %s, answer %q", turn.Reason, turn.Answer)
 	}
 }

@@ -165,7 +165,7 @@ func TestPlanning(t *testing.T) {
 	if turn.Answer != "Three lines." || strings.Contains(ev.text(), "Read the file") {
 		t.Errorf("answer %q, shown %q", turn.Answer, ev.text())
 	}
-	if p := of[agent.Planned](ev); len(p) != 1 || len(p[0].Steps) != 2 || p[0].Steps[1] != "Count the lines" {
+	if p := of[agent.PlanReady](ev); len(p) != 1 || len(p[0].Steps) != 2 || p[0].Steps[1] != "Count the lines" {
 		t.Errorf("planned %+v", p)
 	}
 	for i, want := range map[int]string{0: "at most 2 numbered steps", 1: "Carry out the plan", 2: "1 of 2 steps done. Next is step 2: Count the lines", 3: "all 2 steps are done"} {
@@ -190,8 +190,8 @@ func TestPlanning(t *testing.T) {
 		cfg.Prefetch = []string{"echo"}
 		m := replay.New(replay.Text("1. Look again\n2. Answer"), replay.Text("Step 2: done."))
 		turn, ev := must(t, cfg, m, newBox().says("echo", "hi"), nil, "what?")
-		if turn.Answer != "Step 2: done." || len(of[agent.Planned](ev)) != 1 {
-			t.Errorf("answer %q, plans %v", turn.Answer, of[agent.Planned](ev))
+		if turn.Answer != "Step 2: done." || len(of[agent.PlanReady](ev)) != 1 {
+			t.Errorf("answer %q, plans %v", turn.Answer, of[agent.PlanReady](ev))
 		}
 	})
 	t.Run("in Chinese", func(t *testing.T) {
@@ -290,9 +290,9 @@ func TestTheLastRequestForbidsCalls(t *testing.T) {
 	}
 }
 
-// Repeats are told while the turn waits, and a reply that was left where its
-// call ended has an estimated usage.
-func TestRepeatsAndEstimatesAreTold(t *testing.T) {
+// Retries are reported while the turn waits. A reply that was not read after its
+// call has an estimated usage.
+func TestRetriesAndEstimatesAreReported(t *testing.T) {
 	talks := replay.Call("echo", `{"text":"x"}`)
 	talks.Text += " And the result will be that everything is fine."
 	talks.Chunk, talks.Usage = 10, &agent.Usage{Prompt: 7, Completion: 7}

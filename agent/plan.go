@@ -10,7 +10,7 @@ import (
 	"github.com/weirhost/weir/agent/internal/prompt"
 )
 
-// A plan is the numbered steps that a model set itself, and how far it is.
+// A plan is the model's numbered steps, and how many are done.
 type plan struct {
 	open  bool // the plan was asked for and has not come yet
 	steps []string
@@ -35,8 +35,8 @@ func (r *run) openPlan() {
 	r.add(note(fmt.Sprintf(prompt.For(r.locale).Plan, most), r.turn, r.locale))
 }
 
-// takePlan reads a plan from a reply. A reply without steps is an answer.
-func (r *run) takePlan(text string) bool {
+// readPlan reads a plan from a reply. A reply without steps is an answer.
+func (r *run) readPlan(text string) bool {
 	r.plan.open = false
 	for _, m := range stepLine().FindAllStringSubmatch(text, -1) {
 		if n := r.cfg.MaxPlanningSteps; n < 0 || len(r.plan.steps) < n {
@@ -46,17 +46,17 @@ func (r *run) takePlan(text string) bool {
 	if len(r.plan.steps) == 0 {
 		return false
 	}
-	r.reply.held = false
-	r.think(r.reply, text)
+	r.round.reply.held = false
+	r.addReasoning(r.round.reply, text)
 	r.add(r.assistant(strings.TrimSpace(text)))
 	r.add(note(prompt.For(r.locale).PlanGo, r.turn, r.locale))
-	r.emit(Planned{Steps: r.plan.steps})
+	r.emit(PlanReady{Steps: r.plan.steps})
 	return true
 }
 
-// heard notes which step a reply says it is at. A round that names none is
-// taken as the next step.
-func (p *plan) heard(text string) {
+// advance records the step that a reply names. A reply that names none is the next
+// step.
+func (p *plan) advance(text string) {
 	p.open = false
 	if len(p.steps) == 0 {
 		return
@@ -70,7 +70,7 @@ func (p *plan) heard(text string) {
 	p.done = min(max(p.done, at), len(p.steps))
 }
 
-// state tells the model how far it is; empty without a plan.
+// state returns the progress for the model; empty without a plan.
 func (p *plan) state(w *prompt.Texts) string {
 	switch {
 	case len(p.steps) == 0:
@@ -81,35 +81,35 @@ func (p *plan) state(w *prompt.Texts) string {
 	return fmt.Sprintf(w.PlanState, p.done, len(p.steps), p.done+1, p.steps[p.done])
 }
 
-// holds says whether a reply is shown only once it is known what it is: a plan
-// or a draft that will be checked.
-func (r *run) holds() bool {
-	return r.plan.open || r.draft != "" || r.owesCall() && r.final == "" || r.cfg.EnableReflection && r.final == "" && r.hasResults()
+// withholdsText reports whether a reply is shown only when its kind is known: it may
+// be a plan, or a draft that is to be checked.
+func (r *run) withholdsText() bool {
+	return r.plan.open || r.draft.text != "" || r.owesCall() && r.ending.final == "" || r.cfg.EnableReflection && r.ending.final == "" && r.hasResults()
 }
 
 func (r *run) hasResults() bool {
-	return lastResults(r.msgs) > r.start && lastResults(r.msgs) < len(r.msgs)
+	return lastResults(r.msgs) > r.memory.question && lastResults(r.msgs) < len(r.msgs)
 }
 
-// reflects says whether the reply is a draft to be checked.
-func (r *run) reflects() bool {
-	return r.cfg.EnableReflection && r.final == "" && r.draft == "" && r.hasResults()
+// needsCheck reports whether the reply is a draft to be checked.
+func (r *run) needsCheck() bool {
+	return r.cfg.EnableReflection && r.ending.final == "" && r.draft.text == "" && r.hasResults()
 }
 
-// reflect has the draft checked against the results, once.
-func (r *run) reflect() phase {
-	r.draft, r.draftAt = r.reply.text.String(), len(r.msgs)
-	r.add(r.assistant(r.draft))
+// startCheck asks the model to check the draft against the results, once.
+func (r *run) startCheck() phase {
+	r.draft.text, r.draft.at = r.round.reply.text.String(), len(r.msgs)
+	r.add(r.assistant(r.draft.text))
 	r.add(note(prompt.For(r.locale).Reflect, r.turn, r.locale))
 	return phaseAsk
 }
 
-// checked takes what the check came to: the draft, or its correction.
-func (r *run) checked() phase {
-	text := strings.TrimSpace(r.reply.text.String())
+// endCheck accepts the result of the check: the draft, or its correction.
+func (r *run) endCheck() phase {
+	text := strings.TrimSpace(r.round.reply.text.String())
 	verdict := strings.ToUpper(strings.Trim(text, "\"'`*.。!！ \n"))
-	if text == "" || verdict == "OK" || verdict == "OKAY" || r.reply.ignored || r.reply.finish == FinishLength {
-		return r.accept(r.draft)
+	if text == "" || verdict == "OK" || verdict == "OKAY" || r.round.reply.ignored || r.round.reply.finish == FinishLength {
+		return r.accept(r.draft.text)
 	}
 	return r.accept(text)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// What the person wants loaded stands behind the question when the model is
+// What the person wants loaded is after the question when the model is
 // asked first, for this turn alone.
 func TestPreload(t *testing.T) {
 	b := newBox().says("dump", "needle "+strings.Repeat("x", 20_000)).loads()

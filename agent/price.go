@@ -1,7 +1,7 @@
 package agent
 
-// A Price is what a provider charges for a million tokens of a kind. The zero
-// Price is unknown, and nothing that was used has a cost then.
+// A Price is what a provider charges for a million tokens of a kind. The zero Price
+// is unknown, and so is every cost.
 type Price struct {
 	// Prompt and Completion are for a million tokens each.
 	Prompt, Completion float64

@@ -45,8 +45,8 @@ type Embeddings struct {
 	Model string
 }
 
-// ErrNoEmbeddings says that nobody configured vectors: to count words instead
-// is no failure.
+// ErrNoEmbeddings reports that no embedding model is configured. Words are counted
+// then; that is no failure.
 var ErrNoEmbeddings = errors.New("no embedding model is named")
 
 // Recalled says that archived results were found that the question may be
@@ -57,11 +57,11 @@ type Recalled struct {
 	Score float64
 	// By is what the score counts: "words" or "embeddings".
 	By string
-	// Fallback is why words were counted where vectors were to be had; empty:
-	// they were not. It comes with no UUIDs where nothing was found.
+	// Fallback is why words were counted although there is an embedding model;
+	// empty: they were not. If nothing was found, there are no UUIDs with it.
 	Fallback string
-	// Hinted says that the model was told of them, Preloaded that the best one
-	// was loaded for it.
+	// Hinted reports that the model received their names, Preloaded that the best
+	// one was loaded for it.
 	Hinted, Preloaded bool
 }
 
@@ -114,7 +114,7 @@ func (r *run) recall() json.RawMessage {
 	if policy == nil || !prompt.HasTool(r.specs, prompt.LoadTool) {
 		return nil
 	}
-	m := policy.Recall(r.ctx, r.msgs[r.start].Text, r.archived())
+	m := policy.Recall(r.ctx, r.msgs[r.memory.question].Text, r.archived())
 	e := Recalled{Score: m.Score, By: m.By, Fallback: m.Fallback, Hinted: m.Hint, Preloaded: m.Load}
 	if len(m.Best) == 0 {
 		if e.Fallback != "" {
@@ -140,14 +140,14 @@ func (r *run) recall() json.RawMessage {
 func (r *run) archived() []recall.Candidate {
 	var out []recall.Candidate
 	seen := map[string]bool{}
-	for _, m := range r.msgs[:r.start] {
+	for _, m := range r.msgs[:r.memory.question] {
 		for _, e := range m.Results {
 			if e.Ephemeral && !e.Folded && e.Ref != nil {
 				seen[e.Ref.UUID] = true
 			}
 		}
 	}
-	for _, m := range slices.Backward(r.msgs[:r.start]) {
+	for _, m := range slices.Backward(r.msgs[:r.memory.question]) {
 		for _, e := range slices.Backward(m.Results) {
 			if e.Folded && !e.Ephemeral && e.Ref != nil && !seen[e.Ref.UUID] && len(out) < maxCandidates {
 				seen[e.Ref.UUID] = true

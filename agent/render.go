@@ -88,7 +88,7 @@ func resultsText(m Message) string {
 	for _, e := range m.Results {
 		fmt.Fprintf(&b, "<tool_result id=%q tool=%q>\n%s\n</tool_result>\n\n", e.CallID, e.Tool, strings.TrimSuffix(e.Text, "\n"))
 	}
-	// What folded was answered from, or newer results stand below.
+	// What folded was answered from, or newer results are below.
 	if slices.ContainsFunc(m.Results, func(e ResultEntry) bool { return e.Folded }) {
 		return strings.TrimSuffix(b.String(), "\n\n")
 	}

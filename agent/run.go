@@ -15,11 +15,11 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// errEmptyReply is the native failure of a reply with nothing in it.
+// errEmptyReply is the failure of native calling if the reply is empty.
 var errEmptyReply = errors.New("the reply was empty")
 
-// A run is one turn while it runs. It is used by one goroutine; only the calls
-// of one round leave it.
+// A run is the state of one turn. One goroutine uses it; only the calls of a round
+// run in others.
 type run struct {
 	l     *Loop
 	cfg   Config
@@ -28,39 +28,74 @@ type run struct {
 	clock *clock
 	setup
 
-	turn   int
-	msgs   []Message
-	old    int // index of the first message that is not of the history
-	start  int // index of the question
-	memory int // index of the first message that is sent
-	raw    []float64
+	turn int
+	msgs []Message // the history and this turn
+	ids  callIDs
 
-	ids        map[string]bool
-	lastID     int
-	same       map[string]int // calls by tool and arguments
-	isRepeated bool
-	thrashing  map[string]bool // results that this turn loaded too often
-	keeps      map[string]*limit.Keep
+	memory memory
+	round  round
+	budget budget
+	plan   plan
+	draft  draft
+	choice choiceState
+	ending ending
 
-	reply          *reply
-	out            []outcome
+	highlights map[string]*limit.Keep // by tool
+}
+
+// memory is what the next request holds of the messages, and what it costs.
+type memory struct {
+	history   int             // index of the first message that is not of the history
+	question  int             // index of the question
+	first     int             // index of the first message that is sent
+	tokens    []float64       // uncalibrated, by message; 0: not counted yet
+	thrashing map[string]bool // results that this turn loaded too often
+}
+
+// round is one reply of the model and its calls.
+type round struct {
+	reply    *reply
+	outcomes []outcome
+	pending  []tool.Call // calls of the caller's tools
+	repeated bool        // the third equal call was refused
+}
+
+// budget is what the turn has used.
+type budget struct {
+	began          time.Time
+	clock          *clock
+	tokens         int
+	usage          Usage
+	stats          Stats
+	sameCalls      map[string]int // by tool and arguments
 	nativeFailures int
-	plan           plan
-	draft          string // an answer that is being checked
-	draftAt        int
+}
 
-	pending       []tool.Call // calls of the caller's tools
-	hasCalled     bool        // a reply has called, or need not any more
-	choiceTold    bool
-	choiceRefused bool // the provider does not let itself be told which tool to call
+// draft is an answer that is being checked against the results.
+type draft struct {
+	text string
+	at   int // index of its message
+}
 
+// choiceState is how far Config.Choice is satisfied.
+type choiceState struct {
+	called  bool // a reply has called a tool
+	sent    bool // the model was asked to call in a note
+	refused bool // the provider has no parameter for it
+}
+
+// ending is how the turn ends.
+type ending struct {
 	final    Reason // set: the next request is the last one
-	insisted bool   // that request came to nothing and was repeated, once
+	insisted bool   // that request had no answer and was repeated, once
 	reason   Reason
 	answer   string
-	usage    Usage
-	spent    int // tokens
-	stats    Stats
+}
+
+// callIDs emits the ids of calls, each once in a conversation.
+type callIDs struct {
+	used map[string]bool
+	last int // the number of the last one that was made
 }
 
 // begin opens the turn of a new question.
@@ -71,9 +106,9 @@ func (r *run) begin(history []Message, question string) phase {
 	r.turn++
 	r.setUp(history, len(history), question)
 	r.closePending()
-	r.start = len(r.msgs)
+	r.memory.question = len(r.msgs)
 	r.add(Message{Role: RoleUser, Text: question, Turn: r.turn, Locale: r.locale, At: r.cfg.Now()})
-	r.tellStart()
+	r.emitStart()
 	if r.cfg.EnablePlanning && len(r.specs) > 0 {
 		r.openPlan()
 	}
@@ -82,10 +117,10 @@ func (r *run) begin(history []Message, question string) phase {
 	return p
 }
 
-// setUp takes over the history, of which the messages up to end are of earlier
-// turns, and decides what the turn runs with.
+// setUp copies the history and decides the setup of the turn. The messages before
+// end are of earlier turns.
 func (r *run) setUp(history []Message, end int, question string) {
-	r.old = len(history)
+	r.memory.history = len(history)
 	r.msgs = slices.Clone(history)
 	for i := range r.msgs {
 		r.msgs[i].Results = slices.Clone(r.msgs[i].Results)
@@ -94,15 +129,15 @@ func (r *run) setUp(history []Message, end int, question string) {
 		}
 	}
 	r.setup = r.l.setUp(r.ctx, history[:end], question)
-	r.ids = usedIDs(history)
-	r.memory = end
+	r.ids.used = usedIDs(history)
+	r.memory.first = end
 	if r.cfg.EnableMemory {
-		r.memory = memoryStart(history[:end], r.cfg.MemoryLimit, r.window, r.mode)
+		r.memory.first = memoryStart(history[:end], r.cfg.MemoryLimit, r.window, r.mode)
 	}
 }
 
-func (r *run) tellStart() {
-	defer r.tellTools()
+func (r *run) emitStart() {
+	defer r.emitTools()
 	r.emit(TurnStart{Turn: r.turn, Model: r.info.Name, Mode: r.mode, Window: r.window, Limit: r.limit, Why: r.why, Locale: r.locale})
 }
 
@@ -110,10 +145,10 @@ func (r *run) emit(e Event) { r.l.obs.Observe(e) }
 
 func (r *run) add(m Message) { r.msgs = append(r.msgs, m) }
 
-// prefetch makes the calls that the person and the configuration ask for, and
-// steers the machine to them.
+// prefetch prepares the calls that the person and the configuration ask for, and
+// makes running them the first phase.
 func (r *run) prefetch(p *phase) {
-	question := r.msgs[r.start].Text
+	question := r.msgs[r.memory.question].Text
 	rep := &reply{native: r.mode == ModeNative, prefetch: true}
 	ahead := func(name string, args json.RawMessage, f parse.Format) {
 		c := tool.Call{ID: r.newID(""), Tool: name, Args: args, Turn: r.turn}
@@ -138,63 +173,63 @@ func (r *run) prefetch(p *phase) {
 		}
 	}
 	if len(rep.calls) > 0 {
-		r.reply = rep
+		r.round.reply = rep
 		*p = phaseCall
 	}
 }
 
 // callPhase records the reply and runs its calls.
 func (r *run) callPhase() (phase, error) {
-	m := r.assistant(strings.TrimSpace(r.reply.text.String()))
-	m.Calls, m.Native, m.Sealed = r.reply.calls, r.reply.native, r.reply.sealed
+	m := r.assistant(strings.TrimSpace(r.round.reply.text.String()))
+	m.Calls, m.Native, m.Sealed = r.round.reply.calls, r.round.reply.native, r.round.reply.sealed
 	r.add(m)
-	if !r.reply.prefetch {
-		r.plan.heard(m.Text)
-		r.hasCalled = true
+	if !r.round.reply.prefetch {
+		r.plan.advance(m.Text)
+		r.choice.called = true
 	}
-	own, bad := r.passOn(m.Calls)
+	own, bad := r.splitCallerCalls(m.Calls)
 	if len(own) == 0 {
-		return r.await(), nil
+		return r.suspend(), nil
 	}
 	var err error
-	r.out, err = r.callAll(own, bad)
+	r.round.outcomes, err = r.callAll(own, bad)
 	if err != nil {
-		r.pending = nil
-		r.add(r.fit(r.out))
+		r.round.pending = nil
+		r.add(r.fit(r.round.outcomes))
 		return phaseEnd, err
 	}
 	return phaseFit, nil
 }
 
-// fitPhase adds the round's results and what the model has to be told with them.
+// fitPhase adds the round's results, and notes for the model.
 func (r *run) fitPhase() phase {
-	r.makeRoomFor(r.out)
-	r.add(r.fit(r.out))
-	misused := len(r.reply.bad) > 0
-	for _, o := range r.out {
+	r.makeRoomFor(r.round.outcomes)
+	r.add(r.fit(r.round.outcomes))
+	misused := len(r.round.reply.bad) > 0
+	for _, o := range r.round.outcomes {
 		if e := o.result.Err; e != nil && (e.Code == tool.BadArgs || e.Code == tool.UnknownTool) {
 			misused = true
 		}
 	}
-	r.out = nil
-	if len(r.pending) > 0 {
-		return r.await()
+	r.round.outcomes = nil
+	if len(r.round.pending) > 0 {
+		return r.suspend()
 	}
 	w := prompt.For(r.locale)
-	if r.isRepeated || r.stats.Calls > 0 && r.stats.Calls >= r.cfg.MaxToolCalls {
-		for _, m := range r.reply.malformed { // there is no further call to correct it
+	if r.round.repeated || r.budget.stats.Calls > 0 && r.budget.stats.Calls >= r.cfg.MaxToolCalls {
+		for _, m := range r.round.reply.malformed { // there is no further call to correct it
 			r.emit(MalformedCall{Malformed: m})
 		}
 	}
 	switch {
-	case r.isRepeated:
-		r.endBy(ReasonRepeated, w.Repeated)
-	case r.stats.Calls > 0 && r.stats.Calls >= r.cfg.MaxToolCalls:
-		r.endBy(ReasonMaxCalls, fmt.Sprintf(w.CallsUsedUp, r.cfg.MaxToolCalls))
-	case len(r.reply.malformed) > 0:
+	case r.round.repeated:
+		r.endWith(ReasonRepeated, w.Repeated)
+	case r.budget.stats.Calls > 0 && r.budget.stats.Calls >= r.cfg.MaxToolCalls:
+		r.endWith(ReasonMaxCalls, fmt.Sprintf(w.CallsUsedUp, r.cfg.MaxToolCalls))
+	case len(r.round.reply.malformed) > 0:
 		return r.correct()
 	case misused && !r.mayCorrect():
-		r.endBy(ReasonMalformed, "")
+		r.endWith(ReasonMalformed, "")
 	default:
 		if text := r.plan.state(w); text != "" {
 			r.add(note(text, r.turn, r.locale))
@@ -203,11 +238,11 @@ func (r *run) fitPhase() phase {
 	return phaseAsk
 }
 
-// correct sends back what could not be read, a limited number of times.
+// correct asks the model to correct malformed calls, a limited number of times.
 func (r *run) correct() phase {
-	bad := r.reply.malformed
-	if len(r.reply.calls) == 0 {
-		text := r.reply.text.String()
+	bad := r.round.reply.malformed
+	if len(r.round.reply.calls) == 0 {
+		text := r.round.reply.text.String()
 		for _, m := range bad {
 			text += m.Raw
 		}
@@ -224,24 +259,24 @@ func (r *run) correct() phase {
 		r.emit(MalformedCall{Malformed: m, Note: told})
 	}
 	if !may {
-		r.endBy(ReasonMalformed, "")
+		r.endWith(ReasonMalformed, "")
 		return phaseAsk
 	}
 	r.add(note(strings.Join(slices.Compact(notes), "\n\n"), r.turn, r.locale))
 	return phaseAsk
 }
 
-// blameTools counts a failure of native tool calling. It returns false when
-// the failure is not one; otherwise the model is asked again, by prompt once
-// native calling has failed too often.
-func (r *run) blameTools(err error) bool {
+// countNativeFailure counts a failure of native tool calling. It returns false if
+// the error is none. Otherwise the model is asked again, by prompt after the second
+// failure.
+func (r *run) countNativeFailure(err error) bool {
 	refused := IsModelCode(err, ModelBadRequest) && mentionsTools(err)
 	if !refused && !IsModelCode(err, ModelGarbage) && err != errEmptyReply {
 		return false
 	}
-	r.nativeFailures++
-	if refused || r.nativeFailures >= 2 {
-		r.usePrompt(err.Error())
+	r.budget.nativeFailures++
+	if refused || r.budget.nativeFailures >= 2 {
+		r.switchToPrompt(err.Error())
 	}
 	return true
 }
@@ -255,19 +290,19 @@ func mentionsTools(err error) bool {
 	return strings.Contains(s, "tool") || strings.Contains(s, "function")
 }
 
-// usePrompt goes on by prompt. The stored messages are neutral; they are
-// rendered anew.
-func (r *run) usePrompt(why string) {
+// switchToPrompt continues in prompt mode. The stored messages are neutral; they
+// are rendered again.
+func (r *run) switchToPrompt(why string) {
 	r.emit(ModeSwitched{From: r.mode, To: ModePrompt, Why: why})
 	r.mode = ModePrompt
-	r.raw = nil
+	r.memory.tokens = nil
 	r.writeSystem()
-	r.tellTools()
+	r.emitTools()
 }
 
-// answerDangling gives every call that has no result one that says so, because
-// providers refuse a history with unanswered calls.
-func (r *run) answerDangling() {
+// cancelUnanswered adds a result to every call that has none, because providers
+// refuse a history with unanswered calls.
+func (r *run) cancelUnanswered() {
 	last := len(r.msgs) - 1
 	if m := r.msgs[last]; m.Role == RoleAssistant && len(m.Calls) > 0 {
 		res := Message{Role: RoleResults, Turn: r.turn, Locale: r.locale, At: r.cfg.Now()}
@@ -281,7 +316,7 @@ func (r *run) answerDangling() {
 // reasoning joins what the model thought in this turn.
 func (r *run) reasoning() string {
 	var parts []string
-	for _, m := range r.msgs[r.start:] {
+	for _, m := range r.msgs[r.memory.question:] {
 		if m.Reasoning != "" {
 			parts = append(parts, m.Reasoning)
 		}

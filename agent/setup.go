@@ -9,7 +9,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A setup is what one turn runs with. It is decided at the turn's start.
+// A setup is what one turn runs with: it is decided at the start of the turn.
 type setup struct {
 	info    ModelInfo
 	mode    Mode
@@ -79,9 +79,8 @@ func (l *Loop) setUp(ctx context.Context, history []Message, question string) se
 	return s
 }
 
-// keepPrompt ties the system prompt to the conversation's first question, so
-// that a later one in another language or on another matter leaves its bytes
-// alone.
+// keepPrompt makes the system prompt depend on the conversation's first question.
+// A later question in another language or on another subject does not change it.
 func (s *setup) keepPrompt(history []Message, fixed tool.Locale) {
 	for _, m := range history {
 		if m.Role != RoleUser {
@@ -119,8 +118,8 @@ func (r *run) systemTokens() int { return int(r.systemRaw * r.cfg.Estimator.scal
 // nativeTools are the tools for a provider's own calling.
 func (s *setup) nativeTools() prompt.Native { return s.kit.Native(s.prompt.Locale) }
 
-// capabilities asks the model what it is. A model that cannot say is used by
-// prompt, with an unknown window.
+// capabilities describes the model. A model without a description is used in prompt
+// mode, with an unknown window.
 func (l *Loop) capabilities(ctx context.Context) (ModelInfo, Mode) {
 	var info ModelInfo
 	if d, ok := As[Describer](l.model); ok {

@@ -89,7 +89,7 @@ func TestVectorsFallBackToWords(t *testing.T) {
 			if len(got) != 1 || got[0].By != "words" || !got[0].Preloaded || got[0].UUIDs[0] != ids[0] || (got[0].Fallback == "") != (why == "no model for vectors") {
 				t.Errorf("%s: %+v", why, got)
 			}
-			// Nothing is found: the failure is told all the same.
+			// Nothing is found: the failure receives all the same.
 			_, ev = must(t, cfg, m, b, history, "How do I cook with saffron?")
 			if got := of[agent.Recalled](ev); (len(got) == 0) != (why == "no model for vectors") || len(got) > 0 && (got[0].Fallback == "" || got[0].Preloaded || len(got[0].UUIDs) > 0) {
 				t.Errorf("%s, and nothing found: %+v", why, got)

@@ -12,9 +12,8 @@ import (
 // Results carry their whole text and arrive cut by the host's limits; the loop
 // may cut lower, from the whole, and never higher, except for loads.
 type Toolbox interface {
-	// Tools lists what may be called now, in a stable order. The loop reads it
-	// once per turn, and does not change it; nobody else may either, nor what hangs
-	// on it.
+	// Tools returns the tools that can be called now, in a stable order. The loop
+	// calls it once per turn. The slice and its contents must not be modified.
 	Tools() []tool.Spec
 	Call(ctx context.Context, c tool.Call) (tool.Result, error)
 }

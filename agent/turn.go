@@ -7,8 +7,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A Turn is what one question came to. After an error it holds what happened
-// until then.
+// A Turn is the outcome of one question. After an error it holds what happened until
+// then.
 type Turn struct {
 	// Messages is the whole history to store, folded.
 	Messages []Message

@@ -24,14 +24,14 @@ const (
 // promptTokens estimates the next request.
 func (r *run) promptTokens() int {
 	sum := r.systemRaw
-	for i := r.memory; i < len(r.msgs); i++ {
-		if i >= len(r.raw) {
-			r.raw = append(r.raw, make([]float64, i+1-len(r.raw))...)
+	for i := r.memory.first; i < len(r.msgs); i++ {
+		if i >= len(r.memory.tokens) {
+			r.memory.tokens = append(r.memory.tokens, make([]float64, i+1-len(r.memory.tokens))...)
 		}
-		if r.raw[i] == 0 {
-			r.raw[i] = rawMessage(r.msgs[i], r.mode)
+		if r.memory.tokens[i] == 0 {
+			r.memory.tokens[i] = rawMessage(r.msgs[i], r.mode)
 		}
-		sum += r.raw[i]
+		sum += r.memory.tokens[i]
 	}
 	return int(sum*r.cfg.Estimator.scale() + 0.999)
 }
@@ -48,14 +48,14 @@ func rawMessage(m Message, mode Mode) float64 {
 	return sum
 }
 
-// room is how many tokens are free before the next request would be too full.
+// room returns how many tokens are free below fullShare.
 func (r *run) room() int {
 	limit := min(r.window-r.reserve, int(float64(r.window)*fullShare))
 	return limit - r.promptTokens()
 }
 
-// makeRoom folds if the next request is too full. It returns false when even
-// that leaves no room to ask.
+// makeRoom folds results if the next request is too long. It returns false if there
+// is no room to ask even then.
 func (r *run) makeRoom() bool {
 	if r.window <= 0 || r.promptTokens() <= int(float64(r.window)*fullShare) {
 		return true
@@ -66,13 +66,12 @@ func (r *run) makeRoom() bool {
 		return false
 	}
 	if tokens > int(float64(r.window)*fullShare) {
-		r.endBy(ReasonWindow, prompt.For(r.locale).WindowFull)
+		r.endWith(ReasonWindow, prompt.For(r.locale).WindowFull)
 	}
 	return true
 }
 
-// makeRoomFor folds before a round's results are fitted in, where they would
-// otherwise be cut down to the little that is left of a full window.
+// makeRoomFor folds earlier results before a round's results are cut to the room.
 func (r *run) makeRoomFor(out []outcome) {
 	if r.window <= 0 {
 		return
@@ -95,12 +94,12 @@ func (r *run) makeRoomFor(out []outcome) {
 // read yet must not lie in front of end.
 func (r *run) foldOldest(target, end int) bool {
 	var f Folded
-	for i := r.start; i < end && r.promptTokens() > target; i++ {
+	for i := r.memory.question; i < end && r.promptTokens() > target; i++ {
 		for j := range r.msgs[i].Results {
 			if saved := foldEntry(&r.msgs[i].Results[j], r.msgs[i].Locale); saved > 0 {
 				f.SavedChars += saved
 				f.UUIDs = appendUUID(f.UUIDs, r.msgs[i].Results[j])
-				r.raw[i] = 0
+				r.memory.tokens[i] = 0
 			}
 			if r.promptTokens() <= target {
 				break
@@ -110,7 +109,7 @@ func (r *run) foldOldest(target, end int) bool {
 	if f.SavedChars == 0 {
 		return false
 	}
-	f.MidTurn, f.PromptChars = true, promptChars(r.system, r.msgs[r.memory:])
+	f.MidTurn, f.PromptChars = true, promptChars(r.system, r.msgs[r.memory.first:])
 	r.emit(f)
 	return true
 }
@@ -131,9 +130,8 @@ func lastResults(msgs []Message) int {
 	return len(msgs)
 }
 
-// foldEntry turns an archived result into its placeholder, and a load into its
-// stub, unless that would be longer. It returns the characters saved; 0: the
-// entry stays as it is.
+// foldEntry replaces an archived result with its placeholder, and a load with its
+// stub, unless that is longer. It returns the characters saved; 0: no change.
 func foldEntry(e *ResultEntry, l tool.Locale) int {
 	text := ""
 	switch {
@@ -152,9 +150,10 @@ func foldEntry(e *ResultEntry, l tool.Locale) int {
 	return saved
 }
 
-// foldTurn is what happens when a turn ends: its results whose whole is over
-// the threshold turn into placeholders, those of the turn before too if it was
-// left waiting for results, and loads whose turns are over turn into stubs. It returns the index of the first message that changed, or len(msgs).
+// foldTurn folds at the end of a turn: results whose whole is longer than threshold
+// become placeholders, also those of the turn before if it was left with pending
+// calls, and loads whose turns have passed become stubs. It returns the index of the
+// first message that changed, or len(msgs).
 func foldTurn(msgs []Message, turn, threshold int) (first int, f Folded) {
 	first = len(msgs)
 	for i := range msgs {
@@ -187,11 +186,11 @@ func promptChars(system string, msgs []Message) int {
 	return n
 }
 
-// memoryStart says from which message on the history is sent. It depends on
-// the history alone and moves in batches: whenever more than limit messages, or
-// more than memoryShare of the window, would be sent, the oldest turns go until
-// half of that is left. In between it stays, so that a provider's prompt cache
-// holds. The last turn is kept unless it alone is too large for the window.
+// memoryStart returns the index of the first message of the history that is sent. It
+// depends on the history alone and moves in batches, which keeps a provider's prompt
+// cache valid in between: if more than limit messages, or more than memoryShare of
+// the window, would be sent, the oldest turns are dropped until half of that is left.
+// The last turn is sent unless it alone is too large for the window.
 func memoryStart(history []Message, limit, window int, mode Mode) int {
 	var turns []int
 	for i, m := range history {

@@ -118,7 +118,7 @@ func (t *turn) tell(given []tool.Result, turn int) agent.Message {
 			Scope: t.scope, Turn: turn, CallID: r.CallID, Tool: r.Tool, Model: t.ask.Model, Code: "ok",
 			Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: id, Created: t.d.now(),
 		})
-		m.Results = append(m.Results, agent.Told(r, tool.En))
+		m.Results = append(m.Results, agent.NewResultEntry(r, tool.En))
 	}
 	return m
 }

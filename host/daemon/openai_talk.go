@@ -156,7 +156,7 @@ func (r *talkReader) settle() {
 	if len(r.answers) > 0 {
 		msg := agent.Message{Role: agent.RoleResults, Turn: r.turn, At: r.d.now()}
 		for _, a := range r.answers {
-			msg.Results = append(msg.Results, agent.Told(a.result(), tool.En))
+			msg.Results = append(msg.Results, agent.NewResultEntry(a.result(), tool.En))
 			r.out.spoken = append(r.out.spoken, said{agent.RoleResults, a.text, []string{a.callID}})
 		}
 		r.out.history = append(r.out.history, msg)

@@ -336,7 +336,7 @@ func (t *turn) observe(e agent.Event) {
 		t.spans.repeated()
 		t.d.metrics.modelFailed(t.ask.Model, p.Code, "repeated")
 		t.emit(api.EventRepeated, api.ModelRepeated{Code: p.Code, Message: p.Msg, Wait: e.Wait.Milliseconds()})
-	case agent.Planned:
+	case agent.PlanReady:
 		t.emit(api.EventPlan, api.Plan{Steps: e.Steps})
 	case agent.Recalled:
 		if e.Fallback != "" {

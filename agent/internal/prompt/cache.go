@@ -22,7 +22,7 @@ import (
 // zero value is ready; it is safe for concurrent use.
 type Cache struct {
 	mu   sync.Mutex
-	kits atomic.Pointer[[]*Kit] // a slice that nobody changes, the newest first
+	kits atomic.Pointer[[]*Kit] // an immutable slice, the newest first
 }
 
 // The bounds of a cache: lists of tools, as profiles, users and languages have
@@ -138,7 +138,7 @@ func (k *Kit) written(in Input) *toolTexts {
 // Prompt writes the system prompt for in, whose tools are the kit's. A prompt
 // that tells only some of the tools whole goes by the conversation's first
 // question, and one that asks for JSON by its schema: those are put together
-// anew, of texts that are written already.
+// again, of texts that are written already.
 func (k *Kit) Prompt(in Input) System {
 	keeps := !in.Json && len(in.Extra) <= maxExtra
 	key := promptKey{in.Locale, in.Native, in.Budget, in.Extra, in.Today.Year(), in.Today.YearDay()}
@@ -173,8 +173,8 @@ type Native struct {
 	Sum   float64
 }
 
-// Native writes the tools as a provider's own calling takes them: in the prompt's
-// language, and as tame as in the prompt. Nobody may change them.
+// Native returns the tools for a provider's own calling: in the prompt's language,
+// and neutralised as in the prompt. They must not be modified.
 func (k *Kit) Native(l tool.Locale) Native {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -193,7 +193,7 @@ func (k *Kit) Native(l tool.Locale) Native {
 	return n
 }
 
-// escape is a character of ASCII in JSON's long form, behind however many
+// escape is a character of ASCII in JSON's long form, after however many
 // backslashes.
 var escape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\+u00[2-7][0-9a-fA-F]`) })
 

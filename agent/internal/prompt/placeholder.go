@@ -15,7 +15,7 @@ const maxSources = 3
 // rule is the line between the parts of a Chinese placeholder.
 var rule = strings.Repeat("━", 37)
 
-// Placeholder is what stands in the conversation for an archived result, in
+// Placeholder is what is in the conversation for an archived result, in
 // language l. Its bytes depend on its arguments alone. Fields that come from a
 // tool or a model are neutralised and folded into one line, so that they can
 // forge neither a line of the placeholder nor a call.

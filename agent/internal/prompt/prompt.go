@@ -37,11 +37,11 @@ type System struct {
 	Raw   float64 // uncalibrated tokens
 	// Describes says that tools are shrunk and describe_tool is offered.
 	Describes bool
-	// Written is how each tool stands in the text; empty in native mode.
+	// Written is how each tool is in the text; empty in native mode.
 	Written []ToolEntry
 }
 
-// A ToolEntry is a tool as it stands in a system prompt.
+// A ToolEntry is a tool as it is in a system prompt.
 type ToolEntry struct {
 	Name, Text string
 	Brief      bool // with one line
@@ -88,7 +88,7 @@ func New(in Input) System {
 	if in.Json {
 		parts = append(parts, formatRule(in.Schema, w))
 	}
-	// The date stands last: when it changes, what is in front of it stays cached.
+	// The date is last: when it changes, what is in front of it stays cached.
 	parts = append(parts, fmt.Sprintf(w.date, in.Today.Format(time.DateOnly), w.weekdays[in.Today.Weekday()]))
 	for i, p := range parts {
 		parts[i] = strings.TrimSpace(p)
@@ -108,7 +108,7 @@ type toolList struct {
 	tools  []ToolEntry
 }
 
-// toolTexts are tools as they can stand in a prompt, in one language.
+// toolTexts are tools as they can be in a prompt, in one language.
 type toolTexts struct {
 	whole, line           []string // all that is shown of each, and its purpose alone
 	wholeChars, lineChars []int
@@ -187,7 +187,7 @@ func chooseWhole(in Input, t *toolTexts) []bool {
 }
 
 // relevance counts how many words, or pairs of Chinese characters, of a
-// question stand in what is told about a tool. The placeholder's own tool is
+// question are in what receives about a tool. The placeholder's own tool is
 // always relevant.
 func relevance(name, about string, terms []string) int {
 	if name == LoadTool {
@@ -264,7 +264,7 @@ func exampleText(name string, e tool.Example, l tool.Locale) string {
 	return For(l).example + Quote(Clean(ask)) + "\n" + CallText(call) + "\n"
 }
 
-// Clean makes text of a plugin's author safe to stand in the prompt: one line
+// Clean makes text of a plugin's author safe to are in the prompt: one line
 // that reads as no call, role, placeholder or notice.
 func Clean(s string) string { return limit.Neutralise(OneLine(s)) }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
 // golden compares got with a file under testdata.
 func golden(t *testing.T, name, got string) {
@@ -129,7 +129,7 @@ func TestToolsShrinkUnderTheBudget(t *testing.T) {
 	if all.Describes || !shrunk || !strings.Contains(list, DescribeTool) {
 		t.Fatalf("shrunk: without budget %v, with %v", all.Describes, shrunk)
 	}
-	if n := utf8.RuneCountInString(list); n > 8000+700 { // describe_tool itself stands beside
+	if n := utf8.RuneCountInString(list); n > 8000+700 { // describe_tool itself is beside
 		t.Errorf("the tools take %d characters", n)
 	}
 	for _, s := range many {

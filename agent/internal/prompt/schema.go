@@ -19,7 +19,7 @@ type param struct {
 // maxSchemaDepth bounds how deep nested objects are written out.
 const maxSchemaDepth = 4
 
-// schemaNode is the part of JSON Schema that a model is told.
+// schemaNode is the part of JSON Schema that a model receives.
 type schemaNode struct {
 	Type        json.RawMessage            `json:"type"`
 	Description string                     `json:"description"`

@@ -45,7 +45,7 @@ func questionTerms(question string) []string {
 	return out
 }
 
-// overlap is the share of the terms that stand in text, 0 to 1, and how many
+// overlap is the share of the terms that are in text, 0 to 1, and how many
 // those are.
 func overlap(terms []string, text string) (score float64, shared int) {
 	if len(terms) == 0 {

@@ -196,7 +196,7 @@ func TestPlansAndChecks(t *testing.T) {
 	cfg.EnablePlanning, cfg.EnableReflection = true, true
 	var planned []string
 	l, err := agent.New(cfg, New(), b, agent.ObserverFunc(func(e agent.Event) {
-		if p, ok := e.(agent.Planned); ok {
+		if p, ok := e.(agent.PlanReady); ok {
 			planned = p.Steps
 		}
 	}))

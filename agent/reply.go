@@ -37,25 +37,25 @@ type reply struct {
 	usage           Usage
 	finish          Finish
 	err             error
-	left            bool          // it was not read to its end, where usage stands
+	left            bool          // it was not read to its end, where usage is
 	held            bool          // text was not shown yet
 	ignored         bool          // it calls, where calls are over
 	prefetch        bool          // made by the configuration, not by the model
 	first           time.Duration // until something of it came; 0: nothing did
 }
 
-// empty says that the model said nothing at all.
+// empty reports whether the reply has neither text nor calls.
 func (p *reply) empty() bool {
 	return strings.TrimSpace(p.text.String()) == "" && len(p.calls) == 0 && len(p.malformed) == 0
 }
 
-// stream asks the model once. It stops reading where the reply's group of calls
-// ends: what a model writes behind its calls are results it made up.
+// stream asks the model once. It stops reading after the reply's group of calls: the
+// text after it is invented results.
 func (r *run) stream(req Request) *reply {
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
 	ctx = OnRepeat(ctx, func(err error, wait time.Duration) { r.emit(ModelRepeated{Err: err, Wait: wait}) })
-	p := &reply{held: r.holds()}
+	p := &reply{held: r.withholdsText()}
 	parser := r.parser()
 	began := time.Now()
 	for d, err := range r.l.model.Generate(ctx, req) {
@@ -75,28 +75,28 @@ func (r *run) stream(req Request) *reply {
 		if d.Sealed != nil {
 			p.sealed = d.Sealed
 		}
-		r.think(p, d.Reasoning)
+		r.addReasoning(p, d.Reasoning)
 		if d.Call != nil {
 			r.nativeCall(p, *d.Call)
 		}
-		if d.Text != "" && !r.take(p, parser.Feed(d.Text)) {
+		if d.Text != "" && !r.consume(p, parser.Feed(d.Text)) {
 			p.left = true
 			return p
 		}
 	}
-	r.take(p, parser.Close(p.err != nil || p.finish != FinishStop && p.finish != FinishCalls))
+	r.consume(p, parser.Close(p.err != nil || p.finish != FinishStop && p.finish != FinishCalls))
 	if p.err == nil && p.finish == "" {
 		p.err = &ModelError{Code: ModelCut, Model: r.info.Name, Msg: "the reply broke off before its end", Hint: "ask again"}
 	}
 	return p
 }
 
-// parser is one for a reply.
+// parser returns a parser for one reply.
 func (r *run) parser() parse.Parser { return r.kit.Recogniser().Parser() }
 
-// take adds what the parser found. It returns false when nothing behind it
-// counts any more.
-func (r *run) take(p *reply, events []parse.Event) bool {
+// consume adds the parser's events. It returns false if the rest of the reply is to
+// be ignored.
+func (r *run) consume(p *reply, events []parse.Event) bool {
 	for _, e := range events {
 		switch e := e.(type) {
 		case parse.Text:
@@ -106,9 +106,9 @@ func (r *run) take(p *reply, events []parse.Event) bool {
 				}
 				continue
 			}
-			r.say(p, e.Text)
+			r.addText(p, e.Text)
 		case parse.Reasoning:
-			r.think(p, e.Text)
+			r.addReasoning(p, e.Text)
 		case parse.Call:
 			r.textCall(p, e)
 		case parse.Malformed:
@@ -120,47 +120,47 @@ func (r *run) take(p *reply, events []parse.Event) bool {
 
 func isWordRune(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
 
-func (r *run) say(p *reply, text string) {
+func (r *run) addText(p *reply, text string) {
 	p.text.WriteString(text)
 	if !p.held && text != "" {
 		r.emit(TextDelta{text})
 	}
 }
 
-func (r *run) think(p *reply, text string) {
+func (r *run) addReasoning(p *reply, text string) {
 	if text != "" {
 		p.reasoning.WriteString(text)
 		r.emit(ReasoningDelta{text})
 	}
 }
 
-// show lets out text that was held back.
-func (r *run) show(p *reply) {
+// flushText emits text that was withheld.
+func (r *run) flushText(p *reply) {
 	if p.held && p.text.Len() > 0 {
 		r.emit(TextDelta{p.text.String()})
 	}
 	p.held = false
 }
 
-// callsOver says that a reply may not call: it is the last one, or a check.
-func (r *run) callsOver() bool { return r.final != "" || r.draft != "" }
+// callsOver reports whether a reply may not call: it is the last one, or a check.
+func (r *run) callsOver() bool { return r.ending.final != "" || r.draft.text != "" }
 
-// textCall takes a call that stands in the text. In a reply that also calls
-// natively it is a quotation.
+// textCall adds a call from the text. In a reply that also calls natively it is a
+// quotation and is ignored.
 func (r *run) textCall(p *reply, c parse.Call) {
-	if p.ignored = p.ignored || r.callsOver(); p.native || p.ignored || r.hasItsCall(p) {
+	if p.ignored = p.ignored || r.callsOver(); p.native || p.ignored || r.hasOnlyCall(p) {
 		return
 	}
 	call := tool.Call{ID: r.newID(c.ID), Tool: c.Name, Args: c.Args, Turn: r.turn}
 	p.calls = append(p.calls, call)
-	r.show(p)
+	r.flushText(p)
 	r.emit(CallStart{Call: call, Format: c.Format, Repaired: c.Repaired})
 }
 
-// nativeCall takes a provider's call. One that cannot run is answered, because
-// providers want an answer to every call.
+// nativeCall adds a call of the provider's tool calling. A call that cannot run is
+// answered, because providers want an answer to every call.
 func (r *run) nativeCall(p *reply, c tool.Call) {
-	if p.ignored = p.ignored || r.callsOver(); p.ignored || r.hasItsCall(p) {
+	if p.ignored = p.ignored || r.callsOver(); p.ignored || r.hasOnlyCall(p) {
 		return
 	}
 	p.native = true
@@ -183,7 +183,7 @@ func (r *run) nativeCall(p *reply, c tool.Call) {
 		p.bad[len(p.calls)] = problem
 	}
 	p.calls = append(p.calls, call)
-	r.show(p)
+	r.flushText(p)
 	r.emit(CallStart{Call: call, Format: formatNative})
 }
 
@@ -192,21 +192,21 @@ func isObject(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &object) == nil && object != nil
 }
 
-// idPattern is what every provider takes as the id of a call.
+// idPattern matches ids of calls that every provider accepts.
 var idPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`) })
 
-// newID keeps a model's id if it is usable and new in this conversation, and
-// gives the next free number otherwise.
+// newID returns the model's id if it is valid and new in this conversation, and the
+// next free number otherwise.
 func (r *run) newID(wanted string) string {
-	if idPattern().MatchString(wanted) && !r.ids[wanted] {
-		r.ids[wanted] = true
+	if idPattern().MatchString(wanted) && !r.ids.used[wanted] {
+		r.ids.used[wanted] = true
 		return wanted
 	}
 	for {
-		r.lastID++
-		id := fmt.Sprintf("call_%03d", r.lastID)
-		if !r.ids[id] {
-			r.ids[id] = true
+		r.ids.last++
+		id := fmt.Sprintf("call_%03d", r.ids.last)
+		if !r.ids.used[id] {
+			r.ids.used[id] = true
 			return id
 		}
 	}

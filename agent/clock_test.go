@@ -50,7 +50,7 @@ func TestPauseStopsTheClock(t *testing.T) {
 		{"an hour of waiting", call("asking", "1h"), time.Hour + time.Second, agent.ReasonAnswer},
 		{"two at once", call("asking", "1h") + call("asking", "2h"), 2*time.Hour + time.Second, agent.ReasonAnswer},
 		{"work beside it", call("asking", "1h") + call("working", "3s"), time.Hour + time.Second, agent.ReasonAnswer},
-		// Ten seconds are the budget: the clock runs again behind the wait.
+		// Ten seconds are the budget: the clock runs again after the wait.
 		{"too much work behind it", call("asking", "1h") + call("working", "1h0m30s"), time.Hour + 10*time.Second, agent.ReasonTime},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Pause is for a Toolbox that waits for a person within a call: with the call's
-// context, it stops the clock of the turn's time budget and gives the call's
-// place in the round to another, until resume is called. Calling resume more
-// than once does nothing; so does all of it with a context that no turn made.
+// Pause stops the clock of the turn's time budget until resume is called. A Toolbox
+// calls it with a call's context while it waits for a person; another call of the
+// round can run meanwhile. Calling resume again does nothing. With a context of no
+// turn, Pause and resume do nothing.
 func Pause(ctx context.Context) (resume func()) {
 	p, ok := ctx.Value(pauseKey{}).(*pauser)
 	if !ok {
@@ -25,14 +25,14 @@ func Pause(ctx context.Context) (resume func()) {
 
 type pauseKey struct{}
 
-// A pauser is what a call can let go of while it waits.
+// A pauser is what a call releases while it waits for a person.
 type pauser struct {
 	clock *clock
 	slots chan struct{}
 }
 
-// A clock ends a context when a turn's time is used up. It stands still while
-// anybody waits for a person.
+// A clock cancels a context when a turn's time is used up. It stops while a call
+// waits for a person.
 type clock struct {
 	mu      sync.Mutex
 	timer   *time.Timer   // nil: there is no bound
@@ -89,8 +89,8 @@ func (c *clock) start() {
 	}
 }
 
-// idled is how long nobody but a person was waited for, in all.
-func (c *clock) idled() time.Duration {
+// waited returns how long all calls together waited for a person only.
+func (c *clock) waited() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.idle

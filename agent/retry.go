@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// repeatKey holds who hears of repeated requests.
+// repeatKey is the key of the function that OnRepeat sets.
 type repeatKey struct{}
 
-// OnRepeat returns a context with which a Model tells f that it will ask its
-// provider again, why, and after how long. f is called from the goroutine that
+// OnRepeat returns a context with which a Model calls f before it asks its provider
+// again: with the error, and the time it waits. f is called from the goroutine that
 // reads the sequence of Generate.
 func OnRepeat(ctx context.Context, f func(err error, wait time.Duration)) context.Context {
 	return context.WithValue(ctx, repeatKey{}, f)

@@ -60,7 +60,7 @@ func resume(t *testing.T, cfg agent.Config, m agent.Model, tb agent.Toolbox, his
 }
 
 // wellFormed fails where a provider would: every native call has one answer,
-// directly behind it.
+// directly after it.
 func wellFormed(t *testing.T, m *replay.Model) {
 	t.Helper()
 	for n, r := range m.Requests() {
@@ -183,7 +183,7 @@ func TestBothKindsOfToolsInOneReply(t *testing.T) {
 	}
 }
 
-// Who asks something else instead of bringing a result is told so, and so is
+// A question in place of a result closes the pending calls, for the caller and for
 // the model.
 func TestAQuestionInsteadOfAResult(t *testing.T) {
 	for _, mode := range modes {
@@ -312,7 +312,7 @@ func TestOneCall(t *testing.T) {
 	}
 }
 
-// A call of the caller's tool whose arguments nobody could read does not leave.
+// A call of the caller's tool with invalid arguments is not passed to the caller.
 func TestBadArgumentsStayHere(t *testing.T) {
 	m := replay.New(calls(agent.ModeNative, call("a", "get_weather", `["Oslo"]`)), replay.Text("Sorry."))
 	turn, _ := must(t, config(withTheirs, inMode(agent.ModeNative)), m, newBox(), nil, "Weather?")

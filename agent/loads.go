@@ -15,10 +15,10 @@ const (
 	thrashTurns = 5
 )
 
-// Faults count how often what had left the window was wanted back.
+// Faults count how often archived text was loaded back.
 type Faults struct {
-	// Faults are the loads that brought a text, Refaults those of them whose
-	// result had been loaded before and had left again.
+	// Faults are the loads that returned a text, Refaults those of a result that had
+	// been loaded and folded before.
 	Faults   int `json:"faults"`
 	Refaults int `json:"refaults"`
 	// Thrash counts the results that this turn loaded and that were loaded in 3
@@ -26,23 +26,23 @@ type Faults struct {
 	Thrash int `json:"thrash"`
 }
 
-// faulted counts one load and returns the line that the model is told with it;
-// empty: there is nothing to tell.
-func (r *run) faulted(res tool.Result) string {
-	r.stats.Faults.Faults++
+// countLoad counts one load and returns the line that is added for the model; empty:
+// none.
+func (r *run) countLoad(res tool.Result) string {
+	r.budget.stats.Faults.Faults++
 	turns, left := r.loadsOf(res.Load.UUID)
 	if left {
-		r.stats.Refaults++
+		r.budget.stats.Refaults++
 	}
 	if len(turns) < thrashLoads {
 		return ""
 	}
-	if r.thrashing == nil {
-		r.thrashing = map[string]bool{}
+	if r.memory.thrashing == nil {
+		r.memory.thrashing = map[string]bool{}
 	}
-	if !r.thrashing[res.Load.UUID] {
-		r.thrashing[res.Load.UUID] = true
-		r.stats.Thrash++
+	if !r.memory.thrashing[res.Load.UUID] {
+		r.memory.thrashing[res.Load.UUID] = true
+		r.budget.stats.Thrash++
 	}
 	if res.Load.KeepTurns > 1 {
 		return "" // it is being pinned
@@ -50,8 +50,8 @@ func (r *run) faulted(res tool.Result) string {
 	return fmt.Sprintf(prompt.For(r.locale).Pin, len(turns), thrashTurns)
 }
 
-// loadsOf tells in which of the last turns a result was loaded, the present one
-// included, and whether a load of it has left the conversation since.
+// loadsOf returns in which of the last turns a result was loaded, this turn included,
+// and whether a load of it has been folded since.
 func (r *run) loadsOf(uuid string) (turns map[int]bool, left bool) {
 	turns = map[int]bool{r.turn: true}
 	for _, m := range r.msgs {
@@ -68,9 +68,9 @@ func (r *run) loadsOf(uuid string) (turns map[int]bool, left bool) {
 	return turns, left
 }
 
-// pinRoom is what the line of faulted will take, in characters; 0: there will
-// be none.
-func (r *run) pinRoom(res tool.Result) int {
+// pinNoteChars returns the length of the line of countLoad, in characters; 0: there is
+// none.
+func (r *run) pinNoteChars(res tool.Result) int {
 	if turns, _ := r.loadsOf(res.Load.UUID); len(turns) < thrashLoads || res.Load.KeepTurns > 1 {
 		return 0
 	}

@@ -2,8 +2,8 @@ package agent
 
 import "github.com/weirhost/weir/agent/internal/tokens"
 
-// tellTools tells what each tool takes of a request, if anybody asks.
-func (r *run) tellTools() {
+// emitTools emits the tokens of each tool if Config.Explain is set.
+func (r *run) emitTools() {
 	if !r.cfg.Explain {
 		return
 	}
@@ -22,18 +22,18 @@ func (r *run) tellTools() {
 	r.emit(Offered{out})
 }
 
-// parts splits the estimate of the next request. It is called behind
+// parts splits the estimate of the next request. It is called after
 // promptTokens, whose total it keeps to: what rounding leaves over is the
 // system prompt's.
 func (r *run) parts(total int) Parts {
 	var p Parts
 	scale := r.cfg.Estimator.scale()
-	for i := r.memory; i < len(r.msgs); i++ {
-		n := int(r.raw[i] * scale)
+	for i := r.memory.first; i < len(r.msgs); i++ {
+		n := int(r.memory.tokens[i] * scale)
 		switch {
-		case i < r.start:
+		case i < r.memory.question:
 			p.History += n
-		case i == r.start:
+		case i == r.memory.question:
 			p.Question += n
 		case r.msgs[i].Role == RoleAssistant:
 			p.Replies += n

@@ -63,7 +63,7 @@ func TestFaultsAreCountedAndPinningIsSuggested(t *testing.T) {
 	}
 }
 
-// The hint stands inside the load's own bound.
+// The hint is inside the load's own bound.
 func TestPinningHintStaysInTheLoadsBound(t *testing.T) {
 	b := newBox().loads()
 	b.archive["u1"] = lines(600, 30)

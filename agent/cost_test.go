@@ -9,7 +9,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// Every request is told with its parts, whose sum is the estimate, and who asks
+// Every request receives with its parts, whose sum is the estimate, and who asks
 // hears what each tool takes.
 func TestRoundsAndToolsAreExplained(t *testing.T) {
 	call := tool.Call{ID: "c1", Tool: "echo", Args: json.RawMessage(`{"text":"x"}`)}
@@ -39,7 +39,7 @@ func TestRoundsAndToolsAreExplained(t *testing.T) {
 	}
 }
 
-// Nobody pays for what nobody asked for.
+// Without Config.Explain the cost is not computed.
 func TestToolsAreNotExplainedUnasked(t *testing.T) {
 	_, ev := must(t, config(), replay.New(replay.Text("Four.")), newBox().says("echo", "hi"), nil, "How many?")
 	if offered := of[agent.Offered](ev); len(offered) != 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// An identical result stands once in a turn, and in the next turn once more,
+// An identical result is once in a turn, and in the next turn once more,
 // where it is named as the one of before.
 func TestIdenticalResultsAreShownOnceATurn(t *testing.T) {
 	for l, line := range map[tool.Locale]string{tool.En: "[Identical to the result of 2026-01-02 03:04:05", tool.Zh: "[结果相同: 与"} {
