@@ -26,6 +26,7 @@ var plain = []string{
 	"host/internal/answer",
 	"host/internal/history",
 	"host/daemon/api",
+	"host/internal/runner",
 	"README.md",
 	"README.zh-CN.md",
 	"CHANGELOG.md",

@@ -23,7 +23,7 @@ func TestNewPluginsAreCompiledAhead(t *testing.T) {
 			compiled := func(name string) {
 				t.Helper()
 				sha := shaOf(slurp(t, filepath.Join(dir, name, name+".wasm")))
-				waitFor(t, func() bool { return h.engines.Load().pool.Noted(sha, mode == Inline) })
+				waitFor(t, func() bool { return h.engines.Load().Precompiled(sha, mode == Inline) })
 			}
 			compiled("early")
 			put(t, dir, "late", generation(2))
@@ -58,7 +58,7 @@ func TestWhatIsCompiledAhead(t *testing.T) {
 	if info := pluginNamed(t, h, "new"); info.State != plugin.Pending {
 		t.Fatalf("got %+v", info)
 	}
-	if h.engines.Load().pool.Noted(shaOf(slurp(t, filepath.Join(dir, "new", "new.wasm"))), false) {
+	if h.engines.Load().Precompiled(shaOf(slurp(t, filepath.Join(dir, "new", "new.wasm"))), false) {
 		t.Error("what nobody has approved is compiled")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/worker"
 	"github.com/weirhost/weir/sdk/limit"
@@ -50,7 +51,7 @@ func (s *Session) answer(ctx context.Context, b *bound, c tool.Call, input json.
 	key := ""
 	if b.def.TTL > 0 && b.identity != "" {
 		key = strings.Join([]string{b.identity, string(s.principal), string(s.locale), string(input)}, "\x00")
-		out, ok, done := s.h.cache.Join(ctx, key, s.h.cfg.Now)
+		out, ok, done := s.h.answers.Join(ctx, key, s.h.cfg.Now)
 		if ok {
 			return out, tool.Stats{Cached: true, RawBytes: out.RawSize}, nil, false
 		}
@@ -61,7 +62,7 @@ func (s *Session) answer(ctx context.Context, b *bound, c tool.Call, input json.
 	}
 	out, stats, fail, again = s.execute(ctx, b, c, input)
 	if key != "" && fail == nil && out.Err == nil {
-		s.h.cache.Put(key, out, s.h.cfg.Now().Add(b.def.TTL))
+		s.h.answers.Put(key, out, s.h.cfg.Now().Add(b.def.TTL))
 	}
 	return out, stats, fail, again
 }
@@ -88,21 +89,21 @@ func (s *Session) admit(b *bound) *tool.Error {
 func (s *Session) execute(ctx context.Context, b *bound, call tool.Call, input json.RawMessage) (out answer.Answer, stats tool.Stats, fail *tool.Error, again bool) {
 	w := in(s.locale)
 	// It may have to be compiled, for long: that takes nobody's place.
-	m, err := b.from.take(ctx)
+	m, err := b.source.Acquire(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return out, stats, w.failure(tool.Cancelled, w.busy, ""), false
-	case errors.Is(err, registry.ErrChanged), errors.Is(err, errRetired):
+	case errors.Is(err, registry.ErrChanged), errors.Is(err, runner.ErrRetired):
 		return out, stats, w.failure(tool.Failed, w.gone, w.hintOperator, b.info.Spec.Name), true
-	case err != nil && (b.from.refusal() != nil || errors.Is(err, worker.ErrAgain)):
+	case err != nil && (b.source.Refusal() != nil || errors.Is(err, worker.ErrAgain)):
 		return out, stats, w.brokenPlugin(b.info.Spec.Name, err), false
 	case err != nil:
 		s.h.log.Error("a plugin cannot be read", "tool", b.info.Spec.Name, "error", err)
 		return out, stats, w.failure(tool.Failed, w.gone, w.hintOperator, b.info.Spec.Name), s.h.watching.Load() != nil
 	}
-	defer b.from.give()
+	defer b.source.Release()
 	if b.abi != registry.ABIOwn {
-		if input, err = foreignInput(b.abi, b.def.Remote, input, s.h.foreign.Add(1)); err != nil {
+		if input, err = runner.ThirdPartyInput(b.abi, b.def.Remote, input, s.h.foreign.Add(1)); err != nil {
 			return out, stats, w.failure(tool.Failed, w.unreadable, ""), false
 		}
 	}
@@ -111,7 +112,7 @@ func (s *Session) execute(ctx context.Context, b *bound, call tool.Call, input j
 		return out, stats, w.failure(tool.Cancelled, w.busy, ""), false
 	}
 	if o.Relist && b.abi != registry.ABIOwn {
-		s.h.strange.forget(b.slot.plugin)
+		s.h.lister.Forget(b.module.Plugin())
 	}
 	stats = tool.Stats{Instance: o.Instance, Memory: o.Memory, RawBytes: len(o.Bytes)}
 	if fail != nil {

@@ -55,18 +55,18 @@ func TestApplySandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := h.engines.Load()
-	if now == before || now.inline("probe") == CanIsolate() || h.running.Size() != 3 {
-		t.Errorf("%+v, %d places", now.how, h.running.Size())
+	if now == before || now.Inline("probe") == CanIsolate() || h.running.Size() != 3 {
+		t.Errorf("%+v, %d places", now.Settings(), h.running.Size())
 	}
 	call(t, h.Session("me", "c"), "count", "{}")
-	if held(before) == 0 {
+	if before.References() == 0 {
 		t.Error("what a call runs in was closed")
 	}
 	let()
 	if r := <-result; r.Err != nil {
 		t.Errorf("the call that ran: %v", r.Err)
 	}
-	if n := held(before); n != 0 {
+	if n := before.References(); n != 0 {
 		t.Errorf("%d hold on to what nothing runs in", n)
 	}
 
@@ -79,12 +79,6 @@ func TestApplySandbox(t *testing.T) {
 	if _, err := h.Apply(t.Context(), set); err != nil || h.engines.Load() != now {
 		t.Errorf("the same again: %v", err)
 	}
-}
-
-func held(e *engines) int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.held
 }
 
 // Folders come and go.

@@ -1,35 +1,14 @@
 package host
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/plugin"
 )
-
-// listInput is what an ABI's listing export is given.
-func listInput(a registry.ABI) []byte {
-	if a == registry.ABIList {
-		return []byte(`{"context":{"id":0,"_meta":{}}}`)
-	}
-	return nil
-}
-
-// foreignInput wraps the arguments of a call as the ABI's own hosts do. id
-// tells the calls of a plugin apart; it is offered as the token for progress.
-func foreignInput(a registry.ABI, name string, args json.RawMessage, id int64) (json.RawMessage, error) {
-	request := map[string]any{"name": name, "arguments": args}
-	if a == registry.ABIDescribe {
-		return json.Marshal(map[string]any{"params": request})
-	}
-	meta := map[string]any{"progressToken": strconv.FormatInt(id, 10)}
-	return json.Marshal(map[string]any{"request": request, "context": map[string]any{"id": id, "_meta": meta}})
-}
 
 // foreignReason is shown where a plugin's own reason would stand.
 const foreignReason = "granted in tools.toml; the plugin cannot say what it needs"

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -216,12 +217,12 @@ func TestHyperNotifies(t *testing.T) {
 	var log guesttest.LogBook
 	h := open(t, stray(t, "hyper"), func(c *Config) { c.Logger = log.Logger() })
 	b := h.current.Load().tools["hyper__notify"]
-	m, err := b.slot.take(t.Context())
+	m, err := b.module.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer b.slot.give()
-	input, err := foreignInput(b.abi, b.def.Remote, []byte("{}"), 7)
+	defer b.module.Release()
+	input, err := runner.ThirdPartyInput(b.abi, b.def.Remote, []byte("{}"), 7)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/weirhost/weir/host/internal/lockfile"
 	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sched"
 	"github.com/weirhost/weir/host/internal/watch"
 	"github.com/weirhost/weir/host/plugin"
@@ -33,19 +34,19 @@ var ErrClosed = errors.New("the host is closed")
 type Host struct {
 	cfg     Config
 	log     hclog.Logger
-	engines atomic.Pointer[engines]
+	engines atomic.Pointer[runner.Engines]
 	archive *archive.Store
 	builtin history.Tools // load_tool_history and search_tool_history
 	temp    string        // the archive's folder when nobody named one
-	cache   *answer.Cache
+	answers *answer.Cache
 	book    *lockfile.Store // nil: nothing is pinned
 	index   *modindex.Index
 	asked   consents
-	bulk    sync.Mutex     // one long text is worked on at a time
-	running *sched.Limiter // slots for the guests that run
-	shelf   *shelf         // of loaded modules
-	strange *describer     // asks plugins made for other hosts what they can do
-	foreign atomic.Int64   // numbers their calls
+	bulk    sync.Mutex         // one long text is worked on at a time
+	running *sched.Limiter     // slots for the guests that run
+	modules *runner.Cache      // the loaded modules
+	lister  *runner.ToolLister // asks plugins made for other hosts for their tools
+	foreign atomic.Int64       // numbers their calls
 	servers atomic.Pointer[[]*server]
 	news    chan struct{} // something of a server has changed
 
@@ -73,7 +74,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if err != nil {
 		return nil, err
 	}
-	h = &Host{cfg: cfg, log: cfg.Logger, cache: answer.NewCache(answer.CacheBytes), book: bookOf(cfg)}
+	h = &Host{cfg: cfg, log: cfg.Logger, answers: answer.NewCache(answer.CacheBytes), book: bookOf(cfg)}
 	h.live.Store(settings)
 	if h.log == nil {
 		h.log = hclog.NewNullLogger()
@@ -82,7 +83,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 		h.cfg.Now = time.Now
 	}
 	h.running = sched.New(h.slots(settings.Live))
-	h.shelf = newShelf(cfg.Loaded)
+	h.modules = runner.NewCache(cfg.Loaded)
 	h.patience = defaultPatience
 	h.ending, h.end = context.WithCancel(context.WithoutCancel(ctx))
 	h.inside = ending.NewGroup(h.ending)
@@ -95,19 +96,19 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if err := h.openArchive(ctx); err != nil {
 		return h, err
 	}
-	room, err := h.openEngines(ctx, settings.Sandbox)
+	room, err := runner.Open(ctx, settings.Sandbox, h.enginesConfig())
 	if err != nil {
 		return h, err
 	}
 	h.engines.Store(room)
 	h.openIndex()
-	h.strange = newDescriber(h)
+	h.lister = runner.NewToolLister(h.listerConfig())
 	h.openServers()
 	if err := h.Reload(ctx); err != nil {
 		return h, err
 	}
-	if cfg.Ahead > 0 && room.pool != nil {
-		go h.compileAhead()
+	if cfg.Ahead > 0 && room.HasWorkers() {
+		go h.precompile()
 	}
 	return h, nil
 }
@@ -169,7 +170,7 @@ func (h *Host) kept() []string {
 
 // scan reads the folders; h.reloading must be held.
 func (h *Host) scan(ctx context.Context, patience time.Duration) (*registry.Snapshot, error) {
-	opt := registry.Options{Version: h.cfg.Version, Describe: h.strange.describe, Hold: h.holder(patience), Known: h.known(), Index: h.index}
+	opt := registry.Options{Version: h.cfg.Version, Describe: h.lister.List, Hold: h.holder(patience), Known: h.known(), Index: h.index}
 	if old := h.current.Load(); old != nil {
 		opt.Previous = old.snap
 	}
@@ -193,7 +194,7 @@ func (h *Host) scan(ctx context.Context, patience time.Duration) (*registry.Snap
 func (h *Host) install(ctx context.Context, snap *registry.Snapshot) (Change, error) {
 	old := h.current.Load()
 	next := h.plan(h.seat(snap), old)
-	h.prepare(ctx, old, next)
+	h.preload(ctx, old, next)
 	if err := ctx.Err(); err != nil {
 		next.retire(old)
 		return Change{}, err
@@ -228,9 +229,9 @@ func (p *plan) retire(next *plan) {
 	if p == nil {
 		return
 	}
-	for key, s := range p.slots {
-		if next == nil || next.slots[key] != s {
-			s.retire()
+	for key, m := range p.modules {
+		if next == nil || next.modules[key] != m {
+			m.Retire()
 		}
 	}
 }
@@ -260,7 +261,7 @@ func (h *Host) release() error {
 	h.leaving.Wait()
 	var errs []error
 	if e := h.engines.Load(); e != nil { // what still holds them runs no more
-		errs = append(errs, e.close())
+		errs = append(errs, e.Close())
 	}
 	if h.archive != nil {
 		errs = append(errs, h.archive.Close())
@@ -307,7 +308,7 @@ func (h *Host) Tools() []plugin.ToolInfo {
 
 // Tool is one of Tools, by its name, at the same cost however many there are.
 func (h *Host) Tool(name string) (plugin.ToolInfo, bool) {
-	if b, ok := h.current.Load().tools[name]; ok && b.from.refusal() == nil {
+	if b, ok := h.current.Load().tools[name]; ok && b.source.Refusal() == nil {
 		return b.info, true
 	}
 	for _, spec := range history.Specs(tool.En) {

@@ -2,13 +2,12 @@ package host
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/weirhost/weir/host/internal/modindex"
-	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/runner"
 )
 
 // indexFile is what is known of modules' files, within Config.CacheDir.
@@ -44,34 +43,30 @@ func (h *Host) Warm(ctx context.Context, report func(name string, took time.Dura
 	if report == nil {
 		report = func(string, time.Duration, error) {}
 	}
-	done := map[slotKey]bool{}
+	done := map[runner.Key]bool{}
 	for try := 0; h.warm(ctx, names, done, try > 0, report) && h.Reload(ctx) == nil; try++ {
 	}
 }
 
 // warm compiles what is not done yet. again says that files are not those that
 // were scanned; last reports them instead.
-func (h *Host) warm(ctx context.Context, names []string, done map[slotKey]bool, last bool, report func(string, time.Duration, error)) (again bool) {
+func (h *Host) warm(ctx context.Context, names []string, done map[runner.Key]bool, last bool, report func(string, time.Duration, error)) (again bool) {
 	p := h.current.Load()
 	for _, one := range p.plugins {
 		if len(names) > 0 && !slices.Contains(names, one.info.Name) {
 			continue
 		}
-		for _, s := range one.slots {
-			key := slotKey{s.plugin.Source, s.plugin.WasmSHA256, s.memory}
-			if ctx.Err() != nil || done[key] {
+		for _, m := range one.modules {
+			if ctx.Err() != nil || done[m.Key()] {
 				continue
 			}
-			began := time.Now()
-			_, err := s.take(ctx)
-			if err == nil {
-				s.give()
-			} else if !last && (errors.Is(err, registry.ErrChanged) || errors.Is(err, errRetired)) {
+			took, changed, err := runner.Warm(ctx, m)
+			if changed && !last {
 				again = true
 				continue
 			}
-			done[key] = true
-			report(one.info.Name, time.Since(began), err)
+			done[m.Key()] = true
+			report(one.info.Name, took, err)
 		}
 	}
 	return again

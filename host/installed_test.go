@@ -65,8 +65,8 @@ func shaOf(wasm []byte) string {
 
 // loaded counts the modules in memory.
 func loaded(h *Host) (n int) {
-	for _, s := range h.current.Load().slots {
-		if s.loaded() {
+	for _, s := range h.current.Load().modules {
+		if s.Loaded() {
 			n++
 		}
 	}

@@ -4,14 +4,69 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/sched"
 	"github.com/weirhost/weir/host/internal/worker"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
+
+// enginesConfig returns what Engines need besides a Sandbox.
+func (h *Host) enginesConfig() runner.EnginesConfig {
+	return runner.EnginesConfig{WorkerCommand: h.cfg.WorkerCommand, CacheDir: h.cfg.CacheDir, Logger: h.log}
+}
+
+// listerConfig connects the lister of third-party plugins' tools to the host.
+func (h *Host) listerConfig() runner.ListerConfig {
+	return runner.ListerConfig{
+		CacheDir: h.cfg.CacheDir, Engines: h.engines.Load, Rescan: h.Reload, Asking: h.cfg.Asking, Now: h.cfg.Now, Logger: h.log,
+		Memory: func() tool.Bytes { return h.live.Load().defaults().Memory },
+		Admit: func() (context.Context, func(), error) {
+			ctx, err := h.enter(context.Background())
+			if err != nil {
+				return nil, nil, err
+			}
+			return ctx, func() { h.leave(ctx) }, nil
+		},
+	}
+}
+
+// precompile compiles in the background what no call has needed yet, until the host
+// closes.
+func (h *Host) precompile() {
+	ctx, err := h.enter(h.ending)
+	if err != nil {
+		return
+	}
+	defer h.leave(ctx)
+	runner.Precompiler{Delay: h.cfg.Ahead, Changed: h.changed.next, Logger: h.log, Modules: func() (all []*runner.Module) {
+		for _, one := range h.current.Load().plugins {
+			all = append(all, one.modules...)
+		}
+		return all
+	}}.Run(ctx)
+}
+
+// Places returns how many guests run at once, of all plugins and of one, if
+// Parallel is n and plugins run inline or, where the system has them, in worker
+// processes.
+func Places(n int, inline bool) (all, one int) {
+	if n <= 0 {
+		n = sched.DefaultSlots(!inline && CanIsolate())
+	}
+	return n, sched.PluginShare(n)
+}
+
+// slots returns how many guests may run at once.
+func (h *Host) slots(l Live) int {
+	if l.Parallel > 0 {
+		return l.Parallel
+	}
+	return sched.DefaultSlots(h.enginesConfig().Isolates() && l.Sandbox.Workers.Isolation != Inline)
+}
 
 // WorkerMain is the whole life of a process that runs one plugin for a Host. A
 // program that names itself in Config.WorkerCommand calls it first:
@@ -27,61 +82,40 @@ func WorkerMain() (code int, ok bool) { return worker.Main() }
 // system.
 func CanIsolate() bool { return worker.Supported() }
 
-// Isolation says where plugins run.
-type Isolation string
+// Sandbox says how plugins are run. The zero Sandbox works.
+type Sandbox = runner.Sandbox
 
-// A plugin runs in a process of its own, which is killed at its deadline and
-// takes nobody with it, or inside the Host's process.
+// Workers tunes the worker processes, in which plugins run. The zero Workers works.
+type Workers = runner.Workers
+
+// Isolation says where plugins run.
+type Isolation = runner.Isolation
+
+// A plugin runs in a worker process, which is killed at its deadline and harms no
+// other plugin, or inside the host's process.
 const (
-	InProcess Isolation = "process"
-	Inline    Isolation = "inline"
+	InProcess = runner.InProcess
+	Inline    = runner.Inline
 )
 
-// Engines that run plugins, for Config.Engine: wazero itself, and Extism's Go
-// SDK, the reference that the other one is held to.
+// Engines that run plugins, for Config.Engine: wazero itself, and Extism's Go SDK,
+// the reference that tests compare the other one with.
 const (
 	EngineWazero = sandbox.EngineWazero
 	EngineExtism = sandbox.EngineExtism
 )
 
-// Workers tunes the processes that run plugins; the zero Workers works.
-type Workers struct {
-	// Isolation is where plugins run; empty: InProcess. Even with Inline, a
-	// module is compiled for the first time by a process of its own.
-	Isolation Isolation
-	// Inline names plugins that run inside the Host all the same.
-	Inline []string
-	// Max is how many processes are kept waiting for calls; 0: 8, negative: none.
-	Max int
-	// Idle is how long a process without calls is kept; 0 or negative: a minute.
-	Idle time.Duration
-	// Headroom is what a process may take beside its plugin's memory; 0 or
-	// negative: what was measured to be enough.
-	Headroom tool.Bytes
-	// CompileCPU and CompileMemory bound the first compile of a module; 0 or
-	// negative: 60 seconds of CPU time, 1 GiB.
-	CompileCPU    time.Duration
-	CompileMemory tool.Bytes
-	// Quarantine is the file that remembers modules whose compiling ended its
-	// process, so that they are not tried again; empty: until Close.
-	Quarantine string
-}
-
-// What the zero Workers means.
+// The defaults of Sandbox, Workers and Config.Loaded.
 const (
-	DefaultWaiting       = worker.DefaultMax
-	DefaultIdle          = worker.DefaultIdle
-	DefaultCompileCPU    = worker.DefaultCompileCPU
-	DefaultCompileMemory = worker.DefaultCompileMemory
+	DefaultWaiting       = runner.DefaultWaiting
+	DefaultIdle          = runner.DefaultIdle
+	DefaultCompileCPU    = runner.DefaultCompileCPU
+	DefaultCompileMemory = runner.DefaultCompileMemory
+	DefaultLoaded        = runner.DefaultLoaded
 )
 
 // held returns why a module is in quarantine; nil: it is not.
-func (h *Host) held(digest string) error { return h.engines.Load().quarantined(digest) }
-
-func isQuarantined(err error) bool {
-	_, ok := errors.AsType[*worker.Quarantined](err)
-	return ok
-}
+func (h *Host) held(digest string) error { return h.engines.Load().Quarantined(digest) }
 
 // refusedBy says what a plugin is whose module cannot be used, why, and what
 // changes it.
@@ -132,7 +166,7 @@ func (h *Host) Retry(name string) error {
 		if h.held(sha) == nil {
 			continue
 		}
-		if err := h.engines.Load().pool.Quarantine().Release(sha); err != nil || !untold {
+		if err := h.engines.Load().Unquarantine(sha); err != nil || !untold {
 			return err
 		}
 		return h.Reload(context.Background())

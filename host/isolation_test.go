@@ -48,8 +48,8 @@ func TestIsolation(t *testing.T) {
 			if first := r.Whole(); first == "" {
 				t.Error("the answer is empty")
 			}
-			want := h.engines.Load().pool != nil && row.workers.Isolation != Inline && len(row.workers.Inline) == 0
-			if got := !h.engines.Load().inline("probe"); got != want {
+			want := h.engines.Load().HasWorkers() && row.workers.Isolation != Inline && len(row.workers.Inline) == 0
+			if got := !h.engines.Load().Inline("probe"); got != want {
 				t.Errorf("the plugin runs in a process of its own: %t, want %t", got, want)
 			}
 		})

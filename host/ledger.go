@@ -225,7 +225,7 @@ func (h *Host) copyOf(e *lockfile.Entry, folder registry.Folder) *registry.Plugi
 	if v == nil || v.Copy == "" {
 		return nil
 	}
-	pl, problems := registry.ReadPlugin(h.ending, h.book.CopyPath(v), v.WasmSHA256, folder, registry.Options{Version: h.cfg.Version, Describe: h.strange.describe, Index: h.index})
+	pl, problems := registry.ReadPlugin(h.ending, h.book.CopyPath(v), v.WasmSHA256, folder, registry.Options{Version: h.cfg.Version, Describe: h.lister.List, Index: h.index})
 	switch {
 	case len(problems) > 0:
 		h.log.Error("an approved copy cannot be used", "copy", h.book.CopyPath(v), "problem", problems[0].String())

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -91,10 +92,10 @@ func (h *Host) Apply(ctx context.Context, l Live) (Change, error) {
 	}
 	before := h.live.Swap(next)
 	if room != nil {
-		defer h.engines.Swap(room).release()
+		defer h.engines.Swap(room).Release()
 	}
 	h.running.Resize(h.slots(next.Live))
-	closeModules(h.shelf.resize(next.budget()))
+	h.modules.Resize(next.Loaded)
 	h.archive.Rule(next.Archive)
 	defer h.exchangeServers(next.Servers)()
 	if !reflect.DeepEqual(before.Approvals, next.Approvals) {
@@ -108,11 +109,11 @@ func (h *Host) Apply(ctx context.Context, l Live) (Change, error) {
 }
 
 // exchange opens engines for another way to run plugins; nil: it is the same.
-func (h *Host) exchange(ctx context.Context, l Live) (*engines, error) {
-	if h.engines.Load().how.same(l.Sandbox) {
+func (h *Host) exchange(ctx context.Context, l Live) (*runner.Engines, error) {
+	if h.engines.Load().Settings().Equal(l.Sandbox) {
 		return nil, nil
 	}
-	return h.openEngines(context.WithoutCancel(ctx), l.Sandbox)
+	return runner.Open(context.WithoutCancel(ctx), l.Sandbox, h.enginesConfig())
 }
 
 // Regrant replaces what the plugins are granted, as the operator says now.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/sched"
 	"github.com/weirhost/weir/host/plugin"
@@ -27,15 +28,15 @@ type plan struct {
 	tools   map[string]*bound
 	alike   map[string]string // their names by what they are easily taken for
 	names   []string          // of tools, sorted
-	slots   map[slotKey]*slot
+	modules map[runner.Key]*runner.Module
 }
 
-// planned is a plugin with its slots.
+// planned is a plugin with its modules.
 type planned struct {
-	seat  *seat // nil: refused, or another server
-	info  plugin.Info
-	slots []*slot
-	given string // what it is granted, in a form to compare
+	seat    *seat // nil: refused, or another server
+	info    plugin.Info
+	modules []*runner.Module
+	given   string // what it is granted, in a form to compare
 }
 
 // A bound is a tool that is ready: its manifest, limits and powers together.
@@ -48,9 +49,9 @@ type bound struct {
 	grant sandbox.Grant
 	// configs are the grant's for each language; nobody writes to them.
 	configs map[tool.Locale]map[string]string
-	reach   []string // the hosts that the grant's HTTP leads to
-	slot    *slot    // nil: another server's tool
-	from    source   // the slot, or the server
+	reach   []string       // the hosts that the grant's HTTP leads to
+	module  *runner.Module // nil: another server's tool
+	source  source         // the module, or the server
 	// effect is what the tool can do, anyHost that it may reach hosts which
 	// nobody named.
 	effect  plugin.Effect
@@ -75,7 +76,7 @@ func (h *Host) limited(spec tool.Spec, plugin string) *bound {
 
 // plan makes what a snapshot comes to under the Config and the lock.
 func (h *Host) plan(s *seating, old *plan) *plan {
-	p := &plan{snap: s.snap, tools: map[string]*bound{}, alike: map[string]string{}, slots: map[slotKey]*slot{}}
+	p := &plan{snap: s.snap, tools: map[string]*bound{}, alike: map[string]string{}, modules: map[runner.Key]*runner.Module{}}
 	for _, r := range s.refused {
 		info := refusedInfo(r)
 		if h.untried(r) != nil {
@@ -182,10 +183,10 @@ func (p *plan) add(h *Host, s *seat, old *plan) {
 		b.grant.Mounts, b.grant.HTTP, b.reach = deal.grant.Mounts, deal.grant.HTTP, deal.reach
 		b.configs = map[tool.Locale]map[string]string{tool.En: b.configIn(tool.En), tool.Zh: b.configIn(tool.Zh)}
 		b.settle(deal.anyHost)
-		b.slot = p.slot(h, pl, b.info.Effective.Memory, old)
-		b.from = b.slot
-		if !slices.Contains(one.slots, b.slot) {
-			one.slots = append(one.slots, b.slot)
+		b.module = p.module(h, pl, b.info.Effective.Memory, old)
+		b.source = b.module
+		if !slices.Contains(one.modules, b.module) {
+			one.modules = append(one.modules, b.module)
 		}
 		b.identity = b.digest(pl, deal)
 		h.pace(b)
@@ -195,23 +196,22 @@ func (p *plan) add(h *Host, s *seat, old *plan) {
 	p.plugins = append(p.plugins, one)
 }
 
-// slot returns the slot of a module, that of the old plan if it is the same.
-func (p *plan) slot(h *Host, pl *registry.Plugin, memory tool.Bytes, old *plan) *slot {
-	key := slotKey{pl.Source, pl.WasmSHA256, memory}
-	if s, ok := p.slots[key]; ok {
-		return s
+// module returns the module of a plugin, that of the old plan if it still serves.
+func (p *plan) module(h *Host, pl *registry.Plugin, memory tool.Bytes, old *plan) *runner.Module {
+	key := runner.KeyOf(pl, memory)
+	if m, ok := p.modules[key]; ok {
+		return m
 	}
-	home := h.engines.Load()
+	engines := h.engines.Load()
 	if old != nil {
-		if kept, ok := old.slots[key]; ok && kept.home == home && kept.plugin.WasmPath == pl.WasmPath && slices.Equal(kept.plugin.Exports(), pl.Exports()) {
-			p.slots[key] = kept
-			return kept
+		if m, ok := old.modules[key]; ok && m.Serves(pl, engines) {
+			p.modules[key] = m
+			return m
 		}
 	}
-	home.hold()
-	s := &slot{load: home.runnerOf, held: home.quarantined, home: home, plugin: pl, memory: memory, shelf: h.shelf}
-	p.slots[key] = s
-	return s
+	m := runner.NewModule(engines, h.modules, pl, memory)
+	p.modules[key] = m
+	return m
 }
 
 // pace fills in how often a tool runs, and how many at once.
@@ -277,10 +277,10 @@ func (p *plan) infos() []plugin.Info {
 	out := make([]plugin.Info, 0, len(p.plugins))
 	for _, one := range p.plugins {
 		info := one.info
-		for _, s := range one.slots {
-			info.Loaded = info.Loaded || s.loaded()
-			if err := s.refusal(); err != nil {
-				info.State, info.Why, info.Fix = refusedBy(s.plugin.Manifest.Name, s.plugin.WasmPath, err)
+		for _, m := range one.modules {
+			info.Loaded = info.Loaded || m.Loaded()
+			if err := m.Refusal(); err != nil {
+				info.State, info.Why, info.Fix = refusedBy(m.Plugin().Manifest.Name, m.Plugin().WasmPath, err)
 				info.Problems = append(slices.Clone(info.Problems), info.Why)
 				break
 			}
@@ -294,7 +294,7 @@ func (p *plan) infos() []plugin.Info {
 func (p *plan) usable() []*bound {
 	out := make([]*bound, 0, len(p.names))
 	for _, name := range p.names {
-		if b := p.tools[name]; b.from.refusal() == nil {
+		if b := p.tools[name]; b.source.Refusal() == nil {
 			out = append(out, b)
 		}
 	}

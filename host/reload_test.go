@@ -109,7 +109,7 @@ func TestCallsFinishOnWhatTheyBeganWith(t *testing.T) {
 	h := open(t, dir, nil)
 	s := h.Session("me", "c1")
 	call(t, s, "job", `{"Millis":0}`)
-	old := h.current.Load().tools["job"].slot
+	old := h.current.Load().tools["job"].module
 	done := make(chan tool.Result, 1)
 	go func() {
 		r, err := s.Call(context.Background(), tool.Call{Tool: "job", Args: json.RawMessage(`{"Millis":1500}`)})
@@ -118,7 +118,7 @@ func TestCallsFinishOnWhatTheyBeganWith(t *testing.T) {
 		}
 		done <- r
 	}()
-	waitFor(t, func() bool { old.mu.Lock(); defer old.mu.Unlock(); return old.refs == 1 })
+	waitFor(t, func() bool { return old.Uses() == 1 })
 	place(t, dir, "p", manifest("p", "job", "echo", "version = \"2\""))
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func TestCallsFinishOnWhatTheyBeganWith(t *testing.T) {
 	if r := <-done; r.Err != nil || r.Whole() != "waited" {
 		t.Errorf("the call that ran: %q, %v", r.Whole(), r.Err)
 	}
-	waitFor(t, func() bool { old.mu.Lock(); defer old.mu.Unlock(); return old.refs == 0 && old.module == nil })
+	waitFor(t, func() bool { return old.Uses() == 0 && !old.Loaded() })
 }
 
 // waitFor looks again and again until something has happened.
@@ -153,7 +153,7 @@ func TestChangedModuleIsScannedAgain(t *testing.T) {
 	if r := call(t, h.Session("me", "c1"), "job", `{"a":1}`); r.Whole() != `{"a":1}` {
 		t.Errorf("%q", r.Whole())
 	}
-	if got := h.Plugins()[0].SHA256; got == "" || h.current.Load().tools["job"].slot.plugin.WasmBytes != len(wasm)+5 {
+	if got := h.Plugins()[0].SHA256; got == "" || h.current.Load().tools["job"].module.Plugin().WasmBytes != len(wasm)+5 {
 		t.Errorf("the new bytes are not in force: %s", got)
 	}
 }

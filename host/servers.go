@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/mcpclient"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/plugin"
@@ -207,7 +208,7 @@ func (p *plan) addTool(h *Host, s *server, t mcpclient.Tool, one *planned) {
 		def.Spec.Output.MaxChars = t.MaxChars
 	}
 	b := h.limited(def.Spec, s.Name)
-	b.def, b.from, b.identity = def, serverTool{s}, serverIdentity(s.Server, t)
+	b.def, b.source, b.identity = def, serverTool{s}, serverIdentity(s.Server, t)
 	h.pace(b)
 	switch {
 	case !def.Spec.Hints.ReadOnly:
@@ -243,24 +244,24 @@ func serverIdentity(s plugin.Server, t mcpclient.Tool) string {
 // serverTool answers calls by asking the server.
 type serverTool struct{ server *server }
 
-// A source is where the runner of a tool comes from.
+// A source is where the Runner of a tool comes from.
 type source interface {
-	// take returns the runner for one call; give must be called behind it.
-	take(ctx context.Context) (runner, error)
-	give()
-	// refusal is why there will never be one; nil: there may be.
-	refusal() error
+	// Acquire returns the Runner for one call; after it the caller must call Release.
+	Acquire(ctx context.Context) (runner.Runner, error)
+	Release()
+	// Refusal returns why there will never be one; nil: there may be.
+	Refusal() error
 }
 
-func (s serverTool) take(context.Context) (runner, error) {
+func (s serverTool) Acquire(context.Context) (runner.Runner, error) {
 	if !s.server.enter() {
-		return nil, errRetired
+		return nil, runner.ErrRetired
 	}
 	return s, nil
 }
 
-func (s serverTool) give()          { s.server.leave(1) }
-func (s serverTool) refusal() error { return nil }
+func (s serverTool) Release()       { s.server.leave(1) }
+func (s serverTool) Refusal() error { return nil }
 
 // Weight implements runner: what it takes is not ours.
 func (s serverTool) Weight() tool.Bytes { return 0 }

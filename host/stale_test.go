@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -18,7 +19,7 @@ func TestRetiredModuleIsNotCompiled(t *testing.T) {
 	dir := t.TempDir()
 	place(t, dir, "p", manifest("p", "job", "echo", ""))
 	h := open(t, dir, nil)
-	old := h.current.Load().tools["job"].slot
+	old := h.current.Load().tools["job"].module
 	path := filepath.Join(dir, "p", "p.wasm")
 	wasm := slurp(t, path)
 	write(t, path, append(wasm, 0, 3, 1, 'x', 0))
@@ -28,7 +29,7 @@ func TestRetiredModuleIsNotCompiled(t *testing.T) {
 	write(t, path, wasm)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := old.take(ctx); !errors.Is(err, errRetired) {
+	if _, err := old.Acquire(ctx); !errors.Is(err, runner.ErrRetired) {
 		t.Fatalf("taking a retired module: %v", err)
 	}
 	if r := call(t, h.Session("me", "c1"), "job", `{"a":1}`); r.Whole() != `{"a":1}` {

@@ -3,11 +3,10 @@ package host
 import (
 	"context"
 	"path/filepath"
-	"runtime"
-	"sync"
 	"time"
 
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/watch"
 	"github.com/weirhost/weir/host/plugin"
 )
@@ -16,9 +15,6 @@ const (
 	// defaultPatience is how long the files of a plugin that works may be
 	// unusable, and at rest, before it is refused: writers pause.
 	defaultPatience = 3 * time.Second
-	// prepareTime bounds how long a reload waits for new modules to be compiled
-	// before they take the place of others.
-	prepareTime = 30 * time.Second
 )
 
 // Watch reloads when something in the plugin folders has changed and has come
@@ -37,7 +33,7 @@ func (h *Host) watch(ctx context.Context, cfg watch.Config) error {
 	}
 	defer h.leave(inner)
 	ctx = inner
-	cfg.More, cfg.Logger = h.modules, h.log.Named("watch")
+	cfg.More, cfg.Logger = h.moduleFiles, h.log.Named("watch")
 	for _, f := range h.live.Load().Folders {
 		cfg.Folders = append(cfg.Folders, f.Path)
 	}
@@ -56,8 +52,8 @@ func (h *Host) watch(ctx context.Context, cfg watch.Config) error {
 // unless it is being written this very moment. It says what became different.
 func (h *Host) Rescan(ctx context.Context) (Change, error) { return h.reload(ctx, nil, 0) }
 
-// modules are the files of the modules in force, wherever manifests put them.
-func (h *Host) modules() []string {
+// moduleFiles returns the files of the current modules, in whatever folder they are.
+func (h *Host) moduleFiles() []string {
 	var out []string
 	for _, p := range h.current.Load().snap.Plugins {
 		out = append(out, p.WasmPath)
@@ -119,46 +115,28 @@ func (p *plan) tellHeld(list []registry.Held) {
 	}
 }
 
-// prepare compiles what takes the place of modules that are compiled, so that
-// no call has to wait for it, and none reads a file that is not the scanned one
-// any more.
-func (h *Host) prepare(ctx context.Context, old, next *plan) {
+// preload loads the modules that replace loaded ones of the old plan.
+func (h *Host) preload(ctx context.Context, old, next *plan) {
 	if old == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, prepareTime)
-	defer cancel()
-	places := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var all sync.WaitGroup
-	defer all.Wait()
-	for key, s := range next.slots {
-		if old.slots[key] == s || !old.loaded(key.plugin) {
-			continue
+	var replaced []*runner.Module
+	for key, m := range next.modules {
+		if old.modules[key] != m && old.loaded(key.Source) {
+			replaced = append(replaced, m)
 		}
-		all.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			if _, err := s.take(ctx); err == nil {
-				s.give()
-			}
-		})
 	}
+	runner.Preload(ctx, replaced)
 }
 
-// loaded reports whether a module of the plugin is compiled.
+// loaded reports whether a module of the plugin is loaded.
 func (p *plan) loaded(source string) bool {
-	for key, s := range p.slots {
-		if key.plugin == source && s.loaded() {
+	for key, m := range p.modules {
+		if key.Source == source && m.Loaded() {
 			return true
 		}
 	}
 	return false
-}
-
-func (s *slot) loaded() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.module != nil
 }
 
 // awaitRest waits until what a call needs may have come to rest: for a reload

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -74,13 +75,13 @@ func TestOneCompileForManyFirstCalls(t *testing.T) {
 	dir := t.TempDir()
 	place(t, dir, "p", manifest("p", "job", "echo", ""))
 	h := open(t, dir, nil)
-	s := h.current.Load().tools["job"].slot
+	s := h.current.Load().tools["job"].module
 	var mu sync.Mutex
-	seen := map[runner]int{}
+	seen := map[runner.Runner]int{}
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			m, err := s.take(t.Context())
+			m, err := s.Acquire(t.Context())
 			if err != nil {
 				t.Error(err)
 				return
@@ -95,11 +96,10 @@ func TestOneCompileForManyFirstCalls(t *testing.T) {
 		t.Errorf("%d modules were loaded for 8 calls", len(seen))
 	}
 	for range 8 {
-		s.give()
+		s.Release()
 	}
-	s.retire()
-	if s.mu.Lock(); s.refs != 0 || s.module != nil {
-		t.Errorf("%d uses are left of a retired module", s.refs)
+	s.Retire()
+	if n := s.Uses(); n != 0 || s.Loaded() {
+		t.Errorf("%d uses are left of a retired module", n)
 	}
-	s.mu.Unlock()
 }
