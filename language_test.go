@@ -16,6 +16,15 @@ import (
 // words; "" is everything.
 var plain = []string{
 	"agent/parse",
+	"host/internal/modindex",
+	"host/internal/jail",
+	"host/internal/egress",
+	"host/internal/jsonscan",
+	"host/internal/tomlpos",
+	"host/internal/watch",
+	"host/internal/wasmcheck",
+	"host/internal/memsnap",
+	"host/internal/instrument",
 	"host/internal/msg/msg.go",
 	"host/internal/msg/localize.go",
 	"host/internal/sched",

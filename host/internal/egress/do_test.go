@@ -55,7 +55,7 @@ func serve(t testing.TB, f http.HandlerFunc) *httptest.Server {
 	return s
 }
 
-// echo tells what a server got to see.
+// echo answers with the request as the server received it.
 func echo(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	fmt.Fprintf(w, "%s %s %q", r.Method, r.URL.RequestURI(), body)

@@ -130,7 +130,7 @@ func (c *Client) check(t target) *tool.Error {
 	return tool.Errorf(tool.Denied, c.allowedHint(), "requests to %s are not allowed for this tool", t)
 }
 
-// allowedHint tells what would be allowed, for a model that can choose again.
+// allowedHint lists the allowed hosts, for a model that can choose again.
 func (c *Client) allowedHint() string {
 	hosts := c.Hosts()
 	if len(hosts) == 0 {

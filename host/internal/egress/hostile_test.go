@@ -110,8 +110,8 @@ func TestRequestBounds(t *testing.T) {
 	}
 }
 
-// TestBombs: what is small on the wire and large in memory is held to the same
-// limit, and encodings that nobody asked for are not opened.
+// TestBombs sends answers that are small on the wire and large in memory: the same
+// limit holds, and encodings that were not requested are not decoded.
 func TestBombs(t *testing.T) {
 	var plain bytes.Buffer
 	z := gzip.NewWriter(&plain)

@@ -11,9 +11,9 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// oddHosts are spellings of addresses that are not public: as they should be,
-// as old C libraries read them, as browsers read them, and as nobody should.
-// With every host and port allowed, none may lead anywhere.
+// oddHosts are spellings of addresses that are not public: correct ones, those of
+// old C libraries, those of browsers, and invalid ones. Even with every host and
+// port allowed, none may connect.
 const oddHosts = `
 127.0.0.1 127.0.0.1. 127.0.0.1.. 127.1 127.0.1 127.1. 127.255.255.254 127.0.0.2 127.000.000.001 127.0.0.01 0127.0.0.1
 2130706433 2130706433. 4294967295 0 0. 00 0.0 0.0.0 0.0.0.0 0.0.0.1 1 127 127.65535 127.0.65535 127.16777215 999999999999

@@ -51,7 +51,7 @@ func ParseRule(s string) (Rule, error) {
 	return r, nil
 }
 
-// splitPort separates an optional port. IPv6 addresses may stand in brackets
+// splitPort separates an optional port. IPv6 addresses may be in brackets
 // or, without a port, bare.
 func splitPort(s string) (host, port string, err error) {
 	if strings.HasPrefix(s, "[") {
@@ -79,7 +79,7 @@ func parsePattern(s string) (string, error) {
 		return "", err
 	}
 	if strings.Contains(name, "*") {
-		return "", fmt.Errorf("a * stands alone or in front of the first dot")
+		return "", fmt.Errorf("a * is valid only alone or before the first dot")
 	}
 	if wild {
 		if _, err := netip.ParseAddr(name); err == nil {

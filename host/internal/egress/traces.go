@@ -42,8 +42,8 @@ func traces(name string, values ...string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// spelled lists the ways to write a value that do not depend on what stands
-// around it.
+// spelled returns the encodings of a value that do not depend on the text around
+// it.
 func spelled(v string) []string {
 	h := hex.EncodeToString([]byte(v))
 	query, path := url.QueryEscape(v), url.PathEscape(v)
@@ -79,7 +79,7 @@ func lowerEscapes(s string) string {
 	return string(b)
 }
 
-// quotedJSON is a value as it stands in a JSON string, where encoders disagree
+// quotedJSON returns a value as it is written in a JSON string. Encoders disagree
 // about <, > and &.
 func quotedJSON(v string, markup bool) string {
 	var b bytes.Buffer

@@ -22,8 +22,8 @@ func (a *answerer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &out, nil
 }
 
-// TestTransport: what stands in for the network gets what the policy lets out
-// and nothing else, and its answers go through the same hands.
+// TestTransport checks that a Transport receives only requests that the policy
+// allows, and that its answers are handled like those of the network.
 func TestTransport(t *testing.T) {
 	a := &answerer{answer: http.Response{StatusCode: 200, Header: http.Header{}}}
 	c, err := New(Policy{

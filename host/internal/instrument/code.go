@@ -9,7 +9,7 @@ import (
 // code is a piece of a function.
 type code []byte
 
-// op adds an instruction with unsigned numbers behind it.
+// op appends an instruction and its unsigned operands.
 func (c code) op(op byte, numbers ...uint32) code {
 	c = append(c, op)
 	for _, n := range numbers {
@@ -28,7 +28,7 @@ func (c code) i32(n int32) code {
 	}
 }
 
-// Instructions that nobody else asks for by name.
+// Instructions that only this package names.
 const (
 	opDrop     = 0x1a
 	opLocalSet = 0x21

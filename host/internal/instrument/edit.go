@@ -27,7 +27,7 @@ const (
 	opening               // what comes before a counted loop
 	turn                  // the head of one
 	repeat                // n more copies of its body
-	closing               // what comes behind one, which buys n turns
+	closing               // what follows one; it buys n turns
 	use                   // of an exported function, before all else
 )
 
@@ -101,7 +101,7 @@ func (e *encoder) change(c code, b body, x edit) code {
 	return c
 }
 
-// wraps is how many blocks stand around a counted loop:
+// wraps is the number of blocks around a counted loop:
 //
 //	block (of the loop's type)
 //	  loop (the same)

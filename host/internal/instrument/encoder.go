@@ -7,8 +7,8 @@ import (
 	"github.com/weirhost/weir/host/internal/wasmcheck"
 )
 
-// encoder writes the new module. What it adds to a section stands behind what
-// was there, so no index changes.
+// encoder writes the new module. It appends to sections, so
+// no index changes.
 type encoder struct {
 	r        *wasmcheck.Report
 	o        Options
@@ -207,7 +207,7 @@ func (e *encoder) rewriteSections() error {
 	return e.encodeCode()
 }
 
-// extend puts entries behind those of a section.
+// extend appends entries to a section.
 func (e *encoder) extend(id byte, n int, entries []byte) {
 	count, size := binary.Uvarint(e.sections[id])
 	body := binary.AppendUvarint(make([]byte, 0, len(e.sections[id])+len(entries)+5), count+uint64(n))

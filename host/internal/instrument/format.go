@@ -18,9 +18,8 @@ func appendName(out []byte, name string) []byte {
 	return append(binary.AppendUvarint(out, uint64(len(name))), name...)
 }
 
-// Custom returns a module that passed the gate with one custom section behind
-// all others, in place of those that drop names. drop is asked about each custom
-// section by its name. Everything else stays byte for byte.
+// Custom returns a checked module with one more custom section at its end. It
+// leaves out the custom sections for whose name drop returns true. Everything else stays byte for byte.
 func Custom(r *wasmcheck.Report, name string, content []byte, drop func(name string) bool) []byte {
 	out := []byte(header)
 	for _, s := range r.Sections {

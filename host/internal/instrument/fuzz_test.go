@@ -40,8 +40,8 @@ func FuzzRewrite(f *testing.F) {
 	f.Fuzz(func(t *testing.T, wasm []byte) { agrees(t, r, wasm) })
 }
 
-// agrees holds the engine to one opinion of a module and its rewritten forms,
-// and tells whether it takes them.
+// agrees checks that the engine accepts either a module and all its instrumented
+// forms, or none of them, and reports whether it accepts them.
 func agrees(t *testing.T, r wazero.Runtime, wasm []byte) bool {
 	report, err := wasmcheck.Check(wasm, few())
 	if err != nil {

@@ -14,7 +14,7 @@ type loops struct {
 type loop struct {
 	turns bool // something branches back to its head
 	calls int  // how many calls are in it
-	takes bool // it has parameters, which stand on the stack at its head
+	takes bool // it has parameters, which are on the stack at its head
 	holds bool // there are loops in it
 	bytes int  // its length
 }
@@ -22,13 +22,13 @@ type loop struct {
 // counted says that the loop counts its turns in a local.
 func (l loop) counted() bool { return l.turns && !l.takes }
 
-// weight is what a turn takes, in those of the shortest loops.
+// weight is the cost of a turn, in turns of the shortest loops.
 func (l loop) weight() int {
 	return max(1, min(l.bytes+callWeight*l.calls, straight)/turnBytes)
 }
 
-// copies is how often the loop's body shall stand in it, so that short ones do
-// not count at each turn.
+// copies is how often the loop's body is repeated, so that a short loop does not
+// count at each turn.
 func (l loop) copies() uint32 {
 	if l.holds || l.calls > 0 {
 		return 1

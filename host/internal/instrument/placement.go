@@ -36,14 +36,14 @@ const mostLocals = 50_000
 //
 // A loop counts its turns in a local, which costs next to nothing, and leaves
 // itself to buy more when it has had them; see wraps. A call within would make
-// compilers keep the loop's values in memory and read the memory's place anew in
+// compilers keep the loop's values in memory and read the memory's address again in
 // every turn. Labels that lead out of it count more blocks then.
 //
 // Calls, and loops with calls, need a payment somewhere on each way that leads to
 // them, or a tree of calls would run for ever; one place that all these ways pass
 // is looked for, as late as can be, so that a recursion's last step pays nothing.
-// It is behind the last way out that leads to no call, in the innermost block
-// that holds all the calls.
+// It is after the last exit that leads to no call, in the innermost block
+// that contains all the calls.
 //
 // Beside that, the longest way since the last payment is measured, in bytes,
 // along all branches forward.
@@ -70,7 +70,7 @@ type frame struct {
 	counted bool   // it is a loop that counts
 	turns   uint32 // that can be bought at a time, then
 	wrapped int    // how many blocks were put around those up to it
-	looped  bool   // it is a loop with a way back, or stands in one
+	looped  bool   // it is a loop with a backward branch, or is inside one
 	before  int    // the way to the opening of an if
 	way     int    // the longest way to its end by a branch
 }
@@ -236,8 +236,8 @@ func (p *placement) end(b *wasmcheck.Body) {
 	p.leave(top, f.at)
 }
 
-// leave notes that what follows is not behind the place any more, if that is in
-// the block that is left: a place for what follows too is before that block.
+// leave records that the code that follows is no longer covered by the place, if
+// the place is in the block that ends: a place that covers both is before that block.
 func (p *placement) leave(depth, at int) {
 	if p.calls && p.depth == depth {
 		p.next, p.depth = at, depth-1

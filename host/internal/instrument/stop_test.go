@@ -48,7 +48,7 @@ func endless() map[string][]byte {
 }
 
 // TestStop sets weir:stop from another goroutine once the guest runs, and the
-// guest ends, and works again after it is renewed. It holds up nobody else.
+// guest ends, and works again after it is renewed. It delays no other guest.
 func TestStop(t *testing.T) {
 	ctx := context.Background()
 	for name, wasm := range endless() {

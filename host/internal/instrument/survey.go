@@ -92,7 +92,7 @@ func (s *survey) imports(r *wasmcheck.Report) {
 	}
 }
 
-// note looks for what an instruction leaves behind.
+// note records the state that an instruction can change.
 func (s *survey) note(b *wasmcheck.Body) {
 	switch b.Op {
 	case wasmcheck.OpGlobalSet:

@@ -80,7 +80,8 @@ func (f *file) Pwrite(buf []byte, off int64) (int, sys.Errno) {
 	return f.data(true, func() (int, error) { return f.f.WriteAt(buf, off) })
 }
 
-// room asks for n bytes at an offset; nil: where the file stands, or at its end.
+// room reserves n bytes of the write budget at an offset; nil: the file's current
+// position, or its end.
 func (f *file) room(n int, off *int64) sys.Errno {
 	if f.closed || f.dir || f.flag&(sys.O_RDWR|sys.O_WRONLY) == 0 {
 		return 0 // data says what is wrong

@@ -208,7 +208,7 @@ func TestAHugeFolder(t *testing.T) {
 			for _, e := range entries {
 				seen[e.Name] = true
 			}
-			if n > 0 && len(entries) < n || n <= 0 { // what the engine takes for the end
+			if n > 0 && len(entries) < n || n <= 0 { // the engine reads this as the end
 				break
 			}
 		}

@@ -89,8 +89,8 @@ func (m Mount) check() error {
 	return nil
 }
 
-// Volumes returns the mounts in their order, for the engine. What may be open
-// and written is counted for all of them together, anew by each call.
+// Volumes returns the mounts in their order, for the engine. Their limits on open
+// files and written bytes are shared, and each call of Volumes starts new counts.
 func (j *Jail) Volumes() []Volume {
 	vs, b := make([]Volume, len(j.roots)), new(bounds)
 	for i, r := range j.roots {
@@ -116,7 +116,7 @@ func (j *Jail) Current() bool {
 	return true
 }
 
-// Close lets go of the folders.
+// Close closes the folders.
 func (j *Jail) Close() error {
 	var errs []error
 	for _, r := range j.roots {

@@ -49,7 +49,8 @@ func (l *Loan) Current() bool {
 	return true
 }
 
-// Close lets go of the folders here; the process they were passed to keeps its own.
+// Close closes the folders in this process; the process they were passed to keeps
+// its own descriptors.
 func (l *Loan) Close() error {
 	var errs []error
 	for _, f := range l.files {

@@ -11,7 +11,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental/sys"
 )
 
-// TestPipesAndDevices must come back at once: nobody writes to the pipe.
+// TestPipesAndDevices must return at once: no process writes to the pipe.
 func TestPipesAndDevices(t *testing.T) {
 	inside, _ := tree(t)
 	pipe := filepath.Join(inside, "pipe")

@@ -158,7 +158,7 @@ func statBy(stat func(string) (fs.FileInfo, error), name string) (wsys.Stat_t, s
 }
 
 // Readlink implements sys.FS. The target of a link that leads out stays
-// hidden: it tells how this machine is laid out.
+// hidden: it would reveal paths of this machine.
 func (v *volume) Readlink(name string) (string, sys.Errno) {
 	name, errno := local(name)
 	if errno != 0 {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// whereabouts is where an open file lies now; empty: nobody knows.
+// whereabouts returns the current path of an open file, or "" if it is unknown.
 func whereabouts(f *os.File) (path string) {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -4,6 +4,6 @@ package jail
 
 import "os"
 
-// whereabouts is where an open file lies now; empty: nobody knows, and the look
-// before it was opened has to do.
+// whereabouts returns "": the current path of an open file is unknown here, and
+// only the check before opening it counts.
 func whereabouts(*os.File) string { return "" }

@@ -31,8 +31,8 @@ func Looks(text string) bool {
 	return false
 }
 
-// Members walks over the members of an object: key as plain text, value as it
-// stands there.
+// Members iterates over the members of an object: the key as plain text, the value
+// as written.
 func Members(object string) iter.Seq2[string, string] {
 	return func(yield func(key, value string) bool) {
 		s := object
@@ -82,7 +82,7 @@ func skipSpace(s string, i int) int {
 	return i
 }
 
-// StringEnd returns the index behind the string that begins at i.
+// StringEnd returns the index after the string that begins at i.
 func StringEnd(s string, i int) int {
 	for i++; i < len(s); {
 		n := strings.IndexByte(s[i:], '"')
@@ -98,9 +98,9 @@ func StringEnd(s string, i int) int {
 	return len(s)
 }
 
-// Long walks over the strings of at least n bytes that are values, not names of
-// members, and that say what stands there: without escapes and control characters,
-// in UTF-8. begin is the index of the first byte, end that of the closing quote.
+// Long iterates over the strings of at least n bytes that are values, not names of
+// members, and whose bytes are their text: valid UTF-8 without escapes and control
+// characters. begin is the index of the first byte, end that of the closing quote.
 func Long(s string, n int) iter.Seq2[int, int] {
 	return func(yield func(begin, end int) bool) {
 		for i := 0; ; {
@@ -137,8 +137,8 @@ func plain(s string) bool {
 	return true
 }
 
-// skipValue returns the index behind the value that begins at i; i itself when
-// there is none.
+// skipValue returns the index after the value that begins at i, or i if there is
+// none.
 func skipValue(s string, i int) int {
 	depth := 0
 	for i < len(s) {
@@ -171,7 +171,7 @@ func skipValue(s string, i int) int {
 	return len(s)
 }
 
-// Unquote returns the text of a JSON string, or what stands there.
+// Unquote returns the text of a JSON string, or s itself if it is none.
 func Unquote(s string) string {
 	if strings.IndexByte(s, '\\') < 0 && len(s) >= 2 {
 		return s[1 : len(s)-1]

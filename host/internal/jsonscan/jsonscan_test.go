@@ -44,7 +44,7 @@ func TestScannerAgreesWithJSON(t *testing.T) {
 	})
 }
 
-// Long strings are values and stand there as they are.
+// Long returns only values whose bytes are their text.
 func TestLong(t *testing.T) {
 	for text, want := range map[string][]string{
 		`{"abc":"def","x":["ghij", "k"]}`:    {"def", "ghij"},

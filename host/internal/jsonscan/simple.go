@@ -83,7 +83,7 @@ func (r *simple) word() (any, bool) {
 	return nil, false
 }
 
-// text reads a string that is what stands between its quotes.
+// text reads a string whose text is exactly the bytes between its quotes.
 func (r *simple) text() (string, bool) {
 	begin := r.i + 1
 	ascii := true

@@ -45,7 +45,7 @@ type checker struct {
 	deep bool // it has met maxChecked and knows nothing of the text
 }
 
-// next is the byte that comes; 0, which is nowhere allowed, behind the last.
+// next returns the next byte, or 0 after the last one; 0 is invalid in JSON.
 func (c *checker) next() byte {
 	if c.i < len(c.s) {
 		return c.s[c.i]
@@ -196,8 +196,8 @@ func (c *checker) text() bool {
 // ones times a byte is a word of that byte.
 const ones = 0x0101010101010101
 
-// plain goes over bytes that stand for themselves in a string, not always over all
-// that there are.
+// plain skips bytes of a string that need no check; it may stop before the last of
+// them.
 func (c *checker) plain() {
 	for ; c.i+8 <= len(c.s); c.i += 8 {
 		// Each term has a high bit where a byte is under 0x20, a quote or a backslash;
@@ -210,7 +210,7 @@ func (c *checker) plain() {
 	}
 }
 
-// escape goes over what stands behind a backslash.
+// escape skips the escape sequence after a backslash.
 func (c *checker) escape() bool {
 	b := c.next()
 	c.i++

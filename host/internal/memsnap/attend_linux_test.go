@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAttend counts the searches behind calls that are attended to: there is none
-// behind one that has written what the call before it wrote, and nothing else.
+// TestAttend counts the searches after attended calls: there is none after a call
+// that wrote exactly the pages of the call before it.
 func TestAttend(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

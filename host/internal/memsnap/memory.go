@@ -11,10 +11,10 @@ type Memory struct {
 	space *Space
 	base  []byte // the whole reservation; nil once released
 	limit uint64
-	size  uint64 // bytes that the engine was told of last
+	size  uint64 // bytes that the engine received last
 	peak  uint64 // bytes from the begin that are accessible
 	image *Image // nil before Freeze or Adopt
-	owes  bool   // the engine is to be told the image's size
+	owes  bool   // the engine must receive the image's size
 	kept  int    // pages of its own after the last renewal
 
 	// The pages that the last search found, in so many bytes from the begin: they
@@ -56,7 +56,7 @@ func (m *Memory) usable() error {
 // reached, or the system has no more, as under RLIMIT_DATA. When Renew or Adopt
 // said that the engine has another size than the image, the next Reallocate
 // answers the image's bytes whatever size it is asked for. The slice has no
-// capacity beyond its length, so that nobody appends into what is not accessible.
+// capacity beyond its length, so append cannot write to inaccessible memory.
 func (m *Memory) Reallocate(size uint64) []byte {
 	if m.usable() != nil {
 		return nil
@@ -168,7 +168,7 @@ func (m *Memory) Adopt(im *Image) (resize bool, err error) {
 	return m.owes, nil
 }
 
-// lay maps the image over the begin of the memory and clears what lies behind.
+// lay maps the image over the start of the memory and clears the rest.
 func (m *Memory) lay(im *Image) error {
 	if im.size > 0 {
 		if err := mapOver(m.base[:im.size], im.file); err != nil {

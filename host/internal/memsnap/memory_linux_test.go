@@ -245,7 +245,7 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// Nothing is left behind: no descriptor, no mapping.
+// Nothing remains: no descriptor, no mapping.
 func TestNothingLeft(t *testing.T) {
 	s := space(t, Auto)
 	descriptors := len(list(t, "/proc/self/fd"))

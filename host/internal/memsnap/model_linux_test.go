@@ -35,7 +35,7 @@ func space(t testing.TB, m Method) *Space {
 type machine struct {
 	memory *Memory
 	limit  uint64
-	got    []byte // what the engine was told
+	got    []byte // what the engine received
 	want   []byte
 	image  []byte // nil before Freeze
 	im     *Image
@@ -61,7 +61,7 @@ func (m *machine) write(t *rapid.T) {
 	copy(m.got[at:], fill)
 }
 
-// stray writes from another thread, which nobody attends to.
+// stray writes from another, unattended thread.
 func (m *machine) stray(t *rapid.T) {
 	m.memory.Neglect()
 	done := make(chan any)

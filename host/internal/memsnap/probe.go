@@ -43,7 +43,7 @@ func (s *Space) probe() error {
 	return nil
 }
 
-// scribble writes where the image holds bytes, where it holds none, and behind it.
+// scribble writes where the image has bytes, where it has a hole, and after its end.
 func scribble(m *Memory) {
 	m.owes = false
 	mem := m.Reallocate(3 * guestPage)

@@ -38,9 +38,9 @@ func (m *Memory) Renew() (resize bool, err error) {
 	return m.owes, nil
 }
 
-// Attend says that nobody has written to the memory since it was renewed, and that
-// until Renew or Neglect nobody does but the calling goroutine, which stays on its
-// thread (runtime.LockOSThread). Renew then need not search: a page becomes the
+// Attend declares that the memory has not been written since it was renewed, and
+// that until Renew or Neglect only the calling goroutine writes, on a locked thread
+// (runtime.LockOSThread). Renew then need not search: a page becomes the
 // memory's own by a page fault only, and the thread counts those that it takes.
 // Without it Renew searches.
 func (m *Memory) Attend() {
@@ -81,7 +81,7 @@ func (m *Memory) search() (dirty []region, pages int) {
 	return dirty, pages
 }
 
-// restore copies a part of the image back; what lies behind it is cleared.
+// restore copies a part of the image back and clears the bytes after its end.
 func (m *Memory) restore(r region) {
 	if inside := min(r.end, m.image.size); r.start < inside {
 		copy(m.base[r.start:inside], m.image.view[r.start:inside])

@@ -129,7 +129,7 @@ func (s *Space) try(w way) (err error) {
 // Method is the one that this Space uses.
 func (s *Space) Method() Method { return s.method }
 
-// Stats tells what is in use.
+// Stats returns what is in use.
 func (s *Space) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +140,7 @@ func (s *Space) Stats() Stats {
 // memory is released. Closing twice is no error.
 func (s *Space) Close() error { return s.count(func() { s.shut = true }) }
 
-// count changes what is in use, and lets go of the descriptor when it was last.
+// count changes what is in use, and closes the descriptor after the last user.
 func (s *Space) count(change func()) error {
 	s.mu.Lock()
 	change()

@@ -77,8 +77,8 @@ func seal(f *os.File) error {
 	}
 }
 
-// mapView maps the file to be read. The mapping is private although nobody
-// writes: kernels before 6.7 refuse a shared one of a sealed file.
+// mapView maps the file for reading. The mapping is private although it is never
+// written: kernels before 6.7 refuse a shared mapping of a sealed file.
 func mapView(f *os.File, n uint64) ([]byte, error) {
 	p, err := unix.MmapPtr(int(f.Fd()), 0, nil, uintptr(n), unix.PROT_READ, unix.MAP_PRIVATE)
 	if err != nil {

@@ -47,9 +47,9 @@ type entry struct {
 	Facts
 }
 
-// Open reads the index of a program's version from a file. One that is missing,
-// damaged, of another version or that others can write is begun anew. Empty: it
-// lives as long as the process.
+// Open reads the index of a program's version from a file. If the file is missing,
+// damaged, of another version or writable by others, the index starts empty. An empty
+// name keeps the index in memory only.
 func Open(file, version string) *Index {
 	x := &Index{store: store{file: file, version: version}, fresh: map[string]bool{}}
 	x.known = x.store.read()
@@ -76,9 +76,9 @@ func (x *Index) Find(path string, info fs.FileInfo) (Facts, bool) {
 	return e.Facts, true
 }
 
-// Keep remembers what was found in a file. info is what was seen of it both
-// before and behind the reading, which began at the given time. A file that has
-// hardly come to rest is not remembered.
+// Keep remembers what was found in a file. info is its state both
+// before and after the reading, which began at the given time. A file that changed
+// less than three seconds before is not remembered.
 func (x *Index) Keep(path string, info fs.FileInfo, began time.Time, f Facts) {
 	if x == nil {
 		return

@@ -50,8 +50,8 @@ func TestAFileIsKnownAsItWas(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// tick makes sure that the clock of the file system goes on: it stands still
-	// for some milliseconds.
+	// tick repeats a change until the clock of the file system has advanced: its
+	// step is some milliseconds.
 	tick := func(path string, change func()) {
 		before := stat(t, path)
 		for change(); Same(before, stat(t, path)); change() {

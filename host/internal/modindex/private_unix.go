@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// private reports whether a file is this user's, or root's, and nobody else may
-// write it.
+// private reports whether a file belongs to this user or root and no other user
+// can write it.
 func private(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && (int(st.Uid) == os.Geteuid() || st.Uid == 0) && info.Mode().Perm()&0o022 == 0

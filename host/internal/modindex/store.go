@@ -34,7 +34,7 @@ type store struct {
 type head struct {
 	Form    int    `json:"weir_index"`
 	Version string `json:"version"`
-	SHA256  string `json:"sha256"` // of everything behind the line
+	SHA256  string `json:"sha256"` // of everything after this line
 }
 
 // read returns what the file says, and nothing at all unless all of it is sound.
@@ -76,8 +76,8 @@ func (s store) text() ([]byte, bool) {
 	return text, err == nil && len(text) <= maxFile
 }
 
-// write puts k in the place of what is there. It need not outlive a loss of
-// power: a file that is cut off is begun anew.
+// write replaces the file. It does not sync: after a loss of power a truncated
+// file is detected and starts empty.
 func (s store) write(k known) error {
 	body, err := json.Marshal(k)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A Table is one table of a decoded document, read key by key. It remembers which
-// keys it was asked for: the others are ones that nobody knows. A nil Table has no
-// keys. It is not safe for concurrent use.
+// A Table is one table of a decoded document, read key by key. It records which
+// keys were read; Unknown returns the others. A nil Table has no keys. It is not safe
+// for concurrent use.
 type Table struct {
 	// Path is the full name, for example tool.output; empty: the document itself.
 	Path   string
@@ -19,8 +19,8 @@ type Table struct {
 	known []string
 }
 
-// A Teller hears what is wrong: where, with the key of that full name, and what
-// mends it.
+// A Teller receives one fault: its position, the full name of the key, the problem
+// and the fix.
 type Teller func(at *Spot, name, msg, fix string)
 
 // NewTable makes the table of a whole document.
@@ -36,7 +36,7 @@ func (t *Table) Name(key string) string {
 	return t.Path + "." + key
 }
 
-// Bad tells what is wrong with a key's value; without the key, with the table.
+// Bad reports a fault of a key's value, or of the table if the key is missing.
 func (t *Table) Bad(key, fix, format string, args ...any) {
 	t.tell(t.Spot.Key(key), t.Name(key), fmt.Sprintf(format, args...), fix)
 }
@@ -118,7 +118,7 @@ func (t *Table) BadItem(key string, i int, v any, fix string) {
 // Known lists the keys that were asked for, in that order.
 func (t *Table) Known() []string { return t.known }
 
-// Unknown lists the keys that are there and that nobody asked for, as they are written.
+// Unknown returns the keys that were never read, as they are written.
 func (t *Table) Unknown() (out []string) {
 	if t == nil {
 		return nil

@@ -118,7 +118,7 @@ func follows(last, id byte) error {
 	case id == last:
 		return fmt.Errorf("the file is damaged: its %s comes twice", sectionName(id))
 	case place(id) < place(last):
-		return fmt.Errorf("the file is damaged: its %s stands behind its %s", sectionName(id), sectionName(last))
+		return fmt.Errorf("the file is damaged: its %s is after its %s", sectionName(id), sectionName(last))
 	}
 	return nil
 }

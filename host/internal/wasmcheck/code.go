@@ -45,7 +45,7 @@ func (m *module) function(index int, body []byte, base int, what string) functio
 	return function{m: m, frames: m.frames[:0], reader: &reader{b: body, base: base, what: what, function: index + 1}}
 }
 
-// begin reads what stands before the first instruction.
+// begin reads the declarations before the first instruction.
 func (f *function) begin(t shape) {
 	f.readLocals(t)
 	f.results = t.results
@@ -58,7 +58,7 @@ func (f *function) read(t shape) {
 		f.instruction()
 	}
 	if f.err == nil && !f.done() {
-		f.fail("holds %d bytes behind its end", f.left())
+		f.fail("has %d bytes after its end", f.left())
 	}
 	if f.carried > f.m.limits.Carried {
 		f.fail("moves %d values by its branches, blocks and calls, and at most %d are taken", f.carried, f.m.limits.Carried)
@@ -152,7 +152,7 @@ func (f *function) target() int {
 		return 0
 	}
 	if int64(n) >= int64(len(f.frames)) {
-		f.fail("branches out of %d blocks, and stands in %d", uint64(n)+1, len(f.frames))
+		f.fail("branches out of %d blocks, and is in %d", uint64(n)+1, len(f.frames))
 		return 0
 	}
 	return int(f.frames[len(f.frames)-1-int(n)].label)
@@ -175,8 +175,8 @@ func (f *function) call(t uint32) {
 	}
 }
 
-// access reads what stands behind a load or store: how it is aligned, as a
-// power of two, and an offset.
+// access reads the operands of a load or store: the alignment, as a power of two,
+// and an offset.
 func (f *function) access(widest uint32) {
 	f.memory()
 	if align := f.u32(); f.err == nil && align > widest {

@@ -1,12 +1,12 @@
-// Package wasmcheck looks at a WebAssembly file before any engine does. Engines
-// allocate by what a file declares: fifteen bytes that claim four billion
-// tables end the whole process, and nothing can recover from it. The gate reads
-// the file once, in time proportional to its length, allocates nothing for a
-// count before it has seen the bytes behind it, and refuses with a sentence
-// that says which section declares what.
+// Package wasmcheck validates the structure of a WebAssembly file before any engine
+// sees it. Engines allocate by what a file declares: fifteen bytes that claim four
+// billion tables end the whole process, and nothing can recover from it. This
+// package reads the file once, in time proportional to its length. It allocates
+// nothing for a count before it has seen as many bytes. A refusal names the section
+// and the count.
 //
-// It decodes every instruction and holds every index and every nesting to its
-// bounds. It does not check types: that is the engine's work, done on a file
-// whose shape is then known to be sound. What passes is also what the rest of
-// the house reads a module by, so there is one parser of the format.
+// It decodes every instruction and checks every index and every nesting depth. It
+// does not check types: the engine does, on a file whose structure is then known to
+// be sound. Its Report is the only description of a module that the rest of weir
+// uses, so there is one parser of the format.
 package wasmcheck

@@ -1,6 +1,6 @@
 package wasmcheck
 
-// Instructions that are told apart by name; the others go by their ranges.
+// Instructions that the code names; the others are recognised by their ranges.
 const (
 	OpUnreachable  = 0x00
 	OpBlock        = 0x02
@@ -30,7 +30,7 @@ const (
 	OpVector       = 0xfd // a number follows
 )
 
-// What stands behind OpMisc.
+// The second bytes of OpMisc.
 const (
 	MiscMemoryInit = 8
 	MiscDataDrop   = 9
@@ -127,7 +127,7 @@ func (f *function) control(op byte) {
 	}
 }
 
-// misc reads the instructions behind the prefix 0xfc.
+// misc reads the instructions with the prefix 0xfc.
 func (f *function) misc() {
 	switch op := f.u32(); {
 	case op <= 7: // saturating conversions
@@ -160,7 +160,7 @@ func (f *function) misc() {
 	}
 }
 
-// vector reads the instructions behind the prefix 0xfd. The engine takes the
+// vector reads the instructions with the prefix 0xfd. The engine takes the
 // number for one byte and reads the rest of a longer one as an instruction, so
 // only the shortest form is let through.
 func (f *function) vector() {
@@ -199,7 +199,7 @@ func (f *function) lane(n, lanes byte) {
 	}
 }
 
-// isVector reports whether a number behind 0xfd stands for an instruction.
+// isVector reports whether a number after 0xfd is an instruction.
 func isVector(op byte) bool {
 	switch op {
 	case 0x9a, 0xa2, 0xa5, 0xa6, 0xaf, 0xb0, 0xb2, 0xb3, 0xb4, 0xbb, 0xc2, 0xc5, 0xc6, 0xcf, 0xd0, 0xd2, 0xd3, 0xd4, 0xe2, 0xee:

@@ -3,8 +3,8 @@ package wasmcheck
 // MaxFileBytes is the default for Limits.FileBytes.
 const MaxFileBytes = 16 << 20
 
-// Limits bound what a module may hold. A field that is 0 or negative stands for
-// the one of DefaultLimits.
+// Limits bound the contents of a module. A field that is 0 or negative means the
+// value of DefaultLimits.
 //
 // Where nothing else is said, the default is the limit that browsers share
 // ("Implementation limitations" of the WebAssembly JavaScript interface), which

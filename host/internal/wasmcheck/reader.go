@@ -8,19 +8,19 @@ import (
 	"unicode/utf8"
 )
 
-// reader reads the primitives of the binary format. After an error it stands at
-// its end and returns zero values, so that callers check once.
+// reader reads the primitives of the binary format. After an error it is at
+// its end and returns zero values, so callers check for errors once.
 type reader struct {
 	b    []byte
 	at   int
-	base int    // where b stands in the file
+	base int    // offset of b in the file
 	what string // what is being read, the subject of its complaints
 	// function is the number of the function that is being read, and 1; 0: none.
 	function int
 	err      error
 }
 
-// fail keeps the first complaint, which reads behind the subject.
+// fail records the first error; its sentence continues the subject.
 func (r *reader) fail(format string, args ...any) {
 	if r.err == nil {
 		subject := "the " + r.what + " "

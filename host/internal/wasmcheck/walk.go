@@ -56,7 +56,7 @@ func (r *Report) Bodies() iter.Seq2[*Body, error] {
 	}
 }
 
-// again reads all that stands before the code, by which instructions are read.
+// again reads the sections before the code, which instructions refer to.
 func (r *Report) again() (*module, *reader, error) {
 	m := &module{limits: r.Most.withDefaults()}
 	for _, s := range r.Sections {
@@ -88,9 +88,9 @@ func (b *Body) Next() bool {
 	return b.f.err == nil
 }
 
-// Number is the first number behind the instruction's first byte, for those
-// that have an unsigned one there: an index, a label, a count, or what tells
-// the instructions behind OpMisc apart.
+// Number returns the first number after the instruction's first byte, for those
+// that have an unsigned one: an index, a label, a count, or the second byte of
+// OpMisc.
 func (b *Body) Number() uint32 {
 	n, _ := binary.Uvarint(b.Bytes[b.At+1 : b.End])
 	return uint32(n)

@@ -106,7 +106,7 @@ func (l look) dirs() []string {
 			continue
 		}
 		set[filepath.Dir(p)] = true
-		// A file behind a link changes where it really lies.
+		// The target of a link changes at its real path.
 		if real, err := filepath.EvalSymlinks(p); err == nil && real != p {
 			set[filepath.Dir(real)] = true
 		}

@@ -55,8 +55,8 @@ func (n *notifier) read(poke chan<- struct{}) {
 	}
 }
 
-// watch makes dirs what is watched, and returns the first reason why one of
-// them is not. Folders that were replaced under the same name are taken anew.
+// watch sets the watched folders and returns the first error. Folders that were
+// replaced under the same name are added again.
 func (n *notifier) watch(dirs []string) error {
 	if n == nil {
 		return nil

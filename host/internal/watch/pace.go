@@ -6,11 +6,11 @@ import "time"
 // It knows no clock and no files.
 type pace struct {
 	quiet   time.Duration // between two looks that must agree
-	longest time.Duration // files that never rest are told about this often
+	longest time.Duration // files that change without pause are reported this often
 
-	told   bool      // the latest state was told
+	told   bool      // the latest state was reported
 	moving time.Time // since when the files have not rested; zero: they rest
-	due    time.Time // when whoever was told wants to be told again; zero: not
+	due    time.Time // when the receiver wants the next report; zero: only after a change
 	last   time.Time // of the last look
 	poked  bool      // something has happened since
 }
@@ -19,7 +19,7 @@ type pace struct {
 func (p *pace) looked(now time.Time, changed bool) (tell bool) {
 	p.last, p.poked = now, false
 	if changed {
-		p.due = time.Time{} // it is told about that anyway
+		p.due = time.Time{} // a report follows anyway
 	}
 	switch {
 	case changed && p.moving.IsZero():
@@ -41,8 +41,8 @@ func (p *pace) looked(now time.Time, changed bool) (tell bool) {
 	return true
 }
 
-// again is what whoever was told answered: to be told again in a while, or,
-// with 0, when something has changed.
+// again records the receiver's answer: the next report is due after this time, or,
+// with 0, after the next change.
 func (p *pace) again(now time.Time, after time.Duration) {
 	p.due = time.Time{}
 	if after > 0 {

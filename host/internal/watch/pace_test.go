@@ -86,8 +86,8 @@ func TestPaceComesBackWhenAsked(t *testing.T) {
 	}
 }
 
-// Whatever happens: what changed is told in the end, looks are never closer
-// than a third of the quiet span, and what is not told is not at rest.
+// Whatever happens: every change is reported in the end, scans are never closer
+// than a third of the quiet span, and an unreported state is not at rest.
 func TestPaceLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPace()

@@ -20,13 +20,13 @@ type Config struct {
 	More func() []string
 	// Quiet is how long files must be unchanged to be at rest; 0: 300 ms.
 	Quiet time.Duration
-	// Longest is after how long files that never rest are told about all the
-	// same; 0: 5 s.
+	// Longest is the time after which files that change without pause are reported
+	// anyway; 0: 5 s.
 	Longest time.Duration
 	// Poll makes a clock the only reason to look; 0: events where the system has
 	// them, and a look every 2 s where it has none.
 	Poll time.Duration
-	// Logger is told when there are no events, and why; nil: nobody is.
+	// Logger receives a warning if the system sends no events; nil discards it.
 	Logger hclog.Logger
 }
 
@@ -44,7 +44,7 @@ const (
 type Watcher struct {
 	cfg   Config
 	poke  chan struct{} // holds one
-	slow  time.Duration // between looks where nothing tells of changes
+	slow  time.Duration // between scans where the system sends no events
 	ready chan struct{}
 
 	mu    sync.Mutex
@@ -206,11 +206,11 @@ func (w *Watcher) tell(err error) {
 	if !news {
 		return
 	}
-	w.cfg.Logger.Warn("the system tells of no changes in some plugin folders; they are looked at every 2 seconds", "why", err, "fix", remedy(err))
+	w.cfg.Logger.Warn("the system reports no changes in some plugin folders; weir scans them every 2 seconds", "why", err, "fix", remedy(err))
 }
 
-// Probe says why changes below the folders cannot be seen as they happen, with
-// what would mend it; both empty: they can be. It watches them for a moment.
+// Probe returns why changes below the folders cannot be seen as they happen, and a
+// fix; both are empty if they can. It watches the folders for a moment.
 func Probe(folders []string) (why, fix string) {
 	n, err := newNotifier(make(chan struct{}, 1))
 	if err != nil {
@@ -221,7 +221,7 @@ func Probe(folders []string) (why, fix string) {
 	for _, f := range folders {
 		l.folder(f)
 		if remote(f) {
-			return f + " lies on a file system that does not tell of changes made elsewhere", remedy(nil)
+			return f + " is on a file system that does not report changes made elsewhere", remedy(nil)
 		}
 	}
 	if err := n.watch(l.dirs()); err != nil {

@@ -34,8 +34,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// A reader reads all files of some folders each time that it is told, as a
-// scan would.
+// A reader reads all files of some folders at each report, as a scan would.
 type reader struct {
 	dirs []string
 
@@ -271,7 +270,7 @@ func TestManyFilesAtOnce(t *testing.T) {
 	})
 }
 
-// A file that is being written is told about when it is done, and never before.
+// A file that is being written is reported when it is complete, and never before.
 func TestSlowWriterIsWaitedFor(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -304,7 +303,7 @@ func TestSlowWriterIsWaitedFor(t *testing.T) {
 	})
 }
 
-// Files that never rest are told about all the same, but seldom.
+// Files that change without pause are reported anyway, but rarely.
 func TestRestlessFiles(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

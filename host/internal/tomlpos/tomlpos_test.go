@@ -60,7 +60,7 @@ func TestLocate(t *testing.T) {
 		{"d = 2024-01-02 03:04:05\nb = 2", []any{"b"}, "2:1", "2:5"},    // a date with a blank
 		{"a = 1\r\nb = 2", []any{"b"}, "2:1", "2:5"},                    // CRLF
 		{"\uFEFFa = 1", []any{"a"}, "1:2", "1:6"},                       // byte order mark
-		{"s = '中文' \"\"", []any{"s"}, "1:1", "1:5"},                     // garbage behind a value
+		{"s = '中文' \"\"", []any{"s"}, "1:1", "1:5"},                     // garbage after a value
 		{"\"中文\" = {b = 1}", []any{"中文", "b"}, "1:9", "1:13"},           // columns are characters
 	}
 	for _, tt := range tests {

@@ -75,11 +75,10 @@ const (
 	smallGrowth = 64 << 10
 )
 
-// Rewrite rewrites a module that passed the gate. Indices of the module keep
-// their meaning, for everything is added behind what is there; all that its code
-// names was held to the module's own counts by the gate, so that a module which
-// no engine takes is not made valid. The error is a sentence; there is no
-// Wasm then, and the caller runs the module as it is. Rewrite takes time and
+// Rewrite instruments a checked module. It only appends, so indices of the module
+// keep their meaning; package wasmcheck has checked all indices in the code against
+// the module's own counts, so an invalid module does not become valid. If it returns
+// an error, there is no Wasm, and the caller runs the module unmodified. Rewrite takes time and
 // memory in proportion to the file.
 func Rewrite(r *wasmcheck.Report, o Options) (Result, error) {
 	for _, e := range r.Exports {

@@ -1,6 +1,6 @@
-// Package tomlpos finds where the keys of a TOML document stand. The TOML library
-// tells where syntax breaks, but not where a key it has decoded was written, nor
-// the order of keys inside arrays.
+// Package tomlpos finds the positions of the keys of a TOML document. The TOML
+// library reports where syntax breaks, but neither where a decoded key was written
+// nor the order of keys inside arrays.
 package tomlpos
 
 import (
@@ -170,7 +170,7 @@ func (sc *scanner) into(s *Spot, depth int) {
 	}
 }
 
-// elements reads what stands between brackets, comma by comma.
+// elements reads the elements between brackets, comma by comma.
 func (sc *scanner) elements(end byte, one func()) {
 	sc.i++
 	for {
@@ -234,7 +234,7 @@ func (sc *scanner) text() string {
 	if long := strings.Repeat(quote, 3); strings.HasPrefix(sc.s[sc.i:], long) {
 		sc.i += 3
 		sc.until(long, quote == `"`)
-		for sc.peek() == quote[0] { // up to two quotes may stand before the closing three
+		for sc.peek() == quote[0] { // up to two quotes may precede the closing three
 			sc.i++
 		}
 		return ""
@@ -249,7 +249,7 @@ func (sc *scanner) text() string {
 	return raw
 }
 
-// until goes behind the next occurrence of end that is not escaped.
+// until skips to after the next unescaped occurrence of end.
 func (sc *scanner) until(end string, escapes bool) {
 	for sc.i < len(sc.s) {
 		switch {
@@ -358,9 +358,9 @@ func (d Document) Position(path ...string) (line, col int) {
 	return LineCol(d.text, s.At)
 }
 
-// Fault returns the line and column, both from 1, the column in characters, of
-// what the TOML library complains about. Its own column counts bytes, and is
-// beyond the line's end for what stands at the beginning of one.
+// Fault returns the line and column of an error of the TOML library, both from 1,
+// the column in characters. The library's own column counts bytes, and is beyond
+// the end of the previous line for an error at the beginning of one.
 func Fault(text string, pe toml.ParseError) (line, col int) {
 	line, col = LineCol(strings.TrimPrefix(text, "\uFEFF"), max(pe.Position.Start, 0))
 	if line != pe.Position.Line {
