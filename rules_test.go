@@ -52,6 +52,8 @@ var levels = map[string]int{
 	"host/internal/jsonscan":         1,
 	"host/internal/lines":            0,
 	"host/internal/cputime":          1,
+	"host/internal/cpusched":         1,
+	"host/internal/shmring":          2,
 	"host/internal/ending":           1,
 	"host/internal/pipe":             1,
 	"host/internal/watch":            2,
@@ -127,8 +129,14 @@ var allowed = map[string]map[string]string{
 	"host/internal/memsnap": {
 		"golang.org/x/sys": "memory maps and the requests behind them",
 	},
+	"host/internal/cpusched": {
+		"golang.org/x/sys": "scheduling attributes of threads",
+	},
+	"host/internal/shmring": {
+		"golang.org/x/sys": "pipes and shared memory of the kernel",
+	},
 	"host/internal/worker": {
-		"golang.org/x/sys": "pipes, as the kernel has them",
+		"golang.org/x/sys": "system calls of hardened processes",
 	},
 	"host/internal/jail": {
 		"github.com/tetratelabs/wazero": "its file system interface, which the jail implements; no engine",

@@ -1,7 +1,7 @@
 package host
 
 import (
-	"github.com/weirhost/weir/host/internal/worker"
+	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -22,7 +22,7 @@ func (h *Host) inBulk(n int, f func()) {
 	}
 	h.bulk.Lock()
 	defer h.bulk.Unlock()
-	worker.Unhurried(f)
+	cpusched.RunPreemptible(f)
 }
 
 // tooLong refuses arguments before they are read; nil: they may be.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -24,18 +25,18 @@ const (
 )
 
 // serve answers a frame that comes while the guest runs.
-func (c *call) serve(f frame) error {
-	switch f.kind {
+func (c *call) serve(f shmring.Frame) error {
+	switch f.Kind {
 	case kindLog:
 		if c.lines++; c.lines > maxLines {
-			return errFrame
+			return shmring.ErrProtocol
 		}
 		return c.log(f)
 	case kindProgress:
 		if c.reports++; c.reports > maxReports || c.inv.Progress == nil {
-			return errFrame
+			return shmring.ErrProtocol
 		}
-		m, err := open[progressMeta](f)
+		m, err := shmring.Decode[progressMeta](f)
 		switch {
 		case err != nil:
 			return err
@@ -48,15 +49,15 @@ func (c *call) serve(f frame) error {
 		return nil
 	case kindRequest:
 		if c.requests++; c.requests > maxRequests || !c.speaks() {
-			return errFrame
+			return shmring.ErrProtocol
 		}
-		m, err := open[requestMeta](f)
+		m, err := shmring.Decode[requestMeta](f)
 		if err != nil {
 			return err
 		}
-		return c.request(egress.Request{Method: m.Method, URL: m.URL, Headers: m.Headers, Body: f.data})
+		return c.request(egress.Request{Method: m.Method, URL: m.URL, Headers: m.Headers, Body: f.Data})
 	}
-	return errFrame
+	return shmring.ErrProtocol
 }
 
 // report tells the caller how the call gets on.
@@ -74,7 +75,7 @@ func (c *call) speaks() (ok bool) {
 // request sends through the call's own policy, whatever the worker was told.
 func (c *call) request(r egress.Request) error {
 	if c.inv.Grant.HTTP == nil {
-		return errFrame
+		return shmring.ErrProtocol
 	}
 	ctx, cancel := context.WithDeadline(c.outer, c.deadline)
 	defer cancel()
@@ -84,14 +85,14 @@ func (c *call) request(r egress.Request) error {
 		fail = &tool.Error{Code: tool.TooLarge, Msg: "the response is larger than " + tool.Bytes(maxBody).String(), Hint: "ask for less"}
 	}
 	if fail != nil {
-		return c.w.send.write(kindResponse, responseMeta{Error: fail}, nil)
+		return c.w.send.Write(kindResponse, responseMeta{Error: fail}, nil)
 	}
-	return c.w.send.write(kindResponse, responseMeta{Status: resp.Status, URL: resp.URL, Headers: resp.Headers}, resp.Body)
+	return c.w.send.Write(kindResponse, responseMeta{Status: resp.Status, URL: resp.URL, Headers: resp.Headers}, resp.Body)
 }
 
 // log passes a line on under the plugin's name.
-func (c *call) log(f frame) error {
-	m, err := open[logMeta](f)
+func (c *call) log(f shmring.Frame) error {
+	m, err := shmring.Decode[logMeta](f)
 	if err != nil {
 		return err
 	}
@@ -111,13 +112,13 @@ var errFallen = errors.New("the worker was lost with the call before it")
 var known = []tool.Code{tool.Failed, tool.TimedOut, tool.OutOfMemory, tool.Trapped, tool.TooLarge, tool.Cancelled}
 
 // result takes the worker's answer, within what can be true.
-func (c *call) result(f frame, took time.Duration) (sandbox.Output, *tool.Error, error) {
+func (c *call) result(f shmring.Frame, took time.Duration) (sandbox.Output, *tool.Error, error) {
 	var m resultMeta
-	if err := m.unpack(f.meta); err != nil {
+	if err := m.unpack(f.Meta); err != nil {
 		return sandbox.Output{}, nil, err
 	}
 	out := sandbox.Output{
-		Bytes: f.data, Memory: tool.Bytes(min(max(m.Memory, 0), 1<<32)),
+		Bytes: f.Data, Memory: tool.Bytes(min(max(m.Memory, 0), 1<<32)),
 		Instance: min(max(time.Duration(m.Instance), 0), took), Relist: m.Relist,
 	}
 	c.module.took(c.inv.Export, min(max(time.Duration(m.Took), 0), took))
@@ -127,8 +128,8 @@ func (c *call) result(f frame, took time.Duration) (sandbox.Output, *tool.Error,
 		}
 		return out, nil, nil
 	}
-	if !slices.Contains(known, m.Error.Code) || len(f.data) > 0 {
-		return sandbox.Output{}, nil, errFrame
+	if !slices.Contains(known, m.Error.Code) || len(f.Data) > 0 {
+		return sandbox.Output{}, nil, shmring.ErrProtocol
 	}
 	fail, err := m.Error.failure()
 	return out, fail, err
@@ -153,7 +154,7 @@ func (c *call) loss(err error) (sandbox.Output, *tool.Error) {
 	var lost *lossError
 	name := c.inv.Name()
 	switch {
-	case errors.Is(err, errFrame):
+	case errors.Is(err, shmring.ErrProtocol):
 		return sandbox.Output{}, tool.Errorf(tool.Failed, hintReport, "%s was stopped: its process violated the protocol with its host", name)
 	case errors.As(err, &lost) && lost.outOfMemory():
 		return sandbox.Output{}, sandbox.OutOfMemory(c.inv, c.module.facts.Memory, "its process ran out of memory")

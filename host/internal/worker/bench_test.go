@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/wasmtest"
@@ -119,7 +120,7 @@ func BenchmarkStart(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				m.pool.turns.done(turn)
+				m.pool.sched.End(turn)
 				b.ReportMetric(float64(resident(b, w)>>10), "KiB-resident")
 				w.discard()
 			}
@@ -191,17 +192,17 @@ func BenchmarkCallers(b *testing.B) {
 		}
 		theirs := func() (sum time.Duration) {
 			for _, pid := range childrenOf(os.Getpid()) {
-				sum += cpuOf(pid)()
+				sum += cpusched.CPUTimeOf(pid)()
 			}
 			return sum
 		}
 		b.Run(name, func(b *testing.B) {
 			round(200) // that start workers, and show what a call takes
-			ours, before := cpuOf(os.Getpid())(), theirs()
+			ours, before := cpusched.CPUTimeOf(os.Getpid())(), theirs()
 			b.ResetTimer()
 			round(int64(b.N))
 			b.StopTimer()
-			b.ReportMetric(float64((cpuOf(os.Getpid())()-ours).Nanoseconds())/1e3/float64(b.N), "µs-parent")
+			b.ReportMetric(float64((cpusched.CPUTimeOf(os.Getpid())()-ours).Nanoseconds())/1e3/float64(b.N), "µs-parent")
 			b.ReportMetric(float64((theirs()-before).Nanoseconds())/1e3/float64(b.N), "µs-workers")
 		})
 	}

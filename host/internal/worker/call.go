@@ -5,8 +5,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/ending"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -29,9 +31,9 @@ type call struct {
 
 	mu    sync.Mutex
 	timer *time.Timer
-	short bool  // it counts as a short call
-	turn  *task // else
-	ahead view  // what it saw when it waited
+	short bool           // it counts as a short call
+	turn  *cpusched.Task // else
+	ahead view           // what it saw when it waited
 	ended bool
 	lost  bool      // the worker cannot be used any more
 	late  time.Time // since when it should have ended; zero: it may run
@@ -66,17 +68,17 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 		return c.loss(errFallen)
 	}
 	allowed := fromChild(c.inv.MaxOutput)
-	beside := !c.module.pool.turns.alone()
-	c.w.read.spin.most, c.w.read.spin.yields = c.patience(beside), beside
+	beside := !c.module.pool.sched.OneShort()
+	c.w.read.Poll(c.pollTime(beside), beside)
 	for {
-		f, err := c.w.read.read(&allowed, nil)
+		f, err := c.w.read.Read(&allowed, nil)
 		if err != nil {
 			return c.loss(err)
 		}
 		c.begun = true
-		if f.kind == kindResult {
+		if f.Kind == kindResult {
 			if !c.line.begun(c) {
-				return c.loss(errFrame)
+				return c.loss(shmring.ErrProtocol)
 			}
 			out, fail, err := c.result(f, time.Since(began))
 			if err != nil {
@@ -90,20 +92,28 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 	}
 }
 
-// patience is for how long its caller stays awake for its result, alone or beside
-// others: not at all beside calls that compute for long, or where it is expected to
-// take longer.
-func (c *call) patience(beside bool) time.Duration {
+// How long the two sides poll the shared memory before they sleep. Waking a sleeping
+// thread takes 5 to 50 µs, longer than most calls: polling for that long costs at most
+// the same again.
+const (
+	childPoll      = 20 * time.Microsecond // for the next call, after one
+	parentPoll     = 50 * time.Microsecond // for a result
+	concurrentPoll = 5 * time.Microsecond  // for a result beside other calls, which run meanwhile
+)
+
+// pollTime returns how long the caller polls for the result. It is 0 beside calls that
+// compute for long, and for an export whose calls take longer than polling.
+func (c *call) pollTime(concurrent bool) time.Duration {
 	c.mu.Lock()
 	short := c.short
 	c.mu.Unlock()
-	if !short || c.module.pool.turns.long.Load() > 0 || c.module.cost(c.inv.Export).Load() > int64(parentSpin) {
+	if !short || c.module.pool.sched.Tasks() > 0 || c.module.cost(c.inv.Export).Load() > int64(parentPoll) {
 		return 0
 	}
-	if beside {
-		return awake(besideSpin)
+	if concurrent {
+		return concurrentPoll
 	}
-	return awake(parentSpin)
+	return parentPoll
 }
 
 // meta is the small part of its frame.
@@ -117,20 +127,20 @@ func (c *call) meta() *callMeta {
 // begin says how the call shares the cores, and has the worker killed at the
 // deadline, or when the caller goes first. The function that it returns ends both.
 func (c *call) begin() (end func()) {
-	t := c.module.pool.turns
+	t := c.module.pool.sched
 	next := c.inv.Timeout
 	switch {
 	case c.turn != nil: // since its worker was started
-		t.renew(c.turn)
+		t.Started(c.turn)
 	case c.news == nil && c.module.hungry.Load():
 		c.line.clear(c)
-		c.turn = t.join(c.module.plugin.Name, c.w, true)
+		c.turn = t.Join(c.module.plugin.Name, c.w.sched, true)
 	default:
 		c.short, next = true, min(next, c.module.pool.grace)
 		if c.news != nil {
 			next = min(next, c.module.pool.looking)
 		}
-		t.enter()
+		t.BeginShort()
 	}
 	c.mu.Lock()
 	c.timer = time.AfterFunc(next, c.wake)
@@ -157,7 +167,7 @@ func (c *call) wake() {
 		c.stop()
 	case c.short && c.line.clear(c):
 		c.short = false
-		c.turn = c.module.pool.turns.grow(c.module.plugin.Name, c.w)
+		c.turn = c.module.pool.sched.Promote(c.module.plugin.Name, c.w.sched)
 		c.timer.Reset(left)
 	default:
 		c.timer.Reset(min(left, c.module.pool.grace))
@@ -176,11 +186,11 @@ type view struct {
 func (c *call) stuck() bool {
 	now := c.line.running()
 	if now == 0 || now != c.ahead.first {
-		c.ahead = view{first: now, used: c.w.cpu()}
+		c.ahead = view{first: now, used: c.w.sched.CPUTime()}
 		return false
 	}
 	c.ahead.looks++
-	return c.ahead.looks >= stuckLooks || c.w.cpu()-c.ahead.used >= stuckTime/2
+	return c.ahead.looks >= stuckLooks || c.w.sched.CPUTime()-c.ahead.used >= stuckTime/2
 }
 
 // kill takes the call out of its line, or ends the worker, unless the call has
@@ -221,9 +231,9 @@ func (c *call) end() {
 	c.timer.Stop()
 	proved := false
 	if c.short {
-		c.module.pool.turns.leave()
+		c.module.pool.sched.EndShort()
 	} else {
-		proved = c.module.pool.turns.done(c.turn)
+		proved = c.module.pool.sched.End(c.turn)
 	}
 	if !c.moved && c.module.hungry.Load() != proved {
 		c.module.hungry.Store(proved)

@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host/internal/memsnap"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -46,7 +47,7 @@ func Main() (code int, ok bool) {
 		fmt.Fprintln(os.Stderr, "weir: this process is started by weir itself:", err)
 		return 2, true
 	}
-	shared, err := openRegion(fdShared)
+	shared, err := shmring.Open(fdShared)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "weir worker:", err)
 		return 1, true
@@ -61,9 +62,9 @@ func Main() (code int, ok bool) {
 // A child is the worker's side. One goroutine reads a call, runs it and writes
 // its result, so that between the parent and the guest nobody has to be woken.
 type child struct {
-	in       *reader
-	out      *writer
-	claims   claims
+	in       *shmring.Reader
+	out      *shmring.Writer
+	claims   shmring.Claims
 	came     uint64 // calls, since the process began
 	mounts   []jail.Mount
 	input    []byte         // room for that of the next call
@@ -71,9 +72,13 @@ type child struct {
 	rest     *rest
 }
 
-func newChild(memories *memsnap.Space, shared *region) *child {
-	c := &child{memories: memories, in: newReader(end(fdIn)), out: &writer{w: end(fdOut), ring: shared.ring(toParent)}, claims: shared.claims(), rest: newRest()}
-	c.in.ring, c.in.spin.most = shared.ring(toChild), awake(childSpin)
+func newChild(memories *memsnap.Space, shared *shmring.Region) *child {
+	c := &child{
+		memories: memories, claims: shared.Claims(), rest: newRest(),
+		in:  shmring.NewReader(shmring.ChildEnd(fdIn), shared, shmring.ToChild),
+		out: shmring.NewWriter(shmring.ChildEnd(fdOut), shared, shmring.ToParent),
+	}
+	c.in.Poll(childPoll, false)
 	return c
 }
 
@@ -82,11 +87,11 @@ const childProcs = 2
 
 func (c *child) serve() error {
 	runtime.GOMAXPROCS(childProcs)
-	f, err := c.in.read(&aLoad, nil)
+	f, err := c.in.Read(&expectLoad, nil)
 	if err != nil {
 		return err
 	}
-	load, err := open[loadMeta](f)
+	load, err := shmring.Decode[loadMeta](f)
 	if err != nil {
 		return err
 	}
@@ -103,11 +108,11 @@ func (c *child) serve() error {
 	for i, m := range load.Mounts {
 		c.mounts = append(c.mounts, jail.Mount{Guest: m.Guest, Host: m.Host, Write: m.Write, Hide: m.Hide, Keep: m.Keep, Via: lent(fdMount + i)})
 	}
-	m, err := c.load(load, f.data)
+	m, err := c.load(load, f.Data)
 	if err != nil {
-		return c.out.write(kindReady, readyMeta{Refused: metaOfText(msg.Of(err)), NotCompiled: errors.Is(err, sandbox.ErrNotCompiled)}, nil)
+		return c.out.Write(kindReady, readyMeta{Refused: metaOfText(msg.Of(err)), NotCompiled: errors.Is(err, sandbox.ErrNotCompiled)}, nil)
 	}
-	if err := c.out.write(kindReady, readyMeta{}, nil); err != nil || load.Compile {
+	if err := c.out.Write(kindReady, readyMeta{}, nil); err != nil || load.Compile {
 		return err
 	}
 	return c.work(m)
@@ -135,30 +140,30 @@ type guest interface {
 // guest is busy nobody reads, and the kernel ends this process with its parent.
 func (c *child) work(g guest) error {
 	for {
-		waits := c.in.waits()
+		waits := c.in.Empty()
 		if waits {
 			c.rest.begin()
 		}
-		f, err := c.in.read(&aCall, c.input)
+		f, err := c.in.Read(&expectCall, c.input)
 		if err != nil {
 			return nil
 		}
 		if waits {
 			c.rest.end()
 		}
-		if c.came++; !c.claims.claim(c.came) {
+		if c.came++; !c.claims.Claim(c.came) {
 			continue
 		}
 		began := time.Now()
 		var m callMeta
-		if err := m.unpack(f.meta); err != nil {
+		if err := m.unpack(f.Meta); err != nil {
 			return err
 		}
-		if cap(f.data) <= keepInput {
-			c.input = f.data
+		if cap(f.Data) <= keepInput {
+			c.input = f.Data
 		}
-		out, fail := g.Call(context.Background(), c.invocation(m, f.data))
-		if err := c.out.write(kindResult, &resultMeta{int64(out.Memory), int64(out.Instance), int64(time.Since(began)), out.Relist, metaOfFailure(fail)}, out.Bytes); err != nil {
+		out, fail := g.Call(context.Background(), c.invocation(m, f.Data))
+		if err := c.out.Write(kindResult, &resultMeta{int64(out.Memory), int64(out.Instance), int64(time.Since(began)), out.Relist, metaOfFailure(fail)}, out.Bytes); err != nil {
 			return nil
 		}
 	}
@@ -181,7 +186,7 @@ func (c *child) invocation(m callMeta, input []byte) sandbox.Invocation {
 	}
 	if m.Progress {
 		inv.Progress = func(done, total int, text string) {
-			_ = c.out.write(kindProgress, progressMeta{done, total, text}, nil) // a parent that is gone is noticed elsewhere
+			_ = c.out.Write(kindProgress, progressMeta{done, total, text}, nil) // a parent that is gone is noticed elsewhere
 		}
 	}
 	return inv
@@ -191,25 +196,25 @@ func (c *child) invocation(m callMeta, input []byte) sandbox.Invocation {
 // one request at a time.
 func (c *child) Do(_ context.Context, r egress.Request) (egress.Response, *tool.Error) {
 	lost := &tool.Error{Code: tool.Failed, Msg: "the request could not be passed on"}
-	if c.out.write(kindRequest, requestMeta{r.Method, r.URL, r.Headers}, r.Body) != nil {
+	if c.out.Write(kindRequest, requestMeta{r.Method, r.URL, r.Headers}, r.Body) != nil {
 		return egress.Response{}, lost
 	}
-	f, err := c.in.read(&aResponse, nil)
-	for err == nil && f.kind == kindCall { // it was taken back before we were answered
+	f, err := c.in.Read(&expectResponse, nil)
+	for err == nil && f.Kind == kindCall { // it was taken back before we were answered
 		c.came++
-		f, err = c.in.read(&aResponse, nil)
+		f, err = c.in.Read(&expectResponse, nil)
 	}
 	if err != nil {
 		return egress.Response{}, lost
 	}
-	m, err := open[responseMeta](f)
+	m, err := shmring.Decode[responseMeta](f)
 	switch {
 	case err != nil:
 		return egress.Response{}, lost
 	case m.Error != nil:
 		return egress.Response{}, m.Error
 	}
-	return egress.Response{Status: m.Status, URL: m.URL, Headers: m.Headers, Body: f.data}, nil
+	return egress.Response{Status: m.Status, URL: m.URL, Headers: m.Headers, Body: f.Data}, nil
 }
 
 // logger passes lines on to the parent.
@@ -224,7 +229,7 @@ type nowhere struct{}
 func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
 // sink implements hclog.SinkAdapter.
-type sink struct{ out *writer }
+type sink struct{ out *shmring.Writer }
 
 // maxArg bounds one value of a log line, in bytes.
 const maxArg = 2 << 10
@@ -234,5 +239,5 @@ func (s sink) Accept(_ string, level hclog.Level, text string, args ...any) {
 	for _, a := range args[:min(len(args), 8)] {
 		m.Args = append(m.Args, sandbox.Printable(fmt.Sprint(a), maxArg))
 	}
-	_ = s.out.write(kindLog, m, nil)
+	_ = s.out.Write(kindLog, m, nil)
 }

@@ -78,7 +78,7 @@ func (p *Pool) compile(ctx context.Context, pl sandbox.Plugin, w way) error {
 			return p.try(ctx, pl, digest, w, c)
 		}
 		if !w.patient && c.patient.Swap(false) {
-			p.turns.look()
+			p.sched.Reschedule()
 		}
 		select {
 		case <-c.done:
@@ -183,11 +183,11 @@ func (p *Pool) compileOnce(ctx context.Context, pl sandbox.Plugin, checked bool,
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(p.ending, stop)()
-	turn, err := p.turns.wait(ctx, pl.Name, patient)
+	turn, err := p.sched.Wait(ctx, pl.Name, patient)
 	if err != nil {
 		return err
 	}
-	defer p.turns.done(turn)
+	defer p.sched.End(turn)
 	ctx, cancel := context.WithTimeoutCause(ctx, slowness*p.cfg.CompileCPU, errSlow)
 	defer cancel()
 	w, err := p.spawn("compile "+pl.Name, nil)
@@ -195,7 +195,7 @@ func (p *Pool) compileOnce(ctx context.Context, pl sandbox.Plugin, checked bool,
 		return err
 	}
 	defer w.discard()
-	p.turns.bind(turn, w)
+	p.sched.Bind(turn, w.sched)
 	err = w.load(ctx, loadMeta{
 		Plugin: pl.Name, Engine: p.cfg.Engine, Exports: pl.Exports, Memory: int64(pl.Memory), Cache: p.cacheOf(), CacheVersion: p.looks[checked].CacheVersion(),
 		Compile: true, Checked: checked,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -79,7 +80,7 @@ func metaOfText(t tool.Text) textMeta {
 	return m
 }
 
-// failure returns the tool.Error that a child sent. The error is errFrame: the
+// failure returns the tool.Error that a child sent. The error is shmring.ErrProtocol: the
 // texts are nested too deeply, or a format does not fit its arguments.
 func (m *failureMeta) failure() (*tool.Error, error) {
 	sentence, err := m.Msg.text(maxDepth)
@@ -101,7 +102,7 @@ func (m textMeta) text(depth int) (tool.Text, error) {
 		return t, nil
 	}
 	if depth == 0 || len(verbsOf(t.Format)) != len(m.Args) || strings.ContainsAny(t.Format, "[*") {
-		return tool.Text{}, fmt.Errorf("%w: a failure has a text that is not valid", errFrame)
+		return tool.Text{}, fmt.Errorf("%w: a failure has a text that is not valid", shmring.ErrProtocol)
 	}
 	for _, a := range m.Args {
 		if a.Format == "" {
@@ -135,7 +136,7 @@ func (m *failureMeta) pack() string {
 func unpackFailure(text string) (*failureMeta, error) {
 	var m failureMeta
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		return nil, fmt.Errorf("%w: a failure is not readable", errFrame)
+		return nil, fmt.Errorf("%w: a failure is not readable", shmring.ErrProtocol)
 	}
 	return &m, nil
 }

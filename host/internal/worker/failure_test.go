@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -26,7 +27,7 @@ func TestAFailureCrossesThePipeWithItsArguments(t *testing.T) {
 		{Code: tool.Failed},
 	} {
 		var m resultMeta
-		if err := m.unpack((&resultMeta{Error: metaOfFailure(e)}).pack(nil)); err != nil {
+		if err := m.unpack((&resultMeta{Error: metaOfFailure(e)}).Pack(nil)); err != nil {
 			t.Errorf("%v: %v", e, err)
 			continue
 		}
@@ -56,7 +57,7 @@ func TestAFailureWithAnInvalidTextIsRefused(t *testing.T) {
 		"an argument shown often": {Format: strings.Repeat("%[1]s", 9) + "%s", Args: []textMeta{{Word: "a"}}},
 		"a width as an argument":  {Format: "%*d %s", Args: []textMeta{{Word: "a"}}},
 	} {
-		if text, err := m.text(maxDepth); !errors.Is(err, errFrame) {
+		if text, err := m.text(maxDepth); !errors.Is(err, shmring.ErrProtocol) {
 			t.Errorf("%s: %q, %v", name, text, err)
 		}
 	}

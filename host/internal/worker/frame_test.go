@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -25,7 +26,7 @@ func TestCallMetaComesBack(t *testing.T) {
 		if c := rapid.MapOfN(text, text, 0, 5).Draw(t, "config"); len(c) > 0 {
 			m.Config = c
 		}
-		b := m.pack(nil)
+		b := m.Pack(nil)
 		var got callMeta
 		if err := got.unpack(b); err != nil || !cmp.Equal(m, got) {
 			t.Fatalf("%+v came back as %+v, %v", m, got, err)
@@ -40,27 +41,27 @@ func TestCallMetaComesBack(t *testing.T) {
 // FuzzFrames reads what a child could send: nothing may be allocated beyond the
 // limits, and no frame may come out that the limits forbid.
 func FuzzFrames(f *testing.F) {
-	for _, k := range []kind{kindResult, kindLog, kindRequest, 0, 255} {
+	for _, k := range []shmring.Kind{kindResult, kindLog, kindRequest, 0, 255} {
 		var b wire
-		_ = (&writer{w: &b}).write(k, &resultMeta{Memory: 1, Error: metaOfFailure(tool.Errorf(tool.Failed, "try", "no"))}, []byte("output"))
+		_ = shmring.NewWriter(&b, nil, 0).Write(k, &resultMeta{Memory: 1, Error: metaOfFailure(tool.Errorf(tool.Failed, "try", "no"))}, []byte("output"))
 		f.Add(b.Bytes())
 	}
 	f.Add([]byte{byte(kindResult), 255, 255, 255, 255, 255, 255, 255, 255})
 	f.Fuzz(func(t *testing.T, text []byte) {
 		allowed := fromChild(1000)
-		r := newReader(bytes.NewReader(text))
+		r := shmring.NewReader(bytes.NewReader(text), nil, 0)
 		for {
-			got, err := r.read(&allowed, nil)
+			got, err := r.Read(&allowed, nil)
 			if err != nil {
 				return
 			}
 			within(t, got, &allowed)
 			var m resultMeta
-			if m.unpack(got.meta) != nil {
+			if m.unpack(got.Meta) != nil {
 				continue
 			}
 			var again resultMeta
-			if err := again.unpack(m.pack(nil)); err != nil || !cmp.Equal(m, again) {
+			if err := again.unpack(m.Pack(nil)); err != nil || !cmp.Equal(m, again) {
 				t.Fatalf("%+v comes back as %+v, %v", m, again, err)
 			}
 		}
@@ -68,18 +69,31 @@ func FuzzFrames(f *testing.F) {
 }
 
 // within refuses a frame that the limits forbid.
-func within(t *testing.T, f frame, allowed *limits) {
+func within(t *testing.T, f shmring.Frame, allowed *shmring.Limits) {
 	t.Helper()
-	most := allowed[f.kind]
-	if most.meta == 0 || len(f.meta) == 0 || len(f.meta) > most.meta || len(f.data) > most.data {
-		t.Fatalf("kind %d with %d and %d bytes came through", f.kind, len(f.meta), len(f.data))
+	most := allowed[f.Kind]
+	if most.Meta == 0 || len(f.Meta) == 0 || len(f.Meta) > most.Meta || len(f.Data) > most.Data {
+		t.Fatalf("kind %d with %d and %d bytes came through", f.Kind, len(f.Meta), len(f.Data))
 	}
 }
 
 // wire is a pipe that never blocks.
 type wire struct{ bytes.Buffer }
 
-func (w *wire) write(head, tail []byte) error {
+func (w *wire) Send(head, tail []byte) error {
 	_, err := w.Buffer.Write(slices.Concat(head, tail))
 	return err
+}
+
+// testRegion returns shared memory that is released at the end of the test.
+func testRegion(t testing.TB) *shmring.Region {
+	r, theirs, err := shmring.Create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Release)
+	if err := theirs.Close(); err != nil {
+		t.Error(err)
+	}
+	return r
 }

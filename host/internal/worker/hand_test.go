@@ -71,7 +71,7 @@ func TestBothComeAtOnce(t *testing.T) {
 		s.answered("a")(s.m.serve(a.c))
 		s.rests(2)
 		s.end(begun...)
-		if n := s.m.pool.turns.long.Load(); n != 0 {
+		if n := s.m.pool.sched.Tasks(); n != 0 {
 			t.Errorf("%d tasks are left", n)
 		}
 	}

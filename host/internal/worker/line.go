@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/weirhost/weir/host/internal/shmring"
 )
 
 // A line is the calls that one worker was given. The first runs, or is about to,
@@ -12,11 +14,11 @@ import (
 // turns out to be long is taken back and given to another worker. It is safe for
 // concurrent use.
 type line struct {
-	send *writer
+	send *shmring.Writer
 	kill func() // the worker
 
 	mu      sync.Mutex
-	claims  claims
+	claims  shmring.Claims
 	calls   []*call
 	room    int    // bytes that the pipe holds, of which half may wait in it
 	put     uint64 // bytes of all frames so far, long data excepted
@@ -47,11 +49,11 @@ func (l *line) join(c *call, most int) bool {
 	if l.over || len(l.calls) > most {
 		return false
 	}
-	if len(l.calls) > 0 && (c.alone || slices.ContainsFunc(l.calls, func(o *call) bool { return o.alone }) || l.sent+1-l.calls[0].number >= lineSlots) {
+	if len(l.calls) > 0 && (c.alone || slices.ContainsFunc(l.calls, func(o *call) bool { return o.alone }) || l.sent+1-l.calls[0].number >= shmring.ClaimSlots) {
 		return false
 	}
 	at := len(l.pending)
-	l.pending, l.tail = appendPacked(l.pending, kindCall, c.meta(), c.inv.Input)
+	l.pending, l.tail = shmring.AppendFrame(l.pending, kindCall, c.meta(), c.inv.Input)
 	c.ends = l.put + uint64(len(l.pending)-at)
 	if len(l.calls) > 0 {
 		if c.ends-l.taken > uint64(l.room/2) { // who writes would have to wait until it is read
@@ -63,7 +65,7 @@ func (l *line) join(c *call, most int) bool {
 	l.put = c.ends
 	l.sent++
 	c.line, c.number = l, l.sent
-	l.claims.offer(c.number)
+	l.claims.Offer(c.number)
 	l.calls = append(l.calls, c)
 	return true
 }
@@ -81,11 +83,11 @@ func (l *line) flush() {
 		head, tail := l.pending, l.tail
 		l.pending, l.tail = l.spare[:0], nil
 		l.mu.Unlock()
-		if err := l.send.pass(head, tail); err != nil {
+		if err := l.send.WriteFrames(head, tail); err != nil {
 			l.kill() // whoever reads notices
 		}
 		l.mu.Lock()
-		if l.spare = head; cap(head) > keepMeta {
+		if l.spare = head; cap(head) > shmring.MaxKept {
 			l.spare = nil
 		}
 	}
@@ -116,7 +118,7 @@ func (l *line) fall() {
 	defer l.mu.Unlock()
 	l.over = true
 	for _, c := range l.calls {
-		c.begun = c.begun || !l.claims.takeBack(c.number)
+		c.begun = c.begun || !l.claims.TakeBack(c.number)
 		if c.stand == behind {
 			c.tell(fallen)
 		}
@@ -133,7 +135,7 @@ func (l *line) takeBack(c *call) bool {
 
 // take is takeBack; l.mu is held.
 func (l *line) take(c *call) bool {
-	if c.stand != behind || !l.claims.takeBack(c.number) {
+	if c.stand != behind || !l.claims.TakeBack(c.number) {
 		return false
 	}
 	l.calls = slices.DeleteFunc(l.calls, func(o *call) bool { return o == c })
@@ -170,14 +172,14 @@ func (l *line) left(c *call) bool {
 func (l *line) behind(c *call) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return c.stand == behind && !l.claims.begun(c.number)
+	return c.stand == behind && !l.claims.Begun(c.number)
 }
 
 // running is the number of the first call when the worker has begun with it, else 0.
 func (l *line) running() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.calls) == 0 || !l.claims.begun(l.calls[0].number) {
+	if len(l.calls) == 0 || !l.claims.Begun(l.calls[0].number) {
 		return 0
 	}
 	return l.calls[0].number
@@ -194,7 +196,7 @@ func (l *line) empty() bool {
 func (l *line) begun(c *call) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.claims.begun(c.number)
+	return l.claims.Begun(c.number)
 }
 
 // close lets go of what the line needed.
@@ -202,7 +204,7 @@ func (l *line) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.over = true
-	l.claims.close()
+	l.claims.Close()
 }
 
 // await waits until the call is first in its line, or was taken out of it.

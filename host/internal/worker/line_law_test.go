@@ -8,20 +8,21 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/shmring"
 )
 
 // idleWire takes frames and does nothing.
 type idleWire struct{}
 
-func (idleWire) write(_, _ []byte) error { return nil }
+func (idleWire) Send(_, _ []byte) error { return nil }
 
 // TestLineLaws plays a line and its worker in any order: a call is begun or comes
 // back, never both, and each is told once where it stands; the worker begins with
 // calls in their order. While it runs one, the pipe has room for what lies in it.
 func TestLineLaws(t *testing.T) {
-	shared := newTestRegion(t).claims()
+	shared := testRegion(t).Claims()
 	rapid.Check(t, func(t *rapid.T) {
-		l := &line{claims: shared, room: 400, send: &writer{w: idleWire{}}, kill: func() {}}
+		l := &line{claims: shared, room: 400, send: shmring.NewWriter(idleWire{}, nil, 0), kill: func() {}}
 		var all []*call
 		begun := map[*call]bool{} // by the worker
 		var runs *call            // in it; nil: none
@@ -52,7 +53,7 @@ func TestLineLaws(t *testing.T) {
 				}
 				c := all[came]
 				came++
-				if l.claims.slots != nil && l.claims.claim(c.number) {
+				if !l.claims.Closed() && l.claims.Claim(c.number) {
 					if c.stand == moved || c.stand == fallen && !c.begun {
 						t.Fatalf("call %d was taken back and is begun", c.number)
 					}
@@ -108,7 +109,7 @@ func TestLineLaws(t *testing.T) {
 			"": func(t *rapid.T) {
 				lies := 0
 				for _, c := range all[came:] {
-					b, _ := appendPacked(nil, kindCall, c.meta(), c.inv.Input)
+					b, _ := shmring.AppendFrame(nil, kindCall, c.meta(), c.inv.Input)
 					lies += len(b)
 				}
 				if runs != nil && lies > l.room/2 {
@@ -130,8 +131,8 @@ func TestLineLaws(t *testing.T) {
 // TestTakenBackLiesInThePipe lets calls be taken back behind one that is not the
 // first yet: they lie in the pipe until the worker has done with it.
 func TestTakenBackLiesInThePipe(t *testing.T) {
-	shared := newTestRegion(t).claims()
-	l := &line{claims: shared, room: 1000, send: &writer{w: idleWire{}}, kill: func() {}}
+	shared := testRegion(t).Claims()
+	l := &line{claims: shared, room: 1000, send: shmring.NewWriter(idleWire{}, nil, 0), kill: func() {}}
 	join := func() (*call, bool) {
 		c := &call{inv: sandbox.Invocation{Export: "x", Input: make([]byte, 80)}}
 		return c, l.join(c, lineMost)
@@ -143,7 +144,7 @@ func TestTakenBackLiesInThePipe(t *testing.T) {
 			t.Fatal("nobody can wait")
 		}
 	}
-	if !shared.claim(one.number) || !shared.claim(two.number) {
+	if !shared.Claim(one.number) || !shared.Claim(two.number) {
 		t.Fatal("they cannot be begun with")
 	}
 	l.leave(one)

@@ -12,8 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/sandbox"
@@ -46,7 +45,7 @@ func newQueueOf(t *testing.T, role string, looking time.Duration) *queue {
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
 	load(t, newPool(t, nil), pl) // so that it is compiled
 	p := newPool(t, func(c *Config) { c.Command = asRole(role) })
-	p.grace, p.looking = max(looking, graceTime), looking
+	p.grace, p.looking = max(looking, cpusched.ShortCallTime), looking
 	q.m = load(t, p, pl)
 	return q
 }
@@ -423,28 +422,5 @@ func TestCrooksInALine(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// TestClaimsCannotBeCutOff does what would have the parent killed for reading them.
-func TestClaimsCannotBeCutOff(t *testing.T) {
-	region, theirs, err := newRegion()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer theirs.Close()
-	if err := unix.Ftruncate(int(theirs.Fd()), 0); err == nil {
-		t.Error("they were cut off")
-	}
-	c := region.claims()
-	c.offer(1)
-	if c.begun(1) || !c.claim(1) || c.claim(1) || c.takeBack(1) || !c.begun(1) {
-		t.Error("one call was had twice")
-	}
-	if c.close(); c.takeBack(1) || !c.begun(1) {
-		t.Error("behind the end a call is had again")
-	}
-	if region.hold() {
-		t.Error("behind the end there is memory")
 	}
 }

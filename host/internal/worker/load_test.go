@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/host/internal/wasmtest"
 )
 
@@ -41,10 +42,8 @@ func TestAKilledWorkerIsNotReady(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		last := &lastWord{from: w.out, w: w, end: cancel}
-		ring := w.read.ring
-		w.read = newReader(last)
-		w.read.ring = ring
+		last := &lastWord{from: w.link.Out, w: w, end: cancel}
+		w.read = shmring.NewReader(last, w.link.Shared, shmring.ToParent)
 		err = m.load(ctx, w, nil)
 		if came = last.came; came && !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)

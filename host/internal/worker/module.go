@@ -11,8 +11,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -69,7 +71,7 @@ const quietCalls = 32
 // ahead is how many calls another one may wait for; 0: it gets a worker to itself.
 func (m *Module) ahead(key string, inv sandbox.Invocation) int {
 	cost := m.cost(inv.Export).Load()
-	if key != "" || len(inv.Input) > smallData || m.hungry.Load() || m.talks.Load() > 0 || cost == 0 {
+	if key != "" || len(inv.Input) > shmring.SmallData || m.hungry.Load() || m.talks.Load() > 0 || cost == 0 {
 		return 0
 	}
 	return int(min(int64(lineTime)/cost, lineMost))
@@ -184,7 +186,7 @@ const startTime = 90 * time.Second
 
 // make starts a worker, and has the module compiled again if it must be: the cache
 // was emptied or damaged, or holds what no engine of this version takes.
-func (m *Module) make(ctx context.Context, mounts []jail.Mount) (*process, *task, error) {
+func (m *Module) make(ctx context.Context, mounts []jail.Mount) (*process, *cpusched.Task, error) {
 	w, turn, err := m.start(ctx, mounts)
 	for _, l := range []look{inspect, forget} {
 		if !errors.Is(err, sandbox.ErrNotCompiled) {
@@ -199,18 +201,18 @@ func (m *Module) make(ctx context.Context, mounts []jail.Mount) (*process, *task
 }
 
 // start makes a worker with the module loaded, when it is its turn.
-func (m *Module) start(ctx context.Context, mounts []jail.Mount) (*process, *task, error) {
-	turn, err := m.pool.turns.wait(ctx, m.plugin.Name, nil)
+func (m *Module) start(ctx context.Context, mounts []jail.Mount) (*process, *cpusched.Task, error) {
+	turn, err := m.pool.sched.Wait(ctx, m.plugin.Name, nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	w, err := m.pool.spawn(m.plugin.Name, mounts)
 	if err == nil {
-		m.pool.turns.bind(turn, w)
+		m.pool.sched.Bind(turn, w.sched)
 		err = m.load(ctx, w, mounts)
 	}
 	if err != nil {
-		m.pool.turns.done(turn)
+		m.pool.sched.End(turn)
 		return nil, nil, err
 	}
 	return w, turn, nil

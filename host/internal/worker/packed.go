@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/weirhost/weir/host/internal/shmring"
 )
 
 // A callMeta is the small part of a call: everything but its input and its
@@ -38,7 +40,7 @@ const (
 	bitFailed
 )
 
-func (m *callMeta) pack(b []byte) []byte {
+func (m *callMeta) Pack(b []byte) []byte {
 	var set byte
 	if m.HTTP {
 		set |= bitHTTP
@@ -76,7 +78,7 @@ func (m *callMeta) unpack(b []byte) error {
 	return p.end(kindCall)
 }
 
-func (m *resultMeta) pack(b []byte) []byte {
+func (m *resultMeta) Pack(b []byte) []byte {
 	var set byte
 	if m.Relist {
 		set |= bitRelist
@@ -151,9 +153,9 @@ func (p *parcel) text() string {
 }
 
 // end reports whether all of it fitted, and nothing was left.
-func (p *parcel) end(k kind) error {
+func (p *parcel) end(k shmring.Kind) error {
 	if p.bad || len(p.rest) > 0 {
-		return fmt.Errorf("%w: kind %d is not readable", errFrame, k)
+		return fmt.Errorf("%w: kind %d is not readable", shmring.ErrProtocol, k)
 	}
 	return nil
 }

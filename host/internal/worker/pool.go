@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/sdk/tool"
@@ -70,8 +71,8 @@ type Pool struct {
 	looking   time.Duration            // how often those look at the first that wait in a line
 	looks     map[bool]*sandbox.Engine // by checked: they look at modules and the cache, and compile and run nothing
 	spawner   *spawner
-	turns     *turns
-	mayHumble bool   // workers may; else all that wait for calls have short slices
+	sched     *cpusched.Scheduler
+	idleClass bool   // workers may use the idle class; else waiting ones have short slices
 	temp      string // the cache when nobody named one
 	children  sync.WaitGroup
 
@@ -96,7 +97,7 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 	if !Supported() || len(c.Command) == 0 {
 		return nil, msg.Errorf("this system cannot run tools in processes of their own")
 	}
-	p = &Pool{cfg: c.withDefaults(), log: c.Logger, grace: graceTime, looking: stuckTime, looks: map[bool]*sandbox.Engine{}, compiling: map[string]*compiling{}}
+	p = &Pool{cfg: c.withDefaults(), log: c.Logger, grace: cpusched.ShortCallTime, looking: stuckTime, looks: map[bool]*sandbox.Engine{}, compiling: map[string]*compiling{}}
 	if p.log == nil {
 		p.log = hclog.NewNullLogger()
 	}
@@ -114,12 +115,12 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 			return nil, errors.Join(err, p.removeTemp())
 		}
 	}
-	p.mayHumble = mayBeHumble()
-	if !p.mayHumble {
-		wakeAtOnce()
+	p.idleClass = cpusched.CanUseIdleClass()
+	if !p.idleClass {
+		cpusched.UseShortSlices()
 	}
 	p.ending, p.end = context.WithCancel(context.Background())
-	p.spawner, p.turns = newSpawner(), newTurns(runtime.GOMAXPROCS(0), cpuOf(os.Getpid()))
+	p.spawner, p.sched = newSpawner(), cpusched.New(runtime.GOMAXPROCS(0), cpusched.CPUTimeOf(os.Getpid()))
 	return p, nil
 }
 

@@ -11,25 +11,27 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A process is one child, as its parent sees it. Who starts it talks to it, and
 // then the first call in its line; kill and dead may be used by all.
 type process struct {
-	cmd *exec.Cmd
-	link
+	cmd  *exec.Cmd
+	link shmring.Link
 	line line
-	read *reader // the first call's
-	send *writer
+	read *shmring.Reader // the first call's
+	send *shmring.Writer
 	loan *jail.Loan
 	key  string // of the mounts that it was lent
 	said *tail
 
-	mayHumble bool // its threads may be humble, and only yields makes them so
+	sched *cpusched.OSProcess // what shares the cores
 
 	open    bool          // it is among its module's lines; the pool's mu holds it, and the next three
 	place   sandbox.Place // of its line, while that has calls; nil: they need none
@@ -50,13 +52,12 @@ func (p *Pool) spawn(plugin string, mounts []jail.Mount) (*process, error) {
 	if err != nil {
 		return nil, &mountError{err}
 	}
-	ours, theirs, err := newLink()
+	ours, theirs, err := shmring.NewLink()
 	if err != nil {
 		return nil, errors.Join(errSpawn, err, loan.Close())
 	}
-	w := &process{link: ours, read: newReader(ours.out), send: &writer{w: spout{ours.in}, ring: ours.shared.ring(toChild)}, loan: loan, key: mountKey(mounts), said: &tail{}, gone: make(chan struct{}), mayHumble: p.mayHumble}
-	w.read.ring = ours.shared.ring(toParent)
-	w.line.claims, w.line.room, w.line.send, w.line.kill = ours.shared.claims(), ours.room, w.send, w.kill
+	w := &process{link: ours, read: shmring.NewReader(ours.Out, ours.Shared, shmring.ToParent), send: shmring.NewWriter(ours.Carrier(), ours.Shared, shmring.ToChild), loan: loan, key: mountKey(mounts), said: &tail{}, gone: make(chan struct{})}
+	w.line.claims, w.line.room, w.line.send, w.line.kill = ours.Shared.Claims(), ours.Capacity, w.send, w.kill
 	w.cmd = exec.Command(p.cfg.Command[0], append(slices.Clone(p.cfg.Command[1:]), plugin, Argument)...)
 	w.cmd.Args[0] = filepath.Base(os.Args[0])
 	w.cmd.Env = []string{} // not nil, which would pass ours on
@@ -70,8 +71,9 @@ func (p *Pool) spawn(plugin string, mounts []jail.Mount) (*process, error) {
 	}
 	if err != nil {
 		w.line.close()
-		return nil, errors.Join(errSpawn, err, ours.close(), loan.Close())
+		return nil, errors.Join(errSpawn, err, ours.Close(), loan.Close())
 	}
+	w.sched = cpusched.NewOSProcess(w.cmd.Process, p.idleClass)
 	p.children.Go(func() { w.reap() })
 	return w, nil
 }
@@ -86,7 +88,7 @@ func (e *mountError) Unwrap() error { return e.error }
 func (w *process) reap() {
 	_ = w.cmd.Wait() // how it ended stands in the state
 	over := time.Now().Add(wordsTime)
-	_ = errors.Join(w.in.SetDeadline(over), w.out.SetDeadline(over)) // an error means that they are closed
+	_ = errors.Join(w.link.In.SetDeadline(over), w.link.Out.SetDeadline(over)) // an error means that they are closed
 	close(w.gone)
 }
 
@@ -117,7 +119,7 @@ func (w *process) discard() {
 	<-w.gone
 	w.once.Do(func() {
 		w.line.close()
-		_ = errors.Join(w.link.close(), w.loan.Close())
+		_ = errors.Join(w.link.Close(), w.loan.Close())
 	})
 }
 
@@ -131,19 +133,19 @@ func (w *process) load(ctx context.Context, l loadMeta, wasm []byte) (err error)
 			err = w.why(ctx.Err())
 		}
 	}()
-	if err := w.send.write(kindLoad, l, wasm); err != nil {
+	if err := w.send.Write(kindLoad, l, wasm); err != nil {
 		return w.why(err)
 	}
-	allowed := limits{kindReady: {maxText, 0}, kindLog: {maxText, 0}}
+	allowed := shmring.Limits{kindReady: {Meta: maxText}, kindLog: {Meta: maxText}}
 	for lines := 0; lines <= maxLines; lines++ {
-		f, err := w.read.read(&allowed, nil)
+		f, err := w.read.Read(&allowed, nil)
 		switch {
 		case err != nil:
 			return w.why(err)
-		case f.kind == kindLog:
+		case f.Kind == kindLog:
 			continue
 		}
-		ready, err := open[readyMeta](f)
+		ready, err := shmring.Decode[readyMeta](f)
 		switch {
 		case err != nil:
 			return w.why(err)
@@ -158,7 +160,7 @@ func (w *process) load(ctx context.Context, l loadMeta, wasm []byte) (err error)
 		}
 		return nil
 	}
-	return w.why(errFrame)
+	return w.why(shmring.ErrProtocol)
 }
 
 // A lossError says that a child ended, or had to be ended, before it answered.
@@ -194,7 +196,7 @@ func (e *lossError) cpu() time.Duration { return e.state.UserTime() + e.state.Sy
 
 // why ends the child and makes the error of its loss.
 func (w *process) why(err error) error {
-	if errors.Is(err, errFrame) {
+	if errors.Is(err, shmring.ErrProtocol) {
 		w.kill()
 	} else {
 		// It closed its pipe, so it is about to end and say why; what only closes

@@ -12,11 +12,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -35,7 +38,7 @@ func play() (played bool) {
 	case "crook":
 		cheat(what)
 	case "heir":
-		_, _ = io.Copy(io.Discard, end(fdIn))
+		_, _ = io.Copy(io.Discard, shmring.ChildEnd(fdIn))
 	case "mirror":
 		reflect()
 	case "gate":
@@ -107,32 +110,31 @@ func spy(file string) {
 
 // lie answers the first call in a way that no worker does.
 func lie(what string) {
-	region, err := openRegion(fdShared)
+	region, err := shmring.Open(fdShared)
 	if err != nil {
 		return
 	}
-	shared := region.claims()
-	in, out := newReader(end(fdIn)), end(fdOut)
-	in.ring = region.ring(toChild)
-	w := &writer{w: out}
-	if _, err := in.read(&aLoad, nil); err != nil {
+	shared := region.Claims()
+	out := shmring.ChildEnd(fdOut)
+	in, w := shmring.NewReader(shmring.ChildEnd(fdIn), region, shmring.ToChild), shmring.NewWriter(out, nil, 0)
+	if _, err := in.Read(&expectLoad, nil); err != nil {
 		return
 	}
 	if what == "never ready" {
-		_, _ = io.Copy(io.Discard, in.r)
+		_, _ = io.Copy(io.Discard, shmring.ChildEnd(fdIn))
 		return
 	}
-	_ = w.write(kindReady, readyMeta{}, nil)
-	if _, err := in.read(&aCall, nil); err != nil {
+	_ = w.Write(kindReady, readyMeta{}, nil)
+	if _, err := in.Read(&expectCall, nil); err != nil {
 		return
 	}
 	what, file, _ := strings.Cut(what, "=")
 	if !strings.Contains(what, "takes the call") {
-		shared.claim(1)
+		shared.Claim(1)
 	}
-	head := func(k kind, meta, data uint32) {
+	head := func(k shmring.Kind, meta, data uint32) {
 		b := binary.LittleEndian.AppendUint32([]byte{byte(k)}, meta)
-		_ = out.write(binary.LittleEndian.AppendUint32(b, data), nil)
+		_ = out.Send(binary.LittleEndian.AppendUint32(b, data), nil)
 	}
 	switch what {
 	case "a huge length":
@@ -142,38 +144,38 @@ func lie(what string) {
 	case "an unknown kind":
 		head(99, 1, 0)
 	case "a parent's kind":
-		_ = w.write(kindCall, &callMeta{}, nil)
+		_ = w.Write(kindCall, &callMeta{}, nil)
 	case "a result that is none":
 		head(kindResult, 3, 0)
-		_ = out.write([]byte("{{{"), nil)
+		_ = out.Send([]byte("{{{"), nil)
 	case "no JSON":
 		head(kindLog, 3, 0)
-		_ = out.write([]byte("{{{"), nil)
+		_ = out.Send([]byte("{{{"), nil)
 	case "nothing small":
 		head(kindResult, 0, 0)
 	case "too much output":
-		_ = w.write(kindResult, &resultMeta{}, make([]byte, 2000))
+		_ = w.Write(kindResult, &resultMeta{}, make([]byte, 2000))
 	case "an unknown code":
-		_ = w.write(kindResult, &resultMeta{Error: metaOfFailure(&tool.Error{Code: "denied", Msg: "x"})}, nil)
+		_ = w.Write(kindResult, &resultMeta{Error: metaOfFailure(&tool.Error{Code: "denied", Msg: "x"})}, nil)
 	case "output beside an error":
-		_ = w.write(kindResult, &resultMeta{Error: metaOfFailure(&tool.Error{Code: tool.Failed, Msg: "x"})}, []byte("x"))
+		_ = w.Write(kindResult, &resultMeta{Error: metaOfFailure(&tool.Error{Code: tool.Failed, Msg: "x"})}, []byte("x"))
 	case "log lines without end":
-		for w.write(kindLog, logMeta{Message: "again"}, nil) == nil {
+		for w.Write(kindLog, logMeta{Message: "again"}, nil) == nil {
 			continue
 		}
 	case "reports without end":
-		for w.write(kindProgress, progressMeta{}, nil) == nil {
+		for w.Write(kindProgress, progressMeta{}, nil) == nil {
 			continue
 		}
 	case "bells without end":
-		for out.write([]byte{bell}, nil) == nil {
+		for out.Send([]byte{0}, nil) == nil {
 			continue
 		}
 	case "an heir": // it keeps the pipes open
 		_, _ = syscall.ForkExec(os.Args[0], asRole("heir"), &syscall.ProcAttr{Files: []uintptr{0, 1, 2, fdIn, fdOut, fdShared}})
 		return
 	case "a request that is not granted":
-		_ = w.write(kindRequest, requestMeta{URL: "http://127.0.0.1/"}, nil)
+		_ = w.Write(kindRequest, requestMeta{URL: "http://127.0.0.1/"}, nil)
 	case "half a frame":
 		head(kindResult, 100, 0)
 		return
@@ -195,40 +197,40 @@ func lie(what string) {
 		fmt.Fprintln(os.Stderr, "fatal error: runtime: out of memory")
 		return
 	case "odd values":
-		_ = w.write(kindResult, &resultMeta{Memory: -5, Instance: 1 << 62}, []byte("fine"))
+		_ = w.Write(kindResult, &resultMeta{Memory: -5, Instance: 1 << 62}, []byte("fine"))
 	case "odd words":
-		_ = w.write(kindResult, &resultMeta{Error: metaOfFailure(&tool.Error{Code: tool.Failed, Msg: "a\x1b[31m\u202eb\nc"})}, nil)
+		_ = w.Write(kindResult, &resultMeta{Error: metaOfFailure(&tool.Error{Code: tool.Failed, Msg: "a\x1b[31m\u202eb\nc"})}, nil)
 	case "a closed pipe":
 		_ = syscall.Close(fdOut)
 	}
-	_, _ = io.Copy(io.Discard, in.r) // lives on
+	_, _ = io.Copy(io.Discard, shmring.ChildEnd(fdIn)) // lives on
 }
 
 // cheat answers the first call as it should, and then lies about those that wait.
 func cheat(what string) {
-	region, err := openRegion(fdShared)
+	region, err := shmring.Open(fdShared)
 	if err != nil {
 		return
 	}
-	shared := region.claims()
-	in, w := newReader(end(fdIn)), &writer{w: end(fdOut), ring: region.ring(toParent)}
-	in.ring = region.ring(toChild)
-	if _, err := in.read(&aLoad, nil); err != nil {
+	shared := region.Claims()
+	in := shmring.NewReader(shmring.ChildEnd(fdIn), region, shmring.ToChild)
+	w := shmring.NewWriter(shmring.ChildEnd(fdOut), region, shmring.ToParent)
+	if _, err := in.Read(&expectLoad, nil); err != nil {
 		return
 	}
-	_ = w.write(kindReady, readyMeta{}, nil)
-	answer := func() { _ = w.write(kindResult, &resultMeta{Took: 1}, []byte("cheated")) }
+	_ = w.Write(kindReady, readyMeta{}, nil)
+	answer := func() { _ = w.Write(kindResult, &resultMeta{Took: 1}, []byte("cheated")) }
 	mark := func(as uint64) { // a claim for all calls that may come
-		for n := range uint64(lineSlots) {
-			shared.slot(n + 1).Store((n+1)<<2 | as)
+		for n := range uint64(shmring.ClaimSlots) {
+			slot(region, n+1).Store((n+1)<<2 | as)
 		}
 	}
 	for came := uint64(1); ; came++ {
-		if _, err := in.read(&aCall, nil); err != nil {
+		if _, err := in.Read(&expectCall, nil); err != nil {
 			return
 		}
 		if came == 1 {
-			shared.claim(1)
+			shared.Claim(1)
 			answer()
 			continue
 		}
@@ -241,40 +243,36 @@ func cheat(what string) {
 		case "answers what it has not claimed":
 			answer()
 		case "answers twice":
-			shared.claim(came)
+			shared.Claim(came)
 			answer()
 			answer()
 		case "gives back what it answers":
-			shared.claim(came)
-			mark(waits)
+			shared.Claim(came)
+			mark(waiting)
 			answer()
 		case "gives back and takes without end":
 			go func() {
 				for {
-					mark(waits)
+					mark(waiting)
 					mark(claimed)
 				}
 			}()
 		case "says that all was taken back":
 			mark(takenBack)
 		case "writes anything":
-			for n := range uint64(lineSlots) {
-				shared.slots[n].Store(n * 0x9e3779b97f4a7c15)
+			for n := range uint64(shmring.ClaimSlots) {
+				slot(region, n).Store(n * 0x9e3779b97f4a7c15)
 			}
 		case "puts more than the ring holds":
-			region.ring(toParent).put.Store(1 << 40)
+			ringOf(region, shmring.ToParent).written.Store(1 << 40)
 		case "puts half a frame":
-			r := region.ring(toParent)
-			r.mine = r.put.Load()
-			r.offer([]byte{byte(kindResult), 1})
+			ringOf(region, shmring.ToParent).put([]byte{byte(kindResult), 1})
 		case "puts a frame that is longer than it":
-			r := region.ring(toParent)
-			r.mine = r.put.Load()
-			r.offer([]byte{byte(kindLog), 100, 0, 0, 0, 0, 0, 0, 0})
+			ringOf(region, shmring.ToParent).put([]byte{byte(kindLog), 100, 0, 0, 0, 0, 0, 0, 0})
 		case "says that it sleeps, and took what was never put":
 			go func() {
 				for {
-					r := region.ring(toChild)
+					r := ringOf(region, shmring.ToChild)
 					r.asleep.Store(1)
 					r.taken.Store(1 << 40)
 					r.piped.Store(1 << 40)
@@ -284,6 +282,42 @@ func cheat(what string) {
 			select {}
 		}
 	}
+}
+
+// States of a claim, as package shmring has them.
+const (
+	waiting = iota + 1
+	claimed
+	takenBack
+)
+
+// slot returns the claim slot of a call in the memory that a crook writes to.
+func slot(r *shmring.Region, call uint64) *atomic.Uint64 {
+	return (*atomic.Uint64)(unsafe.Pointer(&r.Bytes()[call%shmring.ClaimSlots*8]))
+}
+
+// rawRing is a ring as a crook sees it, by the layout that package shmring documents.
+type rawRing struct {
+	written, taken, piped *atomic.Uint64
+	asleep                *atomic.Uint32
+	bytes                 []byte
+}
+
+func ringOf(r *shmring.Region, which int) rawRing {
+	b := r.Bytes()
+	at := func(field int) *atomic.Uint64 {
+		return (*atomic.Uint64)(unsafe.Pointer(&b[shmring.ClaimSlots*8+which*256+field*64]))
+	}
+	return rawRing{at(0), at(1), at(2), (*atomic.Uint32)(unsafe.Pointer(at(3))), b[4<<10+which<<16:][:1<<16]}
+}
+
+// put puts bytes into the ring, without the checks of an honest Writer.
+func (r rawRing) put(b []byte) {
+	n := r.written.Load()
+	for i, c := range b {
+		r.bytes[(n+uint64(i))%uint64(len(r.bytes))] = c
+	}
+	r.written.Store(n + uint64(len(b)))
 }
 
 // reflect is a worker whose guest costs nothing: what a call takes is the way.
@@ -309,15 +343,15 @@ func beLate(file string) {
 
 // serve is a worker that loads nothing and has its calls run by g.
 func serve(g guest) {
-	region, err := openRegion(fdShared)
+	region, err := shmring.Open(fdShared)
 	if err != nil {
 		return
 	}
 	c := newChild(nil, region)
-	if _, err := c.in.read(&aLoad, nil); err != nil {
+	if _, err := c.in.Read(&expectLoad, nil); err != nil {
 		return
 	}
-	_ = c.out.write(kindReady, readyMeta{}, nil)
+	_ = c.out.Write(kindReady, readyMeta{}, nil)
 	_ = c.work(g)
 }
 

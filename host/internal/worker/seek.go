@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/sandbox"
 )
@@ -28,7 +29,7 @@ type making struct {
 	by     *seeker       // who waits for it; nil: nobody; the pool's mu holds it, and the next
 	ended  bool          // it was cancelled
 	w      *process
-	turn   *task
+	turn   *cpusched.Task
 	err    error
 }
 
@@ -141,7 +142,7 @@ func (m *Module) store(k *making) {
 	p, place := m.pool, k.place
 	var surplus []*process
 	if k.err == nil {
-		p.turns.done(k.turn)
+		p.sched.End(k.turn)
 		sound := k.w.sound()
 		p.mu.Lock()
 		m.lines = append(m.lines, k.w)

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -149,27 +148,6 @@ func (s *spawner) start(cmd *exec.Cmd) (err error) {
 func (s *spawner) close() {
 	close(s.jobs)
 	<-s.done
-}
-
-// pause and resume implement computer; an error means that the process has ended.
-func (w *process) pause() { _ = w.cmd.Process.Signal(syscall.SIGSTOP) }
-
-func (w *process) resume() { _ = w.cmd.Process.Signal(syscall.SIGCONT) }
-
-// cpu implements computer.
-func (w *process) cpu() time.Duration { return cpuOf(w.cmd.Process.Pid)() }
-
-// cpuOf reads the CPU time of a process, which is 0 when it has ended.
-func cpuOf(pid int) func() time.Duration {
-	const allThreads, scheduled = ^0, 2 // as the kernel makes the number of a process's clock
-	clock := int32((allThreads^pid)<<3 | scheduled)
-	return func() time.Duration {
-		var at unix.Timespec
-		if err := unix.ClockGettime(clock, &at); err != nil {
-			return 0
-		}
-		return time.Duration(at.Nano())
-	}
 }
 
 // killed reports whether somebody else ended the process.

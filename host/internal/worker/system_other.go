@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"time"
 )
 
 // Supported reports whether this system can hold a worker to its bounds.
@@ -29,22 +28,5 @@ func newSpawner() *spawner { return &spawner{} }
 func (*spawner) start(*exec.Cmd) error { return errSystem }
 
 func (*spawner) close() {}
-
-func (*process) pause() {}
-
-func (*process) resume() {}
-
-func (*process) yields(manners) {}
-
-func mayBeHumble() bool { return false }
-
-func wakeAtOnce() {}
-
-// Unhurried runs f.
-func Unhurried(f func()) { f() }
-
-func (*process) cpu() time.Duration { return 0 }
-
-func cpuOf(int) func() time.Duration { return func() time.Duration { return 0 } }
 
 func killed(*os.ProcessState) bool { return false }

@@ -27,6 +27,7 @@ import (
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -562,7 +563,8 @@ func TestSecretsStayHere(t *testing.T) {
 	}
 	defer w.discard()
 	var sent wire
-	w.send.w, w.send.ring = tap{spout{w.in}, &sent}, nil
+	w.send = shmring.NewWriter(tap{w.link.Carrier(), &sent}, nil, 0)
+	w.line.send = w.send
 	request, _ := json.Marshal(map[string]any{"url": server.URL + "/", "headers": map[string]string{"X-A": "b"}})
 	c := &call{alone: true, module: m, outer: t.Context(), w: w, turn: turn, inv: sandbox.Invocation{
 		Export: "http", Input: request, Timeout: patience, MaxOutput: 1 << 20,
@@ -581,13 +583,14 @@ func TestSecretsStayHere(t *testing.T) {
 	}
 }
 
-// tap is an end that keeps a copy of what is written to it.
+// A tap is a Carrier that keeps a copy of what it sends.
 type tap struct {
-	spout
+	shmring.Carrier
 	copy *wire
 }
 
-func (t tap) write(head, tail []byte) error {
-	_ = t.copy.write(head, tail)
-	return t.spout.write(head, tail)
+// Send implements shmring.Carrier.
+func (t tap) Send(head, tail []byte) error {
+	_ = t.copy.Send(head, tail)
+	return t.Carrier.Send(head, tail)
 }
