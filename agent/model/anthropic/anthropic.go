@@ -12,17 +12,15 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"net/http"
 	"strings"
 	"sync"
-	"time"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model"
 	"github.com/weirhost/weir/agent/model/internal/wire"
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 const (
@@ -35,34 +33,11 @@ const (
 	blindMaxTokens = 8_192
 )
 
-// Config says which model of which server. Only Model is required.
-type Config struct {
-	// Name is the operator's name for the model; empty: Model.
-	Name string
-	// BaseURL is the part before /v1/messages; empty: DefaultBaseURL.
-	BaseURL string
-	// Key is sent as x-api-key; empty: none is sent. KeyEnv is the variable it
-	// usually comes from and is only named in hints.
-	Key, KeyEnv string
-	Model       string
-	// Window is the context window in tokens; 0: ask the server, where it tells.
-	Window int
-	// NativeTools says whether the model takes tools; nil: it does, as all of
-	// Anthropic's do.
-	NativeTools *bool
-	// HTTP, the timeouts, the repeats and Headers mean what they do in package openai.
-	HTTP                       *http.Client
-	FirstTimeout, StallTimeout time.Duration
-	Retries                    int
-	RetryBudget, RetryWait     time.Duration
-	Headers                    map[string]string
-	// Extra is merged into the body of every request, for example
-	// {"max_tokens": 4096, "thinking": {"type": "adaptive"}}. It may not hold
-	// model, messages, system, tools, tool_choice or stream.
-	Extra   map[string]any
-	Locale  tool.Locale
-	OnRetry func(err error, wait time.Duration)
-}
+// Config names the model. BaseURL is the part before /v1/messages; empty:
+// DefaultBaseURL. Key is sent as x-api-key. Extra is, for example,
+// {"max_tokens": 4096, "thinking": {"type": "adaptive"}}; it may not hold model,
+// messages, system, tools, tool_choice or stream.
+type Config = model.Config
 
 // A Model is an agent.Model and an agent.Describer. It is safe for concurrent use.
 type Model struct {
@@ -94,16 +69,11 @@ func New(cfg Config) (*Model, error) {
 		cfg.BaseURL = strings.TrimSuffix(cfg.BaseURL, tail)
 	}
 	cfg.HTTP = wire.Traced(cfg.HTTP)
-	peer := wire.Peer{
-		Kind: wire.Anthropic, Name: cfg.Name, Model: cfg.Model, BaseURL: cfg.BaseURL, KeyEnv: cfg.KeyEnv,
-		HasKey: cfg.Key != "" || len(cfg.Headers) > 0, Secrets: wire.Secrets(cfg.Key, cfg.BaseURL, cfg.Headers), Locale: cfg.Locale,
-	}
+	peer := wire.NewPeer(wire.Anthropic, cfg)
 	if err := peer.Check(DefaultBaseURL, cfg.Key, cfg.Extra, "model", "messages", "system", "tools", "tool_choice", "stream"); err != nil {
 		return nil, err
 	}
-	return &Model{cfg: cfg, peer: peer, options: options(cfg), policy: wire.Policy{
-		Retries: cfg.Retries, Budget: cfg.RetryBudget, First: cfg.RetryWait, Notify: cfg.OnRetry,
-	}}, nil
+	return &Model{cfg: cfg, peer: peer, options: options(cfg), policy: wire.NewPolicy(cfg)}, nil
 }
 
 // client sends requests. Not sdk.NewClient: it would look for keys, profiles and

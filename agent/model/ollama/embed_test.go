@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model"
 )
 
 func TestEmbed(t *testing.T) {
@@ -29,7 +30,7 @@ func TestEmbed(t *testing.T) {
 		io.WriteString(w, answer)
 	}))
 	t.Cleanup(srv.Close)
-	m, err := New(Config{Name: "local", BaseURL: srv.URL, Model: "qwen3:8b", EmbeddingModel: "nomic-embed-text", HTTP: srv.Client()})
+	m, err := New(Config{Config: model.Config{Name: "local", BaseURL: srv.URL, Model: "qwen3:8b", HTTP: srv.Client()}, EmbeddingModel: "nomic-embed-text"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestEmbed(t *testing.T) {
 			t.Errorf("%s: %v", bad.why, err)
 		}
 	}
-	none, err := New(Config{Name: "local", BaseURL: srv.URL, Model: "qwen3:8b"})
+	none, err := New(Config{Config: model.Config{Name: "local", BaseURL: srv.URL, Model: "qwen3:8b"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,11 +11,10 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model"
 	"github.com/weirhost/weir/agent/model/internal/wire"
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 const (
@@ -26,41 +25,21 @@ const (
 	DefaultWindow = 16_384
 )
 
-// Config says which model of which server. Only Model is required.
+// Config names the model. BaseURL is the root of the server; empty: DefaultBaseURL.
+// Key is sent as a bearer token, for servers behind a proxy. Window is never over the
+// model's own; 0: DefaultWindow. Extra is merged into the request's options, for
+// example {"temperature": 0.2}; num_ctx in it is ignored, because Window sets it.
 type Config struct {
-	// Name is the operator's name for the model; empty: Model.
-	Name string
-	// BaseURL is the root of the server; empty: DefaultBaseURL.
-	BaseURL string
-	// Key is sent as a bearer token, for servers behind a proxy; empty: none.
-	Key, KeyEnv string
-	Model       string
-	// EmbeddingModel is the model that Embed asks, of the same server; empty:
-	// there is none.
+	model.Config
+	// EmbeddingModel is the server's model for Embed; empty: none.
 	EmbeddingModel string
-	// Window is the context window to ask for, in tokens; 0: DefaultWindow. It
-	// is never over the model's own.
-	Window int
-	// NativeTools overrides what the server says about tools; nil: as it says.
-	NativeTools *bool
-	// Think switches the thinking of models that can; nil: as the server likes.
+	// Think enables or disables the thinking of models that can; nil: the server's
+	// default.
 	Think *bool
-	// KeepAlive is how long the model stays loaded, for example "30m"; empty: as
-	// the server likes.
+	// KeepAlive is how long the model stays loaded, for example "30m"; empty: the
+	// server's default.
 	KeepAlive string
-	// Options are merged into the request's options, for example
-	// {"temperature": 0.2}; num_ctx there is ignored, since Window sets it, and
-	// what a request says itself comes before the rest.
-	Options map[string]any
-	// HTTP, the timeouts, the repeats and Headers mean what they do in package openai.
-	HTTP                       *http.Client
-	FirstTimeout, StallTimeout time.Duration
-	Retries                    int
-	RetryBudget, RetryWait     time.Duration
-	Headers                    map[string]string
-	Locale                     tool.Locale
-	OnRetry                    func(err error, wait time.Duration)
-	// Warn hears of prompts that the server seems to have cut; nil: nobody does.
+	// Warn is called if the server seems to have cut a prompt; nil: no call.
 	Warn func(Warning)
 }
 
@@ -101,16 +80,11 @@ func New(cfg Config) (*Model, error) {
 	for _, tail := range []string{"/api/chat", "/api", "/v1"} {
 		cfg.BaseURL = strings.TrimSuffix(cfg.BaseURL, tail)
 	}
-	peer := wire.Peer{
-		Kind: wire.Ollama, Name: cfg.Name, Model: cfg.Model, BaseURL: cfg.BaseURL, KeyEnv: cfg.KeyEnv,
-		HasKey: cfg.Key != "" || len(cfg.Headers) > 0, Secrets: wire.Secrets(cfg.Key, cfg.BaseURL, cfg.Headers), Locale: cfg.Locale,
-	}
+	peer := wire.NewPeer(wire.Ollama, cfg.Config)
 	if err := peer.Check(DefaultBaseURL, cfg.Key, nil); err != nil {
 		return nil, err
 	}
-	return &Model{cfg: cfg, peer: peer, client: wire.Traced(cfg.HTTP), policy: wire.Policy{
-		Retries: cfg.Retries, Budget: cfg.RetryBudget, First: cfg.RetryWait, Notify: cfg.OnRetry,
-	}}, nil
+	return &Model{cfg: cfg, peer: peer, client: wire.Traced(cfg.HTTP), policy: wire.NewPolicy(cfg.Config)}, nil
 }
 
 // Generate streams one reply.

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model"
 	"github.com/weirhost/weir/agent/model/internal/modeltest"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -40,7 +41,7 @@ func serve(t *testing.T, show string, h http.HandlerFunc, change ...func(*Config
 	mux.HandleFunc("POST /api/chat", h)
 	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
-	cfg := Config{Name: "local", BaseURL: srv.URL, Model: "qwen3:8b", HTTP: srv.Client(), Retries: -1, RetryWait: time.Millisecond}
+	cfg := Config{Config: model.Config{Name: "local", BaseURL: srv.URL, Model: "qwen3:8b", HTTP: srv.Client(), Retries: -1, RetryWait: time.Millisecond}}
 	for _, f := range change {
 		f(&cfg)
 	}
@@ -170,7 +171,7 @@ func TestFailures(t *testing.T) {
 
 func TestServerNotRunning(t *testing.T) {
 	free := modeltest.Free(t)
-	m, err := New(Config{Model: "m", BaseURL: "http://" + free, Retries: -1})
+	m, err := New(Config{Config: model.Config{Model: "m", BaseURL: "http://" + free, Retries: -1}})
 	if err != nil {
 		t.Fatal(err)
 	}

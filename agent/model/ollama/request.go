@@ -67,7 +67,7 @@ func (m *Model) body(r agent.Request, window int) ([]byte, error) {
 		}
 		out.Tools = append(out.Tools, functionOf(s, r.Locale))
 	}
-	maps.Copy(out.Options, m.cfg.Options)
+	maps.Copy(out.Options, m.cfg.Extra)
 	out.Options["num_ctx"] = window
 	if r.MaxTokens > 0 {
 		out.Options["num_predict"] = r.MaxTokens

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model"
 	"github.com/weirhost/weir/agent/model/internal/modeltest"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -42,7 +43,7 @@ func TestWishesOnTheWire(t *testing.T) {
 				t.Error(err)
 			}
 			lines(text("Hi"), done("stop"))(w, r)
-		}, func(c *Config) { c.Options = map[string]any{"temperature": 0.2} })
+		}, func(c *Config) { c.Extra = map[string]any{"temperature": 0.2} })
 		row.req.Messages = []agent.ChatMessage{{Role: "user", Text: "x"}}
 		if _, err := modeltest.Ask(t.Context(), m, row.req); err != nil {
 			t.Fatal(err)
@@ -60,7 +61,7 @@ func TestRequestOnTheWire(t *testing.T) {
 		got, _ = io.ReadAll(r.Body)
 		lines(text("Hi"), done("stop"))(w, r)
 	}, func(c *Config) {
-		c.Options = map[string]any{"temperature": 0.2, "num_ctx": 99}
+		c.Extra = map[string]any{"temperature": 0.2, "num_ctx": 99}
 		c.Think, c.KeepAlive = &think, "30m"
 	})
 	_, err := modeltest.Ask(t.Context(), m, agent.Request{
@@ -218,7 +219,7 @@ func TestModels(t *testing.T) {
 	}))
 	defer srv.Close()
 	for _, tail := range []string{"", "/", "/v1", "/v1/", "/api", "/api/chat"} { // what people paste
-		m, err := New(Config{Model: "m", BaseURL: srv.URL + tail, HTTP: srv.Client()})
+		m, err := New(Config{Config: model.Config{Model: "m", BaseURL: srv.URL + tail, HTTP: srv.Client()}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,8 +235,8 @@ func TestNewRefuses(t *testing.T) {
 		code agent.ModelCode
 	}{
 		"no model":   {Config{}, agent.ModelNotFound},
-		"no scheme":  {Config{Model: "m", BaseURL: "localhost:11434"}, agent.ModelBadRequest},
-		"not a host": {Config{Model: "m", BaseURL: "http://"}, agent.ModelBadRequest},
+		"no scheme":  {Config{Config: model.Config{Model: "m", BaseURL: "localhost:11434"}}, agent.ModelBadRequest},
+		"not a host": {Config{Config: model.Config{Model: "m", BaseURL: "http://"}}, agent.ModelBadRequest},
 	} {
 		if _, err := New(c.cfg); !agent.IsModelCode(err, c.code) {
 			t.Errorf("%s: %v; want code %s", name, err, c.code)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model"
 	"github.com/weirhost/weir/agent/model/internal/modeltest"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -314,7 +315,7 @@ func TestNobodyThere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tr := &http.Transport{}
 			defer tr.CloseIdleConnections()
-			m, err := New(Config{Name: "test", Model: "m", BaseURL: c.base, Retries: -1, HTTP: &http.Client{Transport: tr}})
+			m, err := New(Config{Config: model.Config{Name: "test", Model: "m", BaseURL: c.base, Retries: -1, HTTP: &http.Client{Transport: tr}}})
 			if err != nil {
 				t.Fatal(err)
 			}

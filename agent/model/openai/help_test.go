@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/weirhost/weir/agent/model"
 )
 
 const canary = "sk-canary-7f3a9b2c1d"
@@ -21,10 +23,10 @@ func serve(t *testing.T, h http.HandlerFunc, change ...func(*Config)) *Model {
 	t.Helper()
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
-	cfg := Config{
+	cfg := Config{Config: model.Config{
 		Name: "test", BaseURL: srv.URL + "/v1", Key: canary, KeyEnv: "TEST_KEY", Model: "m-1", HTTP: srv.Client(),
 		Retries: -1, RetryWait: time.Millisecond,
-	}
+	}}
 	for _, f := range change {
 		f(&cfg)
 	}

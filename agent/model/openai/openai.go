@@ -10,62 +10,28 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model"
 	"github.com/weirhost/weir/agent/model/internal/wire"
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 // DefaultBaseURL is OpenAI's own server.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// Config says which model of which server. Only Model is required.
+// Config names the model. BaseURL is the part before /chat/completions; empty:
+// DefaultBaseURL. Key is sent as a bearer token. Extra may not hold model, messages,
+// tools or stream.
 type Config struct {
-	// Name is the operator's name for the model; empty: Model.
-	Name string
-	// BaseURL is the part before /chat/completions; empty: DefaultBaseURL.
-	BaseURL string
-	// Key is sent as a bearer token; empty: none is sent. KeyEnv is the variable
-	// it usually comes from and is only named in hints.
-	Key, KeyEnv string
-	Model       string
-	// EmbeddingModel is the model that Embed asks, of the same server; empty:
-	// there is none.
+	model.Config
+	// EmbeddingModel is the server's model for Embed; empty: none.
 	EmbeddingModel string
-	// Window is the context window in tokens; 0: ask the server, where it tells.
-	Window int
-	// NativeTools says whether the server takes tools; nil: unknown.
-	NativeTools *bool
-	// HTTP is the client; nil: the default transport. Its Timeout would cut long
-	// answers off; use FirstTimeout and StallTimeout.
-	HTTP *http.Client
-	// FirstTimeout is the wait for the first byte of an answer (0: 5 minutes, or
-	// StallTimeout where that is longer), StallTimeout the one between two pieces
-	// (0: 2 minutes); negative: no limit.
-	FirstTimeout, StallTimeout time.Duration
-	// Retries is the number of repeats on 429, 5xx and connection errors; 0: 3,
-	// negative: none. RetryBudget bounds the time they take; 0: one minute.
-	Retries     int
-	RetryBudget time.Duration
-	// RetryWait is the wait before the first repeat, about doubled every time; 0: 300 ms.
-	RetryWait time.Duration
-	// Headers are sent with every request; their values are treated as secrets.
-	Headers map[string]string
-	// Extra is merged into the body of every request, for example
-	// {"temperature": 0.2}; what a request says itself comes before it. It may not hold model, messages, tools or stream.
-	Extra map[string]any
-	// Locale is the language of errors where the request names none.
-	Locale tool.Locale
-	// OnRetry hears of every repeat; nil: nobody does.
-	OnRetry func(err error, wait time.Duration)
 }
 
 // A Model is an agent.Model and an agent.Describer. It is safe for concurrent use.
@@ -106,16 +72,11 @@ func New(cfg Config) (*Model, error) {
 	// People paste the whole address from a curl line.
 	cfg.BaseURL = strings.TrimSuffix(strings.TrimRight(cfg.BaseURL, "/"), "/chat/completions")
 	cfg.HTTP = wire.Traced(cfg.HTTP)
-	peer := wire.Peer{
-		Kind: wire.OpenAI, Name: cfg.Name, Model: cfg.Model, BaseURL: cfg.BaseURL, KeyEnv: cfg.KeyEnv,
-		HasKey: cfg.Key != "" || len(cfg.Headers) > 0, Secrets: wire.Secrets(cfg.Key, cfg.BaseURL, cfg.Headers), Locale: cfg.Locale,
-	}
+	peer := wire.NewPeer(wire.OpenAI, cfg.Config)
 	if err := peer.Check(DefaultBaseURL, cfg.Key, cfg.Extra, "model", "messages", "tools", "stream", "stream_options"); err != nil {
 		return nil, err
 	}
-	return &Model{cfg: cfg, peer: peer, options: options(cfg), policy: wire.Policy{
-		Retries: cfg.Retries, Budget: cfg.RetryBudget, First: cfg.RetryWait, Notify: cfg.OnRetry,
-	}}, nil
+	return &Model{cfg: cfg, peer: peer, options: options(cfg), policy: wire.NewPolicy(cfg.Config)}, nil
 }
 
 // client sends requests. Not sdk.NewClient: it would send the keys and headers of

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model"
 	"github.com/weirhost/weir/agent/model/internal/modeltest"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -128,11 +129,11 @@ func TestNewRefuses(t *testing.T) {
 		code agent.ModelCode
 	}{
 		"no model":                    {Config{}, agent.ModelNotFound},
-		"no address":                  {Config{Model: "m", BaseURL: "localhost:8000"}, agent.ModelBadRequest},
-		"a file":                      {Config{Model: "m", BaseURL: "file:///etc"}, agent.ModelBadRequest},
-		"a key with its line end":     {Config{Model: "m", Key: canary + "\n"}, agent.ModelAuth},
-		"a key in typographic quotes": {Config{Model: "m", Key: "“" + canary + "”"}, agent.ModelAuth},
-		"messages in extra":           {Config{Model: "m", Extra: map[string]any{"messages": 1}}, agent.ModelBadRequest},
+		"no address":                  {Config{Config: model.Config{Model: "m", BaseURL: "localhost:8000"}}, agent.ModelBadRequest},
+		"a file":                      {Config{Config: model.Config{Model: "m", BaseURL: "file:///etc"}}, agent.ModelBadRequest},
+		"a key with its line end":     {Config{Config: model.Config{Model: "m", Key: canary + "\n"}}, agent.ModelAuth},
+		"a key in typographic quotes": {Config{Config: model.Config{Model: "m", Key: "“" + canary + "”"}}, agent.ModelAuth},
+		"messages in extra":           {Config{Config: model.Config{Model: "m", Extra: map[string]any{"messages": 1}}}, agent.ModelBadRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := New(c.cfg)

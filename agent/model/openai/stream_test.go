@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model"
 	"github.com/weirhost/weir/agent/model/internal/modeltest"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -167,7 +168,7 @@ func FuzzStream(f *testing.F) {
 	f.Add("data: [DONE]\n\n")
 	f.Add(events(`{"choices":[{"delta":{"tool_calls":[{"index":-1},{"index":9000000000}]}}]}`, `{"choices":null}`, `[]`, `{"error":[]}`))
 	f.Fuzz(func(t *testing.T, body string) {
-		m, err := New(Config{Model: "m", Retries: -1, BaseURL: "http://x.invalid/v1", HTTP: &http.Client{Transport: modeltest.Canned(body)}})
+		m, err := New(Config{Config: model.Config{Model: "m", Retries: -1, BaseURL: "http://x.invalid/v1", HTTP: &http.Client{Transport: modeltest.Canned(body)}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model"
 	"github.com/weirhost/weir/agent/model/anthropic"
 	"github.com/weirhost/weir/agent/model/ollama"
 	"github.com/weirhost/weir/agent/model/openai"
@@ -118,11 +119,11 @@ func New(cfg Config, log Logger) (agent.Model, error) {
 	}
 	switch preset.Provider {
 	case "ollama":
-		return cfg.ollama(log)
+		return made(ollama.New(ollama.Config{Config: cfg.client(log), EmbeddingModel: cfg.EmbeddingModel, Think: cfg.Think, Warn: warn(log)}))
 	case "anthropic":
-		return cfg.anthropic(log)
+		return made(anthropic.New(cfg.client(log)))
 	}
-	return cfg.openai(log)
+	return made(openai.New(openai.Config{Config: cfg.client(log), EmbeddingModel: cfg.EmbeddingModel}))
 }
 
 // Server is where the model that c describes is asked, as host:port; empty: it
@@ -169,45 +170,28 @@ func (c *Config) fill(p Preset) {
 	}
 }
 
-func (c Config) openai(log Logger) (agent.Model, error) {
-	m, err := openai.New(openai.Config{
-		Name: c.Name, BaseURL: c.BaseURL, Key: c.Key, KeyEnv: c.KeyEnv, Model: c.Model, EmbeddingModel: c.EmbeddingModel, Window: c.Window,
-		NativeTools: c.NativeTools, HTTP: c.HTTP, FirstTimeout: c.FirstTimeout, StallTimeout: c.StallTimeout,
-		Retries: c.Retries, RetryBudget: c.RetryBudget, Headers: c.Headers, Extra: c.Extra, Locale: c.Locale,
-		OnRetry: c.onRetry(log),
-	})
-	if err != nil {
-		return nil, err // not m: a nil *Model would be a Model that is not nil
-	}
-	return m, nil
-}
-
-func (c Config) anthropic(log Logger) (agent.Model, error) {
-	m, err := anthropic.New(anthropic.Config{
+// client returns what the clients of all protocols are configured with.
+func (c Config) client(log Logger) model.Config {
+	return model.Config{
 		Name: c.Name, BaseURL: c.BaseURL, Key: c.Key, KeyEnv: c.KeyEnv, Model: c.Model, Window: c.Window,
 		NativeTools: c.NativeTools, HTTP: c.HTTP, FirstTimeout: c.FirstTimeout, StallTimeout: c.StallTimeout,
 		Retries: c.Retries, RetryBudget: c.RetryBudget, Headers: c.Headers, Extra: c.Extra, Locale: c.Locale,
 		OnRetry: c.onRetry(log),
-	})
-	if err != nil {
-		return nil, err
 	}
-	return m, nil
 }
 
-func (c Config) ollama(log Logger) (agent.Model, error) {
-	cfg := ollama.Config{
-		Name: c.Name, BaseURL: c.BaseURL, Key: c.Key, KeyEnv: c.KeyEnv, Model: c.Model, EmbeddingModel: c.EmbeddingModel, Window: c.Window,
-		NativeTools: c.NativeTools, Think: c.Think, HTTP: c.HTTP, FirstTimeout: c.FirstTimeout, StallTimeout: c.StallTimeout,
-		Retries: c.Retries, RetryBudget: c.RetryBudget, Headers: c.Headers, Options: c.Extra, Locale: c.Locale,
-		OnRetry: c.onRetry(log),
+// warn logs the warnings of an Ollama client; nil: there is no log.
+func warn(log Logger) func(ollama.Warning) {
+	if log == nil {
+		return nil
 	}
-	if log != nil {
-		cfg.Warn = func(w ollama.Warning) {
-			log.Warn(w.Text, "model", w.Model, "estimate", w.Estimate, "counted", w.Counted, "window", w.Window)
-		}
+	return func(w ollama.Warning) {
+		log.Warn(w.Text, "model", w.Model, "estimate", w.Estimate, "counted", w.Counted, "window", w.Window)
 	}
-	m, err := ollama.New(cfg)
+}
+
+// made returns m as a Model. A nil *Model would be a Model that is not nil.
+func made[M agent.Model](m M, err error) (agent.Model, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -42,6 +43,14 @@ type Peer struct {
 	Secrets []string
 	// Locale is the language of the errors; empty: English.
 	Locale tool.Locale
+}
+
+// NewPeer returns the peer that a client of that protocol is configured with.
+func NewPeer(kind Kind, c model.Config) Peer {
+	return Peer{
+		Kind: kind, Name: c.Name, Model: c.Model, BaseURL: c.BaseURL, KeyEnv: c.KeyEnv,
+		HasKey: c.Key != "" || len(c.Headers) > 0, Secrets: Secrets(c.Key, c.BaseURL, c.Headers), Locale: c.Locale,
+	}
 }
 
 // Secrets lists what a configuration holds that nobody may read in an error:

@@ -8,6 +8,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model"
 )
 
 // A Policy says how often and how long a request is repeated. A request is
@@ -23,6 +24,11 @@ type Policy struct {
 	// Notify hears of every repeat before its wait, as agent.OnRepeat does; nil:
 	// nobody else does.
 	Notify func(err error, wait time.Duration)
+}
+
+// NewPolicy returns the policy that a client is configured with.
+func NewPolicy(c model.Config) Policy {
+	return Policy{Retries: c.Retries, Budget: c.RetryBudget, First: c.RetryWait, Notify: c.OnRetry}
 }
 
 // Repeatable reports whether asking again may help.
