@@ -13,7 +13,7 @@ has_c() {
 		clang --target=wasm32-wasi --sysroot=/usr -mexec-model=reactor -Wl,--export=f -x c - -o "$work/c.wasm" >/dev/null 2>&1
 }
 
-# rustup's rustc often stands before the system's and has no library for Wasm.
+# rustup's rustc is often found before the system's and has no library for Wasm.
 has_rust() {
 	for rustc in rustc /usr/bin/rustc; do
 		if has_target "$rustc" wasm32-unknown-unknown && { has_target "$rustc" wasm32-wasi || has_target "$rustc" wasm32-wasip1; }; then
@@ -60,7 +60,7 @@ look rust rustc libstd-rust-dev-wasm32
 look npm nodejs npm ca-certificates
 
 if [ "${CI:-}" != true ]; then
-	[ -z "$missing" ] || echo "not tried, for what it takes is missing:$missing (on Debian and Ubuntu: apt install$packages; CI=true does that)"
+	[ -z "$missing" ] || echo "not tried, because the toolchain is missing:$missing (on Debian and Ubuntu: apt install$packages; CI=true does that)"
 	if has_npm && ! fetch; then
 		echo "AssemblyScript is not tried: npm could not fetch its compiler"
 	fi

@@ -43,7 +43,7 @@ func run(ctx context.Context, out io.Writer, root string) error {
 	for _, chapter := range []struct{ title, question string }{
 		{"One: a search that finds far too much", `Search the files for "the"`},
 		{"Two: 52,000 characters under a limit of 8,000", "Make a long text"},
-		{"Three: a line that nobody was shown", "What does line 600 of that text say?"},
+		{"Three: a line that was not shown", "What does line 600 of that text say?"},
 	} {
 		if err := s.tell(ctx, chapter.title, chapter.question); err != nil {
 			return err
@@ -89,7 +89,7 @@ type story struct {
 
 func (s *story) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
 
-// tell asks one question and tells what happens.
+// tell asks one question and prints what happens.
 func (s *story) tell(ctx context.Context, title, question string) error {
 	s.say("\n── %s ──\n\nyou      %s", title, question)
 	loop, err := agent.New(agent.Defaults(), demo.New(), s.box, agent.ObserverFunc(s.observe))

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The story is told on this repository's own files, with the tools as `make
-// plugins` builds them.
+// The story runs on this repository's own files, with the tools as `make plugins`
+// builds them.
 func TestStory(t *testing.T) {
 	var out bytes.Buffer
 	if err := run(t.Context(), &out, "../.."); err != nil {

@@ -80,7 +80,7 @@ type shop struct{}
 
 func (shop) Tools() []tool.Spec {
 	return []tool.Spec{{
-		Name: "price", Description: "Tell what an item costs.",
+		Name: "price", Description: "Returns the price of an item.",
 		Params: json.RawMessage(`{"type": "object", "properties": {"item": {"type": "string"}}, "required": ["item"]}`),
 	}}
 }

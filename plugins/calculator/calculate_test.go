@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// compute runs the tool and returns what stands behind the repeated expression.
+// compute runs the tool and returns the text after the repeated expression.
 func compute(expr string) (string, error) {
 	args, err := json.Marshal(args{expr})
 	if err != nil {
@@ -50,7 +50,7 @@ func TestCalculate(t *testing.T) {
 		{"5.5 mod 2", "= 1.5", "of decimals"},
 		{"50%", "= 0.5", "percent"},
 		{"15% of 80", "= 12", "percent of"},
-		{"200 * 10%", "= 20", "percent behind an operand"},
+		{"200 * 10%", "= 20", "percent after an operand"},
 		{"50% - 10%", "= 0.4", "percent before a sign"},
 		{"10 % (3)", "= 1", "a bracket is an operand"},
 		{"5!", "= 120", "factorial"},
@@ -146,7 +146,7 @@ func TestRefuses(t *testing.T) {
 		{"sqrt(1, 2)", "got 2 arguments", tool.BadArgs, "too many"},
 		{"ncr(5)", "got 1 arguments", tool.BadArgs, "too few"},
 		{"1/0", "Division by zero", tool.BadArgs, ""},
-		{"1 % 0 ", "Division by zero", tool.BadArgs, "zero behind percent is an operand"},
+		{"1 % 0 ", "Division by zero", tool.BadArgs, "zero after percent is an operand"},
 		{"0^-1", "Division by zero", tool.BadArgs, ""},
 		{"0^(-1/2)", "Division by zero", tool.BadArgs, ""},
 		{"sqrt(-1)", "not real", tool.BadArgs, ""},

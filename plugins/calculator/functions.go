@@ -26,7 +26,7 @@ func (f function) arity() string {
 	return fmt.Sprintf("%d to %d", f.min, f.max)
 }
 
-// names lists what lookup knows, in the order people are told.
+// names lists the names that lookup knows, in the order shown to people.
 var names = []string{
 	"pi", "e", "tau", "phi", "sqrt", "cbrt", "abs", "floor", "ceil", "round", "trunc", "min", "max", "sum", "avg", "mean",
 	"gcd", "lcm", "mod", "pow", "exp", "ln", "log", "log10", "log2", "sin", "cos", "tan", "asin", "acos", "atan", "atan2",

@@ -183,7 +183,7 @@ func (p *parser) postfix() (value, error) {
 	return value{}, err
 }
 
-// operandAfter reports whether the token behind the next one begins an
+// operandAfter reports whether the token after the next one begins an
 // operand; a sign does not: 50% - 10% is a difference of percentages.
 func (p *parser) operandAfter() bool {
 	t := p.tokens[1]

@@ -170,7 +170,7 @@ func (in csvArgs) comma(text string) (rune, error) {
 	if in.Delimiter != "" {
 		r, n := utf8.DecodeRuneInString(in.Delimiter)
 		if n != len(in.Delimiter) || strings.ContainsRune("\"\r\n\uFFFD", r) {
-			return 0, guest.Errorf(tool.BadArgs, "Give one character, such as \",\" or \";\".", "%q cannot stand between fields.", in.Delimiter)
+			return 0, guest.Errorf(tool.BadArgs, "Give one character, such as \",\" or \";\".", "%q cannot separate fields.", in.Delimiter)
 		}
 		return r, nil
 	}
@@ -310,7 +310,7 @@ func (t *table) insert(stmt *sqlite3.Stmt, row []string) error {
 	return nil
 }
 
-// describe tells what columns there are and shows the first rows.
+// describe lists the columns and shows the first rows.
 func (t *table) describe(q query, say func(en, zh string) string) (guest.Result, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, say("table data, %s rows, %d columns\n", "表 data，%s 行，%d 列\n"), guest.Grouped(t.rows), len(t.columns))

@@ -64,9 +64,9 @@ func queryDatabase(c *guest.Call, in databaseArgs) (guest.Result, error) {
 // dbName is what the open file is called inside this module.
 const dbName = "workspace.db"
 
-// closedFile is a database that nobody writes to while it is read. The bytes
-// that say that it has a write-ahead log are read as those of one that has none:
-// what the log holds beside the file cannot be read without writing to it.
+// closedFile is a database file that is not written while it is read. It hides the
+// header bytes that announce a write-ahead log: the log beside the file cannot be
+// read without writing to it.
 type closedFile struct {
 	at   io.ReaderAt
 	size int64

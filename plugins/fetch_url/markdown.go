@@ -53,7 +53,7 @@ func convert(u *url.URL, page string, without []string) (string, error) {
 	return strings.TrimSpace(inlineImage.ReplaceAllString(text, "")), err
 }
 
-// inlineImage is a picture whose bytes stand in the page itself.
+// inlineImage is a picture whose bytes are in the page.
 var inlineImage = regexp.MustCompile(`!\[[^\]]*\]\(data:[^)]*\)`)
 
 var titleTag = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)

@@ -16,7 +16,7 @@ const (
 	defaultFiles = 500
 	highestDepth = 20
 	highestFiles = 5000
-	maxEntries   = 50000 // entries counted; behind them the totals are lower bounds
+	maxEntries   = 50000 // entries counted; after them the totals are lower bounds
 )
 
 type args struct {

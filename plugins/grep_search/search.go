@@ -30,7 +30,7 @@ type args struct {
 }
 
 // search finds every line that matches and writes the first ones with the
-// lines around them, behind a first line that gives the totals.
+// lines around them, after a first line that gives the totals.
 func search(c *guest.Call, in args) (guest.Result, error) {
 	s, err := newSearcher(in, max(c.ConfigInt("show_context", defaultContext), 0))
 	if err != nil {
@@ -137,7 +137,7 @@ func content(fsys fs.FS, name string) ([]byte, error) {
 
 // text finds the matching lines of one file. The expression never matches
 // across a line end, so each match lies in one line and the search goes on
-// behind that line.
+// after that line.
 func (s *searcher) text(name string, data []byte) {
 	before := s.matches
 	w := writer{out: &s.out, name: name, data: data, context: s.context}
@@ -149,7 +149,7 @@ func (s *searcher) text(name string, data []byte) {
 		at := pos + m[0]
 		start := pos + bytes.LastIndexByte(data[pos:at], '\n') + 1
 		if start == len(data) {
-			break // an empty match behind the last line end
+			break // an empty match after the last line end
 		}
 		line += bytes.Count(data[pos:start], []byte("\n"))
 		end := lineEnd(data, start)

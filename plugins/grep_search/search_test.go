@@ -64,8 +64,8 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestMeansLines checks the rewritten expression against the plain meaning:
-// each line by itself.
+// TestMeansLines checks the rewritten expression against the plain one, applied to
+// each line.
 func TestMeansLines(t *testing.T) {
 	for _, tt := range []struct {
 		pattern, text string
@@ -81,7 +81,7 @@ func TestMeansLines(t *testing.T) {
 		{`a\nb`, "a\nb", nil, "nor a line end that is asked for"},
 		{`[\n]`, "a\nb", nil, "in a class either"},
 		{`\W`, "ab\nc d", []int{2}, "no class of non-words matches it"},
-		{`x*`, "a\n\nb\n", []int{1, 2, 3}, "an empty match is in every line, but behind the last"},
+		{`x*`, "a\n\nb\n", []int{1, 2, 3}, "an empty match is in every line, but after the last"},
 		{`\bfoo\b`, "foo\nfoobar\na foo", []int{1, 3}, "words"},
 		{`(?i)FOO`, "foo\nbar", []int{1}, "flags inside"},
 		{`中.`, "中\n中文", []int{2}, "Chinese"},
@@ -199,7 +199,7 @@ func TestRefuses(t *testing.T) {
 		{`{"pattern":"a","path":"nowhere"}`, "There is no", tool.BadArgs, "a path that is not there"},
 		{`{"pattern":"a","path":"../x"}`, "leaves", tool.Denied, "a path outside"},
 		{`{"pattern":"a","offset":-1}`, "negative", tool.BadArgs, "a negative offset"},
-		{`{"pattern":"package","offset":2}`, "2 matching lines", tool.BadArgs, "an offset behind the end"},
+		{`{"pattern":"package","offset":2}`, "2 matching lines", tool.BadArgs, "an offset after the end"},
 	} {
 		_, err := guest.Invoke(search, tt.args, workspace(code))
 		e, ok := errors.AsType[*tool.Error](err)
@@ -223,7 +223,7 @@ func TestGlob(t *testing.T) {
 		{"a/**/*.go", ".", "a/c/d/b.go", true, "** goes through folders"},
 		{"a/**/*.go", ".", "a/b.go", true, "also none"},
 		{"**/x", ".", "x", true, "in front"},
-		{"a/**", ".", "a/b/c", true, "behind"},
+		{"a/**", ".", "a/b/c", true, "after"},
 		{"*.{js,ts}", ".", "a.ts", true, "alternatives"},
 		{"*.{js,ts}", ".", "a.go", false, "and no others"},
 		{"?.go", ".", "ab.go", false, "one character"},

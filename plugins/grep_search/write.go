@@ -19,7 +19,7 @@ type writer struct {
 
 	last    int // the last line written; 0: none
 	lastEnd int // where that line ends in data
-	owed    int // lines of context still to write behind it
+	owed    int // lines of context still to write after it
 }
 
 // match writes the line from start to end, at being where its match begins.
@@ -49,7 +49,7 @@ func (w *writer) before(start, line int) (first, firstStart int) {
 	return first, firstStart
 }
 
-// after writes the context behind the last match, up to position limit.
+// after writes the context after the last match, up to position limit.
 func (w *writer) after(limit int) {
 	for w.owed > 0 && w.lastEnd+1 < limit {
 		start := w.lastEnd + 1

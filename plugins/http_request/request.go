@@ -116,7 +116,8 @@ func host(address string) string {
 // telling are headers that say how to go on.
 const telling = "Location Retry-After Link X-Ratelimit-Remaining X-Total-Count Etag Www-Authenticate"
 
-// show writes the status, what tells how to go on, and the body.
+// show writes the status, the headers that matter for the next request, and the
+// body.
 func show(resp guest.Response, r guest.Request, say func(en, zh string) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s\n", resp.Status, http.StatusText(resp.Status))

@@ -72,7 +72,7 @@ func compile(filter string) (*gojq.Query, error) {
 	if bad.Token == "" {
 		what = "at its end"
 	}
-	return nil, guest.Errorf(tool.BadArgs, "Correct the filter there; strings stand in double quotes, fields begin with a dot.",
+	return nil, guest.Errorf(tool.BadArgs, "Correct the filter there; write strings in double quotes, fields begin with a dot.",
 		"The filter cannot be read %s, character %d: %s", what, len([]rune(filter[:min(at, len(filter))]))+1, filter)
 }
 
@@ -152,7 +152,7 @@ func (v *values) broken(err error) error {
 	line := strings.Count(before, "\n") + 1
 	hint := "Read the file to see what it holds; only JSON and JSON Lines can be queried."
 	if v.n > 0 {
-		hint = fmt.Sprintf("The first %d values can be read; mend what follows.", v.n)
+		hint = fmt.Sprintf("The first %d values can be read; fix the rest.", v.n)
 	}
 	why := strings.TrimPrefix(err.Error(), "json: ")
 	if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -269,7 +269,7 @@ func (w *results) fault(err error, n int) error {
 	if n > 1 {
 		where = fmt.Sprintf(" at value %d", n)
 	}
-	hint := "Look at the structure first with the filter \"keys\" or \"type\"; \"?\" behind a step passes over what does not fit."
+	hint := "Look at the structure first with the filter \"keys\" or \"type\"; \"?\" after a step passes over what does not fit."
 	return guest.Errorf(tool.Failed, hint, "The filter fails%s: %s.", where, strings.TrimSuffix(err.Error(), "."))
 }
 

@@ -48,8 +48,8 @@ func generate(_ *guest.Call, in args) (guest.Result, error) {
 	return r, nil
 }
 
-// line is line n without its newline: its number, where and what was
-// measured, and a mark by which it can be told from every other line.
+// line returns line n without its newline: its number, where and what was
+// measured, and a mark that no other line has.
 func line(n, seed int) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d/%d", seed, n)

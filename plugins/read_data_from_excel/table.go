@@ -19,7 +19,7 @@ type table struct {
 	rows  [][]string // empty ones between others are kept, at the end dropped
 	width int        // columns that hold something
 	wide  int        // columns left out at the right
-	more  bool       // there are rows behind
+	more  bool       // there are rows after
 	total int        // rows from start on; 0: more than were read, not known how many
 }
 
@@ -76,7 +76,7 @@ func (t *table) add(n int, cells []string) {
 	t.wide = max(t.wide, used-maxColumns)
 }
 
-// result writes the table behind a line that says what it is.
+// result writes the table after a line that says what it is.
 func (t *table) result(c *guest.Call, sheets []string) guest.Result {
 	if len(t.rows) == 0 {
 		return guest.Text(c.Say(

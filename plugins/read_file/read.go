@@ -17,7 +17,7 @@ import (
 
 const (
 	maxText = 2 << 20  // bytes returned by one call
-	maxScan = 64 << 20 // bytes read to count the lines behind them
+	maxScan = 64 << 20 // bytes read to count the lines after them
 	maxWide = 16 << 20 // bytes of a UTF-16 file, which is decoded as a whole
 )
 
@@ -181,7 +181,7 @@ func (p *part) result(name string, in args) (guest.Result, error) {
 		return guest.Text(name + " is empty."), nil
 	case in.StartLine > p.total && !p.counted:
 		return guest.Result{}, guest.Errorf(tool.TooLarge, "Search the file with grep_search.",
-			"Line %d of %q lies behind the first %s bytes.", in.StartLine, name, guest.Grouped(maxScan))
+			"Line %d of %q is after the first %s bytes.", in.StartLine, name, guest.Grouped(maxScan))
 	case in.StartLine > p.total:
 		return guest.Result{}, guest.Errorf(tool.BadArgs, "Ask for lines up to "+guest.Grouped(p.total)+".",
 			"%q has %s lines; start_line is %d.", name, guest.Grouped(p.total), in.StartLine)

@@ -124,8 +124,8 @@ func TestComments(t *testing.T) {
 	}
 }
 
-// TestRanking: what others use comes before what nobody uses, open before
-// hidden, code before its tests.
+// TestRanking checks the order: used before unused definitions, exported before
+// unexported ones, code before its tests.
 func TestRanking(t *testing.T) {
 	m := fstest.MapFS{}
 	put := func(name, text string) { m[name] = &fstest.MapFile{Data: []byte(text)} }

@@ -101,9 +101,9 @@ func (in args) check(c *guest.Call) (string, error) {
 	return written(words), nil
 }
 
-// scripts are those that say which language somebody writes, the surest first:
-// Chinese characters stand in Japanese texts too, and a Greek letter may be a
-// formula's.
+// scripts returns the scripts that identify a language, the most certain first:
+// Japanese texts contain Chinese characters too, and a Greek letter may be part of a
+// formula.
 func scripts() []script {
 	return []script{
 		{"ja", []*unicode.RangeTable{unicode.Hiragana, unicode.Katakana}}, {"ko", []*unicode.RangeTable{unicode.Hangul}},

@@ -14,7 +14,7 @@ import (
 
 const (
 	defaultContext = 3
-	minContext     = 1 // the library miscounts where lines stand without any
+	minContext     = 1 // without context the library miscounts line numbers
 	maxContext     = 100
 	maxInput       = 4 << 20 // bytes of one text
 )

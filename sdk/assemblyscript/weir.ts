@@ -33,7 +33,7 @@ export class Request {
 /** What came back, whatever its status. */
 export class Response {
   status: i64 = 0;
-  url: string = ""; // behind redirects
+  url: string = ""; // after redirects
   headers: Map<string, string> = new Map(); // see header()
   body: ArrayBuffer = new ArrayBuffer(0);
 
@@ -72,7 +72,7 @@ export class Call {
 
   /**
    * A text. Like its sisters it gives the fallback for a missing argument; one of another type
-   * gives it too and fails the call with bad_args, so it is enough to ask failed() once behind the
+   * gives it too and fails the call with bad_args, so it is enough to ask failed() once after the
    * last argument.
    */
   argStr(name: string, fallback: string = ""): string {
@@ -189,7 +189,7 @@ export class Call {
     if (at != 0) host_weir_log(level, at); // the host frees it
   }
 
-  /** Tells how far a long call is; a total of 0 is not known. */
+  /** Reports the progress of a long call; a total of 0 means unknown. */
   progress(done: i64, total: i64, message: string): void {
     const at = keep(utf8('{"done":' + done.toString() + ',"total":' + total.toString() + ',"message":' + quote(message) + "}"));
     if (at != 0) host_weir_progress(at);
@@ -228,8 +228,8 @@ export class Call {
       this.fail("too_large", "Ask for a smaller part.", "The result has more than 8 MiB, which is what can be returned.");
       return this.encodeFailure();
     }
-    const behind = "}" + this.parts + '],"sources":[' + this.sources.join(",") + "]" + this.more_ + ',"isError":false}';
-    return joined('{"content":[{"type":"text","text":', quoted(text), behind);
+    const after = "}" + this.parts + '],"sources":[' + this.sources.join(",") + "]" + this.more_ + ',"isError":false}';
+    return joined('{"content":[{"type":"text","text":', quoted(text), after);
   }
 
   private encodeFailure(): ArrayBuffer {
@@ -294,7 +294,7 @@ function isDigits(s: string): bool {
   return true;
 }
 
-/** Reads one JSON value; null: it is none, has something behind it, or nests too deep. */
+/** Reads one JSON value; null: it is none, has something after it, or nests too deep. */
 export function parse(text: ArrayBuffer): Value | null {
   const p = new Parser(String.UTF8.decode(text));
   const v = p.value(100);
@@ -436,8 +436,8 @@ function quoted(text: ArrayBuffer): ArrayBuffer {
 
 function utf8(s: string): ArrayBuffer { return String.UTF8.encode(s, false, String.UTF8.ErrorMode.REPLACE); }
 
-function joined(before: string, middle: ArrayBuffer, behind: string): ArrayBuffer {
-  const a = utf8(before), b = utf8(behind);
+function joined(before: string, middle: ArrayBuffer, after: string): ArrayBuffer {
+  const a = utf8(before), b = utf8(after);
   const out = new Uint8Array(a.byteLength + middle.byteLength + b.byteLength);
   out.set(Uint8Array.wrap(a));
   out.set(Uint8Array.wrap(middle), a.byteLength);
@@ -594,7 +594,7 @@ export function run(tool: (c: Call) => void): i32 {
   return 1;
 }
 
-/** Ends the call. asc is told of it by --use abort=weir/stop. */
+/** Ends the call. The compiler calls it with --use abort=weir/stop. */
 export function stop(message: string | null, file: string | null, line: u32, column: u32): void {
   unreachable();
 }

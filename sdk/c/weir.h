@@ -40,7 +40,7 @@ typedef struct {
   size_t len;
 } weir_str;
 
-/* A JSON value as it stands in the arguments. kind is '{', '[', '"', '0' for a number,
+/* A JSON value as it is written in the arguments. kind is '{', '[', '"', '0' for a number,
    't' or 'f', 'n' for null, and 0 for nothing at all. */
 typedef struct {
   const char *ptr;
@@ -76,12 +76,12 @@ typedef struct {
 
 /* Arguments by name. A missing or null one gives the fallback. One of another type gives
    it too and fails the call with bad_args, so it is enough to ask weir_failed(c) once
-   behind the last argument. Whole numbers may be written 5 or 5.0. */
+   after the last argument. Whole numbers may be written 5 or 5.0. */
 WEIR_API weir_str weir_arg_str(weir_call *c, const char *name, const char *fallback);
 WEIR_API int64_t weir_arg_int(weir_call *c, const char *name, int64_t fallback);
 WEIR_API double weir_arg_num(weir_call *c, const char *name, double fallback);
 WEIR_API bool weir_arg_bool(weir_call *c, const char *name, bool fallback);
-/* Lists and objects: kind tells which; 0: the argument is missing. */
+/* Lists and objects: kind is '[' or '{'; 0: the argument is missing. */
 WEIR_API weir_json weir_arg(weir_call *c, const char *name);
 
 /* The values inside. weir_get is the member of an object, weir_next the next element of a
@@ -136,7 +136,7 @@ typedef struct {
 } weir_request;
 typedef struct {
   int64_t status;
-  weir_str url; /* behind redirects */
+  weir_str url; /* after redirects */
   weir_str body;
   weir_json headers; /* weir_get(headers, "Content-Type") */
 } weir_response;
@@ -153,7 +153,7 @@ WEIR_API bool weir_is(weir_str s, const char *text);
 /* ---- memory ----------------------------------------------------------------------- */
 
 #ifndef __wasi__
-/* The compiler asks for these by itself. */
+/* The compiler calls these functions. */
 __attribute__((weak, no_builtin("memcpy"))) void *memcpy(void *to, const void *from, size_t n) {
   for (size_t i = 0; i < n; i++) ((char *)to)[i] = ((const char *)from)[i];
   return to;
@@ -188,7 +188,7 @@ static weir__chunk *weir__more_memory(size_t bytes) {
   if (!k) __builtin_trap();
   k->size = bytes;
 #else
-  static uintptr_t top; /* the first byte that nobody has */
+  static uintptr_t top; /* the first free byte */
   if (top == 0) top = ((uintptr_t)&__heap_base + 15) & ~(uintptr_t)15;
   uintptr_t end = (uintptr_t)__builtin_wasm_memory_size(0) << 16;
   if (bytes > UINT32_MAX - 0x20000 - top) __builtin_trap();
@@ -356,7 +356,7 @@ static const char *weir__string_end(const char *p, const char *end) {
   return NULL;
 }
 
-/* The value at *p, which moves behind it; kind 0: there is none that is whole. */
+/* The value at *p; *p then points after it; kind 0: there is no complete value. */
 static weir_json weir__value(const char **at, const char *end) {
   const char *p = weir__space(*at, end), *from = p;
   if (p == end) return (weir_json){0};
@@ -393,7 +393,7 @@ WEIR_API weir_json weir_parse(weir_str s) {
 WEIR_API weir_json weir_next(weir_json *list) {
   const char *p = list->ptr, *end = list->ptr + list->len;
   if (list->kind != '[' || list->len < 2) return (weir_json){0};
-  p++; /* behind the bracket, or behind the comma that was left in its place */
+  p++; /* skip the bracket, or the comma that was left in its place */
   weir_json v = weir__value(&p, end - 1);
   p = weir__space(p, end);
   if (v.kind == 0) return v;
@@ -434,7 +434,7 @@ static size_t weir__put_rune(char *to, uint32_t r) {
   return 4;
 }
 
-/* The character that \u at p stands for; *used: the bytes it takes. Half a pair is U+FFFD. */
+/* The character that \u at p encodes; *used: the bytes it takes. Half a pair is U+FFFD. */
 static uint32_t weir__escaped(const char *p, const char *end, size_t *used) {
   *used = 6;
   if (end - p < 6) return *used = (size_t)(end - p), 0xfffd;
@@ -481,17 +481,17 @@ static double weir__number(const char *s) { return strtod(s, NULL); }
 /* Exact for up to 15 digits and powers of ten up to 22; beyond that the last digits of a
    double may differ from a libc's. */
 static double weir__number(const char *s) {
-  bool negative = *s == '-', behind = false;
+  bool negative = *s == '-', fraction = false;
   double v = 0;
   int power = 0, digits = 0, e = 0;
   for (s += negative; (*s >= '0' && *s <= '9') || *s == '.'; s++) {
     if (*s == '.') {
-      behind = true;
+      fraction = true;
       continue;
     }
     if (digits < 18) v = v * 10 + (*s - '0'), digits += v != 0;
     else power++;
-    power -= behind;
+    power -= fraction;
   }
   if (*s == 'e' || *s == 'E') {
     bool minus = *++s == '-';

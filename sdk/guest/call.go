@@ -112,15 +112,15 @@ const (
 // never sees it.
 func (c *Call) Log(level Level, message string) { c.env.log(level, message) }
 
-// Ready makes calls of a tool several times as fast whose arguments hold lists or
-// objects. It belongs behind its export:
+// Ready makes calls of a tool several times faster if its arguments contain lists or
+// objects. Write it after the tool's export:
 //
 //	var _ = guest.Ready(read)
 //
-// Every call begins with the memory as the guest's start left it, so what
-// encoding/json has to learn about A is learnt in every call anew, unless it was
-// learnt before: Ready decodes an empty object once, at the start. fn is not
-// called. Texts, numbers and switches are read without encoding/json.
+// Every call begins with the memory in its state after the guest's start. Without
+// Ready, encoding/json analyses the type A in every call. Ready decodes an empty
+// object once, at the start; it does not call fn. Strings, numbers and booleans are
+// read without encoding/json.
 func Ready[A any](Func[A]) bool {
 	var args A
 	return json.Unmarshal([]byte("{}"), &args) == nil

@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// A mailbox is where guest and host leave things for each other: a place in the
-// guest's memory that a host which knows of it reads and writes by itself, in one
-// piece. Other hosts do not look at it and are talked to by Extism's functions.
+// A mailbox is the memory through which guest and host exchange input and answer:
+// a struct in the guest's memory that a host with mailboxes reads and writes
+// directly. For other hosts the guest uses Extism's functions.
 type mailbox struct {
 	magic, version uint32
 	state          uint32

@@ -22,7 +22,7 @@ func Run[A any](Func[A]) int32 {
 type Options struct {
 	// Config holds the plugin's settings.
 	Config map[string]string
-	// Limits that the tool is told: MaxChars and MaxLines, 0 for the defaults.
+	// Limits that the tool sees: MaxChars and MaxLines, 0 for the defaults.
 	Limits tool.Limits
 	// Locale is the conversation's language; empty: English.
 	Locale tool.Locale

@@ -20,8 +20,8 @@ func word(s string) uint64 {
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// plain is how many bytes at the beginning of s are ASCII that stands for itself in
-// a JSON string.
+// plain returns the number of leading bytes of s that are ASCII and need no escape
+// in a JSON string.
 func plain(s string) int {
 	n := 0
 	for ; len(s)-n >= 8; n += 8 {

@@ -51,9 +51,9 @@ func quick(raw string, args any) bool {
 	return r.i == len(r.s)
 }
 
-// fieldNames fills in what the fields of a struct are called, "" for those that
-// nobody can name. It is false where encoding/json has rules about them that are
-// not worth knowing here.
+// fieldNames fills in the JSON names of the fields of a struct, "" for fields
+// without one. It returns false if encoding/json applies rules that this package
+// does not implement.
 func fieldNames(t reflect.Type, names []string) bool {
 	for i := range names {
 		f := t.Field(i)

@@ -51,7 +51,7 @@ type resource struct {
 
 // encode writes a tool's answer as an MCP tool result with our additions; it
 // always gives valid JSON. Most answers are a text and nothing else: it is written
-// without encoding/json, which would learn the types anew in every call, for
+// without encoding/json, which would analyse the types again in every call because
 // every call begins with the same memory.
 func encode(r Result, err error) []byte {
 	if err == nil && len(r.Text) > tool.MaxWhole {

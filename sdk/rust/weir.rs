@@ -130,7 +130,7 @@ pub struct Request {
 /// What came back, whatever its status.
 pub struct Response {
     pub status: i64,
-    pub url: String, // behind redirects
+    pub url: String, // after redirects
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
@@ -552,7 +552,7 @@ fn whole(f: f64) -> Option<i64> {
     if n as f64 == f && (-(1i64 << 53)..=1 << 53).contains(&n) { Some(n) } else { None }
 }
 
-/// Reads one JSON value; `None`: it is none, or has something behind it, or nests too deep.
+/// Reads one JSON value; `None`: it is none, or has something after it, or nests too deep.
 pub fn parse(text: &[u8]) -> Option<Value> {
     let mut p = Parser { text, at: 0 };
     let v = p.value(100)?;
@@ -735,13 +735,13 @@ fn store(b: &[u8]) -> Option<u64> {
         return None;
     }
     let words = b.chunks_exact(8);
-    let (rest, behind) = (words.remainder(), at + (b.len() & !7) as u64);
+    let (rest, after) = (words.remainder(), at + (b.len() & !7) as u64);
     for (i, w) in words.enumerate() {
         let w = u64::from_le_bytes([w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]]);
         unsafe { host::store_u64(at + 8 * i as u64, w) }
     }
     for (i, c) in rest.iter().enumerate() {
-        unsafe { host::store_u8(behind + i as u64, *c as u32) }
+        unsafe { host::store_u8(after + i as u64, *c as u32) }
     }
     Some(at)
 }
@@ -808,7 +808,7 @@ fn posted_input() -> Vec<u8> {
 }
 
 fn post(output: String) {
-    let output = output.into_bytes().leak(); // the host reads it behind the call
+    let output = output.into_bytes().leak(); // the host reads it after the call
     set_mailbox(OUT_PTR, output.as_ptr() as usize);
     set_mailbox(OUT_LEN, output.len());
     set_mailbox(STATE, 2);
@@ -853,7 +853,7 @@ unsafe impl core::alloc::GlobalAlloc for Bump {
     }
 }
 
-/// Makes the memory end behind size bytes at `at`; false: there is not so much.
+/// Makes the memory end after size bytes at `at`; false: there is not so much.
 unsafe fn reach(at: usize, size: usize) -> bool {
     let end = match at.checked_add(size) {
         Some(end) => end,

@@ -29,8 +29,8 @@ type Result struct {
 	Ref *Ref `json:"ref,omitempty"`
 	// Load is set on results of load_tool_history only.
 	Load *Load `json:"load,omitempty"`
-	// Repeat says that this very result stands above in the same turn already: one
-	// line refers to it, and Shown is empty.
+	// Repeat reports that the same result was shown earlier in this turn: one line
+	// refers to it, and Shown is empty.
 	Repeat bool `json:"repeat,omitempty"`
 	// Ephemeral results are shown for their turn and never archived again.
 	Ephemeral bool `json:"ephemeral,omitempty"`
@@ -64,7 +64,7 @@ func (r Result) WithWhole(whole string) Result {
 	return r
 }
 
-// Release lets go of the whole text; it stays in the archive.
+// Release drops the whole text from memory; it stays in the archive.
 func (r *Result) Release() { r.whole = "" }
 
 // A View is the part of a result that is shown. The notice about what is left
@@ -184,9 +184,9 @@ type SummaryCost struct {
 // An Approval is the decision about a call that could do more than answer.
 type Approval struct {
 	Allowed bool `json:"allowed"`
-	// By is "rule 1" and so on, "default" or "network" for the operator's word;
-	// "person" with a name; "always" for an earlier answer of theirs; or why
-	// nobody answered: "nobody", "timeout", "gone".
+	// By names who decided: "rule 1" and so on, "default" or "network" for the
+	// operator's settings; "person" with a name; "always" for an earlier answer; or
+	// why there was no answer: "nobody", "timeout", "gone".
 	By     string        `json:"by"`
 	Waited time.Duration `json:"waited_ns,omitempty"` // for a person
 }

@@ -33,7 +33,7 @@ fn read(path: &str) -> Result<String, Error> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Headings with # and those that are underlined; what stands in fenced code is none.
+/// Headings with # and those that are underlined; fenced code has none.
 fn headings<'a>(lines: &[&'a str]) -> Vec<Heading<'a>> {
     let (mut out, mut fence) = (Vec::new(), "");
     for (i, line) in lines.iter().enumerate() {
@@ -56,7 +56,7 @@ fn headings<'a>(lines: &[&'a str]) -> Vec<Heading<'a>> {
     out
 }
 
-/// The line behind the section that begins with heading i.
+/// The line after the section that begins with heading i.
 fn end(headings: &[Heading], i: usize, lines: usize) -> usize {
     headings[i + 1..].iter().find(|h| h.level <= headings[i].level).map_or(lines, |h| h.line)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/weirhost/weir/sdk/guest"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // Golden holds a text to testdata/NAME.golden, which -update writes.
 func Golden(t *testing.T, name, got string) {

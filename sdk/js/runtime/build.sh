@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes runtime.wasm: QuickJS as npm has it, merged with adapter.wat, and without the
-# exports that nobody needs then. The same bytes come out wherever it runs. Needs npm.
+# exports that are then not needed. The same bytes come out wherever it runs. Needs npm.
 set -eu
 out=${1:-runtime.wasm}
 cd "$(dirname "$0")"
