@@ -169,7 +169,7 @@ func TestRefusals(t *testing.T) {
 		{true, `{"file_path":"sales.csv","sql":"INSERT INTO data VALUES (1,2,3,4)"}`, tool.Denied, "only reads"},
 		{true, `{"file_path":"sales.csv","sql":"ATTACH '/workspace/shop.db' AS s"}`, tool.Denied, "only reads"},
 		{true, `{"file_path":"sales.csv","sql":"SELECT x FROM data"}`, tool.BadArgs, "x"},
-		{true, `{"csv":"a","delimiter":"\""}`, tool.BadArgs, "between fields"},
+		{true, `{"csv":"a","delimiter":"\""}`, tool.BadArgs, "cannot separate fields"},
 		{true, `{"csv":"` + strings.Repeat(",", 600) + `"}`, tool.TooLarge, "601 columns"},
 	} {
 		var out guest.Output
