@@ -44,6 +44,8 @@ var plain = []string{
 	"host/internal/history",
 	"host/daemon/api",
 	"host/internal/runner",
+	"host/daemon/sse",
+	"host/daemon/telemetry",
 	"README.md",
 	"README.zh-CN.md",
 	"CHANGELOG.md",

@@ -1,6 +1,9 @@
 package daemon
 
-import "github.com/weirhost/weir/host/daemon/api"
+import (
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/telemetry"
+)
 
 // Names of package api for packages that do not import it yet.
 type (
@@ -24,5 +27,6 @@ type (
 	TraceCall         = api.TraceCall
 	TraceHead         = api.TraceHead
 	TraceList         = api.TraceList
+	Tracing           = telemetry.Tracing
 	TraceRound        = api.TraceRound
 )

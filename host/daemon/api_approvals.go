@@ -52,7 +52,7 @@ var _ host.Approver = asker{}
 // turn's clock stands still.
 func (a asker) Approve(ctx context.Context, r host.ApprovalRequest) (host.ApprovalAnswer, error) {
 	d := a.t.d
-	d.metrics.asked(r.Tool)
+	d.metrics.ApprovalAsked(r.Tool)
 	p, ok := d.approvals.open(r, d.now())
 	if !ok {
 		d.log.Warn("nobody is asked: too many requests wait, or the daemon stops", "tool", r.Tool, "user", r.Principal)
@@ -66,7 +66,7 @@ func (a asker) Approve(ctx context.Context, r host.ApprovalRequest) (host.Approv
 	outcome := outcomeOf(ctx, answer, err)
 	a.t.emit(api.EventAnswered, api.ApprovalAnswered{ID: p.ID, CallID: p.CallID, Answer: outcome})
 	if outcome == outcomeGone { // no result will tell it
-		d.metrics.decided(api.ToolCallResult{Tool: r.Tool, Approval: &tool.Approval{By: outcome}})
+		d.metrics.ApprovalDecided(api.ToolCallResult{Tool: r.Tool, Approval: &tool.Approval{By: outcome}})
 	}
 	return answer, err
 }

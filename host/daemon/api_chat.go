@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/sse"
 )
 
 // postChat answers a question as a stream of events. The stream opens with the
@@ -30,26 +31,26 @@ func (d *Daemon) postChat(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	var s *stream
+	var s *sse.Stream
 	stop := func() {}
 	defer func() {
 		if stop(); s != nil {
-			s.close()
+			s.Close()
 		}
 	}()
 	emit := func(name string, data any) {
 		if s == nil {
-			s = newStream(w, cancel)
-			stop = beat(d.beat, s.ping)
+			s = sse.New(w, cancel)
+			stop = sse.Beat(d.beat, s.Ping)
 		}
-		s.event(name, data)
+		s.Event(name, data)
 	}
 	end, err := d.guarded(func() (api.ChatEnd, error) { return d.chat(ctx, d.principal(r), question{Ask: ask}, nil, emit) })
 	if s == nil && err != nil {
 		return err
 	}
 	if s != nil {
-		s.end()
+		s.End()
 	}
 	if err != nil {
 		emit(api.EventError, d.render(localeOf(r), asProblem(err)))

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -132,7 +134,7 @@ func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 	}
 	start := d.now()
 	c := tool.Call{ID: uuid.NewString(), Tool: name, Args: body.Args}
-	ctx, traced := d.traceCall(r.Context(), c)
+	ctx, traced := d.startCall(r.Context(), c)
 	res, err := session.Call(ctx, c)
 	if err != nil {
 		traced(res, api.ToolCallResult{}, err)
@@ -141,7 +143,7 @@ func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 	took := d.now().Sub(start)
 	out := api.ResultOf(res, took.Milliseconds(), body.Locale)
 	traced(res, out, nil)
-	d.metrics.called("", formatAPI, out, res.Stats, took)
+	d.metrics.ToolCalled("", formatAPI, out, res.Stats, took)
 	d.log.Info("call completed", "tool", name, "by", d.principal(r), "ok", out.OK, "produced", out.Produced, "shown", out.Shown)
 	writeJSON(w, http.StatusOK, out)
 	return nil
@@ -193,4 +195,24 @@ func queryInt(r *http.Request, name string, unset int) (int, error) {
 		return 0, api.Problemf(http.StatusBadRequest, "bad_query", "give a whole number", "%s=%q: it must be 0 or more", name, api.Clip(v, 40))
 	}
 	return n, nil
+}
+
+// startCall starts the span of a call that does not belong to a turn.
+func (d *Daemon) startCall(ctx context.Context, c tool.Call) (context.Context, func(tool.Result, api.ToolCallResult, error)) {
+	return d.set().Tracing.StartCall(ctx, telemetry.Call{Call: c, Known: d.knows(c.Tool)})
+}
+
+// serveMetrics answers with the counters in Prometheus' format.
+func (d *Daemon) serveMetrics(w http.ResponseWriter, r *http.Request) error {
+	d.metrics.ServeHTTP(w, r)
+	return nil
+}
+
+// knows reports whether a tool of that name exists, of the host or the agent.
+func (d *Daemon) knows(name string) bool {
+	if name == tool.DescribeTool {
+		return true
+	}
+	_, ok := d.cfg.Host.Tool(name)
+	return ok
 }

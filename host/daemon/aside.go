@@ -42,11 +42,11 @@ func (a aside) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.De
 	return func(yield func(agent.Delta, error) bool) {
 		began := a.d.now()
 		var used agent.Usage
-		ctx, chat := a.d.set().Tracing.chat(ctx, spanModel(opChat, a.of, a.name, a.scope.Conversation), r)
+		ctx, chat := a.d.set().Tracing.StartChat(ctx, peerOf(a.of, a.name, a.scope.Conversation), r)
 		defer func() {
-			a.d.metrics.modelAsked(a.name, a.d.now().Sub(began))
-			a.d.metrics.took(a.name, used, a.of.Price.Cost(used))
-			chat.finish()
+			a.d.metrics.ModelAsked(a.name, a.d.now().Sub(began))
+			a.d.metrics.TokensUsed(a.name, used, a.of.Price.Cost(used))
+			chat.End()
 		}()
 		counted := a.meter
 		counted.spent = func(u agent.Usage, c *agent.Cost) {
@@ -56,7 +56,7 @@ func (a aside) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.De
 			if d.Usage != nil {
 				used = *d.Usage
 			}
-			chat.saw(d, err)
+			chat.Received(d, err)
 			if !yield(d, err) {
 				return
 			}

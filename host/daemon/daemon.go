@@ -17,6 +17,8 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
+	"github.com/weirhost/weir/host/daemon/sse"
+	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/internal/words"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -63,7 +65,7 @@ type Config struct {
 	// MaxTurns bounds the turns at once; 0: 256; negative: no bound.
 	MaxTurns int
 	// Tracing says what spans are made; the zero value: none.
-	Tracing Tracing
+	Tracing telemetry.Tracing
 	Version string
 	Logger  hclog.Logger     // nil: silent
 	Now     func() time.Time // nil: time.Now
@@ -105,7 +107,7 @@ type Daemon struct {
 	start   time.Time
 	beat    time.Duration // the longest silence of a stream
 	// metrics count since start, for /metrics.
-	metrics   *metrics
+	metrics   *telemetry.Metrics
 	approvals *broker
 	lives     *lives
 	mcp       *mcpserver.Server
@@ -150,12 +152,15 @@ func New(cfg Config) (*Daemon, error) {
 		return nil, err
 	}
 	d.current.Store(first)
-	d.start, d.beat = d.now(), heartbeat
+	d.start, d.beat = d.now(), sse.Heartbeat
 	d.ending, d.end = context.WithCancelCause(context.Background())
 	d.ledger = newLedger(cfg.Host.Archive(), d.now, d.log)
 	d.uses = newUseLog(cfg.Host.Archive(), d.log)
 	d.mcp = d.newMCP()
-	d.metrics = newMetrics(d.knows, func(ctx context.Context) (archive.Stats, error) { return d.cfg.Host.Archive().Stats(ctx) }, d.now, d.log)
+	d.metrics = telemetry.NewMetrics(telemetry.MetricsConfig{
+		Known: d.knows, Now: d.now, Logger: d.log,
+		Stats: func(ctx context.Context) (archive.Stats, error) { return d.cfg.Host.Archive().Stats(ctx) },
+	})
 	return d, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
+	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -32,7 +33,7 @@ func (d *Daemon) newMCP() *mcpserver.Server {
 	c := d.cfg.MCP
 	return mcpserver.New(mcpserver.Config{
 		Host: d.cfg.Host, Version: d.cfg.Version, Logger: d.log.Named("mcp"), Locale: c.Locale, Allow: c.Tools, Deny: c.Deny,
-		MaxSessions: c.MaxSessions, MaxUserSessions: c.MaxUserSessions, Idle: c.Idle, Begin: d.admit, Sees: d.seesTool, LocaleOf: d.localeOfMCP, Trace: d.traceMCP, Called: d.calledByMCP, Card: card, Now: d.now,
+		MaxSessions: c.MaxSessions, MaxUserSessions: c.MaxUserSessions, Idle: c.Idle, Begin: d.admit, Sees: d.seesTool, LocaleOf: d.localeOfMCP, Trace: d.startMCPCall, Called: d.calledByMCP, Card: card, Now: d.now,
 	})
 }
 
@@ -99,8 +100,8 @@ func card(r host.ApprovalRequest) string {
 func (d *Daemon) calledByMCP(c mcpserver.Call) {
 	r := c.Result
 	out := api.CountsOf(r)
-	d.metrics.called("", formatMCP, out, r.Stats, c.Took)
-	d.metrics.decided(out)
+	d.metrics.ToolCalled("", formatMCP, out, r.Stats, c.Took)
+	d.metrics.ApprovalDecided(out)
 	use := archive.ToolUse{
 		Scope: archive.Scope{Principal: c.Principal, Conversation: c.Conversation}, CallID: r.CallID, Tool: api.Clip(r.Tool, 80), Format: formatMCP, Code: "ok",
 		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, Duration: c.Took, Created: c.Began,
@@ -158,4 +159,20 @@ func (d *Daemon) streamMCP(w http.ResponseWriter, r *http.Request) error {
 // in ends, ctx does or the Daemon stops.
 func (d *Daemon) ServeMCP(ctx context.Context, in io.Reader, out io.Writer) error {
 	return d.mcp.ServeStream(ctx, d.cfg.Principal, in, out)
+}
+
+// startMCPCall starts the span of a call over MCP.
+func (d *Daemon) startMCPCall(ctx context.Context, c tool.Call, from mcpserver.Trace) (context.Context, func(tool.Result, error)) {
+	t := d.set().Tracing
+	if t.Tracer == nil {
+		return ctx, nil
+	}
+	ctx, end := t.StartMCPCall(ctx, telemetry.Call{Call: c, Known: d.knows(c.Tool)}, from.Parent, from.State)
+	return ctx, func(r tool.Result, err error) {
+		var out api.ToolCallResult
+		if err == nil {
+			out = api.ResultOf(r, 0, d.cfg.MCP.Locale)
+		}
+		end(r, out, err)
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/sse"
 )
 
 // A Completion is one answer in OpenAI's shape, or one piece of it.
@@ -83,7 +84,7 @@ type completion struct {
 	render        func(*api.Problem) *api.Problem // in the language of the client
 
 	mu   sync.Mutex // the turn writes, and the timer that keeps the stream alive
-	s    *stream
+	s    *sse.Stream
 	over bool // nothing is written any more but by whoever called
 }
 
@@ -94,28 +95,28 @@ func (c *completion) keepAlive(every time.Duration) (stop func()) {
 	if !c.stream {
 		return func() {}
 	}
-	still := beat(every, func() {
+	still := sse.Beat(every, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.over { // an answer with a status may follow
 			return
 		}
 		c.open()
-		c.s.ping()
+		c.s.Ping()
 	})
 	return func() {
 		still()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.s != nil {
-			c.s.close()
+			c.s.Close()
 		}
 	}
 }
 
 func (c *completion) open() {
 	if c.s == nil {
-		c.s = newStream(c.w, c.gone)
+		c.s = sse.New(c.w, c.gone)
 		empty := ""
 		c.piece(CompletionMessage{Role: "assistant", Content: &empty}, "")
 	}
@@ -142,7 +143,7 @@ func (c *completion) piece(m CompletionMessage, finish string) {
 	if finish != "" {
 		choice.Finish = &finish
 	}
-	c.s.data(c.envelope("chat.completion.chunk", choice))
+	c.s.Data(c.envelope("chat.completion.chunk", choice))
 }
 
 func (c *completion) envelope(object string, choices ...CompletionChoice) *Completion {
@@ -162,15 +163,15 @@ func (c *completion) finish(end api.ChatEnd, err error) error {
 		if c.s == nil {
 			return err
 		}
-		c.s.end()
-		c.s.data(inOpenAIsShape(c.render(asProblem(err))))
+		c.s.End()
+		c.s.Data(inOpenAIsShape(c.render(asProblem(err))))
 		return nil // without [DONE]: the answer did not come to its end
 	}
 	reason := finishOf(end.Reason)
 	calls := callsOf(end.Pending, c.stream)
 	if c.stream {
 		c.open()
-		c.s.end()
+		c.s.End()
 		if len(calls) > 0 {
 			c.piece(CompletionMessage{Calls: calls}, "")
 		}
@@ -178,9 +179,9 @@ func (c *completion) finish(end api.ChatEnd, err error) error {
 		if c.usage {
 			out := c.envelope("chat.completion.chunk")
 			out.Usage = usageOf(end.Usage)
-			c.s.data(out)
+			c.s.Data(out)
 		}
-		c.s.data("[DONE]")
+		c.s.Data("[DONE]")
 		return nil
 	}
 	m := CompletionMessage{Role: "assistant", Reasoning: end.Reasoning, Calls: calls}

@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/sse"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -468,11 +469,11 @@ func TestNoStreamBehindAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := httptest.NewRecorder()
 		c := &completion{stream: true, w: w, gone: func() {}}
-		stop := c.keepAlive(heartbeat)
+		stop := c.keepAlive(sse.Heartbeat)
 		if err := c.finish(api.ChatEnd{}, busyProblem()); err == nil {
 			t.Error("the error is lost")
 		}
-		time.Sleep(heartbeat) // and then the handler goes on
+		time.Sleep(sse.Heartbeat) // and then the handler goes on
 		synctest.Wait()
 		stop()
 		if w.Body.Len() > 0 || w.Header().Get("Content-Type") != "" {

@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "write openapi_words.json again")
 // OpenAPIWords -update` writes it. Those of other packages may lag behind.
 func TestOpenAPIWords(t *testing.T) {
 	said := map[string]string{}
-	for _, dir := range []string{".", "api", "..", "../archive", "../../agent", "../../sdk/tool"} {
+	for _, dir := range []string{".", "api", "..", "../plugin", "../archive", "../../agent", "../../sdk/tool"} {
 		readComments(t, dir, said)
 	}
 	w := newWriter(false)

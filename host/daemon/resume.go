@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/sse"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -103,7 +104,7 @@ func (l *liveTurn) emit(name string, data any) {
 	if p, ok := data.(*api.TextPiece); ok && name == api.EventText {
 		text = p.Text
 	}
-	l.feed.add(func(n int) []byte { return frame(l.eventID(n), name, data) }, text)
+	l.feed.add(func(n int) []byte { return sse.Frame(l.eventID(n), name, data) }, text)
 }
 
 func (l *liveTurn) finish(end api.ChatEnd, err error) {
@@ -294,21 +295,21 @@ func (d *Daemon) send(w http.ResponseWriter, r *http.Request, l *liveTurn, n int
 			return l.failed
 		}
 	}
-	s := newStream(w, cancel)
-	defer s.close()
-	s.ping()
-	defer beat(d.beat, s.ping)()
+	s := sse.New(w, cancel)
+	defer s.Close()
+	s.Ping()
+	defer sse.Beat(d.beat, s.Ping)()
 	for {
 		raw, last, gap, over, err := l.feed.next(ctx, n)
 		if err != nil {
 			return nil // the client has gone, or is back on another connection
 		}
 		if gap != nil {
-			s.raw(frame(l.eventID(gap.before-1), api.EventMissed, api.Missed{Events: gap.events, Text: gap.text}))
+			s.Raw(sse.Frame(l.eventID(gap.before-1), api.EventMissed, api.Missed{Events: gap.events, Text: gap.text}))
 		}
 		for len(raw) > 0 {
 			n := framesEnd(raw)
-			s.raw(raw[:n])
+			s.Raw(raw[:n])
 			raw = raw[n:]
 		}
 		if n = last; over {
@@ -321,10 +322,10 @@ func (d *Daemon) send(w http.ResponseWriter, r *http.Request, l *liveTurn, n int
 // together if there is so much. What else a stream is sent goes between events.
 func framesEnd(raw []byte) int {
 	const end = "\n\n"
-	if len(raw) <= pieceBytes {
+	if len(raw) <= sse.PieceBytes {
 		return len(raw)
 	}
-	from := pieceBytes - len(end)
+	from := sse.PieceBytes - len(end)
 	n := bytes.Index(raw[from:], []byte(end))
 	if n < 0 {
 		return len(raw)

@@ -22,6 +22,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/sse"
 )
 
 // stepper is a model that says one piece whenever the test lets it.
@@ -541,7 +542,7 @@ func TestAPingKeepsOutOfEvents(t *testing.T) {
 			events = append(events, e)
 		}
 	}
-	if len(events) != 1 || !bytes.Equal(events[0], frame("turn-1", "long", text)) {
+	if len(events) != 1 || !bytes.Equal(events[0], sse.Frame("turn-1", "long", text)) {
 		t.Errorf("%d bytes come as %d events, want one", len(got), len(events))
 	}
 }

@@ -123,7 +123,7 @@ func (d *Daemon) routes() []route {
 		{"GET", "/api/users", false, d.listUsers, doc{operators: true, about: "List the users with what they may and what they took today", gives: UserList{}}},
 		{"GET", "/api/users/{name}/data", false, d.showUserData, doc{operators: true, about: "Sum up what is stored of somebody, also of who is no user any more", gives: UserData{}}},
 		{"DELETE", "/api/users/{name}/data", false, d.purgeUser, doc{operators: true, about: "Delete everything of somebody who is no user any more", gives: UserData{}, fails: []int{409}}},
-		{"GET", "/metrics", false, d.scrape, doc{operators: true, about: "Counters and times for Prometheus", kind: kindText}},
+		{"GET", "/metrics", false, d.serveMetrics, doc{operators: true, about: "Counters and times for Prometheus", kind: kindText}},
 		{"POST", "/v1/chat/completions", false, d.completions, doc{about: "OpenAI's protocol: answer the last messages",
 			headers: map[string]string{"X-Weir-Conversation": "the conversation that goes on; the answer's header names it"},
 			takes:   CompletionBody{}, needs: []string{"messages"}, loose: true, gives: Completion{}, kind: kindStream, fails: []int{404, 409, 429, 502, 503, 507}}},
@@ -151,7 +151,7 @@ func (d *Daemon) guard(h func(http.ResponseWriter, *http.Request) error) http.Ha
 				d.writeProblem(w, r, asProblem(nil))
 			}
 		}()
-		if err := h(w, d.traced(r)); err != nil {
+		if err := h(w, d.set().Tracing.Extract(r)); err != nil {
 			p := asProblem(err)
 			if p.Status >= 500 && p.Code != api.CodeDraining { // which is how a stop begins, not a failure
 				d.log.Error("request failed", "path", r.URL.Path, "status", p.Status, "error", err)

@@ -10,6 +10,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/telemetry"
 )
 
 // A Setup is what of a Config can change while the Daemon serves. Its fields
@@ -21,7 +22,7 @@ type Setup struct {
 	Users    map[string]User
 	Settings any
 	MaxTurns int
-	Tracing  Tracing
+	Tracing  telemetry.Tracing
 }
 
 // setup is a Setup made ready. It never changes; Configure puts another in its

@@ -135,15 +135,15 @@ func TestSpansOfATurn(t *testing.T) {
 	want(bad, map[attribute.Key]string{"error.type": "bad_args"})
 }
 
-// With leave, the spans hold what was said, in the form of the conventions.
+// With Content, the spans contain questions and answers, in the form of the conventions.
 func TestSpansWithContent(t *testing.T) {
 	s, kept := tracedServer(t, true, replay.Call("calculator", `{"expression":"6*7"}`), replay.Text("It is 42."))
 	s.post("/api/chat", `{"message":"Six by seven?"}`)
 	for _, sp := range kept.GetSpans() {
 		a := attrs(sp)
 		for _, key := range []attribute.Key{"gen_ai.input.messages", "gen_ai.output.messages"} {
-			var all []spanMessage
-			if !strings.HasPrefix(sp.Name, "execute_tool") && (json.Unmarshal([]byte(a[key]), &all) != nil || len(all) == 0 || len(all[0].Parts) == 0) {
+			var all []struct{ Parts []struct{ Type string } }
+			if !strings.HasPrefix(sp.Name, "execute_tool") && (json.Unmarshal([]byte(a[key]), &all) != nil || len(all) == 0 || len(all[0].Parts) == 0 || all[0].Parts[0].Type == "") {
 				t.Errorf("%s: %s is %q", sp.Name, key, a[key])
 			}
 		}
@@ -198,7 +198,7 @@ func TestSpansOfCalls(t *testing.T) {
 		}
 	}
 	kept.Reset()
-	_, end := s.daemon.traceCall(t.Context(), tool.Call{ID: "1", Tool: "made_up_name"})
+	_, end := s.daemon.startCall(t.Context(), tool.Call{ID: "1", Tool: "made_up_name"})
 	end(tool.Result{Err: &tool.Error{Code: tool.UnknownTool}}, api.ToolCallResult{}, nil)
 	if spans := kept.GetSpans(); spans[0].Name != "execute_tool" {
 		t.Errorf("%q", spans[0].Name)

@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -42,8 +43,8 @@ type turn struct {
 	model Model
 	prof  Profile
 	emit  func(name string, data any)
-	title string // of a new conversation
-	spans *spans // nil: the turn is not traced
+	title string          // of a new conversation
+	spans *telemetry.Turn // nil: no spans
 
 	stored []archive.Message // what the store holds, the question included
 	// unsaved says that the disk was full when the question came. What of the
@@ -114,10 +115,12 @@ func (d *Daemon) answer(ctx context.Context, principal string, ask question, his
 	if len(t.ask.spoken) == 0 {
 		t.ask.spoken = visible(history)
 	}
-	ctx, t.spans = d.set().Tracing.begin(context.WithValue(ctx, asidesKey{}, &t.asides), t)
+	ctx, t.spans = d.set().Tracing.StartTurn(context.WithValue(ctx, asidesKey{}, &t.asides), telemetry.TurnInfo{
+		Peer: peerOf(t.model, t.ask.Model, t.scope.Conversation), Profile: t.ask.Profile, Question: t.ask.Message, Known: d.knows,
+	})
 	loop, err := agent.New(t.prof.Agent, watched{t.metered(), t}, t.tools(toolbox{session, t.prof.Allow, t.prof.Deny}), agent.ObserverFunc(t.observe))
 	if err != nil {
-		t.spans.finish(err)
+		t.spans.End(t.end, err)
 		return api.ChatEnd{}, err
 	}
 	var out agent.Turn
@@ -129,7 +132,7 @@ func (d *Daemon) answer(ctx context.Context, principal string, ask question, his
 	}
 	runErr = cutOff(ctx, runErr)
 	if me, ok := errors.AsType[*agent.ModelError](runErr); ok {
-		d.metrics.modelFailed(t.ask.Model, "model_"+string(me.Code), "failed")
+		d.metrics.ModelFailed(t.ask.Model, "model_"+string(me.Code), "failed")
 	}
 	t.end.Answer, t.end.Reasoning = out.Answer, out.Reasoning
 	for _, c := range out.Pending {
@@ -143,7 +146,7 @@ func (d *Daemon) answer(ctx context.Context, principal string, ask question, his
 			runErr = errors.Join(runErr, archive.ErrFull)
 		}
 	}
-	t.spans.finish(runErr)
+	t.spans.End(t.end, runErr)
 	return t.end, runErr
 }
 
@@ -294,10 +297,11 @@ func (t *turn) sums(out agent.Turn) *archive.TurnSums {
 func (t *turn) observe(e agent.Event) {
 	if end, ok := e.(agent.TurnEnd); ok {
 		own := t.model.Price.Cost(end.Usage)
-		t.d.metrics.ended(t.ask.Model, end, own) // the others' are counted as theirs
+		t.d.metrics.TurnEnded(t.ask.Model, end, own) // the others' are counted as theirs
 		t.end.Usage, t.end.Cost, t.end.Asides = t.asides.with(end.Usage, own)
 	}
 	t.note(e)
+	t.spans.Observe(e)
 	log := t.d.log
 	switch e := e.(type) {
 	case agent.TurnStart:
@@ -306,7 +310,6 @@ func (t *turn) observe(e agent.Event) {
 		t.emit(api.EventStart, api.ChatStart{Conversation: t.scope.Conversation, Turn: e.Turn, Model: t.ask.Model, Mode: e.Mode, Simulated: t.model.Info.Simulated, Window: e.Window, Limit: e.Limit, Why: e.Why, Locale: e.Locale, Resumable: t.ask.Resume})
 		t.end.Conversation = t.scope.Conversation
 		t.prof.Agent.Locale = e.Locale
-		t.spans.started(e)
 	case agent.TextDelta:
 		t.said.WriteString(e.Text)
 		t.emit(api.EventText, &api.TextPiece{Text: e.Text})
@@ -321,20 +324,19 @@ func (t *turn) observe(e agent.Event) {
 	case agent.MalformedCall:
 		log.Warn("call not readable", "reason", e.Malformed.Reason, "format", e.Malformed.Format, "tool", e.Malformed.Name, "corrected", e.Note != "")
 		t.emit(api.EventMalformed, api.ToolCallMalformed{Reason: string(e.Malformed.Reason), Tool: e.Malformed.Name, Format: string(e.Malformed.Format), Note: e.Note})
-		t.d.metrics.unreadable(t.ask.Model, e.Malformed)
+		t.d.metrics.CallMalformed(t.ask.Model, e.Malformed)
 		t.uses = append(t.uses, archive.ToolUse{
 			Scope: t.scope, Turn: lastStoredTurn(t.stored), Tool: api.Clip(e.Malformed.Name, 80), Model: t.ask.Model, Format: string(e.Malformed.Format),
 			Code: archive.MalformedCode + string(e.Malformed.Reason), Created: t.d.now(),
 		})
 	case agent.ModeSwitched:
 		log.Warn("tool calling switched", "from", e.From, "to", e.To, "why", e.Why)
-		t.d.metrics.switched(e)
+		t.d.metrics.ModeSwitched(e)
 		t.d.learn(t.ask.Model, t.model, e.To)
 		t.emit(api.EventMode, api.ModeSwitched{From: e.From, To: e.To, Why: e.Why})
 	case agent.ModelRepeated:
 		p := asProblem(e.Err)
-		t.spans.repeated()
-		t.d.metrics.modelFailed(t.ask.Model, p.Code, "repeated")
+		t.d.metrics.ModelFailed(t.ask.Model, p.Code, "repeated")
 		t.emit(api.EventRepeated, api.ModelRepeated{Code: p.Code, Message: p.Msg, Wait: e.Wait.Milliseconds()})
 	case agent.PlanReady:
 		t.emit(api.EventPlan, api.Plan{Steps: e.Steps})
@@ -345,7 +347,7 @@ func (t *turn) observe(e agent.Event) {
 		log.Info("archived results may be meant", "uuids", e.UUIDs, "score", e.Score, "by", e.By, "hinted", e.Hinted, "loaded", e.Preloaded)
 		t.emit(api.EventRecalled, api.Recalled{UUIDs: e.UUIDs, Score: e.Score, By: e.By, Hinted: e.Hinted, Loaded: e.Preloaded, Fallback: e.Fallback})
 	case agent.Folded:
-		t.d.metrics.folded(e)
+		t.d.metrics.Folded(e)
 		log.Info("folded", "results", len(e.UUIDs), "saved_chars", e.SavedChars, "mid_turn", e.MidTurn)
 		t.emit(api.EventFolded, api.Folded{UUIDs: e.UUIDs, SavedChars: e.SavedChars, MidTurn: e.MidTurn})
 	case agent.Budget:
@@ -378,9 +380,9 @@ func (t *turn) result(e agent.CallEnd) {
 	if r.Err != nil {
 		code = string(r.Err.Code)
 	}
-	t.d.metrics.called(t.ask.Model, t.format[r.CallID], out, r.Stats, e.Elapsed)
-	t.d.metrics.decided(out)
-	t.spans.told(r, out, t.format[r.CallID])
+	t.d.metrics.ToolCalled(t.ask.Model, t.format[r.CallID], out, r.Stats, e.Elapsed)
+	t.d.metrics.ApprovalDecided(out)
+	t.spans.Result(r, out, t.format[r.CallID])
 	t.emit(api.EventResult, out)
 	if out.Layer != tool.LayerNone {
 		if hostCut := out.Layer == tool.LayerTool || out.Layer == tool.LayerOperator || out.Layer == tool.LayerDefault || out.Layer == tool.LayerCeiling; !hostCut {

@@ -1,4 +1,4 @@
-package daemon
+package telemetry
 
 import (
 	"context"
@@ -18,24 +18,24 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// other stands for every label value that is not among the known ones. A model
-// or a guest can write any name; none of them may make a new series.
+// other replaces every label value that is not a known one: a model or a guest can
+// write any name, and no name may create a series.
 const other = "other"
 
-// outcomes are the values that the label outcome can have beside other.
+// outcomes are the values of the label outcome; every other one becomes other.
 var outcomes = []tool.Code{
 	"ok", tool.UnknownTool, tool.BadArgs, tool.Failed, tool.TimedOut, tool.OutOfMemory, tool.Trapped,
 	tool.TooLarge, tool.Denied, tool.RateLimited, tool.Cancelled, tool.Expired,
 }
 
-// maxTools bounds the tools that have a series of their own. A server of others
-// can rename its tools as often as it likes; what comes later counts as other.
+// maxTools bounds the tools with a series of their own; later ones count as other. A
+// remote server can rename its tools as often as it likes.
 const maxTools = 500
 
-// metrics counts what the daemon does since it started, on a registry of its
-// own. Its methods are safe for concurrent use.
-type metrics struct {
-	known    func(name string) bool // is it a tool of ours?
+// Metrics counts what the daemon does since it started, in a registry of its own. It
+// is safe for concurrent use. The label model is a model's configured name.
+type Metrics struct {
+	known    func(name string) bool // reports whether a tool exists
 	registry *prometheus.Registry
 	handler  http.Handler
 
@@ -50,9 +50,19 @@ type metrics struct {
 	others toolSeries
 }
 
-// newMetrics makes metrics that know the tools that known knows, and that ask
-// stats for the archive's size when they are scraped.
-func newMetrics(known func(string) bool, stats func(context.Context) (archive.Stats, error), now func() time.Time, log hclog.Logger) *metrics {
+// A MetricsConfig is what Metrics need. All fields are required.
+type MetricsConfig struct {
+	// Known reports whether a tool of that name exists. Other names share the label
+	// value "other".
+	Known func(name string) bool
+	// Stats returns the archive's size, when a client reads the metrics.
+	Stats  func(context.Context) (archive.Stats, error)
+	Now    func() time.Time
+	Logger hclog.Logger
+}
+
+// NewMetrics returns Metrics without counts.
+func NewMetrics(cfg MetricsConfig) *Metrics {
 	reg := prometheus.NewRegistry()
 	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "weir", Name: name, Help: help}, labels)
@@ -65,8 +75,8 @@ func newMetrics(known func(string) bool, stats func(context.Context) (archive.St
 		reg.MustRegister(h)
 		return h
 	}
-	m := &metrics{
-		known: known, registry: reg, tools: map[string]*toolSeries{}, others: toolSeries{label: other, calls: map[callKind]prometheus.Counter{}},
+	m := &Metrics{
+		known: cfg.Known, registry: reg, tools: map[string]*toolSeries{}, others: toolSeries{label: other, calls: map[callKind]prometheus.Counter{}},
 		calls:       counters("calls_total", "Calls of tools that models and clients made, by how they were written and what they came to.", "model", "tool", "format", "outcome"),
 		malformed:   counters("malformed_calls_total", "What was meant to be a call and could not be read as one.", "model", "format", "reason"),
 		produced:    counters("produced_characters_total", "Characters that tools produced.", "tool"),
@@ -94,21 +104,25 @@ func newMetrics(known func(string) bool, stats func(context.Context) (archive.St
 		turnSeconds: seconds("turn_duration_seconds", "Time of a turn, from the question to its end.",
 			[]float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600}, "model"),
 	}
-	reg.MustRegister(newArchiveSize(stats, now, log))
+	reg.MustRegister(newArchiveSize(cfg.Stats, cfg.Now, cfg.Logger))
 	m.handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 	return m
 }
 
-// modelAsked counts one request to a model.
-func (m *metrics) modelAsked(model string, took time.Duration) {
+// ServeHTTP answers with all metrics in Prometheus' text format.
+func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.handler.ServeHTTP(w, r) }
+
+// ModelAsked counts one request to a model.
+func (m *Metrics) ModelAsked(model string, took time.Duration) {
 	m.modelSeconds.WithLabelValues(label(model)).Observe(took.Seconds())
 }
 
-// asked counts a request to a person.
-func (m *metrics) asked(name string) { m.asks.WithLabelValues(m.tool(name)).Inc() }
+// ApprovalAsked counts a request for a person's approval of a tool's call.
+func (m *Metrics) ApprovalAsked(name string) { m.asks.WithLabelValues(m.tool(name)).Inc() }
 
-// decided counts a decision; rules and people each count as one.
-func (m *metrics) decided(r api.ToolCallResult) {
+// ApprovalDecided counts the decision about a call, by a rule or a person. A result
+// without a decision does not count.
+func (m *Metrics) ApprovalDecided(r api.ToolCallResult) {
 	if r.Approval == nil {
 		return
 	}
@@ -120,38 +134,39 @@ func (m *metrics) decided(r api.ToolCallResult) {
 	m.approvals.WithLabelValues(m.tool(r.Tool), decision, by).Inc()
 }
 
-// unreadable counts what could not be read as a call.
-func (m *metrics) unreadable(model string, bad parse.Malformed) {
+// CallMalformed counts a call that could not be parsed.
+func (m *Metrics) CallMalformed(model string, bad parse.Malformed) {
 	m.malformed.WithLabelValues(label(model), string(bad.Format), string(bad.Reason)).Inc()
 }
 
-// switched counts a change of the way in which tools are called.
-func (m *metrics) switched(e agent.ModeSwitched) {
+// ModeSwitched counts a change of the way tools are called.
+func (m *Metrics) ModeSwitched(e agent.ModeSwitched) {
 	m.switches.WithLabelValues(string(e.From), string(e.To)).Inc()
 }
 
-// folded counts results that turned into placeholders.
-func (m *metrics) folded(e agent.Folded) { m.folds.Add(float64(len(e.UUIDs))) }
+// Folded counts results that became placeholders.
+func (m *Metrics) Folded(e agent.Folded) { m.folds.Add(float64(len(e.UUIDs))) }
 
-// modelFailed counts a failure of a provider.
-func (m *metrics) modelFailed(model, code, outcome string) {
+// ModelFailed counts a failure of a provider. code is a problem's code, outcome
+// "repeated" or "failed".
+func (m *Metrics) ModelFailed(model, code, outcome string) {
 	m.modelErrors.WithLabelValues(label(model), strings.TrimPrefix(code, "model_"), outcome).Inc()
 }
 
-// ended counts a turn, its tokens, what they cost (nil: unknown), and its time.
-func (m *metrics) ended(model string, e agent.TurnEnd, cost *agent.Cost) {
+// TurnEnded counts a turn, its tokens, their cost (nil: unknown) and its time.
+func (m *Metrics) TurnEnded(model string, e agent.TurnEnd, cost *agent.Cost) {
 	model = label(model)
 	m.turns.WithLabelValues(model, string(e.Reason)).Inc()
 	m.turnSeconds.WithLabelValues(model).Observe(e.Elapsed.Seconds())
-	m.took(model, e.Usage, cost)
+	m.TokensUsed(model, e.Usage, cost)
 	m.faults.Add(float64(e.Faults.Faults))
 	m.refaults.Add(float64(e.Refaults))
 }
 
-// took counts tokens and what they cost; nil: unknown.
-func (m *metrics) took(model string, u agent.Usage, cost *agent.Cost) {
+// TokensUsed counts tokens and their cost; nil: unknown.
+func (m *Metrics) TokensUsed(model string, u agent.Usage, cost *agent.Cost) {
 	model = label(model)
-	// A counter cannot go back, and a provider can send anything.
+	// A counter cannot decrease, and a provider can send any number.
 	count := func(c *prometheus.CounterVec, kind string, n int) {
 		c.WithLabelValues(model, kind).Add(float64(max(n, 0)))
 	}
@@ -164,99 +179,10 @@ func (m *metrics) took(model string, u agent.Usage, cost *agent.Cost) {
 	}
 }
 
-// embedded counts tokens of texts that vectors were made of.
-func (m *metrics) embedded(model string, u agent.Usage) {
+// Embedded counts the tokens of texts that became vectors.
+func (m *Metrics) Embedded(model string, u agent.Usage) {
 	m.tokens.WithLabelValues(label(model), "embedding").Add(float64(max(u.Prompt, 0)))
 }
 
-// label makes a configured name fit to be a label, which must be UTF-8.
+// label returns a configured name as a label value, which must be UTF-8.
 func label(name string) string { return strings.ToValidUTF8(name, "�") }
-
-// statsAge is how long the archive's sums are served again, and statsTime how
-// long reading them may take: they read the whole call log.
-const (
-	statsAge  = 15 * time.Second
-	statsTime = 5 * time.Second
-)
-
-// archiveSize tells the archive's size when it is scraped.
-type archiveSize struct {
-	stats func(context.Context) (archive.Stats, error)
-	now   func() time.Time
-	log   hclog.Logger
-
-	results, pruned, text, stored, file *prometheus.Desc
-
-	mu   sync.Mutex
-	last archive.Stats
-	read time.Time // when last was read; zero: never
-}
-
-func newArchiveSize(stats func(context.Context) (archive.Stats, error), now func() time.Time, log hclog.Logger) *archiveSize {
-	desc := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc("weir_archive_"+name, help, nil, nil)
-	}
-	return &archiveSize{
-		stats: stats, now: now, log: log,
-		results: desc("results", "Results whose text the archive holds."),
-		pruned:  desc("pruned_results", "Results whose text retention removed."),
-		text:    desc("text_bytes", "Length of the kept texts."),
-		stored:  desc("stored_bytes", "What the kept texts take, compressed, with parts and raw bytes."),
-		file:    desc("file_bytes", "Size of the archive's file."),
-	}
-}
-
-// Describe names the gauges.
-func (a *archiveSize) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{a.results, a.pruned, a.text, a.stored, a.file} {
-		ch <- d
-	}
-}
-
-// Collect tells the gauges, of the last good reading where a new one fails.
-func (a *archiveSize) Collect(ch chan<- prometheus.Metric) {
-	s, ok := a.current()
-	if !ok {
-		return
-	}
-	for d, v := range map[*prometheus.Desc]int64{
-		a.results: int64(s.Archives), a.pruned: int64(s.Pruned), a.text: s.TextBytes, a.stored: s.StoredBytes, a.file: s.FileBytes,
-	} {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v))
-	}
-}
-
-// current reads the sums when those it has are old; false: there are none.
-func (a *archiveSize) current() (archive.Stats, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if now := a.now(); a.read.IsZero() || now.Sub(a.read) >= statsAge {
-		ctx, cancel := context.WithTimeout(context.Background(), statsTime)
-		defer cancel()
-		s, err := a.stats(ctx)
-		if err != nil {
-			a.log.Warn("the archive's size cannot be read", "error", err)
-			return a.last, !a.read.IsZero()
-		}
-		a.last, a.read = s, now
-	}
-	return a.last, true
-}
-
-// scrape answers with every metric as Prometheus reads them.
-func (d *Daemon) scrape(w http.ResponseWriter, r *http.Request) error {
-	d.metrics.handler.ServeHTTP(w, r)
-	return nil
-}
-
-// knows reports whether a tool of that name can be called here.
-func (d *Daemon) knows(name string) bool {
-	if name == describeTool {
-		return true
-	}
-	_, ok := d.cfg.Host.Tool(name)
-	return ok
-}
-
-// describeTool is the agent's own tool, which the host does not know.
-const describeTool = tool.DescribeTool

@@ -1,4 +1,4 @@
-package daemon
+package telemetry
 
 import (
 	"slices"
@@ -11,34 +11,34 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// toolSeries are the series of one tool, or of all that have none of their own.
-// They are found once, for to find a series by its labels takes longer than to
-// count. The lock of metrics guards it.
+// toolSeries are the series of one tool, or of all tools without series of their own.
+// They are looked up once: a lookup by labels takes longer than to count. The lock of
+// Metrics guards it.
 type toolSeries struct {
 	label string
 	calls map[callKind]prometheus.Counter
-	// What follows is nil until it is needed.
+	// These are nil until they are needed.
 	seconds, instance      prometheus.Observer
 	produced, shown, saved prometheus.Counter
 }
 
-// callKind is what calls of a tool are told apart by.
+// callKind contains the labels that separate the calls of a tool.
 type callKind struct {
 	model, format string
 	outcome       tool.Code
 }
 
-// tool is the label of a tool: its name, if it is one of ours and not one of
-// very many.
-func (m *metrics) tool(name string) string {
+// tool returns the label of a tool: its name if the tool is known and has series of its
+// own.
+func (m *Metrics) tool(name string) string {
 	known := m.known(name)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.series(name, known).label
 }
 
-// series finds those of a tool; m.mu is held.
-func (m *metrics) series(name string, known bool) *toolSeries {
+// series returns the series of a tool; the caller holds m.mu.
+func (m *Metrics) series(name string, known bool) *toolSeries {
 	s := m.tools[name]
 	switch {
 	case !known, s == nil && len(m.tools) >= maxTools:
@@ -51,8 +51,8 @@ func (m *metrics) series(name string, known bool) *toolSeries {
 	return s
 }
 
-// ofCall finds what counts a call, with the time of its instance or without.
-func (m *metrics) ofCall(name string, k callKind, instance bool) (toolSeries, prometheus.Counter) {
+// ofCall returns the series for a call, with or without the time of its instance.
+func (m *Metrics) ofCall(name string, k callKind, instance bool) (toolSeries, prometheus.Counter) {
 	known := m.known(name)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,8 +72,8 @@ func (m *metrics) ofCall(name string, k callKind, instance bool) (toolSeries, pr
 	return *s, calls
 }
 
-// called counts a call and its result, written as format; cost is what it took.
-func (m *metrics) called(model, format string, r api.ToolCallResult, cost tool.Stats, elapsed time.Duration) {
+// ToolCalled counts a call in the given format, its result and its time.
+func (m *Metrics) ToolCalled(model, format string, r api.ToolCallResult, cost tool.Stats, elapsed time.Duration) {
 	outcome := tool.Code("ok")
 	if r.Error != nil {
 		outcome = r.Error.Code
@@ -81,7 +81,7 @@ func (m *metrics) called(model, format string, r api.ToolCallResult, cost tool.S
 	if !slices.Contains(outcomes, outcome) {
 		outcome = other
 	}
-	instance := cost.Instance > 0 // a call that the cache answered has none
+	instance := cost.Instance > 0 // a cached answer has none
 	s, calls := m.ofCall(r.Tool, callKind{model, format, outcome}, instance)
 	calls.Inc()
 	s.seconds.Observe(elapsed.Seconds())

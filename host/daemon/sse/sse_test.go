@@ -1,4 +1,4 @@
-package daemon
+package sse
 
 import (
 	"errors"
@@ -10,10 +10,10 @@ import (
 	"testing/synctest"
 )
 
-// A gate is a connection that takes a write when the test lets it.
+// A gate is a connection whose writes wait for the test.
 type gate struct {
 	head    http.Header
-	let     chan error // one for each write; nil: it is taken
+	let     chan error // the result of each write
 	mu      sync.Mutex
 	text    strings.Builder
 	flushes int
@@ -40,16 +40,16 @@ func (g *gate) seen() (text string, flushes int) {
 	return g.text.String(), g.flushes
 }
 
-// The first event goes out at once, those that come while it is written go out
-// together behind it, and the end goes out with the handler's.
-func TestAStreamWritesTogetherWhatComesTogether(t *testing.T) {
+// The stream writes the first event at once, the events of the meantime in one write,
+// and leaves the last flush to the handler.
+func TestEventsOfOneMomentShareAWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		s := newStream(g, func() { t.Error("the client has not gone") })
-		s.event("first", 1)
+		s := New(g, func() { t.Error("the client has not gone") })
+		s.Event("first", 1)
 		synctest.Wait() // it is being written, though nothing else came
 		for i := range 5 {
-			s.event("next", i)
+			s.Event("next", i)
 		}
 		g.let <- nil
 		synctest.Wait()
@@ -61,11 +61,11 @@ func TestAStreamWritesTogetherWhatComesTogether(t *testing.T) {
 		if text, flushes := g.seen(); strings.Count(text, "event:") != 6 || flushes != 2 {
 			t.Fatalf("%d flushes: %s", flushes, text)
 		}
-		s.end()
-		s.event("last", "")
-		synctest.Wait() // nobody writes: the writer would wait for the gate
+		s.End()
+		s.Event("last", "")
+		synctest.Wait() // no goroutine writes: it would wait for the gate
 		go func() { g.let <- nil }()
-		s.close()
+		s.Close()
 		text, flushes := g.seen()
 		if flushes != 2 {
 			t.Errorf("%d flushes: the end is the handler's", flushes)
@@ -75,32 +75,32 @@ func TestAStreamWritesTogetherWhatComesTogether(t *testing.T) {
 				t.Errorf("%q is missing in %s", want, text)
 			}
 		}
-		s.event("late", 1)
+		s.Event("late", 1)
 		synctest.Wait()
 		if after, _ := g.seen(); after != text {
-			t.Error("something was written behind the end")
+			t.Error("something was written after the end")
 		}
 	})
 }
 
-// A client that reads nothing holds up whoever adds events, once so much waits,
-// and nobody's memory.
-func TestAStreamWaitsForASlowClient(t *testing.T) {
+// A client that reads nothing delays the code that adds events, and costs a bounded
+// amount of memory.
+func TestASlowClientDelaysTheWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		s := newStream(g, func() {})
+		s := New(g, func() {})
 		line := strings.Repeat("x", 1<<10)
 		var mu sync.Mutex
 		added, done := 0, make(chan struct{})
 		many := func() int { mu.Lock(); defer mu.Unlock(); return added }
 		go func() {
 			for range 200 {
-				s.event("line", line)
+				s.Event("line", line)
 				mu.Lock()
 				added++
 				mu.Unlock()
 			}
-			s.close()
+			s.Close()
 			close(done)
 		}()
 		synctest.Wait()
@@ -124,43 +124,43 @@ func TestAStreamWaitsForASlowClient(t *testing.T) {
 	})
 }
 
-// A write that fails is the stream's end: whoever waits goes on, and one hears of it.
-func TestAStreamThatBreaks(t *testing.T) {
+// A failed write ends the stream: waiting callers continue, and gone runs once.
+func TestAFailedWriteEndsTheStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		gone := 0
-		s := newStream(g, func() { gone++ })
+		s := New(g, func() { gone++ })
 		var wg sync.WaitGroup
 		for range 3 {
 			wg.Go(func() {
 				for range 100 {
-					s.event("line", strings.Repeat("x", 1<<10))
+					s.Event("line", strings.Repeat("x", 1<<10))
 				}
 			})
 		}
 		synctest.Wait() // all three wait for room
 		g.let <- errors.New("reset by peer")
 		wg.Wait()
-		s.close()
+		s.Close()
 		if gone != 1 {
-			t.Errorf("it was told %d times", gone)
+			t.Errorf("gone ran %d times", gone)
 		}
 		if text, _ := g.seen(); text != "" {
-			t.Errorf("behind a failed write stands %s", text)
+			t.Errorf("after a failed write: %s", text)
 		}
 	})
 }
 
-// Data that has no JSON leaves no half of an event behind.
-func TestAnEventThatCannotBeWritten(t *testing.T) {
+// Data that cannot be encoded leaves no half of an event in the stream.
+func TestDataThatCannotBeEncoded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		s := newStream(g, func() {})
-		s.event("good", "1")
-		s.event("bad", func() {})
-		s.event("good", "2")
+		s := New(g, func() {})
+		s.Event("good", "1")
+		s.Event("bad", func() {})
+		s.Event("good", "2")
 		go func() { g.let <- nil }()
-		s.close()
+		s.Close()
 		if text, _ := g.seen(); text != "id: 1\nevent: good\ndata: 1\n\nid: 3\nevent: good\ndata: 2\n\n" {
 			t.Errorf("%q", text)
 		}

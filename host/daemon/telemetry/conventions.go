@@ -1,12 +1,11 @@
-package daemon
+package telemetry
 
 import (
 	"go.opentelemetry.io/otel/attribute"
 )
 
-// What spans are called and hold, by the GenAI and MCP conventions of
-// OpenTelemetry as of 2026-11: they are in development, and their names have
-// changed before.
+// The names of spans and attributes, by the GenAI and MCP conventions of OpenTelemetry
+// as of 2026-11. The conventions are in development, and names have changed before.
 const (
 	opInvokeAgent = "invoke_agent"
 	opChat        = "chat"
@@ -38,7 +37,7 @@ const (
 	keyPort         = attribute.Key("server.port")
 	keyMethod       = attribute.Key("mcp.method.name")
 
-	// Those that hold what was said; only with Tracing.Content.
+	// Attributes with what people, models and tools wrote; only with Tracing.Content.
 	keySystem     = attribute.Key("gen_ai.system_instructions")
 	keyMessagesIn = attribute.Key("gen_ai.input.messages")
 	keyMessageOut = attribute.Key("gen_ai.output.messages")
@@ -65,11 +64,11 @@ const (
 	keyCached    = attribute.Key("weir.cached")
 )
 
-// errorOther is the class of an error that has none of its own.
+// errorOther is the class of an error without a class of its own.
 const errorOther = "_OTHER"
 
-// providerName is what the conventions call a provider. Servers that they do
-// not know keep the name that they have in tools.toml.
+// providerName returns the conventions' name of a provider. A provider that they do
+// not know keeps its name of tools.toml.
 func providerName(name string) string {
 	switch name {
 	case "":
