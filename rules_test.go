@@ -82,6 +82,7 @@ var levels = map[string]int{
 	"host/daemon":                    12,
 	"host/daemon/client":             13,
 	"host/internal/term":             2,
+	"host/internal/chat":             14,
 	"host/cmd/weir":                  20,
 	"host/bench/mcp":                 20,
 	"host/bench/context":             20,
@@ -95,7 +96,7 @@ var levels = map[string]int{
 }
 
 // both lists the packages that may import the host and the agent.
-var both = []string{"host/daemon", "host/internal/config", "host/internal/app", "host/cmd/weir", "host/bench/context", "host/bench/loop", "examples"}
+var both = []string{"host/daemon", "host/internal/config", "host/internal/app", "host/internal/chat", "host/cmd/weir", "host/bench/context", "host/bench/loop", "examples"}
 
 // allowed lists the third-party modules a package may import, each with the
 // reason. A package takes every entry whose path is a prefix of its own.
@@ -151,6 +152,12 @@ var allowed = map[string]map[string]string{
 	},
 	"host/daemon/client":    {"github.com/gofrs/flock": "one process per data folder"},
 	"host/internal/tomlpos": {"github.com/BurntSushi/toml": "the library whose silence about places it makes up for"},
+	"host/internal/chat": {
+		"github.com/charmbracelet/x/ansi": "how wide a text is on a terminal",
+		"github.com/peterh/liner":         "lines that a person edits, with history, in which Chinese takes two columns",
+	},
+	"host/daemon/client":  {"github.com/gofrs/flock": "one process per data folder"},
+	"host/internal/spots": {"github.com/BurntSushi/toml": "the library whose silence about places it makes up for"},
 	"host/internal/mcpclient": {
 		"github.com/modelcontextprotocol/go-sdk": "the protocol of other tool servers, by those who write it",
 		"github.com/cenkalti/backoff/v5":         "pauses between tries to reach a server",
@@ -179,8 +186,6 @@ var allowed = map[string]map[string]string{
 		"github.com/spf13/pflag":           "its flags, whose texts are put into Chinese",
 		"github.com/BurntSushi/toml":       "tools.toml",
 		"github.com/gofrs/flock":           "one process per data folder",
-		"github.com/peterh/liner":          "lines that a person edits, with history, in which Chinese takes two columns",
-		"github.com/charmbracelet/x/ansi":  "how wide a text is on a terminal",
 		"github.com/coreos/go-systemd/v22": "readiness, reload and stop, told to systemd",
 	},
 	"host/plugintest": {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/chat"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
@@ -125,7 +126,7 @@ func (c *cli) showApproval(ctx context.Context, cl *session, given string) error
 	if c.JSON {
 		c.Print(a)
 	} else {
-		fmt.Fprintln(c.Out, requestCard(a, c.say))
+		fmt.Fprintln(c.Out, chat.ApprovalCard(c.Printer, a))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weirhost/weir/host/internal/chat"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
@@ -82,7 +83,7 @@ func (c *cli) archiveGrepCmd() *cobra.Command {
 				selectors = append(selectors, fmt.Sprintf("context=%d", around))
 			}
 			return c.withClient(cmd.Context(), func(cl *session) error {
-				_, err := c.showArchive(cmd.Context(), cl, args[0], selectors, "")
+				_, err := chat.ShowArchive(cmd.Context(), c.Printer, cl, args[0], selectors, "")
 				return err
 			})
 		},

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/chat"
 )
 
 // maxInput bounds what ask reads from files and standard input, in bytes.
@@ -57,37 +58,30 @@ func (c *cli) askOnce(ctx context.Context, a askFlags, args []string) error {
 	if a.Message, err = c.question(args, a.files); err != nil {
 		return err
 	}
-	var keys *keyboard
+	var answers chat.Answers
 	if c.Interactive() && !fromInput(args) {
-		keys = newKeyboard(c.In)
+		answers = chat.NewLines(c.In)
 	}
 	return c.withClient(ctx, func(cl *session) error {
 		if a.wait && cl.local {
 			return usagef("start `weir serve` first", "--wait is for a running daemon: only there can `weir approvals` answer")
 		}
-		p := &printer{c: c, quiet: a.quiet || c.JSON, wait: a.wait && keys == nil, think: a.think && !c.JSON}
-		p.begin()
-		var err error
-		if keys == nil {
-			err = p.chat(ctx, cl, a.Ask, nil)
-		} else {
-			err = p.chat(ctx, cl, a.Ask, keys)
-		}
-		p.finish()
+		t := &chat.Turn{Printer: c.Printer, Quiet: a.quiet || c.JSON, Wait: a.wait && answers == nil, Think: a.think && !c.JSON}
+		err := t.Run(ctx, cl.Client, a.Ask, answers)
 		var tr *daemon.Trace
-		if a.Explain && p.end != nil && !c.Events {
-			tr = c.lastTrace(context.WithoutCancel(ctx), cl, p.end.Conversation)
+		if a.Explain && t.End != nil && !c.Events {
+			tr = chat.LastTrace(context.WithoutCancel(ctx), cl, t.End.Conversation)
 		}
-		if c.JSON && !c.Events && p.end != nil {
+		if c.JSON && !c.Events && t.End != nil {
 			c.Print(struct {
 				*daemon.ChatEnd
 				Error *daemon.Problem `json:"error,omitempty"`
 				Trace *daemon.Trace   `json:"trace,omitempty"`
-			}{p.end, p.problem, tr})
+			}{t.End, t.Problem, tr})
 		}
-		err = p.outcome(err)
+		err = t.Outcome(err)
 		if tr != nil && !c.JSON {
-			fmt.Fprint(c.Err, "\n"+c.Wrap(c.Err, c.explained(*tr)))
+			fmt.Fprint(c.Err, "\n"+c.Wrap(c.Err, chat.ExplainText(c.Printer, *tr)))
 		}
 		return err
 	})

@@ -123,7 +123,7 @@ func TestRestoreRefuses(t *testing.T) {
 	} {
 		data := filepath.Join(t.TempDir(), "data")
 		code, said := weirRun(t, "--data", data, "restore", c.file)
-		if code != exitUsage || !strings.Contains(said, c.says) || strings.Contains(said, ".restore-") {
+		if code != term.ExitUsage || !strings.Contains(said, c.says) || strings.Contains(said, ".restore-") {
 			t.Errorf("%s: exit %d: %s", c.name, code, said)
 		}
 		if got := entriesOf(t, data); len(got) > 0 {
@@ -156,7 +156,7 @@ func TestRestoreOfACutFile(t *testing.T) {
 		if err := os.WriteFile(cut, whole[:at], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if code, said := weirRun(t, "--data", data, "restore", "--replace", cut); code != exitUsage || !strings.Contains(said, "damaged") {
+		if code, said := weirRun(t, "--data", data, "restore", "--replace", cut); code != term.ExitUsage || !strings.Contains(said, "damaged") {
 			t.Errorf("cut at %d of %d: exit %d: %s", at, len(whole), code, said)
 		}
 	}

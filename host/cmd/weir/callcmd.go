@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -57,7 +58,7 @@ func (c *cli) showResult(res daemon.ToolCallResult) error {
 		}
 	}
 	if !res.OK {
-		return exitError(exitTool)
+		return term.ExitError(term.ExitTool)
 	}
 	return nil
 }

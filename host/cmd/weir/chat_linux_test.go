@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"unsafe"
+
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // wide gives the terminal a width, as a real one has.
@@ -135,16 +137,16 @@ func TestChatIsStopped(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	p.until("stopped; what was said until then is kept")
+	p.until("stopped; the answer until then is saved")
 	p.prompt()
 	p.type_("still there?\r")
 	p.until("heard <still there?>")
 	p.prompt()
 	p.type_("half a line\x03")
-	p.until("Ctrl-C again leaves")
+	p.until("press Ctrl-C again")
 	p.prompt()
 	p.type_("\x03")
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitInterrupted {
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != term.ExitInterrupted {
 		t.Errorf("%v", err)
 	}
 }

@@ -28,11 +28,10 @@ type cli struct {
 	lang    string // --lang en|zh
 	verbose bool   // --verbose
 
-	serving  bool        // a daemon: it writes to the log alone
-	stays    bool        // it answers for longer than one command
-	demoTold bool        // it has said that the demo model answers
-	spoken   tool.Locale // the language that was found; empty: none yet
-	book     *words.Book // the Chinese texts; nil: not loaded yet
+	serving bool        // a daemon: it writes to the log alone
+	stays   bool        // it answers for longer than one command
+	spoken  tool.Locale // the language that was found; empty: none yet
+	book    *words.Book // the Chinese texts; nil: not loaded yet
 }
 
 // A target is the configuration and the folders that a command works with, by the
@@ -52,24 +51,10 @@ func newCLI(env term.Env) *cli {
 	return c
 }
 
-// The exit codes that run documents.
-const (
-	exitFailed      = 1
-	exitUsage       = 2
-	exitModel       = 3
-	exitTool        = 4
-	exitInterrupted = 130
-)
-
 // A usageError is the caller's mistake: a flag, an argument, the configuration.
 type usageError = msg.Problem
 
 func usagef(hint, format string, args ...any) error { return msg.Usagef(hint, format, args...) }
-
-// exitError carries an exit code for something that was already reported.
-type exitError int
-
-func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
 func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
@@ -133,7 +118,7 @@ var misused = []string{string(tool.UnknownTool), string(tool.BadArgs), "unknown_
 
 // report prints err as one line with its hint and returns the exit code.
 func (c *cli) report(ctx context.Context, err error) int {
-	var code exitError
+	var code term.ExitError
 	var ue *usageError
 	var p *daemon.Problem
 	var me *agent.ModelError
@@ -144,28 +129,34 @@ func (c *cli) report(ctx context.Context, err error) int {
 		return int(code)
 	case ctx.Err() != nil:
 		c.complain("interrupted", "interrupted", "")
-		return exitInterrupted
+		return term.ExitInterrupted
 	case errors.As(err, &ue):
-		c.complain("usage", ue.Text.String(), ue.Hint.String())
-		return exitUsage
+		c.complain(ue.Code, ue.Text.String(), ue.Hint.String())
+		switch {
+		case ue.Code == msg.Usage:
+			return term.ExitUsage
+		case strings.HasPrefix(ue.Code, "model_"):
+			return term.ExitModel
+		}
+		return term.ExitFailed
 	case errors.As(err, &p):
 		c.complain(p.Code, p.Msg.String(), p.Hint.String())
 		switch {
 		case strings.HasPrefix(p.Code, "model_"):
-			return exitModel
+			return term.ExitModel
 		case slices.Contains(misused, p.Code):
-			return exitUsage
+			return term.ExitUsage
 		}
-		return exitFailed
+		return term.ExitFailed
 	case errors.As(err, &me):
 		c.complain("model_"+string(me.Code), me.Msg, me.Hint)
-		return exitModel
+		return term.ExitModel
 	case strings.HasPrefix(err.Error(), "unknown command"):
 		c.complain("usage", term.FirstLine(err.Error()), "`weir --help` lists the commands")
-		return exitUsage
+		return term.ExitUsage
 	}
 	c.complain("failed", err.Error(), "")
-	return exitFailed
+	return term.ExitFailed
 }
 
 // complain writes a problem: for people on stderr, with --json also as the one

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weirhost/weir/host/internal/chat"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/term"
 )
@@ -28,12 +29,13 @@ func TestCLIDoc(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := between(t, string(page), "commands", commandTable(c.root()))
-	var chat strings.Builder
-	chat.WriteString("| typed | what it does |\n|---|---|\n")
-	for _, cmd := range chatCommands() {
-		fmt.Fprintf(&chat, "| `%s` | %s |\n", strings.TrimSpace(cmd.name+" "+cmd.args), cmd.en)
+	var table strings.Builder
+	table.WriteString("| typed | what it does |\n|---|---|\n")
+	typed, about := chat.Commands()
+	for i := range typed {
+		fmt.Fprintf(&table, "| `%s` | %s |\n", typed[i], about[i])
 	}
-	want = between(t, want, "chat", chat.String())
+	want = between(t, want, "chat", table.String())
 	if *updateDocs {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)

@@ -12,48 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/chat"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
 )
-
-// completed gives what the word in front of pos in a line of the chat may go on
-// as: the commands, and what each of them takes.
-func (t *talk) completed(ctx context.Context, line string, pos int) (head string, words []string, tail string) {
-	r := []rune(line)
-	before := string(r[:pos])
-	i := strings.LastIndexByte(before, ' ') + 1
-	head, tail = before[:i], string(r[pos:])
-	if !strings.HasPrefix(before, "/") {
-		return head, nil, tail
-	}
-	var all []string
-	switch strings.TrimSpace(head) {
-	case "":
-		for _, cmd := range chatCommands() {
-			all = append(all, cmd.name)
-		}
-	case "/model":
-		all, _ = t.models(ctx) // no list, no completion
-	case "/profile":
-		all, _ = t.profiles(ctx)
-	case "/open":
-		list, _ := t.conversations(ctx)
-		for _, x := range list {
-			all = append(all, x.ID)
-		}
-	case "/show", "/load":
-		for _, id := range t.kept {
-			all = append(all, term.ShortID(id))
-		}
-	}
-	for _, w := range all {
-		if strings.HasPrefix(w, before[i:]) {
-			words = append(words, w)
-		}
-	}
-	return head, words, tail
-}
 
 // completions are what a shell is offered. They come from a daemon that runs,
 // or else from the configuration: completing a word opens nothing.
@@ -111,7 +74,7 @@ func first(f completer) completer {
 
 func (c *cli) modelNames(ctx context.Context) []string {
 	return c.completions(ctx, func(ctx context.Context, cl *session) []string {
-		names, _ := (&talk{cli: c, cl: cl}).models(ctx)
+		names, _ := chat.ModelNames(ctx, cl)
 		return names
 	}, func(s Settings) []string {
 		names := []string{daemon.DemoModel}
@@ -125,7 +88,7 @@ func (c *cli) modelNames(ctx context.Context) []string {
 
 func (c *cli) profileNames(ctx context.Context) []string {
 	return c.completions(ctx, func(ctx context.Context, cl *session) []string {
-		names, _ := (&talk{cli: c, cl: cl}).profiles(ctx)
+		names, _ := chat.ProfileNames(ctx, cl)
 		return names
 	}, func(s Settings) []string {
 		names := []string{"default"}
@@ -139,7 +102,7 @@ func (c *cli) profileNames(ctx context.Context) []string {
 
 func (c *cli) conversationIDs(ctx context.Context) []string {
 	return c.completions(ctx, func(ctx context.Context, cl *session) []string {
-		list, _ := (&talk{cli: c, cl: cl}).conversations(ctx)
+		list, _ := chat.Conversations(ctx, cl)
 		var out []string
 		for _, x := range list {
 			out = append(out, x.ID+"\t"+term.Visible(x.Title, 40))

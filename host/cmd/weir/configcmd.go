@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 func (c *cli) configCmd() *cobra.Command {
@@ -67,7 +68,7 @@ func (c *cli) configCmd() *cobra.Command {
 				fmt.Fprintln(c.Err, c.faultText(f))
 			}
 			if len(faults) > 0 {
-				return exitError(exitUsage)
+				return term.ExitError(term.ExitUsage)
 			}
 			if !c.JSON {
 				c.outf("%s is in order\n", p.Config)

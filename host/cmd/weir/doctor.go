@@ -13,6 +13,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
 )
 
@@ -105,7 +106,7 @@ func (c *cli) showFindings(list []finding) error {
 		c.outf("\n%d ok, %d noted, %d warned of, %d failed\n", counts[inOrder], counts[noted], counts[worrying], counts[faulty])
 	}
 	if counts[faulty] > 0 {
-		return exitError(exitFailed)
+		return term.ExitError(term.ExitFailed)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func TestInterruptedAnswerIsStored(t *testing.T) {
 	var stderr bytes.Buffer
 	out := &whenWritten{f: cancel}
 	code := run(ctx, []string{"--config", config, "--data", dir, "ask", "Hello?"}, term.Env{In: strings.NewReader(""), Out: out, Err: &stderr, Lookup: func(string) (string, bool) { return "", false }})
-	if code != exitInterrupted || !strings.Contains(stderr.String(), "interrupted") {
+	if code != term.ExitInterrupted || !strings.Contains(stderr.String(), "interrupted") {
 		t.Errorf("exit %d: %s", code, &stderr)
 	}
 	store, err := archive.Open(t.Context(), archive.Config{Path: filepath.Join(dir, "archive.db")})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/chat"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -201,7 +201,7 @@ func (c *cli) archiveCmd() *cobra.Command {
 		Example: "  weir archive show 6f1c… lines=95-140\n  weir archive show 6f1c… grep=ERROR context=2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withClient(cmd.Context(), func(cl *session) error {
-				_, err := c.showArchive(cmd.Context(), cl, args[0], args[1:], "")
+				_, err := chat.ShowArchive(cmd.Context(), c.Printer, cl, args[0], args[1:], "")
 				return err
 			})
 		},
@@ -234,41 +234,6 @@ func (c *cli) listArchives(ctx context.Context, cl *session, q url.Values) error
 		}
 	})
 	return nil
-}
-
-// showArchive prints an archived result page by page until it is whole, and
-// returns its id. With a conversation it shows what may be loaded there alone.
-func (c *cli) showArchive(ctx context.Context, cl *session, uuid string, selectors []string, conversation string) (string, error) {
-	q := url.Values{}
-	for _, s := range selectors {
-		name, value, ok := strings.Cut(s, "=")
-		if !ok || !slices.Contains([]string{"lines", "grep", "context", "pointer", "head", "tail", "offset"}, name) {
-			return "", usagef("selectors are lines=a-b, grep=…, context=n, pointer=/…, head=n, tail=n and offset=n", "%q is not a selector", s)
-		}
-		q.Set(name, value)
-	}
-	if conversation != "" {
-		q.Set("conversation_id", conversation)
-	}
-	for {
-		var page struct {
-			UUID string `json:"uuid"`
-			Text string `json:"text"`
-			Next int    `json:"next_offset"`
-		}
-		done, err := c.Show(ctx, cl, "/api/archives/"+url.PathEscape(uuid)+"?"+q.Encode(), &page)
-		if done || err != nil {
-			return uuid, err
-		}
-		fmt.Fprint(c.Out, page.Text)
-		if page.Next == 0 {
-			if !strings.HasSuffix(page.Text, "\n") {
-				fmt.Fprintln(c.Out)
-			}
-			return page.UUID, nil
-		}
-		q.Set("offset", strconv.Itoa(page.Next))
-	}
 }
 
 func (c *cli) statsCmd() *cobra.Command {

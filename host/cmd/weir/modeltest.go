@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/provider"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -122,7 +123,7 @@ func (c *cli) tellTested(all []tested) error {
 		}
 	}
 	if !ok {
-		return exitError(exitModel)
+		return term.ExitError(term.ExitModel)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (c *cli) pack(path, out string, strip bool) error {
 		if c.JSON {
 			c.Print(validReport(path, p, problems))
 		}
-		return exitError(exitFailed)
+		return term.ExitError(term.ExitFailed)
 	}
 	if out == "" {
 		out = p.Manifest.Name + ".wasm"
@@ -166,12 +166,12 @@ func (c *cli) validate(path string) error {
 		v := validReport(path, p, problems)
 		c.Print(v)
 		if !v.OK {
-			return exitError(exitFailed)
+			return term.ExitError(term.ExitFailed)
 		}
 		return nil
 	}
 	if c.problems(problems) > 0 {
-		return exitError(exitFailed)
+		return term.ExitError(term.ExitFailed)
 	}
 	if p.ABI != registry.ABIOwn {
 		list, _ := p.ABI.Exports()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/agent/parse/eval"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // A caseResult is the answer to one line. The id is the caller's own, of any
@@ -61,7 +62,7 @@ func (p parseRun) jsonl(ctx context.Context, c *cli) error {
 	}
 	if bad > 0 {
 		c.errf("weir: %d lines could not be read; each is {\"id\":\"…\",\"tools\":[…],\"text\":\"…\"}\n", bad)
-		return exitError(exitFailed)
+		return term.ExitError(term.ExitFailed)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (c *cli) pluginBenchCmd() *cobra.Command {
 			done()
 			c.tellFigures(f)
 			if len(f.Problems) > 0 {
-				return exitError(exitFailed)
+				return term.ExitError(term.ExitFailed)
 			}
 			return nil
 		},

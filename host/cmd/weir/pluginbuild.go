@@ -54,7 +54,7 @@ func (c *cli) pluginBuild(ctx context.Context, dir string) (p *registry.Plugin, 
 		if c.JSON {
 			c.Print(validReport(dir, p, problems))
 		}
-		return p, exitError(exitFailed)
+		return p, term.ExitError(term.ExitFailed)
 	}
 	if c.JSON {
 		c.Print(map[string]any{"file": wasm, "lang": b.Language.Name, "bytes": p.WasmBytes, "took_ms": b.Took.Milliseconds(), "sha256": p.WasmSHA256, "name": p.Manifest.Name, "tools": declaredNames(p)})
@@ -78,7 +78,7 @@ func (c *cli) moduleOf(dir string) (string, error) {
 	}
 	m, problems := registry.ParseManifest(manifest, text)
 	if c.problems(problems) > 0 {
-		return "", exitError(exitFailed)
+		return "", term.ExitError(term.ExitFailed)
 	}
 	return filepath.Join(dir, filepath.FromSlash(m.Wasm)), nil
 }
@@ -96,7 +96,7 @@ func (c *cli) buildProblem(dir string, err error) error {
 			c.Print(map[string]any{"error": map[string]string{"code": "build_failed", "message": f.Error(), "hint": strings.TrimSpace(f.Output)}})
 		}
 		c.errf("weir: %s; what it said stands above\n", f)
-		return exitError(exitFailed)
+		return term.ExitError(term.ExitFailed)
 	}
 	return err
 }

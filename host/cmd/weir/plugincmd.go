@@ -188,7 +188,7 @@ func (c *cli) confirm(question, without string) (bool, error) {
 		return false, usagef(without, "this asks a person, and nobody answered")
 	}
 	c.errf("nothing was changed\n")
-	return false, exitError(exitFailed)
+	return false, term.ExitError(term.ExitFailed)
 }
 
 // prompt reads one line of a person's; answered is false when the input ended

@@ -10,6 +10,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/host/plugintest"
 )
@@ -28,7 +29,7 @@ func (c *cli) infoOf(ctx context.Context, path string) error {
 		if c.JSON {
 			c.Print(validReport(path, pl, problems))
 		}
-		return exitError(exitFailed)
+		return term.ExitError(term.ExitFailed)
 	}
 	p, err := c.findPaths()
 	if err != nil {

@@ -84,7 +84,7 @@ func (c *cli) pluginTest(cmd *cobra.Command, path string, t *testRun) error {
 		c.tellSuite(r)
 	}
 	if !r.OK() {
-		return exitError(exitFailed)
+		return term.ExitError(term.ExitFailed)
 	}
 	return nil
 }

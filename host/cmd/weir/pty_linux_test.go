@@ -188,7 +188,7 @@ func TestAskedAtTheTerminal(t *testing.T) {
 	p.until("Ctrl-D to end")
 	p.type_("write a\n")
 	shown := p.until("[n] no: ")
-	for _, want := range []string{"? write_note asks for your leave (plugin pen)", "it can change files in /workspace", `"text": "\u001b[2Jx\u202egnp.exe"`, `always: write_note with exactly these arguments`} {
+	for _, want := range []string{"? write_note asks for permission (plugin pen)", "it can change files in /workspace", `"text": "\u001b[2Jx\u202egnp.exe"`, `always: write_note with exactly these arguments`} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("not shown: %q in\n%s", want, shown)
 		}

@@ -2,5 +2,6 @@
 
 package main
 
+
 // raced says that this is the race detector's build.
 const raced = false

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/chat"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
@@ -15,13 +16,13 @@ import (
 func TestSilentModelExits(t *testing.T) {
 	var out, errs bytes.Buffer
 	c := newCLI(term.Env{Out: &out, Err: &errs})
-	p := &printer{c: c, end: &daemon.ChatEnd{Reason: agent.ReasonNoAnswer}}
-	if code := c.report(t.Context(), p.outcome(nil)); code != exitModel {
+	p := &chat.Turn{Printer: c.Printer, End: &daemon.ChatEnd{Reason: agent.ReasonNoAnswer}}
+	if code := c.report(t.Context(), p.Outcome(nil)); code != term.ExitModel {
 		t.Errorf("exit %d: %s", code, errs.String())
 	}
 	c.JSON = true
-	var code exitError
-	if err := p.outcome(nil); !errors.As(err, &code) || int(code) != exitModel {
+	var code term.ExitError
+	if err := p.Outcome(nil); !errors.As(err, &code) || int(code) != term.ExitModel {
 		t.Errorf("with --json: %v", err)
 	}
 	if out.Len() > 0 {
@@ -29,14 +30,14 @@ func TestSilentModelExits(t *testing.T) {
 	}
 }
 
-// A turn that could not be saved is an answer all the same, and says so.
-func TestUnsavedTurnIsTold(t *testing.T) {
+// A turn that could not be saved still has an answer, and a warning.
+func TestUnsavedTurnIsReported(t *testing.T) {
 	var out, errs bytes.Buffer
 	c := newCLI(term.Env{Out: &out, Err: &errs})
 	for _, quiet := range []bool{false, true} {
 		errs.Reset()
-		p := &printer{c: c, quiet: quiet, end: &daemon.ChatEnd{Reason: agent.ReasonAnswer, Answer: "yes", Unsaved: true}}
-		if code := c.report(t.Context(), p.outcome(nil)); code != 0 || !strings.Contains(errs.String(), "could not be saved") {
+		p := &chat.Turn{Printer: c.Printer, Quiet: quiet, End: &daemon.ChatEnd{Reason: agent.ReasonAnswer, Answer: "yes", Unsaved: true}}
+		if code := c.report(t.Context(), p.Outcome(nil)); code != 0 || !strings.Contains(errs.String(), "could not be saved") {
 			t.Errorf("quiet %v: exit %d: %q", quiet, code, errs.String())
 		}
 	}

@@ -44,17 +44,17 @@ func TestExitCodes(t *testing.T) {
 		code int
 		says string
 	}{
-		{"call nothing x=1", exitUsage, "no tool named"},
-		{"tool show nothing", exitUsage, "no tool named"},
-		{"ask --model gone hello", exitUsage, "no model named"},
-		{"ask --agent gone hello", exitUsage, ""},
-		{"archive list --limit -1", exitUsage, "must be 0 or more"},
-		{"archive search --limit -1 word", exitUsage, "must be 0 or more"},
-		{"archive show 0190aaaa-0000-7000-8000-000000000000", exitFailed, "nothing with that id"},
-		{"archive show 0190aaaa-0000-7000-8000-000000000000 lines=9-2", exitUsage, "lines must be"},
-		{"archive show 0190aaaa-0000-7000-8000-000000000000 linse=2", exitUsage, "not a selector"},
-		{"ask --model m hello", exitModel, "set NOKEY"},
-		{"model test m", exitModel, "set NOKEY"},
+		{"call nothing x=1", term.ExitUsage, "no tool named"},
+		{"tool show nothing", term.ExitUsage, "no tool named"},
+		{"ask --model gone hello", term.ExitUsage, "no model named"},
+		{"ask --agent gone hello", term.ExitUsage, ""},
+		{"archive list --limit -1", term.ExitUsage, "must be 0 or more"},
+		{"archive search --limit -1 word", term.ExitUsage, "must be 0 or more"},
+		{"archive show 0190aaaa-0000-7000-8000-000000000000", term.ExitFailed, "nothing with that id"},
+		{"archive show 0190aaaa-0000-7000-8000-000000000000 lines=9-2", term.ExitUsage, "lines must be"},
+		{"archive show 0190aaaa-0000-7000-8000-000000000000 linse=2", term.ExitUsage, "not a selector"},
+		{"ask --model m hello", term.ExitModel, "set NOKEY"},
+		{"model test m", term.ExitModel, "set NOKEY"},
 	} {
 		code, stdout, stderr := runIn(t.Context(), t, t.TempDir(), unkeyed, strings.Fields(row.args)...)
 		if code != row.code || !strings.Contains(stdout+stderr, row.says) { // what a test finds out is its answer

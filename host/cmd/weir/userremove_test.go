@@ -47,10 +47,10 @@ func TestUserRemove(t *testing.T) {
 	step(0, "ann", "user", "list") // makes the data folder
 	left()
 	step(0, "1 conversations, 0 calls, 0 archived results of 0 bytes and the counts of 0 days stay on the disk; `weir user remove ann --purge` deletes them", "user", "remove", "ann")
-	step(exitUsage, "there is no user", "user", "remove", "ann")
+	step(term.ExitUsage, "there is no user", "user", "remove", "ann")
 	step(0, "deleted 1 conversations", "user", "remove", "ann", "--purge")
-	step(exitUsage, "there is no user", "user", "remove", "ann", "--purge")
-	step(exitUsage, "operator", "user", "remove", "local", "--purge")
+	step(term.ExitUsage, "there is no user", "user", "remove", "ann", "--purge")
+	step(term.ExitUsage, "operator", "user", "remove", "local", "--purge")
 	if out := step(0, `"deleted"`, "--json", "user", "remove", "bob", "--purge"); !strings.Contains(out, `"conversations": 1`) && !strings.Contains(out, `"conversations":1`) {
 		t.Error(out)
 	}

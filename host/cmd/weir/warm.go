@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/host/internal/term"
 )
 
 // warmCmd compiles every plugin into the cache, so that the daemon's first
@@ -39,7 +41,7 @@ func (c *cli) warmCmd() *cobra.Command {
 				tell(fmt.Sprintf(c.say("compiling, %d done", "正在编译，已完成 %d 个"), compiled))
 			})
 			if failed > 0 {
-				return exitError(exitFailed)
+				return term.ExitError(term.ExitFailed)
 			}
 			return cmd.Context().Err()
 		},

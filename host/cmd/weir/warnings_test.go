@@ -101,7 +101,7 @@ func TestArchiveThatCannotBeMade(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "gone", "archive.db"), filepath.Join(dir, "data", "archive.db")); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := runIn(t.Context(), t, dir, "", "tool", "list"); code != exitFailed || !strings.Contains(stderr, "give another folder with --data") {
+	if code, _, stderr := runIn(t.Context(), t, dir, "", "tool", "list"); code != term.ExitFailed || !strings.Contains(stderr, "give another folder with --data") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 }

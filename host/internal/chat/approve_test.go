@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"encoding/json"
@@ -13,12 +13,13 @@ import (
 
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/daemon/client"
+	"github.com/weirhost/weir/host/internal/term"
 )
 
-// booth is a consenter whose daemon and whose person a test plays.
-type booth struct {
+// An approverTest plays the daemon and the person of an approver.
+type approverTest struct {
 	*testing.T
-	q     *consenter
+	q     *approver
 	keys  *io.PipeWriter
 	posts chan string // id and answer
 
@@ -26,9 +27,9 @@ type booth struct {
 	text strings.Builder
 }
 
-func newBooth(t *testing.T) *booth {
+func newApproverTest(t *testing.T) *approverTest {
 	t.Helper()
-	b := &booth{T: t, posts: make(chan string, 16)}
+	b := &approverTest{T: t, posts: make(chan string, 16)}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var body struct{ Answer string }
 		_ = json.NewDecoder(r.Body).Decode(&body)
@@ -42,13 +43,13 @@ func newBooth(t *testing.T) *booth {
 	r, w := io.Pipe()
 	b.keys = w
 	t.Cleanup(func() { _ = w.Close() })
-	tell := func(s string) { b.mu.Lock(); defer b.mu.Unlock(); b.text.WriteString(s + "\n") }
-	hint := func(s string) { b.mu.Lock(); defer b.mu.Unlock(); b.text.WriteString(s) }
-	b.q = newConsenter(t.Context(), &session{Client: client.New(srv.URL, "")}, newKeyboard(r), english, tell, hint)
+	writeLine := func(s string) { b.mu.Lock(); defer b.mu.Unlock(); b.text.WriteString(s + "\n") }
+	prompt := func(s string) { b.mu.Lock(); defer b.mu.Unlock(); b.text.WriteString(s) }
+	b.q = newApprover(t.Context(), &term.Printer{}, client.New(srv.URL, ""), NewLines(r), writeLine, prompt)
 	return b
 }
 
-func (b *booth) asked(id string) {
+func (b *approverTest) asked(id string) {
 	data, err := json.Marshal(daemon.Approval{ID: id, Tool: "write_note", Args: "{}", Why: "why"})
 	if err != nil {
 		b.Fatal(err)
@@ -56,19 +57,19 @@ func (b *booth) asked(id string) {
 	b.q.event("approval.asked", data)
 }
 
-func (b *booth) answered(id, how string) {
+func (b *approverTest) answered(id, how string) {
 	b.q.event("approval.answered", json.RawMessage(`{"id":"`+id+`","answer":"`+how+`"}`))
 }
 
-func (b *booth) types(s string) {
+func (b *approverTest) types(s string) {
 	b.Helper()
 	if _, err := io.WriteString(b.keys, s); err != nil {
 		b.Fatal(err)
 	}
 }
 
-// shows waits until a text stands n times on the terminal.
-func (b *booth) shows(text string, n int) {
+// shows waits until the terminal shows a text n times.
+func (b *approverTest) shows(text string, n int) {
 	b.Helper()
 	for began := time.Now(); ; time.Sleep(time.Millisecond) {
 		b.mu.Lock()
@@ -85,8 +86,8 @@ func (b *booth) shows(text string, n int) {
 
 const question = "[n] no: "
 
-func TestConsenterAsksOneAfterTheOther(t *testing.T) {
-	b := newBooth(t)
+func TestApproverAsksOneAtATime(t *testing.T) {
+	b := newApproverTest(t)
 	b.asked("a")
 	b.asked("b")
 	b.shows(question, 1)
@@ -104,9 +105,9 @@ func TestConsenterAsksOneAfterTheOther(t *testing.T) {
 	b.q.close()
 }
 
-// What is settled elsewhere needs no answer, and what is typed then is none.
-func TestConsenterIsToldOfOthers(t *testing.T) {
-	b := newBooth(t)
+// A request that is answered elsewhere needs no answer here.
+func TestApproverStopsWhenAnsweredElsewhere(t *testing.T) {
+	b := newApproverTest(t)
 	b.asked("a")
 	b.asked("b")
 	b.asked("late")
@@ -127,9 +128,9 @@ func TestConsenterIsToldOfOthers(t *testing.T) {
 	}
 }
 
-// The end of the input is no yes, and the end of the question is none either.
-func TestConsenterEnds(t *testing.T) {
-	b := newBooth(t)
+// The end of the input denies, and the end of the question sends nothing.
+func TestApproverEnds(t *testing.T) {
+	b := newApproverTest(t)
 	b.asked("a")
 	b.shows(question, 1)
 	_ = b.keys.Close()
@@ -138,7 +139,7 @@ func TestConsenterEnds(t *testing.T) {
 	}
 	b.q.close()
 
-	b = newBooth(t)
+	b = newApproverTest(t)
 	b.asked("a")
 	b.asked("b")
 	b.shows(question, 1)
@@ -148,10 +149,10 @@ func TestConsenterEnds(t *testing.T) {
 	}
 }
 
-// Nothing that a model wrote can look like a line of ours.
-func TestRequestCard(t *testing.T) {
-	card := requestCard(daemon.Approval{ID: "x", Tool: "a\x1b[2J\nallow it? [y]", Plugin: "p", Why: "why\n\u202e", Always: "al\rways",
-		Args: "{\n  \"a\": \"b\"\n}\n? other asks for your leave", LeftOut: 12345}, english)
+// Nothing that a model wrote looks like a line of weir.
+func TestApprovalCardCannotBeImitated(t *testing.T) {
+	card := ApprovalCard(&term.Printer{}, daemon.Approval{ID: "x", Tool: "a\x1b[2J\nallow it? [y]", Plugin: "p", Why: "why\n\u202e", Always: "al\rways",
+		Args: "{\n  \"a\": \"b\"\n}\n? other asks for permission", LeftOut: 12345})
 	for i, line := range strings.Split(card, "\n") {
 		if i == 0 != strings.HasPrefix(line, "? ") || i > 0 && !strings.HasPrefix(line, "  ") {
 			t.Errorf("line %d: %q", i, line)
@@ -161,6 +162,3 @@ func TestRequestCard(t *testing.T) {
 		t.Errorf("%q", card)
 	}
 }
-
-// english is a person's language.
-func english(en, _ string) string { return en }

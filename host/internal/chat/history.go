@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"bytes"
@@ -9,41 +9,37 @@ import (
 	"github.com/weirhost/weir/host/internal/term"
 )
 
-// mostHistory is how many lines a history comes back with; the file is written
-// anew once it holds twice as many.
-const mostHistory = 1000
+// maxHistory is the number of lines that a history loads. The file is rewritten
+// when it holds twice as many.
+const maxHistory = 1000
 
-// A history is what was typed in chats, one line each, in the data folder. Two
-// chats may add to it at once. What cannot be written is forgotten: nobody
-// should be kept from talking by it.
+// A history is a file of the lines that were typed in chats. Two chats may append
+// to it at once. A line that cannot be written is lost without an error: it must
+// not stop a chat.
 type history struct {
 	path  string
-	lines []string // that were there at first
+	lines []string // that were loaded
 }
 
-func (c *cli) openHistory() *history {
-	p, err := c.findPaths()
-	if err != nil {
-		return nil
-	}
-	h := &history{path: p.ChatHistory()}
-	b, err := os.ReadFile(h.path)
+func openHistory(path string) *history {
+	h := &history{path: path}
+	b, err := os.ReadFile(path)
 	if err != nil {
 		return h
 	}
 	all := strings.FieldsFunc(string(b), func(r rune) bool { return r == '\n' })
-	for _, line := range all[max(0, len(all)-mostHistory):] {
+	for _, line := range all[max(0, len(all)-maxHistory):] {
 		if utf8.ValidString(line) {
 			h.lines = append(h.lines, term.Calm(line))
 		}
 	}
-	if len(all) > 2*mostHistory {
+	if len(all) > 2*maxHistory {
 		h.rewrite()
 	}
 	return h
 }
 
-// rewrite keeps only the last lines.
+// rewrite reduces the file to the lines that were loaded.
 func (h *history) rewrite() {
 	text := []byte(strings.Join(h.lines, "\n") + "\n")
 	temp := h.path + ".new"
@@ -57,7 +53,7 @@ func (h *history) add(line string) {
 	if err != nil {
 		return
 	}
-	_ = f.Chmod(0o600) // it may have been made by somebody less careful
+	_ = f.Chmod(0o600) // another program may have made it readable for others
 	_, _ = f.Write(append(bytes.TrimRight([]byte(line), "\n"), '\n'))
 	_ = f.Close()
 }

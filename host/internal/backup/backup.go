@@ -1,0 +1,192 @@
+// Package backup writes a data folder into one file and restores it. The file is a
+// gzipped tar: backup.json first (an Info), then the files of the folder by their
+// names in it. The archive is a snapshot of one moment, so a daemon may write to it
+// meanwhile. Restore unpacks into a temporary folder inside the data folder, checks
+// everything, and then renames: a failure leaves the folder as it was.
+package backup
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+const (
+	format      = 1
+	headName    = "backup.json"
+	archiveName = "archive.db"
+)
+
+// AsidePrefix begins the name of the folder into which Restore moves what was in
+// the data folder.
+const AsidePrefix = "before-restore-"
+
+// An Info is what backup.json says.
+type Info struct {
+	Format  int       `json:"format"`
+	Weir    string    `json:"weir"`
+	Created time.Time `json:"created"`
+	// Results is the number of archived results, 0 without an archive.
+	Results int `json:"results"`
+}
+
+// A Written is a backup that Write has made.
+type Written struct {
+	Info  Info
+	Bytes int64
+	// Skipped are the names that are neither a file nor a folder. They are not in the
+	// backup.
+	Skipped []string
+}
+
+// excluded reports whether an entry of a data folder belongs to one process, or is
+// made again when it is missing. No backup has such entries.
+func excluded(name string) bool {
+	return name == "lock" || name == "daemon.json" || name == "cache" || name == headName ||
+		strings.HasPrefix(name, archiveName) || strings.HasPrefix(name, AsidePrefix) || strings.HasPrefix(name, ".restore-")
+}
+
+// Write writes the data folder into a file that only its owner can read. It
+// replaces an existing file only if force is set, and only when the backup is
+// complete. version is that of weir. progress receives what is in progress.
+func Write(ctx context.Context, p config.Paths, file, version string, force bool, progress func(tool.Text)) (w Written, err error) {
+	if _, err := os.Stat(p.Data); err != nil {
+		return w, msg.Usagef("give the folder with --data", "there is no data folder %s", p.Data)
+	}
+	if _, err := os.Lstat(file); err == nil && !force {
+		return w, msg.Usagef("choose another name, or replace it with --force", "%s exists already", file)
+	}
+	temp, err := os.MkdirTemp(filepath.Dir(file), ".weir-backup-")
+	if err != nil {
+		return w, unwritable("choose a folder that can be written", file, err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
+	w.Info = Info{Format: format, Weir: version, Created: time.Now().UTC().Truncate(time.Second)}
+	snapshot := filepath.Join(temp, archiveName)
+	progress(tool.Textf("copying the archive"))
+	switch err := archive.Snapshot(ctx, p.Archive, snapshot); {
+	case errors.Is(err, fs.ErrNotExist):
+		snapshot = ""
+	case err != nil:
+		return w, config.OpenProblem(p, err)
+	default:
+		h, err := archive.Examine(ctx, snapshot)
+		if err != nil {
+			return w, err
+		}
+		w.Info.Results = h.Results
+	}
+	progress(tool.Textf("writing %s", file))
+	part := filepath.Join(temp, "backup")
+	if w.Skipped, err = writeFile(ctx, part, p.Data, snapshot, w.Info); err != nil {
+		return w, unwritable("free some space, or choose another folder", file, err)
+	}
+	if err := os.Rename(part, file); err != nil {
+		return w, unwritable("choose another name", file, err)
+	}
+	st, err := os.Stat(file)
+	if err != nil {
+		return w, err
+	}
+	w.Bytes = st.Size()
+	return w, nil
+}
+
+func unwritable(hint, file string, err error) error {
+	return msg.Problemf(msg.Storage, hint, "%s cannot be written: %s", file, config.Reason(err))
+}
+
+// writeFile writes the backup and returns the names that it cannot hold.
+func writeFile(ctx context.Context, file, data, snapshot string, info Info) (skipped []string, err error) {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	gz, err := gzip.NewWriterLevel(f, gzip.BestSpeed) // the archive is compressed already
+	if err != nil {
+		return nil, err
+	}
+	tw := tar.NewWriter(gz)
+	head, err := json.MarshalIndent(info, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	if err := tw.WriteHeader(&tar.Header{Name: headName, Mode: 0o600, Size: int64(len(head)), ModTime: info.Created}); err != nil {
+		return nil, err
+	}
+	if _, err := tw.Write(head); err != nil {
+		return nil, err
+	}
+	if snapshot != "" {
+		if err := addFile(tw, snapshot, archiveName); err != nil {
+			return nil, err
+		}
+	}
+	if skipped, err = addFolder(ctx, tw, data); err != nil {
+		return nil, err
+	}
+	return skipped, errors.Join(tw.Close(), gz.Close(), f.Sync())
+}
+
+func addFolder(ctx context.Context, tw *tar.Writer, data string) (skipped []string, err error) {
+	err = filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
+		name, relErr := filepath.Rel(data, path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // it was removed meanwhile
+			return nil
+		case err != nil || relErr != nil || ctx.Err() != nil:
+			return errors.Join(err, relErr, ctx.Err())
+		case name == ".":
+			return nil
+		case !strings.Contains(name, string(filepath.Separator)) && excluded(name):
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		case d.IsDir():
+			return tw.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: filepath.ToSlash(name) + "/", Mode: 0o700})
+		case !d.Type().IsRegular():
+			skipped = append(skipped, name)
+			return nil
+		}
+		if err := addFile(tw, path, filepath.ToSlash(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+	slices.Sort(skipped)
+	return skipped, err
+}
+
+// addFile adds a file with the size that it has when it is opened.
+func addFile(tw *tar.Writer, path, name string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := tw.WriteHeader(&tar.Header{Name: name, Mode: int64(st.Mode().Perm()), Size: st.Size(), ModTime: st.ModTime()}); err != nil {
+		return err
+	}
+	_, err = io.CopyN(tw, f, st.Size())
+	return err
+}

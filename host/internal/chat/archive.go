@@ -1,0 +1,52 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/term"
+)
+
+// selectors are the names of the parts of an archived result.
+var selectors = []string{"lines", "grep", "context", "pointer", "head", "tail", "offset"}
+
+// ShowArchive prints an archived result, or the part that selectors (name=value)
+// name, and returns its id. If conversation is not empty, it shows a result only if
+// that conversation may load it.
+func ShowArchive(ctx context.Context, p *term.Printer, from term.Getter, uuid string, parts []string, conversation string) (string, error) {
+	q := url.Values{}
+	for _, s := range parts {
+		name, value, ok := strings.Cut(s, "=")
+		if !ok || !slices.Contains(selectors, name) {
+			return "", msg.Usagef("selectors are lines=a-b, grep=…, context=n, pointer=/…, head=n, tail=n and offset=n", "%q is not a selector", s)
+		}
+		q.Set(name, value)
+	}
+	if conversation != "" {
+		q.Set("conversation_id", conversation)
+	}
+	for {
+		var page struct {
+			UUID string `json:"uuid"`
+			Text string `json:"text"`
+			Next int    `json:"next_offset"`
+		}
+		done, err := p.Show(ctx, from, "/api/archives/"+url.PathEscape(uuid)+"?"+q.Encode(), &page)
+		if done || err != nil {
+			return uuid, err
+		}
+		fmt.Fprint(p.Out, page.Text)
+		if page.Next == 0 {
+			if !strings.HasSuffix(page.Text, "\n") {
+				fmt.Fprintln(p.Out)
+			}
+			return page.UUID, nil
+		}
+		q.Set("offset", strconv.Itoa(page.Next))
+	}
+}

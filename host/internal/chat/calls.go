@@ -1,0 +1,184 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// call shows the events of tool calls.
+func (t *Turn) call(name string, data json.RawMessage) {
+	switch name {
+	case "tool_call.start":
+		var e daemon.ToolCallStart
+		if json.Unmarshal(data, &e) != nil {
+			return
+		}
+		what := term.Visible(e.Tool, 80) + " " + term.Visible(string(e.Args), 100)
+		if t.spinner == nil {
+			t.note("→ " + what)
+			return
+		}
+		t.calls[e.ID] = e
+		t.endLine()
+		t.progress(what)
+	case "tool_call.progress":
+		var e daemon.ToolCallProgress
+		if json.Unmarshal(data, &e) == nil {
+			t.progress(term.Visible(e.Tool, 80) + " " + progressText(e))
+		}
+	case "tool_call.result":
+		var e daemon.ToolCallResult
+		if json.Unmarshal(data, &e) == nil {
+			t.result(e)
+		}
+	case "tool_call.malformed":
+		var e daemon.ToolCallMalformed
+		if json.Unmarshal(data, &e) == nil {
+			t.note("✗ " + t.Sprintf("a call could not be read: %s", e.Reason) + " " + term.Visible(e.Tool, 80))
+			t.waiting()
+		}
+	}
+}
+
+// result shows the outcome of a call.
+func (t *Turn) result(e daemon.ToolCallResult) {
+	if e.KeptUUID != "" {
+		t.archived = append(t.archived, e.KeptUUID)
+	}
+	if t.spinner == nil {
+		t.note("← " + limit.Visible(e.Line))
+	} else {
+		start := t.calls[e.ID]
+		delete(t.calls, e.ID)
+		t.note(callLine(t.Printer, start, e, t.interactive))
+	}
+	if a := e.Approval; a != nil && !a.Allowed && a.By == "nobody" && e.Error != nil {
+		t.note("  " + limit.Visible(e.Error.Msg) + t.Sprintf("\n  to allow it, ask in a terminal or on the page, or write in tools.toml:\n%s",
+			fmt.Sprintf("    [[approvals.rule]]\n    tool   = %q\n    action = \"allow\"", term.Visible(e.Tool, 80))))
+	}
+	t.waiting()
+}
+
+// progressText returns how far a call is.
+func progressText(e daemon.ToolCallProgress) string {
+	s := term.Grouped(e.Done)
+	if e.Total > 0 {
+		s += "/" + term.Grouped(e.Total)
+	}
+	return strings.TrimSpace(s + " " + term.Visible(e.Message, 200))
+}
+
+// callLine returns one line for a finished call: its arguments, the size of its
+// result, the limit that cut it, and how to read the whole result.
+func callLine(p *term.Printer, start daemon.ToolCallStart, e daemon.ToolCallResult, interactive bool) string {
+	parts := []string{term.Visible(e.Tool, 80)}
+	if args := string(start.Args); args != "" && args != "{}" {
+		parts[0] += " " + p.Faint(term.Visible(args, 60))
+	}
+	mark := "● "
+	switch {
+	case e.Error != nil:
+		mark = "✗ "
+		parts = append(parts, string(e.Error.Code)+": "+term.Visible(e.Error.Msg, 160))
+	case e.Layer != "" || e.Summarized:
+		parts = append(parts, cutText(p, e.Produced, e.Shown, e.Layer, e.Limit, e.Unit, e.Summarized))
+	default:
+		parts = append(parts, p.Sprintf("%s characters", term.Grouped(e.Produced)))
+	}
+	if e.Unkept {
+		parts = append(parts, p.Sprintf("not archived"))
+	}
+	parts = append(parts, p.Faint(term.Milliseconds(e.ElapsedMS)))
+	if e.KeptUUID != "" && (e.Layer != "" || e.Summarized) {
+		if interactive {
+			parts = append(parts, "/show "+term.ShortID(e.KeptUUID))
+		} else {
+			parts = append(parts, "weir archive show "+e.KeptUUID)
+		}
+	}
+	return mark + strings.Join(parts, " · ")
+}
+
+// cutText returns how much of a result is shown, and the limit that cut it.
+func cutText(p *term.Printer, produced, shown int, l tool.Layer, n int, u tool.Unit, summarized bool) string {
+	numbers := term.Grouped(produced) + " → " + term.Grouped(shown)
+	switch {
+	case summarized:
+		return p.Sprintf("%s characters, a summary by a model", numbers)
+	case n <= 0:
+		return p.Sprintf("%s characters (%s)", numbers, layerText(l))
+	case u == tool.Lines:
+		return p.Sprintf("%s characters (%s %s lines)", numbers, layerText(l), term.Grouped(n))
+	}
+	return p.Sprintf("%s characters (%s %s)", numbers, layerText(l), term.Grouped(n))
+}
+
+// layerText returns the name of a layer of limits.
+func layerText(l tool.Layer) tool.Text {
+	switch l {
+	case tool.LayerTool:
+		return tool.Textf("tool limit")
+	case tool.LayerOperator:
+		return tool.Textf("operator limit")
+	case tool.LayerDefault:
+		return tool.Textf("default limit")
+	case tool.LayerCeiling:
+		return tool.Textf("ceiling")
+	case tool.LayerAgent:
+		return tool.Textf("agent limit")
+	case tool.LayerRound:
+		return tool.Textf("round limit")
+	case tool.LayerLoad:
+		return tool.Textf("room left")
+	}
+	return tool.Textf("%s limit", string(l))
+}
+
+// thought shows a part of the model's reasoning, or how long it is.
+func (t *Turn) thought(s string) {
+	if t.JSON {
+		return
+	}
+	if t.thinking.IsZero() {
+		t.thinking = time.Now()
+		t.thoughts.Reset()
+		t.endLine()
+	}
+	t.thoughts.WriteString(s)
+	switch {
+	case t.Think && !t.Quiet:
+		t.clear()
+		fmt.Fprint(t.Err, t.Faint(term.Calm(s)))
+	default:
+		t.progress(t.Sprintf("thinking, %s characters", t.thoughtSize()))
+	}
+}
+
+func (t *Turn) thoughtSize() string { return term.Grouped(len([]rune(t.thoughts.String()))) }
+
+// endThought replaces the reasoning by one line.
+func (t *Turn) endThought() {
+	if t.thinking.IsZero() {
+		return
+	}
+	took := term.Milliseconds(time.Since(t.thinking).Milliseconds())
+	t.thinking = time.Time{}
+	switch {
+	case t.Quiet:
+	case t.Think:
+		fmt.Fprintln(t.Err)
+	case t.spinner != nil:
+		s := t.Sprintf("∴ thought for %s, %s characters", took, t.thoughtSize())
+		if t.interactive {
+			s += t.Sprintf(" · /think shows it")
+		}
+		t.note(t.Faint(s))
+	}
+}

@@ -1,0 +1,87 @@
+package chat
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/sdk/limit"
+)
+
+// TokensText returns the tokens that a provider counted, of the prompt and of the
+// completion, or a dash without any.
+func TokensText(u agent.Usage) string {
+	if u.Prompt+u.Completion == 0 {
+		return "–"
+	}
+	s := term.Grouped(u.Prompt) + "+" + term.Grouped(u.Completion)
+	if u.Estimated {
+		s = "~" + s
+	}
+	return s
+}
+
+// TraceText describes how a question was answered: its requests and its calls.
+func TraceText(p *term.Printer, t daemon.Trace) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", term.Visible(t.Question, 200))
+	fmt.Fprintf(&b, "%s", p.Sprintf("trace %d · %s · %s · %s · turn %d of conversation %s\n",
+		t.ID, t.Started.Local().Format("2006-01-02 15:04:05"), limit.Visible(t.Model), term.Milliseconds(t.ElapsedMS), t.Turn, limit.Visible(t.Conversation)))
+	b.WriteString(p.Sprintf("tools by %s · ended: %s", t.Mode, t.Reason))
+	if t.Usage.Prompt+t.Usage.Completion > 0 {
+		b.WriteString(" · " + usageText(p, t.Usage, t.Cost))
+	}
+	b.WriteString("\n\n")
+	rows := [][]string{strings.Split(p.Sprintf("ROUND|TIME|FIRST|SENT|COUNTED|CALLS"), "|")}
+	for _, r := range t.Rounds {
+		if r.Round == 0 {
+			rows = append(rows, []string{"0", "–", "–", "–", "–", fmt.Sprint(len(r.Calls))})
+			continue
+		}
+		row := []string{fmt.Sprint(r.Round), term.Milliseconds(r.ElapsedMS), term.Milliseconds(r.FirstMS), "~" + term.Grouped(r.Sent.Total()), TokensText(r.Usage), fmt.Sprint(len(r.Calls))}
+		if r.Error != "" {
+			row[5] += " ✗ " + r.Error
+		}
+		rows = append(rows, row)
+	}
+	b.WriteString(term.Grid(rows, p.TableWidth()))
+	for _, r := range t.Rounds {
+		for _, call := range r.Calls {
+			fmt.Fprintf(&b, "\n%d  %s", r.Round, tracedCall(p, call))
+		}
+	}
+	if t.Calls > 0 {
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// tracedCall describes one call.
+func tracedCall(p *term.Printer, call daemon.TraceCall) string {
+	s := term.Visible(call.Tool, 80)
+	if args := string(call.Args); args != "" && args != "{}" {
+		s += " " + term.Visible(args, 80)
+	}
+	s += "\n   "
+	switch {
+	case call.Error != "":
+		s += "✗ " + string(call.Error)
+	case call.Layer != "" || call.Summarized:
+		s += cutText(p, call.Produced, call.Shown, call.Layer, call.Limit, call.Unit, call.Summarized)
+	default:
+		s += p.Sprintf("%s characters", term.Grouped(call.Produced))
+	}
+	s += " · " + term.Milliseconds(call.ElapsedMS)
+	if call.Format != "" {
+		s += " · " + call.Format
+	}
+	if call.LoadedUUID != "" {
+		s += p.Sprintf(" · loaded ") + call.LoadedUUID
+	}
+	if call.KeptUUID != "" {
+		s += "\n   📎 weir archive show " + call.KeptUUID
+	}
+	return s
+}
