@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/BurntSushi/toml"
 )
 
 // root is the root of the source tree.
@@ -35,8 +37,15 @@ var others = []string{"fmt", "log", "t", "b", "errors"}
 var untranslated = []*regexp.Regexp{
 	regexp.MustCompile(`^\s*(weir [a-z]+|chmod |apt |rustup |cd |https?:/|/[a-z]+ ?)`),
 	regexp.MustCompile(`^[a-z]*\s?[A-Z]+$`),
-	regexp.MustCompile(`^(%\S+|[\s,.:;()=·→←|]|weir|KiB|MiB|GiB|ms|min|ok|no|s)*$`),
+	regexp.MustCompile(`^(%\S+|--[a-z-]+|[\s,.:;()=·→←|~#]|weir|from|FAIL|sha256|KiB|MiB|GiB|ms|min|ok|no|s)*$`),
 }
+
+// pending are folders whose sentences are not keys of the catalogue yet.
+var pending = []string{"agent/", "examples/", "sdk/", "host/bench/", "host/internal/egress/", "host/internal/sandbox/", "host/internal/worker/", "host/servers.go"}
+
+// exact are the files of which every translation belongs to a sentence. The others
+// have translations of libraries' sentences, or of packages that are pending.
+var exact = []string{"chat.toml"}
 
 // found are the string literals of the tree.
 type found struct {
@@ -149,8 +158,10 @@ func TestEverySentenceIsTranslated(t *testing.T) {
 	}
 	needed := literals(t).needed
 	for _, key := range slices.Sorted(maps.Keys(needed)) {
-		if _, ok := texts[key]; !ok {
-			t.Errorf("%s: %q has no translation in zh/*.toml", slices.Sorted(maps.Keys(needed[key]))[0], key)
+		for path := range needed[key] {
+			if _, ok := texts[key]; !ok && !slices.ContainsFunc(pending, func(p string) bool { return strings.HasPrefix(path, p) }) {
+				t.Errorf("%s: %q has no translation in zh/*.toml", path, key)
+			}
 		}
 	}
 	if len(needed) < 300 {
@@ -160,14 +171,16 @@ func TestEverySentenceIsTranslated(t *testing.T) {
 
 // Every translation belongs to a sentence of the program.
 func TestEveryTranslationIsUsed(t *testing.T) {
-	texts, err := Chinese()
-	if err != nil {
-		t.Fatal(err)
-	}
 	all := literals(t).all
-	for _, key := range slices.Sorted(maps.Keys(texts)) {
-		if !all[key] {
-			t.Errorf("no file has the sentence %q; remove its translation", key)
+	for _, name := range exact {
+		var texts map[string]string
+		if _, err := toml.DecodeFS(files, "zh/"+name, &texts); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range slices.Sorted(maps.Keys(texts)) {
+			if !all[key] {
+				t.Errorf("%s: no file has the sentence %q; remove its translation", name, key)
+			}
 		}
 	}
 }
