@@ -37,7 +37,7 @@ var others = []string{"fmt", "log", "t", "b", "errors"}
 var untranslated = []*regexp.Regexp{
 	regexp.MustCompile(`^\s*(weir [a-z]+|chmod |apt |rustup |cd |https?:/|/[a-z]+ ?)`),
 	regexp.MustCompile(`^[a-z]*\s?[A-Z]+$`),
-	regexp.MustCompile(`^(%\S+|--[a-z-]+|[\s,.:;()=·→←|~#]|weir|from|FAIL|sha256|KiB|MiB|GiB|ms|min|ok|no|s)*$`),
+	regexp.MustCompile(`^(%\S+|--[a-z-]*|[\s,.:;()=·→←|~#]|weir|from|FAIL|sha256|KiB|MiB|GiB|ms|min|ok|no|s)*$`),
 }
 
 // pending are folders whose sentences are not keys of the catalogue yet.
@@ -94,7 +94,7 @@ func (f found) add(path string, file *ast.File) {
 				continue
 			}
 			s, ok := literal(call.Args[i])
-			if key := strings.TrimSpace(s); ok && !slices.ContainsFunc(untranslated, func(m *regexp.Regexp) bool { return m.MatchString(key) }) {
+			if key := strings.ReplaceAll(strings.TrimSpace(s), "%w", "%s"); ok && !slices.ContainsFunc(untranslated, func(m *regexp.Regexp) bool { return m.MatchString(key) }) {
 				if f.needed[key] == nil {
 					f.needed[key] = map[string]bool{}
 				}
