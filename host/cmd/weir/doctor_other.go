@@ -2,7 +2,6 @@
 
 package main
 
-
 // freeBytes is how much room a user has left on the disk where path lies.
 func freeBytes(string) (int64, bool) { return 0, false }
 

@@ -2,6 +2,5 @@
 
 package main
 
-
 // raced says that this is the race detector's build.
 const raced = true
