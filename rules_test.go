@@ -156,8 +156,6 @@ var allowed = map[string]map[string]string{
 		"github.com/charmbracelet/x/ansi": "how wide a text is on a terminal",
 		"github.com/peterh/liner":         "lines that a person edits, with history, in which Chinese takes two columns",
 	},
-	"host/daemon/client":  {"github.com/gofrs/flock": "one process per data folder"},
-	"host/internal/spots": {"github.com/BurntSushi/toml": "the library whose silence about places it makes up for"},
 	"host/internal/mcpclient": {
 		"github.com/modelcontextprotocol/go-sdk": "the protocol of other tool servers, by those who write it",
 		"github.com/cenkalti/backoff/v5":         "pauses between tries to reach a server",
