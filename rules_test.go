@@ -83,6 +83,7 @@ var levels = map[string]int{
 	"host/daemon/client":             13,
 	"host/internal/term":             2,
 	"host/internal/chat":             14,
+	"host/internal/backup":           15,
 	"host/cmd/weir":                  20,
 	"host/bench/mcp":                 20,
 	"host/bench/context":             20,

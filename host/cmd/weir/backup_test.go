@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,7 +29,7 @@ func pack(t *testing.T, head string, entries ...packed) string {
 	var b bytes.Buffer
 	gz := gzip.NewWriter(&b)
 	tw := tar.NewWriter(gz)
-	for _, e := range append([]packed{{backupHead, tar.TypeReg, head}}, entries...) {
+	for _, e := range append([]packed{{"backup.json", tar.TypeReg, head}}, entries...) {
 		h := &tar.Header{Name: e.name, Typeflag: e.kind, Mode: 0o600, Size: int64(len(e.body))}
 		if e.kind != tar.TypeReg {
 			h.Size, h.Linkname = 0, e.body
@@ -113,8 +112,8 @@ func TestRestoreRefuses(t *testing.T) {
 	}{
 		{"a newer format", pack(t, `{"format":2,"weir":"9.0"}`), "newer weir (9.0)"},
 		{"no format", pack(t, `{}`), "no backup"},
-		{"a newer archive", pack(t, soundHead, packed{archiveName, tar.TypeReg, string(future)}), "a newer weir wrote this archive"},
-		{"another program's archive", pack(t, soundHead, packed{archiveName, tar.TypeReg, "hello"}), "not a weir archive"},
+		{"a newer archive", pack(t, soundHead, packed{"archive.db", tar.TypeReg, string(future)}), "a newer weir wrote this archive"},
+		{"another program's archive", pack(t, soundHead, packed{"archive.db", tar.TypeReg, "hello"}), "not a weir archive"},
 		{"a way out", pack(t, soundHead, packed{"../escaped", tar.TypeReg, "x"}), "does not belong"},
 		{"an absolute path", pack(t, soundHead, packed{"/escaped", tar.TypeReg, "x"}), "does not belong"},
 		{"a link", pack(t, soundHead, packed{"plugins", tar.TypeSymlink, "/etc"}), "does not belong"},
@@ -163,46 +162,7 @@ func TestRestoreOfACutFile(t *testing.T) {
 	if after := fmt.Sprint(entriesOf(t, data)); after != before {
 		t.Errorf("the folder was %s and is %s", before, after)
 	}
-	if _, err := archive.Examine(context.Background(), filepath.Join(data, archiveName)); err != nil {
+	if _, err := archive.Examine(context.Background(), filepath.Join(data, "archive.db")); err != nil {
 		t.Error(err)
-	}
-}
-
-// A restore that fails half-way leaves the folder as it was.
-func TestExchangeIsTakenBack(t *testing.T) {
-	data := t.TempDir()
-	for _, name := range []string{"token", ".restore-1/token", ".restore-1/plugins/x"} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(data, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(data, name), []byte(name), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := exchange(data, filepath.Join(data, ".restore-1"), []string{"token"}, []string{"plugins", "token", "missing"}); err == nil {
-		t.Fatal("a file that is missing was moved")
-	}
-	if b, err := os.ReadFile(filepath.Join(data, "token")); err != nil || string(b) != "token" {
-		t.Errorf("%q, %v", b, err)
-	}
-	if got := entriesOf(t, data); !slices.Equal(got, []string{".restore-1", "token"}) {
-		t.Errorf("%v", got)
-	}
-}
-
-// Every file of the data folder is in a backup, or known not to be.
-func TestBackupHoldsEveryFile(t *testing.T) {
-	raw, err := json.Marshal(paths{Data: "d", Archive: "d/archive.db", Token: "d/token", Address: "d/daemon.json", Lock: "d/lock", Pins: "d/weir.lock", Approved: "d/approved", Cache: "d/cache"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all map[string]string
-	if err := json.Unmarshal(raw, &all); err != nil {
-		t.Fatal(err)
-	}
-	for key, kept := range map[string]bool{"token": true, "pins": true, "approved": true, "address": false, "lock": false, "cache": false, "archive": false} {
-		if left(filepath.Base(all[key])) == kept {
-			t.Errorf("%s (%s): left out %v", key, all[key], kept)
-		}
 	}
 }

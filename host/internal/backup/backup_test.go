@@ -1,0 +1,66 @@
+package backup
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/weirhost/weir/host/internal/config"
+)
+
+// entries are the names of a folder, but for the lock.
+func entriesOf(t *testing.T, dir string) []string {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range list {
+		if e.Name() != "lock" {
+			out = append(out, e.Name())
+		}
+	}
+	return out
+}
+
+// A restore that fails half-way leaves the folder as it was.
+func TestExchangeIsTakenBack(t *testing.T) {
+	data := t.TempDir()
+	for _, name := range []string{"token", ".restore-1/token", ".restore-1/plugins/x"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(data, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(data, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := exchange(data, filepath.Join(data, ".restore-1"), []string{"token"}, []string{"plugins", "token", "missing"}); err == nil {
+		t.Fatal("a file that is missing was moved")
+	}
+	if b, err := os.ReadFile(filepath.Join(data, "token")); err != nil || string(b) != "token" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if got := entriesOf(t, data); !slices.Equal(got, []string{".restore-1", "token"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// Every file of the data folder is in a backup, or known not to be.
+func TestBackupHoldsEveryFile(t *testing.T) {
+	raw, err := json.Marshal(config.Paths{Data: "d", Archive: "d/archive.db", Token: "d/token", Address: "d/daemon.json", Lock: "d/lock", Pins: "d/weir.lock", Approved: "d/approved", Cache: "d/cache"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]string
+	if err := json.Unmarshal(raw, &all); err != nil {
+		t.Fatal(err)
+	}
+	for key, kept := range map[string]bool{"token": true, "pins": true, "approved": true, "address": false, "lock": false, "cache": false, "archive": false} {
+		if excluded(filepath.Base(all[key])) == kept {
+			t.Errorf("%s (%s): left out %v", key, all[key], kept)
+		}
+	}
+}
