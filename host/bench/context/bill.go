@@ -12,7 +12,7 @@ import (
 // depend on the price.
 const (
 	price      = 3.0 // dollars for a million tokens of a prompt that no cache holds
-	cacheRead  = 0.1 // of the price, for what stands in the cache
+	cacheRead  = 0.1 // of the price, for cached tokens
 	cacheWrite = 1.25
 )
 

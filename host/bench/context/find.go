@@ -62,7 +62,7 @@ func (f found) total() int {
 	return n
 }
 
-// findAll asks for every fact, in each way, as the question behind the session.
+// findAll asks for every fact, in each way, as the question after the session.
 func (s *session) findAll(ctx context.Context, h *host.Host, cfg agent.Config, history []agent.Message) ([]found, error) {
 	var out []found
 	for _, w := range ways {

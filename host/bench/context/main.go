@@ -1,7 +1,7 @@
 // Command evalcontext measures what limits and placeholders save. It plays
 // sessions that it makes itself, the same every time, through the real loop,
 // host and archive with a scripted model, counts the tokens of every request,
-// and asks for facts that were planted where nobody is shown them.
+// and asks for facts that were planted in the part that is not shown.
 //
 // It exits with 1 when a target is missed.
 package main

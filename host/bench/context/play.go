@@ -169,7 +169,7 @@ func (s *session) shown(turn int, requests []agent.Request) int {
 	return n
 }
 
-// sees is the fact's value where it stands in a request; empty: it does not.
+// sees returns the fact's value if the request contains it, else "".
 func sees(l language, f fact, r agent.Request) string {
 	for _, m := range r.Messages {
 		if value, ok := l.read(f, m.Text); ok {

@@ -17,7 +17,7 @@ const (
 	resultChars = 50_000
 )
 
-// places are where in a chapter a fact stands, as a share of its lines.
+// places are the positions of facts in a chapter, as a share of its lines.
 var places = []struct {
 	name string
 	at   float64
@@ -67,7 +67,7 @@ var languages = []language{
 	},
 }
 
-// A fact is a number that stands in one line of one chapter and nowhere else.
+// A fact is a number in one line of one chapter and nowhere else.
 type fact struct {
 	path, gauge string
 	line, value int // the line counts from 1

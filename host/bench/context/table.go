@@ -17,7 +17,7 @@ func (m measured) print(out io.Writer) bool {
 		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t%.1f %%\t%.1f %%\t$%.4f\t%.1f %%\t  %s\n", b.requests, b.turns[0], b.turns[4], b.turns[9], b.tokens,
 			saved(float64(b.tokens), float64(all.tokens)), 100*float64(b.read)/float64(b.tokens), b.dollars(), saved(b.dollars(), all.dollars()), p.name)
 	}
-	_ = w.Flush() // out is a buffer or the terminal: there is nobody to tell
+	_ = w.Flush() // out is a buffer or the terminal: an error has no receiver
 	fmt.Fprintf(out, "facts shown in their own turn: %d of %d\n\n", m.shown, m.facts)
 	return m.targets(out)
 }

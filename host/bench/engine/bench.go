@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// A bench has what the works need, and lets go of it at the end.
+// A bench holds the resources of the measurements and releases them at the end.
 type bench struct {
 	options
 	self string // this program, which is a worker too

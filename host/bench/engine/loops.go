@@ -7,7 +7,7 @@ import "github.com/weirhost/weir/host/internal/wasmtest"
 type loop struct {
 	name string
 	wasm []byte
-	most float64 // times what it takes unchecked
+	most float64 // times the unchecked time
 }
 
 func loops() []loop {

@@ -3,8 +3,8 @@
 // samples of all contenders taken in turns. Every row prints its ratio, what was
 // promised, and ok or short.
 //
-// What it measures is what a call takes in the product: a deadline is in force,
-// and every call begins with fresh state. The SDK is measured as it is fastest:
+// It measures a call as in the product: a deadline is in force, and every call
+// begins with fresh state. The SDK is measured as it is fastest:
 // one instance that is used again and again, keeps its state, and has no
 // deadline. It exits with 1 when a row is short.
 package main

@@ -32,7 +32,7 @@ func testBench(t *testing.T) *bench {
 	return b
 }
 
-// The guest that stands for those of C compilers says the same on both engines,
+// The guest that represents those of C compilers answers the same on both engines,
 // with and without a mailbox, for texts that fit its memory and longer ones.
 func TestPlainGuest(t *testing.T) {
 	b := testBench(t)
@@ -127,7 +127,7 @@ func TestTable(t *testing.T) {
 // Every work that needs no other program runs and gives its rows.
 func TestWorks(t *testing.T) {
 	b := testBench(t)
-	b.direct = plainGuest(true) // stands in for the guests that have to be built
+	b.direct = plainGuest(true) // replaces the guests that have to be built
 	b.stranger = plainGuest(false)
 	var err error
 	if b.self, err = os.Executable(); err != nil {

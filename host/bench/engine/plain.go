@@ -92,8 +92,8 @@ func words(n ...uint32) []byte {
 	return b
 }
 
-// field is a field of the mailbox: the address that loads and stores take, and
-// the offset behind it.
+// field returns a field of the mailbox: the address operand of loads and stores,
+// and the offset after it.
 func field(op byte, offset uint32) []byte {
 	return wasmtest.Cat([]byte{op, 2}, wasmtest.U32(boxAt+offset))
 }

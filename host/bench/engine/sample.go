@@ -14,7 +14,7 @@ type contender struct {
 }
 
 const (
-	sampleTime = 20 * time.Millisecond // what a sample takes, about
+	sampleTime = 20 * time.Millisecond // duration of a sample, about
 	sampleMost = 20_000                // runs in one
 )
 
@@ -33,7 +33,7 @@ func race(rounds int, cs ...contender) (map[string]time.Duration, error) {
 	for round := range rounds {
 		for k := range cs {
 			i := (round + k) % len(cs)
-			runtime.GC() // nobody pays for what others left
+			runtime.GC() // garbage of one contender must not slow the next one
 			took, err := cs[i].sample(runs[i])
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", cs[i].name, err)

@@ -102,8 +102,8 @@ type first struct {
 //
 // Most of it is the binary, of which the kernel maps whole pieces as they lie in
 // its cache: some 64 KiB where it was read from the disk, up to 2 MiB right after it was
-// built. So the same program has some MiB more until its file was read anew; own
-// tells what does not depend on that.
+// built. So the same program has some MiB more until its file is read again; own
+// is the part that does not depend on that.
 type resident struct {
 	all uint64 // resident pages of every kind
 	own uint64 // those that are no file's
@@ -127,7 +127,7 @@ func (in *install) start(ctx context.Context) (f first, err error) {
 	answered, most := make(chan struct{}), make(chan resident, 1)
 	go func() { most <- watch(cmd.Process.Pid, answered) }()
 	read := bufio.NewReader(out)
-	line, _ := read.ReadString('\n') // what is missing is told below
+	line, _ := read.ReadString('\n') // a missing line is reported below
 	f.time = time.Since(began)
 	close(answered)
 	f.memory = <-most

@@ -71,7 +71,7 @@ func (c *child) stop() error {
 	return c.cmd.Wait()
 }
 
-// figures asks the server what it takes.
+// figures asks the server for its resource usage.
 func (c *child) figures() (figures, error) {
 	var f figures
 	b, err := get("http://" + c.addr + "/self")

@@ -1,8 +1,8 @@
 // Command benchloop measures what weir itself adds to a turn: a question comes by
 // HTTP, an instant model calls one trivial tool and answers, the answer goes out
-// as server-sent events. Everything that a daemon does stands in between: the
+// as server-sent events. The turn is complete: the
 // question is on the disk before the model is asked, the tool is a sandboxed
-// guest, the turn is stored before its end is told.
+// guest, the turn is stored before its end is sent.
 //
 // The server is a process of its own; this one is its clients. Both share the
 // machine's processors.

@@ -144,13 +144,13 @@ type = "string"
 	return h, nil
 }
 
-// self tells what the process takes.
+// self answers with the resource usage of the process.
 func self(w http.ResponseWriter, _ *http.Request) {
 	runtime.GC()
 	_ = json.NewEncoder(w).Encode(figures{Goroutines: runtime.NumGoroutine(), RSS: rss("VmRSS"), Peak: rss("VmHWM")})
 }
 
-// figures are what a server tells of itself. Sizes are MiB.
+// figures are the resource usage of a server. Sizes are MiB.
 type figures struct {
 	Goroutines int
 	RSS, Peak  float64
@@ -178,7 +178,7 @@ func (instant) Generate(_ context.Context, r agent.Request) iter.Seq2[agent.Delt
 	}
 }
 
-// flood is a model that says more than a connection holds which nobody reads.
+// flood is a model that sends more than the buffers of an unread connection hold.
 type flood struct{ instant }
 
 func (flood) Generate(context.Context, agent.Request) iter.Seq2[agent.Delta, error] {

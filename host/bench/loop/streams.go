@@ -65,7 +65,7 @@ func measureStreams(ctx context.Context, o options, out io.Writer) (bool, error)
 }
 
 // streams opens all streams at once, three times, beside clients that read
-// nothing, and waits until the server has let go of all. The error is about a
+// nothing, and waits until the server has closed all of them. The error is about a
 // stream that failed, or the server.
 func streams(ctx context.Context, o options) (b bursts, err error) {
 	s, err := weir(ctx, o, "streams")
@@ -155,7 +155,7 @@ func atOnce(ctx context.Context, addr string, ask []byte, n int) (burst, error) 
 	return burst{first50: first[n/2], first99: first[n*99/100], whole99: whole[n*99/100]}, errors.Join(append(errs, ctx.Err())...)
 }
 
-// settled waits until the server has let go of its connections.
+// settled waits until the server has closed its connections.
 func settled(ctx context.Context, s *child, goroutines int) (figures, error) {
 	deadline := time.Now().Add(30 * time.Second)
 	for {

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Streams come to their ends beside clients that read nothing, and nothing of any
-// of them stays behind. How long it takes is the benchmark's business.
+// Streams end properly beside clients that read nothing, and nothing of them
+// remains. The benchmark measures the time.
 func TestStreams(t *testing.T) {
 	b, err := streams(t.Context(), options{streams: 50, inline: true})
 	if err != nil {

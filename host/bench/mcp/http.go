@@ -103,7 +103,7 @@ func (c *client) call(worker int) error {
 	return err
 }
 
-// freePort is one that nobody listens on.
+// freePort returns a port without a listener.
 func freePort() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

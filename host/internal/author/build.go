@@ -75,7 +75,7 @@ func Make(ctx context.Context, dir, wasm string, progress io.Writer) (b Build, e
 	return b, os.Rename(out, absolute(wasm))
 }
 
-// grace is how long a command may take to end once nobody wants it any more.
+// grace is how long a cancelled command may take to end.
 const grace = 5 * time.Second
 
 func (c Command) run(ctx context.Context, dir string, progress io.Writer) error {

@@ -1,11 +1,11 @@
-// Package author makes the folder of a new tool and builds it. Each language
-// is one Language: a row with what a folder of it looks like, what it takes to
-// build one, and its templates. Nothing else knows of languages.
+// Package author creates the folder of a new tool and builds it. Each language is
+// one Language: a row with the layout of its folder, its toolchain and its
+// templates. No other package depends on the language.
 //
-// Templates lie in templates/LANGUAGE/TEMPLATE, in templates/LANGUAGE/common what
-// all of a language have, and in templates/all what is the same in all languages.
-// gitignore stands for .gitignore. In files that end in .tmpl, {% .Name %},
-// {% .Title %} and {% .Source %} stand for those of the tool and its language, and
-// a line that begins with {% WORD … %} is only for the languages and templates of
-// these names.
+// Templates are in templates/LANGUAGE/TEMPLATE; files for all templates of a language
+// are in templates/LANGUAGE/common, files for all languages in templates/all. The
+// file gitignore becomes .gitignore. In files that end in .tmpl, {% .Name %},
+// {% .Title %} and {% .Source %} are replaced with those of the tool and its
+// language, and a line that begins with {% WORD … %} is only for the languages and
+// templates of these names.
 package author

@@ -88,7 +88,7 @@ func marks() string {
 	return strings.Join(out, ", ")
 }
 
-// Missing is what building takes and this machine has not; nil: it has everything.
+// Missing returns the parts of the toolchain that this machine lacks; nil: none.
 func (l Language) Missing() *Missing {
 	for _, n := range l.Needs {
 		if !n.Here() {

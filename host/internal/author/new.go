@@ -43,7 +43,7 @@ func CheckName(name string) string {
 	case !tool.ValidName(name):
 		return fmt.Sprintf("%q is no name for a tool: it begins with a small letter and has small letters, digits and _, at most 64", name)
 	case strings.Contains(name, "__"):
-		return fmt.Sprintf("%q holds __, which stands between a plugin and its tool", name)
+		return fmt.Sprintf("%q contains __, which separates a plugin's name from its tool", name)
 	case tool.IsBuiltIn(name):
 		return fmt.Sprintf("%q is the name of a tool that the host provides itself", name)
 	}

@@ -77,7 +77,7 @@ func BuildTo(dir, out string) error {
 }
 
 // Program builds the Go program in dir, a folder of this repository, and
-// returns its file, which nobody may change.
+// returns its file, which callers must not change.
 func Program(dir string) (string, error) { return program.kept(dir) }
 
 // Root is the repository's root.

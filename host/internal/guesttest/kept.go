@@ -26,7 +26,7 @@ type recipe struct {
 
 var (
 	// A guest is built as the Makefile does it, but without the revision: with it
-	// every commit would give other bytes, which would have to be compiled anew.
+	// every commit would give other bytes, which would have to be compiled again.
 	guest = recipe{"wasip1", "wasm", []string{"-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w"}}
 	// A program is never built for the race detector. Its engine takes itself for the
 	// version that it takes itself for in a test, whose binary does not list the modules
@@ -48,9 +48,9 @@ func (r recipe) build(dir, out string) error {
 	return nil
 }
 
-// kept returns a file with the package in dir built, which nobody may change. It
-// is kept in the shared folder by what it is built from: linking, which the Go
-// toolchain does anew each time, takes half a second for the smallest guest.
+// kept returns the built file of the package in dir; callers must not change it.
+// The shared folder stores it under a digest of its sources: linking, which the Go
+// toolchain repeats each time, takes half a second for the smallest guest.
 func (r recipe) kept(dir string) (string, error) {
 	cache, err := cacheDir()
 	if err != nil {

@@ -38,10 +38,10 @@ func (n Need) How() string {
 	return n.Get[""]
 }
 
-// goVersion is the release that a machine without Go is told to get.
+// goVersion is the release that is recommended to a machine without Go.
 const goVersion = "go1.26.0"
 
-// Go is what Go takes.
+// Go returns the toolchain for Go.
 func Go() []Need {
 	return []Need{{Program: "go", Get: map[string]string{
 		"linux":   "curl -fsSL https://go.dev/dl/" + goVersion + ".linux-" + runtime.GOARCH + ".tar.gz | sudo tar -C /usr/local -xz && export PATH=$PATH:/usr/local/go/bin",
@@ -51,7 +51,7 @@ func Go() []Need {
 	}}}
 }
 
-// Rust is what Rust takes, with its compiler alone.
+// Rust returns the toolchain for Rust, without cargo.
 func Rust() []Need {
 	return []Need{{
 		Program: "rustc with its library for WASI", found: func() bool { _, _, ok := Rustc(); return ok },
@@ -89,7 +89,7 @@ func hasTarget(rustc, target string) bool {
 	return err == nil
 }
 
-// C is what C takes with wasi-libc: the compiler first.
+// C returns the toolchain for C with wasi-libc, the compiler first.
 func C() []Need {
 	get := map[string]string{
 		"linux": "sudo apt-get install clang lld wasi-libc libclang-rt-dev-wasm32",
@@ -108,7 +108,7 @@ func C() []Need {
 // Sysroot is where wasi-libc lies: Debian has it among everything else.
 func Sysroot() string { return cmp.Or(os.Getenv("WASI_SYSROOT"), "/usr") }
 
-// Node is what AssemblyScript takes, whose compiler comes from npm.
+// Node returns the toolchain for AssemblyScript, whose compiler comes from npm.
 func Node() []Need {
 	get := map[string]string{
 		"linux":   "sudo apt-get install nodejs npm",
