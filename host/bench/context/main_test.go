@@ -45,7 +45,7 @@ func TestRunsAreAlike(t *testing.T) {
 func TestSession(t *testing.T) {
 	for _, l := range languages {
 		s := newSession(l)
-		if len(s.chapters) != turns || len(s.facts) != turns*len(places) {
+		if len(s.chapters) != turns || len(s.facts) != turns*len(positions) {
 			t.Fatalf("%s: %d chapters, %d facts", l.name, len(s.chapters), len(s.facts))
 		}
 		for p, text := range s.chapters {

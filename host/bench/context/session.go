@@ -17,8 +17,8 @@ const (
 	resultChars = 50_000
 )
 
-// places are the positions of facts in a chapter, as a share of its lines.
-var places = []struct {
+// positions are the positions of facts in a chapter, as a share of its lines.
+var positions = []struct {
 	name string
 	at   float64
 }{{"head", 0.002}, {"middle", 0.5}, {"tail", 0.995}}
@@ -108,7 +108,7 @@ func newSession(l language) *session {
 // write makes one chapter of exactly resultChars characters.
 func (s *session) write(turn int, rng *rand.Rand) {
 	lines := s.filler(rng)
-	for i, p := range places {
+	for i, p := range positions {
 		f := fact{
 			path: path(turn), gauge: fmt.Sprintf("V-%02d%02d", turn, i+1), value: 1000 + rng.IntN(9000),
 			line: 1 + int(p.at*float64(len(lines))), place: p.name,

@@ -17,7 +17,7 @@ type bench struct {
 	temp string
 	ends []func() error
 
-	direct, stranger []byte // guests of the Go toolchain
+	direct, extism []byte // guests of the Go toolchain
 }
 
 func newBench(ctx context.Context, o options) (_ *bench, err error) {
@@ -32,7 +32,7 @@ func newBench(ctx context.Context, o options) (_ *bench, err error) {
 	if b.cache, err = filepath.Abs(o.cache); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
-	for name, to := range map[string]*[]byte{"direct": &b.direct, "stranger": &b.stranger} {
+	for name, to := range map[string]*[]byte{"direct": &b.direct, "extism": &b.extism} {
 		if *to, err = b.build(ctx, name); err != nil {
 			return nil, errors.Join(err, b.close())
 		}

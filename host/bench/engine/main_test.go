@@ -128,7 +128,7 @@ func TestTable(t *testing.T) {
 func TestWorks(t *testing.T) {
 	b := testBench(t)
 	b.direct = plainGuest(true) // replaces the guests that have to be built
-	b.stranger = plainGuest(false)
+	b.extism = plainGuest(false)
 	var err error
 	if b.self, err = os.Executable(); err != nil {
 		t.Fatal(err)

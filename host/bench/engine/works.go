@@ -20,7 +20,7 @@ func (b *bench) works() []work {
 	works := []work{
 		b.against(pair{"echo 100 B, direct ABI, Go guest", b.direct, echo}, versus{warmName, 1. / 6}, versus{freshName, 1. / 400}),
 		b.against(pair{"echo 100 B, direct ABI, C guest", plain, echo}, versus{warmName, 1. / 15}),
-		b.against(pair{"echo 100 B, Extism plugin, Go guest", b.stranger, echo}, versus{warmName, 1. / 2}),
+		b.against(pair{"echo 100 B, Extism plugin, Go guest", b.extism, echo}, versus{warmName, 1. / 2}),
 		b.against(pair{"echo 100 B, Extism plugin, C guest", plainGuest(false), echo}, versus{warmName, 1. / 6}),
 		b.against(pair{"64 KiB result, direct ABI, Go guest", b.direct, text(64 << 10)}, versus{warmName, 1. / 20}),
 		b.against(pair{"64 KiB result, direct ABI, C guest", plain, text(64 << 10)}, versus{warmName, 1. / 20}),
