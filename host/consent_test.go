@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -378,9 +379,14 @@ func TestNetworkActions(t *testing.T) {
 func TestPrivateTextOfBefore(t *testing.T) {
 	h, server, _ := web(t, everywhere, nil)
 	page := fmt.Sprintf(`{"url":%q}`, server)
+	log, err := store.Open(t.Context(), h.Archive())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.SetCallLog(log)
 	use := func(conversation, name, code string) {
 		t.Helper()
-		err := h.Archive().LogUse(t.Context(), []archive.ToolUse{{Scope: archive.Scope{Principal: "me", Conversation: conversation}, Turn: 1, Tool: name, Code: code}})
+		err := log.LogCalls(t.Context(), []store.Call{{Scope: archive.Scope{Principal: "me", Conversation: conversation}, Turn: 1, Tool: name, Code: code}})
 		if err != nil {
 			t.Fatal(err)
 		}

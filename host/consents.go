@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/sdk/tool"
@@ -141,34 +140,39 @@ func (s *Session) notePrivate() {
 	s.h.asked.note(string(s.principal), true)
 }
 
-// holdsPrivate reports whether the conversation holds text from a granted
-// folder. What earlier processes did stands in the call log; if that cannot be
-// read, it does.
+// A CallLog knows the calls of earlier processes.
+type CallLog interface {
+	// RanTools returns the names of the tools that ran in the conversation of a Scope,
+	// or in all of the principal's if the Scope has no conversation.
+	RanTools(ctx context.Context, sc archive.Scope) ([]string, error)
+}
+
+// SetCallLog sets the log of the calls of earlier processes. It must be called before
+// the first Session. Without a log, only calls of this process make a conversation
+// private.
+func (h *Host) SetCallLog(l CallLog) { h.callLog = l }
+
+// holdsPrivate reports whether the conversation holds text from a granted folder. The
+// call log knows the calls of earlier processes; if it cannot be read, holdsPrivate
+// returns true.
 func (s *Session) holdsPrivate(ctx context.Context) bool {
 	if private, known := s.h.asked.read(s.place()); known {
 		return private
 	}
-	scope := s.scope()
-	if s.h.cfg.Archive.UserScope || s.across {
-		scope.Conversation = ""
+	var ran []string
+	if s.h.callLog != nil {
+		scope := s.scope()
+		if s.h.cfg.Archive.UserScope || s.across {
+			scope.Conversation = ""
+		}
+		var err error
+		if ran, err = s.h.callLog.RanTools(ctx, scope); err != nil {
+			return true
+		}
 	}
-	uses, err := s.h.archive.Uses(ctx, scope, time.Time{})
-	if err != nil {
-		return true
-	}
-	plan := s.h.current.Load()
-	private := slices.ContainsFunc(uses, func(u archive.ToolUse) bool { return ran(u) && plan.mayRead(u.Tool) })
+	private := slices.ContainsFunc(ran, s.h.current.Load().mayRead)
 	s.h.asked.note(s.place(), private)
 	return private
-}
-
-// ran reports whether a logged call got as far as its tool.
-func ran(u archive.ToolUse) bool {
-	switch tool.Code(u.Code) {
-	case tool.UnknownTool, tool.BadArgs, tool.Denied, tool.RateLimited:
-		return false
-	}
-	return !strings.HasPrefix(u.Code, archive.MalformedCode)
 }
 
 // mayRead reports whether a tool of that name may bring text of a granted

@@ -35,7 +35,8 @@ type Host struct {
 	cfg     Config
 	log     hclog.Logger
 	engines atomic.Pointer[runner.Engines]
-	archive *archive.Store
+	archive archive.Store
+	callLog CallLog       // nil: none
 	builtin history.Tools // load_tool_history and search_tool_history
 	temp    string        // the archive's folder when nobody named one
 	answers *answer.Cache
@@ -324,5 +325,5 @@ func ownInfo(spec tool.Spec) plugin.ToolInfo {
 	return plugin.ToolInfo{Spec: spec, Declared: spec.Output, Effective: spec.Output}
 }
 
-// Archive is where the whole results are.
-func (h *Host) Archive() *archive.Store { return h.archive }
+// Archive returns the archive of the whole results.
+func (h *Host) Archive() archive.Store { return h.archive }

@@ -73,7 +73,7 @@ func TestKeptResultsAreLoadedBack(t *testing.T) {
 	if r.Ref == nil || r.Whole() != want || strings.Contains(r.Whole(), "\x1b") {
 		t.Fatalf("ref %v, whole %.80q", r.Ref, r.Whole())
 	}
-	if got, err := h.Archive().Raw(t.Context(), s.scope(), r.Ref.UUID); err != nil || string(got) != raw {
+	if got, err := h.Archive().(*archive.SQLite).Raw(t.Context(), s.scope(), r.Ref.UUID); err != nil || string(got) != raw {
 		t.Errorf("the raw bytes are %.40q: %v", got, err)
 	}
 	l := call(t, h.Session("me", "c1"), "load_tool_history", `{"uuid":"`+r.Ref.UUID+`","lines":"2-2"}`)

@@ -96,7 +96,7 @@ func (h *Host) Apply(ctx context.Context, l Live) (Change, error) {
 	}
 	h.running.Resize(h.slots(next.Live))
 	h.modules.Resize(next.Loaded)
-	h.archive.Rule(next.Archive)
+	h.archive.Configure(next.Archive)
 	defer h.exchangeServers(next.Servers)()
 	if !reflect.DeepEqual(before.Approvals, next.Approvals) {
 		h.asked.forgetAll()

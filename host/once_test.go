@@ -80,7 +80,7 @@ func TestIdenticalToWhatIsGone(t *testing.T) {
 	h := open(t, drop(t, "probe"), nil)
 	s := h.Session("me", "c1")
 	first := call(t, s, "bare", `{"Lines":100,"Width":50}`)
-	if err := h.Archive().Drop(t.Context(), s.scope(), first.Ref.UUID); err != nil {
+	if err := h.Archive().(*archive.SQLite).Drop(t.Context(), s.scope(), first.Ref.UUID); err != nil {
 		t.Fatal(err)
 	}
 	r := call(t, s, "bare", `{"Lines":100,"Width":50}`)

@@ -30,7 +30,7 @@ func (s *Session) expand(ctx context.Context, args map[string]any) (expanded boo
 			return text, nil
 		}
 		expanded = true
-		page, err := s.h.archive.Read(ctx, s.scope(), m[1], archive.Part{Pointer: m[3], Locale: s.locale})
+		page, err := s.h.archive.Read(ctx, s.scope(), m[1], archive.Part{Pointer: m[3]})
 		if err != nil {
 			return "", s.h.builtin.Error(ctx, s.scope(), err, m[1], page.Entry)
 		}

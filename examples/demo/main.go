@@ -80,7 +80,7 @@ func (t toolbox) In(l tool.Locale) agent.Toolbox { return toolbox{t.Session.In(l
 type story struct {
 	out     io.Writer
 	box     agent.Toolbox
-	store   *archive.Store
+	store   archive.Store
 	history []agent.Message
 
 	produced, shown int // characters, over all turns

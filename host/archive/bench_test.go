@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
@@ -57,7 +56,8 @@ func unlike(text string, i int) string { return fmt.Sprintf("%08d", i) + text[8:
 
 // rawStore is the least that keeps a text as durably: one table, one statement.
 func rawStore(b *testing.B) *sql.DB {
-	db, err := sql.Open("sqlite", dataSource(filepath.Join(b.TempDir(), "raw.db"), true, hooks{fresh: true}))
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "raw.db")+"?_txlock=immediate&_auto_vacuum=INCREMENTAL&_pragma=journal_mode(WAL)"+
+		"&_pragma=synchronous(FULL)&_pragma=secure_delete(ON)&_pragma=journal_size_limit(67108864)&_pragma=temp_store(MEMORY)&_pragma=cache_size(-8000)")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func rawStore(b *testing.B) *sql.DB {
 	return db
 }
 
-func benchStore(b *testing.B) *Store {
+func benchStore(b *testing.B) *SQLite {
 	s, err := Open(b.Context(), Config{Path: filepath.Join(b.TempDir(), "archive.db")})
 	if err != nil {
 		b.Fatal(err)
@@ -183,7 +183,7 @@ func BenchmarkGet50KB(b *testing.B) {
 			return err
 		}})
 		if name == "compressed" { // what reading alone costs
-			stmt, err := s.read.Prepare("SELECT result_full FROM tool_result_archive WHERE uuid = ? AND principal = ? AND conversation_id = ?")
+			stmt, err := s.db.PrepareRead(b.Context(), "SELECT result_full FROM tool_result_archive WHERE uuid = ? AND principal = ? AND conversation_id = ?")
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -225,13 +225,16 @@ func BenchmarkMany(b *testing.B) {
 }
 
 // fillStore inserts n archives of 1,500 characters in few transactions.
-func fillStore(b *testing.B, s *Store, n int) []string {
+func fillStore(b *testing.B, s *SQLite, n int) []string {
 	ids := make([]string, n)
 	full := benchText(1)[:1500]
 	at := time.Now()
 	for i := 0; i < n; {
-		err := s.inTx(b.Context(), func(tx *sql.Tx) error {
-			stmt := tx.StmtContext(b.Context(), s.stmts[insertEntry])
+		err := s.db.Transact(b.Context(), func(tx *sql.Tx) error {
+			stmt, err := tx.PrepareContext(b.Context(), insertSQL)
+			if err != nil {
+				return err
+			}
 			for end := min(n, i+5000); i < end; i++ {
 				id, err := uuid.NewV7()
 				if err != nil {
@@ -289,64 +292,6 @@ func BenchmarkSearch(b *testing.B) {
 	for b.Loop() {
 		if r, err := s.Search(b.Context(), Scope{Principal: "p", Conversation: "c"}, "no such 配置", SearchOptions{}); err != nil || r.Archives != 200 {
 			b.Fatal(r, err)
-		}
-	}
-}
-
-// BenchmarkTurn is what a turn with one call writes, in new conversations, for so
-// many at once.
-func BenchmarkTurn(b *testing.B) {
-	for _, many := range []int{1, 64} {
-		b.Run(fmt.Sprintf("at_once=%d", many), func(b *testing.B) {
-			s := benchStore(b)
-			b.SetParallelism(many)
-			b.ReportAllocs()
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					if err := benchTurn(b.Context(), s); err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			})
-		})
-	}
-}
-
-func benchTurn(ctx context.Context, s *Store) error {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return err
-	}
-	sc := Scope{Principal: "ann", Conversation: id.String()}
-	body := []byte(strings.Repeat("x", 200))
-	if err := s.Begin(ctx, Conversation{ID: sc.Conversation, Principal: sc.Principal, Title: "hello"}, []Message{{Turn: 1, Role: "user", Content: "hello", Body: body}}); err != nil {
-		return err
-	}
-	return s.Finish(ctx, sc, Change{
-		Messages: []Message{{Turn: 1, Role: "assistant", Body: body}, {Turn: 1, Role: "results", Content: "echo: hello", Body: body}, {Turn: 1, Role: "assistant", Content: "It said hello.", Body: body}},
-		Uses:     []ToolUse{{Scope: sc, Turn: 1, CallID: "call_1", Tool: "echo", Model: "m", Format: "native", Code: "ok"}},
-		Sums:     &TurnSums{Turn: 1, Model: "m", Reason: "answer"},
-		Marks:    []string{fmt.Sprintf("%032x%032x", rand.Uint64(), rand.Uint64())}, Trace: &Trace{Turn: 1, Body: []byte(strings.Repeat("x", 900))},
-	})
-}
-
-// BenchmarkLogUse puts down calls of a busy daemon, as many at once as it does.
-func BenchmarkLogUse(b *testing.B) {
-	s := benchStore(b)
-	var uses []ToolUse
-	for i := range 4096 {
-		uses = append(uses, ToolUse{Scope: Scope{Principal: "local", Conversation: "mcp-local"}, CallID: uuid.NewString(), Tool: "echo", Format: "mcp", Code: "ok", Produced: 99, Shown: 99, Duration: time.Duration(300+i%128) * time.Microsecond})
-	}
-	began := time.Now()
-	b.ReportAllocs()
-	for b.Loop() {
-		for i := range uses { // as they come from many callers
-			began = began.Add(40 * time.Microsecond)
-			uses[i].Created = began.Add(-uses[i].Duration)
-		}
-		if err := s.LogUse(b.Context(), uses); err != nil {
-			b.Fatal(err)
 		}
 	}
 }

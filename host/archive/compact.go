@@ -4,15 +4,17 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"math"
 	"time"
+
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/sqlite"
 )
 
-// smallText is the length in bytes under which compressing saves no page.
-const smallText = 1 << 10
+// minCompressBytes is the size of a row below which compression saves no page.
+const minCompressBytes = 1 << 10
 
-// A longRow is what Compact rewrites.
+// A longRow holds the columns that Compact rewrites.
 type longRow struct {
 	uuid             string
 	full, parts, raw []byte
@@ -20,14 +22,14 @@ type longRow struct {
 
 func (r longRow) size() int { return len(r.full) + len(r.parts) + len(r.raw) }
 
-// Compact compresses the texts that Put left as they came, one short
-// transaction each, so that other writers wait for one row at most. It stops at
-// the first error; what it did until then stays done.
-func (s *Store) Compact(ctx context.Context) error { return s.compact(ctx, s.now(), math.MaxInt) }
+// Compact compresses the texts that are not compressed yet, one short transaction
+// each: other writers wait for one row at most. It stops at the first error; the
+// rows before it stay compressed.
+func (s *SQLite) Compact(ctx context.Context) error { return s.compact(ctx, s.now(), math.MaxInt) }
 
-// compact compresses what was put until a time, the oldest first, until so many
-// bytes are saved.
-func (s *Store) compact(ctx context.Context, until time.Time, save int) error {
+// compact compresses texts that were put until a time, oldest first, until it saved
+// a number of bytes.
+func (s *SQLite) compact(ctx context.Context, until time.Time, save int) error {
 	const doing = "compressing the archive"
 	var rows, before, after int
 	for ; before-after < save; rows++ {
@@ -36,50 +38,50 @@ func (s *Store) compact(ctx context.Context, until time.Time, save int) error {
 			break
 		}
 		if err != nil {
-			return wrap(ctx, doing, err)
+			return sqlite.Wrap(ctx, doing, err)
 		}
-		size, err := s.pack(ctx, r)
+		size, err := s.compress(ctx, r)
 		if err != nil {
-			return wrap(ctx, doing, err)
+			return sqlite.Wrap(ctx, doing, err)
 		}
 		before, after = before+r.size(), after+size
 	}
 	if rows > 0 {
 		s.log.Debug("archive compressed", "rows", rows, "bytes", before, "stored", after)
-		return s.reclaim(ctx, false)
+		return s.db.Reclaim(ctx, false)
 	}
 	return nil
 }
 
-// nextPlain returns the oldest row that was not tried yet.
-func (s *Store) nextPlain(ctx context.Context, until time.Time) (longRow, error) {
+// nextPlain returns the oldest row that compression was not tried on.
+func (s *SQLite) nextPlain(ctx context.Context, until time.Time) (longRow, error) {
 	var r longRow
-	err := s.read.QueryRowContext(ctx, `SELECT uuid, result_full, result_parts, result_raw FROM tool_result_archive
+	err := s.db.QueryRowContext(ctx, `SELECT uuid, result_full, result_parts, result_raw FROM tool_result_archive
 		WHERE encoding = 0 AND created_at <= ? ORDER BY created_at LIMIT 1`, until.UnixMilli()).Scan(&r.uuid, &r.full, &r.parts, &r.raw)
 	return r, err
 }
 
-// pack stores r compressed, or marks it as not worth it, and returns its new
-// size. A row that was pruned in between is left alone.
-func (s *Store) pack(ctx context.Context, r longRow) (int, error) {
-	z := longRow{uuid: r.uuid, full: pack(r.full)}
+// compress stores a row compressed, or marks that compression does not help, and
+// returns its new size. It does not change a row that was pruned in the meantime.
+func (s *SQLite) compress(ctx context.Context, r longRow) (int, error) {
+	z := longRow{uuid: r.uuid, full: encode(r.full)}
 	if r.parts != nil {
-		z.parts = pack(r.parts)
+		z.parts = encode(r.parts)
 	}
 	if r.raw != nil {
-		z.raw = pack(r.raw)
+		z.raw = encode(r.raw)
 	}
-	if r.size() < smallText || z.size() >= r.size()*9/10 {
-		_, err := s.write.ExecContext(ctx, "UPDATE tool_result_archive SET encoding = ? WHERE uuid = ? AND encoding = ?", unpacked, r.uuid, plain)
+	if r.size() < minCompressBytes || z.size() >= r.size()*9/10 {
+		_, err := s.db.ExecContext(ctx, "UPDATE tool_result_archive SET encoding = ? WHERE uuid = ? AND encoding = ?", encodingNone, r.uuid, encodingPlain)
 		return r.size(), err
 	}
-	// What cannot be read back must not replace what can.
+	// Only what decodes to the same bytes may replace them.
 	for _, p := range [][2][]byte{{r.full, z.full}, {r.parts, z.parts}, {r.raw, z.raw}} {
-		if back, err := unpack(s.dec, packed, p[1]); err != nil || string(back) != string(p[0]) {
-			return 0, fmt.Errorf("a compressed text does not read back: %w", errors.Join(err, ErrDamaged))
+		if back, err := decode(encodingS2, p[1]); err != nil || string(back) != string(p[0]) {
+			return 0, msg.Errorf("a compressed text does not decode to the same bytes: %w", errors.Join(err, ErrDamaged))
 		}
 	}
-	_, err := s.write.ExecContext(ctx, `UPDATE tool_result_archive SET encoding = ?, stored_bytes = ?, result_full = ?, result_parts = ?, result_raw = ?
-		WHERE uuid = ? AND encoding = ? AND pruned_at IS NULL`, packed, z.size(), z.full, z.parts, z.raw, r.uuid, plain)
+	_, err := s.db.ExecContext(ctx, `UPDATE tool_result_archive SET encoding = ?, stored_bytes = ?, result_full = ?, result_parts = ?, result_raw = ?
+		WHERE uuid = ? AND encoding = ? AND pruned_at IS NULL`, encodingS2, z.size(), z.full, z.parts, z.raw, r.uuid, encodingPlain)
 	return z.size(), err
 }

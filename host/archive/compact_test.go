@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -41,7 +39,7 @@ func TestCompactMakesTextsSmall(t *testing.T) {
 		}
 	}
 	var tried int
-	if err := s.read.QueryRow("SELECT count(*) FROM tool_result_archive WHERE encoding = 2").Scan(&tried); err != nil || tried != 2 {
+	if err := s.db.QueryRowContext(t.Context(), "SELECT count(*) FROM tool_result_archive WHERE encoding = 2").Scan(&tried); err != nil || tried != 2 {
 		t.Errorf("%d rows are marked as not worth it, want 2; error %v", tried, err)
 	}
 }
@@ -63,10 +61,10 @@ func TestMaintainLeavesTheWarm(t *testing.T) {
 		var got []string
 		for _, e := range list {
 			var encoding int
-			if err := s.read.QueryRow("SELECT encoding FROM tool_result_archive WHERE uuid = ?", e.UUID).Scan(&encoding); err != nil {
+			if err := s.db.QueryRowContext(t.Context(), "SELECT encoding FROM tool_result_archive WHERE uuid = ?", e.UUID).Scan(&encoding); err != nil {
 				t.Fatal(err)
 			}
-			if encoding == packed {
+			if encoding == encodingS2 {
 				got = append(got, e.UUID)
 			}
 		}
@@ -75,7 +73,7 @@ func TestMaintainLeavesTheWarm(t *testing.T) {
 		}
 	}
 	check("within the hour")
-	c.forward(warm + time.Minute)
+	c.forward(minCompressAge + time.Minute)
 	check("while there is room")
 	list = append(list, put(t, s, strings.Repeat("fresh ", 500)))
 	check("a little over it", oldest.UUID)
@@ -88,11 +86,11 @@ func TestMaintainLeavesTheWarm(t *testing.T) {
 	}
 }
 
-func TestPlainRoom(t *testing.T) {
+func TestMaxPlainBytes(t *testing.T) {
 	for _, row := range []struct{ all, each, want int64 }{
 		{0, 0, DefaultMaxBytes / 4}, {-1, -1, DefaultMaxBytes / 4}, {400, 0, 100}, {400, 200, 50}, {0, 80, 20},
 	} {
-		if got := (Config{MaxBytes: row.all, MaxBytesPerPrincipal: row.each}).plainRoom(); got != row.want {
+		if got := (Config{MaxBytes: row.all, MaxBytesPerPrincipal: row.each}).maxPlainBytes(); got != row.want {
 			t.Errorf("bounds of %d and %d leave %d bytes, want %d", row.all, row.each, got, row.want)
 		}
 	}
@@ -105,7 +103,7 @@ func TestDamagedText(t *testing.T) {
 		"no s2":          "result_full = x'28b52ffd00'",
 		"too long":       "result_full = x'ffffffff0f00'",
 		"empty":          "result_full = x''",
-		"no zstd":        "encoding = 1, result_full = x'28b52ffd00'",
+		"s2 claimed":     "encoding = 1, result_full = x'28b52ffd00'",
 		"not ours":       "encoding = 9",
 		"parts cut":      "result_parts = substr(result_parts, 1, 20)",
 		"parts not JSON": "result_parts = x'010061'",
@@ -116,7 +114,7 @@ func TestDamagedText(t *testing.T) {
 			if err := s.Compact(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.write.Exec("UPDATE tool_result_archive SET " + damage); err != nil {
+			if _, err := s.db.ExecContext(t.Context(), "UPDATE tool_result_archive SET "+damage); err != nil {
 				t.Fatal(err)
 			}
 			if got, err := s.Get(t.Context(), mine, e.UUID); err == nil || got.Full != "" {
@@ -129,34 +127,8 @@ func TestDamagedText(t *testing.T) {
 	}
 }
 
-// What an earlier weir compressed with zstd is read as ever.
-func TestTextsOfZstd(t *testing.T) {
-	s := openTest(t)
-	e := putEntry(t, s, Entry{Scope: mine, Tool: "run", Full: awkward["Chinese"], Raw: []byte("raw\r"), Parts: []tool.Blob{{Data: []byte("part")}}})
-	enc, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer enc.Close()
-	var full, parts, raw []byte
-	if err := s.read.QueryRow("SELECT result_full, result_parts, result_raw FROM tool_result_archive").Scan(&full, &parts, &raw); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.write.Exec("UPDATE tool_result_archive SET encoding = 1, result_full = ?, result_parts = ?, result_raw = ?",
-		enc.EncodeAll(full, nil), enc.EncodeAll(parts, nil), enc.EncodeAll(raw, nil)); err != nil {
-		t.Fatal(err)
-	}
-	got, err := s.Get(t.Context(), mine, e.UUID)
-	if err != nil || got.Full != e.Full || len(got.Parts) != 1 || string(got.Parts[0].Data) != "part" {
-		t.Errorf("got %+v, error %v", got, err)
-	}
-	if raw, err := s.Raw(t.Context(), mine, e.UUID); err != nil || string(raw) != "raw\r" {
-		t.Errorf("raw %q, error %v", raw, err)
-	}
-}
-
 // onDisk reports in which files of the store a text stands.
-func onDisk(t *testing.T, s *Store, needle string) []string {
+func onDisk(t *testing.T, s *SQLite, needle string) []string {
 	t.Helper()
 	var in []string
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
@@ -171,7 +143,7 @@ func onDisk(t *testing.T, s *Store, needle string) []string {
 	return in
 }
 
-func size(t *testing.T, s *Store) int64 {
+func size(t *testing.T, s *SQLite) int64 {
 	t.Helper()
 	info, err := os.Stat(s.cfg().Path)
 	if err != nil {

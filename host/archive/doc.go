@@ -1,24 +1,32 @@
-// Package archive keeps whole tool results, and the conversations they belong
-// to, in one SQLite file: committed before anything is shown cut, readable by
-// part, pruned by age and size.
+// Package archive stores whole tool results. A model sees a result cut to its
+// limits; the archive holds all of it, and returns any part of it later.
 //
-// What is promised:
+// How the parts work together:
 //
-//   - What Put, Begin, Finish, Append, Replace and LogUse acknowledged is synced
-//     to disk: the log is written ahead with synchronous=FULL. What comes at the
-//     same time shares one sync.
-//   - A reader gets every text back byte for byte, compressed in between or not.
-//   - Every statement has the principal in its condition, and the conversation
-//     too unless Config.UserScope widens it. What is another's answers exactly
-//     like what does not exist.
-//   - What was pruned, or deleted with its conversation, is in none of the files
-//     when the call returns: freed pages are overwritten (secure_delete) and given
-//     back (incremental vacuum), and the log is cut to nothing. When a reader
-//     holds the log, the next maintenance cuts it. What a file system, a disk or
-//     a backup keeps of freed blocks is beyond this package.
+//   - Store is what the rest of weir uses; SQLite is the Store in a file (store.go).
+//     Another database can be another Store.
+//   - Put writes an Entry, and describes it for its placeholder: a summary, the
+//     sources, the query (put.go; summary.go, sources.go, query.go).
+//   - Get, Peek and Read return an Entry or a Part of its text (get.go, read.go,
+//     part.go, pointer.go). List and Search find entries.
+//   - Prune removes texts by age, size and number; Compact compresses old texts
+//     (prune.go, compact.go).
+//   - Package daemon/store has its tables in the same file. The methods that it
+//     needs within its own transactions are in shared.go.
 //
-// The file is private to the user (mode 0600) and is checked each time it is
-// opened, which takes about half a second for each GiB. One process at a time
-// should have it open; a second one waits for locks of the first for five
-// seconds at most.
+// What the archive promises:
+//
+//   - An entry that Put returned is synced to disk. Entries that are put at the same
+//     time share one sync.
+//   - A reader receives every text byte for byte, also after it was compressed.
+//   - Every statement has the principal in its condition, and the conversation too
+//     unless Config.UserScope widens it. The entry of another principal is reported
+//     exactly like one that does not exist.
+//   - A text that was pruned or deleted is in none of the files when the call
+//     returns, except that a reader may still use the log; the next maintenance then
+//     truncates it. Blocks that a file system, a disk or a backup keeps are outside
+//     of weir's control.
+//
+// The file has mode 0600 and is checked each time it is opened, which takes about
+// half a second for each GiB. One process at a time should have it open.
 package archive

@@ -5,57 +5,56 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/s2"
-	"github.com/klauspost/compress/zstd"
+
+	"github.com/weirhost/weir/host/internal/sqlite"
 )
 
-// What the column encoding says about the long columns of a row.
+// The values of the column encoding: how the long columns of a row are stored.
 const (
-	plain    = 0 // as they came
-	zstded   = 1 // zstd: what this package wrote at first, and still reads
-	unpacked = 2 // as they came: compressing was tried and does not help
-	packed   = 3 // s2
+	encodingPlain = 0 // not compressed yet
+	encodingS2    = 1 // compressed with s2
+	encodingNone  = 2 // not compressed, because compression does not help
 )
 
-// A text reads the column result_full without copying it more than needed.
-// The column encoding must be scanned in front of it.
-type text struct {
-	dec      *zstd.Decoder
-	spare    *spare
+// A textColumn scans the column result_full with few copies. The column encoding
+// must be scanned before it.
+type textColumn struct {
+	buffers  *bufferPool
 	encoding int
-	str      string
-	err      error // the row is there but cannot be decoded
+	text     string
+	err      error // the row exists but cannot be decoded
 }
 
-// Scan takes over what the driver read, whose buffers it may use again.
-func (t *text) Scan(src any) error {
+// Scan implements sql.Scanner.
+func (t *textColumn) Scan(src any) error {
 	switch v := src.(type) {
 	case nil:
 	case string:
-		t.str = v
+		t.text = v
 	case []byte:
-		t.str, t.err = t.spare.text(t.dec, t.encoding, v)
+		t.text, t.err = t.buffers.decodeText(t.encoding, v)
 	default:
 		return fmt.Errorf("a text of kind %T", src)
 	}
 	return nil
 }
 
-// pack compresses the bytes of a column. It is slow for s2, so that reading
-// is fast and little is stored; nobody waits for it.
-func pack(b []byte) []byte { return s2.EncodeBest(nil, b) }
+// encode compresses the bytes of a column. It uses the slowest level of s2: the
+// stored bytes are few, reading is fast, and no caller waits for it.
+func encode(b []byte) []byte { return s2.EncodeBest(nil, b) }
 
-// spare lends the bytes that a text is decoded into before it becomes a string.
-// A string has to be copied from them; memory that was just used is copied much
-// faster than memory that is new.
-type spare struct{ pool sync.Pool }
+// A bufferPool holds the buffers into which texts are decoded before they become
+// strings. A string is copied from them, and memory that was just used is copied
+// much faster than new memory.
+type bufferPool struct{ pool sync.Pool }
 
-// mostSpare bounds the bytes that wait for the next text.
-const mostSpare = 1 << 20
+// maxPooledBytes is the size of the largest buffer that is kept.
+const maxPooledBytes = 1 << 20
 
-// text is unpack for a text.
-func (p *spare) text(d *zstd.Decoder, encoding int, b []byte) (string, error) {
-	if encoding != packed {
-		out, err := unpack(d, encoding, b)
+// decodeText is decode for a text.
+func (p *bufferPool) decodeText(encoding int, b []byte) (string, error) {
+	if encoding != encodingS2 {
+		out, err := decode(encoding, b)
 		return string(out), err
 	}
 	n, err := decodedLen(b)
@@ -71,7 +70,7 @@ func (p *spare) text(d *zstd.Decoder, encoding int, b []byte) (string, error) {
 	}
 	out, err := s2.Decode((*buf)[:n], b)
 	text := string(out)
-	if cap(*buf) <= mostSpare {
+	if cap(*buf) <= maxPooledBytes {
 		p.pool.Put(buf)
 	}
 	if err != nil {
@@ -80,35 +79,30 @@ func (p *spare) text(d *zstd.Decoder, encoding int, b []byte) (string, error) {
 	return text, nil
 }
 
-// decodedLen refuses a length that no column holds.
+// decodedLen returns the length of a compressed column. A length that no column can
+// have is an error.
 func decodedLen(b []byte) (int, error) {
 	n, err := s2.DecodedLen(b)
-	if err == nil && n > maxText {
-		err = fmt.Errorf("it claims %d bytes", n)
+	if err == nil && n > sqlite.MaxFieldBytes {
+		err = fmt.Errorf("the column claims %d bytes", n)
 	}
 	return n, err
 }
 
-// unpack returns the bytes of a column; b itself where it is not compressed.
-func unpack(d *zstd.Decoder, encoding int, b []byte) ([]byte, error) {
+// decode returns the bytes of a column; b itself if it is not compressed.
+func decode(encoding int, b []byte) ([]byte, error) {
 	if b == nil {
 		return nil, nil
 	}
 	switch encoding {
-	case plain, unpacked:
+	case encodingPlain, encodingNone:
 		return b, nil
-	case packed:
+	case encodingS2:
 		n, err := decodedLen(b)
 		if err != nil {
 			return nil, err
 		}
 		return s2.Decode(make([]byte, n), b)
-	case zstded:
-		out, err := d.DecodeAll(b, nil)
-		if out == nil && err == nil {
-			out = []byte{} // nil means that there is none
-		}
-		return out, err
 	}
-	return nil, fmt.Errorf("an encoding %d that this weir does not know", encoding)
+	return nil, fmt.Errorf("the encoding %d is unknown", encoding)
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/weirhost/weir/host/internal/sqlite"
 )
 
 // frozenEnv says that this process was made to mount a disk that nobody else sees.
@@ -66,7 +68,7 @@ func readOnlyDisk(t *testing.T, mount bool) {
 			t.Fatal(err)
 		}
 	}
-	s, err = open(t.Context(), cfg, hooks{frozen: !mount})
+	s, err = open(t.Context(), cfg, sqlite.Faults{ReadOnlyDisk: !mount})
 	if err != nil {
 		t.Fatal(err)
 	}

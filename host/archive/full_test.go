@@ -5,13 +5,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weirhost/weir/host/internal/sqlite"
 )
 
 // When the disk is full, Put says so, what was there stays readable, loads are
 // answered, and after something was deleted there is room again.
 func TestDiskFull(t *testing.T) {
 	cfg := Config{Path: filepath.Join(t.TempDir(), "archive.db")}
-	s, err := open(t.Context(), cfg, hooks{maxPages: 120})
+	s, err := open(t.Context(), cfg, sqlite.Faults{MaxPages: 120})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,13 +56,10 @@ func TestReadOnly(t *testing.T) {
 	cfg := Config{Path: filepath.Join(t.TempDir(), "archive.db")}
 	s := reopen(t, cfg)
 	e := put(t, s, fiveLines)
-	if _, err := s.EnsureConversation(t.Context(), Conversation{ID: mine.Conversation, Principal: mine.Principal}); err != nil {
-		t.Fatal(err)
-	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := open(t.Context(), cfg, hooks{readOnly: true})
+	s, err := open(t.Context(), cfg, sqlite.Faults{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,13 +71,13 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("List: %d entries, error %v", len(list), err)
 	}
 	for name, call := range map[string]func() error{
-		"Put":                func() error { _, err := s.Put(t.Context(), Entry{Scope: mine, Tool: "run", Full: "x"}); return err },
-		"Drop":               func() error { return s.Drop(t.Context(), mine, e.UUID) },
-		"Append":             func() error { return s.Append(t.Context(), mine, []Message{{Role: "user"}}) },
-		"LogUse":             func() error { return s.LogUse(t.Context(), []ToolUse{{Scope: mine, Tool: "run"}}) },
-		"Rename":             func() error { return s.Rename(t.Context(), mine, "x") },
-		"Compact":            func() error { return s.Compact(t.Context()) },
-		"DeleteConversation": func() error { _, err := s.DeleteConversation(t.Context(), mine); return err },
+		"Put":     func() error { _, err := s.Put(t.Context(), Entry{Scope: mine, Tool: "run", Full: "x"}); return err },
+		"Drop":    func() error { return s.Drop(t.Context(), mine, e.UUID) },
+		"Compact": func() error { return s.Compact(t.Context()) },
+		"deleting": func() error {
+			_, err := deleteConversation(t, s, mine)
+			return sqlite.Wrap(t.Context(), "deleting", err)
+		},
 	} {
 		if err := call(); !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "read-only") {
 			t.Errorf("%s answers %v", name, err)

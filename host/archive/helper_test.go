@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"flag"
 	"os"
@@ -43,7 +44,7 @@ func (c *clock) now() time.Time          { return c.at }
 func (c *clock) forward(d time.Duration) { c.at = c.at.Add(d) }
 
 // openTest opens a store in a folder of its own; change may alter its Config.
-func openTest(t testing.TB, change ...func(*Config)) *Store {
+func openTest(t testing.TB, change ...func(*Config)) *SQLite {
 	t.Helper()
 	cfg := Config{Path: filepath.Join(t.TempDir(), "archive.db")}
 	for _, f := range change {
@@ -52,7 +53,7 @@ func openTest(t testing.TB, change ...func(*Config)) *Store {
 	return reopen(t, cfg)
 }
 
-func reopen(t testing.TB, cfg Config) *Store {
+func reopen(t testing.TB, cfg Config) *SQLite {
 	t.Helper()
 	s, err := Open(context.Background(), cfg)
 	if err != nil {
@@ -67,12 +68,12 @@ func reopen(t testing.TB, cfg Config) *Store {
 }
 
 // put archives a text of mine and fails the test when it cannot.
-func put(t testing.TB, s *Store, full string) Entry {
+func put(t testing.TB, s *SQLite, full string) Entry {
 	t.Helper()
 	return putEntry(t, s, Entry{Scope: mine, Tool: "run", Full: full})
 }
 
-func putEntry(t testing.TB, s *Store, e Entry) Entry {
+func putEntry(t testing.TB, s *SQLite, e Entry) Entry {
 	t.Helper()
 	e, err := s.Put(t.Context(), e)
 	if err != nil {
@@ -103,4 +104,17 @@ func quickly(t *testing.T, checks int) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Value.Set(old) })
+}
+
+// deleteConversation deletes the results of a conversation as package daemon/store does.
+func deleteConversation(t testing.TB, s *SQLite, sc Scope) (size Size, err error) {
+	t.Helper()
+	err = s.db.Transact(t.Context(), func(tx *sql.Tx) (err error) {
+		size, err = s.DeleteConversationIn(t.Context(), tx, sc)
+		return err
+	})
+	if err != nil {
+		return size, err
+	}
+	return size, s.db.Reclaim(t.Context(), true)
 }

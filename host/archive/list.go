@@ -2,31 +2,32 @@ package archive
 
 import (
 	"context"
-	"strings"
+
+	"github.com/weirhost/weir/host/internal/sqlite"
 )
 
-// DefaultListed is how many entries a List returns when nobody says.
+// DefaultListed is the number of entries that List returns by default.
 const DefaultListed = 50
 
-// A Filter narrows a List. The zero Filter means the newest DefaultListed
-// entries of the scope.
+// A Filter selects entries of a List. The zero Filter selects the newest
+// DefaultListed entries of the scope.
 type Filter struct {
 	// Tool is the exact name of a tool. Empty: any.
 	Tool string
-	// Query stands somewhere in the call's arguments or in the summary, in any
-	// case of ASCII letters. Empty: any.
+	// Query occurs in the arguments of the call or in the summary, whatever the case
+	// of ASCII letters. Empty: any.
 	Query string
-	// Limit is how many entries are returned. 0: DefaultListed; negative: all.
+	// Limit is the number of entries. 0: DefaultListed; negative: all.
 	Limit int
-	// Offset leaves out the newest entries. 0 or negative: none.
+	// Offset is the number of newest entries to leave out. 0 or negative: none.
 	Offset int
 	// Everywhere lists every conversation of the principal.
 	Everywhere bool
 }
 
-// List lists the entries of a scope, the newest first, without their texts.
-// Pruned ones are among them. An unknown scope has none.
-func (s *Store) List(ctx context.Context, sc Scope, f Filter) ([]Entry, error) {
+// List returns the entries of a scope, newest first, without their texts. It includes
+// pruned ones. An unknown scope has none.
+func (s *SQLite) List(ctx context.Context, sc Scope, f Filter) ([]Entry, error) {
 	const doing = "listing archives"
 	where, args := s.within(sc, f.Everywhere)
 	if f.Tool != "" {
@@ -40,40 +41,27 @@ func (s *Store) List(ctx context.Context, sc Scope, f Filter) ([]Entry, error) {
 	if limit == 0 {
 		limit = DefaultListed
 	}
-	rows, err := s.read.QueryContext(ctx, "SELECT "+entryColumns+" FROM tool_result_archive WHERE "+where+
+	rows, err := s.db.QueryContext(ctx, "SELECT "+entryColumns+" FROM tool_result_archive WHERE "+where+
 		" ORDER BY created_at DESC, uuid DESC LIMIT ? OFFSET ?", append(args, limit, max(f.Offset, 0))...)
 	if err != nil {
-		return nil, wrap(ctx, doing, err)
+		return nil, sqlite.Wrap(ctx, doing, err)
 	}
 	defer rows.Close()
 	var list []Entry
 	for rows.Next() {
 		e, err := s.scanEntry(rows)
 		if err != nil {
-			return nil, wrap(ctx, doing, err)
+			return nil, sqlite.Wrap(ctx, doing, err)
 		}
 		list = append(list, e)
 	}
-	return list, wrap(ctx, doing, rows.Err())
+	return list, sqlite.Wrap(ctx, doing, rows.Err())
 }
 
-// within is the condition that keeps every query inside of a scope.
-func (s *Store) within(sc Scope, everywhere bool) (string, []any) {
+// within returns the condition that restricts a query to a scope.
+func (s *SQLite) within(sc Scope, everywhere bool) (string, []any) {
 	if everywhere || s.cfg().UserScope || sc.Everywhere {
 		return "principal = ?", []any{sc.Principal}
 	}
 	return "conversation_id = ? AND principal = ?", []any{sc.Conversation, sc.Principal}
-}
-
-// split returns the words of a search, in lower case, each once.
-func split(query string) []string {
-	var list []string
-	seen := map[string]bool{}
-	for _, w := range strings.Fields(strings.ToLower(query)) {
-		if !seen[w] {
-			seen[w] = true
-			list = append(list, w)
-		}
-	}
-	return list
 }

@@ -44,7 +44,7 @@ func TestStoreIsASlice(t *testing.T) {
 // A model is what the store should hold, the oldest first.
 type model struct {
 	t       *testing.T
-	s       *Store
+	s       *SQLite
 	clock   *clock
 	scopes  []Scope
 	entries []Entry
@@ -150,9 +150,8 @@ func (m *model) deleteConversation(rt *rapid.T) {
 	sc := rapid.SampledFrom(m.scopes).Draw(rt, "scope")
 	before := len(m.entries)
 	m.entries = slices.DeleteFunc(m.entries, func(e Entry) bool { return e.Scope == sc })
-	_, err := m.s.DeleteConversation(m.t.Context(), sc)
-	if len(m.entries) < before && err != nil || len(m.entries) == before && err != ErrNotFound {
-		rt.Fatal(err)
+	if size, err := deleteConversation(m.t, m.s, sc); err != nil || size.Results != before-len(m.entries) {
+		rt.Fatal(size, err)
 	}
 }
 

@@ -13,27 +13,35 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A language is the one in which a model is told what is wrong.
-type language tool.Locale
-
-// say takes what is said in English or in Chinese.
-func (l language) say(en, zh string) string {
-	if tool.Locale(l) == tool.Zh {
-		return zh
-	}
-	return en
+// A Part selects from an archived text. The zero Part is the whole text. Lines, Grep
+// and Pointer exclude one another; Head, Tail and Offset apply to what they select.
+// All numbers count lines or characters of the normalised text.
+type Part struct {
+	// First and Last select lines, counted from 1, both included. Last 0: to the end.
+	First, Last int
+	// Grep selects the lines that match an RE2 expression, with Context lines before
+	// and after each. They are numbered as grep -n does: 12: before a match, 11-
+	// before context, -- between groups.
+	Grep    string
+	Context int
+	// Pointer selects a value of a JSON text (RFC 6901). A string is returned as its
+	// plain text, every other value as its bytes in the text.
+	Pointer string
+	// Head and Tail select that many lines from the beginning or the end; with
+	// both, a line -- is between them.
+	Head, Tail int
+	// Offset leaves out that many characters of the selection.
+	Offset int
 }
 
-// bad is an error about the arguments of a load; the hint shows every way to
-// ask for a part.
-func (l language) bad(en, zh string, args ...any) *tool.Error {
-	return tool.Errorf(tool.BadArgs, l.say(
-		`write for example {"uuid": "…", "lines": "95-706"}, or one of grep, pointer, head, tail, offset instead of lines`,
-		`例如 {"uuid": "…", "lines": "95-706"}，也可以用 grep、pointer、head、tail、offset 之一代替 lines`), l.say(en, zh), args...)
+// badPart returns an error about the arguments of a load; its hint shows every way to
+// select a part.
+func badPart(format string, args ...any) *tool.Error {
+	return tool.Errorf(tool.BadArgs, `write for example {"uuid": "…", "lines": "95-706"}, or one of grep, pointer, head, tail, offset instead of lines`, format, args...)
 }
 
-// argumentNames maps what models write to what is meant. keep_turns is the
-// caller's business.
+// argumentNames maps the names that models write to those of the tool. The caller
+// reads keep_turns.
 var argumentNames = map[string]string{
 	"uuid": "uuid", "id": "uuid", "lines": "lines", "line": "lines", "range": "lines",
 	"grep": "grep", "pattern": "grep", "regex": "grep", "context": "context",
@@ -41,7 +49,7 @@ var argumentNames = map[string]string{
 	"head": "head", "tail": "tail", "offset": "offset", "keep_turns": "",
 }
 
-// uuidPattern finds an id inside of whatever it was copied with.
+// uuidPattern finds an id within a text that was copied with it.
 var uuidPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 })
@@ -51,23 +59,20 @@ var linesPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*\[?\s*[Ll]?(\d+)\s*(?:(-|–|—|:|\.\.+|,|~|to|至|到)\s*[Ll]?(\d*))?\s*\]?\s*$`)
 })
 
-// ParsePart reads the arguments of load_tool_history as models write them:
-// numbers may be strings, lines may be "a-b", "a-", "a", [a, b] or a number, an
-// id may be wrapped in what it was copied with. Arguments that are null or ""
-// are as good as absent. The error is a *tool.Error with code bad_args, in
-// language speak, which the Part keeps for what reading it will complain of.
-func ParsePart(args json.RawMessage, speak tool.Locale) (uuid string, p Part, err error) {
-	l := language(speak)
-	p.Locale = speak
-	fields, err := l.partFields(args)
+// ParsePart reads the arguments of load_tool_history as models write them: a number
+// may be a string, lines may be "a-b", "a-", "a", [a, b] or a number, and an id may be
+// within other text. Arguments that are null or "" count as missing. The error is a
+// *tool.Error with code bad_args.
+func ParsePart(args json.RawMessage) (uuid string, p Part, err error) {
+	fields, err := partFields(args)
 	if err != nil {
 		return "", Part{}, err
 	}
-	if uuid, err = l.uuidOf(fields["uuid"]); err != nil {
+	if uuid, err = uuidOf(fields["uuid"]); err != nil {
 		return "", Part{}, err
 	}
 	if raw, ok := fields["lines"]; ok {
-		if p.First, p.Last, err = l.linesOf(raw); err != nil {
+		if p.First, p.Last, err = linesOf(raw); err != nil {
 			return "", Part{}, err
 		}
 	}
@@ -76,7 +81,7 @@ func ParsePart(args json.RawMessage, speak tool.Locale) (uuid string, p Part, er
 		dest *string
 	}{{"grep", &p.Grep}, {"pointer", &p.Pointer}} {
 		if raw, ok := fields[f.name]; ok && json.Unmarshal(raw, f.dest) != nil {
-			return "", Part{}, l.bad("%s must be a string", "%s 必须是字符串", f.name)
+			return "", Part{}, badPart("%s must be a string", f.name)
 		}
 	}
 	for _, n := range []struct {
@@ -85,7 +90,7 @@ func ParsePart(args json.RawMessage, speak tool.Locale) (uuid string, p Part, er
 	}{{"context", &p.Context}, {"head", &p.Head}, {"tail", &p.Tail}, {"offset", &p.Offset}} {
 		if raw, ok := fields[n.name]; ok {
 			if *n.dest, ok = numberOf(raw); !ok {
-				return "", Part{}, l.bad("%s must be a whole number, not negative", "%s 必须是非负整数", n.name)
+				return "", Part{}, badPart("%s must be a whole number, 0 or more", n.name)
 			}
 		}
 	}
@@ -96,49 +101,49 @@ func ParsePart(args json.RawMessage, speak tool.Locale) (uuid string, p Part, er
 	return uuid, p, nil
 }
 
-// partFields splits the object and gives every argument its proper name.
-func (l language) partFields(args json.RawMessage) (map[string]json.RawMessage, error) {
+// partFields returns the arguments by the names of the tool.
+func partFields(args json.RawMessage) (map[string]json.RawMessage, error) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(args, &object); err != nil {
-		return nil, l.bad("the arguments are not a JSON object", "参数不是 JSON 对象")
+		return nil, badPart("the arguments are not a JSON object")
 	}
 	fields := make(map[string]json.RawMessage, len(object))
-	for _, key := range slices.Sorted(maps.Keys(object)) { // sorted, so that the complaint is the same every time
+	for _, key := range slices.Sorted(maps.Keys(object)) { // sorted: the same arguments return the same error
 		raw := bytes.TrimSpace(object[key])
 		if s := string(raw); s == "null" || s == `""` {
 			continue
 		}
 		name, ok := argumentNames[strings.ToLower(key)]
 		if !ok {
-			return nil, l.bad("there is no argument %q", "没有参数 %q", key)
+			return nil, badPart("there is no argument %q", key)
 		}
 		if name == "" {
 			continue
 		}
 		if _, twice := fields[name]; twice {
-			return nil, l.bad("%s is given twice", "%s 出现了两次", name)
+			return nil, badPart("%s is given twice", name)
 		}
 		fields[name] = raw
 	}
 	return fields, nil
 }
 
-func (l language) uuidOf(raw json.RawMessage) (string, error) {
+func uuidOf(raw json.RawMessage) (string, error) {
 	var s string
 	if raw == nil || json.Unmarshal(raw, &s) != nil {
-		return "", l.noUUID()
+		return "", missingUUID()
 	}
 	if id := uuidPattern().FindString(s); id != "" {
 		return strings.ToLower(id), nil
 	}
 	if s = strings.TrimSpace(s); s == "" {
-		return "", l.noUUID()
+		return "", missingUUID()
 	}
 	return s, nil
 }
 
-func (l language) noUUID() *tool.Error {
-	return l.bad("uuid is missing; it stands in the placeholder or notice of the result", "缺少 uuid；它写在该结果的占位符或截断提示中")
+func missingUUID() *tool.Error {
+	return badPart("uuid is missing; the placeholder or notice of the result has it")
 }
 
 // numberOf reads 12, 12.0 and "12".
@@ -152,7 +157,7 @@ func numberOf(raw json.RawMessage) (int, bool) {
 	return n, err == nil && n >= 0
 }
 
-func (l language) linesOf(raw json.RawMessage) (first, last int, err error) {
+func linesOf(raw json.RawMessage) (first, last int, err error) {
 	s := string(raw)
 	var quoted string
 	if json.Unmarshal(raw, &quoted) == nil {
@@ -160,10 +165,10 @@ func (l language) linesOf(raw json.RawMessage) (first, last int, err error) {
 	}
 	m := linesPattern().FindStringSubmatch(s)
 	if m == nil {
-		return 0, 0, l.bad(`lines must look like "95-706"`, `lines 应写成 "95-706"`)
+		return 0, 0, badPart(`lines must look like "95-706"`)
 	}
 	if first, err = strconv.Atoi(m[1]); err != nil {
-		return 0, 0, l.bad("line %s does not exist", "第 %s 行不存在", m[1])
+		return 0, 0, badPart("line %s does not exist", m[1])
 	}
 	last = first
 	if m[2] != "" {
@@ -171,21 +176,21 @@ func (l language) linesOf(raw json.RawMessage) (first, last int, err error) {
 	}
 	if m[3] != "" {
 		if last, err = strconv.Atoi(m[3]); err != nil {
-			return 0, 0, l.bad("line %s does not exist", "第 %s 行不存在", m[3])
+			return 0, 0, badPart("line %s does not exist", m[3])
 		}
 	}
 	if last > 0 {
-		first = max(first, 1) // some count from 0
+		first = max(first, 1) // some models count from 0
 	}
 	if first < 1 || m[3] != "" && last < first {
-		return 0, 0, l.bad(`lines must be "a-b" with 1 ≤ a ≤ b`, `lines 应为 "a-b"，且 1 ≤ a ≤ b`)
+		return 0, 0, badPart(`lines must be "a-b" with 1 ≤ a ≤ b`)
 	}
 	return first, last, nil
 }
 
-// check refuses what no text could answer.
+// check returns an error if no text can have the part.
 func (p Part) check() *tool.Error {
-	l, ways := language(p.Locale), 0
+	ways := 0
 	for _, asked := range []bool{p.First != 0 || p.Last != 0, p.Grep != "", p.Pointer != ""} {
 		if asked {
 			ways++
@@ -193,13 +198,13 @@ func (p Part) check() *tool.Error {
 	}
 	switch {
 	case ways > 1:
-		return l.bad("lines, grep and pointer exclude one another", "lines、grep 和 pointer 不能同时使用")
+		return badPart("lines, grep and pointer exclude one another")
 	case p.First < 0 || p.Last < 0 || p.Context < 0 || p.Head < 0 || p.Tail < 0 || p.Offset < 0:
-		return l.bad("numbers must not be negative", "数字不能为负")
+		return badPart("numbers must be 0 or more")
 	case p.Last > 0 && p.First > p.Last:
-		return l.bad("the first line, %d, lies behind the last, %d", "首行 %d 在末行 %d 之后", p.First, p.Last)
+		return badPart("the first line, %d, is after the last, %d", p.First, p.Last)
 	case p.Context > 0 && p.Grep == "":
-		return l.bad("context belongs to grep", "context 只能与 grep 一起使用")
+		return badPart("context belongs to grep")
 	}
 	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 const someID = "01890abc-0000-7000-8000-00000000abcd"
@@ -40,7 +38,7 @@ func TestParsePart(t *testing.T) {
 	} {
 		args = strings.Replace(args, "{", `{"uuid":"`+someID+`",`, 1)
 		args = strings.Replace(args, ",}", "}", 1)
-		id, got, err := ParsePart(json.RawMessage(args), "")
+		id, got, err := ParsePart(json.RawMessage(args))
 		if err != nil || got != want || id != someID {
 			t.Errorf("%s reads as %+v of %q, error %v; want %+v", args, got, id, err, want)
 		}
@@ -60,7 +58,7 @@ func TestParsePartFindsTheID(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, p, err := ParsePart(args, ""); err != nil || got != want || p != (Part{}) {
+		if got, p, err := ParsePart(args); err != nil || got != want || p != (Part{}) {
 			t.Errorf("%q reads as %q, error %v", in, got, err)
 		}
 	}
@@ -90,7 +88,7 @@ func TestParsePartRefuses(t *testing.T) {
 		"a misspelt name":     `{"uuid":"x","greb":"a"}`, // to read the whole instead would be worse
 		"a name twice":        `{"uuid":"x","grep":"a","pattern":"b"}`,
 	} {
-		_, _, err := ParsePart(json.RawMessage(args), tool.En)
+		_, _, err := ParsePart(json.RawMessage(args))
 		if err == nil {
 			t.Errorf("%s: taken", name)
 			continue
@@ -107,7 +105,7 @@ func FuzzParsePart(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, args []byte) {
-		id, p, err := ParsePart(args, tool.Zh)
+		id, p, err := ParsePart(args)
 		if err != nil {
 			wantBadArgs(t, err)
 			return
@@ -115,7 +113,7 @@ func FuzzParsePart(f *testing.F) {
 		if id == "" || p.check() != nil {
 			t.Errorf("%s reads as %+v of %q", args, p, id)
 		}
-		if _, err := cutPart(fiveLines, p); err != nil {
+		if _, err := selectPart(fiveLines, p); err != nil {
 			wantBadArgs(t, err)
 		}
 	})

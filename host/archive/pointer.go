@@ -8,11 +8,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/weirhost/weir/host/internal/jsonscan"
+	"github.com/weirhost/weir/host/internal/snippet"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// pointerOf accepts the forms around RFC 6901 that people write: as a URI
-// fragment, and without the leading slash.
+// pointerOf returns a pointer as RFC 6901 writes it. It also accepts a URI fragment,
+// and a pointer without its first slash.
 func pointerOf(s string) string {
 	if fragment, ok := strings.CutPrefix(s, "#"); ok {
 		if plain, err := url.PathUnescape(fragment); err == nil {
@@ -25,20 +26,19 @@ func pointerOf(s string) string {
 	return s
 }
 
-// pick returns the value that pointer names in a JSON text: a string as its
-// plain text, everything else as the very bytes that stand there.
-func (l language) pick(text, pointer string) (string, *tool.Error) {
+// selectPointer returns the value that pointer names in a JSON text: a string as its
+// plain text, every other value as its bytes in the text.
+func selectPointer(text, pointer string) (string, *tool.Error) {
 	value := json.RawMessage(strings.TrimSpace(text))
 	if !json.Valid(value) {
-		return "", &tool.Error{Code: tool.BadArgs, Hint: l.say("use lines, grep, head or tail", "请用 lines、grep、head 或 tail"),
-			Msg: l.say("pointer needs a JSON text, and this result is none", "pointer 只适用于 JSON，而该结果不是 JSON")}
+		return "", tool.Errorf(tool.BadArgs, "use lines, grep, head or tail", "pointer needs a JSON text, and this result is not JSON")
 	}
 	if pointer != "" && pointer[0] != '/' {
-		return "", l.bad("a pointer begins with /", "pointer 应以 / 开头")
+		return "", badPart("a pointer begins with /")
 	}
 	done := ""
 	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		next, err := l.step(value, strings.NewReplacer("~1", "/", "~0", "~").Replace(part), done)
+		next, err := member(value, strings.NewReplacer("~1", "/", "~0", "~").Replace(part), done)
 		if err != nil {
 			return "", err
 		}
@@ -51,8 +51,9 @@ func (l language) pick(text, pointer string) (string, *tool.Error) {
 	return string(value), nil
 }
 
-// step goes one token down; at is the pointer that led to value.
-func (l language) step(value json.RawMessage, token, at string) (json.RawMessage, *tool.Error) {
+// member returns the member of value that one token of a pointer names. at is the
+// pointer of value itself.
+func member(value json.RawMessage, token, at string) (json.RawMessage, *tool.Error) {
 	switch value[0] {
 	case '{':
 		var object map[string]json.RawMessage
@@ -62,7 +63,7 @@ func (l language) step(value json.RawMessage, token, at string) (json.RawMessage
 		if next, ok := object[token]; ok {
 			return next, nil
 		}
-		return nil, tool.Errorf(tool.BadArgs, l.say("its keys are ", "它的键：")+l.keysOf(string(value)), l.say("%s has no key %q", "%s 没有键 %q"), l.where(at), clip(token, 100))
+		return nil, tool.NewError(tool.BadArgs, tool.Textf("%v has no key %q", place(at), snippet.Clip(token, 100)), tool.Textf("its keys are %v", keysOf(string(value))))
 	case '[':
 		var array []json.RawMessage
 		if json.Unmarshal(value, &array) != nil {
@@ -73,22 +74,23 @@ func (l language) step(value json.RawMessage, token, at string) (json.RawMessage
 			return array[i], nil
 		}
 		if len(array) == 0 {
-			return nil, tool.Errorf(tool.BadArgs, l.say("point at the array itself", "请指向数组本身"), l.say("%s is an empty array", "%s 是空数组"), l.where(at))
+			return nil, tool.Errorf(tool.BadArgs, "point at the array itself", "%v is an empty array", place(at))
 		}
-		return nil, tool.Errorf(tool.BadArgs, l.say("its items are 0 to ", "它的元素为 0 至 ")+strconv.Itoa(len(array)-1), l.say("%s has no item %q", "%s 没有元素 %q"), l.where(at), clip(token, 100))
+		return nil, tool.NewError(tool.BadArgs, tool.Textf("%v has no item %q", place(at), snippet.Clip(token, 100)), tool.Textf("its items are 0 to %d", len(array)-1))
 	}
-	return nil, tool.Errorf(tool.BadArgs, l.say("point at it with ", "请直接指向它：")+strconv.Quote(at), l.say("%s is a single value and has nothing below it", "%s 是单个值，下面没有内容"), l.where(at))
+	return nil, tool.NewError(tool.BadArgs, tool.Textf("%v is a single value and has no members", place(at)), tool.Textf("point at it with %q", at))
 }
 
-func (l language) where(at string) string {
+// place returns how an error names the value at a pointer.
+func place(at string) tool.Text {
 	if at == "" {
-		return l.say("the result", "该结果")
+		return tool.Textf("the result")
 	}
-	return clip(at, 100)
+	return tool.Textf("%s", snippet.Clip(at, 100))
 }
 
-// keysOf lists the keys of an object in their order, as many as a hint bears.
-func (l language) keysOf(object string) string {
+// keysOf returns the first keys of an object in their order.
+func keysOf(object string) tool.Text {
 	const room = 200
 	var b strings.Builder
 	for key := range jsonscan.Members(object) {
@@ -101,7 +103,7 @@ func (l language) keysOf(object string) string {
 		}
 	}
 	if b.Len() == 0 {
-		return l.say("none", "（无）")
+		return tool.Textf("none")
 	}
-	return clip(b.String(), room)
+	return tool.Textf("%s", snippet.Clip(b.String(), room))
 }

@@ -5,36 +5,37 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/host/internal/jsonscan"
+	"github.com/weirhost/weir/host/internal/snippet"
 )
 
-// maxQuery bounds Entry.Query, in characters, and maxValue one argument in it.
+// The bounds of Entry.Query and of one argument in it, in characters.
 const (
 	maxQuery = 500
 	maxValue = 160
 )
 
-// leading are the arguments that say what a call was about, the best first.
+// leading are the arguments that describe a call best, the best first.
 var leading = []string{
 	"query", "q", "question", "pattern", "expression", "url", "sql", "command", "cmd",
 	"file_path", "filepath", "path", "repo_path", "keyword", "keywords", "search", "name", "text",
 }
 
-// QuerySummary tells in at most 500 characters, on one line, what a call asked
-// for: its most telling argument as it is, the others as name=value. A call
-// without arguments is told by the tool's name. The names are the tool's own,
-// so it reads the same in every language.
+// QuerySummary returns what a call asked for, on one line of at most 500 characters:
+// its most important argument without its name, the others as name=value. For a call
+// without arguments it returns the tool's name. The summary is the same in every
+// language, because it contains only words of the tool and of the call.
 func QuerySummary(tool string, input json.RawMessage) string {
 	text := strings.TrimSpace(string(input))
 	if !jsonscan.Looks(text) || text[0] != '{' {
-		if text = clipLine(text, maxQuery); text == "" || text == "null" {
-			text = clip(tool, maxQuery)
+		if text = snippet.ClipLine(text, maxQuery); text == "" || text == "null" {
+			text = snippet.Clip(tool, maxQuery)
 		}
 		return text
 	}
 	first, rank := "", len(leading)
 	var rest []string
 	for key, value := range jsonscan.Members(text) {
-		shown := clipLine(plainValue(value), maxValue)
+		shown := snippet.ClipLine(plainValue(value), maxValue)
 		if shown == "" || shown == "null" {
 			continue
 		}
@@ -46,7 +47,7 @@ func QuerySummary(tool string, input json.RawMessage) string {
 			first, rank = shown, r
 			continue
 		}
-		rest = append(rest, clipLine(key, maxValue)+"="+shown)
+		rest = append(rest, snippet.ClipLine(key, maxValue)+"="+shown)
 	}
 	if first == "" && len(rest) == 1 {
 		_, first, _ = strings.Cut(rest[0], "=")
@@ -56,12 +57,12 @@ func QuerySummary(tool string, input json.RawMessage) string {
 		rest = append([]string{first}, rest...)
 	}
 	if len(rest) == 0 {
-		return clip(tool, maxQuery)
+		return snippet.Clip(tool, maxQuery)
 	}
-	return clip(strings.Join(rest, ", "), maxQuery)
+	return snippet.Clip(strings.Join(rest, ", "), maxQuery)
 }
 
-// rankOf is the place of key in leading, len(leading) for any other.
+// rankOf returns the index of key in leading, len(leading) for any other.
 func rankOf(key string) int {
 	key = strings.ToLower(key)
 	for i, name := range leading {
@@ -72,7 +73,7 @@ func rankOf(key string) int {
 	return len(leading)
 }
 
-// plainValue is a string's text, or the value as it stands there.
+// plainValue returns the text of a string, or another value as it is written.
 func plainValue(value string) string {
 	if strings.HasPrefix(value, `"`) {
 		return jsonscan.Unquote(value)

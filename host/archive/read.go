@@ -9,20 +9,36 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/weirhost/weir/host/internal/snippet"
+	"github.com/weirhost/weir/host/internal/sqlite"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// Peek returns a part of an archived whole, for people to read. Its errors are
-// those of Get, and a *tool.Error with code bad_args for a part that does not
-// exist. It counts no load: those tell what models had to load back.
-func (s *Store) Peek(ctx context.Context, sc Scope, uuid string, p Part) (Page, error) {
+const countLoadSQL = `UPDATE tool_result_archive SET load_count = load_count + 1, last_loaded_at = ?
+	WHERE uuid = ? AND principal = ? AND (conversation_id = ? OR ?)`
+
+// A Page is a selected part of an archived text.
+type Page struct {
+	Entry Entry // without Full
+	// Text is everything selected, from Part.Offset on; the caller cuts it.
+	Text string
+	// Chars is the length of everything selected, in characters, before Offset.
+	Chars int
+	// Matches is the number of lines that match a Grep; 0 for other selections.
+	Matches int
+}
+
+// Peek returns a part of an archived text for people. Its errors are those of Get,
+// and a *tool.Error with code bad_args for a part that does not exist. It counts no
+// load: the counts show what models had to load again.
+func (s *SQLite) Peek(ctx context.Context, sc Scope, uuid string, p Part) (Page, error) {
 	e, err := s.Get(ctx, sc, uuid)
 	full := e.Full
 	e.Full = ""
 	if err != nil {
 		return Page{Entry: e}, err
 	}
-	page, bad := cutPart(full, p)
+	page, bad := selectPart(full, p)
 	if bad != nil {
 		return Page{}, bad
 	}
@@ -30,16 +46,17 @@ func (s *Store) Peek(ctx context.Context, sc Scope, uuid string, p Part) (Page, 
 	return page, nil
 }
 
-// Read is Peek for a model: it counts a load, unless it fails. A load that
-// cannot be counted, because the disk is full, is still answered.
-func (s *Store) Read(ctx context.Context, sc Scope, uuid string, p Part) (Page, error) {
+// Read is Peek for a model: it counts a load if it succeeds. If the load cannot be
+// counted, because the disk is full, Read still returns the part.
+func (s *SQLite) Read(ctx context.Context, sc Scope, uuid string, p Part) (Page, error) {
 	page, err := s.Peek(ctx, sc, uuid, p)
 	if err != nil {
 		return page, err
 	}
-	now := stored(s.now())
-	if err := s.commit(ctx, 0, func(b *batch) error {
-		return b.exec(countLoad, now.UnixMilli(), uuid, sc.Principal, sc.Conversation, s.cfg().UserScope || sc.Everywhere)
+	now := sqlite.Truncate(s.now())
+	if err := s.db.Commit(ctx, 0, func(b *sqlite.Batch) error {
+		_, err := b.Exec(s.countLoad, now.UnixMilli(), uuid, sc.Principal, sc.Conversation, s.cfg().UserScope || sc.Everywhere)
+		return err
 	}); err != nil {
 		s.log.Warn("a load was not counted", "uuid", uuid, "error", err)
 	} else {
@@ -48,24 +65,23 @@ func (s *Store) Read(ctx context.Context, sc Scope, uuid string, p Part) (Page, 
 	return page, nil
 }
 
-// cutPart selects from text. The selected text is a run of the whole, byte for
-// byte, but for three cases: grep puts line numbers in front (12: for a match,
-// 11- for context) and -- between groups, head with tail puts -- between the
-// two, and a pointer at a JSON string is that string's text.
-func cutPart(text string, p Part) (Page, *tool.Error) {
+// selectPart selects from text. The selection is a contiguous part of the text, byte
+// for byte, except in three cases: grep adds line numbers (12: for a match, 11- for
+// context) and -- between groups, head with tail adds -- between the two, and a
+// pointer to a JSON string selects the text of the string.
+func selectPart(text string, p Part) (Page, *tool.Error) {
 	if err := p.check(); err != nil {
 		return Page{}, err
 	}
-	l := language(p.Locale)
 	var page Page
 	var err *tool.Error
 	switch {
 	case p.First != 0 || p.Last != 0:
-		text, err = l.pickLines(text, max(p.First, 1), p.Last)
+		text, err = selectLines(text, max(p.First, 1), p.Last)
 	case p.Grep != "":
-		text, page.Matches, err = l.grep(text, p.Grep, p.Context)
+		text, page.Matches, err = grep(text, p.Grep, p.Context)
 	case p.Pointer != "":
-		text, err = l.pick(text, p.Pointer)
+		text, err = selectPointer(text, p.Pointer)
 	}
 	if err != nil {
 		return Page{}, err
@@ -73,46 +89,33 @@ func cutPart(text string, p Part) (Page, *tool.Error) {
 	text = ends(text, p.Head, p.Tail)
 	page.Chars = utf8.RuneCountInString(text)
 	if p.Offset > page.Chars {
-		return Page{}, tool.Errorf(tool.BadArgs, l.say("give a smaller offset", "请给出更小的 offset"),
-			l.say("the selected part has %d characters; offset %d lies behind them", "所选部分共 %d 字符；offset %d 已超出"), page.Chars, p.Offset)
+		return Page{}, tool.Errorf(tool.BadArgs, "give a smaller offset",
+			"the selected part has %d characters; offset %d is after its end", page.Chars, p.Offset)
 	}
-	page.Text = skipChars(text, p.Offset)
+	page.Text = snippet.SkipChars(text, p.Offset)
 	return page, nil
 }
 
-// pickLines returns lines first to last, with their line ends; last 0: to the end.
-func (l language) pickLines(text string, first, last int) (string, *tool.Error) {
-	start := lineStart(text, first)
+// selectLines returns the lines first to last with their line ends. last 0: to the end.
+func selectLines(text string, first, last int) (string, *tool.Error) {
+	start := snippet.LineStart(text, first)
 	if start == len(text) && (first > 1 || text == "") {
 		total := countLines(text)
-		return "", tool.Errorf(tool.BadArgs, l.say("ask for lines up to ", "可请求的最大行号：")+strconv.Itoa(total),
-			l.say("the result has %d lines; line %d does not exist", "该结果共 %d 行；第 %d 行不存在"), total, first)
+		return "", tool.NewError(tool.BadArgs, tool.Textf("the result has %d lines; line %d does not exist", total, first),
+			tool.Textf("ask for lines up to %d", total))
 	}
 	if last == 0 {
 		return text[start:], nil
 	}
-	return text[start : start+lineStart(text[start:], last-first+2)], nil
+	return text[start : start+snippet.LineStart(text[start:], last-first+2)], nil
 }
 
-// lineStart returns where line n begins, counted from 1, or the text's end.
-func lineStart(text string, n int) int {
-	at := 0
-	for range n - 1 {
-		i := strings.IndexByte(text[at:], '\n')
-		if i < 0 {
-			return len(text)
-		}
-		at += i + 1
-	}
-	return at
-}
-
-// grep returns the matching lines with their numbers and context lines around.
-func (l language) grep(text, expr string, context int) (string, int, *tool.Error) {
+// grep returns the matching lines with their numbers and with context lines.
+func grep(text, expr string, context int) (string, int, *tool.Error) {
 	re, err := regexp.Compile(expr)
 	if err != nil {
-		return "", 0, tool.Errorf(tool.BadArgs, l.say(`write an RE2 expression; escape . ( [ * + ? with \; (?i) ignores case`,
-			`请写 RE2 正则表达式；. ( [ * + ? 需用 \ 转义；(?i) 表示忽略大小写`), l.say("grep cannot be read: %s", "grep 无法解析：%s"), l.complaint(err))
+		return "", 0, tool.Errorf(tool.BadArgs, `write an RE2 expression; escape . ( [ * + ? with \; (?i) ignores case`,
+			"grep is not a valid expression: %v", regexpFault(err))
 	}
 	lines := splitLines(text)
 	var hits []int
@@ -122,11 +125,11 @@ func (l language) grep(text, expr string, context int) (string, int, *tool.Error
 		}
 	}
 	var b strings.Builder
-	written := 0 // lines before this one are out
+	written := 0 // the number of lines that were considered
 	for k, hit := range hits {
 		from, to := max(hit-min(context, hit), written), min(hit+min(context, len(lines)), len(lines)-1)
 		if k+1 < len(hits) {
-			to = min(to, hits[k+1]-1) // the next hit writes itself as a match
+			to = min(to, hits[k+1]-1) // the next match is written in its own turn
 		}
 		if written > 0 && from > written {
 			b.WriteString("--\n")
@@ -146,33 +149,14 @@ func (l language) grep(text, expr string, context int) (string, int, *tool.Error
 	return b.String(), len(hits), nil
 }
 
-// complaint is what regexp says, without the package's own words around it.
-func (l language) complaint(err error) string {
+// regexpFault returns what package regexp says about an expression, as a text whose
+// format is a key of the translations.
+func regexpFault(err error) tool.Text {
 	bad, ok := errors.AsType[*syntax.Error](err)
-	if !ok || tool.Locale(l) != tool.Zh {
-		return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
-	}
-	what, ok := map[syntax.ErrorCode]string{
-		syntax.ErrInvalidCharClass:      "字符类无效",
-		syntax.ErrInvalidCharRange:      "字符范围无效",
-		syntax.ErrInvalidEscape:         "转义序列无效",
-		syntax.ErrInvalidNamedCapture:   "命名分组无效",
-		syntax.ErrInvalidPerlOp:         "不支持该 Perl 语法",
-		syntax.ErrInvalidRepeatOp:       "重复运算符叠用",
-		syntax.ErrInvalidRepeatSize:     "重复次数无效",
-		syntax.ErrInvalidUTF8:           "不是有效的 UTF-8",
-		syntax.ErrMissingBracket:        "缺少 ]",
-		syntax.ErrMissingParen:          "缺少 )",
-		syntax.ErrMissingRepeatArgument: "重复运算符前没有内容",
-		syntax.ErrTrailingBackslash:     "末尾有多余的 \\",
-		syntax.ErrUnexpectedParen:       "多余的 )",
-		syntax.ErrNestingDepth:          "嵌套过深",
-		syntax.ErrLarge:                 "表达式过大",
-	}[bad.Code]
 	if !ok {
-		what = "表达式无效"
+		return tool.Text{Format: strings.TrimPrefix(err.Error(), "error parsing regexp: ")}
 	}
-	return what + "：`" + bad.Expr + "`"
+	return tool.Text{Format: "%v: `%s`", Args: []any{tool.Text{Format: bad.Code.String()}, bad.Expr}}
 }
 
 // splitLines returns the lines without their ends.
@@ -183,7 +167,7 @@ func splitLines(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// ends returns the first head and the last tail lines; 0 and 0: everything.
+// ends returns the first head and the last tail lines. If both are 0, it returns text.
 func ends(text string, head, tail int) string {
 	if head == 0 && tail == 0 {
 		return text
@@ -192,7 +176,7 @@ func ends(text string, head, tail int) string {
 	if head >= total || tail >= total-head {
 		return text
 	}
-	first, last := text[:lineStart(text, head+1)], text[lineStart(text, total-tail+1):]
+	first, last := text[:snippet.LineStart(text, head+1)], text[snippet.LineStart(text, total-tail+1):]
 	switch {
 	case tail == 0:
 		return first
@@ -202,13 +186,11 @@ func ends(text string, head, tail int) string {
 	return first + "--\n" + last
 }
 
-// skipChars leaves out the first n characters.
-func skipChars(text string, n int) string {
-	for i := range text {
-		if n == 0 {
-			return text[i:]
-		}
-		n--
+// countLines returns the number of newlines, plus one for a last line without one.
+func countLines(text string) int {
+	n := strings.Count(text, "\n")
+	if text != "" && text[len(text)-1] != '\n' {
+		n++
 	}
-	return ""
+	return n
 }

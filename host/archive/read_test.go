@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/weirhost/weir/host/internal/snippet"
 )
 
 const fiveLines = "one\ntwo\nthree\nfour\nfive\n"
@@ -63,7 +65,7 @@ func TestCutPart(t *testing.T) {
 		"a pointer in Chinese":    {pointed, Part{Pointer: "/空"}, "[]"},
 		"a pointer's lines":       {pointed, Part{Pointer: "/a/b~1c/1/d", Head: 1}, "x\n"},
 	} {
-		page, err := cutPart(row.text, row.part)
+		page, err := selectPart(row.text, row.part)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -100,7 +102,7 @@ func TestCutPartRefuses(t *testing.T) {
 		"below a number":           {pointed, Part{Pointer: "/big/x"}, `"/big"`},
 		"JSON too deep to read":    {strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000), Part{Pointer: "/0"}, "grep"},
 	} {
-		_, err := cutPart(row.text, row.part)
+		_, err := selectPart(row.text, row.part)
 		if err == nil {
 			t.Errorf("%s: taken", name)
 			continue
@@ -113,7 +115,7 @@ func TestCutPartRefuses(t *testing.T) {
 }
 
 func TestGrepCounts(t *testing.T) {
-	page, err := cutPart(fiveLines, Part{Grep: "o", Context: 3})
+	page, err := selectPart(fiveLines, Part{Grep: "o", Context: 3})
 	if err != nil || page.Matches != 3 {
 		t.Errorf("%d matches, error %v", page.Matches, err)
 	}
@@ -135,7 +137,7 @@ func TestPagesJoin(t *testing.T) {
 		step := rapid.IntRange(1, 7).Draw(t, "step")
 		var joined strings.Builder
 		for first := 1; first <= countLines(whole); first += step {
-			page, err := cutPart(whole, Part{First: first, Last: first + step - 1})
+			page, err := selectPart(whole, Part{First: first, Last: first + step - 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +148,7 @@ func TestPagesJoin(t *testing.T) {
 		}
 		joined.Reset()
 		for offset := 0; ; offset += step {
-			page, err := cutPart(whole, Part{Offset: offset})
+			page, err := selectPart(whole, Part{Offset: offset})
 			if err != nil {
 				break
 			}
@@ -158,7 +160,7 @@ func TestPagesJoin(t *testing.T) {
 	})
 }
 
-func firstChars(s string, n int) string { return s[:len(s)-len(skipChars(s, n))] }
+func firstChars(s string, n int) string { return s[:len(s)-len(snippet.SkipChars(s, n))] }
 
 // grep agrees with a plain reading of what it promises.
 func TestGrepAgreesWithAPlainOne(t *testing.T) {
@@ -187,7 +189,7 @@ func TestGrepAgreesWithAPlainOne(t *testing.T) {
 			fmt.Fprintf(&want, "%d%s%s\n", i+1, map[bool]string{true: ":", false: "-"}[hit], line)
 			before = i
 		}
-		page, err := cutPart(whole, Part{Grep: expr, Context: context})
+		page, err := selectPart(whole, Part{Grep: expr, Context: context})
 		if err != nil || page.Text != want.String() || page.Matches != matches {
 			t.Fatalf("got %q with %d matches, error %v\nwant %q with %d", page.Text, page.Matches, err, want.String(), matches)
 		}
@@ -202,7 +204,7 @@ func FuzzCutPart(f *testing.F) {
 	f.Add("权限\xff\n", -1, 0, "(", -5, "x", 1<<62, -1, 3)
 	f.Fuzz(func(t *testing.T, text string, first, last int, grep string, context int, pointer string, head, tail, offset int) {
 		p := Part{First: first, Last: last, Grep: grep, Context: context, Pointer: pointer, Head: head, Tail: tail, Offset: offset}
-		page, err := cutPart(text, p)
+		page, err := selectPart(text, p)
 		if err != nil {
 			wantBadArgs(t, err)
 			return
@@ -256,7 +258,7 @@ func TestLoadsDoNotRewriteTheText(t *testing.T) {
 	}
 	page()
 	page() // the first loads may: the row grows by the new numbers
-	if err := s.emptyLog(t.Context()); err != nil {
+	if err := s.db.TruncateLog(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for range 20 {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/weirhost/weir/host/internal/snippet"
 )
 
 func TestSearch(t *testing.T) {
@@ -130,8 +132,8 @@ func TestSnippetKeepsTheWordInSight(t *testing.T) {
 		if err != nil || len(r.Hits) != 1 {
 			t.Fatalf("%d hits, error %v", len(r.Hits), err)
 		}
-		if snippet := r.Hits[0].Snippet; !strings.Contains(snippet, word) || len([]rune(snippet)) > snippetChars {
-			t.Errorf("%q does not show %q in %d characters", snippet, word, snippetChars)
+		if got := r.Hits[0].Snippet; !strings.Contains(got, word) || len([]rune(got)) > snippet.Chars {
+			t.Errorf("%q does not show %q in %d characters", got, word, snippet.Chars)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/weirhost/weir/host/internal/jsonscan"
+	"github.com/weirhost/weir/host/internal/snippet"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -49,7 +50,7 @@ func (f *finder) add(title, address string) {
 	if address == "" {
 		return
 	}
-	title = clipLine(strings.Trim(title, " \t*_#`\""), maxTitle)
+	title = snippet.ClipLine(strings.Trim(title, " \t*_#`\""), maxTitle)
 	if i, ok := f.seen[address]; ok {
 		if f.found[i].Title == "" {
 			f.found[i].Title = title

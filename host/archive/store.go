@@ -3,122 +3,171 @@ package archive
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"sync"
+	"embed"
+	"io"
+	"io/fs"
 	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"github.com/klauspost/compress/zstd"
+
+	"github.com/weirhost/weir/host/internal/sqlite"
 )
 
-// What a store keeps and shows when the operator says nothing. Open takes
-// them for nothing by itself: a zero Config keeps everything.
+// The retention and the length of summaries that the configuration uses as defaults.
+// Open does not: the zero Config keeps everything.
 const (
 	DefaultMaxAge       = 30 * 24 * time.Hour
 	DefaultMaxBytes     = 2 << 30
 	DefaultSummaryChars = 200
 )
 
-// Config says where a store lies, how long it keeps what, and who sees it.
+// Config sets where the archive is, how long it keeps texts, and who reads them.
 type Config struct {
 	// Path is the database file. It is created with mode 0600, its folder with
 	// 0700; an existing folder keeps its mode. Empty is an error.
 	Path string
-	// MaxAge is how long a text is kept. 0 or negative: for ever.
+	// MaxAge is how long a text is kept. 0 or negative: without end.
 	MaxAge time.Duration
-	// MaxBytes bounds the texts of everyone together, and MaxBytesPerPrincipal
-	// those of each principal, in bytes as they lie on disk, compressed or not.
+	// MaxBytes bounds the texts of all principals together, and
+	// MaxBytesPerPrincipal those of each, in bytes on disk, compressed or not.
 	// 0 or negative: no bound.
 	MaxBytes, MaxBytesPerPrincipal int64
-	// MaxCount bounds the number of texts of everyone together, and
-	// MaxCountPerPrincipal that of each principal. 0 or negative: no bound.
+	// MaxCount bounds the number of texts of all principals together, and
+	// MaxCountPerPrincipal that of each. 0 or negative: no bound.
 	MaxCount, MaxCountPerPrincipal int
-	// UserScope lets every conversation of a principal read the archives of all
-	// of that principal's conversations. False: each sees its own alone.
+	// UserScope lets every conversation of a principal read the entries of all
+	// of that principal's conversations. False: each reads its own only.
 	UserScope bool
-	// SummaryChars is the length of the summary that Put writes into an Entry
-	// that has none, in characters. 0: DefaultSummaryChars; negative: no summary.
+	// SummaryChars is the length, in characters, of the summary that Put writes
+	// where the caller gives none. 0: DefaultSummaryChars; negative: no summary.
 	SummaryChars int
-	// Logger is told what maintenance does. Nil: nobody is.
+	// Logger receives messages of maintenance; nil discards them.
 	Logger hclog.Logger
-	// Now tells the time. Nil: time.Now.
+	// Now returns the time. Nil: time.Now.
 	Now func() time.Time
 }
 
-// A Store is an open archive. Its methods may be called concurrently; writes at
-// the same time are synced to disk together, reads run beside them.
-type Store struct {
-	rules atomic.Pointer[Config]
-	log   hclog.Logger
-	now   func() time.Time
-	write *sql.DB // one connection
-	read  *sql.DB // several, query_only
-	dec   *zstd.Decoder
-	spare spare
-
-	line  line
-	stmts [statements]*sql.Stmt // of the writer
-	get   *sql.Stmt
-	said  *sql.Stmt // a conversation's messages
-
-	// owed says that the log could not be emptied after a deletion.
-	owed    atomic.Bool
-	closing sync.Once
-	closed  error
+// A Store holds archived results. It is safe for concurrent use.
+type Store interface {
+	Writer
+	Reader
+	Finder
+	Maintainer
+	Counter
+	io.Closer
 }
 
-// hooks change how the file is opened, for the tests of what can go wrong.
-type hooks struct {
-	maxPages int  // the file may not grow over so many pages; 0: it may
-	readOnly bool // the file refuses every write
-	fresh    bool // the file is empty; openFile finds out itself
-	frozen   bool // the disk refuses every write; openFile finds out itself
+// A Writer adds and deletes entries.
+type Writer interface {
+	// PutOnce commits an entry and returns it completed, unless the same call
+	// returned the same text before in the same conversation: then it returns that
+	// entry, and again is true.
+	PutOnce(ctx context.Context, e Entry) (_ Entry, again bool, err error)
+	// Delete deletes an entry and its text for good.
+	Delete(ctx context.Context, sc Scope, uuid string) error
 }
 
-// Open opens the archive in cfg.Path, creates it when it is missing, checks
-// it and brings its tables up to date. A file that is damaged, that is not an
-// archive, or that a newer weir wrote is refused and left as it is. A
-// file that may only be read can be opened: every write then answers ErrFull.
-func Open(ctx context.Context, cfg Config) (*Store, error) {
-	return open(ctx, cfg, hooks{})
+// A Reader returns entries, or parts of their texts, by uuid. An unknown uuid is
+// ErrNotFound, a pruned entry ErrExpired.
+type Reader interface {
+	// Get returns an entry with its text.
+	Get(ctx context.Context, sc Scope, uuid string) (Entry, error)
+	// Peek returns a part of a text, for people.
+	Peek(ctx context.Context, sc Scope, uuid string, p Part) (Page, error)
+	// Read returns a part of a text, for a model, and counts a load.
+	Read(ctx context.Context, sc Scope, uuid string, p Part) (Page, error)
 }
 
-func open(ctx context.Context, cfg Config, h hooks) (s *Store, err error) {
-	s = &Store{log: cfg.Logger, now: cfg.Now}
-	s.Rule(cfg)
+// A Finder finds entries, without their texts.
+type Finder interface {
+	// Find returns an entry of any conversation of the principal.
+	Find(ctx context.Context, principal, uuid string) (Entry, error)
+	// List returns the entries of a scope, newest first.
+	List(ctx context.Context, sc Scope, f Filter) ([]Entry, error)
+	// Search returns the lines that hold the words of a query.
+	Search(ctx context.Context, sc Scope, query string, o SearchOptions) (SearchResult, error)
+}
+
+// A Maintainer keeps an archive within its bounds.
+type Maintainer interface {
+	// Configure changes retention, scope and summaries.
+	Configure(cfg Config)
+	// Prune removes the texts that retention does not keep.
+	Prune(ctx context.Context, dryRun bool) (PruneReport, error)
+	// Run prunes and compresses in the background until ctx ends.
+	Run(ctx context.Context, every time.Duration) error
+}
+
+// A Counter sums up an archive.
+type Counter interface {
+	// Stats returns the sums over the archives of all principals.
+	Stats(ctx context.Context) (Stats, error)
+}
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// schema returns the tables of the archive.
+func schema() sqlite.Schema {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err) // the name is constant
+	}
+	return sqlite.Schema{Name: "archive", Files: files}
+}
+
+// SQLite is a Store in one file. It is safe for concurrent use.
+type SQLite struct {
+	db      *sqlite.DB
+	config  atomic.Pointer[Config]
+	log     hclog.Logger
+	now     func() time.Time
+	buffers bufferPool
+
+	insert, identicalTo, drop, countLoad *sqlite.Statement
+	get                                  *sql.Stmt
+}
+
+var _ Store = (*SQLite)(nil)
+
+// Open opens the archive at cfg.Path, creates it if it is missing, checks it and
+// brings its tables up to date. A file that is damaged, foreign, or of another
+// version that this one cannot read is refused and not changed. A read-only file can
+// be opened: every write then returns ErrFull.
+func Open(ctx context.Context, cfg Config) (*SQLite, error) {
+	return open(ctx, cfg, sqlite.Faults{})
+}
+
+func open(ctx context.Context, cfg Config, faults sqlite.Faults) (s *SQLite, err error) {
+	s = &SQLite{log: cfg.Logger, now: cfg.Now}
+	s.Configure(cfg)
 	if s.log == nil {
 		s.log = hclog.NewNullLogger()
 	}
 	if s.now == nil {
 		s.now = time.Now
 	}
-	defer func() {
-		if err != nil {
-			s.Close()
-			s = nil
-		}
-	}()
-	if err := s.openFile(ctx, h); err != nil {
-		return s, err
+	if s.db, err = sqlite.Open(ctx, sqlite.Options{Path: cfg.Path, Logger: s.log, Faults: faults}, schema()); err != nil {
+		return nil, err
 	}
-	// It only reads what an earlier weir compressed.
-	if s.dec, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxText)); err != nil {
-		return s, err
+	err = s.db.PrepareAll(ctx, map[**sqlite.Statement]string{
+		&s.insert: insertSQL, &s.identicalTo: identicalSQL, &s.drop: dropSQL, &s.countLoad: countLoadSQL,
+	})
+	if err == nil {
+		s.get, err = s.db.PrepareRead(ctx, getSQL)
 	}
-	for stmt, text := range map[**sql.Stmt]string{&s.get: getSQL, &s.said: messagesSQL} {
-		if *stmt, err = s.read.PrepareContext(ctx, text); err != nil {
-			return s, wrap(ctx, "opening the archive", err)
-		}
+	if err != nil {
+		_ = s.Close() // the first error matters more
+		return nil, sqlite.Wrap(ctx, "opening the archive", err)
 	}
-	return s, wrap(ctx, "opening the archive", s.prepare(ctx))
+	return s, nil
 }
 
-// Rule has the store keep, show and summarise as cfg says from now on. Its Path,
-// Logger and Now stay those of Open. What is too old or too much by now goes
-// with the next Prune.
-func (s *Store) Rule(cfg Config) {
-	if before := s.rules.Load(); before != nil {
+// Configure sets retention, scope and summaries. Path, Logger and Now stay those of
+// Open. The next Prune removes what the new retention does not keep.
+func (s *SQLite) Configure(cfg Config) {
+	if before := s.config.Load(); before != nil {
 		cfg.Path, cfg.Logger, cfg.Now = before.Path, before.Logger, before.Now
 	}
 	switch {
@@ -127,32 +176,12 @@ func (s *Store) Rule(cfg Config) {
 	case cfg.SummaryChars < 0:
 		cfg.SummaryChars = -1
 	}
-	s.rules.Store(&cfg)
+	s.config.Store(&cfg)
 }
 
-// cfg is what is in force.
-func (s *Store) cfg() *Config { return s.rules.Load() }
+// cfg returns the current configuration.
+func (s *SQLite) cfg() *Config { return s.config.Load() }
 
-// Close ends the store. Calls still running fail; calls made later answer
-// ErrClosed. Closing twice is allowed.
-func (s *Store) Close() error {
-	s.closing.Do(func() {
-		var errs []error
-		for _, stmt := range append(s.stmts[:], s.get, s.said) {
-			if stmt != nil {
-				errs = append(errs, stmt.Close())
-			}
-		}
-		// The writer closes last: the last connection takes the log file away.
-		for _, db := range []*sql.DB{s.read, s.write} {
-			if db != nil {
-				errs = append(errs, db.Close())
-			}
-		}
-		if s.dec != nil {
-			s.dec.Close()
-		}
-		s.closed = errors.Join(errs...)
-	})
-	return s.closed
-}
+// Close closes the archive and its file. Running calls fail; later calls return
+// ErrClosed. Close can be called more than once.
+func (s *SQLite) Close() error { return s.db.Close() }

@@ -38,35 +38,6 @@ func TestOpenTightensAnOldFile(t *testing.T) {
 	}
 }
 
-func TestOpenSettings(t *testing.T) {
-	s := openTest(t)
-	for _, row := range []struct {
-		db     *sql.DB
-		pragma string
-		want   string
-	}{
-		{s.write, "journal_mode", "wal"},
-		{s.write, "synchronous", "2"},   // FULL: an acknowledged commit survives a power cut
-		{s.write, "auto_vacuum", "2"},   // INCREMENTAL: files shrink
-		{s.write, "secure_delete", "1"}, // deleted texts are overwritten
-		{s.write, "foreign_keys", "1"},
-		{s.write, "busy_timeout", "5000"},
-		{s.write, "temp_store", "2"}, // MEMORY: no text in temporary files
-		{s.read, "query_only", "1"},  // a reader cannot write by mistake
-		{s.read, "foreign_keys", "1"},
-	} {
-		var got string
-		if err := row.db.QueryRow("PRAGMA " + row.pragma).Scan(&got); err != nil || got != row.want {
-			t.Errorf("%s = %q, error %v; want %q", row.pragma, got, err, row.want)
-		}
-	}
-	// Before 3.52 a log reset could corrupt the file.
-	var version string
-	if err := s.read.QueryRow("SELECT sqlite_version()").Scan(&version); err != nil || version < "3.52" {
-		t.Errorf("SQLite %s, error %v", version, err)
-	}
-}
-
 func TestOpenKeepsWhatWasThere(t *testing.T) {
 	// Every one of these characters means something in a data source name.
 	cfg := Config{Path: filepath.Join(t.TempDir(), "a b?mode=ro#%41&中文.db")}
@@ -122,7 +93,7 @@ func TestOpenRefuses(t *testing.T) {
 		}, ErrForeign},
 		"a newer weir's archive": {func(t *testing.T, path string) {
 			fresh(t, path)
-			edit(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)")
+			edit(t, path, "INSERT INTO archive_version (version_id, is_applied) VALUES (999, 1)")
 		}, ErrNewer},
 		"a file that lost its end": {func(t *testing.T, path string) {
 			fresh(t, path)
@@ -196,15 +167,14 @@ func TestClosed(t *testing.T) {
 	}
 	ctx := t.Context()
 	for name, call := range map[string]func() error{
-		"Put":           func() error { _, err := s.Put(ctx, Entry{Scope: mine, Tool: "t"}); return err },
-		"Get":           func() error { _, err := s.Get(ctx, mine, e.UUID); return err },
-		"List":          func() error { _, err := s.List(ctx, mine, Filter{}); return err },
-		"Search":        func() error { _, err := s.Search(ctx, mine, "x", SearchOptions{}); return err },
-		"Drop":          func() error { return s.Drop(ctx, mine, e.UUID) },
-		"Compact":       func() error { return s.Compact(ctx) },
-		"Prune":         func() error { _, err := s.Prune(ctx, false); return err },
-		"Conversations": func() error { _, err := s.Conversations(ctx, "ann", 0); return err },
-		"Stats":         func() error { _, err := s.Stats(ctx); return err },
+		"Put":     func() error { _, err := s.Put(ctx, Entry{Scope: mine, Tool: "t"}); return err },
+		"Get":     func() error { _, err := s.Get(ctx, mine, e.UUID); return err },
+		"List":    func() error { _, err := s.List(ctx, mine, Filter{}); return err },
+		"Search":  func() error { _, err := s.Search(ctx, mine, "x", SearchOptions{}); return err },
+		"Drop":    func() error { return s.Drop(ctx, mine, e.UUID) },
+		"Compact": func() error { return s.Compact(ctx) },
+		"Prune":   func() error { _, err := s.Prune(ctx, false); return err },
+		"Stats":   func() error { _, err := s.Stats(ctx); return err },
 	} {
 		if err := call(); !errors.Is(err, ErrClosed) {
 			t.Errorf("%s answers %v, want ErrClosed", name, err)
@@ -235,15 +205,13 @@ func TestNoStatementReadsTheWholeTable(t *testing.T) {
 	where, _ := s.within(mine, false)
 	everywhere, _ := s.within(mine, true)
 	const order = " ORDER BY created_at DESC, uuid DESC LIMIT 50"
-	calls, _ := usesOf(mine, 0)
 	for stmt, index := range map[string]string{
-		getSQL:  "sqlite_autoindex_tool_result_archive_1",
-		sameSQL: "tool_result_archive_sha256",
-		calls:   "tool_calls_conversation",
+		getSQL:       "sqlite_autoindex_tool_result_archive_1",
+		identicalSQL: "tool_result_archive_sha256",
 		"SELECT " + entryColumns + " FROM tool_result_archive WHERE " + where + order:      "tool_result_archive_conversation",
 		"SELECT " + entryColumns + " FROM tool_result_archive WHERE " + everywhere + order: "tool_result_archive_principal",
 	} {
-		rows, err := s.read.Query("EXPLAIN QUERY PLAN "+stmt, make([]any, strings.Count(stmt, "?"))...)
+		rows, err := s.db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+stmt, make([]any, strings.Count(stmt, "?"))...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weirhost/weir/host/internal/jsonscan"
+	"github.com/weirhost/weir/host/internal/snippet"
 )
 
 // Summarise extracts about chars characters, never more, from a text: a JSON
@@ -21,7 +22,7 @@ func Summarise(text string, chars int) string {
 		chars = DefaultSummaryChars
 	}
 	if utf8.RuneCountInString(text[:min(len(text), utf8.UTFMax*chars+1)]) <= chars {
-		return oneLine(text)
+		return snippet.OneLine(text)
 	}
 	var s string
 	switch kindOf(text) {
@@ -38,10 +39,10 @@ func Summarise(text string, chars int) string {
 	case markdown:
 		s = sumMarkdown(text, chars)
 	}
-	if s = oneLine(s); s == "" {
-		s = oneLine(sumProse(text, chars))
+	if s = snippet.OneLine(s); s == "" {
+		s = snippet.OneLine(sumProse(text, chars))
 	}
-	return clip(s, chars)
+	return snippet.Clip(s, chars)
 }
 
 // shape writes a JSON value's structure: small scalars as they are, objects by
@@ -59,7 +60,7 @@ func shape(value string, room, depth int) string {
 			if b.Len() > 1 {
 				b.WriteString(", ")
 			}
-			b.WriteString(clip(key, text))
+			b.WriteString(snippet.Clip(key, text))
 			if depth < deep {
 				b.WriteString(": " + shape(v, room-b.Len(), depth+1))
 			}
@@ -84,9 +85,9 @@ func shape(value string, room, depth int) string {
 		}
 		b.WriteString("[" + strconv.Itoa(n) + " × " + shape(first, room/2, depth+1) + "]")
 	case '"':
-		return `"` + clipLine(jsonscan.Unquote(value), text) + `"`
+		return `"` + snippet.ClipLine(jsonscan.Unquote(value), text) + `"`
 	default:
-		return clip(value, text)
+		return snippet.Clip(value, text)
 	}
 	return b.String()
 }
@@ -117,7 +118,7 @@ func sumMatches(text string) string {
 	if len(files) > 5 {
 		b.WriteString("… " + strconv.Itoa(len(files)) + ", ")
 	}
-	return strings.TrimSuffix(b.String(), ", ") + "; " + clipLine(first, 100)
+	return strings.TrimSuffix(b.String(), ", ") + "; " + snippet.ClipLine(first, 100)
 }
 
 // sumLog counts the words of levels and shows the first line of the worst one,
@@ -151,7 +152,7 @@ func sumLog(text string) string {
 	}
 	var parts []string
 	last := lineAround(text, max(0, len(strings.TrimRight(text, "\n \t\r"))-1))
-	for _, part := range []string{strings.Join(counts, ", "), clipLine(worst, 90), clipLine(last, 90)} {
+	for _, part := range []string{strings.Join(counts, ", "), snippet.ClipLine(worst, 90), snippet.ClipLine(last, 90)} {
 		if part != "" && (len(parts) == 0 || part != parts[len(parts)-1]) {
 			parts = append(parts, part)
 		}
@@ -204,7 +205,7 @@ func sumTable(text string) string {
 	show := func(row string) string {
 		var cells []string
 		for _, c := range strings.Split(strings.Trim(strings.TrimSpace(row), string(d)), string(d)) {
-			cells = append(cells, clip(strings.TrimSpace(c), 24))
+			cells = append(cells, snippet.Clip(strings.TrimSpace(c), 24))
 		}
 		return strings.Join(cells, " | ")
 	}
@@ -237,20 +238,20 @@ func sumLines(text string, room int, counts func(string) bool, show func(string)
 
 // signature is a definition without the beginning of its body.
 func signature(line string) string {
-	return clip(strings.TrimRight(strings.TrimSpace(line), " {:;"), 60)
+	return snippet.Clip(strings.TrimRight(strings.TrimSpace(line), " {:;"), 60)
 }
 
 // sumMarkdown joins headings and ends with the first sentence below them.
 func sumMarkdown(text string, room int) string {
 	heads := sumLines(text, room*2/3, isHeading, func(line string) string {
-		return clip(strings.TrimSpace(strings.TrimLeft(line, "#")), 40)
+		return snippet.Clip(strings.TrimSpace(strings.TrimLeft(line, "#")), 40)
 	})
 	for line := range strings.Lines(text) {
 		t := strings.TrimSpace(line)
 		if t == "" || isHeading(t) || isRule(t) || strings.ContainsAny(t[:1], "`>|-*!<[") {
 			continue
 		}
-		return clip(heads, room*2/3) + " — " + t
+		return snippet.Clip(heads, room*2/3) + " — " + t
 	}
 	return heads
 }

@@ -87,7 +87,7 @@ func (d *Daemon) showArchive(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	id, part, err := archive.ParsePart(raw, tool.En)
+	id, part, err := archive.ParsePart(raw)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -74,7 +75,7 @@ func (d *Daemon) postResult(w http.ResponseWriter, r *http.Request) error {
 		body.Conversation = CallConversation + d.principal(r)
 	}
 	scope := archive.Scope{Principal: d.principal(r), Conversation: body.Conversation}
-	if _, err := d.cfg.Host.Archive().EnsureConversation(r.Context(), archive.Conversation{
+	if _, err := d.store.EnsureConversation(r.Context(), store.Conversation{
 		ID: scope.Conversation, Principal: scope.Principal, Title: api.Clip("results of "+body.Tool, 60),
 	}); err != nil && !errors.Is(err, archive.ErrFull) {
 		return err
@@ -89,7 +90,7 @@ func (d *Daemon) postResult(w http.ResponseWriter, r *http.Request) error {
 		return res.Err
 	}
 	out := api.ResultOf(res, d.now().Sub(start).Milliseconds(), body.Locale)
-	if err := d.cfg.Host.Archive().LogUse(r.Context(), []archive.ToolUse{{
+	if err := d.store.LogCalls(r.Context(), []store.Call{{
 		Scope: scope, CallID: out.ID, Tool: out.Tool, Code: "ok", Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, Created: start,
 	}}); err != nil {
 		d.log.Warn("a kept result is missing in the statistics", "tool", out.Tool, "error", err)
@@ -158,7 +159,7 @@ func (t *turn) loadable(ctx context.Context, id string, args json.RawMessage) er
 	if strings.TrimSpace(id) == "" {
 		return missing
 	}
-	_, part, err := archive.ParsePart(args, tool.En)
+	_, part, err := archive.ParsePart(args)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -61,23 +62,23 @@ type ConversationRow struct {
 	Completion   int64 `json:"completion_tokens"`
 	CachedPrompt int64 `json:"cached_prompt_tokens,omitempty"`
 	// Cost is what they came to, by currency, where prices are known.
-	Cost []archive.CostSum `json:"cost,omitempty"`
+	Cost []store.Cost `json:"cost,omitempty"`
 }
 
-func conversationRow(c archive.ConversationSums) ConversationRow {
+func conversationRow(c store.Totals) ConversationRow {
 	return ConversationRow{c.ID, c.Title, c.Profile, c.Messages, c.Created, c.Updated, c.Turns, c.Calls, c.Cut, c.Archives, c.ArchiveBytes,
 		append([]string{}, c.Models...), c.Prompt, c.Completion, c.CachedPrompt, c.Costs}
 }
 
 func (d *Daemon) listConversations(w http.ResponseWriter, r *http.Request) error {
-	limit, err := queryInt(r, "limit", archive.DefaultConversations)
+	limit, err := queryInt(r, "limit", store.DefaultConversations)
 	if err != nil {
 		return err
 	}
 	if limit == 0 {
-		limit = archive.DefaultConversations
+		limit = store.DefaultConversations
 	}
-	list, next, err := d.cfg.Host.Archive().ConversationPage(r.Context(), d.principal(r), archive.PageOptions{
+	list, next, err := d.store.Page(r.Context(), d.principal(r), store.PageOptions{
 		Limit: min(limit, mostListed), After: r.URL.Query().Get("cursor"),
 	})
 	if err != nil {
@@ -123,11 +124,11 @@ type ShownResult struct {
 
 func (d *Daemon) showConversation(w http.ResponseWriter, r *http.Request) error {
 	scope := archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}
-	sums, err := d.cfg.Host.Archive().Sums(r.Context(), scope)
+	sums, err := d.store.Totals(r.Context(), scope)
 	if err != nil {
 		return err
 	}
-	rows, err := d.cfg.Host.Archive().Messages(r.Context(), scope)
+	rows, err := d.store.Messages(r.Context(), scope)
 	if err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func (d *Daemon) showConversation(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	uses, err := d.cfg.Host.Archive().Uses(r.Context(), scope, time.Time{})
+	uses, err := d.store.Calls(r.Context(), scope, time.Time{})
 	if err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func (d *Daemon) showConversation(w http.ResponseWriter, r *http.Request) error 
 
 // shownResults tells of each result of a message what the call log knows. A call's
 // id is unique in its turn.
-func shownResults(m agent.Message, uses []archive.ToolUse) []ShownResult {
+func shownResults(m agent.Message, uses []store.Call) []ShownResult {
 	var out []ShownResult
 	for _, e := range m.Results {
 		res := ShownResult{ResultEntry: e}
@@ -175,13 +176,13 @@ func (d *Daemon) renameConversation(w http.ResponseWriter, r *http.Request) erro
 	if err := readJSON(w, r, &body); err != nil {
 		return err
 	}
-	store, scope := d.cfg.Host.Archive(), archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}
+	scope := archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}
 	title := cleanTitle(body.Title)
 	if n := utf8.RuneCountInString(title); n > givenTitle {
 		return api.Problemf(http.StatusBadRequest, "bad_title", "give a shorter one", "a title has at most %d characters, and this one has %d", givenTitle, n)
 	}
 	if title == "" {
-		err := store.EachMessage(r.Context(), scope, func(m archive.Message) error {
+		err := d.store.EachMessage(r.Context(), scope, func(m store.Message) error {
 			if m.Role == string(agent.RoleUser) && strings.TrimSpace(m.Content) != "" {
 				title = titleOf(nil, m.Content)
 				return io.EOF
@@ -192,10 +193,10 @@ func (d *Daemon) renameConversation(w http.ResponseWriter, r *http.Request) erro
 			return err
 		}
 	}
-	if err := store.Rename(r.Context(), scope, title); err != nil {
+	if err := d.store.Rename(r.Context(), scope, title); err != nil {
 		return err
 	}
-	sums, err := store.Sums(r.Context(), scope)
+	sums, err := d.store.Totals(r.Context(), scope)
 	if err != nil {
 		return err
 	}
@@ -245,7 +246,7 @@ func (d *Daemon) searchConversations(w http.ResponseWriter, r *http.Request) err
 	if err != nil {
 		return err
 	}
-	found, err := d.cfg.Host.Archive().SearchConversations(r.Context(), d.principal(r), r.URL.Query().Get("q"), archive.TalkOptions{Limit: min(limit, mostListed)})
+	found, err := d.store.Search(r.Context(), d.principal(r), r.URL.Query().Get("q"), store.SearchOptions{Limit: min(limit, mostListed)})
 	if err != nil {
 		return err
 	}
@@ -274,7 +275,7 @@ func (d *Daemon) deleteConversation(w http.ResponseWriter, r *http.Request) erro
 		return err
 	}
 	defer leave()
-	gone, err := d.cfg.Host.Archive().DeleteConversation(r.Context(), scope)
+	gone, err := d.store.DeleteConversation(r.Context(), scope)
 	if err != nil {
 		return err
 	}
@@ -318,14 +319,14 @@ func (d *Daemon) exportConversation(w http.ResponseWriter, r *http.Request) erro
 	}
 	out.w = w
 	buffered := bufio.NewWriterSize(out, 32<<10)
-	store, scope := d.cfg.Host.Archive(), archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}
+	scope := archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}
 	switch form {
 	case formLines:
-		err = store.Export(r.Context(), scope, buffered)
+		err = d.store.Export(r.Context(), scope, buffered)
 	case formJSON:
-		err = store.ExportDocument(r.Context(), scope, buffered, whole)
+		err = d.store.ExportDocument(r.Context(), scope, buffered, whole)
 	default:
-		err = writeMarkdown(r.Context(), store, scope, buffered, whole, locale)
+		err = writeMarkdown(r.Context(), d.store, scope, buffered, whole, locale)
 	}
 	if err == nil {
 		err = buffered.Flush()
@@ -382,7 +383,7 @@ func queryLocale(r *http.Request) (tool.Locale, error) {
 
 // messageOf reads a stored message, and makes do with its text where the rest
 // cannot be read.
-func messageOf(row archive.Message) agent.Message {
+func messageOf(row store.Message) agent.Message {
 	var m agent.Message
 	if json.Unmarshal(row.Body, &m) != nil {
 		m = agent.Message{Role: agent.Role(row.Role), Text: row.Content, Reasoning: row.Thinking, Turn: row.Turn, Model: row.Model}

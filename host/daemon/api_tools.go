@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -127,7 +128,7 @@ func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer end()
-	if _, err := d.cfg.Host.Archive().EnsureConversation(r.Context(), archive.Conversation{
+	if _, err := d.store.EnsureConversation(r.Context(), store.Conversation{
 		ID: body.Conversation, Principal: d.principal(r), Title: "weir call",
 	}); err != nil && !errors.Is(err, archive.ErrFull) {
 		return err
@@ -177,7 +178,7 @@ type ConfiguredModel struct {
 }
 
 func (d *Daemon) stats(w http.ResponseWriter, r *http.Request) error {
-	s, err := d.cfg.Host.Archive().Stats(r.Context())
+	s, err := d.store.Stats(r.Context())
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/weirhost/weir/host"
-	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -27,11 +27,11 @@ type Usage struct {
 type UsedDay struct {
 	Day string `json:"day"` // 2026-01-02
 	// Refused are requests over a quota; they are not among Requests.
-	Requests   int64             `json:"requests"`
-	Refused    int64             `json:"refused"`
-	Prompt     int64             `json:"prompt_tokens"`
-	Completion int64             `json:"completion_tokens"`
-	Cost       []archive.CostSum `json:"cost,omitempty"`
+	Requests   int64        `json:"requests"`
+	Refused    int64        `json:"refused"`
+	Prompt     int64        `json:"prompt_tokens"`
+	Completion int64        `json:"completion_tokens"`
+	Cost       []store.Cost `json:"cost,omitempty"`
 }
 
 // The days that a Usage tells of: when nobody says, and at most.
@@ -118,7 +118,7 @@ type UserData struct {
 	Days int `json:"days"`
 }
 
-func userData(name string, b archive.Belongings) UserData {
+func userData(name string, b store.Inventory) UserData {
 	return UserData{name, b.Conversations, b.Messages, b.Calls, b.Archives, b.ArchiveBytes, b.Days}
 }
 
@@ -126,7 +126,7 @@ func (d *Daemon) showUserData(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
 	d.uses.flush()
 	d.ledger.flush() // whose counts are among it
-	b, err := d.cfg.Host.Archive().Belongings(r.Context(), name)
+	b, err := d.store.Inventory(r.Context(), name)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (d *Daemon) purgeUser(w http.ResponseWriter, r *http.Request) error {
 	}
 	d.uses.flush()
 	d.ledger.forget(name)
-	b, err := d.cfg.Host.Archive().Purge(r.Context(), name)
+	b, err := d.store.Purge(r.Context(), name)
 	if err != nil {
 		return err
 	}

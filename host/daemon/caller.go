@@ -7,8 +7,8 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
-	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -114,7 +114,7 @@ func (t *turn) tell(given []tool.Result, turn int) agent.Message {
 		}
 		t.told[id] = t.told[id] || t.outlasts(r)
 		out := api.ResultOf(r, 0, tool.En)
-		t.uses = append(t.uses, archive.ToolUse{
+		t.uses = append(t.uses, store.Call{
 			Scope: t.scope, Turn: turn, CallID: r.CallID, Tool: r.Tool, Model: t.ask.Model, Code: "ok",
 			Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: id, Created: t.d.now(),
 		})

@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/sse"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/internal/words"
 	"github.com/weirhost/weir/host/plugin"
@@ -111,6 +112,7 @@ type Daemon struct {
 	approvals *broker
 	lives     *lives
 	mcp       *mcpserver.Server
+	store     *store.Store
 	uses      *useLog // of calls that are no turn's
 	ledger    *ledger
 	tools     agent.ToolCache
@@ -154,8 +156,12 @@ func New(cfg Config) (*Daemon, error) {
 	d.current.Store(first)
 	d.start, d.beat = d.now(), sse.Heartbeat
 	d.ending, d.end = context.WithCancelCause(context.Background())
-	d.ledger = newLedger(cfg.Host.Archive(), d.now, d.log)
-	d.uses = newUseLog(cfg.Host.Archive(), d.log)
+	if d.store, err = store.Open(context.Background(), cfg.Host.Archive()); err != nil {
+		return nil, err
+	}
+	cfg.Host.SetCallLog(d.store)
+	d.ledger = newLedger(d.store, d.now, d.log)
+	d.uses = newUseLog(d.store, d.log)
 	d.mcp = d.newMCP()
 	d.metrics = telemetry.NewMetrics(telemetry.MetricsConfig{
 		Known: d.knows, Now: d.now, Logger: d.log,

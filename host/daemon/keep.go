@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -39,7 +39,7 @@ func (t *turn) unrefer(ms []agent.Message) (unnamed []string) {
 				continue
 			}
 			id := e.Ref.UUID
-			use := slices.IndexFunc(t.uses, func(u archive.ToolUse) bool { return u.UUID == id })
+			use := slices.IndexFunc(t.uses, func(u store.Call) bool { return u.UUID == id })
 			if use < 0 {
 				continue // of an earlier turn
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -53,9 +54,9 @@ type markdown struct {
 // writeMarkdown writes a conversation, a few messages at a time: questions as
 // quotations, answers as they are, calls and results in fences that nothing in
 // them can close.
-func writeMarkdown(ctx context.Context, store *archive.Store, sc archive.Scope, w *bufio.Writer, whole bool, l tool.Locale) error {
+func writeMarkdown(ctx context.Context, db *store.Store, sc archive.Scope, w *bufio.Writer, whole bool, l tool.Locale) error {
 	m := &markdown{w: w, words: mdIn(l)}
-	sums, err := store.Sums(ctx, sc)
+	sums, err := db.Totals(ctx, sc)
 	if err != nil {
 		return err
 	}
@@ -63,18 +64,18 @@ func writeMarkdown(ctx context.Context, store *archive.Store, sc archive.Scope, 
 	if sums.Messages == 0 {
 		m.printf("%s\n\n", m.words.noMessages)
 	}
-	if err := store.EachMessage(ctx, sc, func(row archive.Message) error {
+	if err := db.EachMessage(ctx, sc, func(row store.Message) error {
 		m.message(messageOf(row))
 		return ctx.Err()
 	}); err != nil {
 		return err
 	}
-	return m.archives(ctx, store, sc, whole)
+	return m.archives(ctx, db, sc, whole)
 }
 
 func (m *markdown) printf(format string, args ...any) { fmt.Fprintf(m.w, format, args...) }
 
-func (m *markdown) head(c archive.ConversationSums) {
+func (m *markdown) head(c store.Totals) {
 	title := cleanTitle(c.Title)
 	if title == "" {
 		title = m.words.untitled
@@ -144,9 +145,9 @@ func (m *markdown) result(e agent.ResultEntry) {
 }
 
 // archives lists what is kept whole, with or without the texts.
-func (m *markdown) archives(ctx context.Context, store *archive.Store, sc archive.Scope, whole bool) error {
+func (m *markdown) archives(ctx context.Context, db *store.Store, sc archive.Scope, whole bool) error {
 	w, first := m.words, true
-	return store.EachEntry(ctx, sc, whole, func(e archive.Entry) error {
+	return db.EachResult(ctx, sc, whole, func(e archive.Entry) error {
 		if first {
 			m.printf("## %s\n\n", w.archives)
 			first = false

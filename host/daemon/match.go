@@ -75,7 +75,7 @@ func (d *Daemon) matching(ctx context.Context, principal, mark string) []string 
 	if mark == "" {
 		return nil
 	}
-	list, err := d.cfg.Host.Archive().Marked(ctx, principal, mark)
+	list, err := d.store.FindByFingerprint(ctx, principal, mark)
 	if err != nil {
 		d.log.Warn("a conversation could not be looked for; a new one begins", "error", err)
 		return nil

@@ -105,7 +105,7 @@ func TestTwoTurnsWithoutAnId(t *testing.T) {
 		if strings.Contains(said, "I shall make one.") != stream {
 			t.Errorf("streaming %v: read %q", stream, said)
 		}
-		if list, err := s.host.Archive().Conversations(t.Context(), "local", -1); err != nil || len(list) != 1 {
+		if list, err := s.daemon.store.Conversations(t.Context(), "local", -1); err != nil || len(list) != 1 {
 			t.Errorf("streaming %v: %d conversations, error %v", stream, len(list), err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -102,7 +103,7 @@ func (d *Daemon) calledByMCP(c mcpserver.Call) {
 	out := api.CountsOf(r)
 	d.metrics.ToolCalled("", formatMCP, out, r.Stats, c.Took)
 	d.metrics.ApprovalDecided(out)
-	use := archive.ToolUse{
+	use := store.Call{
 		Scope: archive.Scope{Principal: c.Principal, Conversation: c.Conversation}, CallID: r.CallID, Tool: api.Clip(r.Tool, 80), Format: formatMCP, Code: "ok",
 		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, Duration: c.Took, Created: c.Began,
 	}

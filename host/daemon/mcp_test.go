@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -55,7 +56,7 @@ func TestMCP(t *testing.T) {
 	if a := s.get("/metrics"); !strings.Contains(a.body, `weir_calls_total{format="mcp",model="",outcome="ok",tool="long_text"} 2`) {
 		t.Errorf("metrics: %s", grep(a.body, "calls_total"))
 	}
-	uses, err := s.host.Archive().Uses(t.Context(), archive.Scope{Principal: "local", Conversation: "mcp-local"}, time.Time{})
+	uses, err := s.daemon.store.Calls(t.Context(), archive.Scope{Principal: "local", Conversation: "mcp-local"}, time.Time{})
 	if err != nil || len(uses) != 2 || uses[0].Format != "mcp" || uses[0].UUID == "" || uses[0].Code != "ok" {
 		t.Errorf("%+v, %v", uses, err)
 	}
@@ -233,14 +234,18 @@ func TestMCPRefusals(t *testing.T) {
 		}
 	}
 	counts := s.daemon.ledger
-	store, err := archive.Open(t.Context(), archive.Config{Path: filepath.Join(t.TempDir(), "closed.db")})
+	closed, err := archive.Open(t.Context(), archive.Config{Path: filepath.Join(t.TempDir(), "closed.db")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Close(); err != nil {
+	db, err := store.Open(t.Context(), closed)
+	if err != nil {
 		t.Fatal(err)
 	}
-	s.daemon.ledger = newLedger(store, time.Now, s.daemon.log)
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.daemon.ledger = newLedger(db, time.Now, s.daemon.log)
 	refused(tool.Error{Code: tool.Failed, Msg: "weir 内部出错", Hint: "守护进程的日志中有详情"})
 	s.daemon.ledger = counts
 	s.daemon.mu.Lock()

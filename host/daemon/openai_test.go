@@ -149,7 +149,7 @@ func TestCallersTools(t *testing.T) {
 				if out = c.answer("sun, 9 °C"); *out.Choices[0].Message.Content != "So it has 9 °C." || c.conv != first {
 					t.Errorf("answered %q in %s, begun in %s", *out.Choices[0].Message.Content, c.conv, first)
 				}
-				if list, err := s.host.Archive().Conversations(t.Context(), "local", -1); err != nil || len(list) != 1 || list[0].Title != "How is the weather in Oslo?" {
+				if list, err := s.daemon.store.Conversations(t.Context(), "local", -1); err != nil || len(list) != 1 || list[0].Title != "How is the weather in Oslo?" {
 					t.Errorf("conversations %+v, error %v", list, err)
 				}
 				for _, r := range m.Requests() {

@@ -15,8 +15,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -125,7 +125,7 @@ func (w *writer) structure(t reflect.Type) object {
 		if text := w.about(t.String()); text != "" {
 			s["description"] = text
 		}
-		if t == reflect.TypeFor[archive.ToolStats]() { // which writes itself
+		if t == reflect.TypeFor[store.ToolStats]() { // which writes itself
 			s["properties"].(object)["duration_ms"] = object{"type": "number", "description": "of all calls"}
 		}
 		w.schemas[name] = s

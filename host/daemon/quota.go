@@ -13,8 +13,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -50,7 +50,7 @@ const (
 // is safe for concurrent use. What it counts is written down within useDelay, and
 // by flush.
 type ledger struct {
-	store *archive.Store
+	store *store.Store
 	now   func() time.Time
 	log   hclog.Logger
 
@@ -66,13 +66,13 @@ type ledger struct {
 type account struct {
 	recent  []time.Time // requests of the last minute, the oldest first
 	running int
-	days    map[string]*archive.DayUse // all that is known of a day
-	unsaved map[string]*archive.DayUse // what of it is not written down
+	days    map[string]*store.DayUsage // all that is known of a day
+	unsaved map[string]*store.DayUsage // what of it is not written down
 	changed bool                       // recent is not written down
 }
 
-func newLedger(store *archive.Store, now func() time.Time, log hclog.Logger) *ledger {
-	return &ledger{store: store, now: now, log: log, accounts: map[string]*account{}}
+func newLedger(db *store.Store, now func() time.Time, log hclog.Logger) *ledger {
+	return &ledger{store: db, now: now, log: log, accounts: map[string]*account{}}
 }
 
 func dayOf(t time.Time) string { return t.Format(time.DateOnly) }
@@ -94,7 +94,7 @@ func (l *ledger) account(ctx context.Context, principal string, now time.Time) (
 		if err != nil {
 			return nil, err
 		}
-		a = &account{recent: recent, days: map[string]*archive.DayUse{}, unsaved: map[string]*archive.DayUse{}}
+		a = &account{recent: recent, days: map[string]*store.DayUsage{}, unsaved: map[string]*store.DayUsage{}}
 		l.accounts[principal] = a
 	}
 	day := l.dayOf(now)
@@ -103,7 +103,7 @@ func (l *ledger) account(ctx context.Context, principal string, now time.Time) (
 		if err != nil {
 			return nil, err
 		}
-		today := &archive.DayUse{Day: day}
+		today := &store.DayUsage{Day: day}
 		for _, d := range list {
 			if d.Day == day {
 				today = &d
@@ -128,9 +128,9 @@ func (l *ledger) account(ctx context.Context, principal string, now time.Time) (
 }
 
 // add counts something; l.mu is held.
-func (l *ledger) add(a *account, day string, f func(*archive.DayUse)) {
+func (l *ledger) add(a *account, day string, f func(*store.DayUsage)) {
 	if a.unsaved[day] == nil {
-		a.unsaved[day] = &archive.DayUse{Day: day}
+		a.unsaved[day] = &store.DayUsage{Day: day}
 	}
 	f(a.unsaved[day])
 	if a.days[day] != nil {
@@ -160,7 +160,7 @@ func (t *taking) end() {
 
 // begin counts a request that is over when its end is called, or refuses it.
 func (l *ledger) begin(ctx context.Context, principal string, q Quota, locale tool.Locale) (*taking, error) {
-	bytes, oldest, err := l.held(ctx, principal, q)
+	bytes, freeAt, err := l.held(ctx, principal, q)
 	if err != nil {
 		return nil, err
 	}
@@ -172,9 +172,9 @@ func (l *ledger) begin(ctx context.Context, principal string, q Quota, locale to
 		return nil, err
 	}
 	day := l.dayOf(now)
-	for _, s := range l.states(a, q, now, bytes, oldest) {
+	for _, s := range l.states(a, q, now, bytes, freeAt) {
 		if s.Exhausted() {
-			l.add(a, day, func(d *archive.DayUse) { d.Refused++ })
+			l.add(a, day, func(d *store.DayUsage) { d.Refused++ })
 			return nil, refusal(s, now, locale)
 		}
 	}
@@ -182,7 +182,7 @@ func (l *ledger) begin(ctx context.Context, principal string, q Quota, locale to
 		a.recent, a.changed = append(a.recent, now), true
 	}
 	a.running++
-	l.add(a, day, func(d *archive.DayUse) { d.Requests++ })
+	l.add(a, day, func(d *store.DayUsage) { d.Requests++ })
 	return &taking{l: l, a: a}, nil
 }
 
@@ -191,7 +191,7 @@ func (l *ledger) held(ctx context.Context, principal string, q Quota) (int64, ti
 	if q.ArchiveBytes == 0 {
 		return 0, time.Time{}, nil
 	}
-	return l.store.Held(ctx, principal)
+	return l.store.ArchiveUsage(ctx, principal)
 }
 
 // mayAsk refuses a model's next reply once tokens or money are used up.
@@ -221,17 +221,17 @@ func (l *ledger) took(principal string, u agent.Usage, cost *agent.Cost) {
 		l.log.Error("what a reply took cannot be counted", "user", principal, "error", err)
 		return
 	}
-	l.add(a, dayOf(now), func(d *archive.DayUse) {
+	l.add(a, dayOf(now), func(d *store.DayUsage) {
 		d.Prompt += int64(max(u.Prompt, 0)) // a provider can send anything
 		d.Completion += int64(max(u.Completion, 0))
 		if cost != nil {
-			d.Costs = addedCost(d.Costs, archive.CostSum(*cost))
+			d.Costs = addedCost(d.Costs, store.Cost(*cost))
 		}
 	})
 }
 
 // addedCost never changes list itself, which others may hold.
-func addedCost(list []archive.CostSum, c archive.CostSum) []archive.CostSum {
+func addedCost(list []store.Cost, c store.Cost) []store.Cost {
 	out := slices.Clone(list)
 	for i := range out {
 		if out[i].Currency == c.Currency {
@@ -243,7 +243,7 @@ func addedCost(list []archive.CostSum, c archive.CostSum) []archive.CostSum {
 }
 
 // states says how much of each bound is used; l.mu is held.
-func (l *ledger) states(a *account, q Quota, now time.Time, bytes int64, oldest time.Time) []api.QuotaState {
+func (l *ledger) states(a *account, q Quota, now time.Time, bytes int64, freeAt time.Time) []api.QuotaState {
 	if q == (Quota{}) {
 		return nil
 	}
@@ -261,9 +261,8 @@ func (l *ledger) states(a *account, q Quota, now time.Time, bytes int64, oldest 
 		t := a.recent[n-q.PerMinute].Add(time.Minute)
 		minute = &t
 	}
-	if age := l.store.MaxAge(); age > 0 && !oldest.IsZero() {
-		t := oldest.Add(age)
-		pruned = &t
+	if !freeAt.IsZero() {
+		pruned = &freeAt
 	}
 	var out []api.QuotaState
 	for _, s := range []api.QuotaState{
@@ -370,15 +369,15 @@ func (l *ledger) flush() {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.mu.Lock()
-	var list []archive.Used
+	var list []store.Increment
 	for name, a := range l.accounts {
 		for _, d := range a.unsaved {
-			list = append(list, archive.Used{Principal: name, DayUse: *d})
+			list = append(list, store.Increment{Principal: name, DayUsage: *d})
 		}
 		if a.changed {
-			list = append(list, archive.Used{Principal: name, Recent: slices.Concat([]time.Time{}, a.recent)})
+			list = append(list, store.Increment{Principal: name, Recent: slices.Concat([]time.Time{}, a.recent)})
 		}
-		a.unsaved, a.changed = map[string]*archive.DayUse{}, false
+		a.unsaved, a.changed = map[string]*store.DayUsage{}, false
 	}
 	if l.soon != nil {
 		l.soon.Stop()
@@ -392,7 +391,7 @@ func (l *ledger) flush() {
 }
 
 // keep puts back what could not be written.
-func (l *ledger) keep(list []archive.Used) {
+func (l *ledger) keep(list []store.Increment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, u := range list {
@@ -406,7 +405,7 @@ func (l *ledger) keep(list []archive.Used) {
 		}
 		d := a.unsaved[u.Day]
 		if d == nil {
-			d = &archive.DayUse{Day: u.Day}
+			d = &store.DayUsage{Day: u.Day}
 			a.unsaved[u.Day] = d
 		}
 		d.Requests, d.Refused, d.Prompt, d.Completion = d.Requests+u.Requests, d.Refused+u.Refused, d.Prompt+u.Prompt, d.Completion+u.Completion
@@ -418,9 +417,9 @@ func (l *ledger) keep(list []archive.Used) {
 
 // usage is how much of each bound is used, and what was taken on earlier days,
 // the newest first.
-func (l *ledger) usage(ctx context.Context, principal string, q Quota, days int) (states []api.QuotaState, running int, list []archive.DayUse, err error) {
+func (l *ledger) usage(ctx context.Context, principal string, q Quota, days int) (states []api.QuotaState, running int, list []store.DayUsage, err error) {
 	l.flush()
-	bytes, oldest, err := l.held(ctx, principal, q)
+	bytes, freeAt, err := l.held(ctx, principal, q)
 	if err != nil {
 		return nil, 0, nil, err
 	}
@@ -428,7 +427,7 @@ func (l *ledger) usage(ctx context.Context, principal string, q Quota, days int)
 	now := l.now()
 	a, err := l.account(ctx, principal, now)
 	if err == nil {
-		states, running = l.states(a, q, now, bytes, oldest), a.running
+		states, running = l.states(a, q, now, bytes, freeAt), a.running
 	}
 	l.mu.Unlock()
 	if err != nil {

@@ -193,7 +193,7 @@ func TestLoadUUIDsRefuses(t *testing.T) {
 	if reqs := s.model.(*replay.Model).Requests(); len(reqs) != 0 {
 		t.Errorf("the model was asked %d times", len(reqs))
 	}
-	if list, err := s.host.Archive().Conversations(t.Context(), "local", -1); err != nil || len(list) != 1 {
+	if list, err := s.daemon.store.Conversations(t.Context(), "local", -1); err != nil || len(list) != 1 {
 		t.Errorf("%d conversations, and one was begun: %v", len(list), err)
 	}
 	prof := s.daemon.cfg.Profiles["default"]
@@ -212,7 +212,7 @@ func TestLoadUUIDsRefuses(t *testing.T) {
 
 func (s *server) forget(uuid string) {
 	s.Helper()
-	if err := s.host.Archive().Drop(s.Context(), archive.Scope{Principal: "local", Conversation: "mine"}, uuid); err != nil {
+	if err := s.host.Archive().(*archive.SQLite).Drop(s.Context(), archive.Scope{Principal: "local", Conversation: "mine"}, uuid); err != nil {
 		s.Fatal(err)
 	}
 }

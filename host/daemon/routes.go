@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/plugin"
 )
 
@@ -116,7 +116,7 @@ func (d *Daemon) routes() []route {
 		{"GET", "/api/approvals/{id}", false, d.showApproval, doc{about: "Show such a call with all of its arguments", gives: api.Approval{}, fails: []int{404}}},
 		{"POST", "/api/approvals/{id}", false, d.answerApproval, doc{about: "Answer it", takes: api.Answer{}, needs: []string{"answer"}, gives: api.Answered{}, fails: []int{404, 409}}},
 		{"GET", "/api/models", false, d.listModels, doc{about: "List the configured models", gives: ConfiguredModels{}}},
-		{"GET", "/api/stats", false, d.stats, doc{operators: true, about: "Sums of the call log and the archive", gives: archive.Stats{}}},
+		{"GET", "/api/stats", false, d.stats, doc{operators: true, about: "Sums of the call log and the archive", gives: store.Stats{}}},
 		{"GET", "/api/settings", false, d.settings, doc{operators: true, about: "The configuration in force, without secrets", gives: Configuration{}}},
 		{"GET", "/api/usage", false, d.showUsage, doc{about: "What you took, day by day, and how much of your quotas is used",
 			query: []queryParam{{"days", "integer", "so many days; left out: 7"}, {"user", "string", "somebody else, for the operator"}}, gives: Usage{}, fails: []int{400, 404}}},

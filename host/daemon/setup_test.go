@@ -132,7 +132,7 @@ func TestDrainCutsOffWithATypedEnd(t *testing.T) {
 			t.Errorf("the client was told: %s", got)
 		}
 	}
-	list, err := s.host.Archive().Conversations(t.Context(), "local", 10)
+	list, err := s.daemon.store.Conversations(t.Context(), "local", 10)
 	if err != nil || len(list) != 2 || list[0].Messages != 2 || list[1].Messages != 2 {
 		t.Errorf("stored: %+v, %v", list, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weirhost/weir/agent/model/replay"
-	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/store"
 )
 
 // What a model wrote is counted by format and outcome, what could not be read
@@ -22,11 +22,11 @@ func TestStatsPerModelFormatAndOutcome(t *testing.T) {
 	if r := s.post("/api/chat", `{"message":"What is six times seven?"}`); r.status != 200 {
 		t.Fatalf("%d %s", r.status, r.body)
 	}
-	var st archive.Stats
+	var st store.Stats
 	if err := json.Unmarshal([]byte(s.get("/api/stats").body), &st); err != nil {
 		t.Fatal(err)
 	}
-	want := []archive.ModelStats{{
+	want := []store.ModelStats{{
 		Model: "scripted", Format: "tool_call", Calls: 2, Failed: 1, Malformed: 1,
 		Outcomes: map[string]int{"ok": 1, "bad_args": 1, "malformed:unknown_tool": 1},
 	}}

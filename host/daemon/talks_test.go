@@ -11,8 +11,8 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
-	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/store"
 )
 
 func decoded[T any](t *testing.T, a answer) T {
@@ -95,7 +95,7 @@ func TestSearchConversationsRoute(t *testing.T) {
 	s := newServer(t, replay.New(replay.Text("因为请求超时。")))
 	id := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"为什么失败？"}`).body), api.EventEnd).Conversation
 	found := decoded[ConversationsFound](t, s.get("/api/conversations/search?q="+url.QueryEscape("超时")))
-	if len(found.Hits) != 1 || found.Hits[0].Conversation != id || found.Hits[0].Where != archive.InAnswer || found.Hits[0].Snippet != "因为请求超时。" || found.Hits[0].Message != 2 {
+	if len(found.Hits) != 1 || found.Hits[0].Conversation != id || found.Hits[0].Where != store.InAnswer || found.Hits[0].Snippet != "因为请求超时。" || found.Hits[0].Message != 2 {
 		t.Errorf("%+v", found)
 	}
 	for q, status := range map[string]int{"": 400, "%20": 400, "%22": 200, "a%00": 200, strings.Repeat("x", 1001): 400, "'%20OR%20''='": 200} {

@@ -11,6 +11,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/store"
 )
 
 // The most characters that a trace holds of a question and of a call's arguments.
@@ -88,13 +89,13 @@ func shortArgs(args json.RawMessage) json.RawMessage {
 }
 
 // traced is the trace as it is stored.
-func (t *turn) traced() *archive.Trace {
+func (t *turn) traced() *store.Trace {
 	body, err := json.Marshal(t.trace)
 	if err != nil { // plain data: only broken raw arguments can do this
 		t.d.log.Error("a trace could not be written", "error", err)
 		return nil
 	}
-	return &archive.Trace{Turn: t.trace.Turn, Created: t.trace.Started, Body: body}
+	return &store.Trace{Turn: t.trace.Turn, Created: t.trace.Started, Body: body}
 }
 
 func (d *Daemon) listTraces(w http.ResponseWriter, r *http.Request) error {
@@ -102,7 +103,7 @@ func (d *Daemon) listTraces(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := d.cfg.Host.Archive().Traces(r.Context(), archive.Scope{Principal: d.principal(r), Conversation: r.URL.Query().Get("conversation_id")}, n)
+	list, err := d.store.Traces(r.Context(), archive.Scope{Principal: d.principal(r), Conversation: r.URL.Query().Get("conversation_id")}, n)
 	if err != nil {
 		return err
 	}
@@ -119,10 +120,10 @@ func (d *Daemon) listTraces(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (d *Daemon) showTrace(w http.ResponseWriter, r *http.Request) error {
-	store, who := d.cfg.Host.Archive(), d.principal(r)
-	var row archive.Trace
+	who := d.principal(r)
+	var row store.Trace
 	if name := r.PathValue("id"); name == "last" {
-		list, err := store.Traces(r.Context(), archive.Scope{Principal: who, Conversation: r.URL.Query().Get("conversation_id")}, 1)
+		list, err := d.store.Traces(r.Context(), archive.Scope{Principal: who, Conversation: r.URL.Query().Get("conversation_id")}, 1)
 		if err != nil {
 			return err
 		}
@@ -133,7 +134,7 @@ func (d *Daemon) showTrace(w http.ResponseWriter, r *http.Request) error {
 	} else {
 		id, err := strconv.ParseInt(name, 10, 64)
 		if err == nil {
-			row, err = store.Trace(r.Context(), who, id)
+			row, err = d.store.Trace(r.Context(), who, id)
 		}
 		if err != nil {
 			return api.Problemf(http.StatusNotFound, "no_trace", "`weir trace list` lists them", "there is no trace %q", api.Clip(name, 40))
@@ -147,7 +148,7 @@ func (d *Daemon) showTrace(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func traceOf(row archive.Trace) (api.Trace, error) {
+func traceOf(row store.Trace) (api.Trace, error) {
 	var tr api.Trace
 	if err := json.Unmarshal(row.Body, &tr); err != nil {
 		return api.Trace{}, api.Problemf(http.StatusInternalServerError, "storage", "", "the trace %d cannot be read", row.ID)

@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -46,11 +47,11 @@ type turn struct {
 	title string          // of a new conversation
 	spans *telemetry.Turn // nil: no spans
 
-	stored []archive.Message // what the store holds, the question included
+	stored []store.Message // what the store holds, the question included
 	// unsaved says that the disk was full when the question came. What of the
 	// turn is in the store then is what stored says.
 	unsaved bool
-	uses    []archive.ToolUse
+	uses    []store.Call
 	told    map[string]bool   // uuids that the client was told
 	format  map[string]string // call id → format
 	said    strings.Builder   // all text that was shown
@@ -227,12 +228,12 @@ func (t *turn) open(ctx context.Context, session *host.Session, history *[]agent
 
 // messages reads the stored conversation. Of one that is not there, or is another
 // principal's, there are none; save tells the two apart.
-func (t *turn) messages(ctx context.Context) ([]archive.Message, error) {
+func (t *turn) messages(ctx context.Context) ([]store.Message, error) {
 	if t.ask.Conversation == "" {
 		return nil, nil
 	}
-	stored, err := t.d.cfg.Host.Archive().Messages(ctx, t.scope)
-	if errors.Is(err, archive.ErrNotFound) {
+	stored, err := t.d.store.Messages(ctx, t.scope)
+	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
 	return stored, err
@@ -244,7 +245,7 @@ func (t *turn) save(ctx context.Context, add []agent.Message) error {
 		return nil
 	}
 	rows := t.rows(add)
-	err := t.d.cfg.Host.Archive().Begin(ctx, t.conversation(), rows)
+	err := t.d.store.Begin(ctx, t.conversation(), rows)
 	if errors.Is(err, archive.ErrFull) { // to answer without a memory of it is better than not to answer
 		t.d.log.Error("the question could not be saved", "conversation", t.scope.Conversation, "error", err)
 		t.unsaved = true
@@ -254,36 +255,35 @@ func (t *turn) save(ctx context.Context, add []agent.Message) error {
 	return err
 }
 
-func (t *turn) conversation() archive.Conversation {
-	return archive.Conversation{ID: t.scope.Conversation, Principal: t.scope.Principal, Profile: t.ask.Profile, Title: t.title}
+func (t *turn) conversation() store.Conversation {
+	return store.Conversation{ID: t.scope.Conversation, Principal: t.scope.Principal, Profile: t.ask.Profile, Title: t.title}
 }
 
 // store writes what the turn came to, in one commit: the messages that are new or
 // changed, the call log, what the conversation is found by. Results that nothing
 // refers to go: their whole text stands in the conversation itself.
 func (t *turn) store(ctx context.Context, out agent.Turn, had int) error {
-	store := t.d.cfg.Host.Archive()
 	from := min(out.From, had, len(t.stored))
 	if from == had && len(t.stored) > had && out.Messages[had].Role == agent.RoleUser {
 		from++ // the question stands there already
 	}
 	unnamed := t.unrefer(out.Messages) // which changes messages and uses
-	change := archive.Change{Trace: t.traced(), Messages: t.rows(out.Messages[from:]), Unnamed: unnamed, Uses: t.uses, Marks: t.marks(out), Sums: t.sums(out)}
+	change := store.Turn{Trace: t.traced(), Messages: t.rows(out.Messages[from:]), Orphans: unnamed, Calls: t.uses, Fingerprints: t.marks(out), Usage: t.sums(out)}
 	if from < len(t.stored) {
 		change.From = t.stored[from].Seq
 	}
 	if t.unsaved { // there may be room again
-		if err := store.Begin(ctx, t.conversation(), nil); err != nil {
+		if err := t.d.store.Begin(ctx, t.conversation(), nil); err != nil {
 			return err
 		}
 	}
-	return store.Finish(ctx, t.scope, change)
+	return t.d.store.Finish(ctx, t.scope, change)
 }
 
 // sums are what the turn took.
-func (t *turn) sums(out agent.Turn) *archive.TurnSums {
+func (t *turn) sums(out agent.Turn) *store.TurnUsage {
 	u := t.end.Usage
-	s := &archive.TurnSums{
+	s := &store.TurnUsage{
 		Turn: lastTurn(out.Messages), Model: t.ask.Model, Reason: string(t.end.Reason), Duration: time.Duration(t.end.ElapsedMS) * time.Millisecond,
 		Prompt: u.Prompt, Completion: u.Completion, CachedPrompt: u.CachedPrompt, CacheWrite: u.CacheWrite,
 	}
@@ -325,9 +325,9 @@ func (t *turn) observe(e agent.Event) {
 		log.Warn("call not readable", "reason", e.Malformed.Reason, "format", e.Malformed.Format, "tool", e.Malformed.Name, "corrected", e.Note != "")
 		t.emit(api.EventMalformed, api.ToolCallMalformed{Reason: string(e.Malformed.Reason), Tool: e.Malformed.Name, Format: string(e.Malformed.Format), Note: e.Note})
 		t.d.metrics.CallMalformed(t.ask.Model, e.Malformed)
-		t.uses = append(t.uses, archive.ToolUse{
+		t.uses = append(t.uses, store.Call{
 			Scope: t.scope, Turn: lastStoredTurn(t.stored), Tool: api.Clip(e.Malformed.Name, 80), Model: t.ask.Model, Format: string(e.Malformed.Format),
-			Code: archive.MalformedCode + string(e.Malformed.Reason), Created: t.d.now(),
+			Code: store.MalformedCode + string(e.Malformed.Reason), Created: t.d.now(),
 		})
 	case agent.ModeSwitched:
 		log.Warn("tool calling switched", "from", e.From, "to", e.To, "why", e.Why)
@@ -396,21 +396,21 @@ func (t *turn) result(e agent.CallEnd) {
 	}
 	t.end.Results = append(t.end.Results, out)
 	traceCalled(&t.trace, out)
-	t.uses = append(t.uses, archive.ToolUse{
+	t.uses = append(t.uses, store.Call{
 		Scope: t.scope, Turn: lastStoredTurn(t.stored), CallID: r.CallID, Tool: r.Tool, Model: t.ask.Model, Format: t.format[r.CallID], Code: code,
 		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: id, Duration: e.Elapsed, Created: t.d.now(),
 	})
 }
 
 // rows gives messages their stored form.
-func (t *turn) rows(ms []agent.Message) []archive.Message {
-	out := make([]archive.Message, len(ms))
+func (t *turn) rows(ms []agent.Message) []store.Message {
+	out := make([]store.Message, len(ms))
 	for i, m := range ms {
 		body, err := json.Marshal(m)
 		if err != nil { // plain data: only broken raw arguments can do this
 			t.d.log.Error("a message could not be written", "role", m.Role, "error", err)
 		}
-		out[i] = archive.Message{Turn: m.Turn, Role: string(m.Role), Content: content(m), Thinking: m.Reasoning, Model: m.Model, Body: body, Created: m.At}
+		out[i] = store.Message{Turn: m.Turn, Role: string(m.Role), Content: content(m), Thinking: m.Reasoning, Model: m.Model, Body: body, Created: m.At}
 	}
 	return out
 }
@@ -426,7 +426,7 @@ func content(m agent.Message) string {
 	return b.String()
 }
 
-func messagesOf(rows []archive.Message) ([]agent.Message, error) {
+func messagesOf(rows []store.Message) ([]agent.Message, error) {
 	out := make([]agent.Message, len(rows))
 	for i, r := range rows {
 		if err := json.Unmarshal(r.Body, &out[i]); err != nil {
@@ -443,7 +443,7 @@ func lastTurn(ms []agent.Message) int {
 	return ms[len(ms)-1].Turn
 }
 
-func lastStoredTurn(rows []archive.Message) int {
+func lastStoredTurn(rows []store.Message) int {
 	if len(rows) == 0 {
 		return 0
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
-	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -365,7 +365,7 @@ func TestTokensPerDay(t *testing.T) {
 		refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), row.name, 12*3600)
 		// Another ledger over the same file has counted the same.
 		s.daemon.ledger.flush()
-		s.daemon.ledger = newLedger(s.host.Archive(), s.daemon.now, s.daemon.log)
+		s.daemon.ledger = newLedger(s.daemon.store, s.daemon.now, s.daemon.log)
 		refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), row.name, 12*3600)
 		now.Add(24 * 3600_000)
 		if a := s.as(annToken, "POST", "/api/chat", hi); a.status != 200 {
@@ -447,7 +447,7 @@ func TestUsageThatCannotBeWritten(t *testing.T) {
 	s, _ := quotaServer(t, replay.New(), Quota{})
 	l := s.daemon.ledger
 	l.took("ann", agent.Usage{Prompt: 5}, &agent.Cost{Amount: 2, Currency: "USD"})
-	l.keep([]archive.Used{{Principal: "ann", DayUse: archive.DayUse{Day: "2026-03-04", Prompt: 7, Costs: []archive.CostSum{{Amount: 1, Currency: "USD"}}}}})
+	l.keep([]store.Increment{{Principal: "ann", DayUsage: store.DayUsage{Day: "2026-03-04", Prompt: 7, Costs: []store.Cost{{Amount: 1, Currency: "USD"}}}}})
 	l.flush()
 	u := decoded[Usage](t, s.get("/api/usage?user=ann"))
 	if len(u.Days) != 1 || u.Days[0].Prompt != 12 || len(u.Days[0].Cost) != 1 || u.Days[0].Cost[0].Amount != 3 {

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/store"
 )
 
 // useDelay is how long a use may wait to be put down: each write to the store is
@@ -25,21 +26,21 @@ const maxUses = 1 << 16
 // useLog puts uses of tools down for the statistics, many at a time. It is safe
 // for concurrent use.
 type useLog struct {
-	store *archive.Store
+	store *store.Store
 	log   hclog.Logger
 
 	mu      sync.Mutex
-	waiting []archive.ToolUse
-	spare   []archive.ToolUse // room for those that wait next
-	writing sync.Mutex        // held while some are written
+	waiting []store.Call
+	spare   []store.Call // room for those that wait next
+	writing sync.Mutex   // held while some are written
 	soon    *time.Timer
 }
 
-func newUseLog(store *archive.Store, log hclog.Logger) *useLog {
-	return &useLog{store: store, log: log}
+func newUseLog(db *store.Store, log hclog.Logger) *useLog {
+	return &useLog{store: db, log: log}
 }
 
-func (l *useLog) add(u archive.ToolUse) {
+func (l *useLog) add(u store.Call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.waiting) >= maxUses {
@@ -73,7 +74,7 @@ func (l *useLog) flush() {
 	defer l.keep(uses)
 	err := l.conversations(uses)
 	if err == nil {
-		err = l.store.LogUse(context.Background(), uses)
+		err = l.store.LogCalls(context.Background(), uses)
 	}
 	if err != nil {
 		l.log.Warn("calls are missing in the statistics", "calls", len(uses), "error", err)
@@ -81,7 +82,7 @@ func (l *useLog) flush() {
 }
 
 // keep keeps the room that uses took, if it is not very much.
-func (l *useLog) keep(uses []archive.ToolUse) {
+func (l *useLog) keep(uses []store.Call) {
 	if cap(uses) > 2*manyUses {
 		return
 	}
@@ -93,14 +94,14 @@ func (l *useLog) keep(uses []archive.ToolUse) {
 
 // conversations makes those that keep results, so that they can be listed and
 // deleted.
-func (l *useLog) conversations(uses []archive.ToolUse) error {
+func (l *useLog) conversations(uses []store.Call) error {
 	made := map[archive.Scope]bool{}
 	for _, u := range uses {
 		if u.UUID == "" || made[u.Scope] {
 			continue
 		}
 		made[u.Scope] = true
-		_, err := l.store.EnsureConversation(context.Background(), archive.Conversation{ID: u.Scope.Conversation, Principal: u.Scope.Principal, Title: "MCP"})
+		_, err := l.store.EnsureConversation(context.Background(), store.Conversation{ID: u.Scope.Conversation, Principal: u.Scope.Principal, Title: "MCP"})
 		if err != nil && !errors.Is(err, archive.ErrFull) {
 			return err
 		}

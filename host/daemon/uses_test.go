@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/store"
 )
 
 // Uses are put down when there are many, without waiting for their time, and then
@@ -17,7 +18,7 @@ func TestManyUses(t *testing.T) {
 	l, sc := s.daemon.uses, archive.Scope{Principal: "ann", Conversation: "c1"}
 	n := 0
 	add := func() {
-		l.add(archive.ToolUse{Scope: sc, CallID: fmt.Sprint("call", n), Tool: "echo", Code: "ok", Created: time.UnixMilli(1_800_000_000_000)})
+		l.add(store.Call{Scope: sc, CallID: fmt.Sprint("call", n), Tool: "echo", Code: "ok", Created: time.UnixMilli(1_800_000_000_000)})
 		n++
 	}
 	for range 2 {
@@ -28,7 +29,7 @@ func TestManyUses(t *testing.T) {
 			add()
 		}
 		for put := 0; put < n; {
-			uses, err := s.host.Archive().Uses(t.Context(), sc, time.Time{})
+			uses, err := s.daemon.store.Calls(t.Context(), sc, time.Time{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,7 +39,7 @@ func TestManyUses(t *testing.T) {
 	}
 	add()
 	l.flush()
-	uses, err := s.host.Archive().Uses(t.Context(), sc, time.Time{})
+	uses, err := s.daemon.store.Calls(t.Context(), sc, time.Time{})
 	if err != nil || len(uses) != n {
 		t.Fatalf("%d uses of %d, %v", len(uses), n, err)
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/tool"
@@ -67,7 +67,7 @@ func (c *cli) listConversations(ctx context.Context, cl *session, q url.Values) 
 }
 
 // costText writes sums of money on one line.
-func costText(list []archive.CostSum) string {
+func costText(list []store.Cost) string {
 	var out []string
 	for _, s := range list {
 		out = append(out, fmt.Sprintf("%.4g %s", s.Amount, term.Plain(s.Currency)))

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
@@ -49,16 +50,20 @@ func TestInterruptedAnswerIsStored(t *testing.T) {
 	if code != term.ExitInterrupted || !strings.Contains(stderr.String(), "interrupted") {
 		t.Errorf("exit %d: %s", code, &stderr)
 	}
-	store, err := archive.Open(t.Context(), archive.Config{Path: filepath.Join(dir, "archive.db")})
+	results, err := archive.Open(t.Context(), archive.Config{Path: filepath.Join(dir, "archive.db")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
-	list, err := store.Conversations(t.Context(), "local", 10)
+	defer results.Close()
+	db, err := store.Open(t.Context(), results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := db.Conversations(t.Context(), "local", 10)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("conversations: %v, %v", list, err)
 	}
-	ms, err := store.Messages(t.Context(), archive.Scope{Principal: "local", Conversation: list[0].ID})
+	ms, err := db.Messages(t.Context(), archive.Scope{Principal: "local", Conversation: list[0].ID})
 	if err != nil || len(ms) != 2 || !strings.Contains(ms[1].Content, "The first words") {
 		t.Errorf("stored: %+v, %v", ms, err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/chat"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
@@ -241,7 +241,7 @@ func (c *cli) statsCmd() *cobra.Command {
 		Use: "stats", Short: "Show per tool what was called, cut, saved and loaded back", Args: argCount(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withClient(cmd.Context(), func(cl *session) error {
-				var s archive.Stats
+				var s store.Stats
 				if done, err := c.Show(cmd.Context(), cl, "/api/stats", &s); done || err != nil {
 					return err
 				}

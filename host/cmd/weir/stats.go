@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
 // showStats prints what became of the tools' results, and of each model's ways
 // to write a call.
-func (c *cli) showStats(s archive.Stats) {
+func (c *cli) showStats(s store.Stats) {
 	if len(s.Tools) == 0 {
 		c.outf("No tool was called yet.\n")
 	} else {
@@ -39,7 +39,7 @@ func (c *cli) showStats(s archive.Stats) {
 }
 
 // outcomes are the codes of m, the most frequent first.
-func outcomes(m archive.ModelStats) []string {
+func outcomes(m store.ModelStats) []string {
 	return slices.SortedFunc(maps.Keys(m.Outcomes), func(a, b string) int {
 		return cmp.Or(cmp.Compare(m.Outcomes[b], m.Outcomes[a]), cmp.Compare(a, b))
 	})

@@ -5,23 +5,23 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
 func TestShowStats(t *testing.T) {
 	for _, row := range []struct {
 		name  string
-		stats archive.Stats
+		stats store.Stats
 		want  []string // fields of each line, in order
 	}{
-		{"nothing yet", archive.Stats{}, []string{"No tool was called yet."}},
-		{"a model that never wrote a call one can read", archive.Stats{Models: []archive.ModelStats{
+		{"nothing yet", store.Stats{}, []string{"No tool was called yet."}},
+		{"a model that never wrote a call one can read", store.Stats{Models: []store.ModelStats{
 			{Model: "m", Format: "json", Malformed: 2, Outcomes: map[string]int{"malformed:truncated": 2}},
 		}}, []string{"No tool was called yet.", "", "MODEL CALL WRITTEN AS OUTCOME TIMES", "m json malformed: truncated 2"}},
-		{"the most frequent outcome comes first, then by name", archive.Stats{
-			Tools: []archive.ToolStats{{Tool: "grep", Calls: 4, Failed: 1, Cut: 2, LoadedBack: 1, Produced: 1000, Shown: 300, Saved: 720}},
-			Models: []archive.ModelStats{
+		{"the most frequent outcome comes first, then by name", store.Stats{
+			Tools: []store.ToolStats{{Tool: "grep", Calls: 4, Failed: 1, Cut: 2, LoadedBack: 1, Produced: 1000, Shown: 300, Saved: 720}},
+			Models: []store.ModelStats{
 				{Model: "m", Format: "fence", Outcomes: map[string]int{"malformed:bad_json": 1, "failed": 1, "ok": 3}},
 			},
 		}, []string{

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
@@ -22,8 +23,12 @@ func TestUserRemove(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		db, err := store.Open(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, name := range []string{"ann", "bob"} {
-			if err := s.Begin(t.Context(), archive.Conversation{ID: "of-" + name, Principal: name}, []archive.Message{{Turn: 1, Role: "user", Content: "hi"}}); err != nil {
+			if err := db.Begin(t.Context(), store.Conversation{ID: "of-" + name, Principal: name}, []store.Message{{Turn: 1, Role: "user", Content: "hi"}}); err != nil {
 				t.Fatal(err)
 			}
 		}

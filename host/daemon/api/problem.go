@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -113,7 +114,7 @@ func AsProblem(err error) *Problem {
 		return ofTool(e)
 	}
 	switch {
-	case errors.Is(err, archive.ErrNotFound):
+	case errors.Is(err, archive.ErrNotFound), errors.Is(err, store.ErrNotFound):
 		return Problemf(http.StatusNotFound, "not_found", "list the archives with `weir archive list`, the conversations with `weir conversation list`", "there is nothing with that id here")
 	case errors.Is(err, archive.ErrExpired):
 		return Problemf(http.StatusGone, "expired", "call the tool again", "the archive was pruned; its text is gone")

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -82,6 +83,7 @@ func (u *user) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.Rea
 	var bad *tool.Error
 	switch {
 	case errors.As(err, &bad):
+		bad = msg.ToolError(u.locale(), bad)
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: strings.TrimSuffix(bad.Msg+"; "+bad.Hint, "; ")}
 	case errors.Is(err, archive.ErrNotFound):
 		return nil, u.missing(uri, textsIn(u.locale()).missing)
@@ -126,7 +128,7 @@ func (u *user) content(ctx context.Context, uri string) (*mcp.ResourceContents, 
 	if err != nil {
 		return nil, err
 	}
-	id, sel, err := archive.ParsePart(raw, u.locale())
+	id, sel, err := archive.ParsePart(raw)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func (t *Tools) Answer(ctx context.Context, r Request) tool.Result {
 // load answers load_tool_history. Only the room of the caller bounds the text: Shown
 // is a first page, and the Result holds everything selected.
 func (t *Tools) load(ctx context.Context, r Request) tool.Result {
-	id, part, err := archive.ParsePart(r.Call.Args, r.Locale)
+	id, part, err := archive.ParsePart(r.Call.Args)
 	if err != nil {
 		return tool.Result{Err: t.Error(ctx, r.Scope, err, id, archive.Entry{})}
 	}

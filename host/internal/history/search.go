@@ -21,7 +21,7 @@ func (t *Tools) search(ctx context.Context, r Request) tool.Result {
 	if fail != nil {
 		return tool.Result{Err: fail}
 	}
-	found, err := t.Store.Search(ctx, r.Scope, query, archive.SearchOptions{Locale: r.Locale})
+	found, err := t.Store.Search(ctx, r.Scope, query, archive.SearchOptions{})
 	if err != nil {
 		return tool.Result{Err: t.Error(ctx, r.Scope, err, "", archive.Entry{})}
 	}

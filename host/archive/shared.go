@@ -1,0 +1,174 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/sqlite"
+)
+
+// The methods of this file are for package daemon/store: its tables are in the same
+// file, and a conversation is deleted together with its results in one transaction.
+
+// DB returns the database of the archive. Its owner is the archive, which closes it.
+func (s *SQLite) DB() *sqlite.DB { return s.db }
+
+// Now returns the time by the clock of the archive.
+func (s *SQLite) Now() time.Time { return s.now() }
+
+// Size is the number of results and the bytes of their texts on disk.
+type Size struct {
+	Results int
+	Bytes   int64
+}
+
+// DropIn is Drop within a transaction.
+func (s *SQLite) DropIn(b *sqlite.Batch, sc Scope, uuid string) error {
+	return b.ExecOne(s.drop, ErrNotFound, uuid, sc.Principal, sc.Conversation, s.cfg().UserScope)
+}
+
+// DeleteConversationIn deletes the results of a conversation within a transaction
+// and returns their size.
+func (s *SQLite) DeleteConversationIn(ctx context.Context, tx *sql.Tx, sc Scope) (Size, error) {
+	return deleteIn(ctx, tx, "conversation_id = ? AND principal = ?", sc.Conversation, sc.Principal)
+}
+
+// DeletePrincipalIn deletes all results of a principal within a transaction and
+// returns their size.
+func (s *SQLite) DeletePrincipalIn(ctx context.Context, tx *sql.Tx, principal string) (Size, error) {
+	return deleteIn(ctx, tx, "principal = ?", principal)
+}
+
+func deleteIn(ctx context.Context, tx *sql.Tx, where string, args ...any) (Size, error) {
+	size, err := sizeOf(ctx, tx, where, args...)
+	if err != nil {
+		return Size{}, err
+	}
+	_, err = tx.ExecContext(ctx, "DELETE FROM tool_result_archive WHERE "+where, args...)
+	return size, err
+}
+
+func sizeOf(ctx context.Context, q sqlite.Querier, where string, args ...any) (out Size, err error) {
+	err = q.QueryRowContext(ctx, "SELECT count(*), coalesce(sum(stored_bytes), 0) FROM tool_result_archive WHERE "+where, args...).Scan(&out.Results, &out.Bytes)
+	return out, err
+}
+
+// PrincipalSize returns the size of all results of a principal.
+func (s *SQLite) PrincipalSize(ctx context.Context, principal string) (Size, error) {
+	size, err := sizeOf(ctx, s.db, "principal = ?", principal)
+	return size, sqlite.Wrap(ctx, "counting archives", err)
+}
+
+// Usage returns the bytes that the results of a principal use on disk, and when
+// retention removes the oldest text; the zero time if it removes none.
+func (s *SQLite) Usage(ctx context.Context, principal string) (bytes int64, freeAt time.Time, err error) {
+	const doing = "counting archives"
+	if err := s.db.QueryRowContext(ctx, "SELECT coalesce(sum(stored_bytes), 0) FROM tool_result_archive WHERE principal = ?", principal).Scan(&bytes); err != nil {
+		return 0, time.Time{}, sqlite.Wrap(ctx, doing, err)
+	}
+	age := s.cfg().MaxAge
+	if age <= 0 {
+		return bytes, time.Time{}, nil
+	}
+	var oldest sql.NullInt64
+	err = s.db.QueryRowContext(ctx, "SELECT (SELECT created_at FROM tool_result_archive WHERE principal = ? AND pruned_at IS NULL ORDER BY created_at LIMIT 1)", principal).Scan(&oldest)
+	if err != nil || !oldest.Valid {
+		return bytes, time.Time{}, sqlite.Wrap(ctx, doing, err)
+	}
+	return bytes, time.UnixMilli(oldest.Int64).Add(age), nil
+}
+
+// Stats are the sums over the archives of all principals.
+type Stats struct {
+	// Archives is the number of texts that are kept, Pruned of those that were removed.
+	Archives, Pruned int
+	// TextBytes is the length of the kept texts, StoredBytes what they use on disk
+	// with parts and raw bytes, and FileBytes the size of the file.
+	TextBytes, StoredBytes, FileBytes int64
+}
+
+// Stats returns the sums over the archives of all principals.
+func (s *SQLite) Stats(ctx context.Context) (out Stats, err error) {
+	err = s.db.QueryRowContext(ctx, `SELECT count(*) FILTER (WHERE pruned_at IS NULL), count(pruned_at),
+		coalesce(sum(result_bytes) FILTER (WHERE pruned_at IS NULL), 0), coalesce(sum(stored_bytes), 0) FROM tool_result_archive`).
+		Scan(&out.Archives, &out.Pruned, &out.TextBytes, &out.StoredBytes)
+	if err == nil {
+		out.FileBytes, err = s.db.FileBytes(ctx)
+	}
+	return out, sqlite.Wrap(ctx, "reading statistics", err)
+}
+
+// Each calls f for the entries of a conversation, oldest first, pruned ones
+// included: with texts and raw bytes if whole is true, otherwise without both. The
+// texts are read one by one, so that a slow f does not hold a snapshot of the file.
+func (s *SQLite) Each(ctx context.Context, sc Scope, whole bool, f func(Entry) error) error {
+	var ids []string
+	if err := s.db.Each(ctx, `SELECT uuid FROM tool_result_archive WHERE conversation_id = ? AND principal = ?
+		ORDER BY created_at, uuid`, []any{sc.Conversation, sc.Principal}, func(row sqlite.Row) error {
+		var id string
+		err := row.Scan(&id)
+		ids = append(ids, id)
+		return err
+	}); err != nil {
+		return sqlite.Wrap(ctx, "reading archives", err)
+	}
+	for _, id := range ids {
+		e, err := s.export(ctx, sc, id, whole)
+		if err == ErrNotFound {
+			continue // deleted in the meantime
+		}
+		if err != nil {
+			return err
+		}
+		if err := f(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// export returns one entry of a conversation for Each.
+func (s *SQLite) export(ctx context.Context, sc Scope, id string, whole bool) (Entry, error) {
+	if !whole {
+		return s.entryOf(ctx, "reading archives", "uuid = ? AND conversation_id = ? AND principal = ?", id, sc.Conversation, sc.Principal)
+	}
+	e, err := s.Get(ctx, sc, id)
+	if err == ErrExpired {
+		return e, nil
+	}
+	if err == nil {
+		e.Raw, err = s.raw(ctx, sc, id)
+	}
+	return e, err
+}
+
+// Info is what Examine found.
+type Info struct {
+	Bytes   int64     // of the file and its log
+	Results int       // rows, pruned ones included
+	Newest  time.Time // of the newest result; zero if there is none
+}
+
+// Examine reads the file of an archive from one end to the other without changing
+// it, also while a process has it open. Its errors are those of Open; if ctx ends
+// first, the file is not read to the end. A file that does not exist is
+// fs.ErrNotExist.
+func Examine(ctx context.Context, path string) (Info, error) {
+	var out Info
+	bytes, err := sqlite.Examine(ctx, path, schema(), func(q sqlite.Querier) error {
+		var newest int64
+		err := q.QueryRowContext(ctx, "SELECT count(*), coalesce(max(created_at), 0) FROM tool_result_archive").Scan(&out.Results, &newest)
+		if newest > 0 {
+			out.Newest = time.UnixMilli(newest)
+		}
+		return err
+	})
+	out.Bytes = bytes
+	return out, err
+}
+
+// Snapshot writes a consistent copy of the file of an archive to a new file of mode
+// 0600, also while a process has it open; its writers do not wait. Its errors are
+// those of Examine; an existing file at to is fs.ErrExist.
+func Snapshot(ctx context.Context, path, to string) error { return sqlite.Snapshot(ctx, path, to) }

@@ -1,0 +1,169 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/sqlite"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// MalformedCode is the prefix of the Code of a text that was meant as a call but could
+// not be parsed; the reason follows. It is a call of no tool.
+const MalformedCode = "malformed:"
+
+// A Call is one row of the call log, from which the statistics are made.
+type Call struct {
+	Scope    archive.Scope
+	Turn     int
+	CallID   string
+	Tool     string
+	Model    string // that made the call; may be empty
+	Format   string // in which the model wrote the call
+	Code     string // ok, a tool.Code, or MalformedCode and the reason
+	Layer    string // the limit that cut the result; empty: none
+	Produced int    // characters
+	Shown    int    // characters
+	UUID     string // of the archived result; empty: none
+	Duration time.Duration
+	Created  time.Time
+}
+
+// LogCalls appends to the call log, all calls or none. Created is set to the current
+// time where it is zero.
+func (s *Store) LogCalls(ctx context.Context, calls []Call) error {
+	if len(calls) == 0 {
+		return nil
+	}
+	return wrap(ctx, "logging calls", s.db.Commit(ctx, 0, func(b *sqlite.Batch) error { return s.log(b, calls, s.now()) }))
+}
+
+// callsPerStatement is the number of calls that one statement inserts if there are as
+// many: most of the time of an insert is the same for one row and for many.
+const callsPerStatement = 64
+
+// The columns of a call: those that consecutive calls of one tool usually have in
+// common come first.
+const (
+	callColumns   = "principal, conversation_id, turn, tool_name, model, format, code, cut_by, archive_uuid, call_id, produced, shown, duration_us, created_at"
+	commonColumns = 9
+	ownColumns    = 5
+)
+
+func insertCallSQL() string {
+	return "INSERT INTO tool_calls (" + callColumns + ") VALUES (" + parameters(commonColumns+ownColumns) + ")"
+}
+
+// insertSimilarCallsSQL returns the statement that inserts calls whose common columns
+// are equal.
+func insertSimilarCallsSQL(rows int) string {
+	own := "(" + parameters(ownColumns) + ")"
+	return "INSERT INTO tool_calls (" + callColumns + ") SELECT " + numberedParameters(commonColumns) + ", * FROM (VALUES " + strings.Repeat(own+", ", rows-1) + own + ")"
+}
+
+func parameters(n int) string { return strings.Repeat("?, ", n-1) + "?" }
+
+func numberedParameters(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "?%d, ", i+1)
+	}
+	return strings.TrimSuffix(b.String(), ", ")
+}
+
+func (s *Store) log(b *sqlite.Batch, calls []Call, now time.Time) error {
+	for len(calls) > 0 {
+		n, statement := 1, s.insertCall
+		if similar(calls) >= callsPerStatement {
+			n, statement = callsPerStatement, s.insertCalls
+		}
+		c := calls[0]
+		args := make([]any, 0, commonColumns+ownColumns*n)
+		args = append(args, c.Scope.Principal, c.Scope.Conversation, c.Turn, c.Tool, c.Model, c.Format, c.Code, c.Layer, c.UUID)
+		for _, c := range calls[:n] {
+			if c.Created.IsZero() {
+				c.Created = now
+			}
+			args = append(args, c.CallID, c.Produced, c.Shown, c.Duration.Microseconds(), c.Created.UnixMilli())
+		}
+		if _, err := b.Exec(statement, args...); err != nil {
+			return err
+		}
+		calls = calls[n:]
+	}
+	return nil
+}
+
+// similar returns how many of the first calls have equal common columns. It counts to
+// callsPerStatement at most.
+func similar(calls []Call) int {
+	common := func(c Call) Call {
+		c.CallID, c.Produced, c.Shown, c.Duration, c.Created = "", 0, 0, 0, time.Time{}
+		return c
+	}
+	first, n := common(calls[0]), 1
+	for n < min(len(calls), callsPerStatement) && common(calls[n]) == first {
+		n++
+	}
+	return n
+}
+
+// Calls returns the call log from a time on, oldest first. A Scope without a
+// conversation selects every conversation of the principal; the zero Scope selects
+// those of all principals, which is for operators. The zero time selects everything.
+func (s *Store) Calls(ctx context.Context, sc archive.Scope, since time.Time) (list []Call, err error) {
+	from := int64(0)
+	if !since.IsZero() {
+		from = since.UnixMilli()
+	}
+	text, args := callsSQL(sc, from)
+	err = s.db.Each(ctx, text, args, func(row sqlite.Row) error {
+		var c Call
+		var micros int64
+		var created sql.NullInt64
+		err := row.Scan(&c.Scope.Principal, &c.Scope.Conversation, &c.Turn, &c.CallID, &c.Tool, &c.Model, &c.Format, &c.Code,
+			&c.Layer, &c.Produced, &c.Shown, &c.UUID, &micros, &created)
+		c.Duration, c.Created = time.Duration(micros)*time.Microsecond, sqlite.Time(created)
+		list = append(list, c)
+		return err
+	})
+	if err != nil {
+		list = nil
+	}
+	return list, wrap(ctx, "reading the call log", err)
+}
+
+// callsSQL returns the statement that reads the calls of a Scope.
+func callsSQL(sc archive.Scope, from int64) (text string, args []any) {
+	where, args := "created_at >= ?", []any{from}
+	if sc != (archive.Scope{}) {
+		where, args = where+" AND principal = ?", append(args, sc.Principal)
+	}
+	if sc.Conversation != "" {
+		where, args = where+" AND conversation_id = ?", append(args, sc.Conversation)
+	}
+	return `SELECT principal, conversation_id, turn, call_id, tool_name, model, format, code, cut_by, produced, shown,
+		archive_uuid, duration_us, created_at FROM tool_calls WHERE ` + where + " ORDER BY created_at, id", args
+}
+
+// RanTools returns the names of the tools that ran in a conversation, or in all of
+// the principal's if the Scope has no conversation. It leaves out calls that were
+// refused before their tool ran. It implements host.CallLog.
+func (s *Store) RanTools(ctx context.Context, sc archive.Scope) (names []string, err error) {
+	where, args := "principal = ?", []any{sc.Principal}
+	if sc.Conversation != "" {
+		where, args = where+" AND conversation_id = ?", append(args, sc.Conversation)
+	}
+	args = append(args, tool.UnknownTool, tool.BadArgs, tool.Denied, tool.RateLimited, len(MalformedCode), MalformedCode)
+	err = s.db.Each(ctx, "SELECT DISTINCT tool_name FROM tool_calls WHERE "+where+" AND code NOT IN (?, ?, ?, ?) AND substr(code, 1, ?) <> ?", args, func(row sqlite.Row) error {
+		var name string
+		err := row.Scan(&name)
+		names = append(names, name)
+		return err
+	})
+	return names, wrap(ctx, "reading the call log", err)
+}

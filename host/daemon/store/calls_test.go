@@ -1,0 +1,133 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weirhost/weir/host/archive"
+)
+
+func TestCalls(t *testing.T) {
+	c := newClock()
+	s := openTest(t, func(cfg *archive.Config) { cfg.Now = c.now })
+	start := c.at
+	first := Call{Scope: mine, Turn: 1, CallID: "call_001", Tool: "grep_search", Model: "qwen3:8b", Format: "tool_call", Code: "ok", Layer: "tool",
+		Produced: 214_332, Shown: 8000, UUID: someID, Duration: 1500 * time.Microsecond, Created: c.at}
+	second := Call{Scope: Scope{Principal: "ann", Conversation: "c2"}, Tool: "read_file", Code: "bad_args", Created: c.at.Add(time.Minute)}
+	third := Call{Scope: Scope{Principal: "bob", Conversation: "c1"}, Tool: "read_file"}
+	c.forward(2 * time.Minute)
+	if err := s.LogCalls(t.Context(), []Call{first, second, third}); err != nil {
+		t.Fatal(err)
+	}
+	third.Created = c.at // filled in
+	for name, row := range map[string]struct {
+		sc    Scope
+		since time.Time
+		want  []Call
+	}{
+		"one conversation": {mine, time.Time{}, []Call{first}},
+		"one person":       {Scope{Principal: "ann"}, time.Time{}, []Call{first, second}},
+		"everyone":         {Scope{}, time.Time{}, []Call{first, second, third}},
+		"since then":       {Scope{}, start.Add(time.Minute), []Call{second, third}},
+		"since later":      {Scope{}, c.at.Add(time.Millisecond), nil},
+		"nobody's":         {Scope{Conversation: "c1"}, time.Time{}, nil},
+		"a newcomer":       {Scope{Principal: "eve"}, time.Time{}, nil},
+	} {
+		got, err := s.Calls(t.Context(), row.sc, row.since)
+		if diff := cmp.Diff(row.want, got); err != nil || diff != "" {
+			t.Errorf("%s: error %v (-want +got):\n%s", name, err, diff)
+		}
+	}
+	if err := s.LogCalls(t.Context(), nil); err != nil {
+		t.Errorf("nothing: %v", err)
+	}
+}
+
+func TestStats(t *testing.T) {
+	s := openTest(t)
+	if st, err := s.Stats(t.Context()); err != nil || st.Tools == nil || len(st.Tools) > 0 || st.Archives != 0 || st.FileBytes == 0 {
+		t.Errorf("of nothing: %+v, error %v", st, err)
+	}
+	loaded, kept, dropped := put(t, s, "abc"), put(t, s, "defg"), put(t, s, "h")
+	for range 2 {
+		if _, err := s.archive.Read(t.Context(), mine, loaded.UUID, archive.Part{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	use := func(name, uuid, layer, code, model, format string, produced, shown int) Call {
+		return Call{Scope: mine, Tool: name, UUID: uuid, Layer: layer, Code: code, Model: model, Format: format, Produced: produced, Shown: shown, Duration: time.Millisecond}
+	}
+	if err := s.LogCalls(t.Context(), []Call{
+		use("grep", loaded.UUID, "tool", "ok", "m1", "tool_call", 1000, 100),
+		use("grep", kept.UUID, "round", "ok", "m1", "fence", 500, 50),
+		use("grep", dropped.UUID, "", "ok", "m1", "tool_call", 10, 10),
+		use("grep", "", "", "timed_out", "m1", "fence", 0, 40), // the error's own text is no negative saving
+		use("calc", "", "", "", "m0", "native", 3, 3),
+		use("grap", "", "", "malformed:unknown_tool", "m1", "fence", 0, 0), // a name the model made up is no tool
+		use("", "", "", "malformed:bad_json", "m1", "fence", 0, 0),
+		use("", "", "", "malformed:bad_json", "m1", "fence", 0, 0),
+		use("", "", "", "malformed:truncated", "m2", "json", 0, 0),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.archive.Drop(t.Context(), mine, dropped.UUID); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Stats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.FileBytes = 0
+	want := Stats{
+		Tools: []ToolStats{
+			{Tool: "grep", Calls: 4, Failed: 1, Cut: 2, Archived: 2, LoadedBack: 1, Produced: 1510, Shown: 200, Saved: 1350, Duration: 4 * time.Millisecond},
+			{Tool: "calc", Calls: 1, Produced: 3, Shown: 3, Duration: time.Millisecond},
+		},
+		Models: []ModelStats{
+			{Model: "m0", Format: "native", Calls: 1, Outcomes: map[string]int{"ok": 1}},
+			{Model: "m1", Format: "fence", Calls: 2, Failed: 1, Malformed: 3,
+				Outcomes: map[string]int{"ok": 1, "timed_out": 1, "malformed:unknown_tool": 1, "malformed:bad_json": 2}},
+			{Model: "m1", Format: "tool_call", Calls: 2, Outcomes: map[string]int{"ok": 2}},
+			{Model: "m2", Format: "json", Malformed: 1, Outcomes: map[string]int{"malformed:truncated": 1}},
+		},
+		Archives: 2, TextBytes: 7, StoredBytes: 7,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Uses that are alike go in together, by the statement for many; what lies between
+// them, before and behind goes in by itself. All come back as they were.
+func TestManyCalls(t *testing.T) {
+	s := openTest(t)
+	at := time.UnixMilli(1_800_000_000_000).UTC()
+	var uses []Call
+	add := func(n int, like Call) {
+		for range n {
+			like.CallID, like.Produced, like.Shown = fmt.Sprint("call", len(uses)), len(uses), len(uses)/2
+			like.Duration, like.Created = time.Duration(len(uses))*time.Microsecond, at.Add(time.Duration(len(uses))*time.Millisecond)
+			uses = append(uses, like)
+		}
+	}
+	echo := Call{Scope: mine, Turn: 1, Tool: "echo", Model: "m", Format: "mcp", Code: "ok"}
+	cut, late := echo, echo
+	cut.Layer, cut.UUID = "tool", someID
+	late.Turn = 2
+	add(1, late)
+	add(2*callsPerStatement+3, echo)
+	add(1, cut)
+	add(callsPerStatement-1, echo)
+	add(callsPerStatement, cut)
+	add(callsPerStatement, late)
+	if err := s.LogCalls(t.Context(), uses); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Calls(t.Context(), Scope{}, time.Time{})
+	if diff := cmp.Diff(uses, got); err != nil || diff != "" {
+		t.Errorf("error %v (-want +got):\n%s", err, diff)
+	}
+}

@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/sqlite"
+)
+
+// SetFingerprints replaces the fingerprints of a conversation: short texts by which
+// FindByFingerprint finds it without its id. Empty texts are left out; the list may be
+// empty. A conversation that the principal does not have is ErrNotFound.
+func (s *Store) SetFingerprints(ctx context.Context, sc archive.Scope, fingerprints []string) error {
+	return wrap(ctx, "saving the fingerprints of a conversation", s.db.Commit(ctx, 0, func(b *sqlite.Batch) error {
+		n, err := b.Int(s.hasConversation, sc.Conversation, sc.Principal)
+		if err == nil && n == 0 {
+			err = sqlite.Unchanged(ErrNotFound)
+		}
+		if err != nil {
+			return err
+		}
+		return s.setFingerprints(b, sc, fingerprints)
+	}))
+}
+
+func (s *Store) setFingerprints(b *sqlite.Batch, sc archive.Scope, fingerprints []string) error {
+	if _, err := b.Exec(s.deleteFingerprints, sc.Conversation); err != nil {
+		return err
+	}
+	for _, f := range fingerprints {
+		if f == "" {
+			continue
+		}
+		if _, err := b.Exec(s.insertFingerprint, sc.Principal, f, sc.Conversation); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FindByFingerprint returns the principal's conversations that have a fingerprint, the
+// one used last first. There may be none.
+func (s *Store) FindByFingerprint(ctx context.Context, principal, fingerprint string) ([]Conversation, error) {
+	return s.conversations(ctx, "finding a conversation", `principal = ?
+		AND id IN (SELECT conversation_id FROM conversation_fingerprints WHERE principal = ? AND fingerprint = ?)
+		ORDER BY updated_at DESC, created_at DESC, id`, principal, principal, fingerprint)
+}

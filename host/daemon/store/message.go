@@ -1,0 +1,172 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"time"
+
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/sqlite"
+)
+
+// A Message is one stored message. Body is the neutral form of package agent as JSON;
+// the other fields repeat it in columns that people can query.
+type Message struct {
+	Seq      int
+	Turn     int
+	Role     string
+	Content  string
+	Thinking string
+	Model    string
+	Body     json.RawMessage
+	Created  time.Time
+}
+
+const messageColumns = `seq, turn, role, model, m.created_at, content, thinking, body
+	FROM messages m JOIN conversations c ON c.id = m.conversation_id
+	WHERE m.conversation_id = ? AND c.principal = ?`
+
+const messagesSQL = "SELECT " + messageColumns + " ORDER BY seq"
+
+// Append stores messages after those of a conversation. It sets Seq, from 1 on, and
+// Created where it is zero, in msgs itself. All of them or none are synced to disk
+// when it returns. A conversation that the principal does not have is ErrNotFound.
+func (s *Store) Append(ctx context.Context, sc archive.Scope, msgs []Message) error {
+	return s.save(ctx, "saving messages", sc, 0, msgs)
+}
+
+// Replace stores msgs in place of all messages from number fromSeq on, in one
+// transaction: a reader sees the old messages or the new ones. fromSeq is at least 1
+// and at most one more than the last number. Replace sets Seq like Append.
+func (s *Store) Replace(ctx context.Context, sc archive.Scope, fromSeq int, msgs []Message) error {
+	if fromSeq < 1 {
+		return sqlite.Wrap(ctx, "replacing messages", noMessage(fromSeq, 0))
+	}
+	return s.save(ctx, "replacing messages", sc, fromSeq, msgs)
+}
+
+func (s *Store) save(ctx context.Context, doing string, sc archive.Scope, from int, msgs []Message) error {
+	now := s.now()
+	return wrap(ctx, doing, s.db.Commit(ctx, messageBytes(msgs), func(b *sqlite.Batch) error {
+		if err := b.ExecOne(s.touchConversation, ErrNotFound, now.UnixMilli(), sc.Conversation, sc.Principal); err != nil {
+			return err
+		}
+		return s.replace(b, sc.Conversation, from, msgs, now)
+	}))
+}
+
+// replace stores messages in place of those from number from on. 0: after the last.
+func (s *Store) replace(b *sqlite.Batch, conversation string, from int, msgs []Message, now time.Time) error {
+	last, err := b.Int(s.lastMessage, conversation)
+	switch {
+	case err != nil:
+		return err
+	case from == 0:
+		from = last + 1
+	case from > last+1:
+		return noMessage(from, last)
+	case from <= last:
+		if _, err := b.Exec(s.deleteMessages, conversation, from); err != nil {
+			return err
+		}
+	}
+	return s.insert(b, conversation, from, msgs, now)
+}
+
+// insert inserts messages from number first on.
+func (s *Store) insert(b *sqlite.Batch, conversation string, first int, msgs []Message, now time.Time) error {
+	for i := range msgs {
+		m := &msgs[i]
+		m.Seq = first + i
+		if m.Created = sqlite.Truncate(m.Created); m.Created.IsZero() {
+			m.Created = now
+		}
+		if _, err := b.Exec(s.insertMessage, conversation, m.Seq, m.Turn, m.Role, m.Model, m.Created.UnixMilli(), m.Content, m.Thinking, string(m.Body)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noMessage returns the error of a message number that a conversation does not have.
+func noMessage(from, last int) error {
+	return msg.Errorf("message %d does not exist; the last is %d", from, last)
+}
+
+func messageBytes(msgs []Message) int {
+	n := 0
+	for _, m := range msgs {
+		n += len(m.Content) + len(m.Thinking) + len(m.Body)
+	}
+	return n
+}
+
+// Messages returns a conversation's messages in order, or ErrNotFound.
+func (s *Store) Messages(ctx context.Context, sc archive.Scope) ([]Message, error) {
+	const doing = "reading messages"
+	rows, err := s.messages.QueryContext(ctx, sc.Conversation, sc.Principal)
+	if err != nil {
+		return nil, wrap(ctx, doing, err)
+	}
+	defer rows.Close()
+	var list []Message
+	for rows.Next() {
+		m, err := scanMessage(rows)
+		if err != nil {
+			return nil, wrap(ctx, doing, err)
+		}
+		list = append(list, m)
+	}
+	if err := rows.Err(); err != nil || len(list) > 0 {
+		return list, wrap(ctx, doing, err)
+	}
+	_, err = s.Conversation(ctx, sc) // it may have no message yet
+	return nil, err
+}
+
+// pageRows is the number of rows that are read at once.
+const pageRows = 64
+
+// EachMessage calls f for a conversation's messages in order. It reads a few at a time
+// from the disk, so that f may be slow. A conversation that the principal does not
+// have, or that is deleted in the meantime, is ErrNotFound. A message that changes in
+// the meantime is passed in its old or its new form.
+func (s *Store) EachMessage(ctx context.Context, sc archive.Scope, f func(Message) error) error {
+	last := 0
+	for {
+		var page []Message
+		err := s.db.Each(ctx, "SELECT "+messageColumns+" AND seq > ? ORDER BY seq LIMIT ?",
+			[]any{sc.Conversation, sc.Principal, last, pageRows}, func(row sqlite.Row) error {
+				m, err := scanMessage(row)
+				page = append(page, m)
+				return err
+			})
+		if err != nil {
+			return wrap(ctx, "reading messages", err)
+		}
+		if len(page) == 0 {
+			_, err := s.Conversation(ctx, sc)
+			return err
+		}
+		for _, m := range page {
+			if err := f(m); err != nil {
+				return err
+			}
+			last = m.Seq
+		}
+	}
+}
+
+func scanMessage(row sqlite.Row) (Message, error) {
+	var m Message
+	var created sql.NullInt64
+	var body []byte
+	err := row.Scan(&m.Seq, &m.Turn, &m.Role, &m.Model, &created, &m.Content, &m.Thinking, &body)
+	m.Created = sqlite.Time(created)
+	if len(body) > 0 {
+		m.Body = body
+	}
+	return m, err
+}

@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/sqlite"
+)
+
+// The errors of this package. ErrFull and ErrClosed are those of the archive.
+var (
+	// ErrNotFound is the error of an id that the principal does not have.
+	ErrNotFound = errors.New("no such conversation")
+	ErrFull     = sqlite.ErrFull
+	ErrClosed   = sqlite.ErrClosed
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+func schema() sqlite.Schema {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err) // the name is constant
+	}
+	return sqlite.Schema{Name: "conversations", Files: files}
+}
+
+// A Store holds conversations and usage. It is safe for concurrent use. Writes that
+// come at the same time are synced to disk together; reads do not wait for them.
+type Store struct {
+	results *archive.SQLite
+	db      *sqlite.DB
+
+	insertConversation, touchConversation, hasConversation, renameConversation *sqlite.Statement
+	lastMessage, deleteMessages, insertMessage                                 *sqlite.Statement
+	insertCall, insertCalls                                                    *sqlite.Statement
+	insertTurn, insertTrace, deleteOldTraces                                   *sqlite.Statement
+	addDay, addCost, setRecent                                                 *sqlite.Statement
+	deleteFingerprints, insertFingerprint                                      *sqlite.Statement
+	messages                                                                   *sql.Stmt
+}
+
+// Open returns a Store whose tables are in the file of an archive, and brings these
+// tables up to date. results must be an *archive.SQLite; it must be closed after the
+// last call of the Store, which itself needs no closing.
+func Open(ctx context.Context, results archive.Store) (*Store, error) {
+	a, ok := results.(*archive.SQLite)
+	if !ok {
+		return nil, msg.Errorf("conversations are stored in the file of the archive, and this archive has no file")
+	}
+	s := &Store{results: a, db: a.DB()}
+	if err := s.db.Migrate(ctx, schema()); err != nil {
+		return nil, err
+	}
+	err := s.db.PrepareAll(ctx, map[**sqlite.Statement]string{
+		&s.insertConversation: `INSERT INTO conversations (id, principal, title, profile, created_at, updated_at)
+			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+		&s.touchConversation:  "UPDATE conversations SET updated_at = ? WHERE id = ? AND principal = ?",
+		&s.hasConversation:    "SELECT count(*) FROM conversations WHERE id = ? AND principal = ?",
+		&s.renameConversation: "UPDATE conversations SET title = ? WHERE id = ? AND principal = ?",
+		&s.lastMessage:        "SELECT coalesce(max(seq), 0) FROM messages WHERE conversation_id = ?",
+		&s.deleteMessages:     "DELETE FROM messages WHERE conversation_id = ? AND seq >= ?",
+		&s.insertMessage: `INSERT INTO messages (conversation_id, seq, turn, role, model, created_at, content, thinking, body)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		&s.insertCall:  insertCallSQL(),
+		&s.insertCalls: insertSimilarCallsSQL(callsPerStatement),
+		&s.insertTurn: `INSERT INTO turns (conversation_id, turn, model, reason, created_at, duration_us, prompt_tokens, completion_tokens,
+			cached_prompt_tokens, cache_write_tokens, cost, currency) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		&s.insertTrace:     "INSERT INTO traces (conversation_id, turn, created_at, body) VALUES (?, ?, ?, ?)",
+		&s.deleteOldTraces: "DELETE FROM traces WHERE id <= (SELECT max(id) FROM traces) - ?",
+		&s.addDay: `INSERT INTO usage_days (principal, day, requests, refused, prompt_tokens, completion_tokens) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (principal, day) DO UPDATE SET requests = requests + excluded.requests, refused = refused + excluded.refused,
+			prompt_tokens = prompt_tokens + excluded.prompt_tokens, completion_tokens = completion_tokens + excluded.completion_tokens`,
+		&s.addCost: `INSERT INTO usage_costs (principal, day, currency, amount) VALUES (?, ?, ?, ?)
+			ON CONFLICT (principal, day, currency) DO UPDATE SET amount = amount + excluded.amount`,
+		&s.setRecent:          "INSERT INTO usage_recent (principal, times) VALUES (?, ?) ON CONFLICT (principal) DO UPDATE SET times = excluded.times",
+		&s.deleteFingerprints: "DELETE FROM conversation_fingerprints WHERE conversation_id = ?",
+		&s.insertFingerprint:  "INSERT INTO conversation_fingerprints (principal, fingerprint, conversation_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+	})
+	if err == nil {
+		s.messages, err = s.db.PrepareRead(ctx, messagesSQL)
+	}
+	return s, sqlite.Wrap(ctx, "opening the conversations", err)
+}
+
+// now returns the time, rounded to what a column stores.
+func (s *Store) now() time.Time { return sqlite.Truncate(s.results.Now()) }
+
+// wrap is sqlite.Wrap that leaves ErrNotFound as it is.
+func wrap(ctx context.Context, doing string, err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return ErrNotFound
+	}
+	return sqlite.Wrap(ctx, doing, err)
+}

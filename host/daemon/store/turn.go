@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/sqlite"
+)
+
+// Begin creates the conversation c if it does not exist and appends messages, in one
+// commit, as a turn begins. It is EnsureConversation and Append, with their errors; c
+// needs an ID.
+func (s *Store) Begin(ctx context.Context, c Conversation, msgs []Message) error {
+	if c.Principal == "" || c.ID == "" {
+		return msg.Errorf("beginning a turn: it needs a principal and a conversation")
+	}
+	now := s.now()
+	return wrap(ctx, "beginning a turn", s.db.Commit(ctx, messageBytes(msgs), func(b *sqlite.Batch) error {
+		created, err := s.ensure(b, c, now)
+		if err != nil {
+			return err
+		}
+		if created {
+			return s.insert(b, c.ID, 1, msgs, now)
+		}
+		if err := b.ExecOne(s.touchConversation, ErrNotFound, now.UnixMilli(), c.ID, c.Principal); err != nil {
+			return err
+		}
+		last, err := b.Int(s.lastMessage, c.ID)
+		if err != nil {
+			return err
+		}
+		return s.insert(b, c.ID, last+1, msgs, now)
+	}))
+}
+
+// A Turn is everything that the end of a turn stores.
+type Turn struct {
+	// Messages replace those from number From on. From 0: they are appended.
+	From     int
+	Messages []Message
+	Calls    []Call
+	// Usage is the turn's tokens and cost; nil: they are not counted.
+	Usage *TurnUsage
+	// Fingerprints replace those of the conversation, see SetFingerprints. Nil: they
+	// stay.
+	Fingerprints []string
+	// Orphans are results that nothing refers to, see archive.SQLite.Drop. One that
+	// does not exist is no error.
+	Orphans []string
+	// Trace is the report of the turn; nil: there is none. Its Scope is ignored.
+	Trace *Trace
+}
+
+// TurnUsage is the tokens and the cost of one turn.
+type TurnUsage struct {
+	Turn     int
+	Model    string // by the operator's name
+	Reason   string // why the turn ended
+	Duration time.Duration
+	// Tokens as the provider counts them; CachedPrompt and CacheWrite are parts of
+	// Prompt.
+	Prompt, Completion, CachedPrompt, CacheWrite int
+	// Cost is in Currency; nil: unknown.
+	Cost     *float64
+	Currency string
+}
+
+// Finish stores everything that belongs to the end of a turn, in one commit. Its
+// errors are those of Replace.
+func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
+	now := s.now()
+	return wrap(ctx, "storing a turn", s.db.Commit(ctx, messageBytes(t.Messages), func(b *sqlite.Batch) error {
+		if err := b.ExecOne(s.touchConversation, ErrNotFound, now.UnixMilli(), sc.Conversation, sc.Principal); err != nil {
+			return err
+		}
+		if err := s.replace(b, sc.Conversation, t.From, t.Messages, now); err != nil {
+			return err
+		}
+		for _, id := range t.Orphans {
+			if err := s.results.DropIn(b, sc, id); err != nil && !errors.Is(err, archive.ErrNotFound) {
+				return err
+			}
+		}
+		if t.Trace != nil {
+			if err := s.trace(b, sc, *t.Trace, now); err != nil {
+				return err
+			}
+		}
+		if err := s.turnUsage(b, sc, t.Usage, now); err != nil {
+			return err
+		}
+		if err := s.log(b, t.Calls, now); err != nil || t.Fingerprints == nil {
+			return err
+		}
+		return s.setFingerprints(b, sc, t.Fingerprints)
+	}))
+}
+
+func (s *Store) turnUsage(b *sqlite.Batch, sc archive.Scope, t *TurnUsage, now time.Time) error {
+	if t == nil {
+		return nil
+	}
+	_, err := b.Exec(s.insertTurn, sc.Conversation, t.Turn, t.Model, t.Reason, now.UnixMilli(), t.Duration.Microseconds(),
+		t.Prompt, t.Completion, t.CachedPrompt, t.CacheWrite, t.Cost, t.Currency)
+	return err
+}

@@ -1,0 +1,97 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+)
+
+// A Statement is a prepared statement of the writing connection. It runs within a
+// Batch.
+type Statement struct {
+	index int
+	stmt  *sql.Stmt
+}
+
+// Prepare prepares a statement of the writer. Close closes it. Prepare is safe for
+// concurrent use.
+func (db *DB) Prepare(ctx context.Context, text string) (*Statement, error) {
+	stmt, err := db.write.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	s := &Statement{len(db.prepared), stmt}
+	db.prepared = append(db.prepared, stmt)
+	return s, nil
+}
+
+// PrepareRead prepares a statement of the readers. Close closes it. PrepareRead is
+// safe for concurrent use.
+func (db *DB) PrepareRead(ctx context.Context, text string) (*sql.Stmt, error) {
+	stmt, err := db.read.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.prepared = append(db.prepared, stmt)
+	return stmt, nil
+}
+
+// PrepareAll prepares statements of the writer by their texts. It stops at the first
+// error.
+func (db *DB) PrepareAll(ctx context.Context, texts map[**Statement]string) (err error) {
+	for s, text := range texts {
+		if *s, err = db.Prepare(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A Batch is one transaction, which several writes may share. It must not be used
+// concurrently, and not after the function that received it returned.
+type Batch struct {
+	tx *sql.Tx
+	// stmts are the statements of the transaction, by Statement.index.
+	stmts []*sql.Stmt
+}
+
+func (b *Batch) stmt(s *Statement) *sql.Stmt {
+	for len(b.stmts) <= s.index {
+		b.stmts = append(b.stmts, nil)
+	}
+	if b.stmts[s.index] == nil {
+		b.stmts[s.index] = b.tx.Stmt(s.stmt)
+	}
+	return b.stmts[s.index]
+}
+
+// Exec runs a statement and returns the number of rows it changed.
+func (b *Batch) Exec(s *Statement, args ...any) (rows int64, err error) {
+	res, err := b.stmt(s).Exec(args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// ExecOne runs a statement that must change a row. If it changed none, ExecOne
+// returns Unchanged(missing).
+func (b *Batch) ExecOne(s *Statement, missing error, args ...any) error {
+	rows, err := b.Exec(s, args...)
+	if err == nil && rows == 0 {
+		err = Unchanged(missing)
+	}
+	return err
+}
+
+// Query runs a statement that returns rows.
+func (b *Batch) Query(s *Statement, args ...any) (*sql.Rows, error) { return b.stmt(s).Query(args...) }
+
+// Int runs a statement that returns one whole number.
+func (b *Batch) Int(s *Statement, args ...any) (n int, err error) {
+	err = b.stmt(s).QueryRow(args...).Scan(&n)
+	return n, err
+}

@@ -1,0 +1,96 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// The errors of opening a database and of using it.
+var (
+	// ErrForeign is the error of a file that another program made.
+	ErrForeign = msg.Errorf("the file is not a weir archive; name another path")
+	// ErrNewer is the error of tables that this program does not know yet.
+	ErrNewer = msg.Errorf("a newer weir wrote this archive; update weir or name another path")
+	// ErrUnreleased is the error of tables from before the first release.
+	ErrUnreleased = msg.Errorf("an unreleased version of weir made this archive, and this version cannot read it; move the file away to begin with an empty archive, or open it with the weir that made it")
+	// ErrDamaged is the error of a file whose content is not sound.
+	ErrDamaged = msg.Errorf("the archive is damaged; move it away or restore a copy")
+	// ErrClosed is the error of a call after Close.
+	ErrClosed = msg.Errorf("the archive is closed")
+	// ErrFull is the error of a write to a disk that is full, read-only or failing.
+	ErrFull = msg.Errorf("the archive cannot be written")
+)
+
+// Wrap returns err with the action that failed, and with one of this package's
+// errors for SQLite's codes. doing is a sentence without arguments and a key of the
+// translations. If ctx ended, its error replaces err, because an interrupted
+// statement fails in an arbitrary way. Wrap returns nil for nil.
+func Wrap(ctx context.Context, doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return wrap(ctx, tool.Text{Format: doing}, err)
+}
+
+// wrapPath is Wrap with the path of the file in place of an action.
+func wrapPath(ctx context.Context, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return wrap(ctx, path, err)
+}
+
+func wrap(ctx context.Context, doing any, err error) error {
+	if ctxErr := ctx.Err(); ctxErr != nil {
+		return msg.Errorf("%v: %w", doing, ctxErr)
+	}
+	if errors.Is(err, sql.ErrConnDone) || err.Error() == "sql: database is closed" || err.Error() == "sql: statement is closed" {
+		return msg.Errorf("%v: %w", doing, ErrClosed)
+	}
+	if known := classify(err); known != nil {
+		return msg.Errorf("%v: %w", doing, known)
+	}
+	return msg.Errorf("%v: %w", doing, err)
+}
+
+// classify returns the error of this package that a code of SQLite means, nil if
+// there is none.
+func classify(err error) error {
+	se, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return nil
+	}
+	switch se.Code() & 0xff { // the high bits only refine
+	case lib.SQLITE_FULL:
+		return msg.Errorf("%w: the disk is full", ErrFull)
+	case lib.SQLITE_READONLY, lib.SQLITE_PERM:
+		return msg.Errorf("%w: the file is read-only", ErrFull)
+	case lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN:
+		return msg.Errorf("%w: the disk fails (%v)", ErrFull, err)
+	case lib.SQLITE_NOTADB:
+		return ErrForeign
+	case lib.SQLITE_CORRUPT:
+		return ErrDamaged
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		return msg.Errorf("another process uses the archive: %w", err)
+	}
+	return nil
+}
+
+// unchanged marks the error of a write that changed nothing.
+type unchanged struct{ err error }
+
+func (u *unchanged) Error() string { return fmt.Sprint("nothing was changed: ", u.err) }
+func (u *unchanged) Unwrap() error { return u.err }
+
+// Unchanged returns the error of a write that changed nothing: the transaction it
+// shares with other writes goes on, and Commit returns err, which may be nil.
+func Unchanged(err error) error { return &unchanged{err} }

@@ -1,0 +1,114 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+	_ "modernc.org/sqlite" // the driver named "sqlite"
+
+	"github.com/weirhost/weir/host/internal/msg"
+)
+
+// A Schema is the tables of one owner. Several owners may share a database file:
+// each has a version of its own.
+type Schema struct {
+	// Name is the owner, in lower-case letters. The table NAME_version holds the
+	// version of its tables.
+	Name string
+	// Files are the migrations, as package goose reads them: 00001_what.sql. Applied
+	// migrations must not be changed.
+	Files fs.FS
+}
+
+func (s Schema) versionTable() string { return s.Name + "_version" }
+
+// latest returns the version that this program knows.
+func (s Schema) latest() int64 {
+	var latest int64
+	names, _ := fs.Glob(s.Files, "*.sql") // the pattern is valid
+	for _, name := range names {
+		number, _, _ := strings.Cut(path.Base(name), "_")
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil {
+			latest = max(latest, n)
+		}
+	}
+	return latest
+}
+
+// unreleasedTable is where versions before the first release wrote theirs.
+const unreleasedTable = "goose_db_version"
+
+// hasTable reports whether a table exists.
+func hasTable(ctx context.Context, q Querier, name string) (bool, error) {
+	var n int
+	err := q.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = ?", name).Scan(&n)
+	return n > 0, err
+}
+
+// version returns the version of a schema in a file, 0 if it has none of its tables.
+func (s Schema) version(ctx context.Context, q Querier) (version int64, err error) {
+	if found, err := hasTable(ctx, q, s.versionTable()); err != nil || !found {
+		return 0, err
+	}
+	err = q.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+s.versionTable()).Scan(&version)
+	return version, err
+}
+
+// check reads a file that has content from one end to the other, without writing to
+// it. It refuses one that is damaged or whose tables this program does not know.
+func check(ctx context.Context, path string, readOnlyDisk bool, schemas []Schema) error {
+	db, err := sql.Open("sqlite", dataSource(path, mode{Faults: Faults{ReadOnly: true, ReadOnlyDisk: readOnlyDisk}}))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var verdict string
+	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
+		return wrapPath(ctx, path, err)
+	}
+	if verdict != "ok" {
+		return msg.Errorf("%s: %w: %s", path, ErrDamaged, strings.Join(strings.Fields(verdict), " "))
+	}
+	if found, err := hasTable(ctx, db, unreleasedTable); err != nil {
+		return wrapPath(ctx, path, err)
+	} else if found {
+		return msg.Errorf("%s: %w", path, ErrUnreleased)
+	}
+	for _, s := range schemas {
+		version, err := s.version(ctx, db)
+		if err != nil {
+			return wrapPath(ctx, path, err)
+		}
+		if latest := s.latest(); version > latest {
+			return msg.Errorf("%s: %w (its version is %d, this weir knows %d)", path, ErrNewer, version, latest)
+		}
+	}
+	return nil
+}
+
+// Migrate brings the tables of a schema up to date. It writes nothing if they are.
+// Tables of a newer weir are ErrNewer.
+func (db *DB) Migrate(ctx context.Context, s Schema) error {
+	const doing = "bringing the archive's tables up to date"
+	version, err := s.version(ctx, db.write)
+	if err != nil {
+		return Wrap(ctx, doing, err)
+	}
+	switch latest := s.latest(); {
+	case version > latest:
+		return msg.Errorf("%w (its version is %d, this weir knows %d)", ErrNewer, version, latest)
+	case version == latest:
+		return nil
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db.write, s.Files, goose.WithDisableGlobalRegistry(true), goose.WithTableName(s.versionTable()))
+	if err != nil {
+		return Wrap(ctx, doing, err)
+	}
+	_, err = p.Up(ctx)
+	return Wrap(ctx, doing, err)
+}

@@ -1,0 +1,68 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// A Row is one row of a result: *sql.Row or *sql.Rows.
+type Row interface{ Scan(dest ...any) error }
+
+// A Querier reads rows: *DB, or *sql.Tx within a transaction.
+type Querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// QueryContext reads rows on a connection that cannot write.
+func (db *DB) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return db.read.QueryContext(ctx, query, args...)
+}
+
+// QueryRowContext reads one row on a connection that cannot write.
+func (db *DB) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return db.read.QueryRowContext(ctx, query, args...)
+}
+
+// ExecContext runs one statement of the writer in a transaction of its own.
+func (db *DB) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return db.write.ExecContext(ctx, query, args...)
+}
+
+// Each runs a query and calls f for each row. It stops at the first error.
+func (db *DB) Each(ctx context.Context, query string, args []any, f func(Row) error) error {
+	rows, err := db.read.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := f(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Truncate rounds a time to the milliseconds in UTC that a column stores. The zero
+// time stays zero.
+func Truncate(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return time.UnixMilli(t.UnixMilli()).UTC()
+}
+
+// Millis returns a time as a column stores it: milliseconds since 1970, NULL for the
+// zero time.
+func Millis(t time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
+}
+
+// Time returns the time of a column that Millis wrote, in UTC.
+func Time(ms sql.NullInt64) time.Time {
+	if !ms.Valid {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms.Int64).UTC()
+}

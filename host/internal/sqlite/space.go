@@ -1,0 +1,64 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+)
+
+// Reclaim returns free pages to the file system and truncates the log, which still
+// holds old pages. Deleted content is overwritten in the file (secure_delete), so
+// that after a truncation none of it is left in the files. What a file system or an
+// SSD keeps of freed blocks is outside of weir's control.
+//
+// If all is false, free pages stay for later rows while they are less than a quarter
+// of the file.
+func (db *DB) Reclaim(ctx context.Context, all bool) error {
+	const doing, step = "returning free space of the archive", 2000 // pages
+	for {
+		var free, pages int
+		err := db.write.QueryRowContext(ctx, "SELECT (SELECT freelist_count FROM pragma_freelist_count), (SELECT page_count FROM pragma_page_count)").Scan(&free, &pages)
+		if err != nil {
+			return Wrap(ctx, doing, err)
+		}
+		if free == 0 || !all && free*4 < pages {
+			break
+		}
+		// The pragma frees one page for each row that is read from it.
+		rows, err := db.write.QueryContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", step))
+		if err != nil {
+			return Wrap(ctx, doing, err)
+		}
+		for rows.Next() {
+		}
+		err = rows.Err()
+		rows.Close()
+		if err != nil {
+			return Wrap(ctx, doing, err)
+		}
+	}
+	return db.TruncateLog(ctx)
+}
+
+// TruncateLog copies the log into the file and truncates it. A reader that still
+// needs the log prevents that: LogInUse then reports true.
+func (db *DB) TruncateLog(ctx context.Context) error {
+	var busy, frames, done int
+	err := db.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &done)
+	if err != nil {
+		return Wrap(ctx, "truncating the archive's log", err)
+	}
+	db.logInUse.Store(busy != 0)
+	if busy != 0 {
+		db.log.Warn("the archive's log is in use; deleted texts stay in it until the next maintenance")
+	}
+	return nil
+}
+
+// LogInUse reports whether the last TruncateLog could not truncate the log.
+func (db *DB) LogInUse() bool { return db.logInUse.Load() }
+
+// FileBytes returns the size of the database, without its log.
+func (db *DB) FileBytes(ctx context.Context) (bytes int64, err error) {
+	err = db.read.QueryRowContext(ctx, "SELECT (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)").Scan(&bytes)
+	return bytes, Wrap(ctx, "reading the archive's size", err)
+}
