@@ -83,7 +83,7 @@ func Snapshot(ctx context.Context, path, to string) error {
 }
 
 func vacuumInto(ctx context.Context, path, to string) error {
-	const doing = "copying the archive"
+	const doing = "writing a copy of the archive"
 	db, err := sql.Open("sqlite", dataSource(path, mode{Faults: Faults{ReadOnly: true, ReadOnlyDisk: notOpen(path)}}))
 	if err != nil {
 		return err
