@@ -57,7 +57,7 @@ var levels = map[string]int{
 	"host/internal/cputime":          1,
 	"host/internal/cpusched":         1,
 	"host/internal/shmring":          2,
-	"host/internal/ending":           1,
+	"host/internal/cancelscope":      1,
 	"host/internal/pipe":             1,
 	"host/internal/watch":            2,
 	"host/internal/otlp":             2,

@@ -108,7 +108,7 @@ func (s *Session) execute(ctx context.Context, b *bound, call tool.Call, input j
 		}
 	}
 	o, fail := m.Call(ctx, s.invocation(b, call, input))
-	if o.Unplaced && ctx.Err() != nil {
+	if o.NoSlot && ctx.Err() != nil {
 		return out, stats, w.failure(tool.Cancelled, w.busy, ""), false
 	}
 	if o.Relist && b.abi != registry.ABIOwn {
@@ -136,7 +136,7 @@ func (s *Session) invocation(b *bound, c tool.Call, input json.RawMessage) sandb
 	if grant.Config = b.configs[s.locale]; grant.Config == nil { // another server's tool
 		grant.Config = b.configIn(s.locale)
 	}
-	inv := sandbox.Invocation{Export: b.def.Export, Tool: b.info.Spec.Name, Input: input, Timeout: l.Timeout, Limits: l, Grant: grant, MaxOutput: tool.MaxWhole, Fresh: b.def.Fresh, Place: b.place}
+	inv := sandbox.Invocation{Export: b.def.Export, Tool: b.info.Spec.Name, Input: input, Timeout: l.Timeout, Limits: l, Grant: grant, MaxOutput: tool.MaxWhole, Fresh: b.def.Fresh, Slot: b.place}
 	if b.def.Format == registry.FormatMCP {
 		inv.MaxOutput = answer.MaxMCP
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/answer"
-	"github.com/weirhost/weir/host/internal/ending"
+	"github.com/weirhost/weir/host/internal/cancelscope"
 	"github.com/weirhost/weir/host/internal/history"
 	"github.com/weirhost/weir/host/internal/lockfile"
 	"github.com/weirhost/weir/host/internal/modindex"
@@ -64,7 +64,7 @@ type Host struct {
 	leaving sync.WaitGroup  // servers that are being closed
 	ending  context.Context // done when the Host closes
 	end     context.CancelFunc
-	inside  *ending.Group // the calls, which end with it
+	inside  *cancelscope.Group // the calls, which end with it
 }
 
 // Open scans the folders and opens the archive. A plugin that cannot be used is
@@ -87,7 +87,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	h.modules = runner.NewCache(cfg.Loaded)
 	h.patience = defaultPatience
 	h.ending, h.end = context.WithCancel(context.WithoutCancel(ctx))
-	h.inside = ending.NewGroup(h.ending)
+	h.inside = cancelscope.NewGroup(h.ending)
 	defer func() {
 		if err != nil {
 			h.release()
@@ -275,7 +275,7 @@ func (h *Host) release() error {
 
 // enter admits a call, unless the Host is closed. The context it returns ends
 // with the Host; leave must be called behind the call.
-func (h *Host) enter(ctx context.Context) (*ending.Context, error) {
+func (h *Host) enter(ctx context.Context) (*cancelscope.Context, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -286,7 +286,7 @@ func (h *Host) enter(ctx context.Context) (*ending.Context, error) {
 }
 
 // leave ends a call that was admitted.
-func (h *Host) leave(inner *ending.Context) {
+func (h *Host) leave(inner *cancelscope.Context) {
 	inner.Leave()
 	h.calls.Done()
 }

@@ -271,10 +271,10 @@ func (s serverTool) Close(context.Context) error { return nil }
 
 // Call implements runner.
 func (s serverTool) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error) {
-	if !inv.Place.Take(ctx, nil) {
-		return sandbox.Output{Unplaced: true}, tool.Errorf(tool.Cancelled, "", "the call was cancelled")
+	if !inv.Slot.Acquire(ctx, nil) {
+		return sandbox.Output{NoSlot: true}, tool.Errorf(tool.Cancelled, "", "the call was cancelled")
 	}
-	defer inv.Place.Give()
+	defer inv.Slot.Release()
 	limited, cancel := context.WithTimeout(ctx, inv.Timeout)
 	defer cancel()
 	raw, err := s.server.client.Call(limited, inv.Export, inv.Input, answer.MaxMCP, inv.Progress)

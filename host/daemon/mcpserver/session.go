@@ -8,7 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/weirhost/weir/host/internal/ending"
+	"github.com/weirhost/weir/host/internal/cancelscope"
 )
 
 // A session is one client that has introduced itself.
@@ -17,7 +17,7 @@ type session struct {
 	sdk    *mcp.ServerSession
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
-	inside *ending.Group // its calls without the SDK, which end with it
+	inside *cancelscope.Group // its calls without the SDK, which end with it
 
 	mu      sync.Mutex
 	open    bool // it has been answered, and may call
@@ -32,7 +32,7 @@ type session struct {
 func (s *Server) newSession(u *user, sdk *mcp.ServerSession) *session {
 	x := &session{user: u, sdk: sdk, last: s.now(), calls: map[string]*running{}}
 	x.ctx, x.cancel = context.WithCancel(s.ctx)
-	x.inside = ending.NewGroup(x.ctx)
+	x.inside = cancelscope.NewGroup(x.ctx)
 	return x
 }
 
@@ -246,7 +246,7 @@ func (x *session) takes(name string) bool {
 type running struct {
 	session *session
 	id      string // the request's
-	ctx     ending.Context
+	ctx     cancelscope.Context
 }
 
 // begin notes a call, so that the client can end it. end must be called behind it.

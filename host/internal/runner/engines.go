@@ -140,7 +140,7 @@ func (e *Engines) Inline(plugin string) bool {
 // Precompiled reports whether a compiled module is in the cache, for a plugin that
 // runs inline or in a worker process.
 func (e *Engines) Precompiled(digest string, inline bool) bool {
-	return e.pool != nil && e.pool.Noted(digest, inline)
+	return e.pool != nil && e.pool.LikelyCompiled(digest, inline)
 }
 
 // load returns a Runner for a plugin, in the process in which it is to run.
@@ -153,7 +153,7 @@ func (e *Engines) load(ctx context.Context, p sandbox.Plugin) (Runner, error) {
 		return m, nil
 	}
 	if e.pool != nil {
-		if _, err := e.pool.Prepare(ctx, p, true); err != nil {
+		if _, err := e.pool.Compile(ctx, p, true); err != nil {
 			return nil, err
 		}
 	}

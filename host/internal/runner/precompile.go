@@ -66,7 +66,7 @@ func (p Precompiler) compile(ctx context.Context, m *Module) {
 	if err != nil {
 		return // the call that needs it reports the error
 	}
-	err = m.engines.pool.Ahead(ctx, m.sandboxed(wasm), inline)
+	err = m.engines.pool.Precompile(ctx, m.sandboxed(wasm), inline)
 	switch {
 	case err == nil:
 		p.Logger.Info("plugin precompiled", "plugin", name, "took", time.Since(began).Round(time.Millisecond))

@@ -101,20 +101,20 @@ type Invocation struct {
 	// MaxOutput is the most bytes of output; 0 or less: tool.MaxWhole.
 	MaxOutput int
 	// Place is what the guest runs in; nil: it needs none.
-	Place Place
+	Slot Slot
 }
 
 // A Place is the leave to run one guest, of which a host gives out so many. It is
 // safe for concurrent use.
-type Place interface {
+type Slot interface {
 	// Take waits for it, until ctx ends or over is closed, and reports whether it was
 	// taken. Whoever took it gives it back.
-	Take(ctx context.Context, over <-chan struct{}) bool
-	Give()
+	Acquire(ctx context.Context, over <-chan struct{}) bool
+	Release()
 	// Shares reports whether a call may run in that place, which others have, behind
 	// them: it is one of the same kind. Who has not waited for its own may only while
 	// nobody waits.
-	Shares(with Place, waited bool) bool
+	Shares(with Slot, waited bool) bool
 }
 
 // Output is what a call came to. Bytes may be empty; the caller decides
@@ -124,7 +124,7 @@ type Output struct {
 	Memory   tool.Bytes    // the guest's linear memory at its end
 	Instance time.Duration // until the instance was ready
 	Relist   bool          // the guest says that it would list other tools now
-	Unplaced bool          // nothing ran: the call ended before it had a Place
+	NoSlot   bool          // nothing ran: the call ended before it had a Place
 }
 
 // Limits of what a guest may be given and may produce beside its output.

@@ -123,7 +123,7 @@ type seat struct {
 	taken int // how often
 }
 
-func (s *seat) Take(ctx context.Context, over <-chan struct{}) bool {
+func (s *seat) Acquire(ctx context.Context, over <-chan struct{}) bool {
 	select {
 	case <-s.free:
 		s.taken++
@@ -134,17 +134,17 @@ func (s *seat) Take(ctx context.Context, over <-chan struct{}) bool {
 	return false
 }
 
-func (s *seat) Give() { s.free <- struct{}{} }
+func (s *seat) Release() { s.free <- struct{}{} }
 
-func (s *seat) Shares(Place, bool) bool { return false }
+func (s *seat) Shares(Slot, bool) bool { return false }
 
 // TestAGuestHasAPlace runs guests in a place, which they have while they run and not
 // longer, however they end; who gets none runs nothing.
 func TestAGuestHasAPlace(t *testing.T) {
 	m, s := guest(t), &seat{free: make(chan struct{}, 1)}
-	s.Give()
+	s.Release()
 	for n, export := range []string{"talk", "spin"} {
-		m.Call(t.Context(), Invocation{Export: export, Place: s, Timeout: time.Second, Progress: func(int, int, string) {
+		m.Call(t.Context(), Invocation{Export: export, Slot: s, Timeout: time.Second, Progress: func(int, int, string) {
 			if len(s.free) != 0 {
 				t.Errorf("%s runs without its place", export)
 			}
@@ -156,7 +156,7 @@ func TestAGuestHasAPlace(t *testing.T) {
 	<-s.free // somebody else has it
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if out, fail := m.Call(gone, Invocation{Export: "echo", Place: s}); !out.Unplaced || fail == nil || fail.Code != tool.Cancelled {
+	if out, fail := m.Call(gone, Invocation{Export: "echo", Slot: s}); !out.NoSlot || fail == nil || fail.Code != tool.Cancelled {
 		t.Errorf("got %+v, %v", out, fail)
 	}
 	if len(s.free) != 0 {

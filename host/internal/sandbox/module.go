@@ -35,11 +35,11 @@ func (m *Module) Call(ctx context.Context, inv Invocation) (Output, *tool.Error)
 	if fail := m.facts().admit(inv); fail != nil {
 		return Output{}, fail
 	}
-	if p := inv.Place; p != nil {
-		if !p.Take(ctx, m.calls.Life().Done()) {
-			return Output{Unplaced: true}, Interrupted(inv, ctx.Err(), false, m.calls.Life().Err() != nil)
+	if p := inv.Slot; p != nil {
+		if !p.Acquire(ctx, m.calls.Life().Done()) {
+			return Output{NoSlot: true}, Interrupted(inv, ctx.Err(), false, m.calls.Life().Err() != nil)
 		}
-		defer p.Give()
+		defer p.Release()
 	}
 	c := m.newCall(ctx, inv)
 	defer c.end()

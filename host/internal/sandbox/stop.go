@@ -10,7 +10,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/weirhost/weir/host/internal/ending"
+	"github.com/weirhost/weir/host/internal/cancelscope"
 	"github.com/weirhost/weir/host/internal/instrument"
 )
 
@@ -27,10 +27,10 @@ type stopper struct {
 	raised   bool
 	deadline time.Time
 	timer    *time.Timer
-	due      time.Time       // when the timer fires; zero: it does not run
-	outer    context.Context // the span's
-	ended    ending.Watch    // over outer
-	closing  func() bool     // ends the watch over the module's life
+	due      time.Time         // when the timer fires; zero: it does not run
+	outer    context.Context   // the span's
+	ended    cancelscope.Watch // over outer
+	closing  func() bool       // ends the watch over the module's life
 }
 
 // add takes the flag of a module, if it has one.

@@ -236,17 +236,17 @@ func TestAcquireEndsWhenThePluginCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New(1)
 		a, b := &Slot{p, Key{"a", "a", 1}}, &Slot{p, Key{"b", "b", 1}}
-		if !a.Take(t.Context(), nil) {
+		if !a.Acquire(t.Context(), nil) {
 			t.Fatal("there is no slot")
 		}
 		closing, took := make(chan struct{}), make(chan bool)
-		go func() { took <- b.Take(t.Context(), closing) }()
+		go func() { took <- b.Acquire(t.Context(), closing) }()
 		synctest.Wait()
 		close(closing)
 		if <-took {
 			t.Error("it was taken")
 		}
-		a.Give()
+		a.Release()
 		if len(p.queued()) != 0 || p.Busy() != 0 {
 			t.Errorf("%d wait, %d are taken", len(p.queued()), p.Busy())
 		}
@@ -258,20 +258,20 @@ func TestASlotAssignedTooLateIsReleased(t *testing.T) {
 	for range 300 {
 		p := New(1)
 		a, b := &Slot{p, Key{"a", "a", 1}}, &Slot{p, Key{"b", "b", 1}}
-		if !a.Take(t.Context(), nil) {
+		if !a.Acquire(t.Context(), nil) {
 			t.Fatal("there is no slot")
 		}
 		closing, took := make(chan struct{}), make(chan bool)
-		go func() { took <- b.Take(t.Context(), closing) }()
+		go func() { took <- b.Acquire(t.Context(), closing) }()
 		for waits := false; !waits; {
 			p.mu.Lock()
 			waits = len(p.queues) == 1
 			p.mu.Unlock()
 		}
 		close(closing)
-		a.Give()
+		a.Release()
 		if <-took {
-			b.Give()
+			b.Release()
 		}
 		if n := p.Busy(); n != 0 || len(p.queued()) != 0 {
 			t.Fatalf("%d slots are used, %d wait", n, len(p.queued()))

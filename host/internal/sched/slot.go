@@ -8,7 +8,7 @@ import (
 )
 
 // A Slot acquires slots of a Limiter for the calls of one tool. It implements
-// sandbox.Place. It is safe for concurrent use.
+// sandbox.Slot. It is safe for concurrent use.
 type Slot struct {
 	limiter *Limiter
 	key     Key
@@ -17,20 +17,20 @@ type Slot struct {
 // Slot returns the Slot for the calls of a Key.
 func (l *Limiter) Slot(k Key) *Slot { return &Slot{l, k} }
 
-// Take waits for a slot until ctx ends or closing is closed. It reports whether
-// it acquired one, which Give then releases.
-func (s *Slot) Take(ctx context.Context, closing <-chan struct{}) bool {
+// Acquire waits for a slot until ctx ends or closing is closed. It reports whether
+// it acquired one, which Release then releases.
+func (s *Slot) Acquire(ctx context.Context, closing <-chan struct{}) bool {
 	return s.limiter.Acquire(ctx, closing, s.key) == nil
 }
 
-// Give releases the slot.
-func (s *Slot) Give() { s.limiter.Release(s.key) }
+// Release releases the slot.
+func (s *Slot) Release() { s.limiter.Release(s.key) }
 
 // Shares reports whether a call of s may queue for the guest that runs in the slot
 // of with, and so use that slot. Both must belong to the same plugin and be bound
 // by the same quota. A call that has not waited yet must not pass one that
 // waits, of any plugin, and could use the slot of with.
-func (s *Slot) Shares(with sandbox.Place, waited bool) bool {
+func (s *Slot) Shares(with sandbox.Slot, waited bool) bool {
 	o, ok := with.(*Slot)
 	if !ok || o.limiter != s.limiter || o.key.Plugin != s.key.Plugin {
 		return false

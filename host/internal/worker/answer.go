@@ -40,7 +40,7 @@ func (c *call) serve(f shmring.Frame) error {
 		switch {
 		case err != nil:
 			return err
-		case c.speaks():
+		case c.makeExclusive():
 			c.report(m)
 		default: // it has ended, and whoever is told may take long
 			m.Message = sandbox.Printable(m.Message, maxWords)
@@ -48,7 +48,7 @@ func (c *call) serve(f shmring.Frame) error {
 		}
 		return nil
 	case kindRequest:
-		if c.requests++; c.requests > maxRequests || !c.speaks() {
+		if c.requests++; c.requests > maxRequests || !c.makeExclusive() {
 			return shmring.ErrProtocol
 		}
 		m, err := shmring.Decode[requestMeta](f)
@@ -67,9 +67,9 @@ func (c *call) report(m progressMeta) {
 
 // speaks is said of a call that has its caller do something while it runs, which
 // may take long: nobody waits behind it. It reports whether the call may still run.
-func (c *call) speaks() (ok bool) {
-	c.module.talks.Store(quietCalls)
-	return c.line.clear(c)
+func (c *call) makeExclusive() (ok bool) {
+	c.module.quietIn.Store(quietCalls)
+	return c.queue.clear(c)
 }
 
 // request sends through the call's own policy, whatever the worker was told.
@@ -105,8 +105,8 @@ func (c *call) log(f shmring.Frame) error {
 	return nil
 }
 
-// errFallen says that the worker was lost with another call.
-var errFallen = errors.New("the worker was lost with the call before it")
+// errWorkerLost says that the worker was lost with another call.
+var errWorkerLost = errors.New("the worker was lost with the call before it")
 
 // known are the codes that a sandbox gives to a call.
 var known = []tool.Code{tool.Failed, tool.TimedOut, tool.OutOfMemory, tool.Trapped, tool.TooLarge, tool.Cancelled}
@@ -141,11 +141,11 @@ func (c *call) loss(err error) (sandbox.Output, *tool.Error) {
 	c.mu.Lock()
 	c.lost = true
 	c.mu.Unlock()
-	c.line.fall()
+	c.queue.fall()
 	if c.over() {
 		return sandbox.Output{}, c.interrupted()
 	}
-	err = c.w.why(err) // which may take a second
+	err = c.w.lossOf(err) // which may take a second
 	if !c.begun && c.over() {
 		return sandbox.Output{}, c.interrupted()
 	}

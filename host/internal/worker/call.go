@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/cancelscope"
 	"github.com/weirhost/weir/host/internal/cpusched"
-	"github.com/weirhost/weir/host/internal/ending"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/sdk/tool"
@@ -16,24 +16,24 @@ import (
 type call struct {
 	module   *Module
 	inv      sandbox.Invocation
-	outer    context.Context // the caller's: tells its cancelling from our deadline
-	gone     ending.Watch    // over outer, while it runs
+	outer    context.Context   // the caller's: tells its cancelling from our deadline
+	gone     cancelscope.Watch // over outer, while it runs
 	deadline time.Time
 	w        *process
 
 	// The line's, whose mu holds stand and alone.
-	line   *line
-	number uint64
-	ends   uint64 // where its frame ends in what was put into the pipe
-	stand  stand
-	alone  bool          // nobody waits behind it
-	news   chan struct{} // that it is not behind any more; nil: it never was
+	queue     *callQueue
+	number    uint64
+	ends      uint64 // where its frame ends in what was put into the pipe
+	state     queueState
+	exclusive bool          // nobody waits behind it
+	changed   chan struct{} // that it is not behind any more; nil: it never was
 
 	mu    sync.Mutex
 	timer *time.Timer
 	short bool           // it counts as a short call
-	turn  *cpusched.Task // else
-	ahead view           // what it saw when it waited
+	task  *cpusched.Task // else
+	ahead observation    // what it saw when it waited
 	ended bool
 	lost  bool      // the worker cannot be used any more
 	late  time.Time // since when it should have ended; zero: it may run
@@ -55,7 +55,7 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 	if c.module.calls.Life().Err() != nil { // endAll may have come before this call
 		c.w.kill()
 	}
-	c.line.flush()
+	c.queue.flush()
 	switch c.await() {
 	case moved:
 		c.moved = true
@@ -64,8 +64,8 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 			return sandbox.Output{}, nil
 		}
 		return sandbox.Output{}, c.interrupted()
-	case fallen:
-		return c.loss(errFallen)
+	case workerLost:
+		return c.loss(errWorkerLost)
 	}
 	allowed := fromChild(c.inv.MaxOutput)
 	beside := !c.module.pool.sched.OneShort()
@@ -77,7 +77,7 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 		}
 		c.begun = true
 		if f.Kind == kindResult {
-			if !c.line.begun(c) {
+			if !c.queue.begun(c) {
 				return c.loss(shmring.ErrProtocol)
 			}
 			out, fail, err := c.result(f, time.Since(began))
@@ -130,15 +130,15 @@ func (c *call) begin() (end func()) {
 	t := c.module.pool.sched
 	next := c.inv.Timeout
 	switch {
-	case c.turn != nil: // since its worker was started
-		t.Started(c.turn)
-	case c.news == nil && c.module.hungry.Load():
-		c.line.clear(c)
-		c.turn = t.Join(c.module.plugin.Name, c.w.sched, true)
+	case c.task != nil: // since its worker was started
+		t.Started(c.task)
+	case c.changed == nil && c.module.computes.Load():
+		c.queue.clear(c)
+		c.task = t.Join(c.module.plugin.Name, c.w.sched, true)
 	default:
 		c.short, next = true, min(next, c.module.pool.grace)
-		if c.news != nil {
-			next = min(next, c.module.pool.looking)
+		if c.changed != nil {
+			next = min(next, c.module.pool.observeEvery)
 		}
 		t.BeginShort()
 	}
@@ -157,25 +157,25 @@ func (c *call) wake() {
 	defer c.mu.Unlock()
 	left := max(time.Until(c.deadline), 0)
 	switch {
-	case c.ended || c.line.left(c):
-	case c.line.behind(c):
-		if (c.stuck() || left == 0) && c.line.takeBack(c) {
+	case c.ended || c.queue.left(c):
+	case c.queue.behind(c):
+		if (c.blocked() || left == 0) && c.queue.takeBack(c) {
 			return
 		}
-		c.timer.Reset(min(c.module.pool.looking, left))
+		c.timer.Reset(min(c.module.pool.observeEvery, left))
 	case !c.late.IsZero() || left == 0:
 		c.stop()
-	case c.short && c.line.clear(c):
+	case c.short && c.queue.clear(c):
 		c.short = false
-		c.turn = c.module.pool.sched.Promote(c.module.plugin.Name, c.w.sched)
+		c.task = c.module.pool.sched.Promote(c.module.plugin.Name, c.w.sched)
 		c.timer.Reset(left)
 	default:
 		c.timer.Reset(min(left, c.module.pool.grace))
 	}
 }
 
-// A view is what a call that waits has seen of the first one in its line.
-type view struct {
+// A observation is what a call that waits has seen of the first one in its line.
+type observation struct {
 	first uint64        // which it was
 	looks int           // how often it was that one
 	used  time.Duration // CPU time of the worker at the first look
@@ -183,14 +183,14 @@ type view struct {
 
 // stuck reports whether the call waits behind one that is long: it computes, or does
 // nothing. One that has no core would have none in another worker either.
-func (c *call) stuck() bool {
-	now := c.line.running()
+func (c *call) blocked() bool {
+	now := c.queue.running()
 	if now == 0 || now != c.ahead.first {
-		c.ahead = view{first: now, used: c.w.sched.CPUTime()}
+		c.ahead = observation{first: now, used: c.w.sched.CPUTime()}
 		return false
 	}
 	c.ahead.looks++
-	return c.ahead.looks >= stuckLooks || c.w.sched.CPUTime()-c.ahead.used >= stuckTime/2
+	return c.ahead.looks >= maxObservations || c.w.sched.CPUTime()-c.ahead.used >= observeEvery/2
 }
 
 // kill takes the call out of its line, or ends the worker, unless the call has
@@ -198,7 +198,7 @@ func (c *call) stuck() bool {
 func (c *call) kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.ended && !c.line.left(c) && !c.line.takeBack(c) {
+	if !c.ended && !c.queue.left(c) && !c.queue.takeBack(c) {
 		c.stop()
 	}
 }
@@ -208,7 +208,7 @@ func (c *call) kill() {
 // about to be read. That is not believed for long.
 func (c *call) stop() {
 	now := time.Now()
-	if !c.late.IsZero() && now.Sub(c.late) >= readTime || c.line.clear(c) {
+	if !c.late.IsZero() && now.Sub(c.late) >= resultGrace || c.queue.clear(c) {
 		c.lost = true
 		c.w.kill()
 		return
@@ -216,11 +216,11 @@ func (c *call) stop() {
 	if c.late.IsZero() {
 		c.late = now
 	}
-	c.timer.Reset(readTime - now.Sub(c.late)) // who looked in the same moment may come first
+	c.timer.Reset(resultGrace - now.Sub(c.late)) // who looked in the same moment may come first
 }
 
-// readTime is how long a result may lie in the pipe unread, behind its deadline.
-const readTime = time.Second
+// resultGrace is how long a result may lie in the pipe unread, behind its deadline.
+const resultGrace = time.Second
 
 // end is the end of the call's time, and of its share of the cores.
 func (c *call) end() {
@@ -233,10 +233,10 @@ func (c *call) end() {
 	if c.short {
 		c.module.pool.sched.EndShort()
 	} else {
-		proved = c.module.pool.sched.End(c.turn)
+		proved = c.module.pool.sched.End(c.task)
 	}
-	if !c.moved && c.module.hungry.Load() != proved {
-		c.module.hungry.Store(proved)
+	if !c.moved && c.module.computes.Load() != proved {
+		c.module.computes.Store(proved)
 	}
 }
 

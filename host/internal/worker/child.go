@@ -69,12 +69,12 @@ type child struct {
 	mounts   []jail.Mount
 	input    []byte         // room for that of the next call
 	memories *memsnap.Space // nil: instances cannot be renewed
-	rest     *rest
+	trimmer  *memoryTrimmer
 }
 
 func newChild(memories *memsnap.Space, shared *shmring.Region) *child {
 	c := &child{
-		memories: memories, claims: shared.Claims(), rest: newRest(),
+		memories: memories, claims: shared.Claims(), trimmer: newMemoryTrimmer(),
 		in:  shmring.NewReader(shmring.ChildEnd(fdIn), shared, shmring.ToChild),
 		out: shmring.NewWriter(shmring.ChildEnd(fdOut), shared, shmring.ToParent),
 	}
@@ -142,14 +142,14 @@ func (c *child) work(g guest) error {
 	for {
 		waits := c.in.Empty()
 		if waits {
-			c.rest.begin()
+			c.trimmer.begin()
 		}
 		f, err := c.in.Read(&expectCall, c.input)
 		if err != nil {
 			return nil
 		}
 		if waits {
-			c.rest.end()
+			c.trimmer.end()
 		}
 		if c.came++; !c.claims.Claim(c.came) {
 			continue

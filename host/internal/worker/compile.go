@@ -15,50 +15,52 @@ import (
 
 // A way says where the code of a module is to run, and how much a look at the
 // cache may cost.
-type way struct {
-	checked bool // in this process, with loop checks; else in workers
-	look    look
-	patient bool // nobody waits for it
+type compileMode struct {
+	checked    bool // in this process, with loop checks; else in workers
+	check      cacheCheck
+	background bool // nobody waits for it
 }
 
 // A look at the cache says whether a module is compiled.
-type look byte
+type cacheCheck byte
 
 const (
-	glance  look = iota // believes what was noted; who loads the code finds out better
-	inspect             // reads all of the code
-	forget              // does not look: the code is there, and no engine takes it
+	trustRecord cacheCheck = iota // believes what was noted; who loads the code finds out better
+	verifyCode                    // reads all of the code
+	recompile                     // does not check: the code is there, and no engine takes it
 )
 
-// Prepare checks a plugin and has a child compile it into the cache, unless it
+// Compile checks a plugin and has a child compile it into the cache, unless it
 // is there: with loop checks for an engine in this process, without for workers.
 // The error is a sentence that names the plugin, or a *Quarantined.
-func (p *Pool) Prepare(ctx context.Context, pl sandbox.Plugin, checked bool) (sandbox.Facts, error) {
-	return p.prepare(ctx, pl, way{checked: checked, look: inspect})
+func (p *Pool) Compile(ctx context.Context, pl sandbox.Plugin, checked bool) (sandbox.Facts, error) {
+	return p.prepare(ctx, pl, compileMode{checked: checked, check: verifyCode})
 }
 
-// Ahead is Prepare while nobody waits for the plugin: it makes room for all that
+// Precompile is Compile while nobody waits for the plugin: it makes room for all that
 // somebody waits for.
-func (p *Pool) Ahead(ctx context.Context, pl sandbox.Plugin, checked bool) error {
-	_, err := p.prepare(ctx, pl, way{checked: checked, patient: true})
+func (p *Pool) Precompile(ctx context.Context, pl sandbox.Plugin, checked bool) error {
+	_, err := p.prepare(ctx, pl, compileMode{checked: checked, background: true})
 	return err
 }
 
-// Noted reports whether the cache seems to hold the code of the module with that
+// LikelyCompiled reports whether the cache seems to hold the code of the module with that
 // sha256, in hex. It costs next to nothing.
-func (p *Pool) Noted(sha256 string, checked bool) bool { return p.looks[checked].Noted(sha256) }
+func (p *Pool) LikelyCompiled(sha256 string, checked bool) bool {
+	return p.inspectors[checked].Noted(sha256)
+}
 
-func (p *Pool) prepare(ctx context.Context, pl sandbox.Plugin, w way) (sandbox.Facts, error) {
-	facts, err := p.looks[w.checked].Examine(pl)
+func (p *Pool) prepare(ctx context.Context, pl sandbox.Plugin, mode compileMode) (sandbox.Facts, error) {
+	facts, err := p.inspectors[mode.checked].Examine(pl)
 	if err != nil {
 		return sandbox.Facts{}, err
 	}
-	return facts, p.compile(ctx, pl, w)
+	return facts, p.compile(ctx, pl, mode)
 }
 
 // compile has a child compile a module that is not in the cache. A module is
 // compiled by one child at a time.
-func (p *Pool) compile(ctx context.Context, pl sandbox.Plugin, w way) error {
+func (p *Pool) compile(ctx context.Context, pl sandbox.Plugin, mode compileMode) error {
 	if !p.enter() {
 		return again(pl, tool.Text{Format: "the sandbox is closed"})
 	}
@@ -69,28 +71,28 @@ func (p *Pool) compile(ctx context.Context, pl sandbox.Plugin, w way) error {
 		if e, held := p.quarantine.Held(digest); held {
 			return &Quarantined{Plugin: pl.Name, Entry: e}
 		}
-		if p.compiled(pl, digest, w) {
+		if p.compiled(pl, digest, mode) {
 			return nil
 		}
-		c, mine := p.claim(digest, w.patient)
+		c, mine := p.claim(digest, mode.background)
 		if mine {
 			defer p.unclaim(digest)
-			return p.try(ctx, pl, digest, w, c)
+			return p.try(ctx, pl, digest, mode, c)
 		}
-		if !w.patient && c.patient.Swap(false) {
+		if !mode.background && c.patient.Swap(false) {
 			p.sched.Reschedule()
 		}
 		select {
 		case <-c.done:
-			w.look = min(w.look, inspect) // somebody has just made it anew
+			mode.check = min(mode.check, verifyCode) // somebody has just made it anew
 		case <-ctx.Done():
 			return again(pl, tool.Text{Format: "compiling was stopped"})
 		}
 	}
 }
 
-func (p *Pool) compiled(pl sandbox.Plugin, digest string, w way) bool {
-	return w.look == glance && p.Noted(digest, w.checked) || w.look <= inspect && p.looks[w.checked].Compiled(pl)
+func (p *Pool) compiled(pl sandbox.Plugin, digest string, mode compileMode) bool {
+	return mode.check == trustRecord && p.LikelyCompiled(digest, mode.checked) || mode.check <= verifyCode && p.inspectors[mode.checked].Compiled(pl)
 }
 
 // compiling is a module that is being compiled.
@@ -121,11 +123,11 @@ func (p *Pool) unclaim(digest string) {
 
 // try compiles a module in a child. The quarantine knows of it before it begins,
 // so that not even the end of this whole process hides what was tried.
-func (p *Pool) try(ctx context.Context, pl sandbox.Plugin, digest string, w way, c *compiling) error {
+func (p *Pool) try(ctx context.Context, pl sandbox.Plugin, digest string, mode compileMode, c *compiling) error {
 	if err := p.quarantine.begin(digest, pl.Name); err != nil {
 		return again(pl, tool.Textf("the attempt to compile it cannot be recorded: %s", err))
 	}
-	err := p.compileOnce(ctx, pl, w.checked, &c.patient)
+	err := p.compileOnce(ctx, pl, mode.checked, &c.patient)
 	var lost *lossError
 	switch {
 	case err == nil:
@@ -197,7 +199,7 @@ func (p *Pool) compileOnce(ctx context.Context, pl sandbox.Plugin, checked bool,
 	defer w.discard()
 	p.sched.Bind(turn, w.sched)
 	err = w.load(ctx, loadMeta{
-		Plugin: pl.Name, Engine: p.cfg.Engine, Exports: pl.Exports, Memory: int64(pl.Memory), Cache: p.cacheOf(), CacheVersion: p.looks[checked].CacheVersion(),
+		Plugin: pl.Name, Engine: p.cfg.Engine, Exports: pl.Exports, Memory: int64(pl.Memory), Cache: p.cacheOf(), CacheVersion: p.inspectors[checked].CacheVersion(),
 		Compile: true, Checked: checked,
 		Bounds: bounds{Data: int64(p.cfg.CompileMemory), CPU: int64(math.Ceil(p.cfg.CompileCPU.Seconds())), Files: maxFiles},
 	}, pl.Wasm)

@@ -236,7 +236,7 @@ func TestCodeThatNoEngineTakes(t *testing.T) {
 	if err := os.WriteFile(lists[0], []byte(strings.Join(list, "")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if !p.Noted(digestOf(pl.Wasm), false) || !p.looks[false].Compiled(pl) {
+	if !p.LikelyCompiled(digestOf(pl.Wasm), false) || !p.inspectors[false].Compiled(pl) {
 		t.Fatal("it does not look compiled, which is what this test is about")
 	}
 	for range 2 {
@@ -251,17 +251,17 @@ func TestAhead(t *testing.T) {
 	p := newPool(t, func(c *Config) { c.CacheDir = "" })
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
 	for _, checked := range []bool{false, true} {
-		if p.Noted(digestOf(pl.Wasm), checked) {
+		if p.LikelyCompiled(digestOf(pl.Wasm), checked) {
 			t.Error("it is compiled before it was")
 		}
-		if err := p.Ahead(t.Context(), pl, checked); err != nil {
+		if err := p.Precompile(t.Context(), pl, checked); err != nil {
 			t.Fatal(err)
 		}
-		if !p.Noted(digestOf(pl.Wasm), checked) || !p.looks[checked].Compiled(pl) {
+		if !p.LikelyCompiled(digestOf(pl.Wasm), checked) || !p.inspectors[checked].Compiled(pl) {
 			t.Error("it is not compiled")
 		}
 	}
-	if err := p.Ahead(t.Context(), sandbox.Plugin{Name: "none", Wasm: []byte("no module")}, false); err == nil {
+	if err := p.Precompile(t.Context(), sandbox.Plugin{Name: "none", Wasm: []byte("no module")}, false); err == nil {
 		t.Error("what is no module was compiled")
 	}
 }
@@ -272,7 +272,7 @@ func TestPreparedForThisProcess(t *testing.T) {
 	dir := t.TempDir()
 	p := newPool(t, func(c *Config) { c.CacheDir = dir })
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Exporting("run", 0x03, 0x40, 0x0c, 0x00, 0x0b, 0x41, 0x00)} // a loop without end
-	if _, err := p.Prepare(t.Context(), pl, true); err != nil {
+	if _, err := p.Compile(t.Context(), pl, true); err != nil {
 		t.Fatal(err)
 	}
 	e, err := sandbox.New(t.Context(), sandbox.Config{CacheDir: dir, ReadCache: true})

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// idler is a worker that waits for a call.
-type idler struct {
+// idleWorker is a worker that waits for a call.
+type idleWorker struct {
 	module *Module
 	w      *process
 	since  time.Time
 }
 
 // pick takes a worker out of those that wait; p.mu is held.
-func (p *Pool) pick(m *Module, key string) *idler {
+func (p *Pool) popIdle(m *Module, key string) *idleWorker {
 	for n, i := range slices.Backward(p.idle) {
 		if i.module == m && i.w.key == key {
 			p.idle = slices.Delete(p.idle, n, n+1)
@@ -25,12 +25,12 @@ func (p *Pool) pick(m *Module, key string) *idler {
 
 // keep keeps a worker for later, and returns what is to be discarded: it, if the Pool
 // is closed, and those that waited longest, when there are too many. p.mu is held.
-func (p *Pool) keep(m *Module, w *process) (surplus []*process) {
+func (p *Pool) addIdle(m *Module, w *process) (surplus []*process) {
 	if p.closed {
 		return []*process{w}
 	}
-	w.weigh()
-	p.idle = append(p.idle, &idler{m, w, time.Now()})
+	w.measureMemory()
+	p.idle = append(p.idle, &idleWorker{m, w, time.Now()})
 	if over := len(p.idle) - max(p.cfg.Max, 0); over > 0 {
 		for _, i := range p.idle[:over] {
 			surplus = append(surplus, i.w)
@@ -38,37 +38,37 @@ func (p *Pool) keep(m *Module, w *process) (surplus []*process) {
 		p.idle = slices.Delete(p.idle, 0, over)
 	}
 	if len(p.idle) == 1 { // else tidy comes for the one before it
-		p.wake(p.cfg.Idle)
+		p.scheduleSweep(p.cfg.Idle)
 	}
 	return surplus
 }
 
 // wake lets tidy run after a while; p.mu is held.
-func (p *Pool) wake(after time.Duration) {
+func (p *Pool) scheduleSweep(after time.Duration) {
 	switch {
 	case len(p.idle) == 0:
 	case p.sweep == nil:
-		p.sweep = time.AfterFunc(after, p.tidy)
+		p.sweep = time.AfterFunc(after, p.sweepIdle)
 	default:
 		p.sweep.Reset(after)
 	}
 }
 
 // tidy sends away workers that waited long enough.
-func (p *Pool) tidy() {
-	p.drop(func(i *idler) bool { return i.w.dead() || time.Since(i.since) >= p.cfg.Idle })
+func (p *Pool) sweepIdle() {
+	p.discardIdle(func(i *idleWorker) bool { return i.w.dead() || time.Since(i.since) >= p.cfg.Idle })
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.closed && len(p.idle) > 0 {
-		p.wake(max(p.cfg.Idle-time.Since(p.idle[0].since), 10*time.Millisecond))
+		p.scheduleSweep(max(p.cfg.Idle-time.Since(p.idle[0].since), 10*time.Millisecond))
 	}
 }
 
 // drop sends away the waiting workers that are meant.
-func (p *Pool) drop(meant func(*idler) bool) {
-	var gone []*idler
+func (p *Pool) discardIdle(meant func(*idleWorker) bool) {
+	var gone []*idleWorker
 	p.mu.Lock()
-	p.idle = slices.DeleteFunc(p.idle, func(i *idler) bool {
+	p.idle = slices.DeleteFunc(p.idle, func(i *idleWorker) bool {
 		if !meant(i) {
 			return false
 		}

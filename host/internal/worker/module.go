@@ -21,21 +21,21 @@ import (
 // A Module is a plugin that runs in workers: each has one call at a time, and as
 // many are made as calls run at once. It is safe for concurrent use.
 type Module struct {
-	pool   *Pool
-	log    hclog.Logger
-	plugin sandbox.Plugin
-	facts  sandbox.Facts
-	calls  *sandbox.Calls
-	hungry atomic.Bool // its last call computed for long
+	pool     *Pool
+	log      hclog.Logger
+	plugin   sandbox.Plugin
+	facts    sandbox.Facts
+	calls    *sandbox.Calls
+	computes atomic.Bool // its last call computed for long
 
-	costs sync.Map     // *atomic.Int64 by export: how long a call takes, in nanoseconds
-	talks atomic.Int32 // so many calls ago one asked for something while it ran; 0: none did
-	lines []*process   // those with calls; the pool's mu holds it
+	costs   sync.Map     // *atomic.Int64 by export: how long a call takes, in nanoseconds
+	quietIn atomic.Int32 // so many calls ago one asked for something while it ran; 0: none did
+	busy    []*process   // those with calls; the pool's mu holds it
 
-	seekers []*seeker    // the pool's mu holds it
-	seeking atomic.Int32 // len(seekers)
-	left    []*making    // that nobody waits for; the pool's mu holds it
-	makings sync.WaitGroup
+	waiters []*waiter    // the pool's mu holds it
+	waiting atomic.Int32 // len(waiters)
+	orphans []*start     // that nobody waits for; the pool's mu holds it
+	starts  sync.WaitGroup
 }
 
 // cost is how long a call of an export takes in its worker, in nanoseconds; 0:
@@ -60,8 +60,8 @@ func (m *Module) took(export string, d time.Duration) {
 	default:
 		cost.Store(was + min(is-was, was)/8)
 	}
-	if n := m.talks.Load(); n > 0 {
-		m.talks.CompareAndSwap(n, n-1)
+	if n := m.quietIn.Load(); n > 0 {
+		m.quietIn.CompareAndSwap(n, n-1)
 	}
 }
 
@@ -71,10 +71,10 @@ const quietCalls = 32
 // ahead is how many calls another one may wait for; 0: it gets a worker to itself.
 func (m *Module) ahead(key string, inv sandbox.Invocation) int {
 	cost := m.cost(inv.Export).Load()
-	if key != "" || len(inv.Input) > shmring.SmallData || m.hungry.Load() || m.talks.Load() > 0 || cost == 0 {
+	if key != "" || len(inv.Input) > shmring.SmallData || m.computes.Load() || m.quietIn.Load() > 0 || cost == 0 {
 		return 0
 	}
-	return int(min(int64(lineTime)/cost, lineMost))
+	return int(min(int64(queueTime)/cost, queueMost))
 }
 
 // Load checks a plugin and has it compiled by a child if that was not done
@@ -82,7 +82,7 @@ func (m *Module) ahead(key string, inv sandbox.Invocation) int {
 // *Quarantined. Compiling is stopped when ctx or the Pool ends.
 func (p *Pool) Load(ctx context.Context, pl sandbox.Plugin) (*Module, error) {
 	// The worker reads the code itself, and says if it is not what was noted.
-	facts, err := p.prepare(ctx, pl, way{look: glance})
+	facts, err := p.prepare(ctx, pl, compileMode{check: trustRecord})
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Outp
 	for try := 0; ; try++ {
 		c := &call{module: m, inv: inv, outer: ctx}
 		if err := m.worker(ctx, key, c, patient); err != nil {
-			return sandbox.Output{Unplaced: errors.Is(err, errUnplaced)}, m.unstarted(ctx, inv, err)
+			return sandbox.Output{NoSlot: errors.Is(err, errUnplaced)}, m.unstarted(ctx, inv, err)
 		}
 		out, fail := m.serve(c)
 		if !c.undone || c.lost && try >= retries {
@@ -123,7 +123,7 @@ func (m *Module) serve(c *call) (sandbox.Output, *tool.Error) {
 	ended := false
 	defer func() {
 		if !ended {
-			m.pool.lose(m, c)
+			m.pool.discardLost(m, c)
 		}
 	}()
 	out, fail := c.run()
@@ -136,9 +136,9 @@ func (m *Module) serve(c *call) (sandbox.Output, *tool.Error) {
 // to wait for.
 func (m *Module) release(c *call) {
 	if c.lost {
-		m.pool.lose(m, c)
+		m.pool.discardLost(m, c)
 	} else {
-		m.pool.put(m, c)
+		m.pool.release(m, c)
 	}
 	for _, r := range c.held {
 		c.report(r)
@@ -155,14 +155,14 @@ func (m *Module) worker(ctx context.Context, key string, c *call, patient bool) 
 		return err
 	}
 	ahead := m.aheadOf(key, c, patient)
-	if m.pool.queue(m, key, c, ahead) {
+	if m.pool.enqueue(m, key, c, ahead) {
 		return nil
 	}
-	if c.inv.Place != nil && !c.inv.Place.Take(ctx, m.calls.Life().Done()) {
+	if c.inv.Slot != nil && !c.inv.Slot.Acquire(ctx, m.calls.Life().Done()) {
 		return errUnplaced
 	}
-	if s := m.pool.take(m, key, c, ahead, patient); s != nil {
-		return m.seek(ctx, s)
+	if s := m.pool.acquire(m, key, c, ahead, patient); s != nil {
+		return m.startWorker(ctx, s)
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (m *Module) worker(ctx context.Context, key string, c *call, patient bool) 
 // nobody, but others may wait behind it.
 func (m *Module) aheadOf(key string, c *call, patient bool) int {
 	ahead := m.ahead(key, c.inv)
-	c.alone = ahead == 0
+	c.exclusive = ahead == 0
 	if !patient {
 		return 0
 	}
@@ -188,11 +188,11 @@ const startTime = 90 * time.Second
 // was emptied or damaged, or holds what no engine of this version takes.
 func (m *Module) make(ctx context.Context, mounts []jail.Mount) (*process, *cpusched.Task, error) {
 	w, turn, err := m.start(ctx, mounts)
-	for _, l := range []look{inspect, forget} {
+	for _, l := range []cacheCheck{verifyCode, recompile} {
 		if !errors.Is(err, sandbox.ErrNotCompiled) {
 			break
 		}
-		if err := m.pool.compile(ctx, m.plugin, way{look: l}); err != nil {
+		if err := m.pool.compile(ctx, m.plugin, compileMode{check: l}); err != nil {
 			return nil, nil, err
 		}
 		w, turn, err = m.start(ctx, mounts)
@@ -222,7 +222,7 @@ func (m *Module) start(ctx context.Context, mounts []jail.Mount) (*process, *cpu
 func (m *Module) load(ctx context.Context, w *process, mounts []jail.Mount) error {
 	l := loadMeta{
 		Plugin: m.plugin.Name, Engine: m.pool.cfg.Engine, Exports: m.plugin.Exports, Memory: int64(m.plugin.Memory), Cache: m.pool.cacheOf(),
-		CacheVersion: m.pool.looks[false].CacheVersion(),
+		CacheVersion: m.pool.inspectors[false].CacheVersion(),
 		Renewed:      m.pool.cfg.renewed(), Spares: m.pool.cfg.Spares, LogLevel: int(m.log.GetLevel()), Mounts: metaOf(mounts),
 		Bounds: bounds{Data: m.data(), Files: maxFiles},
 	}
@@ -291,7 +291,7 @@ func (m *Module) unstarted(ctx context.Context, inv sandbox.Invocation, err erro
 func (m *Module) endAll() {
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()
-	for _, w := range m.lines {
+	for _, w := range m.busy {
 		w.kill()
 	}
 }
@@ -302,8 +302,8 @@ func (m *Module) Close(ctx context.Context) error {
 	if !m.calls.Close(ctx) {
 		return nil
 	}
-	m.makings.Wait() // soon: they end with Life
-	m.pool.drop(func(i *idler) bool { return i.module == m })
+	m.starts.Wait() // soon: they end with Life
+	m.pool.discardIdle(func(i *idleWorker) bool { return i.module == m })
 	return nil
 }
 

@@ -65,16 +65,16 @@ const (
 
 // A Pool runs plugins in workers. It is safe for concurrent use.
 type Pool struct {
-	cfg       Config
-	log       hclog.Logger
-	grace     time.Duration            // for so long a call is taken for a short one
-	looking   time.Duration            // how often those look at the first that wait in a line
-	looks     map[bool]*sandbox.Engine // by checked: they look at modules and the cache, and compile and run nothing
-	spawner   *spawner
-	sched     *cpusched.Scheduler
-	idleClass bool   // workers may use the idle class; else waiting ones have short slices
-	temp      string // the cache when nobody named one
-	children  sync.WaitGroup
+	cfg          Config
+	log          hclog.Logger
+	grace        time.Duration            // for so long a call is taken for a short one
+	observeEvery time.Duration            // how often those look at the first that wait in a line
+	inspectors   map[bool]*sandbox.Engine // by checked: they look at modules and the cache, and compile and run nothing
+	spawner      *spawner
+	sched        *cpusched.Scheduler
+	idleClass    bool   // workers may use the idle class; else waiting ones have short slices
+	temp         string // the cache when nobody named one
+	children     sync.WaitGroup
 
 	quarantine *Quarantine
 
@@ -84,7 +84,7 @@ type Pool struct {
 	mu     sync.Mutex
 	closed bool
 	tasks  sync.WaitGroup // what Close waits for
-	idle   []*idler       // in the order of their last use
+	idle   []*idleWorker  // in the order of their last use
 	sweep  *time.Timer
 
 	compiling map[string]*compiling // by digest
@@ -97,7 +97,7 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 	if !Supported() || len(c.Command) == 0 {
 		return nil, msg.Errorf("this system cannot run tools in processes of their own")
 	}
-	p = &Pool{cfg: c.withDefaults(), log: c.Logger, grace: cpusched.ShortCallTime, looking: stuckTime, looks: map[bool]*sandbox.Engine{}, compiling: map[string]*compiling{}}
+	p = &Pool{cfg: c.withDefaults(), log: c.Logger, grace: cpusched.ShortCallTime, observeEvery: observeEvery, inspectors: map[bool]*sandbox.Engine{}, compiling: map[string]*compiling{}}
 	if p.log == nil {
 		p.log = hclog.NewNullLogger()
 	}
@@ -111,7 +111,7 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 		p.cfg.CacheDir = p.temp
 	}
 	for _, checked := range []bool{false, true} {
-		if p.looks[checked], err = sandbox.New(ctx, sandbox.Config{Engine: c.Engine, CacheDir: p.cfg.CacheDir, Logger: p.log, Unchecked: !checked}); err != nil {
+		if p.inspectors[checked], err = sandbox.New(ctx, sandbox.Config{Engine: c.Engine, CacheDir: p.cfg.CacheDir, Logger: p.log, Unchecked: !checked}); err != nil {
 			return nil, errors.Join(err, p.removeTemp())
 		}
 	}
@@ -175,7 +175,7 @@ func (p *Pool) Close(ctx context.Context) error {
 	p.tasks.Wait()
 	p.children.Wait()
 	p.spawner.close()
-	return errors.Join(p.looks[false].Close(ctx), p.looks[true].Close(ctx), p.removeTemp())
+	return errors.Join(p.inspectors[false].Close(ctx), p.inspectors[true].Close(ctx), p.removeTemp())
 }
 
 func (p *Pool) removeTemp() error {

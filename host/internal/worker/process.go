@@ -19,24 +19,24 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A process is one child, as its parent sees it. Who starts it talks to it, and
+// A process is one child, as its parent sees it. Who starts it quietIn to it, and
 // then the first call in its line; kill and dead may be used by all.
 type process struct {
-	cmd  *exec.Cmd
-	link shmring.Link
-	line line
-	read *shmring.Reader // the first call's
-	send *shmring.Writer
-	loan *jail.Loan
-	key  string // of the mounts that it was lent
-	said *tail
+	cmd    *exec.Cmd
+	link   shmring.Link
+	queue  callQueue
+	read   *shmring.Reader // the first call's
+	send   *shmring.Writer
+	loan   *jail.Loan
+	key    string // of the mounts that it was lent
+	stderr *stderrHead
 
 	sched *cpusched.OSProcess // what shares the cores
 
-	open    bool          // it is among its module's lines; the pool's mu holds it, and the next three
-	place   sandbox.Place // of its line, while that has calls; nil: they need none
-	weight  tool.Bytes    // of its own memory, when it was last weighed
-	weighed time.Time
+	attached bool         // it is among its module's lines; the pool's mu holds it, and the next three
+	slot     sandbox.Slot // of its line, while that has calls; nil: they need none
+	weight   tool.Bytes   // of its own memory, when it was last measured
+	measured time.Time
 
 	once sync.Once
 	gone chan struct{} // closed when it has ended and is reaped
@@ -56,21 +56,21 @@ func (p *Pool) spawn(plugin string, mounts []jail.Mount) (*process, error) {
 	if err != nil {
 		return nil, errors.Join(errSpawn, err, loan.Close())
 	}
-	w := &process{link: ours, read: shmring.NewReader(ours.Out, ours.Shared, shmring.ToParent), send: shmring.NewWriter(ours.Carrier(), ours.Shared, shmring.ToChild), loan: loan, key: mountKey(mounts), said: &tail{}, gone: make(chan struct{})}
-	w.line.claims, w.line.room, w.line.send, w.line.kill = ours.Shared.Claims(), ours.Capacity, w.send, w.kill
+	w := &process{link: ours, read: shmring.NewReader(ours.Out, ours.Shared, shmring.ToParent), send: shmring.NewWriter(ours.Carrier(), ours.Shared, shmring.ToChild), loan: loan, key: mountKey(mounts), stderr: &stderrHead{}, gone: make(chan struct{})}
+	w.queue.claims, w.queue.room, w.queue.send, w.queue.kill = ours.Shared.Claims(), ours.Capacity, w.send, w.kill
 	w.cmd = exec.Command(p.cfg.Command[0], append(slices.Clone(p.cfg.Command[1:]), plugin, Argument)...)
 	w.cmd.Args[0] = filepath.Base(os.Args[0])
 	w.cmd.Env = []string{} // not nil, which would pass ours on
 	w.cmd.Dir = "/"
 	w.cmd.ExtraFiles = append(theirs, loan.Files()...)
-	w.cmd.Stderr = w.said
+	w.cmd.Stderr = w.stderr
 	w.cmd.WaitDelay = time.Second
 	err = p.spawner.start(w.cmd)
 	for _, f := range theirs {
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
-		w.line.close()
+		w.queue.close()
 		return nil, errors.Join(errSpawn, err, ours.Close(), loan.Close())
 	}
 	w.sched = cpusched.NewOSProcess(w.cmd.Process, p.idleClass)
@@ -87,13 +87,13 @@ func (e *mountError) Unwrap() error { return e.error }
 // them on: what was said lies there, and nobody waits for more.
 func (w *process) reap() {
 	_ = w.cmd.Wait() // how it ended stands in the state
-	over := time.Now().Add(wordsTime)
+	over := time.Now().Add(drainTime)
 	_ = errors.Join(w.link.In.SetDeadline(over), w.link.Out.SetDeadline(over)) // an error means that they are closed
 	close(w.gone)
 }
 
-// wordsTime is for how long the last words of a child that has ended are read.
-const wordsTime = time.Second
+// drainTime is for how long the last words of a child that has ended are read.
+const drainTime = time.Second
 
 // kill ends the child at once; it does not wait.
 func (w *process) kill() { _ = w.cmd.Process.Kill() } // an error means that it has ended
@@ -108,17 +108,17 @@ func (w *process) dead() bool {
 	}
 }
 
-// sound reports whether another call can have the worker. It may look at the granted
+// usable reports whether another call can have the worker. It may look at the granted
 // folders, and no lock is held for that. Of one without any another call may let go
 // in the same moment; one with folders has one call at a time.
-func (w *process) sound() bool { return !w.dead() && (w.key == "" || w.loan.Current()) }
+func (w *process) usable() bool { return !w.dead() && (w.key == "" || w.loan.Current()) }
 
 // discard ends the child and lets go of everything; it waits for the end.
 func (w *process) discard() {
 	w.kill()
 	<-w.gone
 	w.once.Do(func() {
-		w.line.close()
+		w.queue.close()
 		_ = errors.Join(w.link.Close(), w.loan.Close())
 	})
 }
@@ -130,49 +130,49 @@ func (w *process) load(ctx context.Context, l loadMeta, wasm []byte) (err error)
 	stop := context.AfterFunc(ctx, w.kill)
 	defer func() {
 		if !stop() && err == nil {
-			err = w.why(ctx.Err())
+			err = w.lossOf(ctx.Err())
 		}
 	}()
 	if err := w.send.Write(kindLoad, l, wasm); err != nil {
-		return w.why(err)
+		return w.lossOf(err)
 	}
 	allowed := shmring.Limits{kindReady: {Meta: maxText}, kindLog: {Meta: maxText}}
 	for lines := 0; lines <= maxLines; lines++ {
 		f, err := w.read.Read(&allowed, nil)
 		switch {
 		case err != nil:
-			return w.why(err)
+			return w.lossOf(err)
 		case f.Kind == kindLog:
 			continue
 		}
 		ready, err := shmring.Decode[readyMeta](f)
 		switch {
 		case err != nil:
-			return w.why(err)
+			return w.lossOf(err)
 		case ready.NotCompiled:
 			return sandbox.ErrNotCompiled
 		case ready.Refused.Format != "":
 			why, err := ready.Refused.text(maxDepth)
 			if err != nil {
-				return w.why(err)
+				return w.lossOf(err)
 			}
 			return msg.Errorf("%s", why)
 		}
 		return nil
 	}
-	return w.why(shmring.ErrProtocol)
+	return w.lossOf(shmring.ErrProtocol)
 }
 
 // A lossError says that a child ended, or had to be ended, before it answered.
 type lossError struct {
-	err   error // what was noticed first
-	state *os.ProcessState
-	said  string
+	err    error // what was noticed first
+	state  *os.ProcessState
+	stderr string
 }
 
 func (e *lossError) Error() string {
-	if e.said != "" {
-		return e.state.String() + ": " + e.said
+	if e.stderr != "" {
+		return e.state.String() + ": " + e.stderr
 	}
 	return e.state.String()
 }
@@ -184,18 +184,18 @@ func (e *lossError) Unwrap() error { return e.err }
 // its own stack, at address 0, which no guest's mistake comes to.
 func (e *lossError) outOfMemory() bool {
 	for _, words := range []string{"out of memory", "cannot allocate memory", "failed to create new OS thread"} {
-		if strings.Contains(e.said, words) {
+		if strings.Contains(e.stderr, words) {
 			return true
 		}
 	}
-	return strings.Contains(e.said, "SIGSEGV") && strings.Contains(e.said, "addr=0x0;") && strings.Contains(e.said, "goroutine 0 ")
+	return strings.Contains(e.stderr, "SIGSEGV") && strings.Contains(e.stderr, "addr=0x0;") && strings.Contains(e.stderr, "goroutine 0 ")
 }
 
 // cpu is the CPU time that the child has used.
 func (e *lossError) cpu() time.Duration { return e.state.UserTime() + e.state.SystemTime() }
 
 // why ends the child and makes the error of its loss.
-func (w *process) why(err error) error {
+func (w *process) lossOf(err error) error {
 	if errors.Is(err, shmring.ErrProtocol) {
 		w.kill()
 	} else {
@@ -208,27 +208,27 @@ func (w *process) why(err error) error {
 		}
 	}
 	<-w.gone
-	return &lossError{err: err, state: w.cmd.ProcessState, said: w.said.text()}
+	return &lossError{err: err, state: w.cmd.ProcessState, stderr: w.stderr.text()}
 }
 
 // tail keeps what a child prints to its stderr, the beginning of it: the Go
 // runtime says there why it dies.
-type tail struct {
+type stderrHead struct {
 	mu   sync.Mutex
 	head []byte
 }
 
-const maxSaid = 8 << 10
+const maxStderr = 8 << 10
 
-func (t *tail) Write(p []byte) (int, error) {
+func (t *stderrHead) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.head = append(t.head, p[:min(len(p), maxSaid-len(t.head))]...)
+	t.head = append(t.head, p[:min(len(p), maxStderr-len(t.head))]...)
 	return len(p), nil
 }
 
 // text is the first line that says something, and the next.
-func (t *tail) text() string {
+func (t *stderrHead) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var lines []string

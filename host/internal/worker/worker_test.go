@@ -223,7 +223,7 @@ func TestWhatAWorkerFinds(t *testing.T) {
 	}
 }
 
-// TestLiars talks to children that do not keep to the protocol.
+// TestLiars quietIn to children that do not keep to the protocol.
 func TestLiars(t *testing.T) {
 	broken := "run was stopped: its process violated the protocol with its host"
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
@@ -476,7 +476,7 @@ func TestIdleWorkersGoBesideBusyOnes(t *testing.T) {
 		call(busy)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return !slices.ContainsFunc(p.idle, func(i *idler) bool { return i.module == quiet })
+		return !slices.ContainsFunc(p.idle, func(i *idleWorker) bool { return i.module == quiet })
 	})
 }
 
@@ -489,7 +489,7 @@ func TestWhoLooksIsNotInTheWay(t *testing.T) {
 	}
 	var looks sync.WaitGroup
 	looks.Go(func() {
-		for w.sound() {
+		for w.usable() {
 			continue
 		}
 	})
@@ -564,13 +564,13 @@ func TestSecretsStayHere(t *testing.T) {
 	defer w.discard()
 	var sent wire
 	w.send = shmring.NewWriter(tap{w.link.Carrier(), &sent}, nil, 0)
-	w.line.send = w.send
+	w.queue.send = w.send
 	request, _ := json.Marshal(map[string]any{"url": server.URL + "/", "headers": map[string]string{"X-A": "b"}})
-	c := &call{alone: true, module: m, outer: t.Context(), w: w, turn: turn, inv: sandbox.Invocation{
+	c := &call{exclusive: true, module: m, outer: t.Context(), w: w, task: turn, inv: sandbox.Invocation{
 		Export: "http", Input: request, Timeout: patience, MaxOutput: 1 << 20,
 		Grant: sandbox.Grant{HTTP: client(t, server.URL, egress.Secret{Name: "KEY", Header: "Authorization", Format: "Bearer {}", Host: server.URL, Value: secret})},
 	}}
-	p.open(m, w, c)
+	p.assign(m, w, c)
 	out, fail := c.run()
 	if fail != nil || !strings.Contains(string(out.Bytes), `"status":200`) {
 		t.Fatalf("got %s, %v", out.Bytes, fail)

@@ -2,7 +2,7 @@
 // context's own enters itself with its parent, makes a channel and leaves again,
 // for every call and each layer that can end one; these do so when somebody
 // waits for them, which hardly a call does.
-package ending
+package cancelscope
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package ending
+package cancelscope
 
 import (
 	"context"

@@ -32,20 +32,20 @@ type queue struct {
 }
 
 // newQueue makes one whose waiting calls look at the first so often.
-func newQueue(t *testing.T, looking time.Duration) *queue {
+func newQueue(t *testing.T, observeEvery time.Duration) *queue {
 	begun := filepath.Join(t.TempDir(), "begun")
-	q := newQueueOf(t, "gate:"+begun, looking)
+	q := newQueueOf(t, "gate:"+begun, observeEvery)
 	q.begun = begun
 	return q
 }
 
 // newQueueOf makes one of workers in a role.
-func newQueueOf(t *testing.T, role string, looking time.Duration) *queue {
+func newQueueOf(t *testing.T, role string, observeEvery time.Duration) *queue {
 	q := &queue{t: t, door: filepath.Join(t.TempDir(), "door")}
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
 	load(t, newPool(t, nil), pl) // so that it is compiled
 	p := newPool(t, func(c *Config) { c.Command = asRole(role) })
-	p.grace, p.looking = max(looking, cpusched.ShortCallTime), looking
+	p.grace, p.observeEvery = max(observeEvery, cpusched.ShortCallTime), observeEvery
 	q.m = load(t, p, pl)
 	return q
 }
@@ -53,7 +53,7 @@ func newQueueOf(t *testing.T, role string, looking time.Duration) *queue {
 // now makes a call, which is taken for one that is as quick as can be.
 func (q *queue) now(ctx context.Context, input string, timeout time.Duration, judge func(sandbox.Output, *tool.Error)) {
 	q.m.cost("run").Store(1)
-	q.m.hungry.Store(false) // as a call on a busy machine may have seemed to be
+	q.m.computes.Store(false) // as a call on a busy machine may have seemed to be
 	inv := sandbox.Invocation{Export: "run", Input: []byte(input), Timeout: timeout}
 	if strings.HasPrefix(input, "ask") {
 		inv.Grant.HTTP = sender{}
@@ -79,10 +79,10 @@ func (q *queue) call(ctx context.Context, input string, timeout time.Duration, j
 func (q *queue) length() (n int) {
 	q.m.pool.mu.Lock()
 	defer q.m.pool.mu.Unlock()
-	for _, w := range q.m.lines {
-		w.line.mu.Lock()
-		n = max(n, len(w.line.calls))
-		w.line.mu.Unlock()
+	for _, w := range q.m.busy {
+		w.queue.mu.Lock()
+		n = max(n, len(w.queue.calls))
+		w.queue.mu.Unlock()
 	}
 	return n
 }
@@ -194,7 +194,7 @@ func TestWaitingIsCancelled(t *testing.T) {
 // TestLongOnesHoldNobodyUp has calls answered that came behind a long one, while it
 // runs on.
 func TestLongOnesHoldNobodyUp(t *testing.T) {
-	q := newQueue(t, stuckTime)
+	q := newQueue(t, observeEvery)
 	q.warm()
 	q.call(t.Context(), "hold "+q.door, patience, q.answered("hold "+q.door))
 	for _, input := range []string{"a", "b", "c"} {
@@ -247,7 +247,7 @@ func TestOpenedBehindTheEnd(t *testing.T) {
 	if !q.m.enter() {
 		t.Fatal("it takes no calls")
 	}
-	i, _ := q.m.pool.look(q.m, "", c, 0, false)
+	i, _ := q.m.pool.tryAcquire(q.m, "", c, 0, false)
 	if i == nil {
 		t.Fatal("no worker waits")
 	}
@@ -256,7 +256,7 @@ func TestOpenedBehindTheEnd(t *testing.T) {
 	q.calls.Go(func() { _ = q.m.Close(over) })
 	<-q.m.calls.Life().Done()
 	q.m.endAll()
-	q.m.pool.open(q.m, i.w, c)
+	q.m.pool.assign(q.m, i.w, c)
 	out, fail := q.m.serve(c)
 	q.failed("hold", tool.Cancelled)(out, fail)
 	if c.expired() {
@@ -283,7 +283,7 @@ func TestSlowListenersHoldNobodyUp(t *testing.T) {
 	if err := q.m.worker(t.Context(), "", c, false); err != nil {
 		t.Fatal(err)
 	}
-	c.line.flush()
+	c.queue.flush()
 	q.calls.Go(func() {
 		q.now(t.Context(), "a", patience, q.answered("a"))
 		close(done)
@@ -310,7 +310,7 @@ func TestWhoLooksIsNotTheEnd(t *testing.T) {
 	if err := q.m.worker(t.Context(), "", c, false); err != nil {
 		t.Fatal(err)
 	}
-	c.line.flush()
+	c.queue.flush()
 	hold := "hold " + q.door
 	q.calls.Go(func() { q.now(t.Context(), hold, patience, q.answered(hold)) })
 	eventually(t, "the next is begun", func() bool {
@@ -339,12 +339,12 @@ func TestMovedIsGone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	q.call(ctx, "hold "+q.door, patience, q.answered("hold "+q.door))
 	c := &call{module: q.m, outer: t.Context(), inv: sandbox.Invocation{Export: "run", Input: []byte("moved"), Timeout: time.Hour}}
-	if !q.m.pool.queue(q.m, "", c, lineMost) {
+	if !q.m.pool.enqueue(q.m, "", c, queueMost) {
 		t.Fatal("it is not in the line")
 	}
 	end := c.begin()
-	c.line.flush()
-	if !c.line.takeBack(c) {
+	c.queue.flush()
+	if !c.queue.takeBack(c) {
 		t.Fatal("it was not taken back")
 	}
 	c.kill()
@@ -355,13 +355,13 @@ func TestMovedIsGone(t *testing.T) {
 	c.kill()
 	c.wake()
 	end()
-	q.m.pool.put(q.m, c)
+	q.m.pool.release(q.m, c)
 	q.m.pool.mu.Lock()
 	if n := len(q.m.pool.idle); n != 1 {
 		t.Errorf("one worker waits %d times", n)
 	}
 	q.m.pool.mu.Unlock()
-	if c.lost || !c.late.IsZero() || c.w.line.over {
+	if c.lost || !c.late.IsZero() || c.w.queue.over {
 		t.Errorf("it ends a worker that it was taken from: lost %t, late %s", c.lost, c.late)
 	}
 	q.now(t.Context(), "after", patience, q.answered("after"))
@@ -377,7 +377,7 @@ func TestLentFoldersAreNotShared(t *testing.T) {
 	inv := sandbox.Invocation{Export: "cat", Input: []byte("/w/f"), Timeout: patience, MaxOutput: 1000}
 	with := inv
 	with.Grant.Mounts = []jail.Mount{{Guest: "/w", Host: dir}}
-	c := &call{module: m, outer: t.Context(), inv: with, alone: true}
+	c := &call{module: m, outer: t.Context(), inv: with, exclusive: true}
 	key := mountKey(with.Grant.Mounts)
 	if err := m.worker(t.Context(), key, c, false); err != nil {
 		t.Fatal(err)
@@ -385,13 +385,13 @@ func TestLentFoldersAreNotShared(t *testing.T) {
 	if out, fail := c.run(); fail != nil || string(out.Bytes) != "private" {
 		t.Fatalf("got %q, %v", out.Bytes, fail)
 	}
-	c.line.leave(c) // with which put begins
+	c.queue.leave(c) // with which put begins
 	m.cost("cat").Store(1)
-	m.hungry.Store(false)
+	m.computes.Store(false)
 	if out, fail := m.Call(t.Context(), inv); fail == nil {
 		t.Errorf("a call without the grant reads %q", out.Bytes)
 	}
-	m.pool.put(m, c)
+	m.pool.release(m, c)
 }
 
 // TestCrooksInALine gives calls to workers that lie about those that wait: all end,
@@ -402,10 +402,10 @@ func TestCrooksInALine(t *testing.T) {
 		"gives back and takes without end", "says that all was taken back", "writes anything", "reads no more",
 		"puts more than the ring holds", "puts half a frame", "puts a frame that is longer than it", "says that it sleeps, and took what was never put",
 	} {
-		for _, looking := range []time.Duration{stuckTime, time.Hour} {
-			t.Run(lie+", looking every "+looking.String(), func(t *testing.T) {
+		for _, observeEvery := range []time.Duration{observeEvery, time.Hour} {
+			t.Run(lie+", observeEvery every "+observeEvery.String(), func(t *testing.T) {
 				t.Parallel()
-				q := newQueueOf(t, "crook:"+lie, looking)
+				q := newQueueOf(t, "crook:"+lie, observeEvery)
 				q.now(t.Context(), "x", patience, q.answered("cheated"))
 				for range 4 {
 					q.calls.Go(func() {

@@ -33,7 +33,7 @@ func (r *rooms) count(taken, waits int) {
 	r.waits += waits
 }
 
-func (r *rooms) Take(ctx context.Context, over <-chan struct{}) bool {
+func (r *rooms) Acquire(ctx context.Context, over <-chan struct{}) bool {
 	r.count(0, 1)
 	defer r.count(0, -1)
 	select {
@@ -46,15 +46,15 @@ func (r *rooms) Take(ctx context.Context, over <-chan struct{}) bool {
 	return false
 }
 
-func (r *rooms) Give() {
+func (r *rooms) Release() {
 	r.count(-1, 0)
 	<-r.free
 }
 
-func (r *rooms) Shares(with sandbox.Place, waited bool) bool {
+func (r *rooms) Shares(with sandbox.Slot, waited bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return with == sandbox.Place(r) && (waited || r.waits == 0)
+	return with == sandbox.Slot(r) && (waited || r.waits == 0)
 }
 
 func (r *rooms) busy() int {
@@ -84,8 +84,8 @@ func newSearch(t *testing.T, places int) *search {
 func (s *search) behind(ctx context.Context, input string, patient bool, judge func(sandbox.Output, *tool.Error)) {
 	s.calls.Go(func() {
 		s.m.cost("run").Store(1)
-		s.m.hungry.Store(!patient)
-		judge(s.m.Call(ctx, sandbox.Invocation{Export: "run", Input: []byte(input), Timeout: patience, Place: s.rooms}))
+		s.m.computes.Store(!patient)
+		judge(s.m.Call(ctx, sandbox.Invocation{Export: "run", Input: []byte(input), Timeout: patience, Slot: s.rooms}))
 	})
 }
 
@@ -104,7 +104,7 @@ func (s *search) leaves() {
 // seeks waits until so many calls seek a worker.
 func (s *search) seeks(n int32) {
 	s.t.Helper()
-	eventually(s.t, fmt.Sprint(n, " calls seek a worker"), func() bool { return s.m.seeking.Load() == n })
+	eventually(s.t, fmt.Sprint(n, " calls seek a worker"), func() bool { return s.m.waiting.Load() == n })
 }
 
 // placeless waits until so many calls wait for a place.
@@ -124,7 +124,7 @@ func (s *search) rests(idle int) {
 		p := s.m.pool
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return s.rooms.busy() == 0 && len(s.m.lines) == 0 && len(s.m.seekers) == 0 && len(p.idle) == idle
+		return s.rooms.busy() == 0 && len(s.m.busy) == 0 && len(s.m.waiters) == 0 && len(p.idle) == idle
 	})
 }
 
@@ -135,12 +135,12 @@ func (s *search) have(file string) {
 }
 
 // seeker makes a call that waits for nobody one that seeks a worker.
-func (s *search) seeker(input string) *seeker {
+func (s *search) seeker(input string) *waiter {
 	s.t.Helper()
-	if !s.rooms.Take(s.t.Context(), nil) {
+	if !s.rooms.Acquire(s.t.Context(), nil) {
 		s.t.Fatal("there is no place")
 	}
-	k := s.m.pool.take(s.m, "", s.one(input), 0, false)
+	k := s.m.pool.acquire(s.m, "", s.one(input), 0, false)
 	if k == nil {
 		s.t.Fatal("there is a worker")
 	}
@@ -148,11 +148,11 @@ func (s *search) seeker(input string) *seeker {
 }
 
 func (s *search) one(input string) *call {
-	return &call{module: s.m, outer: s.t.Context(), inv: sandbox.Invocation{Export: "run", Input: []byte(input), Timeout: patience, Place: s.rooms, MaxOutput: 1000}}
+	return &call{module: s.m, outer: s.t.Context(), inv: sandbox.Invocation{Export: "run", Input: []byte(input), Timeout: patience, Slot: s.rooms, MaxOutput: 1000}}
 }
 
 // has reports whether the call is in a line.
-func (s *seeker) has() bool {
+func (s *waiter) has() bool {
 	select {
 	case <-s.found:
 		return true

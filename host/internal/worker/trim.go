@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// restTime is how long a worker waits for its next call before it gives back the
+// trimDelay is how long a worker waits for its next call before it gives back the
 // memory that it does not need while it waits.
-const restTime = time.Second
+const trimDelay = time.Second
 
 // A rest gives memory back when no call came for a while. begin and end cost next
 // to nothing, for every call pays them: who watches finds out what has happened
 // since it last looked.
-type rest struct {
+type memoryTrimmer struct {
 	born  time.Time
 	since atomic.Int64  // nanoseconds after born; busy: a call runs
 	wake  chan struct{} // tells the watcher to look again
@@ -21,14 +21,14 @@ type rest struct {
 
 const busy = -1
 
-func newRest() *rest {
-	r := &rest{born: time.Now(), wake: make(chan struct{}, 1)}
+func newMemoryTrimmer() *memoryTrimmer {
+	r := &memoryTrimmer{born: time.Now(), wake: make(chan struct{}, 1)}
 	go r.watch()
 	return r
 }
 
 // begin says that no call runs any more.
-func (r *rest) begin() {
+func (r *memoryTrimmer) begin() {
 	r.since.Store(int64(time.Since(r.born)))
 	select {
 	case r.wake <- struct{}{}:
@@ -37,12 +37,12 @@ func (r *rest) begin() {
 }
 
 // end says that a call has come.
-func (r *rest) end() { r.since.Store(busy) }
+func (r *memoryTrimmer) end() { r.since.Store(busy) }
 
-func (r *rest) watch() {
+func (r *memoryTrimmer) watch() {
 	for range r.wake {
 		for {
-			wait, since := restTime, r.since.Load()
+			wait, since := trimDelay, r.since.Load()
 			if since != busy {
 				wait -= time.Since(r.born) - time.Duration(since)
 			}

@@ -32,32 +32,32 @@ func TestWeight(t *testing.T) {
 	if w := other.Weight(); w != bytes {
 		t.Errorf("another module weighs %s", w)
 	}
-	p.drop(func(*idler) bool { return true })
+	p.discardIdle(func(*idleWorker) bool { return true })
 	if w := m.Weight(); w != bytes {
 		t.Errorf("when its worker has gone it weighs %s", w)
 	}
 }
 
-// A worker is weighed now and then, not at every call.
+// A worker is measured now and then, not at every call.
 func TestAWorkerIsWeighedNowAndThen(t *testing.T) {
 	self, err := os.FindProcess(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &process{cmd: &exec.Cmd{Process: self}}
-	w.weigh()
+	w.measureMemory()
 	first := w.weight
 	if first < 1<<20 {
 		t.Fatalf("this process weighs %s", first)
 	}
 	w.weight = 1
-	w.weigh()
+	w.measureMemory()
 	if w.weight != 1 {
-		t.Error("it was weighed again at once")
+		t.Error("it was measured again at once")
 	}
-	w.weighed = time.Now().Add(-weighAgain)
-	w.weigh()
+	w.measured = time.Now().Add(-measureEvery)
+	w.measureMemory()
 	if w.weight < 1<<20 {
-		t.Errorf("it was not weighed again: %s", w.weight)
+		t.Errorf("it was not measured again: %s", w.weight)
 	}
 }

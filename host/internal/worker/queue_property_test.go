@@ -22,7 +22,7 @@ func (idleWire) Send(_, _ []byte) error { return nil }
 func TestLineLaws(t *testing.T) {
 	shared := testRegion(t).Claims()
 	rapid.Check(t, func(t *rapid.T) {
-		l := &line{claims: shared, room: 400, send: shmring.NewWriter(idleWire{}, nil, 0), kill: func() {}}
+		l := &callQueue{claims: shared, room: 400, send: shmring.NewWriter(idleWire{}, nil, 0), kill: func() {}}
 		var all []*call
 		begun := map[*call]bool{} // by the worker
 		var runs *call            // in it; nil: none
@@ -37,13 +37,13 @@ func TestLineLaws(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"join": func(t *rapid.T) {
-				c := &call{alone: rapid.IntRange(0, 9).Draw(t, "alone") == 0, inv: sandbox.Invocation{Export: "x", Input: make([]byte, rapid.IntRange(0, 100).Draw(t, "input"))}}
+				c := &call{exclusive: rapid.IntRange(0, 9).Draw(t, "alone") == 0, inv: sandbox.Invocation{Export: "x", Input: make([]byte, rapid.IntRange(0, 100).Draw(t, "input"))}}
 				before := len(l.calls)
 				if l.join(c, 4) {
 					all = append(all, c)
 					l.flush()
-					if before > 4 || before > 0 && c.alone {
-						t.Fatalf("it joined %d others, alone %t", before, c.alone)
+					if before > 4 || before > 0 && c.exclusive {
+						t.Fatalf("it joined %d others, alone %t", before, c.exclusive)
 					}
 				}
 			},
@@ -54,7 +54,7 @@ func TestLineLaws(t *testing.T) {
 				c := all[came]
 				came++
 				if !l.claims.Closed() && l.claims.Claim(c.number) {
-					if c.stand == moved || c.stand == fallen && !c.begun {
+					if c.state == moved || c.state == workerLost && !c.begun {
 						t.Fatalf("call %d was taken back and is begun", c.number)
 					}
 					runs, begun[c] = c, true
@@ -116,8 +116,8 @@ func TestLineLaws(t *testing.T) {
 					t.Fatalf("%d bytes lie behind call %d in a pipe that holds %d", lies, runs.number, l.room)
 				}
 				for _, c := range all {
-					if c.news != nil && c.stand == behind && len(c.news) > 0 || c.news != nil && c.stand != behind && len(c.news) != 1 {
-						t.Fatalf("call %d was told %d times, and stands at %d", c.number, len(c.news), c.stand)
+					if c.changed != nil && c.state == behind && len(c.changed) > 0 || c.changed != nil && c.state != behind && len(c.changed) != 1 {
+						t.Fatalf("call %d was told %d times, and stands at %d", c.number, len(c.changed), c.state)
 					}
 				}
 				if len(all) > 0 && newest().number != l.sent {
@@ -132,10 +132,10 @@ func TestLineLaws(t *testing.T) {
 // first yet: they lie in the pipe until the worker has done with it.
 func TestTakenBackLiesInThePipe(t *testing.T) {
 	shared := testRegion(t).Claims()
-	l := &line{claims: shared, room: 1000, send: shmring.NewWriter(idleWire{}, nil, 0), kill: func() {}}
+	l := &callQueue{claims: shared, room: 1000, send: shmring.NewWriter(idleWire{}, nil, 0), kill: func() {}}
 	join := func() (*call, bool) {
 		c := &call{inv: sandbox.Invocation{Export: "x", Input: make([]byte, 80)}}
-		return c, l.join(c, lineMost)
+		return c, l.join(c, queueMost)
 	}
 	one, _ := join()
 	two, _ := join()

@@ -8,8 +8,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// weighAgain is how long the weight of a worker is taken for what it was.
-const weighAgain = 5 * time.Second
+// measureEvery is how long the weight of a worker is taken for what it was.
+const measureEvery = 5 * time.Second
 
 // Weight is how much memory the module takes while no call runs: its bytes in
 // this process, and the workers that wait for calls of it.
@@ -27,12 +27,12 @@ func (m *Module) Weight() tool.Bytes {
 
 // weigh notes how much memory the child has for itself: not its program, which
 // all children share. The pool's mu is held.
-func (w *process) weigh() {
+func (w *process) measureMemory() {
 	now := time.Now()
-	if now.Sub(w.weighed) < weighAgain {
+	if now.Sub(w.measured) < measureEvery {
 		return
 	}
-	w.weighed = now
+	w.measured = now
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", w.cmd.Process.Pid))
 	if err != nil {
 		return // it has ended, or the system does not tell

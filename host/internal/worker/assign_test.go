@@ -21,10 +21,10 @@ func TestNobodyFallsInBetween(t *testing.T) {
 	if !a.has() {
 		t.Error("the worker was kept while somebody sought one")
 	}
-	if n := s.m.seeking.Load(); n != 0 {
+	if n := s.m.waiting.Load(); n != 0 {
 		t.Errorf("%d seek still", n)
 	}
-	if err := s.m.seek(t.Context(), a); err != nil {
+	if err := s.m.startWorker(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
 	s.answered("a")(s.m.serve(a.c))
@@ -48,21 +48,21 @@ func TestBothComeAtOnce(t *testing.T) {
 		if !a.has() {
 			t.Fatal("it has no worker")
 		}
-		k := &making{key: a.key, place: a.c.inv.Place, done: make(chan struct{}), by: a}
-		s.m.bring(t.Context(), k, nil)
-		var b *seeker
+		k := &start{key: a.key, slot: a.c.inv.Slot, done: make(chan struct{}), by: a}
+		s.m.runStart(t.Context(), k, nil)
+		var b *waiter
 		if another {
 			b = s.seeker("b")
 			begun = append(begun, "b")
 		}
-		if err := s.m.settle(a, k); err != nil {
+		if err := s.m.finishStart(a, k); err != nil {
 			t.Fatal(err)
 		}
 		if another {
 			if !b.has() {
 				t.Fatal("the worker was kept while somebody sought one")
 			}
-			s.rooms.Give() // b's own, which one that is made for it would have
+			s.rooms.Release() // b's own, which one that is made for it would have
 			if n := s.rooms.busy(); n != 2 {
 				t.Errorf("%d places are taken by two calls", n)
 			}
@@ -87,34 +87,34 @@ func TestOnlyTheirLikeIsHanded(t *testing.T) {
 	s.calls.Wait()
 	s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
 	eventually(t, "it runs", func() bool { return s.length() == 1 })
-	of := func(key string, place sandbox.Place) *seeker {
+	of := func(key string, slot sandbox.Slot) *waiter {
 		c := s.one("a")
-		c.inv.Place = place
+		c.inv.Slot = slot
 		p := s.m.pool
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return s.m.note(key, c, true)
+		return s.m.addWaiter(key, c, true)
 	}
-	strange := map[string]*seeker{
+	strange := map[string]*waiter{
 		"one that was lent other folders":   of("other", s.rooms),
 		"one in places of another kind":     of("", newRooms(1)),
 		"one that needs no place of a kind": of("", nil),
 	}
 	for range 2 { // their own places
-		if !s.rooms.Take(t.Context(), nil) {
+		if !s.rooms.Acquire(t.Context(), nil) {
 			t.Fatal("there is no place")
 		}
 	}
 	a, b := of("", s.rooms), of("", s.rooms)
 	for who, k := range strange {
-		if s.m.pool.queue(s.m, k.key, k.c, lineMost) {
+		if s.m.pool.enqueue(s.m, k.key, k.c, queueMost) {
 			t.Errorf("%s is in the line", who)
 		}
 	}
 	s.behind(t.Context(), "late", false, s.answered("late"))
 	s.placeless(1)
 	s.m.cost("run").Store(1)
-	s.m.hungry.Store(false)
+	s.m.computes.Store(false)
 	s.open()
 	eventually(t, "the first is answered", func() bool { return a.has() })
 	if !b.has() {
@@ -126,13 +126,13 @@ func TestOnlyTheirLikeIsHanded(t *testing.T) {
 		if k.has() {
 			t.Errorf("%s has it", who)
 		}
-		s.m.forget(k)
+		s.m.removeWaiter(k)
 	}
 	s.m.pool.mu.Unlock()
 	s.calls.Go(func() { s.answered("a")(s.m.serve(b.c)) })
 	s.answered("a")(s.m.serve(a.c))
-	s.rooms.Give() // which workers made for them would have
-	s.rooms.Give()
+	s.rooms.Release() // which workers made for them would have
+	s.rooms.Release()
 	s.calls.Wait()
 	s.end("warm", "hold door", "a", "a", "late")
 }
@@ -173,11 +173,11 @@ func TestWhoHasGoneIsHandedNothing(t *testing.T) {
 	if !b.has() {
 		t.Fatal("the worker was kept while somebody sought one")
 	}
-	if err := s.m.seek(gone, a); err == nil {
+	if err := s.m.startWorker(gone, a); err == nil {
 		t.Error("it found a worker")
 	}
 	s.answered("b")(s.m.serve(b.c))
-	s.rooms.Give() // b's own, which one that is made for it would have
+	s.rooms.Release() // b's own, which one that is made for it would have
 	s.rests(1)
 	s.end("hold door", "b")
 }

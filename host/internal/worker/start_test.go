@@ -98,19 +98,19 @@ func TestWhatWasTakenUpEnds(t *testing.T) {
 // it up, and when nobody waits for it.
 func TestALateEndReachesNobodyElse(t *testing.T) {
 	s := newSearch(t, 2)
-	first, second := &seeker{key: "k", c: &call{}}, &seeker{key: "k", c: &call{}}
+	first, second := &waiter{key: "k", c: &call{}}, &waiter{key: "k", c: &call{}}
 	cancelled := false
-	k := &making{key: "k", cancel: func() { cancelled = true }, by: first, done: make(chan struct{})}
-	if err := s.m.settle(first, k); err != nil || s.m.takeUp(second) != k {
+	k := &start{key: "k", cancel: func() { cancelled = true }, by: first, done: make(chan struct{})}
+	if err := s.m.finishStart(first, k); err != nil || s.m.adoptStart(second) != k {
 		t.Fatalf("it is not taken up: %v", err)
 	}
-	if s.m.giveUp(first, k); cancelled {
+	if s.m.cancelStart(first, k); cancelled {
 		t.Error("it is ended by who has left it")
 	}
-	if s.m.giveUp(second, k); !cancelled {
+	if s.m.cancelStart(second, k); !cancelled {
 		t.Error("it is not ended by who waits for it")
 	}
-	if err := s.m.settle(second, k); err != nil || s.m.takeUp(first) != nil {
+	if err := s.m.finishStart(second, k); err != nil || s.m.adoptStart(first) != nil {
 		t.Errorf("what is being ended is taken up: %v", err)
 	}
 }
@@ -129,8 +129,8 @@ func TestRoomInALineIsTaken(t *testing.T) {
 	s.behind(t.Context(), "a", false, s.answered("a"))
 	s.seeks(1)
 	s.m.pool.mu.Lock()
-	s.m.hungry.Store(false)
-	s.m.seekers[0].patient = true // as one is that came before anybody knew what a call costs
+	s.m.computes.Store(false)
+	s.m.waiters[0].patient = true // as one is that came before anybody knew what a call costs
 	s.m.pool.mu.Unlock()
 	s.open()
 	s.seeks(0)
@@ -184,11 +184,11 @@ func TestSearchesEnd(t *testing.T) {
 	})
 	t.Run("with the module and without a place", func(t *testing.T) {
 		s := newSearch(t, 1)
-		if !s.rooms.Take(t.Context(), nil) {
+		if !s.rooms.Acquire(t.Context(), nil) {
 			t.Fatal("there is no place")
 		}
 		s.behind(t.Context(), "a", true, func(out sandbox.Output, fail *tool.Error) {
-			if fail == nil || !out.Unplaced {
+			if fail == nil || !out.NoSlot {
 				t.Errorf("got %+v, %v", out, fail)
 			}
 		})
@@ -198,7 +198,7 @@ func TestSearchesEnd(t *testing.T) {
 		if err := s.m.Close(over); err != nil {
 			t.Error(err)
 		}
-		s.rooms.Give()
+		s.rooms.Release()
 		s.calls.Wait()
 		s.rests(0)
 	})
@@ -208,7 +208,7 @@ func TestSearchesEnd(t *testing.T) {
 		eventually(t, "it runs", func() bool { return s.length() == 1 })
 		ctx, cancel := context.WithCancel(t.Context())
 		s.behind(ctx, "a", false, func(out sandbox.Output, fail *tool.Error) {
-			if fail == nil || fail.Code != tool.Cancelled || !out.Unplaced {
+			if fail == nil || fail.Code != tool.Cancelled || !out.NoSlot {
 				t.Errorf("got %+v, %v", out, fail)
 			}
 		})
@@ -241,14 +241,14 @@ func TestPlacesHold(t *testing.T) {
 					time.AfterFunc(time.Duration(rnd.IntN(3000))*time.Microsecond, cancel)
 				case 1:
 					p.mu.Lock()
-					if len(m.lines) > 0 {
-						m.lines[rnd.IntN(len(m.lines))].kill()
+					if len(m.busy) > 0 {
+						m.busy[rnd.IntN(len(m.busy))].kill()
 					}
 					p.mu.Unlock()
 				case 2:
-					m.hungry.Store(true)
+					m.computes.Store(true)
 				}
-				out, fail := m.Call(ctx, sandbox.Invocation{Export: "run", Input: []byte(text), Timeout: patience, Place: r})
+				out, fail := m.Call(ctx, sandbox.Invocation{Export: "run", Input: []byte(text), Timeout: patience, Slot: r})
 				if fail == nil {
 					answered[n]++
 					if string(out.Bytes) != text {
@@ -257,7 +257,7 @@ func TestPlacesHold(t *testing.T) {
 				}
 				cancel()
 				p.mu.Lock()
-				if lines, taken := len(m.lines), r.busy(); lines > taken {
+				if lines, taken := len(m.busy), r.busy(); lines > taken {
 					t.Errorf("%d lines in %d places", lines, taken)
 				}
 				p.mu.Unlock()
@@ -279,7 +279,7 @@ func TestClosingWaitsForCallsAndNotForMakings(t *testing.T) {
 	t.Run("a call without a place", func(t *testing.T) {
 		s := newSearch(t, 1)
 		s.have(s.start)
-		if !s.rooms.Take(t.Context(), nil) {
+		if !s.rooms.Acquire(t.Context(), nil) {
 			t.Fatal("there is no place")
 		}
 		s.behind(t.Context(), "a", true, s.answered("a"))
@@ -293,7 +293,7 @@ func TestClosingWaitsForCallsAndNotForMakings(t *testing.T) {
 			}
 			return true
 		})
-		s.rooms.Give()
+		s.rooms.Release()
 		if err := <-closed; err != nil {
 			t.Error(err)
 		}
@@ -328,7 +328,7 @@ func TestAPanicKeepsNoPlace(t *testing.T) {
 				t.Error("nobody panicked")
 			}
 		}()
-		_, fail := s.m.Call(t.Context(), sandbox.Invocation{Export: "run", Input: []byte("tell"), Timeout: patience, Place: s.rooms,
+		_, fail := s.m.Call(t.Context(), sandbox.Invocation{Export: "run", Input: []byte("tell"), Timeout: patience, Slot: s.rooms,
 			Progress: func(int, int, string) { panic("the caller's own") }})
 		t.Error(fail)
 	}()
@@ -346,7 +346,7 @@ func TestWhoWaitsForNobodyIsWaitedFor(t *testing.T) {
 	s.calls.Wait()
 	c := s.one("hold " + s.door)
 	s.m.cost("run").Store(1)
-	s.m.hungry.Store(false)
+	s.m.computes.Store(false)
 	if err := s.m.worker(t.Context(), "", c, false); err != nil {
 		t.Fatal(err)
 	}
