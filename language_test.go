@@ -41,6 +41,8 @@ var plain = []string{
 	"host/internal/msg/localize.go",
 	"host/internal/sched",
 	"host/plugin",
+	"host/approval",
+	"host/authorize.go",
 	"host/internal/lockfile",
 	"host/internal/text",
 	"host/internal/callargs",

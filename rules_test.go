@@ -36,6 +36,7 @@ var levels = map[string]int{
 	"sdk/guest":                      2,
 	"sdk/js":                         2,
 	"host/plugin":                    1,
+	"host/approval":                  3,
 	"host/internal/wasmcheck":        1,
 	"host/internal/memsnap":          2,
 	"host/internal/instrument":       2,

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -50,7 +51,7 @@ func TestPrivateTextAcrossConversations(t *testing.T) {
 
 func TestMayAsk(t *testing.T) {
 	h, _, _ := web(t, everywhere, func(c *Config) {
-		c.Approvals.Rules = []ApprovalRule{{Tool: "load_*", Action: Ask}}
+		c.Approvals.Rules = []approval.Rule{{Tool: "load_*", Action: approval.Ask}}
 	})
 	s := h.Session("me", "c1")
 	for name, want := range map[string]bool{"fetch": true, "nothing": false, tool.LoadHistory: false} {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/plugin"
 )
 
@@ -33,7 +34,7 @@ func pinned(t testing.TB, dir string, change func(*Config)) *Host {
 	return open(t, dir, func(c *Config) {
 		c.Folders[0].Trust = plugin.TrustAsk
 		c.Lock = filepath.Join(data, "weir.lock")
-		c.Approvals.Default = Allow // no call is asked about here
+		c.Approvals.Default = approval.Allow // no call is asked about here
 		g := plugin.Grant{Paths: []plugin.PathGrant{{Guest: "/data", Host: data}}}
 		c.Grants = map[string]plugin.Grant{"a": g, "b": g}
 		if change != nil {

@@ -28,14 +28,14 @@ func (s *Session) run(ctx context.Context, b *bound, c tool.Call, args map[strin
 	if fail != nil {
 		return failed(fail), false
 	}
-	approval, fail := s.consent(ctx, b, c, args, input)
+	approval, fail := s.authorize(ctx, b, c, args, input)
 	if fail != nil {
 		r = failed(fail)
 		r.Approval = approval
 		return r, false
 	}
 	out, stats, fail, again := s.answer(ctx, b, c, input)
-	s.touch(b)
+	s.noteRead(b)
 	if fail != nil {
 		r = failed(fail)
 		r.Stats, r.Approval = stats, approval

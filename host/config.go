@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -33,11 +34,11 @@ type Config struct {
 	Grants map[string]plugin.Grant
 	// Approvals say which calls run unasked; the zero value asks about every call
 	// that can change something.
-	Approvals Approvals
+	Approvals approval.Policy
 	// Approve asks a person about the calls of a session that has nobody of its
 	// own (Session.Asking); nil: nobody is there, and what must be asked about
 	// does not run.
-	Approve Approver
+	Approve approval.Approver
 	// Lock is the file that pins the bytes of every plugin that may run, and keeps
 	// what people said about it. Only one process may use it at a time. Empty:
 	// nothing is pinned, and a folder's Trust is shown and not enforced.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -126,7 +127,7 @@ func TestApplyServers(t *testing.T) {
 	defer web.Close()
 	_, url := elsewhere(t)
 	_, other := elsewhere(t)
-	h := served(t, func(c *Config) { c.Approvals.Default = Allow }, plugin.Server{Name: "old", URL: web.URL}, plugin.Server{Name: "files", URL: url})
+	h := served(t, func(c *Config) { c.Approvals.Default = approval.Allow }, plugin.Server{Name: "old", URL: web.URL}, plugin.Server{Name: "files", URL: url})
 	connection := h.serverList()[1]
 	result := make(chan tool.Result, 1)
 	go func() {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sandbox"
@@ -126,7 +127,7 @@ func TestServletHasWhatItIsGranted(t *testing.T) {
 	}
 	unasked := func(c *Config) {
 		change(c)
-		c.Approvals = Approvals{Default: Allow}
+		c.Approvals = approval.Policy{Default: approval.Allow}
 	}
 	h := open(t, dir, unasked)
 	s = h.Session("me", "c")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/cancelscope"
@@ -42,7 +43,7 @@ type Host struct {
 	answers *answer.Cache
 	book    *lockfile.Store // nil: nothing is pinned
 	index   *modindex.Index
-	asked   consents
+	memory  approval.Memory
 	bulk    sync.Mutex         // one long text is worked on at a time
 	running *sched.Limiter     // slots for the guests that run
 	modules *runner.Cache      // the loaded modules

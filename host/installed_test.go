@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/sandbox"
@@ -184,7 +185,7 @@ func TestApprovingReadsTheFile(t *testing.T) {
 	m.claim(t, m.file("a"), was)
 	granted := func(c *Config) {
 		c.Grants = map[string]plugin.Grant{"a": {Paths: []plugin.PathGrant{{Guest: "/data", Host: m.data}}}}
-		c.Approvals.Default = Allow
+		c.Approvals.Default = approval.Allow
 	}
 	h := m.open(t, plugin.TrustAsk, granted)
 	r, err := h.Review(t.Context(), "a")

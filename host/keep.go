@@ -58,7 +58,7 @@ func (s *Session) take(ctx context.Context, c tool.Call, whole []byte) tool.Resu
 	if len(out.Text) > tool.MaxWhole { // each invalid byte took three
 		return failed(w.failure(tool.TooLarge, w.tooLarge, w.hintSmaller, name, tool.Bytes(tool.MaxWhole)))
 	}
-	s.notePrivate() // nobody knows where it was read
+	s.markPrivate() // its origin is unknown
 	return s.result(ctx, s.h.limitsOf(name), c, out)
 }
 

@@ -3,10 +3,10 @@ package host
 import (
 	"context"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/plugin"
@@ -21,7 +21,7 @@ type Live struct {
 	CeilingChars  int
 	Tools         map[string]ToolConfig
 	Grants        map[string]plugin.Grant
-	Approvals     Approvals
+	Approvals     approval.Policy
 	Summarise     func(ctx context.Context, r SummaryRequest) (Summary, error)
 	SummariseOver int
 	Folders       []plugin.Folder
@@ -46,8 +46,8 @@ func (c Config) Live() Live {
 // live is a Live made ready. It never changes; Apply puts another in its place.
 type live struct {
 	Live
-	policy *policy
-	keep   *limit.Keep // Defaults.Keep
+	rules *approval.Rules
+	keep  *limit.Keep // Defaults.Keep
 }
 
 // Check reports what of l cannot be meant.
@@ -63,7 +63,7 @@ func (l Live) ready() (*live, error) {
 	if e := l.Sandbox.Engine; e != "" && e != EngineWazero && e != EngineExtism {
 		return nil, fmt.Errorf("there is no engine %q; it can be %s or %s", e, EngineWazero, EngineExtism)
 	}
-	p, err := l.Approvals.compile()
+	p, err := l.Approvals.Compile()
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (h *Host) Apply(ctx context.Context, l Live) (Change, error) {
 	h.archive.Configure(next.Archive)
 	defer h.exchangeServers(next.Servers)()
 	if !reflect.DeepEqual(before.Approvals, next.Approvals) {
-		h.asked.forgetAll()
+		h.memory.ForgetAnswers()
 	}
 	change, err := h.rescan(ctx)
 	if err == nil {
@@ -165,12 +165,4 @@ func (h *Host) tellUnknown(before *live) {
 			h.log.Warn("the configuration speaks of something that no plugin has", "name", name)
 		}
 	}
-}
-
-// forgetAll takes back every consent.
-func (c *consents) forgetAll() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.order = nil
-	maps.DeleteFunc(c.allowed, func(consent, bool) bool { return true })
 }

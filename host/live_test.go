@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -55,9 +56,9 @@ func TestApply(t *testing.T) {
 func TestApplyForgetsConsents(t *testing.T) {
 	h, _ := desk(t, nil)
 	asked := 0
-	s := h.Session("me", "c1").Asking(played(func(context.Context, ApprovalRequest) (ApprovalAnswer, error) {
+	s := h.Session("me", "c1").Asking(played(func(context.Context, approval.Request) (approval.Answer, error) {
 		asked++
-		return ApprovalAnswer{Always, ""}, nil
+		return approval.Answer{Verdict: approval.Always, By: ""}, nil
 	}))
 	call(t, s, "write_note", noteA)
 	same := h.cfg.Live()
@@ -68,14 +69,14 @@ func TestApplyForgetsConsents(t *testing.T) {
 	if asked != 1 {
 		t.Errorf("asked %d times under the same rules", asked)
 	}
-	same.Approvals.Rules = []ApprovalRule{{Tool: "other", Action: Deny}}
+	same.Approvals.Rules = []approval.Rule{{Tool: "other", Action: approval.Deny}}
 	if _, err := h.Apply(t.Context(), same); err != nil {
 		t.Fatal(err)
 	}
 	if call(t, s, "write_note", noteA); asked != 2 {
 		t.Errorf("asked %d times after the rules changed", asked)
 	}
-	same.Approvals.Default = Deny
+	same.Approvals.Default = approval.Deny
 	if _, err := h.Apply(t.Context(), same); err != nil {
 		t.Fatal(err)
 	}

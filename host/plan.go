@@ -182,7 +182,7 @@ func (p *plan) add(h *Host, s *seat, old *plan) {
 	for _, b := range ready {
 		b.grant.Mounts, b.grant.HTTP, b.reach = deal.grant.Mounts, deal.grant.HTTP, deal.reach
 		b.configs = map[tool.Locale]map[string]string{tool.En: b.configIn(tool.En), tool.Zh: b.configIn(tool.Zh)}
-		b.settle(deal.anyHost)
+		b.fixEffect(deal.anyHost)
 		b.module = p.module(h, pl, b.info.Effective.Memory, old)
 		b.source = b.module
 		if !slices.Contains(one.modules, b.module) {

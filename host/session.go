@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/callargs"
 	"github.com/weirhost/weir/host/internal/history"
@@ -27,9 +28,9 @@ type Session struct {
 	conversation string
 	locale       tool.Locale
 	repeats      *history.Repeats
-	approver     Approver // nil: nobody is there
-	person       bool     // makes the calls
-	across       bool     // reads archives of all of the principal's conversations
+	approver     approval.Approver // nil: nobody is there
+	person       bool              // makes the calls
+	across       bool              // reads archives of all of the principal's conversations
 	report       func(Progress)
 }
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -32,11 +32,11 @@ func (d *Daemon) answerApproval(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(w, r, &body); err != nil {
 		return err
 	}
-	verdict, ok := map[string]host.Verdict{api.AnswerOnce: host.Once, api.AnswerAlways: host.Always, api.AnswerDeny: host.Refuse}[body.Answer]
+	verdict, ok := map[string]approval.Verdict{api.AnswerOnce: approval.Once, api.AnswerAlways: approval.Always, api.AnswerDeny: approval.Refuse}[body.Answer]
 	if !ok {
 		return api.Problemf(http.StatusBadRequest, api.CodeBadBody, `send {"answer": "once"}, "always" or "deny"`, "%q is no answer", api.Clip(body.Answer, 40))
 	}
-	if p := d.approvals.give(d.principal(r), r.PathValue("id"), host.ApprovalAnswer{Verdict: verdict, By: d.principal(r)}); p != nil {
+	if p := d.approvals.give(d.principal(r), r.PathValue("id"), approval.Answer{Verdict: verdict, By: d.principal(r)}); p != nil {
 		return p
 	}
 	writeJSON(w, http.StatusOK, api.Answered{ID: r.PathValue("id"), Answer: body.Answer})
@@ -46,17 +46,17 @@ func (d *Daemon) answerApproval(w http.ResponseWriter, r *http.Request) error {
 // asker asks the person behind one turn's stream.
 type asker struct{ t *turn }
 
-var _ host.Approver = asker{}
+var _ approval.Approver = asker{}
 
 // Approve tells the stream of the request and waits for the answer, while the
 // turn's clock stands still.
-func (a asker) Approve(ctx context.Context, r host.ApprovalRequest) (host.ApprovalAnswer, error) {
+func (a asker) Approve(ctx context.Context, r approval.Request) (approval.Answer, error) {
 	d := a.t.d
 	d.metrics.ApprovalAsked(r.Tool)
 	p, ok := d.approvals.open(r, d.now())
 	if !ok {
 		d.log.Warn("nobody is asked: too many requests wait, or the daemon stops", "tool", r.Tool, "user", r.Principal)
-		return host.ApprovalAnswer{}, host.ErrNobody
+		return approval.Answer{}, approval.ErrNoPerson
 	}
 	defer agent.Pause(ctx)()
 	a.t.emit(api.EventAsked, p.Approval)
@@ -74,10 +74,10 @@ func (a asker) Approve(ctx context.Context, r host.ApprovalRequest) (host.Approv
 // outcomeGone is what a request comes to whose client has gone.
 const outcomeGone = "gone"
 
-func outcomeOf(ctx context.Context, a host.ApprovalAnswer, err error) string {
+func outcomeOf(ctx context.Context, a approval.Answer, err error) string {
 	switch {
 	case err == nil:
-		return map[host.Verdict]string{host.Once: api.AnswerOnce, host.Always: api.AnswerAlways, host.Refuse: api.AnswerDeny}[a.Verdict]
+		return map[approval.Verdict]string{approval.Once: api.AnswerOnce, approval.Always: api.AnswerAlways, approval.Refuse: api.AnswerDeny}[a.Verdict]
 	case context.Cause(ctx) == context.DeadlineExceeded:
 		return "expired"
 	case ctx.Err() != nil:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/plugin"
@@ -122,7 +123,7 @@ func TestApproveOverHTTP(t *testing.T) {
 func TestNoGuestApproves(t *testing.T) {
 	s, dir := pinnedServer(t, []string{"fetch_url", "read_file"}, func(c *host.Config) {
 		c.Grants = map[string]plugin.Grant{"fetch_url": {Hosts: []plugin.HostGrant{{Host: "http://127.0.0.1:*"}, {Host: "127.0.0.1:*"}}}}
-		c.Approvals.Network, c.Approvals.Default = host.Allow, host.Allow
+		c.Approvals.Network, c.Approvals.Default = approval.Allow, approval.Allow
 	})
 	manifest := filepath.Join(dir, "fetch_url", "plugin.toml")
 	text, err := os.ReadFile(manifest)

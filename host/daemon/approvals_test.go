@@ -245,7 +245,7 @@ func TestNobodyToAsk(t *testing.T) {
 			t.Errorf("%s: it was written", name)
 		}
 		msgs := m.Requests()[before+1].Messages
-		if told := msgs[len(msgs)-1].Text; !strings.Contains(told, "nobody is there to ask") || !strings.Contains(told, "[[approvals.rule]]") {
+		if told := msgs[len(msgs)-1].Text; !strings.Contains(told, "no person is available to ask") || !strings.Contains(told, "[[approvals.rule]]") {
 			t.Errorf("%s: the model was told %q", name, told)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/limit"
 )
@@ -42,16 +42,16 @@ type pending struct {
 	api.Approval
 	principal string
 	whole     string
-	answer    chan host.ApprovalAnswer // holds one
-	settled   string                   // what it came to, for those who answer too late
+	answer    chan approval.Answer // holds one
+	settled   string               // what it came to, for those who answer too late
 }
 
 func newBroker() *broker { return &broker{shut: make(chan struct{})} }
 
 // open registers a request; it must be waited for. false: too many wait, of all
 // or of the principal's, or the daemon stops.
-func (b *broker) open(r host.ApprovalRequest, now time.Time) (*pending, bool) {
-	p := &pending{principal: string(r.Principal), whole: display(r.Args), answer: make(chan host.ApprovalAnswer, 1)}
+func (b *broker) open(r approval.Request, now time.Time) (*pending, bool) {
+	p := &pending{principal: string(r.Principal), whole: display(r.Args), answer: make(chan approval.Answer, 1)}
 	p.Approval = api.Approval{
 		ID: uuid.NewString(), Conversation: limit.Visible(r.Conversation), CallID: limit.Visible(r.CallID), Tool: limit.Visible(r.Tool), Plugin: r.Plugin,
 		Why: limit.Visible(r.Why), Always: limit.Visible(r.Always), Asked: now, Expires: r.Expires,
@@ -78,7 +78,7 @@ const stillWaiting = 15 * time.Second
 
 // wait returns the answer to a request, or why there is none. An answer that was
 // taken always counts. still is called from time to time.
-func (b *broker) wait(ctx context.Context, p *pending, still func()) (host.ApprovalAnswer, error) {
+func (b *broker) wait(ctx context.Context, p *pending, still func()) (approval.Answer, error) {
 	tick := time.NewTicker(stillWaiting)
 	defer tick.Stop()
 	var err error
@@ -89,7 +89,7 @@ func (b *broker) wait(ctx context.Context, p *pending, still func()) (host.Appro
 		case <-ctx.Done():
 			err = ctx.Err()
 		case <-b.shut:
-			err = host.ErrNobody
+			err = approval.ErrNoPerson
 		case <-tick.C:
 			still()
 		}
@@ -98,7 +98,7 @@ func (b *broker) wait(ctx context.Context, p *pending, still func()) (host.Appro
 	defer b.mu.Unlock()
 	if p.settled == "" {
 		b.settle(p, "it is over: nobody answered in time, or whoever asked has gone")
-		return host.ApprovalAnswer{}, err
+		return approval.Answer{}, err
 	}
 	return <-p.answer, nil
 }
@@ -114,7 +114,7 @@ func (b *broker) settle(p *pending, how string) {
 }
 
 // give answers a request of a principal's. Those of others are not there.
-func (b *broker) give(principal, id string, a host.ApprovalAnswer) *api.Problem {
+func (b *broker) give(principal, id string, a approval.Answer) *api.Problem {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	mine := func(p *pending) bool { return p.ID == id && p.principal == principal }

@@ -13,12 +13,12 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/daemon/api"
 )
 
-func request(principal string) host.ApprovalRequest {
-	return host.ApprovalRequest{Principal: host.Principal(principal), Conversation: "c", Tool: "write_note", Args: json.RawMessage(`{"path":"a"}`)}
+func request(principal string) approval.Request {
+	return approval.Request{Principal: principal, Conversation: "c", Tool: "write_note", Args: json.RawMessage(`{"path":"a"}`)}
 }
 
 // Whatever answers, ends or stops at the same moment: whoever waits and whoever
@@ -32,12 +32,12 @@ func TestBrokerRaces(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		var given [2]*api.Problem
-		var got host.ApprovalAnswer
+		var got approval.Answer
 		var err error
 		var wg sync.WaitGroup
 		for i := range given {
 			wg.Go(func() {
-				given[i] = b.give("me", p.ID, host.ApprovalAnswer{Verdict: host.Once, By: string(rune('a' + i))})
+				given[i] = b.give("me", p.ID, approval.Answer{Verdict: approval.Once, By: string(rune('a' + i))})
 			})
 		}
 		wg.Go(cancel)
@@ -74,14 +74,14 @@ func TestBrokerBelongsToItsPrincipal(t *testing.T) {
 	if _, ok := b.find("you", p.ID); ok {
 		t.Error("shown to others")
 	}
-	foreign, missing := b.give("you", p.ID, host.ApprovalAnswer{Verdict: host.Once}), b.give("you", "no-such-id", host.ApprovalAnswer{})
+	foreign, missing := b.give("you", p.ID, approval.Answer{Verdict: approval.Once}), b.give("you", "no-such-id", approval.Answer{})
 	if foreign == nil || missing == nil || !reflect.DeepEqual(foreign, missing) || foreign.Status != 404 {
 		t.Errorf("a foreign request answers %v, a missing one %v", foreign, missing)
 	}
-	if b.give("me", p.ID, host.ApprovalAnswer{}) != nil {
+	if b.give("me", p.ID, approval.Answer{}) != nil {
 		t.Error("its own principal may not answer")
 	}
-	over := b.give("you", p.ID, host.ApprovalAnswer{})
+	over := b.give("you", p.ID, approval.Answer{})
 	if over == nil || !reflect.DeepEqual(over, missing) {
 		t.Errorf("a foreign request that is over answers %v", over)
 	}
@@ -103,7 +103,7 @@ func TestBrokerIsBounded(t *testing.T) {
 	if _, ok := b.open(request("you"), time.Now()); !ok {
 		t.Error("one takes the room of all")
 	}
-	b.give("me", all[0].ID, host.ApprovalAnswer{})
+	b.give("me", all[0].ID, approval.Answer{})
 	if _, ok := b.open(request("me"), time.Now()); !ok {
 		t.Error("a settled request keeps its place")
 	}
@@ -116,7 +116,7 @@ func TestBrokerIsBounded(t *testing.T) {
 	b = newBroker()
 	for range maxOver + 5 {
 		p, _ := b.open(request("me"), time.Now())
-		b.give("me", p.ID, host.ApprovalAnswer{})
+		b.give("me", p.ID, approval.Answer{})
 	}
 	if len(b.over) != maxOver {
 		t.Errorf("%d are remembered", len(b.over))
@@ -136,7 +136,7 @@ func TestBrokerStillWaiting(t *testing.T) {
 		n := 0
 		time.AfterFunc(4*stillWaiting+time.Second, b.stop)
 		_, err := b.wait(t.Context(), p, func() { n++ })
-		if !errors.Is(err, host.ErrNobody) || n != 4 {
+		if !errors.Is(err, approval.ErrNoPerson) || n != 4 {
 			t.Errorf("%v after %d", err, n)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
@@ -92,7 +92,7 @@ func (d *Daemon) attend() error {
 }
 
 // card is what a client shows its person about a request.
-func card(r host.ApprovalRequest) string {
+func card(r approval.Request) string {
 	args, _ := middleOut(display(r.Args))
 	return limit.Visible(r.Tool) + "\n" + limit.Visible(r.Why) + "\n" + args
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
-	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/daemon/api"
 )
 
@@ -167,7 +167,7 @@ func newNeighbours(t *testing.T) *neighbours {
 	a := n.theirs.post("/v1/chat/completions", `{"model":"default","messages":[{"role":"user","content":"their question `+canary+`"}]}`)
 	n.conversation = a.header.Get("X-Weir-Conversation")
 	n.uuid = n.theirs.keep(`{"tool_name":"theirs","conversation_id":"` + n.conversation + `","result":` + quoted(strings.Repeat(canary+"\n", 500)) + `}`).UUID
-	p, ok := n.daemon.approvals.open(host.ApprovalRequest{Principal: "somebody-else", Tool: "theirs", Args: []byte(quoted(canary))}, time.Now())
+	p, ok := n.daemon.approvals.open(approval.Request{Principal: "somebody-else", Tool: "theirs", Args: []byte(quoted(canary))}, time.Now())
 	if !ok {
 		t.Fatal("the other user cannot be asked")
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/plugin"
@@ -119,7 +120,7 @@ func TestProgressReachesTheStream(t *testing.T) {
 	guesttest.Build(t, from, filepath.Join(dir, "probe", "probe.wasm"))
 	s := serverWith(t, replay.New(replay.Call("steps", `{}`), replay.Text("done")), func(c *host.Config) {
 		c.Folders = []plugin.Folder{{Path: dir, Trust: "granted"}}
-		c.Approvals.Default = host.Allow
+		c.Approvals.Default = approval.Allow
 	})
 	es := events(s.post("/api/chat", `{"message":"go"}`).body)
 	p := last[api.ToolCallProgress](t, es, "tool_call.progress")

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -57,7 +58,7 @@ func openBench(ctx context.Context, path string, p *registry.Plugin, cfg Config)
 		Folders:  []plugin.Folder{{Path: plugins, Trust: plugin.TrustGranted}},
 		CacheDir: cfg.CacheDir, WorkerCommand: cfg.WorkerCommand, Logger: cfg.Logger, Version: cfg.Version,
 		// A case is the operator's own word, and there is nobody to ask.
-		Approvals: host.Approvals{Default: host.Allow, Network: host.Allow},
+		Approvals: approval.Policy{Default: approval.Allow, Network: approval.Allow},
 		Transport: b, Secret: b.find,
 		Now: func() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) },
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/approval"
 )
 
 // An asker lets the client's person decide about one call. It is the call's own
@@ -29,12 +29,12 @@ func (a *asker) possible() bool {
 }
 
 // Approve implements host.Approver.
-func (a *asker) Approve(ctx context.Context, r host.ApprovalRequest) (host.ApprovalAnswer, error) {
+func (a *asker) Approve(ctx context.Context, r approval.Request) (approval.Answer, error) {
 	question := a.question(r)
 	if a.req.ProtocolVersion() < stateless {
 		answer, err := a.req.Session.Elicit(ctx, question)
 		if err != nil {
-			return host.ApprovalAnswer{}, err
+			return approval.Answer{}, err
 		}
 		return a.verdict(answer), nil
 	}
@@ -43,17 +43,17 @@ func (a *asker) Approve(ctx context.Context, r host.ApprovalRequest) (host.Appro
 		return a.verdict(answer), nil
 	}
 	a.wanted = mcp.InputRequestMap{key: question}
-	return host.ApprovalAnswer{}, host.ErrNobody
+	return approval.Answer{}, approval.ErrNoPerson
 }
 
 // keyOf names a question, so that its answer holds for no other.
-func keyOf(r host.ApprovalRequest) string {
+func keyOf(r approval.Request) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{r.Tool, r.Plugin, r.Why, r.Always, string(r.Args)}, "\x00")))
 	return "approve-" + hex.EncodeToString(sum[:16])
 }
 
 // question is the form that the client shows.
-func (a *asker) question(r host.ApprovalRequest) *mcp.ElicitParams {
+func (a *asker) question(r approval.Request) *mcp.ElicitParams {
 	t := textsIn(a.u.locale())
 	text := r.Tool + "\n" + r.Why + "\n" + string(r.Args)
 	if card := a.u.s.cfg.Card; card != nil {
@@ -73,16 +73,16 @@ func (a *asker) question(r host.ApprovalRequest) *mcp.ElicitParams {
 }
 
 // verdict reads an answer. Whatever is not a clear yes is a no.
-func (a *asker) verdict(r *mcp.ElicitResult) host.ApprovalAnswer {
-	out := host.ApprovalAnswer{By: "by MCP"}
+func (a *asker) verdict(r *mcp.ElicitResult) approval.Answer {
+	out := approval.Answer{By: "by MCP"}
 	if r.Action != "accept" {
 		return out
 	}
 	switch r.Content["answer"] {
 	case "once":
-		out.Verdict = host.Once
+		out.Verdict = approval.Once
 	case "always":
-		out.Verdict = host.Always
+		out.Verdict = approval.Always
 	}
 	return out
 }

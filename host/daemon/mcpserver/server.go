@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -54,7 +55,7 @@ type Config struct {
 	Called func(Call)
 	// Card puts a request into the words that a person decides by; nil: the
 	// request's own.
-	Card func(host.ApprovalRequest) string
+	Card func(approval.Request) string
 	Now  func() time.Time // nil: time.Now
 }
 

@@ -97,8 +97,8 @@ func checkApprovals(s *Settings, bad func(string, string, ...string)) {
 			*v = ""
 		}
 	}
-	approvals(a).Check(func(msg, hint string, key ...string) {
-		bad(msg, hint, append([]string{"approvals"}, key...)...)
+	approvals(a).Validate(func(problem, fix tool.Text, key ...string) {
+		bad(problem.String(), fix.String(), append([]string{"approvals"}, key...)...)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/sdk/tool"
@@ -60,9 +61,9 @@ func (s Settings) WithDefaults() Settings {
 	def(&s.Sandbox.Engine, host.EngineWazero)
 	def(&s.Sandbox.Isolation, string(host.InProcess))
 	def(&s.Sandbox.Spares, defaultSpares)
-	def(&s.Approvals.Default, string(host.Ask))
-	def(&s.Approvals.Network, string(host.Auto))
-	def(&s.Approvals.Timeout, Duration(host.DefaultApprovalTimeout))
+	def(&s.Approvals.Default, string(approval.Ask))
+	def(&s.Approvals.Network, string(approval.Auto))
+	def(&s.Approvals.Timeout, Duration(approval.DefaultTimeout))
 	def(&s.Sandbox.Loaded, ByteLimit(host.DefaultLoaded))
 	def(&s.MCP.MaxSessions, mcpserver.DefaultMaxSessions)
 	if s.MCP.PerUser == 0 && s.MCP.MaxSessions > 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/plugin"
@@ -73,10 +74,10 @@ func (m MCPSettings) Server(l tool.Locale) daemon.MCP {
 	return daemon.MCP{Tools: m.Tools, Deny: m.DenyTools, MaxSessions: m.MaxSessions, MaxUserSessions: m.PerUser, Idle: time.Duration(m.SessionIdle), Locale: l}
 }
 
-func approvals(a ApprovalSettings) host.Approvals {
-	out := host.Approvals{Default: host.Action(a.Default), Network: host.Action(a.Network), Timeout: time.Duration(a.Timeout)}
+func approvals(a ApprovalSettings) approval.Policy {
+	out := approval.Policy{Default: approval.Action(a.Default), Network: approval.Action(a.Network), Timeout: time.Duration(a.Timeout)}
 	for _, r := range a.Rule {
-		out.Rules = append(out.Rules, host.ApprovalRule{Tool: r.Tool, Args: r.Args, Action: host.Action(r.Action)})
+		out.Rules = append(out.Rules, approval.Rule{Tool: r.Tool, Args: r.Args, Action: approval.Action(r.Action)})
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -71,7 +72,7 @@ func TestAGrantedFolderKeepsWhatDecides(t *testing.T) {
 	for _, isolation := range []host.Isolation{host.InProcess, host.Inline} {
 		t.Run(string(isolation), func(t *testing.T) {
 			h := open(t, dir, isolation, func(c *host.Config) {
-				c.Approvals = host.Approvals{Default: host.Allow}
+				c.Approvals = approval.Policy{Default: approval.Allow}
 				c.Grants, c.Hidden, c.Kept = grants, []string{in("data")}, []string{"tools.toml", in("weir.lock")}
 				c.Folders = append(c.Folders, plugin.Folder{Path: in("plugins")})
 			})

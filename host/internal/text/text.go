@@ -34,3 +34,11 @@ func Join(l tool.Locale, clauses []string) string {
 	}
 	return strings.Join(clauses, "; ")
 }
+
+// List returns the items as an enumeration in the language l.
+func List(l tool.Locale, items []string) string {
+	if l == tool.Zh {
+		return strings.Join(items, "、")
+	}
+	return strings.Join(items, ", ")
+}

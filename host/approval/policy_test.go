@@ -1,4 +1,4 @@
-package host
+package approval
 
 import (
 	"encoding/json"
@@ -9,8 +9,8 @@ import (
 	"github.com/weirhost/weir/host/internal/callargs"
 )
 
-func TestApprovalRules(t *testing.T) {
-	p, err := Approvals{Rules: []ApprovalRule{
+func TestRules(t *testing.T) {
+	p, err := Policy{Rules: []Rule{
 		{Tool: "write_*", Args: map[string]string{"path": "^/workspace/tmp/"}, Action: Allow},
 		{Tool: "write_*", Args: map[string]string{"path": `^/workspace/secret/`}, Action: Deny},
 		{Tool: "send", Args: map[string]string{"/to/0/name": "^(ann|bob)$", "count": "^[0-3]$"}, Action: Allow},
@@ -19,7 +19,7 @@ func TestApprovalRules(t *testing.T) {
 		{Tool: "odd", Args: map[string]string{"/a~1b/~0c": "^x$"}, Action: Allow},
 		{Tool: "?_any", Action: Deny},
 		{Tool: "write_note", Action: Ask},
-	}}.compile()
+	}}.Compile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,8 +32,8 @@ func TestApprovalRules(t *testing.T) {
 		{"rewrite_note", `{"path":"/workspace/tmp/a"}`, 0},                  // a glob is for the whole name
 		{"write_note", `{"path":"/workspace/tmp/../a"}`, 8},                 // it leads elsewhere
 		{"write_note", `{"path":"/workspace/tmp/b/../a"}`, 1},               // it winds and stays
-		{"write_note", `{"path":"/workspace/tmp/../secret/a"}`, 2},          // what is denied is found behind the winding
-		{"write_note", `{"path":"/workspace//secret/./a"}`, 2},              // and behind doubled slashes
+		{"write_note", `{"path":"/workspace/tmp/../secret/a"}`, 2},          // a denied path is found after it is resolved
+		{"write_note", `{"path":"/workspace//secret/./a"}`, 2},              // and after doubled slashes
 		{"write_note", `{"path":["/workspace/tmp/"]}`, 8},                   // a list is matched as JSON
 		{"write_note", `{}`, 8},                                             // what is missing matches nothing
 		{"write_note", `{"text":"/workspace/tmp/"}`, 8},                     // another argument
@@ -59,31 +59,31 @@ func TestApprovalRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, _ := p.find(tt.tool, args); n != tt.rule {
+		if n, _ := p.match(tt.tool, args); n != tt.rule {
 			t.Errorf("%s(%s): rule %d, want %d", tt.tool, tt.args, n, tt.rule)
 		}
 	}
 }
 
-// What cannot be meant is told with its key and with what to write.
-func TestApprovalsThatCannotBeMeant(t *testing.T) {
+// An error names the invalid key and how to fix it.
+func TestInvalidPolicies(t *testing.T) {
 	tests := []struct {
-		a         Approvals
+		a         Policy
 		key, told string
 	}{
-		{Approvals{Default: "maybe"}, "default", `default is "maybe"`},
-		{Approvals{Default: Auto}, "default", "ask, allow, deny"},
-		{Approvals{Network: "yes"}, "network", "auto, ask, allow, deny"},
-		{Approvals{Timeout: -time.Second}, "timeout", "0 means 5m"},
-		{Approvals{Rules: []ApprovalRule{{Action: Allow}}}, "rule.0", "names no tool"},
-		{Approvals{Rules: []ApprovalRule{{Tool: "a"}}}, "rule.0", "no action"},
-		{Approvals{Rules: []ApprovalRule{{Tool: "a", Action: Deny}, {Tool: "a", Action: Auto}}}, "rule.1.action", "ask"},
-		{Approvals{Rules: []ApprovalRule{{Tool: "[a", Action: Deny}}}, "rule.0.tool", "no pattern"},
-		{Approvals{Rules: []ApprovalRule{{Tool: "a", Action: Deny, Args: map[string]string{"b": "(", "a": "x"}}}}, "rule.0.args.b", "missing closing"},
-		{Approvals{Rules: []ApprovalRule{{Tool: "a", Action: Deny, Args: map[string]string{"/a~b": "x"}}}}, "rule.0.args./a~b", "JSON pointer"},
+		{Policy{Default: "maybe"}, "default", `default is "maybe"`},
+		{Policy{Default: Auto}, "default", "ask, allow, deny"},
+		{Policy{Network: "yes"}, "network", "auto, ask, allow, deny"},
+		{Policy{Timeout: -time.Second}, "timeout", "0 means 5m"},
+		{Policy{Rules: []Rule{{Action: Allow}}}, "rule.0", "names no tool"},
+		{Policy{Rules: []Rule{{Tool: "a"}}}, "rule.0", "no action"},
+		{Policy{Rules: []Rule{{Tool: "a", Action: Deny}, {Tool: "a", Action: Auto}}}, "rule.1.action", "ask"},
+		{Policy{Rules: []Rule{{Tool: "[a", Action: Deny}}}, "rule.0.tool", "not a pattern"},
+		{Policy{Rules: []Rule{{Tool: "a", Action: Deny, Args: map[string]string{"b": "(", "a": "x"}}}}, "rule.0.args.b", "missing closing"},
+		{Policy{Rules: []Rule{{Tool: "a", Action: Deny, Args: map[string]string{"/a~b": "x"}}}}, "rule.0.args./a~b", "JSON pointer"},
 	}
 	for _, tt := range tests {
-		_, err := Open(t.Context(), Config{Approvals: tt.a})
+		_, err := tt.a.Compile()
 		if err == nil || !strings.HasPrefix(err.Error(), "approvals."+tt.key+": ") || !strings.Contains(err.Error(), tt.told) {
 			t.Errorf("%+v: %v", tt.a, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/plugin"
@@ -22,9 +23,9 @@ import (
 )
 
 // an approver that a test plays.
-type played func(context.Context, ApprovalRequest) (ApprovalAnswer, error)
+type played func(context.Context, approval.Request) (approval.Answer, error)
 
-func (f played) Approve(ctx context.Context, r ApprovalRequest) (ApprovalAnswer, error) {
+func (f played) Approve(ctx context.Context, r approval.Request) (approval.Answer, error) {
 	return f(ctx, r)
 }
 
@@ -78,7 +79,7 @@ func TestNobodyIsThere(t *testing.T) {
 // A tool that says it only reads gets nothing to write to: its claim costs it
 // the power, in place of sparing it the question.
 func TestClaimOfReadingCostsTheRightToWrite(t *testing.T) {
-	h, work := desk(t, func(c *Config) { c.Approvals.Default = Allow })
+	h, work := desk(t, func(c *Config) { c.Approvals.Default = approval.Allow })
 	s := h.Session("me", "c1")
 	if r := try(t, s, "claims", noteA); r.Err == nil || written(t, work, "a.txt") {
 		t.Errorf("it wrote: %+v", r)
@@ -133,24 +134,24 @@ func TestEffects(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	tests := []struct {
 		name   string
-		answer ApprovalAnswer
+		answer approval.Answer
 		err    error
 		runs   bool
 		by     string
 	}{
-		{"once", ApprovalAnswer{Once, "ann"}, nil, true, "person ann"},
-		{"always", ApprovalAnswer{Always, ""}, nil, true, "person"},
-		{"the zero answer", ApprovalAnswer{}, nil, false, "person"},
-		{"no", ApprovalAnswer{Refuse, "default"}, nil, false, "person default"}, // a name of ours
-		{"a verdict of no kind", ApprovalAnswer{Verdict(9), ""}, nil, false, "person"},
-		{"nobody", ApprovalAnswer{Once, "ann"}, ErrNobody, false, "nobody"}, // an error wins over the answer
-		{"an error", ApprovalAnswer{}, errors.New("broken"), false, "nobody"},
+		{"once", approval.Answer{Verdict: approval.Once, By: "ann"}, nil, true, "person ann"},
+		{"always", approval.Answer{Verdict: approval.Always, By: ""}, nil, true, "person"},
+		{"the zero answer", approval.Answer{}, nil, false, "person"},
+		{"no", approval.Answer{Verdict: approval.Refuse, By: "default"}, nil, false, "person default"}, // a name of ours
+		{"a verdict of no kind", approval.Answer{Verdict: approval.Verdict(9), By: ""}, nil, false, "person"},
+		{"nobody", approval.Answer{Verdict: approval.Once, By: "ann"}, approval.ErrNoPerson, false, "nobody"}, // an error wins over the answer
+		{"an error", approval.Answer{}, errors.New("broken"), false, "nobody"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			h, work := desk(t, nil)
-			var got ApprovalRequest
-			s := h.Session("me", "c1").Asking(played(func(_ context.Context, r ApprovalRequest) (ApprovalAnswer, error) {
+			var got approval.Request
+			s := h.Session("me", "c1").Asking(played(func(_ context.Context, r approval.Request) (approval.Answer, error) {
 				got = r
 				return tt.answer, tt.err
 			}))
@@ -176,9 +177,9 @@ func TestAnswers(t *testing.T) {
 func TestAlwaysGoesNoFurther(t *testing.T) {
 	h, _ := desk(t, nil)
 	var asked atomic.Int32
-	yes := played(func(context.Context, ApprovalRequest) (ApprovalAnswer, error) {
+	yes := played(func(context.Context, approval.Request) (approval.Answer, error) {
 		asked.Add(1)
-		return ApprovalAnswer{Always, ""}, nil
+		return approval.Answer{Verdict: approval.Always, By: ""}, nil
 	})
 	steps := []struct {
 		principal, conversation, tool, args string
@@ -212,14 +213,14 @@ func TestAlwaysGoesNoFurther(t *testing.T) {
 // The rule that asks says how far Always reaches.
 func TestAlwaysUnderARule(t *testing.T) {
 	h, _ := desk(t, func(c *Config) {
-		c.Approvals.Rules = []ApprovalRule{{Tool: "write_note", Args: map[string]string{"path": `^a\.`}, Action: Ask}}
+		c.Approvals.Rules = []approval.Rule{{Tool: "write_note", Args: map[string]string{"path": `^a\.`}, Action: approval.Ask}}
 	})
 	asked := 0
 	var always string
-	s := h.Session("me", "c1").Asking(played(func(_ context.Context, r ApprovalRequest) (ApprovalAnswer, error) {
+	s := h.Session("me", "c1").Asking(played(func(_ context.Context, r approval.Request) (approval.Answer, error) {
 		asked++
 		always = r.Always
-		return ApprovalAnswer{Always, ""}, nil
+		return approval.Answer{Verdict: approval.Always, By: ""}, nil
 	}))
 	for i, path := range []string{"a.txt", "a.md", "b.txt", "a.c"} {
 		call(t, s, "write_note", fmt.Sprintf(`{"path":%q}`, path))
@@ -235,7 +236,9 @@ func TestAlwaysUnderARule(t *testing.T) {
 // A plugin whose bytes, manifest or powers change is asked about again.
 func TestAlwaysEndsWithTheTool(t *testing.T) {
 	h, _ := desk(t, nil)
-	s := h.Session("me", "c1").Asking(played(func(context.Context, ApprovalRequest) (ApprovalAnswer, error) { return ApprovalAnswer{Always, ""}, nil }))
+	s := h.Session("me", "c1").Asking(played(func(context.Context, approval.Request) (approval.Answer, error) {
+		return approval.Answer{Verdict: approval.Always, By: ""}, nil
+	}))
 	call(t, s, "write_note", noteA)
 	file := filepath.Join(h.cfg.Folders[0].Path, "pen", "plugin.toml")
 	write(t, file, append(slurp(t, file), "# changed\n"...))
@@ -251,21 +254,21 @@ func TestAlwaysEndsWithTheTool(t *testing.T) {
 func TestWhoDecides(t *testing.T) {
 	tests := []struct {
 		name   string
-		a      Approvals
+		a      approval.Policy
 		person bool
 		tool   string
 		runs   bool
 		by     string // "": nothing was decided
 	}{
-		{"allowed by default", Approvals{Default: Allow}, false, "write_note", true, "default"},
-		{"denied by default", Approvals{Default: Deny}, false, "write_note", false, "default"},
-		{"by rule", Approvals{Rules: []ApprovalRule{{Tool: "write_*", Action: Allow}}}, false, "write_note", true, "rule 1"},
-		{"a rule denies what could do no harm", Approvals{Rules: []ApprovalRule{{Tool: "x", Action: Allow}, {Tool: "read_*", Action: Deny}}}, false, "read_note", false, "rule 2"},
-		{"the first rule", Approvals{Rules: []ApprovalRule{{Tool: "*", Action: Deny}, {Tool: "write_note", Action: Allow}}}, false, "write_note", false, "rule 1"},
-		{"a person's own call", Approvals{}, true, "write_note", true, ""},
-		{"a person, the default denies models", Approvals{Default: Deny}, true, "write_note", true, ""},
-		{"a person, a rule asks", Approvals{Rules: []ApprovalRule{{Tool: "*", Action: Ask}}}, true, "write_note", true, ""},
-		{"a person, a rule denies", Approvals{Rules: []ApprovalRule{{Tool: "*", Action: Deny}}}, true, "write_note", false, "rule 1"},
+		{"allowed by default", approval.Policy{Default: approval.Allow}, false, "write_note", true, "default"},
+		{"denied by default", approval.Policy{Default: approval.Deny}, false, "write_note", false, "default"},
+		{"by rule", approval.Policy{Rules: []approval.Rule{{Tool: "write_*", Action: approval.Allow}}}, false, "write_note", true, "rule 1"},
+		{"a rule denies what could do no harm", approval.Policy{Rules: []approval.Rule{{Tool: "x", Action: approval.Allow}, {Tool: "read_*", Action: approval.Deny}}}, false, "read_note", false, "rule 2"},
+		{"the first rule", approval.Policy{Rules: []approval.Rule{{Tool: "*", Action: approval.Deny}, {Tool: "write_note", Action: approval.Allow}}}, false, "write_note", false, "rule 1"},
+		{"a person's own call", approval.Policy{}, true, "write_note", true, ""},
+		{"a person, the default denies models", approval.Policy{Default: approval.Deny}, true, "write_note", true, ""},
+		{"a person, a rule asks", approval.Policy{Rules: []approval.Rule{{Tool: "*", Action: approval.Ask}}}, true, "write_note", true, ""},
+		{"a person, a rule denies", approval.Policy{Rules: []approval.Rule{{Tool: "*", Action: approval.Deny}}}, true, "write_note", false, "rule 1"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -344,9 +347,9 @@ func TestPrivateTextStaysUnasked(t *testing.T) {
 		t.Errorf("another conversation: %+v", r.Approval)
 	}
 	var why string
-	s = s.Asking(played(func(_ context.Context, r ApprovalRequest) (ApprovalAnswer, error) {
+	s = s.Asking(played(func(_ context.Context, r approval.Request) (approval.Answer, error) {
 		why = r.Why
-		return ApprovalAnswer{Once, ""}, nil
+		return approval.Answer{Verdict: approval.Once, By: ""}, nil
 	}))
 	if call(t, s, "fetch", page); !strings.Contains(why, "http://*:*") {
 		t.Errorf("why: %q", why)
@@ -362,10 +365,10 @@ func TestPrivateTextStaysUnasked(t *testing.T) {
 
 func TestNetworkActions(t *testing.T) {
 	for _, tt := range []struct {
-		action Action
+		action approval.Action
 		runs   bool
 		by     string
-	}{{Ask, false, "nobody"}, {Deny, false, "network"}, {Allow, true, "network"}} {
+	}{{approval.Ask, false, "nobody"}, {approval.Deny, false, "network"}, {approval.Allow, true, "network"}} {
 		h, server, hits := web(t, byName, func(c *Config) { c.Approvals.Network = tt.action })
 		r := try(t, h.Session("me", "c1"), "fetch", fmt.Sprintf(`{"url":%q}`, server))
 		if (r.Err == nil) != tt.runs || (hits.Load() > 0) != tt.runs || r.Approval == nil || r.Approval.By != tt.by {
@@ -407,11 +410,11 @@ func TestPrivateTextOfBefore(t *testing.T) {
 
 // A repetition of a call that was allowed is the same call.
 func TestRetryIsNotAskedAgain(t *testing.T) {
-	h, server, _ := web(t, byName, func(c *Config) { c.Approvals.Network = Ask })
+	h, server, _ := web(t, byName, func(c *Config) { c.Approvals.Network = approval.Ask })
 	asked := 0
-	s := h.Session("me", "c1").Asking(played(func(context.Context, ApprovalRequest) (ApprovalAnswer, error) {
+	s := h.Session("me", "c1").Asking(played(func(context.Context, approval.Request) (approval.Answer, error) {
 		asked++
-		return ApprovalAnswer{Once, ""}, nil
+		return approval.Answer{Verdict: approval.Once, By: ""}, nil
 	}))
 	page := json.RawMessage(fmt.Sprintf(`{"url":%q}`, server))
 	for _, c := range []tool.Call{{ID: "a", Turn: 1}, {ID: "a", Turn: 1}, {ID: "b", Turn: 1}, {ID: "a", Turn: 2}} {
@@ -433,13 +436,13 @@ func TestWaitingForAPerson(t *testing.T) {
 		c.Tools = map[string]ToolConfig{"write_note": {Limits: tool.Limits{Timeout: 20 * time.Second}}}
 	})
 	asked, answer := make(chan struct{}), make(chan struct{})
-	s := h.Session("me", "c1").Asking(played(func(ctx context.Context, _ ApprovalRequest) (ApprovalAnswer, error) {
+	s := h.Session("me", "c1").Asking(played(func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 		asked <- struct{}{}
 		select {
 		case <-answer:
-			return ApprovalAnswer{Once, ""}, nil
+			return approval.Answer{Verdict: approval.Once, By: ""}, nil
 		case <-ctx.Done():
-			return ApprovalAnswer{Once, "too late"}, nil // which must not count
+			return approval.Answer{Verdict: approval.Once, By: "too late"}, nil // which must not count
 		}
 	}))
 	var wg sync.WaitGroup

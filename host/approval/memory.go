@@ -1,0 +1,119 @@
+package approval
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+const (
+	// maxAnswers is the most answers that are remembered. The oldest are forgotten
+	// first; the person is then asked again.
+	maxAnswers = 4096
+	// maxScopes is the most scopes whose exposure is remembered.
+	maxScopes = 1 << 16
+)
+
+// A Memory remembers the answers that hold for more than one call, and which
+// scopes contain private text: text that a tool read in a granted folder. The zero
+// Memory is empty. It is safe for concurrent use.
+type Memory struct {
+	mu      sync.Mutex
+	allowed map[answerKey]bool
+	order   []answerKey // of allowed, the oldest first
+	private map[string]bool
+	full    bool // private has no room for all scopes
+}
+
+// An answerKey identifies the calls that one answer covers.
+type answerKey struct {
+	scope  string
+	digest string
+}
+
+// ScopeKey names the conversation of a principal. The scope of a user whose
+// conversations share one archive is the principal alone.
+func ScopeKey(principal, conversation string) string { return principal + "\x00" + conversation }
+
+func (m *Memory) isAllowed(key answerKey) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.allowed[key]
+}
+
+func (m *Memory) allow(key answerKey) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.allowed == nil {
+		m.allowed = map[answerKey]bool{}
+	}
+	if m.allowed[key] {
+		return
+	}
+	if len(m.order) >= maxAnswers {
+		delete(m.allowed, m.order[0])
+		m.order = m.order[1:]
+	}
+	m.allowed[key] = true
+	m.order = append(m.order, key)
+}
+
+// Forget deletes the remembered answers of one conversation.
+func (m *Memory) Forget(principal, conversation string) {
+	scope := ScopeKey(principal, conversation)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forget(func(s string) bool { return s == scope })
+}
+
+// ForgetPrincipal deletes a principal's remembered answers and privacy marks.
+func (m *Memory) ForgetPrincipal(principal string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	theirs := func(scope string) bool { return scope == principal || strings.HasPrefix(scope, principal+"\x00") }
+	m.forget(theirs)
+	maps.DeleteFunc(m.private, func(scope string, _ bool) bool { return theirs(scope) })
+}
+
+// ForgetAnswers deletes all remembered answers. Privacy marks stay.
+func (m *Memory) ForgetAnswers() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forget(func(string) bool { return true })
+}
+
+func (m *Memory) forget(matches func(scope string) bool) {
+	m.order = slices.DeleteFunc(m.order, func(k answerKey) bool { return matches(k.scope) })
+	maps.DeleteFunc(m.allowed, func(k answerKey, _ bool) bool { return matches(k.scope) })
+}
+
+// IsPrivate reports whether a scope contains private text, and whether that is
+// known. After more scopes than can be remembered, unknown ones count as private.
+func (m *Memory) IsPrivate(scope string) (private, known bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	private, known = m.private[scope]
+	return private || !known && m.full, known || m.full
+}
+
+// MarkPrivate remembers whether a scope contains private text. A scope that was
+// marked as private stays private.
+func (m *Memory) MarkPrivate(scope string, private bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.private == nil {
+		m.private = map[string]bool{}
+	}
+	if _, known := m.private[scope]; !known && len(m.private) >= maxScopes {
+		if m.full {
+			return
+		}
+		maps.DeleteFunc(m.private, func(_ string, marked bool) bool { return !marked }) // the host can find these out again
+		if len(m.private) >= maxScopes {
+			m.full = true
+			return
+		}
+	}
+	m.private[scope] = m.private[scope] || private
+}

@@ -1,0 +1,169 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/weirhost/weir/host/approval"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// ByPerson returns the same session for calls that a person makes. The person has
+// decided already: only a rule that denies stops a call. The calls of every other
+// session are a model's or another program's.
+func (s *Session) ByPerson() *Session {
+	out := *s
+	out.person = true
+	return &out
+}
+
+// Asking returns the same session with another Approver than Config.Approve. If
+// nil, no person is available.
+func (s *Session) Asking(a approval.Approver) *Session {
+	out := *s
+	out.approver = a
+	return &out
+}
+
+// MayAsk reports whether calls of a tool could need a person's approval. It
+// returns false for an unknown tool.
+func (s *Session) MayAsk(name string) bool {
+	b := s.h.current.Load().tools[name]
+	return b != nil && !s.person && s.h.live.Load().rules.MayAsk(b.subject())
+}
+
+// authorize decides whether a call runs. The error is what the model reads if it
+// does not. The approval is nil when there was nothing to decide.
+func (s *Session) authorize(ctx context.Context, b *bound, c tool.Call, args map[string]any, input json.RawMessage) (*tool.Approval, *tool.Error) {
+	gate := approval.Gate{
+		Rules: s.h.live.Load().rules, Memory: &s.h.memory, Approver: s.approver, Exposure: exposure{s}, Person: s.person,
+		Principal: string(s.principal), Conversation: s.conversation, Locale: s.locale, Now: s.h.cfg.Now, Log: s.h.log,
+	}
+	a, fail := gate.Authorize(ctx, b.subject(), approval.Call{ID: c.ID, Turn: c.Turn, Args: args, Input: input})
+	return a, msg.ToolError(s.locale, fail)
+}
+
+// subject returns what the approval of a call depends on.
+func (b *bound) subject() approval.Subject {
+	s := approval.Subject{
+		Tool: b.info.Spec.Name, Plugin: b.info.Plugin, Effect: b.effect, AnyHost: b.anyHost, ReadsFolders: len(b.grant.Mounts) > 0,
+		Identity: b.identity, Idempotent: b.info.Spec.Hints.Idempotent,
+	}
+	if b.grant.HTTP != nil {
+		s.Hosts = b.reach
+	}
+	for _, m := range b.grant.Mounts {
+		if m.Write {
+			s.WritableFolders = append(s.WritableFolders, m.Guest)
+		}
+	}
+	return s
+}
+
+// fixEffect sets what a tool can do. The folders of a tool that declares itself
+// read-only are mounted read-only.
+func (b *bound) fixEffect(anyHost bool) {
+	readOnly, writes := b.info.Spec.Hints.ReadOnly, false
+	b.grant.Mounts = slices.Clone(b.grant.Mounts)
+	for i := range b.grant.Mounts {
+		m := &b.grant.Mounts[i]
+		m.Write = m.Write && !readOnly
+		writes = writes || m.Write
+	}
+	reaches := b.grant.HTTP != nil
+	b.anyHost = reaches && anyHost
+	switch {
+	case writes || reaches && !readOnly:
+		b.effect = plugin.EffectChanges
+	case reaches:
+		b.effect = plugin.EffectNetwork
+	default:
+		b.effect = plugin.EffectNone
+	}
+	b.info.Effect = b.effect
+}
+
+// Forget deletes the remembered approvals of a conversation that was deleted.
+func (h *Host) Forget(p Principal, conversation string) { h.memory.Forget(string(p), conversation) }
+
+// ForgetAll deletes all remembered approvals of a principal whose conversations
+// were deleted.
+func (h *Host) ForgetAll(p Principal) { h.memory.ForgetPrincipal(string(p)) }
+
+// scopeKey names the scope in which archived text can be read back: the
+// conversation, or all conversations of a user who shares one archive.
+func (s *Session) scopeKey() string {
+	if s.sharesArchive() {
+		return string(s.principal)
+	}
+	return approval.ScopeKey(string(s.principal), s.conversation)
+}
+
+func (s *Session) sharesArchive() bool { return s.h.cfg.Archive.UserScope || s.across }
+
+// noteRead marks the conversation as private after a tool with a granted folder ran.
+func (s *Session) noteRead(b *bound) {
+	if len(b.grant.Mounts) > 0 {
+		s.markPrivate()
+	}
+}
+
+// markPrivate marks the conversation as private, and the user's conversations as a
+// whole.
+func (s *Session) markPrivate() {
+	s.h.memory.MarkPrivate(s.scopeKey(), true)
+	s.h.memory.MarkPrivate(string(s.principal), true)
+}
+
+// A CallLog knows the calls of earlier processes.
+type CallLog interface {
+	// RanTools returns the names of the tools that ran in the conversation of a Scope,
+	// or in all of the principal's if the Scope has no conversation.
+	RanTools(ctx context.Context, sc archive.Scope) ([]string, error)
+}
+
+// SetCallLog sets the log of the calls of earlier processes. It must be called before
+// the first Session. Without a log, only calls of this process make a conversation
+// private.
+func (h *Host) SetCallLog(l CallLog) { h.callLog = l }
+
+// An exposure is a session in its role as approval.Exposure.
+type exposure struct{ *Session }
+
+// HoldsPrivate implements approval.Exposure. The call log knows the calls of earlier
+// processes. If it cannot be read, the conversation counts as private.
+func (e exposure) HoldsPrivate(ctx context.Context) bool {
+	s := e.Session
+	if private, known := s.h.memory.IsPrivate(s.scopeKey()); known {
+		return private
+	}
+	var ran []string
+	if s.h.callLog != nil {
+		scope := s.scope()
+		if s.sharesArchive() {
+			scope.Conversation = ""
+		}
+		var err error
+		if ran, err = s.h.callLog.RanTools(ctx, scope); err != nil {
+			return true
+		}
+	}
+	private := slices.ContainsFunc(ran, s.h.current.Load().mayRead)
+	s.h.memory.MarkPrivate(s.scopeKey(), private)
+	return private
+}
+
+// mayRead reports whether a tool of that name may bring text of a granted folder
+// into a conversation. A tool that no longer exists may have done so.
+func (p *plan) mayRead(name string) bool {
+	switch name {
+	case tool.LoadHistory, tool.SearchHistory, tool.DescribeTool: // they show what the conversation has already
+		return false
+	}
+	b := p.tools[name]
+	return b == nil || len(b.grant.Mounts) > 0
+}
