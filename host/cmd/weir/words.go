@@ -135,7 +135,8 @@ func (c *cli) language() tool.Locale {
 			var s Settings
 			c.spoken = c.locale(s) // of what is wrong with the configuration
 			if p, err := c.findPaths(); err == nil {
-				s, _, _ = c.quietly().settings(p)
+				l, _ := c.source().Load(p) // a wrong configuration has a language too
+				s = l.Settings
 			}
 			c.spoken = c.locale(s)
 		}

@@ -27,6 +27,7 @@ var sentences = map[string][]int{
 	"msg.Errorf": {0}, "msg.Problemf": {1, 2}, "msg.Usagef": {0, 1}, "usagef": {0, 1},
 	"WithHint": {0}, "Outf": {0}, "Errf": {0}, "Sprintf": {0}, "Label": {0}, "Table": {0},
 	"outf": {0}, "errf": {0}, "reply": {0},
+	"e.add": {2, 3}, "e.addFix": {3}, "e.private": {4}, "finding": {1}, "missing": {0}, "report": {1},
 }
 
 // others have functions of the same names that format text for no reader.

@@ -1,4 +1,4 @@
-package main
+package mcpbridge
 
 import (
 	"io"
@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// A named pipe whose other end has gone already is not waited for: what is in it is
-// read, and writing to it fails.
-func TestPolledAlone(t *testing.T) {
+// A named pipe whose other end is closed does not block: its content can be read,
+// and writing to it fails.
+func TestPollableWithoutAnOtherEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestPolledAlone(t *testing.T) {
 		select {
 		case <-done:
 		case <-time.After(10 * time.Second):
-			t.Fatalf("%s is waited for", what)
+			t.Fatalf("%s blocks", what)
 		}
 	}
 	both := open(os.O_RDWR)
@@ -42,7 +42,7 @@ func TestPolledAlone(t *testing.T) {
 	}
 	_ = both.Close()
 	soon("who has written", func() {
-		in := polled(r, os.O_RDONLY)
+		in := Pollable(r, os.O_RDONLY)
 		if b, err := io.ReadAll(in); err != nil || string(b) != "a line\n" {
 			t.Errorf("%q, %v", b, err)
 		}
@@ -53,8 +53,8 @@ func TestPolledAlone(t *testing.T) {
 	w := open(os.O_WRONLY)
 	_, _ = both.Close(), r.Close()
 	soon("who has read", func() {
-		if polled(w, os.O_WRONLY) != w {
-			t.Error("it is opened anew")
+		if Pollable(w, os.O_WRONLY) != w {
+			t.Error("it is opened again")
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -6,43 +6,45 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// probeModule is a guest whose export answer hands its input back.
+// probeModule is a guest whose export answer returns its input.
 const probeModule = "\x00asm\x01\x00\x00\x00\x01\x0e\x03\x60\x00\x01\x7f\x60\x00\x01\x7e\x60\x02\x7e\x7e\x00" +
 	"\x02\x5c\x03\x0fextism:host/env\x0cinput_offset\x00\x01\x0fextism:host/env\x0cinput_length\x00\x01\x0fextism:host/env\x0aoutput_set\x00\x02" +
 	"\x03\x02\x01\x00\x07\x0a\x01\x06answer\x00\x03\x0a\x0c\x01\x0a\x00\x10\x00\x10\x01\x10\x02\x41\x00\x0b"
 
 const probeManifest = "schema = 1\nname = \"probe\"\n[[tool]]\nname = \"probe\"\ndescription = \"hands its input back\"\nexport = \"answer\"\n"
 
-// isolation runs a plugin of its own, the way that others are run.
-func (e *examination) isolation(ctx context.Context) {
+// isolation runs a small plugin in the way that plugins are run here.
+func (e *exam) isolation(ctx context.Context) {
 	const area = "isolation"
-	cfg := e.settings.Host(e.paths, e.secrets, nopLogger(), version())
-	how := "in a process of its own"
+	cfg := e.settings.Host(e.Paths, e.secrets, hclog.NewNullLogger(), e.Version)
+	how := tool.Textf("in a process of its own")
 	switch missing := config.NotIsolated(e.settings.Sandbox, cfg); {
 	case missing != "" && runtime.GOOS == "linux":
-		e.say(area, worrying, "mount /proc: mount -t proc proc /proc", "%s", missing)
-		how = "inside this process"
+		e.add(area, Warn, "mount /proc: mount -t proc proc /proc", "%s", tool.Text{Format: missing})
+		how = tool.Textf("inside this process")
 	case missing != "":
-		e.say(area, noted, "run weir on Linux to have plugins in processes of their own", "%s", missing)
-		how = "inside this process"
+		e.add(area, Note, "run weir on Linux to have plugins in processes of their own", "%s", tool.Text{Format: missing})
+		how = tool.Textf("inside this process")
 	case cfg.Workers.Isolation == host.Inline:
-		e.say(area, noted, "set isolation = \"process\" below [sandbox] if you do not trust every plugin", "plugins run inside weir's own process, as tools.toml says")
-		how = "inside this process"
+		e.add(area, Note, "set isolation = \"process\" below [sandbox] if you do not trust every plugin", "plugins run inside weir's own process, as tools.toml says")
+		how = tool.Textf("inside this process")
 	}
 	if err := probe(ctx, cfg); err != nil {
-		e.say(area, faulty, "look for what keeps weir from starting processes: limits (ulimit -a), containers, seccomp; or set isolation = \"inline\" below [sandbox]", "a plugin cannot be run %s: %s", how, err)
+		e.add(area, Fail, "look for what keeps weir from starting processes: limits (ulimit -a), containers, seccomp; or set isolation = \"inline\" below [sandbox]", "a plugin cannot be run %s: %s", how, err)
 		return
 	}
-	e.say(area, inOrder, "", "a plugin runs %s", how)
+	e.add(area, OK, "", "a plugin runs %s", how)
 }
 
-// probe opens a host for one plugin and one call.
+// probe opens a host with one plugin and calls it once.
 func probe(ctx context.Context, cfg host.Config) error {
 	dir, err := os.MkdirTemp("", "weir-doctor-")
 	if err != nil {
@@ -58,7 +60,7 @@ func probe(ctx context.Context, cfg host.Config) error {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*examineTime)
+	ctx, cancel := context.WithTimeout(ctx, 2*checkTimeout)
 	defer cancel()
 	h, err := host.Open(ctx, host.Config{
 		Folders: []plugin.Folder{{Path: filepath.Dir(plugins), Trust: plugin.TrustGranted}}, Workers: host.Workers{Isolation: cfg.Workers.Isolation},

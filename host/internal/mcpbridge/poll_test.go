@@ -1,4 +1,4 @@
-package main
+package mcpbridge
 
 import (
 	"io"
@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// A pipe that is polled is the same pipe, and everything else is left as it is.
-func TestPolled(t *testing.T) {
+// Pollable returns the same pipe, and any other file as it is.
+func TestPollable(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, out := polled(r, os.O_RDONLY), polled(w, os.O_WRONLY)
+	in, out := Pollable(r, os.O_RDONLY), Pollable(w, os.O_WRONLY)
 	if _, err := out.WriteString("a line\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestPolled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if polled(f, os.O_RDWR) != f {
-		t.Error("a file is opened anew")
+	if Pollable(f, os.O_RDWR) != f {
+		t.Error("a file is opened again")
 	}
 }

@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package main
+package doctor
 
 // freeBytes is how much room a user has left on the disk where path lies.
 func freeBytes(string) (int64, bool) { return 0, false }

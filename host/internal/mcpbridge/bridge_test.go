@@ -1,4 +1,4 @@
-package main
+package mcpbridge
 
 import (
 	"bufio"
@@ -8,17 +8,17 @@ import (
 	"testing"
 )
 
-// A fake daemon at the other end of a link.
+// A fakeDaemon is the other end of a Peer.
 type fakeDaemon struct {
 	*testing.T
 	in  *bufio.Reader
 	out io.WriteCloser
 }
 
-func newFakeDaemon(t *testing.T) (*fakeDaemon, *link) {
+func newFakeDaemon(t *testing.T) (*fakeDaemon, *Peer) {
 	in, w := io.Pipe()
 	r, out := io.Pipe()
-	return &fakeDaemon{t, bufio.NewReader(in), out}, &link{r: r, w: w, close: func() {}}
+	return &fakeDaemon{t, bufio.NewReader(in), out}, &Peer{R: r, W: w, Close: func() {}}
 }
 
 func (f *fakeDaemon) reads(want string) {
@@ -36,8 +36,8 @@ func (f *fakeDaemon) writes(line string) {
 	}
 }
 
-// A client talks to one daemon, which dies, and goes on with the next one, which
-// hears who the client is; what had no answer gets one.
+// When a daemon dies, its client continues with the next one, which receives the
+// client's introduction. Open requests get an answer.
 func TestBridge(t *testing.T) {
 	clientIn, toBridge := io.Pipe()
 	fromBridge, clientOut := io.Pipe()
@@ -61,7 +61,7 @@ func TestBridge(t *testing.T) {
 		err  error
 	}
 	ended := make(chan end, 1)
-	run := func(l *link) {
+	run := func(l *Peer) {
 		go func() {
 			over, err := b.run(context.Background(), l)
 			ended <- end{over, err}
@@ -127,7 +127,7 @@ func TestBridgeForgetsAnIntroductionWithoutAnswer(t *testing.T) {
 	b := newBridge(clientIn, clientOut)
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize"}`
 	ended := make(chan struct{}, 2)
-	run := func(l *link) {
+	run := func(l *Peer) {
 		go func() {
 			_, _ = b.run(context.Background(), l)
 			ended <- struct{}{}

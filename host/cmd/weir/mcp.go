@@ -1,0 +1,258 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/host/internal/mcpbridge"
+	"github.com/weirhost/weir/host/internal/pipe"
+)
+
+func (c *cli) mcpCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "mcp", Short: "Serve the tools to an MCP client on standard input and output", Args: argCount(0, 0, "no arguments"),
+		Long: "Speak the Model Context Protocol on standard input and output, until the input ends.\n" +
+			"A running daemon answers; where none runs, this command opens the data folder itself and\n" +
+			"further commands find it as they find a daemon. MCP over HTTP is at /mcp of the daemon.",
+		Example: "  weir mcp config --client claude-desktop --write",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.mcp(cmd.Context()) },
+	}
+	cmd.AddCommand(c.mcpConfigCmd())
+	return cmd
+}
+
+// mcp serves the client that started this process.
+func (c *cli) mcp(ctx context.Context) error {
+	in, out := c.In, c.Out
+	if f, ok := out.(*os.File); ok && f == os.Stdout {
+		// A line that a library writes by mistake would break the protocol.
+		os.Stdout = os.Stderr
+		defer func() { os.Stdout = f }()
+		out = pipe.New(mcpbridge.Pollable(f, os.O_WRONLY))
+	}
+	if f, ok := in.(*os.File); ok {
+		in = pipe.New(mcpbridge.Pollable(f, os.O_RDONLY))
+	}
+	p, err := c.findPaths()
+	if err != nil {
+		return err
+	}
+	join := func(ctx context.Context) (*mcpbridge.Peer, error) { return c.join(ctx, p) }
+	return mcpbridge.Run(ctx, in, out, join, func() { c.errf("weir: the daemon has stopped; looking for another one\n") })
+}
+
+// joinTime bounds how long another command may hold the lock of the data folder
+// while it starts or ends.
+const joinTime = 20 * time.Second
+
+// join connects to a daemon, or makes this process one. Clients start several of
+// these commands at once: if another one holds the lock, join looks again.
+func (c *cli) join(ctx context.Context, p paths) (*mcpbridge.Peer, error) {
+	end := time.Now().Add(joinTime)
+	c.stays = true
+	for {
+		if cl := running(ctx, p); cl != nil {
+			s, err := cl.MCP(ctx)
+			if err == nil {
+				return &mcpbridge.Peer{R: s.R, W: s.W, Close: func() { _ = s.Close() }}, nil
+			}
+			if time.Now().After(end) || ctx.Err() != nil {
+				return nil, err
+			}
+		} else {
+			a, err := c.open(ctx)
+			if err == nil {
+				return c.host(ctx, a)
+			}
+			if _, busy := errors.AsType[*busyError](err); !busy || time.Now().After(end) || ctx.Err() != nil {
+				return nil, err
+			}
+		}
+		select {
+		case <-time.After(lockTime / 5):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// serversTime bounds how long the first answer to a client waits for MCP servers: a
+// client would give up, and it is notified of tools that come later.
+const serversTime = 10 * time.Second
+
+// host serves in this process, where other commands find it.
+func (c *cli) host(ctx context.Context, a *app) (*mcpbridge.Peer, error) {
+	wait, over := context.WithTimeout(ctx, serversTime)
+	err := a.host.WaitServers(wait)
+	over()
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		a.close()
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	go a.keepUp(ctx)
+	go a.follow(ctx)
+	l := &mcpbridge.Peer{Serve: a.daemon.ServeMCP, Close: func() { stop(); a.close() }}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err == nil {
+		err = announce(a.paths, "http://"+listener.Addr().String())
+	}
+	if err != nil {
+		c.warn(a, "other weir commands will not find this one: "+err.Error())
+		return l, nil
+	}
+	srv := &http.Server{Handler: a.daemon.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: a.log.StandardLogger(nil)}
+	go func() { _ = srv.Serve(listener) }() // ends with http.ErrServerClosed
+	l.Close = func() {
+		_ = os.Remove(a.paths.Address)
+		stop()
+		a.close()
+		_ = srv.Close()
+	}
+	return l, nil
+}
+
+func (c *cli) mcpConfigCmd() *cobra.Command {
+	var client, file string
+	var write, http bool
+	var names []string
+	for _, m := range mcpbridge.Clients() {
+		names = append(names, m.Name)
+	}
+	cmd := &cobra.Command{
+		Use: "config --client NAME", Short: "Print or write an MCP client's configuration", Args: argCount(0, 0, "no arguments"),
+		Long: "Print what an MCP client has to be told so that it finds weir, or write it into the client's own file.\n" +
+			"Clients start weir from anywhere: the folder that the tools see as /workspace is the current one,\nunless --workspace names another.",
+		Example: "  weir mcp config --client claude-desktop\n  weir mcp config --client cursor --write\n  weir mcp config --client vscode --file .vscode/mcp.json --write",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			i := slices.IndexFunc(mcpbridge.Clients(), func(m mcpbridge.Client) bool { return m.Name == client })
+			if i < 0 {
+				return usagef("use one of: "+strings.Join(names, ", "), "--client is %q", client)
+			}
+			return c.configureClient(mcpbridge.Clients()[i], file, write, http)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&client, "client", "", "the client: "+strings.Join(names, ", "))
+	f.StringVar(&file, "file", "", "the client's `FILE` (default: where the client looks)")
+	f.BoolVar(&write, "write", false, "write it into the client's file, which is kept beside it as it was")
+	f.BoolVar(&http, "http", false, "let the client reach the daemon by HTTP; its token then stands in the client's file")
+	_ = cmd.RegisterFlagCompletionFunc("client", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	return cmd
+}
+
+func (c *cli) configureClient(m mcpbridge.Client, file string, write, http bool) error {
+	p, err := c.findPaths()
+	if err != nil {
+		return err
+	}
+	dirs, err := c.clientDirs()
+	if err != nil {
+		return err
+	}
+	var e mcpbridge.Entry
+	if http {
+		e, err = c.httpEntry(p, m)
+	} else {
+		e, err = c.stdioEntry(p, dirs, m)
+	}
+	if err != nil {
+		return err
+	}
+	if file == "" {
+		file = m.File(dirs)
+	}
+	if !write {
+		c.printEntry(m, e, file)
+		return nil
+	}
+	return c.writeEntry(m, e, file)
+}
+
+// clientDirs returns the folders in which programs of this machine keep their
+// configuration.
+func (c *cli) clientDirs() (mcpbridge.Dirs, error) {
+	home := c.Getenv("HOME")
+	if runtime.GOOS == "windows" {
+		home = c.Getenv("USERPROFILE")
+	}
+	here, err := os.Getwd()
+	if err != nil || home == "" {
+		return mcpbridge.Dirs{}, usagef("set HOME, or name the client's file with --file", "there is no home folder to look for the client's file in")
+	}
+	d := mcpbridge.Dirs{OS: runtime.GOOS, Home: home, AppData: c.Getenv("APPDATA"), Config: c.Getenv("XDG_CONFIG_HOME"), Workspace: here}
+	if !filepath.IsAbs(d.Config) { // the XDG standard ignores relative paths
+		d.Config = filepath.Join(home, ".config")
+	}
+	return d, nil
+}
+
+// stdioEntry lets the client start weir with the flags of this command.
+func (c *cli) stdioEntry(p paths, dirs mcpbridge.Dirs, m mcpbridge.Client) (mcpbridge.Entry, error) {
+	workspace := cmp.Or(c.workspace, c.Getenv("WEIR_WORKSPACE"), dirs.Workspace)
+	data := ""
+	if c.data != "" {
+		data = p.Data
+	}
+	return m.StdioEntry([][2]string{{"--config", p.Config}, {"--data", data}, {"--plugins", c.plugins}, {"--workspace", workspace}})
+}
+
+// httpEntry lets the client reach the daemon.
+func (c *cli) httpEntry(p paths, m mcpbridge.Client) (mcpbridge.Entry, error) {
+	if !m.HTTP {
+		return mcpbridge.Entry{}, usagef("leave --http out: it starts weir itself then", "%s reaches no server by HTTP with a token", m.Name)
+	}
+	s, _, err := c.settings(p)
+	if err != nil {
+		return mcpbridge.Entry{}, err
+	}
+	token, err := p.EnsureToken()
+	if err != nil {
+		return mcpbridge.Entry{}, err
+	}
+	return m.HTTPEntry(s.WithDefaults().Server.Addr, token), nil
+}
+
+// printEntry prints the entry and the name of the file that it belongs to.
+func (c *cli) printEntry(m mcpbridge.Client, e mcpbridge.Entry, file string) {
+	if c.JSON {
+		c.Print(map[string]any{"client": m.Name, "file": file, "config": m.Document(e)})
+		return
+	}
+	c.errf("into %s, or with --write:\n", file)
+	c.Print(m.Document(e))
+}
+
+// writeEntry merges the entry into the client's file.
+func (c *cli) writeEntry(m mcpbridge.Client, e mcpbridge.Entry, file string) error {
+	file, changed, backup, err := m.WriteEntry(e, file)
+	if err != nil {
+		return err
+	}
+	if !changed {
+		c.errf("%s says so already\n", file)
+		return nil
+	}
+	if c.JSON {
+		c.Print(map[string]any{"client": m.Name, "file": file, "backup": backup})
+	}
+	c.errf("%s is written\n", file)
+	if backup != "" {
+		c.errf("as it was: %s\n", backup)
+	}
+	if len(e.Headers) > 0 {
+		c.errf("it holds the daemon's token: do not hand it on, nor put it under version control\n")
+	}
+	c.Errf("next: %s\n", m.After)
+	return nil
+}

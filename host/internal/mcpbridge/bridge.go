@@ -1,0 +1,300 @@
+// Package mcpbridge connects a Model Context Protocol client, which started weir as
+// a child process, to a daemon. Run passes messages between them and survives a
+// restart of the daemon. Pollable prepares the standard files of the process. Clients
+// lists the known client programs; Entry is what their configuration files say about
+// weir, and WriteEntry puts it there.
+package mcpbridge
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"syscall"
+)
+
+// A Peer answers the messages of a client: a daemon, or this process.
+type Peer struct {
+	// R and W are the connection to a daemon.
+	R io.Reader
+	W io.WriteCloser
+	// Serve answers in this process. Nil: R and W do.
+	Serve func(ctx context.Context, in io.Reader, out io.Writer) error
+	// Close releases the peer.
+	Close func()
+}
+
+// Run connects a client, which writes messages to in and reads answers from out, to
+// a peer. When a peer disconnects, Run calls lost and connects to the next one: it
+// repeats the client's introduction there, and answers the requests that were open
+// with an error. It returns when the client ends its input or when ctx ends.
+func Run(ctx context.Context, in io.Reader, out io.Writer, connect func(context.Context) (*Peer, error), lost func()) error {
+	p, err := connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { p.Close() }()
+	if p.Serve != nil {
+		return ended(ctx, p.Serve(ctx, in, out))
+	}
+	b := newBridge(in, out)
+	for {
+		over, err := b.run(ctx, p)
+		if over {
+			return ended(ctx, err)
+		}
+		p.Close()
+		lost()
+		if p, err = connect(ctx); err != nil {
+			p = &Peer{Close: func() {}}
+			return err
+		}
+	}
+}
+
+// ended returns nil for the ordinary ends: a client that disconnects, or a signal.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
+	return err
+}
+
+// A bridge passes the lines of a client to a peer and its answers back. It stores
+// what the next peer must know: how the client introduced itself, and which
+// requests are open.
+type bridge struct {
+	in  *bufio.Reader
+	out io.Writer
+
+	mu      sync.Mutex      // also held while anything is written to out
+	to      io.Writer       // the peer; nil: none is connected
+	ended   bool            // the client has closed its input
+	failure error           // of reading from the client or writing to it
+	hello   [][]byte        // the messages that begin a session
+	open    map[string]bool // ids of requests; false: answered by an earlier peer
+	skip    string          // id of an answer that the client has received already
+	changed chan struct{}   // closed and replaced when to, ended or failure change
+}
+
+func newBridge(in io.Reader, out io.Writer) *bridge {
+	b := &bridge{in: bufio.NewReaderSize(in, 64<<10), out: out, open: map[string]bool{}, changed: make(chan struct{})}
+	go b.pump()
+	return b
+}
+
+// An envelope is the part of a message that a bridge reads.
+type envelope struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+}
+
+// pump reads the client's lines to their end. It may run until the process ends: a
+// read from standard input cannot be interrupted.
+func (b *bridge) pump() {
+	for {
+		line, err := b.in.ReadBytes('\n')
+		if len(line) > 0 {
+			b.forward(line)
+		}
+		if err != nil {
+			b.mu.Lock()
+			if b.ended = true; !errors.Is(err, io.EOF) {
+				b.failure = err
+			}
+			b.wake()
+			b.mu.Unlock()
+			return
+		}
+	}
+}
+
+// forward passes a line to the peer, and waits until one is connected.
+func (b *bridge) forward(line []byte) {
+	var e envelope
+	known := json.Unmarshal(line, &e) == nil
+	for {
+		b.mu.Lock()
+		to, changed, failed := b.to, b.changed, b.failure
+		if failed != nil {
+			b.mu.Unlock()
+			return
+		}
+		if to != nil && known {
+			b.remember(e, line)
+		}
+		b.mu.Unlock()
+		if to != nil {
+			_, _ = to.Write(line) // reading from the peer reports a lost connection
+			return
+		}
+		<-changed
+	}
+}
+
+// remember stores what the next peer must know of a message. b.mu is held.
+func (b *bridge) remember(e envelope, line []byte) {
+	switch e.Method {
+	case "initialize":
+		b.hello = [][]byte{line}
+	case "notifications/initialized", "logging/setLevel":
+		b.hello = append(b.hello, line)
+	}
+	if len(e.ID) > 0 && e.Method != "" {
+		b.open[string(e.ID)] = true
+	}
+}
+
+// wake reports a change to all waiting goroutines. b.mu is held.
+func (b *bridge) wake() {
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// run passes lines until the client has ended (over) or the peer has.
+func (b *bridge) run(ctx context.Context, p *Peer) (over bool, err error) {
+	r, w := p.R, p.W
+	if p.Serve != nil {
+		r, w = p.pipe(ctx)
+	}
+	answers := make(chan struct{})
+	go func() {
+		defer close(answers)
+		b.answers(bufio.NewReaderSize(r, 64<<10))
+	}()
+	if err := b.attach(w); err != nil {
+		return false, nil // the peer has disconnected already
+	}
+	for half := false; ; {
+		b.mu.Lock()
+		changed, ended, failed := b.changed, b.ended, b.failure
+		b.mu.Unlock()
+		if ended && !half {
+			half = true
+			_ = w.Close() // open requests are still answered
+		}
+		if failed != nil {
+			return true, failed
+		}
+		select {
+		case <-changed:
+		case <-answers:
+			b.detach()
+			return ended, nil
+		case <-ctx.Done():
+			return true, nil
+		}
+	}
+}
+
+// pipe serves in this process and returns the other ends of its pipes.
+func (p *Peer) pipe(ctx context.Context) (io.Reader, io.WriteCloser) {
+	in, w := io.Pipe()
+	r, out := io.Pipe()
+	go func() {
+		_ = p.Serve(ctx, in, out) // the answers contain the errors
+		_ = out.Close()
+		_ = in.Close()
+	}()
+	return r, w
+}
+
+// attach starts to pass lines to a peer. A peer after the first one receives the
+// client's introduction first.
+func (b *bridge) attach(w io.Writer) error {
+	b.mu.Lock()
+	hello := slices.Clone(b.hello)
+	for i, line := range hello {
+		var e envelope
+		if json.Unmarshal(line, &e) != nil || len(e.ID) == 0 {
+			continue
+		}
+		if i == 0 {
+			b.skip = string(e.ID)
+		} else {
+			b.open[string(e.ID)] = false // the client has its answer
+		}
+	}
+	b.mu.Unlock()
+	for _, line := range hello {
+		if _, err := w.Write(line); err != nil {
+			return err
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.to = w
+	b.wake()
+	return nil
+}
+
+// detach answers the open requests with an error when a peer has disconnected.
+func (b *bridge) detach() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.to = nil
+	b.wake()
+	if len(b.hello) > 0 && b.introducing(b.hello[0]) {
+		b.hello = nil // the client repeats it, and a peer accepts it only once
+	}
+	for id, waits := range b.open {
+		if waits && !b.ended {
+			b.write([]byte(`{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32603,"message":"weir was stopped while it answered; ask again"}}` + "\n"))
+		}
+	}
+	clear(b.open)
+}
+
+// introducing reports whether the client still waits for the answer to its
+// introduction. b.mu is held.
+func (b *bridge) introducing(hello []byte) bool {
+	var e envelope
+	return json.Unmarshal(hello, &e) == nil && b.open[string(e.ID)]
+}
+
+// answers passes the peer's answers to the client until they end.
+func (b *bridge) answers(r *bufio.Reader) {
+	for {
+		line, err := r.ReadBytes('\n')
+		if err != nil { // a line without a line break is incomplete
+			return
+		}
+		b.deliver(line)
+	}
+}
+
+// deliver writes an answer unless the client has received it already.
+func (b *bridge) deliver(line []byte) {
+	var e envelope
+	known := json.Unmarshal(line, &e) == nil && e.Method == "" && len(e.ID) > 0
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if known {
+		id := string(e.ID)
+		waits, asked := b.open[id]
+		delete(b.open, id)
+		if b.skip == id {
+			b.skip = ""
+			b.write([]byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n")) // the new peer may have other tools
+			return
+		}
+		if asked && !waits {
+			return
+		}
+	}
+	b.write(line)
+}
+
+// write writes to the client. b.mu is held.
+func (b *bridge) write(line []byte) {
+	if b.failure != nil {
+		return
+	}
+	if _, err := b.out.Write(line); err != nil {
+		b.failure = err
+		b.wake()
+	}
+}
