@@ -129,9 +129,13 @@ func (h *Host) openArchive(ctx context.Context) (err error) {
 	if cfg.Now == nil {
 		cfg.Now = h.cfg.Now
 	}
-	h.archive, err = archive.Open(ctx, cfg)
-	h.builtin = history.Tools{Store: h.archive, Log: h.log}
-	return err
+	results, err := archive.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	h.archive = results
+	h.builtin = history.Tools{Store: results, Log: h.log}
+	return nil
 }
 
 // Reload scans the folders again. Calls that run finish on what they began

@@ -63,9 +63,9 @@ func (d *Daemon) showUsage(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (d *Daemon) usageOf(r *http.Request, who string, days int) (Usage, error) {
-	states, running, list, err := d.ledger.usage(r.Context(), who, d.view(who).User.quota(), days)
-	out := Usage{User: who, Quotas: append([]api.QuotaState{}, states...), Running: running, Days: []UsedDay{}}
-	for _, u := range list {
+	used, err := d.meter.Report(r.Context(), d.account(who, ""), days)
+	out := Usage{User: who, Quotas: append([]api.QuotaState{}, used.Quotas...), Running: used.Running, Days: []UsedDay{}}
+	for _, u := range used.Days {
 		out.Days = append(out.Days, UsedDay{u.Day, u.Requests, u.Refused, u.Prompt, u.Completion, u.Costs})
 	}
 	return out, err
@@ -124,8 +124,8 @@ func userData(name string, b store.Inventory) UserData {
 
 func (d *Daemon) showUserData(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
-	d.uses.flush()
-	d.ledger.flush() // whose counts are among it
+	d.calls.Flush()
+	d.meter.Flush() // whose counts are among it
 	b, err := d.store.Inventory(r.Context(), name)
 	if err != nil {
 		return err
@@ -144,11 +144,11 @@ func (d *Daemon) purgeUser(w http.ResponseWriter, r *http.Request) error {
 		return api.Problemf(http.StatusConflict, "operators_own", "delete conversations one by one: `weir conversation delete`", "what belongs to %s is the operator's own", api.Clip(name, 80))
 	case there:
 		return api.Problemf(http.StatusConflict, "still_user", "take them out first: `weir user remove "+api.Clip(name, 80)+"`", "%s is still a user", api.Clip(name, 80))
-	case d.ledger.runs(name) > 0:
+	case d.meter.Running(name) > 0:
 		return api.Problemf(http.StatusConflict, api.CodeBusy, "try again when it has ended", "something of %s still runs", api.Clip(name, 80))
 	}
-	d.uses.flush()
-	d.ledger.forget(name)
+	d.calls.Flush()
+	d.meter.Forget(name)
 	b, err := d.store.Purge(r.Context(), name)
 	if err != nil {
 		return err

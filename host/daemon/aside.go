@@ -7,6 +7,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -26,12 +27,13 @@ func (d *Daemon) Aside(a Aside, name string, m Model) agent.Model {
 	if m.Estimator == nil {
 		m.Estimator = new(agent.Estimator)
 	}
-	counted := meter{Model: m.Model, of: m, ledger: d.ledger, principal: a.Principal, quota: d.view(a.Principal).User.quota(), locale: a.Locale}
-	return aside{counted, d, name, archive.Scope{Principal: a.Principal, Conversation: a.Conversation}}
+	counted := d.metered(m, d.account(a.Principal, a.Locale))
+	return aside{counted, m, d, name, archive.Scope{Principal: a.Principal, Conversation: a.Conversation}}
 }
 
 type aside struct {
-	meter
+	usage.Model
+	of    Model
 	d     *Daemon
 	name  string
 	scope archive.Scope
@@ -48,9 +50,9 @@ func (a aside) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.De
 			a.d.metrics.TokensUsed(a.name, used, a.of.Price.Cost(used))
 			chat.End()
 		}()
-		counted := a.meter
-		counted.spent = func(u agent.Usage, c *agent.Cost) {
-			asidesOf(ctx).add(api.Spent{For: forSummary, Model: a.name, Usage: u, Cost: c})
+		counted := a.Model
+		counted.Used = func(u agent.Usage, c *agent.Cost) {
+			usage.SideUsageOf(ctx).Add(api.Spent{For: usage.ForSummary, Model: a.name, Usage: u, Cost: c})
 		}
 		for d, err := range counted.Generate(ctx, r) {
 			if d.Usage != nil {

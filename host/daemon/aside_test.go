@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -46,7 +47,7 @@ func TestSummariesAreCountedAndTraced(t *testing.T) {
 	})
 	kept := tracetest.NewInMemoryExporter()
 	set := s.daemon.set().Setup
-	set.Users = map[string]User{"ann": ann(Quota{TokensPerDay: 900})}
+	set.Users = map[string]User{"ann": ann(usage.Quota{TokensPerDay: 900})}
 	set.Tracing = Tracing{Tracer: sdk.NewTracerProvider(sdk.WithSyncer(kept)).Tracer("test")}
 	if err := s.daemon.Configure(set); err != nil {
 		t.Fatal(err)
@@ -87,8 +88,8 @@ func TestSummariesAreCountedAndTraced(t *testing.T) {
 		t.Errorf("%s within %s: %v", chat.Name, chat.Parent.SpanID(), a)
 	}
 	// Now 950 of 900 are used: what comes is refused before a model is asked.
-	refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), quotaTokens, -1)
-	set.Users["ann"] = ann(Quota{TokensPerDay: 1010})
+	refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), usage.TokensPerDay, -1)
+	set.Users["ann"] = ann(usage.Quota{TokensPerDay: 1010})
 	if err := s.daemon.Configure(set); err != nil {
 		t.Fatal(err)
 	}
@@ -106,43 +107,6 @@ func TestSummariesAreCountedAndTraced(t *testing.T) {
 	for _, sp := range kept.GetSpans() {
 		if sp.Name == "chat doubao" && (sp.Status.Code != codes.Error || attrs(sp)["error.type"] != api.CodeQuota) {
 			t.Errorf("a refused summary: %v %v", sp.Status, attrs(sp))
-		}
-	}
-}
-
-// Costs are summed in one currency, the turn's own model's where it has a price;
-// tokens whatever they cost.
-func TestAsidesAreSummed(t *testing.T) {
-	yen := func(n float64) *agent.Cost { return &agent.Cost{Amount: n, Currency: "JPY"} }
-	usd := func(n float64) *agent.Cost { return &agent.Cost{Amount: n, Currency: "USD"} }
-	for name, c := range map[string]struct {
-		own    *agent.Cost
-		asides []*agent.Cost
-		want   *agent.Cost
-		rows   int
-	}{
-		"none":              {usd(1), nil, usd(1), 0},
-		"one currency":      {usd(1), []*agent.Cost{usd(2), usd(3)}, usd(6), 1},
-		"no price":          {usd(1), []*agent.Cost{nil}, usd(1), 1},
-		"no price anywhere": {nil, []*agent.Cost{nil, nil}, nil, 1},
-		"only theirs":       {nil, []*agent.Cost{yen(5)}, yen(5), 1},
-		"two currencies":    {usd(1), []*agent.Cost{yen(100), usd(2)}, usd(3), 2},
-	} {
-		var a asides
-		for _, cost := range c.asides {
-			model := "free"
-			if cost != nil {
-				model = cost.Currency
-			}
-			if c.rows == 1 {
-				model = "one"
-			}
-			a.add(api.Spent{For: forSummary, Model: model, Usage: agent.Usage{Prompt: 10, Completion: 1}, Cost: cost})
-		}
-		own := agent.Usage{Prompt: 5}
-		usage, cost, rows := a.with(own, c.own)
-		if n := len(c.asides); usage.Prompt != 5+10*n || usage.Completion != n || len(rows) != c.rows || !reflect.DeepEqual(cost, c.want) {
-			t.Errorf("%s: %+v, %+v, %+v", name, usage, cost, rows)
 		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/sse"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
+	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/host/internal/words"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -113,8 +114,8 @@ type Daemon struct {
 	lives     *lives
 	mcp       *mcpserver.Server
 	store     *store.Store
-	uses      *useLog // of calls that are no turn's
-	ledger    *ledger
+	calls     *usage.CallLog // calls that belong to no turn
+	meter     *usage.Meter
 	tools     agent.ToolCache
 	token     [sha256.Size]byte // the digest of the operator's
 	chinese   func() (*words.Book, error)
@@ -160,8 +161,8 @@ func New(cfg Config) (*Daemon, error) {
 		return nil, err
 	}
 	cfg.Host.SetCallLog(d.store)
-	d.ledger = newLedger(d.store, d.now, d.log)
-	d.uses = newUseLog(d.store, d.log)
+	d.meter = usage.NewMeter(d.store, func() time.Time { return d.now() }, d.log)
+	d.calls = usage.NewCallLog(d.store, d.log)
 	d.mcp = d.newMCP()
 	d.metrics = telemetry.NewMetrics(telemetry.MetricsConfig{
 		Known: d.knows, Now: d.now, Logger: d.log,

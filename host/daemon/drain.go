@@ -22,8 +22,8 @@ var errStopped = errors.New("the daemon stops")
 // so. Then Drain returns the error of ctx, at most five seconds later. MCP
 // clients are let go of in the end.
 func (d *Daemon) Drain(ctx context.Context) error {
-	defer d.uses.flush()
-	defer d.ledger.flush()
+	defer d.calls.Flush()
+	defer d.meter.Flush()
 	defer d.mcp.Close()
 	d.mu.Lock()
 	d.drain = true

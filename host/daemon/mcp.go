@@ -56,15 +56,15 @@ const mcpConversation = mcpserver.Conversation
 // admit counts a call that is no turn, and refuses what is over a quota.
 func (d *Daemon) admit(principal string) (end func(), err error) {
 	locale := d.localeOfMCP(principal)
-	taking, err := d.ledger.begin(context.Background(), principal, d.view(principal).User.quota(), locale)
+	request, err := d.meter.Begin(context.Background(), d.account(principal, locale))
 	if err != nil {
 		return nil, d.refused(err, locale)
 	}
 	if err := d.attend(); err != nil {
-		taking.end()
+		request.End()
 		return nil, d.refused(err, locale)
 	}
-	return func() { d.turns.Done(); taking.end() }, nil
+	return func() { d.turns.Done(); request.End() }, nil
 }
 
 // refused returns the error that a model reads when its call may not begin. An
@@ -110,7 +110,7 @@ func (d *Daemon) calledByMCP(c mcpserver.Call) {
 	if r.Err != nil {
 		use.Code = string(r.Err.Code)
 	}
-	d.uses.add(use)
+	d.calls.Add(use)
 }
 
 // How calls that no model wrote are written, in metrics and statistics: by the

@@ -19,6 +19,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -52,7 +53,7 @@ func TestMCP(t *testing.T) {
 			t.Fatalf("%+v, %v", r, err)
 		}
 	}
-	s.daemon.uses.flush()
+	s.daemon.calls.Flush()
 	if a := s.get("/metrics"); !strings.Contains(a.body, `weir_calls_total{format="mcp",model="",outcome="ok",tool="long_text"} 2`) {
 		t.Errorf("metrics: %s", grep(a.body, "calls_total"))
 	}
@@ -136,12 +137,12 @@ func TestMCPStreamEndsWithItsToken(t *testing.T) {
 	for what, next := range map[string]map[string]User{
 		"a user who has gone":       {},
 		"another token":             {"ann": {TokenSHA256: sha256.Sum256([]byte(bobToken))}},
-		"a token that is another's": {"bob": ann(Quota{})},
+		"a token that is another's": {"bob": ann(usage.Quota{})},
 	} {
 		s := newServer(t, replay.New())
-		s.withUsers(map[string]User{"ann": ann(Quota{})})
+		s.withUsers(map[string]User{"ann": ann(usage.Quota{})})
 		own, operators := s.mcpStream(annToken), s.mcpStream(testToken)
-		s.withUsers(map[string]User{"ann": ann(Quota{PerMinute: 7})})
+		s.withUsers(map[string]User{"ann": ann(usage.Quota{PerMinute: 7})})
 		s.daemon.mu.Lock()
 		streams := len(s.daemon.bearers)
 		s.daemon.mu.Unlock()
@@ -161,7 +162,7 @@ func TestMCPStreamEndsWithItsToken(t *testing.T) {
 // So does who listens over HTTP.
 func TestMCPListenerEndsWithItsToken(t *testing.T) {
 	s := newServer(t, replay.New())
-	s.withUsers(map[string]User{"ann": ann(Quota{})})
+	s.withUsers(map[string]User{"ann": ann(usage.Quota{})})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // for a test that fails
 	defer cancel()
 	send := func(token, method, session, body string) *http.Response {
@@ -188,7 +189,7 @@ func TestMCPListenerEndsWithItsToken(t *testing.T) {
 		return send(token, http.MethodGet, hello.Header.Get("Mcp-Session-Id"), "").Body
 	}
 	own, operators := listen(annToken), listen(testToken)
-	s.withUsers(map[string]User{"ann": ann(Quota{PerMinute: 7})})
+	s.withUsers(map[string]User{"ann": ann(usage.Quota{PerMinute: 7})})
 	s.daemon.mu.Lock()
 	listeners := len(s.daemon.bearers)
 	s.daemon.mu.Unlock()
@@ -223,7 +224,7 @@ func TestMCPStream(t *testing.T) {
 // without what is wrong inside.
 func TestMCPRefusals(t *testing.T) {
 	s := newServer(t, replay.New())
-	zh := ann(Quota{})
+	zh := ann(usage.Quota{})
 	zh.Locale = tool.Zh
 	s.withUsers(map[string]User{"ann": zh})
 	refused := func(want tool.Error) {
@@ -233,7 +234,7 @@ func TestMCPRefusals(t *testing.T) {
 			t.Errorf("got %#v, want %#v", err, want)
 		}
 	}
-	counts := s.daemon.ledger
+	counts := s.daemon.meter
 	closed, err := archive.Open(t.Context(), archive.Config{Path: filepath.Join(t.TempDir(), "closed.db")})
 	if err != nil {
 		t.Fatal(err)
@@ -245,14 +246,14 @@ func TestMCPRefusals(t *testing.T) {
 	if err := closed.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.daemon.ledger = newLedger(db, time.Now, s.daemon.log)
+	s.daemon.meter = usage.NewMeter(db, time.Now, s.daemon.log)
 	refused(tool.Error{Code: tool.Failed, Msg: "weir 内部出错", Hint: "守护进程的日志中有详情"})
-	s.daemon.ledger = counts
+	s.daemon.meter = counts
 	s.daemon.mu.Lock()
 	s.daemon.drain = true
 	s.daemon.mu.Unlock()
 	refused(tool.Error{Code: tool.Failed, Msg: "守护进程正在关闭", Hint: "请稍后再问"})
-	if n := counts.runs("ann"); n != 0 {
+	if n := counts.Running("ann"); n != 0 {
 		t.Errorf("%d calls run", n)
 	}
 }

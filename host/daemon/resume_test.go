@@ -23,6 +23,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/sse"
+	"github.com/weirhost/weir/host/daemon/usage"
 )
 
 // stepper is a model that says one piece whenever the test lets it.
@@ -327,7 +328,7 @@ func TestResumableProblems(t *testing.T) {
 func TestStreamsThatCannotBeResumed(t *testing.T) {
 	m := newStepper()
 	s := newServer(t, m)
-	s.withUsers(map[string]User{"ann": ann(Quota{})})
+	s.withUsers(map[string]User{"ann": ann(usage.Quota{})})
 	c := s.connect(`{"message":"Hi","resume":true}`, "")
 	defer c.close()
 	c.until(api.EventBudget)

@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/usage"
 )
 
 // A profile with a trigger loads what the question means before the model is
@@ -73,7 +74,7 @@ func TestVectorsAreCounted(t *testing.T) {
 	s := newServer(t, m.Model)
 	kept := tracetest.NewInMemoryExporter()
 	set := s.daemon.set().Setup
-	set.Users = map[string]User{"ann": ann(Quota{TokensPerDay: 100_000})}
+	set.Users = map[string]User{"ann": ann(usage.Quota{TokensPerDay: 100_000})}
 	set.Tracing = Tracing{Tracer: sdk.NewTracerProvider(sdk.WithSyncer(kept)).Tracer("test")}
 	for name, with := range set.Models {
 		with.Model = m

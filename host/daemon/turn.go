@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
+	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -40,7 +41,7 @@ type turn struct {
 	d     *Daemon
 	ask   question
 	scope archive.Scope
-	quota Quota
+	quota usage.Quota
 	model Model
 	prof  Profile
 	emit  func(name string, data any)
@@ -56,7 +57,7 @@ type turn struct {
 	format  map[string]string // call id → format
 	said    strings.Builder   // all text that was shown
 	end     api.ChatEnd
-	asides  asides
+	side    usage.SideUsage
 	trace   api.Trace
 	pace    pacer
 	// starting are calls of a reply that is still being read, asked counts requests.
@@ -77,11 +78,11 @@ func (d *Daemon) chat(ctx context.Context, principal string, ask question, histo
 // begun counts a request of a principal's that is over when end is called, or
 // refuses it by their quota.
 func (d *Daemon) begun(ctx context.Context, principal, question string) (end func(), err error) {
-	taking, err := d.ledger.begin(ctx, principal, d.view(principal).User.quota(), d.localeFor(principal, question))
+	request, err := d.meter.Begin(ctx, d.account(principal, d.localeFor(principal, question)))
 	if err != nil {
 		return nil, err
 	}
-	return taking.end, nil
+	return request.End, nil
 }
 
 // locale is the language of the turn's refusals.
@@ -116,7 +117,7 @@ func (d *Daemon) answer(ctx context.Context, principal string, ask question, his
 	if len(t.ask.spoken) == 0 {
 		t.ask.spoken = visible(history)
 	}
-	ctx, t.spans = d.set().Tracing.StartTurn(context.WithValue(ctx, asidesKey{}, &t.asides), telemetry.TurnInfo{
+	ctx, t.spans = d.set().Tracing.StartTurn(usage.WithSideUsage(ctx, &t.side), telemetry.TurnInfo{
 		Peer: peerOf(t.model, t.ask.Model, t.scope.Conversation), Profile: t.ask.Profile, Question: t.ask.Message, Known: d.knows,
 	})
 	loop, err := agent.New(t.prof.Agent, watched{t.metered(), t}, t.tools(toolbox{session, t.prof.Allow, t.prof.Deny}), agent.ObserverFunc(t.observe))
@@ -298,7 +299,7 @@ func (t *turn) observe(e agent.Event) {
 	if end, ok := e.(agent.TurnEnd); ok {
 		own := t.model.Price.Cost(end.Usage)
 		t.d.metrics.TurnEnded(t.ask.Model, end, own) // the others' are counted as theirs
-		t.end.Usage, t.end.Cost, t.end.Asides = t.asides.with(end.Usage, own)
+		t.end.Usage, t.end.Cost, t.end.Asides = t.side.Total(end.Usage, own)
 	}
 	t.note(e)
 	t.spans.Observe(e)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -33,7 +34,7 @@ type User struct {
 	// Locale is the language of what the user and their models read; empty: as
 	// the profile says.
 	Locale tool.Locale
-	Quota  Quota
+	Quota  usage.Quota
 }
 
 // userName is how users may be called: the names stand in addresses and in the
@@ -160,9 +161,9 @@ func (u *User) sees(name string) bool {
 }
 
 // quota is the user's; the operator has none.
-func (u *User) quota() Quota {
+func (u *User) quota() usage.Quota {
 	if u == nil {
-		return Quota{}
+		return usage.Quota{}
 	}
 	return u.Quota
 }
@@ -177,7 +178,7 @@ func (d *Daemon) view(principal string) view {
 	if v, ok := set.users[principal]; ok {
 		return v
 	}
-	return view{User: &User{Tools: []string{}, Quota: Quota{PerMinute: -1}}}
+	return view{User: &User{Tools: []string{}, Quota: usage.Quota{PerMinute: -1}}}
 }
 
 // principalKey is where a request's context holds whose token it bears.

@@ -17,7 +17,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
-	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -37,7 +37,7 @@ func (s *server) withUsers(users map[string]User) {
 }
 
 // ann is a user with that token and quota.
-func ann(q Quota) User { return User{TokenSHA256: sha256.Sum256([]byte(annToken)), Quota: q} }
+func ann(q usage.Quota) User { return User{TokenSHA256: sha256.Sum256([]byte(annToken)), Quota: q} }
 
 func bearing(token string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }
@@ -53,7 +53,7 @@ func (s *server) as(token, method, path, body string) answer {
 // are refused, and no other is.
 func TestUsersReachTheirOwnRoutes(t *testing.T) {
 	s := newServer(t, replay.Func(func(int, agent.Request) replay.Reply { return replay.Text("ok") }))
-	s.withUsers(map[string]User{"ann": ann(Quota{})})
+	s.withUsers(map[string]User{"ann": ann(usage.Quota{})})
 	for _, r := range s.daemon.routes() {
 		if r.public || r.method == "" {
 			continue
@@ -71,9 +71,9 @@ func TestUsersReachTheirOwnRoutes(t *testing.T) {
 
 func TestUsersSeeTheirOwn(t *testing.T) {
 	s := newServer(t, replay.Func(func(int, agent.Request) replay.Reply { return replay.Text("answered " + canary) }))
-	bob := ann(Quota{})
+	bob := ann(usage.Quota{})
 	bob.TokenSHA256 = sha256.Sum256([]byte(bobToken))
-	s.withUsers(map[string]User{"ann": ann(Quota{}), "bob": bob})
+	s.withUsers(map[string]User{"ann": ann(usage.Quota{}), "bob": bob})
 	id := last[api.ChatEnd](t, events(s.as(annToken, "POST", "/api/chat", `{"message":"`+canary+`"}`).body), api.EventEnd).Conversation
 	kept := decoded[KeptResult](t, s.as(annToken, "POST", "/api/results", `{"tool_name":"t","result":`+quoted(strings.Repeat(canary+"\n", 200))+`}`))
 	for _, token := range []string{bobToken, testToken} {
@@ -109,7 +109,7 @@ func TestUsersAreAllowedSomeThings(t *testing.T) {
 		asked.Store(&r)
 		return replay.Text("ok")
 	}))
-	u := ann(Quota{})
+	u := ann(usage.Quota{})
 	u.Profiles, u.Models, u.Tools, u.Deny, u.Locale = []string{"narrow"}, []string{"other"}, []string{"calculator", "long_text"}, []string{"long_text"}, tool.Zh
 	set := s.daemon.set().Setup
 	set.Models = map[string]Model{"scripted": set.Models["scripted"], "other": {Model: s.model}}
@@ -164,13 +164,13 @@ func TestUsersAreAllowedSomeThings(t *testing.T) {
 func TestUsersThatCannotBeMeant(t *testing.T) {
 	s := newServer(t, replay.New())
 	operators := User{TokenSHA256: sha256.Sum256([]byte(testToken))}
-	paid := ann(Quota{CostPerDay: 1, Currency: "USD"})
+	paid := ann(usage.Quota{CostPerDay: 1, Currency: "USD"})
 	for what, users := range map[string]map[string]User{
-		"the operator's name":       {"local": ann(Quota{})},
-		"a name with a slash":       {"../x": ann(Quota{})},
-		"upper case":                {"Ann": ann(Quota{})},
-		"no name":                   {"": ann(Quota{})},
-		"one token for two":         {"ann": ann(Quota{}), "bob": ann(Quota{})},
+		"the operator's name":       {"local": ann(usage.Quota{})},
+		"a name with a slash":       {"../x": ann(usage.Quota{})},
+		"upper case":                {"Ann": ann(usage.Quota{})},
+		"no name":                   {"": ann(usage.Quota{})},
+		"one token for two":         {"ann": ann(usage.Quota{}), "bob": ann(usage.Quota{})},
 		"the operator's token":      {"ann": operators},
 		"a profile that is not":     {"ann": {Profiles: []string{"gone"}}},
 		"a model that is not":       {"ann": {Models: []string{"gone"}}},
@@ -193,13 +193,12 @@ func TestUsersThatCannotBeMeant(t *testing.T) {
 }
 
 // quotaServer serves ann with a quota, at a time that the test moves.
-func quotaServer(t *testing.T, m agent.Model, q Quota) (*server, *atomic.Int64) {
+func quotaServer(t *testing.T, m agent.Model, q usage.Quota) (*server, *atomic.Int64) {
 	t.Helper()
 	s := newServer(t, m)
 	now := new(atomic.Int64)
 	now.Store(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC).UnixMilli())
 	s.daemon.now = func() time.Time { return time.UnixMilli(now.Load()).UTC() }
-	s.daemon.ledger.now = s.daemon.now
 	set := s.daemon.set().Setup
 	set.Models = map[string]Model{"scripted": {Model: m, Price: agent.Price{Prompt: 1e6, Completion: 1e6, Currency: "USD"}}}
 	set.Users = map[string]User{"ann": ann(q)}
@@ -233,7 +232,7 @@ func refusedFor(t *testing.T, a answer, name string, wait int) {
 const hi = `{"message":"hi"}`
 
 func TestRequestsPerMinute(t *testing.T) {
-	s, now := quotaServer(t, replay.Func(func(int, agent.Request) replay.Reply { return says("ok") }), Quota{PerMinute: 3})
+	s, now := quotaServer(t, replay.Func(func(int, agent.Request) replay.Reply { return says("ok") }), usage.Quota{PerMinute: 3})
 	for _, row := range [][2]string{
 		{"/api/chat", hi}, {"/v1/chat/completions", `{"model":"weir","messages":[{"role":"user","content":"hi"}]}`}, {"/api/tools/calculator/call", `{"arguments":{"expression":"1"}}`},
 	} {
@@ -243,16 +242,16 @@ func TestRequestsPerMinute(t *testing.T) {
 		now.Add(10_000)
 	}
 	// The fourth waits for the first of the three, 30 seconds old, to be a minute old.
-	refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), quotaRequests, 30)
+	refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), usage.RequestsPerMinute, 30)
 	a := s.as(annToken, "POST", "/v1/chat/completions", `{"model":"weir","messages":[{"role":"user","content":"hi"}]}`)
-	refusedFor(t, a, quotaRequests, 30)
+	refusedFor(t, a, usage.RequestsPerMinute, 30)
 	if !strings.Contains(a.body, "rate_limit_error") || a.header.Get("X-Should-Retry") != "" || !strings.Contains(a.body, "12:01:00") {
 		t.Errorf("%v %s", a.header, a.body)
 	}
 	if a := s.as(annToken, "POST", "/api/chat", `{"message":"为什么"}`); !strings.Contains(a.body, "每分钟请求数的配额已用完：上限 3 次，已用 3 次") {
 		t.Errorf("%s", a.body)
 	}
-	if a := callOverMCP(s, annToken); a.status != 200 || !strings.Contains(a.body, "rate_limited") || !strings.Contains(a.body, "requests a minute") {
+	if a := callOverMCP(s, annToken); a.status != 200 || !strings.Contains(a.body, "rate_limited") || !strings.Contains(a.body, "requests per minute") {
 		t.Errorf("over MCP: %d %s", a.status, a.body)
 	}
 	if a := s.post("/api/chat", hi); a.status != 200 {
@@ -263,7 +262,7 @@ func TestRequestsPerMinute(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	now.Add(-3_600_000) // the clock is put back: nobody waits for more than a minute
-	refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), quotaRequests, 60)
+	refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), usage.RequestsPerMinute, 60)
 	now.Add(60_000)
 	if a := s.as(annToken, "POST", "/api/chat", hi); a.status != 200 {
 		t.Errorf("%d %s", a.status, a.body)
@@ -288,15 +287,15 @@ func TestConcurrentTurns(t *testing.T) {
 		begun <- struct{}{}
 		<-goOn
 		return says("ok")
-	}), Quota{Concurrent: 2})
+	}), usage.Quota{Concurrent: 2})
 	done := make(chan answer, 2)
 	for range 2 {
 		go func() { done <- s.as(annToken, "POST", "/api/chat", hi) }()
 	}
 	<-begun
 	<-begun
-	refusedFor(t, s.as(annToken, "POST", "/api/chat", `{"message":"hi","resume":true}`), quotaConcurrent, 1)
-	if a := callOverMCP(s, annToken); !strings.Contains(a.body, "requests at once") {
+	refusedFor(t, s.as(annToken, "POST", "/api/chat", `{"message":"hi","resume":true}`), usage.ConcurrentTurns, 1)
+	if a := callOverMCP(s, annToken); !strings.Contains(a.body, "concurrent requests") {
 		t.Errorf("over MCP: %d %s", a.status, a.body)
 	}
 	close(goOn)
@@ -312,12 +311,12 @@ func TestConcurrentTurns(t *testing.T) {
 
 // Of many requests at once exactly as many begin as the quota has left.
 func TestQuotaAtTheEdge(t *testing.T) {
-	s, _ := quotaServer(t, replay.New(), Quota{})
+	s, _ := quotaServer(t, replay.New(), usage.Quota{})
 	var begun, refused atomic.Int64
 	var all sync.WaitGroup
 	for range 64 {
 		all.Go(func() {
-			_, err := s.daemon.ledger.begin(t.Context(), "ann", Quota{PerMinute: 7}, tool.En)
+			_, err := s.daemon.meter.Begin(t.Context(), usage.Account{Principal: "ann", Quota: usage.Quota{PerMinute: 7}})
 			if p, ok := errors.AsType[*api.Problem](err); ok && p.Code == api.CodeQuota {
 				refused.Add(1)
 			} else if err == nil {
@@ -340,9 +339,9 @@ func TestQuotaAtTheEdge(t *testing.T) {
 
 func TestTokensPerDay(t *testing.T) {
 	for _, row := range []struct {
-		q    Quota
+		q    usage.Quota
 		name string
-	}{{Quota{TokensPerDay: 150}, quotaTokens}, {Quota{CostPerDay: 150, Currency: "USD"}, quotaCost}} {
+	}{{usage.Quota{TokensPerDay: 150}, usage.TokensPerDay}, {usage.Quota{CostPerDay: 150, Currency: "USD"}, usage.CostPerDay}} {
 		s, now := quotaServer(t, replay.Func(func(int, agent.Request) replay.Reply { return says("ok") }), row.q)
 		for range 2 { // the second begins below the bound
 			if a := s.as(annToken, "POST", "/api/chat", hi); a.status != 200 {
@@ -363,9 +362,9 @@ func TestTokensPerDay(t *testing.T) {
 			s.as(annToken, "DELETE", "/api/conversations/"+c.ID, "")
 		}
 		refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), row.name, 12*3600)
-		// Another ledger over the same file has counted the same.
-		s.daemon.ledger.flush()
-		s.daemon.ledger = newLedger(s.daemon.store, s.daemon.now, s.daemon.log)
+		// Another meter over the same file has counted the same.
+		s.daemon.meter.Flush()
+		s.daemon.meter = usage.NewMeter(s.daemon.store, s.daemon.now, s.daemon.log)
 		refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), row.name, 12*3600)
 		now.Add(24 * 3600_000)
 		if a := s.as(annToken, "POST", "/api/chat", hi); a.status != 200 {
@@ -387,7 +386,7 @@ func TestTokensRunOutInATurn(t *testing.T) {
 	s, _ := quotaServer(t, replay.Func(func(int, agent.Request) replay.Reply {
 		n++
 		return says(`<tool_call>{"id":"1","tool_name":"calculator","arguments":{"expression":"` + fmt.Sprint(n) + `+1"}}</tool_call>`)
-	}), Quota{TokensPerDay: 250})
+	}), usage.Quota{TokensPerDay: 250})
 	a := s.as(annToken, "POST", "/api/chat", hi)
 	p := last[api.Problem](t, events(a.body), api.EventError)
 	if p.Code != api.CodeQuota || n != 3 {
@@ -401,11 +400,11 @@ func TestTokensRunOutInATurn(t *testing.T) {
 
 // A provider that counts nothing does not open a way around the quota.
 func TestTokensThatNobodyCounts(t *testing.T) {
-	s, _ := quotaServer(t, replay.Func(func(int, agent.Request) replay.Reply { return replay.Text(strings.Repeat("word ", 500)) }), Quota{TokensPerDay: 100})
+	s, _ := quotaServer(t, replay.Func(func(int, agent.Request) replay.Reply { return replay.Text(strings.Repeat("word ", 500)) }), usage.Quota{TokensPerDay: 100})
 	if a := s.as(annToken, "POST", "/api/chat", hi); a.status != 200 {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
-	refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), quotaTokens, 12*3600)
+	refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), usage.TokensPerDay, 12*3600)
 }
 
 func TestArchiveBytes(t *testing.T) {
@@ -417,13 +416,13 @@ func TestArchiveBytes(t *testing.T) {
 	if filepath.Base(path) != "archive.db" {
 		t.Fatal(path)
 	}
-	s.withUsers(map[string]User{"ann": ann(Quota{ArchiveBytes: 2000})})
+	s.withUsers(map[string]User{"ann": ann(usage.Quota{ArchiveBytes: 2000})})
 	keep := func() answer {
 		return s.as(annToken, "POST", "/api/results", `{"tool_name":"t","result":`+quoted(strings.Repeat("0123456789", 250))+`}`)
 	}
 	uuid := decoded[KeptResult](t, keep()).UUID
 	a := keep()
-	if a.status != 429 || !strings.Contains(a.body, quotaArchive) || a.header.Get("Retry-After") == "" || !strings.Contains(a.body, "delete conversations") {
+	if a.status != 429 || !strings.Contains(a.body, usage.ArchiveBytes) || a.header.Get("Retry-After") == "" || !strings.Contains(a.body, "delete conversations") {
 		t.Errorf("%d %v %s", a.status, a.header, a.body)
 	}
 	if a := s.as(annToken, "DELETE", "/api/archives/"+uuid, ""); a.status != 204 {
@@ -435,23 +434,10 @@ func TestArchiveBytes(t *testing.T) {
 }
 
 func TestNegativeQuotas(t *testing.T) {
-	for _, q := range []Quota{{PerMinute: -1}, {Concurrent: -1}, {TokensPerDay: -1}, {CostPerDay: -1}, {ArchiveBytes: -1}} {
+	for _, q := range []usage.Quota{{PerMinute: -1}, {Concurrent: -1}, {TokensPerDay: -1}, {CostPerDay: -1}, {ArchiveBytes: -1}} {
 		s, _ := quotaServer(t, replay.New(), q)
 		u := decoded[Usage](t, s.as(annToken, "GET", "/api/usage", ""))
 		refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), u.Quotas[0].Name, 0)
-	}
-}
-
-// What cannot be written down is not forgotten.
-func TestUsageThatCannotBeWritten(t *testing.T) {
-	s, _ := quotaServer(t, replay.New(), Quota{})
-	l := s.daemon.ledger
-	l.took("ann", agent.Usage{Prompt: 5}, &agent.Cost{Amount: 2, Currency: "USD"})
-	l.keep([]store.Increment{{Principal: "ann", DayUsage: store.DayUsage{Day: "2026-03-04", Prompt: 7, Costs: []store.Cost{{Amount: 1, Currency: "USD"}}}}})
-	l.flush()
-	u := decoded[Usage](t, s.get("/api/usage?user=ann"))
-	if len(u.Days) != 1 || u.Days[0].Prompt != 12 || len(u.Days[0].Cost) != 1 || u.Days[0].Cost[0].Amount != 3 {
-		t.Errorf("%+v", u)
 	}
 }
 
@@ -464,9 +450,9 @@ func TestPurge(t *testing.T) {
 		}
 		return says("Done.")
 	}))
-	bob := ann(Quota{})
+	bob := ann(usage.Quota{})
 	bob.TokenSHA256 = sha256.Sum256([]byte(bobToken))
-	s.withUsers(map[string]User{"ann": ann(Quota{TokensPerDay: 100_000}), "bob": bob})
+	s.withUsers(map[string]User{"ann": ann(usage.Quota{TokensPerDay: 100_000}), "bob": bob})
 	for _, token := range []string{annToken, bobToken} {
 		s.as(token, "POST", "/api/chat", `{"message":"Make a long text"}`)
 		if a := callOverMCP(s, token); !strings.Contains(a.body, "42") {
@@ -495,7 +481,7 @@ func TestPurge(t *testing.T) {
 	if gone := decoded[UserData](t, s.do("DELETE", "/api/users/ann/data", "", nil)); gone.Conversations != hers.Conversations || gone.Archives != 1 {
 		t.Errorf("%+v", gone)
 	}
-	s.daemon.ledger.flush()
+	s.daemon.meter.Flush()
 	if left := of("ann"); left != (UserData{User: "ann"}) {
 		t.Errorf("left: %+v", left)
 	}
@@ -517,7 +503,7 @@ func TestPurgeWaitsForWhatRuns(t *testing.T) {
 		<-goOn
 		return says("ok")
 	}))
-	s.withUsers(map[string]User{"ann": ann(Quota{})})
+	s.withUsers(map[string]User{"ann": ann(usage.Quota{})})
 	done := make(chan answer, 1)
 	go func() { done <- s.as(annToken, "POST", "/api/chat", hi) }()
 	<-begun

@@ -9,6 +9,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/telemetry"
+	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -53,7 +54,7 @@ func (w watched) Embed(ctx context.Context, texts []string) (agent.Embeddings, e
 	w.t.spans.Embedded(ctx, began, e, err)
 	if err == nil {
 		w.t.d.metrics.Embedded(w.t.ask.Model, e.Usage)
-		asidesOf(ctx).add(api.Spent{For: forVectors, Model: w.t.ask.Model, Usage: e.Usage, Cost: nil})
+		usage.SideUsageOf(ctx).Add(api.Spent{For: usage.ForEmbeddings, Model: w.t.ask.Model, Usage: e.Usage, Cost: nil})
 	}
 	return e, err
 }
