@@ -37,6 +37,8 @@ var plain = []string{
 	"host/internal/author",
 	"host/internal/toolchain",
 	"host/internal/guesttest",
+	"host/internal/schema",
+	"host/internal/text",
 	"host/internal/msg/msg.go",
 	"host/internal/msg/localize.go",
 	"host/internal/sched",

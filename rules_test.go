@@ -66,6 +66,7 @@ var levels = map[string]int{
 	"agent":                          3,
 	"host/internal/lockfile":         2,
 	"host/internal/registry":         4,
+	"host/internal/schema":           3,
 	"host/internal/mcpclient":        4,
 	"host/internal/worker":           4,
 	"host/internal/sched":            4,
@@ -170,9 +171,10 @@ var allowed = map[string]map[string]string{
 		"github.com/cenkalti/backoff/v5":         "pauses between tries to reach a server",
 		"go.opentelemetry.io/otel":               "the trace that a call hands on",
 	},
+	"host/internal/schema": {"github.com/santhosh-tekuri/jsonschema/v6": "a tool's parameters are checked by their JSON Schema"},
 	"host/internal/registry": {
 		"github.com/BurntSushi/toml":               "manifests",
-		"github.com/santhosh-tekuri/jsonschema/v6": "a tool's parameters must be a schema",
+		"github.com/santhosh-tekuri/jsonschema/v6": "decodes JSON as the schema's validator needs it",
 	},
 	"host/daemon": {
 		"github.com/google/uuid":              "ids of conversations",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/lockfile"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/plugin"
 )
 
@@ -293,7 +294,7 @@ func missing(snap *registry.Snapshot, lock *lockfile.Lock, name string) error {
 		}
 	}
 	e := &plugin.Error{Code: plugin.CodeUnknown, Msg: fmt.Sprintf("there is no plugin named %q", name), Hint: "`weir plugin list` lists the plugins"}
-	if near := registry.Nearest(name, namesOf(snap, lock)); len(near) > 0 {
+	if near := text.Nearest(name, namesOf(snap, lock)); len(near) > 0 {
 		e.Hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return e

@@ -14,7 +14,6 @@ import (
 	"github.com/weirhost/weir/host/internal/callargs"
 	"github.com/weirhost/weir/host/internal/history"
 	"github.com/weirhost/weir/host/internal/msg"
-	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -167,7 +166,7 @@ func (s *Session) unknown(name string) *tool.Error {
 		names = append(names, t.Name)
 	}
 	hint := w.hintNone
-	if near := registry.Nearest(name, names); len(near) > 0 {
+	if near := text.Nearest(name, names); len(near) > 0 {
 		hint = fmt.Sprintf(w.hintNear, strings.Join(near, ", "))
 	}
 	return w.failure(tool.UnknownTool, w.unknown, hint, text.OneLine(name, 80))
@@ -208,12 +207,12 @@ func (s *Session) log(r tool.Result) {
 
 // check holds arguments to the tool's schema, and says what would fit.
 func (s *Session) check(b *bound, args map[string]any) *tool.Error {
-	wrong := b.def.Schema.Check(args, s.locale)
+	wrong := b.def.Schema.Check(args)
 	if len(wrong) == 0 {
 		return nil
 	}
 	w := in(s.locale)
-	return w.failure(tool.BadArgs, w.misfit, s.fitting(b), b.info.Spec.Name, text.Join(s.locale, wrong))
+	return w.failure(tool.BadArgs, w.misfit, s.fitting(b), b.info.Spec.Name, msg.In(s.locale, text.Join(wrong)))
 }
 
 // fitting shows arguments that the schema accepts, or names the arguments.

@@ -41,8 +41,8 @@ func errDisconnected(name string) *tool.Error {
 // why returns what a tool can do and which setting asks about it, in the locale of
 // the session. n is the number of the rule that matched, 0 for none.
 func (g *Gate) why(s Subject, n int) string {
-	var can []string
-	say := func(format string, args ...any) { can = append(can, msg.In(g.Locale, tool.Textf(format, args...))) }
+	var can []tool.Text
+	say := func(format string, args ...any) { can = append(can, tool.Textf(format, args...)) }
 	if len(s.WritableFolders) > 0 {
 		say("it can change files in %s", text.List(g.Locale, s.WritableFolders))
 	}
@@ -62,7 +62,7 @@ func (g *Gate) why(s Subject, n int) string {
 	} else if len(can) == 0 {
 		say("the operator asks about it")
 	}
-	return text.Join(g.Locale, can)
+	return msg.In(g.Locale, text.Join(can))
 }
 
 // covers returns which calls the answer Always covers, in the locale of the session.

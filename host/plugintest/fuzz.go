@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/schema"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -81,7 +81,7 @@ type fuzzer struct {
 	world  world
 	folder string
 	net    *network
-	schema *registry.Schema
+	schema *schema.Schema
 	limit  time.Duration // the deadline of a call
 	reply  *exchange     // what the network answers to requests that no case describes
 	out    Outcome
@@ -134,7 +134,7 @@ func (s *suite) fuzzOne(ctx context.Context, name string, z *fuzzing, w world, f
 // generator knows the tool's schema, and the values of its cases and examples.
 func (f *fuzzer) generator(seed uint64, files []*file) (*generator, error) {
 	info, _ := f.bench.host.Tool(f.name)
-	schema, err := registry.CompileSchema(info.Spec.Params)
+	schema, err := schema.Compile(info.Spec.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func (f *fuzzer) fitting(g *generator) (args map[string]any) {
 // again first, as a call's are.
 func (f *fuzzer) fits(args map[string]any) bool {
 	v, err := decode(encode(args))
-	return err == nil && len(f.schema.Check(v, tool.En)) == 0
+	return err == nil && len(f.schema.Check(v)) == 0
 }
 
 func encode(args map[string]any) json.RawMessage {

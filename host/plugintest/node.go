@@ -14,7 +14,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/tomlpos"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -228,7 +228,7 @@ func dated(v any) bool {
 func (n node) done() {
 	for _, key := range n.Unknown() {
 		fix := "it can be: " + strings.Join(slices.Compact(slices.Sorted(slices.Values(n.Known()))), ", ")
-		if near := registry.Nearest(key, n.Known()); len(near) > 0 {
+		if near := text.Nearest(key, n.Known()); len(near) > 0 {
 			fix = "perhaps " + near[0] + " is meant"
 		}
 		n.Bad(key, fix, "%s is no key of a case", n.Name(key))

@@ -15,7 +15,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/weirhost/weir/host/internal/msg"
-	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/tomlpos"
 )
 
@@ -146,6 +146,11 @@ func (o Source) settle(s *Settings, p Paths) {
 	}
 }
 
+// nearestKeys returns the known keys whose spelling is closest to the last of key.
+func nearestKeys(key toml.Key) []string {
+	return text.Nearest(key[len(key)-1], keysBeside(key))
+}
+
 // keysBeside lists the keys of the table that a key stands in; nil: there is no
 // such table.
 func keysBeside(key toml.Key) (keys []string) {
@@ -199,7 +204,7 @@ func Parse(file, text string) (Settings, []Fault) {
 		}
 		line, col := at(key...)
 		hint := "check the spelling; tools.toml in the repository explains every key"
-		if near := registry.Nearest(key[len(key)-1], keysBeside(key)); len(near) > 0 {
+		if near := nearestKeys(key); len(near) > 0 {
 			hint = "did you mean " + strings.Join(near, " or ") + "?"
 		}
 		faults = append(faults, Fault{file, line, col, fmt.Sprintf("unknown key %s", key), hint})

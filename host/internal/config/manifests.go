@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -85,7 +86,7 @@ func Declared(specs []tool.Spec, name, dir string) (tool.Spec, error) {
 		names = append(names, s.Name)
 	}
 	hint := "the tools there are: " + strings.Join(names, ", ")
-	if near := registry.Nearest(name, names); len(near) > 0 {
+	if near := text.Nearest(name, names); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return tool.Spec{}, msg.Usagef(hint, "no plugin in %s declares a tool named %q", dir, name)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
-	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -130,7 +130,7 @@ func ofServer(s Settings, name string) bool {
 }
 
 func meant(name string, known []string) string {
-	if near := registry.Nearest(name, known); len(near) > 0 {
+	if near := text.Nearest(name, known); len(near) > 0 {
 		return "; did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return ""

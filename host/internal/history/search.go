@@ -9,7 +9,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/callargs"
 	"github.com/weirhost/weir/host/internal/msg"
-	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/schema"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -36,12 +36,12 @@ func queryOf(raw json.RawMessage, l tool.Locale) (string, *tool.Error) {
 	if fail != nil {
 		return "", invalidSearch(tool.Textf(`"query" is missing`))
 	}
-	schema, err := registry.CompileSchema(searchSchema(l))
+	compiled, err := schema.Compile(searchSchema(l))
 	if err != nil {
 		return "", invalidSearch(err)
 	}
-	if wrong := schema.Check(args, l); len(wrong) > 0 {
-		return "", invalidSearch(text.Join(l, wrong))
+	if wrong := compiled.Check(args); len(wrong) > 0 {
+		return "", invalidSearch(text.Join(wrong))
 	}
 	query, _ := args["query"].(string)
 	if strings.TrimSpace(query) == "" {

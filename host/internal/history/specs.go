@@ -63,7 +63,7 @@ func searchLimits() tool.Limits {
 type param struct{ name, kind, constraints, description string }
 
 func loadSchema(l tool.Locale) json.RawMessage {
-	return schema(l, "uuid", []param{
+	return schemaOf(l, "uuid", []param{
 		{"uuid", "string", "", "Id of the result, from its placeholder or notice"},
 		{"lines", "string", "", "Lines to load, counted from 1, for example \"95-706\""},
 		{"grep", "string", "", "RE2 expression; only lines that match it"},
@@ -77,10 +77,10 @@ func loadSchema(l tool.Locale) json.RawMessage {
 }
 
 func searchSchema(l tool.Locale) json.RawMessage {
-	return schema(l, "query", []param{{"query", "string", `"minLength":1,`, "Words that the result must all contain"}})
+	return schemaOf(l, "query", []param{{"query", "string", `"minLength":1,`, "Words that the result must all contain"}})
 }
 
-func schema(l tool.Locale, required string, params []param) json.RawMessage {
+func schemaOf(l tool.Locale, required string, params []param) json.RawMessage {
 	var b strings.Builder
 	b.WriteString(`{"type":"object","required":["` + required + `"],"properties":{`)
 	for i, p := range params {

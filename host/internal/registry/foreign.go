@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weirhost/weir/host/internal/schema"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -229,16 +230,16 @@ const freeParams = `{"type":"object","additionalProperties":true}`
 
 // foreignSchema returns a stranger's schema if it can be used, else one that
 // lets everything pass; why says what is wrong with the first.
-func foreignSchema(raw json.RawMessage, why func(string)) (json.RawMessage, *Schema) {
+func foreignSchema(raw json.RawMessage, why func(string)) (json.RawMessage, *schema.Schema) {
 	text, err := tidySchema(raw)
 	if err == nil {
-		var s *Schema
-		if s, err = CompileSchema(text); err == nil {
+		var s *schema.Schema
+		if s, err = schema.Compile(text); err == nil {
 			return text, s
 		}
 	}
 	why(err.Error())
-	s, err := CompileSchema(json.RawMessage(freeParams))
+	s, err := schema.Compile(json.RawMessage(freeParams))
 	if err != nil {
 		return nil, nil // it is a constant, and compiles
 	}

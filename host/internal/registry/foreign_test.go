@@ -156,7 +156,7 @@ func FuzzDescribe(f *testing.F) {
 				clean(one.Spec.Description) != one.Spec.Description || hidden(string(one.Spec.Params)) {
 				t.Fatalf("%+v", one)
 			}
-			one.Schema.Check(map[string]any{}, tool.En)
+			one.Schema.Check(map[string]any{})
 		}
 	})
 }

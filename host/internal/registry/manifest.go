@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/internal/egress"
+	"github.com/weirhost/weir/host/internal/schema"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -86,7 +87,7 @@ const (
 type Tool struct {
 	// Spec.Output holds what the manifest declares and nothing else.
 	Spec   tool.Spec
-	Schema *Schema
+	Schema *schema.Schema
 	// Export is the module's function.
 	Export string
 	// Remote is the tool's name in the plugin itself, where ABI is a foreign one.

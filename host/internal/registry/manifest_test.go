@@ -134,7 +134,7 @@ func TestLeastManifest(t *testing.T) {
 		!cmp.Equal(tl.Spec.Output, tool.Limits{}) || string(tl.Spec.Params) != `{"type":"object","properties":{}}` {
 		t.Errorf("%+v", m)
 	}
-	if wrong := tl.Schema.Check(map[string]any{}, tool.En); len(wrong) > 0 {
+	if wrong := tl.Schema.Check(map[string]any{}); len(wrong) > 0 {
 		t.Error(wrong)
 	}
 }
@@ -232,7 +232,7 @@ func FuzzManifest(f *testing.F) {
 				len(tl.Spec.Description) > maxDescription || tl.Spec.Output.MaxChars < 0 || tl.Spec.Output.MaxChars != 0 && tl.Spec.Output.MaxChars < tool.MinMaxChars {
 				t.Errorf("accepted: %+v", tl)
 			}
-			tl.Schema.Check(map[string]any{"pattern": "x"}, tool.Zh)
+			tl.Schema.Check(map[string]any{"pattern": "x"})
 		}
 	})
 }

@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/weirhost/weir/host/internal/schema"
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/tomlpos"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -115,7 +116,7 @@ func (r reader) output(t table) tool.Limits {
 const noParams = `{"type":"object","properties":{}}`
 
 // params reads the schema of a tool's arguments from [tool.params] or params_file.
-func (r reader) params(t table) (json.RawMessage, *Schema) {
+func (r reader) params(t table) (json.RawMessage, *schema.Schema) {
 	text := t.asJSON("params")
 	name, isFile := tomlpos.Typed[string](t.Table, "params_file", `a path in quotes, for example params_file = "params.json"`)
 	switch {
@@ -132,31 +133,31 @@ func (r reader) params(t table) (json.RawMessage, *Schema) {
 		return nil, nil // told already
 	}
 	if r.sound {
-		return text, later(text)
+		return text, schema.Lazy(text)
 	}
-	schema, err := CompileSchema(text)
+	compiled, err := schema.Compile(text)
 	if err != nil {
 		r.badSchema(t, isFile, err)
 		return nil, nil
 	}
-	for i, name := range schema.rules.compiled.Required {
-		if !slices.Contains(schema.rules.names, name) {
+	for i, name := range compiled.Required() {
+		if !slices.Contains(compiled.Names(), name) {
 			at := t.Spot.Key("params").Key("required").Item(i).Value
 			t.d.add(at, Problem{Key: t.Name("params.required"), Msg: fmt.Sprintf("%s names %q, which is not among the properties", t.Name("params.required"), name), Fix: "declare it below properties, or mend the spelling", Warning: true})
 		}
 	}
-	return text, schema
+	return text, compiled
 }
 
 // badSchema notes a schema's error at the place it is about.
 func (r reader) badSchema(t table, inFile bool, err error) {
 	key, at := "params", t.Spot.Key("params").Value
-	se := (*schemaError)(nil)
+	se := (*schema.Error)(nil)
 	if inFile {
 		key, at = "params_file", t.Spot.Key("params_file").Value
 	} else if errors.As(err, &se) {
 		s := t.Spot.Key("params")
-		for _, p := range se.path {
+		for _, p := range se.Path {
 			s = step(s, p)
 		}
 		at = s.Value
@@ -209,7 +210,7 @@ func (r reader) paramsFile(t table, name string) json.RawMessage {
 }
 
 // examples reads the examples and holds each to the tool's schema.
-func (r reader) examples(t table, schema *Schema) []tool.Example {
+func (r reader) examples(t table, s *schema.Schema) []tool.Example {
 	var out []tool.Example
 	for _, e := range t.tables("examples") {
 		ex := tool.Example{Ask: e.text("ask", maxDescription), AskZh: e.text("ask_zh", maxDescription)}
@@ -217,9 +218,9 @@ func (r reader) examples(t table, schema *Schema) []tool.Example {
 			e.Bad("ask", `write the question that the example answers: ask = "…"`, "%s is missing", e.Name("ask"))
 		}
 		if r.sound {
-			schema = nil // they fitted
+			s = nil // they fitted
 		}
-		ex.Args = e.exampleArgs(schema)
+		ex.Args = e.exampleArgs(s)
 		e.done()
 		out = append(out, ex)
 	}
@@ -227,7 +228,7 @@ func (r reader) examples(t table, schema *Schema) []tool.Example {
 }
 
 // exampleArgs reads args and holds them to the schema; nil: to none.
-func (t table) exampleArgs(schema *Schema) json.RawMessage {
+func (t table) exampleArgs(s *schema.Schema) json.RawMessage {
 	if v, ok := t.Values["args"]; ok {
 		if _, isTable := v.(map[string]any); !isTable {
 			t.Get("args")
@@ -239,15 +240,15 @@ func (t table) exampleArgs(schema *Schema) json.RawMessage {
 	if args == nil {
 		args = json.RawMessage("{}")
 	}
-	if schema == nil {
+	if s == nil {
 		return args
 	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(args))
 	if err != nil {
 		return args
 	}
-	if wrong := schema.Check(v, tool.En); len(wrong) > 0 {
-		t.Bad("args", "mend the example, or the parameters", "%s does not fit the tool's parameters: %s", t.Name("args"), strings.Join(wrong, "; "))
+	if wrong := s.Check(v); len(wrong) > 0 {
+		t.Bad("args", "mend the example, or the parameters", "%s does not fit the tool's parameters: %s", t.Name("args"), text.Join(wrong))
 	}
 	return args
 }

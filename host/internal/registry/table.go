@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/tomlpos"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -223,7 +224,7 @@ func (t table) need(key, fix string) bool {
 func (t table) done() {
 	for _, key := range t.Unknown() {
 		fix := ""
-		if near := Nearest(key, t.Known()); len(near) > 0 {
+		if near := text.Nearest(key, t.Known()); len(near) > 0 {
 			fix = "perhaps " + near[0] + " is meant"
 		}
 		t.d.add(t.Spot.Key(key).At, Problem{Key: t.Name(key), Msg: t.Name(key) + " is not a key this host knows, and is ignored", Fix: fix, Warning: true})

@@ -27,12 +27,16 @@ func Clip(s string, n int) string {
 	return s
 }
 
-// Join returns the clauses as one sentence in the language l.
-func Join(l tool.Locale, clauses []string) string {
-	if l == tool.Zh {
-		return strings.Join(clauses, "；")
+// Join returns the clauses as one sentence; the zero Text for none.
+func Join(clauses []tool.Text) tool.Text {
+	if len(clauses) == 0 {
+		return tool.Text{}
 	}
-	return strings.Join(clauses, "; ")
+	out := clauses[0]
+	for _, c := range clauses[1:] {
+		out = tool.Textf("%s; %s", out, c)
+	}
+	return out
 }
 
 // List returns the items as an enumeration in the language l.

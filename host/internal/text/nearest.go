@@ -1,4 +1,4 @@
-package registry
+package text
 
 import (
 	"cmp"
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Nearest returns up to three of names that are spelt most like name, best
-// first; none when nothing comes close.
+// Nearest returns up to three of names whose spelling is closest to name, the best
+// first; none if no name is close.
 func Nearest(name string, names []string) []string {
 	type scored struct {
 		name string

@@ -1,4 +1,4 @@
-package registry
+package schema
 
 import (
 	"encoding/json"
@@ -26,7 +26,7 @@ func TestFlat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := CompileSchema(text)
+		s, err := Compile(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestFlat(t *testing.T) {
 		if s.rules.flat.fits(args) {
 			fitted++
 			s.rules.flat = nil
-			if wrong := s.Check(args, ""); len(wrong) > 0 {
+			if wrong := s.Check(args); len(wrong) > 0 {
 				t.Fatalf("%s, %v: %v", text, args, wrong)
 			}
 		}

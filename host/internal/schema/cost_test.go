@@ -1,12 +1,10 @@
-package registry
+package schema
 
 import (
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 // doubling makes n definitions that each refer to the next one twice.
@@ -45,12 +43,12 @@ func TestSchemaThatCostsTooMuch(t *testing.T) {
 		{"a property named pattern", `{"type":"object","properties":{"pattern":{"type":"string","pattern":"^[a-z]{1,64}$"}}}`, ""},
 	}
 	for _, tt := range tests {
-		s, err := CompileSchema(json.RawMessage(tt.schema))
+		s, err := Compile(json.RawMessage(tt.schema))
 		switch {
 		case tt.want == "" && err != nil:
 			t.Errorf("%s: %v", tt.name, err)
 		case tt.want == "":
-			s.Check(map[string]any{}, tool.En)
+			s.Check(map[string]any{})
 		case err == nil || !strings.Contains(err.Error(), tt.want):
 			t.Errorf("%s: %v", tt.name, err)
 		}

@@ -1,49 +1,48 @@
-package registry
+package schema
 
 import (
-	"fmt"
 	"net/url"
 	rx "regexp/syntax"
 	"strconv"
 	"strings"
 )
 
-// Bounds of what a schema may cost. A few bytes of it can ask for gigabytes, as
-// a regular expression of nested repeats, or for hours, as references that
-// double at each step.
+// Bounds on the cost of a schema. A few bytes can require gigabytes, as a regular
+// expression with nested repeats does, or hours, as references that double at each
+// step do.
 const (
 	maxPatternSize = 20000 // instructions of all expressions together
 	maxSchemaSteps = 50000 // parts, each counted as often as it is referred to
 )
 
-// afford refuses a schema that costs too much to compile or to check against.
-func afford(root map[string]any) error {
-	c := &schemaCost{root: root, anchors: map[string]any{}, steps: map[string]int{}}
-	if err := c.look(root, true); err != nil {
+// checkCost refuses a schema that costs too much to compile or to check against.
+func checkCost(root map[string]any) error {
+	c := &cost{root: root, anchors: map[string]any{}, steps: map[string]int{}}
+	if err := c.scan(root, true); err != nil {
 		return err
 	}
 	if c.patterns > maxPatternSize {
-		return &schemaError{msg: "its regular expressions are too large; use fewer and shorter repeats"}
+		return errorf("its regular expressions are too large; use fewer and shorter repeats")
 	}
 	if c.count(root) > maxSchemaSteps {
-		return &schemaError{msg: "its references multiply too often; use fewer of them"}
+		return errorf("its references multiply too often; use fewer of them")
 	}
 	return nil
 }
 
-type schemaCost struct {
+type cost struct {
 	root     map[string]any
 	anchors  map[string]any // by name
 	patterns int
 	steps    map[string]int // by reference; 1 while it is being counted: a circle
 }
 
-// look weighs the regular expressions and finds the anchors.
-func (c *schemaCost) look(v any, top bool) error {
+// scan adds up the regular expressions and collects the anchors. top: v is the root.
+func (c *cost) scan(v any, top bool) error {
 	switch v := v.(type) {
 	case []any:
 		for _, e := range v {
-			if err := c.look(e, false); err != nil {
+			if err := c.scan(e, false); err != nil {
 				return err
 			}
 		}
@@ -54,18 +53,18 @@ func (c *schemaCost) look(v any, top bool) error {
 			}
 		}
 		if id, ok := v["$id"].(string); ok && !top {
-			return &schemaError{msg: fmt.Sprintf("it holds a schema of its own, %q; write it without $id", id)}
+			return errorf("it holds a schema of its own, %q; write it without $id", id)
 		}
 		if p, ok := v["pattern"].(string); ok {
-			c.weigh(p)
+			c.addPattern(p)
 		}
 		if m, ok := v["patternProperties"].(map[string]any); ok {
 			for p := range m {
-				c.weigh(p)
+				c.addPattern(p)
 			}
 		}
 		for _, e := range v {
-			if err := c.look(e, false); err != nil {
+			if err := c.scan(e, false); err != nil {
 				return err
 			}
 		}
@@ -73,15 +72,15 @@ func (c *schemaCost) look(v any, top bool) error {
 	return nil
 }
 
-func (c *schemaCost) weigh(pattern string) {
+func (c *cost) addPattern(pattern string) {
 	re, err := rx.Parse(pattern, rx.Perl)
 	if err != nil {
-		return // the compiler says so better
+		return // the compiler reports it
 	}
 	c.patterns = min(c.patterns+patternSize(re), maxPatternSize+1)
 }
 
-// patternSize is about how many instructions an expression becomes.
+// patternSize estimates the number of instructions of an expression.
 func patternSize(re *rx.Regexp) int {
 	n := 1 + len(re.Rune)/2
 	for _, sub := range re.Sub {
@@ -93,8 +92,8 @@ func patternSize(re *rx.Regexp) int {
 	return min(n, maxPatternSize+1)
 }
 
-// count counts the parts of a schema, those behind a reference each time.
-func (c *schemaCost) count(v any) int {
+// count counts the parts of a schema, and the target of a reference at each use.
+func (c *cost) count(v any) int {
 	n := 1
 	switch v := v.(type) {
 	case []any:
@@ -104,7 +103,7 @@ func (c *schemaCost) count(v any) int {
 	case map[string]any:
 		for _, key := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
 			if ref, ok := v[key].(string); ok {
-				n += c.behind(ref)
+				n += c.countTarget(ref)
 			}
 		}
 		for _, e := range v {
@@ -114,8 +113,8 @@ func (c *schemaCost) count(v any) int {
 	return n
 }
 
-// behind counts what a reference stands for.
-func (c *schemaCost) behind(ref string) int {
+// countTarget counts the parts of the target of a reference.
+func (c *cost) countTarget(ref string) int {
 	if n, ok := c.steps[ref]; ok {
 		return n
 	}
@@ -124,9 +123,9 @@ func (c *schemaCost) behind(ref string) int {
 	return c.steps[ref]
 }
 
-// find returns what a reference inside the schema points at; nil: nothing, or
-// something outside, which is refused elsewhere.
-func (c *schemaCost) find(ref string) any {
+// find returns the target of a reference inside the schema, or nil: there is none,
+// or it is outside, which the loader refuses.
+func (c *cost) find(ref string) any {
 	at, ok := strings.CutPrefix(ref, "#")
 	if !ok {
 		return nil

@@ -1,4 +1,4 @@
-package registry
+package schema
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/weirhost/weir/host/internal/egress"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -23,7 +23,7 @@ func TestComplaints(t *testing.T) {
 		"either":{"anyOf":[{"type":"string"},{"type":"integer"}]},
 		"from":{}, "to":{}},
 		"dependentRequired":{"from":["to"]}}`
-	s, err := CompileSchema([]byte(schema))
+	s, err := Compile([]byte(schema))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestComplaints(t *testing.T) {
 			t.Fatal(err)
 		}
 		for l, want := range map[tool.Locale]string{tool.En: tt.en, tool.Zh: tt.zh} {
-			got := s.Check(args, l)
+			got := rendered(l, s.Check(args))
 			if want == "4" {
 				if len(got) != 4 {
 					t.Errorf("%s: %v", tt.args, got)
@@ -98,7 +98,7 @@ func TestUnknownArguments(t *testing.T) {
 		{`"properties":{}`, `{"characters":9000}`, "", "", "no properties at all"},
 		{`"description":"anything"`, `{"characters":9000}`, "", "", "a foreign schema that says nothing"},
 	} {
-		s, err := CompileSchema([]byte(`{"type":"object",` + tt.schema + `}`))
+		s, err := Compile([]byte(`{"type":"object",` + tt.schema + `}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,14 +107,14 @@ func TestUnknownArguments(t *testing.T) {
 			t.Fatal(err)
 		}
 		for l, want := range map[tool.Locale]string{tool.En: tt.en, tool.Zh: tt.zh} {
-			if got := strings.Join(s.Check(args, l), "|"); got != want {
+			if got := strings.Join(rendered(l, s.Check(args)), "|"); got != want {
 				t.Errorf("%s:\n got %s\nwant %s", tt.why, got, want)
 			}
 		}
 	}
 }
 
-func TestCompileSchema(t *testing.T) {
+func TestCompile(t *testing.T) {
 	tests := []struct{ schema, want string }{
 		{`{"type":"object"}`, ""},
 		{`{"type":"object","$schema":"http://json-schema.org/draft-07/schema#"}`, ""},
@@ -127,11 +127,19 @@ func TestCompileSchema(t *testing.T) {
 		{`{"type":"object","properties":{"a":{"minimum":"1"}}}`, `"properties.a.minimum" must be a number`},
 	}
 	for _, tt := range tests {
-		_, err := CompileSchema([]byte(tt.schema))
+		_, err := Compile([]byte(tt.schema))
 		if got := errText(err); !strings.Contains(got, tt.want) || (tt.want == "") != (err == nil) {
 			t.Errorf("%s: %s", tt.schema, got)
 		}
 	}
+}
+
+func rendered(l tool.Locale, faults []tool.Text) []string {
+	var out []string
+	for _, f := range faults {
+		out = append(out, msg.In(l, f))
+	}
+	return out
 }
 
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
@@ -141,100 +149,4 @@ func errText(err error) string {
 		return ""
 	}
 	return err.Error()
-}
-
-func TestNearest(t *testing.T) {
-	names := []string{"read_file", "grep_search", "search_web", "calculator", "repo_map"}
-	tests := []struct{ name, want string }{
-		{"raed_file", "read_file"},
-		{"readfile", "read_file"},
-		{"Read_File", "read_file"},
-		{"grep", "grep_search"},
-		{"search", "grep_search search_web"}, // both hold it
-		{"calc", "calculator"},
-		{"zzz", ""},
-		{"", ""},
-		{"a", ""}, // too short to be meant for anything
-		{strings.Repeat("x", 10000), ""},
-	}
-	for _, tt := range tests {
-		if got := strings.Join(Nearest(tt.name, names), " "); got != tt.want {
-			t.Errorf("%.20q: %s, want %s", tt.name, got, tt.want)
-		}
-	}
-}
-
-func TestOlderThan(t *testing.T) {
-	tests := []struct {
-		host, need string
-		older      bool
-	}{
-		{"0.1.0", "0.2.0", true}, {"0.2.0", "0.2.0", false}, {"0.10.0", "0.9.0", false}, {"v1.0", "1.0.1", true},
-		{"1.2.3-rc1", "1.2.3", false}, {"1", "1.0.0", false}, {"1.2.3+dirty", "1.2.4", true},
-		{"dev", "9.0.0", false}, {"", "9.0.0", false}, // a host built from a working copy runs everything
-	}
-	for _, tt := range tests {
-		if got := olderThan(tt.host, tt.need); got != tt.older {
-			t.Errorf("%q for %q: %v", tt.host, tt.need, got)
-		}
-	}
-}
-
-func TestSettingValues(t *testing.T) {
-	tests := []struct {
-		typ   string
-		in    any
-		want  any
-		fault string
-	}{
-		{"string", "a", "a", ""},
-		{"string", int64(1), nil, "is 1, and must be of type string"},
-		{"boolean", true, true, ""},
-		{"boolean", "true", nil, `is "true", and must be of type boolean`},
-		{"integer", int64(3), int64(3), ""},
-		{"integer", 3, int64(3), ""}, // as a Go program writes it
-		{"integer", 3.0, nil, "is 3, and must be of type integer"},
-		{"number", 2.5, 2.5, ""},
-		{"number", int64(2), 2.0, ""},
-		{"number", 2, 2.0, ""},
-		{"number", []any{}, nil, "is a list, and must be of type number"},
-		{"", "x", nil, `is "x", and must be of type `}, // the type itself was wrong
-	}
-	for _, tt := range tests {
-		got, err := Setting{Name: "s", Type: tt.typ}.Value(tt.in)
-		if got != tt.want || errText(err) != tt.fault {
-			t.Errorf("%s of %v: %v, %v", tt.typ, tt.in, got, err)
-		}
-	}
-}
-
-func TestIntersect(t *testing.T) {
-	tests := []struct{ a, b, want string }{
-		{"x.com", "x.com", "x.com"},
-		{"x.com", "y.com", ""},
-		{"*", "x.com", "x.com"},
-		{"*.com", "*.x.com", "*.x.com"},
-		{"*.x.com", "x.com", ""},    // a family does not hold its head
-		{"*.x.com", "badx.com", ""}, // a suffix ends at a dot
-		{"*.x.com", "*", "*.x.com"},
-		{"x.com:*", "x.com:8443", "x.com:8443"},
-		{"x.com:*", "x.com:*", "x.com:*"},
-		{"x.com:1", "x.com:2", ""},
-		{"http://x.com", "x.com", ""},
-		{"*.a.com", "*.b.com", ""},
-	}
-	for _, tt := range tests {
-		a, errA := egress.ParseRule(tt.a)
-		b, errB := egress.ParseRule(tt.b)
-		if errA != nil || errB != nil {
-			t.Fatal(errA, errB)
-		}
-		for range 2 {
-			got, ok := Intersect(a, b)
-			if ok != (tt.want != "") || ok && got.String() != tt.want {
-				t.Errorf("%s and %s: %s, %v", tt.a, tt.b, got, ok)
-			}
-			a, b = b, a // the order does not matter
-		}
-	}
 }

@@ -1,23 +1,23 @@
-package registry
+package schema
 
 import (
 	"encoding/json"
 	"strings"
 )
 
-// A flat schema is one that most tools have: arguments of simple types, some of
-// them required. What fits it is seen without the rules of JSON Schema.
+// A flat schema has only arguments of simple types, some of them required. Most tools
+// have one. Checking it needs no general validator.
 type flat struct {
 	types    map[string]string // of the arguments
 	required []string
 }
 
-// flatten reads a schema whose every word it knows; nil: it is not flat.
+// flatten returns the flat form of a schema, or nil if it has any other keyword.
 func flatten(object map[string]any) *flat {
 	f := &flat{types: map[string]string{}}
 	for key, v := range object {
 		switch key {
-		case "type", "title", "description": // the first was looked at before
+		case "type", "title", "description": // compile has checked the type
 		case "additionalProperties":
 			if _, ok := v.(bool); !ok {
 				return nil
@@ -47,8 +47,7 @@ func flatten(object map[string]any) *flat {
 	return f
 }
 
-// simpleType is the type of an argument about which nothing else is said;
-// empty: there is none.
+// simpleType returns the type of an argument without further rules, else "".
 func simpleType(schema any) string {
 	object, _ := schema.(map[string]any)
 	for key := range object {
@@ -65,8 +64,8 @@ func simpleType(schema any) string {
 	return ""
 }
 
-// fits reports whether arguments certainly fit. Of those that do not it knows
-// nothing: some may fit all the same.
+// fits reports whether arguments certainly fit. If it returns false they may still
+// fit: the general validator decides.
 func (f *flat) fits(args any) bool {
 	object, ok := args.(map[string]any)
 	if !ok || f == nil {

@@ -1,0 +1,261 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// maxFaults bounds the faults reported for one call: a model fixes a few at a time.
+const maxFaults = 4
+
+// Check returns the faults of the arguments, one short sentence each, without an end
+// mark; none if they fit. Numbers in args must have been decoded as json.Number.
+func (s *Schema) Check(args any) []tool.Text {
+	misfit := []tool.Text{tool.Textf("the arguments do not fit the tool's parameters")}
+	r := s.load()
+	if r == nil {
+		return misfit
+	}
+	if r.flat.fits(args) {
+		return nil
+	}
+	c := checker{args: args, names: r.names}
+	found := c.undeclared(r.closed)
+	var v *jsonschema.ValidationError
+	switch err := r.compiled.Validate(args); {
+	case errors.As(err, &v):
+		for _, leaf := range leaves(v, nil) {
+			found = append(found, c.faults(leaf)...)
+		}
+	case err != nil:
+		return misfit
+	}
+	var out []tool.Text
+	for _, f := range found {
+		same := func(o tool.Text) bool { return o.String() == f.String() }
+		if len(out) < maxFaults && !slices.ContainsFunc(out, same) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// A checker describes the errors of one check.
+type checker struct {
+	args  any
+	names []string // the declared arguments
+}
+
+// undeclared returns a fault for each argument that a closed schema does not declare.
+func (c checker) undeclared(closed bool) []tool.Text {
+	args, ok := c.args.(map[string]any)
+	if !ok || !closed {
+		return nil
+	}
+	var out []tool.Text
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if !slices.Contains(c.names, name) {
+			out = append(out, c.unknown([]string{name}))
+		}
+	}
+	return out
+}
+
+// faults describes one error; each missing or unknown name is a fault of its own.
+func (c checker) faults(v *jsonschema.ValidationError) []tool.Text {
+	path := v.InstanceLocation
+	switch k := v.ErrorKind.(type) {
+	case *kind.Required:
+		return each(k.Missing, path, func(p []string) tool.Text { return tool.Textf("%s is missing", name(p)) })
+	case *kind.AdditionalProperties:
+		return each(k.Properties, path, c.unknown)
+	case *kind.DependentRequired:
+		return each([]string{k.Prop}, path, func(p []string) tool.Text { return tool.Textf("%s also needs %s", name(p), quoteAll(k.Missing)) })
+	case *kind.Type:
+		return []tool.Text{c.typeFault(name(path), k, path)}
+	}
+	return []tool.Text{valueFault(name(path), v)}
+}
+
+func each(names, path []string, fault func(path []string) tool.Text) []tool.Text {
+	var out []tool.Text
+	for _, n := range names {
+		out = append(out, fault(append(path[:len(path):len(path)], n)))
+	}
+	return out
+}
+
+// valueFault describes an error of a value that is not about its type.
+func valueFault(at tool.Text, v *jsonschema.ValidationError) tool.Text {
+	switch k := v.ErrorKind.(type) {
+	case *kind.Enum:
+		return tool.Textf("%s must be one of %s", at, choices(k.Want))
+	case *kind.Const:
+		return tool.Textf("%s must be one of %s", at, choices([]any{k.Want}))
+	case *kind.Pattern:
+		return tool.Textf("%s must match the pattern %s", at, k.Want)
+	case *kind.Format:
+		return tool.Textf("%s is not a valid %s", at, fmt.Sprint(k.Want))
+	case *kind.Minimum:
+		return tool.Textf("%s must be at least %s", at, number(k.Want))
+	case *kind.Maximum:
+		return tool.Textf("%s must be at most %s", at, number(k.Want))
+	case *kind.ExclusiveMinimum:
+		return tool.Textf("%s must be more than %s", at, number(k.Want))
+	case *kind.ExclusiveMaximum:
+		return tool.Textf("%s must be less than %s", at, number(k.Want))
+	case *kind.MultipleOf:
+		return tool.Textf("%s must be a multiple of %s", at, number(k.Want))
+	case *kind.MinLength:
+		return tool.Textf("%s must have at least %d characters", at, k.Want)
+	case *kind.MaxLength:
+		return tool.Textf("%s must have at most %d characters", at, k.Want)
+	case *kind.MinItems:
+		return tool.Textf("%s must have at least %d elements", at, k.Want)
+	case *kind.MaxItems:
+		return tool.Textf("%s must have at most %d elements", at, k.Want)
+	case *kind.UniqueItems:
+		return tool.Textf("%s must not hold the same element twice", at)
+	case *kind.MinProperties:
+		return tool.Textf("%s must have at least %d entries", at, k.Want)
+	case *kind.MaxProperties:
+		return tool.Textf("%s must have at most %d entries", at, k.Want)
+	}
+	return tool.Textf("%s does not fit (%s)", at, strings.Join(v.ErrorKind.KeywordPath(), "."))
+}
+
+// typeFault describes a value of a wrong type.
+func (c checker) typeFault(at tool.Text, k *kind.Type, path []string) tool.Text {
+	var want []tool.Text
+	for _, t := range k.Want {
+		want = append(want, typeName(t))
+	}
+	got, ok := lookup(c.args, path)
+	if !ok {
+		return tool.Textf("%s must be %s", at, joined(" / ", want))
+	}
+	return tool.Textf("%s must be %s, not %s", at, joined(" / ", want), show(got))
+}
+
+// typeName returns the words for a type of JSON Schema.
+func typeName(t string) tool.Text {
+	switch t {
+	case "string":
+		return tool.Textf("a string")
+	case "integer":
+		return tool.Textf("a whole number")
+	case "number":
+		return tool.Textf("a number")
+	case "boolean":
+		return tool.Textf("true or false")
+	case "array":
+		return tool.Textf("a list")
+	case "object":
+		return tool.Textf("an object")
+	}
+	return tool.Text{Format: t}
+}
+
+// joined returns the texts as one, with a separator in between.
+func joined(separator string, texts []tool.Text) tool.Text {
+	args := make([]any, len(texts))
+	for i, t := range texts {
+		args[i] = t
+	}
+	return tool.Text{Format: strings.Join(slices.Repeat([]string{"%s"}, len(texts)), separator), Args: args}
+}
+
+// name names a value: "a.b", or the arguments as a whole.
+func name(path []string) tool.Text {
+	if len(path) == 0 {
+		return tool.Textf("the arguments")
+	}
+	return tool.Textf("%s", `"`+strings.Join(path, ".")+`"`)
+}
+
+// unknown returns the fault of an undeclared name, with the nearest declared one or
+// all of them.
+func (c checker) unknown(path []string) tool.Text {
+	at := name(path)
+	if len(path) > 1 || len(c.names) == 0 {
+		return tool.Textf("%s is not an argument of this tool", at)
+	}
+	if near := text.Nearest(path[0], c.names); len(near) > 0 {
+		return tool.Textf("%s is not an argument of this tool (perhaps %s is meant)", at, `"`+near[0]+`"`)
+	}
+	return tool.Textf("%s is not an argument of this tool (it takes %s)", at, quoteAll(c.names))
+}
+
+// lookup follows a path into a decoded value.
+func lookup(v any, path []string) (any, bool) {
+	for _, p := range path {
+		switch t := v.(type) {
+		case map[string]any:
+			v = t[p]
+		case []any:
+			var i int
+			if _, err := fmt.Sscan(p, &i); err != nil || i < 0 || i >= len(t) {
+				return nil, false
+			}
+			v = t[i]
+		}
+	}
+	return v, v != nil
+}
+
+// show returns a value as JSON without HTML escapes, at most 60 characters of it.
+func show(v any) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(v) != nil {
+		return "null"
+	}
+	s := strings.TrimSuffix(b.String(), "\n")
+	if r := []rune(s); len(r) > 60 {
+		return string(r[:60]) + "…"
+	}
+	return s
+}
+
+// choices lists up to twelve values.
+func choices(list []any) string {
+	var out []string
+	for i, v := range list {
+		if i == 12 {
+			out = append(out, "…")
+			break
+		}
+		out = append(out, show(v))
+	}
+	return strings.Join(out, ", ")
+}
+
+// number returns a bound in decimal notation.
+func number(r *big.Rat) string {
+	if r.IsInt() {
+		return r.Num().String()
+	}
+	f, _ := r.Float64()
+	return fmt.Sprint(f)
+}
+
+func quoteAll(names []string) string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = `"` + n + `"`
+	}
+	return strings.Join(out, ", ")
+}
