@@ -52,6 +52,8 @@ var plain = []string{
 	"host/internal/history",
 	"host/daemon/api",
 	"host/internal/runner",
+	"host/daemon/httpjson",
+	"host/daemon/openai",
 	"host/daemon/sse",
 	"host/daemon/telemetry",
 	"README.md",

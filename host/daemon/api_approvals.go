@@ -8,11 +8,12 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 func (d *Daemon) listApprovals(w http.ResponseWriter, r *http.Request) error {
-	writeJSON(w, http.StatusOK, api.ApprovalList{Approvals: d.approvals.list(d.principal(r))})
+	httpjson.Write(w, http.StatusOK, api.ApprovalList{Approvals: d.approvals.list(d.principal(r))})
 	return nil
 }
 
@@ -21,7 +22,7 @@ func (d *Daemon) showApproval(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return noApproval()
 	}
-	writeJSON(w, http.StatusOK, a)
+	httpjson.Write(w, http.StatusOK, a)
 	return nil
 }
 
@@ -29,7 +30,7 @@ func (d *Daemon) showApproval(w http.ResponseWriter, r *http.Request) error {
 // writes is text, and no tool has the token.
 func (d *Daemon) answerApproval(w http.ResponseWriter, r *http.Request) error {
 	var body api.Answer
-	if err := readJSON(w, r, &body); err != nil {
+	if err := httpjson.Read(w, r, &body); err != nil {
 		return err
 	}
 	verdict, ok := map[string]approval.Verdict{api.AnswerOnce: approval.Once, api.AnswerAlways: approval.Always, api.AnswerDeny: approval.Refuse}[body.Answer]
@@ -39,7 +40,7 @@ func (d *Daemon) answerApproval(w http.ResponseWriter, r *http.Request) error {
 	if p := d.approvals.give(d.principal(r), r.PathValue("id"), approval.Answer{Verdict: verdict, By: d.principal(r)}); p != nil {
 		return p
 	}
-	writeJSON(w, http.StatusOK, api.Answered{ID: r.PathValue("id"), Answer: body.Answer})
+	httpjson.Write(w, http.StatusOK, api.Answered{ID: r.PathValue("id"), Answer: body.Answer})
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -82,13 +83,13 @@ func (d *Daemon) removePlugin(w http.ResponseWriter, r *http.Request) error {
 		removed.Files = []string{}
 	}
 	d.log.Info("a person's word about a plugin", "plugin", api.Clip(r.PathValue("name"), 80), "said", "remove", "files", len(removed.Files))
-	writeJSON(w, http.StatusOK, removed)
+	httpjson.Write(w, http.StatusOK, removed)
 	return nil
 }
 
 func readVerdict(w http.ResponseWriter, r *http.Request) (body Verdict, err error) {
 	if r.ContentLength != 0 {
-		if err := readJSON(w, r, &body); err != nil {
+		if err := httpjson.Read(w, r, &body); err != nil {
 			return body, err
 		}
 	}
@@ -114,7 +115,7 @@ func (d *Daemon) answerReview(w http.ResponseWriter, r *http.Request, err error)
 	if r.Method != http.MethodGet {
 		d.log.Info("a person's word about a plugin", "plugin", review.Plugin.Name, "said", r.Pattern, "state", string(review.Plugin.State), "digest", review.Plugin.Digest)
 	}
-	writeJSON(w, http.StatusOK, review)
+	httpjson.Write(w, http.StatusOK, review)
 	return nil
 }
 

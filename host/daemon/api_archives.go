@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -53,7 +54,7 @@ func (d *Daemon) listArchives(w http.ResponseWriter, r *http.Request) error {
 	for i, e := range entries {
 		rows[i] = rowOf(e)
 	}
-	writeJSON(w, http.StatusOK, ArchiveList{rows})
+	httpjson.Write(w, http.StatusOK, ArchiveList{rows})
 	return nil
 }
 
@@ -108,6 +109,6 @@ func (d *Daemon) showArchive(w http.ResponseWriter, r *http.Request) error {
 	if shown, _ := limit.Count(view.Text); view.Cut() {
 		next = part.Offset + shown
 	}
-	writeJSON(w, http.StatusOK, ArchivePage{rowOf(page.Entry), view.Text, page.Chars, page.Matches, next})
+	httpjson.Write(w, http.StatusOK, ArchivePage{rowOf(page.Entry), view.Text, page.Chars, page.Matches, next})
 	return nil
 }

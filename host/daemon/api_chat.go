@@ -8,7 +8,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/sse"
+	"github.com/weirhost/weir/host/daemon/turns"
 )
 
 // postChat answers a question as a stream of events. The stream opens with the
@@ -23,11 +25,11 @@ func (d *Daemon) postChat(w http.ResponseWriter, r *http.Request) error {
 		return d.resumeChat(w, r)
 	}
 	var ask Ask
-	if err := readJSON(w, r, &ask); err != nil {
+	if err := httpjson.Read(w, r, &ask); err != nil {
 		return err
 	}
 	if ask.Resume = ask.Resume && d.cfg.ResumeGrace > 0; ask.Resume {
-		return d.send(w, r, d.begin(r, question{Ask: ask}), 0)
+		return d.send(w, r, d.begin(r, turns.Question{Ask: ask}), 0)
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -45,7 +47,7 @@ func (d *Daemon) postChat(w http.ResponseWriter, r *http.Request) error {
 		}
 		s.Event(name, data)
 	}
-	end, err := d.guarded(func() (api.ChatEnd, error) { return d.chat(ctx, d.principal(r), question{Ask: ask}, nil, emit) })
+	end, err := d.guarded(func() (api.ChatEnd, error) { return d.chat(ctx, d.principal(r), turns.Question{Ask: ask}, nil, emit) })
 	if s == nil && err != nil {
 		return err
 	}

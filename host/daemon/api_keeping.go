@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/httpjson"
 )
 
 // A Found is what a search of the archives came to.
@@ -47,7 +48,7 @@ func (d *Daemon) searchArchives(w http.ResponseWriter, r *http.Request) error {
 		e := h.Entry
 		hits[i] = Hit{e.UUID, e.Scope.Conversation, e.Tool, e.Query, e.Created, h.Line, h.Snippet}
 	}
-	writeJSON(w, http.StatusOK, Found{hits, found.Archives, found.Scanned, found.Left})
+	httpjson.Write(w, http.StatusOK, Found{hits, found.Archives, found.Scanned, found.Left})
 	return nil
 }
 
@@ -81,7 +82,7 @@ type PrunedRow struct {
 // the rows the requester's own.
 func (d *Daemon) pruneArchives(w http.ResponseWriter, r *http.Request) error {
 	var body PruneBody
-	if err := readJSON(w, r, &body); err != nil {
+	if err := httpjson.Read(w, r, &body); err != nil {
 		return err
 	}
 	report, err := d.cfg.Host.Archive().Prune(r.Context(), body.DryRun)
@@ -94,7 +95,7 @@ func (d *Daemon) pruneArchives(w http.ResponseWriter, r *http.Request) error {
 			rows = append(rows, PrunedRow{p.UUID, p.Scope.Conversation, p.Tool, p.Created, p.Bytes, p.Reason})
 		}
 	}
-	writeJSON(w, http.StatusOK, Pruned{report.DryRun, rows, len(report.Pruned), report.Bytes, report.Kept, report.KeptBytes})
+	httpjson.Write(w, http.StatusOK, Pruned{report.DryRun, rows, len(report.Pruned), report.Bytes, report.Kept, report.KeptBytes})
 	return nil
 }
 

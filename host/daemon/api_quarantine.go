@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/plugin"
 )
 
@@ -30,6 +31,6 @@ func (d *Daemon) retryPlugin(w http.ResponseWriter, r *http.Request) error {
 	if i := slices.IndexFunc(list, func(p plugin.Info) bool { return p.Name == name }); i >= 0 {
 		state = list[i].State
 	}
-	writeJSON(w, http.StatusOK, Retried{name, state})
+	httpjson.Write(w, http.StatusOK, Retried{name, state})
 	return nil
 }

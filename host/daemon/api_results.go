@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -53,7 +54,7 @@ type KeptResult struct {
 // postResult keeps and cuts a result that was made elsewhere.
 func (d *Daemon) postResult(w http.ResponseWriter, r *http.Request) error {
 	var body ResultBody
-	if err := readJSONUpTo(w, r, &body, maxResultBody); err != nil {
+	if err := httpjson.ReadUpTo(w, r, &body, maxResultBody); err != nil {
 		return err
 	}
 	if err := checkConversation(body.Conversation); err != nil {
@@ -95,7 +96,7 @@ func (d *Daemon) postResult(w http.ResponseWriter, r *http.Request) error {
 	}}); err != nil {
 		d.log.Warn("a kept result is missing in the statistics", "tool", out.Tool, "error", err)
 	}
-	writeJSON(w, http.StatusOK, KeptResult{
+	httpjson.Write(w, http.StatusOK, KeptResult{
 		Text: out.Text, UUID: out.KeptUUID, Cut: res.Shown.Cut(), Conversation: scope.Conversation,
 		Produced: out.Produced, Shown: out.Shown, Layer: out.Layer, Limit: out.Limit, Unkept: out.Unkept,
 	})
@@ -113,7 +114,7 @@ func (b ResultBody) whole() ([]byte, error) {
 	}
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil {
-		return nil, bodyProblem(err)
+		return nil, httpjson.Problem(err)
 	}
 	return []byte(text), nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -88,7 +89,7 @@ func (d *Daemon) listConversations(w http.ResponseWriter, r *http.Request) error
 	for _, c := range list {
 		out.Conversations = append(out.Conversations, conversationRow(c))
 	}
-	writeJSON(w, http.StatusOK, out)
+	httpjson.Write(w, http.StatusOK, out)
 	return nil
 }
 
@@ -144,7 +145,7 @@ func (d *Daemon) showConversation(w http.ResponseWriter, r *http.Request) error 
 	for i, m := range ms {
 		out[i] = ShownMessage{m.Turn, m.Role, m.Text, m.Reasoning, m.Calls, shownResults(m, uses), m.Model, m.At}
 	}
-	writeJSON(w, http.StatusOK, ShownConversation{scope.Conversation, conversationRow(sums), out})
+	httpjson.Write(w, http.StatusOK, ShownConversation{scope.Conversation, conversationRow(sums), out})
 	return nil
 }
 
@@ -173,7 +174,7 @@ type Renaming struct {
 
 func (d *Daemon) renameConversation(w http.ResponseWriter, r *http.Request) error {
 	var body Renaming
-	if err := readJSON(w, r, &body); err != nil {
+	if err := httpjson.Read(w, r, &body); err != nil {
 		return err
 	}
 	scope := archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}
@@ -200,7 +201,7 @@ func (d *Daemon) renameConversation(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, conversationRow(sums))
+	httpjson.Write(w, http.StatusOK, conversationRow(sums))
 	return nil
 }
 
@@ -254,7 +255,7 @@ func (d *Daemon) searchConversations(w http.ResponseWriter, r *http.Request) err
 	for _, h := range found.Hits {
 		out.Hits = append(out.Hits, ConversationHit{h.Conversation.ID, h.Conversation.Title, h.Where, h.Seq, h.Turn, h.Created, h.Line, h.Snippet})
 	}
-	writeJSON(w, http.StatusOK, out)
+	httpjson.Write(w, http.StatusOK, out)
 	return nil
 }
 
@@ -281,7 +282,7 @@ func (d *Daemon) deleteConversation(w http.ResponseWriter, r *http.Request) erro
 	}
 	d.cfg.Host.Forget(host.Principal(scope.Principal), scope.Conversation)
 	d.log.Info("a conversation was deleted", "conversation", scope.Conversation, "messages", gone.Messages, "archives", gone.Archives)
-	writeJSON(w, http.StatusOK, DeletedConversation{scope.Conversation, gone.Messages, gone.Calls, gone.Archives, gone.ArchiveBytes})
+	httpjson.Write(w, http.StatusOK, DeletedConversation{scope.Conversation, gone.Messages, gone.Calls, gone.Archives, gone.ArchiveBytes})
 	return nil
 }
 

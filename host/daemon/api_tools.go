@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/plugin"
@@ -29,7 +30,7 @@ func (d *Daemon) listTools(w http.ResponseWriter, r *http.Request) error {
 			tools = append(tools, t)
 		}
 	}
-	writeJSON(w, http.StatusOK, ToolList{tools})
+	httpjson.Write(w, http.StatusOK, ToolList{tools})
 	return nil
 }
 
@@ -43,7 +44,7 @@ func (d *Daemon) showTool(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, info)
+	httpjson.Write(w, http.StatusOK, info)
 	return nil
 }
 
@@ -73,7 +74,7 @@ func (d *Daemon) listPlugins(w http.ResponseWriter, _ *http.Request) error {
 	if plugins == nil {
 		plugins = []plugin.Info{}
 	}
-	writeJSON(w, http.StatusOK, PluginList{plugins})
+	httpjson.Write(w, http.StatusOK, PluginList{plugins})
 	return nil
 }
 
@@ -100,7 +101,7 @@ const CallConversation = "call-"
 // to be asked.
 func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 	var body CallBody
-	if err := readJSON(w, r, &body); err != nil {
+	if err := httpjson.Read(w, r, &body); err != nil {
 		return err
 	}
 	if err := checkConversation(body.Conversation); err != nil {
@@ -146,7 +147,7 @@ func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 	traced(res, out, nil)
 	d.metrics.ToolCalled("", formatAPI, out, res.Stats, took)
 	d.log.Info("call completed", "tool", name, "by", d.principal(r), "ok", out.OK, "produced", out.Produced, "shown", out.Shown)
-	writeJSON(w, http.StatusOK, out)
+	httpjson.Write(w, http.StatusOK, out)
 	return nil
 }
 
@@ -157,7 +158,7 @@ func (d *Daemon) listModels(w http.ResponseWriter, r *http.Request) error {
 		i := set.Models[name].Info
 		out.Models = append(out.Models, ConfiguredModel{name, i.Provider, i.Model, i.Window, i.Simulated, name == set.Profiles[set.first].Model})
 	}
-	writeJSON(w, http.StatusOK, out)
+	httpjson.Write(w, http.StatusOK, out)
 	return nil
 }
 
@@ -182,7 +183,7 @@ func (d *Daemon) stats(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, s)
+	httpjson.Write(w, http.StatusOK, s)
 	return nil
 }
 

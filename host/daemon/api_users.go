@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -58,7 +59,7 @@ func (d *Daemon) showUsage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, out)
+	httpjson.Write(w, http.StatusOK, out)
 	return nil
 }
 
@@ -101,7 +102,7 @@ func (d *Daemon) listUsers(w http.ResponseWriter, r *http.Request) error {
 		}
 		out.Users = append(out.Users, UserRow{name, u.TokenSHA256 != [32]byte{}, u.Profiles, u.Models, u.Tools, u.Deny, u.Locale, used})
 	}
-	writeJSON(w, http.StatusOK, out)
+	httpjson.Write(w, http.StatusOK, out)
 	return nil
 }
 
@@ -130,7 +131,7 @@ func (d *Daemon) showUserData(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, userData(name, b))
+	httpjson.Write(w, http.StatusOK, userData(name, b))
 	return nil
 }
 
@@ -155,6 +156,6 @@ func (d *Daemon) purgeUser(w http.ResponseWriter, r *http.Request) error {
 	}
 	d.cfg.Host.ForgetAll(host.Principal(name))
 	d.log.Info("everything of a user was deleted", "user", name, "conversations", b.Conversations, "archives", b.Archives)
-	writeJSON(w, http.StatusOK, userData(name, b))
+	httpjson.Write(w, http.StatusOK, userData(name, b))
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -47,7 +48,7 @@ func (t *turn) checkTools() error {
 // them. With weir's tools each is archived and cut like any other; without
 // them, the model could not load anything back.
 func (t *turn) given(ctx context.Context, session *host.Session, history []agent.Message) ([]tool.Result, error) {
-	if len(t.ask.answers) == 0 {
+	if len(t.ask.Answers) == 0 {
 		return nil, nil
 	}
 	pending := agent.Pending(history)
@@ -56,12 +57,12 @@ func (t *turn) given(ctx context.Context, session *host.Session, history []agent
 	}
 	var out []tool.Result
 	for _, c := range pending {
-		i := slices.IndexFunc(t.ask.answers, func(a answerTo) bool { return a.callID == c.ID })
-		a := t.ask.answers[i]
-		a.tool = c.Tool
-		r := a.result()
-		if t.ask.wish != nil && t.ask.wish.own {
-			kept, err := session.Keep(ctx, c, []byte(a.text))
+		i := slices.IndexFunc(t.ask.Answers, func(a turns.Answer) bool { return a.CallID == c.ID })
+		a := t.ask.Answers[i]
+		a.Tool = c.Tool
+		r := a.Result()
+		if t.ask.Options != nil && t.ask.Options.WeirTools {
+			kept, err := session.Keep(ctx, c, []byte(a.Text))
 			if err != nil {
 				return nil, err
 			}
@@ -77,13 +78,13 @@ func (t *turn) given(ctx context.Context, session *host.Session, history []agent
 // fits holds the results to the calls: each belongs to one of the last, and
 // each that waits has one. What was answered before may come again.
 func (t *turn) fits(pending, last []tool.Call) error {
-	for _, a := range t.ask.answers {
-		if !slices.ContainsFunc(last, func(c tool.Call) bool { return c.ID == a.callID }) {
-			return api.Paramf("messages", api.CodeBadBody, "name a call of the assistant's last message", "no call with the id %q waits for a result here", api.Clip(a.callID, 80))
+	for _, a := range t.ask.Answers {
+		if !slices.ContainsFunc(last, func(c tool.Call) bool { return c.ID == a.CallID }) {
+			return api.Paramf("messages", api.CodeBadBody, "name a call of the assistant's last message", "no call with the id %q waits for a result here", api.Clip(a.CallID, 80))
 		}
 	}
 	for _, c := range pending {
-		if !slices.ContainsFunc(t.ask.answers, func(a answerTo) bool { return a.callID == c.ID }) {
+		if !slices.ContainsFunc(t.ask.Answers, func(a turns.Answer) bool { return a.CallID == c.ID }) {
 			return api.Paramf("messages", api.CodeBadBody, "send the results of all calls together", "the call %q has no result", api.Clip(c.ID, 80))
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
+	"github.com/weirhost/weir/host/daemon/openai"
 	"github.com/weirhost/weir/host/daemon/sse"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
@@ -25,6 +26,9 @@ import (
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
+
+// defaultProfile is the profile of questions that name none.
+const defaultProfile = "default"
 
 // DemoModel is the name of the offline demo model, which is not an AI.
 const DemoModel = "demo"
@@ -116,6 +120,7 @@ type Daemon struct {
 	store     *store.Store
 	calls     *usage.CallLog // calls that belong to no turn
 	meter     *usage.Meter
+	openai    *openai.Server
 	tools     agent.ToolCache
 	token     [sha256.Size]byte // the digest of the operator's
 	chinese   func() (*words.Book, error)
@@ -164,6 +169,7 @@ func New(cfg Config) (*Daemon, error) {
 	d.meter = usage.NewMeter(d.store, func() time.Time { return d.now() }, d.log)
 	d.calls = usage.NewCallLog(d.store, d.log)
 	d.mcp = d.newMCP()
+	d.openai = openai.New(openai.Config{Backend: completionBackend{d}, Created: d.start, Now: d.now, Heartbeat: func() time.Duration { return d.beat }, Render: d.render})
 	d.metrics = telemetry.NewMetrics(telemetry.MetricsConfig{
 		Known: d.knows, Now: d.now, Logger: d.log,
 		Stats: func(ctx context.Context) (archive.Stats, error) { return d.cfg.Host.Archive().Stats(ctx) },

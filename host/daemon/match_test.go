@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/daemon/api"
@@ -233,25 +231,4 @@ func TestAnIdWinsOverTheMessages(t *testing.T) {
 	if r := s.post("/v1/chat/completions", string(body)); r.header.Get("X-Weir-Conversation") != "named" {
 		t.Errorf("went to %s", r.header.Get("X-Weir-Conversation"))
 	}
-}
-
-// Talks have the same mark exactly when they are the same but for white space.
-func TestMarkOf(t *testing.T) {
-	message := rapid.Custom(func(t *rapid.T) said {
-		return said{rapid.SampledFrom([]agent.Role{agent.RoleUser, agent.RoleAssistant, agent.RoleResults}).Draw(t, "role"), rapid.SampledFrom([]string{"a", "b", "ab", " a", "user", ""}).Draw(t, "text"),
-			rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab"}), 0, 2).Draw(t, "ids")}
-	})
-	plain := func(talk []said) string {
-		var b strings.Builder
-		for _, s := range talk {
-			fmt.Fprintf(&b, "%s %q %q\n", s.role, strings.TrimSpace(s.text), s.ids)
-		}
-		return b.String()
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		a, b := rapid.SliceOfN(message, 0, 4).Draw(t, "a"), rapid.SliceOfN(message, 0, 4).Draw(t, "b")
-		if ma, mb := markOf(a), markOf(b); ma != "" && (ma == mb) != (plain(a) == plain(b)) {
-			t.Fatalf("%q and %q: marks %s and %s", a, b, ma, mb)
-		}
-	})
 }

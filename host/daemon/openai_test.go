@@ -9,13 +9,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
-	"github.com/weirhost/weir/host/daemon/api"
-	"github.com/weirhost/weir/host/daemon/sse"
+	"github.com/weirhost/weir/host/daemon/openai"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -34,7 +32,7 @@ type caller struct {
 func (c *caller) say(m map[string]any) { c.messages = append(c.messages, m) }
 
 // send sends everything so far, and remembers the answer.
-func (c *caller) send() Completion {
+func (c *caller) send() openai.Completion {
 	c.s.Helper()
 	messages, err := json.Marshal(c.messages)
 	if err != nil {
@@ -55,23 +53,23 @@ func (c *caller) send() Completion {
 }
 
 // read puts an answer together from its pieces, if it has any.
-func (c *caller) read(body string) Completion {
+func (c *caller) read(body string) openai.Completion {
 	c.s.Helper()
-	var out Completion
+	var out openai.Completion
 	if !c.stream {
 		if err := json.Unmarshal([]byte(body), &out); err != nil {
 			c.s.Fatalf("%v in %s", err, body)
 		}
 		return out
 	}
-	whole, text := CompletionMessage{Role: "assistant"}, ""
+	whole, text := openai.CompletionMessage{Role: "assistant"}, ""
 	for _, e := range events(body) {
 		if e.data == "[DONE]" {
 			whole.Content = &text
 			out.Choices[0].Message = &whole
 			return out
 		}
-		var piece Completion
+		var piece openai.Completion
 		if err := json.Unmarshal([]byte(e.data), &piece); err != nil || len(piece.Choices) != 1 {
 			c.s.Fatalf("%v in %s", err, e.data)
 		}
@@ -86,15 +84,15 @@ func (c *caller) read(body string) Completion {
 }
 
 // ask is a question, answer a result for the only call of the last reply.
-func (c *caller) ask(question string) Completion {
+func (c *caller) ask(question string) openai.Completion {
 	c.s.Helper()
 	c.say(map[string]any{"role": "user", "content": question})
 	return c.send()
 }
 
-func (c *caller) answer(text string) Completion {
+func (c *caller) answer(text string) openai.Completion {
 	c.s.Helper()
-	calls := c.messages[len(c.messages)-1]["tool_calls"].([]CompletionCall)
+	calls := c.messages[len(c.messages)-1]["tool_calls"].([]openai.CompletionCall)
 	c.say(map[string]any{"role": "tool", "tool_call_id": calls[0].ID, "content": text})
 	return c.send()
 }
@@ -137,7 +135,7 @@ func TestCallersTools(t *testing.T) {
 				c := &caller{s: s, stream: stream}
 				out := c.ask("How is the weather in Oslo?")
 				choice := out.Choices[0]
-				if *choice.Finish != "tool_calls" || len(choice.Message.Calls) != 1 || choice.Message.Calls[0].Function != (CompletionFunction{"get_weather", `{"city":"No. 0"}`}) ||
+				if *choice.Finish != "tool_calls" || len(choice.Message.Calls) != 1 || choice.Message.Calls[0].Function != (openai.CompletionFunction{Name: "get_weather", Arguments: `{"city":"No. 0"}`}) ||
 					choice.Message.Calls[0].Type != "function" || strings.TrimSpace(*choice.Message.Content) != "I shall look." {
 					t.Fatalf("%+v", choice)
 				}
@@ -236,7 +234,7 @@ func TestResultsByTheConversationsId(t *testing.T) {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 	r := named(c.conv, `{"role":"user","content":"And Tromsø?"}`)
-	var again Completion
+	var again openai.Completion
 	if err := json.Unmarshal([]byte(r.body), &again); err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +249,7 @@ func TestHistoryWithCalls(t *testing.T) {
 	s := newServer(t, m)
 	c := &caller{s: s, messages: []map[string]any{
 		{"role": "user", "content": "Weather?"},
-		{"role": "assistant", "content": nil, "tool_calls": []CompletionCall{{ID: "their.id:0", Type: "function", Function: CompletionFunction{"get_weather", `{"city":"Oslo"}`}}}},
+		{"role": "assistant", "content": nil, "tool_calls": []openai.CompletionCall{{ID: "their.id:0", Type: "function", Function: openai.CompletionFunction{Name: "get_weather", Arguments: `{"city":"Oslo"}`}}}},
 		{"role": "tool", "tool_call_id": "their.id:0", "content": []map[string]string{{"type": "text", "text": "fog, "}, {"type": "text", "text": "2 °C"}}},
 	}}
 	if out := c.send(); *out.Choices[0].Message.Content != "So it has 2 °C." {
@@ -285,7 +283,7 @@ func TestMessagesThatCannotBeMeant(t *testing.T) {
 		{"the older form of a call", user + `,{"role":"assistant","function_call":{"name":"f"}}`, "messages[1].function_call", "unsupported_parameter"},
 	} {
 		r := s.post("/v1/chat/completions", `{"messages":[`+row.messages+`]}`)
-		var e OpenAIError
+		var e openai.OpenAIError
 		if err := json.Unmarshal([]byte(r.body), &e); err != nil || r.status != 400 || e.Error.Code != row.code || e.Error.Param == nil || *e.Error.Param != row.param || e.Error.Type != "invalid_request_error" {
 			t.Errorf("%s: %d %s", row.why, r.status, r.body)
 		}
@@ -331,7 +329,7 @@ func TestWishes(t *testing.T) {
 			}
 			continue
 		}
-		var e OpenAIError
+		var e openai.OpenAIError
 		if err := json.Unmarshal([]byte(r.body), &e); err != nil || r.status != 400 || e.Error.Code != row.code || e.Error.Param == nil || *e.Error.Param != row.param || e.Error.Message == "" {
 			t.Errorf("%s: %d %s", row.members, r.status, r.body)
 		}
@@ -389,7 +387,7 @@ func TestFailuresInOpenAIsShape(t *testing.T) {
 			} else if name, value, ok := strings.Cut(row.head, ": "); ok && a.header.Get(name) != value {
 				t.Errorf("%s: headers %v", row.code, a.header)
 			}
-			var e OpenAIError
+			var e openai.OpenAIError
 			if err := json.Unmarshal([]byte(body), &e); err != nil || e.Error.Code != row.code || e.Error.Type != row.kind || e.Error.Message != "it failed; try another" {
 				t.Errorf("%s: %s", row.code, body)
 			}
@@ -402,7 +400,7 @@ func TestFailuresInOpenAIsShape(t *testing.T) {
 		"/v1/models":           func(r *http.Request) { r.Header.Del("Authorization") },
 		"/v1/chat/completions": func(r *http.Request) { r.Host = "evil.example" },
 	} {
-		var e OpenAIError
+		var e openai.OpenAIError
 		if a := s.do("GET", path, "", edit); json.Unmarshal([]byte(a.body), &e) != nil || e.Error.Type == "" || a.status < 400 {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
@@ -452,7 +450,12 @@ func TestModelNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, row := range d.completionNames(d.cfg.Principal) {
+	var list openai.ModelList
+	w := httptest.NewRecorder()
+	if err := d.openai.Models(d.cfg.Principal, w); err != nil || json.Unmarshal(w.Body.Bytes(), &list) != nil {
+		t.Fatal(err, w.Body)
+	}
+	for _, row := range list.Data {
 		got = append(got, fmt.Sprint(row.ID, " ", row.Model, " ", row.Profile, " ", row.Simulated))
 	}
 	if want := []string{"weir big true false", "coder small true true", "big big false false", "small small false true"}; !slices.Equal(got, want) {
@@ -461,23 +464,4 @@ func TestModelNames(t *testing.T) {
 	if a := s.get("/v1/models/scripted"); a.status != 200 || !strings.Contains(a.body, `"object":"model"`) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
-}
-
-// A stream that an error has no place in is not opened behind it: the error is an
-// answer of its own, with a status.
-func TestNoStreamBehindAnError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := httptest.NewRecorder()
-		c := &completion{stream: true, w: w, gone: func() {}}
-		stop := c.keepAlive(sse.Heartbeat)
-		if err := c.finish(api.ChatEnd{}, busyProblem()); err == nil {
-			t.Error("the error is lost")
-		}
-		time.Sleep(sse.Heartbeat) // and then the handler goes on
-		synctest.Wait()
-		stop()
-		if w.Body.Len() > 0 || w.Header().Get("Content-Type") != "" {
-			t.Errorf("%s: %s", w.Header(), w.Body)
-		}
-	})
 }

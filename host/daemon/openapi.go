@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/httpjson"
+	"github.com/weirhost/weir/host/daemon/openai"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -28,7 +30,7 @@ var openAPIWords []byte
 
 // openAPI answers with the description of all routes.
 func (d *Daemon) openAPI(w http.ResponseWriter, _ *http.Request) error {
-	writeJSON(w, http.StatusOK, newWriter(false).document(d.routes()))
+	httpjson.Write(w, http.StatusOK, newWriter(false).document(d.routes()))
 	return nil
 }
 
@@ -245,7 +247,7 @@ func (w *writer) document(routes []route) object {
 		events[name] = w.schema(reflect.TypeOf(v))
 	}
 	problems := object{}
-	for _, t := range []reflect.Type{reflect.TypeFor[api.ErrorBody](), reflect.TypeFor[OpenAIError]()} {
+	for _, t := range []reflect.Type{reflect.TypeFor[api.ErrorBody](), reflect.TypeFor[openai.OpenAIError]()} {
 		problems[typeName(t)] = object{"description": "A problem: a code for programs, a sentence and what to do for people",
 			"content": object{"application/json": object{"schema": w.schema(t)}}}
 	}

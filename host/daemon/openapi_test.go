@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "write openapi_words.json again")
 // OpenAPIWords -update` writes it. Those of other packages may lag behind.
 func TestOpenAPIWords(t *testing.T) {
 	said := map[string]string{}
-	for _, dir := range []string{".", "api", "..", "../plugin", "../archive", "../../agent", "../../sdk/tool"} {
+	for _, dir := range []string{".", "api", "openai", "..", "../plugin", "../archive", "../../agent", "../../sdk/tool"} {
 		readComments(t, dir, said)
 	}
 	w := newWriter(false)
@@ -54,7 +54,7 @@ func TestOpenAPIWords(t *testing.T) {
 		return
 	}
 	for key := range w.used {
-		if (strings.HasPrefix(key, "daemon.") || strings.HasPrefix(key, "api.")) && words[key] != w.words[key] {
+		if (strings.HasPrefix(key, "daemon.") || strings.HasPrefix(key, "api.") || strings.HasPrefix(key, "openai.")) && words[key] != w.words[key] {
 			t.Errorf("openapi_words.json says of %s %q, and its comment %q; -update writes it", key, w.words[key], words[key])
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/sse"
+	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -208,7 +209,7 @@ func (ls *lives) abandon(all bool) {
 }
 
 // begin runs a turn that does not end with its client.
-func (d *Daemon) begin(r *http.Request, ask question) *liveTurn {
+func (d *Daemon) begin(r *http.Request, ask turns.Question) *liveTurn {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	l := &liveTurn{id: uuid.NewString(), principal: d.principal(r), feed: newFeed(feedBytes), grace: d.cfg.ResumeGrace, cancel: cancel, ended: make(chan struct{}), locale: localeOf(r), d: d}
 	d.lives.add(l)

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/httpjson"
+	"github.com/weirhost/weir/host/daemon/openai"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/plugin"
 )
@@ -126,9 +128,9 @@ func (d *Daemon) routes() []route {
 		{"GET", "/metrics", false, d.serveMetrics, doc{operators: true, about: "Counters and times for Prometheus", kind: kindText}},
 		{"POST", "/v1/chat/completions", false, d.completions, doc{about: "OpenAI's protocol: answer the last messages",
 			headers: map[string]string{"X-Weir-Conversation": "the conversation that goes on; the answer's header names it"},
-			takes:   CompletionBody{}, needs: []string{"messages"}, loose: true, gives: Completion{}, kind: kindStream, fails: []int{404, 409, 429, 502, 503, 507}}},
-		{"GET", "/v1/models", false, d.completionModels, doc{about: "OpenAI's protocol: what a request can name as its model", gives: ModelList{}}},
-		{"GET", "/v1/models/{id...}", false, d.completionModel, doc{about: "OpenAI's protocol: one of them", gives: ModelRow{}, fails: []int{404}}},
+			takes:   openai.CompletionBody{}, needs: []string{"messages"}, loose: true, gives: openai.Completion{}, kind: kindStream, fails: []int{404, 409, 429, 502, 503, 507}}},
+		{"GET", "/v1/models", false, d.completionModels, doc{about: "OpenAI's protocol: what a request can name as its model", gives: openai.ModelList{}}},
+		{"GET", "/v1/models/{id...}", false, d.completionModel, doc{about: "OpenAI's protocol: one of them", gives: openai.ModelRow{}, fails: []int{404}}},
 		{"POST", "/mcp", false, d.serveMCP, doc{about: "The Model Context Protocol over HTTP: take a message", other: true}},
 		{"GET", "/mcp", false, d.serveMCP, doc{about: "The Model Context Protocol over HTTP: what the server says by itself", other: true}},
 		{"DELETE", "/mcp", false, d.serveMCP, doc{about: "The Model Context Protocol over HTTP: end a session", other: true}},
@@ -162,7 +164,7 @@ func (d *Daemon) guard(h func(http.ResponseWriter, *http.Request) error) http.Ha
 }
 
 func (d *Daemon) healthz(w http.ResponseWriter, _ *http.Request) error {
-	writeJSON(w, http.StatusOK, Health{"ok"})
+	httpjson.Write(w, http.StatusOK, Health{"ok"})
 	return nil
 }
 
@@ -191,7 +193,7 @@ func (d *Daemon) readyz(w http.ResponseWriter, _ *http.Request) error {
 	if d.drain {
 		return api.Problemf(http.StatusServiceUnavailable, api.CodeDraining, "", "the daemon is shutting down")
 	}
-	writeJSON(w, http.StatusOK, Readiness{"ready", len(d.cfg.Host.Tools())})
+	httpjson.Write(w, http.StatusOK, Readiness{"ready", len(d.cfg.Host.Tools())})
 	return nil
 }
 
@@ -230,6 +232,6 @@ func (d *Daemon) page(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (d *Daemon) settings(w http.ResponseWriter, _ *http.Request) error {
-	writeJSON(w, http.StatusOK, Configuration{d.cfg.Version, d.set().Settings})
+	httpjson.Write(w, http.StatusOK, Configuration{d.cfg.Version, d.set().Settings})
 	return nil
 }

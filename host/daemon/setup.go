@@ -10,6 +10,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/telemetry"
 )
 
@@ -137,6 +138,6 @@ func (d *Daemon) postReload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, out)
+	httpjson.Write(w, http.StatusOK, out)
 	return nil
 }

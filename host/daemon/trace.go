@@ -11,6 +11,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/store"
 )
 
@@ -115,7 +116,7 @@ func (d *Daemon) listTraces(w http.ResponseWriter, r *http.Request) error {
 		}
 		out.Traces[i] = tr.TraceHead
 	}
-	writeJSON(w, http.StatusOK, out)
+	httpjson.Write(w, http.StatusOK, out)
 	return nil
 }
 
@@ -144,7 +145,7 @@ func (d *Daemon) showTrace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, tr)
+	httpjson.Write(w, http.StatusOK, tr)
 	return nil
 }
 

@@ -16,30 +16,15 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
+	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A question is an Ask with what the routes of /v1 add to it.
-type question struct {
-	api.Ask
-	// spoken is what the client itself sent in front of the message, and mark
-	// what a conversation that was found by it must still be; see match.go.
-	spoken []said
-	mark   string
-	// system is what the client adds to the system prompt of this question, wish
-	// what else it says about the answer; nil: nothing.
-	system string
-	wish   *wish
-	// answers are results of the client's own tools. Without a Message the turn
-	// that waits for them goes on.
-	answers []answerTo
-}
-
 // A turn is one question on its way through the agent.
 type turn struct {
 	d     *Daemon
-	ask   question
+	ask   turns.Question
 	scope archive.Scope
 	quota usage.Quota
 	model Model
@@ -66,7 +51,7 @@ type turn struct {
 }
 
 // chat is answer, as one request of the principal's.
-func (d *Daemon) chat(ctx context.Context, principal string, ask question, history []agent.Message, emit func(string, any)) (api.ChatEnd, error) {
+func (d *Daemon) chat(ctx context.Context, principal string, ask turns.Question, history []agent.Message, emit func(string, any)) (api.ChatEnd, error) {
 	end, err := d.begun(ctx, principal, ask.Message)
 	if err != nil {
 		return api.ChatEnd{}, err
@@ -90,7 +75,7 @@ func (t *turn) locale() tool.Locale { return t.d.localeFor(t.scope.Principal, t.
 
 // answer runs one turn and stores it. emit is called from one goroutine at a
 // time. A problem before the turn begins is returned before the first event.
-func (d *Daemon) answer(ctx context.Context, principal string, ask question, history []agent.Message, emit func(string, any)) (api.ChatEnd, error) {
+func (d *Daemon) answer(ctx context.Context, principal string, ask turns.Question, history []agent.Message, emit func(string, any)) (api.ChatEnd, error) {
 	t, err := d.newTurn(ctx, principal, ask, history, emit)
 	if err != nil {
 		return api.ChatEnd{}, err
@@ -114,8 +99,8 @@ func (d *Daemon) answer(ctx context.Context, principal string, ask question, his
 	if err != nil {
 		return api.ChatEnd{}, err
 	}
-	if len(t.ask.spoken) == 0 {
-		t.ask.spoken = visible(history)
+	if len(t.ask.Spoken) == 0 {
+		t.ask.Spoken = turns.Visible(history)
 	}
 	ctx, t.spans = d.set().Tracing.StartTurn(usage.WithSideUsage(ctx, &t.side), telemetry.TurnInfo{
 		Peer: peerOf(t.model, t.ask.Model, t.scope.Conversation), Profile: t.ask.Profile, Question: t.ask.Message, Known: d.knows,
@@ -152,8 +137,8 @@ func (d *Daemon) answer(ctx context.Context, principal string, ask question, his
 	return t.end, runErr
 }
 
-func (d *Daemon) newTurn(ctx context.Context, principal string, ask question, history []agent.Message, emit func(string, any)) (*turn, error) {
-	if strings.TrimSpace(ask.Message) == "" && len(ask.answers) == 0 {
+func (d *Daemon) newTurn(ctx context.Context, principal string, ask turns.Question, history []agent.Message, emit func(string, any)) (*turn, error) {
+	if strings.TrimSpace(ask.Message) == "" && len(ask.Answers) == 0 {
 		return nil, api.Problemf(http.StatusBadRequest, "empty", `send {"message": "…"}`, "there is no question")
 	}
 	if err := checkConversation(ask.Conversation); err != nil {
@@ -179,8 +164,8 @@ func (d *Daemon) newTurn(ctx context.Context, principal string, ask question, hi
 	}
 	prof.Agent.Window, prof.Agent.Estimator, prof.Agent.Tools = m.Info.Window, m.Estimator, &d.tools
 	prof.Agent.Mode = d.mode(ctx, ask.Model, m, prof.Agent)
-	prof.Agent.SystemExtra = strings.TrimSpace(prof.Agent.SystemExtra + "\n\n" + ask.system)
-	ask.wish.apply(&prof.Agent)
+	prof.Agent.SystemExtra = strings.TrimSpace(prof.Agent.SystemExtra + "\n\n" + ask.System)
+	ask.Options.Apply(&prof.Agent)
 	prof.Agent.Explain = ask.Explain
 	t := &turn{d: d, ask: ask, quota: set.User.quota(), model: m, prof: prof, emit: oneAtATime(emit), told: map[string]bool{}, format: map[string]string{}}
 	t.title = titleOf(history, ask.Message)

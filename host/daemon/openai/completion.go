@@ -1,17 +1,17 @@
-package daemon
+package openai
 
 import (
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/sse"
 )
 
-// A Completion is one answer in OpenAI's shape, or one piece of it.
+// A Completion is one answer, or one piece of a stream.
 type Completion struct {
 	ID      string             `json:"id"`
 	Object  string             `json:"object"`
@@ -19,21 +19,21 @@ type Completion struct {
 	Model   string             `json:"model"`
 	Choices []CompletionChoice `json:"choices"`
 	Usage   *CompletionUsage   `json:"usage,omitempty"`
-	// Weir tells what OpenAI's protocol has no place for; not in pieces.
+	// Weir contains what OpenAI's protocol has no field for; not in pieces.
 	Weir *CompletionNote `json:"weir,omitempty"`
 }
 
-// A CompletionChoice holds the answer, Message of a whole one or Delta of a
-// piece. There is always one, but in the piece that holds the usage.
+// A CompletionChoice is the Message of a whole answer or the Delta of a piece. Every
+// answer has one; only the piece with the usage has none.
 type CompletionChoice struct {
 	Index    int                `json:"index"`
 	Message  *CompletionMessage `json:"message,omitempty"`
 	Delta    *CompletionMessage `json:"delta,omitempty"`
-	Finish   *string            `json:"finish_reason"` // stop, length or tool_calls; nil: it goes on
+	Finish   *string            `json:"finish_reason"` // stop, length or tool_calls; nil: more pieces follow
 	Logprobs *struct{}          `json:"logprobs"`      // always null
 }
 
-// A CompletionMessage is what the assistant says, or a piece of it.
+// A CompletionMessage is the assistant's message, or a piece of it.
 type CompletionMessage struct {
 	Role      string           `json:"role,omitempty"`
 	Content   *string          `json:"content,omitempty"`
@@ -41,7 +41,7 @@ type CompletionMessage struct {
 	Calls     []CompletionCall `json:"tool_calls,omitempty"`
 }
 
-// A CompletionCall is a call of one of the caller's tools.
+// A CompletionCall is a call of one of the client's tools.
 type CompletionCall struct {
 	Index    *int               `json:"index,omitempty"` // in pieces
 	ID       string             `json:"id"`
@@ -49,13 +49,13 @@ type CompletionCall struct {
 	Function CompletionFunction `json:"function"`
 }
 
-// A CompletionFunction names a tool and its arguments, which are JSON in a text.
+// A CompletionFunction is a tool's name and its arguments, which are a string of JSON.
 type CompletionFunction struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
 }
 
-// A CompletionUsage counts the tokens of all replies that the answer took.
+// A CompletionUsage counts the tokens of all requests for the answer.
 type CompletionUsage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
@@ -65,32 +65,31 @@ type CompletionUsage struct {
 	} `json:"prompt_tokens_details"`
 }
 
-// A CompletionNote says which conversation goes on, why the turn ended, and what
-// weir's own tools gave.
+// A CompletionNote names the conversation and the reason for the end of the turn, and
+// lists the results of weir's own tools.
 type CompletionNote struct {
 	Conversation string               `json:"conversation_id"`
 	Reason       agent.Reason         `json:"reason"`
 	Results      []api.ToolCallResult `json:"results,omitempty"`
 }
 
-// A completion writes one answer. Its stream opens with the first piece, so that
-// what fails before it is an answer with a status.
+// A completion writes one answer. A stream opens with the first piece: an error before
+// it becomes an answer with a status.
 type completion struct {
 	id, model     string
 	created       int64
 	stream, usage bool
 	w             http.ResponseWriter
 	gone          func()
-	render        func(*api.Problem) *api.Problem // in the language of the client
+	render        func(*api.Problem) *api.Problem // into the client's language
 
-	mu   sync.Mutex // the turn writes, and the timer that keeps the stream alive
+	mu   sync.Mutex // for the turn and the timer of keepAlive
 	s    *sse.Stream
-	over bool // nothing is written any more but by whoever called
+	over bool // only finish writes
 }
 
-// keepAlive writes something whenever the turn is silent for so long: proxies
-// and clients give up on what they hear nothing from. The function it returns
-// stops it, and closes the stream.
+// keepAlive writes a comment whenever the turn is silent for so long, because proxies
+// and clients disconnect from silent streams. stop ends that and closes the stream.
 func (c *completion) keepAlive(every time.Duration) (stop func()) {
 	if !c.stream {
 		return func() {}
@@ -98,7 +97,7 @@ func (c *completion) keepAlive(every time.Duration) (stop func()) {
 	still := sse.Beat(every, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.over { // an answer with a status may follow
+		if c.over { // finish may still answer with a status
 			return
 		}
 		c.open()
@@ -153,8 +152,8 @@ func (c *completion) envelope(object string, choices ...CompletionChoice) *Compl
 	return &Completion{ID: c.id, Object: object, Created: c.created, Model: c.model, Choices: choices}
 }
 
-// finish writes the whole answer, or the last pieces of a stream. An error that
-// nothing was written in front of is returned.
+// finish writes the whole answer, or the last pieces of a stream. It returns an error
+// only if nothing is written yet.
 func (c *completion) finish(end api.ChatEnd, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,8 +163,8 @@ func (c *completion) finish(end api.ChatEnd, err error) error {
 			return err
 		}
 		c.s.End()
-		c.s.Data(inOpenAIsShape(c.render(asProblem(err))))
-		return nil // without [DONE]: the answer did not come to its end
+		c.s.Data(ErrorOf(c.render(api.AsProblem(err))))
+		return nil // without [DONE], because the answer is incomplete
 	}
 	reason := finishOf(end.Reason)
 	calls := callsOf(end.Pending, c.stream)
@@ -191,7 +190,7 @@ func (c *completion) finish(end api.ChatEnd, err error) error {
 	out := c.envelope("chat.completion", CompletionChoice{Message: &m, Finish: &reason})
 	out.Usage = usageOf(end.Usage)
 	out.Weir = &CompletionNote{end.Conversation, end.Reason, end.Results}
-	writeJSON(c.w, http.StatusOK, out)
+	httpjson.Write(c.w, http.StatusOK, out)
 	return nil
 }
 
@@ -220,52 +219,4 @@ func callsOf(pending []api.ToolCallStart, pieces bool) []CompletionCall {
 		}
 	}
 	return out
-}
-
-// An OpenAIError is a problem in OpenAI's shape.
-type OpenAIError struct {
-	Error struct {
-		Message string  `json:"message"`
-		Type    string  `json:"type"`
-		Param   *string `json:"param"`
-		Code    string  `json:"code"`
-		Hint    string  `json:"hint,omitempty"`
-	} `json:"error"`
-}
-
-// inOpenAIsShape says a problem as OpenAI's clients read it: they show the
-// message alone, so the hint stands in it too.
-func inOpenAIsShape(p *api.Problem) OpenAIError {
-	var out OpenAIError
-	e := &out.Error
-	e.Message, e.Code, e.Hint = p.Error(), p.Code, p.Hint.String()
-	if p.Code == "model_"+string(agent.ModelWindow) {
-		e.Code = "context_length_exceeded" // which clients look for
-	}
-	if p.Param != "" {
-		e.Param = &p.Param
-	}
-	switch {
-	case p.Status == http.StatusUnauthorized:
-		e.Type = "authentication_error"
-	case p.Status == http.StatusForbidden:
-		e.Type = "permission_error"
-	case p.Status == http.StatusTooManyRequests:
-		e.Type = "rate_limit_error"
-	case p.Status >= 500:
-		e.Type = "server_error"
-	default:
-		e.Type = "invalid_request_error"
-	}
-	return out
-}
-
-// inVain reports whether the same request would fail again however long its
-// client waits, so that clients which repeat requests by their status do not.
-func inVain(p *api.Problem) bool {
-	if p.Code == api.CodeQuota { // a client that repeats requests waits for a minute at most
-		return p.RetryAfter <= 0 || p.RetryAfter > time.Minute
-	}
-	return p.Status >= 500 && strings.HasPrefix(p.Code, "model_") &&
-		(p.Code == "model_"+string(agent.ModelAuth) || p.Code == "model_"+string(agent.ModelNotFound) || p.Code == "model_"+string(agent.ModelGarbage))
 }

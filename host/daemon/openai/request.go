@@ -1,4 +1,4 @@
-package daemon
+package openai
 
 import (
 	"bytes"
@@ -11,12 +11,12 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A CompletionBody is what is read of OpenAI's chat completion request. What is
-// not listed changes nothing in the answer (user, store, service_tier, …) and is
-// ignored: clients send many.
+// A CompletionBody is a chat completion request. Weir ignores all other members, such
+// as user, store and service_tier: they do not change the answer, and clients send many.
 type CompletionBody struct {
 	Model    string         `json:"model"`
 	Messages []AskedMessage `json:"messages"`
@@ -29,8 +29,8 @@ type CompletionBody struct {
 	Tools    []AskedTool     `json:"tools"`
 	Choice   json.RawMessage `json:"tool_choice"`
 	Parallel *bool           `json:"parallel_tool_calls"`
-	// WeirTools says whether weir's own tools are offered; nil: unless the caller
-	// brings tools.
+	// WeirTools says whether the model can call weir's own tools; nil: if the client
+	// sends no tools.
 	WeirTools *bool `json:"weir_tools"`
 
 	MaxTokens           *int            `json:"max_tokens"`
@@ -52,7 +52,7 @@ type CompletionBody struct {
 		} `json:"json_schema"`
 	} `json:"response_format"`
 
-	// What would change the answer, and what weir cannot do.
+	// Members that would change the answer, and that weir does not support.
 	N            *int            `json:"n"`
 	Logprobs     bool            `json:"logprobs"`
 	Functions    json.RawMessage `json:"functions"`
@@ -62,18 +62,18 @@ type CompletionBody struct {
 	WebSearch    json.RawMessage `json:"web_search_options"`
 }
 
-// An AskedMessage is one message of a talk as its client has it.
+// An AskedMessage is one message of a request.
 type AskedMessage struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"` // text, or parts of text
 	Refusal string          `json:"refusal"`
 	Calls   []AskedCall     `json:"tool_calls"`
 	CallID  string          `json:"tool_call_id"` // of a message of the role tool
-	// Function is the call of an API before tools.
+	// Function is a call in the older form of the protocol.
 	Function json.RawMessage `json:"function_call"`
 }
 
-// An AskedCall is a call of one of the client's tools, as weir gave it.
+// An AskedCall is a call of one of the client's tools, as weir sent it.
 type AskedCall struct {
 	ID       string `json:"id"`
 	Type     string `json:"type"`
@@ -83,7 +83,7 @@ type AskedCall struct {
 	} `json:"function"`
 }
 
-// An AskedTool is one tool of the client's.
+// An AskedTool is one of the client's own tools.
 type AskedTool struct {
 	Type     string `json:"type"`
 	Function struct {
@@ -93,13 +93,13 @@ type AskedTool struct {
 	} `json:"function"`
 }
 
-// The bounds of what a caller brings with one request.
+// The limits of one request.
 const (
 	maxCallerTools = 256
 	maxStops       = 16
 )
 
-// unsupported names the first parameter that asks for what weir cannot do.
+// unsupported returns a problem for the first parameter that weir does not support.
 func (b *CompletionBody) unsupported() error {
 	set := func(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 	switch {
@@ -117,49 +117,19 @@ func (b *CompletionBody) unsupported() error {
 	return nil
 }
 
-// A wish is what a client of /v1 says about one question beside its words.
-type wish struct {
-	tools   []tool.Spec // the client's own
-	own     bool        // weir's tools are offered
-	none    bool        // no tools at all
-	choice  agent.Choice
-	oneCall bool
-
-	maxTokens int
-	stop      []string
-	sampling  agent.Sampling
-	format    *agent.Format
-}
-
-// apply puts a wish into a profile. It takes away and adds for one question;
-// what the profile keeps from the model stays away.
-func (w *wish) apply(cfg *agent.Config) {
-	if w == nil {
-		return
-	}
-	if !w.own {
-		cfg.EnableToolCalling = false
-	}
-	if !w.none {
-		cfg.Caller = w.tools
-	}
-	cfg.Choice, cfg.OneCall = w.choice, w.oneCall
-	cfg.MaxTokens, cfg.Stop, cfg.Sampling, cfg.Format = w.maxTokens, w.stop, w.sampling, w.format
-}
-
-// wish reads what the request says about its answer.
-func (b *CompletionBody) wish() (*wish, error) {
+// options decodes the wishes for the answer.
+func (b *CompletionBody) options() (*turns.Options, error) {
 	if err := b.unsupported(); err != nil {
 		return nil, err
 	}
-	w := &wish{own: len(b.Tools) == 0, sampling: agent.Sampling{
+	w := &reader{turns.Options{WeirTools: len(b.Tools) == 0, Sampling: agent.Sampling{
 		Temperature: b.Temperature, TopP: b.TopP, FrequencyPenalty: b.FrequencyPenalty, PresencePenalty: b.PresencePenalty,
 		Seed: b.Seed, Bias: b.LogitBias, Effort: b.Effort,
-	}}
+	}}}
 	if b.WeirTools != nil {
-		w.own = *b.WeirTools
+		w.WeirTools = *b.WeirTools
 	}
-	w.oneCall = b.Parallel != nil && !*b.Parallel
+	w.OneCall = b.Parallel != nil && !*b.Parallel
 	for name, n := range map[string]*int{"max_tokens": b.MaxTokens, "max_completion_tokens": b.MaxCompletionTokens} {
 		if n == nil {
 			continue
@@ -167,53 +137,56 @@ func (b *CompletionBody) wish() (*wish, error) {
 		if *n < 1 {
 			return nil, api.Paramf(name, api.CodeBadValue, "leave it out for the provider's bound", "%s is %d; an answer has at least one token", name, *n)
 		}
-		w.maxTokens = max(w.maxTokens, *n)
+		w.MaxTokens = max(w.MaxTokens, *n)
 	}
 	for _, read := range []func(*CompletionBody) error{w.readStop, w.readFormat, w.readTools, w.readChoice} {
 		if err := read(b); err != nil {
 			return nil, err
 		}
 	}
-	return w, nil
+	return &w.Options, nil
 }
 
-func (w *wish) readStop(b *CompletionBody) error {
+// A reader decodes one option at a time.
+type reader struct{ turns.Options }
+
+func (w *reader) readStop(b *CompletionBody) error {
 	if len(b.Stop) == 0 || string(b.Stop) == "null" {
 		return nil
 	}
 	var one string
 	if json.Unmarshal(b.Stop, &one) == nil {
-		w.stop = []string{one}
-	} else if json.Unmarshal(b.Stop, &w.stop) != nil {
+		w.Stop = []string{one}
+	} else if json.Unmarshal(b.Stop, &w.Stop) != nil {
 		return api.Paramf("stop", api.CodeBadValue, "send a string or a list of strings", "stop is neither a text nor a list of texts")
 	}
-	if len(w.stop) > maxStops || slices.Contains(w.stop, "") {
+	if len(w.Stop) > maxStops || slices.Contains(w.Stop, "") {
 		return api.Paramf("stop", api.CodeBadValue, "", "stop takes up to %d texts, none of them empty", maxStops)
 	}
 	return nil
 }
 
-func (w *wish) readFormat(b *CompletionBody) error {
+func (w *reader) readFormat(b *CompletionBody) error {
 	f := b.Format
 	switch {
 	case f == nil || f.Type == "text":
 	case f.Type == "json_object":
-		w.format = &agent.Format{}
+		w.Format = &agent.Format{}
 	case f.Type == "json_schema":
 		if !isObject(f.Schema.Schema) {
 			return api.Paramf("response_format", api.CodeBadValue, "", "response_format.json_schema.schema is not an object")
 		}
-		w.format = &agent.Format{Name: f.Schema.Name, Schema: f.Schema.Schema, Strict: f.Schema.Strict}
+		w.Format = &agent.Format{Name: f.Schema.Name, Schema: f.Schema.Schema, Strict: f.Schema.Strict}
 	default:
 		return api.Paramf("response_format", api.CodeBadValue, "use text, json_object or json_schema", "there is no response_format %q", api.Clip(f.Type, 40))
 	}
 	return nil
 }
 
-// toolName is what OpenAI's protocol takes as the name of a tool.
+// toolName matches the names that the protocol allows for tools.
 var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`) })
 
-func (w *wish) readTools(b *CompletionBody) error {
+func (w *reader) readTools(b *CompletionBody) error {
 	if len(b.Tools) > maxCallerTools {
 		return api.Paramf("tools", api.CodeBadValue, "send those that the question may need", "%d tools are more than %d", len(b.Tools), maxCallerTools)
 	}
@@ -224,7 +197,7 @@ func (w *wish) readTools(b *CompletionBody) error {
 			return api.Paramf(at("type"), api.CodeUnsupported, `use {"type": "function", "function": {…}}`, "a tool of the type %q is not understood", api.Clip(t.Type, 40))
 		case !toolName().MatchString(f.Name):
 			return api.Paramf(at("function.name"), api.CodeBadValue, "1 to 64 letters, digits, _ and -", "%q is not a tool's name", api.Clip(f.Name, 80))
-		case slices.ContainsFunc(w.tools, func(s tool.Spec) bool { return s.Name == f.Name }):
+		case slices.ContainsFunc(w.Tools, func(s tool.Spec) bool { return s.Name == f.Name }):
 			return api.Paramf(at("function.name"), api.CodeBadValue, "", "two tools are named %q", f.Name)
 		case len(f.Parameters) > 0 && string(f.Parameters) != "null" && !isObject(f.Parameters):
 			return api.Paramf(at("function.parameters"), api.CodeBadValue, "send a JSON Schema", "the parameters of %s are not an object", f.Name)
@@ -233,7 +206,7 @@ func (w *wish) readTools(b *CompletionBody) error {
 			if !isObject(s.Params) {
 				s.Params = json.RawMessage(`{"type":"object","properties":{}}`)
 			}
-			w.tools = append(w.tools, s)
+			w.Tools = append(w.Tools, s)
 		}
 	}
 	return nil
@@ -249,7 +222,7 @@ type toolChoice struct {
 	} `json:"allowed_tools"`
 }
 
-func (w *wish) readChoice(b *CompletionBody) error {
+func (w *reader) readChoice(b *CompletionBody) error {
 	var word string
 	var c toolChoice
 	raw := bytes.TrimSpace(b.Choice)
@@ -260,11 +233,11 @@ func (w *wish) readChoice(b *CompletionBody) error {
 	case json.Unmarshal(raw, &c) != nil:
 		return api.Paramf("tool_choice", api.CodeBadValue, "use none, auto, required or one function", "tool_choice is neither a word nor an object")
 	case c.Type == "function":
-		w.choice = agent.Choice{Must: true, Tool: c.Function.Name}
+		w.Choice = agent.Choice{Must: true, Tool: c.Function.Name}
 		return nil
 	case c.Type == "allowed_tools":
 		word = c.Allowed.Mode
-		w.tools = slices.DeleteFunc(w.tools, func(s tool.Spec) bool {
+		w.Tools = slices.DeleteFunc(w.Tools, func(s tool.Spec) bool {
 			return !slices.ContainsFunc(c.Allowed.Tools, func(a struct{ Function struct{ Name string } }) bool { return a.Function.Name == s.Name })
 		})
 	default:
@@ -273,9 +246,9 @@ func (w *wish) readChoice(b *CompletionBody) error {
 	switch word {
 	case "auto":
 	case "none":
-		w.own, w.none = false, true
+		w.WeirTools, w.NoTools = false, true
 	case "required":
-		w.choice.Must = true
+		w.Choice.Must = true
 	default:
 		return api.Paramf("tool_choice", api.CodeBadValue, "use none, auto, required or one function", "there is no tool_choice %q", api.Clip(word, 40))
 	}
@@ -287,7 +260,7 @@ func isObject(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &m) == nil && m != nil
 }
 
-// text is the message's text, whether it came as a string or as parts.
+// text returns the message's text, of a string or of parts.
 func (m AskedMessage) text(at string) (string, error) {
 	var s string
 	if len(m.Content) == 0 || string(m.Content) == "null" || json.Unmarshal(m.Content, &s) == nil {

@@ -1,0 +1,107 @@
+// Package httpjson reads and writes JSON bodies for the handlers of the daemon. A body
+// that is not acceptable becomes an *api.Problem which says what is wrong with it.
+package httpjson
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/weirhost/weir/host/daemon/api"
+)
+
+// MaxBody is the size limit of a request's body, in bytes, unless a route has its own.
+const MaxBody = 8 << 20
+
+// Read decodes one JSON object of at most MaxBody bytes and rejects unknown fields.
+func Read(w http.ResponseWriter, r *http.Request, into any) error {
+	return ReadUpTo(w, r, into, MaxBody)
+}
+
+// ReadUpTo is Read with another limit, in bytes.
+func ReadUpTo(w http.ResponseWriter, r *http.Request, into any, limit int64) error {
+	if err := checkType(r); err != nil {
+		return err
+	}
+	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, limit))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return Problem(err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return api.Problemf(http.StatusBadRequest, api.CodeBadBody, "send one JSON object", "the body continues after its JSON object")
+	}
+	return nil
+}
+
+// ReadLoose decodes one JSON object of at most MaxBody bytes and ignores unknown fields.
+func ReadLoose(w http.ResponseWriter, r *http.Request, into any) error {
+	if err := checkType(r); err != nil {
+		return err
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, MaxBody)).Decode(into); err != nil {
+		return Problem(err)
+	}
+	return nil
+}
+
+// Write answers with a status and v as JSON. It ignores a client that has disconnected.
+func Write(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v) // the client has disconnected if this fails
+}
+
+// checkType rejects a body of another type, or without one: a page of another site can
+// send those without the browser's permission check.
+func checkType(r *http.Request) error {
+	if r.ContentLength == 0 {
+		return nil
+	}
+	sent := r.Header.Get("Content-Type")
+	if kind, _, _ := mime.ParseMediaType(sent); kind == "application/json" {
+		return nil
+	}
+	const status, code, hint = http.StatusUnsupportedMediaType, "content_type", "send the header Content-Type: application/json"
+	if sent == "" {
+		return api.Problemf(status, code, hint, "the body has no Content-Type")
+	}
+	return api.Problemf(status, code, hint, "the body has the type %q, and only JSON is accepted", api.Clip(sent, 80))
+}
+
+// Problem returns what is wrong with a body, of an error of encoding/json or net/http.
+func Problem(err error) *api.Problem {
+	const hint = "send one JSON object with the fields that /openapi.json lists"
+	if p, ok := errors.AsType[*api.Problem](err); ok { // of a type that decodes itself
+		return p
+	}
+	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return api.Problemf(http.StatusRequestEntityTooLarge, "too_large", "", "the body is longer than %d bytes", big.Limit)
+	}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return api.Problemf(http.StatusBadRequest, api.CodeBadBody, hint, "the body is not JSON: syntax error at byte %d", syntax.Offset)
+	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if wrong.Field == "" {
+			return api.Problemf(http.StatusBadRequest, api.CodeBadBody, hint, "the body is not a JSON object but a JSON value of the kind %s", wrong.Value)
+		}
+		p := api.Problemf(http.StatusBadRequest, api.CodeBadBody, hint, "%q has the wrong type, %s", wrong.Field, wrong.Value)
+		p.Param = wrong.Field
+		return p
+	}
+	if field, ok := unknownField(err); ok {
+		return api.Problemf(http.StatusBadRequest, api.CodeBadBody, hint, "the body has an unknown field %s", field)
+	}
+	return api.Problemf(http.StatusBadRequest, api.CodeBadBody, hint, "the body is empty or incomplete")
+}
+
+// unknownField returns the field's name from an error of encoding/json, which has no
+// type for it.
+func unknownField(err error) (string, bool) {
+	return strings.CutPrefix(err.Error(), "json: unknown field ")
+}

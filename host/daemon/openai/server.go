@@ -1,0 +1,196 @@
+package openai
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/httpjson"
+	"github.com/weirhost/weir/host/daemon/turns"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// DefaultModel is the protocol's name for the default profile.
+const DefaultModel = "weir"
+
+// A Backend answers questions.
+type Backend interface {
+	// Ask runs one turn. history are the messages before the question; a conversation
+	// with the same messages continues if the question names none. emit receives the
+	// events of /api/chat, one at a time.
+	Ask(ctx context.Context, principal string, q turns.Question, history []agent.Message, emit func(name string, data any)) (api.ChatEnd, error)
+	// Names returns the profiles and models that a principal may use.
+	Names(principal string) Names
+}
+
+// Names are the profiles and models that a principal may use.
+type Names struct {
+	// Default is the profile of requests that name none.
+	Default string
+	// Profiles are the models of the profiles, by the profiles' names.
+	Profiles map[string]string
+	// Models says of each model whether it only simulates an AI.
+	Models map[string]bool
+}
+
+// A Config is what a Server needs. All fields are required.
+type Config struct {
+	Backend Backend
+	// Created is the date of all models.
+	Created time.Time
+	Now     func() time.Time
+	// Heartbeat is the longest silence of a stream.
+	Heartbeat func() time.Duration
+	// Render returns a problem in a language.
+	Render func(tool.Locale, *api.Problem) *api.Problem
+}
+
+// A Server handles the routes of the protocol. It is safe for concurrent use.
+type Server struct{ cfg Config }
+
+// New returns a Server.
+func New(cfg Config) *Server { return &Server{cfg} }
+
+// Completions answers POST /v1/chat/completions. The header X-Weir-Conversation or
+// metadata.conversation_id names a stored conversation. l is the language of errors in
+// a stream.
+func (s *Server) Completions(principal string, l tool.Locale, w http.ResponseWriter, r *http.Request) error {
+	var body CompletionBody
+	if err := httpjson.ReadLoose(w, r, &body); err != nil {
+		return err
+	}
+	q, history, err := s.question(principal, r, body)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	c := &completion{
+		id: "chatcmpl-" + uuid.NewString(), created: s.cfg.Now().Unix(), model: body.Model, stream: body.Stream, usage: body.Options.Usage,
+		w: w, gone: cancel, render: func(p *api.Problem) *api.Problem { return s.cfg.Render(l, p) },
+	}
+	if c.model == "" {
+		c.model = q.Model
+	}
+	defer c.keepAlive(s.cfg.Heartbeat())()
+	return c.finish(s.cfg.Backend.Ask(ctx, principal, q, history, c.observe))
+}
+
+// question splits a request into the question and the history before it.
+func (s *Server) question(principal string, r *http.Request, body CompletionBody) (turns.Question, []agent.Message, error) {
+	q := turns.Question{Ask: api.Ask{Conversation: r.Header.Get("X-Weir-Conversation")}}
+	if q.Conversation == "" {
+		q.Conversation = body.Metadata["conversation_id"]
+	}
+	if err := s.cfg.Backend.Names(principal).resolve(&q, body.Model); err != nil {
+		return q, nil, err
+	}
+	var err error
+	if q.Options, err = body.options(); err != nil {
+		return q, nil, err
+	}
+	m, err := readMessages(body.Messages, s.cfg.Now)
+	if err != nil {
+		return q, nil, err
+	}
+	q.System, q.Spoken, q.Answers, q.Message = m.system, m.spoken, m.answers, m.question
+	return q, m.history, nil
+}
+
+// resolve sets the profile and model of a question. name is a profile, a model, or
+// DefaultModel. A profile wins over a model of the same name.
+func (n Names) resolve(q *turns.Question, name string) error {
+	if _, ok := n.Profiles[name]; ok {
+		q.Profile = name
+	} else if _, ok := n.Models[name]; ok {
+		q.Model = name
+	} else if name != "" && name != DefaultModel {
+		return unknownModel(name)
+	}
+	if q.Profile == "" {
+		q.Profile = n.Default
+	}
+	if q.Model == "" {
+		q.Model = n.Profiles[q.Profile]
+	}
+	return nil
+}
+
+func unknownModel(name string) *api.Problem {
+	p := api.Problemf(http.StatusNotFound, "model_not_found", "GET /v1/models lists them", "there is no model named %q", api.Clip(name, 80))
+	p.Param = "model"
+	return p
+}
+
+// A ModelRow is one value of a request's model.
+type ModelRow struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"` // seconds since 1970
+	OwnedBy string `json:"owned_by"`
+	// Profile says that the ID is a profile's, Model which configured model answers,
+	// Simulated that it is not an AI.
+	Profile   bool   `json:"profile"`
+	Model     string `json:"model"`
+	Simulated bool   `json:"simulated"`
+}
+
+// A ModelList is the answer of GET /v1/models.
+type ModelList struct {
+	Object string     `json:"object"`
+	Data   []ModelRow `json:"data"`
+}
+
+// rows lists the profiles, the default one first, and then the models. A profile hides
+// a model of the same name.
+func (s *Server) rows(principal string) []ModelRow {
+	names := s.cfg.Backend.Names(principal)
+	row := func(id, model string, profile bool) ModelRow {
+		return ModelRow{id, "model", s.cfg.Created.Unix(), "weir", profile, model, names.Models[model]}
+	}
+	rows := []ModelRow{}
+	if model, ok := names.Profiles[names.Default]; ok {
+		rows = append(rows, row(DefaultModel, model, true))
+	}
+	for _, name := range slices.Sorted(maps.Keys(names.Profiles)) {
+		if name != "default" && name != DefaultModel {
+			rows = append(rows, row(name, names.Profiles[name], true))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names.Models)) {
+		if _, taken := names.Profiles[name]; !taken && name != DefaultModel {
+			rows = append(rows, row(name, name, false))
+		}
+	}
+	return rows
+}
+
+// Models answers GET /v1/models.
+func (s *Server) Models(principal string, w http.ResponseWriter) error {
+	httpjson.Write(w, http.StatusOK, ModelList{"list", s.rows(principal)})
+	return nil
+}
+
+// Model answers GET /v1/models/{id}.
+func (s *Server) Model(principal, id string, w http.ResponseWriter) error {
+	for _, row := range s.rows(principal) {
+		if row.ID == id {
+			httpjson.Write(w, http.StatusOK, row)
+			return nil
+		}
+	}
+	return unknownModel(id)
+}
+
+// Speaks reports whether a request speaks OpenAI's protocol and expects errors in its
+// form. A client with a base URL without /v1 does too.
+func Speaks(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, "/v1/") || r.URL.Path == "/chat/completions" || r.URL.Path == "/models"
+}

@@ -1,0 +1,77 @@
+package turns
+
+import (
+	"encoding/json"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Question is what begins a turn: an Ask, and what a client of /v1 adds to it.
+type Question struct {
+	api.Ask
+	// Spoken are the messages that the client sent before the question.
+	Spoken []Said
+	// Mark is the mark of the conversation that Spoken was found as; empty: the
+	// conversation was not found by its messages.
+	Mark string
+	// System extends the system prompt for this question.
+	System string
+	// Options are further wishes for the answer; nil: none.
+	Options *Options
+	// Answers are results of the client's own tools. Without a Message, the turn that
+	// waits for them continues.
+	Answers []Answer
+}
+
+// Options are the wishes of a client of /v1 for one answer.
+type Options struct {
+	// Tools are the client's own tools.
+	Tools []tool.Spec
+	// WeirTools offers weir's tools too.
+	WeirTools bool
+	// NoTools offers no tools at all.
+	NoTools bool
+	Choice  agent.Choice
+	// OneCall allows one call for each reply.
+	OneCall bool
+
+	MaxTokens int // 0: the provider's limit
+	Stop      []string
+	Sampling  agent.Sampling
+	Format    *agent.Format
+}
+
+// Apply sets the options in a profile's configuration. A tool that the profile hides
+// stays hidden. A nil Options changes nothing.
+func (o *Options) Apply(cfg *agent.Config) {
+	if o == nil {
+		return
+	}
+	if !o.WeirTools {
+		cfg.EnableToolCalling = false
+	}
+	if !o.NoTools {
+		cfg.Caller = o.Tools
+	}
+	cfg.Choice, cfg.OneCall = o.Choice, o.OneCall
+	cfg.MaxTokens, cfg.Stop, cfg.Sampling, cfg.Format = o.MaxTokens, o.Stop, o.Sampling, o.Format
+}
+
+// An Answer is the result of a call of the client's own tool.
+type Answer struct {
+	CallID string
+	// Tool and Args are the call's; empty if the request does not contain the call.
+	Tool string
+	Args json.RawMessage
+	Text string
+}
+
+// Result returns the whole answer as a result.
+func (a Answer) Result() tool.Result {
+	text := limit.Normalise([]byte(a.Text))
+	chars, lines := limit.Count(text)
+	return tool.Result{CallID: a.CallID, Tool: a.Tool, Shown: tool.View{Text: text, TotalChars: chars, TotalLines: lines}}.WithWhole(text)
+}
