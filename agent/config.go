@@ -86,7 +86,7 @@ type Config struct {
 	// TokenBudget bounds prompt and completion tokens of one turn together. 0
 	// or negative: no bound.
 	TokenBudget int
-	// TimeBudget bounds one turn. After four fifths of it the model receives to
+	// TimeBudget bounds one turn. After four fifths of it a note asks the model to
 	// answer now. Time in which a call waits for a person does not count. 0 or
 	// negative: no bound.
 	TimeBudget time.Duration
@@ -124,7 +124,7 @@ type Config struct {
 	Stop []string
 	// Sampling is how replies are drawn.
 	Sampling Sampling
-	// Format asks for an answer that is JSON; nil: text. The model receives so, and
+	// Format asks for an answer that is JSON; nil: text. The prompt says so, and
 	// the provider too where that does not keep tools from being called.
 	Format *Format
 	// SystemExtra is the operator's own addition to the system prompt.

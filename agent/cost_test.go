@@ -9,7 +9,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// Every request receives with its parts, whose sum is the estimate, and who asks
+// Every request is reported with its parts, whose sum is the estimate; a caller that asks
 // hears what each tool takes.
 func TestRoundsAndToolsAreExplained(t *testing.T) {
 	call := tool.Call{ID: "c1", Tool: "echo", Args: json.RawMessage(`{"text":"x"}`)}

@@ -140,7 +140,7 @@ type Delta struct {
 	Call *tool.Call
 	// Sealed is the whole reply as the provider wants it back while its calls are
 	// answered, in a form that is the provider's own: it may hold signatures.
-	// Nobody else reads it, and it is not stored.
+	// No other code reads it, and it is not stored.
 	Sealed json.RawMessage
 	// Usage is given once, near the end, by providers that count.
 	Usage *Usage

@@ -43,13 +43,13 @@ func TestSemanticThreshold(t *testing.T) {
 	}
 }
 
-// strange is a model whose vectors are what answer makes of the texts.
-type strange struct {
+// A scriptedEmbedder is a model whose vectors are what answer makes of the texts.
+type scriptedEmbedder struct {
 	*replay.Model
 	answer func(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-func (s strange) Embed(ctx context.Context, texts []string) (agent.Embeddings, error) {
+func (s scriptedEmbedder) Embed(ctx context.Context, texts []string) (agent.Embeddings, error) {
 	v, err := s.answer(ctx, texts)
 	return agent.Embeddings{Vectors: v}, err
 }
@@ -83,13 +83,13 @@ func TestVectorsFallBackToWords(t *testing.T) {
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			m := strange{replay.New(replay.Text("done"), replay.Text("done")), answer}
+			m := scriptedEmbedder{replay.New(replay.Text("done"), replay.Text("done")), answer}
 			_, ev := must(t, cfg, m, b, history, "Which database timeout errors has the server?")
 			got := of[agent.Recalled](ev)
 			if len(got) != 1 || got[0].By != "words" || !got[0].Preloaded || got[0].UUIDs[0] != ids[0] || (got[0].Fallback == "") != (why == "no model for vectors") {
 				t.Errorf("%s: %+v", why, got)
 			}
-			// Nothing is found: the failure receives all the same.
+			// Nothing is found: the failure is reported all the same.
 			_, ev = must(t, cfg, m, b, history, "How do I cook with saffron?")
 			if got := of[agent.Recalled](ev); (len(got) == 0) != (why == "no model for vectors") || len(got) > 0 && (got[0].Fallback == "" || got[0].Preloaded || len(got[0].UUIDs) > 0) {
 				t.Errorf("%s, and nothing found: %+v", why, got)

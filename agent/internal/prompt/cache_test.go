@@ -57,7 +57,7 @@ func fields(typ reflect.Type, at []int) (out [][]int) {
 	return out
 }
 
-// What a turn receives of its tools is the same with a cache that has seen much
+// The tools' part of a prompt is the same with a cache that has seen much
 // and with none.
 func TestAToolCacheChangesNothing(t *testing.T) {
 	var cache Cache

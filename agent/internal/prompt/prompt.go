@@ -187,7 +187,7 @@ func chooseWhole(in Input, t *toolTexts) []bool {
 }
 
 // relevance counts how many words, or pairs of Chinese characters, of a
-// question are in what receives about a tool. The placeholder's own tool is
+// question are in the description of a tool. The placeholder's own tool is
 // always relevant.
 func relevance(name, about string, terms []string) int {
 	if name == LoadTool {

@@ -1,11 +1,11 @@
 // Package anthropic talks to Claude by Anthropic's Messages API, and to the
 // servers of others that speak it.
 //
-// A reply is streamed. Calls are handed on only when the server has said that
+// A reply is streamed. Calls are delivered only when the server has said that
 // the reply is complete, so that a broken stream never yields one. A request is
-// repeated only while nothing of its answer was handed on. The ends of what
-// stays the same from one request of a turn to the next are marked for the
-// provider's prompt cache.
+// repeated only while nothing of its answer was delivered. The ends of the
+// parts that do not change between the requests of a turn are marked for the provider's
+// prompt cache.
 package anthropic
 
 import (
@@ -103,7 +103,7 @@ func options(cfg Config) []option.RequestOption {
 func (m *Model) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
 	return func(yield func(agent.Delta, error) bool) {
 		peer := m.peer.In(r.Locale)
-		about, _ := m.look(ctx) // a failure comes again, and better told, from the question itself
+		about, _ := m.look(ctx) // after a failure the question itself fails, with a better message
 		wire.Deliver(ctx, m.policy, func() (*wire.Stream, error) { return m.open(ctx, peer, r, about) }, yield)
 	}
 }

@@ -25,7 +25,7 @@ type block struct {
 	closed          bool
 }
 
-// An assembler collects what may only be handed on when the reply is complete.
+// An assembler collects what may only be delivered when the reply is complete.
 type assembler struct {
 	blocks []*block
 	at     map[int64]*block
@@ -35,7 +35,7 @@ type assembler struct {
 	over   bool // the server has said that nothing follows
 }
 
-// add takes one event in and gives what can be handed on at once.
+// add takes one event in and gives what can be delivered at once.
 func (a *assembler) add(e sdk.MessageStreamEventUnion) (agent.Delta, error) {
 	switch e.Type {
 	case "message_start":

@@ -16,7 +16,7 @@ const canary = "sk-ant-canary-7f3a9b2c1d"
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve runs h on loopback behind /v1/messages and makes a model that asks it,
+// serve runs h on loopback after /v1/messages and makes a model that asks it,
 // without repeats unless change allows them. The server keeps no list of models.
 func serve(t *testing.T, h http.HandlerFunc, change ...func(*Config)) *Model {
 	t.Helper()
@@ -43,7 +43,7 @@ func serveMux(t *testing.T, mux *http.ServeMux, change ...func(*Config)) *Model 
 	return m
 }
 
-// events makes a stream as the API does: every event has a name, which stands
+// events makes a stream as the API does: every event has a name, which is
 // in its data too.
 func events(data ...string) string {
 	var b strings.Builder

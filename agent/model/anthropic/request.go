@@ -39,13 +39,13 @@ func (m *Model) body(r agent.Request, about shown, bare bool) wire.Body {
 	if bare {
 		delete(extra, "thinking")
 	}
-	wishes(r, about, extra)
+	addOptions(r, about, extra)
 	return wire.Body{Params: p, Extra: extra}
 }
 
-// wishes adds what the request says about its reply; it comes before what the
-// operator configured. What a model is not known to take is left out.
-func wishes(r agent.Request, about shown, body map[string]any) {
+// addOptions adds the request's own options, which have precedence over the
+// operator's. What a model is not known to take is left out.
+func addOptions(r agent.Request, about shown, body map[string]any) {
 	_, thinks := body["thinking"] // which the API takes at its own temperature only
 	switch s := r.Sampling; {
 	case thinks:
@@ -87,9 +87,9 @@ func choiceOf(r agent.Request) (c sdk.ToolChoiceUnionParam) {
 	return c
 }
 
-// mark puts breakpoints for the prompt cache behind the last message, which the
-// next request begins with, and behind the user's message before it, which the
-// request before ended with. The one behind the system prompt stands there
+// mark puts breakpoints for the prompt cache after the last message, which the
+// next request begins with, and after the user's message before it, which the
+// request before ended with. The one after the system prompt is there
 // already; the API takes four.
 func mark(msgs []sdk.MessageParam) {
 	marks := 2
@@ -169,7 +169,7 @@ func sameCalls(blocks []sdk.ContentBlockParamUnion, calls []tool.Call) bool {
 }
 
 // objectOf gives {} for arguments that are not a JSON object, which the API
-// refuses; the tool's message behind says what was wrong.
+// refuses; the tool's message after says what was wrong.
 func objectOf(args json.RawMessage) json.RawMessage {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(args, &m) != nil || m == nil {

@@ -72,7 +72,7 @@ func TestRequestOnTheWire(t *testing.T) {
 }
 
 // What a turn's next request begins with is what the last one ended with, byte
-// for byte, and the marks of the cache stand at that end.
+// for byte, and the marks of the cache are at that end.
 func TestRequestsGrowAtTheirEnd(t *testing.T) {
 	m, err := New(Config{Model: "m", Extra: map[string]any{"max_tokens": 100}})
 	if err != nil {
@@ -164,9 +164,9 @@ func TestCallsWithoutThoughts(t *testing.T) {
 	}
 }
 
-// What a request wishes of its reply goes out as the API words it, before what
+// The options of a request are sent in the API's terms and have precedence over what
 // the operator configured, and not at all where the model is not known to take it.
-func TestWishes(t *testing.T) {
+func TestOptions(t *testing.T) {
 	var can shown
 	can.Capabilities.Effort.Supported, can.Capabilities.Schemas.Supported = true, true
 	half, two, top := 0.5, 2.0, 0.9

@@ -14,7 +14,7 @@ import (
 	"github.com/weirhost/weir/agent/model/internal/wire"
 )
 
-// open asks and reads up to the first delta that can be handed on.
+// open asks and reads up to the first delta that can be delivered.
 func (m *Model) open(ctx context.Context, peer wire.Peer, r agent.Request, about shown) (*wire.Stream, error) {
 	s, err := m.ask(ctx, peer, m.body(r, about, false))
 	var no *wire.Refusal

@@ -12,13 +12,13 @@ const (
 	lineChars  = 240
 )
 
-// noticeRe matches the lines that the agent adds to a result. What a tool
+// noticeLine matches the lines that the agent adds to a result. What a tool
 // writes cannot look like them: the agent changes its brackets.
-var noticeRe = whenAsked(`(?m)^\[(?:[\d,]+ of [\d,]+ characters|截断了 |The tool says: |工具说明: |A summary by a model|以上是模型写的摘要|Characters |第 \d+ 至 |… line|… 第 |To go on: |继续: )[^\n]*\]$`)
+const noticeLine = `(?m)^\[(?:[\d,]+ of [\d,]+ characters|截断了 |The tool says: |工具说明: |A summary by a model|以上是模型写的摘要|Characters |第 \d+ 至 |… line|… 第 |To go on: |继续: )[^\n]*\]$`
 
 // answer writes the answer from what is there.
 func answer(s scene) string {
-	w := words(s.locale)
+	w := textsOf(s.locale)
 	var parts []string
 	for _, r := range s.results {
 		if r.tool != describeTool {
@@ -35,14 +35,14 @@ func answer(s scene) string {
 	return strings.Join(parts, "\n\n") + "\n\n" + w.mark
 }
 
-// report tells what one tool returned: its relevant lines, and what was left out.
-func report(w *wordList, r result, question string) string {
+// report shows what one tool returned: its relevant lines, and what was left out.
+func report(w *texts, r result, question string) string {
 	if isFailure(r.text) {
 		return w.failed(r.tool) + "\n" + quotation(r.text, question)
 	}
 	var b strings.Builder
 	b.WriteString(w.says(r.tool) + "\n" + quotation(r.text, question))
-	for _, n := range noticeRe().FindAllString(r.text, -1) {
+	for _, n := range compiled(noticeLine).FindAllString(r.text, -1) {
 		if text := w.leftOut(n); text != "" {
 			b.WriteString("\n" + text)
 		}
@@ -55,13 +55,13 @@ func isFailure(text string) bool {
 }
 
 func noticesIn(text string) string {
-	return strings.Join(noticeRe().FindAllString(text, -1), "\n")
+	return strings.Join(compiled(noticeLine).FindAllString(text, -1), "\n")
 }
 
 // quotation quotes the lines of a result that hold what the question asks to
 // find, in their order; the first ones where none does.
 func quotation(text, question string) string {
-	lines := slices.DeleteFunc(strings.Split(noticeRe().ReplaceAllString(text, ""), "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
+	lines := slices.DeleteFunc(strings.Split(compiled(noticeLine).ReplaceAllString(text, ""), "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
 	if len(lines) == 0 {
 		return "> –"
 	}
@@ -69,7 +69,7 @@ func quotation(text, question string) string {
 	var b strings.Builder
 	before := -1
 	for _, i := range shown {
-		if before >= 0 && i > before+1 && !hitRe().MatchString(lines[i]) { // a hit says itself where it stands
+		if before >= 0 && i > before+1 && !compiled(hit).MatchString(lines[i]) { // a hit names its own line
 			b.WriteString("> …\n")
 		}
 		b.WriteString("> " + harmless(lines[i]) + "\n")
@@ -120,13 +120,11 @@ func relevant(lines []string, question string) []int {
 
 // wantedWords are what a question asks to find, in lower case.
 func wantedWords(question string) []string {
-	f := factsOf(question)
-	out := append(slices.Clone(f.quoted), f.idents...)
-	if w, ok := searched(f).(string); ok {
-		out = append(out, w)
-	}
-	for i := range out {
-		out[i] = strings.ToLower(out[i])
+	var out []string
+	for _, expr := range []string{quote, ident} {
+		for _, m := range compiled(expr).FindAllStringSubmatch(question, -1) {
+			out = append(out, strings.ToLower(m[1]))
+		}
 	}
 	return out
 }

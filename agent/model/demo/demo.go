@@ -1,10 +1,11 @@
-// Package demo is the offline demo model. It is a script, not an AI: it picks
-// tools by the words that a question shares with their descriptions, fills
-// their arguments by pattern, and answers by quoting what the tools returned.
-// It shows the whole way of a call without a key, a download or a network.
+// Package demo is the offline demo model. It is a script, not an AI. A table of
+// patterns (patterns.go) leads from a question to a call of a tool that comes with
+// weir; for other tools it knows the questions of their examples, and calls that are
+// written out, such as word_count text="a b". Its answers quote what the tools
+// returned, and it loads parts of earlier results back (load.go). It shows a whole turn
+// without a key, a download or a network.
 //
-// It reads nothing but the request, so it works with whatever tools stand in
-// the system prompt, and the same request always gets the same reply.
+// It reads nothing but the request. The same request always has the same reply.
 package demo
 
 import (
@@ -103,7 +104,7 @@ func pieces(s string) []string {
 
 // reply decides what to do next: call tools, or answer.
 func reply(s scene) (text string, calls []tool.Call) {
-	w := words(s.locale)
+	w := textsOf(s.locale)
 	switch {
 	case s.wantsCheck:
 		return "OK", nil
@@ -128,7 +129,7 @@ func plan(s scene) string {
 	if len(calls) == 0 {
 		return answer(s)
 	}
-	w := words(s.locale)
+	w := textsOf(s.locale)
 	var b strings.Builder
 	for i, c := range calls {
 		b.WriteString(w.step(i+1, c.Tool))

@@ -16,8 +16,8 @@ var _ agent.Embedder = (*Model)(nil)
 const maxVectors = 32 << 20
 
 // Embed returns a vector of each text, in their order, by the configured
-// embedding model. Without one it fails at once, without asking the server. It
-// is not repeated: whoever asks for vectors can do without.
+// embedding model. Without one it fails at once, without asking the server. There
+// is no retry: callers have a fallback without vectors.
 func (m *Model) Embed(ctx context.Context, texts []string) (agent.Embeddings, error) {
 	if m.cfg.EmbeddingModel == "" {
 		return agent.Embeddings{}, errors.Join(agent.ErrNoEmbeddings, m.peer.Error(agent.ModelNotFound, m.peer.Say("no embedding model is named", "未指定向量模型"),

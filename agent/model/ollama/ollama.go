@@ -103,7 +103,7 @@ func (m *Model) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.D
 }
 
 // window is the num_ctx to ask for. It stays the same from request to request:
-// another value makes the server load the model anew.
+// another value makes the server load the model again.
 func (m *Model) window(ctx context.Context, r agent.Request) int {
 	want := r.Window
 	if want <= 0 {
@@ -112,7 +112,7 @@ func (m *Model) window(ctx context.Context, r agent.Request) int {
 	if want <= 0 {
 		want = DefaultWindow
 	}
-	// A failure here comes again, and better told, from the question itself.
+	// After a failure here the question itself fails, with a better message.
 	if s, err := m.look(ctx); err == nil && s.window() > 0 {
 		want = min(want, s.window())
 	}

@@ -119,7 +119,7 @@ func messagesOf(r agent.Request) []message {
 }
 
 // toolCallOf gives {} for arguments that are not a JSON object: the server
-// refuses the whole request for them, and the tool message behind says what was wrong.
+// refuses the whole request for them, and the tool message after says what was wrong.
 func toolCallOf(c tool.Call) toolCall {
 	out := toolCall{ID: c.ID}
 	out.Function.Name, out.Function.Arguments = c.Tool, c.Args

@@ -22,8 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// What a request wishes of its reply goes out, before what the operator configured.
-func TestWishesOnTheWire(t *testing.T) {
+// The options of a request are sent and have precedence over the configured ones.
+func TestOptionsOnTheWire(t *testing.T) {
 	half, seed := 0.5, int64(7)
 	schema := &agent.Format{Schema: json.RawMessage(`{"type":"object"}`)}
 	for _, row := range []struct {

@@ -24,7 +24,7 @@ type piece struct {
 	Completion int     `json:"eval_count"`
 }
 
-// open asks and reads up to the first delta that can be handed on.
+// open asks and reads up to the first delta that can be delivered.
 func (m *Model) open(ctx context.Context, p wire.Peer, r agent.Request, window int) (*wire.Stream, error) {
 	body, err := m.body(r, window)
 	if err != nil {

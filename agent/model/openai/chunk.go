@@ -95,7 +95,7 @@ var (
 	errOverload = errors.New("no resources")
 )
 
-// An assembler collects what may only be handed on when the reply is complete.
+// An assembler collects what may only be delivered when the reply is complete.
 type assembler struct {
 	calls  []*pending
 	byPos  map[int]*pending
@@ -109,7 +109,7 @@ type pending struct {
 	args     strings.Builder
 }
 
-// add takes one chunk in and gives what can be handed on at once.
+// add takes one chunk in and gives what can be delivered at once.
 func (a *assembler) add(c chunk) (agent.Delta, error) {
 	if c.Model != "" {
 		a.model = string(c.Model)

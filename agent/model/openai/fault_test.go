@@ -309,7 +309,7 @@ func TestNobodyThere(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
 	for name, c := range map[string]struct{ base, says string }{
-		"refused":           {"http://" + free + "/v1", "nobody listens"},
+		"refused":           {"http://" + free + "/v1", "no server listens"},
 		"TLS to plain HTTP": {strings.Replace(plain.URL, "http:", "https:", 1), "secure connection"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,9 +1,9 @@
 // Package openai talks to any server with OpenAI's chat completions API: the
 // provider itself, Volcengine Ark, DeepSeek, Qwen, vLLM, LM Studio, llama.cpp.
 //
-// A reply is streamed. Calls are handed on only when the server has said that
+// A reply is streamed. Calls are delivered only when the server has said that
 // the reply is complete, so that a broken stream never yields one. A request is
-// repeated only while nothing of its answer was handed on.
+// repeated only while nothing of its answer was delivered.
 package openai
 
 import (
@@ -40,21 +40,23 @@ type Model struct {
 	peer    wire.Peer
 	policy  wire.Policy
 	options []option.RequestOption
-	// What the server turned out to want; learnt once, then kept.
-	habits habit
+	// learnt once, from what the server refused
+	dialect dialect
 
 	mu   sync.Mutex
 	info *agent.ModelInfo
 }
 
-// A habit is what servers do not agree on.
-type habit struct{ noUsage, newTokens, thoughts atomic.Bool }
+// A dialect is what servers do not agree on. It is learnt from their refusals.
+type dialect struct{ noUsage, newTokens, thoughts atomic.Bool }
 
-// habits are a habit at one moment: not to ask for the usage of a stream, to
-// say max_completion_tokens, to give thoughts back with the calls they led to.
-type habits struct{ noUsage, newTokens, thoughts bool }
+// dialectAt is a dialect at one moment: not to ask for the usage of a stream, to send
+// max_completion_tokens, to send reasoning back with its calls.
+type dialectAt struct{ noUsage, newTokens, thoughts bool }
 
-func (h *habit) load() habits { return habits{h.noUsage.Load(), h.newTokens.Load(), h.thoughts.Load()} }
+func (h *dialect) load() dialectAt {
+	return dialectAt{h.noUsage.Load(), h.newTokens.Load(), h.thoughts.Load()}
+}
 
 var (
 	_ agent.Model     = (*Model)(nil)

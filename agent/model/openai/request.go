@@ -15,13 +15,13 @@ import (
 
 // body makes the request's body.
 func (m *Model) body(r agent.Request) wire.Body {
-	p := sdk.ChatCompletionNewParams{Model: m.cfg.Model, Messages: messagesOf(r, m.habits.thoughts.Load())}
+	p := sdk.ChatCompletionNewParams{Model: m.cfg.Model, Messages: messagesOf(r, m.dialect.thoughts.Load())}
 	for _, s := range r.Tools {
 		if !r.NoCalls {
 			p.Tools = append(p.Tools, toolOf(s, r.Locale))
 		}
 	}
-	if r.MaxTokens > 0 && m.habits.newTokens.Load() {
+	if r.MaxTokens > 0 && m.dialect.newTokens.Load() {
 		p.MaxCompletionTokens = param.NewOpt(int64(r.MaxTokens))
 	} else if r.MaxTokens > 0 {
 		p.MaxTokens = param.NewOpt(int64(r.MaxTokens))
@@ -29,18 +29,18 @@ func (m *Model) body(r agent.Request) wire.Body {
 	if len(r.Stop) > 0 {
 		p.Stop.OfStringArray = r.Stop
 	}
-	if !m.habits.noUsage.Load() {
+	if !m.dialect.noUsage.Load() {
 		p.StreamOptions.IncludeUsage = param.NewOpt(true)
 	}
 	extra := map[string]any{"stream": true}
 	maps.Copy(extra, m.cfg.Extra)
-	wishes(r, extra)
+	addOptions(r, extra)
 	return wire.Body{Params: p, Extra: extra}
 }
 
-// wishes adds what the request says about its reply; it comes before what the
-// operator configured.
-func wishes(r agent.Request, body map[string]any) {
+// addOptions adds the request's own options, which have precedence over the
+// operator's.
+func addOptions(r agent.Request, body map[string]any) {
 	s := r.Sampling
 	for name, v := range map[string]*float64{
 		"temperature": s.Temperature, "top_p": s.TopP, "frequency_penalty": s.FrequencyPenalty, "presence_penalty": s.PresencePenalty,
@@ -126,7 +126,7 @@ func assistantOf(c agent.ChatMessage, thoughts bool) sdk.ChatCompletionMessagePa
 }
 
 // argsOf gives {} for arguments that are not a JSON object: chat templates fail
-// on them, and the tool message behind says what was wrong.
+// on them, and the tool message after says what was wrong.
 func argsOf(c tool.Call) string {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(c.Args, &m) != nil || m == nil {

@@ -61,8 +61,8 @@ func TestRequestOnTheWire(t *testing.T) {
 	}
 }
 
-// What a request wishes of its reply goes out, before what the operator configured.
-func TestWishesOnTheWire(t *testing.T) {
+// The options of a request are sent and have precedence over the configured ones.
+func TestOptionsOnTheWire(t *testing.T) {
 	half, top, seed := 0.5, 0.9, int64(7)
 	format := &agent.Format{Schema: json.RawMessage(`{"type":"object"}`), Strict: true}
 	question := []agent.ChatMessage{{Role: "user", Text: "x"}}

@@ -13,9 +13,9 @@ import (
 	"github.com/weirhost/weir/agent/model/internal/wire"
 )
 
-// open asks and reads up to the first delta that can be handed on.
+// open asks and reads up to the first delta that can be delivered.
 func (m *Model) open(ctx context.Context, peer wire.Peer, r agent.Request) (*wire.Stream, error) {
-	sent := m.habits.load()
+	sent := m.dialect.load()
 	s, err := m.ask(ctx, peer, r)
 	var no *wire.Refusal
 	if errors.As(err, &no) && m.learn(sent, no) {
@@ -24,21 +24,21 @@ func (m *Model) open(ctx context.Context, peer wire.Peer, r agent.Request) (*wir
 	return s, peer.Refused(err)
 }
 
-// learn notices what a server refuses of a request that was sent with these
-// habits. It reports whether to ask again by others.
-func (m *Model) learn(sent habits, no *wire.Refusal) bool {
+// learn records what a server refuses of a request that was sent in a dialect. It
+// reports whether to ask again in another.
+func (m *Model) learn(sent dialectAt, no *wire.Refusal) bool {
 	if no.Status != http.StatusBadRequest && no.Status != http.StatusUnprocessableEntity {
 		return false
 	}
 	switch {
 	case bytes.Contains(no.Body, []byte("stream_options")) || bytes.Contains(no.Body, []byte("include_usage")):
-		m.habits.noUsage.Store(true)
+		m.dialect.noUsage.Store(true)
 		return !sent.noUsage
 	case bytes.Contains(no.Body, []byte("max_completion_tokens")):
-		m.habits.newTokens.Store(true)
+		m.dialect.newTokens.Store(true)
 		return !sent.newTokens
 	case bytes.Contains(no.Body, []byte("reasoning_content")): // DeepSeek wants it with calls; its first models refused it
-		m.habits.thoughts.Store(true)
+		m.dialect.thoughts.Store(true)
 		return !sent.thoughts
 	}
 	return false

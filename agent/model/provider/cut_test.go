@@ -114,7 +114,7 @@ const (
 )
 
 // line is a connection that serves a recording: the first time cut at a byte,
-// from then on whole, and behind the tool's results the answer.
+// from then on whole, and after the tool's results the answer.
 type line struct {
 	r      recording
 	at     int

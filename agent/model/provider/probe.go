@@ -85,7 +85,8 @@ func Probe(ctx context.Context, o ProbeOptions) []Found {
 	return out
 }
 
-// server asks for the list of models; nil: nobody there, or not such a server.
+// server returns a server with its list of models; nil: no answer, or another kind of
+// server.
 func (o ProbeOptions) server(ctx context.Context, p Preset) *Found {
 	path := "/models"
 	if p.Provider == "ollama" {
@@ -114,7 +115,7 @@ func (o ProbeOptions) server(ctx context.Context, p Preset) *Found {
 }
 
 // readList reads the list of either API. Names that a shell or a terminal could
-// take for something else are left out: a stranger may listen on that port.
+// misread are left out: any program may listen on that port.
 func readList(body []byte) ([]string, bool) {
 	var list struct {
 		Data   []struct{ ID string }   `json:"data"`

@@ -126,8 +126,7 @@ func New(cfg Config, log Logger) (agent.Model, error) {
 	return made(openai.New(openai.Config{Config: cfg.client(log), EmbeddingModel: cfg.EmbeddingModel}))
 }
 
-// Server is where the model that c describes is asked, as host:port; empty: it
-// cannot be told.
+// Server returns the server of the model as host:port; empty: unknown.
 func (c Config) Server() string {
 	if c.BaseURL == "" {
 		p, _ := PresetByName(c.Provider)
@@ -145,8 +144,8 @@ func (c Config) Server() string {
 	return net.JoinHostPort(u.Hostname(), "80")
 }
 
-// fill adds what presets know. A variable is read only for the address that it
-// belongs to: its key is nobody else's business.
+// fill adds the settings of presets. A variable is read only for the address of its
+// preset: no other server may receive its key.
 func (c *Config) fill(p Preset) {
 	if c.Getenv == nil {
 		c.Getenv = os.Getenv

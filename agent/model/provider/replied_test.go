@@ -9,8 +9,8 @@ import (
 	"github.com/weirhost/weir/agent"
 )
 
-// Who replied is told by the provider's own word, of streams and of answers that
-// come whole.
+// The name of the model that replied is the provider's, in streams and in whole
+// answers.
 func TestWhoReplied(t *testing.T) {
 	const (
 		sse  = "text/event-stream"
@@ -41,7 +41,7 @@ func TestWhoReplied(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %v", row.name, err)
 			}
-			if d.Text != "" && d.Model != "m-2026" { // a turn may leave a reply behind any of them
+			if d.Text != "" && d.Model != "m-2026" { // a turn may leave a reply after any of them
 				t.Errorf("%s: text by %q", row.name, d.Model)
 			}
 			text, end = text+d.Text, d

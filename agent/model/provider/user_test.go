@@ -18,9 +18,9 @@ import (
 // server, and how the report has to name it.
 type mishap struct {
 	name string
-	// serve answers every request; nil: nobody listens.
+	// serve answers every request; nil: no server listens.
 	serve  http.HandlerFunc
-	secure bool // by TLS, with a certificate that nobody knows
+	secure bool // by TLS, with an unknown certificate
 	https  bool // asked by https what speaks http
 	http   bool // asked by http what speaks https
 	code   agent.ModelCode
@@ -77,7 +77,7 @@ func mishaps(p string) []mishap {
 		{name: "the key is wrong", serve: refusing(401, json, wrongKey), code: agent.ModelAuth, en: []string{"key was refused", "correct"}, zh: []string{"密钥被拒绝", "请修正"}},
 		{name: "the name is wrong", serve: refusing(status, json, wrongName), code: agent.ModelNotFound, en: []string{`"modle"`, "model"}, zh: []string{`"modle"`, "模型"}},
 		{name: "the window is too small", serve: refusing(400, json, window), code: agent.ModelWindow, en: []string{"longer than the model's window", "window in [models.mine]"}, zh: []string{"超出了模型的上下文窗口", "[models.mine] 的 window"}},
-		{name: "nobody listens", code: agent.ModelUnreachable, en: []string{"nobody listens at"}, zh: []string{"没有服务在监听"}},
+		{name: "no server listens", code: agent.ModelUnreachable, en: []string{"no server listens at"}, zh: []string{"没有服务在监听"}},
 		{name: "a certificate that nobody knows", serve: refusing(200, json, "{}"), secure: true, code: agent.ModelUnreachable, en: []string{"no secure connection", "does not trust its certificate", "SSL_CERT_FILE"}, zh: []string{"安全连接", "不信任其证书", "SSL_CERT_FILE"}},
 		{name: "https where http is spoken", serve: refusing(200, json, "{}"), https: true, code: agent.ModelUnreachable, en: []string{"speaks http", "write http://"}, zh: []string{"使用的是 http", "改为 http://"}},
 		{name: "http where https is spoken", serve: refusing(200, json, "{}"), secure: true, http: true, code: agent.ModelUnreachable, en: []string{"wants a secure connection", "write https://"}, zh: []string{"需要安全连接", "改为 https://"}},

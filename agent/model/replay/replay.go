@@ -36,7 +36,7 @@ type Reply struct {
 	Finish agent.Finish
 	// Cut lets the sequence end without any Finish, as a lost connection does.
 	Cut bool
-	// Err ends the reply, behind what it said until then.
+	// Err ends the reply, after what it said until then.
 	Err error
 }
 

@@ -77,7 +77,7 @@ func Fail(status int, body string, headers ...string) http.HandlerFunc {
 	}
 }
 
-// Free is an address of this machine at which nobody listens.
+// Free returns an address of this machine on which no server listens.
 func Free(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

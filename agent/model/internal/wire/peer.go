@@ -1,9 +1,9 @@
-// Package wire is what the clients of model servers have in common: failures
-// told so that a person can act on them, repeats that never repeat what was
-// already delivered, and a watch for servers that fall silent.
+// Package wire has what the clients of model servers share: errors with a fix for the
+// person who configured the model (Peer), retries that never repeat a delivered answer
+// (Policy), streams (Stream), and timeouts for silent servers (Watch).
 //
-// Its one promise towards secrets: nothing that a Peer lists as secret, and no
-// part of an HTTP request, reaches an error or a log.
+// Nothing that a Peer lists as secret, and no part of an HTTP request, is in an error
+// or a log.
 package wire
 
 import (
@@ -28,8 +28,8 @@ const (
 	Anthropic
 )
 
-// A Peer is the server behind a model as far as an error has to name it. It is
-// a value: copies may be changed freely.
+// A Peer is the server of a model, as errors name it. It is a value; a copy may be
+// modified.
 type Peer struct {
 	Kind Kind
 	// Name is the operator's name of the model, Model the provider's.
@@ -37,7 +37,7 @@ type Peer struct {
 	BaseURL     string
 	// KeyEnv is the environment variable that usually holds the key; it may be empty.
 	KeyEnv string
-	// HasKey says that some key is sent.
+	// HasKey reports whether a key is sent.
 	HasKey bool
 	// Secrets are removed wherever they appear in what the provider says.
 	Secrets []string
@@ -53,9 +53,8 @@ func NewPeer(kind Kind, c model.Config) Peer {
 	}
 }
 
-// Secrets lists what a configuration holds that nobody may read in an error:
-// the key, values of headers, and what stands in the address behind user and
-// query.
+// Secrets returns the parts of a configuration that must not be in an error: the key,
+// the values of headers, and the password and query of the address.
 func Secrets(key, baseURL string, headers map[string]string) []string {
 	out := []string{key}
 	for _, v := range headers {
@@ -70,7 +69,7 @@ func Secrets(key, baseURL string, headers map[string]string) []string {
 			out = append(out, vs...)
 		}
 	}
-	// The longest first, so that a part never leaves the rest behind.
+	// The longest first, so that a part never leaves the rest after.
 	slices.SortFunc(out, func(a, b string) int { return len(b) - len(a) })
 	return out
 }
@@ -83,9 +82,9 @@ func (p Peer) In(l tool.Locale) Peer {
 	return p
 }
 
-// Check tells what can be seen to be wrong before anybody is asked: with the
-// model, the address (example is one to write), the key, and extra members of a
-// request, which may not be of the reserved names.
+// Check reports faults of the configuration that need no request: of the model, the
+// address (example is a valid one), the key, and the extra members of a request, which
+// must not have the reserved names.
 func (p Peer) Check(example, key string, extra map[string]any, reserved ...string) error {
 	u, err := url.Parse(p.BaseURL)
 	switch {

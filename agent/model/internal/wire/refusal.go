@@ -17,9 +17,9 @@ type Refusal struct {
 
 func (*Refusal) Error() string { return "the server refused the request" }
 
-// Intercept stands between a provider's SDK and the connection: it keeps what
-// the SDK would tell the server about this machine, and takes failures out of
-// its hands as a *Refusal, since an SDK's errors hold the request with its key.
+// Intercept is a middleware of a provider's SDK. It removes the headers in which the SDK
+// describes this machine, and returns failures as a *Refusal, because an SDK's errors
+// contain the request with its key.
 func Intercept(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	for k := range req.Header {
 		if strings.HasPrefix(k, "X-Stainless-") {
@@ -35,7 +35,7 @@ func Intercept(req *http.Request, next func(*http.Request) (*http.Response, erro
 	return nil, &Refusal{res.StatusCode, res.Header, body}
 }
 
-// Refused tells err where it is a *Refusal; another error comes back as it is.
+// Refused returns the *agent.ModelError of a *Refusal, and any other error as it is.
 func (p Peer) Refused(err error) error {
 	var no *Refusal
 	if errors.As(err, &no) {
@@ -44,8 +44,8 @@ func (p Peer) Refused(err error) error {
 	return err
 }
 
-// Failed tells why a request has no answer: err is a *Refusal, or the
-// connection's, as in Transport while Opening.
+// Failed returns the *agent.ModelError of a request without an answer. err is a
+// *Refusal, or an error of the connection while Opening.
 func (p Peer) Failed(ctx context.Context, err error) error {
 	var no *Refusal
 	if errors.As(err, &no) {

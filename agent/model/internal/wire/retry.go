@@ -11,8 +11,8 @@ import (
 	"github.com/weirhost/weir/agent/model"
 )
 
-// A Policy says how often and how long a request is repeated. A request is
-// only ever repeated while nothing of its answer was delivered.
+// A Policy bounds the retries of a request. A request is retried only while nothing of
+// its answer was delivered.
 type Policy struct {
 	// Retries is the number of repeats; 0: 3, negative: none.
 	Retries int
@@ -21,8 +21,8 @@ type Policy struct {
 	Budget time.Duration
 	// First is the wait before the first repeat, about doubled every time; 0: 300 ms.
 	First time.Duration
-	// Notify hears of every repeat before its wait, as agent.OnRepeat does; nil:
-	// nobody else does.
+	// Notify is called before the wait of every retry, as the function of
+	// agent.OnRepeat is; nil: no call.
 	Notify func(err error, wait time.Duration)
 }
 
@@ -31,7 +31,7 @@ func NewPolicy(c model.Config) Policy {
 	return Policy{Retries: c.Retries, Budget: c.RetryBudget, First: c.RetryWait, Notify: c.OnRetry}
 }
 
-// Repeatable reports whether asking again may help.
+// Repeatable reports whether a retry may succeed.
 func Repeatable(err error) bool {
 	var me *agent.ModelError
 	if !errors.As(err, &me) || errors.Is(err, errFinal) {

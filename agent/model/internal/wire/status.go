@@ -19,19 +19,18 @@ const MaxErrorBody = 64 << 10
 // maxSaid bounds the provider's own sentence in an error, in characters.
 const maxSaid = 300
 
-// errFinal marks failures that a repeat cannot mend, though their code alone
-// would allow one.
+// errFinal marks failures that a retry cannot fix, although their code allows one.
 var errFinal = errors.New("asking again would not help")
 
-// Said is what a provider says about a failure.
+// Said is the provider's description of a failure.
 type Said struct {
 	Text, Code, Type string
 	// Status is an HTTP status inside the body; 0: none.
 	Status int
 }
 
-// ReadSaid finds the provider's sentence in the body of an error. It knows the
-// shapes of OpenAI, Ollama, FastAPI and plain text; HTML says nothing.
+// ReadSaid returns the provider's description in the body of an error. It knows the
+// forms of OpenAI, Ollama, FastAPI and plain text; HTML has none.
 func ReadSaid(body []byte) Said {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(body, &top) != nil {
@@ -85,7 +84,7 @@ func oneLine(s string) string {
 	return s
 }
 
-// Status tells an HTTP answer that is not 200. header may be nil.
+// Status returns the error of an HTTP answer that is not 200. header may be nil.
 func (p Peer) Status(status int, header http.Header, body []byte) *agent.ModelError {
 	e := p.FromSaid(status, ReadSaid(body))
 	e.Status = status
@@ -93,8 +92,8 @@ func (p Peer) Status(status int, header http.Header, body []byte) *agent.ModelEr
 	return e
 }
 
-// FromSaid tells a failure that the provider described. status 0 means that
-// none came, as for an error inside a stream.
+// FromSaid returns the error of a failure that the provider described. status 0: there
+// is none, as for an error inside a stream.
 func (p Peer) FromSaid(status int, s Said) *agent.ModelError {
 	if status == 0 {
 		status = s.Status
@@ -147,7 +146,8 @@ func (p Peer) classify(status int, s Said) *agent.ModelError {
 	return p.refused(status, all)
 }
 
-// missing tells 404, and the 400 and in-stream errors that may mean the same.
+// missing returns the error of a 404, and of 400 and in-stream errors that may mean the
+// same.
 func (p Peer) missing(status int, s Said, all string) *agent.ModelError {
 	noModel := hasAny(all, missingWords)
 	switch {

@@ -37,7 +37,7 @@ type Reply interface {
 
 // A Piece is what one event said. The zero value said nothing.
 type Piece struct {
-	// Delta is handed on at once, where it holds text or thought.
+	// Delta is delivered at once, where it holds text or thought.
 	Delta agent.Delta
 	// Fed: it was a part of the reply, not a sign of life.
 	Fed bool
@@ -48,7 +48,7 @@ type Piece struct {
 // A Question is how one answer is asked for and read.
 type Question struct {
 	Peer Peer
-	// First and Stall are what NewWatch takes.
+	// First and Stall are the arguments of NewWatch.
 	First, Stall time.Duration
 	// Send sends the request. Its error is a *Refusal or the connection's.
 	Send  func(context.Context) (*http.Response, error)
@@ -81,9 +81,9 @@ type Stream struct {
 	ended    bool
 }
 
-// Ask sends the question and reads up to the first delta that can be handed on.
-// A *Refusal comes back as it is; every other error is told already. Close must
-// be called on the stream.
+// Ask sends the question and reads up to the first delta that can be delivered.
+// A *Refusal is returned as it is; every other error is a *agent.ModelError. Close
+// must be called on the stream.
 func (q Question) Ask(ctx context.Context) (*Stream, error) {
 	ctx, watch := NewWatch(ctx, q.First, q.Stall)
 	res, err := q.Send(ctx)
@@ -131,7 +131,7 @@ func (s *Stream) begin(res *http.Response, lines bool) error {
 	return nil
 }
 
-// fill reads until something can be handed on.
+// fill reads until something can be delivered.
 func (s *Stream) fill() error {
 	for len(s.queue) == 0 {
 		if s.ended {
@@ -181,7 +181,7 @@ func (s *Stream) finish() {
 	s.queue = append(s.queue, s.reply.Finish()...)
 }
 
-// end is the end of the connection: fine behind a complete reply, a failure before it.
+// end is the end of the connection: fine after a complete reply, a failure before it.
 func (s *Stream) end() error {
 	if s.complete {
 		s.finish()
@@ -203,7 +203,7 @@ func (s *Stream) end() error {
 }
 
 // Next returns the next delta; the last one has Finish set. It may not be called
-// behind that or an error.
+// after that or an error.
 func (s *Stream) Next() (agent.Delta, error) {
 	if err := s.fill(); err != nil {
 		return agent.Delta{}, err

@@ -24,8 +24,8 @@ const (
 	Reading
 )
 
-// Transport tells a failure of the connection. ctx is the context of the
-// request, made by NewWatch or not; where it ended by itself, its error comes
+// Transport returns the error of a failed connection. ctx is the context of the
+// request, made by NewWatch or not; where it ended automatically, its error comes
 // back bare.
 func (p Peer) Transport(ctx context.Context, at Stage, err error) error {
 	var silent *silence
@@ -76,7 +76,7 @@ func (p Peer) unreachable(err error) *agent.ModelError {
 	case errors.As(err, &cert), errors.As(err, &auth):
 		return p.untrusted(err)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		e := p.Error(agent.ModelUnreachable, p.Say("nobody listens at %s", "%s 没有服务在监听", p.Where()), p.startHint())
+		e := p.Error(agent.ModelUnreachable, p.Say("no server listens at %s", "%s 没有服务在监听", p.Where()), p.startHint())
 		e.Err = syscall.ECONNREFUSED
 		return e
 	}
@@ -87,7 +87,7 @@ func (p Peer) unreachable(err error) *agent.ModelError {
 	return e
 }
 
-// untrusted tells what is wrong with a server's certificate.
+// untrusted returns the fault of a server's certificate.
 func (p Peer) untrusted(err error) *agent.ModelError {
 	var (
 		name  x509.HostnameError
@@ -114,13 +114,13 @@ func (p Peer) startHint() string {
 	return p.Say("start the server, or correct base_url in [models.%s]", "请启动该服务，或修正 [models.%s] 的 base_url", p.Name)
 }
 
-// Garbage tells an answer that is not what the API promises; what is a few
+// Garbage returns the error of an answer that violates the API; what is a few
 // words about it, already in the peer's language.
 func (p Peer) Garbage(what string) *agent.ModelError {
 	return p.Error(agent.ModelGarbage, p.Say("the server answers something else than its API promises: %s", "服务端的回答不符合其 API：%s", what), p.urlHint())
 }
 
-// Cut tells a stream that ended without saying that it was complete.
+// Cut returns the error of a stream that ended without a complete reply.
 func (p Peer) Cut() *agent.ModelError {
 	e := p.Error(agent.ModelCut, p.Say("the answer ended before the server said that it was complete", "回答在服务端表示完成之前就结束了"),
 		p.Say("ask again; if it happens often, look at the server or at a proxy in between", "请重试；若经常发生，请检查服务端或中间的代理"))
@@ -128,7 +128,7 @@ func (p Peer) Cut() *agent.ModelError {
 	return e
 }
 
-// Filtered tells a reply that the provider's content filter ended.
+// Filtered returns the error of a reply that the provider's content filter ended.
 func (p Peer) Filtered() *agent.ModelError {
 	return p.Error(agent.ModelBadRequest, p.Say("the provider's content filter ended the reply", "回答被服务商的内容过滤器终止"),
 		p.Say("word the question differently, or choose another model", "请换一种问法，或改用其他模型"))

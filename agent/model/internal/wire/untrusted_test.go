@@ -11,7 +11,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// What is wrong with a certificate is told apart, and is not tried again.
+// Each fault of a certificate has its own message, and is not retried.
 func TestUntrusted(t *testing.T) {
 	for _, row := range []struct {
 		err    error

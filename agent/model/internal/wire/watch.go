@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Patience that holds when nothing is configured.
+// The timeouts if none are configured.
 const (
 	// DefaultFirst is the wait for the first byte of an answer: a local server
 	// may load a model and read a long prompt before it.
@@ -24,8 +24,8 @@ const (
 	afterFinish = 3 * time.Second
 )
 
-// A Watch ends a request whose server falls silent. It counts only while
-// somebody waits for the server, so that a slow reader is never blamed on it.
+// A Watch cancels a request whose server is silent. It counts only while the caller
+// waits for the server: a slow reader does not count.
 type Watch struct {
 	first, stall time.Duration
 	timer        *time.Timer
@@ -81,14 +81,14 @@ func (w *Watch) Stop() {
 	w.cancel(context.Canceled)
 }
 
-// Finished says that the reply is complete: what is left of the stream is
-// waited for shortly and its loss is no failure.
+// Finished records that the reply is complete. The rest of the stream is awaited for a
+// short time, and its loss is no failure.
 func (w *Watch) Finished() { w.first, w.stall = afterFinish, afterFinish }
 
-// Fed says that what came last was a piece of the reply, not a sign of life.
+// Fed records that the last bytes were a piece of the reply, not a keep-alive.
 func (w *Watch) Fed() { w.idle = 0 }
 
-// ErrEndless is what a body reads as that has grown beyond every reply.
+// ErrEndless is the error of reading a body that is longer than any reply.
 var ErrEndless = errors.New("the answer does not end")
 
 // Body watches every read of an answer's body.

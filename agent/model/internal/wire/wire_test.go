@@ -63,7 +63,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// Every failure that an HTTP status can come to is told in both languages, with
+// Every failure of an HTTP status has a message in both languages, with
 // a hint, and without the secret wherever the provider repeats it.
 func TestEveryStatusIsTold(t *testing.T) {
 	const secret = "sk-canary/7f3a+9b2c="

@@ -3,7 +3,6 @@ package demo
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,7 +10,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A scene is all that the model sees in a request.
+// A scene is a request as the script reads it.
 type scene struct {
 	tools    []toolInfo
 	question string
@@ -20,26 +19,20 @@ type scene struct {
 	results []result
 	calls   []tool.Call
 	// archived are the placeholders of earlier turns, newest first; earlier the
-	// results that still stand whole.
+	// results that are still shown.
 	archived []archived
 	earlier  []result
 
-	final      bool // told to answer without tools
+	final      bool // to be answered without tools
 	wantsPlan  bool
 	wantsCheck bool
 }
 
 // A toolInfo is a tool as the prompt describes it.
 type toolInfo struct {
-	name, about string
-	params      []paramInfo
-	examples    []example
-	brief       bool // only the purpose is known
-}
-
-type paramInfo struct {
-	name, kind, about string
-	required          bool
+	name     string
+	params   []string // their names
+	examples []example
 }
 
 type example struct {
@@ -50,22 +43,20 @@ type example struct {
 // A result is what one call returned, as text with its notices.
 type result struct{ id, tool, text string }
 
-// An archived is what a placeholder tells.
-type archived struct{ uuid, tool, query, summary string }
+// An archived is a placeholder.
+type archived struct{ uuid, query string }
 
-var (
-	resultTag   = whenAsked(`(?s)<tool_result id="([^"]*)" tool="([^"]*)">\n(.*?)\n</tool_result>`)
-	callTag     = whenAsked(`(?s)<tool_call>(\{.*?\})</tool_call>`)
-	placeholder = whenAsked(`📎 \[(?:Tool result archived|工具结果存档): ([^\]]+)\]`)
-	toolLine    = whenAsked(`(?:^|\n)(?:tool|工具): ([a-z0-9_]+)`)
-	queryLine   = whenAsked(`(?:query|查询): ([^\n]*)`)
-	summaryLine = whenAsked(`(?:summary: |内容摘要:\n)([^\n]*)`)
-	paramLine   = whenAsked(`^- ([^:]+): (.*?)(, (?:required|必填))?(?:\. (.*))?$`)
-	exampleLine = whenAsked(`^(?:Example: |示例：)(".*")$`)
-	briefLine   = whenAsked(`^- ([a-z][a-z0-9_]*): (.*)$`)
+// How the agent writes calls, results and tools for a model.
+const (
+	resultTag   = `(?s)<tool_result id="([^"]*)" tool="([^"]*)">\n(.*?)\n</tool_result>`
+	callTag     = `(?s)<tool_call>(\{.*?\})</tool_call>`
+	placeholder = `📎 \[(?:Tool result archived|工具结果存档): ([^\]]+)\]`
+	queryLine   = `(?:query|查询): ([^\n]*)`
+	exampleLine = `^(?:Example: |示例：)(".*")$`
+	paramLine   = `^- ([^:]+): `
 )
 
-// What the agent says to a model, by words that stand in nothing else it says.
+// Sentences of the agent, by words that no other sentence has.
 var (
 	finalMarks = []string{"without calling tools. Say what is missing", "不要再调用工具；如有缺失"}
 	planMarks  = []string{"\n\nBefore anything else write a plan", "\n\n请先写出计划"}
@@ -111,7 +102,7 @@ func questionAt(msgs []agent.ChatMessage) int {
 			continue
 		}
 		if i > 0 && (msgs[i-1].Role == "tool" || isCall(msgs[i-1])) {
-			continue // a note behind results
+			continue // a note after results
 		}
 		return i
 	}
@@ -119,17 +110,17 @@ func questionAt(msgs []agent.ChatMessage) int {
 }
 
 func isCall(m agent.ChatMessage) bool {
-	return m.Role == "assistant" && (len(m.Calls) > 0 || callTag().MatchString(m.Text))
+	return m.Role == "assistant" && (len(m.Calls) > 0 || compiled(callTag).MatchString(m.Text))
 }
 
-// present takes a message of the present turn.
+// present adds a message of this turn.
 func (s *scene) present(m agent.ChatMessage) {
 	switch m.Role {
 	case "tool":
 		s.results = append(s.results, result{m.CallID, m.Tool, m.Text})
 	case "assistant":
 		s.calls = append(s.calls, m.Calls...)
-		for _, c := range callTag().FindAllStringSubmatch(m.Text, -1) {
+		for _, c := range compiled(callTag).FindAllStringSubmatch(m.Text, -1) {
 			var v struct {
 				ID        string          `json:"id"`
 				Tool      string          `json:"tool_name"`
@@ -144,15 +135,15 @@ func (s *scene) present(m agent.ChatMessage) {
 	}
 }
 
-// remember takes a message of an earlier turn.
+// remember adds a message of an earlier turn.
 func (s *scene) remember(m agent.ChatMessage) {
 	found := resultsIn(m.Text)
 	if m.Role == "tool" {
 		found = []result{{m.CallID, m.Tool, m.Text}}
 	}
 	for _, r := range found {
-		if id := placeholder().FindStringSubmatch(r.text); id != nil {
-			s.archived = append(s.archived, archived{id[1], first(toolLine(), r.text), first(queryLine(), r.text), first(summaryLine(), r.text)})
+		if id := compiled(placeholder).FindStringSubmatch(r.text); id != nil {
+			s.archived = append(s.archived, archived{id[1], first(queryLine, r.text)})
 		} else {
 			s.earlier = append(s.earlier, r)
 		}
@@ -161,14 +152,14 @@ func (s *scene) remember(m agent.ChatMessage) {
 
 func resultsIn(text string) []result {
 	var out []result
-	for _, m := range resultTag().FindAllStringSubmatch(text, -1) {
+	for _, m := range compiled(resultTag).FindAllStringSubmatch(text, -1) {
 		out = append(out, result{m[1], m[2], m[3]})
 	}
 	return out
 }
 
-func first(re *regexp.Regexp, text string) string {
-	if m := re.FindStringSubmatch(text); m != nil {
+func first(expr, text string) string {
+	if m := compiled(expr).FindStringSubmatch(text); m != nil {
 		return m[1]
 	}
 	return ""
@@ -178,8 +169,8 @@ func containsAny(s string, list []string) bool {
 	return slices.ContainsFunc(list, func(x string) bool { return strings.Contains(s, x) })
 }
 
-// readTools reads the tools of the provider's own calling, or else the list in
-// the system prompt, and whatever describe_tool told since.
+// readTools returns the tools of the provider's own calling, or else those of the
+// system prompt.
 func readTools(r agent.Request) []toolInfo {
 	var out []toolInfo
 	for _, s := range r.Tools {
@@ -188,59 +179,33 @@ func readTools(r agent.Request) []toolInfo {
 	if len(out) == 0 {
 		out = parseList(r.System)
 	}
-	for _, m := range r.Messages {
-		for _, res := range resultsIn(m.Text) {
-			if res.tool != describeTool {
-				continue
-			}
-			for _, t := range parseList(res.text) {
-				if i := slices.IndexFunc(out, func(o toolInfo) bool { return o.name == t.name }); i >= 0 {
-					out[i] = t
-				}
-			}
-		}
-	}
 	return out
 }
 
-// parseList reads tools the way the agent lists them.
+// parseList reads tools the way the agent lists them: whole, or by one line each.
 func parseList(text string) []toolInfo {
 	var out []toolInfo
-	inTool, ask := false, ""
+	inTool, brief, ask := false, false, ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		if name, ok := strings.CutPrefix(line, "## "); ok {
-			out = append(out, toolInfo{name: strings.TrimSpace(name)})
-			inTool = true
-			continue
-		}
-		if strings.HasPrefix(line, "# ") {
-			inTool = strings.Contains(line, "More tools") || strings.Contains(line, "更多工具")
-			if inTool {
-				out = append(out, toolInfo{brief: true}) // marks that names alone follow
-			}
-			continue
-		}
-		if !inTool || len(out) == 0 {
-			continue
-		}
-		t := &out[len(out)-1]
+		param := compiled(paramLine).FindStringSubmatch(line)
 		switch {
-		case t.brief:
-			if m := briefLine().FindStringSubmatch(line); m != nil {
-				out = append(out, toolInfo{name: m[1], about: m[2], brief: true})
-			}
-		case t.about == "" && line != "":
-			t.about = line
-		case strings.HasPrefix(line, "- "):
-			if m := paramLine().FindStringSubmatch(line); m != nil {
-				t.params = append(t.params, paramInfo{m[1], m[2], m[4], m[3] != ""})
-			}
-		case exampleLine().MatchString(line):
+		case strings.HasPrefix(line, "## "):
+			out = append(out, toolInfo{name: strings.TrimSpace(line[3:])})
+			inTool = true
+		case strings.HasPrefix(line, "# "):
+			inTool, brief = false, strings.Contains(line, "More tools") || strings.Contains(line, "更多工具")
+		case brief && param != nil:
+			out = append(out, toolInfo{name: param[1]})
+		case !inTool:
+		case param != nil:
+			t := &out[len(out)-1]
+			t.params = append(t.params, param[1])
+		case compiled(exampleLine).MatchString(line):
 			ask = ""
-			_ = json.Unmarshal([]byte(first(exampleLine(), line)), &ask) // unquoted or empty
-		case callTag().MatchString(line):
-			t.addExample(ask, first(callTag(), line))
+			_ = json.Unmarshal([]byte(first(exampleLine, line)), &ask) // unquoted or empty
+		case compiled(callTag).MatchString(line):
+			out[len(out)-1].addExample(ask, first(callTag, line))
 		}
 	}
 	return slices.DeleteFunc(out, func(t toolInfo) bool { return t.name == "" })
@@ -257,28 +222,12 @@ func (t *toolInfo) addExample(ask, call string) {
 
 // fromSpec reads a tool of the provider's own calling.
 func fromSpec(s tool.Spec) toolInfo {
-	t := toolInfo{name: s.Name, about: s.Description}
+	t := toolInfo{name: s.Name}
 	var schema struct {
-		Properties map[string]struct {
-			Type        any               `json:"type"`
-			Description string            `json:"description"`
-			Enum        []json.RawMessage `json:"enum"`
-		} `json:"properties"`
-		Required []string `json:"required"`
+		Properties map[string]json.RawMessage `json:"properties"`
 	}
 	_ = json.Unmarshal(s.Params, &schema) // a schema that cannot be read has no arguments
-	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
-		p := schema.Properties[name]
-		kind, _ := p.Type.(string)
-		for i, v := range p.Enum {
-			if i == 0 {
-				kind = string(v)
-			} else {
-				kind += "|" + string(v)
-			}
-		}
-		t.params = append(t.params, paramInfo{name, kind, p.Description, slices.Contains(schema.Required, name)})
-	}
+	t.params = slices.Sorted(maps.Keys(schema.Properties))
 	for _, e := range s.Examples {
 		args := map[string]json.RawMessage{}
 		if json.Unmarshal(e.Args, &args) == nil {
