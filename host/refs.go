@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/callargs"
+	"github.com/weirhost/weir/sdk/limit"
 )
 
 // resultArg is a whole argument that stands for an archived result, or for a
@@ -42,23 +43,17 @@ func (s *Session) expand(ctx context.Context, args map[string]any) (expanded boo
 // namesResult reports what resultArg takes longer to see: that a text is none.
 func namesResult(text string) bool { return strings.HasPrefix(text, "@result:") }
 
-// What only a placeholder or a notice of ours looks like, in both languages,
-// and what else in it may be an id.
-var (
-	ourMark = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)\[\s*(tool result archived\s*:|工具结果存档\s*[:：])|\[\s*[\d,]+ of [\d,]+ characters\b[^\]]*left out|\[\s*characters [\d,]+ to [\d,]+ of [\d,]+\.|\[\s*(结果已)?截断了?\s*\d+ 字符|\[第 \d+ 至 \d+ 字符，共|\[(a summary by a model of|以上是模型写的摘要|identical to the result of|结果相同: 与)`)
-	})
-	anyID = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`)
-	})
-)
+// anyID finds what may be the id of a result.
+var anyID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`)
+})
 
 // writesBack reports whether arguments hold a placeholder or a notice of this
 // conversation: a tool that writes would put it where the text should be. Text
 // about somebody else's placeholders does not count.
 func (s *Session) writesBack(ctx context.Context, args map[string]any) bool {
 	return callargs.AnyString(args, func(text string) bool {
-		return strings.IndexByte(text, '[') >= 0 && ourMark().MatchString(text) && s.ours(ctx, text)
+		return limit.HasMark(text) && s.ours(ctx, text)
 	})
 }
 

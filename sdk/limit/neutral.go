@@ -160,41 +160,6 @@ func isBracketed(s string) bool {
 	return hasAny(strings.TrimPrefix(s, "/"), brackets) || isPlaceholder(s) || isNotice(s)
 }
 
-// isPlaceholder reports whether s, behind a "[", goes on as a placeholder.
-func isPlaceholder(s string) bool {
-	return hasFold(s, "tool result archived") || strings.HasPrefix(s, "工具结果存档") || strings.HasPrefix(s, "存档:")
-}
-
-// isNotice reports whether s, behind a "[", goes on like something Render writes.
-func isNotice(s string) bool {
-	for _, p := range []string{"截断了", "结果已截断", "以上是模型写的摘要", "工具说明:", "继续: 同一调用", "… 第 ", "结果相同: 与"} {
-		if strings.HasPrefix(s, p) {
-			return true
-		}
-	}
-	for _, p := range []string{"the tool says:", "a summary by a model of", "to go on: the same call", "… line", "identical to the result of"} {
-		if hasFold(s, p) {
-			return true
-		}
-	}
-	if after, ok := cutFold(s, "characters "); ok {
-		return isAmount(after, " to ")
-	}
-	return isAmount(s, " of ") || strings.HasPrefix(s, "第 ") && strings.Contains(s[:min(len(s), 64)], "字符，共")
-}
-
-// isAmount reports whether s begins with a number, then word, then a number, as
-// in "28,110 of 35,870 characters".
-func isAmount(s, word string) bool {
-	n := strings.TrimLeft(s, "0123456789,")
-	after, ok := cutFold(n, word)
-	if !ok || len(n) == len(s) {
-		return false
-	}
-	rest := strings.TrimLeft(after, "0123456789,")
-	return len(rest) < len(after) && (hasFold(rest, " characters") || hasFold(rest, " lines") || hasFold(rest, " of "))
-}
-
 // isFence reports whether s begins with three or more of c that open a block of
 // tool calls.
 func isFence(s string, c byte) bool {

@@ -3,6 +3,8 @@ package demo
 import (
 	"slices"
 	"strings"
+
+	"github.com/weirhost/weir/sdk/limit"
 )
 
 // How much of a result an answer quotes.
@@ -12,9 +14,18 @@ const (
 	lineChars  = 240
 )
 
-// noticeLine matches the lines that the agent adds to a result. What a tool
-// writes cannot look like them: the agent changes its brackets.
-const noticeLine = `(?m)^\[(?:[\d,]+ of [\d,]+ characters|截断了 |The tool says: |工具说明: |A summary by a model|以上是模型写的摘要|Characters |第 \d+ 至 |… line|… 第 |To go on: |继续: )[^\n]*\]$`
+// divide separates the lines that the agent adds to a result from the tool's own.
+func divide(text string) (own, notices []string) {
+	for l := range strings.SplitSeq(text, "\n") {
+		switch {
+		case limit.IsNotice(l):
+			notices = append(notices, l)
+		case strings.TrimSpace(l) != "":
+			own = append(own, l)
+		}
+	}
+	return own, notices
+}
 
 // answer writes the answer from what is there.
 func answer(s scene) string {
@@ -42,7 +53,8 @@ func report(w *texts, r result, question string) string {
 	}
 	var b strings.Builder
 	b.WriteString(w.says(r.tool) + "\n" + quotation(r.text, question))
-	for _, n := range compiled(noticeLine).FindAllString(r.text, -1) {
+	_, notices := divide(r.text)
+	for _, n := range notices {
 		if text := w.leftOut(n); text != "" {
 			b.WriteString("\n" + text)
 		}
@@ -54,14 +66,10 @@ func isFailure(text string) bool {
 	return strings.HasPrefix(text, "Error (") || strings.HasPrefix(text, "错误 (")
 }
 
-func noticesIn(text string) string {
-	return strings.Join(compiled(noticeLine).FindAllString(text, -1), "\n")
-}
-
 // quotation quotes the lines of a result that hold what the question asks to
 // find, in their order; the first ones where none does.
 func quotation(text, question string) string {
-	lines := slices.DeleteFunc(strings.Split(compiled(noticeLine).ReplaceAllString(text, ""), "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
+	lines, _ := divide(text)
 	if len(lines) == 0 {
 		return "> –"
 	}

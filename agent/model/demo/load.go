@@ -93,7 +93,8 @@ func loadMore(s scene) (tool.Call, bool) {
 		return tool.Call{}, false
 	}
 	last := s.results[len(s.results)-1]
-	uuid := compiled(loadCall).FindStringSubmatch(noticesIn(last.text))
+	_, notices := divide(last.text)
+	uuid := compiled(loadCall).FindStringSubmatch(strings.Join(notices, "\n"))
 	argument, value := part(s.question)
 	lines := argument == "lines" && !strings.Contains(string(s.calls[len(s.calls)-1].Args), strings.Split(value.(string), "-")[0])
 	quoted := compiled(quote).FindStringSubmatch(s.question)

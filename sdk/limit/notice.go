@@ -282,3 +282,92 @@ func thousands(n int) string {
 	}
 	return s
 }
+
+// The rest of this file recognises what the functions above, and the agent's
+// placeholders, write. Neutralise changes it in the text of tools, so that only weir
+// can write it. A new sentence above needs its beginning here.
+
+// IsNotice reports whether a line is a notice, marker or claim of Render, in any
+// language. In the text of a tool there is none: Neutralise changes it.
+func IsNotice(line string) bool {
+	return strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]") && isNotice(line[1:])
+}
+
+// HasMark reports whether a text contains the beginning of a placeholder or of a
+// notice about cut text, in any language.
+func HasMark(text string) bool {
+	for i := strings.IndexByte(text, '['); i >= 0; i = strings.IndexByte(text, '[') {
+		text = text[i+1:]
+		if isMark(strings.TrimLeft(text, " \t\r\n")) {
+			return true
+		}
+	}
+	return false
+}
+
+// isMark reports whether s, after a "[", continues as a placeholder or as a notice
+// that is certain: whole phrases, not only their beginnings.
+func isMark(s string) bool {
+	for _, p := range []string{"tool result archived", "工具结果存档"} {
+		if after, ok := cutFold(s, p); ok {
+			after = strings.TrimLeft(after, " \t\r\n")
+			return strings.HasPrefix(after, ":") || strings.HasPrefix(after, "：")
+		}
+	}
+	for _, p := range []string{"a summary by a model of", "以上是模型写的摘要", "identical to the result of", "结果相同: 与"} {
+		if hasFold(s, p) {
+			return true
+		}
+	}
+	line, _, _ := strings.Cut(s, "]")
+	switch {
+	case isAmount(s, " of "):
+		return strings.Contains(strings.ToLower(line), " characters") && strings.Contains(strings.ToLower(line), "left out")
+	case hasFold(s, "characters "):
+		return isAmount(s[len("characters "):], " to ")
+	case strings.HasPrefix(s, "第 "):
+		return strings.Contains(line, "字符，共")
+	}
+	for _, p := range []string{"结果已截断", "截断了", "截断"} {
+		if after, ok := strings.CutPrefix(s, p); ok {
+			after = strings.TrimLeft(after, " ")
+			return strings.HasPrefix(strings.TrimLeft(after, "0123456789"), " 字符") && after != "" && after[0] >= '0' && after[0] <= '9'
+		}
+	}
+	return false
+}
+
+// isPlaceholder reports whether s, behind a "[", goes on as a placeholder.
+func isPlaceholder(s string) bool {
+	return hasFold(s, "tool result archived") || strings.HasPrefix(s, "工具结果存档") || strings.HasPrefix(s, "存档:")
+}
+
+// isNotice reports whether s, behind a "[", goes on like something Render writes.
+func isNotice(s string) bool {
+	for _, p := range []string{"截断了", "结果已截断", "以上是模型写的摘要", "工具说明:", "继续: 同一调用", "… 第 ", "结果相同: 与"} {
+		if strings.HasPrefix(s, p) {
+			return true
+		}
+	}
+	for _, p := range []string{"the tool says:", "a summary by a model of", "to go on: the same call", "… line", "identical to the result of"} {
+		if hasFold(s, p) {
+			return true
+		}
+	}
+	if after, ok := cutFold(s, "characters "); ok {
+		return isAmount(after, " to ")
+	}
+	return isAmount(s, " of ") || strings.HasPrefix(s, "第 ") && strings.Contains(s[:min(len(s), 64)], "字符，共")
+}
+
+// isAmount reports whether s begins with a number, then word, then a number, as
+// in "28,110 of 35,870 characters".
+func isAmount(s, word string) bool {
+	n := strings.TrimLeft(s, "0123456789,")
+	after, ok := cutFold(n, word)
+	if !ok || len(n) == len(s) {
+		return false
+	}
+	rest := strings.TrimLeft(after, "0123456789,")
+	return len(rest) < len(after) && (hasFold(rest, " characters") || hasFold(rest, " lines") || hasFold(rest, " of "))
+}
