@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/weirhost/weir/host/internal/text"
 )
 
 // counted repeats a line with a number in it until a manifest is full.
@@ -58,7 +60,7 @@ func TestManifestBombs(t *testing.T) {
 func seemly(t *testing.T, m Manifest, problems []Problem) {
 	t.Helper()
 	for _, p := range problems {
-		if s := p.String(); strings.ContainsAny(s, "\n\t\x1b\x00") || clean(s) != s || len(s) > 4*maxSaid {
+		if s := p.String(); strings.ContainsAny(s, "\n\t\x1b\x00") || text.Clean(s) != s || len(s) > 4*maxSaid {
 			t.Errorf("an odd complaint: %+q", s)
 		}
 	}
@@ -67,11 +69,11 @@ func seemly(t *testing.T, m Manifest, problems []Problem) {
 	}
 	for _, o := range m.Tools {
 		for _, s := range []string{o.Spec.Name, o.Spec.Description, o.Spec.DescriptionZh, o.Export, m.Name, m.Version, m.Description} {
-			if clean(s) != s || len(s) > maxDescription {
+			if text.Clean(s) != s || len(s) > maxDescription {
 				t.Errorf("accepted: %+q", s)
 			}
 		}
-		if s := string(o.Spec.Params); clean(s) != s || len(s) > maxForeignSchema || len(o.Spec.Examples) > maxExamples {
+		if s := string(o.Spec.Params); text.Clean(s) != s || len(s) > maxForeignSchema || len(o.Spec.Examples) > maxExamples {
 			t.Errorf("accepted, with %d examples: %+q", len(o.Spec.Examples), s)
 		}
 	}

@@ -1,6 +1,10 @@
 package registry
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/weirhost/weir/host/internal/text"
+)
 
 // takenFor refuses names that differ from another's in nothing that a reader
 // would notice: a model that means the one would call the other.
@@ -8,7 +12,7 @@ func (s *scan) takenFor(p *Plugin) []Problem {
 	var out []Problem
 	const fix = "give it another name"
 	name := p.Manifest.Name
-	if o, ok := s.owner["like plugin "+alike(name)]; ok && o.Manifest.Name != name {
+	if o, ok := s.owner["like plugin "+text.Lookalike(name)]; ok && o.Manifest.Name != name {
 		out = append(out, Problem{File: p.Source, Key: "name", Msg: fmt.Sprintf("the plugin name %q is easily taken for that of %s (%s)", name, o.Manifest.Name, o.Source), Fix: fix})
 	}
 	for _, t := range p.Manifest.Tools {
@@ -16,12 +20,12 @@ func (s *scan) takenFor(p *Plugin) []Problem {
 		if r := takenForReserved(name); r != "" {
 			out = append(out, Problem{File: p.Source, Key: "tool.name", Msg: fmt.Sprintf("the tool name %q is easily taken for %s, which the host provides itself", name, r), Fix: fix})
 		}
-		o, ok := s.owner["like "+alike(name)]
+		o, ok := s.owner["like "+text.Lookalike(name)]
 		if !ok {
 			continue
 		}
 		for _, other := range o.Manifest.Tools {
-			if alike(other.Spec.Name) == alike(name) && other.Spec.Name != name {
+			if text.Lookalike(other.Spec.Name) == text.Lookalike(name) && other.Spec.Name != name {
 				out = append(out, Problem{File: p.Source, Key: "tool.name", Msg: fmt.Sprintf("the tool name %q is easily taken for %s of the plugin %s (%s)", name, other.Spec.Name, o.Manifest.Name, o.Source), Fix: fix})
 			}
 		}
@@ -33,7 +37,7 @@ func (s *scan) takenFor(p *Plugin) []Problem {
 // for; empty: none.
 func takenForReserved(name string) string {
 	for _, r := range reserved {
-		if alike(r) == alike(name) {
+		if text.Lookalike(r) == text.Lookalike(name) {
 			return r
 		}
 	}
@@ -42,8 +46,8 @@ func takenForReserved(name string) string {
 
 // own remembers a plugin's names.
 func (s *scan) own(p *Plugin) {
-	s.owner["plugin "+p.Manifest.Name], s.owner["like plugin "+alike(p.Manifest.Name)] = p, p
+	s.owner["plugin "+p.Manifest.Name], s.owner["like plugin "+text.Lookalike(p.Manifest.Name)] = p, p
 	for _, t := range p.Manifest.Tools {
-		s.owner[t.Spec.Name], s.owner["like "+alike(t.Spec.Name)] = p, p
+		s.owner[t.Spec.Name], s.owner["like "+text.Lookalike(t.Spec.Name)] = p, p
 	}
 }

@@ -4,44 +4,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weirhost/weir/host/internal/text"
 )
-
-func TestClean(t *testing.T) {
-	for _, row := range []struct{ what, in, want string }{
-		{"plain text", "Search files.\n\tIn 目录, naïve ﬁ 🙂", "Search files.\n\tIn 目录, naïve ﬁ 🙂"},
-		{"control characters", "a\x00\x07\x1b[31mb\x7f\u0085c\r\n", "a[31mbc\n"},
-		{"directions", "a\u202eb\u2066c\u200fd\u061c", "abcd"},
-		{"no width", "a\u200bb\u200cc\u200dd\u2060e\ufefff\u00adg", "abcdefg"},
-		{"tags", "a\U000e0001\U000e0041\U000e007fb", "ab"},
-		{"variation selectors", "a\ufe0fb\U000e0100c\u180bd", "abcd"},
-		{"fillers", "a\u3164b\uffa0c\u115fd\u034fe\u2800f\u17b4", "abcdef"},
-		{"private and no characters", "a\ue000b\U000f0000c\ufffed", "abcd"},
-		{"marks piled up", "e" + strings.Repeat("\u0301", 50) + "f", "e" + strings.Repeat("\u0301", 6) + "f"},
-		{"marks in their place", "שָׁ֑לוֹם", "שָׁ֑לוֹם"},
-		{"line separators", "a\u2028b\u2029c", "a\nb\nc"},
-	} {
-		if got := clean(row.in); got != row.want {
-			t.Errorf("%s: %+q became %+q, want %+q", row.what, row.in, got, row.want)
-		}
-		if again := clean(clean(row.in)); again != clean(row.in) {
-			t.Errorf("%s: cleaning twice changes %+q", row.what, again)
-		}
-	}
-}
-
-func TestAlike(t *testing.T) {
-	for _, row := range []struct {
-		a, b string
-		want bool
-	}{
-		{"read_file", "readfile", true}, {"search", "search_", true}, {"tool", "t0o1", true}, {"form", "forrn", true}, {"view", "vievv", true},
-		{"read_file", "read_files", false}, {"grep", "grap", false}, {"load", "road", false},
-	} {
-		if got := alike(row.a) == alike(row.b); got != row.want {
-			t.Errorf("%s and %s: alike is %v", row.a, row.b, got)
-		}
-	}
-}
 
 // TestNoNameIsTakenForAnother refuses newcomers whose names can be taken for
 // another plugin's or the host's.
@@ -89,11 +54,11 @@ func TestNothingUnseenInParameters(t *testing.T) {
 		{"a long version", "", "version is 65 bytes long"},
 	} {
 		t.Run(row.what, func(t *testing.T) {
-			text := head + row.toml
+			said := head + row.toml
 			if row.what == "a long version" {
-				text = "version = \"" + strings.Repeat("1", 65) + "\"\n" + text
+				said = "version = \"" + strings.Repeat("1", 65) + "\"\n" + said
 			}
-			m, problems := ParseManifest("plugin.toml", []byte(text))
+			m, problems := ParseManifest("plugin.toml", []byte(said))
 			bad := errorsOf(problems)
 			switch {
 			case row.says == "" && len(bad) > 0:
@@ -101,7 +66,7 @@ func TestNothingUnseenInParameters(t *testing.T) {
 			case row.says != "" && (len(bad) == 0 || !strings.Contains(bad[0].String(), row.says)):
 				t.Errorf("got %v, want %q", problems, row.says)
 			}
-			if len(bad) == 0 && clean(string(m.Tools[0].Spec.Params)) != string(m.Tools[0].Spec.Params) {
+			if len(bad) == 0 && text.Clean(string(m.Tools[0].Spec.Params)) != string(m.Tools[0].Spec.Params) {
 				t.Errorf("left in: %+q", m.Tools[0].Spec.Params)
 			}
 		})
@@ -116,7 +81,7 @@ func TestProblemsAreTame(t *testing.T) {
 		t.Fatal("nothing was said")
 	}
 	for _, p := range problems {
-		if s := p.String(); clean(s) != s || strings.ContainsAny(s, "\n\t\x1b") {
+		if s := p.String(); text.Clean(s) != s || strings.ContainsAny(s, "\n\t\x1b") {
 			t.Errorf("%+q", s)
 		}
 	}

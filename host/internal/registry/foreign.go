@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/host/internal/schema"
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -214,7 +215,7 @@ func foreignText(texts ...string) string {
 	for _, s := range texts {
 		// What is far too long is cut before it is looked at.
 		s = strings.ToValidUTF8(s[:min(len(s), 16*maxDescription)], "")
-		if s = strings.TrimSpace(clean(s)); s == "" {
+		if s = strings.TrimSpace(text.Clean(s)); s == "" {
 			continue
 		}
 		if len(s) <= maxDescription {
@@ -314,14 +315,14 @@ func (w *tidy) text(s string, read bool) string {
 	case w.known:
 		return w.own(s, read)
 	case !read:
-		return clean(s)
+		return text.Clean(s)
 	}
 	return foreignText(s)
 }
 
 // own holds a text to what a manifest may say.
 func (w *tidy) own(s string, read bool) string {
-	shown := clean(s)
+	shown := text.Clean(s)
 	switch {
 	case !read && shown != s:
 		w.fault = errors.New("it " + hidden)

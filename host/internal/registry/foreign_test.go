@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -153,7 +154,7 @@ func FuzzDescribe(f *testing.F) {
 		}
 		for _, one := range p.Manifest.Tools {
 			if !tool.ValidName(one.Spec.Name) || one.Schema == nil || len(one.Spec.Description) > maxDescription || one.Spec.Description == "" ||
-				clean(one.Spec.Description) != one.Spec.Description || hidden(string(one.Spec.Params)) {
+				text.Clean(one.Spec.Description) != one.Spec.Description || hidden(string(one.Spec.Params)) {
 				t.Fatalf("%+v", one)
 			}
 			one.Schema.Check(map[string]any{})

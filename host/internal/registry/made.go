@@ -8,6 +8,8 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+
+	"github.com/weirhost/weir/host/internal/text"
 )
 
 // made is everything but the module that a plugin is made of, as it was read:
@@ -80,4 +82,4 @@ func ReadPlugin(ctx context.Context, source, sha string, folder Folder, opt Opti
 }
 
 // Likeness is the same for names that are easily taken for each other.
-func Likeness(name string) string { return alike(name) }
+func Likeness(name string) string { return text.Lookalike(name) }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/tomlpos"
 )
 
@@ -72,10 +73,10 @@ func (w *jsonWriter) object(m map[string]any, s *tomlpos.Spot) {
 func (w *jsonWriter) text(v string, s *tomlpos.Spot, key string) {
 	read := w.visible && (key == "description" || key == "title")
 	if read {
-		if v = clean(v); len(v) > maxDescription {
+		if v = text.Clean(v); len(v) > maxDescription {
 			w.bad(s, fmt.Sprintf("a %s of %d bytes", key, len(v)), fmt.Sprintf("shorten it to %d bytes", maxDescription))
 		}
-	} else if w.strict && clean(v) != v {
+	} else if w.strict && text.Clean(v) != v {
 		w.bad(s, "it "+hidden, hiddenFix)
 	}
 	w.literal(v)
@@ -91,7 +92,7 @@ func (w *jsonWriter) name(k string, s *tomlpos.Spot) {
 	case !w.strict:
 	case len(k) > maxKey:
 		w.bad(s, fmt.Sprintf("a name of %d bytes", len(k)), fmt.Sprintf("shorten it to %d bytes", maxKey))
-	case clean(k) != k || strings.ContainsAny(k, "\n\t"):
+	case text.Clean(k) != k || strings.ContainsAny(k, "\n\t"):
 		w.bad(s, "a name "+hidden, hiddenFix)
 	}
 	w.literal(k)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/tomlpos"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -216,10 +217,10 @@ func (r reader) settings(t table) []Setting {
 			if s.Default, err = s.Value(v); err != nil && s.Type != "" {
 				c.Bad("default", "write a default of the declared type", "%s %s", c.Name("default"), err)
 			}
-			if text, ok := v.(string); ok && clean(text) != text {
+			if given, ok := v.(string); ok && text.Clean(given) != given {
 				c.Bad("default", hiddenFix, "%s %s", c.Name("default"), hidden)
-			} else if len(text) > maxExample {
-				c.Bad("default", fmt.Sprintf("shorten it to %d bytes", maxExample), "%s is %d bytes long", c.Name("default"), len(text))
+			} else if len(given) > maxExample {
+				c.Bad("default", fmt.Sprintf("shorten it to %d bytes", maxExample), "%s is %d bytes long", c.Name("default"), len(given))
 			}
 		}
 		c.done()

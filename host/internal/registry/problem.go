@@ -3,6 +3,8 @@ package registry
 import (
 	"fmt"
 	"strings"
+
+	"github.com/weirhost/weir/host/internal/text"
 )
 
 // A Problem is one thing about a plugin that a person should change.
@@ -22,7 +24,7 @@ type Problem struct {
 // String is one line: file:line:col: what is wrong; what to change.
 func (p Problem) String() string {
 	var b strings.Builder
-	b.WriteString(inLine(p.File))
+	b.WriteString(text.InLine(p.File))
 	if p.Line > 0 {
 		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Col)
 	}
@@ -54,7 +56,7 @@ func tameText(s string) string {
 	if cut {
 		s = s[:maxSaid]
 	}
-	s = inLine(strings.ToValidUTF8(s, ""))
+	s = text.InLine(strings.ToValidUTF8(s, ""))
 	if cut {
 		s += "…"
 	}

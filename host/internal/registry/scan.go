@@ -20,6 +20,7 @@ import (
 	"unicode"
 
 	"github.com/weirhost/weir/host/internal/modindex"
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/wasmcheck"
 )
 
@@ -220,7 +221,7 @@ func (s *scan) candidates(f Folder) []candidate {
 			continue
 		}
 		path := filepath.Join(f.Path, name)
-		c := candidate{folder: f, name: inLine(strings.TrimSuffix(name, ".wasm")), source: path}
+		c := candidate{folder: f, name: text.InLine(strings.TrimSuffix(name, ".wasm")), source: path}
 		st, err := os.Stat(path)
 		switch {
 		case err == nil && st.IsDir():

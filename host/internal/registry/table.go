@@ -62,7 +62,7 @@ func (t table) str(key, example string) string {
 
 func (t table) within(key, example string, limit int) string {
 	s, _ := tomlpos.Typed[string](t.Table, key, fmt.Sprintf("a string, for example %s = %q", key, example))
-	c := clean(s)
+	c := text.Clean(s)
 	if c != s {
 		t.warn(key, "remove them from the file", "%s holds invisible or control characters, which are left out", t.Name(key))
 	}
