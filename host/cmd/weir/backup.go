@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/backup"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/tool"
@@ -70,7 +71,7 @@ func (c *cli) restore(ctx context.Context, file string, replace bool) (err error
 	if err != nil {
 		return err
 	}
-	lock, err := lockData(ctx, p)
+	lock, err := app.Lock(ctx, p)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon"
-	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/internal/words"
@@ -184,21 +183,4 @@ func argCount(least, most int, what string) cobra.PositionalArgs {
 		}
 		return nil
 	}
-}
-
-// locale is the language for people: the configuration's, else the
-// environment's, else English.
-func (c *cli) locale(s Settings) tool.Locale {
-	if l := config.LocaleOf(s.Locale); l != "" {
-		return l
-	}
-	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
-		if v := c.Getenv(name); v != "" {
-			if strings.HasPrefix(v, "zh") {
-				return tool.Zh
-			}
-			break
-		}
-	}
-	return tool.En
 }

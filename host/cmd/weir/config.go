@@ -1,15 +1,15 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"strings"
+	"slices"
 
-	"github.com/hashicorp/go-hclog"
-
-	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/client"
+	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/config"
-	"github.com/weirhost/weir/host/internal/otlp"
+	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // Names of package config that the commands use all over.
@@ -37,8 +37,8 @@ func (c *cli) findPaths() (paths, error) { return c.source().Paths() }
 // load reads the configuration and says where a part of it is not read.
 func (c *cli) load(p paths) (config.Loaded, error) {
 	l, err := c.source().Load(p)
-	if l.Skipped != "" {
-		fmt.Fprintln(c.Err, "weir: "+c.text(l.Skipped))
+	if !l.Skipped.IsZero() {
+		c.Errf("weir: %v\n", l.Skipped)
 	}
 	return l, err
 }
@@ -46,48 +46,60 @@ func (c *cli) load(p paths) (config.Loaded, error) {
 // settings loads the configuration and makes any fault an error.
 func (c *cli) settings(p paths) (Settings, lookup, error) {
 	l, err := c.load(p)
-	if err != nil {
-		return l.Settings, nil, err
+	if err == nil {
+		err = l.Err()
 	}
-	if len(l.Faults) > 0 {
-		lines := make([]string, len(l.Faults))
-		for i, f := range l.Faults {
-			lines[i] = c.faultText(f)
+	return l.Settings, l.Secrets, err
+}
+
+// options say how this command opens an App.
+func (c *cli) options() app.Options {
+	o := app.Options{Source: c.source(), Version: version(), Log: c.Err, Quiet: !c.serving, Verbose: c.verbose, Stays: c.stays}
+	if !c.serving { // its log has the warnings
+		o.Notice = func(t tool.Text) { c.Errf("weir: %v\n", t) }
+	}
+	return o
+}
+
+// open opens the configuration and the data folder for this command.
+func (c *cli) open(ctx context.Context) (*app.App, error) {
+	c.chinese() // loaded before other goroutines need it
+	return app.Open(ctx, c.options())
+}
+
+// withClient runs f with a client of the running daemon, or of one that is opened
+// for the command.
+func (c *cli) withClient(ctx context.Context, f func(*session) error) error {
+	p, err := c.findPaths()
+	if err != nil {
+		return err
+	}
+	if cl := running(ctx, p); cl != nil {
+		return f(cl)
+	}
+	a, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.Host.WaitServers(ctx); err != nil {
+		a.Close()
+		return err
+	}
+	cl := &session{Client: client.InProcess(a.Daemon.Handler(), a.Token, a.Close), config: p.Config, local: true, warm: a.Host.Warm}
+	defer cl.Close()
+	return f(cl)
+}
+
+// declaredTools returns the tools of the manifests in a plugin folder. It prints what
+// is left out.
+func (c *cli) declaredTools(ctx context.Context, dir string) ([]tool.Spec, error) {
+	return config.DeclaredTools(ctx, dir, version(), func(t tool.Text) {
+		args := slices.Clone(t.Args)
+		for i, a := range args {
+			if p, ok := a.(registry.Problem); ok {
+				args[i] = phrase(fmt.Sprint(p))
+			}
 		}
-		return l.Settings, nil, usagef("correct the file; `weir config validate` checks it", "%s", strings.Join(lines, "\n      "))
-	}
-	return l.Settings, l.Secrets, nil
+		c.errf("weir: "+t.Format+"\n", args...)
+	})
 }
-
-// faultText is a fault in the language of whoever reads it.
-func (c *cli) faultText(f config.Fault) string {
-	f.Msg, f.Hint = c.text(f.Msg), c.text(f.Hint)
-	return f.String()
-}
-
-// tracing is where spans go, and whether they hold what was said.
-type tracing struct {
-	*otlp.Tracing
-	content bool
-}
-
-func openTracing(t config.TelemetrySettings, env lookup, log hclog.Logger) (*tracing, error) {
-	out, err := otlp.Open(t.Tracing(env, version()), log)
-	if err != nil {
-		return nil, usagef("set endpoint in [telemetry], or OTEL_EXPORTER_OTLP_ENDPOINT", "%s", err)
-	}
-	return &tracing{out, t.Content}, nil
-}
-
-// forDaemon is what the daemon makes spans with.
-func (t *tracing) forDaemon() daemon.Tracing {
-	if t == nil {
-		return daemon.Tracing{}
-	}
-	if tracer := t.Tracer(); tracer != nil {
-		return daemon.Tracing{Tracer: tracer, Content: t.content}
-	}
-	return daemon.Tracing{}
-}
-
-func price(p config.PriceSettings) agent.Price { return agent.Price(p) }

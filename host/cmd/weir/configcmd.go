@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 func (c *cli) configCmd() *cobra.Command {
@@ -54,7 +55,7 @@ func (c *cli) configCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			faults, doubts := l.Faults, config.Lint(l.Settings)
+			faults, doubts := l.Faults, l.Settings.Lint()
 			if c.JSON {
 				if faults == nil {
 					faults = []config.Fault{}
@@ -62,10 +63,10 @@ func (c *cli) configCmd() *cobra.Command {
 				c.Print(map[string]any{"file": p.Config, "ok": len(faults) == 0, "faults": faults, "warnings": slices.Concat([]config.Fault{}, doubts)})
 			}
 			for _, f := range doubts {
-				c.errf("weir: warning: %s\n", c.faultText(f))
+				c.Errf("weir: %v\n", tool.Textf("warning: %v", f.Text()))
 			}
 			for _, f := range faults {
-				fmt.Fprintln(c.Err, c.faultText(f))
+				c.Errf("%v\n", f.Text())
 			}
 			if len(faults) > 0 {
 				return term.ExitError(term.ExitUsage)

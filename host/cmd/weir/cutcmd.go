@@ -117,7 +117,7 @@ func (k cutRun) check(c *cli) error {
 func (k cutRun) limits(ctx context.Context, c *cli) (l tool.Limits, by limit.By, err error) {
 	l = k.given
 	if k.tool != "" {
-		specs, err := config.DeclaredTools(ctx, c.plugins, version(), c.errf)
+		specs, err := c.declaredTools(ctx, c.plugins)
 		if err != nil {
 			return l, by, err
 		}

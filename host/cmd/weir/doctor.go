@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/doctor"
 	"github.com/weirhost/weir/host/internal/term"
@@ -40,11 +41,8 @@ func (c *cli) doctorCmd() *cobra.Command {
 
 // connectModel connects to a model without a log.
 func (c *cli) connectModel(name string, m ModelSettings, secrets config.Lookup) (agent.Model, error) {
-	model := c.model(name, m, secrets, tool.En, hclog.NewNullLogger()).Model
-	if b, ok := model.(broken); ok {
-		return nil, b.err
-	}
-	return model, nil
+	model := app.NewModel(name, m, secrets, tool.En, hclog.NewNullLogger()).Model
+	return model, app.Unusable(model)
 }
 
 // showFindings prints the findings and counts them.

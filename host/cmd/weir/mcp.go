@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,8 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/mcpbridge"
 	"github.com/weirhost/weir/host/internal/pipe"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 func (c *cli) mcpCmd() *cobra.Command {
@@ -75,12 +76,12 @@ func (c *cli) join(ctx context.Context, p paths) (*mcpbridge.Peer, error) {
 			if err == nil {
 				return c.host(ctx, a)
 			}
-			if _, busy := errors.AsType[*busyError](err); !busy || time.Now().After(end) || ctx.Err() != nil {
+			if _, busy := errors.AsType[*app.BusyError](err); !busy || time.Now().After(end) || ctx.Err() != nil {
 				return nil, err
 			}
 		}
 		select {
-		case <-time.After(lockTime / 5):
+		case <-time.After(app.LockTimeout / 5):
 		case <-ctx.Done():
 		}
 	}
@@ -91,32 +92,32 @@ func (c *cli) join(ctx context.Context, p paths) (*mcpbridge.Peer, error) {
 const serversTime = 10 * time.Second
 
 // host serves in this process, where other commands find it.
-func (c *cli) host(ctx context.Context, a *app) (*mcpbridge.Peer, error) {
+func (c *cli) host(ctx context.Context, a *app.App) (*mcpbridge.Peer, error) {
 	wait, over := context.WithTimeout(ctx, serversTime)
-	err := a.host.WaitServers(wait)
+	err := a.Host.WaitServers(wait)
 	over()
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		a.close()
+		a.Close()
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	go a.keepUp(ctx)
-	go a.follow(ctx)
-	l := &mcpbridge.Peer{Serve: a.daemon.ServeMCP, Close: func() { stop(); a.close() }}
+	go a.Maintain(ctx)
+	go a.Follow(ctx)
+	l := &mcpbridge.Peer{Serve: a.Daemon.ServeMCP, Close: func() { stop(); a.Close() }}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err == nil {
-		err = announce(a.paths, "http://"+listener.Addr().String())
+		err = announce(a.Paths, "http://"+listener.Addr().String())
 	}
 	if err != nil {
-		c.warn(a, "other weir commands will not find this one: "+err.Error())
+		a.Warn(tool.Textf("other weir commands will not find this one: %v", err))
 		return l, nil
 	}
-	srv := &http.Server{Handler: a.daemon.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: a.log.StandardLogger(nil)}
+	srv := a.HTTPServer()
 	go func() { _ = srv.Serve(listener) }() // ends with http.ErrServerClosed
 	l.Close = func() {
-		_ = os.Remove(a.paths.Address)
+		_ = os.Remove(a.Paths.Address)
 		stop()
-		a.close()
+		a.Close()
 		_ = srv.Close()
 	}
 	return l, nil

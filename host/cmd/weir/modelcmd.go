@@ -4,26 +4,17 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/provider"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/config"
 )
-
-// broken stands for a configured model that cannot be used: every question to
-// it gets the reason, and the daemon goes on.
-type broken struct{ err error }
-
-func (b broken) Generate(context.Context, agent.Request) iter.Seq2[agent.Delta, error] {
-	return func(yield func(agent.Delta, error) bool) { yield(agent.Delta{}, b.err) }
-}
 
 func (c *cli) modelCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "model", Short: "List, choose and test chat models"}
@@ -58,7 +49,7 @@ func (c *cli) listModels(ctx context.Context) error {
 		m := s.Models[name]
 		rows = append(rows, row{name, m.Provider, m.Model, m.BaseURL, m.Window, name == s.Agent.Model})
 	}
-	rows = append(rows, row{Name: daemon.DemoModel, Provider: "weir", Model: demoInfo().Model, Default: s.Agent.Model == daemon.DemoModel})
+	rows = append(rows, row{Name: daemon.DemoModel, Provider: "weir", Model: app.DemoInfo().Model, Default: s.Agent.Model == daemon.DemoModel})
 	if c.JSON {
 		if found == nil {
 			found = []provider.Found{}
@@ -183,15 +174,15 @@ func (c *cli) tellFound(w io.Writer, found []provider.Found) {
 }
 
 // tellModel says in the banner who answers, and what else could.
-func (c *cli) tellModel(ctx context.Context, a *app) {
-	name := a.settings.Agent.Model
-	if m := a.settings.Models[name]; m.Model != "" {
+func (c *cli) tellModel(ctx context.Context, a *app.App) {
+	name := a.Settings.Agent.Model
+	if m := a.Settings.Models[name]; m.Model != "" {
 		c.errf("  model   %s (%s, %s)\n", name, m.Provider, m.Model)
-		if b, ok := a.models[name].Model.(broken); ok {
-			c.errf("          it cannot be used: %s\n", b.err)
+		if err := a.ModelError(name); err != nil {
+			c.errf("          it cannot be used: %s\n", err)
 		}
 		return
 	}
 	c.errf("  model   the offline demo: a script, not an AI. weir model use … brings a real one\n")
-	c.tellFound(c.Err, c.probe(ctx, a.secrets.find))
+	c.tellFound(c.Err, c.probe(ctx, a.Lookup))
 }

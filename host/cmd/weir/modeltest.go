@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,8 +14,8 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/provider"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/term"
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 func (c *cli) modelTestCmd() *cobra.Command {
@@ -70,7 +69,7 @@ func (c *cli) testModels(ctx context.Context, names []string, all bool) error {
 	case len(names) == 0:
 		names = []string{s.Agent.Model}
 	}
-	l, log := c.language(), c.logger(s.Log)
+	l, log := c.language(), c.options().Logger(s.Log)
 	models := make([]agent.Model, len(names))
 	for i, name := range names {
 		m, ok := s.Models[name]
@@ -80,14 +79,14 @@ func (c *cli) testModels(ctx context.Context, names []string, all bool) error {
 		if !ok {
 			return usagef("`weir model list` lists them", "there is no model %q", name)
 		}
-		models[i] = c.model(name, m, secrets, l, log).Model
+		models[i] = app.NewModel(name, m, secrets, l, log).Model
 	}
 	out := make([]tested, len(names))
 	_, done := c.Progress(c.say("asking ", "正在询问 ") + strings.Join(names, ", "))
 	defer done()
 	var wg sync.WaitGroup
 	for i, m := range models {
-		wg.Go(func() { out[i] = tested{names[i], testModel(ctx, m, l)} })
+		wg.Go(func() { out[i] = tested{names[i], app.TestModel(ctx, m, l)} })
 	}
 	wg.Wait()
 	done()
@@ -95,19 +94,6 @@ func (c *cli) testModels(ctx context.Context, names []string, all bool) error {
 		return err
 	}
 	return c.tellTested(out)
-}
-
-// testModel is provider.Test for a model that may be one that could not be made.
-func testModel(ctx context.Context, m agent.Model, l tool.Locale) provider.Report {
-	b, ok := m.(broken)
-	if !ok {
-		return provider.Test(ctx, m, l)
-	}
-	step := provider.Step{Name: "configure", Msg: b.err.Error()}
-	if me, ok := errors.AsType[*agent.ModelError](b.err); ok {
-		step.Code, step.Msg, step.Hint = me.Code, me.Msg, me.Hint
-	}
-	return provider.Report{Steps: []provider.Step{step}}
 }
 
 func (c *cli) tellTested(all []tested) error {

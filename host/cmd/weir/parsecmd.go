@@ -11,7 +11,6 @@ import (
 
 	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/agent/parse/eval"
-	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -92,7 +91,7 @@ func (p parseRun) events(o parse.Options, text string) []parse.Event {
 func (p parseRun) options(ctx context.Context, c *cli) (parse.Options, error) {
 	switch {
 	case c.plugins != "":
-		specs, err := config.DeclaredTools(ctx, c.plugins, version(), c.errf)
+		specs, err := c.declaredTools(ctx, c.plugins)
 		return parse.Options{Tools: specs}, err
 	case p.tools == "":
 		return parse.Options{AnyName: true}, nil

@@ -12,11 +12,12 @@ import (
 	"time"
 
 	notify "github.com/coreos/go-systemd/v22/daemon"
-	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/daemon/client"
+	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
 )
@@ -37,46 +38,46 @@ func (c *cli) serveCmd() *cobra.Command {
 
 func (c *cli) serve(ctx context.Context, addr string) error {
 	c.serving, c.stays = true, true
-	app, err := c.open(ctx)
+	a, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer app.close()
+	defer a.Close()
 	if addr == "" {
-		addr = app.settings.Server.Addr
+		addr = a.Settings.Server.Addr
 	}
 	l, err := listen(addr)
 	if err != nil {
 		return err
 	}
 	url := "http://" + l.Addr().String()
-	if err := announce(app.paths, url); err != nil {
-		c.warn(app, err.Error())
+	if err := announce(a.Paths, url); err != nil {
+		a.Warn(msg.Of(err))
 	}
-	defer func() { _ = os.Remove(app.paths.Address) }()
-	srv := &http.Server{Handler: app.daemon.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: app.log.StandardLogger(nil)}
+	defer func() { _ = os.Remove(a.Paths.Address) }()
+	srv := a.HTTPServer()
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()
-	go app.keepUp(ctx)
-	go app.follow(ctx)
-	c.banner(ctx, app, url)
-	tellManager(app.log, notify.SdNotifyReady)
+	go a.Maintain(ctx)
+	go a.Follow(ctx)
+	c.banner(ctx, a, url)
+	a.NotifyManager(notify.SdNotifyReady)
 	select {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
 	}
-	tellManager(app.log, notify.SdNotifyStopping)
+	a.NotifyManager(notify.SdNotifyStopping)
 	c.errf("stopping: waiting for running answers\n")
-	return stop(context.WithoutCancel(ctx), app, srv)
+	return stop(context.WithoutCancel(ctx), a, srv)
 }
 
 // stop ends a daemon: running answers have their time, then those that are left
 // are cut off and say so, and the connections end.
-func stop(ctx context.Context, app *app, srv *http.Server) error {
-	drain, cancel := context.WithTimeout(ctx, time.Duration(app.settings.Server.Drain))
+func stop(ctx context.Context, a *app.App, srv *http.Server) error {
+	drain, cancel := context.WithTimeout(ctx, time.Duration(a.Settings.Server.Drain))
 	defer cancel()
-	err := app.daemon.Drain(drain)
+	err := a.Daemon.Drain(drain)
 	closing, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
 	if srv.Shutdown(closing) != nil {
@@ -86,13 +87,6 @@ func stop(ctx context.Context, app *app, srv *http.Server) error {
 		return errors.New("some answers were still running and were cut off")
 	}
 	return nil
-}
-
-// tellManager tells systemd, where it started the daemon and wants to know.
-func tellManager(log hclog.Logger, state string) {
-	if _, err := notify.SdNotify(false, state); err != nil {
-		log.Warn("systemd cannot be told", "state", state, "error", err)
-	}
 }
 
 // listen opens the port. Beyond loopback is refused: the token would travel in
@@ -142,28 +136,28 @@ func announce(p paths, url string) error {
 	}
 	if err := os.WriteFile(p.Address, b, 0o600); err != nil {
 		_ = os.Remove(p.Address)
-		return fmt.Errorf("the address file %s cannot be written (%s): other weir commands will not find this daemon; free some space or check the folder's permissions, and start it again",
+		return msg.Errorf("the address file %s cannot be written (%s): other weir commands will not find this daemon; free some space or check the folder's permissions, and start it again",
 			p.Address, config.Reason(err))
 	}
 	return nil
 }
 
 // banner says where everything is and what keeps tools out.
-func (c *cli) banner(ctx context.Context, app *app, url string) {
+func (c *cli) banner(ctx context.Context, a *app.App, url string) {
 	if c.JSON {
-		c.Print(map[string]any{"url": url, "token_file": app.paths.Token, "data": app.paths.Data, "config": app.paths.Config, "plugins": app.host.Plugins()})
+		c.Print(map[string]any{"url": url, "token_file": a.Paths.Token, "data": a.Paths.Data, "config": a.Paths.Config, "plugins": a.Host.Plugins()})
 	}
-	file := app.paths.Config
+	file := a.Paths.Config
 	if file == "" {
 		file = c.text("none found; the defaults hold")
 	}
 	fmt.Fprintf(c.Err, "\nweir %s\n", version())
-	c.errf("  page    %s/#token=%s\n", url, app.token)
-	c.errf("  config  %s\n  data    %s\n", file, app.paths.Data)
-	c.tellModel(ctx, app)
-	c.tellPlugins(app.host.Plugins())
-	for _, msg := range app.warnings {
-		c.errf("  warning %s\n", phrase(msg))
+	c.errf("  page    %s/#token=%s\n", url, a.Token)
+	c.errf("  config  %s\n  data    %s\n", file, a.Paths.Data)
+	c.tellModel(ctx, a)
+	c.tellPlugins(a.Host.Plugins())
+	for _, w := range a.Warnings() {
+		c.Errf("  warning %s\n", w)
 	}
 	c.errf("  ask     weir ask \"Where is the limit applied?\"\n  stop    Ctrl-C\n\n")
 }

@@ -149,7 +149,7 @@ func (c *cli) editUsers(change func(before Settings, text string) (string, error
 	}
 	before, faults := config.Parse(file, text)
 	if len(faults) > 0 {
-		return "", usagef("correct it first: `weir config validate`", "%s", faults[0])
+		return "", usagef("correct it first: `weir config validate`", "%v", faults[0].Text())
 	}
 	after, err := change(before, text)
 	if err != nil {
@@ -158,7 +158,7 @@ func (c *cli) editUsers(change func(before Settings, text string) (string, error
 	got, faults := config.Parse(file, after)
 	switch {
 	case len(faults) > 0:
-		return "", usagef("check the flags", "%s", faults[0].Msg+orEmpty(" (", faults[0].Hint, ")"))
+		return "", usagef("check the flags", "%v", config.Fault{Msg: faults[0].Msg, Hint: faults[0].Hint}.Text())
 	case !meant(got):
 		return "", usagef("change [users] in it yourself", "%s is written in a way that this command cannot edit", file)
 	}

@@ -27,11 +27,11 @@ func (c *cli) warmCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer a.close()
+			defer a.Close()
 			failed, compiled := 0, 0
 			tell, done := c.Progress(c.say("compiling", "正在编译"))
 			defer done()
-			a.host.Warm(cmd.Context(), func(name string, took time.Duration, err error) {
+			a.Host.Warm(cmd.Context(), func(name string, took time.Duration, err error) {
 				if err != nil {
 					failed++
 				}

@@ -27,7 +27,7 @@ key = "${NOKEY}"
 
 var doubted = []string{
 	`[agent] tools names "load_tool_histroy", which is no tool of a plugin here; did you mean load_tool_history`,
-	`[agents.other] prefetch names "serch"`, `[agents.other] deny_tools names "zzz"`, "[models.literal] key stands in tools.toml",
+	`[agents.other] prefetch names "serch"`, `[agents.other] deny_tools names "zzz"`, "[models.literal] has its key in tools.toml",
 }
 
 // What may be meant is a warning, once each, and keeps nothing from running.
@@ -132,12 +132,12 @@ disabled = true
 `
 	_, _, stderr := runIn(t.Context(), t, t.TempDir(), text, "tool", "list")
 	want := []string{
-		`tools.toml:2:1: [agent] prefetch names "load_tool_histroy", which is no tool of a plugin here; did you mean load_tool_history? (correct the name, or take it out)`,
+		`tools.toml:2:1: [agent] prefetch names "load_tool_histroy", which is no tool of a plugin here; did you mean load_tool_history? (correct the name, or remove it)`,
 		`tools.toml:6:1: [users.ann] deny_tools names "load_tool_histori"`, `tools.toml:8:1: [mcp] tools names "lod_tool_history"`,
-		`tools.toml:9:8: [tools.load_tool_histry] is for no tool here; did you mean load_tool_history?`,
+		`tools.toml:9:8: [tools.load_tool_histry] fits no tool here; did you mean load_tool_history?`,
 		`tools.toml:17:1: [[approvals.rule]] 2 is for "write_*", which fits no tool of a plugin here`,
 		`tools.toml:2:1: [agent] prefetch names "load_tool_histroy", which the profile may not use`, `tools.toml:2:1: [agent] prefetch names "search_tool_history", which the profile may not use`,
-		"the user ann cannot come in",
+		"the user ann cannot log in",
 	}
 	for _, w := range want {
 		if !strings.Contains(stderr, w) {

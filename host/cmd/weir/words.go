@@ -133,12 +133,12 @@ func (c *cli) language() tool.Locale {
 			c.spoken = tool.Locale(c.lang)
 		default:
 			var s Settings
-			c.spoken = c.locale(s) // of what is wrong with the configuration
+			c.spoken = s.Language(c.Lookup) // of what is wrong with the configuration
 			if p, err := c.findPaths(); err == nil {
 				l, _ := c.source().Load(p) // a wrong configuration has a language too
 				s = l.Settings
 			}
-			c.spoken = c.locale(s)
+			c.spoken = s.Language(c.Lookup)
 		}
 	}
 	return c.spoken

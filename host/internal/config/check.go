@@ -11,15 +11,16 @@ import (
 	"github.com/weirhost/weir/agent/model/provider"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // check reports values that cannot be meant.
-func check(s *Settings, bad func(msg, hint string, key ...string)) {
+func check(s *Settings, bad report) {
 	oneOf := func(value string, allowed []string, key ...string) {
 		if value != "" && !strings.Contains(value, "${") && !slices.Contains(allowed, value) {
-			bad(fmt.Sprintf("%s is %q", strings.Join(key, "."), value), "use one of: "+strings.Join(allowed, ", "), key...)
+			bad(tool.Textf("%s is %q", strings.Join(key, "."), value), tool.Textf("use one of: %s", strings.Join(allowed, ", ")), key...)
 		}
 	}
 	strategies := []string{"head_tail", "head_only", "tail_only", "json", "summarize"}
@@ -30,14 +31,14 @@ func check(s *Settings, bad func(msg, hint string, key ...string)) {
 	oneOf(s.Limits.Strategy, strategies, "limits", "strategy")
 	oneOf(s.Archive.Trigger, []string{string(agent.TriggerModel), string(agent.TriggerKeyword), string(agent.TriggerSemantic), string(agent.TriggerHybrid)}, "archive", "trigger")
 	if s.Archive.Semantic > 1 {
-		bad(fmt.Sprintf("semantic_threshold is %v", s.Archive.Semantic), "give a score from 0 to 1; negative means that the best match is always good enough", "archive", "semantic_threshold")
+		bad(tool.Textf("semantic_threshold is %v", s.Archive.Semantic), tool.Textf("give a score from 0 to 1; negative means that the best match is always good enough"), "archive", "semantic_threshold")
 	}
 	oneOf(s.Archive.Scope, []string{"conversation", "user"}, "archive", "scope")
 	oneOf(s.Sandbox.Engine, []string{host.EngineWazero, host.EngineExtism}, "sandbox", "engine")
 	oneOf(s.Sandbox.Isolation, []string{string(host.InProcess), string(host.Inline)}, "sandbox", "isolation")
 	checkShown(s.Limits.MaxChars, s.Limits.Head, s.Limits.Tail, bad, "limits")
 	if n := s.Limits.CeilingChars; n != 0 && n < tool.MinMaxChars {
-		bad(fmt.Sprintf("ceiling_chars is %d", n), fmt.Sprintf("%d is the least; 0 means %d", tool.MinMaxChars, tool.DefaultCeiling), "limits", "ceiling_chars")
+		bad(tool.Textf("ceiling_chars is %d", n), tool.Textf("%d is the least; 0 means %d", tool.MinMaxChars, tool.DefaultCeiling), "limits", "ceiling_chars")
 	}
 	checkLines(s.Limits.MaxLines, bad, "limits")
 	for name, t := range s.Tools {
@@ -46,13 +47,13 @@ func check(s *Settings, bad func(msg, hint string, key ...string)) {
 		oneOf(t.Archive, []string{"auto", "always", "never"}, "tools", name, "archive")
 		checkShown(t.MaxChars, t.Head, t.Tail, bad, "tools", name)
 		if err := limit.CheckKeep(t.Keep); err != nil {
-			bad(err.Error(), "write RE2 expressions", "tools", name, "keep")
+			bad(msg.Of(err), tool.Textf("write RE2 expressions"), "tools", name, "keep")
 		}
 	}
 	for i, f := range s.Plugins.Folder {
 		oneOf(f.Trust, []string{"ask", "granted"}, "plugins", "folder", fmt.Sprint(i), "trust")
 		if f.Path == "" {
-			bad("this plugin folder has no path", `write path = "./plugins"`, "plugins", "folder", fmt.Sprint(i))
+			bad(tool.Textf("this plugin folder has no path"), tool.Textf(`write path = "./plugins"`), "plugins", "folder", fmt.Sprint(i))
 		}
 	}
 	checkServers(s.Servers, bad)
@@ -60,7 +61,7 @@ func check(s *Settings, bad func(msg, hint string, key ...string)) {
 	providers := append(PresetNames(), daemon.DemoModel)
 	for name, m := range s.Models {
 		if m.Provider == "" {
-			bad(fmt.Sprintf("the model %s has no provider", name), "use one of: "+strings.Join(providers, ", "), "models", name)
+			bad(tool.Textf("the model %s has no provider", name), tool.Textf("use one of: %s", strings.Join(providers, ", ")), "models", name)
 		}
 		oneOf(m.Provider, providers, "models", name, "provider")
 		checkPrice(m.Price, bad, "models", name, "price")
@@ -68,7 +69,7 @@ func check(s *Settings, bad func(msg, hint string, key ...string)) {
 	checkAgent(s, s.Agent, oneOf, bad, "agent")
 	for name, a := range s.Agents {
 		if name == "default" {
-			bad("[agents.default] is [agent] itself", "write its keys below [agent]", "agents", name)
+			bad(tool.Textf("[agents.default] is [agent] itself"), tool.Textf("write its keys below [agent]"), "agents", name)
 		}
 		checkAgent(s, a, oneOf, bad, "agents", name)
 	}
@@ -77,20 +78,20 @@ func check(s *Settings, bad func(msg, hint string, key ...string)) {
 	for name, g := range s.Grants {
 		for i, x := range g.Secrets {
 			if x.Name == "" || x.Host == "" && x.Header+x.Format != "" {
-				bad("a granted secret is a name, or a table with name and host", `write secrets = ["API_KEY"], or for a plugin made for another host secrets = [{ name = "API_KEY", host = "api.example.com" }]`, "grants", name, "secrets", fmt.Sprint(i))
+				bad(tool.Textf("a granted secret is a name, or a table with name and host"), tool.Textf(`write secrets = ["API_KEY"], or for a plugin made for another host secrets = [{ name = "API_KEY", host = "api.example.com" }]`), "grants", name, "secrets", fmt.Sprint(i))
 			}
 		}
 		for i, p := range g.Paths {
 			oneOf(p.Mode, []string{"ro", "rw"}, "grants", name, "paths", fmt.Sprint(i), "mode")
 			if !strings.HasPrefix(p.Guest, "/") || p.Host == "" {
-				bad("a granted path needs guest = \"/…\" and host = \"…\"", "", "grants", name, "paths", fmt.Sprint(i))
+				bad(tool.Textf("a granted path needs guest = \"/…\" and host = \"…\""), tool.Text{}, "grants", name, "paths", fmt.Sprint(i))
 			}
 		}
 	}
 }
 
 // checkApprovals reports what the host would refuse, at its place in the file.
-func checkApprovals(s *Settings, bad func(string, string, ...string)) {
+func checkApprovals(s *Settings, bad report) {
 	a := s.Approvals
 	for _, v := range []*string{&a.Default, &a.Network} {
 		if strings.Contains(*v, "${") { // what it will be is known later
@@ -98,44 +99,44 @@ func checkApprovals(s *Settings, bad func(string, string, ...string)) {
 		}
 	}
 	approvals(a).Validate(func(problem, fix tool.Text, key ...string) {
-		bad(problem.String(), fix.String(), append([]string{"approvals"}, key...)...)
+		bad(problem, fix, append([]string{"approvals"}, key...)...)
 	})
 }
 
-func checkPrice(p PriceSettings, bad func(string, string, ...string), table ...string) {
+func checkPrice(p PriceSettings, bad report, table ...string) {
 	for key, v := range map[string]float64{"prompt": p.Prompt, "completion": p.Completion, "cached_prompt": p.CachedPrompt, "cache_write": p.CacheWrite} {
 		if !(v >= 0) || math.IsInf(v, 1) {
-			bad(fmt.Sprintf("%s is %g", key, v), "write the price of a million tokens; 0: unknown", append(slices.Clone(table), key)...)
+			bad(tool.Textf("%s is %g", key, v), tool.Textf("write the price of a million tokens; 0: unknown"), append(slices.Clone(table), key)...)
 		}
 	}
 	if len(p.Currency) > 8 {
-		bad(fmt.Sprintf("currency is %q", p.Currency), `write its letters, for example "USD" or "CNY"`, append(slices.Clone(table), "currency")...)
+		bad(tool.Textf("currency is %q", p.Currency), tool.Textf(`write its letters, for example "USD" or "CNY"`), append(slices.Clone(table), "currency")...)
 	}
 }
 
-func checkShown(chars int, head, tail float64, bad func(string, string, ...string), table ...string) {
+func checkShown(chars int, head, tail float64, bad report, table ...string) {
 	at := func(key string) []string { return append(slices.Clone(table), key) }
 	if chars != 0 && chars < tool.MinMaxChars {
-		bad(fmt.Sprintf("max_chars is %d", chars), fmt.Sprintf("%d is the least: the notice alone takes %d", tool.MinMaxChars, tool.NoticeChars), at("max_chars")...)
+		bad(tool.Textf("max_chars is %d", chars), tool.Textf("%d is the least: the notice alone takes %d", tool.MinMaxChars, tool.NoticeChars), at("max_chars")...)
 	}
 	if !(head >= 0 && tail >= 0 && head+tail <= 1) { // which holds for no NaN
-		bad(fmt.Sprintf("head %g and tail %g are not shares of one budget", head, tail), "each 0 or more, together at most 1", at("head")...)
+		bad(tool.Textf("head %g and tail %g are not shares of one budget", head, tail), tool.Textf("each 0 or more, together at most 1"), at("head")...)
 	}
 }
 
-func checkLines(lines int, bad func(string, string, ...string), table ...string) {
+func checkLines(lines int, bad report, table ...string) {
 	if lines < 0 || lines == 1 {
-		bad(fmt.Sprintf("max_lines is %d", lines), "2 is the least, for the notice takes a line; 0 means the default", append(slices.Clone(table), "max_lines")...)
+		bad(tool.Textf("max_lines is %d", lines), tool.Textf("2 is the least, for the notice takes a line; 0 means the default"), append(slices.Clone(table), "max_lines")...)
 	}
 }
 
-func checkAgent(s *Settings, a AgentSettings, oneOf func(string, []string, ...string), bad func(string, string, ...string), table ...string) {
+func checkAgent(s *Settings, a AgentSettings, oneOf func(string, []string, ...string), bad report, table ...string) {
 	at := func(key string) []string { return append(slices.Clone(table), key) }
 	oneOf(a.Mode, []string{string(agent.ModeAuto), string(agent.ModePrompt), string(agent.ModeNative)}, at("mode")...)
 	oneOf(a.Locale, []string{"auto", "en", "zh"}, at("locale")...)
 	if _, ok := s.Models[a.Model]; a.Model != "" && a.Model != daemon.DemoModel && !ok {
 		known := slices.Sorted(maps.Keys(s.Models))
-		bad(fmt.Sprintf("there is no model %q", a.Model), "add [models."+a.Model+"], or use one of: "+strings.Join(append(known, daemon.DemoModel), ", "), at("model")...)
+		bad(tool.Textf("there is no model %q", a.Model), tool.Textf("add [models.%s], or use one of: %s", a.Model, strings.Join(append(known, daemon.DemoModel), ", ")), at("model")...)
 	}
 }
 

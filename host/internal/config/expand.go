@@ -1,28 +1,21 @@
 package config
 
 import (
-	"bufio"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
 	"sync"
-
-	"github.com/weirhost/weir/host/internal/msg"
 )
 
 // A reference to a variable: ${NAME} or ${NAME:-default}.
 var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`) })
 
-// expand replaces references in every string below v, which is a pointer. What
-// is not set and has no default becomes empty; whoever needs it complains with
-// the setting's name.
+// expand replaces the references in every string below v, which is a pointer. A
+// reference to a variable that is not set and has no default becomes empty; the code
+// that needs the setting reports it by the name of the setting.
 func expand(v any, env Lookup) { expandValue(reflect.ValueOf(v).Elem(), env) }
 
+// expandString replaces the references in s.
 func expandString(s string, env Lookup) string {
 	return reference().ReplaceAllStringFunc(s, func(ref string) string {
 		m := reference().FindStringSubmatch(ref)
@@ -45,7 +38,7 @@ func expandValue(v reflect.Value, env Lookup) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() { // the others are no settings
+			if v.Type().Field(i).IsExported() { // the other fields are no settings
 				expandValue(v.Field(i), env)
 			}
 		}
@@ -70,57 +63,4 @@ func expanded(v reflect.Value, env Lookup) reflect.Value {
 	c.Set(v)
 	expandValue(c, env)
 	return c
-}
-
-// DotEnv reads the .env beside the configuration. It is read only when nobody
-// else may: with other permissions it is left alone and the reason returned.
-func DotEnv(config string) (vars map[string]string, skipped string, err error) {
-	if config == "" {
-		return nil, "", nil
-	}
-	file := filepath.Join(filepath.Dir(config), ".env")
-	st, err := os.Stat(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", nil
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	if st.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Sprintf("%s is not read: others may read it too; run `chmod 600 %s`", file, file), nil
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, "", err
-	}
-	defer f.Close()
-	vars = map[string]string{}
-	sc := bufio.NewScanner(f)
-	for n := 1; sc.Scan(); n++ {
-		line := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(sc.Text()), "export "))
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		name, value, ok := strings.Cut(line, "=")
-		if !ok {
-			return nil, "", msg.Usagef("write NAME=value", "%s:%d: this line sets no variable", file, n)
-		}
-		value = strings.TrimSpace(value)
-		if len(value) > 1 && (value[0] == '"' || value[0] == '\'') && value[len(value)-1] == value[0] {
-			value = value[1 : len(value)-1]
-		}
-		vars[strings.TrimSpace(name)] = value
-	}
-	return vars, "", sc.Err()
-}
-
-// over looks a name up in the environment first, then in vars.
-func over(env Lookup, vars map[string]string) Lookup {
-	return func(name string) (string, bool) {
-		if v, ok := env(name); ok {
-			return v, true
-		}
-		v, ok := vars[name]
-		return v, ok
-	}
 }

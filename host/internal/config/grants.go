@@ -21,7 +21,7 @@ func AddGrant(file, text, name string, wish GrantSettings) (after string, merged
 		}
 	}
 	if got, faults := Parse(file, after); len(faults) > 0 || !sameGrant(got.Grants[name], merged) {
-		return "", merged, msg.Usagef(fmt.Sprintf("write below [grants.%s] yourself: %s", name, GrantText(merged)), "%s is written in a way that this command cannot edit", file)
+		return "", merged, msg.Usagef("", "%s is written in a way that this command cannot edit", file).WithHint("write below [grants.%s] yourself: %s", name, GrantText(merged))
 	}
 	return after, merged, nil
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -103,6 +104,23 @@ func profile(s Settings, a AgentSettings) daemon.Profile {
 			TokenBudget: a.TokenBudget, TimeBudget: time.Duration(a.TimeBudget), Prefetch: a.Prefetch, SystemExtra: a.System,
 		},
 	}
+}
+
+// Language returns the language for people: that of the settings, else that of the
+// environment, else English. env may be nil.
+func (s Settings) Language(env Lookup) tool.Locale {
+	if l := LocaleOf(s.Locale); l != "" {
+		return l
+	}
+	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
+		if v := (Source{Env: env}).Getenv(name); v != "" {
+			if strings.HasPrefix(v, "zh") {
+				return tool.Zh
+			}
+			break
+		}
+	}
+	return tool.En
 }
 
 // LocaleOf turns "auto" into the agent's empty locale.

@@ -31,11 +31,11 @@ func TestWhereATextBreaks(t *testing.T) {
 func TestDoubts(t *testing.T) {
 	const model = "[models.m]\nprovider = \"ollama\"\nmodel = \"x\"\nnative_tools = false\n"
 	for _, row := range []struct{ text, want string }{
-		{"[agent]\nenable_tool_calling = false\n  enable_planning = true\n", "f:3:3: [agent] enable_planning does nothing, for enable_tool_calling is false (take it out, or set enable_tool_calling = true)"},
-		{"[agent]\nmax_tool_calls = -1\nenable_reflection = true\n", "f:3:1: [agent] enable_reflection does nothing, for max_tool_calls is -1, which allows no call"},
-		{"[agents.bare]\ntools = []\nprefetch = [\"a\"]\n", "f:3:1: [agents.bare] prefetch does nothing, for tools is empty"},
-		{"[agent]\nmode = \"native\"\nenable_tool_calling = false\n", "f:2:1: [agent] mode does nothing"},
-		{"[agent]\ntools = [\"a\"]\ndeny_tools = [\"b\", \"a\"]\n", `f:3:1: [agent] deny_tools names "a", and tools does too: it is denied (take it out of one of the two)`},
+		{"[agent]\nenable_tool_calling = false\n  enable_planning = true\n", "f:3:3: [agent] enable_planning has no effect, because enable_tool_calling is false (remove it, or set enable_tool_calling = true)"},
+		{"[agent]\nmax_tool_calls = -1\nenable_reflection = true\n", "f:3:1: [agent] enable_reflection has no effect, because max_tool_calls is -1, which allows no call"},
+		{"[agents.bare]\ntools = []\nprefetch = [\"a\"]\n", "f:3:1: [agents.bare] prefetch has no effect, because tools is empty"},
+		{"[agent]\nmode = \"native\"\nenable_tool_calling = false\n", "f:2:1: [agent] mode has no effect"},
+		{"[agent]\ntools = [\"a\"]\ndeny_tools = [\"b\", \"a\"]\n", `f:3:1: [agent] deny_tools names "a", and tools does too: it is denied (remove it from one of the two)`},
 		{"[agent]\ntools = [\"a\"]\nprefetch = [\"b\"]\n", `f:3:1: [agent] prefetch names "b", which the profile may not use`},
 		{"[agent]\ndeny_tools = [\"b\"]\nprefetch = [\"b\"]\n", `f:3:1: [agent] prefetch names "b", which the profile may not use`},
 		{model + "[agent]\nmodel = \"m\"\nmode = \"native\"\n", `f:7:1: [agent] mode is "native", and [models.m] says native_tools = false`},
@@ -54,8 +54,8 @@ func TestDoubts(t *testing.T) {
 		if len(faults) > 0 {
 			t.Fatal(faults)
 		}
-		got := Lint(s)
-		if inForce := Lint(s.WithDefaults()); len(inForce) != len(got) {
+		got := s.Lint()
+		if inForce := s.WithDefaults().Lint(); len(inForce) != len(got) {
 			t.Errorf("%q: %v, and with the defaults %v", row.text, got, inForce)
 		}
 		if row.want == "" && len(got) > 0 || row.want != "" && (len(got) != 1 || !strings.HasPrefix(got[0].String(), row.want)) {

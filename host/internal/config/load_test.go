@@ -12,7 +12,7 @@ func TestUnknownKeyNamesTheNearest(t *testing.T) {
 		"[limits]\nanything_else = 1\n":                         "check the spelling; tools.toml in the repository explains every key",
 	} {
 		_, faults := Parse("tools.toml", text)
-		if len(faults) != 1 || faults[0].Hint != want {
+		if len(faults) != 1 || faults[0].Hint.String() != want {
 			t.Errorf("%q: %+v; want %q", text, faults, want)
 		}
 	}

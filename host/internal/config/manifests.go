@@ -17,7 +17,7 @@ import (
 // declare. A manifest is read without its module, so that a tool which is not
 // built yet can be tried; only a module that carries its manifest is opened.
 // What a host would refuse is told on stderr and left out.
-func DeclaredTools(ctx context.Context, dir, version string, leftOut func(format string, args ...any)) ([]tool.Spec, error) {
+func DeclaredTools(ctx context.Context, dir, version string, leftOut func(tool.Text)) ([]tool.Spec, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, msg.Usagef("give --plugins the folder that the plugins lie in", "the plugin folder %s cannot be read", dir)
@@ -26,7 +26,7 @@ func DeclaredTools(ctx context.Context, dir, version string, leftOut func(format
 	add := func(m registry.Manifest) {
 		for _, t := range m.Tools {
 			if slices.ContainsFunc(specs, func(s tool.Spec) bool { return s.Name == t.Spec.Name }) {
-				leftOut("weir: the tool %s of %s is left out: another plugin declares that name\n", t.Spec.Name, m.Name)
+				leftOut(tool.Textf("the tool %s of %s is left out: another plugin declares that name", t.Spec.Name, m.Name))
 				continue
 			}
 			specs = append(specs, t.Spec)
@@ -53,7 +53,7 @@ func DeclaredTools(ctx context.Context, dir, version string, leftOut func(format
 }
 
 // manifest reads one manifest; false: there is none, or none that can be used.
-func manifest(file string, leftOut func(format string, args ...any)) (registry.Manifest, bool) {
+func manifest(file string, leftOut func(tool.Text)) (registry.Manifest, bool) {
 	if base := filepath.Base(filepath.Dir(file)); base[0] == '.' || base[0] == '_' {
 		return registry.Manifest{}, false // as a host passes over them
 	}
@@ -63,13 +63,13 @@ func manifest(file string, leftOut func(format string, args ...any)) (registry.M
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		leftOut("weir: the manifest %s cannot be read and is left out\n", file)
+		leftOut(tool.Textf("the manifest %s cannot be read and is left out", file))
 		return registry.Manifest{}, false
 	}
 	m, problems := registry.ParseManifest(file, text)
 	for _, p := range problems {
 		if !p.Warning {
-			leftOut("weir: left out: %s\n", p)
+			leftOut(tool.Textf("left out: %s", p))
 			return registry.Manifest{}, false
 		}
 	}
@@ -85,9 +85,9 @@ func Declared(specs []tool.Spec, name, dir string) (tool.Spec, error) {
 		}
 		names = append(names, s.Name)
 	}
-	hint := "the tools there are: " + strings.Join(names, ", ")
+	hint := tool.Textf("the tools are: %s", strings.Join(names, ", "))
 	if near := text.Nearest(name, names); len(near) > 0 {
-		hint = "did you mean " + strings.Join(near, " or ") + "?"
+		hint = didYouMean(near)
 	}
-	return tool.Spec{}, msg.Usagef(hint, "no plugin in %s declares a tool named %q", dir, name)
+	return tool.Spec{}, &msg.Problem{Code: msg.Usage, Text: tool.Textf("no plugin in %s declares a tool named %q", dir, name), Hint: hint}
 }

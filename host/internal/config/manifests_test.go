@@ -13,6 +13,7 @@ import (
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A plugin that is one file carries its manifest inside, and declares from there.
@@ -67,6 +68,6 @@ func TestDeclaredToolsOfTheShippedPlugins(t *testing.T) {
 	}
 }
 
-func complain(w *bytes.Buffer) func(string, ...any) {
-	return func(format string, args ...any) { fmt.Fprintf(w, format, args...) }
+func complain(w *bytes.Buffer) func(tool.Text) {
+	return func(t tool.Text) { fmt.Fprintln(w, t) }
 }

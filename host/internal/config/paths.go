@@ -47,7 +47,7 @@ func (o Source) Paths() (Paths, error) {
 		return Paths{}, err
 	}
 	cache = filepath.Join(cache, "wasm")
-	if v := o.getenv("WEIR_CACHE"); v != "" { // shared by tests
+	if v := o.Getenv("WEIR_CACHE"); v != "" { // shared by tests
 		cache = v
 	}
 	if cache, err = filepath.Abs(cache); err != nil {
@@ -100,10 +100,10 @@ func contains(folder, path string) bool {
 }
 
 func (o Source) xdg(variable, underHome string) string {
-	if v := o.getenv(variable); filepath.IsAbs(v) { // the standard says to ignore relative ones
+	if v := o.Getenv(variable); filepath.IsAbs(v) { // the standard says to ignore relative ones
 		return filepath.Join(v, "weir")
 	}
-	if home := o.getenv("HOME"); home != "" {
+	if home := o.Getenv("HOME"); home != "" {
 		return filepath.Join(home, underHome, "weir")
 	}
 	return ""

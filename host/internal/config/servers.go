@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"maps"
 	"path"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // ServerEntry is another MCP server, written as everybody writes them.
@@ -37,23 +37,23 @@ type ServerEntry struct {
 var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_-]{0,29}$`) })
 
 // checkServers reports entries that cannot be meant.
-func checkServers(servers map[string]ServerEntry, bad func(msg, hint string, key ...string)) {
+func checkServers(servers map[string]ServerEntry, bad report) {
 	for name, s := range servers {
 		if !serverName().MatchString(name) {
-			bad(fmt.Sprintf("%q is no name for a server", name), "use up to 30 of a-z, 0-9, _ and -, a letter first", "mcpServers", name)
+			bad(tool.Textf("%q is no name for a server", name), tool.Textf("use up to 30 of a-z, 0-9, _ and -, a letter first"), "mcpServers", name)
 		}
 		switch {
 		case s.Command == "" && s.URL == "":
-			bad(fmt.Sprintf("the server %s has neither command nor url", name), `write command = "…" and args = […], or url = "https://…"`, "mcpServers", name)
+			bad(tool.Textf("the server %s has neither command nor url", name), tool.Textf(`write command = "…" and args = […], or url = "https://…"`), "mcpServers", name)
 		case s.Command != "" && s.URL != "":
-			bad(fmt.Sprintf("the server %s has both command and url", name), "keep one of the two", "mcpServers", name, "url")
+			bad(tool.Textf("the server %s has both command and url", name), tool.Textf("keep one of the two"), "mcpServers", name, "url")
 		case s.Type == "sse":
-			bad(fmt.Sprintf("the server %s uses the old transport \"sse\"", name), `give the address of its streamable HTTP endpoint; type can be left out`, "mcpServers", name, "type")
+			bad(tool.Textf("the server %s uses the old transport \"sse\"", name), tool.Textf(`give the address of its streamable HTTP endpoint; type can be left out`), "mcpServers", name, "type")
 		}
 		for key, patterns := range map[string][]string{"allow": s.Allow, "deny": s.Deny} {
 			for _, p := range patterns {
 				if _, err := path.Match(p, ""); err != nil {
-					bad(fmt.Sprintf("%q is no pattern", p), "use * for any letters, or the tool's whole name", "mcpServers", name, key)
+					bad(tool.Textf("%q is no pattern", p), tool.Textf("use * for any letters, or the tool's whole name"), "mcpServers", name, key)
 				}
 			}
 		}

@@ -1,9 +1,7 @@
 package config
 
 import (
-	"fmt"
-
-	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -30,7 +28,7 @@ type Settings struct {
 	MCP       MCPSettings              `toml:"mcp" json:"mcp"`
 	Telemetry TelemetrySettings        `toml:"telemetry" json:"telemetry"`
 
-	places places // of what is written
+	positions positions // of the keys in the file
 }
 
 // ServerSettings are the daemon's address and its bounds.
@@ -61,9 +59,13 @@ type ModelSettings struct {
 	Extra       map[string]any `toml:"extra" json:"extra,omitempty"`
 	Price       PriceSettings  `toml:"price" json:"price,omitzero"`
 
-	KeyEnv  string // the variable that Key refers to
+	keyEnv  string // the variable that Key refers to
 	literal bool   // the file holds the key itself
 }
+
+// KeyEnv returns the name of the variable that holds the key; empty: the file holds
+// the key itself, or there is none.
+func (m ModelSettings) KeyEnv() string { return m.keyEnv }
 
 // PriceSettings are what a million tokens of a model cost.
 type PriceSettings struct {
@@ -73,8 +75,6 @@ type PriceSettings struct {
 	CacheWrite   float64 `toml:"cache_write" json:"cache_write,omitempty"`
 	Currency     string  `toml:"currency" json:"currency,omitempty"`
 }
-
-func (p PriceSettings) price() agent.Price { return agent.Price(p) }
 
 // AgentSettings are one profile: the model and the capability record.
 type AgentSettings struct {
@@ -184,15 +184,15 @@ func (h *HostGrant) UnmarshalTOML(v any) error {
 			case "private":
 				h.Private, ok = x.(bool)
 			default:
-				return fmt.Errorf("a granted host has no key %q; it has host and private", key)
+				return msg.Errorf("a granted host has no key %q; it has host and private", key)
 			}
 			if !ok {
-				return fmt.Errorf("the key %q of a granted host has the wrong type", key)
+				return msg.Errorf("the key %q of a granted host has the wrong type", key)
 			}
 		}
 		return nil
 	}
-	return fmt.Errorf("a granted host is a name or a table { host = \"…\" }")
+	return msg.Errorf("a granted host is a name or a table { host = \"…\" }")
 }
 
 // SecretGrant lets a plugin use a secret. A plugin with a manifest says itself
@@ -215,17 +215,17 @@ func (s *SecretGrant) UnmarshalTOML(v any) error {
 		for key, x := range v {
 			to, known := keys[key]
 			if !known {
-				return fmt.Errorf("a granted secret has no key %q; it has name, header, format and host", key)
+				return msg.Errorf("a granted secret has no key %q; it has name, header, format and host", key)
 			}
 			text, ok := x.(string)
 			if !ok {
-				return fmt.Errorf("the key %q of a granted secret is no text", key)
+				return msg.Errorf("the key %q of a granted secret is no text", key)
 			}
 			*to = text
 		}
 		return nil
 	}
-	return fmt.Errorf("a granted secret is a name or a table { name = \"…\", host = \"…\" }")
+	return msg.Errorf("a granted secret is a name or a table { name = \"…\", host = \"…\" }")
 }
 
 // SummarizeSettings let a model write summaries of very long results.

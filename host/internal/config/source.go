@@ -13,13 +13,14 @@ type Source struct {
 	Env       Lookup // nil: there are no variables
 }
 
-// getenv returns a variable, or "" when it is not set.
-func (o Source) getenv(name string) string {
-	v, _ := o.lookup(name)
+// Getenv returns a variable, or "" when it is not set.
+func (o Source) Getenv(name string) string {
+	v, _ := o.Lookup(name)
 	return v
 }
 
-func (o Source) lookup(name string) (string, bool) {
+// Lookup finds a variable; it is Env, or finds nothing.
+func (o Source) Lookup(name string) (string, bool) {
 	if o.Env == nil {
 		return "", false
 	}

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"math"
 	"net/url"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/otlp"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // TelemetrySettings say where spans go.
@@ -71,14 +71,14 @@ func (t *TelemetrySettings) fromEnv(env Lookup) error {
 }
 
 // checkTelemetry reports what cannot be meant.
-func checkTelemetry(t TelemetrySettings, bad func(msg, hint string, key ...string)) {
+func checkTelemetry(t TelemetrySettings, bad report) {
 	if e := t.Endpoint; e != "" && !strings.Contains(e, "${") {
 		if u, err := url.Parse(e); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			bad("endpoint is not an http or https address", `write the collector's address for OTLP over HTTP, for example "http://127.0.0.1:4318"`, "telemetry", "endpoint")
+			bad(tool.Textf("endpoint is not an http or https address"), tool.Textf(`write the collector's address for OTLP over HTTP, for example "http://127.0.0.1:4318"`), "telemetry", "endpoint")
 		}
 	}
 	if r := t.Ratio; !(r >= 0 && r <= 1) || math.IsNaN(r) {
-		bad(fmt.Sprintf("sample_ratio is %g", r), "give a share from 0 to 1; 0 means all", "telemetry", "sample_ratio")
+		bad(tool.Textf("sample_ratio is %g", r), tool.Textf("give a share from 0 to 1; 0 means all"), "telemetry", "sample_ratio")
 	}
 }
 

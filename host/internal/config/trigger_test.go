@@ -21,7 +21,7 @@ func TestTriggerSettings(t *testing.T) {
 		}
 	}
 	_, faults := Parse("tools.toml", "[archive]\nkeep_turns = 2\ntrigger = \"always\"\n")
-	if len(faults) != 1 || faults[0].Line != 3 || !strings.Contains(faults[0].Hint, "hybrid") {
+	if len(faults) != 1 || faults[0].Line != 3 || !strings.Contains(faults[0].Hint.String(), "hybrid") {
 		t.Errorf("an unknown trigger: %v", faults)
 	}
 	for text, want := range map[string]float64{"": 0.5, "semantic_threshold = 0": 0.5, "semantic_threshold = 0.82": 0.82, "semantic_threshold = 1": 1, "semantic_threshold = -1": -1} {
@@ -31,7 +31,7 @@ func TestTriggerSettings(t *testing.T) {
 		}
 	}
 	_, faults = Parse("tools.toml", "[archive]\ntrigger = \"semantic\"\nsemantic_threshold = 1.5\n")
-	if len(faults) != 1 || faults[0].Line != 3 || !strings.Contains(faults[0].Hint, "0 to 1") {
+	if len(faults) != 1 || faults[0].Line != 3 || !strings.Contains(faults[0].Hint.String(), "0 to 1") {
 		t.Errorf("a threshold that no score reaches: %v", faults)
 	}
 	s, faults := Parse("tools.toml", "[models.ark]\nprovider = \"ark\"\nembedding_model = \"vec-1\"\n")

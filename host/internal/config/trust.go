@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // What a tools.toml says of other servers starts programs and sends keys away.
@@ -34,8 +34,8 @@ func (s Settings) TrustedServers(o Source, p Paths) (start []plugin.Server, held
 }
 
 // Untrusted says why servers are not started.
-func Untrusted(held []string, p Paths) string {
-	return fmt.Sprintf("the MCP servers %s of %s are not started: the file lay in this folder and may be anybody's; look at it, then run: weir config trust", strings.Join(held, ", "), p.Config)
+func Untrusted(names []string, p Paths) tool.Text {
+	return tool.Textf("the MCP servers %s of %s are not started: any program may have written a file in this folder; read it, then run: weir config trust", strings.Join(names, ", "), p.Config)
 }
 
 // found reports whether the configuration was not named by anybody, but lay in

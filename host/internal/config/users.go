@@ -3,7 +3,6 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"maps"
 	"math"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -32,7 +32,7 @@ type UserSettings struct {
 	Quota       QuotaSettings `toml:"quota" json:"quota,omitzero"`
 
 	sum    [sha256.Size]byte // of the token; zero: there is none
-	reason string            // why there is none
+	reason tool.Text         // why there is none
 }
 
 // QuotaSettings bound what one user takes.
@@ -48,19 +48,19 @@ type QuotaSettings struct {
 // The bounds of a token that a person made, and of a quota that is remembered
 // request by request.
 const (
-	leastToken = 16 // characters
-	mostMinute = 100_000
+	minToken     = 16 // characters
+	maxPerMinute = 100_000
 )
 
 // reference alone: the file never holds a token itself.
 var onlyReference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`) })
 
 // checkUsers reports what cannot be meant.
-func checkUsers(s *Settings, bad func(string, string, ...string)) {
+func checkUsers(s *Settings, bad report) {
 	for name, u := range s.Users {
 		at := func(key ...string) []string { return append([]string{"users", name}, key...) }
 		if err := daemon.CheckUserName(name); err != nil {
-			bad(err.Error(), "give the user another name", at()...)
+			bad(msg.Of(err), tool.Textf("give the user another name"), at()...)
 		}
 		ways := 0
 		for _, way := range []string{u.TokenSHA256, u.Token, u.TokenFile} {
@@ -69,35 +69,35 @@ func checkUsers(s *Settings, bad func(string, string, ...string)) {
 			}
 		}
 		if ways != 1 {
-			bad(fmt.Sprintf("the user %s needs exactly one of token_sha256, token and token_file", name), "`weir user add` makes a token and writes its digest", at()...)
+			bad(tool.Textf("the user %s needs exactly one of token_sha256, token and token_file", name), tool.Textf("`weir user add` makes a token and writes its digest"), at()...)
 		}
 		if raw, err := hex.DecodeString(u.TokenSHA256); u.TokenSHA256 != "" && (err != nil || len(raw) != sha256.Size) {
-			bad("token_sha256 is no SHA-256 digest", "write its 64 hexadecimal digits, as sha256sum prints them", at("token_sha256")...)
+			bad(tool.Textf("token_sha256 is no SHA-256 digest"), tool.Textf("write its 64 hexadecimal digits, as sha256sum prints them"), at("token_sha256")...)
 		}
 		if u.Token != "" && !onlyReference().MatchString(u.Token) {
-			bad("a token does not stand in this file", `write token = "${NAME}" and set NAME in the environment or in .env, or write its token_sha256`, at("token")...)
+			bad(tool.Textf("a token does not stand in this file"), tool.Textf(`write token = "${NAME}" and set NAME in the environment or in .env, or write its token_sha256`), at("token")...)
 		}
 		if u.Locale != "" && u.Locale != "auto" && u.Locale != string(tool.En) && u.Locale != string(tool.Zh) {
-			bad(fmt.Sprintf("locale is %q", u.Locale), "use one of: auto, en, zh", at("locale")...)
+			bad(tool.Textf("locale is %q", u.Locale), tool.Textf("use one of: auto, en, zh"), at("locale")...)
 		}
 		for _, p := range u.Profiles {
 			if _, ok := s.Agents[p]; !ok && p != "default" {
-				bad(fmt.Sprintf("there is no profile %q", p), "add [agents."+p+"], or name another", at("profiles")...)
+				bad(tool.Textf("there is no profile %q", p), tool.Textf("add [agents.%s], or name another", p), at("profiles")...)
 			}
 		}
 		for _, m := range u.Models {
 			if _, ok := s.Models[m]; !ok && m != daemon.DemoModel {
-				bad(fmt.Sprintf("there is no model %q", m), "add [models."+m+"], or name another", at("models")...)
+				bad(tool.Textf("there is no model %q", m), tool.Textf("add [models.%s], or name another", m), at("models")...)
 			}
 		}
-		if u.Quota.PerMinute > mostMinute {
-			bad(fmt.Sprintf("requests_per_minute is %d", u.Quota.PerMinute), fmt.Sprintf("%d is the most; 0 means no bound", mostMinute), at("quota", "requests_per_minute")...)
+		if u.Quota.PerMinute > maxPerMinute {
+			bad(tool.Textf("requests_per_minute is %d", u.Quota.PerMinute), tool.Textf("%d is the most; 0 means no bound", maxPerMinute), at("quota", "requests_per_minute")...)
 		}
 		if c := u.Quota.CostPerDay; math.IsNaN(c) || math.IsInf(c, 0) {
-			bad(fmt.Sprintf("cost_per_day is %g", c), "write an amount; 0 means no bound", at("quota", "cost_per_day")...)
+			bad(tool.Textf("cost_per_day is %g", c), tool.Textf("write an amount; 0 means no bound"), at("quota", "cost_per_day")...)
 		}
 		if len(u.Quota.Currency) > 8 {
-			bad(fmt.Sprintf("currency is %q", u.Quota.Currency), `write its letters, for example "USD" or "CNY"`, at("quota", "currency")...)
+			bad(tool.Textf("currency is %q", u.Quota.Currency), tool.Textf(`write its letters, for example "USD" or "CNY"`), at("quota", "currency")...)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func checkUsers(s *Settings, bad func(string, string, ...string)) {
 // is missing keeps one user out, and weir running.
 func digestTokens(s *Settings, config string) {
 	for name, u := range s.Users {
-		u.sum, u.reason = [sha256.Size]byte{}, ""
+		u.sum, u.reason = [sha256.Size]byte{}, tool.Text{}
 		given := u.Token
 		u.Token = ""
 		switch {
@@ -122,17 +122,17 @@ func digestTokens(s *Settings, config string) {
 			}
 			text, err := os.ReadFile(u.TokenFile)
 			if err != nil {
-				u.reason = fmt.Sprintf("the file %s cannot be read: %s", u.TokenFile, Reason(err))
+				u.reason = tool.Textf("the file %s cannot be read: %s", u.TokenFile, Reason(err))
 			}
 			given = string(text)
 		}
 		given = strings.TrimSpace(given)
 		switch n := utf8.RuneCountInString(given); {
-		case u.reason != "":
+		case !u.reason.IsZero():
 		case n == 0:
-			u.reason = "its variable or file is empty"
-		case n < leastToken:
-			u.reason = fmt.Sprintf("the token has %d characters, and %d are the least", n, leastToken)
+			u.reason = tool.Textf("its variable or file is empty")
+		case n < minToken:
+			u.reason = tool.Textf("the token has %d characters; the minimum is %d", n, minToken)
 		default:
 			u.sum = sha256.Sum256([]byte(given))
 		}
@@ -140,12 +140,12 @@ func digestTokens(s *Settings, config string) {
 	}
 }
 
-// tokenless warns of users who cannot come in.
-func tokenless(list map[string]UserSettings) []string {
-	var out []string
+// usersWithoutToken returns a warning for each user who cannot log in.
+func usersWithoutToken(list map[string]UserSettings) []tool.Text {
+	var out []tool.Text
 	for _, name := range slices.Sorted(maps.Keys(list)) {
-		if why := list[name].reason; why != "" {
-			out = append(out, fmt.Sprintf("the user %s cannot come in: %s", name, why))
+		if why := list[name].reason; !why.IsZero() {
+			out = append(out, tool.Textf("the user %s cannot log in: %v", name, why))
 		}
 	}
 	return out

@@ -1,11 +1,11 @@
 package config
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -17,7 +17,7 @@ type ByteLimit tool.Bytes
 func (r *ByteLimit) UnmarshalText(text []byte) error {
 	amount, negative := strings.CutPrefix(strings.TrimSpace(string(text)), "-")
 	if err := (*tool.Bytes)(r).UnmarshalText([]byte(amount)); err != nil {
-		return fmt.Errorf("%q is not an amount of bytes; write for example \"64MiB\", or \"-1\" for no bound", text)
+		return msg.Errorf("%q is not an amount of bytes; write for example \"64MiB\", or \"-1\" for no bound", text)
 	}
 	if negative {
 		*r = -1
@@ -37,14 +37,14 @@ func (s *Duration) UnmarshalText(text []byte) error {
 	if days, ok := strings.CutSuffix(str, "d"); ok {
 		n, err := strconv.ParseFloat(days, 64)
 		if err != nil || n < 0 || n > 36500 {
-			return fmt.Errorf("%q is not a time span; write for example \"30d\", \"12h\" or \"90s\"", str)
+			return msg.Errorf("%q is not a time span; write for example \"30d\", \"12h\" or \"90s\"", str)
 		}
 		*s = Duration(n * 24 * float64(time.Hour))
 		return nil
 	}
 	d, err := time.ParseDuration(str)
 	if err != nil || d < 0 {
-		return fmt.Errorf("%q is not a time span; write for example \"30d\", \"12h\" or \"90s\"", str)
+		return msg.Errorf("%q is not a time span; write for example \"30d\", \"12h\" or \"90s\"", str)
 	}
 	*s = Duration(d)
 	return nil

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // Isolate says how this program runs plugins: in processes of their own, where
@@ -24,9 +25,9 @@ func Isolate(cfg *host.Config, s SandboxSettings, p Paths) {
 
 // NotIsolated is what a person should know when plugins run inside weir although
 // nobody asked for it; empty: nothing.
-func NotIsolated(s SandboxSettings, cfg host.Config) string {
+func NotIsolated(s SandboxSettings, cfg host.Config) tool.Text {
 	if len(cfg.WorkerCommand) > 0 || host.Isolation(s.Isolation) == host.Inline {
-		return ""
+		return tool.Text{}
 	}
-	return "plugins run inside this process: on this system they cannot have processes of their own, which needs Linux and /proc (isolation = \"inline\" below [sandbox] says that this is meant)"
+	return tool.Textf("plugins run inside this process: processes of their own need Linux and /proc; set isolation = \"inline\" below [sandbox] if this is intended")
 }

@@ -121,13 +121,12 @@ func (e *exam) configuration(context.Context) {
 	if e.secrets == nil {
 		e.secrets = e.Source.Env
 	}
-	_, skipped, envErr := config.DotEnv(e.Paths.Config)
 	switch {
 	case err != nil:
 		e.addFix(area, Fail, hintOf(err), "%s", err)
 	case len(faults) > 0:
 		for _, f := range faults {
-			e.addFix(area, Fail, tool.Text{Format: f.Hint}, "%s:%d:%d: %s", f.File, f.Line, f.Col, tool.Text{Format: f.Msg})
+			e.addFix(area, Fail, f.Hint, "%s:%d:%d: %s", f.File, f.Line, f.Col, f.Msg)
 		}
 	case e.Paths.Config == "":
 		e.add(area, Note, "copy tools.toml from weir's repository into this folder, or write one", "there is no tools.toml; the defaults hold")
@@ -137,11 +136,11 @@ func (e *exam) configuration(context.Context) {
 	if e.Paths.Config != "" {
 		e.private(area, e.Paths.Config, 0o022, Warn, "others may change %s, and with it what plugins are granted", "chmod go-w")
 	}
-	if skipped != "" && envErr == nil {
-		e.add(area, Warn, "", "%s", tool.Text{Format: skipped})
+	if !l.Skipped.IsZero() {
+		e.add(area, Warn, "", "%s", l.Skipped)
 	}
-	for _, w := range config.LiteralKeys(s.Models) {
-		e.add(area, Warn, "", "%s", tool.Text{Format: w})
+	for _, w := range s.LiteralKeys() {
+		e.add(area, Warn, "", "%s", w)
 	}
 }
 

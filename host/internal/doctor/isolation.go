@@ -27,11 +27,11 @@ func (e *exam) isolation(ctx context.Context) {
 	cfg := e.settings.Host(e.Paths, e.secrets, hclog.NewNullLogger(), e.Version)
 	how := tool.Textf("in a process of its own")
 	switch missing := config.NotIsolated(e.settings.Sandbox, cfg); {
-	case missing != "" && runtime.GOOS == "linux":
-		e.add(area, Warn, "mount /proc: mount -t proc proc /proc", "%s", tool.Text{Format: missing})
+	case !missing.IsZero() && runtime.GOOS == "linux":
+		e.add(area, Warn, "mount /proc: mount -t proc proc /proc", "%s", missing)
 		how = tool.Textf("inside this process")
-	case missing != "":
-		e.add(area, Note, "run weir on Linux to have plugins in processes of their own", "%s", tool.Text{Format: missing})
+	case !missing.IsZero():
+		e.add(area, Note, "run weir on Linux to have plugins in processes of their own", "%s", missing)
 		how = tool.Textf("inside this process")
 	case cfg.Workers.Isolation == host.Inline:
 		e.add(area, Note, "set isolation = \"process\" below [sandbox] if you do not trust every plugin", "plugins run inside weir's own process, as tools.toml says")

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -10,32 +10,39 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/provider"
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// probeTime bounds the question that finds out about native tool calling.
-const probeTime = 30 * time.Second
+// probeTimeout bounds the question that finds out about native tool calling.
+const probeTimeout = 30 * time.Second
 
-// A nativeCache keeps in the data folder which models' own tool calling was
-// found to work, so that each is asked once. A lost or damaged file costs one
-// question a model.
+// A nativeCache stores in the data folder for which models native tool calling
+// works. Each model is asked once; a lost or damaged file costs one question for
+// each model.
 type nativeCache struct {
 	file string
 	mu   sync.Mutex
 }
 
-// probe returns the question for one model: what it says of itself, else what
-// was found out earlier, else a try. known is false when it could not be asked.
-func (n *nativeCache) probe(m agent.Model, s ModelSettings) func(context.Context) (works, known bool) {
+// newNativeCache returns the cache of a data folder.
+func newNativeCache(p config.Paths) *nativeCache {
+	return &nativeCache{file: filepath.Join(p.Data, "native.json")}
+}
+
+// probe returns the question for one model. The answer is the stored one, else what
+// the model's server says about it, else the result of a try. known is false if the
+// model could not be asked.
+func (n *nativeCache) probe(m agent.Model, s config.ModelSettings) func(context.Context) (works, known bool) {
 	key := s.Provider + " " + s.BaseURL + " " + s.Model
 	return func(ctx context.Context) (works, known bool) {
-		n.mu.Lock() // also so that two first questions try once
+		n.mu.Lock() // during the question too: two first questions then try once
 		defer n.mu.Unlock()
 		found := n.read()
 		if works, known = found[key]; known {
 			return works, true
 		}
-		ctx, cancel := context.WithTimeout(ctx, probeTime)
+		ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 		defer cancel()
 		if d, ok := m.(agent.Describer); ok {
 			if info, err := d.Describe(ctx); err == nil && info.NativeTools != nil {

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"reflect"
@@ -20,7 +20,7 @@ var fixed = []string{
 // thought about.
 func TestEveryKeyHoldsAtOnceOrIsKnownNotTo(t *testing.T) {
 	var keys []string
-	top := reflect.TypeFor[Settings]()
+	top := reflect.TypeFor[config.Settings]()
 	for i := range top.NumField() {
 		f := top.Field(i)
 		if !f.IsExported() { // which is no key
@@ -47,8 +47,8 @@ func TestEveryKeyHoldsAtOnceOrIsKnownNotTo(t *testing.T) {
 	}
 }
 
-func TestDifferences(t *testing.T) {
-	text := func(s string) Settings {
+func TestDiff(t *testing.T) {
+	text := func(s string) config.Settings {
 		t.Helper()
 		out, faults := config.Parse("t", s)
 		if len(faults) > 0 {
@@ -59,7 +59,7 @@ func TestDifferences(t *testing.T) {
 	before := text("[models.a]\nprovider='vllm'\nmodel='x'\n[models.b]\nprovider='vllm'\nmodel='x'\n[limits]\nmax_chars=5000\n[tools.t]\nmax_chars=900\n[sandbox]\nspares=2\n")
 	after := text("locale='zh'\n[server]\naddr='127.0.0.1:1'\nmax_turns=3\n[models.a]\nprovider='vllm'\nmodel='y'\n[models.c]\nprovider='vllm'\nmodel='x'\n[limits]\nmax_chars=5000\n" +
 		"[agents.p]\nmax_tool_calls=3\n[archive]\nthreshold=5\nmax_count=9\n")
-	inForce, restart := differences(before, after)
+	inForce, restart := Diff(before, after)
 	want := []string{"agent.locale", "agents.p", "archive.max_count", "archive.threshold", "locale", "models.a", "models.b", "models.c", "sandbox.spares", "server.max_turns", "tools.t"}
 	if d := cmp.Diff(want, inForce); d != "" {
 		t.Errorf("in force (-want +got):\n%s", d)
@@ -67,7 +67,7 @@ func TestDifferences(t *testing.T) {
 	if d := cmp.Diff([]string{"server.addr"}, restart); d != "" {
 		t.Errorf("restart (-want +got):\n%s", d)
 	}
-	if a, b := differences(before, before); len(a)+len(b) > 0 || a == nil || b == nil {
+	if a, b := Diff(before, before); len(a)+len(b) > 0 || a == nil || b == nil {
 		t.Errorf("of the same: %v %v", a, b)
 	}
 }

@@ -1,24 +1,25 @@
-package main
+package app
 
 import (
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/weirhost/weir/host/internal/config"
 )
 
-// live are the settings of tools.toml that a reload puts in force, by their
-// tables and keys; a table stands for all that is below it. All others hold from
-// the next start on.
+// live are the settings of tools.toml that a reload applies, by their tables and
+// keys. A table includes all keys below it. All others apply from the next start.
 var live = []string{
 	"locale", "server.max_turns", "log.level", "models", "agent", "agents", "users", "prompt", "limits", "tools", "grants", "summarize", "approvals", "telemetry",
 	"archive", "plugins", "sandbox", "mcpServers",
 }
 
-// differences names the settings that are different, as they stand in the file:
-// those that a reload puts in force and those that need a restart. Both are
-// sorted and never nil.
-func differences(before, after Settings) (inForce, restart []string) {
+// Diff returns the names of the settings that differ, as they are written in the
+// file: those that a reload applies, and those that need a restart. Both are sorted
+// and never nil.
+func Diff(before, after config.Settings) (inForce, restart []string) {
 	inForce, restart = []string{}, []string{}
 	for _, name := range changedKeys("", reflect.ValueOf(before), reflect.ValueOf(after)) {
 		if covers(live, name) {
@@ -32,8 +33,8 @@ func differences(before, after Settings) (inForce, restart []string) {
 	return inForce, restart
 }
 
-// changedKeys goes down to the keys of tables, and to the entries of tables of
-// the operator's own making.
+// changedKeys returns the names of the keys of tables that differ, and of the entries
+// of tables whose names the operator chooses.
 func changedKeys(prefix string, a, b reflect.Value) []string {
 	var out []string
 	for i := range a.NumField() {
@@ -53,6 +54,7 @@ func changedKeys(prefix string, a, b reflect.Value) []string {
 	return out
 }
 
+// changedEntries returns the names of the entries that differ.
 func changedEntries(name string, a, b reflect.Value) []string {
 	var out []string
 	entry := func(m, k reflect.Value) any {
@@ -70,6 +72,7 @@ func changedEntries(name string, a, b reflect.Value) []string {
 	return slices.Compact(out)
 }
 
+// covers reports whether a name or a table that includes it is in the list.
 func covers(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(s string) bool { return name == s || strings.HasPrefix(name, s+".") })
 }

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"os"
@@ -7,12 +7,13 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 func TestNativeCache(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "data", "native.json")
-	s := ModelSettings{Provider: "openai", BaseURL: "http://127.0.0.1:1/v1", Model: "m"}
+	s := config.ModelSettings{Provider: "openai", BaseURL: "http://127.0.0.1:1/v1", Model: "m"}
 	call := replay.Reply{Calls: []tool.Call{{ID: "1", Tool: "river_level", Args: []byte(`{"place":"x"}`)}}}
 	gone := replay.Reply{Err: &agent.ModelError{Code: agent.ModelUnreachable, Msg: "no"}}
 

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/plugin"
+)
+
+// reloadCmd has the running daemon read its whole configuration again.
+func (c *cli) reloadCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "reload", Short: "Have the running daemon read tools.toml, .env and the plugin folders again", Args: argCount(0, 0, "no arguments"),
+		Long: "Have the running daemon read tools.toml, .env and the plugin folders again, and say what holds now and what\n" +
+			"will not before a restart. Answers that are being given end under what they began with. A file with a fault\n" +
+			"changes nothing. The signal SIGHUP does the same.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cl, err := c.daemon(cmd.Context())
+			if err != nil {
+				return err
+			}
+			var out daemon.ReloadReport
+			if err := cl.Post(cmd.Context(), "/api/reload", struct{}{}, &out); err != nil {
+				return err
+			}
+			if c.JSON {
+				c.Print(out)
+				return nil
+			}
+			for _, row := range []struct {
+				what  string
+				names []string
+			}{{"in force", out.InForce}, {"restart", out.Restart}} {
+				if len(row.names) > 0 {
+					fmt.Fprintf(c.Out, "%s %s\n", c.Label(row.what, 8), strings.Join(row.names, " "))
+				}
+			}
+			if len(out.Restart) > 0 {
+				c.errf("weir: what stands behind restart holds when the daemon is started again\n")
+			}
+			for _, note := range out.Notes {
+				c.errf("weir: %s\n", phrase(note))
+			}
+			switch {
+			case !out.Change.Empty():
+				c.showRows(out.Change)
+			case len(out.InForce)+len(out.Restart) == 0:
+				c.outf("nothing is different\n")
+			}
+			return nil
+		},
+	}
+}
+
+// daemon is the running daemon of the data folder.
+func (c *cli) daemon(ctx context.Context) (*session, error) {
+	p, err := c.findPaths()
+	if err != nil {
+		return nil, err
+	}
+	if cl := running(ctx, p); cl != nil {
+		return cl, nil
+	}
+	return nil, usagef("start one with `weir serve`; every other command reads the files when it starts", "no daemon runs with the data folder %s", p.Data)
+}
+
+// reloadPluginsCmd has the running daemon read its plugin folders again.
+func (c *cli) reloadPluginsCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "reload", Short: "Have the running daemon read the plugin folders again", Args: argCount(0, 0, "no arguments"),
+		Long: "Have the running daemon read the plugin folders and the [grants] of tools.toml again and say what became\n" +
+			"different. It watches the folders by itself ([plugins] watch), the file it does not; this also gives its\n" +
+			"verdict at once on files that are still broken. `weir reload` reads all of tools.toml.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cl, err := c.daemon(cmd.Context())
+			if err != nil {
+				return err
+			}
+			var out struct {
+				Change  host.Change   `json:"change"`
+				Plugins []plugin.Info `json:"plugins"`
+			}
+			if err := cl.Post(cmd.Context(), "/api/plugins/reload", struct{}{}, &out); err != nil {
+				return err
+			}
+			if c.JSON {
+				c.Print(out)
+				return nil
+			}
+			c.showChange(out.Change, out.Plugins)
+			return nil
+		},
+	}
+}
+
+// showChange prints what a reload made different, and how to mend what it
+// found broken.
+func (c *cli) showChange(change host.Change, plugins []plugin.Info) {
+	if change.Empty() {
+		c.outf("nothing is different: %d plugins\n", len(plugins))
+		return
+	}
+	c.showRows(change)
+	for _, p := range plugins {
+		if p.State != plugin.Ready {
+			fmt.Fprintf(c.Out, "\n%s: %s\n", p.Name, c.text(p.Why))
+			if p.Fix != "" {
+				fmt.Fprintf(c.Out, "  → %s\n", c.text(p.Fix))
+			}
+		}
+	}
+}
+
+func (c *cli) showRows(change host.Change) {
+	for _, row := range []struct {
+		what  string
+		names []string
+	}{{"added", change.Added}, {"changed", change.Changed}, {"removed", change.Removed}, {"waiting", change.Pending}, {"refused", change.Invalid}} {
+		if len(row.names) > 0 {
+			fmt.Fprintf(c.Out, "%s %s\n", c.Label(row.what, 8), strings.Join(row.names, " "))
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/demo"
+	"github.com/weirhost/weir/agent/model/provider"
+	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// An environment finds variables of the process and of .env. A reload replaces
+// them. It is safe for concurrent use.
+type environment struct {
+	mu  sync.Mutex
+	now config.Lookup
+}
+
+func newEnvironment(l config.Lookup) *environment { return &environment{now: l} }
+
+func (e *environment) lookup(name string) (string, bool) {
+	e.mu.Lock()
+	now := e.now
+	e.mu.Unlock()
+	return now(name)
+}
+
+func (e *environment) set(l config.Lookup) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.now = l
+}
+
+// An unusable model is a configured one that cannot be made. It answers every
+// request with the reason, and the daemon runs on.
+type unusable struct{ err error }
+
+// Generate implements agent.Model.
+func (u unusable) Generate(context.Context, agent.Request) iter.Seq2[agent.Delta, error] {
+	return func(yield func(agent.Delta, error) bool) { yield(agent.Delta{}, u.err) }
+}
+
+// Unusable returns why a model cannot be used, or nil.
+func Unusable(m agent.Model) error {
+	if u, ok := m.(unusable); ok {
+		return u.err
+	}
+	return nil
+}
+
+// previous are the models before a reload, and what they were made from.
+type previous struct {
+	settings config.Settings
+	env      config.Lookup
+	models   map[string]daemon.Model
+	locale   tool.Locale
+}
+
+// unchanged returns the model of that name if a new one would be equal.
+func (p *previous) unchanged(name string, m config.ModelSettings, env config.Lookup, l tool.Locale) (daemon.Model, bool) {
+	if p == nil || l != p.locale || !reflect.DeepEqual(p.settings.Models[name], m) {
+		return daemon.Model{}, false
+	}
+	for _, preset := range provider.Presets() { // a key may come from the variable of any preset
+		before, _ := p.env(preset.KeyEnv)
+		if now, _ := env(preset.KeyEnv); before != now {
+			return daemon.Model{}, false
+		}
+	}
+	old, ok := p.models[name]
+	return old, ok
+}
+
+// newModels returns every configured model and the demo model. Unchanged models
+// of before are reused; before may be nil.
+func newModels(s config.Settings, env config.Lookup, l tool.Locale, log hclog.Logger, before *previous) map[string]daemon.Model {
+	out := map[string]daemon.Model{daemon.DemoModel: demoModel()}
+	for name, m := range s.Models {
+		old, ok := before.unchanged(name, m, env, l)
+		if !ok {
+			old = NewModel(name, m, env, l, log)
+		}
+		out[name] = old
+	}
+	return out
+}
+
+func demoModel() daemon.Model { return daemon.Model{Model: demo.New(), Info: DemoInfo()} }
+
+// DemoInfo describes the demo model.
+func DemoInfo() agent.ModelInfo {
+	return agent.ModelInfo{Name: daemon.DemoModel, Provider: "weir", Model: "demo (a script, not an AI)", Simulated: true}
+}
+
+// NewModel returns one configured model. If it cannot be made, Unusable returns the
+// reason.
+func NewModel(name string, m config.ModelSettings, env config.Lookup, l tool.Locale, log hclog.Logger) daemon.Model {
+	if m.Provider == daemon.DemoModel {
+		return demoModel()
+	}
+	info := agent.ModelInfo{Name: name, Provider: m.Provider, Model: m.Model, Window: m.Window}
+	cfg := provider.Config{
+		Name: name, Provider: m.Provider, BaseURL: m.BaseURL, Key: m.Key, KeyEnv: m.KeyEnv(), Model: m.Model, EmbeddingModel: m.Embedding, Window: m.Window,
+		NativeTools: m.NativeTools, Extra: m.Extra, StallTimeout: time.Duration(m.Timeout), Locale: l,
+		Getenv: func(name string) string { v, _ := env(name); return v },
+	}
+	model, err := provider.New(cfg, log.Named("model"))
+	if err != nil {
+		return daemon.Model{Model: unusable{err}, Info: info}
+	}
+	return daemon.Model{Model: model, Info: info, Server: cfg.Server(), Price: agent.Price(m.Price), Estimator: new(agent.Estimator)}
+}
+
+// TestModel asks a model two tiny questions and returns what works. For an unusable
+// model it returns the reason.
+func TestModel(ctx context.Context, m agent.Model, l tool.Locale) provider.Report {
+	err := Unusable(m)
+	if err == nil {
+		return provider.Test(ctx, m, l)
+	}
+	step := provider.Step{Name: "configure", Msg: err.Error()}
+	if me, ok := errors.AsType[*agent.ModelError](err); ok {
+		step.Code, step.Msg, step.Hint = me.Code, me.Msg, me.Hint
+	}
+	return provider.Report{Steps: []provider.Step{step}}
+}
+
+// probeModels gives every model that has none yet a question that finds out whether
+// its native tool calling works. The daemon asks it when it first needs the answer.
+func (a *App) probeModels(s config.Settings, models map[string]daemon.Model) {
+	for name, m := range models {
+		if Unusable(m.Model) == nil && !m.Info.Simulated && m.Native == nil {
+			m.Native = a.native.probe(m.Model, s.Models[name])
+			models[name] = m
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package config
+
+import (
+	"bufio"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// DotEnv reads the .env beside the configuration file. If other users may read it,
+// DotEnv does not, and returns the reason as skipped. Without a configuration file,
+// and without an .env, it returns no variables.
+func DotEnv(config string) (vars map[string]string, skipped tool.Text, err error) {
+	if config == "" {
+		return nil, skipped, nil
+	}
+	file := filepath.Join(filepath.Dir(config), ".env")
+	st, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, skipped, nil
+	}
+	if err != nil {
+		return nil, skipped, err
+	}
+	if st.Mode().Perm()&0o077 != 0 {
+		return nil, tool.Textf("%s is not read: others may read it too; run `chmod 600 %s`", file, file), nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, skipped, err
+	}
+	defer f.Close()
+	vars = map[string]string{}
+	lines := bufio.NewScanner(f)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(lines.Text()), "export "))
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, value, ok := strings.Cut(line, "=")
+		if !ok {
+			return nil, skipped, msg.Usagef("write NAME=value", "%s:%d: this line sets no variable", file, n)
+		}
+		vars[strings.TrimSpace(name)] = unquote(strings.TrimSpace(value))
+	}
+	return vars, skipped, lines.Err()
+}
+
+// unquote removes the quotation marks around a value.
+func unquote(value string) string {
+	if n := len(value); n > 1 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+		return value[1 : n-1]
+	}
+	return value
+}
