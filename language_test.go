@@ -16,6 +16,11 @@ import (
 // words; "" is everything.
 var plain = []string{
 	"agent",
+	"host/internal/app",
+	"host/internal/config",
+	"host/internal/jsonedit",
+	"host/internal/otlp",
+	"agent/parse",
 	"host/internal/modindex",
 	"host/internal/jail",
 	"host/internal/egress",

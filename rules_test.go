@@ -98,7 +98,7 @@ var levels = map[string]int{
 	"host/bench/loop":                20,
 	"plugins":                        20,
 	"examples":                       21,
-	"host/internal/jsonedit":         1,
+	"host/internal/jsonedit":         2,
 	"host/internal/config":           14,
 	"host/internal/app":              15,
 }

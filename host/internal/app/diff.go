@@ -9,9 +9,9 @@ import (
 	"github.com/weirhost/weir/host/internal/config"
 )
 
-// live are the settings of tools.toml that a reload applies, by their tables and
+// reloadable are the settings of tools.toml that a reload applies, by their tables and
 // keys. A table includes all keys below it. All others apply from the next start.
-var live = []string{
+var reloadable = []string{
 	"locale", "server.max_turns", "log.level", "models", "agent", "agents", "users", "prompt", "limits", "tools", "grants", "summarize", "approvals", "telemetry",
 	"archive", "plugins", "sandbox", "mcpServers",
 }
@@ -22,7 +22,7 @@ var live = []string{
 func Diff(before, after config.Settings) (inForce, restart []string) {
 	inForce, restart = []string{}, []string{}
 	for _, name := range changedKeys("", reflect.ValueOf(before), reflect.ValueOf(after)) {
-		if covers(live, name) {
+		if covers(reloadable, name) {
 			inForce = append(inForce, name)
 		} else {
 			restart = append(restart, name)

@@ -36,11 +36,11 @@ func TestEveryKeyHoldsAtOnceOrIsKnownNotTo(t *testing.T) {
 		}
 	}
 	for _, k := range keys {
-		if covers(live, k) == covers(fixed, k) {
-			t.Errorf("%s: live %v, fixed %v", k, covers(live, k), covers(fixed, k))
+		if covers(reloadable, k) == covers(fixed, k) {
+			t.Errorf("%s: reloadable %v, fixed %v", k, covers(reloadable, k), covers(fixed, k))
 		}
 	}
-	for _, k := range slices.Concat(live, fixed) {
+	for _, k := range slices.Concat(reloadable, fixed) {
 		if !slices.ContainsFunc(keys, func(known string) bool { return known == k || strings.HasPrefix(known, k+".") }) {
 			t.Errorf("%s is no key of tools.toml", k)
 		}

@@ -104,11 +104,11 @@ func (a *App) Reload(ctx context.Context) (daemon.ReloadReport, error) {
 
 // A pending is a checked configuration that is not applied yet.
 type pending struct {
-	settings  config.Settings
-	setup     daemon.Setup
-	live      host.Live
-	untrusted []string
-	tracing   *tracing
+	settings     config.Settings
+	setup        daemon.Setup
+	hostSettings host.Live
+	untrusted    []string
+	tracing      *tracing
 }
 
 // prepare makes everything that the settings describe, and checks it.
@@ -127,19 +127,19 @@ func (a *App) prepare(p config.Paths, loaded config.Loaded) (_ *pending, err err
 		Tracing: tracing.forDaemon(),
 	}
 	cfg, untrusted, err := a.hostConfig(s, p, models)
-	live := cfg.Live()
-	if err := errors.Join(setup.Check(), err, live.Check()); err != nil {
+	hostSettings := cfg.Live()
+	if err := errors.Join(setup.Check(), err, hostSettings.Check()); err != nil {
 		a.discard(tracing)
 		return nil, err
 	}
 	a.probeModels(s, models)
-	return &pending{s, setup, live, untrusted, tracing}, nil
+	return &pending{s, setup, hostSettings, untrusted, tracing}, nil
 }
 
 // apply applies a checked configuration.
 func (a *App) apply(ctx context.Context, next *pending, env config.Lookup) (host.Change, error) {
 	a.env.set(env)
-	change, err := a.Host.Apply(ctx, next.live)
+	change, err := a.Host.Apply(ctx, next.hostSettings)
 	if err == nil {
 		err = a.Daemon.Configure(next.setup) // prepare has checked it
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// check reports values that cannot be meant.
+// check reports invalid values.
 func check(s *Settings, bad report) {
 	oneOf := func(value string, allowed []string, key ...string) {
 		if value != "" && !strings.Contains(value, "${") && !slices.Contains(allowed, value) {
@@ -90,11 +90,11 @@ func check(s *Settings, bad report) {
 	}
 }
 
-// checkApprovals reports what the host would refuse, at its place in the file.
+// checkApprovals reports the approvals that the host does not accept.
 func checkApprovals(s *Settings, bad report) {
 	a := s.Approvals
 	for _, v := range []*string{&a.Default, &a.Network} {
-		if strings.Contains(*v, "${") { // what it will be is known later
+		if strings.Contains(*v, "${") { // the value of a variable is not known yet
 			*v = ""
 		}
 	}
@@ -119,7 +119,7 @@ func checkShown(chars int, head, tail float64, bad report, table ...string) {
 	if chars != 0 && chars < tool.MinMaxChars {
 		bad(tool.Textf("max_chars is %d", chars), tool.Textf("%d is the least: the notice alone takes %d", tool.MinMaxChars, tool.NoticeChars), at("max_chars")...)
 	}
-	if !(head >= 0 && tail >= 0 && head+tail <= 1) { // which holds for no NaN
+	if !(head >= 0 && tail >= 0 && head+tail <= 1) { // NaN fails too
 		bad(tool.Textf("head %g and tail %g are not shares of one budget", head, tail), tool.Textf("each 0 or more, together at most 1"), at("head")...)
 	}
 }
@@ -140,7 +140,7 @@ func checkAgent(s *Settings, a AgentSettings, oneOf func(string, []string, ...st
 	}
 }
 
-// PresetNames are the providers that a model may name.
+// PresetNames returns the providers that a model may name, except for the demo model.
 func PresetNames() []string {
 	var out []string
 	for _, p := range provider.Presets() {

@@ -15,7 +15,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// Defaults of tools.toml that no other package owns.
+// The defaults of tools.toml that no other package has.
 const (
 	defaultDrain    = 20 * time.Second
 	defaultTimeout  = 30 * time.Second
@@ -30,8 +30,8 @@ const (
 	DefaultAddr     = "127.0.0.1:8420" // of the daemon
 )
 
-// WithDefaults returns s with every default written out, which is what is in
-// force and what `config show` prints.
+// WithDefaults returns s with every default filled in. This is what applies, and what
+// `weir config show` prints.
 func (s Settings) WithDefaults() Settings {
 	def(&s.Locale, "auto")
 	def(&s.Server.Addr, DefaultAddr)
@@ -118,7 +118,7 @@ func (a AgentSettings) WithDefaults(locale string) AgentSettings {
 	return a
 }
 
-// Redacted returns s fit to be shown.
+// Redacted returns s without secrets, for display.
 func (s Settings) Redacted() Settings {
 	s.Models = maps.Clone(s.Models)
 	for name, m := range s.Models {
@@ -159,8 +159,8 @@ func (s Settings) Redacted() Settings {
 	return s
 }
 
-// bareURL hides what an address can hold of secrets: a password and the values
-// behind the question mark.
+// bareURL hides the secrets that an address may contain: a password and the values of
+// its query.
 func bareURL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -178,7 +178,7 @@ func bareURL(address string) string {
 	return u.String()
 }
 
-// veiled hides the texts among settings: plugins made for other hosts read
+// veiled hides the texts in the settings of a plugin: plugins made for other hosts read
 // their keys from there.
 func veiled(config map[string]any) map[string]any {
 	config = maps.Clone(config)
@@ -190,7 +190,7 @@ func veiled(config map[string]any) map[string]any {
 	return config
 }
 
-// def sets what is not stated.
+// def sets a value that is zero.
 func def[T comparable](v *T, unset T) {
 	var zero T
 	if *v == zero {
@@ -198,7 +198,7 @@ func def[T comparable](v *T, unset T) {
 	}
 }
 
-// hidden keeps the names of values that may be secrets.
+// hidden returns the names, without values that may be secrets.
 func hidden(values map[string]string) map[string]string {
 	out := maps.Clone(values)
 	for name := range out {

@@ -14,8 +14,8 @@ import (
 
 var anyHeader = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*\[`) })
 
-// SetKey sets table.key to value, a TOML literal, in the text of a TOML file
-// and leaves everything else, comments included, as it stands.
+// SetKey sets table.key to value, a TOML literal, in the text of a TOML file. All other
+// text, comments included, does not change.
 func SetKey(text, table, key, value string) string {
 	header := regexp.MustCompile(`(?m)^[ \t]*\[[ \t]*` + regexp.QuoteMeta(table) + `[ \t]*\][^\n]*\n?`)
 	at := header.FindStringIndex(text)
@@ -37,7 +37,7 @@ func SetKey(text, table, key, value string) string {
 	return text[:at[1]] + key + " = " + value + "\n" + text[at[1]:]
 }
 
-// SetModel writes [models.<name>] and makes it the default profile's model.
+// SetModel writes [models.<name>] and makes it the model of the default profile.
 func SetModel(text, name string, m ModelSettings) string {
 	table := "models." + name
 	if !regexp.MustCompile(`^[A-Za-z0-9_-]+$`).MatchString(name) {
@@ -52,11 +52,12 @@ func SetModel(text, name string, m ModelSettings) string {
 	return SetKey(text, "agent", "model", strconv.Quote(name))
 }
 
-// WriteFile replaces a configuration file whole, so that a crash leaves the
-// old one.
+// WriteFile replaces a configuration file in one step. After a crash the file is the old
+// or the new one.
 func WriteFile(file, text string) error { return ReplaceFile(file, text, 0o777) }
 
-// ReplaceFile is WriteFile with permissions that are in allowed alone.
+// ReplaceFile is WriteFile with only those permissions of the old file that are in
+// allowed.
 func ReplaceFile(file, text string, allowed os.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// A reference to a variable: ${NAME} or ${NAME:-default}.
+// reference matches ${NAME} or ${NAME:-default}.
 var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`) })
 
 // expand replaces the references in every string below v, which is a pointer. A

@@ -9,8 +9,8 @@ import (
 	"github.com/weirhost/weir/host/internal/msg"
 )
 
-// AddGrant adds a wish to [grants.<name>] in the text of the configuration file
-// and returns the text and the grant that it comes to.
+// AddGrant adds a grant to [grants.<name>] in the text of a configuration file. It
+// returns the new text and the whole grant.
 func AddGrant(file, text, name string, wish GrantSettings) (after string, merged GrantSettings, err error) {
 	before, _ := Parse(file, text)
 	merged = merge(before.Grants[name], wish)
@@ -26,7 +26,7 @@ func AddGrant(file, text, name string, wish GrantSettings) (after string, merged
 	return after, merged, nil
 }
 
-// merge adds a wish to a grant; of a folder the wish is the last word.
+// merge adds the grant w to g. For a folder that both have, w decides.
 func merge(g, w GrantSettings) GrantSettings {
 	out := GrantSettings{Hosts: slices.Clone(g.Hosts), Secrets: slices.Clone(g.Secrets)}
 	for _, p := range g.Paths {
@@ -52,7 +52,7 @@ func sameGrant(a, b GrantSettings) bool {
 	return slices.Equal(a.Paths, b.Paths) && slices.Equal(a.Hosts, b.Hosts) && slices.Equal(a.Secrets, b.Secrets)
 }
 
-// GrantText returns a grant as it is written in tools.toml.
+// GrantText returns a grant in the form of tools.toml.
 func GrantText(g GrantSettings) string {
 	var out []string
 	for _, kv := range [][2]string{{"paths", pathsText(g.Paths)}, {"hosts", hostsText(g.Hosts)}, {"secrets", secretsText(g.Secrets)}} {
@@ -97,7 +97,7 @@ func secretsText(list []SecretGrant) string {
 	})
 }
 
-// List writes a TOML list.
+// List returns a TOML list of values.
 func List[T any](list []T, text func(T) string) string {
 	out := make([]string, len(list))
 	for i, v := range list {
@@ -106,10 +106,10 @@ func List[T any](list []T, text func(T) string) string {
 	return "[" + strings.Join(out, ", ") + "]"
 }
 
-// Quote writes a TOML string. What Go escapes as \x or \a, TOML does not know.
+// Quote returns a TOML string. TOML does not have Go's escapes \x and \a.
 func Quote(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '\'' || r == 0x7f }) {
-		if strings.ContainsAny(s, `\"`) { // Windows paths above all
+		if strings.ContainsAny(s, `\"`) { // Windows paths, for example
 			return "'" + s + "'"
 		}
 		return `"` + s + `"`

@@ -15,7 +15,9 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// Host is the configuration of a host with its files at p.
+// Host returns the configuration of a host with its files at p. secrets finds the
+// secrets of plugins. The servers are left out: TrustedServers returns those that may
+// be started.
 func (s Settings) Host(p Paths, secrets Lookup, log hclog.Logger, version string) host.Config {
 	cfg := host.Config{
 		Defaults: tool.Limits{
@@ -70,7 +72,7 @@ func (s Settings) Host(p Paths, secrets Lookup, log hclog.Logger, version string
 	return cfg
 }
 
-// Server is what the daemon offers MCP clients, in the language l.
+// Server returns what the daemon offers MCP clients, in the language l.
 func (m MCPSettings) Server(l tool.Locale) daemon.MCP {
 	return daemon.MCP{Tools: m.Tools, Deny: m.DenyTools, MaxSessions: m.MaxSessions, MaxUserSessions: m.PerUser, Idle: time.Duration(m.SessionIdle), Locale: l}
 }
@@ -83,7 +85,8 @@ func approvals(a ApprovalSettings) approval.Policy {
 	return out
 }
 
-// Profiles are those of [agent] and [agents].
+// Profiles returns the profile default, which is [agent], and those of [agents]. s
+// must have its defaults.
 func (s Settings) Profiles() map[string]daemon.Profile {
 	out := map[string]daemon.Profile{"default": profile(s, s.Agent)}
 	for name, a := range s.Agents {
@@ -123,7 +126,7 @@ func (s Settings) Language(env Lookup) tool.Locale {
 	return tool.En
 }
 
-// LocaleOf turns "auto" into the agent's empty locale.
+// LocaleOf returns a locale; for "auto" it is empty, and the agent decides.
 func LocaleOf(s string) tool.Locale {
 	if s == "auto" {
 		return ""
@@ -131,7 +134,7 @@ func LocaleOf(s string) tool.Locale {
 	return tool.Locale(s)
 }
 
-// DaemonUsers are the users that the daemon lets in.
+// DaemonUsers returns the users of the daemon beside the operator.
 func (s Settings) DaemonUsers() map[string]daemon.User {
 	out := map[string]daemon.User{}
 	for name, u := range s.Users {

@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-func TestWhereATextBreaks(t *testing.T) {
+func TestPositionOfASyntaxError(t *testing.T) {
 	for _, row := range []struct {
 		why, text string
 		line, col int
 	}{
 		{"a duplicate at the beginning of its line", "max = 1\nlonger_line = 2\nmax = 3\n", 3, 1},
-		{"behind an empty line", "a = 1\nb = 2\n\nb = 3\n", 4, 1},
+		{"after an empty line", "a = 1\nb = 2\n\nb = 3\n", 4, 1},
 		{"an indented duplicate, at its whole key", "[x]\n  a.b = 1\n  a.b = 2\n", 3, 3},
 		{"a table twice, at its name", "[limits]\nmax_lines = 5\n[limits]\n", 3, 2},
 		{"a value that is missing", "[limits]\nmax_chars = = 3\n", 2, 13},
@@ -26,9 +26,9 @@ func TestWhereATextBreaks(t *testing.T) {
 	}
 }
 
-// What cannot have its effect is told with its place and what to change; what can
-// have it, and what only a running plugin or server could tell, is not.
-func TestDoubts(t *testing.T) {
+// A key without effect is reported with its position and a fix. Keys with an effect are
+// not reported, nor are those that depend on a running plugin or server.
+func TestLintReportsKeysWithoutEffect(t *testing.T) {
 	const model = "[models.m]\nprovider = \"ollama\"\nmodel = \"x\"\nnative_tools = false\n"
 	for _, row := range []struct{ text, want string }{
 		{"[agent]\nenable_tool_calling = false\n  enable_planning = true\n", "f:3:3: [agent] enable_planning has no effect, because enable_tool_calling is false (remove it, or set enable_tool_calling = true)"},

@@ -2,7 +2,7 @@ package config
 
 import "testing"
 
-// A key that is misspelt names the one beside it that is meant.
+// The fault of a misspelled key suggests a key of the same table.
 func TestUnknownKeyNamesTheNearest(t *testing.T) {
 	for text, want := range map[string]string{
 		"locael = \"en\"\n":                                     "did you mean locale?",

@@ -13,10 +13,10 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// DeclaredTools returns the tools that the manifests of a plugin folder
-// declare. A manifest is read without its module, so that a tool which is not
-// built yet can be tried; only a module that carries its manifest is opened.
-// What a host would refuse is told on stderr and left out.
+// DeclaredTools returns the tools that the manifests of a plugin folder declare. It
+// opens only modules that contain their manifest: a tool whose module is not built yet
+// can be tried. leftOut receives a sentence for each manifest that a host of this
+// version would not accept.
 func DeclaredTools(ctx context.Context, dir, version string, leftOut func(tool.Text)) ([]tool.Spec, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -52,10 +52,10 @@ func DeclaredTools(ctx context.Context, dir, version string, leftOut func(tool.T
 	return specs, ctx.Err()
 }
 
-// manifest reads one manifest; false: there is none, or none that can be used.
+// manifest reads one manifest. It returns false if there is none that can be used.
 func manifest(file string, leftOut func(tool.Text)) (registry.Manifest, bool) {
 	if base := filepath.Base(filepath.Dir(file)); base[0] == '.' || base[0] == '_' {
-		return registry.Manifest{}, false // as a host passes over them
+		return registry.Manifest{}, false // a host skips them too
 	}
 	st, err := os.Stat(file)
 	if err != nil || !st.Mode().IsRegular() {
@@ -76,7 +76,7 @@ func manifest(file string, leftOut func(tool.Text)) (registry.Manifest, bool) {
 	return m, true
 }
 
-// Declared finds one tool by name, or names those that are near.
+// Declared returns the tool of a name. The error suggests similar names.
 func Declared(specs []tool.Spec, name, dir string) (tool.Spec, error) {
 	var names []string
 	for _, s := range specs {

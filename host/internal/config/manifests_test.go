@@ -16,7 +16,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A plugin that is one file carries its manifest inside, and declares from there.
+// A plugin in one file declares its tools in the manifest inside.
 func TestDeclaredToolsOfAPackedPlugin(t *testing.T) {
 	shipped := filepath.Join(guesttest.Shipped(t, "calculator"), "calculator")
 	wasm, err := os.ReadFile(filepath.Join(shipped, "calculator.wasm"))
@@ -59,7 +59,7 @@ func TestDeclaredToolsOfTheShippedPlugins(t *testing.T) {
 	}
 	var names []string
 	for _, s := range specs {
-		if s.Name != "query_csv" { // the second of its plugin, and stands behind the first
+		if s.Name != "query_csv" { // the second tool of its plugin comes after the first
 			names = append(names, s.Name)
 		}
 	}

@@ -15,10 +15,10 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// Paths are where this run keeps things. With --data everything lies in that
-// folder; else in the XDG folders, each with a subfolder weir.
+// Paths are the files and folders of one run. With --data all of them are in that
+// folder, else in a folder weir of the XDG folders.
 type Paths struct {
-	Config  string `json:"config"`  // tools.toml; empty: none found, the defaults hold
+	Config  string `json:"config"`  // tools.toml; empty: there is none, and the defaults apply
 	Data    string `json:"data"`    // archive, token, lock, address
 	Archive string `json:"archive"` // the SQLite file
 	Cache   string `json:"cache"`   // compiled modules
@@ -26,11 +26,12 @@ type Paths struct {
 	Address string `json:"address"` // file with the running daemon's address
 	Lock    string `json:"lock"`
 	Pins    string `json:"pins"` // weir.lock: which plugins may run
-	// Approved holds copies of what may run.
+	// Approved is the folder with the copies of approved plugins.
 	Approved string `json:"approved"`
 }
 
-// Paths decides every path without making anything.
+// Paths returns all paths. It creates nothing. The error is a flag that names no
+// file, or a missing home folder.
 func (o Source) Paths() (Paths, error) {
 	data, cache := o.Data, ""
 	if data == "" {
@@ -47,7 +48,7 @@ func (o Source) Paths() (Paths, error) {
 		return Paths{}, err
 	}
 	cache = filepath.Join(cache, "wasm")
-	if v := o.Getenv("WEIR_CACHE"); v != "" { // shared by tests
+	if v := o.Getenv("WEIR_CACHE"); v != "" { // tests share one
 		cache = v
 	}
 	if cache, err = filepath.Abs(cache); err != nil {
@@ -65,9 +66,9 @@ func (o Source) Paths() (Paths, error) {
 	return p, err
 }
 
-// Hidden is what no tool may see, whatever folder it is granted: keys, the
-// token, other conversations' results and compiled code. The data folder is
-// hidden whole unless people work in it.
+// Hidden returns the files that no tool may see, whatever its grants: keys, the
+// token, results of other conversations and compiled code. The whole data folder is
+// hidden unless it contains the current folder or the configuration.
 func (p Paths) Hidden() []string {
 	files := []string{p.Token, p.Address, p.Lock, p.Pins, p.Pins + ".new", p.Approved, p.Archive, p.Archive + "-wal", p.Archive + "-shm", p.Archive + "-journal", p.Cache, p.Quarantine(), p.TrustFile(), p.ChatHistory(), p.ChatHistory() + ".new"}
 	if p.Config != "" {
@@ -79,12 +80,12 @@ func (p Paths) Hidden() []string {
 	return files
 }
 
-// Quarantine is the file that remembers modules that could not be compiled.
+// Quarantine returns the file with the modules whose compilation failed.
 func (p Paths) Quarantine() string { return filepath.Join(p.Data, "quarantine.json") }
 
-// ReadOnly is what tools may read and not change: where people decide what tools
-// may do. A tools.toml is one wherever it lies, for weir reads that of the
-// folder it is started in, and so is the .env beside it.
+// ReadOnly returns the files that tools may read but not change, because they decide
+// what tools may do. This includes every tools.toml and the .env beside it: weir reads
+// those of the folder in which it is started.
 func (p Paths) ReadOnly() []string {
 	names := []string{FileName, ".env"}
 	if p.Config == "" {
@@ -93,7 +94,7 @@ func (p Paths) ReadOnly() []string {
 	return append(names, p.Config)
 }
 
-// contains reports whether a path is a folder or lies in it.
+// contains reports whether a path is the folder or inside it.
 func contains(folder, path string) bool {
 	rel, err := filepath.Rel(folder, path)
 	return err == nil && filepath.IsLocal(rel)
@@ -109,13 +110,14 @@ func (o Source) xdg(variable, underHome string) string {
 	return ""
 }
 
-// ChatHistory is the file of what people typed in chats.
+// ChatHistory returns the file with the lines that people typed in chats.
 func (p Paths) ChatHistory() string { return filepath.Join(p.Data, "chat_history") }
 
-// FileName is how a configuration is called where nobody names one.
+// FileName is the name of the configuration file where no flag names one.
 const FileName = "tools.toml"
 
-// findConfig takes --config, else ./tools.toml, else the configuration folder's.
+// findConfig returns the file of --config, else ./tools.toml, else that of the
+// configuration folder; empty: there is none.
 func (o Source) findConfig() (string, error) {
 	if o.Config != "" {
 		if _, err := os.Stat(o.Config); err != nil {
@@ -135,7 +137,7 @@ func (o Source) findConfig() (string, error) {
 	return "", nil
 }
 
-// EnsureToken reads the token, making one at the first start.
+// EnsureToken returns the operator's token. It creates one at the first start.
 func (p Paths) EnsureToken() (string, error) {
 	b, err := os.ReadFile(p.Token)
 	if t := strings.TrimSpace(string(b)); err == nil && t != "" {
@@ -148,24 +150,25 @@ func (p Paths) EnsureToken() (string, error) {
 		return "", StorageProblem(Elsewhere, "the data folder %s cannot be made: %s", p.Data, Reason(err))
 	}
 	var raw [24]byte
-	_, _ = rand.Read(raw[:]) // never fails: it ends the process instead
+	_, _ = rand.Read(raw[:]) // never fails: a failure ends the process
 	t := base64.RawURLEncoding.EncodeToString(raw[:])
 	if err := os.WriteFile(p.Token, []byte(t+"\n"), 0o600); err != nil {
-		_ = os.Remove(p.Token) // half a token would be taken for one
+		_ = os.Remove(p.Token) // an incomplete file would be read as a token
 		return "", StorageProblem(Elsewhere, "the token %s cannot be written: %s", p.Token, Reason(err))
 	}
 	return t, nil
 }
 
-// Elsewhere is what helps when the data folder cannot be written.
+// Elsewhere is the hint for a data folder that cannot be written.
 const Elsewhere = "free some space, check the folder's permissions, or give another folder with --data"
 
-// StorageProblem is a problem with the data folder.
+// StorageProblem returns an error about the data folder, with the code "storage".
 func StorageProblem(hint, format string, args ...any) error {
 	return &daemon.Problem{Code: "storage", Msg: tool.Textf(format, args...), Hint: tool.Text{Format: hint}}
 }
 
-// Reason is what the system says, without the path that the message names.
+// Reason returns the error of the system without the path: the message has it
+// already.
 func Reason(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
@@ -173,7 +176,8 @@ func Reason(err error) error {
 	return err
 }
 
-// OpenProblem says what to do about an archive that cannot be written.
+// OpenProblem adds a fix to the error of an archive that cannot be written. It returns
+// other errors unchanged.
 func OpenProblem(p Paths, err error) error {
 	pe, ok := errors.AsType[*fs.PathError](err)
 	if errors.Is(err, archive.ErrFull) || ok && (pe.Path == p.Archive || pe.Path == p.Data) {

@@ -14,7 +14,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// ServerEntry is another MCP server, written as everybody writes them.
+// ServerEntry is another MCP server, in the form that other MCP clients use.
 type ServerEntry struct {
 	Command  string            `toml:"command" json:"command,omitempty"`
 	Args     []string          `toml:"args" json:"args,omitempty"`
@@ -29,14 +29,14 @@ type ServerEntry struct {
 	Start    Duration          `toml:"start_timeout" json:"start_timeout,omitempty"`
 	Disabled bool              `toml:"disabled" json:"disabled,omitempty"`
 
-	written []string // Args before variables were put in, to be shown
+	written []string // Args with references to variables, for display
 }
 
-// serverName is what a server may be called: its tools are <name>__<tool>, which
-// has to stay a tool's name.
+// serverName matches the name of a server. Its tools are <name>__<tool>, which must be
+// a valid name of a tool.
 var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_-]{0,29}$`) })
 
-// checkServers reports entries that cannot be meant.
+// checkServers reports invalid entries.
 func checkServers(servers map[string]ServerEntry, bad report) {
 	for name, s := range servers {
 		if !serverName().MatchString(name) {
@@ -60,8 +60,8 @@ func checkServers(servers map[string]ServerEntry, bad report) {
 	}
 }
 
-// HostServers are the entries in force, by name. A folder is meant from the
-// configuration's place.
+// HostServers returns the servers that are not disabled, by name. Their folders are
+// relative to the folder of the configuration.
 func (s Settings) HostServers(p Paths) []plugin.Server {
 	var out []plugin.Server
 	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {

@@ -5,8 +5,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// Settings is tools.toml. The file in the repository explains every key; here
-// a zero value always means "not stated", and effective() fills the defaults.
+// Settings are the contents of tools.toml. The file in the repository explains every
+// key. A zero value means that the key is not written; WithDefaults fills it in.
 type Settings struct {
 	Locale    string                   `toml:"locale" json:"locale,omitempty"`
 	Server    ServerSettings           `toml:"server" json:"server"`
@@ -31,7 +31,7 @@ type Settings struct {
 	positions positions // of the keys in the file
 }
 
-// ServerSettings are the daemon's address and its bounds.
+// ServerSettings are the daemon's address and limits.
 type ServerSettings struct {
 	Addr     string   `toml:"addr" json:"addr,omitempty"`
 	Hosts    []string `toml:"hosts" json:"hosts,omitempty"`
@@ -40,7 +40,7 @@ type ServerSettings struct {
 	Drain    Duration `toml:"drain" json:"drain,omitempty"`
 }
 
-// LogSettings say how much is logged, and how.
+// LogSettings are the level and the format of the log.
 type LogSettings struct {
 	Level  string `toml:"level" json:"level,omitempty"`
 	Format string `toml:"format" json:"format,omitempty"`
@@ -59,15 +59,15 @@ type ModelSettings struct {
 	Extra       map[string]any `toml:"extra" json:"extra,omitempty"`
 	Price       PriceSettings  `toml:"price" json:"price,omitzero"`
 
-	keyEnv  string // the variable that Key refers to
-	literal bool   // the file holds the key itself
+	keyEnv  string // the variable to which Key refers
+	literal bool   // the file contains the key itself
 }
 
 // KeyEnv returns the name of the variable that holds the key; empty: the file holds
 // the key itself, or there is none.
 func (m ModelSettings) KeyEnv() string { return m.keyEnv }
 
-// PriceSettings are what a million tokens of a model cost.
+// PriceSettings are the prices of a million tokens of a model.
 type PriceSettings struct {
 	Prompt       float64 `toml:"prompt" json:"prompt,omitempty"`
 	Completion   float64 `toml:"completion" json:"completion,omitempty"`
@@ -76,7 +76,7 @@ type PriceSettings struct {
 	Currency     string  `toml:"currency" json:"currency,omitempty"`
 }
 
-// AgentSettings are one profile: the model and the capability record.
+// AgentSettings are one profile: the model, and what its agent may do.
 type AgentSettings struct {
 	Model               string   `toml:"model" json:"model,omitempty"`
 	Mode                string   `toml:"mode" json:"mode,omitempty"`
@@ -105,7 +105,8 @@ type PromptSettings struct {
 	AnswerReserve int `toml:"answer_reserve" json:"answer_reserve,omitempty"`
 }
 
-// LimitSettings are the ladder's lowest layer, the ceiling and the round.
+// LimitSettings are the default limits of every tool, the ceiling above all limits,
+// and the limit of one round of calls.
 type LimitSettings struct {
 	MaxChars     int        `toml:"max_chars" json:"max_chars,omitempty"`
 	MaxLines     int        `toml:"max_lines" json:"max_lines,omitempty"`
@@ -118,7 +119,7 @@ type LimitSettings struct {
 	RoundChars   *int       `toml:"round_chars" json:"round_chars,omitempty"`
 }
 
-// ToolSettings replace what a tool declares.
+// ToolSettings override what a tool declares.
 type ToolSettings struct {
 	MaxChars int            `toml:"max_chars" json:"max_chars,omitempty"`
 	MaxLines int            `toml:"max_lines" json:"max_lines,omitempty"`
@@ -134,8 +135,7 @@ type ToolSettings struct {
 	Config   map[string]any `toml:"config" json:"config,omitempty"`
 }
 
-// PluginSettings list the folders that are scanned, and say how changes in them
-// are seen.
+// PluginSettings are the plugin folders, and how weir watches them.
 type PluginSettings struct {
 	Folder []FolderSettings `toml:"folder" json:"folder,omitempty"`
 	Watch  *bool            `toml:"watch" json:"watch,omitempty"`
@@ -148,7 +148,7 @@ type FolderSettings struct {
 	Trust string `toml:"trust" json:"trust,omitempty"`
 }
 
-// GrantSettings are what one plugin may do of what it asks.
+// GrantSettings are what one plugin is granted. Only what it asks for has an effect.
 type GrantSettings struct {
 	Paths   []PathGrant    `toml:"paths" json:"paths,omitempty"`
 	Hosts   []HostGrant    `toml:"hosts" json:"hosts,omitempty"`
@@ -156,20 +156,20 @@ type GrantSettings struct {
 	Config  map[string]any `toml:"config" json:"config,omitempty"`
 }
 
-// PathGrant lends a folder of this machine to a guest.
+// PathGrant makes a folder of this machine visible to a plugin.
 type PathGrant struct {
 	Guest string `toml:"guest" json:"guest"`
 	Host  string `toml:"host" json:"host"`
 	Mode  string `toml:"mode" json:"mode,omitempty"`
 }
 
-// HostGrant opens one host of the network.
+// HostGrant lets a plugin reach one host of the network.
 type HostGrant struct {
 	Host    string `toml:"host" json:"host"`
 	Private bool   `toml:"private" json:"private,omitempty"`
 }
 
-// UnmarshalTOML takes "api.example.com" as well as { host = "…" }.
+// UnmarshalTOML accepts "api.example.com" as well as { host = "…" }.
 func (h *HostGrant) UnmarshalTOML(v any) error {
 	switch v := v.(type) {
 	case string:
@@ -195,8 +195,8 @@ func (h *HostGrant) UnmarshalTOML(v any) error {
 	return msg.Errorf("a granted host is a name or a table { host = \"…\" }")
 }
 
-// SecretGrant lets a plugin use a secret. A plugin with a manifest says itself
-// where it goes; for one made for another host the operator does.
+// SecretGrant lets a plugin use a secret. The manifest says where the secret goes; for
+// a plugin without one, made for another host, the operator writes it here.
 type SecretGrant struct {
 	Name   string `toml:"name" json:"name"`
 	Header string `toml:"header,omitempty" json:"header,omitempty"`
@@ -204,7 +204,7 @@ type SecretGrant struct {
 	Host   string `toml:"host,omitempty" json:"host,omitempty"`
 }
 
-// UnmarshalTOML takes "API_KEY" as well as { name = "API_KEY", host = "…" }.
+// UnmarshalTOML accepts "API_KEY" as well as { name = "API_KEY", host = "…" }.
 func (s *SecretGrant) UnmarshalTOML(v any) error {
 	switch v := v.(type) {
 	case string:
@@ -236,7 +236,7 @@ type SummarizeSettings struct {
 	TriggerThreshold int    `toml:"trigger_threshold" json:"trigger_threshold,omitempty"`
 }
 
-// ArchiveSettings are thresholds and retention.
+// ArchiveSettings are the thresholds and the retention of the archive.
 type ArchiveSettings struct {
 	Threshold    int        `toml:"threshold" json:"threshold,omitempty"`
 	SummaryChars int        `toml:"summary_chars" json:"summary_chars,omitempty"`
@@ -252,7 +252,7 @@ type ArchiveSettings struct {
 	UserCount    int        `toml:"max_count_per_user" json:"max_count_per_user,omitempty"`
 }
 
-// SandboxSettings tune how guests are run.
+// SandboxSettings say how plugins run.
 type SandboxSettings struct {
 	Engine        string     `toml:"engine" json:"engine,omitempty"`
 	Isolation     string     `toml:"isolation" json:"isolation,omitempty"`
@@ -268,7 +268,7 @@ type SandboxSettings struct {
 	CompileMemory tool.Bytes `toml:"compile_memory" json:"compile_memory,omitempty"`
 }
 
-// ApprovalSettings say which calls run unasked.
+// ApprovalSettings say which calls run without a question to a person.
 type ApprovalSettings struct {
 	Default string                 `toml:"default" json:"default,omitempty"`
 	Network string                 `toml:"network" json:"network,omitempty"`
@@ -276,14 +276,14 @@ type ApprovalSettings struct {
 	Rule    []ApprovalRuleSettings `toml:"rule" json:"rule,omitempty"`
 }
 
-// ApprovalRuleSettings decide the calls of some tools with some arguments.
+// ApprovalRuleSettings are one rule, for some tools and arguments.
 type ApprovalRuleSettings struct {
 	Tool   string            `toml:"tool" json:"tool"`
 	Args   map[string]string `toml:"args" json:"args,omitempty"`
 	Action string            `toml:"action" json:"action"`
 }
 
-// MCPSettings are what clients of that protocol get.
+// MCPSettings are what MCP clients may use.
 type MCPSettings struct {
 	Tools       []string `toml:"tools" json:"tools,omitempty"`
 	DenyTools   []string `toml:"deny_tools" json:"deny_tools,omitempty"`

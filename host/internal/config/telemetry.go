@@ -12,7 +12,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// TelemetrySettings say where spans go.
+// TelemetrySettings are the destination of spans.
 type TelemetrySettings struct {
 	Endpoint string            `toml:"endpoint" json:"endpoint,omitempty"`
 	Headers  map[string]string `toml:"headers" json:"headers,omitempty"`
@@ -23,9 +23,8 @@ type TelemetrySettings struct {
 	Disabled bool              `toml:"disabled" json:"disabled,omitempty"`
 }
 
-// fromEnv adds what the standard variables say where the file says nothing.
-// OTEL_SDK_DISABLED goes before the file. The SDK itself reads OTEL_BSP_* and
-// OTEL_SPAN_*.
+// fromEnv adds the values of the standard variables where the file has none.
+// OTEL_SDK_DISABLED overrides the file. The SDK reads OTEL_BSP_* and OTEL_SPAN_*.
 func (t *TelemetrySettings) fromEnv(env Lookup) error {
 	get := func(names ...string) string {
 		for _, name := range names {
@@ -65,12 +64,12 @@ func (t *TelemetrySettings) fromEnv(env Lookup) error {
 		t.Content = true
 	}
 	if t.Ratio == 0 && strings.HasSuffix(get("OTEL_TRACES_SAMPLER"), "traceidratio") {
-		t.Ratio, _ = strconv.ParseFloat(get("OTEL_TRACES_SAMPLER_ARG"), 64) // what is no number is left to the default, as the standard wants it
+		t.Ratio, _ = strconv.ParseFloat(get("OTEL_TRACES_SAMPLER_ARG"), 64) // other text means the default, as the standard requires
 	}
 	return nil
 }
 
-// checkTelemetry reports what cannot be meant.
+// checkTelemetry reports invalid values.
 func checkTelemetry(t TelemetrySettings, bad report) {
 	if e := t.Endpoint; e != "" && !strings.Contains(e, "${") {
 		if u, err := url.Parse(e); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -82,7 +81,8 @@ func checkTelemetry(t TelemetrySettings, bad report) {
 	}
 }
 
-// Tracing is where the spans go, with the resource's attributes of the environment.
+// Tracing returns the destination of spans, with the attributes of the resource from
+// the environment. env must not be nil.
 func (t TelemetrySettings) Tracing(env Lookup, version string) otlp.Options {
 	if t.Disabled {
 		return otlp.Options{}

@@ -10,11 +10,11 @@ import (
 	"github.com/weirhost/weir/host/internal/guesttest"
 )
 
-// commented is a line of tools.toml that only its # keeps from being in force.
+// commented matches a line of tools.toml that has an effect without its #.
 var commented = regexp.MustCompile(`^# (\[+[a-zA-Z_.]+\]+.*|[a-z_0-9]+\s*= .*)$`)
 
-// Every key that the repository's tools.toml explains exists, and what it calls
-// a default is the default.
+// Every key that the repository's tools.toml explains exists, and what it calls a
+// default is the default.
 func TestRepositoryToolsTOML(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join(guesttest.Root(t), "tools.toml"))
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// What a tools.toml says of other servers starts programs and sends keys away.
-// That of the folder a command happens to be started in may be anybody's: it
-// came with a download, or a tool wrote it. It counts once a person has said so.
+// The entries of [mcpServers] start programs and send keys, so they need explicit
+// trust: a tools.toml in the current folder may come from a download, or from a tool.
+// A person trusts it with `weir config trust`.
 
-// TrustedServers are the servers that may be started, and the names of those
-// that may not before a person has looked at them.
+// TrustedServers returns the servers that may be started, and the names of those that
+// a person must trust first.
 func (s Settings) TrustedServers(o Source, p Paths) (start []plugin.Server, held []string) {
 	all := s.HostServers(p)
 	if len(all) == 0 || !o.found(p) || p.Trusted()[p.Config] == serversDigest(s) {
@@ -33,20 +33,20 @@ func (s Settings) TrustedServers(o Source, p Paths) (start []plugin.Server, held
 	return nil, held
 }
 
-// Untrusted says why servers are not started.
+// Untrusted returns the warning for servers that are not started.
 func Untrusted(names []string, p Paths) tool.Text {
 	return tool.Textf("the MCP servers %s of %s are not started: any program may have written a file in this folder; read it, then run: weir config trust", strings.Join(names, ", "), p.Config)
 }
 
-// found reports whether the configuration was not named by anybody, but lay in
-// the folder where weir was started.
+// found reports whether the configuration was found in the current folder, without a
+// flag that names it.
 func (o Source) found(p Paths) bool {
 	here, err := os.Getwd()
 	return o.Config == "" && (err != nil || filepath.Dir(p.Config) == here)
 }
 
-// serversDigest is a digest of what would be started and reached. Values of
-// variables are left out: they change without the file.
+// serversDigest returns a digest of the programs and addresses of all servers. Values
+// of variables are left out: they change without the file.
 func serversDigest(s Settings) string {
 	var all []any
 	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
@@ -55,7 +55,7 @@ func serversDigest(s Settings) string {
 	}
 	text, err := json.Marshal(all)
 	if err != nil {
-		return "" // strings always encode
+		return "" // strings always have a JSON form
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
@@ -63,8 +63,8 @@ func serversDigest(s Settings) string {
 
 func (p Paths) TrustFile() string { return filepath.Join(p.Data, "trusted.json") }
 
-// Trusted are the digests that a person has agreed to, by the path of the
-// file. What cannot be read is agreed to by nobody.
+// Trusted returns the digests that a person trusts, by the path of the configuration
+// file. A file of digests that cannot be read counts as empty.
 func (p Paths) Trusted() map[string]string {
 	out := map[string]string{}
 	if b, err := os.ReadFile(p.TrustFile()); err == nil && json.Unmarshal(b, &out) != nil || out == nil {
@@ -73,7 +73,7 @@ func (p Paths) Trusted() map[string]string {
 	return out
 }
 
-// ServerLine is what a server comes to, for a person.
+// ServerLine returns the address of a server, or the command line that starts it.
 func ServerLine(s plugin.Server) string {
 	if s.URL != "" {
 		return limit.Visible(s.URL)
@@ -81,7 +81,7 @@ func ServerLine(s plugin.Server) string {
 	return limit.Visible(strings.Join(append([]string{s.Command}, s.Args...), " "))
 }
 
-// Trust lets the servers that s names be started from the configuration of p.
+// Trust stores that a person trusts the servers of s in the configuration of p.
 func (p Paths) Trust(s Settings) error {
 	known := p.Trusted()
 	known[p.Config] = serversDigest(s)

@@ -18,8 +18,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// UserSettings are one user beside the operator. The token is one of three: its
-// digest, a reference to a variable, or a file.
+// UserSettings are one user beside the operator. Exactly one of the first three
+// fields says where the token is: its digest, a reference to a variable, or a file.
 type UserSettings struct {
 	TokenSHA256 string        `toml:"token_sha256" json:"-"`
 	Token       string        `toml:"token" json:"-"`
@@ -31,11 +31,12 @@ type UserSettings struct {
 	Locale      string        `toml:"locale" json:"locale,omitempty"`
 	Quota       QuotaSettings `toml:"quota" json:"quota,omitzero"`
 
-	sum    [sha256.Size]byte // of the token; zero: there is none
-	reason tool.Text         // why there is none
+	sum    [sha256.Size]byte // the digest of the token; zero: there is no token
+	reason tool.Text         // why there is no token
 }
 
-// QuotaSettings bound what one user takes.
+// QuotaSettings are the quota of one user. 0 is no bound, and a negative number
+// allows nothing.
 type QuotaSettings struct {
 	PerMinute    int       `toml:"requests_per_minute" json:"requests_per_minute,omitempty"`
 	Concurrent   int       `toml:"concurrent_turns" json:"concurrent_turns,omitempty"`
@@ -45,17 +46,18 @@ type QuotaSettings struct {
 	ArchiveBytes ByteLimit `toml:"archive_bytes" json:"archive_bytes,omitempty"`
 }
 
-// The bounds of a token that a person made, and of a quota that is remembered
-// request by request.
+// minToken is the minimum length of a token that a person wrote. maxPerMinute bounds
+// a quota whose requests are remembered one by one.
 const (
 	minToken     = 16 // characters
 	maxPerMinute = 100_000
 )
 
-// reference alone: the file never holds a token itself.
+// onlyReference matches a reference to a variable and nothing else: the file must not
+// contain the token itself.
 var onlyReference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`) })
 
-// checkUsers reports what cannot be meant.
+// checkUsers reports invalid users.
 func checkUsers(s *Settings, bad report) {
 	for name, u := range s.Users {
 		at := func(key ...string) []string { return append([]string{"users", name}, key...) }
@@ -75,7 +77,7 @@ func checkUsers(s *Settings, bad report) {
 			bad(tool.Textf("token_sha256 is no SHA-256 digest"), tool.Textf("write its 64 hexadecimal digits, as sha256sum prints them"), at("token_sha256")...)
 		}
 		if u.Token != "" && !onlyReference().MatchString(u.Token) {
-			bad(tool.Textf("a token does not stand in this file"), tool.Textf(`write token = "${NAME}" and set NAME in the environment or in .env, or write its token_sha256`), at("token")...)
+			bad(tool.Textf("the token itself must not be in this file"), tool.Textf(`write token = "${NAME}" and set NAME in the environment or in .env, or write its token_sha256`), at("token")...)
 		}
 		if u.Locale != "" && u.Locale != "auto" && u.Locale != string(tool.En) && u.Locale != string(tool.Zh) {
 			bad(tool.Textf("locale is %q", u.Locale), tool.Textf("use one of: auto, en, zh"), at("locale")...)
@@ -102,8 +104,8 @@ func checkUsers(s *Settings, bad report) {
 	}
 }
 
-// digestTokens takes the tokens out of s and leaves their digests. A token that
-// is missing keeps one user out, and weir running.
+// digestTokens replaces the tokens in s by their digests. A user whose token is missing
+// cannot log in; weir runs on.
 func digestTokens(s *Settings, config string) {
 	for name, u := range s.Users {
 		u.sum, u.reason = [sha256.Size]byte{}, tool.Text{}
@@ -151,7 +153,7 @@ func usersWithoutToken(list map[string]UserSettings) []tool.Text {
 	return out
 }
 
-// tokenFiles are what no tool may read.
+// tokenFiles returns the files with tokens: no tool may read them.
 func tokenFiles(list map[string]UserSettings) []string {
 	var out []string
 	for _, u := range list {

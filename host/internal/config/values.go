@@ -9,11 +9,10 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A ByteLimit is an amount of memory that may be without a bound, which a negative
-// number says.
+// A ByteLimit is an amount of memory. Negative: there is no bound.
 type ByteLimit tool.Bytes
 
-// UnmarshalText reads what tool.Bytes does, and negative amounts.
+// UnmarshalText accepts what tool.Bytes does, and negative amounts.
 func (r *ByteLimit) UnmarshalText(text []byte) error {
 	amount, negative := strings.CutPrefix(strings.TrimSpace(string(text)), "-")
 	if err := (*tool.Bytes)(r).UnmarshalText([]byte(amount)); err != nil {
@@ -25,13 +24,13 @@ func (r *ByteLimit) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes what UnmarshalText reads.
+// MarshalText returns the form that UnmarshalText accepts.
 func (r ByteLimit) MarshalText() ([]byte, error) { return tool.Bytes(r).MarshalText() }
 
-// A Duration is a duration that also reads days: "30d", "12h", "90s".
+// A Duration is a time.Duration that can also be written in days: "30d", "12h", "90s".
 type Duration time.Duration
 
-// UnmarshalText reads what Duration documents; a negative one is refused.
+// UnmarshalText accepts the forms of a Duration. A negative one is an error.
 func (s *Duration) UnmarshalText(text []byte) error {
 	str := strings.TrimSpace(string(text))
 	if days, ok := strings.CutSuffix(str, "d"); ok {
@@ -50,5 +49,5 @@ func (s *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes what UnmarshalText reads.
+// MarshalText returns the form that UnmarshalText accepts.
 func (s Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }

@@ -9,9 +9,9 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// An amount of memory may say that there is no bound; what it says reaches the
-// host, where 0 is the default.
-func TestRoom(t *testing.T) {
+// An amount of memory may be without a bound. The host receives the amount; 0 is the
+// default.
+func TestByteLimit(t *testing.T) {
 	for text, want := range map[string]ByteLimit{"512MiB": 512 << 20, " 1GiB ": 1 << 30, "0": 0, "-1": -1, "-2GiB": -1} {
 		s, faults := Parse("tools.toml", "[sandbox]\nloaded = \""+text+"\"\n")
 		if len(faults) > 0 || s.Sandbox.Loaded != want {

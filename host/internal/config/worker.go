@@ -8,9 +8,9 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// Isolate says how this program runs plugins: in processes of their own, where
-// the system can hold them to their bounds. A process is this program again, by
-// the name that stays true when the file is replaced while it runs.
+// Isolate configures worker processes for plugins on systems that can limit them. A
+// worker is this program again. It is started by a name that stays valid when the file
+// of the program is replaced.
 func Isolate(cfg *host.Config, s SandboxSettings, p Paths) {
 	cfg.Workers = host.Workers{
 		Isolation: host.Isolation(s.Isolation), Inline: s.Inline, Max: s.Waiting, Idle: time.Duration(s.Idle),
@@ -23,8 +23,8 @@ func Isolate(cfg *host.Config, s SandboxSettings, p Paths) {
 	}
 }
 
-// NotIsolated is what a person should know when plugins run inside weir although
-// nobody asked for it; empty: nothing.
+// NotIsolated returns a warning if plugins run inside weir although the settings do
+// not say so; zero: there is nothing to warn of.
 func NotIsolated(s SandboxSettings, cfg host.Config) tool.Text {
 	if len(cfg.WorkerCommand) > 0 || host.Isolation(s.Isolation) == host.Inline {
 		return tool.Text{}

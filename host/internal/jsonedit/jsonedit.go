@@ -3,28 +3,27 @@
 package jsonedit
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/weirhost/weir/host/internal/msg"
 )
 
-// Set sets table.name to value, a JSON text, in a file of JSON that may
-// have comments and trailing commas. Everything else stays as it stands. An
-// empty text is an empty object.
+// Set sets table.name to value, a JSON text, in a JSON text that may have comments and
+// trailing commas. All other text does not change. An empty text is an empty object.
 func Set(text, table, name, value string) (string, error) {
 	if strings.TrimSpace(text) == "" {
 		text = "{}\n"
 	}
 	root, err := hujson.Parse([]byte(text))
 	if err != nil {
-		return "", fmt.Errorf("it is no JSON: %s", strings.TrimPrefix(err.Error(), "hujson: "))
+		return "", msg.Errorf("it is not JSON: %s", strings.TrimPrefix(err.Error(), "hujson: "))
 	}
 	top, ok := root.Value.(*hujson.Object)
 	if !ok {
-		return "", errors.New("it holds no object")
+		return "", msg.Errorf("it contains no object")
 	}
 	at, err := memberOf(top, table)
 	if err != nil {
@@ -35,7 +34,7 @@ func Set(text, table, name, value string) (string, error) {
 	}
 	servers, ok := at.Value.(*hujson.Object)
 	if !ok {
-		return "", fmt.Errorf("its %q is no object", table)
+		return "", msg.Errorf("its %q is not an object", table)
 	}
 	entry, err := hujson.Parse([]byte(strings.ReplaceAll(value, "\n", "\n    ")))
 	if err != nil {
@@ -61,15 +60,15 @@ func Set(text, table, name, value string) (string, error) {
 	return string(root.Pack()), nil
 }
 
-// memberOf finds a member; nil: there is none. Which of two with one name would
-// count is the client's secret.
+// memberOf returns the member of a name; nil: there is none. Two members of one name
+// are an error: only the reading program knows which of them counts.
 func memberOf(o *hujson.Object, name string) (*hujson.Value, error) {
 	var found *hujson.Value
 	for i := range o.Members {
 		m := &o.Members[i]
 		if l, ok := m.Name.Value.(hujson.Literal); ok && l.String() == name {
 			if found != nil {
-				return nil, fmt.Errorf("%q stands in it twice", name)
+				return nil, msg.Errorf("it has %q twice", name)
 			}
 			found = &m.Value
 		}
@@ -77,15 +76,14 @@ func memberOf(o *hujson.Object, name string) (*hujson.Value, error) {
 	return found, nil
 }
 
-// insert appends a member on a line of its own.
+// insert appends a member on its own line.
 func insert(o *hujson.Object, name string, value hujson.Value, indent string) *hujson.Value {
 	value.BeforeExtra = hujson.Extra(" ")
 	o.Members = append(o.Members, hujson.ObjectMember{
 		Name:  hujson.Value{BeforeExtra: hujson.Extra("\n" + indent), Value: hujson.String(name)},
 		Value: value,
 	})
-	// What stood behind the last member, a comment perhaps, stays in front of
-	// this one.
+	// Text after the last member, such as a comment, stays before the new one.
 	last := &o.Members[len(o.Members)-1]
 	if trailing := strings.TrimRight(string(o.AfterExtra), " \t\r\n"); trailing != "" {
 		last.Name.BeforeExtra = slices.Concat(hujson.Extra(trailing), last.Name.BeforeExtra)
@@ -94,7 +92,7 @@ func insert(o *hujson.Object, name string, value hujson.Value, indent string) *h
 	return &last.Value
 }
 
-// same reports whether two values differ in white space alone.
+// same reports whether two values differ only in white space.
 func same(a, b hujson.Value) bool {
 	a, b = a.Clone(), b.Clone()
 	a.Minimize()

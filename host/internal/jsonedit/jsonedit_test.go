@@ -36,7 +36,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// Whatever stands in the file stays there, comments included.
+// All other text of the file stays, comments included.
 func TestSetKeeps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"a", "b", "servers", "键"})

@@ -1,5 +1,5 @@
-// Package otlp sends spans to a collector, by OpenTelemetry's protocol over
-// HTTP, written as JSON. It stands behind the SDK's own interface in the place
-// of the SDK's exporter, which brings gRPC along: ten megabytes, and a
-// millisecond for every process that is started from the binary.
+// Package otlp sends spans to a collector, in OpenTelemetry's protocol over HTTP with
+// JSON. Its Exporter implements the SDK's interface in place of the SDK's exporter:
+// that one includes gRPC, which costs ten megabytes, and a millisecond at the start of
+// every process. Open returns a Tracing, which makes the spans and sends them.
 package otlp

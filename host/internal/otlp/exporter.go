@@ -16,21 +16,21 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 )
 
-// Config says where spans go.
+// Config is the destination of an Exporter.
 type Config struct {
-	// URL is the whole address, its path included, such as
+	// URL is the whole address with its path, such as
 	// http://127.0.0.1:4318/v1/traces.
 	URL string
-	// Headers go with every request; their values are in no error.
+	// Headers are sent with every request. No error contains their values.
 	Headers map[string]string
-	// Timeout bounds the sending of one batch, repeats included; 0 or less: 10
+	// Timeout bounds the sending of one batch, with its repeats. 0 or less: 10
 	// seconds.
 	Timeout time.Duration
-	// Wait is the time before the first repeat, about doubled each time; 0 or
+	// Wait is the time before the first repeat, and about doubles each time. 0 or
 	// less: half a second.
 	Wait time.Duration
-	// Failed is told when a batch is lost, at most once until one arrives again;
-	// nil: nobody is. It must not block.
+	// Failed receives the error when a batch is lost, at most once until the next
+	// batch arrives. It must not block. If nil, errors are dropped.
 	Failed func(error)
 }
 
@@ -51,8 +51,8 @@ type Exporter struct {
 
 var _ trace.SpanExporter = (*Exporter)(nil)
 
-// New makes an Exporter; it does not talk to the collector. The error is about
-// the address.
+// New returns an Exporter. It does not connect to the collector. The error is about the
+// address.
 func New(cfg Config) (*Exporter, error) {
 	u, err := url.Parse(cfg.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -67,13 +67,13 @@ func New(cfg Config) (*Exporter, error) {
 	web := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second}
 	return &Exporter{cfg: cfg, where: u.Scheme + "://" + u.Host + u.Path, web: web, client: &http.Client{
 		Transport: web,
-		// A redirect would carry the headers off.
+		// A redirect would send the headers elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
 
-// ExportSpans sends one batch. What goes wrong is told to Config.Failed: nobody
-// but the operator can mend it.
+// ExportSpans sends one batch. Config.Failed receives a failure: only the operator can
+// fix it.
 func (e *Exporter) ExportSpans(ctx context.Context, spans []trace.ReadOnlySpan) error {
 	if len(spans) == 0 {
 		return nil

@@ -156,8 +156,8 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// A collector that is away is told of once, until a batch has arrived again,
-// and the address's secrets are in no error.
+// A collector that does not answer is reported once, until a batch has arrived again.
+// No error contains the secrets of the address.
 func TestLost(t *testing.T) {
 	var away atomic.Bool
 	away.Store(true)

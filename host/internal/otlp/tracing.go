@@ -22,25 +22,25 @@ const TracesPath = "/v1/traces"
 
 const defaultService = "weir"
 
-// Options say where spans go and whose they are.
+// Options are the destination of spans, and the service that makes them.
 type Options struct {
-	Endpoint string // without the protocol's path, which is added; empty: no spans
+	Endpoint string // the protocol's path is added if it is missing; empty: no spans
 	Headers  map[string]string
 	Timeout  time.Duration // of one request; 0: the default
 	Service  string        // empty: weir
 	Version  string        // of the service
 	// Attributes are name=value,name=value, as in OTEL_RESOURCE_ATTRIBUTES.
 	Attributes string
-	Ratio      float64 // how much of the traces is sent, from 0 to 1; 0: all
+	Ratio      float64 // the share of traces that are sent, from 0 to 1; 0: all
 }
 
-// Tracing is where spans go. Its zero value and nil send none.
+// Tracing makes spans and sends them. The zero value and nil send none.
 type Tracing struct {
 	provider *sdk.TracerProvider // nil: none
-	live     *liveSpans
+	open     *spanCounter
 }
 
-// Open makes what o describes. It talks to nobody.
+// Open returns the Tracing that o describes. It does not connect to the collector.
 func Open(o Options, log hclog.Logger) (*Tracing, error) {
 	out := &Tracing{}
 	if o.Endpoint == "" {
@@ -52,9 +52,9 @@ func Open(o Options, log hclog.Logger) (*Tracing, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.live = &liveSpans{idle: make(chan struct{})}
+	out.open = &spanCounter{idle: make(chan struct{})}
 	options := []sdk.TracerProviderOption{
-		sdk.WithBatcher(exporter), sdk.WithSpanProcessor(out.live), sdk.WithResource(resourceOf(o)),
+		sdk.WithBatcher(exporter), sdk.WithSpanProcessor(out.open), sdk.WithResource(resourceOf(o)),
 	}
 	if o.Ratio > 0 {
 		options = append(options, sdk.WithSampler(sdk.ParentBased(sdk.TraceIDRatioBased(o.Ratio))))
@@ -63,7 +63,7 @@ func Open(o Options, log hclog.Logger) (*Tracing, error) {
 	return out, nil
 }
 
-// traceURL adds the path of the protocol to an address that has none of its own.
+// traceURL adds the protocol's path to an address without it.
 func traceURL(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil || strings.HasSuffix(u.Path, TracesPath) {
@@ -73,8 +73,8 @@ func traceURL(endpoint string) string {
 	return u.String()
 }
 
-// resourceOf says whose spans they are. The service's name goes before the
-// attributes that the environment gives.
+// resourceOf returns the attributes of the service. Its name overrides that of
+// Attributes.
 func resourceOf(o Options) *resource.Resource {
 	all := map[string]string{"service.name": defaultService, "service.version": o.Version}
 	if given, err := Pairs(o.Attributes); err == nil {
@@ -90,7 +90,7 @@ func resourceOf(o Options) *resource.Resource {
 	return resource.NewSchemaless(attrs...)
 }
 
-// Tracer makes spans; nil: none are wanted.
+// Tracer returns the tracer. Nil: no spans are sent.
 func (t *Tracing) Tracer() trace.Tracer {
 	if t == nil || t.provider == nil {
 		return nil
@@ -98,21 +98,21 @@ func (t *Tracing) Tracer() trace.Tracer {
 	return t.provider.Tracer("github.com/weirhost/weir")
 }
 
-// flushTime is how long an end waits for spans to be sent.
+// flushTime bounds how long Close waits until spans are sent.
 const flushTime = 5 * time.Second
 
-// Close sends what is left. It waits for no span that is open.
+// Close sends the remaining spans. It does not wait for open ones.
 func (t *Tracing) Close() {
 	if t == nil || t.provider == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
 	defer cancel()
-	_ = t.provider.Shutdown(ctx) // the exporter has told what was lost
+	_ = t.provider.Shutdown(ctx) // the exporter has reported lost spans
 }
 
-// Retire closes when the last open span has ended: what runs is told whole to
-// where it began. The channel is closed behind that.
+// Retire closes t when its last open span has ended. The spans of a running answer thus
+// go where the first of them went. The channel is closed afterwards.
 func (t *Tracing) Retire() <-chan struct{} {
 	closed := make(chan struct{})
 	go func() {
@@ -120,13 +120,13 @@ func (t *Tracing) Retire() <-chan struct{} {
 		if t == nil || t.provider == nil {
 			return
 		}
-		<-t.live.retired()
+		<-t.open.retired()
 		t.Close()
 	}()
 	return closed
 }
 
-// Pairs reads name=value,name=value.
+// Pairs decodes name=value,name=value with values encoded as in URLs.
 func Pairs(text string) (map[string]string, error) {
 	if text == "" {
 		return nil, nil
@@ -143,37 +143,37 @@ func Pairs(text string) (map[string]string, error) {
 	return out, nil
 }
 
-// liveSpans counts the spans that are open.
-type liveSpans struct {
+// spanCounter counts the spans that are open.
+type spanCounter struct {
 	mu   sync.Mutex
 	open int
-	last bool // no others are to come
+	last bool // no span may begin any more
 	idle chan struct{}
 }
 
-var _ sdk.SpanProcessor = (*liveSpans)(nil)
+var _ sdk.SpanProcessor = (*spanCounter)(nil)
 
 // OnStart implements sdk.SpanProcessor.
-func (l *liveSpans) OnStart(context.Context, sdk.ReadWriteSpan) { l.add(1) }
+func (l *spanCounter) OnStart(context.Context, sdk.ReadWriteSpan) { l.add(1) }
 
 // OnEnd implements sdk.SpanProcessor.
-func (l *liveSpans) OnEnd(sdk.ReadOnlySpan) { l.add(-1) }
+func (l *spanCounter) OnEnd(sdk.ReadOnlySpan) { l.add(-1) }
 
 // Shutdown implements sdk.SpanProcessor.
-func (l *liveSpans) Shutdown(context.Context) error { return nil }
+func (l *spanCounter) Shutdown(context.Context) error { return nil }
 
 // ForceFlush implements sdk.SpanProcessor.
-func (l *liveSpans) ForceFlush(context.Context) error { return nil }
+func (l *spanCounter) ForceFlush(context.Context) error { return nil }
 
-func (l *liveSpans) add(n int) {
+func (l *spanCounter) add(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open += n
 	l.settle()
 }
 
-// retired is closed when no span is open any more.
-func (l *liveSpans) retired() <-chan struct{} {
+// retired returns a channel that is closed when no span is open any more.
+func (l *spanCounter) retired() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last = true
@@ -181,7 +181,7 @@ func (l *liveSpans) retired() <-chan struct{} {
 	return l.idle
 }
 
-func (l *liveSpans) settle() {
+func (l *spanCounter) settle() {
 	if l.last && l.open <= 0 {
 		select {
 		case <-l.idle:
