@@ -198,11 +198,7 @@ var allowed = map[string]map[string]string{
 		"github.com/spf13/cobra":           "the command line",
 		"github.com/spf13/pflag":           "its flags, whose texts are put into Chinese",
 		"github.com/BurntSushi/toml":       "tools.toml",
-		"github.com/gofrs/flock":           "one process per data folder",
 		"github.com/coreos/go-systemd/v22": "readiness, reload and stop, told to systemd",
-		"github.com/peterh/liner":          "lines that a person edits, with history, in which Chinese takes two columns",
-		"github.com/charmbracelet/x/ansi":  "how wide a text is on a terminal",
-		"github.com/coreos/go-systemd/v22": "the states that systemd expects: ready, reloading, stopping",
 	},
 	"host/plugintest": {
 		"github.com/BurntSushi/toml":       "cases",
