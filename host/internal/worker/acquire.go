@@ -6,9 +6,9 @@ import (
 	"github.com/weirhost/weir/host/internal/sandbox"
 )
 
-// take finds a line for a call that has its place, behind ahead others at the most,
-// or a waiting worker of the module that was lent the same folders. While there is
-// neither the call is a seeker.
+// acquire finds a worker for a call that has its slot: a queue with at most ahead
+// other calls, or an idle worker with the same folders. If there is neither, the call
+// becomes a waiter.
 func (p *Pool) acquire(m *Module, key string, c *call, ahead int, patient bool) *waiter {
 	for {
 		i, s := p.tryAcquire(m, key, c, ahead, patient)
@@ -26,8 +26,8 @@ func (p *Pool) acquire(m *Module, key string, c *call, ahead int, patient bool) 
 	}
 }
 
-// look puts a call that has its place into a line, or else takes a worker out of those
-// that wait, or else makes it a seeker.
+// tryAcquire adds a call that has its slot to a queue, or else removes an idle worker
+// from the list, or else makes the call a waiter.
 func (p *Pool) tryAcquire(m *Module, key string, c *call, ahead int, patient bool) (*idleWorker, *waiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,15 +40,14 @@ func (p *Pool) tryAcquire(m *Module, key string, c *call, ahead int, patient boo
 	return nil, m.addWaiter(key, c, patient)
 }
 
-// releaseSlot gives back the place that the call itself has.
+// releaseSlot releases the call's own slot.
 func (c *call) releaseSlot() {
 	if c.inv.Slot != nil {
 		c.inv.Slot.Release()
 	}
 }
 
-// queue puts a call that has no place behind others, in a worker that was lent the same
-// folders.
+// enqueue adds a call without a slot to the queue of a worker with the same folders.
 func (p *Pool) enqueue(m *Module, key string, c *call, ahead int) bool {
 	if ahead <= 0 {
 		return false
@@ -58,8 +57,8 @@ func (p *Pool) enqueue(m *Module, key string, c *call, ahead int) bool {
 	return p.enqueueLocked(m, key, c, ahead, false)
 }
 
-// enqueueLocked puts a call behind others, which have the place that it runs in; waited says
-// that it has one itself. p.mu is held.
+// enqueueLocked adds a call to a queue, in whose slot it then runs. waited reports
+// whether the call has a slot of its own. p.mu is held.
 func (p *Pool) enqueueLocked(m *Module, key string, c *call, ahead int, waited bool) bool {
 	if ahead <= 0 {
 		return false
@@ -73,11 +72,11 @@ func (p *Pool) enqueueLocked(m *Module, key string, c *call, ahead int, waited b
 	return false
 }
 
-// fits reports whether the call may run in the place of a worker's line; the pool's mu
-// is held.
+// fits reports whether the call may use the slot of a worker's queue. The pool's mu is
+// held.
 func (c *call) fits(w *process, waited bool) bool { return c.canUse(w.slot, waited) }
 
-// canUse reports whether the call may run in a place that others have.
+// canUse reports whether the call may run in a slot that other calls hold.
 func (c *call) canUse(slot sandbox.Slot, waited bool) bool {
 	if c.inv.Slot == nil || slot == nil {
 		return c.inv.Slot == slot
@@ -85,14 +84,14 @@ func (c *call) canUse(slot sandbox.Slot, waited bool) bool {
 	return c.inv.Slot.Shares(slot, waited)
 }
 
-// open gives a worker without calls its first one, which has its place.
+// assign gives an idle worker its first call, which has its slot.
 func (p *Pool) assign(m *Module, w *process, c *call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.assignLocked(m, w, c, c.inv.Slot)
 }
 
-// admit is open in a place; p.mu is held.
+// assignLocked is assign with a given slot; p.mu is held.
 func (p *Pool) assignLocked(m *Module, w *process, c *call, in sandbox.Slot) {
 	c.w = w
 	w.queue.join(c, 0)
@@ -100,7 +99,7 @@ func (p *Pool) assignLocked(m *Module, w *process, c *call, in sandbox.Slot) {
 	m.busy = append(m.busy, w)
 }
 
-// shut takes a worker from the lines, and returns the place to give back; p.mu is
+// detach removes a worker from the busy ones and returns the slot to release; p.mu is
 // held.
 func (p *Pool) detach(m *Module, w *process) (slot sandbox.Slot) {
 	m.busy = slices.DeleteFunc(m.busy, func(o *process) bool { return o == w })
@@ -108,7 +107,7 @@ func (p *Pool) detach(m *Module, w *process) (slot sandbox.Slot) {
 	return slot
 }
 
-// lose lets go of a call's worker, which is lost.
+// discardLost discards the worker of a call, which is lost.
 func (p *Pool) discardLost(m *Module, c *call) {
 	w := c.w
 	w.queue.fall()
@@ -121,21 +120,21 @@ func (p *Pool) discardLost(m *Module, c *call) {
 	}
 }
 
-// put ends a call. Where there is room then, those who seek a worker come first;
-// without any, one that has no other call is kept for later.
+// release ends a call. If its queue has room, the waiters come first; without waiters,
+// a worker without calls becomes idle.
 func (p *Pool) release(m *Module, c *call) {
 	if empty := c.queue.leave(c); !empty && m.waiting.Load() == 0 {
 		return
 	}
 	w := c.w
-	// Looked at before the lock, which nobody may hold while folders are: without any,
-	// for those too who begin to seek in between.
+	// Checked before the lock, because checking folders may take long. Without folders it is also
+	// checked for waiters that come meanwhile.
 	usable := (w.key == "" || m.waiting.Load() > 0) && w.usable()
 	p.mu.Lock()
 	if usable {
 		m.assignWaiters(w)
 	}
-	if !w.attached || !w.queue.empty() { // somebody came, who may have gone again
+	if !w.attached || !w.queue.empty() { // another call came, and may have ended again
 		p.mu.Unlock()
 		return
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// What a parent takes from the worker in one call. An honest sandbox stays far
-// below; a worker that does not is ended.
+// What a parent accepts from a worker during one call. A sandbox that follows the rules stays far
+// below; a worker that exceeds them is killed.
 const (
 	maxLines    = 2000    // log lines
 	maxReports  = 1000    // progress reports, as many as the sandbox passes on
@@ -24,7 +24,7 @@ const (
 	maxMsg      = 12 << 10
 )
 
-// serve answers a frame that comes while the guest runs.
+// serve handles a frame that comes while the guest runs.
 func (c *call) serve(f shmring.Frame) error {
 	switch f.Kind {
 	case kindLog:
@@ -42,7 +42,7 @@ func (c *call) serve(f shmring.Frame) error {
 			return err
 		case c.makeExclusive():
 			c.report(m)
-		default: // it has ended, and whoever is told may take long
+		default: // the call has ended, and Progress may take long
 			m.Message = sandbox.Printable(m.Message, maxWords)
 			c.held = append(c.held, m)
 		}
@@ -60,19 +60,19 @@ func (c *call) serve(f shmring.Frame) error {
 	return shmring.ErrProtocol
 }
 
-// report tells the caller how the call gets on.
+// report passes a progress report to the caller.
 func (c *call) report(m progressMeta) {
 	c.inv.Progress(max(m.Done, 0), max(m.Total, 0), sandbox.Printable(m.Message, maxWords))
 }
 
-// speaks is said of a call that has its caller do something while it runs, which
-// may take long: nobody waits behind it. It reports whether the call may still run.
+// makeExclusive takes back the calls that wait after this one, because its caller does
+// something for it that may take long. It reports whether the call may still run.
 func (c *call) makeExclusive() (ok bool) {
 	c.module.quietIn.Store(quietCalls)
 	return c.queue.clear(c)
 }
 
-// request sends through the call's own policy, whatever the worker was told.
+// request sends an HTTP request under the call's own policy.
 func (c *call) request(r egress.Request) error {
 	if c.inv.Grant.HTTP == nil {
 		return shmring.ErrProtocol
@@ -90,7 +90,7 @@ func (c *call) request(r egress.Request) error {
 	return c.w.send.Write(kindResponse, responseMeta{Status: resp.Status, URL: resp.URL, Headers: resp.Headers}, resp.Body)
 }
 
-// log passes a line on under the plugin's name.
+// log writes a log line under the plugin's name.
 func (c *call) log(f shmring.Frame) error {
 	m, err := shmring.Decode[logMeta](f)
 	if err != nil {
@@ -105,13 +105,13 @@ func (c *call) log(f shmring.Frame) error {
 	return nil
 }
 
-// errWorkerLost says that the worker was lost with another call.
+// errWorkerLost says that the worker was lost during an earlier call.
 var errWorkerLost = errors.New("the worker was lost with the call before it")
 
-// known are the codes that a sandbox gives to a call.
+// known are the codes that a sandbox may give to a failure.
 var known = []tool.Code{tool.Failed, tool.TimedOut, tool.OutOfMemory, tool.Trapped, tool.TooLarge, tool.Cancelled}
 
-// result takes the worker's answer, within what can be true.
+// result decodes the worker's result, and bounds its figures to what is possible.
 func (c *call) result(f shmring.Frame, took time.Duration) (sandbox.Output, *tool.Error, error) {
 	var m resultMeta
 	if err := m.unpack(f.Meta); err != nil {
@@ -135,8 +135,8 @@ func (c *call) result(f shmring.Frame, took time.Duration) (sandbox.Output, *too
 	return out, fail, err
 }
 
-// loss is the failure of a call whose worker is no more. Another one may do what this
-// one had not begun with, while there is time.
+// loss returns the failure of a call whose worker is lost. If the worker had not begun
+// the call, another worker gets it, while there is time.
 func (c *call) loss(err error) (sandbox.Output, *tool.Error) {
 	c.mu.Lock()
 	c.lost = true
@@ -145,7 +145,7 @@ func (c *call) loss(err error) (sandbox.Output, *tool.Error) {
 	if c.over() {
 		return sandbox.Output{}, c.interrupted()
 	}
-	err = c.w.lossOf(err) // which may take a second
+	err = c.w.lossOf(err) // may take a second
 	if !c.begun && c.over() {
 		return sandbox.Output{}, c.interrupted()
 	}
@@ -164,7 +164,7 @@ func (c *call) loss(err error) (sandbox.Output, *tool.Error) {
 	return sandbox.Output{}, tool.Errorf(tool.Trapped, hintOther, "%s crashed together with its process", name)
 }
 
-// Hints say what a model can do next.
+// Hints tell a model what to do next.
 const (
 	hintOther  = "try other arguments; if the call fails again, use another tool"
 	hintReport = "use another tool; only the plugin's author can fix this one"

@@ -16,43 +16,43 @@ import (
 type call struct {
 	module   *Module
 	inv      sandbox.Invocation
-	outer    context.Context   // the caller's: tells its cancelling from our deadline
-	gone     cancelscope.Watch // over outer, while it runs
+	outer    context.Context   // the caller's: distinguishes its cancellation from our deadline
+	gone     cancelscope.Watch // watches outer while the call runs
 	deadline time.Time
 	w        *process
 
-	// The line's, whose mu holds stand and alone.
+	// Owned by the queue, whose mu guards state and exclusive.
 	queue     *callQueue
 	number    uint64
-	ends      uint64 // where its frame ends in what was put into the pipe
+	ends      uint64 // offset of its frame's end in all that was queued
 	state     queueState
-	exclusive bool          // nobody waits behind it
-	changed   chan struct{} // that it is not behind any more; nil: it never was
+	exclusive bool          // no call may wait after it
+	changed   chan struct{} // receives the end of waiting; nil: the call never waited
 
 	mu    sync.Mutex
 	timer *time.Timer
-	short bool           // it counts as a short call
+	short bool           // counted as a short call
 	task  *cpusched.Task // else
-	ahead observation    // what it saw when it waited
+	ahead observation    // of the call before it
 	ended bool
-	lost  bool      // the worker cannot be used any more
-	late  time.Time // since when it should have ended; zero: it may run
+	lost  bool      // the worker is lost
+	late  time.Time // when it should have ended; zero: it may run
 
-	begun    bool // the guest may have done something
-	moved    bool // it was taken back from a line
-	undone   bool // for another worker to do
+	begun    bool // the guest may have begun
+	moved    bool // it was taken back from a queue
+	undone   bool // another worker must run it
 	lines    int
 	reports  int
 	requests int
-	held     []progressMeta // reports that came when another call had begun
+	held     []progressMeta // progress reports that arrived after the next call had begun
 }
 
-// run passes the call to the worker and serves it until its result is there.
+// run passes the call to the worker and serves it until its result arrives.
 func (c *call) run() (sandbox.Output, *tool.Error) {
 	began := time.Now()
 	c.deadline = began.Add(c.inv.Timeout)
 	defer c.begin()()
-	if c.module.calls.Life().Err() != nil { // endAll may have come before this call
+	if c.module.calls.Life().Err() != nil { // endAll may have run before this call
 		c.w.kill()
 	}
 	c.queue.flush()
@@ -116,7 +116,7 @@ func (c *call) pollTime(concurrent bool) time.Duration {
 	return parentPoll
 }
 
-// meta is the small part of its frame.
+// meta returns the small part of the call's frame.
 func (c *call) meta() *callMeta {
 	return &callMeta{
 		Export: c.inv.Export, Tool: c.inv.Tool, MaxChars: c.inv.Limits.MaxChars, MaxLines: c.inv.Limits.MaxLines, Config: c.inv.Grant.Config,
@@ -124,13 +124,13 @@ func (c *call) meta() *callMeta {
 	}
 }
 
-// begin says how the call shares the cores, and has the worker killed at the
-// deadline, or when the caller goes first. The function that it returns ends both.
+// begin registers the call with the CPU scheduler and arranges for the worker's kill
+// at the deadline or when the caller's context ends. The returned function ends both.
 func (c *call) begin() (end func()) {
 	t := c.module.pool.sched
 	next := c.inv.Timeout
 	switch {
-	case c.task != nil: // since its worker was started
+	case c.task != nil: // its worker was started for it
 		t.Started(c.task)
 	case c.changed == nil && c.module.computes.Load():
 		c.queue.clear(c)
@@ -150,8 +150,8 @@ func (c *call) begin() (end func()) {
 	return c.end
 }
 
-// wake is called while the call waits in a line, when it has lasted for long, and
-// at its deadline.
+// wake runs regularly while the call waits in a queue, when it has lasted long, and at
+// its deadline.
 func (c *call) wake() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,15 +174,15 @@ func (c *call) wake() {
 	}
 }
 
-// A observation is what a call that waits has seen of the first one in its line.
+// An observation is what a waiting call has seen of the first call in its queue.
 type observation struct {
-	first uint64        // which it was
-	looks int           // how often it was that one
-	used  time.Duration // CPU time of the worker at the first look
+	first uint64        // number of that call
+	looks int           // how often it was seen
+	used  time.Duration // CPU time of the worker when it was first seen
 }
 
-// stuck reports whether the call waits behind one that is long: it computes, or does
-// nothing. One that has no core would have none in another worker either.
+// blocked reports whether the first call in the queue is long: it computes or is idle.
+// A first call without a core would have none in another worker either.
 func (c *call) blocked() bool {
 	now := c.queue.running()
 	if now == 0 || now != c.ahead.first {
@@ -193,7 +193,7 @@ func (c *call) blocked() bool {
 	return c.ahead.looks >= maxObservations || c.w.sched.CPUTime()-c.ahead.used >= observeEvery/2
 }
 
-// kill takes the call out of its line, or ends the worker, unless the call has
+// kill takes the call out of its queue, or kills the worker, unless the call has
 // ended.
 func (c *call) kill() {
 	c.mu.Lock()
@@ -203,9 +203,9 @@ func (c *call) kill() {
 	}
 }
 
-// stop ends the worker, with this call alone: those behind it are taken back. Where
-// the worker has begun with one of them this call has ended, and its result is
-// about to be read. That is not believed for long.
+// stop kills the worker for this call alone; the calls after it are taken back first.
+// If the worker has already begun one of them, this call has ended, and its result is
+// about to be read; that is believed for resultGrace.
 func (c *call) stop() {
 	now := time.Now()
 	if !c.late.IsZero() && now.Sub(c.late) >= resultGrace || c.queue.clear(c) {
@@ -216,13 +216,13 @@ func (c *call) stop() {
 	if c.late.IsZero() {
 		c.late = now
 	}
-	c.timer.Reset(resultGrace - now.Sub(c.late)) // who looked in the same moment may come first
+	c.timer.Reset(resultGrace - now.Sub(c.late)) // the reader of the result may come first
 }
 
-// resultGrace is how long a result may lie in the pipe unread, behind its deadline.
+// resultGrace is how long a result may stay unread after the deadline.
 const resultGrace = time.Second
 
-// end is the end of the call's time, and of its share of the cores.
+// end ends the call's timer and its share of the cores.
 func (c *call) end() {
 	c.gone.End()
 	c.mu.Lock()
@@ -240,12 +240,12 @@ func (c *call) end() {
 	}
 }
 
-// over reports whether the call's time has ended, in one way or another.
+// over reports whether the call's time has ended for any reason.
 func (c *call) over() bool {
 	return c.outer.Err() != nil || c.expired() || c.module.calls.Life().Err() != nil
 }
 
-// interrupted is the failure of a call that is over.
+// interrupted returns the failure of a call that is over.
 func (c *call) interrupted() *tool.Error {
 	return sandbox.Interrupted(c.inv, c.outer.Err(), c.expired(), c.module.calls.Life().Err() != nil)
 }

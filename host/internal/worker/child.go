@@ -21,11 +21,11 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// Argument is the last argument of a process that is a worker.
+// Argument is the last command-line argument of a worker process.
 const Argument = "weir:worker"
 
-// Descriptors of a worker, beside the standard ones: the frames in, the frames
-// out, the shared memory, and the lent folders from there on.
+// Descriptors of a worker after the standard ones: frames in, frames
+// out, the shared memory, and then the granted folders.
 const (
 	fdIn     = 3
 	fdOut    = 4
@@ -33,13 +33,13 @@ const (
 	fdMount  = 6
 )
 
-// Main is the whole life of a worker. ok is false, and nothing has happened,
-// unless this process was started as one; else the process must end with code.
+// Main runs a worker until its end. ok is false, and nothing has happened, unless this
+// process was started as a worker; else the process must exit with code.
 func Main() (code int, ok bool) {
 	if len(os.Args) < 2 || os.Args[len(os.Args)-1] != Argument {
 		return 0, false
 	}
-	memories, err := memsnap.Open(memsnap.Auto) // before hiding, which hides us from ourselves
+	memories, err := memsnap.Open(memsnap.Auto) // before harden, which closes /proc/self
 	if err != nil {
 		memories = nil // every call gets a new instance
 	}
@@ -59,15 +59,15 @@ func Main() (code int, ok bool) {
 	return 0, true
 }
 
-// A child is the worker's side. One goroutine reads a call, runs it and writes
-// its result, so that between the parent and the guest nobody has to be woken.
+// A child is the worker's side. One goroutine reads a call, runs it and writes its
+// result, so no other goroutine is woken in between.
 type child struct {
 	in       *shmring.Reader
 	out      *shmring.Writer
 	claims   shmring.Claims
 	came     uint64 // calls, since the process began
 	mounts   []jail.Mount
-	input    []byte         // room for that of the next call
+	input    []byte         // buffer for the next call
 	memories *memsnap.Space // nil: instances cannot be renewed
 	trimmer  *memoryTrimmer
 }
@@ -102,7 +102,7 @@ func (c *child) serve() error {
 		return fmt.Errorf("its limits cannot be set: %w", err)
 	}
 	if load.Bounds.Data > 0 {
-		// Garbage of earlier calls goes before the kernel's bound is felt.
+		// Collect the garbage of earlier calls before the kernel's limit is reached.
 		debug.SetMemoryLimit(load.Bounds.Data / 2)
 	}
 	for i, m := range load.Mounts {
@@ -130,14 +130,14 @@ func (c *child) load(l loadMeta, wasm []byte) (*sandbox.Module, error) {
 	return e.Load(ctx, sandbox.Plugin{Name: l.Plugin, Wasm: wasm, Exports: l.Exports, Memory: tool.Bytes(l.Memory)})
 }
 
-// A guest is what runs the calls; a *sandbox.Module is one.
+// A guest runs the calls; *sandbox.Module is one.
 type guest interface {
 	Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error)
 }
 
-// work runs calls, one after the other, until the parent has no more: it is
-// gone, or wants us to go. Those that it has taken back are left out. While a
-// guest is busy nobody reads, and the kernel ends this process with its parent.
+// work runs calls one after the other until the parent closes the pipe. It skips calls
+// that the parent has taken back. While a guest runs nothing is read; the kernel kills
+// this process with its parent.
 func (c *child) work(g guest) error {
 	for {
 		waits := c.in.Empty()
@@ -169,10 +169,10 @@ func (c *child) work(g guest) error {
 	}
 }
 
-// keepInput is how much room is kept for the input of the next call, in bytes.
+// keepInput is the largest input buffer that is kept for the next call, in bytes.
 const keepInput = 1 << 20
 
-// forever is the deadline of a call here: the real one is the parent's.
+// forever is the timeout of a call in a child: the parent enforces the real one.
 const forever = time.Duration(math.MaxInt64 / 4)
 
 func (c *child) invocation(m callMeta, input []byte) sandbox.Invocation {
@@ -186,21 +186,21 @@ func (c *child) invocation(m callMeta, input []byte) sandbox.Invocation {
 	}
 	if m.Progress {
 		inv.Progress = func(done, total int, text string) {
-			_ = c.out.Write(kindProgress, progressMeta{done, total, text}, nil) // a parent that is gone is noticed elsewhere
+			_ = c.out.Write(kindProgress, progressMeta{done, total, text}, nil) // the next read notices a parent that has ended
 		}
 	}
 	return inv
 }
 
-// Do implements sandbox.Sender: the parent sends the request. A guest waits for
-// one request at a time.
+// Do implements sandbox.Sender: the parent sends the request. A guest waits for one
+// request at a time.
 func (c *child) Do(_ context.Context, r egress.Request) (egress.Response, *tool.Error) {
 	lost := &tool.Error{Code: tool.Failed, Msg: "the request could not be passed on"}
 	if c.out.Write(kindRequest, requestMeta{r.Method, r.URL, r.Headers}, r.Body) != nil {
 		return egress.Response{}, lost
 	}
 	f, err := c.in.Read(&expectResponse, nil)
-	for err == nil && f.Kind == kindCall { // it was taken back before we were answered
+	for err == nil && f.Kind == kindCall { // taken back before the response came
 		c.came++
 		f, err = c.in.Read(&expectResponse, nil)
 	}
@@ -217,7 +217,7 @@ func (c *child) Do(_ context.Context, r egress.Request) (egress.Response, *tool.
 	return egress.Response{Status: m.Status, URL: m.URL, Headers: m.Headers, Body: f.Data}, nil
 }
 
-// logger passes lines on to the parent.
+// logger returns a logger that sends its lines to the parent.
 func (c *child) logger(level hclog.Level) hclog.Logger {
 	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Level: level, Output: nowhere{}})
 	l.RegisterSink(sink{c.out})
@@ -234,6 +234,7 @@ type sink struct{ out *shmring.Writer }
 // maxArg bounds one value of a log line, in bytes.
 const maxArg = 2 << 10
 
+// Accept implements hclog.SinkAdapter.
 func (s sink) Accept(_ string, level hclog.Level, text string, args ...any) {
 	m := logMeta{Level: int(level), Message: sandbox.Printable(text, maxArg)}
 	for _, a := range args[:min(len(args), 8)] {

@@ -13,39 +13,40 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A way says where the code of a module is to run, and how much a look at the
-// cache may cost.
+// A compileMode says for which process a module is compiled, and how carefully the
+// cache is checked.
 type compileMode struct {
-	checked    bool // in this process, with loop checks; else in workers
+	checked    bool // for this process, with loop checks; else for workers
 	check      cacheCheck
-	background bool // nobody waits for it
+	background bool // no caller waits for it
 }
 
-// A look at the cache says whether a module is compiled.
+// A cacheCheck is how the cache is checked for the module's code.
 type cacheCheck byte
 
 const (
-	trustRecord cacheCheck = iota // believes what was noted; who loads the code finds out better
-	verifyCode                    // reads all of the code
+	trustRecord cacheCheck = iota // trust the cache's own record; loading finds damage
+	verifyCode                    // read and verify all of the code
 	recompile                     // does not check: the code is there, and no engine takes it
 )
 
-// Compile checks a plugin and has a child compile it into the cache, unless it
-// is there: with loop checks for an engine in this process, without for workers.
-// The error is a sentence that names the plugin, or a *Quarantined.
+// Compile checks a plugin and compiles it in a child process unless the cache holds
+// its code. With checked the code has loop checks, for an engine in this process;
+// without, it is for workers. The error is a sentence that names the plugin, or a
+// *Quarantined.
 func (p *Pool) Compile(ctx context.Context, pl sandbox.Plugin, checked bool) (sandbox.Facts, error) {
 	return p.prepare(ctx, pl, compileMode{checked: checked, check: verifyCode})
 }
 
-// Precompile is Compile while nobody waits for the plugin: it makes room for all that
-// somebody waits for.
+// Precompile is Compile in the background: it gives way to everything that a caller
+// waits for.
 func (p *Pool) Precompile(ctx context.Context, pl sandbox.Plugin, checked bool) error {
 	_, err := p.prepare(ctx, pl, compileMode{checked: checked, background: true})
 	return err
 }
 
-// LikelyCompiled reports whether the cache seems to hold the code of the module with that
-// sha256, in hex. It costs next to nothing.
+// LikelyCompiled reports whether the cache's record lists the code of the module with
+// that SHA-256, in hex. It is cheap and does not verify the code.
 func (p *Pool) LikelyCompiled(sha256 string, checked bool) bool {
 	return p.inspectors[checked].Noted(sha256)
 }
@@ -58,8 +59,8 @@ func (p *Pool) prepare(ctx context.Context, pl sandbox.Plugin, mode compileMode)
 	return facts, p.compile(ctx, pl, mode)
 }
 
-// compile has a child compile a module that is not in the cache. A module is
-// compiled by one child at a time.
+// compile compiles a module that is not in the cache, in one child at a time per
+// module.
 func (p *Pool) compile(ctx context.Context, pl sandbox.Plugin, mode compileMode) error {
 	if !p.enter() {
 		return again(pl, tool.Text{Format: "the sandbox is closed"})
@@ -84,7 +85,7 @@ func (p *Pool) compile(ctx context.Context, pl sandbox.Plugin, mode compileMode)
 		}
 		select {
 		case <-c.done:
-			mode.check = min(mode.check, verifyCode) // somebody has just made it anew
+			mode.check = min(mode.check, verifyCode) // it was compiled just now
 		case <-ctx.Done():
 			return again(pl, tool.Text{Format: "compiling was stopped"})
 		}
@@ -95,13 +96,14 @@ func (p *Pool) compiled(pl sandbox.Plugin, digest string, mode compileMode) bool
 	return mode.check == trustRecord && p.LikelyCompiled(digest, mode.checked) || mode.check <= verifyCode && p.inspectors[mode.checked].Compiled(pl)
 }
 
-// compiling is a module that is being compiled.
+// A compiling is a module that is being compiled.
 type compiling struct {
-	done    chan struct{} // closed when it is
-	patient atomic.Bool   // nobody waits for it
+	done    chan struct{} // closed at the end
+	patient atomic.Bool   // no caller waits for it
 }
 
-// claim makes the caller the one who compiles; else it says what to wait for.
+// claim registers the caller as the one that compiles a module. Else it returns what
+// to wait for.
 func (p *Pool) claim(digest string, patient bool) (c *compiling, mine bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,8 +123,8 @@ func (p *Pool) unclaim(digest string) {
 	delete(p.compiling, digest)
 }
 
-// try compiles a module in a child. The quarantine knows of it before it begins,
-// so that not even the end of this whole process hides what was tried.
+// try compiles a module in a child. The attempt is recorded in the quarantine before
+// it begins, so even a crash of this process does not hide it.
 func (p *Pool) try(ctx context.Context, pl sandbox.Plugin, digest string, mode compileMode, c *compiling) error {
 	if err := p.quarantine.begin(digest, pl.Name); err != nil {
 		return again(pl, tool.Textf("the attempt to compile it cannot be recorded: %s", err))
@@ -137,7 +139,7 @@ func (p *Pool) try(ctx context.Context, pl sandbox.Plugin, digest string, mode c
 	case errors.Is(err, errSpawn):
 		return errors.Join(again(pl, err), p.quarantine.undo(digest))
 	case !errors.As(err, &lost):
-		return errors.Join(err, p.quarantine.settle(digest)) // the engine's own answer
+		return errors.Join(err, p.quarantine.settle(digest)) // the engine's own verdict
 	}
 	p.log.Warn("compiling a plugin ended its process", "plugin", pl.Name, "error", err)
 	why, final := p.verdict(lost)
@@ -150,20 +152,20 @@ func (p *Pool) try(ctx context.Context, pl sandbox.Plugin, digest string, mode c
 	return again(pl, why)
 }
 
-// ErrAgain says that compiling failed in a way that another try may not.
+// ErrAgain says that compiling failed, and that the next call tries again.
 var ErrAgain = msg.Errorf("it is tried again at the next call")
 
 func again(pl sandbox.Plugin, why any) error {
 	return msg.Errorf("plugin %s: %s; %w", pl.Name, why, ErrAgain)
 }
 
-// verdict says why a child that compiled is no more. It is final when the module
-// is at fault, not when somebody else ended the child.
+// verdict returns why a child that compiled has ended. final reports whether the
+// module is the cause.
 func (p *Pool) verdict(lost *lossError) (why tool.Text, final bool) {
 	switch {
 	case lost.outOfMemory():
 		return tool.Textf("compiling it needs more than %s of memory", p.cfg.CompileMemory), true
-	case killed(lost.state) && lost.cpu() >= p.cfg.CompileCPU/2: // the kernel counts in ticks, and differently each time
+	case killed(lost.state) && lost.cpu() >= p.cfg.CompileCPU/2: // the kernel counts in ticks, so less may be shown
 		return tool.Textf("compiling it needs more than %s of CPU time", p.cfg.CompileCPU), true
 	case errors.Is(lost, errSlow):
 		return tool.Text{Format: "compiling it took too long"}, true
@@ -173,14 +175,12 @@ func (p *Pool) verdict(lost *lossError) (why tool.Text, final bool) {
 	return tool.Text{Format: "the compiler crashed"}, true
 }
 
-// slowness is how much longer than its CPU time compiling may take on a machine
-// that is busy with other things.
+// slowness is how much longer than its CPU time compiling may take on a busy machine.
 const slowness = 20
 
 var errSlow = errors.New("too slow")
 
-// compileOnce has one child compile the module, in the turns of one that is
-// patient, or not.
+// compileOnce compiles the module in one child.
 func (p *Pool) compileOnce(ctx context.Context, pl sandbox.Plugin, checked bool, patient *atomic.Bool) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -210,7 +210,7 @@ func (p *Pool) compileOnce(ctx context.Context, pl sandbox.Plugin, checked bool,
 	return err
 }
 
-// Quarantined says that a module is not tried again.
+// A Quarantined is the error of a module that is not compiled again.
 type Quarantined struct {
 	Plugin string
 	Entry  Entry

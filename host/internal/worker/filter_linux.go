@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// denied are the system calls that no worker needs and that would lead out of
-// it: to the network, and into other processes.
+// denied are the system calls that no worker needs and that lead out of it: to the
+// network and into other processes.
 var denied = []uint32{
 	syscall.SYS_SOCKET, syscall.SYS_SOCKETPAIR, syscall.SYS_CONNECT, syscall.SYS_BIND, syscall.SYS_LISTEN,
 	syscall.SYS_ACCEPT, syscall.SYS_ACCEPT4, syscall.SYS_SENDTO, syscall.SYS_SENDMSG,
@@ -27,20 +27,20 @@ const (
 	jumpAtLeast = syscall.BPF_JMP | syscall.BPF_JGE | syscall.BPF_K
 	answer      = syscall.BPF_RET | syscall.BPF_K
 
-	atNumber, atArch, atFirst = 0, 4, 16 // places in what the filter sees; the last is 32 bits of an argument
+	atNumber, atArch, atFirst = 0, 4, 16 // offsets in the filter's input; the last is the low half of an argument
 
 	allow    = 0x7fff0000
 	fails    = 0x00050000
 	deny     = fails | uint32(syscall.EPERM)
 	unknown  = fails | uint32(syscall.ENOSYS)
-	otherABI = 0x40000000 // numbers from here on belong to another set of calls on amd64
+	otherABI = 0x40000000 // on amd64 numbers from here on belong to the x32 ABI
 
 	setFilter             = 1
 	ownThread, allThreads = 0, 1
 )
 
-// filter puts the calling thread, and all that it starts, behind a filter of
-// system calls. The thread must have given up new privileges.
+// filter installs a system call filter for the calling thread and all that it starts.
+// The thread must have given up new privileges.
 func filter() error {
 	program := []syscall.SockFilter{
 		{Code: loadWord, K: atArch},
@@ -53,9 +53,9 @@ func filter() error {
 	return install(program, denied, ownThread)
 }
 
-// childless puts all threads of this process behind one more filter, which leaves it
-// its threads and nothing else that it could start: what it started would live on when
-// it is killed. A C library tries clone without its newer form.
+// childless installs one more filter for all threads of this process: it may create
+// threads and nothing else. A process that it started would survive its kill. clone3
+// answers ENOSYS, so a C library uses clone.
 func childless() error {
 	program := []syscall.SockFilter{
 		{Code: loadWord, K: atNumber},
@@ -70,8 +70,8 @@ func childless() error {
 	return install(program, starting, allThreads)
 }
 
-// install puts threads behind a filter: the program, which ends with the number of the
-// system call at hand, then no to those that are listed, and yes to all others.
+// install adds a filter: the program, which ends with the system call's number loaded,
+// then a denial for each number in no, and permission for all others.
 func install(program []syscall.SockFilter, no []uint32, threads uintptr) error {
 	for _, number := range no {
 		program = append(program, syscall.SockFilter{Code: jumpEqual, K: number, Jf: 1}, syscall.SockFilter{Code: answer, K: deny})

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// idleWorker is a worker that waits for a call.
+// An idleWorker is a worker that waits for a call.
 type idleWorker struct {
 	module *Module
 	w      *process
 	since  time.Time
 }
 
-// pick takes a worker out of those that wait; p.mu is held.
+// popIdle removes and returns an idle worker; nil: there is none. p.mu is held.
 func (p *Pool) popIdle(m *Module, key string) *idleWorker {
 	for n, i := range slices.Backward(p.idle) {
 		if i.module == m && i.w.key == key {
@@ -23,8 +23,8 @@ func (p *Pool) popIdle(m *Module, key string) *idleWorker {
 	return nil
 }
 
-// keep keeps a worker for later, and returns what is to be discarded: it, if the Pool
-// is closed, and those that waited longest, when there are too many. p.mu is held.
+// addIdle makes a worker idle and returns the workers to discard: the longest idle
+// ones if there are too many, or w itself if the Pool is closed. p.mu is held.
 func (p *Pool) addIdle(m *Module, w *process) (surplus []*process) {
 	if p.closed {
 		return []*process{w}
@@ -37,13 +37,13 @@ func (p *Pool) addIdle(m *Module, w *process) (surplus []*process) {
 		}
 		p.idle = slices.Delete(p.idle, 0, over)
 	}
-	if len(p.idle) == 1 { // else tidy comes for the one before it
+	if len(p.idle) == 1 { // else a sweep is scheduled already
 		p.scheduleSweep(p.cfg.Idle)
 	}
 	return surplus
 }
 
-// wake lets tidy run after a while; p.mu is held.
+// scheduleSweep runs sweepIdle after a while; p.mu is held.
 func (p *Pool) scheduleSweep(after time.Duration) {
 	switch {
 	case len(p.idle) == 0:
@@ -54,7 +54,7 @@ func (p *Pool) scheduleSweep(after time.Duration) {
 	}
 }
 
-// tidy sends away workers that waited long enough.
+// sweepIdle discards workers that were idle for too long.
 func (p *Pool) sweepIdle() {
 	p.discardIdle(func(i *idleWorker) bool { return i.w.dead() || time.Since(i.since) >= p.cfg.Idle })
 	p.mu.Lock()
@@ -64,7 +64,7 @@ func (p *Pool) sweepIdle() {
 	}
 }
 
-// drop sends away the waiting workers that are meant.
+// discardIdle discards the idle workers that meant selects.
 func (p *Pool) discardIdle(meant func(*idleWorker) bool) {
 	var gone []*idleWorker
 	p.mu.Lock()

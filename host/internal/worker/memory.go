@@ -8,11 +8,11 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// measureEvery is how long the weight of a worker is taken for what it was.
+// measureEvery is how long a measured size is used.
 const measureEvery = 5 * time.Second
 
-// Weight is how much memory the module takes while no call runs: its bytes in
-// this process, and the workers that wait for calls of it.
+// Weight returns how much memory the module needs while no call runs: its bytes in
+// this process, and its idle workers.
 func (m *Module) Weight() tool.Bytes {
 	sum := tool.Bytes(len(m.plugin.Wasm))
 	m.pool.mu.Lock()
@@ -25,8 +25,8 @@ func (m *Module) Weight() tool.Bytes {
 	return sum
 }
 
-// weigh notes how much memory the child has for itself: not its program, which
-// all children share. The pool's mu is held.
+// measureMemory measures the child's private memory, without the program that all
+// children share. The pool's mu is held.
 func (w *process) measureMemory() {
 	now := time.Now()
 	if now.Sub(w.measured) < measureEvery {
@@ -35,7 +35,7 @@ func (w *process) measureMemory() {
 	w.measured = now
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", w.cmd.Process.Pid))
 	if err != nil {
-		return // it has ended, or the system does not tell
+		return // it has ended, or the system has no such file
 	}
 	var all, resident, shared int64 // in pages
 	if _, err := fmt.Sscan(string(text), &all, &resident, &shared); err == nil {

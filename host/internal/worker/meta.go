@@ -2,20 +2,20 @@ package worker
 
 import "github.com/weirhost/weir/sdk/tool"
 
-// The small parts of the frames that not every call needs.
+// The small parts of frames, as JSON. Those of calls and results are in packed.go.
 type (
 	loadMeta struct {
 		Plugin string // its name, for errors
 		Engine string // of the sandbox
-		// Exports are those that will be called, Memory the cap of each linear
+		// Exports are the functions to call; Memory caps each linear
 		// memory in bytes.
 		Exports []string
 		Memory  int64
 		Cache   string // folder of compiled code
 		// CacheVersion is the parent's, as in sandbox.Config.
 		CacheVersion string
-		// Compile makes the child compile the module into the cache and end; Checked
-		// is for code with loop checks.
+		// Compile makes the child compile the module into the cache and exit; Checked
+		// adds loop checks to the code.
 		Compile, Checked bool
 		Renewed, Spares  int // instances
 		LogLevel         int
@@ -52,7 +52,7 @@ type (
 	}
 )
 
-// bounds are what the kernel holds a child to.
+// bounds are the limits that the kernel enforces for a child.
 type bounds struct {
 	Data  int64 // bytes of writable memory of its own; 0: none
 	CPU   int64 // seconds of CPU time; 0: none

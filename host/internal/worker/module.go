@@ -18,8 +18,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A Module is a plugin that runs in workers: each has one call at a time, and as
-// many are made as calls run at once. It is safe for concurrent use.
+// A Module is a plugin that runs in worker processes. Each process runs one call at a
+// time, and as many are started as calls run at once. It is safe for concurrent use.
 type Module struct {
 	pool     *Pool
 	log      hclog.Logger
@@ -28,18 +28,18 @@ type Module struct {
 	calls    *sandbox.Calls
 	computes atomic.Bool // its last call computed for long
 
-	costs   sync.Map     // *atomic.Int64 by export: how long a call takes, in nanoseconds
-	quietIn atomic.Int32 // so many calls ago one asked for something while it ran; 0: none did
-	busy    []*process   // those with calls; the pool's mu holds it
+	costs   sync.Map     // *atomic.Int64 by export: duration of a call, in nanoseconds
+	quietIn atomic.Int32 // counts down from quietCalls after a call that used its caller; 0: quiet
+	busy    []*process   // workers with calls; the pool's mu guards it
 
-	waiters []*waiter    // the pool's mu holds it
+	waiters []*waiter    // the pool's mu guards it
 	waiting atomic.Int32 // len(waiters)
-	orphans []*start     // that nobody waits for; the pool's mu holds it
+	orphans []*start     // without a waiter; the pool's mu guards it
 	starts  sync.WaitGroup
 }
 
-// cost is how long a call of an export takes in its worker, in nanoseconds; 0:
-// nobody knows.
+// cost returns the measured duration of a call of an export, in nanoseconds; 0:
+// unknown.
 func (m *Module) cost(export string) *atomic.Int64 {
 	if c, ok := m.costs.Load(export); ok {
 		return c.(*atomic.Int64)
@@ -48,8 +48,8 @@ func (m *Module) cost(export string) *atomic.Int64 {
 	return c.(*atomic.Int64)
 }
 
-// took takes account of how long a call took in its worker. One that had to wait
-// for a core looks long, so many of these count as much as a short one.
+// took records the duration of a call in its worker. A call that had to wait for a
+// core looks long, so a longer duration counts less than a shorter one.
 func (m *Module) took(export string, d time.Duration) {
 	cost := m.cost(export)
 	switch was, is := cost.Load(), int64(d)+1; {
@@ -65,10 +65,12 @@ func (m *Module) took(export string, d time.Duration) {
 	}
 }
 
-// quietCalls is behind how many calls without a word one is taken for quiet.
+// quietCalls is after how many calls without a request or report a plugin counts as
+// quiet again.
 const quietCalls = 32
 
-// ahead is how many calls another one may wait for; 0: it gets a worker to itself.
+// ahead returns after how many other calls this one may wait in a queue; 0: it gets a
+// worker of its own.
 func (m *Module) ahead(key string, inv sandbox.Invocation) int {
 	cost := m.cost(inv.Export).Load()
 	if key != "" || len(inv.Input) > shmring.SmallData || m.computes.Load() || m.quietIn.Load() > 0 || cost == 0 {
@@ -77,11 +79,11 @@ func (m *Module) ahead(key string, inv sandbox.Invocation) int {
 	return int(min(int64(queueTime)/cost, queueMost))
 }
 
-// Load checks a plugin and has it compiled by a child if that was not done
-// before; no code of it runs. The error is a sentence that names the plugin, or a
-// *Quarantined. Compiling is stopped when ctx or the Pool ends.
+// Load checks a plugin and compiles it in a child if the cache has no code of it; no
+// code of it runs. The error is a sentence that names the plugin, or a *Quarantined.
+// Compiling stops when ctx or the Pool ends.
 func (p *Pool) Load(ctx context.Context, pl sandbox.Plugin) (*Module, error) {
-	// The worker reads the code itself, and says if it is not what was noted.
+	// The worker verifies the code when it loads it.
 	facts, err := p.prepare(ctx, pl, compileMode{check: trustRecord})
 	if err != nil {
 		return nil, err
@@ -91,7 +93,7 @@ func (p *Pool) Load(ctx context.Context, pl sandbox.Plugin) (*Module, error) {
 	return m, nil
 }
 
-// Call runs an export in a worker and a fresh state. Its failures are those of
+// Call runs an export in a worker, in a fresh state. Its failures are those of
 // sandbox.Module, and the loss of the worker.
 func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error) {
 	if !m.enter() {
@@ -107,18 +109,18 @@ func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Outp
 	for try := 0; ; try++ {
 		c := &call{module: m, inv: inv, outer: ctx}
 		if err := m.worker(ctx, key, c, patient); err != nil {
-			return sandbox.Output{NoSlot: errors.Is(err, errUnplaced)}, m.unstarted(ctx, inv, err)
+			return sandbox.Output{NoSlot: errors.Is(err, errNoSlot)}, m.notStarted(ctx, inv, err)
 		}
 		out, fail := m.serve(c)
 		if !c.undone || c.lost && try >= retries {
 			return out, fail
 		}
-		patient = false // it waits for nobody any more
+		patient = false // the second attempt does not wait in a queue
 	}
 }
 
-// serve runs a call and lets go of its worker, which is lost if somebody whom the call
-// has to do with panics.
+// serve runs a call and releases its worker. The worker is discarded if a callback of
+// the call panics.
 func (m *Module) serve(c *call) (sandbox.Output, *tool.Error) {
 	ended := false
 	defer func() {
@@ -132,8 +134,8 @@ func (m *Module) serve(c *call) (sandbox.Output, *tool.Error) {
 	return out, fail
 }
 
-// release lets go of a call's worker, and then passes on what nobody behind it was
-// to wait for.
+// release releases a call's worker, and then passes on the reports for which no other
+// call was to wait.
 func (m *Module) release(c *call) {
 	if c.lost {
 		m.pool.discardLost(m, c)
@@ -145,13 +147,14 @@ func (m *Module) release(c *call) {
 	}
 }
 
-// retries bounds how often a call that no worker took is given to another.
+// retries bounds how often a call that no worker began is given to another one.
 const retries = 3
 
-// worker finds one for the call, which is in its line then; a patient one may wait
-// behind others. If it had to be made, it is in a turn.
+// worker finds a worker for the call, which is in its queue afterwards. With patient
+// it may wait after other calls. If the worker had to be started, the call has a
+// scheduler task.
 func (m *Module) worker(ctx context.Context, key string, c *call, patient bool) error {
-	if err := ctx.Err(); err != nil { // a worker would be ended with it
+	if err := ctx.Err(); err != nil { // a worker would be killed with it
 		return err
 	}
 	ahead := m.aheadOf(key, c, patient)
@@ -159,7 +162,7 @@ func (m *Module) worker(ctx context.Context, key string, c *call, patient bool) 
 		return nil
 	}
 	if c.inv.Slot != nil && !c.inv.Slot.Acquire(ctx, m.calls.Life().Done()) {
-		return errUnplaced
+		return errNoSlot
 	}
 	if s := m.pool.acquire(m, key, c, ahead, patient); s != nil {
 		return m.startWorker(ctx, s)
@@ -167,8 +170,8 @@ func (m *Module) worker(ctx context.Context, key string, c *call, patient bool) 
 	return nil
 }
 
-// aheadOf is ahead, of which the call takes note; one that is not patient waits for
-// nobody, but others may wait behind it.
+// aheadOf is ahead for a call, and sets whether the call is exclusive. Without patient
+// the call waits for no other, but others may wait for it.
 func (m *Module) aheadOf(key string, c *call, patient bool) int {
 	ahead := m.ahead(key, c.inv)
 	c.exclusive = ahead == 0
@@ -178,14 +181,14 @@ func (m *Module) aheadOf(key string, c *call, patient bool) int {
 	return ahead
 }
 
-// errUnplaced says that a call ended before it had a place.
-var errUnplaced = errors.New("the call ended before there was a place for it")
+// errNoSlot says that a call ended before it had a slot.
+var errNoSlot = errors.New("the call ended before it had a slot")
 
 // startTime bounds the start of a worker, which is not part of a call's own time.
 const startTime = 90 * time.Second
 
-// make starts a worker, and has the module compiled again if it must be: the cache
-// was emptied or damaged, or holds what no engine of this version takes.
+// make starts a worker. It compiles the module again if the cache was emptied or
+// damaged, or holds code that no engine of this version accepts.
 func (m *Module) make(ctx context.Context, mounts []jail.Mount) (*process, *cpusched.Task, error) {
 	w, turn, err := m.start(ctx, mounts)
 	for _, l := range []cacheCheck{verifyCode, recompile} {
@@ -200,7 +203,7 @@ func (m *Module) make(ctx context.Context, mounts []jail.Mount) (*process, *cpus
 	return w, turn, err
 }
 
-// start makes a worker with the module loaded, when it is its turn.
+// start starts a worker with the module loaded, when the scheduler has a core for it.
 func (m *Module) start(ctx context.Context, mounts []jail.Mount) (*process, *cpusched.Task, error) {
 	turn, err := m.pool.sched.Wait(ctx, m.plugin.Name, nil)
 	if err != nil {
@@ -218,7 +221,7 @@ func (m *Module) start(ctx context.Context, mounts []jail.Mount) (*process, *cpu
 	return w, turn, nil
 }
 
-// load has a new worker load the module, or ends it.
+// load makes a new worker load the module, or discards it.
 func (m *Module) load(ctx context.Context, w *process, mounts []jail.Mount) error {
 	l := loadMeta{
 		Plugin: m.plugin.Name, Engine: m.pool.cfg.Engine, Exports: m.plugin.Exports, Memory: int64(m.plugin.Memory), Cache: m.pool.cacheOf(),
@@ -233,16 +236,16 @@ func (m *Module) load(ctx context.Context, w *process, mounts []jail.Mount) erro
 	return err
 }
 
-// What a worker needs beside its guest, by measurement: the Go runtime and the
+// What a worker needs beside its guest, as measured: the Go runtime and the
 // program, the decoded module, and the memory through which input and output pass.
 const (
 	headroom  = tool.Bytes(192 << 20)
 	perModule = 12 // bytes for each byte of the module
-	perMemory = 3  // a growing memory is copied, and its old places are garbage for a while
+	perMemory = 3  // a growing memory is copied, and the old copies are garbage for a while
 	kernel    = 64 << 20
 )
 
-// data is the bound on a worker's memory.
+// data returns the limit of a worker's memory, in bytes.
 func (m *Module) data() int64 {
 	room := m.pool.cfg.Headroom
 	if room <= 0 {
@@ -259,7 +262,7 @@ func metaOf(mounts []jail.Mount) []mountMeta {
 	return out
 }
 
-// mountKey tells grants of folders apart.
+// mountKey returns a string that is equal for equal granted folders.
 func mountKey(mounts []jail.Mount) string {
 	var b strings.Builder
 	for _, m := range mounts {
@@ -268,8 +271,8 @@ func mountKey(mounts []jail.Mount) string {
 	return b.String()
 }
 
-// unstarted judges a worker that did not come to be.
-func (m *Module) unstarted(ctx context.Context, inv sandbox.Invocation, err error) *tool.Error {
+// notStarted returns the failure of a call whose worker could not be started.
+func (m *Module) notStarted(ctx context.Context, inv sandbox.Invocation, err error) *tool.Error {
 	var mount *mountError
 	var lost *lossError
 	var held *Quarantined
@@ -287,7 +290,7 @@ func (m *Module) unstarted(ctx context.Context, inv sandbox.Invocation, err erro
 	return tool.Errorf(tool.Failed, "call it again; if the call fails again, use another tool: the operator must check this one", "%s cannot start: its process was not ready", inv.Name())
 }
 
-// endAll ends the workers of the calls that outlast the module.
+// endAll kills the workers of calls that outlast the module.
 func (m *Module) endAll() {
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()
@@ -296,18 +299,18 @@ func (m *Module) endAll() {
 	}
 }
 
-// Close refuses new calls, waits for those that run until ctx is done, and then
-// ends them with their workers. Closing twice is no error.
+// Close refuses new calls, waits for running ones until ctx is done, and then kills
+// them with their workers. Closing twice is not an error.
 func (m *Module) Close(ctx context.Context) error {
 	if !m.calls.Close(ctx) {
 		return nil
 	}
-	m.starts.Wait() // soon: they end with Life
+	m.starts.Wait() // soon: starts end with Life
 	m.pool.discardIdle(func(i *idleWorker) bool { return i.module == m })
 	return nil
 }
 
-// enter admits a call, which leave ends.
+// enter admits a call, which leave ends. It reports false after Close.
 func (m *Module) enter() bool {
 	if !m.pool.enter() {
 		return false

@@ -9,26 +9,26 @@ import (
 	"github.com/weirhost/weir/host/internal/shmring"
 )
 
-// A callMeta is the small part of a call: everything but its input and its
-// powers, of which the child learns no more than that they are there.
+// A callMeta is the small part of a call: everything but its input and its powers. Of
+// the powers the child learns only that they exist.
 type callMeta struct {
 	Export, Tool       string
 	MaxChars, MaxLines int
 	Config             map[string]string
 	MaxOutput          int
-	HTTP, Progress     bool // whether anybody answers
+	HTTP, Progress     bool // whether the parent answers
 	Fresh              bool
 }
 
 // A resultMeta is the small part of a result.
 type resultMeta struct {
 	Memory, Instance int64 // bytes, nanoseconds
-	Took             int64 // nanoseconds from the call's beginning to its end
+	Took             int64 // nanoseconds from the begin of the call to its end
 	Relist           bool
 	Error            *failureMeta // nil: the call succeeded
 }
 
-// Both are bits, then numbers and texts as varints and lengths with bytes.
+// Both are one byte of flags, then numbers as varints and texts as length and bytes.
 const (
 	bitHTTP = 1 << iota
 	bitProgress
@@ -55,7 +55,7 @@ func (m *callMeta) Pack(b []byte) []byte {
 	for _, n := range []int{m.MaxChars, m.MaxLines, m.MaxOutput, len(m.Config)} {
 		b = binary.AppendVarint(b, int64(n))
 	}
-	for _, key := range slices.Sorted(maps.Keys(m.Config)) { // equal settings make equal bytes
+	for _, key := range slices.Sorted(maps.Keys(m.Config)) { // equal settings give equal bytes
 		b = packText(packText(b, key), m.Config[key])
 	}
 	return b
@@ -114,8 +114,7 @@ func packText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// A parcel is packed bytes that are being taken apart. What does not fit makes
-// it bad, and everything behind it empty.
+// A parcel decodes packed bytes. After an error it is bad and returns zero values.
 type parcel struct {
 	rest []byte
 	bad  bool
@@ -152,7 +151,7 @@ func (p *parcel) text() string {
 	return s
 }
 
-// end reports whether all of it fitted, and nothing was left.
+// end returns an error unless all bytes were decoded and none is left.
 func (p *parcel) end(k shmring.Kind) error {
 	if p.bad || len(p.rest) > 0 {
 		return fmt.Errorf("%w: kind %d is not readable", shmring.ErrProtocol, k)

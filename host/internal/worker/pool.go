@@ -17,43 +17,43 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// Config sets a Pool up.
+// Config configures a Pool.
 type Config struct {
-	// Command starts a worker: a program whose main begins with Main, and its
-	// arguments; Argument is put behind them. It must not be empty.
+	// Command starts a worker: a program whose main function begins with Main, and its
+	// arguments; Argument is appended. It must not be empty.
 	Command []string
-	// CacheDir keeps compiled modules between runs. Empty: a temporary folder
+	// CacheDir stores compiled modules between runs. Empty: a temporary folder
 	// that Close removes.
 	CacheDir string
-	// Logger gets what guests print and log, as plugin.<name>; nil: nothing.
+	// Logger receives what guests print and log, as plugin.<name>; nil discards it.
 	Logger hclog.Logger
-	// Engine runs the guests, as sandbox.Config names it; empty: the default.
+	// Engine is the name of the engine, as in sandbox.Config; empty: the default.
 	Engine string
-	// Renewed says whether a worker's instance is renewed and waits for its next call;
+	// Renewed reports whether a worker's instance is reset for the next call;
 	// negative: every call gets a new instance.
 	Renewed int
-	// Spares is how many instances, each for one call, every worker keeps ready
-	// where they cannot be renewed; 0 or less: none.
+	// Spares is how many instances, each for one call, a worker prepares
+	// where instances cannot be reset; 0 or less: none.
 	Spares int
-	// Max is the most workers that are kept beside those that are busy; 0: 8,
+	// Max bounds the number of idle workers; 0: 8,
 	// negative: none.
 	Max int
-	// Idle is how long a worker without calls is kept; 0 or less: a minute.
+	// Idle is how long a worker without calls lives; 0 or less: a minute.
 	Idle time.Duration
-	// Headroom is what a worker may take beside the memory of its guest; 0 or
-	// less: 192 MiB and some for the module's size.
+	// Headroom is the memory of a worker beside that of its guest; 0 or
+	// less: 192 MiB plus 12 bytes for each byte of the module.
 	Headroom tool.Bytes
-	// CompileCPU is the CPU time in which a module must be compiled, in whole
+	// CompileCPU bounds the CPU time of compiling a module, in whole
 	// seconds; 0 or less: 60 seconds.
 	CompileCPU time.Duration
-	// CompileMemory is what compiling a module may take; 0 or less: 1 GiB.
+	// CompileMemory bounds the memory of compiling a module; 0 or less: 1 GiB.
 	CompileMemory tool.Bytes
-	// Quarantine is the file that remembers the modules that could not be
-	// compiled. Empty: they are remembered until Close.
+	// Quarantine is the file that lists the modules that could not be
+	// compiled. Empty: the list is in memory, until Close.
 	Quarantine string
 }
 
-// What holds when nobody says anything else.
+// The defaults of Config.
 const (
 	DefaultCompileCPU    = 60 * time.Second
 	DefaultCompileMemory = tool.Bytes(1 << 30)
@@ -63,17 +63,17 @@ const (
 	maxFiles = 256 // descriptors of a worker
 )
 
-// A Pool runs plugins in workers. It is safe for concurrent use.
+// A Pool runs plugins in worker processes. It is safe for concurrent use.
 type Pool struct {
 	cfg          Config
 	log          hclog.Logger
-	grace        time.Duration            // for so long a call is taken for a short one
-	observeEvery time.Duration            // how often those look at the first that wait in a line
-	inspectors   map[bool]*sandbox.Engine // by checked: they look at modules and the cache, and compile and run nothing
+	grace        time.Duration            // how long a call counts as short
+	observeEvery time.Duration            // how often waiting calls check the first in their queue
+	inspectors   map[bool]*sandbox.Engine // by checked: they examine modules and the cache, and run nothing
 	spawner      *spawner
 	sched        *cpusched.Scheduler
 	idleClass    bool   // workers may use the idle class; else waiting ones have short slices
-	temp         string // the cache when nobody named one
+	temp         string // the cache if Config names none
 	children     sync.WaitGroup
 
 	quarantine *Quarantine
@@ -83,16 +83,15 @@ type Pool struct {
 
 	mu     sync.Mutex
 	closed bool
-	tasks  sync.WaitGroup // what Close waits for
+	tasks  sync.WaitGroup // Close waits for them
 	idle   []*idleWorker  // in the order of their last use
 	sweep  *time.Timer
 
 	compiling map[string]*compiling // by digest
 }
 
-// New makes a Pool; it starts nothing yet. The error is about the folder for
-// compiled modules or the quarantine's file, or says that the system has no
-// workers.
+// New returns a Pool; it starts no process yet. The error concerns the folder for
+// compiled modules or the quarantine file, or says that the system has no workers.
 func New(ctx context.Context, c Config) (p *Pool, err error) {
 	if !Supported() || len(c.Command) == 0 {
 		return nil, msg.Errorf("this system cannot run tools in processes of their own")
@@ -124,7 +123,7 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 	return p, nil
 }
 
-// renewed is how many instances one worker keeps: it has one call at a time.
+// renewed returns how many instances one worker keeps: it has one call at a time.
 func (c Config) renewed() int {
 	if c.Renewed < 0 {
 		return -1
@@ -148,13 +147,13 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// CacheDir is where compiled modules are kept.
+// CacheDir returns the folder of compiled modules.
 func (p *Pool) CacheDir() string { return p.cfg.CacheDir }
 
-// Quarantine is where modules stand that could not be compiled.
+// Quarantine returns the list of modules that could not be compiled.
 func (p *Pool) Quarantine() *Quarantine { return p.quarantine }
 
-// Close ends every worker, busy ones too, and waits until they are gone.
+// Close kills every worker, busy ones too, and waits until they have ended.
 func (p *Pool) Close(ctx context.Context) error {
 	p.mu.Lock()
 	if p.closed {
@@ -185,7 +184,7 @@ func (p *Pool) removeTemp() error {
 	return os.RemoveAll(p.temp)
 }
 
-// enter admits a task, unless the Pool is closed; p.tasks.Done ends it.
+// enter registers a task, which p.tasks.Done ends. It reports false after Close.
 func (p *Pool) enter() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -196,10 +195,10 @@ func (p *Pool) enter() bool {
 	return true
 }
 
-// cacheOf is the folder that a child is told about.
+// cacheOf returns the cache folder for a child, as an absolute path.
 func (p *Pool) cacheOf() string {
 	if abs, err := filepath.Abs(p.cfg.CacheDir); err == nil {
-		return abs // a child works in the root folder
+		return abs // a child's working folder is /
 	}
 	return p.cfg.CacheDir
 }

@@ -19,34 +19,35 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A process is one child, as its parent sees it. Who starts it quietIn to it, and
-// then the first call in its line; kill and dead may be used by all.
+// A process is one child, as its parent sees it. The goroutine that starts it talks to
+// it first, then that of the first call in its queue. kill and dead are safe for
+// concurrent use.
 type process struct {
 	cmd    *exec.Cmd
 	link   shmring.Link
 	queue  callQueue
-	read   *shmring.Reader // the first call's
+	read   *shmring.Reader // used by the first call in the queue
 	send   *shmring.Writer
 	loan   *jail.Loan
-	key    string // of the mounts that it was lent
+	key    string // mountKey of its folders
 	stderr *stderrHead
 
-	sched *cpusched.OSProcess // what shares the cores
+	sched *cpusched.OSProcess // as the CPU scheduler knows it
 
-	attached bool         // it is among its module's lines; the pool's mu holds it, and the next three
-	slot     sandbox.Slot // of its line, while that has calls; nil: they need none
+	attached bool         // it is one of its module's busy workers; the pool's mu guards it and the next three
+	slot     sandbox.Slot // of its queue, while that has calls; nil: they need none
 	weight   tool.Bytes   // of its own memory, when it was last measured
 	measured time.Time
 
 	once sync.Once
-	gone chan struct{} // closed when it has ended and is reaped
+	gone chan struct{} // closed when it has ended and was reaped
 }
 
-// errSpawn says that no child could be made, which is nobody's fault in there.
+// errSpawn says that no child could be started. The module is not the cause.
 var errSpawn = msg.Errorf("the tool's process cannot be started")
 
-// spawn starts a child that was lent the mounts. The plugin's name is for who
-// looks at a list of processes.
+// spawn starts a child with open descriptors of the mounts. The plugin's name is shown
+// in lists of processes.
 func (p *Pool) spawn(plugin string, mounts []jail.Mount) (*process, error) {
 	loan, err := jail.Lend(mounts)
 	if err != nil {
@@ -60,7 +61,7 @@ func (p *Pool) spawn(plugin string, mounts []jail.Mount) (*process, error) {
 	w.queue.claims, w.queue.room, w.queue.send, w.queue.kill = ours.Shared.Claims(), ours.Capacity, w.send, w.kill
 	w.cmd = exec.Command(p.cfg.Command[0], append(slices.Clone(p.cfg.Command[1:]), plugin, Argument)...)
 	w.cmd.Args[0] = filepath.Base(os.Args[0])
-	w.cmd.Env = []string{} // not nil, which would pass ours on
+	w.cmd.Env = []string{} // empty; nil would pass on our environment
 	w.cmd.Dir = "/"
 	w.cmd.ExtraFiles = append(theirs, loan.Files()...)
 	w.cmd.Stderr = w.stderr
@@ -83,19 +84,19 @@ type mountError struct{ error }
 
 func (e *mountError) Unwrap() error { return e.error }
 
-// reap waits for the end of the child. The pipes end with it, unless it has handed
-// them on: what was said lies there, and nobody waits for more.
+// reap waits for the end of the child. The pipes end with it, unless the child has
+// passed them on to another process; so they are read for drainTime at most.
 func (w *process) reap() {
-	_ = w.cmd.Wait() // how it ended stands in the state
+	_ = w.cmd.Wait() // the state says how it ended
 	over := time.Now().Add(drainTime)
 	_ = errors.Join(w.link.In.SetDeadline(over), w.link.Out.SetDeadline(over)) // an error means that they are closed
 	close(w.gone)
 }
 
-// drainTime is for how long the last words of a child that has ended are read.
+// drainTime is how long the pipe of a child that has ended is read.
 const drainTime = time.Second
 
-// kill ends the child at once; it does not wait.
+// kill kills the child; it does not wait.
 func (w *process) kill() { _ = w.cmd.Process.Kill() } // an error means that it has ended
 
 // dead reports whether the child has ended.
@@ -108,12 +109,12 @@ func (w *process) dead() bool {
 	}
 }
 
-// usable reports whether another call can have the worker. It may look at the granted
-// folders, and no lock is held for that. Of one without any another call may let go
-// in the same moment; one with folders has one call at a time.
+// usable reports whether another call can use the worker. It may look at the granted
+// folders, so no lock is held. A worker without folders may be discarded at the same
+// time; one with folders has one call at a time.
 func (w *process) usable() bool { return !w.dead() && (w.key == "" || w.loan.Current()) }
 
-// discard ends the child and lets go of everything; it waits for the end.
+// discard kills the child, waits for its end and releases what it held.
 func (w *process) discard() {
 	w.kill()
 	<-w.gone
@@ -123,9 +124,9 @@ func (w *process) discard() {
 	})
 }
 
-// load sends the module and waits until the child is ready. When ctx ends the
-// child is killed, which is told also where it was ready in the same moment: nobody
-// else may be given it.
+// load sends the module and waits until the child is ready. When ctx ends the child is
+// killed, also if it was ready at the same moment: then load returns an error, so it
+// gets no call.
 func (w *process) load(ctx context.Context, l loadMeta, wasm []byte) (err error) {
 	stop := context.AfterFunc(ctx, w.kill)
 	defer func() {
@@ -163,9 +164,9 @@ func (w *process) load(ctx context.Context, l loadMeta, wasm []byte) (err error)
 	return w.lossOf(shmring.ErrProtocol)
 }
 
-// A lossError says that a child ended, or had to be ended, before it answered.
+// A lossError says that a child ended, or had to be killed, before it answered.
 type lossError struct {
-	err    error // what was noticed first
+	err    error // the first symptom
 	state  *os.ProcessState
 	stderr string
 }
@@ -179,9 +180,9 @@ func (e *lossError) Error() string {
 
 func (e *lossError) Unwrap() error { return e.err }
 
-// outOfMemory reports whether the child died for want of memory. Where the Go
-// runtime does not notice that the kernel gave it none, it dies of using it: on
-// its own stack, at address 0, which no guest's mistake comes to.
+// outOfMemory reports whether the child ran out of memory. If the Go runtime does not
+// notice that the kernel refused memory, it crashes at address 0 on its own stack,
+// which no guest can cause.
 func (e *lossError) outOfMemory() bool {
 	for _, words := range []string{"out of memory", "cannot allocate memory", "failed to create new OS thread"} {
 		if strings.Contains(e.stderr, words) {
@@ -191,16 +192,16 @@ func (e *lossError) outOfMemory() bool {
 	return strings.Contains(e.stderr, "SIGSEGV") && strings.Contains(e.stderr, "addr=0x0;") && strings.Contains(e.stderr, "goroutine 0 ")
 }
 
-// cpu is the CPU time that the child has used.
+// cpu returns the CPU time that the child has used.
 func (e *lossError) cpu() time.Duration { return e.state.UserTime() + e.state.SystemTime() }
 
-// why ends the child and makes the error of its loss.
+// lossOf kills the child and returns the error of its loss.
 func (w *process) lossOf(err error) error {
 	if errors.Is(err, shmring.ErrProtocol) {
 		w.kill()
 	} else {
-		// It closed its pipe, so it is about to end and say why; what only closes
-		// its pipe is ended.
+		// It closed its pipe, so it is about to end and report why. A child that only closes
+		// its pipe is killed.
 		select {
 		case <-w.gone:
 		case <-time.After(time.Second):
@@ -211,8 +212,8 @@ func (w *process) lossOf(err error) error {
 	return &lossError{err: err, state: w.cmd.ProcessState, stderr: w.stderr.text()}
 }
 
-// tail keeps what a child prints to its stderr, the beginning of it: the Go
-// runtime says there why it dies.
+// stderrHead stores the beginning of a child's stderr: the Go runtime reports there
+// why it crashes.
 type stderrHead struct {
 	mu   sync.Mutex
 	head []byte
@@ -227,7 +228,7 @@ func (t *stderrHead) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// text is the first line that says something, and the next.
+// text returns the first three lines that are not empty.
 func (t *stderrHead) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

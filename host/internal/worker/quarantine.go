@@ -16,18 +16,18 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// maxTries is how often compiling a module may be cut short by something else
-// before the module is blamed.
+// maxTries is how often compiling a module may be interrupted by something else before
+// the module counts as the cause.
 const maxTries = 2
 
-// An Entry is a module that is being compiled for the first time, or that could
-// not be.
+// An Entry is a module that is being compiled for the first time, or that could not be
+// compiled.
 type Entry struct {
 	Plugin string    `json:"plugin"` // the name it had
 	Why    tool.Text `json:"why"`
 	When   time.Time `json:"when"` // of the last try
 	Tries  int       `json:"tries"`
-	Final  bool      `json:"final,omitempty"` // the module is at fault
+	Final  bool      `json:"final,omitempty"` // the module is the cause
 }
 
 func (e Entry) equal(o Entry) bool {
@@ -41,9 +41,9 @@ type savedEntry struct {
 	WhyText textMeta `json:"why_text,omitzero"`
 }
 
-// A Quarantine remembers, in a file, which modules could not be compiled: what
-// ended a child once is not tried again, not even after a restart. An entry is on
-// the disk before the try begins. It is safe for concurrent use by one process.
+// A Quarantine is a list, in a file, of modules that could not be compiled. They are
+// not compiled again, not even after a restart. An entry is on the disk before its
+// attempt begins. It is safe for concurrent use by one process.
 type Quarantine struct {
 	file string // empty: in memory only
 
@@ -51,7 +51,7 @@ type Quarantine struct {
 	entries map[string]Entry // by sha256 of the module, in hex
 }
 
-// openQuarantine reads the file; one that is missing or damaged is empty.
+// openQuarantine reads the file. A missing or damaged file is an empty list.
 func openQuarantine(file string, log hclog.Logger) (*Quarantine, error) {
 	q := &Quarantine{file: file, entries: map[string]Entry{}}
 	if file == "" {
@@ -78,8 +78,8 @@ func openQuarantine(file string, log hclog.Logger) (*Quarantine, error) {
 	return q, nil
 }
 
-// putAside takes a damaged file out of the way. To start without the list is
-// safe: it costs one more try of each module on it, in a child with bounds.
+// putAside renames a damaged file. Starting without the list is safe: it costs one
+// more attempt for each module on it, in a child with limits.
 func (q *Quarantine) putAside(log hclog.Logger, damage error) {
 	bad := q.file + ".bad"
 	if err := os.Rename(q.file, bad); err != nil {
@@ -89,7 +89,7 @@ func (q *Quarantine) putAside(log hclog.Logger, damage error) {
 	log.Warn("the list of quarantined plugins is damaged and was moved aside; every plugin is tried anew", "file", q.file, "moved_to", bad, "damage", damage)
 }
 
-// Held returns the entry of a module that is not tried any more.
+// Held returns the entry of a module that is not compiled again.
 func (q *Quarantine) Held(digest string) (Entry, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -97,10 +97,10 @@ func (q *Quarantine) Held(digest string) (Entry, bool) {
 	return e, ok && (e.Final || e.Tries >= maxTries)
 }
 
-// Release forgets a module, so that it is tried again.
+// Release removes a module from the list, so the next call compiles it again.
 func (q *Quarantine) Release(digest string) error { return q.settle(digest) }
 
-// begin writes down that a module is about to be tried.
+// begin records that an attempt begins.
 func (q *Quarantine) begin(digest, plugin string) error {
 	return q.change(func(all map[string]Entry) {
 		all[digest] = Entry{
@@ -110,12 +110,12 @@ func (q *Quarantine) begin(digest, plugin string) error {
 	})
 }
 
-// settle takes an entry out.
+// settle removes an entry.
 func (q *Quarantine) settle(digest string) error {
 	return q.change(func(all map[string]Entry) { delete(all, digest) })
 }
 
-// undo takes back a try that we stopped ourselves.
+// undo removes an attempt that we stopped ourselves.
 func (q *Quarantine) undo(digest string) error {
 	return q.change(func(all map[string]Entry) {
 		e := all[digest]
@@ -127,7 +127,7 @@ func (q *Quarantine) undo(digest string) error {
 	})
 }
 
-// end says how a try ended.
+// end records the outcome of an attempt.
 func (q *Quarantine) end(digest string, why tool.Text, final bool) error {
 	return q.change(func(all map[string]Entry) {
 		e := all[digest]
@@ -136,7 +136,7 @@ func (q *Quarantine) end(digest string, why tool.Text, final bool) error {
 	})
 }
 
-// change applies f and writes the file before anybody sees the result.
+// change applies f and writes the file before the result is visible.
 func (q *Quarantine) change(f func(map[string]Entry)) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -158,7 +158,7 @@ func (q *Quarantine) change(f func(map[string]Entry)) error {
 	return nil
 }
 
-// replace writes a file as a whole: after a crash it is the old one or the new.
+// replace writes a file atomically: after a crash it has the old content or the new.
 func replace(file string, v any) (err error) {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

@@ -8,11 +8,10 @@ import (
 	"github.com/weirhost/weir/host/internal/shmring"
 )
 
-// A line is the calls that one worker was given. The first runs, or is about to,
-// and its caller reads what the worker says. The others wait in the pipe, so that
-// under load a worker wakes once for several of them; who waits behind a call that
-// turns out to be long is taken back and given to another worker. It is safe for
-// concurrent use.
+// A callQueue holds the calls that one worker was given. The first runs, or is about
+// to, and its caller reads what the worker sends. The others wait in the pipe, so a
+// busy worker wakes up once for several calls. A call that waits after a long one is
+// taken back and given to another worker. It is safe for concurrent use.
 type callQueue struct {
 	send *shmring.Writer
 	kill func() // the worker
@@ -20,29 +19,29 @@ type callQueue struct {
 	mu      sync.Mutex
 	claims  shmring.Claims
 	calls   []*call
-	room    int    // bytes that the pipe holds, of which half may wait in it
-	put     uint64 // bytes of all frames so far, long data excepted
-	taken   uint64 // those of them that the worker has read for certain
-	sent    uint64 // calls, since the worker was made
-	over    bool   // it takes no more
-	pending []byte // frames that are not written yet
-	tail    []byte // and the data of the last one, when it is long
+	room    int    // capacity of the pipe in bytes; at most half of it may be waiting calls
+	put     uint64 // bytes of all frames so far, without long data
+	taken   uint64 // those that the worker has certainly read
+	sent    uint64 // calls since the worker was started
+	over    bool   // it accepts no more calls
+	pending []byte // frames that are not sent yet
+	tail    []byte // data of the last frame, if it is long
 	spare   []byte
 	writing bool
 }
 
-// A stand is where a call stands in its line.
+// A queueState is the state of a call in its queue.
 type queueState int
 
 const (
 	first      queueState = iota // its caller quietIn to the worker
 	behind                       // it waits
-	moved                        // it was taken back, and nothing was done
-	workerLost                   // the worker was lost before it was first
+	moved                        // it was taken back and not begun
+	workerLost                   // the worker was lost before the call was first
 )
 
-// join puts a call at the end of the line, unless more than most others are in it,
-// or one that nobody may wait behind.
+// join appends a call, unless more than most calls are in the queue, or an exclusive
+// one.
 func (q *callQueue) join(c *call, most int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -56,7 +55,7 @@ func (q *callQueue) join(c *call, most int) bool {
 	q.pending, q.tail = shmring.AppendFrame(q.pending, kindCall, c.meta(), c.inv.Input)
 	c.ends = q.put + uint64(len(q.pending)-at)
 	if len(q.calls) > 0 {
-		if c.ends-q.taken > uint64(q.room/2) { // who writes would have to wait until it is read
+		if c.ends-q.taken > uint64(q.room/2) { // the writer would block
 			q.pending = q.pending[:at]
 			return false
 		}
@@ -70,8 +69,8 @@ func (q *callQueue) join(c *call, most int) bool {
 	return true
 }
 
-// flush has all calls written that joined; those who join while somebody writes
-// leave it to that one.
+// flush sends all pending frames. If another goroutine is sending, that one sends
+// them.
 func (q *callQueue) flush() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -84,7 +83,7 @@ func (q *callQueue) flush() {
 		q.pending, q.tail = q.spare[:0], nil
 		q.mu.Unlock()
 		if err := q.send.WriteFrames(head, tail); err != nil {
-			q.kill() // whoever reads notices
+			q.kill() // the reader notices
 		}
 		q.mu.Lock()
 		if q.spare = head; cap(head) > shmring.MaxKept {
@@ -94,25 +93,24 @@ func (q *callQueue) flush() {
 	q.writing = false
 }
 
-// leave takes a call out that has ended, and reports whether the worker lives and
-// has no other.
+// leave removes a call that has ended. It reports whether the worker is alive and has
+// no other call.
 func (q *callQueue) leave(c *call) (empty bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.calls) > 0 && q.calls[0] == c {
 		q.calls, q.taken = slices.Delete(q.calls, 0, 1), c.ends
 		if len(q.calls) > 0 {
-			q.calls[0].tell(first)
+			q.calls[0].setState(first)
 		}
 	}
 	return q.free()
 }
 
-// free reports whether the worker lives and has no calls; q.mu is held.
+// free reports whether the worker is alive and has no calls; q.mu is held.
 func (q *callQueue) free() bool { return len(q.calls) == 0 && !q.over }
 
-// fall is the end of the worker, which the first call tells of: all others are
-// told whether they were begun.
+// fall marks the worker as lost. Every call learns whether it had been begun.
 func (q *callQueue) fall() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -120,13 +118,13 @@ func (q *callQueue) fall() {
 	for _, c := range q.calls {
 		c.begun = c.begun || !q.claims.TakeBack(c.number)
 		if c.state == behind {
-			c.tell(workerLost)
+			c.setState(workerLost)
 		}
 	}
 	q.calls = nil
 }
 
-// takeBack takes a call back that waits.
+// takeBack takes a waiting call back, and reports whether it succeeded.
 func (q *callQueue) takeBack(c *call) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -139,13 +137,13 @@ func (q *callQueue) take(c *call) bool {
 		return false
 	}
 	q.calls = slices.DeleteFunc(q.calls, func(o *call) bool { return o == c })
-	c.tell(moved)
+	c.setState(moved)
 	return true
 }
 
-// clear takes all calls back that wait behind one, which nobody joins from then
-// on. It reports whether that one may still run: it is in the line, and the worker
-// has begun with none of the others.
+// clear makes a call exclusive and takes back all calls after it. It reports whether
+// the call may still run: it is in the queue, and the worker has begun none of the
+// others.
 func (q *callQueue) clear(c *call) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -159,23 +157,21 @@ func (q *callQueue) clear(c *call) bool {
 	return its >= 0
 }
 
-// left reports whether a call was taken out of the line, which may have others now.
-// Then it stays so.
+// left reports whether a call was removed from the queue, which is final.
 func (q *callQueue) left(c *call) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return c.state == moved || c.state == workerLost
 }
 
-// behind reports whether a call is behind another one, and the worker has not
-// begun with it.
+// behind reports whether a call waits after another one and was not begun.
 func (q *callQueue) behind(c *call) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return c.state == behind && !q.claims.Begun(c.number)
 }
 
-// running is the number of the first call when the worker has begun with it, else 0.
+// running returns the number of the first call if the worker has begun it, else 0.
 func (q *callQueue) running() uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -185,21 +181,21 @@ func (q *callQueue) running() uint64 {
 	return q.calls[0].number
 }
 
-// empty reports whether the worker lives and has no calls.
+// empty reports whether the worker is alive and has no calls.
 func (q *callQueue) empty() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.free()
 }
 
-// begun reports whether the worker has begun with a call.
+// begun reports whether the worker has begun a call.
 func (q *callQueue) begun(c *call) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.claims.Begun(c.number)
 }
 
-// close lets go of what the line needed.
+// close releases the shared memory.
 func (q *callQueue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -207,7 +203,7 @@ func (q *callQueue) close() {
 	q.claims.Close()
 }
 
-// await waits until the call is first in its line, or was taken out of it.
+// await waits until the call is first in its queue, or was removed from it.
 func (c *call) await() queueState {
 	if c.changed == nil {
 		return first
@@ -218,16 +214,17 @@ func (c *call) await() queueState {
 	return c.state
 }
 
-// tell says where a call stands that waited; the line's mu is held.
-func (c *call) tell(s queueState) {
+// setState sets the state of a waiting call and wakes its caller; the queue's mu is
+// held.
+func (c *call) setState(s queueState) {
 	c.state = s
 	c.changed <- struct{}{}
 }
 
-// How long a line may be, and how long it is endured.
+// How long a queue may be, and how long a call waits in it.
 const (
-	queueTime       = 400 * time.Microsecond // that those before the last one are expected to take
+	queueTime       = 400 * time.Microsecond // expected duration of all calls before the last one
 	queueMost       = 16                     // calls before the last one
-	observeEvery    = time.Millisecond       // how often those who wait look at the first
-	maxObservations = 5                      // after so many they do not ask whether it had a core
+	observeEvery    = time.Millisecond       // how often waiting calls observe the first one
+	maxObservations = 5                      // after so many observations the first call counts as long
 )

@@ -9,32 +9,33 @@ import (
 	"github.com/weirhost/weir/host/internal/sandbox"
 )
 
-// A seeker is a call for which a worker is being made. Beside calls that keep the cores
-// busy that may take long, so it takes what it can get before.
+// A waiter is a call for which a worker is being started. Beside calls that keep the
+// cores busy a start may take long, so the call takes any worker or room in a queue
+// that is available earlier.
 type waiter struct {
 	key     string
 	c       *call
-	patient bool          // it may wait behind others
-	found   chan struct{} // closed when it is in a line
+	patient bool          // it may wait after other calls
+	found   chan struct{} // closed when it is in a queue
 }
 
-// A making is a worker on its way, and the place that it is to run in. When the call
-// that it was begun for has found another one the next seeker takes it up, else the
-// worker is kept: so there are never more starts than calls that sought at once.
+// A start is a worker that is being started, with the slot that it will run in. If its
+// call has found another worker, the next waiter adopts the start, else the worker
+// becomes idle. So there are never more starts than calls that waited at once.
 type start struct {
 	key    string
 	slot   sandbox.Slot // nil: it needs none
 	cancel context.CancelFunc
-	done   chan struct{} // closed when it has come to its end, if somebody waits for it
-	by     *waiter       // who waits for it; nil: nobody; the pool's mu holds it, and the next
+	done   chan struct{} // closed at its end, if a call waits for it
+	by     *waiter       // the waiter; nil: none; the pool's mu guards it and the next
 	ended  bool          // it was cancelled
 	w      *process
 	task   *cpusched.Task
 	err    error
 }
 
-// seek has a worker made for a call that has its place, and waits until the call is in
-// that one's line, or in another's. If it could not be made, the place was given back.
+// startWorker starts a worker for a call that has its slot, and waits until the call
+// is in the queue of that worker or another. After an error the slot was released.
 func (m *Module) startWorker(ctx context.Context, s *waiter) error {
 	k := m.adoptStart(s)
 	if k != nil {
@@ -50,8 +51,8 @@ func (m *Module) startWorker(ctx context.Context, s *waiter) error {
 	return m.finishStart(s, k)
 }
 
-// cancelStart ends a making whose call has ended, unless that waits for it no more: then
-// it is another's.
+// cancelStart cancels a start whose call has ended, unless another call has adopted
+// it.
 func (m *Module) cancelStart(s *waiter, k *start) {
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()
@@ -61,7 +62,7 @@ func (m *Module) cancelStart(s *waiter, k *start) {
 	}
 }
 
-// adoptStart finds a making that nobody waits for any more; nil: there is none.
+// adoptStart returns a start without a waiter; nil: there is none.
 func (m *Module) adoptStart(s *waiter) *start {
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()
@@ -75,11 +76,11 @@ func (m *Module) adoptStart(s *waiter) *start {
 	return k
 }
 
-// begin begins to make a worker in the place of a call.
+// beginStart begins to start a worker in the slot of a call.
 func (m *Module) beginStart(ctx context.Context, s *waiter) *start {
 	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
 	k := &start{key: s.key, slot: s.c.inv.Slot, cancel: cancel, done: make(chan struct{}), by: s}
-	m.pool.tasks.Add(1) // within the call's own
+	m.pool.tasks.Add(1) // the call itself holds one
 	m.starts.Go(func() {
 		defer m.pool.tasks.Done()
 		defer cancel()
@@ -89,7 +90,7 @@ func (m *Module) beginStart(ctx context.Context, s *waiter) *start {
 	return k
 }
 
-// settle ends a search: by now the call is in a line, or the making at its end.
+// finishStart ends the wait: the call is in a queue, or the start has ended.
 func (m *Module) finishStart(s *waiter, k *start) error {
 	p := m.pool
 	p.mu.Lock()
@@ -118,10 +119,10 @@ func (m *Module) finishStart(s *waiter, k *start) error {
 	return k.err
 }
 
-// bring makes a worker, which ends with ctx. A module that closes does not wait for one
-// whose call went elsewhere, for its life is over then.
+// runStart starts the process. Close of the module does not wait for a start whose
+// call went elsewhere, because Life has ended then.
 func (m *Module) runStart(ctx context.Context, k *start, mounts []jail.Mount) {
-	m.pool.discardIdle(func(i *idleWorker) bool { return i.module == m && i.w.key != k.key }) // of grants that no longer hold
+	m.pool.discardIdle(func(i *idleWorker) bool { return i.module == m && i.w.key != k.key }) // with folders that are no longer granted
 	k.w, k.task, k.err = m.make(ctx, mounts)
 	m.pool.mu.Lock()
 	left := k.by == nil
@@ -136,8 +137,8 @@ func (m *Module) runStart(ctx context.Context, k *start, mounts []jail.Mount) {
 	}
 }
 
-// store keeps a worker whose caller has found another one, for whoever seeks one or
-// comes later, and gives back its place if nobody takes it.
+// keepStarted makes a started worker without a waiter idle, or gives it to waiters,
+// and releases its slot if none takes it.
 func (m *Module) keepStarted(k *start) {
 	p, slot := m.pool, k.slot
 	var surplus []*process
@@ -166,9 +167,9 @@ func (m *Module) keepStarted(k *start) {
 	}
 }
 
-// hand puts those who seek a worker into the line of a usable one, as long as there is
-// room, except those whose caller has gone: it would be ended with them. The pool's mu
-// is held.
+// assignWaiters adds waiters to the queue of a usable worker, as long as there is
+// room. It skips those whose caller has gone: the worker would be killed with them.
+// The pool's mu is held.
 func (m *Module) assignWaiters(w *process) {
 	if len(m.waiters) == 0 || !w.attached {
 		return
@@ -182,7 +183,7 @@ func (m *Module) assignWaiters(w *process) {
 	}
 }
 
-// note makes a call a seeker; the pool's mu is held.
+// addWaiter makes a call a waiter; the pool's mu is held.
 func (m *Module) addWaiter(key string, c *call, patient bool) *waiter {
 	s := &waiter{key: key, c: c, patient: patient, found: make(chan struct{})}
 	m.waiters = append(m.waiters, s)
@@ -190,8 +191,8 @@ func (m *Module) addWaiter(key string, c *call, patient bool) *waiter {
 	return s
 }
 
-// recompile takes a seeker out, and reports whether it was still one; the pool's mu is
-// held.
+// removeWaiter removes a waiter, and reports whether it was still one; the pool's mu
+// is held.
 func (m *Module) removeWaiter(s *waiter) bool {
 	at := slices.Index(m.waiters, s)
 	if at < 0 {

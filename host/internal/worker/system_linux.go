@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Supported reports whether this system can hold a worker to its bounds.
+// Supported reports whether this system can enforce the limits of a worker.
 func Supported() bool { return true }
 
 // Operations of prctl.
@@ -27,8 +27,8 @@ func prctl(op, arg uintptr) error {
 	return nil
 }
 
-// harden makes a fresh worker opaque to other processes, and has it start none. It
-// checks that it was given its pipes.
+// harden closes this process to other processes and lets it start none. It checks that
+// its pipes exist.
 func harden() error {
 	for _, fd := range []int{fdIn, fdOut} {
 		var st syscall.Stat_t
@@ -37,12 +37,12 @@ func harden() error {
 		}
 	}
 	leaveTerminal()
-	_ = childless() // as with the first filter
+	_ = childless() // optional, like the first filter
 	return prctl(prSetDumpable, 0)
 }
 
-// leaveTerminal gives up the terminal that this process has from its parent, for good:
-// only who leads a session gets one.
+// leaveTerminal gives up the controlling terminal for good: only a session leader can
+// get a new one.
 func leaveTerminal() {
 	fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -52,7 +52,7 @@ func leaveTerminal() {
 	_ = unix.Close(fd)
 }
 
-// bind holds this process to bounds, for good.
+// bind sets the limits of this process, for good.
 func bind(b bounds) error {
 	if raced {
 		b.Data = 0 // the detector's own memory is beyond any useful bound
@@ -74,9 +74,8 @@ func bind(b bounds) error {
 	return nil
 }
 
-// closeInherited closes what this process has from its parent beside the
-// descriptors below first: those that whoever started the parent left open.
-// The Go runtime's own are marked to be closed by an exec, inherited ones never.
+// closeInherited closes the descriptors from first on that the parent's own parent
+// left open. Those of the Go runtime are marked close-on-exec, inherited ones are not.
 func closeInherited(first int) error {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -89,18 +88,18 @@ func closeInherited(first int) error {
 		}
 		flags, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFD, 0)
 		if errno == 0 && flags&syscall.FD_CLOEXEC == 0 {
-			_ = syscall.Close(fd) // whatever it says, the descriptor is gone
+			_ = syscall.Close(fd) // the descriptor is closed even after an error
 		}
 	}
 	return nil
 }
 
-// lent is the path of an inherited descriptor.
+// lent returns the path of an inherited descriptor.
 func lent(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
-// A spawner starts processes from one thread that lives as long as itself: a
-// child is killed by the kernel when the thread that made it ends, which is how
-// no child outlives this process.
+// A spawner starts processes from one thread that lives as long as the spawner. The
+// kernel kills a child when the thread that started it ends, so no child outlives this
+// process.
 type spawner struct {
 	jobs chan func()
 	done chan struct{}
@@ -109,16 +108,16 @@ type spawner struct {
 func newSpawner() *spawner {
 	s := &spawner{jobs: make(chan func()), done: make(chan struct{})}
 	if self, err := os.FindProcess(os.Getpid()); err == nil {
-		_ = self.Release() // by now package os knows what it may do, which it must not ask behind the filter
+		_ = self.Release() // package os must probe the system before the filter is installed
 	}
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		defer close(s.done)
-		// A thread's own mark, which its children inherit: no program that they
-		// could start gains anything by being setuid.
+		// Children inherit this mark of the thread: no program that they
+		// start gains privileges by setuid.
 		_ = prctl(prSetNoNewPrivs, 1)
-		// Another one: no sockets, and no hands on other processes. A kernel
-		// without filters leaves it at what a worker was given.
+		// They inherit the filter too: no sockets, and no access to other processes. A kernel
+		// without filters offers less protection.
 		_ = filter()
 		for job := range s.jobs {
 			job()
@@ -130,9 +129,9 @@ func newSpawner() *spawner {
 func (s *spawner) start(cmd *exec.Cmd) (err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Pdeathsig: syscall.SIGKILL,
-		// A terminal's Ctrl-C is for the parent, which then decides. A session of its own
-		// would keep it from that too, but where the kernel groups sessions, priorities
-		// count only within one.
+		// Ctrl-C of a terminal is for the parent, which then decides. A session of its own
+		// would do that too, but where the kernel groups sessions, priorities
+		// count only within a session.
 		Setpgid: true,
 	}
 	ready := make(chan struct{})
@@ -144,13 +143,13 @@ func (s *spawner) start(cmd *exec.Cmd) (err error) {
 	return err
 }
 
-// close ends the thread; no child may be left that should live on.
+// close ends the thread, and with it every child that is still alive.
 func (s *spawner) close() {
 	close(s.jobs)
 	<-s.done
 }
 
-// killed reports whether somebody else ended the process.
+// killed reports whether another process ended the child.
 func killed(p *os.ProcessState) bool {
 	w, ok := p.Sys().(syscall.WaitStatus)
 	return ok && w.Signaled() && (w.Signal() == syscall.SIGKILL || w.Signal() == syscall.SIGTERM)

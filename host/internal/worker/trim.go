@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// trimDelay is how long a worker waits for its next call before it gives back the
-// memory that it does not need while it waits.
+// trimDelay is how long a worker waits for its next call before it returns unneeded
+// memory to the system.
 const trimDelay = time.Second
 
-// A rest gives memory back when no call came for a while. begin and end cost next
-// to nothing, for every call pays them: who watches finds out what has happened
-// since it last looked.
+// A memoryTrimmer returns memory to the system when no call has come for a while.
+// begin and end run for every call, so they only note the time; a goroutine checks it.
 type memoryTrimmer struct {
 	born  time.Time
 	since atomic.Int64  // nanoseconds after born; busy: a call runs
-	wake  chan struct{} // tells the watcher to look again
+	wake  chan struct{} // wakes the goroutine
 }
 
 const busy = -1
@@ -27,16 +26,16 @@ func newMemoryTrimmer() *memoryTrimmer {
 	return r
 }
 
-// begin says that no call runs any more.
+// begin notes that no call runs.
 func (r *memoryTrimmer) begin() {
 	r.since.Store(int64(time.Since(r.born)))
 	select {
 	case r.wake <- struct{}{}:
-	default: // it is awake
+	default: // it is awake already
 	}
 }
 
-// end says that a call has come.
+// end notes that a call has come.
 func (r *memoryTrimmer) end() { r.since.Store(busy) }
 
 func (r *memoryTrimmer) watch() {
