@@ -19,26 +19,25 @@ import (
 	"github.com/weirhost/weir/host/internal/msg"
 )
 
-// diskCache keeps compiled code in one folder per module. The engine guards
-// its files with little and trusts their headers, so that a damaged one can
-// take the process down; therefore the folder lists its files with their
-// sha256, and a folder that does not fit its list is thrown away.
+// diskCache stores compiled code in one folder per module. The engine trusts its
+// files, and a damaged one can crash the process. So each folder lists its files with
+// their SHA-256, and a folder that does not match its list is deleted.
 type diskCache struct {
 	dir     string
-	version string // of the engine, part of what a module's folder is named by
+	version string // of the engine; part of the name of a module's folder
 }
 
-// cacheBytes is how much compiled code is kept; the modules that were not used
-// for longest go first. A Go guest takes about 10 MB.
+// cacheBytes bounds the compiled code; the least recently used modules are deleted
+// first. A Go guest has about 10 MB.
 const cacheBytes = 1 << 30
 
 const sumsFile = "SUMS"
 
-// versionDir begins the names of folders in which the engine tells its version.
+// versionDir begins the names of temporary folders that reveal the engine's version.
 const versionDir = "version-"
 
-// openCache finds the folder that is meant. What only reads makes and prunes
-// nothing: several processes may read at once.
+// openCache opens the cache folder. With ReadCache it creates and deletes nothing:
+// several processes may read at once.
 func openCache(c Config) (*diskCache, error) {
 	dir := c.CacheDir
 	if c.Unchecked {
@@ -51,11 +50,11 @@ func openCache(c Config) (*diskCache, error) {
 	return cache, cache.open(!c.ReadCache)
 }
 
-// uncheckedDir keeps code without loop checks, which must never be run by an
-// engine that relies on them.
+// uncheckedDir holds code without loop checks, which an engine that relies on them
+// must never run.
 const uncheckedDir = "unchecked"
 
-// open makes the folder, for this user alone, and prunes it if that is wanted.
+// open creates the folder, for this user alone, and prunes it if requested.
 func (c *diskCache) open(prune bool) error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return msg.Errorf("cannot make the folder for compiled plugins: %w", err)
@@ -80,8 +79,9 @@ func (c *diskCache) open(prune bool) error {
 	return nil
 }
 
-// engineVersion is what the engine calls the folder of its code, which names its
-// version and the machine. The engine tells nobody, so it is made to make one.
+// engineVersion returns the name that the engine gives to its folder of code, which
+// contains its version and the machine. The engine has no function for it, so it is
+// made to create one.
 func engineVersion(dir string) (string, error) {
 	tmp, err := os.MkdirTemp(dir, versionDir+"*")
 	if err != nil {
@@ -100,7 +100,7 @@ func engineVersion(dir string) (string, error) {
 	return made[0].Name(), nil
 }
 
-// folder returns the module's folder, empty unless what is in it is whole.
+// folder returns the module's folder, empty unless its content is undamaged.
 func (c *diskCache) folder(wasm []byte) (string, error) {
 	dir := c.place(wasm)
 	if !intact(dir) {
@@ -111,22 +111,21 @@ func (c *diskCache) folder(wasm []byte) (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// place is where a module's code lies, or would. Versions of the engine have places
-// of their own: one does not take the other's code, and two may run at once.
+// place returns the folder of a module's code. Each version of the engine has folders
+// of its own, so two versions may run at once.
 func (c *diskCache) place(wasm []byte) string {
 	h := sha256.New()
-	_, _ = io.WriteString(h, c.version+"\n") // a hash takes everything
+	_, _ = io.WriteString(h, c.version+"\n") // a hash accepts everything
 	_, _ = h.Write(wasm)
 	return filepath.Join(c.dir, hex.EncodeToString(h.Sum(nil)))
 }
 
-// noteSuffix ends the names of notes. A note is named by the digest of a module as
-// its author made it, and says where its code lies.
+// noteSuffix ends the names of notes. A note is named by the digest of a module as its
+// author built it, and says where its code is.
 const noteSuffix = ".at"
 
-// note remembers where the code of a module lies, and the mark of the frontend
-// that it was made for, with the engine's version. Without it that is found out
-// anew, so it may be missing, and it may be wrong.
+// note records where the code of a module is, for which mark of the frontend, and for
+// which engine version. It is only a hint: it may be missing or wrong.
 func (c *diskCache) note(module, compiled []byte, mark string) {
 	sum := sha256.Sum256(module)
 	name := filepath.Join(c.dir, hex.EncodeToString(sum[:])+noteSuffix)
@@ -137,17 +136,17 @@ func (c *diskCache) note(module, compiled []byte, mark string) {
 	_ = os.WriteFile(name, text, 0o600)
 }
 
-// marked is the mark as it stands in notes.
+// marked returns the mark as notes contain it.
 func (c *diskCache) marked(mark string) string { return mark + " " + c.version }
 
-// noted reports whether the code of a module with that digest, in hex, was there
-// for that mark and seems to be there still. It costs two looks at the disk.
-func (c *diskCache) noted(digest, mark string) bool {
+// likelyCompiled reports whether there is a note for a module's digest, in hex, and a
+// mark, and whether its code seems to exist. It costs two file system calls.
+func (c *diskCache) likelyCompiled(digest, mark string) bool {
 	is, ok := c.readNote(digest)
 	return ok && is == c.marked(mark)
 }
 
-// readNote returns the mark of a note whose code seems to be there.
+// readNote returns the mark of a note whose code seems to exist.
 func (c *diskCache) readNote(digest string) (mark string, ok bool) {
 	text, err := os.ReadFile(filepath.Join(c.dir, digest+noteSuffix))
 	if err != nil {
@@ -163,7 +162,7 @@ func (c *diskCache) readNote(digest string) (mark string, ok bool) {
 
 func (c *diskCache) drop(dir string) error { return os.RemoveAll(dir) }
 
-// seal lists what the engine has written, and marks the folder as used.
+// seal writes the list of the engine's files, and marks the folder as used.
 func (c *diskCache) seal(dir string) error {
 	sums, err := sumsOf(dir)
 	if err != nil {
@@ -187,7 +186,7 @@ func (c *diskCache) seal(dir string) error {
 	return err
 }
 
-// intact reports whether the folder holds what its list says.
+// intact reports whether the folder matches its list.
 func intact(dir string) bool {
 	listed, err := os.ReadFile(filepath.Join(dir, sumsFile))
 	if err != nil {
@@ -197,8 +196,8 @@ func intact(dir string) bool {
 	return err == nil && bytes.Equal(listed, found)
 }
 
-// sumsOf lists the files below dir with their sha256, sorted by name. Files
-// that are still being written are left out.
+// sumsOf lists the files below dir with their SHA-256, sorted by name, without files
+// that are still being written.
 func sumsOf(dir string) ([]byte, error) {
 	var lines []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -230,8 +229,8 @@ func sumFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// prune removes the modules unused for longest until the rest fits. Trouble
-// with one folder is no reason to keep the others.
+// prune deletes the least recently used modules until the rest fits. It skips folders
+// with errors.
 func (c *diskCache) prune(most int64) {
 	type entry struct {
 		dir  string
@@ -247,12 +246,12 @@ func (c *diskCache) prune(most int64) {
 	for _, d := range dirs {
 		if digest, ok := strings.CutSuffix(d.Name(), noteSuffix); ok {
 			if _, ok := c.readNote(digest); !ok {
-				_ = os.Remove(filepath.Join(c.dir, d.Name())) // it says nothing any more
+				_ = os.Remove(filepath.Join(c.dir, d.Name())) // its code is gone
 			}
 			continue
 		}
 		if strings.HasPrefix(d.Name(), versionDir) {
-			_ = os.Remove(filepath.Join(c.dir, d.Name())) // of a process that was killed; not while it holds something
+			_ = os.Remove(filepath.Join(c.dir, d.Name())) // left by a process that was killed; fails if it is not empty
 			continue
 		}
 		if len(d.Name()) != 2*sha256.Size || !d.IsDir() {

@@ -114,7 +114,7 @@ func TestAnotherVersionOfTheEngine(t *testing.T) {
 	}
 	old := newEngine(t, Config{CacheDir: dir, CacheVersion: "wazero-v0.0.1-amd64-linux"})
 	for i, e := range []*Engine{old, now} {
-		if e.Compiled(p) || e.Noted(hex.EncodeToString(sum[:])) {
+		if e.Compiled(p) || e.LikelyCompiled(hex.EncodeToString(sum[:])) {
 			t.Errorf("%s: it is said to be compiled", e.CacheVersion())
 		}
 		load(t, e, p)
@@ -141,11 +141,11 @@ func TestNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer without.Close(context.Background())
-	if e.Noted(digest) || without.Noted(digest) {
+	if e.LikelyCompiled(digest) || without.LikelyCompiled(digest) {
 		t.Error("it is noted before it is compiled")
 	}
 	load(t, e, p)
-	if !e.Noted(digest) {
+	if !e.LikelyCompiled(digest) {
 		t.Error("it is not noted")
 	}
 	note := filepath.Join(dir, digest+noteSuffix)
@@ -157,17 +157,17 @@ func TestNotes(t *testing.T) {
 		if err := os.WriteFile(note, []byte(bad), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if e.Noted(digest) {
+		if e.LikelyCompiled(digest) {
 			t.Errorf("%s: it is noted", name)
 		}
 	}
-	if !e.Compiled(p) || !e.Noted(digest) { // who looks closely notes it anew
+	if !e.Compiled(p) || !e.LikelyCompiled(digest) { // who looks closely notes it anew
 		t.Error("it is not noted again")
 	}
 	if err := os.RemoveAll(filepath.Join(dir, string(text[:64]))); err != nil {
 		t.Fatal(err)
 	}
-	if e.Noted(digest) {
+	if e.LikelyCompiled(digest) {
 		t.Error("it is noted, and the code is gone")
 	}
 	newEngine(t, Config{CacheDir: dir})

@@ -6,31 +6,31 @@ import (
 	"sync/atomic"
 )
 
-// Calls are the calls that run in a module, wherever it runs: they end before
-// it does. It is safe for concurrent use.
+// Calls counts the calls that run in a module, in whichever process, so the module can
+// wait for them. It is safe for concurrent use.
 type Calls struct {
-	life context.Context // ends the calls that outlast their module
+	life context.Context // its end cancels the calls that outlast their module
 	end  context.CancelFunc
 
-	running atomic.Int64 // calls, and closed
+	running atomic.Int64 // number of calls, plus closed
 	once    sync.Once
 	idle    chan struct{} // closed when the last call of a closed module has ended
 }
 
-// closed is added to the calls that run when there are to be no others.
+// closed is added to the number of calls when no more are admitted.
 const closed = 1 << 62
 
-// NewCalls makes the Calls of a module that lives no longer than life.
+// NewCalls returns the Calls of a module that lives no longer than life.
 func NewCalls(life context.Context) *Calls {
 	c := &Calls{idle: make(chan struct{})}
 	c.life, c.end = context.WithCancel(life)
 	return c
 }
 
-// Life is done when calls that still run must end.
+// Life returns a context that is done when running calls must end.
 func (c *Calls) Life() context.Context { return c.life }
 
-// Enter admits a call, unless the module closes; Leave must be called behind it.
+// Enter admits a call, unless the module closes. Leave must follow.
 func (c *Calls) Enter() bool {
 	if c.running.Add(1) < closed {
 		return true
@@ -42,13 +42,13 @@ func (c *Calls) Enter() bool {
 // Leave ends a call.
 func (c *Calls) Leave() {
 	if c.running.Add(-1) == closed {
-		c.once.Do(func() { close(c.idle) }) // also behind one who came too late
+		c.once.Do(func() { close(c.idle) }) // also after a call that came too late
 	}
 }
 
-// Close refuses new calls, waits for those that run until ctx is done, then ends
-// Life and waits until they have noticed. It reports whether it was the first to
-// close; of several, only that one waits.
+// Close refuses new calls, waits for running ones until ctx is done, then ends Life
+// and waits until they have ended. It reports whether it was the first to close; only
+// that one waits.
 func (c *Calls) Close(ctx context.Context) (first bool) {
 	switch before := c.running.Or(closed); {
 	case before >= closed:

@@ -67,7 +67,7 @@ type named struct {
 // had by two, and none gets lost.
 func TestInstancesAreHeldByOne(t *testing.T) {
 	const most = 3
-	s := &keptSupply{log: hclog.NewNullLogger(), most: most}
+	s := &recycledSupply{log: hclog.NewNullLogger(), most: most}
 	for range most {
 		s.push(&named{})
 	}

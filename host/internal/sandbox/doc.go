@@ -1,17 +1,22 @@
-// Package sandbox runs guests: it is the one door to WebAssembly, and no type
-// of an engine shows in its interface. Every call gets fresh state, a deadline
-// that always holds, a cap on memory and exactly the powers of its Grant.
-// Whatever a guest does comes back as a typed error with a sentence that a
-// model can act on.
+// Package sandbox runs guests: WebAssembly modules of plugins. It is the only package
+// that uses an engine, and no type of an engine is in its interface. Every call has a
+// fresh state, a deadline, a memory limit and exactly the powers of its Grant. Every
+// failure of a guest is a typed error with a sentence that a model can act on.
 //
-// Two things can be exchanged without the rest noticing. A frontend knows how
-// plugins talk to the host: on the engine itself (wazero.go, instance.go,
-// mailbox.go, renew.go, stop.go), or by Extism's Go SDK, the reference that the
-// first is held to (extism.go). A supply knows how to come by an instance that is
-// as if nobody had used it: one that is renewed after each call (keep.go), or a
-// new one, with spares kept ready (supply.go). What a guest can reach, whichever
-// engine runs it, is its env (env.go) and the host functions on it (hostfuncs.go,
-// hyper.go, vars.go).
+// An [Engine] loads a [Plugin] as a [Module], and Module.Call runs one [Invocation].
+// Two parts are interchangeable:
 //
-// The layouts of the host functions stand in docs/abi.md.
+//   - A frontend is an ABI between plugins and the host: on the engine itself
+//     (wazero.go, instance.go, mailbox.go, renew.go, stop.go), or with Extism's Go SDK
+//     (extism.go), the reference that the tests compare the first one with.
+//   - A supply provides instances in a fresh state: one that is reset after each call
+//     (recycle.go), or a new one, with spares prepared in advance (fresh.go).
+//
+// What a guest can reach, with either engine, is its env (env.go) and the host
+// functions on it (hostfuncs.go, http.go, hyper.go, vars.go, wasi.go). Compiled code
+// is in a disk cache (cache.go). Failures are in failure.go; their Chinese is in
+// host/internal/msg/zh/sandbox.toml.
+//
+// docs/abi.md describes the host functions, and docs/engine.md how instances are reset
+// and stopped.
 package sandbox

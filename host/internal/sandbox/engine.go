@@ -26,20 +26,20 @@ type Engine struct {
 	kept   int // as in Config, but never 0
 	spares int
 	read   bool                  // compile nothing
-	space  func() *memsnap.Space // nil: instances cannot be renewed
-	own    *memsnap.Space        // to be closed; nil: none was made, or it is another's
+	space  func() *memsnap.Space // nil: instances cannot be reset
+	own    *memsnap.Space        // to close; nil: none was created, or it belongs to another
 
 	mu      sync.Mutex
 	modules map[*Module]bool
 	closed  bool
 }
 
-// wasiOutput is a switch of Extism's SDK that would connect guests to our own
-// stdout and stderr, past every cap. New takes it away.
+// wasiOutput is a switch of Extism's SDK that would connect guests to our own stdout
+// and stderr without a limit. New unsets it.
 const wasiOutput = "EXTISM_ENABLE_WASI_OUTPUT"
 
-// New makes an Engine. It fails when there is none of the name, and when the
-// cache folder cannot be made or cannot be kept to this user.
+// New returns an Engine. It fails for an unknown engine name, and when the cache
+// folder cannot be created or cannot be restricted to this user.
 func New(_ context.Context, c Config) (*Engine, error) {
 	log := c.Logger
 	if log == nil {
@@ -62,7 +62,7 @@ func New(_ context.Context, c Config) (*Engine, error) {
 	return e, nil
 }
 
-// memories is where memories come from that can be renewed; nil: nowhere.
+// memories returns what creates memories that can be reset; nil: there is none.
 func (e *Engine) memories(given *memsnap.Space) *memsnap.Space {
 	if given != nil || memsnap.Supported() != nil {
 		return given
@@ -75,7 +75,7 @@ func (e *Engine) memories(given *memsnap.Space) *memsnap.Space {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		_ = own.Close() // it has given out nothing
+		_ = own.Close() // no memory was created from it
 		return nil
 	}
 	e.own = own
@@ -114,10 +114,10 @@ func (e *Engine) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Load checks and compiles a plugin; no code of it runs. The error is a
-// sentence that names the plugin and says what is wrong with its file.
-// Compiling takes seconds for a large module without a cached result, and the
-// engine cannot be stopped at it: ctx is looked at before only.
+// Load checks and compiles a plugin; no code of it runs. The error is a sentence that
+// names the plugin and says what is wrong with its file. Without a cached result
+// compiling a large module takes seconds, and cannot be cancelled: ctx is only checked
+// before it starts.
 func (e *Engine) Load(ctx context.Context, p Plugin) (*Module, error) {
 	m, err := e.load(ctx, p)
 	if err != nil {
@@ -167,7 +167,7 @@ func (e *Engine) load(ctx context.Context, p Plugin) (*Module, error) {
 	return m, nil
 }
 
-// supply is where a module's calls get their instances.
+// supply returns where a module's calls get their instances.
 func (e *Engine) supply(p program, log hclog.Logger, memory uint64) supply {
 	fresh := newFreshSupply(p, log, memory, e.spares)
 	if e.kept < 0 || !p.renewable() {
@@ -177,11 +177,10 @@ func (e *Engine) supply(p program, log hclog.Logger, memory uint64) supply {
 	if space == nil {
 		return fresh
 	}
-	return &keptSupply{others: fresh, program: p, log: log, memory: memory, most: e.kept, space: space}
+	return &recycledSupply{others: fresh, program: p, log: log, memory: memory, most: e.kept, space: space}
 }
 
-// examine looks at a module from outside: what it finds wrong, no engine has
-// to be asked about.
+// examine checks a module without an engine.
 func (e *Engine) examine(p Plugin) (*structure, tool.Bytes, error) {
 	s, err := parseModule(p.Wasm)
 	if err != nil {
@@ -195,7 +194,7 @@ func (e *Engine) examine(p Plugin) (*structure, tool.Bytes, error) {
 	return s, memory, cmp.Or(imports, rest)
 }
 
-// memory is the cap of the guest's memory, in bytes.
+// memory returns the cap of the guest's memory, in bytes.
 func (p Plugin) memory(s *structure) tool.Bytes {
 	if p.Memory > 0 {
 		return min(max(p.Memory, minMemory), maxMemory)
@@ -237,7 +236,7 @@ func (s *structure) checkExport(name string) error {
 	return nil
 }
 
-// answered refuses imports that nobody answers.
+// answered refuses imports that the host does not offer.
 func (s *structure) answered(offered map[string][]string) error {
 	for _, i := range s.Imports {
 		names, ok := offered[i.Module]
@@ -267,12 +266,11 @@ func list(names []string) tool.Text {
 	return tool.Textf("%s", strings.Join(some, ", "))
 }
 
-// shown is a name that stands in a module, as a sentence for a model or a person
-// takes it: it is whatever the module's author wrote.
+// shown makes a name of a module safe to show: its author may have written anything.
 func shown(name string) string { return printable(name, 80) }
 
-// compile goes through the disk cache. A folder that passed its check and still
-// does not load is dropped and filled again; without the cache is the last try.
+// compile uses the disk cache. A folder that is undamaged but does not load is deleted
+// and compiled again; the last attempt is without the cache.
 func (e *Engine) compile(ctx context.Context, p plan) (program, error) {
 	if e.cache == nil {
 		return e.front.compile(ctx, p, "")

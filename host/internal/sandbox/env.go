@@ -10,8 +10,8 @@ import (
 	"github.com/weirhost/weir/host/internal/jail"
 )
 
-// env is everything one instance can reach. It is made with the instance, and
-// bound to the call that it serves, to one after the other if it is renewed.
+// env is everything that one instance can reach. It is created with the instance and
+// bound to its call, or to one call after the other if the instance is recycled.
 type env struct {
 	jail   *jail.Jail
 	memory *meter
@@ -23,42 +23,41 @@ type env struct {
 	span    span
 	setup   setup
 	bound   bool // to a call
-	touched bool // the guest has called the host before it was
-	// waits is called before the host waits for somebody in a call, on the guest's own
-	// goroutine; nil: nobody is told.
+	touched bool // the guest called the host before it was bound
+	// waits is called before the host waits during a call, on the guest's own
+	// goroutine; nil: it is not called.
 	waits func()
 
 	mu sync.Mutex
-	told
+	callState
 }
 
-// told is what a call and its guest have told each other. None of it is there
-// when the next call begins.
-type told struct {
+// callState is what belongs to one call. It is empty when the next call begins.
+type callState struct {
 	http     Sender
 	progress func(done, total int, msg string)
 	reports  int
 	max      int // bytes of output
 
-	exited   bool   // the guest ended its own life
+	exited   bool   // the guest ended itself
 	exitCode uint32 // with this
-	closing  bool   // we are closing it; what follows is no exit
+	closing  bool   // the host closes it; what follows is no exit of the guest
 	wrong    string // the guest's own error text
 	wanted   int    // length of the output it set
 	lost     bool   // input or output that did not fit
 	tooLarge bool   // output over max
-	relist   bool   // it says that it would list other tools now
+	relist   bool   // its list of tools has changed
 	last     lastResponse
 	vars     map[string][]byte // Extism's; only the guest's own goroutine uses them
 }
 
-// lastResponse is what Extism's http_status_code and http_headers speak of.
+// lastResponse is what Extism's http_status_code and http_headers return.
 type lastResponse struct {
 	status  int
 	headers map[string]string
 }
 
-// newEnv opens the mounts and fixes the configuration.
+// newEnv opens the mounts and sets the configuration.
 func newEnv(sp span, log hclog.Logger, s setup, memory uint64) (*env, error) {
 	j, err := jail.Open(s.grant.Mounts)
 	if err != nil {
@@ -71,7 +70,7 @@ func newEnv(sp span, log hclog.Logger, s setup, memory uint64) (*env, error) {
 	return e, nil
 }
 
-// setting is a value of the guest's configuration, as config lists them.
+// setting returns a value of the guest's configuration, which config lists as a whole.
 func (e *env) setting(key string) (value string, ok bool) {
 	n := 0
 	switch key {
@@ -87,13 +86,13 @@ func (e *env) setting(key string) (value string, ok bool) {
 	return value, ok
 }
 
-// Keys of the configuration that tell of the limits in force.
+// Keys of the configuration for the limits of the call.
 const (
 	keyMaxChars = "weir.max_chars"
 	keyMaxLines = "weir.max_lines"
 )
 
-// config is the guest's configuration with the limits in force for it.
+// config returns the guest's configuration with the limits of the call.
 func (s setup) config() map[string]string {
 	c := maps.Clone(s.grant.Config)
 	if c == nil {
@@ -107,7 +106,7 @@ func (s setup) config() map[string]string {
 	return c
 }
 
-// bind gives the instance its call.
+// bind binds the instance to its call.
 func (e *env) bind(c *call) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -116,16 +115,16 @@ func (e *env) bind(c *call) {
 	e.http, e.progress, e.max = c.inv.Grant.HTTP, c.inv.Progress, c.inv.MaxOutput
 }
 
-// clear forgets the call, when the instance is to serve another one.
+// clear removes the call before the instance serves another one.
 func (e *env) clear() {
 	e.end()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.span, e.setup, e.bound, e.told = idleSpan{}, setup{}, false, told{}
+	e.span, e.setup, e.bound, e.callState = idleSpan{}, setup{}, false, callState{}
 }
 
-// sleep pauses the guest, and ends it with its call: it would take the time for
-// passed that it wanted to wait for.
+// sleep pauses the guest, and stops it at the end of its call: the guest would believe
+// that the time has passed.
 func (e *env) sleep(ns int64) {
 	if ns <= 0 {
 		return
@@ -140,14 +139,14 @@ func (e *env) sleep(ns int64) {
 	}
 }
 
-// waiting says that the call may wait for long.
+// waiting says that the call may now wait for long.
 func (e *env) waiting() {
 	if e.waits != nil {
 		e.waits()
 	}
 }
 
-// closed is told when the instance ends, and notes when that was the guest's doing.
+// closed runs when the instance ends, and notes whether the guest ended itself.
 func (e *env) closed(code uint32) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -156,21 +155,21 @@ func (e *env) closed(code uint32) {
 	}
 }
 
-// note runs f under the lock; host functions use it to leave word.
+// note runs f with the lock held; host functions use it.
 func (e *env) note(f func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	f()
 }
 
-// end passes on what the guest has printed and not ended.
+// end flushes what the guest has printed.
 func (e *env) end() {
 	e.stdout.end()
 	e.stderr.end()
 	e.lines.end()
 }
 
-// release ends what the instance holds.
+// release closes what the instance holds.
 func (e *env) release() {
 	e.end()
 	if err := e.jail.Close(); err != nil {

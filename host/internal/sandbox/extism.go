@@ -20,10 +20,10 @@ import (
 	"github.com/weirhost/weir/host/internal/wasmcheck"
 )
 
-// extismFront runs plugins by Extism's own Go SDK.
+// extismFront runs plugins with Extism's own Go SDK.
 type extismFront struct {
 	log     hclog.Logger
-	checked bool // loops look at their deadline
+	checked bool // loops check their deadline
 	wasi    func() []string
 }
 
@@ -39,14 +39,13 @@ type extismProgram struct {
 	stuck  atomic.Int32 // instances that failed to start
 }
 
-// maxStuck bounds what modules that fail in their start section can pile up:
-// the SDK does not let go of such an instance before the module is closed.
+// maxStuck bounds how many instances may fail in their start section: the SDK frees
+// such an instance only when the module is closed.
 const maxStuck = 64
 
-// rerouted are imports of "extism:host/env" that go to hostModule instead: HTTP
-// must pass the egress policy, logging must not depend on a level that the
-// whole process shares, and a failed allocation, an output and an error text
-// must be seen, for the SDK lets them vanish.
+// rerouted are imports of "extism:host/env" that are linked to hostModule instead:
+// HTTP must pass the egress policy; logging must not depend on a level of the whole
+// process; and the SDK ignores a failed allocation, an output and an error text.
 var rerouted = map[string]bool{
 	"http_request": true, "http_status_code": true, "http_headers": true,
 	"log_trace": true, "log_debug": true, "log_info": true, "log_warn": true, "log_error": true, "get_log_level": true,
@@ -69,7 +68,7 @@ func (x *extismFront) plan(s *structure) (plan, error) {
 			case e.Name == init:
 				return initExport
 			case e.Name == "__wasm_call_ctors":
-				return "weir:ctors" // the other initialiser has done its work
+				return "weir:ctors" // the other initializer does its work
 			}
 			return e.Name
 		},
@@ -81,8 +80,8 @@ func (x *extismFront) plan(s *structure) (plan, error) {
 	return p, err
 }
 
-// initializer names the export that sets a guest's runtime up, or "". A module
-// with a Haskell runtime is left to the SDK, which knows what it needs.
+// initializer returns the export that initializes a guest's runtime, or "". A module
+// with a Haskell runtime is left to the SDK.
 func (s *structure) initializer() string {
 	if _, ok := s.function(haskellInit); ok {
 		return ""
@@ -115,8 +114,8 @@ func (x *extismFront) compile(ctx context.Context, pl plan, cacheDir string) (pr
 	err := guard(x.log, "compiling", func() (err error) {
 		p.plugin, err = extism.NewCompiledPlugin(ctx, extism.Manifest{
 			Wasm: []extism.Wasm{extism.WasmData{Data: pl.wasm, Name: "main"}},
-			// MaxPages stays open: the meter caps each memory and sees when it does.
-			// AllowedHosts and AllowedPaths stay empty: both leak.
+			// No MaxPages: the meter caps each memory and notices when it does.
+			// No AllowedHosts and AllowedPaths: both leak.
 			Memory: &extism.ManifestMemory{MaxHttpResponseBytes: 0, MaxVarBytes: varBytes},
 		}, extism.PluginConfig{RuntimeConfig: config, EnableWasi: true}, extismHostFunctions())
 		return err
@@ -158,11 +157,11 @@ func (p *extismProgram) start(e *env) (instance, error) {
 	if err != nil {
 		p.stuck.Add(1)
 		if _, exit := errors.AsType[*sys.ExitError](err); !exit {
-			e.note(func() { e.exited = false }) // closed by the engine, after a trap
+			e.note(func() { e.exited = false }) // the engine closed it after a trap
 		}
 		return nil, err
 	}
-	i.plugin.Config = e.setup.config() // its own map: the SDK's is shared by all instances
+	i.plugin.Config = e.setup.config() // a map of its own: all instances share the SDK's
 	for _, export := range p.init {
 		if _, err := i.call(export, nil); err != nil {
 			return nil, errors.Join(err, i.close())
@@ -179,7 +178,7 @@ type extismInstance struct {
 
 func (i *extismInstance) environment() *env { return i.env }
 
-// extismHostFunctions are the host functions as the SDK takes them.
+// extismHostFunctions returns the host functions for the SDK.
 func extismHostFunctions() (out []extism.HostFunction) {
 	for _, f := range hostFunctions() {
 		h := extism.NewHostFunctionWithStack(f.name, extismCallback(f.call), f.params, f.results)
@@ -201,7 +200,7 @@ func extismCallback(f hostFunc) extism.HostFunctionStackCallback {
 	}
 }
 
-// extismBlocks implements blocks by the SDK.
+// extismBlocks implements blocks with the SDK.
 type extismBlocks struct {
 	ctx    context.Context
 	plugin *extism.CurrentPlugin
@@ -222,11 +221,11 @@ func (b extismBlocks) view(offset uint64, n int) ([]byte, bool) {
 	return b.plugin.Memory().Read(uint32(offset), uint32(n))
 }
 
-// envKey finds the env of an instance in the context of its host functions.
+// envKey is the context key of an instance's env.
 type envKey struct{}
 
-// call implements instance. The SDK sets the input without looking whether
-// that worked; it always does, for inputs are held far below the kernel's cap.
+// call implements instance. The SDK does not check whether setting the input worked;
+// it always does, because inputs are far smaller than the kernel's cap.
 func (i *extismInstance) call(export string, input []byte) (r reply, err error) {
 	ctx := i.env.span.context()
 	err = guard(i.log, "running", func() (err error) {
@@ -239,11 +238,11 @@ func (i *extismInstance) call(export string, input []byte) (r reply, err error) 
 	return r, err
 }
 
-// renew implements instance: the SDK has no way to.
-func (i *extismInstance) renew() error { return errSpoiled }
+// renew implements instance: the SDK has no such function.
+func (i *extismInstance) renew() error { return errNotReusable }
 
-// close implements instance. The call's context may be over by now, and the
-// instance has to go all the same.
+// close implements instance. The call's context may have ended, so it uses another
+// one.
 func (i *extismInstance) close() error {
 	i.env.note(func() { i.env.closing = true })
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)

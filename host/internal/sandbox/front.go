@@ -6,39 +6,38 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A frontend knows one way in which plugins and host talk. It is safe for
-// concurrent use.
+// A frontend is one ABI between plugins and the host. It is safe for concurrent use.
 type frontend interface {
-	// offers lists, by module, the functions that a plugin may import.
+	// offers returns, by module, the functions that a plugin may import.
 	offers() map[string][]string
-	// plan says what the engine is to compile. Equal modules give equal plans. The
+	// plan returns what the engine compiles. Equal modules give equal plans. The
 	// error is a sentence.
 	plan(s *structure) (plan, error)
-	// mark is a word that is another one where equal modules may give other plans:
+	// mark returns a word that differs where equal modules may give other plans:
 	// in another frontend, or another version of this one.
 	mark() string
-	// compile gets the plan of a module whose structure was checked, and recovers
-	// from what an engine does. cacheDir is empty for no disk cache.
+	// compile compiles the plan of a module whose structure was checked. It recovers
+	// from panics of the engine. An empty cacheDir means no disk cache.
 	compile(ctx context.Context, p plan, cacheDir string) (program, error)
 }
 
-// A plan is a module as the engine is to see it.
+// A plan is a module as the engine compiles it.
 type plan struct {
 	wasm []byte
-	init []string // exports that set the guest's runtime up, in order
+	init []string // exports that initialize the guest's runtime, in order
 
-	kernelWasm []byte // the kernel as the engine is to see it; nil: the guest uses none
+	kernelWasm []byte // the kernel as the engine compiles it; nil: the guest uses none
 	usesStdio  bool   // the guest may change WASI's descriptors
 
-	watched  bool // the engine has to watch the context, for the code does not look
-	canRenew bool // instances can be renewed
-	portable bool // and take over each other's state,
-	globals  int  // so many globals of it
+	watched  bool // the engine must watch the context: the code has no checks
+	canRenew bool // instances can be reset
+	portable bool // and can restore each other's state,
+	globals  int  // with this many globals
 }
 
-// A program is a compiled module. start makes an initialised instance in a
-// fresh state, within the env's span; it may be called from several goroutines at
-// once. close waits for nothing: its caller knows that no instance is left.
+// A program is a compiled module. start returns an initialized instance in a fresh
+// state, within the env's span; it is safe for concurrent use. close does not wait: no
+// instance may be left.
 type program interface {
 	start(e *env) (instance, error)
 	// renewable reports whether instances can serve several calls.
@@ -46,36 +45,36 @@ type program interface {
 	close(ctx context.Context) error
 }
 
-// An instance serves one call at a time, within its env's span, and is renewed
-// before the next or closed. Between take and give it is its caller's own.
+// An instance serves one call at a time, within its env's span, and is reset before
+// the next one or closed. Between acquire and release it belongs to its caller.
 type instance interface {
 	call(export string, input []byte) (reply, error)
-	// renew puts the instance back to how it was before its call. After an error
-	// it cannot serve another one.
+	// renew resets the instance to its state before the call. After an error
+	// it cannot serve another call.
 	renew() error
 	environment() *env
 	close() error
 }
 
-// A reply is what an export came to when the engine reported no error.
+// A reply is the outcome of an export when the engine reported no error.
 type reply struct {
 	output []byte
 	code   uint32 // what the export returned; 0: success
 	astray bool   // the output is not the one that the guest has set
 }
 
-// A supply hands out instances that are as if nobody had used them. take counts
-// as part of the call and obeys its span; give takes an instance back, whatever
-// became of it. It is safe for concurrent use; close comes behind the last give.
+// A supply provides instances in a fresh state. acquire is part of the call and obeys
+// its span; release takes back an instance in any state. It is safe for concurrent
+// use; close comes after the last release.
 type supply interface {
-	take(sp span, s setup) (instance, error)
-	give(i instance)
+	acquire(sp span, s setup) (instance, error)
+	release(i instance)
 	close()
 }
 
-// A setup is what an instance must know when it is made, before any call.
+// A setup is what an instance needs when it is created, before any call.
 type setup struct {
 	grant  Grant
 	limits tool.Limits
-	fresh  bool // nothing but a new instance will do
+	fresh  bool // only a new instance is accepted
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// mostStack is the stack, in bytes, that an idle instance may keep for the next
-// call. It begins with 10 KiB, and a guest that calls itself ten thousand times
-// leaves megabytes.
+// mostStack is the largest stack, in bytes, that an idle instance keeps for the next
+// call. Stacks begin with 10 KiB, and a recursion ten thousand calls deep leaves
+// megabytes.
 const mostStack = 256 << 10
 
-// dropHandles lets go of the functions whose stacks have grown, and of all after
-// a stop, behind which an engine need not clean up.
+// dropHandles drops the functions whose stacks have grown, and all functions after a
+// stop: the engine need not clean up then.
 func (i *wazeroInstance) dropHandles() {
 	kept := i.exports[:0]
 	for _, h := range i.exports {
@@ -28,8 +28,8 @@ func (i *wazeroInstance) dropHandles() {
 	i.stopped = false
 }
 
-// stackOf is the stack that a handle keeps; the zero Value if it is not found. The
-// engine has no word for it.
+// stackOf returns the stack of a handle; the zero Value if it is not found. The engine
+// has no method for it.
 func stackOf(f api.Function) reflect.Value {
 	v := reflect.ValueOf(f)
 	if v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.Struct {
@@ -40,8 +40,8 @@ func stackOf(f api.Function) reflect.Value {
 	return reflect.Value{}
 }
 
-// bytesOf is the size of a stack. Should the engine come to keep them elsewhere,
-// every handle counts as large and is dropped.
+// bytesOf returns the size of a stack. If a new version of the engine stores it
+// elsewhere, every handle counts as large and is dropped.
 func bytesOf(stack reflect.Value) int {
 	if !stack.IsValid() {
 		return mostStack + 1

@@ -16,19 +16,19 @@ const (
 	maxProgress = 500      // bytes of a progress message that are passed on
 )
 
-// A hostFunction is what guests can import beyond the functions of Extism's
-// kernel, or our version of one of those.
+// A hostFunction is a function that guests can import: an addition to Extism's kernel,
+// or our version of one of its functions.
 type hostFunction struct {
 	module, name    string
 	params, results []api.ValueType
 	call            hostFunc
 }
 
-// A hostFunc is called by a guest. An error ends the call; what a guest can
+// A hostFunc is the code of a host function. An error ends the call; what a guest can
 // handle is written to its memory instead.
 type hostFunc func(h *host, stack []uint64) error
 
-// hostFunctions lists those that are the same whatever the engine.
+// hostFunctions returns those that are the same for all engines.
 func hostFunctions() []hostFunction {
 	const i32, i64 = api.ValueTypeI32, api.ValueTypeI64
 	type types = []api.ValueType
@@ -52,20 +52,20 @@ func hostFunctions() []hostFunction {
 	}...)
 }
 
-// host is what a host function works with: the env of the calling instance and
-// the blocks through which its data passes.
+// host is the context of a host function: the env of the calling instance and the
+// blocks that carry its data.
 type host struct {
 	env    *env
 	blocks blocks
 }
 
-// blocks are the memory that guest and host share, kept by Extism's kernel. An
-// offset of 0 is no block. They belong to the goroutine that runs the guest, and
-// what view returns is valid until the next call of another method.
+// blocks are the memory that guest and host share, managed by Extism's kernel. Offset
+// 0 is no block. They belong to the goroutine that runs the guest; the result of view
+// is valid until the next call of another method.
 type blocks interface {
-	// callKernel calls a function of the kernel, whose arguments and result lie in stack.
+	// callKernel calls a function of the kernel, with arguments and result in stack.
 	callKernel(f kernelFunc, stack []uint64) error
-	// view is a stretch of memory; ok is false when it is not all there.
+	// view returns a part of the memory; ok is false if it is not all there.
 	view(offset uint64, n int) (b []byte, ok bool)
 }
 
@@ -82,10 +82,10 @@ const (
 	kernelDoOutputOffset
 	kernelDoOutputLength
 	kernelDoReset
-	kernelFuncs // how many there are
+	kernelFuncs // number of functions
 )
 
-// String is the function's name in the kernel.
+// String returns the function's name in the kernel.
 func (f kernelFunc) String() string {
 	return [kernelFuncs]string{"alloc", "free", "length", "input_set", "output_set", "output_offset", "output_length", "reset"}[f]
 }
@@ -97,8 +97,8 @@ var (
 	errOutside  = errors.New("a host function was called outside of a call")
 )
 
-// read copies a block of the guest's. Its length comes from the kernel, which
-// checks it, and is held to most before anything is allocated.
+// read copies a block of the guest. The kernel checks its length, and it is bounded by
+// most before anything is allocated.
 func (h *host) read(offset uint64, most int) ([]byte, error) {
 	if offset == 0 {
 		return nil, nil
@@ -117,8 +117,8 @@ func (h *host) read(offset uint64, most int) ([]byte, error) {
 	return append([]byte(nil), b...), nil
 }
 
-// take is read for a block that the guest hands over. What is beyond most
-// bytes is cut off.
+// take is read for a block that the guest hands over; it is freed. Bytes beyond most
+// are cut off.
 func (h *host) take(offset uint64, most int) ([]byte, error) {
 	b, err := h.read(offset, kernelCap)
 	if err != nil {
@@ -130,7 +130,7 @@ func (h *host) take(offset uint64, most int) ([]byte, error) {
 	return b[:min(len(b), most)], err
 }
 
-// write puts bytes into a new block of the guest's and returns its offset.
+// write writes bytes into a new block of the guest and returns its offset.
 func (h *host) write(b []byte) (uint64, error) {
 	if len(b) == 0 {
 		return 0, nil
@@ -147,8 +147,8 @@ func (h *host) write(b []byte) (uint64, error) {
 	return 0, errNoMemory
 }
 
-// kernelAlloc is alloc with an eye on failure: the kernel answers 0, and
-// plugins write to it all the same.
+// kernelAlloc is alloc that notices failures: the kernel returns 0, and plugins write
+// there regardless.
 func kernelAlloc(h *host, stack []uint64) error {
 	n := stack[0]
 	if err := h.blocks.callKernel(kernelDoAlloc, stack); err != nil {
@@ -160,8 +160,8 @@ func kernelAlloc(h *host, stack []uint64) error {
 	return nil
 }
 
-// kernelOutputSet notes how much output there should be and refuses what is
-// over the limit before anybody copies it.
+// kernelOutputSet notes the length of the output and refuses what exceeds the limit
+// before it is copied.
 func kernelOutputSet(h *host, stack []uint64) error {
 	n := stack[1]
 	var over bool
@@ -175,8 +175,8 @@ func kernelOutputSet(h *host, stack []uint64) error {
 	return h.blocks.callKernel(kernelDoOutputSet, stack)
 }
 
-// kernelErrorSet keeps the guest's error text here, where it cannot be mixed
-// up with an error of the engine. Offset 0 takes it back.
+// kernelErrorSet stores the guest's error text, apart from errors of the engine.
+// Offset 0 removes it.
 func kernelErrorSet(h *host, stack []uint64) error {
 	b, err := h.read(stack[0], kernelCap)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// hyperFunctions are what plugins for hyper-mcp import. What they notify about
-// is passed on where it means something here. What they ask for is answered in
-// the shape that their own host uses when its client has no such thing, so that
-// they go on without it. Blocks stay the guest's: its PDK frees them.
+// hyperFunctions are the imports of plugins for hyper-mcp. Notifications are passed on
+// where they have a meaning here. Requests are answered as hyper-mcp does for a client
+// without that feature, so plugins continue without it. The guest keeps its blocks:
+// its PDK frees them.
 func hyperFunctions() []hostFunction {
 	const i64 = api.ValueTypeI64
 	type types = []api.ValueType
@@ -38,7 +38,7 @@ func hyperFunctions() []hostFunction {
 
 func hyperNothing(*host, []uint64) error { return nil }
 
-// hyperAnswer gives the same answer to every request, which nobody reads.
+// hyperAnswer returns the same answer to every request, without reading it.
 func hyperAnswer(text string) hostFunc {
 	return func(h *host, stack []uint64) (err error) {
 		stack[0], err = h.write([]byte(text))
@@ -46,7 +46,7 @@ func hyperAnswer(text string) hostFunc {
 	}
 }
 
-// hyperToolsChanged leaves word that the plugin would list other tools now.
+// hyperToolsChanged notes that the plugin's list of tools has changed.
 func hyperToolsChanged(h *host, _ []uint64) error {
 	h.env.note(func() { h.env.relist = true })
 	return nil
@@ -58,8 +58,8 @@ var hyperLevels = map[string]hclog.Level{
 	"error": hclog.Error, "critical": hclog.Error, "alert": hclog.Error, "emergency": hclog.Error,
 }
 
-// hyperLog writes a message to the log. One that cannot be read is dropped: a
-// message is no reason to fail a call.
+// hyperLog writes a message to the log. An unreadable one is dropped: a message never
+// fails a call.
 func hyperLog(h *host, stack []uint64) error {
 	raw, err := h.read(stack[0], kernelCap)
 	if err != nil {
@@ -90,8 +90,7 @@ func hyperLog(h *host, stack []uint64) error {
 	return nil
 }
 
-// hyperProgress passes a report on. Its numbers may be fractions, of 1 for
-// instance; then it counts in percent.
+// hyperProgress passes a report on. Fractions, for instance of 1, become percent.
 func hyperProgress(h *host, stack []uint64) error {
 	raw, err := h.read(stack[0], kernelCap)
 	if err != nil {
@@ -111,5 +110,5 @@ func hyperProgress(h *host, stack []uint64) error {
 	return nil
 }
 
-// count makes a stranger's number one that can be shown.
+// count converts a plugin's number to one that can be shown.
 func count(f float64) int { return int(min(max(f, 0), math.MaxInt32)) }

@@ -7,18 +7,17 @@ import (
 	"github.com/weirhost/weir/host/internal/wasmcheck"
 )
 
-// Info is what a module's file tells about itself.
+// Info describes a module by its file alone.
 type Info struct {
 	Exports  []string          // names of exported functions, in the file's order
 	Imports  []string          // "module.Name" of everything imported, in the file's order
 	Sections map[string][]byte // custom sections by name, parts of the file itself; of equal names the first
-	IsGo     bool              // built by the Go toolchain, whose runtime wants more memory
+	IsGo     bool              // built by the Go toolchain, whose runtime needs more memory
 }
 
-// Inspect sends a module through the gate, without any engine and without
-// running it. It takes memory and time in proportion to the file. The error is
-// a sentence saying what the file is instead, or which section declares what it
-// must not; a module that passes may still be refused by the engine.
+// Inspect checks a module without an engine and without running it. Its memory and
+// time are proportional to the file. The error is a sentence that says what is wrong;
+// a module that passes may still be refused by the engine.
 func Inspect(wasm []byte) (Info, error) {
 	s, err := parseModule(wasm)
 	if err != nil {

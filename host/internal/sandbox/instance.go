@@ -24,15 +24,15 @@ type wazeroInstance struct {
 	ctx     inside
 
 	kernel     api.Module        // nil: the guest uses no blocks
-	kernelUsed api.MutableGlobal // is 0 while nobody has used it; nil: it does not say
+	kernelUsed api.MutableGlobal // is 0 until the kernel is used; nil: unknown
 	main       api.Module
 	stop       stopper
 
 	direct  bool   // the guest has a mailbox
 	box     uint32 // where
 	lasting bool   // it can serve several calls
-	pinned  bool   // its goroutine is held to its thread
-	spoiled bool   // it ended in a way behind which nothing is certain
+	pinned  bool   // its goroutine is locked to its thread
+	spoiled bool   // after its last call its state is unknown
 	stopped bool   // its last call was ended by the flag
 
 	kernelHandles       [kernelFuncs]api.Function
@@ -42,7 +42,7 @@ type wazeroInstance struct {
 	stack               [2]uint64
 }
 
-// handle is an export that was called before: finding one allocates its stack.
+// handle is an export that was called before: each lookup would allocate a stack.
 type handle struct {
 	name     string
 	function api.Function
@@ -53,7 +53,7 @@ type handle struct {
 func (p *wazeroProgram) start(e *env) (instance, error) {
 	i := &wazeroInstance{program: p, env: e}
 	i.ctx.instance = i
-	e.waits = i.unpin
+	e.waits = i.unpinThread
 	i.host = host{env: e, blocks: i}
 	if err := i.begin(); err != nil {
 		return nil, errors.Join(err, i.close())
@@ -61,7 +61,7 @@ func (p *wazeroProgram) start(e *env) (instance, error) {
 	return i, nil
 }
 
-// begin makes the instance and brings it to where calls begin.
+// begin creates the instance and brings it to the state in which calls begin.
 func (i *wazeroInstance) begin() (err error) {
 	defer recovered(i.program.log, "starting", &err)
 	if err := i.open(); err != nil {
@@ -80,7 +80,7 @@ func (i *wazeroInstance) begin() (err error) {
 	return i.callKernel(kernelDoReset, nil)
 }
 
-// open makes the instances of kernel and guest.
+// open instantiates kernel and guest.
 func (i *wazeroInstance) open() (err error) {
 	p, e := i.program, i.env
 	ctx := experimental.WithMemoryAllocator(i.within(), e.memory)
@@ -95,7 +95,7 @@ func (i *wazeroInstance) open() (err error) {
 	return i.ended(err)
 }
 
-// resolve finds modules that are not the same for all instances; nil: it is.
+// resolve returns modules that differ between instances; nil: the shared one.
 func (i *wazeroInstance) resolve(name string) api.Module {
 	switch {
 	case name == kernelModule && i.kernel != nil:
@@ -106,18 +106,18 @@ func (i *wazeroInstance) resolve(name string) api.Module {
 	return nil
 }
 
-// initialise runs what sets the guest up. What that leaves in the kernel is gone
-// before the first call.
+// initialise initializes the guest. What that leaves in the kernel is removed before
+// the first call.
 func (i *wazeroInstance) initialise() error {
 	for _, name := range i.program.init {
-		if _, err := i.run(name); err != nil { // hs_init takes two numbers, which are 0
+		if _, err := i.run(name); err != nil { // hs_init has two parameters, which are 0
 			return err
 		}
 	}
 	return i.findBox()
 }
 
-// findBox asks a guest that has a mailbox for its place.
+// findBox finds the guest's mailbox, if it has one.
 func (i *wazeroInstance) findBox() error {
 	if !isBoxFunction(i.main.ExportedFunction(boxExport)) || !isBoxFunction(i.main.ExportedFunction(reserveExport), api.ValueTypeI32) {
 		return nil
@@ -136,7 +136,7 @@ func (i *wazeroInstance) environment() *env { return i.env }
 
 // call implements instance.
 func (i *wazeroInstance) call(export string, input []byte) (r reply, err error) {
-	i.pin()
+	i.pinThread()
 	i.stop.arm(i.env.span)
 	r, err = i.exchange(export, input)
 	i.stopped = i.stop.disarm()
@@ -144,7 +144,7 @@ func (i *wazeroInstance) call(export string, input []byte) (r reply, err error) 
 	return r, err
 }
 
-// exchange gives the input, runs the export and takes what came of it.
+// exchange passes the input, runs the export and collects the result.
 func (i *wazeroInstance) exchange(export string, input []byte) (r reply, err error) {
 	defer recovered(i.program.log, "running", &err)
 	if i.direct {
@@ -185,7 +185,7 @@ func (i *wazeroInstance) callDirect(export string, input []byte) (r reply, err e
 	return r, err
 }
 
-// post leaves the input in the mailbox, for which the guest may have to make room.
+// post writes the input to the mailbox, for which the guest may have to make room.
 func (i *wazeroInstance) post(input []byte) error {
 	b, err := boxAt(i.memory(), i.box)
 	if err != nil {
@@ -199,7 +199,7 @@ func (i *wazeroInstance) post(input []byte) error {
 		if made != 1 {
 			return errNoMemory
 		}
-		if b, err = boxAt(i.memory(), i.box); err != nil { // the memory may have grown, and moved
+		if b, err = boxAt(i.memory(), i.box); err != nil { // the memory may have grown and moved
 			return err
 		}
 		if n > uint64(b.get(boxInCapAt)) {
@@ -209,13 +209,13 @@ func (i *wazeroInstance) post(input []byte) error {
 	return b.put(i.memory(), input, i.env.setup.limits)
 }
 
-// memory is the guest's.
+// memory returns the guest's memory.
 func (i *wazeroInstance) memory() []byte {
 	m := i.main.Memory()
 	if m == nil {
 		return nil
 	}
-	b, _ := m.Read(0, m.Size()) // 4 GiB, whose size counts as 0, is beyond every cap
+	b, _ := m.Read(0, m.Size()) // a size of 4 GiB would be 0, but exceeds every cap
 	return b
 }
 
@@ -231,7 +231,7 @@ func (i *wazeroInstance) run(export string, args ...uint64) (uint32, error) {
 	return uint32(i.stack[0]), err
 }
 
-// ended notes when a guest ended itself.
+// ended notes that a guest ended itself.
 func (i *wazeroInstance) ended(err error) error {
 	if exit, ok := errors.AsType[*sys.ExitError](err); ok && !i.env.span.over() {
 		i.env.note(func() { i.env.exited, i.env.exitCode = true, exit.ExitCode() })
@@ -239,7 +239,7 @@ func (i *wazeroInstance) ended(err error) error {
 	return err
 }
 
-// find returns the handle of an export.
+// find returns the function of an export.
 func (i *wazeroInstance) find(export string) (api.Function, error) {
 	for _, h := range i.exports {
 		if h.name == export {
@@ -254,7 +254,7 @@ func (i *wazeroInstance) find(export string) (api.Function, error) {
 	return f, nil
 }
 
-// give puts the input where the guest finds it.
+// give writes the input where the guest finds it.
 func (i *wazeroInstance) give(input []byte) error {
 	if i.kernel == nil || len(input) == 0 {
 		return nil
@@ -266,8 +266,7 @@ func (i *wazeroInstance) give(input []byte) error {
 	return i.callKernel(kernelDoInputSet, []uint64{offset, uint64(len(input))})
 }
 
-// collect copies the output, if it is as long as the guest said: where it is
-// not, the host says so, and nothing is copied.
+// collect copies the output if its length is the one that the guest set.
 func (i *wazeroInstance) collect(r *reply) error {
 	if i.kernel == nil {
 		return nil
@@ -286,10 +285,9 @@ func (i *wazeroInstance) collect(r *reply) error {
 	return nil
 }
 
-// close implements instance. The call may be over by now, and the instance has
-// to go all the same.
+// close implements instance. The call may be over, so it uses a context of its own.
 func (i *wazeroInstance) close() error {
-	i.unpin()
+	i.unpinThread()
 	i.stop.end()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -327,7 +325,7 @@ type inside struct{ instance *wazeroInstance }
 
 type insideKey struct{}
 
-// insideOf finds the instance whose guest calls; nil: none does.
+// insideOf returns the instance whose guest called; nil: none did.
 func insideOf(ctx context.Context) *wazeroInstance {
 	c, ok := ctx.(*inside)
 	if !ok {
@@ -356,8 +354,8 @@ func (c *inside) Value(key any) any {
 	return nil
 }
 
-// watched is inside for one entry into an engine that watches its context. Its
-// watcher may still look at it when the entry is over, so nothing of it changes.
+// watched is inside for one entry into an engine that watches its context. The watcher
+// may still use it after the entry, so it never changes.
 type watched struct {
 	*inside
 	span context.Context
@@ -372,7 +370,7 @@ func (w *watched) Done() <-chan struct{} { return w.span.Done() }
 // Err implements context.Context.
 func (w *watched) Err() error { return w.span.Err() }
 
-// within is the context for the next entry.
+// within returns the context for the next entry.
 func (i *wazeroInstance) within() context.Context {
 	if i.program.watched {
 		return &watched{inside: &i.ctx, span: i.env.span.context()}

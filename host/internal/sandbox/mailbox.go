@@ -10,7 +10,7 @@ import (
 )
 
 // The direct ABI: a mailbox in the guest's own memory, which docs/abi.md
-// describes. Everything in it is the guest's word.
+// describes. The guest controls its content, so all of it is checked.
 const (
 	boxExport     = "weir_mailbox"
 	reserveExport = "weir_reserve"
@@ -20,7 +20,7 @@ const (
 	boxVersion = 1
 )
 
-// Fields of a mailbox, by their place in bytes.
+// Offsets of a mailbox's fields, in bytes.
 const (
 	boxMagicAt = 4 * iota
 	boxVersionAt
@@ -66,8 +66,8 @@ type box struct{ b []byte }
 func (b box) get(at int) uint32    { return binary.LittleEndian.Uint32(b.b[at:]) }
 func (b box) set(at int, v uint32) { binary.LittleEndian.PutUint32(b.b[at:], v) }
 
-// openBox looks at what a guest calls its mailbox. ok is false for one of a
-// version that this host does not know; the guest is then talked to as others are.
+// openBox checks a guest's mailbox. ok is false for a version that this host does not
+// know; the guest is then called without it.
 func openBox(memory []byte, at uint32) (ok bool, err error) {
 	b, err := boxAt(memory, at)
 	if err != nil || b.get(boxMagicAt) != boxMagic {
@@ -84,7 +84,7 @@ func boxAt(memory []byte, at uint32) (box, error) {
 	return box{b}, nil
 }
 
-// stretch is a part of a memory, if it is all there.
+// stretch returns n bytes of a memory; ok is false if they are not all there.
 func stretch(memory []byte, at, n uint32) ([]byte, bool) {
 	if end := uint64(at) + uint64(n); end <= uint64(len(memory)) {
 		return memory[at:end:end], true
@@ -92,7 +92,7 @@ func stretch(memory []byte, at, n uint32) ([]byte, bool) {
 	return nil, false
 }
 
-// put leaves an input for which there is room, and the limits of the call.
+// put writes an input, for which there is room, and the limits of the call.
 func (b box) put(memory, input []byte, limits tool.Limits) error {
 	room, ok := stretch(memory, b.get(boxInPtrAt), uint32(len(input)))
 	if !ok {
@@ -105,13 +105,12 @@ func (b box) put(memory, input []byte, limits tool.Limits) error {
 	for _, at := range []int{boxOutPtrAt, boxOutLenAt, boxErrPtrAt, boxErrLenAt} {
 		b.set(at, 0)
 	}
-	b.set(boxStateAt, boxAsked) // last: it may have written its fields over others
+	b.set(boxStateAt, boxAsked) // last, because the mailbox may overlap the input
 	return nil
 }
 
-// take reads what a guest that returned code has left: its output, of at most so
-// many bytes, or its words about what went wrong. Nothing is copied before its
-// length is known to be allowed and its bytes are known to be there.
+// take reads what a guest that returned code has set: its output, of most bytes at
+// most, or its error text. Lengths and bounds are checked before anything is copied.
 func (b box) take(memory []byte, code uint32, most int) (output, words []byte, err error) {
 	switch state := b.get(boxStateAt); {
 	case state == boxAnswered:
@@ -136,10 +135,10 @@ func (b box) take(memory []byte, code uint32, most int) (output, words []byte, e
 	case code == 0:
 		return nil, nil, errBoxUnread
 	}
-	return nil, nil, nil // it failed without a word
+	return nil, nil, nil // it failed without a text
 }
 
-// isBoxFunction says whether a function is one of the two that make a mailbox.
+// isBoxFunction reports whether a function is one of the two of a mailbox.
 func isBoxFunction(f api.Function, params ...api.ValueType) bool {
 	if f == nil {
 		return false

@@ -7,14 +7,14 @@ import (
 	"github.com/weirhost/weir/host/internal/wasmcheck"
 )
 
-// meter allocates the linear memories of one instance and holds each to its
-// cap. The engine has a cap of its own but does not tell when a guest ran into
-// it, and then "out of memory" cannot be told from any other crash. It belongs to
-// the goroutine that runs the guest.
+// meter allocates the linear memories of one instance and caps each of them. The
+// engine has a cap too, but does not report when a guest reached it, and running out
+// of memory would look like any other crash. It belongs to the goroutine that runs the
+// guest.
 type meter struct {
-	caps  []uint64       // for the memories in the order they are made; the last is for all further ones
-	made  []memory       // the kernel's first; nil for a guest without one
-	space *memsnap.Space // where memories come from that can be renewed; nil: they cannot
+	caps  []uint64       // for the memories in order of creation; the last one is for all further ones
+	made  []memory       // the kernel's first; nil for a guest without a kernel
+	space *memsnap.Space // creates memories that can be reset; nil: they cannot
 }
 
 // A memory is one linear memory.
@@ -26,7 +26,8 @@ type memory interface {
 	Refused() bool
 }
 
-// newMeter caps the kernel's memory, which is made first, and the guest's.
+// newMeter returns a meter. guest caps the guest's memory, in bytes; the kernel's
+// memory comes first.
 func newMeter(guest uint64) *meter { return &meter{caps: []uint64{kernelCap, guest}} }
 
 // Allocate implements experimental.MemoryAllocator.
@@ -36,9 +37,9 @@ func (m *meter) Allocate(_, most uint64) experimental.LinearMemory {
 	return l
 }
 
-// allocate makes a memory of at most cap bytes. One that can be renewed ends a
-// page below what the engine allows: asking for one more, its guest tells the
-// engine that it has shrunk. Without room for it, an ordinary one will do.
+// allocate returns a memory of at most cap bytes. One that can be reset ends a page
+// below the engine's limit: after a request for one more page the engine learns that
+// the memory has shrunk. Without address space for it, an ordinary memory is used.
 func (m *meter) allocate(cap, most uint64) memory {
 	if m.space != nil && most > wasmcheck.PageSize {
 		if l, err := m.space.Reserve(0, min(cap, most-wasmcheck.PageSize)); err == nil {
@@ -51,8 +52,8 @@ func (m *meter) allocate(cap, most uint64) memory {
 // skip says that there is no kernel.
 func (m *meter) skip() { m.made = append(m.made, nil) }
 
-// of returns the memory of the kernel, 0, or of the guest, 1; nil: there is none,
-// or none that has bytes. ok is false if it cannot be renewed.
+// of returns the memory of the kernel, 0, or of the guest, 1; nil: there is none, or
+// it is empty. ok is false if it cannot be reset.
 func (m *meter) of(n int) (l *memsnap.Memory, ok bool) {
 	if n >= len(m.made) || m.made[n] == nil {
 		return nil, true
@@ -74,7 +75,7 @@ func (m *meter) ranOut() bool {
 	return false
 }
 
-// guest is the size of the guest's memory, in bytes; several count together.
+// guest returns the size of the guest's memories together, in bytes.
 func (m *meter) guest() (n int64) {
 	for _, l := range m.made[min(1, len(m.made)):] {
 		n += int64(l.Size())
@@ -82,8 +83,8 @@ func (m *meter) guest() (n int64) {
 	return n
 }
 
-// release gives back what is not the garbage collector's. No code of the
-// instance runs any more, and none will.
+// release frees what the garbage collector does not. No code of the instance may run
+// any more.
 func (m *meter) release() {
 	for _, l := range m.made {
 		if l, ok := l.(*memsnap.Memory); ok {
@@ -92,8 +93,8 @@ func (m *meter) release() {
 	}
 }
 
-// linear is one memory. Its bytes are ordinary ones of the Go heap: a closed
-// instance may run on until its next check, so nothing is ever unmapped here.
+// linear is one memory on the Go heap. A closed instance may run on until its next
+// check, so its memory is never unmapped.
 type linear struct {
 	cap     uint64
 	size    uint64
@@ -108,8 +109,8 @@ func (l *linear) Reallocate(size uint64) []byte {
 		return nil
 	}
 	if size > uint64(cap(l.buf)) {
-		// Growing by a quarter spares a guest that grows page by page from
-		// copying everything each time.
+		// Growing by a quarter avoids that a guest that grows page by page
+		// copies everything each time.
 		room := min(max(size, uint64(cap(l.buf))/4*5), l.cap)
 		next := make([]byte, size, room)
 		copy(next, l.buf)
@@ -119,7 +120,7 @@ func (l *linear) Reallocate(size uint64) []byte {
 	return l.buf
 }
 
-// Free implements experimental.LinearMemory. The garbage collector does it.
+// Free implements experimental.LinearMemory. The garbage collector frees the memory.
 func (l *linear) Free() {}
 
 // Size implements memory.

@@ -23,9 +23,9 @@ type Module struct {
 	calls   *Calls
 }
 
-// Call runs an export in a fresh state and throws the state away. The error is
-// for a model: timed_out, cancelled, out_of_memory, trapped, too_large, or
-// failed with the guest's own text if it gave one.
+// Call runs an export in a fresh state and discards the state. The error is for a
+// model: timed_out, cancelled, out_of_memory, trapped, too_large, or failed with the
+// guest's own text if it set one.
 func (m *Module) Call(ctx context.Context, inv Invocation) (Output, *tool.Error) {
 	if !m.calls.Enter() {
 		return Output{}, Replaced(m.name)
@@ -61,12 +61,12 @@ func (inv Invocation) withDefaults() Invocation {
 
 func (c *call) run() (Output, *tool.Error) {
 	var out Output
-	i, err := c.module.supply.take(c, setup{grant: c.inv.Grant, limits: c.inv.Limits, fresh: c.inv.Fresh})
+	i, err := c.module.supply.acquire(c, setup{grant: c.inv.Grant, limits: c.inv.Limits, fresh: c.inv.Fresh})
 	out.Instance = time.Since(c.began)
 	if err != nil {
 		return out, c.notStarted(err)
 	}
-	defer c.module.supply.give(i)
+	defer c.module.supply.release(i)
 	e := i.environment()
 	e.bind(c)
 	r, err := i.call(c.inv.Export, c.inv.Input)
@@ -79,8 +79,8 @@ func (c *call) run() (Output, *tool.Error) {
 	return out, nil
 }
 
-// Close refuses new calls, waits for those that run until ctx is done, and
-// then cancels them. Closing twice is no error.
+// Close refuses new calls, waits for running ones until ctx is done, and then cancels
+// them. Closing twice is not an error.
 func (m *Module) Close(ctx context.Context) error {
 	if !m.calls.Close(ctx) {
 		return nil

@@ -8,12 +8,12 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// ErrNotCompiled is what Load answers when it may only read the cache and the
-// module's code is not there, or is damaged.
+// ErrNotCompiled is the error of Load if it may only read the cache and the module's
+// code is missing or damaged.
 var ErrNotCompiled = errors.New("the module is not compiled yet")
 
-// Facts are what is known of a module without its compiled code. A process
-// that lets another one run it refuses by them what the other would refuse.
+// Facts are what is known of a module without its compiled code. A process that lets
+// another one run the module uses them to refuse what the other would refuse.
 type Facts struct {
 	Memory tool.Bytes // the cap of each linear memory of the guest
 
@@ -21,8 +21,8 @@ type Facts struct {
 	shape *structure
 }
 
-// Examine looks at a plugin as Load does first, without any engine. The error is
-// the one that Load would give.
+// Examine checks a plugin as Load does, without an engine. The error is the one that
+// Load would return.
 func (e *Engine) Examine(p Plugin) (Facts, error) {
 	s, memory, err := e.examine(p)
 	if err != nil {
@@ -32,7 +32,7 @@ func (e *Engine) Examine(p Plugin) (Facts, error) {
 	return Facts{Memory: memory, name: p.Name, shape: s}, nil
 }
 
-// Compiled reports whether the cache holds the plugin's code, whole.
+// Compiled reports whether the cache holds the plugin's code, undamaged.
 func (e *Engine) Compiled(p Plugin) bool {
 	s, err := parseModule(p.Wasm)
 	if err != nil || e.cache == nil {
@@ -46,14 +46,13 @@ func (e *Engine) Compiled(p Plugin) bool {
 	return true
 }
 
-// Noted reports whether the cache seems to hold the code of the module with that
-// sha256, in hex. It is a guess that costs next to nothing: what is there may be
-// damaged.
-func (e *Engine) Noted(sha256 string) bool {
-	return e.cache != nil && e.cache.noted(sha256, e.front.mark())
+// LikelyCompiled reports whether the cache's record lists the code of the module with
+// that SHA-256, in hex. It is cheap and does not verify the code.
+func (e *Engine) LikelyCompiled(sha256 string) bool {
+	return e.cache != nil && e.cache.likelyCompiled(sha256, e.front.mark())
 }
 
-// CacheVersion is Config.CacheVersion of engines that share the CacheDir; empty
+// CacheVersion returns Config.CacheVersion for engines that share the CacheDir; empty
 // without one.
 func (e *Engine) CacheVersion() string {
 	if e.cache == nil {
@@ -76,8 +75,8 @@ func (e *Engine) fromCache(ctx context.Context, p plan) (program, error) {
 
 func (m *Module) facts() Facts { return Facts{Memory: m.memory, name: m.name, shape: m.shape} }
 
-// Admit fills in what the invocation leaves open and refuses what would go wrong
-// inside the guest.
+// Admit applies the defaults to an invocation and refuses what would fail inside the
+// guest.
 func (f Facts) Admit(inv Invocation) (Invocation, *tool.Error) {
 	inv = inv.withDefaults()
 	return inv, f.admit(inv)
@@ -93,7 +92,7 @@ func (f Facts) admit(inv Invocation) *tool.Error {
 	return nil
 }
 
-// Printable makes text of an untrusted source safe to log and to show: valid
-// UTF-8 of at most n bytes, without control characters, terminal sequences and
-// characters that hide or reorder text.
+// Printable makes text of an untrusted source safe to log and to show: valid UTF-8 of
+// at most n bytes, without control characters, terminal sequences and characters that
+// hide or reorder text.
 func Printable(s string, n int) string { return printable(s, n) }

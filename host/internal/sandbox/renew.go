@@ -10,18 +10,18 @@ import (
 	"github.com/weirhost/weir/host/internal/memsnap"
 )
 
-// An instance is renewed by three hands: its memories by host/internal/memsnap, its
-// globals by the code that host/internal/instrument has added, and its env here.
+// Three parts reset an instance: host/internal/memsnap its memories, the code that
+// host/internal/instrument has added its globals, and this file its env.
 
-// errSpoiled says that an instance cannot serve another call.
-var errSpoiled = errors.New("the instance cannot be used again")
+// errNotReusable says that an instance cannot serve another call.
+var errNotReusable = errors.New("the instance cannot be used again")
 
-// errUnkept says that a module's instances cannot serve several calls, which
-// shows only when one is made.
-var errUnkept = errors.New("its instances cannot be kept")
+// errNotRecyclable says that a module's instances cannot serve several calls, which is
+// known only after one was created.
+var errNotRecyclable = errors.New("its instances cannot be kept")
 
-// snapshot is the state in which calls begin: the first instance of a module
-// comes to it by itself, the others take it over.
+// A snapshot is the state in which calls begin. The first instance of a module reaches
+// it by running its initialization, the others restore it.
 type snapshot struct {
 	image  *memsnap.Image // nil: the guest has no memory
 	saved  []uint64       // globals
@@ -29,19 +29,20 @@ type snapshot struct {
 	box    uint32
 }
 
-// snapshots keeps what a program's instances have in common.
+// snapshots holds what the instances of a program share.
 type snapshots struct {
 	mu     sync.Mutex
 	kernel *memsnap.Image // the kernel's memory before any use
-	guest  *snapshot      // nil: none yet, or not to be shared
+	guest  *snapshot      // nil: none yet, or it cannot be shared
 }
 
-// settle brings a new instance to the state in which calls begin and keeps that.
+// settle brings a new instance to the state in which calls begin, and saves that
+// state.
 func (i *wazeroInstance) settle() error {
 	kernel, ok := i.env.memory.of(0)
 	guest, fine := i.env.memory.of(1)
 	if !ok || !fine {
-		return errUnkept
+		return errNotRecyclable
 	}
 	if err := i.settleKernel(kernel); err != nil {
 		return err
@@ -58,7 +59,7 @@ func (i *wazeroInstance) settle() error {
 	return nil
 }
 
-// settleKernel keeps the kernel as it is, which nobody has used.
+// settleKernel saves the state of the unused kernel.
 func (i *wazeroInstance) settleKernel(m *memsnap.Memory) error {
 	if i.kernel == nil {
 		return nil
@@ -70,13 +71,13 @@ func (i *wazeroInstance) settleKernel(m *memsnap.Memory) error {
 	return i.program.shared.layKernel(m)
 }
 
-// comeTo runs what sets the guest up, and keeps what came of it.
+// comeTo initializes the guest and saves its state.
 func (i *wazeroInstance) comeTo(kernel, guest *memsnap.Memory) error {
 	if err := i.initialise(); err != nil {
 		return err
 	}
-	if i.env.touched { // what it was told or told others was of one call
-		return errUnkept
+	if i.env.touched { // what it exchanged with the host belongs to one call
+		return errNotRecyclable
 	}
 	if err := i.renewKernel(kernel); err != nil {
 		return err
@@ -92,7 +93,7 @@ func (i *wazeroInstance) comeTo(kernel, guest *memsnap.Memory) error {
 		}
 	}
 	if !i.program.portable {
-		return s.close() // this memory keeps it
+		return s.close() // this memory keeps the image
 	}
 	for n := range i.program.globals {
 		s.saved = append(s.saved, i.main.ExportedGlobal(instrument.SavedGlobal(n)).Get())
@@ -100,7 +101,7 @@ func (i *wazeroInstance) comeTo(kernel, guest *memsnap.Memory) error {
 	return i.program.shared.put(s)
 }
 
-// takeOver begins where another instance of the module began.
+// takeOver restores the state of another instance of the module.
 func (i *wazeroInstance) takeOver(s *snapshot, guest *memsnap.Memory) error {
 	if guest != nil {
 		resize, err := guest.Adopt(s.image)
@@ -109,7 +110,7 @@ func (i *wazeroInstance) takeOver(s *snapshot, guest *memsnap.Memory) error {
 		}
 		if resize {
 			if _, ok := i.main.Memory().Grow(1); !ok {
-				return errUnkept
+				return errNotRecyclable
 			}
 		}
 	}
@@ -126,7 +127,7 @@ func (i *wazeroInstance) takeOver(s *snapshot, guest *memsnap.Memory) error {
 // renew implements instance.
 func (i *wazeroInstance) renew() error {
 	if !i.lasting || i.spoiled {
-		return errSpoiled
+		return errNotReusable
 	}
 	kernel, _ := i.env.memory.of(0)
 	guest, _ := i.env.memory.of(1)
@@ -134,11 +135,11 @@ func (i *wazeroInstance) renew() error {
 		return err
 	}
 	if guest != nil {
-		if _, err := guest.Renew(); err != nil { // restoring tells the engine of the size
+		if _, err := guest.Renew(); err != nil { // restoring reports the size to the engine
 			return err
 		}
 	}
-	i.unpin()
+	i.unpinThread()
 	if err := i.restoreMain(); err != nil {
 		return err
 	}
@@ -147,8 +148,8 @@ func (i *wazeroInstance) renew() error {
 	return nil
 }
 
-// renewKernel does nothing if nobody has used the kernel, as in most calls of guests
-// with a mailbox: to ask for its written pages would be a tenth of a short call.
+// renewKernel does nothing if the kernel was not used, as in most calls of guests with
+// a mailbox: to find its written pages would be a tenth of a short call.
 func (i *wazeroInstance) renewKernel(m *memsnap.Memory) error {
 	if i.kernel == nil || i.kernelUsed != nil && i.kernelUsed.Get() == 0 {
 		return nil
@@ -177,23 +178,23 @@ func (i *wazeroInstance) restoreMain() error {
 	return i.restoreHandle.CallWithStack(i.within(), nil)
 }
 
-// quick calls a function that the rewriter has added, once.
+// quick calls a function that package instrument has added, once.
 func (i *wazeroInstance) quick(m api.Module, name string) error {
 	f := m.ExportedFunction(name)
 	if f == nil {
-		return errUnkept
+		return errNotRecyclable
 	}
 	return f.CallWithStack(i.within(), nil)
 }
 
-// get returns what instances may take over; nil: nothing yet.
+// get returns the state that instances may restore; nil: there is none yet.
 func (s *snapshots) get() *snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.guest
 }
 
-// put offers the state of an instance to others, unless there is one already.
+// put shares the state of an instance, unless there is one already.
 func (s *snapshots) put(one *snapshot) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,8 +205,8 @@ func (s *snapshots) put(one *snapshot) error {
 	return nil
 }
 
-// layKernel puts the image of an unused kernel under a memory; the first one
-// makes it.
+// layKernel maps the image of an unused kernel into a memory. The first call creates
+// the image.
 func (s *snapshots) layKernel(m *memsnap.Memory) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,7 +218,7 @@ func (s *snapshots) layKernel(m *memsnap.Memory) (err error) {
 	return err
 }
 
-// close gives up what the program holds; instances keep theirs.
+// close releases the program's images; instances keep theirs.
 func (s *snapshots) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

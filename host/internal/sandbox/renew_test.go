@@ -15,7 +15,7 @@ func TestAGrownStackIsLetGo(t *testing.T) {
 	wasm := w.New().Types(w.Func([]byte{w.I32}, nil), w.Func(nil, []byte{w.I32})).Functions(0, 1, 1).
 		Exports(w.ExportFunc("deep", 1), w.ExportFunc("flat", 2)).
 		Code(
-			w.Body(0x20, 0, 0x45, 0x0d, 0, 0x20, 0, w.I32Const, 1, 0x6b, 0x10, 0), // as deep as it is told
+			w.Body(0x20, 0, 0x45, 0x0d, 0, 0x20, 0, w.I32Const, 1, 0x6b, 0x10, 0), // as deep as it is callState
 			w.Body(w.Cat([]byte{w.I32Const}, w.S32(100_000), []byte{0x10, 0, w.I32Const, 0})...),
 			w.Body(w.I32Const, 0)).Bytes()
 	m := load(t, newEngine(t, Config{}), Plugin{Name: "deep", Wasm: wasm})
@@ -26,7 +26,7 @@ func TestAGrownStackIsLetGo(t *testing.T) {
 		if _, fail := m.Call(t.Context(), Invocation{Export: row.export}); fail != nil {
 			t.Fatal(fail)
 		}
-		s, ok := m.supply.(*keptSupply)
+		s, ok := m.supply.(*recycledSupply)
 		if !ok || len(s.ready) != 1 {
 			t.Fatal("no instance waits")
 		}

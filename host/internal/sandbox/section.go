@@ -6,13 +6,13 @@ import (
 	"github.com/weirhost/weir/host/internal/instrument"
 )
 
-// kept are the custom sections that Info is read from; Rewrap never drops them.
+// kept are the custom sections that Info needs; Rewrap never drops them.
 var kept = []string{"go:buildid", "producers"}
 
-// Rewrap returns a module with one custom section put at its end in place of
-// all that had its name. strip drops the other custom sections too, such as
-// names and debugging data, but those that say which compiler made the module.
-// Equal arguments give equal bytes. The error is Inspect's.
+// Rewrap returns a module with one custom section at its end, in place of all sections
+// of that name. strip drops the other custom sections, such as names and debug data,
+// except those that name the compiler. Equal arguments give equal bytes. The error is
+// that of Inspect.
 func Rewrap(wasm []byte, name string, content []byte, strip bool) ([]byte, error) {
 	s, err := parseModule(wasm)
 	if err != nil {

@@ -142,7 +142,7 @@ func codeOf(fail *tool.Error) tool.Code {
 
 // waiting is the instance that the next call gets; nil: a new one.
 func waiting(m *Module) instance {
-	s, ok := m.supply.(*keptSupply)
+	s, ok := m.supply.(*recycledSupply)
 	if !ok {
 		return nil
 	}
@@ -244,7 +244,7 @@ func TestOneImage(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	}
-	s := m.supply.(*keptSupply)
+	s := m.supply.(*recycledSupply)
 	if len(s.ready) != 3 {
 		t.Errorf("%d instances wait", len(s.ready))
 	}
@@ -264,7 +264,7 @@ func TestClearedEnv(t *testing.T) {
 	answer(t, m, Invocation{Export: "look"})
 	state := func() string {
 		e := waiting(m).environment()
-		return fmt.Sprintf("%+v %+v %v %v %d %d %q %q", e.told, e.setup, e.bound, e.span, e.lines.lines, e.lines.dropped, e.stdout.head, e.stderr.line)
+		return fmt.Sprintf("%+v %+v %v %v %d %d %q %q", e.callState, e.setup, e.bound, e.span, e.lines.lines, e.lines.dropped, e.stdout.head, e.stderr.line)
 	}
 	before := state()
 	for name := range spied {

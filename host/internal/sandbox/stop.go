@@ -14,26 +14,26 @@ import (
 	"github.com/weirhost/weir/host/internal/instrument"
 )
 
-// A stopper ends a guest that runs too long: it raises the flags that the guest's
-// code looks at. It serves one span after the other; what comes too late for one
-// does not touch the next.
+// A stopper stops a guest that runs too long: it raises the flags that the guest's
+// code checks. It serves one span after the other; a late stop of one span does not
+// affect the next.
 type stopper struct {
-	flags []api.MutableGlobal // none: nothing can be stopped
+	flags []api.MutableGlobal // empty: nothing can be stopped
 
-	up atomic.Bool // the flags are
+	up atomic.Bool // the flags are raised
 
 	mu       sync.Mutex
 	armed    bool
 	raised   bool
 	deadline time.Time
 	timer    *time.Timer
-	due      time.Time         // when the timer fires; zero: it does not run
+	due      time.Time         // when the timer fires; zero: it is stopped
 	outer    context.Context   // the span's
-	ended    cancelscope.Watch // over outer
-	closing  func() bool       // ends the watch over the module's life
+	ended    cancelscope.Watch // watches outer
+	closing  func() bool       // stops watching the module's life
 }
 
-// add takes the flag of a module, if it has one.
+// add registers the flag of a module, if it has one.
 func (s *stopper) add(m api.Module) {
 	if m == nil {
 		return
@@ -43,8 +43,8 @@ func (s *stopper) add(m api.Module) {
 	}
 }
 
-// arm begins a span. Its deadline costs nothing as a rule: the timer of an earlier
-// one is left running, and looks for what is due when it fires.
+// arm begins a span. Usually the timer of an earlier span still runs and checks the
+// new deadline when it fires, so arming is free.
 func (s *stopper) arm(sp span) {
 	if len(s.flags) == 0 {
 		return
@@ -78,7 +78,7 @@ func (s *stopper) wake(in time.Duration) {
 	s.timer.Reset(in)
 }
 
-// look is the timer's.
+// look runs when the timer fires.
 func (s *stopper) look() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +93,7 @@ func (s *stopper) look() {
 	s.raise()
 }
 
-// stop ends whatever span there is.
+// stop ends the current span.
 func (s *stopper) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,8 +102,8 @@ func (s *stopper) stop() {
 	}
 }
 
-// stopOuter ends the span whose outer context has ended, if there is still one:
-// it may come too late, and find the next.
+// stopOuter ends the span whose outer context has ended. It may run late, when the
+// next span has begun; then it does nothing.
 func (s *stopper) stopOuter() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *stopper) stopOuter() {
 	}
 }
 
-// raise sets the flags; s.mu is held.
+// raise raises the flags; s.mu is held.
 func (s *stopper) raise() {
 	s.raised = true
 	s.up.Store(true)
@@ -121,7 +121,7 @@ func (s *stopper) raise() {
 	}
 }
 
-// disarm ends the span and takes the flags back. It reports whether they were up.
+// disarm ends the span and lowers the flags. It reports whether they were raised.
 func (s *stopper) disarm() (raised bool) {
 	if len(s.flags) == 0 {
 		return false
@@ -141,7 +141,7 @@ func (s *stopper) disarm() (raised bool) {
 	return raised
 }
 
-// end lets go of the timer and of the module.
+// end stops the timer and the watch over the module.
 func (s *stopper) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,8 +156,8 @@ func (s *stopper) end() {
 // errOver ends a guest that waited in the host until its span was over.
 var errOver = errors.New("the call is over")
 
-// isStop reports whether an error is how a guest ends that waited for too long, or
-// that saw its flag, if that was up.
+// isStop reports whether an error is that of a stopped guest: it waited too long in
+// the host, or it saw its flag, which raised confirms.
 func isStop(err error, raised bool) bool {
 	return errors.Is(err, errOver) || raised && strings.HasPrefix(err.Error(), "wasm error: unreachable")
 }

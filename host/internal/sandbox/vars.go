@@ -6,18 +6,17 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// varBytes is what Extism variables of one call may hold together.
+// varBytes bounds the Extism variables of one call together, in bytes.
 const varBytes = 1 << 20
 
-// varCost is what a variable counts beside its name and its value, in bytes: as
-// much as in Extism's Go SDK, so that the same variables fit.
+// varCost is the overhead of a variable beside its name and value, in bytes: the same
+// as in Extism's Go SDK.
 const varCost = 40
 
-// errVars ends a call, as in Extism's SDK, for the function has no way to fail.
+// errVars ends a call, as in Extism's SDK: the function cannot return an error.
 var errVars = errors.New("Variable store is full")
 
-// storeFunctions are those that Extism's SDK answers by itself, for the engine
-// that runs without it.
+// storeFunctions are those that Extism's SDK implements, for the engine without it.
 func storeFunctions() []hostFunction {
 	i64 := []api.ValueType{api.ValueTypeI64}
 	return []hostFunction{
@@ -27,7 +26,7 @@ func storeFunctions() []hostFunction {
 	}
 }
 
-// configGet(key) → value. The block of the key stays the guest's.
+// configGet(key) → value. The guest keeps the block of the key.
 func configGet(h *host, stack []uint64) error {
 	key, err := h.read(stack[0], kernelCap)
 	if err != nil {
@@ -42,7 +41,7 @@ func configGet(h *host, stack []uint64) error {
 	return err
 }
 
-// varGet(name) → value takes the block of the name.
+// varGet(name) → value frees the block of the name.
 func varGet(h *host, stack []uint64) error {
 	name, err := h.take(stack[0], kernelCap)
 	if err != nil {
@@ -52,7 +51,7 @@ func varGet(h *host, stack []uint64) error {
 	return err
 }
 
-// varSet(name, value) takes both blocks; without a value the variable goes.
+// varSet(name, value) frees both blocks; without a value it deletes the variable.
 func varSet(h *host, stack []uint64) error {
 	name, err := h.take(stack[0], kernelCap)
 	if err != nil {

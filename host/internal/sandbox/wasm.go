@@ -5,24 +5,24 @@ import (
 	"github.com/weirhost/weir/host/internal/wasmcheck"
 )
 
-// Names that modules are given before the engine sees them.
+// Names that are added to modules before they are compiled.
 const (
-	// ownPrefix begins them; a module that exports such a name itself is refused.
+	// ownPrefix begins these names; a module that exports such a name is refused.
 	ownPrefix = instrument.Prefix
-	// hostModule holds our own versions of functions that Extism's SDK offers
-	// in a way we cannot live with.
+	// hostModule has our own versions of functions that Extism's SDK offers
+	// in an unsafe way.
 	hostModule = ownPrefix + "host"
-	// initExport is a guest's initialiser under a name that the SDK does not
-	// look for, so that it runs when the instance is made, and once.
+	// initExport is a guest's initializer under a name that the SDK does not
+	// look for, so it runs once, when the instance is created.
 	initExport = ownPrefix + "init"
 )
 
-// structure is what the gate saw of a module, with the questions that are asked
-// of it here. There is no other reader of the format in the house.
+// structure is the checked structure of a module, with methods that answer questions
+// about it. Package wasmcheck is the only reader of the format.
 type structure struct{ *wasmcheck.Report }
 
-// parseModule sends a module through the gate. Its errors are sentences that
-// say what is wrong with the file.
+// parseModule checks a module. Its errors are sentences that say what is wrong with
+// the file.
 func parseModule(wasm []byte) (*structure, error) {
 	r, err := wasmcheck.Check(wasm, wasmcheck.Limits{})
 	if err != nil {
@@ -31,10 +31,11 @@ func parseModule(wasm []byte) (*structure, error) {
 	return &structure{r}, nil
 }
 
-// trim drops what refers to the file's bytes, once the module is compiled.
+// trim drops references to the file's bytes after the module was compiled.
 func (s *structure) trim() { s.Sections, s.Imports, s.Custom = nil, nil, nil }
 
-// function finds an exported function; ok is false when there is none of the name.
+// function returns the signature of an exported function; ok is false if there is
+// none.
 func (s *structure) function(name string) (sig wasmcheck.Signature, ok bool) {
 	for _, e := range s.Exports {
 		if e.Name == name && e.Kind == wasmcheck.KindFunc {

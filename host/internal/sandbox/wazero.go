@@ -20,12 +20,12 @@ import (
 	"github.com/weirhost/weir/host/internal/wasmcheck"
 )
 
-// wazeroFront runs plugins on the engine itself, without Extism's SDK. Extism's
-// ABI is its kernel, one instance for each of the guest's, which is linked to the
-// guest as one module to another, and host functions for the rest.
+// wazeroFront runs plugins on the engine itself, without Extism's SDK. Extism's ABI is
+// its kernel, with one instance for each guest instance, linked as one module to
+// another, and host functions for the rest.
 type wazeroFront struct {
 	log     hclog.Logger
-	checked bool // guests look at their deadline
+	checked bool // guests check their deadline
 	wasi    func() []string
 	kernel  func() ([]byte, error)
 }
@@ -37,11 +37,11 @@ func newWazeroFront(log hclog.Logger, checked bool) *wazeroFront {
 	}
 }
 
-// kernelModule is what guests import from that the kernel answers itself.
+// kernelModule is the import module of functions that the kernel implements.
 const kernelModule = "weir:kernel"
 
-// kernelFunctions are of Extism's functions those that go from guest to kernel
-// without the host.
+// kernelFunctions are the Extism functions that the kernel implements without the
+// host.
 var kernelFunctions = []string{
 	"free", "length", "length_unsafe", "load_u8", "load_u64", "store_u8", "store_u64", "memory_bytes", "reset",
 	"input_set", "input_offset", "input_length", "input_load_u8", "input_load_u64", "output_offset", "output_length", "error_get",
@@ -50,8 +50,8 @@ var kernelFunctions = []string{
 // offers implements frontend.
 func (x *wazeroFront) offers() map[string][]string { return offered(x.wasi()) }
 
-// mark implements frontend. What changes the rewriting of modules hardly leaves
-// the kernel as it was, which goes the same way.
+// mark implements frontend. The rewritten kernel is part of it: a change of the
+// rewriting changes the kernel too.
 func (x *wazeroFront) mark() string {
 	wasm, err := x.kernel()
 	if err != nil {
@@ -72,7 +72,7 @@ func (x *wazeroFront) plan(s *structure) (plan, error) {
 	if err == nil && p.kernelWasm != nil {
 		p.kernelWasm, err = x.kernel()
 	}
-	if err != nil { // then the slow way: the engine does what the code does not
+	if err != nil { // slower: the engine checks the deadline instead of the code
 		x.log.Debug("a module is run as it is", "reason", err)
 		r, err = instrument.Rewrite(s.Report, instrument.Options{Import: names})
 		p.wasm, p.watched = r.Wasm, x.checked
@@ -91,7 +91,7 @@ func (x *wazeroFront) plan(s *structure) (plan, error) {
 	return p, nil
 }
 
-// route is the module that an import comes from.
+// route returns the module that an import is linked to.
 func route(i wasmcheck.Import) string {
 	switch {
 	case i.Module != envModule:
@@ -102,8 +102,8 @@ func route(i wasmcheck.Import) string {
 	return hostModule
 }
 
-// rewrittenKernel is the kernel with what guests get too: it loops, and a guest
-// can make it loop for ever.
+// rewrittenKernel returns the kernel with loop checks: a guest can make it loop
+// without end.
 func rewrittenKernel(checked bool) ([]byte, error) {
 	s, err := parseModule(kernel.Wasm())
 	if err != nil {
@@ -121,13 +121,13 @@ func (s *structure) usesBlocks() bool {
 	return slices.ContainsFunc(s.Imports, func(i wasmcheck.Import) bool { return i.Module == envModule || i.Module == userModule })
 }
 
-// initialisers are the exports that set the guest's runtime up, in their order.
+// initialisers returns the exports that initialize the guest's runtime, in order.
 func (s *structure) initialisers() []string {
 	var out []string
 	for _, name := range []string{"_initialize", "__wasm_call_ctors"} {
 		if sig, ok := s.function(name); ok && sig.Params == 0 {
 			out = append(out, name)
-			break // the first includes the other
+			break // the first one includes the other
 		}
 	}
 	if _, ok := s.function(haskellInit); !ok {
@@ -137,18 +137,18 @@ func (s *structure) initialisers() []string {
 	return append(out, haskellInit)
 }
 
-// haskellInit starts Haskell's runtime; it takes the arguments of main.
+// haskellInit initializes Haskell's runtime; its parameters are those of main.
 const haskellInit = "hs_init"
 
-// wazeroProgram is a module and the kernel, compiled, in an engine of their own:
-// what is closed with it is gone.
+// wazeroProgram is a compiled module and its kernel, in an engine of their own, which
+// is closed with them.
 type wazeroProgram struct {
 	log     hclog.Logger
 	runtime wazero.Runtime
 	cache   wazero.CompilationCache // nil: none
 	kernel  wazero.CompiledModule   // nil: the guest uses no blocks
 	main    wazero.CompiledModule
-	stdio   api.Module // answers for WASI's descriptors where they must not change; nil: nobody asks
+	stdio   api.Module // replaces WASI's descriptor functions where they must not change anything; nil: not needed
 
 	plan
 	shared snapshots
@@ -160,7 +160,7 @@ func (p *wazeroProgram) renewable() bool { return p.canRenew }
 // compile implements frontend.
 func (x *wazeroFront) compile(ctx context.Context, pl plan, cacheDir string) (program, error) {
 	p := &wazeroProgram{log: x.log, plan: pl}
-	p.wasm, p.kernelWasm = nil, nil // compiled in a moment
+	p.wasm, p.kernelWasm = nil, nil // not needed after this
 	config := wazero.NewRuntimeConfig().WithCloseOnContextDone(pl.watched)
 	if cacheDir != "" {
 		cache, err := wazero.NewCompilationCacheWithDir(cacheDir)
@@ -200,7 +200,7 @@ func (p *wazeroProgram) compile(ctx context.Context, pl plan) (err error) {
 	return err
 }
 
-// provide makes the modules of host functions.
+// provide instantiates the modules of host functions.
 func (p *wazeroProgram) provide(ctx context.Context) error {
 	builders := make(map[string]wazero.HostModuleBuilder)
 	for _, f := range append(hostFunctions(), storeFunctions()...) {
@@ -219,8 +219,8 @@ func (p *wazeroProgram) provide(ctx context.Context) error {
 	return nil
 }
 
-// provideStdio makes both modules that guests can change WASI's descriptors by:
-// the true one, by its name, and the one that changes nothing.
+// provideStdio instantiates both modules that change WASI's descriptors: the real one,
+// under its own name, and one that changes nothing.
 func (p *wazeroProgram) provideStdio(ctx context.Context) error {
 	b := p.runtime.NewHostModuleBuilder(instrument.StdioModule)
 	wasi_snapshot_preview1.NewFunctionExporter().ExportFunctions(b)
@@ -243,9 +243,9 @@ func wazeroCallback(f hostFunc) api.GoModuleFunc {
 		}
 		i.env.touched = i.env.touched || !i.env.bound
 		if err := f(&i.host, stack); err != nil {
-			panic(err) // the engine turns it into the call's error
+			panic(err) // the engine returns it as the call's error
 		}
-		if i.stop.up.Load() { // what it took, the guest has not paid for
+		if i.stop.up.Load() { // the guest's fuel does not include this time
 			panic(errOver)
 		}
 	}

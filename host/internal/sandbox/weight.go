@@ -5,15 +5,15 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// perByte is what a loaded module takes for each byte of its file, by
-// measurement: machine code, and what the engine knows of the module.
+// perByte is the measured memory of a loaded module per byte of its file: machine
+// code, and what the engine stores about the module.
 const perByte = 6
 
-// Weight is about how much memory the module takes while no call runs: its code
-// and the instances that are kept ready.
+// Weight returns about how much memory the module needs while no call runs: its code
+// and its waiting instances.
 func (m *Module) Weight() tool.Bytes { return m.weight }
 
-// weight is that of a plugin with so many spares.
+// weight is Weight for a plugin with a number of spare instances.
 func (s *structure) weight(p Plugin, spares int) tool.Bytes {
 	w := tool.Bytes(perByte * len(p.Wasm))
 	for _, mem := range s.Memories {

@@ -48,7 +48,7 @@ func (p *Pool) Precompile(ctx context.Context, pl sandbox.Plugin, checked bool) 
 // LikelyCompiled reports whether the cache's record lists the code of the module with
 // that SHA-256, in hex. It is cheap and does not verify the code.
 func (p *Pool) LikelyCompiled(sha256 string, checked bool) bool {
-	return p.inspectors[checked].Noted(sha256)
+	return p.inspectors[checked].LikelyCompiled(sha256)
 }
 
 func (p *Pool) prepare(ctx context.Context, pl sandbox.Plugin, mode compileMode) (sandbox.Facts, error) {

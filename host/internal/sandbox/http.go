@@ -33,8 +33,8 @@ type (
 	}
 )
 
-// request sends through the call's egress, if there is one. fail is for the guest;
-// err says that the call ended meanwhile.
+// request sends through the call's egress policy, if there is one. fail is for the
+// guest; err says that the call has ended meanwhile.
 func (h *host) request(r egress.Request) (resp egress.Response, fail *tool.Error, err error) {
 	var client Sender
 	h.env.note(func() { client = h.env.http })
@@ -49,7 +49,7 @@ func (h *host) request(r egress.Request) (resp egress.Response, fail *tool.Error
 	return resp, fail, err
 }
 
-// weirHTTP(request) → response. Failures are answers, for the guest to handle.
+// weirHTTP(request) → response. Failures are responses that the guest handles.
 func weirHTTP(h *host, stack []uint64) error {
 	raw, err := h.read(stack[0], maxRequest)
 	if err != nil {
@@ -74,8 +74,7 @@ func weirHTTP(h *host, stack []uint64) error {
 	return err
 }
 
-// weirProgress(report). Reports that cannot be read are dropped: progress is
-// no reason to fail a call.
+// weirProgress(report). An unreadable report is dropped: progress never fails a call.
 func weirProgress(h *host, stack []uint64) error {
 	raw, err := h.take(stack[0], maxMessage)
 	if err != nil {
@@ -88,7 +87,7 @@ func weirProgress(h *host, stack []uint64) error {
 	return nil
 }
 
-// report passes a guest's progress on, as long as there is not too much of it.
+// report passes a guest's progress on, up to maxReports times.
 func (h *host) report(done, total int, msg string) {
 	var report func(int, int, string)
 	h.env.note(func() {
@@ -102,7 +101,7 @@ func (h *host) report(done, total int, msg string) {
 	}
 }
 
-// levels are what guests count from 0, trace, to 4, error.
+// levels are the log levels that guests count from 0, trace, to 4, error.
 var levels = [...]hclog.Level{hclog.Trace, hclog.Debug, hclog.Info, hclog.Warn, hclog.Error}
 
 // weirLog(level, message). An unknown level counts as the nearest one.
@@ -123,7 +122,7 @@ func (h *host) logBlock(level hclog.Level, offset uint64) error {
 	return err
 }
 
-// extismLogLevel() → level tells a guest which lines are worth making.
+// extismLogLevel() → level returns the lowest level that is logged.
 func extismLogLevel(h *host, stack []uint64) error {
 	stack[0] = math.MaxInt32
 	for i, l := range levels {
@@ -135,9 +134,9 @@ func extismLogLevel(h *host, stack []uint64) error {
 	return nil
 }
 
-// extismHTTP(request, body) → body is Extism's own request, under the same
-// policy. It has no way to return an error, so a refusal comes as a response:
-// a status that fits, and the sentence as its body.
+// extismHTTP(request, body) → body is Extism's own request, under the same policy. It
+// cannot return an error, so a refusal is a response: a status, and the sentence as
+// its body.
 func extismHTTP(h *host, stack []uint64) error {
 	raw, err := h.read(stack[0], maxRequest)
 	if err != nil {

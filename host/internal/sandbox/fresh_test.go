@@ -56,7 +56,7 @@ func (c *counting) counts() (made, live int) {
 }
 
 func (i *counted) call(string, []byte) (reply, error) { return reply{}, nil }
-func (i *counted) renew() error                       { return errSpoiled }
+func (i *counted) renew() error                       { return errNotReusable }
 func (i *counted) environment() *env                  { return i.env }
 func (i *counted) close() error {
 	i.program.mu.Lock()
@@ -79,7 +79,7 @@ func TestSpares(t *testing.T) {
 		take := func(want setup) (instance, time.Duration) {
 			t.Helper()
 			began := time.Now()
-			i, err := s.take(spareSpan{t.Context()}, want)
+			i, err := s.acquire(spareSpan{t.Context()}, want)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +121,7 @@ func TestSparesThatCannotBeMade(t *testing.T) {
 		p := &counting{fail: errors.New("no")}
 		s := newFreshSupply(p, hclog.NewNullLogger(), 1<<20, 2)
 		for range 3 {
-			if _, err := s.take(spareSpan{t.Context()}, setup{}); err == nil {
+			if _, err := s.acquire(spareSpan{t.Context()}, setup{}); err == nil {
 				t.Fatal("an instance out of nothing")
 			}
 			synctest.Wait()
@@ -131,7 +131,7 @@ func TestSparesThatCannotBeMade(t *testing.T) {
 		p.mu.Unlock()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := s.take(spareSpan{ctx}, setup{}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := s.acquire(spareSpan{ctx}, setup{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 		s.close() // ends the makers that would take an hour

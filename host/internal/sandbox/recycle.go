@@ -11,9 +11,9 @@ import (
 	"github.com/weirhost/weir/host/internal/memsnap"
 )
 
-// keptSupply keeps instances that are renewed after each call. What they cannot
-// serve, calls with folders or that want a new instance, another supply does.
-type keptSupply struct {
+// recycledSupply keeps instances that are reset after each call. Calls that need a new
+// instance, such as calls with folders, use another supply.
+type recycledSupply struct {
 	others  *freshSupply
 	program program
 	log     hclog.Logger
@@ -21,40 +21,40 @@ type keptSupply struct {
 	most    int    // instances that wait
 	space   *memsnap.Space
 
-	near sync.Pool // of instances: which one each core used last, for most of it is still at hand there
+	near sync.Pool // of instances: the one that each core used last, because it is still in that core's cache
 
 	mu     sync.Mutex
-	ready  []instance // the one used last at the end
-	used   bool       // since the last look
+	ready  []instance // the last used one at the end
+	used   bool       // since the last check of rest
 	idle   *time.Timer
-	off    bool // this module's instances cannot be kept
+	off    bool // this module's instances cannot be recycled
 	closed bool
 }
 
-// take implements supply.
-func (s *keptSupply) take(sp span, want setup) (instance, error) {
+// acquire implements supply.
+func (s *recycledSupply) acquire(sp span, want setup) (instance, error) {
 	if want.fresh || len(want.grant.Mounts) > 0 {
-		return s.others.take(sp, want)
+		return s.others.acquire(sp, want)
 	}
 	i, off := s.pop()
 	if i != nil {
 		return i, nil
 	}
 	if off {
-		return s.others.take(sp, want)
+		return s.others.acquire(sp, want)
 	}
 	i, err := s.start(sp)
-	if errors.Is(err, errUnkept) {
+	if errors.Is(err, errNotRecyclable) {
 		s.mu.Lock()
 		s.off = true
 		s.mu.Unlock()
-		return s.others.take(sp, want)
+		return s.others.acquire(sp, want)
 	}
 	return i, err
 }
 
-// start makes an instance that knows nothing of any call.
-func (s *keptSupply) start(sp span) (instance, error) {
+// start creates an instance that has seen no call.
+func (s *recycledSupply) start(sp span) (instance, error) {
 	e, err := newEnv(sp, s.log, setup{}, s.memory)
 	if err != nil {
 		return nil, err
@@ -68,9 +68,9 @@ func (s *keptSupply) start(sp span) (instance, error) {
 	return i, nil
 }
 
-// pop takes the instance that this core used last, if it waits, else the one that was
-// used last.
-func (s *keptSupply) pop() (i instance, off bool) {
+// pop returns the instance that this core used last if it is available, else the last
+// used one; nil: there is none. off reports that instances cannot be recycled.
+func (s *recycledSupply) pop() (i instance, off bool) {
 	near, known := s.near.Get().(instance)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,10 +88,10 @@ func (s *keptSupply) pop() (i instance, off bool) {
 	return i, s.off
 }
 
-// give implements supply.
-func (s *keptSupply) give(i instance) {
+// release implements supply.
+func (s *recycledSupply) release(i instance) {
 	if err := i.renew(); err != nil {
-		if !errors.Is(err, errSpoiled) {
+		if !errors.Is(err, errNotReusable) {
 			s.log.Warn("an instance cannot be renewed", "error", err)
 		}
 		discard(s.log, i)
@@ -102,7 +102,7 @@ func (s *keptSupply) give(i instance) {
 	}
 }
 
-func (s *keptSupply) push(i instance) bool {
+func (s *recycledSupply) push(i instance) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || len(s.ready) >= s.most {
@@ -116,8 +116,8 @@ func (s *keptSupply) push(i instance) bool {
 	return true
 }
 
-// rest lets waiting instances go when none was used since it looked last.
-func (s *keptSupply) rest() {
+// rest closes the waiting instances if none was used since its last run.
+func (s *recycledSupply) rest() {
 	s.mu.Lock()
 	var gone []instance
 	switch {
@@ -135,7 +135,7 @@ func (s *keptSupply) rest() {
 }
 
 // close implements supply.
-func (s *keptSupply) close() {
+func (s *recycledSupply) close() {
 	s.mu.Lock()
 	s.closed = true
 	if s.idle != nil {

@@ -12,28 +12,27 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// spareIdle is how long unused spares are kept: they cost memory, and a tool
-// that is not called does not need them.
+// spareIdle is how long unused spare instances are kept: they cost memory.
 const spareIdle = time.Minute
 
-// spareStart bounds the making of a spare, which no call waits for.
+// spareStart bounds the creation of a spare instance, which no call waits for.
 const spareStart = 30 * time.Second
 
-// freshSupply makes an instance for every call. For modules that take long to
-// start it keeps a few ready, made in the background for the setup of the last
-// call; each still serves one call only.
+// freshSupply creates an instance for every call. For modules that start slowly it
+// prepares spare instances in the background, for the setup of the last call; each
+// serves one call only.
 type freshSupply struct {
 	program program
 	log     hclog.Logger
 	memory  uint64 // cap of the guest's memory, in bytes
 	spares  int
 
-	ctx    context.Context // ends the making of spares
+	ctx    context.Context // its end stops the creation of spares
 	cancel context.CancelFunc
 	makers sync.WaitGroup
 
 	mu     sync.Mutex
-	key    string // what the ready ones were made for
+	key    string // setup of the ready ones
 	ready  []instance
 	making int
 	idle   *time.Timer
@@ -46,8 +45,8 @@ func newFreshSupply(p program, log hclog.Logger, memory uint64, spares int) *fre
 	return s
 }
 
-// take implements supply.
-func (s *freshSupply) take(sp span, want setup) (instance, error) {
+// acquire implements supply.
+func (s *freshSupply) acquire(sp span, want setup) (instance, error) {
 	if s.spares == 0 {
 		return s.start(sp, want)
 	}
@@ -65,10 +64,10 @@ func (s *freshSupply) take(sp span, want setup) (instance, error) {
 	}
 }
 
-// give implements supply.
-func (s *freshSupply) give(i instance) { discard(s.log, i) }
+// release implements supply.
+func (s *freshSupply) release(i instance) { discard(s.log, i) }
 
-// start makes an instance with an env of its own.
+// start creates an instance with an env of its own.
 func (s *freshSupply) start(sp span, want setup) (instance, error) {
 	e, err := newEnv(sp, s.log, want, s.memory)
 	if err != nil {
@@ -82,17 +81,17 @@ func (s *freshSupply) start(sp span, want setup) (instance, error) {
 	return i, nil
 }
 
-// startError carries what an instance that did not come to be has left behind.
+// startError carries the env of an instance that could not be created.
 type startError struct {
 	err    error
-	env    *env // nil when there was none yet
+	env    *env // nil if there was none yet
 	mounts bool // the folders could not be opened
 }
 
 func (e *startError) Error() string { return e.err.Error() }
 func (e *startError) Unwrap() error { return e.err }
 
-// pop takes a spare made for key; spares for another setup are thrown away.
+// pop returns a spare instance for key, and discards those for another setup.
 func (s *freshSupply) pop(key string) instance {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +107,7 @@ func (s *freshSupply) pop(key string) instance {
 	return i
 }
 
-// drop discards the ready spares; the lock is held.
+// drop discards the ready spares; s.mu is held.
 func (s *freshSupply) drop() {
 	for _, i := range s.ready {
 		discard(s.log, i)
@@ -116,7 +115,7 @@ func (s *freshSupply) drop() {
 	s.ready = nil
 }
 
-// refill makes the spares that are missing, in the background.
+// refill creates the missing spares in the background.
 func (s *freshSupply) refill(key string, want setup) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +166,7 @@ func (s *freshSupply) close() {
 	s.makers.Wait()
 }
 
-// discard ends an instance and lets go of what it held.
+// discard closes an instance and releases what it held.
 func discard(log hclog.Logger, i instance) {
 	if err := i.close(); err != nil {
 		log.Debug("closing an instance failed", "error", err)
@@ -175,7 +174,7 @@ func discard(log hclog.Logger, i instance) {
 	i.environment().release()
 }
 
-// key tells setups apart.
+// key returns a string that is equal for equal setups.
 func (s setup) key() string {
 	var b strings.Builder
 	for _, m := range s.grant.Mounts {

@@ -10,9 +10,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// What one call may print and log.
+// How much one call may print and log.
 const (
-	maxLogLines = 500  // lines; further ones are counted only
+	maxLogLines = 500  // lines; further ones are only counted
 	maxLogLine  = 2048 // bytes of one line
 )
 
@@ -39,7 +39,7 @@ func (j *journal) write(level hclog.Level, source, line string) {
 	}
 }
 
-// end says how much was left out, and begins anew.
+// end logs how many lines were dropped, and resets the count.
 func (j *journal) end() {
 	j.mu.Lock()
 	dropped := j.dropped
@@ -50,19 +50,19 @@ func (j *journal) end() {
 	}
 }
 
-// stream is a guest's stdout or stderr. It takes everything and keeps little,
-// so that a flood costs the guest its own time only.
+// stream is a guest's stdout or stderr. It accepts everything and stores little, so a
+// flood only costs the guest's own time.
 type stream struct {
 	journal *journal
 	source  string
-	check   func() // ends the guest whose time is over
+	check   func() // ends the guest if its time is over
 
 	mu   sync.Mutex
 	line []byte
-	head []byte // the beginning of all that was printed
+	head []byte // the beginning of the output
 }
 
-// headBytes is enough for the line in which a crashing guest says why.
+// headBytes is enough for the line in which a crashing guest explains itself.
 const headBytes = 2048
 
 // Write implements io.Writer; it never fails.
@@ -88,7 +88,7 @@ func (s *stream) flush() {
 	s.line = s.line[:0]
 }
 
-// end flushes an unended line, and begins anew.
+// end flushes a line without an end, and resets the stream.
 func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,7 @@ func (s *stream) end() {
 	s.line, s.head = nil, nil
 }
 
-// first returns the first line that says something, or "".
+// first returns the first line that is not empty, or "".
 func (s *stream) first() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,12 +108,11 @@ func (s *stream) first() string {
 	return ""
 }
 
-// escapes are terminal sequences: colours, cursor movements.
+// escapes matches terminal sequences: colours, cursor movements.
 var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`) })
 
-// printable makes text of a guest safe to show: valid UTF-8, no terminal
-// sequences, no control characters, none that reorder or hide text, at most n
-// bytes.
+// printable makes a guest's text safe to show: valid UTF-8 of at most n bytes, without
+// terminal sequences, control characters and characters that reorder or hide text.
 func printable(s string, n int) string {
 	if len(s) > n {
 		s = s[:n]
