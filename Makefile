@@ -78,7 +78,7 @@ ifeq ($(RACE),)
 	$(GO) test -timeout 30m ./...
 else
 	$(GO) test -timeout 30m $(ALONE)
-	$(GO) test -timeout 30m -run 'TestBombs|TestAFolderOfStrangers|TestAllocations' ./host/internal/hostile ./sdk/limit
+	$(GO) test -timeout 30m -run 'TestBombs|TestAFolderOfHostilePlugins|TestAllocations' ./host/internal/hostile ./sdk/limit
 	$(GO) test -timeout 30m -run '$(PLAIN)' ./host/internal/sandbox
 	$(GO) test $(RACE) -skip '$(PLAIN)' -timeout 30m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(ALONE))")
 endif

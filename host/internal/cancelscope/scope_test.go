@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Whatever ends a context, everybody who waits for it learns of it, once.
+// Whatever ends a context, all that wait for it are notified once.
 func TestEnds(t *testing.T) {
 	type ends struct {
 		life, parent context.CancelFunc
@@ -75,7 +75,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// Those that have left stay out of the group, in whatever order they go.
+// Contexts leave the group in any order and stay out of it.
 func TestLeave(t *testing.T) {
 	g := NewGroup(t.Context())
 	var all []*Context
@@ -90,7 +90,7 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// Who comes when the life is over has ended before it begins.
+// A context that enters after the end of life has ended from the beginning.
 func TestLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		life, end := context.WithCancel(t.Context())
@@ -103,7 +103,7 @@ func TestLate(t *testing.T) {
 	})
 }
 
-// The end of a deadline is told as one.
+// The end of a deadline is reported as context.DeadlineExceeded.
 func TestDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		parent, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -126,8 +126,7 @@ func TestAfterForever(t *testing.T) {
 	}
 }
 
-// A context of a parent that has ended has ended when it is asked for the first
-// time, as package context's own.
+// A context whose parent has ended has ended at its first use, as in package context.
 func TestOfAnEndedParent(t *testing.T) {
 	for _, of := range []string{"", "inner "} {
 		parent, end := context.WithCancel(t.Context())

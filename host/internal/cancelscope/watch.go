@@ -2,23 +2,23 @@ package cancelscope
 
 import "context"
 
-// A Watch runs Do when a context ends, in a goroutine of its own. One Watch serves
-// for one context after the other, and is made once for all of them: so Do may get
-// to run when the Watch has ended already, or is over another context. Begin and End
-// are for one goroutine at a time, and a Watch that has begun must stay where it is.
+// A Watch runs Do in its own goroutine when a context ends. One Watch serves for one
+// context after the other, so calls allocate none. Do may therefore run after End, or
+// when the Watch is over another context. Begin and End are for one goroutine at a
+// time; a Watch that has begun must not be copied.
 type Watch struct {
 	Do func()
 
-	inner *Context    // ends with what is watched, in the place of Do; nil: Do runs
-	of    *Context    // what is watched; nil: nothing, or a context of another kind
-	stop  func() bool // ends the watch over one of another kind; nil: there is none
+	inner *Context    // is cancelled instead of running Do; nil: Do runs
+	of    *Context    // the watched context; nil: none, or of another type
+	stop  func() bool // ends the watch over a context of another type; nil: none
 
-	// The lock of what is watched guards its list.
+	// Guarded by the lock of the watched context.
 	before, next *Watch
 	in           bool
 }
 
-// Begin watches ctx. End must be called before it begins again.
+// Begin watches ctx. End must be called before the next Begin.
 func (w *Watch) Begin(ctx context.Context) {
 	if c, ok := ctx.(*Context); ok {
 		w.of = c
@@ -35,7 +35,7 @@ func (w *Watch) Begin(ctx context.Context) {
 	w.stop = After(ctx, do)
 }
 
-// End ends the watch, and holds nothing of the context any more.
+// End ends the watch and drops all references to the context.
 func (w *Watch) End() {
 	if w.of != nil {
 		w.of.forget(w)
@@ -45,7 +45,7 @@ func (w *Watch) End() {
 	w.of, w.stop = nil, nil
 }
 
-// watch puts w into the list, or tells it that it has come too late.
+// watch adds w to the list, or runs it at once if the context has ended.
 func (c *Context) watch(w *Watch) {
 	c.link()
 	c.mu.Lock()
@@ -66,7 +66,7 @@ func (c *Context) watch(w *Watch) {
 	}
 }
 
-// forget takes w out of the list; false: it is told, or has been before.
+// forget removes w from the list; false: it runs or has run.
 func (c *Context) forget(w *Watch) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +77,7 @@ func (c *Context) forget(w *Watch) bool {
 	return was
 }
 
-// drop takes w out of the list; c.mu is held.
+// drop removes w from the list; c.mu is held.
 func (c *Context) drop(w *Watch) {
 	if w.before != nil {
 		w.before.next = w.next
@@ -90,8 +90,8 @@ func (c *Context) drop(w *Watch) {
 	w.before, w.next, w.in = nil, nil, false
 }
 
-// After is context.AfterFunc without a context in between, where ctx knows how.
-// stop is nil when ctx never ends.
+// After is context.AfterFunc, without a context in between if ctx has an AfterFunc
+// method. stop is nil if ctx never ends.
 func After(ctx context.Context, f func()) (stop func() bool) {
 	if a, ok := ctx.(interface {
 		AfterFunc(func()) func() bool

@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 )
 
-// One Watch serves for one context after the other, of whatever kind, and is told of
-// the one that it is over.
+// One Watch serves for one context after the other, of any type, and runs for the
+// current one.
 func TestWatch(t *testing.T) {
 	kinds := map[string]func(context.Context) (context.Context, func()){
 		"std": func(ctx context.Context) (context.Context, func()) { return context.WithCancel(ctx) },
@@ -62,14 +62,14 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// What never ends is watched for nothing.
+// A context that never ends is not watched.
 func TestWatchForever(t *testing.T) {
 	w := Watch{Do: func() { t.Error("it has ended") }}
 	w.Begin(context.Background())
 	w.End()
 }
 
-// Watches leave in whatever order they like; those that are left are told.
+// Watches end in any order; the remaining ones run.
 func TestWatchesLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewGroup(t.Context()).Enter(t.Context())
@@ -95,8 +95,7 @@ func TestWatchesLeave(t *testing.T) {
 	})
 }
 
-// A context that is a part of something else costs nothing, whether it is watched
-// through another or not.
+// A context that is a field of another struct allocates nothing, watched or not.
 func TestAllocations(t *testing.T) {
 	outside, inside := NewGroup(t.Context()), NewGroup(t.Context())
 	var outer, inner Context

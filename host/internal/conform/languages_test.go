@@ -43,7 +43,7 @@ func clang(flags ...string) builder {
 	}
 }
 
-// wasi stands for the target that newer compilers call wasm32-wasip1.
+// wasi is the target that newer compilers call wasm32-wasip1.
 const wasi = "wasm32-wasi"
 
 // rustc builds with every warning as an error. Since Rust 1.68 the form without std

@@ -1,4 +1,4 @@
-// Package cputime tells benchmarks what other processes take.
+// Package cputime measures the CPU time of other processes, for benchmarks.
 package cputime
 
 import (
@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Of is the time on a processor of a process and its children that live, those of
-// threads that have ended left out; 0 where the system does not tell. It reads the
-// kernel's schedstat, which is exact; its stat counts ticks.
+// Of returns the CPU time of a process and its live children, without threads that
+// have ended; 0 if the system does not report it. It reads the kernel's schedstat,
+// which is exact; stat counts ticks.
 func Of(pid int) (sum time.Duration) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -20,7 +20,7 @@ func Of(pid int) (sum time.Duration) {
 	parent := strconv.Itoa(pid)
 	for _, name := range stats {
 		b, err := os.ReadFile(name)
-		_, rest, ok := strings.Cut(string(b), ") ") // the name in front of it may hold anything
+		_, rest, ok := strings.Cut(string(b), ") ") // the name before it may contain anything
 		if f := strings.Fields(rest); err == nil && ok && len(f) > 1 && (f[1] == parent || name == "/proc/"+parent+"/stat") {
 			sum += threads(filepath.Dir(name))
 		}
@@ -28,7 +28,7 @@ func Of(pid int) (sum time.Duration) {
 	return sum
 }
 
-// threads is the time of the threads of one process.
+// threads returns the CPU time of the threads of one process.
 func threads(proc string) (sum time.Duration) {
 	names, err := filepath.Glob(filepath.Join(proc, "task/*/schedstat"))
 	if err != nil {
@@ -37,7 +37,7 @@ func threads(proc string) (sum time.Duration) {
 	for _, name := range names {
 		b, err := os.ReadFile(name)
 		if err != nil {
-			continue // it has ended
+			continue // the thread has ended
 		}
 		ran, _, _ := strings.Cut(string(b), " ")
 		if n, err := strconv.ParseInt(ran, 10, 64); err == nil {

@@ -84,7 +84,7 @@ func bombs(port string) []bomb {
 		{dropped: dropped{name: "large_input", wasm: w.Echo("run")}, codes: "too_large bad_args", args: `{"x":"` + strings.Repeat("i", 17<<20) + `"}`},
 	}
 	for i := range list {
-		// What comes to an end by itself is given time to, on a busy machine too.
+		// A call that ends without a deadline gets time for it, on a busy machine too.
 		if b := &list[i]; !strings.Contains(b.codes, endless) {
 			b.timeout = time.Minute
 		}

@@ -23,8 +23,8 @@ func opens(name string, flags int32) part {
 	return do(p, num(3), num(1), num(64), num(int32(len(name))), num(flags), long(64), long(0), num(0), num(512), call(fOpen))
 }
 
-// TestAGrantedFolderKeepsWhatDecides gives a guest the folder that weir's own
-// files lie in, for writing. It can change everything but those.
+// A guest may write to a folder that contains weir's own files: it can change
+// everything but those.
 func TestAGrantedFolderKeepsWhatDecides(t *testing.T) {
 	work := t.TempDir()
 	in := func(name string) string { return filepath.Join(work, name) }

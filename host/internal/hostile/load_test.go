@@ -20,8 +20,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// countBombs declare what they do not have. Each ended the whole process of a
-// host that handed it to the engine.
+// countBombs declare more than they contain. Each of them crashed a host that passed
+// it to the engine.
 func countBombs() map[string][]byte {
 	const most = math.MaxUint32
 	none := w.Func(nil, nil)
@@ -54,7 +54,7 @@ func countBombs() map[string][]byte {
 	return bombs
 }
 
-// compileBombs keep a compiler busy for long, in little space.
+// compileBombs keep a compiler busy for long, in small files.
 func compileBombs() map[string][]byte {
 	one := func(code ...byte) []byte { return w.Exporting("run", append(code, w.I32Const, 0)...) }
 	nest := func(n int, open ...byte) []byte { return one(w.Cat(w.Repeat(n, open...), w.Repeat(n, w.End))...) }
@@ -77,7 +77,7 @@ func compileBombs() map[string][]byte {
 	}
 }
 
-// odd puts things that are no plugins at all into a folder.
+// odd puts files that are no plugins into a folder.
 func odd(t *testing.T, dir string) {
 	t.Helper()
 	write := func(name string, content []byte) {
@@ -125,8 +125,8 @@ func odd(t *testing.T, dir string) {
 	}
 }
 
-// survives opens a folder of strangers, calls whatever of it is ready, and
-// shows that the honest tool answered all the while.
+// survives opens a folder of untrusted plugins, calls those that are ready, and checks
+// that the honest tool answers meanwhile.
 func survives(t *testing.T, dir string, change func(*host.Config)) *host.Host {
 	t.Helper()
 	dropIn(t, dir, honest)
@@ -174,9 +174,8 @@ func survives(t *testing.T, dir string, change func(*host.Config)) *host.Host {
 	return h
 }
 
-// TestAFolderOfStrangers has every file that ended a host, or could have, in
-// one folder with an honest plugin.
-func TestAFolderOfStrangers(t *testing.T) {
+// One folder has every file that crashed a host, or could have, and an honest plugin.
+func TestAFolderOfHostilePlugins(t *testing.T) {
 	before := resident()
 	dir := t.TempDir()
 	odd(t, dir)
@@ -197,8 +196,8 @@ func TestAFolderOfStrangers(t *testing.T) {
 	}
 }
 
-// TestCompileBombs are refused, or compiled by a process that is ended when it
-// takes too long; a second start does not try those again.
+// Compile bombs are refused, or compiled in a process that is killed at its limits; a
+// second start does not compile those again.
 func TestCompileBombs(t *testing.T) {
 	if !host.CanIsolate() {
 		return // nothing ends a compiler in this process
@@ -224,15 +223,15 @@ func TestCompileBombs(t *testing.T) {
 	again.Close()
 }
 
-// whole is a module that has something of everything, for tests that break it.
+// whole is a module with a section of every kind, for tests that damage it.
 func whole() []byte {
 	return shape{table: 32, start: op(), helpers: []part{answer}, exports: map[string]part{
 		"run": do(num(1), op(opCallIndirect, byte(tRun), 0), drop, times(3, num(64), num(7), memory(opStore32, 0)), says("whole"), answer),
 	}}.bytes()
 }
 
-// TestBrokenFiles cuts a valid module at each length and turns single bits of
-// it. What still loads is called; nothing of it stops the host.
+// A valid module is cut at each length and single bits are changed. What still loads
+// is called; nothing stops the host.
 func TestBrokenFiles(t *testing.T) {
 	wasm := whole()
 	// Cut where its last section begins it is a module still, without data.

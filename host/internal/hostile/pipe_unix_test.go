@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// makePipe makes a file that nobody writes to: opening it for reading waits.
+// makePipe creates a named pipe without a writer: opening it for reading waits.
 func makePipe(t *testing.T, path string) {
 	t.Helper()
 	if err := syscall.Mkfifo(path, 0o644); err != nil {

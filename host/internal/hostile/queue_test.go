@@ -11,9 +11,9 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// TestAHangingToolLeavesRoom calls a tool that hangs more often than there are
-// places. The calls of others do not wait for its deadline.
-func TestAHangingToolLeavesRoom(t *testing.T) {
+// A tool that hangs is called more often than there are slots: calls of other tools do
+// not wait for its deadline.
+func TestAHangingToolDoesNotBlockOthers(t *testing.T) {
 	for _, isolation := range []host.Isolation{host.InProcess, host.Inline} {
 		t.Run(string(isolation), func(t *testing.T) {
 			dir := t.TempDir()

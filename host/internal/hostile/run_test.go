@@ -20,7 +20,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// field is a host over all bombs and one honest tool, and what they leave.
+// A field is a host with all bombs and one honest tool, and what they leave.
 type field struct {
 	*host.Host
 	bombs  []bomb
@@ -63,7 +63,7 @@ func newField(t *testing.T, isolation host.Isolation) *field {
 	return f
 }
 
-// set calls a bomb and holds what comes of it to its row.
+// set calls a bomb and compares the outcome with its row.
 func (f *field) set(t *testing.T, b bomb, locale tool.Locale) time.Duration {
 	args := b.args
 	if args == "" {
@@ -91,8 +91,8 @@ func (f *field) set(t *testing.T, b bomb, locale tool.Locale) time.Duration {
 	return took
 }
 
-// company keeps an honest tool busy until stop is called, and returns how long
-// its calls took.
+// company keeps an honest tool busy until stop is called, which returns the durations
+// of its calls.
 func (f *field) company(t *testing.T, callers int) (stop func() []time.Duration) {
 	var end atomic.Bool
 	var wg sync.WaitGroup
@@ -122,8 +122,8 @@ func quantile(list []time.Duration, q float64) time.Duration {
 	return list[int(q*float64(len(list)-1))]
 }
 
-// TestBombs sets off every bomb, one after the other and then together, beside
-// honest calls, in processes of their own and in this one.
+// Every bomb is called, one after the other and then together, beside honest calls, in
+// worker processes and in this one.
 func TestBombs(t *testing.T) {
 	for _, isolation := range []host.Isolation{host.InProcess, host.Inline} {
 		if isolation == host.InProcess && !host.CanIsolate() {
@@ -177,9 +177,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// quiet makes the calls that are made beside the bombs without any: by as many
-// callers, who think for as long, and in the long form so many that a hundredth
-// of them are still ten.
+// quiet makes the same honest calls without bombs. In the long form there are so many
+// that a hundredth of them is still ten.
 func (f *field) quiet(t *testing.T) []time.Duration {
 	stop := f.company(t, 1)
 	if thorough {

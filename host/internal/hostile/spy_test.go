@@ -12,11 +12,11 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// What a spy leaves behind, eight bytes.
+// The mark of a spy, eight bytes.
 const spiesMark = "CANARY12"
 
-// spy is a guest that looks for what an earlier call may have left, then leaves
-// a mark in every place it knows, and ends in one of several ways.
+// spy is a guest that looks for what an earlier call may have left, then leaves a mark
+// in every place it knows, and ends in one of several ways.
 func spy() dropped {
 	mark := int64(0)
 	for i := range 8 {
@@ -51,8 +51,8 @@ func spy() dropped {
 	}}.bytes()}
 }
 
-// TestStateSpy finds nothing, however the calls before it ended, one after the
-// other and at once, with instances made on demand and with spare ones.
+// The spy finds nothing, however the calls before it ended, one after the other and
+// concurrently, with instances created on demand and with spares.
 func TestStateSpy(t *testing.T) {
 	s := spy()
 	for _, isolation := range []host.Isolation{host.InProcess, host.Inline} {

@@ -1,5 +1,5 @@
-// Package lines reads the lines of a stream that somebody else writes, who may never
-// end one.
+// Package lines reads lines of bounded length from an untrusted stream, which may never
+// end a line.
 package lines
 
 import (
@@ -7,15 +7,15 @@ import (
 	"errors"
 )
 
-// ErrLong says that a line was longer than wanted, and that it was passed over.
+// ErrLong says that a line was longer than allowed and was skipped.
 var ErrLong = errors.New("the line is too long")
 
-// Read reads a line of most bytes at the most, with its end, which is valid until the
-// next one is read. One that is longer is read to its end and dropped: that is ErrLong.
-// Behind the last line, which may lack its end, the error is that of r: io.EOF.
+// Read returns the next line with its end, at most most bytes; it is valid until the
+// next Read. A longer line is skipped, which is ErrLong. After the last line, which
+// may lack its end, the error is that of r: io.EOF.
 func Read(r *bufio.Reader, most int) ([]byte, error) {
 	part, err := r.ReadSlice('\n')
-	if err == nil && len(part) <= most { // as most are
+	if err == nil && len(part) <= most { // the usual case
 		return part, nil
 	}
 	var line []byte

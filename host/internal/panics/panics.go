@@ -1,5 +1,5 @@
-// Package panics tells of a panic without what it carries: an error can hold an
-// address with a key in it, and a text whatever was at hand.
+// Package panics describes a panic without its content: an error can hold an address
+// with a key in it, and a text may hold anything.
 package panics
 
 import (
@@ -8,8 +8,8 @@ import (
 	"runtime"
 )
 
-// Says returns the runtime's own words about the value of a panic, and of any
-// other value only the type.
+// Says returns the runtime's own text of a panic value, and only the type of any other
+// value.
 func Says(value any) string {
 	if err, ok := value.(error); ok {
 		if re, ok := errors.AsType[runtime.Error](err); ok {

@@ -1,4 +1,4 @@
-// Package pipe reads and writes pipes that many short messages go through.
+// Package pipe reads and writes pipes that carry many short messages.
 package pipe
 
 import (
@@ -8,15 +8,14 @@ import (
 	"syscall"
 )
 
-// An End is one end of a pipe. Its goroutine waits in the runtime's poller, and what
-// it asks the kernel for in between looks like computing to the runtime, as it never
-// waits. Of every other system call the runtime thinks that it may: its monitor is
-// woken for it, and looks every 20 µs whether it has lasted, which took a tenth of a
-// core beside 25,000 short calls a second. Nobody may make the pipe wait, as Fd does: then the
-// whole process would stand still. It is safe for concurrent use.
+// An End is one end of a pipe. Its goroutine waits in the runtime's poller. Its system
+// calls, which never block, bypass the runtime: for ordinary system calls the runtime
+// assumes blocking and wakes sysmon, which checks every 20 µs and took a tenth of a
+// core beside 25,000 short calls a second. The pipe must stay non-blocking (Fd would
+// change that): else the whole process would stop. It is safe for concurrent use.
 type End struct {
 	*os.File
-	raw syscall.RawConn // nil: the file's own methods do
+	raw syscall.RawConn // nil: the file's own methods are used
 	in  side
 	out side
 }
@@ -25,13 +24,13 @@ type End struct {
 type side struct {
 	sync.Mutex
 	step  func(fd uintptr) (done bool)
-	bytes []byte // that are to be read or written; none is kept
+	bytes []byte // to read or write; not kept
 	n     int
 	errno syscall.Errno
 }
 
-// New makes an End of a file, which belongs to it. Of one that is no pipe, or that the
-// runtime's poller does not wait for, it uses the methods.
+// New returns an End of a file, which it owns. For a file that is no pipe, or that the
+// runtime's poller does not watch, it uses the file's methods.
 func New(f *os.File) *End {
 	e := &End{File: f}
 	if quick && nonblocking(f) {
@@ -42,7 +41,7 @@ func New(f *os.File) *End {
 	return e
 }
 
-// try asks the kernel once; it is asked again when something can be had.
+// try makes one system call. The poller calls it again when the pipe is ready.
 func (s *side) try(what func(fd uintptr, p []byte) (int, syscall.Errno), fd uintptr) (done bool) {
 	for {
 		n, errno := what(fd, s.bytes)
@@ -67,7 +66,7 @@ func (e *End) Read(p []byte) (int, error) {
 	}
 	n, errno, err := e.in.do(e.raw.Read, p)
 	switch {
-	case err != nil: // it was closed, or its deadline has come
+	case err != nil: // closed, or its deadline has passed
 		return e.File.Read(p)
 	case errno != 0:
 		return 0, &os.PathError{Op: "read", Path: e.Name(), Err: errno}
@@ -77,7 +76,7 @@ func (e *End) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Write implements io.Writer: it writes all, or says why not.
+// Write implements io.Writer: it writes everything or returns an error.
 func (e *End) Write(p []byte) (int, error) {
 	if e.raw == nil {
 		return e.File.Write(p)
@@ -85,7 +84,7 @@ func (e *End) Write(p []byte) (int, error) {
 	for done := 0; ; {
 		n, errno, err := e.out.do(e.raw.Write, p[done:])
 		switch done += n; {
-		case err != nil: // it was closed, or its deadline has come
+		case err != nil: // closed, or its deadline has passed
 			n, err = e.File.Write(p[done:])
 			return done + n, err
 		case errno != 0:
@@ -96,7 +95,7 @@ func (e *End) Write(p []byte) (int, error) {
 	}
 }
 
-// do has a side's step made until it is done. The error is that nothing could be tried.
+// do calls step until it is done. The error says that the poller refused.
 func (s *side) do(wait func(func(uintptr) bool) error, p []byte) (int, syscall.Errno, error) {
 	s.Lock()
 	defer s.Unlock()

@@ -9,11 +9,11 @@ import (
 	"unsafe"
 )
 
-// quick says that an End need not tell the runtime. The race detector is told of what
-// goes through a file by the file's methods.
+// quick says that an End bypasses the runtime. Under the race detector it must not: the
+// detector learns of data in a file from the file's methods.
 const quick = true
 
-// nonblocking reports whether no system call on the pipe waits.
+// nonblocking reports whether no system call on the pipe blocks.
 func nonblocking(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&fs.ModeNamedPipe == 0 {

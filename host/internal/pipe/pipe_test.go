@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// ends are those of a new pipe.
+// ends returns both ends of a new pipe.
 func ends(t *testing.T) (from, to *End) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -28,9 +28,8 @@ func ends(t *testing.T) (from, to *End) {
 	return from, to
 }
 
-// TestWhatIsWrittenIsRead passes more through a pipe than it holds, in pieces of any
-// size.
-func TestWhatIsWrittenIsRead(t *testing.T) {
+// More data than the pipe holds arrives, in pieces of any size.
+func TestDataArrivesInOrder(t *testing.T) {
 	from, to := ends(t)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	all := make([]byte, 4<<20)
@@ -64,8 +63,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
-// TestMany write at the same time: no piece is torn.
-func TestMany(t *testing.T) {
+// Concurrent writes are not mixed.
+func TestConcurrentWritesAreNotMixed(t *testing.T) {
 	from, to := ends(t)
 	const writers, pieces, size = 8, 200, 1000
 	var all sync.WaitGroup
@@ -90,8 +89,7 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// TestErrors are those of a file: whoever waits is told that it was closed, that its
-// deadline came, and that nobody reads.
+// The errors are those of a file: closed, deadline exceeded, no reader.
 func TestErrors(t *testing.T) {
 	waits := func(t *testing.T, e *End, what func() error, end func() error, want error) {
 		t.Helper()
@@ -130,8 +128,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestFilesAreFiles goes through what is no pipe by the file's own methods.
-func TestFilesAreFiles(t *testing.T) {
+// A file that is no pipe is used by its own methods.
+func TestOtherFilesUseTheirOwnMethods(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
 	if err != nil {
 		t.Fatal(err)

@@ -9,9 +9,8 @@ import (
 	w "github.com/weirhost/weir/host/internal/wasmtest"
 )
 
-// BenchmarkCall measures a call, its renewed or fresh instance included: of the
-// smallest guest and of a Go guest, by Extism's functions and by a mailbox, on
-// both engines.
+// BenchmarkCall measures a call with its recycled or fresh instance: of the smallest
+// guest and a Go guest, with Extism's functions and with a mailbox, on both engines.
 func BenchmarkCall(b *testing.B) {
 	boxed := guestShape{box: inBox(1 << 10), exports: map[string]part{"run": answers(field(boxInPtrAt), field(boxInLenAt))}}.bytes()
 	for _, row := range []struct {
@@ -42,7 +41,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkOutput measures results of some size, through a mailbox.
+// BenchmarkOutput measures results of several sizes, through a mailbox.
 func BenchmarkOutput(b *testing.B) {
 	for _, n := range []int32{64 << 10, 1 << 20} {
 		b.Run(fmt.Sprintf("%dKiB", n>>10), func(b *testing.B) {
@@ -70,8 +69,8 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// BenchmarkKernel measures what Extism's kernel adds to loading a module whose
-// code is in the cache.
+// BenchmarkKernel measures what Extism's kernel adds to loading a module whose code is
+// in the cache.
 func BenchmarkKernel(b *testing.B) {
 	front := newWazeroFront(hclog.NewNullLogger(), true)
 	s, err := parseModule(echoModule())

@@ -27,8 +27,8 @@ func compiled(t *testing.T, dir string) (files []string) {
 	return files
 }
 
-// TestCacheSurvivesDamage damages the compiled code in several ways; each time
-// the module loads and works, and the cache is whole again afterwards.
+// The compiled code is damaged in several ways: each time the module loads and works,
+// and the cache is repaired.
 func TestCacheSurvivesDamage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
 	run := func() {
@@ -83,9 +83,8 @@ func TestCacheSurvivesDamage(t *testing.T) {
 	}
 }
 
-// TestTheKernelIsCompiledOnce loads modules one after the other from a cache that
-// may only be read: neither the module nor Extism's kernel is compiled by who
-// runs them, for each folder holds the code of both.
+// Modules are loaded from a cache that may only be read: neither the module nor
+// Extism's kernel is compiled, because each folder has the code of both.
 func TestTheKernelIsCompiledOnce(t *testing.T) {
 	dir := t.TempDir()
 	load(t, newEngine(t, Config{CacheDir: dir}), Plugin{Name: "echo", Wasm: echoModule()})
@@ -102,8 +101,8 @@ func TestTheKernelIsCompiledOnce(t *testing.T) {
 	}
 }
 
-// TestAnotherVersionOfTheEngine finds code that it would not take: it is not said to
-// be there, and both versions' code stays, for both may run at once.
+// Code of another engine version is not reported as compiled, and the code of both
+// versions stays.
 func TestAnotherVersionOfTheEngine(t *testing.T) {
 	dir := t.TempDir()
 	p := Plugin{Name: "echo", Wasm: echoModule()}
@@ -129,7 +128,7 @@ func TestAnotherVersionOfTheEngine(t *testing.T) {
 	}
 }
 
-// TestNotes says of a module by its digest alone whether its code is there.
+// A digest alone says whether a module's code is likely in the cache.
 func TestNotes(t *testing.T) {
 	dir := t.TempDir()
 	e := newEngine(t, Config{CacheDir: dir})
@@ -161,7 +160,7 @@ func TestNotes(t *testing.T) {
 			t.Errorf("%s: it is noted", name)
 		}
 	}
-	if !e.Compiled(p) || !e.LikelyCompiled(digest) { // who looks closely notes it anew
+	if !e.Compiled(p) || !e.LikelyCompiled(digest) { // verifying records it again
 		t.Error("it is not noted again")
 	}
 	if err := os.RemoveAll(filepath.Join(dir, string(text[:64]))); err != nil {
@@ -194,7 +193,7 @@ func TestCacheOfOthers(t *testing.T) {
 	}
 }
 
-// TestCacheThatCannotBeWritten costs time, not plugins.
+// A cache that cannot be written costs time, and modules load all the same.
 func TestCacheThatCannotBeWritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
 	e := newEngine(t, Config{CacheDir: dir})

@@ -14,7 +14,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// call runs an export of the Go guest that is expected to answer.
+// answer runs an export of the Go guest that must succeed.
 func answer(t *testing.T, m *Module, inv Invocation) string {
 	t.Helper()
 	out, fail := m.Call(t.Context(), inv)
@@ -51,8 +51,7 @@ func TestCallAnswers(t *testing.T) {
 	}
 }
 
-// TestCallFails shows the typed end of everything a guest can do wrong, with
-// the words a model gets.
+// Every failure of a guest has a type and a sentence for a model.
 func TestCallFails(t *testing.T) {
 	m := guest(t)
 	for _, row := range []struct {
@@ -96,7 +95,7 @@ func TestCallFails(t *testing.T) {
 			}
 		})
 	}
-	// Whatever happened above happened to nobody else.
+	// The failures above did not affect other calls.
 	if got := answer(t, m, Invocation{Export: "echo", Input: []byte("still here")}); got != "still here" {
 		t.Errorf("got %q", got)
 	}
@@ -117,7 +116,7 @@ func TestCallOfACancelledCaller(t *testing.T) {
 	}
 }
 
-// A seat is a place for one guest.
+// A seat is a Slot for one guest.
 type seat struct {
 	free  chan struct{}
 	taken int // how often
@@ -138,9 +137,9 @@ func (s *seat) Release() { s.free <- struct{}{} }
 
 func (s *seat) Shares(Slot, bool) bool { return false }
 
-// TestAGuestHasAPlace runs guests in a place, which they have while they run and not
-// longer, however they end; who gets none runs nothing.
-func TestAGuestHasAPlace(t *testing.T) {
+// A guest holds its slot exactly while it runs, however it ends; without a slot
+// nothing runs.
+func TestAGuestHasASlot(t *testing.T) {
 	m, s := guest(t), &seat{free: make(chan struct{}, 1)}
 	s.Release()
 	for n, export := range []string{"talk", "spin"} {
@@ -164,9 +163,9 @@ func TestAGuestHasAPlace(t *testing.T) {
 	}
 }
 
-// TestFreshState lets a guest look for what an earlier call left: in its
-// globals and in Extism's variables; with spares, too.
-func TestFreshState(t *testing.T) {
+// A guest looks for the state of earlier calls in its globals and in Extism's
+// variables, with spares too.
+func TestAnInstanceHasNoOldState(t *testing.T) {
 	for _, spares := range []int{0, 2} {
 		m := load(t, newEngine(t, Config{Spares: spares}), Plugin{Name: "spy", Wasm: goGuest})
 		for range 6 {
@@ -197,7 +196,7 @@ func TestCallsAtTheSameTime(t *testing.T) {
 	wg.Wait()
 }
 
-// TestWorld checks the clock, the randomness and the emptiness of the rest.
+// The guest's clock and random numbers are real, and everything else is empty.
 func TestWorld(t *testing.T) {
 	t.Setenv("HOST_SECRET", "canary")
 	m := guest(t)

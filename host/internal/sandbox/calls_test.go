@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// TestCallsEndBeforeTheirModule lets calls come and go while their module closes:
-// none is admitted behind that, and it waits for all that were.
+// Calls come and go while their module closes: none is admitted after that, and Close
+// waits for all that were.
 func TestCallsEndBeforeTheirModule(t *testing.T) {
 	for range 200 {
 		c := NewCalls(t.Context())
@@ -41,8 +41,8 @@ func TestCallsEndBeforeTheirModule(t *testing.T) {
 	}
 }
 
-// TestCallsThatLastAreEnded closes while a call runs, which its life tells.
-func TestCallsThatLastAreEnded(t *testing.T) {
+// Close ends the life of a call that runs on.
+func TestCloseEndsLongCalls(t *testing.T) {
 	c := NewCalls(t.Context())
 	c.Enter()
 	impatient, cancel := context.WithCancel(t.Context())
@@ -63,9 +63,9 @@ type named struct {
 	held atomic.Bool
 }
 
-// TestInstancesAreHeldByOne takes and gives back from several sides: no instance is
-// had by two, and none gets lost.
-func TestInstancesAreHeldByOne(t *testing.T) {
+// Several goroutines acquire and release instances: no two have the same one, and none
+// is lost.
+func TestAnInstanceServesOneCallAtATime(t *testing.T) {
 	const most = 3
 	s := &recycledSupply{log: hclog.NewNullLogger(), most: most}
 	for range most {

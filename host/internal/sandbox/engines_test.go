@@ -22,7 +22,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// seen is all that a caller can tell about a call, times excepted.
+// seen is everything that a caller can observe of a call, except times.
 type seen struct {
 	Text     string
 	Fail     string
@@ -31,13 +31,13 @@ type seen struct {
 	Relist   bool
 }
 
-// pair is the same plugin on both engines.
+// A pair is the same plugin on both engines.
 type pair struct {
 	modules [2]*Module
 	books   [2]*guesttest.LogBook
 }
 
-// engines are what a pair runs on, the reference first.
+// engines are those of a pair, the reference first.
 var engines = [2]string{EngineExtism, EngineWazero}
 
 func newPair(t testing.TB, p Plugin) *pair {
@@ -51,8 +51,8 @@ func newPair(t testing.TB, p Plugin) *pair {
 	return pr
 }
 
-// call makes the same call on both, twice each: the second one sees what the
-// first one left, if anything.
+// call makes the same call twice on each engine: the second one sees what the first
+// one left.
 func (p *pair) call(inv Invocation) (got [2][2]seen) {
 	for i := range engines {
 		for try := range 2 {
@@ -79,7 +79,7 @@ func bothLanguages(fail *tool.Error) string {
 	return fail.Error() + "\n" + msg.ToolError(tool.Zh, fail).Error()
 }
 
-// same reports how what was seen differs; empty: it does not.
+// same returns how the observations differ; empty: they do not.
 func same(got [2][2]seen) string {
 	if diff := cmp.Diff(got[0][0], got[1][0]); diff != "" {
 		return "the engines differ (-extism +wazero):\n" + diff
@@ -92,7 +92,7 @@ func same(got [2][2]seen) string {
 	return ""
 }
 
-// echoSender answers every request with what was asked.
+// An echoSender answers every request with the request.
 type echoSender struct{}
 
 func (echoSender) Do(_ context.Context, r egress.Request) (egress.Response, *tool.Error) {
@@ -102,7 +102,7 @@ func (echoSender) Do(_ context.Context, r egress.Request) (egress.Response, *too
 	return egress.Response{Status: http.StatusOK, URL: r.URL, Headers: map[string]string{"X-Len": fmt.Sprint(len(r.Body))}, Body: []byte(r.Method + " " + string(r.Body))}, nil
 }
 
-// TestEnginesOnAGoGuest makes the calls of the other tests on both engines.
+// Both engines give the same results for a Go guest.
 func TestEnginesOnAGoGuest(t *testing.T) {
 	p := newPair(t, Plugin{Name: "guest", Wasm: goGuest})
 	granted, _ := folders(t)
@@ -160,8 +160,8 @@ func TestEnginesOnAGoGuest(t *testing.T) {
 	}
 }
 
-// TestEnginesOnHandMadeGuests does so for what compilers do not produce. Where
-// the engines are meant to differ, the row says why.
+// Both engines give the same results for modules that no compiler makes. Rows with a
+// reason are meant to differ.
 func TestEnginesOnHandMadeGuests(t *testing.T) {
 	const (
 		// Extism's SDK answers these functions in Go and ends the call where the
@@ -278,8 +278,7 @@ func nap(d time.Duration) part {
 		the("poll_oneoff", num(0), num(128), num(1), num(256)), op(w.Drop))
 }
 
-// TestEnginesOnTheKernel lets a guest do as it pleases with the kernel, by
-// programs drawn at random, and holds both engines to the same numbers.
+// Both engines give the same numbers for random programs that use the kernel.
 func TestEnginesOnTheKernel(t *testing.T) {
 	p := newPair(t, Plugin{Name: "guest", Wasm: goGuest})
 	rapid.Check(t, func(rt *rapid.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/weirhost/weir/host/internal/jail"
 )
 
-// folders makes a folder to grant, with a secret beside it and links that lead there.
+// folders creates a folder to grant, with a secret beside it and links to the secret.
 func folders(t *testing.T) (granted, secret string) {
 	t.Helper()
 	root := t.TempDir()
@@ -105,9 +105,9 @@ func TestAGrantThatDoesNotExist(t *testing.T) {
 	}
 }
 
-// TestSparesSeeTodaysFolder replaces a granted folder between calls: an
-// instance kept ready must not show the old one.
-func TestSparesSeeTodaysFolder(t *testing.T) {
+// A granted folder is replaced between calls: a spare instance does not show the old
+// one.
+func TestSparesSeeAReplacedFolder(t *testing.T) {
 	m := load(t, newEngine(t, Config{Spares: 1}), Plugin{Name: "guest", Wasm: goGuest})
 	dir := filepath.Join(t.TempDir(), "work")
 	inv := Invocation{Export: "cat", Input: []byte("/w/f"), Grant: Grant{Mounts: []jail.Mount{{Guest: "/w", Host: dir}}}}

@@ -14,8 +14,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// counting is a program whose instances only count, so that the supply can be
-// watched in a time of its own.
+// counting is a program whose instances only count, to test the supply with synctest.
 type counting struct {
 	mu            sync.Mutex
 	made, live    int
@@ -141,8 +140,8 @@ func TestSparesThatCannotBeMade(t *testing.T) {
 	})
 }
 
-// TestCloseLetsCallsFinish closes a module under a running call: the call ends
-// as it would have, the next one is refused.
+// A module is closed during a call: the call ends normally, and the next one is
+// refused.
 func TestCloseLetsCallsFinish(t *testing.T) {
 	m := guest(t)
 	running, done := make(chan struct{}), make(chan *tool.Error)
@@ -176,7 +175,7 @@ func TestCloseLetsCallsFinish(t *testing.T) {
 	}
 }
 
-// TestCloseEndsCallsInTime closes a module under calls that would not end.
+// Close ends calls that would not end.
 func TestCloseEndsCallsInTime(t *testing.T) {
 	for _, export := range []string{"spin", "sleep"} {
 		m := guest(t)
@@ -199,8 +198,7 @@ func TestCloseEndsCallsInTime(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeft runs calls that end in every way and looks for goroutines
-// that outlive the engine.
+// Calls end in every way: no goroutine outlives the engine.
 func TestNothingIsLeft(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	e, err := New(t.Context(), Config{CacheDir: guesttest.Cache(t), Spares: 1})

@@ -9,10 +9,9 @@ import (
 	"github.com/weirhost/weir/host/internal/wasmtest"
 )
 
-// FuzzLoad sends files the whole way that a plugin's takes before it runs: the
-// gate, the look at its outside, the rewriting, the engine. Each ends in a module
-// or a sentence, never in a panic; and what was there is there when it is
-// rewritten.
+// FuzzLoad sends files through the check, the examination, the rewriting and the
+// engine. Each becomes a module or an error sentence, never a panic, and rewriting
+// keeps what was there.
 func FuzzLoad(f *testing.F) {
 	f.Add(echoModule())
 	f.Add(bareModule(0x41, 0))

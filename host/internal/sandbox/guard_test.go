@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// What an engine's panic carries is nobody's business; where it was is ours.
-func TestGuardTellsNoSecrets(t *testing.T) {
+// The value of an engine's panic is not logged; its stack is.
+func TestAPanicOfTheEngineShowsNoSecrets(t *testing.T) {
 	var log bytes.Buffer
 	err := guard(hclog.New(&hclog.LoggerOptions{Output: &log}), "running", func() error { panic("key=sk-1") })
 	if !errors.Is(err, errEngine) {

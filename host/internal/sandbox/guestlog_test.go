@@ -13,7 +13,7 @@ func newStream(b *guesttest.LogBook) *stream {
 	return &stream{journal: &journal{log: b.Logger()}, source: "stdout", check: func() {}}
 }
 
-// TestLinesDoNotDependOnChunks writes the same text in two ways.
+// The same text written in different pieces gives the same lines.
 func TestLinesDoNotDependOnChunks(t *testing.T) {
 	piece := rapid.SampledFrom([]string{"a", "\n", "\n\n", "水", "\x1b[31m", "\xff", strings.Repeat("x", 1500), "\r\n", "\x00"})
 	rapid.Check(t, func(rt *rapid.T) {

@@ -29,7 +29,7 @@ func memoryModule(limits []byte, ops ...byte) []byte {
 		Section(wasmtest.SectionExport, wasmtest.Vec(exp("run", 0))...).Section(wasmtest.SectionCode, wasmtest.Vec(code(ops...))...).Bytes()
 }
 
-// TestHandMadeModules runs what compilers do not produce.
+// Modules that no compiler makes are run.
 func TestHandMadeModules(t *testing.T) {
 	const wasi = "wasi_snapshot_preview1"
 	e := newEngine(t, Config{})
@@ -50,7 +50,7 @@ func TestHandMadeModules(t *testing.T) {
 		{"a division", bareModule(0x41, 1, 0x41, 0, 0x6d), tool.Trapped, "run crashed: it divided by zero"},
 		{"memory beyond its end", memoryModule([]byte{0, 1}, 0x41, 0x7f, 0x28, 2, 0), tool.Trapped, "run crashed: it accessed memory outside its bounds"},
 		{"growth that fails and is handled", memoryModule([]byte{0, 1}, 0x41, 0xff, 0xff, 0x03, 0x40, 0, 0x1a, 0x41, 0), "", ""},
-		{"growth that fails and is not", memoryModule([]byte{0, 1}, 0x41, 0xff, 0xff, 0x03, 0x40, 0, 0x1a, 0x00), tool.OutOfMemory, "run needs more than the 32MiB .*"},
+		{"growth that fails and is not", memoryModule([]byte{0, 1}, 0x41, 0xff, 0xff, 0x03, 0x40, 0, 0x1a, 0x00), tool.OutOfMemory, "run needs more than its memory limit of 32MiB.*"},
 		{"its own limit on memory is not ours", memoryModule([]byte{1, 1, 1}, 0x41, 1, 0x40, 0, 0x1a, 0x00), tool.Trapped, "run crashed: it reached code.*"},
 		{"a negative answer", bareModule(0x41, 0x7f), tool.Failed, "run failed with code 4294967295 and gave no reason"},
 	} {
@@ -71,8 +71,8 @@ func TestHandMadeModules(t *testing.T) {
 	}
 }
 
-// TestHostFunctionsTakeNothingOnTrust calls them with blocks that do not exist.
-func TestHostFunctionsTakeNothingOnTrust(t *testing.T) {
+// Host functions are called with blocks that do not exist.
+func TestHostFunctionsCheckTheirArguments(t *testing.T) {
 	e := newEngine(t, Config{})
 	typ := wasmtest.Vec([]byte{0x60, 0, 1, 0x7f}, []byte{0x60, 1, 0x7e, 1, 0x7e}, []byte{0x60, 1, 0x7e, 0}, []byte{0x60, 2, 0x7f, 0x7e, 0})
 	for _, row := range []struct {
@@ -100,8 +100,8 @@ func TestHostFunctionsTakeNothingOnTrust(t *testing.T) {
 	}
 }
 
-// TestStuckStarts shows that a module that never starts stops being tried by the
-// engine that does not let go of its instances.
+// The reference engine, which keeps instances that failed to start, stops starting a
+// module that always fails.
 func TestStuckStarts(t *testing.T) {
 	m := load(t, newEngine(t, Config{Engine: EngineExtism}), Plugin{Name: "stuck", Wasm: startModule(nil, 0, 0x00)})
 	var last *tool.Error
@@ -127,16 +127,16 @@ func TestLoadRefuses(t *testing.T) {
 		{"half a download", Plugin{Wasm: goGuest[:len(goGuest)/2]}, "the file is cut short: its "},
 		{"a missing export", Plugin{Wasm: echoModule(), Exports: []string{"grep"}}, `it exports no function "grep"; it exports run`},
 		{"an export with parameters", Plugin{Wasm: wasmtest.New().Section(wasmtest.SectionType, types()...).Section(wasmtest.SectionFunction, 1, 3).
-			Section(wasmtest.SectionExport, wasmtest.Vec(exp("run", 0))...).Section(wasmtest.SectionCode, wasmtest.Vec(code())...).Bytes(), Exports: []string{"run"}}, `its function "run" takes parameters`},
+			Section(wasmtest.SectionExport, wasmtest.Vec(exp("run", 0))...).Section(wasmtest.SectionCode, wasmtest.Vec(code())...).Bytes(), Exports: []string{"run"}}, `its function "run" has parameters`},
 		{"an unknown host", Plugin{Wasm: wasmtest.New().Section(wasmtest.SectionType, types()...).Section(wasmtest.SectionImport, wasmtest.Vec(imp("env", "abort", 0))...).Bytes()},
 			"it imports env.abort, which this host does not offer; it offers extism:host/env, extism:host/user, wasi_snapshot_preview1"},
 		{"an unknown host function", Plugin{Wasm: wasmtest.New().Section(wasmtest.SectionType, types()...).Section(wasmtest.SectionImport, wasmtest.Vec(imp("extism:host/user", "rm_rf", 0))...).Bytes()},
 			"it imports extism:host/user.rm_rf, which this host does not offer"},
 		{"an unknown system call", Plugin{Wasm: wasmtest.New().Section(wasmtest.SectionType, types()...).Section(wasmtest.SectionImport, wasmtest.Vec(imp("wasi_snapshot_preview1", "fork", 0))...).Bytes()},
 			"it imports wasi_snapshot_preview1.fork"},
-		{"more memory than allowed", Plugin{Wasm: memoryModule([]byte{0, 0x90, 0x03}, 0x41, 0), Memory: 1 << 20}, "it needs at least 25 MiB of memory and may have 1MiB"},
+		{"more memory than allowed", Plugin{Wasm: memoryModule([]byte{0, 0x90, 0x03}, 0x41, 0), Memory: 1 << 20}, "it needs at least 25 MiB of memory, and its limit is 1MiB"},
 		{"code of the wrong type", Plugin{Wasm: bareModule(0x42, 0)}, "the engine refuses the module: "},
-		{"a name of ours", Plugin{Wasm: wasmtest.Exporting("weir:init", wasmtest.I32Const, 0)}, `it exports "weir:init", and names that begin with weir: are the host's own`},
+		{"a name of ours", Plugin{Wasm: wasmtest.Exporting("weir:init", wasmtest.I32Const, 0)}, `it exports "weir:init", and names that begin with weir: are reserved for the host`},
 		{"a section twice", Plugin{Wasm: wasmtest.New().Section(wasmtest.SectionType, 0).Section(wasmtest.SectionType, 0).Bytes()}, "its type section comes twice"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -149,8 +149,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// TestEveryPrefix loads each beginning of a valid module: all but the whole
-// are refused, and none stops the test.
+// Every proper prefix of a valid module is refused.
 func TestEveryPrefix(t *testing.T) {
 	e, err := New(t.Context(), Config{})
 	if err != nil {

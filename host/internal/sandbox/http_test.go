@@ -13,7 +13,8 @@ import (
 	"github.com/weirhost/weir/host/internal/egress"
 )
 
-// client grants one loopback server, which needs the explicit permission.
+// client returns an HTTP client that may reach one loopback server; private grants the
+// private address.
 func client(t *testing.T, server string, private bool, secrets ...egress.Secret) *egress.Client {
 	t.Helper()
 	rule, err := egress.ParseRule(server)

@@ -33,8 +33,8 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// TestInspectGoesThroughTheGate gives it one of the bombs that the gate is for.
-func TestInspectGoesThroughTheGate(t *testing.T) {
+// Inspect refuses a bomb that package wasmcheck refuses.
+func TestInspectChecksTheModule(t *testing.T) {
 	const says = "the import section declares 4294967295 imports in 0 bytes"
 	bomb := wasmtest.New().Section(wasmtest.SectionImport, wasmtest.Lie(1<<32-1)...).Bytes()
 	if _, err := Inspect(bomb); err == nil || err.Error() != says {
@@ -46,7 +46,7 @@ func TestInspectGoesThroughTheGate(t *testing.T) {
 	}
 }
 
-// TestRewriteChangesNamesOnly reads a rewritten module again and compares.
+// A rewritten module differs from the original in names only.
 func TestRewriteChangesNamesOnly(t *testing.T) {
 	before, err := parseModule(goGuest)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// TestMailbox holds guests of the direct ABI to its rules. The first ones are
-// honest, the others lie.
+// Guests with a mailbox keep its rules or break them.
 func TestMailbox(t *testing.T) {
 	echo := answers(field(boxInPtrAt), field(boxInLenAt))
 	// A guest that puts its room at 4096 when it is asked for more.
@@ -77,9 +76,8 @@ func TestMailbox(t *testing.T) {
 	}
 }
 
-// TestKernelBesideAMailbox makes calls of a guest that has a mailbox and can use the
-// kernel: what they leave there is gone behind each, and behind those that have
-// not used it nobody looks for it.
+// A guest with a mailbox uses the kernel: what it leaves there is removed after each
+// call, and calls that did not use the kernel skip the search.
 func TestKernelBesideAMailbox(t *testing.T) {
 	mark := the("store_u64", long(57), long(0x4d41524b)) // the kernel lets everybody write there
 	look := do(num(3000), the("load_u64", long(57)), op(0x37, 3, 0), answers(num(3000), num(8)))
@@ -113,7 +111,7 @@ func TestKernelBesideAMailbox(t *testing.T) {
 	}
 }
 
-// FuzzMailbox reads mailboxes out of whatever a memory holds.
+// FuzzMailbox reads mailboxes from arbitrary memory.
 func FuzzMailbox(f *testing.F) {
 	good := make([]byte, 200)
 	for i, v := range []uint32{boxMagic, boxVersion, boxAnswered, 100, 20, 5, 110, 30, 120, 10, 0, 0} {

@@ -8,10 +8,10 @@ import (
 	w "github.com/weirhost/weir/host/internal/wasmtest"
 )
 
-// TestAGrownStackIsLetGo calls an export that goes deep and one that does not:
-// the waiting instance keeps the stack of the second only. It holds the search
-// for the stack's size to the engine of today.
-func TestAGrownStackIsLetGo(t *testing.T) {
+// An export that recurses deeply and one that does not are called: the instance keeps
+// the stack of the second only. It also tests that the stack's size is found in this
+// version of the engine.
+func TestAGrownStackIsDropped(t *testing.T) {
 	wasm := w.New().Types(w.Func([]byte{w.I32}, nil), w.Func(nil, []byte{w.I32})).Functions(0, 1, 1).
 		Exports(w.ExportFunc("deep", 1), w.ExportFunc("flat", 2)).
 		Code(
@@ -38,9 +38,8 @@ func TestAGrownStackIsLetGo(t *testing.T) {
 	}
 }
 
-// TestAStackThatIsNotFound makes handles of engines that keep their stacks
-// elsewhere: each counts as too large to be kept.
-func TestAStackThatIsNotFound(t *testing.T) {
+// Handles of engines that store their stacks elsewhere count as too large.
+func TestAnUnknownStackCountsAsLarge(t *testing.T) {
 	for name, f := range map[string]api.Function{
 		"no such field": &struct{ api.Function }{},
 		"another type": &struct {

@@ -19,12 +19,12 @@ func upTo(n part, step int64, parts ...part) part {
 		do(parts...), get(2), long(step), op(0x7c), set(2), op(w.Br, 0, w.End, w.End))
 }
 
-// mix takes a number into the sum of all that was seen, in local 3.
+// mix adds a number to the checksum of everything seen, in local 3.
 func mix(v part) part { return do(get(3), long(0x100000001b3), op(0x7e), v, op(0x85), set(3)) }
 
-// spyShape is a guest that looks for what an earlier call has left, everywhere a
-// guest can look, and leaves marks there, in calls that end in every way. kinds
-// adds globals that only their own instance can hold.
+// spyShape is a guest that looks for the state of earlier calls everywhere, and leaves
+// marks there, in calls that end in every way. kinds adds globals that only their own
+// instance can restore.
 func spyShape(kinds bool) guestShape {
 	const memorySize, load64, wrap = 0x3f, 0x29, 0xa7
 	pages := do(op(memorySize, 0), op(0xad), long(16), op(0x86)) // bytes of memory
@@ -55,7 +55,7 @@ func spyShape(kinds bool) guestShape {
 		text("an error of before"), the("error_set", get(0)), says("an answer of before"),
 		text(`{"done":1,"total":2,"message":"x"}`), the("weir_progress", get(0)), text("logged"), the("log_info", get(0)),
 		text(`{"method":"GET","url":"https://example.com/"}`), the("http_request", get(0), long(0)), op(w.Drop),
-		// The kernel's own fields, behind the sizes that it checks: 57 is the last that can be written.
+		// The kernel's own fields, after the sizes that it checks: 57 is the last that can be written.
 		the("store_u64", long(57), long(0x0101010101010101)),
 		the("fd_close", num(0)), op(w.Drop), the("fd_close", num(1)), op(w.Drop), the("fd_renumber", num(2), num(5)), op(w.Drop), the("fd_fdstat_set_flags", num(2), num(1)), op(w.Drop),
 		num(64), num(1<<16-64), op(0x36, 2, 0),
@@ -80,15 +80,15 @@ func spyShape(kinds bool) guestShape {
 	return g
 }
 
-// spied are the exports of a spyShape that leave marks, with what they come to.
+// spied are the exports of a spyShape that leave marks, with their outcomes.
 var spied = map[string]tool.Code{
 	"leave": tool.Failed, "leave_and_look": tool.Failed, "spin": tool.TimedOut, "ring": tool.TimedOut, "sleep": tool.TimedOut, "trap": tool.Trapped,
 	"exit": tool.Failed, "wrong": tool.Failed, "huge": tool.TooLarge, "deep": "",
 }
 
-// TestSpy makes calls that leave what they can, in an order drawn at random, and
-// looks in between: what is seen is what a new instance sees.
-func TestSpy(t *testing.T) {
+// Calls leave marks in random order, and looks in between see what a new instance
+// sees.
+func TestARecycledInstanceHasNoOldState(t *testing.T) {
 	for name, kinds := range map[string]bool{"numbers": false, "every kind of global": true} {
 		t.Run(name, func(t *testing.T) {
 			m := load(t, newEngine(t, Config{Engine: EngineWazero}), Plugin{Name: "spy", Wasm: spyShape(kinds).bytes()})
@@ -140,7 +140,7 @@ func codeOf(fail *tool.Error) tool.Code {
 	return fail.Code
 }
 
-// waiting is the instance that the next call gets; nil: a new one.
+// waiting returns the instance for the next call; nil: a new one.
 func waiting(m *Module) instance {
 	s, ok := m.supply.(*recycledSupply)
 	if !ok {
@@ -154,9 +154,9 @@ func waiting(m *Module) instance {
 	return s.ready[len(s.ready)-1]
 }
 
-// TestStoppedAreKept stops guests in each way and holds that the same instance
-// serves the next call, and that it is no slower to stop.
-func TestStoppedAreKept(t *testing.T) {
+// A guest that was stopped, in any way, serves the next call with the same instance,
+// and can be stopped again.
+func TestAStoppedInstanceIsRecycled(t *testing.T) {
 	m := load(t, newEngine(t, Config{Engine: EngineWazero}), Plugin{Name: "spy", Wasm: spyShape(false).bytes()})
 	answer(t, m, Invocation{Export: "look"})
 	first := waiting(m)
@@ -187,7 +187,7 @@ func TestStoppedAreKept(t *testing.T) {
 	}
 }
 
-// stops are contexts that end soon, by what ends them.
+// stops are contexts that end soon, by their cause.
 func stops(t *testing.T) map[string]func() context.Context {
 	return map[string]func() context.Context{
 		"deadline": func() context.Context { return t.Context() },
@@ -209,9 +209,9 @@ func stops(t *testing.T) map[string]func() context.Context {
 	}
 }
 
-// TestOneImage makes several instances of a module at once and finds one image of
-// its memory, and one of the kernel's.
-func TestOneImage(t *testing.T) {
+// Several instances of a module share one image of its memory, and one of the
+// kernel's.
+func TestInstancesShareOneImage(t *testing.T) {
 	e := newEngine(t, Config{Engine: EngineWazero, Renewed: 3})
 	m := load(t, e, Plugin{Name: "guest", Wasm: goGuest})
 	running, end := make(chan struct{}, 3), make(chan struct{})
@@ -258,8 +258,8 @@ func TestOneImage(t *testing.T) {
 	}
 }
 
-// TestClearedEnv holds that an env which has served a call is one that has not.
-func TestClearedEnv(t *testing.T) {
+// An env that has served a call equals a new one.
+func TestAClearedEnvHasNoState(t *testing.T) {
 	m := load(t, newEngine(t, Config{Engine: EngineWazero}), Plugin{Name: "spy", Wasm: spyShape(false).bytes()})
 	answer(t, m, Invocation{Export: "look"})
 	state := func() string {

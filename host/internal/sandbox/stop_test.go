@@ -8,7 +8,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// upFlag is what a guest looks at.
+// upFlag is the flag that a guest checks.
 type upFlag struct {
 	api.MutableGlobal
 	value atomic.Uint64
@@ -16,8 +16,8 @@ type upFlag struct {
 
 func (f *upFlag) Set(v uint64) { f.value.Store(v) }
 
-// What comes too late for one span does not touch the next.
-func TestStopsItsSpan(t *testing.T) {
+// A late stop of one span does not affect the next one.
+func TestALateStopDoesNotAffectTheNextSpan(t *testing.T) {
 	flag := &upFlag{}
 	s := stopper{flags: []api.MutableGlobal{flag}}
 	first, endFirst := context.WithCancel(t.Context())

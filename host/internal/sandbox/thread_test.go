@@ -12,7 +12,7 @@ import (
 	w "github.com/weirhost/weir/host/internal/wasmtest"
 )
 
-// lookingSender looks at something while a guest waits for its answer.
+// A lookingSender calls look while a guest waits for its response.
 type lookingSender struct{ look func() }
 
 func (s lookingSender) Do(context.Context, egress.Request) (egress.Response, *tool.Error) {
@@ -20,10 +20,9 @@ func (s lookingSender) Do(context.Context, egress.Request) (egress.Response, *to
 	return egress.Response{Status: 200}, nil
 }
 
-// TestPinned makes calls that wait for somebody and calls that do not, while others
-// compute, so that those that wait come back on another thread: what they have
-// written before and after is gone in the next call.
-func TestPinned(t *testing.T) {
+// Some calls wait and come back on another thread, while others compute: the next call
+// sees no writes from before or after.
+func TestWritesOnSeveralThreadsAreReset(t *testing.T) {
 	sum := do(upTo(long(1<<16), 8, mix(do(get(2), op(0xa7, 0x29, 0, 0)))), get(3))
 	write := func(at int32) part { return do(num(at), long(0x4d41524b), op(0x37, 3, 0)) }
 	answer8 := do(num(3000), sum, op(0x37, 3, 0), answers(num(3000), num(8)))

@@ -54,7 +54,7 @@ var importable = []struct {
 	{"wasi_snapshot_preview1", "poll_oneoff", []byte{w.I32, w.I32, w.I32, w.I32}, []byte{w.I32}},
 }
 
-// part is a stretch of instructions.
+// A part is a sequence of instructions.
 type part = []byte
 
 func do(parts ...part) part { return w.Cat(parts...) }

@@ -6,7 +6,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// What is kept in memory grows with the module and with what is kept ready.
+// The size of a module grows with the module and with its waiting instances.
 func TestWeight(t *testing.T) {
 	small := load(t, newEngine(t, Config{}), Plugin{Name: "echo", Wasm: echoModule()})
 	if w := small.Weight(); w != perByte*tool.Bytes(len(echoModule())) {

@@ -21,7 +21,7 @@ import (
 	"github.com/weirhost/weir/host/internal/pipe"
 )
 
-// testRegion makes a region that is let go at the end.
+// testRegion returns a Region that is released at the end of the test.
 func testRegion(t testing.TB) *Region {
 	r, theirs, err := Create()
 	if err != nil {
@@ -46,11 +46,10 @@ const (
 	maxText = 128 << 10
 )
 
-// anything is what a test lets pass.
+// anything are limits that allow all frames of the tests.
 var anything = Limits{kindLog: {maxMeta, 0}, kindResult: {maxMeta, 16 << 20}}
 
-// TestRingProperties sends frames of any length: they arrive in their order and whole,
-// whichever way each of them goes.
+// Frames of any length arrive in order and undamaged, through the ring or the pipe.
 func TestRingProperties(t *testing.T) {
 	region := testRegion(t)
 	length := rapid.OneOf(rapid.IntRange(1, 300), rapid.IntRange(1, 3*SmallData), rapid.IntRange(maxPut-100, maxPut), rapid.IntRange(1, 2*ringSize))
@@ -110,8 +109,8 @@ func TestRingProperties(t *testing.T) {
 	})
 }
 
-// TestRingWakes sends through a ring and a real pipe while the reader falls asleep
-// and wakes at any time: it misses nothing, and finds the end behind what was sent.
+// A reader that sleeps and wakes at any time misses no frame of a ring and a real
+// pipe, and finds the end after the last one.
 func TestRingWakes(t *testing.T) {
 	for _, awake := range []bool{false, true} {
 		t.Run(fmt.Sprint("awake ", awake), func(t *testing.T) {
@@ -150,8 +149,8 @@ func TestRingWakes(t *testing.T) {
 	}
 }
 
-// TestRingWakesAReaderThatFallsAsleep puts each frame at another moment of its reader's falling
-// asleep behind the one before: it is never left asleep.
+// Each frame is put at another moment of its reader's falling asleep: the reader
+// always wakes.
 func TestRingWakesAReaderThatFallsAsleep(t *testing.T) {
 	region := testRegion(t)
 	from, to, err := os.Pipe()
@@ -189,8 +188,8 @@ func TestRingWakesAReaderThatFallsAsleep(t *testing.T) {
 	}
 }
 
-// TestRingCountersAreChecked says of a ring more than it holds: nothing is taken for a
-// frame that was not put.
+// A ring claims to hold more than it does: nothing is read as a frame that was not
+// put.
 func TestRingCountersAreChecked(t *testing.T) {
 	good, _ := AppendFrame(nil, kindLog, Packed("words"), nil)
 	for name, put := range map[string]uint64{"more than it holds": ringSize + 1, "less than was taken": 1<<64 - 1, "less than the frame": uint64(len(good) - 1), "less than a head": headBytes - 1} {
@@ -206,7 +205,7 @@ func TestRingCountersAreChecked(t *testing.T) {
 	}
 }
 
-// TestRingOutlivesItsWriter reads what was put before the other side ended.
+// Frames that were put before the other side ended are read.
 func TestRingOutlivesItsWriter(t *testing.T) {
 	region := testRegion(t)
 	w, r := NewWriter(&wire{}, region, ToParent), NewReader(bytes.NewReader(nil), region, ToParent)
@@ -221,8 +220,8 @@ func TestRingOutlivesItsWriter(t *testing.T) {
 	}
 }
 
-// TestBellsWithoutFramesAreRefused reads bells that came late: they wake nobody, as often as there were
-// frames; more of them break the rules.
+// Late bells are ignored, as many as there were frames; more of them break the
+// protocol.
 func TestBellsWithoutFramesAreRefused(t *testing.T) {
 	region := testRegion(t)
 	w, r := NewWriter(&wire{}, region, ToParent), NewReader(bytes.NewReader([]byte{bell, bell, bell}), region, ToParent)
@@ -245,7 +244,8 @@ func TestBellsWithoutFramesAreRefused(t *testing.T) {
 	}
 }
 
-// TestARegionInUseStaysMapped lets go of a region that is in use: it stays until it is not.
+// A region that is released while it is in use stays mapped until its last user
+// releases it.
 func TestARegionInUseStaysMapped(t *testing.T) {
 	region, theirs, err := Create()
 	if err != nil {
@@ -269,7 +269,7 @@ func TestARegionInUseStaysMapped(t *testing.T) {
 	}
 }
 
-// TestPollingIsTriedLessOftenAfterFailures counts how often it is waited for what does not come.
+// Polling without success is tried less and less often.
 func TestPollingIsTriedLessOftenAfterFailures(t *testing.T) {
 	region := testRegion(t)
 	ring := region.ring(ToChild)
@@ -298,8 +298,7 @@ func TestPollingIsTriedLessOftenAfterFailures(t *testing.T) {
 	}
 }
 
-// TestPollingLetsOtherGoroutinesRun has one goroutine at a time run, and as many looks as one pass
-// has: what another one puts is found by who lets it run.
+// On one processor a frame of another goroutine is found only if polling yields.
 func TestPollingLetsOtherGoroutinesRun(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	region := testRegion(t)
@@ -321,8 +320,8 @@ func TestPollingLetsOtherGoroutinesRun(t *testing.T) {
 	}
 }
 
-// FuzzRing reads a ring in which a child wrote what it liked: no frame comes out
-// that the Limits forbid, and whatever it says of itself ends somewhere.
+// FuzzRing reads a ring with arbitrary content: every frame obeys the limits, and
+// reading ends.
 func FuzzRing(f *testing.F) {
 	var b wire
 	_ = NewWriter(&b, nil, 0).Write(kindResult, Packed("m"), []byte("output"))
@@ -360,7 +359,7 @@ func FuzzRing(f *testing.F) {
 	})
 }
 
-// within refuses a frame that the limits forbid.
+// within fails for a frame that exceeds the limits.
 func within(t *testing.T, f Frame, allowed *Limits) {
 	t.Helper()
 	most := allowed[f.Kind]
@@ -369,7 +368,7 @@ func within(t *testing.T, f Frame, allowed *Limits) {
 	}
 }
 
-// wire is a pipe that never blocks.
+// wire is a Carrier that never blocks.
 type wire struct{ bytes.Buffer }
 
 func (w *wire) Send(head, tail []byte) error {

@@ -36,7 +36,7 @@ const (
 	// waiting is how many workers may wait: enough for each plugin to have some, for
 	// to start one takes as long as a thousand calls.
 	waiting = 4 * callers
-	// long is what a call takes, in this process, that is made once where others are
+	// long is the duration of a call, in this process, that is made once where others are
 	// made slowly times: else a few megabytes of text are what all is about.
 	long, slowly = 10 * time.Millisecond, 100
 	// parts is how often it is looked whether something has grown.
@@ -97,7 +97,7 @@ type subject struct {
 // clocks are the tools whose answers differ from one moment to the next.
 var clocks = []string{"current_time"}
 
-// An answer is what a model would be told.
+// An answer is what a model would read.
 type answer struct {
 	text string
 	code tool.Code

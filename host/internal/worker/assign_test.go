@@ -9,11 +9,11 @@ import (
 	"github.com/weirhost/weir/host/internal/sandbox"
 )
 
-// TestNobodyFallsInBetween has a worker become free just when a call has found none, and
-// before another one is made.
-func TestNobodyFallsInBetween(t *testing.T) {
+// A worker becomes free after a call found none and before another one is started: the
+// call gets it.
+func TestAFreeWorkerIsFoundBeforeAStart(t *testing.T) {
 	s := newSearch(t, 2)
-	s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+	s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
 	eventually(t, "it runs", func() bool { return s.length() == 1 })
 	a := s.seeker("a")
 	s.open()
@@ -33,13 +33,13 @@ func TestNobodyFallsInBetween(t *testing.T) {
 	s.end("hold door", "a")
 }
 
-// TestBothComeAtOnce has a call find a worker when its own is ready too, which goes to
-// another one that seeks, with its place, or is kept.
-func TestBothComeAtOnce(t *testing.T) {
+// A call finds a worker at the moment when its own is ready. Its own goes to another
+// waiter, with its slot, or becomes idle.
+func TestTwoWorkersAreReadyAtOnce(t *testing.T) {
 	for _, another := range []bool{false, true} {
 		s := newSearch(t, 3)
 		s.have(s.start)
-		s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+		s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
 		eventually(t, "it runs", func() bool { return s.length() == 1 })
 		a := s.seeker("a")
 		begun := []string{"hold door", "a"}
@@ -77,15 +77,14 @@ func TestBothComeAtOnce(t *testing.T) {
 	}
 }
 
-// TestOnlyTheirLikeIsHanded has a worker become free while all kinds of calls seek one:
-// those get it that may be in its place and were lent the same folders, also several,
-// and also while somebody waits for a place.
-func TestOnlyTheirLikeIsHanded(t *testing.T) {
+// A free worker goes to the waiters that may use its slot and have the same folders,
+// also to several, and also while a call waits for a slot.
+func TestAFreeWorkerGoesToMatchingWaiters(t *testing.T) {
 	s := newSearch(t, 3)
 	s.have(s.start)
-	s.behind(t.Context(), "warm", true, s.answered("warm"))
+	s.makeCall(t.Context(), "warm", true, s.answered("warm"))
 	s.calls.Wait()
-	s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+	s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
 	eventually(t, "it runs", func() bool { return s.length() == 1 })
 	of := func(key string, slot sandbox.Slot) *waiter {
 		c := s.one("a")
@@ -111,7 +110,7 @@ func TestOnlyTheirLikeIsHanded(t *testing.T) {
 			t.Errorf("%s is in the line", who)
 		}
 	}
-	s.behind(t.Context(), "late", false, s.answered("late"))
+	s.makeCall(t.Context(), "late", false, s.answered("late"))
 	s.placeless(1)
 	s.m.cost("run").Store(1)
 	s.m.computes.Store(false)
@@ -137,15 +136,14 @@ func TestOnlyTheirLikeIsHanded(t *testing.T) {
 	s.end("warm", "hold door", "a", "a", "late")
 }
 
-// TestAWorkerOutlastsItsCaller has a call answered by another worker, behind one that
-// nobody may wait for as its worker was made for it, and its caller go: the one on its
-// way is kept.
-func TestAWorkerOutlastsItsCaller(t *testing.T) {
+// A call was answered by another worker and its caller goes: the worker that is being
+// started becomes idle.
+func TestAStartedWorkerWithoutAWaiterBecomesIdle(t *testing.T) {
 	s := newSearch(t, 2)
-	s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+	s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
 	eventually(t, "it runs", func() bool { return s.length() == 1 })
 	ctx, cancel := context.WithCancel(t.Context())
-	s.behind(ctx, "a", true, s.answered("a"))
+	s.makeCall(ctx, "a", true, s.answered("a"))
 	s.seeks(1)
 	s.open()
 	s.calls.Wait()
@@ -155,11 +153,11 @@ func TestAWorkerOutlastsItsCaller(t *testing.T) {
 	s.end("hold door", "a")
 }
 
-// TestWhoHasGoneIsHandedNothing has a worker become free when the caller of one that seeks
-// has gone, and another one seeks too.
-func TestWhoHasGoneIsHandedNothing(t *testing.T) {
+// A free worker goes to a waiter whose caller is still there, not to one whose caller
+// has gone.
+func TestACallWhoseCallerHasGoneGetsNoWorker(t *testing.T) {
 	s := newSearch(t, 3)
-	s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+	s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
 	eventually(t, "it runs", func() bool { return s.length() == 1 })
 	a, b := s.seeker("a"), s.seeker("b")
 	gone, cancel := context.WithCancel(t.Context())

@@ -19,8 +19,7 @@ import (
 	"github.com/weirhost/weir/host/internal/wasmtest"
 )
 
-// benchGuests are the smallest guest there is, as C makes them, and one of the Go
-// toolchain.
+// benchGuests returns the smallest guest, as from C, and a Go guest.
 func benchGuests() map[string]sandbox.Plugin {
 	return map[string]sandbox.Plugin{
 		"tiny": {Name: "tiny", Wasm: wasmtest.Echo("echo"), Exports: []string{"echo"}},
@@ -28,8 +27,8 @@ func benchGuests() map[string]sandbox.Plugin {
 	}
 }
 
-// BenchmarkEcho measures a call there and back, inside this process with loop
-// checks and in a worker without them, without spares and with one.
+// BenchmarkEcho measures a call and its answer, inside this process with loop checks
+// and in a worker without them, without spares and with one.
 func BenchmarkEcho(b *testing.B) {
 	for _, guest := range []string{"tiny", "go"} {
 		for _, size := range []int{100, 64 << 10, 1 << 20} {
@@ -58,7 +57,7 @@ func BenchmarkEcho(b *testing.B) {
 	}
 }
 
-// BenchmarkWay measures the way to a worker and back, without any guest.
+// BenchmarkWay measures the way to a worker and back, without a guest.
 func BenchmarkWay(b *testing.B) {
 	pl := benchGuests()["tiny"]
 	load(b, newPool(b, nil), pl) // so that it is compiled
@@ -95,7 +94,8 @@ func tightLoop() []byte {
 		Code(wasmtest.BodyWith([][]byte{wasmtest.Locals(1, wasmtest.I32)}, code...)).Bytes()
 }
 
-// BenchmarkTightLoop measures what the loop check costs: a hundred million turns.
+// BenchmarkTightLoop measures the cost of the loop check: a hundred million
+// iterations.
 func BenchmarkTightLoop(b *testing.B) {
 	pl := sandbox.Plugin{Name: "loop", Wasm: tightLoop(), Exports: []string{"run"}}
 	for way, m := range map[string]caller{"inline": inline(b, pl, nil), "worker": load(b, newPool(b, nil), pl)} {
@@ -109,8 +109,8 @@ func BenchmarkTightLoop(b *testing.B) {
 	}
 }
 
-// BenchmarkStart measures a worker from its making until it is ready for a call,
-// with its module's code in the cache, and its end.
+// BenchmarkStart measures the start of a worker with its module's code in the cache,
+// until it is ready, and its end.
 func BenchmarkStart(b *testing.B) {
 	for name, pl := range benchGuests() {
 		b.Run(name, func(b *testing.B) {
@@ -128,7 +128,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// resident is the memory of a worker that no other process shares, in bytes.
+// resident returns the private memory of a worker, in bytes.
 func resident(b *testing.B, w *process) (n int64) {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(w.cmd.Process.Pid), "smaps_rollup"))
 	if err != nil {
@@ -143,8 +143,8 @@ func resident(b *testing.B, w *process) (n int64) {
 	return n
 }
 
-// BenchmarkCompile measures the first compile of a module in a child, the cache
-// empty each time.
+// BenchmarkCompile measures the first compile of a module in a child, with an empty
+// cache each time.
 func BenchmarkCompile(b *testing.B) {
 	for name, pl := range benchGuests() {
 		b.Run(name, func(b *testing.B) {
@@ -161,9 +161,9 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkCallers measures calls of several callers at once, and what CPU time
-// this process and the workers take for each. Busy callers have work of their own
-// between their calls, as a daemon has.
+// BenchmarkCallers measures calls of several concurrent callers, and the CPU time of
+// this process and the workers per call. Busy callers do work of their own between
+// calls, as a daemon does.
 func BenchmarkCallers(b *testing.B) {
 	p := newPool(b, nil)
 	m := load(b, p, benchGuests()["go"])
@@ -197,7 +197,7 @@ func BenchmarkCallers(b *testing.B) {
 			return sum
 		}
 		b.Run(name, func(b *testing.B) {
-			round(200) // that start workers, and show what a call takes
+			round(200) // that start workers, and measure the duration of a call
 			ours, before := cpusched.CPUTimeOf(os.Getpid())(), theirs()
 			b.ResetTimer()
 			round(int64(b.N))

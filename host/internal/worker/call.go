@@ -158,7 +158,7 @@ func (c *call) wake() {
 	left := max(time.Until(c.deadline), 0)
 	switch {
 	case c.ended || c.queue.left(c):
-	case c.queue.behind(c):
+	case c.queue.waitsForAnother(c):
 		if (c.blocked() || left == 0) && c.queue.takeBack(c) {
 			return
 		}

@@ -29,7 +29,7 @@ func digestOf(wasm []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// quarantined asserts that a module is not tried, and returns why.
+// quarantined asserts that a module is not compiled again, and returns why.
 func quarantined(t *testing.T, p *Pool, pl sandbox.Plugin) string {
 	t.Helper()
 	_, err := p.Load(t.Context(), pl)
@@ -40,8 +40,8 @@ func quarantined(t *testing.T, p *Pool, pl sandbox.Plugin) string {
 	return q.Entry.Why.String()
 }
 
-// TestCompileBomb has a module compiled that takes more than it may, and starts
-// again: it is not tried a second time, until somebody says so.
+// A module that needs more than its limits to compile is not compiled again, not even
+// after a restart, until it is released.
 func TestCompileBomb(t *testing.T) {
 	for _, row := range []struct {
 		name   string
@@ -92,8 +92,8 @@ func TestCompileBomb(t *testing.T) {
 	}
 }
 
-// TestStoppedCompile ends compiling by the caller's wish and by the pool's end:
-// neither is the module's fault.
+// A compile that the caller or the closing pool stops does not count against the
+// module.
 func TestStoppedCompile(t *testing.T) {
 	wasm := wasmtest.Slow("run", 60_000)
 	bomb := sandbox.Plugin{Name: "bomb", Wasm: wasm, Exports: []string{"run"}}
@@ -127,9 +127,8 @@ func TestStoppedCompile(t *testing.T) {
 	}
 }
 
-// TestTheHostDiesCompiling kills a host that compiles, twice: then the module is
-// blamed.
-func TestTheHostDiesCompiling(t *testing.T) {
+// A module counts as the cause after the host was killed twice while it compiled it.
+func TestAHostKilledWhileCompiling(t *testing.T) {
 	dir := t.TempDir()
 	file, name := filepath.Join(dir, "quarantine.json"), filepath.Join(dir, "bomb.wasm")
 	wasm := wasmtest.Slow("run", 60_000)
@@ -164,8 +163,8 @@ func TestTheHostDiesCompiling(t *testing.T) {
 	}
 }
 
-// TestOneCompileForAll loads a module from many goroutines at once.
-func TestOneCompileForAll(t *testing.T) {
+// Many goroutines that load one module compile it once.
+func TestAModuleIsCompiledOnce(t *testing.T) {
 	p := newPool(t, func(c *Config) { c.CacheDir = "" })
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
 	var all sync.WaitGroup
@@ -184,7 +183,7 @@ func TestOneCompileForAll(t *testing.T) {
 	all.Wait()
 }
 
-// TestLostCache empties and damages the cache behind a loaded module's back.
+// The cache of a loaded module is emptied and damaged: calls go on.
 func TestLostCache(t *testing.T) {
 	dir := t.TempDir()
 	p := newPool(t, func(c *Config) { c.CacheDir, c.Max = dir, -1 })
@@ -208,9 +207,9 @@ func TestLostCache(t *testing.T) {
 	}
 }
 
-// TestCodeThatNoEngineTakes puts something in the cache that is whole, as far as
-// its list says, and is no code.
-func TestCodeThatNoEngineTakes(t *testing.T) {
+// The cache holds a file that matches its list and is no code: the module is compiled
+// again.
+func TestInvalidCodeInTheCacheIsCompiledAgain(t *testing.T) {
 	dir := t.TempDir()
 	p := newPool(t, func(c *Config) { c.CacheDir, c.Max = dir, -1 })
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
@@ -246,8 +245,8 @@ func TestCodeThatNoEngineTakes(t *testing.T) {
 	}
 }
 
-// TestAhead compiles what nobody has called yet.
-func TestAhead(t *testing.T) {
+// Precompile compiles a module before its first call.
+func TestPrecompile(t *testing.T) {
 	p := newPool(t, func(c *Config) { c.CacheDir = "" })
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
 	for _, checked := range []bool{false, true} {
@@ -266,9 +265,8 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// TestPreparedForThisProcess compiles with loop checks in a child, for an engine
-// in this process.
-func TestPreparedForThisProcess(t *testing.T) {
+// A child compiles with loop checks for an engine in this process.
+func TestCompileForThisProcess(t *testing.T) {
 	dir := t.TempDir()
 	p := newPool(t, func(c *Config) { c.CacheDir = dir })
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Exporting("run", 0x03, 0x40, 0x0c, 0x00, 0x0b, 0x41, 0x00)} // a loop without end

@@ -27,12 +27,12 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// caller is what both ways of running a guest offer.
+// A caller is either way to run a guest.
 type caller interface {
 	Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error)
 }
 
-// newEngine makes an engine in this process that ends with the test.
+// newEngine returns an engine in this process that is closed at the end of the test.
 func newEngine(t testing.TB, log hclog.Logger) *sandbox.Engine {
 	t.Helper()
 	e, err := sandbox.New(t.Context(), sandbox.Config{CacheDir: guesttest.Cache(t), Logger: log})
@@ -57,7 +57,7 @@ func inline(t testing.TB, pl sandbox.Plugin, log hclog.Logger) caller {
 	return m
 }
 
-// seen is all that a caller can tell about a call, times excepted.
+// seen is everything that a caller can observe of a call, except times.
 type seen struct {
 	Text     string
 	Fail     [2]string // in English and Chinese
@@ -65,7 +65,7 @@ type seen struct {
 	Log      string
 }
 
-// watch makes a call and notes what can be seen of it.
+// watch makes a call and returns what can be observed.
 func watch(t *testing.T, m caller, book *guesttest.LogBook, inv sandbox.Invocation) seen {
 	var s seen
 	inv.Progress = func(done, total int, text string) {
@@ -80,8 +80,7 @@ func watch(t *testing.T, m caller, book *guesttest.LogBook, inv sandbox.Invocati
 	return s
 }
 
-// TestConformance makes the same calls inside this process and in a worker:
-// nobody may be able to tell them apart.
+// The same calls inside this process and in a worker cannot be distinguished.
 func TestConformance(t *testing.T) {
 	// Crashes are described at Debug with the engine's own stack, which differs.
 	inlineLog, workerLog := guesttest.LogBook{Level: hclog.Info}, guesttest.LogBook{Level: hclog.Info}
@@ -181,7 +180,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestLoadRefusals compares what Load says about files that are no plugins.
+// Load refuses invalid files with the same sentences in both.
 func TestLoadRefusals(t *testing.T) {
 	p := newPool(t, nil)
 	e := newEngine(t, nil)
@@ -216,7 +215,7 @@ func put(t *testing.T, path, text string) {
 	}
 }
 
-// client grants one loopback server.
+// client returns an HTTP client that may reach one loopback server.
 func client(t *testing.T, server string, secrets ...egress.Secret) *egress.Client {
 	t.Helper()
 	rule, err := egress.ParseRule(server)

@@ -1,30 +1,49 @@
-// Package worker runs guests in disposable child processes: the same sandbox,
-// in a process that can be killed. A child has an empty environment, no secrets
-// and no network; it knows the folders it was lent, the pipes to its parent and
-// the memory that both share.
-// Whatever becomes of it is a typed failure of the one call it was busy with.
+// Package worker runs guests in child processes that can be killed: the sandbox of
+// package sandbox, in a process with an empty environment, no secrets and no network.
+// A child knows the folders that it was granted, the pipes to its parent and the memory
+// that both share. Its end is a typed failure of the one call that it was running.
 //
-// A child is the program itself, started again with Argument as its last
-// argument. Every program that is named in Config.Command therefore begins with
+// A child is the program itself, started again with Argument as its last argument. So
+// every program that Config.Command names begins with
 //
 //	if code, ok := worker.Main(); ok {
 //		os.Exit(code)
 //	}
 //
-// and so does the TestMain of a test binary that names itself there. Under the
-// race detector the bound on a child's memory is left out, for the detector's
-// own memory is larger; tests about memory use the small program in ./child,
-// built without it by guesttest.Worker.
+// and so does the TestMain of a test binary that names itself.
 //
-// The parent trusts nothing that a child says: every length is checked against a
-// cap before anything is allocated, every count is bounded, every text is
-// cleaned, and a frame that does not fit ends the child. What a call may reach
-// beyond its folders, it reaches through the parent, which holds the policy and
-// the secrets and does the dialing.
+// # The parent
 //
-// A child ends with its parent: the kernel kills it when the thread that started
-// it ends, whatever its guest does, and while it waits it finds its pipe closed.
+// A [Pool] starts, keeps and discards child processes. A [Module] is a loaded plugin.
+// The way of a call through the files:
 //
-// In a child the loops of a guest make no checks, so they run at full speed; its
-// deadline is its parent's kill.
+//	module.go   Module.Call: admit, find a worker, run, release
+//	acquire.go  a worker with room in its callQueue, or an idle one, or a new one
+//	start.go    waits for a new worker, or for one that becomes free earlier
+//	queue.go    callQueue: the calls that one worker was given
+//	call.go     one call: deadline, CPU scheduling, the loop that reads frames
+//	answer.go   what a worker sends during a call, and what it may send
+//	process.go  a child process as its parent sees it, and how it was lost
+//	idle.go     workers without calls
+//	compile.go  compiling in a child; quarantine.go lists modules that could not be compiled
+//
+// protocol.go, meta.go, packed.go and failure.go define the frames; package shmring
+// carries them, and package cpusched shares the cores.
+//
+// The parent does not trust a child. Every length is checked before memory is
+// allocated, every count is bounded, every text is cleaned, and an invalid frame ends
+// the child. What a call may reach beyond its folders it reaches through the parent,
+// which has the policy and the secrets and makes the connections.
+//
+// # The child
+//
+// child.go reads a call, runs it and writes its result; trim.go returns memory to the
+// system; filter_linux.go and system_linux.go restrict the process. A child ends with
+// its parent: the kernel kills it when the thread that started it ends, and while it
+// waits it finds its pipe closed.
+//
+// In a child the loops of a guest make no checks and run at full speed; the deadline is
+// the parent's kill. Under the race detector the limit of a child's memory is omitted,
+// because the detector needs more; tests of memory use the small program in ./child,
+// which guesttest.Worker builds without it.
 package worker

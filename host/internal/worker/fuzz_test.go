@@ -11,9 +11,9 @@ import (
 	"github.com/weirhost/weir/host/internal/wasmtest"
 )
 
-// FuzzLoad sends strangers' bytes the whole way: through the gate, the child
-// that compiles them and the worker that runs them. Whatever becomes of them,
-// it is told in one sentence, and an honest plugin beside them answers.
+// FuzzLoad sends arbitrary bytes through the check, the child that compiles them and
+// the worker that runs them. The outcome is one sentence, and an honest plugin beside
+// them answers.
 func FuzzLoad(f *testing.F) {
 	f.Add(wasmtest.Echo("run"))
 	f.Add(wasmtest.Exporting("run", 0x03, 0x40, 0x0c, 0x00, 0x0b, 0x41, 0x00)) // a loop without end
@@ -46,7 +46,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// sentence refuses what no person should read.
+// sentence fails for a text that no person should read.
 func sentence(t *testing.T, text string) {
 	t.Helper()
 	for _, leak := range []string{"\n", "goroutine", "wasm stack", "runtime error", ".go:"} {

@@ -13,8 +13,8 @@ import (
 	"github.com/weirhost/weir/host/internal/wasmtest"
 )
 
-// A lastWord is a worker's pipe, in which something comes when the worker is ready: then
-// its caller goes, and the worker with it.
+// A lastWord is the pipe of a worker. When the first bytes come, because the worker is
+// ready, its caller's context ends and the worker with it.
 type lastWord struct {
 	from io.Reader
 	w    *process
@@ -30,13 +30,13 @@ func (l *lastWord) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestAKilledWorkerIsNotReady ends the caller of a start in the moment in which the
-// worker is ready: it is killed, so nobody is given it.
+// The caller of a start ends at the moment when the worker is ready: the worker is
+// killed and gets no call.
 func TestAKilledWorkerIsNotReady(t *testing.T) {
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
 	p := newPool(t, nil)
 	m := load(t, p, pl)
-	for came := false; !came; { // on a busy machine it may be ready before anybody waits
+	for came := false; !came; { // on a busy machine it may be ready before the wait begins
 		w, err := p.spawn("p", nil)
 		if err != nil {
 			t.Fatal(err)

@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// newPool makes a pool on the shared cache that ends with the test.
+// newPool returns a pool on the shared cache that is closed at the end of the test.
 func newPool(t testing.TB, change func(*Config)) *Pool {
 	t.Helper()
 	c := Config{Command: command, CacheDir: guesttest.Cache(t)}

@@ -13,7 +13,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A module weighs its bytes, and the workers that wait for calls of it.
+// The size of a module is that of its bytes and its idle workers.
 func TestWeight(t *testing.T) {
 	p := newPool(t, nil)
 	wasm := wasmtest.Echo("run")
@@ -38,8 +38,8 @@ func TestWeight(t *testing.T) {
 	}
 }
 
-// A worker is measured now and then, not at every call.
-func TestAWorkerIsWeighedNowAndThen(t *testing.T) {
+// A worker's memory is measured from time to time, not at every call.
+func TestMemoryIsMeasuredFromTimeToTime(t *testing.T) {
 	self, err := os.FindProcess(os.Getpid())
 	if err != nil {
 		t.Fatal(err)

@@ -15,8 +15,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// TestCallMetaComesBack packs and unpacks the small part of a call.
-func TestCallMetaComesBack(t *testing.T) {
+// The small part of a call survives packing and unpacking.
+func TestCallMetaSurvivesPacking(t *testing.T) {
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "run", "weir.locale", strings.Repeat("long", 10_000)}))
 	rapid.Check(t, func(t *rapid.T) {
 		m := callMeta{
@@ -38,8 +38,8 @@ func TestCallMetaComesBack(t *testing.T) {
 	})
 }
 
-// FuzzFrames reads what a child could send: nothing may be allocated beyond the
-// limits, and no frame may come out that the limits forbid.
+// FuzzFrames reads arbitrary bytes of a child: nothing is allocated beyond the limits,
+// and every frame obeys them.
 func FuzzFrames(f *testing.F) {
 	for _, k := range []shmring.Kind{kindResult, kindLog, kindRequest, 0, 255} {
 		var b wire
@@ -68,7 +68,7 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// within refuses a frame that the limits forbid.
+// within fails for a frame that exceeds the limits.
 func within(t *testing.T, f shmring.Frame, allowed *shmring.Limits) {
 	t.Helper()
 	most := allowed[f.Kind]
@@ -77,7 +77,7 @@ func within(t *testing.T, f shmring.Frame, allowed *shmring.Limits) {
 	}
 }
 
-// wire is a pipe that never blocks.
+// wire is a Carrier that never blocks.
 type wire struct{ bytes.Buffer }
 
 func (w *wire) Send(head, tail []byte) error {

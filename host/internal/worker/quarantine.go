@@ -83,10 +83,10 @@ func openQuarantine(file string, log hclog.Logger) (*Quarantine, error) {
 func (q *Quarantine) putAside(log hclog.Logger, damage error) {
 	bad := q.file + ".bad"
 	if err := os.Rename(q.file, bad); err != nil {
-		log.Warn("the list of quarantined plugins is damaged and cannot be moved aside; every plugin is tried anew", "file", q.file, "damage", damage, "error", err)
+		log.Warn("the list of quarantined plugins is damaged and cannot be moved aside; every plugin is tried again", "file", q.file, "damage", damage, "error", err)
 		return
 	}
-	log.Warn("the list of quarantined plugins is damaged and was moved aside; every plugin is tried anew", "file", q.file, "moved_to", bad, "damage", damage)
+	log.Warn("the list of quarantined plugins is damaged and was moved aside; every plugin is tried again", "file", q.file, "moved_to", bad, "damage", damage)
 }
 
 // Held returns the entry of a module that is not compiled again.

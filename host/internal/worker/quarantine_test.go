@@ -15,9 +15,9 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// TestADamagedQuarantineStopsNoStart opens lists that a full disk or a person
-// left behind, and writes to them.
-func TestADamagedQuarantineStopsNoStart(t *testing.T) {
+// A quarantine file that a full disk or a person has damaged is moved aside, and a new
+// list is written.
+func TestADamagedQuarantineIsMovedAside(t *testing.T) {
 	for _, c := range []struct {
 		text    string
 		damaged bool
@@ -38,7 +38,7 @@ func TestADamagedQuarantineStopsNoStart(t *testing.T) {
 		}
 		kept, err := os.ReadFile(file + ".bad")
 		switch {
-		case c.damaged && (err != nil || string(kept) != c.text || !strings.Contains(said.String(), "was moved aside; every plugin is tried anew")):
+		case c.damaged && (err != nil || string(kept) != c.text || !strings.Contains(said.String(), "was moved aside; every plugin is tried again")):
 			t.Errorf("%q: kept %q, %v; said %q", c.text, kept, err, said.String())
 		case !c.damaged && (!errors.Is(err, fs.ErrNotExist) || said.Len() > 0):
 			t.Errorf("%q: kept %q, %v; said %q", c.text, kept, err, said.String())

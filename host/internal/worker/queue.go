@@ -34,8 +34,8 @@ type callQueue struct {
 type queueState int
 
 const (
-	first      queueState = iota // its caller quietIn to the worker
-	behind                       // it waits
+	first      queueState = iota // its caller talks to the worker
+	waits                        // it waits
 	moved                        // it was taken back and not begun
 	workerLost                   // the worker was lost before the call was first
 )
@@ -59,7 +59,7 @@ func (q *callQueue) join(c *call, most int) bool {
 			q.pending = q.pending[:at]
 			return false
 		}
-		c.state, c.changed = behind, make(chan struct{}, 1)
+		c.state, c.changed = waits, make(chan struct{}, 1)
 	}
 	q.put = c.ends
 	q.sent++
@@ -117,7 +117,7 @@ func (q *callQueue) fall() {
 	q.over = true
 	for _, c := range q.calls {
 		c.begun = c.begun || !q.claims.TakeBack(c.number)
-		if c.state == behind {
+		if c.state == waits {
 			c.setState(workerLost)
 		}
 	}
@@ -133,7 +133,7 @@ func (q *callQueue) takeBack(c *call) bool {
 
 // take is takeBack; q.mu is held.
 func (q *callQueue) take(c *call) bool {
-	if c.state != behind || !q.claims.TakeBack(c.number) {
+	if c.state != waits || !q.claims.TakeBack(c.number) {
 		return false
 	}
 	q.calls = slices.DeleteFunc(q.calls, func(o *call) bool { return o == c })
@@ -164,11 +164,11 @@ func (q *callQueue) left(c *call) bool {
 	return c.state == moved || c.state == workerLost
 }
 
-// behind reports whether a call waits after another one and was not begun.
-func (q *callQueue) behind(c *call) bool {
+// waitsForAnother reports whether a call waits after another one and was not begun.
+func (q *callQueue) waitsForAnother(c *call) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return c.state == behind && !q.claims.Begun(c.number)
+	return c.state == waits && !q.claims.Begun(c.number)
 }
 
 // running returns the number of the first call if the worker has begun it, else 0.

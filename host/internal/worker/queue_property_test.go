@@ -11,15 +11,15 @@ import (
 	"github.com/weirhost/weir/host/internal/shmring"
 )
 
-// idleWire takes frames and does nothing.
+// idleWire is a Carrier that drops everything.
 type idleWire struct{}
 
 func (idleWire) Send(_, _ []byte) error { return nil }
 
-// TestLineLaws plays a line and its worker in any order: a call is begun or comes
-// back, never both, and each is told once where it stands; the worker begins with
-// calls in their order. While it runs one, the pipe has room for what lies in it.
-func TestLineLaws(t *testing.T) {
+// Whatever the order of events, each call is begun or taken back, never both, and
+// learns its state once. The worker begins calls in order, and the pipe always has
+// room for the waiting ones.
+func TestQueueProperties(t *testing.T) {
 	shared := testRegion(t).Claims()
 	rapid.Check(t, func(t *rapid.T) {
 		l := &callQueue{claims: shared, room: 400, send: shmring.NewWriter(idleWire{}, nil, 0), kill: func() {}}
@@ -91,7 +91,7 @@ func TestLineLaws(t *testing.T) {
 					t.Fatalf("call %d is said to run, but %d does", c.number, runs.number)
 				}
 				if l.join(&call{}, 4) {
-					t.Fatal("somebody joined behind it")
+					t.Fatal("somebody joined waits it")
 				}
 			},
 			"the worker is lost": func(t *rapid.T) {
@@ -113,10 +113,10 @@ func TestLineLaws(t *testing.T) {
 					lies += len(b)
 				}
 				if runs != nil && lies > l.room/2 {
-					t.Fatalf("%d bytes lie behind call %d in a pipe that holds %d", lies, runs.number, l.room)
+					t.Fatalf("%d bytes lie waits call %d in a pipe that holds %d", lies, runs.number, l.room)
 				}
 				for _, c := range all {
-					if c.changed != nil && c.state == behind && len(c.changed) > 0 || c.changed != nil && c.state != behind && len(c.changed) != 1 {
+					if c.changed != nil && c.state == waits && len(c.changed) > 0 || c.changed != nil && c.state != waits && len(c.changed) != 1 {
 						t.Fatalf("call %d was told %d times, and stands at %d", c.number, len(c.changed), c.state)
 					}
 				}
@@ -128,9 +128,8 @@ func TestLineLaws(t *testing.T) {
 	})
 }
 
-// TestTakenBackLiesInThePipe lets calls be taken back behind one that is not the
-// first yet: they lie in the pipe until the worker has done with it.
-func TestTakenBackLiesInThePipe(t *testing.T) {
+// Calls that were taken back stay in the pipe until the worker has skipped them.
+func TestCallsTakenBackStayInThePipe(t *testing.T) {
 	shared := testRegion(t).Claims()
 	l := &callQueue{claims: shared, room: 1000, send: shmring.NewWriter(idleWire{}, nil, 0), kill: func() {}}
 	join := func() (*call, bool) {
@@ -150,7 +149,7 @@ func TestTakenBackLiesInThePipe(t *testing.T) {
 	l.leave(one)
 	for n := range 2 {
 		if _, ok := join(); ok != (n == 0) {
-			t.Errorf("%d frames lie behind the call that runs, and one joined: %t", 3+n, ok)
+			t.Errorf("%d frames lie waits the call that runs, and one joined: %t", 3+n, ok)
 		}
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A queue is calls in one line of a worker that does what they say: the first
-// waits for a file, the others behind it.
+// A queue makes calls of one worker whose guest does what its input says: the first
+// call waits for a file, the others wait after it.
 type queue struct {
 	t     *testing.T
 	m     *Module
@@ -31,7 +31,8 @@ type queue struct {
 	waits int // calls that were put into the line
 }
 
-// newQueue makes one whose waiting calls look at the first so often.
+// newQueue returns a queue whose waiting calls observe the first one with a given
+// period.
 func newQueue(t *testing.T, observeEvery time.Duration) *queue {
 	begun := filepath.Join(t.TempDir(), "begun")
 	q := newQueueOf(t, "gate:"+begun, observeEvery)
@@ -39,7 +40,7 @@ func newQueue(t *testing.T, observeEvery time.Duration) *queue {
 	return q
 }
 
-// newQueueOf makes one of workers in a role.
+// newQueueOf returns a queue of workers in a role.
 func newQueueOf(t *testing.T, role string, observeEvery time.Duration) *queue {
 	q := &queue{t: t, door: filepath.Join(t.TempDir(), "door")}
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
@@ -50,7 +51,7 @@ func newQueueOf(t *testing.T, role string, observeEvery time.Duration) *queue {
 	return q
 }
 
-// now makes a call, which is taken for one that is as quick as can be.
+// now makes a call of an export that counts as very short.
 func (q *queue) now(ctx context.Context, input string, timeout time.Duration, judge func(sandbox.Output, *tool.Error)) {
 	q.m.cost("run").Store(1)
 	q.m.computes.Store(false) // as a call on a busy machine may have seemed to be
@@ -61,8 +62,8 @@ func (q *queue) now(ctx context.Context, input string, timeout time.Duration, ju
 	judge(q.m.Call(ctx, inv))
 }
 
-// call makes a call in the background, and waits until it is in the line, and has
-// been begun if it is the first.
+// call makes a call in the background, and waits until it is in the queue, and begun
+// if it is the first.
 func (q *queue) call(ctx context.Context, input string, timeout time.Duration, judge func(sandbox.Output, *tool.Error)) {
 	q.t.Helper()
 	q.calls.Go(func() { q.now(ctx, input, timeout, judge) })
@@ -87,7 +88,7 @@ func (q *queue) length() (n int) {
 	return n
 }
 
-// answered expects a call to be answered with its input.
+// answered expects the call's input as its answer.
 func (q *queue) answered(input string) func(sandbox.Output, *tool.Error) {
 	return func(out sandbox.Output, fail *tool.Error) {
 		if fail != nil || string(out.Bytes) != input {
@@ -104,7 +105,7 @@ func (q *queue) failed(input string, code tool.Code) func(sandbox.Output, *tool.
 	}
 }
 
-// warm has the worker started, so that calls can wait behind each other.
+// warm starts the worker, so calls can wait in its queue.
 func (q *queue) warm() { q.now(q.t.Context(), "warm", patience, q.answered("warm")) }
 
 func (q *queue) open() {
@@ -113,7 +114,7 @@ func (q *queue) open() {
 	}
 }
 
-// end waits for all calls, and expects these to have been begun, each once.
+// end waits for all calls, and expects that these were begun, once each.
 func (q *queue) end(begun ...string) {
 	q.t.Helper()
 	q.calls.Wait()
@@ -135,9 +136,9 @@ func (sender) Do(context.Context, egress.Request) (egress.Response, *tool.Error)
 	return egress.Response{Status: 200}, nil
 }
 
-// TestACrashIsOneCalls lets a worker die with calls in its pipe: the one that ran
-// fails, the others are made elsewhere, each once.
-func TestACrashIsOneCalls(t *testing.T) {
+// A worker crashes with calls in its pipe: the running one fails, and the others run
+// elsewhere, once each.
+func TestACrashEndsOneCall(t *testing.T) {
 	q := newQueue(t, time.Hour)
 	q.warm()
 	q.call(t.Context(), "die "+q.door, patience, q.failed("die", tool.Trapped))
@@ -148,8 +149,8 @@ func TestACrashIsOneCalls(t *testing.T) {
 	q.end("warm", "die door", "a", "b", "c")
 }
 
-// TestADeadlineIsOneCalls lets the first call of a line run out of time.
-func TestADeadlineIsOneCalls(t *testing.T) {
+// The deadline of the first call in a queue ends that call only.
+func TestADeadlineEndsOneCall(t *testing.T) {
 	q := newQueue(t, time.Hour)
 	q.warm()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -162,9 +163,9 @@ func TestADeadlineIsOneCalls(t *testing.T) {
 	q.now(t.Context(), "hold "+q.door, 50*time.Millisecond, q.failed("hold", tool.TimedOut))
 }
 
-// TestWaitingIsPartOfTheDeadline lets a call's time end while it waits: it has not
-// been begun, and the call before it goes on.
-func TestWaitingIsPartOfTheDeadline(t *testing.T) {
+// A call's deadline passes while it waits: it is not begun, and the call before it
+// goes on.
+func TestWaitingCountsAgainstTheDeadline(t *testing.T) {
 	q := newQueue(t, time.Hour)
 	q.warm()
 	q.call(t.Context(), "hold "+q.door, patience, q.answered("hold "+q.door))
@@ -173,8 +174,8 @@ func TestWaitingIsPartOfTheDeadline(t *testing.T) {
 	q.end("warm", "hold door")
 }
 
-// TestWaitingIsCancelled has a call cancelled that waits.
-func TestWaitingIsCancelled(t *testing.T) {
+// A waiting call is cancelled.
+func TestAWaitingCallIsCancelled(t *testing.T) {
 	q := newQueue(t, time.Hour)
 	q.warm()
 	q.call(t.Context(), "hold "+q.door, patience, q.answered("hold "+q.door))
@@ -191,9 +192,8 @@ func TestWaitingIsCancelled(t *testing.T) {
 	q.end("warm", "hold door", "after")
 }
 
-// TestLongOnesHoldNobodyUp has calls answered that came behind a long one, while it
-// runs on.
-func TestLongOnesHoldNobodyUp(t *testing.T) {
+// Calls that waited after a long one are answered while it runs on.
+func TestALongCallDelaysNoOther(t *testing.T) {
 	q := newQueue(t, observeEvery)
 	q.warm()
 	q.call(t.Context(), "hold "+q.door, patience, q.answered("hold "+q.door))
@@ -204,8 +204,8 @@ func TestLongOnesHoldNobodyUp(t *testing.T) {
 	q.end("warm", "hold door", "a", "b", "c")
 }
 
-// TestWhoAsksHoldsNobodyUp has the first call send a request.
-func TestWhoAsksHoldsNobodyUp(t *testing.T) {
+// The first call sends an HTTP request: the calls after it go to another worker.
+func TestACallWithARequestDelaysNoOther(t *testing.T) {
 	q := newQueue(t, time.Hour)
 	q.warm()
 	q.call(t.Context(), "ask "+q.door, patience, q.answered("ask "+q.door))
@@ -214,8 +214,8 @@ func TestWhoAsksHoldsNobodyUp(t *testing.T) {
 	q.end("warm", "ask door", "a")
 }
 
-// TestClosedWithALine closes a module with calls in a line, in time and not.
-func TestClosedWithALine(t *testing.T) {
+// A module with calls in a queue is closed, in time and not.
+func TestCloseWithAQueue(t *testing.T) {
 	q := newQueue(t, time.Hour)
 	q.warm()
 	q.call(t.Context(), "hold "+q.door, patience, q.failed("hold", tool.Cancelled))
@@ -238,9 +238,8 @@ func TestClosedWithALine(t *testing.T) {
 	q.end("warm", "hold door", "a")
 }
 
-// TestOpenedBehindTheEnd has a call get a waiting worker when its module has just ended
-// all that had calls.
-func TestOpenedBehindTheEnd(t *testing.T) {
+// A call gets an idle worker just after its module has killed all busy ones.
+func TestACallThatStartsAfterTheKill(t *testing.T) {
 	q := newQueue(t, time.Hour)
 	q.warm()
 	c := &call{module: q.m, outer: t.Context(), inv: sandbox.Invocation{Export: "run", Input: []byte("hold " + q.door), Timeout: patience, MaxOutput: 10}}
@@ -266,9 +265,9 @@ func TestOpenedBehindTheEnd(t *testing.T) {
 	q.calls.Wait()
 }
 
-// TestSlowListenersHoldNobodyUp reads a call's report when the worker has begun with
-// the next one: whoever is told may take as long as it likes.
-func TestSlowListenersHoldNobodyUp(t *testing.T) {
+// A call's progress report is read when the worker has begun the next call: a slow
+// Progress function delays no other call.
+func TestASlowProgressFunctionDelaysNoOtherCall(t *testing.T) {
 	q := newQueue(t, time.Hour)
 	q.warm()
 	done, reports := make(chan struct{}), 0
@@ -277,7 +276,7 @@ func TestSlowListenersHoldNobodyUp(t *testing.T) {
 		select {
 		case <-done:
 		case <-time.After(patience / 2):
-			t.Error("the call behind it waits for who is told")
+			t.Error("the call waits it waits for who is told")
 		}
 	}}}
 	if err := q.m.worker(t.Context(), "", c, false); err != nil {
@@ -301,9 +300,9 @@ func TestSlowListenersHoldNobodyUp(t *testing.T) {
 	q.end("warm", "tell", "a")
 }
 
-// TestWhoLooksIsNotTheEnd has a call end whose result lies unread while the next one
-// runs, and be looked at in the same moment: the next one is not ended with it.
-func TestWhoLooksIsNotTheEnd(t *testing.T) {
+// A call is checked while its result is unread and the next call runs: the next call
+// is not killed with it.
+func TestAnUnreadResultDoesNotKillTheNextCall(t *testing.T) {
 	q := newQueue(t, time.Hour)
 	q.warm()
 	c := &call{module: q.m, outer: t.Context(), inv: sandbox.Invocation{Export: "run", Input: []byte("a"), Timeout: time.Hour, MaxOutput: 10}}
@@ -331,9 +330,9 @@ func TestWhoLooksIsNotTheEnd(t *testing.T) {
 	q.end("warm", "a", "hold door")
 }
 
-// TestMovedIsGone ends a call that was taken back and does not know it yet: the
-// worker has other calls by then.
-func TestMovedIsGone(t *testing.T) {
+// A call that was taken back, and does not know it yet, is cancelled: the worker's
+// other calls go on.
+func TestCancellingACallThatWasTakenBack(t *testing.T) {
 	q := newQueue(t, time.Hour)
 	q.warm()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -368,9 +367,9 @@ func TestMovedIsGone(t *testing.T) {
 	q.end("warm", "hold door", "after")
 }
 
-// TestLentFoldersAreNotShared makes a call without folders just when one that has
-// some was answered.
-func TestLentFoldersAreNotShared(t *testing.T) {
+// A call without folders comes at the moment when a call with folders was answered: it
+// gets another worker.
+func TestWorkersWithFoldersAreNotShared(t *testing.T) {
 	m := load(t, newPool(t, nil), sandbox.Plugin{Name: "guest", Wasm: goGuest})
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "f"), "private")
@@ -394,9 +393,9 @@ func TestLentFoldersAreNotShared(t *testing.T) {
 	m.pool.release(m, c)
 }
 
-// TestCrooksInALine gives calls to workers that lie about those that wait: all end,
-// by their deadlines at the latest, and none that fails says more than it knows.
-func TestCrooksInALine(t *testing.T) {
+// Workers lie about the calls that wait in their queues: all calls end by their
+// deadlines, and a failure claims no more than is known.
+func TestWorkersThatLieAboutTheirQueue(t *testing.T) {
 	for _, lie := range []string{
 		"claims all and is silent", "claims all and dies", "answers what it has not claimed", "answers twice", "gives back what it answers",
 		"gives back and takes without end", "says that all was taken back", "writes anything", "reads no more",

@@ -23,8 +23,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// This test binary also plays other processes: a worker that lies, one that looks
-// around, and a host that is killed. Its first argument says which.
+// This test binary also plays other processes: a worker that lies, one that inspects
+// its environment, and a host that is killed. Its first argument is the role.
 func play() (played bool) {
 	if len(os.Args) < 2 || !strings.HasPrefix(os.Args[1], "role=") {
 		return false
@@ -59,7 +59,7 @@ func play() (played bool) {
 	return true
 }
 
-// asRole is the command for this binary in a role.
+// asRole returns the command for this binary in a role.
 func asRole(role string) []string { return []string{os.Args[0], "role=" + role} }
 
 // lead starts another process in its own session.
@@ -76,7 +76,7 @@ func hasTerminal() bool {
 	return err == nil && f.Close() == nil
 }
 
-// spy writes down what a child finds around it.
+// spy writes what a child finds in its environment to a file.
 func spy(file string) {
 	var found strings.Builder
 	if err := closeInherited(fdMount + 1); err != nil {
@@ -108,7 +108,7 @@ func spy(file string) {
 	_ = os.WriteFile(file, []byte(found.String()), 0o600)
 }
 
-// lie answers the first call in a way that no worker does.
+// lie answers the first call in a way that no real worker does.
 func lie(what string) {
 	region, err := shmring.Open(fdShared)
 	if err != nil {
@@ -206,7 +206,7 @@ func lie(what string) {
 	_, _ = io.Copy(io.Discard, shmring.ChildEnd(fdIn)) // lives on
 }
 
-// cheat answers the first call as it should, and then lies about those that wait.
+// cheat answers the first call correctly and then lies about the waiting ones.
 func cheat(what string) {
 	region, err := shmring.Open(fdShared)
 	if err != nil {
@@ -320,14 +320,14 @@ func (r rawRing) put(b []byte) {
 	r.written.Store(n + uint64(len(b)))
 }
 
-// reflect is a worker whose guest costs nothing: what a call takes is the way.
+// reflect is a worker whose guest costs nothing, to measure the way to it and back.
 func reflect() { serve(mirror{}) }
 
-// keep is a worker whose guest does what its input says, and writes down each call
-// that it begins.
+// keep is a worker whose guest does what its input says, and records each call that it
+// begins.
 func keep(file string) { serve(gate{file}) }
 
-// beLate waits until a file is there, unless this is the first worker that asks.
+// beLate waits for a file, unless this is the first worker to do so.
 func beLate(file string) {
 	if f, err := os.OpenFile(file+".first", os.O_CREATE|os.O_EXCL, 0o600); err == nil {
 		_ = f.Close()
@@ -341,7 +341,7 @@ func beLate(file string) {
 	}
 }
 
-// serve is a worker that loads nothing and has its calls run by g.
+// serve is a worker that loads nothing and runs its calls in g.
 func serve(g guest) {
 	region, err := shmring.Open(fdShared)
 	if err != nil {
@@ -357,7 +357,7 @@ func serve(g guest) {
 
 type gate struct{ file string }
 
-// Call does the first word of the input when the file that is the last one is there.
+// Call does the first word of its input when the file named by the last word exists.
 func (g gate) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error) {
 	f, err := os.OpenFile(g.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -391,8 +391,7 @@ func (mirror) Call(_ context.Context, inv sandbox.Invocation) (sandbox.Output, *
 	return sandbox.Output{Bytes: inv.Input}, nil
 }
 
-// middle is a host of its own: it has a guest called, or a module compiled, until
-// somebody kills it.
+// middle is a host that calls a guest, or compiles a module, until it is killed.
 func middle(what string, args []string) {
 	p, err := New(context.Background(), Config{Command: args[:1], CacheDir: args[1], Quarantine: args[2]})
 	if err != nil {
@@ -419,7 +418,7 @@ func middle(what string, args []string) {
 	fmt.Println(fail)
 }
 
-// childrenOf lists the workers of a process.
+// childrenOf returns the workers of a process.
 func childrenOf(pid int) []int {
 	var out []int
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")

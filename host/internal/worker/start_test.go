@@ -17,13 +17,13 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// TestWhatComesFirstIsTaken has a worker become free while another one is being made:
-// the call does not wait for its own, which is kept.
-func TestWhatComesFirstIsTaken(t *testing.T) {
+// A worker becomes free while another one is being started: the call takes it, and the
+// started one becomes idle.
+func TestTheFirstFreeWorkerIsTaken(t *testing.T) {
 	s := newSearch(t, 2)
-	s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+	s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
 	eventually(t, "it runs", func() bool { return s.length() == 1 })
-	s.behind(t.Context(), "a", false, s.answered("a"))
+	s.makeCall(t.Context(), "a", false, s.answered("a"))
 	s.seeks(1)
 	if n := s.rooms.busy(); n != 2 {
 		t.Errorf("%d places are taken for a call that runs and a worker that starts", n)
@@ -38,23 +38,23 @@ func TestWhatComesFirstIsTaken(t *testing.T) {
 	s.end("hold door", "a")
 }
 
-// TestWhatIsBeingMadeIsTakenUp has calls seek a worker, one after the other, which find
-// one that becomes free: for all of them one worker is made.
-func TestWhatIsBeingMadeIsTakenUp(t *testing.T) {
+// Several calls in a row wait for a worker and find one that becomes free: only one
+// worker is started for all of them.
+func TestAStartIsAdopted(t *testing.T) {
 	s := newSearch(t, 3)
 	for round := range 3 {
 		door := fmt.Sprint(s.door, round)
-		s.behind(t.Context(), "hold "+door, true, s.answered("hold "+door))
+		s.makeCall(t.Context(), "hold "+door, true, s.answered("hold "+door))
 		eventually(t, "it runs", func() bool { return s.length() == 1 })
-		s.behind(t.Context(), fmt.Sprint(round), false, s.answered(fmt.Sprint(round)))
+		s.makeCall(t.Context(), fmt.Sprint(round), false, s.answered(fmt.Sprint(round)))
 		s.seeks(1)
 		eventually(t, "a line and what is being made have a place each", func() bool { return s.rooms.busy() == 2 })
 		s.have(door)
 		s.calls.Wait()
 	}
-	s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+	s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
 	eventually(t, "it runs", func() bool { return s.length() == 1 })
-	s.behind(t.Context(), "last", false, s.answered("last"))
+	s.makeCall(t.Context(), "last", false, s.answered("last"))
 	s.seeks(1)
 	s.have(s.start)
 	s.seeks(0) // it has what was begun for the first
@@ -63,17 +63,16 @@ func TestWhatIsBeingMadeIsTakenUp(t *testing.T) {
 	s.rests(2)
 }
 
-// TestWhatWasTakenUpEnds ends the caller, and the module, of a call that has taken up
-// what was begun for another one.
-func TestWhatWasTakenUpEnds(t *testing.T) {
+// The caller, or the module, of a call that adopted a start ends.
+func TestAnAdoptedStartEndsWithItsCall(t *testing.T) {
 	for _, with := range []string{"the caller", "the module"} {
 		s := newSearch(t, 3)
 		s.leaves()
 		last := filepath.Join(t.TempDir(), "last")
-		s.behind(t.Context(), "hold "+last, true, func(sandbox.Output, *tool.Error) {})
+		s.makeCall(t.Context(), "hold "+last, true, func(sandbox.Output, *tool.Error) {})
 		eventually(t, "another one runs", func() bool { return s.length() == 1 })
 		ctx, cancel := context.WithCancel(t.Context())
-		s.behind(ctx, "b", false, s.failed("b", tool.Cancelled))
+		s.makeCall(ctx, "b", false, s.failed("b", tool.Cancelled))
 		s.seeks(1)
 		eventually(t, "it has taken it up", func() bool { return s.rooms.busy() == 2 })
 		if cancel(); with == "the module" {
@@ -94,9 +93,9 @@ func TestWhatWasTakenUpEnds(t *testing.T) {
 	}
 }
 
-// TestALateEndReachesNobodyElse ends the caller of a start when another call has taken
-// it up, and when nobody waits for it.
-func TestALateEndReachesNobodyElse(t *testing.T) {
+// The caller of a start ends after another call has adopted it, or when it has no
+// waiter.
+func TestALateCancelDoesNotEndAnAdoptedStart(t *testing.T) {
 	s := newSearch(t, 2)
 	first, second := &waiter{key: "k", c: &call{}}, &waiter{key: "k", c: &call{}}
 	cancelled := false
@@ -115,18 +114,17 @@ func TestALateEndReachesNobodyElse(t *testing.T) {
 	}
 }
 
-// TestRoomInALineIsTaken has a call end that another one waits behind, while one that
-// could wait there too seeks a worker.
-func TestRoomInALineIsTaken(t *testing.T) {
+// A call in a full queue ends: a call that waits for a worker takes the room.
+func TestRoomInAQueueIsTaken(t *testing.T) {
 	s := newSearch(t, 2)
-	s.behind(t.Context(), "warm", true, s.answered("warm")) // which has its worker to itself
+	s.makeCall(t.Context(), "warm", true, s.answered("warm")) // which has its worker to itself
 	s.calls.Wait()
 	last := filepath.Join(t.TempDir(), "last")
-	s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+	s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
 	eventually(t, "the first runs", func() bool { return s.length() == 1 })
-	s.behind(t.Context(), "hold "+last, true, s.answered("hold "+last))
+	s.makeCall(t.Context(), "hold "+last, true, s.answered("hold "+last))
 	eventually(t, "the second waits behind it", func() bool { return s.length() == 2 })
-	s.behind(t.Context(), "a", false, s.answered("a"))
+	s.makeCall(t.Context(), "a", false, s.answered("a"))
 	s.seeks(1)
 	s.m.pool.mu.Lock()
 	s.m.computes.Store(false)
@@ -144,15 +142,14 @@ func TestRoomInALineIsTaken(t *testing.T) {
 	s.end("warm", "hold door", "hold "+last, "a")
 }
 
-// TestSearchesEnd ends calls that seek a worker: the place is given back, and who was
-// not there yet is gone.
-func TestSearchesEnd(t *testing.T) {
+// Calls that wait for a worker end: their slots are released, and no waiter is left.
+func TestWaitersEnd(t *testing.T) {
 	t.Run("with the caller", func(t *testing.T) {
 		s := newSearch(t, 2)
-		s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+		s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
 		eventually(t, "it runs", func() bool { return s.length() == 1 })
 		ctx, cancel := context.WithCancel(t.Context())
-		s.behind(ctx, "a", false, s.failed("a", tool.Cancelled))
+		s.makeCall(ctx, "a", false, s.failed("a", tool.Cancelled))
 		s.seeks(1)
 		cancel()
 		eventually(t, "its place is given back", func() bool { return s.rooms.busy() == 1 })
@@ -162,13 +159,13 @@ func TestSearchesEnd(t *testing.T) {
 	})
 	t.Run("with the module", func(t *testing.T) {
 		s := newSearch(t, 2)
-		s.behind(t.Context(), "hold "+s.door, true, func(_ sandbox.Output, fail *tool.Error) {
+		s.makeCall(t.Context(), "hold "+s.door, true, func(_ sandbox.Output, fail *tool.Error) {
 			if fail == nil {
 				t.Error("it outlasts its module")
 			}
 		})
 		eventually(t, "it runs", func() bool { return s.length() == 1 })
-		s.behind(t.Context(), "a", false, func(_ sandbox.Output, fail *tool.Error) {
+		s.makeCall(t.Context(), "a", false, func(_ sandbox.Output, fail *tool.Error) {
 			if fail == nil {
 				t.Error("it begins behind its module's end")
 			}
@@ -187,7 +184,7 @@ func TestSearchesEnd(t *testing.T) {
 		if !s.rooms.Acquire(t.Context(), nil) {
 			t.Fatal("there is no place")
 		}
-		s.behind(t.Context(), "a", true, func(out sandbox.Output, fail *tool.Error) {
+		s.makeCall(t.Context(), "a", true, func(out sandbox.Output, fail *tool.Error) {
 			if fail == nil || !out.NoSlot {
 				t.Errorf("got %+v, %v", out, fail)
 			}
@@ -204,10 +201,10 @@ func TestSearchesEnd(t *testing.T) {
 	})
 	t.Run("without a place", func(t *testing.T) {
 		s := newSearch(t, 1)
-		s.behind(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+		s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
 		eventually(t, "it runs", func() bool { return s.length() == 1 })
 		ctx, cancel := context.WithCancel(t.Context())
-		s.behind(ctx, "a", false, func(out sandbox.Output, fail *tool.Error) {
+		s.makeCall(ctx, "a", false, func(out sandbox.Output, fail *tool.Error) {
 			if fail == nil || fail.Code != tool.Cancelled || !out.NoSlot {
 				t.Errorf("got %+v, %v", out, fail)
 			}
@@ -220,9 +217,9 @@ func TestSearchesEnd(t *testing.T) {
 	})
 }
 
-// TestPlacesHold has many calls of few places come, give up and lose their workers:
-// there are never more lines than places, and at the end all are given back.
-func TestPlacesHold(t *testing.T) {
+// Many calls with few slots come, give up and lose their workers: there are never more
+// queues than slots, and at the end all slots are free.
+func TestSlotsAreNeverExceeded(t *testing.T) {
 	const most, callers, calls = 3, 24, 120
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
 	load(t, newPool(t, nil), pl) // so that it is compiled
@@ -273,16 +270,16 @@ func TestPlacesHold(t *testing.T) {
 	}
 }
 
-// TestClosingWaitsForCallsAndNotForMakings closes a module while a call that was admitted
-// has neither place nor worker, and then while a worker is made for nobody.
-func TestClosingWaitsForCallsAndNotForMakings(t *testing.T) {
+// A module is closed while a call has neither slot nor worker, and while a worker
+// without a waiter is being started.
+func TestCloseWaitsForCallsAndNotForStarts(t *testing.T) {
 	t.Run("a call without a place", func(t *testing.T) {
 		s := newSearch(t, 1)
 		s.have(s.start)
 		if !s.rooms.Acquire(t.Context(), nil) {
 			t.Fatal("there is no place")
 		}
-		s.behind(t.Context(), "a", true, s.answered("a"))
+		s.makeCall(t.Context(), "a", true, s.answered("a"))
 		s.placeless(1)
 		closed := make(chan error)
 		go func() { closed <- s.m.Close(t.Context()) }()
@@ -318,8 +315,8 @@ func TestClosingWaitsForCallsAndNotForMakings(t *testing.T) {
 	})
 }
 
-// TestAPanicKeepsNoPlace has whoever is told of a call's progress panic.
-func TestAPanicKeepsNoPlace(t *testing.T) {
+// A call's Progress function panics: its slot is released.
+func TestAPanicReleasesTheSlot(t *testing.T) {
 	s := newSearch(t, 1)
 	s.have(s.start)
 	func() {
@@ -333,16 +330,16 @@ func TestAPanicKeepsNoPlace(t *testing.T) {
 		t.Error(fail)
 	}()
 	s.rests(0)
-	s.behind(t.Context(), "a", true, s.answered("a"))
+	s.makeCall(t.Context(), "a", true, s.answered("a"))
 	s.end("tell", "a")
 }
 
-// TestWhoWaitsForNobodyIsWaitedFor has a call that was taken back from a line run: others
-// may be behind it as before.
-func TestWhoWaitsForNobodyIsWaitedFor(t *testing.T) {
+// A call that was taken back from a queue runs in another worker, and other calls may
+// wait after it.
+func TestCallsMayWaitAfterACallThatWasTakenBack(t *testing.T) {
 	s := newSearch(t, 1)
 	s.have(s.start)
-	s.behind(t.Context(), "warm", true, s.answered("warm"))
+	s.makeCall(t.Context(), "warm", true, s.answered("warm"))
 	s.calls.Wait()
 	c := s.one("hold " + s.door)
 	s.m.cost("run").Store(1)
@@ -351,14 +348,14 @@ func TestWhoWaitsForNobodyIsWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.calls.Go(func() { s.m.serve(c) })
-	s.behind(t.Context(), "a", true, s.answered("a"))
+	s.makeCall(t.Context(), "a", true, s.answered("a"))
 	eventually(t, "the next one waits behind it", func() bool { return s.length() == 2 })
 	s.open()
 	s.end("warm", "hold door", "a")
 	s.rests(1)
 }
 
-// A hearer is a context that knows how many want to hear of its end.
+// A hearer is a context that counts its listeners.
 type hearer struct {
 	context.Context
 	hear atomic.Int32
@@ -373,15 +370,15 @@ func (h *hearer) AfterFunc(f func()) (stop func() bool) {
 	}
 }
 
-// TestNobodyListensBehindACall makes calls, also of a worker that is yet to be made, for a
-// caller who goes on.
-func TestNobodyListensBehindACall(t *testing.T) {
+// After a call nothing listens to its caller's context any more, also when its worker
+// had to be started.
+func TestNoListenerIsLeftAfterACall(t *testing.T) {
 	s := newSearch(t, 2)
 	s.have(s.start)
 	caller, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	h := &hearer{Context: caller}
-	s.behind(h, "a", true, s.answered("a"))
+	s.makeCall(h, "a", true, s.answered("a"))
 	s.calls.Wait()
 	if n := h.hear.Load(); n != 0 {
 		t.Errorf("%d listen still", n)

@@ -15,7 +15,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// rooms are so many places of one kind.
+// rooms are a number of slots of one kind.
 type rooms struct {
 	free chan struct{}
 
@@ -63,8 +63,8 @@ func (r *rooms) busy() int {
 	return r.taken
 }
 
-// A search is calls of which the first has a worker, and the others find that theirs
-// take long to start.
+// A search makes calls of which the first has a worker, and the workers of the others
+// start slowly.
 type search struct {
 	*queue
 	rooms *rooms
@@ -79,9 +79,8 @@ func newSearch(t *testing.T, places int) *search {
 	return &search{q, newRooms(places), start}
 }
 
-// behind makes a call in the background that others may be behind, or that waits for
-// nobody.
-func (s *search) behind(ctx context.Context, input string, patient bool, judge func(sandbox.Output, *tool.Error)) {
+// makeCall makes a call in the background. With patient it may wait after others.
+func (s *search) makeCall(ctx context.Context, input string, patient bool, judge func(sandbox.Output, *tool.Error)) {
 	s.calls.Go(func() {
 		s.m.cost("run").Store(1)
 		s.m.computes.Store(!patient)
@@ -89,25 +88,24 @@ func (s *search) behind(ctx context.Context, input string, patient bool, judge f
 	})
 }
 
-// leaves has a worker made for a call that finds the one of another: nobody waits for
-// what is being started.
+// leaves begins a start whose call finds another worker: the start has no waiter.
 func (s *search) leaves() {
 	s.t.Helper()
-	s.behind(s.t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
+	s.makeCall(s.t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
 	eventually(s.t, "it runs", func() bool { return s.length() == 1 })
-	s.behind(s.t.Context(), "a", false, s.answered("a"))
+	s.makeCall(s.t.Context(), "a", false, s.answered("a"))
 	s.seeks(1)
 	s.open()
 	s.calls.Wait()
 }
 
-// seeks waits until so many calls seek a worker.
+// seeks waits until n calls wait for a worker.
 func (s *search) seeks(n int32) {
 	s.t.Helper()
 	eventually(s.t, fmt.Sprint(n, " calls seek a worker"), func() bool { return s.m.waiting.Load() == n })
 }
 
-// placeless waits until so many calls wait for a place.
+// placeless waits until n calls wait for a slot.
 func (s *search) placeless(n int) {
 	s.t.Helper()
 	eventually(s.t, fmt.Sprint(n, " calls wait for a place"), func() bool {
@@ -117,7 +115,8 @@ func (s *search) placeless(n int) {
 	})
 }
 
-// rests waits until no call has a worker or a place, and as many workers wait.
+// rests waits until no call has a worker or a slot, and until there are as many idle
+// workers.
 func (s *search) rests(idle int) {
 	s.t.Helper()
 	eventually(s.t, "all is given back", func() bool {
@@ -134,7 +133,7 @@ func (s *search) have(file string) {
 	}
 }
 
-// seeker makes a call that waits for nobody one that seeks a worker.
+// seeker makes a call that waits for a worker and not after other calls.
 func (s *search) seeker(input string) *waiter {
 	s.t.Helper()
 	if !s.rooms.Acquire(s.t.Context(), nil) {
@@ -151,7 +150,7 @@ func (s *search) one(input string) *call {
 	return &call{module: s.m, outer: s.t.Context(), inv: sandbox.Invocation{Export: "run", Input: []byte(input), Timeout: patience, Slot: s.rooms, MaxOutput: 1000}}
 }
 
-// has reports whether the call is in a line.
+// has reports whether the call is in a queue.
 func (s *waiter) has() bool {
 	select {
 	case <-s.found:

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A worker shares its parent's session and not its terminal.
-func TestLeavingTheTerminal(t *testing.T) {
+// A worker shares its parent's session, but not its terminal.
+func TestAWorkerHasNoTerminal(t *testing.T) {
 	leader := asRole("leader")
 	c := exec.Command(leader[0], leader[1:]...)
 	c.Stdin = terminal(t)
@@ -22,7 +22,7 @@ func TestLeavingTheTerminal(t *testing.T) {
 	}
 }
 
-// terminal makes one that nobody looks at.
+// terminal returns a terminal that is not read.
 func terminal(t *testing.T) *os.File {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)

@@ -32,10 +32,10 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for an event.
 const patience = time.Minute
 
-// eventually waits until something is so.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
@@ -52,7 +52,7 @@ func echo(t *testing.T, m *Module, text string) {
 	}
 }
 
-// TestKilledWhileItRuns has a worker killed in the middle of a call.
+// A worker is killed during a call.
 func TestKilledWhileItRuns(t *testing.T) {
 	p := newPool(t, nil)
 	m := load(t, p, sandbox.Plugin{Name: "guest", Wasm: goGuest})
@@ -70,7 +70,7 @@ func TestKilledWhileItRuns(t *testing.T) {
 	echo(t, m, "after it")
 }
 
-// TestKilledWhileItWaits has workers killed between calls: nobody notices.
+// Workers are killed between calls: the next call gets a new one.
 func TestKilledWhileItWaits(t *testing.T) {
 	m := load(t, newPool(t, nil), sandbox.Plugin{Name: "guest", Wasm: goGuest})
 	for range 5 {
@@ -81,8 +81,8 @@ func TestKilledWhileItWaits(t *testing.T) {
 	}
 }
 
-// TestTheHostDies kills a host whose worker spins: the worker goes with it.
-func TestTheHostDies(t *testing.T) {
+// A host whose worker computes is killed: the worker ends with it.
+func TestWorkersEndWithTheirHost(t *testing.T) {
 	dir := t.TempDir()
 	wasm := filepath.Join(dir, "guest.wasm")
 	if err := os.WriteFile(wasm, goGuest, 0o600); err != nil {
@@ -114,7 +114,7 @@ func TestTheHostDies(t *testing.T) {
 	}
 }
 
-// isWorker reports whether a process is a worker that lives.
+// isWorker reports whether a process is a live worker.
 func isWorker(pid int) bool {
 	line, err := os.ReadFile(filepath.Join("/proc", itoa(pid), "cmdline"))
 	return err == nil && strings.Contains(string(line), Argument)
@@ -122,8 +122,7 @@ func isWorker(pid int) bool {
 
 func itoa(n int) string { text, _ := json.Marshal(n); return string(text) }
 
-// TestBombs lets guests take all they can: the worker pays, the next call does
-// not.
+// Guests use all that they can get: their worker is lost, and the next call succeeds.
 func TestBombs(t *testing.T) {
 	grow := []byte{0x03, 0x40, 0x41, 0x10, 0x40, 0x00, 0x41, 0x7f, 0x46, 0x04, 0x40, 0x00, 0x0b, 0x0c, 0x00, 0x0b, 0x00} // loop: memory.grow by 16 pages, trap at -1
 	pages := wasmtest.New().Types(wasmtest.Func(nil, []byte{wasmtest.I32})).Functions(0).
@@ -154,8 +153,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestOthersAnswerWhileOneSpins makes calls beside guests that never end.
-func TestOthersAnswerWhileOneSpins(t *testing.T) {
+// Calls are answered beside guests that never end.
+func TestOtherCallsAreAnsweredBesideAnEndlessOne(t *testing.T) {
 	m := load(t, newPool(t, nil), sandbox.Plugin{Name: "guest", Wasm: goGuest})
 	ctx, cancel := context.WithCancel(t.Context())
 	var spinning sync.WaitGroup
@@ -176,8 +175,8 @@ func TestOthersAnswerWhileOneSpins(t *testing.T) {
 	spinning.Wait()
 }
 
-// TestWhatAWorkerFinds looks at a child from inside.
-func TestWhatAWorkerFinds(t *testing.T) {
+// A child finds no environment, no descriptors and no network.
+func TestAWorkerFindsNoSecrets(t *testing.T) {
 	t.Setenv("WEIR_CANARY", "secret")
 	file := filepath.Join(t.TempDir(), "found")
 	p := newPool(t, func(c *Config) { c.Command = asRole("spy:" + file) })
@@ -223,8 +222,8 @@ func TestWhatAWorkerFinds(t *testing.T) {
 	}
 }
 
-// TestLiars quietIn to children that do not keep to the protocol.
-func TestLiars(t *testing.T) {
+// Children break the protocol: each is killed, with a typed failure.
+func TestWorkersThatBreakTheProtocol(t *testing.T) {
 	broken := "run was stopped: its process violated the protocol with its host"
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
 	load(t, newPool(t, nil), pl) // so that it is compiled
@@ -269,9 +268,8 @@ func TestLiars(t *testing.T) {
 	}
 }
 
-// TestACallIsMadeOnce loses workers that took a call: it goes to another one
-// only if its guest was not begun with.
-func TestACallIsMadeOnce(t *testing.T) {
+// A call whose worker was lost goes to another one only if its guest was not begun.
+func TestACallRunsOnce(t *testing.T) {
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
 	load(t, newPool(t, nil), pl) // so that it is compiled
 	for lie, tries := range map[string]string{"it takes the call and dies": "xxxx", "it begins with the call and dies": "x"} {
@@ -287,9 +285,9 @@ func TestACallIsMadeOnce(t *testing.T) {
 	}
 }
 
-// TestADeadlineIsTheLast gives a call to workers that do not begin with it: behind its
-// deadline it goes to no other one, also where it comes while the end of one is waited for.
-func TestADeadlineIsTheLast(t *testing.T) {
+// A call is given to workers that do not begin it: after its deadline it goes to no
+// other worker.
+func TestNoWorkerBeginsACallAfterItsDeadline(t *testing.T) {
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
 	load(t, newPool(t, nil), pl) // so that it is compiled
 	for how, timeout := range map[string]time.Duration{"sleeps": 50 * time.Millisecond, "closes its pipe": 500 * time.Millisecond} {
@@ -305,10 +303,10 @@ func TestADeadlineIsTheLast(t *testing.T) {
 	}
 }
 
-// TestCallsUnderFire makes many calls of several kinds, of which some are given up,
-// while workers are killed at random: each has its own answer, by its own settings
-// and folders, or says that it was ended.
-func TestCallsUnderFire(t *testing.T) {
+// Many calls of several kinds run, some are cancelled, and workers are killed at
+// random: each call has its own answer, with its own settings and folders, or a
+// failure.
+func TestCallsWhileWorkersAreKilled(t *testing.T) {
 	p := newPool(t, func(c *Config) { c.Spares = 1 })
 	m := load(t, p, sandbox.Plugin{Name: "guest", Wasm: goGuest})
 	dir := t.TempDir()
@@ -375,8 +373,7 @@ func TestCallsUnderFire(t *testing.T) {
 	echo(t, m, "after the fire")
 }
 
-// TestNothingIsLeft counts what a Pool leaves behind: goroutines, descriptors,
-// children.
+// A closed Pool leaves no goroutines, descriptors or children.
 func TestNothingIsLeft(t *testing.T) {
 	here := goleak.IgnoreCurrent()
 	fds, mapped := descriptors(t), regions(t)
@@ -430,7 +427,7 @@ func descriptors(t *testing.T) int {
 	return len(entries)
 }
 
-// regions counts what is mapped of memory that is shared with workers.
+// regions counts the mapped shared memories.
 func regions(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/maps")
@@ -440,8 +437,7 @@ func regions(t *testing.T) int {
 	return strings.Count(string(text), "/memfd:weir-worker")
 }
 
-// TestIdleWorkersGo waits for workers without calls to be sent away, at once when
-// there are too many.
+// Idle workers end after a while, or at once if there are too many.
 func TestIdleWorkersGo(t *testing.T) {
 	p := newPool(t, func(c *Config) { c.Idle, c.Max = 50*time.Millisecond, 1 })
 	m := load(t, p, sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")})
@@ -460,8 +456,7 @@ func TestIdleWorkersGo(t *testing.T) {
 	}
 }
 
-// TestIdleWorkersGoBesideBusyOnes has one plugin called all the time, beside one whose
-// worker waits.
+// A plugin's idle worker ends although another plugin is called all the time.
 func TestIdleWorkersGoBesideBusyOnes(t *testing.T) {
 	p := newPool(t, func(c *Config) { c.Idle = 200 * time.Millisecond })
 	call := func(m *Module) {
@@ -480,8 +475,8 @@ func TestIdleWorkersGoBesideBusyOnes(t *testing.T) {
 	})
 }
 
-// TestWhoLooksIsNotInTheWay has a worker looked at while it is let go of.
-func TestWhoLooksIsNotInTheWay(t *testing.T) {
+// A worker is checked while it is discarded.
+func TestAWorkerIsCheckedWhileItIsDiscarded(t *testing.T) {
 	p := newPool(t, nil)
 	w, err := p.spawn("p", nil)
 	if err != nil {
@@ -497,8 +492,8 @@ func TestWhoLooksIsNotInTheWay(t *testing.T) {
 	looks.Wait()
 }
 
-// TestTodaysFolder replaces a granted folder between calls, and grants another.
-func TestTodaysFolder(t *testing.T) {
+// A granted folder is replaced between calls, and another one is granted.
+func TestAReplacedFolderIsSeen(t *testing.T) {
 	m := load(t, newPool(t, func(c *Config) { c.Spares = 1 }), sandbox.Plugin{Name: "guest", Wasm: goGuest})
 	dir := filepath.Join(t.TempDir(), "work")
 	for _, text := range []string{"first", "second", "third"} {
@@ -519,7 +514,7 @@ func TestTodaysFolder(t *testing.T) {
 	}
 }
 
-// TestSlowStart gives up on a child that never gets ready when the caller does.
+// The start of a child that is never ready ends with its caller.
 func TestSlowStart(t *testing.T) {
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
 	load(t, newPool(t, nil), pl)
@@ -532,7 +527,7 @@ func TestSlowStart(t *testing.T) {
 	}
 }
 
-// TestNoSuchProgram says so when workers cannot be started.
+// A worker that cannot be started is a typed failure.
 func TestNoSuchProgram(t *testing.T) {
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
 	load(t, newPool(t, nil), pl)
@@ -547,9 +542,9 @@ func TestNoSuchProgram(t *testing.T) {
 	}
 }
 
-// TestSecretsStayHere looks at what is sent to a worker in a call with a secret:
-// neither the call nor the answer of the server that echoes it holds it.
-func TestSecretsStayHere(t *testing.T) {
+// In a call with a secret neither the request nor the echoed response that goes to the
+// worker contains it.
+func TestSecretsStayInTheParent(t *testing.T) {
 	const secret = "sk-canary-0123456789"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "key %s", r.Header.Get("Authorization"))

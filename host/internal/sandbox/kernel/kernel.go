@@ -1,7 +1,6 @@
-// Package kernel holds the kernel of Extism: a small WebAssembly module that
-// keeps the blocks of memory through which a plugin and its host pass data. The
-// file beside this one is the one that Extism's Go SDK carries, byte for byte, and
-// its license stands beside it.
+// Package kernel contains the kernel of Extism: a small WebAssembly module that manages
+// the blocks of memory that carry data between a plugin and its host. The file is the
+// one of Extism's Go SDK, byte for byte; its license is beside it.
 package kernel
 
 import _ "embed"
