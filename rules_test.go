@@ -58,6 +58,8 @@ var levels = map[string]int{
 	"host/internal/cputime":          1,
 	"host/internal/cpusched":         1,
 	"host/internal/shmring":          2,
+	"host/internal/confine":          1,
+	"host/internal/quarantine":       2,
 	"host/internal/cancelscope":      1,
 	"host/internal/pipe":             1,
 	"host/internal/watch":            2,
@@ -142,6 +144,9 @@ var allowed = map[string]map[string]string{
 	},
 	"host/internal/cpusched": {
 		"golang.org/x/sys": "scheduling attributes of threads",
+	},
+	"host/internal/confine": {
+		"golang.org/x/sys": "system call filters and limits",
 	},
 	"host/internal/shmring": {
 		"golang.org/x/sys": "pipes and shared memory of the kernel",

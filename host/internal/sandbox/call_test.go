@@ -116,13 +116,13 @@ func TestCallOfACancelledCaller(t *testing.T) {
 	}
 }
 
-// A seat is a Slot for one guest.
-type seat struct {
+// A testSlot is a Slot for one guest.
+type testSlot struct {
 	free  chan struct{}
 	taken int // how often
 }
 
-func (s *seat) Acquire(ctx context.Context, over <-chan struct{}) bool {
+func (s *testSlot) Acquire(ctx context.Context, over <-chan struct{}) bool {
 	select {
 	case <-s.free:
 		s.taken++
@@ -133,14 +133,14 @@ func (s *seat) Acquire(ctx context.Context, over <-chan struct{}) bool {
 	return false
 }
 
-func (s *seat) Release() { s.free <- struct{}{} }
+func (s *testSlot) Release() { s.free <- struct{}{} }
 
-func (s *seat) Shares(Slot, bool) bool { return false }
+func (s *testSlot) Shares(Slot, bool) bool { return false }
 
 // A guest holds its slot exactly while it runs, however it ends; without a slot
 // nothing runs.
 func TestAGuestHasASlot(t *testing.T) {
-	m, s := guest(t), &seat{free: make(chan struct{}, 1)}
+	m, s := guest(t), &testSlot{free: make(chan struct{}, 1)}
 	s.Release()
 	for n, export := range []string{"talk", "spin"} {
 		m.Call(t.Context(), Invocation{Export: export, Slot: s, Timeout: time.Second, Progress: func(int, int, string) {

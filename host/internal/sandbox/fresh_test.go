@@ -17,7 +17,7 @@ import (
 // counting is a program whose instances only count, to test the supply with synctest.
 type counting struct {
 	mu            sync.Mutex
-	made, live    int
+	made, alive   int
 	fail          error
 	startDuration time.Duration
 }
@@ -40,7 +40,7 @@ func (c *counting) start(e *env) (instance, error) {
 		return nil, c.fail
 	}
 	c.made++
-	c.live++
+	c.alive++
 	return &counted{c, e}, nil
 }
 
@@ -48,10 +48,10 @@ func (c *counting) renewable() bool { return false }
 
 func (c *counting) close(context.Context) error { return nil }
 
-func (c *counting) counts() (made, live int) {
+func (c *counting) counts() (made, alive int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.made, c.live
+	return c.made, c.alive
 }
 
 func (i *counted) call(string, []byte) (reply, error) { return reply{}, nil }
@@ -60,7 +60,7 @@ func (i *counted) environment() *env                  { return i.env }
 func (i *counted) close() error {
 	i.program.mu.Lock()
 	defer i.program.mu.Unlock()
-	i.program.live--
+	i.program.alive--
 	return nil
 }
 
@@ -68,11 +68,11 @@ func TestSpares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &counting{startDuration: 5 * time.Millisecond}
 		s := newFreshSupply(p, hclog.NewNullLogger(), 1<<20, 2)
-		check := func(what string, made, live int) {
+		check := func(what string, made, alive int) {
 			t.Helper()
 			synctest.Wait()
-			if m, l := p.counts(); m != made || l != live {
-				t.Errorf("%s: %d made, %d live; want %d and %d", what, m, l, made, live)
+			if m, l := p.counts(); m != made || l != alive {
+				t.Errorf("%s: %d made, %d alive; want %d and %d", what, m, l, made, alive)
 			}
 		}
 		take := func(want setup) (instance, time.Duration) {
@@ -134,8 +134,8 @@ func TestSparesThatCannotBeMade(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		s.close() // ends the makers that would take an hour
-		if made, live := p.counts(); made != 0 || live != 0 {
-			t.Errorf("%d made, %d live", made, live)
+		if made, alive := p.counts(); made != 0 || alive != 0 {
+			t.Errorf("%d made, %d alive", made, alive)
 		}
 	})
 }

@@ -117,7 +117,7 @@ func (p property) text(name string, r *rand.Rand) string {
 	}
 	from := words
 	if strings.Contains(name, "path") && r.IntN(6) > 0 {
-		from = places
+		from = paths
 	}
 	text := []rune(from[r.IntN(len(from))])
 	if r.IntN(8) == 0 { // any characters at all

@@ -14,8 +14,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// places are files and folders of the workspace, and some that are not.
-var places = []string{".", "src", "src/a.go", "src/b.py", "src/deep/c.ts", "notes.md", "long.txt", "table.xlsx", "table.csv", "data.json", "empty", "none.txt", "../secret", "/etc/passwd", "src/../notes.md"}
+// paths are files and folders of the workspace, and some that are not.
+var paths = []string{".", "src", "src/a.go", "src/b.py", "src/deep/c.ts", "notes.md", "long.txt", "table.xlsx", "table.csv", "data.json", "empty", "none.txt", "../secret", "/etc/passwd", "src/../notes.md"}
 
 // workspace makes the folder that the tools see.
 func workspace(t *testing.T) string {

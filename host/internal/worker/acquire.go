@@ -6,12 +6,12 @@ import (
 	"github.com/weirhost/weir/host/internal/sandbox"
 )
 
-// acquire finds a worker for a call that has its slot: a queue with at most ahead
+// acquire finds a worker for a call that has its slot: a queue with at most limit
 // other calls, or an idle worker with the same folders. If there is neither, the call
 // becomes a waiter.
-func (p *Pool) acquire(m *Module, key string, c *call, ahead int, patient bool) *waiter {
+func (p *Pool) acquire(m *Module, key string, c *call, limit int, patient bool) *waiter {
 	for {
-		i, s := p.tryAcquire(m, key, c, ahead, patient)
+		i, s := p.tryAcquire(m, key, c, limit, patient)
 		switch {
 		case s != nil:
 			return s
@@ -28,10 +28,10 @@ func (p *Pool) acquire(m *Module, key string, c *call, ahead int, patient bool) 
 
 // tryAcquire adds a call that has its slot to a queue, or else removes an idle worker
 // from the list, or else makes the call a waiter.
-func (p *Pool) tryAcquire(m *Module, key string, c *call, ahead int, patient bool) (*idleWorker, *waiter) {
+func (p *Pool) tryAcquire(m *Module, key string, c *call, limit int, patient bool) (*idleWorker, *waiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.enqueueLocked(m, key, c, ahead, true) {
+	if p.enqueueLocked(m, key, c, limit, true) {
 		return nil, nil
 	}
 	if i := p.popIdle(m, key); i != nil {
@@ -48,23 +48,23 @@ func (c *call) releaseSlot() {
 }
 
 // enqueue adds a call without a slot to the queue of a worker with the same folders.
-func (p *Pool) enqueue(m *Module, key string, c *call, ahead int) bool {
-	if ahead <= 0 {
+func (p *Pool) enqueue(m *Module, key string, c *call, limit int) bool {
+	if limit <= 0 {
 		return false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.enqueueLocked(m, key, c, ahead, false)
+	return p.enqueueLocked(m, key, c, limit, false)
 }
 
 // enqueueLocked adds a call to a queue, in whose slot it then runs. waited reports
 // whether the call has a slot of its own. p.mu is held.
-func (p *Pool) enqueueLocked(m *Module, key string, c *call, ahead int, waited bool) bool {
-	if ahead <= 0 {
+func (p *Pool) enqueueLocked(m *Module, key string, c *call, limit int, waited bool) bool {
+	if limit <= 0 {
 		return false
 	}
 	for _, w := range m.busy {
-		if w.key == key && c.fits(w, waited) && w.queue.join(c, ahead) {
+		if w.key == key && c.fits(w, waited) && w.queue.join(c, limit) {
 			c.w = w
 			return true
 		}

@@ -29,14 +29,14 @@ type call struct {
 	exclusive bool          // no call may wait after it
 	changed   chan struct{} // receives the end of waiting; nil: the call never waited
 
-	mu    sync.Mutex
-	timer *time.Timer
-	short bool           // counted as a short call
-	task  *cpusched.Task // else
-	ahead observation    // of the call before it
-	ended bool
-	lost  bool      // the worker is lost
-	late  time.Time // when it should have ended; zero: it may run
+	mu       sync.Mutex
+	timer    *time.Timer
+	short    bool           // counted as a short call
+	task     *cpusched.Task // else
+	observed observation    // of the call before it
+	ended    bool
+	lost     bool      // the worker is lost
+	late     time.Time // when it should have ended; zero: it may run
 
 	begun    bool // the guest may have begun
 	moved    bool // it was taken back from a queue
@@ -185,12 +185,12 @@ type observation struct {
 // A first call without a core would have none in another worker either.
 func (c *call) blocked() bool {
 	now := c.queue.running()
-	if now == 0 || now != c.ahead.first {
-		c.ahead = observation{first: now, used: c.w.sched.CPUTime()}
+	if now == 0 || now != c.observed.first {
+		c.observed = observation{first: now, used: c.w.sched.CPUTime()}
 		return false
 	}
-	c.ahead.looks++
-	return c.ahead.looks >= maxObservations || c.w.sched.CPUTime()-c.ahead.used >= observeEvery/2
+	c.observed.looks++
+	return c.observed.looks >= maxObservations || c.w.sched.CPUTime()-c.observed.used >= observeEvery/2
 }
 
 // kill takes the call out of its queue, or kills the worker, unless the call has

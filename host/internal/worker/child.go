@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/internal/confine"
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/memsnap"
@@ -43,7 +44,7 @@ func Main() (code int, ok bool) {
 	if err != nil {
 		memories = nil // every call gets a new instance
 	}
-	if err := harden(); err != nil {
+	if err := confine.Harden(fdIn, fdOut); err != nil {
 		fmt.Fprintln(os.Stderr, "weir: this process is started by weir itself:", err)
 		return 2, true
 	}
@@ -95,10 +96,10 @@ func (c *child) serve() error {
 	if err != nil {
 		return err
 	}
-	if err := closeInherited(fdMount + len(load.Mounts)); err != nil {
+	if err := confine.CloseInherited(fdMount + len(load.Mounts)); err != nil {
 		return err
 	}
-	if err := bind(load.Bounds); err != nil {
+	if err := confine.Bind(load.Bounds); err != nil {
 		return fmt.Errorf("its limits cannot be set: %w", err)
 	}
 	if load.Bounds.Data > 0 {
@@ -106,11 +107,11 @@ func (c *child) serve() error {
 		debug.SetMemoryLimit(load.Bounds.Data / 2)
 	}
 	for i, m := range load.Mounts {
-		c.mounts = append(c.mounts, jail.Mount{Guest: m.Guest, Host: m.Host, Write: m.Write, Hide: m.Hide, Keep: m.Keep, Via: lent(fdMount + i)})
+		c.mounts = append(c.mounts, jail.Mount{Guest: m.Guest, Host: m.Host, Write: m.Write, Hide: m.Hide, Keep: m.Keep, Via: confine.Path(fdMount + i)})
 	}
 	m, err := c.load(load, f.Data)
 	if err != nil {
-		return c.out.Write(kindReady, readyMeta{Refused: metaOfText(msg.Of(err)), NotCompiled: errors.Is(err, sandbox.ErrNotCompiled)}, nil)
+		return c.out.Write(kindReady, readyMeta{Refused: msg.ToWire(msg.Of(err)), NotCompiled: errors.Is(err, sandbox.ErrNotCompiled)}, nil)
 	}
 	if err := c.out.Write(kindReady, readyMeta{}, nil); err != nil || load.Compile {
 		return err

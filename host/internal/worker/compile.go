@@ -8,7 +8,9 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/weirhost/weir/host/internal/confine"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/quarantine"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -126,24 +128,24 @@ func (p *Pool) unclaim(digest string) {
 // try compiles a module in a child. The attempt is recorded in the quarantine before
 // it begins, so even a crash of this process does not hide it.
 func (p *Pool) try(ctx context.Context, pl sandbox.Plugin, digest string, mode compileMode, c *compiling) error {
-	if err := p.quarantine.begin(digest, pl.Name); err != nil {
+	if err := p.quarantine.Begin(digest, pl.Name); err != nil {
 		return again(pl, tool.Textf("the attempt to compile it cannot be recorded: %s", err))
 	}
 	err := p.compileOnce(ctx, pl, mode.checked, &c.patient)
 	var lost *lossError
 	switch {
 	case err == nil:
-		return p.quarantine.settle(digest)
+		return p.quarantine.Release(digest)
 	case ctx.Err() != nil || p.ending.Err() != nil:
-		return errors.Join(again(pl, tool.Text{Format: "compiling was stopped"}), p.quarantine.undo(digest))
+		return errors.Join(again(pl, tool.Text{Format: "compiling was stopped"}), p.quarantine.Undo(digest))
 	case errors.Is(err, errSpawn):
-		return errors.Join(again(pl, err), p.quarantine.undo(digest))
+		return errors.Join(again(pl, err), p.quarantine.Undo(digest))
 	case !errors.As(err, &lost):
-		return errors.Join(err, p.quarantine.settle(digest)) // the engine's own verdict
+		return errors.Join(err, p.quarantine.Release(digest)) // the engine's own verdict
 	}
 	p.log.Warn("compiling a plugin ended its process", "plugin", pl.Name, "error", err)
 	why, final := p.verdict(lost)
-	if err := p.quarantine.end(digest, why, final); err != nil {
+	if err := p.quarantine.End(digest, why, final); err != nil {
 		return again(pl, why)
 	}
 	if e, held := p.quarantine.Held(digest); held {
@@ -201,7 +203,7 @@ func (p *Pool) compileOnce(ctx context.Context, pl sandbox.Plugin, checked bool,
 	err = w.load(ctx, loadMeta{
 		Plugin: pl.Name, Engine: p.cfg.Engine, Exports: pl.Exports, Memory: int64(pl.Memory), Cache: p.cacheOf(), CacheVersion: p.inspectors[checked].CacheVersion(),
 		Compile: true, Checked: checked,
-		Bounds: bounds{Data: int64(p.cfg.CompileMemory), CPU: int64(math.Ceil(p.cfg.CompileCPU.Seconds())), Files: maxFiles},
+		Bounds: confine.Bounds{Data: int64(p.cfg.CompileMemory), CPU: int64(math.Ceil(p.cfg.CompileCPU.Seconds())), Files: maxFiles},
 	}, pl.Wasm)
 	var lost *lossError
 	if errors.As(err, &lost) && context.Cause(ctx) == errSlow {
@@ -213,7 +215,7 @@ func (p *Pool) compileOnce(ctx context.Context, pl sandbox.Plugin, checked bool,
 // A Quarantined is the error of a module that is not compiled again.
 type Quarantined struct {
 	Plugin string
-	Entry  Entry
+	Entry  quarantine.Entry
 }
 
 // Error returns the sentence in English.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/internal/quarantine"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/sdk/tool"
@@ -110,7 +111,7 @@ func TestStoppedCompile(t *testing.T) {
 					t.Errorf("got %v", err)
 				}
 			})
-			eventually(t, "the try is written down", func() bool {
+			eventually(t, "the attempt is recorded", func() bool {
 				text, _ := os.ReadFile(file)
 				return strings.Contains(string(text), digestOf(wasm))
 			})
@@ -135,25 +136,29 @@ func TestAHostKilledWhileCompiling(t *testing.T) {
 	if err := os.WriteFile(name, wasm, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for try := 1; try <= maxTries; try++ {
+	for try := 1; try <= quarantine.MaxTries; try++ {
 		role := asRole("host:run")
 		host := exec.Command(role[0], role[1], command[0], dir, file, name)
 		if err := host.Start(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the try is written down", func() bool {
-			q, err := openQuarantine(file, hclog.NewNullLogger())
-			return err == nil && q.entries[digestOf(wasm)].Tries == try
+		eventually(t, "the attempt is recorded", func() bool {
+			q, err := quarantine.Open(file, hclog.NewNullLogger())
+			if err != nil {
+				return false
+			}
+			e, _ := q.Held(digestOf(wasm))
+			return e.Tries == try
 		})
 		if err := host.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		_ = host.Wait()
-		q, err := openQuarantine(file, hclog.NewNullLogger())
+		q, err := quarantine.Open(file, hclog.NewNullLogger())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e, held := q.Held(digestOf(wasm)); held != (try == maxTries) {
+		if e, held := q.Held(digestOf(wasm)); held != (try == quarantine.MaxTries) {
 			t.Errorf("after %d tries: held %t, %+v", try, held, e)
 		}
 	}

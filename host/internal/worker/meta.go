@@ -1,6 +1,10 @@
 package worker
 
-import "github.com/weirhost/weir/sdk/tool"
+import (
+	"github.com/weirhost/weir/host/internal/confine"
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
+)
 
 // The small parts of frames, as JSON. Those of calls and results are in packed.go.
 type (
@@ -20,7 +24,7 @@ type (
 		Renewed, Spares  int // instances
 		LogLevel         int
 		Mounts           []mountMeta // in the order of the inherited descriptors
-		Bounds           bounds
+		Bounds           confine.Bounds
 	}
 	mountMeta struct {
 		Guest, Host string
@@ -34,7 +38,7 @@ type (
 		Error   *tool.Error
 	}
 	readyMeta struct {
-		Refused     textMeta // why the module was not loaded; zero: it was
+		Refused     msg.Wire // why the module was not loaded; zero: it was
 		NotCompiled bool     // the cache does not hold it
 	}
 	progressMeta struct {
@@ -51,10 +55,3 @@ type (
 		Headers     map[string]string
 	}
 )
-
-// bounds are the limits that the kernel enforces for a child.
-type bounds struct {
-	Data  int64 // bytes of writable memory of its own; 0: none
-	CPU   int64 // seconds of CPU time; 0: none
-	Files int64 // open descriptors; 0: none
-}

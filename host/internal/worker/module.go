@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/internal/confine"
 	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/sandbox"
@@ -69,9 +70,9 @@ func (m *Module) took(export string, d time.Duration) {
 // quiet again.
 const quietCalls = 32
 
-// ahead returns after how many other calls this one may wait in a queue; 0: it gets a
+// queueLimit returns after how many other calls this one may wait in a queue; 0: it gets a
 // worker of its own.
-func (m *Module) ahead(key string, inv sandbox.Invocation) int {
+func (m *Module) queueLimit(key string, inv sandbox.Invocation) int {
 	cost := m.cost(inv.Export).Load()
 	if key != "" || len(inv.Input) > shmring.SmallData || m.computes.Load() || m.quietIn.Load() > 0 || cost == 0 {
 		return 0
@@ -157,28 +158,28 @@ func (m *Module) worker(ctx context.Context, key string, c *call, patient bool) 
 	if err := ctx.Err(); err != nil { // a worker would be killed with it
 		return err
 	}
-	ahead := m.aheadOf(key, c, patient)
-	if m.pool.enqueue(m, key, c, ahead) {
+	limit := m.queueLimitOf(key, c, patient)
+	if m.pool.enqueue(m, key, c, limit) {
 		return nil
 	}
 	if c.inv.Slot != nil && !c.inv.Slot.Acquire(ctx, m.calls.Life().Done()) {
 		return errNoSlot
 	}
-	if s := m.pool.acquire(m, key, c, ahead, patient); s != nil {
+	if s := m.pool.acquire(m, key, c, limit, patient); s != nil {
 		return m.startWorker(ctx, s)
 	}
 	return nil
 }
 
-// aheadOf is ahead for a call, and sets whether the call is exclusive. Without patient
+// queueLimitOf is queueLimit for a call, and sets whether the call is exclusive. Without patient
 // the call waits for no other, but others may wait for it.
-func (m *Module) aheadOf(key string, c *call, patient bool) int {
-	ahead := m.ahead(key, c.inv)
-	c.exclusive = ahead == 0
+func (m *Module) queueLimitOf(key string, c *call, patient bool) int {
+	limit := m.queueLimit(key, c.inv)
+	c.exclusive = limit == 0
 	if !patient {
 		return 0
 	}
-	return ahead
+	return limit
 }
 
 // errNoSlot says that a call ended before it had a slot.
@@ -227,7 +228,7 @@ func (m *Module) load(ctx context.Context, w *process, mounts []jail.Mount) erro
 		Plugin: m.plugin.Name, Engine: m.pool.cfg.Engine, Exports: m.plugin.Exports, Memory: int64(m.plugin.Memory), Cache: m.pool.cacheOf(),
 		CacheVersion: m.pool.inspectors[false].CacheVersion(),
 		Renewed:      m.pool.cfg.renewed(), Spares: m.pool.cfg.Spares, LogLevel: int(m.log.GetLevel()), Mounts: metaOf(mounts),
-		Bounds: bounds{Data: m.data(), Files: maxFiles},
+		Bounds: confine.Bounds{Data: m.data(), Files: maxFiles},
 	}
 	err := w.load(ctx, l, m.plugin.Wasm)
 	if err != nil {

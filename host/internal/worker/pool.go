@@ -13,6 +13,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/quarantine"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -76,7 +77,7 @@ type Pool struct {
 	temp         string // the cache if Config names none
 	children     sync.WaitGroup
 
-	quarantine *Quarantine
+	quarantine *quarantine.List
 
 	ending context.Context // done when the Pool closes
 	end    context.CancelFunc
@@ -100,7 +101,7 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 	if p.log == nil {
 		p.log = hclog.NewNullLogger()
 	}
-	if p.quarantine, err = openQuarantine(c.Quarantine, p.log); err != nil {
+	if p.quarantine, err = quarantine.Open(c.Quarantine, p.log); err != nil {
 		return nil, err
 	}
 	if p.cfg.CacheDir == "" {
@@ -151,7 +152,7 @@ func (c Config) withDefaults() Config {
 func (p *Pool) CacheDir() string { return p.cfg.CacheDir }
 
 // Quarantine returns the list of modules that could not be compiled.
-func (p *Pool) Quarantine() *Quarantine { return p.quarantine }
+func (p *Pool) Quarantine() *quarantine.List { return p.quarantine }
 
 // Close kills every worker, busy ones too, and waits until they have ended.
 func (p *Pool) Close(ctx context.Context) error {

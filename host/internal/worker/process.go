@@ -153,9 +153,9 @@ func (w *process) load(ctx context.Context, l loadMeta, wasm []byte) (err error)
 		case ready.NotCompiled:
 			return sandbox.ErrNotCompiled
 		case ready.Refused.Format != "":
-			why, err := ready.Refused.text(maxDepth)
+			why, err := ready.Refused.Text(clean)
 			if err != nil {
-				return w.lossOf(err)
+				return w.lossOf(shmring.ErrProtocol)
 			}
 			return msg.Errorf("%s", why)
 		}

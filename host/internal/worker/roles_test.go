@@ -17,6 +17,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/weirhost/weir/host/internal/confine"
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/shmring"
@@ -51,7 +52,7 @@ func play() (played bool) {
 		lead()
 	case "leaver":
 		before := hasTerminal()
-		leaveTerminal()
+		confine.LeaveTerminal()
 		fmt.Print(before, " ", hasTerminal())
 	case "host":
 		middle(what, os.Args[2:])
@@ -79,7 +80,7 @@ func hasTerminal() bool {
 // spy writes what a child finds in its environment to a file.
 func spy(file string) {
 	var found strings.Builder
-	if err := closeInherited(fdMount + 1); err != nil {
+	if err := confine.CloseInherited(fdMount + 1); err != nil {
 		fmt.Fprintln(&found, err)
 	}
 	dir, _ := os.Getwd()
@@ -100,7 +101,7 @@ func spy(file string) {
 	_, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	fmt.Fprintf(&found, "a socket: %v\n", err)
 	fmt.Fprintf(&found, "a signal to the parent: %v\n", syscall.Kill(os.Getppid(), 0))
-	_ = childless()
+	_ = confine.StartNothing()
 	_, err = syscall.ForkExec(os.Args[0], asRole("heir"), nil)
 	fmt.Fprintf(&found, "a process: %v\n", err)
 	err = syscall.Exec("/no/such/program", nil, nil)

@@ -175,7 +175,7 @@ func (m *Module) assignWaiters(w *process) {
 		return
 	}
 	for _, s := range slices.Clone(m.waiters) {
-		if s.key == w.key && s.c.outer.Err() == nil && s.c.fits(w, true) && w.queue.join(s.c, m.aheadOf(s.key, s.c, s.patient)) {
+		if s.key == w.key && s.c.outer.Err() == nil && s.c.fits(w, true) && w.queue.join(s.c, m.queueLimitOf(s.key, s.c, s.patient)) {
 			s.c.w = w
 			m.removeWaiter(s)
 			close(s.found)

@@ -13,14 +13,6 @@ func Supported() bool { return false }
 
 var errSystem = errors.New("tools run in processes of their own on Linux only")
 
-func harden() error { return errSystem }
-
-func bind(bounds) error { return errSystem }
-
-func closeInherited(int) error { return errSystem }
-
-func lent(int) string { return "" }
-
 type spawner struct{}
 
 func newSpawner() *spawner { return &spawner{} }

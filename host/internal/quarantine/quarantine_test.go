@@ -1,4 +1,4 @@
-package worker
+package quarantine
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ func TestADamagedQuarantineIsMovedAside(t *testing.T) {
 		}
 		var said bytes.Buffer
 		log := hclog.New(&hclog.LoggerOptions{Output: &said})
-		q, err := openQuarantine(file, log)
+		q, err := Open(file, log)
 		if err != nil {
 			t.Errorf("%q: %v", c.text, err)
 			continue
@@ -48,10 +48,10 @@ func TestADamagedQuarantineIsMovedAside(t *testing.T) {
 				t.Errorf("%q: holds %+v", c.text, e)
 			}
 		}
-		if err := errors.Join(q.begin("abc", "p"), q.end("abc", tool.Textf("compiling it needs more than %s of memory", tool.Bytes(1<<30)), true)); err != nil {
+		if err := errors.Join(q.Begin("abc", "p"), q.End("abc", tool.Textf("compiling it needs more than %s of memory", tool.Bytes(1<<30)), true)); err != nil {
 			t.Errorf("%q: %v", c.text, err)
 		}
-		again, err := openQuarantine(file, log)
+		again, err := Open(file, log)
 		if err != nil {
 			t.Fatal(err)
 		}

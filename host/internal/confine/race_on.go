@@ -1,6 +1,6 @@
 //go:build race
 
-package worker
+package confine
 
 // raced says that this is the race detector's build.
 const raced = true

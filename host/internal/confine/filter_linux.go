@@ -1,6 +1,6 @@
 //go:build linux && (amd64 || arm64)
 
-package worker
+package confine
 
 import (
 	"syscall"
@@ -53,10 +53,10 @@ func filter() error {
 	return install(program, denied, ownThread)
 }
 
-// childless installs one more filter for all threads of this process: it may create
+// startNothing installs one more filter for all threads of this process: it may create
 // threads and nothing else. A process that it started would survive its kill. clone3
 // answers ENOSYS, so a C library uses clone.
-func childless() error {
+func startNothing() error {
 	program := []syscall.SockFilter{
 		{Code: loadWord, K: atNumber},
 		{Code: jumpEqual, K: syscall.SYS_CLONE, Jf: 4},

@@ -1,6 +1,6 @@
 //go:build linux && !amd64 && !arm64
 
-package worker
+package confine
 
 import "syscall"
 
@@ -8,4 +8,4 @@ import "syscall"
 
 func filter() error { return syscall.ENOSYS }
 
-func childless() error { return syscall.ENOSYS }
+func startNothing() error { return syscall.ENOSYS }

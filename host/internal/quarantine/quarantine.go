@@ -1,4 +1,12 @@
-package worker
+// Package quarantine lists the modules that could not be compiled, in a file that
+// survives a crash of the host.
+//
+// A compiler knows no deadline, and some modules end its process. So the host compiles
+// each module in a child, records the attempt with [List.Begin] before it begins, and
+// its outcome with [List.Release], [List.Undo] or [List.End]. A module with a final
+// entry, or with [MaxTries] interrupted attempts, is not compiled again: see
+// [List.Held].
+package quarantine
 
 import (
 	"encoding/json"
@@ -16,9 +24,9 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// maxTries is how often compiling a module may be interrupted by something else before
+// MaxTries is how often compiling a module may be interrupted by something else before
 // the module counts as the cause.
-const maxTries = 2
+const MaxTries = 2
 
 // An Entry is a module that is being compiled for the first time, or that could not be
 // compiled.
@@ -38,22 +46,22 @@ func (e Entry) equal(o Entry) bool {
 // the file, and WhyText with its arguments apart, for other languages.
 type savedEntry struct {
 	Entry
-	WhyText textMeta `json:"why_text,omitzero"`
+	WhyText msg.Wire `json:"why_text,omitzero"`
 }
 
-// A Quarantine is a list, in a file, of modules that could not be compiled. They are
+// A List is a list, in a file, of modules that could not be compiled. They are
 // not compiled again, not even after a restart. An entry is on the disk before its
 // attempt begins. It is safe for concurrent use by one process.
-type Quarantine struct {
+type List struct {
 	file string // empty: in memory only
 
 	mu      sync.Mutex
 	entries map[string]Entry // by sha256 of the module, in hex
 }
 
-// openQuarantine reads the file. A missing or damaged file is an empty list.
-func openQuarantine(file string, log hclog.Logger) (*Quarantine, error) {
-	q := &Quarantine{file: file, entries: map[string]Entry{}}
+// Open reads the file. A missing or damaged file is an empty list.
+func Open(file string, log hclog.Logger) (*List, error) {
+	q := &List{file: file, entries: map[string]Entry{}}
 	if file == "" {
 		return q, nil
 	}
@@ -70,7 +78,7 @@ func openQuarantine(file string, log hclog.Logger) (*Quarantine, error) {
 		return q, nil
 	}
 	for digest, e := range saved {
-		if why, err := e.WhyText.text(maxDepth); err == nil && !why.IsZero() {
+		if why, err := e.WhyText.Text(func(s string) string { return s }); err == nil && !why.IsZero() {
 			e.Why = why
 		}
 		q.entries[digest] = e.Entry
@@ -80,7 +88,7 @@ func openQuarantine(file string, log hclog.Logger) (*Quarantine, error) {
 
 // putAside renames a damaged file. Starting without the list is safe: it costs one
 // more attempt for each module on it, in a child with limits.
-func (q *Quarantine) putAside(log hclog.Logger, damage error) {
+func (q *List) putAside(log hclog.Logger, damage error) {
 	bad := q.file + ".bad"
 	if err := os.Rename(q.file, bad); err != nil {
 		log.Warn("the list of quarantined plugins is damaged and cannot be moved aside; every plugin is tried again", "file", q.file, "damage", damage, "error", err)
@@ -90,18 +98,20 @@ func (q *Quarantine) putAside(log hclog.Logger, damage error) {
 }
 
 // Held returns the entry of a module that is not compiled again.
-func (q *Quarantine) Held(digest string) (Entry, bool) {
+func (q *List) Held(digest string) (Entry, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	e, ok := q.entries[digest]
-	return e, ok && (e.Final || e.Tries >= maxTries)
+	return e, ok && (e.Final || e.Tries >= MaxTries)
 }
 
-// Release removes a module from the list, so the next call compiles it again.
-func (q *Quarantine) Release(digest string) error { return q.settle(digest) }
+// Release removes a module from the list, after it was compiled or to try it again.
+func (q *List) Release(digest string) error {
+	return q.change(func(all map[string]Entry) { delete(all, digest) })
+}
 
-// begin records that an attempt begins.
-func (q *Quarantine) begin(digest, plugin string) error {
+// Begin records that an attempt begins.
+func (q *List) Begin(digest, plugin string) error {
 	return q.change(func(all map[string]Entry) {
 		all[digest] = Entry{
 			Plugin: plugin, Why: tool.Text{Format: "the host ended while the plugin was being compiled"}, When: time.Now().UTC().Truncate(time.Second),
@@ -110,13 +120,8 @@ func (q *Quarantine) begin(digest, plugin string) error {
 	})
 }
 
-// settle removes an entry.
-func (q *Quarantine) settle(digest string) error {
-	return q.change(func(all map[string]Entry) { delete(all, digest) })
-}
-
-// undo removes an attempt that we stopped ourselves.
-func (q *Quarantine) undo(digest string) error {
+// Undo removes an attempt that we stopped ourselves.
+func (q *List) Undo(digest string) error {
 	return q.change(func(all map[string]Entry) {
 		e := all[digest]
 		if e.Tries--; e.Tries <= 0 {
@@ -127,8 +132,8 @@ func (q *Quarantine) undo(digest string) error {
 	})
 }
 
-// end records the outcome of an attempt.
-func (q *Quarantine) end(digest string, why tool.Text, final bool) error {
+// End records the outcome of an attempt.
+func (q *List) End(digest string, why tool.Text, final bool) error {
 	return q.change(func(all map[string]Entry) {
 		e := all[digest]
 		e.Why, e.Final = why, final
@@ -137,7 +142,7 @@ func (q *Quarantine) end(digest string, why tool.Text, final bool) error {
 }
 
 // change applies f and writes the file before the result is visible.
-func (q *Quarantine) change(f func(map[string]Entry)) error {
+func (q *List) change(f func(map[string]Entry)) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	next := maps.Clone(q.entries)
@@ -148,7 +153,7 @@ func (q *Quarantine) change(f func(map[string]Entry)) error {
 	if q.file != "" {
 		saved := map[string]savedEntry{}
 		for digest, e := range next {
-			saved[digest] = savedEntry{e, metaOfText(e.Why)}
+			saved[digest] = savedEntry{e, msg.ToWire(e.Why)}
 		}
 		if err := replace(q.file, saved); err != nil {
 			return err

@@ -1,0 +1,19 @@
+//go:build !linux
+
+package confine
+
+import "errors"
+
+var errSystem = errors.New("tools run in processes of their own on Linux only")
+
+// Harden returns an error: this system has no workers.
+func Harden(...int) error { return errSystem }
+
+// Bind returns an error: this system has no workers.
+func Bind(Bounds) error { return errSystem }
+
+// CloseInherited returns an error: this system has no workers.
+func CloseInherited(int) error { return errSystem }
+
+// Path returns the empty path.
+func Path(int) string { return "" }
