@@ -51,7 +51,7 @@ func proseText(seed uint64) string {
 
 var rawText = benchText(1)
 
-// unlike makes a text of its own of every i.
+// unlike returns a different text for every i.
 func unlike(text string, i int) string { return fmt.Sprintf("%08d", i) + text[8:] }
 
 // rawStore is the least that keeps a text as durably: one table, one statement.
@@ -84,15 +84,14 @@ type contender struct {
 	run  func(i int) error
 }
 
-// race runs the contenders in turn, so that whatever else the machine does
-// falls on all of them, and reports the median of each and its ratio to that of
-// the first.
+// race runs the contenders in turn, because other work of the machine then affects all
+// of them, and reports the median of each and its ratio to that of the first.
 func race(b *testing.B, list ...contender) {
 	b.Helper()
 	times := make([][]time.Duration, len(list))
 	for i := 0; b.Loop(); i++ {
 		for k := range list {
-			k = (k + i) % len(list) // nobody always runs behind the same one
+			k = (k + i) % len(list) // each contender runs after each other one
 			start := time.Now()
 			if err := list[k].run(i); err != nil {
 				b.Fatal(list[k].name, err)
@@ -256,7 +255,7 @@ func fillStore(b *testing.B, s *SQLite, n int) []string {
 	return ids
 }
 
-// BenchmarkDescribe is what Put adds of its own to a text. The hostile texts
+// BenchmarkDescribe measures the description that Put adds to a text. The hostile texts
 // are made to be slow; they must not be much slower.
 func BenchmarkDescribe(b *testing.B) {
 	for name, text := range map[string]string{

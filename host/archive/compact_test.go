@@ -127,7 +127,7 @@ func TestDamagedText(t *testing.T) {
 	}
 }
 
-// onDisk reports in which files of the store a text stands.
+// onDisk returns the files of the store that contain a text.
 func onDisk(t *testing.T, s *SQLite, needle string) []string {
 	t.Helper()
 	var in []string

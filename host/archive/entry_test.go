@@ -202,7 +202,7 @@ func TestStrangersSeeNothing(t *testing.T) {
 	for _, sc := range append(strangers, mine) {
 		id := e.UUID
 		if sc == mine {
-			id = "01890000-0000-7000-8000-000000000000" // nobody's
+			id = "01890000-0000-7000-8000-000000000000" // unknown
 		}
 		for name, call := range map[string]func() error{
 			"Get":  func() error { _, err := s.Get(ctx, sc, id); return err },
@@ -298,7 +298,7 @@ func TestPutOnce(t *testing.T) {
 	}
 }
 
-// A scope may read everywhere by itself; what is written stays its conversation's.
+// A Scope that is Everywhere reads all conversations and writes to its own.
 func TestEverywhere(t *testing.T) {
 	s := openTest(t)
 	e := put(t, s, "shared between conversations")

@@ -13,14 +13,13 @@ import (
 	"github.com/weirhost/weir/host/internal/sqlite"
 )
 
-// frozenEnv says that this process was made to mount a disk that nobody else sees.
+// frozenEnv is set in a process that mounts a disk in a namespace of its own.
 const frozenEnv = "WEIR_ARCHIVE_FROZEN"
 
 const cannotMount = "a file system cannot be mounted"
 
-// An archive on a disk that was mounted read-only opens and is read; every
-// write says why it fails. Where no disk may be mounted the store is told that
-// it lies on one.
+// An archive on a disk that was mounted read-only opens and is read; every write
+// returns why it fails. Where no disk may be mounted, the test simulates one.
 func TestReadOnlyDisk(t *testing.T) {
 	if os.Getenv(frozenEnv) != "" {
 		readOnlyDisk(t, true)

@@ -7,7 +7,7 @@ import (
 	"github.com/weirhost/weir/host/internal/jsonscan"
 )
 
-// A kind is what a text looks like, which decides how it is summarised.
+// A kind is the form of a text. It decides how the text is summarised.
 type kind int
 
 const (
@@ -20,15 +20,15 @@ const (
 	markdown
 )
 
-// sampleLines, sampleBytes and lineBytes bound what the kind is decided from:
-// every put pays for it.
+// The bounds of the sample that decides the kind. They are small, because every put
+// pays for it.
 const (
 	sampleLines = 40
 	sampleBytes = 16 << 10
 	lineBytes   = 200
 )
 
-// kindOf looks at the beginning of a text, and for JSON at its brackets.
+// kindOf returns the kind of a text by its beginning, and for JSON by its brackets.
 func kindOf(text string) kind {
 	if jsonscan.Looks(text) {
 		return jsonText
@@ -61,8 +61,7 @@ func kindOf(text string) kind {
 	return prose
 }
 
-// sample returns the first lines that are not blank, each without the line
-// number that a tool may have put in front.
+// sample returns the first lines that are not blank, without line numbers.
 func sample(text string) []string {
 	if len(text) > sampleBytes {
 		text = text[:sampleBytes]
@@ -80,8 +79,8 @@ func sample(text string) []string {
 	return lines
 }
 
-// bare takes the line number off that readers of files put in front: digits
-// and then a tab, an arrow or a bar.
+// bare returns a line without its line number: digits followed by a tab, an arrow or a
+// bar, as tools that read files write it.
 func bare(line string) string {
 	rest := strings.TrimLeft(line, " ")
 	rest = strings.TrimLeft(rest, "0123456789")
@@ -98,8 +97,8 @@ func bare(line string) string {
 
 func isMatch(line string) bool { return line == "--" || fileAt(line) != "" }
 
-// fileAt returns the file of a line that begins with path/file.go:12: or with
-// path/file.go-12-, as searches print matches and context; empty: it does not.
+// fileAt returns the file of a line that begins with path/file.go:12: or
+// path/file.go-12-, as searches print matches and context. Other lines return "".
 func fileAt(line string) string {
 	dot := false
 	for i := 0; i < len(line) && i < lineBytes; i++ {
@@ -137,7 +136,7 @@ func hasExtension(path string) bool {
 	return strings.IndexFunc(ext, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) }) < 0
 }
 
-// logStarts are the beginnings of log lines: 0 stands for a digit.
+// logStarts are the beginnings of log lines. 0 means any digit.
 var logStarts = []string{
 	"0000-00-00", "0000/00/00", "00:00:00", "I0000 ", "E0000 ", "W0000 ",
 	"=== RUN", "--- PASS", "--- FAIL", "--- SKIP", "ok  \t", "FAIL\t", "PASSED ", "FAILED ",
@@ -173,11 +172,11 @@ func isLike(s, pattern string) bool {
 	return true
 }
 
-// levels are the words that logs mark lines with, the worst first.
+// levels are the words with which logs mark lines, the worst first.
 var levels = []string{"PANIC", "FATAL", "CRITICAL", "ERROR", "FAIL", "WARN", "INFO", "DEBUG", "TRACE"}
 
-// levelAt returns which level s begins with, in any case, and how long the word
-// is, its usual endings included; -1: none.
+// levelAt returns the index of the level with which s begins, in upper or lower case,
+// and the length of the word with its usual endings. -1: none.
 func levelAt(s string) (level, length int) {
 	for i, name := range levels {
 		if len(s) >= len(name) && s[0]|0x20 == name[0]|0x20 && strings.EqualFold(s[:len(name)], name) {
@@ -222,8 +221,8 @@ var definitionWords = []string{
 	"mod ", "interface ", "export ", "function ", "async function ", "public ", "private ", "protected ", "static ", "namespace ", "#include ", "module ",
 }
 
-// isDefinition asks for a sign of code beside the word: prose has lines that
-// begin with "type" or "class" too.
+// isDefinition reports whether a line is a definition. It needs a sign of code beside
+// the word, because lines of prose also begin with "type" or "class".
 func isDefinition(line string) bool {
 	t := strings.TrimSpace(line)
 	for _, word := range definitionWords {
@@ -234,8 +233,8 @@ func isDefinition(line string) bool {
 	return false
 }
 
-// delimiter returns the character that splits every line of a table into the
-// same number of fields, at least two; 0: there is no such character.
+// delimiter returns the character that splits every line of a table into the same
+// number of fields, at least two. 0: there is none.
 func delimiter(lines []string) rune {
 	if len(lines) < 3 {
 		return 0
@@ -258,7 +257,7 @@ func delimiter(lines []string) rune {
 	return 0
 }
 
-// isRule reports whether a line only draws a line.
+// isRule reports whether a line consists of a drawn line.
 func isRule(line string) bool {
 	return strings.TrimFunc(line, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("|-:+=_*━─═", r)

@@ -10,8 +10,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// maxSources bounds how many sources are found, maxTitle each title in
-// characters, and sourceBytes how much text is searched.
+// The bounds of the sources: their number, the characters of a title, the bytes of an
+// address, and the bytes of text that are searched.
 const (
 	maxSources  = 20
 	maxTitle    = 120
@@ -19,10 +19,10 @@ const (
 	sourceBytes = 1 << 20
 )
 
-// Sources finds where a text says it comes from: addresses with the titles that
-// stand beside them, in JSON members, Markdown links or lists of results, and
-// files named in front of a line. Each address appears once, in the order of
-// the text, at most 20 of them; passwords in addresses are left out.
+// Sources returns the sources that a text names: addresses with their titles in JSON
+// members, Markdown links or lists of results, and files at the beginning of a line.
+// Each address appears once, in the order of the text, at most 20 of them. Passwords in
+// addresses are left out.
 func Sources(text string) []tool.Source {
 	if len(text) > sourceBytes {
 		text = strings.ToValidUTF8(text[:sourceBytes], "")
@@ -44,7 +44,7 @@ type finder struct {
 
 func (f *finder) full() bool { return len(f.found) >= maxSources }
 
-// add keeps a source, or gives one that is kept already its title.
+// add adds a source, or the title of one that was added without.
 func (f *finder) add(title, address string) {
 	address = clean(address)
 	if address == "" {
@@ -66,7 +66,7 @@ func (f *finder) add(title, address string) {
 	}
 }
 
-// clean takes user and password out of an address and refuses long ones.
+// clean returns an address without user and password; "" for a long one.
 func clean(address string) string {
 	address = strings.TrimSpace(address)
 	if len(address) > maxURL || strings.ContainsAny(address, "\n\r") {
@@ -91,7 +91,7 @@ var (
 	titleKeys   = map[string]bool{"title": true, "name": true, "heading": true, "headline": true}
 )
 
-// json walks over every object and takes address and title from the same one.
+// json walks over all objects; address and title are of the same object.
 func (f *finder) json(value string, depth int) {
 	const deep = 12
 	if depth > deep || f.full() || value == "" {
@@ -122,7 +122,7 @@ func (f *finder) json(value string, depth int) {
 	}
 }
 
-// likeAddress tells a URL or a path from other strings.
+// likeAddress reports whether a string is a URL or a path.
 func likeAddress(s string) bool {
 	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") ||
 		!strings.ContainsAny(s, " \n") && strings.ContainsAny(s, "/.") && len(s) > 2
@@ -133,7 +133,7 @@ var (
 	sourceLabels = []string{"URL", "url", "Source", "source", "Link", "link", "来源", "链接", "地址", "出处"}
 )
 
-// labelled returns what stands behind one of labels and a colon.
+// labelled returns the text after one of labels and a colon.
 func labelled(line string, labels []string) string {
 	if strings.IndexByte("TtUuSsLl\xe6\xe9\xe5\xe4", line[0]) < 0 {
 		return "" // no label begins so; most lines end here
@@ -152,8 +152,7 @@ func labelled(line string, labels []string) string {
 	return ""
 }
 
-// listed returns what stands behind the number or the mark of a list's item
-// or a heading.
+// listed returns the text after the number or the mark of a list item or a heading.
 func listed(line string) string {
 	if rest := strings.TrimLeft(line, "0123456789"); len(rest) < len(line) {
 		for _, mark := range []string{".", ")", "、"} {
@@ -176,8 +175,8 @@ func listed(line string) string {
 	return ""
 }
 
-// lines looks for addresses line by line. The title stands under its label
-// since the last blank line, or as an item of a list on the line before.
+// lines searches line by line. The title has a label, after the last blank line, or is
+// a list item on the line before.
 func (f *finder) lines(text string) {
 	title, before := "", ""
 	web := strings.Contains(text, "http")
@@ -210,8 +209,8 @@ func (f *finder) lines(text string) {
 	}
 }
 
-// addresses adds what one line names, which may have a label in front, and
-// reports whether it named anything.
+// addresses adds the addresses of one line, and reports whether it found any. label is
+// the text after a label, if the line has one.
 func (f *finder) addresses(line, label, title string) bool {
 	found := false
 	for at := 0; ; {
@@ -238,8 +237,7 @@ func (f *finder) addresses(line, label, title string) bool {
 	return found
 }
 
-// linkText returns what stands in the brackets of a Markdown link that ends
-// with before: [text]( and then the address.
+// linkText returns the text of a Markdown link whose address follows before.
 func linkText(before string) string {
 	inside, ok := strings.CutSuffix(before, "](")
 	if !ok {
@@ -253,8 +251,8 @@ func linkText(before string) string {
 	return inside[open+1:]
 }
 
-// addressAt returns the URL that s begins with, without the punctuation of the
-// sentence around it, and how many bytes to go on behind.
+// addressAt returns the URL with which s begins, without the punctuation of the
+// sentence around it, and the number of bytes to skip.
 func addressAt(s string) (address string, length int) {
 	if !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://") {
 		return "", len("http")

@@ -11,12 +11,12 @@ import (
 	"github.com/weirhost/weir/host/internal/snippet"
 )
 
-// Summarise extracts about chars characters, never more, from a text: a JSON
-// text's shape, a table's head and ends, how often a search met which file, a
-// log's levels and first error, the headings of Markdown, the definitions of a
-// program, the telling sentences of prose. It is one line, the same for the
-// same text every time, and takes its words from the text alone, so that it
-// reads in the text's own language. chars 0 or negative: DefaultSummaryChars.
+// Summarise returns a summary of a text, one line of at most chars characters: the
+// structure of JSON, the head and the ends of a table, the files and counts of a
+// search, the levels and the first error of a log, the headings of Markdown, the
+// definitions of a program, the most important sentences of prose. The same text always
+// has the same summary. All words are from the text, so the summary has its language.
+// If chars is 0 or negative, it is DefaultSummaryChars.
 func Summarise(text string, chars int) string {
 	if chars <= 0 {
 		chars = DefaultSummaryChars
@@ -45,8 +45,8 @@ func Summarise(text string, chars int) string {
 	return snippet.Clip(s, chars)
 }
 
-// shape writes a JSON value's structure: small scalars as they are, objects by
-// their keys, arrays by their length and first item.
+// shape returns the structure of a JSON value: small scalars as they are, objects as
+// their keys, arrays as their length and first item.
 func shape(value string, room, depth int) string {
 	const deep, text = 2, 40
 	if value == "" {
@@ -92,7 +92,7 @@ func shape(value string, room, depth int) string {
 	return b.String()
 }
 
-// sumMatches counts the lines of each file, the busiest first.
+// sumMatches returns the files with the most lines, and their counts.
 func sumMatches(text string) string {
 	count := map[string]int{}
 	var files []string
@@ -121,8 +121,8 @@ func sumMatches(text string) string {
 	return strings.TrimSuffix(b.String(), ", ") + "; " + snippet.ClipLine(first, 100)
 }
 
-// sumLog counts the words of levels and shows the first line of the worst one,
-// and the last line.
+// sumLog returns the counts of the levels, the first line of the worst level, and the
+// last line.
 func sumLog(text string) string {
 	count, first := make([]int, len(levels)), make([]int, len(levels))
 	head := text[:min(len(text), sampleBytes)]
@@ -130,7 +130,7 @@ func sumLog(text string) string {
 		count[level], first[level] = countWord(text, name)
 		small := strings.ToLower(name)
 		if !strings.Contains(head, small) {
-			continue // not a log that writes its levels so
+			continue // this log does not write the level in lower case
 		}
 		if n, at := countWord(text, small); n > 0 {
 			if count[level] == 0 || at < first[level] {
@@ -160,8 +160,8 @@ func sumLog(text string) string {
 	return strings.Join(parts, "; ")
 }
 
-// countWord counts where word begins a word and, but for the usual endings,
-// ends it, and says where the first stands.
+// countWord returns how often word occurs as a whole word, with or without its usual
+// endings, and the byte of its first occurrence.
 func countWord(text, word string) (n, first int) {
 	for at := 0; ; {
 		i := strings.Index(text[at:], word)
@@ -183,14 +183,14 @@ func countWord(text, word string) (n, first int) {
 	}
 }
 
-// lineAround returns the line of text that holds byte i.
+// lineAround returns the line that contains byte i.
 func lineAround(text string, i int) string {
 	start := strings.LastIndexByte(text[:i], '\n') + 1
 	line, _, _ := strings.Cut(text[start:], "\n")
 	return line
 }
 
-// sumTable shows a table's size, head, first and last row.
+// sumTable returns the size of a table, its head, first and last row.
 func sumTable(text string) string {
 	d := delimiter(sample(text))
 	var rows []string
@@ -220,7 +220,7 @@ func sumTable(text string) string {
 	return s
 }
 
-// sumLines joins the lines that count, until the room is full.
+// sumLines joins the lines for which counts returns true, up to room characters.
 func sumLines(text string, room int, counts func(string) bool, show func(string) string) string {
 	var parts []string
 	for line := range strings.Lines(text) {
@@ -236,12 +236,12 @@ func sumLines(text string, room int, counts func(string) bool, show func(string)
 	return strings.Join(parts, "; ")
 }
 
-// signature is a definition without the beginning of its body.
+// signature returns a definition without the beginning of its body.
 func signature(line string) string {
 	return snippet.Clip(strings.TrimRight(strings.TrimSpace(line), " {:;"), 60)
 }
 
-// sumMarkdown joins headings and ends with the first sentence below them.
+// sumMarkdown returns the headings, and the first sentence below them.
 func sumMarkdown(text string, room int) string {
 	heads := sumLines(text, room*2/3, isHeading, func(line string) string {
 		return snippet.Clip(strings.TrimSpace(strings.TrimLeft(line, "#")), 40)
@@ -256,11 +256,11 @@ func sumMarkdown(text string, room int) string {
 	return heads
 }
 
-// proseBytes bounds what prose is summarised from.
+// proseBytes is the length of the prose that is read for a summary.
 const proseBytes = 3 << 10
 
-// sumProse takes the first sentence, and then those whose words are the most
-// frequent, in the order of the text.
+// sumProse returns the first sentence and those with the most frequent words, in the
+// order of the text.
 func sumProse(text string, room int) string {
 	if len(text) > proseBytes {
 		text = strings.ToValidUTF8(text[:proseBytes], "")
@@ -269,7 +269,7 @@ func sumProse(text string, room int) string {
 	if len(list) == 0 {
 		return ""
 	}
-	weight := weigh(list)
+	weight := weights(list)
 	order := make([]int, 0, len(list))
 	for i := 1; i < len(list); i++ {
 		order = append(order, i)
@@ -293,7 +293,7 @@ func sumProse(text string, room int) string {
 	return strings.Join(parts, " ")
 }
 
-// sentences splits at sentence ends and at line ends.
+// sentences splits a text at the ends of sentences and lines.
 func sentences(text string) []string {
 	var list []string
 	start := 0
@@ -321,8 +321,8 @@ func sentences(text string) []string {
 	return list
 }
 
-// weigh gives each sentence the mean frequency of its words in all of them.
-func weigh(list []string) []float64 {
+// weights returns, for each sentence, the mean frequency of its words in all sentences.
+func weights(list []string) []float64 {
 	count := map[uint32]int{}
 	split := make([][]uint32, len(list))
 	var all []uint32
@@ -340,16 +340,16 @@ func weigh(list []string) []float64 {
 		for _, w := range ws {
 			sum += count[w]
 		}
-		if len(ws) > 3 { // a heading or a lone number says nothing
+		if len(ws) > 3 { // a heading or a single number has no weight
 			weight[i] = float64(sum) / float64(len(ws)+4)
 		}
 	}
 	return weight
 }
 
-// words appends the words of a sentence that carry meaning, as hashes: runs of
-// at least four letters and digits, and each pair of neighbours of Chinese or
-// Japanese. Two words with one hash only weigh a little too much.
+// words appends the significant words of a sentence, as hashes: runs of at least four
+// letters and digits, and each pair of adjacent Chinese or Japanese characters. Words
+// with equal hashes have slightly too much weight, which does no harm.
 func words(list []uint32, s string) []uint32 {
 	const prime, offset = 16777619, 2166136261
 	hash, length, before := uint32(offset), 0, rune(0)

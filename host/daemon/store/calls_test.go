@@ -100,8 +100,8 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// Uses that are alike go in together, by the statement for many; what lies between
-// them, before and behind goes in by itself. All come back as they were.
+// Similar calls are inserted together, by the statement for many; the calls between,
+// before and after them one by one. All are read as they were written.
 func TestManyCalls(t *testing.T) {
 	s := openTest(t)
 	at := time.UnixMilli(1_800_000_000_000).UTC()

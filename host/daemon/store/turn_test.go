@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// However many write at once, each finds what it was told is there, and numbers
-// of messages are without holes.
+// Turns that are written at the same time are stored whole, and the numbers of messages
+// have no holes.
 func TestConcurrentTurns(t *testing.T) {
 	quickly(t, 10)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -27,7 +27,7 @@ func TestConcurrentTurns(t *testing.T) {
 						t.Error(err)
 					}
 					change := Turn{Messages: []Message{{Role: "assistant", Content: fmt.Sprint("answer ", i)}}, Calls: []Call{{Scope: sc, Tool: "t"}}, Fingerprints: []string{fmt.Sprint("mark ", c, i)}}
-					if i%2 == 1 { // the question is written anew
+					if i%2 == 1 { // the question is written again
 						change.From, change.Messages = ask[0].Seq, append([]Message{{Role: "user", Content: ask[0].Content}}, change.Messages...)
 					}
 					if err := s.Finish(t.Context(), sc, change); err != nil {
@@ -55,7 +55,7 @@ func TestConcurrentTurns(t *testing.T) {
 	})
 }
 
-// A turn begins and ends only in a conversation of one's own.
+// A turn begins and ends only in a conversation of its own principal.
 func TestTurnsOfStrangers(t *testing.T) {
 	s := openTest(t)
 	if err := s.Begin(t.Context(), Conversation{ID: mine.Conversation, Principal: mine.Principal}, []Message{{Role: "user"}}); err != nil {

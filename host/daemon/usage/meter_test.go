@@ -91,7 +91,7 @@ func TestRejections(t *testing.T) {
 			t.Errorf("%s: %q, %q, %v", row.state.Name, p.Error(), p.In(tool.Zh).Error(), p.RetryAfter)
 		}
 	}
-	for name, w := range wordings() {
+	for name, w := range textsByQuota() {
 		if _, ok := map[string]bool{RequestsPerMinute: true, ConcurrentTurns: true, TokensPerDay: true, CostPerDay: true, ArchiveBytes: true}[name]; !ok || w.exhausted == "" || w.forbidden == "" || w.hint == "" {
 			t.Errorf("%s: %+v", name, w)
 		}

@@ -96,15 +96,15 @@ func (q Quota) states(u usedNow, now time.Time) []api.QuotaState {
 	return out
 }
 
-// A wording is the sentences about one quota, in English; they are keys of the
+// A quotaTexts is the sentences about one quota, in English; they are keys of the
 // translations. The arguments of exhausted are limit and used, those of a cost also
 // the currency after each; the argument of hintAt is a time.
-type wording struct{ exhausted, forbidden, hint, hintAt, layout string }
+type quotaTexts struct{ exhausted, forbidden, hint, hintAt, layout string }
 
-func wordings() map[string]wording {
+func textsByQuota() map[string]quotaTexts {
 	const ask = "ask the operator for a higher quota"
 	const askAt = "try again at %s, or ask the operator for a higher quota"
-	return map[string]wording{
+	return map[string]quotaTexts{
 		RequestsPerMinute: {
 			"quota exhausted: %s requests per minute allowed, %s used", "the quota allows no requests",
 			"wait, then try again", "try again at %s", time.TimeOnly,
@@ -125,7 +125,7 @@ func wordings() map[string]wording {
 // rejection returns the problem of an exhausted quota, with the time to wait.
 func rejection(s api.QuotaState, now time.Time) *api.Problem {
 	p := &api.Problem{Status: http.StatusTooManyRequests, Code: api.CodeQuota, Quota: &s}
-	w := wordings()[s.Name]
+	w := textsByQuota()[s.Name]
 	if s.Limit < 0 {
 		p.Msg, p.Hint = tool.Text{Format: w.forbidden}, tool.Text{Format: "ask the operator if you need it"}
 		return p
