@@ -96,7 +96,7 @@ func (q Quota) states(u usedNow, now time.Time) []api.QuotaState {
 	return out
 }
 
-// A quotaTexts is the sentences about one quota, in English; they are keys of the
+// quotaTexts are the sentences about one quota, in English; they are keys of the
 // translations. The arguments of exhausted are limit and used, those of a cost also
 // the currency after each; the argument of hintAt is a time.
 type quotaTexts struct{ exhausted, forbidden, hint, hintAt, layout string }
