@@ -80,6 +80,7 @@ var plain = []string{
 	"host/daemon/usage",
 	"host/internal/sqlite",
 	"host/internal/snippet",
+	"host/internal/upstream",
 	"README.md",
 	"README.zh-CN.md",
 	"CHANGELOG.md",

@@ -77,6 +77,7 @@ var levels = map[string]int{
 	"host/internal/answer":           3,
 	"host/internal/history":          5,
 	"host/internal/runner":           5,
+	"host/internal/upstream":         6,
 	"host/internal/hostile":          10,
 	"host/internal/soak":             10,
 	"host/internal/conform":          10,

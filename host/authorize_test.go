@@ -398,7 +398,7 @@ func TestPrivateTextOfBefore(t *testing.T) {
 	use("gone", "was_here_once", "ok")
 	use("tried", "read_note", "bad_args")
 	use("harmless", "load_tool_history", "ok")
-	if _, err := h.Session("me", "kept").Keep(t.Context(), tool.Call{Tool: "theirs"}, []byte("text")); err != nil {
+	if _, err := h.Session("me", "kept").Ingest(t.Context(), tool.Call{Tool: "theirs"}, []byte("text")); err != nil {
 		t.Fatal(err)
 	}
 	for conversation, asked := range map[string]bool{"read": true, "gone": true, "tried": false, "harmless": false, "kept": true, "new": false} {

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,135 +8,249 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/answer"
+	"github.com/weirhost/weir/host/internal/callargs"
+	"github.com/weirhost/weir/host/internal/cpusched"
+	"github.com/weirhost/weir/host/internal/history"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/worker"
-	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// run takes a call of a plugin's tool from its arguments to its Result. again
-// says that the module's file is not the scanned one, and nothing has run.
-func (s *Session) run(ctx context.Context, b *bound, c tool.Call, args map[string]any, canonical json.RawMessage) (r tool.Result, again bool) {
-	var input json.RawMessage
-	var fail *tool.Error
-	s.h.inBulk(len(c.Args), func() { input, fail = s.prepare(ctx, b, args, canonical) })
-	if fail != nil {
-		return failed(fail), false
+// Hints that several failures share.
+const (
+	hintOperator = "use another tool; the operator must check this one"
+	hintSmaller  = "ask for less at once, or narrow the arguments"
+)
+
+// maxArgs bounds the arguments of a call, in bytes. It is the bound of the sandbox.
+const maxArgs = 16 << 20
+
+// Call runs one tool. A failure of the call or of the tool is the Result's Err, in
+// the session's language. The error means that the caller must stop: ctx has ended,
+// or the Host is closed (ErrClosed).
+func (s *Session) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	return s.admit(ctx, c, func(ctx context.Context) tool.Result { return s.callUnchanged(ctx, c) })
+}
+
+// call is the way of one call through the host. stale reports that the plugin's
+// files have changed since the snapshot and nothing has run.
+func (s *Session) call(ctx context.Context, snap *snapshot, c tool.Call) (r tool.Result, stale bool) {
+	// Find the tool and read the arguments. The host answers its own tools.
+	t, args, fail := s.resolve(snap, c)
+	switch {
+	case fail != nil:
+		return tool.Result{Err: fail}, false
+	case t == nil:
+		return s.h.builtin.Answer(ctx, history.Request{Scope: s.scope(), Locale: s.locale, Call: c, Repeats: s.repeats}), false
 	}
-	approval, fail := s.authorize(ctx, b, c, args, input)
+	// Replace "@result:…" by archived text, and check the arguments.
+	input, fail := s.expandRefs(ctx, t, args)
 	if fail != nil {
-		r = failed(fail)
-		r.Approval = approval
-		return r, false
+		return tool.Result{Err: fail}, false
 	}
-	out, stats, fail, again := s.answer(ctx, b, c, input)
-	s.noteRead(b)
+	// Ask a person, if the policy says so.
+	approval, fail := s.authorize(ctx, t, c, args.values, input)
 	if fail != nil {
-		r = failed(fail)
-		r.Stats, r.Approval = stats, approval
-		return r, again
+		return tool.Result{Err: fail, Approval: approval}, false
 	}
-	r = s.result(ctx, b, c, out)
+	// Run the tool, or take its answer from the cache.
+	a, stats, fail, stale := s.answer(ctx, t, c, input)
+	s.noteRead(t)
+	if fail != nil {
+		return tool.Result{Err: fail, Stats: stats, Approval: approval}, stale
+	}
+	// Archive the whole text, then cut what is shown.
+	r = s.record(ctx, t, c, a)
+	r = s.summarise(ctx, t, c, r)
 	r.Stats, r.Approval = stats, approval
 	return r, false
 }
 
-// answer gets the output of a call, from the cache where the tool allows it.
-func (s *Session) answer(ctx context.Context, b *bound, c tool.Call, input json.RawMessage) (out answer.Answer, stats tool.Stats, fail *tool.Error, again bool) {
+// admit runs f as a call of the host: it measures, localises and logs its result.
+func (s *Session) admit(ctx context.Context, c tool.Call, f func(context.Context) tool.Result) (tool.Result, error) {
+	inner, err := s.h.enter(ctx)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	defer s.h.leave(inner)
+	began := s.h.cfg.Now()
+	r := f(inner)
+	switch {
+	case ctx.Err() != nil:
+		return tool.Result{}, ctx.Err()
+	case inner.Err() != nil:
+		return tool.Result{}, ErrClosed
+	}
+	r.CallID, r.Tool, r.Err = c.ID, c.Tool, msg.ToolError(s.locale, r.Err)
+	r.Stats.Duration = s.h.cfg.Now().Sub(began)
+	if r.Approval != nil { // without the time that a person needed
+		r.Stats.Duration = max(0, r.Stats.Duration-r.Approval.Waited)
+	}
+	s.log(r)
+	return r, nil
+}
+
+// settleTime is how long a call waits for changed files to come to rest.
+const settleTime = 10 * time.Second
+
+// callUnchanged repeats call with a new snapshot while the plugin's files change. A
+// file that is being written may be incomplete: where the folders are watched, the
+// call waits for it, at most settleTime.
+func (s *Session) callUnchanged(ctx context.Context, c tool.Call) tool.Result {
+	var deadline time.Time // zero before the first repetition
+	for {
+		snap, changed := s.h.current.Load(), s.h.Changed()
+		r, stale := s.call(ctx, snap, c)
+		if !stale || !deadline.IsZero() && !s.h.awaitRest(ctx, changed, deadline) {
+			return r
+		}
+		if deadline.IsZero() {
+			deadline = time.Now().Add(settleTime)
+		}
+		if _, err := s.h.reload(ctx, snap, s.h.patience); err != nil {
+			return r
+		}
+	}
+}
+
+// arguments are the decoded arguments of a call. canonical is their canonical JSON
+// if that is known, else nil.
+type arguments struct {
+	values    map[string]any
+	canonical json.RawMessage
+	size      int // of the JSON from the caller, in bytes
+}
+
+// resolve returns the tool of a call, nil for one of the host's own, and the
+// arguments.
+func (s *Session) resolve(snap *snapshot, c tool.Call) (t *boundTool, args arguments, fail *tool.Error) {
+	t = snap.tools[c.Tool]
+	if t != nil && len(c.Args) > maxArgs {
+		return nil, args, tool.Errorf(tool.TooLarge, "pass less text", "the arguments have %d bytes; %s accepts at most %d", len(c.Args), c.Tool, maxArgs)
+	}
+	if t == nil && !history.Has(c.Tool) {
+		return nil, args, s.unknownTool(c.Tool)
+	}
+	args.size = len(c.Args)
+	s.h.withLargeText(args.size, func() { args.values, args.canonical, fail = callargs.Decode(c.Args) })
+	return t, args, fail
+}
+
+// unknownTool names the tools with the most similar names.
+func (s *Session) unknownTool(name string) *tool.Error {
+	var names []string
+	for _, t := range s.Tools() {
+		names = append(names, t.Name)
+	}
+	hint := tool.Textf("use only the tools that are listed")
+	if near := text.Nearest(name, names); len(near) > 0 {
+		hint = tool.Textf("did you mean one of these: %s", strings.Join(near, ", "))
+	}
+	return tool.NewError(tool.UnknownTool, tool.Textf("there is no tool named %q", text.OneLine(name, 80)), hint)
+}
+
+// answer returns the answer to a call, from the cache if the tool allows it.
+func (s *Session) answer(ctx context.Context, t *boundTool, c tool.Call, input json.RawMessage) (a answer.Answer, stats tool.Stats, fail *tool.Error, stale bool) {
 	key := ""
-	if b.def.TTL > 0 && b.identity != "" {
-		key = strings.Join([]string{b.identity, string(s.principal), string(s.locale), string(input)}, "\x00")
-		out, ok, done := s.h.answers.Join(ctx, key, s.h.cfg.Now)
+	if t.def.TTL > 0 && t.identity != "" {
+		key = strings.Join([]string{t.identity, string(s.principal), string(s.locale), string(input)}, "\x00")
+		a, ok, done := s.h.answers.Join(ctx, key, s.h.cfg.Now)
 		if ok {
-			return out, tool.Stats{Cached: true, RawBytes: out.RawSize}, nil, false
+			return a, tool.Stats{Cached: true, RawBytes: a.RawSize}, nil, false
 		}
 		defer done()
 	}
-	if fail := s.admit(b); fail != nil {
-		return out, stats, fail, false
+	if fail := s.checkRate(t); fail != nil {
+		return a, stats, fail, false
 	}
-	out, stats, fail, again = s.execute(ctx, b, c, input)
-	if key != "" && fail == nil && out.Err == nil {
-		s.h.answers.Put(key, out, s.h.cfg.Now().Add(b.def.TTL))
+	a, stats, fail, stale = s.run(ctx, t, c, input)
+	if key != "" && fail == nil && a.Err == nil {
+		s.h.answers.Put(key, a, s.h.cfg.Now().Add(t.def.TTL))
 	}
-	return out, stats, fail, again
+	return a, stats, fail, stale
 }
 
-// admit counts the call against the tool's rate.
-func (s *Session) admit(b *bound) *tool.Error {
-	if b.limiter == nil {
+// checkRate counts the call against the tool's rate limit.
+func (s *Session) checkRate(t *boundTool) *tool.Error {
+	if t.limiter == nil {
 		return nil
 	}
 	now := s.h.cfg.Now()
-	reservation := b.limiter.ReserveN(now, 1)
+	reservation := t.limiter.ReserveN(now, 1)
 	wait := reservation.DelayFrom(now)
 	if wait <= 0 {
 		return nil
 	}
 	reservation.CancelAt(now)
-	w := in(s.locale)
-	e := w.failure(tool.RateLimited, w.rate, "", b.info.Spec.Name, b.def.PerMinute)
-	e.Hint = w.failure("", w.hintRate, "", int((wait+time.Second-1)/time.Second)).Msg
-	return e
+	return tool.NewError(tool.RateLimited, tool.Textf("rate limit reached: %s allows %d calls per minute", t.info.Spec.Name, t.def.PerMinute),
+		tool.Textf("retry in %d seconds, or continue without it", int((wait+time.Second-1)/time.Second)))
 }
 
-// execute runs the guest.
-func (s *Session) execute(ctx context.Context, b *bound, call tool.Call, input json.RawMessage) (out answer.Answer, stats tool.Stats, fail *tool.Error, again bool) {
-	w := in(s.locale)
-	// It may have to be compiled, for long: that takes nobody's place.
-	m, err := b.source.Acquire(ctx)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return out, stats, w.failure(tool.Cancelled, w.busy, ""), false
-	case errors.Is(err, registry.ErrChanged), errors.Is(err, runner.ErrRetired):
-		return out, stats, w.failure(tool.Failed, w.gone, w.hintOperator, b.info.Spec.Name), true
-	case err != nil && (b.source.Refusal() != nil || errors.Is(err, worker.ErrAgain)):
-		return out, stats, w.brokenPlugin(b.info.Spec.Name, err), false
-	case err != nil:
-		s.h.log.Error("a plugin cannot be read", "tool", b.info.Spec.Name, "error", err)
-		return out, stats, w.failure(tool.Failed, w.gone, w.hintOperator, b.info.Spec.Name), s.h.watching.Load() != nil
+// run acquires the tool's module or server, calls it and decodes the answer.
+func (s *Session) run(ctx context.Context, t *boundTool, c tool.Call, input json.RawMessage) (a answer.Answer, stats tool.Stats, fail *tool.Error, stale bool) {
+	// The module may have to be compiled. That needs no slot.
+	m, err := t.source.Acquire(ctx)
+	if err != nil {
+		fail, stale = s.unavailable(ctx, t, err)
+		return a, stats, fail, stale
 	}
-	defer b.source.Release()
-	if b.abi != registry.ABIOwn {
-		if input, err = runner.ThirdPartyInput(b.abi, b.def.Remote, input, s.h.foreign.Add(1)); err != nil {
-			return out, stats, w.failure(tool.Failed, w.unreadable, ""), false
+	defer t.source.Release()
+	if t.abi != registry.ABIOwn {
+		if input, err = runner.ThirdPartyInput(t.abi, t.def.Remote, input, s.h.foreign.Add(1)); err != nil {
+			return a, stats, tool.Errorf(tool.BadArgs, "", "the arguments are not valid JSON: %s", err), false
 		}
 	}
-	o, fail := m.Call(ctx, s.invocation(b, call, input))
+	o, fail := m.Call(ctx, s.invocation(t, c, input))
 	if o.NoSlot && ctx.Err() != nil {
-		return out, stats, w.failure(tool.Cancelled, w.busy, ""), false
+		return a, stats, tool.Errorf(tool.Cancelled, "", "too many tools are running"), false
 	}
-	if o.Relist && b.abi != registry.ABIOwn {
-		s.h.lister.Forget(b.module.Plugin())
+	if o.Relist && t.abi != registry.ABIOwn {
+		s.h.lister.Forget(t.module.Plugin())
 	}
 	stats = tool.Stats{Instance: o.Instance, Memory: o.Memory, RawBytes: len(o.Bytes)}
 	if fail != nil {
-		return out, stats, w.localise(fail, b), false
+		return a, stats, fail, false
 	}
-	s.h.inBulk(len(o.Bytes), func() { out = b.decode(o.Bytes, s.locale) })
-	return out, stats, s.judge(b, out), false
+	s.h.withLargeText(len(o.Bytes), func() { a = t.decode(o.Bytes, s.locale) })
+	return a, stats, t.checkAnswer(a), false
+}
+
+// unavailable returns the failure of a call whose module cannot be acquired.
+func (s *Session) unavailable(ctx context.Context, t *boundTool, err error) (fail *tool.Error, stale bool) {
+	name := t.info.Spec.Name
+	switch {
+	case ctx.Err() != nil:
+		return tool.Errorf(tool.Cancelled, "", "too many tools are running"), false
+	case errors.Is(err, registry.ErrChanged), errors.Is(err, runner.ErrRetired):
+		return tool.Errorf(tool.Failed, hintOperator, "the plugin of %s cannot be read at the moment", name), true
+	case t.source.Refusal() != nil || errors.Is(err, worker.ErrAgain):
+		return tool.Errorf(tool.Failed, hintOperator, "the plugin of %s cannot be used: %s", name, err), false
+	}
+	s.h.log.Error("a plugin cannot be read", "tool", name, "error", err)
+	return tool.Errorf(tool.Failed, hintOperator, "the plugin of %s cannot be read at the moment", name), s.h.watching.Load() != nil
 }
 
 // decode returns what the tool answered.
-func (b *bound) decode(raw []byte, l tool.Locale) answer.Answer {
-	if b.def.Format == registry.FormatMCP {
+func (t *boundTool) decode(raw []byte, l tool.Locale) answer.Answer {
+	if t.def.Format == registry.FormatMCP {
 		return answer.DecodeMCP(raw, l)
 	}
 	return answer.DecodeText(raw)
 }
 
-func (s *Session) invocation(b *bound, c tool.Call, input json.RawMessage) sandbox.Invocation {
-	l := b.info.Effective
-	grant := b.grant
-	if grant.Config = b.configs[s.locale]; grant.Config == nil { // another server's tool
-		grant.Config = b.configIn(s.locale)
+func (s *Session) invocation(t *boundTool, c tool.Call, input json.RawMessage) sandbox.Invocation {
+	l := t.info.Effective
+	grant := t.grant
+	if grant.Config = t.configs[s.locale]; grant.Config == nil { // another server's tool
+		grant.Config = t.configIn(s.locale)
 	}
-	inv := sandbox.Invocation{Export: b.def.Export, Tool: b.info.Spec.Name, Input: input, Timeout: l.Timeout, Limits: l, Grant: grant, MaxOutput: tool.MaxWhole, Fresh: b.def.Fresh, Slot: b.place}
-	if b.def.Format == registry.FormatMCP {
+	inv := sandbox.Invocation{Export: t.def.Export, Tool: t.info.Spec.Name, Input: input, Timeout: l.Timeout, Limits: l, Grant: grant, MaxOutput: tool.MaxWhole, Fresh: t.def.Fresh, Slot: t.slot}
+	if t.def.Format == registry.FormatMCP {
 		inv.MaxOutput = answer.MaxMCP
 	}
 	if f := s.report; f != nil {
@@ -146,10 +259,9 @@ func (s *Session) invocation(b *bound, c tool.Call, input json.RawMessage) sandb
 	return inv
 }
 
-// configIn is what a guest reads as its configuration when it talks to
-// somebody in a language.
-func (b *bound) configIn(l tool.Locale) map[string]string {
-	c := maps.Clone(b.grant.Config)
+// configIn returns the tool's configuration with the language of the session.
+func (t *boundTool) configIn(l tool.Locale) map[string]string {
+	c := maps.Clone(t.grant.Config)
 	if c == nil {
 		c = map[string]string{}
 	}
@@ -157,94 +269,35 @@ func (b *bound) configIn(l tool.Locale) map[string]string {
 	return c
 }
 
-// judge refuses answers that are too large, or empty without leave.
-func (s *Session) judge(b *bound, out answer.Answer) *tool.Error {
-	w := in(s.locale)
+// checkAnswer refuses an answer that is too large, or empty where the manifest does
+// not allow that.
+func (t *boundTool) checkAnswer(a answer.Answer) *tool.Error {
 	switch {
-	case len(out.Text) > tool.MaxWhole:
-		return w.failure(tool.TooLarge, w.tooLarge, w.hintSmaller, b.info.Spec.Name, tool.Bytes(tool.MaxWhole))
-	case out.Err == nil && strings.TrimSpace(out.Text) == "" && len(out.Parts) == 0 && !b.def.EmptyOK:
-		return w.failure(tool.Failed, w.empty, w.hintEmpty, b.info.Spec.Name)
+	case len(a.Text) > tool.MaxWhole:
+		return tooMuchText(t.info.Spec.Name)
+	case a.Err == nil && strings.TrimSpace(a.Text) == "" && len(a.Parts) == 0 && !t.def.EmptyOK:
+		return tool.Errorf(tool.Failed, "try other arguments", "%s returned an empty answer", t.info.Spec.Name)
 	}
 	return nil
 }
 
-// result makes what the caller gets: the whole is committed to the archive
-// before anything of it is shown cut.
-func (s *Session) result(ctx context.Context, b *bound, c tool.Call, out answer.Answer) tool.Result {
-	r := tool.Result{Tool: b.info.Spec.Name, Sources: out.Sources, Parts: out.Parts, More: out.More, Err: out.Err}.WithWhole(out.Text)
-	s.h.inBulk(len(out.Text), func() {
-		r.Shown = b.keep.Fit(r, b.info.Effective, b.by)
-		if s.keeps(b, r) {
-			s.keep(ctx, b, c, out, &r)
-		}
-		if r.Sources == nil {
-			r.Sources = archive.Sources(out.Text)
-		}
-	})
-	s.summarise(ctx, b, c, &r)
-	return r
+func tooMuchText(name string) *tool.Error {
+	return tool.Errorf(tool.TooLarge, hintSmaller, "%s produced more than %s of text", name, tool.Bytes(tool.MaxWhole))
 }
 
-// keeps reports whether the whole is to be archived: when it is long, when
-// something of it is not shown, or when the tool says always; never when it
-// says never.
-func (s *Session) keeps(b *bound, r tool.Result) bool {
-	switch b.info.Effective.Archive {
-	case tool.KeepNever:
-		return false
-	case tool.KeepAlways:
-		return r.Whole() != "" || len(r.Parts) > 0
-	}
-	return r.Shown.TotalChars > archiveOver || r.Shown.Cut() || len(r.Parts) > 0
-}
+// largeText is the size in bytes from which a text occupies a core for ten
+// milliseconds and more.
+const largeText = 1 << 20
 
-// keep commits the whole, also for a caller who has gone: the tool has run, and
-// the next question may ask for it. When that fails the result still goes, and
-// says that the rest is gone.
-func (s *Session) keep(ctx context.Context, b *bound, c tool.Call, out answer.Answer, r *tool.Result) {
-	input := bytes.TrimSpace(c.Args)
-	if len(input) == 0 {
-		input = []byte("{}")
-	}
-	e, again, err := s.h.archive.PutOnce(context.WithoutCancel(ctx), archive.Entry{
-		Scope: s.scope(), Turn: c.Turn, CallID: c.ID, Tool: b.info.Spec.Name, Input: input,
-		Query: archive.QuerySummary(b.info.Spec.Name, input), Full: out.Text, Raw: out.Raw, Rules: limit.RulesVersion,
-		Sources: out.Sources, Parts: out.Parts,
-	})
-	if err != nil {
-		r.Unkept = true
-		s.h.log.Error("a result could not be archived", "tool", b.info.Spec.Name, "conversation", s.conversation, "error", err)
+// withLargeText runs f, which works on a text of n bytes. Large texts are processed
+// one at a time: if they occupied all cores, short calls would wait several of the
+// scheduler's time slices. Calls in worker processes have priority over them.
+func (h *Host) withLargeText(n int, f func()) {
+	if n < largeText {
+		f()
 		return
 	}
-	r.Ref = e.Ref()
-	r.Sources = e.Sources
-	if again {
-		r.Ref.Again = true
-		r.Shown = b.keep.Fit(*r, b.info.Effective, b.by) // the line that says so takes room
-	}
-}
-
-// summarise lets a model shorten a long result that is not shown whole. On any
-// failure the cut stays.
-func (s *Session) summarise(ctx context.Context, b *bound, c tool.Call, r *tool.Result) {
-	l := b.info.Effective
-	set := s.h.live.Load()
-	if l.Strategy != tool.Summarize || set.Summarise == nil || !r.Shown.Cut() || r.Shown.TotalChars <= set.SummariseOver || r.Err != nil {
-		return
-	}
-	began := s.h.cfg.Now()
-	sum, err := set.Summarise(ctx, SummaryRequest{
-		Principal: s.principal, Conversation: s.conversation,
-		Tool: b.info.Spec.Name, Query: archive.QuerySummary(b.info.Spec.Name, c.Args), Text: r.Whole(),
-		Chars: max(l.MaxChars-tool.NoticeChars, tool.MinMaxChars), Locale: s.locale,
-	})
-	r.Summary = &tool.SummaryCost{Model: sum.Model, TokensIn: sum.TokensIn, TokensOut: sum.TokensOut, Estimated: sum.Estimated,
-		Millis: s.h.cfg.Now().Sub(began).Milliseconds()}
-	text := limit.Normalise([]byte(sum.Text))
-	if err != nil || strings.TrimSpace(text) == "" {
-		s.h.log.Warn("a result could not be summarised and is cut instead", "tool", b.info.Spec.Name, "error", err)
-		return
-	}
-	r.Shown = limit.Summary(text, r.Whole(), l, b.by)
+	h.largeText.Lock()
+	defer h.largeText.Unlock()
+	cpusched.RunPreemptible(f)
 }

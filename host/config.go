@@ -157,6 +157,4 @@ type Summary struct {
 const (
 	defaultTimeout       = 30 * time.Second
 	defaultSummariseOver = 20000
-	// archiveOver is the length, in characters, over which a result is archived.
-	archiveOver = 1000
 )

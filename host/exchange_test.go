@@ -15,6 +15,7 @@ import (
 
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/upstream"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -128,7 +129,7 @@ func TestApplyServers(t *testing.T) {
 	_, url := elsewhere(t)
 	_, other := elsewhere(t)
 	h := served(t, func(c *Config) { c.Approvals.Default = approval.Allow }, plugin.Server{Name: "old", URL: web.URL}, plugin.Server{Name: "files", URL: url})
-	connection := h.serverList()[1]
+	connection := h.servers.Servers()[1]
 	result := make(chan tool.Result, 1)
 	go func() {
 		r, err := h.Session("me", "c").Call(context.WithoutCancel(t.Context()), tool.Call{Tool: "old__wait", Args: json.RawMessage("{}")})
@@ -138,7 +139,7 @@ func TestApplyServers(t *testing.T) {
 		result <- r
 	}()
 	<-begun
-	old := h.serverList()[0]
+	old := h.servers.Servers()[0]
 	set := h.cfg.Live()
 	set.Servers = []plugin.Server{{Name: "files", URL: url}, {Name: "more", URL: other}}
 	if _, err := h.Apply(t.Context(), set); err != nil {
@@ -147,14 +148,14 @@ func TestApplyServers(t *testing.T) {
 	if err := h.WaitServers(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if h.serverList()[0] != connection {
+	if h.servers.Servers()[0] != connection {
 		t.Error("a server that is the same was connected anew")
 	}
 	has := func(name string) bool { _, ok := h.Tool(name); return ok }
 	if has("old__wait") || !has("files__picture") || !has("more__picture") {
 		t.Errorf("%+v", h.Tools())
 	}
-	if old.enter() {
+	if _, err := (upstream.Tool{Server: old}).Acquire(t.Context()); err == nil {
 		t.Error("a server that was taken away takes calls")
 	}
 	close(over)

@@ -23,6 +23,7 @@ import (
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sched"
+	"github.com/weirhost/weir/host/internal/upstream"
 	"github.com/weirhost/weir/host/internal/watch"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -33,24 +34,23 @@ var ErrClosed = errors.New("the host is closed")
 
 // A Host runs tools. It is safe for concurrent use.
 type Host struct {
-	cfg     Config
-	log     hclog.Logger
-	engines atomic.Pointer[runner.Engines]
-	archive archive.Store
-	callLog CallLog       // nil: none
-	builtin history.Tools // load_tool_history and search_tool_history
-	temp    string        // the archive's folder when nobody named one
-	answers *answer.Cache
-	book    *lockfile.Store // nil: nothing is pinned
-	index   *modindex.Index
-	memory  approval.Memory
-	bulk    sync.Mutex         // one long text is worked on at a time
-	running *sched.Limiter     // slots for the guests that run
-	modules *runner.Cache      // the loaded modules
-	lister  *runner.ToolLister // asks plugins made for other hosts for their tools
-	foreign atomic.Int64       // numbers their calls
-	servers atomic.Pointer[[]*server]
-	news    chan struct{} // something of a server has changed
+	cfg       Config
+	log       hclog.Logger
+	engines   atomic.Pointer[runner.Engines]
+	archive   archive.Store
+	callLog   CallLog       // nil: none
+	builtin   history.Tools // load_tool_history and search_tool_history
+	temp      string        // the archive's folder when nobody named one
+	answers   *answer.Cache
+	book      *lockfile.Store // nil: nothing is pinned
+	index     *modindex.Index
+	memory    approval.Memory
+	largeText sync.Mutex         // see withLargeText
+	running   *sched.Limiter     // slots for the guests that run
+	modules   *runner.Cache      // the loaded modules
+	lister    *runner.ToolLister // asks plugins made for other hosts for their tools
+	foreign   atomic.Int64       // numbers their calls
+	servers   *upstream.Set
 
 	reloading sync.Mutex
 	current   atomic.Pointer[plan]
@@ -59,13 +59,12 @@ type Host struct {
 	patience  time.Duration                 // how long broken files may be at rest before they are refused
 	changed   signal
 
-	mu      sync.Mutex
-	closed  bool
-	calls   sync.WaitGroup
-	leaving sync.WaitGroup  // servers that are being closed
-	ending  context.Context // done when the Host closes
-	end     context.CancelFunc
-	inside  *cancelscope.Group // the calls, which end with it
+	mu     sync.Mutex
+	closed bool
+	calls  sync.WaitGroup
+	ending context.Context // done when the Host closes
+	end    context.CancelFunc
+	inside *cancelscope.Group // the calls, which end with it
 }
 
 // Open scans the folders and opens the archive. A plugin that cannot be used is
@@ -263,8 +262,9 @@ func (h *Host) Close() error {
 // release frees what Open acquired.
 func (h *Host) release() error {
 	h.end()
-	h.closeServers()
-	h.leaving.Wait()
+	if h.servers != nil {
+		h.servers.Close()
+	}
 	var errs []error
 	if e := h.engines.Load(); e != nil { // what still holds them runs no more
 		errs = append(errs, e.Close())

@@ -97,7 +97,7 @@ func (h *Host) Apply(ctx context.Context, l Live) (Change, error) {
 	h.running.Resize(h.slots(next.Live))
 	h.modules.Resize(next.Loaded)
 	h.archive.Configure(next.Archive)
-	defer h.exchangeServers(next.Servers)()
+	defer h.servers.Replace(next.Servers)()
 	if !reflect.DeepEqual(before.Approvals, next.Approvals) {
 		h.memory.ForgetAnswers()
 	}

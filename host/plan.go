@@ -20,9 +20,9 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A plan is what a Host runs: one snapshot of the folders under one Config. It
-// never changes; Reload puts another in its place.
-type plan struct {
+// A snapshot is what a Host runs: the plugins of the folders and the tools of other
+// servers under one Config. It never changes; a reload puts another in its place.
+type snapshot struct {
 	snap    *registry.Snapshot
 	plugins []planned // sorted by name
 	tools   map[string]*bound
@@ -30,6 +30,12 @@ type plan struct {
 	names   []string          // of tools, sorted
 	modules map[runner.Key]*runner.Module
 }
+
+// Names of before, until every file has the new ones.
+type (
+	plan  = snapshot
+	bound = boundTool
+)
 
 // planned is a plugin with its modules.
 type planned struct {
@@ -39,14 +45,14 @@ type planned struct {
 	given   string // what it is granted, in a form to compare
 }
 
-// A bound is a tool that is ready: its manifest, limits and powers together.
-type bound struct {
-	info  plugin.ToolInfo
-	by    limit.By
-	keep  *limit.Keep // info.Effective.Keep
-	def   registry.Tool
-	abi   registry.ABI
-	grant sandbox.Grant
+// A boundTool is a tool that can be called: its manifest, limits and permissions.
+type boundTool struct {
+	info       plugin.ToolInfo
+	by         limit.By
+	highlights *limit.Keep // info.Effective.Keep
+	def        registry.Tool
+	abi        registry.ABI
+	grant      sandbox.Grant
 	// configs are the grant's for each language; nobody writes to them.
 	configs map[tool.Locale]map[string]string
 	reach   []string       // the hosts that the grant's HTTP leads to
@@ -60,16 +66,16 @@ type bound struct {
 	// depends on.
 	identity string
 	limiter  *rate.Limiter // nil: no limit
-	place    *sched.Slot   // for the guests of its calls
+	slot     *sched.Slot   // for the guests of its calls
 }
 
-// limited is a tool with its limits alone.
-func (h *Host) limited(spec tool.Spec, plugin string) *bound {
+// newTool returns a tool with its effective limits and no permissions yet.
+func (h *Host) newTool(spec tool.Spec, plugin string) *bound {
 	set := h.live.Load()
-	b := &bound{info: set.ladder(spec, plugin), keep: set.keep}
+	b := &bound{info: set.ladder(spec, plugin), highlights: set.keep}
 	b.by = limit.By{Chars: b.info.CharsBy, Lines: b.info.LinesBy}
 	if !slices.Equal(b.info.Effective.Keep, set.Defaults.Keep) {
-		b.keep = limit.CompileKeep(b.info.Effective.Keep)
+		b.highlights = limit.CompileKeep(b.info.Effective.Keep)
 	}
 	return b
 }
@@ -155,7 +161,7 @@ func (p *plan) add(h *Host, s *seat, old *plan) {
 			continue
 		}
 		one.info.Tools = append(one.info.Tools, def.Spec.Name)
-		b := h.limited(def.Spec, m.Name)
+		b := h.newTool(def.Spec, m.Name)
 		b.def = def
 		if b.abi = pl.ABI; b.abi != registry.ABIOwn {
 			b.grant.Config = foreignConfig(h.grants()[m.Name].Config, cfg.Config)
@@ -220,7 +226,7 @@ func (h *Host) pace(b *bound) {
 	b.info.PerMinute, b.info.CacheTTL = b.def.PerMinute, b.def.TTL
 	b.info.ParallelBy = layer(operator > 0, operator == 0 && b.def.Parallel > 0)
 	b.info.Parallel = h.running.Quota(operator, b.def.Parallel)
-	b.place = h.running.Slot(sched.Key{Plugin: b.info.Plugin, Tool: b.info.Spec.Name, Quota: b.info.Parallel})
+	b.slot = h.running.Slot(sched.Key{Plugin: b.info.Plugin, Tool: b.info.Spec.Name, Quota: b.info.Parallel})
 }
 
 // limiter returns the limiter of a tool, that of the old plan if its rate is the

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"regexp"
 	"strings"
@@ -9,24 +10,78 @@ import (
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/callargs"
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
-// resultArg is a whole argument that stands for an archived result, or for a
-// part of one.
-var resultArg = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^@result:([0-9A-Za-z-]{8,64})(#(/.*)?)?$`) })
+// expandRefs returns the input for the tool: the checked arguments with the text of
+// archived results in place of their references. A tool that writes does not get a
+// placeholder or a notice of this conversation as its text.
+func (s *Session) expandRefs(ctx context.Context, t *boundTool, args arguments) (input json.RawMessage, fail *tool.Error) {
+	s.h.withLargeText(args.size, func() { input, fail = s.inputOf(ctx, t, args) })
+	return input, fail
+}
 
-// expand puts archived results in the place of the arguments that name them,
-// and reports whether there were any. The map itself is changed.
+func (s *Session) inputOf(ctx context.Context, t *boundTool, args arguments) (json.RawMessage, *tool.Error) {
+	if !t.info.Spec.Hints.ReadOnly && s.writesBack(ctx, args.values) {
+		return nil, tool.Errorf(tool.Denied, `load the whole first with load_tool_history, or pass it on as "@result:<uuid>"; write no notice into anything`,
+			"the arguments of %s hold a placeholder or a notice instead of the text that it refers to", t.info.Spec.Name)
+	}
+	expanded, err := s.expand(ctx, args.values)
+	if err != nil {
+		if e, ok := errors.AsType[*tool.Error](err); ok {
+			return nil, e
+		}
+		return nil, tool.Errorf(tool.Failed, "", "the archive cannot be read")
+	}
+	if e := t.checkArgs(args.values); e != nil {
+		return nil, e
+	}
+	if args.canonical != nil && !expanded {
+		return args.canonical, nil
+	}
+	return callargs.Encode(args.values)
+}
+
+// checkArgs compares arguments with the tool's schema. The hint says what would fit.
+func (t *boundTool) checkArgs(args map[string]any) *tool.Error {
+	wrong := t.def.Schema.Check(args)
+	if len(wrong) == 0 {
+		return nil
+	}
+	return tool.NewError(tool.BadArgs, tool.Textf("the arguments of %s do not fit: %s", t.info.Spec.Name, text.Join(wrong)), t.argsHint())
+}
+
+// argsHint returns arguments that the schema accepts, or the names of the arguments.
+func (t *boundTool) argsHint() tool.Text {
+	for _, e := range t.info.Spec.Examples {
+		if len(e.Args) < 300 {
+			return tool.Textf("correct this and call the tool again; an example that fits: %s", string(e.Args))
+		}
+	}
+	names := t.def.Schema.Names()
+	if len(names) == 0 {
+		return tool.Textf("call it with {}; it has no arguments")
+	}
+	return tool.Textf("correct this and call the tool again; its arguments: %s", strings.Join(names, ", "))
+}
+
+// reference matches an argument that is a reference to an archived result or to a
+// part of one.
+var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^@result:([0-9A-Za-z-]{8,64})(#(/.*)?)?$`) })
+
+// expand replaces references to archived results by their text, in place, and reports
+// whether there were any.
 func (s *Session) expand(ctx context.Context, args map[string]any) (expanded bool, err error) {
-	if !callargs.AnyString(args, namesResult) { // as in most calls
+	if !callargs.AnyString(args, mayBeReference) { // as in most calls
 		return false, nil
 	}
 	err = callargs.ReplaceStrings(args, func(text string) (string, error) {
-		if !namesResult(text) {
+		if !mayBeReference(text) {
 			return text, nil
 		}
-		m := resultArg().FindStringSubmatch(text)
+		m := reference().FindStringSubmatch(text)
 		if m == nil {
 			return text, nil
 		}
@@ -40,26 +95,25 @@ func (s *Session) expand(ctx context.Context, args map[string]any) (expanded boo
 	return expanded, err
 }
 
-// namesResult reports what resultArg takes longer to see: that a text is none.
-func namesResult(text string) bool { return strings.HasPrefix(text, "@result:") }
+// mayBeReference is a quick check before the regular expression.
+func mayBeReference(text string) bool { return strings.HasPrefix(text, "@result:") }
 
-// anyID finds what may be the id of a result.
+// anyID matches what may be the id of a result.
 var anyID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`)
 })
 
 // writesBack reports whether arguments hold a placeholder or a notice of this
-// conversation: a tool that writes would put it where the text should be. Text
-// about somebody else's placeholders does not count.
+// conversation. Text about placeholders of other conversations does not count.
 func (s *Session) writesBack(ctx context.Context, args map[string]any) bool {
 	return callargs.AnyString(args, func(text string) bool {
-		return limit.HasMark(text) && s.ours(ctx, text)
+		return limit.HasMark(text) && s.isOwn(ctx, text)
 	})
 }
 
-// ours reports whether a text with a mark speaks of this conversation: it names
-// one of its results, or none at all.
-func (s *Session) ours(ctx context.Context, text string) bool {
+// isOwn reports whether a text with a mark is about this conversation: it names one of
+// its results, or none at all.
+func (s *Session) isOwn(ctx context.Context, text string) bool {
 	ids := anyID().FindAllString(text, 16)
 	for _, id := range ids {
 		e, err := s.h.archive.Find(ctx, string(s.principal), id)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/weirhost/weir/host/internal/upstream"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -163,8 +164,8 @@ func TestServerToolsWithSlashes(t *testing.T) {
 		{[]string{"repo?read"}, nil, "repo/read", true},
 		{[]string{"list"}, nil, "repo/list", false},
 	} {
-		s := &server{Server: plugin.Server{Allow: row.allow, Deny: row.deny}}
-		if got := s.allows(row.name); got != row.want {
+		s := &upstream.Server{Settings: plugin.Server{Allow: row.allow, Deny: row.deny}}
+		if got := s.Allows(row.name); got != row.want {
 			t.Errorf("allow %q, deny %q: %s: %t", row.allow, row.deny, row.name, got)
 		}
 	}

@@ -135,16 +135,16 @@ func TestFailures(t *testing.T) {
 		{"long", `{`, tool.BadArgs, "not valid JSON", "one JSON object"},
 		{"long", `[1]`, tool.BadArgs, "not a JSON object", ""},
 		{"long", `"x"`, tool.BadArgs, "not a JSON object", ""},
-		{"long", `{"Lines":1} {"Lines":2}`, tool.BadArgs, "behind the JSON object", ""},
+		{"long", `{"Lines":1} {"Lines":2}`, tool.BadArgs, "after the JSON object", ""},
 		{"long", `{"Lines":1,"Lines":2}`, tool.BadArgs, `"Lines" is given twice`, ""},
 		{"long", `{"Lines":1e999999999}`, tool.BadArgs, "1e999999999", ""},                                           // no float, and costly as a fraction
 		{"long", strings.Repeat(`{"a":`, 90) + "1" + strings.Repeat("}", 90), tool.BadArgs, "nested too deeply", ""}, // nobody needs it
 		{"long", `{}`, tool.BadArgs, `"Lines" is missing`, `{"Lines":10,"Width":20}`},                                // the example that fits
 		{"long", `{"Lines":"5"}`, tool.BadArgs, `"Lines" must be a whole number, not "5"`, ""},
 		{"long", `{"Lines":-1}`, tool.BadArgs, `"Lines" must be at least 0`, ""},
-		{"write", `{"Text":"x","Mod":"new"}`, tool.BadArgs, `"Mod" is not an argument of this tool (perhaps "Mode" is meant)`, "it takes: Text, Mode"},
+		{"write", `{"Text":"x","Mod":"new"}`, tool.BadArgs, `"Mod" is not an argument of this tool (perhaps "Mode" is meant)`, "its arguments: Text, Mode"},
 		{"write", `{"Text":"x","Mode":"old"}`, tool.BadArgs, `"Mode" must be one of "new", "append"`, ""},
-		{"blank", `{}`, tool.Failed, "blank gave an empty answer", "other arguments"},
+		{"blank", `{}`, tool.Failed, "blank returned an empty answer", "other arguments"},
 		{"fail", `{}`, tool.Failed, "the tide is out", ""},
 		{"crash", `{}`, tool.Trapped, "crash", ""},
 		{"huge", `{}`, tool.TooLarge, "8MiB", ""},
@@ -216,7 +216,7 @@ func TestRate(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := try(t, s, "rationed", "")
-	if r.Err == nil || r.Err.Code != tool.RateLimited || !strings.Contains(r.Err.Msg, "2 times a minute") || !strings.Contains(r.Err.Hint, "seconds") {
+	if r.Err == nil || r.Err.Code != tool.RateLimited || !strings.Contains(r.Err.Msg, "2 calls per minute") || !strings.Contains(r.Err.Hint, "seconds") {
 		t.Errorf("%+v", r.Err)
 	}
 }

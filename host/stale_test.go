@@ -43,14 +43,14 @@ func TestCallOfRetiredModuleRunsOnTheNewOne(t *testing.T) {
 	place(t, dir, "p", manifest("p", "job", "echo", ""))
 	h := open(t, dir, nil)
 	s := h.Session("me", "c1")
-	stale := h.current.Load().tools["job"]
+	stale := h.current.Load()
 	place(t, dir, "p", manifest("p", "job", "echo", "version = \"2\""))
 	path := filepath.Join(dir, "p", "p.wasm")
 	write(t, path, append(slurp(t, path), 0, 3, 1, 'x', 0))
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, again := s.run(t.Context(), stale, tool.Call{Tool: "job"}, map[string]any{"a": json.Number("1")}, nil); !again {
+	if _, again := s.call(t.Context(), stale, tool.Call{Tool: "job", Args: json.RawMessage(`{"a":1}`)}); !again {
 		t.Error("a retired module must ask for another try")
 	}
 }

@@ -83,7 +83,7 @@ func (d *Daemon) postResult(w http.ResponseWriter, r *http.Request) error {
 	}
 	start := d.now()
 	res, err := d.cfg.Host.Session(host.Principal(scope.Principal), scope.Conversation).In(body.Locale).
-		Keep(r.Context(), tool.Call{ID: uuid.NewString(), Tool: body.Tool, Args: body.Input}, whole)
+		Ingest(r.Context(), tool.Call{ID: uuid.NewString(), Tool: body.Tool, Args: body.Input}, whole)
 	switch {
 	case err != nil:
 		return err

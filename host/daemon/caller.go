@@ -62,7 +62,7 @@ func (t *turn) given(ctx context.Context, session *host.Session, history []agent
 		a.Tool = c.Tool
 		r := a.Result()
 		if t.ask.Options != nil && t.ask.Options.WeirTools {
-			kept, err := session.Keep(ctx, c, []byte(a.Text))
+			kept, err := session.Ingest(ctx, c, []byte(a.Text))
 			if err != nil {
 				return nil, err
 			}

@@ -45,7 +45,7 @@ func (t toolbox) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if err := json.Unmarshal(c.Args, &args); err != nil || t.chapters[args.Path] == "" {
 		return tool.Result{CallID: c.ID, Tool: c.Tool, Err: tool.Errorf(tool.BadArgs, "name a chapter", "there is no such chapter")}, nil
 	}
-	return t.Keep(ctx, c, []byte(t.chapters[args.Path]))
+	return t.Ingest(ctx, c, []byte(t.chapters[args.Path]))
 }
 
 // A clock shows the same times in every run: five minutes pass with each turn.

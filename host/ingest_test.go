@@ -15,14 +15,14 @@ import (
 
 func keep(t *testing.T, s *Session, name, whole string) tool.Result {
 	t.Helper()
-	r, err := s.Keep(t.Context(), tool.Call{ID: "k1", Tool: name, Args: json.RawMessage(`{"q":"x"}`)}, []byte(whole))
+	r, err := s.Ingest(t.Context(), tool.Call{ID: "k1", Tool: name, Args: json.RawMessage(`{"q":"x"}`)}, []byte(whole))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-func TestKeepGoesTheWayOfEveryResult(t *testing.T) {
+func TestIngestGoesTheWayOfEveryResult(t *testing.T) {
 	h := open(t, drop(t, "probe"), func(cfg *Config) {
 		cfg.Defaults = tool.Limits{MaxChars: 5000}
 		cfg.CeilingChars = 6000
@@ -86,7 +86,7 @@ func TestKeptResultsAreLoadedBack(t *testing.T) {
 	}
 }
 
-func TestKeepRefuses(t *testing.T) {
+func TestIngestRefuses(t *testing.T) {
 	h := open(t, t.TempDir(), nil)
 	for _, l := range []tool.Locale{tool.En, tool.Zh} {
 		s := h.Session("me", "c1").In(l)
@@ -114,18 +114,18 @@ func TestKeepRefuses(t *testing.T) {
 	}
 }
 
-func TestKeepStops(t *testing.T) {
+func TestIngestStops(t *testing.T) {
 	h := open(t, t.TempDir(), nil)
 	s := h.Session("me", "c1")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.Keep(ctx, tool.Call{Tool: "x"}, []byte("text")); !errors.Is(err, context.Canceled) {
+	if _, err := s.Ingest(ctx, tool.Call{Tool: "x"}, []byte("text")); !errors.Is(err, context.Canceled) {
 		t.Errorf("with an ended context: %v", err)
 	}
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Keep(t.Context(), tool.Call{Tool: "x"}, []byte("text")); !errors.Is(err, ErrClosed) {
+	if _, err := s.Ingest(t.Context(), tool.Call{Tool: "x"}, []byte("text")); !errors.Is(err, ErrClosed) {
 		t.Errorf("on a closed host: %v", err)
 	}
 }
@@ -139,7 +139,7 @@ func TestKeptForACallerWhoWent(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	whole := strings.Repeat("a line of the result\n", 500)
-	if _, err := s.Keep(ctx, tool.Call{Tool: "x"}, []byte(whole)); !errors.Is(err, context.Canceled) {
+	if _, err := s.Ingest(ctx, tool.Call{Tool: "x"}, []byte(whole)); !errors.Is(err, context.Canceled) {
 		t.Errorf("the caller is told: %v", err)
 	}
 	list, err := h.Archive().List(t.Context(), s.scope(), archive.Filter{})

@@ -1,0 +1,61 @@
+package host
+
+import (
+	"context"
+	"strings"
+
+	"github.com/weirhost/weir/host/internal/answer"
+	"github.com/weirhost/weir/host/internal/history"
+	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// maxToolName bounds the name of a tool that is not this host's, in characters.
+const maxToolName = 80
+
+// Ingest treats a result that another program made like one of this host's own tools:
+// it normalises the text, archives the whole and cuts what is shown. The limits are
+// those of the tool that c names, or the defaults if this host has no such tool;
+// never over the ceiling. c.Args are the arguments of the call. Nothing runs. A fault
+// of the result is its Err; the errors are those of Call.
+func (s *Session) Ingest(ctx context.Context, c tool.Call, whole []byte) (tool.Result, error) {
+	named := c
+	named.Tool = text.OneLine(c.Tool, maxToolName)
+	return s.admit(ctx, named, func(ctx context.Context) tool.Result {
+		r := s.ingest(ctx, c, whole)
+		r.Stats.RawBytes = len(whole)
+		return r
+	})
+}
+
+func (s *Session) ingest(ctx context.Context, c tool.Call, whole []byte) (r tool.Result) {
+	name := text.OneLine(c.Tool, maxToolName)
+	switch {
+	case strings.TrimSpace(name) == "" || name != c.Tool:
+		r.Err = tool.Errorf(tool.BadArgs, "name the tool that made the result",
+			"the tool's name is empty, has line breaks or double spaces, or is longer than %d characters", maxToolName)
+		return r
+	case history.Has(name):
+		r.Err = tool.Errorf(tool.Denied, "give them to the model as they are", "results of %s are not archived again: they come from the archive", name)
+		return r
+	case len(whole) > tool.MaxWhole:
+		r.Err = tooMuchText(name)
+		return r
+	}
+	a := answer.DecodeText(whole)
+	if len(a.Text) > tool.MaxWhole { // an invalid byte becomes three
+		r.Err = tooMuchText(name)
+		return r
+	}
+	s.markPrivate() // the text may come from anywhere
+	t := s.h.toolNamed(name)
+	return s.summarise(ctx, t, c, s.record(ctx, t, c, a))
+}
+
+// toolNamed returns the tool of that name, or one that declares nothing.
+func (h *Host) toolNamed(name string) *boundTool {
+	if t := h.current.Load().tools[name]; t != nil {
+		return t
+	}
+	return h.newTool(tool.Spec{Name: name}, "")
+}

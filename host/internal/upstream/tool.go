@@ -1,0 +1,99 @@
+package upstream
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+
+	"github.com/weirhost/weir/host/internal/answer"
+	"github.com/weirhost/weir/host/internal/mcpclient"
+	"github.com/weirhost/weir/host/internal/runner"
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// maxErrorChars bounds the text of a server's error.
+const maxErrorChars = 500
+
+// A Tool runs calls on a server. It implements runner.Runner, with the name of the
+// tool as the Invocation's export. It is safe for concurrent use.
+type Tool struct{ Server *Server }
+
+// Acquire returns the Runner for one call; after it the caller must call Release.
+func (t Tool) Acquire(context.Context) (runner.Runner, error) {
+	if !t.Server.acquire() {
+		return nil, runner.ErrRetired
+	}
+	return t, nil
+}
+
+// Release ends the use of one Acquire.
+func (t Tool) Release() { t.Server.release(1) }
+
+// Refusal returns nil: a server that cannot be reached now may be later.
+func (t Tool) Refusal() error { return nil }
+
+// Weight returns 0: the memory of a server is not the host's.
+func (t Tool) Weight() tool.Bytes { return 0 }
+
+// Close does nothing: the connection is the Set's.
+func (t Tool) Close(context.Context) error { return nil }
+
+// Call runs the tool on the server and returns its MCP result.
+func (t Tool) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error) {
+	if !inv.Slot.Acquire(ctx, nil) {
+		return sandbox.Output{NoSlot: true}, cancelled(inv.Export)
+	}
+	defer inv.Slot.Release()
+	limited, cancel := context.WithTimeout(ctx, inv.Timeout)
+	defer cancel()
+	raw, err := t.Server.client.Call(limited, inv.Export, inv.Input, answer.MaxMCP, inv.Progress)
+	if err == nil {
+		return sandbox.Output{Bytes: raw}, nil
+	}
+	return sandbox.Output{}, failure(ctx, err, inv)
+}
+
+func cancelled(name string) *tool.Error {
+	return tool.Errorf(tool.Cancelled, "", "the call of %s was cancelled", name)
+}
+
+// failure returns an error of the connection as a failure for the model.
+func failure(ctx context.Context, err error, inv sandbox.Invocation) *tool.Error {
+	var refusal *mcpclient.Refusal
+	var down *mcpclient.DownError
+	var unusable *mcpclient.UnusableError
+	switch {
+	case ctx.Err() != nil:
+		return cancelled(inv.Export)
+	case errors.Is(err, context.DeadlineExceeded):
+		return tool.Errorf(tool.TimedOut, "ask for less at once, or narrow the arguments", "%s did not finish within %s", inv.Export, inv.Timeout)
+	case errors.Is(err, mcpclient.ErrTooLarge):
+		return tool.Errorf(tool.TooLarge, "ask for less at once, or narrow the arguments", "%s produced more than %s of text", inv.Export, tool.Bytes(tool.MaxWhole))
+	case errors.As(err, &refusal): // the server's own words
+		return &tool.Error{Code: tool.Failed, Msg: text.OneLine(refusal.Msg, maxErrorChars)}
+	case errors.As(err, &down):
+		return tool.Errorf(tool.Failed, "use another tool, or try again later",
+			"the MCP server %s cannot be reached: %s; the host tries again", down.Server, text.OneLine(down.Why, maxErrorChars))
+	case errors.As(err, &unusable):
+		return tool.Errorf(tool.Failed, "try other arguments, or use another tool",
+			"the answer of the MCP server %s cannot be used", unusable.Server)
+	}
+	return tool.Errorf(tool.Failed, "call it again", "the call of %s had no result", inv.Export)
+}
+
+// Identity returns a digest of what a tool is: where it runs and how the server
+// describes it. A permission that was given for one identity is not valid for
+// another. It is empty if there is none.
+func Identity(s *Server, t mcpclient.Tool) string {
+	c := s.Settings
+	data, err := json.Marshal([]any{c.Name, c.Command, c.Args, c.Dir, c.URL, t})
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

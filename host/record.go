@@ -1,0 +1,130 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/answer"
+	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// archiveOver is the length, in characters, over which a result is archived even if
+// all of it is shown.
+const archiveOver = 1000
+
+// record returns an answer as a result. The whole is in the archive before anything
+// of it is shown cut, and this is the only cut in the host.
+func (s *Session) record(ctx context.Context, t *boundTool, c tool.Call, a answer.Answer) tool.Result {
+	r := tool.Result{Tool: t.info.Spec.Name, Sources: a.Sources, Parts: a.Parts, More: a.More, Err: a.Err}.WithWhole(a.Text)
+	s.h.withLargeText(len(a.Text), func() {
+		r.Shown = t.highlights.Fit(r, t.info.Effective, t.by)
+		if t.shouldArchive(r) {
+			r = s.archive(ctx, t, c, a, r)
+		}
+		if r.Sources == nil {
+			r.Sources = archive.Sources(a.Text)
+		}
+	})
+	return r
+}
+
+// shouldArchive reports whether the whole is to be archived: if it is long, if a part
+// of it is not shown, or if the tool says always; never if the tool says never.
+func (t *boundTool) shouldArchive(r tool.Result) bool {
+	switch t.info.Effective.Archive {
+	case tool.KeepNever:
+		return false
+	case tool.KeepAlways:
+		return r.Whole() != "" || len(r.Parts) > 0
+	}
+	return r.Shown.TotalChars > archiveOver || r.Shown.Cut() || len(r.Parts) > 0
+}
+
+// archive commits the whole and returns r with its reference. It does so even if the
+// caller has gone: the tool has run, and the next question may ask for the result.
+// If it fails the result says that the rest is lost.
+func (s *Session) archive(ctx context.Context, t *boundTool, c tool.Call, a answer.Answer, r tool.Result) tool.Result {
+	input := bytes.TrimSpace(c.Args)
+	if len(input) == 0 {
+		input = []byte("{}")
+	}
+	e, again, err := s.h.archive.PutOnce(context.WithoutCancel(ctx), archive.Entry{
+		Scope: s.scope(), Turn: c.Turn, CallID: c.ID, Tool: t.info.Spec.Name, Input: input,
+		Query: archive.QuerySummary(t.info.Spec.Name, input), Full: a.Text, Raw: a.Raw, Rules: limit.RulesVersion,
+		Sources: a.Sources, Parts: a.Parts,
+	})
+	if err != nil {
+		r.Unkept = true
+		s.h.log.Error("a result could not be archived", "tool", t.info.Spec.Name, "conversation", s.conversation, "error", err)
+		return r
+	}
+	r.Ref = e.Ref()
+	r.Sources = e.Sources
+	if again {
+		r.Ref.Again = true
+		r.Shown = t.highlights.Fit(r, t.info.Effective, t.by) // the notice of a repetition needs room
+	}
+	return r
+}
+
+// summarise returns r with a model's summary of a long result in place of the cut,
+// where the tool's strategy is to summarise. If that fails the cut stays.
+func (s *Session) summarise(ctx context.Context, t *boundTool, c tool.Call, r tool.Result) tool.Result {
+	l := t.info.Effective
+	set := s.h.live.Load()
+	if l.Strategy != tool.Summarize || set.Summarise == nil || !r.Shown.Cut() || r.Shown.TotalChars <= set.SummariseOver || r.Err != nil {
+		return r
+	}
+	began := s.h.cfg.Now()
+	sum, err := set.Summarise(ctx, SummaryRequest{
+		Principal: s.principal, Conversation: s.conversation,
+		Tool: t.info.Spec.Name, Query: archive.QuerySummary(t.info.Spec.Name, c.Args), Text: r.Whole(),
+		Chars: max(l.MaxChars-tool.NoticeChars, tool.MinMaxChars), Locale: s.locale,
+	})
+	r.Summary = &tool.SummaryCost{Model: sum.Model, TokensIn: sum.TokensIn, TokensOut: sum.TokensOut, Estimated: sum.Estimated,
+		Millis: s.h.cfg.Now().Sub(began).Milliseconds()}
+	summary := limit.Normalise([]byte(sum.Text))
+	if err != nil || strings.TrimSpace(summary) == "" {
+		s.h.log.Warn("a result could not be summarised and is cut instead", "tool", t.info.Spec.Name, "error", err)
+		return r
+	}
+	r.Shown = limit.Summary(summary, r.Whole(), l, t.by)
+	return r
+}
+
+// log writes the one log line of a call.
+func (s *Session) log(r tool.Result) {
+	if !s.h.log.IsInfo() {
+		return
+	}
+	code := "ok"
+	if r.Err != nil {
+		code = string(r.Err.Code)
+	}
+	shown, _ := limit.Count(r.Shown.Text)
+	percent := 0 // of the whole, left out
+	if total := r.Shown.TotalChars; total > 0 {
+		percent = 100 * max(total-shown, 0) / total
+	}
+	args := []any{
+		"tool", text.OneLine(r.Tool, 80), "code", code, "layer", string(r.Shown.By), "from", r.Shown.TotalChars, "to", shown, "percent", percent,
+		"conversation", s.conversation, "took", r.Stats.Duration, "cached", r.Stats.Cached,
+	}
+	if r.Ref != nil {
+		args = append(args, "archived", r.Ref.UUID)
+	}
+	if c := r.Summary; c != nil {
+		args = append(args, "summarized", r.Shown.Summarized, "summary_model", c.Model, "summary_tokens_in", c.TokensIn, "summary_tokens_out", c.TokensOut, "summary_ms", c.Millis)
+	}
+	if r.Unkept {
+		args = append(args, "unkept", true)
+	}
+	if r.Err != nil {
+		args = append(args, "error", r.Err.Msg)
+	}
+	s.h.log.Info("call", args...)
+}
