@@ -173,7 +173,7 @@ func TestResourcesArePaged(t *testing.T) {
 	s := b.http(nil, "2025-06-18", "me")
 	session := b.host.Session("me", "elsewhere")
 	for i := range pageSize + 20 {
-		if _, err := session.Keep(t.Context(), tool.Call{Tool: "theirs", Args: json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))}, []byte(strings.Repeat(fmt.Sprint(i, " "), 1000))); err != nil {
+		if _, err := session.Ingest(t.Context(), tool.Call{Tool: "theirs", Args: json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))}, []byte(strings.Repeat(fmt.Sprint(i, " "), 1000))); err != nil {
 			t.Fatal(err)
 		}
 	}
