@@ -1,11 +1,14 @@
 package config
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
 )
@@ -87,5 +90,49 @@ func TestRepositoryToolsTOML(t *testing.T) {
 		if c.stated != c.def {
 			t.Errorf("%s: the file says %v, the default is %v", c.key, c.stated, c.def)
 		}
+	}
+}
+
+// A tools.toml with every key loads to the settings that an earlier build printed with
+// `weir config show --json`.
+func TestEveryKeyLoadsToTheSameSettings(t *testing.T) {
+	text, err := os.ReadFile("testdata/every_key.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden, err := os.ReadFile("testdata/every_key.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir) // granted folders are relative to it
+	if err := os.WriteFile("tools.toml", text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	source := Source{Data: filepath.Join(dir, "d"), Env: func(name string) (string, bool) { return dir, name == "HOME" }}
+	p, err := source.Paths()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := source.Load(p)
+	if err != nil || len(l.Faults) > 0 {
+		t.Fatal(l.Faults, err)
+	}
+	got, err := json.Marshal(l.Settings.WithDefaults().Redacted())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var was, is any
+	if err := json.Unmarshal(golden, &was); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(got), dir, "$DIR")), &is); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(was, is); d != "" {
+		t.Errorf("the settings differ (-before +now):\n%s", d)
 	}
 }
