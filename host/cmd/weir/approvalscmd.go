@@ -78,7 +78,7 @@ func (c *cli) withDaemon(ctx context.Context, f func(*session) error) error {
 	if err != nil {
 		return err
 	}
-	cl := running(ctx, p)
+	cl := c.running(ctx, p)
 	if cl == nil {
 		return usagef("`weir serve` runs one", "no daemon runs with the data folder %s, so that nothing waits", p.Data)
 	}

@@ -57,9 +57,9 @@ func (c *cli) restoreCmd() *cobra.Command {
 	var replace bool
 	cmd := &cobra.Command{
 		Use: "restore FILE", Short: "Put a backup into the data folder, while no daemon runs", Args: argCount(1, 1, "one file"),
-		Long: "Put what `weir backup` wrote into the data folder. No daemon may run there. A folder that holds something\n" +
-			"is left alone unless --replace is given; then what was there is moved into a folder beside it, named\n" +
-			backup.AsidePrefix + "…, and nothing is deleted. A backup of a newer weir is refused.",
+		Long: c.helpf("Put what `weir backup` wrote into the data folder. No daemon may run there. A folder that holds something\n"+
+			"is left alone unless --replace is given; then what was there is moved into a folder beside it, named\n"+
+			"%s…, and nothing is deleted. A backup of a newer weir is refused.", backup.AsidePrefix),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.restore(cmd.Context(), args[0], replace) },
 	}
 	cmd.Flags().BoolVar(&replace, "replace", false, "put it in the place of what is there, which is moved aside")

@@ -27,10 +27,11 @@ type cli struct {
 	lang    string // --lang en|zh
 	verbose bool   // --verbose
 
-	serving bool        // a daemon: it writes to the log alone
-	stays   bool        // it answers for longer than one command
-	spoken  tool.Locale // the language that was found; empty: none yet
-	book    *words.Book // the Chinese texts; nil: not loaded yet
+	serving bool                 // a daemon: it writes to the log alone
+	stays   bool                 // it answers for longer than one command
+	spoken  tool.Locale          // the language that was found; empty: none yet
+	book    *words.Book          // the Chinese texts; nil: not loaded yet
+	helps   map[string]tool.Text // help texts with arguments, by what they say in English
 }
 
 // A target is the configuration and the folders that a command works with, by the
@@ -53,18 +54,20 @@ func newCLI(env term.Env) *cli {
 // A usageError is the caller's mistake: a flag, an argument, the configuration.
 type usageError = msg.Problem
 
-func usagef(hint, format string, args ...any) error { return msg.Usagef(hint, format, args...) }
+func usagef(hint, format string, args ...any) *msg.Problem { return msg.Usagef(hint, format, args...) }
 
 func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "weir",
+		Args:  cobra.ArbitraryArgs, // subcommand reports an unknown command
+		RunE:  subcommand,
 		Short: "Sandboxed tools for any chat model, with limits, an archive and placeholders",
 		Long: "weir runs WebAssembly tools for chat models. Each tool declares how much it may show;\n" +
 			"what is left out stays in an archive that the model can load back.",
 		SilenceUsage: true, SilenceErrors: true,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("`"+cmd.CommandPath()+" --help` lists the flags", "%s", err)
+		return usagef("", "%s", flagProblem(err)).WithHint("`%s --help` lists the flags", cmd.CommandPath())
 	})
 	f := root.PersistentFlags()
 	f.StringVar(&c.config, "config", "", "the configuration `FILE` (default: ./tools.toml, else tools.toml in the configuration folder)")
@@ -109,7 +112,7 @@ func subcommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
 	}
-	return usagef("`"+cmd.CommandPath()+" --help` lists the commands", "there is no command %q", cmd.CommandPath()+" "+args[0])
+	return usagef("", "there is no command %q", cmd.CommandPath()+" "+args[0]).WithHint("`%s --help` lists the commands", cmd.CommandPath())
 }
 
 // misused are the codes of the daemon that a wrong argument leads to.
@@ -127,10 +130,10 @@ func (c *cli) report(ctx context.Context, err error) int {
 	case errors.As(err, &code):
 		return int(code)
 	case ctx.Err() != nil:
-		c.complain("interrupted", "interrupted", "")
+		c.complain("interrupted", tool.Textf("interrupted"), tool.Text{})
 		return term.ExitInterrupted
 	case errors.As(err, &ue):
-		c.complain(ue.Code, ue.Text.String(), ue.Hint.String())
+		c.complain(ue.Code, ue.Text, ue.Hint)
 		switch {
 		case ue.Code == msg.Usage:
 			return term.ExitUsage
@@ -139,7 +142,7 @@ func (c *cli) report(ctx context.Context, err error) int {
 		}
 		return term.ExitFailed
 	case errors.As(err, &p):
-		c.complain(p.Code, p.Msg.String(), p.Hint.String())
+		c.complain(p.Code, p.Msg, p.Hint)
 		switch {
 		case strings.HasPrefix(p.Code, "model_"):
 			return term.ExitModel
@@ -148,20 +151,17 @@ func (c *cli) report(ctx context.Context, err error) int {
 		}
 		return term.ExitFailed
 	case errors.As(err, &me):
-		c.complain("model_"+string(me.Code), me.Msg, me.Hint)
+		c.complain("model_"+string(me.Code), phrase(me.Msg), phrase(me.Hint))
 		return term.ExitModel
-	case strings.HasPrefix(err.Error(), "unknown command"):
-		c.complain("usage", term.FirstLine(err.Error()), "`weir --help` lists the commands")
-		return term.ExitUsage
 	}
-	c.complain("failed", err.Error(), "")
+	c.complain("failed", msg.Of(err), tool.Text{})
 	return term.ExitFailed
 }
 
 // complain writes a problem: for people on stderr, with --json also as the one
 // value on stdout.
-func (c *cli) complain(code, msg, hint string) {
-	msg, hint = c.text(msg), c.text(hint)
+func (c *cli) complain(code string, text, fix tool.Text) {
+	msg, hint := c.localize(text), c.localize(fix)
 	line := "weir: " + msg
 	if hint != "" {
 		line += "\n      " + hint
@@ -179,7 +179,7 @@ func (c *cli) complain(code, msg, hint string) {
 func argCount(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || (most >= 0 && len(args) > most) {
-			return usagef("usage: "+cmd.UseLine(), "%s takes %s", cmd.CommandPath(), what)
+			return usagef("", "%s takes %s", cmd.CommandPath(), phrase(what)).WithHint("usage: %s", cmd.UseLine())
 		}
 		return nil
 	}

@@ -20,6 +20,16 @@ type session struct {
 	warm func(ctx context.Context, report func(name string, took time.Duration, err error), names ...string)
 }
 
+// running returns a client for the running daemon of this data folder, or nil. The
+// daemon answers in the language of the reader.
+func (c *cli) running(ctx context.Context, p paths) *session {
+	s := running(ctx, p)
+	if s != nil {
+		s.SetLanguage(string(c.language()))
+	}
+	return s
+}
+
 // running returns a client for the running daemon of this data folder, or nil.
 func running(ctx context.Context, p paths) *session {
 	c, a := client.Find(ctx, client.Files{Address: p.Address, Lock: p.Lock, Token: p.Token})

@@ -25,7 +25,7 @@ func (c *cli) completions(ctx context.Context, from func(ctx context.Context, cl
 	if err != nil {
 		return nil
 	}
-	if cl := running(ctx, p); cl != nil {
+	if cl := c.running(ctx, p); cl != nil {
 		return from(ctx, cl)
 	}
 	if otherwise == nil {

@@ -74,7 +74,7 @@ func (c *cli) withClient(ctx context.Context, f func(*session) error) error {
 	if err != nil {
 		return err
 	}
-	if cl := running(ctx, p); cl != nil {
+	if cl := c.running(ctx, p); cl != nil {
 		return f(cl)
 	}
 	a, err := c.open(ctx)

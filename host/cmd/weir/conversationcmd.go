@@ -133,7 +133,7 @@ func (c *cli) download(ctx context.Context, cl *session, path string, to io.Writ
 	}
 	defer resp.Body.Close()
 	if !term.IsTerminal(to) { // where the text itself shows how far it is
-		what := c.say("exporting", "正在导出")
+		what := c.Sprintf("exporting")
 		tell, done := c.Progress(what)
 		defer done()
 		to = &progressWriter{w: to, every: 1 << 20, tell: func(n int) { tell(what + " · " + term.Size(n)) }}

@@ -38,11 +38,11 @@ func (c *cli) cutCmd() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&k.given.MaxChars, "max-chars", 0, fmt.Sprintf("show at most `N` characters, notice included (default %d)", tool.DefaultMaxChars))
-	f.IntVar(&k.given.MaxLines, "max-lines", 0, fmt.Sprintf("show at most `N` lines, the notice's included (default %d)", tool.DefaultMaxLines))
-	f.StringVar((*string)(&k.given.Strategy), "strategy", "", "which part is shown: "+strategies+" (default head_tail)")
-	f.Float64Var(&k.given.Head, "head", 0, fmt.Sprintf("the head's `SHARE` of the budget, 0 to 1 (default %g)", tool.DefaultShare))
-	f.Float64Var(&k.given.Tail, "tail", 0, fmt.Sprintf("the tail's `SHARE` of the budget, 0 to 1 (default %g)", tool.DefaultShare))
+	f.IntVar(&k.given.MaxChars, "max-chars", 0, c.helpf("show at most `N` characters, notice included (default %d)", tool.DefaultMaxChars))
+	f.IntVar(&k.given.MaxLines, "max-lines", 0, c.helpf("show at most `N` lines, the notice's included (default %d)", tool.DefaultMaxLines))
+	f.StringVar((*string)(&k.given.Strategy), "strategy", "", c.helpf("which part is shown: %s (default head_tail)", strategies))
+	f.Float64Var(&k.given.Head, "head", 0, c.helpf("the head's `SHARE` of the budget, 0 to 1 (default %g)", tool.DefaultShare))
+	f.Float64Var(&k.given.Tail, "tail", 0, c.helpf("the tail's `SHARE` of the budget, 0 to 1 (default %g)", tool.DefaultShare))
 	f.StringArrayVar(&k.given.Keep, "keep", nil, "show lines of the cut middle that match this `EXPRESSION` (RE2); may be repeated")
 	f.StringVar(&k.tool, "tool", "", "take the declared limits of the tool `NAME` of --plugins")
 	f.StringVar(&k.locale, "locale", "en", "the language of the notice: en or zh")

@@ -25,7 +25,7 @@ func (c *cli) doctorCmd() *cobra.Command {
 				return err
 			}
 			checks := doctor.Checks{Source: c.source(), Paths: p, Version: version(), Listen: listen, Model: c.connectModel}
-			if cl := running(cmd.Context(), p); cl != nil {
+			if cl := c.running(cmd.Context(), p); cl != nil {
 				checks.Daemon = cl.Client
 			}
 			_, done := c.Progress(c.Sprintf("checking"))

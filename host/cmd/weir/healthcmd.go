@@ -18,7 +18,7 @@ func (c *cli) healthCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			cl := running(cmd.Context(), p)
+			cl := c.running(cmd.Context(), p)
 			if cl == nil {
 				return fmt.Errorf("no daemon answers with the data folder %s", p.Data)
 			}

@@ -63,7 +63,7 @@ func (c *cli) showTool(t plugin.ToolInfo) {
 	}
 	e := t.Effective
 	c.outf("\nlimits in force: %s%s, %s%s, strategy %s, timeout %s, memory %s\n",
-		c.bound(e.MaxChars, " characters"), c.byLayer(t.CharsBy), c.bound(e.MaxLines, " lines"), c.byLayer(t.LinesBy),
+		c.charsText(e.MaxChars), c.byLayer(t.CharsBy), c.linesText(e.MaxLines), c.byLayer(t.LinesBy),
 		term.OrDash(e.Strategy), phrase(orNone(e.Timeout)), phrase(orNone(e.Memory)))
 	c.outf("declared:        %s\n", c.shownOf(t.Declared))
 	if what := effects[t.Effect]; what != "" {
@@ -85,10 +85,7 @@ func (c *cli) showTool(t plugin.ToolInfo) {
 
 // description is a tool's, in the language of whoever reads it.
 func (c *cli) description(s tool.Spec) string {
-	if s.DescriptionZh != "" {
-		return c.say(s.Description, s.DescriptionZh)
-	}
-	return s.Description
+	return s.Describe(c.Locale())
 }
 
 // effects says what a tool can do beside answering, and which key of
@@ -102,12 +99,12 @@ var effects = map[plugin.Effect]string{
 // pacing says how often a tool runs, how many of it at once, and for how long
 // an answer is given again.
 func (c *cli) pacing(t plugin.ToolInfo) string {
-	s := fmt.Sprintf(c.say("%d at once%s", "同时 %d 个%s"), t.Parallel, c.byLayer(t.ParallelBy))
+	s := c.Sprintf("%d at once%s", t.Parallel, c.byLayer(t.ParallelBy))
 	if t.PerMinute > 0 {
-		s += fmt.Sprintf(c.say(", %d a minute", "，每分钟 %d 次"), t.PerMinute)
+		s += c.Sprintf(", %d a minute", t.PerMinute)
 	}
 	if t.CacheTTL > 0 {
-		s += fmt.Sprintf(c.say(", the same answer for %s", "，%s 内给出同样的回答"), t.CacheTTL)
+		s += c.Sprintf(", the same answer for %s", t.CacheTTL)
 	}
 	return s
 }
@@ -117,15 +114,23 @@ func (c *cli) shownOf(l tool.Limits) string {
 	if l.MaxChars <= 0 && l.MaxLines <= 0 {
 		return c.text("no bound")
 	}
-	return c.bound(l.MaxChars, " characters") + c.say(", ", "，") + c.bound(l.MaxLines, " lines")
+	return c.Sprintf("%s, %s", c.charsText(l.MaxChars), c.linesText(l.MaxLines))
 }
 
-// bound says a limit that 0 leaves open, with its unit.
-func (c *cli) bound(n int, unit string) string {
+// charsText returns a limit in characters; 0 is no limit.
+func (c *cli) charsText(n int) string {
 	if n <= 0 {
-		return c.say("no bound of"+unit, strings.TrimSpace(c.text(unit))+"数不限")
+		return c.Sprintf("no bound of characters")
 	}
-	return fmt.Sprint(n) + c.text(unit)
+	return c.Sprintf("%d characters", n)
+}
+
+// linesText returns a limit in lines; 0 is no limit.
+func (c *cli) linesText(n int) string {
+	if n <= 0 {
+		return c.Sprintf("no bound of lines")
+	}
+	return c.Sprintf("%d lines", n)
 }
 
 // byLayer names the layer that set a limit, if one did.
@@ -133,7 +138,7 @@ func (c *cli) byLayer(l tool.Layer) string {
 	if l == tool.LayerNone {
 		return ""
 	}
-	return fmt.Sprintf(c.say(" (by %s)", "（依据 %s）"), l)
+	return c.Sprintf(" (by %s)", l)
 }
 
 // orNone is a limit that 0 leaves open and that writes its own unit.
@@ -228,7 +233,7 @@ func (c *cli) listArchives(ctx context.Context, cl *session, q url.Values) error
 		for _, a := range out.Archives {
 			state := ""
 			if a.Pruned {
-				state = c.say(" (pruned)", "（已清除）")
+				state = c.Sprintf(" (pruned)")
 			}
 			fmt.Fprintf(w, "%s\t%s\t%s%s\t%d\t%d\t%d\t%s\n", a.UUID, a.Created.Local().Format("2006-01-02 15:04"), a.Tool, state, a.Chars, a.Lines, a.Loads, term.OneLine(a.Query, 50))
 		}

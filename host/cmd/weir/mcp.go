@@ -63,7 +63,7 @@ func (c *cli) join(ctx context.Context, p paths) (*mcpbridge.Peer, error) {
 	end := time.Now().Add(joinTime)
 	c.stays = true
 	for {
-		if cl := running(ctx, p); cl != nil {
+		if cl := c.running(ctx, p); cl != nil {
 			s, err := cl.MCP(ctx)
 			if err == nil {
 				return &mcpbridge.Peer{R: s.R, W: s.W, Close: func() { _ = s.Close() }}, nil
@@ -144,7 +144,7 @@ func (c *cli) mcpConfigCmd() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&client, "client", "", "the client: "+strings.Join(names, ", "))
+	f.StringVar(&client, "client", "", c.helpf("the client: %s", strings.Join(names, ", ")))
 	f.StringVar(&file, "file", "", "the client's `FILE` (default: where the client looks)")
 	f.BoolVar(&write, "write", false, "write it into the client's file, which is kept beside it as it was")
 	f.BoolVar(&http, "http", false, "let the client reach the daemon by HTTP; its token then stands in the client's file")

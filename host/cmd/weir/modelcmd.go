@@ -64,7 +64,7 @@ func (c *cli) listModels(ctx context.Context) error {
 				window = fmt.Sprint(r.Window)
 			}
 			if r.Default {
-				mark = c.say("(default)", "（默认）")
+				mark = c.Sprintf("(default)")
 			}
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Name, r.Provider, r.Model, window, mark)
 		}
@@ -78,8 +78,8 @@ func (c *cli) modelUseCmd() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use: "use NAME|PRESET", Short: "Make a model the default, adding it to tools.toml if it is not there",
-		Long: "Make a configured model the default, or add one from a preset: " + strings.Join(config.PresetNames(), ", ") + ".\n" +
-			"The key itself is never written: tools.toml gets a reference to the variable that holds it.",
+		Long: c.helpf("Make a configured model the default, or add one from a preset: %s.\n"+
+			"The key itself is never written: tools.toml gets a reference to the variable that holds it.", strings.Join(config.PresetNames(), ", ")),
 		Example: "  weir model use ollama --model qwen3:8b\n  weir model use ark --model doubao-seed-1-6\n  weir model use demo",
 		Args:    argCount(1, 1, "one model or preset"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -165,11 +165,11 @@ func (c *cli) probe(ctx context.Context, env lookup) []provider.Found {
 
 func (c *cli) tellFound(w io.Writer, found []provider.Found) {
 	for _, f := range found {
-		where := c.say("at ", "位于 ") + f.BaseURL
+		where := c.Sprintf("at %s", f.BaseURL)
 		if f.KeyEnv != "" {
-			where = c.say("by ", "通过 ") + f.KeyEnv
+			where = c.Sprintf("by %s", f.KeyEnv)
 		}
-		c.sayf(w, "          found %s %s → %s\n", []any{f.Title, where, f.Command})
+		fmt.Fprint(w, c.Sprintf("          found %s %s → %s\n", f.Title, where, f.Command))
 	}
 }
 

@@ -82,7 +82,7 @@ func (c *cli) testModels(ctx context.Context, names []string, all bool) error {
 		models[i] = app.NewModel(name, m, secrets, l, log).Model
 	}
 	out := make([]tested, len(names))
-	_, done := c.Progress(c.say("asking ", "正在询问 ") + strings.Join(names, ", "))
+	_, done := c.Progress(c.Sprintf("asking %s", strings.Join(names, ", ")))
 	defer done()
 	var wg sync.WaitGroup
 	for i, m := range models {

@@ -23,7 +23,7 @@ func (c *cli) pluginBenchCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, done := c.Progress(c.say("measuring", "正在测量"))
+			_, done := c.Progress(c.Sprintf("measuring"))
 			defer done()
 			f, err := plugintest.Measure(cmd.Context(), folderOf(args), calls, cfg)
 			if err != nil {
@@ -37,7 +37,7 @@ func (c *cli) pluginBenchCmd() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().IntVar(&calls, "calls", 0, fmt.Sprintf("how many calls of each tool, within 5 s; 0 or negative: %d", plugintest.DefaultCalls))
+	cmd.Flags().IntVar(&calls, "calls", 0, c.helpf("how many calls of each tool, within 5 s; 0 or negative: %d", plugintest.DefaultCalls))
 	return cmd
 }
 
@@ -58,7 +58,7 @@ func (c *cli) tellFigures(f plugintest.Figures) {
 	c.Table("TOOL\tWITH\tCALLS\tFIRST\tP50\tP99\tMEMORY\tTEXT\tSHOWN", func(w io.Writer) {
 		for _, t := range f.Tools {
 			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s, %s\t%d\n", t.Tool, term.OneLine(t.From, 30), t.Calls,
-				term.Duration(t.First), term.Duration(t.P50), term.Duration(t.P99), c.text(orNone(t.Memory)), c.bound(t.WholeChars, " characters"), c.bound(t.WholeLines, " lines"), t.ShownChars)
+				term.Duration(t.First), term.Duration(t.P50), term.Duration(t.P99), c.text(orNone(t.Memory)), c.charsText(t.WholeChars), c.linesText(t.WholeLines), t.ShownChars)
 		}
 	})
 	for _, t := range f.Tools {

@@ -115,7 +115,7 @@ func pluginPath(name, what string) string {
 // tellState says in one line, or two, how a plugin stands.
 func (c *cli) tellState(r plugin.Review) {
 	p := r.Plugin
-	fmt.Fprintf(c.Out, c.say("%s is %s", "%s %s"), p.Name, c.text(string(p.State)))
+	fmt.Fprintf(c.Out, "%s", c.Sprintf("%s is %s", p.Name, c.text(string(p.State))))
 	if p.State == plugin.Ready {
 		fmt.Fprintf(c.Out, ": %s", c.text(join(p.Tools)))
 	}

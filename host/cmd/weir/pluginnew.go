@@ -35,7 +35,7 @@ func (c *cli) pluginNewCmd() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&n.spec.Language, "lang", "", "the `LANGUAGE`: "+strings.Join(author.Names(), ", "))
+	f.StringVar(&n.spec.Language, "lang", "", c.helpf("the `LANGUAGE`: %s", strings.Join(author.Names(), ", ")))
 	f.StringVar(&n.spec.Template, "template", "", "what to begin with: basic (the default), http or files")
 	f.StringVar(&n.dir, "dir", "", "the folder to make (default: NAME in the current folder)")
 	return cmd

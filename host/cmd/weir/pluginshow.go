@@ -126,7 +126,7 @@ func (c *cli) tellVersion(v *plugin.Version, changes []plugin.Difference) {
 	for _, t := range v.Tools {
 		e := t.Effective
 		c.outf("  %s: %s\n      shows %s%s, %s%s, %s; timeout %s, memory %s; declares %s\n", t.Spec.Name, term.OneLine(term.Plain(c.description(t.Spec)), 160),
-			c.bound(e.MaxChars, " characters"), c.byLayer(t.CharsBy), c.bound(e.MaxLines, " lines"), c.byLayer(t.LinesBy), term.OrDash(e.Strategy), phrase(orNone(e.Timeout)), phrase(orNone(e.Memory)), c.shownOf(t.Declared))
+			c.charsText(e.MaxChars), c.byLayer(t.CharsBy), c.linesText(e.MaxLines), c.byLayer(t.LinesBy), term.OrDash(e.Strategy), phrase(orNone(e.Timeout)), phrase(orNone(e.Memory)), c.shownOf(t.Declared))
 	}
 }
 
@@ -138,7 +138,7 @@ func (c *cli) tellAsk(a plugin.Ask, changes []plugin.Difference) {
 	for _, ch := range changes {
 		what, _, _ := strings.Cut(a.What, " ")
 		if ch.Kind == "power" && ch.Exceeds && strings.HasSuffix(ch.Name, " "+what) {
-			mark, fresh = "+", c.say("NEW, ", "新增，")
+			mark, fresh = "+", c.Sprintf("NEW, ")
 		}
 	}
 	reason := c.text("it gives no reason")

@@ -49,7 +49,7 @@ func (c *cli) pluginTestCmd() *cobra.Command {
 	f.BoolVar(&t.update, "update", false, "write the golden files that differ, in place of failing")
 	f.BoolVar(&t.show, "show", false, "print what a model would read of each case, the notice included")
 	f.StringVar(&t.junit, "junit", "", "write the outcome to `FILE` as JUnit's XML as well")
-	f.IntVar(&t.calls, "fuzz", 0, fmt.Sprintf("made up calls for each tool; 0: what the cases say, else %d; negative: none", plugintest.DefaultFuzzCalls))
+	f.IntVar(&t.calls, "fuzz", 0, c.helpf("made up calls for each tool; 0: what the cases say, else %d; negative: none", plugintest.DefaultFuzzCalls))
 	f.Uint64Var(&t.seed, "seed", 0, "begin what is made up with this number; 0: what the cases say, else 1")
 	return cmd
 }
@@ -149,7 +149,7 @@ func (c *cli) tellOutcome(o plugintest.Outcome, noisy, show bool) {
 	}
 	calls := ""
 	if o.Calls > 1 {
-		calls = fmt.Sprintf(c.say(" · %d calls", " · %d 次调用"), o.Calls)
+		calls = c.Sprintf(" · %d calls", o.Calls)
 	}
 	fmt.Fprintf(c.Out, "ok    %s%s · %s · %s\n", o.Name, calls, term.Duration(o.Took), c.text(orNone(o.Memory)))
 }
@@ -183,15 +183,15 @@ func (c *cli) tellSuite(r plugintest.Report) {
 	if !r.OK() {
 		verdict = "FAIL"
 	}
-	line := fmt.Sprintf("%-5s %s: %s", verdict, r.Plugin, c.amountOf(cases, "case", "个用例"))
+	line := fmt.Sprintf("%-5s %s: %s", verdict, r.Plugin, c.Text(pluralText(cases, "1 case", "%d cases")))
 	if calls > 0 {
-		line += fmt.Sprintf(c.say(", %s with made up arguments (seed %d)", "，%s使用自动生成的参数（种子 %d）"), c.amountOf(calls, "call", "次调用"), r.Seed)
+		line += c.Sprintf(", %s with made up arguments (seed %d)", pluralText(calls, "1 call", "%d calls"), r.Seed)
 	}
 	if n := r.Failed(); n > 0 {
-		line += fmt.Sprintf(c.say(", %d failed", "，%d 个失败"), n)
+		line += c.Sprintf(", %d failed", n)
 	}
 	if n := len(r.Problems); n > 0 {
-		line += c.say(", "+c.amountOf(n, "problem", "")+" kept others from being run", fmt.Sprintf("，%d 个问题使其他用例无法运行", n))
+		line += c.Sprintf(", %s kept others from being run", pluralText(n, "1 problem", "%d problems"))
 	}
 	fmt.Fprintf(c.Out, "%s · %s\n", line, term.Duration(r.Took))
 	if cases == 0 && r.OK() {
@@ -199,12 +199,10 @@ func (c *cli) tellSuite(r plugintest.Report) {
 	}
 }
 
-func (c *cli) amountOf(n int, what, zh string) string {
-	if c.language() == tool.Zh {
-		return fmt.Sprintf("%d %s", n, zh)
-	}
+// pluralText returns the singular for 1, else the plural, which is a format with n.
+func pluralText(n int, one, many string) tool.Text {
 	if n == 1 {
-		return "1 " + what
+		return phrase(one)
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return tool.Textf(many, n)
 }

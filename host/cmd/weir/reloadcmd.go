@@ -63,7 +63,7 @@ func (c *cli) daemon(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cl := running(ctx, p); cl != nil {
+	if cl := c.running(ctx, p); cl != nil {
 		return cl, nil
 	}
 	return nil, usagef("start one with `weir serve`; every other command reads the files when it starts", "no daemon runs with the data folder %s", p.Data)

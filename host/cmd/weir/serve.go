@@ -32,7 +32,7 @@ func (c *cli) serveCmd() *cobra.Command {
 		Long: "Run the daemon: the page, the API and the tools, until it is interrupted.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context(), addr) },
 	}
-	cmd.Flags().StringVar(&addr, "addr", "", "listen on `HOST:PORT` (default: [server] addr, else "+config.DefaultAddr+")")
+	cmd.Flags().StringVar(&addr, "addr", "", c.helpf("listen on `HOST:PORT` (default: [server] addr, else %s)", config.DefaultAddr))
 	return cmd
 }
 

@@ -64,10 +64,10 @@ func (c *cli) listTraces(ctx context.Context, cl *session, conversation string, 
 		return err
 	}
 	if len(out.Traces) == 0 {
-		fmt.Fprintln(c.Err, c.say("no question was asked yet", "还没有提过问题"))
+		fmt.Fprintln(c.Err, c.Sprintf("no question was asked yet"))
 		return nil
 	}
-	rows := [][]string{strings.Split(c.say("ID|WHEN|MODEL|TIME|REQUESTS|CALLS|TOKENS|ENDED|QUESTION", "编号|时间|模型|用时|请求|调用|词元|结束|问题"), "|")}
+	rows := [][]string{strings.Split(c.Sprintf("ID|WHEN|MODEL|TIME|REQUESTS|CALLS|TOKENS|ENDED|QUESTION"), "|")}
 	for _, t := range out.Traces {
 		rows = append(rows, []string{fmt.Sprint(t.ID), t.Started.Local().Format("01-02 15:04"), limit.Visible(t.Model), term.Milliseconds(t.ElapsedMS),
 			fmt.Sprint(t.Requests), fmt.Sprint(t.Calls), chat.TokensText(t.Usage), string(t.Reason), term.Visible(t.Question, 60)})

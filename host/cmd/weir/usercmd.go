@@ -56,7 +56,7 @@ func (c *cli) userAddCmd() *cobra.Command {
 	f.IntVar(&u.Quota.Concurrent, "concurrent-turns", 0, "at most `N` at once")
 	f.Int64Var(&u.Quota.TokensPerDay, "tokens-per-day", 0, "at most `N` tokens from midnight to midnight")
 	f.Float64Var(&u.Quota.CostPerDay, "cost-per-day", 0, "at most so much `MONEY`, by the models' prices")
-	f.StringVar(&u.Quota.Currency, "currency", "", "of --cost-per-day (default: "+config.DefaultCurrency+")")
+	f.StringVar(&u.Quota.Currency, "currency", "", c.helpf("of --cost-per-day (default: %s)", config.DefaultCurrency))
 	f.StringVar(&bytes, "archive-bytes", "", "at most so much `SIZE` of archived results, for example 200MiB")
 	return cmd
 }
@@ -182,7 +182,7 @@ func (c *cli) reloadAfter(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	cl := running(ctx, p)
+	cl := c.running(ctx, p)
 	if cl == nil {
 		return false, nil
 	}
@@ -237,9 +237,9 @@ func (c *cli) userListCmd() *cobra.Command {
 						if len(u.Usage.Days) > 0 {
 							today = u.Usage.Days[0]
 						}
-						has := c.say("yes", "有")
+						has := c.Sprintf("yes")
 						if !u.Token {
-							has = c.say("none", "无")
+							has = c.Sprintf("none")
 						}
 						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", u.Name, has, c.orAll(u.Profiles), c.orAll(u.Models), c.orAll(u.Tools),
 							today.Requests, today.Prompt+today.Completion, quotasText(u.Usage.Quotas))
@@ -253,7 +253,7 @@ func (c *cli) userListCmd() *cobra.Command {
 
 func (c *cli) orAll(names []string) string {
 	if names == nil {
-		return c.say("all", "全部")
+		return c.Sprintf("all")
 	}
 	return term.OrDash(strings.Join(names, ","))
 }
@@ -294,10 +294,10 @@ func (c *cli) tellUsage(u daemon.Usage) {
 	if len(u.Quotas) > 0 {
 		c.Table("QUOTA\tUSED\tLIMIT\tFREE AGAIN", func(w io.Writer) {
 			for _, q := range u.Quotas {
-				free := c.say("now", "现在")
+				free := c.Sprintf("now")
 				switch {
 				case q.Limit < 0:
-					free = c.say("never", "永不")
+					free = c.Sprintf("never")
 				case q.Used >= q.Limit && q.Free != nil:
 					free = q.Free.Local().Format(time.DateTime)
 				case q.Used >= q.Limit:

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +18,7 @@ func (c *cli) warmCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if running(cmd.Context(), p) != nil {
+			if c.running(cmd.Context(), p) != nil {
 				c.errf("a daemon is running: it compiles new plugins by itself\n")
 				return nil
 			}
@@ -29,7 +28,7 @@ func (c *cli) warmCmd() *cobra.Command {
 			}
 			defer a.Close()
 			failed, compiled := 0, 0
-			tell, done := c.Progress(c.say("compiling", "正在编译"))
+			tell, done := c.Progress(c.Sprintf("compiling"))
 			defer done()
 			a.Host.Warm(cmd.Context(), func(name string, took time.Duration, err error) {
 				if err != nil {
@@ -38,7 +37,7 @@ func (c *cli) warmCmd() *cobra.Command {
 				tell("") // its line takes the place
 				c.tellCompiled(name, took, err)
 				compiled++
-				tell(fmt.Sprintf(c.say("compiling, %d done", "正在编译，已完成 %d 个"), compiled))
+				tell(c.Sprintf("compiling, %d done", compiled))
 			})
 			if failed > 0 {
 				return term.ExitError(term.ExitFailed)

@@ -2,93 +2,84 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/words"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// text gives an English text in the language of whoever reads it. Texts that are
-// put together from both languages' pieces say so themselves; see say.
-func (c *cli) text(en string) string {
-	book := c.chinese()
-	if book == nil {
-		return en
-	}
-	if f := placed().FindStringSubmatch(en); f != nil {
-		zh := f[1] + book.Text(f[2])
-		if f[3] != "" {
-			zh += "（" + book.Text(f[3]) + "）"
-		}
-		return zh
-	}
-	return book.Text(en)
+// outf writes a sentence to standard output, errf to standard error. The format is
+// English and the key of its translations; errors and texts among the arguments are
+// shown in the same language.
+func (c *cli) outf(format string, args ...any) {
+	_, _ = io.WriteString(c.Out, c.localize(tool.Textf(format, args...)))
 }
 
-// placed is a fault of a file on one line: where, what, and what to change.
-var placed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\S+:\d+:\d+: )(.*?)(?: \(([^()]+)\))?$`) })
+func (c *cli) errf(format string, args ...any) {
+	_, _ = io.WriteString(c.Err, c.localize(tool.Textf(format, args...)))
+}
 
-// chinese returns the book of Chinese texts, nil for those who read English.
-func (c *cli) chinese() *words.Book {
-	if c.language() != tool.Zh {
-		return nil
+// phrase is an argument of outf and errf that is a sentence itself.
+func phrase(s string) tool.Text { return tool.Text{Format: s} }
+
+// text returns a sentence without arguments in the language of the reader.
+func (c *cli) text(s string) string { return c.localize(phrase(s)) }
+
+// localize returns t in the language of the reader. It also translates sentences of
+// the packages that do not return Texts yet.
+func (c *cli) localize(t tool.Text) string {
+	if c.Locale() != tool.Zh {
+		return t.String()
 	}
+	if len(t.Args) == 0 {
+		return c.chinese().Text(t.Format)
+	}
+	args := make([]any, len(t.Args))
+	for i, a := range t.Args {
+		switch a := a.(type) {
+		case tool.Text:
+			args[i] = c.localize(a)
+		case error:
+			args[i] = c.localize(msg.Of(a))
+		default:
+			args[i] = a
+		}
+	}
+	return fmt.Sprintf(msg.Format(tool.Zh, t.Format), args...)
+}
+
+// chinese returns the translations for localize.
+func (c *cli) chinese() *words.Book {
 	if c.book == nil {
 		book, err := words.Open()
 		if err != nil {
-			panic(err) // a test reads every page of it
+			panic(err) // a test reads all files of it
 		}
 		c.book = book
 	}
 	return c.book
 }
 
-// outf prints on stdout what a person reads, and errf on stderr. The format is an
-// English one; errors among the arguments are said in the reader's language too.
-func (c *cli) outf(format string, args ...any) { c.sayf(c.Out, format, args) }
-func (c *cli) errf(format string, args ...any) { c.sayf(c.Err, format, args) }
-
-// A phrase is an argument of outf and errf that is said in the reader's language
-// too, unlike names and other data.
-type phrase string
-
-func (c *cli) sayf(w io.Writer, format string, args []any) {
-	if book := c.chinese(); book != nil {
-		format = book.Format(format)
-		for i, a := range args {
-			switch a := a.(type) {
-			case error:
-				args[i] = book.Text(a.Error())
-			case phrase:
-				args[i] = c.text(string(a))
-			}
-		}
-	}
-	fmt.Fprintf(w, format, args...)
-}
-
-// translate puts the help of every command into the language of whoever reads it.
+// translate shows the help of every command in the language of the reader.
 func (c *cli) translate(root *cobra.Command) {
-	book := c.chinese()
-	if book == nil {
+	if c.Locale() != tool.Zh {
 		return
 	}
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	root.SetUsageFunc(translated(book, root.UsageFunc()))
-	flags := func(f *pflag.Flag) { f.Usage = book.Text(f.Usage) }
+	root.SetUsageFunc(c.translatedUsage(root.UsageFunc()))
 	var each func(*cobra.Command)
 	each = func(cmd *cobra.Command) {
 		cmd.InitDefaultHelpFlag()
-		cmd.Short, cmd.Long = book.Text(cmd.Short), book.Text(cmd.Long)
-		cmd.LocalFlags().VisitAll(flags)
+		cmd.Short, cmd.Long = c.translatedHelp(cmd, cmd.Short), c.translatedHelp(cmd, cmd.Long)
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { f.Usage = c.translatedHelp(cmd, f.Usage) })
 		for _, sub := range cmd.Commands() {
 			each(sub)
 		}
@@ -96,10 +87,47 @@ func (c *cli) translate(root *cobra.Command) {
 	each(root)
 }
 
-// translated puts the headings of a command's help into Chinese, of which the rest
-// is by now. The library has templates for that, but a program that sets one is
-// half as large again; see internal/author.
-func translated(book *words.Book, usage func(*cobra.Command) error) func(*cobra.Command) error {
+// helpf returns a help text with arguments, in English. translate then finds its
+// format.
+func (c *cli) helpf(format string, args ...any) string {
+	t := tool.Textf(format, args...)
+	if c.helps == nil {
+		c.helps = map[string]tool.Text{}
+	}
+	c.helps[t.String()] = t
+	return t.String()
+}
+
+// libraryHelp are the formats of the help that the library makes: each has the name
+// of the program, of a shell or of a command as its argument.
+var libraryHelp = []string{
+	"Generate the autocompletion script for %s",
+	"Generate the autocompletion script for %s for the specified shell.\nSee each sub-command's help for details on how to use the generated script.",
+	"Help provides help for any command in the application.\nSimply type %s help [path to command] for full details.",
+	"help for %s",
+	"Use \"%s [command] --help\" for more information about a command.",
+}
+
+// translatedHelp returns a text of a command's help in Chinese.
+func (c *cli) translatedHelp(cmd *cobra.Command, s string) string {
+	if t, ok := c.helps[s]; ok {
+		return msg.In(tool.Zh, t)
+	}
+	core := strings.TrimSpace(s)
+	for _, format := range libraryHelp {
+		for _, name := range []string{cmd.Name(), cmd.CommandPath(), cmd.Root().Name()} {
+			if core == fmt.Sprintf(format, name) {
+				return strings.Replace(s, core, fmt.Sprintf(msg.Format(tool.Zh, format), name), 1)
+			}
+		}
+	}
+	return msg.Format(tool.Zh, s)
+}
+
+// translatedUsage translates the headings of a command's help. A template of the
+// library would do the same, but makes the program half as large again; see
+// internal/author.
+func (c *cli) translatedUsage(usage func(*cobra.Command) error) func(*cobra.Command) error {
 	return func(cmd *cobra.Command) error {
 		var english bytes.Buffer
 		out := cmd.OutOrStderr()
@@ -108,7 +136,7 @@ func translated(book *words.Book, usage func(*cobra.Command) error) func(*cobra.
 		cmd.SetOut(out)
 		for line := range strings.Lines(english.String()) {
 			if !strings.HasPrefix(line, " ") {
-				line = book.Text(line)
+				line = c.translatedHelp(cmd, line)
 			}
 			fmt.Fprint(out, line)
 		}
@@ -116,16 +144,25 @@ func translated(book *words.Book, usage func(*cobra.Command) error) func(*cobra.
 	}
 }
 
-// say gives the text in the language of whoever reads it.
-func (c *cli) say(en, zh string) string {
-	if c.language() == tool.Zh {
-		return zh
+// flagProblem returns what is wrong with a flag, from an error of the library.
+func flagProblem(err error) tool.Text {
+	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		if s := e.GetSpecifiedShortnames(); s != "" {
+			return tool.Textf("unknown shorthand flag: %s in %s", fmt.Sprintf("%q", e.GetSpecifiedName()), "-"+s)
+		}
+		return tool.Textf("unknown flag: %s", "--"+e.GetSpecifiedName())
 	}
-	return en
+	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return tool.Textf("flag needs an argument: %s", "--"+e.GetFlag().Name)
+	}
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return tool.Textf("invalid argument %q for %q flag: %s", e.GetValue(), "--"+e.GetFlag().Name, errors.Unwrap(e))
+	}
+	return msg.Of(err)
 }
 
-// language is that of --lang, else the configuration's, else the environment's,
-// else English. A configuration that cannot be read says nothing here.
+// language returns that of --lang, else of the configuration, else of the
+// environment, else English. A configuration that cannot be read has none.
 func (c *cli) language() tool.Locale {
 	if c.spoken == "" {
 		switch c.lang {
@@ -133,9 +170,9 @@ func (c *cli) language() tool.Locale {
 			c.spoken = tool.Locale(c.lang)
 		default:
 			var s Settings
-			c.spoken = s.Language(c.Lookup) // of what is wrong with the configuration
+			c.spoken = s.Language(c.Lookup) // while the configuration is read
 			if p, err := c.findPaths(); err == nil {
-				l, _ := c.source().Load(p) // a wrong configuration has a language too
+				l, _ := c.source().Load(p) // a faulty configuration may name a language too
 				s = l.Settings
 			}
 			c.spoken = s.Language(c.Lookup)
