@@ -18,8 +18,8 @@ import (
 
 func (c *cli) approvalsCmd() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "approvals", Short: "List and answer the calls that wait for a person's leave",
-		Long: "List and answer the calls that wait for a person's leave, from a second terminal. Which calls ask stands in\n[approvals] of tools.toml; `weir chat` and the page ask by themselves.",
+		Use: "approvals", Short: "List and answer the calls that wait for a person's permission",
+		Long: "List and answer the calls that wait for a person's permission, from a second terminal. [approvals] of\ntools.toml says which calls ask; `weir chat` and the page ask on their own.",
 	}
 	var always bool
 	allow := c.answerCmd("allow ID", "Let a call run", func() string {

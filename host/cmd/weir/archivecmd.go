@@ -24,7 +24,7 @@ func (c *cli) archiveSearchCmd() *cobra.Command {
 	var conversation string
 	var limit int
 	cmd := &cobra.Command{
-		Use: "search WORDS...", Short: "Find the results in which all WORDS stand, and the lines", Args: argCount(1, -1, "the words to look for"),
+		Use: "search WORDS...", Short: "Find the results that contain all WORDS, and the lines", Args: argCount(1, -1, "the words to look for"),
 		Example: "  weir archive search timeout retry\n  weir archive search 超时 --conversation 6f1c…",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q := url.Values{"q": {strings.Join(args, " ")}, "limit": {fmt.Sprint(limit)}}

@@ -30,7 +30,7 @@ func (c *cli) askCmd() *cobra.Command {
 	var a askFlags
 	cmd := &cobra.Command{
 		Use: "ask [QUESTION]", Short: "Ask one question",
-		Long: "Ask one question and print the answer on stdout. Tool calls are told on stderr, one line each.\n" +
+		Long: "Ask one question and print the answer on stdout. Each tool call is one line on stderr.\n" +
 			"Without QUESTION, or with -, the question is read from standard input; with QUESTION, what is piped\n" +
 			"in or redirected is appended to it, and so is each FILE.\n\n" +
 			"It exits with 0: answered, 1: could not be done, 2: wrong usage or configuration, 3: the model failed\n" +
@@ -47,7 +47,7 @@ func (c *cli) askCmd() *cobra.Command {
 	f.StringVar(&a.Conversation, "conversation", "", "continue the conversation with this `ID`")
 	f.StringArrayVarP(&a.files, "file", "f", nil, "append a `FILE` to the question; may be repeated")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print the answer alone")
-	f.BoolVar(&a.wait, "wait", false, "where nobody can be asked here: let calls that need leave wait for \"weir approvals\" in another terminal")
+	f.BoolVar(&a.wait, "wait", false, "where no person can be asked here: let calls that need permission wait for \"weir approvals\" in another terminal")
 	f.BoolVar(&a.think, "think", false, "show on stderr what the model thinks, where it says so")
 	f.BoolVar(&a.Explain, "explain", false, "tell after the answer what was sent to the model, what was cut by which limit, and what that saved")
 	return cmd

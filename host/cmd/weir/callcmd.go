@@ -81,7 +81,7 @@ func textParams(ctx context.Context, cl *session, name string) []string {
 	return out
 }
 
-// arguments makes the JSON object of a call from what stands on the command
+// arguments makes the JSON object of a call from the command
 // line. A value of name=value is text where the tool takes text, which texts
 // lists; else JSON where it reads as JSON, else text.
 func (c *cli) arguments(args []string, texts func() []string) (json.RawMessage, error) {

@@ -123,7 +123,7 @@ func TestChatHistory(t *testing.T) {
 	talk("kept", "kept")
 	talk("not kept", "not kept", "--no-history")
 	talk(" nor this", "nor this")
-	talk("\x1b[A\x1b[A\x1b[A", "kept") // behind it: /quit, /quit
+	talk("\x1b[A\x1b[A\x1b[A", "kept") // after it: /quit, /quit
 }
 
 // Ctrl-C stops the answer and not the chat; twice in place of a line it leaves.

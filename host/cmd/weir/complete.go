@@ -38,7 +38,7 @@ func (c *cli) completions(ctx context.Context, from func(ctx context.Context, cl
 	return otherwise(s)
 }
 
-// offer makes a completion of names. What stands behind a tab is told beside it.
+// offer returns the names that complete a word. Text after a tab is its description.
 func offer(cmd *cobra.Command, names []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var out []cobra.Completion
 	for _, n := range names {
@@ -168,7 +168,7 @@ func (c *cli) completeFlags(cmd *cobra.Command) {
 	}
 }
 
-// argumentsOf are the completions of what stands behind each command.
+// argumentsOf returns the completions of each command's arguments.
 func (c *cli) argumentsOf() map[string]completer {
 	arguments := map[string]completer{
 		"weir call": first(by(c.toolNames)), "weir tool show": first(by(c.toolNames)),

@@ -86,6 +86,7 @@ func (c *cli) withClient(ctx context.Context, f func(*session) error) error {
 		return err
 	}
 	cl := &session{Client: client.InProcess(a.Daemon.Handler(), a.Token, a.Close), config: p.Config, local: true, warm: a.Host.Warm}
+	cl.SetLanguage(string(c.language()))
 	defer cl.Close()
 	return f(cl)
 }

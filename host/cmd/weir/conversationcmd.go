@@ -37,7 +37,7 @@ func (c *cli) conversationListCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", 20, "at most `N`; 0: 100")
-	cmd.Flags().StringVar(&cursor, "cursor", "", "go on behind a page with the `TEXT` that it named")
+	cmd.Flags().StringVar(&cursor, "cursor", "", "continue after a page with the `TEXT` that it named")
 	return cmd
 }
 
@@ -144,7 +144,7 @@ func (c *cli) download(ctx context.Context, cl *session, path string, to io.Writ
 	return nil
 }
 
-// A progressWriter tells how many bytes were written, every so many.
+// A progressWriter reports how many bytes were written, after every so many.
 type progressWriter struct {
 	w         io.Writer
 	every     int
@@ -186,8 +186,8 @@ func (c *cli) conversationRenameCmd() *cobra.Command {
 func (c *cli) conversationSearchCmd() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
-		Use: "search WORDS...", Short: "Find the messages and titles in which all WORDS stand", Args: argCount(1, -1, "the words to look for"),
-		Long: "Find the messages and titles in which all WORDS stand, three of each conversation at most. Words are looked\nfor as they are, in any case. Of long results the messages hold a part: `weir archive search` looks in the whole.",
+		Use: "search WORDS...", Short: "Find the messages and titles that contain all WORDS", Args: argCount(1, -1, "the words to look for"),
+		Long: "Find the messages and titles that contain all WORDS, three of each conversation at most. Words are looked\nfor as they are, in any case. Of long results the messages hold a part: `weir archive search` looks in the whole.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q := url.Values{"q": {strings.Join(args, " ")}, "limit": {fmt.Sprint(limit)}}
 			return c.withClient(cmd.Context(), func(cl *session) error { return c.searchConversations(cmd.Context(), cl, q) })

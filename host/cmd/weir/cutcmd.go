@@ -14,7 +14,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// sampleUUID stands in a notice where the archive would put the result's own.
+// sampleUUID is in a notice in place of the id of an archived result.
 const sampleUUID = "00000000-0000-4000-8000-000000000000"
 
 func (c *cli) cutCmd() *cobra.Command {
@@ -113,7 +113,7 @@ func (k cutRun) check(c *cli) error {
 }
 
 // limits are the flags before the tool's own limits before the defaults. A
-// flag stands for what the tool would declare, and counts as the tool's layer.
+// flag replaces the tool's declaration, and counts as the tool's layer.
 func (k cutRun) limits(ctx context.Context, c *cli) (l tool.Limits, by limit.By, err error) {
 	l = k.given
 	if k.tool != "" {

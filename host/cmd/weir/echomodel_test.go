@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// echoModel is a model that tells what it heard, its lines' ends as bars, and
-// speaks for ever where it is asked to.
+// echoModel is a model that repeats its input, with bars for line breaks. On
+// request it speaks for ever.
 func echoModel(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Messages []struct{ Content string }
@@ -30,7 +30,7 @@ func echoModel(w http.ResponseWriter, r *http.Request) {
 			say("and on ")
 			select {
 			case <-r.Context().Done():
-			case <-time.After(5 * time.Millisecond): // so that nobody drowns in it
+			case <-time.After(5 * time.Millisecond): // slow enough for the reader
 			}
 		}
 		return

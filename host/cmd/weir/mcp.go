@@ -132,7 +132,7 @@ func (c *cli) mcpConfigCmd() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use: "config --client NAME", Short: "Print or write an MCP client's configuration", Args: argCount(0, 0, "no arguments"),
-		Long: "Print what an MCP client has to be told so that it finds weir, or write it into the client's own file.\n" +
+		Long: "Print what an MCP client needs to find weir, or write it into the client's own file.\n" +
 			"Clients start weir from anywhere: the folder that the tools see as /workspace is the current one,\nunless --workspace names another.",
 		Example: "  weir mcp config --client claude-desktop\n  weir mcp config --client cursor --write\n  weir mcp config --client vscode --file .vscode/mcp.json --write",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -147,7 +147,7 @@ func (c *cli) mcpConfigCmd() *cobra.Command {
 	f.StringVar(&client, "client", "", c.helpf("the client: %s", strings.Join(names, ", ")))
 	f.StringVar(&file, "file", "", "the client's `FILE` (default: where the client looks)")
 	f.BoolVar(&write, "write", false, "write it into the client's file, which is kept beside it as it was")
-	f.BoolVar(&http, "http", false, "let the client reach the daemon by HTTP; its token then stands in the client's file")
+	f.BoolVar(&http, "http", false, "let the client reach the daemon by HTTP; the client's file then contains its token")
 	_ = cmd.RegisterFlagCompletionFunc("client", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
 }

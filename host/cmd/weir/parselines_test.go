@@ -115,7 +115,7 @@ func TestJSONLAnswersAtOnce(t *testing.T) {
 	}
 }
 
-// A reader that fails in the middle is told, with what was answered until then.
+// A reader that fails is reported after the answers until then.
 func TestJSONLReadFailure(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	var out bytes.Buffer

@@ -13,7 +13,7 @@ import (
 	"github.com/weirhost/weir/host/plugin"
 )
 
-// An approval is what `weir plugin approve` was told.
+// An approval holds the flags of `weir plugin approve`.
 type approval struct {
 	all, yes              bool
 	paths, hosts, secrets []string
@@ -99,7 +99,7 @@ func (c *cli) approve(ctx context.Context, cl *session, name string, a approval)
 }
 
 // compile compiles what was approved, so that no call has to wait for it. A
-// daemon does it by itself. What cannot be compiled is no less approved.
+// daemon compiles automatically. A plugin that cannot be compiled stays approved.
 func (c *cli) compile(ctx context.Context, cl *session, names ...string) error {
 	if cl.warm == nil {
 		return nil

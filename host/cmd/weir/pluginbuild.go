@@ -36,7 +36,7 @@ func folderOf(args []string) string {
 	return "."
 }
 
-// pluginBuild builds and checks, and tells what came of it.
+// pluginBuild builds and checks a plugin, and prints the result.
 func (c *cli) pluginBuild(ctx context.Context, dir string) (p *registry.Plugin, err error) {
 	wasm, err := c.moduleOf(dir)
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *cli) buildProblem(dir string, err error) error {
 		if c.JSON {
 			c.Print(map[string]any{"error": map[string]string{"code": "build_failed", "message": f.Error(), "hint": strings.TrimSpace(f.Output)}})
 		}
-		c.errf("weir: %s; what it said stands above\n", f)
+		c.errf("weir: %s; its output is above\n", f)
 		return term.ExitError(term.ExitFailed)
 	}
 	return err

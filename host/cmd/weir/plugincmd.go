@@ -77,7 +77,7 @@ func (c *cli) pluginEnableCmd() *cobra.Command {
 	}
 }
 
-// verdict says one thing about a plugin and tells what came of it.
+// verdict sends a decision about a plugin and prints the result.
 func (c *cli) verdict(ctx context.Context, name, what string, body map[string]string, tell func(plugin.Review)) error {
 	return c.withClient(ctx, func(cl *session) error {
 		r, err := say(ctx, cl, name, what, body)
@@ -112,7 +112,7 @@ func pluginPath(name, what string) string {
 	return path
 }
 
-// tellState says in one line, or two, how a plugin stands.
+// tellState prints the state of a plugin in one line or two.
 func (c *cli) tellState(r plugin.Review) {
 	p := r.Plugin
 	fmt.Fprintf(c.Out, "%s", c.Sprintf("%s is %s", p.Name, c.text(string(p.State))))
@@ -173,8 +173,8 @@ func (c *cli) removePlugin(ctx context.Context, cl *session, name string, yes, k
 	return nil
 }
 
-// confirm asks for a yes on a terminal. Without one it is an error that says
-// how to do without: what nobody reads, nobody has agreed to.
+// confirm asks for a yes on a terminal. Without a terminal it returns an error that
+// says how to agree with a flag.
 func (c *cli) confirm(question, without string) (bool, error) {
 	if c.JSON || !term.IsTerminal(c.In) {
 		return false, usagef(without, "this asks a person, and there is no terminal to ask on")
@@ -185,15 +185,15 @@ func (c *cli) confirm(question, without string) (bool, error) {
 		return true, nil
 	}
 	if !answered {
-		return false, usagef(without, "this asks a person, and nobody answered")
+		return false, usagef(without, "this asks a person, and no one answered")
 	}
 	c.errf("nothing was changed\n")
 	return false, term.ExitError(term.ExitFailed)
 }
 
 // prompt reads one line of a person's; answered is false when the input ended
-// without one. It reads byte by byte, for what stands behind the line belongs
-// to the next question.
+// without one. It reads byte by byte: the bytes after the line belong to the next
+// question.
 func (c *cli) prompt(question string) (answer string, answered bool) {
 	fmt.Fprint(c.Err, c.text(question))
 	var line []byte

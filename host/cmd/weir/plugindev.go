@@ -72,8 +72,8 @@ func (c *cli) devRound(ctx context.Context, dir string) {
 	}
 }
 
-// middleOut leaves lines in the middle of a text out, so that n stay; the
-// notice stands at an end, or where the cut is.
+// middleOut removes lines in the middle of a text; n stay. The notice is at an end,
+// or at the cut.
 func middleOut(s string, n int) string {
 	lines := strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 	if len(lines) <= n {

@@ -30,7 +30,7 @@ func (h *heard) Write(b []byte) (int, error) {
 	return h.text.Write(b)
 }
 
-// wait returns once the text holds what is waited for, behind the first from bytes.
+// wait returns when the text contains another text after its first from bytes.
 func (h *heard) wait(t *testing.T, from int, text string) (end int) {
 	t.Helper()
 	for {
@@ -48,8 +48,8 @@ func (h *heard) wait(t *testing.T, from int, text string) (end int) {
 	}
 }
 
-// TestPluginDev: it builds and tests at once, and again when a file is saved; a
-// mistake is told and mended, and an interrupt is a good end.
+// weir plugin dev builds and tests at once, and again when a file is saved. It shows a
+// mistake, and an interrupt ends it without an error.
 func TestPluginDev(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sample")
 	if _, err := author.New(dir, author.Spec{Name: "sample", Language: "go", Template: "basic"}); err != nil {

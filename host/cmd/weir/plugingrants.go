@@ -32,7 +32,7 @@ func (c *cli) wishes(v *plugin.Version, a approval) (w wish, err error) {
 		switch {
 		case !as("ro") && !as("rw"):
 			return w, usagef(asked(v, "path"), "it does not ask for the folder %s", p.Guest)
-		case p.Mode == "rw" && !as("rw"): // a later version would write there, and nobody be asked
+		case p.Mode == "rw" && !as("rw"): // a later version would write there without a question
 			return w, usagef("leave out :rw", "it asks to read the folder %s, and not to write to it", p.Guest)
 		}
 		w.Paths = append(w.Paths, p)
@@ -65,7 +65,7 @@ func meets(what string, rule egress.Rule) bool {
 	return ok
 }
 
-// pathWish reads GUEST=DIR, with :rw behind it for more than reading.
+// pathWish reads GUEST=DIR, with :rw after it for more than reading.
 func pathWish(text string) (p PathGrant, err error) {
 	guest, dir, ok := strings.Cut(text, "=")
 	if !ok || !strings.HasPrefix(guest, "/") || dir == "" {

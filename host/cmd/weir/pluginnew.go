@@ -13,7 +13,7 @@ import (
 	"github.com/weirhost/weir/host/internal/term"
 )
 
-// A newTool is what weir plugin new was told.
+// A newTool holds the flags of weir plugin new.
 type newTool struct {
 	spec author.Spec
 	dir  string

@@ -62,7 +62,7 @@ func (c *cli) tellReview(r plugin.Review) {
 
 // tellPrompt shows how a prompt tells a model of the tools, and what that costs.
 func (c *cli) tellPrompt(v *plugin.Version) {
-	c.outf("\nWHAT A MODEL IS TOLD\n")
+	c.outf("\nWHAT A MODEL SEES\n")
 	var tokens agent.Estimator
 	for _, t := range v.Tools {
 		text := agent.ToolText(t.Spec, c.language())

@@ -128,8 +128,8 @@ func writeJUnit(path string, r plugintest.Report) error {
 	return err
 }
 
-// tellOutcome is a line for each outcome that failed, or with noisy for each;
-// with show behind it what a model would read.
+// tellOutcome prints a line for a failed outcome, with noisy for every outcome; with
+// show also the text that a model would read.
 func (c *cli) tellOutcome(o plugintest.Outcome, noisy, show bool) {
 	if show && o.Shown != "" {
 		defer c.lines("      │ ", term.Plain(o.Shown))
@@ -161,8 +161,7 @@ func (c *cli) tellTestProblem(p plugintest.Problem) {
 	}
 }
 
-// tellSuite is what stands behind the outcomes: what could not be run, and the
-// count.
+// tellSuite prints what follows the outcomes: what could not be run, and the count.
 func (c *cli) tellSuite(r plugintest.Report) {
 	for _, p := range r.Warnings {
 		fmt.Fprintln(c.Err, term.Plain(p.String()))

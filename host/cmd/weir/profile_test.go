@@ -131,7 +131,7 @@ func inTurn(replies ...replay.Reply) func(int, agent.Request) replay.Reply {
 }
 
 // party is another server's tool that ends when as many of its calls run as are
-// expected, and tells how many ran at once.
+// expected, and returns how many ran at once.
 type party struct {
 	mu            sync.Mutex
 	expected      int
@@ -175,8 +175,8 @@ func (p *party) serve(t *testing.T) string {
 	return srv.URL
 }
 
-// Every key of a profile has the effect that tools.toml tells of, in whole turns
-// over HTTP, and 0 and negative mean what stands there.
+// Every key of a profile has the effect that tools.toml describes, in whole turns over
+// HTTP; so have 0 and negative values.
 func TestProfiles(t *testing.T) {
 	guests := &party{}
 	h, err := host.Open(t.Context(), host.Config{

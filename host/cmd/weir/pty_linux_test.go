@@ -67,7 +67,7 @@ func openPTY(t *testing.T) *pty {
 	return p
 }
 
-// until waits for a text behind those that came before.
+// until waits for a text after those that it has returned.
 func (p *pty) until(text string) string {
 	p.Helper()
 	for began := time.Now(); ; time.Sleep(2 * time.Millisecond) {

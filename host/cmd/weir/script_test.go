@@ -34,7 +34,7 @@ func TestScripts(t *testing.T) {
 	}
 	pen := filepath.Join(t.TempDir(), "pen.wasm")
 	guesttest.Build(t, filepath.Join(guesttest.Root(t), "host", "testdata", "plugins", "pen"), pen)
-	goCache, err := exec.Command("go", "env", "GOCACHE").Output() // a home of its own would compile the standard library anew
+	goCache, err := exec.Command("go", "env", "GOCACHE").Output() // a home of its own would compile the standard library again
 	if err != nil {
 		t.Fatal(err)
 	}

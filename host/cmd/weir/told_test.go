@@ -13,16 +13,16 @@ import (
 	"github.com/weirhost/weir/host/internal/words"
 )
 
-// What of the packages below is made to be told to a person: the functions that
-// make a problem, its types, and the names of what is put into one.
+// The sentences of the packages below that a person reads: the functions that make a
+// problem, its types, and the names of its parts.
 var (
 	tellers  = []string{"Textf", "problem", "param", "Problemf", "Paramf", "bad", "warn", "unreadable", "Bad", "BadItem", "need", "CheckKeep"}
 	tellings = []string{"Problem", "plugin.Error", "ModelError", "Fault", "plugin.Info", "plugin.PendingVersion"}
 	toldAs   = regexp.MustCompile(`(?i)^(hint|fix|why|msg|missing)$|Hint$|Fix$`)
 )
 
-// problemsOf finds what a file tells people: the texts in its problems, and those that
-// are given a name which stands for a part of one.
+// problemsOf returns the sentences of a file that people read: those in its problems,
+// and those that are assigned to the name of a part of one.
 func problemsOf(file *ast.File) []string {
 	found := map[string]bool{}
 	gather := func(e ast.Node) {
@@ -80,8 +80,8 @@ func problemsOf(file *ast.File) []string {
 var (
 	sentence = regexp.MustCompile(`[A-Za-z]{2,}[^A-Za-z]*[ \t\n]|[ \t\n][^A-Za-z]*[A-Za-z]{2,}`)
 	unplaced = regexp.MustCompile(`%[-+# 0]*[\d.]*[a-zA-Z]`)
-	// What is typed as it stands, a library's own word, what joins two texts, and
-	// what stands beside its Chinese.
+	// Text to type, the words of a library, text that joins two others, and text with
+	// its Chinese beside it.
 	onlyTyped = regexp.MustCompile(`^send \{|^\{|^error parsing regexp: $|^ \(and %d more\)$|^; and $|^"query" is missing$|\p{Han}`)
 )
 

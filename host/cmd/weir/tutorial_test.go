@@ -70,7 +70,7 @@ func page(t *testing.T, name string) string {
 	return string(b)
 }
 
-// A fenced is one fenced part of a page: what stands behind the fence, and the text.
+// A fenced is one fenced part of a page: the words after the fence, and the text.
 type fenced struct{ info, text string }
 
 var fence = regexp.MustCompile("(?ms)^```([^\n]+)\n(.*?)^```$")
@@ -136,7 +136,7 @@ var (
 )
 
 // pattern is an expression for what is printed: times, sizes and digests vary,
-// and three dots on a line of their own stand for any lines.
+// and three dots on a line of their own match any lines.
 func pattern(printed string) string {
 	p := varies.ReplaceAllString(regexp.QuoteMeta(printed), `\S+( \S+)?`)
 	return "(?s)^" + strings.ReplaceAll(dots.ReplaceAllString(p, `.*`), "\n", `\n`) + `\n?$`

@@ -13,7 +13,7 @@ import (
 )
 
 // barely is an environment with nothing in it but a home and what keeps tests
-// from compiling guests anew and from looking for servers on this machine.
+// from compiling guests again and from looking for servers on this machine.
 func barely(t *testing.T) lookup {
 	t.Helper()
 	vars := map[string]string{"WEIR_CACHE": guesttest.Cache(t), "WEIR_NO_PROBE": "1", "HOME": t.TempDir()}

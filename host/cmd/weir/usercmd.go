@@ -61,8 +61,8 @@ func (c *cli) userAddCmd() *cobra.Command {
 	return cmd
 }
 
-// madeToken is a token that nobody guesses. Its beginning tells people, and those
-// who look for secrets in texts, what it is.
+// madeToken returns a random token. Its prefix identifies it for people and for
+// programs that look for secrets.
 func madeToken() string {
 	var raw [32]byte
 	_, _ = rand.Read(raw[:]) // never fails: it ends the process instead
@@ -199,7 +199,7 @@ var tableHeader = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // withoutTables takes a table and those below it out of the text of a TOML file,
-// and leaves everything else as it stands.
+// and does not change the rest.
 func withoutTables(text, table string) string {
 	var out []string
 	inside := false

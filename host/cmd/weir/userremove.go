@@ -18,7 +18,7 @@ func (c *cli) userRemoveCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "remove NAME", Short: "Take a user out", Args: argCount(1, 1, "the name of a user"),
 		Long: "Take a user out of tools.toml: their token opens nothing any more, at once where a daemon runs. Answers that\n" +
-			"are being given end. Their conversations and archives stay on the disk, where nobody reads them, until\n" +
+			"are being given end. Their conversations and archives stay on the disk, where no user can read them, until\n" +
 			"retention prunes them or a user of that name is added and deletes them. With --purge they are deleted at once,\n" +
 			"with what was counted for their quotas, also of a user who was taken out before; a backup keeps what it holds.",
 		RunE: func(cmd *cobra.Command, args []string) error { return c.removeUser(cmd.Context(), args[0], purge) },
@@ -30,8 +30,8 @@ func (c *cli) userRemoveCmd() *cobra.Command {
 // errNoUser says that the configuration has no such user.
 var errNoUser = errors.New("no such user")
 
-// A removedUser is what the command prints as JSON. What was left of the user's is
-// told either way.
+// A removedUser is what the command prints as JSON. It always contains what the user
+// has left.
 type removedUser struct {
 	Removed string           `json:"removed"`
 	Config  string           `json:"config,omitempty"`

@@ -12,7 +12,7 @@ import (
 	"github.com/weirhost/weir/host/internal/term"
 )
 
-// What somebody leaves stays, and is told of, until it is purged: together with
+// The data of a removed user stays, and is reported, until it is purged: together with
 // the user, or later.
 func TestUserRemove(t *testing.T) {
 	const users = "# stays\n[users.ann]\ntoken = \"${ANN}\"\n[users.bob]\ntoken = \"${BOB}\"\n"

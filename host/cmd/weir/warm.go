@@ -19,7 +19,7 @@ func (c *cli) warmCmd() *cobra.Command {
 				return err
 			}
 			if c.running(cmd.Context(), p) != nil {
-				c.errf("a daemon is running: it compiles new plugins by itself\n")
+				c.errf("a daemon is running: it compiles new plugins automatically\n")
 				return nil
 			}
 			a, err := c.open(cmd.Context())

@@ -106,7 +106,7 @@ func TestArchiveThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// Names are looked up wherever one can stand.
+// Names are looked up in all places.
 func TestNamesThatNobodyKnows(t *testing.T) {
 	const text = `[agent]
 prefetch = ["search_tool_history", "load_tool_histroy"]

@@ -28,7 +28,7 @@ var unread = []string{"MustCompile", "Compile", "Set", "Warn", "Info", "Debug", 
 // is to be typed, and what programs read.
 var mute = []*regexp.Regexp{
 	regexp.MustCompile(`^\s*(📎 )?(weir (archive|model|plugin|serve|user|mcp|ask "|conversation|tool show|trace show|call$)|chmod |apt |rustup |cd |https?:/|/show )`),
-	regexp.MustCompile(`^[a-z]* ?[A-Z]+$|^[A-Z]+ \[`), // what a command takes
+	regexp.MustCompile(`^[a-z]* ?[A-Z]+$|^[A-Z]+ \[`), // the arguments of a command
 	regexp.MustCompile(`^(schema = |\{|\x00asm|, mode = |\s*\[%s\.quota)`),
 	regexp.MustCompile(`^(%\S+|, |:| )*(KiB|MiB|GiB|ms|s|min)$`),
 	regexp.MustCompile(`^(Application Support|Bearer %s)$`),
@@ -38,7 +38,7 @@ var mute = []*regexp.Regexp{
 
 var chinese = regexp.MustCompile(`\p{Han}`)
 
-// saysBoth reports whether the Chinese text stands beside the English one.
+// saysBoth reports whether the Chinese text is beside the English one.
 func saysBoth(list []ast.Expr) bool {
 	return slices.ContainsFunc(list, func(e ast.Expr) bool {
 		s, ok := literal(e)

@@ -98,7 +98,7 @@ type Answers interface {
 	TypedAhead() int
 	// Next returns the first line after those. ok is false if the input or ctx has
 	// ended.
-	Next(ctx context.Context, ahead int) (line string, ok bool)
+	Next(ctx context.Context, after int) (line string, ok bool)
 }
 
 // decisions are the answers that a person can type, and what is sent for each.
@@ -115,9 +115,9 @@ func (q *approver) ask(ctx context.Context, a *request) {
 	defer context.AfterFunc(ctx, cancel)()
 	q.writeLine(ApprovalCard(q.Printer, a.Approval))
 	for {
-		ahead := q.answers.TypedAhead()
+		before := q.answers.TypedAhead()
 		q.prompt(q.Sprintf("allow it? [y] once  [a] always here  [n] no: "))
-		line, ok := q.answers.Next(both, ahead)
+		line, ok := q.answers.Next(both, before)
 		answer := decisions[strings.ToLower(strings.TrimSpace(line))]
 		switch {
 		case !ok && both.Err() != nil:

@@ -15,7 +15,7 @@ const maxLine = 4 << 20
 const maxTypedAhead = 1024
 
 // Lines reads whole lines in the background, before they are needed. A line that
-// was typed before a question can then be told apart from its answer. One goroutine
+// was typed before a question can then be distinguished from its answer. One goroutine
 // at a time may call Next.
 type Lines struct {
 	mu      sync.Mutex
@@ -72,12 +72,12 @@ func (k *Lines) TypedAhead() int {
 }
 
 // Next implements Answers. The lines before it stay.
-func (k *Lines) Next(ctx context.Context, ahead int) (string, bool) {
+func (k *Lines) Next(ctx context.Context, after int) (string, bool) {
 	for {
 		k.mu.Lock()
-		if len(k.lines) > ahead {
-			line := k.lines[ahead]
-			k.lines = slices.Delete(k.lines, ahead, ahead+1)
+		if len(k.lines) > after {
+			line := k.lines[after]
+			k.lines = slices.Delete(k.lines, after, after+1)
 			k.mu.Unlock()
 			signalOne(k.room)
 			return line, true

@@ -42,7 +42,7 @@ type Turn struct {
 	mu           sync.Mutex    // held while anything is written
 	spinner      *term.Spinner // nil: not a terminal
 	open         bool          // the answer's last line has no line break yet
-	simulated    bool          // the demo model answers: nobody pays for its tokens
+	simulated    bool          // the demo model answers: its tokens cost nothing
 	model        string
 	calls        map[string]daemon.ToolCallStart // that run, by id
 	archived     []string                        // uuids of archived results

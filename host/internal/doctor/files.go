@@ -162,10 +162,10 @@ func (e *exam) watching(context.Context) {
 		dirs = append(dirs, f.Path)
 	}
 	if why, fix := watch.Probe(dirs); why != "" {
-		e.addFix(area, Warn, tool.Text{Format: fix}, "plugin folders are looked at every 2 seconds, for the system does not tell of all changes: %s", strings.TrimSuffix(why, "."))
+		e.addFix(area, Warn, tool.Text{Format: fix}, "plugin folders are looked at every 2 seconds, because the system does not report all changes: %s", strings.TrimSuffix(why, "."))
 		return
 	}
-	e.add(area, OK, "", "the system tells of changes in the plugin folders")
+	e.add(area, OK, "", "the system reports changes in the plugin folders")
 }
 
 // clock checks the clock, also against the times of files.
@@ -189,7 +189,7 @@ func (e *exam) clock(context.Context) {
 	for _, path := range []string{e.Paths.Archive + "-wal", e.Paths.Archive, e.Paths.Token, e.Paths.Data} {
 		st, err := os.Stat(path)
 		if err == nil && st.ModTime().Sub(now) > time.Minute {
-			report(Warn, "%s was changed %s from now: the clock is behind, or the file system's is ahead", path, st.ModTime().Sub(now).Round(time.Second))
+			report(Warn, "%s was changed %s from now: the clock is late, or the file system's is early", path, st.ModTime().Sub(now).Round(time.Second))
 			break
 		}
 	}
