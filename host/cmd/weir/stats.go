@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/term"
 )
@@ -43,4 +45,20 @@ func outcomes(m store.ModelStats) []string {
 	return slices.SortedFunc(maps.Keys(m.Outcomes), func(a, b string) int {
 		return cmp.Or(cmp.Compare(m.Outcomes[b], m.Outcomes[a]), cmp.Compare(a, b))
 	})
+}
+
+func (c *cli) statsCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "stats", Short: "Show per tool what was called, cut, saved and loaded back", Args: argCount(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withClient(cmd.Context(), func(cl *session) error {
+				var s store.Stats
+				if done, err := c.Show(cmd.Context(), cl, "/api/stats", &s); done || err != nil {
+					return err
+				}
+				c.showStats(s)
+				return nil
+			})
+		},
+	}
 }

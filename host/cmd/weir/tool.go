@@ -6,14 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/weirhost/weir/host/daemon/store"
-	"github.com/weirhost/weir/host/internal/chat"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -148,111 +143,4 @@ func orNone[T comparable](v T) string {
 		return "no bound"
 	}
 	return fmt.Sprint(v)
-}
-
-func (c *cli) pluginCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "plugin", Short: "Make, build and test plugins; look at, approve and take them back"}
-	cmd.AddCommand(&cobra.Command{
-		Use: "list", Short: "List the plugins and what keeps some of them out", Args: argCount(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withClient(cmd.Context(), func(cl *session) error {
-				var out struct{ Plugins []plugin.Info }
-				if done, err := c.Show(cmd.Context(), cl, "/api/plugins", &out); done || err != nil {
-					return err
-				}
-				c.Table("PLUGIN\tVERSION\tSTATE\tTOOLS\tWHY", func(w io.Writer) {
-					for _, p := range out.Plugins {
-						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, c.text(string(p.State)), term.OneLine(strings.Join(p.Tools, " "), 80), term.OneLine(c.text(whyOf(p)), 100))
-					}
-				})
-				for _, p := range out.Plugins {
-					if why, fix := whyOf(p), fixOf(p); fix != "" {
-						fmt.Fprintf(c.Out, "\n%s: %s\n  → %s\n", p.Name, c.text(why), c.text(fix))
-					}
-				}
-				return nil
-			})
-		},
-	}, c.warmCmd(), c.retryCmd(), c.reloadPluginsCmd(), c.packCmd(), c.validateCmd(), c.pluginNewCmd(), c.pluginBuildCmd(), c.pluginDevCmd(), c.pluginTestCmd(), c.pluginBenchCmd())
-	cmd.AddCommand(c.pluginKeeping()...)
-	return cmd
-}
-
-func (c *cli) archiveCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "archive", Short: "Read the whole results that are kept"}
-	var conversation, name, query string
-	var limit int
-	list := &cobra.Command{
-		Use: "list", Short: "List the archived results, newest first", Args: argCount(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withClient(cmd.Context(), func(cl *session) error {
-				q := url.Values{"limit": {strconv.Itoa(limit)}}
-				for key, v := range map[string]string{"conversation_id": conversation, "tool": name, "q": query} {
-					if v != "" {
-						q.Set(key, v)
-					}
-				}
-				return c.listArchives(cmd.Context(), cl, q)
-			})
-		},
-	}
-	list.Flags().StringVar(&conversation, "conversation", "", "only of the conversation with this `ID`")
-	list.Flags().StringVar(&name, "tool", "", "only results of this `TOOL`")
-	list.Flags().StringVar(&query, "query", "", "only where the call holds this `TEXT`")
-	list.Flags().IntVar(&limit, "limit", 50, "at most `N` rows")
-	show := &cobra.Command{
-		Use:   "show UUID [lines=a-b] [grep=EXPR] [context=N] [pointer=/PATH] [head=N] [tail=N] [offset=N]",
-		Short: "Print an archived result, or a part of it", Args: argCount(1, -1, "a uuid and selectors"),
-		Example: "  weir archive show 6f1c… lines=95-140\n  weir archive show 6f1c… grep=ERROR context=2",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withClient(cmd.Context(), func(cl *session) error {
-				_, err := chat.ShowArchive(cmd.Context(), c.Printer, cl, args[0], args[1:], "")
-				return err
-			})
-		},
-	}
-	cmd.AddCommand(list, show)
-	cmd.AddCommand(c.archiveKeeping()...)
-	return cmd
-}
-
-func (c *cli) listArchives(ctx context.Context, cl *session, q url.Values) error {
-	var out struct {
-		Archives []struct {
-			UUID, Tool, Query string
-			Chars, Lines      int
-			Created           time.Time `json:"created_at"`
-			Loads             int
-			Pruned            bool
-		}
-	}
-	if done, err := c.Show(ctx, cl, "/api/archives?"+q.Encode(), &out); done || err != nil {
-		return err
-	}
-	c.Table("UUID\tWHEN\tTOOL\tCHARACTERS\tLINES\tLOADS\tQUERY", func(w io.Writer) {
-		for _, a := range out.Archives {
-			state := ""
-			if a.Pruned {
-				state = c.Sprintf(" (pruned)")
-			}
-			fmt.Fprintf(w, "%s\t%s\t%s%s\t%d\t%d\t%d\t%s\n", a.UUID, a.Created.Local().Format("2006-01-02 15:04"), a.Tool, state, a.Chars, a.Lines, a.Loads, term.OneLine(a.Query, 50))
-		}
-	})
-	return nil
-}
-
-func (c *cli) statsCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "stats", Short: "Show per tool what was called, cut, saved and loaded back", Args: argCount(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withClient(cmd.Context(), func(cl *session) error {
-				var s store.Stats
-				if done, err := c.Show(cmd.Context(), cl, "/api/stats", &s); done || err != nil {
-					return err
-				}
-				c.showStats(s)
-				return nil
-			})
-		},
-	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -211,4 +212,32 @@ func (c *cli) prompt(question string) (answer string, answered bool) {
 		}
 	}
 	return "", false
+}
+
+func (c *cli) pluginCmd() *cobra.Command {
+	cmd := &cobra.Command{Use: "plugin", Short: "Make, build and test plugins; look at, approve and take them back"}
+	cmd.AddCommand(&cobra.Command{
+		Use: "list", Short: "List the plugins and what keeps some of them out", Args: argCount(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withClient(cmd.Context(), func(cl *session) error {
+				var out struct{ Plugins []plugin.Info }
+				if done, err := c.Show(cmd.Context(), cl, "/api/plugins", &out); done || err != nil {
+					return err
+				}
+				c.Table("PLUGIN\tVERSION\tSTATE\tTOOLS\tWHY", func(w io.Writer) {
+					for _, p := range out.Plugins {
+						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, c.text(string(p.State)), term.OneLine(strings.Join(p.Tools, " "), 80), term.OneLine(c.text(whyOf(p)), 100))
+					}
+				})
+				for _, p := range out.Plugins {
+					if why, fix := whyOf(p), fixOf(p); fix != "" {
+						fmt.Fprintf(c.Out, "\n%s: %s\n  → %s\n", p.Name, c.text(why), c.text(fix))
+					}
+				}
+				return nil
+			})
+		},
+	}, c.warmCmd(), c.retryCmd(), c.reloadPluginsCmd(), c.packCmd(), c.validateCmd(), c.pluginNewCmd(), c.pluginBuildCmd(), c.pluginDevCmd(), c.pluginTestCmd(), c.pluginBenchCmd())
+	cmd.AddCommand(c.pluginKeeping()...)
+	return cmd
 }

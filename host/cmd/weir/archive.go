@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -208,4 +209,67 @@ func (c *cli) deleted(kind string, ids []string) {
 		return
 	}
 	c.errf("deleted %s\n", strings.Join(ids, " "))
+}
+
+func (c *cli) archiveCmd() *cobra.Command {
+	cmd := &cobra.Command{Use: "archive", Short: "Read the whole results that are kept"}
+	var conversation, name, query string
+	var limit int
+	list := &cobra.Command{
+		Use: "list", Short: "List the archived results, newest first", Args: argCount(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withClient(cmd.Context(), func(cl *session) error {
+				q := url.Values{"limit": {strconv.Itoa(limit)}}
+				for key, v := range map[string]string{"conversation_id": conversation, "tool": name, "q": query} {
+					if v != "" {
+						q.Set(key, v)
+					}
+				}
+				return c.listArchives(cmd.Context(), cl, q)
+			})
+		},
+	}
+	list.Flags().StringVar(&conversation, "conversation", "", "only of the conversation with this `ID`")
+	list.Flags().StringVar(&name, "tool", "", "only results of this `TOOL`")
+	list.Flags().StringVar(&query, "query", "", "only where the call holds this `TEXT`")
+	list.Flags().IntVar(&limit, "limit", 50, "at most `N` rows")
+	show := &cobra.Command{
+		Use:   "show UUID [lines=a-b] [grep=EXPR] [context=N] [pointer=/PATH] [head=N] [tail=N] [offset=N]",
+		Short: "Print an archived result, or a part of it", Args: argCount(1, -1, "a uuid and selectors"),
+		Example: "  weir archive show 6f1c… lines=95-140\n  weir archive show 6f1c… grep=ERROR context=2",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withClient(cmd.Context(), func(cl *session) error {
+				_, err := chat.ShowArchive(cmd.Context(), c.Printer, cl, args[0], args[1:], "")
+				return err
+			})
+		},
+	}
+	cmd.AddCommand(list, show)
+	cmd.AddCommand(c.archiveKeeping()...)
+	return cmd
+}
+
+func (c *cli) listArchives(ctx context.Context, cl *session, q url.Values) error {
+	var out struct {
+		Archives []struct {
+			UUID, Tool, Query string
+			Chars, Lines      int
+			Created           time.Time `json:"created_at"`
+			Loads             int
+			Pruned            bool
+		}
+	}
+	if done, err := c.Show(ctx, cl, "/api/archives?"+q.Encode(), &out); done || err != nil {
+		return err
+	}
+	c.Table("UUID\tWHEN\tTOOL\tCHARACTERS\tLINES\tLOADS\tQUERY", func(w io.Writer) {
+		for _, a := range out.Archives {
+			state := ""
+			if a.Pruned {
+				state = c.Sprintf(" (pruned)")
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s%s\t%d\t%d\t%d\t%s\n", a.UUID, a.Created.Local().Format("2006-01-02 15:04"), a.Tool, state, a.Chars, a.Lines, a.Loads, term.OneLine(a.Query, 50))
+		}
+	})
+	return nil
 }
