@@ -106,6 +106,7 @@ var plain = []string{
 	"docs/plugins.md",
 	"docs/use.md",
 	"docs/write.md",
+	"RATIONALE.md",
 }
 
 // isPlain reports whether plain lists the file or a folder above it.
