@@ -53,7 +53,7 @@ func (a *access) check(r *http.Request) (principal string, p *api.Problem) {
 		}
 	}
 	route := a.route(r)
-	if route.public {
+	if route.Auth == Public {
 		return a.d.cfg.Principal, nil
 	}
 	token, ok := tokenOf(r)
@@ -65,7 +65,7 @@ func (a *access) check(r *http.Request) (principal string, p *api.Problem) {
 	switch {
 	case !ok:
 		return "", api.Problemf(http.StatusUnauthorized, "wrong_token", "`weir paths` says where the right one is", "the token is wrong")
-	case route.operators && principal != a.d.cfg.Principal:
+	case route.Auth == Operator && principal != a.d.cfg.Principal:
 		return "", api.Problemf(http.StatusForbidden, "operators_only", "ask the operator of this daemon", "this is for the operator alone")
 	}
 	return principal, nil

@@ -182,7 +182,7 @@ func (d *Daemon) Handler() http.Handler {
 	mux := http.NewServeMux()
 	rows := map[string]route{}
 	for _, r := range d.routes() {
-		mux.HandleFunc(r.pattern(), d.guard(r.handle))
+		mux.HandleFunc(r.pattern(), d.guard(r.Handle))
 		rows[r.pattern()] = r
 	}
 	return &access{

@@ -319,7 +319,7 @@ func TestToolFailureIsData(t *testing.T) {
 func TestAccess(t *testing.T) {
 	s := newServer(t, replay.New())
 	for _, r := range s.daemon.routes() {
-		path := strings.NewReplacer("{id}", "x", "{id...}", "x", "{name}", "x", "{uuid}", "x").Replace(r.path)
+		path := strings.NewReplacer("{id}", "x", "{id...}", "x", "{name}", "x", "{uuid}", "x").Replace(r.Path)
 		for _, c := range []struct {
 			name   string
 			edit   func(*http.Request)
@@ -340,10 +340,10 @@ func TestAccess(t *testing.T) {
 			{"another program's page", func(q *http.Request) { q.Header.Set("Origin", "http://127.0.0.1:1") }, 403, "bad_origin", true},
 			{"null Origin", func(q *http.Request) { q.Header.Set("Origin", "null") }, 403, "bad_origin", true},
 		} {
-			if r.public && !c.public {
+			if r.Auth == Public && !c.public {
 				continue
 			}
-			a := s.do(r.method, path, `{}`, c.edit)
+			a := s.do(r.Method, path, `{}`, c.edit)
 			if a.status != c.status {
 				t.Errorf("%s with %s: status %d, want %d", r.pattern(), c.name, a.status, c.status)
 			} else if got := a.code(t); got != c.code {

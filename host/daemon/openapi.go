@@ -187,11 +187,11 @@ func (w *writer) members(t reflect.Type) object {
 }
 
 // taken describes a body: what it must have is for its route to say.
-func (w *writer) taken(d doc) object {
-	ref := w.schema(reflect.TypeOf(d.takes))
-	w.optional(reflect.TypeOf(d.takes), d.loose, map[reflect.Type]bool{})
-	if s := w.schemas[typeName(reflect.TypeOf(d.takes))].(object); len(d.needs) > 0 {
-		s["required"] = d.needs
+func (w *writer) taken(d route) object {
+	ref := w.schema(reflect.TypeOf(d.Takes))
+	w.optional(reflect.TypeOf(d.Takes), d.Loose, map[reflect.Type]bool{})
+	if s := w.schemas[typeName(reflect.TypeOf(d.Takes))].(object); len(d.Needs) > 0 {
+		s["required"] = d.Needs
 	}
 	return ref
 }
@@ -231,16 +231,16 @@ func open(s object, loose bool) {
 func (w *writer) document(routes []route) object {
 	paths := object{}
 	for _, r := range routes {
-		if r.method == "" {
+		if r.Method == "" {
 			continue // the page
 		}
-		path := strings.ReplaceAll(r.path, "...}", "}")
+		path := strings.ReplaceAll(r.Path, "...}", "}")
 		item, ok := paths[path].(object)
 		if !ok {
 			item = object{}
 			paths[path] = item
 		}
-		item[strings.ToLower(r.method)] = w.operation(r)
+		item[strings.ToLower(r.Method)] = w.operation(r)
 	}
 	events := object{}
 	for name, v := range api.EventData() {
@@ -271,43 +271,43 @@ func (w *writer) document(routes []route) object {
 var pathParam = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{(\w+)(?:\.\.\.)?\}`) })
 
 func (w *writer) operation(r route) object {
-	about := r.about
-	if r.operators {
+	about := r.About
+	if r.Auth == Operator {
 		about += ". For the operator alone"
 	}
-	op := object{"summary": about, "responses": w.responses(r), "operationId": strings.ToLower(r.method) + strings.NewReplacer("/", "_", "{", "", "}", "", ".", "").Replace(r.path)}
+	op := object{"summary": about, "responses": w.responses(r), "operationId": strings.ToLower(r.Method) + strings.NewReplacer("/", "_", "{", "", "}", "", ".", "").Replace(r.Path)}
 	var params []object
-	for _, m := range pathParam().FindAllStringSubmatch(r.path, -1) {
+	for _, m := range pathParam().FindAllStringSubmatch(r.Path, -1) {
 		params = append(params, object{"name": m[1], "in": "path", "required": true, "schema": object{"type": "string"}})
 	}
-	for _, q := range r.query {
+	for _, q := range r.Query {
 		params = append(params, object{"name": q.name, "in": "query", "description": q.about, "schema": object{"type": q.kind}})
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.headers)) {
-		params = append(params, object{"name": name, "in": "header", "description": r.headers[name], "schema": object{"type": "string"}})
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		params = append(params, object{"name": name, "in": "header", "description": r.Headers[name], "schema": object{"type": "string"}})
 	}
 	if params != nil {
 		op["parameters"] = params
 	}
-	if r.takes != nil {
-		op["requestBody"] = object{"required": !r.bare, "content": object{"application/json": object{"schema": w.taken(r.doc)}}}
+	if r.Takes != nil {
+		op["requestBody"] = object{"required": !r.Bare, "content": object{"application/json": object{"schema": w.taken(r)}}}
 	}
-	if r.public {
+	if r.Auth == Public {
 		op["security"] = []object{}
 	}
 	return op
 }
 
 func (w *writer) responses(r route) object {
-	if r.other {
+	if r.Other {
 		return object{"default": object{"description": "As that protocol says"}}
 	}
 	out := object{}
 	content := object{}
-	if r.gives != nil {
-		content["application/json"] = object{"schema": w.schema(reflect.TypeOf(r.gives))}
+	if r.Gives != nil {
+		content["application/json"] = object{"schema": w.schema(reflect.TypeOf(r.Gives))}
 	}
-	for kind := range strings.SplitSeq(r.kind, ", ") {
+	for kind := range strings.SplitSeq(r.Kind, ", ") {
 		switch kind {
 		case "":
 		case kindJSON:
@@ -329,7 +329,7 @@ func (w *writer) responses(r route) object {
 
 // problems is the shape of what a route answers without success.
 func (r route) problems() string {
-	if strings.HasPrefix(r.path, "/v1/") {
+	if strings.HasPrefix(r.Path, "/v1/") {
 		return "OpenAIError"
 	}
 	return "ErrorBody"
@@ -337,11 +337,11 @@ func (r route) problems() string {
 
 // statuses are those of all problems that a route can answer with.
 func (r route) statuses() []int {
-	out := append([]int{http.StatusForbidden, http.StatusInternalServerError}, r.fails...)
-	if !r.public {
+	out := append([]int{http.StatusForbidden, http.StatusInternalServerError}, r.Fails...)
+	if r.Auth != Public {
 		out = append(out, http.StatusUnauthorized)
 	}
-	if r.takes != nil {
+	if r.Takes != nil {
 		out = append(out, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}
 	slices.Sort(out)

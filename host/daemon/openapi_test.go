@@ -176,11 +176,11 @@ func escaped(s string) string { return strings.NewReplacer("~", "~0", "/", "~1")
 func (c *contract) check(r *http.Request, sent string, a answer) error {
 	_, pattern := c.mux.Handler(httptest.NewRequest(r.Method, r.URL.String(), nil))
 	row, ok := c.routes[pattern]
-	if !ok || row.method == "" || row.other {
+	if !ok || row.Method == "" || row.Other {
 		return nil // the page, what nothing answers, and what another document describes
 	}
-	at := "/paths/" + escaped(strings.ReplaceAll(row.path, "...}", "}")) + "/" + strings.ToLower(row.method)
-	if a.status < 300 && row.takes != nil && sent != "" && r.Header.Get("Last-Event-ID") == "" {
+	at := "/paths/" + escaped(strings.ReplaceAll(row.Path, "...}", "}")) + "/" + strings.ToLower(row.Method)
+	if a.status < 300 && row.Takes != nil && sent != "" && r.Header.Get("Last-Event-ID") == "" {
 		if err := c.valid(at+"/requestBody/content/application~1json/schema", sent); err != nil {
 			return fmt.Errorf("the body that was taken: %w", err)
 		}
@@ -193,13 +193,13 @@ func (c *contract) check(r *http.Request, sent string, a answer) error {
 	}
 	kind, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
 	switch {
-	case a.status == 204 && row.gives == nil && row.kind == "":
+	case a.status == 204 && row.Gives == nil && row.Kind == "":
 		return nil
 	case a.status != 200:
 		return fmt.Errorf("the status %d is not in the document", a.status)
-	case kind == "application/json" && row.gives != nil:
+	case kind == "application/json" && row.Gives != nil:
 		return c.valid(at+"/responses/200/content/application~1json/schema", a.body)
-	case !slices.Contains(strings.Split(row.kind, ", "), kind):
+	case !slices.Contains(strings.Split(row.Kind, ", "), kind):
 		return fmt.Errorf("the answer is %s, which is not in the document", kind)
 	case kind == kindStream:
 		return c.stream(row, a.body)
@@ -211,11 +211,11 @@ func (c *contract) stream(r route, body string) error {
 	for _, e := range events(body) {
 		at := "/x-events/" + escaped(e.name)
 		switch {
-		case strings.HasPrefix(r.path, "/v1/") && e.data == "[DONE]":
+		case strings.HasPrefix(r.Path, "/v1/") && e.data == "[DONE]":
 			continue
-		case strings.HasPrefix(r.path, "/v1/") && strings.HasPrefix(e.data, `{"error"`):
+		case strings.HasPrefix(r.Path, "/v1/") && strings.HasPrefix(e.data, `{"error"`):
 			at = "/components/schemas/OpenAIError"
-		case strings.HasPrefix(r.path, "/v1/"):
+		case strings.HasPrefix(r.Path, "/v1/"):
 			at = "/components/schemas/Completion"
 		}
 		if err := c.valid(at, e.data); err != nil {
@@ -236,14 +236,14 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 	}
 	n := 0
 	for _, r := range (&Daemon{}).routes() {
-		if r.method == "" {
+		if r.Method == "" {
 			continue
 		}
 		n++
-		if doc.Paths[strings.ReplaceAll(r.path, "...}", "}")][strings.ToLower(r.method)] == nil {
+		if doc.Paths[strings.ReplaceAll(r.Path, "...}", "}")][strings.ToLower(r.Method)] == nil {
 			t.Errorf("%s is missing", r.pattern())
 		}
-		if r.about == "" {
+		if r.About == "" {
 			t.Errorf("%s does not say what it is for", r.pattern())
 		}
 	}

@@ -11,38 +11,47 @@ import (
 	"github.com/weirhost/weir/host/plugin"
 )
 
-// A route is one row of the daemon's surface. Every route but the public ones
-// needs the token; a test walks this table, and openapi.json is made from it.
+// A route is one row of the daemon's HTTP interface. Tests check the access rules of
+// every row, and /openapi.json is made from the rows. Every route can also answer with
+// the problems of access, and a route with a body with the problems of bodies.
 type route struct {
-	method, path string
-	public       bool
-	handle       func(http.ResponseWriter, *http.Request) error
-	doc
+	// Method is empty for all methods.
+	Method, Path string
+	Auth         auth
+	Handle       func(http.ResponseWriter, *http.Request) error
+
+	About string
+	Query []queryParam
+	// Headers are the request headers that change what the route does, with their
+	// meaning.
+	Headers map[string]string
+	Takes   any      // a value of the body's type; nil: no body
+	Needs   []string // required members of the body
+	Bare    bool     // the body is optional
+	Loose   bool     // unknown members of the body are ignored
+	Gives   any      // a value of the type of a successful JSON answer; nil: see Kind
+	// Kind is the content type of an answer that is not JSON, or, with Gives, of the
+	// stream that a client can request. Commas separate several. If Gives and Kind are
+	// empty, the answer is empty.
+	Kind  string
+	Fails []int // the statuses of further problems
+	Other bool  // another protocol defines the messages; the document does not
 }
 
-// A doc says what a route takes and gives. Every route can also answer with the
-// problems of access, and those with a body with the problems of bodies.
-type doc struct {
-	about string
-	query []queryParam
-	// headers are those that change what is done, with what they mean.
-	headers map[string]string
-	takes   any      // a value of the body's type; nil: there is none
-	needs   []string // members that the body must have
-	bare    bool     // the body may be left out
-	loose   bool     // members of the body that are not known are ignored
-	gives   any      // a value of what success answers with, as JSON; nil: kind says
-	// kind is the type of an answer that is not JSON; with gives: what it is when
-	// the caller wants a stream. Several are separated by commas. Both empty: the
-	// answer is empty.
-	kind  string
-	fails []int // the statuses of further problems
-	// operators says that users with a token of their own are refused.
-	operators bool
-	other     bool // another protocol says what is sent and answered, and this document does not
-}
+// auth says which clients may use a route.
+type auth int
 
-// A queryParam is one parameter behind the question mark.
+const (
+	// Token admits the operator and every user. It is the zero value: a row without
+	// Auth is not public.
+	Token auth = iota
+	// Operator admits only the operator.
+	Operator
+	// Public admits every client, without a token.
+	Public
+)
+
+// A queryParam is one parameter of a URL's query.
 type queryParam struct{ name, kind, about string }
 
 const (
@@ -54,7 +63,7 @@ const (
 	kindMarkdown = "text/markdown"
 )
 
-func (r route) pattern() string { return strings.TrimSpace(r.method + " " + r.path) }
+func (r route) pattern() string { return strings.TrimSpace(r.Method + " " + r.Path) }
 
 func (d *Daemon) routes() []route {
 	limited := func(unset string) queryParam {
@@ -62,82 +71,404 @@ func (d *Daemon) routes() []route {
 	}
 	conversation := queryParam{"conversation_id", "string", "only of this conversation; left out: of all"}
 	rs := []route{
-		{"GET", "/healthz", true, d.healthz, doc{about: "Whether the daemon lives", gives: Health{}}},
-		{"GET", "/readyz", true, d.readyz, doc{about: "Whether a question can be asked", gives: Readiness{}, fails: []int{503}}},
-		{"GET", "/openapi.json", true, d.openAPI, doc{about: "This document", gives: map[string]any{}}},
-		{"POST", "/api/chat", false, d.postChat, doc{about: "Ask a question; the answer is a stream of events. With the header Last-Event-ID nothing is asked: the stream of that event goes on",
-			headers: map[string]string{"Last-Event-ID": "the id of the last event that was read"},
-			takes:   Ask{}, needs: []string{"message"}, kind: kindStream, fails: []int{429, 404, 409, 410, 422, 503, 507}}},
-		{"GET", "/api/chat", false, d.resumeChat, doc{about: "Go on with the stream behind the event that the header Last-Event-ID names",
-			headers: map[string]string{"Last-Event-ID": "the id of the last event that was read"}, kind: kindStream, fails: []int{400, 404}}},
-		{"DELETE", "/api/chat", false, d.endChat, doc{about: "End the turn of the event that the header Last-Event-ID names; the answer comes when what it came to is stored. Only for questions that said they would come back: others end with their connection",
-			headers: map[string]string{"Last-Event-ID": "the id of an event that was read"}, fails: []int{400, 404}}},
-		{"GET", "/api/conversations", false, d.listConversations, doc{about: "List the conversations with their sums, the one used last first",
-			query: []queryParam{limited("100, and never more than 1000"), {"cursor", "string", "what the page before named as next"}}, gives: ConversationList{}, fails: []int{400}}},
-		{"GET", "/api/conversations/search", false, d.searchConversations, doc{about: "Find words in the messages and titles",
-			query: []queryParam{{"q", "string", "words, all of which stand in one message or title"}, limited("20")}, gives: ConversationsFound{}, fails: []int{400}}},
-		{"GET", "/api/conversations/{id}", false, d.showConversation, doc{about: "Show a conversation's messages", gives: ShownConversation{}, fails: []int{404}}},
-		{"PATCH", "/api/conversations/{id}", false, d.renameConversation, doc{about: "Give a conversation another title", takes: Renaming{}, needs: []string{"title"}, gives: ConversationRow{}, fails: []int{404}}},
-		{"DELETE", "/api/conversations/{id}", false, d.deleteConversation, doc{about: "Delete a conversation with its archives", gives: DeletedConversation{}, fails: []int{404, 409, 503}}},
-		{"GET", "/api/conversations/{id}/export", false, d.exportConversation, doc{about: "Everything of a conversation, as JSON lines, as one JSON document, or as Markdown for people",
-			query: []queryParam{{"format", "string", "jsonl, json or markdown; left out: jsonl"}, {"archives", "boolean", "whether the archived texts are in it; left out: in jsonl alone, which always has them"},
+		{
+			Method: "GET", Path: "/healthz",
+			Auth: Public, Handle: d.healthz,
+			About: "Whether the daemon lives",
+			Gives: Health{},
+		},
+		{
+			Method: "GET", Path: "/readyz",
+			Auth: Public, Handle: d.readyz,
+			About: "Whether a question can be asked",
+			Gives: Readiness{},
+			Fails: []int{503},
+		},
+		{
+			Method: "GET", Path: "/openapi.json",
+			Auth: Public, Handle: d.openAPI,
+			About: "This document",
+			Gives: map[string]any{},
+		},
+		{
+			Method: "POST", Path: "/api/chat",
+			Auth: Token, Handle: d.postChat,
+			About:   "Ask a question; the answer is a stream of events. With the header Last-Event-ID, the stream of that event resumes and no question is asked",
+			Headers: map[string]string{"Last-Event-ID": "the id of the last event that was read"},
+			Takes:   Ask{},
+			Needs:   []string{"message"},
+			Kind:    kindStream,
+			Fails:   []int{429, 404, 409, 410, 422, 503, 507},
+		},
+		{
+			Method: "GET", Path: "/api/chat",
+			Auth: Token, Handle: d.resumeChat,
+			About:   "Resume the stream after the event that the header Last-Event-ID names",
+			Headers: map[string]string{"Last-Event-ID": "the id of the last event that was read"},
+			Kind:    kindStream,
+			Fails:   []int{400, 404},
+		},
+		{
+			Method: "DELETE", Path: "/api/chat",
+			Auth: Token, Handle: d.endChat,
+			About: "End the turn of the event that the header Last-Event-ID names, and answer when the turn is stored. " +
+				"Only for questions with resume: other turns end with their connection",
+			Headers: map[string]string{"Last-Event-ID": "the id of an event that was read"},
+			Fails:   []int{400, 404},
+		},
+		{
+			Method: "GET", Path: "/api/conversations",
+			Auth: Token, Handle: d.listConversations,
+			About: "List the conversations with their sums, the one used last first",
+			Query: []queryParam{limited("100, and never more than 1000"), {"cursor", "string", "what the page before named as next"}},
+			Gives: ConversationList{},
+			Fails: []int{400},
+		},
+		{
+			Method: "GET", Path: "/api/conversations/search",
+			Auth: Token, Handle: d.searchConversations,
+			About: "Find words in the messages and titles",
+			Query: []queryParam{{"q", "string", "words that one message or title contains, all of them"}, limited("20")},
+			Gives: ConversationsFound{},
+			Fails: []int{400},
+		},
+		{
+			Method: "GET", Path: "/api/conversations/{id}",
+			Auth: Token, Handle: d.showConversation,
+			About: "Show a conversation's messages",
+			Gives: ShownConversation{},
+			Fails: []int{404},
+		},
+		{
+			Method: "PATCH", Path: "/api/conversations/{id}",
+			Auth: Token, Handle: d.renameConversation,
+			About: "Give a conversation another title",
+			Takes: Renaming{},
+			Needs: []string{"title"},
+			Gives: ConversationRow{},
+			Fails: []int{404},
+		},
+		{
+			Method: "DELETE", Path: "/api/conversations/{id}",
+			Auth: Token, Handle: d.deleteConversation,
+			About: "Delete a conversation with its archives",
+			Gives: DeletedConversation{},
+			Fails: []int{404, 409, 503},
+		},
+		{
+			Method: "GET", Path: "/api/conversations/{id}/export",
+			Auth: Token, Handle: d.exportConversation,
+			About: "Everything of a conversation, as JSON lines, as one JSON document, or as Markdown for people",
+			Query: []queryParam{
+				{"format", "string", "jsonl, json or markdown; left out: jsonl"},
+				{"archives", "boolean", "whether to include the archived texts; left out: only in jsonl, which always has them"},
+
 				{"locale", "string", "the language of Markdown's headings, en or zh; left out: en"}},
-			kind: kindLines + ", " + kindJSON + ", " + kindMarkdown, fails: []int{400, 404}}},
-		{"GET", "/api/tools", false, d.listTools, doc{about: "List the tools with their limits", gives: ToolList{}}},
-		{"GET", "/api/tools/{name}", false, d.showTool, doc{about: "Show a tool", gives: plugin.ToolInfo{}, fails: []int{404}}},
-		{"POST", "/api/tools/{name}/call", false, d.awaited(d.callTool), doc{about: "Call a tool without a model. A tool that fails is a success of the call: its answer says so",
-			takes: CallBody{}, gives: api.ToolCallResult{}, fails: []int{429, 404, 422, 503}}},
-		{"GET", "/api/plugins", false, d.listPlugins, doc{operators: true, about: "List the plugins with their states", gives: PluginList{}}},
-		{"POST", "/api/reload", false, d.whole(d.postReload), doc{operators: true, about: "Read the configuration and the plugin folders again", gives: ReloadReport{}, fails: []int{409, 503}}},
-		{"POST", "/api/plugins/reload", false, d.whole(d.reloadPlugins), doc{operators: true, about: "Read the plugin folders and the grants again", gives: Reloaded{}, fails: []int{409, 503}}},
-		{"GET", "/api/plugins/{name}", false, d.reviewPlugin, doc{operators: true, about: "Everything about a plugin, and what waits", gives: plugin.Review{}, fails: []int{404}}},
-		{"POST", "/api/plugins/{name}/approve", false, d.whole(d.approvePlugin), doc{operators: true, about: "Let in exactly the version that was looked at",
-			takes: Verdict{}, bare: true, gives: plugin.Review{}, fails: []int{404, 409, 422, 503}}},
-		{"POST", "/api/plugins/{name}/rollback", false, d.whole(d.rollbackPlugin), doc{operators: true, about: "Go back to an earlier version",
-			takes: Verdict{}, bare: true, gives: plugin.Review{}, fails: []int{404, 409, 422, 503}}},
-		{"POST", "/api/plugins/{name}/disable", false, d.whole(d.disablePlugin), doc{operators: true, about: "Take a plugin out", takes: Verdict{}, bare: true, gives: plugin.Review{}, fails: []int{404, 409, 503}}},
-		{"POST", "/api/plugins/{name}/enable", false, d.whole(d.enablePlugin), doc{operators: true, about: "Take a plugin in again", takes: Verdict{}, bare: true, gives: plugin.Review{}, fails: []int{404, 409, 503}}},
-		{"DELETE", "/api/plugins/{name}", false, d.whole(d.removePlugin), doc{operators: true, about: "Forget a plugin",
-			query: []queryParam{{"files", "string", "remove: its files too; keep or left out: not"}}, gives: plugin.Removal{}, fails: []int{400, 404, 409, 503}}},
-		{"POST", "/api/plugins/{name}/retry", false, d.retryPlugin, doc{operators: true, about: "Take a plugin out of quarantine", gives: Retried{}, fails: []int{404}}},
-		{"GET", "/api/archives", false, d.listArchives, doc{about: "List the archived results, the newest first",
-			query: []queryParam{conversation, {"tool", "string", "only of this tool"}, {"q", "string", "stands in the call or in the summary"}, limited("50"), {"offset", "integer", "leave out the newest"}},
-			gives: ArchiveList{}, fails: []int{400}}},
-		{"GET", "/api/archives/search", false, d.searchArchives, doc{about: "Find words in the whole texts",
-			query: []queryParam{{"q", "string", "words, all of which stand in a result"}, conversation, limited("20")}, gives: Found{}, fails: []int{400}}},
-		{"POST", "/api/archives/prune", false, d.pruneArchives, doc{operators: true, about: "Remove the texts that the configuration does not keep", takes: PruneBody{}, gives: Pruned{}}},
-		{"GET", "/api/archives/{uuid}", false, d.showArchive, doc{about: "Read an archived result, or a part of it", query: []queryParam{
-			conversation, {"lines", "string", "a-b, counted from 1"}, {"grep", "string", "lines that match an RE2 expression"}, {"context", "integer", "lines around each match"},
-			{"pointer", "string", "a value of JSON, by RFC 6901"}, {"head", "integer", "the first lines"}, {"tail", "integer", "the last lines"}, {"offset", "integer", "leave out so many characters"},
-		}, gives: ArchivePage{}, fails: []int{400, 404, 410, 422}}},
-		{"DELETE", "/api/archives/{uuid}", false, d.deleteArchive, doc{about: "Delete an archived result for good", fails: []int{404}}},
-		{"POST", "/api/results", false, d.postResult, doc{about: "Keep and cut the result of another loop's tool", takes: ResultBody{}, needs: []string{"tool_name", "result"}, gives: KeptResult{}, fails: []int{429, 403, 404, 422}}},
-		{"GET", "/api/traces", false, d.listTraces, doc{about: "List how the last turns went, the newest first", query: []queryParam{conversation, limited("20")}, gives: api.TraceList{}, fails: []int{400}}},
-		{"GET", "/api/traces/{id}", false, d.showTrace, doc{about: "How one turn went, round by round; the id last is that of the newest", query: []queryParam{conversation}, gives: api.Trace{}, fails: []int{404}}},
-		{"GET", "/api/approvals", false, d.listApprovals, doc{about: "List the calls that wait for a person", gives: api.ApprovalList{}}},
-		{"GET", "/api/approvals/{id}", false, d.showApproval, doc{about: "Show such a call with all of its arguments", gives: api.Approval{}, fails: []int{404}}},
-		{"POST", "/api/approvals/{id}", false, d.answerApproval, doc{about: "Answer it", takes: api.Answer{}, needs: []string{"answer"}, gives: api.Answered{}, fails: []int{404, 409}}},
-		{"GET", "/api/models", false, d.listModels, doc{about: "List the configured models", gives: ConfiguredModels{}}},
-		{"GET", "/api/stats", false, d.stats, doc{operators: true, about: "Sums of the call log and the archive", gives: store.Stats{}}},
-		{"GET", "/api/settings", false, d.settings, doc{operators: true, about: "The configuration in force, without secrets", gives: Configuration{}}},
-		{"GET", "/api/usage", false, d.showUsage, doc{about: "What you took, day by day, and how much of your quotas is used",
-			query: []queryParam{{"days", "integer", "so many days; left out: 7"}, {"user", "string", "somebody else, for the operator"}}, gives: Usage{}, fails: []int{400, 404}}},
-		{"GET", "/api/users", false, d.listUsers, doc{operators: true, about: "List the users with what they may and what they took today", gives: UserList{}}},
-		{"GET", "/api/users/{name}/data", false, d.showUserData, doc{operators: true, about: "Sum up what is stored of somebody, also of who is no user any more", gives: UserData{}}},
-		{"DELETE", "/api/users/{name}/data", false, d.purgeUser, doc{operators: true, about: "Delete everything of somebody who is no user any more", gives: UserData{}, fails: []int{409}}},
-		{"GET", "/metrics", false, d.serveMetrics, doc{operators: true, about: "Counters and times for Prometheus", kind: kindText}},
-		{"POST", "/v1/chat/completions", false, d.completions, doc{about: "OpenAI's protocol: answer the last messages",
-			headers: map[string]string{"X-Weir-Conversation": "the conversation that goes on; the answer's header names it"},
-			takes:   openai.CompletionBody{}, needs: []string{"messages"}, loose: true, gives: openai.Completion{}, kind: kindStream, fails: []int{404, 409, 429, 502, 503, 507}}},
-		{"GET", "/v1/models", false, d.completionModels, doc{about: "OpenAI's protocol: what a request can name as its model", gives: openai.ModelList{}}},
-		{"GET", "/v1/models/{id...}", false, d.completionModel, doc{about: "OpenAI's protocol: one of them", gives: openai.ModelRow{}, fails: []int{404}}},
-		{"POST", "/mcp", false, d.serveMCP, doc{about: "The Model Context Protocol over HTTP: take a message", other: true}},
-		{"GET", "/mcp", false, d.serveMCP, doc{about: "The Model Context Protocol over HTTP: what the server says by itself", other: true}},
-		{"DELETE", "/mcp", false, d.serveMCP, doc{about: "The Model Context Protocol over HTTP: end a session", other: true}},
-		{"GET", "/api/mcp", false, d.streamMCP, doc{about: "For `weir mcp`: turn the connection into a stream of that protocol's messages", other: true}},
+			Kind:  kindLines + ", " + kindJSON + ", " + kindMarkdown,
+			Fails: []int{400, 404},
+		},
+		{
+			Method: "GET", Path: "/api/tools",
+			Auth: Token, Handle: d.listTools,
+			About: "List the tools with their limits",
+			Gives: ToolList{},
+		},
+		{
+			Method: "GET", Path: "/api/tools/{name}",
+			Auth: Token, Handle: d.showTool,
+			About: "Show a tool",
+			Gives: plugin.ToolInfo{},
+			Fails: []int{404},
+		},
+		{
+			Method: "POST", Path: "/api/tools/{name}/call",
+			Auth: Token, Handle: d.awaited(d.callTool),
+			About: "Call a tool without a model. A tool that fails is a success of the call: its answer says so",
+			Takes: CallBody{},
+			Gives: api.ToolCallResult{},
+			Fails: []int{429, 404, 422, 503},
+		},
+		{
+			Method: "GET", Path: "/api/plugins",
+			Auth: Operator, Handle: d.listPlugins,
+			About: "List the plugins with their states",
+			Gives: PluginList{},
+		},
+		{
+			Method: "POST", Path: "/api/reload",
+			Auth: Operator, Handle: d.whole(d.postReload),
+			About: "Read the configuration and the plugin folders again",
+			Gives: ReloadReport{},
+			Fails: []int{409, 503},
+		},
+		{
+			Method: "POST", Path: "/api/plugins/reload",
+			Auth: Operator, Handle: d.whole(d.reloadPlugins),
+			About: "Read the plugin folders and the grants again",
+			Gives: Reloaded{},
+			Fails: []int{409, 503},
+		},
+		{
+			Method: "GET", Path: "/api/plugins/{name}",
+			Auth: Operator, Handle: d.reviewPlugin,
+			About: "Everything about a plugin, and what waits",
+			Gives: plugin.Review{},
+			Fails: []int{404},
+		},
+		{
+			Method: "POST", Path: "/api/plugins/{name}/approve",
+			Auth: Operator, Handle: d.whole(d.approvePlugin),
+			About: "Let in exactly the version that was looked at",
+			Takes: Verdict{},
+			Bare:  true,
+			Gives: plugin.Review{},
+			Fails: []int{404, 409, 422, 503},
+		},
+		{
+			Method: "POST", Path: "/api/plugins/{name}/rollback",
+			Auth: Operator, Handle: d.whole(d.rollbackPlugin),
+			About: "Go back to an earlier version",
+			Takes: Verdict{},
+			Bare:  true,
+			Gives: plugin.Review{},
+			Fails: []int{404, 409, 422, 503},
+		},
+		{
+			Method: "POST", Path: "/api/plugins/{name}/disable",
+			Auth: Operator, Handle: d.whole(d.disablePlugin),
+			About: "Take a plugin out",
+			Takes: Verdict{},
+			Bare:  true,
+			Gives: plugin.Review{},
+			Fails: []int{404, 409, 503},
+		},
+		{
+			Method: "POST", Path: "/api/plugins/{name}/enable",
+			Auth: Operator, Handle: d.whole(d.enablePlugin),
+			About: "Take a plugin in again",
+			Takes: Verdict{},
+			Bare:  true,
+			Gives: plugin.Review{},
+			Fails: []int{404, 409, 503},
+		},
+		{
+			Method: "DELETE", Path: "/api/plugins/{name}",
+			Auth: Operator, Handle: d.whole(d.removePlugin),
+			About: "Forget a plugin",
+			Query: []queryParam{{"files", "string", "remove: its files too; keep or left out: not"}},
+			Gives: plugin.Removal{},
+			Fails: []int{400, 404, 409, 503},
+		},
+		{
+			Method: "POST", Path: "/api/plugins/{name}/retry",
+			Auth: Operator, Handle: d.retryPlugin,
+			About: "Take a plugin out of quarantine",
+			Gives: Retried{},
+			Fails: []int{404},
+		},
+		{
+			Method: "GET", Path: "/api/archives",
+			Auth: Token, Handle: d.listArchives,
+			About: "List the archived results, the newest first",
+			Query: []queryParam{
+				conversation,
+				{"tool", "string", "only of this tool"},
+				{"q", "string", "a text that the call or the summary contains"},
+				limited("50"),
+				{"offset", "integer", "leave out the newest"},
+			},
+			Gives: ArchiveList{},
+			Fails: []int{400},
+		},
+		{
+			Method: "GET", Path: "/api/archives/search",
+			Auth: Token, Handle: d.searchArchives,
+			About: "Find words in the whole texts",
+			Query: []queryParam{{"q", "string", "words that one result contains, all of them"}, conversation, limited("20")},
+			Gives: Found{},
+			Fails: []int{400},
+		},
+		{
+			Method: "POST", Path: "/api/archives/prune",
+			Auth: Operator, Handle: d.pruneArchives,
+			About: "Remove the texts that the configuration does not keep",
+			Takes: PruneBody{},
+			Gives: Pruned{},
+		},
+		{
+			Method: "GET", Path: "/api/archives/{uuid}",
+			Auth: Token, Handle: d.showArchive,
+			About: "Read an archived result, or a part of it",
+			Query: []queryParam{
+				conversation, {"lines", "string", "a-b, counted from 1"}, {"grep", "string", "lines that match an RE2 expression"}, {"context", "integer", "lines around each match"},
+				{"pointer", "string", "a value of JSON, by RFC 6901"},
+				{"head", "integer", "the first lines"}, {"tail", "integer", "the last lines"}, {"offset", "integer", "leave out so many characters"},
+			},
+			Gives: ArchivePage{},
+			Fails: []int{400, 404, 410, 422},
+		},
+		{
+			Method: "DELETE", Path: "/api/archives/{uuid}",
+			Auth: Token, Handle: d.deleteArchive,
+			About: "Delete an archived result for good",
+			Fails: []int{404},
+		},
+		{
+			Method: "POST", Path: "/api/results",
+			Auth: Token, Handle: d.postResult,
+			About: "Keep and cut the result of another loop's tool",
+			Takes: ResultBody{},
+			Needs: []string{"tool_name", "result"},
+			Gives: KeptResult{},
+			Fails: []int{429, 403, 404, 422},
+		},
+		{
+			Method: "GET", Path: "/api/traces",
+			Auth: Token, Handle: d.listTraces,
+			About: "List how the last turns went, the newest first",
+			Query: []queryParam{conversation, limited("20")},
+			Gives: api.TraceList{},
+			Fails: []int{400},
+		},
+		{
+			Method: "GET", Path: "/api/traces/{id}",
+			Auth: Token, Handle: d.showTrace,
+			About: "How one turn went, round by round; the id last is that of the newest",
+			Query: []queryParam{conversation},
+			Gives: api.Trace{},
+			Fails: []int{404},
+		},
+		{
+			Method: "GET", Path: "/api/approvals",
+			Auth: Token, Handle: d.listApprovals,
+			About: "List the calls that wait for a person",
+			Gives: api.ApprovalList{},
+		},
+		{
+			Method: "GET", Path: "/api/approvals/{id}",
+			Auth: Token, Handle: d.showApproval,
+			About: "Show such a call with all of its arguments",
+			Gives: api.Approval{},
+			Fails: []int{404},
+		},
+		{
+			Method: "POST", Path: "/api/approvals/{id}",
+			Auth: Token, Handle: d.answerApproval,
+			About: "Answer it",
+			Takes: api.Answer{},
+			Needs: []string{"answer"},
+			Gives: api.Answered{},
+			Fails: []int{404, 409},
+		},
+		{
+			Method: "GET", Path: "/api/models",
+			Auth: Token, Handle: d.listModels,
+			About: "List the configured models",
+			Gives: ConfiguredModels{},
+		},
+		{
+			Method: "GET", Path: "/api/stats",
+			Auth: Operator, Handle: d.stats,
+			About: "Sums of the call log and the archive",
+			Gives: store.Stats{},
+		},
+		{
+			Method: "GET", Path: "/api/settings",
+			Auth: Operator, Handle: d.settings,
+			About: "The configuration in force, without secrets",
+			Gives: Configuration{},
+		},
+		{
+			Method: "GET", Path: "/api/usage",
+			Auth: Token, Handle: d.showUsage,
+			About: "What you took, day by day, and how much of your quotas is used",
+			Query: []queryParam{{"days", "integer", "so many days; left out: 7"}, {"user", "string", "somebody else, for the operator"}},
+			Gives: Usage{},
+			Fails: []int{400, 404},
+		},
+		{
+			Method: "GET", Path: "/api/users",
+			Auth: Operator, Handle: d.listUsers,
+			About: "List the users with what they may and what they took today",
+			Gives: UserList{},
+		},
+		{
+			Method: "GET", Path: "/api/users/{name}/data",
+			Auth: Operator, Handle: d.showUserData,
+			About: "Sum up what is stored of somebody, also of who is no user any more",
+			Gives: UserData{},
+		},
+		{
+			Method: "DELETE", Path: "/api/users/{name}/data",
+			Auth: Operator, Handle: d.purgeUser,
+			About: "Delete everything of somebody who is no user any more",
+			Gives: UserData{},
+			Fails: []int{409},
+		},
+		{
+			Method: "GET", Path: "/metrics",
+			Auth: Operator, Handle: d.serveMetrics,
+			About: "Counters and times for Prometheus",
+			Kind:  kindText,
+		},
+		{
+			Method: "POST", Path: "/v1/chat/completions",
+			Auth: Token, Handle: d.completions,
+			About:   "OpenAI's protocol: answer the last messages",
+			Headers: map[string]string{"X-Weir-Conversation": "the conversation that goes on; the answer's header names it"},
+			Takes:   openai.CompletionBody{},
+			Needs:   []string{"messages"},
+			Loose:   true,
+			Gives:   openai.Completion{},
+			Kind:    kindStream,
+			Fails:   []int{404, 409, 429, 502, 503, 507},
+		},
+		{
+			Method: "GET", Path: "/v1/models",
+			Auth: Token, Handle: d.completionModels,
+			About: "OpenAI's protocol: what a request can name as its model",
+			Gives: openai.ModelList{},
+		},
+		{
+			Method: "GET", Path: "/v1/models/{id...}",
+			Auth: Token, Handle: d.completionModel,
+			About: "OpenAI's protocol: one of them",
+			Gives: openai.ModelRow{},
+			Fails: []int{404},
+		},
+		{
+			Method: "POST", Path: "/mcp",
+			Auth: Token, Handle: d.serveMCP,
+			About: "The Model Context Protocol over HTTP: take a message",
+			Other: true,
+		},
+		{
+			Method: "GET", Path: "/mcp",
+			Auth: Token, Handle: d.serveMCP,
+			About: "The Model Context Protocol over HTTP: messages from the server",
+			Other: true,
+		},
+		{
+			Method: "DELETE", Path: "/mcp",
+			Auth: Token, Handle: d.serveMCP,
+			About: "The Model Context Protocol over HTTP: end a session",
+			Other: true,
+		},
+		{
+			Method: "GET", Path: "/api/mcp",
+			Auth: Token, Handle: d.streamMCP,
+			About: "For `weir mcp`: turn the connection into a stream of that protocol's messages",
+			Other: true,
+		},
 	}
 	// Everything else, wrong methods of the routes above included.
-	return append(rs, route{"", "/", true, d.rest, doc{about: "The page", kind: "text/html", fails: []int{404}}})
+	return append(rs, route{
+		Path: "/",
+		Auth: Public, Handle: d.rest,
+		About: "The page",
+		Kind:  "text/html",
+		Fails: []int{404},
+	})
 }
 
 // guard turns a handler's error into an answer and keeps a panic of one
@@ -200,7 +531,8 @@ func (d *Daemon) readyz(w http.ResponseWriter, _ *http.Request) error {
 // rest answers what no route answers: the page's files, and for all else a
 // problem that a program can read.
 func (d *Daemon) rest(w http.ResponseWriter, r *http.Request) error {
-	forPrograms := strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.URL.Path, "/chat/") || r.URL.Path == "/models" || r.URL.Path == "/v1" || strings.HasPrefix(r.URL.Path, "/v1/") || r.URL.Path == "/mcp"
+	forPrograms := strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.URL.Path, "/chat/") || r.URL.Path == "/models" || r.URL.Path == "/v1" ||
+		strings.HasPrefix(r.URL.Path, "/v1/") || r.URL.Path == "/mcp"
 	if d.cfg.Pages == nil || forPrograms || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return api.Problemf(http.StatusNotFound, "no_route", routeHint(r.URL.Path), "nothing answers %s %s", api.Clip(r.Method, 20), api.Clip(r.URL.Path, 80))
 	}
@@ -225,7 +557,8 @@ func routeHint(path string) string {
 // does not need, so that text in a result cannot load or run anything.
 func (d *Daemon) page(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
+		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	h.Set("Cache-Control", "no-cache")
 	http.FileServerFS(d.cfg.Pages).ServeHTTP(w, r)
 	return nil

@@ -208,12 +208,12 @@ func TestNoRouteShowsAnotherUsersThings(t *testing.T) {
 			continue
 		}
 		for _, v := range visits {
-			method := r.method
+			method := r.Method
 			if method == "" {
 				method = "GET"
 			}
 			if v.path == "" {
-				v.path = r.path
+				v.path = r.Path
 			}
 			got := n.visit(method, v, n.conversation, n.uuid)
 			nobodys, never := uuid.NewString(), uuid.NewString()

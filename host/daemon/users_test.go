@@ -55,15 +55,15 @@ func TestUsersReachTheirOwnRoutes(t *testing.T) {
 	s := newServer(t, replay.Func(func(int, agent.Request) replay.Reply { return replay.Text("ok") }))
 	s.withUsers(map[string]User{"ann": ann(usage.Quota{})})
 	for _, r := range s.daemon.routes() {
-		if r.public || r.method == "" {
+		if r.Auth == Public || r.Method == "" {
 			continue
 		}
-		path := strings.NewReplacer("{id...}", "x", "{id}", "x", "{uuid}", "x", "{name}", "calculator").Replace(r.path)
-		a := s.as(annToken, r.method, path, `{}`)
-		if refused := a.status == 403 && strings.Contains(a.body, "operators_only"); refused != r.operators {
+		path := strings.NewReplacer("{id...}", "x", "{id}", "x", "{uuid}", "x", "{name}", "calculator").Replace(r.Path)
+		a := s.as(annToken, r.Method, path, `{}`)
+		if refused := a.status == 403 && strings.Contains(a.body, "operators_only"); refused != (r.Auth == Operator) {
 			t.Errorf("%s: %d %.200s", r.pattern(), a.status, a.body)
 		}
-		if a := s.as(annToken+"x", r.method, path, `{}`); a.status != 401 {
+		if a := s.as(annToken+"x", r.Method, path, `{}`); a.status != 401 {
 			t.Errorf("%s with a wrong token: %d", r.pattern(), a.status)
 		}
 	}
