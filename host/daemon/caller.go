@@ -115,7 +115,7 @@ func (t *turn) tell(given []tool.Result, turn int) agent.Message {
 		}
 		t.told[id] = t.told[id] || t.outlasts(r)
 		out := api.ResultOf(r, 0, tool.En)
-		t.uses = append(t.uses, store.Call{
+		t.calls.Rows = append(t.calls.Rows, store.Call{
 			Scope: t.scope, Turn: turn, CallID: r.CallID, Tool: r.Tool, Model: t.ask.Model, Code: "ok",
 			Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: id, Created: t.d.now(),
 		})
@@ -132,7 +132,7 @@ func titleOf(history []agent.Message, question string) string {
 			break
 		}
 	}
-	title := cleanTitle(firstLine(question))
+	title := cleanTitle(turns.FirstLine(question))
 	if title == "" {
 		title = cleanTitle(question)
 	}

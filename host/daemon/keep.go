@@ -14,7 +14,7 @@ import (
 // keeps every result. Of any other the row is dropped then, so that nobody may
 // be told its uuid.
 func (t *turn) outlasts(r tool.Result) bool {
-	if r.Ref == nil || r.Ref.Again || r.Repeat || r.Ephemeral || r.Shown.Cut() || r.Shown.Summarized || r.Repeat || r.Load != nil {
+	if r.Ref == nil || r.Ref.Again || r.Repeat || r.Ephemeral || r.Shown.Cut() || r.Shown.Summarized || r.Load != nil {
 		return r.Ref != nil
 	}
 	threshold := t.prof.Agent.ArchiveThreshold
@@ -39,12 +39,12 @@ func (t *turn) unrefer(ms []agent.Message) (unnamed []string) {
 				continue
 			}
 			id := e.Ref.UUID
-			use := slices.IndexFunc(t.uses, func(u store.Call) bool { return u.UUID == id })
+			use := slices.IndexFunc(t.calls.Rows, func(u store.Call) bool { return u.UUID == id })
 			if use < 0 {
 				continue // of an earlier turn
 			}
 			unnamed = append(unnamed, id)
-			e.Ref, t.uses[use].UUID = nil, ""
+			e.Ref, t.calls.Rows[use].UUID = nil, ""
 			t.end.KeptChars -= e.Chars
 		}
 	}

@@ -73,7 +73,7 @@ func (t *turn) unmoved(ctx context.Context) error {
 // calls, which only a client that streams reads. nil: it has seen nothing and
 // asks again.
 func (t *turn) marks(out agent.Turn) []string {
-	if strings.TrimSpace(out.Answer) == "" && strings.TrimSpace(t.said.String()) == "" && len(out.Pending) == 0 {
+	if strings.TrimSpace(out.Answer) == "" && strings.TrimSpace(t.stream.Sent()) == "" && len(out.Pending) == 0 {
 		return nil
 	}
 	before := slices.Clone(t.ask.Spoken)
@@ -88,7 +88,7 @@ func (t *turn) marks(out agent.Turn) []string {
 		ids = append(ids, c.ID)
 	}
 	marks := []string{turns.MarkOf(turns.Visible(out.Messages))}
-	for _, text := range []string{out.Answer, t.said.String()} {
+	for _, text := range []string{out.Answer, t.stream.Sent()} {
 		marks = append(marks, turns.MarkOf(append(before[:len(before):len(before)], turns.Said{Role: agent.RoleAssistant, Text: text, IDs: ids})))
 	}
 	slices.Sort(marks)

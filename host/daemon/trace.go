@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
@@ -15,88 +14,14 @@ import (
 	"github.com/weirhost/weir/host/daemon/store"
 )
 
-// The most characters that a trace holds of a question and of a call's arguments.
-const (
-	traceQuestion = 200
-	traceArgs     = 400
-)
-
-// round is the last one, or round 0 where none has begun.
-func lastRound(tr *api.Trace) *api.TraceRound {
-	if len(tr.Rounds) == 0 {
-		tr.Rounds = []api.TraceRound{{}}
-	}
-	return &tr.Rounds[len(tr.Rounds)-1]
-}
-
-// called fills in what became of a call that was started.
-func traceCalled(tr *api.Trace, r api.ToolCallResult) {
-	calls := lastRound(tr).Calls
-	for i := range calls {
-		c := &calls[i]
-		if c.ID != r.ID {
-			continue
-		}
-		c.OK, c.ElapsedMS, c.Produced, c.Shown, c.Layer, c.Limit, c.Unit = r.OK, r.ElapsedMS, r.Produced, r.Shown, r.Layer, r.Limit, r.Unit
-		c.KeptUUID, c.LoadedUUID, c.Summarized, c.Line = r.KeptUUID, r.LoadedUUID, r.Summarized, r.Line
-		if r.Error != nil {
-			c.Error = r.Error.Code
-		}
-	}
-}
-
-// note writes down what the trace holds of an event.
-func (t *turn) note(e agent.Event) {
-	tr := &t.trace
-	switch e := e.(type) {
-	case agent.TurnStart:
-		tr.TraceHead = api.TraceHead{Conversation: t.scope.Conversation, Turn: e.Turn, Question: api.Clip(firstLine(t.ask.Message), traceQuestion),
-			Model: t.ask.Model, Profile: t.ask.Profile, Mode: e.Mode, Simulated: t.model.Info.Simulated, Started: t.d.now().UTC()}
-		tr.Window, tr.Limit, tr.Why = e.Window, e.Limit, e.Why
-	case agent.ModeSwitched:
-		tr.Mode = e.To
-	case agent.Offered:
-		tr.Tools = e.Tools
-	case agent.CallStart:
-		t.starting = append(t.starting, api.TraceCall{ToolCallStart: api.ToolCallStart{ID: e.Call.ID, Tool: e.Call.Tool, Args: shortArgs(e.Call.Args), Format: string(e.Format)}})
-		if len(tr.Rounds) == 0 && t.asked == 0 { // ahead of the first request
-			lastRound(tr).Calls, t.starting = append(lastRound(tr).Calls, t.starting...), nil
-		}
-	case agent.Budget:
-		t.asked++
-	case agent.RoundEnd:
-		r := api.TraceRound{Round: e.Round, Sent: e.Sent, Usage: e.Usage, FirstMS: e.First.Milliseconds(), ElapsedMS: e.Elapsed.Milliseconds(), Calls: t.starting}
-		t.starting = nil
-		if e.Err != nil {
-			r.Error = asProblem(e.Err).Code
-		}
-		tr.Rounds = append(tr.Rounds, r)
-	case agent.Folded:
-		tr.FoldedChars += e.SavedChars
-	case agent.TurnEnd:
-		tr.Reason, tr.ElapsedMS, tr.Requests, tr.Calls = e.Reason, e.Elapsed.Milliseconds(), e.Rounds, e.Calls
-		tr.Usage, tr.Cost = t.end.Usage, t.end.Cost
-		tr.ProducedChars, tr.ShownChars = e.ProducedChars, e.ShownChars
-	}
-}
-
-// shortArgs are arguments as they are, or the beginning of their text.
-func shortArgs(args json.RawMessage) json.RawMessage {
-	if len(args) <= traceArgs && json.Valid(args) {
-		return args
-	}
-	text, _ := json.Marshal(api.Clip(string(args), traceArgs)) // a string always marshals
-	return text
-}
-
-// traced is the trace as it is stored.
+// traced returns the trace in its stored form.
 func (t *turn) traced() *store.Trace {
-	body, err := json.Marshal(t.trace)
-	if err != nil { // plain data: only broken raw arguments can do this
+	body, err := json.Marshal(t.trace.Record)
+	if err != nil { // only invalid raw arguments can cause this
 		t.d.log.Error("a trace could not be written", "error", err)
 		return nil
 	}
-	return &store.Trace{Turn: t.trace.Turn, Created: t.trace.Started, Body: body}
+	return &store.Trace{Turn: t.trace.Record.Turn, Created: t.trace.Record.Started, Body: body}
 }
 
 func (d *Daemon) listTraces(w http.ResponseWriter, r *http.Request) error {

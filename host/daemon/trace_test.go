@@ -85,29 +85,6 @@ func TestTraceOfATurn(t *testing.T) {
 	}
 }
 
-// Calls ahead of the first request stand in a round of their own, and arguments
-// that are long are told in part.
-func TestTraceHoldsWhatItMust(t *testing.T) {
-	tn := &turn{d: &Daemon{now: time.Now}}
-	start := func(id string, args string) {
-		tn.note(agent.CallStart{Call: tool.Call{ID: id, Tool: "t", Args: json.RawMessage(args)}})
-	}
-	start("ahead", `{"q":"x"}`)
-	traceCalled(&tn.trace, api.ToolCallResult{ID: "ahead", OK: true, Produced: 5, Shown: 5})
-	tn.note(agent.Budget{})
-	start("long", `{"q":"`+strings.Repeat("长", traceArgs)+`"}`)
-	tn.note(agent.RoundEnd{Round: 1, Calls: 1, Err: &agent.ModelError{Code: agent.ModelCut, Msg: "m"}})
-	traceCalled(&tn.trace, api.ToolCallResult{ID: "long", Error: &tool.Error{Code: tool.Failed}})
-	rs := tn.trace.Rounds
-	if len(rs) != 2 || rs[0].Round != 0 || len(rs[0].Calls) != 1 || !rs[0].Calls[0].OK || rs[1].Error != "model_cut" {
-		t.Fatalf("%+v", rs)
-	}
-	c := rs[1].Calls[0]
-	if c.Error != tool.Failed || !json.Valid(c.Args) || len([]rune(string(c.Args))) > traceArgs+10 { // quotes are escaped
-		t.Errorf("%+v", c)
-	}
-}
-
 // What a tool says of a running call reaches the stream, in front of its result.
 func TestProgressReachesTheStream(t *testing.T) {
 	dir := t.TempDir()

@@ -37,17 +37,16 @@ type turn struct {
 	// unsaved says that the disk was full when the question came. What of the
 	// turn is in the store then is what stored says.
 	unsaved bool
-	uses    []store.Call
 	told    map[string]bool   // uuids that the client was told
 	format  map[string]string // call id → format
-	said    strings.Builder   // all text that was shown
 	end     api.ChatEnd
 	side    usage.SideUsage
-	trace   api.Trace
 	pace    pacer
-	// starting are calls of a reply that is still being read, asked counts requests.
-	starting []api.TraceCall
-	asked    int
+
+	stream    *turns.Stream
+	trace     *turns.Trace
+	calls     *turns.Calls
+	observers turns.Observers
 }
 
 // chat is answer, as one request of the principal's.
@@ -105,6 +104,7 @@ func (d *Daemon) answer(ctx context.Context, principal string, ask turns.Questio
 	ctx, t.spans = d.set().Tracing.StartTurn(usage.WithSideUsage(ctx, &t.side), telemetry.TurnInfo{
 		Peer: peerOf(t.model, t.ask.Model, t.scope.Conversation), Profile: t.ask.Profile, Question: t.ask.Message, Known: d.knows,
 	})
+	t.observers = t.newObservers()
 	loop, err := agent.New(t.prof.Agent, watched{t.metered(), t}, t.tools(toolbox{session, t.prof.Allow, t.prof.Deny}), agent.ObserverFunc(t.observe))
 	if err != nil {
 		t.spans.End(t.end, err)
@@ -176,6 +176,7 @@ func (d *Daemon) newTurn(ctx context.Context, principal string, ask turns.Questi
 	if t.scope.Conversation == "" {
 		t.scope.Conversation = uuid.Must(uuid.NewV7()).String() // ordered by time, so that the store's indexes grow at one end
 	}
+	t.calls = &turns.Calls{Scope: t.scope, Model: ask.Model, Turn: func() int { return lastStoredTurn(t.stored) }, Now: d.now}
 	if err := t.preload(ctx); err != nil {
 		return nil, err
 	}
@@ -254,7 +255,7 @@ func (t *turn) store(ctx context.Context, out agent.Turn, had int) error {
 		from++ // the question stands there already
 	}
 	unnamed := t.unrefer(out.Messages) // which changes messages and uses
-	change := store.Turn{Trace: t.traced(), Messages: t.rows(out.Messages[from:]), Orphans: unnamed, Calls: t.uses, Fingerprints: t.marks(out), Usage: t.sums(out)}
+	change := store.Turn{Trace: t.traced(), Messages: t.rows(out.Messages[from:]), Orphans: unnamed, Calls: t.calls.Rows, Fingerprints: t.marks(out), Usage: t.sums(out)}
 	if from < len(t.stored) {
 		change.From = t.stored[from].Seq
 	}
@@ -277,115 +278,6 @@ func (t *turn) sums(out agent.Turn) *store.TurnUsage {
 		s.Cost, s.Currency = &c.Amount, c.Currency
 	}
 	return s
-}
-
-// observe turns the agent's events into the stream's, the log and the call log.
-func (t *turn) observe(e agent.Event) {
-	if end, ok := e.(agent.TurnEnd); ok {
-		own := t.model.Price.Cost(end.Usage)
-		t.d.metrics.TurnEnded(t.ask.Model, end, own) // the others' are counted as theirs
-		t.end.Usage, t.end.Cost, t.end.Asides = t.side.Total(end.Usage, own)
-	}
-	t.note(e)
-	t.spans.Observe(e)
-	log := t.d.log
-	switch e := e.(type) {
-	case agent.TurnStart:
-		log.Info("turn", "conversation", t.scope.Conversation, "turn", e.Turn, "model", t.ask.Model, "mode", e.Mode,
-			"window_tokens", e.Window, "limit_chars", e.Limit, "limit_by", e.Why)
-		t.emit(api.EventStart, api.ChatStart{Conversation: t.scope.Conversation, Turn: e.Turn, Model: t.ask.Model, Mode: e.Mode, Simulated: t.model.Info.Simulated, Window: e.Window, Limit: e.Limit, Why: e.Why, Locale: e.Locale, Resumable: t.ask.Resume})
-		t.end.Conversation = t.scope.Conversation
-		t.prof.Agent.Locale = e.Locale
-	case agent.TextDelta:
-		t.said.WriteString(e.Text)
-		t.emit(api.EventText, &api.TextPiece{Text: e.Text})
-	case agent.ReasoningDelta:
-		t.emit(api.EventThought, &api.TextPiece{Text: e.Text})
-	case agent.CallStart:
-		t.format[e.Call.ID] = string(e.Format)
-		log.Info("call recognised", "tool", e.Call.Tool, "id", e.Call.ID, "format", e.Format, "repaired", e.Repaired)
-		t.emit(api.EventCall, api.ToolCallStart{ID: e.Call.ID, Tool: e.Call.Tool, Args: e.Call.Args, Format: string(e.Format)})
-	case agent.CallEnd:
-		t.result(e)
-	case agent.MalformedCall:
-		log.Warn("call not readable", "reason", e.Malformed.Reason, "format", e.Malformed.Format, "tool", e.Malformed.Name, "corrected", e.Note != "")
-		t.emit(api.EventMalformed, api.ToolCallMalformed{Reason: string(e.Malformed.Reason), Tool: e.Malformed.Name, Format: string(e.Malformed.Format), Note: e.Note})
-		t.d.metrics.CallMalformed(t.ask.Model, e.Malformed)
-		t.uses = append(t.uses, store.Call{
-			Scope: t.scope, Turn: lastStoredTurn(t.stored), Tool: api.Clip(e.Malformed.Name, 80), Model: t.ask.Model, Format: string(e.Malformed.Format),
-			Code: store.MalformedCode + string(e.Malformed.Reason), Created: t.d.now(),
-		})
-	case agent.ModeSwitched:
-		log.Warn("tool calling switched", "from", e.From, "to", e.To, "why", e.Why)
-		t.d.metrics.ModeSwitched(e)
-		t.d.learn(t.ask.Model, t.model, e.To)
-		t.emit(api.EventMode, api.ModeSwitched{From: e.From, To: e.To, Why: e.Why})
-	case agent.ModelRepeated:
-		p := asProblem(e.Err)
-		t.d.metrics.ModelFailed(t.ask.Model, p.Code, "repeated")
-		t.emit(api.EventRepeated, api.ModelRepeated{Code: p.Code, Message: p.Msg, Wait: e.Wait.Milliseconds()})
-	case agent.PlanReady:
-		t.emit(api.EventPlan, api.Plan{Steps: e.Steps})
-	case agent.Recalled:
-		if e.Fallback != "" {
-			log.Warn("words were counted, for there were no vectors", "why", e.Fallback)
-		}
-		log.Info("archived results may be meant", "uuids", e.UUIDs, "score", e.Score, "by", e.By, "hinted", e.Hinted, "loaded", e.Preloaded)
-		t.emit(api.EventRecalled, api.Recalled{UUIDs: e.UUIDs, Score: e.Score, By: e.By, Hinted: e.Hinted, Loaded: e.Preloaded, Fallback: e.Fallback})
-	case agent.Folded:
-		t.d.metrics.Folded(e)
-		log.Info("folded", "results", len(e.UUIDs), "saved_chars", e.SavedChars, "mid_turn", e.MidTurn)
-		t.emit(api.EventFolded, api.Folded{UUIDs: e.UUIDs, SavedChars: e.SavedChars, MidTurn: e.MidTurn})
-	case agent.Budget:
-		if e.TooLong {
-			log.Warn("the system prompt is too long for the window", "system_chars", e.SystemChars, "window_tokens", e.Window)
-		}
-		t.emit(api.EventBudget, api.Budget{Tokens: e.Tokens, Window: e.Window})
-	case agent.TurnEnd:
-		t.end.Reason, t.end.Rounds, t.end.Calls = e.Reason, e.Rounds, e.Calls
-		t.end.ProducedChars, t.end.ShownChars, t.end.KeptChars = e.ProducedChars, e.ShownChars, e.KeptChars
-		t.end.ElapsedMS, t.end.Faults = e.Elapsed.Milliseconds(), e.Faults
-		log.Info("turn ended", "reason", e.Reason, "rounds", e.Rounds, "calls", e.Calls, "produced_chars", e.ProducedChars,
-			"shown_chars", e.ShownChars, "kept_chars", e.KeptChars, "prompt_tokens", t.end.Usage.Prompt, "completion_tokens", t.end.Usage.Completion,
-			"faults", e.Faults.Faults, "refaults", e.Refaults, "thrash", e.Thrash)
-	}
-}
-
-func (t *turn) result(e agent.CallEnd) {
-	r, id := e.Result, ""
-	if r.Ref != nil {
-		id = r.Ref.UUID
-	}
-	if t.outlasts(r) {
-		t.told[id] = true
-	} else {
-		r.Ref = nil
-	}
-	out := api.ResultWithText(r, e.Elapsed.Milliseconds(), e.Text)
-	code := "ok"
-	if r.Err != nil {
-		code = string(r.Err.Code)
-	}
-	t.d.metrics.ToolCalled(t.ask.Model, t.format[r.CallID], out, r.Stats, e.Elapsed)
-	t.d.metrics.ApprovalDecided(out)
-	t.spans.Result(r, out, t.format[r.CallID])
-	t.emit(api.EventResult, out)
-	if out.Layer != tool.LayerNone {
-		if hostCut := out.Layer == tool.LayerTool || out.Layer == tool.LayerOperator || out.Layer == tool.LayerDefault || out.Layer == tool.LayerCeiling; !hostCut {
-			// The host has logged its own cut; this one lowered it.
-			t.d.log.Info("result cut", "tool", r.Tool, "layer", out.Layer, "from", out.Produced, "to", out.Shown, "percent", api.PercentCut(out.Produced, out.Shown))
-		}
-		t.emit(api.EventTruncated, api.ToolCallTruncated{ID: r.CallID, Tool: r.Tool, Layer: out.Layer, From: out.Produced, To: out.Shown, Percent: api.PercentCut(out.Produced, out.Shown)})
-	}
-	if out.KeptUUID != "" {
-		t.emit(api.EventArchived, api.ToolCallArchived{ID: r.CallID, Tool: r.Tool, UUID: out.KeptUUID, Chars: out.Produced})
-	}
-	t.end.Results = append(t.end.Results, out)
-	traceCalled(&t.trace, out)
-	t.uses = append(t.uses, store.Call{
-		Scope: t.scope, Turn: lastStoredTurn(t.stored), CallID: r.CallID, Tool: r.Tool, Model: t.ask.Model, Format: t.format[r.CallID], Code: code,
-		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: id, Duration: e.Elapsed, Created: t.d.now(),
-	})
 }
 
 // rows gives messages their stored form.
@@ -434,9 +326,4 @@ func lastStoredTurn(rows []store.Message) int {
 		return 0
 	}
 	return rows[len(rows)-1].Turn
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return line
 }

@@ -1,0 +1,56 @@
+package turns
+
+import (
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Log writes the turn's log lines.
+type Log struct {
+	Logger              hclog.Logger
+	Conversation, Model string
+	// End has the usage of the whole turn when agent.TurnEnd arrives.
+	End *api.ChatEnd
+}
+
+// Observe implements Observer.
+func (l Log) Observe(e agent.Event) {
+	switch e := e.(type) {
+	case agent.TurnStart:
+		l.Logger.Info("turn", "conversation", l.Conversation, "turn", e.Turn, "model", l.Model, "mode", e.Mode,
+			"window_tokens", e.Window, "limit_chars", e.Limit, "limit_by", e.Why)
+	case agent.CallStart:
+		l.Logger.Info("call recognised", "tool", e.Call.Tool, "id", e.Call.ID, "format", e.Format, "repaired", e.Repaired)
+	case agent.MalformedCall:
+		l.Logger.Warn("call not readable", "reason", e.Malformed.Reason, "format", e.Malformed.Format, "tool", e.Malformed.Name, "corrected", e.Note != "")
+	case agent.ModeSwitched:
+		l.Logger.Warn("tool calling switched", "from", e.From, "to", e.To, "why", e.Why)
+	case agent.Recalled:
+		if e.Fallback != "" {
+			l.Logger.Warn("words were counted, for there were no vectors", "why", e.Fallback)
+		}
+		l.Logger.Info("archived results may be meant", "uuids", e.UUIDs, "score", e.Score, "by", e.By, "hinted", e.Hinted, "loaded", e.Preloaded)
+	case agent.Folded:
+		l.Logger.Info("folded", "results", len(e.UUIDs), "saved_chars", e.SavedChars, "mid_turn", e.MidTurn)
+	case agent.Budget:
+		if e.TooLong {
+			l.Logger.Warn("the system prompt is too long for the window", "system_chars", e.SystemChars, "window_tokens", e.Window)
+		}
+	case agent.TurnEnd:
+		l.Logger.Info("turn ended", "reason", e.Reason, "rounds", e.Rounds, "calls", e.Calls, "produced_chars", e.ProducedChars,
+			"shown_chars", e.ShownChars, "kept_chars", e.KeptChars, "prompt_tokens", l.End.Usage.Prompt, "completion_tokens", l.End.Usage.Completion,
+			"faults", e.Faults.Faults, "refaults", e.Refaults, "thrash", e.Thrash)
+	}
+}
+
+// Result implements Observer. The host logs its own cuts; Log adds those of the agent.
+func (l Log) Result(c Call) {
+	switch out := c.Out; out.Layer {
+	case tool.LayerNone, tool.LayerTool, tool.LayerOperator, tool.LayerDefault, tool.LayerCeiling:
+	default:
+		l.Logger.Info("result cut", "tool", out.Tool, "layer", out.Layer, "from", out.Produced, "to", out.Shown, "percent", api.PercentCut(out.Produced, out.Shown))
+	}
+}

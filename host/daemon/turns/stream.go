@@ -1,0 +1,74 @@
+package turns
+
+import (
+	"strings"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Stream sends the events of /api/chat.
+type Stream struct {
+	// Emit sends one event. It must be safe for concurrent use.
+	Emit func(name string, data any)
+	// Conversation, Model, Simulated and Resumable are those of chat.start.
+	Conversation, Model  string
+	Simulated, Resumable bool
+
+	text strings.Builder // of all text events
+}
+
+// Text sends a piece of the answer.
+func (s *Stream) Text(text string) {
+	s.text.WriteString(text)
+	s.Emit(api.EventText, &api.TextPiece{Text: text})
+}
+
+// Reasoning sends a piece of the model's reasoning.
+func (s *Stream) Reasoning(text string) { s.Emit(api.EventThought, &api.TextPiece{Text: text}) }
+
+// Sent returns the whole text that the stream has sent.
+func (s *Stream) Sent() string { return s.text.String() }
+
+// Observe implements Observer.
+func (s *Stream) Observe(e agent.Event) {
+	switch e := e.(type) {
+	case agent.TurnStart:
+		s.Emit(api.EventStart, api.ChatStart{
+			Conversation: s.Conversation, Turn: e.Turn, Model: s.Model, Mode: e.Mode, Simulated: s.Simulated,
+			Window: e.Window, Limit: e.Limit, Why: e.Why, Locale: e.Locale, Resumable: s.Resumable,
+		})
+	case agent.CallStart:
+		s.Emit(api.EventCall, api.ToolCallStart{ID: e.Call.ID, Tool: e.Call.Tool, Args: e.Call.Args, Format: string(e.Format)})
+	case agent.MalformedCall:
+		s.Emit(api.EventMalformed, api.ToolCallMalformed{Reason: string(e.Malformed.Reason), Tool: e.Malformed.Name, Format: string(e.Malformed.Format), Note: e.Note})
+	case agent.ModeSwitched:
+		s.Emit(api.EventMode, api.ModeSwitched{From: e.From, To: e.To, Why: e.Why})
+	case agent.ModelRepeated:
+		p := api.AsProblem(e.Err)
+		s.Emit(api.EventRepeated, api.ModelRepeated{Code: p.Code, Message: p.Msg, Wait: e.Wait.Milliseconds()})
+	case agent.PlanReady:
+		s.Emit(api.EventPlan, api.Plan{Steps: e.Steps})
+	case agent.Recalled:
+		s.Emit(api.EventRecalled, api.Recalled{UUIDs: e.UUIDs, Score: e.Score, By: e.By, Hinted: e.Hinted, Loaded: e.Preloaded, Fallback: e.Fallback})
+	case agent.Folded:
+		s.Emit(api.EventFolded, api.Folded{UUIDs: e.UUIDs, SavedChars: e.SavedChars, MidTurn: e.MidTurn})
+	case agent.Budget:
+		s.Emit(api.EventBudget, api.Budget{Tokens: e.Tokens, Window: e.Window})
+	}
+}
+
+// Result implements Observer.
+func (s *Stream) Result(c Call) {
+	out := c.Out
+	s.Emit(api.EventResult, out)
+	if out.Layer != tool.LayerNone {
+		s.Emit(api.EventTruncated, api.ToolCallTruncated{
+			ID: out.ID, Tool: out.Tool, Layer: out.Layer, From: out.Produced, To: out.Shown, Percent: api.PercentCut(out.Produced, out.Shown),
+		})
+	}
+	if out.KeptUUID != "" {
+		s.Emit(api.EventArchived, api.ToolCallArchived{ID: out.ID, Tool: out.Tool, UUID: out.KeptUUID, Chars: out.Produced})
+	}
+}

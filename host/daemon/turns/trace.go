@@ -1,0 +1,110 @@
+package turns
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon/api"
+)
+
+// The most characters of a question and of a call's arguments in a trace.
+const (
+	traceQuestion = 200
+	traceArgs     = 400
+)
+
+// A Trace records the turn for /api/traces.
+type Trace struct {
+	// Record is what has happened so far. Observe fills the rest of its head.
+	Record api.Trace
+
+	Conversation, Question, Model, Profile string
+	Simulated                              bool
+	Now                                    func() time.Time
+	// End has the usage of the whole turn when agent.TurnEnd arrives.
+	End *api.ChatEnd
+
+	starting []api.TraceCall // calls of the reply that is being read
+	requests int
+}
+
+// Observe implements Observer.
+func (t *Trace) Observe(e agent.Event) {
+	tr := &t.Record
+	switch e := e.(type) {
+	case agent.TurnStart:
+		tr.TraceHead = api.TraceHead{
+			Conversation: t.Conversation, Turn: e.Turn, Question: api.Clip(FirstLine(t.Question), traceQuestion),
+			Model: t.Model, Profile: t.Profile, Mode: e.Mode, Simulated: t.Simulated, Started: t.Now().UTC(),
+		}
+		tr.Window, tr.Limit, tr.Why = e.Window, e.Limit, e.Why
+	case agent.ModeSwitched:
+		tr.Mode = e.To
+	case agent.Offered:
+		tr.Tools = e.Tools
+	case agent.CallStart:
+		t.starting = append(t.starting, api.TraceCall{ToolCallStart: api.ToolCallStart{ID: e.Call.ID, Tool: e.Call.Tool, Args: shortArgs(e.Call.Args), Format: string(e.Format)}})
+		if len(tr.Rounds) == 0 && t.requests == 0 { // before the first request
+			last := t.round()
+			last.Calls, t.starting = append(last.Calls, t.starting...), nil
+		}
+	case agent.Budget:
+		t.requests++
+	case agent.RoundEnd:
+		r := api.TraceRound{Round: e.Round, Sent: e.Sent, Usage: e.Usage, FirstMS: e.First.Milliseconds(), ElapsedMS: e.Elapsed.Milliseconds(), Calls: t.starting}
+		t.starting = nil
+		if e.Err != nil {
+			r.Error = api.AsProblem(e.Err).Code
+		}
+		tr.Rounds = append(tr.Rounds, r)
+	case agent.Folded:
+		tr.FoldedChars += e.SavedChars
+	case agent.TurnEnd:
+		tr.Reason, tr.ElapsedMS, tr.Requests, tr.Calls = e.Reason, e.Elapsed.Milliseconds(), e.Rounds, e.Calls
+		tr.Usage, tr.Cost = t.End.Usage, t.End.Cost
+		tr.ProducedChars, tr.ShownChars = e.ProducedChars, e.ShownChars
+	}
+}
+
+// Result implements Observer.
+func (t *Trace) Result(done Call) {
+	r := done.Out
+	calls := t.round().Calls
+	for i := range calls {
+		c := &calls[i]
+		if c.ID != r.ID {
+			continue
+		}
+		c.OK, c.ElapsedMS, c.Produced, c.Shown, c.Layer, c.Limit, c.Unit = r.OK, r.ElapsedMS, r.Produced, r.Shown, r.Layer, r.Limit, r.Unit
+		c.KeptUUID, c.LoadedUUID, c.Summarized, c.Line = r.KeptUUID, r.LoadedUUID, r.Summarized, r.Line
+		if r.Error != nil {
+			c.Error = r.Error.Code
+		}
+	}
+}
+
+// round returns the last round, or a new round 0 if there is none.
+func (t *Trace) round() *api.TraceRound {
+	if len(t.Record.Rounds) == 0 {
+		t.Record.Rounds = []api.TraceRound{{}}
+	}
+	return &t.Record.Rounds[len(t.Record.Rounds)-1]
+}
+
+// shortArgs returns arguments unchanged, or the beginning of long or invalid ones as a
+// JSON string.
+func shortArgs(args json.RawMessage) json.RawMessage {
+	if len(args) <= traceArgs && json.Valid(args) {
+		return args
+	}
+	text, _ := json.Marshal(api.Clip(string(args), traceArgs)) // a string always marshals
+	return text
+}
+
+// FirstLine returns the first line of s without white space around it.
+func FirstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}
