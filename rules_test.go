@@ -69,6 +69,8 @@ var levels = map[string]int{
 	"host/internal/lockfile":         2,
 	"host/internal/registry":         4,
 	"host/internal/schema":           3,
+	"host/internal/grant":            5,
+	"host/internal/catalog":          6,
 	"host/internal/mcpclient":        4,
 	"host/internal/worker":           4,
 	"host/internal/sched":            4,

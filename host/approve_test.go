@@ -94,11 +94,11 @@ func TestWhatAsksWaitsForAPerson(t *testing.T) {
 	lay(t, dir, "pure", manifest("pure", "pure", "pure", ""), generation(7))
 	h := pinned(t, dir, nil)
 	says(t, h, "pure", generation(7))
-	if p := info(t, h, "pure"); p.Approved == nil || p.Approved.By != byRule || p.Pending != nil {
+	if p := info(t, h, "pure"); p.Approved == nil || p.Approved.By != "asks for nothing" || p.Pending != nil {
 		t.Errorf("what asks for nothing is pinned: %+v", p)
 	}
 	p := info(t, h, "a")
-	if p.State != plugin.Pending || p.Pending == nil || !strings.Contains(p.Why, `the folder /data (ro) ("reads it")`) || p.Fix != approveFix("a") {
+	if p.State != plugin.Pending || p.Pending == nil || !strings.Contains(p.Why.String(), `the folder /data (ro) ("reads it")`) || p.Fix.String() != "look at it and approve it: weir plugin approve a" {
 		t.Errorf("%+v", p)
 	}
 	says(t, h, "a", "")
@@ -107,7 +107,7 @@ func TestWhatAsksWaitsForAPerson(t *testing.T) {
 	}
 	agree(t, h, "a")
 	says(t, h, "a", generation(1))
-	if p := info(t, h, "a"); p.State != plugin.Ready || p.Pending != nil || p.Approved.By != "cli" || p.Why != "" {
+	if p := info(t, h, "a"); p.State != plugin.Ready || p.Pending != nil || p.Approved.By != "cli" || !p.Why.IsZero() {
 		t.Errorf("%+v", p)
 	}
 }
@@ -258,10 +258,10 @@ func TestRenamedAndMovedAreChanges(t *testing.T) {
 	other := []byte("schema = 1\nname = \"other\"\nwasm = \"pure.wasm\"\n[[tool]]\nname = \"other\"\ndescription = \"a tool\"\nexport = \"pure\"\n")
 	write(t, filepath.Join(dir, "pure", "plugin.toml"), other)
 	reload(t, h)
-	if p := info(t, h, "other"); p.State != plugin.Pending || !strings.Contains(p.Why, "where the approved plugin pure lay") {
+	if p := info(t, h, "other"); p.State != plugin.Pending || !strings.Contains(p.Why.String(), "where the approved plugin pure lay") {
 		t.Errorf("%+v", p)
 	}
-	if p := info(t, h, "pure"); p.State != plugin.Ready || p.Pending == nil || !strings.Contains(p.Pending.Why, "a plugin named other") {
+	if p := info(t, h, "pure"); p.State != plugin.Ready || p.Pending == nil || !strings.Contains(p.Pending.Why.String(), "a plugin named other") {
 		t.Errorf("%+v", p)
 	}
 	says(t, h, "pure", generation(1))
@@ -274,7 +274,7 @@ func TestRenamedAndMovedAreChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	reload(t, h)
-	if p := info(t, h, "other"); p.State != plugin.Ready || p.Pending == nil || !strings.Contains(p.Pending.Why, "it has moved") {
+	if p := info(t, h, "other"); p.State != plugin.Ready || p.Pending == nil || !strings.Contains(p.Pending.Why.String(), "it has moved") {
 		t.Errorf("%+v", p)
 	}
 	agree(t, h, "other")
@@ -293,7 +293,7 @@ func TestBrokenChangeDoesNotStopWhatServes(t *testing.T) {
 	reload(t, h)
 	says(t, h, "a", generation(1))
 	p := info(t, h, "a")
-	if p.State != plugin.Ready || p.Pending == nil || p.Pending.Digest != "" || !strings.Contains(p.Pending.Why, "plugin.toml:1:") {
+	if p.State != plugin.Ready || p.Pending == nil || p.Pending.Digest != "" || !strings.Contains(p.Pending.Why.String(), "plugin.toml:1:") {
 		t.Errorf("%+v", p)
 	}
 	if err := h.Approve(t.Context(), "a", p.Digest, "cli"); code(err) != plugin.CodeInvalid {
@@ -310,7 +310,7 @@ func TestNewcomerTakesNoToolOfAnApprovedCopy(t *testing.T) {
 	lay(t, dir, "m", manifest("m", "mine2", "m", ""), generation(2)) // waits; its copy still has the tool mine
 	lay(t, dir, "a", manifest("a", "mine", "a", ""), generation(3))
 	reload(t, h)
-	if p := info(t, h, "a"); p.State != plugin.Invalid || !strings.Contains(p.Why, `belongs to the plugin m already`) {
+	if p := info(t, h, "a"); p.State != plugin.Invalid || !strings.Contains(p.Why.String(), `belongs to the plugin m already`) {
 		t.Errorf("%+v", p)
 	}
 	says(t, h, "mine", generation(1))

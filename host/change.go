@@ -68,7 +68,7 @@ func (p *plan) prints() map[string]print {
 	for i, info := range p.infos() {
 		waits := ""
 		if info.Pending != nil {
-			waits = info.Pending.Digest + info.Pending.Why
+			waits = info.Pending.Digest + info.Pending.Why.String()
 		}
 		out[info.Source] = print{info.Name, info.State, fmt.Sprint(info.State, info.Digest, info.Why, waits, p.plugins[i].given, info.Tools, info.Disabled), waits}
 	}
@@ -103,7 +103,7 @@ func (h *Host) tell(old, p *plan, c Change) {
 	for _, info := range p.infos() {
 		counts[info.State]++
 		if was, ok := before[info.Source]; info.State != plugin.Ready && (!ok || was.state != info.State) {
-			h.log.Warn("plugin", "name", info.Name, "state", string(info.State), "why", info.Why, "fix", info.Fix)
+			h.log.Warn("plugin", "name", info.Name, "state", string(info.State), "why", info.Why.String(), "fix", info.Fix.String())
 		}
 	}
 	args := []any{"ready", counts[plugin.Ready], "waiting", counts[plugin.Pending], "refused", counts[plugin.Invalid], "tools", len(p.names)}

@@ -173,7 +173,7 @@ func TestServletHasWhatItIsGranted(t *testing.T) {
 		`the folder granted as /data, "/no/such/dir`: {Paths: []plugin.PathGrant{{Guest: "/data", Host: "/no/such/dir"}}},
 	} {
 		grant = g
-		if p := open(t, dir, change).Plugins()[0]; p.State != plugin.Pending || !strings.Contains(p.Why, why) || p.Fix == "" {
+		if p := open(t, dir, change).Plugins()[0]; p.State != plugin.Pending || !strings.Contains(p.Why.String(), why) || p.Fix.IsZero() {
 			t.Errorf("%s: %s %q; %q", why, p.State, p.Why, p.Fix)
 		}
 	}
@@ -267,11 +267,11 @@ func TestSettingsOfThePlugin(t *testing.T) {
 	for _, tt := range tests {
 		h := open(t, drop(t, "probe"), change(tt.one, tt.all))
 		p := h.Plugins()[0]
-		got := p.Why
+		got := p.Why.String()
 		if p.State == plugin.Ready {
 			got = call(t, h.Session("me", "c"), "settings", "").Shown.Text
 		}
-		if !strings.Contains(got, tt.want) || !strings.Contains(p.Fix, tt.fix) {
+		if !strings.Contains(got, tt.want) || !strings.Contains(p.Fix.String(), tt.fix) {
 			t.Errorf("%v over %v: %q; %q", tt.one, tt.all, got, p.Fix)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/cancelscope"
+	"github.com/weirhost/weir/host/internal/catalog"
 	"github.com/weirhost/weir/host/internal/history"
-	"github.com/weirhost/weir/host/internal/lockfile"
 	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/runner"
@@ -42,7 +42,7 @@ type Host struct {
 	builtin   history.Tools // load_tool_history and search_tool_history
 	temp      string        // the archive's folder when nobody named one
 	answers   *answer.Cache
-	book      *lockfile.Store // nil: nothing is pinned
+	catalog   *catalog.Catalog // which plugins may run
 	index     *modindex.Index
 	memory    approval.Memory
 	largeText sync.Mutex         // see withLargeText
@@ -75,7 +75,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if err != nil {
 		return nil, err
 	}
-	h = &Host{cfg: cfg, log: cfg.Logger, answers: answer.NewCache(answer.CacheBytes), book: bookOf(cfg)}
+	h = &Host{cfg: cfg, log: cfg.Logger, answers: answer.NewCache(answer.CacheBytes)}
 	h.live.Store(settings)
 	if h.log == nil {
 		h.log = hclog.NewNullLogger()
@@ -103,6 +103,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	}
 	h.engines.Store(room)
 	h.openIndex()
+	h.catalog = newCatalog(h)
 	h.lister = runner.NewToolLister(h.listerConfig())
 	h.openServers()
 	if err := h.Reload(ctx); err != nil {
@@ -175,7 +176,7 @@ func (h *Host) kept() []string {
 
 // scan reads the folders; h.reloading must be held.
 func (h *Host) scan(ctx context.Context, patience time.Duration) (*registry.Snapshot, error) {
-	opt := registry.Options{Version: h.cfg.Version, Describe: h.lister.List, Hold: h.holder(patience), Known: h.known(), Index: h.index}
+	opt := registry.Options{Version: h.cfg.Version, Describe: h.lister.List, Hold: h.holder(patience), Known: h.catalog.KnownSources(), Index: h.index}
 	if old := h.current.Load(); old != nil {
 		opt.Previous = old.snap
 	}
@@ -188,9 +189,9 @@ func (h *Host) scan(ctx context.Context, patience time.Duration) (*registry.Snap
 		return nil, err
 	}
 	for _, pl := range snap.Plugins {
-		h.adopt(pl)
+		h.catalog.AddImpliedAsks(pl)
 	}
-	h.rename(snap)
+	h.catalog.RenameInvalid(snap)
 	h.tellQuarantine(snap)
 	return snap, nil
 }
@@ -198,7 +199,7 @@ func (h *Host) scan(ctx context.Context, patience time.Duration) (*registry.Snap
 // install puts what a scan found in force; h.reloading must be held.
 func (h *Host) install(ctx context.Context, snap *registry.Snapshot) (Change, error) {
 	old := h.current.Load()
-	next := h.plan(h.seat(snap), old)
+	next := h.plan(h.catalog.Decide(h.ending, snap), old)
 	h.preload(ctx, old, next)
 	if err := ctx.Err(); err != nil {
 		next.retire(old)

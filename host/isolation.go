@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/runner"
@@ -119,12 +118,12 @@ func (h *Host) held(digest string) error { return h.engines.Load().Quarantined(d
 
 // refusedBy says what a plugin is whose module cannot be used, why, and what
 // changes it.
-func refusedBy(name, file string, err error) (state plugin.State, why, fix string) {
+func refusedBy(name, file string, err error) (state plugin.State, why, fix tool.Text) {
 	if q, ok := errors.AsType[*worker.Quarantined](err); ok {
-		return plugin.Quarantined, fmt.Sprintf("%s, on %s; it is not tried again", q.Entry.Why, q.Entry.When.Format("2006-01-02 15:04 MST")),
-			fmt.Sprintf("build the module again, remove the plugin, or try it once more with: weir plugin retry %s", name)
+		return plugin.Quarantined, tool.Textf("%s, on %s; it is not tried again", q.Entry.Why, q.Entry.When.Format("2006-01-02 15:04 MST")),
+			tool.Textf("build the module again, remove the plugin, or try it once more with: weir plugin retry %s", name)
 	}
-	return plugin.Invalid, fmt.Sprintf("%s: %s", file, err), "build the module again, or remove the plugin"
+	return plugin.Invalid, tool.Textf("%s: %s", file, err), tool.Textf("build the module again, or remove the plugin")
 }
 
 // ErrNotQuarantined is what Retry answers for a plugin that is not in quarantine.
@@ -145,7 +144,7 @@ func (h *Host) tellQuarantine(snap *registry.Snapshot) {
 	for i := range snap.Refused {
 		if r := &snap.Refused[i]; h.untried(*r) != nil {
 			_, why, fix := refusedBy(r.Name, r.Source, h.untried(*r))
-			r.Problems = []registry.Problem{{Msg: why, Fix: fix}}
+			r.Problems = []registry.Problem{{Msg: why.String(), Fix: fix.String()}}
 		}
 	}
 }
@@ -160,8 +159,8 @@ func (h *Host) Retry(name string) error {
 			continue
 		}
 		sha, untold := one.info.SHA256, one.info.State == plugin.Quarantined
-		if one.seat != nil && one.seat.refused != nil && one.seat.refused.Untold && h.held(sha) == nil {
-			sha, untold = one.seat.refused.WasmSHA256, true
+		if one.entry != nil && one.entry.Refused != nil && one.entry.Refused.Untold && h.held(sha) == nil {
+			sha, untold = one.entry.Refused.WasmSHA256, true
 		}
 		if h.held(sha) == nil {
 			continue

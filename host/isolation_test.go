@@ -79,7 +79,7 @@ func TestQuarantinedPlugin(t *testing.T) {
 	check := func(h *Host) {
 		t.Helper()
 		info := pluginNamed(t, h, "bomb")
-		if info.State != plugin.Quarantined || !strings.HasPrefix(info.Why, "compiling it needs more than 1s of CPU time, on 20") || !strings.Contains(info.Fix, "weir plugin retry bomb") {
+		if info.State != plugin.Quarantined || !strings.HasPrefix(info.Why.String(), "compiling it needs more than 1s of CPU time, on 20") || !strings.Contains(info.Fix.String(), "weir plugin retry bomb") {
 			t.Errorf("got %+v", info)
 		}
 		if other := pluginNamed(t, h, "fine"); other.State != plugin.Ready {
@@ -124,7 +124,7 @@ func TestQuarantinedStranger(t *testing.T) {
 		c.CacheDir, c.Workers.Quarantine, c.Lock = filepath.Join(data, "cache"), file, filepath.Join(data, "weir.lock")
 	})
 	info := pluginNamed(t, h, "strange")
-	if info.State != plugin.Quarantined || info.Why != "compiling it takes too long, on 2026-01-02 03:04 UTC; it is not tried again" || !strings.Contains(info.Fix, "weir plugin retry strange") {
+	if info.State != plugin.Quarantined || info.Why.String() != "compiling it takes too long, on 2026-01-02 03:04 UTC; it is not tried again" || !strings.Contains(info.Fix.String(), "weir plugin retry strange") {
 		t.Errorf("got %+v", info)
 	}
 	if err := h.Approve(t.Context(), "strange", "", "cli"); code(err) != plugin.CodeInvalid || !strings.Contains(err.Error(), "it is not tried again") {
@@ -133,7 +133,7 @@ func TestQuarantinedStranger(t *testing.T) {
 	if err := h.Retry("strange"); err != nil {
 		t.Fatal(err)
 	}
-	if info := pluginNamed(t, h, "strange"); info.State != plugin.Invalid || !strings.Contains(info.Why, "answered nothing") {
+	if info := pluginNamed(t, h, "strange"); info.State != plugin.Invalid || !strings.Contains(info.Why.String(), "answered nothing") {
 		t.Errorf("asked again: %+v", info)
 	}
 	if err := h.Retry("strange"); !errors.Is(err, ErrNotQuarantined) {

@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/weirhost/weir/host/internal/catalog"
+	"github.com/weirhost/weir/host/internal/grant"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sandbox"
@@ -39,7 +41,7 @@ type (
 
 // planned is a plugin with its modules.
 type planned struct {
-	seat    *seat // nil: refused, or another server
+	entry   *catalog.Entry // nil: invalid, or another server
 	info    plugin.Info
 	modules []*runner.Module
 	given   string // what it is granted, in a form to compare
@@ -81,77 +83,61 @@ func (h *Host) newTool(spec tool.Spec, plugin string) *bound {
 }
 
 // plan makes what a snapshot comes to under the Config and the lock.
-func (h *Host) plan(s *seating, old *plan) *plan {
-	p := &plan{snap: s.snap, tools: map[string]*bound{}, alike: map[string]string{}, modules: map[runner.Key]*runner.Module{}}
-	for _, r := range s.refused {
-		info := refusedInfo(r)
+func (h *Host) plan(d *catalog.Decision, old *plan) *plan {
+	p := &plan{snap: d.Snapshot, tools: map[string]*bound{}, alike: map[string]string{}, modules: map[runner.Key]*runner.Module{}}
+	for _, r := range d.Refused {
+		info := catalog.InvalidInfo(r)
 		if h.untried(r) != nil {
 			info.State = plugin.Quarantined
 		}
 		p.plugins = append(p.plugins, planned{info: info})
 	}
-	for _, one := range s.seats {
+	for _, one := range d.Entries {
 		p.add(h, one, old)
 	}
-	for _, pl := range s.snap.Pending {
+	for _, pl := range d.Snapshot.Pending {
 		p.plugins = append(p.plugins, planned{info: pendingInfo(pl)})
 	}
-	p.tellHeld(s.snap.Held)
+	p.addHeld(d.Snapshot.Held)
 	p.addServers(h)
 	// Of two with one name, that which has a seat comes first, and is found.
 	slices.SortStableFunc(p.plugins, func(a, b planned) int {
-		return cmp.Or(cmp.Compare(a.info.Name, b.info.Name), unseated(a)-unseated(b))
+		return cmp.Or(cmp.Compare(a.info.Name, b.info.Name), withoutEntry(a)-withoutEntry(b))
 	})
 	p.names = slices.Sorted(maps.Keys(p.tools))
 	return p
 }
 
-func unseated(p planned) int {
-	if p.seat == nil {
+func withoutEntry(p planned) int {
+	if p.entry == nil {
 		return 1
 	}
 	return 0
 }
 
-func refusedInfo(r registry.Refusal) plugin.Info {
-	info := plugin.Info{Name: r.Name, State: plugin.Invalid, Source: r.Source, SHA256: r.WasmSHA256, Trust: trust(r.Folder), Why: r.Why()}
-	if len(r.Problems) > 0 {
-		first := r.Problems[0]
-		info.Fix, first.Fix = first.Fix, ""
-		info.Why = registry.Refusal{Problems: append([]registry.Problem{first}, r.Problems[1:]...)}.Why()
-	}
-	for _, p := range r.Problems {
-		info.Problems = append(info.Problems, p.String())
-	}
-	return info
-}
-
-// pendingInfo tells of a plugin that was asked for its tools and has not
-// answered yet.
+// pendingInfo describes a plugin that was asked for its tools and has not answered yet.
 func pendingInfo(pl *registry.Plugin) plugin.Info {
 	return plugin.Info{
-		Name: pl.Manifest.Name, State: plugin.Pending, ABI: string(pl.ABI), Source: pl.Source, SHA256: pl.WasmSHA256, Trust: trust(pl.Folder),
-		Why: "it is being compiled and asked for its tools, which happens once", Fix: "wait a little; its tools come in by themselves",
+		Name: pl.Manifest.Name, State: plugin.Pending, ABI: string(pl.ABI), Source: pl.Source, SHA256: pl.WasmSHA256, Trust: catalog.TrustOf(pl.Folder),
+		Why: tool.Textf("it is being compiled and asked for its tools, which happens once"), Fix: tool.Textf("wait a little; its tools are then added automatically"),
 	}
 }
 
-func trust(f registry.Folder) plugin.Trust { return cmp.Or(plugin.Trust(f.Trust), plugin.TrustAsk) }
-
 // add brings one plugin together with the Config.
-func (p *plan) add(h *Host, s *seat, old *plan) {
-	pl := s.shown()
+func (p *plan) add(h *Host, s *catalog.Entry, old *plan) {
+	pl := s.Shown()
 	m := pl.Manifest
-	deal := h.cfg.strike(m.Asks, h.grants()[m.Name])
+	deal := grant.Resolver{Secret: h.cfg.Secret, Transport: h.cfg.Transport}.Resolve(m.Asks, h.grants()[m.Name])
 	if pl.ABI != registry.ABIOwn {
-		deal.legible(h.grants()[m.Name].Hosts)
+		deal.CheckHosts(h.grants()[m.Name].Hosts)
 	}
-	one := planned{seat: s, given: fmt.Sprint(h.grants()[m.Name]), info: plugin.Info{
+	one := planned{entry: s, given: fmt.Sprint(h.grants()[m.Name]), info: plugin.Info{
 		Name: m.Name, Version: m.Version, Description: m.Description, State: plugin.Ready, ABI: string(pl.ABI),
-		Source: pl.Source, SHA256: pl.WasmSHA256, Trust: trust(pl.Folder), Asks: deal.asks,
+		Source: pl.Source, SHA256: pl.WasmSHA256, Trust: catalog.TrustOf(pl.Folder), Asks: deal.Asks,
 	}}
-	s.tell(&one.info)
+	s.FillInfo(&one.info)
 	for _, w := range pl.Warnings {
-		one.info.Problems = append(one.info.Problems, w.String())
+		one.info.Problems = append(one.info.Problems, tool.Text{Format: w.String()})
 	}
 	var ready []*bound
 	for _, def := range m.Tools {
@@ -164,31 +150,31 @@ func (p *plan) add(h *Host, s *seat, old *plan) {
 		b := h.newTool(def.Spec, m.Name)
 		b.def = def
 		if b.abi = pl.ABI; b.abi != registry.ABIOwn {
-			b.grant.Config = foreignConfig(h.grants()[m.Name].Config, cfg.Config)
+			b.grant.Config = grant.ThirdPartySettings(cfg.Config, h.grants()[m.Name].Config)
 		} else {
-			b.grant.Config = deal.settings(m, def.Spec.Name, cfg.Config, h.grants()[m.Name].Config)
+			b.grant.Config = deal.Settings(m, def.Spec.Name, cfg.Config, h.grants()[m.Name].Config)
 		}
 		ready = append(ready, b)
 	}
-	if taken := p.taken(ready); s.stays() || taken != "" {
-		if taken != "" && s.plugin != nil {
-			one.info.State, one.info.Why, one.info.Fix = plugin.Invalid, taken, "rename the tool, or remove one of the two plugins"
+	if taken := p.taken(ready); s.Blocked() || !taken.IsZero() {
+		if !taken.IsZero() && s.Plugin != nil {
+			one.info.State, one.info.Why, one.info.Fix = plugin.Invalid, taken, tool.Textf("rename the tool, or remove one of the two plugins")
 		}
 		p.plugins = append(p.plugins, one)
 		return
 	}
-	if len(deal.lacks) > 0 {
-		one.info.State, one.info.Why, one.info.Fix = plugin.Pending, deal.why(), deal.fix(m.Name)
+	if len(deal.Missing) > 0 {
+		one.info.State, one.info.Why, one.info.Fix = plugin.Pending, deal.Why(), deal.Fix(m.Name)
 		p.plugins = append(p.plugins, one)
 		return
 	}
-	for i := range deal.grant.Mounts {
-		deal.grant.Mounts[i].Hide, deal.grant.Mounts[i].Keep = h.cfg.Hidden, h.kept()
+	for i := range deal.Permissions.Mounts {
+		deal.Permissions.Mounts[i].Hide, deal.Permissions.Mounts[i].Keep = h.cfg.Hidden, h.kept()
 	}
 	for _, b := range ready {
-		b.grant.Mounts, b.grant.HTTP, b.reach = deal.grant.Mounts, deal.grant.HTTP, deal.reach
+		b.grant.Mounts, b.grant.HTTP, b.reach = deal.Permissions.Mounts, deal.Permissions.HTTP, deal.Hosts
 		b.configs = map[tool.Locale]map[string]string{tool.En: b.configIn(tool.En), tool.Zh: b.configIn(tool.Zh)}
-		b.fixEffect(deal.anyHost)
+		b.fixEffect(deal.AnyHost)
 		b.module = p.module(h, pl, b.info.Effective.Memory, old)
 		b.source = b.module
 		if !slices.Contains(one.modules, b.module) {
@@ -244,10 +230,10 @@ func limiter(perMinute int, name string, old *plan) *rate.Limiter {
 }
 
 // digest is the tool's identity for the cache.
-func (b *bound) digest(pl *registry.Plugin, deal bargain) string {
+func (b *bound) digest(pl *registry.Plugin, deal *grant.Resolution) string {
 	l := b.info.Effective
 	text, err := json.Marshal([]any{
-		pl.WasmSHA256, pl.ManifestSHA256, b.def.Export, b.def.Remote, l.MaxChars, l.MaxLines, b.grant.Config, b.grant.Mounts, deal.reach, deal.asks,
+		pl.WasmSHA256, pl.ManifestSHA256, b.def.Export, b.def.Remote, l.MaxChars, l.MaxLines, b.grant.Config, b.grant.Mounts, deal.Hosts, deal.Asks,
 	})
 	if err != nil {
 		return "" // no cache: the parts above are plain data, which always encode
@@ -307,11 +293,13 @@ func (p *plan) usable() []*bound {
 	return out
 }
 
-// why is what a plugin lacks, in one line.
-func (b *bargain) why() string {
-	why := b.lacks[0]
-	if more := len(b.lacks) - 1; more > 0 {
-		why += fmt.Sprintf(" (and %d more)", more)
+// taken returns which tool name of a plugin another plugin has already, or one that
+// looks like it; the zero Text means none.
+func (p *plan) taken(ready []*bound) tool.Text {
+	for _, b := range ready {
+		if name, ok := p.alike[registry.Likeness(b.info.Spec.Name)]; ok {
+			return tool.Textf("the tool name %q belongs to the plugin %s already (as %s)", b.info.Spec.Name, p.tools[name].info.Plugin, name)
+		}
 	}
-	return why
+	return tool.Text{}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"strings"
 
 	"github.com/weirhost/weir/host/internal/mcpclient"
@@ -64,13 +63,13 @@ func (p *plan) addServers(h *Host) {
 	for _, s := range h.servers.Servers() {
 		st := s.Status()
 		one := planned{info: plugin.Info{
-			Name: s.Settings.Name, Kind: plugin.KindServer, State: plugin.Ready, Source: "[mcpServers." + s.Settings.Name + "]", Trust: plugin.TrustGranted, Problems: st.Notes,
+			Name: s.Settings.Name, Kind: plugin.KindServer, State: plugin.Ready, Source: "[mcpServers." + s.Settings.Name + "]", Trust: plugin.TrustGranted, Problems: plain(st.Notes),
 		}}
 		switch st.State {
 		case mcpclient.Starting:
-			one.info.State, one.info.Why = plugin.Pending, "it has not answered yet"
+			one.info.State, one.info.Why = plugin.Pending, tool.Textf("it has not answered yet")
 		case mcpclient.Down:
-			one.info.State, one.info.Why, one.info.Fix = plugin.Pending, "it cannot be reached: "+st.Why, "check its command or url in tools.toml; it is tried again by itself"
+			one.info.State, one.info.Why, one.info.Fix = plugin.Pending, tool.Textf("it cannot be reached: %s", st.Why), tool.Textf("check its command or url in tools.toml; weir tries again automatically")
 		}
 		for _, t := range st.Tools {
 			if !s.Allows(t.Name) {
@@ -82,16 +81,25 @@ func (p *plan) addServers(h *Host) {
 	}
 }
 
+// plain returns sentences that have one language as Texts.
+func plain(sentences []string) []tool.Text {
+	out := make([]tool.Text, len(sentences))
+	for i, s := range sentences {
+		out[i] = tool.Text{Format: s}
+	}
+	return out
+}
+
 // addTool makes one of a server's tools callable, and notes what is wrong with it.
 func (p *plan) addTool(h *Host, s *upstream.Server, t mcpclient.Tool, one *planned) {
 	def, notes, ok := registry.StrangersTool(s.Settings.Name, t.Name, t.Title, t.Description, t.Schema)
-	one.info.Problems = append(one.info.Problems, notes...)
+	one.info.Problems = append(one.info.Problems, plain(notes)...)
 	if !ok {
 		return
 	}
 	name := def.Spec.Name
 	if p.tools[name] != nil {
-		one.info.Problems = append(one.info.Problems, fmt.Sprintf("its tool %q is left out: another tool is named %s", text.OneLine(t.Name, 80), name))
+		one.info.Problems = append(one.info.Problems, tool.Textf("its tool %q is left out: another tool is named %s", text.OneLine(t.Name, 80), name))
 		return
 	}
 	if h.live.Load().Tools[name].Disabled {

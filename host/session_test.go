@@ -115,7 +115,7 @@ func TestSettingsThatDoNotFit(t *testing.T) {
 	for _, tt := range tests {
 		h := open(t, drop(t, "probe"), func(c *Config) { c.Tools = map[string]ToolConfig{"settings": {Config: tt.config}} })
 		p := h.Plugins()[0]
-		if p.State != plugin.Pending || p.Why != tt.why || !strings.Contains(p.Fix, "[tools.settings]") {
+		if p.State != plugin.Pending || p.Why.String() != tt.why || !strings.Contains(p.Fix.String(), "[tools.settings]") {
 			t.Errorf("%+v", p)
 		}
 	}

@@ -111,7 +111,7 @@ func TestStrangersAreListedWithCare(t *testing.T) {
 	}
 	for name, why := range want {
 		p := got[name]
-		if p.State != plugin.Invalid || !strings.Contains(p.Why, why) || p.Fix == "" || strings.Contains(p.Why, "wasm stack") {
+		if p.State != plugin.Invalid || !strings.Contains(p.Why.String(), why) || p.Fix.IsZero() || strings.Contains(p.Why.String(), "wasm stack") {
 			t.Errorf("%s is %s: %s; %s\nwant %s", name, p.State, p.Why, p.Fix, why)
 		}
 	}
@@ -178,7 +178,7 @@ func TestStrangersWordsAreCleaned(t *testing.T) {
 	if got["bare"].Spec.Description == "" || string(got["bare"].Spec.Params) != `{"type":"object","properties":{}}` {
 		t.Errorf("bare: %+v", got["bare"].Spec)
 	}
-	warnings := strings.Join(info.Problems, "\n")
+	warnings := fmt.Sprint(info.Problems)
 	for _, want := range []string{
 		`tool 2 of its list, "get weather", is left out: an earlier one is named p7_zip_tool_v2__get_weather`,
 		`tool 3 of its list, "get_weather", is left out`, `tool 5 of its list is left out: its name`, `tool 6 of its list is left out: its name is 300 bytes long`,
@@ -284,7 +284,7 @@ func TestStrangersComeInLater(t *testing.T) {
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if p := h.Plugins()[0]; p.State != plugin.Pending || p.Name != "late" || p.ABI != "describe/call" || !strings.Contains(p.Why, "asked for its tools") || p.Fix == "" {
+	if p := h.Plugins()[0]; p.State != plugin.Pending || p.Name != "late" || p.ABI != "describe/call" || !strings.Contains(p.Why.String(), "asked for its tools") || p.Fix.IsZero() {
 		t.Errorf("%+v", p)
 	}
 	if err := h.Reload(t.Context()); err != nil { // a second scan asks nobody twice

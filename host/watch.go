@@ -5,10 +5,12 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/catalog"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/watch"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 const (
@@ -93,21 +95,21 @@ func (h *Host) unfinished(quiet time.Duration) time.Duration {
 	return again
 }
 
-// tellHeld lists plugins whose files are still being written.
-func (p *plan) tellHeld(list []registry.Held) {
+// addHeld lists plugins whose files are still being written.
+func (p *plan) addHeld(list []registry.Held) {
 	for _, held := range list {
 		if !held.Serves {
 			p.plugins = append(p.plugins, planned{info: plugin.Info{
-				Name: held.Name, State: plugin.Pending, Source: held.Source, Trust: trust(held.Folder),
-				Why: "its files are still being written", Fix: "nothing has to be done: it is looked at again when they are at rest",
+				Name: held.Name, State: plugin.Pending, Source: held.Source, Trust: catalog.TrustOf(held.Folder),
+				Why: tool.Textf("its files are still being written"), Fix: tool.Textf("no action needed: weir scans again when the files stop changing"),
 			}})
 			continue
 		}
 		for i := range p.plugins {
 			if info := &p.plugins[i].info; info.Source == held.Source {
-				why := "its files are being written; what was there before serves"
+				why := tool.Textf("its files are being written; the earlier version runs until then")
 				if held.Asked {
-					why = "what is new of it is asked for its tools; what was there before serves"
+					why = tool.Textf("its new version is asked for its tools; the earlier version runs until then")
 				}
 				info.Problems = append(info.Problems, why)
 			}

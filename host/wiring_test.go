@@ -40,7 +40,7 @@ format = "mcp"
 	fetch := func(url string) string { return fmt.Sprintf(`{"what":"fetch","file":%q}`, url) }
 
 	h := open(t, dir, func(c *Config) { c.Secret = secret })
-	if p := h.Plugins()[0]; p.State != plugin.Pending || !strings.Contains(p.Fix, `hosts = ["http://127.0.0.1:*"] and secrets = ["KEY"]`) {
+	if p := h.Plugins()[0]; p.State != plugin.Pending || !strings.Contains(p.Fix.String(), `hosts = ["http://127.0.0.1:*"] and secrets = ["KEY"]`) {
 		t.Errorf("nothing granted: %s: %s → %s", p.State, p.Why, p.Fix)
 	}
 	h = open(t, dir, func(c *Config) {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/plugin"
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 // What is said here about plugins is a person's word. It takes the token, which
@@ -115,7 +115,7 @@ func (d *Daemon) answerReview(w http.ResponseWriter, r *http.Request, err error)
 	if r.Method != http.MethodGet {
 		d.log.Info("a person's word about a plugin", "plugin", review.Plugin.Name, "said", r.Pattern, "state", string(review.Plugin.State), "digest", review.Plugin.Digest)
 	}
-	httpjson.Write(w, http.StatusOK, review)
+	httpjson.Write(w, http.StatusOK, msg.Localize(localeOf(r), review))
 	return nil
 }
 
@@ -132,5 +132,5 @@ func pluginProblem(err error) *api.Problem {
 	case plugin.CodeInvalid:
 		status = http.StatusUnprocessableEntity
 	}
-	return &api.Problem{Status: status, Code: string(e.Code), Msg: tool.Text{Format: e.Msg}, Hint: tool.Text{Format: e.Hint}}
+	return &api.Problem{Status: status, Code: string(e.Code), Msg: e.Msg, Hint: e.Hint}
 }

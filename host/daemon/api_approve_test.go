@@ -98,7 +98,7 @@ func TestApproveOverHTTP(t *testing.T) {
 	if a := s.post("/api/tools/read_file/call", `{"arguments":{"file_path":"a.txt"}}`); !strings.Contains(a.body, "good morning") {
 		t.Errorf("%s", a.body)
 	}
-	if r = reviewOf(t, s.post("/api/plugins/read_file/disable", "")); r.Plugin.State != plugin.Disabled || !strings.Contains(r.Plugin.Why, "disabled by api") {
+	if r = reviewOf(t, s.post("/api/plugins/read_file/disable", "")); r.Plugin.State != plugin.Disabled || !strings.Contains(r.Plugin.Why.String(), "disabled by api") {
 		t.Errorf("%+v", r.Plugin)
 	}
 	if a := s.post("/api/tools/read_file/call", `{"arguments":{"file_path":"a.txt"}}`); a.status != 404 {

@@ -7,6 +7,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/plugin"
 )
 
@@ -36,6 +37,6 @@ func (d *Daemon) reloadPlugins(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	httpjson.Write(w, http.StatusOK, Reloaded{change, d.cfg.Host.Plugins()})
+	httpjson.Write(w, http.StatusOK, msg.Localize(localeOf(r), Reloaded{change, d.cfg.Host.Plugins()}))
 	return nil
 }

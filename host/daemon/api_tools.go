@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -69,12 +70,12 @@ func noTool(name string) error {
 		"there is no tool named %q", api.Clip(name, 80))
 }
 
-func (d *Daemon) listPlugins(w http.ResponseWriter, _ *http.Request) error {
+func (d *Daemon) listPlugins(w http.ResponseWriter, r *http.Request) error {
 	plugins := d.cfg.Host.Plugins()
 	if plugins == nil {
 		plugins = []plugin.Info{}
 	}
-	httpjson.Write(w, http.StatusOK, PluginList{plugins})
+	httpjson.Write(w, http.StatusOK, msg.Localize(localeOf(r), PluginList{plugins}))
 	return nil
 }
 

@@ -1,5 +1,7 @@
 package plugin
 
+import "github.com/weirhost/weir/sdk/tool"
+
 // A Code classifies an Error.
 type Code string
 
@@ -21,8 +23,11 @@ const (
 // unless its message says so.
 type Error struct {
 	Code      Code
-	Msg, Hint string
+	Msg, Hint tool.Text
 }
 
-// Error returns the message without the hint.
-func (e *Error) Error() string { return e.Msg }
+// Error returns the message in English, without the hint.
+func (e *Error) Error() string { return e.Msg.String() }
+
+// MsgText returns the message as a Text, for translation.
+func (e *Error) MsgText() tool.Text { return e.Msg }

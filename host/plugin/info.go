@@ -47,8 +47,8 @@ type Info struct {
 	Disabled []string `json:"disabled,omitempty"`
 	// Why says why the plugin is not ready. Fix is the command or edit that
 	// changes it. Both are empty when it is ready.
-	Why string `json:"why,omitempty"`
-	Fix string `json:"fix,omitempty"`
+	Why tool.Text `json:"why,omitzero"`
+	Fix tool.Text `json:"fix,omitzero"`
 	// Source is the manifest, or the module of a plugin without one. SHA256 is
 	// the digest of the module, in hexadecimal.
 	Source string `json:"source"`
@@ -59,7 +59,7 @@ type Info struct {
 	// Asks lists what it asks for, each with whether it is granted.
 	Asks []Ask `json:"asks,omitempty"`
 	// Problems are all errors of an invalid plugin, and the warnings of others.
-	Problems []string `json:"problems,omitempty"`
+	Problems []tool.Text `json:"problems,omitempty"`
 	// Digest covers the module, the manifest and the files that it refers to.
 	Digest string `json:"digest,omitempty"`
 	// Approved says who approved the version with this Digest. It is nil when no
@@ -84,13 +84,13 @@ type Approval struct {
 type PendingVersion struct {
 	// Digest identifies the version for Approve. It is empty when the version
 	// cannot be approved as it is.
-	Digest  string `json:"digest,omitempty"`
-	Version string `json:"version,omitempty"`
-	SHA256  string `json:"sha256,omitempty"`
-	Source  string `json:"source"`
-	Cause   Cause  `json:"cause"`
-	Why     string `json:"why"`
-	Fix     string `json:"fix,omitempty"`
+	Digest  string    `json:"digest,omitempty"`
+	Version string    `json:"version,omitempty"`
+	SHA256  string    `json:"sha256,omitempty"`
+	Source  string    `json:"source"`
+	Cause   Cause     `json:"cause"`
+	Why     tool.Text `json:"why"`
+	Fix     tool.Text `json:"fix,omitzero"`
 }
 
 // A Cause says why a version is pending.

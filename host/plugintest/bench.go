@@ -155,7 +155,7 @@ func (b *bench) find(name string) (string, bool) {
 func (b *bench) unusable() string {
 	for _, info := range b.host.Plugins() {
 		if info.State != plugin.Ready {
-			return strings.TrimSuffix(info.Name+" cannot be called: "+info.Why+"; "+info.Fix, "; ")
+			return strings.TrimSuffix(info.Name+" cannot be called: "+info.Why.String()+"; "+info.Fix.String(), "; ")
 		}
 	}
 	if len(b.tools) == 0 {
@@ -188,7 +188,7 @@ func (b *bench) enter(ctx context.Context, name string, w world, net *network) (
 	}
 	for _, info := range b.host.Plugins() {
 		if info.State != plugin.Ready {
-			return "", []Problem{{Msg: "the tool cannot be called: " + info.Why}}, nil
+			return "", []Problem{{Msg: "the tool cannot be called: " + info.Why.String()}}, nil
 		}
 	}
 	return folder, nil, nil

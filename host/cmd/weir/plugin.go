@@ -120,12 +120,12 @@ func (c *cli) tellState(r plugin.Review) {
 	if p.State == plugin.Ready {
 		fmt.Fprintf(c.Out, ": %s", c.text(join(p.Tools)))
 	}
-	if p.Why != "" {
-		fmt.Fprintf(c.Out, ": %s", c.text(term.Plain(p.Why)))
+	if !p.Why.IsZero() {
+		fmt.Fprintf(c.Out, ": %s", c.sentence(p.Why))
 	}
 	fmt.Fprintln(c.Out)
-	if p.Fix != "" {
-		fmt.Fprintf(c.Out, "  → %s\n", c.text(term.Plain(p.Fix)))
+	if !p.Fix.IsZero() {
+		fmt.Fprintf(c.Out, "  → %s\n", c.sentence(p.Fix))
 	}
 }
 
@@ -226,12 +226,12 @@ func (c *cli) pluginCmd() *cobra.Command {
 				}
 				c.Table("PLUGIN\tVERSION\tSTATE\tTOOLS\tWHY", func(w io.Writer) {
 					for _, p := range out.Plugins {
-						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, c.text(string(p.State)), term.OneLine(strings.Join(p.Tools, " "), 80), term.OneLine(c.text(whyOf(p)), 100))
+						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, c.text(string(p.State)), term.OneLine(strings.Join(p.Tools, " "), 80), term.OneLine(c.sentence(whyOf(p)), 100))
 					}
 				})
 				for _, p := range out.Plugins {
-					if why, fix := whyOf(p), fixOf(p); fix != "" {
-						fmt.Fprintf(c.Out, "\n%s: %s\n  → %s\n", p.Name, c.text(why), c.text(fix))
+					if why, fix := whyOf(p), fixOf(p); !fix.IsZero() {
+						fmt.Fprintf(c.Out, "\n%s: %s\n  → %s\n", p.Name, c.sentence(why), c.sentence(fix))
 					}
 				}
 				return nil

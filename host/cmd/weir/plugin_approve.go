@@ -124,9 +124,9 @@ func (c *cli) nothingToApprove(r plugin.Review) error {
 	p := r.Plugin
 	switch {
 	case p.State == plugin.Invalid:
-		return usagef(p.Fix, "%s cannot be approved: %s", p.Name, term.Plain(p.Why))
+		return usagef(p.Fix.String(), "%s cannot be approved: %s", p.Name, term.Plain(p.Why.String()))
 	case p.Pending != nil:
-		return usagef(p.Pending.Fix, "what lies in the folder of %s cannot be approved: %s", p.Name, term.Plain(p.Pending.Why))
+		return usagef(p.Pending.Fix.String(), "what lies in the folder of %s cannot be approved: %s", p.Name, term.Plain(p.Pending.Why.String()))
 	}
 	c.outf("nothing of %s waits for an approval\n", p.Name)
 	c.tellState(r)

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // short is as much of a digest as people compare.
@@ -35,7 +37,7 @@ func (c *cli) tellReview(r plugin.Review) {
 		c.outf("memory    loaded: it was called, and is kept for the next call\n")
 	}
 	for _, w := range p.Problems {
-		c.outf("problem   %s\n", phrase(term.Plain(w)))
+		c.outf("problem   %s\n", c.sentence(w))
 	}
 	if r.Serving != nil {
 		c.outf("\nWHAT MAY RUN\n")
@@ -45,7 +47,7 @@ func (c *cli) tellReview(r plugin.Review) {
 		c.outf("\nWHAT WAITS\n")
 		c.tellWaiting(r)
 	} else if p.Pending != nil {
-		c.outf("\nWHAT WAITS\n%s\n  → %s\n", phrase(term.Plain(p.Pending.Why)), phrase(term.Plain(p.Pending.Fix)))
+		c.outf("\nWHAT WAITS\n%s\n  → %s\n", c.sentence(p.Pending.Why), c.sentence(p.Pending.Fix))
 	}
 	if v := cmp.Or(r.Pending, r.Serving); v != nil {
 		c.tellPrompt(v)
@@ -97,7 +99,7 @@ func (c *cli) tellWaiting(r plugin.Review) {
 	}
 	fmt.Fprintln(c.Out)
 	if o := r.Plugin.Pending; o != nil {
-		c.outf("it waits because %s\n", phrase(term.Plain(o.Why)))
+		c.outf("it waits because %s\n", c.sentence(o.Why))
 	}
 	c.tellVersion(v, r.Changes)
 	if len(r.Changes) > 0 {
@@ -236,7 +238,7 @@ func lineDifference(was, is []string) []string {
 
 // tellBrief shows in a few lines what waits of one plugin.
 func (c *cli) tellBrief(r plugin.Review) {
-	c.outf("%s %s (%s)\n  it waits because %s\n", r.Plugin.Name, term.OrDash(r.Pending.Version), short(r.Pending.Digest), phrase(term.Plain(r.Plugin.Pending.Why)))
+	c.outf("%s %s (%s)\n  it waits because %s\n", r.Plugin.Name, term.OrDash(r.Pending.Version), short(r.Pending.Digest), c.sentence(r.Plugin.Pending.Why))
 	for _, a := range r.Pending.Asks {
 		c.tellAsk(a, r.Changes)
 	}
@@ -249,17 +251,21 @@ func (c *cli) tellBrief(r plugin.Review) {
 
 // whyOf is what people should know of a plugin in a list: what keeps it out,
 // else what waits while an approved version serves.
-func whyOf(p plugin.Info) string {
-	if p.Why == "" && p.Pending != nil {
-		return "a change waits: " + term.Plain(p.Pending.Why)
+func whyOf(p plugin.Info) tool.Text {
+	if p.Why.IsZero() && p.Pending != nil {
+		return tool.Textf("a change waits: %s", p.Pending.Why)
 	}
-	return term.Plain(p.Why)
+	return p.Why
 }
 
 // fixOf is what to do about it.
-func fixOf(p plugin.Info) string {
-	if p.Why == "" && p.Pending != nil {
-		return term.Plain(p.Pending.Fix)
+func fixOf(p plugin.Info) tool.Text {
+	if p.Why.IsZero() && p.Pending != nil {
+		return p.Pending.Fix
 	}
-	return term.Plain(p.Fix)
+	return p.Fix
 }
+
+// sentence returns a sentence about a plugin in the reader's language, on one line
+// without control characters.
+func (c *cli) sentence(t tool.Text) string { return c.text(term.Plain(msg.In(c.language(), t))) }

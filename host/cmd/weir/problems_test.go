@@ -101,7 +101,7 @@ func TestEveryProblemIsInBothLanguages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for folder, least := range map[string]int{"../../daemon": 50, "../../daemon/api": 5, "../../daemon/httpjson": 3, "../../daemon/openai": 20, "../..": 20, "../../internal/lockfile": 5, "../../approval": 10, "../../internal/registry": 100, "../../../agent": 3} {
+	for folder, least := range map[string]int{"../../daemon": 50, "../../daemon/api": 5, "../../daemon/httpjson": 3, "../../daemon/openai": 20, "../..": 10, "../../internal/catalog": 25, "../../internal/grant": 12, "../../internal/lockfile": 5, "../../approval": 10, "../../internal/registry": 100, "../../../agent": 3} {
 		sum := 0
 		eachFile(t, folder, func(name string, file *ast.File) {
 			for _, s := range problemsOf(file) {

@@ -174,9 +174,9 @@ func (c *cli) tellPlugins(plugins []plugin.Info) {
 		if p.State == plugin.Ready && p.Pending == nil {
 			continue
 		}
-		fmt.Fprintf(c.Err, "          %s %s: %s\n", c.Label(string(p.State), 8), p.Name, c.text(whyOf(p)))
-		if fix := fixOf(p); fix != "" {
-			fmt.Fprintf(c.Err, "                   → %s\n", c.text(fix))
+		fmt.Fprintf(c.Err, "          %s %s: %s\n", c.Label(string(p.State), 8), p.Name, c.sentence(whyOf(p)))
+		if fix := fixOf(p); !fix.IsZero() {
+			fmt.Fprintf(c.Err, "                   → %s\n", c.sentence(fix))
 		}
 	}
 }

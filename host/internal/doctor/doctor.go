@@ -184,12 +184,12 @@ func (e *exam) plugins(ctx context.Context) {
 			ready++
 			tools += len(p.Tools)
 			for _, w := range p.Problems {
-				e.add(area, Warn, "", "%s: %s", p.Name, tool.Text{Format: w})
+				e.add(area, Warn, "", "%s: %s", p.Name, w)
 			}
 		case plugin.Pending:
-			e.addFix(area, Warn, tool.Text{Format: p.Fix}, "%s waits: %s", p.Name, tool.Text{Format: p.Why})
+			e.addFix(area, Warn, p.Fix, "%s waits: %s", p.Name, p.Why)
 		default:
-			e.addFix(area, Fail, tool.Text{Format: p.Fix}, "%s is %s: %s", p.Name, p.State, tool.Text{Format: p.Why})
+			e.addFix(area, Fail, p.Fix, "%s is %s: %s", p.Name, p.State, p.Why)
 		}
 	}
 	e.add(area, OK, "", "%d of %d ready, with %d tools", ready, len(list), tools)

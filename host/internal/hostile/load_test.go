@@ -151,8 +151,8 @@ func survives(t *testing.T, dir string, change func(*host.Config)) *host.Host {
 	})
 	for _, p := range h.Plugins() {
 		if p.State != plugin.Ready {
-			for _, why := range append([]string{p.Why, p.Fix}, p.Problems...) {
-				if why != "" {
+			for _, why := range append([]tool.Text{p.Why, p.Fix}, p.Problems...) {
+				if why := why.String(); why != "" {
 					sentence(t, p.Name, strings.ReplaceAll(why, dir, ""))
 				}
 			}

@@ -1,15 +1,18 @@
-package host
+package grant
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 func rule(t *testing.T, s string) egress.Rule {
@@ -25,7 +28,7 @@ func TestGrantedHosts(t *testing.T) {
 	tests := []struct {
 		asked   string
 		granted []plugin.HostGrant
-		allowed string // the rules in force; empty: it waits
+		allowed string // the rules in force; empty: it is pending
 		private string
 	}{
 		{"api.x.com", []plugin.HostGrant{{Host: "api.x.com"}}, "api.x.com", ""},
@@ -38,31 +41,31 @@ func TestGrantedHosts(t *testing.T) {
 		{"api.x.com", []plugin.HostGrant{{Host: "http://api.x.com"}}, "", ""},                                                // another scheme
 		{"api.x.com:444", []plugin.HostGrant{{Host: "api.x.com"}}, "", ""},                                                   // another port
 		{"*", []plugin.HostGrant{{Host: "*"}}, "*", ""},                                                                      // everything, if the operator says so
-		{"http://localhost:3000", []plugin.HostGrant{{Host: "http://localhost:3000"}}, "http://localhost:3000", "localhost"}, // speaks for itself
+		{"http://localhost:3000", []plugin.HostGrant{{Host: "http://localhost:3000"}}, "http://localhost:3000", "localhost"}, // its spelling says that it is private
 		{"10.0.0.7", []plugin.HostGrant{{Host: "10.0.0.7"}}, "10.0.0.7", "10.0.0.7"},
 		{"wiki.corp", []plugin.HostGrant{{Host: "wiki.corp"}}, "wiki.corp", ""}, // a name may lie about where it is
 		{"wiki.corp", []plugin.HostGrant{{Host: "wiki.corp", Private: true}}, "wiki.corp", "wiki.corp"},
 		{"*", []plugin.HostGrant{{Host: "*", Private: false}}, "*", ""},
 	}
 	for _, tt := range tests {
-		var b bargain
-		rules, private := b.hosts([]registry.HostAsk{{Rule: rule(t, tt.asked)}}, tt.granted)
+		b := Resolver{}.Resolve(registry.Asks{Hosts: []registry.HostAsk{{Rule: rule(t, tt.asked)}}}, plugin.Grant{Hosts: tt.granted})
+		private := b.private
 		var got []string
-		for _, r := range rules {
+		for _, r := range b.rules {
 			got = append(got, r.String())
 		}
-		if strings.Join(got, " ") != tt.allowed || strings.Join(private, " ") != tt.private || (len(b.lacks) == 0) != (tt.allowed != "") {
-			t.Errorf("%s under %v: %v, private %v, lacks %v", tt.asked, tt.granted, got, private, b.lacks)
+		if strings.Join(got, " ") != tt.allowed || strings.Join(private, " ") != tt.private || (len(b.Missing) == 0) != (tt.allowed != "") {
+			t.Errorf("%s under %v: %v, private %v, missing %v", tt.asked, tt.granted, got, private, b.Missing)
 		}
 	}
 }
 
-// What is asked for every host is asked for as much as the operator gives.
-func TestPartOfEverything(t *testing.T) {
+// A plugin that asks for every host works with any granted part.
+func TestPartOfEveryHost(t *testing.T) {
 	for _, tt := range []struct {
 		asked   []string
 		granted string
-		waits   bool
+		pending bool
 	}{
 		{[]string{"*", "http://*"}, "go.dev", false},
 		{[]string{"http://*", "*"}, "*", false}, // whichever comes first
@@ -71,7 +74,6 @@ func TestPartOfEverything(t *testing.T) {
 		{[]string{"*", "api.x.com"}, "go.dev", true}, // a host asked for by name is needed
 		{[]string{"a.x.com", "b.x.com"}, "a.x.com", true},
 	} {
-		var b bargain
 		var asks []registry.HostAsk
 		for _, a := range tt.asked {
 			asks = append(asks, registry.HostAsk{Rule: rule(t, a)})
@@ -80,14 +82,14 @@ func TestPartOfEverything(t *testing.T) {
 		if tt.granted != "" {
 			grants = []plugin.HostGrant{{Host: tt.granted}}
 		}
-		b.hosts(asks, grants)
-		if (len(b.lacks) > 0) != tt.waits {
-			t.Errorf("%v under %q: %v", tt.asked, tt.granted, b.lacks)
+		b := Resolver{}.Resolve(registry.Asks{Hosts: asks}, plugin.Grant{Hosts: grants})
+		if (len(b.Missing) > 0) != tt.pending {
+			t.Errorf("%v under %q: %v", tt.asked, tt.granted, b.Missing)
 		}
 	}
 }
 
-func TestWaiting(t *testing.T) {
+func TestMissing(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -125,7 +127,7 @@ func TestWaiting(t *testing.T) {
 		{"a file", with(func(g *plugin.Grant) { g.Paths[0].Host = file }), key,
 			fmt.Sprintf("the folder granted as /workspace, %q, is not a folder", file), "make the folder, or grant another one"},
 		{"the secret is not granted", with(func(g *plugin.Grant) { g.Secrets = nil }), key,
-			"it asks for the secret KEY, to be sent to api.x.com, and is not granted it", `in tools.toml, below [grants.p], write: secrets = ["KEY"]`},
+			"it asks for the secret KEY for api.x.com and is not granted it", `in tools.toml, below [grants.p], write: secrets = ["KEY"]`},
 		{"the secret is not set", full, func(string) (string, bool) { return "", false },
 			"the secret KEY is not set", "set KEY in the environment, or in the file .env beside tools.toml (mode 0600), and start again"},
 		{"there are no secrets", full, nil, "the secret KEY is not set", "set KEY in the environment, or in the file .env beside tools.toml (mode 0600), and start again"},
@@ -134,42 +136,91 @@ func TestWaiting(t *testing.T) {
 		{"a secret only goes to a host that is granted by name", with(func(g *plugin.Grant) { g.Hosts = []plugin.HostGrant{{Host: "*"}} }), key, "", ""},
 	}
 	for _, tt := range tests {
-		b := Config{Secret: tt.secret}.strike(asks, tt.grant)
+		b := Resolver{Secret: tt.secret}.Resolve(asks, tt.grant)
 		why, fix := "", ""
-		if len(b.lacks) > 0 {
-			why, fix = b.why(), b.fix("p")
+		if len(b.Missing) > 0 {
+			why, fix = b.Why().String(), b.Fix("p").String()
 		}
 		if !strings.HasPrefix(why, tt.why) || tt.why == "" && why != "" || fix != tt.fix {
 			t.Errorf("%s:\n%s\n%s", tt.name, why, fix)
 		}
 	}
-	b := Config{Secret: key}.strike(asks, full)
-	if len(b.grant.Mounts) != 2 || b.grant.Mounts[0].Write || !b.grant.Mounts[1].Write || b.grant.HTTP == nil {
-		t.Errorf("%+v", b.grant)
+	b := Resolver{Secret: key}.Resolve(asks, full)
+	if len(b.Permissions.Mounts) != 2 || b.Permissions.Mounts[0].Write || !b.Permissions.Mounts[1].Write || b.Permissions.HTTP == nil {
+		t.Errorf("%+v", b.Permissions)
 	}
 }
 
-func TestASecretIsNotForEverybody(t *testing.T) {
+func TestASecretNeedsANamedHost(t *testing.T) {
 	asks := registry.Asks{
 		Hosts:   []registry.HostAsk{{Rule: rule(t, "*")}},
 		Secrets: []registry.SecretAsk{{Name: "KEY", Header: "Authorization", Host: "evil.example"}},
 	}
-	b := Config{Secret: func(string) (string, bool) { return "sesame-sesame", true }}.strike(asks, plugin.Grant{Hosts: []plugin.HostGrant{{Host: "*"}}, Secrets: []string{"KEY"}})
-	if len(b.lacks) == 0 || !strings.Contains(b.why(), "evil.example, which is not granted by name") {
-		t.Errorf("a grant of every host is no grant of the secret: %v", b.lacks)
+	b := Resolver{Secret: func(string) (string, bool) { return "sesame-sesame", true }}.Resolve(asks, plugin.Grant{Hosts: []plugin.HostGrant{{Host: "*"}}, Secrets: []string{"KEY"}})
+	if len(b.Missing) == 0 || !strings.Contains(b.Why().String(), "evil.example, which is not granted by name") {
+		t.Errorf("a grant of every host is no grant of the secret: %v", b.Missing)
 	}
 }
 
-func TestWriteNeedsBothWords(t *testing.T) {
+func TestWritingNeedsAskAndGrant(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct {
 		ask  bool
 		mode string
 		want bool
 	}{{true, "rw", true}, {true, "ro", false}, {true, "", false}, {false, "rw", false}} {
-		b := Config{}.strike(registry.Asks{Paths: []registry.PathAsk{{Guest: "/w", Write: tt.ask}}}, plugin.Grant{Paths: []plugin.PathGrant{{Guest: "/w", Host: dir, Mode: tt.mode}}})
-		if len(b.grant.Mounts) != 1 || b.grant.Mounts[0].Write != tt.want {
-			t.Errorf("asked %v, granted %q: %+v", tt.ask, tt.mode, b.grant.Mounts)
+		b := Resolver{}.Resolve(registry.Asks{Paths: []registry.PathAsk{{Guest: "/w", Write: tt.ask}}}, plugin.Grant{Paths: []plugin.PathGrant{{Guest: "/w", Host: dir, Mode: tt.mode}}})
+		if len(b.Permissions.Mounts) != 1 || b.Permissions.Mounts[0].Write != tt.want {
+			t.Errorf("asked %v, granted %q: %+v", tt.ask, tt.mode, b.Permissions.Mounts)
 		}
+	}
+}
+
+// A fourth kind of permission is one row: it is then asked for, granted, compared
+// and described like the others.
+func TestAFourthPowerIsOneRow(t *testing.T) {
+	asked := map[string][]string{"old": {"HOME"}, "new": {"HOME", "LANG"}} // by the mark below, as no manifest asks for it
+	env := row[string]{
+		Key: "env",
+		Ask: func(a registry.Asks) []string {
+			if len(a.Secrets) == 0 {
+				return nil
+			}
+			return asked[a.Secrets[0].Name]
+		},
+		Granted: func(r *Resolution, asks []string, i int, g plugin.Grant) bool {
+			if slices.Contains(g.Secrets, "env:"+asks[i]) {
+				return true
+			}
+			r.missAsk(Description{Sentence: tool.Textf("the variable %s", asks[i])}, "env", strconv.Quote(asks[i]))
+			return false
+		},
+		Exceeds: func(a string, before []string, g plugin.Grant) bool {
+			return !slices.Contains(before, a) && !slices.Contains(g.Secrets, "env:"+a)
+		},
+		Describe: func(a string) Description {
+			return Description{Kind: "env", What: a, Sentence: tool.Textf("the variable %s", a), Name: "variable " + a, Value: "read"}
+		},
+	}
+	mark := func(name string) registry.Asks { return registry.Asks{Secrets: []registry.SecretAsk{{Name: name}}} }
+	powers := Table{paths(), hosts(), env}
+
+	r := Resolver{Powers: powers}.Resolve(mark("new"), plugin.Grant{Secrets: []string{"env:HOME"}})
+	want := []plugin.Ask{{Kind: "env", What: "HOME", Granted: true}, {Kind: "env", What: "LANG"}}
+	if !slices.Equal(r.Asks, want) {
+		t.Errorf("asked: %+v", r.Asks)
+	}
+	if got := r.Why().String() + "; " + r.Fix("p").String(); got != `it asks for the variable LANG and is not granted it; in tools.toml, below [grants.p], write: env = ["LANG"]` {
+		t.Errorf("missing: %s", got)
+	}
+	if got := powers.FirstExcess(mark("new"), mark("old"), plugin.Grant{}).String(); got != "the variable LANG" {
+		t.Errorf("exceeds: %q", got)
+	}
+	if powers.Exceeds(mark("new"), mark("old"), plugin.Grant{Secrets: []string{"env:LANG"}}) {
+		t.Error("what is granted does not exceed the grant")
+	}
+	facts := powers.Facts(mark("new"))
+	if len(facts) != 2 || facts[1].Name != "variable LANG" || facts[1].Value != "read" || facts[0].Exceeds(mark("old")) || !facts[1].Exceeds(mark("old")) {
+		t.Errorf("described: %+v", facts)
 	}
 }

@@ -1,4 +1,4 @@
-package host
+package catalog
 
 import (
 	"slices"
@@ -6,10 +6,10 @@ import (
 	"github.com/weirhost/weir/host/internal/registry"
 )
 
-// rename lists refused plugins under the names of their folders or files where
-// the names they say belong to plugins that can be used, or whose approved
-// copies can: what is broken hides nothing that works. snap is nobody else's yet.
-func (h *Host) rename(snap *registry.Snapshot) {
+// RenameInvalid lists invalid plugins under the names of their folders or files if
+// the names that they claim belong to valid plugins, or to plugins with an approved
+// copy: an invalid plugin hides no valid one. It modifies snap.
+func (c *Catalog) RenameInvalid(snap *registry.Snapshot) {
 	if len(snap.Refused) == 0 {
 		return
 	}
@@ -17,12 +17,10 @@ func (h *Host) rename(snap *registry.Snapshot) {
 	for _, p := range slices.Concat(snap.Plugins, snap.Pending) {
 		owner[p.Manifest.Name] = p.Source
 	}
-	if h.book != nil {
-		if lock, err := h.book.Load(); err == nil {
-			for _, r := range snap.Refused {
-				if name := named(lock, r.Source); name != "" && owner[name] == "" {
-					owner[name] = r.Source
-				}
+	if lock := c.lock(); lock != nil {
+		for _, r := range snap.Refused {
+			if name := approvedAt(lock, r.Source); name != "" && owner[name] == "" {
+				owner[name] = r.Source
 			}
 		}
 	}

@@ -1,0 +1,382 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host/internal/grant"
+	"github.com/weirhost/weir/host/internal/lockfile"
+	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Config is what a Catalog needs. Store may be nil; all other fields are required.
+type Config struct {
+	// Store has the lock file and the approved copies. If nil, every plugin runs.
+	Store *lockfile.Store
+	// Grants returns the grants in force, by plugin name.
+	Grants   func() map[string]plugin.Grant
+	Resolver grant.Resolver
+	// Options are for reading approved copies.
+	Options func() registry.Options
+	// Limits returns a tool with the limits in force.
+	Limits func(spec tool.Spec, plugin string) plugin.ToolInfo
+	Now    func() time.Time
+	Log    hclog.Logger
+}
+
+// A Catalog decides which plugins may run. Its methods must not be called
+// concurrently: only one process, and in it one caller at a time, writes the lock.
+type Catalog struct{ cfg Config }
+
+// New returns a Catalog.
+func New(cfg Config) *Catalog { return &Catalog{cfg} }
+
+// What approves a version without a person.
+const (
+	byRule  = "asks for nothing"
+	byTrust = "folder is trusted"
+)
+
+// A Decision is the result of Decide.
+type Decision struct {
+	Snapshot *registry.Snapshot
+	Entries  []*Entry
+	// Refused are the invalid plugins that no approved version replaces.
+	Refused []registry.Refusal
+}
+
+// TrustOf returns the trust of a folder.
+func TrustOf(f registry.Folder) plugin.Trust { return cmp.Or(plugin.Trust(f.Trust), plugin.TrustAsk) }
+
+// Decide returns what of a snapshot may run. It approves what needs no person: the
+// lock file has it before it runs. ctx is for reading approved copies.
+func (c *Catalog) Decide(ctx context.Context, snap *registry.Snapshot) *Decision {
+	d := &Decision{Snapshot: snap, Refused: snap.Refused}
+	if c.cfg.Store == nil {
+		for _, pl := range snap.Plugins {
+			d.Entries = append(d.Entries, &Entry{Name: pl.Manifest.Name, Plugin: pl})
+		}
+		return d
+	}
+	lock, err := c.cfg.Store.Load()
+	if err != nil {
+		for _, pl := range snap.Plugins {
+			d.Entries = append(d.Entries, c.pending(ctx, nil, pl, err))
+		}
+		return d
+	}
+	for _, pl := range snap.Plugins {
+		d.Entries = append(d.Entries, c.decide(ctx, lock, pl))
+	}
+	c.approveAll(ctx, lock, d)
+	c.addMissing(ctx, lock, d)
+	slices.SortStableFunc(d.Entries, func(a, b *Entry) int { return a.approvedAt().Compare(b.approvedAt()) })
+	return d
+}
+
+// KnownSources returns the sources of the approved plugins. New plugins cannot take
+// their names.
+func (c *Catalog) KnownSources() map[string]bool {
+	lock := c.lock()
+	if lock == nil {
+		return nil
+	}
+	out := map[string]bool{}
+	for _, e := range lock.Plugins {
+		if e.Digest != "" {
+			out[e.Source] = true
+		}
+	}
+	return out
+}
+
+// lock returns the lock; nil if there is none or it cannot be loaded.
+func (c *Catalog) lock() *lockfile.Lock {
+	if c.cfg.Store == nil {
+		return nil
+	}
+	lock, err := c.cfg.Store.Load()
+	if err != nil {
+		return nil
+	}
+	return lock
+}
+
+// AddImpliedAsks sets the asks of a plugin made for another host, which cannot state
+// them: everything that the operator grants it.
+func (c *Catalog) AddImpliedAsks(p *registry.Plugin) {
+	if p.ABI != registry.ABIOwn {
+		p.Manifest.Asks = grant.Powers().Implied(c.cfg.Grants()[p.Manifest.Name])
+	}
+}
+
+// decide returns the entry of one plugin in the folder.
+func (c *Catalog) decide(ctx context.Context, lock *lockfile.Lock, pl *registry.Plugin) *Entry {
+	name := pl.Manifest.Name
+	locked := lock.Plugins[name]
+	current := locked.Current()
+	same := current != nil && locked.Digest == pl.Digest()
+	switch {
+	case same && locked.Source == pl.Source:
+		return &Entry{Name: name, locked: locked, Plugin: pl}
+	case current == nil:
+		return c.decideNew(lock, pl)
+	}
+	e := c.pending(ctx, locked, pl, nil)
+	e.cause, e.why = changeOf(locked, pl, same)
+	e.fix = approveFix(name)
+	if locked.RolledBack || TrustOf(pl.Folder) != plugin.TrustGranted {
+		return e
+	}
+	var before registry.Asks
+	if e.Plugin != nil {
+		before = e.Plugin.Manifest.Asks
+	}
+	if excess := grant.Powers().FirstExcess(pl.Manifest.Asks, before, c.cfg.Grants()[name]); excess.IsZero() {
+		e.approveBy = byTrust
+	} else {
+		e.cause, e.why = plugin.CauseExceedsGrant, tool.Textf("it asks for more than it is granted: %s", excess)
+	}
+	return e
+}
+
+// changeOf returns how the plugin in the folder differs from the approved version.
+func changeOf(e *lockfile.Entry, pl *registry.Plugin, same bool) (plugin.Cause, tool.Text) {
+	v := e.Current()
+	switch {
+	case e.RolledBack:
+		return plugin.CauseRolledBack, tool.Textf("a person rolled back to version %s, which stays until the next approval", orUnnamed(v.Version))
+	case same:
+		return plugin.CauseMoved, tool.Textf("it has moved: it was approved as %s and is now %s", e.Source, pl.Source)
+	case v.WasmSHA256 == pl.WasmSHA256 && v.ManifestSHA256 != pl.ManifestSHA256:
+		return plugin.CauseChanged, tool.Textf("its manifest has changed since it was approved")
+	case v.WasmSHA256 != pl.WasmSHA256 && v.ManifestSHA256 == pl.ManifestSHA256:
+		return plugin.CauseChanged, tool.Textf("its module has changed since it was approved")
+	case v.WasmSHA256 == pl.WasmSHA256:
+		return plugin.CauseChanged, tool.Textf("a file that its manifest refers to has changed since it was approved")
+	}
+	return plugin.CauseChanged, tool.Textf("its module and its manifest have changed since they were approved")
+}
+
+func orUnnamed(version string) string { return cmp.Or(version, "(unnamed)") }
+
+func approveFix(name string) tool.Text {
+	return tool.Textf("look at it and approve it: weir plugin approve %s", name)
+}
+
+// decideNew returns the entry of a plugin without an approved version.
+func (c *Catalog) decideNew(lock *lockfile.Lock, pl *registry.Plugin) *Entry {
+	name := pl.Manifest.Name
+	g := c.cfg.Grants()[name]
+	e := &Entry{Name: name, Offered: pl, locked: lock.Plugins[name]}
+	r := c.cfg.Resolver.Resolve(pl.Manifest.Asks, g)
+	trusted := TrustOf(pl.Folder) == plugin.TrustGranted
+	replaced := replacedBy(lock, pl)
+	switch {
+	case trusted && (len(r.Missing) == 0 || !grant.Powers().Exceeds(pl.Manifest.Asks, registry.Asks{}, g)):
+		e.approveBy = byTrust
+	case trusted:
+		e.cause, e.why, e.fix = plugin.CauseExceedsGrant, r.Why(), r.Fix(name)
+	case replaced != "":
+		e.cause, e.why, e.fix = plugin.CauseReplaced, tool.Textf("it is at the path of the approved plugin %s", replaced), approveFix(name)
+	case pl.Manifest.Asks.Empty():
+		e.approveBy = byRule
+	default:
+		first := grant.Powers().FirstExcess(pl.Manifest.Asks, registry.Asks{}, plugin.Grant{})
+		if more := len(r.Asks) - 1; more > 0 {
+			first = tool.Textf("%s (and %d more)", first, more)
+		}
+		e.cause, e.why, e.fix = plugin.CauseNew, tool.Textf("it is new, asks for %s, and is not approved yet", first), approveFix(name)
+	}
+	return e
+}
+
+// replacedBy returns the approved plugin whose path pl has taken; empty if none.
+func replacedBy(lock *lockfile.Lock, pl *registry.Plugin) string {
+	for name, e := range lock.Plugins {
+		if e.Digest != "" && e.Source == pl.Source && name != pl.Manifest.Name {
+			return name
+		}
+	}
+	return ""
+}
+
+// pending returns an entry in which the plugin in the folder waits, and the approved
+// copy runs, if there is one. err is the problem of the lock file; it may be nil.
+func (c *Catalog) pending(ctx context.Context, locked *lockfile.Entry, pl *registry.Plugin, err error) *Entry {
+	e := &Entry{Name: pl.Manifest.Name, locked: locked, Offered: pl}
+	if err != nil {
+		e.cause = plugin.CauseLockUnusable
+		e.why, e.fix = problemOf(err)
+	}
+	e.Plugin = c.readCopy(ctx, locked, pl.Folder)
+	e.copied = e.Plugin != nil
+	return e
+}
+
+// problemOf returns an error of the lock file and its fix.
+func problemOf(err error) (why, fix tool.Text) {
+	if e, ok := errors.AsType[*lockfile.Error](err); ok {
+		return e.Msg, e.Fix
+	}
+	return tool.Text{Format: err.Error()}, tool.Text{}
+}
+
+// readCopy returns the approved copy of a plugin; nil if there is none, or if its
+// bytes are not those that were approved.
+func (c *Catalog) readCopy(ctx context.Context, e *lockfile.Entry, folder registry.Folder) *registry.Plugin {
+	v := e.Current()
+	if v == nil || v.Copy == "" {
+		return nil
+	}
+	path := c.cfg.Store.CopyPath(v)
+	pl, problems := registry.ReadPlugin(ctx, path, v.WasmSHA256, folder, c.cfg.Options())
+	switch {
+	case len(problems) > 0:
+		c.cfg.Log.Error("an approved copy cannot be used", "copy", path, "problem", problems[0].String())
+		return nil
+	case pl.Digest() != v.Digest:
+		c.cfg.Log.Error("an approved copy is not what was approved", "copy", path)
+		return nil
+	}
+	c.AddImpliedAsks(pl)
+	return pl
+}
+
+// approveAll writes the versions that need no person to the lock file. Those that
+// cannot be written stay pending.
+func (c *Catalog) approveAll(ctx context.Context, lock *lockfile.Lock, d *Decision) {
+	var approved []*Entry
+	for _, e := range d.Entries {
+		if e.approveBy != "" {
+			if err := c.approve(lock, e.Offered, e.approveBy); err != nil {
+				*e = *c.pending(ctx, e.locked, e.Offered, err)
+				continue
+			}
+			approved = append(approved, e)
+		} else if e.Plugin != nil && !e.copied {
+			c.restoreCopy(e)
+		}
+	}
+	if len(approved) == 0 {
+		return
+	}
+	if err := c.save(lock); err != nil {
+		before := c.lock()
+		for _, e := range approved {
+			var locked *lockfile.Entry
+			if before != nil {
+				locked = before.Plugins[e.Name]
+			}
+			*e = *c.pending(ctx, locked, e.Offered, err)
+		}
+		return
+	}
+	for _, e := range approved {
+		*e = Entry{Name: e.Name, Plugin: e.Offered, locked: lock.Plugins[e.Name]}
+	}
+}
+
+// restoreCopy creates the approved copy of a plugin if it is missing.
+func (c *Catalog) restoreCopy(e *Entry) {
+	v := e.locked.Current()
+	if _, err := os.Stat(c.cfg.Store.CopyPath(v)); err == nil {
+		return
+	}
+	if files, source, err := e.Plugin.Files(); err == nil {
+		if v.Copy, err = c.cfg.Store.AddCopy(v.Digest, files, source); err != nil {
+			c.cfg.Log.Warn("plugin", "name", e.Name, "problem", err.Error())
+		}
+	}
+}
+
+// approve adds a version to the lock, which by has approved, and stores a copy.
+func (c *Catalog) approve(lock *lockfile.Lock, pl *registry.Plugin, by string) error {
+	e := lock.Entry(pl.Manifest.Name)
+	if v := e.Current(); v != nil && v.Digest == pl.Digest() && by == byTrust {
+		e.Source, e.RolledBack = pl.Source, false // only its path has changed
+		return nil
+	}
+	files, source, err := pl.Files()
+	if err != nil {
+		return &lockfile.Error{Msg: tool.Textf("its module changed while it was read"), Fix: tool.Textf("scan the folder again")}
+	}
+	v := &lockfile.Version{
+		Digest: pl.Digest(), WasmSHA256: pl.WasmSHA256, ManifestSHA256: pl.ManifestSHA256,
+		Version: pl.Manifest.Version, Source: pl.Source, Powers: c.powersOf(pl), By: by, At: c.cfg.Now().UTC(),
+	}
+	if v.Copy, err = c.cfg.Store.AddCopy(v.Digest, files, source); err != nil {
+		return err
+	}
+	e.Approve(v)
+	return nil
+}
+
+// powersOf returns what a plugin asks for, each with whether it is granted now.
+func (c *Catalog) powersOf(pl *registry.Plugin) []plugin.Ask {
+	return c.cfg.Resolver.Resolve(pl.Manifest.Asks, c.cfg.Grants()[pl.Manifest.Name]).Asks
+}
+
+// save writes the lock file and deletes copies that are no longer needed.
+func (c *Catalog) save(lock *lockfile.Lock) error {
+	lock.PruneCopies()
+	if err := c.cfg.Store.Save(lock); err != nil {
+		return err
+	}
+	c.cfg.Store.RemoveUnused(lock)
+	return nil
+}
+
+// addMissing adds approved plugins that the scan did not find under their names. A
+// broken or renamed plugin at the same path is a pending change of it. A plugin
+// whose file was deleted is not added.
+func (c *Catalog) addMissing(ctx context.Context, lock *lockfile.Lock, d *Decision) {
+	known, at := map[string]bool{}, map[string]*Entry{}
+	for _, e := range d.Entries {
+		known[e.Name] = true
+		if e.Offered != nil && e.Plugin == nil {
+			at[e.Offered.Source] = e
+		}
+	}
+	var refused []registry.Refusal
+	for _, r := range d.Refused {
+		if name := approvedAt(lock, r.Source); name != "" && !known[name] && TrustOf(r.Folder) != plugin.TrustGranted && !r.Gone {
+			if pl := c.readCopy(ctx, lock.Plugins[name], r.Folder); pl != nil {
+				d.Entries = append(d.Entries, &Entry{Name: name, Plugin: pl, copied: true, Refused: &r, cause: plugin.CauseInvalid, locked: lock.Plugins[name]})
+				known[name] = true
+				continue
+			}
+		}
+		refused = append(refused, r)
+	}
+	d.Refused = refused
+	for source, e := range at {
+		if name := approvedAt(lock, source); name != "" && !known[name] {
+			if pl := c.readCopy(ctx, lock.Plugins[name], e.Offered.Folder); pl != nil {
+				d.Entries = append(d.Entries, &Entry{
+					Name: name, Plugin: pl, copied: true, locked: lock.Plugins[name], cause: plugin.CauseReplaced,
+					why: tool.Textf("another plugin, %s, is at its path", e.Name), fix: tool.Textf("look at that one: weir plugin info %s", e.Name),
+				})
+			}
+		}
+	}
+}
+
+// approvedAt returns the approved plugin of a source; empty if there is none.
+func approvedAt(lock *lockfile.Lock, source string) string {
+	first := ""
+	for name, e := range lock.Plugins {
+		if e.Digest != "" && e.Source == source && (first == "" || name < first) {
+			first = name
+		}
+	}
+	return first
+}
