@@ -120,7 +120,8 @@ func (h *Host) held(digest string) error { return h.engines.Load().Quarantined(d
 // changes it.
 func refusedBy(name, file string, err error) (state plugin.State, why, fix tool.Text) {
 	if q, ok := errors.AsType[*worker.Quarantined](err); ok {
-		return plugin.Quarantined, tool.Textf("%s, on %s; it is not tried again", q.Entry.Why, q.Entry.When.Format("2006-01-02 15:04 MST")),
+		when := q.Entry.When.Format("2006-01-02 15:04 MST")
+		return plugin.Quarantined, tool.Textf("%s, on %s; it is not tried again", q.Entry.Why, when),
 			tool.Textf("build the module again, remove the plugin, or try it once more with: weir plugin retry %s", name)
 	}
 	return plugin.Invalid, tool.Textf("%s: %s", file, err), tool.Textf("build the module again, or remove the plugin")
