@@ -113,6 +113,7 @@ var plain = []string{
 	"docs/use.md",
 	"docs/write.md",
 	"RATIONALE.md",
+	"tools.toml",
 }
 
 // isPlain reports whether plain lists the file or a folder above it.
