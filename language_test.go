@@ -114,6 +114,8 @@ var plain = []string{
 	"docs/write.md",
 	"RATIONALE.md",
 	"tools.toml",
+	"docs/engine.md",
+	"docs/tutorial.zh-CN.md",
 }
 
 // isPlain reports whether plain lists the file or a folder above it.
