@@ -37,6 +37,7 @@ var plain = []string{
 	"host/internal/term",
 	"host/internal/chat",
 	"host/daemon/client",
+	"host/daemon/approvals",
 	"host/internal/backup",
 	"host/internal/doctor",
 	"host/internal/mcpbridge",

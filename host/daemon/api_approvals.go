@@ -8,19 +8,20 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/approvals"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 func (d *Daemon) listApprovals(w http.ResponseWriter, r *http.Request) error {
-	httpjson.Write(w, http.StatusOK, api.ApprovalList{Approvals: d.approvals.list(d.principal(r))})
+	httpjson.Write(w, http.StatusOK, api.ApprovalList{Approvals: d.approvals.List(d.principal(r))})
 	return nil
 }
 
 func (d *Daemon) showApproval(w http.ResponseWriter, r *http.Request) error {
-	a, ok := d.approvals.find(d.principal(r), r.PathValue("id"))
+	a, ok := d.approvals.Find(d.principal(r), r.PathValue("id"))
 	if !ok {
-		return noApproval()
+		return approvals.NotFound()
 	}
 	httpjson.Write(w, http.StatusOK, a)
 	return nil
@@ -37,7 +38,7 @@ func (d *Daemon) answerApproval(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return api.Problemf(http.StatusBadRequest, api.CodeBadBody, `send {"answer": "once"}, "always" or "deny"`, "%q is no answer", api.Clip(body.Answer, 40))
 	}
-	if p := d.approvals.give(d.principal(r), r.PathValue("id"), approval.Answer{Verdict: verdict, By: d.principal(r)}); p != nil {
+	if p := d.approvals.Answer(d.principal(r), r.PathValue("id"), approval.Answer{Verdict: verdict, By: d.principal(r)}); p != nil {
 		return p
 	}
 	httpjson.Write(w, http.StatusOK, api.Answered{ID: r.PathValue("id"), Answer: body.Answer})
@@ -54,14 +55,14 @@ var _ approval.Approver = asker{}
 func (a asker) Approve(ctx context.Context, r approval.Request) (approval.Answer, error) {
 	d := a.t.d
 	d.metrics.ApprovalAsked(r.Tool)
-	p, ok := d.approvals.open(r, d.now())
+	p, ok := d.approvals.Add(r, d.now())
 	if !ok {
 		d.log.Warn("nobody is asked: too many requests wait, or the daemon stops", "tool", r.Tool, "user", r.Principal)
 		return approval.Answer{}, approval.ErrNoPerson
 	}
 	defer agent.Pause(ctx)()
 	a.t.emit(api.EventAsked, p.Approval)
-	answer, err := d.approvals.wait(ctx, p, func() {
+	answer, err := d.approvals.Wait(ctx, p, func() {
 		a.t.emit(api.EventWaiting, api.ApprovalWaiting{ID: p.ID, CallID: p.CallID, SecondsLeft: int(p.Expires.Sub(d.now()).Seconds())})
 	})
 	outcome := outcomeOf(ctx, answer, err)

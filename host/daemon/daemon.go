@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/approvals"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/openai"
 	"github.com/weirhost/weir/host/daemon/sse"
@@ -114,7 +115,7 @@ type Daemon struct {
 	beat    time.Duration // the longest silence of a stream
 	// metrics count since start, for /metrics.
 	metrics   *telemetry.Metrics
-	approvals *broker
+	approvals *approvals.Queue
 	lives     *lives
 	mcp       *mcpserver.Server
 	store     *store.Store
@@ -142,7 +143,7 @@ func New(cfg Config) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, busy: map[archive.Scope]bool{}, modes: map[string]agent.Mode{}, bearers: map[*bearer]bool{}, approvals: newBroker(), lives: newLives(), chinese: sync.OnceValues(words.Open)}
+	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, busy: map[archive.Scope]bool{}, modes: map[string]agent.Mode{}, bearers: map[*bearer]bool{}, approvals: approvals.NewQueue(), lives: newLives(), chinese: sync.OnceValues(words.Open)}
 	if d.log == nil {
 		d.log = hclog.NewNullLogger()
 	}

@@ -28,7 +28,7 @@ func (d *Daemon) Drain(ctx context.Context) error {
 	d.mu.Lock()
 	d.drain = true
 	d.mu.Unlock()
-	d.approvals.stop()
+	d.approvals.Close()
 	d.lives.abandon(false)
 	done := make(chan struct{})
 	go func() {

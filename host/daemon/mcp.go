@@ -12,6 +12,7 @@ import (
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/approvals"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
@@ -93,7 +94,7 @@ func (d *Daemon) attend() error {
 
 // card is what a client shows its person about a request.
 func card(r approval.Request) string {
-	args, _ := middleOut(display(r.Args))
+	args := approvals.FormatArgs(r.Args)
 	return limit.Visible(r.Tool) + "\n" + limit.Visible(r.Why) + "\n" + args
 }
 

@@ -167,7 +167,7 @@ func newNeighbours(t *testing.T) *neighbours {
 	a := n.theirs.post("/v1/chat/completions", `{"model":"default","messages":[{"role":"user","content":"their question `+canary+`"}]}`)
 	n.conversation = a.header.Get("X-Weir-Conversation")
 	n.uuid = n.theirs.keep(`{"tool_name":"theirs","conversation_id":"` + n.conversation + `","result":` + quoted(strings.Repeat(canary+"\n", 500)) + `}`).UUID
-	p, ok := n.daemon.approvals.open(approval.Request{Principal: "somebody-else", Tool: "theirs", Args: []byte(quoted(canary))}, time.Now())
+	p, ok := n.daemon.approvals.Add(approval.Request{Principal: "somebody-else", Tool: "theirs", Args: []byte(quoted(canary))}, time.Now())
 	if !ok {
 		t.Fatal("the other user cannot be asked")
 	}
@@ -231,7 +231,7 @@ func TestNoRouteShowsAnotherUsersThings(t *testing.T) {
 			}
 		}
 	}
-	if _, ok := n.daemon.approvals.find("somebody-else", n.approval); !ok {
+	if _, ok := n.daemon.approvals.Find("somebody-else", n.approval); !ok {
 		t.Error("a stranger answered for the other user")
 	}
 	// All of it is still there for the one it belongs to.

@@ -1,4 +1,4 @@
-package daemon
+package approvals
 
 import (
 	"context"
@@ -21,12 +21,12 @@ func request(principal string) approval.Request {
 	return approval.Request{Principal: principal, Conversation: "c", Tool: "write_note", Args: json.RawMessage(`{"path":"a"}`)}
 }
 
-// Whatever answers, ends or stops at the same moment: whoever waits and whoever
-// answers are told the same.
-func TestBrokerRaces(t *testing.T) {
+// Answers, the end of the wait and Close at the same moment: the caller that waits and the
+// callers that answer agree on the outcome.
+func TestQueueRaces(t *testing.T) {
 	for range 100 {
-		b := newBroker()
-		p, ok := b.open(request("me"), time.Now())
+		q := NewQueue()
+		p, ok := q.Add(request("me"), time.Now())
 		if !ok {
 			t.Fatal("not opened")
 		}
@@ -37,12 +37,12 @@ func TestBrokerRaces(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range given {
 			wg.Go(func() {
-				given[i] = b.give("me", p.ID, approval.Answer{Verdict: approval.Once, By: string(rune('a' + i))})
+				given[i] = q.Answer("me", p.ID, approval.Answer{Verdict: approval.Once, By: string(rune('a' + i))})
 			})
 		}
 		wg.Go(cancel)
-		wg.Go(func() { b.stop() })
-		wg.Go(func() { got, err = b.wait(ctx, p, func() {}) })
+		wg.Go(func() { q.Close() })
+		wg.Go(func() { got, err = q.Wait(ctx, p, func() {}) })
 		wg.Wait()
 		taken := 0
 		for i, problem := range given {
@@ -59,106 +59,106 @@ func TestBrokerRaces(t *testing.T) {
 		if taken > 1 || taken == 0 && err == nil {
 			t.Fatalf("%d answers were taken: %+v, %v", taken, got, err)
 		}
-		if n := len(b.list("me")); n != 0 {
+		if n := len(q.List("me")); n != 0 {
 			t.Fatalf("%d requests are left", n)
 		}
 	}
 }
 
-func TestBrokerBelongsToItsPrincipal(t *testing.T) {
-	b := newBroker()
-	p, _ := b.open(request("me"), time.Now())
-	if len(b.list("you")) != 0 || len(b.list("me")) != 1 {
+func TestQueueKeepsPrincipalsApart(t *testing.T) {
+	q := NewQueue()
+	p, _ := q.Add(request("me"), time.Now())
+	if len(q.List("you")) != 0 || len(q.List("me")) != 1 {
 		t.Error("listed to others")
 	}
-	if _, ok := b.find("you", p.ID); ok {
+	if _, ok := q.Find("you", p.ID); ok {
 		t.Error("shown to others")
 	}
-	foreign, missing := b.give("you", p.ID, approval.Answer{Verdict: approval.Once}), b.give("you", "no-such-id", approval.Answer{})
+	foreign, missing := q.Answer("you", p.ID, approval.Answer{Verdict: approval.Once}), q.Answer("you", "no-such-id", approval.Answer{})
 	if foreign == nil || missing == nil || !reflect.DeepEqual(foreign, missing) || foreign.Status != 404 {
 		t.Errorf("a foreign request answers %v, a missing one %v", foreign, missing)
 	}
-	if b.give("me", p.ID, approval.Answer{}) != nil {
+	if q.Answer("me", p.ID, approval.Answer{}) != nil {
 		t.Error("its own principal may not answer")
 	}
-	over := b.give("you", p.ID, approval.Answer{})
+	over := q.Answer("you", p.ID, approval.Answer{})
 	if over == nil || !reflect.DeepEqual(over, missing) {
 		t.Errorf("a foreign request that is over answers %v", over)
 	}
 }
 
-func TestBrokerIsBounded(t *testing.T) {
-	b := newBroker()
-	var all []*pending
-	for range maxPendingOf {
-		p, ok := b.open(request("me"), time.Now())
+func TestQueueIsBounded(t *testing.T) {
+	q := NewQueue()
+	var all []*Request
+	for range maxPendingPerPrincipal {
+		p, ok := q.Add(request("me"), time.Now())
 		if !ok {
 			t.Fatal("refused too early")
 		}
 		all = append(all, p)
 	}
-	if _, ok := b.open(request("me"), time.Now()); ok {
+	if _, ok := q.Add(request("me"), time.Now()); ok {
 		t.Error("there is no bound")
 	}
-	if _, ok := b.open(request("you"), time.Now()); !ok {
-		t.Error("one takes the room of all")
+	if _, ok := q.Add(request("you"), time.Now()); !ok {
+		t.Error("one principal fills the queue")
 	}
-	b.give("me", all[0].ID, approval.Answer{})
-	if _, ok := b.open(request("me"), time.Now()); !ok {
-		t.Error("a settled request keeps its place")
+	q.Answer("me", all[0].ID, approval.Answer{})
+	if _, ok := q.Add(request("me"), time.Now()); !ok {
+		t.Error("a closed request still counts as pending")
 	}
-	open := len(b.pending)
+	open := len(q.pending)
 	for i := range maxPending {
-		if _, ok := b.open(request(fmt.Sprint("user ", i)), time.Now()); ok != (open+i < maxPending) {
+		if _, ok := q.Add(request(fmt.Sprint("user ", i)), time.Now()); ok != (open+i < maxPending) {
 			t.Fatalf("%d wait and one more is taken: %v", open+i, ok)
 		}
 	}
-	b = newBroker()
-	for range maxOver + 5 {
-		p, _ := b.open(request("me"), time.Now())
-		b.give("me", p.ID, approval.Answer{})
+	q = NewQueue()
+	for range maxClosed + 5 {
+		p, _ := q.Add(request("me"), time.Now())
+		q.Answer("me", p.ID, approval.Answer{})
 	}
-	if len(b.over) != maxOver {
-		t.Errorf("%d are remembered", len(b.over))
+	if len(q.closed) != maxClosed {
+		t.Errorf("%d are remembered", len(q.closed))
 	}
-	b.stop()
-	b.stop()
-	if _, ok := b.open(request("me"), time.Now()); ok {
-		t.Error("a stopped broker takes requests")
+	q.Close()
+	q.Close()
+	if _, ok := q.Add(request("me"), time.Now()); ok {
+		t.Error("a closed queue accepts requests")
 	}
 }
 
-// While somebody waits their stream hears of it, and a stop ends the wait.
-func TestBrokerStillWaiting(t *testing.T) {
+// Wait calls its function regularly, and Close ends it.
+func TestWaitReportsThatItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBroker()
-		p, _ := b.open(request("me"), time.Now())
+		q := NewQueue()
+		p, _ := q.Add(request("me"), time.Now())
 		n := 0
-		time.AfterFunc(4*stillWaiting+time.Second, b.stop)
-		_, err := b.wait(t.Context(), p, func() { n++ })
+		time.AfterFunc(4*waitingInterval+time.Second, q.Close)
+		_, err := q.Wait(t.Context(), p, func() { n++ })
 		if !errors.Is(err, approval.ErrNoPerson) || n != 4 {
 			t.Errorf("%v after %d", err, n)
 		}
 	})
 }
 
-// A person reads all of the arguments, what hides in them too, and long ones
-// from both ends.
-func TestArgumentsForPeople(t *testing.T) {
-	got := display(json.RawMessage("{\"b\":\"<a>\\u001b[2J\u202egpj.exe\",\"a\":[1,2.50,\"\\n\"]}"))
+// A person sees all of the arguments, also invisible characters, and of long ones both
+// ends.
+func TestFormatArguments(t *testing.T) {
+	got := indent(json.RawMessage("{\"b\":\"<a>\\u001b[2J\u202egpj.exe\",\"a\":[1,2.50,\"\\n\"]}"))
 	want := "{\n  \"a\": [\n    1,\n    2.50,\n    \"\\n\"\n  ],\n  \"b\": \"<a>\\u001b[2J\\u202egpj.exe\"\n}"
 	if got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	if s := display(json.RawMessage("broken \x1b")); s != `broken \u001b` {
+	if s := indent(json.RawMessage("broken \x1b")); s != `broken \u001b` {
 		t.Errorf("%q", s)
 	}
 	long := "begin" + strings.Repeat("长", shownArgs) + "end"
-	shown, out := middleOut(long)
+	shown, out := shorten(long)
 	if out != 8 || !strings.HasPrefix(shown, "begin") || !strings.HasSuffix(shown, "end") || utf8.RuneCountInString(shown) != shownArgs+len("\n[…]\n")-2 {
 		t.Errorf("%d left out of %d: %d", out, utf8.RuneCountInString(long), utf8.RuneCountInString(shown))
 	}
-	if s, out := middleOut("short"); s != "short" || out != 0 {
+	if s, out := shorten("short"); s != "short" || out != 0 {
 		t.Error("a short text was cut")
 	}
 }
