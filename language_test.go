@@ -51,6 +51,7 @@ var plain = []string{
 	"host/internal/wasmcheck",
 	"host/internal/memsnap",
 	"host/internal/instrument",
+	"sdk/limit",
 	"sdk/tool",
 	"sdk/guest",
 	"sdk/c",

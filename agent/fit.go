@@ -133,13 +133,13 @@ func (r *run) recut(o *outcome, chars int, layer tool.Layer) {
 }
 
 // highlightsOf compiles the keep expressions of a tool, once in a turn.
-func (r *run) highlightsOf(name string, exprs []string) *limit.Keep {
+func (r *run) highlightsOf(name string, exprs []string) *limit.Highlights {
 	k, ok := r.highlights[name]
 	if !ok {
 		if r.highlights == nil {
-			r.highlights = map[string]*limit.Keep{}
+			r.highlights = map[string]*limit.Highlights{}
 		}
-		k = limit.CompileKeep(exprs)
+		k = limit.CompileHighlights(exprs)
 		r.highlights[name] = k
 	}
 	return k

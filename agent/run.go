@@ -40,7 +40,7 @@ type run struct {
 	choice choiceState
 	ending ending
 
-	highlights map[string]*limit.Keep // by tool
+	highlights map[string]*limit.Highlights // by tool
 }
 
 // memory is what the next request holds of the messages, and what it costs.

@@ -234,7 +234,7 @@ func TestWriteBackGuard(t *testing.T) {
 		{"an English placeholder", "📎 [Tool result archived: " + r.Ref.UUID + "]\ntool: bare", true},
 		{"a Chinese placeholder", "📎 [工具结果存档: " + r.Ref.UUID + "]\n━━━", true},
 		{"a notice without an id", "a\n[28,110 of 35,870 characters (612 of 801 lines) left out by the tool's limit of 8,000. The rest was not kept]", true},
-		{"the line of an identical result", "[Identical to the result of 2026-01-02 03:04:05 (uuid " + r.Ref.UUID + "), which stands above.", true},
+		{"the line of an identical result", "[Identical to the result of 2026-01-02 03:04:05 (uuid " + r.Ref.UUID + "), shown above.", true},
 		{"the same in Chinese", "[结果相同: 与上文 2026-01-02 03:04:05 的结果一致（uuid " + r.Ref.UUID + "）。", true},
 		{"somebody else's placeholder, as in a manual", "📎 [Tool result archived: " + foreign + "]", false},
 		{"plain text", "line 1\nline 2", false},

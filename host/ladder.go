@@ -55,7 +55,7 @@ func checkLimits(l tool.Limits) error {
 	case l.Archive != "" && l.Archive != tool.KeepAuto && l.Archive != tool.KeepAlways && l.Archive != tool.KeepNever:
 		return fmt.Errorf("archive is %q; it can be %s, %s or %s", l.Archive, tool.KeepAuto, tool.KeepAlways, tool.KeepNever)
 	}
-	return limit.CheckKeep(l.Keep)
+	return limit.CheckHighlights(l.Keep)
 }
 
 // defaults is the lowest layer, whole.

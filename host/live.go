@@ -47,7 +47,7 @@ func (c Config) Live() Live {
 type live struct {
 	Live
 	rules *approval.Rules
-	keep  *limit.Keep // Defaults.Keep
+	keep  *limit.Highlights // Defaults.Keep
 }
 
 // Check reports what of l cannot be meant.
@@ -70,7 +70,7 @@ func (l Live) ready() (*live, error) {
 	if l.SummariseOver <= 0 {
 		l.SummariseOver = defaultSummariseOver
 	}
-	return &live{l, p, limit.CompileKeep(l.Defaults.Keep)}, nil
+	return &live{l, p, limit.CompileHighlights(l.Defaults.Keep)}, nil
 }
 
 // Apply puts l in force in one step, reads the plugin folders again and says

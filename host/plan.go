@@ -51,7 +51,7 @@ type planned struct {
 type boundTool struct {
 	info       plugin.ToolInfo
 	by         limit.By
-	highlights *limit.Keep // info.Effective.Keep
+	highlights *limit.Highlights // info.Effective.Keep
 	def        registry.Tool
 	abi        registry.ABI
 	grant      sandbox.Grant
@@ -77,7 +77,7 @@ func (h *Host) newTool(spec tool.Spec, plugin string) *bound {
 	b := &bound{info: set.ladder(spec, plugin), highlights: set.keep}
 	b.by = limit.By{Chars: b.info.CharsBy, Lines: b.info.LinesBy}
 	if !slices.Equal(b.info.Effective.Keep, set.Defaults.Keep) {
-		b.highlights = limit.CompileKeep(b.info.Effective.Keep)
+		b.highlights = limit.CompileHighlights(b.info.Effective.Keep)
 	}
 	return b
 }

@@ -20,8 +20,8 @@ const (
 	zhLine  = "时间=03:04:05 级别=信息 消息=打开闸门，放出一部分水，其余留在水库里。\n"
 )
 
-// BenchmarkApply cuts 1 MiB to 8,000 characters. The plain counts beside it
-// are what any cut has to do at least.
+// BenchmarkApply cuts 1 MiB to 8,000 characters. The plain counts are the
+// minimum work of any cut.
 func BenchmarkApply(b *testing.B) {
 	for _, text := range []struct{ name, whole string }{{"ascii", mebibyte(logLine)}, {"chinese", mebibyte(zhLine)}} {
 		l := tool.Limits{MaxChars: 8000, MaxLines: 500}
@@ -44,9 +44,9 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// BenchmarkKeep compares a cut that keeps lines with its expressions alone, in
-// both ways in which they can be run over a text.
-func BenchmarkKeep(b *testing.B) {
+// BenchmarkHighlights compares a cut with highlights to its expressions alone, in
+// both ways to run them over a text.
+func BenchmarkHighlights(b *testing.B) {
 	whole := mebibyte(logLine)
 	for _, set := range []struct {
 		name string
@@ -87,7 +87,7 @@ func BenchmarkKeep(b *testing.B) {
 			}
 		})
 		b.Run(set.name+"/compiled", func(b *testing.B) {
-			k := limit.CompileKeep(set.keep)
+			k := limit.CompileHighlights(set.keep)
 			b.SetBytes(int64(len(whole)))
 			b.ReportAllocs()
 			for b.Loop() {

@@ -9,7 +9,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// Describe is the one line that stands for a blob in a text: its name if it has
+// Describe returns the line that represents a blob in a text: its name if it has
 // one, its type, its size in bytes and the beginning of its SHA-256 digest.
 func Describe(b tool.Blob) string {
 	what := b.MIME
@@ -27,13 +27,13 @@ func descriptor(what string, data []byte) string {
 	return fmt.Sprintf("[%s, %s bytes, sha256 %x]", what, thousands(len(data)), sum[:6])
 }
 
-// sample is how much of the beginning is looked at to tell binary from text.
+// sample is how many bytes binaryKind examines.
 const sample = 8 << 10
 
-// binaryKind names the kind of binary content; empty: it is text. Text that is
-// normalised holds no strange byte, so it is never taken for binary.
+// binaryKind returns the kind of binary content, or "" for text. Normalised text
+// has no control bytes and is never binary.
 func binaryKind(raw []byte) string {
-	nuls, strange := strangeBytes(raw[:min(len(raw), sample)])
+	nuls, strange := nonTextBytes(raw[:min(len(raw), sample)])
 	if strange == 0 {
 		return ""
 	}
@@ -46,9 +46,9 @@ func binaryKind(raw []byte) string {
 	return ""
 }
 
-// strangeBytes counts the bytes that text does not hold: NUL, other controls
-// that terminals do not use, and what is not UTF-8.
-func strangeBytes(b []byte) (nuls, strange int) {
+// nonTextBytes counts the bytes that text does not contain: NUL, other controls
+// that terminals do not use, and bytes that are not UTF-8.
+func nonTextBytes(b []byte) (nuls, strange int) {
 	for i := 0; i < len(b); {
 		c := b[i]
 		if c < utf8.RuneSelf {
@@ -71,7 +71,7 @@ func strangeBytes(b []byte) (nuls, strange int) {
 	return nuls, strange
 }
 
-// magic names the kind of a file by its first bytes.
+// magic returns the kind of a file from its first bytes.
 func magic(b []byte) string {
 	for _, m := range [...]struct {
 		at         int

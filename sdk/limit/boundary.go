@@ -11,15 +11,15 @@ import (
 // together. Longer ones are stacked marks made to break layouts.
 const maxCluster = 64
 
-// clusterAt returns the grapheme cluster of s around byte offset i, which must
-// lie between two code points: start == end == i if i is a boundary, and also
-// if the cluster is longer than maxCluster.
+// clusterAt returns the grapheme cluster of s around byte offset i. The offset
+// must lie between two code points. If i is a boundary, or the cluster is longer
+// than maxCluster, start and end are i.
 func clusterAt(s string, i int) (start, end int) {
 	if i <= 0 || i >= len(s) || certain(s, i) {
 		return i, i
 	}
 	pos := anchor(s, i)
-	// Beyond this a cluster around i is too long to matter.
+	// A cluster that ends later is longer than maxCluster.
 	it := graphemes.FromString(s[pos:min(len(s), i+utf8.UTFMax*(maxCluster+1))])
 	for it.Next() {
 		start, end = pos+it.Start(), pos+it.End()
@@ -33,10 +33,10 @@ func clusterAt(s string, i int) (start, end int) {
 	return i, i
 }
 
-// anchor finds a place before i from which cluster boundaries can be told: a
-// certain boundary, or one far enough back that every cluster of maxCluster
-// code points which contains i starts behind it. In a row of regional
-// indicators it goes to the row's start, because flags are pairs.
+// anchor returns an offset before i from which cluster boundaries can be found:
+// a certain boundary, or an offset so far back that every cluster of maxCluster
+// code points that contains i starts after it. In a run of regional indicators
+// it returns the start of the run, because flags are pairs.
 func anchor(s string, i int) int {
 	n := 0
 	for n < 3*maxCluster && i > 0 && !certain(s, i) {
@@ -54,8 +54,8 @@ func isRegional(s string) bool {
 	return len(s) >= 4 && s[:3] == "\U0001F1E6"[:3] && s[3] >= 0xA6 && s[3] <= 0xBF
 }
 
-// certain reports whether no cluster can span s[:i] and s[i:], told from the
-// two neighbouring code points alone. It may miss boundaries, never invent one.
+// certain reports whether i is a cluster boundary for sure. It compares only the
+// two code points next to i, and so misses some boundaries.
 func certain(s string, i int) bool {
 	if i == 0 || i == len(s) {
 		return true
@@ -72,7 +72,7 @@ func certain(s string, i int) bool {
 	return plain(left) && plain(right)
 }
 
-// plain reports whether r is a character that joins with none of its like:
+// plain reports whether r never joins with another plain character:
 // printable ASCII, CJK ideographs, kana without marks, CJK punctuation.
 func plain(r rune) bool {
 	switch {
@@ -85,8 +85,8 @@ func plain(r rune) bool {
 	return false
 }
 
-// settleHead moves the end of a head, at byte i, back to a better place: behind
-// the last newline in s[low:i], else behind the last sentence, else to a
+// settleHead moves the end of a head, at byte i, back to a natural break: after
+// the last newline in s[low:i], else after the last sentence, else to a
 // boundary between grapheme clusters.
 func settleHead(s string, low, i int) int {
 	if i >= len(s) {
@@ -104,9 +104,9 @@ func settleHead(s string, low, i int) int {
 	return start
 }
 
-// settleTail moves the start of a tail, at byte i, on to a better place: behind
-// the first newline in s[i-1:high], else behind the first sentence, else to a
-// boundary between grapheme clusters.
+// settleTail moves the start of a tail, at byte i, forward to a natural break:
+// after the first newline in s[i-1:high], else after the first sentence, else to
+// a boundary between grapheme clusters.
 func settleTail(s string, i, high int) int {
 	if i <= 0 || s[i-1] == '\n' {
 		return max(i, 0)
@@ -123,8 +123,8 @@ func settleTail(s string, i, high int) int {
 	return end
 }
 
-// sentenceEnd reports whether a sentence ends at byte i: behind 。！？ or
-// behind .!? before white space. A closing quote or bracket may stand between.
+// sentenceEnd reports whether a sentence ends at byte i: after 。！？, or
+// after .!? and before white space. A closing quote or bracket may come between.
 func sentenceEnd(s string, i int) bool {
 	if i <= 0 || i >= len(s) {
 		return false

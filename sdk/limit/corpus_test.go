@@ -32,7 +32,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// Pieces that cuts go wrong on, each with its reason.
+// Texts that are hard to cut, each with the reason.
 const (
 	family = "👨‍👩‍👧‍👦" // seven code points, one cluster
 	flagDE = "🇩🇪"      // flags are pairs: parity decides where one may cut

@@ -7,9 +7,9 @@ import (
 	"unsafe"
 )
 
-// Count returns the characters (code points) and lines of s. Lines are newlines
-// plus one for an unended last line; the empty text has none. A byte that is
-// not UTF-8 counts as one character.
+// Count returns the characters (code points) and lines of s. A last line without
+// a newline counts; the empty text has no lines. A byte that is not UTF-8 counts
+// as one character.
 func Count(s string) (chars, lines int) {
 	return runes(s), lineCount(s)
 }
@@ -25,9 +25,8 @@ func lineCount(s string) int {
 // highBits marks the bytes of a word that are not ASCII.
 const highBits = 0x8080808080808080
 
-// runes counts code points as utf8.RuneCountInString does, several times as
-// fast. It takes eight bytes at a time while they are ASCII, because most of
-// what tools write is.
+// runes counts code points like utf8.RuneCountInString, several times as fast.
+// It counts eight bytes at a time while they are ASCII, as most output of tools is.
 func runes(s string) int {
 	b := unsafe.Slice(unsafe.StringData(s), len(s))
 	n, i := 0, 0
@@ -61,7 +60,7 @@ func step(s string, i int) int {
 	return size
 }
 
-// forward returns the byte offset behind the first n code points of s, at most
+// forward returns the byte offset after the first n code points of s, at most
 // len(s).
 func forward(s string, n int) int {
 	if n >= len(s) {
@@ -74,8 +73,7 @@ func forward(s string, n int) int {
 	return i
 }
 
-// backward returns the byte offset in front of the last n code points of s, at
-// least 0.
+// backward returns the byte offset before the last n code points of s, at least 0.
 func backward(s string, n int) int {
 	if n >= len(s) {
 		return 0
@@ -96,7 +94,7 @@ func stepBack(s string, i int) int {
 	return size
 }
 
-// firstLines returns the byte offset behind the first n lines of s.
+// firstLines returns the byte offset after the first n lines of s.
 func firstLines(s string, n int) int {
 	i := 0
 	for ; n > 0 && i < len(s); n-- {
@@ -109,17 +107,17 @@ func firstLines(s string, n int) int {
 	return i
 }
 
-// lastLines returns the byte offset in front of the last n lines of s.
+// lastLines returns the byte offset before the last n lines of s.
 func lastLines(s string, n int) int {
 	i := len(s)
 	for ; n > 0 && i > 0; n-- {
-		// The newline that ends a line belongs to it, so it is not looked at.
+		// Skip the newline that ends the line.
 		i = strings.LastIndexByte(s[:i-1], '\n') + 1
 	}
 	return i
 }
 
-// digits returns how many decimal digits n has; n must not be negative.
+// digits returns the number of decimal digits of n, which must not be negative.
 func digits(n int) int {
 	d := 1
 	for ; n >= 10; n /= 10 {

@@ -6,7 +6,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// By says which layer of the ladder set each limit, so that the notice can name it.
+// By names the layer that set each limit. The notice shows it.
 type By struct{ Chars, Lines tool.Layer }
 
 // Apply cuts whole, once, under l. It needs whole to be the complete normalised
@@ -14,9 +14,9 @@ type By struct{ Chars, Lines tool.Layer }
 // markers included, in either language; zero or negative: no such limit.
 // A text within both limits is shown unchanged, with no gaps.
 //
-// What Render adds beside the notice (a tool's claim, an error, a load's
-// selectors) is not reserved for: Fit does that. Both read l.Keep every time;
-// who cuts often holds a Keep.
+// Apply reserves no room for a tool's claim, an error or the selectors of a
+// load: Fit does. Both compile l.Keep on every call. For many cuts, compile it
+// once with CompileHighlights.
 func Apply(whole string, l tool.Limits, by By) tool.View {
 	return apply(whole, l, by, reserve{notice: tool.NoticeChars}, nil)
 }
@@ -43,8 +43,8 @@ func Summary(text, whole string, l tool.Limits, by By) tool.View {
 	return v
 }
 
-// reserve is what a renderer will add to a cut text: characters of the notice,
-// and characters and lines of what is added even when nothing is cut.
+// reserve is the size of what Render adds to a cut text: the characters of the
+// notice, and the characters and lines that it adds even to an uncut text.
 type reserve struct{ notice, chars, lines int }
 
 // budget is an amount of text that may be shown.
@@ -85,7 +85,7 @@ func part(n int, f float64) int {
 }
 
 // apply keeps the lines of k, or of l.Keep where k is nil.
-func apply(whole string, l tool.Limits, by By, res reserve, k *Keep) tool.View {
+func apply(whole string, l tool.Limits, by By, res reserve, k *Highlights) tool.View {
 	v := tool.View{Text: whole}
 	v.TotalChars, v.TotalLines = Count(whole)
 	most := most(l)
@@ -97,7 +97,7 @@ func apply(whole string, l tool.Limits, by By, res reserve, k *Keep) tool.View {
 	b := most.less(room, res.lines+1)
 	c := cutter{whole: whole, chars: v.TotalChars, lines: v.TotalLines, tail: len(whole)}
 	if k == nil {
-		k = CompileKeep(l.Keep)
+		k = CompileHighlights(l.Keep)
 	}
 	g := k.begin()
 	if l.Strategy != tool.JSON || !c.runJSON(b) {
@@ -112,7 +112,7 @@ func apply(whole string, l tool.Limits, by By, res reserve, k *Keep) tool.View {
 	return v
 }
 
-// most is all that may be shown under l.
+// most returns the largest amount of text that l allows.
 func most(l tool.Limits) budget {
 	b := budget{unlimited, unlimited}
 	if l.MaxChars > 0 {
@@ -124,7 +124,7 @@ func most(l tool.Limits) budget {
 	return b
 }
 
-// stated is how a View tells the room; the usual one need not be told.
+// stated returns room as a View stores it: 0 means tool.NoticeChars.
 func stated(room int) int {
 	if room == tool.NoticeChars {
 		return 0
@@ -132,9 +132,9 @@ func stated(room int) int {
 	return room
 }
 
-// noticeRoom is what is reserved for the notice and all that comes with it. A
-// limit too small for a whole notice, which no manifest may declare, gives it
-// half, and the renderer uses fewer words.
+// noticeRoom returns the characters reserved for the notice and the lines around
+// it. A limit under tool.MinMaxChars, which no manifest may declare, reserves
+// half; the renderer then writes a shorter notice.
 func noticeRoom(maxChars int, res reserve) int {
 	want := res.notice + res.chars
 	if maxChars >= tool.MinMaxChars {
@@ -143,10 +143,10 @@ func noticeRoom(maxChars int, res reserve) int {
 	return min(want, (maxChars+1)/2)
 }
 
-// shares says how a budget is divided between the two ends of a text.
+// shares divides a budget between the two ends of a text.
 type shares struct {
 	head, tail float64
-	toHead     bool // what is left over goes to the head
+	toHead     bool // the head gets the unused rest
 }
 
 func shape(l tool.Limits) shares {
@@ -166,7 +166,7 @@ func shape(l tool.Limits) shares {
 	return s
 }
 
-// clamp brings a share into 0 to 1; what is not a number is 0.
+// clamp limits a share to the range 0 to 1. NaN becomes 0.
 func clamp(f float64) float64 {
 	if !(f > 0) {
 		return 0

@@ -56,7 +56,7 @@ func headAndTail(t *testing.T, whole string, l tool.Limits) (string, string) {
 func TestCutsPreferGoodPlaces(t *testing.T) {
 	filler := strings.Repeat("w", 2000)
 	for _, tc := range []struct {
-		name, near string // near stands 5 characters from the cut
+		name, near string // near is 5 characters from the cut
 		head, tail string // how the head ends and the tail begins
 	}{
 		{"a line end", "aa\nbb", "aa\n", "bb"},

@@ -6,25 +6,25 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A span is a run of bytes of the whole.
+// A span is a range of bytes of the whole.
 type span struct{ start, end int }
 
-// A cutter chooses what is shown of one text: a head, a tail and kept lines
-// between them.
+// A cutter selects the parts of one text to show: a head, a tail and highlighted
+// lines between them.
 type cutter struct {
 	whole        string
 	chars, lines int    // of the whole
-	head         int    // the end of what is shown from the start, in bytes
-	tail         int    // the start of what is shown up to the end, in bytes
-	kept         []span // in order, between head and tail
+	head         int    // where the shown beginning ends, in bytes
+	tail         int    // where the shown end starts, in bytes
+	kept         []span // highlighted lines between head and tail, in order
 	json         string // shown instead of everything else, if not empty
-	// charBound: an end was stopped by characters, not by lines.
+	// charBound reports that characters, not lines, limited an end.
 	charBound bool
 }
 
-// run chooses within b. What one part leaves unused goes to the next, and in
-// the end to the tail (or the head, if there is no tail).
-func (c *cutter) run(s shares, b budget, g *keeping) {
+// run selects the parts within b. Room that one part does not use goes to the
+// next, and at last to the tail (or to the head, if there is no tail).
+func (c *cutter) run(s shares, b budget, g *search) {
 	if g == nil {
 		if s.toHead {
 			s.head = 1
@@ -37,18 +37,18 @@ func (c *cutter) run(s shares, b budget, g *keeping) {
 	}
 	c.takeHead(b.share(s.head))
 	c.takeTail(b.share(s.tail).within(b.less(Count(c.whole[:c.head]))))
-	c.kept = c.findKept(g, b.less(c.ends()))
+	c.kept = c.findHighlights(g, b.less(c.ends()))
 	c.grow(s.toHead, b)
 }
 
-// ends counts what head and tail show.
+// ends returns the size of head and tail.
 func (c *cutter) ends() (chars, lines int) {
 	hc, hl := Count(c.whole[:c.head])
 	tc, tl := Count(c.whole[c.tail:])
 	return hc + tc, hl + tl
 }
 
-// takeHead shows the longest good head within b.
+// takeHead selects the longest head within b that ends at a natural break.
 func (c *cutter) takeHead(b budget) {
 	i := forward(c.whole, b.chars)
 	if b.lines < unlimited {
@@ -62,7 +62,7 @@ func (c *cutter) takeHead(b budget) {
 	c.head = min(settleHead(c.whole, low, i), c.tail)
 }
 
-// takeTail shows the longest good tail within b.
+// takeTail selects the longest tail within b that starts at a natural break.
 func (c *cutter) takeTail(b budget) {
 	i := backward(c.whole, b.chars)
 	if b.lines < unlimited {
@@ -78,13 +78,12 @@ func (c *cutter) takeTail(b budget) {
 
 func lastChars(s string, n int) string { return s[backward(s, n):] }
 
-// marker is what is reserved for the marker of a further gap, in characters:
-// the longest words of a marker, two line numbers and two newlines.
+// marker returns the characters reserved for the marker of a further gap: its
+// longest text, two line numbers and two newlines.
 func (c *cutter) marker() int { return 13 + 2*digits(c.lines) }
 
-// grow gives what head and kept lines leave of b to the tail (or what kept
-// lines leave to the head). An end that grows over kept lines frees their cost
-// again, so it is repeated while that happens.
+// grow extends the tail (or the head) by the unused rest of b. An end that grows
+// over highlighted lines frees their room, and grow then repeats.
 func (c *cutter) grow(toHead bool, b budget) {
 	for range 16 {
 		before := len(c.kept)
@@ -101,7 +100,7 @@ func (c *cutter) grow(toHead bool, b budget) {
 	}
 }
 
-// cost counts the kept lines and a marker for each run of them.
+// cost returns the size of the highlighted lines and their markers.
 func (c *cutter) cost() (chars, lines int) {
 	for _, k := range c.kept {
 		n, l := Count(c.whole[k.start:k.end])
@@ -111,7 +110,7 @@ func (c *cutter) cost() (chars, lines int) {
 	return chars, lines
 }
 
-// trim takes out of the kept lines what head and tail now show.
+// trim removes from the highlighted lines what head and tail now show.
 func (c *cutter) trim() {
 	rest := c.kept[:0]
 	for _, k := range c.kept {
@@ -123,7 +122,7 @@ func (c *cutter) trim() {
 	c.kept = rest
 }
 
-// view joins what is shown and says what lies between.
+// view joins the selected parts and describes the gaps between them.
 func (c *cutter) view() (string, []tool.Gap) {
 	if c.json != "" {
 		return c.json, []tool.Gap{c.jsonGap()}
@@ -158,8 +157,8 @@ func (c *cutter) view() (string, []tool.Gap) {
 	return text.String(), gaps
 }
 
-// newGap names the lines of a gap that has above newlines in front of it and
-// holds some itself, one of them at its very end if ended.
+// newGap returns a gap after above newlines that contains newlines of its own,
+// one of them as its last byte if ended.
 func newGap(above, newlines int, ended bool) tool.Gap {
 	g := tool.Gap{First: above + 1, Last: above + newlines}
 	if !ended {
@@ -169,8 +168,8 @@ func newGap(above, newlines int, ended bool) tool.Gap {
 	return g
 }
 
-// lastGap describes the gap in front of the tail by subtraction, so that the
-// text it leaves out is not counted a second time.
+// lastGap returns the gap before the tail. It subtracts from the totals, because
+// a second count of the omitted text would cost time.
 func (c *cutter) lastGap(text string, before []tool.Gap, above int) tool.Gap {
 	tail := c.whole[c.tail:]
 	newlines := c.lines - above - strings.Count(tail, "\n")

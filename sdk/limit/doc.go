@@ -1,21 +1,20 @@
-// Package limit is the cutter: it says what of a tool's whole result is shown
-// to a model, and in which words the rest is accounted for.
+// Package limit cuts the result of a tool to a limit and writes the notice about
+// the missing part.
 //
-// The way of a text through the package has three steps, each done once:
+// A text passes through three steps, each done once:
 //
 //	raw bytes ── Normalise ──► whole ── Apply or Fit ──► tool.View ── Render ──► what the model reads
 //
-// Every cut is made from the whole, never from a cut. The notice about what is
-// missing is data (tool.Gap) until Render puts it into words, inside the budget
-// that Apply reserved for it. So the numbers are exact and no text of a tool
-// can forge them: Render neutralises the tool's text before it adds its own.
+// Every cut starts from the whole, never from an earlier cut. The notice is data
+// (tool.Gap) until Render writes it within the room that Apply reserved. The
+// numbers are therefore exact. A tool cannot forge them, because Render
+// neutralises the tool's text before it adds its own.
 //
-// Everything here is a pure function: no clock, no state, no input or output.
-// A character is a Unicode code point of the normalised text; a line is a
-// newline, plus one for an unended last line.
+// All functions are pure: no clock, no state, no input or output. A character is
+// a Unicode code point of the normalised text. A last line without a newline
+// counts as a line.
 package limit
 
-// RulesVersion is the version of the rules of Normalise. An archive keeps it
-// beside the text, because line numbers and offsets mean the text under these
-// rules.
+// RulesVersion is the version of the rules of Normalise. An archive stores it
+// with the text, because line numbers and offsets depend on these rules.
 const RulesVersion = 1

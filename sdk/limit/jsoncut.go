@@ -7,20 +7,20 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// The json strategy shows a smaller JSON text: without white space, with the
-// ends of long strings and of arrays and, where they do not all fit, the last
-// keys of objects left out. What is left out is counted in place, without
-// words, because a view has no language yet:
+// The json strategy returns a smaller valid JSON text. It omits white space, the
+// ends of long strings and arrays, and the last keys of objects if they do not
+// all fit. A count replaces each omitted part, without words, because a view has
+// no language yet:
 //
 //	"a long str…+4211"      4,211 more characters
 //	[1,2,3,"…+997"]         997 more items
 //	{"id":7,"…":"+12"}      12 more keys
 //
-// Values share the room of their parent: small ones are whole, large ones
+// The values of one parent share its room: small ones stay whole, large ones
 // shrink equally. Numbers keep their spelling, keys their order.
 
-// runJSON chooses a JSON text within b; false: the whole is not JSON, or not
-// even its outermost value fits.
+// runJSON selects a JSON text within b. It reports false if the whole is not
+// JSON, or if not even the smallest form of its outermost value fits.
 func (c *cutter) runJSON(b budget) bool {
 	if b.lines < 1 || !json.Valid([]byte(c.whole)) {
 		return false
@@ -35,14 +35,14 @@ func (c *cutter) runJSON(b budget) bool {
 	return true
 }
 
-// jsonGap stands behind the text: what is missing is no run of lines, which
-// First and Last of zero say. The numbers compare with the whole.
+// jsonGap returns the gap after the text. First and Last are zero, because the
+// missing part is not a range of lines. The counts are relative to the whole.
 func (c *cutter) jsonGap() tool.Gap {
 	chars, lines := Count(c.json)
 	return tool.Gap{At: len(c.json), Chars: c.chars - chars, Lines: max(c.lines-lines, 0)}
 }
 
-// least is the fewest characters that value i can take.
+// least returns the fewest characters that can represent value i.
 func (t *tree) least(i int) int {
 	n := t.nodes[i]
 	switch n.kind {
@@ -54,8 +54,8 @@ func (t *tree) least(i int) int {
 	return min(n.size, 4+digits(n.size))
 }
 
-// write writes value i in at most room characters, which must be at least its
-// least, and returns how many it took.
+// write writes value i in at most room characters and returns how many it used.
+// room must not be under least(i).
 func (t *tree) write(i, room int) int {
 	n := t.nodes[i]
 	if n.size <= room {
@@ -75,8 +75,8 @@ func (t *tree) write(i, room int) int {
 	return t.chars - before
 }
 
-// container writes as many of the values of array or object i as fit, each in
-// its share of room, and the count of the others.
+// container writes as many values of array or object i as fit, each in its share
+// of room, and the count of the others.
 func (t *tree) container(i, room int) {
 	n := t.nodes[i]
 	kids, mark := t.choose(i, room)
@@ -107,9 +107,9 @@ func (t *tree) container(i, room int) {
 	t.put(end)
 }
 
-// choose returns the children of i that are shown in room characters, and what
-// the count of the others takes. An array shows fewer items rather than less
-// than an eighth of the room of each; an object shows as many keys as it can.
+// choose returns the children of i to show in room characters, and the size of
+// the count of the others. An array shows each item in at least an eighth of the
+// room; an object shows as many keys as possible.
 func (t *tree) choose(i, room int) (kids []int, mark int) {
 	n := t.nodes[i]
 	mark = runes(elision(n.kind, n.count, true))
@@ -132,7 +132,7 @@ func (t *tree) choose(i, room int) (kids []int, mark int) {
 	return kids, mark
 }
 
-// fixed counts what stands around the values: keys, colons and commas.
+// fixed returns the size of the keys, colons and commas around the values.
 func (t *tree) fixed(kids []int) (chars int) {
 	for _, k := range kids {
 		chars++
@@ -143,7 +143,7 @@ func (t *tree) fixed(kids []int) (chars int) {
 	return chars
 }
 
-// level returns the highest share under which the values fit left characters.
+// level returns the highest share per value with which all fit left characters.
 func (t *tree) level(kids []int, left int) int {
 	low, high := 0, left
 	for low < high {
@@ -161,13 +161,13 @@ func (t *tree) level(kids []int, left int) int {
 	return low
 }
 
-// clamped is what value k gets of a share: no more than it is long, no less
-// than it needs.
+// clamped returns the room of value k for a share: at most its size, at least
+// its smallest form.
 func (t *tree) clamped(k, share int) int {
 	return min(max(share, t.least(k)), t.nodes[k].size)
 }
 
-// elision is the mark for n children left out, behind others if more.
+// elision returns the mark for n omitted children, after a comma if more.
 func elision(kind byte, n int, more bool) string {
 	comma := ""
 	if more {

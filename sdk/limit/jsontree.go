@@ -6,32 +6,32 @@ import (
 )
 
 // A node is one value of a JSON text. The nodes of its children follow it, up
-// to next, as far as they can matter.
+// to next. Children that cannot be shown have no node.
 type node struct {
 	start, end  int // bytes of the value
 	key, keyEnd int // bytes of its key with quotes; keyEnd 0: none
 	size        int // characters without white space
 	count       int // children
-	next        int // the node behind all children
+	next        int // the node after all children
 	kind        byte
 }
 
-// A tree is a JSON text and its values, as far as a cut to room can show them.
+// A tree is a JSON text and those of its values that a cut to room can show.
 type tree struct {
 	src   string
 	nodes []node
 	pos   int
-	most  int // children kept of one value
+	most  int // most children of one value with a node
 	out   strings.Builder
 	chars int // in out
 }
 
-// leafSize is the size, in characters, up to which a value is never shown in
-// part, so that its children need not be kept.
+// leafSize is the size, in characters, up to which a value is shown whole. Its
+// children need no nodes.
 const leafSize = 40
 
-// parseTree reads src, which must be valid JSON. Each child that is shown takes
-// at least two characters, so more than room/2 of one value are only counted.
+// parseTree parses src, which must be valid JSON. A shown child needs at least
+// two characters, so children after the first room/2 are only counted.
 func parseTree(src string, room int) *tree {
 	t := &tree{src: src, most: min(room, len(src))/2 + 1}
 	t.space()
@@ -115,8 +115,8 @@ func (t *tree) quoted() int {
 }
 
 // cutString shortens a JSON string to room characters: its beginning, and the
-// count of characters left out. Escapes and grapheme clusters stay whole, also
-// clusters that are written as escapes.
+// count of omitted characters. It does not split escapes or grapheme clusters,
+// even clusters written as escapes.
 func cutString(raw string, room int) string {
 	raw = raw[1 : len(raw)-1]
 	total := 0
@@ -125,7 +125,7 @@ func cutString(raw string, room int) string {
 	}
 	room -= 4 + digits(total)
 	var plain strings.Builder
-	var ends []int // bytes of raw behind each byte of plain
+	var ends []int // for each byte of plain, the end of its unit in raw
 	end := 0
 	for i, used := 0, 0; i < len(raw) && len(ends) <= end+8*maxCluster; {
 		n := unit(raw, i)
@@ -148,7 +148,7 @@ func cutString(raw string, room int) string {
 	return `"` + raw[:ends[end-1]] + `…+` + itoa(rest) + `"`
 }
 
-// unit returns how many bytes of a JSON string the character at i takes: an
+// unit returns the length in bytes of the character at i of a JSON string: an
 // escape, two escapes of a surrogate pair, or a code point.
 func unit(raw string, i int) int {
 	switch {
@@ -163,7 +163,7 @@ func unit(raw string, i int) int {
 	return 6
 }
 
-// unescape returns the character that a unit stands for.
+// unescape returns the character that a unit represents.
 func unescape(unit string) string {
 	if unit[0] != '\\' {
 		return unit

@@ -23,7 +23,7 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// lawsOfApply checks everything that holds for every text and every limit.
+// lawsOfApply checks the properties of every cut.
 func lawsOfApply(t fataler, whole string, l tool.Limits) {
 	t.Helper()
 	v := limit.Apply(whole, l, by)
@@ -61,15 +61,15 @@ func lawsOfNumbers(t fataler, whole string, v tool.View) {
 		t.Fatalf("%d missing + %d shown, not %d", missing, shown, v.TotalChars)
 	}
 	if v.By == tool.LayerNone || v.Limit <= 0 || v.Unit == "" {
-		t.Fatalf("a cut that nobody decided: %+v", v)
+		t.Fatalf("a cut without a layer: %+v", v)
 	}
 	if !slices.IsSortedFunc(v.Gaps, func(a, b tool.Gap) int { return a.At - b.At }) {
 		t.Fatalf("gaps out of order: %+v", v.Gaps)
 	}
 }
 
-// lawsOfPieces: the pieces between the gaps stand in the whole where the gaps
-// say, and no cut goes through a grapheme cluster.
+// lawsOfPieces: the pieces between the gaps are in the whole at the offsets that
+// the gaps imply, and no cut splits a grapheme cluster.
 func lawsOfPieces(t fataler, whole string, v tool.View, l tool.Limits) {
 	t.Helper()
 	pos, text := 0, 0
@@ -207,7 +207,7 @@ func FuzzApply(f *testing.F) {
 		if keep != "" {
 			l.Keep = []string{keep}
 		}
-		if limit.CheckKeep(l.Keep) != nil {
+		if limit.CheckHighlights(l.Keep) != nil {
 			l.Keep = nil
 		}
 		lawsOfApply(t, whole, l)

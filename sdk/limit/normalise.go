@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Normalise turns what a tool wrote into the text that everything else counts,
-// cuts, archives and quotes. It is idempotent: its output holds no character
-// that it would change.
+// Normalise converts the output of a tool into the text that weir counts, cuts,
+// archives and quotes. It is idempotent.
 //
 //   - Binary content becomes one line with its kind, size and digest.
 //   - UTF-16 with a byte order mark becomes UTF-8; a mark at the start is
@@ -38,10 +37,10 @@ func Normalise(raw []byte) string {
 
 const byteOrderMark = "\ufeff"
 
-// ones times a byte is a word of that byte.
+// ones times a byte is a word in which each byte has that value.
 const ones = 0x0101010101010101
 
-// clean reports whether valid UTF-8 holds nothing that Normalise changes.
+// clean reports whether valid UTF-8 contains nothing that Normalise changes.
 func clean(b []byte) bool {
 	if bytes.HasPrefix(b, []byte(byteOrderMark)) {
 		return false
@@ -49,7 +48,7 @@ func clean(b []byte) bool {
 	i := 0
 	for ; i+8 <= len(b); i += 8 {
 		// Each term has a high bit where a byte may be under 0x20, DEL, or the
-		// lead of a C1 control; a false alarm costs a closer look.
+		// lead of a C1 control. A false positive costs only a slower check.
 		w := binary.LittleEndian.Uint64(b[i:])
 		del, lead := w^(0x7f*ones), w^(0xc2*ones)
 		if ((w-0x20*ones)&^w|(del-ones)&^del|(lead-ones)&^lead)&highBits == 0 {
@@ -82,7 +81,7 @@ func special[T string | []byte](text T, i int) bool {
 	}
 }
 
-// fromUTF16 decodes UTF-16 that says so by its byte order mark.
+// fromUTF16 decodes UTF-16 that begins with a byte order mark.
 func fromUTF16(raw []byte) ([]byte, bool) {
 	var order binary.ByteOrder
 	switch {

@@ -131,7 +131,7 @@ func TestNormaliseKeepsItsLaws(t *testing.T) {
 	}
 }
 
-// What escape sequences cost is bounded, whatever they ask for.
+// The cost of escape sequences is bounded, whatever their parameters.
 func TestNormaliseStaysSmall(t *testing.T) {
 	for _, s := range []string{"\x1b[9999999Cx\n", "x\x1b[4000Gy\x1b[1K", "\x1b[99A\x1b[J\n", "a\x1b[1A\x1b[500C"} {
 		lawsOfNormalise(t, []byte(strings.Repeat(s, 3000)))

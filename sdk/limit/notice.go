@@ -13,20 +13,20 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// words are the sentences of one language; everything that is not zh is English.
+// words writes the sentences of one language. Any locale but zh is English.
 type words tool.Locale
 
-// sliver is the notice for which there is always room.
+// sliver is the shortest notice. It always fits.
 const sliver = "…"
 
-// maxClaim bounds, in characters, each thing that a tool says beside its text.
+// maxClaim bounds, in characters, each message of a tool apart from its text.
 const maxClaim = 500
 
 func (w words) zh() bool { return tool.Locale(w) == tool.Zh }
 
-// notice says what is missing, by whose limit, and how to get it, in at most
-// room characters, two of them for the newlines around it. It uses fewer words
-// until they fit.
+// notice states what is missing, which limit decided, and how to get the rest.
+// It returns the longest wording that fits room characters, which include two
+// newlines around it.
 func (w words) notice(r tool.Result, room int) string {
 	for _, s := range w.notices(r) {
 		if runes(s)+2 <= room {
@@ -36,7 +36,7 @@ func (w words) notice(r tool.Result, room int) string {
 	return sliver
 }
 
-// notices returns the notice in ever fewer words.
+// notices returns the wordings of the notice, the longest first.
 func (w words) notices(r tool.Result) []string {
 	v := r.Shown
 	chars, lines := v.Missing()
@@ -52,7 +52,7 @@ func (w words) notices(r tool.Result) []string {
 	}
 	if v.Gaps[0].First == 0 {
 		return []string{w.pick(
-			fmt.Sprintf("[%s of %s characters left out by %s; \"…+n\" stands for n items, keys or characters. %s]", thousands(chars), thousands(v.TotalChars), w.limit(v), w.remedy(r)),
+			fmt.Sprintf("[%s of %s characters left out by %s; \"…+n\" means n more items, keys or characters. %s]", thousands(chars), thousands(v.TotalChars), w.limit(v), w.remedy(r)),
 			fmt.Sprintf("[截断了 %d 字符（%s），“…+n” 表示省略了 n 项、键或字符。结果已截断，原始长度: %d 字符。%s]", chars, w.limit(v), v.TotalChars, w.remedy(r)),
 		), w.briefly(chars, v.TotalChars)}
 	}
@@ -75,7 +75,7 @@ func (w words) briefly(missing, total int) string {
 		fmt.Sprintf("[截断了 %d 字符，原始长度: %d 字符]", missing, total))
 }
 
-// limit names the layer that decided and its number.
+// limit names the layer that decided, and its limit.
 func (w words) limit(v tool.View) string {
 	n := w.pick(thousands(v.Limit), strconv.Itoa(v.Limit))
 	if v.Unit == tool.Lines {
@@ -100,7 +100,7 @@ func (w words) limit(v tool.View) string {
 	return w.pick("the default limit of ", "默认上限 ") + n
 }
 
-// remedy says how to get what is missing, or that it is gone.
+// remedy states how to get the missing part, or that it is lost.
 func (w words) remedy(r tool.Result) string {
 	switch {
 	case r.Ref != nil:
@@ -113,8 +113,8 @@ func (w words) remedy(r tool.Result) string {
 		"其余内容未保存；请再次调用该工具，请求更少的内容。")
 }
 
-// call is the call of load_tool_history that brings back what is missing: by
-// lines, by characters where all of it is on one line, by value in JSON.
+// call returns the call of load_tool_history that loads the missing part: by
+// lines; by characters if it is on one line; by pointer in JSON.
 func (w words) call(r tool.Result) string {
 	v := r.Shown
 	sel := ""
@@ -132,7 +132,7 @@ func (w words) call(r tool.Result) string {
 	return fmt.Sprintf(`load_tool_history(uuid="%s"%s)`, r.Ref.UUID, sel)
 }
 
-// marker stands at a further gap. Its room is cutter.marker.
+// marker returns the marker of a further gap. cutter.marker reserves its room.
 func (w words) marker(g tool.Gap) string {
 	if g.First == g.Last {
 		return w.pick(fmt.Sprintf("[… line %d]", g.First), fmt.Sprintf("[… 第 %d 行]", g.First))
@@ -140,8 +140,8 @@ func (w words) marker(g tool.Gap) string {
 	return w.pick(fmt.Sprintf("[… lines %d-%d]", g.First, g.Last), fmt.Sprintf("[… 第 %d-%d 行]", g.First, g.Last))
 }
 
-// load is the notice of a load that shows shown characters from offset on, with
-// the call that continues.
+// load returns the notice of a load that shows shown characters from offset on,
+// with the call that continues.
 func (w words) load(r tool.Result, offset, shown int) string {
 	next := offset + shown
 	call := fmt.Sprintf(`load_tool_history(uuid="%s"%s, offset=%d)`, r.Load.UUID, arguments(r.Load.Args, "uuid", "offset"), next)
@@ -155,7 +155,7 @@ func (w words) loadBriefly(next int) string {
 		fmt.Sprintf("[继续: 同一调用加 offset=%d]", next))
 }
 
-// failure is the error of r on one line; empty: it did not fail.
+// failure returns the error of r on one line, or "" if r did not fail.
 func (w words) failure(r tool.Result) string {
 	if r.Err == nil {
 		return ""
@@ -167,7 +167,7 @@ func (w words) failure(r tool.Result) string {
 	return s
 }
 
-// stop ends a sentence that something follows, unless it has an end of its own.
+// stop adds a full stop to s unless it ends in punctuation.
 func (w words) stop(s string) string {
 	s = strings.TrimRight(s, " ")
 	if last, _ := utf8.DecodeLastRuneInString(s); strings.ContainsRune(".!?:;…。！？：；", last) {
@@ -176,8 +176,8 @@ func (w words) stop(s string) string {
 	return s + w.pick(".", "。")
 }
 
-// head is what stands in front of the text: the failure, and that the same was
-// archived before.
+// head returns the lines before the text: the failure, and the reference to an
+// identical earlier result.
 func (w words) head(r tool.Result) string {
 	failure, same := w.failure(r), w.same(r)
 	if failure != "" && same != "" {
@@ -186,8 +186,8 @@ func (w words) head(r tool.Result) string {
 	return failure + same
 }
 
-// same says that an earlier call gave this very result; empty: none did, or a
-// summary stands in its place.
+// same names the earlier call with the identical result. It returns "" if there
+// is none, or if a summary is shown.
 func (w words) same(r tool.Result) string {
 	if r.Ref == nil || !r.Ref.Again || r.Shown.Summarized {
 		return ""
@@ -198,16 +198,16 @@ func (w words) same(r tool.Result) string {
 		fmt.Sprintf("[结果相同: 与 %s 的结果一致（uuid %s）]", at, r.Ref.UUID))
 }
 
-// repeat stands for a result that the model has in front of it already.
+// repeat replaces a result that is already in the context of the model.
 func (w words) repeat(r tool.Result) string {
 	at := r.Ref.CreatedAt.Format(time.DateTime)
 	return w.pick(
-		fmt.Sprintf(`[Identical to the result of %s (uuid %s), which stands above. To read it again: load_tool_history(uuid="%s")]`, at, r.Ref.UUID, r.Ref.UUID),
+		fmt.Sprintf(`[Identical to the result of %s (uuid %s), shown above. To read it again: load_tool_history(uuid="%s")]`, at, r.Ref.UUID, r.Ref.UUID),
 		fmt.Sprintf(`[结果相同: 与上文 %s 的结果一致（uuid %s）。再次读取: load_tool_history(uuid="%s")]`, at, r.Ref.UUID, r.Ref.UUID))
 }
 
-// claim is the tool's own word that there is more; empty: it made none. It is
-// marked as the tool's, because nobody checked it.
+// claim returns the tool's statement that there is more, or "" without one. The
+// text names the tool as its source, because weir cannot check it.
 func (w words) claim(r tool.Result) string {
 	m := r.More
 	if m == nil {
@@ -227,14 +227,15 @@ func (w words) claim(r tool.Result) string {
 		fmt.Sprintf("[工具说明: 已显示 %d 项，共 %d 项。%s]", m.Shown, m.Total, how))
 }
 
-// oneLine makes something a tool said fit to stand in a line of ours.
+// oneLine returns a text of a tool for use inside one of our lines: neutralised,
+// without newlines, at most maxClaim characters.
 func oneLine(s string) string {
 	s = Neutralise(strings.Join(strings.Fields(s), " "))
 	return clip(s, maxClaim)
 }
 
-// arguments writes a JSON object as the arguments of a call, each behind a
-// comma, in their order; empty if it is no object, holds nothing or is too long.
+// arguments writes a JSON object as the arguments of a call, in their order, each
+// after a comma. It returns "" if the object is invalid, empty or too long.
 func arguments(object json.RawMessage, but ...string) string {
 	var compact bytes.Buffer
 	var fields map[string]json.RawMessage
@@ -253,7 +254,7 @@ func arguments(object json.RawMessage, but ...string) string {
 	return b.String()
 }
 
-// keysInOrder returns the keys of a valid JSON object as they are written.
+// keysInOrder returns the keys of a valid JSON object in their order.
 func keysInOrder(object json.RawMessage) []string {
 	d := json.NewDecoder(strings.NewReader(string(object)))
 	_, err := d.Token()
@@ -270,7 +271,7 @@ func keysInOrder(object json.RawMessage) []string {
 	return keys
 }
 
-// thousands writes n with commas, as English does.
+// thousands formats n with commas, as in 28,110.
 func thousands(n int) string {
 	s := strconv.Itoa(n)
 	start := 0
@@ -283,12 +284,13 @@ func thousands(n int) string {
 	return s
 }
 
-// The rest of this file recognises what the functions above, and the agent's
-// placeholders, write. Neutralise changes it in the text of tools, so that only weir
-// can write it. A new sentence above needs its beginning here.
+// The rest of this file recognises the sentences that the functions above write,
+// and the placeholders of the agent. Neutralise changes them in the text of tools,
+// because only weir may write them. For a new sentence above, add its beginning
+// here.
 
 // IsNotice reports whether a line is a notice, marker or claim of Render, in any
-// language. In the text of a tool there is none: Neutralise changes it.
+// language. Neutralised text of a tool contains none.
 func IsNotice(line string) bool {
 	return strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]") && isNotice(line[1:])
 }
@@ -306,7 +308,7 @@ func HasMark(text string) bool {
 }
 
 // isMark reports whether s, after a "[", continues as a placeholder or as a notice
-// that is certain: whole phrases, not only their beginnings.
+// with certainty: it compares whole phrases, not only their beginnings.
 func isMark(s string) bool {
 	for _, p := range []string{"tool result archived", "工具结果存档"} {
 		if after, ok := cutFold(s, p); ok {
@@ -337,12 +339,12 @@ func isMark(s string) bool {
 	return false
 }
 
-// isPlaceholder reports whether s, behind a "[", goes on as a placeholder.
+// isPlaceholder reports whether s, after a "[", continues as a placeholder.
 func isPlaceholder(s string) bool {
 	return hasFold(s, "tool result archived") || strings.HasPrefix(s, "工具结果存档") || strings.HasPrefix(s, "存档:")
 }
 
-// isNotice reports whether s, behind a "[", goes on like something Render writes.
+// isNotice reports whether s, after a "[", continues like a sentence of Render.
 func isNotice(s string) bool {
 	for _, p := range []string{"截断了", "结果已截断", "以上是模型写的摘要", "工具说明:", "继续: 同一调用", "… 第 ", "结果相同: 与"} {
 		if strings.HasPrefix(s, p) {

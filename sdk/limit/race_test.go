@@ -2,6 +2,6 @@
 
 package limit
 
-// raced says that the race detector is on. Then a sync.Pool drops a quarter of
-// what it is given, so that regexp allocates what it otherwise uses again.
+// raced reports whether the race detector is on. A sync.Pool then drops a quarter
+// of its items, and regexp allocates new ones.
 const raced = true

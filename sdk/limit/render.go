@@ -6,19 +6,20 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// Render puts a result into the words that a model reads, in language l: its
-// error, if it failed; that it is identical to an earlier one, if it is; the shown text, neutralised, with the notice at the
-// first gap and a short marker at each further one; the tool's claim of more.
+// Render returns the text of a result for a model, in language l. The text has
+// these parts, if they apply: the error; the reference to an identical earlier
+// result; the shown text, neutralised, with the notice at its first gap and a
+// short marker at each further gap; the tool's claim of more.
 //
-// It stays inside the limit under which Fit made the view; under which Apply
-// made it, too, where the result has no error, claim or load.
+// The text stays within the limit of the view that Fit returned. For a view of
+// Apply this holds only if the result has no error, claim or load.
 func Render(r tool.Result, l tool.Locale) string {
 	w := words(l)
 	if r.Repeat && r.Ref != nil {
 		return w.repeat(r)
 	}
 	failure, claim, room := w.around(r)
-	if failure == "" && claim == "" && !r.Shown.Cut() { // as most are
+	if failure == "" && claim == "" && !r.Shown.Cut() { // the usual case
 		return Neutralise(r.Shown.Text)
 	}
 	var p page
@@ -33,8 +34,8 @@ func Render(r tool.Result, l tool.Locale) string {
 	return p.b.String()
 }
 
-// around returns what Render writes in front of and behind the text, and the
-// room that this leaves for the notice, its separators included.
+// around returns the lines before and after the text, and the room left for the
+// notice, separators included.
 func (w words) around(r tool.Result) (failure, claim string, room int) {
 	failure, claim, room = w.head(r), w.claim(r), r.Shown.Room
 	if room <= 0 {
@@ -47,7 +48,7 @@ func (w words) around(r tool.Result) (failure, claim string, room int) {
 	return failure, claim, room - added(failure, claim)
 }
 
-// added counts the characters that lines take, with a newline for each.
+// added returns the characters of the lines, each with a newline.
 func added(lines ...string) (chars int) {
 	for _, s := range lines {
 		if s != "" {
@@ -57,7 +58,7 @@ func added(lines ...string) (chars int) {
 	return chars
 }
 
-// reserveFor says what Render adds to r, in whichever language it is longer.
+// reserveFor returns the size of what Render adds to r, in the longer language.
 func reserveFor(r tool.Result) reserve {
 	res := reserve{notice: tool.NoticeChars}
 	for _, l := range []tool.Locale{tool.En, tool.Zh} {
@@ -80,15 +81,15 @@ func reserveFor(r tool.Result) reserve {
 	return res
 }
 
-// A page is what is being rendered. Lines of our own stand on lines of their own.
+// A page collects the rendered text. It puts each notice on its own line.
 type page struct {
 	b       strings.Builder
-	newline bool // a line of our own was written last
+	newline bool // the last write was a line of weir's
 	any     bool
 	ended   bool // the last byte is a newline
 }
 
-// text writes a piece of the tool's text.
+// text writes a part of the tool's text.
 func (p *page) text(s string) {
 	if s == "" {
 		return
@@ -100,7 +101,7 @@ func (p *page) text(s string) {
 	p.any, p.newline, p.ended = true, false, s[len(s)-1] == '\n'
 }
 
-// own writes a line of ours, if it is not empty.
+// own writes a line of weir's, unless it is empty.
 func (p *page) own(line string) {
 	if line == "" {
 		return
@@ -112,7 +113,7 @@ func (p *page) own(line string) {
 	p.any, p.newline, p.ended = true, true, false
 }
 
-// note writes a notice or a marker. The smallest has no line of its own.
+// note writes a notice or a marker. The sliver gets no line of its own.
 func (p *page) note(s string) {
 	if s != sliver {
 		p.own(s)
@@ -137,8 +138,8 @@ func (p *page) pieces(r tool.Result, w words, room int) {
 	p.text(r.Shown.Text[pos:])
 }
 
-// clip returns the first n characters of s, the last of them an ellipsis if
-// there were more.
+// clip returns at most n characters of s. If s is longer, the last one is an
+// ellipsis.
 func clip(s string, n int) string {
 	if runes(s) <= n {
 		return s
@@ -150,13 +151,13 @@ func clip(s string, n int) string {
 	return s[:end] + sliver
 }
 
-// Line is the one-line report of r for a log or a terminal: tool, characters
-// of the whole, characters shown, the limit that decided, the archive.
+// Line returns a one-line report of r for a log or a terminal: tool, characters
+// of the whole, characters shown, the limit that decided, the archive id.
 //
 //	grep_search 214,332 → 7,760 (tool limit) 📎 …a7k2
 //
-// Of the id the end is shown: ids begin with the time, so that their beginnings
-// are alike for weeks.
+// It shows the end of the id, because ids begin with the time and so their
+// beginnings are the same for weeks.
 func Line(r tool.Result) string {
 	var b strings.Builder
 	b.WriteString(r.Tool)
@@ -169,7 +170,7 @@ func Line(r tool.Result) string {
 	}
 	switch {
 	case r.Repeat:
-		b.WriteString(" → 0 (identical, stands above)")
+		b.WriteString(" → 0 (identical, shown above)")
 	case v.Summarized:
 		b.WriteString(" → " + thousands(runes(v.Text)) + " (summary)")
 	case v.Cut():

@@ -101,7 +101,7 @@ func TestNoticeCarriesTheAgreedWords(t *testing.T) {
 	}
 }
 
-// The longest notice that there can be fits its room, in both languages.
+// The longest possible notice fits its room, in both languages.
 func TestTheLongestNoticeFits(t *testing.T) {
 	for _, layer := range []tool.Layer{tool.LayerOperator, tool.LayerRound, tool.LayerDefault} {
 		for _, unit := range []tool.Unit{tool.Chars, tool.Lines} {
@@ -166,7 +166,7 @@ func TestLoadsPageExactly(t *testing.T) {
 	})
 }
 
-// Whatever a tool adds beside its text, Fit has reserved for it.
+// Fit reserves room for everything that Render adds to the text.
 func TestFitReservesForEverythingThatIsAdded(t *testing.T) {
 	words := rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"<tool_call>", "word ", "中文", "\n", family, strings.Repeat("long", 200)}), 0, 8),
 		func(s []string) string { return strings.Join(s, "") })
@@ -212,7 +212,7 @@ func TestArgumentsThatAreNoneAreNotShown(t *testing.T) {
 	}
 }
 
-// A hint begins after an end of the sentence before it, whoever wrote that.
+// The sentence before a hint ends in punctuation.
 func TestHintFollowsAStop(t *testing.T) {
 	for _, tt := range []struct{ msg, en, zh, why string }{
 		{`"lines" is missing`, `"lines" is missing. Hint: h`, `"lines" is missing。 提示: h`, "none: it gets one"},

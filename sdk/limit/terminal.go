@@ -7,20 +7,20 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// A screen shows text as a terminal of endless width would, in the end. Rows
-// that can no longer change leave it for out.
+// A screen is a terminal of unlimited width that collects its final state. It
+// moves rows that can no longer change to out.
 type screen struct {
 	out    strings.Builder
 	rows   []row
 	x, y   int // the cursor: column, and index in rows
 	atEnd  bool
-	window int // rows that the cursor may come back to
-	// spare is how many blank cells cursor movements and erasing may still make.
-	// It keeps time and output of the order of the input.
+	window int // rows to which the cursor can return
+	// spare is how many blank cells cursor movements and erasing may still
+	// create. It bounds time and output to the order of the input.
 	spare int
 }
 
-// A row is text until something is written over it; then it is cells.
+// A row is text until a write replaces part of it; then it is cells.
 type row struct {
 	text  []byte
 	cells []cell
@@ -29,7 +29,7 @@ type row struct {
 // A cell is one column. The second column of a wide character is empty.
 type cell string
 
-// window is how far up programs come back to draw several progress bars.
+// window is how many rows up programs return to draw several progress bars.
 const window = 200
 
 func newScreen(s string) *screen {
@@ -56,7 +56,7 @@ func movesUp(s string) bool {
 	return false
 }
 
-// play shows s and returns what is on the screen afterwards.
+// play writes s to a screen and returns the final text.
 func (sc *screen) play(s string) string {
 	for i := 0; i < len(s); {
 		start := i
@@ -79,7 +79,7 @@ func (sc *screen) play(s string) string {
 	return sc.out.String()
 }
 
-// control obeys the control character or sequence that s begins with and
+// control executes the control character or sequence at the start of s and
 // returns its size in bytes.
 func (sc *screen) control(s string) int {
 	switch c := s[0]; c {
@@ -111,7 +111,7 @@ func (sc *screen) control(s string) int {
 	return 1
 }
 
-// obey does what a sequence asks for, as far as it moves or erases text.
+// obey executes a sequence if it moves the cursor or erases text.
 func (sc *screen) obey(seq escape) {
 	n := max(seq.n, 1)
 	switch seq.final {
@@ -154,7 +154,7 @@ func (sc *screen) newline() {
 	sc.x, sc.atEnd = 0, sc.rows[sc.y].empty()
 }
 
-// vertical moves the cursor by n rows, within those there are.
+// vertical moves the cursor by n rows, within the existing ones.
 func (sc *screen) vertical(n int, toStart bool) {
 	if toStart {
 		sc.x = 0
@@ -221,7 +221,7 @@ func (sc *screen) write(s string) {
 	r.cells = over(cells, &sc.x, s)
 }
 
-// over writes s over cells from column x on and moves x behind it.
+// over replaces cells with s from column x on and moves x to the end of s.
 func over(cells []cell, x *int, s string) []cell {
 	it := graphemes.FromString(s)
 	for it.Next() {
@@ -270,7 +270,7 @@ func over(cells []cell, x *int, s string) []cell {
 
 func (r *row) empty() bool { return len(r.text) == 0 && len(r.cells) == 0 }
 
-// split returns the row as cells and lets it be cells from now on.
+// split converts the row to cells and returns them.
 func (r *row) split() []cell {
 	if r.cells == nil {
 		x := 0
@@ -280,8 +280,8 @@ func (r *row) split() []cell {
 	return r.cells
 }
 
-// print writes the row. Blanks at the end of a row that was written over are
-// what it was cleared with.
+// print writes the row. It omits blanks at the end of a row of cells, because
+// programs clear rows with them.
 func (r *row) print(out *strings.Builder) {
 	if r.cells == nil {
 		out.Write(r.text)
@@ -302,8 +302,8 @@ type escape struct {
 	n     int
 }
 
-// sequence reads the escape sequence that s begins with and its size in bytes;
-// 0: it is none. Only CSI sequences have a final byte.
+// sequence returns the escape sequence at the start of s and its size in bytes,
+// or 0 if there is none. Only CSI sequences have a final byte.
 func sequence(s string) (escape, int) {
 	if len(s) < 2 {
 		return escape{}, 0
@@ -340,7 +340,7 @@ func csi(s string) (escape, int) {
 		case c == ';' || c == ':':
 			first = false
 		case c >= '<' && c <= '?' || c < '0':
-			private = true // none of those that are obeyed
+			private = true // obey ignores these
 		}
 	}
 	if i == len(s) || s[i] >= 0x7f {
@@ -353,8 +353,8 @@ func csi(s string) (escape, int) {
 }
 
 // stringSequence reads a sequence that carries a string, up to its terminator.
-// It is none if another of the bytes in stop comes first, so that a sequence
-// that never ends hides nothing.
+// It reports none if another of the bytes in stop comes first: a sequence without
+// an end must not hide text.
 func stringSequence(s, stop string) int {
 	i := strings.IndexAny(s[2:], stop)
 	if i < 0 {

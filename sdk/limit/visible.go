@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// Visible writes s so that a person sees all of it and nothing else: characters
-// that do not show, that steer a terminal or that change the order or the look
-// of others become \uXXXX, bytes that are no UTF-8 become \xXX. In JSON text the
-// former mean what they stand for. Line ends stay. It is idempotent.
+// Visible returns s in a form that hides nothing from a person. Characters that
+// are invisible, control a terminal, or change the order or look of others become
+// \uXXXX; bytes that are not UTF-8 become \xXX. In JSON text, \uXXXX still means
+// the same character. Line ends stay. Visible is idempotent.
 func Visible(s string) string {
 	if !strings.ContainsFunc(s, hides) {
 		return s
@@ -35,13 +35,13 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// hides reports whether a character is to be written out.
+// hides reports whether Visible must escape a character.
 func hides(r rune) bool {
 	switch {
 	case r == '\n' || r >= ' ' && r < 0x7f:
 		return false
 	case r == utf8.RuneError:
-		return true // the character itself, too: it cannot be told from a broken byte
+		return true // U+FFFD itself, too: it looks the same as an invalid byte
 	case !unicode.IsGraphic(r), unicode.Is(unicode.Zs, r):
 		return true
 	}

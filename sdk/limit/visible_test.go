@@ -19,7 +19,7 @@ func TestVisible(t *testing.T) {
 		{"a\u00a0b\u3000c", `a\u00a0b\u3000c`},               // blanks of other kinds
 		{"a\u2028b", `a\u2028b`},                             // a line end that is none here
 		{"x\ufe0fy\U000e0101z", `x\ufe0fy\udb40\udd01z`},     // variations
-		{"\U000e0041\U000e0042", `\udb40\udc41\udb40\udc42`}, // tags: text that nobody sees
+		{"\U000e0041\U000e0042", `\udb40\udc41\udb40\udc42`}, // tags: invisible text
 		{"\u3164\u115f\u034f", `\u3164\u115f\u034f`},         // letters that show nothing
 		{"\ue000\U000f0000", `\ue000\udb80\udc00`},           // private use: whatever the font says
 		{"a\xffb\xc3", `a\xffb\xc3`},                         // no UTF-8
@@ -46,7 +46,7 @@ func FuzzVisible(f *testing.F) {
 				t.Fatalf("%q shows %q", v, r)
 			}
 		}
-		// What stands in JSON still means the same.
+		// In JSON the escaped text still means the same.
 		var text bytes.Buffer
 		enc := json.NewEncoder(&text)
 		enc.SetEscapeHTML(false)

@@ -106,7 +106,7 @@ func (k cutRun) check(c *cli) error {
 			return usagef("write an RE2 expression", "--keep is empty")
 		}
 	}
-	if err := limit.CheckKeep(g.Keep); err != nil {
+	if err := limit.CheckHighlights(g.Keep); err != nil {
 		return usagef("write an RE2 expression, quoted for the shell", "--%s", err)
 	}
 	return nil

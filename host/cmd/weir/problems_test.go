@@ -16,7 +16,7 @@ import (
 // The sentences of the packages below that a person reads: the functions that make a
 // problem, its types, and the names of its parts.
 var (
-	tellers  = []string{"Textf", "problem", "param", "Problemf", "Paramf", "bad", "warn", "unreadable", "Bad", "BadItem", "need", "CheckKeep"}
+	tellers  = []string{"Textf", "problem", "param", "Problemf", "Paramf", "bad", "warn", "unreadable", "Bad", "BadItem", "need", "CheckHighlights"}
 	tellings = []string{"Problem", "plugin.Error", "ModelError", "Fault", "plugin.Info", "plugin.PendingVersion"}
 	toldAs   = regexp.MustCompile(`(?i)^(hint|fix|why|msg|missing)$|Hint$|Fix$`)
 )

@@ -46,7 +46,7 @@ func check(s *Settings, bad report) {
 		oneOf(t.Strategy, strategies, "tools", name, "strategy")
 		oneOf(t.Archive, []string{"auto", "always", "never"}, "tools", name, "archive")
 		checkShown(t.MaxChars, t.Head, t.Tail, bad, "tools", name)
-		if err := limit.CheckKeep(t.Keep); err != nil {
+		if err := limit.CheckHighlights(t.Keep); err != nil {
 			bad(msg.Of(err), tool.Textf("write RE2 expressions"), "tools", name, "keep")
 		}
 	}

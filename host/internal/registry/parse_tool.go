@@ -98,7 +98,7 @@ func (r reader) output(t table) tool.Limits {
 		t.Bad("tail", "make head and tail together at most 1; what they leave goes to the keep lines", "%s and %s are %v and %v", t.Name("head"), t.Name("tail"), l.Head, l.Tail)
 	}
 	t.strings("keep", func(s string, at int) {
-		if err := limit.CheckKeep([]string{s}); err != nil {
+		if err := limit.CheckHighlights([]string{s}); err != nil {
 			t.d.add(at, Problem{Key: t.Name("keep"), Msg: err.Error(), Fix: "write RE2 syntax; literal text needs \\ before . ( [ and the like"})
 			return
 		}

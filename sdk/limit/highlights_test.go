@@ -32,7 +32,7 @@ func testLog() string {
 	return b.String()
 }
 
-func TestKeepShowsMatchingLinesOfTheMiddle(t *testing.T) {
+func TestHighlightsShowMatchingLinesOfTheMiddle(t *testing.T) {
 	whole := testLog()
 	for _, tc := range []struct {
 		keep []string
@@ -55,7 +55,7 @@ func TestKeepShowsMatchingLinesOfTheMiddle(t *testing.T) {
 	}
 }
 
-func TestKeepShowsTheBeginningOfALineTooLong(t *testing.T) {
+func TestHighlightsShowTheBeginningOfALineTooLong(t *testing.T) {
 	long := "error: it broke " + strings.Repeat("and went on ", 5000) + "\n"
 	whole := strings.Repeat("a plain line\n", 500) + long + strings.Repeat("a plain line\n", 500)
 	v := Apply(whole, tool.Limits{MaxChars: 2000, Keep: []string{"error"}}, By{})
@@ -69,7 +69,7 @@ func TestKeepShowsTheBeginningOfALineTooLong(t *testing.T) {
 	}
 }
 
-func TestKeepJoinsLinesThatAMarkerWouldPart(t *testing.T) {
+func TestHighlightsJoinNearbyLines(t *testing.T) {
 	whole := strings.Repeat("filler filler filler\n", 200) + "keep 1\n-\nkeep 2\n" + strings.Repeat("filler filler filler\n", 200)
 	v := Apply(whole, tool.Limits{MaxChars: 1500, Keep: []string{"^keep"}}, By{})
 	if !strings.Contains(v.Text, "keep 1\n-\nkeep 2\n") || len(v.Gaps) != 2 {
@@ -77,7 +77,7 @@ func TestKeepJoinsLinesThatAMarkerWouldPart(t *testing.T) {
 	}
 }
 
-func TestWhatKeepLeavesGoesToTheTail(t *testing.T) {
+func TestRoomUnusedByHighlightsGoesToTheTail(t *testing.T) {
 	whole := testLog()
 	none := Apply(whole, tool.Limits{MaxChars: 3000, Keep: []string{"no such line"}}, By{})
 	without := Apply(whole, tool.Limits{MaxChars: 3000}, By{})
@@ -86,17 +86,17 @@ func TestWhatKeepLeavesGoesToTheTail(t *testing.T) {
 	}
 }
 
-func TestCheckKeep(t *testing.T) {
-	if err := CheckKeep([]string{"error", "(?i)x|y", ""}); err != nil {
+func TestCheckHighlights(t *testing.T) {
+	if err := CheckHighlights([]string{"error", "(?i)x|y", ""}); err != nil {
 		t.Errorf("valid expressions: %v", err)
 	}
-	err := CheckKeep([]string{"fine", "a(b"})
+	err := CheckHighlights([]string{"fine", "a(b"})
 	if err == nil || !strings.Contains(err.Error(), `"a(b"`) {
 		t.Errorf("the error does not name the expression: %v", err)
 	}
 }
 
-func TestNeedles(t *testing.T) {
+func TestRequiredLiterals(t *testing.T) {
 	for _, tc := range []struct {
 		expr string
 		want []string
@@ -116,23 +116,23 @@ func TestNeedles(t *testing.T) {
 		{"(", nil},
 	} {
 		var got []string
-		for _, n := range needlesOf(tc.expr) {
+		for _, n := range requiredLiterals(tc.expr) {
 			got = append(got, n.lit)
 		}
 		if !slices.Equal(got, tc.want) {
-			t.Errorf("needles of %s: %q, want %q", tc.expr, got, tc.want)
+			t.Errorf("literals of %s: %q, want %q", tc.expr, got, tc.want)
 		}
 	}
 }
 
-// The literals only make it faster: the same lines are found without them.
-func TestNeedlesFindWhatTheExpressionFinds(t *testing.T) {
+// The literals only save time. Without them, the same lines match.
+func TestLiteralsFindTheSameLines(t *testing.T) {
 	exprs := []string{"error", "(?i)error|FAIL", "^E ", "x$", `[a-c]+z`, "(?i)task", "(?i)K", "ab|ba|zz", `\bno\b`, "中", "(?i)é1"}
 	word := rapid.SampledFrom([]string{"error", "ERROR", "Fail", "E ", "x", "abz", "ta\u017fk", "TASK", "\u212a", "ba", "no", "中", "É1", " ", "\n", "\n\n"})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(word, 0, 80).Draw(t, "words"), "")
 		expr := rapid.SampledFrom(exprs).Draw(t, "expr")
-		f := CompileKeep([]string{expr}).begin().finders[0]
+		f := CompileHighlights([]string{expr}).begin().finders[0]
 		var got []string
 		for pos := 0; f.next(text, pos); pos = f.found.end + 1 {
 			got = append(got, text[f.found.start:f.found.end])
@@ -150,8 +150,8 @@ func TestNeedlesFindWhatTheExpressionFinds(t *testing.T) {
 	})
 }
 
-// A log with many matches, under many budgets, still keeps to them.
-func TestKeepStaysWithinTheBudget(t *testing.T) {
+// A log with many matches stays within many budgets.
+func TestHighlightsStayWithinTheBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b strings.Builder
 		every := rapid.IntRange(1, 60).Draw(t, "every")
@@ -183,12 +183,12 @@ func TestKeepStaysWithinTheBudget(t *testing.T) {
 	})
 }
 
-// A Keep cuts as Apply does, whatever it cut before and whoever else cuts.
-func TestACompiledKeepCutsAlike(t *testing.T) {
+// Compiled highlights cut like Apply, also after other cuts and concurrently.
+func TestCompiledHighlightsCutLikeApply(t *testing.T) {
 	exprs := []string{"error", "(?i)FAIL", `^E   `, "("}
 	whole := testLog()
 	texts := []string{whole, strings.ToUpper(whole), "short", "", strings.Repeat("error 错误\n", 900), whole[:len(whole)/2]}
-	k := CompileKeep(exprs)
+	k := CompileHighlights(exprs)
 	var cutting sync.WaitGroup
 	for i := range 4 {
 		cutting.Go(func() {
@@ -214,24 +214,24 @@ func TestACompiledKeepCutsAlike(t *testing.T) {
 	cutting.Wait()
 }
 
-// What does not compile, or is nothing, keeps nothing.
-func TestCompileKeepOfNothing(t *testing.T) {
+// Invalid and empty expressions select no lines.
+func TestCompileHighlightsOfNothing(t *testing.T) {
 	for _, exprs := range [][]string{nil, {}, {""}, {"("}, {"(", ""}} {
-		if k := CompileKeep(exprs); k != nil {
+		if k := CompileHighlights(exprs); k != nil {
 			t.Errorf("%q compile to something", exprs)
 		}
 	}
-	var k *Keep
+	var k *Highlights
 	if got, want := k.Apply(testLog(), tool.Limits{MaxChars: 900, Keep: []string{"FAIL"}}, By{}), Apply(testLog(), tool.Limits{MaxChars: 900}, By{}); got.Text != want.Text {
 		t.Error("no Keep keeps the lines of the limits")
 	}
 }
 
-// Beside the text and the gaps that it returns, a cut takes two allocations at
-// most, with lines kept or not.
+// A cut makes two allocations at most besides the text and the gaps that it
+// returns, with and without highlights.
 func TestAllocations(t *testing.T) {
 	whole := testLog()
-	k := CompileKeep([]string{"FAIL", `^E   `})
+	k := CompileHighlights([]string{"FAIL", `^E   `})
 	most := 4.0
 	if raced {
 		most = 12

@@ -90,7 +90,7 @@ func TestShareIsFair(t *testing.T) {
 			t.Fatalf("%d over a budget of %d: %v", sum, budget, caps)
 		}
 		if wasted := budget - sum; wasted >= len(sizes) && !slices.Equal(caps, sizes) {
-			t.Fatalf("%d characters go to nobody: %v", wasted, caps)
+			t.Fatalf("%d characters are unused: %v", wasted, caps)
 		}
 	})
 }

@@ -5,22 +5,21 @@ import (
 	"unicode/utf8"
 )
 
-// Neutralise replaces in s whatever a model could read as more than text: a
-// call, a role, a placeholder, a notice of ours. It changes only the first
-// character of such a token, to one that looks alike, code point for code
-// point, so that every count stays true. It is idempotent and leaves other
-// HTML, code and prose alone. Case does not matter, nor do spaces behind the
-// first character.
+// Neutralise changes the tokens in s that a model could read as more than text:
+// a call, a role, a placeholder, a notice of weir's. It replaces only the first
+// character of a token, with one that looks similar. One code point replaces
+// one, and so every count stays correct. It ignores case, and spaces after the
+// first character. It is idempotent. Other HTML, code and prose stay unchanged.
 //
 //	begins with                                                    becomes
 //	<tool_call …, </tool_response …, <invoke …, <think>, <<SYS>> …   ＜…
 //	<|im_start|>, <|channel|> and every other <|word|>, <｜…          ＜…
 //	[TOOL_CALLS], [INST], [/INST], [AVAILABLE_TOOLS] …               ［…
 //	[Tool result archived:, [工具结果存档:                             ［…
-//	📎 in front of either                                            🖇…
+//	📎 before either                                                 🖇…
 //	notices of Render, as in [28,110 of 35,870 characters …          ［…
 //	``` or ~~~ fences of tool_call, tool_code, tool_response …       ｀… ～…
-//	[ behind functools (Phi)                                         ［…
+//	[ after functools (Phi)                                          ［…
 //	Action Input: at the start of a line (ReAct)                     Ａ…
 func Neutralise(s string) string {
 	var b strings.Builder
@@ -47,7 +46,7 @@ func Neutralise(s string) string {
 // clipMark is 📎, the mark of a placeholder.
 const clipMark = "📎"
 
-// nextTrigger returns the next byte at or behind i at which a token can begin.
+// nextTrigger returns the next offset at or after i at which a token can begin.
 func nextTrigger(s string, i int) int {
 	for ; i < len(s); i++ {
 		switch s[i] {
@@ -58,8 +57,8 @@ func nextTrigger(s string, i int) int {
 	return i
 }
 
-// lookalike returns what the token at s[i:] begins with afterwards, and how
-// many bytes that replaces; 0: no token begins there.
+// lookalike returns the replacement for the beginning of the token at s[i:], and
+// how many bytes it replaces; 0 if no token begins at i.
 func lookalike(s string, i int) (string, int) {
 	rest := s[i+1:]
 	switch s[i] {
@@ -94,13 +93,13 @@ func lookalike(s string, i int) (string, int) {
 	return "", 0
 }
 
-// tags are the names, or their beginnings, of elements that models write or
-// are shown around calls, results and thoughts.
+// tags are names of elements, or their beginnings, that chat formats use around
+// calls, results and thoughts.
 const tags = "tool_call tool_response tool_result tool_output tool_use tool_code tool▁ tools> " +
 	"function_call function_result function_response function= parameter= invoke arg_key arg_value " +
 	"think> thinking> reasoning> start_of_turn end_of_turn bos> eos> <sys>> </sys>> |tool"
 
-// isTag reports whether s, behind a "<", goes on as one of tags or as a special
+// isTag reports whether s, after a "<", continues as one of tags or as a special
 // token of a chat template.
 func isTag(s string) bool {
 	s = strings.TrimLeft(s, " \t")
@@ -111,7 +110,7 @@ func isTag(s string) bool {
 	if hasAny(s, tags) {
 		return true
 	}
-	// A namespace may stand in front of the name.
+	// The name may have a namespace.
 	for i := 0; i < min(len(s), 24) && isName(s[i]); i++ {
 		if i+1 < len(s) && s[i+1] == ':' {
 			return hasAny(s[i+2:], tags)
@@ -120,7 +119,7 @@ func isTag(s string) bool {
 	return false
 }
 
-// isSpecial reports whether s, behind a "<", goes on as in <|im_start|>, or
+// isSpecial reports whether s, after a "<", continues as in <|im_start|>, or
 // with the full-width bar that some templates use.
 func isSpecial(s string) bool {
 	if strings.HasPrefix(s, "｜") {
@@ -153,7 +152,7 @@ func isName(c byte) bool {
 const brackets = "tool_calls] tool_results] tool_content] available_tools] inst] args] call_id] " +
 	"system_prompt] think] begin_of_text] end_of_text]"
 
-// isBracketed reports whether s, behind a "[", goes on as a control token, a
+// isBracketed reports whether s, after a "[", continues as a control token, a
 // placeholder or a notice.
 func isBracketed(s string) bool {
 	s = strings.TrimLeft(s, " \t")

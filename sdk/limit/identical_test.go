@@ -16,8 +16,8 @@ func again(whole string) tool.Result {
 	return r.WithWhole(whole)
 }
 
-// The line that names the earlier result stands in front of the text, and
-// inside the limit, whatever else is told.
+// The reference to the earlier result comes before the text and within the
+// limit, whatever other lines there are.
 func TestIdenticalResultIsNamed(t *testing.T) {
 	long := strings.Repeat("one line of text\n", 900)
 	for _, row := range []struct {
@@ -43,7 +43,7 @@ func TestIdenticalResultIsNamed(t *testing.T) {
 			text := limit.Render(r, l)
 			chars, lines := limit.Count(text)
 			if i := strings.Index(text, line); i < 0 || i > 0 && row.err == nil {
-				t.Errorf("%s: %s stands at %d in %.200q", row.why, l, i, text)
+				t.Errorf("%s: %s is at %d in %.200q", row.why, l, i, text)
 			}
 			if r.Shown.Cut() != row.cut || chars > 3000 || lines > 500 {
 				t.Errorf("%s: cut %v, %d characters, %d lines", row.why, r.Shown.Cut(), chars, lines)
@@ -73,6 +73,6 @@ func TestLineOfALostResult(t *testing.T) {
 	r := again(strings.Repeat("one line of text\n", 900))
 	r.Ref, r.Unkept = nil, true
 	if got := limit.Line(r); !strings.HasSuffix(got, "✗ not kept") {
-		t.Errorf("what is gone must not look kept: %s", got)
+		t.Errorf("a lost result looks archived: %s", got)
 	}
 }

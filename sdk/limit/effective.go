@@ -7,11 +7,12 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// minShare is the least an agent or a round gives one result, in characters.
+// minShare is the smallest limit of an agent or a round for one result, in
+// characters.
 const minShare = 1000
 
 // Lower returns l and by with MaxChars lowered to chars on behalf of layer. It
-// never raises a limit; chars of zero or less: this layer has no limit.
+// never raises a limit; If chars is zero or negative, this layer has no limit.
 func Lower(l tool.Limits, by By, chars int, layer tool.Layer) (tool.Limits, By) {
 	if chars > 0 && (l.MaxChars <= 0 || chars < l.MaxChars) {
 		l.MaxChars, by.Chars = chars, layer
@@ -21,10 +22,9 @@ func Lower(l tool.Limits, by By, chars int, layer tool.Layer) (tool.Limits, By) 
 
 // Share divides budget characters over the results of one round and returns a
 // cap for each, in the same order. A result within its fair share is capped at
-// its own size, so it is shown whole and what it leaves goes to the larger
-// ones, which all get the same. None of those gets less than 1,000, even where
-// the sum then passes the budget. A budget of zero or less caps nothing: the
-// sizes come back as they are.
+// its own size. The larger ones share the rest equally, but each gets at least
+// 1,000, even if the sum then exceeds the budget. If the budget is zero or
+// negative, Share returns the sizes unchanged.
 func Share(sizes []int, budget int) []int {
 	caps := slices.Clone(sizes)
 	if budget <= 0 {
@@ -50,10 +50,10 @@ func fairLevel(sizes []int, budget int) int {
 	return budget + minShare + slices.Max(append(sorted, 0))
 }
 
-// Agent returns the agent layer's limit, in characters, and why it is that, in
-// words for a log. configured is max_tool_result_length: nil: by the model's
-// window of windowTokens (zero or less: unknown); zero or negative: 4,000; 1 to
-// 999: 1,000; from 1,000 on: as given.
+// Agent returns the limit of the agent layer, in characters, and the reason, for
+// a log. configured is max_tool_result_length. If nil, the limit depends on the
+// model's window of windowTokens (zero or negative: unknown). Zero or negative
+// means 4,000; 1 to 999 mean 1,000; a larger value is the limit.
 func Agent(configured *int, windowTokens int) (chars int, why string) {
 	switch {
 	case configured == nil && windowTokens <= 0:
@@ -68,10 +68,10 @@ func Agent(configured *int, windowTokens int) (chars int, why string) {
 	return *configured, fmt.Sprintf("max_tool_result_length = %d", *configured)
 }
 
-// byWindow is the step for a window, in characters. A window between two steps
-// takes the lower one: a result a little too short costs one load, one too long
-// costs the answer. The bounds are round thousands, so that both 4,000 and
-// 4,096 tokens are "4K".
+// byWindow returns the limit for a window, in characters. A window between two
+// steps gets the lower limit: a result that is too short costs one load, one
+// that is too long costs the answer. The bounds are round thousands, because
+// models state both 4,000 and 4,096 tokens as "4K".
 func byWindow(tokens int) int {
 	switch {
 	case tokens >= 100_000:

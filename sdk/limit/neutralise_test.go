@@ -65,8 +65,7 @@ func TestNeutraliseLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// Whatever Render itself writes can be told from what a tool writes: as a
-// tool's text it is neutralised.
+// In the text of a tool, Neutralise changes every sentence that Render writes.
 func TestNeutraliseKnowsEveryNotice(t *testing.T) {
 	for name, r := range notices() {
 		for _, l := range []tool.Locale{tool.En, tool.Zh} {

@@ -7,24 +7,24 @@ import (
 	"unicode/utf8"
 )
 
-// A needle is a literal that a match of an expression must contain (or one of
-// several such). Looking for it is many times faster than the expression.
-type needle struct {
+// A literal is a string that each match of an expression contains, or one of
+// several such strings. A search for it is many times faster than the expression.
+type literal struct {
 	lit  string // lower case if fold
 	fold bool   // ASCII letters match in either case
-	// pivot is the index in lit of its rarest byte, at where that byte comes
-	// next in text, in lower and in upper case; -1: not looked.
+	// pivot is the index in lit of its rarest byte. at is the next offset of
+	// that byte in text, in lower and in upper case; -1 means not yet searched.
 	pivot int
 	at    [2]int
-	hit   int // where lit comes next, or len(text); valid once seen
+	hit   int // the next offset of lit, or len(text); valid if seen
 	seen  bool
 }
 
-// forget readies n for another text.
-func (n *needle) forget() { n.at, n.seen = [2]int{-1, -1}, false }
+// forget resets n for another text.
+func (n *literal) forget() { n.at, n.seen = [2]int{-1, -1}, false }
 
-// next returns the byte offset of the needle in text at or behind pos; -1: none.
-func (n *needle) next(text string, pos int) int {
+// next returns the byte offset of the literal in text at or after pos, or -1.
+func (n *literal) next(text string, pos int) int {
 	if !n.seen || n.hit < pos {
 		n.seen = true
 		if n.fold || rarity(n.lit[n.pivot]) >= 0 {
@@ -41,8 +41,8 @@ func (n *needle) next(text string, pos int) int {
 	return n.hit
 }
 
-// byPivot looks for the rarest byte and compares the rest only there.
-func (n *needle) byPivot(text string, pos int) int {
+// byPivot searches for the rarest byte and compares the rest only at its offsets.
+func (n *literal) byPivot(text string, pos int) int {
 	pivot := n.lit[n.pivot]
 	cases := [2]byte{pivot, pivot}
 	if n.fold && 'a' <= pivot && pivot <= 'z' {
@@ -93,33 +93,33 @@ func lower(c byte) byte {
 	return c
 }
 
-// maxNeedles is how many alternatives are looked for one by one.
-const maxNeedles = 8
+// maxLiterals bounds the alternatives, because each is searched separately.
+const maxLiterals = 8
 
-// needlesOf returns literals of which every match of expr contains at least
-// one; nil: no such set is known.
-func needlesOf(expr string) []needle {
+// requiredLiterals returns literals of which every match of expr contains at least
+// one, or nil if no such set is known.
+func requiredLiterals(expr string) []literal {
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
 		return nil
 	}
 	lits := required(re.Simplify())
-	if len(lits) > maxNeedles {
+	if len(lits) > maxLiterals {
 		return nil
 	}
 	for _, n := range lits {
 		if len(n.lit) == 1 && rarity(n.lit[0]) < rare {
-			return nil // it is on every line
+			return nil // too frequent: it is on every line
 		}
 	}
 	return lits
 }
 
-// required is needlesOf on a syntax tree.
-func required(re *syntax.Regexp) []needle {
+// required is requiredLiterals for a syntax tree.
+func required(re *syntax.Regexp) []literal {
 	switch re.Op {
 	case syntax.OpLiteral:
-		return literal(re)
+		return literalsOf(re)
 	case syntax.OpCapture, syntax.OpPlus:
 		return required(re.Sub[0])
 	case syntax.OpRepeat:
@@ -127,7 +127,7 @@ func required(re *syntax.Regexp) []needle {
 			return required(re.Sub[0])
 		}
 	case syntax.OpConcat:
-		var best []needle
+		var best []literal
 		for _, sub := range re.Sub {
 			if lits := required(sub); lits != nil && (best == nil || shortest(lits) > shortest(best)) {
 				best = lits
@@ -135,7 +135,7 @@ func required(re *syntax.Regexp) []needle {
 		}
 		return best
 	case syntax.OpAlternate:
-		var all []needle
+		var all []literal
 		for _, sub := range re.Sub {
 			lits := required(sub)
 			if lits == nil {
@@ -148,19 +148,19 @@ func required(re *syntax.Regexp) []needle {
 	return nil
 }
 
-func shortest(lits []needle) int {
-	return len(slices.MinFunc(lits, func(a, b needle) int { return len(a.lit) - len(b.lit) }).lit)
+func shortest(lits []literal) int {
+	return len(slices.MinFunc(lits, func(a, b literal) int { return len(a.lit) - len(b.lit) }).lit)
 }
 
-// literal makes a needle of a literal. One that ignores case keeps its longest
-// run of ASCII without k and s, which also fold to letters beyond ASCII.
-func literal(re *syntax.Regexp) []needle {
+// literalsOf returns the literal of an OpLiteral. If it ignores case, this is its
+// longest run of ASCII without k and s, which also fold to letters beyond ASCII.
+func literalsOf(re *syntax.Regexp) []literal {
 	lit := string(re.Rune)
 	if strings.ContainsRune(lit, utf8.RuneError) {
 		return nil // also matches bytes that are not UTF-8
 	}
 	if re.Flags&syntax.FoldCase == 0 {
-		return []needle{newNeedle(lit, false)}
+		return []literal{newLiteral(lit, false)}
 	}
 	runs := strings.FieldsFunc(lit, func(r rune) bool {
 		return r >= utf8.RuneSelf || strings.ContainsRune("kKsS", r)
@@ -169,11 +169,11 @@ func literal(re *syntax.Regexp) []needle {
 		return nil
 	}
 	run := strings.ToLower(slices.MaxFunc(runs, func(a, b string) int { return len(a) - len(b) }))
-	return []needle{newNeedle(run, true)}
+	return []literal{newLiteral(run, true)}
 }
 
-func newNeedle(lit string, fold bool) needle {
-	n := needle{lit: lit, fold: fold}
+func newLiteral(lit string, fold bool) literal {
+	n := literal{lit: lit, fold: fold}
 	n.forget()
 	for i := range len(lit) {
 		if rarity(lit[i]) > rarity(lit[n.pivot]) {
@@ -183,11 +183,11 @@ func newNeedle(lit string, fold bool) needle {
 	return n
 }
 
-// rare is the rank from which a single letter is worth looking for.
+// rare is the lowest rank at which a search for a single letter pays off.
 const rare = 8
 
-// rarity ranks bytes by how seldom they are in English text and code. Bytes
-// beyond ASCII are frequent where they occur at all, as are digits and spaces.
+// rarity ranks bytes by how rare they are in English text and code; higher is
+// rarer. Bytes beyond ASCII, digits and spaces count as frequent.
 func rarity(c byte) int {
 	switch {
 	case c >= utf8.RuneSelf || c <= '9':
