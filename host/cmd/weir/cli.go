@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -27,11 +28,12 @@ type cli struct {
 	lang    string // --lang en|zh
 	verbose bool   // --verbose
 
-	serving bool                 // a daemon: it writes to the log alone
-	stays   bool                 // it answers for longer than one command
-	spoken  tool.Locale          // the language that was found; empty: none yet
-	book    *words.Book          // the Chinese texts; nil: not loaded yet
-	helps   map[string]tool.Text // help texts with arguments, by what they say in English
+	serving  bool        // a daemon: it writes to the log alone
+	stays    bool        // it answers for longer than one command
+	spoken   tool.Locale // the language that was found; empty: none yet
+	book     *words.Book // the Chinese texts; nil: not loaded yet
+	bookOnce sync.Once
+	helps    map[string]tool.Text // help texts with arguments, by what they say in English
 }
 
 // A target is the configuration and the folders that a command works with, by the
@@ -47,7 +49,7 @@ type target struct {
 // newCLI returns a cli without flags.
 func newCLI(env term.Env) *cli {
 	c := &cli{Printer: &term.Printer{Env: env}}
-	c.Language = c.language
+	c.Language, c.Localize = c.language, c.localize
 	return c
 }
 

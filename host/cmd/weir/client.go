@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/daemon/client"
+	"github.com/weirhost/weir/host/internal/plugincmd"
 )
 
 // A session is a client of the daemon that a command works with: the running one,
@@ -18,6 +19,11 @@ type session struct {
 	// warm is Host.Warm of a local daemon. A running daemon compiles automatically; it
 	// is then nil.
 	warm func(ctx context.Context, report func(name string, took time.Duration, err error), names ...string)
+}
+
+// plugins returns what the commands about plugins need of the daemon.
+func (s *session) plugins() plugincmd.Daemon {
+	return plugincmd.Daemon{API: s.Client, Config: s.config, Warm: s.warm}
 }
 
 // running returns a client for the running daemon of this data folder, or nil. The

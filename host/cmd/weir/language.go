@@ -57,13 +57,13 @@ func (c *cli) localize(t tool.Text) string {
 
 // chinese returns the translations for localize.
 func (c *cli) chinese() *words.Book {
-	if c.book == nil {
+	c.bookOnce.Do(func() {
 		book, err := words.Open()
 		if err != nil {
 			panic(err) // a test reads all files of it
 		}
 		c.book = book
-	}
+	})
 	return c.book
 }
 

@@ -111,6 +111,9 @@ func texts(file *ast.File) (list []string) {
 	return list
 }
 
+// commandFolders hold the commands and what they print.
+var commandFolders = []string{".", "../../internal/plugincmd"}
+
 // Every text that a command says exists in Chinese.
 func TestEveryTextIsInBothLanguages(t *testing.T) {
 	book, err := words.Open()
@@ -118,13 +121,15 @@ func TestEveryTextIsInBothLanguages(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum := 0
-	eachFile(t, ".", func(name string, file *ast.File) {
-		for _, s := range texts(file) {
-			if sum++; book.Format(s) == s {
-				t.Errorf("%s: there is no Chinese for %q; put it into host/internal/words/cli.toml", name, s)
+	for _, folder := range commandFolders {
+		eachFile(t, folder, func(name string, file *ast.File) {
+			for _, s := range texts(file) {
+				if sum++; book.Format(s) == s {
+					t.Errorf("%s: there is no Chinese for %q; put it into host/internal/msg/zh", name, s)
+				}
 			}
-		}
-	})
+		})
+	}
 	if sum < 300 {
 		t.Errorf("only %d texts were found", sum)
 	}

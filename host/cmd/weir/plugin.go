@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/internal/plugincmd"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
 )
@@ -22,6 +22,26 @@ func (c *cli) pluginKeeping() []*cobra.Command {
 	return []*cobra.Command{c.pluginInfoCmd(), c.pluginApproveCmd(), c.pluginRollbackCmd(), c.pluginDisableCmd(), c.pluginEnableCmd(), c.pluginRemoveCmd()}
 }
 
+// pluginCommands returns the commands about plugins.
+func (c *cli) pluginCommands() *plugincmd.Commands {
+	log := c.pluginLogger()
+	return &plugincmd.Commands{
+		Printer: c.Printer, Version: version(), Source: c.source(), Logger: log,
+		Report: func(ctx context.Context, err error) { c.report(ctx, err) },
+		HostConfig: func() (host.Config, error) {
+			p, err := c.findPaths()
+			if err != nil {
+				return host.Config{}, err
+			}
+			s, secrets, err := c.settings(p)
+			if err != nil {
+				return host.Config{}, err
+			}
+			return s.WithDefaults().Host(p, secrets, log, version()), nil
+		},
+	}
+}
+
 func (c *cli) pluginInfoCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "info NAME|DIR|FILE", Short: "Show everything about a plugin: powers, tools, limits, approvals, what waits",
@@ -30,14 +50,14 @@ func (c *cli) pluginInfoCmd() *cobra.Command {
 		Args: argCount(1, 1, "one plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if isPath(args[0]) {
-				return c.infoOf(cmd.Context(), args[0])
+				return c.pluginCommands().Inspect(cmd.Context(), args[0])
 			}
 			return c.withClient(cmd.Context(), func(cl *session) error {
 				var r plugin.Review
-				if done, err := c.Show(cmd.Context(), cl, pluginPath(args[0], ""), &r); done || err != nil {
+				if done, err := c.Show(cmd.Context(), cl, plugincmd.Path(args[0], ""), &r); done || err != nil {
 					return err
 				}
-				c.tellReview(r)
+				c.pluginCommands().ShowReview(r)
 				return nil
 			})
 		},
@@ -50,7 +70,7 @@ func (c *cli) pluginRollbackCmd() *cobra.Command {
 		Use: "rollback NAME", Short: "Go back to the version approved before, until the next approval", Args: argCount(1, 1, "one plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.verdict(cmd.Context(), args[0], "rollback", map[string]string{"digest": to}, func(r plugin.Review) {
-				c.outf("%s is at version %s again (%s), until something else is approved\n", r.Plugin.Name, term.OrDash(r.Plugin.Version), short(r.Plugin.Digest))
+				c.outf("%s is at version %s again (%s), until something else is approved\n", r.Plugin.Name, term.OrDash(r.Plugin.Version), plugincmd.Short(r.Plugin.Digest))
 			})
 		},
 	}
@@ -73,7 +93,7 @@ func (c *cli) pluginEnableCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "enable NAME", Short: "Take a disabled plugin in again", Args: argCount(1, 1, "one plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.verdict(cmd.Context(), args[0], "enable", nil, c.tellState)
+			return c.verdict(cmd.Context(), args[0], "enable", nil, c.pluginCommands().ShowState)
 		},
 	}
 }
@@ -81,7 +101,7 @@ func (c *cli) pluginEnableCmd() *cobra.Command {
 // verdict sends a decision about a plugin and prints the result.
 func (c *cli) verdict(ctx context.Context, name, what string, body map[string]string, tell func(plugin.Review)) error {
 	return c.withClient(ctx, func(cl *session) error {
-		r, err := say(ctx, cl, name, what, body)
+		r, err := plugincmd.Decide(ctx, cl, name, what, body)
 		if err != nil {
 			return err
 		}
@@ -94,41 +114,6 @@ func (c *cli) verdict(ctx context.Context, name, what string, body map[string]st
 	})
 }
 
-// say posts a person's word and returns the plugin as it is then.
-func say(ctx context.Context, cl *session, name, what string, body map[string]string) (r plugin.Review, err error) {
-	all := map[string]string{"by": "cli"}
-	for key, v := range body {
-		if v != "" {
-			all[key] = v
-		}
-	}
-	return r, cl.Post(ctx, pluginPath(name, what), all, &r)
-}
-
-func pluginPath(name, what string) string {
-	path := "/api/plugins/" + url.PathEscape(name)
-	if what != "" {
-		path += "/" + what
-	}
-	return path
-}
-
-// tellState prints the state of a plugin in one line or two.
-func (c *cli) tellState(r plugin.Review) {
-	p := r.Plugin
-	fmt.Fprintf(c.Out, "%s", c.Sprintf("%s is %s", p.Name, c.text(string(p.State))))
-	if p.State == plugin.Ready {
-		fmt.Fprintf(c.Out, ": %s", c.text(join(p.Tools)))
-	}
-	if !p.Why.IsZero() {
-		fmt.Fprintf(c.Out, ": %s", c.sentence(p.Why))
-	}
-	fmt.Fprintln(c.Out)
-	if !p.Fix.IsZero() {
-		fmt.Fprintf(c.Out, "  → %s\n", c.sentence(p.Fix))
-	}
-}
-
 func (c *cli) pluginRemoveCmd() *cobra.Command {
 	var yes, keep bool
 	cmd := &cobra.Command{
@@ -136,82 +121,14 @@ func (c *cli) pluginRemoveCmd() *cobra.Command {
 		Long: "Forget what was approved of a plugin, remove its copies and, after asking, the files in the plugin folder that it is\n" +
 			"made of: the manifest, the module and what the manifest refers to. What else lies there stays.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withClient(cmd.Context(), func(cl *session) error { return c.removePlugin(cmd.Context(), cl, args[0], yes, keep) })
+			return c.withClient(cmd.Context(), func(cl *session) error {
+				return c.pluginCommands().Remove(cmd.Context(), cl.plugins(), args[0], yes, keep)
+			})
 		},
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&keep, "keep-files", false, "leave the files in the plugin folder; the plugin is new then")
 	return cmd
-}
-
-func (c *cli) removePlugin(ctx context.Context, cl *session, name string, yes, keep bool) error {
-	if !keep && !yes {
-		ok, err := c.confirm(fmt.Sprintf("Remove the files of %s from the plugin folder, and forget what was approved?", name),
-			"add --yes to remove the files without being asked, or --keep-files to leave them")
-		if err != nil || !ok {
-			return err
-		}
-	}
-	files := "remove"
-	if keep {
-		files = "keep"
-	}
-	var out plugin.Removal
-	if err := cl.Do(ctx, http.MethodDelete, pluginPath(name, "")+"?files="+files, nil, &out); err != nil {
-		return err
-	}
-	if c.JSON {
-		c.Print(map[string]any{"plugin": name, "removed": out.Files, "link": out.Link})
-		return nil
-	}
-	for _, f := range out.Files {
-		c.outf("removed %s\n", f)
-	}
-	if out.Link {
-		c.outf("it was a link; the files where it led are as they were\n")
-	}
-	c.outf("%s is forgotten\n", name)
-	return nil
-}
-
-// confirm asks for a yes on a terminal. Without a terminal it returns an error that
-// says how to agree with a flag.
-func (c *cli) confirm(question, without string) (bool, error) {
-	if c.JSON || !term.IsTerminal(c.In) {
-		return false, usagef(without, "this asks a person, and there is no terminal to ask on")
-	}
-	answer, answered := c.prompt(c.text(question) + " [y/N] ")
-	switch strings.ToLower(answer) {
-	case "y", "yes", "是":
-		return true, nil
-	}
-	if !answered {
-		return false, usagef(without, "this asks a person, and no one answered")
-	}
-	c.errf("nothing was changed\n")
-	return false, term.ExitError(term.ExitFailed)
-}
-
-// prompt reads one line of a person's; answered is false when the input ended
-// without one. It reads byte by byte: the bytes after the line belong to the next
-// question.
-func (c *cli) prompt(question string) (answer string, answered bool) {
-	fmt.Fprint(c.Err, c.text(question))
-	var line []byte
-	one := make([]byte, 1)
-	for len(line) < 4096 {
-		n, err := c.In.Read(one)
-		switch {
-		case n == 1 && one[0] == '\n':
-			return strings.TrimSpace(string(line)), true
-		case n == 1:
-			line = append(line, one[0])
-		case err != nil:
-			fmt.Fprintln(c.Err)
-			return strings.TrimSpace(string(line)), len(line) > 0
-		}
-	}
-	return "", false
 }
 
 func (c *cli) pluginCmd() *cobra.Command {
@@ -226,12 +143,12 @@ func (c *cli) pluginCmd() *cobra.Command {
 				}
 				c.Table("PLUGIN\tVERSION\tSTATE\tTOOLS\tWHY", func(w io.Writer) {
 					for _, p := range out.Plugins {
-						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, c.text(string(p.State)), term.OneLine(strings.Join(p.Tools, " "), 80), term.OneLine(c.sentence(whyOf(p)), 100))
+						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, c.text(string(p.State)), term.OneLine(strings.Join(p.Tools, " "), 80), term.OneLine(c.pluginCommands().Sentence(plugincmd.Why(p)), 100))
 					}
 				})
 				for _, p := range out.Plugins {
-					if why, fix := whyOf(p), fixOf(p); !fix.IsZero() {
-						fmt.Fprintf(c.Out, "\n%s: %s\n  → %s\n", p.Name, c.sentence(why), c.sentence(fix))
+					if why, fix := plugincmd.Why(p), plugincmd.Fix(p); !fix.IsZero() {
+						fmt.Fprintf(c.Out, "\n%s: %s\n  → %s\n", p.Name, c.pluginCommands().Sentence(why), c.pluginCommands().Sentence(fix))
 					}
 				}
 				return nil

@@ -35,7 +35,7 @@ func (c *cli) warmCmd() *cobra.Command {
 					failed++
 				}
 				tell("") // its line takes the place
-				c.tellCompiled(name, took, err)
+				c.pluginCommands().ShowCompiled(name, took, err)
 				compiled++
 				tell(c.Sprintf("compiling, %d done", compiled))
 			})

@@ -108,9 +108,9 @@ func (c *cli) showChange(change host.Change, plugins []plugin.Info) {
 	c.showRows(change)
 	for _, p := range plugins {
 		if p.State != plugin.Ready {
-			fmt.Fprintf(c.Out, "\n%s: %s\n", p.Name, c.sentence(p.Why))
+			fmt.Fprintf(c.Out, "\n%s: %s\n", p.Name, c.pluginCommands().Sentence(p.Why))
 			if !p.Fix.IsZero() {
-				fmt.Fprintf(c.Out, "  → %s\n", c.sentence(p.Fix))
+				fmt.Fprintf(c.Out, "  → %s\n", c.pluginCommands().Sentence(p.Fix))
 			}
 		}
 	}

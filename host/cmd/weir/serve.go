@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/plugincmd"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
 )
@@ -169,25 +170,14 @@ func (c *cli) tellPlugins(plugins []plugin.Info) {
 			ready = append(ready, p.Tools...)
 		}
 	}
-	c.errf("  tools   %d ready: %s\n", len(ready), phrase(term.OneLine(join(ready), 200)))
+	c.errf("  tools   %d ready: %s\n", len(ready), phrase(term.OneLine(plugincmd.Names(ready), 200)))
 	for _, p := range plugins {
 		if p.State == plugin.Ready && p.Pending == nil {
 			continue
 		}
-		fmt.Fprintf(c.Err, "          %s %s: %s\n", c.Label(string(p.State), 8), p.Name, c.sentence(whyOf(p)))
-		if fix := fixOf(p); !fix.IsZero() {
-			fmt.Fprintf(c.Err, "                   → %s\n", c.sentence(fix))
+		fmt.Fprintf(c.Err, "          %s %s: %s\n", c.Label(string(p.State), 8), p.Name, c.pluginCommands().Sentence(plugincmd.Why(p)))
+		if fix := plugincmd.Fix(p); !fix.IsZero() {
+			fmt.Fprintf(c.Err, "                   → %s\n", c.pluginCommands().Sentence(fix))
 		}
 	}
-}
-
-func join(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	s := names[0]
-	for _, n := range names[1:] {
-		s += ", " + n
-	}
-	return s
 }

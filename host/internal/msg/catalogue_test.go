@@ -25,7 +25,7 @@ const root = "../../.."
 var sentences = map[string][]int{
 	"tool.Textf": {0}, "tool.Errorf": {1, 2},
 	"msg.Errorf": {0}, "msg.Problemf": {1, 2}, "msg.Usagef": {0, 1}, "usagef": {0, 1},
-	"WithHint": {0}, "Outf": {0}, "Errf": {0}, "Sprintf": {0}, "Label": {0}, "Table": {0},
+	"WithHint": {0}, "Outf": {0}, "Errf": {0}, "Sprintf": {0}, "Label": {0}, "Table": {0}, "Confirm": {1},
 	"outf": {0}, "errf": {0}, "reply": {0},
 	"e.add": {2, 3}, "e.addFix": {3}, "e.private": {4}, "finding": {1}, "missing": {0}, "report": {1},
 	"phrase": {0}, "pluralText": {1, 2}, "helpf": {0},

@@ -25,6 +25,8 @@ type Printer struct {
 	Events bool
 	// Language returns the language of the reader. Nil: English.
 	Language func() tool.Locale
+	// Localize returns a text in the language of the reader. Nil: msg.In does.
+	Localize func(tool.Text) string
 }
 
 // Locale returns the language of the reader.
@@ -51,7 +53,12 @@ func (p *Printer) Sprintf(format string, args ...any) string {
 }
 
 // Text returns t in the language of the reader.
-func (p *Printer) Text(t tool.Text) string { return msg.In(p.Locale(), t) }
+func (p *Printer) Text(t tool.Text) string {
+	if p.Localize != nil {
+		return p.Localize(t)
+	}
+	return msg.In(p.Locale(), t)
+}
 
 // Label returns a word in the language of the reader, filled up to a width in
 // columns of the terminal.

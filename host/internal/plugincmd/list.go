@@ -1,0 +1,67 @@
+package plugincmd
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// ShowState prints the state of a plugin in one line or two.
+func (c *Commands) ShowState(r plugin.Review) {
+	p := r.Plugin
+	fmt.Fprintf(c.Out, "%s", c.Sprintf("%s is %s", p.Name, c.text(string(p.State))))
+	if p.State == plugin.Ready {
+		fmt.Fprintf(c.Out, ": %s", c.text(Names(p.Tools)))
+	}
+	if !p.Why.IsZero() {
+		fmt.Fprintf(c.Out, ": %s", c.Sentence(p.Why))
+	}
+	fmt.Fprintln(c.Out)
+	if !p.Fix.IsZero() {
+		fmt.Fprintf(c.Out, "  → %s\n", c.Sentence(p.Fix))
+	}
+}
+
+// Remove forgets a plugin. It removes the files too, after asking, unless keepFiles
+// is true; yes skips the question.
+func (c *Commands) Remove(ctx context.Context, d Daemon, name string, yes, keepFiles bool) error {
+	if !keepFiles && !yes {
+		ok, err := c.Confirm(tool.Textf("Remove the files of %s from the plugin folder, and forget what was approved?", name),
+			"add --yes to remove the files without being asked, or --keep-files to leave them")
+		if err != nil || !ok {
+			return err
+		}
+	}
+	files := "remove"
+	if keepFiles {
+		files = "keep"
+	}
+	var out plugin.Removal
+	if err := d.Do(ctx, http.MethodDelete, Path(name, "")+"?files="+files, nil, &out); err != nil {
+		return err
+	}
+	if c.JSON {
+		c.Print(map[string]any{"plugin": name, "removed": out.Files, "link": out.Link})
+		return nil
+	}
+	for _, f := range out.Files {
+		c.Outf("removed %s\n", f)
+	}
+	if out.Link {
+		c.Outf("it was a link; the files where it led are as they were\n")
+	}
+	c.Outf("%s is forgotten\n", name)
+	return nil
+}
+
+// Names returns names with commas between them, or "none".
+func Names(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,112 @@
+package plugincmd
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/weirhost/weir/host/internal/author"
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/term"
+)
+
+// New makes the folder of a new tool. An empty dir means the name of the tool. It
+// asks on the terminal for a name and a language that are missing.
+func (c *Commands) New(dir string, spec author.Spec) error {
+	if err := c.askNew(&spec); err != nil {
+		return err
+	}
+	l, ok := author.Named(spec.Language)
+	if !ok {
+		return msg.Usagef("use one of: "+strings.Join(author.Names(), ", "), "there is no language %q here", spec.Language)
+	}
+	if spec.Template == "" {
+		spec.Template = l.Templates[0]
+	}
+	if !slices.Contains(l.Templates, spec.Template) {
+		return msg.Usagef("use one of: "+strings.Join(l.Templates, ", "), "%s has no template %q", l.Title, spec.Template)
+	}
+	if dir == "" {
+		dir = spec.Name
+	}
+	files, err := author.New(dir, spec)
+	if e, ok := errors.AsType[*author.ErrNotEmpty](err); ok {
+		return msg.Usagef("name another folder with --dir", "%s", e)
+	}
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		c.Print(map[string]any{"name": spec.Name, "lang": l.Name, "template": spec.Template, "dir": dir, "files": files})
+		return nil
+	}
+	c.Outf("made %s: a tool in %s (%s)\n", dir, l.Title, spec.Template)
+	for _, f := range files {
+		fmt.Fprintf(c.Out, "  %-22s %s\n", f, c.text(purpose(f)))
+	}
+	if l.SDK != nil {
+		fmt.Fprintf(c.Out, "  %-22s %s\n", "weir/", c.text("the SDK, copied in"))
+	}
+	c.Outf("\nnext:\n")
+	if filepath.Clean(dir) != "." {
+		fmt.Fprintf(c.Out, "  cd %s\n", dir)
+	}
+	if l.Build != nil {
+		c.Outf("  weir plugin build\n")
+	}
+	c.Outf("  weir plugin test\n")
+	return nil
+}
+
+// askNew asks for the missing name and language, if there is a terminal.
+func (c *Commands) askNew(s *author.Spec) error {
+	asks := !c.JSON && term.IsTerminal(c.In)
+	if s.Name == "" {
+		if !asks {
+			return msg.Usagef("weir plugin new NAME --lang "+strings.Join(author.Names(), "|"), "the new tool has no name")
+		}
+		var answered bool
+		if s.Name, answered = c.Ask(c.Sprintf("Name of the tool (small letters, digits, _): ")); !answered {
+			return msg.Usagef("weir plugin new NAME --lang "+strings.Join(author.Names(), "|"), "the new tool has no name")
+		}
+	}
+	if why := author.CheckName(s.Name); why != "" {
+		return msg.Usagef("for example: word_count", "%s", why)
+	}
+	if s.Language != "" {
+		return nil
+	}
+	if !asks {
+		return msg.Usagef("add --lang with one of: "+strings.Join(author.Names(), ", "), "the new tool has no language")
+	}
+	first := author.Names()[0]
+	if s.Language, _ = c.Ask(c.Sprintf("Language, one of %s [%s]: ", strings.Join(author.Names(), ", "), first)); s.Language == "" {
+		s.Language = first
+	}
+	return nil
+}
+
+// purpose describes a file of a new tool.
+func purpose(name string) string {
+	switch {
+	case name == ".gitignore":
+		return "keeps the built module out of git"
+	case strings.HasPrefix(name, "main_test."):
+		return "tests of the function alone, without the sandbox"
+	case name == "package.json":
+		return "names the compiler that the first build fetches"
+	case name == "go.mod":
+		return "makes the folder a Go module; it depends on nothing"
+	case name == "plugin.toml":
+		return "what it declares: its tool, arguments, limits, and what it asks for"
+	case strings.HasPrefix(name, "tests/"):
+		return "cases, for weir plugin test"
+	case strings.HasPrefix(name, "main."):
+		return "the tool"
+	case name == "README.md":
+		return "how to go on"
+	}
+	return ""
+}

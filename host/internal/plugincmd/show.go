@@ -1,0 +1,220 @@
+package plugincmd
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Short returns the digits of a digest that people compare.
+func Short(digest string) string { return digest[:min(12, len(digest))] }
+
+// ShowReview prints everything about a plugin.
+func (c *Commands) ShowReview(r plugin.Review) {
+	p := r.Plugin
+	c.ShowState(r)
+	if p.Description != "" {
+		fmt.Fprintf(c.Out, "%s\n", term.Plain(p.Description))
+	}
+	c.Outf("\nsource    %s (trust: %s)\n", p.Source, p.Trust)
+	if p.Approved != nil {
+		held := ""
+		if p.Approved.RolledBack {
+			held = "; somebody went back to it, and it stays until the next approval"
+		}
+		c.Outf("let in    by %s on %s%s\n", p.Approved.By, when(p.Approved.At), phrase(held))
+	}
+	if p.Loaded {
+		c.Outf("memory    loaded: it was called, and is kept for the next call\n")
+	}
+	for _, w := range p.Problems {
+		c.Outf("problem   %s\n", c.Sentence(w))
+	}
+	if r.Serving != nil {
+		c.Outf("\nWHAT MAY RUN\n")
+		c.showVersion(r.Serving, nil)
+	}
+	if r.Pending != nil {
+		c.Outf("\nWHAT WAITS\n")
+		c.showPending(r)
+	} else if p.Pending != nil {
+		c.Outf("\nWHAT WAITS\n%s\n  → %s\n", c.Sentence(p.Pending.Why), c.Sentence(p.Pending.Fix))
+	}
+	if v := cmp.Or(r.Pending, r.Serving); v != nil {
+		c.showPrompt(v)
+	}
+	if len(r.History) > 0 {
+		c.Outf("\nHISTORY\n")
+		c.Table("WHEN\tVERSION\tDIGEST\tBY\t", func(w io.Writer) {
+			for _, h := range r.History {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", when(h.At), term.OrDash(h.Version), Short(h.Digest), h.By, c.text(historyNote(h)))
+			}
+		})
+	}
+}
+
+// showPrompt prints the text of the tools in a prompt, and its tokens.
+func (c *Commands) showPrompt(v *plugin.Version) {
+	c.Outf("\nWHAT A MODEL SEES\n")
+	var tokens agent.Estimator
+	for _, t := range v.Tools {
+		text := agent.ToolText(t.Spec, c.Locale())
+		c.Outf("about %d tokens in a prompt, %d as a schema for a provider's own tool calling:\n", tokens.Tokens(text), tokens.Tokens(t.Spec.Description+string(t.Spec.Params)))
+		c.lines("  ", term.Plain(text))
+	}
+}
+
+func historyNote(h plugin.ApprovedVersion) string {
+	switch {
+	case h.Current && h.RolledBack:
+		return "in force, by a rollback"
+	case h.Current:
+		return "in force"
+	case !h.HasCopy:
+		return "no copy is kept any more"
+	}
+	return ""
+}
+
+func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+
+// showPending prints the version that an approval would let run.
+func (c *Commands) showPending(r plugin.Review) {
+	v := r.Pending
+	if v == nil {
+		v = r.Serving
+	}
+	fmt.Fprintf(c.Out, "%s %s", r.Plugin.Name, term.OrDash(v.Version))
+	if r.Serving != nil && r.Pending != nil {
+		c.Outf(" in place of %s, which serves meanwhile", term.OrDash(r.Serving.Version))
+	}
+	fmt.Fprintln(c.Out)
+	if o := r.Plugin.Pending; o != nil {
+		c.Outf("it waits because %s\n", c.Sentence(o.Why))
+	}
+	c.showVersion(v, r.Changes)
+	if len(r.Changes) > 0 {
+		c.Outf("\nwhat changes:\n")
+		for _, ch := range r.Changes {
+			c.showChange(ch)
+		}
+	}
+}
+
+// showVersion prints the files, powers and tools of a version.
+func (c *Commands) showVersion(v *plugin.Version, changes []plugin.Difference) {
+	c.Outf("digest    %s\nmodule    sha256 %s, %s\n          %s\nmanifest  sha256 %s\n", v.Digest, v.WasmSHA256, term.Size(v.WasmBytes), v.File, v.ManifestSHA256)
+	if len(v.Asks) == 0 {
+		c.Outf("\npowers: it asks for none\n")
+	} else {
+		c.Outf("\npowers it asks for:\n")
+		for _, a := range v.Asks {
+			c.showAsk(a, changes)
+		}
+		if slices.ContainsFunc(v.Asks, func(a plugin.Ask) bool { return !a.Granted }) {
+			c.Outf("  Approved or not, its tools wait until tools.toml grants what is not granted; --path, --host and --secret write that.\n")
+		}
+	}
+	c.Outf("\ntools:\n")
+	for _, t := range v.Tools {
+		e := t.Effective
+		c.Outf("  %s: %s\n      shows %s%s, %s%s, %s; timeout %s, memory %s; declares %s\n", t.Spec.Name, term.OneLine(term.Plain(c.Description(t.Spec)), 160),
+			c.charsText(e.MaxChars), c.byLayer(t.CharsBy), c.linesText(e.MaxLines), c.byLayer(t.LinesBy), term.OrDash(e.Strategy), phrase(orNone(e.Timeout)), phrase(orNone(e.Memory)), c.Shown(t.Declared))
+	}
+}
+
+func (c *Commands) showAsk(a plugin.Ask, changes []plugin.Difference) {
+	mark, granted, fresh := " ", "not granted", ""
+	if a.Granted {
+		granted = "granted"
+	}
+	for _, ch := range changes {
+		what, _, _ := strings.Cut(a.What, " ")
+		if ch.Kind == "power" && ch.Exceeds && strings.HasSuffix(ch.Name, " "+what) {
+			mark, fresh = "+", c.Sprintf("NEW, ")
+		}
+	}
+	reason := c.text("it gives no reason")
+	if a.Reason != "" {
+		reason = fmt.Sprintf("%q", term.Plain(a.Reason))
+	}
+	fmt.Fprintf(c.Out, "%s %s %s (%s)\n      %s\n", mark, c.Label(strings.Replace(a.Kind, "path", "folder", 1), 6), term.Plain(a.What), fresh+c.text(granted), reason)
+}
+
+// showChange prints one difference.
+func (c *Commands) showChange(ch plugin.Difference) {
+	title := c.text(ch.Kind)
+	if ch.Name != "" {
+		title += " " + ch.Name
+	}
+	was, is := term.Plain(ch.Was), term.Plain(ch.Is)
+	switch {
+	case ch.Kind == "module" || ch.Kind == "manifest":
+		c.Outf("~ %s: sha256 %s → %s\n", title, Short(was), Short(is))
+	case was == "":
+		fmt.Fprintf(c.Out, "+ %s\n", title)
+		c.lines("    + ", is)
+	case is == "":
+		fmt.Fprintf(c.Out, "- %s\n", title)
+	case was == is:
+		c.Outf("~ %s: another reason\n", title)
+	case !strings.Contains(was+is, "\n") && len(was)+len(is) < 100:
+		fmt.Fprintf(c.Out, "~ %s: %s → %s\n", title, was, is)
+	default:
+		fmt.Fprintf(c.Out, "~ %s\n", title)
+		for _, l := range lineDifference(strings.Split(was, "\n"), strings.Split(is, "\n")) {
+			fmt.Fprintln(c.Out, "    "+l)
+		}
+	}
+	if ch.Reason != "" {
+		c.Outf("    because %q\n", term.Plain(ch.Reason))
+	}
+}
+
+func (c *Commands) lines(before, text string) {
+	for l := range strings.Lines(text) {
+		fmt.Fprintln(c.Out, before+strings.TrimRight(l, "\n"))
+	}
+}
+
+// showBrief prints a pending version in a few lines.
+func (c *Commands) showBrief(r plugin.Review) {
+	c.Outf("%s %s (%s)\n  it waits because %s\n", r.Plugin.Name, term.OrDash(r.Pending.Version), Short(r.Pending.Digest), c.Sentence(r.Plugin.Pending.Why))
+	for _, a := range r.Pending.Asks {
+		c.showAsk(a, r.Changes)
+	}
+	var names []string
+	for _, t := range r.Pending.Tools {
+		names = append(names, t.Spec.Name)
+	}
+	c.Outf("  tools: %s\n", strings.Join(names, ", "))
+}
+
+// Why returns why a plugin does not run, else why its new version is pending.
+func Why(p plugin.Info) tool.Text {
+	if p.Why.IsZero() && p.Pending != nil {
+		return tool.Textf("a change waits: %s", p.Pending.Why)
+	}
+	return p.Why
+}
+
+// Fix returns the remedy for Why.
+func Fix(p plugin.Info) tool.Text {
+	if p.Why.IsZero() && p.Pending != nil {
+		return p.Pending.Fix
+	}
+	return p.Fix
+}
+
+// Sentence returns a sentence about a plugin in the reader's language, on one line
+// without control characters.
+func (c *Commands) Sentence(t tool.Text) string { return c.text(term.Plain(msg.In(c.Locale(), t))) }
