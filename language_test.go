@@ -117,6 +117,7 @@ var plain = []string{
 	"RATIONALE.md",
 	"tools.toml",
 	"docs/engine.md",
+	"docs/security.md",
 	"docs/tutorial.zh-CN.md",
 }
 
