@@ -38,6 +38,7 @@ var plain = []string{
 	"host/internal/chat",
 	"host/daemon/client",
 	"host/daemon/approvals",
+	"host/daemon/resume",
 	"host/internal/backup",
 	"host/internal/doctor",
 	"host/internal/mcpbridge",

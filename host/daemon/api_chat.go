@@ -29,7 +29,7 @@ func (d *Daemon) postChat(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if ask.Resume = ask.Resume && d.cfg.ResumeGrace > 0; ask.Resume {
-		return d.send(w, r, d.begin(r, turns.Question{Ask: ask}), 0)
+		return d.startResumable(r, turns.Question{Ask: ask}).Serve(w, r, 0)
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()

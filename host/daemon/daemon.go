@@ -19,6 +19,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/approvals"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/openai"
+	"github.com/weirhost/weir/host/daemon/resume"
 	"github.com/weirhost/weir/host/daemon/sse"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
@@ -64,7 +65,7 @@ type Config struct {
 	// stay as they are.
 	Grants func() (map[string]plugin.Grant, error)
 	// ResumeGrace is how long a turn goes on whose client has gone, if it said that
-	// it comes back; 0: DefaultResumeGrace; negative: every turn ends with its
+	// it comes back; 0: resume.DefaultGrace; negative: every turn ends with its
 	// client.
 	ResumeGrace time.Duration
 	// MCP says what clients of that protocol get.
@@ -116,7 +117,7 @@ type Daemon struct {
 	// metrics count since start, for /metrics.
 	metrics   *telemetry.Metrics
 	approvals *approvals.Queue
-	lives     *lives
+	resumable *resume.Turns
 	mcp       *mcpserver.Server
 	store     *store.Store
 	calls     *usage.CallLog // calls that belong to no turn
@@ -143,7 +144,7 @@ func New(cfg Config) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, busy: map[archive.Scope]bool{}, modes: map[string]agent.Mode{}, bearers: map[*bearer]bool{}, approvals: approvals.NewQueue(), lives: newLives(), chinese: sync.OnceValues(words.Open)}
+	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, busy: map[archive.Scope]bool{}, modes: map[string]agent.Mode{}, bearers: map[*bearer]bool{}, approvals: approvals.NewQueue(), chinese: sync.OnceValues(words.Open)}
 	if d.log == nil {
 		d.log = hclog.NewNullLogger()
 	}
@@ -154,7 +155,7 @@ func New(cfg Config) (*Daemon, error) {
 		d.cfg.Principal = defaultPrincipal
 	}
 	if d.cfg.ResumeGrace == 0 {
-		d.cfg.ResumeGrace = DefaultResumeGrace
+		d.cfg.ResumeGrace = resume.DefaultGrace
 	}
 	d.token = sha256.Sum256([]byte(cfg.Token))
 	if err := d.ownName(first); err != nil {
@@ -170,6 +171,7 @@ func New(cfg Config) (*Daemon, error) {
 	d.meter = usage.NewMeter(d.store, func() time.Time { return d.now() }, d.log)
 	d.calls = usage.NewCallLog(d.store, d.log)
 	d.mcp = d.newMCP()
+	d.resumable = d.newResumable()
 	d.openai = openai.New(openai.Config{Backend: completionBackend{d}, Created: d.start, Now: d.now, Heartbeat: func() time.Duration { return d.beat }, Render: d.render})
 	d.metrics = telemetry.NewMetrics(telemetry.MetricsConfig{
 		Known: d.knows, Now: d.now, Logger: d.log,

@@ -29,7 +29,7 @@ func (d *Daemon) Drain(ctx context.Context) error {
 	d.drain = true
 	d.mu.Unlock()
 	d.approvals.Close()
-	d.lives.abandon(false)
+	d.resumable.Stop(false)
 	done := make(chan struct{})
 	go func() {
 		d.turns.Wait()
@@ -41,7 +41,7 @@ func (d *Daemon) Drain(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	d.end(errStopped)
-	defer d.lives.abandon(true)
+	defer d.resumable.Stop(true)
 	last := time.NewTimer(lastWords)
 	defer last.Stop()
 	select {

@@ -2,27 +2,19 @@ package daemon
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"iter"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
-	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/daemon/api"
-	"github.com/weirhost/weir/host/daemon/sse"
 	"github.com/weirhost/weir/host/daemon/usage"
 )
 
@@ -266,25 +258,6 @@ func TestEndATurn(t *testing.T) {
 	}
 }
 
-// Who leaves before the first event knows none to come back to: the turn ends then.
-func TestATurnWithoutAnEventEndsWithItsClient(t *testing.T) {
-	s := newServer(t, replay.New())
-	ctx, leave := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	var once sync.Once
-	l := &liveTurn{id: "early", feed: newFeed(1000), grace: time.Hour, cancel: func() { once.Do(func() { close(ended) }) }}
-	over := make(chan error)
-	go func() {
-		over <- s.daemon.send(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "POST", "/api/chat", nil), l, 0)
-	}()
-	leave()
-	if err := <-over; err != nil {
-		t.Error(err)
-	}
-	<-ended
-	l.finish(api.ChatEnd{}, context.Canceled)
-}
-
 // Of two connections that read one turn the newer is the client's.
 func TestTheNewerConnectionReads(t *testing.T) {
 	m := newStepper()
@@ -310,11 +283,7 @@ func TestResumableProblems(t *testing.T) {
 	if r := s.post("/api/chat", `{"message":" ","resume":true}`); r.status != 400 || r.code(t) != "empty" {
 		t.Errorf("%d %s", r.status, r.body)
 	}
-	kept := func() int {
-		s.daemon.lives.mu.Lock()
-		defer s.daemon.lives.mu.Unlock()
-		return len(s.daemon.lives.byID)
-	}
+	kept := s.daemon.resumable.Len
 	for end := time.Now().Add(20 * time.Second); kept() > 0; runtime.Gosched() { // the answer comes before the turn is forgotten
 		if time.Now().After(end) {
 			t.Fatalf("%d turns are kept", kept())
@@ -368,8 +337,8 @@ func TestStreamsThatCannotBeResumed(t *testing.T) {
 	}
 	close(m.step) // the turn itself went on
 	c.until(api.EventEnd)
-	if len(s.daemon.lives.byID) != 1 {
-		t.Errorf("%d turns began", len(s.daemon.lives.byID))
+	if n := s.daemon.resumable.Len(); n != 1 {
+		t.Errorf("%d turns began", n)
 	}
 }
 
@@ -379,17 +348,12 @@ func TestDrainEndsTurnsWithoutAClient(t *testing.T) {
 	s := newServer(t, m)
 	c := s.connect(`{"message":"Hi","resume":true}`, "")
 	c.until(api.EventBudget)
-	l, ok := s.daemon.lives.find("local", c.last[:strings.LastIndexByte(c.last, '-')])
-	if !ok {
-		t.Fatal("the turn is not there")
+	running, _, err := s.daemon.resumable.Find("local", c.last)
+	if err != nil {
+		t.Fatal(err)
 	}
 	c.close()
-	left := func() bool {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return l.reader == nil
-	}
-	for !left() { // the server notices by itself
+	for running.HasReader() { // until the server notices
 		time.Sleep(time.Millisecond)
 	}
 	if err := s.daemon.Drain(t.Context()); err != nil {
@@ -408,142 +372,5 @@ func TestAPanicInALiveTurn(t *testing.T) {
 	c.until(api.EventEnd)
 	if r := s.get("/healthz"); r.status != 200 {
 		t.Errorf("%d", r.status)
-	}
-}
-
-// However a client is cut off, it has every event once, or is told what it
-// missed and still has the whole answer.
-func TestFeedLaw(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		f := newFeed(rapid.IntRange(1, 400).Draw(t, "limit"))
-		added, whole := 0, ""
-		add := func() {
-			added++
-			text := fmt.Sprintf("<%d>", added)
-			whole += text
-			f.add(func(n int) []byte { return []byte(strconv.Itoa(n) + "\n") }, text)
-		}
-		n, read := 0, ""
-		for range rapid.IntRange(1, 8).Draw(t, "connections") {
-			for range rapid.IntRange(0, 40).Draw(t, "events") {
-				add()
-			}
-			if n == added {
-				continue // it would wait
-			}
-			raw, last, gap, over, err := f.next(t.Context(), n)
-			if err != nil || over || last != added {
-				t.Fatalf("up to %d of %d, over %v, error %v", last, added, over, err)
-			}
-			if gap != nil {
-				if gap.events != gap.before-1-n || gap.events < 1 {
-					t.Fatalf("gap %+v behind %d", gap, n)
-				}
-				n, read = gap.before-1, gap.text
-			}
-			lines := strings.Fields(string(raw))
-			if len(lines) == 0 {
-				t.Fatal("nothing is there")
-			}
-			for i, line := range lines { // the connection breaks in the middle, perhaps
-				if line != strconv.Itoa(n+1) {
-					t.Fatalf("%s behind %d", line, n)
-				}
-				n, read = n+1, read+fmt.Sprintf("<%s>", line)
-				if i > 0 && rapid.Bool().Draw(t, "breaks") {
-					break
-				}
-			}
-		}
-		f.end()
-		raw, last, gap, over, _ := f.next(t.Context(), n)
-		if gap != nil {
-			read, n = gap.text, gap.before-1
-		}
-		for range strings.Fields(string(raw)) {
-			n++
-			read += fmt.Sprintf("<%d>", n)
-		}
-		if !over || last != added || n != added || read != whole {
-			t.Fatalf("read %q of %q, over %v", read, whole, over)
-		}
-	})
-}
-
-// What a feed holds is bounded, whatever is added.
-func TestFeedIsBounded(t *testing.T) {
-	f := newFeed(1000)
-	for range 10_000 {
-		f.add(func(n int) []byte { return bytes.Repeat([]byte("x"), n%50+1) }, "")
-	}
-	if got := f.size(); got > 1000 {
-		t.Errorf("%d bytes", got)
-	}
-	f.add(func(int) []byte { return make([]byte, 5000) }, "")
-	if raw, _, _, _, _ := f.next(t.Context(), 10_000); len(raw) != 5000 {
-		t.Errorf("the newest is gone: %d bytes", len(raw))
-	}
-}
-
-// Of turns that are over a bounded number is kept, the newest.
-func TestLivesAreBounded(t *testing.T) {
-	ls := newLives()
-	var ids []string
-	for i := range keepOverCount + 10 {
-		l := &liveTurn{id: strconv.Itoa(i), principal: strconv.Itoa(i % 8), feed: newFeed(10)}
-		ids = append(ids, l.id)
-		ls.add(l)
-		ls.settle(l)
-	}
-	var kept []string
-	for _, l := range ls.done {
-		kept = append(kept, l.id)
-	}
-	if !slices.Equal(kept, ids[10:]) || len(ls.byID) != keepOverCount {
-		t.Errorf("%d are kept, the first is %s", len(ls.byID), kept[0])
-	}
-	ls = newLives()
-	ls.add(&liveTurn{id: "hers", principal: "ann", feed: newFeed(10)})
-	ls.settle(ls.byID["hers"])
-	for i := range 2 * keepOverCount {
-		l := &liveTurn{id: strconv.Itoa(i), principal: "bob", feed: newFeed(10)}
-		ls.add(l)
-		ls.settle(l)
-	}
-	if _, ok := ls.find("ann", "hers"); !ok || len(ls.done) != keepOverOf+1 || len(ls.byID) != keepOverOf+1 || ls.done[1].id != strconv.Itoa(2*keepOverCount-keepOverOf) {
-		t.Errorf("one user's turns drive out another's: %d are kept", len(ls.byID))
-	}
-}
-
-// The sign of life of a stream does not come into the middle of an event.
-func TestAPingKeepsOutOfEvents(t *testing.T) {
-	text := strings.Repeat("0123456789", 400<<10)
-	live := &liveTurn{id: "turn", feed: newFeed(feedBytes), over: true}
-	live.emit("long", text)
-	live.feed.end()
-	d := &Daemon{beat: 10 * time.Microsecond}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := d.send(w, r, live, 0); err != nil {
-			t.Error(err)
-		}
-	}))
-	defer server.Close()
-	resp, err := http.Get(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	got, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var events [][]byte
-	for e := range bytes.SplitAfterSeq(got, []byte("\n\n")) {
-		if string(e) != ": ping\n\n" && len(e) > 0 {
-			events = append(events, e)
-		}
-	}
-	if len(events) != 1 || !bytes.Equal(events[0], sse.Frame("turn-1", "long", text)) {
-		t.Errorf("%d bytes come as %d events, want one", len(got), len(events))
 	}
 }

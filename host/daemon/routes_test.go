@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/resume"
 )
 
 // A visit is a request that names things of somebody else. {C} stands for a
@@ -172,10 +174,12 @@ func newNeighbours(t *testing.T) *neighbours {
 		t.Fatal("the other user cannot be asked")
 	}
 	n.approval = p.ID
-	live := &liveTurn{id: uuid.NewString(), principal: "somebody-else", feed: newFeed(1000)}
-	live.emit(api.EventText, &api.TextPiece{Text: canary})
-	n.daemon.lives.add(live)
-	n.stream = live.id
+	live := n.daemon.resumable.Start(t.Context(), resume.Start{Principal: "somebody-else", Run: func(_ context.Context, emit func(string, any)) (api.ChatEnd, error) {
+		emit(api.EventText, &api.TextPiece{Text: canary})
+		return api.ChatEnd{}, nil
+	}})
+	<-live.Ended()
+	n.stream = live.ID()
 	if n.conversation == "" || n.uuid == "" {
 		t.Fatalf("the other user has nothing: %s", a.body)
 	}

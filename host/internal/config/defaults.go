@@ -12,6 +12,7 @@ import (
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
+	"github.com/weirhost/weir/host/daemon/resume"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -36,7 +37,7 @@ func (s Settings) WithDefaults() Settings {
 	def(&s.Locale, "auto")
 	def(&s.Server.Addr, DefaultAddr)
 	def(&s.Server.MaxTurns, 256)
-	def(&s.Server.Grace, Duration(daemon.DefaultResumeGrace))
+	def(&s.Server.Grace, Duration(resume.DefaultGrace))
 	def(&s.Server.Drain, Duration(defaultDrain))
 	def(&s.Log.Level, "info")
 	def(&s.Log.Format, "text")

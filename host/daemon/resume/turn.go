@@ -1,0 +1,183 @@
+package resume
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/sse"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Turn is one turn that a client can resume. It is safe for concurrent use.
+type Turn struct {
+	id        string
+	principal string
+	locale    tool.Locale // of errors
+	grace     time.Duration
+	cancel    context.CancelFunc
+	config    Config
+	log       *log
+	failed    error         // why the turn did not begin; read it after log is closed
+	ended     chan struct{} // closed when the turn has ended and is stored
+
+	mu     sync.Mutex
+	reader *reader     // nil: no connection reads
+	expiry *time.Timer // cancels the turn at the end of the grace period
+	over   bool
+	ending bool // the client has ended the turn
+}
+
+// A reader is one connection that reads a turn.
+type reader struct{ cancel context.CancelFunc }
+
+// ID returns the id of the turn. The id of its nth event is "ID-n".
+func (t *Turn) ID() string { return t.id }
+
+// Ended returns a channel that is closed when the turn has ended and is stored.
+func (t *Turn) Ended() <-chan struct{} { return t.ended }
+
+// HasReader reports whether a connection reads the turn.
+func (t *Turn) HasReader() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.reader != nil
+}
+
+// End cancels the turn for its client. The stream then has no error event: the client
+// wanted the end. A turn that has ended stays unchanged.
+func (t *Turn) End() {
+	t.mu.Lock()
+	t.ending = true
+	t.mu.Unlock()
+	t.cancel()
+}
+
+// attach makes a connection the only reader and disconnects the earlier one, which
+// belongs to the same client. The caller must call detach.
+func (t *Turn) attach(ctx context.Context) (_ context.Context, detach func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	own := &reader{cancel}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.reader != nil {
+		t.reader.cancel()
+	}
+	t.reader = own
+	if t.expiry != nil {
+		t.expiry.Stop()
+	}
+	return ctx, func() {
+		cancel()
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.reader != own {
+			return
+		}
+		if t.reader = nil; !t.over {
+			t.expiry = time.AfterFunc(t.grace, t.cancel)
+		}
+	}
+}
+
+// stop cancels the turn if no connection reads it, or always if all is true.
+func (t *Turn) stop(all bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if all || t.reader == nil {
+		t.cancel()
+	}
+}
+
+// eventID returns the id of the nth event. It also identifies the turn.
+func (t *Turn) eventID(n int) string { return t.id + "-" + strconv.Itoa(n) }
+
+func (t *Turn) emit(name string, data any) {
+	text := ""
+	if p, ok := data.(*api.TextPiece); ok && name == api.EventText {
+		text = p.Text
+	}
+	t.log.add(func(n int) []byte { return sse.Frame(t.eventID(n), name, data) }, text)
+}
+
+// finish adds the last events. An error before the first event becomes the answer of the
+// request instead.
+func (t *Turn) finish(end api.ChatEnd, err error) {
+	t.mu.Lock()
+	t.over = true
+	wanted := t.ending && errors.Is(err, context.Canceled)
+	if t.expiry != nil {
+		t.expiry.Stop()
+	}
+	t.mu.Unlock()
+	if err != nil && t.log.empty() {
+		t.failed = err
+	} else {
+		if err != nil && !wanted {
+			t.emit(api.EventError, t.config.Problem(t.locale, err))
+		}
+		t.emit(api.EventEnd, end)
+	}
+	t.log.close()
+}
+
+// Serve sends the events after number n, until the end of the turn or of the connection.
+// It opens the stream at the first event; before that, it returns the error of a turn
+// that could not begin, and cancels a turn whose client disconnects.
+func (t *Turn) Serve(w http.ResponseWriter, r *http.Request, n int) error {
+	ctx, detach := t.attach(r.Context())
+	defer detach()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if t.log.empty() {
+		if err := t.log.waitFirst(ctx); err != nil {
+			t.cancel() // the client knows no event to resume from
+			return nil
+		}
+		if t.log.empty() {
+			return t.failed
+		}
+	}
+	s := sse.New(w, cancel)
+	defer s.Close()
+	s.Ping() // the next event may come late
+	defer sse.Beat(t.config.Heartbeat(), s.Ping)()
+	for {
+		raw, last, missed, closed, err := t.log.next(ctx, n)
+		if err != nil {
+			return nil // the client has disconnected, or reads through a newer connection
+		}
+		if missed != nil {
+			s.Raw(sse.Frame(t.eventID(missed.before-1), api.EventMissed, api.Missed{Events: missed.events, Text: missed.text}))
+		}
+		for len(raw) > 0 {
+			n := firstWrite(raw)
+			s.Raw(raw[:n])
+			raw = raw[n:]
+		}
+		if n = last; closed {
+			return nil
+		}
+	}
+}
+
+// firstWrite returns the length of the first whole events in raw with at least
+// sse.PieceBytes bytes, or of all of raw. Pings then come between events, never inside
+// one.
+func firstWrite(raw []byte) int {
+	const end = "\n\n"
+	if len(raw) <= sse.PieceBytes {
+		return len(raw)
+	}
+	from := sse.PieceBytes - len(end)
+	n := bytes.Index(raw[from:], []byte(end))
+	if n < 0 {
+		return len(raw)
+	}
+	return from + n + len(end)
+}

@@ -1,0 +1,177 @@
+// Package resume runs turns that continue when their client disconnects.
+//
+// Turns starts such a turn and keeps it: while it runs, and for five minutes after its
+// end. A Turn writes its events into a log, from which Serve sends them to the client. A
+// client that reconnects names the last event that it has read and receives the events
+// after it. If the log has dropped some of them, the client receives one event with the
+// text of the answer so far. If no connection reads a turn for its grace period, the turn
+// is cancelled.
+package resume
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// DefaultGrace is how long a turn runs without a connection that reads it.
+const DefaultGrace = time.Minute
+
+// The bounds of ended turns, whose clients may still read the last events.
+const (
+	keepFor             = 5 * time.Minute
+	maxEnded            = 256
+	maxEndedByPrincipal = 64 // leaves room for the turns of others
+	maxEndedBytes       = 32 << 20
+)
+
+// Config is what turns need of the daemon.
+type Config struct {
+	// Heartbeat returns the longest silence of a stream.
+	Heartbeat func() time.Duration
+	// Problem returns an error as clients receive it, in their language.
+	Problem func(tool.Locale, error) *api.Problem
+}
+
+// Turns are the turns that clients can resume. Create it with New. It is safe for
+// concurrent use.
+type Turns struct {
+	config Config
+
+	mu    sync.Mutex
+	byID  map[string]*Turn
+	ended []*Turn // the oldest first
+}
+
+// New returns an empty Turns.
+func New(c Config) *Turns { return &Turns{config: c, byID: map[string]*Turn{}} }
+
+// A Start describes a turn to start.
+type Start struct {
+	Principal string
+	// Locale is the language of an error in the stream.
+	Locale tool.Locale
+	// Grace is how long the turn runs without a reader.
+	Grace time.Duration
+	// Run runs the turn. It must not panic, and must return soon after its context ends.
+	Run func(ctx context.Context, emit func(name string, data any)) (api.ChatEnd, error)
+}
+
+// Start starts a turn. It has the values of ctx, but does not end with it.
+func (ts *Turns) Start(ctx context.Context, s Start) *Turn {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	t := &Turn{id: uuid.NewString(), principal: s.Principal, locale: s.Locale, grace: s.Grace, cancel: cancel, config: ts.config, log: newLog(logBytes), ended: make(chan struct{})}
+	ts.add(t)
+	go func() {
+		defer cancel()
+		defer close(t.ended)
+		end, err := s.Run(ctx, t.emit)
+		t.finish(end, err)
+		ts.retire(t)
+	}()
+	return t
+}
+
+// Find returns the turn of an event and the event's number in the turn. It returns the
+// same problem, with status 404, for an unknown event and for another principal's.
+func (ts *Turns) Find(principal, event string) (*Turn, int, error) {
+	if event == "" {
+		return nil, 0, api.Problemf(http.StatusBadRequest, "no_event", "send the header Last-Event-ID with the id of the last event that was read, or POST a question", "the request names no stream")
+	}
+	at := max(strings.LastIndexByte(event, '-'), 0)
+	n, err := strconv.Atoi(strings.TrimPrefix(event[at:], "-"))
+	t, ok := ts.find(principal, event[:at])
+	if !ok || err != nil || n < 0 || n > t.log.number() { // the client cannot have read a later event
+		return nil, 0, api.Problemf(http.StatusNotFound, "no_stream", "read the conversation instead; a stream can be resumed when the question said \"resume\": true, for five minutes after its end, and not after a restart of the daemon",
+			"there is no stream with the event %q", api.Clip(event, 80))
+	}
+	return t, n, nil
+}
+
+// Stop cancels the turns that no connection reads, or all.
+func (ts *Turns) Stop(all bool) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for _, t := range ts.byID {
+		t.stop(all)
+	}
+}
+
+// Len returns the number of turns that clients can resume.
+func (ts *Turns) Len() int {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return len(ts.byID)
+}
+
+func (ts *Turns) add(t *Turn) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.byID[t.id] = t
+}
+
+// find returns a turn of the principal.
+func (ts *Turns) find(principal, id string) (*Turn, bool) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	t, ok := ts.byID[id]
+	return t, ok && t.principal == principal
+}
+
+// retire keeps an ended turn for five minutes, and drops the oldest ones above the
+// bounds.
+func (ts *Turns) retire(t *Turn) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if t.failed != nil { // its client receives the error, and no client has read an event
+		delete(ts.byID, t.id)
+		return
+	}
+	ts.ended = append(ts.ended, t)
+	ts.limitPrincipal(t.principal)
+	sum := 0
+	for _, x := range ts.ended {
+		sum += x.log.size()
+	}
+	for len(ts.ended) > maxEnded || sum > maxEndedBytes && len(ts.ended) > 1 {
+		sum -= ts.ended[0].log.size()
+		delete(ts.byID, ts.ended[0].id)
+		ts.ended = ts.ended[1:]
+	}
+	time.AfterFunc(keepFor, func() { ts.drop(t) })
+}
+
+// limitPrincipal drops a principal's oldest ended turns above the bound. The caller holds
+// ts.mu.
+func (ts *Turns) limitPrincipal(principal string) {
+	count := 0
+	for _, x := range ts.ended {
+		if x.principal == principal {
+			count++
+		}
+	}
+	ts.ended = slices.DeleteFunc(ts.ended, func(x *Turn) bool {
+		if x.principal != principal || count <= maxEndedByPrincipal {
+			return false
+		}
+		count--
+		delete(ts.byID, x.id)
+		return true
+	})
+}
+
+func (ts *Turns) drop(t *Turn) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	delete(ts.byID, t.id)
+	ts.ended = slices.DeleteFunc(ts.ended, func(x *Turn) bool { return x == t })
+}
