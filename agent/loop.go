@@ -3,11 +3,11 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/weirhost/weir/agent/internal/prompt"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A Loop answers questions with one model and one toolbox. Between turns it stores
@@ -157,9 +157,9 @@ func (r *run) cost(sent int) int {
 
 // windowError is the error of a request that does not fit the window.
 func (r *run) windowError() error {
-	return &ModelError{Code: ModelWindow, Model: r.info.Name,
-		Msg:  fmt.Sprintf("the next request needs about %d tokens and the window has %d", r.promptTokens(), r.window),
-		Hint: "ask something shorter, begin a new conversation, or use a model with a larger window"}
+	return NewModelError(ModelWindow, r.info.Name,
+		tool.Textf("the next request needs about %d tokens and the window has %d", r.promptTokens(), r.window),
+		tool.Textf("ask something shorter, begin a new conversation, or use a model with a larger window"))
 }
 
 // checkBudgets ends the turn's tool calling when tokens or time run out.

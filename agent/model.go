@@ -196,18 +196,26 @@ const (
 	ModelWindow      ModelCode = "window"       // the prompt is longer than the window
 )
 
-// A ModelError is a provider's failure, told to a person: what, and what to
-// change. It never carries a key.
+// A ModelError is a provider's failure for a person: the problem and the fix. It
+// never contains a key. NewModelError fills all of its texts.
 type ModelError struct {
 	Code  ModelCode
 	Model string // the operator's name for the model
-	Msg   string
-	Hint  string
+	// Msg and Hint are MsgText and HintText in English. An empty Hint means that
+	// there is no fix.
+	Msg, Hint         string
+	MsgText, HintText tool.Text
 	// Status is the HTTP status; 0: none was received.
 	Status int
 	// RetryAfter is what the provider asked for; 0: nothing.
 	RetryAfter time.Duration
 	Err        error
+}
+
+// NewModelError returns a ModelError with both texts of the problem and of its fix. A
+// zero hint means that there is no fix.
+func NewModelError(code ModelCode, model string, msg, hint tool.Text) *ModelError {
+	return &ModelError{Code: code, Model: model, Msg: msg.String(), Hint: hint.String(), MsgText: msg, HintText: hint}
 }
 
 func (e *ModelError) Error() string {
@@ -216,6 +224,27 @@ func (e *ModelError) Error() string {
 		s += "; " + e.Hint
 	}
 	return s
+}
+
+// Texts returns MsgText and HintText, or Msg and Hint where those are zero.
+func (e *ModelError) Texts() (msg, hint tool.Text) {
+	msg, hint = e.MsgText, e.HintText
+	if msg.IsZero() {
+		msg.Format = e.Msg
+	}
+	if hint.IsZero() {
+		hint.Format = e.Hint
+	}
+	return msg, hint
+}
+
+// Text returns Error as a Text.
+func (e *ModelError) Text() tool.Text {
+	msg, hint := e.Texts()
+	if hint.IsZero() {
+		return tool.Textf("model %s: %s", e.Model, msg)
+	}
+	return tool.Textf("model %s: %s; %s", e.Model, msg, hint)
 }
 
 func (e *ModelError) Unwrap() error { return e.Err }

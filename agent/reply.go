@@ -86,7 +86,7 @@ func (r *run) stream(req Request) *reply {
 	}
 	r.consume(p, parser.Close(p.err != nil || p.finish != FinishStop && p.finish != FinishCalls))
 	if p.err == nil && p.finish == "" {
-		p.err = &ModelError{Code: ModelCut, Model: r.info.Name, Msg: "the reply broke off before its end", Hint: "ask again"}
+		p.err = NewModelError(ModelCut, r.info.Name, tool.Textf("the reply broke off before its end"), tool.Textf("ask again"))
 	}
 	return p
 }

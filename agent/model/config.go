@@ -6,8 +6,6 @@ package model
 import (
 	"net/http"
 	"time"
-
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 // Config names one model of one server. Only Model is required.
@@ -45,8 +43,6 @@ type Config struct {
 	// options. The fields of a request itself have precedence. Members that the
 	// client sets, such as model and messages, are refused.
 	Extra map[string]any
-	// Locale is the language of errors if a request has none; empty: English.
-	Locale tool.Locale
 	// OnRetry is called before every retry; nil: no call.
 	OnRetry func(err error, wait time.Duration)
 }

@@ -102,7 +102,7 @@ func options(cfg Config) []option.RequestOption {
 // Generate streams one reply.
 func (m *Model) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
 	return func(yield func(agent.Delta, error) bool) {
-		peer := m.peer.In(r.Locale)
+		peer := m.peer
 		about, _ := m.look(ctx) // after a failure the question itself fails, with a better message
 		wire.Deliver(ctx, m.policy, func() (*wire.Stream, error) { return m.open(ctx, peer, r, about) }, yield)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/internal/wire"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // lookTimeout bounds a question about the server itself.
@@ -91,7 +92,7 @@ func (m *Model) Models(ctx context.Context) ([]string, error) {
 		} `json:"data"`
 	}
 	if json.Unmarshal(raw, &list) != nil {
-		return nil, m.peer.Garbage(m.peer.Say("the list of models is not JSON", "模型列表不是 JSON"))
+		return nil, m.peer.Garbage(tool.Textf("the list of models is not JSON"))
 	}
 	names := make([]string, len(list.Data))
 	for i, e := range list.Data {

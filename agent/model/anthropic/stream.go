@@ -12,6 +12,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/internal/wire"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // open asks and reads up to the first delta that can be delivered.
@@ -57,17 +58,17 @@ func (r *reply) Take(data []byte, whole bool) (wire.Piece, error) {
 	case err == nil && top.Type == "error":
 		return wire.Piece{}, r.peer.FromSaid(0, wire.ReadSaid(data))
 	case whole && (err != nil || top.Type != "message"):
-		return wire.Piece{}, r.peer.Garbage(r.peer.Say("a JSON text without an answer", "JSON 中没有回答"))
+		return wire.Piece{}, r.peer.Garbage(tool.Textf("a JSON text without an answer"))
 	case whole:
 		return r.message(data)
 	case err != nil || top.Type == "":
-		return wire.Piece{}, r.peer.Garbage(r.peer.Say("an event that is not JSON of its kind", "收到的事件不是预期的 JSON"))
+		return wire.Piece{}, r.peer.Garbage(tool.Textf("an event that is not JSON of its kind"))
 	case top.Type == "ping":
 		return wire.Piece{}, nil
 	}
 	var e sdk.MessageStreamEventUnion
 	if json.Unmarshal(data, &e) != nil {
-		return wire.Piece{}, r.peer.Garbage(r.peer.Say("an event that is not JSON of its kind", "收到的事件不是预期的 JSON"))
+		return wire.Piece{}, r.peer.Garbage(tool.Textf("an event that is not JSON of its kind"))
 	}
 	return r.piece(r.asm.add(e))
 }
@@ -76,7 +77,7 @@ func (r *reply) Take(data []byte, whole bool) (wire.Piece, error) {
 func (r *reply) message(data []byte) (wire.Piece, error) {
 	var m sdk.Message
 	if json.Unmarshal(data, &m) != nil {
-		return wire.Piece{}, r.peer.Garbage(r.peer.Say("a JSON text without an answer", "JSON 中没有回答"))
+		return wire.Piece{}, r.peer.Garbage(tool.Textf("a JSON text without an answer"))
 	}
 	return r.piece(r.asm.message(m))
 }
@@ -86,7 +87,7 @@ func (r *reply) piece(d agent.Delta, err error) (wire.Piece, error) {
 	case errors.Is(err, errRefused):
 		return wire.Piece{}, r.peer.Filtered()
 	case err != nil:
-		return wire.Piece{}, r.peer.Garbage(r.peer.Say("blocks that do not fit together", "内容块前后不符"))
+		return wire.Piece{}, r.peer.Garbage(tool.Textf("blocks that do not fit together"))
 	}
 	d.Model = r.asm.model
 	return wire.Piece{Delta: d, Fed: true, Complete: r.asm.reason != "", Over: r.asm.over}, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/internal/wire"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 const (
@@ -105,7 +106,7 @@ func (m *Model) fetch(ctx context.Context, path string, body []byte, into any) e
 		return err
 	}
 	if json.Unmarshal(data, into) != nil {
-		return m.peer.Garbage(m.peer.Say("%s is not JSON of its kind", "%s 的回答不是预期的 JSON", path))
+		return m.peer.Garbage(tool.Textf("%s is not JSON of its kind", path))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/internal/wire"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 var _ agent.Embedder = (*Model)(nil)
@@ -20,9 +21,8 @@ const maxVectors = 32 << 20
 // is no retry: callers have a fallback without vectors.
 func (m *Model) Embed(ctx context.Context, texts []string) (agent.Embeddings, error) {
 	if m.cfg.EmbeddingModel == "" {
-		return agent.Embeddings{}, errors.Join(agent.ErrNoEmbeddings, m.peer.Error(agent.ModelNotFound, m.peer.Say("no embedding model is named", "未指定向量模型"),
-			m.peer.Say("set embedding_model in [models.%s]; ollama pull nomic-embed-text gets one",
-				"请在 [models.%s] 中设置 embedding_model；可用 ollama pull nomic-embed-text 获取", m.cfg.Name)))
+		return agent.Embeddings{}, errors.Join(agent.ErrNoEmbeddings, m.peer.Error(agent.ModelNotFound, tool.Textf("no embedding model is named"),
+			tool.Textf("set embedding_model in [models.%s]; ollama pull nomic-embed-text gets one", m.cfg.Name)))
 	}
 	body, err := json.Marshal(map[string]any{"model": m.cfg.EmbeddingModel, "input": texts})
 	if err != nil {
@@ -42,7 +42,7 @@ func (m *Model) Embed(ctx context.Context, texts []string) (agent.Embeddings, er
 	}
 	empty := func(v []float32) bool { return len(v) == 0 }
 	if json.Unmarshal(data, &answer) != nil || len(answer.Embeddings) != len(texts) || slices.ContainsFunc(answer.Embeddings, empty) {
-		return agent.Embeddings{}, peer.Garbage(peer.Say("not one vector for each text", "向量与文本不一一对应"))
+		return agent.Embeddings{}, peer.Garbage(tool.Textf("not one vector for each text"))
 	}
 	return agent.Embeddings{Vectors: answer.Embeddings, Usage: agent.Usage{Prompt: max(answer.Tokens, 0)}, Model: m.cfg.EmbeddingModel}, nil
 }

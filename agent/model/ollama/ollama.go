@@ -90,12 +90,12 @@ func New(cfg Config) (*Model, error) {
 // Generate streams one reply.
 func (m *Model) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
 	return func(yield func(agent.Delta, error) bool) {
-		peer := m.peer.In(r.Locale)
+		peer := m.peer
 		window := m.window(ctx, r)
 		open := func() (*wire.Stream, error) { return m.open(ctx, peer, r, window) }
 		wire.Deliver(ctx, m.policy, open, func(d agent.Delta, err error) bool {
 			if d.Finish != "" {
-				m.compare(peer, r, window, d.Usage)
+				m.compare(r, window, d.Usage)
 			}
 			return yield(d, err)
 		})
@@ -120,7 +120,7 @@ func (m *Model) window(ctx context.Context, r agent.Request) int {
 }
 
 // compare warns when the server counted less than half of a careful estimate.
-func (m *Model) compare(p wire.Peer, r agent.Request, window int, u *agent.Usage) {
+func (m *Model) compare(r agent.Request, window int, u *agent.Usage) {
 	if m.cfg.Warn == nil || u == nil || u.Prompt == 0 {
 		return
 	}
@@ -128,9 +128,9 @@ func (m *Model) compare(p wire.Peer, r agent.Request, window int, u *agent.Usage
 	if guess < 400 || u.Prompt >= guess/2 {
 		return
 	}
-	m.cfg.Warn(Warning{Model: m.cfg.Name, Estimate: guess, Counted: u.Prompt, Window: window, Text: p.Say(
+	m.cfg.Warn(Warning{Model: m.cfg.Name, Estimate: guess, Counted: u.Prompt, Window: window, Text: fmt.Sprintf(
 		"the server counted %d prompt tokens where about %d were sent: it may have dropped the beginning of the prompt (window %d)",
-		"服务端只统计到 %d 个提示词 token，而实际发送约 %d 个：提示词开头可能已被丢弃（窗口 %d）", u.Prompt, guess, window)})
+		u.Prompt, guess, window)})
 }
 
 // estimate counts tokens on the low side: 4 ASCII characters or 1.5 others each.

@@ -28,7 +28,7 @@ type piece struct {
 func (m *Model) open(ctx context.Context, p wire.Peer, r agent.Request, window int) (*wire.Stream, error) {
 	body, err := m.body(r, window)
 	if err != nil {
-		return nil, p.Error(agent.ModelBadRequest, p.Say("the options are not JSON", "options 无法编码为 JSON"), "")
+		return nil, p.Error(agent.ModelBadRequest, tool.Textf("the options are not JSON"), tool.Text{})
 	}
 	s, err := wire.Question{
 		Peer: p, First: m.cfg.FirstTimeout, Stall: m.cfg.StallTimeout, Reply: &reply{peer: p}, Lines: true,
@@ -48,7 +48,7 @@ type reply struct {
 func (r *reply) Take(line []byte, _ bool) (wire.Piece, error) {
 	var p piece
 	if err := json.Unmarshal(line, &p); err != nil {
-		return wire.Piece{}, r.peer.Garbage(r.peer.Say("a line that is not JSON of its kind", "收到的行不是预期的 JSON"))
+		return wire.Piece{}, r.peer.Garbage(tool.Textf("a line that is not JSON of its kind"))
 	}
 	if p.Error != "" {
 		return wire.Piece{}, r.peer.FromSaid(0, wire.Said{Text: p.Error})

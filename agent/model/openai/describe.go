@@ -12,6 +12,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/internal/wire"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // lookTimeout bounds a question about the server itself.
@@ -217,7 +218,7 @@ func (m *Model) fetch(ctx context.Context, path string, into any) error {
 		return m.peer.Failed(ctx, err)
 	}
 	if json.Unmarshal(raw, into) != nil {
-		return m.peer.Garbage(m.peer.Say("the list of models is not JSON", "模型列表不是 JSON"))
+		return m.peer.Garbage(tool.Textf("the list of models is not JSON"))
 	}
 	return nil
 }

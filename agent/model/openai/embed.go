@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/internal/wire"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 var _ agent.Embedder = (*Model)(nil)
@@ -19,8 +20,8 @@ var _ agent.Embedder = (*Model)(nil)
 // is no retry: callers have a fallback without vectors.
 func (m *Model) Embed(ctx context.Context, texts []string) (agent.Embeddings, error) {
 	if m.cfg.EmbeddingModel == "" {
-		return agent.Embeddings{}, errors.Join(agent.ErrNoEmbeddings, m.peer.Error(agent.ModelNotFound, m.peer.Say("no embedding model is named", "未指定向量模型"),
-			m.peer.Say("set embedding_model in [models.%s]", "请在 [models.%s] 中设置 embedding_model", m.cfg.Name)))
+		return agent.Embeddings{}, errors.Join(agent.ErrNoEmbeddings, m.peer.Error(agent.ModelNotFound, tool.Textf("no embedding model is named"),
+			tool.Textf("set embedding_model in [models.%s]", m.cfg.Name)))
 	}
 	peer := m.peer
 	peer.Model = m.cfg.EmbeddingModel
@@ -42,7 +43,7 @@ func (m *Model) Embed(ctx context.Context, texts []string) (agent.Embeddings, er
 			Total  int `json:"total_tokens"`
 		} `json:"usage"`
 	}
-	garbage := peer.Garbage(peer.Say("not one vector for each text", "向量与文本不一一对应"))
+	garbage := peer.Garbage(tool.Textf("not one vector for each text"))
 	if json.Unmarshal(raw, &answer) != nil || len(answer.Data) != len(texts) {
 		return agent.Embeddings{}, garbage
 	}

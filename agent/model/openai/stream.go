@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/internal/wire"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // open asks and reads up to the first delta that can be delivered.
@@ -67,7 +68,7 @@ func (r *reply) Take(data []byte, _ bool) (wire.Piece, error) {
 	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return wire.Piece{}, r.peer.Garbage(r.peer.Say("an event that is not JSON of its kind", "收到的事件不是预期的 JSON"))
+		return wire.Piece{}, r.peer.Garbage(tool.Textf("an event that is not JSON of its kind"))
 	}
 	if said, ok := c.failure(data); ok {
 		return wire.Piece{}, r.peer.FromSaid(0, said)
@@ -79,7 +80,7 @@ func (r *reply) Take(data []byte, _ bool) (wire.Piece, error) {
 	case errors.Is(err, errOverload):
 		return wire.Piece{}, r.peer.FromSaid(0, wire.Said{})
 	case err != nil:
-		return wire.Piece{}, r.peer.Garbage(err.Error())
+		return wire.Piece{}, r.peer.Garbage(tool.Text{Format: err.Error()})
 	}
 	return wire.Piece{Delta: d, Fed: len(c.Choices) > 0, Complete: r.asm.reason != ""}, nil
 }

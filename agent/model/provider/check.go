@@ -53,10 +53,11 @@ type Step struct {
 	// FirstToken is the time to the first delta of a question; 0: there was
 	// none. In JSON it is first_token_ms.
 	FirstToken time.Duration `json:"-"`
-	// Code, Msg and Hint say what is wrong; Msg alone may also explain a success.
+	// Code, Msg and Hint describe the problem and its fix. Msg alone may also explain
+	// a success.
 	Code agent.ModelCode `json:"code,omitempty"`
-	Msg  string          `json:"message,omitempty"`
-	Hint string          `json:"hint,omitempty"`
+	Msg  tool.Text       `json:"message,omitzero"`
+	Hint tool.Text       `json:"hint,omitzero"`
 }
 
 // MarshalJSON writes both times as whole milliseconds.
@@ -93,8 +94,8 @@ const (
 )
 
 // Test describes m, asks it one tiny question and then one that calls a tool:
-// by the provider's own tool calling, else by text, as agents do. Texts are in
-// the language l.
+// by the provider's own tool calling, else by text, as agents do. The questions are
+// in the language l.
 func Test(ctx context.Context, m agent.Model, l tool.Locale) Report {
 	var r Report
 	r.describe(ctx, m)
@@ -104,7 +105,7 @@ func Test(ctx context.Context, m agent.Model, l tool.Locale) Report {
 		return r
 	}
 	r.Reply = beginning(reply.text, 200)
-	roomy := r.window(l)
+	roomy := r.window()
 	if r.Info.Simulated {
 		return r
 	}
@@ -118,20 +119,19 @@ func Test(ctx context.Context, m agent.Model, l tool.Locale) Report {
 }
 
 // window says whether what is known of the window is enough.
-func (r *Report) window(l tool.Locale) bool {
-	s := Step{Name: StepWindow, OK: true, Msg: say(l, "%d tokens", "%d 个 token", r.Info.Window)}
+func (r *Report) window() bool {
+	s := Step{Name: StepWindow, OK: true, Msg: tool.Textf("%d tokens", r.Info.Window)}
 	name := r.Info.Name
 	switch n := r.Info.Window; {
 	case n <= 0:
-		s.Msg = say(l, "the server does not say how long its window is", "服务端没有说明上下文窗口的大小")
-		s.Hint = say(l, "set window in [models.%s], in tokens; without it weir keeps results short", "请在 [models.%s] 中设置 window（单位 token）；未设置时结果会被截得较短", name)
+		s.Msg = tool.Textf("the server does not say how long its window is")
+		s.Hint = tool.Textf("set window in [models.%s], in tokens; without it weir keeps results short", name)
 	case n < leastWindow:
 		s.OK, s.Code = false, agent.ModelWindow
-		s.Msg = say(l, "the window of %d tokens is too small for tools", "上下文窗口只有 %d 个 token，不够使用工具", n)
-		s.Hint = say(l, "let the server load the model with %d or more (Ollama: window in [models.%s]; llama.cpp: -c; vLLM: --max-model-len; LM Studio: context length), or choose another",
-			"请让服务端以 %d 或更大的窗口加载模型（Ollama：[models.%s] 的 window；llama.cpp：-c；vLLM：--max-model-len；LM Studio：上下文长度），或改用其他模型", goodWindow, name)
+		s.Msg = tool.Textf("the window of %d tokens is too small for tools", n)
+		s.Hint = tool.Textf("let the server load the model with %d or more (Ollama: window in [models.%s]; llama.cpp: -c; vLLM: --max-model-len; LM Studio: context length), or choose another", goodWindow, name)
 	case n < goodWindow:
-		s.Hint = say(l, "results will be cut short; %d or more is better", "结果会被截得较短；%d 或更大更合适", goodWindow)
+		s.Hint = tool.Textf("results will be cut short; %d or more is better", goodWindow)
 	}
 	r.Steps = append(r.Steps, s)
 	return s.OK
@@ -189,13 +189,13 @@ func (r *Report) tools(ctx context.Context, m agent.Model, l tool.Locale) (repli
 	r.NativeTools = &works
 	switch {
 	case works:
-		last.Msg = say(l, "native tool calling works", "原生工具调用可用")
+		last.Msg = tool.Textf("native tool calling works")
 		return true
 	case ok:
 		last.OK = false
-		last.Msg = say(l, "the model answered without calling the tool", "模型未调用工具就直接回答了")
+		last.Msg = tool.Textf("the model answered without calling the tool")
 	}
-	last.Hint = say(l, "tools are called by prompt instead; nothing has to be changed", "将改用提示词方式调用工具，无需修改")
+	last.Hint = tool.Textf("tools are called by prompt instead; nothing has to be changed")
 	return ok
 }
 
@@ -216,20 +216,23 @@ func (r *Report) prompt(ctx context.Context, m agent.Model, l tool.Locale) bool 
 	case err != nil:
 	case !box.called:
 		s.OK = false
-		s.Msg = say(l, "the model did not call the tool by text either", "模型也没有以文本方式调用工具")
-		s.Hint = say(l, "choose a model that follows instructions better: small ones often cannot", "请改用更能遵循指令的模型：较小的模型往往做不到")
+		s.Msg = tool.Textf("the model did not call the tool by text either")
+		s.Hint = tool.Textf("choose a model that follows instructions better: small ones often cannot")
 	case !strings.Contains(out.Answer, level):
-		s.Msg = say(l, "the tool is called by text, but the answer does not use its result", "可以以文本方式调用工具，但回答没有用上工具的结果")
-		s.Hint = say(l, "answers may be wrong; a larger model does better", "回答可能有误；更大的模型效果更好")
+		s.Msg = tool.Textf("the tool is called by text, but the answer does not use its result")
+		s.Hint = tool.Textf("answers may be wrong; a larger model does better")
 	default:
-		s.Msg = say(l, "tool calling by text works", "以文本方式调用工具可用")
+		s.Msg = tool.Textf("tool calling by text works")
 	}
 	r.Steps = append(r.Steps, s)
 	return s.OK
 }
 
 func levelQuestion(l tool.Locale) string {
-	return say(l, "What is the level of the river at the weir? Use the tool.", "水坝处的河水水位是多少？请使用工具。")
+	if l == tool.Zh {
+		return "水坝处的河水水位是多少？请使用工具。"
+	}
+	return "What is the level of the river at the weir? Use the tool."
 }
 
 type answer struct {
@@ -269,17 +272,22 @@ func stepOf(name StepName, begin time.Time, err error) Step {
 	var me *agent.ModelError
 	switch {
 	case errors.As(err, &me):
-		s.Code, s.Msg, s.Hint = me.Code, me.Msg, me.Hint
+		s.Code = me.Code
+		s.Msg, s.Hint = me.Texts()
 	case err != nil:
-		s.Msg = err.Error()
+		s.Msg = tool.Text{Format: err.Error()}
 	}
 	return s
 }
 
 func question(l tool.Locale) agent.Request {
+	text := "Answer with the one word: ready"
+	if l == tool.Zh {
+		text = "请只回答两个字：就绪"
+	}
 	return agent.Request{
 		MaxTokens: testTokens, Locale: l,
-		Messages: []agent.ChatMessage{{Role: "user", Text: say(l, "Answer with the one word: ready", "请只回答两个字：就绪")}},
+		Messages: []agent.ChatMessage{{Role: "user", Text: text}},
 	}
 }
 

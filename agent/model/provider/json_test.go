@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // The report is printed for programs: every name in snake_case, every time in
@@ -23,7 +24,7 @@ func TestReportAsJSON(t *testing.T) {
 			Usage: agent.Usage{Prompt: 5, Completion: 1},
 		}, `{"info":{"name":"mine","provider":"ollama","model":"m","window":8192,"native_tools":true,"simulated":false},"ok":true,` +
 			`"steps":[{"name":"question","ok":true,"elapsed_ms":1500,"first_token_ms":20}],"native_tools":true,"reply":"ready","usage":{"prompt_tokens":5,"completion_tokens":1}}`},
-		{"a step that failed says why", Step{Name: StepDescribe, Code: agent.ModelAuth, Msg: "no", Hint: "set X"},
+		{"a step that failed says why", Step{Name: StepDescribe, Code: agent.ModelAuth, Msg: tool.Text{Format: "no"}, Hint: tool.Text{Format: "set X"}},
 			`{"name":"describe","ok":false,"code":"` + string(agent.ModelAuth) + `","message":"no","hint":"set X","elapsed_ms":0,"first_token_ms":0}`},
 		{"a server that was found", Found{Preset: "ollama", Title: "Ollama", BaseURL: "http://x", Models: []string{"m"}, Command: "c"},
 			`{"preset":"ollama","title":"Ollama","base_url":"http://x","models":["m"],"command":"c"}`},

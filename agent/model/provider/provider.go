@@ -4,7 +4,6 @@
 package provider
 
 import (
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -53,8 +52,6 @@ type Config struct {
 	Headers map[string]string
 	// Extra is merged into the request: its body, for Ollama its options.
 	Extra map[string]any
-	// Locale is the language of errors where a request names none.
-	Locale tool.Locale
 	// HTTP is the client; nil: the default transport.
 	HTTP *http.Client
 	// Getenv reads a variable; nil: os.Getenv.
@@ -109,13 +106,13 @@ func PresetByName(name string) (Preset, bool) {
 func New(cfg Config, log Logger) (agent.Model, error) {
 	preset, ok := PresetByName(cfg.Provider)
 	if !ok {
-		return nil, cfg.fault(agent.ModelBadRequest, cfg.say("unknown provider %q", "未知的 provider %q", cfg.Provider),
-			cfg.say("use one of: %s", "可用：%s", strings.Join(names(), ", ")))
+		return nil, cfg.fault(agent.ModelBadRequest, tool.Textf("unknown provider %q", cfg.Provider),
+			tool.Textf("use one of: %s", strings.Join(names(), ", ")))
 	}
 	cfg.fill(preset)
 	if cfg.wantsKey && cfg.Key == "" && len(cfg.Headers) == 0 {
-		return nil, cfg.fault(agent.ModelAuth, cfg.say("no key is set", "未设置密钥"),
-			cfg.say("set %s in the environment or in .env, or key in [models.%s]", "在环境变量或 .env 中设置 %s，或在 [models.%s] 中设置 key", cfg.KeyEnv, cfg.Name))
+		return nil, cfg.fault(agent.ModelAuth, tool.Textf("no key is set"),
+			tool.Textf("set %s in the environment or in .env, or key in [models.%s]", cfg.KeyEnv, cfg.Name))
 	}
 	switch preset.Provider {
 	case "ollama":
@@ -174,7 +171,7 @@ func (c Config) client(log Logger) model.Config {
 	return model.Config{
 		Name: c.Name, BaseURL: c.BaseURL, Key: c.Key, KeyEnv: c.KeyEnv, Model: c.Model, Window: c.Window,
 		NativeTools: c.NativeTools, HTTP: c.HTTP, FirstTimeout: c.FirstTimeout, StallTimeout: c.StallTimeout,
-		Retries: c.Retries, RetryBudget: c.RetryBudget, Headers: c.Headers, Extra: c.Extra, Locale: c.Locale,
+		Retries: c.Retries, RetryBudget: c.RetryBudget, Headers: c.Headers, Extra: c.Extra,
 		OnRetry: c.onRetry(log),
 	}
 }
@@ -206,17 +203,8 @@ func (c Config) onRetry(log Logger) func(error, time.Duration) {
 	}
 }
 
-func (c Config) fault(code agent.ModelCode, msg, hint string) error {
-	return &agent.ModelError{Code: code, Model: c.Name, Msg: msg, Hint: hint}
-}
-
-func (c Config) say(en, zh string, args ...any) string { return say(c.Locale, en, zh, args...) }
-
-func say(l tool.Locale, en, zh string, args ...any) string {
-	if l == tool.Zh {
-		return fmt.Sprintf(zh, args...)
-	}
-	return fmt.Sprintf(en, args...)
+func (c Config) fault(code agent.ModelCode, msg, hint tool.Text) error {
+	return agent.NewModelError(code, c.Name, msg, hint)
 }
 
 func names() []string {

@@ -14,7 +14,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -52,7 +51,7 @@ func TestNew(t *testing.T) {
 		{"Anthropic's own", Config{Provider: "anthropic", Model: "claude-x", Getenv: env("ANTHROPIC_API_KEY", canary)}, "", "claude-x at https://api.anthropic.com"},
 		{"another server that speaks as Anthropic", Config{Provider: "anthropic", BaseURL: "https://api.deepseek.com/anthropic", Model: "m", Key: canary, Getenv: env()}, "", "m at https://api.deepseek.com/anthropic"},
 		{"no provider", Config{Model: "m"}, agent.ModelBadRequest, "ollama"},
-		{"an unknown one, in Chinese", Config{Provider: "x", Model: "m", Locale: tool.Zh}, agent.ModelBadRequest, "未知"},
+		{"an unknown one", Config{Provider: "x", Model: "m"}, agent.ModelBadRequest, "unknown"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.cfg.Name = "mine"

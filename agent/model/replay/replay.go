@@ -71,7 +71,7 @@ func New(replies ...Reply) *Model {
 		if n < len(replies) {
 			return replies[n]
 		}
-		return Reply{Err: &agent.ModelError{Code: agent.ModelGarbage, Model: "replay", Msg: fmt.Sprintf("the script has %d replies and was asked for one more", len(replies))}}
+		return Reply{Err: agent.NewModelError(agent.ModelGarbage, "replay", tool.Textf("the script has %d replies and was asked for one more", len(replies)), tool.Text{})}
 	})
 }
 

@@ -153,7 +153,8 @@ func (c *cli) report(ctx context.Context, err error) int {
 		}
 		return term.ExitFailed
 	case errors.As(err, &me):
-		c.complain("model_"+string(me.Code), phrase(me.Msg), phrase(me.Hint))
+		text, hint := me.Texts()
+		c.complain("model_"+string(me.Code), text, hint)
 		return term.ExitModel
 	}
 	c.complain("failed", msg.Of(err), tool.Text{})

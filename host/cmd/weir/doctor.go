@@ -11,7 +11,6 @@ import (
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/doctor"
 	"github.com/weirhost/weir/host/internal/term"
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 func (c *cli) doctorCmd() *cobra.Command {
@@ -41,7 +40,7 @@ func (c *cli) doctorCmd() *cobra.Command {
 
 // connectModel connects to a model without a log.
 func (c *cli) connectModel(name string, m ModelSettings, secrets config.Lookup) (agent.Model, error) {
-	model := app.NewModel(name, m, secrets, tool.En, hclog.NewNullLogger()).Model
+	model := app.NewModel(name, m, secrets, hclog.NewNullLogger()).Model
 	return model, app.Unusable(model)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/agent/model/provider"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/internal/app"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
@@ -79,7 +80,7 @@ func (c *cli) testModels(ctx context.Context, names []string, all bool) error {
 		if !ok {
 			return usagef("`weir model list` lists them", "there is no model %q", name)
 		}
-		models[i] = app.NewModel(name, m, secrets, l, log).Model
+		models[i] = app.NewModel(name, m, secrets, log).Model
 	}
 	out := make([]tested, len(names))
 	_, done := c.Progress(c.Sprintf("asking %s", strings.Join(names, ", ")))
@@ -97,6 +98,9 @@ func (c *cli) testModels(ctx context.Context, names []string, all bool) error {
 }
 
 func (c *cli) tellTested(all []tested) error {
+	for i := range all {
+		all[i].report = msg.Localize(c.Locale(), all[i].report)
+	}
 	ok := !slices.ContainsFunc(all, func(t tested) bool { return !t.report.OK })
 	switch {
 	case c.JSON && len(all) == 1:
@@ -126,7 +130,7 @@ func (c *cli) tellReport(name string, r provider.Report) {
 			mark = "FAIL"
 		}
 		fmt.Fprintf(c.Out, "  %s %-9s %6d ms  %s\n", mark, s.Name, s.Elapsed.Milliseconds(), s.Msg)
-		if s.Hint != "" {
+		if !s.Hint.IsZero() {
 			fmt.Fprintf(c.Out, "       → %s\n", s.Hint)
 		}
 	}

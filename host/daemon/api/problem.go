@@ -105,10 +105,8 @@ func AsProblem(err error) *Problem {
 		return p
 	}
 	if e, ok := errors.AsType[*agent.ModelError](err); ok {
-		return &Problem{
-			Status: modelStatus(e.Code), Code: ModelCode(e.Code), RetryAfter: e.RetryAfter,
-			Msg: tool.Text{Format: e.Msg}, Hint: tool.Text{Format: e.Hint},
-		}
+		text, hint := e.Texts()
+		return &Problem{Status: modelStatus(e.Code), Code: ModelCode(e.Code), RetryAfter: e.RetryAfter, Msg: text, Hint: hint}
 	}
 	if e, ok := errors.AsType[*tool.Error](err); ok {
 		return ofTool(e)

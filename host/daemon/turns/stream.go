@@ -5,6 +5,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -16,7 +17,8 @@ type Stream struct {
 	Conversation, Model  string
 	Simulated, Resumable bool
 
-	text strings.Builder // of all text events
+	text   strings.Builder // of all text events
+	locale tool.Locale     // of the question
 }
 
 // Text sends a piece of the answer.
@@ -35,6 +37,7 @@ func (s *Stream) Sent() string { return s.text.String() }
 func (s *Stream) Observe(e agent.Event) {
 	switch e := e.(type) {
 	case agent.TurnStart:
+		s.locale = e.Locale
 		s.Emit(api.EventStart, api.ChatStart{
 			Conversation: s.Conversation, Turn: e.Turn, Model: s.Model, Mode: e.Mode, Simulated: s.Simulated,
 			Window: e.Window, Limit: e.Limit, Why: e.Why, Locale: e.Locale, Resumable: s.Resumable,
@@ -47,7 +50,7 @@ func (s *Stream) Observe(e agent.Event) {
 		s.Emit(api.EventMode, api.ModeSwitched{From: e.From, To: e.To, Why: e.Why})
 	case agent.ModelRepeated:
 		p := api.AsProblem(e.Err)
-		s.Emit(api.EventRepeated, api.ModelRepeated{Code: p.Code, Message: p.Msg, Wait: e.Wait.Milliseconds()})
+		s.Emit(api.EventRepeated, api.ModelRepeated{Code: p.Code, Message: msg.Localize(s.locale, p.Msg), Wait: e.Wait.Milliseconds()})
 	case agent.PlanReady:
 		s.Emit(api.EventPlan, api.Plan{Steps: e.Steps})
 	case agent.Recalled:

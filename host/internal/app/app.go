@@ -109,7 +109,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if a.tracing, err = openTracing(s.Telemetry, loaded.Secrets, a.Log, o.Version); err != nil {
 		return nil, err
 	}
-	a.models = newModels(s, loaded.Secrets, a.language(s), a.Log, nil)
+	a.models = newModels(s, loaded.Secrets, a.Log, nil)
 	a.probeModels(s, a.models)
 	if err := a.openHost(ctx, s); err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/agent/model/provider"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -62,12 +63,11 @@ type previous struct {
 	settings config.Settings
 	env      config.Lookup
 	models   map[string]daemon.Model
-	locale   tool.Locale
 }
 
 // unchanged returns the model of that name if a new one would be equal.
-func (p *previous) unchanged(name string, m config.ModelSettings, env config.Lookup, l tool.Locale) (daemon.Model, bool) {
-	if p == nil || l != p.locale || !reflect.DeepEqual(p.settings.Models[name], m) {
+func (p *previous) unchanged(name string, m config.ModelSettings, env config.Lookup) (daemon.Model, bool) {
+	if p == nil || !reflect.DeepEqual(p.settings.Models[name], m) {
 		return daemon.Model{}, false
 	}
 	for _, preset := range provider.Presets() { // a key may come from the variable of any preset
@@ -82,12 +82,12 @@ func (p *previous) unchanged(name string, m config.ModelSettings, env config.Loo
 
 // newModels returns every configured model and the demo model. Unchanged models
 // of before are reused; before may be nil.
-func newModels(s config.Settings, env config.Lookup, l tool.Locale, log hclog.Logger, before *previous) map[string]daemon.Model {
+func newModels(s config.Settings, env config.Lookup, log hclog.Logger, before *previous) map[string]daemon.Model {
 	out := map[string]daemon.Model{daemon.DemoModel: demoModel()}
 	for name, m := range s.Models {
-		old, ok := before.unchanged(name, m, env, l)
+		old, ok := before.unchanged(name, m, env)
 		if !ok {
-			old = NewModel(name, m, env, l, log)
+			old = NewModel(name, m, env, log)
 		}
 		out[name] = old
 	}
@@ -103,14 +103,14 @@ func DemoInfo() agent.ModelInfo {
 
 // NewModel returns one configured model. If it cannot be made, Unusable returns the
 // reason.
-func NewModel(name string, m config.ModelSettings, env config.Lookup, l tool.Locale, log hclog.Logger) daemon.Model {
+func NewModel(name string, m config.ModelSettings, env config.Lookup, log hclog.Logger) daemon.Model {
 	if m.Provider == daemon.DemoModel {
 		return demoModel()
 	}
 	info := agent.ModelInfo{Name: name, Provider: m.Provider, Model: m.Model, Window: m.Window}
 	cfg := provider.Config{
 		Name: name, Provider: m.Provider, BaseURL: m.BaseURL, Key: m.Key, KeyEnv: m.KeyEnv(), Model: m.Model, EmbeddingModel: m.Embedding, Window: m.Window,
-		NativeTools: m.NativeTools, Extra: m.Extra, StallTimeout: time.Duration(m.Timeout), Locale: l,
+		NativeTools: m.NativeTools, Extra: m.Extra, StallTimeout: time.Duration(m.Timeout),
 		Getenv: func(name string) string { v, _ := env(name); return v },
 	}
 	model, err := provider.New(cfg, log.Named("model"))
@@ -127,9 +127,10 @@ func TestModel(ctx context.Context, m agent.Model, l tool.Locale) provider.Repor
 	if err == nil {
 		return provider.Test(ctx, m, l)
 	}
-	step := provider.Step{Name: "configure", Msg: err.Error()}
+	step := provider.Step{Name: "configure", Msg: msg.Of(err)}
 	if me, ok := errors.AsType[*agent.ModelError](err); ok {
-		step.Code, step.Msg, step.Hint = me.Code, me.Msg, me.Hint
+		step.Code = me.Code
+		step.Msg, step.Hint = me.Texts()
 	}
 	return provider.Report{Steps: []provider.Step{step}}
 }

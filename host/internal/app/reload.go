@@ -114,8 +114,8 @@ type pending struct {
 // prepare makes everything that the settings describe, and checks it.
 func (a *App) prepare(p config.Paths, loaded config.Loaded) (_ *pending, err error) {
 	s := loaded.Settings.WithDefaults()
-	before := &previous{a.inForce, a.env.lookup, a.models, a.language(a.inForce)}
-	models := newModels(s, loaded.Secrets, a.language(s), a.Log, before)
+	before := &previous{a.inForce, a.env.lookup, a.models}
+	models := newModels(s, loaded.Secrets, a.Log, before)
 	tracing := a.tracing
 	if !reflect.DeepEqual(s.Telemetry, a.inForce.Telemetry) {
 		if tracing, err = openTracing(s.Telemetry, loaded.Secrets, a.Log, a.options.Version); err != nil {

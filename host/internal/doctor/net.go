@@ -86,9 +86,10 @@ func unreachable(name string, err error) Finding {
 	f := Finding{"model", Fail, tool.Textf("%s: %s", name, err), tool.Textf("`weir model test %s` says more", name)}
 	var me *agent.ModelError
 	if errors.As(err, &me) {
-		f.What = tool.Textf("%s: %s", name, tool.Text{Format: me.Msg})
-		if me.Hint != "" {
-			f.Fix = tool.Text{Format: me.Hint}
+		text, hint := me.Texts()
+		f.What = tool.Textf("%s: %s", name, text)
+		if !hint.IsZero() {
+			f.Fix = hint
 		}
 	}
 	return f

@@ -122,6 +122,8 @@ func Of(err error) tool.Text {
 		return e.Text
 	case interface{ MsgText() tool.Text }:
 		return e.MsgText()
+	case interface{ Text() tool.Text }: // *agent.ModelError
+		return e.Text()
 	case *tool.Error:
 		return ofTool(e)
 	case *fs.PathError:

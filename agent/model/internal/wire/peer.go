@@ -41,15 +41,13 @@ type Peer struct {
 	HasKey bool
 	// Secrets are removed wherever they appear in what the provider says.
 	Secrets []string
-	// Locale is the language of the errors; empty: English.
-	Locale tool.Locale
 }
 
 // NewPeer returns the peer that a client of that protocol is configured with.
 func NewPeer(kind Kind, c model.Config) Peer {
 	return Peer{
 		Kind: kind, Name: c.Name, Model: c.Model, BaseURL: c.BaseURL, KeyEnv: c.KeyEnv,
-		HasKey: c.Key != "" || len(c.Headers) > 0, Secrets: Secrets(c.Key, c.BaseURL, c.Headers), Locale: c.Locale,
+		HasKey: c.Key != "" || len(c.Headers) > 0, Secrets: Secrets(c.Key, c.BaseURL, c.Headers),
 	}
 }
 
@@ -74,14 +72,6 @@ func Secrets(key, baseURL string, headers map[string]string) []string {
 	return out
 }
 
-// In returns p with errors in that language; the empty locale changes nothing.
-func (p Peer) In(l tool.Locale) Peer {
-	if l != "" {
-		p.Locale = l
-	}
-	return p
-}
-
 // Check reports faults of the configuration that need no request: of the model, the
 // address (example is a valid one), the key, and the extra members of a request, which
 // must not have the reserved names.
@@ -89,37 +79,49 @@ func (p Peer) Check(example, key string, extra map[string]any, reserved ...strin
 	u, err := url.Parse(p.BaseURL)
 	switch {
 	case p.Model == "" && p.Kind == Ollama:
-		return p.Error(agent.ModelNotFound, p.Say("no model is named", "未指定模型"),
-			p.Say("set model in [models.%s]; ollama list shows the names", "请在 [models.%s] 中设置 model；可用 ollama list 查看名称", p.Name))
+		return p.Error(agent.ModelNotFound, tool.Textf("no model is named"),
+			tool.Textf("set model in [models.%s]; ollama list shows the names", p.Name))
 	case p.Model == "":
-		return p.Error(agent.ModelNotFound, p.Say("no model is named", "未指定模型"),
-			p.Say("set model in [models.%s]", "请在 [models.%s] 中设置 model", p.Name))
+		return p.Error(agent.ModelNotFound, tool.Textf("no model is named"),
+			tool.Textf("set model in [models.%s]", p.Name))
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return p.Error(agent.ModelBadRequest, p.Say("base_url is not an http or https address", "base_url 不是 http 或 https 地址"),
-			p.Say("set base_url in [models.%s], for example %s", "请设置 [models.%s] 的 base_url，例如 %s", p.Name, example))
+		return p.Error(agent.ModelBadRequest, tool.Textf("base_url is not an http or https address"),
+			tool.Textf("set base_url in [models.%s], for example %s", p.Name, example))
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return p.Error(agent.ModelAuth, p.Say("the key holds a space or another character that no key has", "密钥中含有空格或其他非法字符"),
-			p.Say("copy the key again, without quotes", "请重新复制密钥，不要带引号"))
+		return p.Error(agent.ModelAuth, tool.Textf("the key holds a space or another character that no key has"),
+			tool.Textf("copy the key again, without quotes"))
 	}
 	for _, k := range reserved {
 		if _, ok := extra[k]; ok {
-			return p.Error(agent.ModelBadRequest, p.Say("extra may not hold %q", "extra 中不能包含 %q", k), "")
+			return p.Error(agent.ModelBadRequest, tool.Textf("extra may not hold %q", k), tool.Text{})
 		}
 	}
 	return nil
 }
 
-// Error makes a ModelError of this peer from texts that are already in its language.
-func (p Peer) Error(code agent.ModelCode, msg, hint string) *agent.ModelError {
-	return &agent.ModelError{Code: code, Model: p.Name, Msg: p.scrub(msg), Hint: p.scrub(hint)}
+// Error returns a ModelError of this peer, without its secrets. A zero hint means that
+// there is no fix.
+func (p Peer) Error(code agent.ModelCode, msg, hint tool.Text) *agent.ModelError {
+	return agent.NewModelError(code, p.Name, p.scrubText(msg), p.scrubText(hint))
 }
 
-// Say picks the text in the peer's language and formats it.
-func (p Peer) Say(en, zh string, args ...any) string {
-	if p.Locale == tool.Zh {
-		return fmt.Sprintf(zh, args...)
+// scrubText removes secrets from the arguments of a text.
+func (p Peer) scrubText(t tool.Text) tool.Text {
+	out := tool.Text{Format: p.scrub(t.Format)}
+	for _, a := range t.Args {
+		switch v := a.(type) {
+		case string:
+			a = p.scrub(v)
+		case tool.Text:
+			a = p.scrubText(v)
+		case error:
+			a = p.scrub(v.Error())
+		case fmt.Stringer:
+			a = p.scrub(v.String())
+		}
+		out.Args = append(out.Args, a)
 	}
-	return fmt.Sprintf(en, args...)
+	return out
 }
 
 // scrub removes secrets, as they are, as a URL would spell them, and in base64.
@@ -155,47 +157,39 @@ func (p Peer) host() string {
 
 func (p Peer) ark() bool { return strings.HasSuffix(p.host(), ".volces.com") }
 
-func (p Peer) keyHint() string {
+func (p Peer) keyHint() tool.Text {
 	switch {
 	case p.HasKey && p.KeyEnv != "":
-		return p.Say("correct %s in the environment or in .env, or key in [models.%s]",
-			"请修正环境变量或 .env 中的 %s，或 [models.%s] 的 key", p.KeyEnv, p.Name)
+		return tool.Textf("correct %s in the environment or in .env, or key in [models.%s]", p.KeyEnv, p.Name)
 	case p.HasKey:
-		return p.Say("correct key in [models.%s]", "请修正 [models.%s] 的 key", p.Name)
+		return tool.Textf("correct key in [models.%s]", p.Name)
 	case p.KeyEnv != "":
-		return p.Say("set %s in the environment or in .env, or key in [models.%s]",
-			"在环境变量或 .env 中设置 %s，或在 [models.%s] 中设置 key", p.KeyEnv, p.Name)
+		return tool.Textf("set %s in the environment or in .env, or key in [models.%s]", p.KeyEnv, p.Name)
 	}
-	return p.Say("set key in [models.%s]", "在 [models.%s] 中设置 key", p.Name)
+	return tool.Textf("set key in [models.%s]", p.Name)
 }
 
-func (p Peer) urlHint() string {
+func (p Peer) urlHint() tool.Text {
 	switch {
 	case p.Kind == Ollama:
-		return p.Say("base_url is %s; it must be the root of an Ollama server, usually http://127.0.0.1:11434",
-			"base_url 是 %s；它应为 Ollama 服务的根地址，通常是 http://127.0.0.1:11434", p.Where())
+		return tool.Textf("base_url is %s; it must be the root of an Ollama server, usually http://127.0.0.1:11434", p.Where())
 	case p.Kind == Anthropic:
-		return p.Say("base_url is %s; it must be the part before /v1/messages, such as https://api.anthropic.com",
-			"base_url 是 %s；它应为 /v1/messages 之前的部分，例如 https://api.anthropic.com", p.Where())
+		return tool.Textf("base_url is %s; it must be the part before /v1/messages, such as https://api.anthropic.com", p.Where())
 	case p.ark():
-		return p.Say("base_url is %s; for Ark it must end in /api/v3", "base_url 是 %s；方舟的地址应以 /api/v3 结尾", p.Where())
+		return tool.Textf("base_url is %s; for Ark it must end in /api/v3", p.Where())
 	}
-	return p.Say("base_url is %s; it must be the part before /chat/completions, usually ending in /v1",
-		"base_url 是 %s；它应为 /chat/completions 之前的部分，通常以 /v1 结尾", p.Where())
+	return tool.Textf("base_url is %s; it must be the part before /chat/completions, usually ending in /v1", p.Where())
 }
 
-func (p Peer) nameHint() string {
+func (p Peer) nameHint() tool.Text {
 	switch {
 	case p.Kind == Ollama:
-		return p.Say("run: ollama pull %s", "请执行：ollama pull %s", p.Model)
+		return tool.Textf("run: ollama pull %s", p.Model)
 	case p.ark():
-		return p.Say("check model in [models.%s]: the id of a model that is activated in the Ark console, or of an endpoint (ep-…)",
-			"请检查 [models.%s] 的 model：应为方舟控制台中已开通的模型 ID，或推理接入点 ID（ep-…）", p.Name)
+		return tool.Textf("check model in [models.%s]: the id of a model that is activated in the Ark console, or of an endpoint (ep-…)", p.Name)
 	}
 	if p.Kind == Anthropic {
-		return p.Say("check model in [models.%s]; the names are listed by GET %s/v1/models",
-			"请检查 [models.%s] 的 model；可用名称见 GET %s/v1/models", p.Name, strings.TrimRight(p.Where(), "/"))
+		return tool.Textf("check model in [models.%s]; the names are listed by GET %s/v1/models", p.Name, strings.TrimRight(p.Where(), "/"))
 	}
-	return p.Say("check model in [models.%s]; the names are listed by GET %s/models",
-		"请检查 [models.%s] 的 model；可用名称见 GET %s/models", p.Name, strings.TrimRight(p.Where(), "/"))
+	return tool.Textf("check model in [models.%s]; the names are listed by GET %s/models", p.Name, strings.TrimRight(p.Where(), "/"))
 }

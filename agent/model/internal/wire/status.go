@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // MaxErrorBody is how much of an error's body is read, in bytes.
@@ -100,8 +101,8 @@ func (p Peer) FromSaid(status int, s Said) *agent.ModelError {
 	}
 	e := p.classify(status, s)
 	if s.Text != "" {
-		// Scrubbed before it is joined: a quote must not split a secret.
-		e.Msg += p.Say(": %s", "：%s", p.scrub(s.Text))
+		e.MsgText = tool.Textf("%s: %s", e.MsgText, p.scrub(s.Text))
+		e.Msg = e.MsgText.String()
 	}
 	return e
 }
@@ -110,38 +111,37 @@ func (p Peer) classify(status int, s Said) *agent.ModelError {
 	all := strings.ToLower(s.Code + " " + s.Type + " " + s.Text)
 	switch {
 	case status != http.StatusUnauthorized && hasAny(all, windowWords):
-		return p.Error(agent.ModelWindow, p.Say("the prompt is longer than the model's window", "提示词超出了模型的上下文窗口"),
-			p.Say("set window in [models.%s] to the server's real limit, or lower max_tool_result_length or memory_limit in [agent]",
-				"请把 [models.%s] 的 window 设为服务端的实际上限，或调低 [agent] 的 max_tool_result_length、memory_limit", p.Name))
+		return p.Error(agent.ModelWindow, tool.Textf("the prompt is longer than the model's window"),
+			tool.Textf("set window in [models.%s] to the server's real limit, or lower max_tool_result_length or memory_limit in [agent]", p.Name))
 	case status == http.StatusBadRequest && strings.Contains(all, "http request to an https server"):
-		return p.Error(agent.ModelUnreachable, p.Say("%s wants a secure connection", "%s 需要安全连接", p.Where()),
-			p.Say("write https:// in base_url of [models.%s]", "请把 [models.%s] 的 base_url 改为 https://", p.Name))
+		return p.Error(agent.ModelUnreachable, tool.Textf("%s wants a secure connection", p.Where()),
+			tool.Textf("write https:// in base_url of [models.%s]", p.Name))
 	case strings.Contains(all, "parsing tool call"): // Ollama, as a 500 or in the stream
-		return p.Error(agent.ModelGarbage, p.Say("the server could not read the model's tool call", "服务端无法解析模型的工具调用"), p.noToolsHint())
+		return p.Error(agent.ModelGarbage, tool.Textf("the server could not read the model's tool call"), p.noToolsHint())
 	case status == http.StatusPaymentRequired || hasAny(all, quotaWords):
-		return p.final(agent.ModelRateLimited, p.Say("the provider account has no balance or quota left", "账户余额或额度已用完"),
-			p.Say("top up the account or choose another model", "请充值，或改用其他模型"))
+		return p.final(agent.ModelRateLimited, tool.Textf("the provider account has no balance or quota left"),
+			tool.Textf("top up the account or choose another model"))
 	case status == http.StatusUnauthorized || status == http.StatusForbidden || hasAny(all, authWords):
 		return p.auth(status)
 	case hasAny(all, closedWords):
-		return p.Error(agent.ModelNotFound, p.Say("the model %q is not opened for this account", "此账户尚未开通模型 %q", p.Model), p.openHint())
+		return p.Error(agent.ModelNotFound, tool.Textf("the model %q is not opened for this account", p.Model), p.openHint())
 	case status == http.StatusNotFound || status == http.StatusBadRequest || status == 0:
 		return p.missing(status, s, all)
 	case status == http.StatusMethodNotAllowed || status < 400:
-		return p.Error(agent.ModelNotFound, p.Say("nothing here takes questions (HTTP %d)", "此地址不接受提问（HTTP %d）", status), p.urlHint())
+		return p.Error(agent.ModelNotFound, tool.Textf("nothing here takes questions (HTTP %d)", status), p.urlHint())
 	case status == http.StatusTooManyRequests:
-		return p.Error(agent.ModelRateLimited, p.Say("the provider limits the rate of requests (429)", "请求过于频繁（429）"),
-			p.Say("wait, or raise the rate limit of the account", "请稍候，或提高账户的限流额度"))
+		return p.Error(agent.ModelRateLimited, tool.Textf("the provider limits the rate of requests (429)"),
+			tool.Textf("wait, or raise the rate limit of the account"))
 	case status == http.StatusRequestEntityTooLarge:
-		return p.Error(agent.ModelWindow, p.Say("the request is too large for the server (413)", "请求对服务端来说过大（413）"),
-			p.Say("lower window in [models.%s]", "请调低 [models.%s] 的 window", p.Name))
+		return p.Error(agent.ModelWindow, tool.Textf("the request is too large for the server (413)"),
+			tool.Textf("lower window in [models.%s]", p.Name))
 	case status == http.StatusNotImplemented:
-		return p.final(agent.ModelOverloaded, p.Say("the server cannot do this (501)", "服务端不支持此请求（501）"), p.urlHint())
+		return p.final(agent.ModelOverloaded, tool.Textf("the server cannot do this (501)"), p.urlHint())
 	case hasAny(all, []string{"tools param requires --jinja", "unsupported param: tools"}): // llama.cpp, as a 500
 		return p.refused(status, all)
 	case status == http.StatusRequestTimeout || status >= 500:
-		return p.Error(agent.ModelOverloaded, p.Say("the server failed (HTTP %d)", "服务端出错（HTTP %d）", status),
-			p.Say("try again later; for a server of your own, read its log", "请稍后重试；若是自建服务，请查看其日志"))
+		return p.Error(agent.ModelOverloaded, tool.Textf("the server failed (HTTP %d)", status),
+			tool.Textf("try again later; for a server of your own, read its log"))
 	}
 	return p.refused(status, all)
 }
@@ -152,50 +152,48 @@ func (p Peer) missing(status int, s Said, all string) *agent.ModelError {
 	noModel := hasAny(all, missingWords)
 	switch {
 	case noModel || status == http.StatusNotFound && s.Text != "" && strings.Contains(all, "model"):
-		return p.Error(agent.ModelNotFound, p.Say("the server does not know the model %q", "服务端没有模型 %q", p.Model), p.nameHint())
+		return p.Error(agent.ModelNotFound, tool.Textf("the server does not know the model %q", p.Model), p.nameHint())
 	case status == http.StatusNotFound:
-		return p.Error(agent.ModelNotFound, p.Say("the address does not exist (404)", "地址不存在（404）"), p.urlHint())
+		return p.Error(agent.ModelNotFound, tool.Textf("the address does not exist (404)"), p.urlHint())
 	case status == 0 && hasAny(all, rateWords):
-		return p.Error(agent.ModelRateLimited, p.Say("the provider limits the rate of requests", "请求过于频繁"), "")
+		return p.Error(agent.ModelRateLimited, tool.Textf("the provider limits the rate of requests"), tool.Text{})
 	case status == 0:
-		return p.Error(agent.ModelOverloaded, p.Say("the provider reported an error while it answered", "服务端在回答过程中报告了错误"), "")
+		return p.Error(agent.ModelOverloaded, tool.Textf("the provider reported an error while it answered"), tool.Text{})
 	}
 	return p.refused(status, all)
 }
 
 func (p Peer) auth(status int) *agent.ModelError {
 	if !p.HasKey {
-		return p.Error(agent.ModelAuth, p.Say("the server wants a key and none is set", "服务端需要密钥，但未设置"), p.keyHint())
+		return p.Error(agent.ModelAuth, tool.Textf("the server wants a key and none is set"), p.keyHint())
 	}
 	if status == http.StatusForbidden {
-		return p.Error(agent.ModelAuth, p.Say("the key may not use this model (403)", "此密钥无权使用该模型（403）"),
-			p.Say("check the rights of the key and of the account, or %s", "请检查密钥和账户的权限，或%s", p.keyHint()))
+		return p.Error(agent.ModelAuth, tool.Textf("the key may not use this model (403)"),
+			tool.Textf("check the rights of the key and of the account, or %s", p.keyHint()))
 	}
-	return p.Error(agent.ModelAuth, p.Say("the key was refused", "密钥被拒绝"), p.keyHint())
+	return p.Error(agent.ModelAuth, tool.Textf("the key was refused"), p.keyHint())
 }
 
 func (p Peer) refused(status int, all string) *agent.ModelError {
-	hint := p.Say("check the settings of [models.%s]", "请检查 [models.%s] 的设置", p.Name)
+	hint := tool.Textf("check the settings of [models.%s]", p.Name)
 	if strings.Contains(all, "tool") && hasAny(all, []string{"support", "enable-auto-tool-choice", "tool-call-parser", "jinja", "template"}) {
 		hint = p.noToolsHint()
 	}
-	return p.Error(agent.ModelBadRequest, p.Say("the server refuses the request (HTTP %d)", "服务端拒绝了请求（HTTP %d）", status), hint)
+	return p.Error(agent.ModelBadRequest, tool.Textf("the server refuses the request (HTTP %d)", status), hint)
 }
 
-func (p Peer) noToolsHint() string {
-	return p.Say("this model or server has no native tool calling that works: set native_tools = false in [models.%s]",
-		"此模型或服务没有可用的原生工具调用：请在 [models.%s] 中设置 native_tools = false", p.Name)
+func (p Peer) noToolsHint() tool.Text {
+	return tool.Textf("this model or server has no native tool calling that works: set native_tools = false in [models.%s]", p.Name)
 }
 
-func (p Peer) openHint() string {
+func (p Peer) openHint() tool.Text {
 	if p.ark() {
-		return p.Say("open it in the Ark console (Model activation), or give the id of a running endpoint (ep-…) as model in [models.%s]",
-			"请在方舟控制台“开通管理”中开通，或在 [models.%s] 的 model 中填写运行中的推理接入点 ID（ep-…）", p.Name)
+		return tool.Textf("open it in the Ark console (Model activation), or give the id of a running endpoint (ep-…) as model in [models.%s]", p.Name)
 	}
-	return p.Say("open the model in the provider's console, or choose another", "请在服务商控制台开通该模型，或改用其他模型")
+	return tool.Textf("open the model in the provider's console, or choose another")
 }
 
-func (p Peer) final(code agent.ModelCode, msg, hint string) *agent.ModelError {
+func (p Peer) final(code agent.ModelCode, msg, hint tool.Text) *agent.ModelError {
 	e := p.Error(code, msg, hint)
 	e.Err = errFinal
 	return e

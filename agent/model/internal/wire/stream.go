@@ -14,6 +14,7 @@ import (
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 const (
@@ -112,7 +113,7 @@ func (s *Stream) begin(res *http.Response, lines bool) error {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	switch {
 	case kind == "text/html":
-		return s.peer.Garbage(s.peer.Say("a web page", "一个网页"))
+		return s.peer.Garbage(tool.Textf("a web page"))
 	case lines:
 		s.named, s.events = true, newLines(res.Body)
 	case kind == "application/json":
@@ -189,15 +190,15 @@ func (s *Stream) end() error {
 	}
 	s.ended = true
 	if s.events == nil {
-		return s.peer.Garbage(s.peer.Say("a JSON text without an answer", "JSON 中没有回答"))
+		return s.peer.Garbage(tool.Textf("a JSON text without an answer"))
 	}
 	switch err := s.events.Err(); {
 	case errors.Is(err, bufio.ErrTooLong), errors.Is(err, ErrEndless):
-		return s.peer.Garbage(s.peer.Say("a line or an answer without end", "行或回答没有尽头"))
+		return s.peer.Garbage(tool.Textf("a line or an answer without end"))
 	case err != nil:
 		return s.peer.Transport(s.ctx, Reading, err)
 	case s.taken == 0 && !s.named:
-		return s.peer.Garbage(s.peer.Say("no events", "没有任何事件"))
+		return s.peer.Garbage(tool.Textf("no events"))
 	}
 	return s.peer.Cut()
 }

@@ -1,4 +1,4 @@
-package provider
+package app
 
 import (
 	"fmt"
@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/provider"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -36,6 +38,9 @@ func refusing(status int, kind, body string) http.HandlerFunc {
 		fmt.Fprint(w, body)
 	}
 }
+
+// canary is the key, which no text may contain.
+const canary = "sk-canary-7f3a9b2c1d"
 
 func mishaps(p string) []mishap {
 	const json = "application/json"
@@ -99,7 +104,7 @@ func mishaps(p string) []mishap {
 // provider and in both languages.
 func TestWhatPeopleGetWrong(t *testing.T) {
 	providers := []string{"openai", "anthropic", "ollama"}
-	for _, p := range Presets() {
+	for _, p := range provider.Presets() {
 		if !slices.Contains(providers, p.Name) {
 			providers = append(providers, p.Name)
 		}
@@ -125,16 +130,16 @@ func TestWhatPeopleGetWrong(t *testing.T) {
 				if x.http {
 					url = strings.Replace(url, "https://", "http://", 1)
 				}
+				m, err := provider.New(provider.Config{Name: "mine", Provider: p, BaseURL: url, Key: canary, Model: "modle", Retries: -1, Getenv: func(string) string { return "" }}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := provider.Test(t.Context(), m, tool.En)
 				for l, want := range map[tool.Locale][]string{tool.En: x.en, tool.Zh: x.zh} {
-					m, err := New(Config{Name: "mine", Provider: p, BaseURL: url, Key: canary, Model: "modle", Retries: -1, Locale: l, Getenv: env()}, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
-					r := Test(t.Context(), m, l)
-					last := r.Steps[len(r.Steps)-1]
+					last := msg.Localize(l, r.Steps[len(r.Steps)-1])
 					t.Logf("%s: %s: %s → %s", l, last.Code, last.Msg, last.Hint)
-					said := last.Msg + "\n" + last.Hint
-					if r.OK || last.OK || last.Code != x.code || last.Hint == "" || strings.Contains(said, canary) {
+					said := last.Msg.String() + "\n" + last.Hint.String()
+					if r.OK || last.OK || last.Code != x.code || last.Hint.IsZero() || strings.Contains(said, canary) {
 						t.Errorf("%s: OK %v, code %q, want %q: %s", l, r.OK, last.Code, x.code, said)
 					}
 					for _, w := range want {
