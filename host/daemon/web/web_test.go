@@ -126,11 +126,11 @@ func TestLoadingTouchesNothing(t *testing.T) {
 // Every event of the daemon's stream is handled.
 func TestEveryEventIsHandled(t *testing.T) {
 	js := read(t, "app.js")
-	src, err := os.ReadFile("../events.go")
+	src, err := os.ReadFile("../api/events.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := found(`(?m)^\tevent\w+ += "([a-z_.]+)"`, string(src))
+	names := found(`(?m)^\tEvent\w+ += "([a-z_.]+)"`, string(src))
 	if len(names) < 20 {
 		t.Fatalf("events.go has the events %v", names)
 	}
@@ -156,7 +156,7 @@ func TestAddressesAreRoutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes := found(`\{"[A-Z]+", "/(api/[^"]+)"`, string(src))
+	routes := found(`Path: +"/(api/[^"]+)"`, string(src))
 	for i, r := range routes {
 		routes[i] = regexp.MustCompile(`\{\w+\}`).ReplaceAllString(r, "*")
 	}
