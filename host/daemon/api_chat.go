@@ -55,7 +55,7 @@ func (d *Daemon) postChat(w http.ResponseWriter, r *http.Request) error {
 		s.End()
 	}
 	if err != nil {
-		emit(api.EventError, d.render(localeOf(r), asProblem(err)))
+		emit(api.EventError, asProblem(err).In(localeOf(r)))
 	}
 	emit(api.EventEnd, end)
 	return nil

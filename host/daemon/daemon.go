@@ -24,7 +24,6 @@ import (
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/daemon/usage"
-	"github.com/weirhost/weir/host/internal/words"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -125,7 +124,6 @@ type Daemon struct {
 	openai    *openai.Server
 	tools     agent.ToolCache
 	token     [sha256.Size]byte // the digest of the operator's
-	chinese   func() (*words.Book, error)
 
 	mu      sync.Mutex
 	busy    map[archive.Scope]bool // conversations in a turn
@@ -144,7 +142,7 @@ func New(cfg Config) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, busy: map[archive.Scope]bool{}, modes: map[string]agent.Mode{}, bearers: map[*bearer]bool{}, approvals: approvals.NewQueue(), chinese: sync.OnceValues(words.Open)}
+	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, busy: map[archive.Scope]bool{}, modes: map[string]agent.Mode{}, bearers: map[*bearer]bool{}, approvals: approvals.NewQueue()}
 	if d.log == nil {
 		d.log = hclog.NewNullLogger()
 	}
@@ -172,7 +170,7 @@ func New(cfg Config) (*Daemon, error) {
 	d.calls = usage.NewCallLog(d.store, d.log)
 	d.mcp = d.newMCP()
 	d.resumable = d.newResumable()
-	d.openai = openai.New(openai.Config{Backend: completionBackend{d}, Created: d.start, Now: d.now, Heartbeat: func() time.Duration { return d.beat }, Render: d.render})
+	d.openai = openai.New(openai.Config{Backend: completionBackend{d}, Created: d.start, Now: d.now, Heartbeat: func() time.Duration { return d.beat }})
 	d.metrics = telemetry.NewMetrics(telemetry.MetricsConfig{
 		Known: d.knows, Now: d.now, Logger: d.log,
 		Stats: func(ctx context.Context) (archive.Stats, error) { return d.cfg.Host.Archive().Stats(ctx) },

@@ -74,7 +74,7 @@ func (d *Daemon) refused(err error, locale tool.Locale) *tool.Error {
 	if _, ok := errors.AsType[*api.Problem](err); !ok {
 		d.log.Error("a call could not be counted", "error", err)
 	}
-	p, code := d.render(locale, asProblem(err)), tool.Failed
+	p, code := asProblem(err).In(locale), tool.Failed
 	if p.Quota != nil {
 		code = tool.RateLimited
 	}

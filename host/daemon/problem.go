@@ -28,25 +28,9 @@ func localeOf(r *http.Request) tool.Locale {
 	return tool.En
 }
 
-// render returns a problem in the language l.
-func (d *Daemon) render(l tool.Locale, p *api.Problem) *api.Problem {
-	if l != tool.Zh {
-		return p
-	}
-	out := *p.In(l)
-	book, err := d.chinese()
-	if err != nil {
-		d.log.Error("the Chinese texts cannot be read", "error", err)
-		return p
-	}
-	// Texts that other packages render in English before they return them.
-	out.Msg.Format, out.Hint.Format = book.Text(out.Msg.Format), book.Text(out.Hint.Format)
-	return &out
-}
-
 // writeProblem answers a request with a problem, in the words of its protocol.
 func (d *Daemon) writeProblem(w http.ResponseWriter, r *http.Request, p *api.Problem) {
-	p = d.render(localeOf(r), p)
+	p = p.In(localeOf(r))
 	if p.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.RetryAfter.Seconds()))))
 	}

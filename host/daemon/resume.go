@@ -15,7 +15,7 @@ import (
 func (d *Daemon) newResumable() *resume.Turns {
 	return resume.New(resume.Config{
 		Heartbeat: func() time.Duration { return d.beat },
-		Problem:   func(l tool.Locale, err error) *api.Problem { return d.render(l, asProblem(err)) },
+		Problem:   func(l tool.Locale, err error) *api.Problem { return asProblem(err).In(l) },
 	})
 }
 

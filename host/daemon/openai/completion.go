@@ -9,6 +9,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/sse"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A Completion is one answer, or one piece of a stream.
@@ -81,7 +82,7 @@ type completion struct {
 	stream, usage bool
 	w             http.ResponseWriter
 	gone          func()
-	render        func(*api.Problem) *api.Problem // into the client's language
+	locale        tool.Locale // of errors
 
 	mu   sync.Mutex // for the turn and the timer of keepAlive
 	s    *sse.Stream
@@ -163,7 +164,7 @@ func (c *completion) finish(end api.ChatEnd, err error) error {
 			return err
 		}
 		c.s.End()
-		c.s.Data(ErrorOf(c.render(api.AsProblem(err))))
+		c.s.Data(ErrorOf(api.AsProblem(err).In(c.locale)))
 		return nil // without [DONE], because the answer is incomplete
 	}
 	reason := finishOf(end.Reason)

@@ -48,8 +48,6 @@ type Config struct {
 	Now     func() time.Time
 	// Heartbeat is the longest silence of a stream.
 	Heartbeat func() time.Duration
-	// Render returns a problem in a language.
-	Render func(tool.Locale, *api.Problem) *api.Problem
 }
 
 // A Server handles the routes of the protocol. It is safe for concurrent use.
@@ -74,7 +72,7 @@ func (s *Server) Completions(principal string, l tool.Locale, w http.ResponseWri
 	defer cancel()
 	c := &completion{
 		id: "chatcmpl-" + uuid.NewString(), created: s.cfg.Now().Unix(), model: body.Model, stream: body.Stream, usage: body.Options.Usage,
-		w: w, gone: cancel, render: func(p *api.Problem) *api.Problem { return s.cfg.Render(l, p) },
+		w: w, gone: cancel, locale: l,
 	}
 	if c.model == "" {
 		c.model = q.Model
