@@ -24,7 +24,7 @@ const root = "../../.."
 // function of the same package.
 var sentences = map[string][]int{
 	"tool.Textf": {0}, "tool.Errorf": {1, 2},
-	"msg.Errorf": {0}, "msg.Problemf": {1, 2}, "msg.Usagef": {0, 1}, "usagef": {0, 1},
+	"msg.Errorf": {0}, "msg.Problemf": {1, 2}, "Problemf": {2, 3}, "Paramf": {2, 3}, "msg.Usagef": {0, 1}, "usagef": {0, 1},
 	"WithHint": {0}, "Outf": {0}, "Errf": {0}, "Sprintf": {0}, "Label": {0}, "Table": {0}, "Confirm": {1},
 	"outf": {0}, "errf": {0}, "reply": {0},
 	"e.add": {2, 3}, "e.addFix": {3}, "e.private": {4}, "finding": {1}, "missing": {0}, "report": {1},
@@ -37,7 +37,7 @@ var others = []string{"fmt", "log", "t", "b", "errors"}
 // untranslated are sentences that are the same in every language: commands to type,
 // names, amounts and marks.
 var untranslated = []*regexp.Regexp{
-	regexp.MustCompile(`^\s*(weir [a-z]+|chmod |apt |rustup |cd |https?:/|/[a-z]+ ?)`),
+	regexp.MustCompile(`^\s*(weir [a-z]+|chmod |apt |rustup |cd |send \{|files=%q$|https?:/|/[a-z]+ ?)`),
 	regexp.MustCompile(`^[a-z]*\s?[A-Z]+$`),
 	regexp.MustCompile(`^(%\S+|--[a-z-]*|[\s,.:;()=·→←|~#]|weir|from|FAIL|sha256|KiB|MiB|GiB|ms|min|ok|no|s)*$`),
 }
