@@ -38,6 +38,8 @@ var plain = []string{
 	"host/internal/chat",
 	"host/daemon/client",
 	"host/daemon/approvals",
+	"host/daemon/export",
+	"host/daemon/openapi",
 	"host/daemon/resume",
 	"host/internal/backup",
 	"host/internal/doctor",

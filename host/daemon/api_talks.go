@@ -2,30 +2,26 @@ package daemon
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/export"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// The bounds of a title, in characters: of one that is made from a question,
-// and of one that a person gives.
-const (
-	madeTitle  = 60
-	givenTitle = 200
-)
+// givenTitle bounds the title that a person gives, in characters.
+const givenTitle = 200
 
 // mostListed is the longest page of conversations.
 const mostListed = 1000
@@ -178,14 +174,14 @@ func (d *Daemon) renameConversation(w http.ResponseWriter, r *http.Request) erro
 		return err
 	}
 	scope := archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}
-	title := cleanTitle(body.Title)
+	title := turns.CleanTitle(body.Title)
 	if n := utf8.RuneCountInString(title); n > givenTitle {
 		return api.Problemf(http.StatusBadRequest, "bad_title", "give a shorter one", "a title has at most %d characters, and this one has %d", givenTitle, n)
 	}
 	if title == "" {
 		err := d.store.EachMessage(r.Context(), scope, func(m store.Message) error {
 			if m.Role == string(agent.RoleUser) && strings.TrimSpace(m.Content) != "" {
-				title = titleOf(nil, m.Content)
+				title = turns.Title(nil, m.Content)
 				return io.EOF
 			}
 			return nil
@@ -203,21 +199,6 @@ func (d *Daemon) renameConversation(w http.ResponseWriter, r *http.Request) erro
 	}
 	httpjson.Write(w, http.StatusOK, conversationRow(sums))
 	return nil
-}
-
-// cleanTitle makes one line of a text, of characters that show: a title stands in
-// lists, in terminals and in other people's pages.
-func cleanTitle(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case r == utf8.RuneError, !unicode.IsGraphic(r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, ""))
-	return strings.Join(strings.Fields(s), " ")
 }
 
 // ConversationsFound is what a search came to, the conversation used last first.
@@ -327,7 +308,7 @@ func (d *Daemon) exportConversation(w http.ResponseWriter, r *http.Request) erro
 	case formJSON:
 		err = d.store.ExportDocument(r.Context(), scope, buffered, whole)
 	default:
-		err = writeMarkdown(r.Context(), d.store, scope, buffered, whole, locale)
+		err = export.Markdown(r.Context(), d.store, scope, buffered, whole, locale)
 	}
 	if err == nil {
 		err = buffered.Flush()
@@ -380,15 +361,4 @@ func queryLocale(r *http.Request) (tool.Locale, error) {
 	default:
 		return "", api.Problemf(http.StatusBadRequest, "bad_query", "use en or zh", "there is no locale %q", api.Clip(string(l), 40))
 	}
-}
-
-// messageOf reads a stored message, and makes do with its text where the rest
-// cannot be read.
-func messageOf(row store.Message) agent.Message {
-	var m agent.Message
-	if json.Unmarshal(row.Body, &m) != nil {
-		m = agent.Message{Role: agent.Role(row.Role), Text: row.Content, Reasoning: row.Thinking, Turn: row.Turn, Model: row.Model}
-	}
-	m.At = row.Created
-	return m
 }

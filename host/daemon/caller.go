@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
@@ -122,19 +121,4 @@ func (t *turn) tell(given []tool.Result, turn int) agent.Message {
 		m.Results = append(m.Results, agent.NewResultEntry(r, tool.En))
 	}
 	return m
-}
-
-// titleOf is the first line of a talk's first question.
-func titleOf(history []agent.Message, question string) string {
-	for _, m := range history {
-		if m.Role == agent.RoleUser && strings.TrimSpace(m.Text) != "" {
-			question = m.Text
-			break
-		}
-	}
-	title := cleanTitle(turns.FirstLine(question))
-	if title == "" {
-		title = cleanTitle(question)
-	}
-	return api.Clip(title, madeTitle)
 }

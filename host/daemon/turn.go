@@ -168,7 +168,7 @@ func (d *Daemon) newTurn(ctx context.Context, principal string, ask turns.Questi
 	ask.Options.Apply(&prof.Agent)
 	prof.Agent.Explain = ask.Explain
 	t := &turn{d: d, ask: ask, quota: set.User.quota(), model: m, prof: prof, emit: oneAtATime(emit), told: map[string]bool{}, format: map[string]string{}}
-	t.title = titleOf(history, ask.Message)
+	t.title = turns.Title(history, ask.Message)
 	if err := t.checkTools(); err != nil {
 		return nil, err
 	}

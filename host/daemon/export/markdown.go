@@ -1,4 +1,7 @@
-package daemon
+// Package export writes a stored conversation as Markdown for people, in English or
+// Chinese. It reads a few messages at a time, so an export needs little memory. The
+// exports for programs are in package store.
+package export
 
 import (
 	"bufio"
@@ -12,6 +15,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -44,17 +48,17 @@ func mdIn(l tool.Locale) mdWords {
 	}
 }
 
-// A markdown writes a conversation for people. The first error of its writer is
-// told by flushing it.
+// A markdown writes a conversation for people. Flush of its writer returns the first
+// error.
 type markdown struct {
 	w     *bufio.Writer
 	words mdWords
 }
 
-// writeMarkdown writes a conversation, a few messages at a time: questions as
-// quotations, answers as they are, calls and results in fences that nothing in
-// them can close.
-func writeMarkdown(ctx context.Context, db *store.Store, sc archive.Scope, w *bufio.Writer, whole bool, l tool.Locale) error {
+// Markdown writes a conversation in the language l. Questions become quotations, answers
+// stay unchanged, calls and results are in fences that their text cannot close. whole
+// adds the full text of archived results. The caller must flush w.
+func Markdown(ctx context.Context, db *store.Store, sc archive.Scope, w *bufio.Writer, whole bool, l tool.Locale) error {
 	m := &markdown{w: w, words: mdIn(l)}
 	sums, err := db.Totals(ctx, sc)
 	if err != nil {
@@ -65,7 +69,7 @@ func writeMarkdown(ctx context.Context, db *store.Store, sc archive.Scope, w *bu
 		m.printf("%s\n\n", m.words.noMessages)
 	}
 	if err := db.EachMessage(ctx, sc, func(row store.Message) error {
-		m.message(messageOf(row))
+		m.message(Message(row))
 		return ctx.Err()
 	}); err != nil {
 		return err
@@ -76,7 +80,7 @@ func writeMarkdown(ctx context.Context, db *store.Store, sc archive.Scope, w *bu
 func (m *markdown) printf(format string, args ...any) { fmt.Fprintf(m.w, format, args...) }
 
 func (m *markdown) head(c store.Totals) {
-	title := cleanTitle(c.Title)
+	title := turns.CleanTitle(c.Title)
 	if title == "" {
 		title = m.words.untitled
 	}
@@ -144,7 +148,7 @@ func (m *markdown) result(e agent.ResultEntry) {
 	m.printf(form+"\n\n", e.Ref.Chars, e.Ref.Lines, e.Ref.UUID)
 }
 
-// archives lists what is kept whole, with or without the texts.
+// archives lists the archived results, with their full text if whole is true.
 func (m *markdown) archives(ctx context.Context, db *store.Store, sc archive.Scope, whole bool) error {
 	w, first := m.words, true
 	return db.EachResult(ctx, sc, whole, func(e archive.Entry) error {
@@ -166,7 +170,7 @@ func (m *markdown) archives(ctx context.Context, db *store.Store, sc archive.Sco
 	})
 }
 
-// fence writes a text between fences that are longer than any in it.
+// fence writes a text between fences that are longer than any run of backquotes in it.
 func (m *markdown) fence(kind, text string) {
 	longest, run := 2, 0
 	for _, r := range text {
@@ -191,10 +195,10 @@ func indented(raw json.RawMessage) string {
 
 func mdTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// mdCode keeps a name inside of its quotes.
-func mdCode(s string) string { return strings.ReplaceAll(cleanTitle(s), "`", "'") }
+// mdCode returns a name that cannot end the backquotes around it.
+func mdCode(s string) string { return strings.ReplaceAll(turns.CleanTitle(s), "`", "'") }
 
-// mdEscape keeps a line of text from being read as Markdown or HTML.
+// mdEscape escapes the characters of a line that Markdown or HTML would interpret.
 func mdEscape(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -204,4 +208,15 @@ func mdEscape(s string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// Message decodes a stored message. If its body is invalid, it returns the message's
+// text alone.
+func Message(row store.Message) agent.Message {
+	var m agent.Message
+	if json.Unmarshal(row.Body, &m) != nil {
+		m = agent.Message{Role: agent.Role(row.Role), Text: row.Content, Reasoning: row.Thinking, Turn: row.Turn, Model: row.Model}
+	}
+	m.At = row.Created
+	return m
 }
