@@ -21,21 +21,23 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host/daemon/openapi"
 )
 
-var update = flag.Bool("update", false, "write openapi_words.json again")
+var update = flag.Bool("update", false, "write openapi/comments.json again")
 
-// openapi_words.json holds what the comments say; `go test ./host/daemon -run
-// OpenAPIWords -update` writes it. Those of other packages may lag behind.
-func TestOpenAPIWords(t *testing.T) {
+// openapi/comments.json holds the comments of types; `go test ./host/daemon -run
+// OpenAPIComments -update` writes it. Those of other packages may be older.
+func TestOpenAPIComments(t *testing.T) {
 	said := map[string]string{}
 	for _, dir := range []string{".", "api", "openai", "..", "../plugin", "../archive", "../../agent", "../../sdk/tool"} {
 		readComments(t, dir, said)
 	}
-	w := newWriter(false)
-	w.document((&Daemon{}).routes())
+	w := openapi.NewWriter(false)
+	w.Document(described((&Daemon{}).routes()))
 	words := map[string]string{}
-	for key := range w.used {
+	used := w.Used()
+	for key := range used {
 		if said[key] != "" {
 			words[key] = said[key]
 		}
@@ -48,14 +50,14 @@ func TestOpenAPIWords(t *testing.T) {
 		if err := enc.Encode(words); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile("openapi_words.json", b.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile("openapi/comments.json", b.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	for key := range w.used {
-		if (strings.HasPrefix(key, "daemon.") || strings.HasPrefix(key, "api.") || strings.HasPrefix(key, "openai.")) && words[key] != w.words[key] {
-			t.Errorf("openapi_words.json says of %s %q, and its comment %q; -update writes it", key, w.words[key], words[key])
+	for key, text := range used {
+		if (strings.HasPrefix(key, "daemon.") || strings.HasPrefix(key, "api.") || strings.HasPrefix(key, "openai.")) && words[key] != text {
+			t.Errorf("openapi/comments.json says of %s %q, and its comment %q; -update writes it", key, text, words[key])
 		}
 	}
 }
@@ -130,8 +132,8 @@ var theContract struct {
 func contractOf(t *testing.T) *contract {
 	theContract.once.Do(func() {
 		c := &contract{mux: http.NewServeMux(), routes: map[string]route{}, schemas: map[string]*jsonschema.Schema{}}
-		w := newWriter(true)
-		raw, err := json.Marshal(w.document((&Daemon{}).routes()))
+		w := openapi.NewWriter(true)
+		raw, err := json.Marshal(w.Document(described((&Daemon{}).routes())))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,10 +188,10 @@ func (c *contract) check(r *http.Request, sent string, a answer) error {
 		}
 	}
 	if a.status >= 400 {
-		if !slices.Contains(row.statuses(), a.status) {
+		if !slices.Contains(row.described().Statuses(), a.status) {
 			return fmt.Errorf("the status %d is not in the document", a.status)
 		}
-		return c.valid("/components/schemas/"+row.problems(), a.body)
+		return c.valid("/components/schemas/"+row.described().ProblemType(), a.body)
 	}
 	kind, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
 	switch {

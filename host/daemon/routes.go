@@ -7,35 +7,56 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/openai"
+	"github.com/weirhost/weir/host/daemon/openapi"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/plugin"
 )
 
 // A route is one row of the daemon's HTTP interface. Tests check the access rules of
-// every row, and /openapi.json is made from the rows. Every route can also answer with
-// the problems of access, and a route with a body with the problems of bodies.
+// every row, and package openapi makes /openapi.json from the rows. The fields that Auth
+// and Handle do not cover mean what they mean in openapi.Route.
 type route struct {
-	// Method is empty for all methods.
 	Method, Path string
 	Auth         auth
 	Handle       func(http.ResponseWriter, *http.Request) error
 
-	About string
-	Query []queryParam
-	// Headers are the request headers that change what the route does, with their
-	// meaning.
+	About   string
+	Query   []queryParam
 	Headers map[string]string
-	Takes   any      // a value of the body's type; nil: no body
-	Needs   []string // required members of the body
-	Bare    bool     // the body is optional
-	Loose   bool     // unknown members of the body are ignored
-	Gives   any      // a value of the type of a successful JSON answer; nil: see Kind
-	// Kind is the content type of an answer that is not JSON, or, with Gives, of the
-	// stream that a client can request. Commas separate several. If Gives and Kind are
-	// empty, the answer is empty.
-	Kind  string
-	Fails []int // the statuses of further problems
-	Other bool  // another protocol defines the messages; the document does not
+	Takes   any
+	Needs   []string
+	Bare    bool
+	Loose   bool
+	Gives   any
+	Kind    string
+	Fails   []int
+	Other   bool
+}
+
+// described returns the route as the document describes it.
+func (r route) described() openapi.Route {
+	var query []openapi.Param
+	for _, q := range r.Query {
+		query = append(query, openapi.Param{Name: q.name, Type: q.kind, About: q.about})
+	}
+	return openapi.Route{
+		Method: r.Method, Path: r.Path, Public: r.Auth == Public, Operator: r.Auth == Operator, About: r.About, Query: query, Headers: r.Headers,
+		Takes: r.Takes, Needs: r.Needs, Bare: r.Bare, Loose: r.Loose, Gives: r.Gives, Kind: r.Kind, Fails: r.Fails, Other: r.Other,
+	}
+}
+
+// openAPI answers with the description of all routes.
+func (d *Daemon) openAPI(w http.ResponseWriter, _ *http.Request) error {
+	httpjson.Write(w, http.StatusOK, openapi.NewWriter(false).Document(described(d.routes())))
+	return nil
+}
+
+func described(routes []route) []openapi.Route {
+	out := make([]openapi.Route, len(routes))
+	for i, r := range routes {
+		out[i] = r.described()
+	}
+	return out
 }
 
 // auth says which clients may use a route.

@@ -1,13 +1,18 @@
-package daemon
+// Package openapi writes the OpenAPI document of the daemon's routes.
+//
+// A Route describes one row of the daemon's HTTP interface. Document derives the schemas
+// of bodies and answers from their Go types by reflection. Descriptions of types and
+// fields are their comments in the source; comments.json holds a copy, which a test of
+// package daemon compares and updates.
+package openapi
 
 import (
-	_ "embed" // openapi_words.json
+	_ "embed" // comments.json
 	"encoding"
 	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
-	"net/http"
 	"reflect"
 	"regexp"
 	"slices"
@@ -16,52 +21,56 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/daemon/api"
-	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/openai"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// openAPIWords holds what the comments of the types in the document say, by
-// package, type and field. A test writes it.
+// comments holds the comments of types and fields, by package, type and field. A test
+// writes the file.
 //
-//go:embed openapi_words.json
-var openAPIWords []byte
-
-// openAPI answers with the description of all routes.
-func (d *Daemon) openAPI(w http.ResponseWriter, _ *http.Request) error {
-	httpjson.Write(w, http.StatusOK, newWriter(false).document(d.routes()))
-	return nil
-}
+//go:embed comments.json
+var comments []byte
 
 // object is one of JSON.
 type object = map[string]any
 
-// A writer makes the document from types. Those of the project with a name are
-// written once, as components.
-type writer struct {
-	words   map[string]string // of "package.Type" and "package.Type.Field"
-	used    map[string]bool   // words that were looked for
-	strict  bool              // members that are not known are refused
-	schemas object
-	types   map[string]reflect.Type
+// A Writer makes the document from types. Each named type becomes one component. Use
+// NewWriter, and a Writer for one document only.
+type Writer struct {
+	comments map[string]string // of "package.Type" and "package.Type.Field"
+	used     map[string]bool   // keys of comments that the document needs
+	strict   bool              // schemas refuse unknown members
+	schemas  object
+	types    map[string]reflect.Type
 }
 
-func newWriter(strict bool) *writer {
-	w := &writer{strict: strict, words: map[string]string{}, used: map[string]bool{}, schemas: object{}, types: map[string]reflect.Type{}}
-	if err := json.Unmarshal(openAPIWords, &w.words); err != nil {
-		panic("daemon: openapi_words.json: " + err.Error()) // which is part of the program
+// NewWriter returns a Writer. If strict is true, its schemas refuse unknown members.
+func NewWriter(strict bool) *Writer {
+	w := &Writer{strict: strict, comments: map[string]string{}, used: map[string]bool{}, schemas: object{}, types: map[string]reflect.Type{}}
+	if err := json.Unmarshal(comments, &w.comments); err != nil {
+		panic("openapi: comments.json: " + err.Error()) // part of the program
 	}
 	return w
 }
 
-// about is what the comment of a type or a field says; empty: nothing.
-func (w *writer) about(key string) string {
-	w.used[key] = true
-	return w.words[key]
+// Used returns the comments that the document needs, by key; empty: the type or field
+// has none.
+func (w *Writer) Used() map[string]string {
+	out := map[string]string{}
+	for key := range w.used {
+		out[key] = w.comments[key]
+	}
+	return out
 }
 
-// typeName is what a type is called in the document.
+// about returns the comment of a type or a field; empty: none.
+func (w *Writer) about(key string) string {
+	w.used[key] = true
+	return w.comments[key]
+}
+
+// typeName returns the name of a type in the document.
 func typeName(t reflect.Type) string {
 	title := func(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 	pkg := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
@@ -72,7 +81,7 @@ func typeName(t reflect.Type) string {
 }
 
 // schema describes a type.
-func (w *writer) schema(t reflect.Type) object {
+func (w *Writer) schema(t reflect.Type) object {
 	switch {
 	case t == reflect.TypeFor[json.RawMessage](), t.Kind() == reflect.Interface:
 		return object{}
@@ -108,17 +117,17 @@ func (w *writer) schema(t reflect.Type) object {
 	case reflect.Int, reflect.Int64, reflect.Int32:
 		return object{"type": "integer"}
 	}
-	panic(fmt.Sprintf("daemon: the type %s cannot be described in openapi.json", t))
+	panic(fmt.Sprintf("openapi: the type %s cannot be described in openapi.json", t))
 }
 
-// structure refers to a named type, and describes one without a name.
-func (w *writer) structure(t reflect.Type) object {
+// structure returns a reference to a named type, and the schema of one without a name.
+func (w *Writer) structure(t reflect.Type) object {
 	if t.Name() == "" {
 		return w.members(t)
 	}
 	name := typeName(t)
 	if other, ok := w.types[name]; ok && other != t {
-		panic(fmt.Sprintf("daemon: %s and %s would both be called %s in openapi.json", t, other, name))
+		panic(fmt.Sprintf("openapi: %s and %s would both be called %s in openapi.json", t, other, name))
 	}
 	w.types[name] = t
 	if _, ok := w.schemas[name]; !ok {
@@ -127,7 +136,7 @@ func (w *writer) structure(t reflect.Type) object {
 		if text := w.about(t.String()); text != "" {
 			s["description"] = text
 		}
-		if t == reflect.TypeFor[store.ToolStats]() { // which writes itself
+		if t == reflect.TypeFor[store.ToolStats]() { // it has its own MarshalJSON
 			s["properties"].(object)["duration_ms"] = object{"type": "number", "description": "of all calls"}
 		}
 		w.schemas[name] = s
@@ -135,8 +144,8 @@ func (w *writer) structure(t reflect.Type) object {
 	return object{"$ref": "#/components/schemas/" + name}
 }
 
-// fields goes through a type's fields as encoding/json does, each with the type
-// that it stands in.
+// fields returns a type's fields as encoding/json finds them, each with the type that
+// declares it.
 func fields(t reflect.Type) iter.Seq2[reflect.StructField, reflect.Type] {
 	return func(yield func(reflect.StructField, reflect.Type) bool) {
 		for i := range t.NumField() {
@@ -154,7 +163,7 @@ func fields(t reflect.Type) iter.Seq2[reflect.StructField, reflect.Type] {
 	}
 }
 
-func (w *writer) members(t reflect.Type) object {
+func (w *Writer) members(t reflect.Type) object {
 	props, required := object{}, []string{}
 	for f, owner := range fields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -186,19 +195,19 @@ func (w *writer) members(t reflect.Type) object {
 	return out
 }
 
-// taken describes a body: what it must have is for its route to say.
-func (w *writer) taken(d route) object {
-	ref := w.schema(reflect.TypeOf(d.Takes))
-	w.optional(reflect.TypeOf(d.Takes), d.Loose, map[reflect.Type]bool{})
-	if s := w.schemas[typeName(reflect.TypeOf(d.Takes))].(object); len(d.Needs) > 0 {
-		s["required"] = d.Needs
+// body returns the schema of a route's body. The route says which members are required.
+func (w *Writer) body(r Route) object {
+	ref := w.schema(reflect.TypeOf(r.Takes))
+	w.optional(reflect.TypeOf(r.Takes), r.Loose, map[reflect.Type]bool{})
+	if s := w.schemas[typeName(reflect.TypeOf(r.Takes))].(object); len(r.Needs) > 0 {
+		s["required"] = r.Needs
 	}
 	return ref
 }
 
-// optional makes every member of a body and of what it holds optional; loose lets
-// it hold others.
-func (w *writer) optional(t reflect.Type, loose bool, seen map[reflect.Type]bool) {
+// optional makes all members of a body optional, also in nested types; loose allows
+// unknown members.
+func (w *Writer) optional(t reflect.Type, loose bool, seen map[reflect.Type]bool) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
@@ -215,7 +224,7 @@ func (w *writer) optional(t reflect.Type, loose bool, seen map[reflect.Type]bool
 	}
 }
 
-// open does so in a schema and in those that stand inside it without a name.
+// open does so in a schema and in the unnamed schemas inside it.
 func open(s object, loose bool) {
 	delete(s, "required")
 	if loose && s["additionalProperties"] == false {
@@ -228,7 +237,9 @@ func open(s object, loose bool) {
 	}
 }
 
-func (w *writer) document(routes []route) object {
+// Document returns the document of the routes, ready for encoding/json. It panics at a
+// type that it cannot describe.
+func (w *Writer) Document(routes []Route) map[string]any {
 	paths := object{}
 	for _, r := range routes {
 		if r.Method == "" {
@@ -267,12 +278,12 @@ func (w *writer) document(routes []route) object {
 	}
 }
 
-// pathParam is a name in a route's path.
+// pathParam matches a parameter in a route's path.
 var pathParam = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{(\w+)(?:\.\.\.)?\}`) })
 
-func (w *writer) operation(r route) object {
+func (w *Writer) operation(r Route) object {
 	about := r.About
-	if r.Auth == Operator {
+	if r.Operator {
 		about += ". For the operator alone"
 	}
 	op := object{"summary": about, "responses": w.responses(r), "operationId": strings.ToLower(r.Method) + strings.NewReplacer("/", "_", "{", "", "}", "", ".", "").Replace(r.Path)}
@@ -281,7 +292,7 @@ func (w *writer) operation(r route) object {
 		params = append(params, object{"name": m[1], "in": "path", "required": true, "schema": object{"type": "string"}})
 	}
 	for _, q := range r.Query {
-		params = append(params, object{"name": q.name, "in": "query", "description": q.about, "schema": object{"type": q.kind}})
+		params = append(params, object{"name": q.Name, "in": "query", "description": q.About, "schema": object{"type": q.Type}})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
 		params = append(params, object{"name": name, "in": "header", "description": r.Headers[name], "schema": object{"type": "string"}})
@@ -290,15 +301,15 @@ func (w *writer) operation(r route) object {
 		op["parameters"] = params
 	}
 	if r.Takes != nil {
-		op["requestBody"] = object{"required": !r.Bare, "content": object{"application/json": object{"schema": w.taken(r)}}}
+		op["requestBody"] = object{"required": !r.Bare, "content": object{"application/json": object{"schema": w.body(r)}}}
 	}
-	if r.Auth == Public {
+	if r.Public {
 		op["security"] = []object{}
 	}
 	return op
 }
 
-func (w *writer) responses(r route) object {
+func (w *Writer) responses(r Route) object {
 	if r.Other {
 		return object{"default": object{"description": "As that protocol says"}}
 	}
@@ -310,7 +321,7 @@ func (w *writer) responses(r route) object {
 	for kind := range strings.SplitSeq(r.Kind, ", ") {
 		switch kind {
 		case "":
-		case kindJSON:
+		case "application/json":
 			content[kind] = object{"schema": object{}}
 		default:
 			content[kind] = object{"schema": object{"type": "string"}}
@@ -321,29 +332,8 @@ func (w *writer) responses(r route) object {
 	} else {
 		out["204"] = object{"description": "Done"}
 	}
-	for _, status := range r.statuses() {
-		out[fmt.Sprint(status)] = object{"$ref": "#/components/responses/" + r.problems()}
+	for _, status := range r.Statuses() {
+		out[fmt.Sprint(status)] = object{"$ref": "#/components/responses/" + r.ProblemType()}
 	}
 	return out
-}
-
-// problems is the shape of what a route answers without success.
-func (r route) problems() string {
-	if strings.HasPrefix(r.Path, "/v1/") {
-		return "OpenAIError"
-	}
-	return "ErrorBody"
-}
-
-// statuses are those of all problems that a route can answer with.
-func (r route) statuses() []int {
-	out := append([]int{http.StatusForbidden, http.StatusInternalServerError}, r.Fails...)
-	if r.Auth != Public {
-		out = append(out, http.StatusUnauthorized)
-	}
-	if r.Takes != nil {
-		out = append(out, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
