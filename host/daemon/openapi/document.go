@@ -90,7 +90,7 @@ func (w *Writer) schema(t reflect.Type) object {
 	case t == reflect.TypeFor[time.Time]():
 		return object{"type": "string", "format": "date-time"}
 	case t == reflect.TypeFor[api.Load]():
-		return object{"description": "a uuid, or an object with a uuid and what load_tool_history takes", "type": []string{"string", "object"}}
+		return object{"description": "a uuid, or an object with a uuid and the arguments of load_tool_history", "type": []string{"string", "object"}}
 	case t.Kind() != reflect.Pointer && t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
 		return object{"type": "string"}
 	}
