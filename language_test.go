@@ -44,6 +44,8 @@ var plain = []string{
 	"host/internal/backup",
 	"host/internal/doctor",
 	"host/internal/mcpbridge",
+	"host/internal/plugincmd",
+	"host/cmd/weir",
 	"agent/parse",
 	"host/internal/modindex",
 	"host/internal/jail",

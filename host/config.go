@@ -153,8 +153,11 @@ type Summary struct {
 	Estimated           bool // the provider did not count the tokens
 }
 
-// What holds when nobody says anything else.
+// The defaults of Config. The configuration of a daemon shows the same.
 const (
-	defaultTimeout       = 30 * time.Second
-	defaultSummariseOver = 20000
+	// DefaultTimeout is the time limit of a call.
+	DefaultTimeout = 30 * time.Second
+	// DefaultSummariseOver is the length, in characters, from which a result is
+	// summarised.
+	DefaultSummariseOver = 20000
 )

@@ -62,7 +62,7 @@ func checkLimits(l tool.Limits) error {
 func (c Live) defaults() tool.Limits {
 	return c.Defaults.Or(tool.Limits{
 		MaxChars: tool.DefaultMaxChars, MaxLines: tool.DefaultMaxLines, Strategy: tool.HeadTail,
-		Head: tool.DefaultShare, Tail: tool.DefaultShare, Archive: tool.KeepAuto, Timeout: defaultTimeout,
+		Head: tool.DefaultShare, Tail: tool.DefaultShare, Archive: tool.KeepAuto, Timeout: DefaultTimeout,
 	})
 }
 

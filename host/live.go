@@ -68,7 +68,7 @@ func (l Live) ready() (*live, error) {
 		return nil, err
 	}
 	if l.SummariseOver <= 0 {
-		l.SummariseOver = defaultSummariseOver
+		l.SummariseOver = DefaultSummariseOver
 	}
 	return &live{l, p, limit.CompileHighlights(l.Defaults.Keep)}, nil
 }

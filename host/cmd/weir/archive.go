@@ -143,7 +143,7 @@ func (c *cli) pruneArchives(ctx context.Context, cl *session, dry bool) error {
 	if dry {
 		word = "would remove"
 	}
-	c.outf("%s %d texts of %d bytes; %d of %d bytes stay\n", phrase(word), out.Count, out.Bytes, out.Kept, out.KeptBytes)
+	c.outf("%s %d texts of %d bytes; %d of %d bytes stay\n", textOf(word), out.Count, out.Bytes, out.Kept, out.KeptBytes)
 	return nil
 }
 

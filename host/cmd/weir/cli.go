@@ -182,7 +182,7 @@ func (c *cli) complain(code string, text, fix tool.Text) {
 func argCount(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || (most >= 0 && len(args) > most) {
-			return usagef("", "%s takes %s", cmd.CommandPath(), phrase(what)).WithHint("usage: %s", cmd.UseLine())
+			return usagef("", "%s takes %s", cmd.CommandPath(), textOf(what)).WithHint("usage: %s", cmd.UseLine())
 		}
 		return nil
 	}

@@ -98,7 +98,7 @@ func (c *cli) declaredTools(ctx context.Context, dir string) ([]tool.Spec, error
 		args := slices.Clone(t.Args)
 		for i, a := range args {
 			if p, ok := a.(registry.Problem); ok {
-				args[i] = phrase(fmt.Sprint(p))
+				args[i] = textOf(fmt.Sprint(p))
 			}
 		}
 		c.errf("weir: "+t.Format+"\n", args...)

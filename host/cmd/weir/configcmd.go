@@ -41,7 +41,7 @@ func (c *cli) configCmd() *cobra.Command {
 			if source == "" {
 				source = "the defaults; there is no tools.toml"
 			}
-			c.outf("# from %s\n%s", phrase(source), b.String())
+			c.outf("# from %s\n%s", textOf(source), b.String())
 			return nil
 		},
 	}, &cobra.Command{

@@ -33,7 +33,7 @@ func (c *cli) healthCmd() *cobra.Command {
 				c.Print(out)
 				return nil
 			}
-			c.outf("%s: %d tools at %s\n", phrase(out.Status), out.Tools, cl.URL())
+			c.outf("%s: %d tools at %s\n", textOf(out.Status), out.Tools, cl.URL())
 			return nil
 		},
 	}

@@ -26,11 +26,11 @@ func (c *cli) errf(format string, args ...any) {
 	_, _ = io.WriteString(c.Err, c.localize(tool.Textf(format, args...)))
 }
 
-// phrase is an argument of outf and errf that is a sentence itself.
-func phrase(s string) tool.Text { return tool.Text{Format: s} }
+// textOf is an argument of outf and errf that is a sentence itself.
+func textOf(s string) tool.Text { return tool.Text{Format: s} }
 
 // text returns a sentence without arguments in the language of the reader.
-func (c *cli) text(s string) string { return c.localize(phrase(s)) }
+func (c *cli) text(s string) string { return c.localize(textOf(s)) }
 
 // localize returns t in the language of the reader. It also translates sentences of
 // the packages that do not return Texts yet.

@@ -29,7 +29,7 @@ func (c *cli) retryCmd() *cobra.Command {
 					return nil
 				}
 				if out.State != string(plugin.Ready) { // one made for another host is tried at once
-					c.outf("%s was tried again; it is %s now, and `weir plugin list` says why\n", out.Plugin, phrase(out.State))
+					c.outf("%s was tried again; it is %s now, and `weir plugin list` says why\n", out.Plugin, textOf(out.State))
 					return nil
 				}
 				c.outf("%s is tried again at its next call\n", out.Plugin)

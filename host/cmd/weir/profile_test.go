@@ -30,9 +30,9 @@ import (
 // whose models are a script.
 type profiled struct {
 	*testing.T
-	script *replay.Model
-	client *session
-	talk   string // the conversation that goes on
+	script       *replay.Model
+	client       *session
+	conversation string // the conversation that the next question continues
 }
 
 // told is what one question came to.
@@ -74,7 +74,7 @@ func (p *profiled) ask(question string) told {
 
 func (p *profiled) asking(a daemon.Ask) (out told) {
 	p.Helper()
-	a.Conversation = p.talk
+	a.Conversation = p.conversation
 	err := p.client.Ask(p.Context(), a, func(name string, data json.RawMessage) error {
 		out.events = append(out.events, name)
 		switch name {
@@ -93,7 +93,7 @@ func (p *profiled) asking(a daemon.Ask) (out told) {
 	if err != nil {
 		p.Fatal(err)
 	}
-	p.talk = out.start.Conversation
+	p.conversation = out.start.Conversation
 	return out
 }
 

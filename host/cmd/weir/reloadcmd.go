@@ -41,10 +41,10 @@ func (c *cli) reloadCmd() *cobra.Command {
 				}
 			}
 			if len(out.Restart) > 0 {
-				c.errf("weir: what stands behind restart holds when the daemon is started again\n")
+				c.errf("weir: settings listed under restart take effect when the daemon starts again\n")
 			}
 			for _, note := range out.Notes {
-				c.errf("weir: %s\n", phrase(note))
+				c.errf("weir: %s\n", textOf(note))
 			}
 			switch {
 			case !out.Change.Empty():
@@ -74,7 +74,7 @@ func (c *cli) reloadPluginsCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "reload", Short: "Have the running daemon read the plugin folders again", Args: argCount(0, 0, "no arguments"),
 		Long: "Have the running daemon read the plugin folders and the [grants] of tools.toml again and say what became\n" +
-			"different. It watches the folders by itself ([plugins] watch), the file it does not; this also gives its\n" +
+			"different. It watches the folders ([plugins] watch), but not the file; this also gives its\n" +
 			"verdict at once on files that are still broken. `weir reload` reads all of tools.toml.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cl, err := c.daemon(cmd.Context())
@@ -98,8 +98,8 @@ func (c *cli) reloadPluginsCmd() *cobra.Command {
 	}
 }
 
-// showChange prints what a reload made different, and how to mend what it
-// found broken.
+// showChange prints what a reload changed, and how to fix the plugins that cannot
+// run.
 func (c *cli) showChange(change host.Change, plugins []plugin.Info) {
 	if change.Empty() {
 		c.outf("nothing is different: %d plugins\n", len(plugins))

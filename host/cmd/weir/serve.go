@@ -23,7 +23,7 @@ import (
 	"github.com/weirhost/weir/host/plugin"
 )
 
-// closeTime is how long a stop waits for connections behind the last answer.
+// closeTime bounds how long a stop waits for connections after the last answer.
 const closeTime = 5 * time.Second
 
 func (c *cli) serveCmd() *cobra.Command {
@@ -170,7 +170,7 @@ func (c *cli) tellPlugins(plugins []plugin.Info) {
 			ready = append(ready, p.Tools...)
 		}
 	}
-	c.errf("  tools   %d ready: %s\n", len(ready), phrase(term.OneLine(plugincmd.Names(ready), 200)))
+	c.errf("  tools   %d ready: %s\n", len(ready), textOf(term.OneLine(plugincmd.Names(ready), 200)))
 	for _, p := range plugins {
 		if p.State == plugin.Ready && p.Pending == nil {
 			continue

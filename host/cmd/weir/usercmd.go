@@ -9,10 +9,8 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -80,7 +78,7 @@ func (c *cli) addUser(ctx context.Context, name string, u UserSettings) error {
 		if _, ok := before.Users[name]; ok {
 			return "", usagef("`weir user remove "+name+"` takes them out first", "there is a user %s already", name)
 		}
-		return strings.TrimRight(text, "\n") + "\n\n" + userText(name, u), nil
+		return strings.TrimRight(text, "\n") + "\n\n" + config.UserTable(name, u), nil
 	}, func(after Settings) bool { return after.Users[name].TokenSHA256 == u.TokenSHA256 })
 	if err != nil {
 		return err
@@ -93,47 +91,6 @@ func (c *cli) addUser(ctx context.Context, name string, u UserSettings) error {
 	fmt.Fprintln(c.Out, token)
 	c.errf("%s comes in with this token; it is shown this once and stored nowhere (%s has its digest)\n", name, file)
 	return err
-}
-
-// userText writes a user as tools.toml has them.
-func userText(name string, u UserSettings) string {
-	var b strings.Builder
-	table := "users." + tomlKey(name)
-	put := func(key, value string) {
-		if value != "" && value != `""` && value != "0" && value != "[]" {
-			fmt.Fprintf(&b, "%s = %s\n", key, value)
-		}
-	}
-	list := func(names []string) string { return config.List(names, config.Quote) }
-	fmt.Fprintf(&b, "[%s]\n", table)
-	put("token_sha256", config.Quote(u.TokenSHA256))
-	put("profiles", list(u.Profiles))
-	put("models", list(u.Models))
-	put("tools", list(u.Tools))
-	put("deny_tools", list(u.DenyTools))
-	put("locale", config.Quote(u.Locale))
-	if q := u.Quota; q != (QuotaSettings{}) {
-		fmt.Fprintf(&b, "\n[%s.quota]\n", table)
-		put("requests_per_minute", strconv.Itoa(q.PerMinute))
-		put("concurrent_turns", strconv.Itoa(q.Concurrent))
-		put("tokens_per_day", strconv.FormatInt(q.TokensPerDay, 10))
-		cost := strconv.FormatFloat(q.CostPerDay, 'f', -1, 64)
-		if q.CostPerDay != 0 && !strings.Contains(cost, ".") {
-			cost += ".0"
-		}
-		put("cost_per_day", cost)
-		put("currency", config.Quote(q.Currency))
-		put("archive_bytes", strconv.FormatInt(int64(q.ArchiveBytes), 10))
-	}
-	return b.String()
-}
-
-// tomlKey quotes a name that has dots in it.
-func tomlKey(name string) string {
-	if strings.Contains(name, ".") {
-		return strconv.Quote(name)
-	}
-	return name
 }
 
 // editUsers changes the configuration's text and writes it when it means what it
@@ -168,11 +125,11 @@ func (c *cli) editUsers(change func(before Settings, text string) (string, error
 	return file, nil
 }
 
-func orEmpty(before, s, behind string) string {
+func orEmpty(before, s, after string) string {
 	if s == "" {
 		return ""
 	}
-	return before + s + behind
+	return before + s + after
 }
 
 // reloadAfter lets a running daemon read the configuration again, and says
@@ -191,31 +148,6 @@ func (c *cli) reloadAfter(ctx context.Context) (bool, error) {
 		return false, fmt.Errorf("it is written, and the running daemon could not read it again: %w", err)
 	}
 	return true, nil
-}
-
-// tableHeader is a line that begins a table.
-var tableHeader = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[ \t]*\[{1,2}[ \t]*([^\]]*?)[ \t]*\]{1,2}[ \t]*(#.*)?$`)
-})
-
-// withoutTables takes a table and those below it out of the text of a TOML file,
-// and does not change the rest.
-func withoutTables(text, table string) string {
-	var out []string
-	inside := false
-	for _, line := range strings.Split(text, "\n") {
-		if m := tableHeader().FindStringSubmatch(line); m != nil {
-			name := strings.NewReplacer(`"`, "", "'", "", " ", "", "\t", "").Replace(m[1])
-			inside = name == table || strings.HasPrefix(name, table+".")
-			for inside && len(out) > 0 && strings.TrimSpace(out[len(out)-1]) == "" {
-				out = out[:len(out)-1]
-			}
-		}
-		if !inside {
-			out = append(out, line)
-		}
-	}
-	return strings.TrimRight(strings.Join(out, "\n"), "\n") + "\n"
 }
 
 func (c *cli) userListCmd() *cobra.Command {

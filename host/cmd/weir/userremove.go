@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
@@ -49,7 +50,7 @@ func (c *cli) removeUser(ctx context.Context, name string, purge bool) error {
 		if _, ok := before.Users[name]; !ok {
 			return "", errNoUser
 		}
-		return withoutTables(text, "users."+name), nil
+		return config.WithoutTables(text, "users."+name), nil
 	}, func(after Settings) bool { _, ok := after.Users[name]; return !ok })
 	gone := errors.Is(err, errNoUser)
 	switch {
@@ -89,7 +90,7 @@ func (c *cli) leftBy(ctx context.Context, cl *session, out *removedUser, purge, 
 	case !purge:
 		out.Left = &left
 		if !nothing && !c.JSON {
-			c.errf("%s stay on the disk; `weir user remove %s --purge` deletes them\n", phrase(belongings(left)), term.Plain(out.Removed))
+			c.errf("%s stay on the disk; `weir user remove %s --purge` deletes them\n", textOf(belongings(left)), term.Plain(out.Removed))
 		}
 		return nil
 	}
@@ -98,7 +99,7 @@ func (c *cli) leftBy(ctx context.Context, cl *session, out *removedUser, purge, 
 	}
 	out.Deleted = &left
 	if !c.JSON {
-		c.errf("deleted %s\n", phrase(belongings(left)))
+		c.errf("deleted %s\n", textOf(belongings(left)))
 	} else if gone {
 		c.Print(out)
 	}

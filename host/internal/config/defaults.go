@@ -10,23 +10,20 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/approval"
+	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/resume"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// The defaults of tools.toml that no other package has.
+// The defaults that only this package has. All others come from the packages that
+// use them.
 const (
 	defaultDrain    = 20 * time.Second
-	defaultTimeout  = 30 * time.Second
-	defaultMaxAge   = 30 * 24 * time.Hour
-	defaultMaxBytes = 2 << 30
-	defaultSummary  = 200
 	defaultSpares   = 1
 	defaultSilence  = 2 * time.Minute
 	defaultMaxInput = 50000
-	defaultTrigger  = 20000
 	DefaultCurrency = "USD"
 	DefaultAddr     = "127.0.0.1:8420" // of the daemon
 )
@@ -47,18 +44,18 @@ func (s Settings) WithDefaults() Settings {
 	if s.Limits.Head == 0 && s.Limits.Tail == 0 {
 		s.Limits.Head, s.Limits.Tail = tool.DefaultShare, tool.DefaultShare
 	}
-	def(&s.Limits.Timeout, Duration(defaultTimeout))
+	def(&s.Limits.Timeout, Duration(host.DefaultTimeout))
 	def(&s.Limits.CeilingChars, tool.DefaultCeiling)
 	def(&s.Archive.Threshold, agent.DefaultArchiveThreshold)
-	def(&s.Archive.SummaryChars, defaultSummary)
+	def(&s.Archive.SummaryChars, archive.DefaultSummaryChars)
 	def(&s.Archive.KeepTurns, agent.DefaultKeepTurns)
 	def(&s.Archive.Trigger, string(agent.TriggerModel))
 	def(&s.Archive.Semantic, agent.DefaultSemanticThreshold)
 	def(&s.Archive.Scope, "conversation")
-	def(&s.Archive.MaxAge, Duration(defaultMaxAge))
-	def(&s.Archive.MaxBytes, tool.Bytes(defaultMaxBytes))
+	def(&s.Archive.MaxAge, Duration(archive.DefaultMaxAge))
+	def(&s.Archive.MaxBytes, tool.Bytes(archive.DefaultMaxBytes))
 	def(&s.Summarize.MaxInputChars, defaultMaxInput)
-	def(&s.Summarize.TriggerThreshold, defaultTrigger)
+	def(&s.Summarize.TriggerThreshold, host.DefaultSummariseOver)
 	def(&s.Sandbox.Engine, host.EngineWazero)
 	def(&s.Sandbox.Isolation, string(host.InProcess))
 	def(&s.Sandbox.Spares, defaultSpares)

@@ -28,7 +28,7 @@ var sentences = map[string][]int{
 	"WithHint": {0}, "Outf": {0}, "Errf": {0}, "Sprintf": {0}, "Label": {0}, "Table": {0}, "Confirm": {1},
 	"outf": {0}, "errf": {0}, "reply": {0},
 	"e.add": {2, 3}, "e.addFix": {3}, "e.private": {4}, "finding": {1}, "missing": {0}, "report": {1},
-	"phrase": {0}, "pluralText": {1, 2}, "helpf": {0},
+	"textOf": {0}, "pluralText": {1, 2}, "helpf": {0},
 }
 
 // others have functions of the same names that format text for no reader.

@@ -20,7 +20,7 @@ func (c *Commands) Build(ctx context.Context, dir string) (p *registry.Plugin, e
 		return nil, err
 	}
 	if l, ok := author.Of(dir); ok && l.Slow != "" && !exists(wasm) {
-		c.Errf("building with %s; %s\n", l.Needs[0].Program, phrase(l.Slow))
+		c.Errf("building with %s; %s\n", l.Needs[0].Program, textOf(l.Slow))
 	}
 	b, err := author.Make(ctx, dir, wasm, c.Err)
 	if err := c.buildProblem(dir, err); err != nil {

@@ -110,7 +110,7 @@ func (c *Commands) ShowReport(r plugintest.Report) {
 // pluralText returns the singular for 1, else the plural, which is a format with n.
 func pluralText(n int, one, many string) tool.Text {
 	if n == 1 {
-		return phrase(one)
+		return textOf(one)
 	}
 	return tool.Textf(many, n)
 }

@@ -65,8 +65,8 @@ func Path(name, what string) string {
 	return path
 }
 
-// phrase is an argument of a format that is a sentence itself.
-func phrase(s string) tool.Text { return tool.Text{Format: s} }
+// textOf is an argument of a format that is a sentence itself.
+func textOf(s string) tool.Text { return tool.Text{Format: s} }
 
 // text returns a sentence without arguments in the language of the reader.
-func (c *Commands) text(s string) string { return c.Text(phrase(s)) }
+func (c *Commands) text(s string) string { return c.Text(textOf(s)) }

@@ -18,10 +18,10 @@ func (c *Commands) ShowTool(t plugin.ToolInfo) {
 	e := t.Effective
 	c.Outf("\nlimits in force: %s%s, %s%s, strategy %s, timeout %s, memory %s\n",
 		c.charsText(e.MaxChars), c.byLayer(t.CharsBy), c.linesText(e.MaxLines), c.byLayer(t.LinesBy),
-		term.OrDash(e.Strategy), phrase(orNone(e.Timeout)), phrase(orNone(e.Memory)))
+		term.OrDash(e.Strategy), textOf(orNone(e.Timeout)), textOf(orNone(e.Memory)))
 	c.Outf("declared:        %s\n", c.Shown(t.Declared))
 	if what := effects[t.Effect]; what != "" {
-		c.Outf("can do:          %s\n", phrase(what))
+		c.Outf("can do:          %s\n", textOf(what))
 	}
 	if t.Parallel > 0 { // weir's own tools run no guest
 		c.Outf("calls:           %s\n", c.pacing(t))

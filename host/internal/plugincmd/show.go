@@ -31,7 +31,7 @@ func (c *Commands) ShowReview(r plugin.Review) {
 		if p.Approved.RolledBack {
 			held = "; somebody went back to it, and it stays until the next approval"
 		}
-		c.Outf("let in    by %s on %s%s\n", p.Approved.By, when(p.Approved.At), phrase(held))
+		c.Outf("let in    by %s on %s%s\n", p.Approved.By, when(p.Approved.At), textOf(held))
 	}
 	if p.Loaded {
 		c.Outf("memory    loaded: it was called, and is kept for the next call\n")
@@ -128,7 +128,7 @@ func (c *Commands) showVersion(v *plugin.Version, changes []plugin.Difference) {
 	for _, t := range v.Tools {
 		e := t.Effective
 		c.Outf("  %s: %s\n      shows %s%s, %s%s, %s; timeout %s, memory %s; declares %s\n", t.Spec.Name, term.OneLine(term.Plain(c.Description(t.Spec)), 160),
-			c.charsText(e.MaxChars), c.byLayer(t.CharsBy), c.linesText(e.MaxLines), c.byLayer(t.LinesBy), term.OrDash(e.Strategy), phrase(orNone(e.Timeout)), phrase(orNone(e.Memory)), c.Shown(t.Declared))
+			c.charsText(e.MaxChars), c.byLayer(t.CharsBy), c.linesText(e.MaxLines), c.byLayer(t.LinesBy), term.OrDash(e.Strategy), textOf(orNone(e.Timeout)), textOf(orNone(e.Memory)), c.Shown(t.Declared))
 	}
 }
 
