@@ -70,6 +70,7 @@ var plain = []string{
 	"host/internal/toolchain",
 	"host/internal/guesttest",
 	"host/internal/schema",
+	"host/internal/describe",
 	"host/internal/text",
 	"host/internal/msg/msg.go",
 	"host/internal/msg/localize.go",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/answer"
+	"github.com/weirhost/weir/host/internal/describe"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -26,7 +27,7 @@ func (s *Session) record(ctx context.Context, t *boundTool, c tool.Call, a answe
 			r = s.archive(ctx, t, c, a, r)
 		}
 		if r.Sources == nil {
-			r.Sources = archive.Sources(a.Text)
+			r.Sources = describe.Sources(a.Text)
 		}
 	})
 	return r
@@ -54,7 +55,7 @@ func (s *Session) archive(ctx context.Context, t *boundTool, c tool.Call, a answ
 	}
 	e, again, err := s.h.archive.PutOnce(context.WithoutCancel(ctx), archive.Entry{
 		Scope: s.scope(), Turn: c.Turn, CallID: c.ID, Tool: t.info.Spec.Name, Input: input,
-		Query: archive.QuerySummary(t.info.Spec.Name, input), Full: a.Text, Raw: a.Raw, Rules: limit.RulesVersion,
+		Query: describe.Query(t.info.Spec.Name, input), Full: a.Text, Raw: a.Raw, Rules: limit.RulesVersion,
 		Sources: a.Sources, Parts: a.Parts,
 	})
 	if err != nil {
@@ -82,7 +83,7 @@ func (s *Session) summarise(ctx context.Context, t *boundTool, c tool.Call, r to
 	began := s.h.cfg.Now()
 	sum, err := set.Summarise(ctx, SummaryRequest{
 		Principal: s.principal, Conversation: s.conversation,
-		Tool: t.info.Spec.Name, Query: archive.QuerySummary(t.info.Spec.Name, c.Args), Text: r.Whole(),
+		Tool: t.info.Spec.Name, Query: describe.Query(t.info.Spec.Name, c.Args), Text: r.Whole(),
 		Chars: max(l.MaxChars-tool.NoticeChars, tool.MinMaxChars), Locale: s.locale,
 	})
 	r.Summary = &tool.SummaryCost{Model: sum.Model, TokensIn: sum.TokensIn, TokensOut: sum.TokensOut, Estimated: sum.Estimated,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/weirhost/weir/host/internal/describe"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -273,8 +274,8 @@ func BenchmarkDescribe(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				Summarise(text, 200)
-				Sources(text)
+				describe.Summarize(text, 200)
+				describe.Sources(text)
 			}
 		})
 	}

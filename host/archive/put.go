@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/weirhost/weir/host/internal/describe"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/snippet"
 	"github.com/weirhost/weir/host/internal/sqlite"
@@ -129,9 +130,9 @@ func (s *SQLite) complete(e Entry) (Entry, error) {
 	e.LastLoad, e.Loads, e.Pruned, e.SameAs = time.Time{}, 0, false, ""
 	e.Input = storedInput(e.Input)
 	if e.Query == "" {
-		e.Query = QuerySummary(e.Tool, e.Input)
+		e.Query = describe.Query(e.Tool, e.Input)
 	}
-	e.Query = snippet.Clip(e.Query, maxQuery)
+	e.Query = snippet.Clip(e.Query, describe.MaxQuery)
 	return e, nil
 }
 
@@ -154,10 +155,10 @@ type description struct {
 func (s *SQLite) describe(e Entry) description {
 	d := description{summary: e.Summary, sources: e.Sources, column: "[]"}
 	if d.summary == "" && s.cfg().SummaryChars > 0 {
-		d.summary = Summarise(e.Full, s.cfg().SummaryChars)
+		d.summary = describe.Summarize(e.Full, s.cfg().SummaryChars)
 	}
 	if d.sources == nil {
-		d.sources = Sources(e.Full)
+		d.sources = describe.Sources(e.Full)
 	}
 	if len(d.sources) == 0 {
 		d.sources = nil // as a reader will receive it

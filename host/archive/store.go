@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/internal/describe"
 	"github.com/weirhost/weir/host/internal/sqlite"
 )
 
@@ -19,7 +20,7 @@ import (
 const (
 	DefaultMaxAge       = 30 * 24 * time.Hour
 	DefaultMaxBytes     = 2 << 30
-	DefaultSummaryChars = 200
+	DefaultSummaryChars = describe.DefaultChars
 )
 
 // Config sets where the archive is, how long it keeps texts, and who reads them.

@@ -1,4 +1,4 @@
-package archive
+package describe
 
 import (
 	"encoding/json"
@@ -8,11 +8,11 @@ import (
 	"github.com/weirhost/weir/host/internal/snippet"
 )
 
-// The bounds of Entry.Query and of one argument in it, in characters.
-const (
-	maxQuery = 500
-	maxValue = 160
-)
+// MaxQuery is the most characters of a query.
+const MaxQuery = 500
+
+// maxValue is the most characters of one argument in a query.
+const maxValue = 160
 
 // leading are the arguments that describe a call best, the best first.
 var leading = []string{
@@ -20,15 +20,15 @@ var leading = []string{
 	"file_path", "filepath", "path", "repo_path", "keyword", "keywords", "search", "name", "text",
 }
 
-// QuerySummary returns what a call asked for, on one line of at most 500 characters:
+// Query returns what a call asked for, on one line of at most 500 characters:
 // its most important argument without its name, the others as name=value. For a call
 // without arguments it returns the tool's name. The summary is the same in every
 // language, because it contains only words of the tool and of the call.
-func QuerySummary(tool string, input json.RawMessage) string {
+func Query(tool string, input json.RawMessage) string {
 	text := strings.TrimSpace(string(input))
 	if !jsonscan.Looks(text) || text[0] != '{' {
-		if text = snippet.ClipLine(text, maxQuery); text == "" || text == "null" {
-			text = snippet.Clip(tool, maxQuery)
+		if text = snippet.ClipLine(text, MaxQuery); text == "" || text == "null" {
+			text = snippet.Clip(tool, MaxQuery)
 		}
 		return text
 	}
@@ -57,9 +57,9 @@ func QuerySummary(tool string, input json.RawMessage) string {
 		rest = append([]string{first}, rest...)
 	}
 	if len(rest) == 0 {
-		return snippet.Clip(tool, maxQuery)
+		return snippet.Clip(tool, MaxQuery)
 	}
-	return snippet.Clip(strings.Join(rest, ", "), maxQuery)
+	return snippet.Clip(strings.Join(rest, ", "), MaxQuery)
 }
 
 // rankOf returns the index of key in leading, len(leading) for any other.

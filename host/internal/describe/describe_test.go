@@ -1,4 +1,4 @@
-package archive
+package describe
 
 import (
 	"flag"
@@ -14,7 +14,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // What a placeholder says about a result of each kind, and where it came from.
 func TestSummariesGolden(t *testing.T) {
@@ -28,14 +28,16 @@ func TestSummariesGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&b, "== %s\n%s\n", filepath.Base(file), Summarise(string(text), 200))
+		fmt.Fprintf(&b, "== %s\n%s\n", filepath.Base(file), Summarize(string(text), 200))
 		for _, s := range Sources(string(text)) {
 			fmt.Fprintf(&b, "   %s | %s\n", s.Title, s.URL)
 		}
 	}
 	const golden = "testdata/summaries.golden"
 	if *update {
-		write(t, golden, b.String())
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	want, err := os.ReadFile(golden)
 	if err != nil {
@@ -84,7 +86,7 @@ func TestKinds(t *testing.T) {
 
 // wantSummary checks the laws of a summary.
 func wantSummary(t interface{ Fatalf(string, ...any) }, text string, chars int) {
-	s := Summarise(text, chars)
+	s := Summarize(text, chars)
 	if n := utf8.RuneCountInString(s); n > max(chars, 1) {
 		t.Fatalf("%d characters, want at most %d: %q", n, chars, s)
 	}
@@ -94,7 +96,7 @@ func wantSummary(t interface{ Fatalf(string, ...any) }, text string, chars int) 
 	if strings.ContainsAny(s, "\n\r\t\x00\x1b") {
 		t.Fatalf("%q is not one line", s)
 	}
-	if s != Summarise(text, chars) {
+	if s != Summarize(text, chars) {
 		t.Fatalf("the second time it differs")
 	}
 	if s == "" && strings.ContainsAny(text, "abcdefghijklmnopqrstuvwxyz权") {
@@ -109,7 +111,7 @@ func TestSummaryLaws(t *testing.T) {
 		}
 	}
 	for _, chars := range []int{0, -1} {
-		if n := utf8.RuneCountInString(Summarise(strings.Repeat("word ", 1000), chars)); n > DefaultSummaryChars || n < DefaultSummaryChars/2 {
+		if n := utf8.RuneCountInString(Summarize(strings.Repeat("word ", 1000), chars)); n > DefaultChars || n < DefaultChars/2 {
 			t.Errorf("%d: %d characters", chars, n)
 		}
 	}
@@ -118,15 +120,15 @@ func TestSummaryLaws(t *testing.T) {
 	})
 }
 
-// FuzzSummarise: nothing that a tool prints breaks what Put makes of it.
-func FuzzSummarise(f *testing.F) {
+// FuzzSummarize: nothing that a tool prints breaks what Put makes of it.
+func FuzzSummarize(f *testing.F) {
 	for _, seed := range []string{`{"a":[1,{"b":"c"}],`, "a.go:1:x\na.go-2-y\n--\n", "2026-01-02T ERROR x\n", "a,b,c\n1,2,3\n4,5,6\n", "# h\n\ntext\n",
 		"[t](http://a.b/(c))", "1. t\nURL: http://u:p@h/\n", "func f() {\n", "词。词！\xff"} {
 		f.Add(seed, 20)
 	}
 	f.Fuzz(func(t *testing.T, text string, chars int) {
 		chars = 1 + (chars%300+300)%300
-		if s := Summarise(text, chars); utf8.RuneCountInString(s) > chars {
+		if s := Summarize(text, chars); utf8.RuneCountInString(s) > chars {
 			t.Errorf("%q has more than %d characters", s, chars)
 		}
 		found := Sources(text)
@@ -137,7 +139,7 @@ func FuzzSummarise(f *testing.F) {
 			}
 			seen[s.URL] = true
 		}
-		if q := QuerySummary("t", []byte(text)); q == "" || utf8.RuneCountInString(q) > maxQuery || strings.Contains(q, "\n") {
+		if q := Query("t", []byte(text)); q == "" || utf8.RuneCountInString(q) > MaxQuery || strings.Contains(q, "\n") {
 			t.Errorf("query %q", q)
 		}
 	})
@@ -182,7 +184,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-func TestQuerySummary(t *testing.T) {
+func TestQuery(t *testing.T) {
 	for input, want := range map[string]string{
 		`{"query":"权限管理怎么配置","mode":"deep"}`: "权限管理怎么配置, mode=deep",
 		`{"mode":"deep","query":"x"}`:        "x, mode=deep", // the telling one first
@@ -199,7 +201,7 @@ func TestQuerySummary(t *testing.T) {
 		`{"query":`:                          `{"query":`, // as it came
 		`{"text":"` + strings.Repeat("长", 600) + `"}`: strings.Repeat("长", 159) + "…",
 	} {
-		if got := QuerySummary("grep", []byte(input)); got != want {
+		if got := Query("grep", []byte(input)); got != want {
 			t.Errorf("%s is told as %q, want %q", input, got, want)
 		}
 	}
@@ -207,7 +209,34 @@ func TestQuerySummary(t *testing.T) {
 	for i := range 100 {
 		fmt.Fprintf(&b, `,"argument_%d":"some value"`, i)
 	}
-	if n := utf8.RuneCountInString(QuerySummary("t", []byte("{"+b.String()[1:]+"}"))); n != maxQuery {
+	if n := utf8.RuneCountInString(Query("t", []byte("{"+b.String()[1:]+"}"))); n != MaxQuery {
 		t.Errorf("%d characters", n)
 	}
+}
+
+// anyText draws texts of few lines and many kinds of characters.
+func anyText() *rapid.Generator[string] {
+	piece := rapid.SampledFrom([]string{"a", "word ", "\n", "\n\n", "权限", "👨‍👩‍👧", "e\u0301", "\x00", "\t", "\r\n", "ש", "\xff", "{", `"`})
+	return rapid.Custom(func(t *rapid.T) string {
+		n := rapid.IntRange(0, 40).Draw(t, "n") // a slice's own length is mostly small
+		return strings.Join(rapid.SliceOfN(piece, n, n).Draw(t, "pieces"), "")
+	})
+}
+
+// awkward are texts that stores and scanners get wrong.
+var awkward = map[string]string{
+	"empty":            "",
+	"one newline":      "\n",
+	"only newlines":    strings.Repeat("\n", 1000),
+	"no last newline":  "a\nb",
+	"NULs":             "a\x00b\x00\x00\n\x00",
+	"Chinese":          "权限管理的配置步骤：第一步……\n第二步。",
+	"joined emoji":     strings.Repeat("👨‍👩‍👧‍👦🏳️‍🌈🇨🇳", 50),
+	"combining marks":  strings.Repeat("e\u0301\u0323", 500),
+	"right to left":    "שלום עולם\nمرحبا بالعالم\n",
+	"invalid UTF-8":    "a\xff\xfe\xc3(b", // cannot come from Normalise; must survive all the same
+	"carriage returns": "a\r\nb\rc\r\n",
+	"a long line":      strings.Repeat("0123456789abcdef", 1<<16),
+	"quotes":           `'"` + "`" + `; DROP TABLE tool_result_archive; --`,
+	"a number":         "0123", // SQLite must not make it 123
 }

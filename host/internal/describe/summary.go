@@ -1,4 +1,8 @@
-package archive
+// Package describe writes the short description of a tool result that its placeholder
+// shows: a summary of the text (Summarize), the files and pages it comes from (Sources),
+// and what the call asked for (Query). It asks no model. It recognises the kind of a
+// text, such as JSON, a log or a table (kind.go), and picks what matters in that kind.
+package describe
 
 import (
 	"sort"
@@ -11,15 +15,18 @@ import (
 	"github.com/weirhost/weir/host/internal/snippet"
 )
 
-// Summarise returns a summary of a text, one line of at most chars characters: the
+// DefaultChars is the length of a summary in characters if the caller sets none.
+const DefaultChars = 200
+
+// Summarize returns a summary of a text, one line of at most chars characters: the
 // structure of JSON, the head and the ends of a table, the files and counts of a
 // search, the levels and the first error of a log, the headings of Markdown, the
 // definitions of a program, the most important sentences of prose. The same text always
 // has the same summary. All words are from the text, so the summary has its language.
-// If chars is 0 or negative, it is DefaultSummaryChars.
-func Summarise(text string, chars int) string {
+// If chars is 0 or negative, it is DefaultChars.
+func Summarize(text string, chars int) string {
 	if chars <= 0 {
-		chars = DefaultSummaryChars
+		chars = DefaultChars
 	}
 	if utf8.RuneCountInString(text[:min(len(text), utf8.UTFMax*chars+1)]) <= chars {
 		return snippet.OneLine(text)
