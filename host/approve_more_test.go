@@ -83,7 +83,8 @@ func TestTrustGrantsNothing(t *testing.T) {
 	if p := info(t, h, "a"); p.State != plugin.Pending || !strings.Contains(p.Fix.String(), "[grants.a]") {
 		t.Errorf("%+v", p)
 	}
-	if err := h.Regrant(t.Context(), map[string]plugin.Grant{"a": {Paths: h.cfg.Grants["a"].Paths, Hosts: []plugin.HostGrant{{Host: "evil.example"}}}}); err != nil {
+	more := map[string]plugin.Grant{"a": {Paths: h.cfg.Grants["a"].Paths, Hosts: []plugin.HostGrant{{Host: "evil.example"}}}}
+	if _, err := h.Reload(t.Context(), ReloadOptions{Grants: func() (map[string]plugin.Grant, error) { return more, nil }}); err != nil {
 		t.Fatal(err)
 	}
 	says(t, h, "a", generation(1))

@@ -45,7 +45,7 @@ func pinned(t testing.TB, dir string, change func(*Config)) *Host {
 
 func reload(t testing.TB, h *Host) {
 	t.Helper()
-	if err := h.Reload(t.Context()); err != nil {
+	if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

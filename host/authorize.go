@@ -32,31 +32,31 @@ func (s *Session) Asking(a approval.Approver) *Session {
 // MayAsk reports whether calls of a tool could need a person's approval. It
 // returns false for an unknown tool.
 func (s *Session) MayAsk(name string) bool {
-	b := s.h.current.Load().tools[name]
-	return b != nil && !s.person && s.h.live.Load().rules.MayAsk(b.subject())
+	t := s.h.current.Load().tools[name]
+	return t != nil && !s.person && s.h.settings.Load().rules.MayAsk(t.subject())
 }
 
 // authorize decides whether a call runs. The error is what the model reads if it
 // does not. The approval is nil when there was nothing to decide.
-func (s *Session) authorize(ctx context.Context, b *bound, c tool.Call, args map[string]any, input json.RawMessage) (*tool.Approval, *tool.Error) {
+func (s *Session) authorize(ctx context.Context, t *boundTool, c tool.Call, args map[string]any, input json.RawMessage) (*tool.Approval, *tool.Error) {
 	gate := approval.Gate{
-		Rules: s.h.live.Load().rules, Memory: &s.h.memory, Approver: s.approver, Exposure: exposure{s}, Person: s.person,
+		Rules: s.h.settings.Load().rules, Memory: &s.h.memory, Approver: s.approver, Exposure: exposure{s}, Person: s.person,
 		Principal: string(s.principal), Conversation: s.conversation, Locale: s.locale, Now: s.h.cfg.Now, Log: s.h.log,
 	}
-	a, fail := gate.Authorize(ctx, b.subject(), approval.Call{ID: c.ID, Turn: c.Turn, Args: args, Input: input})
+	a, fail := gate.Authorize(ctx, t.subject(), approval.Call{ID: c.ID, Turn: c.Turn, Args: args, Input: input})
 	return a, msg.ToolError(s.locale, fail)
 }
 
 // subject returns what the approval of a call depends on.
-func (b *bound) subject() approval.Subject {
+func (t *boundTool) subject() approval.Subject {
 	s := approval.Subject{
-		Tool: b.info.Spec.Name, Plugin: b.info.Plugin, Effect: b.effect, AnyHost: b.anyHost, ReadsFolders: len(b.grant.Mounts) > 0,
-		Identity: b.identity, Idempotent: b.info.Spec.Hints.Idempotent,
+		Tool: t.info.Spec.Name, Plugin: t.info.Plugin, Effect: t.effect, AnyHost: t.anyHost, ReadsFolders: len(t.grant.Mounts) > 0,
+		Identity: t.identity, Idempotent: t.info.Spec.Hints.Idempotent,
 	}
-	if b.grant.HTTP != nil {
-		s.Hosts = b.reach
+	if t.grant.HTTP != nil {
+		s.Hosts = t.reach
 	}
-	for _, m := range b.grant.Mounts {
+	for _, m := range t.grant.Mounts {
 		if m.Write {
 			s.WritableFolders = append(s.WritableFolders, m.Guest)
 		}
@@ -66,25 +66,25 @@ func (b *bound) subject() approval.Subject {
 
 // fixEffect sets what a tool can do. The folders of a tool that declares itself
 // read-only are mounted read-only.
-func (b *bound) fixEffect(anyHost bool) {
-	readOnly, writes := b.info.Spec.Hints.ReadOnly, false
-	b.grant.Mounts = slices.Clone(b.grant.Mounts)
-	for i := range b.grant.Mounts {
-		m := &b.grant.Mounts[i]
+func (t *boundTool) fixEffect(anyHost bool) {
+	readOnly, writes := t.info.Spec.Hints.ReadOnly, false
+	t.grant.Mounts = slices.Clone(t.grant.Mounts)
+	for i := range t.grant.Mounts {
+		m := &t.grant.Mounts[i]
 		m.Write = m.Write && !readOnly
 		writes = writes || m.Write
 	}
-	reaches := b.grant.HTTP != nil
-	b.anyHost = reaches && anyHost
+	reaches := t.grant.HTTP != nil
+	t.anyHost = reaches && anyHost
 	switch {
 	case writes || reaches && !readOnly:
-		b.effect = plugin.EffectChanges
+		t.effect = plugin.EffectChanges
 	case reaches:
-		b.effect = plugin.EffectNetwork
+		t.effect = plugin.EffectNetwork
 	default:
-		b.effect = plugin.EffectNone
+		t.effect = plugin.EffectNone
 	}
-	b.info.Effect = b.effect
+	t.info.Effect = t.effect
 }
 
 // Forget deletes the remembered approvals of a conversation that was deleted.
@@ -103,11 +103,11 @@ func (s *Session) scopeKey() string {
 	return approval.ScopeKey(string(s.principal), s.conversation)
 }
 
-func (s *Session) sharesArchive() bool { return s.h.cfg.Archive.UserScope || s.across }
+func (s *Session) sharesArchive() bool { return s.h.settings.Load().Archive.UserScope || s.across }
 
 // noteRead marks the conversation as private after a tool with a granted folder ran.
-func (s *Session) noteRead(b *bound) {
-	if len(b.grant.Mounts) > 0 {
+func (s *Session) noteRead(t *boundTool) {
+	if len(t.grant.Mounts) > 0 {
 		s.markPrivate()
 	}
 }
@@ -159,11 +159,11 @@ func (e exposure) HoldsPrivate(ctx context.Context) bool {
 
 // mayRead reports whether a tool of that name may bring text of a granted folder
 // into a conversation. A tool that no longer exists may have done so.
-func (p *plan) mayRead(name string) bool {
+func (s *snapshot) mayRead(name string) bool {
 	switch name {
 	case tool.LoadHistory, tool.SearchHistory, tool.DescribeTool: // they show what the conversation has already
 		return false
 	}
-	b := p.tools[name]
-	return b == nil || len(b.grant.Mounts) > 0
+	t, found := s.tools[name]
+	return !found || len(t.grant.Mounts) > 0
 }

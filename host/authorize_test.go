@@ -242,7 +242,7 @@ func TestAlwaysEndsWithTheTool(t *testing.T) {
 	call(t, s, "write_note", noteA)
 	file := filepath.Join(h.cfg.Folders[0].Path, "pen", "plugin.toml")
 	write(t, file, append(slurp(t, file), "# changed\n"...))
-	if err := h.Reload(t.Context()); err != nil {
+	if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if r := try(t, h.Session("me", "c1"), "write_note", noteA); r.Err == nil {

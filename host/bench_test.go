@@ -12,7 +12,7 @@ import (
 // cut and archived, and one from the archive.
 func BenchmarkCall(b *testing.B) {
 	for _, spares := range []int{0, 2} {
-		h := open(b, drop(b, "probe"), func(c *Config) { c.Spares = spares })
+		h := open(b, drop(b, "probe"), func(c *Config) { c.Sandbox.Spares = spares })
 		s := h.Session("me", "c1")
 		run := func(name, args string) func(*testing.B) {
 			return func(b *testing.B) {
@@ -37,7 +37,7 @@ func BenchmarkCall(b *testing.B) {
 func BenchmarkReload(b *testing.B) {
 	h := open(b, drop(b, "probe", "notes"), nil)
 	for b.Loop() {
-		if err := h.Reload(b.Context()); err != nil {
+		if _, err := h.Reload(b.Context(), ReloadOptions{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -106,13 +106,13 @@ func (s *Session) callUnchanged(ctx context.Context, c tool.Call) tool.Result {
 	for {
 		snap, changed := s.h.current.Load(), s.h.Changed()
 		r, stale := s.call(ctx, snap, c)
-		if !stale || !deadline.IsZero() && !s.h.awaitRest(ctx, changed, deadline) {
+		if !stale || !deadline.IsZero() && !s.h.awaitSettled(ctx, changed, deadline) {
 			return r
 		}
 		if deadline.IsZero() {
 			deadline = time.Now().Add(settleTime)
 		}
-		if _, err := s.h.reload(ctx, snap, s.h.patience); err != nil {
+		if err := s.h.reloadFrom(ctx, snap); err != nil {
 			return r
 		}
 	}
@@ -201,7 +201,7 @@ func (s *Session) run(ctx context.Context, t *boundTool, c tool.Call, input json
 	}
 	defer t.source.Release()
 	if t.abi != registry.ABIOwn {
-		if input, err = runner.ThirdPartyInput(t.abi, t.def.Remote, input, s.h.foreign.Add(1)); err != nil {
+		if input, err = runner.ThirdPartyInput(t.abi, t.def.Remote, input, s.h.remote.Add(1)); err != nil {
 			return a, stats, tool.Errorf(tool.BadArgs, "", "the arguments are not valid JSON: %s", err), false
 		}
 	}

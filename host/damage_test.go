@@ -51,7 +51,7 @@ func TestDamagedCodeIsMadeAnew(t *testing.T) {
 			put(t, m.plugins, "p", generation(1))
 			run := func() {
 				t.Helper()
-				h := m.open(t, plugin.TrustGranted, func(c *Config) { c.WorkerCommand, c.Workers.Isolation = workerCommand, mode })
+				h := m.open(t, plugin.TrustGranted, func(c *Config) { c.WorkerCommand, c.Sandbox.Workers.Isolation = workerCommand, mode })
 				says(t, h, "p", generation(1))
 				shut(t, h)
 			}

@@ -32,11 +32,13 @@ func ExampleOpen() {
 // A host with a folder of plugins, one of which may read a folder of the user.
 func ExampleOpen_plugins() {
 	h, err := host.Open(context.Background(), host.Config{
-		Folders: []plugin.Folder{{Path: "plugins", Trust: plugin.TrustGranted}},
-		Grants: map[string]plugin.Grant{
-			"read_file": {Paths: []plugin.PathGrant{{Guest: "/work", Host: "/home/me/project"}}},
+		Settings: host.Settings{
+			Folders: []plugin.Folder{{Path: "plugins", Trust: plugin.TrustGranted}},
+			Grants: map[string]plugin.Grant{
+				"read_file": {Paths: []plugin.PathGrant{{Guest: "/work", Host: "/home/me/project"}}},
+			},
+			Defaults: tool.Limits{MaxChars: 8000, Timeout: 30 * time.Second},
 		},
-		Defaults: tool.Limits{MaxChars: 8000, Timeout: 30 * time.Second},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -132,7 +134,7 @@ func ExampleSession_In() {
 // The text for the model has a notice where something is left out.
 func ExampleSession_Ingest_rendered() {
 	ctx := context.Background()
-	h, err := host.Open(ctx, host.Config{Defaults: tool.Limits{MaxChars: 1000}})
+	h, err := host.Open(ctx, host.Config{Settings: host.Settings{Defaults: tool.Limits{MaxChars: 1000}}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -149,7 +151,7 @@ func ExampleSession_Ingest_rendered() {
 // Progress of running calls, for a person who waits.
 func ExampleSession_Reporting() {
 	ctx := context.Background()
-	h, err := host.Open(ctx, host.Config{Folders: []plugin.Folder{{Path: "plugins"}}})
+	h, err := host.Open(ctx, host.Config{Settings: host.Settings{Folders: []plugin.Folder{{Path: "plugins"}}}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -165,13 +167,13 @@ func ExampleSession_Reporting() {
 // The limits change while the host runs; running calls finish under the old ones.
 func ExampleHost_Apply() {
 	ctx := context.Background()
-	cfg := host.Config{Folders: []plugin.Folder{{Path: "plugins"}}}
+	cfg := host.Config{Settings: host.Settings{Folders: []plugin.Folder{{Path: "plugins"}}}}
 	h, err := host.Open(ctx, cfg)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer h.Close()
-	settings := cfg.Live()
+	settings := cfg.Settings
 	settings.Defaults.MaxChars = 4000
 	change, err := h.Apply(ctx, settings)
 	if err != nil {

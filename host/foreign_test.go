@@ -34,7 +34,7 @@ func stray(t testing.TB, names ...string) string {
 // a busy machine the first time takes longer than a host waits for a stranger.
 func compiled(t testing.TB, dir string) {
 	t.Helper()
-	h, err := Open(t.Context(), Config{Folders: []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}}, CacheDir: guesttest.Cache(t)})
+	h, err := Open(t.Context(), Config{Settings: Settings{Folders: []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}}}, CacheDir: guesttest.Cache(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -268,7 +268,7 @@ func TestWholeOfAnArchiveInUserScope(t *testing.T) {
 
 func TestArchiveSurvivesTheHost(t *testing.T) {
 	dir, path := drop(t, "probe"), filepath.Join(t.TempDir(), "archive.db")
-	cfg := Config{Folders: []plugin.Folder{{Path: dir}}, CacheDir: guesttest.Cache(t), Archive: archive.Config{Path: path}}
+	cfg := Config{Settings: Settings{Folders: []plugin.Folder{{Path: dir}}, Archive: archive.Config{Path: path}}, CacheDir: guesttest.Cache(t)}
 	h, err := Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,27 +19,27 @@ import (
 	"github.com/weirhost/weir/host/internal/catalog"
 	"github.com/weirhost/weir/host/internal/history"
 	"github.com/weirhost/weir/host/internal/modindex"
-	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sched"
 	"github.com/weirhost/weir/host/internal/upstream"
 	"github.com/weirhost/weir/host/internal/watch"
+	"github.com/weirhost/weir/host/internal/worker"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// ErrClosed is what a call on a closed Host answers.
+// ErrClosed is the error of every method of a closed Host.
 var ErrClosed = errors.New("the host is closed")
 
 // A Host runs tools. It is safe for concurrent use.
 type Host struct {
-	cfg       Config
+	cfg       Config // of Open; the current Settings are in settings
 	log       hclog.Logger
 	engines   atomic.Pointer[runner.Engines]
 	archive   archive.Store
 	callLog   CallLog       // nil: none
 	builtin   history.Tools // load_tool_history and search_tool_history
-	temp      string        // the archive's folder when nobody named one
+	temp      string        // folder of a temporary archive; empty: none
 	answers   *answer.Cache
 	catalog   *catalog.Catalog // which plugins may run
 	index     *modindex.Index
@@ -48,46 +47,45 @@ type Host struct {
 	largeText sync.Mutex         // see withLargeText
 	running   *sched.Limiter     // slots for the guests that run
 	modules   *runner.Cache      // the loaded modules
-	lister    *runner.ToolLister // asks plugins made for other hosts for their tools
-	foreign   atomic.Int64       // numbers their calls
+	lister    *runner.ToolLister // asks third-party plugins for their tools
+	remote    atomic.Int64       // numbers the calls of third-party plugins
 	servers   *upstream.Set
 
-	reloading sync.Mutex
-	current   atomic.Pointer[plan]
-	live      atomic.Pointer[live]
-	watching  atomic.Pointer[watch.Watcher] // nil: nobody watches
-	patience  time.Duration                 // how long broken files may be at rest before they are refused
+	reloading sync.Mutex // held by everything that replaces current or settings
+	current   atomic.Pointer[snapshot]
+	settings  atomic.Pointer[activeSettings]
+	watching  atomic.Pointer[watch.Watcher] // nil: no Watch runs
+	grace     time.Duration                 // see defaultGrace
 	changed   signal
 
-	mu     sync.Mutex
-	closed bool
-	calls  sync.WaitGroup
-	ending context.Context // done when the Host closes
-	end    context.CancelFunc
-	inside *cancelscope.Group // the calls, which end with it
+	mu      sync.Mutex // guards closed, and calls against Close
+	closed  bool
+	calls   sync.WaitGroup
+	closing context.Context // done when the Host closes
+	cancel  context.CancelFunc
+	scope   *cancelscope.Group // of the calls; it ends with closing
 }
 
-// Open scans the folders and opens the archive. A plugin that cannot be used is
-// no error: Plugins tells about it. The error is about the Config, the archive
+// Open scans the folders and opens the archive. A plugin that cannot be used is no
+// error: Plugins lists it with the reason. The error is about the Config, the archive
 // or the cache folder.
 func Open(ctx context.Context, cfg Config) (h *Host, err error) {
-	settings, err := cfg.Live().ready()
+	settings, err := cfg.Settings.compile()
 	if err != nil {
 		return nil, err
 	}
-	h = &Host{cfg: cfg, log: cfg.Logger, answers: answer.NewCache(answer.CacheBytes)}
-	h.live.Store(settings)
+	h = &Host{cfg: cfg, log: cfg.Logger, answers: answer.NewCache(answer.CacheBytes), grace: defaultGrace}
+	h.settings.Store(settings)
 	if h.log == nil {
 		h.log = hclog.NewNullLogger()
 	}
 	if h.cfg.Now == nil {
 		h.cfg.Now = time.Now
 	}
-	h.running = sched.New(h.slots(settings.Live))
+	h.running = sched.New(h.slots(settings.Settings))
 	h.modules = runner.NewCache(cfg.Loaded)
-	h.patience = defaultPatience
-	h.ending, h.end = context.WithCancel(context.WithoutCancel(ctx))
-	h.inside = cancelscope.NewGroup(h.ending)
+	h.closing, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	h.scope = cancelscope.NewGroup(h.closing)
 	defer func() {
 		if err != nil {
 			h.release()
@@ -97,19 +95,22 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if err := h.openArchive(ctx); err != nil {
 		return h, err
 	}
-	room, err := runner.Open(ctx, settings.Sandbox, h.enginesConfig())
+	engines, err := runner.Open(ctx, settings.Sandbox, h.enginesConfig())
 	if err != nil {
 		return h, err
 	}
-	h.engines.Store(room)
+	h.engines.Store(engines)
 	h.openIndex()
-	h.catalog = newCatalog(h)
+	h.catalog = h.newCatalog()
 	h.lister = runner.NewToolLister(h.listerConfig())
-	h.openServers()
-	if err := h.Reload(ctx); err != nil {
+	h.servers = upstream.NewSet(cfg.Version, h.log.Named("mcp"))
+	h.servers.Replace(settings.Servers)
+	h.calls.Add(1)
+	go h.followServers()
+	if err := h.reload(ctx); err != nil {
 		return h, err
 	}
-	if cfg.Ahead > 0 && room.HasWorkers() {
+	if cfg.PrecompileDelay > 0 && engines.HasWorkers() {
 		go h.precompile()
 	}
 	return h, nil
@@ -119,7 +120,7 @@ func (h *Host) openArchive(ctx context.Context) (err error) {
 	cfg := h.cfg.Archive
 	if cfg.Path == "" {
 		if h.temp, err = os.MkdirTemp("", "weir-archive-"); err != nil {
-			return fmt.Errorf("no place for whole results: %w", err)
+			return fmt.Errorf("the folder for whole results cannot be created: %w", err)
 		}
 		cfg.Path = filepath.Join(h.temp, "archive.db")
 	}
@@ -138,113 +139,9 @@ func (h *Host) openArchive(ctx context.Context) (err error) {
 	return nil
 }
 
-// Reload scans the folders again. Calls that run finish on what they began
-// with. The error is ErrClosed or the end of ctx; the old plugins then stay.
-func (h *Host) Reload(ctx context.Context) error {
-	_, err := h.reload(ctx, nil, h.patience)
-	return err
-}
-
-// reload is Reload, unless the plan in force is another than seen; nil: every
-// one. Files that cannot be used and are at rest for less than patience leave
-// their plugin as it was, if the folders are watched.
-func (h *Host) reload(ctx context.Context, seen *plan, patience time.Duration) (Change, error) {
-	h.reloading.Lock()
-	defer h.reloading.Unlock()
-	old := h.current.Load()
-	if seen != nil && seen != old {
-		return Change{}, ctx.Err()
-	}
-	snap, err := h.scan(ctx, patience)
-	if err != nil {
-		return Change{}, err
-	}
-	return h.install(ctx, snap)
-}
-
-// kept are Config.Kept and the plugin folders.
-func (h *Host) kept() []string {
-	out := slices.Clone(h.cfg.Kept)
-	for _, f := range h.live.Load().Folders {
-		// Bare names would be kept everywhere.
-		if abs, err := filepath.Abs(f.Path); err == nil {
-			out = append(out, abs)
-		}
-	}
-	return out
-}
-
-// scan reads the folders; h.reloading must be held.
-func (h *Host) scan(ctx context.Context, patience time.Duration) (*registry.Snapshot, error) {
-	opt := registry.Options{Version: h.cfg.Version, Describe: h.lister.List, Hold: h.holder(patience), Known: h.catalog.KnownSources(), Index: h.index}
-	if old := h.current.Load(); old != nil {
-		opt.Previous = old.snap
-	}
-	var folders []registry.Folder
-	for _, f := range h.live.Load().Folders {
-		folders = append(folders, registry.Folder{Path: f.Path, Trust: registry.Trust(f.Trust)})
-	}
-	snap := registry.Scan(ctx, folders, opt)
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	for _, pl := range snap.Plugins {
-		h.catalog.AddImpliedAsks(pl)
-	}
-	h.catalog.RenameInvalid(snap)
-	h.tellQuarantine(snap)
-	return snap, nil
-}
-
-// install puts what a scan found in force; h.reloading must be held.
-func (h *Host) install(ctx context.Context, snap *registry.Snapshot) (Change, error) {
-	old := h.current.Load()
-	next := h.plan(h.catalog.Decide(h.ending, snap), old)
-	h.preload(ctx, old, next)
-	if err := ctx.Err(); err != nil {
-		next.retire(old)
-		return Change{}, err
-	}
-	if !h.swap(next) {
-		next.retire(old)
-		return Change{}, ErrClosed
-	}
-	h.saveIndex()
-	change := compare(old, next)
-	h.tell(old, next, change)
-	old.retire(next)
-	if old != nil && !change.Empty() {
-		h.changed.send()
-	}
-	return change, nil
-}
-
-// swap puts a plan in force, unless the Host is closed.
-func (h *Host) swap(next *plan) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		return false
-	}
-	h.current.Store(next)
-	return true
-}
-
-// retire lets go of the modules that the next plan does not use.
-func (p *plan) retire(next *plan) {
-	if p == nil {
-		return
-	}
-	for key, m := range p.modules {
-		if next == nil || next.modules[key] != m {
-			m.Retire()
-		}
-	}
-}
-
-// Close ends the calls that run, and lets go of everything. A module that is
-// being compiled is finished in the background and thrown away. Closing twice
-// is allowed.
+// Close cancels the running calls, waits for them and releases everything. A
+// compilation finishes in the background; its result is discarded. Further calls of
+// Close return nil.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	if h.closed {
@@ -253,7 +150,7 @@ func (h *Host) Close() error {
 	}
 	h.closed = true
 	h.mu.Unlock()
-	h.end()
+	h.cancel()
 	h.calls.Wait()
 	h.current.Load().retire(nil)
 	h.saveIndex()
@@ -262,12 +159,12 @@ func (h *Host) Close() error {
 
 // release frees what Open acquired.
 func (h *Host) release() error {
-	h.end()
+	h.cancel()
 	if h.servers != nil {
 		h.servers.Close()
 	}
 	var errs []error
-	if e := h.engines.Load(); e != nil { // what still holds them runs no more
+	if e := h.engines.Load(); e != nil { // no call uses them
 		errs = append(errs, e.Close())
 	}
 	if h.archive != nil {
@@ -279,8 +176,8 @@ func (h *Host) release() error {
 	return errors.Join(errs...)
 }
 
-// enter admits a call, unless the Host is closed. The context it returns ends
-// with the Host; leave must be called behind the call.
+// enter starts a call, unless the Host is closed. The returned context ends with the
+// Host. The caller must call leave after the call.
 func (h *Host) enter(ctx context.Context) (*cancelscope.Context, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -288,48 +185,59 @@ func (h *Host) enter(ctx context.Context) (*cancelscope.Context, error) {
 		return nil, ErrClosed
 	}
 	h.calls.Add(1)
-	return h.inside.Enter(ctx), nil
+	return h.scope.Enter(ctx), nil
 }
 
-// leave ends a call that was admitted.
+// leave ends a call that enter has started.
 func (h *Host) leave(inner *cancelscope.Context) {
 	inner.Leave()
 	h.calls.Done()
 }
 
-// Plugins lists every plugin that was found, by name, with its state and what
-// would change it.
+// Plugins returns all plugins by name, with their states and how to change them.
 func (h *Host) Plugins() []plugin.Info { return h.current.Load().infos() }
 
-// Tools lists the tools that can be called, by name, the host's own last.
+// Tools returns the callable tools: those of plugins by name, then the host's own.
 func (h *Host) Tools() []plugin.ToolInfo {
 	var out []plugin.ToolInfo
-	for _, b := range h.current.Load().usable() {
-		out = append(out, b.info)
+	for _, t := range h.current.Load().usable() {
+		out = append(out, t.info)
 	}
 	for _, spec := range history.Specs(tool.En) {
-		out = append(out, ownInfo(spec))
+		out = append(out, builtinInfo(spec))
 	}
 	return out
 }
 
-// Tool is one of Tools, by its name, at the same cost however many there are.
+// Tool returns one of Tools by its name. Its cost does not depend on their number.
 func (h *Host) Tool(name string) (plugin.ToolInfo, bool) {
-	if b, ok := h.current.Load().tools[name]; ok && b.source.Refusal() == nil {
-		return b.info, true
+	if t, ok := h.current.Load().tools[name]; ok && t.source.Refusal() == nil {
+		return t.info, true
 	}
 	for _, spec := range history.Specs(tool.En) {
 		if spec.Name == name {
-			return ownInfo(spec), true
+			return builtinInfo(spec), true
 		}
 	}
 	return plugin.ToolInfo{}, false
 }
 
-// ownInfo tells about one of the host's own tools.
-func ownInfo(spec tool.Spec) plugin.ToolInfo {
+func builtinInfo(spec tool.Spec) plugin.ToolInfo {
 	return plugin.ToolInfo{Spec: spec, Declared: spec.Output, Effective: spec.Output}
 }
+
+// WorkerMain runs a worker process, which runs one plugin for a Host. A program that
+// names itself in Config.WorkerCommand calls it first:
+//
+//	if code, ok := host.WorkerMain(); ok {
+//		os.Exit(code)
+//	}
+//
+// ok is false, and nothing has happened, unless the process was started as a worker.
+func WorkerMain() (code int, ok bool) { return worker.Main() }
+
+// CanIsolate reports whether this system can run plugins in worker processes.
+func CanIsolate() bool { return worker.Supported() }
 
 // Archive returns the archive of the whole results.
 func (h *Host) Archive() archive.Store { return h.archive }

@@ -90,7 +90,7 @@ func write(t testing.TB, path string, text []byte) {
 // open opens a host on folders with the shared cache; it ends with the test.
 func open(t testing.TB, dir string, change func(*Config)) *Host {
 	t.Helper()
-	cfg := Config{Folders: []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}}, CacheDir: guesttest.Cache(t), Version: "0.1.0"}
+	cfg := Config{Settings: Settings{Folders: []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}}}, CacheDir: guesttest.Cache(t), Version: "0.1.0"}
 	cfg.Archive.Path = filepath.Join(t.TempDir(), "archive.db")
 	if change != nil {
 		change(&cfg)
@@ -293,7 +293,7 @@ func TestClosedHost(t *testing.T) {
 	if _, err := s.Call(t.Context(), tool.Call{Tool: tool.LoadHistory}); err != ErrClosed {
 		t.Errorf("a call: %v", err)
 	}
-	if err := h.Reload(t.Context()); err != ErrClosed {
+	if _, err := h.Reload(t.Context(), ReloadOptions{}); err != ErrClosed {
 		t.Errorf("a reload: %v", err)
 	}
 	h.Warm(t.Context(), func(string, time.Duration, error) { t.Error("nothing is compiled on a closed host") })
@@ -301,7 +301,7 @@ func TestClosedHost(t *testing.T) {
 
 func TestCloseLeavesNothingRunning(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	h, err := Open(t.Context(), Config{Folders: []plugin.Folder{{Path: drop(t, "probe")}}, CacheDir: guesttest.Cache(t), Spares: 2})
+	h, err := Open(t.Context(), Config{Settings: Settings{Folders: []plugin.Folder{{Path: drop(t, "probe")}}, Sandbox: Sandbox{Spares: 2}}, CacheDir: guesttest.Cache(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -266,7 +266,7 @@ func TestHostsShareAnIndex(t *testing.T) {
 				if n%3 == 0 {
 					h.index.Forget(m.file("p"))
 				}
-				if err := h.Reload(t.Context()); err != nil {
+				if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil {
 					t.Error(err)
 				}
 				if got := states(h); got != "p ready [p]\nq ready [q]" {

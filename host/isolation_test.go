@@ -39,7 +39,7 @@ func TestIsolation(t *testing.T) {
 		{"one of them inline", Workers{Inline: []string{"probe"}}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			h := openIsolated(t, drop(t, "probe", "notes"), func(c *Config) { c.Workers = row.workers })
+			h := openIsolated(t, drop(t, "probe", "notes"), func(c *Config) { c.Sandbox.Workers = row.workers })
 			s := h.Session("me", "c1")
 			r, err := s.Call(t.Context(), tool.Call{Tool: "count", Args: json.RawMessage(`{}`)})
 			if err != nil || r.Err != nil {
@@ -66,7 +66,7 @@ func TestQuarantinedPlugin(t *testing.T) {
 	data := t.TempDir()
 	change := func(c *Config) {
 		c.CacheDir = filepath.Join(data, "cache")
-		c.Workers = Workers{CompileCPU: time.Second, Quarantine: filepath.Join(data, "quarantine.json")}
+		c.Sandbox.Workers = Workers{CompileCPU: time.Second, Quarantine: filepath.Join(data, "quarantine.json")}
 	}
 	h := openIsolated(t, dir, change)
 	if info := pluginNamed(t, h, "bomb"); info.State != plugin.Ready {
@@ -121,7 +121,7 @@ func TestQuarantinedStranger(t *testing.T) {
 	file := filepath.Join(data, "quarantine.json")
 	write(t, file, fmt.Appendf(nil, `{"%x":{"plugin":"strange","why":"compiling it takes too long","when":"2026-01-02T03:04:05Z","tries":1,"final":true}}`, sum))
 	h := openIsolated(t, dir, func(c *Config) {
-		c.CacheDir, c.Workers.Quarantine, c.Lock = filepath.Join(data, "cache"), file, filepath.Join(data, "weir.lock")
+		c.CacheDir, c.Sandbox.Workers.Quarantine, c.Lock = filepath.Join(data, "cache"), file, filepath.Join(data, "weir.lock")
 	})
 	info := pluginNamed(t, h, "strange")
 	if info.State != plugin.Quarantined || info.Why.String() != "compiling it takes too long, on 2026-01-02 03:04 UTC; it is not tried again" || !strings.Contains(info.Fix.String(), "weir plugin retry strange") {
@@ -147,7 +147,7 @@ func TestClosedWhileCompiling(t *testing.T) {
 	place(t, dir, "bomb", manifest("bomb", "blow", "run", ""))
 	write(t, filepath.Join(dir, "bomb", "bomb.wasm"), wasmtest.Slow("run", 60_000))
 	file := filepath.Join(data, "quarantine.json")
-	h := openIsolated(t, dir, func(c *Config) { c.CacheDir, c.Workers.Quarantine = filepath.Join(data, "cache"), file })
+	h := openIsolated(t, dir, func(c *Config) { c.CacheDir, c.Sandbox.Workers.Quarantine = filepath.Join(data, "cache"), file })
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan struct{})

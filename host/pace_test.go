@@ -107,7 +107,7 @@ func TestWhatTheCacheGoesBy(t *testing.T) {
 	dir, work := t.TempDir(), t.TempDir()
 	asks := "[permissions]\npaths = [{ guest = \"/work\", mode = \"rw\", reason = \"x\" }]\n[config.depth]\ntype = \"integer\"\ndefault = 1\n"
 	base := func() (*Config, string, []byte) {
-		return &Config{Grants: map[string]plugin.Grant{"p": {Paths: []plugin.PathGrant{{Guest: "/work", Host: work, Mode: "ro"}}}}}, "", nil
+		return &Config{Settings: Settings{Grants: map[string]plugin.Grant{"p": {Paths: []plugin.PathGrant{{Guest: "/work", Host: work, Mode: "ro"}}}}}}, "", nil
 	}
 	identity := func(change func(c *Config), text, wasmTail string) string {
 		cfg, _, _ := base()
@@ -164,7 +164,7 @@ func TestRateOutlivesReloads(t *testing.T) {
 			t.Errorf("call %d: %v", i, r.Err)
 		}
 		place(t, dir, "p", append(manifest("p", "job", "echo", fmt.Sprintf("version = \"%d\"", i)), "rate = { per_minute = 2 }\n"...))
-		if err := h.Reload(t.Context()); err != nil {
+		if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

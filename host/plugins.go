@@ -3,26 +3,32 @@ package host
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/weirhost/weir/host/internal/catalog"
 	"github.com/weirhost/weir/host/internal/grant"
 	"github.com/weirhost/weir/host/internal/lockfile"
+	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// newCatalog returns the catalog of a host; it decides which plugins may run.
-func newCatalog(h *Host) *catalog.Catalog {
+// newCatalog returns the catalog, which decides which plugins may run.
+func (h *Host) newCatalog() *catalog.Catalog {
 	return catalog.New(catalog.Config{
 		Store: storeOf(h.cfg), Grants: h.grants, Resolver: grant.Resolver{Secret: h.cfg.Secret, Transport: h.cfg.Transport},
 		Options: func() registry.Options {
 			return registry.Options{Version: h.cfg.Version, Describe: h.lister.List, Index: h.index}
 		},
-		Limits: func(spec tool.Spec, owner string) plugin.ToolInfo { return h.live.Load().ladder(spec, owner) },
-		Now:    h.cfg.Now, Log: h.log,
+		Limits: func(spec tool.Spec, owner string) plugin.ToolInfo {
+			return h.settings.Load().effectiveLimits(spec, owner)
+		},
+		Now: h.cfg.Now, Log: h.log,
 	})
 }
 
@@ -79,18 +85,18 @@ func (h *Host) Remove(ctx context.Context, name string, files bool) (removed plu
 // Review scans the folders and returns everything about one plugin. The error is a
 // *plugin.Error, ErrClosed or that of ctx.
 func (h *Host) Review(ctx context.Context, name string) (plugin.Review, error) {
-	if err := h.Reload(ctx); err != nil {
+	if err := h.reload(ctx); err != nil {
 		return plugin.Review{}, err
 	}
-	h.reloading.Lock() // the next scan may change the manifests of the plan
+	h.reloading.Lock() // the next scan may change the manifests
 	defer h.reloading.Unlock()
-	p := h.current.Load()
-	infos := p.infos()
+	current := h.current.Load()
+	infos := current.infos()
 	i := slices.IndexFunc(infos, func(info plugin.Info) bool { return info.Name == name })
 	if i < 0 {
-		return plugin.Review{}, h.catalog.Unknown(p.snap, name)
+		return plugin.Review{}, h.catalog.Unknown(current.scan, name)
 	}
-	return h.catalog.Review(infos[i], p.plugins[i].entry), nil
+	return h.catalog.Review(infos[i], current.plugins[i].entry), nil
 }
 
 // update applies a change to the lock file, calls then, if it is not nil, and puts
@@ -98,21 +104,159 @@ func (h *Host) Review(ctx context.Context, name string) (plugin.Review, error) {
 func (h *Host) update(ctx context.Context, change catalog.Change, then func() error) error {
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
-	snap, err := h.scan(ctx, 0)
+	found, err := h.scan(ctx, 0)
 	if err != nil {
 		return err
 	}
-	failed := h.catalog.Update(h.ending, snap, change)
+	failed := h.catalog.Update(h.closing, found, change)
 	if failed == nil {
 		if then != nil {
 			failed = then()
 		}
-		if snap, err = h.scan(ctx, 0); err != nil { // files may be gone
+		if found, err = h.scan(ctx, 0); err != nil { // files may be gone
 			return err
 		}
 	}
-	if _, err := h.install(ctx, snap); err != nil {
+	if _, err := h.install(ctx, found); err != nil {
 		return err
 	}
 	return failed
+}
+
+// ErrNotQuarantined is the error of Retry for a plugin that is not in quarantine.
+var ErrNotQuarantined = errors.New("the plugin is not in quarantine")
+
+// Retry takes a plugin out of quarantine: its next call runs its module again. A
+// third-party plugin that must be asked for its tools is asked at once, which may need
+// as long as a Reload. The error is ErrNotQuarantined, or that of the quarantine's file.
+func (h *Host) Retry(name string) error {
+	engines := h.engines.Load()
+	for _, one := range h.current.Load().plugins {
+		if one.info.Name != name {
+			continue
+		}
+		digest, unlisted := one.info.SHA256, one.info.State == plugin.Quarantined
+		if e := one.entry; e != nil && e.Refused != nil && e.Refused.Untold && engines.Quarantined(digest) == nil {
+			digest, unlisted = e.Refused.WasmSHA256, true
+		}
+		if engines.Quarantined(digest) == nil {
+			continue
+		}
+		if err := engines.Unquarantine(digest); err != nil || !unlisted {
+			return err
+		}
+		return h.reload(context.Background())
+	}
+	return ErrNotQuarantined
+}
+
+// unlisted returns why a module was not asked for its tools; nil: it is not in
+// quarantine.
+func (h *Host) unlisted(r registry.Refusal) error {
+	if !r.Untold {
+		return nil
+	}
+	return h.engines.Load().Quarantined(r.WasmSHA256)
+}
+
+// explainQuarantine adds the reason and the fix to modules that cannot be asked for
+// their tools because they are in quarantine. No other goroutine may use found.
+func (h *Host) explainQuarantine(found *registry.Snapshot) {
+	for i := range found.Refused {
+		if r := &found.Refused[i]; h.unlisted(*r) != nil {
+			_, why, fix := runner.DescribeRefusal(r.Name, r.Source, h.unlisted(*r))
+			r.Problems = []registry.Problem{{Msg: why.String(), Fix: fix.String()}}
+		}
+	}
+}
+
+// listerConfig connects the lister of third-party plugins' tools to the host.
+func (h *Host) listerConfig() runner.ListerConfig {
+	return runner.ListerConfig{
+		CacheDir: h.cfg.CacheDir, Engines: h.engines.Load, Rescan: h.reload, Asking: h.cfg.Asking, Now: h.cfg.Now, Logger: h.log,
+		Memory: func() tool.Bytes { return h.settings.Load().defaults().Memory },
+		Admit: func() (context.Context, func(), error) {
+			ctx, err := h.enter(context.Background())
+			if err != nil {
+				return nil, nil, err
+			}
+			return ctx, func() { h.leave(ctx) }, nil
+		},
+	}
+}
+
+// indexFile, in Config.CacheDir, stores facts about the modules' files between runs.
+const indexFile = "installed.json"
+
+// openIndex loads the facts of earlier runs about the modules' files.
+func (h *Host) openIndex() {
+	file := ""
+	if h.cfg.CacheDir != "" {
+		file = filepath.Join(h.cfg.CacheDir, indexFile)
+	}
+	h.index = modindex.Open(file, h.cfg.Version)
+}
+
+// saveIndex stores the facts. Without them the next start reads the files again.
+func (h *Host) saveIndex() {
+	if err := h.index.Save(); err != nil {
+		h.log.Warn("facts about the plugins' modules cannot be saved; the next start reads all modules again", "error", err)
+	}
+}
+
+// Warm compiles the named plugins, or all if there are no names, and reports each when
+// it is compiled. report may be nil. Warm stops when ctx ends.
+func (h *Host) Warm(ctx context.Context, report func(name string, took time.Duration, err error), names ...string) {
+	inner, err := h.enter(ctx)
+	if err != nil {
+		return
+	}
+	defer h.leave(inner)
+	ctx = inner
+	if report == nil {
+		report = func(string, time.Duration, error) {}
+	}
+	done := map[runner.Key]bool{}
+	last := false
+	for h.warm(ctx, names, done, last, report) && h.reload(ctx) == nil {
+		last = true
+	}
+}
+
+// warm compiles the modules that are not in done. It returns true if files have changed
+// since the scan; in the last pass it reports them instead.
+func (h *Host) warm(ctx context.Context, names []string, done map[runner.Key]bool, last bool, report func(string, time.Duration, error)) (again bool) {
+	for _, one := range h.current.Load().plugins {
+		if len(names) > 0 && !slices.Contains(names, one.info.Name) {
+			continue
+		}
+		for _, m := range one.modules {
+			if ctx.Err() != nil || done[m.Key()] {
+				continue
+			}
+			took, changed, err := runner.Warm(ctx, m)
+			if changed && !last {
+				again = true
+				continue
+			}
+			done[m.Key()] = true
+			report(one.info.Name, took, err)
+		}
+	}
+	return again
+}
+
+// precompile compiles uncalled plugins in the background until the Host closes.
+func (h *Host) precompile() {
+	ctx, err := h.enter(h.closing)
+	if err != nil {
+		return
+	}
+	defer h.leave(ctx)
+	runner.Precompiler{Delay: h.cfg.PrecompileDelay, Changed: h.changed.next, Logger: h.log, Modules: func() (all []*runner.Module) {
+		for _, one := range h.current.Load().plugins {
+			all = append(all, one.modules...)
+		}
+		return all
+	}}.Run(ctx)
 }

@@ -76,7 +76,7 @@ func (s *Session) archive(ctx context.Context, t *boundTool, c tool.Call, a answ
 // where the tool's strategy is to summarise. If that fails the cut stays.
 func (s *Session) summarise(ctx context.Context, t *boundTool, c tool.Call, r tool.Result) tool.Result {
 	l := t.info.Effective
-	set := s.h.live.Load()
+	set := s.h.settings.Load()
 	if l.Strategy != tool.Summarize || set.Summarise == nil || !r.Shown.Cut() || r.Shown.TotalChars <= set.SummariseOver || r.Err != nil {
 		return r
 	}

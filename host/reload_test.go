@@ -71,13 +71,13 @@ func TestReload(t *testing.T) {
 	if try(t, s, "two", "").Err == nil {
 		t.Error("a plugin appears with a reload, not before")
 	}
-	if err := h.Reload(t.Context()); err != nil {
+	if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	call(t, s, "two", "")
 	os.RemoveAll(filepath.Join(dir, "one"))
 	place(t, dir, "two", []byte("schema = 1\nname = 5\n"))
-	if err := h.Reload(t.Context()); err != nil {
+	if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := states(h); got != "two refused []" {
@@ -85,7 +85,7 @@ func TestReload(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := h.Reload(ctx); err == nil {
+	if err := h.reload(ctx); err == nil {
 		t.Error("a reload with an ended context must fail")
 	}
 }
@@ -95,7 +95,7 @@ func TestIncumbentStaysOnClash(t *testing.T) {
 	place(t, dir, "m", manifest("m", "same", "echo", ""))
 	h := open(t, dir, nil)
 	place(t, dir, "a", manifest("a", "same", "count", "")) // comes before m in the folder
-	if err := h.Reload(t.Context()); err != nil {
+	if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := states(h); got != "a refused []\nm ready [same]" {
@@ -120,7 +120,7 @@ func TestCallsFinishOnWhatTheyBeganWith(t *testing.T) {
 	}()
 	waitFor(t, func() bool { return old.Uses() == 1 })
 	place(t, dir, "p", manifest("p", "job", "echo", "version = \"2\""))
-	if err := h.Reload(t.Context()); err != nil {
+	if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if r := call(t, s, "job", `{"new":1}`); r.Whole() != `{"new":1}` {

@@ -180,7 +180,7 @@ func hasChinese(s string) bool {
 }
 
 func TestFreshStateAndNormalising(t *testing.T) {
-	s := open(t, drop(t, "probe"), func(c *Config) { c.Spares = 1 }).Session("me", "c1")
+	s := open(t, drop(t, "probe"), func(c *Config) { c.Sandbox.Spares = 1 }).Session("me", "c1")
 	for range 3 {
 		if r := call(t, s, "count", "{}"); r.Whole() != "call 1" {
 			t.Fatalf("an instance was used twice: %q", r.Whole())
@@ -212,7 +212,7 @@ func TestRate(t *testing.T) {
 	for range 2 {
 		call(t, s, "rationed", "")
 	}
-	if err := h.Reload(t.Context()); err != nil { // gives no new calls away
+	if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil { // gives no new calls away
 		t.Fatal(err)
 	}
 	r := try(t, s, "rationed", "")
@@ -276,7 +276,7 @@ func TestFullDisk(t *testing.T) {
 }
 
 func TestConcurrentCalls(t *testing.T) {
-	h := open(t, drop(t, "probe"), func(c *Config) { c.Parallel = 2; c.Spares = 1 })
+	h := open(t, drop(t, "probe"), func(c *Config) { c.Parallel = 2; c.Sandbox.Spares = 1 })
 	s := h.Session("me", "c1")
 	var wg sync.WaitGroup
 	for i := range 12 {

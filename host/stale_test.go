@@ -23,7 +23,7 @@ func TestRetiredModuleIsNotCompiled(t *testing.T) {
 	path := filepath.Join(dir, "p", "p.wasm")
 	wasm := slurp(t, path)
 	write(t, path, append(wasm, 0, 3, 1, 'x', 0))
-	if err := h.Reload(t.Context()); err != nil {
+	if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	write(t, path, wasm)
@@ -47,7 +47,7 @@ func TestCallOfRetiredModuleRunsOnTheNewOne(t *testing.T) {
 	place(t, dir, "p", manifest("p", "job", "echo", "version = \"2\""))
 	path := filepath.Join(dir, "p", "p.wasm")
 	write(t, path, append(slurp(t, path), 0, 3, 1, 'x', 0))
-	if err := h.Reload(t.Context()); err != nil {
+	if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, again := s.call(t.Context(), stale, tool.Call{Tool: "job", Args: json.RawMessage(`{"a":1}`)}); !again {

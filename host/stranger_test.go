@@ -56,10 +56,10 @@ func afresh(t *testing.T, dir string, wait, timeout time.Duration) *Host {
 	cfg := h.listerConfig()
 	cfg.CacheDir, cfg.Wait, cfg.Timeout = "", wait, timeout
 	h.lister = runner.NewToolLister(cfg)
-	live := *h.live.Load()
-	live.Folders = []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}}
-	h.live.Store(&live)
-	if err := h.Reload(t.Context()); err != nil {
+	set := *h.settings.Load()
+	set.Folders = []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}}
+	h.settings.Store(&set)
+	if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return h
@@ -119,7 +119,7 @@ func TestStrangersAreListedWithCare(t *testing.T) {
 		t.Errorf("the honest one: %+v", got["servlet"])
 	}
 	call(t, h.Session("me", "c"), "servlet__say", `{"text":"still here"}`)
-	if err := h.Reload(t.Context()); err != nil { // what failed is not asked again at once
+	if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil { // what failed is not asked again at once
 		t.Error(err)
 	}
 }
@@ -206,7 +206,7 @@ func TestStrangersAreAskedOnce(t *testing.T) {
 	}
 	asked := func() int { return strings.Count(log.String(), "a plugin was asked for its tools") }
 	h := open(t, dir, change)
-	if err := h.Reload(t.Context()); err != nil {
+	if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	other := open(t, dir, change)
@@ -216,7 +216,7 @@ func TestStrangersAreAskedOnce(t *testing.T) {
 	if r := try(t, h.Session("me", "c"), "lone__echo", `{}`); r.Err == nil || r.Err.Code != tool.Trapped {
 		t.Fatal(r.Err)
 	}
-	if err := h.Reload(t.Context()); err != nil {
+	if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if asked() != 2 {
@@ -281,13 +281,13 @@ func TestStrangersComeInLater(t *testing.T) {
 	cfg := h.listerConfig() // of which the first call does not begin before hold is closed
 	cfg.CacheDir, cfg.Wait, cfg.Engines = "", -1, func() *runner.Engines { <-hold; return h.engines.Load() }
 	h.lister = runner.NewToolLister(cfg)
-	if err := h.Reload(t.Context()); err != nil {
+	if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if p := h.Plugins()[0]; p.State != plugin.Pending || p.Name != "late" || p.ABI != "describe/call" || !strings.Contains(p.Why.String(), "asked for its tools") || p.Fix.IsZero() {
 		t.Errorf("%+v", p)
 	}
-	if err := h.Reload(t.Context()); err != nil { // a second scan asks nobody twice
+	if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil { // a second scan asks nobody twice
 		t.Fatal(err)
 	}
 	close(hold)
@@ -309,11 +309,11 @@ func TestCloseWhileAStrangerIsAsked(t *testing.T) {
 	lister := h.listerConfig()
 	lister.CacheDir, lister.Wait = "", -1
 	h.lister = runner.NewToolLister(lister)
-	live := *h.live.Load()
-	live.Folders = []plugin.Folder{{Path: dir}}
-	h.live.Store(&live)
+	set := *h.settings.Load()
+	set.Folders = []plugin.Folder{{Path: dir}}
+	h.settings.Store(&set)
 	write(t, filepath.Join(dir, "spins.wasm"), bare(wt.Loop, wt.Empty, wt.Br, 0, wt.End, wt.I32Const, 0))
-	if err := h.Reload(t.Context()); err != nil {
+	if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Close(); err != nil {

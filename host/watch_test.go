@@ -114,7 +114,7 @@ func TestWatchedFolder(t *testing.T) {
 func TestBrokenFilesAreGivenTime(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "a", generation(1))
-	h := watched(t, dir, watch.Config{}, func(h *Host) { h.patience = time.Hour })
+	h := watched(t, dir, watch.Config{}, func(h *Host) { h.grace = time.Hour })
 	s := h.Session("me", "c1")
 	answers(t, s, "a", generation(1))
 	next := answering("a", generation(2))
@@ -132,7 +132,7 @@ func TestBrokenFilesAreGivenTime(t *testing.T) {
 	waitFor(t, func() bool { return h.state("new") == "waiting 0" })
 	// A person who asks for a reload wants to see what is wrong now.
 	waitFor(t, func() bool {
-		if _, err := h.Rescan(t.Context()); err != nil {
+		if _, err := h.Reload(t.Context(), ReloadOptions{Force: true}); err != nil {
 			t.Fatal(err)
 		}
 		return h.state("a") == "refused 1" && h.state("new") == "refused 1"
@@ -145,7 +145,7 @@ func TestFilesThatStayBrokenAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "a", generation(1))
 	var book guesttest.LogBook
-	h := watched(t, dir, watch.Config{}, func(h *Host) { h.patience, h.log = 200*time.Millisecond, book.Logger() })
+	h := watched(t, dir, watch.Config{}, func(h *Host) { h.grace, h.log = 200*time.Millisecond, book.Logger() })
 	answers(t, h.Session("me", "c1"), "a", generation(1))
 	write(t, filepath.Join(dir, "a", "a.wasm"), []byte("hello"))
 	waitFor(t, func() bool { return h.state("a") == "refused 1" })
@@ -161,7 +161,7 @@ func TestFilesThatStayBrokenAreRefused(t *testing.T) {
 func TestFirstCallWaitsForAHalfWrittenFile(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "a", generation(1))
-	h := watched(t, dir, watch.Config{}, func(h *Host) { h.patience = time.Hour })
+	h := watched(t, dir, watch.Config{}, func(h *Host) { h.grace = time.Hour })
 	next := answering("a", generation(2))
 	path := filepath.Join(dir, "a", "a.wasm")
 	write(t, path, next[:len(next)/2])
@@ -191,7 +191,7 @@ func storm(t *testing.T, cfg watch.Config, rounds int) {
 	if err := os.Symlink(filepath.Join(elsewhere, "linked"), filepath.Join(dir, "linked")); err != nil {
 		t.Fatal(err)
 	}
-	h := watched(t, dir, cfg, func(h *Host) { h.patience = time.Hour })
+	h := watched(t, dir, cfg, func(h *Host) { h.grace = time.Hour })
 	s := h.Session("me", "c1")
 	for _, name := range []string{"honest", "p", "linked"} {
 		call(t, s, name, "")

@@ -65,8 +65,10 @@ func open(ctx context.Context, root string) (*host.Host, error) {
 		return nil, err
 	}
 	return host.Open(ctx, host.Config{
-		Folders:  []plugin.Folder{{Path: filepath.Join(root, "plugins"), Trust: plugin.TrustGranted}},
-		Grants:   map[string]plugin.Grant{"grep_search": {Paths: []plugin.PathGrant{{Guest: "/workspace", Host: root}}}},
+		Settings: host.Settings{
+			Folders: []plugin.Folder{{Path: filepath.Join(root, "plugins"), Trust: plugin.TrustGranted}},
+			Grants:  map[string]plugin.Grant{"grep_search": {Paths: []plugin.PathGrant{{Guest: "/workspace", Host: root}}}},
+		},
 		CacheDir: filepath.Join(cache, "weir", "wasm"),
 	})
 }

@@ -42,12 +42,14 @@ func run(ctx context.Context, out io.Writer, plugins, cache string) error {
 		return err
 	}
 	h, err := host.Open(ctx, host.Config{
-		Folders:       []plugin.Folder{{Path: plugins, Trust: plugin.TrustGranted}},
-		CacheDir:      cache,                    // compiled modules
-		Archive:       archive.Config{Path: ""}, // a temporary file; a path keeps results
+		Settings: host.Settings{
+			Folders: []plugin.Folder{{Path: plugins, Trust: plugin.TrustGranted}},
+			Archive: archive.Config{Path: ""}, // a temporary file; a path keeps results,
+			// What the operator says of a tool comes before what the tool declares.
+			Tools: map[string]host.ToolConfig{"primes": {Limits: tool.Limits{MaxChars: 600}}},
+		},
+		CacheDir:      cache, // compiled modules,
 		WorkerCommand: []string{self},
-		// What the operator says of a tool comes before what the tool declares.
-		Tools: map[string]host.ToolConfig{"primes": {Limits: tool.Limits{MaxChars: 600}}},
 	})
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/internal/msg"
@@ -35,12 +36,8 @@ func (d *Daemon) approvePlugin(w http.ResponseWriter, r *http.Request) error {
 	if body.Digest == "" {
 		return api.Problemf(http.StatusBadRequest, api.CodeBadBody, "send the digest of the version that was looked at: GET /api/plugins/NAME shows it", "the digest is missing")
 	}
-	if d.cfg.Grants != nil {
-		grants, err := d.cfg.Grants()
-		if err != nil {
-			return api.Problemf(http.StatusConflict, "config", "correct the file and approve again", "the grants cannot be read: %s", err)
-		}
-		if err := d.cfg.Host.Regrant(r.Context(), grants); err != nil {
+	if grants := d.grants("correct the file and approve again"); grants != nil {
+		if _, err := d.cfg.Host.Reload(r.Context(), host.ReloadOptions{Grants: grants}); err != nil {
 			return err
 		}
 	}

@@ -11,18 +11,26 @@ import (
 	"github.com/weirhost/weir/host/plugin"
 )
 
-// ReloadPlugins reads the plugin folders and the grants again, as a person asks
-// for it, and says what became different. Grants that cannot be read change
-// nothing.
+// ReloadPlugins reads the plugin folders and the grants again, for a person, and
+// returns what changed. Grants that cannot be read change nothing.
 func (d *Daemon) ReloadPlugins(ctx context.Context) (host.Change, error) {
+	grants := d.grants("correct the file and reload again; until then what was granted before holds")
+	return d.cfg.Host.Reload(ctx, host.ReloadOptions{Force: true, Grants: grants})
+}
+
+// grants returns a function that reads the grants, for host.ReloadOptions; nil: they
+// cannot change. hint is that of its error.
+func (d *Daemon) grants(hint string) func() (map[string]plugin.Grant, error) {
 	if d.cfg.Grants == nil {
-		return d.cfg.Host.Rescan(ctx)
+		return nil
 	}
-	grants, err := d.cfg.Grants()
-	if err != nil {
-		return host.Change{}, api.Problemf(http.StatusConflict, "config", "correct the file and reload again; until then what was granted before holds", "the grants cannot be read: %s", err)
+	return func() (map[string]plugin.Grant, error) {
+		grants, err := d.cfg.Grants()
+		if err != nil {
+			return nil, api.Problemf(http.StatusConflict, "config", hint, "the grants cannot be read: %s", err)
+		}
+		return grants, nil
 	}
-	return d.cfg.Host.Refresh(ctx, grants)
 }
 
 // Reloaded is what a reload made different, and the plugins as they are now.

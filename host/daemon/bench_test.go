@@ -43,8 +43,12 @@ func benchDaemon(b *testing.B) *Daemon {
 	}
 	guesttest.Build(b, from, filepath.Join(dir, "echo", "echo.wasm"))
 	h, err := host.Open(b.Context(), host.Config{
-		Folders: []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}}, CacheDir: guesttest.Cache(b),
-		Archive: archive.Config{Path: filepath.Join(b.TempDir(), "archive.db")}, Version: "0.1.0",
+		Settings: host.Settings{
+			Folders: []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}},
+			Archive: archive.Config{Path: filepath.Join(b.TempDir(), "archive.db")},
+		},
+		CacheDir: guesttest.Cache(b),
+		Version:  "0.1.0",
 	})
 	if err != nil {
 		b.Fatal(err)

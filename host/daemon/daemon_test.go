@@ -43,9 +43,11 @@ func newServer(t *testing.T, m agent.Model) *server {
 func serverWith(t *testing.T, m agent.Model, edit func(*host.Config)) *server {
 	t.Helper()
 	cfg := host.Config{
-		Folders:  []plugin.Folder{{Path: guesttest.Shipped(t, "calculator", "long_text"), Trust: "granted"}},
+		Settings: host.Settings{
+			Folders: []plugin.Folder{{Path: guesttest.Shipped(t, "calculator", "long_text"), Trust: "granted"}},
+			Archive: archive.Config{Path: filepath.Join(t.TempDir(), "archive.db")},
+		},
 		CacheDir: guesttest.Cache(t),
-		Archive:  archive.Config{Path: filepath.Join(t.TempDir(), "archive.db")},
 		Version:  "0.1.0",
 	}
 	edit(&cfg)

@@ -24,8 +24,8 @@ func serve(answer string) (base string, stop func(), err error) {
 		return "", nil, err
 	}
 	h, err := host.Open(context.Background(), host.Config{
+		Settings: host.Settings{Archive: archive.Config{Path: filepath.Join(dir, "archive.db")}},
 		CacheDir: filepath.Join(dir, "cache"),
-		Archive:  archive.Config{Path: filepath.Join(dir, "archive.db")},
 	})
 	if err != nil {
 		return "", nil, err

@@ -26,17 +26,17 @@ import (
 // A bench is a host with one plugin and a world that changes from call to call.
 // It is not for concurrent use.
 type bench struct {
-	host   *host.Host
-	live   host.Live // what holds in every world
-	asks   registry.Asks
-	own    bool   // it speaks weir's own ABI
-	name   string // the plugin's
-	tools  []string
-	temp   string
-	calls  int
-	ahead  atomic.Int64 // how far the host's clock goes ahead, in nanoseconds
-	net    atomic.Pointer[network]
-	secret atomic.Pointer[map[string]string]
+	host     *host.Host
+	settings host.Settings // of every world
+	asks     registry.Asks
+	own      bool   // it speaks weir's own ABI
+	name     string // the plugin's
+	tools    []string
+	temp     string
+	calls    int
+	ahead    atomic.Int64 // how far the host's clock goes ahead, in nanoseconds
+	net      atomic.Pointer[network]
+	secret   atomic.Pointer[map[string]string]
 }
 
 // openBench opens a host over a folder that holds the plugin and nothing else.
@@ -55,14 +55,20 @@ func openBench(ctx context.Context, path string, p *registry.Plugin, cfg Config)
 		return nil, err
 	}
 	hc := host.Config{
-		Folders:  []plugin.Folder{{Path: plugins, Trust: plugin.TrustGranted}},
-		CacheDir: cfg.CacheDir, WorkerCommand: cfg.WorkerCommand, Logger: cfg.Logger, Version: cfg.Version,
-		// A case is the operator's own word, and there is nobody to ask.
-		Approvals: approval.Policy{Default: approval.Allow, Network: approval.Allow},
-		Transport: b, Secret: b.find,
-		Now: func() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) },
+		Settings: host.Settings{
+			Folders: []plugin.Folder{{Path: plugins, Trust: plugin.TrustGranted}},
+			// A case is the operator's own word, and there is nobody to ask.
+			Approvals: approval.Policy{Default: approval.Allow, Network: approval.Allow},
+		},
+		CacheDir:      cfg.CacheDir,
+		WorkerCommand: cfg.WorkerCommand,
+		Logger:        cfg.Logger,
+		Version:       cfg.Version,
+		Transport:     b,
+		Secret:        b.find,
+		Now:           func() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) },
 	}
-	b.live = hc.Live()
+	b.settings = hc.Settings
 	if b.host, err = host.Open(ctx, hc); err != nil {
 		return nil, err
 	}
@@ -218,16 +224,16 @@ func (b *bench) grant(ctx context.Context, w world, folder string, tools ...stri
 	if !b.own {
 		g.Config = w.config
 	}
-	live := b.live
-	live.Grants, live.Tools = map[string]plugin.Grant{b.name: g}, map[string]host.ToolConfig{}
+	settings := b.settings
+	settings.Grants, settings.Tools = map[string]plugin.Grant{b.name: g}, map[string]host.ToolConfig{}
 	for _, name := range tools {
 		c := host.ToolConfig{Limits: w.operator}
 		if b.own {
 			c.Config = w.config
 		}
-		live.Tools[name] = c
+		settings.Tools[name] = c
 	}
-	_, err := b.host.Apply(ctx, live)
+	_, err := b.host.Apply(ctx, settings)
 	return err
 }
 

@@ -38,7 +38,9 @@ func (b *bench) session(ctx context.Context, n int) (*host.Session, error) {
 		return nil, err
 	}
 	h, err := host.Open(ctx, host.Config{
-		Folders: []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}}, CacheDir: b.cache, Lock: b.dir(fmt.Sprintf("lock-%d", n)),
+		Settings: host.Settings{Folders: []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}}},
+		CacheDir: b.cache,
+		Lock:     b.dir(fmt.Sprintf("lock-%d", n)),
 	})
 	if err != nil {
 		return nil, err

@@ -130,8 +130,12 @@ type = "string"
 		return nil, err
 	}
 	cfg := host.Config{
-		Folders:  []plugin.Folder{{Path: filepath.Join(dir, "plugins"), Trust: plugin.TrustGranted}},
-		CacheDir: filepath.Join(dir, "cache"), Archive: archive.Config{Path: filepath.Join(dir, "archive.db")}, Spares: 1,
+		Settings: host.Settings{
+			Folders: []plugin.Folder{{Path: filepath.Join(dir, "plugins"), Trust: plugin.TrustGranted}},
+			Archive: archive.Config{Path: filepath.Join(dir, "archive.db")},
+			Sandbox: host.Sandbox{Spares: 1},
+		},
+		CacheDir: filepath.Join(dir, "cache"),
 	}
 	if !inline && host.CanIsolate() {
 		cfg.WorkerCommand = []string{"/proc/self/exe"}

@@ -180,9 +180,13 @@ func (p *party) serve(t *testing.T) string {
 func TestProfiles(t *testing.T) {
 	guests := &party{}
 	h, err := host.Open(t.Context(), host.Config{
-		Folders:  []plugin.Folder{{Path: guesttest.Shipped(t, "calculator", "long_text"), Trust: "granted"}},
-		CacheDir: guesttest.Cache(t), Archive: archive.Config{Path: filepath.Join(t.TempDir(), "archive.db")},
-		Servers: []plugin.Server{{Name: "party", URL: guests.serve(t), TrustHints: true}}, Parallel: 64, // a server gets a quarter
+		Settings: host.Settings{
+			Folders:  []plugin.Folder{{Path: guesttest.Shipped(t, "calculator", "long_text"), Trust: "granted"}},
+			Archive:  archive.Config{Path: filepath.Join(t.TempDir(), "archive.db")},
+			Servers:  []plugin.Server{{Name: "party", URL: guests.serve(t), TrustHints: true}},
+			Parallel: 64, // a server gets a quarter,
+		},
+		CacheDir: guesttest.Cache(t),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -38,8 +38,12 @@ func TestClients(t *testing.T) {
 	plugins := guesttest.Shipped(t, "calculator", "long_text")
 	everything(t, plugins)
 	h, err := host.Open(t.Context(), host.Config{
-		Folders:  []plugin.Folder{{Path: plugins, Trust: "granted"}},
-		CacheDir: guesttest.Cache(t), Archive: archive.Config{Path: filepath.Join(t.TempDir(), "archive.db")}, Version: "0.1.0",
+		Settings: host.Settings{
+			Folders: []plugin.Folder{{Path: plugins, Trust: "granted"}},
+			Archive: archive.Config{Path: filepath.Join(t.TempDir(), "archive.db")},
+		},
+		CacheDir: guesttest.Cache(t),
+		Version:  "0.1.0",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -324,7 +324,7 @@ func TestListChanged(t *testing.T) {
 	o := &mcp.ClientOptions{ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} }}
 	sessions := []*mcp.ClientSession{b.http(o, "2025-11-25", "me"), b.stream(o, "2025-06-18")}
 	place(t, b.folder, filepath.Join(guesttest.Root(t), "plugins", "calculator"))
-	if err := b.host.Reload(t.Context()); err != nil {
+	if _, err := b.host.Reload(t.Context(), host.ReloadOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for range sessions {

@@ -56,7 +56,9 @@ func newBench(t *testing.T, change func(*host.Config, *Config)) *bench {
 	b := &bench{T: t, folder: t.TempDir()}
 	place(t, b.folder, filepath.Join("testdata", "everything"))
 	hc := host.Config{
-		Folders: []plugin.Folder{{Path: b.folder, Trust: plugin.TrustGranted}}, CacheDir: guesttest.Cache(t), Version: "0.1.0",
+		Settings: host.Settings{Folders: []plugin.Folder{{Path: b.folder, Trust: plugin.TrustGranted}}},
+		CacheDir: guesttest.Cache(t),
+		Version:  "0.1.0",
 	}
 	hc.Archive.Path = filepath.Join(t.TempDir(), "archive.db")
 	c := Config{Version: "0.1.0", Called: func(c Call) {

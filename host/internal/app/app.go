@@ -133,7 +133,7 @@ func (a *App) openHost(ctx context.Context, s config.Settings) (err error) {
 		return err
 	}
 	if a.options.Stays {
-		cfg.Ahead = precompileDelay
+		cfg.PrecompileDelay = precompileDelay
 	}
 	if notice := a.options.Notice; notice != nil {
 		cfg.Asking = func(name string) {

@@ -106,7 +106,7 @@ func (a *App) Reload(ctx context.Context) (daemon.ReloadReport, error) {
 type pending struct {
 	settings     config.Settings
 	setup        daemon.Setup
-	hostSettings host.Live
+	hostSettings host.Settings
 	untrusted    []string
 	tracing      *tracing
 }
@@ -127,7 +127,7 @@ func (a *App) prepare(p config.Paths, loaded config.Loaded) (_ *pending, err err
 		Tracing: tracing.forDaemon(),
 	}
 	cfg, untrusted, err := a.hostConfig(s, p, models)
-	hostSettings := cfg.Live()
+	hostSettings := cfg.Settings
 	if err := errors.Join(setup.Check(), err, hostSettings.Check()); err != nil {
 		a.discard(tracing)
 		return nil, err

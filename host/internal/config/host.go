@@ -20,24 +20,31 @@ import (
 // be started.
 func (s Settings) Host(p Paths, secrets Lookup, log hclog.Logger, version string) host.Config {
 	cfg := host.Config{
-		Defaults: tool.Limits{
-			MaxChars: s.Limits.MaxChars, MaxLines: s.Limits.MaxLines, Strategy: tool.Strategy(s.Limits.Strategy),
-			Head: s.Limits.Head, Tail: s.Limits.Tail, Timeout: time.Duration(s.Limits.Timeout), Memory: s.Limits.Memory,
-		},
-		CeilingChars: s.Limits.CeilingChars,
-		Tools:        map[string]host.ToolConfig{},
-		Grants:       map[string]plugin.Grant{},
-		Archive: archive.Config{
-			Path: p.Archive, MaxAge: time.Duration(s.Archive.MaxAge), MaxBytes: int64(s.Archive.MaxBytes), MaxCount: s.Archive.MaxCount,
-			MaxBytesPerPrincipal: int64(s.Archive.UserBytes), MaxCountPerPrincipal: s.Archive.UserCount,
-			UserScope: s.Archive.Scope == "user", SummaryChars: s.Archive.SummaryChars, Logger: log.Named("archive"),
+		Settings: host.Settings{
+			Defaults: tool.Limits{
+				MaxChars: s.Limits.MaxChars, MaxLines: s.Limits.MaxLines, Strategy: tool.Strategy(s.Limits.Strategy),
+				Head: s.Limits.Head, Tail: s.Limits.Tail, Timeout: time.Duration(s.Limits.Timeout), Memory: s.Limits.Memory,
+			},
+			CeilingChars: s.Limits.CeilingChars,
+			Tools:        map[string]host.ToolConfig{},
+			Grants:       map[string]plugin.Grant{},
+			Archive: archive.Config{
+				Path: p.Archive, MaxAge: time.Duration(s.Archive.MaxAge), MaxBytes: int64(s.Archive.MaxBytes), MaxCount: s.Archive.MaxCount,
+				MaxBytesPerPrincipal: int64(s.Archive.UserBytes), MaxCountPerPrincipal: s.Archive.UserCount,
+				UserScope: s.Archive.Scope == "user", SummaryChars: s.Archive.SummaryChars, Logger: log.Named("archive"),
+			},
+			Parallel: s.Sandbox.Parallel,
+			Loaded:   tool.Bytes(s.Sandbox.Loaded),
+			Sandbox:  host.Sandbox{Engine: s.Sandbox.Engine, Renewed: s.Sandbox.Renewed, Spares: s.Sandbox.Spares},
 		},
 		Hidden:   append(p.Hidden(), tokenFiles(s.Users)...),
-		Kept:     p.ReadOnly(),
+		ReadOnly: p.ReadOnly(),
 		Lock:     p.Pins,
 		Approved: p.Approved,
-		CacheDir: p.Cache, Secret: secrets, Logger: log, Version: version, Engine: s.Sandbox.Engine, Renewed: s.Sandbox.Renewed, Spares: s.Sandbox.Spares, Parallel: s.Sandbox.Parallel,
-		Loaded: tool.Bytes(s.Sandbox.Loaded),
+		CacheDir: p.Cache,
+		Secret:   secrets,
+		Logger:   log,
+		Version:  version,
 	}
 	cfg.Approvals = approvals(s.Approvals)
 	Isolate(&cfg, s.Sandbox, p)

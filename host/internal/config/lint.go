@@ -59,7 +59,7 @@ func (s Settings) lintProfile(a AgentSettings, table ...string) []Fault {
 // callsWait returns why some of n parallel calls of one plugin must wait for others,
 // and the fix. It is zero if they need not, and for the default n.
 func (s Settings) callsWait(n int) (text, hint tool.Text) {
-	all, one := host.Places(s.Sandbox.Parallel, s.Sandbox.Isolation == string(host.Inline))
+	all, one := host.Slots(s.Sandbox.Parallel, s.Sandbox.Isolation == string(host.Inline))
 	raised := slices.ContainsFunc(slices.Collect(maps.Values(s.Tools)), func(t ToolSettings) bool { return t.Parallel > one })
 	switch {
 	case n <= agent.DefaultParallel:

@@ -12,7 +12,7 @@ import (
 // worker is this program again. It is started by a name that stays valid when the file
 // of the program is replaced.
 func Isolate(cfg *host.Config, s SandboxSettings, p Paths) {
-	cfg.Workers = host.Workers{
+	cfg.Sandbox.Workers = host.Workers{
 		Isolation: host.Isolation(s.Isolation), Inline: s.Inline, Max: s.Waiting, Idle: time.Duration(s.Idle),
 		Headroom: s.Headroom, CompileCPU: time.Duration(s.CompileCPU), CompileMemory: s.CompileMemory,
 		Quarantine: p.Quarantine(),

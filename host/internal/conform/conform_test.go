@@ -92,9 +92,16 @@ func (h *hosts) with(s settings) *opened {
 		set.Config = map[string]any{"greeting": s.Config.Greeting}
 	}
 	cfg := host.Config{
-		Folders: []plugin.Folder{{Path: h.dir, Trust: plugin.TrustGranted}}, CacheDir: guesttest.Cache(h.t), Version: "1.0.0",
-		WorkerCommand: worker, Engine: h.engine, Logger: log.Logger(), Tools: map[string]host.ToolConfig{"conform": set},
-		Grants: map[string]plugin.Grant{"conform": {Hosts: []plugin.HostGrant{{Host: "http://127.0.0.1:*", Private: true}}}},
+		Settings: host.Settings{
+			Folders: []plugin.Folder{{Path: h.dir, Trust: plugin.TrustGranted}},
+			Tools:   map[string]host.ToolConfig{"conform": set},
+			Grants:  map[string]plugin.Grant{"conform": {Hosts: []plugin.HostGrant{{Host: "http://127.0.0.1:*", Private: true}}}},
+			Sandbox: host.Sandbox{Engine: h.engine},
+		},
+		CacheDir:      guesttest.Cache(h.t),
+		Version:       "1.0.0",
+		WorkerCommand: worker,
+		Logger:        log.Logger(),
 	}
 	o, err := host.Open(h.t.Context(), cfg)
 	if err != nil {

@@ -226,10 +226,10 @@ func (e *exam) pluginList(ctx context.Context) ([]plugin.Info, error) {
 func useCopies(cfg *host.Config, dir string) error {
 	cfg.Archive.Path = filepath.Join(dir, "archive.db")
 	cfg.CacheDir = filepath.Join(dir, "cache")
-	approved, quarantine := cfg.Approved, cfg.Workers.Quarantine
+	approved, quarantine := cfg.Approved, cfg.Sandbox.Workers.Quarantine
 	lock := cfg.Lock
-	cfg.Lock, cfg.Approved, cfg.Workers.Quarantine = filepath.Join(dir, "weir.lock"), filepath.Join(dir, "approved"), filepath.Join(dir, "quarantine.json")
-	for from, to := range map[string]string{lock: cfg.Lock, quarantine: cfg.Workers.Quarantine} {
+	cfg.Lock, cfg.Approved, cfg.Sandbox.Workers.Quarantine = filepath.Join(dir, "weir.lock"), filepath.Join(dir, "approved"), filepath.Join(dir, "quarantine.json")
+	for from, to := range map[string]string{lock: cfg.Lock, quarantine: cfg.Sandbox.Workers.Quarantine} {
 		b, err := os.ReadFile(from)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

@@ -33,7 +33,7 @@ func (e *exam) isolation(ctx context.Context) {
 	case !missing.IsZero():
 		e.add(area, Note, "run weir on Linux to have plugins in processes of their own", "%s", missing)
 		how = tool.Textf("inside this process")
-	case cfg.Workers.Isolation == host.Inline:
+	case cfg.Sandbox.Workers.Isolation == host.Inline:
 		e.add(area, Note, "set isolation = \"process\" below [sandbox] if you do not trust every plugin", "plugins run inside weir's own process, as tools.toml says")
 		how = tool.Textf("inside this process")
 	}
@@ -63,8 +63,13 @@ func probe(ctx context.Context, cfg host.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*checkTimeout)
 	defer cancel()
 	h, err := host.Open(ctx, host.Config{
-		Folders: []plugin.Folder{{Path: filepath.Dir(plugins), Trust: plugin.TrustGranted}}, Workers: host.Workers{Isolation: cfg.Workers.Isolation},
-		WorkerCommand: cfg.WorkerCommand, CacheDir: filepath.Join(dir, "cache"), Version: cfg.Version, Engine: cfg.Engine,
+		Settings: host.Settings{
+			Folders: []plugin.Folder{{Path: filepath.Dir(plugins), Trust: plugin.TrustGranted}},
+			Sandbox: host.Sandbox{Workers: host.Workers{Isolation: cfg.Sandbox.Workers.Isolation}, Engine: cfg.Sandbox.Engine},
+		},
+		WorkerCommand: cfg.WorkerCommand,
+		CacheDir:      filepath.Join(dir, "cache"),
+		Version:       cfg.Version,
 	})
 	if err != nil {
 		return err

@@ -73,7 +73,7 @@ func TestAGrantedFolderKeepsWhatDecides(t *testing.T) {
 		t.Run(string(isolation), func(t *testing.T) {
 			h := open(t, dir, isolation, func(c *host.Config) {
 				c.Approvals = approval.Policy{Default: approval.Allow}
-				c.Grants, c.Hidden, c.Kept = grants, []string{in("data")}, []string{"tools.toml", in("weir.lock")}
+				c.Grants, c.Hidden, c.ReadOnly = grants, []string{in("data")}, []string{"tools.toml", in("weir.lock")}
 				c.Folders = append(c.Folders, plugin.Folder{Path: in("plugins")})
 			})
 			for _, row := range rows {

@@ -208,7 +208,7 @@ func TestCompileBombs(t *testing.T) {
 	}
 	quarantine := filepath.Join(t.TempDir(), "quarantine.json")
 	tight := func(c *host.Config) {
-		c.Workers.CompileCPU, c.Workers.CompileMemory, c.Workers.Quarantine = 2*time.Second, 256<<20, quarantine
+		c.Sandbox.Workers.CompileCPU, c.Sandbox.Workers.CompileMemory, c.Sandbox.Workers.Quarantine = 2*time.Second, 256<<20, quarantine
 	}
 	h := survives(t, dir, tight)
 	h.Close()

@@ -114,8 +114,13 @@ var honest = dropped{name: "honest", wasm: w.Echo("run"), timeout: time.Minute}
 func open(t testing.TB, dir string, isolation host.Isolation, change func(*host.Config)) *host.Host {
 	t.Helper()
 	cfg := host.Config{
-		Folders: []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}}, CacheDir: cache, Version: "1.0.0",
-		WorkerCommand: worker, Workers: host.Workers{Isolation: isolation},
+		Settings: host.Settings{
+			Folders: []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}},
+			Sandbox: host.Sandbox{Workers: host.Workers{Isolation: isolation}},
+		},
+		CacheDir:      cache,
+		Version:       "1.0.0",
+		WorkerCommand: worker,
 	}
 	cfg.Archive.Path = filepath.Join(t.TempDir(), "archive.db")
 	if change != nil {

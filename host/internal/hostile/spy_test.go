@@ -61,7 +61,7 @@ func TestStateSpy(t *testing.T) {
 				dir := t.TempDir()
 				dropIn(t, dir, s)
 				h := open(t, dir, isolation, func(c *host.Config) {
-					c.Spares = spares
+					c.Sandbox.Spares = spares
 					c.Tools = map[string]host.ToolConfig{"spy_spin": {Limits: tool.Limits{Timeout: time.Second}}}
 				})
 				marked := fmt.Sprintf(`{"left":%q}`, spiesMark+spiesMark)

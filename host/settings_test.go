@@ -23,7 +23,7 @@ func TestApply(t *testing.T) {
 		return n
 	}
 	before := shown()
-	set := h.cfg.Live()
+	set := h.cfg.Settings
 	set.Tools = map[string]ToolConfig{"long": {Limits: tool.Limits{MaxChars: 600}}, "crash": {Disabled: true}}
 	change, err := h.Apply(t.Context(), set)
 	if err != nil || !slices.Equal(change.Changed, []string{"probe"}) {
@@ -35,13 +35,15 @@ func TestApply(t *testing.T) {
 	if r := try(t, s, "crash", "{}"); r.Err == nil || r.Err.Code != tool.UnknownTool {
 		t.Errorf("a tool that was taken out: %+v", r.Err)
 	}
-	for name, wrong := range map[string]func(*Live){
-		"ceiling":    func(l *Live) { l.CeilingChars = 5 },
-		"max_chars":  func(l *Live) { l.Tools = map[string]ToolConfig{"long": {Limits: tool.Limits{MaxChars: 5}}} },
-		"approvals.": func(l *Live) { l.Approvals.Default = "perhaps" },
-		"mode":       func(l *Live) { l.Grants = map[string]plugin.Grant{"probe": {Paths: []plugin.PathGrant{{Mode: "x"}}}} },
+	for name, wrong := range map[string]func(*Settings){
+		"ceiling":    func(l *Settings) { l.CeilingChars = 5 },
+		"max_chars":  func(l *Settings) { l.Tools = map[string]ToolConfig{"long": {Limits: tool.Limits{MaxChars: 5}}} },
+		"approvals.": func(l *Settings) { l.Approvals.Default = "perhaps" },
+		"mode": func(l *Settings) {
+			l.Grants = map[string]plugin.Grant{"probe": {Paths: []plugin.PathGrant{{Mode: "x"}}}}
+		},
 	} {
-		bad := h.cfg.Live()
+		bad := h.cfg.Settings
 		wrong(&bad)
 		if _, err := h.Apply(t.Context(), bad); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
@@ -61,7 +63,7 @@ func TestApplyForgetsConsents(t *testing.T) {
 		return approval.Answer{Verdict: approval.Always, By: ""}, nil
 	}))
 	call(t, s, "write_note", noteA)
-	same := h.cfg.Live()
+	same := h.cfg.Settings
 	if _, err := h.Apply(t.Context(), same); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +103,7 @@ func TestApplyWhileCallsRun(t *testing.T) {
 		})
 	}
 	for i := range 20 {
-		set := h.cfg.Live()
+		set := h.cfg.Settings
 		set.Tools = map[string]ToolConfig{"long": {Limits: tool.Limits{MaxChars: 400 + 100*(i%3)}}}
 		if _, err := h.Apply(t.Context(), set); err != nil {
 			t.Error(err)

@@ -45,13 +45,13 @@ func running(t *testing.T, h *Host) (let func(), result chan tool.Result) {
 // where it began, which is closed behind it.
 func TestApplySandbox(t *testing.T) {
 	h := openIsolated(t, drop(t, "probe"), func(c *Config) {
-		c.Workers.Isolation = Inline
+		c.Sandbox.Workers.Isolation = Inline
 		c.Tools = map[string]ToolConfig{"steps": {Limits: tool.Limits{Timeout: 5 * time.Minute}}}
 	})
 	before := h.engines.Load()
 	let, result := running(t, h)
 	defer let()
-	set := h.cfg.Live()
+	set := h.cfg.Settings
 	set.Sandbox.Workers.Isolation, set.Sandbox.Spares, set.Parallel = InProcess, 1, 3
 	if _, err := h.Apply(t.Context(), set); err != nil {
 		t.Fatal(err)
@@ -87,12 +87,12 @@ func TestApplySandbox(t *testing.T) {
 func TestApplyFolders(t *testing.T) {
 	h := open(t, drop(t, "probe"), nil)
 	more := drop(t, "notes")
-	set := h.cfg.Live()
+	set := h.cfg.Settings
 	first := set.Folders
 	set.Folders = append(slices.Clone(first), plugin.Folder{Path: more, Trust: plugin.TrustGranted})
 	change, err := h.Apply(t.Context(), set)
-	if err != nil || !slices.Equal(change.Pending, []string{"notes"}) || !slices.Contains(h.kept(), more) {
-		t.Fatalf("%+v, %v, %v", change, err, h.kept())
+	if err != nil || !slices.Equal(change.Pending, []string{"notes"}) || !slices.Contains(h.protectedPaths(), more) {
+		t.Fatalf("%+v, %v, %v", change, err, h.protectedPaths())
 	}
 	set.Folders = set.Folders[1:]
 	if change, err = h.Apply(t.Context(), set); err != nil || !slices.Equal(change.Removed, []string{"probe"}) {
@@ -140,7 +140,7 @@ func TestApplyServers(t *testing.T) {
 	}()
 	<-begun
 	old := h.servers.Servers()[0]
-	set := h.cfg.Live()
+	set := h.cfg.Settings
 	set.Servers = []plugin.Server{{Name: "files", URL: url}, {Name: "more", URL: other}}
 	if _, err := h.Apply(t.Context(), set); err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func TestApplyArchive(t *testing.T) {
 	h := open(t, drop(t, "probe"), func(c *Config) { c.Now = func() time.Time { return now } })
 	r := call(t, h.Session("me", "c1"), "long", `{"Lines":2000,"Width":30}`)
 	now = now.Add(time.Hour)
-	set := h.cfg.Live()
+	set := h.cfg.Settings
 	set.Archive = archive.Config{MaxAge: time.Minute, UserScope: true}
 	if _, err := h.Apply(t.Context(), set); err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ func TestNewPluginsAreCompiledAhead(t *testing.T) {
 			dir, data := t.TempDir(), t.TempDir()
 			put(t, dir, "early", generation(1))
 			h := openIsolated(t, dir, func(c *Config) {
-				c.CacheDir, c.Ahead, c.Workers.Isolation = filepath.Join(data, "cache"), time.Millisecond, mode
+				c.CacheDir, c.PrecompileDelay, c.Sandbox.Workers.Isolation = filepath.Join(data, "cache"), time.Millisecond, mode
 			})
 			compiled := func(name string) {
 				t.Helper()
@@ -27,12 +27,12 @@ func TestNewPluginsAreCompiledAhead(t *testing.T) {
 			}
 			compiled("early")
 			put(t, dir, "late", generation(2))
-			if _, err := h.Rescan(t.Context()); err != nil {
+			if _, err := h.Reload(t.Context(), ReloadOptions{Force: true}); err != nil {
 				t.Fatal(err)
 			}
 			compiled("late")
 			put(t, dir, "early", generation(3))
-			if _, err := h.Rescan(t.Context()); err != nil {
+			if _, err := h.Reload(t.Context(), ReloadOptions{Force: true}); err != nil {
 				t.Fatal(err)
 			}
 			compiled("early")
@@ -52,7 +52,7 @@ func TestWhatIsCompiledAhead(t *testing.T) {
 	place(t, dir, "new", manifest("new", "new", "run", "[permissions]\nhosts = [{ host = \"example.com\", reason = \"asks it\" }]\n"))
 	write(t, filepath.Join(dir, "new", "new.wasm"), wasmtest.Echo("run"))
 	h := openIsolated(t, dir, func(c *Config) {
-		c.CacheDir, c.Ahead, c.Lock = filepath.Join(data, "cache"), time.Millisecond, filepath.Join(data, "weir.lock")
+		c.CacheDir, c.PrecompileDelay, c.Lock = filepath.Join(data, "cache"), time.Millisecond, filepath.Join(data, "weir.lock")
 	})
 	waitFor(t, func() bool { return pluginNamed(t, h, "odd").State == plugin.Invalid })
 	if info := pluginNamed(t, h, "new"); info.State != plugin.Pending {

@@ -10,8 +10,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// check refuses a Config that cannot be meant, naming the key; Live has its own.
-func (c Live) check() error {
+// validate reports the first invalid setting, with its key.
+func (c Settings) validate() error {
 	for _, f := range c.Folders {
 		if f.Trust != "" && f.Trust != plugin.TrustAsk && f.Trust != plugin.TrustGranted {
 			return fmt.Errorf("the trust of the folder %s is %q; it can be %s or %s", f.Path, f.Trust, plugin.TrustAsk, plugin.TrustGranted)
@@ -41,9 +41,9 @@ func (c Live) check() error {
 func checkLimits(l tool.Limits) error {
 	switch {
 	case l.MaxChars != 0 && l.MaxChars < tool.MinMaxChars:
-		return fmt.Errorf("max_chars is %d; at least %d are needed, for the notice alone takes %d", l.MaxChars, tool.MinMaxChars, tool.NoticeChars)
+		return fmt.Errorf("max_chars is %d; at least %d are needed: the notice alone has %d", l.MaxChars, tool.MinMaxChars, tool.NoticeChars)
 	case l.MaxLines < 0 || l.MaxLines == 1:
-		return fmt.Errorf("max_lines is %d; at least 2 are needed, for the notice takes one", l.MaxLines)
+		return fmt.Errorf("max_lines is %d; at least 2 are needed: the notice is one", l.MaxLines)
 	case !l.Strategy.Valid():
 		return fmt.Errorf("strategy is %q; it can be %s, %s, %s, %s or %s", l.Strategy, tool.HeadTail, tool.HeadOnly, tool.TailOnly, tool.JSON, tool.Summarize)
 	case l.Head < 0 || l.Tail < 0 || !(l.Head+l.Tail <= 1):
@@ -58,17 +58,17 @@ func checkLimits(l tool.Limits) error {
 	return limit.CheckHighlights(l.Keep)
 }
 
-// defaults is the lowest layer, whole.
-func (c Live) defaults() tool.Limits {
+// defaults returns the lowest layer of limits, with no zero field but Memory.
+func (c Settings) defaults() tool.Limits {
 	return c.Defaults.Or(tool.Limits{
 		MaxChars: tool.DefaultMaxChars, MaxLines: tool.DefaultMaxLines, Strategy: tool.HeadTail,
 		Head: tool.DefaultShare, Tail: tool.DefaultShare, Archive: tool.KeepAuto, Timeout: DefaultTimeout,
 	})
 }
 
-// ladder climbs from a tool's declared limits to those in force: the
-// operator's word before the tool's before the default's, all under the ceiling.
-func (c Live) ladder(spec tool.Spec, owner string) plugin.ToolInfo {
+// effectiveLimits returns a tool with the limits that apply: the operator's settings
+// take precedence over the tool's, and those over the defaults. The ceiling caps all.
+func (c Settings) effectiveLimits(spec tool.Spec, owner string) plugin.ToolInfo {
 	declared, operator, defaults := spec.Output, c.Tools[spec.Name].Limits, c.defaults()
 	t := plugin.ToolInfo{
 		Plugin: owner, Declared: declared, Effective: operator.Or(declared).Or(defaults),

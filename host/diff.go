@@ -1,0 +1,145 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/weirhost/weir/host/plugin"
+)
+
+// A Change lists the names of the plugins that a reload changed, by what became of
+// them.
+type Change struct {
+	Added   []string `json:"added"`   // usable and new
+	Changed []string `json:"changed"` // usable and different
+	Removed []string `json:"removed"`
+	Pending []string `json:"waiting"` // need a permission or an approval
+	Invalid []string `json:"refused"`
+}
+
+// Empty reports whether nothing changed.
+func (c Change) Empty() bool {
+	return len(c.Added)+len(c.Changed)+len(c.Removed)+len(c.Pending)+len(c.Invalid) == 0
+}
+
+// diff returns what changed from old to next; old may be nil.
+func diff(old, next *snapshot) Change {
+	c := Change{Added: []string{}, Changed: []string{}, Removed: []string{}, Pending: []string{}, Invalid: []string{}}
+	before, after := old.fingerprints(), next.fingerprints()
+	for _, source := range next.sources() {
+		was, existed := before[source]
+		is := after[source]
+		switch {
+		case existed && was.text == is.text:
+		case is.state == plugin.Invalid:
+			c.Invalid = append(c.Invalid, is.name)
+		case is.state == plugin.Pending, is.review != "" && is.review != was.review:
+			c.Pending = append(c.Pending, is.name)
+		case is.state == plugin.Disabled:
+			c.Removed = append(c.Removed, is.name)
+		case existed && was.state == plugin.Ready:
+			c.Changed = append(c.Changed, is.name)
+		default:
+			c.Added = append(c.Added, is.name)
+		}
+	}
+	for _, source := range old.sources() {
+		if _, ok := after[source]; !ok {
+			c.Removed = append(c.Removed, before[source].name)
+		}
+	}
+	return c
+}
+
+// A fingerprint is equal for two states of a plugin between which nothing changed.
+type fingerprint struct {
+	name   string
+	state  plugin.State
+	text   string
+	review string // the version that a person must review; empty: none
+}
+
+// fingerprints returns those of all plugins by source, which is unique.
+func (s *snapshot) fingerprints() map[string]fingerprint {
+	out := map[string]fingerprint{}
+	if s == nil {
+		return out
+	}
+	for i, info := range s.infos() {
+		review := ""
+		if info.Pending != nil {
+			review = info.Pending.Digest + info.Pending.Why.String()
+		}
+		text := fmt.Sprint(info.State, info.Digest, info.Why, review, s.plugins[i].granted, info.Tools, info.Disabled)
+		out[info.Source] = fingerprint{info.Name, info.State, text, review}
+	}
+	return out
+}
+
+// sources returns the plugins' sources in the order of their names.
+func (s *snapshot) sources() []string {
+	var out []string
+	if s != nil {
+		for _, one := range s.plugins {
+			out = append(out, one.info.Source)
+		}
+	}
+	return out
+}
+
+// logChange logs the states of all plugins at the first scan, later the changes.
+func (h *Host) logChange(old, next *snapshot, c Change) {
+	if old != nil && c.Empty() {
+		h.log.Debug("plugins scanned; nothing is different")
+		return
+	}
+	for _, w := range next.scan.Warnings {
+		if old == nil || !slices.Contains(old.scan.Warnings, w) {
+			h.log.Warn("plugin", "problem", w.String())
+		}
+	}
+	before := old.fingerprints()
+	counts := map[plugin.State]int{}
+	for _, info := range next.infos() {
+		counts[info.State]++
+		if was, ok := before[info.Source]; info.State != plugin.Ready && (!ok || was.state != info.State) {
+			h.log.Warn("plugin", "name", info.Name, "state", string(info.State), "why", info.Why.String(), "fix", info.Fix.String())
+		}
+	}
+	args := []any{"ready", counts[plugin.Ready], "waiting", counts[plugin.Pending], "refused", counts[plugin.Invalid], "tools", len(next.names)}
+	if old == nil {
+		h.logUnknown(nil)
+		h.log.Info("plugins scanned", args...)
+		return
+	}
+	h.log.Info("plugins changed", append([]any{"added", c.Added, "changed", c.Changed, "removed", c.Removed, "now_waiting", c.Pending, "now_refused", c.Invalid}, args...)...)
+}
+
+// Changed returns a channel that is closed at the next reload that changes a plugin.
+// To miss no change: get the channel, then read the lists, then wait.
+func (h *Host) Changed() <-chan struct{} { return h.changed.next() }
+
+// A signal wakes all goroutines that wait for the next event.
+type signal struct {
+	mu sync.Mutex
+	ch chan struct{}
+}
+
+func (s *signal) next() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ch == nil {
+		s.ch = make(chan struct{})
+	}
+	return s.ch
+}
+
+func (s *signal) send() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ch != nil {
+		close(s.ch)
+		s.ch = nil
+	}
+}

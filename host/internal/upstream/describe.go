@@ -1,0 +1,88 @@
+package upstream
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"github.com/weirhost/weir/host/internal/mcpclient"
+	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Definition is one tool of a server as the host offers it.
+type Definition struct {
+	registry.Tool
+	Effect  plugin.Effect
+	AnyHost bool // it can reach hosts that no grant names
+	// Identity is a digest of what an answer depends on besides the arguments.
+	Identity string
+}
+
+// Describe returns the server's state in the form of a plugin, without its tools, and
+// the tools that the settings allow.
+func (s *Server) Describe() (plugin.Info, []mcpclient.Tool) {
+	st := s.Status()
+	info := plugin.Info{
+		Name: s.Settings.Name, Kind: plugin.KindServer, State: plugin.Ready, Source: "[mcpServers." + s.Settings.Name + "]",
+		Trust: plugin.TrustGranted, Problems: plain(st.Notes),
+	}
+	switch st.State {
+	case mcpclient.Starting:
+		info.State, info.Why = plugin.Pending, tool.Textf("it has not answered yet")
+	case mcpclient.Down:
+		info.State, info.Why = plugin.Pending, tool.Textf("it cannot be reached: %s", st.Why)
+		info.Fix = tool.Textf("check its command or url in tools.toml; weir tries again automatically")
+	}
+	var allowed []mcpclient.Tool
+	for _, t := range st.Tools {
+		if s.Allows(t.Name) {
+			allowed = append(allowed, t)
+		}
+	}
+	return info, allowed
+}
+
+// Define returns a tool as the host offers it, with what is wrong with it. ok is false
+// if it cannot be offered. The hints of a server count only if the settings trust them.
+func (s *Server) Define(t mcpclient.Tool) (d Definition, problems []tool.Text, ok bool) {
+	def, notes, ok := registry.StrangersTool(s.Settings.Name, t.Name, t.Title, t.Description, t.Schema)
+	if !ok {
+		return d, plain(notes), false
+	}
+	trust := s.Settings.TrustHints
+	def.Spec.Hints = tool.Hints{ReadOnly: trust && t.ReadOnly, Idempotent: trust && t.Idempotent, Network: t.OpenWorld}
+	if t.MaxChars >= tool.MinMaxChars {
+		def.Spec.Output.MaxChars = t.MaxChars
+	}
+	d = Definition{Tool: def, Effect: plugin.EffectNone, Identity: Identity(s, t)}
+	switch {
+	case !def.Spec.Hints.ReadOnly:
+		d.Effect = plugin.EffectChanges
+	case t.OpenWorld:
+		d.Effect, d.AnyHost = plugin.EffectNetwork, true
+	}
+	return d, plain(notes), true
+}
+
+// Conflict is the problem of a tool whose name another tool has already.
+func Conflict(t mcpclient.Tool, name string) tool.Text {
+	return tool.Textf("its tool %q is left out: another tool is named %s", text.OneLine(t.Name, 80), name)
+}
+
+// JoinDigests returns one digest of several.
+func JoinDigests(digests ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(digests, "\n")))
+	return hex.EncodeToString(sum[:])
+}
+
+// plain returns sentences that have one language as Texts.
+func plain(sentences []string) []tool.Text {
+	out := make([]tool.Text, len(sentences))
+	for i, s := range sentences {
+		out[i] = tool.Text{Format: s}
+	}
+	return out
+}

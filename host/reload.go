@@ -1,0 +1,277 @@
+package host
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/runner"
+	"github.com/weirhost/weir/host/internal/watch"
+	"github.com/weirhost/weir/host/plugin"
+)
+
+// defaultGrace is how long the files of a working plugin may be unusable and unchanged
+// before the plugin is refused: a program may pause while it writes them.
+const defaultGrace = 3 * time.Second
+
+// ReloadOptions are options of Reload. The zero value scans the folders again.
+type ReloadOptions struct {
+	// Force refuses broken plugins at once, except those whose files change at this
+	// moment. Otherwise a plugin whose files break under a Watch runs its earlier
+	// version for a few seconds.
+	Force bool
+	// Grants returns new Settings.Grants. If it fails, Reload changes nothing and
+	// returns its error. If nil, the grants stay.
+	Grants func() (map[string]plugin.Grant, error)
+}
+
+// Reload scans the folders again and returns what changed. Running calls finish with
+// the version with which they began. The error is ErrClosed, that of ctx or that of
+// Grants; the plugins then stay, and new grants apply from the next reload on.
+func (h *Host) Reload(ctx context.Context, opt ReloadOptions) (Change, error) {
+	h.reloading.Lock()
+	defer h.reloading.Unlock()
+	if opt.Grants != nil {
+		grants, err := opt.Grants()
+		if err != nil {
+			return Change{}, err
+		}
+		next := *h.settings.Load()
+		next.Grants = grants
+		h.settings.Store(&next)
+	}
+	grace := h.grace
+	if opt.Force {
+		grace = 0
+	}
+	return h.rescan(ctx, grace)
+}
+
+// reload is Reload without options and Change.
+func (h *Host) reload(ctx context.Context) error {
+	_, err := h.Reload(ctx, ReloadOptions{})
+	return err
+}
+
+// reloadFrom reloads unless another goroutine has replaced seen already.
+func (h *Host) reloadFrom(ctx context.Context, seen *snapshot) error {
+	h.reloading.Lock()
+	defer h.reloading.Unlock()
+	if h.current.Load() != seen {
+		return ctx.Err()
+	}
+	_, err := h.rescan(ctx, h.grace)
+	return err
+}
+
+// rescan scans the folders and installs the result; h.reloading must be held.
+func (h *Host) rescan(ctx context.Context, grace time.Duration) (Change, error) {
+	found, err := h.scan(ctx, grace)
+	if err != nil {
+		return Change{}, err
+	}
+	return h.install(ctx, found)
+}
+
+// scan reads the folders; h.reloading must be held. If the folders are watched, broken
+// files that changed less than grace ago leave their plugin unchanged.
+func (h *Host) scan(ctx context.Context, grace time.Duration) (*registry.Snapshot, error) {
+	opt := registry.Options{
+		Version: h.cfg.Version, Describe: h.lister.List, Hold: h.unsettled(grace), Known: h.catalog.KnownSources(), Index: h.index,
+	}
+	if old := h.current.Load(); old != nil {
+		opt.Previous = old.scan
+	}
+	var folders []registry.Folder
+	for _, f := range h.settings.Load().Folders {
+		folders = append(folders, registry.Folder{Path: f.Path, Trust: registry.Trust(f.Trust)})
+	}
+	found := registry.Scan(ctx, folders, opt)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for _, pl := range found.Plugins {
+		h.catalog.AddImpliedAsks(pl)
+	}
+	h.catalog.RenameInvalid(found)
+	h.explainQuarantine(found)
+	return found, nil
+}
+
+// install replaces the current snapshot by one of what a scan found; h.reloading must
+// be held.
+func (h *Host) install(ctx context.Context, found *registry.Snapshot) (Change, error) {
+	old := h.current.Load()
+	next := h.newSnapshot(h.catalog.Decide(h.closing, found), old)
+	preload(ctx, old, next)
+	if err := ctx.Err(); err != nil {
+		next.retire(old)
+		return Change{}, err
+	}
+	if !h.swap(next) {
+		next.retire(old)
+		return Change{}, ErrClosed
+	}
+	h.saveIndex()
+	change := diff(old, next)
+	h.logChange(old, next, change)
+	old.retire(next)
+	if old != nil && !change.Empty() {
+		h.changed.send()
+	}
+	return change, nil
+}
+
+// swap makes next the current snapshot, unless the Host is closed.
+func (h *Host) swap(next *snapshot) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return false
+	}
+	h.current.Store(next)
+	return true
+}
+
+// preload loads the modules that replace loaded ones.
+func preload(ctx context.Context, old, next *snapshot) {
+	if old == nil {
+		return
+	}
+	var replaced []*runner.Module
+	for key, m := range next.modules {
+		if old.modules[key] != m && old.loaded(key.Source) {
+			replaced = append(replaced, m)
+		}
+	}
+	runner.Preload(ctx, replaced)
+}
+
+// Watch reloads when files in the plugin folders have changed and no longer change.
+// It returns when ctx ends or the Host closes. A working plugin keeps working while its
+// files are written. poll is the interval between scans of the folders; 0 or negative:
+// when the system reports changes, and every two seconds where it does not. Only one
+// Watch may run at a time.
+func (h *Host) Watch(ctx context.Context, poll time.Duration) error {
+	return h.watch(ctx, watch.Config{Poll: poll})
+}
+
+func (h *Host) watch(ctx context.Context, cfg watch.Config) error {
+	inner, err := h.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer h.leave(inner)
+	ctx = inner
+	cfg.More, cfg.Logger = h.moduleFiles, h.log.Named("watch")
+	for _, f := range h.settings.Load().Folders {
+		cfg.Folders = append(cfg.Folders, f.Path)
+	}
+	w := watch.New(cfg)
+	h.watching.Store(w)
+	defer h.watching.Store(nil)
+	return w.Run(ctx, func(ctx context.Context) time.Duration {
+		if err := h.reload(ctx); err != nil {
+			return 0 // ctx has ended, or the Host is closed
+		}
+		return h.nextScan(w.Quiet())
+	})
+}
+
+// moduleFiles returns the files of the current modules, in whatever folder they are.
+func (h *Host) moduleFiles() []string {
+	var out []string
+	for _, p := range h.current.Load().scan.Plugins {
+		out = append(out, p.WasmPath)
+	}
+	return out
+}
+
+// unsettled returns a function that reports whether a scan skips a plugin because its
+// files may still change. It returns nil if the folders are not watched: no later scan
+// would find the plugin.
+func (h *Host) unsettled(grace time.Duration) func(source string, broken bool) bool {
+	w := h.watching.Load()
+	if w == nil {
+		return nil
+	}
+	return func(source string, broken bool) bool {
+		if filepath.Base(source) == registry.ManifestName {
+			source = filepath.Dir(source)
+		}
+		still := w.Still(source)
+		return still < w.Quiet() || broken && still < grace
+	}
+}
+
+// nextScan returns the delay until the next scan of plugins that the last one skipped;
+// 0: it skipped none.
+func (h *Host) nextScan(quiet time.Duration) time.Duration {
+	delay := time.Duration(0)
+	for _, skipped := range h.current.Load().scan.Held {
+		switch {
+		case skipped.Asked: // the answer triggers a reload
+		case len(skipped.Problems) == 0:
+			return quiet
+		default:
+			delay = max(quiet, h.grace/3)
+		}
+	}
+	return delay
+}
+
+// awaitSettled waits for a reload that changes a plugin, or for a short time. It
+// reports whether to try the call again.
+func (h *Host) awaitSettled(ctx context.Context, changed <-chan struct{}, deadline time.Time) bool {
+	w := h.watching.Load()
+	if w == nil || time.Now().After(deadline) {
+		return false
+	}
+	t := time.NewTimer(w.Quiet())
+	defer t.Stop()
+	select {
+	case <-changed:
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
+// protectedPaths returns Config.ReadOnly and the plugin folders.
+func (h *Host) protectedPaths() []string {
+	out := slices.Clone(h.cfg.ReadOnly)
+	for _, f := range h.settings.Load().Folders {
+		// A bare name would be protected in every folder.
+		if abs, err := filepath.Abs(f.Path); err == nil {
+			out = append(out, abs)
+		}
+	}
+	return out
+}
+
+// followServers reloads when the tools of an MCP server have changed.
+func (h *Host) followServers() {
+	defer h.calls.Done()
+	for {
+		select {
+		case <-h.servers.Changed():
+			if h.reload(h.closing) != nil {
+				return
+			}
+		case <-h.closing.Done():
+			return
+		}
+	}
+}
+
+// WaitServers waits until every MCP server has answered or failed for the first time,
+// or ctx ends. Before that, its tools are unknown.
+func (h *Host) WaitServers(ctx context.Context) error {
+	h.servers.Wait(ctx)
+	if len(h.servers.Servers()) == 0 || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return h.reload(ctx)
+}

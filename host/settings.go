@@ -1,0 +1,220 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/weirhost/weir/host/approval"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/runner"
+	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/sched"
+	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Settings are the part of a Config that can change while the Host runs; see Apply.
+type Settings struct {
+	// Folders are scanned in order. Of two plugins with conflicting names the one
+	// found first is used.
+	Folders []plugin.Folder
+	// Servers are other MCP servers, whose tools are offered next to the plugins'.
+	Servers []plugin.Server
+	// Defaults apply to what neither a tool nor the operator sets. Zero fields mean
+	// tool.DefaultMaxChars, tool.DefaultMaxLines, head_tail and DefaultTimeout.
+	Defaults tool.Limits
+	// CeilingChars caps every limit, in characters. load_tool_history is exempt. 0:
+	// tool.DefaultCeiling; negative is an error.
+	CeilingChars int
+	// Tools holds the operator's settings by the name of the tool.
+	Tools map[string]ToolConfig
+	// Grants holds the permissions of each plugin, by its name. A plugin gets what
+	// it both asks for and is granted.
+	Grants map[string]plugin.Grant
+	// Approvals say which calls run without asking a person. The zero value asks
+	// about every call that can change something.
+	Approvals approval.Policy
+	// Archive says where whole results are stored, for how long, and who sees them.
+	// If its Path is empty they are in a temporary file that Close removes. Path,
+	// Logger and Now cannot change while the Host runs.
+	Archive archive.Config
+	// Sandbox says how plugins run.
+	Sandbox Sandbox
+	// Loaded bounds the estimated memory of idle plugins, including idle worker
+	// processes; the least recently used are unloaded first and loaded again at
+	// their next call. The one used last stays. 0: DefaultLoaded; negative: no bound.
+	Loaded tool.Bytes
+	// Parallel bounds the guests that run at the same time; one plugin can use a
+	// quarter of them, at least 2. Short calls that queue for one process count as
+	// one guest. 0 or negative: 4 for each CPU, at least 16; inline 2 for each CPU,
+	// at least 4.
+	Parallel int
+	// Summarise shortens results of tools with the strategy "summarize" with a
+	// model. If nil, they are cut by head_tail. A Summary that comes with an error
+	// holds the cost of the attempt.
+	Summarise func(ctx context.Context, r SummaryRequest) (Summary, error)
+	// SummariseOver is the length, in characters, over which Summarise is called. 0
+	// or negative: DefaultSummariseOver.
+	SummariseOver int
+}
+
+// Defaults of Settings. Those of limits are in package tool.
+const (
+	// DefaultTimeout is how long a call may run.
+	DefaultTimeout = 30 * time.Second
+	// DefaultSummariseOver is the default of SummariseOver, in characters.
+	DefaultSummariseOver = 20000
+	// DefaultLoaded is the default of Loaded, in bytes.
+	DefaultLoaded = runner.DefaultLoaded
+)
+
+// Defaults of Workers.
+const (
+	// DefaultWaiting is how many worker processes wait for calls.
+	DefaultWaiting = runner.DefaultWaiting
+	// DefaultIdle is how long a worker process waits for a call before it ends.
+	DefaultIdle = runner.DefaultIdle
+	// DefaultCompileCPU is the CPU time for compiling a module.
+	DefaultCompileCPU = runner.DefaultCompileCPU
+	// DefaultCompileMemory is the memory for compiling a module, in bytes.
+	DefaultCompileMemory = runner.DefaultCompileMemory
+)
+
+// Sandbox says how plugins run. The zero Sandbox works.
+type Sandbox = runner.Sandbox
+
+// Workers tunes the worker processes, in which plugins run. The zero Workers works.
+type Workers = runner.Workers
+
+// Isolation says where plugins run.
+type Isolation = runner.Isolation
+
+// A plugin runs in a worker process, which is killed at its deadline and harms no
+// other plugin, or inside the host's process.
+const (
+	InProcess = runner.InProcess
+	Inline    = runner.Inline
+)
+
+// Engines that run plugins: wazero itself, and Extism's Go SDK, the reference with
+// which tests compare it.
+const (
+	EngineWazero = sandbox.EngineWazero
+	EngineExtism = sandbox.EngineExtism
+)
+
+// activeSettings are Settings in compiled form. They never change; Apply replaces them.
+type activeSettings struct {
+	Settings
+	rules      *approval.Rules
+	highlights *limit.Highlights // of Defaults.Keep
+}
+
+// Check reports the first setting that is invalid.
+func (s Settings) Check() error {
+	_, err := s.compile()
+	return err
+}
+
+func (s Settings) compile() (*activeSettings, error) {
+	if err := s.validate(); err != nil {
+		return nil, err
+	}
+	if e := s.Sandbox.Engine; e != "" && e != EngineWazero && e != EngineExtism {
+		return nil, fmt.Errorf("there is no engine %q; it can be %s or %s", e, EngineWazero, EngineExtism)
+	}
+	rules, err := s.Approvals.Compile()
+	if err != nil {
+		return nil, err
+	}
+	if s.SummariseOver <= 0 {
+		s.SummariseOver = DefaultSummariseOver
+	}
+	return &activeSettings{s, rules, limit.CompileHighlights(s.Defaults.Keep)}, nil
+}
+
+// Apply replaces the settings in one step, scans the plugin folders and returns what
+// changed. Running calls finish under the settings, in the sandbox and with the server
+// with which they began. If the approvals have changed, remembered answers are deleted.
+// If the settings are invalid nothing changes; if the error is that of ctx, or
+// ErrClosed, they apply from the next reload on.
+func (h *Host) Apply(ctx context.Context, s Settings) (Change, error) {
+	next, err := s.compile()
+	if err != nil {
+		return Change{}, err
+	}
+	h.reloading.Lock()
+	defer h.reloading.Unlock()
+	engines, err := h.newEngines(ctx, next.Sandbox)
+	if err != nil {
+		return Change{}, err
+	}
+	before := h.settings.Swap(next)
+	if engines != nil {
+		defer h.engines.Swap(engines).Release()
+	}
+	h.running.Resize(h.slots(next.Settings))
+	h.modules.Resize(next.Loaded)
+	h.archive.Configure(next.Archive)
+	defer h.servers.Replace(next.Servers)()
+	if !reflect.DeepEqual(before.Approvals, next.Approvals) {
+		h.memory.ForgetAnswers()
+	}
+	change, err := h.rescan(ctx, 0)
+	if err == nil {
+		h.logUnknown(before)
+	}
+	return change, err
+}
+
+// newEngines opens engines for a changed Sandbox. It returns nil if it is the same.
+func (h *Host) newEngines(ctx context.Context, s Sandbox) (*runner.Engines, error) {
+	if h.engines.Load().Settings().Equal(s) {
+		return nil, nil
+	}
+	return runner.Open(context.WithoutCancel(ctx), s, h.enginesConfig())
+}
+
+// enginesConfig returns what Engines need besides a Sandbox.
+func (h *Host) enginesConfig() runner.EnginesConfig {
+	return runner.EnginesConfig{WorkerCommand: h.cfg.WorkerCommand, CacheDir: h.cfg.CacheDir, Logger: h.log}
+}
+
+// slots returns how many guests may run at the same time.
+func (h *Host) slots(s Settings) int {
+	if s.Parallel > 0 {
+		return s.Parallel
+	}
+	return sched.DefaultSlots(h.enginesConfig().Isolates() && s.Sandbox.Workers.Isolation != Inline)
+}
+
+// Slots returns how many guests run at the same time if Settings.Parallel is n: of all
+// plugins, and of one. inline says that plugins run in this process.
+func Slots(n int, inline bool) (all, one int) {
+	if n <= 0 {
+		n = sched.DefaultSlots(!inline && CanIsolate())
+	}
+	return n, sched.PluginShare(n)
+}
+
+// grants returns the current grants.
+func (h *Host) grants() map[string]plugin.Grant { return h.settings.Load().Grants }
+
+// logUnknown logs names in the settings that no plugin and no tool has, without those
+// that were unknown before. before may be nil.
+func (h *Host) logUnknown(before *activeSettings) {
+	current := h.current.Load()
+	var old []string
+	if before != nil {
+		old = current.unknown(before.Settings)
+	}
+	for _, name := range current.unknown(h.settings.Load().Settings) {
+		if !slices.Contains(old, name) {
+			h.log.Warn("the configuration names something that no plugin has", "name", name)
+		}
+	}
+}
