@@ -258,10 +258,10 @@ func TestRenamedAndMovedAreChanges(t *testing.T) {
 	other := []byte("schema = 1\nname = \"other\"\nwasm = \"pure.wasm\"\n[[tool]]\nname = \"other\"\ndescription = \"a tool\"\nexport = \"pure\"\n")
 	write(t, filepath.Join(dir, "pure", "plugin.toml"), other)
 	reload(t, h)
-	if p := info(t, h, "other"); p.State != plugin.Pending || !strings.Contains(p.Why.String(), "where the approved plugin pure lay") {
+	if p := info(t, h, "other"); p.State != plugin.Pending || !strings.Contains(p.Why.String(), "at the path of the approved plugin pure") {
 		t.Errorf("%+v", p)
 	}
-	if p := info(t, h, "pure"); p.State != plugin.Ready || p.Pending == nil || !strings.Contains(p.Pending.Why.String(), "a plugin named other") {
+	if p := info(t, h, "pure"); p.State != plugin.Ready || p.Pending == nil || !strings.Contains(p.Pending.Why.String(), "another plugin, other, is at its path") {
 		t.Errorf("%+v", p)
 	}
 	says(t, h, "pure", generation(1))

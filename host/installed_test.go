@@ -234,8 +234,8 @@ func TestAnIndexThatIsNone(t *testing.T) {
 			h.index.Keep(m.file("p"), st, time.Now().Add(time.Hour), modindex.Facts{SHA256: shaOf(slurp(t, m.file("p")))})
 			shut(t, h)
 			if name == "a folder" {
-				if !strings.Contains(log.String(), "the next start reads them all") {
-					t.Errorf("nobody is told:\n%s", log.String())
+				if !strings.Contains(log.String(), "the next start reads all modules again") {
+					t.Errorf("the failure is not in the log:\n%s", log.String())
 				}
 				return
 			}

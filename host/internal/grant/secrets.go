@@ -53,9 +53,9 @@ func secretGranted(r *Resolution, asks []registry.SecretAsk, i int, g plugin.Gra
 			named = append(named, registry.HostAsk{Rule: rule})
 		}
 	}
-	value := ""
+	value, isSet := "", false
 	if r.resolver.Secret != nil {
-		value, _ = r.resolver.Secret(a.Name)
+		value, isSet = r.resolver.Secret(a.Name)
 	}
 	switch {
 	case !namesSecret(g, a.Name):
@@ -63,7 +63,7 @@ func secretGranted(r *Resolution, asks []registry.SecretAsk, i int, g plugin.Gra
 	case !registry.Covers(named, a.Host):
 		r.miss(tool.Textf("its secret %s goes to %s, which is not granted by name", a.Name, a.Host))
 		r.suggest("hosts", strconv.Quote(a.Host))
-	case value == "":
+	case !isSet || value == "":
 		r.miss(tool.Textf("the secret %s is not set", a.Name))
 		r.advise(tool.Textf("set %s in the environment, or in the file .env beside tools.toml (mode 0600), and start again", a.Name))
 	default:
