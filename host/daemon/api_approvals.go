@@ -45,13 +45,13 @@ func (d *Daemon) answerApproval(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// asker asks the person behind one turn's stream.
+// An asker asks the person who reads one turn's stream.
 type asker struct{ t *turn }
 
 var _ approval.Approver = asker{}
 
-// Approve tells the stream of the request and waits for the answer, while the
-// turn's clock stands still.
+// Approve sends the request into the stream and waits for the answer. The turn's time
+// limit does not include the wait.
 func (a asker) Approve(ctx context.Context, r approval.Request) (approval.Answer, error) {
 	d := a.t.d
 	d.metrics.ApprovalAsked(r.Tool)

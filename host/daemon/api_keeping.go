@@ -26,7 +26,7 @@ type Hit struct {
 	Tool         string    `json:"tool"`
 	Query        string    `json:"query"`
 	Created      time.Time `json:"created_at"`
-	Line         int       `json:"line"` // 0: the words stand in the call
+	Line         int       `json:"line"` // 0: the call contains the words
 	Snippet      string    `json:"snippet"`
 }
 

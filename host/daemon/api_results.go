@@ -171,7 +171,7 @@ func (t *turn) loadable(ctx context.Context, id string, args json.RawMessage) er
 	return err
 }
 
-// unique leaves out what stands there already.
+// unique returns the list without repeated entries.
 func unique(list []api.Load) []api.Load {
 	var out []api.Load
 	seen := map[string]bool{}

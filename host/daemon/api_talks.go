@@ -30,7 +30,7 @@ const mostListed = 1000
 // first.
 type ConversationList struct {
 	Conversations []ConversationRow `json:"conversations"`
-	// Next is the cursor of the page behind this one; left out: it is the last.
+	// Next is the cursor of the next page; left out: this page is the last.
 	Next string `json:"next,omitempty"`
 }
 
@@ -108,8 +108,7 @@ type ShownMessage struct {
 	At        time.Time     `json:"at"`
 }
 
-// A ShownResult is a result as it stands in the history, with what the call log
-// tells of it.
+// A ShownResult is a result in the history, with its entry in the call log.
 type ShownResult struct {
 	agent.ResultEntry
 	// Shown are the characters that the model was shown when it came, Layer which
@@ -145,7 +144,7 @@ func (d *Daemon) showConversation(w http.ResponseWriter, r *http.Request) error 
 	return nil
 }
 
-// shownResults tells of each result of a message what the call log knows. A call's
+// shownResults adds the entries of the call log to the results of a message. A call's
 // id is unique in its turn.
 func shownResults(m agent.Message, uses []store.Call) []ShownResult {
 	var out []ShownResult
@@ -209,7 +208,7 @@ type ConversationsFound struct {
 	Stopped bool `json:"stopped"`
 }
 
-// A ConversationHit is a place in which all words stand.
+// A ConversationHit is a message or title that contains all words.
 type ConversationHit struct {
 	Conversation string `json:"conversation_id"`
 	Title        string `json:"title"`
@@ -315,7 +314,7 @@ func (d *Daemon) exportConversation(w http.ResponseWriter, r *http.Request) erro
 	}
 	if err != nil && out.begun {
 		d.log.Error("an export broke off", "conversation", scope.Conversation, "error", err)
-		panic(http.ErrAbortHandler) // the only way to tell behind a status of 200
+		panic(http.ErrAbortHandler) // the only way to report an error after status 200
 	}
 	return err
 }

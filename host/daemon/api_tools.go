@@ -97,9 +97,8 @@ type CallBody struct {
 // that keeps results of calls made without a model.
 const CallConversation = "call-"
 
-// callTool runs one tool: nothing of it goes to a model, and the operator, who
-// calls it themselves, is not asked whether they may. For a user nobody is there
-// to be asked.
+// callTool runs one tool. No model receives its result. The operator needs no approval
+// for their own call; a call of a user that needs one is refused.
 func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 	var body CallBody
 	if err := httpjson.Read(w, r, &body); err != nil {

@@ -35,7 +35,7 @@ type UsedDay struct {
 	Cost       []store.Cost `json:"cost,omitempty"`
 }
 
-// The days that a Usage tells of: when nobody says, and at most.
+// The days of a Usage: by default, and at most.
 const (
 	usualDays = 7
 	mostDays  = 400
@@ -80,7 +80,7 @@ type UserList struct {
 // A UserRow is one user without the token. Lists that are null allow everything.
 type UserRow struct {
 	Name string `json:"name"`
-	// Token says that there is one; without it nobody comes in by this name.
+	// Token reports whether the user has a token. Without one, the user has no access.
 	Token    bool        `json:"token"`
 	Profiles []string    `json:"profiles"`
 	Models   []string    `json:"models"`

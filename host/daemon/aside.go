@@ -11,18 +11,17 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// An Aside is a request to a model that no turn makes of itself, such as one for
-// the summary of a result: for whom, in which of their conversations, and in
-// which language a refusal reads.
+// An Aside describes requests to a model that are not part of a turn's own loop, such as
+// one for the summary of a result. Locale is the language of a refusal.
 type Aside struct {
 	Principal, Conversation string
 	Locale                  tool.Locale
 }
 
-// Aside returns m, which is called name, for such requests: they are counted
-// among what the principal takes, refused once their tokens or money are used up,
-// counted in the metrics, and spans within whatever the request's context is in.
-// Where that is a turn's, its end tells them too.
+// Aside returns the model m, named name, for such requests. They count towards the
+// principal's quotas and are refused when a quota is exhausted. The metrics count them,
+// and each is a span inside the span of its context. The end event of the context's turn
+// includes their usage.
 func (d *Daemon) Aside(a Aside, name string, m Model) agent.Model {
 	if m.Estimator == nil {
 		m.Estimator = new(agent.Estimator)

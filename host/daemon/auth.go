@@ -83,8 +83,8 @@ type bearer struct {
 	stop             context.CancelFunc
 }
 
-// bear stops a connection when its token stands for its principal no longer. gone
-// must be called behind it.
+// bear stops a connection when its token no longer belongs to its principal. The caller
+// must call gone at the end of the connection.
 func (d *Daemon) bear(r *http.Request, stop context.CancelFunc) (gone func()) {
 	token, _ := tokenOf(r)
 	b := &bearer{token, d.principal(r), stop}

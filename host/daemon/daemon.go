@@ -50,18 +50,17 @@ type Config struct {
 	// Hosts are further names, without port, by which the daemon may be
 	// reached beside localhost and the loopback addresses.
 	Hosts []string
-	// Principal is who the token stands for; empty: "local".
+	// Principal is the name of the operator, whose token Token is; empty: "local".
 	Principal string
 	// Pages are the page's static files; nil: no page.
 	Pages fs.FS
 	// Settings is what /api/settings shows; it must hold no secret.
 	Settings any
-	// Reload reads the whole configuration anew and puts it in force; it may call
+	// Reload reads the whole configuration again and applies it; it may call
 	// Configure. nil: a reload reads the plugin folders and the grants alone.
 	Reload func(context.Context) (ReloadReport, error)
-	// Grants reads what the plugins are granted anew, before a plugin is approved
-	// and with each reload of the plugins that a person asks for. nil: the Host's
-	// stay as they are.
+	// Grants reads the plugins' grants again, before each approval of a plugin and each
+	// reload that a person requests. nil: the Host's grants stay unchanged.
 	Grants func() (map[string]plugin.Grant, error)
 	// ResumeGrace is how long a turn goes on whose client has gone, if it said that
 	// it comes back; 0: resume.DefaultGrace; negative: every turn ends with its
@@ -84,7 +83,7 @@ type Model struct {
 	Info agent.ModelInfo
 	// Server is where it is asked, as host:port; empty: unknown.
 	Server string
-	// Price is what its tokens cost; zero: unknown, and no cost is told.
+	// Price is the price of its tokens; zero: unknown, and no cost is reported.
 	Price agent.Price
 	// Estimator learns how the model counts tokens, over all its turns. nil:
 	// New makes one.
@@ -178,7 +177,7 @@ func New(cfg Config) (*Daemon, error) {
 	return d, nil
 }
 
-// Handler returns every route behind the checks of access.
+// Handler returns the handler of all routes, with the checks of access.
 func (d *Daemon) Handler() http.Handler {
 	mux := http.NewServeMux()
 	rows := map[string]route{}

@@ -19,8 +19,8 @@ var errStopped = errors.New("the daemon stops")
 // Drain refuses new turns and calls, and what waits for a person, ends turns
 // whose client has gone, and waits for the others. When ctx ends before they
 // have, they are cut off: each is stored as far as it came and tells its client
-// so. Then Drain returns the error of ctx, at most five seconds later. MCP
-// clients are let go of in the end.
+// so. Then Drain returns the error of ctx, at most five seconds later. At the end,
+// Drain disconnects the MCP clients.
 func (d *Daemon) Drain(ctx context.Context) error {
 	defer d.calls.Flush()
 	defer d.meter.Flush()

@@ -10,9 +10,9 @@ import (
 )
 
 // outlasts reports whether an archived result will still be in the archive when
-// the turn has ended: its notice names it, an identical result does, it is going to fold, or its tool
-// keeps every result. Of any other the row is dropped then, so that nobody may
-// be told its uuid.
+// the turn has ended: its notice or that of an identical result names it, it will fold,
+// or its tool keeps every result. The end of the turn deletes every other result, so the
+// client must not receive its uuid.
 func (t *turn) outlasts(r tool.Result) bool {
 	if r.Ref == nil || r.Ref.Again || r.Repeat || r.Ephemeral || r.Shown.Cut() || r.Shown.Summarized || r.Load != nil {
 		return r.Ref != nil
@@ -28,9 +28,9 @@ func (t *turn) outlasts(r tool.Result) bool {
 	return err == nil && info.Effective.Archive == tool.KeepAlways
 }
 
-// unrefer takes the archive out of every entry that stands whole in its
-// message, unless somebody was told its uuid or something in the turn names it.
-// It returns the uuids that nothing refers to any more.
+// unrefer removes the archive reference of every entry that its message contains in
+// full, unless the client has received the uuid or a text of the turn contains it. It
+// returns the uuids without a reference.
 func (t *turn) unrefer(ms []agent.Message) (unnamed []string) {
 	for i := range ms {
 		for j := range ms[i].Results {

@@ -110,12 +110,12 @@ func (d *Daemon) Configure(s Setup) error {
 // set is what is in force.
 func (d *Daemon) set() *setup { return d.current.Load() }
 
-// A ReloadReport says what reading the configuration anew came to.
+// A ReloadReport is the outcome of a reload of the configuration.
 type ReloadReport struct {
-	// Change is what became different of the plugins.
+	// Change lists the changes of plugins.
 	Change host.Change `json:"change"`
-	// InForce names the settings that are different and hold from now on, as they
-	// stand in tools.toml; Restart those that will not hold before a restart.
+	// InForce names the changed settings that apply now, by their keys in tools.toml;
+	// Restart those that apply after a restart.
 	InForce []string `json:"in_force"`
 	Restart []string `json:"restart"`
 	// Notes say what else a person has to do.

@@ -37,7 +37,7 @@ type turn struct {
 	// unsaved says that the disk was full when the question came. What of the
 	// turn is in the store then is what stored says.
 	unsaved bool
-	told    map[string]bool   // uuids that the client was told
+	told    map[string]bool   // uuids that the client has received
 	format  map[string]string // call id → format
 	end     api.ChatEnd
 	side    usage.SideUsage
@@ -246,13 +246,13 @@ func (t *turn) conversation() store.Conversation {
 	return store.Conversation{ID: t.scope.Conversation, Principal: t.scope.Principal, Profile: t.ask.Profile, Title: t.title}
 }
 
-// store writes what the turn came to, in one commit: the messages that are new or
-// changed, the call log, what the conversation is found by. Results that nothing
-// refers to go: their whole text stands in the conversation itself.
+// store writes the outcome of the turn in one commit: the new and changed messages, the
+// call log, and the fingerprints of the conversation. It deletes archived results without
+// a reference: the conversation itself contains their full text.
 func (t *turn) store(ctx context.Context, out agent.Turn, had int) error {
 	from := min(out.From, had, len(t.stored))
 	if from == had && len(t.stored) > had && out.Messages[had].Role == agent.RoleUser {
-		from++ // the question stands there already
+		from++ // the store has the question already
 	}
 	unnamed := t.unrefer(out.Messages) // which changes messages and uses
 	change := store.Turn{Trace: t.traced(), Messages: t.rows(out.Messages[from:]), Orphans: unnamed, Calls: t.calls.Rows, Fingerprints: t.marks(out), Usage: t.sums(out)}

@@ -17,12 +17,12 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A User is somebody beside the operator who has a token of their own. They see
-// their own conversations, archives and approvals, and nothing of weir's own
-// settings. What they are not allowed is not there for them.
+// A User is a person with a token of their own, other than the operator. A user sees only
+// their own conversations, archives and approvals, and no settings of weir. For
+// everything else, the daemon answers as if it did not exist.
 type User struct {
-	// TokenSHA256 is the digest of the token; zero: there is none, and nobody
-	// comes in by this name.
+	// TokenSHA256 is the digest of the token; zero: no token, and the user has no
+	// access.
 	TokenSHA256 [sha256.Size]byte
 	// Profiles and Models are those that the user may name, nil: all. The first
 	// profile is the user's default one, unless "default" is among them; a
@@ -37,11 +37,10 @@ type User struct {
 	Quota  usage.Quota
 }
 
-// userName is how users may be called: the names stand in addresses and in the
-// ids of conversations.
+// userName matches valid names of users. Addresses and ids of conversations contain them.
 var userName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,63}$`) })
 
-// CheckUserName reports why nobody can be called so.
+// CheckUserName returns an error if no user can have the name.
 func CheckUserName(name string) error {
 	switch {
 	case !userName().MatchString(name):
@@ -52,7 +51,7 @@ func CheckUserName(name string) error {
 	return nil
 }
 
-// defaultPrincipal is who the daemon's own token stands for when nobody says.
+// defaultPrincipal is the name of the operator if Config has none.
 const defaultPrincipal = "local"
 
 // A view is what of a setup is there for one principal.
@@ -181,10 +180,10 @@ func (d *Daemon) view(principal string) view {
 	return view{User: &User{Tools: []string{}, Quota: usage.Quota{PerMinute: -1}}}
 }
 
-// principalKey is where a request's context holds whose token it bears.
+// principalKey is the key of the principal in a request's context.
 type principalKey struct{}
 
-// principal is whom the request's token stands for.
+// principal returns the owner of the request's token.
 func (d *Daemon) principal(r *http.Request) string {
 	if p, ok := r.Context().Value(principalKey{}).(string); ok {
 		return p
@@ -192,7 +191,7 @@ func (d *Daemon) principal(r *http.Request) string {
 	return d.cfg.Principal
 }
 
-// whose finds whom a token stands for.
+// whose returns the owner of a token.
 func (d *Daemon) whose(token string) (principal string, ok bool) {
 	sum := sha256.Sum256([]byte(token))
 	if d.cfg.Token != "" && sum == d.token {
@@ -239,8 +238,8 @@ func (d *Daemon) ownID(principal, id string) error {
 	return nil
 }
 
-// localeFor is the language for a principal who asked that; without a question
-// English stands in for what is open.
+// localeFor returns the language for a principal and their question. If neither decides,
+// it is English.
 func (d *Daemon) localeFor(principal, question string) tool.Locale {
 	if u := d.view(principal).User; u != nil && u.Locale != "" {
 		return u.Locale
