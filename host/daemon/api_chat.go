@@ -24,7 +24,7 @@ func (d *Daemon) postChat(w http.ResponseWriter, r *http.Request) error {
 	if r.Header.Get("Last-Event-ID") != "" {
 		return d.resumeChat(w, r)
 	}
-	var ask Ask
+	var ask api.Ask
 	if err := httpjson.Read(w, r, &ask); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -48,7 +49,7 @@ func TestSummariesAreCountedAndTraced(t *testing.T) {
 	kept := tracetest.NewInMemoryExporter()
 	set := s.daemon.set().Setup
 	set.Users = map[string]User{"ann": ann(usage.Quota{TokensPerDay: 900})}
-	set.Tracing = Tracing{Tracer: sdk.NewTracerProvider(sdk.WithSyncer(kept)).Tracer("test")}
+	set.Tracing = telemetry.Tracing{Tracer: sdk.NewTracerProvider(sdk.WithSyncer(kept)).Tracer("test")}
 	if err := s.daemon.Configure(set); err != nil {
 		t.Fatal(err)
 	}

@@ -116,7 +116,7 @@ func (d *Daemon) routes() []route {
 			Auth: Token, Handle: d.postChat,
 			About:   "Ask a question; the answer is a stream of events. With the header Last-Event-ID, the stream of that event resumes and no question is asked",
 			Headers: map[string]string{"Last-Event-ID": "the id of the last event that was read"},
-			Takes:   Ask{},
+			Takes:   api.Ask{},
 			Needs:   []string{"message"},
 			Kind:    kindStream,
 			Fails:   []int{429, 404, 409, 410, 422, 503, 507},

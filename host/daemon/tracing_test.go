@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -30,7 +31,7 @@ func tracedServer(t *testing.T, content bool, replies ...replay.Reply) (*server,
 	m := set.Models["scripted"]
 	m.Info, m.Server = agent.ModelInfo{Provider: "ark", Model: "doubao"}, "ark.example:443"
 	set.Models["scripted"] = m
-	set.Tracing = Tracing{Tracer: p.Tracer("test"), Content: content}
+	set.Tracing = telemetry.Tracing{Tracer: p.Tracer("test"), Content: content}
 	if err := s.daemon.Configure(set); err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +212,7 @@ func TestSpansAreExchanged(t *testing.T) {
 	s.post("/api/chat", `{"message":"1"}`)
 	set := s.daemon.set().Setup
 	on := set.Tracing
-	set.Tracing = Tracing{}
+	set.Tracing = telemetry.Tracing{}
 	if err := s.daemon.Configure(set); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/daemon/usage"
 )
 
@@ -75,7 +76,7 @@ func TestVectorsAreCounted(t *testing.T) {
 	kept := tracetest.NewInMemoryExporter()
 	set := s.daemon.set().Setup
 	set.Users = map[string]User{"ann": ann(usage.Quota{TokensPerDay: 100_000})}
-	set.Tracing = Tracing{Tracer: sdk.NewTracerProvider(sdk.WithSyncer(kept)).Tracer("test")}
+	set.Tracing = telemetry.Tracing{Tracer: sdk.NewTracerProvider(sdk.WithSyncer(kept)).Tracer("test")}
 	for name, with := range set.Models {
 		with.Model = m
 		set.Models[name] = with

@@ -11,22 +11,22 @@ import (
 
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/internal/otlp"
 )
 
 // traced makes spans as weir does, and sends them to a collector; empty: none are
 // made. ended sends what is left.
-func traced(collector string) (_ daemon.Tracing, ended func(), err error) {
+func traced(collector string) (_ telemetry.Tracing, ended func(), err error) {
 	if collector == "" {
-		return daemon.Tracing{}, func() {}, nil
+		return telemetry.Tracing{}, func() {}, nil
 	}
 	exporter, err := otlp.New(otlp.Config{URL: collector + "/v1/traces"})
 	if err != nil {
-		return daemon.Tracing{}, nil, err
+		return telemetry.Tracing{}, nil, err
 	}
 	provider := sdk.NewTracerProvider(sdk.WithBatcher(exporter))
-	return daemon.Tracing{Tracer: provider.Tracer("benchloop")}, func() {
+	return telemetry.Tracing{Tracer: provider.Tracer("benchloop")}, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		_ = provider.Shutdown(ctx) // what is lost is missing in the collector's count

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/chat"
 	"github.com/weirhost/weir/host/internal/term"
 )
@@ -85,9 +85,9 @@ func (c *cli) withDaemon(ctx context.Context, f func(*session) error) error {
 	return f(cl)
 }
 
-func waiting(ctx context.Context, cl *session) ([]daemon.Approval, error) {
+func waiting(ctx context.Context, cl *session) ([]api.Approval, error) {
 	var out struct {
-		Approvals []daemon.Approval `json:"approvals"`
+		Approvals []api.Approval `json:"approvals"`
 	}
 	err := cl.Get(ctx, "/api/approvals", &out)
 	return out.Approvals, err
@@ -119,7 +119,7 @@ func (c *cli) showApproval(ctx context.Context, cl *session, given string) error
 	if err != nil {
 		return err
 	}
-	var a daemon.Approval
+	var a api.Approval
 	if err := cl.Get(ctx, "/api/approvals/"+url.PathEscape(id), &a); err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func wholeID(ctx context.Context, cl *session, given string) (string, error) {
 	if err != nil || len(given) < leastID {
 		return given, err
 	}
-	fits := slices.DeleteFunc(list, func(a daemon.Approval) bool { return !strings.HasPrefix(a.ID, given) })
+	fits := slices.DeleteFunc(list, func(a api.Approval) bool { return !strings.HasPrefix(a.ID, given) })
 	switch len(fits) {
 	case 0:
 		return given, nil

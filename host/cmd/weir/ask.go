@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/chat"
 )
 
@@ -20,7 +20,7 @@ const maxInput = 4 << 20
 
 // askFlags are the flags of ask.
 type askFlags struct {
-	daemon.Ask
+	api.Ask
 	files       []string
 	quiet, wait bool
 	think       bool
@@ -68,15 +68,15 @@ func (c *cli) askOnce(ctx context.Context, a askFlags, args []string) error {
 		}
 		t := &chat.Turn{Printer: c.Printer, Quiet: a.quiet || c.JSON, Wait: a.wait && answers == nil, Think: a.think && !c.JSON}
 		err := t.Run(ctx, cl.Client, a.Ask, answers)
-		var tr *daemon.Trace
+		var tr *api.Trace
 		if a.Explain && t.End != nil && !c.Events {
 			tr = chat.LastTrace(context.WithoutCancel(ctx), cl, t.End.Conversation)
 		}
 		if c.JSON && !c.Events && t.End != nil {
 			c.Print(struct {
-				*daemon.ChatEnd
-				Error *daemon.Problem `json:"error,omitempty"`
-				Trace *daemon.Trace   `json:"trace,omitempty"`
+				*api.ChatEnd
+				Error *api.Problem `json:"error,omitempty"`
+				Trace *api.Trace   `json:"trace,omitempty"`
 			}{t.End, t.Problem, tr})
 		}
 		err = t.Outcome(err)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -34,7 +34,7 @@ func (c *cli) callCmd() *cobra.Command {
 					return err
 				}
 				body := map[string]any{"arguments": raw, "conversation_id": conversation, "locale": tool.Locale(locale)}
-				var res daemon.ToolCallResult
+				var res api.ToolCallResult
 				if err := cl.Post(cmd.Context(), "/api/tools/"+url.PathEscape(args[0])+"/call", body, &res); err != nil {
 					return err
 				}
@@ -47,7 +47,7 @@ func (c *cli) callCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) showResult(res daemon.ToolCallResult) error {
+func (c *cli) showResult(res api.ToolCallResult) error {
 	if c.JSON {
 		c.Print(res)
 	} else {

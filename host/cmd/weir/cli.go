@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/internal/words"
@@ -124,7 +124,7 @@ var misused = []string{string(tool.UnknownTool), string(tool.BadArgs), "unknown_
 func (c *cli) report(ctx context.Context, err error) int {
 	var code term.ExitError
 	var ue *usageError
-	var p *daemon.Problem
+	var p *api.Problem
 	var me *agent.ModelError
 	switch {
 	case err == nil:

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/chat"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/term"
@@ -149,7 +150,7 @@ func (c *cli) pluginNames(ctx context.Context) []string {
 
 func (c *cli) traceIDs(ctx context.Context) []string {
 	return c.completions(ctx, func(ctx context.Context, cl *session) []string {
-		var list daemon.TraceList
+		var list api.TraceList
 		_ = cl.Get(ctx, "/api/traces?"+url.Values{"limit": {"50"}}.Encode(), &list) // as above
 		var out []string
 		for _, t := range list.Traces {

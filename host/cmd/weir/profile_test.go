@@ -20,6 +20,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/guesttest"
@@ -38,10 +39,10 @@ type profiled struct {
 // told is what one question came to.
 type told struct {
 	events []string
-	start  daemon.ChatStart
-	end    daemon.ChatEnd
-	plan   daemon.Plan
-	calls  []daemon.ToolCallStart
+	start  api.ChatStart
+	end    api.ChatEnd
+	plan   api.Plan
+	calls  []api.ToolCallStart
 }
 
 const otherModel = "\n[models.other]\nprovider = \"ollama\"\nmodel = \"x\"\n"
@@ -69,10 +70,10 @@ func newProfiled(t *testing.T, h *host.Host, text string, reply func(n int, r ag
 // ask asks in the conversation that goes on.
 func (p *profiled) ask(question string) told {
 	p.Helper()
-	return p.asking(daemon.Ask{Message: question})
+	return p.asking(api.Ask{Message: question})
 }
 
-func (p *profiled) asking(a daemon.Ask) (out told) {
+func (p *profiled) asking(a api.Ask) (out told) {
 	p.Helper()
 	a.Conversation = p.conversation
 	err := p.client.Ask(p.Context(), a, func(name string, data json.RawMessage) error {
@@ -83,7 +84,7 @@ func (p *profiled) asking(a daemon.Ask) (out told) {
 		case "plan":
 			return json.Unmarshal(data, &out.plan)
 		case "tool_call.start":
-			out.calls = append(out.calls, daemon.ToolCallStart{})
+			out.calls = append(out.calls, api.ToolCallStart{})
 			return json.Unmarshal(data, &out.calls[len(out.calls)-1])
 		case "chat.end":
 			return json.Unmarshal(data, &out.end)
@@ -219,10 +220,10 @@ func TestProfiles(t *testing.T) {
 				}
 			}
 			p := with("[agent]\n[agents.second]\nmodel = \"other\"\nsystem = \"Be second.\"\n", saysAlways("ok"))
-			if got := p.asking(daemon.Ask{Message: "hi", Profile: "second"}); got.start.Model != "other" || !strings.Contains(p.asked(0).System, "Be second.") {
+			if got := p.asking(api.Ask{Message: "hi", Profile: "second"}); got.start.Model != "other" || !strings.Contains(p.asked(0).System, "Be second.") {
 				t.Errorf("another profile: %+v", got.start)
 			}
-			if got := p.asking(daemon.Ask{Message: "hi", Profile: "second", Model: "demo"}); got.start.Model != "demo" {
+			if got := p.asking(api.Ask{Message: "hi", Profile: "second", Model: "demo"}); got.start.Model != "demo" {
 				t.Errorf("a question's own model: %+v", got.start)
 			}
 		},
@@ -241,7 +242,7 @@ func TestProfiles(t *testing.T) {
 				if names := offered(p, 0); !slices.Equal(names, want) {
 					t.Errorf("%q offers %q", list, names)
 				}
-				if ran := slices.ContainsFunc(got.end.Results, func(r daemon.ToolCallResult) bool { return r.OK }); ran != slices.Contains(want, "long_text") {
+				if ran := slices.ContainsFunc(got.end.Results, func(r api.ToolCallResult) bool { return r.OK }); ran != slices.Contains(want, "long_text") {
 					t.Errorf("%q: what is not offered runs: %v", list, got.end.Results)
 				}
 			}

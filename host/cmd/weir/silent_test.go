@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/chat"
 	"github.com/weirhost/weir/host/internal/term"
 )
@@ -16,7 +16,7 @@ import (
 func TestSilentModelExits(t *testing.T) {
 	var out, errs bytes.Buffer
 	c := newCLI(term.Env{Out: &out, Err: &errs})
-	p := &chat.Turn{Printer: c.Printer, End: &daemon.ChatEnd{Reason: agent.ReasonNoAnswer}}
+	p := &chat.Turn{Printer: c.Printer, End: &api.ChatEnd{Reason: agent.ReasonNoAnswer}}
 	if code := c.report(t.Context(), p.Outcome(nil)); code != term.ExitModel {
 		t.Errorf("exit %d: %s", code, errs.String())
 	}
@@ -36,7 +36,7 @@ func TestUnsavedTurnIsReported(t *testing.T) {
 	c := newCLI(term.Env{Out: &out, Err: &errs})
 	for _, quiet := range []bool{false, true} {
 		errs.Reset()
-		p := &chat.Turn{Printer: c.Printer, Quiet: quiet, End: &daemon.ChatEnd{Reason: agent.ReasonAnswer, Answer: "yes", Unsaved: true}}
+		p := &chat.Turn{Printer: c.Printer, Quiet: quiet, End: &api.ChatEnd{Reason: agent.ReasonAnswer, Answer: "yes", Unsaved: true}}
 		if code := c.report(t.Context(), p.Outcome(nil)); code != 0 || !strings.Contains(errs.String(), "could not be saved") {
 			t.Errorf("quiet %v: exit %d: %q", quiet, code, errs.String())
 		}

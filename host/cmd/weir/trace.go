@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/chat"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/limit"
@@ -46,7 +46,7 @@ func (c *cli) showTrace(ctx context.Context, cl *session, id, conversation strin
 	if conversation != "" {
 		path += "?conversation_id=" + url.QueryEscape(conversation)
 	}
-	var tr daemon.Trace
+	var tr api.Trace
 	if done, err := c.Show(ctx, cl, path, &tr); done || err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (c *cli) listTraces(ctx context.Context, cl *session, conversation string, 
 	if conversation != "" {
 		q.Set("conversation_id", conversation)
 	}
-	var out daemon.TraceList
+	var out api.TraceList
 	if done, err := c.Show(ctx, cl, "/api/traces?"+q.Encode(), &out); done || err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/term"
 )
@@ -190,7 +191,7 @@ func (c *cli) orAll(names []string) string {
 	return term.OrDash(strings.Join(names, ","))
 }
 
-func quotasText(list []daemon.QuotaState) string {
+func quotasText(list []api.QuotaState) string {
 	var out []string
 	for _, q := range list {
 		out = append(out, fmt.Sprintf("%s %.4g/%.4g", q.Name, q.Used, q.Limit))

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/client"
 )
 
@@ -18,7 +18,7 @@ func ExampleNew() {
 		Tools []struct{ Plugin string }
 	}
 	err := c.Get(context.Background(), "/api/tools", &list)
-	var p *daemon.Problem
+	var p *api.Problem
 	switch {
 	case errors.As(err, &p):
 		fmt.Println(p.Code, p.Msg, p.Hint)
@@ -69,11 +69,11 @@ func ExampleClient_Ask() {
 	})
 	c := client.InProcess(h, "token", nil)
 	defer c.Close()
-	err := c.Ask(context.Background(), daemon.Ask{Message: "What is 6 * 7?"}, func(name string, data json.RawMessage) error {
+	err := c.Ask(context.Background(), api.Ask{Message: "What is 6 * 7?"}, func(name string, data json.RawMessage) error {
 		if name != "message.delta" {
 			return nil
 		}
-		var piece daemon.TextPiece
+		var piece api.TextPiece
 		if err := json.Unmarshal(data, &piece); err != nil {
 			return err
 		}

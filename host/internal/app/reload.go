@@ -15,6 +15,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
@@ -172,7 +173,7 @@ func (a *App) discard(t *tracing) {
 
 // refused returns the error of a reload that changed nothing.
 func refused(err error) error {
-	return &daemon.Problem{Status: http.StatusConflict, Code: "config", Msg: msg.Of(err), Hint: tool.Textf("correct the file and reload again; the settings until now stay in force")}
+	return &api.Problem{Status: http.StatusConflict, Code: "config", Msg: msg.Of(err), Hint: tool.Textf("correct the file and reload again; the settings until now stay in force")}
 }
 
 // logReload logs what a reload changed.

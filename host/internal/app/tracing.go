@@ -3,7 +3,7 @@ package app
 import (
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/otlp"
@@ -25,14 +25,14 @@ func openTracing(t config.TelemetrySettings, env config.Lookup, log hclog.Logger
 }
 
 // forDaemon returns the tracer for the daemon; without one, the zero value.
-func (t *tracing) forDaemon() daemon.Tracing {
+func (t *tracing) forDaemon() telemetry.Tracing {
 	if t == nil {
-		return daemon.Tracing{}
+		return telemetry.Tracing{}
 	}
 	if tracer := t.Tracer(); tracer != nil {
-		return daemon.Tracing{Tracer: tracer, Content: t.content}
+		return telemetry.Tracing{Tracer: tracer, Content: t.content}
 	}
-	return daemon.Tracing{}
+	return telemetry.Tracing{}
 }
 
 func (t *tracing) close() {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
@@ -33,7 +33,7 @@ type approver struct {
 // A request is one call that needs a permission. ctx ends when it is settled
 // elsewhere.
 type request struct {
-	daemon.Approval
+	api.Approval
 	ctx     context.Context
 	settle  context.CancelFunc
 	outcome string // guarded by approver.mu
@@ -77,7 +77,7 @@ func (q *approver) event(name string, data json.RawMessage) {
 		q.mu.Unlock()
 		q.queue <- a
 	case "approval.answered":
-		var e daemon.ApprovalAnswered
+		var e api.ApprovalAnswered
 		if json.Unmarshal(data, &e) != nil {
 			return
 		}
@@ -138,7 +138,7 @@ func (q *approver) ask(ctx context.Context, a *request) {
 // send sends the answer to the daemon.
 func (q *approver) send(ctx context.Context, a *request, answer string) {
 	err := q.cl.Post(ctx, "/api/approvals/"+url.PathEscape(a.ID), map[string]string{"answer": answer}, nil)
-	var p *daemon.Problem
+	var p *api.Problem
 	switch {
 	case err == nil || ctx.Err() != nil:
 	case errors.As(err, &p):
@@ -161,7 +161,7 @@ func (q *approver) settled(a *request) {
 
 // ApprovalCard returns a request for a person. Nothing in it can steer the
 // terminal or imitate a line of weir.
-func ApprovalCard(p *term.Printer, a daemon.Approval) string {
+func ApprovalCard(p *term.Printer, a api.Approval) string {
 	var b strings.Builder
 	b.WriteString(p.Sprintf("? %s asks for permission", term.Visible(a.Tool, 80)))
 	if a.Plugin != "" && a.Plugin != a.Tool {

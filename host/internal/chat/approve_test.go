@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/term"
 )
@@ -36,7 +36,7 @@ func newApproverTest(t *testing.T) *approverTest {
 		b.posts <- strings.TrimPrefix(r.URL.Path, "/api/approvals/") + " " + body.Answer
 		if strings.Contains(r.URL.Path, "late") {
 			w.WriteHeader(http.StatusConflict)
-			_ = json.NewEncoder(w).Encode(map[string]any{"error": daemon.Problem{Code: "settled", Msg: tool.Textf("it cannot be answered any more")}})
+			_ = json.NewEncoder(w).Encode(map[string]any{"error": api.Problem{Code: "settled", Msg: tool.Textf("it cannot be answered any more")}})
 		}
 	}))
 	t.Cleanup(srv.Close)
@@ -50,7 +50,7 @@ func newApproverTest(t *testing.T) *approverTest {
 }
 
 func (b *approverTest) asked(id string) {
-	data, err := json.Marshal(daemon.Approval{ID: id, Tool: "write_note", Args: "{}", Why: "why"})
+	data, err := json.Marshal(api.Approval{ID: id, Tool: "write_note", Args: "{}", Why: "why"})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestApproverEnds(t *testing.T) {
 
 // Nothing that a model wrote looks like a line of weir.
 func TestApprovalCardCannotBeImitated(t *testing.T) {
-	card := ApprovalCard(&term.Printer{}, daemon.Approval{ID: "x", Tool: "a\x1b[2J\nallow it? [y]", Plugin: "p", Why: "why\n\u202e", Always: "al\rways",
+	card := ApprovalCard(&term.Printer{}, api.Approval{ID: "x", Tool: "a\x1b[2J\nallow it? [y]", Plugin: "p", Why: "why\n\u202e", Always: "al\rways",
 		Args: "{\n  \"a\": \"b\"\n}\n? other asks for permission", LeftOut: 12345})
 	for i, line := range strings.Split(card, "\n") {
 		if i == 0 != strings.HasPrefix(line, "? ") || i > 0 && !strings.HasPrefix(line, "  ") {

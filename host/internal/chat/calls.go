@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -16,7 +16,7 @@ import (
 func (t *Turn) call(name string, data json.RawMessage) {
 	switch name {
 	case "tool_call.start":
-		var e daemon.ToolCallStart
+		var e api.ToolCallStart
 		if json.Unmarshal(data, &e) != nil {
 			return
 		}
@@ -29,17 +29,17 @@ func (t *Turn) call(name string, data json.RawMessage) {
 		t.endLine()
 		t.progress(what)
 	case "tool_call.progress":
-		var e daemon.ToolCallProgress
+		var e api.ToolCallProgress
 		if json.Unmarshal(data, &e) == nil {
 			t.progress(term.Visible(e.Tool, 80) + " " + progressText(e))
 		}
 	case "tool_call.result":
-		var e daemon.ToolCallResult
+		var e api.ToolCallResult
 		if json.Unmarshal(data, &e) == nil {
 			t.result(e)
 		}
 	case "tool_call.malformed":
-		var e daemon.ToolCallMalformed
+		var e api.ToolCallMalformed
 		if json.Unmarshal(data, &e) == nil {
 			t.note("✗ " + t.Sprintf("a call could not be read: %s", e.Reason) + " " + term.Visible(e.Tool, 80))
 			t.waiting()
@@ -48,7 +48,7 @@ func (t *Turn) call(name string, data json.RawMessage) {
 }
 
 // result shows the outcome of a call.
-func (t *Turn) result(e daemon.ToolCallResult) {
+func (t *Turn) result(e api.ToolCallResult) {
 	if e.KeptUUID != "" {
 		t.archived = append(t.archived, e.KeptUUID)
 	}
@@ -67,7 +67,7 @@ func (t *Turn) result(e daemon.ToolCallResult) {
 }
 
 // progressText returns how far a call is.
-func progressText(e daemon.ToolCallProgress) string {
+func progressText(e api.ToolCallProgress) string {
 	s := term.Grouped(e.Done)
 	if e.Total > 0 {
 		s += "/" + term.Grouped(e.Total)
@@ -77,7 +77,7 @@ func progressText(e daemon.ToolCallProgress) string {
 
 // callLine returns one line for a finished call: its arguments, the size of its
 // result, the limit that cut it, and how to read the whole result.
-func callLine(p *term.Printer, start daemon.ToolCallStart, e daemon.ToolCallResult, interactive bool) string {
+func callLine(p *term.Printer, start api.ToolCallStart, e api.ToolCallResult, interactive bool) string {
 	parts := []string{term.Visible(e.Tool, 80)}
 	if args := string(start.Args); args != "" && args != "{}" {
 		parts[0] += " " + p.Faint(term.Visible(args, 60))

@@ -15,7 +15,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/limit"
@@ -24,7 +24,7 @@ import (
 // Options are the settings of a chat.
 type Options struct {
 	// Ask is the model, the profile and the conversation to begin with.
-	Ask daemon.Ask
+	Ask api.Ask
 	// Think shows the reasoning of the model as it arrives.
 	Think bool
 	// History is the file of the lines that were typed. Empty: none is kept.
@@ -37,7 +37,7 @@ type Options struct {
 type chat struct {
 	*term.Printer
 	cl     *client.Client
-	ask    daemon.Ask
+	ask    api.Ask
 	input  input
 	think  bool
 	report func(error)
@@ -271,13 +271,13 @@ const stopTime = 5 * time.Second
 
 // busy reports whether err says that the conversation is still answering.
 func busy(err error) bool {
-	var p *daemon.Problem
+	var p *api.Problem
 	return errors.As(err, &p) && p.Status == http.StatusConflict
 }
 
 // retryable reports whether err says that the daemon may accept the question later.
 func retryable(err error) bool {
-	var p *daemon.Problem
+	var p *api.Problem
 	return errors.As(err, &p) && (p.Status == http.StatusConflict || p.Status == http.StatusServiceUnavailable)
 }
 
@@ -286,7 +286,7 @@ func retryable(err error) bool {
 func (c *chat) load(ctx context.Context, uuid string, selectors []string) error {
 	if c.ask.Conversation != "" {
 		id, err := ShowArchive(ctx, c.Printer, c.cl, uuid, selectors, c.ask.Conversation)
-		var p *daemon.Problem
+		var p *api.Problem
 		switch {
 		case err == nil:
 			c.ask.LoadUUIDs = append(c.ask.LoadUUIDs, loadOf(id, selectors))
@@ -304,8 +304,8 @@ func (c *chat) load(ctx context.Context, uuid string, selectors []string) error 
 }
 
 // loadOf returns a load of a part. Each selector is a valid name=value.
-func loadOf(uuid string, selectors []string) daemon.Load {
-	l := daemon.Load{UUID: uuid}
+func loadOf(uuid string, selectors []string) api.Load {
+	l := api.Load{UUID: uuid}
 	for _, s := range selectors {
 		name, value, _ := strings.Cut(s, "=")
 		if l.Selectors == nil {

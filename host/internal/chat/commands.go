@@ -14,6 +14,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
@@ -341,7 +342,7 @@ func (c *chat) loadResult(ctx context.Context, args []string) (string, error) {
 }
 
 // trace returns how the last question of this conversation was answered.
-func (c *chat) trace(ctx context.Context) (*daemon.Trace, error) {
+func (c *chat) trace(ctx context.Context) (*api.Trace, error) {
 	if c.ask.Conversation != "" {
 		if tr := LastTrace(ctx, c.cl, c.ask.Conversation); tr != nil {
 			return tr, nil
@@ -383,7 +384,7 @@ func (c *chat) cost(ctx context.Context, _ []string) (string, error) {
 		c.reply("nothing was asked yet")
 		return "", nil
 	}
-	var out daemon.TraceList
+	var out api.TraceList
 	if err := c.cl.Get(ctx, "/api/traces?limit=1000&conversation_id="+url.QueryEscape(c.ask.Conversation), &out); err != nil {
 		return "", err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
@@ -44,8 +45,8 @@ func ProfileNames(ctx context.Context, from term.Getter) ([]string, error) {
 
 // LastTrace returns how the last question of a conversation was answered, nil if
 // the daemon does not have its trace.
-func LastTrace(ctx context.Context, from term.Getter, conversation string) *daemon.Trace {
-	var tr daemon.Trace
+func LastTrace(ctx context.Context, from term.Getter, conversation string) *api.Trace {
+	var tr api.Trace
 	if err := from.Get(ctx, "/api/traces/last?conversation_id="+url.QueryEscape(conversation), &tr); err != nil {
 		return nil
 	}

@@ -4,14 +4,14 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/limit"
 )
 
 // ExplainText describes what was sent to the model for a question, which results
 // were cut, and what that saved.
-func ExplainText(p *term.Printer, t daemon.Trace) string {
+func ExplainText(p *term.Printer, t api.Trace) string {
 	var b strings.Builder
 	outf := func(format string, args ...any) { b.WriteString(p.Sprintf(format, args...) + "\n") }
 	window := p.Sprintf("an unknown window")
@@ -47,7 +47,7 @@ func ExplainText(p *term.Printer, t daemon.Trace) string {
 
 // sentText describes the parts of one request. The system prompt contains the
 // tools, with as many tokens.
-func sentText(p *term.Printer, r daemon.TraceRound, tools int) string {
+func sentText(p *term.Printer, r api.TraceRound, tools int) string {
 	s := p.Sprintf("%s tokens", term.Grouped(r.Sent.Total()))
 	if n := r.Usage.Prompt; n > 0 {
 		s += p.Sprintf(" (counted: %s)", term.Grouped(n))
@@ -71,7 +71,7 @@ func sentText(p *term.Printer, r daemon.TraceRound, tools int) string {
 }
 
 // explainCuts describes the results that were cut or loaded.
-func explainCuts(p *term.Printer, t daemon.Trace, outf func(string, ...any)) {
+func explainCuts(p *term.Printer, t api.Trace, outf func(string, ...any)) {
 	cut := 0
 	for _, r := range t.Rounds {
 		for _, call := range r.Calls {
@@ -99,7 +99,7 @@ func explainCuts(p *term.Printer, t daemon.Trace, outf func(string, ...any)) {
 }
 
 // explainSavings describes what the limits and the placeholders saved.
-func explainSavings(p *term.Printer, t daemon.Trace, outf func(string, ...any)) {
+func explainSavings(p *term.Printer, t api.Trace, outf func(string, ...any)) {
 	saved := t.ProducedChars - t.ShownChars
 	if saved <= 0 && t.FoldedChars <= 0 {
 		return
@@ -119,7 +119,7 @@ func explainSavings(p *term.Printer, t daemon.Trace, outf func(string, ...any)) 
 
 // tokensSaved estimates the tokens of the characters that were cut, from the
 // tokens of those that were sent.
-func tokensSaved(t daemon.Trace, chars int) int {
+func tokensSaved(t api.Trace, chars int) int {
 	var most agent.Parts
 	for _, r := range t.Rounds {
 		if r.Sent.Results > most.Results {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/limit"
 )
@@ -24,7 +24,7 @@ func TokensText(u agent.Usage) string {
 }
 
 // TraceText describes how a question was answered: its requests and its calls.
-func TraceText(p *term.Printer, t daemon.Trace) string {
+func TraceText(p *term.Printer, t api.Trace) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", term.Visible(t.Question, 200))
 	fmt.Fprintf(&b, "%s", p.Sprintf("trace %d · %s · %s · %s · turn %d of conversation %s\n",
@@ -59,7 +59,7 @@ func TraceText(p *term.Printer, t daemon.Trace) string {
 }
 
 // tracedCall describes one call.
-func tracedCall(p *term.Printer, call daemon.TraceCall) string {
+func tracedCall(p *term.Printer, call api.TraceCall) string {
 	s := term.Visible(call.Tool, 80)
 	if args := string(call.Args); args != "" && args != "{}" {
 		s += " " + term.Visible(args, 80)

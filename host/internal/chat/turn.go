@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
@@ -33,9 +33,9 @@ type Turn struct {
 	DemoNoted bool
 
 	// End is the last event. Nil: the answer broke off.
-	End *daemon.ChatEnd
+	End *api.ChatEnd
 	// Problem is what the turn ended with. Nil: it succeeded.
-	Problem *daemon.Problem
+	Problem *api.Problem
 
 	interactive bool // in a chat, where /show and /think can be typed
 
@@ -44,23 +44,23 @@ type Turn struct {
 	open         bool          // the answer's last line has no line break yet
 	simulated    bool          // the demo model answers: its tokens cost nothing
 	model        string
-	calls        map[string]daemon.ToolCallStart // that run, by id
-	archived     []string                        // uuids of archived results
-	conversation string                          // that the question belongs to
+	calls        map[string]api.ToolCallStart // that run, by id
+	archived     []string                     // uuids of archived results
+	conversation string                       // that the question belongs to
 	thoughts     strings.Builder
 	thinking     time.Time // since when the model reasons; zero: it does not
 }
 
 // Run asks and shows the answer until it is complete. A person answers the calls
 // that need a permission with answers; nil: no person can be asked.
-func (t *Turn) Run(ctx context.Context, cl *client.Client, ask daemon.Ask, answers Answers) error {
+func (t *Turn) Run(ctx context.Context, cl *client.Client, ask api.Ask, answers Answers) error {
 	t.begin()
 	defer t.finish()
 	return t.ask(ctx, cl, ask, answers)
 }
 
 func (t *Turn) begin() {
-	t.calls = map[string]daemon.ToolCallStart{}
+	t.calls = map[string]api.ToolCallStart{}
 	if t.Colours(t.Err) && !t.Quiet {
 		t.spinner = term.NewSpinner(t.Err, t.Width, &t.mu)
 	}
@@ -75,7 +75,7 @@ func (t *Turn) finish() {
 	t.endThought()
 }
 
-func (t *Turn) ask(ctx context.Context, cl *client.Client, ask daemon.Ask, answers Answers) error {
+func (t *Turn) ask(ctx context.Context, cl *client.Client, ask api.Ask, answers Answers) error {
 	ask.Approvals = answers != nil || t.Wait
 	if answers == nil {
 		return cl.Ask(ctx, ask, t.event)
@@ -117,7 +117,7 @@ func (t *Turn) event(name string, data json.RawMessage) error {
 	case "chat.start":
 		t.started(data)
 	case "message.delta", "reasoning.delta":
-		var e daemon.TextPiece
+		var e api.TextPiece
 		if json.Unmarshal(data, &e) != nil || e.Text == "" {
 			return nil
 		}
@@ -127,7 +127,7 @@ func (t *Turn) event(name string, data json.RawMessage) error {
 			t.thought(e.Text)
 		}
 	case "approval.asked":
-		var a daemon.Approval
+		var a api.Approval
 		if json.Unmarshal(data, &a) == nil && t.Wait {
 			t.clear()
 			fmt.Fprintf(t.Err, "%s\n", ApprovalCard(t.Printer, a))
@@ -138,18 +138,18 @@ func (t *Turn) event(name string, data json.RawMessage) error {
 	case "mode.switched", "model.repeated", "context.folded":
 		t.incident(name, data)
 	case "error":
-		t.Problem = new(daemon.Problem)
+		t.Problem = new(api.Problem)
 		return json.Unmarshal(data, t.Problem)
 	case "chat.end":
 		t.clear()
-		t.End = new(daemon.ChatEnd)
+		t.End = new(api.ChatEnd)
 		return json.Unmarshal(data, t.End)
 	}
 	return nil
 }
 
 func (t *Turn) started(data json.RawMessage) {
-	var e daemon.ChatStart
+	var e api.ChatStart
 	t.simulated = json.Unmarshal(data, &e) == nil && e.Simulated
 	t.model, t.conversation = limit.Visible(e.Model), e.Conversation
 	if t.simulated && !t.DemoNoted {
@@ -181,13 +181,13 @@ func (t *Turn) incident(name string, data json.RawMessage) {
 			t.note(t.Sprintf("tools are now called by %s: %s", e.To, limit.Visible(e.Why)))
 		}
 	case "model.repeated":
-		var e daemon.ModelRepeated
+		var e api.ModelRepeated
 		if json.Unmarshal(data, &e) == nil {
 			wait := (time.Duration(e.Wait) * time.Millisecond).Round(100 * time.Millisecond).String()
 			t.note(t.Sprintf("%s; asking again in %s", limit.Visible(t.Text(e.Message)), wait))
 		}
 	case "context.folded":
-		var e daemon.Folded
+		var e api.Folded
 		if json.Unmarshal(data, &e) == nil {
 			t.note(t.Sprintf("📎 %d folded into placeholders, %s characters saved", len(e.UUIDs), term.Grouped(e.SavedChars)))
 		}
@@ -257,7 +257,7 @@ func (t *Turn) Outcome(err error) error {
 }
 
 func exitCode(err error) int {
-	var p *daemon.Problem
+	var p *api.Problem
 	var q *msg.Problem
 	if errors.As(err, &p) && strings.HasPrefix(p.Code, "model_") || errors.As(err, &q) && strings.HasPrefix(q.Code, "model_") {
 		return term.ExitModel

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/host/archive"
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -164,7 +164,7 @@ const Elsewhere = "free some space, check the folder's permissions, or give anot
 
 // StorageProblem returns an error about the data folder, with the code "storage".
 func StorageProblem(hint, format string, args ...any) error {
-	return &daemon.Problem{Code: "storage", Msg: tool.Textf(format, args...), Hint: tool.Text{Format: hint}}
+	return &api.Problem{Code: "storage", Msg: tool.Textf(format, args...), Hint: tool.Text{Format: hint}}
 }
 
 // Reason returns the error of the system without the path: the message has it
