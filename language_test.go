@@ -13,7 +13,7 @@ import (
 )
 
 // plain lists the folders and files whose English the test below holds to plain
-// words; "" is everything.
+// words; "" is everything, and "folder/*.go" the Go files directly in a folder.
 var plain = []string{
 	"agent",
 	"host/internal/app",
@@ -79,8 +79,7 @@ var plain = []string{
 	"host/approval",
 	"host/internal/grant",
 	"host/internal/catalog",
-	"host/plugins.go",
-	"host/authorize.go",
+	"host/*.go",
 	"host/internal/lockfile",
 	"host/internal/text",
 	"host/internal/callargs",
@@ -129,7 +128,12 @@ var plain = []string{
 
 // isPlain reports whether plain lists the file or a folder above it.
 func isPlain(path string) bool {
-	return slices.ContainsFunc(plain, func(p string) bool { return p == "" || path == p || strings.HasPrefix(path, p+"/") })
+	return slices.ContainsFunc(plain, func(p string) bool {
+		if folder, ok := strings.CutSuffix(p, "/*.go"); ok {
+			return strings.HasSuffix(path, ".go") && path[:max(0, strings.LastIndexByte(path, '/'))] == folder
+		}
+		return p == "" || path == p || strings.HasPrefix(path, p+"/")
+	})
 }
 
 // riddles are phrases that a reader has to decode, with what to write instead.

@@ -13,7 +13,7 @@ import (
 )
 
 // A caller without conversations reads what any of the user's has archived, and
-// nobody else's.
+// no other user's.
 func TestAcrossConversations(t *testing.T) {
 	h := open(t, drop(t, "probe"), nil)
 	kept := call(t, h.Session("me", "a talk"), "long", `{"Lines":100,"Width":50}`)

@@ -42,7 +42,7 @@ func running(t *testing.T, h *Host) (let func(), result chan tool.Result) {
 }
 
 // Another way to run plugins holds from the next call on; a call that runs ends
-// where it began, which is closed behind it.
+// where it began, which is closed afterwards.
 func TestApplySandbox(t *testing.T) {
 	h := openIsolated(t, drop(t, "probe"), func(c *Config) {
 		c.Sandbox.Workers.Isolation = Inline

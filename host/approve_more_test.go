@@ -229,7 +229,7 @@ func TestRemoveWritesTheLockFirst(t *testing.T) {
 }
 
 // Whatever is wrong with the lock: nothing that it does not name runs, nothing
-// crashes, and a person is told what to do.
+// crashes, and the error names the fix.
 func TestNothingRunsUnderALockThatCannotBeUsed(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, lock string){
 		"damaged":  func(t *testing.T, lock string) { write(t, lock, []byte("{\n\"schema\": oops")) },
@@ -272,7 +272,7 @@ func TestReadOnlyLock(t *testing.T) {
 	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
 	h := pinned(t, dir, nil)
 	agree(t, h, "a")
-	write(t, filepath.Join(h.cfg.Lock+".new", "x"), nil) // stands where the next one would be written
+	write(t, filepath.Join(h.cfg.Lock+".new", "x"), nil) // at the path of the next one
 	lay(t, dir, "b", manifest("b", "b", "b", ""), generation(2))
 	reload(t, h)
 	says(t, h, "a", generation(1))
@@ -307,7 +307,7 @@ func TestTamperedCopyDoesNotServe(t *testing.T) {
 	}
 	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
 	os.RemoveAll(kept)
-	reload(t, h) // makes the copy anew
+	reload(t, h) // makes the copy again
 	lay(t, dir, "a", wanting("a", "2", ""), generation(2))
 	reload(t, h)
 	says(t, h, "a", generation(1))
@@ -336,7 +336,7 @@ func TestFilesBesideTheManifestCount(t *testing.T) {
 	says(t, h, "a", generation(1))
 }
 
-// Without a lock nothing is pinned: a host that is embedded decides by itself.
+// Without a lock nothing is pinned: an embedding program decides what runs.
 func TestWithoutALockNothingIsPinned(t *testing.T) {
 	dir := t.TempDir()
 	lay(t, dir, "a", manifest("a", "a", "a", ""), generation(1))

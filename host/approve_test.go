@@ -195,7 +195,7 @@ func TestEveryByteCounts(t *testing.T) {
 }
 
 // While somebody swaps the files as fast as they can, no answer ever comes from
-// bytes that nobody approved.
+// bytes without an approval.
 func TestSwapRaces(t *testing.T) {
 	dir := t.TempDir()
 	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
@@ -322,7 +322,7 @@ func TestRollbackHoldsUntilTheNextApproval(t *testing.T) {
 	var digests []string
 	for n := 1; n <= 6; n++ {
 		lay(t, dir, "a", wanting("a", fmt.Sprint(n), ""), generation(n))
-		reload(t, h) // in a trusted folder nobody is asked
+		reload(t, h) // a trusted folder needs no approval
 		says(t, h, "a", generation(n))
 		digests = append(digests, info(t, h, "a").Digest)
 	}

@@ -54,7 +54,7 @@ func written(t *testing.T, work, name string) bool {
 
 const noteA = `{"path":"a.txt","text":"A"}`
 
-// With nobody to ask a tool that can change something does not run, and the
+// Without an Approver a tool that can change something does not run, and the
 // model reads who could let it, in its language.
 func TestNobodyIsThere(t *testing.T) {
 	h, work := desk(t, nil)
@@ -200,7 +200,7 @@ func TestAlwaysGoesNoFurther(t *testing.T) {
 			t.Errorf("step %d: asked %v, %+v", i, asked.Load() > before, r.Approval)
 		}
 	}
-	// With nobody there, what was allowed for good still runs.
+	// Without an Approver, what was allowed for good still runs.
 	if r := call(t, h.Session("me", "c1"), "write_note", noteA); r.Approval.By != "always" {
 		t.Errorf("%+v", r.Approval)
 	}

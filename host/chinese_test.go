@@ -10,7 +10,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// sentence is English that nobody quotes: three words of small letters.
+// sentence is English without quotes: three words of small letters.
 var (
 	sentence = regexp.MustCompile(`\b[a-z]{2,}( [a-z]{2,}){2}`)
 	quoted   = regexp.MustCompile("`[^`]*`|\"[^\"]*\"")

@@ -24,7 +24,7 @@ func codeFiles(t *testing.T, cache string) (files []string) {
 	return files
 }
 
-// Compiled code that is damaged is thrown away and made anew, in this process
+// Compiled code that is damaged is deleted and compiled again, in this process
 // and by the child that compiles for others; the call that finds it is answered.
 func TestDamagedCodeIsMadeAnew(t *testing.T) {
 	change := func(f func([]byte) []byte) func(string) error {

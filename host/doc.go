@@ -1,15 +1,20 @@
-// Package host runs tools for language models: sandboxed plugins found in
-// folders, with what each may do, how much of its result is shown and where
-// the whole of it is kept. It can be used without the agent.
+// Package host runs tools for language models: plugins in sandboxes, found in folders,
+// with permissions, limits on what is shown of a result, and an archive of the whole
+// result. It does not need the agent.
 //
-//	h, err := host.Open(ctx, host.Config{Folders: []host.Folder{{Path: "plugins"}}})
+//	h, err := host.Open(ctx, host.Config{Settings: host.Settings{Folders: []plugin.Folder{{Path: "plugins"}}}})
 //	s := h.Session("me", "conversation-1")
 //	res, err := s.Call(ctx, tool.Call{Tool: "calculator", Args: json.RawMessage(`{"expression":"6*7"}`)})
 //
-// A tool that is granted more than to answer waits for a person, whom an
-// [Approver] asks; without one it does not run, unless [Approvals] say so.
+// A tool that can change something needs the approval of a person, whom an
+// [approval.Approver] asks. Without an Approver it does not run, unless
+// Settings.Approvals allow it.
 //
-// A manifest asks and declares; the Config grants and limits. A result that is
-// shown cut is committed to the archive before, and the built-in tool
-// load_tool_history brings any part of it back.
+// A manifest asks for permissions and declares limits; the Settings grant and replace
+// them. The whole result is in the archive before a part of it is shown, and the
+// built-in tool load_tool_history reads any part of it.
+//
+// A Host has one current snapshot: the plugins and their tools. Reload and Apply build
+// the next snapshot and replace it in one step; running calls finish with theirs.
+// call.go shows the way of one call.
 package host

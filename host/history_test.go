@@ -284,7 +284,7 @@ func TestArchiveSurvivesTheHost(t *testing.T) {
 }
 
 // What a search or a tool does not take is refused, never passed over: the call
-// would run without it, and nobody would know.
+// would run without it, and no error would show that.
 func TestUnknownArgumentsAreRefused(t *testing.T) {
 	h := open(t, drop(t, "probe"), nil)
 	for _, tt := range []struct{ tool, args, en, zh, why string }{

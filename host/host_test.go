@@ -160,10 +160,10 @@ func TestPluginsAndTools(t *testing.T) {
 	}
 }
 
-// One tool is told about as it is among all of them.
+// Tool returns the same as Tools.
 func TestToolIsOneOfTools(t *testing.T) {
 	dir := drop(t, "probe", "notes")
-	place(t, dir, "bad", manifest("bad", "bad", "main", "")) // it imports what nobody offers
+	place(t, dir, "bad", manifest("bad", "bad", "main", "")) // it imports an unknown function
 	write(t, filepath.Join(dir, "bad", "bad.wasm"), wasmtest.New().Types(wasmtest.Func(nil, nil)).
 		Imports(wasmtest.ImportFunc("nowhere", "nothing", 0)).Exports(wasmtest.ExportFunc("main", 0)).Bytes())
 	h := open(t, dir, nil)

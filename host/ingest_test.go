@@ -131,7 +131,7 @@ func TestIngestStops(t *testing.T) {
 }
 
 // A caller that goes away between a tool's end and the archive loses nothing,
-// and nobody is told of a fault.
+// and the log has no error.
 func TestKeptForACallerWhoWent(t *testing.T) {
 	var log guesttest.LogBook
 	h := open(t, t.TempDir(), func(c *Config) { c.Logger = log.Logger() })

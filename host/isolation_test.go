@@ -141,7 +141,7 @@ func TestQuarantinedStranger(t *testing.T) {
 	}
 }
 
-// TestClosedWhileCompiling closes a host that compiles, which blames nobody.
+// TestClosedWhileCompiling closes a host that compiles: no plugin is blamed.
 func TestClosedWhileCompiling(t *testing.T) {
 	dir, data := t.TempDir(), t.TempDir()
 	place(t, dir, "bomb", manifest("bomb", "blow", "run", ""))

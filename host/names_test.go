@@ -9,8 +9,8 @@ import (
 	"github.com/weirhost/weir/host/plugin"
 )
 
-// A broken plugin that says it has the name of one that works hides it from
-// nobody: not before it is approved, and not while its approved copy serves.
+// A broken plugin that says it has the name of one that works does not
+// hide it: not before it is approved, and not while its approved copy serves.
 func TestABrokenStrangerHidesNoPlugin(t *testing.T) {
 	dir := t.TempDir()
 	lay(t, dir, "a", wanting("a", "1", ""), generation(1))

@@ -9,7 +9,7 @@ import (
 	"github.com/weirhost/weir/host/plugin"
 )
 
-// New plugins are compiled while nobody calls them: those that are there at the
+// New plugins are compiled before their first call: those that are there at the
 // start, those that come with a reload, and each version. None is loaded for it.
 // One that is not approved is not touched.
 func TestNewPluginsAreCompiledAhead(t *testing.T) {

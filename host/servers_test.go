@@ -81,7 +81,7 @@ func served(t *testing.T, change func(*Config), servers ...plugin.Server) *Host 
 	return h
 }
 
-// Tools of other servers stand behind the same limits and the same archive.
+// Tools of other servers have the same limits and the same archive.
 func TestServerTools(t *testing.T) {
 	_, url := elsewhere(t)
 	h := served(t, func(c *Config) {

@@ -138,7 +138,7 @@ func TestFailures(t *testing.T) {
 		{"long", `{"Lines":1} {"Lines":2}`, tool.BadArgs, "after the JSON object", ""},
 		{"long", `{"Lines":1,"Lines":2}`, tool.BadArgs, `"Lines" is given twice`, ""},
 		{"long", `{"Lines":1e999999999}`, tool.BadArgs, "1e999999999", ""},                                           // no float, and costly as a fraction
-		{"long", strings.Repeat(`{"a":`, 90) + "1" + strings.Repeat("}", 90), tool.BadArgs, "nested too deeply", ""}, // nobody needs it
+		{"long", strings.Repeat(`{"a":`, 90) + "1" + strings.Repeat("}", 90), tool.BadArgs, "nested too deeply", ""}, // deeper than any tool needs
 		{"long", `{}`, tool.BadArgs, `"Lines" is missing`, `{"Lines":10,"Width":20}`},                                // the example that fits
 		{"long", `{"Lines":"5"}`, tool.BadArgs, `"Lines" must be a whole number, not "5"`, ""},
 		{"long", `{"Lines":-1}`, tool.BadArgs, `"Lines" must be at least 0`, ""},

@@ -13,7 +13,7 @@ import (
 )
 
 // A call may hold a plan that has just been replaced, and its module, which
-// nobody had compiled, may lie there unchanged: taking it must not compile it
+// was never compiled, may lie there unchanged: taking it must not compile it
 // again and again.
 func TestRetiredModuleIsNotCompiled(t *testing.T) {
 	dir := t.TempDir()

@@ -82,7 +82,7 @@ func TestWhatIsSummarised(t *testing.T) {
 }
 
 // Whatever goes wrong with a summary, the cut text is shown, and what the
-// attempt cost is told.
+// attempt cost is in the result.
 func TestSummaryFallsBack(t *testing.T) {
 	for _, row := range []struct {
 		sum   Summary

@@ -48,7 +48,7 @@ func put(t testing.TB, dir, name, text string) {
 	write(t, filepath.Join(dir, name, name+".wasm"), answering(name, text))
 }
 
-// watched opens a host that watches its folder, quickly. It leaves nothing behind.
+// watched opens a host that watches its folder, quickly. It closes it at the end.
 func watched(t *testing.T, dir string, cfg watch.Config, change func(*Host)) *Host {
 	t.Helper()
 	ignore := goleak.IgnoreCurrent()
@@ -110,7 +110,7 @@ func TestWatchedFolder(t *testing.T) {
 }
 
 // While a plugin's files are broken what was there serves; when they stay
-// broken it is refused, and when they are mended it is back.
+// broken it is refused, and when they are fixed it is back.
 func TestBrokenFilesAreGivenTime(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "a", generation(1))
@@ -156,7 +156,7 @@ func TestFilesThatStayBrokenAreRefused(t *testing.T) {
 	answers(t, h.Session("me", "c1"), "a", generation(2))
 }
 
-// A plugin that nobody has called yet is not compiled: its first call waits
+// A plugin without a call so far is not compiled: its first call waits
 // for its file to be whole.
 func TestFirstCallWaitsForAHalfWrittenFile(t *testing.T) {
 	dir := t.TempDir()

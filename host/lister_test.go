@@ -18,9 +18,9 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// stranger makes a small module of a foreign ABI whose listing export answers
+// thirdParty makes a small module of a foreign ABI whose listing export answers
 // with the text, and whose other export says that the list has changed and traps.
-func stranger(list, call, answer string) []byte {
+func thirdParty(list, call, answer string) []byte {
 	text := []byte(answer)
 	text = append(text, bytes.Repeat([]byte(" "), (8-len(text)%8)%8)...)
 	n := wt.S32(int32(len(text)))
@@ -48,7 +48,7 @@ func bare(code ...byte) []byte {
 		Code(wt.Body(code...), wt.Body(wt.Unreachable)).Bytes()
 }
 
-// afresh opens a host that remembers nothing of what other runs were told, and
+// afresh opens a host that does not know the answers of other runs, and
 // waits for answers, and lets each take, as long as given.
 func afresh(t *testing.T, dir string, wait, timeout time.Duration) *Host {
 	t.Helper()
@@ -69,19 +69,19 @@ func listOf(tools ...string) string { return `{"tools":[` + strings.Join(tools, 
 
 // What a stranger says about itself is taken with caution, and whatever it does
 // when it is asked, the others work.
-func TestStrangersAreListedWithCare(t *testing.T) {
+func TestThirdPartyPluginsAreListedWithCare(t *testing.T) {
 	dir := stray(t, "servlet")
 	many := make([]string, 10000)
 	for i := range many {
 		many[i] = fmt.Sprintf(`{"name":"t%d","description":"d","inputSchema":{"type":"object"}}`, i)
 	}
 	files := map[string][]byte{
-		"many":    stranger("describe", "call", listOf(many...)),
-		"huge":    stranger("describe", "call", listOf(`{"name":"a","description":"`+strings.Repeat("long ", 1<<20)+`"}`)),
-		"prose":   stranger("describe", "call", "I can do anything"),
-		"none":    stranger("list_tools", "call_tool", `{"tools":[]}`),
-		"twice":   stranger("describe", "call", `{"tools":[]} {"tools":[]}`),
-		"deep":    stranger("describe", "call", `{"tools":`+strings.Repeat("[", 20000)),
+		"many":    thirdParty("describe", "call", listOf(many...)),
+		"huge":    thirdParty("describe", "call", listOf(`{"name":"a","description":"`+strings.Repeat("long ", 1<<20)+`"}`)),
+		"prose":   thirdParty("describe", "call", "I can do anything"),
+		"none":    thirdParty("list_tools", "call_tool", `{"tools":[]}`),
+		"twice":   thirdParty("describe", "call", `{"tools":[]} {"tools":[]}`),
+		"deep":    thirdParty("describe", "call", `{"tools":`+strings.Repeat("[", 20000)),
 		"traps":   bare(wt.Unreachable),
 		"spins":   bare(wt.Loop, wt.Empty, wt.Br, 0, wt.End, wt.I32Const, 0),
 		"mute":    bare(wt.I32Const, 0),
@@ -125,10 +125,10 @@ func TestStrangersAreListedWithCare(t *testing.T) {
 }
 
 // Names, texts and schemas of a stranger's are made fit to be shown.
-func TestStrangersWordsAreCleaned(t *testing.T) {
+func TestThirdPartyTextsAreCleaned(t *testing.T) {
 	dir := t.TempDir()
 	bomb := `{"type":"object","properties":{"a":{"type":"string","pattern":"` + strings.Repeat("x{900}", 30) + `"}}}`
-	write(t, filepath.Join(dir, "7 Zip--Tool.v2.wasm"), stranger("describe", "call", listOf(
+	write(t, filepath.Join(dir, "7 Zip--Tool.v2.wasm"), thirdParty("describe", "call", listOf(
 		`{"name":"Get-Weather","title":"T","description":"tells\u202e the\u200b weather\u0007","inputSchema":{"type":"object","properties":{"ci\u200bty":{"type":"string","description":"a \u2066name"}},"required":["ci\u200bty"]},"annotations":{"readOnlyHint":true}}`,
 		`{"name":"get weather","description":"a shadow"}`,
 		`{"name":"get_weather"}`,
@@ -195,9 +195,9 @@ func TestStrangersWordsAreCleaned(t *testing.T) {
 }
 
 // One answer is enough for all runs; a list that has changed is asked for again.
-func TestStrangersAreAskedOnce(t *testing.T) {
+func TestThirdPartyPluginsAreAskedOnce(t *testing.T) {
 	dir, cache := t.TempDir(), t.TempDir()
-	write(t, filepath.Join(dir, "lone.wasm"), stranger("list_tools", "call_tool", listOf(`{"name":"echo"}`)))
+	write(t, filepath.Join(dir, "lone.wasm"), thirdParty("list_tools", "call_tool", listOf(`{"name":"echo"}`)))
 	var log guesttest.LogBook
 	var told []string
 	change := func(c *Config) {
@@ -271,12 +271,12 @@ func TestAFailureIsRememberedForAWhile(t *testing.T) {
 	asked(4)
 }
 
-// A plugin that takes long to compile holds nobody up: it waits, and its tools
-// come in by themselves.
-func TestStrangersComeInLater(t *testing.T) {
+// A plugin that takes long to compile delays no other plugin: it waits, and its tools
+// are added automatically.
+func TestThirdPartyPluginsComeInLater(t *testing.T) {
 	dir := t.TempDir()
 	h := afresh(t, dir, -1, time.Minute)
-	write(t, filepath.Join(dir, "late.wasm"), stranger("describe", "call", listOf(`{"name":"a"}`)))
+	write(t, filepath.Join(dir, "late.wasm"), thirdParty("describe", "call", listOf(`{"name":"a"}`)))
 	hold := make(chan struct{})
 	cfg := h.listerConfig() // of which the first call does not begin before hold is closed
 	cfg.CacheDir, cfg.Wait, cfg.Engines = "", -1, func() *runner.Engines { <-hold; return h.engines.Load() }
@@ -287,7 +287,7 @@ func TestStrangersComeInLater(t *testing.T) {
 	if p := h.Plugins()[0]; p.State != plugin.Pending || p.Name != "late" || p.ABI != "describe/call" || !strings.Contains(p.Why.String(), "asked for its tools") || p.Fix.IsZero() {
 		t.Errorf("%+v", p)
 	}
-	if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil { // a second scan asks nobody twice
+	if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil { // a second scan asks no plugin twice
 		t.Fatal(err)
 	}
 	close(hold)
@@ -299,7 +299,7 @@ func TestStrangersComeInLater(t *testing.T) {
 }
 
 // Closing does not wait for a stranger.
-func TestCloseWhileAStrangerIsAsked(t *testing.T) {
+func TestCloseWhileAThirdPartyIsAsked(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	dir := t.TempDir()
 	h, err := Open(t.Context(), Config{CacheDir: guesttest.Cache(t)})

@@ -90,14 +90,14 @@ func TestServletRunsUnmodified(t *testing.T) {
 			t.Errorf("%s: %v", name, r.Err)
 		}
 	}
-	// The tools may write, for nobody knows better.
+	// The tools may write: nothing says otherwise.
 	kept := call(t, s, "servlet__draw", `{}`)
 	if r := try(t, s, "servlet__say", fmt.Sprintf(`{"text":"[Tool result archived: %s]"}`, kept.Ref.UUID)); r.Err == nil || r.Err.Code != tool.Denied {
 		t.Errorf("a placeholder is passed on: %+v", r)
 	}
 }
 
-// What such a plugin may do stands in the operator's file and nowhere else.
+// What such a plugin may do is in the operator's file and nowhere else.
 func TestServletHasWhatItIsGranted(t *testing.T) {
 	var seen []string
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
