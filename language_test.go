@@ -57,6 +57,7 @@ var plain = []string{
 	"host/internal/memsnap",
 	"host/internal/instrument",
 	"sdk/limit",
+	"host/plugintest",
 	"sdk/tool",
 	"sdk/guest",
 	"sdk/c",

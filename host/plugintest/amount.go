@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// An amount is what a number may be, both ends included.
+// An amount is the allowed range of a number, both ends included.
 type amount struct {
 	low, high int
 	at        Problem
 }
 
-// anyNumber is the amount that everything is.
+// anyNumber allows every number.
 var anyNumber = amount{low: 0, high: math.MaxInt}
 
 func (a amount) holds(n int) bool { return n >= a.low && n <= a.high }
@@ -30,7 +30,7 @@ func (a amount) String() string {
 	return fmt.Sprintf("%d to %d", a.low, a.high)
 }
 
-// amount reads a number, or a range in quotes: "10..20", "10..", "..20".
+// amount decodes a number, or a range in quotes: "10..20", "10..", "..20".
 func (n node) amount(key string) (a amount, ok bool) {
 	raw, ok := n.Get(key)
 	if !ok {

@@ -24,22 +24,22 @@ import (
 )
 
 // A bench is a host with one plugin and a world that changes from call to call.
-// It is not for concurrent use.
+// It is not safe for concurrent use.
 type bench struct {
-	host     *host.Host
-	settings host.Settings // of every world
-	asks     registry.Asks
-	own      bool   // it speaks weir's own ABI
-	name     string // the plugin's
-	tools    []string
-	temp     string
-	calls    int
-	ahead    atomic.Int64 // how far the host's clock goes ahead, in nanoseconds
-	net      atomic.Pointer[network]
-	secret   atomic.Pointer[map[string]string]
+	host        *host.Host
+	settings    host.Settings // of every world
+	asks        registry.Asks
+	own         bool   // the plugin uses weir's own ABI
+	name        string // the plugin's
+	tools       []string
+	temp        string
+	calls       int
+	clockOffset atomic.Int64 // offset of the host's clock, in nanoseconds
+	net         atomic.Pointer[network]
+	secret      atomic.Pointer[map[string]string]
 }
 
-// openBench opens a host over a folder that holds the plugin and nothing else.
+// openBench opens a host on a folder that contains only the plugin.
 func openBench(ctx context.Context, path string, p *registry.Plugin, cfg Config) (b *bench, err error) {
 	b = &bench{asks: p.Manifest.Asks, own: p.ABI == registry.ABIOwn}
 	if b.temp, err = os.MkdirTemp("", "weir-test-"); err != nil {
@@ -57,7 +57,7 @@ func openBench(ctx context.Context, path string, p *registry.Plugin, cfg Config)
 	hc := host.Config{
 		Settings: host.Settings{
 			Folders: []plugin.Folder{{Path: plugins, Trust: plugin.TrustGranted}},
-			// A case is the operator's own word, and there is nobody to ask.
+			// The author of a case decides as the operator would: no approvals.
 			Approvals: approval.Policy{Default: approval.Allow, Network: approval.Allow},
 		},
 		CacheDir:      cfg.CacheDir,
@@ -66,7 +66,7 @@ func openBench(ctx context.Context, path string, p *registry.Plugin, cfg Config)
 		Version:       cfg.Version,
 		Transport:     b,
 		Secret:        b.find,
-		Now:           func() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) },
+		Now:           func() time.Time { return time.Now().Add(time.Duration(b.clockOffset.Load())) },
 	}
 	b.settings = hc.Settings
 	if b.host, err = host.Open(ctx, hc); err != nil {
@@ -88,9 +88,9 @@ func openBench(ctx context.Context, path string, p *registry.Plugin, cfg Config)
 	return b, nil
 }
 
-// Alone puts the plugin at path, and nothing else, into folder, which it makes:
-// by a link where the system has links for everybody. path is a plugin's folder,
-// its manifest, or a .wasm alone.
+// Alone creates folder and puts only the plugin at path into it, with a link if
+// the system allows links to all users. path is a plugin's folder, its manifest,
+// or a single .wasm.
 func Alone(path, folder string) error {
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return err
@@ -104,9 +104,9 @@ func Alone(path, folder string) error {
 		return err
 	}
 	packed := strings.HasSuffix(abs, ".wasm") && !info.IsDir()
-	to := filepath.Join(folder, filepath.Base(abs)) // a plugin made for another host has its name from it
+	to := filepath.Join(folder, filepath.Base(abs)) // the name of a third-party plugin comes from its file
 	if !packed {
-		to = filepath.Join(folder, "plugin") // its own name may be one that a scan passes over
+		to = filepath.Join(folder, "plugin") // a scan would ignore some names
 		if !info.IsDir() {
 			abs = filepath.Dir(abs)
 		}
@@ -124,20 +124,20 @@ func Alone(path, folder string) error {
 	return os.WriteFile(to, data, 0o644)
 }
 
-// warm compiles the module, so that no case's time holds that. A module that
-// cannot be compiled says so in every case.
+// warm compiles the module, to keep the compilation out of the measured times. It
+// ignores an error: every case then reports it.
 func (b *bench) warm(ctx context.Context) {
 	b.host.Warm(ctx, func(string, time.Duration, error) {})
 }
 
 func (b *bench) close() {
 	if b.host != nil {
-		_ = b.host.Close() // nothing of it is kept
+		_ = b.host.Close() // the host has no state worth an error
 	}
 	_ = os.RemoveAll(b.temp)
 }
 
-// RoundTrip hands a request to the network of the case that runs.
+// RoundTrip passes a request to the network of the current case.
 func (b *bench) RoundTrip(r *http.Request) (*http.Response, error) {
 	if n := b.net.Load(); n != nil {
 		return n.RoundTrip(r)
@@ -145,8 +145,8 @@ func (b *bench) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("nobody is there")
 }
 
-// find looks up a secret of the case that runs. What it does not name has a
-// value all the same, which says whose it is.
+// find returns a secret of the current case. A secret that the case does not set
+// has a default value that contains its name.
 func (b *bench) find(name string) (string, bool) {
 	if m := b.secret.Load(); m != nil {
 		if v, ok := (*m)[name]; ok {
@@ -156,8 +156,7 @@ func (b *bench) find(name string) (string, bool) {
 	return "secret-of-" + name, true
 }
 
-// unusable is why the plugin cannot be called although it is in order; empty:
-// it can.
+// unusable returns why a valid plugin cannot be called, or "" if it can.
 func (b *bench) unusable() string {
 	for _, info := range b.host.Plugins() {
 		if info.State != plugin.Ready {
@@ -170,14 +169,14 @@ func (b *bench) unusable() string {
 	return ""
 }
 
-// leap is how far the clock goes between two worlds: further than an answer is
-// kept, and than any rate counts.
+// leap is how far the clock advances between two worlds. It exceeds the lifetime
+// of a cached answer and the window of any rate limit.
 const leap = 31 * 24 * time.Hour
 
-// enter puts a world in force. folder is where its files lie; empty: the plugin
-// asks for none. The Problems keep the call from being made.
+// enter makes a world current. folder contains its files; it is empty if the
+// plugin asks for no folder. With Problems, do not make the call.
 func (b *bench) enter(ctx context.Context, name string, w world, net *network) (folder string, problems []Problem, err error) {
-	b.ahead.Add(int64(leap))
+	b.clockOffset.Add(int64(leap))
 	b.calls++
 	folder, problems, err = b.place(w)
 	if err != nil || len(problems) > 0 {
@@ -200,7 +199,7 @@ func (b *bench) enter(ctx context.Context, name string, w world, net *network) (
 	return folder, nil, nil
 }
 
-// grant gives the plugin what it asks for, as the world has it.
+// grant returns the permissions that the plugin asks for, limited by the world.
 func (b *bench) grant(ctx context.Context, w world, folder string, tools ...string) error {
 	var g plugin.Grant
 	for _, p := range b.asks.Paths {
@@ -237,8 +236,8 @@ func (b *bench) grant(ctx context.Context, w world, folder string, tools ...stri
 	return err
 }
 
-// under is the folder that stands for one that the plugin asks for: the world's
-// own where it asks for one, else one below it for each.
+// under returns the folder for one path ask of the plugin: the world's own folder
+// if there is one ask, else a folder in it for each.
 func (b *bench) under(folder, guest string) string {
 	if len(b.asks.Paths) < 2 {
 		return folder
@@ -246,7 +245,7 @@ func (b *bench) under(folder, guest string) string {
 	return filepath.Join(folder, filepath.FromSlash(strings.Trim(guest, "/")))
 }
 
-// place makes the world's files.
+// place writes the world's files.
 func (b *bench) place(w world) (folder string, problems []Problem, err error) {
 	if len(b.asks.Paths) == 0 {
 		for name, c := range w.files {
@@ -282,8 +281,8 @@ func (b *bench) place(w world) (folder string, problems []Problem, err error) {
 	return folder, problems, nil
 }
 
-// write makes a file and the folders that it lies in. What goes wrong is told
-// without the place, which is nobody's.
+// write creates a file and its parent folders. Its errors omit the path, which is
+// temporary and means nothing to the author.
 func write(at string, data []byte) error {
 	err := os.MkdirAll(filepath.Dir(at), 0o755)
 	if err == nil {
@@ -295,8 +294,8 @@ func write(at string, data []byte) error {
 	return err
 }
 
-// empty takes the files of the case before away. The folder itself stays: a
-// plugin's process holds it open, and starting another takes its time.
+// empty removes the files of the previous case, but not the folder: the plugin's
+// process has it open, and a new process would cost time.
 func (b *bench) empty() (folder string, err error) {
 	folder = filepath.Join(b.temp, "files")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -320,8 +319,8 @@ func (b *bench) empty() (folder string, err error) {
 	return folder, nil
 }
 
-// file is where a file of a case lies: a relative name in the plugin's only
-// folder, an absolute one where the tool sees it.
+// file returns the real path of a file of a case. A relative name is in the
+// plugin's only folder; an absolute one is a path as the tool sees it.
 func (b *bench) file(folder, name string) (string, bool) {
 	if !path.IsAbs(name) {
 		if len(b.asks.Paths) > 1 || !filepath.IsLocal(filepath.FromSlash(name)) {
@@ -348,7 +347,7 @@ func (b *bench) fileHint() string {
 	return "give its path as the tool sees it, below " + join(guests)
 }
 
-// call makes one call in the world that is in force.
+// call makes one call in the current world.
 func (b *bench) call(ctx context.Context, name string, args json.RawMessage, l tool.Locale) (tool.Result, error) {
 	s := b.host.Session("test", fmt.Sprintf("call-%d", b.calls)).In(localeOf(l))
 	return s.Call(ctx, tool.Call{ID: "call_001", Tool: name, Args: args})

@@ -11,8 +11,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// CaseDir is the folder beside a manifest that holds the cases, CaseFiles which
-// of its files do.
+// CaseDir is the folder next to a manifest that contains the cases. CaseFiles is
+// the pattern of their file names.
 const (
 	CaseDir   = "tests"
 	CaseFiles = "*.toml"
@@ -21,23 +21,23 @@ const (
 // A file is one file of cases.
 type file struct {
 	*source
-	world world // what its cases begin with
+	world world // the base of its cases' worlds
 	tool  string
 	cases []testCase
-	fuzz  *fuzzing // nil: it says nothing about it
+	fuzz  *fuzzing // nil: not configured
 }
 
-// A testCase is one call, and what it must come to.
+// A testCase is one call and its expected result.
 type testCase struct {
 	name   string
-	at     Problem // where it stands
+	at     Problem // its position
 	tool   string
 	args   json.RawMessage
 	world  world
 	expect expect
 }
 
-// A fuzzing says how a tool is called with arguments that are made up.
+// A fuzzing configures the calls of a tool with generated arguments.
 type fuzzing struct {
 	at    Problem
 	calls int // for each tool
@@ -71,7 +71,7 @@ func readFile(path string, tools []string) *file {
 	return f
 }
 
-// tool reads which tool is meant.
+// tool decodes the name of the tool.
 func (n node) tool(tools []string) string {
 	name := n.text("tool")
 	if name != "" && len(tools) > 0 && !slices.Contains(tools, name) {
@@ -110,7 +110,8 @@ func (f *file) testCase(n node, tools []string) testCase {
 	return c
 }
 
-// args are the arguments of a call: a table, or JSON for what TOML cannot say.
+// args decodes the arguments of a call: a table, or JSON where TOML has no such
+// value.
 func (n node) args() json.RawMessage {
 	args := n.json("args")
 	if _, isTable := n.Values["args"].(map[string]any); args != nil && !isTable {
@@ -122,7 +123,7 @@ func (n node) args() json.RawMessage {
 	case args != nil:
 		n.Bad("args_json", "keep one of the two", "both args and args_json are given")
 	case !json.Valid([]byte(text)):
-		n.Bad("args_json", "mend the JSON", "%s is not valid JSON", n.Name("args_json"))
+		n.Bad("args_json", "fix the JSON", "%s is not valid JSON", n.Name("args_json"))
 	default:
 		return json.RawMessage(text)
 	}
@@ -132,7 +133,7 @@ func (n node) args() json.RawMessage {
 	return args
 }
 
-// distinct holds the cases to names of their own, which --run chooses by.
+// distinct reports cases with the same name, because --run selects by name.
 func (f *file) distinct() {
 	seen := map[string]int{}
 	for _, c := range f.cases {
@@ -146,7 +147,7 @@ func (f *file) distinct() {
 	}
 }
 
-// A world is what surrounds a call.
+// A world is the environment of a call.
 type world struct {
 	config   map[string]any
 	files    map[string]content // by path within a granted folder
@@ -158,14 +159,14 @@ type world struct {
 	locale   tool.Locale
 }
 
-// A content is what a file holds.
+// A content is the content of a file.
 type content struct {
 	data []byte
 	at   Problem
 }
 
-// world reads what a case, or a file of cases, puts around a call, over what it
-// begins with. times is how often an answer must be asked for unless it says so.
+// world decodes the environment of a case, or of a file of cases, on top of base
+// values. times is how often each request must be made by default.
 func (n node) world(over world, times string) world {
 	w := over
 	w.locale = tool.Locale(n.text("locale"))
@@ -212,7 +213,7 @@ func merged[V any](below, above map[string]V) map[string]V {
 	return out
 }
 
-// limits are those that the operator sets in place of the declared ones.
+// limits decodes the operator's limits, which replace the declared ones.
 func (n node) limits() (l tool.Limits) {
 	l.MaxChars, _ = n.whole("max_chars", tool.MinMaxChars)
 	l.MaxLines, _ = n.whole("max_lines", 2)
@@ -225,8 +226,8 @@ func (n node) limits() (l tool.Limits) {
 	return l
 }
 
-// files reads [case.files]: the path within the granted folder, and the text or
-// where it comes from.
+// files decodes [case.files]: paths within the granted folder, with the text or
+// its source.
 func (n node) files() map[string]content {
 	t := n.node("files")
 	if t.Table == nil {

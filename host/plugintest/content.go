@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// maxContent bounds what a case makes of a text by repeating it, in bytes.
+// maxContent bounds a repeated text, in bytes.
 const maxContent = 64 << 20
 
 // content reads { text | base64 | from, repeat }.
@@ -48,7 +48,7 @@ func (n node) content() []byte {
 	return data
 }
 
-// beside reads the file that a key names, from the folder of the cases.
+// beside reads the file that a key names, in the folder of the cases.
 func (n node) beside(key string) []byte {
 	name := n.text(key)
 	if name == "" {
@@ -60,7 +60,7 @@ func (n node) beside(key string) []byte {
 	}
 	data, err := os.ReadFile(filepath.Join(filepath.Dir(n.src.file), filepath.FromSlash(name)))
 	if err != nil {
-		n.Bad(key, "mend the path; it begins in the folder of the cases", "the file %s cannot be read", name)
+		n.Bad(key, "fix the path; it is relative to the folder of the cases", "the file %s cannot be read", name)
 	}
 	return data
 }

@@ -1,11 +1,11 @@
-// Package plugintest runs the cases that an author writes beside a plugin, in
-// tests/*.toml, through the sandbox, the limits and the policies that a daemon
-// has. Files, the network, settings and secrets are what a case says, and
-// nothing else: folders are made for the call, requests are answered from the
-// case, and no grant of the operator's is looked at.
+// Package plugintest runs the test cases of a plugin, in tests/*.toml, with the
+// same sandbox, limits and policies as a daemon. Files, the network, settings and
+// secrets come only from the case: Run creates the folders for the call, answers
+// requests from the case, and ignores the operator's grants. Run also fuzzes each
+// tool with arguments from package generate.
 //
-// The module is run as it is, so the language that it was written in does not
-// matter. `weir plugin test` is a thin layer over Run; a Go test calls it, too:
+// It runs the compiled module, so the source language of the plugin does not
+// matter. The command `weir plugin test` calls Run; a Go test can call Check:
 //
 //	report, err := plugintest.Run(t.Context(), "plugins/notes", plugintest.Config{})
 package plugintest

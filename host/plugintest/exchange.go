@@ -14,12 +14,11 @@ import (
 	"sync"
 )
 
-// An exchange is one request that a tool is expected to make, and the answer
-// that it gets.
+// An exchange is one expected request of a tool, and its response.
 type exchange struct {
 	at     Problem
 	method string // empty: any
-	url    string // a pattern: * stands for anything
+	url    string // a pattern; * matches anything
 	match  *regexp.Regexp
 	times  amount
 
@@ -30,10 +29,10 @@ type exchange struct {
 	status  int
 	replied map[string]string
 	data    []byte
-	fail    string // instead of an answer
+	fail    string // instead of a response
 }
 
-// What stands in for an answer.
+// Failures instead of a response.
 const (
 	failTimeout = "timed_out"
 	failNone    = "no_answer"
@@ -69,7 +68,7 @@ func (n node) exchange(times string) *exchange {
 	return x
 }
 
-// answer is the body of the answer: body, json or from.
+// answer decodes the body of the response: body, json or from.
 func (n node) answer() []byte {
 	text, isText := "", false
 	if _, isTable := n.Values["body"].(map[string]any); isTable {
@@ -92,7 +91,7 @@ func (n node) answer() []byte {
 	return []byte(text)
 }
 
-// wild makes an expression of a text in which * stands for anything.
+// wild returns the expression for a pattern in which * matches anything.
 func wild(pattern string) *regexp.Regexp {
 	parts := strings.Split(pattern, "*")
 	for i, p := range parts {
@@ -101,7 +100,7 @@ func wild(pattern string) *regexp.Regexp {
 	return regexp.MustCompile("(?s)^" + strings.Join(parts, ".*") + "$")
 }
 
-// A network answers requests from the exchanges of one case; nothing else does.
+// A network answers requests only from the exchanges of one case.
 // It is safe for concurrent use.
 type network struct {
 	mu        sync.Mutex
@@ -109,15 +108,15 @@ type network struct {
 	used      []int
 	count     int
 	problems  []Problem
-	at        Problem          // the case, for requests that it does not know of
-	other     func() *exchange // answers those; nil: they are Problems
+	at        Problem          // the position of the case, for unexpected requests
+	other     func() *exchange // answers unexpected requests; if nil, they are Problems
 }
 
 func newNetwork(at Problem, exchanges []*exchange) *network {
 	return &network{at: at, exchanges: exchanges, used: make([]int, len(exchanges))}
 }
 
-// RoundTrip answers one request that the policy has let out.
+// RoundTrip answers one request that the policy allows.
 func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {
@@ -148,7 +147,7 @@ func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// find returns the first exchange that fits and was not asked for too often.
+// find returns the first exchange that matches and has requests left.
 func (n *network) find(r *http.Request, body []byte) *exchange {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -167,12 +166,12 @@ func (n *network) find(r *http.Request, body []byte) *exchange {
 	}
 	p := n.at
 	p.Msg = fmt.Sprintf("the tool requested %s %s, and the case has no answer for it", r.Method, clip(url, 300))
-	p.Fix = fmt.Sprintf("add [[case.http]] with url = %q and a body, or mend the tool", clip(url, 300))
+	p.Fix = fmt.Sprintf("add [[case.http]] with url = %q and a body, or fix the tool", clip(url, 300))
 	n.problems = append(n.problems, p)
 	return nil
 }
 
-// check holds a request to what the case says about it.
+// check compares a request with its exchange.
 func (x *exchange) check(r *http.Request, body []byte) []Problem {
 	var out []Problem
 	wrong := func(detail, format string, args ...any) {
@@ -200,7 +199,7 @@ func sameJSON(a, b []byte) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// finish returns what was wrong with the requests, once the call is over.
+// finish returns the problems of the requests after the call.
 func (n *network) finish() []Problem {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -215,7 +214,7 @@ func (n *network) finish() []Problem {
 	return out
 }
 
-// timeoutError is what a server that does not answer comes to.
+// timeoutError is the error of a server that does not respond.
 type timeoutError struct{}
 
 func (timeoutError) Error() string   { return "it took too long" }

@@ -14,19 +14,19 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// expect is what a call must come to. Nothing said: it must succeed.
+// expect is the expected result of a call. The zero value expects success.
 type expect struct {
 	at    map[string]Problem
-	code  tool.Code // the failure that is expected; empty: none
+	code  tool.Code // the expected failure; empty: none
 	hint  *texts    // of that failure
-	whole *texts    // the whole text, or the failure's message
-	shown *texts    // what a model reads, the notice included
+	whole *texts    // the whole text, or the message of the failure
+	shown *texts    // the text for the model, with the notice
 
 	chars, lines *amount // of the whole
 	cut          *cut
 	archived     *bool
 	sources      []string
-	parts        []string // media types; nil: nothing is said
+	parts        []string // media types; nil: any
 	more         *more
 	files        map[string]*leftover
 	requests     *amount
@@ -34,36 +34,36 @@ type expect struct {
 	memory       tool.Bytes    // 0: the limit alone
 }
 
-// A cut is what is expected of the part that is shown.
+// A cut is the expectation of the shown part.
 type cut struct {
-	any          bool // false: nothing is cut
+	any          bool // false: the text must not be cut
 	by           tool.Layer
 	unit         tool.Unit
 	limit        *amount
-	chars, lines *amount // that are shown, without the notice
+	chars, lines *amount // of the shown part, without the notice
 }
 
-// more is what is expected of a tool's claim that there is more.
+// more is the expectation of a tool's claim that there is more.
 type more struct {
 	any          bool
 	shown, total *amount
 	args         json.RawMessage
 }
 
-// A leftover is what a file must hold once the call is over.
+// A leftover is the expected content of a file after the call.
 type leftover struct {
 	gone bool
 	text *texts
 	at   Problem
 }
 
-// codes are the failures that a call can come to.
+// codes are the failures that a case can expect.
 var codes = []string{
 	string(tool.BadArgs), string(tool.Failed), string(tool.TimedOut), string(tool.OutOfMemory), string(tool.Trapped), string(tool.TooLarge),
 	string(tool.Denied), string(tool.RateLimited), string(tool.Expired),
 }
 
-// expect reads [case.expect]; of a nil node: that the call succeeds.
+// expect decodes [case.expect]. The zero node expects success.
 func (n node) expect() (e expect) {
 	if n.Table == nil {
 		return e
@@ -101,7 +101,7 @@ func (n node) maybe(key string) *amount {
 	return nil
 }
 
-// cut reads cut = true, cut = false or [case.expect.cut].
+// cut decodes cut = true, cut = false or [case.expect.cut].
 func (n node) cut() *cut {
 	switch v := n.Values["cut"].(type) {
 	case bool:
@@ -127,7 +127,7 @@ func (n node) cut() *cut {
 	return c
 }
 
-// more reads more = true, more = false or [case.expect.more].
+// more decodes more = true, more = false or [case.expect.more].
 func (n node) more() *more {
 	if b, ok := n.Values["more"].(bool); ok {
 		n.Get("more")
@@ -165,17 +165,18 @@ func (n node) leftovers() map[string]*leftover {
 	return out
 }
 
-// An answer is what a call came to, as the checks look at it.
+// An answer is the result of a call, in the form that the checks need.
 type answer struct {
 	result tool.Result
-	shown  string // as a model reads it
+	shown  string // the text for the model
 	count  int    // of requests
-	// file finds what a file of the case's has become; ok is false where the
-	// plugin asks for no folder that could hold it.
+	// file returns the content of a file after the call. ok is false if no
+	// folder of the plugin can contain it.
 	file func(name string) (path string, ok bool)
 }
 
-// check returns what is not as expected; updated are the golden files that were written.
+// check returns the differences from the expectation, and the golden files that
+// it wrote.
 func (e expect) check(a answer, at Problem, update bool) (out []Problem, updated []string) {
 	c := checker{expect: e, at: at}
 	r := a.result
@@ -221,15 +222,15 @@ func (e expect) check(a answer, at Problem, update bool) (out []Problem, updated
 	return c.out, updated
 }
 
-// A checker collects what is not as expected.
+// A checker collects differences from the expectation.
 type checker struct {
 	expect
 	at  Problem
 	out []Problem
 }
 
-// wrong notes a problem at the place of a key of the expectation, or at the
-// case's where nothing was said.
+// wrong adds a problem at a key of the expectation, or at the case if the key is
+// not set.
 func (c *checker) wrong(key, detail, format string, args ...any) {
 	p, ok := c.expect.at[key]
 	if !ok || p.Line == 0 {
@@ -246,7 +247,7 @@ func (c *checker) amount(key, format string, got int, want *amount) {
 	}
 }
 
-// moved is a problem at another place.
+// moved returns a problem with another position.
 func moved(p, to Problem) Problem {
 	p.File, p.Line, p.Col = to.File, to.Line, to.Col
 	return p
@@ -346,10 +347,10 @@ func (c *checker) leftovers(file func(string) (string, bool)) {
 	}
 }
 
-// sampleUUID stands for the archive's own in what a case looks at.
+// sampleUUID replaces the archive's uuid in the text that a case compares.
 const sampleUUID = "00000000-0000-4000-8000-000000000000"
 
-// rendered is what a model reads of a result, the same in each run.
+// rendered returns the text of a result for the model, the same in each run.
 func rendered(r tool.Result, l tool.Locale) string {
 	if r.Ref != nil {
 		ref := *r.Ref
@@ -359,7 +360,7 @@ func rendered(r tool.Result, l tool.Locale) string {
 	return limit.Render(r, l)
 }
 
-// round shortens a time for people.
+// round rounds a duration for people.
 func round(d time.Duration) time.Duration {
 	switch {
 	case d > time.Second:

@@ -5,30 +5,30 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/weirhost/weir/host/internal/schema"
+	"github.com/weirhost/weir/host/plugintest/internal/generate"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// fuzzPrefix begins the names of outcomes of made up calls.
+// fuzzPrefix begins the names of the outcomes of fuzzing.
 const fuzzPrefix = "fuzz/"
 
-// Bounds of making up, for one tool.
+// Bounds of the fuzzing of one tool.
 const (
 	fuzzTime    = 10 * time.Second // for all its calls
 	shrinkTries = 300
 	shrinkTime  = 20 * time.Second
 )
 
-// crashes are the failures that no arguments may lead to which fit the schema.
-// A case that expects one shows a limit at work; its arguments are not tried again.
+// crashes are the failures that no valid arguments may cause. A case that expects
+// one tests a limit, and the generator does not use its arguments.
 var crashes = []tool.Code{tool.Trapped, tool.OutOfMemory, tool.TimedOut}
 
-// fuzz calls every tool with arguments that are made up: in the worlds of the
-// files that say so, or else once in an empty one.
+// fuzz calls every tool with generated arguments: in the world of each file that
+// configures fuzzing for it, else once in an empty world.
 func (s *suite) fuzz(ctx context.Context, files []*file) error {
 	if s.cfg.FuzzCalls < 0 {
 		return nil
@@ -59,7 +59,7 @@ func (s *suite) fuzz(ctx context.Context, files []*file) error {
 	return nil
 }
 
-// declared is where the manifest declares a tool.
+// declared returns the position of a tool in the manifest.
 func (s *suite) declared(name string) Problem {
 	src, root := openSource(s.manifest)
 	if root.Table == nil {
@@ -74,7 +74,7 @@ func (s *suite) declared(name string) Problem {
 	return Problem{File: s.manifest}
 }
 
-// A fuzzer makes calls of one tool up.
+// A fuzzer calls one tool with generated arguments.
 type fuzzer struct {
 	*suite
 	name   string
@@ -83,7 +83,7 @@ type fuzzer struct {
 	net    *network
 	schema *schema.Schema
 	limit  time.Duration // the deadline of a call
-	reply  *exchange     // what the network answers to requests that no case describes
+	reply  *exchange     // the response to requests that no case describes
 	out    Outcome
 }
 
@@ -112,7 +112,7 @@ func (s *suite) fuzzOne(ctx context.Context, name string, z *fuzzing, w world, f
 	}
 	var http []*exchange
 	for _, x := range w.http {
-		often := *x // a made up call need not make it, nor as it is expected
+		often := *x // a generated call may make it any number of times, with any body
 		often.times, often.headers, often.body, often.json = anyNumber, nil, nil, nil
 		http = append(http, &often)
 	}
@@ -131,40 +131,37 @@ func (s *suite) fuzzOne(ctx context.Context, name string, z *fuzzing, w world, f
 	return err
 }
 
-// generator knows the tool's schema, and the values of its cases and examples.
-func (f *fuzzer) generator(seed uint64, files []*file) (*generator, error) {
+// generator returns a generator with the tool's schema and the values of its
+// cases and examples.
+func (f *fuzzer) generator(seed uint64, files []*file) (*generate.Generator, error) {
 	info, _ := f.bench.host.Tool(f.name)
 	schema, err := schema.Compile(info.Spec.Params)
 	if err != nil {
 		return nil, err
 	}
 	f.schema, f.limit = schema, info.Effective.Timeout
-	g := &generator{rnd: rand.New(rand.NewPCG(seed, 0)), seen: map[string][]any{}}
-	root, _ := decode(info.Spec.Params)
-	g.root, _ = root.(map[string]any)
+	g := generate.New(decodeObject(info.Spec.Params), seed)
 	for _, e := range info.Spec.Examples {
-		g.learn(e.Args)
+		g.AddExample(decodeObject(e.Args))
 	}
 	for _, file := range files {
 		for _, c := range file.cases {
 			if c.tool == f.name && !slices.Contains(crashes, c.expect.code) {
-				g.learn(c.args)
+				g.AddExample(decodeObject(c.args))
 			}
 		}
 	}
 	return g, nil
 }
 
-// learn takes the values of arguments over.
-func (g *generator) learn(args json.RawMessage) {
-	v, err := decode(args)
+// decodeObject decodes a JSON object. It returns nil for anything else.
+func decodeObject(text []byte) map[string]any {
+	v, err := decode(text)
 	m, ok := v.(map[string]any)
 	if err != nil || !ok {
-		return
+		return nil
 	}
-	for name, value := range m {
-		g.seen[name] = append(g.seen[name], value)
-	}
+	return m
 }
 
 func decode(text []byte) (v any, err error) {
@@ -174,15 +171,15 @@ func decode(text []byte) (v any, err error) {
 	return v, err
 }
 
-// calls makes the calls, and stops at the first that should not end as it does.
-func (f *fuzzer) calls(ctx context.Context, g *generator, calls int, at Problem) error {
+// calls makes the calls and stops at the first wrong result.
+func (f *fuzzer) calls(ctx context.Context, g *generate.Generator, calls int, at Problem) error {
 	began := time.Now()
 	for f.out.Calls < calls && time.Since(began) < fuzzTime {
-		args := f.fitting(g)
+		args := f.validArgs(g)
 		if f.out.Calls%4 == 3 {
-			args = g.spoil(args)
+			args = g.Invalid(args)
 		}
-		f.reply = replies[g.rnd.IntN(len(replies))]
+		f.reply = replies[g.IntN(len(replies))]
 		fits := f.fits(args)
 		r, err := f.try(ctx, args)
 		if err == nil && r.Err != nil && r.Err.Code == tool.TimedOut { // the machine may have been busy
@@ -194,10 +191,10 @@ func (f *fuzzer) calls(ctx context.Context, g *generator, calls int, at Problem)
 		f.out.Calls++
 		switch {
 		case fits && f.crashed(r):
-			return f.tell(ctx, args, r.Err, at)
+			return f.reportCrash(ctx, args, r.Err, at)
 		case !fits && r.Err == nil:
 			p := at
-			p.Msg = fmt.Sprintf("arguments that do not fit the schema were taken: %s", encode(args))
+			p.Msg = fmt.Sprintf("the plugin accepted arguments that do not fit the schema: %s", encode(args))
 			f.out.Problems = append(f.out.Problems, p)
 			return nil
 		}
@@ -205,11 +202,11 @@ func (f *fuzzer) calls(ctx context.Context, g *generator, calls int, at Problem)
 	return nil
 }
 
-// fitting makes arguments up until some fit; after many tries it gives those
-// that do not.
-func (f *fuzzer) fitting(g *generator) (args map[string]any) {
+// validArgs generates arguments until some fit the schema. After 50 tries it
+// returns the last ones, which do not.
+func (f *fuzzer) validArgs(g *generate.Generator) (args map[string]any) {
 	for range 50 {
-		args, _ = g.value(g.root, "", 0).(map[string]any)
+		args = g.Args()
 		if f.fits(args) {
 			break
 		}
@@ -217,8 +214,8 @@ func (f *fuzzer) fitting(g *generator) (args map[string]any) {
 	return args
 }
 
-// fits reports whether arguments fit the schema. They are encoded and read
-// again first, as a call's are.
+// fits reports whether arguments fit the schema. It encodes and decodes them
+// first, like those of a call.
 func (f *fuzzer) fits(args map[string]any) bool {
 	v, err := decode(encode(args))
 	return err == nil && len(f.schema.Check(v)) == 0
@@ -234,9 +231,9 @@ func encode(args map[string]any) json.RawMessage {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// crashed reports whether a call came to what no arguments may lead to that fit
-// the schema. A tool may say by itself that something took too long, or is too
-// large: another server, for instance.
+// crashed reports whether a call failed in a way that no valid arguments may
+// cause. A tool may report a timeout of its own, for example of another server;
+// that is no crash.
 func (f *fuzzer) crashed(r tool.Result) bool {
 	if r.Err == nil {
 		return false
@@ -251,18 +248,18 @@ func (f *fuzzer) crashed(r tool.Result) bool {
 }
 
 func (f *fuzzer) try(ctx context.Context, args map[string]any) (tool.Result, error) {
-	f.bench.ahead.Add(int64(leap))
+	f.bench.clockOffset.Add(int64(leap))
 	r, err := f.bench.call(ctx, f.name, encode(args), f.world.locale)
 	f.out.Took += r.Stats.Duration
 	f.out.Memory = max(f.out.Memory, r.Stats.Memory)
 	return r, err
 }
 
-// tell shrinks arguments that end a call as they should not, and tells of them.
-func (f *fuzzer) tell(ctx context.Context, args map[string]any, e *tool.Error, at Problem) error {
+// reportCrash shrinks arguments that crash a call and adds a problem with them.
+func (f *fuzzer) reportCrash(ctx context.Context, args map[string]any, e *tool.Error, at Problem) error {
 	began, first := time.Now(), f.out.Calls
 	var failed error
-	small := shrink(args, shrinkTries, func(c map[string]any) bool {
+	small := generate.Shrink(args, shrinkTries, func(c map[string]any) bool {
 		if failed != nil || time.Since(began) > shrinkTime || !f.fits(c) {
 			return false
 		}
@@ -278,14 +275,14 @@ func (f *fuzzer) tell(ctx context.Context, args map[string]any, e *tool.Error, a
 		return failed
 	}
 	p := at
-	p.Msg = fmt.Sprintf("arguments that fit the schema end in %s", e)
-	p.Fix = "mend the tool, or narrow the schema"
-	p.Detail = fmt.Sprintf("call %d with seed %d; as a case:\n\n[[case]]\nname      = \"found by made up arguments\"\nargs_json = %s", first, f.report.Seed, quoted(string(encode(small))))
+	p.Msg = fmt.Sprintf("arguments that fit the schema cause: %s", e)
+	p.Fix = "fix the tool, or narrow the schema"
+	p.Detail = fmt.Sprintf("call %d with seed %d; the same as a case:\n\n[[case]]\nname      = \"found by fuzzing\"\nargs_json = %s", first, f.report.Seed, quoted(string(encode(small))))
 	f.out.Problems = append(f.out.Problems, p)
 	return nil
 }
 
-// quoted writes a text as TOML does.
+// quoted returns a text as a TOML string.
 func quoted(s string) string {
 	if !bytes.ContainsAny([]byte(s), "'\n\r\t\x7f") {
 		return "'" + s + "'"
@@ -301,7 +298,7 @@ func encodeText(s string) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// replies are what a network answers that nobody has described.
+// replies are responses to requests that no case describes.
 var replies = []*exchange{
 	{status: 404, data: []byte("not found")},
 	{status: 500},

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The elements of JUnit's XML that readers of it agree about.
+// The elements of JUnit's XML that all its readers support.
 type (
 	junitSuites struct {
 		XMLName  xml.Name     `xml:"testsuites"`
@@ -44,8 +44,8 @@ type (
 	}
 )
 
-// WriteJUnit writes a report as JUnit's XML: a suite for each file of cases,
-// and one for what kept cases from being run.
+// WriteJUnit writes a report as JUnit's XML: a suite for each file of cases, and
+// one for problems that prevented cases from running.
 func WriteJUnit(w io.Writer, r Report) error {
 	all := junitSuites{Name: r.Plugin, Time: seconds(r.Took)}
 	suites := map[string]*junitSuite{}

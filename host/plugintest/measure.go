@@ -13,51 +13,52 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// Figures are what a plugin costs on this machine, as it is busy now.
+// Figures are the costs of a plugin on this machine under its current load.
 type Figures struct {
 	Plugin string `json:"plugin"`
 	Bytes  int    `json:"bytes"` // of the module
-	// Compile is what a machine needs once for a module, Load what the first call
-	// waits for from then on.
+	// Compile is the time to compile the module, once for a machine. Load is the
+	// time that the first call of a process then waits for the compiled module.
 	Compile time.Duration `json:"compile_ns"`
 	Load    time.Duration `json:"load_ns"`
 	Tools   []Figure      `json:"tools"`
-	// Problems keep the plugin from being measured.
+	// With Problems, the plugin was not measured.
 	Problems []Problem `json:"problems,omitempty"`
 }
 
-// A Figure is what the calls of one tool cost.
+// A Figure is the cost of the calls of one tool.
 type Figure struct {
 	Tool string `json:"tool"`
-	// From says where the arguments come from: the name of a case, or "example".
+	// From is the source of the arguments: the name of a case, or "example".
 	From  string          `json:"from"`
 	Args  json.RawMessage `json:"args"`
 	Calls int             `json:"calls"`
-	// First is the first call, P50 and P99 half and 99 of 100 of the others stay below.
+	// First is the duration of the first call, P50 and P99 are percentiles of the
+	// others.
 	First time.Duration `json:"first_ns"`
 	P50   time.Duration `json:"p50_ns"`
 	P99   time.Duration `json:"p99_ns"`
-	// Memory is the guest's at the end of a call.
+	// Memory is the guest's memory after a call.
 	Memory tool.Bytes `json:"memory"`
-	// WholeChars, WholeLines count the whole text, ShownChars what a model reads of
-	// it, the notice included.
+	// WholeChars and WholeLines count the whole text, ShownChars the text for the
+	// model with the notice.
 	WholeChars int `json:"whole_chars"`
 	WholeLines int `json:"whole_lines"`
 	ShownChars int `json:"shown_chars"`
-	// Err is how the call fails, if it does.
+	// Err is the failure of the call, if any.
 	Err string `json:"error,omitempty"`
 }
 
-// DefaultCalls is how many calls of a tool Measure makes when nobody says.
+// DefaultCalls is the number of calls of a tool if the caller sets none.
 const DefaultCalls = 200
 
 // measureTime bounds the calls of one tool.
 const measureTime = 5 * time.Second
 
-// Measure measures the plugin at path: each tool by calls with the arguments and
-// in the world of its first case that expects a result, else of its first
-// example. calls is how many for each tool; 0 or negative: DefaultCalls. The
-// error is about this machine, or the end of ctx.
+// Measure measures the plugin at path. It calls each tool with the arguments and
+// in the world of its first case that expects a result, else with those of its
+// first example. calls is the number for each tool; zero or negative means
+// DefaultCalls. The error is a fault of this machine, or that of ctx.
 func Measure(ctx context.Context, path string, calls int, cfg Config) (f Figures, err error) {
 	if calls <= 0 {
 		calls = DefaultCalls
@@ -98,8 +99,8 @@ func Measure(ctx context.Context, path string, calls int, cfg Config) (f Figures
 	return f, err
 }
 
-// openTime is how long a fresh host takes to get the module ready; then is
-// called with it.
+// openTime returns how long a new host needs until the module is ready. It then
+// calls then with the bench.
 func openTime(ctx context.Context, path string, p *registry.Plugin, cfg Config, then func(*bench) error) (time.Duration, error) {
 	b, err := openBench(ctx, path, p, cfg)
 	if err != nil {
@@ -118,7 +119,7 @@ func openTime(ctx context.Context, path string, p *registry.Plugin, cfg Config, 
 	return took, err
 }
 
-// sample finds a call of a tool that should come to a result.
+// sample returns a call of a tool that should succeed.
 func sample(b *bench, name string, files []*file) testCase {
 	for _, f := range files {
 		for _, c := range f.cases {
@@ -154,7 +155,7 @@ func measureTool(ctx context.Context, b *bench, name string, c testCase, calls i
 	var times []time.Duration
 	began := time.Now()
 	for f.Calls < calls+1 && (f.Calls < 2 || time.Since(began) < measureTime) {
-		b.ahead.Add(int64(leap))
+		b.clockOffset.Add(int64(leap))
 		r, err := b.call(ctx, name, c.args, c.world.locale)
 		if err != nil {
 			return f, err

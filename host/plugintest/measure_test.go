@@ -28,10 +28,10 @@ type = "object"
 type = "string"
 `
 
-// echoing makes a small plugin, which takes no time to compile.
+// echoing writes a small plugin that compiles quickly.
 func echoing(t *testing.T, cases string) string {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "_echo") // which a scan of its parent would pass over
+	dir := filepath.Join(t.TempDir(), "_echo") // a scan of its parent would ignore it
 	for name, text := range map[string]string{"plugin.toml": echo, "echo.wasm": string(wasmtest.Echo("echo")), "tests/a.toml": cases} {
 		if text == "" {
 			continue
@@ -46,8 +46,8 @@ func echoing(t *testing.T, cases string) string {
 	return dir
 }
 
-// TestMeasure: every call is made, though the tool's answers are kept and its
-// rate is one a minute; arguments come from the first case that has a result.
+// TestMeasure: Measure makes every call although the tool's answers are cached and
+// its rate is one a minute. Arguments come from the first case with a result.
 func TestMeasure(t *testing.T) {
 	f, err := plugintest.Measure(t.Context(), echoing(t, "[[case]]\nname = \"bad\"\nargs = { text = 7 }\nexpect = { error = \"bad_args\" }\n[[case]]\nname = \"good\"\nargs = { text = \""+strings.Repeat("a", 500)+"\" }\n"), 10, plugintest.Config{})
 	if err != nil || len(f.Problems) > 0 || len(f.Tools) != 1 {

@@ -19,23 +19,24 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// maxFile is the largest file of cases that is read, in bytes.
+// maxFile bounds a file of cases, in bytes.
 const maxFile = 4 << 20
 
-// A source is the text of one file of cases, and what is wrong with it.
+// A source is the text of one file of cases, with its problems.
 type source struct {
 	file, text string
 	problems   []Problem
 }
 
-// A node is one table of a source. A key that nobody asked for is a mistake, for a
-// misspelt expectation would expect nothing. The zero node has no keys.
+// A node is one table of a source. An unknown key is an error, because a misspelt
+// expectation would check nothing. The zero node has no keys.
 type node struct {
 	*tomlpos.Table
 	src *source
 }
 
-// openSource reads a file into its root; the zero node: it cannot be read as TOML.
+// openSource reads a file and returns its root table, or the zero node if it is
+// not valid TOML.
 func openSource(file string) (*source, node) {
 	s := &source{file: file}
 	info, err := os.Stat(file)
@@ -60,7 +61,7 @@ func openSource(file string) (*source, node) {
 	}
 	var m map[string]any
 	if _, err := tomlpos.Decode(s.text, &m); err != nil {
-		p := Problem{File: file, Line: 1, Col: 1, Msg: err.Error(), Fix: "mend the TOML syntax there"}
+		p := Problem{File: file, Line: 1, Col: 1, Msg: err.Error(), Fix: "fix the TOML syntax there"}
 		if pe := (toml.ParseError{}); errors.As(err, &pe) {
 			p.Line, p.Col = tomlpos.Fault(s.text, pe)
 			p.Msg = strings.TrimSuffix(pe.Message, ".")
@@ -71,21 +72,21 @@ func openSource(file string) (*source, node) {
 	return s, node{tomlpos.NewTable(m, root, s.wrong), s}
 }
 
-// at is the Problem's place: that of a byte offset.
+// at returns the position of a byte offset, as a Problem.
 func (s *source) at(offset int) Problem {
 	p := Problem{File: s.file}
 	p.Line, p.Col = tomlpos.LineCol(s.text, offset)
 	return p
 }
 
-// wrong notes what is wrong with a key.
+// wrong adds a problem of a key.
 func (s *source) wrong(at *tomlpos.Spot, _, msg, fix string) {
 	p := s.at(at.At)
 	p.Msg, p.Fix = msg, fix
 	s.problems = append(s.problems, p)
 }
 
-// place is where a key stands, or near it.
+// place returns the position of a key, or one near it.
 func (n node) place(key string) Problem { return n.src.at(n.Spot.Key(key).At) }
 
 func (n node) text(key string) string {
@@ -93,7 +94,7 @@ func (n node) text(key string) string {
 	return s
 }
 
-// node returns a table; the zero node when it is not there.
+// node returns a table, or the zero node if it is missing.
 func (n node) node(key string) node { return node{n.Child(key), n.src} }
 
 // nodes returns the tables of a list.
@@ -104,7 +105,7 @@ func (n node) nodes(key string) (out []node) {
 	return out
 }
 
-// list returns one text, or a list of them. ok: the key is there.
+// list returns one text, or a list of them. ok reports whether the key exists.
 func (n node) list(key string) (out []string, ok bool) {
 	raw, ok := n.Get(key)
 	if !ok {
@@ -126,7 +127,7 @@ func (n node) list(key string) (out []string, ok bool) {
 	return out, true
 }
 
-// named returns a table of texts; nil when it is not there.
+// named returns a table of texts, or nil if it is missing.
 func (n node) named(key string) map[string]string {
 	t := n.node(key)
 	if t.Table == nil {
@@ -139,7 +140,7 @@ func (n node) named(key string) map[string]string {
 	return out
 }
 
-// whole returns a whole number; ok: it is there and at least low.
+// whole returns an integer. ok reports whether the key exists and is at least low.
 func (n node) whole(key string, low int64) (v int, ok bool) {
 	i, ok := tomlpos.Typed[int64](n.Table, key, fmt.Sprintf("a whole number, for example %s = 100", key))
 	if ok && (i < low || i > 1<<31-1) {
@@ -171,7 +172,7 @@ func (n node) bytes(key string) (b tool.Bytes) {
 	return b
 }
 
-// expression returns a compiled RE2 expression; nil when there is none.
+// expression returns a compiled RE2 expression, or nil if it is missing.
 func (n node) expression(key string) *regexp.Regexp {
 	s, ok := tomlpos.Typed[string](n.Table, key, "an RE2 expression in quotes")
 	if !ok {
@@ -179,12 +180,12 @@ func (n node) expression(key string) *regexp.Regexp {
 	}
 	re, err := regexp.Compile(s)
 	if err != nil {
-		n.Bad(key, "write RE2 syntax; in single quotes a backslash stands for itself", "%s: %s", n.Name(key), err)
+		n.Bad(key, "write RE2 syntax; in single quotes, a backslash needs no escape", "%s: %s", n.Name(key), err)
 	}
 	return re
 }
 
-// json returns a value as JSON; nil when it is not there.
+// json returns a value as JSON, or nil if it is missing.
 func (n node) json(key string) json.RawMessage {
 	v, ok := n.Get(key)
 	if !ok {
@@ -224,7 +225,7 @@ func dated(v any) bool {
 	return false
 }
 
-// done notes the keys that nobody asked for.
+// done adds a problem for each unknown key.
 func (n node) done() {
 	for _, key := range n.Unknown() {
 		fix := "it can be: " + strings.Join(slices.Compact(slices.Sorted(slices.Values(n.Known()))), ", ")

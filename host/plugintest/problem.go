@@ -7,28 +7,28 @@ import (
 	"github.com/weirhost/weir/host/internal/registry"
 )
 
-// A Problem is one thing to mend, with its place.
+// A Problem is one fault with its position.
 type Problem struct {
-	// File is relative to where the caller stands, as the plugin's path was given.
+	// File is relative to the current directory if the plugin's path is.
 	File string `json:"file"`
-	// Line and Col count from 1, Col in characters; 0: the file as a whole.
+	// Line and Col count from 1, Col in characters. Zero means the whole file.
 	Line int `json:"line,omitempty"`
 	Col  int `json:"column,omitempty"`
-	// Msg says what is wrong, Fix what to do about it; Fix may be empty.
+	// Msg states the problem, Fix the remedy. Fix may be empty.
 	Msg string `json:"message"`
 	Fix string `json:"hint,omitempty"`
-	// Detail holds the texts that differ, over several lines; it may be empty.
+	// Detail contains the texts that differ, on several lines. It may be empty.
 	Detail string `json:"detail,omitempty"`
-	// Warning marks a Problem that does not fail anything.
+	// Warning marks a Problem that fails nothing.
 	Warning bool `json:"warning,omitempty"`
 }
 
-// String is one line, file:line:col: what is wrong; what to do. Detail is not in it.
+// String returns one line, file:line:col: problem; remedy, without Detail.
 func (p Problem) String() string {
 	return registry.Problem{File: p.File, Line: p.Line, Col: p.Col, Msg: p.Msg, Fix: p.Fix, Warning: p.Warning}.String()
 }
 
-// problemsOf takes over what the registry has to say.
+// problemsOf converts the problems of the registry.
 func problemsOf(list []registry.Problem) (bad, warnings []Problem) {
 	for _, x := range list {
 		p := Problem{File: x.File, Line: x.Line, Col: x.Col, Msg: x.Msg, Fix: x.Fix, Warning: x.Warning}
@@ -41,7 +41,7 @@ func problemsOf(list []registry.Problem) (bad, warnings []Problem) {
 	return bad, warnings
 }
 
-// indent puts two spaces more in front of each line.
+// indent adds two spaces before each line.
 func indent(s string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n  ")
 }

@@ -17,72 +17,73 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// Config says how to run a plugin's cases. The zero Config runs them all.
+// Config configures a run. The zero Config runs all cases.
 type Config struct {
-	// Only chooses cases by "FILE/NAME", such as "basic/finds a line", and made up
-	// calls by "fuzz/TOOL"; nil: all.
+	// Only selects cases by "FILE/NAME", such as "basic/finds a line", and fuzzing
+	// by "fuzz/TOOL". If nil, Run runs everything.
 	Only *regexp.Regexp
-	// Update writes golden files that differ, in place of failing.
+	// Update rewrites golden files that differ; they then do not fail.
 	Update bool
-	// FuzzCalls is how many calls with arguments that are made up each tool gets;
-	// 0: what the cases say, else DefaultFuzzCalls; negative: none.
+	// FuzzCalls is the number of calls with generated arguments for each tool.
+	// Zero means the number in the cases, else DefaultFuzzCalls; negative means
+	// none.
 	FuzzCalls int
-	// Seed begins what is made up: the same seed gives the same arguments; 0: what
-	// the cases say, else 1.
+	// Seed determines the generated arguments. Zero means the seed in the cases,
+	// else 1.
 	Seed uint64
-	// Version is this host's, for min_host; empty: new enough.
+	// Version is this host's version, for min_host. Empty satisfies every plugin.
 	Version string
-	// CacheDir keeps compiled modules; empty: each run compiles anew.
+	// CacheDir stores compiled modules. If empty, each run compiles again.
 	CacheDir string
-	// WorkerCommand starts the processes that plugins run in, as in host.Config;
-	// empty: they run in this one.
+	// WorkerCommand starts the processes for plugins, as in host.Config. If empty,
+	// plugins run in this process.
 	WorkerCommand []string
-	// Logger gets the host's log and what the plugin prints; nil: nobody does.
+	// Logger receives the host's log and the output of the plugin. Nil discards them.
 	Logger hclog.Logger
-	// Observe is told of each Outcome as it comes; nil: nobody is.
+	// Observe, if not nil, receives each Outcome as soon as it is known.
 	Observe func(Outcome)
 }
 
-// DefaultFuzzCalls is how many calls a tool gets when nobody says.
+// DefaultFuzzCalls is the number of generated calls of a tool by default.
 const DefaultFuzzCalls = 100
 
-// An Outcome is what one case, or the made up calls of one tool, came to.
+// An Outcome is the result of one case, or of the fuzzing of one tool.
 type Outcome struct {
-	// Name is FILE/NAME, File without its folder and ending; of made up calls
-	// fuzz/TOOL.
+	// Name is FILE/NAME, with File without its folder and extension; for fuzzing
+	// it is fuzz/TOOL.
 	Name string `json:"name"`
 	Tool string `json:"tool"`
-	// File, Line and Col are where it stands; made up calls that no file speaks of
-	// stand in the manifest.
+	// File, Line and Col are its position. Fuzzing that no file configures has
+	// the position of the tool in the manifest.
 	File string `json:"file"`
 	Line int    `json:"line,omitempty"`
 	Col  int    `json:"column,omitempty"`
-	// Problems are what is not as expected; none: it passed.
+	// Problems are the differences from the expectation. Without any, it passed.
 	Problems []Problem `json:"problems,omitempty"`
-	// Took is the calls' time together, Memory the most that one ended with.
+	// Took is the sum of the calls' durations. Memory is the highest after a call.
 	Took   time.Duration `json:"took_ns"`
 	Memory tool.Bytes    `json:"memory,omitempty"`
-	// Calls is how many there were; 1 for a case, 0 if it could not be run.
+	// Calls is the number of calls: 1 for a case, 0 if it could not run.
 	Calls int `json:"calls"`
-	// Result is what a case's call came to, Shown what a model reads of it.
+	// Result is the result of a case's call, Shown its text for the model.
 	Result tool.Result `json:"-"`
 	Shown  string      `json:"-"`
-	// Updated are the golden files that were written.
+	// Updated are the golden files that the run wrote.
 	Updated []string `json:"updated,omitempty"`
 }
 
-// Failed reports whether something was not as expected.
+// Failed reports whether there are problems.
 func (o Outcome) Failed() bool { return len(o.Problems) > 0 }
 
-// A Report is what a run came to.
+// A Report is the result of a run.
 type Report struct {
 	Plugin string `json:"plugin"`
-	// Problems keep cases from being run: they are about the plugin or the files.
+	// Problems of the plugin or the files prevent cases from running.
 	Problems []Problem `json:"problems,omitempty"`
-	// Warnings are about the plugin and fail nothing.
+	// Warnings are about the plugin. They fail nothing.
 	Warnings []Problem `json:"warnings,omitempty"`
 	Outcomes []Outcome `json:"outcomes"`
-	// Seed is what the made up arguments began with.
+	// Seed is the seed of the generated arguments.
 	Seed uint64        `json:"seed,omitempty"`
 	Took time.Duration `json:"took_ns"`
 }
@@ -97,13 +98,13 @@ func (r Report) Failed() (n int) {
 	return n
 }
 
-// OK reports whether everything was as expected.
+// OK reports whether nothing failed.
 func (r Report) OK() bool { return len(r.Problems) == 0 && r.Failed() == 0 }
 
-// Run runs the cases of the plugin at path: its folder, its manifest, or a
-// .wasm alone, whose cases lie in the folder tests beside it. What is wrong with
-// the plugin or the cases is in the Report; the error is about this machine, or
-// the end of ctx.
+// Run runs the cases of the plugin at path: its folder, its manifest, or a single
+// .wasm with the cases in the folder tests next to it. The Report contains the
+// problems of the plugin and the cases. The error is a fault of this machine, or
+// that of ctx.
 func Run(ctx context.Context, path string, cfg Config) (Report, error) {
 	began := time.Now()
 	report := Report{Plugin: baseName(path), Outcomes: []Outcome{}}
@@ -133,7 +134,7 @@ func Run(ctx context.Context, path string, cfg Config) (Report, error) {
 	return report, err
 }
 
-// casesOf are the files of cases beside a plugin, by name.
+// casesOf returns the files of cases of a plugin, sorted by name.
 func casesOf(path string) []string {
 	dir := path
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
@@ -198,7 +199,7 @@ func (s *suite) add(o Outcome) {
 	}
 }
 
-// baseName is a path's last name without its ending.
+// baseName returns the last element of a path without its extension.
 func baseName(path string) string {
 	return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 }
@@ -226,7 +227,7 @@ func (s *suite) one(ctx context.Context, name string, c testCase) (Outcome, erro
 	return o, nil
 }
 
-// placed gives a place to the problems that have none.
+// placed sets the position of problems that have none.
 func placed(list []Problem, at Problem) []Problem {
 	for i, p := range list {
 		if p.Line == 0 {
@@ -236,7 +237,7 @@ func placed(list []Problem, at Problem) []Problem {
 	return list
 }
 
-// A TB is what Check needs of a *testing.T.
+// A TB is the part of *testing.T that Check uses.
 type TB interface {
 	Helper()
 	Context() context.Context
@@ -244,8 +245,8 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Check is Run for a Go test: what is not as expected fails it. A plugin without
-// any case fails, too.
+// Check is Run for a Go test: problems fail the test. A plugin without cases
+// fails it, too.
 func Check(t TB, path string, cfg Config) Report {
 	t.Helper()
 	r, err := Run(t.Context(), path, cfg)
@@ -270,7 +271,7 @@ func Check(t TB, path string, cfg Config) Report {
 	return r
 }
 
-// text is a Problem with its detail.
+// text returns a Problem with its detail.
 func (p Problem) text() string {
 	if p.Detail == "" {
 		return p.String()
@@ -278,7 +279,7 @@ func (p Problem) text() string {
 	return fmt.Sprintf("%s\n%s", p, indent(p.Detail))
 }
 
-// locales are the languages as the host has them.
+// locales are the languages of the host.
 func localeOf(l tool.Locale) tool.Locale {
 	if l == tool.Zh {
 		return l

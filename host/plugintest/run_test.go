@@ -27,8 +27,8 @@ func config(t *testing.T) plugintest.Config {
 	return plugintest.Config{CacheDir: guesttest.Cache(t)}
 }
 
-// isolated runs them in processes of their own where the system has them, as
-// the daemon does.
+// isolated runs them in separate processes, if the system supports this, like the
+// daemon.
 func isolated(t *testing.T) plugintest.Config {
 	cfg := config(t)
 	if host.CanIsolate() {
@@ -37,8 +37,8 @@ func isolated(t *testing.T) plugintest.Config {
 	return cfg
 }
 
-// river makes the plugin in a folder, with the named suites as its cases, and
-// goes to that folder's parent.
+// river writes the plugin to a folder, with the named suites as its cases, and
+// changes to the parent of that folder.
 func river(t *testing.T, suites ...string) {
 	t.Helper()
 	from, err := filepath.Abs("testdata")
@@ -77,8 +77,8 @@ func run(t *testing.T, cfg plugintest.Config) plugintest.Report {
 	return r
 }
 
-// told is everything that a report has to say, a line each.
-func told(r plugintest.Report) string {
+// linesOf returns all problems of a report, a line each.
+func linesOf(r plugintest.Report) string {
 	var b strings.Builder
 	for _, p := range r.Problems {
 		b.WriteString(p.String() + "\n")
@@ -91,24 +91,24 @@ func told(r plugintest.Report) string {
 	return b.String()
 }
 
-// TestGood: a case can say all of this, and holds; golden files are written
-// once and hold from then on. The cache and the rate of the tool, one call a
-// minute, do not carry over from case to case.
+// TestGood: all keys of a case work. The first run writes golden files and later
+// runs compare with them. The tool's cache and its rate, one call a minute, do
+// not affect later cases.
 func TestGood(t *testing.T) {
 	river(t, "good.toml")
 	cfg := isolated(t)
 	first := run(t, cfg)
 	if n := first.Failed(); n != 1 {
-		t.Fatalf("without golden files %d cases fail:\n%s", n, told(first))
+		t.Fatalf("without golden files %d cases fail:\n%s", n, linesOf(first))
 	}
 	cfg.Update = true
 	if r := run(t, cfg); !r.OK() {
-		t.Fatalf("golden files were not written:\n%s", told(r))
+		t.Fatalf("golden files were not written:\n%s", linesOf(r))
 	}
 	cfg.Update = false
 	r := run(t, cfg)
 	if !r.OK() || len(r.Outcomes) != 15 {
-		t.Fatalf("%d outcomes:\n%s", len(r.Outcomes), told(r))
+		t.Fatalf("%d outcomes:\n%s", len(r.Outcomes), linesOf(r))
 	}
 	shown, err := os.ReadFile("river/tests/golden/lines_shown.txt")
 	if err != nil || !strings.Contains(string(shown), `uuid="00000000-0000-4000-8000-000000000000"`) {
@@ -121,10 +121,10 @@ func TestGood(t *testing.T) {
 	}
 }
 
-// TestBad: whatever is not as expected is told with its line and column.
+// TestBad: each difference from the expectation is reported with line and column.
 func TestBad(t *testing.T) {
 	river(t, "bad.toml")
-	got := regexp.MustCompile(`\d+[KM]iB of memory|took [^,]+`).ReplaceAllString(told(run(t, config(t))), "…")
+	got := regexp.MustCompile(`\d+[KM]iB of memory|took [^,]+`).ReplaceAllString(linesOf(run(t, config(t))), "…")
 	golden := filepath.Join(repository(t), "host", "plugintest", "testdata", "bad.golden")
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
@@ -142,7 +142,7 @@ func TestBad(t *testing.T) {
 
 func repository(t *testing.T) string { return guesttest.Root(t) }
 
-// TestOnly: cases are chosen by their names; one file is not in another's way.
+// TestOnly: cases are selected by name, and files are independent.
 func TestOnly(t *testing.T) {
 	river(t, "good.toml", "bad.toml")
 	cfg := config(t)
@@ -152,11 +152,11 @@ func TestOnly(t *testing.T) {
 	cfg.Observe = func(o plugintest.Outcome) { names = append(names, o.Name) }
 	r := run(t, cfg)
 	if d := cmp.Diff([]string{"good/flows", "good/has settings"}, names); d != "" || !r.OK() {
-		t.Errorf("%s\n%s", d, told(r))
+		t.Errorf("%s\n%s", d, linesOf(r))
 	}
 }
 
-// TestFuzz: the crash is found, with the smallest arguments that lead to it, the
+// TestFuzz: fuzzing finds the crash and the smallest arguments that cause it, the
 // same in each run.
 func TestFuzz(t *testing.T) {
 	river(t)
@@ -164,7 +164,7 @@ func TestFuzz(t *testing.T) {
 	cfg.FuzzCalls, cfg.Seed = 300, 3
 	r := run(t, cfg)
 	if len(r.Outcomes) != 1 || len(r.Outcomes[0].Problems) != 1 {
-		t.Fatalf("%d outcomes:\n%s", len(r.Outcomes), told(r))
+		t.Fatalf("%d outcomes:\n%s", len(r.Outcomes), linesOf(r))
 	}
 	p := r.Outcomes[0].Problems[0]
 	if p.File != filepath.Join("river", "plugin.toml") || p.Line != 20 || !strings.Contains(p.Msg, "trapped") || !strings.Contains(p.Msg, "the dam broke") {
@@ -178,7 +178,7 @@ func TestFuzz(t *testing.T) {
 	}
 }
 
-// TestUnsound: a plugin and cases that cannot be used are told of, and nothing runs.
+// TestUnsound: an invalid plugin or case is reported, and nothing runs.
 func TestUnsound(t *testing.T) {
 	river(t)
 	for _, tt := range []struct{ name, text, want string }{
@@ -206,19 +206,19 @@ func TestUnsound(t *testing.T) {
 		cfg := config(t)
 		cfg.FuzzCalls = -1
 		r := run(t, cfg)
-		if got := filepath.ToSlash(told(r)); !strings.Contains(got, tt.want) || len(r.Outcomes) > 0 || r.OK() {
+		if got := filepath.ToSlash(linesOf(r)); !strings.Contains(got, tt.want) || len(r.Outcomes) > 0 || r.OK() {
 			t.Errorf("%s: it does not say %s\n%s", tt.name, tt.want, got)
 		}
 	}
 	if err := os.WriteFile("river/plugin.toml", []byte("schema = 1\nname = \"river\"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if r := run(t, config(t)); r.OK() || !strings.Contains(told(r), "declares no tool") {
-		t.Errorf("of an unsound manifest it says:\n%s", told(r))
+	if r := run(t, config(t)); r.OK() || !strings.Contains(linesOf(r), "declares no tool") {
+		t.Errorf("of an unsound manifest it says:\n%s", linesOf(r))
 	}
 }
 
-// TestJUnit: the report is XML that counts what failed and where.
+// TestJUnit: the report is XML with the number and the position of failures.
 func TestJUnit(t *testing.T) {
 	r := plugintest.Report{Plugin: "river", Problems: []plugintest.Problem{{File: "a.toml", Line: 3, Col: 1, Msg: "no <case>"}}, Outcomes: []plugintest.Outcome{
 		{Name: "good/flows", File: "good.toml", Line: 2, Calls: 1, Took: 1500e6},

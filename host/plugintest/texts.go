@@ -12,17 +12,18 @@ import (
 	"github.com/weirhost/weir/host/internal/tomlpos"
 )
 
-// texts are what a text must be like.
+// texts are the expectations of a text.
 type texts struct {
 	equals   *string
 	contains []string
 	excludes []string
 	matches  *regexp.Regexp
-	golden   string // path of the file that it must equal
+	golden   string // path of a file that the text must equal
 	at       map[string]Problem
 }
 
-// texts reads equals, contains, excludes, matches and golden; nil of a nil node.
+// texts decodes equals, contains, excludes, matches and golden. It returns nil
+// for the zero node.
 func (n node) texts() *texts {
 	if n.Table == nil {
 		return nil
@@ -32,7 +33,7 @@ func (n node) texts() *texts {
 	return t
 }
 
-// someTexts is texts of a table that has other keys, too.
+// someTexts is texts for a table with further keys.
 func (n node) someTexts() *texts {
 	t := &texts{at: map[string]Problem{}}
 	if s, ok := tomlpos.Typed[string](n.Table, "equals", "a text"); ok {
@@ -53,7 +54,7 @@ func (n node) someTexts() *texts {
 	return t
 }
 
-// check returns what of a text is not as expected. what names it in sentences.
+// check returns the differences of a text. what names the text in messages.
 func (t *texts) check(what, got string) []Problem {
 	if t == nil {
 		return nil
@@ -83,11 +84,11 @@ func (t *texts) check(what, got string) []Problem {
 	return out
 }
 
-// maxGot is how much of a text that was not expected is shown, in characters.
+// maxGot bounds an unexpected text in a message, in characters.
 const maxGot = 1500
 
-// checkGolden holds a text to its golden file, or writes it there. updated is
-// the file's path if it was changed.
+// checkGolden compares a text with its golden file, or writes the file. updated
+// is the file's path if it changed.
 func (t *texts) checkGolden(what, got string, update bool) (out []Problem, updated string) {
 	if t == nil || t.golden == "" {
 		return nil, ""
@@ -107,7 +108,7 @@ func (t *texts) checkGolden(what, got string, update bool) (out []Problem, updat
 	case err != nil:
 		p.Msg, p.Fix = fmt.Sprintf("the golden file %s cannot be read", t.golden), "write it with --update, and look at it"
 	default:
-		p.Msg, p.Fix = fmt.Sprintf("%s is not that of %s", what, t.golden), "mend the tool, or take the new text over with --update"
+		p.Msg, p.Fix = fmt.Sprintf("%s is not that of %s", what, t.golden), "fix the tool, or accept the new text with --update"
 		p.Detail = differing(string(want), got)
 	}
 	return []Problem{p}, ""
@@ -120,10 +121,10 @@ func writeGolden(path, text string) error {
 	return os.WriteFile(path, []byte(text), 0o644)
 }
 
-// differing shows two texts line by line: what is expected with -, what came
-// with +.
+// differing returns a line diff of two texts: - for the expected one, + for the
+// actual one.
 func differing(want, got string) string {
-	if len(want)+len(got) > 256<<10 { // a difference of it would take long, and nobody would read it
+	if len(want)+len(got) > 256<<10 { // a diff would take long and be unreadable
 		return "expected:\n" + indent(clip(want, maxGot)) + "\ngot:\n" + indent(clip(got, maxGot))
 	}
 	d := udiff.Unified("expected", "got", ended(want), ended(got))

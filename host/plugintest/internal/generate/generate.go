@@ -1,4 +1,10 @@
-package plugintest
+// Package generate generates arguments of tool calls from a JSON Schema, for the
+// fuzzing of plugins. A Generator returns arguments that probably fit the schema
+// (Args) and arguments that probably do not (Invalid); the caller checks them
+// with the schema itself. Shrink reduces arguments that make a tool fail to
+// simple ones that still do. All choices depend on a seed: the same seed and the
+// same calls return the same arguments.
+package generate
 
 import (
 	"encoding/json"
@@ -9,20 +15,42 @@ import (
 	"strings"
 )
 
-// A generator makes values up after a JSON Schema. What it makes need not fit:
-// the schema itself judges that. Everything comes from rnd, so that the same
-// seed gives the same values.
-type generator struct {
+// A Generator generates values from a JSON Schema. The values need not fit it.
+// A Generator is not safe for concurrent use.
+type Generator struct {
 	rnd  *rand.Rand
 	root map[string]any
-	seen map[string][]any // values of cases and examples, by the argument's name
+	seen map[string][]any // values of examples, by the argument's name
 }
 
-// maxNesting is how deep made up values go, references counted.
+// New returns a generator of arguments for the schema, whose choices depend on
+// seed. A nil schema allows anything.
+func New(schema map[string]any, seed uint64) *Generator {
+	return &Generator{rnd: rand.New(rand.NewPCG(seed, 0)), root: schema, seen: map[string][]any{}}
+}
+
+// AddExample adds the values of arguments. The generator uses some of them again
+// for arguments with the same names.
+func (g *Generator) AddExample(args map[string]any) {
+	for name, value := range args {
+		g.seen[name] = append(g.seen[name], value)
+	}
+}
+
+// Args returns new arguments. They are nil if the schema is not that of an object.
+func (g *Generator) Args() map[string]any {
+	args, _ := g.value(g.root, "", 0).(map[string]any)
+	return args
+}
+
+// IntN returns a number from 0 to n-1, from the generator's random source.
+func (g *Generator) IntN(n int) int { return g.rnd.IntN(n) }
+
+// maxNesting bounds the depth of values, including references.
 const maxNesting = 6
 
-// value makes a value for a schema that an argument of that name has.
-func (g *generator) value(schema any, name string, depth int) any {
+// value returns a value for the schema of the argument with that name.
+func (g *Generator) value(schema any, name string, depth int) any {
 	s, ok := schema.(map[string]any)
 	if !ok || depth > maxNesting {
 		return g.anything()
@@ -52,7 +80,7 @@ func (g *generator) value(schema any, name string, depth int) any {
 	case "string":
 		return g.text(s)
 	case "integer":
-		return json.Number(itoa64(g.integer(s)))
+		return json.Number(formatInt(g.integer(s)))
 	case "number":
 		return g.number(s)
 	case "boolean":
@@ -63,8 +91,8 @@ func (g *generator) value(schema any, name string, depth int) any {
 	return g.anything()
 }
 
-// kind is the type of value to make.
-func (g *generator) kind(s map[string]any) string {
+// kind returns the type of the value to generate.
+func (g *Generator) kind(s map[string]any) string {
 	switch t := s["type"].(type) {
 	case string:
 		return t
@@ -80,8 +108,8 @@ func (g *generator) kind(s map[string]any) string {
 	return ""
 }
 
-// lookup finds what a reference within the schema points at; nil: nothing.
-func (g *generator) lookup(ref string) any {
+// lookup returns the target of a reference within the schema, or nil.
+func (g *Generator) lookup(ref string) any {
 	at, ok := strings.CutPrefix(ref, "#/")
 	if !ok {
 		return nil
@@ -97,8 +125,8 @@ func (g *generator) lookup(ref string) any {
 	return v
 }
 
-// object makes the required properties and some of the others.
-func (g *generator) object(s map[string]any, depth int) any {
+// object returns the required properties and some of the others.
+func (g *Generator) object(s map[string]any, depth int) any {
 	out := map[string]any{}
 	props, _ := s["properties"].(map[string]any)
 	names := make([]string, 0, len(props))
@@ -124,7 +152,7 @@ func required(s map[string]any) (out []string) {
 	return out
 }
 
-func (g *generator) array(s map[string]any, name string, depth int) any {
+func (g *Generator) array(s map[string]any, name string, depth int) any {
 	low := intOf(s["minItems"], 0)
 	n := low + g.rnd.IntN(4)
 	if g.rnd.IntN(10) == 0 {
@@ -137,11 +165,11 @@ func (g *generator) array(s map[string]any, name string, depth int) any {
 	return out
 }
 
-// Bounds of whole numbers: what a float64 holds exactly, for guests in
-// JavaScript and JSON decoders that know no other number.
+// maxExact bounds integers to those that a float64 represents exactly. JavaScript
+// and some JSON decoders have no other numbers.
 const maxExact = 1 << 53
 
-func (g *generator) integer(s map[string]any) int64 {
+func (g *Generator) integer(s map[string]any) int64 {
 	low, high := floatOf(s["minimum"], -maxExact), floatOf(s["maximum"], maxExact)
 	low = max(low, floatOf(s["exclusiveMinimum"], low-1)+1)
 	high = min(high, floatOf(s["exclusiveMaximum"], high+1)-1)
@@ -165,11 +193,11 @@ func (g *generator) integer(s map[string]any) int64 {
 	return v
 }
 
-func (g *generator) number(s map[string]any) any {
+func (g *Generator) number(s map[string]any) any {
 	low, high := floatOf(s["minimum"], -1e9), floatOf(s["maximum"], 1e9)
 	switch g.rnd.IntN(4) {
 	case 0:
-		return json.Number(itoa64(g.integer(s)))
+		return json.Number(formatInt(g.integer(s)))
 	case 1:
 		return numberOf(low)
 	case 2:
@@ -178,7 +206,7 @@ func (g *generator) number(s map[string]any) any {
 	return numberOf(low + g.rnd.Float64()*(high-low))
 }
 
-// odd are texts on which programs stumble.
+// odd are texts that often make programs fail.
 var odd = []string{
 	"", " ", "a", "0", "-1", "1e309", "NaN", "null", "true", "\n", "\t\r\n", "a\x00b", "\\", "\"", "'", "`", "%s%n%d", "${x}", "{{x}}",
 	"../../etc/passwd", "/", "//", "./.", "C:\\x", "a/b/c.txt", "*", "**", "?", "[", "[a-", "(", "(?:", "a|", "{", "}", "<script>", "</tool_call>",
@@ -186,7 +214,7 @@ var odd = []string{
 	"http://", "https://example.com/?q=%zz", "2024-02-30", "2024-02-29T25:61:00Z", "1,2;3", "a=b&c", "key: value", "---",
 }
 
-func (g *generator) text(s map[string]any) string {
+func (g *Generator) text(s map[string]any) string {
 	low, high := intOf(s["minLength"], 0), intOf(s["maxLength"], 1<<20)
 	if pattern, ok := s["pattern"].(string); ok && g.rnd.IntN(4) > 0 {
 		if t, ok := g.matching(pattern); ok {
@@ -212,7 +240,7 @@ func (g *generator) text(s map[string]any) string {
 	return sized(t, low, high)
 }
 
-// sized makes a text as long as it may be, in characters.
+// sized pads or cuts a text to a length from low to high, in characters.
 func sized(t string, low, high int) string {
 	r := []rune(t)
 	for len(r) < low {
@@ -223,7 +251,7 @@ func sized(t string, low, high int) string {
 
 var vocabulary = strings.Fields("the river carries water past an old weir stone fish 2024 3.14 Berlin 北京 flow Level error TODO func return select from where")
 
-func (g *generator) words() string {
+func (g *Generator) words() string {
 	var out []string
 	for range 1 + g.rnd.IntN(12) {
 		out = append(out, vocabulary[g.rnd.IntN(len(vocabulary))])
@@ -231,7 +259,7 @@ func (g *generator) words() string {
 	return strings.Join(out, " ")
 }
 
-func (g *generator) noise() string {
+func (g *Generator) noise() string {
 	var b strings.Builder
 	for range g.rnd.IntN(40) {
 		if g.rnd.IntN(3) == 0 {
@@ -243,7 +271,7 @@ func (g *generator) noise() string {
 	return strings.ToValidUTF8(b.String(), "?")
 }
 
-// formats are texts of the formats that schemas name.
+// formats are example texts for the formats of JSON Schema.
 var formats = map[string][]string{
 	"date":      {"2024-02-29", "1970-01-01", "9999-12-31"},
 	"time":      {"00:00:00Z", "23:59:59+05:30"},
@@ -256,15 +284,15 @@ var formats = map[string][]string{
 	"hostname":  {"example.com", "a"},
 }
 
-// anything is a value where the schema says nothing.
-func (g *generator) anything() any {
+// anything returns a value without regard to a schema.
+func (g *Generator) anything() any {
 	switch g.rnd.IntN(6) {
 	case 0:
 		return nil
 	case 1:
 		return g.rnd.IntN(2) == 0
 	case 2:
-		return json.Number(itoa64(int64(g.rnd.IntN(2000) - 1000)))
+		return json.Number(formatInt(int64(g.rnd.IntN(2000) - 1000)))
 	case 3:
 		return []any{odd[g.rnd.IntN(len(odd))]}
 	case 4:

@@ -1,4 +1,4 @@
-package plugintest
+package generate
 
 import (
 	"encoding/json"
@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// matching makes a text that a regular expression matches; ok is false where
-// this knows no way.
-func (g *generator) matching(pattern string) (text string, ok bool) {
+// matching returns a text that matches a regular expression. ok is false if the
+// expression is invalid or uses an unsupported operator.
+func (g *Generator) matching(pattern string) (text string, ok bool) {
 	re, err := rx.Parse(pattern, rx.Perl)
 	if err != nil {
 		return "", false
@@ -20,10 +20,11 @@ func (g *generator) matching(pattern string) (text string, ok bool) {
 	return b.String(), ok
 }
 
-// maxMatch bounds what is written for one expression, in bytes.
+// maxMatch bounds the text for one expression, in bytes.
 const maxMatch = 4096
 
-func (g *generator) write(b *strings.Builder, re *rx.Regexp, depth int) bool {
+// write appends a text that matches re.
+func (g *Generator) write(b *strings.Builder, re *rx.Regexp, depth int) bool {
 	if depth > 100 || b.Len() > maxMatch {
 		return false
 	}
@@ -67,19 +68,19 @@ func (g *generator) write(b *strings.Builder, re *rx.Regexp, depth int) bool {
 	return false
 }
 
-// oneOf writes a character of a class; ranges are pairs of its ends.
-func (g *generator) oneOf(b *strings.Builder, ranges []rune) bool {
+// oneOf appends a character of a class. ranges are pairs of first and last.
+func (g *Generator) oneOf(b *strings.Builder, ranges []rune) bool {
 	if len(ranges) == 0 {
 		return false
 	}
 	i := g.rnd.IntN(len(ranges)/2) * 2
 	low, high := ranges[i], ranges[i+1]
-	high = min(high, low+200) // a negated class goes to the end of Unicode
+	high = min(high, low+200) // a negated class extends to the end of Unicode
 	b.WriteRune(low + rune(g.rnd.IntN(int(high-low)+1)))
 	return true
 }
 
-func itoa64(n int64) string { return strconv.FormatInt(n, 10) }
+func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
 
 func numberOf(f float64) json.Number { return json.Number(strconv.FormatFloat(f, 'g', -1, 64)) }
 

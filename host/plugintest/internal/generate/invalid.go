@@ -1,4 +1,4 @@
-package plugintest
+package generate
 
 import (
 	"encoding/json"
@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// spoil makes arguments that should not fit of some that do: one is left out,
-// has another type or leaves its bounds, or one comes that nobody knows.
-func (g *generator) spoil(args map[string]any) map[string]any {
+// Invalid returns a copy of args with one change that should violate the schema:
+// a required argument is missing, one has another type or is out of bounds, or an
+// undeclared one is added.
+func (g *Generator) Invalid(args map[string]any) map[string]any {
 	out := maps.Clone(args)
 	if out == nil {
 		out = map[string]any{}
@@ -29,8 +30,8 @@ func (g *generator) spoil(args map[string]any) map[string]any {
 	return out
 }
 
-// wrong makes a value that a schema should refuse.
-func (g *generator) wrong(s map[string]any) any {
+// wrong returns a value that the schema should reject.
+func (g *Generator) wrong(s map[string]any) any {
 	if g.rnd.IntN(2) == 0 {
 		switch {
 		case s["maximum"] != nil:
@@ -47,14 +48,14 @@ func (g *generator) wrong(s map[string]any) any {
 	}
 	for range 8 {
 		v := g.anything()
-		if kindOfJSON(v) != stringOf(s["type"]) {
+		if typeOf(v) != stringOf(s["type"]) {
 			return v
 		}
 	}
 	return nil
 }
 
-func kindOfJSON(v any) string {
+func typeOf(v any) string {
 	switch v.(type) {
 	case nil:
 		return "null"

@@ -1,4 +1,4 @@
-package plugintest
+package generate
 
 import (
 	"encoding/json"
@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// smaller lists values that are simpler than v, the simplest first. Each is new
-// as far as it differs from v.
+// smaller returns values that are simpler than v, the simplest first. They share
+// unchanged parts with v.
 func smaller(v any) []any {
 	switch v := v.(type) {
 	case string:
@@ -32,7 +32,7 @@ func smallerText(s string) (out []any) {
 		return nil
 	}
 	out = append(out, "")
-	for n := len(r) / 2; n > 0; n /= 2 { // a half, a quarter … out of it
+	for n := len(r) / 2; n > 0; n /= 2 { // without a half, a quarter …
 		for at := 0; at+n <= len(r) && len(out) < 64; at += n {
 			out = append(out, string(slices.Delete(slices.Clone(r), at, at+n)))
 		}
@@ -54,16 +54,16 @@ func smallerNumber(n json.Number) (out []any) {
 	}
 	out = append(out, json.Number("0"))
 	if whole := int64(f); float64(whole) != f {
-		return append(out, json.Number(itoa64(whole)))
+		return append(out, json.Number(formatInt(whole)))
 	} else if whole < 0 {
-		out = append(out, json.Number(itoa64(-whole)))
+		out = append(out, json.Number(formatInt(-whole)))
 	}
 	whole := int64(f)
 	for step := whole / 2; step != 0; step /= 2 {
-		out = append(out, json.Number(itoa64(whole-step)))
+		out = append(out, json.Number(formatInt(whole-step)))
 	}
 	if whole > 0 {
-		out = append(out, json.Number(itoa64(whole-1)))
+		out = append(out, json.Number(formatInt(whole-1)))
 	}
 	return out
 }
@@ -99,10 +99,10 @@ func smallerObject(m map[string]any) (out []any) {
 	return out
 }
 
-// shrink returns the smallest arguments it finds, within that many tries, that
-// still are bad. Numbers go toward 0, texts and lists become shorter, what need
-// not be there goes.
-func shrink(args map[string]any, tries int, bad func(map[string]any) bool) map[string]any {
+// Shrink returns the smallest arguments that are still bad, as far as it finds
+// them with at most tries calls of bad. It moves numbers toward 0, shortens texts
+// and lists, and removes arguments.
+func Shrink(args map[string]any, tries int, bad func(map[string]any) bool) map[string]any {
 	for better := true; better && tries > 0; {
 		better = false
 		for _, v := range smaller(args) {
