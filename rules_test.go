@@ -254,26 +254,8 @@ var levels = map[string]int{
 	"agent/model/provider":              5,
 	"host":                              9,
 	"host/plugintest":                   10,
+
 	"host/plugintest/internal/generate": 1,
-	"host/internal/author":              10,
-	"host/daemon/web":                   5,
-	"host/daemon":                       12,
-	"host/daemon/client":                13,
-	"host/internal/term":                2,
-	"host/internal/chat":                14,
-	"host/internal/backup":              15,
-	"host/internal/mcpbridge":           15,
-	"host/internal/doctor":              16,
-	"host/cmd/weir":                     20,
-	"host/bench/mcp":                    20,
-	"host/bench/context":                20,
-	"host/bench/engine":                 20,
-	"host/bench/loop":                   20,
-	"plugins":                           20,
-	"examples":                          21,
-	"host/internal/jsonedit":            2,
-	"host/internal/config":              14,
-	"host/internal/app":                 15,
 }
 
 // both lists the packages that may import the host and the agent.

@@ -136,7 +136,7 @@ func (h *Host) Retry(name string) error {
 			continue
 		}
 		digest, unlisted := one.info.SHA256, one.info.State == plugin.Quarantined
-		if e := one.entry; e != nil && e.Refused != nil && e.Refused.Untold && engines.Quarantined(digest) == nil {
+		if e := one.entry; e != nil && e.Refused != nil && e.Refused.ListFailed && engines.Quarantined(digest) == nil {
 			digest, unlisted = e.Refused.WasmSHA256, true
 		}
 		if engines.Quarantined(digest) == nil {
@@ -153,7 +153,7 @@ func (h *Host) Retry(name string) error {
 // unlisted returns why a module was not asked for its tools; nil: it is not in
 // quarantine.
 func (h *Host) unlisted(r registry.Refusal) error {
-	if !r.Untold {
+	if !r.ListFailed {
 		return nil
 	}
 	return h.engines.Load().Quarantined(r.WasmSHA256)

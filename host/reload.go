@@ -79,16 +79,12 @@ func (h *Host) rescan(ctx context.Context, grace time.Duration) (Change, error) 
 // files that changed less than grace ago leave their plugin unchanged.
 func (h *Host) scan(ctx context.Context, grace time.Duration) (*registry.Snapshot, error) {
 	opt := registry.Options{
-		Version: h.cfg.Version, Describe: h.lister.List, Hold: h.unsettled(grace), Known: h.catalog.KnownSources(), Index: h.index,
+		Version: h.cfg.Version, Describe: h.lister.List, InFlux: h.unsettled(grace), Known: h.catalog.KnownSources(), Index: h.index,
 	}
 	if old := h.current.Load(); old != nil {
 		opt.Previous = old.scan
 	}
-	var folders []registry.Folder
-	for _, f := range h.settings.Load().Folders {
-		folders = append(folders, registry.Folder{Path: f.Path, Trust: registry.Trust(f.Trust)})
-	}
-	found := registry.Scan(ctx, folders, opt)
+	found := registry.Scan(ctx, h.settings.Load().Folders, opt)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -210,7 +206,7 @@ func (h *Host) unsettled(grace time.Duration) func(source string, broken bool) b
 // 0: it skipped none.
 func (h *Host) nextScan(quiet time.Duration) time.Duration {
 	delay := time.Duration(0)
-	for _, skipped := range h.current.Load().scan.Held {
+	for _, skipped := range h.current.Load().scan.InFlux {
 		switch {
 		case skipped.Asked: // the answer triggers a reload
 		case len(skipped.Problems) == 0:

@@ -103,7 +103,7 @@ func (h *Host) newSnapshot(d *catalog.Decision, old *snapshot) *snapshot {
 	for _, pl := range d.Snapshot.Pending {
 		s.plugins = append(s.plugins, pluginEntry{info: pendingInfo(pl)})
 	}
-	s.addUnsettled(d.Snapshot.Held)
+	s.addUnsettled(d.Snapshot.InFlux)
 	for _, server := range h.servers.Servers() {
 		s.addServer(h, server)
 	}
@@ -207,7 +207,7 @@ func (s *snapshot) bind(h *Host, pl *registry.Plugin, permissions *grant.Resolut
 }
 
 // addUnsettled adds plugins whose files are still being written.
-func (s *snapshot) addUnsettled(list []registry.Held) {
+func (s *snapshot) addUnsettled(list []registry.InFlux) {
 	for _, one := range list {
 		if !one.Serves {
 			s.plugins = append(s.plugins, pluginEntry{info: plugin.Info{

@@ -1,5 +1,5 @@
 // Package web holds the daemon's page: static files, without a build step,
-// that ask nobody but the daemon for anything. They work under a policy that
+// that send requests only to the daemon. They work under a policy that
 // forbids inline scripts and styles.
 package web
 

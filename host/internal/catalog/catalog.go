@@ -54,7 +54,7 @@ type Decision struct {
 }
 
 // TrustOf returns the trust of a folder.
-func TrustOf(f registry.Folder) plugin.Trust { return cmp.Or(plugin.Trust(f.Trust), plugin.TrustAsk) }
+func TrustOf(f plugin.Folder) plugin.Trust { return cmp.Or(f.Trust, plugin.TrustAsk) }
 
 // Decide returns what of a snapshot may run. It approves what needs no person: the
 // lock file has it before it runs. ctx is for reading approved copies.
@@ -232,7 +232,7 @@ func problemOf(err error) (why, fix tool.Text) {
 
 // readCopy returns the approved copy of a plugin; nil if there is none, or if its
 // bytes are not those that were approved.
-func (c *Catalog) readCopy(ctx context.Context, e *lockfile.Entry, folder registry.Folder) *registry.Plugin {
+func (c *Catalog) readCopy(ctx context.Context, e *lockfile.Entry, folder plugin.Folder) *registry.Plugin {
 	v := e.Current()
 	if v == nil || v.Copy == "" {
 		return nil

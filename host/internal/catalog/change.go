@@ -84,7 +84,7 @@ func (c *Catalog) Rollback(name, digest string) Change {
 		}
 		trial := *e
 		trial.Digest = v.Digest
-		if c.readCopy(ctx, &trial, registry.Folder{}) == nil {
+		if c.readCopy(ctx, &trial, plugin.Folder{}) == nil {
 			return &plugin.Error{Code: plugin.CodeNoVersion, Msg: tool.Textf("the copy of version %s of %s can no longer be used", orUnnamed(v.Version), name), Hint: tool.Textf("the log says why; weir plugin info %s lists the others", name)}
 		}
 		e.Digest, e.RolledBack = v.Digest, true

@@ -10,6 +10,7 @@ import (
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -40,7 +41,7 @@ func DeclaredTools(ctx context.Context, dir, version string, leftOut func(tool.T
 		}
 	}
 	if packed {
-		for _, p := range registry.Scan(ctx, []registry.Folder{{Path: dir}}, registry.Options{Version: version}).Plugins {
+		for _, p := range registry.Scan(ctx, []plugin.Folder{{Path: dir}}, registry.Options{Version: version}).Plugins {
 			if p.Source == p.WasmPath {
 				add(p.Manifest)
 			}

@@ -16,35 +16,35 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 )
 
-// ErrTooLarge says that an answer was over the size the caller takes.
+// ErrTooLarge reports that an answer is larger than the caller's limit.
 var ErrTooLarge = errors.New("the answer is too large")
 
-// A Refusal is the server's own word against a call: an unknown tool, arguments
-// it does not take, something it wants to ask first.
+// A Refusal is a call that the server refuses, for example an unknown tool or
+// invalid arguments.
 type Refusal struct{ Msg string }
 
 func (r *Refusal) Error() string { return r.Msg }
 
-// A DownError says that the server cannot be reached.
+// A DownError reports that the server cannot be reached.
 type DownError struct{ Server, Why string }
 
 func (e *DownError) Error() string {
 	return fmt.Sprintf("the MCP server %s cannot be reached: %s", e.Server, e.Why)
 }
 
-// An UnusableError says that the server's answer to a call is none that can be read.
-// The log says why: who reads it names types of Go.
+// An UnusableError reports an answer that cannot be decoded. The log has the
+// details, which name Go types.
 type UnusableError struct{ Server string }
 
 func (e *UnusableError) Error() string {
 	return fmt.Sprintf("the answer of the MCP server %s cannot be used", e.Server)
 }
 
-// Call runs a tool and returns the server's whole answer as the JSON of an MCP
-// tool result, at most max bytes. progress is called while it runs, never at the same
-// time as itself, and may be nil. The error is ctx's own, a *Refusal, a
-// *DownError, an *UnusableError or ErrTooLarge. A call of a server that is down tries
-// to reach it once more, at once.
+// Call calls a tool and returns the server's whole answer as the JSON of an MCP
+// tool result, at most max bytes. During the call it calls progress, never
+// concurrently, unless nil. The error is that of ctx, a *Refusal, a *DownError, an
+// *UnusableError or ErrTooLarge. If the server is down, Call first tries to connect
+// once more.
 func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, max int, progress func(done, total int, msg string)) ([]byte, error) {
 	session, err := s.ready(ctx)
 	if err != nil {
@@ -73,8 +73,7 @@ func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, ma
 	return answer, nil
 }
 
-// traceOf is the trace that a call belongs to, as the protocol hands it on; nil:
-// there is none.
+// traceOf returns the trace context of a call in the form of the protocol, or nil.
 func traceOf(ctx context.Context) mcp.Meta {
 	trace := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, trace)
@@ -88,12 +87,12 @@ func traceOf(ctx context.Context) mcp.Meta {
 	return out
 }
 
-// ready returns the session. Without one it has the keeper try at once, and
-// waits for that try or the one that is under way.
+// ready returns the session. Without one it requests an attempt to connect and
+// waits for that attempt, or for the current one.
 func (s *Server) ready(ctx context.Context) (*mcp.ClientSession, error) {
 	_, before, _ := s.now()
 	for {
-		session, tries, turned := s.now()
+		session, tries, tried := s.now()
 		switch {
 		case session != nil:
 			return session, nil
@@ -101,19 +100,19 @@ func (s *Server) ready(ctx context.Context) (*mcp.ClientSession, error) {
 			return nil, &DownError{s.cfg.Name, s.Status().Why}
 		}
 		select {
-		case s.kick <- struct{}{}:
+		case s.retry <- struct{}{}:
 		default: // asked for already
 		}
-		if err := s.await(ctx, turned); err != nil {
+		if err := s.await(ctx, tried); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// await returns when a try has ended.
-func (s *Server) await(ctx context.Context, turned chan struct{}) error {
+// await returns after the current attempt to connect.
+func (s *Server) await(ctx context.Context, tried chan struct{}) error {
 	select {
-	case <-turned:
+	case <-tried:
 		return nil
 	case <-s.done:
 		return &DownError{s.cfg.Name, "it is being closed"}
@@ -122,13 +121,13 @@ func (s *Server) await(ctx context.Context, turned chan struct{}) error {
 	}
 }
 
-func (s *Server) now() (session *mcp.ClientSession, tries int, turned chan struct{}) {
+func (s *Server) now() (session *mcp.ClientSession, tries int, tried chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.session, s.tries, s.turned
+	return s.session, s.tries, s.tried
 }
 
-// failure tells the server's refusals from a broken connection, which is given up.
+// failure converts the error of a call. It closes a broken connection.
 func (s *Server) failure(ctx context.Context, session *mcp.ClientSession, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -137,7 +136,7 @@ func (s *Server) failure(ctx context.Context, session *mcp.ClientSession, err er
 	refused := errors.As(err, &wire)
 	switch {
 	case broken(err):
-		go func() { _ = session.Close() }() // the keeper connects anew
+		go func() { _ = session.Close() }() // maintain connects again
 		return &DownError{s.cfg.Name, reason(err)}
 	case refused && wire.Message == notTaken:
 		return &DownError{s.cfg.Name, reason(err)}
@@ -148,12 +147,12 @@ func (s *Server) failure(ctx context.Context, session *mcp.ClientSession, err er
 	return &UnusableError{s.cfg.Name}
 }
 
-// notTaken is the SDK's message where a request came to nothing, by a status that
-// passes for example, and its connection goes on.
+// notTaken is the SDK's message for a request that failed while the connection
+// stays usable, for example with a temporary HTTP status.
 const notTaken = "rejected by transport"
 
-// broken reports whether a call's error is its connection's. One call whose answer
-// cannot be read is no reason to end the others.
+// broken reports whether a call failed because of its connection. An answer that
+// cannot be decoded does not break the connection, which serves other calls.
 func broken(err error) bool {
 	var web *url.Error
 	var file *fs.PathError
@@ -162,8 +161,7 @@ func broken(err error) bool {
 		errors.As(err, &web) || errors.As(err, &file)
 }
 
-// reason is an error in one line, without the address that was asked: it may hold
-// a key.
+// reason returns an error on one line, without the URL, which may contain a key.
 func reason(err error) string {
 	var web *url.Error
 	if errors.As(err, &web) {
@@ -172,7 +170,7 @@ func reason(err error) string {
 	return short(err.Error(), 300)
 }
 
-// reports passes progress on to the calls that asked for it.
+// reports forwards progress to the calls that request it.
 type reports struct {
 	next atomic.Int64
 	mu   sync.Mutex
@@ -196,7 +194,7 @@ func (r *reports) drop(token string) {
 	delete(r.to, token)
 }
 
-// handle runs under the lock, so that no report comes after drop.
+// handle calls under the lock: after drop, there are no more reports.
 func (r *reports) handle(_ context.Context, n *mcp.ProgressNotificationClientRequest) {
 	token, ok := n.Params.ProgressToken.(string)
 	if !ok {

@@ -14,11 +14,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Config names one server. Either Command or URL is set.
+// Config configures one server. Set either Command or URL.
 type Config struct {
 	Name string
-	// Command is a program that speaks MCP on its standard input and output. It
-	// gets Env and, of our environment, only what programs cannot do without.
+	// Command is a program that speaks MCP on its standard input and output. Its
+	// environment is Env and the few variables of ours that programs need.
 	Command string
 	Args    []string
 	Env     map[string]string
@@ -28,40 +28,41 @@ type Config struct {
 	URL     string
 	Headers map[string]string
 
-	// Start bounds a connection, the list of tools included; 0 or less: 60
-	// seconds, for the first start of a packaged server may download it.
+	// Start bounds the time to connect and list the tools. Zero or negative means
+	// 60 seconds, because the first start may download the server.
 	Start time.Duration
-	// Version is what we say of ourselves.
+	// Version is our version in the handshake.
 	Version string
 	Logger  hclog.Logger // nil: nothing
-	// Changed is called when the state or the tools have changed, from any
-	// goroutine; it must not block. nil: nobody is told.
+	// Changed is called after a change of the state or the tools, from any
+	// goroutine. It must not block. If nil, changes are not
+	// reported.
 	Changed func()
 
 	pause backoff.BackOff // between connections; nil: the usual one
 }
 
-// State is what a server can be used for at the moment.
+// State is the state of a server's connection.
 type State string
 
-// A server is Starting until its first connection has come to an end, Ready
-// while its tools can be called, and Down when it cannot be reached.
+// A server is Starting until the first attempt to connect ends, Ready while its
+// tools can be called, and Down if it cannot be reached.
 const (
 	Starting State = "starting"
 	Ready    State = "ready"
 	Down     State = "down"
 )
 
-// Status is a server at one moment. Tools stay those of the last list while
-// the server is down.
+// Status is the state of a server at one time. While the server is down, Tools are
+// those of the last list.
 type Status struct {
 	State State
 	Why   string // of Down
 	Tools []Tool
-	Notes []string // what of its list could not be used
+	Notes []string // faults of its tool list
 }
 
-// A Tool is one of a server's tools, as it describes it.
+// A Tool is a tool in the server's own description.
 type Tool struct {
 	Name, Title, Description string
 	Schema                   json.RawMessage
@@ -71,27 +72,27 @@ type Tool struct {
 	MaxChars int
 }
 
-// A Server is a connection that is kept up. It is safe for concurrent use.
+// A Server is a maintained connection to a server. It is safe for concurrent use.
 type Server struct {
 	cfg    Config
 	log    hclog.Logger
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
-	done   chan struct{} // closed when the keeper has ended
-	kick   chan struct{} // asks the keeper to try again now
+	done   chan struct{} // closed when maintain has returned
+	retry  chan struct{} // requests an attempt to connect now
 
 	progress reports
 	web      *http.Transport
-	cmd      *exec.Cmd // of the last connection, the keeper's; nil: none
+	cmd      *exec.Cmd // of the last connection, used only by maintain; nil: none
 
 	mu      sync.Mutex
 	status  Status
 	session *mcp.ClientSession // nil: none
-	tries   int                // that have ended, with a connection or without
-	turned  chan struct{}      // closed and replaced when one has ended
+	tries   int                // attempts that have ended, successful or not
+	tried   chan struct{}      // closed and replaced after each attempt
 }
 
-// Open begins to connect, in the background.
+// Open returns a Server and connects in the background.
 func Open(cfg Config) *Server {
 	if cfg.Start <= 0 {
 		cfg.Start = 60 * time.Second
@@ -106,8 +107,8 @@ func Open(cfg Config) *Server {
 		log = hclog.NewNullLogger()
 	}
 	s := &Server{
-		cfg: cfg, log: log, done: make(chan struct{}), kick: make(chan struct{}, 1),
-		status: Status{State: Starting}, turned: make(chan struct{}),
+		cfg: cfg, log: log, done: make(chan struct{}), retry: make(chan struct{}, 1),
+		status: Status{State: Starting}, tried: make(chan struct{}),
 	}
 	if base, ok := http.DefaultTransport.(*http.Transport); ok {
 		s.web = base.Clone()
@@ -115,19 +116,19 @@ func Open(cfg Config) *Server {
 		s.web = &http.Transport{Proxy: http.ProxyFromEnvironment}
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	go s.keep()
+	go s.maintain()
 	return s
 }
 
-// Close ends the connection, and the program if there is one. It waits for
-// both; a program that does not end is killed.
+// Close ends the connection and the program, and waits for both. It kills a
+// program that does not end.
 func (s *Server) Close() {
 	s.cancel()
 	<-s.done
 	s.web.CloseIdleConnections()
 }
 
-// Status is how the server stands. The slices are the caller's.
+// Status returns the current state of the server. The slices are copies.
 func (s *Server) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +139,7 @@ func (s *Server) Status() Status {
 
 // Wait returns when the server is no longer Starting, or ctx has ended.
 func (s *Server) Wait(ctx context.Context) {
-	if _, tries, turned := s.now(); tries == 0 {
-		_ = s.await(ctx, turned)
+	if _, tries, tried := s.now(); tries == 0 {
+		_ = s.await(ctx, tried)
 	}
 }

@@ -78,8 +78,8 @@ func serve(how string) int {
 // orphanAddr has the server start a program of its own, which connects there.
 const orphanAddr = "WEIR_TEST_ORPHAN"
 
-// raw is a server that says that its tools have changed whenever they are listed,
-// which they have or not, or that ends behind its first list.
+// raw is a server that reports a change of its tools after every list, with or
+// without a change, or that ends after its first list.
 func raw(how string) int {
 	in := json.NewDecoder(os.Stdin)
 	for lists := 1; ; {

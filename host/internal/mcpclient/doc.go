@@ -1,8 +1,8 @@
-// Package mcpclient keeps a connection to another MCP server and calls its
-// tools. A server that is slow, dead or wrong is data: it has a state and a
-// reason, its tools are missing, and nothing else notices.
+// Package mcpclient maintains a connection to another MCP server and calls its
+// tools. A Server connects in the background and reconnects with growing pauses.
+// If the server is slow, down or faulty, its Status has the state and the reason,
+// and its tools are missing; nothing else is affected.
 //
-// What a server sends is as untrusted as what a guest says: lists are bounded,
-// answers have a size, and it can ask for nothing: neither for our model nor for
-// our files nor for the person.
+// The messages of a server are as untrusted as those of a guest: lists and answers
+// are bounded, and the server cannot use our model, read our files or ask the user.
 package mcpclient

@@ -16,8 +16,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// An oddServer answers over HTTP with whatever it is told to: the result of a
-// method as JSON, or, where that is empty, a status alone.
+// An oddServer answers over HTTP with the result of answer as JSON, or with only a
+// status if the result is empty.
 func oddServer(t *testing.T, answer func(method string, params json.RawMessage) (result string, status int)) string {
 	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -84,7 +84,7 @@ func TestOneCallFailsAlone(t *testing.T) {
 				}
 				return row.result, row.status
 			})
-			var said strings.Builder // the call below, and nobody else, has Warn written
+			var said strings.Builder // only the call below logs at level Warn
 			s := Open(Config{Name: "odd", URL: url, Logger: hclog.New(&hclog.LoggerOptions{Output: &said, Level: hclog.Warn})})
 			defer s.Close()
 			ready(t, s)
@@ -229,7 +229,7 @@ func TestListChangesForEver(t *testing.T) {
 	}
 }
 
-// What has not changed is told nobody.
+// Changed is not called for a list without changes.
 func TestListThatIsTheSame(t *testing.T) {
 	var changes, lists atomic.Int64
 	out := writer(func(p []byte) {
@@ -339,13 +339,13 @@ func TestIsMessage(t *testing.T) {
 	}
 }
 
-// A message that is too long is told and passed over, and the next one is read.
-func TestSieve(t *testing.T) {
+// A message that is too long is logged and skipped, and the next one is read.
+func TestMessageReader(t *testing.T) {
 	var said strings.Builder
 	log := hclog.New(&hclog.LoggerOptions{Output: &said, Level: hclog.Warn})
 	next := `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n"
 	long := io.MultiReader(strings.NewReader(strings.Repeat("x", maxBody)), strings.NewReader("x\n"+next))
-	got, err := io.ReadAll(&sieve{r: bufio.NewReader(long), log: &chatter{server: &Server{cfg: Config{Name: "example"}, log: log}}})
+	got, err := io.ReadAll(&messageReader{r: bufio.NewReader(long), log: &outputLog{server: &Server{cfg: Config{Name: "example"}, log: log}}})
 	if err != nil || string(got) != next || !strings.Contains(said.String(), "too long") || !strings.Contains(said.String(), "example") {
 		t.Errorf("%.100q, %v, and %.300q in the log", got, err, said.String())
 	}

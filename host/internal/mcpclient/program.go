@@ -18,12 +18,12 @@ import (
 	"github.com/weirhost/weir/host/internal/lines"
 )
 
-// A command is a program that is a server on its own standard input and output. The SDK's transport
-// for one ends at the first line that is no message, and programs say there that they
-// have started, or what they do: such lines are logged and passed over.
+// A command is a server program with its standard input and output. The SDK's
+// transport ends at the first line that is not a message, but programs also print
+// other lines there. A command logs and skips these.
 type command struct {
 	cmd *exec.Cmd
-	log *chatter
+	log *outputLog
 }
 
 // Connect implements mcp.Transport.
@@ -39,18 +39,18 @@ func (c *command) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
-	t := mcp.IOTransport{Reader: &sieve{r: bufio.NewReaderSize(out, 64<<10), log: c.log}, Writer: &input{in, c.cmd}, MaxLineLength: maxBody}
+	t := mcp.IOTransport{Reader: &messageReader{r: bufio.NewReaderSize(out, 64<<10), log: c.log}, Writer: &input{in, c.cmd}, MaxLineLength: maxBody}
 	return t.Connect(ctx)
 }
 
-// An input is a program's, which ends with it.
+// An input is a program's standard input. Its Close also ends the program.
 type input struct {
 	io.WriteCloser
 	cmd *exec.Cmd
 }
 
-// Close ends the program as the protocol wants it: it may end by itself, is told to,
-// and then has to. The error is how it ended.
+// Close ends the program in the order of the protocol: it closes the input, sends
+// SIGTERM, then kills the program. The error is how the program ended.
 func (i *input) Close() error {
 	_ = i.WriteCloser.Close() // it may have ended already
 	ended := make(chan error, 1)
@@ -70,16 +70,16 @@ func (i *input) Close() error {
 	return errors.New("the program does not end")
 }
 
-// A sieve reads messages, a line each, and nothing else. One goroutine at a time reads
-// from it.
-type sieve struct {
+// A messageReader reads messages, one per line, and skips other lines. It is not
+// safe for concurrent use.
+type messageReader struct {
 	r    *bufio.Reader
-	log  *chatter
+	log  *outputLog
 	rest []byte // of a message
 }
 
 // Read implements io.Reader.
-func (s *sieve) Read(p []byte) (int, error) {
+func (s *messageReader) Read(p []byte) (int, error) {
 	for len(s.rest) == 0 {
 		line, err := lines.Read(s.r, maxBody)
 		switch {
@@ -87,7 +87,7 @@ func (s *sieve) Read(p []byte) (int, error) {
 			of := s.log.server
 			of.log.Warn("a message of another server is too long and was passed over", "server", of.cfg.Name, "most_bytes", maxBody)
 		case isMessage(line):
-			s.rest = append(bytes.Clone(bytes.TrimSpace(line)), '\n') // the SDK takes nothing else behind one
+			s.rest = append(bytes.Clone(bytes.TrimSpace(line)), '\n') // the SDK accepts nothing else after one
 		case err != nil:
 			return 0, err
 		default:
@@ -100,7 +100,7 @@ func (s *sieve) Read(p []byte) (int, error) {
 }
 
 // Close implements io.Closer; the program's end closes what is read.
-func (s *sieve) Close() error { return nil }
+func (s *messageReader) Close() error { return nil }
 
 // isMessage reports whether the SDK can read a line: one message or several.
 func isMessage(line []byte) bool {

@@ -15,11 +15,11 @@ const (
 	maxNotes  = 20       // of what is left out, each is a line of the log
 )
 
-// sizeKey is where a tool declares how long its results may be, in characters.
+// sizeKey is the key of a tool's limit for its results, in characters.
 const sizeKey = "anthropic/maxResultSizeChars"
 
-// list reads all pages of a server's tools. What cannot be used is left out,
-// with a note.
+// list reads all pages of a server's tools. It omits unusable tools, with a note
+// for each.
 func list(ctx context.Context, session *mcp.ClientSession) (tools []Tool, notes []string, err error) {
 	left := 0
 	leave := func(format string, args ...any) {

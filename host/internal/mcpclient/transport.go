@@ -13,9 +13,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// inherited are the variables of ours that a server's program gets: what it
-// needs to find other programs, its user's files and the language. Keys and
-// tokens of ours are none of its business.
+// inherited returns the variables of our environment that a server's program gets:
+// those to find programs, the user's files and the language. It must not get our
+// keys and tokens.
 func inherited() []string {
 	return []string{
 		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR",
@@ -25,7 +25,7 @@ func inherited() []string {
 	}
 }
 
-// endTime is how long a program may take to end by itself.
+// endTime is how long Close waits for the program after each step.
 const endTime = 2 * time.Second
 
 func (s *Server) transport() (mcp.Transport, error) {
@@ -34,7 +34,7 @@ func (s *Server) transport() (mcp.Transport, error) {
 	}
 	u, err := url.Parse(s.cfg.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("its url is not the address of an HTTP server") // which it is may be a secret
+		return nil, errors.New("its url is not the address of an HTTP server") // the url may contain a secret
 	}
 	return &mcp.StreamableClientTransport{
 		Endpoint:   s.cfg.URL,
@@ -52,17 +52,17 @@ func (s *Server) program() mcp.Transport {
 		}
 	}
 	for name, v := range s.cfg.Env {
-		cmd.Env = append(cmd.Env, name+"="+v) // behind ours, for the last one counts
+		cmd.Env = append(cmd.Env, name+"="+v) // after the inherited ones: the last one counts
 	}
-	cmd.Stderr = &chatter{server: s}
+	cmd.Stderr = &outputLog{server: s}
 	cmd.WaitDelay = endTime
 	group(cmd)
 	s.cmd = cmd
-	return &command{cmd, &chatter{server: s}}
+	return &command{cmd, &outputLog{server: s}}
 }
 
-// headers adds headers to requests for one host by one scheme: a redirect does not
-// carry them off, nor send in the clear what went out encrypted.
+// headers adds headers to requests for one host and scheme. A redirect to another
+// host or to plain HTTP does not get them.
 type headers struct {
 	base         http.RoundTripper
 	scheme, host string
@@ -84,22 +84,22 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// maxBody is how much of an answer is read, in bytes: a body over HTTP, or a line of a
-// program.
+// maxBody bounds an answer, in bytes: an HTTP body, or a line of a program.
 const maxBody = 32 << 20
 
-// maxLine is how much of such a line is logged, in bytes.
+// maxLine bounds a logged line, in bytes.
 const maxLine = 2000
 
-// A chatter logs what a program says that is no message. One goroutine at a
-// time writes to it.
-type chatter struct {
+// An outputLog logs the lines of a program that are not messages. It is not safe
+// for concurrent use.
+type outputLog struct {
 	server *Server
 	rest   []byte // of the line that has not ended
 }
 
-// Write implements io.Writer. It never fails: the program must not be stopped by it.
-func (c *chatter) Write(p []byte) (int, error) {
+// Write implements io.Writer. It never fails, because an error would stop the
+// program.
+func (c *outputLog) Write(p []byte) (int, error) {
 	n := len(p)
 	for {
 		line, after, ended := bytes.Cut(p, []byte("\n"))
@@ -114,7 +114,7 @@ func (c *chatter) Write(p []byte) (int, error) {
 	}
 }
 
-// short puts a text on one line and cuts it to n bytes.
+// short returns a text on one line, cut to n bytes.
 func short(text string, n int) string {
 	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "")
 	if len(text) <= n {

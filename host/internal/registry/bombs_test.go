@@ -49,7 +49,7 @@ func TestManifestBombs(t *testing.T) {
 		if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; mib > 400 {
 			t.Errorf("%s: %d MiB were allocated", name, mib)
 		}
-		if len(problems) > 2*maxTold {
+		if len(problems) > 2*maxReported {
 			t.Errorf("%s: %d problems are told", name, len(problems))
 		}
 	}
@@ -73,7 +73,7 @@ func seemly(t *testing.T, m Manifest, problems []Problem) {
 				t.Errorf("accepted: %+q", s)
 			}
 		}
-		if s := string(o.Spec.Params); text.Clean(s) != s || len(s) > maxForeignSchema || len(o.Spec.Examples) > maxExamples {
+		if s := string(o.Spec.Params); text.Clean(s) != s || len(s) > maxThirdPartySchema || len(o.Spec.Examples) > maxExamples {
 			t.Errorf("accepted, with %d examples: %+q", len(o.Spec.Examples), s)
 		}
 	}

@@ -1,8 +1,11 @@
-// Package registry turns plugin folders into an immutable Snapshot: which
-// plugins are there, what their manifests say, and why others are refused. It
-// reads files and never runs a guest.
+// Package registry reads plugin folders. Scan returns an immutable Snapshot: the
+// usable plugins with their manifests, and the refused ones with the reasons. The
+// package reads files and never runs a guest.
 //
-// A manifest is read strictly but forward-compatibly: a key it does not know is
-// a warning, a value it cannot use is an error, and both carry file, line and
-// column and say what to change. One plugin's error never touches another.
+// Manifests are forward-compatible: an unknown key is a warning, an invalid value
+// an error. Both have file, line and column and a fix. A fault of one plugin never
+// affects another.
+//
+// Check and Pack serve authors; ReadPlugin reads one approved copy; RemoteTool
+// applies the rules for untrusted descriptions to the tools of MCP servers.
 package registry

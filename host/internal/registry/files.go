@@ -1,121 +1,85 @@
 package registry
 
 import (
-	"bytes"
-	"errors"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
+	"maps"
 	"path/filepath"
+	"slices"
 
-	"github.com/weirhost/weir/host/internal/modindex"
+	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/plugin"
 )
 
-// A place is where a file lies: by its path, or by a name within a folder that
-// no link leads out of.
-type place struct {
-	dir  string // empty: name is a path
-	name string
+// made are the plugin's files except the module, as they were read. Approval and
+// copies refer to these bytes, not to later ones.
+type made struct {
+	manifest []byte            // nil for a .wasm alone
+	beside   map[string][]byte // files the manifest refers to, by path below its folder
 }
 
-// readFile reads a regular file of at most limit bytes.
-func readFile(path string, limit int64) ([]byte, error) {
-	b, _, err := place{name: path}.read(limit)
-	return b, err
-}
-
-// readBeside is readFile for a file that a manifest names: below the manifest's
-// folder, and by no link outside it, for what stands there is shown to a model.
-func readBeside(manifest, name string, limit int64) ([]byte, error) {
-	b, _, err := place{filepath.Dir(manifest), name}.read(limit)
-	return b, err
-}
-
-var errLeadsOut = errors.New("a link leads out of the plugin's folder")
-
-// stat looks at a file without opening it.
-func (p place) stat() (info fs.FileInfo, err error) {
-	if p.dir == "" {
-		return os.Stat(p.name)
+// Digest returns the digest, in hex, of the plugin's module, manifest and the
+// files that the manifest refers to.
+func (p *Plugin) Digest() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "weir plugin 1\nwasm %s\nmanifest %s\n", p.WasmSHA256, p.ManifestSHA256)
+	for _, name := range slices.Sorted(maps.Keys(p.made.beside)) {
+		fmt.Fprintf(h, "file %q %s\n", name, digest(p.made.beside[name]))
 	}
-	root, err := os.OpenRoot(p.dir)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Files returns all files of the plugin, by slash path, and the path of its
+// source. It returns an error if the module has changed since the scan.
+func (p *Plugin) Files() (files map[string][]byte, source string, err error) {
+	file, _, err := p.readBoth()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	defer root.Close()
-	return root.Stat(p.name)
+	if p.made.manifest == nil {
+		source = filepath.Base(p.Source)
+		return map[string][]byte{source: file}, source, nil
+	}
+	files = map[string][]byte{ManifestName: p.made.manifest, filepath.ToSlash(filepath.Clean(p.Manifest.Wasm)): file}
+	for name, text := range p.made.beside {
+		files[filepath.ToSlash(filepath.Clean(name))] = text
+	}
+	return files, ManifestName, nil
 }
 
-// read reads a regular file of at most limit bytes. info is what it was both
-// before and behind the reading; nil: it has changed meanwhile.
-func (p place) read(limit int64) (b []byte, info fs.FileInfo, err error) {
-	if p.dir == "" {
-		return readBy(os.Stat, os.Open, p.name, limit)
+// Paths returns the paths of the plugin's files on disk.
+func (p *Plugin) Paths() []string {
+	if p.made.manifest == nil {
+		return []string{p.Source}
 	}
-	root, err := os.OpenRoot(p.dir)
-	if err != nil {
-		return nil, nil, err
+	out := []string{p.Source, p.WasmPath}
+	for _, name := range slices.Sorted(maps.Keys(p.made.beside)) {
+		out = append(out, filepath.Join(filepath.Dir(p.Source), name))
 	}
-	defer root.Close()
-	b, info, err = readBy(root.Stat, root.Open, p.name, limit)
-	if err != nil && leadsOut(p.dir, p.name) {
-		err = errLeadsOut
-	}
-	return b, info, err
+	return out
 }
 
-// leadsOut says why a file was not opened; it decides nothing.
-func leadsOut(dir, name string) bool {
-	real, err := filepath.EvalSymlinks(filepath.Join(dir, name))
-	if err != nil {
-		return false
+// ReadPlugin reads the plugin of a source: a manifest, or a .wasm that contains
+// one or has a third-party ABI. Its module must have the digest sha. The Plugin is
+// usable if there is no Problem. ReadPlugin does not compare names with others.
+func ReadPlugin(ctx context.Context, source, sha string, folder plugin.Folder, opt Options) (*Plugin, []Problem) {
+	s := &scan{opt: opt, snap: &Snapshot{}}
+	found := []reading{s.open(candidate{folder: folder, name: filepath.Base(source), source: source, packed: filepath.Base(source) != ManifestName})}
+	r := &found[0]
+	if bad := errorsOf(r.problems); len(bad) > 0 {
+		return nil, bad
 	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return false
+	if r.plugin.WasmSHA256 != sha {
+		return nil, []Problem{{File: r.plugin.WasmPath, Msg: "the module has other bytes than it should have"}}
 	}
-	rel, err := filepath.Rel(dir, real)
-	return err != nil || !filepath.IsLocal(rel)
+	s.describe(ctx, found)
+	if r.pending {
+		return nil, []Problem{{File: source, Msg: "the plugin has not said yet which tools it has"}}
+	}
+	return r.plugin, errorsOf(r.problems)
 }
 
-func readBy(stat func(string) (os.FileInfo, error), open func(string) (*os.File, error), path string, limit int64) ([]byte, fs.FileInfo, error) {
-	st, err := stat(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return nil, nil, errors.New("it is not a regular file")
-	}
-	if st.Size() > limit {
-		return nil, nil, tooLong{st.Size(), limit}
-	}
-	f, err := open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	// It may have grown since, or be another file by now.
-	before, err := f.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
-	b := bytes.NewBuffer(make([]byte, 0, min(before.Size(), limit)+bytes.MinRead))
-	_, err = b.ReadFrom(io.LimitReader(f, limit+1))
-	if err == nil && int64(b.Len()) > limit {
-		err = tooLong{int64(b.Len()), limit}
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	if after, err := f.Stat(); err != nil || !modindex.Same(before, after) || after.Size() != int64(b.Len()) {
-		before = nil
-	}
-	return b.Bytes(), before, nil
-}
-
-// tooLong is the error about a file that is longer than what is read.
-type tooLong struct{ size, most int64 }
-
-func (e tooLong) Error() string {
-	return fmt.Sprintf("it is %d bytes long, and at most %d are read", e.size, e.most)
-}
+// Likeness returns the same text for names that look alike.
+func Likeness(name string) string { return text.Lookalike(name) }

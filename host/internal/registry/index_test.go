@@ -16,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/weirhost/weir/host/internal/modindex"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // claim has an index say that the file at path holds wasm.
@@ -25,10 +26,10 @@ func claim(t *testing.T, x *modindex.Index, path string, wasm []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.Keep(path, info, time.Now().Add(time.Hour), lookAt(wasm, digest(wasm)).Facts)
+	x.Keep(path, info, time.Now().Add(time.Hour), inspectModule(wasm, digest(wasm)).Facts)
 }
 
-// listed answers for every foreign plugin.
+// listed returns the tool list for every third-party plugin.
 func listed(_ context.Context, plugins []*Plugin) []Description {
 	out := make([]Description, len(plugins))
 	for i := range out {
@@ -39,7 +40,7 @@ func listed(_ context.Context, plugins []*Plugin) []Description {
 
 // What the index knows is not read, in all three forms: here it claims other
 // bytes than lie there, so that reading them would show. Loading them does.
-func TestWhatTheIndexKnowsIsNotRead(t *testing.T) {
+func TestIndexedFilesAreNotRead(t *testing.T) {
 	section := func(version string) map[string]string {
 		return map[string]string{SectionName: "version = \"" + version + "\"\n" + string(least("p", "p"))}
 	}
@@ -61,7 +62,7 @@ func TestWhatTheIndexKnowsIsNotRead(t *testing.T) {
 		}
 		claim(t, x, path, tt.was)
 		opt := Options{Index: x, Describe: listed}
-		first := Scan(t.Context(), []Folder{{Path: dir}}, opt)
+		first := Scan(t.Context(), []plugin.Folder{{Path: dir}}, opt)
 		if len(first.Plugins) != 1 {
 			t.Fatalf("%s: %s", tt.form, report(first, dir))
 		}
@@ -73,7 +74,7 @@ func TestWhatTheIndexKnowsIsNotRead(t *testing.T) {
 			t.Errorf("%s: loading what the index mistook: %v", tt.form, err)
 		}
 		opt.Previous = first
-		again := Scan(t.Context(), []Folder{{Path: dir}}, opt)
+		again := Scan(t.Context(), []plugin.Folder{{Path: dir}}, opt)
 		if len(again.Plugins) != 1 || again.Plugins[0].WasmSHA256 != digest(tt.is) || again.Plugins[0].Manifest.Version != tt.version2 {
 			t.Errorf("%s: the index is still believed: %s", tt.form, report(again, dir))
 		}
@@ -85,7 +86,7 @@ func TestWhatTheIndexKnowsIsNotRead(t *testing.T) {
 
 // What was read once is known, and a refused module is looked at each time: the
 // next weir may take it.
-func TestWhatWasReadIsKnown(t *testing.T) {
+func TestReadFilesAreIndexed(t *testing.T) {
 	dir, x := t.TempDir(), modindex.Open("", "1")
 	good, bad := filepath.Join(dir, "good.wasm"), filepath.Join(dir, "bad.wasm")
 	put(t, good, module([]string{"good"}, map[string]string{SectionName: string(least("good", "good"))}))
@@ -103,9 +104,9 @@ func TestWhatWasReadIsKnown(t *testing.T) {
 	}
 }
 
-// The index stands in for no rule: a link out of the folder and a pipe are
-// refused, whatever it says of the file behind them.
-func TestTheIndexOpensNoWayOut(t *testing.T) {
+// The index replaces no check: a link out of the folder and a pipe are refused even
+// if the index contains their file.
+func TestTheIndexAllowsNoLinkOutOfTheFolder(t *testing.T) {
 	dir, x := t.TempDir(), modindex.Open("", "1")
 	wasm := module([]string{"a"}, nil)
 	far := filepath.Join(t.TempDir(), "a.wasm")
@@ -117,7 +118,7 @@ func TestTheIndexOpensNoWayOut(t *testing.T) {
 	}
 	claim(t, x, link, wasm)
 	claim(t, x, far, wasm)
-	s := Scan(t.Context(), []Folder{{Path: dir}}, Options{Index: x})
+	s := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{Index: x})
 	if got := report(s, dir); !strings.Contains(got, "a link leads out of the plugin's folder") {
 		t.Error(got)
 	}
@@ -125,16 +126,16 @@ func TestTheIndexOpensNoWayOut(t *testing.T) {
 
 // A manifest that was sound is not judged again where that takes long: the index
 // vouches here for one that is not, and the first call finds out.
-func TestASoundManifestIsNotJudgedAgain(t *testing.T) {
+func TestSoundManifestIsNotValidatedAgain(t *testing.T) {
 	dir, x := t.TempDir(), modindex.Open("", "1")
 	put(t, filepath.Join(dir, "a", "a.wasm"), module([]string{"a"}, nil))
 	text := append(least("a", "a"), "[tool.params]\ntype = \"object\"\nproperties = { n = { type = \"nonsense\" } }\n"...)
 	put(t, filepath.Join(dir, "a", "plugin.toml"), text)
-	if s := Scan(t.Context(), []Folder{{Path: dir}}, Options{Index: x}); len(s.Refused) != 1 || x.Sound(digest(text)) {
+	if s := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{Index: x}); len(s.Refused) != 1 || x.Sound(digest(text)) {
 		t.Fatalf("%s", report(s, dir))
 	}
 	x.Vouch(digest(text))
-	s := Scan(t.Context(), []Folder{{Path: dir}}, Options{Index: x})
+	s := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{Index: x})
 	if len(s.Plugins) != 1 {
 		t.Fatalf("it was judged again: %s", report(s, dir))
 	}
@@ -145,7 +146,7 @@ func TestASoundManifestIsNotJudgedAgain(t *testing.T) {
 }
 
 // Read once more, a sound manifest says the same, and takes the same arguments.
-func TestASoundManifestSaysTheSame(t *testing.T) {
+func TestSoundManifestDecodesTheSame(t *testing.T) {
 	files, err := filepath.Glob("../../../plugins/*/" + ManifestName)
 	if err != nil || len(files) < 5 {
 		t.Fatal(files, err)
@@ -180,8 +181,8 @@ func TestASoundManifestSaysTheSame(t *testing.T) {
 	}
 }
 
-// Only what nothing was wrong with, and what stands in one file, is vouched for.
-func TestWhatIsVouchedFor(t *testing.T) {
+// Only a manifest without problems and without further files is vouched for.
+func TestVouchedManifests(t *testing.T) {
 	for name, tt := range map[string]struct {
 		more  string
 		sound bool
@@ -196,7 +197,7 @@ func TestWhatIsVouchedFor(t *testing.T) {
 		put(t, filepath.Join(dir, "a", "plugin.toml"), text)
 		put(t, filepath.Join(dir, "a", "p.json"), []byte(`{"type":"object"}`))
 		put(t, filepath.Join(dir, "a", "a.wasm"), module([]string{"a"}, nil))
-		Scan(t.Context(), []Folder{{Path: dir}}, Options{Index: x})
+		Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{Index: x})
 		if x.Sound(digest(text)) != tt.sound {
 			t.Errorf("a manifest %s: vouched for is %v", name, !tt.sound)
 		}

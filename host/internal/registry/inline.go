@@ -11,9 +11,8 @@ import (
 	"github.com/weirhost/weir/host/internal/tomlpos"
 )
 
-// selfContained writes the schemas that a manifest names by params_file into
-// its text, in the place of the key: a packed manifest has no files beside it.
-// Everything else stays as the author wrote it.
+// selfContained replaces each params_file of a manifest with the schema itself,
+// because a packed manifest has no other files. It changes nothing else.
 func selfContained(file string, text []byte) ([]byte, *Problem) {
 	var m struct {
 		Tool []struct {
@@ -22,11 +21,11 @@ func selfContained(file string, text []byte) ([]byte, *Problem) {
 	}
 	root, ok := tomlpos.Locate(string(text))
 	if _, err := tomlpos.Decode(string(text), &m); err != nil || !ok {
-		return text, nil // it was read before, and is read again when it is packed
+		return text, nil // the caller validates it before and after
 	}
 	tools := root.Key("tool")
 	out := string(text)
-	for i, t := range slices.Backward(m.Tool) { // from behind, so that offsets stay true
+	for i, t := range slices.Backward(m.Tool) { // backward, to keep earlier offsets valid
 		if t.ParamsFile == "" {
 			continue
 		}
@@ -50,7 +49,7 @@ func selfContained(file string, text []byte) ([]byte, *Problem) {
 	return []byte(out), nil
 }
 
-// literalEnd is the offset behind the TOML string that begins at i.
+// literalEnd returns the offset after the TOML string that begins at i.
 func literalEnd(s string, i int) int {
 	for _, quote := range []string{`"""`, `'''`, `"`, `'`} {
 		if !strings.HasPrefix(s[i:], quote) {
@@ -68,7 +67,7 @@ func literalEnd(s string, i int) int {
 	return len(s)
 }
 
-// tomlOf writes JSON as one TOML value, on one line, in the same order.
+// tomlOf returns JSON as one TOML value, on one line, in the same order.
 func tomlOf(text []byte) (string, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()

@@ -18,8 +18,8 @@ const (
 // SchemaVersion is the newest version of the manifest this package reads.
 const SchemaVersion = 1
 
-// A Manifest is what a plugin says about itself. It asks and declares; it
-// grants nothing.
+// A Manifest is a plugin's description of itself. It asks for permissions and
+// grants none.
 type Manifest struct {
 	Name          string
 	Version       string
@@ -90,7 +90,7 @@ type Tool struct {
 	Schema *schema.Schema
 	// Export is the module's function.
 	Export string
-	// Remote is the tool's name in the plugin itself, where ABI is a foreign one.
+	// Remote is the tool's name in the plugin itself, where ABI is a third-party one.
 	Remote  string
 	Format  Format
 	EmptyOK bool

@@ -16,15 +16,15 @@ import (
 // order of the document.
 type jsonWriter struct {
 	bytes.Buffer
-	// bad is told about values JSON cannot hold.
+	// bad receives values that JSON cannot represent.
 	bad func(s *tomlpos.Spot, what, fix string)
 	// visible removes unseen characters from descriptions, titles and the like.
 	visible bool
-	// strict refuses them everywhere else, and bounds what is to be read.
+	// strict refuses them everywhere else, and bounds the texts.
 	strict bool
 }
 
-// value writes v, which stands at s. Under a key that people read, text is cleaned.
+// value writes v, whose position is s. It cleans text under keys that people read.
 func (w *jsonWriter) value(v any, s *tomlpos.Spot, key string) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -68,8 +68,8 @@ func (w *jsonWriter) object(m map[string]any, s *tomlpos.Spot) {
 	w.WriteByte('}')
 }
 
-// text writes a string. Where the meaning is in the bytes, as in a choice or a
-// default, nothing may be left out of it, so what cannot be seen is refused.
+// text writes a string. In a choice or a default every byte has a meaning, so
+// text refuses invisible characters there instead of removing them.
 func (w *jsonWriter) text(v string, s *tomlpos.Spot, key string) {
 	read := w.visible && (key == "description" || key == "title")
 	if read {
@@ -84,7 +84,7 @@ func (w *jsonWriter) text(v string, s *tomlpos.Spot, key string) {
 
 const (
 	hidden    = "holds characters that cannot be seen"
-	hiddenFix = "take them out: whoever approves the plugin must see what it takes"
+	hiddenFix = "remove them: a person who approves the plugin must see all of it"
 )
 
 func (w *jsonWriter) name(k string, s *tomlpos.Spot) {
@@ -109,7 +109,7 @@ func (w *jsonWriter) list(n int, one func(int)) {
 	w.WriteByte(']')
 }
 
-// literal writes a string, number or truth value, without HTML's escapes: a
+// literal writes a string, number or boolean without HTML escapes, because a
 // model reads this text.
 func (w *jsonWriter) literal(v any) {
 	enc := json.NewEncoder(&w.Buffer)
@@ -121,7 +121,7 @@ func (w *jsonWriter) literal(v any) {
 	w.Truncate(w.Len() - 1) // the encoder's newline
 }
 
-// asJSON renders the value of a key of t; nil when the key is not there.
+// asJSON returns the value of a key of t as JSON, or nil if the key is missing.
 func (t table) asJSON(key string) json.RawMessage {
 	v, ok := t.Get(key)
 	if !ok {
@@ -131,7 +131,7 @@ func (t table) asJSON(key string) json.RawMessage {
 		t.d.add(s.Value, Problem{Key: t.Name(key), Msg: t.Name(key) + ": " + what, Fix: fix})
 	}}
 	w.value(v, t.Spot.Key(key), "")
-	if most := map[string]int{"params": maxForeignSchema, "args": maxExample}[key]; w.Len() > most {
+	if most := map[string]int{"params": maxThirdPartySchema, "args": maxExample}[key]; w.Len() > most {
 		t.Bad(key, fmt.Sprintf("shorten it to %d bytes", most), "%s takes %d bytes as JSON", t.Name(key), w.Len())
 	}
 	return w.Bytes()

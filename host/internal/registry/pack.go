@@ -12,10 +12,10 @@ import (
 	"github.com/weirhost/weir/host/internal/sandbox"
 )
 
-// Check reads one plugin as a scan does, whatever folder it lies in: a folder
-// with a manifest, the manifest itself, or a .wasm alone. The Problems are all
-// that there are; the Plugin can be used when none is an error, and is nil when
-// nothing is known of it. A module of a foreign ABI is not asked for its tools.
+// Check reads one plugin like a scan. path is a folder with a manifest, the
+// manifest itself, or a single .wasm. Check returns all Problems. The Plugin is
+// usable if none is an error; it is nil if nothing is known. Check does not
+// request the tool list of a third-party plugin.
 func Check(path, version string) (*Plugin, []Problem) {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -36,9 +36,9 @@ func Check(path, version string) (*Plugin, []Problem) {
 }
 
 // Pack writes the manifest of the plugin at path, a folder or a manifest, into
-// its module, and returns the new module. strip drops the module's other custom
-// sections. The same files give the same bytes. When a Problem is an error there
-// is no module.
+// its module, and returns the new module. strip removes the module's other custom
+// sections. The same files give the same bytes. Pack returns no module if a
+// Problem is an error.
 func Pack(path, version string, strip bool) (p *Plugin, packed []byte, problems []Problem) {
 	p, problems = Check(path, version)
 	if len(errorsOf(problems)) > 0 {
@@ -68,9 +68,9 @@ func Pack(path, version string, strip bool) (p *Plugin, packed []byte, problems 
 	if len(packed) > maxWasm {
 		return p, nil, append(problems, Problem{File: p.WasmPath, Msg: fmt.Sprintf("the packed module is %d bytes long, and at most %d are read", len(packed), maxWasm), Fix: "build it smaller, or strip it"})
 	}
-	// What was written is held to what a host will read.
+	// Check that a host reads the same manifest from the packed module.
 	again := &Plugin{Source: p.Source, WasmPath: p.Source}
-	bad := (&scan{opt: Options{Version: version}, snap: &Snapshot{}}).readSection(again, lookAt(packed, digest(packed)))
+	bad := (&scan{opt: Options{Version: version}, snap: &Snapshot{}}).readSection(again, inspectModule(packed, digest(packed)))
 	for i, t := range again.Manifest.Tools {
 		if i < len(p.Manifest.Tools) && !sameSchema(t, p.Manifest.Tools[i]) {
 			bad = append(bad, Problem{File: p.Source, Key: "tool.params_file", Msg: fmt.Sprintf("the schema of %s is another one when it is packed", t.Spec.Name), Fix: "write the schema into [tool.params]"})
@@ -82,7 +82,7 @@ func Pack(path, version string, strip bool) (p *Plugin, packed []byte, problems 
 	return p, packed, problems
 }
 
-// sameSchema reports whether two tools take the same arguments in the same order.
+// sameSchema reports whether two tools have the same parameters in the same order.
 func sameSchema(a, b Tool) bool {
 	var x, y any
 	return json.Unmarshal(a.Spec.Params, &x) == nil && json.Unmarshal(b.Spec.Params, &y) == nil && reflect.DeepEqual(x, y) &&

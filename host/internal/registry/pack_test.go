@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // inParts puts a plugin's manifest and module into a folder of its own.
@@ -49,7 +50,7 @@ func TestPack(t *testing.T) {
 	}
 	alone := t.TempDir()
 	put(t, filepath.Join(alone, "whatever.wasm"), packed)
-	if got := report(Scan(t.Context(), []Folder{{Path: alone}}, Options{}), alone); got != "ready a" {
+	if got := report(Scan(t.Context(), []plugin.Folder{{Path: alone}}, Options{}), alone); got != "ready a" {
 		t.Errorf("dropped alone: %s", got)
 	}
 }
@@ -132,8 +133,7 @@ func TestPackRefuses(t *testing.T) {
 	}
 }
 
-// Whatever the module's sections are, rewrapping keeps all but the custom ones
-// as they stand and in their order.
+// Rewrap keeps all sections but the custom ones, unchanged and in their order.
 func TestRewrapKeepsTheRest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		wasm := []byte("\x00asm\x01\x00\x00\x00")
@@ -181,8 +181,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Who checks a plugin reads of everything at once: the manifest and the module.
-func TestCheckTellsEverything(t *testing.T) {
+// Check reports the problems of the manifest and of the module together.
+func TestCheckReportsEveryProblem(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "plugin.toml"), []byte("schema = 1\nname = \"p\"\nnonsense = 1\n[[tool]]\nname = \"a\"\ndescription = \"d\"\n[[tool]]\nname = \"b\"\n"))
 	put(t, filepath.Join(dir, "p.wasm"), module([]string{"a"}, nil))

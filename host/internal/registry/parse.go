@@ -35,19 +35,18 @@ const (
 // reserved are the names of the tools that weir provides itself.
 var reserved = []string{tool.LoadHistory, tool.SearchHistory, tool.DescribeTool}
 
-// ParseManifest reads the text of a manifest that stands in file. It returns
-// everything that is wrong with it in one run, in the order of the document;
-// the Manifest can be used when no Problem is an error. A params_file is read
-// from the folder of file.
+// ParseManifest decodes the text of the manifest in file. It returns all problems,
+// in the order of the document. The Manifest is usable if no Problem is an error.
+// It reads a params_file from the folder of file.
 func ParseManifest(file string, text []byte) (Manifest, []Problem) {
 	return parse(file, text, false, func(name string) ([]byte, error) {
 		return readBeside(file, name, maxManifest)
 	})
 }
 
-// parse is ParseManifest with the way to the files beside the manifest; nil
-// when there are none. sound says that nothing was wrong with the same text
-// before: what takes long to judge is not judged again then.
+// parse is ParseManifest with beside, which reads the files that the manifest
+// names; nil means there are none. sound reports that the same text was valid
+// before, and parse then skips slow checks.
 func parse(file string, text []byte, sound bool, beside func(name string) ([]byte, error)) (Manifest, []Problem) {
 	d := &doc{file: file, text: string(text)}
 	if len(text) > maxManifest {
@@ -60,7 +59,7 @@ func parse(file string, text []byte, sound bool, beside func(name string) ([]byt
 	var m map[string]any
 	_, err := tomlpos.Decode(d.text, &m)
 	if err != nil {
-		return Manifest{}, []Problem{syntax(file, d.text, err).tame()}
+		return Manifest{}, []Problem{syntax(file, d.text, err).sanitize()}
 	}
 	r := reader{table: table{tomlpos.NewTable(m, root, d.wrong), d}, beside: beside, sound: sound}
 	manifest := r.manifest()
@@ -70,9 +69,9 @@ func parse(file string, text []byte, sound bool, beside func(name string) ([]byt
 	return manifest, d.problems
 }
 
-// syntax words the TOML library's error about a text.
+// syntax converts a syntax error of the TOML library to a Problem.
 func syntax(file, text string, err error) Problem {
-	p := Problem{File: file, Msg: err.Error(), Fix: "mend the TOML syntax there"}
+	p := Problem{File: file, Msg: err.Error(), Fix: "fix the TOML syntax there"}
 	if pe := (toml.ParseError{}); errors.As(err, &pe) {
 		p.Line, p.Col = tomlpos.Fault(text, pe)
 		p.Key = pe.LastKey
@@ -230,7 +229,7 @@ func (r reader) settings(t table) []Setting {
 }
 
 // Value checks an operator's value for the setting and returns it in the
-// declared type. The error reads behind the setting's name: "is …, and must be …".
+// declared type. The error continues the setting's name: "is …, and must be …".
 func (s Setting) Value(v any) (any, error) {
 	switch s.Type {
 	case "string":

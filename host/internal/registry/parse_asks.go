@@ -80,7 +80,7 @@ func (t table) secretAsk(hosts []HostAsk) SecretAsk {
 	if !placed {
 		t.Bad("format", `write {} once where the secret goes, for example format = "Bearer {}"`, "%s is %q", t.Name("format"), s.Format)
 	}
-	broken := slices.ContainsFunc(hosts, func(h HostAsk) bool { return h.Rule == egress.Rule{} }) // told already
+	broken := slices.ContainsFunc(hosts, func(h HostAsk) bool { return h.Rule == egress.Rule{} }) // already reported
 	if !broken && !Covers(hosts, s.Host) {
 		t.Bad("host", "name one of the hosts the plugin asks for: a secret goes nowhere else", "%s is %q, which is not in permissions.hosts", t.Name("host"), s.Host)
 	} else if _, err := egress.New(egress.Policy{Secrets: []egress.Secret{{Name: s.Name, Header: s.Header, Format: s.Format, Host: s.Host}}}); err != nil && s.Header != "" && placed && !broken {

@@ -38,7 +38,7 @@ func (r reader) tools(limits tool.Limits) []Tool {
 func (r reader) tool(t table, limits tool.Limits) Tool {
 	var o Tool
 	o.Spec.Name = t.identifier("name", "a tool")
-	switch taken := takenForReserved(o.Spec.Name); taken {
+	switch taken := reservedLookalike(o.Spec.Name); taken {
 	case "":
 	case o.Spec.Name:
 		t.Bad("name", "choose another name", "%q is the name of a tool that the host provides itself", o.Spec.Name)
@@ -129,8 +129,8 @@ func (r reader) params(t table) (json.RawMessage, *schema.Schema) {
 		}
 	case text == nil:
 		text = json.RawMessage(noParams)
-	case len(text) > maxForeignSchema:
-		return nil, nil // told already
+	case len(text) > maxThirdPartySchema:
+		return nil, nil // already reported
 	}
 	if r.sound {
 		return text, schema.Lazy(text)
@@ -143,7 +143,7 @@ func (r reader) params(t table) (json.RawMessage, *schema.Schema) {
 	for i, name := range compiled.Required() {
 		if !slices.Contains(compiled.Names(), name) {
 			at := t.Spot.Key("params").Key("required").Item(i).Value
-			t.d.add(at, Problem{Key: t.Name("params.required"), Msg: fmt.Sprintf("%s names %q, which is not among the properties", t.Name("params.required"), name), Fix: "declare it below properties, or mend the spelling", Warning: true})
+			t.d.add(at, Problem{Key: t.Name("params.required"), Msg: fmt.Sprintf("%s names %q, which is not among the properties", t.Name("params.required"), name), Fix: "declare it below properties, or fix the spelling", Warning: true})
 		}
 	}
 	return text, compiled
@@ -197,13 +197,13 @@ func (r reader) paramsFile(t table, name string) json.RawMessage {
 		if se := (*json.SyntaxError)(nil); errors.As(err, &se) {
 			line, col = tomlpos.LineCol(string(text), int(max(se.Offset-1, 0)))
 		}
-		t.Bad("params_file", "mend the JSON there", "%s:%d:%d is not valid JSON", name, line, col)
+		t.Bad("params_file", "fix the JSON there", "%s:%d:%d is not valid JSON", name, line, col)
 		return nil
 	}
 	w := &tidy{dec: json.NewDecoder(bytes.NewReader(text)), known: true}
 	w.dec.UseNumber()
 	if err := w.value("", 0); err != nil {
-		t.Bad("params_file", "mend the JSON there", "%s: %s", name, err)
+		t.Bad("params_file", "fix the JSON there", "%s: %s", name, err)
 		return nil
 	}
 	return w.out.Bytes()
@@ -248,7 +248,7 @@ func (t table) exampleArgs(s *schema.Schema) json.RawMessage {
 		return args
 	}
 	if wrong := s.Check(v); len(wrong) > 0 {
-		t.Bad("args", "mend the example, or the parameters", "%s does not fit the tool's parameters: %s", t.Name("args"), text.Join(wrong))
+		t.Bad("args", "fix the example, or the parameters", "%s does not fit the tool's parameters: %s", t.Name("args"), text.Join(wrong))
 	}
 	return args
 }

@@ -5,23 +5,24 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/plugin"
 )
 
-// A Problem is one thing about a plugin that a person should change.
+// A Problem is one fault of a plugin that a person should fix.
 type Problem struct {
 	// File is the manifest, or the file the Problem is about.
 	File string
-	// Line and Col count from 1, Col in characters; 0: the file as a whole.
+	// Line and Col count from 1, Col in characters. Zero means the whole file.
 	Line, Col int
 	// Key is the manifest key meant, for example tool.output.max_chars; it may be empty.
 	Key string
-	// Msg says what is wrong, Fix what to change; Fix may be empty.
+	// Msg states the problem, Fix the remedy. Fix may be empty.
 	Msg, Fix string
-	// Warning marks a Problem that does not keep the plugin from running.
+	// Warning marks a Problem with which the plugin can still run.
 	Warning bool
 }
 
-// String is one line: file:line:col: what is wrong; what to change.
+// String returns one line: file:line:col: problem; remedy.
 func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(text.InLine(p.File))
@@ -41,17 +42,17 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// maxSaid bounds what a Problem says, in bytes.
+// maxSaid bounds each text of a Problem, in bytes.
 const maxSaid = 1 << 10
 
-// tame makes a Problem fit to be shown on a terminal: names in it are a
-// stranger's, who may have put commands for the terminal into them.
-func (p Problem) tame() Problem {
-	p.Key, p.Msg, p.Fix = tameText(p.Key), tameText(p.Msg), tameText(p.Fix)
+// sanitize makes a Problem safe for a terminal. Names in it are untrusted and may
+// contain escape sequences.
+func (p Problem) sanitize() Problem {
+	p.Key, p.Msg, p.Fix = sanitizeText(p.Key), sanitizeText(p.Msg), sanitizeText(p.Fix)
 	return p
 }
 
-func tameText(s string) string {
+func sanitizeText(s string) string {
 	cut := len(s) > maxSaid
 	if cut {
 		s = s[:maxSaid]
@@ -79,7 +80,7 @@ func pick(problems []Problem, warning bool) []Problem {
 	return out
 }
 
-// A Refusal is a plugin that cannot be used, and why.
+// A Refusal is an invalid plugin, with the reasons.
 type Refusal struct {
 	// Name is the plugin's name as far as it is known, else that of its folder or file.
 	Name string
@@ -87,17 +88,17 @@ type Refusal struct {
 	Place string
 	// Source is the file or folder a person has to look at.
 	Source   string
-	Folder   Folder
+	Folder   plugin.Folder
 	Problems []Problem
-	// Gone says that the module's file is not there.
+	// Gone reports that the module's file is missing.
 	Gone bool
 	// WasmSHA256 is its module's, in hex; empty: the module was not read.
 	WasmSHA256 string
-	// Untold says that the module was asked for its tools and has not answered.
-	Untold bool
+	// ListFailed reports that the request for the tool list failed.
+	ListFailed bool
 }
 
-// Why is the first reason in one line, with the number of further ones.
+// Why returns the first reason on one line, with the number of further ones.
 func (r Refusal) Why() string {
 	if len(r.Problems) == 0 {
 		return ""

@@ -22,58 +22,59 @@ import (
 	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/wasmcheck"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // maxWasm is the largest module that is read, in bytes.
 const maxWasm = wasmcheck.MaxFileBytes
 
-// Options say how to scan. The zero Options work.
+// Options configure a scan. The zero Options are valid.
 type Options struct {
-	// Version is this host's version, for min_host; empty or without numbers:
-	// new enough for everything.
+	// Version is this host's version, for min_host. An empty version, or one
+	// without numbers, satisfies every plugin.
 	Version string
-	// Previous is the snapshot in force. When two plugins clash over a name, the
-	// one that was already there stays; nil: the first in order stays.
+	// Previous is the current snapshot. If two plugins have the same name, the one
+	// in Previous stays; if Previous is nil, the first in order.
 	Previous *Snapshot
-	// Describe asks the modules of a foreign ABI for their tools; nil: they are
-	// refused, for nothing else knows.
+	// Describe requests the tool lists of third-party plugins. If nil, Scan
+	// refuses these plugins.
 	Describe Describer
-	// Hold says whether a plugin whose files are not those of Previous is to be
-	// left as it was, because they are still being written; broken: they
-	// cannot be used as they are. nil: it never is.
-	Hold func(source string, broken bool) bool
-	// Known are sources that count as being there already, such as those of
+	// InFlux reports whether the files of a changed plugin are still being written.
+	// Scan then keeps the version of Previous. broken: the current files are
+	// invalid. If nil, Scan uses the files as they are.
+	InFlux func(source string, broken bool) bool
+	// Known are sources that keep their names like those in Previous, such as
 	// approved plugins.
 	Known map[string]bool
-	// Index knows modules' files from earlier scans, so that they are not read;
-	// nil: every file is read.
+	// Index contains facts of module files from earlier scans, which Scan need not
+	// read again. If nil, Scan reads every file.
 	Index *modindex.Index
 }
 
-// A Snapshot is what a scan found. It never changes.
+// A Snapshot is the result of a scan. It is immutable.
 type Snapshot struct {
-	// Plugins can be used, if their asks are granted; sorted by name.
+	// Plugins are valid; their asks may still need grants. Sorted by name.
 	Plugins []*Plugin
-	// Refused cannot be used; sorted by source.
+	// Refused are invalid; sorted by source.
 	Refused []Refusal
-	// Pending were asked for their tools and have not answered yet; sorted by
-	// name. They have none until a later scan.
+	// Pending have not returned their tool list yet and have no tools until a
+	// later scan. Sorted by name.
 	Pending []*Plugin
 	// Warnings are about plugins that can be used.
 	Warnings []Problem
-	// Held are those whose files are still being written; sorted by source.
-	Held []Held
+	// InFlux are plugins whose files are still being written; sorted by source.
+	InFlux []InFlux
 
-	looks map[string]look // by sha256, for the scan after this one
+	facts map[string]moduleFacts // by sha256, for the next scan
 
 	once     sync.Once
-	bySource map[string]*Plugin // of Plugins, made when it is first asked for
+	bySource map[string]*Plugin // index of Plugins, created on first use
 }
 
-// A Plugin is a candidate: its manifest and its module fit each other.
+// A Plugin is a plugin whose manifest and module match.
 type Plugin struct {
 	Manifest Manifest
-	Folder   Folder
+	Folder   plugin.Folder
 	// Source is the file a person edits: the manifest, or the .wasm that holds it.
 	Source string
 	// WasmPath is the file of the module, or of the script that it is made of.
@@ -82,19 +83,19 @@ type Plugin struct {
 	WasmBytes int
 	// WasmSHA256 and ManifestSHA256 are in hex.
 	WasmSHA256, ManifestSHA256 string
-	// IsGo says that the module was built by the Go toolchain.
+	// IsGo reports whether the Go toolchain built the module.
 	IsGo bool
-	// ABI is how it talks with its host.
+	// ABI is the plugin's calling convention.
 	ABI ABI
-	// Warnings do not keep the plugin from running.
+	// Warnings do not prevent the plugin from running.
 	Warnings []Problem
 
 	made  made
-	index *modindex.Index // what it says of the module is taken back when it is wrong
+	index *modindex.Index // its entry for the module is removed if wrong
 }
 
-// Exports are the functions the plugin's tools run, and the one that lists
-// them where the ABI is a foreign one.
+// Exports returns the exports that run the plugin's tools and, for a third-party
+// ABI, the one that lists them.
 func (p *Plugin) Exports() []string {
 	if p.ABI != ABIOwn {
 		list, call := p.ABI.Exports()
@@ -107,8 +108,8 @@ func (p *Plugin) Exports() []string {
 	return out
 }
 
-// Read returns the module's bytes. It is an error when they are not those that
-// were scanned; the next scan reads the file then, whatever an index knew of it.
+// Read returns the module's bytes. It returns an error if they have changed since
+// the scan; the next scan then reads the file despite an index.
 func (p *Plugin) Read() ([]byte, error) {
 	_, wasm, err := p.readBoth()
 	return wasm, err
@@ -127,7 +128,7 @@ func (p *Plugin) readBoth() (file, wasm []byte, err error) {
 	return file, wasm, nil
 }
 
-// ErrChanged says that a module's file is not the one that was scanned.
+// ErrChanged reports that a module's file has changed since the scan.
 var ErrChanged = errors.New("the file has changed since it was scanned")
 
 func digest(b []byte) string {
@@ -135,27 +136,27 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Scan reads the folders, in order. It never fails as a whole: a folder that
-// is missing is a warning, a plugin that cannot be used is refused. When ctx
-// ends, what was not read yet is missing from the Snapshot.
-func Scan(ctx context.Context, folders []Folder, opt Options) *Snapshot {
+// Scan reads the folders, in order. It never fails as a whole: a missing folder is
+// a warning, an invalid plugin is refused. If ctx ends, the Snapshot lacks the
+// plugins that were not read yet.
+func Scan(ctx context.Context, folders []plugin.Folder, opt Options) *Snapshot {
 	s := &scan{opt: opt, folders: folders, snap: &Snapshot{}, owner: map[string]*Plugin{}}
 	var all []candidate
 	for _, f := range folders {
 		all = append(all, s.candidates(f)...)
 	}
-	all = append(all, s.overlooked(all)...)
+	all = append(all, s.missedByListing(all)...)
 	old := opt.Previous.sources()
 	maps.Copy(old, opt.Known)
 	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(newcomer(old, a), newcomer(old, b)) })
 	found := s.openAll(ctx, all)
 	s.describe(ctx, found)
 	for _, r := range found {
-		s.take(r)
+		s.classify(r)
 	}
 	slices.SortFunc(s.snap.Pending, func(a, b *Plugin) int { return cmp.Compare(a.Manifest.Name, b.Manifest.Name) })
-	s.keepVanishing(all)
-	slices.SortFunc(s.snap.Held, func(a, b Held) int { return cmp.Compare(a.Source, b.Source) })
+	s.keepVanished(all)
+	slices.SortFunc(s.snap.InFlux, func(a, b InFlux) int { return cmp.Compare(a.Source, b.Source) })
 	slices.SortFunc(s.snap.Plugins, func(a, b *Plugin) int { return cmp.Compare(a.Manifest.Name, b.Manifest.Name) })
 	slices.SortFunc(s.snap.Refused, func(a, b Refusal) int { return cmp.Compare(a.Source, b.Source) })
 	return s.snap
@@ -182,29 +183,29 @@ func newcomer(old map[string]bool, c candidate) int {
 // A scan is one run of Scan.
 type scan struct {
 	opt     Options
-	folders []Folder
+	folders []plugin.Folder
 	snap    *Snapshot
 	owner   map[string]*Plugin // by tool name, by "plugin "+name, and by "like "+what either is easily taken for
 
-	// thorough has the module looked at whatever is wrong with the manifest: a person
-	// wants to know everything at once.
+	// thorough makes the scan check the module even if the manifest is invalid: an
+	// author wants all problems at once.
 	thorough bool
 
 	now func() time.Time // nil: time.Now
 
-	mu sync.Mutex // guards snap.looks while candidates are opened
+	mu sync.Mutex // guards snap.facts while candidates are opened
 }
 
 // A candidate is something in a folder that may be a plugin.
 type candidate struct {
-	folder Folder
+	folder plugin.Folder
 	name   string // of the folder or file, for messages
 	source string // plugin.toml, or the .wasm alone
 	packed bool   // a .wasm alone
 }
 
-// candidates lists what lies in a folder: folders with a manifest, and modules.
-func (s *scan) candidates(f Folder) []candidate {
+// candidates lists the folders with a manifest, and the modules, in a folder.
+func (s *scan) candidates(f plugin.Folder) []candidate {
 	entries, err := os.ReadDir(f.Path)
 	if err != nil {
 		p := Problem{File: f.Path, Msg: "the plugin folder cannot be read", Fix: "make it, or name another folder", Warning: true}
@@ -239,14 +240,13 @@ func (s *scan) candidates(f Folder) []candidate {
 	return out
 }
 
-// exists reports whether a file is there, be it one that cannot be read.
+// exists reports whether a file exists, even if it cannot be read.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// named reports whether a folder has such a name in it, be it a link that leads
-// nowhere.
+// named reports whether a name exists, even as a dangling link.
 func named(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
@@ -259,13 +259,13 @@ func (s *scan) strayModule(dir string) {
 	}
 }
 
-// A reading is what a candidate's files say.
+// A reading is a candidate with the content of its files.
 type reading struct {
 	candidate
-	plugin   *Plugin
-	problems []Problem
-	pending  bool
-	untold   bool // the module was asked for its tools, and failed
+	plugin     *Plugin
+	problems   []Problem
+	pending    bool
+	listFailed bool // the request for its tool list failed
 }
 
 func (s *scan) open(c candidate) reading {
@@ -295,52 +295,52 @@ func (s *scan) openAll(ctx context.Context, all []candidate) []reading {
 	return out
 }
 
-// maxReaders bounds the modules that are in memory at once.
+// maxReaders bounds the modules in memory at the same time.
 const maxReaders = 4
 
-// describe has the modules of a foreign ABI asked for their tools, all at once.
+// describe requests the tool lists of all third-party plugins together.
 func (s *scan) describe(ctx context.Context, found []reading) {
-	var foreign []*reading
+	var thirdParty []*reading
 	var plugins []*Plugin
 	for i, r := range found {
 		if r.plugin != nil && r.plugin.ABI != ABIOwn && len(errorsOf(r.problems)) == 0 {
-			foreign, plugins = append(foreign, &found[i]), append(plugins, r.plugin)
+			thirdParty, plugins = append(thirdParty, &found[i]), append(plugins, r.plugin)
 		}
 	}
-	if len(foreign) == 0 {
+	if len(thirdParty) == 0 {
 		return
 	}
 	if s.opt.Describe == nil {
-		for _, r := range foreign {
+		for _, r := range thirdParty {
 			list, _ := r.plugin.ABI.Exports()
 			r.problems = append(r.problems, Problem{File: r.source, Msg: fmt.Sprintf("the plugin was made for another host; its tools are known only when its export %s runs", list), Fix: "drop it into the plugin folder, where `weir plugin list` shows it"})
 		}
 		return
 	}
 	for i, d := range s.opt.Describe(ctx, plugins) {
-		if r := foreign[i]; d.Pending {
+		if r := thirdParty[i]; d.Pending {
 			r.pending = true
 		} else {
-			r.untold = d.Err != nil
+			r.listFailed = d.Err != nil
 			r.problems = append(r.problems, r.plugin.describe(d)...)
 		}
 	}
 }
 
-// take files what was read under Plugins, Pending or Refused.
-func (s *scan) take(c reading) {
+// classify adds a reading to Plugins, Pending, Refused or InFlux.
+func (s *scan) classify(c reading) {
 	p, problems := c.plugin, c.problems
 	for i := range problems {
-		problems[i] = problems[i].tame()
+		problems[i] = problems[i].sanitize()
 	}
-	if s.hold(c, errorsOf(problems)) {
+	if s.keepInFlux(c, errorsOf(problems)) {
 		return
 	}
 	if len(errorsOf(problems)) == 0 {
 		problems = append(problems, s.clashes(p)...)
 	}
 	if bad := errorsOf(problems); len(bad) > 0 {
-		r := Refusal{Name: c.name, Place: c.name, Source: c.source, Folder: c.folder, Problems: bad, Untold: c.untold}
+		r := Refusal{Name: c.name, Place: c.name, Source: c.source, Folder: c.folder, Problems: bad, ListFailed: c.listFailed}
 		if p != nil {
 			r.Name, r.WasmSHA256 = cmp.Or(p.Manifest.Name, c.name), p.WasmSHA256
 		}
@@ -350,24 +350,24 @@ func (s *scan) take(c reading) {
 	}
 	if c.pending {
 		s.snap.Pending = append(s.snap.Pending, p)
-		s.own(p)
+		s.register(p)
 		return
 	}
 	p.Warnings = warningsOf(problems)
 	s.admit(p)
 }
 
-// admit takes a plugin in, with its names.
+// admit adds a plugin and its names.
 func (s *scan) admit(p *Plugin) {
 	s.snap.Warnings = append(s.snap.Warnings, p.Warnings...)
 	s.snap.Plugins = append(s.snap.Plugins, p)
-	s.own(p)
+	s.register(p)
 }
 
-// clashes refuses names that an earlier plugin has, or that are easily taken
-// for one of its own or of the host's.
+// clashes returns problems for names that are equal to, or look like, those of an
+// earlier plugin or of the host.
 func (s *scan) clashes(p *Plugin) []Problem {
-	out := s.takenFor(p)
+	out := s.lookalikes(p)
 	if o, ok := s.owner["plugin "+p.Manifest.Name]; ok {
 		out = append(out, Problem{File: p.Source, Key: "name", Msg: fmt.Sprintf("the plugin name %q belongs to %s already", p.Manifest.Name, o.Source), Fix: "rename or remove one of the two"})
 	}
@@ -406,7 +406,7 @@ func (s *scan) read(c candidate) (*Plugin, []Problem) {
 	}
 	p := &Plugin{Manifest: m, Folder: c.folder, Source: c.source, ManifestSHA256: sum, made: made}
 	if old := s.tooOld(c.source, m); old != nil {
-		return p, old // the other complaints may only be about what is new
+		return p, old // other problems may come from new features
 	}
 	if len(errorsOf(problems)) > 0 && (!s.thorough || m.Name == "") {
 		return p, problems
@@ -419,7 +419,7 @@ func (s *scan) read(c candidate) (*Plugin, []Problem) {
 	return p, append(problems, bad...)
 }
 
-// readPacked reads a module that holds its manifest.
+// readPacked reads a module that contains its manifest.
 func (s *scan) readPacked(c candidate) (*Plugin, []Problem) {
 	p := &Plugin{Folder: c.folder, Source: c.source, WasmPath: c.source}
 	l, bad := s.module(p)
@@ -434,13 +434,13 @@ func (s *scan) readPacked(c candidate) (*Plugin, []Problem) {
 	case l.Manifest != nil:
 		return p, s.readSection(p, l)
 	case abi != ABIOwn:
-		return p, p.readForeign(abi, l)
+		return p, p.readThirdParty(abi, l)
 	}
 	return p, []Problem{{File: c.source, Msg: "the module carries no manifest", Fix: fmt.Sprintf("put it into a folder of its own beside a %s; `weir plugin pack` makes one file of the two", ManifestName)}}
 }
 
 // readSection reads a manifest from a module's custom section.
-func (s *scan) readSection(p *Plugin, l look) []Problem {
+func (s *scan) readSection(p *Plugin, l moduleFacts) []Problem {
 	sum := digest(l.Manifest)
 	m, problems := parse(p.Source+"#"+SectionName, l.Manifest, s.opt.Index.Sound(sum), nil)
 	p.Manifest, p.ManifestSHA256 = m, sum
@@ -456,7 +456,7 @@ func (s *scan) readSection(p *Plugin, l look) []Problem {
 	return problems
 }
 
-// tooOld refuses a plugin that needs a newer host.
+// tooOld returns a problem if the plugin needs a newer host.
 func (s *scan) tooOld(source string, m Manifest) []Problem {
 	if m.MinHost == "" || !olderThan(s.opt.Version, m.MinHost) {
 		return nil
@@ -464,15 +464,15 @@ func (s *scan) tooOld(source string, m Manifest) []Problem {
 	return []Problem{{File: source, Key: "min_host", Msg: fmt.Sprintf("the plugin needs weir %s or newer, and this is %s", m.MinHost, s.opt.Version), Fix: "update weir, or use an older version of the plugin"}}
 }
 
-// fits holds the module to the manifest and fills in what is known of it.
-func (p *Plugin) fits(l look) []Problem {
+// fits compares the module with the manifest and sets the plugin's facts.
+func (p *Plugin) fits(l moduleFacts) []Problem {
 	switch {
 	case l.err != nil && p.isScript():
 		return []Problem{{File: p.WasmPath, Msg: l.err.Error(), Fix: "write a script in UTF-8 that exports a function for each tool"}}
 	case l.err != nil:
 		return []Problem{notAModule(p.WasmPath, l.err)}
 	}
-	p.is(l)
+	p.setFacts(l)
 	var out []Problem
 	for _, t := range p.Manifest.Tools {
 		if !slices.Contains(l.Exports, t.Export) {
@@ -482,7 +482,7 @@ func (p *Plugin) fits(l look) []Problem {
 	return out
 }
 
-// exportFix names what the module does export.
+// exportFix returns a remedy that names the module's exports.
 func exportFix(want string, exports []string) string {
 	var named []string
 	for _, e := range exports {
@@ -499,8 +499,8 @@ func exportFix(want string, exports []string) string {
 	return fmt.Sprintf("export it from the source, or set export to one of: %s", strings.Join(named, ", "))
 }
 
-// module is where the module lies: a manifest's in its own folder alone. A
-// module that stands alone may be a link, for a person put it there.
+// module returns the location of the module. With a manifest, it must be inside
+// the plugin's folder. A single .wasm may be a link, because a person created it.
 func (p *Plugin) module() place {
 	if p.Source == p.WasmPath {
 		return place{name: p.WasmPath}
@@ -508,7 +508,7 @@ func (p *Plugin) module() place {
 	return place{filepath.Dir(p.Source), p.Manifest.Wasm}
 }
 
-// unread says why the module's file was not read.
+// unread returns the Problem of a module file that could not be read.
 func (p *Plugin) unread(err error) []Problem {
 	path := p.WasmPath
 	switch {
@@ -540,7 +540,7 @@ func unreadable(path, what string, err error) Problem {
 	return p
 }
 
-// shellQuote writes a path as one word of a shell.
+// shellQuote returns a path as one word for a shell.
 func shellQuote(path string) string {
 	if !strings.ContainsFunc(path, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("'\"\\$`&;|<>()*?[]{}!#~", r) }) {
 		return path

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // module makes a WebAssembly module that exports functions without a body worth
@@ -121,7 +123,7 @@ func TestScan(t *testing.T) {
 		for name, text := range tt.files {
 			put(t, filepath.Join(dir, name), text)
 		}
-		s := Scan(t.Context(), []Folder{{Path: dir}}, Options{Version: "0.1.0"})
+		s := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{Version: "0.1.0"})
 		if got := report(s, dir); !strings.HasPrefix(got, tt.want) || strings.Count(got, "\n") != strings.Count(tt.want, "\n") {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
 		}
@@ -133,7 +135,7 @@ func TestScanStopsWithItsContext(t *testing.T) {
 	put(t, filepath.Join(dir, "a", "plugin.toml"), least("a", "a"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if s := Scan(ctx, []Folder{{Path: dir}}, Options{}); len(s.Plugins)+len(s.Refused) != 0 {
+	if s := Scan(ctx, []plugin.Folder{{Path: dir}}, Options{}); len(s.Plugins)+len(s.Refused) != 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -145,8 +147,8 @@ func TestFoldersHaveAnOrder(t *testing.T) {
 		put(t, filepath.Join(dir, "a", "plugin.toml"), least("a", "a"))
 		put(t, filepath.Join(dir, "a", "a.wasm"), wasm)
 	}
-	old := Scan(t.Context(), []Folder{{Path: second, Trust: TrustGranted}}, Options{})
-	both := []Folder{{Path: first}, {Path: second}}
+	old := Scan(t.Context(), []plugin.Folder{{Path: second, Trust: plugin.TrustGranted}}, Options{})
+	both := []plugin.Folder{{Path: first}, {Path: second}}
 	if s := Scan(t.Context(), both, Options{}); !strings.HasPrefix(s.Plugins[0].Source, first) {
 		t.Errorf("the first folder comes first: %s", s.Plugins[0].Source)
 	}
@@ -161,7 +163,7 @@ func TestReadRefusesOtherBytes(t *testing.T) {
 	wasm := module([]string{"a"}, nil)
 	put(t, filepath.Join(dir, "a", "plugin.toml"), least("a", "a"))
 	put(t, path, wasm)
-	p := Scan(t.Context(), []Folder{{Path: dir}}, Options{}).Plugins[0]
+	p := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{}).Plugins[0]
 	if got, err := p.Read(); err != nil || string(got) != string(wasm) {
 		t.Errorf("%v", err)
 	}
@@ -184,7 +186,7 @@ func TestUnreadable(t *testing.T) {
 	}{
 		{"/p/a/plugin.toml", "/p/a/plugin.toml: it cannot be read: permission denied; let the user that runs weir read it, for example with: chmod a+rX /p/a /p/a/plugin.toml", denied, "permissions: what to run"},
 		{"/my p/it's.wasm", `/my p/it's.wasm: it cannot be read: permission denied; let the user that runs weir read it, for example with: chmod a+rX '/my p' '/my p/it'\''s.wasm'`, denied, "a path that a shell would take apart"},
-		{"/p/b.wasm", "/p/b.wasm: it cannot be read: it is not a regular file", errors.New("it is not a regular file"), "anything else: no permission would mend it"},
+		{"/p/b.wasm", "/p/b.wasm: it cannot be read: it is not a regular file", errors.New("it is not a regular file"), "anything else: permissions do not matter"},
 	} {
 		if got := unreadable(tt.path, "it cannot be read", tt.err).String(); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.why, got, tt.want)

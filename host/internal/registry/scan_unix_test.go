@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/weirhost/weir/host/plugin"
 )
 
 func TestScanDoesNotHangOrFollow(t *testing.T) {
@@ -24,7 +26,7 @@ func TestScanDoesNotHangOrFollow(t *testing.T) {
 	if err := os.Truncate(big, maxWasm+1); err != nil {
 		t.Fatal(err)
 	}
-	s := Scan(t.Context(), []Folder{{Path: dir}, {Path: filepath.Join(dir, "gone")}}, Options{})
+	s := Scan(t.Context(), []plugin.Folder{{Path: dir}, {Path: filepath.Join(dir, "gone")}}, Options{})
 	got := report(s, dir)
 	for _, want := range []string{
 		"pipe.wasm: the module cannot be read: it is not a regular file", "a/a.wasm: the module cannot be read: a link leads out of the plugin's folder",
@@ -36,8 +38,8 @@ func TestScanDoesNotHangOrFollow(t *testing.T) {
 	}
 }
 
-// A module is read from its manifest's own folder too; the folder itself may be
-// a link, and so may a module that stands alone: a person put both there.
+// A module must be inside its manifest's folder, too. The folder itself may be a
+// link, and so may a single .wasm: a person created both.
 func TestNoModuleLeadsOutOfAPluginsFolder(t *testing.T) {
 	dir, work := t.TempDir(), t.TempDir()
 	put(t, filepath.Join(work, "far.wasm"), module([]string{"far"}, nil))
@@ -63,7 +65,7 @@ func TestNoModuleLeadsOutOfAPluginsFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := Scan(t.Context(), []Folder{{Path: dir}}, Options{})
+	s := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{})
 	var names []string
 	for _, p := range s.Plugins {
 		names = append(names, p.Manifest.Name)
@@ -93,13 +95,13 @@ func TestNoModuleLeadsOutOfAPluginsFolder(t *testing.T) {
 }
 
 // A manifest that is a link to nothing is refused, and not passed over.
-func TestAManifestThatLeadsNowhereIsTold(t *testing.T) {
+func TestDanglingManifestLinkIsReported(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "a", "a.wasm"), module([]string{"a"}, nil))
 	if err := os.Symlink("nowhere.toml", filepath.Join(dir, "a", "plugin.toml")); err != nil {
 		t.Fatal(err)
 	}
-	s := Scan(t.Context(), []Folder{{Path: dir}}, Options{})
+	s := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{})
 	if len(s.Refused) != 1 || len(s.Warnings) != 0 {
 		t.Fatalf("%s", report(s, dir))
 	}
@@ -123,7 +125,7 @@ func TestNoLinkLeadsOutOfAPluginsFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := Scan(t.Context(), []Folder{{Path: dir}}, Options{})
+	s := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{})
 	got := report(s, dir)
 	if strings.Contains(got, "my secret") || !strings.Contains(got, "out/keys.json cannot be read") || len(s.Plugins) != 1 || s.Plugins[0].Manifest.Name != "b" {
 		t.Errorf("%s", got)

@@ -7,16 +7,15 @@ import (
 	"github.com/weirhost/weir/sdk/js"
 )
 
-// A plugin's module can be made of a script: the file is then JavaScript, and what
-// is looked at, named by its sha256 and run is the module made of it. A weir with
-// another JavaScript engine makes another module, which is for a person to approve
-// again.
+// A plugin's file can be a JavaScript script. weir then builds a module from it,
+// and checks, hashes and runs that module. A weir with another JavaScript engine
+// builds a different module, which needs a new approval.
 
 func isScript(path string) bool { return strings.HasSuffix(path, ".js") }
 
 func (p *Plugin) isScript() bool { return isScript(p.WasmPath) }
 
-// moduleOf returns the module that a file is, or that is made of it.
+// moduleOf returns the module in a file, or the one built from a script.
 func (p *Plugin) moduleOf(file []byte) ([]byte, error) {
 	if !p.isScript() {
 		return file, nil
@@ -26,8 +25,8 @@ func (p *Plugin) moduleOf(file []byte) ([]byte, error) {
 	return js.Module(file, slices.Compact(exports)...)
 }
 
-// indexKey is what the index knows the module by. What is made of a script hangs on
-// the names of the tools, too.
+// indexKey returns the module's key in the index. For a script it includes the
+// exports, because the built module depends on them.
 func (p *Plugin) indexKey() string {
 	if !p.isScript() {
 		return p.WasmPath

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/internal/modindex"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/js"
 )
 
@@ -27,7 +28,7 @@ func TestScript(t *testing.T) {
 	dir, source := t.TempDir(), []byte("export function a() { return 'x' }")
 	put(t, filepath.Join(dir, "p", "plugin.toml"), scripted(`script = "src/p.js"`, "a", "b"))
 	put(t, filepath.Join(dir, "p", "src", "p.js"), source)
-	s := Scan(t.Context(), []Folder{{Path: dir}}, Options{})
+	s := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{})
 	if len(s.Plugins) != 1 {
 		t.Fatal(report(s, dir))
 	}
@@ -62,7 +63,7 @@ func TestScriptInTheIndex(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			s := Scan(t.Context(), []Folder{{Path: dir}}, Options{Index: x})
+			s := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{Index: x})
 			if len(s.Plugins) != 1 || s.Plugins[0].WasmSHA256 != digest(want) {
 				t.Fatalf("%v: %s", tools, report(s, dir))
 			}
@@ -70,7 +71,7 @@ func TestScriptInTheIndex(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x.Keep(s.Plugins[0].indexKey(), info, time.Now().Add(time.Hour), lookAt(want, digest(want)).Facts)
+			x.Keep(s.Plugins[0].indexKey(), info, time.Now().Add(time.Hour), inspectModule(want, digest(want)).Facts)
 		}
 	}
 }
@@ -106,7 +107,7 @@ func TestScriptProblems(t *testing.T) {
 		if tt.script != "" {
 			put(t, filepath.Join(dir, "p", "p.js"), []byte(tt.script))
 		}
-		s := Scan(t.Context(), []Folder{{Path: dir}}, Options{})
+		s := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{})
 		if got := report(s, dir); len(s.Plugins) != 0 || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %s\nwanted %q", tt.line, got, tt.want)
 		}
@@ -116,7 +117,7 @@ func TestScriptProblems(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "p", "p.js"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if s := Scan(t.Context(), []Folder{{Path: dir}}, Options{}); len(s.Plugins) != 0 {
+	if s := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{}); len(s.Plugins) != 0 {
 		t.Error("a folder passed for a script")
 	}
 }

@@ -17,34 +17,34 @@ type doc struct {
 	file     string
 	text     string
 	problems []Problem
-	told     [2]int // errors and warnings
+	reported [2]int // errors and warnings
 }
 
-// maxTold is how many errors, and how many warnings, are told of one manifest:
-// each costs a walk through the text, and nobody reads more.
-const maxTold = 50
+// maxReported bounds the errors, and the warnings, of one manifest. To find a
+// position costs a pass over the text, and more problems help no author.
+const maxReported = 50
 
-// add notes a problem at a byte offset.
+// add adds a problem at a byte offset.
 func (d *doc) add(at int, p Problem) {
-	n := &d.told[0]
+	n := &d.reported[0]
 	if p.Warning {
-		n = &d.told[1]
+		n = &d.reported[1]
 	}
-	if *n++; *n > maxTold {
+	if *n++; *n > maxReported {
 		return
 	}
 	p.File = d.file
 	p.Line, p.Col = tomlpos.LineCol(d.text, at)
-	d.problems = append(d.problems, p.tame())
+	d.problems = append(d.problems, p.sanitize())
 }
 
-// wrong notes an error at a value; without one, at the table.
+// wrong adds an error at a value, or at the table without one.
 func (d *doc) wrong(at *tomlpos.Spot, name, msg, fix string) {
 	d.add(at.Value, Problem{Key: name, Msg: msg, Fix: fix})
 }
 
-// A table reads one TOML table, key by key; unknown keys are warned about. The
-// zero table has no keys.
+// A table decodes one TOML table, key by key. Unknown keys are warnings. The zero
+// table has no keys.
 type table struct {
 	*tomlpos.Table
 	d *doc
@@ -220,7 +220,7 @@ func (t table) need(key, fix string) bool {
 	return false
 }
 
-// done warns about the keys that nobody asked for.
+// done adds a warning for each unknown key.
 func (t table) done() {
 	for _, key := range t.Unknown() {
 		fix := ""

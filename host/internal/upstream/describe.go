@@ -48,7 +48,7 @@ func (s *Server) Describe() (plugin.Info, []mcpclient.Tool) {
 // Define returns a tool as the host offers it, with what is wrong with it. ok is false
 // if it cannot be offered. The hints of a server count only if the settings trust them.
 func (s *Server) Define(t mcpclient.Tool) (d Definition, problems []tool.Text, ok bool) {
-	def, notes, ok := registry.StrangersTool(s.Settings.Name, t.Name, t.Title, t.Description, t.Schema)
+	def, notes, ok := registry.RemoteTool(s.Settings.Name, t.Name, t.Title, t.Description, t.Schema)
 	if !ok {
 		return d, plain(notes), false
 	}

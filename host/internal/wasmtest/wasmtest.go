@@ -1,6 +1,6 @@
-// Package wasmtest writes WebAssembly modules byte by byte, so that tests can
-// say what no compiler would produce. Sections stand in the order in which they
-// are added; nothing is checked, for lies are what the package is for.
+// Package wasmtest writes WebAssembly modules byte by byte, for tests with modules
+// that no compiler produces. Sections have the order in which they are added. The
+// package checks nothing, because tests need invalid modules.
 package wasmtest
 
 import "encoding/binary"

@@ -1,5 +1,5 @@
-// Who is logged in, what they took, and what their quotas leave; the operator
-// also sees what the others did.
+// Shows the logged-in user, usage and remaining quotas; the operator
+// also sees the usage of the other users.
 import { $, askForToken, el, forget, getJSON, moment, money, num, report, size, t } from "./app.js";
 
 const operator = "local"; // as the daemon calls whoever has its own token

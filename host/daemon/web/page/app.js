@@ -571,7 +571,7 @@ async function openChat(id, from = 0) {
   $("scroll").scrollTop = $("scroll").scrollHeight;
   listChats();
   if (!place) return $("question").focus();
-  requestAnimationFrame(() => { // when the texts stand there
+  requestAnimationFrame(() => { // after the texts are rendered
     place.scrollIntoView({ block: "center" });
     place.classList.add("found");
     place.tabIndex = -1;
@@ -673,7 +673,7 @@ function askForToken(message = "") {
   $("token").focus();
 }
 
-// forget leaves nothing of a token behind.
+// forget removes the token everywhere.
 function forget() {
   token = "";
   recall(() => sessionStorage.removeItem("weir.token"));

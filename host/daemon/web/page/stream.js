@@ -1,9 +1,9 @@
 // The stream of an answer, and how it goes on when its connection breaks. What
 // is asked of the daemon is asked by fetch's form, which the caller gives.
 
-// waits are the milliseconds before each try to come back; a connection that
-// brings an event begins them anew. Together they last as long as the daemon
-// keeps an answer that nobody reads.
+// waits are the milliseconds before each attempt to reconnect. A connection that
+// delivers an event restarts them. Their sum is as long as the daemon keeps an
+// answer without a reader.
 const waits = [0, 500, 1000, 2000, 4000, 8000, 15000, 30000];
 
 // events reads server-sent events from a body, each with the id it had.
@@ -35,13 +35,13 @@ class Stream {
   ending = false;
   wanted = new AbortController();
 
-  // api asks the daemon: it takes what fetch takes, and throws what is wrong,
-  // with a status if the daemon itself has said so.
+  // api sends a request to the daemon. It has the arguments of fetch and throws an
+  // error, with a status if the daemon responded.
   constructor(api, sleep = pause) { Object.assign(this, { api, sleep }); }
 
   // read yields the name and the data of every event, and two of its own: stream.lost
-  // when the connection breaks, and stream.back when there is another. It ends behind
-  // chat.end, and before it if the daemon cannot be asked to go on.
+  // when the connection breaks, and stream.back when there is another. It ends after
+  // chat.end, or earlier if the daemon cannot continue the stream.
   async* read(body) {
     let res = await this.api("api/chat", { method: "POST", signal: this.wanted.signal, body: JSON.stringify({ ...body, resume: true }), headers: { "Content-Type": "application/json" } });
     for (let tries = 0; ;) {
@@ -74,8 +74,8 @@ class Stream {
     }
   }
 
-  // end ends the turn, as soon as it can be named; the stream then comes to its
-  // end by itself. The second time the connection is given up.
+  // end stops the turn as soon as its id is known; the daemon then ends the stream.
+  // A second call closes the connection.
   end() {
     if (this.ending) return this.leave();
     this.ending = true;

@@ -48,7 +48,7 @@ function show(rows, none) {
   $("chat-list").replaceChildren(...(rows.length ? rows : [el("li", { class: "note" }, none)]));
 }
 
-// search shows where the words stand; a click goes to the message.
+// search shows the messages that contain the words; a click opens the message.
 async function search(words) {
   const turn = ++asked;
   let found;
@@ -109,8 +109,8 @@ const about = {
     });
   },
 
-  // save takes the conversation away as a file. A break of the stream is an
-  // error, so that nobody takes a part for the whole.
+  // save downloads the conversation as a file. A broken stream is an error, because
+  // a partial file would look complete.
   save(format) {
     return this.doing(async () => {
       const query = new URLSearchParams({ format, archives: $("talk-whole").checked, locale: document.documentElement.lang.slice(0, 2) });
@@ -165,7 +165,7 @@ export function startTalks() {
   $("older").addEventListener("click", older);
   $("talk-form").addEventListener("submit", (e) => { e.preventDefault(); about.rename(); });
   for (const format of ["markdown", "json", "jsonl"]) $(`talk-${format}`).addEventListener("click", () => about.save(format));
-  $("talk").addEventListener("close", () => { // the row that opened it was drawn anew
+  $("talk").addEventListener("close", () => { // the row that opened it was rendered again
     const row = $("chat-list").children[list.findIndex((c) => c.id === about.id)];
     (row?.querySelector(".about") || $("new-chat")).focus();
   });

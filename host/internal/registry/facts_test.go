@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // TestScanGoesThroughTheGate drops what would end an engine's process into the
@@ -19,7 +20,7 @@ func TestScanGoesThroughTheGate(t *testing.T) {
 	put(t, filepath.Join(dir, "b.wasm"), wasmtest.New().Custom(SectionName, least("b", "b")).Raw(bomb[8:]...).Bytes())
 	put(t, filepath.Join(dir, "c.wasm"), []byte("(module)"))
 	put(t, filepath.Join(dir, "d.wasm"), module([]string{"d"}, map[string]string{SectionName: string(least("d", "d"))}))
-	got := report(Scan(t.Context(), []Folder{{Path: dir}}, Options{}), dir)
+	got := report(Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{}), dir)
 	for _, want := range []string{
 		"ready d",
 		"refused a: a/a.wasm: the table section declares 4294967295 tables in 0 bytes; build it again as a core WebAssembly module, and copy it whole",
@@ -39,25 +40,25 @@ func TestScanDecodesBytesOnce(t *testing.T) {
 	dir := t.TempDir()
 	wasm := module([]string{"a"}, map[string]string{SectionName: string(least("a", "a"))})
 	put(t, filepath.Join(dir, "a.wasm"), wasm)
-	first := Scan(t.Context(), []Folder{{Path: dir}}, Options{})
-	if len(first.Plugins) != 1 || len(first.looks) != 1 {
-		t.Fatal(report(first, dir), len(first.looks))
+	first := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{})
+	if len(first.Plugins) != 1 || len(first.facts) != 1 {
+		t.Fatal(report(first, dir), len(first.facts))
 	}
 	sum := first.Plugins[0].WasmSHA256
-	l := first.looks[sum]
+	l := first.facts[sum]
 	l.IsGo = true // it is not
-	first.looks[sum] = l
+	first.facts[sum] = l
 	if err := os.Rename(filepath.Join(dir, "a.wasm"), filepath.Join(dir, "z.wasm")); err != nil {
 		t.Fatal(err)
 	}
-	second := Scan(t.Context(), []Folder{{Path: dir}}, Options{Previous: first})
+	second := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{Previous: first})
 	if len(second.Plugins) != 1 || !second.Plugins[0].IsGo {
 		t.Error("unchanged bytes were decoded again:", report(second, dir))
 	}
 	if err := os.Remove(filepath.Join(dir, "z.wasm")); err != nil {
 		t.Fatal(err)
 	}
-	if third := Scan(t.Context(), []Folder{{Path: dir}}, Options{Previous: second}); len(third.looks) != 0 {
-		t.Errorf("%d modules are remembered, and none is left", len(third.looks))
+	if third := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{Previous: second}); len(third.facts) != 0 {
+		t.Errorf("%d modules are remembered, and none is left", len(third.facts))
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/weirhost/weir/host/internal/text"
 )
 
-// takenFor refuses names that differ from another's in nothing that a reader
-// would notice: a model that means the one would call the other.
-func (s *scan) takenFor(p *Plugin) []Problem {
+// lookalikes returns problems for names that look like another name, because a
+// model could call the wrong tool.
+func (s *scan) lookalikes(p *Plugin) []Problem {
 	var out []Problem
 	const fix = "give it another name"
 	name := p.Manifest.Name
@@ -17,7 +17,7 @@ func (s *scan) takenFor(p *Plugin) []Problem {
 	}
 	for _, t := range p.Manifest.Tools {
 		name := t.Spec.Name
-		if r := takenForReserved(name); r != "" {
+		if r := reservedLookalike(name); r != "" {
 			out = append(out, Problem{File: p.Source, Key: "tool.name", Msg: fmt.Sprintf("the tool name %q is easily taken for %s, which the host provides itself", name, r), Fix: fix})
 		}
 		o, ok := s.owner["like "+text.Lookalike(name)]
@@ -33,9 +33,9 @@ func (s *scan) takenFor(p *Plugin) []Problem {
 	return out
 }
 
-// takenForReserved names the host's own tool that a name is, or is easily taken
-// for; empty: none.
-func takenForReserved(name string) string {
+// reservedLookalike returns the host's own tool whose name is equal to name or
+// looks like it, or "".
+func reservedLookalike(name string) string {
 	for _, r := range reserved {
 		if text.Lookalike(r) == text.Lookalike(name) {
 			return r
@@ -44,8 +44,8 @@ func takenForReserved(name string) string {
 	return ""
 }
 
-// own remembers a plugin's names.
-func (s *scan) own(p *Plugin) {
+// register adds a plugin's names.
+func (s *scan) register(p *Plugin) {
 	s.owner["plugin "+p.Manifest.Name], s.owner["like plugin "+text.Lookalike(p.Manifest.Name)] = p, p
 	for _, t := range p.Manifest.Tools {
 		s.owner[t.Spec.Name], s.owner["like "+text.Lookalike(t.Spec.Name)] = p, p

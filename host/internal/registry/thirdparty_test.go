@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -61,11 +62,11 @@ func TestCleanNames(t *testing.T) {
 
 // One scan asks all strangers at once, and one that fails or is slow leaves
 // the others as they are.
-func TestScanAsksStrangersOnce(t *testing.T) {
+func TestScanListsThirdPartyToolsOnce(t *testing.T) {
 	dir := t.TempDir()
-	foreign := module([]string{"describe", "call"}, nil)
+	thirdParty := module([]string{"describe", "call"}, nil)
 	for _, name := range []string{"good", "bad", "slow", "good-"} {
-		put(t, filepath.Join(dir, name+".wasm"), foreign)
+		put(t, filepath.Join(dir, name+".wasm"), thirdParty)
 	}
 	put(t, filepath.Join(dir, "own.wasm"), module([]string{"own"}, map[string]string{SectionName: string(least("own", "own"))}))
 	asked := 0
@@ -84,7 +85,7 @@ func TestScanAsksStrangersOnce(t *testing.T) {
 		}
 		return out
 	}
-	s := Scan(t.Context(), []Folder{{Path: dir}}, Options{Describe: describe})
+	s := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{Describe: describe})
 	want := "ready good\nready own\nrefused good: good.wasm: the plugin name \"good\" belongs to good-.wasm already; rename or remove one of the two (and 1 more)\n" +
 		"refused bad: bad.wasm: its export describe, which lists its tools, failed: it is out; ask its author, or remove the plugin; after ten minutes a reload asks it again"
 	lines := strings.Split(report(s, dir), "\n")
@@ -100,8 +101,8 @@ func TestScanAsksStrangersOnce(t *testing.T) {
 	if asked != 1 || len(s.Pending) != 1 || s.Pending[0].Manifest.Name != "slow" {
 		t.Errorf("asked %d times, pending %v", asked, s.Pending)
 	}
-	if s := Scan(t.Context(), []Folder{{Path: dir}}, Options{}); len(s.Plugins) != 1 || !strings.Contains(s.Refused[0].Why(), "made for another host") {
-		t.Errorf("with nobody to ask: %s", report(s, dir))
+	if s := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{}); len(s.Plugins) != 1 || !strings.Contains(s.Refused[0].Why(), "made for another host") {
+		t.Errorf("without a Describer: %s", report(s, dir))
 	}
 }
 

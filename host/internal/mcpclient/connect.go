@@ -13,17 +13,17 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// steady is how long a connection has to hold for its end to be news: one that ends
-// earlier each time is not tried at the first pace for ever. It is the longest pause
-// too.
+// steady is how long a connection must last before its end resets the pauses, and
+// the longest pause. Without it, a connection that always breaks at once would be
+// retried at the shortest pause for ever.
 const steady = time.Minute
 
-// relistPause is how often a server that says that its tools have changed is asked.
+// relistPause is the shortest time between two lists after change notifications.
 const relistPause = time.Second
 
-// keep connects, waits for the connection to end, and connects again, with
-// growing pauses, until the Server is closed.
-func (s *Server) keep() {
+// maintain connects, waits for the end of the connection, and connects again with
+// growing pauses until Close.
+func (s *Server) maintain() {
 	defer close(s.done)
 	for s.ctx.Err() == nil {
 		session, relist, err := s.connect()
@@ -44,15 +44,15 @@ func (s *Server) keep() {
 		s.down(err)
 		select {
 		case <-time.After(s.cfg.pause.NextBackOff()):
-		case <-s.kick:
+		case <-s.retry:
 		case <-s.ctx.Done():
 			return
 		}
 	}
 }
 
-// connect makes a session and reads its tools. relist gets a value when the
-// server says that its tools have changed.
+// connect creates a session and lists its tools. relist receives a value when the
+// server reports a change of its tools.
 func (s *Server) connect() (session *mcp.ClientSession, relist chan struct{}, err error) {
 	relist = make(chan struct{}, 1)
 	client := mcp.NewClient(&mcp.Implementation{Name: "weir", Version: s.cfg.Version}, &mcp.ClientOptions{
@@ -84,7 +84,7 @@ func (s *Server) connect() (session *mcp.ClientSession, relist chan struct{}, er
 	return session, relist, nil
 }
 
-// watch returns when the session has ended, with the reason.
+// watch waits for the end of the session and returns the reason.
 func (s *Server) watch(session *mcp.ClientSession, relist chan struct{}) error {
 	ended := make(chan error, 1)
 	go func() { ended <- session.Wait() }()
@@ -117,7 +117,7 @@ func (s *Server) watch(session *mcp.ClientSession, relist chan struct{}) error {
 	}
 }
 
-// lost says why a connection is gone.
+// lost returns why a connection has ended.
 func (s *Server) lost(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -126,7 +126,7 @@ func (s *Server) lost(err error) error {
 	return errors.New("the connection has ended")
 }
 
-// explain says in a sentence why a server cannot be used.
+// explain returns a sentence that states why a server cannot be used.
 func (s *Server) explain(ctx context.Context, err error) error {
 	var exit *exec.ExitError
 	switch {
@@ -145,33 +145,33 @@ func (s *Server) explain(ctx context.Context, err error) error {
 func (s *Server) up(session *mcp.ClientSession, tools []Tool, notes []string) {
 	s.mu.Lock()
 	s.session, s.status = session, Status{State: Ready, Tools: tools, Notes: notes}
-	s.turn()
+	s.finishTry()
 	s.mu.Unlock()
 	s.log.Info("another server's tools can be used", "server", s.cfg.Name, "tools", len(tools))
 	for _, n := range notes {
 		s.log.Warn("another server's tool is left out", "server", s.cfg.Name, "why", n)
 	}
-	s.tell()
+	s.notify()
 }
 
 func (s *Server) down(err error) {
 	s.mu.Lock()
 	s.session = nil
 	s.status.State, s.status.Why = Down, err.Error()
-	s.turn()
+	s.finishTry()
 	s.mu.Unlock()
 	s.log.Warn("another server's tools cannot be used", "server", s.cfg.Name, "why", err)
-	s.tell()
+	s.notify()
 }
 
-// turn wakes those that wait for a try to end, under s.mu.
-func (s *Server) turn() {
+// finishTry wakes the callers that wait for an attempt. The caller holds s.mu.
+func (s *Server) finishTry() {
 	s.tries++
-	close(s.turned)
-	s.turned = make(chan struct{})
+	close(s.tried)
+	s.tried = make(chan struct{})
 }
 
-func (s *Server) tell() {
+func (s *Server) notify() {
 	if s.cfg.Changed != nil {
 		s.cfg.Changed()
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // TestNoNameIsTakenForAnother refuses newcomers whose names can be taken for
@@ -21,7 +22,7 @@ func TestNoNameIsTakenForAnother(t *testing.T) {
 	}
 	put(t, filepath.Join(dir, "z", "plugin.toml"), least("readfile", "z"))
 	put(t, filepath.Join(dir, "z", "readfile.wasm"), module([]string{"z"}, nil))
-	got := report(Scan(t.Context(), []Folder{{Path: dir}}, Options{}), dir)
+	got := report(Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{}), dir)
 	for _, want := range []string{
 		"ready read_file", "ready e",
 		`refused b: b/plugin.toml: the tool name "readfi1e" is easily taken for read_file of the plugin read_file (a/plugin.toml)`,
@@ -90,7 +91,7 @@ func TestProblemsAreTame(t *testing.T) {
 	for range 10_000 {
 		many.WriteString("[[tool]]\nname = 1\n")
 	}
-	if _, problems = ParseManifest("plugin.toml", []byte(many.String())); len(problems) != maxTold {
+	if _, problems = ParseManifest("plugin.toml", []byte(many.String())); len(problems) != maxReported {
 		t.Errorf("%d problems are told", len(problems))
 	}
 }

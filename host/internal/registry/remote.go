@@ -7,11 +7,11 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// StrangersTool makes a tool of what another server says of one of its own, with
-// the care that a plugin's foreign description gets. It is named
-// <server>__<name>, and Remote is the name over there. notes are what was
-// wrong; false: nothing can be made of it.
-func StrangersTool(server, name, title, description string, schema json.RawMessage) (t Tool, notes []string, ok bool) {
+// RemoteTool returns a tool for the tool of another server. The texts and the
+// schema are untrusted and get the same checks as a third-party plugin's. The new
+// name is <server>__<name>; Remote is the original one. notes are the faults. ok
+// is false if the tool is unusable.
+func RemoteTool(server, name, title, description string, schema json.RawMessage) (t Tool, notes []string, ok bool) {
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	short, place := "", cleanName(server)
 	if len(name) <= 4*maxToolName {
@@ -23,10 +23,10 @@ func StrangersTool(server, name, title, description string, schema json.RawMessa
 	}
 	t = Tool{Format: FormatMCP, EmptyOK: true, Export: name, Remote: name}
 	t.Spec = tool.Spec{Name: place + "__" + fitName(short, maxToolName-len(place)-len("__"), name)}
-	if t.Spec.Description = foreignText(description, title); t.Spec.Description == "" {
+	if t.Spec.Description = thirdPartyText(description, title); t.Spec.Description == "" {
 		t.Spec.Description = fmt.Sprintf("The tool %s of the server %s, which does not describe it.", short, place)
 	}
-	t.Spec.Params, t.Schema = foreignSchema(schema, func(why string) {
+	t.Spec.Params, t.Schema = thirdPartySchema(schema, func(why string) {
 		note("%s takes any arguments: %s", t.Spec.Name, why)
 	})
 	return t, notes, true

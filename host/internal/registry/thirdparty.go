@@ -17,26 +17,25 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// An ABI is a way in which plugins made for other hosts talk. The empty ABI is
+// An ABI is a calling convention of plugins for other hosts. The empty ABI is
 // weir's own.
 type ABI string
 
-// Plugins for mcp.run and the first hyper-mcp describe themselves by one
-// export, those for hyper-mcp since its second version by another.
+// Plugins for mcp.run and hyper-mcp 1 use ABIDescribe, those for hyper-mcp 2 and
+// later ABIList.
 const (
 	ABIOwn      ABI = ""
 	ABIDescribe ABI = "describe/call"
 	ABIList     ABI = "list_tools/call_tool"
 )
 
-// Exports are the functions that the ABI's hosts call: the one that lists the
-// tools, and the one that runs each of them.
+// Exports returns the names of the exports that list the tools and run a tool.
 func (a ABI) Exports() (list, call string) {
 	list, call, _ = strings.Cut(string(a), "/")
 	return list, call
 }
 
-// abiOf recognises a module by what it exports.
+// abiOf returns the ABI of a module with these exports.
 func abiOf(exports []string) ABI {
 	for _, a := range []ABI{ABIList, ABIDescribe} {
 		list, call := a.Exports()
@@ -47,37 +46,37 @@ func abiOf(exports []string) ABI {
 	return ABIOwn
 }
 
-// A Description is what a module of a foreign ABI said about itself when it was
-// asked. Every byte of it is a stranger's.
+// A Description is the tool list of a module with a third-party ABI. It is
+// untrusted.
 type Description struct {
-	// Answer is what the listing export answered.
+	// Answer is the output of the listing export.
 	Answer []byte
-	// Err says why there is no Answer; a sentence.
+	// Err is the reason if there is no Answer.
 	Err error
-	// Pending says that there is no Answer yet.
+	// Pending reports that the list is still being requested.
 	Pending bool
 }
 
-// A Describer asks modules of a foreign ABI what their tools are, and returns
-// as many Descriptions, in the same order. It runs their code, which this
+// A Describer requests the tool lists of third-party plugins. It returns one
+// Description for each, in the same order. It runs the plugins' code, which this
 // package never does.
 type Describer func(ctx context.Context, plugins []*Plugin) []Description
 
-// What is taken of a stranger's description; in bytes unless it says otherwise.
+// Bounds of a third-party description, in bytes unless the name says otherwise.
 const (
-	maxForeignTools  = 256
-	maxForeignSchema = 32 << 10
-	maxToolName      = 64
+	maxThirdPartyTools  = 256
+	maxThirdPartySchema = 32 << 10
+	maxToolName         = 64
 )
 
-// foreignFix is what can be done about a plugin that does not describe itself.
-const foreignFix = "ask its author, or remove the plugin"
+// thirdPartyFix is the remedy for a plugin without a usable tool list.
+const thirdPartyFix = "ask its author, or remove the plugin"
 
-// readForeign is the rest of readPacked for a module without a manifest. The
-// tools are filled in when it has been described.
-func (p *Plugin) readForeign(abi ABI, l look) []Problem {
+// readThirdParty completes readPacked for a module without a manifest. describe
+// adds the tools later.
+func (p *Plugin) readThirdParty(abi ABI, l moduleFacts) []Problem {
 	p.ABI = abi
-	p.is(l)
+	p.setFacts(l)
 	if p.Manifest.Name = cleanName(strings.TrimSuffix(filepath.Base(p.Source), ".wasm")); p.Manifest.Name == "" {
 		return []Problem{{File: p.Source, Msg: "a plugin of this kind is named by its file, and this file's name has no letter from a to z and no digit", Fix: "rename the file, for example to mytool.wasm"}}
 	}
@@ -85,8 +84,8 @@ func (p *Plugin) readForeign(abi ABI, l look) []Problem {
 	return nil
 }
 
-// cleanName makes a name of a stranger's: small letters, digits and single
-// underscores, a letter first; empty when nothing is left.
+// cleanName converts an untrusted name to lower-case letters, digits and single
+// underscores, with a letter first. It returns "" if nothing remains.
 func cleanName(s string) string {
 	var b strings.Builder
 	gap := false
@@ -108,8 +107,8 @@ func cleanName(s string) string {
 	return fitName(name, maxToolName/2, s)
 }
 
-// fitName shortens a name to n bytes. What was cut off lives on in a digest, so
-// that two long names do not become one.
+// fitName shortens a name to n bytes. A digest of the whole name replaces the
+// end, because two long names must stay different.
 func fitName(name string, n int, whole string) string {
 	if len(name) <= n {
 		return name
@@ -118,9 +117,9 @@ func fitName(name string, n int, whole string) string {
 	return strings.TrimRight(name[:n-7], "_") + "_" + hex.EncodeToString(sum[:3])
 }
 
-// foreignList is what both ABIs answer; _meta, annotations and what else there
-// is promises things that nobody can hold a stranger to.
-type foreignList struct {
+// thirdPartyList is the answer in both ABIs. It omits _meta, annotations and all
+// other fields, because weir cannot verify their claims.
+type thirdPartyList struct {
 	Tools []struct {
 		Name        string          `json:"name"`
 		Title       string          `json:"title"`
@@ -129,16 +128,16 @@ type foreignList struct {
 	} `json:"tools"`
 }
 
-// describe fills in the tools of a foreign plugin from what it said.
+// describe sets the tools of a third-party plugin from its tool list.
 func (p *Plugin) describe(d Description) []Problem {
 	list, _ := p.ABI.Exports()
 	refuse := func(format string, args ...any) []Problem {
-		return []Problem{{File: p.Source, Msg: fmt.Sprintf(format, args...), Fix: foreignFix}}
+		return []Problem{{File: p.Source, Msg: fmt.Sprintf(format, args...), Fix: thirdPartyFix}}
 	}
 	if d.Err != nil {
 		return []Problem{{File: p.Source, Msg: fmt.Sprintf("its export %s, which lists its tools, failed: %s", list, d.Err), Fix: "ask its author, or remove the plugin; after ten minutes a reload asks it again"}}
 	}
-	var answer foreignList
+	var answer thirdPartyList
 	dec := json.NewDecoder(bytes.NewReader(d.Answer))
 	if err := dec.Decode(&answer); err != nil || dec.More() {
 		return refuse(`its export %s does not answer with a list of tools, {"tools":[…]}`, list)
@@ -146,8 +145,8 @@ func (p *Plugin) describe(d Description) []Problem {
 	switch n := len(answer.Tools); {
 	case n == 0:
 		return refuse("its export %s lists no tool", list)
-	case n > maxForeignTools:
-		return refuse("its export %s lists %d tools, and at most %d are taken", list, n, maxForeignTools)
+	case n > maxThirdPartyTools:
+		return refuse("its export %s lists %d tools, and at most %d are taken", list, n, maxThirdPartyTools)
 	}
 	var problems []Problem
 	warn := func(format string, args ...any) {
@@ -155,15 +154,15 @@ func (p *Plugin) describe(d Description) []Problem {
 	}
 	p.Manifest.Description = fmt.Sprintf("tools of a plugin for other hosts (%s)", p.ABI)
 	for i, t := range answer.Tools {
-		one, ok := p.foreignTool(t.Name, i, warn)
+		one, ok := p.thirdPartyTool(t.Name, i, warn)
 		if !ok {
 			continue
 		}
-		one.Spec.Description = foreignText(t.Description, t.Title)
+		one.Spec.Description = thirdPartyText(t.Description, t.Title)
 		if one.Spec.Description == "" {
 			one.Spec.Description = fmt.Sprintf("The tool %s of the plugin %s, which does not describe it.", one.Spec.Name, p.Manifest.Name)
 		}
-		one.Spec.Params, one.Schema = foreignSchema(t.InputSchema, func(why string) {
+		one.Spec.Params, one.Schema = thirdPartySchema(t.InputSchema, func(why string) {
 			warn("%s takes any arguments: %s", one.Spec.Name, why)
 		})
 		p.Manifest.Tools = append(p.Manifest.Tools, one)
@@ -175,22 +174,23 @@ func (p *Plugin) describe(d Description) []Problem {
 	return problems
 }
 
-// listDigest stands for a manifest's digest: of what is made of the list, with
-// keys in one order, for some plugins write theirs in another each time.
+// listDigest replaces the digest of a manifest. It hashes the decoded list with
+// sorted keys, because some plugins write them in a different order each time.
 func (p *Plugin) listDigest() string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	for _, t := range p.Manifest.Tools {
 		var params any
 		if json.Unmarshal(t.Spec.Params, &params) != nil || enc.Encode([]any{t.Spec.Name, t.Remote, t.Spec.Description, params}) != nil {
-			b.Write(t.Spec.Params) // it was compiled, and reads
+			b.Write(t.Spec.Params) // params were compiled, and so are valid
 		}
 	}
 	return digest(b.Bytes())
 }
 
-// foreignTool names one tool and says how it is run. false: it is left out.
-func (p *Plugin) foreignTool(name string, i int, warn func(string, ...any)) (Tool, bool) {
+// thirdPartyTool returns one tool with its name and export, or false if the tool
+// is left out.
+func (p *Plugin) thirdPartyTool(name string, i int, warn func(string, ...any)) (Tool, bool) {
 	_, call := p.ABI.Exports()
 	if len(name) > 4*maxToolName {
 		warn("tool %d of its list is left out: its name is %d bytes long", i+1, len(name))
@@ -209,11 +209,11 @@ func (p *Plugin) foreignTool(name string, i int, warn func(string, ...any)) (Too
 	return Tool{Spec: tool.Spec{Name: full}, Export: call, Format: FormatMCP, Remote: name}, true
 }
 
-// foreignText is a description without what cannot be seen, cut to what a
-// manifest could say.
-func foreignText(texts ...string) string {
+// thirdPartyText returns the first text that is not empty, without invisible
+// characters and cut to maxDescription.
+func thirdPartyText(texts ...string) string {
 	for _, s := range texts {
-		// What is far too long is cut before it is looked at.
+		// Cut first, to bound the work.
 		s = strings.ToValidUTF8(s[:min(len(s), 16*maxDescription)], "")
 		if s = strings.TrimSpace(text.Clean(s)); s == "" {
 			continue
@@ -226,12 +226,12 @@ func foreignText(texts ...string) string {
 	return ""
 }
 
-// freeParams is the schema of a tool that may take anything.
+// freeParams is the schema of a tool that accepts any arguments.
 const freeParams = `{"type":"object","additionalProperties":true}`
 
-// foreignSchema returns a stranger's schema if it can be used, else one that
-// lets everything pass; why says what is wrong with the first.
-func foreignSchema(raw json.RawMessage, why func(string)) (json.RawMessage, *schema.Schema) {
+// thirdPartySchema returns a third-party schema if it is valid. Otherwise it calls
+// why with the reason and returns a schema that accepts everything.
+func thirdPartySchema(raw json.RawMessage, why func(string)) (json.RawMessage, *schema.Schema) {
 	text, err := tidySchema(raw)
 	if err == nil {
 		var s *schema.Schema
@@ -242,18 +242,18 @@ func foreignSchema(raw json.RawMessage, why func(string)) (json.RawMessage, *sch
 	why(err.Error())
 	s, err := schema.Compile(json.RawMessage(freeParams))
 	if err != nil {
-		return nil, nil // it is a constant, and compiles
+		return nil, nil // unreachable: a constant that compiles
 	}
 	return json.RawMessage(freeParams), s
 }
 
-// tidySchema compacts a schema, strips what cannot be seen from its texts, and
-// adds the type that some authors leave out.
+// tidySchema compacts a schema, removes invisible characters from its texts, and
+// adds the type that some authors omit.
 func tidySchema(raw json.RawMessage) (json.RawMessage, error) {
 	raw = bytes.TrimSpace(raw)
 	switch {
-	case len(raw) > maxForeignSchema:
-		return nil, fmt.Errorf("its schema is %d bytes long, and at most %d are read", len(raw), maxForeignSchema)
+	case len(raw) > maxThirdPartySchema:
+		return nil, fmt.Errorf("its schema is %d bytes long, and at most %d are read", len(raw), maxThirdPartySchema)
 	case len(raw) == 0 || string(raw) == "null":
 		return json.RawMessage(noParams), nil
 	case raw[0] != '{':
@@ -278,16 +278,16 @@ func tidySchema(raw json.RawMessage) (json.RawMessage, error) {
 	return w.out.Bytes(), nil
 }
 
-// maxSchemaDepth bounds the nesting of a stranger's schema.
+// maxSchemaDepth bounds the nesting of a third-party schema.
 const maxSchemaDepth = 48
 
-// tidy copies JSON in its own order. What people and models read in it is
-// cleaned; of a stranger's, every string, and texts are cut to the length of a
-// description.
+// tidy copies JSON and keeps its order. It cleans the texts that people and models
+// read. In a third-party schema it cleans every string, and cuts texts to the
+// length of a description.
 type tidy struct {
 	dec   *json.Decoder
 	out   jsonWriter
-	known bool // the author is no stranger
+	known bool // the schema is in a manifest
 	fault error
 }
 
@@ -317,10 +317,10 @@ func (w *tidy) text(s string, read bool) string {
 	case !read:
 		return text.Clean(s)
 	}
-	return foreignText(s)
+	return thirdPartyText(s)
 }
 
-// own holds a text to what a manifest may say.
+// own checks a text against the rules of a manifest.
 func (w *tidy) own(s string, read bool) string {
 	shown := text.Clean(s)
 	switch {
@@ -334,7 +334,7 @@ func (w *tidy) own(s string, read bool) string {
 	return shown
 }
 
-// inside copies an object or a list up to its end.
+// inside copies the rest of an object or a list.
 func (w *tidy) inside(open json.Delim, depth int) error {
 	w.out.WriteString(open.String())
 	for n := 0; w.dec.More(); n++ {
