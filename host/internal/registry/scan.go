@@ -148,7 +148,7 @@ func Scan(ctx context.Context, folders []plugin.Folder, opt Options) *Snapshot {
 	all = append(all, s.missedByListing(all)...)
 	old := opt.Previous.sources()
 	maps.Copy(old, opt.Known)
-	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(newcomer(old, a), newcomer(old, b)) })
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(sortsAfterKnown(old, a), sortsAfterKnown(old, b)) })
 	found := s.openAll(ctx, all)
 	s.describe(ctx, found)
 	for _, r := range found {
@@ -173,7 +173,7 @@ func (s *Snapshot) sources() map[string]bool {
 	return m
 }
 
-func newcomer(old map[string]bool, c candidate) int {
+func sortsAfterKnown(old map[string]bool, c candidate) int {
 	if old[c.source] {
 		return 0
 	}
