@@ -38,6 +38,23 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// Every path in ARCHITECTURE.md that begins with a folder of the repository exists.
+func TestArchitectureNamesRealFiles(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`((?:agent|docs|host|plugins|sdk)/[^`]*)`").FindAllStringSubmatch(string(text), -1)
+	if len(named) < 40 {
+		t.Errorf("only %d paths are named: the page is not read as it is written", len(named))
+	}
+	for _, m := range named {
+		if found, err := filepath.Glob(m[1]); err != nil || len(found) == 0 {
+			t.Errorf("ARCHITECTURE.md names %s, which does not exist", m[1])
+		}
+	}
+}
+
 func checkLink(t *testing.T, page, link string) {
 	t.Helper()
 	if strings.Contains(link, "://") || strings.HasPrefix(link, "mailto:") {
