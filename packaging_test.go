@@ -12,7 +12,7 @@ import (
 
 // TestServiceUnit holds packaging/weir.service to what weir needs of systemd:
 // without these a reload ends the daemon, a stop ends tools before their
-// answers, short calls wait behind long ones, or nothing can be compiled.
+// answers, short calls wait for long ones, or nothing can be compiled.
 func TestServiceUnit(t *testing.T) {
 	raw, err := os.ReadFile("packaging/weir.service")
 	if err != nil {
@@ -49,7 +49,7 @@ func TestServiceUnit(t *testing.T) {
 }
 
 // TestDockerfile holds packaging/Dockerfile to what is there: what it copies
-// exists, its folders are those of its commands, and nobody is root. With
+// exists, its folders are those of its commands, and no process is root. With
 // WEIR_IMAGE=build its build command is run too, and the binary needs no other
 // file (make test-image).
 func TestDockerfile(t *testing.T) {

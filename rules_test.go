@@ -158,7 +158,7 @@ var allowed = map[string]map[string]string{
 		"github.com/tetratelabs/wazero": "the one door to Wasm",
 	},
 	"host/internal/memsnap": {
-		"golang.org/x/sys": "memory maps and the requests behind them",
+		"golang.org/x/sys": "memory maps and their requests",
 	},
 	"host/internal/cpusched": {
 		"golang.org/x/sys": "scheduling attributes of threads",
@@ -337,7 +337,7 @@ func level(pkg string) (int, string) {
 	return -1, ""
 }
 
-// A row of the table that nobody uses is a lie about the house.
+// A row of the table without use is wrong and must go.
 func checkImports(t *testing.T, files []file) {
 	used := map[string]bool{}
 	defer func() {
@@ -501,9 +501,8 @@ func checkNames(t *testing.T, files []file) {
 	}
 }
 
-// checkPatterns holds the program to compiling no expression while it starts, when
-// nobody has asked for it yet: every worker is a start, and together they took 2 ms
-// and 1 MiB.
+// checkPatterns checks that no regular expression is compiled while the program
+// starts: every worker is a start, and together they took 2 ms and 1 MiB.
 func checkPatterns(t *testing.T, files []file) {
 	for _, f := range files {
 		other := strings.HasPrefix(f.pkg, "host/bench/") // no process of weir's
@@ -579,7 +578,7 @@ func startNothing(t *testing.T, pattern string, files []file) {
 	}
 }
 
-// checkExits keeps the end of the process in main, and init for nobody.
+// checkExits allows the end of the process in main only, and no init.
 func checkExits(t *testing.T, files []file) {
 	for _, f := range files {
 		if f.test {

@@ -118,8 +118,7 @@ func TestApproveOverHTTP(t *testing.T) {
 	}
 }
 
-// A guest that may reach this very machine can say nothing about plugins: it
-// has no token, and nobody gives it one.
+// A guest that may reach this machine cannot approve plugins: it has no token.
 func TestNoGuestApproves(t *testing.T) {
 	s, dir := pinnedServer(t, []string{"fetch_url", "read_file"}, func(c *host.Config) {
 		c.Grants = map[string]plugin.Grant{"fetch_url": {Hosts: []plugin.HostGrant{{Host: "http://127.0.0.1:*"}, {Host: "127.0.0.1:*"}}}}

@@ -17,9 +17,9 @@ import (
 // first event, so that a question which cannot be asked is a plain answer with
 // a status.
 //
-// A client that lost the stream may ask for it by the same request with the id
-// of the last event it read; libraries do so by themselves, and the question
-// must not be asked again then.
+// A client that lost the stream can request it again with the id of the last event
+// it read. Libraries repeat the request automatically; the question must not be asked
+// again then.
 func (d *Daemon) postChat(w http.ResponseWriter, r *http.Request) error {
 	if r.Header.Get("Last-Event-ID") != "" {
 		return d.resumeChat(w, r)

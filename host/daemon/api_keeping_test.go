@@ -35,7 +35,7 @@ func TestSearchArchives(t *testing.T) {
 		{"q=timeout&limit=1", []string{b}, 2},
 		{"q=" + "%E8%B6%85%E6%97%B6", []string{b}, 2}, // two Chinese characters
 		{"q=pattern+grep", nil, 0},                    // a name of an argument is not what was asked for
-		{"q=x", []string{b, a}, 0},                    // but its value is, and stands in the call
+		{"q=x", []string{b, a}, 0},                    // but its value is in the call
 		{"q=nowhere", nil, 0},
 		{"q=timeout&conversation_id=three", nil, 0},
 	} {

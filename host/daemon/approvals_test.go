@@ -79,15 +79,15 @@ func there(t *testing.T, path string) bool {
 	return err == nil
 }
 
-// live is a chat whose events are read as they come.
-type live struct {
+// liveChat is a chat whose events are read as they come.
+type liveChat struct {
 	*testing.T
 	events chan event
 	end    context.CancelFunc
 	all    []event
 }
 
-func (s *server) chat(body string) *live {
+func (s *server) chat(body string) *liveChat {
 	s.Helper()
 	ctx, cancel := context.WithCancel(s.Context())
 	req, err := http.NewRequestWithContext(ctx, "POST", s.url+"/api/chat", strings.NewReader(body))
@@ -100,7 +100,7 @@ func (s *server) chat(body string) *live {
 	if err != nil {
 		s.Fatal(err)
 	}
-	l := &live{T: s.T, events: make(chan event, 1024), end: cancel}
+	l := &liveChat{T: s.T, events: make(chan event, 1024), end: cancel}
 	go func() {
 		defer close(l.events)
 		defer resp.Body.Close()
@@ -122,7 +122,7 @@ func (s *server) chat(body string) *live {
 }
 
 // until reads events up to one of that name.
-func (l *live) until(name string) event {
+func (l *liveChat) until(name string) event {
 	l.Helper()
 	for {
 		select {
@@ -140,7 +140,7 @@ func (l *live) until(name string) event {
 	}
 }
 
-func (l *live) asked() api.Approval {
+func (l *liveChat) asked() api.Approval {
 	l.Helper()
 	var a api.Approval
 	if err := json.Unmarshal([]byte(l.until(api.EventAsked).data), &a); err != nil {
@@ -149,7 +149,7 @@ func (l *live) asked() api.Approval {
 	return a
 }
 
-func (l *live) result() api.ToolCallResult {
+func (l *liveChat) result() api.ToolCallResult {
 	l.Helper()
 	var r api.ToolCallResult
 	if err := json.Unmarshal([]byte(l.until(api.EventResult).data), &r); err != nil {
@@ -218,8 +218,8 @@ func TestApprovalByAPI(t *testing.T) {
 	}
 }
 
-// Without anybody to ask the call is refused at once, over every door that a
-// model stands behind; a person's own call runs.
+// If no person can answer, a call of a model is refused at once, through every
+// protocol; a person's own call runs.
 func TestNobodyToAsk(t *testing.T) {
 	m := replay.Func(func(n int, _ agent.Request) replay.Reply {
 		if n%2 == 0 {

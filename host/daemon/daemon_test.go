@@ -242,7 +242,7 @@ func TestConversationIsContinued(t *testing.T) {
 	}
 }
 
-// The question is stored even when the model fails, and the failure is told.
+// The question is stored even if the model fails, and the failure is reported.
 func TestModelFailure(t *testing.T) {
 	m := replay.New(replay.Reply{Err: &agent.ModelError{Code: agent.ModelAuth, Model: "scripted", Msg: "the key is refused", Hint: "check it"}})
 	s := newServer(t, m)

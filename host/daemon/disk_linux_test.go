@@ -28,9 +28,9 @@ type disk struct {
 
 // A write that the kernel itself refuses: the turn goes on with the cut text
 // and says so, reading goes on, and when there is room again everything is as
-// before. It runs in a process of its own: on a small file system that nobody
-// else sees where that is permitted, and under a bound for the size of files,
-// which is permitted everywhere.
+// before. It runs in a process of its own: on a small private file system where
+// that is permitted, and with a limit on the size of files, which is permitted
+// everywhere.
 func TestFullDisk(t *testing.T) {
 	switch os.Getenv(diskEnv) {
 	case "tmpfs":

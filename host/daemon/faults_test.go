@@ -38,7 +38,7 @@ func TestFaultsAreShown(t *testing.T) {
 		switch {
 		case n == 0:
 			return replay.Text(longCall)
-		case n%2 == 1: // behind a call, the answer
+		case n%2 == 1: // after a call, the answer
 			return replay.Text("done")
 		}
 		return replay.Call("load_tool_history", fmt.Sprintf(`{"uuid":%q}`, uuid))

@@ -19,7 +19,7 @@ var ids = regexp.MustCompile(`[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
 const shortCall = `<tool_call>{"id":"call_001","tool_name":"long_text","arguments":{"lines":30}}</tool_call>`
 
-// Every uuid that anybody was told can be loaded when the turn has ended.
+// Every uuid that a model or client has seen can be loaded after the turn.
 func TestToldUUIDsStay(t *testing.T) {
 	search := `<tool_call>{"id":"call_002","tool_name":"search_tool_history","arguments":{"query":"line 12"}}</tool_call>`
 	always := map[string]host.ToolConfig{"long_text": {Limits: tool.Limits{Archive: tool.KeepAlways}}}

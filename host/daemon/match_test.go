@@ -160,7 +160,7 @@ func TestWhichConversationGoesOn(t *testing.T) {
 	}
 }
 
-// Of two talks that are alike so far each goes on by itself.
+// Two conversations that are equal so far continue separately.
 func TestTwoTalksThatBeginAlike(t *testing.T) {
 	s := newServer(t, replay.Func(echo))
 	a, b := &talker{s: s}, &talker{s: s}

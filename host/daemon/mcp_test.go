@@ -258,7 +258,7 @@ func TestMCPRefusals(t *testing.T) {
 	}
 }
 
-// A stop lets go of clients that only listen.
+// A stop disconnects clients that only listen.
 func TestMCPDrain(t *testing.T) {
 	s := newServer(t, replay.New())
 	session := s.mcp("2025-11-25")

@@ -92,7 +92,7 @@ format = "mcp"
 	return w
 }
 
-// page is a site that nobody has anything against, and what it says.
+// page is an allowed site and its text.
 func (w world) page(text string) string {
 	site := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprint(rw, text) }))
 	w.Cleanup(site.Close)
@@ -167,7 +167,7 @@ func byChat(w world, conversation, question string) {
 }
 
 // A model that obeys every text it reads carries nothing out and changes
-// nothing, over any door, when nobody agrees.
+// nothing, through any protocol, unless a person agrees.
 func TestObedientModel(t *testing.T) {
 	doors := map[string]func(world, string, string){
 		"nobody is there": byChat,

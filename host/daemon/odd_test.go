@@ -7,7 +7,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 )
 
-// What nothing answers is told as a problem, not as the server library's text.
+// An unknown route answers with a problem, not with the server library's text.
 func TestOddRequests(t *testing.T) {
 	s := newServer(t, replay.New(replay.Text("Yes.")))
 	long := strings.Repeat("x", maxConversationID+1)
@@ -42,7 +42,7 @@ func TestOddRequests(t *testing.T) {
 }
 
 // Packages for OpenAI's API that ask for another of its routes, or with another
-// base URL, are told where to go.
+// base URL, get a hint with the right one.
 func TestRoutesOfOpenAIThatAreNotHere(t *testing.T) {
 	s := newServer(t, replay.New())
 	for path, hint := range map[string]string{

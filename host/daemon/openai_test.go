@@ -125,7 +125,7 @@ func forecaster(native bool) *replay.Model {
 }
 
 // The caller's tool goes out as tool_calls and its result comes back, twice, in
-// one stored conversation that nobody named.
+// one stored conversation without a name in the request.
 func TestCallersTools(t *testing.T) {
 	for _, native := range []bool{false, true} {
 		for _, stream := range []bool{false, true} {

@@ -149,7 +149,7 @@ func contractOf(t *testing.T) *contract {
 	return theContract.contract
 }
 
-// valid holds JSON to a schema that stands somewhere in the document.
+// valid checks JSON against a schema in the document.
 func (c *contract) valid(pointer, text string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -71,8 +71,8 @@ func TestPanicsTellNoSecrets(t *testing.T) {
 	}
 }
 
-// A panic behind the first pieces of a stream is told in the stream, which comes to
-// its end as that of any other failure does.
+// A panic after the first pieces of a stream is an error in the stream, which then
+// ends as after any other failure.
 func TestAPanicInAStream(t *testing.T) {
 	s := newServer(t, brokenModel{})
 	es := events(s.post("/api/chat", `{"message":"hi"}`).body)

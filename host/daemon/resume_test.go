@@ -186,8 +186,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// Without being asked for, a turn ends with its client; with it, it ends when
-// nobody comes back in time.
+// Without resume a turn ends with its client; with resume it ends if no client comes
+// back in time.
 func TestATurnEndsWithItsClient(t *testing.T) {
 	for _, body := range []string{`{"message":"Hi"}`, `{"message":"Hi","resume":true}`} {
 		m := newStepper()
@@ -292,8 +292,8 @@ func TestResumableProblems(t *testing.T) {
 }
 
 // What cannot be resumed answers so at once, by GET and by POST, and all alike: a
-// stream of before a restart, of another user, of nobody, and an event that is
-// still to come.
+// stream from before a restart, of another user, of no user, and an event in the
+// future.
 func TestStreamsThatCannotBeResumed(t *testing.T) {
 	m := newStepper()
 	s := newServer(t, m)
@@ -342,7 +342,7 @@ func TestStreamsThatCannotBeResumed(t *testing.T) {
 	}
 }
 
-// A daemon that stops does not wait for turns that nobody reads.
+// A daemon that stops does not wait for turns without a reader.
 func TestDrainEndsTurnsWithoutAClient(t *testing.T) {
 	m := newStepper()
 	s := newServer(t, m)

@@ -22,15 +22,15 @@ import (
 	"github.com/weirhost/weir/host/daemon/resume"
 )
 
-// A visit is a request that names things of somebody else. {C} stands for a
-// conversation, {U} for an archived result, {A} for a call that waits for its
-// person and {L} for a stream that can be resumed; all exist, for another user,
-// and the same request is made with ids that nobody has.
+// A visit is a request that names things of another user. {C} is replaced with a
+// conversation, {U} with an archived result, {A} with a call that waits for its
+// person and {L} with a stream that can be resumed. All exist for another user; the
+// same request is also made with ids that do not exist.
 type visit struct {
 	path, body string
 	header     http.Header
-	// begins: an id that nobody has begins a conversation, so that the one of
-	// somebody else is refused, and seen to be taken. No more of it is.
+	// begins: an unknown id begins a conversation, so an id of another user is
+	// refused and visibly taken. Nothing more becomes visible.
 	begins bool
 }
 
@@ -191,7 +191,7 @@ func (n *neighbours) visit(method string, v visit, conversation, uuid string) an
 	n.Helper()
 	approval, stream := n.approval, n.stream
 	if uuid != n.uuid {
-		approval, stream = uuid, uuid // which nobody has
+		approval, stream = uuid, uuid // ids that do not exist
 	}
 	ids := strings.NewReplacer("{C}", conversation, "{U}", uuid, "{A}", approval, "{L}", stream)
 	return n.do(method, ids.Replace(v.path), ids.Replace(v.body), func(r *http.Request) {
@@ -247,7 +247,7 @@ func TestNoRouteShowsAnotherUsersThings(t *testing.T) {
 }
 
 // TestEveryRouteIsInTheTable walks the source: a handler registered beside the
-// table would be tested by nobody.
+// table would have no test.
 func TestEveryRouteIsInTheTable(t *testing.T) {
 	names, err := filepath.Glob("*.go")
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A new setup holds for the turns that begin behind it; one that runs ends under
-// what it began with; what cannot be meant changes nothing.
+// A new setup applies to turns that begin after it; a running turn ends with the old
+// one; an invalid setup changes nothing.
 func TestConfigure(t *testing.T) {
 	gate, asked := make(chan struct{}), make(chan struct{})
 	old := replay.Func(func(n int, _ agent.Request) replay.Reply {
@@ -109,8 +109,8 @@ func TestReloadRoute(t *testing.T) {
 	}
 }
 
-// A turn that a stop cuts off is stored as far as it came, and its client is told
-// how it ended; what comes then is refused.
+// A turn that a stop cuts off is stored in part, and its client receives the reason;
+// later requests are refused.
 func TestDrainCutsOffWithATypedEnd(t *testing.T) {
 	asked := make(chan struct{})
 	s := newServer(t, silentModel{asked})

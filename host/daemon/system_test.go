@@ -7,7 +7,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 )
 
-// What a client says as the system reaches the model, in every question anew.
+// System messages of a client reach the model with every question.
 func TestSystemMessages(t *testing.T) {
 	m := replay.New(replay.Text("One."), replay.Text("Two."))
 	s := newServer(t, m)

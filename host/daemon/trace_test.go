@@ -110,7 +110,7 @@ func TestProgressReachesTheStream(t *testing.T) {
 	}
 }
 
-// A tool that reports without pause is told ten times a second.
+// Progress of a tool that reports without pause is sent ten times a second.
 func TestProgressIsPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := 0

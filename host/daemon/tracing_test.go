@@ -157,7 +157,7 @@ func TestSpansWithContent(t *testing.T) {
 	}
 }
 
-// A failing provider is told by its class, and nothing that it said.
+// The span of a failing provider has the class of the error and none of its text.
 func TestSpansOfAFailure(t *testing.T) {
 	s, kept := tracedServer(t, false, replay.Reply{Err: &agent.ModelError{Code: agent.ModelAuth, Model: "scripted", Msg: "geheim"}})
 	s.post("/api/chat", `{"message":"hello"}`)

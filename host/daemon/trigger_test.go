@@ -63,8 +63,8 @@ func (e *embedding) Embed(_ context.Context, texts []string) (agent.Embeddings, 
 	return out, e.err
 }
 
-// Vectors count in what a user takes, in the question's usage, in the metrics and
-// in the trace; by an estimate where the provider does not count.
+// Vectors count in the user's usage, in the question's usage, in the metrics and in
+// the trace; by an estimate where the provider does not count.
 func TestVectorsAreCounted(t *testing.T) {
 	m := &embedding{Model: replay.Func(func(n int, _ agent.Request) replay.Reply {
 		if n == 0 {

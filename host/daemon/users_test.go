@@ -92,7 +92,7 @@ func TestUsersSeeTheirOwn(t *testing.T) {
 	if a := s.as(annToken, "GET", "/api/conversations/"+id, ""); a.status != 200 || !strings.Contains(a.body, canary) {
 		t.Errorf("her own: %d %s", a.status, a.body)
 	}
-	// What others do without a conversation has ids that nobody can take.
+	// Calls without a conversation have ids that no user can choose.
 	for _, id := range []string{"mcp-ann", "call-ann", "mcp-local", "call-"} {
 		if a := s.as(bobToken, "POST", "/api/chat", `{"message":"hi","conversation_id":"`+id+`"}`); a.status != 400 || a.code(t) != "bad_conversation" {
 			t.Errorf("%s: %d %s", id, a.status, a.body)
@@ -183,7 +183,7 @@ func TestUsersThatCannotBeMeant(t *testing.T) {
 			t.Errorf("%s was taken", what)
 		}
 	}
-	// Nobody comes in where there is no token.
+	// Without a token no request is admitted.
 	s.withUsers(map[string]User{"ann": {}, "bob": {}})
 	for _, token := range []string{"", " ", "\x00"} {
 		if _, ok := s.daemon.whose(token); ok {
@@ -261,7 +261,7 @@ func TestRequestsPerMinute(t *testing.T) {
 	if a := s.as(annToken, "POST", "/api/chat", hi); a.status != 200 {
 		t.Errorf("%d %s", a.status, a.body)
 	}
-	now.Add(-3_600_000) // the clock is put back: nobody waits for more than a minute
+	now.Add(-3_600_000) // the clock is set back: no user waits for more than a minute
 	refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), usage.RequestsPerMinute, 60)
 	now.Add(60_000)
 	if a := s.as(annToken, "POST", "/api/chat", hi); a.status != 200 {
@@ -515,7 +515,7 @@ func TestPurgeWaitsForWhatRuns(t *testing.T) {
 	<-done
 	until := func() answer { return s.do("DELETE", "/api/users/ann/data", "", nil) }
 	a := until()
-	for a.status == 409 { // the count goes down behind the answer
+	for a.status == 409 { // the count goes down after the answer
 		a = until()
 	}
 	if gone := decoded[UserData](t, a); gone.Conversations != 1 || gone.Messages != 2 {

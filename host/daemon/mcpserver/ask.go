@@ -17,8 +17,8 @@ import (
 type asker struct {
 	u   *user
 	req *mcp.CallToolRequest
-	// wanted is what the client must ask before it makes the call again, in the
-	// revisions of the protocol in which a server cannot ask by itself.
+	// wanted is what the client must ask before it repeats the call, in revisions of
+	// the protocol in which a server cannot send requests.
 	wanted mcp.InputRequestMap
 }
 

@@ -85,7 +85,7 @@ func TestPersonIsAsked(t *testing.T) {
 				if q, _ := question.Load().(string); !strings.Contains(q, "write_note") || !strings.Contains(q, "hello") || !strings.Contains(q, "/workspace") {
 					t.Errorf("the question was %q", q)
 				}
-				// Who was asked counts once, by what came of it.
+				// A call that asked counts once, by its outcome.
 				if n := len(all.told()) - told; n != 2 {
 					t.Errorf("%d calls were told", n)
 				}

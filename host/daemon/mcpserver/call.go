@@ -66,7 +66,7 @@ func (u *user) run(ctx context.Context, session *host.Session, name string, args
 	return r, nil
 }
 
-// trace tells of a call before it is made.
+// trace starts the trace of a call.
 func (u *user) trace(ctx context.Context, c tool.Call, from Trace) (context.Context, func(tool.Result, error)) {
 	if f := u.s.cfg.Trace; f != nil {
 		if ctx, end := f(ctx, c, from); end != nil {
@@ -104,8 +104,7 @@ const (
 	archiveKey = "weir/archive" // the uuid of the archived whole
 )
 
-// maxInline bounds the bytes of a part that stands in the answer itself; a
-// longer one is linked.
+// maxInline bounds the bytes of a part inside the answer; a longer one is linked.
 const maxInline = 1 << 20
 
 // answer puts a result into the protocol's form: the shown text with its notice,

@@ -102,7 +102,8 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// What is cut is told, linked, read as a resource, loaded and found.
+// A cut result has a notice and a link; it can be read as a resource, loaded and
+// found.
 func TestLongResult(t *testing.T) {
 	b := newBench(t, nil)
 	everyWay(t, b, nil, func(b *bench, s *mcp.ClientSession) {

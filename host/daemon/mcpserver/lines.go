@@ -73,8 +73,8 @@ func (w *lineWriter) Write(b []byte) (int, error) {
 	return len(b), w.err
 }
 
-// add has the lines written, by who writes already or else by itself. w.mu is
-// held, and given up at times.
+// add writes the lines, or leaves them to the goroutine that is writing already. The
+// caller holds w.mu; add releases it at times.
 func (w *lineWriter) add(b []byte, others bool) {
 	for w.writing && w.waiting.Len() > maxWaiting && w.err == nil {
 		w.less.Wait()

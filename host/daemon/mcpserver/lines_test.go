@@ -17,8 +17,8 @@ func (w *writes) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Answers that come while one lets others go first leave with it, in their order;
-// an answer that nobody follows does not wait.
+// Answers that become ready while one waits are written with it, in their order; an
+// answer that no other follows does not wait.
 func TestAnswersGoTogether(t *testing.T) {
 	var got writes
 	w := newLineWriter(&got, func() { t.Error("the writer failed") })
@@ -39,8 +39,7 @@ func TestAnswersGoTogether(t *testing.T) {
 	}
 }
 
-// Who had to wait for long is followed by many who do not wait, and then by one
-// who tries again.
+// After a long wait many answers are written without waiting; then one tries again.
 func TestAnswersDoNotWaitForLongCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got bytes.Buffer

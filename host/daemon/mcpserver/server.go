@@ -31,8 +31,8 @@ type Config struct {
 	// MaxSessions bounds the sessions over HTTP, of all users together; the one
 	// that was idle longest makes room for a new one. 0: 256; negative: no bound.
 	MaxSessions int
-	// MaxUserSessions bounds those of each user in the same way, so that nobody takes
-	// the room of all. 0: a quarter of MaxSessions, at least 1; negative: no bound.
+	// MaxUserSessions bounds those of each user in the same way, so one user cannot use
+	// up the sessions of all. 0: a quarter of MaxSessions, at least 1; negative: no bound.
 	MaxUserSessions int
 	// Idle is how long a session over HTTP lives without a request or an open
 	// stream; 0: 30 minutes; negative: for ever.
@@ -42,16 +42,16 @@ type Config struct {
 	Sees func(principal, tool string) bool
 	// LocaleOf is a principal's own Locale; nil: they have none.
 	LocaleOf func(principal string) tool.Locale
-	// Begin is asked in front of every call; an error refuses it, in words for
-	// the model, a *tool.Error as it is. end must be called behind the call. nil:
+	// Begin is called before every call; an error refuses the call, and the model
+	// reads it (a *tool.Error unchanged). end must be called after the call. If nil,
 	// every call may run.
 	Begin func(principal string) (end func(), err error)
-	// Trace is told of every call before it is made, with the trace that came along.
-	// It returns the context to make it under, and what is to be told its end;
-	// nil: nothing. A nil Trace: nobody is told.
+	// Trace is called before every call, with the trace of the request. It returns
+	// the context of the call, and a function for its end, which may be nil. If nil,
+	// calls are not traced.
 	Trace func(ctx context.Context, c tool.Call, from Trace) (context.Context, func(tool.Result, error))
-	// Called is told of every call that has come to a result, from the
-	// goroutine that made it; nil: nobody is.
+	// Called receives every call that has a result, from the goroutine that made
+	// it. If nil, calls are not reported.
 	Called func(Call)
 	// Card puts a request into the words that a person decides by; nil: the
 	// request's own.

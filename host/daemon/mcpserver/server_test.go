@@ -180,7 +180,7 @@ func (b *bench) add(n int) {
 	b.running += n
 }
 
-// told are the calls that were told of.
+// told returns the reported calls.
 func (b *bench) told() []Call {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -22,7 +22,7 @@ type session struct {
 	mu      sync.Mutex
 	open    bool // it has been answered, and may call
 	elicits bool // it can ask a person
-	logs    bool // it wants to be told what happens
+	logs    bool // it has requested log messages
 	batches bool // it may send several messages as one
 	busy    int  // requests and streams of it that are open
 	last    time.Time
@@ -84,8 +84,8 @@ func (s *Server) of(sdk *mcp.ServerSession) *session {
 	return s.sessions[sdk.ID()]
 }
 
-// within returns a context that ends with the session too: the SDK ends none of its
-// calls by itself, and waits for them before a session of its is closed.
+// within returns a context that also ends with the session: the SDK does not cancel
+// calls when a session closes, but waits for them.
 func (s *Server) within(ctx context.Context, sdk *mcp.ServerSession) (context.Context, func()) {
 	x := s.of(sdk)
 	if x == nil {
@@ -96,7 +96,7 @@ func (s *Server) within(ctx context.Context, sdk *mcp.ServerSession) (context.Co
 	return ctx, func() { stop(); end() }
 }
 
-// verbose takes note of a client that wants to be told what happens.
+// verbose records that a client has requested log messages.
 func (s *Server) verbose(sdk *mcp.ServerSession) {
 	if x := s.of(sdk); x != nil {
 		x.mu.Lock()
@@ -162,8 +162,8 @@ func (s *Server) below(most, making int, those func(*session) bool) bool {
 	return true
 }
 
-// idlest is the session among those that nobody has used for longest; nil: all
-// are in use. s.mu is held.
+// idlest returns the idle session whose last use is the longest ago; nil if all are
+// in use. The caller holds s.mu.
 func (s *Server) idlest(those func(*session) bool) *session {
 	var found *session
 	var at time.Time
@@ -178,7 +178,7 @@ func (s *Server) idlest(those func(*session) bool) *session {
 	return found
 }
 
-// sweep ends sessions that nobody uses any more.
+// sweep ends unused sessions.
 func (s *Server) sweep() {
 	tick := time.NewTicker(max(s.cfg.Idle/4, 10*time.Millisecond))
 	defer tick.Stop()
@@ -194,7 +194,7 @@ func (s *Server) sweep() {
 	}
 }
 
-// old takes out the sessions that have been idle for too long: nobody finds them any more.
+// old removes and returns the sessions that have been idle for too long.
 func (s *Server) old() []*session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,8 +233,8 @@ func (x *session) close() {
 	_ = x.sdk.Close() // it is over, whatever the connection says
 }
 
-// takes reports whether a call may go without the SDK: nothing has to be told
-// or asked while it runs.
+// takes reports whether a call can bypass the SDK: it sends no messages and asks no
+// questions while it runs.
 func (x *session) takes(name string) bool {
 	x.mu.Lock()
 	ready, elicits := x.open && !x.logs, x.elicits
@@ -249,7 +249,7 @@ type running struct {
 	ctx     cancelscope.Context
 }
 
-// begin notes a call, so that the client can end it. end must be called behind it.
+// begin registers a call so the client can cancel it. end must be called after it.
 func (x *session) begin(r *running, id string) {
 	r.session, r.id = x, id
 	x.inside.Admit(&r.ctx, context.Background())

@@ -118,7 +118,8 @@ func (st *stream) answered() {
 	st.lessLocked()
 }
 
-// lessLocked tells who waits for the last answer, if that was it. st.counting is held.
+// lessLocked wakes the goroutine that waits for the last answer, if this was it. The
+// caller holds st.counting.
 func (st *stream) lessLocked() {
 	if st.unanswered+len(st.passed) > 0 {
 		return
@@ -368,7 +369,7 @@ func (st *stream) do(j *job) {
 	}
 }
 
-// done is behind a job, however it went.
+// done runs after a job, whatever its outcome.
 func (st *stream) done(j *job) {
 	j.end()
 	<-st.slots

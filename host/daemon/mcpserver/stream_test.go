@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A client that does not read keeps nobody: neither the stream nor who closes the server.
+// A client that does not read delays neither the stream nor the close of the server.
 func TestCloseDoesNotWaitForReaders(t *testing.T) {
 	b := newBench(t, nil)
 	in, toServer := io.Pipe()

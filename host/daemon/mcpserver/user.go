@@ -20,8 +20,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A user is the protocol's server for one principal: nobody else's sessions,
-// tools and archives are in reach of it.
+// A user is the protocol's server for one principal. It reaches only the sessions,
+// tools and archives of that principal.
 type user struct {
 	s            *Server
 	principal    string
@@ -34,7 +34,7 @@ type user struct {
 	making int // sessions that are being made; s.mu guards it
 
 	mu     sync.Mutex
-	listed map[string]listed // by name, as the clients are told
+	listed map[string]listed // by name, as clients see it
 }
 
 // listed is a tool that clients know.
@@ -79,7 +79,7 @@ func (s *Server) self() *mcp.Implementation {
 func (u *user) tools() *host.Session { return u.spoken.Load() }
 
 // list offers the tools that there are now, in the language that the user has now.
-// Clients that wait for changes are told of them by the SDK.
+// The SDK notifies clients that wait for changes.
 func (u *user) list() {
 	effects := map[string]plugin.Effect{}
 	for _, t := range u.s.cfg.Host.Tools() {

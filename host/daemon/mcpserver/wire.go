@@ -99,7 +99,7 @@ func (m *message) params(text string) bool {
 	}) && m.name != "" && (meta == "" || m.meta(meta))
 }
 
-// meta reads what stands beside a call. Some of it changes how it is answered.
+// meta reads the metadata of a call. Some of it changes how the call is answered.
 func (m *message) meta(text string) bool {
 	described := false
 	return each(text, func(key, value string) bool {

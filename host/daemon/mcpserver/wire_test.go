@@ -30,7 +30,7 @@ func TestRecognise(t *testing.T) {
 
 		// What follows is for the SDK to answer.
 		{`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, message{}},
-		{`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"echo"}}`, message{}},                                                                         // no id: nobody waits for it
+		{`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"echo"}}`, message{}},                                                                         // no id: no answer is expected
 		{`{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"echo"}}`, message{}},                                                               // nor here
 		{`{"jsonrpc":"1.0","id":7,"method":"tools/call","params":{"name":"echo"}}`, message{}},                                                                  // another protocol
 		{`{"jsonrpc":"2.0","id":7,"id":8,"method":"tools/call","params":{"name":"echo"}}`, message{}},                                                           // which one?
@@ -157,8 +157,8 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
-// Nobody takes the room of all: a user's own session makes room for one more of
-// theirs, and one who has none of them idle is refused.
+// One user cannot use up the sessions of all: an idle session of the same user makes
+// room for a new one, and without an idle one the new one is refused.
 func TestSessionsOfAUserAreBounded(t *testing.T) {
 	b := newBench(t, nil)
 	b.server.cfg.MaxSessions, b.server.cfg.MaxUserSessions, b.server.cfg.Idle = 4, 2, -1
@@ -268,7 +268,7 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// A call that may not begin is told in words.
+// A refused call has an error for the model.
 func TestRefusedCall(t *testing.T) {
 	b := newBench(t, nil)
 	b.server.cfg.Begin = func(string) (func(), error) { return nil, errors.New("the daemon is shutting down") }

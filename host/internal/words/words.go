@@ -99,9 +99,9 @@ func around(whole, core, text string) string {
 // verb is one place of a format.
 const verb = `%(?:\[(\d+)\])?[-+# 0]*\d*(?:\.\d+)?([a-zA-Z])`
 
-// leastLetters is how many letters a shape needs beside its places: with fewer
-// it would fit what it does not mean. A place for a number or for what stands in
-// quotes fits little, and counts as two.
+// leastLetters is how many letters a shape needs beside its arguments: with fewer it
+// would match other sentences. An argument that is a number or quoted matches little,
+// and counts as two letters.
 const leastLetters = 4
 
 func newShape(key, text string) *shape {

@@ -78,8 +78,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// What is put in never changes what a text is found by: whatever stands in the
-// places comes out again.
+// Arguments never change which text is found, and come out unchanged.
 func FuzzPlaces(f *testing.F) {
 	b, err := Open()
 	if err != nil {
