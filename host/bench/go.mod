@@ -9,6 +9,7 @@ require github.com/weirhost/weir v0.0.0
 replace github.com/weirhost/weir => ../..
 
 require (
+	github.com/extism/go-pdk v1.1.3
 	github.com/extism/go-sdk v1.7.1
 	github.com/tetratelabs/wazero v1.12.0
 	go.opentelemetry.io/otel/sdk v1.47.0

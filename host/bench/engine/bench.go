@@ -53,7 +53,7 @@ func module() string {
 func (b *bench) build(ctx context.Context, name string) ([]byte, error) {
 	out := filepath.Join(b.temp, name+".wasm")
 	cmd := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w",
-		"-o", out, "github.com/weirhost/weir/host/bench/engine/testdata/"+name)
+		"-o", out, "github.com/weirhost/weir/host/bench/engine/guests/"+name)
 	cmd.Dir = module()
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
 	if text, err := cmd.CombinedOutput(); err != nil {

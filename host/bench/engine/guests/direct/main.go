@@ -1,7 +1,7 @@
 //go:build wasip1
 
-// A guest that takes its input and leaves its answer in its own memory when the
-// host speaks the direct ABI, and by Extism's functions when it does not.
+// Command direct is a guest with a mailbox: it exchanges input and answer in its own
+// memory if the host has the direct ABI, else through Extism's functions.
 package main
 
 import (

@@ -1,7 +1,7 @@
 //go:build wasip1
 
-// The guest as strangers write it: Extism's own kit, and a host that is nobody
-// in particular.
+// Command extism is a guest as plugin authors write it for any host: with Extism's own
+// kit.
 package main
 
 import (
