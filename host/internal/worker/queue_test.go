@@ -276,7 +276,7 @@ func TestASlowProgressFunctionDelaysNoOtherCall(t *testing.T) {
 		select {
 		case <-done:
 		case <-time.After(patience / 2):
-			t.Error("the call waits it waits for who is told")
+			t.Error("the call waits for the receiver of its report")
 		}
 	}}}
 	if err := q.m.worker(t.Context(), "", c, false); err != nil {
