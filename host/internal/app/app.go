@@ -92,8 +92,9 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	s := loaded.Settings.WithDefaults()
 	a := &App{
 		Paths: p, Settings: s.Redacted(), Log: o.Logger(s.Log), options: o, inForce: s,
-		env: newEnvironment(loaded.Secrets), native: newNativeCache(p), rewatch: make(chan struct{}, 1),
+		env: newEnvironment(loaded.Secrets), rewatch: make(chan struct{}, 1),
 	}
+	a.native = newNativeCache(p, a.Log)
 	a.reportSkipped(loaded)
 	if a.Token, err = p.EnsureToken(); err != nil {
 		return nil, err

@@ -1,9 +1,16 @@
 package app
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
@@ -17,12 +24,13 @@ func TestNativeCache(t *testing.T) {
 	call := replay.Reply{Calls: []tool.Call{{ID: "1", Tool: "river_level", Args: []byte(`{"place":"x"}`)}}}
 	gone := replay.Reply{Err: &agent.ModelError{Code: agent.ModelUnreachable, Msg: "no"}}
 
-	// A model that cannot be asked is asked again; one that answered is not.
+	// A new process asks a model again that could not be asked; one that answered is
+	// asked once.
 	m := replay.New(gone, call)
-	probe := (&nativeCache{file: file}).probe(m, s)
-	if _, known := probe(t.Context()); known {
+	if _, known := (&nativeCache{file: file}).probe(m, s)(t.Context()); known {
 		t.Error("nothing was learnt, yet it is known")
 	}
+	probe := (&nativeCache{file: file}).probe(m, s)
 	for range 2 {
 		if works, known := probe(t.Context()); !works || !known {
 			t.Error("the answer was lost")
@@ -52,5 +60,61 @@ func TestNativeCache(t *testing.T) {
 	s.Model = "m"
 	if works, known := (&nativeCache{file: file}).probe(replay.New(call), s)(t.Context()); !works || !known {
 		t.Error("a damaged file stands in the way")
+	}
+}
+
+// One slow model blocks no other, is asked once for all that wait, and its failure is
+// remembered for failureKept.
+func TestASlowModelBlocksNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cache := &nativeCache{file: filepath.Join(t.TempDir(), "native.json")}
+		silent := replay.New(replay.Reply{Delay: time.Hour}, replay.Reply{Delay: time.Hour})
+		slow := cache.probe(silent, config.ModelSettings{Model: "slow"})
+		call := replay.Reply{Calls: []tool.Call{{ID: "1", Tool: "river_level", Args: []byte(`{"place":"x"}`)}}}
+		fast := cache.probe(replay.New(call), config.ModelSettings{Model: "fast"})
+
+		begin := time.Now()
+		var waiting sync.WaitGroup
+		for range 3 {
+			waiting.Go(func() {
+				if _, known := slow(t.Context()); known {
+					t.Error("a silent model has an answer")
+				}
+			})
+		}
+		synctest.Wait()
+		if works, known := fast(t.Context()); !works || !known || time.Since(begin) != 0 {
+			t.Errorf("works %t, known %t, after %s", works, known, time.Since(begin))
+		}
+		// A caller that goes away does not wait, and does not end the question of the others.
+		gone, leave := context.WithTimeout(t.Context(), time.Second)
+		defer leave()
+		if _, known := slow(gone); known || time.Since(begin) != time.Second {
+			t.Errorf("returned after %s", time.Since(begin))
+		}
+		waiting.Wait()
+		if took := time.Since(begin); took != probeTimeout {
+			t.Errorf("the question took %s", took)
+		}
+		if _, known := slow(t.Context()); known || time.Since(begin) != probeTimeout {
+			t.Errorf("the failure was forgotten: returned after %s", time.Since(begin))
+		}
+		if n := len(silent.Requests()); n != 1 {
+			t.Errorf("asked %d times", n)
+		}
+		time.Sleep(failureKept)
+		if _, known := slow(t.Context()); known || len(silent.Requests()) != 2 {
+			t.Errorf("asked %d times after a while", len(silent.Requests()))
+		}
+	})
+}
+
+// A panic of a client is a failed probe, not the end of the daemon.
+func TestAPanicWhileAModelIsAsked(t *testing.T) {
+	var log strings.Builder
+	cache := &nativeCache{file: filepath.Join(t.TempDir(), "native.json"), log: hclog.New(&hclog.LoggerOptions{Output: &log})}
+	m := replay.Func(func(int, agent.Request) replay.Reply { panic("no") })
+	if _, known := cache.probe(m, config.ModelSettings{Model: "m"})(t.Context()); known || !strings.Contains(log.String(), "panicked") {
+		t.Errorf("known %t, log %q", known, log.String())
 	}
 }
