@@ -16,13 +16,13 @@ import (
 	"github.com/weirhost/weir/host/internal/term"
 )
 
-func (c *cli) approvalsCmd() *cobra.Command {
+func approvalsCmd(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "approvals", Short: "List and answer the calls that wait for a person's permission",
 		Long: "List and answer the calls that wait for a person's permission, from a second terminal. [approvals] of\ntools.toml says which calls ask; `weir chat` and the page ask on their own.",
 	}
 	var always bool
-	allow := c.answerCmd("allow ID", "Let a call run", func() string {
+	allow := answerCmd(c, "allow ID", "Let a call run", func() string {
 		if always {
 			return "always"
 		}
@@ -43,12 +43,12 @@ func (c *cli) approvalsCmd() *cobra.Command {
 			},
 		},
 		allow,
-		c.answerCmd("deny ID", "Keep a call from running", func() string { return "deny" }),
+		answerCmd(c, "deny ID", "Keep a call from running", func() string { return "deny" }),
 	)
 	return cmd
 }
 
-func (c *cli) answerCmd(use, short string, answer func() string) *cobra.Command {
+func answerCmd(c *cli, use, short string, answer func() string) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: argCount(1, 1, "an id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -74,11 +74,10 @@ func (c *cli) answerCmd(use, short string, answer func() string) *cobra.Command 
 
 // withDaemon runs f against the running daemon: only there can anything wait.
 func (c *cli) withDaemon(ctx context.Context, f func(*session) error) error {
-	p, err := c.findPaths()
+	cl, p, err := c.find(ctx)
 	if err != nil {
 		return err
 	}
-	cl := c.running(ctx, p)
 	if cl == nil {
 		return usagef("`weir serve` runs one", "no daemon runs with the data folder %s, so that nothing waits", p.Data)
 	}

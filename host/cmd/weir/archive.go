@@ -18,10 +18,10 @@ import (
 
 // archiveKeeping are the archive's commands beside list and show.
 func (c *cli) archiveKeeping() []*cobra.Command {
-	return []*cobra.Command{c.archiveSearchCmd(), c.archiveGrepCmd(), c.archivePruneCmd(), c.archiveExportCmd(), c.archiveRmCmd()}
+	return []*cobra.Command{archiveSearchCmd(c), archiveGrepCmd(c), archivePruneCmd(c), archiveExportCmd(c), archiveRmCmd(c)}
 }
 
-func (c *cli) archiveSearchCmd() *cobra.Command {
+func archiveSearchCmd(c *cli) *cobra.Command {
 	var conversation string
 	var limit int
 	cmd := &cobra.Command{
@@ -73,7 +73,7 @@ func (c *cli) searchArchives(ctx context.Context, cl *session, q url.Values) err
 	return nil
 }
 
-func (c *cli) archiveGrepCmd() *cobra.Command {
+func archiveGrepCmd(c *cli) *cobra.Command {
 	var around int
 	cmd := &cobra.Command{
 		Use: "grep UUID EXPR", Short: "Print the lines of a result that match an RE2 expression", Args: argCount(2, 2, "a uuid and an expression"),
@@ -105,14 +105,14 @@ type pruned struct {
 	KeptBytes   int64 `json:"kept_bytes"`
 }
 
-func (c *cli) archivePruneCmd() *cobra.Command {
+func archivePruneCmd(c *cli) *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
 		Use: "prune", Short: "Remove the texts that [archive] max_age, max_bytes and max_count do not keep", Args: argCount(0, 0, "no arguments"),
 		Long: "Remove the texts that [archive] in tools.toml does not keep, as the daemon does every ten minutes.\nThe rows stay and say which call brings a text again; of the texts nothing stays on the disk.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withClient(cmd.Context(), func(cl *session) error { return c.pruneArchives(cmd.Context(), cl, dry) })
-		},
+		RunE: c.request(func(ctx context.Context, cl *session, _ []string) error {
+			return c.pruneArchives(ctx, cl, dry)
+		}),
 	}
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would go")
 	return cmd
@@ -147,7 +147,7 @@ func (c *cli) pruneArchives(ctx context.Context, cl *session, dry bool) error {
 	return nil
 }
 
-func (c *cli) archiveExportCmd() *cobra.Command {
+func archiveExportCmd(c *cli) *cobra.Command {
 	var conversation string
 	cmd := &cobra.Command{
 		Use: "export --conversation ID", Short: "Print a conversation with its whole results as JSON lines", Args: argCount(0, 0, "--conversation alone"),
@@ -166,7 +166,7 @@ func (c *cli) archiveExportCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) archiveRmCmd() *cobra.Command {
+func archiveRmCmd(c *cli) *cobra.Command {
 	var conversation string
 	cmd := &cobra.Command{
 		Use: "rm UUID... | rm --conversation ID", Short: "Delete results, or a conversation with everything in it, for good", Args: argCount(0, -1, "uuids"),
@@ -211,23 +211,21 @@ func (c *cli) deleted(kind string, ids []string) {
 	c.errf("deleted %s\n", strings.Join(ids, " "))
 }
 
-func (c *cli) archiveCmd() *cobra.Command {
+func archiveCmd(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "archive", Short: "Read the whole results that are kept"}
 	var conversation, name, query string
 	var limit int
 	list := &cobra.Command{
 		Use: "list", Short: "List the archived results, newest first", Args: argCount(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withClient(cmd.Context(), func(cl *session) error {
-				q := url.Values{"limit": {strconv.Itoa(limit)}}
-				for key, v := range map[string]string{"conversation_id": conversation, "tool": name, "q": query} {
-					if v != "" {
-						q.Set(key, v)
-					}
+		RunE: c.request(func(ctx context.Context, cl *session, _ []string) error {
+			q := url.Values{"limit": {strconv.Itoa(limit)}}
+			for key, v := range map[string]string{"conversation_id": conversation, "tool": name, "q": query} {
+				if v != "" {
+					q.Set(key, v)
 				}
-				return c.listArchives(cmd.Context(), cl, q)
-			})
-		},
+			}
+			return c.listArchives(ctx, cl, q)
+		}),
 	}
 	list.Flags().StringVar(&conversation, "conversation", "", "only of the conversation with this `ID`")
 	list.Flags().StringVar(&name, "tool", "", "only results of this `TOOL`")
@@ -237,12 +235,10 @@ func (c *cli) archiveCmd() *cobra.Command {
 		Use:   "show UUID [lines=a-b] [grep=EXPR] [context=N] [pointer=/PATH] [head=N] [tail=N] [offset=N]",
 		Short: "Print an archived result, or a part of it", Args: argCount(1, -1, "a uuid and selectors"),
 		Example: "  weir archive show 6f1c… lines=95-140\n  weir archive show 6f1c… grep=ERROR context=2",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withClient(cmd.Context(), func(cl *session) error {
-				_, err := chat.ShowArchive(cmd.Context(), c.Printer, cl, args[0], args[1:], "")
-				return err
-			})
-		},
+		RunE: c.request(func(ctx context.Context, cl *session, args []string) error {
+			_, err := chat.ShowArchive(ctx, c.Printer, cl, args[0], args[1:], "")
+			return err
+		}),
 	}
 	cmd.AddCommand(list, show)
 	cmd.AddCommand(c.archiveKeeping()...)

@@ -26,7 +26,7 @@ type askFlags struct {
 	think       bool
 }
 
-func (c *cli) askCmd() *cobra.Command {
+func askCmd(c *cli) *cobra.Command {
 	var a askFlags
 	cmd := &cobra.Command{
 		Use: "ask [QUESTION]", Short: "Ask one question",

@@ -13,7 +13,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-func (c *cli) backupCmd() *cobra.Command {
+func backupCmd(c *cli) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use: "backup FILE", Short: "Write the data folder into one file, also while a daemon runs", Args: argCount(1, 1, "one file"),
@@ -53,7 +53,7 @@ func (c *cli) backup(ctx context.Context, file string, force bool) (err error) {
 	return nil
 }
 
-func (c *cli) restoreCmd() *cobra.Command {
+func restoreCmd(c *cli) *cobra.Command {
 	var replace bool
 	cmd := &cobra.Command{
 		Use: "restore FILE", Short: "Put a backup into the data folder, while no daemon runs", Args: argCount(1, 1, "one file"),

@@ -17,7 +17,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-func (c *cli) callCmd() *cobra.Command {
+func callCmd(c *cli) *cobra.Command {
 	var conversation, locale string
 	cmd := &cobra.Command{
 		Use: "call TOOL [ARGUMENTS]", Short: "Run one tool without a model",

@@ -9,7 +9,7 @@ import (
 	"github.com/weirhost/weir/host/internal/chat"
 )
 
-func (c *cli) chatCmd() *cobra.Command {
+func chatCmd(c *cli) *cobra.Command {
 	var o chat.Options
 	var noHistory bool
 	cmd := &cobra.Command{

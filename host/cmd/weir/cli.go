@@ -13,6 +13,8 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/internal/app"
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/internal/words"
@@ -20,7 +22,7 @@ import (
 )
 
 // A cli is one run of the command line: what it writes to, and which daemon or data
-// folder it is for.
+// folder it is for. Every command is a function of a cli.
 type cli struct {
 	*term.Printer
 	target
@@ -28,8 +30,6 @@ type cli struct {
 	lang    string // --lang en|zh
 	verbose bool   // --verbose
 
-	serving  bool        // a daemon: it writes to the log alone
-	stays    bool        // it answers for longer than one command
 	spoken   tool.Locale // the language that was found; empty: none yet
 	book     *words.Book // the Chinese texts; nil: not loaded yet
 	bookOnce sync.Once
@@ -53,69 +53,54 @@ func newCLI(env term.Env) *cli {
 	return c
 }
 
+// source is the configuration that the flags name.
+func (c *cli) source() config.Source {
+	return config.Source{Config: c.config, Data: c.data, Plugins: c.plugins, Workspace: c.workspace, Env: c.Lookup}
+}
+
+func (c *cli) findPaths() (config.Paths, error) { return c.source().Paths() }
+
+// load finds and reads the configuration. It says where a part of it is not read.
+func (c *cli) load() (config.Paths, config.Loaded, error) {
+	p, err := c.source().Paths()
+	if err != nil {
+		return p, config.Loaded{}, err
+	}
+	l, err := c.source().Load(p)
+	if !l.Skipped.IsZero() {
+		c.Errf("weir: %v\n", l.Skipped)
+	}
+	return p, l, err
+}
+
+// settings loads the configuration and makes any fault an error.
+func (c *cli) settings() (config.Paths, config.Loaded, error) {
+	p, l, err := c.load()
+	if err == nil {
+		err = l.Err()
+	}
+	return p, l, err
+}
+
+// options say how this command opens an App: for one request, with its warnings
+// printed and not logged.
+func (c *cli) options() app.Options {
+	return app.Options{
+		Source: c.source(), Version: version(), Log: c.Err, Quiet: true, Verbose: c.verbose,
+		Notice: func(t tool.Text) { c.Errf("weir: %v\n", t) },
+	}
+}
+
+// open opens the configuration and the data folder.
+func (c *cli) open(ctx context.Context, o app.Options) (*app.App, error) {
+	c.chinese() // loaded before other goroutines need it
+	return app.Open(ctx, o)
+}
+
 // A usageError is the caller's mistake: a flag, an argument, the configuration.
 type usageError = msg.Problem
 
 func usagef(hint, format string, args ...any) *msg.Problem { return msg.Usagef(hint, format, args...) }
-
-func (c *cli) root() *cobra.Command {
-	root := &cobra.Command{
-		Use:   "weir",
-		Args:  cobra.ArbitraryArgs, // subcommand reports an unknown command
-		RunE:  subcommand,
-		Short: "Sandboxed tools for any chat model, with limits, an archive and placeholders",
-		Long: "weir runs WebAssembly tools for chat models. Each tool declares how much it may show;\n" +
-			"what is left out stays in an archive that the model can load back.",
-		SilenceUsage: true, SilenceErrors: true,
-	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("", "%s", flagProblem(err)).WithHint("`%s --help` lists the flags", cmd.CommandPath())
-	})
-	f := root.PersistentFlags()
-	f.StringVar(&c.config, "config", "", "the configuration `FILE` (default: ./tools.toml, else tools.toml in the configuration folder)")
-	f.StringVar(&c.data, "data", "", "keep all state in `DIR` (default: the XDG folders)")
-	f.StringVar(&c.plugins, "plugins", "", "the plugin folder `DIR`, in place of [[plugins.folder]]")
-	f.StringVar(&c.workspace, "workspace", "", "the `DIR` that tools see as /workspace (default: $WEIR_WORKSPACE, else the current folder)")
-	f.Var(jsonFlag{c}, "json", "print one JSON value on stdout and everything else on stderr; weir ask --json=events prints each event as a line")
-	f.Lookup("json").NoOptDefVal = "true"
-	f.StringVar(&c.lang, "lang", "", "the language for people, en or zh (default: locale of tools.toml, else of the environment)")
-	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens inside on stderr")
-	root.AddCommand(
-		c.serveCmd(), c.healthCmd(), c.reloadCmd(), c.askCmd(), c.chatCmd(), c.traceCmd(), c.callCmd(), c.parseCmd(), c.cutCmd(),
-		c.toolCmd(), c.pluginCmd(), c.archiveCmd(), c.conversationCmd(), c.userCmd(), c.modelCmd(), c.mcpCmd(),
-		c.approvalsCmd(), c.configCmd(), c.statsCmd(), c.backupCmd(), c.restoreCmd(), c.doctorCmd(), c.pathsCmd(), c.versionCmd(),
-	)
-	root.InitDefaultHelpFlag() // known before it is used: what follows it is no value of it
-	help := root.HelpFunc()
-	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		c.translate(root)
-		help(cmd, args)
-	})
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		switch {
-		case c.Events && cmd.Name() != "ask":
-			return usagef("leave =events out", "--json=events is for weir ask")
-		case c.lang != "" && c.lang != string(tool.En) && c.lang != string(tool.Zh):
-			return usagef("use en or zh", "--lang is %q", c.lang)
-		}
-		return nil
-	}
-	c.complete(root)
-	for _, cmd := range root.Commands() {
-		if !cmd.Runnable() {
-			cmd.RunE = subcommand
-		}
-	}
-	return root
-}
-
-// subcommand runs a command that only holds others.
-func subcommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return cmd.Help()
-	}
-	return usagef("", "there is no command %q", cmd.CommandPath()+" "+args[0]).WithHint("`%s --help` lists the commands", cmd.CommandPath())
-}
 
 // misused are the codes of the daemon that a wrong argument leads to.
 var misused = []string{string(tool.UnknownTool), string(tool.BadArgs), "unknown_model", "unknown_profile", "unknown_plugin", "bad_query"}

@@ -28,7 +28,7 @@ func TestCLIDoc(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := between(t, string(page), "commands", commandTable(c.root()))
+	want := between(t, string(page), "commands", commandTable(newRoot(c)))
 	var table strings.Builder
 	table.WriteString("| typed | what it does |\n|---|---|\n")
 	typed, about := chat.Commands()
@@ -87,7 +87,7 @@ func TestCompletionsAreOfCommands(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(c.root())
+	walk(newRoot(c))
 	for path := range c.argumentsOf() {
 		if !slices.Contains(paths, path) {
 			t.Errorf("there is no command %s", path)

@@ -21,22 +21,20 @@ import (
 
 // completions are what a shell is offered. They come from a daemon that runs,
 // or else from the configuration: completing a word opens nothing.
-func (c *cli) completions(ctx context.Context, from func(ctx context.Context, cl *session) []string, otherwise func(Settings) []string) []string {
-	p, err := c.findPaths()
-	if err != nil {
+func (c *cli) completions(ctx context.Context, from func(ctx context.Context, cl *session) []string, otherwise func(config.Settings) []string) []string {
+	if cl, _, err := c.find(ctx); err != nil {
 		return nil
-	}
-	if cl := c.running(ctx, p); cl != nil {
+	} else if cl != nil {
 		return from(ctx, cl)
 	}
 	if otherwise == nil {
 		return nil
 	}
-	s, _, err := c.settings(p)
+	_, l, err := c.settings()
 	if err != nil {
 		return nil
 	}
-	return otherwise(s)
+	return otherwise(l.Settings)
 }
 
 // offer returns the names that complete a word. Text after a tab is its description.
@@ -77,7 +75,7 @@ func (c *cli) modelNames(ctx context.Context) []string {
 	return c.completions(ctx, func(ctx context.Context, cl *session) []string {
 		names, _ := chat.ModelNames(ctx, cl)
 		return names
-	}, func(s Settings) []string {
+	}, func(s config.Settings) []string {
 		names := []string{daemon.DemoModel}
 		for n := range s.Models {
 			names = append(names, n)
@@ -91,7 +89,7 @@ func (c *cli) profileNames(ctx context.Context) []string {
 	return c.completions(ctx, func(ctx context.Context, cl *session) []string {
 		names, _ := chat.ProfileNames(ctx, cl)
 		return names
-	}, func(s Settings) []string {
+	}, func(s config.Settings) []string {
 		names := []string{"default"}
 		for n := range s.Agents {
 			names = append(names, n)
@@ -133,7 +131,7 @@ func (c *cli) toolNames(ctx context.Context) []string {
 			names = append(names, t.Spec.Name)
 		}
 		return names
-	}, func(s Settings) []string { return c.foundPlugins(s) })
+	}, func(s config.Settings) []string { return c.foundPlugins(s) })
 }
 
 func (c *cli) pluginNames(ctx context.Context) []string {
@@ -145,7 +143,7 @@ func (c *cli) pluginNames(ctx context.Context) []string {
 			names = append(names, p.Name)
 		}
 		return names
-	}, func(s Settings) []string { return c.foundPlugins(s) })
+	}, func(s config.Settings) []string { return c.foundPlugins(s) })
 }
 
 func (c *cli) traceIDs(ctx context.Context) []string {
@@ -205,7 +203,7 @@ func (c *cli) complete(root *cobra.Command) {
 
 // foundPlugins are the names of what lies in the plugin folders; most tools are
 // called as their plugin is.
-func (c *cli) foundPlugins(s Settings) []string {
+func (c *cli) foundPlugins(s config.Settings) []string {
 	var out []string
 	for _, f := range s.Plugins.Folder {
 		entries, err := os.ReadDir(f.Path)

@@ -13,20 +13,16 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-func (c *cli) configCmd() *cobra.Command {
+func configCmd(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: "Show and check the configuration"}
-	cmd.AddCommand(c.trustCmd(), &cobra.Command{
+	cmd.AddCommand(trustCmd(c), &cobra.Command{
 		Use: "show", Short: "Print the configuration in force, without secrets", Args: argCount(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			p, err := c.findPaths()
+			p, l, err := c.settings()
 			if err != nil {
 				return err
 			}
-			s, _, err := c.settings(p)
-			if err != nil {
-				return err
-			}
-			s = s.WithDefaults().Redacted()
+			s := l.Settings.WithDefaults().Redacted()
 			if c.JSON {
 				c.Print(map[string]any{"file": p.Config, "settings": s})
 				return nil
@@ -47,11 +43,7 @@ func (c *cli) configCmd() *cobra.Command {
 	}, &cobra.Command{
 		Use: "validate", Short: "Check the configuration and name every fault", Args: argCount(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			p, err := c.findPaths()
-			if err != nil {
-				return err
-			}
-			l, err := c.load(p)
+			p, l, err := c.load()
 			if err != nil {
 				return err
 			}
@@ -81,24 +73,20 @@ func (c *cli) configCmd() *cobra.Command {
 }
 
 // trustCmd lets the servers of this folder's configuration be started.
-func (c *cli) trustCmd() *cobra.Command {
+func trustCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "trust", Short: "Let the MCP servers that this folder's tools.toml names be started", Args: argCount(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			p, err := c.findPaths()
+			p, l, err := c.settings()
 			if err != nil {
 				return err
 			}
-			s, _, err := c.settings(p)
-			if err != nil {
-				return err
-			}
-			list := s.HostServers(p)
+			list := l.Settings.HostServers(p)
 			if len(list) == 0 {
 				c.outf("no MCP servers are named; there is nothing to trust\n")
 				return nil
 			}
-			if err := p.Trust(s); err != nil {
+			if err := p.Trust(l.Settings); err != nil {
 				return err
 			}
 			for _, one := range list {
@@ -109,7 +97,7 @@ func (c *cli) trustCmd() *cobra.Command {
 	}
 }
 
-func (c *cli) pathsCmd() *cobra.Command {
+func pathsCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "paths", Short: "Print where weir keeps its files", Args: argCount(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {

@@ -20,13 +20,13 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-func (c *cli) conversationCmd() *cobra.Command {
+func conversationCmd(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "conversation", Short: "List, read, rename, search, export and delete conversations"}
-	cmd.AddCommand(c.conversationListCmd(), c.conversationShowCmd(), c.conversationRenameCmd(), c.conversationSearchCmd(), c.conversationExportCmd(), c.conversationDeleteCmd())
+	cmd.AddCommand(conversationListCmd(c), conversationShowCmd(c), conversationRenameCmd(c), conversationSearchCmd(c), conversationExportCmd(c), conversationDeleteCmd(c))
 	return cmd
 }
 
-func (c *cli) conversationListCmd() *cobra.Command {
+func conversationListCmd(c *cli) *cobra.Command {
 	var limit int
 	var cursor string
 	cmd := &cobra.Command{
@@ -75,24 +75,22 @@ func costText(list []store.Cost) string {
 	return term.OrDash(strings.Join(out, " + "))
 }
 
-func (c *cli) conversationShowCmd() *cobra.Command {
+func conversationShowCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Read a conversation", Args: argCount(1, 1, "the id of a conversation"),
 		Long: "Read a conversation: its questions, answers, calls and results, as Markdown.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withClient(cmd.Context(), func(cl *session) error {
-				path := "/api/conversations/" + url.PathEscape(args[0])
-				if c.JSON {
-					_, err := c.Show(cmd.Context(), cl, path, nil)
-					return err
-				}
-				q, err := c.exportQuery("markdown", false, "")
-				if err != nil {
-					return err
-				}
-				return c.download(cmd.Context(), cl, path+"/export?"+q.Encode(), plainWriter{c.Out})
-			})
-		},
+		RunE: c.request(func(ctx context.Context, cl *session, args []string) error {
+			path := "/api/conversations/" + url.PathEscape(args[0])
+			if c.JSON {
+				_, err := c.Show(ctx, cl, path, nil)
+				return err
+			}
+			q, err := c.exportQuery("markdown", false, "")
+			if err != nil {
+				return err
+			}
+			return c.download(ctx, cl, path+"/export?"+q.Encode(), plainWriter{c.Out})
+		}),
 	}
 }
 
@@ -161,29 +159,27 @@ func (p *progressWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-func (c *cli) conversationRenameCmd() *cobra.Command {
+func conversationRenameCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "rename ID TITLE...", Short: "Give a conversation another title", Args: argCount(1, -1, "the id of a conversation and its new title"),
 		Long: "Give a conversation another title, of at most 200 characters. Without a title it gets the one that is made\nfrom its first question again.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withClient(cmd.Context(), func(cl *session) error {
-				var row daemon.ConversationRow
-				body := daemon.Renaming{Title: strings.Join(args[1:], " ")}
-				if err := cl.Do(cmd.Context(), http.MethodPatch, "/api/conversations/"+url.PathEscape(args[0]), body, &row); err != nil {
-					return err
-				}
-				if c.JSON {
-					c.Print(row)
-					return nil
-				}
-				c.errf("it is called %q now\n", term.Plain(row.Title))
+		RunE: c.request(func(ctx context.Context, cl *session, args []string) error {
+			var row daemon.ConversationRow
+			body := daemon.Renaming{Title: strings.Join(args[1:], " ")}
+			if err := cl.Do(ctx, http.MethodPatch, "/api/conversations/"+url.PathEscape(args[0]), body, &row); err != nil {
+				return err
+			}
+			if c.JSON {
+				c.Print(row)
 				return nil
-			})
-		},
+			}
+			c.errf("it is called %q now\n", term.Plain(row.Title))
+			return nil
+		}),
 	}
 }
 
-func (c *cli) conversationSearchCmd() *cobra.Command {
+func conversationSearchCmd(c *cli) *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use: "search WORDS...", Short: "Find the messages and titles that contain all WORDS", Args: argCount(1, -1, "the words to look for"),
@@ -223,7 +219,7 @@ func (c *cli) searchConversations(ctx context.Context, cl *session, q url.Values
 	return nil
 }
 
-func (c *cli) conversationExportCmd() *cobra.Command {
+func conversationExportCmd(c *cli) *cobra.Command {
 	var format, locale, file string
 	var archives bool
 	cmd := &cobra.Command{
@@ -284,14 +280,14 @@ func (c *cli) downloadTo(ctx context.Context, cl *session, path, file string) er
 	return err
 }
 
-func (c *cli) conversationDeleteCmd() *cobra.Command {
+func conversationDeleteCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "delete ID...", Short: "Delete conversations with all that belongs to them, for good", Args: argCount(1, -1, "the ids of conversations"),
 		Long: "Delete conversations with their messages, calls and archived results: nothing of them stays on the disk. What\n" +
 			"they took of a quota stays counted, and a backup keeps what it holds. One that is answering is refused.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withClient(cmd.Context(), func(cl *session) error { return c.deleteConversations(cmd.Context(), cl, args) })
-		},
+		RunE: c.request(func(ctx context.Context, cl *session, args []string) error {
+			return c.deleteConversations(ctx, cl, args)
+		}),
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // sampleUUID is in a notice in place of the id of an archived result.
 const sampleUUID = "00000000-0000-4000-8000-000000000000"
 
-func (c *cli) cutCmd() *cobra.Command {
+func cutCmd(c *cli) *cobra.Command {
 	var k cutRun
 	cmd := &cobra.Command{
 		Use: "cut [FILE]", Short: "Show what a model would see of a text under given limits",
@@ -117,7 +117,7 @@ func (k cutRun) check(c *cli) error {
 func (k cutRun) limits(ctx context.Context, c *cli) (l tool.Limits, by limit.By, err error) {
 	l = k.given
 	if k.tool != "" {
-		specs, err := c.declaredTools(ctx, c.plugins)
+		specs, err := declaredTools(ctx, c)
 		if err != nil {
 			return l, by, err
 		}

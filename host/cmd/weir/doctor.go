@@ -13,18 +13,18 @@ import (
 	"github.com/weirhost/weir/host/internal/term"
 )
 
-func (c *cli) doctorCmd() *cobra.Command {
+func doctorCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "doctor", Short: "Check everything weir needs, and say how to fix it", Args: argCount(0, 0, "no arguments"),
 		Long: "Check the configuration, the plugin folders, the data, the models, the port, the clock and the tools that\n" +
 			"build plugins. Nothing is changed, and a running daemon is not disturbed. Exit code 1: something failed.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := c.findPaths()
+			cl, p, err := c.find(cmd.Context())
 			if err != nil {
 				return err
 			}
 			checks := doctor.Checks{Source: c.source(), Paths: p, Version: version(), Listen: listen, Model: c.connectModel}
-			if cl := c.running(cmd.Context(), p); cl != nil {
+			if cl != nil {
 				checks.Daemon = cl.Client
 			}
 			_, done := c.Progress(c.Sprintf("checking"))
@@ -39,7 +39,7 @@ func (c *cli) doctorCmd() *cobra.Command {
 }
 
 // connectModel connects to a model without a log.
-func (c *cli) connectModel(name string, m ModelSettings, secrets config.Lookup) (agent.Model, error) {
+func (c *cli) connectModel(name string, m config.ModelSettings, secrets config.Lookup) (agent.Model, error) {
 	model := app.NewModel(name, m, secrets, hclog.NewNullLogger()).Model
 	return model, app.Unusable(model)
 }

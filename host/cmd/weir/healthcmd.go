@@ -8,17 +8,16 @@ import (
 
 // healthCmd asks whether the daemon of the data folder takes questions, for
 // what watches over it: containers have no other program to ask with.
-func (c *cli) healthCmd() *cobra.Command {
+func healthCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "health", Short: "Ask whether the daemon is ready; exit 1 if it is not", Args: argCount(0, 0, "no arguments"),
 		Long: "Ask the daemon of the data folder whether it takes questions. Exit 0: it does; 1: there is none, or it is starting\n" +
 			"or stopping.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := c.findPaths()
+			cl, p, err := c.find(cmd.Context())
 			if err != nil {
 				return err
 			}
-			cl := c.running(cmd.Context(), p)
 			if cl == nil {
 				return fmt.Errorf("no daemon answers with the data folder %s", p.Data)
 			}

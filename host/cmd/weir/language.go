@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/words"
 	"github.com/weirhost/weir/sdk/tool"
@@ -169,7 +170,7 @@ func (c *cli) language() tool.Locale {
 		case string(tool.En), string(tool.Zh):
 			c.spoken = tool.Locale(c.lang)
 		default:
-			var s Settings
+			var s config.Settings
 			c.spoken = s.Language(c.Lookup) // while the configuration is read
 			if p, err := c.findPaths(); err == nil {
 				l, _ := c.source().Load(p) // a faulty configuration may name a language too

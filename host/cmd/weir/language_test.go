@@ -158,7 +158,7 @@ func eachFile(t *testing.T, folder string, f func(name string, file *ast.File)) 
 // included.
 func TestHelpIsInChinese(t *testing.T) {
 	c := newCLI(term.Env{Lookup: barely(t)})
-	root := c.root()
+	root := newRoot(c)
 	c.lang = "zh"
 	c.translate(root)
 	var each func(*cobra.Command)

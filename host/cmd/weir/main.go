@@ -33,7 +33,7 @@ func main() {
 //	3 the model failed · 4 the tool failed · 130 interrupted
 func run(ctx context.Context, args []string, env term.Env) int {
 	c := newCLI(env)
-	root := c.root()
+	root := newRoot(c)
 	root.SetArgs(args)
 	for i, a := range args { // for what is wrong with the arguments themselves
 		if lang, ok := strings.CutPrefix(a, "--lang="); ok || a == "--lang" && i+1 < len(args) {

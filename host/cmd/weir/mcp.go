@@ -15,12 +15,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/internal/app"
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/mcpbridge"
 	"github.com/weirhost/weir/host/internal/pipe"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-func (c *cli) mcpCmd() *cobra.Command {
+func mcpCmd(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "mcp", Short: "Serve the tools to an MCP client on standard input and output", Args: argCount(0, 0, "no arguments"),
 		Long: "Speak the Model Context Protocol on standard input and output, until the input ends.\n" +
@@ -29,7 +30,7 @@ func (c *cli) mcpCmd() *cobra.Command {
 		Example: "  weir mcp config --client claude-desktop --write",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.mcp(cmd.Context()) },
 	}
-	cmd.AddCommand(c.mcpConfigCmd())
+	cmd.AddCommand(mcpConfigCmd(c))
 	return cmd
 }
 
@@ -59,9 +60,10 @@ const joinTime = 20 * time.Second
 
 // join connects to a daemon, or makes this process one. Clients start several of
 // these commands at once: if another one holds the lock, join looks again.
-func (c *cli) join(ctx context.Context, p paths) (*mcpbridge.Peer, error) {
+func (c *cli) join(ctx context.Context, p config.Paths) (*mcpbridge.Peer, error) {
 	end := time.Now().Add(joinTime)
-	c.stays = true
+	o := c.options()
+	o.Stays = true
 	for {
 		if cl := c.running(ctx, p); cl != nil {
 			s, err := cl.MCP(ctx)
@@ -72,7 +74,7 @@ func (c *cli) join(ctx context.Context, p paths) (*mcpbridge.Peer, error) {
 				return nil, err
 			}
 		} else {
-			a, err := c.open(ctx)
+			a, err := c.open(ctx, o)
 			if err == nil {
 				return c.host(ctx, a)
 			}
@@ -123,7 +125,7 @@ func (c *cli) host(ctx context.Context, a *app.App) (*mcpbridge.Peer, error) {
 	return l, nil
 }
 
-func (c *cli) mcpConfigCmd() *cobra.Command {
+func mcpConfigCmd(c *cli) *cobra.Command {
 	var client, file string
 	var write, http bool
 	var names []string
@@ -199,7 +201,7 @@ func (c *cli) clientDirs() (mcpbridge.Dirs, error) {
 }
 
 // stdioEntry lets the client start weir with the flags of this command.
-func (c *cli) stdioEntry(p paths, dirs mcpbridge.Dirs, m mcpbridge.Client) (mcpbridge.Entry, error) {
+func (c *cli) stdioEntry(p config.Paths, dirs mcpbridge.Dirs, m mcpbridge.Client) (mcpbridge.Entry, error) {
 	workspace := cmp.Or(c.workspace, c.Getenv("WEIR_WORKSPACE"), dirs.Workspace)
 	data := ""
 	if c.data != "" {
@@ -209,11 +211,11 @@ func (c *cli) stdioEntry(p paths, dirs mcpbridge.Dirs, m mcpbridge.Client) (mcpb
 }
 
 // httpEntry lets the client reach the daemon.
-func (c *cli) httpEntry(p paths, m mcpbridge.Client) (mcpbridge.Entry, error) {
+func (c *cli) httpEntry(p config.Paths, m mcpbridge.Client) (mcpbridge.Entry, error) {
 	if !m.HTTP {
 		return mcpbridge.Entry{}, usagef("leave --http out: it starts weir itself then", "%s reaches no server by HTTP with a token", m.Name)
 	}
-	s, _, err := c.settings(p)
+	_, l, err := c.settings()
 	if err != nil {
 		return mcpbridge.Entry{}, err
 	}
@@ -221,7 +223,7 @@ func (c *cli) httpEntry(p paths, m mcpbridge.Client) (mcpbridge.Entry, error) {
 	if err != nil {
 		return mcpbridge.Entry{}, err
 	}
-	return m.HTTPEntry(s.WithDefaults().Server.Addr, token), nil
+	return m.HTTPEntry(l.Settings.WithDefaults().Server.Addr, token), nil
 }
 
 // printEntry prints the entry and the name of the file that it belongs to.

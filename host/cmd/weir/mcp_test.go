@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/mcpbridge"
 	"github.com/weirhost/weir/host/internal/term"
@@ -18,7 +19,7 @@ func TestClientExamples(t *testing.T) {
 		var out bytes.Buffer
 		c := newCLI(term.Env{Out: &out, Err: io.Discard})
 		c.workspace = "/home/ann/project"
-		e, err := c.stdioEntry(paths{}, mcpbridge.Dirs{}, m)
+		e, err := c.stdioEntry(config.Paths{}, mcpbridge.Dirs{}, m)
 		if err != nil {
 			t.Fatal(err)
 		}

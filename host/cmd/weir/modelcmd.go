@@ -16,26 +16,22 @@ import (
 	"github.com/weirhost/weir/host/internal/config"
 )
 
-func (c *cli) modelCmd() *cobra.Command {
+func modelCmd(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "model", Short: "List, choose and test chat models"}
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "List the configured models, and servers and keys that were found", Args: argCount(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listModels(cmd.Context()) },
-	}, c.modelUseCmd(), c.modelTestCmd())
+	}, modelUseCmd(c), modelTestCmd(c))
 	return cmd
 }
 
 func (c *cli) listModels(ctx context.Context) error {
-	p, err := c.findPaths()
+	_, l, err := c.settings()
 	if err != nil {
 		return err
 	}
-	s, secrets, err := c.settings(p)
-	if err != nil {
-		return err
-	}
-	s = s.WithDefaults()
-	found := c.probe(ctx, secrets)
+	s := l.Settings.WithDefaults()
+	found := c.probe(ctx, l.Secrets)
 	type row struct {
 		Name     string `json:"name"`
 		Provider string `json:"provider"`
@@ -73,8 +69,8 @@ func (c *cli) listModels(ctx context.Context) error {
 	return nil
 }
 
-func (c *cli) modelUseCmd() *cobra.Command {
-	var m ModelSettings
+func modelUseCmd(c *cli) *cobra.Command {
+	var m config.ModelSettings
 	var name string
 	cmd := &cobra.Command{
 		Use: "use NAME|PRESET", Short: "Make a model the default, adding it to tools.toml if it is not there",
@@ -97,12 +93,8 @@ func (c *cli) modelUseCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) useModel(arg, name string, m ModelSettings) error {
-	p, err := c.findPaths()
-	if err != nil {
-		return err
-	}
-	s, _, err := c.settings(p)
+func (c *cli) useModel(arg, name string, m config.ModelSettings) error {
+	p, l, err := c.settings()
 	if err != nil {
 		return err
 	}
@@ -110,7 +102,7 @@ func (c *cli) useModel(arg, name string, m ModelSettings) error {
 	if err != nil {
 		return err
 	}
-	if _, known := s.Models[arg]; (known && m.Model == "") || arg == daemon.DemoModel {
+	if _, known := l.Settings.Models[arg]; (known && m.Model == "") || arg == daemon.DemoModel {
 		text = config.SetKey(text, "agent", "model", fmt.Sprintf("%q", arg))
 		name = arg
 	} else if text, err = c.addModel(text, arg, name, m); err != nil {
@@ -130,7 +122,7 @@ func (c *cli) useModel(arg, name string, m ModelSettings) error {
 	return nil
 }
 
-func (c *cli) addModel(text, preset, name string, m ModelSettings) (string, error) {
+func (c *cli) addModel(text, preset, name string, m config.ModelSettings) (string, error) {
 	pre, ok := provider.PresetByName(preset)
 	if !ok {
 		return "", usagef("use a configured model, demo, or one of: "+strings.Join(config.PresetNames(), ", "), "there is no model or preset %q", preset)
@@ -148,7 +140,7 @@ func (c *cli) addModel(text, preset, name string, m ModelSettings) (string, erro
 	return config.SetModel(text, name, m), nil
 }
 
-func (c *cli) probe(ctx context.Context, env lookup) []provider.Found {
+func (c *cli) probe(ctx context.Context, env config.Lookup) []provider.Found {
 	bases := map[string]string{}
 	if c.Getenv("WEIR_NO_PROBE") != "" { // tests, and people whose other servers listen there
 		for _, p := range provider.Presets() {

@@ -15,11 +15,12 @@ import (
 	"github.com/weirhost/weir/agent/model/provider"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/internal/app"
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
-func (c *cli) modelTestCmd() *cobra.Command {
+func modelTestCmd(c *cli) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use: "test [NAME...]", Short: "Ask a model one thing and one tool call; say what is wrong, and what to change", Args: argCount(0, -1, "models"),
@@ -51,15 +52,11 @@ func (t tested) MarshalJSON() ([]byte, error) {
 // testModels tests the named models, all at once; their reports come in the
 // order of the names.
 func (c *cli) testModels(ctx context.Context, names []string, all bool) error {
-	p, err := c.findPaths()
+	_, l, err := c.settings()
 	if err != nil {
 		return err
 	}
-	s, secrets, err := c.settings(p)
-	if err != nil {
-		return err
-	}
-	s = s.WithDefaults()
+	s := l.Settings.WithDefaults()
 	switch {
 	case all && len(names) > 0:
 		return usagef("leave one of them out", "--all tests every model, and %s is named too", names[0])
@@ -70,24 +67,24 @@ func (c *cli) testModels(ctx context.Context, names []string, all bool) error {
 	case len(names) == 0:
 		names = []string{s.Agent.Model}
 	}
-	l, log := c.language(), c.options().Logger(s.Log)
+	locale, log := c.language(), c.options().Logger(s.Log)
 	models := make([]agent.Model, len(names))
 	for i, name := range names {
 		m, ok := s.Models[name]
 		if name == daemon.DemoModel && !ok {
-			m, ok = ModelSettings{Provider: daemon.DemoModel}, true
+			m, ok = config.ModelSettings{Provider: daemon.DemoModel}, true
 		}
 		if !ok {
 			return usagef("`weir model list` lists them", "there is no model %q", name)
 		}
-		models[i] = app.NewModel(name, m, secrets, log).Model
+		models[i] = app.NewModel(name, m, l.Secrets, log).Model
 	}
 	out := make([]tested, len(names))
 	_, done := c.Progress(c.Sprintf("asking %s", strings.Join(names, ", ")))
 	defer done()
 	var wg sync.WaitGroup
 	for i, m := range models {
-		wg.Go(func() { out[i] = tested{names[i], app.TestModel(ctx, m, l)} })
+		wg.Go(func() { out[i] = tested{names[i], app.TestModel(ctx, m, locale)} })
 	}
 	wg.Wait()
 	done()

@@ -6,18 +6,21 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/agent/parse/eval"
+	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // maxText bounds one text, and one line of --jsonl, in bytes.
 const maxText = 64 << 20
 
-func (c *cli) parseCmd() *cobra.Command {
+func parseCmd(c *cli) *cobra.Command {
 	var p parseRun
 	cmd := &cobra.Command{
 		Use: "parse", Short: "Show what is recognised in a model's reply",
@@ -91,7 +94,7 @@ func (p parseRun) events(o parse.Options, text string) []parse.Event {
 func (p parseRun) options(ctx context.Context, c *cli) (parse.Options, error) {
 	switch {
 	case c.plugins != "":
-		specs, err := c.declaredTools(ctx, c.plugins)
+		specs, err := declaredTools(ctx, c)
 		return parse.Options{Tools: specs}, err
 	case p.tools == "":
 		return parse.Options{AnyName: true}, nil
@@ -190,4 +193,18 @@ func (e shownEvent) String() string {
 		return s + fmt.Sprintf(" (%s)", e.Format)
 	}
 	return fmt.Sprintf("%-10s %q", e.Type, e.Text)
+}
+
+// declaredTools returns the tools of the manifests in the plugin folder. It prints what
+// is left out.
+func declaredTools(ctx context.Context, c *cli) ([]tool.Spec, error) {
+	return config.DeclaredTools(ctx, c.plugins, version(), func(t tool.Text) {
+		args := slices.Clone(t.Args)
+		for i, a := range args {
+			if p, ok := a.(registry.Problem); ok {
+				args[i] = textOf(fmt.Sprint(p))
+			}
+		}
+		c.errf("weir: "+t.Format+"\n", args...)
+	})
 }

@@ -19,7 +19,7 @@ import (
 
 // pluginKeeping are the commands that decide what may run.
 func (c *cli) pluginKeeping() []*cobra.Command {
-	return []*cobra.Command{c.pluginInfoCmd(), c.pluginApproveCmd(), c.pluginRollbackCmd(), c.pluginDisableCmd(), c.pluginEnableCmd(), c.pluginRemoveCmd()}
+	return []*cobra.Command{pluginInfoCmd(c), pluginApproveCmd(c), pluginRollbackCmd(c), pluginDisableCmd(c), pluginEnableCmd(c), pluginRemoveCmd(c)}
 }
 
 // pluginCommands returns the commands about plugins.
@@ -29,20 +29,16 @@ func (c *cli) pluginCommands() *plugincmd.Commands {
 		Printer: c.Printer, Version: version(), Source: c.source(), Logger: log,
 		Report: func(ctx context.Context, err error) { c.report(ctx, err) },
 		HostConfig: func() (host.Config, error) {
-			p, err := c.findPaths()
+			p, l, err := c.settings()
 			if err != nil {
 				return host.Config{}, err
 			}
-			s, secrets, err := c.settings(p)
-			if err != nil {
-				return host.Config{}, err
-			}
-			return s.WithDefaults().Host(p, secrets, log, version()), nil
+			return l.Settings.WithDefaults().Host(p, l.Secrets, log, version()), nil
 		},
 	}
 }
 
-func (c *cli) pluginInfoCmd() *cobra.Command {
+func pluginInfoCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "info NAME|DIR|FILE", Short: "Show everything about a plugin: powers, tools, limits, approvals, what waits",
 		Long: "Show everything about a plugin that the daemon has, by its NAME; or about one that lies anywhere, by its\n" +
@@ -64,7 +60,7 @@ func (c *cli) pluginInfoCmd() *cobra.Command {
 	}
 }
 
-func (c *cli) pluginRollbackCmd() *cobra.Command {
+func pluginRollbackCmd(c *cli) *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use: "rollback NAME", Short: "Go back to the version approved before, until the next approval", Args: argCount(1, 1, "one plugin"),
@@ -78,7 +74,7 @@ func (c *cli) pluginRollbackCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) pluginDisableCmd() *cobra.Command {
+func pluginDisableCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "disable NAME", Short: "Take a plugin out until it is enabled again", Args: argCount(1, 1, "one plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -89,7 +85,7 @@ func (c *cli) pluginDisableCmd() *cobra.Command {
 	}
 }
 
-func (c *cli) pluginEnableCmd() *cobra.Command {
+func pluginEnableCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "enable NAME", Short: "Take a disabled plugin in again", Args: argCount(1, 1, "one plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -114,47 +110,43 @@ func (c *cli) verdict(ctx context.Context, name, what string, body map[string]st
 	})
 }
 
-func (c *cli) pluginRemoveCmd() *cobra.Command {
+func pluginRemoveCmd(c *cli) *cobra.Command {
 	var yes, keep bool
 	cmd := &cobra.Command{
 		Use: "remove NAME", Short: "Forget a plugin, its copies and, after asking, its files", Args: argCount(1, 1, "one plugin"),
 		Long: "Forget what was approved of a plugin, remove its copies and, after asking, the files in the plugin folder that it is\n" +
 			"made of: the manifest, the module and what the manifest refers to. What else lies there stays.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withClient(cmd.Context(), func(cl *session) error {
-				return c.pluginCommands().Remove(cmd.Context(), cl.plugins(), args[0], yes, keep)
-			})
-		},
+		RunE: c.request(func(ctx context.Context, cl *session, args []string) error {
+			return c.pluginCommands().Remove(ctx, cl.plugins(), args[0], yes, keep)
+		}),
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&keep, "keep-files", false, "leave the files in the plugin folder; the plugin is new then")
 	return cmd
 }
 
-func (c *cli) pluginCmd() *cobra.Command {
+func pluginCmd(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "plugin", Short: "Make, build and test plugins; look at, approve and take them back"}
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "List the plugins and what keeps some of them out", Args: argCount(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withClient(cmd.Context(), func(cl *session) error {
-				var out struct{ Plugins []plugin.Info }
-				if done, err := c.Show(cmd.Context(), cl, "/api/plugins", &out); done || err != nil {
-					return err
-				}
-				c.Table("PLUGIN\tVERSION\tSTATE\tTOOLS\tWHY", func(w io.Writer) {
-					for _, p := range out.Plugins {
-						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, c.text(string(p.State)), term.OneLine(strings.Join(p.Tools, " "), 80), term.OneLine(c.pluginCommands().Sentence(plugincmd.Why(p)), 100))
-					}
-				})
+		RunE: c.request(func(ctx context.Context, cl *session, _ []string) error {
+			var out struct{ Plugins []plugin.Info }
+			if done, err := c.Show(ctx, cl, "/api/plugins", &out); done || err != nil {
+				return err
+			}
+			c.Table("PLUGIN\tVERSION\tSTATE\tTOOLS\tWHY", func(w io.Writer) {
 				for _, p := range out.Plugins {
-					if why, fix := plugincmd.Why(p), plugincmd.Fix(p); !fix.IsZero() {
-						fmt.Fprintf(c.Out, "\n%s: %s\n  → %s\n", p.Name, c.pluginCommands().Sentence(why), c.pluginCommands().Sentence(fix))
-					}
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, c.text(string(p.State)), term.OneLine(strings.Join(p.Tools, " "), 80), term.OneLine(c.pluginCommands().Sentence(plugincmd.Why(p)), 100))
 				}
-				return nil
 			})
-		},
-	}, c.warmCmd(), c.retryCmd(), c.reloadPluginsCmd(), c.packCmd(), c.validateCmd(), c.pluginNewCmd(), c.pluginBuildCmd(), c.pluginDevCmd(), c.pluginTestCmd(), c.pluginBenchCmd())
+			for _, p := range out.Plugins {
+				if why, fix := plugincmd.Why(p), plugincmd.Fix(p); !fix.IsZero() {
+					fmt.Fprintf(c.Out, "\n%s: %s\n  → %s\n", p.Name, c.pluginCommands().Sentence(why), c.pluginCommands().Sentence(fix))
+				}
+			}
+			return nil
+		}),
+	}, warmCmd(c), retryCmd(c), reloadPluginsCmd(c), packCmd(c), validateCmd(c), pluginNewCmd(c), pluginBuildCmd(c), pluginDevCmd(c), pluginTestCmd(c), pluginBenchCmd(c))
 	cmd.AddCommand(c.pluginKeeping()...)
 	return cmd
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/weirhost/weir/host/internal/plugincmd"
 )
 
-func (c *cli) pluginApproveCmd() *cobra.Command {
+func pluginApproveCmd(c *cli) *cobra.Command {
 	var a plugincmd.Approval
 	cmd := &cobra.Command{
 		Use: "approve NAME | --all", Short: "Look at what waits, and let exactly that run", Args: argCount(0, 1, "one plugin, or --all"),

@@ -7,7 +7,7 @@ import (
 	"github.com/weirhost/weir/host/plugintest"
 )
 
-func (c *cli) pluginBenchCmd() *cobra.Command {
+func pluginBenchCmd(c *cli) *cobra.Command {
 	var calls int
 	cmd := &cobra.Command{
 		Use: "bench [DIR|FILE]", Short: "Measure a plugin: compiling, loading, calls, memory, how long its text is",

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (c *cli) pluginBuildCmd() *cobra.Command {
+func pluginBuildCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "build [DIR]", Short: "Build a tool's module, and check it as a host would",
 		Long: "Build the module of the tool in DIR with the toolchain of its language, which is found by what the\n" +

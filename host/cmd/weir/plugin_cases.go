@@ -22,7 +22,7 @@ type testRun struct {
 	seed         uint64
 }
 
-func (c *cli) pluginTestCmd() *cobra.Command {
+func pluginTestCmd(c *cli) *cobra.Command {
 	var t testRun
 	cmd := &cobra.Command{
 		Use: "test [DIR]", Short: "Run the cases in DIR/tests/*.toml, and calls with made up arguments",

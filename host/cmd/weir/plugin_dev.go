@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (c *cli) pluginDevCmd() *cobra.Command {
+func pluginDevCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "dev [DIR]", Short: "Build and test whenever a file is saved, and show what a model would read",
 		Long: "Build the tool in DIR, run its cases and a few calls with made up arguments, and show of each case\n" +

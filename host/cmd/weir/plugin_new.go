@@ -8,7 +8,7 @@ import (
 	"github.com/weirhost/weir/host/internal/author"
 )
 
-func (c *cli) pluginNewCmd() *cobra.Command {
+func pluginNewCmd(c *cli) *cobra.Command {
 	var spec author.Spec
 	var dir string
 	cmd := &cobra.Command{

@@ -5,7 +5,7 @@ import (
 )
 
 // packCmd makes one file of a plugin's folder.
-func (c *cli) packCmd() *cobra.Command {
+func packCmd(c *cli) *cobra.Command {
 	var out string
 	var strip bool
 	cmd := &cobra.Command{
@@ -25,7 +25,7 @@ func (c *cli) packCmd() *cobra.Command {
 }
 
 // validateCmd reads a plugin as a host would, and runs nothing.
-func (c *cli) validateCmd() *cobra.Command {
+func validateCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "validate PATH", Short: "Check a plugin: its folder, its manifest, or a .wasm",
 		Long: "Read a plugin as the host does, run nothing, and print what is wrong, each with file,\n" +

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net/url"
 
 	"github.com/spf13/cobra"
@@ -9,32 +10,30 @@ import (
 )
 
 // retryCmd takes a plugin out of quarantine.
-func (c *cli) retryCmd() *cobra.Command {
+func retryCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "retry NAME", Short: "Try a quarantined plugin once more", Args: argCount(1, 1, "one plugin"),
 		Long: "Take a plugin out of quarantine. A module gets there when compiling it took more CPU time or memory than\n" +
 			"[sandbox] compile_cpu and compile_memory allow, or ended the process that did it. It is tried again, in a\n" +
 			"process of its own, at the plugin's next call or by `weir plugin warm`.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withClient(cmd.Context(), func(cl *session) error {
-				var out struct {
-					Plugin string `json:"plugin"`
-					State  string `json:"state"`
-				}
-				if err := cl.Post(cmd.Context(), "/api/plugins/"+url.PathEscape(args[0])+"/retry", struct{}{}, &out); err != nil {
-					return err
-				}
-				if c.JSON {
-					c.Print(out)
-					return nil
-				}
-				if out.State != string(plugin.Ready) { // one made for another host is tried at once
-					c.outf("%s was tried again; it is %s now, and `weir plugin list` says why\n", out.Plugin, textOf(out.State))
-					return nil
-				}
-				c.outf("%s is tried again at its next call\n", out.Plugin)
+		RunE: c.request(func(ctx context.Context, cl *session, args []string) error {
+			var out struct {
+				Plugin string `json:"plugin"`
+				State  string `json:"state"`
+			}
+			if err := cl.Post(ctx, "/api/plugins/"+url.PathEscape(args[0])+"/retry", struct{}{}, &out); err != nil {
+				return err
+			}
+			if c.JSON {
+				c.Print(out)
 				return nil
-			})
-		},
+			}
+			if out.State != string(plugin.Ready) { // one made for another host is tried at once
+				c.outf("%s was tried again; it is %s now, and `weir plugin list` says why\n", out.Plugin, textOf(out.State))
+				return nil
+			}
+			c.outf("%s is tried again at its next call\n", out.Plugin)
+			return nil
+		}),
 	}
 }

@@ -10,19 +10,19 @@ import (
 
 // warmCmd compiles every plugin into the cache, so that the daemon's first
 // calls do not wait for it.
-func (c *cli) warmCmd() *cobra.Command {
+func warmCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "warm", Short: "Compile every plugin for this machine now", Args: argCount(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := c.findPaths()
+			cl, _, err := c.find(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if c.running(cmd.Context(), p) != nil {
+			if cl != nil {
 				c.errf("a daemon is running: it compiles new plugins automatically\n")
 				return nil
 			}
-			a, err := c.open(cmd.Context())
+			a, err := c.open(cmd.Context(), c.options())
 			if err != nil {
 				return err
 			}

@@ -13,7 +13,7 @@ import (
 )
 
 // reloadCmd has the running daemon read its whole configuration again.
-func (c *cli) reloadCmd() *cobra.Command {
+func reloadCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "reload", Short: "Have the running daemon read tools.toml, .env and the plugin folders again", Args: argCount(0, 0, "no arguments"),
 		Long: "Have the running daemon read tools.toml, .env and the plugin folders again, and say what holds now and what\n" +
@@ -59,18 +59,15 @@ func (c *cli) reloadCmd() *cobra.Command {
 
 // daemon is the running daemon of the data folder.
 func (c *cli) daemon(ctx context.Context) (*session, error) {
-	p, err := c.findPaths()
-	if err != nil {
-		return nil, err
-	}
-	if cl := c.running(ctx, p); cl != nil {
-		return cl, nil
+	cl, p, err := c.find(ctx)
+	if cl != nil || err != nil {
+		return cl, err
 	}
 	return nil, usagef("start one with `weir serve`; every other command reads the files when it starts", "no daemon runs with the data folder %s", p.Data)
 }
 
 // reloadPluginsCmd has the running daemon read its plugin folders again.
-func (c *cli) reloadPluginsCmd() *cobra.Command {
+func reloadPluginsCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "reload", Short: "Have the running daemon read the plugin folders again", Args: argCount(0, 0, "no arguments"),
 		Long: "Have the running daemon read the plugin folders and the [grants] of tools.toml again and say what became\n" +

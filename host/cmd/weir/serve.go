@@ -26,7 +26,7 @@ import (
 // closeTime bounds how long a stop waits for connections after the last answer.
 const closeTime = 5 * time.Second
 
-func (c *cli) serveCmd() *cobra.Command {
+func serveCmd(c *cli) *cobra.Command {
 	var addr string
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Run the daemon", Args: argCount(0, 0, "no arguments"),
@@ -38,8 +38,9 @@ func (c *cli) serveCmd() *cobra.Command {
 }
 
 func (c *cli) serve(ctx context.Context, addr string) error {
-	c.serving, c.stays = true, true
-	a, err := c.open(ctx)
+	o := c.options()
+	o.Quiet, o.Stays, o.Notice = false, true, nil // its log has the warnings
+	a, err := c.open(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func cause(err error) error {
 // announce leaves the address for the command line. Of a file that could not
 // be written whole nothing is left; a daemon serves the page and the API all
 // the same.
-func announce(p paths, url string) error {
+func announce(p config.Paths, url string) error {
 	b, err := json.Marshal(client.Address{URL: url, PID: os.Getpid(), Config: p.Config})
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -47,18 +48,16 @@ func outcomes(m store.ModelStats) []string {
 	})
 }
 
-func (c *cli) statsCmd() *cobra.Command {
+func statsCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "stats", Short: "Show per tool what was called, cut, saved and loaded back", Args: argCount(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withClient(cmd.Context(), func(cl *session) error {
-				var s store.Stats
-				if done, err := c.Show(cmd.Context(), cl, "/api/stats", &s); done || err != nil {
-					return err
-				}
-				c.showStats(s)
-				return nil
-			})
-		},
+		RunE: c.request(func(ctx context.Context, cl *session, _ []string) error {
+			var s store.Stats
+			if done, err := c.Show(ctx, cl, "/api/stats", &s); done || err != nil {
+				return err
+			}
+			c.showStats(s)
+			return nil
+		}),
 	}
 }

@@ -12,25 +12,23 @@ import (
 	"github.com/weirhost/weir/host/plugin"
 )
 
-func (c *cli) toolCmd() *cobra.Command {
+func toolCmd(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "tool", Short: "List and show the tools"}
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "List the tools with their limits", Args: argCount(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withClient(cmd.Context(), func(cl *session) error { return c.listTools(cmd.Context(), cl) })
-		},
+		RunE: c.request(func(ctx context.Context, cl *session, _ []string) error {
+			return c.listTools(ctx, cl)
+		}),
 	}, &cobra.Command{
 		Use: "show TOOL", Short: "Show a tool as the model sees it, with its limits", Args: argCount(1, 1, "one tool"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withClient(cmd.Context(), func(cl *session) error {
-				var t plugin.ToolInfo
-				if done, err := c.Show(cmd.Context(), cl, "/api/tools/"+url.PathEscape(args[0]), &t); done || err != nil {
-					return err
-				}
-				c.pluginCommands().ShowTool(t)
-				return nil
-			})
-		},
+		RunE: c.request(func(ctx context.Context, cl *session, args []string) error {
+			var t plugin.ToolInfo
+			if done, err := c.Show(ctx, cl, "/api/tools/"+url.PathEscape(args[0]), &t); done || err != nil {
+				return err
+			}
+			c.pluginCommands().ShowTool(t)
+			return nil
+		}),
 	})
 	return cmd
 }

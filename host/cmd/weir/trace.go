@@ -15,7 +15,7 @@ import (
 	"github.com/weirhost/weir/sdk/limit"
 )
 
-func (c *cli) traceCmd() *cobra.Command {
+func traceCmd(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "trace", Short: "Look into how a question was answered: requests, times, tokens, calls, cuts",
 		Long: "Every question leaves a trace: each request to the model with its time and tokens, and each call with what\nwas cut by which limit. The last 1,000 are kept, and go with their conversation."}
 	var conversation string

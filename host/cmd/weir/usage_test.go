@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
 // barely is an environment with nothing in it but a home and what keeps tests
 // from compiling guests again and from looking for servers on this machine.
-func barely(t *testing.T) lookup {
+func barely(t *testing.T) config.Lookup {
 	t.Helper()
 	vars := map[string]string{"WEIR_CACHE": guesttest.Cache(t), "WEIR_NO_PROBE": "1", "HOME": t.TempDir()}
 	return func(name string) (string, bool) {

@@ -21,14 +21,14 @@ import (
 	"github.com/weirhost/weir/host/internal/term"
 )
 
-func (c *cli) userCmd() *cobra.Command {
+func userCmd(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "user", Short: "Let others in by tokens of their own, and see what they take"}
-	cmd.AddCommand(c.userAddCmd(), c.userListCmd(), c.userRemoveCmd(), c.userUsageCmd())
+	cmd.AddCommand(userAddCmd(c), userListCmd(c), userRemoveCmd(c), userUsageCmd(c))
 	return cmd
 }
 
-func (c *cli) userAddCmd() *cobra.Command {
-	var u UserSettings
+func userAddCmd(c *cli) *cobra.Command {
+	var u config.UserSettings
 	var bytes string
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Make a user and print their token, once", Args: argCount(1, 1, "the name of the user"),
@@ -68,19 +68,19 @@ func madeToken() string {
 	return "weir_" + base64.RawURLEncoding.EncodeToString(raw[:])
 }
 
-func (c *cli) addUser(ctx context.Context, name string, u UserSettings) error {
+func (c *cli) addUser(ctx context.Context, name string, u config.UserSettings) error {
 	if err := daemon.CheckUserName(name); err != nil {
 		return usagef("give another name", "%s", err)
 	}
 	token := madeToken()
 	sum := sha256.Sum256([]byte(token))
 	u.TokenSHA256 = hex.EncodeToString(sum[:])
-	file, err := c.editUsers(func(before Settings, text string) (string, error) {
+	file, err := c.editUsers(func(before config.Settings, text string) (string, error) {
 		if _, ok := before.Users[name]; ok {
 			return "", usagef("`weir user remove "+name+"` takes them out first", "there is a user %s already", name)
 		}
 		return strings.TrimRight(text, "\n") + "\n\n" + config.UserTable(name, u), nil
-	}, func(after Settings) bool { return after.Users[name].TokenSHA256 == u.TokenSHA256 })
+	}, func(after config.Settings) bool { return after.Users[name].TokenSHA256 == u.TokenSHA256 })
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (c *cli) addUser(ctx context.Context, name string, u UserSettings) error {
 
 // editUsers changes the configuration's text and writes it when it means what it
 // should. It returns the file.
-func (c *cli) editUsers(change func(before Settings, text string) (string, error), meant func(after Settings) bool) (string, error) {
+func (c *cli) editUsers(change func(before config.Settings, text string) (string, error), meant func(after config.Settings) bool) (string, error) {
 	p, err := c.findPaths()
 	if err != nil {
 		return "", err
@@ -136,13 +136,9 @@ func orEmpty(before, s, after string) string {
 // reloadAfter lets a running daemon read the configuration again, and says
 // whether one did.
 func (c *cli) reloadAfter(ctx context.Context) (bool, error) {
-	p, err := c.findPaths()
-	if err != nil {
+	cl, _, err := c.find(ctx)
+	if cl == nil || err != nil {
 		return false, err
-	}
-	cl := c.running(ctx, p)
-	if cl == nil {
-		return false, nil
 	}
 	var out daemon.ReloadReport
 	if err := cl.Post(ctx, "/api/reload", struct{}{}, &out); err != nil {
@@ -151,36 +147,34 @@ func (c *cli) reloadAfter(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-func (c *cli) userListCmd() *cobra.Command {
+func userListCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the users with what they may and what they took today", Args: argCount(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withClient(cmd.Context(), func(cl *session) error {
-				var out daemon.UserList
-				if done, err := c.Show(cmd.Context(), cl, "/api/users", &out); done || err != nil {
-					return err
-				}
-				if len(out.Users) == 0 {
-					c.errf("there are no users beside you; `weir user add NAME` makes one\n")
-					return nil
-				}
-				c.Table("USER\tTOKEN\tPROFILES\tMODELS\tTOOLS\tREQUESTS TODAY\tTOKENS TODAY\tQUOTAS", func(w io.Writer) {
-					for _, u := range out.Users {
-						var today daemon.UsedDay
-						if len(u.Usage.Days) > 0 {
-							today = u.Usage.Days[0]
-						}
-						has := c.Sprintf("yes")
-						if !u.Token {
-							has = c.Sprintf("none")
-						}
-						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", u.Name, has, c.orAll(u.Profiles), c.orAll(u.Models), c.orAll(u.Tools),
-							today.Requests, today.Prompt+today.Completion, quotasText(u.Usage.Quotas))
-					}
-				})
+		RunE: c.request(func(ctx context.Context, cl *session, _ []string) error {
+			var out daemon.UserList
+			if done, err := c.Show(ctx, cl, "/api/users", &out); done || err != nil {
+				return err
+			}
+			if len(out.Users) == 0 {
+				c.errf("there are no users beside you; `weir user add NAME` makes one\n")
 				return nil
+			}
+			c.Table("USER\tTOKEN\tPROFILES\tMODELS\tTOOLS\tREQUESTS TODAY\tTOKENS TODAY\tQUOTAS", func(w io.Writer) {
+				for _, u := range out.Users {
+					var today daemon.UsedDay
+					if len(u.Usage.Days) > 0 {
+						today = u.Usage.Days[0]
+					}
+					has := c.Sprintf("yes")
+					if !u.Token {
+						has = c.Sprintf("none")
+					}
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", u.Name, has, c.orAll(u.Profiles), c.orAll(u.Models), c.orAll(u.Tools),
+						today.Requests, today.Prompt+today.Completion, quotasText(u.Usage.Quotas))
+				}
 			})
-		},
+			return nil
+		}),
 	}
 }
 
@@ -199,7 +193,7 @@ func quotasText(list []api.QuotaState) string {
 	return term.OrDash(strings.Join(out, ", "))
 }
 
-func (c *cli) userUsageCmd() *cobra.Command {
+func userUsageCmd(c *cli) *cobra.Command {
 	var days int
 	cmd := &cobra.Command{
 		Use: "usage [NAME]", Short: "Show what a user took, day by day, and how much of their quotas is used", Args: argCount(0, 1, "the name of a user, or nothing for yourself"),

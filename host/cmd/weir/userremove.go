@@ -14,7 +14,7 @@ import (
 	"github.com/weirhost/weir/host/internal/term"
 )
 
-func (c *cli) userRemoveCmd() *cobra.Command {
+func userRemoveCmd(c *cli) *cobra.Command {
 	var purge bool
 	cmd := &cobra.Command{
 		Use: "remove NAME", Short: "Take a user out", Args: argCount(1, 1, "the name of a user"),
@@ -46,12 +46,12 @@ func (c *cli) removeUser(ctx context.Context, name string, purge bool) error {
 		return usagef("`weir conversation delete` deletes your own", "%s", err)
 	}
 	out := removedUser{Removed: name}
-	file, err := c.editUsers(func(before Settings, text string) (string, error) {
+	file, err := c.editUsers(func(before config.Settings, text string) (string, error) {
 		if _, ok := before.Users[name]; !ok {
 			return "", errNoUser
 		}
 		return config.WithoutTables(text, "users."+name), nil
-	}, func(after Settings) bool { _, ok := after.Users[name]; return !ok })
+	}, func(after config.Settings) bool { _, ok := after.Users[name]; return !ok })
 	gone := errors.Is(err, errNoUser)
 	switch {
 	case gone && !purge:

@@ -22,7 +22,7 @@ func version() string {
 	return release
 }
 
-func (c *cli) versionCmd() *cobra.Command {
+func versionCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: argCount(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
@@ -73,7 +74,7 @@ func TestServeWarnsAndGoesOn(t *testing.T) {
 // A full disk leaves no half of an address, and no half of a token.
 func TestWhatCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
-	p := paths{Data: dir, Address: filepath.Join(dir, "daemon.json"), Token: filepath.Join(dir, "gone", "token")}
+	p := config.Paths{Data: dir, Address: filepath.Join(dir, "daemon.json"), Token: filepath.Join(dir, "gone", "token")}
 	if err := os.Symlink("/dev/full", p.Address); err != nil {
 		t.Fatal(err)
 	}

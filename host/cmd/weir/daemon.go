@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/host/daemon/client"
+	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/plugincmd"
+)
+
+// A session is a client of the daemon that a command works with: the running one,
+// or one that was opened inside this process for the command alone.
+type session struct {
+	*client.Client
+	// config is the file of the daemon's configuration. Empty: it has none.
+	config string
+	// local reports whether the daemon runs inside this process.
+	local bool
+	// warm is Host.Warm of a local daemon. A running daemon compiles automatically; it
+	// is then nil.
+	warm func(ctx context.Context, report func(name string, took time.Duration, err error), names ...string)
+}
+
+// plugins returns what the commands about plugins need of the daemon.
+func (s *session) plugins() plugincmd.Daemon {
+	return plugincmd.Daemon{API: s.Client, Config: s.config, Warm: s.warm}
+}
+
+// running returns a client of the running daemon of the data folder, or nil. The
+// daemon answers in the language of the reader.
+func (c *cli) running(ctx context.Context, p config.Paths) *session {
+	cl, a := client.Find(ctx, client.Files{Address: p.Address, Lock: p.Lock, Token: p.Token})
+	if cl == nil {
+		return nil
+	}
+	cl.SetLanguage(string(c.language()))
+	return &session{Client: cl, config: a.Config}
+}
+
+// find returns a client of the running daemon, or nil, and the paths of its data
+// folder.
+func (c *cli) find(ctx context.Context) (*session, config.Paths, error) {
+	p, err := c.source().Paths()
+	if err != nil {
+		return nil, p, err
+	}
+	return c.running(ctx, p), p, nil
+}
+
+// connect returns a client of the running daemon, or of one that is opened for this
+// command. The caller must close it.
+func (c *cli) connect(ctx context.Context) (*session, error) {
+	s, p, err := c.find(ctx)
+	if s != nil || err != nil {
+		return s, err
+	}
+	a, err := c.open(ctx, c.options())
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Host.WaitServers(ctx); err != nil {
+		a.Close()
+		return nil, err
+	}
+	s = &session{Client: client.InProcess(a.Daemon.Handler(), a.Token, a.Close), config: p.Config, local: true, warm: a.Host.Warm}
+	s.SetLanguage(string(c.language()))
+	return s, nil
+}
+
+// A runner is what a cobra.Command runs.
+type runner = func(cmd *cobra.Command, args []string) error
+
+// request returns the runner of a command that works with a daemon: the running one,
+// or one that is opened for the command.
+func (c *cli) request(f func(ctx context.Context, s *session, args []string) error) runner {
+	return func(cmd *cobra.Command, args []string) error {
+		s, err := c.connect(cmd.Context())
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		return f(cmd.Context(), s, args)
+	}
+}
+
+// withClient runs f with a client of the running daemon, or of one that is opened
+// for the command.
+func (c *cli) withClient(ctx context.Context, f func(*session) error) error {
+	s, err := c.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return f(s)
+}

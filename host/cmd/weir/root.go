@@ -1,0 +1,67 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// newRoot returns the command weir with all its commands.
+func newRoot(c *cli) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "weir",
+		Args:  cobra.ArbitraryArgs, // subcommand reports an unknown command
+		RunE:  subcommand,
+		Short: "Sandboxed tools for any chat model, with limits, an archive and placeholders",
+		Long: "weir runs WebAssembly tools for chat models. Each tool declares how much it may show;\n" +
+			"what is left out stays in an archive that the model can load back.",
+		SilenceUsage: true, SilenceErrors: true,
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("", "%s", flagProblem(err)).WithHint("`%s --help` lists the flags", cmd.CommandPath())
+	})
+	f := root.PersistentFlags()
+	f.StringVar(&c.config, "config", "", "the configuration `FILE` (default: ./tools.toml, else tools.toml in the configuration folder)")
+	f.StringVar(&c.data, "data", "", "keep all state in `DIR` (default: the XDG folders)")
+	f.StringVar(&c.plugins, "plugins", "", "the plugin folder `DIR`, in place of [[plugins.folder]]")
+	f.StringVar(&c.workspace, "workspace", "", "the `DIR` that tools see as /workspace (default: $WEIR_WORKSPACE, else the current folder)")
+	f.Var(jsonFlag{c}, "json", "print one JSON value on stdout and everything else on stderr; weir ask --json=events prints each event as a line")
+	f.Lookup("json").NoOptDefVal = "true"
+	f.StringVar(&c.lang, "lang", "", "the language for people, en or zh (default: locale of tools.toml, else of the environment)")
+	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens inside on stderr")
+	root.AddCommand(
+		serveCmd(c), healthCmd(c), reloadCmd(c), askCmd(c), chatCmd(c), traceCmd(c), callCmd(c), parseCmd(c), cutCmd(c),
+		toolCmd(c), pluginCmd(c), archiveCmd(c), conversationCmd(c), userCmd(c), modelCmd(c), mcpCmd(c),
+		approvalsCmd(c), configCmd(c), statsCmd(c), backupCmd(c), restoreCmd(c), doctorCmd(c), pathsCmd(c), versionCmd(c),
+	)
+	root.InitDefaultHelpFlag() // known before it is used: what follows it is no value of it
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		c.translate(root)
+		help(cmd, args)
+	})
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		switch {
+		case c.Events && cmd.Name() != "ask":
+			return usagef("leave =events out", "--json=events is for weir ask")
+		case c.lang != "" && c.lang != string(tool.En) && c.lang != string(tool.Zh):
+			return usagef("use en or zh", "--lang is %q", c.lang)
+		}
+		return nil
+	}
+	c.complete(root)
+	for _, cmd := range root.Commands() {
+		if !cmd.Runnable() {
+			cmd.RunE = subcommand
+		}
+	}
+	return root
+}
+
+// subcommand runs a command that only holds others.
+func subcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	return usagef("", "there is no command %q", cmd.CommandPath()+" "+args[0]).WithHint("`%s --help` lists the commands", cmd.CommandPath())
+}
