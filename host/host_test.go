@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -226,6 +227,25 @@ func TestToolInfoNamesTheLayers(t *testing.T) {
 		}
 		if i.Spec.Output.MaxChars != tt.chars {
 			t.Errorf("%s: the Spec shows %d characters, %d are in force", tt.name, i.Spec.Output.MaxChars, tt.chars)
+		}
+	}
+}
+
+// The bound that the sandbox sets is shown before a person approves, and after.
+func TestToolInfoNamesTheDefaultMemory(t *testing.T) {
+	h := open(t, drop(t, "pen"), nil)
+	review, err := h.Review(t.Context(), "pen")
+	if err != nil || review.Serving == nil {
+		t.Fatalf("%v: %+v", err, review)
+	}
+	for _, i := range review.Serving.Tools {
+		if i.Effective.Memory != sandbox.DefaultGoMemory || i.MemoryBy != tool.LayerDefault {
+			t.Errorf("%s before a person approves: memory %s by %q", i.Spec.Name, i.Effective.Memory, i.MemoryBy)
+		}
+	}
+	for _, i := range h.Tools() {
+		if want := map[bool]tool.Bytes{true: sandbox.DefaultGoMemory}[i.Plugin == "pen"]; i.Effective.Memory != want {
+			t.Errorf("%s: memory %s, not %s", i.Spec.Name, i.Effective.Memory, want)
 		}
 	}
 }

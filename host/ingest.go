@@ -57,5 +57,5 @@ func (h *Host) toolNamed(name string) *boundTool {
 	if t := h.current.Load().tools[name]; t != nil {
 		return t
 	}
-	return h.newTool(tool.Spec{Name: name}, "")
+	return h.newTool(tool.Spec{Name: name}, "", 0)
 }

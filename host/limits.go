@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -68,8 +69,10 @@ func (c Settings) defaults() tool.Limits {
 
 // effectiveLimits returns a tool with the limits that apply: the operator's settings
 // take precedence over the tool's, and those over the defaults. The ceiling caps all.
-func (c Settings) effectiveLimits(spec tool.Spec, owner string) plugin.ToolInfo {
+// guest is the default memory of its guest; 0: it has none.
+func (c Settings) effectiveLimits(spec tool.Spec, owner string, guest tool.Bytes) plugin.ToolInfo {
 	declared, operator, defaults := spec.Output, c.Tools[spec.Name].Limits, c.defaults()
+	defaults.Memory = cmp.Or(defaults.Memory, guest)
 	t := plugin.ToolInfo{
 		Plugin: owner, Declared: declared, Effective: operator.Or(declared).Or(defaults),
 		CharsBy:    layer(operator.MaxChars != 0, declared.MaxChars != 0),

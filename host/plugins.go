@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/runner"
+	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -25,8 +26,8 @@ func (h *Host) newCatalog() *catalog.Catalog {
 		Options: func() registry.Options {
 			return registry.Options{Version: h.cfg.Version, Describe: h.lister.List, Index: h.index}
 		},
-		Limits: func(spec tool.Spec, owner string) plugin.ToolInfo {
-			return h.settings.Load().effectiveLimits(spec, owner)
+		Limits: func(spec tool.Spec, pl *registry.Plugin) plugin.ToolInfo {
+			return h.settings.Load().effectiveLimits(spec, pl.Manifest.Name, sandbox.DefaultMemoryOf(pl.IsGo))
 		},
 		Now: h.cfg.Now, Log: h.log,
 	})

@@ -75,10 +75,11 @@ type source interface {
 	Refusal() error
 }
 
-// newTool returns a tool with its effective limits and no permissions yet.
-func (h *Host) newTool(spec tool.Spec, plugin string) *boundTool {
+// newTool returns a tool with its effective limits and no permissions yet. guest is
+// the default memory of its guest; 0: it has none.
+func (h *Host) newTool(spec tool.Spec, plugin string, guest tool.Bytes) *boundTool {
 	set := h.settings.Load()
-	t := &boundTool{info: set.effectiveLimits(spec, plugin), highlights: set.highlights}
+	t := &boundTool{info: set.effectiveLimits(spec, plugin, guest), highlights: set.highlights}
 	t.by = limit.By{Chars: t.info.CharsBy, Lines: t.info.LinesBy}
 	if !slices.Equal(t.info.Effective.Keep, set.Defaults.Keep) {
 		t.highlights = limit.CompileHighlights(t.info.Effective.Keep)
@@ -172,7 +173,7 @@ func (h *Host) newTools(pl *registry.Plugin, permissions *grant.Resolution, gran
 			continue
 		}
 		info.Tools = append(info.Tools, def.Spec.Name)
-		t := h.newTool(def.Spec, pl.Manifest.Name)
+		t := h.newTool(def.Spec, pl.Manifest.Name, sandbox.DefaultMemoryOf(pl.IsGo))
 		t.def = def
 		if t.abi = pl.ABI; t.abi != registry.ABIOwn {
 			t.grant.Config = grant.ThirdPartySettings(cfg.Config, granted.Config)
@@ -245,7 +246,7 @@ func (s *snapshot) addServer(h *Host, server *upstream.Server) {
 			info.Disabled = append(info.Disabled, name)
 			continue
 		}
-		b := h.newTool(def.Spec, info.Name)
+		b := h.newTool(def.Spec, info.Name, 0)
 		b.def, b.source, b.identity, b.effect, b.anyHost = def.Tool, upstream.Tool{Server: server}, def.Identity, def.Effect, def.AnyHost
 		b.info.Effect = b.effect
 		h.setRates(b)

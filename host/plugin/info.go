@@ -124,7 +124,7 @@ type ToolInfo struct {
 	Declared  tool.Limits `json:"declared"`
 	Effective tool.Limits `json:"effective"`
 	// CharsBy, LinesBy, StrategyBy, TimeoutBy and MemoryBy name the layer that
-	// decided each field of Effective. MemoryBy is empty for the sandbox's default.
+	// decided each field of Effective. MemoryBy is empty for a tool without a guest.
 	CharsBy    tool.Layer `json:"chars_by"`
 	LinesBy    tool.Layer `json:"lines_by"`
 	StrategyBy tool.Layer `json:"strategy_by"`

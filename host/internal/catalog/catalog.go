@@ -27,7 +27,7 @@ type Config struct {
 	// Options are for reading approved copies.
 	Options func() registry.Options
 	// Limits returns a tool with the limits in force.
-	Limits func(spec tool.Spec, plugin string) plugin.ToolInfo
+	Limits func(spec tool.Spec, pl *registry.Plugin) plugin.ToolInfo
 	Now    func() time.Time
 	Log    hclog.Logger
 }

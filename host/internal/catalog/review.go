@@ -68,7 +68,7 @@ func (c *Catalog) version(pl *registry.Plugin) *plugin.Version {
 		Source: pl.Source, File: pl.WasmPath, Asks: r.Asks, SuggestedEdits: r.SuggestedEdits,
 	}
 	for _, def := range m.Tools {
-		v.Tools = append(v.Tools, c.cfg.Limits(def.Spec, m.Name))
+		v.Tools = append(v.Tools, c.cfg.Limits(def.Spec, pl))
 	}
 	return v
 }

@@ -199,7 +199,13 @@ func (p Plugin) memory(s *structure) tool.Bytes {
 	if p.Memory > 0 {
 		return min(max(p.Memory, minMemory), maxMemory)
 	}
-	if s.info().IsGo {
+	return DefaultMemoryOf(s.info().IsGo)
+}
+
+// DefaultMemoryOf returns the memory of a guest for which no limit is set: the runtime
+// of Go needs more than others.
+func DefaultMemoryOf(isGo bool) tool.Bytes {
+	if isGo {
 		return DefaultGoMemory
 	}
 	return DefaultMemory
