@@ -1,10 +1,8 @@
 package agent
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent/internal/prompt"
+	"github.com/weirhost/weir/agent/internal/quote"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -102,7 +101,7 @@ func (r *run) checkCall(c tool.Call, bad *tool.Error) *tool.Error {
 	if bad != nil {
 		return bad
 	}
-	key := c.Tool + "\x00" + canonical(c.Args)
+	key := quote.Call{Tool: c.Tool, Args: c.Args}.Key()
 	r.budget.sameCalls[key]++
 	if r.budget.sameCalls[key] >= sameCalls {
 		r.round.repeated = true
@@ -158,20 +157,4 @@ func wait(ctx context.Context, d time.Duration) error {
 	case <-t.C:
 		return nil
 	}
-}
-
-// canonical writes arguments with sorted keys and without spaces, so that two
-// spellings of one call compare equal. What is no JSON stays as it is.
-func canonical(args json.RawMessage) string {
-	var v any
-	d := json.NewDecoder(bytes.NewReader(args))
-	d.UseNumber()
-	if d.Decode(&v) != nil {
-		return string(args)
-	}
-	out, err := json.Marshal(v)
-	if err != nil {
-		return string(args)
-	}
-	return string(out)
 }

@@ -37,7 +37,7 @@ func (r *run) fit(out []outcome) Message {
 func (r *run) refusal(c tool.Call, e *tool.Error) ResultEntry {
 	res := tool.Result{CallID: c.ID, Tool: c.Tool, Err: e}
 	r.emit(CallEnd{Result: res, Text: limit.Render(res, r.locale)})
-	return ResultEntry{CallID: c.ID, Tool: c.Tool, Text: fence(limit.Neutralise(e.Msg)), Err: true}
+	return ResultEntry{CallID: c.ID, Tool: c.Tool, Text: fence(limit.Neutralise(e.Msg)), Err: true, Confirm: r.round.reply.confirm[c.ID]}
 }
 
 // entry renders a result, once. Its text does not change until it folds.

@@ -98,7 +98,7 @@ func (b *box) keep(c tool.Call, text, uuid string) tool.Result {
 		}
 		b.archive[uuid], b.kept[key] = text, uuid
 		b.mu.Unlock()
-		res.Ref = &tool.Ref{UUID: uuid, Again: again, Query: string(c.Args), Summary: firstChars(text, 200), Chars: chars, Lines: lines,
+		res.Ref = &tool.Ref{UUID: uuid, Again: again, Query: string(c.Args), Summary: firstChars(text, 500), Chars: chars, Lines: lines,
 			CreatedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	}
 	var l tool.Limits

@@ -129,9 +129,9 @@ func trialOf(t *testing.T, text, short string, mode agent.Mode, locale tool.Loca
 	s := &strangers{box: newBox().says("fetch", text).loads(), text: text, short: short, fails: fails}
 	s.specs[0] = shapeOf(text, short)
 	load := `{"uuid":"00000000-0000-4000-8000-000000000001"}`
-	replies := []replay.Reply{replay.Call("fetch", `{"text":"x"}`), replay.Text("done"), replay.Call("load_tool_history", load), replay.Text("done"), replay.Text("done")}
+	replies := []replay.Reply{replay.Call("fetch", `{"text":"its own"}`), replay.Text("done"), replay.Call("load_tool_history", load), replay.Text("done"), replay.Text("done")}
 	if mode == agent.ModeNative {
-		replies[0] = replay.Reply{Calls: []tool.Call{{ID: "1", Tool: "fetch", Args: json.RawMessage(`{"text":"x"}`)}}}
+		replies[0] = replay.Reply{Calls: []tool.Call{{ID: "1", Tool: "fetch", Args: json.RawMessage(`{"text":"its own"}`)}}}
 		replies[2] = replay.Reply{Calls: []tool.Call{{ID: "2", Tool: "load_tool_history", Args: json.RawMessage(load)}}}
 	}
 	m := replay.New(replies...)
@@ -141,7 +141,7 @@ func trialOf(t *testing.T, text, short string, mode agent.Mode, locale tool.Loca
 		turn, _ := must(t, cfg, m, s, history, question)
 		history = append(history, turn.Messages...)
 	}
-	if want := []string{`fetch{"text":"x"}`, "load_tool_history" + load}; !slices.Equal(s.called(), want) {
+	if want := []string{`fetch{"text":"its own"}`, "load_tool_history" + load}; !slices.Equal(s.called(), want) {
 		t.Errorf("these ran: %q", s.called())
 	}
 	return m.Requests()

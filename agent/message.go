@@ -52,6 +52,9 @@ type ResultEntry struct {
 	// Chars is the length of the whole in characters.
 	Chars int  `json:"chars"`
 	Err   bool `json:"err,omitempty"`
+	// Confirm is set if the call was a quotation and did not run: the id by which the
+	// model confirms it.
+	Confirm string `json:"confirm,omitempty"`
 	// Ephemeral entries (loads) turn into a one-line stub when KeepUntil, a
 	// turn number, is over.
 	Ephemeral bool `json:"ephemeral,omitempty"`

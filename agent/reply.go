@@ -31,7 +31,9 @@ type reply struct {
 	text, reasoning strings.Builder
 	calls           []tool.Call
 	native          bool                // calls came through the provider's own calling
+	raw             []string            // of each call, as the model wrote it; empty: native
 	bad             map[int]*tool.Error // index of a call that must not run → why
+	confirm         map[string]string   // id of a call that is a quotation → id that confirms it
 	malformed       []parse.Malformed
 	sealed          json.RawMessage
 	usage           Usage
@@ -47,6 +49,14 @@ type reply struct {
 // empty reports whether the reply has neither text nor calls.
 func (p *reply) empty() bool {
 	return strings.TrimSpace(p.text.String()) == "" && len(p.calls) == 0 && len(p.malformed) == 0
+}
+
+// refuse keeps a call from running.
+func (p *reply) refuse(call int, why *tool.Error) {
+	if p.bad == nil {
+		p.bad = map[int]*tool.Error{}
+	}
+	p.bad[call] = why
 }
 
 // stream asks the model once. It stops reading after the reply's group of calls: the
@@ -152,7 +162,7 @@ func (r *run) textCall(p *reply, c parse.Call) {
 		return
 	}
 	call := tool.Call{ID: r.newID(c.ID), Tool: c.Name, Args: c.Args, Turn: r.turn}
-	p.calls = append(p.calls, call)
+	p.calls, p.raw = append(p.calls, call), append(p.raw, c.Raw)
 	r.flushText(p)
 	r.emit(CallStart{Call: call, Format: c.Format, Repaired: c.Repaired})
 }
@@ -177,12 +187,9 @@ func (r *run) nativeCall(p *reply, c tool.Call) {
 		problem = &tool.Error{Code: tool.UnknownTool, Msg: parse.Correction(m, r.specs, r.locale)}
 	}
 	if problem != nil {
-		if p.bad == nil {
-			p.bad = map[int]*tool.Error{}
-		}
-		p.bad[len(p.calls)] = problem
+		p.refuse(len(p.calls), problem)
 	}
-	p.calls = append(p.calls, call)
+	p.calls, p.raw = append(p.calls, call), append(p.raw, "")
 	r.flushText(p)
 	r.emit(CallStart{Call: call, Format: formatNative})
 }

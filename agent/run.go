@@ -39,6 +39,7 @@ type run struct {
 	draft  draft
 	choice choiceState
 	ending ending
+	quotes quotes
 
 	highlights map[string]*limit.Highlights // by tool
 }
@@ -180,6 +181,7 @@ func (r *run) prefetch(p *phase) {
 
 // callPhase records the reply and runs its calls.
 func (r *run) callPhase() (phase, error) {
+	r.refuseQuotes()
 	m := r.assistant(strings.TrimSpace(r.round.reply.text.String()))
 	m.Calls, m.Native, m.Sealed = r.round.reply.calls, r.round.reply.native, r.round.reply.sealed
 	r.add(m)

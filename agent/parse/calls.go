@@ -185,7 +185,7 @@ func (p *parser) endGroupAt(at int) {
 		p.doc = p.doc || g.fenced
 		p.pos = max(p.pos, g.at+1)
 		p.mode = inText
-		if g.fence {
+		if g.fence && !p.mentions {
 			p.mode, p.ticks, p.midLine = inFence, 3, true
 		}
 		return

@@ -43,7 +43,7 @@ func (p *parser) openHeader(tok marker.Token, i int) lex.Status {
 			return lex.No
 		}
 		p.g.name = to
-	case thought:
+	case thought && !p.mentions:
 		p.enterThought(i, end, true)
 	default:
 		p.flush(i)

@@ -25,6 +25,9 @@ const (
 // context judges whether a call without a marker of its own may be at i,
 // bullet included if it has one.
 func (p *parser) context(i int, format marker.Format, bullet bool) confirm {
+	if p.mentions {
+		return atOnce
+	}
 	if p.last != nil {
 		if p.continues(i, format) {
 			return atOnce
@@ -83,7 +86,7 @@ func (p *parser) continues(i int, format marker.Format) bool {
 // typedContext judges a call with a marker: one that is introduced as an
 // example, or as what somebody else writes, must be the last thing.
 func (p *parser) typedContext(i int, format marker.Format) confirm {
-	if p.start {
+	if p.start || p.mentions {
 		return atOnce
 	}
 	if p.doc && format == marker.FormatFence {
@@ -100,7 +103,7 @@ func (p *parser) typedContext(i int, format marker.Format) confirm {
 }
 
 // mayCall reports whether a call with a marker may be here.
-func (p *parser) mayCall() bool { return p.last == nil && !p.cited }
+func (p *parser) mayCall() bool { return p.mentions || p.last == nil && !p.cited }
 
 // labelled reports whether a colon is before i on its line.
 func (p *parser) labelled(i int) bool {

@@ -47,7 +47,7 @@ func (p *parser) openFence(i, n int, atLine bool) lex.Status {
 			}
 		}
 	}
-	if !atLine {
+	if !atLine || p.mentions {
 		return lex.No
 	}
 	p.mode, p.ticks, p.pos, p.midLine = inFence, n, i+n, true

@@ -56,12 +56,12 @@ func (p *parser) beginGroup(start, at int, format marker.Format) bool {
 		return p.beginMarked(start, at, format)
 	}
 	start = p.withBullet(start)
-	g := &group{format: format, strict: !p.start}
+	g := &group{format: format, strict: !p.start && !p.mentions}
 	g.confirm = p.context(start, format, start < at && p.buf[start] != '*')
 	switch {
 	case g.confirm == declined:
 		return false
-	case g.confirm != atOnce || format == marker.FormatFence || format == marker.FormatNameJSON:
+	case p.mentions || g.confirm != atOnce || format == marker.FormatFence || format == marker.FormatNameJSON:
 	case p.buf[at] == '`' && !p.start:
 		g.confirm = atEnd
 	case p.buf[at] != '[' && p.buf[at] != '{':

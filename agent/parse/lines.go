@@ -72,7 +72,7 @@ func (p *parser) enterText(i int) {
 func (p *parser) textStep() bool {
 	b := p.buf
 	for i := p.pos; i < len(b); i++ {
-		if !p.t.Stops[b[i]] {
+		if !p.t.Stops[b[i]] && !(p.mentions && p.beginsWord(i)) {
 			continue
 		}
 		p.pos = i
@@ -98,6 +98,10 @@ func (p *parser) textStep() bool {
 			n, open := lex.TickRun(b, i)
 			if open && !p.final {
 				return p.undecided(i)
+			}
+			if p.mentions {
+				i += n - 1
+				continue
 			}
 			p.mode, p.ticks, p.pos = inCode, n, i+n
 			return true

@@ -51,7 +51,7 @@ func (p *parser) open(i int, atLine bool) lex.Status {
 func (p *parser) openToken(tok marker.Token, i int, atLine bool) lex.Status {
 	switch tok.Role {
 	case marker.RoleThink:
-		if !atLine && !p.start {
+		if p.mentions || !atLine && !p.start {
 			return lex.No
 		}
 		p.enterThought(i, tok.End, false)
@@ -63,7 +63,7 @@ func (p *parser) openToken(tok marker.Token, i int, atLine bool) lex.Status {
 	case marker.RoleHarmony:
 		return p.openHeader(tok, i)
 	case marker.RoleOpen, marker.RoleInvoke:
-		if i > 0 && i > p.out-lookback && prose.IsQuoted(p.before(i)) || !p.mayCall() {
+		if !p.mentions && i > 0 && i > p.out-lookback && prose.IsQuoted(p.before(i)) || !p.mayCall() {
 			return lex.No
 		}
 		if !p.beginGroup(i, i, tok.Format) {
@@ -103,14 +103,14 @@ func (p *parser) leaveThought(to int) {
 
 // openBare enters a call without a marker, where the context allows one.
 func (p *parser) openBare(i int, atLine bool) lex.Status {
-	if p.cited {
+	if p.cited && !p.mentions {
 		return lex.No
 	}
 	st, format := p.probe(i, false)
 	if st != lex.Done {
 		return st
 	}
-	if !atLine && format != marker.FormatPythonic && !(format == marker.FormatJSON && p.labelled(i)) {
+	if !p.mentions && !atLine && format != marker.FormatPythonic && !(format == marker.FormatJSON && p.labelled(i)) {
 		return lex.No
 	}
 	if !p.beginGroup(i, i, format) {

@@ -33,6 +33,7 @@ type parser struct {
 	hold      int // text from here on may still become a call
 	final     bool
 	truncated bool
+	mentions  bool // every call counts, whatever is around it
 	events    []Event
 	text      []byte // text that has been emitted and is not yet an event
 	thought   bool   // that text is reasoning

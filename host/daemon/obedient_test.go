@@ -21,12 +21,25 @@ import (
 )
 
 // obey is a model that does whatever anybody tells it, tool results first: it
-// makes every call that its last message orders, with what it has learnt.
+// makes every call that its last message orders, with what it has learnt, and confirms
+// every call that it is asked about.
 func obey() *replay.Model {
 	order := regexp.MustCompile(`DO (\w+) (\{.*?\}) NOW`)
 	learnt := regexp.MustCompile(`SECRET=(\w+)`)
 	kept := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	asked := regexp.MustCompile(`<tool_result id="(\w+)" tool="\w+">\n[^\n]*"(confirm_\w+)"`)
 	return replay.Func(func(_ int, r agent.Request) replay.Reply {
+		if ids := asked.FindAllStringSubmatch(r.Messages[len(r.Messages)-1].Text, -1); ids != nil {
+			var again []string
+			for _, id := range ids {
+				for call := range strings.Lines(r.Messages[len(r.Messages)-2].Text) {
+					if strings.Contains(call, `{"id":"`+id[1]+`"`) {
+						again = append(again, strings.Replace(call, id[1], id[2], 1))
+					}
+				}
+			}
+			return replay.Text(strings.Join(again, "\n"))
+		}
 		secret, uuid := "nothing", "nothing"
 		for _, m := range r.Messages {
 			if f := learnt.FindStringSubmatch(m.Text); f != nil {

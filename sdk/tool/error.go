@@ -18,6 +18,7 @@ const (
 	RateLimited Code = "rate_limited"
 	Cancelled   Code = "cancelled"
 	Expired     Code = "expired" // an archived result that retention removed
+	Quoted      Code = "quoted"  // a call that repeats a text of the conversation; it did not run
 )
 
 // An Error is the failure of a tool call, as data for the model. A Go error from

@@ -1,0 +1,129 @@
+package quote
+
+import "strings"
+
+// lookalikes are the characters that Neutralise writes, and the entities of HTML, with
+// what they replace.
+var lookalikes = strings.NewReplacer("＜", "<", "［", "[", "｀", "`", "～", "~", "Ａ", "A", "ａ", "a", "‹tool_result", "<tool_result", "‹/tool_result", "</tool_result",
+	"&lt;", "<", "&gt;", ">", "&quot;", `"`, "&#34;", `"`, "&#39;", "'", "&apos;", "'", "&amp;", "&")
+
+// plain returns a text as a model could repeat it: without lookalikes, and, if it has
+// escapes of JSON, also without those.
+func plain(text string) []string {
+	text = lookalikes.Replace(text)
+	if !strings.Contains(text, `\`) {
+		return []string{text}
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			b.WriteByte(text[i])
+			continue
+		}
+		c, n := escaped(text[i:])
+		b.WriteByte(c)
+		i += n - 1
+	}
+	return []string{text, b.String()}
+}
+
+// escaped reads the escape at the start of s and returns its character and its length.
+// Backslashes may be doubled, as in JSON within JSON.
+func escaped(s string) (c byte, n int) {
+	for n < len(s) && s[n] == '\\' {
+		n++
+	}
+	if n == len(s) {
+		return '\\', n
+	}
+	switch s[n] {
+	case 'n', 'r':
+		return '\n', n + 1
+	case 't':
+		return '\t', n + 1
+	case '"', '\'', '/', '`':
+		return s[n], n + 1
+	case 'u':
+		if len(s) >= n+5 && s[n+1] == '0' && s[n+2] == '0' && isHex(s[n+3]) && isHex(s[n+4]) {
+			return hex(s[n+3])<<4 | hex(s[n+4]), n + 5
+		}
+	}
+	return '\\', n
+}
+
+func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
+
+func hex(c byte) byte {
+	if c <= '9' {
+		return c - '0'
+	}
+	return c | 0x20 - 'a' + 10
+}
+
+// compare writes a text so that two copies of it are equal: without lookalikes, escapes,
+// white space, and numbers at the start of lines.
+func compare(text string) string {
+	text = lookalikes.Replace(text)
+	b := make([]byte, 0, len(text))
+	start := true // of a line
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c == '\\' {
+			var n int
+			c, n = escaped(text[i:])
+			i += n - 1
+			if c == '\\' {
+				continue
+			}
+		}
+		switch {
+		case c == '\n':
+			start = true
+		case c == ' ' || c == '\t' || c == '\r':
+		default:
+			if start {
+				if n := lineNumber(text[i:]); n > 0 {
+					i += n - 1
+					continue
+				}
+			}
+			start = false
+			b = append(b, c)
+		}
+	}
+	return string(b)
+}
+
+// lineNumber returns the length of the line number at the start of s, as grep, cat and
+// editors write it; 0: there is none.
+func lineNumber(s string) int {
+	n := 0
+	for n < len(s) && n < 8 && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	if n == 0 {
+		return 0
+	}
+	for _, end := range []string{":", "|", "→", "\t", " |", " :", "-"} {
+		if strings.HasPrefix(s[n:], end) {
+			return n + len(end)
+		}
+	}
+	return 0
+}
+
+// fold keeps the letters and digits of a name, in lower case: models spell names with
+// other signs between them.
+func fold(s string) string {
+	b := make([]byte, 0, len(s))
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'A' && c <= 'Z':
+			b = append(b, c|0x20)
+		case c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c >= 0x80:
+			b = append(b, c)
+		}
+	}
+	return string(b)
+}

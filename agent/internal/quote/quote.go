@@ -1,0 +1,146 @@
+// Package quote finds out whether a call that a model wrote is a quotation.
+//
+// # The law
+//
+// A foreign text is one that no model wrote: the result of a tool or its error, a
+// placeholder, a loaded text, a question, the description of a tool. A call is a
+// quotation if a foreign text of its conversation holds
+//
+//   - the text of the call: what was between its first and its last character, or
+//   - in any form that the recogniser knows, a call of the same tool with the same
+//     argument values.
+//
+// A quotation does not run. The model is asked once whether it means the call. It
+// confirms by an id that it gets with the question, which a text that was written
+// before cannot hold.
+//
+// The first half does not depend on the form of the call: whatever a model repeats
+// word for word, the text of the call in its reply is a part of what it repeats. A
+// form that the recogniser learns tomorrow is included. The second half finds calls
+// that a model repeats in another form. Values alone, such as the name of a file in
+// a question, make no quotation.
+//
+// # What counts as the same text
+//
+// A model copies what it reads, not its bytes. Compare ignores white space, line
+// numbers, the escapes of JSON and HTML, and the lookalikes that Neutralise of package
+// limit writes.
+//
+// # Cost
+//
+// A text is read when the first call asks for it, and once: a turn without calls pays
+// nothing. The time is linear in the text.
+package quote
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/weirhost/weir/agent/parse"
+)
+
+// A Call is a call of a model.
+type Call struct {
+	Tool string
+	Args json.RawMessage
+	// Text is what the model wrote; empty for a call of the provider's own calling.
+	Text string
+}
+
+// Key identifies a call by its tool and the values of its arguments.
+func (c Call) Key() string { return c.Tool + "\x00" + Canonical(c.Args) }
+
+// Canonical writes arguments with sorted keys and without spaces, which makes two
+// spellings of one call equal. What is not JSON stays unchanged.
+func Canonical(args json.RawMessage) string {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(args))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return string(args)
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return string(args)
+	}
+	return string(out)
+}
+
+// A Book holds the foreign texts of a conversation. The zero value is empty and
+// ready. It is used by one goroutine.
+type Book struct {
+	unread []string
+	texts  []string        // as Compare writes them
+	keys   map[string]bool // of the calls in them
+}
+
+// Add adds a foreign text.
+func (b *Book) Add(text string) {
+	if strings.TrimSpace(text) != "" {
+		b.unread = append(b.unread, text)
+	}
+}
+
+// Holds reports whether c is in one of the texts. tools recognises the calls of
+// the declared tools.
+func (b *Book) Holds(c Call, tools *parse.Set) bool {
+	b.read(tools)
+	if b.keys[c.Key()] {
+		return true
+	}
+	text, name := compare(c.Text), fold(c.Tool)
+	if text == "" {
+		return false
+	}
+	for _, t := range b.texts {
+		if holdsText(t, text, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// read reads the texts that were added since the last call.
+func (b *Book) read(tools *parse.Set) {
+	if b.keys == nil {
+		b.keys = map[string]bool{}
+	}
+	for _, text := range b.unread {
+		b.texts = append(b.texts, compare(text))
+		for _, variant := range plain(text) {
+			for _, c := range tools.Mentions(variant) {
+				b.keys[Call{Tool: c.Name, Args: c.Args}.Key()] = true
+			}
+		}
+	}
+	b.unread = nil
+}
+
+const (
+	// nameReach is how far before the arguments of a call its name may be, in bytes.
+	nameReach = 256
+	// maxPlaces bounds the places that are looked at for a name. A text with more of
+	// them holds the call.
+	maxPlaces = 1000
+)
+
+// holdsText reports whether foreign holds the text of a call of the named tool. In
+// some forms the name is before the text of the call and not in it.
+func holdsText(foreign, text, name string) bool {
+	if strings.Contains(fold(text), name) {
+		return strings.Contains(foreign, text)
+	}
+	at := 0
+	for range maxPlaces {
+		i := strings.Index(foreign[at:], text)
+		if i < 0 {
+			return false
+		}
+		if strings.Contains(fold(foreign[max(0, at+i-nameReach):at+i]), name) {
+			return true
+		}
+		at += i + 1
+	}
+	return true
+}

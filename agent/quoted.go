@@ -1,0 +1,108 @@
+package agent
+
+import (
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weirhost/weir/agent/internal/prompt"
+	"github.com/weirhost/weir/agent/internal/quote"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// quotes are the foreign texts of the conversation; see package quote.
+type quotes struct {
+	book quote.Book
+	next int // index of the first message that is not in book
+}
+
+// refuseQuotes keeps the calls of the reply that are quotations from running. The answer
+// to each asks the model whether it means the call.
+func (r *run) refuseQuotes() {
+	p := r.round.reply
+	if p.prefetch { // the person or the configuration made the calls
+		return
+	}
+	r.readForeign()
+	for i, c := range p.calls {
+		if p.bad[i] != nil || !r.isQuotation(c, p.raw[i]) {
+			continue
+		}
+		w := prompt.For(r.locale)
+		id := "confirm_" + strings.ToLower(rand.Text()[:8])
+		how := w.ConfirmCall
+		if p.raw[i] != "" {
+			how = fmt.Sprintf(w.ConfirmText, id)
+		}
+		p.refuse(i, &tool.Error{Code: tool.Quoted, Msg: w.Quoted + how})
+		if p.confirm == nil {
+			p.confirm = map[string]string{}
+		}
+		p.confirm[c.ID] = id
+	}
+}
+
+// readForeign adds the foreign texts that are new to the book. A text that folds later
+// stays in it.
+func (r *run) readForeign() {
+	q := &r.quotes
+	if q.next == 0 {
+		q.next = r.memory.first
+		for _, s := range r.specs {
+			for _, text := range prompt.ForeignTexts(s, r.locale) {
+				q.book.Add(text)
+			}
+		}
+	}
+	for ; q.next < len(r.msgs); q.next++ {
+		m := r.msgs[q.next]
+		if m.Role == RoleUser {
+			q.book.Add(m.Text)
+		}
+		for _, e := range m.Results {
+			if e.Confirm == "" && !(r.describes && e.Tool == prompt.DescribeTool) { // those are our own
+				q.book.Add(e.Text)
+			}
+		}
+	}
+}
+
+// isQuotation reports whether a call must not run because a foreign text holds it and
+// the model has not confirmed it. raw is what the model wrote; empty for a native call.
+// Notices and placeholders name calls of load_tool_history, which only reads.
+func (r *run) isQuotation(c tool.Call, raw string) bool {
+	if c.Tool == prompt.LoadTool || c.Tool == prompt.DescribeTool && r.describes {
+		return false
+	}
+	q := quote.Call{Tool: c.Tool, Args: c.Args, Text: raw}
+	if id, confirmed := r.confirmation(q.Key()); confirmed || id != "" {
+		return !confirmed && raw != "" && c.ID != id
+	}
+	return r.quotes.book.Holds(q, r.kit.Recogniser())
+}
+
+// confirmation returns the id that confirms a call, if the model was asked for it, and
+// whether it has confirmed the call before.
+func (r *run) confirmation(key string) (id string, confirmed bool) {
+	var calls []tool.Call
+	for _, m := range r.msgs {
+		if m.Role == RoleAssistant {
+			calls = m.Calls
+		}
+		for _, e := range m.Results {
+			if e.Confirm == "" && id == "" {
+				continue
+			}
+			i := slices.IndexFunc(calls, func(c tool.Call) bool { return c.ID == e.CallID })
+			switch {
+			case i < 0 || quote.Call{Tool: calls[i].Tool, Args: calls[i].Args}.Key() != key:
+			case e.Confirm == "":
+				return "", true
+			default:
+				id = e.Confirm
+			}
+		}
+	}
+	return id, false
+}
