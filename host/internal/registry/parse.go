@@ -13,6 +13,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/weirhost/weir/host/internal/schema"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/tomlpos"
 	"github.com/weirhost/weir/sdk/tool"
@@ -61,7 +62,7 @@ func parse(file string, text []byte, sound bool, beside func(name string) ([]byt
 	if err != nil {
 		return Manifest{}, []Problem{syntax(file, d.text, err).sanitize()}
 	}
-	r := reader{table: table{tomlpos.NewTable(m, root, d.wrong), d}, beside: beside, sound: sound}
+	r := reader{table: table{tomlpos.NewTable(m, root, d.wrong), d}, beside: beside, sound: sound, budget: new(schema.Budget)}
 	manifest := r.manifest()
 	slices.SortStableFunc(d.problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
@@ -86,6 +87,7 @@ type reader struct {
 	beside func(name string) ([]byte, error)
 	sound  bool
 	fresh  bool // for all tools
+	budget *schema.Budget
 }
 
 func (r reader) manifest() Manifest {

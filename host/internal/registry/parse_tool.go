@@ -135,7 +135,7 @@ func (r reader) params(t table) (json.RawMessage, *schema.Schema) {
 	if r.sound {
 		return text, schema.Lazy(text)
 	}
-	compiled, err := schema.Compile(text)
+	compiled, err := r.budget.Compile(text)
 	if err != nil {
 		r.badSchema(t, isFile, err)
 		return nil, nil
@@ -220,7 +220,7 @@ func (r reader) examples(t table, s *schema.Schema) []tool.Example {
 		if r.sound {
 			s = nil // they fitted
 		}
-		ex.Args = e.exampleArgs(s)
+		ex.Args = e.exampleArgs(s, r.budget)
 		e.done()
 		out = append(out, ex)
 	}
@@ -228,7 +228,7 @@ func (r reader) examples(t table, s *schema.Schema) []tool.Example {
 }
 
 // exampleArgs reads args and holds them to the schema; nil: to none.
-func (t table) exampleArgs(s *schema.Schema) json.RawMessage {
+func (t table) exampleArgs(s *schema.Schema, budget *schema.Budget) json.RawMessage {
 	if v, ok := t.Values["args"]; ok {
 		if _, isTable := v.(map[string]any); !isTable {
 			t.Get("args")
@@ -240,14 +240,14 @@ func (t table) exampleArgs(s *schema.Schema) json.RawMessage {
 	if args == nil {
 		args = json.RawMessage("{}")
 	}
-	if s == nil {
+	if s == nil || len(args) > maxExample {
 		return args
 	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(args))
 	if err != nil {
 		return args
 	}
-	if wrong := s.Check(v); len(wrong) > 0 {
+	if wrong := budget.Check(s, v); len(wrong) > 0 {
 		t.Bad("args", "fix the example, or the parameters", "%s does not fit the tool's parameters: %s", t.Name("args"), text.Join(wrong))
 	}
 	return args

@@ -152,6 +152,7 @@ func (p *Plugin) describe(d Description) []Problem {
 	warn := func(format string, args ...any) {
 		problems = append(problems, Problem{File: p.Source, Msg: fmt.Sprintf(format, args...), Warning: true})
 	}
+	var budget schema.Budget
 	p.Manifest.Description = fmt.Sprintf("tools of a plugin for other hosts (%s)", p.ABI)
 	for i, t := range answer.Tools {
 		one, ok := p.thirdPartyTool(t.Name, i, warn)
@@ -162,7 +163,7 @@ func (p *Plugin) describe(d Description) []Problem {
 		if one.Spec.Description == "" {
 			one.Spec.Description = fmt.Sprintf("The tool %s of the plugin %s, which does not describe it.", one.Spec.Name, p.Manifest.Name)
 		}
-		one.Spec.Params, one.Schema = thirdPartySchema(t.InputSchema, func(why string) {
+		one.Spec.Params, one.Schema = thirdPartySchema(t.InputSchema, &budget, func(why string) {
 			warn("%s takes any arguments: %s", one.Spec.Name, why)
 		})
 		p.Manifest.Tools = append(p.Manifest.Tools, one)
@@ -231,11 +232,11 @@ const freeParams = `{"type":"object","additionalProperties":true}`
 
 // thirdPartySchema returns a third-party schema if it is valid. Otherwise it calls
 // why with the reason and returns a schema that accepts everything.
-func thirdPartySchema(raw json.RawMessage, why func(string)) (json.RawMessage, *schema.Schema) {
+func thirdPartySchema(raw json.RawMessage, budget *schema.Budget, why func(string)) (json.RawMessage, *schema.Schema) {
 	text, err := tidySchema(raw)
 	if err == nil {
 		var s *schema.Schema
-		if s, err = schema.Compile(text); err == nil {
+		if s, err = budget.Compile(text); err == nil {
 			return text, s
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -20,10 +21,19 @@ import (
 // maxFaults bounds the faults reported for one call: a model fixes a few at a time.
 const maxFaults = 4
 
+// maxLeaves bounds the errors of the library that are looked at for them: many of the
+// errors of alternatives are the same.
+const maxLeaves = 64
+
 // Check returns the faults of the arguments, one short sentence each, without an end
 // mark; none if they fit. Numbers in args must have been decoded as json.Number.
-func (s *Schema) Check(args any) []tool.Text {
+func (s *Schema) Check(args any) (faults []tool.Text) {
 	misfit := []tool.Text{tool.Textf("the arguments do not fit the tool's parameters")}
+	defer func() {
+		if recover() != nil { // a panic of the library ends this call alone
+			faults = misfit
+		}
+	}()
 	r := s.load()
 	if r == nil {
 		return misfit
@@ -31,17 +41,33 @@ func (s *Schema) Check(args any) []tool.Text {
 	if r.flat.fits(args) {
 		return nil
 	}
+	work, excess := r.work(args, maxWork)
+	if work > maxWork {
+		return []tool.Text{excess}
+	}
 	c := checker{args: args, names: r.names}
 	found := c.undeclared(r.closed)
+	if work > maxDetail {
+		if r.misfit.Validate(args) == nil {
+			found = append(found, misfit...)
+		}
+		return found[:min(len(found), maxFaults)]
+	}
 	var v *jsonschema.ValidationError
 	switch err := r.compiled.Validate(args); {
 	case errors.As(err, &v):
-		for _, leaf := range leaves(v, nil) {
+		all := leaves(v, nil)
+		for _, leaf := range all[:min(len(all), maxLeaves)] {
 			found = append(found, c.faults(leaf)...)
 		}
 	case err != nil:
 		return misfit
 	}
+	return distinct(found)
+}
+
+// distinct returns the first faults, each once.
+func distinct(found []tool.Text) []tool.Text {
 	var out []tool.Text
 	for _, f := range found {
 		same := func(o tool.Text) bool { return o.String() == f.String() }
@@ -66,7 +92,7 @@ func (c checker) undeclared(closed bool) []tool.Text {
 	}
 	var out []tool.Text
 	for _, name := range slices.Sorted(maps.Keys(args)) {
-		if !slices.Contains(c.names, name) {
+		if len(out) < maxFaults && !slices.Contains(c.names, name) {
 			out = append(out, c.unknown([]string{name}))
 		}
 	}
@@ -91,7 +117,7 @@ func (c checker) faults(v *jsonschema.ValidationError) []tool.Text {
 
 func each(names, path []string, fault func(path []string) tool.Text) []tool.Text {
 	var out []tool.Text
-	for _, n := range names {
+	for _, n := range names[:min(len(names), maxFaults)] {
 		out = append(out, fault(append(path[:len(path):len(path)], n)))
 	}
 	return out
@@ -215,19 +241,48 @@ func lookup(v any, path []string) (any, bool) {
 	return v, v != nil
 }
 
-// show returns a value as JSON without HTML escapes, at most 60 characters of it.
+// maxShown bounds what is shown of a value, in characters.
+const maxShown = 60
+
+// show returns a value as JSON without HTML escapes, at most maxShown characters of it.
 func show(v any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if enc.Encode(v) != nil {
+	left := maxShown + 1
+	if enc.Encode(beginning(v, &left)) != nil {
 		return "null"
 	}
 	s := strings.TrimSuffix(b.String(), "\n")
-	if r := []rune(s); len(r) > 60 {
-		return string(r[:60]) + "…"
+	if r := []rune(s); len(r) > maxShown {
+		return string(r[:maxShown]) + "…"
 	}
 	return s
+}
+
+// beginning returns a value with no more values than left, and with their strings cut:
+// a value of megabytes is not written out for its first characters.
+func beginning(v any, left *int) any {
+	*left--
+	switch v := v.(type) {
+	case string:
+		return v[:min(len(v), utf8.UTFMax*(maxShown+1))]
+	case []any:
+		out := []any{}
+		for i := 0; i < len(v) && *left > 0; i++ {
+			out = append(out, beginning(v[i], left))
+		}
+		return out
+	case map[string]any:
+		out := map[string]any{}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if *left > 0 {
+				out[key] = beginning(v[key], left)
+			}
+		}
+		return out
+	}
+	return v
 }
 
 // choices lists up to twelve values.

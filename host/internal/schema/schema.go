@@ -2,7 +2,7 @@
 //
 // A schema comes from a manifest, another server or a third-party plugin, so it is
 // not trusted: Compile bounds its cost (cost.go) and allows no references to other
-// documents. Check returns what is wrong as sentences for a model (check.go). Most
+// documents. Check counts the evaluations first (work.go) and returns what is wrong as sentences for a model (check.go). Most
 // schemas are flat, a list of named strings, numbers and booleans; flat.go accepts
 // valid arguments of these without the general validator.
 package schema
@@ -18,8 +18,11 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// schemaURL names the schema being compiled; it is never fetched.
-const schemaURL = "weir:///params.json"
+// The names of the schema being compiled and of its opposite; they are never fetched.
+const (
+	schemaURL = "weir:///params.json"
+	misfitURL = "weir:///misfit.json"
+)
 
 // A Schema checks the arguments of one tool. It is safe for concurrent use.
 type Schema struct {
@@ -34,6 +37,11 @@ type rules struct {
 	names    []string // the declared arguments, in order
 	closed   bool     // refuse other arguments, although the schema does not say so
 	flat     *flat    // nil: the schema is not flat
+
+	// misfit accepts what compiled refuses, and builds no explanations.
+	misfit      *jsonschema.Schema
+	facts       map[*jsonschema.Schema]*facts
+	unevaluated bool // a subschema applies to entries that no other one evaluates
 }
 
 // Lazy returns the Schema of params that Compile has accepted before. It compiles
@@ -95,6 +103,9 @@ func compile(params json.RawMessage) (r *rules, err error) {
 			r, err = nil, errorf("the schema cannot be compiled")
 		}
 	}()
+	if len(params) > maxSchema {
+		return nil, errorf("the schema is %d bytes long, and at most %d are read", len(params), maxSchema)
+	}
 	root, err := jsonschema.UnmarshalJSON(bytes.NewReader(params))
 	if err != nil {
 		return nil, errorf("the schema is not valid JSON")
@@ -106,21 +117,29 @@ func compile(params json.RawMessage) (r *rules, err error) {
 	if object["type"] != "object" {
 		return nil, &Error{Path: []string{"type"}, Text: tool.Textf(`the schema's type is not "object"`)}
 	}
-	if err := checkCost(object); err != nil {
+	if err := checkSource(object); err != nil {
 		return nil, err
 	}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})
-	if err := c.AddResource(schemaURL, root); err != nil {
-		return nil, explain(err)
-	}
-	compiled, err := c.Compile(schemaURL)
-	if err != nil {
-		return nil, explain(err)
-	}
+	c.UseRegexpEngine(boundedRegexp)
 	names := propertyNames(params)
-	return &rules{compiled: compiled, names: names, closed: len(names) > 0 && !allowsOthers(object), flat: flatten(object)}, nil
+	r = &rules{names: names, closed: len(names) > 0 && !allowsOthers(object), flat: flatten(object)}
+	not := map[string]any{"not": map[string]any{"$ref": schemaURL}}
+	if err := errors.Join(c.AddResource(schemaURL, root), c.AddResource(misfitURL, not)); err != nil {
+		return nil, explain(err)
+	}
+	if r.compiled, err = c.Compile(schemaURL); err != nil {
+		return nil, explain(err)
+	}
+	if r.misfit, err = c.Compile(misfitURL); err != nil {
+		return nil, explain(err)
+	}
+	if err := r.measure(); err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // allowsOthers reports whether a schema decides about further arguments, or may name
