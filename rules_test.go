@@ -38,6 +38,7 @@ var levels = map[string]int{
 	"sdk/tool":                       0,
 	"sdk":                            1,
 	"sdk/limit":                      1,
+	"sdk/limit/internal/marks":       0,
 	"agent/parse":                    1,
 	"agent/internal/recall":          1,
 	"agent/internal/tokens":          0,

@@ -34,7 +34,9 @@
 // counted separately, a Format in internal/marker/format.go and format.go.
 // If the format has a new shape, add an itemKind to item.go, the place where it
 // begins to openings.go or group.go, and a function that finds its end, like those
-// of tagged.go and react.go. In both cases add rows to formats_test.go; the laws
+// of tagged.go and react.go. In both cases add rows to formats_test.go
+// and run go test ./agent/parse -run TestNeutraliseHasTheTables -update, which writes
+// the new marks into package limit; the laws
 // and the corpora (make eval-parse) then hold for it too.
 //
 // # What runs

@@ -122,19 +122,20 @@ func (p *parser) openBare(i int, atLine bool) lex.Status {
 // openWord enters the forms that a word at the start of a line announces.
 func (p *parser) openWord(i int) lex.Status {
 	rest := p.buf[i:min(len(p.buf), i+64)]
-	for _, w := range []struct {
-		word string
-		open func(int) lex.Status
-	}{{"functools", p.openFunctools}, {"commentary to=", p.openRecipient}, {"assistantcommentary to=", p.openRecipient}, {"to=functions.", p.openRecipient}} {
-		if len(rest) < len(w.word) {
-			if !p.final && strings.EqualFold(string(rest), w.word[:len(rest)]) {
+	for n, word := range append([]string{"functools"}, marker.RecipientForms...) {
+		if len(rest) < len(word) {
+			if !p.final && strings.EqualFold(string(rest), word[:len(rest)]) {
 				return lex.More
 			}
 			continue
 		}
-		if strings.EqualFold(string(rest[:len(w.word)]), w.word) {
-			return w.open(i)
+		if !strings.EqualFold(string(rest[:len(word)]), word) {
+			continue
 		}
+		if n == 0 {
+			return p.openFunctools(i)
+		}
+		return p.openRecipient(i)
 	}
 	return p.openReAct(i)
 }
@@ -182,9 +183,8 @@ func (p *parser) openCalling(i int) lex.Status {
 	}
 	colon := word(1)
 	label := strings.ToLower(string(b[1:colon]))
-	const forms = "calling tool|calling tools|calling function|call tool|tool call|called tool|using tool|function call"
 	known := false
-	for f := range strings.SplitSeq(forms, "|") {
+	for _, f := range marker.CallingForms {
 		known = known || label == f || colon == len(b) && strings.HasPrefix(f, label)
 	}
 	if !known {

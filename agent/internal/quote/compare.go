@@ -2,15 +2,29 @@ package quote
 
 import "strings"
 
-// lookalikes are the characters that Neutralise writes, and the entities of HTML, with
-// what they replace.
-var lookalikes = strings.NewReplacer("＜", "<", "［", "[", "｀", "`", "～", "~", "Ａ", "A", "ａ", "a", "‹tool_result", "<tool_result", "‹/tool_result", "</tool_result",
-	"&lt;", "<", "&gt;", ">", "&quot;", `"`, "&#34;", `"`, "&#39;", "'", "&apos;", "'", "&amp;", "&")
+// entities are those of HTML, with what they replace.
+var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&#34;", `"`, "&#39;", "'", "&apos;", "'", "&amp;", "&")
+
+// original replaces the lookalikes that Neutralise and the agent write, and entities.
+func original(text string) string {
+	if strings.Contains(text, "\xef\xbc") || strings.Contains(text, "\xef\xbd") || strings.Contains(text, "‹") {
+		text = strings.Map(func(r rune) rune {
+			switch {
+			case r >= '！' && r <= '～':
+				return r - '！' + '!'
+			case r == '‹':
+				return '<'
+			}
+			return r
+		}, text)
+	}
+	return entities.Replace(text)
+}
 
 // plain returns a text as a model could repeat it: without lookalikes, and, if it has
 // escapes of JSON, also without those.
 func plain(text string) []string {
-	text = lookalikes.Replace(text)
+	text = original(text)
 	if !strings.Contains(text, `\`) {
 		return []string{text}
 	}
@@ -64,7 +78,7 @@ func hex(c byte) byte {
 // compare writes a text so that two copies of it are equal: without lookalikes, escapes,
 // white space, and numbers at the start of lines.
 func compare(text string) string {
-	text = lookalikes.Replace(text)
+	text = original(text)
 	b := make([]byte, 0, len(text))
 	start := true // of a line
 	for i := 0; i < len(text); i++ {

@@ -129,6 +129,34 @@ var markerWords = func() []string {
 	return words
 }()
 
+// CallingForms are the words of [Calling tool: name with arguments: {…}], in lower case.
+var CallingForms = []string{"calling tool", "calling tools", "calling function", "call tool", "tool call", "called tool", "using tool", "function call"}
+
+// RecipientForms begin a line that names a tool, where the tokens of a channel are lost.
+var RecipientForms = []string{"commentary to=", "assistantcommentary to=", "to=functions."}
+
+// Marks returns the words of tags and special tokens that begin, divide or end a call or
+// a thought, as the tables have them without a slash, and the tokens in square brackets.
+// Package limit neutralises them in the texts of tools. Parameters are not among them:
+// they are nothing without the rest of a call.
+func Marks() (words, square []string) {
+	words = []string{"invoke", "|invoke", "function", "|function_calls"}
+	for w := range openWords {
+		words = append(words, w)
+	}
+	for _, m := range []map[string]bool{closeWords, sepWords, thinkWords, thinkEnds} {
+		for w := range m {
+			words = append(words, strings.TrimPrefix(strings.Replace(w, "|/", "|", 1), "/"))
+		}
+	}
+	for w := range squareTokens {
+		square = append(square, strings.TrimPrefix(w[1:], "/"))
+	}
+	slices.Sort(words)
+	slices.Sort(square)
+	return slices.Compact(words), slices.Compact(square)
+}
+
 // knownWord reports whether word may grow into a marker's word.
 func knownWord(t Names, word string) bool {
 	if word == "" || word[0] == '|' {
