@@ -14,7 +14,6 @@ import (
 	"github.com/weirhost/weir/host/internal/schema"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/tomlpos"
-	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -97,8 +96,9 @@ func (r reader) output(t table) tool.Limits {
 	if l.Head+l.Tail > 1 {
 		t.Bad("tail", "make head and tail together at most 1; what they leave goes to the keep lines", "%s and %s are %v and %v", t.Name("head"), t.Name("tail"), l.Head, l.Tail)
 	}
+	var budget schema.Budget
 	t.strings("keep", func(s string, at int) {
-		if err := limit.CheckHighlights([]string{s}); err != nil {
+		if err := budget.CheckKeep(s); err != nil {
 			t.d.add(at, Problem{Key: t.Name("keep"), Msg: err.Error(), Fix: "write RE2 syntax; literal text needs \\ before . ( [ and the like"})
 			return
 		}

@@ -203,12 +203,15 @@ func joined(separator string, texts []tool.Text) tool.Text {
 	return tool.Text{Format: strings.Join(slices.Repeat([]string{"%s"}, len(texts)), separator), Args: args}
 }
 
+// maxName bounds what is shown of a name, in characters: arguments choose their names.
+const maxName = 200
+
 // name names a value: "a.b", or the arguments as a whole.
 func name(path []string) tool.Text {
 	if len(path) == 0 {
 		return tool.Textf("the arguments")
 	}
-	return tool.Textf("%s", `"`+strings.Join(path, ".")+`"`)
+	return tool.Textf("%s", `"`+text.Clip(strings.Join(path, "."), maxName)+`"`)
 }
 
 // unknown returns the fault of an undeclared name, with the nearest declared one or

@@ -17,6 +17,7 @@ import (
 const (
 	maxSchema      = 32 << 10 // bytes
 	maxSchemaDepth = 64
+	maxSubschemas  = 4000  // the library compiles in time that grows with the square of their number
 	maxPattern     = 4096  // bytes of one expression
 	maxPatternSize = 20000 // instructions of all expressions together
 	maxSchemaSteps = 10000 // evaluations of subschemas at one value
@@ -37,14 +38,21 @@ func str(v any) string {
 
 // A source is a schema that is not compiled yet.
 type source struct {
-	id       string
-	patterns int
+	id         string
+	patterns   int // instructions
+	subschemas int // what may be one: objects and booleans
 }
 
 // scan adds up the regular expressions and refuses what cannot be bounded.
 func (c *source) scan(v any, depth int) error {
 	if depth > maxSchemaDepth {
 		return errorf("the schema nests deeper than %d levels", maxSchemaDepth)
+	}
+	switch v.(type) {
+	case map[string]any, bool:
+		if c.subschemas++; c.subschemas > maxSubschemas {
+			return errorf("the schema has more than %d parts", maxSubschemas)
+		}
 	}
 	switch v := v.(type) {
 	case json.Number:

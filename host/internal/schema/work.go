@@ -11,6 +11,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -23,7 +24,8 @@ const (
 	// example. An explanation takes up to 1.5 KiB for each evaluation.
 	maxDetail = 20_000
 
-	maxSchemas = 256 << 10 // bytes of the schemas of a manifest
+	maxSchemas  = 256 << 10 // bytes of the schemas of a manifest
+	maxKeepSize = 2000      // instructions of a tool's expressions for lines to keep
 
 	maxDepth      = 64  // of a value
 	maxNumberSize = 400 // bytes, and the size of an exponent: a number is computed exactly
@@ -40,6 +42,19 @@ const (
 type Budget struct {
 	schemas int // bytes
 	work    int // units
+	keep    int // instructions
+}
+
+// CheckKeep checks an expression for lines to keep. All of one tool are searched for
+// together, so their size is bounded together.
+func (b *Budget) CheckKeep(pattern string) error {
+	if len(pattern) > maxPattern {
+		return errorf("one of its regular expressions is %d bytes long, and at most %d are read", len(pattern), maxPattern)
+	}
+	if b.keep += patternSize(pattern); b.keep > maxKeepSize {
+		return errorf("its regular expressions are too large; use fewer and shorter repeats")
+	}
+	return limit.CheckHighlights([]string{pattern})
 }
 
 // Compile is the function Compile, within the budget.
