@@ -7,6 +7,9 @@ import "github.com/weirhost/weir/agent/parse/internal/lex"
 // a thought, after other calls. A reply that repeats the text may begin at any of them.
 // The time is linear in the text.
 func (s *Set) Mentions(text string) []Call {
+	if !s.tools.AreNamed(text) {
+		return nil
+	}
 	p := newParser(s.tools, false)
 	p.mentions = true
 	return Calls(append(p.Feed(text), p.Close(false)...))

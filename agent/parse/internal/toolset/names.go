@@ -60,6 +60,12 @@ func (t *Set) Begins(s string) bool {
 	return i < len(t.sorted) && strings.HasPrefix(t.sorted[i], s)
 }
 
+// AreNamed reports whether text holds the name of a declared tool, in any spelling.
+func (t *Set) AreNamed(text string) bool {
+	folded := lex.Fold(text)
+	return t.AnyName || slices.ContainsFunc(t.sorted, func(name string) bool { return strings.Contains(folded, name) })
+}
+
 // NameAtEnd returns where a declared name begins that ends b, or -1. Text may run
 // into the name without a space: only a boundary is asked for.
 func (t *Set) NameAtEnd(b []byte) int {
