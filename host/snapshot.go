@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/sched"
+	"github.com/weirhost/weir/host/internal/schema"
 	"github.com/weirhost/weir/host/internal/upstream"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
@@ -232,8 +233,9 @@ func (s *snapshot) addUnsettled(list []registry.InFlux) {
 // addServer adds an MCP server and its tools.
 func (s *snapshot) addServer(h *Host, server *upstream.Server) {
 	info, tools := server.Describe()
+	var budget schema.Budget
 	for _, t := range tools {
-		def, problems, ok := server.Define(t)
+		def, problems, ok := server.Define(t, &budget)
 		info.Problems = append(info.Problems, problems...)
 		name := def.Spec.Name
 		switch {

@@ -54,9 +54,9 @@ func manifestBombs() map[string]manifestBomb {
 		}), `multiply too often`},
 		"circle":         {params + "anyOf = [{ \"$ref\" = \"#\" }]\n", `lead back to themselves`},
 		"dynamic":        {params + "properties.x = { \"$dynamicRef\" = \"#x\" }\n", `$dynamicRef`},
-		"many_parts":     {params + "anyOf = [" + strings.Repeat("{}, ", 10_000) + "]\n", `more than 4000 parts`},
+		"many_parts":     {params + "anyOf = [" + strings.Repeat("{}, ", 10_000) + "]\n", `more than 2000 parts`},
 		"many_tools":     {count(2000, numbered("[[tool]]\nname = \"t%d\"\ndescription = \"d\"\n")), `at most 200`},
-		"many_schemas":   {count(199, numbered("[[tool]]\nname = \"t%d\"\ndescription = \"d\"\nparams_file = \"params.json\"\n")), `262144 bytes together`},
+		"many_schemas":   {count(199, numbered("[[tool]]\nname = \"t%d\"\ndescription = \"d\"\nparams_file = \"params.json\"\n")), `1048576 bytes together`},
 		"many_arguments": {params + count(6000, numbered("properties.k%d.type = \"string\"\n")), `bytes as JSON`},
 	}
 }

@@ -15,7 +15,7 @@ import (
 const (
 	// form is the number of the file's form. It goes up when the form changes,
 	// and when the same bytes of a module come to other Facts.
-	form = 2
+	form = 3
 	// maxFile bounds the file, in bytes.
 	maxFile = 64 << 20
 	// mostFiles bounds how many files are remembered, mostManifests how many

@@ -17,17 +17,19 @@ import (
 const (
 	maxSchema      = 32 << 10 // bytes
 	maxSchemaDepth = 64
-	maxSubschemas  = 4000  // the library compiles in time that grows with the square of their number
+	maxSubschemas  = 2000  // the library compiles in time that grows with the square of their number
 	maxPattern     = 4096  // bytes of one expression
 	maxPatternSize = 20000 // instructions of all expressions together
 	maxSchemaSteps = 10000 // evaluations of subschemas at one value
 	maxChain       = 100   // subschemas that lead to one another at one value
 )
 
-// checkSource refuses a schema that costs too much to compile.
-func checkSource(root map[string]any) error {
+// checkSource refuses a schema that costs too much to compile. It returns the number of
+// its parts.
+func checkSource(root map[string]any) (parts int, err error) {
 	c := &source{id: strings.TrimSuffix(str(root["$id"]), "#")}
-	return c.scan(root, 0)
+	err = c.scan(root, 0)
+	return c.subschemas, err
 }
 
 // str returns v if it is a string.

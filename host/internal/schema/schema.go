@@ -41,6 +41,7 @@ type rules struct {
 	// misfit accepts what compiled refuses, and builds no explanations.
 	misfit      *jsonschema.Schema
 	facts       map[*jsonschema.Schema]*facts
+	parts       int
 	unevaluated bool // a subschema applies to entries that no other one evaluates
 }
 
@@ -117,7 +118,8 @@ func compile(params json.RawMessage) (r *rules, err error) {
 	if object["type"] != "object" {
 		return nil, &Error{Path: []string{"type"}, Text: tool.Textf(`the schema's type is not "object"`)}
 	}
-	if err := checkSource(object); err != nil {
+	parts, err := checkSource(object)
+	if err != nil {
 		return nil, err
 	}
 	c := jsonschema.NewCompiler()
@@ -125,7 +127,7 @@ func compile(params json.RawMessage) (r *rules, err error) {
 	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(boundedRegexp)
 	names := propertyNames(params)
-	r = &rules{names: names, closed: len(names) > 0 && !allowsOthers(object), flat: flatten(object)}
+	r = &rules{parts: parts, names: names, closed: len(names) > 0 && !allowsOthers(object), flat: flatten(object)}
 	not := map[string]any{"not": map[string]any{"$ref": schemaURL}}
 	if err := errors.Join(c.AddResource(schemaURL, root), c.AddResource(misfitURL, not)); err != nil {
 		return nil, explain(err)

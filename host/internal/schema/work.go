@@ -24,8 +24,9 @@ const (
 	// example. An explanation takes up to 1.5 KiB for each evaluation.
 	maxDetail = 20_000
 
-	maxSchemas  = 256 << 10 // bytes of the schemas of a manifest
-	maxKeepSize = 2000      // instructions of a tool's expressions for lines to keep
+	maxSchemas  = 1 << 20 // bytes of the schemas of a manifest
+	maxParts    = 20_000  // of the schemas of a manifest; the library keeps some 900 bytes for each
+	maxKeepSize = 2000    // instructions of a tool's expressions for lines to keep
 
 	maxDepth      = 64  // of a value
 	maxNumberSize = 400 // bytes, and the size of an exponent: a number is computed exactly
@@ -37,10 +38,11 @@ const (
 	regexUnits  = 4000 // of compiling a string of the format "regex"
 )
 
-// A Budget bounds what the schemas and the examples of one manifest cost together. The
-// zero value is a budget of which nothing is used.
+// A Budget bounds what the schemas and the examples of one manifest, or of one server,
+// cost together. The zero value is a budget of which nothing is used.
 type Budget struct {
 	schemas int // bytes
+	parts   int // of the schemas
 	work    int // units
 	keep    int // instructions
 }
@@ -62,7 +64,21 @@ func (b *Budget) Compile(params json.RawMessage) (*Schema, error) {
 	if b.schemas += len(params); b.schemas > maxSchemas {
 		return nil, errorf("the parameters of all tools take more than %d bytes together", maxSchemas)
 	}
-	return Compile(params)
+	if b.parts > maxParts { // it costs nothing to refuse the rest
+		return nil, tooManyParts()
+	}
+	s, err := Compile(params)
+	if err != nil {
+		return nil, err
+	}
+	if b.parts += s.rules.parts; b.parts > maxParts {
+		return nil, tooManyParts()
+	}
+	return s, nil
+}
+
+func tooManyParts() error {
+	return errorf("the parameters of all tools have more than %d parts together", maxParts)
 }
 
 // Check is s.Check for an example, within the budget.

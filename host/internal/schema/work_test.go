@@ -95,3 +95,43 @@ func TestLargeArgumentsFit(t *testing.T) {
 		}
 	}
 }
+
+// TestBudget bounds what the schemas of one manifest or server take together.
+func TestBudget(t *testing.T) {
+	wide := func(n int) json.RawMessage {
+		return json.RawMessage(`{"type":"object","properties":{"x":{"anyOf":[` + strings.TrimSuffix(strings.Repeat("{},", n), ",") + `]}}}`)
+	}
+	long := json.RawMessage(`{"type":"object","description":"` + strings.Repeat("x", 30_000) + `"}`)
+	for _, tt := range []struct {
+		schema json.RawMessage
+		fit    int
+		want   string
+	}{
+		{wide(1900), maxParts / 1900, "more than 20000 parts together"},
+		{long, maxSchemas / len(long), "more than 1048576 bytes together"},
+	} {
+		var b Budget
+		for i := range 60 {
+			_, err := b.Compile(tt.schema)
+			if fits := i < tt.fit; fits != (err == nil) || !fits && !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("schema %d: %v", i, err)
+			}
+		}
+	}
+	s, err := Compile(json.RawMessage(branching(2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b Budget
+	args := decoded(t, `{"x":`+strings.Repeat("[", 10)+strings.Repeat("]", 10)+`}`)
+	n, checked := 0, 0
+	for ; n < 100_000; n++ {
+		if said := fmt.Sprint(b.Check(s, args)); strings.Contains(said, "400000 steps") {
+			break
+		}
+		checked++
+	}
+	if checked == 0 || n == 100_000 {
+		t.Errorf("%d examples were checked", checked)
+	}
+}

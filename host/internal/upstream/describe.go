@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/mcpclient"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/schema"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -47,8 +48,9 @@ func (s *Server) Describe() (plugin.Info, []mcpclient.Tool) {
 
 // Define returns a tool as the host offers it, with what is wrong with it. ok is false
 // if it cannot be offered. The hints of a server count only if the settings trust them.
-func (s *Server) Define(t mcpclient.Tool) (d Definition, problems []tool.Text, ok bool) {
-	def, notes, ok := registry.RemoteTool(s.Settings.Name, t.Name, t.Title, t.Description, t.Schema)
+// Its tools share a budget.
+func (s *Server) Define(t mcpclient.Tool, budget *schema.Budget) (d Definition, problems []tool.Text, ok bool) {
+	def, notes, ok := registry.RemoteTool(s.Settings.Name, t.Name, t.Title, t.Description, t.Schema, budget)
 	if !ok {
 		return d, plain(notes), false
 	}
