@@ -16,7 +16,7 @@ import (
 )
 
 // Bounds on one check of a value. A unit of work is one evaluation of a subschema at
-// a value, some 0.5 µs; what takes longer counts as several.
+// a value, 0.1 to 2 µs; what takes longer counts as several.
 const (
 	maxWork        = 2_000_000 // of a check
 	maxExampleWork = 400_000   // of the examples of a manifest
@@ -35,6 +35,7 @@ const (
 	textUnit    = 1024 // bytes of a string that are counted or copied
 	valueUnit   = 8    // entries of a list or an object that are visited
 	stringUnit  = 64   // choices that a string is compared with
+	longUnits   = 40   // of computing with a long number
 	regexUnits  = 4000 // of compiling a string of the format "regex"
 )
 
@@ -143,10 +144,10 @@ type place struct {
 	kind   int
 }
 
-// Kinds of values. A string of n bytes has kind ofString + bits.Len(n).
+// Kinds of values. A string of n bytes has kind ofString + bits.Len(n), and a number the
+// negative of its units.
 const (
 	ofOther = iota
-	ofNumber
 	ofList
 	ofObject
 	ofString
@@ -166,7 +167,7 @@ func placeOf(s *jsonschema.Schema, v any) place {
 			p.value = reflect.ValueOf(v).Pointer()
 		}
 	case json.Number:
-		p.kind = ofNumber
+		p.kind = -numberUnits(v)
 	}
 	return p
 }
@@ -236,6 +237,8 @@ func (c *counter) own(s *jsonschema.Schema, v any) int {
 				n += 1 + f.keyPatterns*len(key)/patternUnit
 			}
 		}
+	case json.Number:
+		n += f.choices + numberUnits(v)
 	default:
 		n += f.choices
 	}
@@ -259,10 +262,21 @@ func duplicatesWork(list []any) int {
 	return size
 }
 
-// size returns the number of values in v, at most about most.
+// numberUnits returns the units of computing with a number exactly.
+func numberUnits(v json.Number) int {
+	if len(v) > 20 || strings.ContainsAny(string(v), "eE") {
+		return longUnits
+	}
+	return 1
+}
+
+// size returns the number of values in v, in which long numbers count as several, at
+// most about most.
 func size(v any, most int) int {
 	n := 1
 	switch v := v.(type) {
+	case json.Number:
+		n = numberUnits(v)
 	case []any:
 		for _, e := range v {
 			if n += size(e, most-n); n > most {

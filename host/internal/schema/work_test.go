@@ -39,6 +39,7 @@ func TestArgumentsThatCostTooMuch(t *testing.T) {
 		{"a wrong element a hundred thousand times", `{"type":"object","properties":{"x":{"items":{"type":"string"}}}}`, `{"x":[` + strings.Repeat("1,", 100_000) + `1]}`, "the arguments do not fit the tool's parameters"},
 		{"elements that may be equal", `{"type":"object","properties":{"x":{"uniqueItems":true}}}`, `{"x":[` + strings.Repeat("[1,2],", 10_000) + `1]}`, "needs more than"},
 		{"an expression and a long text", `{"type":"object","properties":{"x":{"pattern":"^(a|b|ab){1,900}$"}}}`, `{"x":"` + strings.Repeat("ab", 1<<20) + `"}`, "needs more than"},
+		{"long numbers and many alternatives", `{"type":"object","properties":{"x":{"items":{"anyOf":[` + strings.Repeat(`{"multipleOf":7},`, 50) + `{"multipleOf":3}]}}}}`, `{"x":[` + strings.Repeat(strings.Repeat("8", 390)+",", 10_000) + `1]}`, "needs more than"},
 		{"choices and many numbers", `{"type":"object","properties":{"x":{"items":{"enum":[` + strings.Repeat("1,", 1000) + `2]}}}}`, `{"x":[` + strings.Repeat("3,", 10_000) + `3]}`, "needs more than"},
 		{"an unknown name a hundred thousand times", `{"type":"object","properties":{"x":{},"y":{"items":{}}},"additionalProperties":false}`, unknown(100_000), "is not an argument of this tool|do not fit"},
 	}
