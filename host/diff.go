@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/plugin"
 )
 
@@ -95,8 +96,8 @@ func (h *Host) logChange(old, next *snapshot, c Change) {
 		return
 	}
 	for _, w := range next.scan.Warnings {
-		if old == nil || !slices.Contains(old.scan.Warnings, w) {
-			h.log.Warn("plugin", "problem", w.String())
+		if line := w.String(); old == nil || !slices.ContainsFunc(old.scan.Warnings, func(o registry.Problem) bool { return o.String() == line }) {
+			h.log.Warn("plugin", "problem", line)
 		}
 	}
 	before := old.fingerprints()

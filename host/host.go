@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"github.com/weirhost/weir/host/internal/catalog"
 	"github.com/weirhost/weir/host/internal/history"
 	"github.com/weirhost/weir/host/internal/modindex"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sched"
 	"github.com/weirhost/weir/host/internal/upstream"
@@ -29,7 +29,7 @@ import (
 )
 
 // ErrClosed is the error of every method of a closed Host.
-var ErrClosed = errors.New("the host is closed")
+var ErrClosed = msg.Errorf("the host is closed")
 
 // A Host runs tools. It is safe for concurrent use.
 type Host struct {
@@ -120,7 +120,7 @@ func (h *Host) openArchive(ctx context.Context) (err error) {
 	cfg := h.cfg.Archive
 	if cfg.Path == "" {
 		if h.temp, err = os.MkdirTemp("", "weir-archive-"); err != nil {
-			return fmt.Errorf("the folder for whole results cannot be created: %w", err)
+			return msg.Errorf("the folder for whole results cannot be created: %w", err)
 		}
 		cfg.Path = filepath.Join(h.temp, "archive.db")
 	}

@@ -2,10 +2,10 @@ package host
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -15,24 +15,24 @@ import (
 func (c Settings) validate() error {
 	for _, f := range c.Folders {
 		if f.Trust != "" && f.Trust != plugin.TrustAsk && f.Trust != plugin.TrustGranted {
-			return fmt.Errorf("the trust of the folder %s is %q; it can be %s or %s", f.Path, f.Trust, plugin.TrustAsk, plugin.TrustGranted)
+			return msg.Errorf("the trust of the folder %s is %q; it can be %s or %s", f.Path, f.Trust, plugin.TrustAsk, plugin.TrustGranted)
 		}
 	}
 	if c.CeilingChars < 0 || c.CeilingChars > 0 && c.CeilingChars < tool.MinMaxChars {
-		return fmt.Errorf("the ceiling of %d characters is too low; at least %d are needed, 0 means %d", c.CeilingChars, tool.MinMaxChars, tool.DefaultCeiling)
+		return msg.Errorf("the ceiling of %d characters is too low; at least %d are needed, 0 means %d", c.CeilingChars, tool.MinMaxChars, tool.DefaultCeiling)
 	}
 	if err := checkLimits(c.Defaults); err != nil {
-		return fmt.Errorf("the default limits: %w", err)
+		return msg.Errorf("the default limits: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
 		if err := checkLimits(c.Tools[name].Limits); err != nil {
-			return fmt.Errorf("the limits of the tool %s: %w", name, err)
+			return msg.Errorf("the limits of the tool %s: %w", name, err)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Grants)) {
 		for _, p := range c.Grants[name].Paths {
 			if p.Mode != "" && p.Mode != "ro" && p.Mode != "rw" {
-				return fmt.Errorf("the grant of %s for %s: mode is %q; it can be ro or rw", p.Guest, name, p.Mode)
+				return msg.Errorf("the grant of %s for %s: mode is %q; it can be ro or rw", p.Guest, name, p.Mode)
 			}
 		}
 	}
@@ -42,19 +42,19 @@ func (c Settings) validate() error {
 func checkLimits(l tool.Limits) error {
 	switch {
 	case l.MaxChars != 0 && l.MaxChars < tool.MinMaxChars:
-		return fmt.Errorf("max_chars is %d; at least %d are needed: the notice alone has %d", l.MaxChars, tool.MinMaxChars, tool.NoticeChars)
+		return msg.Errorf("max_chars is %d; at least %d are needed: the notice alone has %d", l.MaxChars, tool.MinMaxChars, tool.NoticeChars)
 	case l.MaxLines < 0 || l.MaxLines == 1:
-		return fmt.Errorf("max_lines is %d; at least 2 are needed: the notice is one", l.MaxLines)
+		return msg.Errorf("max_lines is %d; at least 2 are needed: the notice is one", l.MaxLines)
 	case !l.Strategy.Valid():
-		return fmt.Errorf("strategy is %q; it can be %s, %s, %s, %s or %s", l.Strategy, tool.HeadTail, tool.HeadOnly, tool.TailOnly, tool.JSON, tool.Summarize)
+		return msg.Errorf("strategy is %q; it can be %s, %s, %s, %s or %s", l.Strategy, tool.HeadTail, tool.HeadOnly, tool.TailOnly, tool.JSON, tool.Summarize)
 	case l.Head < 0 || l.Tail < 0 || !(l.Head+l.Tail <= 1):
-		return fmt.Errorf("head and tail are %v and %v; they are shares and make at most 1 together", l.Head, l.Tail)
+		return msg.Errorf("head and tail are %v and %v; they are shares and make at most 1 together", l.Head, l.Tail)
 	case l.Timeout < 0:
-		return fmt.Errorf("timeout is %s; it cannot be negative", l.Timeout)
+		return msg.Errorf("timeout is %s; it cannot be negative", l.Timeout)
 	case l.Memory < 0:
-		return fmt.Errorf("memory is %d; it cannot be negative", l.Memory)
+		return msg.Errorf("memory is %d; it cannot be negative", l.Memory)
 	case l.Archive != "" && l.Archive != tool.KeepAuto && l.Archive != tool.KeepAlways && l.Archive != tool.KeepNever:
-		return fmt.Errorf("archive is %q; it can be %s, %s or %s", l.Archive, tool.KeepAuto, tool.KeepAlways, tool.KeepNever)
+		return msg.Errorf("archive is %q; it can be %s, %s or %s", l.Archive, tool.KeepAuto, tool.KeepAlways, tool.KeepNever)
 	}
 	return limit.CheckHighlights(l.Keep)
 }

@@ -166,7 +166,7 @@ func (h *Host) explainQuarantine(found *registry.Snapshot) {
 	for i := range found.Refused {
 		if r := &found.Refused[i]; h.unlisted(*r) != nil {
 			_, why, fix := runner.DescribeRefusal(r.Name, r.Source, h.unlisted(*r))
-			r.Problems = []registry.Problem{{Msg: why.String(), Fix: fix.String()}}
+			r.Problems = []registry.Problem{{Msg: why, Fix: fix}}
 		}
 	}
 }

@@ -2,13 +2,13 @@ package host
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 	"slices"
 	"time"
 
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/sched"
@@ -125,7 +125,7 @@ func (s Settings) compile() (*activeSettings, error) {
 		return nil, err
 	}
 	if e := s.Sandbox.Engine; e != "" && e != EngineWazero && e != EngineExtism {
-		return nil, fmt.Errorf("there is no engine %q; it can be %s or %s", e, EngineWazero, EngineExtism)
+		return nil, msg.Errorf("there is no engine %q; it can be %s or %s", e, EngineWazero, EngineExtism)
 	}
 	rules, err := s.Approvals.Compile()
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/telemetry"
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A Setup is what of a Config can change while the Daemon serves. Its fields
@@ -119,7 +121,7 @@ type ReloadReport struct {
 	InForce []string `json:"in_force"`
 	Restart []string `json:"restart"`
 	// Notes say what else a person has to do.
-	Notes []string `json:"notes"`
+	Notes []tool.Text `json:"notes"`
 }
 
 // Reload reads the configuration and the plugin folders again, as a person asks
@@ -129,7 +131,7 @@ func (d *Daemon) Reload(ctx context.Context) (ReloadReport, error) {
 		return d.cfg.Reload(ctx)
 	}
 	change, err := d.ReloadPlugins(ctx)
-	return ReloadReport{Change: change, InForce: []string{}, Restart: []string{}, Notes: []string{}}, err
+	return ReloadReport{Change: change, InForce: []string{}, Restart: []string{}, Notes: []tool.Text{}}, err
 }
 
 // postReload reloads and says what became different.
@@ -138,6 +140,6 @@ func (d *Daemon) postReload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	httpjson.Write(w, http.StatusOK, out)
+	httpjson.Write(w, http.StatusOK, msg.Localize(localeOf(r), out))
 	return nil
 }

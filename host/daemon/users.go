@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"crypto/sha256"
-	"fmt"
 	"maps"
 	"net/http"
 	"regexp"
@@ -14,6 +13,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/usage"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -44,9 +44,9 @@ var userName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 func CheckUserName(name string) error {
 	switch {
 	case !userName().MatchString(name):
-		return fmt.Errorf("a user's name has 1 to 64 of the characters a-z 0-9 _ . - and begins with a letter or digit; %q does not", api.Clip(name, 80))
+		return msg.Errorf("a user's name has 1 to 64 of the characters a-z 0-9 _ . - and begins with a letter or digit; %q does not", api.Clip(name, 80))
 	case name == defaultPrincipal:
-		return fmt.Errorf("%s is the operator's own name", name)
+		return msg.Errorf("%s is the operator's own name", name)
 	}
 	return nil
 }

@@ -1,10 +1,11 @@
 package plugintest
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // An amount is the allowed range of a number, both ends included.
@@ -18,16 +19,16 @@ var anyNumber = amount{low: 0, high: math.MaxInt}
 
 func (a amount) holds(n int) bool { return n >= a.low && n <= a.high }
 
-func (a amount) String() string {
+func (a amount) text() tool.Text {
 	switch {
 	case a.low == a.high:
-		return strconv.Itoa(a.low)
+		return tool.Textf("%d", a.low)
 	case a.high == math.MaxInt:
-		return fmt.Sprintf("at least %d", a.low)
+		return tool.Textf("at least %d", a.low)
 	case a.low == 0:
-		return fmt.Sprintf("at most %d", a.high)
+		return tool.Textf("at most %d", a.high)
 	}
-	return fmt.Sprintf("%d to %d", a.low, a.high)
+	return tool.Textf("%d to %d", a.low, a.high)
 }
 
 // amount decodes a number, or a range in quotes: "10..20", "10..", "..20".
@@ -49,7 +50,7 @@ func (n node) amount(key string) (a amount, ok bool) {
 			return a, true
 		}
 	}
-	n.Bad(key, fmt.Sprintf("write a number, or a range in quotes: %[1]s = 10, %[1]s = \"10..20\", %[1]s = \"10..\" or %[1]s = \"..20\"", key), "%s is %v", n.Name(key), raw)
+	n.Bad(key, tool.Textf("write a number, or a range in quotes: %s = 10, or \"10..20\", \"10..\" or \"..20\"", key), "%s is %v", n.Name(key), raw)
 	return a, false
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/approval"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -43,7 +44,7 @@ type bench struct {
 func openBench(ctx context.Context, path string, p *registry.Plugin, cfg Config) (b *bench, err error) {
 	b = &bench{asks: p.Manifest.Asks, own: p.ABI == registry.ABIOwn}
 	if b.temp, err = os.MkdirTemp("", "weir-test-"); err != nil {
-		return nil, fmt.Errorf("no place for the files of the cases: %w", err)
+		return nil, msg.Errorf("no place for the files of the cases: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -142,7 +143,7 @@ func (b *bench) RoundTrip(r *http.Request) (*http.Response, error) {
 	if n := b.net.Load(); n != nil {
 		return n.RoundTrip(r)
 	}
-	return nil, fmt.Errorf("nobody is there")
+	return nil, errors.New("nobody is there")
 }
 
 // find returns a secret of the current case. A secret that the case does not set
@@ -157,16 +158,19 @@ func (b *bench) find(name string) (string, bool) {
 }
 
 // unusable returns why a valid plugin cannot be called, or "" if it can.
-func (b *bench) unusable() string {
+func (b *bench) unusable() tool.Text {
 	for _, info := range b.host.Plugins() {
 		if info.State != plugin.Ready {
-			return strings.TrimSuffix(info.Name+" cannot be called: "+info.Why.String()+"; "+info.Fix.String(), "; ")
+			if info.Fix.IsZero() {
+				return tool.Textf("%s cannot be called: %v", info.Name, info.Why)
+			}
+			return tool.Textf("%s cannot be called: %v; %v", info.Name, info.Why, info.Fix)
 		}
 	}
 	if len(b.tools) == 0 {
-		return "the plugin has no tool that can be called"
+		return tool.Textf("the plugin has no tool that can be called")
 	}
-	return ""
+	return tool.Text{}
 }
 
 // leap is how far the clock advances between two worlds. It exceeds the lifetime
@@ -189,11 +193,11 @@ func (b *bench) enter(ctx context.Context, name string, w world, net *network) (
 		if ctx.Err() != nil {
 			return "", nil, ctx.Err()
 		}
-		return "", []Problem{{Msg: err.Error()}}, nil
+		return "", []Problem{{Msg: msg.Of(err)}}, nil
 	}
 	for _, info := range b.host.Plugins() {
 		if info.State != plugin.Ready {
-			return "", []Problem{{Msg: "the tool cannot be called: " + info.Why.String()}}, nil
+			return "", []Problem{{Msg: tool.Textf("the tool cannot be called: %v", info.Why)}}, nil
 		}
 	}
 	return folder, nil, nil
@@ -250,7 +254,7 @@ func (b *bench) place(w world) (folder string, problems []Problem, err error) {
 	if len(b.asks.Paths) == 0 {
 		for name, c := range w.files {
 			p := c.at
-			p.Msg, p.Fix = fmt.Sprintf("the file %s cannot be seen: the plugin asks for no folder", name), "ask for one below [permissions] of the manifest, or take the files out"
+			p.Msg, p.Fix = tool.Textf("the file %s cannot be seen: the plugin asks for no folder", name), tool.Textf("ask for one below [permissions] of the manifest, or take the files out")
 			problems = append(problems, p)
 		}
 		return "", problems, nil
@@ -260,7 +264,7 @@ func (b *bench) place(w world) (folder string, problems []Problem, err error) {
 	}
 	if w.folder != "" {
 		if err := os.CopyFS(b.under(folder, b.asks.Paths[0].Guest), os.DirFS(w.folder)); err != nil {
-			return "", []Problem{{Msg: fmt.Sprintf("the folder %s cannot be copied: %s", w.folder, err)}}, nil
+			return "", []Problem{{Msg: tool.Textf("the folder %s cannot be copied: %s", w.folder, err)}}, nil
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.files)) {
@@ -268,13 +272,13 @@ func (b *bench) place(w world) (folder string, problems []Problem, err error) {
 		at, ok := b.file(folder, name)
 		if !ok {
 			p := c.at
-			p.Msg, p.Fix = fmt.Sprintf("the file %q lies in no folder that the plugin asks for", name), b.fileHint()
+			p.Msg, p.Fix = tool.Textf("the file %q lies in no folder that the plugin asks for", name), b.fileHint()
 			problems = append(problems, p)
 			continue
 		}
 		if err := write(at, c.data); err != nil {
 			p := c.at
-			p.Msg = fmt.Sprintf("the file %q cannot be made: %s", name, err)
+			p.Msg = tool.Textf("the file %q cannot be made: %s", name, err)
 			problems = append(problems, p)
 		}
 	}
@@ -336,15 +340,15 @@ func (b *bench) file(folder, name string) (string, bool) {
 	return "", false
 }
 
-func (b *bench) fileHint() string {
+func (b *bench) fileHint() tool.Text {
 	var guests []string
 	for _, a := range b.asks.Paths {
 		guests = append(guests, a.Guest)
 	}
 	if len(guests) == 1 {
-		return "give its path within the folder, or as the tool sees it, below " + guests[0]
+		return tool.Textf("give its path within the folder, or as the tool sees it, below %s", guests[0])
 	}
-	return "give its path as the tool sees it, below " + join(guests)
+	return tool.Textf("give its path as the tool sees it, below %s", join(guests))
 }
 
 // call makes one call in the current world.

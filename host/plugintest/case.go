@@ -64,7 +64,7 @@ func readFile(path string, tools []string) *file {
 		f.cases = append(f.cases, f.testCase(n, tools))
 	}
 	if len(tables) == 0 && f.fuzz == nil {
-		src.problems = append(src.problems, Problem{File: src.file, Msg: "the file holds no case", Fix: `begin one with [[case]], name = "…" and args = { … }`})
+		src.problems = append(src.problems, Problem{File: src.file, Msg: tool.Textf("the file holds no case"), Fix: tool.Textf(`begin one with [[case]], name = "…" and args = { … }`)})
 	}
 	root.done()
 	f.distinct()
@@ -75,7 +75,7 @@ func readFile(path string, tools []string) *file {
 func (n node) tool(tools []string) string {
 	name := n.text("tool")
 	if name != "" && len(tools) > 0 && !slices.Contains(tools, name) {
-		n.Bad("tool", "write one of: "+join(tools), "the plugin has no tool %q", name)
+		n.Bad("tool", tool.Textf("write one of: %s", join(tools)), "the plugin has no tool %q", name)
 	}
 	return name
 }
@@ -95,13 +95,13 @@ func (n node) fuzzing(at Problem) *fuzzing {
 func (f *file) testCase(n node, tools []string) testCase {
 	c := testCase{name: n.text("name"), at: n.src.at(n.Spot.At)}
 	if _, ok := n.Values["name"]; !ok {
-		n.Bad("name", `say in a few words what the case shows: name = "…"`, "the case has no name")
+		n.Bad("name", tool.Textf(`say in a few words what the case shows: name = "…"`), "the case has no name")
 	}
 	if c.tool = n.tool(tools); c.tool == "" {
 		c.tool = f.tool
 	}
 	if c.tool == "" && len(tools) > 1 {
-		n.Bad("tool", "write tool = with one of: "+join(tools), "the plugin has several tools, and the case names none")
+		n.Bad("tool", tool.Textf("write tool = with one of: %s", join(tools)), "the plugin has several tools, and the case names none")
 	}
 	c.args = n.args()
 	c.world = n.world(f.world, "1..")
@@ -115,15 +115,15 @@ func (f *file) testCase(n node, tools []string) testCase {
 func (n node) args() json.RawMessage {
 	args := n.json("args")
 	if _, isTable := n.Values["args"].(map[string]any); args != nil && !isTable {
-		n.Bad("args", "write a table: args = { … }", "%s is %s", n.Name("args"), tomlpos.Kind(n.Values["args"]))
+		n.Bad("args", tool.Textf("write a table: args = { … }"), "%s is %s", n.Name("args"), tomlpos.Kind(n.Values["args"]))
 	}
 	text := n.text("args_json")
 	switch {
 	case text == "":
 	case args != nil:
-		n.Bad("args_json", "keep one of the two", "both args and args_json are given")
+		n.Bad("args_json", tool.Textf("keep one of the two"), "both args and args_json are given")
 	case !json.Valid([]byte(text)):
-		n.Bad("args_json", "fix the JSON", "%s is not valid JSON", n.Name("args_json"))
+		n.Bad("args_json", tool.Textf("fix the JSON"), "%s is not valid JSON", n.Name("args_json"))
 	default:
 		return json.RawMessage(text)
 	}
@@ -139,7 +139,7 @@ func (f *file) distinct() {
 	for _, c := range f.cases {
 		if line, again := seen[c.name]; again && c.name != "" {
 			p := c.at
-			p.Msg, p.Fix = "another case of this file has the same name: that of line "+itoa(line), "give each a name of its own"
+			p.Msg, p.Fix = tool.Textf("another case of this file has the same name: that of line %d", line), tool.Textf("give each a name of its own")
 			f.problems = append(f.problems, p)
 			continue
 		}
@@ -171,7 +171,7 @@ func (n node) world(over world, times string) world {
 	w := over
 	w.locale = tool.Locale(n.text("locale"))
 	if w.locale != "" && w.locale != tool.En && w.locale != tool.Zh {
-		n.Bad("locale", `write "en" or "zh"`, "%s is %q", n.Name("locale"), w.locale)
+		n.Bad("locale", tool.Textf(`write "en" or "zh"`), "%s is %q", n.Name("locale"), w.locale)
 	}
 	if w.locale == "" {
 		w.locale = over.locale
@@ -183,7 +183,7 @@ func (n node) world(over world, times string) world {
 	if folder := n.text("folder"); folder != "" {
 		w.folder = filepath.Join(filepath.Dir(n.src.file), filepath.FromSlash(folder))
 		if info, err := os.Stat(w.folder); err != nil || !info.IsDir() || !filepath.IsLocal(filepath.FromSlash(folder)) {
-			n.Bad("folder", "name a folder beside this file, for example folder = \"testdata\"", "there is no folder %q", folder)
+			n.Bad("folder", tool.Textf("name a folder beside this file, for example folder = \"testdata\""), "there is no folder %q", folder)
 		}
 	}
 	var http []*exchange
@@ -219,7 +219,7 @@ func (n node) limits() (l tool.Limits) {
 	l.MaxLines, _ = n.whole("max_lines", 2)
 	l.Strategy = tool.Strategy(n.text("strategy"))
 	if !l.Strategy.Valid() {
-		n.Bad("strategy", "write head_tail, head_only, tail_only, json or summarize", "%s is %q", n.Name("strategy"), l.Strategy)
+		n.Bad("strategy", tool.Textf("write head_tail, head_only, tail_only, json or summarize"), "%s is %q", n.Name("strategy"), l.Strategy)
 	}
 	l.Timeout, l.Memory = n.duration("timeout"), n.bytes("memory")
 	n.done()
@@ -243,7 +243,7 @@ func (n node) files() map[string]content {
 		case map[string]any:
 			c.data = t.node(path).content()
 		default:
-			t.Bad(path, `write its text, or { from = "…" }, { base64 = "…" } or { text = "…", repeat = 100 }`, "the file %s is %s", path, tomlpos.Kind(v))
+			t.Bad(path, tool.Textf(`write its text, or { from = "…" }, { base64 = "…" } or { text = "…", repeat = 100 }`), "the file %s is %s", path, tomlpos.Kind(v))
 		}
 		out[path] = c
 	}

@@ -5,8 +5,9 @@ import (
 	"encoding/base64"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
+
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // maxContent bounds a repeated text, in bytes.
@@ -25,13 +26,13 @@ func (n node) content() []byte {
 		}
 	}
 	if given != 1 {
-		n.Bad("", "give one of text, base64 and from", "%s says in %d ways what it holds", n.Path, given)
+		n.Bad("", tool.Textf("give one of text, base64 and from"), "%s says in %d ways what it holds", n.Path, given)
 	}
 	data = []byte(n.text("text"))
 	if isBase64 {
 		var err error
 		if data, err = base64.StdEncoding.DecodeString(n.text("base64")); err != nil {
-			n.Bad("base64", "write it as `base64 FILE` does", "%s is not base64", n.Name("base64"))
+			n.Bad("base64", tool.Textf("write it as `base64 FILE` does"), "%s is not base64", n.Name("base64"))
 		}
 	}
 	if isFile {
@@ -39,7 +40,7 @@ func (n node) content() []byte {
 	}
 	if times, ok := n.whole("repeat", 1); ok {
 		if times*len(data) > maxContent {
-			n.Bad("repeat", "repeat it less often", "%s would hold more than %d bytes", n.Path, maxContent)
+			n.Bad("repeat", tool.Textf("repeat it less often"), "%s would hold more than %d bytes", n.Path, maxContent)
 		} else {
 			data = bytes.Repeat(data, times)
 		}
@@ -55,16 +56,14 @@ func (n node) beside(key string) []byte {
 		return nil
 	}
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
-		n.Bad(key, "put the file beside the cases", "%s is %q, which leads out of the folder of the cases", n.Name(key), name)
+		n.Bad(key, tool.Textf("put the file beside the cases"), "%s is %q, which leads out of the folder of the cases", n.Name(key), name)
 		return nil
 	}
 	data, err := os.ReadFile(filepath.Join(filepath.Dir(n.src.file), filepath.FromSlash(name)))
 	if err != nil {
-		n.Bad(key, "fix the path; it is relative to the folder of the cases", "the file %s cannot be read", name)
+		n.Bad(key, tool.Textf("fix the path; it is relative to the folder of the cases"), "the file %s cannot be read", name)
 	}
 	return data
 }
 
 func join(list []string) string { return strings.Join(list, ", ") }
-
-func itoa(n int) string { return strconv.Itoa(n) }

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // An exchange is one expected request of a tool, and its response.
@@ -42,7 +44,7 @@ const (
 func (n node) exchange(times string) *exchange {
 	x := &exchange{at: n.src.at(n.Spot.At), method: strings.ToUpper(n.text("method")), url: n.text("url"), status: http.StatusOK}
 	if x.url == "" {
-		n.Bad("url", `write the address, with * for what may be anything: url = "https://api.example.com/*"`, "the request has no url")
+		n.Bad("url", tool.Textf(`write the address, with * for what may be anything: url = "https://api.example.com/*"`), "the request has no url")
 	}
 	x.match = wild(x.url)
 	x.times.low, x.times.high, _ = parseRange(times)
@@ -62,7 +64,7 @@ func (n node) exchange(times string) *exchange {
 	x.data = n.answer()
 	x.fail = n.text("fail")
 	if x.fail != "" && x.fail != failTimeout && x.fail != failNone {
-		n.Bad("fail", fmt.Sprintf("write %q or %q", failTimeout, failNone), "%s is %q", n.Name("fail"), x.fail)
+		n.Bad("fail", tool.Textf("write %q or %q", failTimeout, failNone), "%s is %q", n.Name("fail"), x.fail)
 	}
 	n.done()
 	return x
@@ -80,7 +82,7 @@ func (n node) answer() []byte {
 	data := n.json("json")
 	file := n.beside("from")
 	if isText && data != nil || isText && file != nil || data != nil && file != nil {
-		n.Bad("body", "keep one of body, json and from", "the answer's body is given twice")
+		n.Bad("body", tool.Textf("keep one of body, json and from"), "the answer's body is given twice")
 	}
 	switch {
 	case data != nil:
@@ -165,8 +167,8 @@ func (n *network) find(r *http.Request, body []byte) *exchange {
 		return n.other()
 	}
 	p := n.at
-	p.Msg = fmt.Sprintf("the tool requested %s %s, and the case has no answer for it", r.Method, clip(url, 300))
-	p.Fix = fmt.Sprintf("add [[case.http]] with url = %q and a body, or fix the tool", clip(url, 300))
+	p.Msg = tool.Textf("the tool requested %s %s, and the case has no answer for it", r.Method, clip(url, 300))
+	p.Fix = tool.Textf("add [[case.http]] with url = %q and a body, or fix the tool", clip(url, 300))
 	n.problems = append(n.problems, p)
 	return nil
 }
@@ -176,7 +178,7 @@ func (x *exchange) check(r *http.Request, body []byte) []Problem {
 	var out []Problem
 	wrong := func(detail, format string, args ...any) {
 		p := x.at
-		p.Msg, p.Detail = fmt.Sprintf(format, args...), detail
+		p.Msg, p.Detail = tool.Textf(format, args...), detail
 		out = append(out, p)
 	}
 	for name, want := range x.headers {
@@ -188,7 +190,7 @@ func (x *exchange) check(r *http.Request, body []byte) []Problem {
 		wrong(differing(string(x.json), string(body)), "the request's body is not the JSON that is expected")
 	}
 	if x.body != nil {
-		out = append(out, x.body.check("the request's body", string(body))...)
+		out = append(out, x.body.check(tool.Textf("the request's body"), string(body))...)
 	}
 	return out
 }
@@ -207,7 +209,7 @@ func (n *network) finish() []Problem {
 	for i, x := range n.exchanges {
 		if !x.times.holds(n.used[i]) {
 			p := x.at
-			p.Msg = fmt.Sprintf("%s was requested %d times, expected: %s", x.url, n.used[i], x.times)
+			p.Msg = tool.Textf("%s was requested %d times, expected: %s", x.url, n.used[i], x.times.text())
 			out = append(out, p)
 		}
 	}

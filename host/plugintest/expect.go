@@ -2,7 +2,6 @@ package plugintest
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -70,14 +69,14 @@ func (n node) expect() (e expect) {
 	}
 	e.at = map[string]Problem{}
 	if e.code = tool.Code(n.text("error")); e.code != "" && !slices.Contains(codes, string(e.code)) {
-		n.Bad("error", "write one of: "+join(codes), "there is no error %q", e.code)
+		n.Bad("error", tool.Textf("write one of: %s", join(codes)), "there is no error %q", e.code)
 	}
 	e.hint = n.node("hint").texts()
 	e.whole = n.someTexts()
 	e.shown = n.node("shown").texts()
 	e.chars, e.lines, e.requests = n.maybe("chars"), n.maybe("lines"), n.maybe("requests")
 	e.cut = n.cut()
-	if b, ok := tomlpos.Typed[bool](n.Table, "archived", "true or false"); ok {
+	if b, ok := tomlpos.Typed[bool](n.Table, "archived", tool.Textf("true or false")); ok {
 		e.archived = &b
 	}
 	e.sources, _ = n.list("sources")
@@ -118,10 +117,10 @@ func (n node) cut() *cut {
 	c := &cut{any: true, by: tool.Layer(t.text("by")), unit: tool.Unit(t.text("unit")), limit: t.maybe("limit"), chars: t.maybe("kept_chars"), lines: t.maybe("kept_lines")}
 	layers := []tool.Layer{tool.LayerNone, tool.LayerTool, tool.LayerDefault, tool.LayerOperator, tool.LayerCeiling}
 	if !slices.Contains(layers, c.by) {
-		t.Bad("by", `write "tool", "default", "operator" or "ceiling"`, "%s is %q", t.Name("by"), c.by)
+		t.Bad("by", tool.Textf(`write "tool", "default", "operator" or "ceiling"`), "%s is %q", t.Name("by"), c.by)
 	}
 	if c.unit != "" && c.unit != tool.Chars && c.unit != tool.Lines {
-		t.Bad("unit", fmt.Sprintf("write %q or %q", tool.Chars, tool.Lines), "%s is %q", t.Name("unit"), c.unit)
+		t.Bad("unit", tool.Textf("write %q or %q", tool.Chars, tool.Lines), "%s is %q", t.Name("unit"), c.unit)
 	}
 	t.done()
 	return c
@@ -180,7 +179,7 @@ type answer struct {
 func (e expect) check(a answer, at Problem, update bool) (out []Problem, updated []string) {
 	c := checker{expect: e, at: at}
 	r := a.result
-	text, what := r.Whole(), "the text"
+	text, what := r.Whole(), tool.Textf("the text")
 	switch {
 	case e.code == "" && r.Err != nil:
 		c.wrong("error", "", "the call failed: %s", r.Err)
@@ -192,15 +191,16 @@ func (e expect) check(a answer, at Problem, update bool) (out []Problem, updated
 		c.wrong("error", "", "the error is %s, and %s is expected", r.Err, e.code)
 	}
 	if r.Err != nil {
-		text, what = r.Err.Msg, "the error's message"
-		c.out = append(c.out, e.hint.check("the error's hint", r.Err.Hint)...)
+		text, what = r.Err.Msg, tool.Textf("the error's message")
+		c.out = append(c.out, e.hint.check(tool.Textf("the error's hint"), r.Err.Hint)...)
 	}
 	c.out = append(c.out, e.whole.check(what, text)...)
-	c.out = append(c.out, e.shown.check("what the model reads", a.shown)...)
+	c.out = append(c.out, e.shown.check(tool.Textf("what the model reads"), a.shown)...)
 	for _, g := range []struct {
-		t          *texts
-		what, text string
-	}{{e.whole, what, text}, {e.shown, "what the model reads", a.shown}} {
+		t    *texts
+		what tool.Text
+		text string
+	}{{e.whole, what, text}, {e.shown, tool.Textf("what the model reads"), a.shown}} {
 		bad, file := g.t.checkGolden(g.what, g.text, update)
 		c.out = append(c.out, bad...)
 		if file != "" {
@@ -236,13 +236,13 @@ func (c *checker) wrong(key, detail, format string, args ...any) {
 	if !ok || p.Line == 0 {
 		p = c.at
 	}
-	p.Msg, p.Detail = fmt.Sprintf(format, args...), detail
+	p.Msg, p.Detail = tool.Textf(format, args...), detail
 	c.out = append(c.out, p)
 }
 
 func (c *checker) amount(key, format string, got int, want *amount) {
 	if want != nil && !want.holds(got) {
-		c.wrong(key, "", format+", expected: %s", got, *want)
+		c.wrong(key, "", "%v, expected: %v", tool.Textf(format, got), want.text())
 		c.out[len(c.out)-1] = moved(c.out[len(c.out)-1], want.at)
 	}
 }
@@ -274,8 +274,11 @@ func (c *checker) cut(r tool.Result) {
 		c.amount("cut", "%d lines are shown", lines, e.lines)
 	}
 	if c.archived != nil && *c.archived != (r.Ref != nil) {
-		is := map[bool]string{true: "is archived", false: "is not archived"}
-		c.wrong("archived", "", "the whole %s", is[r.Ref != nil])
+		if r.Ref != nil {
+			c.wrong("archived", "", "the whole is archived")
+		} else {
+			c.wrong("archived", "", "the whole is not archived")
+		}
 	}
 }
 
@@ -297,8 +300,10 @@ func (c *checker) claims(r tool.Result) {
 	m := c.more
 	switch {
 	case m == nil:
-	case m.any != (r.More != nil):
-		c.wrong("more", "", "the tool %s that there is more", map[bool]string{true: "says", false: "does not say"}[r.More != nil])
+	case r.More != nil && !m.any:
+		c.wrong("more", "", "the tool says that there is more")
+	case r.More == nil && m.any:
+		c.wrong("more", "", "the tool does not say that there is more")
 	case m.any:
 		c.amount("more", "it says that %d items are shown", r.More.Shown, m.shown)
 		c.amount("more", "it says that there are %d items", r.More.Total, m.total)
@@ -308,22 +313,22 @@ func (c *checker) claims(r tool.Result) {
 	}
 }
 
-func sourcesOf(list []tool.Source) string {
+func sourcesOf(list []tool.Source) tool.Text {
 	var out []string
 	for _, s := range list {
 		out = append(out, strings.TrimSpace(s.Title+" "+s.URL))
 	}
 	if len(out) == 0 {
-		return "there are none"
+		return tool.Textf("there are none")
 	}
-	return join(out)
+	return tool.Textf("%s", join(out))
 }
 
-func orNothing(b []byte) string {
+func orNothing(b []byte) tool.Text {
 	if len(b) == 0 {
-		return "nothing"
+		return tool.Textf("nothing")
 	}
-	return string(b)
+	return tool.Textf("%s", b)
 }
 
 func (c *checker) leftovers(file func(string) (string, bool)) {
@@ -334,13 +339,13 @@ func (c *checker) leftovers(file func(string) (string, bool)) {
 		p := l.at
 		switch {
 		case !ok:
-			p.Msg = fmt.Sprintf("the file %q lies in no folder that the plugin asks for", path)
+			p.Msg = tool.Textf("the file %q lies in no folder that the plugin asks for", path)
 		case l.gone && err == nil:
-			p.Msg = fmt.Sprintf("the file %s is there after the call", path)
+			p.Msg = tool.Textf("the file %s is there after the call", path)
 		case !l.gone && err != nil:
-			p.Msg = fmt.Sprintf("the file %s is not there after the call", path)
+			p.Msg = tool.Textf("the file %s is not there after the call", path)
 		default:
-			c.out = append(c.out, l.text.check("the file "+path, string(data))...)
+			c.out = append(c.out, l.text.check(tool.Textf("the file %s", path), string(data))...)
 			continue
 		}
 		c.out = append(c.out, p)

@@ -194,7 +194,7 @@ func (f *fuzzer) calls(ctx context.Context, g *generate.Generator, calls int, at
 			return f.reportCrash(ctx, args, r.Err, at)
 		case !fits && r.Err == nil:
 			p := at
-			p.Msg = fmt.Sprintf("the plugin accepted arguments that do not fit the schema: %s", encode(args))
+			p.Msg = tool.Textf("the plugin accepted arguments that do not fit the schema: %s", encode(args))
 			f.out.Problems = append(f.out.Problems, p)
 			return nil
 		}
@@ -275,8 +275,8 @@ func (f *fuzzer) reportCrash(ctx context.Context, args map[string]any, e *tool.E
 		return failed
 	}
 	p := at
-	p.Msg = fmt.Sprintf("arguments that fit the schema cause: %s", e)
-	p.Fix = "fix the tool, or narrow the schema"
+	p.Msg = tool.Textf("arguments that fit the schema cause: %s", e)
+	p.Fix = tool.Textf("fix the tool, or narrow the schema")
 	p.Detail = fmt.Sprintf("call %d with seed %d; the same as a case:\n\n[[case]]\nname      = \"found by fuzzing\"\nargs_json = %s", first, f.report.Seed, quoted(string(encode(small))))
 	f.out.Problems = append(f.out.Problems, p)
 	return nil

@@ -94,7 +94,7 @@ func WriteJUnit(w io.Writer, r Report) error {
 }
 
 func junitOf(list []Problem, kind string) *junitText {
-	t := &junitText{Message: list[0].Msg, Type: kind}
+	t := &junitText{Message: list[0].Msg.String(), Type: kind}
 	var lines []string
 	for _, p := range list {
 		lines = append(lines, p.text())

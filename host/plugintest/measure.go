@@ -3,11 +3,11 @@ package plugintest
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"slices"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -46,7 +46,7 @@ type Figure struct {
 	WholeLines int `json:"whole_lines"`
 	ShownChars int `json:"shown_chars"`
 	// Err is the failure of the call, if any.
-	Err string `json:"error,omitempty"`
+	Err tool.Text `json:"error,omitzero"`
 }
 
 // DefaultCalls is the number of calls of a tool if the caller sets none.
@@ -69,7 +69,7 @@ func Measure(ctx context.Context, path string, calls int, cfg Config) (f Figures
 	}
 	cache, err := os.MkdirTemp("", "weir-bench-")
 	if err != nil {
-		return f, fmt.Errorf("no place for compiled code: %w", err)
+		return f, msg.Errorf("no place for compiled code: %w", err)
 	}
 	defer os.RemoveAll(cache)
 	cfg.CacheDir = cache
@@ -79,7 +79,7 @@ func Measure(ctx context.Context, path string, calls int, cfg Config) (f Figures
 	f.Bytes = p.WasmBytes
 	f.Load, err = openTime(ctx, path, p, cfg, func(b *bench) error {
 		f.Plugin = b.name
-		if why := b.unusable(); why != "" {
+		if why := b.unusable(); !why.IsZero() {
 			f.Problems = append(f.Problems, Problem{File: p.Source, Msg: why})
 			return nil
 		}
@@ -165,7 +165,7 @@ func measureTool(ctx context.Context, b *bench, name string, c testCase, calls i
 			f.WholeChars, f.WholeLines = r.Shown.TotalChars, r.Shown.TotalLines
 			f.ShownChars, _ = limit.Count(rendered(r, c.world.locale))
 			if r.Err != nil {
-				f.Err = r.Err.Error()
+				f.Err = msg.Of(r.Err)
 			}
 		} else {
 			times = append(times, r.Stats.Duration)

@@ -54,7 +54,7 @@ func TestMeasure(t *testing.T) {
 		t.Fatalf("%+v, %v", f, err)
 	}
 	one := f.Tools[0]
-	if f.Plugin != "echo" || f.Bytes == 0 || f.Compile <= 0 || f.Load <= 0 || one.From != "a/good" || one.Calls != 11 || one.Err != "" {
+	if f.Plugin != "echo" || f.Bytes == 0 || f.Compile <= 0 || f.Load <= 0 || one.From != "a/good" || one.Calls != 11 || !one.Err.IsZero() {
 		t.Errorf("%+v", f)
 	}
 	if one.WholeChars != 511 || one.WholeLines != 1 || one.ShownChars > 300 || one.P50 <= 0 || one.P99 < one.P50 {

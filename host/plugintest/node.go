@@ -3,7 +3,6 @@ package plugintest
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"os"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/tomlpos"
 	"github.com/weirhost/weir/sdk/tool"
@@ -42,29 +42,29 @@ func openSource(file string) (*source, node) {
 	info, err := os.Stat(file)
 	switch {
 	case err != nil || !info.Mode().IsRegular():
-		s.problems = append(s.problems, Problem{File: file, Msg: "the file cannot be read"})
+		s.problems = append(s.problems, Problem{File: file, Msg: tool.Textf("the file cannot be read")})
 		return s, node{}
 	case info.Size() > maxFile:
-		s.problems = append(s.problems, Problem{File: file, Msg: fmt.Sprintf("the file is %d bytes long, and at most %d are read", info.Size(), maxFile), Fix: "split it"})
+		s.problems = append(s.problems, Problem{File: file, Msg: tool.Textf("the file is %d bytes long, and at most %d are read", info.Size(), maxFile), Fix: tool.Textf("split it")})
 		return s, node{}
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
-		s.problems = append(s.problems, Problem{File: file, Msg: "the file cannot be read"})
+		s.problems = append(s.problems, Problem{File: file, Msg: tool.Textf("the file cannot be read")})
 		return s, node{}
 	}
 	s.text = string(b)
 	root, ok := tomlpos.Locate(s.text)
 	if !ok {
-		s.problems = append(s.problems, Problem{File: file, Msg: fmt.Sprintf("the file nests deeper than %d levels", tomlpos.MaxDepth), Fix: "write the value as JSON: args_json = '''…'''"})
+		s.problems = append(s.problems, Problem{File: file, Msg: tool.Textf("the file nests deeper than %d levels", tomlpos.MaxDepth), Fix: tool.Textf("write the value as JSON: args_json = '''…'''")})
 		return s, node{}
 	}
 	var m map[string]any
 	if _, err := tomlpos.Decode(s.text, &m); err != nil {
-		p := Problem{File: file, Line: 1, Col: 1, Msg: err.Error(), Fix: "fix the TOML syntax there"}
+		p := Problem{File: file, Line: 1, Col: 1, Msg: msg.Of(err), Fix: tool.Textf("fix the TOML syntax there")}
 		if pe := (toml.ParseError{}); errors.As(err, &pe) {
 			p.Line, p.Col = tomlpos.Fault(s.text, pe)
-			p.Msg = strings.TrimSuffix(pe.Message, ".")
+			p.Msg = tool.Text{Format: strings.TrimSuffix(pe.Message, ".")}
 		}
 		s.problems = append(s.problems, p)
 		return s, node{}
@@ -80,7 +80,7 @@ func (s *source) at(offset int) Problem {
 }
 
 // wrong adds a problem of a key.
-func (s *source) wrong(at *tomlpos.Spot, _, msg, fix string) {
+func (s *source) wrong(at *tomlpos.Spot, _ string, msg, fix tool.Text) {
 	p := s.at(at.At)
 	p.Msg, p.Fix = msg, fix
 	s.problems = append(s.problems, p)
@@ -90,7 +90,7 @@ func (s *source) wrong(at *tomlpos.Spot, _, msg, fix string) {
 func (n node) place(key string) Problem { return n.src.at(n.Spot.Key(key).At) }
 
 func (n node) text(key string) string {
-	s, _ := tomlpos.Typed[string](n.Table, key, fmt.Sprintf("a text, for example %s = \"…\"", key))
+	s, _ := tomlpos.Typed[string](n.Table, key, tool.Textf("a text, for example %s = \"…\"", key))
 	return s
 }
 
@@ -121,7 +121,7 @@ func (n node) list(key string) (out []string, ok bool) {
 		out = append(out, s)
 	}
 	if !isList {
-		n.Bad(key, fmt.Sprintf("write a text or a list of texts: %s = [\"…\"]", key), "%s is %s", n.Name(key), tomlpos.Kind(raw))
+		n.Bad(key, tool.Textf("write a text or a list of texts: %s = [\"…\"]", key), "%s is %s", n.Name(key), tomlpos.Kind(raw))
 		return nil, false
 	}
 	return out, true
@@ -142,31 +142,31 @@ func (n node) named(key string) map[string]string {
 
 // whole returns an integer. ok reports whether the key exists and is at least low.
 func (n node) whole(key string, low int64) (v int, ok bool) {
-	i, ok := tomlpos.Typed[int64](n.Table, key, fmt.Sprintf("a whole number, for example %s = 100", key))
+	i, ok := tomlpos.Typed[int64](n.Table, key, tool.Textf("a whole number, for example %s = 100", key))
 	if ok && (i < low || i > 1<<31-1) {
-		n.Bad(key, fmt.Sprintf("write a whole number from %d on", low), "%s is %d", n.Name(key), i)
+		n.Bad(key, tool.Textf("write a whole number from %d on", low), "%s is %d", n.Name(key), i)
 		return 0, false
 	}
 	return int(i), ok
 }
 
 func (n node) duration(key string) time.Duration {
-	s, ok := tomlpos.Typed[string](n.Table, key, fmt.Sprintf("a length of time in quotes, for example %s = \"200ms\"", key))
+	s, ok := tomlpos.Typed[string](n.Table, key, tool.Textf("a length of time in quotes, for example %s = \"200ms\"", key))
 	if !ok {
 		return 0
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d <= 0 {
-		n.Bad(key, fmt.Sprintf("write a length of time, for example %s = \"200ms\"", key), "%s is %q", n.Name(key), s)
+		n.Bad(key, tool.Textf("write a length of time, for example %s = \"200ms\"", key), "%s is %q", n.Name(key), s)
 		return 0
 	}
 	return d
 }
 
 func (n node) bytes(key string) (b tool.Bytes) {
-	s, ok := tomlpos.Typed[string](n.Table, key, fmt.Sprintf("an amount of memory in quotes, for example %s = \"16MiB\"", key))
+	s, ok := tomlpos.Typed[string](n.Table, key, tool.Textf("an amount of memory in quotes, for example %s = \"16MiB\"", key))
 	if ok && (b.UnmarshalText([]byte(s)) != nil || b <= 0) {
-		n.Bad(key, fmt.Sprintf("write an amount, for example %s = \"16MiB\"", key), "%s is %q", n.Name(key), s)
+		n.Bad(key, tool.Textf("write an amount, for example %s = \"16MiB\"", key), "%s is %q", n.Name(key), s)
 		return 0
 	}
 	return b
@@ -174,13 +174,13 @@ func (n node) bytes(key string) (b tool.Bytes) {
 
 // expression returns a compiled RE2 expression, or nil if it is missing.
 func (n node) expression(key string) *regexp.Regexp {
-	s, ok := tomlpos.Typed[string](n.Table, key, "an RE2 expression in quotes")
+	s, ok := tomlpos.Typed[string](n.Table, key, tool.Textf("an RE2 expression in quotes"))
 	if !ok {
 		return nil
 	}
 	re, err := regexp.Compile(s)
 	if err != nil {
-		n.Bad(key, "write RE2 syntax; in single quotes, a backslash needs no escape", "%s: %s", n.Name(key), err)
+		n.Bad(key, tool.Textf("write RE2 syntax; in single quotes, a backslash needs no escape"), "%s: %s", n.Name(key), err)
 	}
 	return re
 }
@@ -192,12 +192,12 @@ func (n node) json(key string) json.RawMessage {
 		return nil
 	}
 	if at := dated(v); at {
-		n.Bad(key, "write dates and times in quotes: JSON has none", "%s holds a date", n.Name(key))
+		n.Bad(key, tool.Textf("write dates and times in quotes: JSON has none"), "%s holds a date", n.Name(key))
 		return nil
 	}
 	text, err := json.Marshal(v)
 	if err != nil { // inf and nan
-		n.Bad(key, "write only what JSON has", "%s cannot be written as JSON", n.Name(key))
+		n.Bad(key, tool.Textf("write only what JSON has"), "%s cannot be written as JSON", n.Name(key))
 		return nil
 	}
 	return text
@@ -228,9 +228,9 @@ func dated(v any) bool {
 // done adds a problem for each unknown key.
 func (n node) done() {
 	for _, key := range n.Unknown() {
-		fix := "it can be: " + strings.Join(slices.Compact(slices.Sorted(slices.Values(n.Known()))), ", ")
+		fix := tool.Textf("it can be: %s", strings.Join(slices.Compact(slices.Sorted(slices.Values(n.Known()))), ", "))
 		if near := text.Nearest(key, n.Known()); len(near) > 0 {
-			fix = "perhaps " + near[0] + " is meant"
+			fix = tool.Textf("perhaps %s is meant", near[0])
 		}
 		n.Bad(key, fix, "%s is no key of a case", n.Name(key))
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A Problem is one fault with its position.
@@ -15,18 +16,21 @@ type Problem struct {
 	Line int `json:"line,omitempty"`
 	Col  int `json:"column,omitempty"`
 	// Msg states the problem, Fix the remedy. Fix may be empty.
-	Msg string `json:"message"`
-	Fix string `json:"hint,omitempty"`
+	Msg tool.Text `json:"message"`
+	Fix tool.Text `json:"hint,omitzero"`
 	// Detail contains the texts that differ, on several lines. It may be empty.
 	Detail string `json:"detail,omitempty"`
 	// Warning marks a Problem that fails nothing.
 	Warning bool `json:"warning,omitempty"`
 }
 
-// String returns one line, file:line:col: problem; remedy, without Detail.
-func (p Problem) String() string {
-	return registry.Problem{File: p.File, Line: p.Line, Col: p.Col, Msg: p.Msg, Fix: p.Fix, Warning: p.Warning}.String()
+// Text returns one line, file:line:col: problem; remedy, without Detail.
+func (p Problem) Text() tool.Text {
+	return registry.Problem{File: p.File, Line: p.Line, Col: p.Col, Msg: p.Msg, Fix: p.Fix, Warning: p.Warning}.Text()
 }
+
+// String returns Text in English.
+func (p Problem) String() string { return p.Text().String() }
 
 // problemsOf converts the problems of the registry.
 func problemsOf(list []registry.Problem) (bad, warnings []Problem) {

@@ -123,7 +123,7 @@ func Run(ctx context.Context, path string, cfg Config) (Report, error) {
 	}
 	defer b.close()
 	report.Plugin = b.name
-	if why := b.unusable(); why != "" {
+	if why := b.unusable(); !why.IsZero() {
 		report.Problems = append(report.Problems, Problem{File: p.Source, Msg: why})
 		return report, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/plugintest"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 func TestMain(m *testing.M) {
@@ -167,7 +168,7 @@ func TestFuzz(t *testing.T) {
 		t.Fatalf("%d outcomes:\n%s", len(r.Outcomes), linesOf(r))
 	}
 	p := r.Outcomes[0].Problems[0]
-	if p.File != filepath.Join("river", "plugin.toml") || p.Line != 20 || !strings.Contains(p.Msg, "trapped") || !strings.Contains(p.Msg, "the dam broke") {
+	if p.File != filepath.Join("river", "plugin.toml") || p.Line != 20 || !strings.Contains(p.Msg.String(), "trapped") || !strings.Contains(p.Msg.String(), "the dam broke") {
 		t.Errorf("%s", p)
 	}
 	if want := `args_json = '{"do":"crash","n":11,"text":"aaa"}'`; !strings.Contains(p.Detail, want) {
@@ -220,9 +221,9 @@ func TestUnsound(t *testing.T) {
 
 // TestJUnit: the report is XML with the number and the position of failures.
 func TestJUnit(t *testing.T) {
-	r := plugintest.Report{Plugin: "river", Problems: []plugintest.Problem{{File: "a.toml", Line: 3, Col: 1, Msg: "no <case>"}}, Outcomes: []plugintest.Outcome{
+	r := plugintest.Report{Plugin: "river", Problems: []plugintest.Problem{{File: "a.toml", Line: 3, Col: 1, Msg: tool.Textf("no <case>")}}, Outcomes: []plugintest.Outcome{
 		{Name: "good/flows", File: "good.toml", Line: 2, Calls: 1, Took: 1500e6},
-		{Name: "good/stands", File: "good.toml", Line: 9, Problems: []plugintest.Problem{{File: "good.toml", Line: 10, Col: 2, Msg: "it is not & \"that\"", Detail: "got:\n  it"}}},
+		{Name: "good/stands", File: "good.toml", Line: 9, Problems: []plugintest.Problem{{File: "good.toml", Line: 10, Col: 2, Msg: tool.Textf("it is not & \"that\""), Detail: "got:\n  it"}}},
 		{Name: "fuzz/river", Calls: 100},
 	}}
 	var b strings.Builder

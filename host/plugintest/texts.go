@@ -10,6 +10,7 @@ import (
 	udiff "github.com/aymanbagabas/go-udiff"
 
 	"github.com/weirhost/weir/host/internal/tomlpos"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // texts are the expectations of a text.
@@ -36,7 +37,7 @@ func (n node) texts() *texts {
 // someTexts is texts for a table with further keys.
 func (n node) someTexts() *texts {
 	t := &texts{at: map[string]Problem{}}
-	if s, ok := tomlpos.Typed[string](n.Table, "equals", "a text"); ok {
+	if s, ok := tomlpos.Typed[string](n.Table, "equals", tool.Textf("a text")); ok {
 		t.equals = &s
 	}
 	t.contains, _ = n.list("contains")
@@ -45,7 +46,7 @@ func (n node) someTexts() *texts {
 	if name := n.text("golden"); name != "" {
 		t.golden = filepath.Join(filepath.Dir(n.src.file), filepath.FromSlash(name))
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
-			n.Bad("golden", "name a file below the folder of the cases", "%s leads out of the folder of the cases", n.Name("golden"))
+			n.Bad("golden", tool.Textf("name a file below the folder of the cases"), "%s leads out of the folder of the cases", n.Name("golden"))
 		}
 	}
 	for _, key := range []string{"equals", "contains", "excludes", "matches", "golden"} {
@@ -55,14 +56,14 @@ func (n node) someTexts() *texts {
 }
 
 // check returns the differences of a text. what names the text in messages.
-func (t *texts) check(what, got string) []Problem {
+func (t *texts) check(what tool.Text, got string) []Problem {
 	if t == nil {
 		return nil
 	}
 	var out []Problem
 	wrong := func(key, detail, format string, args ...any) {
 		p := t.at[key]
-		p.Msg, p.Detail = fmt.Sprintf(format, args...), detail
+		p.Msg, p.Detail = tool.Textf(format, args...), detail
 		out = append(out, p)
 	}
 	if t.equals != nil && *t.equals != got {
@@ -89,7 +90,7 @@ const maxGot = 1500
 
 // checkGolden compares a text with its golden file, or writes the file. updated
 // is the file's path if it changed.
-func (t *texts) checkGolden(what, got string, update bool) (out []Problem, updated string) {
+func (t *texts) checkGolden(what tool.Text, got string, update bool) (out []Problem, updated string) {
 	if t == nil || t.golden == "" {
 		return nil, ""
 	}
@@ -101,14 +102,14 @@ func (t *texts) checkGolden(what, got string, update bool) (out []Problem, updat
 	switch {
 	case update:
 		if err := writeGolden(t.golden, got); err != nil {
-			p.Msg = fmt.Sprintf("the golden file %s cannot be written", t.golden)
+			p.Msg = tool.Textf("the golden file %s cannot be written", t.golden)
 			return []Problem{p}, ""
 		}
 		return nil, t.golden
 	case err != nil:
-		p.Msg, p.Fix = fmt.Sprintf("the golden file %s cannot be read", t.golden), "write it with --update, and look at it"
+		p.Msg, p.Fix = tool.Textf("the golden file %s cannot be read", t.golden), tool.Textf("write it with --update, and look at it")
 	default:
-		p.Msg, p.Fix = fmt.Sprintf("%s is not that of %s", what, t.golden), "fix the tool, or accept the new text with --update"
+		p.Msg, p.Fix = tool.Textf("%s is not that of %s", what, t.golden), tool.Textf("fix the tool, or accept the new text with --update")
 		p.Detail = differing(string(want), got)
 	}
 	return []Problem{p}, ""

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/chat"
+	"github.com/weirhost/weir/host/internal/msg"
 )
 
 // maxInput bounds what ask reads from files and standard input, in bytes.
@@ -166,7 +167,7 @@ func (f jsonFlag) Set(v string) error {
 	case "false":
 		f.c.JSON, f.c.Events = false, false
 	default:
-		return fmt.Errorf("%q is not true, false or events", v)
+		return msg.Errorf("%q is not true, false or events", v)
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
-	"github.com/weirhost/weir/host/internal/words"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -30,10 +28,8 @@ type cli struct {
 	lang    string // --lang en|zh
 	verbose bool   // --verbose
 
-	spoken   tool.Locale // the language that was found; empty: none yet
-	book     *words.Book // the Chinese texts; nil: not loaded yet
-	bookOnce sync.Once
-	helps    map[string]tool.Text // help texts with arguments, by what they say in English
+	spoken tool.Locale          // the language that was found; empty: none yet
+	helps  map[string]tool.Text // help texts with arguments, by what they say in English
 }
 
 // A target is the configuration and the folders that a command works with, by the
@@ -49,7 +45,7 @@ type target struct {
 // newCLI returns a cli without flags.
 func newCLI(env term.Env) *cli {
 	c := &cli{Printer: &term.Printer{Env: env}}
-	c.Language, c.Localize = c.language, c.localize
+	c.Language = c.language
 	return c
 }
 
@@ -93,7 +89,6 @@ func (c *cli) options() app.Options {
 
 // open opens the configuration and the data folder.
 func (c *cli) open(ctx context.Context, o app.Options) (*app.App, error) {
-	c.chinese() // loaded before other goroutines need it
 	return app.Open(ctx, o)
 }
 
@@ -149,7 +144,7 @@ func (c *cli) report(ctx context.Context, err error) int {
 // complain writes a problem: for people on stderr, with --json also as the one
 // value on stdout.
 func (c *cli) complain(code string, text, fix tool.Text) {
-	msg, hint := c.localize(text), c.localize(fix)
+	msg, hint := c.Text(text), c.Text(fix)
 	line := "weir: " + msg
 	if hint != "" {
 		line += "\n      " + hint

@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -137,7 +138,7 @@ func (c *cli) download(ctx context.Context, cl *session, path string, to io.Writ
 		to = &progressWriter{w: to, every: 1 << 20, tell: func(n int) { tell(what + " · " + term.Size(n)) }}
 	}
 	if _, err := io.Copy(to, resp.Body); err != nil {
-		return errors.New("the export broke off; what was written is not everything")
+		return msg.Errorf("the export broke off; what was written is not everything")
 	}
 	return nil
 }

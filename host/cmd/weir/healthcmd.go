@@ -1,9 +1,9 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/host/internal/msg"
 )
 
 // healthCmd asks whether the daemon of the data folder takes questions, for
@@ -19,7 +19,7 @@ func healthCmd(c *cli) *cobra.Command {
 				return err
 			}
 			if cl == nil {
-				return fmt.Errorf("no daemon answers with the data folder %s", p.Data)
+				return msg.Errorf("no daemon answers with the data folder %s", p.Data)
 			}
 			var out struct {
 				Status string `json:"status"`

@@ -12,7 +12,6 @@ import (
 
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
-	"github.com/weirhost/weir/host/internal/words"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -20,53 +19,18 @@ import (
 // English and the key of its translations; errors and texts among the arguments are
 // shown in the same language.
 func (c *cli) outf(format string, args ...any) {
-	_, _ = io.WriteString(c.Out, c.localize(tool.Textf(format, args...)))
+	_, _ = io.WriteString(c.Out, c.Text(tool.Textf(format, args...)))
 }
 
 func (c *cli) errf(format string, args ...any) {
-	_, _ = io.WriteString(c.Err, c.localize(tool.Textf(format, args...)))
+	_, _ = io.WriteString(c.Err, c.Text(tool.Textf(format, args...)))
 }
 
 // textOf is an argument of outf and errf that is a sentence itself.
 func textOf(s string) tool.Text { return tool.Text{Format: s} }
 
 // text returns a sentence without arguments in the language of the reader.
-func (c *cli) text(s string) string { return c.localize(textOf(s)) }
-
-// localize returns t in the language of the reader. It also translates sentences of
-// the packages that do not return Texts yet.
-func (c *cli) localize(t tool.Text) string {
-	if c.Locale() != tool.Zh {
-		return t.String()
-	}
-	if len(t.Args) == 0 {
-		return c.chinese().Text(t.Format)
-	}
-	args := make([]any, len(t.Args))
-	for i, a := range t.Args {
-		switch a := a.(type) {
-		case tool.Text:
-			args[i] = c.localize(a)
-		case error:
-			args[i] = c.localize(msg.Of(a))
-		default:
-			args[i] = a
-		}
-	}
-	return fmt.Sprintf(msg.Format(tool.Zh, t.Format), args...)
-}
-
-// chinese returns the translations for localize.
-func (c *cli) chinese() *words.Book {
-	c.bookOnce.Do(func() {
-		book, err := words.Open()
-		if err != nil {
-			panic(err) // a test reads all files of it
-		}
-		c.book = book
-	})
-	return c.book
-}
+func (c *cli) text(s string) string { return c.Text(textOf(s)) }
 
 // translate shows the help of every command in the language of the reader.
 func (c *cli) translate(root *cobra.Command) {

@@ -16,8 +16,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
-	"github.com/weirhost/weir/host/internal/words"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // unread are the functions whose texts no person reads, or programs alone:
@@ -116,15 +117,11 @@ var commandFolders = []string{".", "../../internal/plugincmd"}
 
 // Every text that a command says exists in Chinese.
 func TestEveryTextIsInBothLanguages(t *testing.T) {
-	book, err := words.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
 	sum := 0
 	for _, folder := range commandFolders {
 		eachFile(t, folder, func(name string, file *ast.File) {
 			for _, s := range texts(file) {
-				if sum++; book.Format(s) == s {
+				if sum++; msg.Format(tool.Zh, s) == s {
 					t.Errorf("%s: there is no Chinese for %q; put it into host/internal/msg/zh", name, s)
 				}
 			}

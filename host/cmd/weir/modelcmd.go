@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/msg"
 )
 
 func modelCmd(c *cli) *cobra.Command {
@@ -112,7 +113,7 @@ func (c *cli) useModel(arg, name string, m config.ModelSettings) error {
 		return usagef(fmt.Sprintf("write model = %q under [agent] yourself", name), "%s is written in a way that this command cannot edit", file)
 	}
 	if err := config.WriteFile(file, text); err != nil {
-		return fmt.Errorf("the configuration could not be written: %w", err)
+		return msg.Errorf("the configuration could not be written: %w", err)
 	}
 	if c.JSON {
 		c.Print(map[string]string{"file": file, "model": name})

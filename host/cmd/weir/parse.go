@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/agent/parse/eval"
 	"github.com/weirhost/weir/host/internal/config"
-	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -114,15 +113,15 @@ func (p parseRun) options(ctx context.Context, c *cli) (parse.Options, error) {
 func toolList(text []byte) ([]tool.Spec, error) {
 	var raw []json.RawMessage
 	if err := json.Unmarshal(text, &raw); err != nil {
-		return nil, fmt.Errorf("the tools are not a list: %s", jsonFault(err))
+		return nil, msg.Errorf("the tools are not a list: %s", jsonFault(err))
 	}
 	tools := make([]eval.Tool, len(raw))
 	for i, r := range raw {
 		if err := json.Unmarshal(r, &tools[i]); err != nil {
-			return nil, fmt.Errorf("tool %d is not an object with name, description and parameters: %s", i+1, jsonFault(err))
+			return nil, msg.Errorf("tool %d is not an object with name, description and parameters: %s", i+1, jsonFault(err))
 		}
 		if tools[i].Name == "" {
-			return nil, fmt.Errorf("tool %d has no name", i+1)
+			return nil, msg.Errorf("tool %d has no name", i+1)
 		}
 	}
 	return eval.Case{Tools: tools}.Options().Tools, nil
@@ -132,7 +131,7 @@ func toolList(text []byte) ([]tool.Spec, error) {
 func readAll(r io.Reader, most int64) (string, error) {
 	b, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil {
-		return "", fmt.Errorf("the text cannot be read: %w", err)
+		return "", msg.Errorf("the text cannot be read: %w", err)
 	}
 	if int64(len(b)) > most {
 		return "", usagef("give a part of it", "the text is longer than %s", tool.Bytes(most))
@@ -199,12 +198,6 @@ func (e shownEvent) String() string {
 // is left out.
 func declaredTools(ctx context.Context, c *cli) ([]tool.Spec, error) {
 	return config.DeclaredTools(ctx, c.plugins, version(), func(t tool.Text) {
-		args := slices.Clone(t.Args)
-		for i, a := range args {
-			if p, ok := a.(registry.Problem); ok {
-				args[i] = textOf(fmt.Sprint(p))
-			}
-		}
-		c.errf("weir: "+t.Format+"\n", args...)
+		c.errf("weir: %v\n", t)
 	})
 }

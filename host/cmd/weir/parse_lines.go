@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/agent/parse/eval"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
@@ -42,7 +43,7 @@ func (p parseRun) jsonl(ctx context.Context, c *cli) error {
 		if err == nil {
 			res, err = p.line(line)
 		} else if !errors.Is(err, errLongLine) {
-			return errors.Join(fmt.Errorf("line %d cannot be read: %w", n, err), out.Flush())
+			return errors.Join(msg.Errorf("line %d cannot be read: %w", n, err), out.Flush())
 		}
 		if err != nil {
 			bad++
@@ -90,18 +91,18 @@ func (p parseRun) line(line []byte) (res caseResult, err error) {
 		Text  json.RawMessage `json:"text"`
 	}
 	if len(bytes.TrimSpace(line)) == 0 {
-		return res, errors.New("it is empty")
+		return res, msg.Errorf("it is empty")
 	}
 	if err := json.Unmarshal(line, &in); err != nil {
 		return res, errors.New(jsonFault(err))
 	}
 	res.ID = in.ID
 	if in.Text == nil {
-		return res, errors.New("it has no text")
+		return res, msg.Errorf("it has no text")
 	}
 	var text string
 	if err := json.Unmarshal(in.Text, &text); err != nil {
-		return res, fmt.Errorf("text: %s", jsonFault(err))
+		return res, msg.Errorf("text: %s", jsonFault(err))
 	}
 	o := parse.Options{AnyName: true}
 	if in.Tools != nil {
@@ -130,7 +131,7 @@ func jsonFault(err error) string {
 	return "it cannot be read"
 }
 
-var errLongLine = errors.New("it is longer than 64 MiB")
+var errLongLine = msg.Errorf("it is longer than 64 MiB")
 
 // readLine returns the next line without its newline; io.EOF: there is none.
 // A line of more than most bytes is passed over whole.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
 	"github.com/weirhost/weir/host/internal/plugincmd"
 )
 

@@ -44,7 +44,7 @@ func reloadCmd(c *cli) *cobra.Command {
 				c.errf("weir: settings listed under restart take effect when the daemon starts again\n")
 			}
 			for _, note := range out.Notes {
-				c.errf("weir: %s\n", textOf(note))
+				c.errf("weir: %s\n", note)
 			}
 			switch {
 			case !out.Change.Empty():

@@ -86,7 +86,7 @@ func stop(ctx context.Context, a *app.App, srv *http.Server) error {
 		_ = srv.Close() // clients that do not read
 	}
 	if err != nil {
-		return errors.New("some answers were still running and were cut off")
+		return msg.Errorf("some answers were still running and were cut off")
 	}
 	return nil
 }

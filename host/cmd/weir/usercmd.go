@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
@@ -121,7 +122,7 @@ func (c *cli) editUsers(change func(before config.Settings, text string) (string
 		return "", usagef("change [users] in it yourself", "%s is written in a way that this command cannot edit", file)
 	}
 	if err := config.WriteFile(file, after); err != nil {
-		return "", fmt.Errorf("the configuration could not be written: %w", err)
+		return "", msg.Errorf("the configuration could not be written: %w", err)
 	}
 	return file, nil
 }
@@ -142,7 +143,7 @@ func (c *cli) reloadAfter(ctx context.Context) (bool, error) {
 	}
 	var out daemon.ReloadReport
 	if err := cl.Post(ctx, "/api/reload", struct{}{}, &out); err != nil {
-		return false, fmt.Errorf("it is written, and the running daemon could not read it again: %w", err)
+		return false, msg.Errorf("it is written, and the running daemon could not read it again: %w", err)
 	}
 	return true, nil
 }

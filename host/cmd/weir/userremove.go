@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
@@ -29,7 +30,7 @@ func userRemoveCmd(c *cli) *cobra.Command {
 }
 
 // errNoUser says that the configuration has no such user.
-var errNoUser = errors.New("no such user")
+var errNoUser = msg.Errorf("no such user")
 
 // A removedUser is what the command prints as JSON. It always contains what the user
 // has left.

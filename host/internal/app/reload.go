@@ -94,9 +94,9 @@ func (a *App) Reload(ctx context.Context) (daemon.ReloadReport, error) {
 	if err != nil {
 		return daemon.ReloadReport{}, err
 	}
-	out := daemon.ReloadReport{Change: change, Notes: []string{}}
+	out := daemon.ReloadReport{Change: change, Notes: []tool.Text{}}
 	for _, w := range a.hostWarnings(next.settings, next.untrusted) {
-		out.Notes = append(out.Notes, w.String())
+		out.Notes = append(out.Notes, w)
 	}
 	out.InForce, out.Restart = Diff(before, next.settings)
 	a.logReload(out)
@@ -183,7 +183,7 @@ func (a *App) logReload(out daemon.ReloadReport) {
 		a.Log.Warn("some settings apply from the next start", "settings", out.Restart)
 	}
 	for _, note := range out.Notes {
-		a.Log.Warn(note)
+		a.Log.Warn(note.String())
 	}
 	for name, m := range a.models {
 		if err := Unusable(m.Model); err != nil {

@@ -3,13 +3,14 @@ package author
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"github.com/weirhost/weir/host/internal/msg"
 )
 
 // A Missing says that a program is not installed, and how to get it.
@@ -25,7 +26,7 @@ type Failed struct{ Program, Output string }
 func (e *Failed) Error() string { return e.Program + " could not build the tool" }
 
 // ErrUnknown says that a folder is in no language that is known here.
-var ErrUnknown = errors.New("the folder holds nothing that is known how to build")
+var ErrUnknown = msg.Errorf("the folder holds nothing that is known how to build")
 
 // Hint says what folders are known how to build.
 func Hint() string { return "a folder that can be built holds one of: " + marks() }
@@ -56,7 +57,7 @@ func Make(ctx context.Context, dir, wasm string, progress io.Writer) (b Build, e
 	began := time.Now()
 	tmp, err := os.MkdirTemp(filepath.Dir(absolute(wasm)), ".weir-build-")
 	if err != nil {
-		return b, fmt.Errorf("the module cannot be written: %w", err)
+		return b, msg.Errorf("the module cannot be written: %w", err)
 	}
 	defer os.RemoveAll(tmp)
 	out := filepath.Join(tmp, filepath.Base(wasm))

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -54,7 +55,7 @@ func CheckName(name string) string {
 func Files(s Spec) (map[string][]byte, error) {
 	l, ok := Named(s.Language)
 	if !ok || !slices.Contains(l.Templates, s.Template) {
-		return nil, fmt.Errorf("there is no template %s of %s", s.Template, s.Language)
+		return nil, msg.Errorf("there is no template %s of %s", s.Template, s.Language)
 	}
 	out := map[string][]byte{}
 	if l.SDK != nil {
@@ -106,7 +107,7 @@ func (v view) render(name string) ([]byte, error) {
 	}
 	out, err := v.fill(string(text))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, msg.Errorf("%s: %w", name, err)
 	}
 	return []byte(out), nil
 }
@@ -122,7 +123,7 @@ func (v view) fill(text string) (string, error) {
 		words, rest, tagged := tagOf(line)
 		for _, w := range words {
 			if !isTag(w) {
-				return "", fmt.Errorf("%q is neither a language nor a template", w)
+				return "", msg.Errorf("%q is neither a language nor a template", w)
 			}
 		}
 		if !tagged || slices.Contains(words, v.Language) || slices.Contains(words, v.Template) {
@@ -131,7 +132,7 @@ func (v view) fill(text string) (string, error) {
 	}
 	out := strings.NewReplacer("{% .Name %}", v.Name, "{% .Title %}", v.Title, "{% .Source %}", v.Source).Replace(b.String())
 	if _, left, found := strings.Cut(out, "{%"); found {
-		return "", fmt.Errorf("nothing is known to put in place of {%%%.20s", left)
+		return "", msg.Errorf("nothing is known to put in place of {%%%.20s", left)
 	}
 	return out, nil
 }
@@ -163,7 +164,7 @@ func New(dir string, s Spec) ([]string, error) {
 		return nil, &ErrNotEmpty{dir}
 	}
 	if err != nil && !os.IsNotExist(err) {
-		return nil, fmt.Errorf("%s cannot be used: %w", dir, err)
+		return nil, msg.Errorf("%s cannot be used: %w", dir, err)
 	}
 	files, err := Files(s)
 	if err != nil {

@@ -85,14 +85,14 @@ func (e *Entry) pendingVersion() *plugin.PendingVersion {
 
 // InvalidInfo describes an invalid plugin.
 func InvalidInfo(r registry.Refusal) plugin.Info {
-	info := plugin.Info{Name: r.Name, State: plugin.Invalid, Source: r.Source, SHA256: r.WasmSHA256, Trust: TrustOf(r.Folder), Why: tool.Text{Format: r.Why()}}
+	info := plugin.Info{Name: r.Name, State: plugin.Invalid, Source: r.Source, SHA256: r.WasmSHA256, Trust: TrustOf(r.Folder), Why: r.Why()}
 	if len(r.Problems) > 0 {
 		first := r.Problems[0]
-		info.Fix, first.Fix = tool.Text{Format: first.Fix}, ""
-		info.Why = tool.Text{Format: registry.Refusal{Problems: append([]registry.Problem{first}, r.Problems[1:]...)}.Why()}
+		info.Fix, first.Fix = first.Fix, tool.Text{}
+		info.Why = registry.Refusal{Problems: append([]registry.Problem{first}, r.Problems[1:]...)}.Why()
 	}
 	for _, p := range r.Problems {
-		info.Problems = append(info.Problems, tool.Text{Format: p.String()})
+		info.Problems = append(info.Problems, p.Text())
 	}
 	return info
 }

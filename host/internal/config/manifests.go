@@ -70,7 +70,7 @@ func manifest(file string, leftOut func(tool.Text)) (registry.Manifest, bool) {
 	m, problems := registry.ParseManifest(file, text)
 	for _, p := range problems {
 		if !p.Warning {
-			leftOut(tool.Textf("left out: %s", p))
+			leftOut(tool.Textf("left out: %v", p.Text()))
 			return registry.Manifest{}, false
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -69,7 +70,7 @@ func New(p Policy) (*Client, error) {
 	for _, h := range p.AllowPrivate {
 		pattern, err := parsePattern(h)
 		if err != nil {
-			return nil, fmt.Errorf("private host %q: %w", h, err)
+			return nil, msg.Errorf("private host %q: %w", h, err)
 		}
 		c.policy.AllowPrivate = append(c.policy.AllowPrivate, pattern)
 	}

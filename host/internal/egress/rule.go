@@ -1,11 +1,12 @@
 package egress
 
 import (
-	"fmt"
 	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/weirhost/weir/host/internal/msg"
 )
 
 // A Rule allows requests to a host, or to a family of hosts, at one port of
@@ -21,7 +22,7 @@ type Rule struct {
 // allows every name below example.com but not example.com itself.
 func ParseRule(s string) (Rule, error) {
 	bad := func(why string) (Rule, error) {
-		return Rule{}, fmt.Errorf("host rule %q: %s; write for example \"api.example.com\", \"*.example.com:8443\" or \"http://localhost:3000\"", s, why)
+		return Rule{}, msg.Errorf("host rule %q: %s; write for example \"api.example.com\", \"*.example.com:8443\" or \"http://localhost:3000\"", s, why)
 	}
 	r := Rule{Scheme: "https", Port: 443}
 	rest := s
@@ -57,7 +58,7 @@ func splitPort(s string) (host, port string, err error) {
 	if strings.HasPrefix(s, "[") {
 		host, after, ok := strings.Cut(s[1:], "]")
 		if !ok || after != "" && after[0] != ':' {
-			return "", "", fmt.Errorf("the brackets are not closed")
+			return "", "", msg.Errorf("the brackets are not closed")
 		}
 		return host, strings.TrimPrefix(after, ":"), nil
 	}
@@ -79,11 +80,11 @@ func parsePattern(s string) (string, error) {
 		return "", err
 	}
 	if strings.Contains(name, "*") {
-		return "", fmt.Errorf("a * is valid only alone or before the first dot")
+		return "", msg.Errorf("a * is valid only alone or before the first dot")
 	}
 	if wild {
 		if _, err := netip.ParseAddr(name); err == nil {
-			return "", fmt.Errorf("an IP address has no names below it")
+			return "", msg.Errorf("an IP address has no names below it")
 		}
 		return "*." + name, nil
 	}
@@ -95,30 +96,30 @@ func parsePattern(s string) (string, error) {
 func cleanHost(h string) (string, error) {
 	h = strings.ToLower(strings.TrimSuffix(h, "."))
 	if h == "" {
-		return "", fmt.Errorf("the host is empty")
+		return "", msg.Errorf("the host is empty")
 	}
 	if addr, err := netip.ParseAddr(h); err == nil {
 		if addr.Zone() != "" {
-			return "", fmt.Errorf("an IPv6 zone is not allowed")
+			return "", msg.Errorf("an IPv6 zone is not allowed")
 		}
 		return addr.Unmap().String(), nil
 	}
 	if len(h) > 253 {
-		return "", fmt.Errorf("the host is longer than 253 characters")
+		return "", msg.Errorf("the host is longer than 253 characters")
 	}
 	for _, c := range h {
 		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && !strings.ContainsRune(".-_*", c) {
-			return "", fmt.Errorf("the host contains %q; write an international name in its xn-- form", c)
+			return "", msg.Errorf("the host contains %q; write an international name in its xn-- form", c)
 		}
 	}
 	labels := strings.Split(h, ".")
 	for _, l := range labels {
 		if l == "" || len(l) > 63 || strings.Trim(l, "-") != l {
-			return "", fmt.Errorf("a part of the host is empty, longer than 63 characters, or has a hyphen at its border")
+			return "", msg.Errorf("a part of the host is empty, longer than 63 characters, or has a hyphen at its border")
 		}
 	}
 	if numeric(labels[len(labels)-1]) {
-		return "", fmt.Errorf("the host looks like an IP address and is none; write it as 127.0.0.1 or [::1] is written")
+		return "", msg.Errorf("the host looks like an IP address and is none; write it as 127.0.0.1 or [::1] is written")
 	}
 	return h, nil
 }
@@ -197,15 +198,15 @@ func parseTarget(u *url.URL) (target, error) {
 	case "http":
 		t.port = 80
 	default:
-		return t, fmt.Errorf("only https and http addresses can be requested")
+		return t, msg.Errorf("only https and http addresses can be requested")
 	}
 	if u.User != nil {
-		return t, fmt.Errorf("an address must not carry a user name or password")
+		return t, msg.Errorf("an address must not carry a user name or password")
 	}
 	if p := u.Port(); p != "" {
 		n, err := strconv.Atoi(p)
 		if err != nil || n < 1 || n > 65535 {
-			return t, fmt.Errorf("the port of the address is not valid")
+			return t, msg.Errorf("the port of the address is not valid")
 		}
 		t.port = n
 	}
@@ -214,7 +215,7 @@ func parseTarget(u *url.URL) (target, error) {
 		return t, err
 	}
 	if strings.Contains(t.host, "*") {
-		return t, fmt.Errorf("the host contains a *")
+		return t, msg.Errorf("the host contains a *")
 	}
 	return t, nil
 }

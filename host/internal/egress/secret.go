@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/weirhost/weir/host/internal/msg"
 )
 
 // secret is a Secret that was checked.
@@ -16,7 +18,7 @@ type secret struct {
 }
 
 func (s Secret) parse() (secret, error) {
-	bad := func(why string) (secret, error) { return secret{}, fmt.Errorf("secret %s: %s", s.Name, why) }
+	bad := func(why string) (secret, error) { return secret{}, msg.Errorf("secret %s: %s", s.Name, why) }
 	rule, err := ParseRule(s.Host)
 	if err != nil {
 		return bad(err.Error())

@@ -3,12 +3,13 @@ package jail
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"os"
 	"path"
 	"strings"
 
 	"github.com/tetratelabs/wazero/experimental/sys"
+
+	"github.com/weirhost/weir/host/internal/msg"
 )
 
 // A Mount shows the folder Host to a guest under the name Guest.
@@ -67,7 +68,7 @@ func check(mounts []Mount) error {
 			return err
 		}
 		if seen[m.Guest] {
-			return fmt.Errorf("mount %s: the guest path is used twice", m.Guest)
+			return msg.Errorf("mount %s: the guest path is used twice", m.Guest)
 		}
 		seen[m.Guest] = true
 	}
@@ -75,16 +76,16 @@ func check(mounts []Mount) error {
 }
 
 func (m Mount) unopened(err error) error {
-	return fmt.Errorf("mount %s: cannot open the folder %s: %w", m.Guest, m.Host, cause(err))
+	return msg.Errorf("mount %s: cannot open the folder %s: %w", m.Guest, m.Host, cause(err))
 }
 
 // check refuses guest paths that two parties could read differently.
 func (m Mount) check() error {
 	switch {
 	case !path.IsAbs(m.Guest), path.Clean(m.Guest) != m.Guest, strings.ContainsAny(m.Guest, "\x00\\"):
-		return fmt.Errorf("mount %q: the guest path must be absolute and clean, such as \"/workspace\"", m.Guest)
+		return msg.Errorf("mount %q: the guest path must be absolute and clean, such as \"/workspace\"", m.Guest)
 	case m.Host == "":
-		return fmt.Errorf("mount %s: the host folder is not stated", m.Guest)
+		return msg.Errorf("mount %s: the host folder is not stated", m.Guest)
 	}
 	return nil
 }

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/weirhost/weir/host/internal/msg"
@@ -163,12 +161,4 @@ func cause(err error) error {
 		return le.Err
 	}
 	return err
-}
-
-// shellQuote returns a path as one word of a shell command.
-func shellQuote(path string) string {
-	if !slices.ContainsFunc([]rune(path), func(r rune) bool { return strings.ContainsRune(" '\"\\$`&;|<>()*?[]{}!#~\t\n", r) }) {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }

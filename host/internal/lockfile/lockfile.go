@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -191,7 +192,7 @@ func (s Store) Load() (*Lock, error) {
 func (s Store) damaged(why tool.Text) *Error {
 	return &Error{
 		tool.Textf("%s is damaged: %s", s.File, why),
-		tool.Textf("repair it, restore a backup, or move it away and approve the plugins again: mv %s %s.bad", shellQuote(s.File), shellQuote(s.File)),
+		tool.Textf("repair it, restore a backup, or move it away and approve the plugins again: mv %s %s.bad", text.ShellWord(s.File), text.ShellWord(s.File)),
 	}
 }
 

@@ -14,10 +14,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.opentelemetry.io/otel/propagation"
+
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // ErrTooLarge reports that an answer is larger than the caller's limit.
-var ErrTooLarge = errors.New("the answer is too large")
+var ErrTooLarge = msg.Errorf("the answer is too large")
 
 // A Refusal is a call that the server refuses, for example an unknown tool or
 // invalid arguments.
@@ -26,18 +29,27 @@ type Refusal struct{ Msg string }
 func (r *Refusal) Error() string { return r.Msg }
 
 // A DownError reports that the server cannot be reached.
-type DownError struct{ Server, Why string }
+type DownError struct {
+	Server string
+	Why    tool.Text
+}
 
-func (e *DownError) Error() string {
-	return fmt.Sprintf("the MCP server %s cannot be reached: %s", e.Server, e.Why)
+func (e *DownError) Error() string { return e.MsgText().String() }
+
+// MsgText returns the sentence.
+func (e *DownError) MsgText() tool.Text {
+	return tool.Textf("the MCP server %s cannot be reached: %v", e.Server, e.Why)
 }
 
 // An UnusableError reports an answer that cannot be decoded. The log has the
 // details, which name Go types.
 type UnusableError struct{ Server string }
 
-func (e *UnusableError) Error() string {
-	return fmt.Sprintf("the answer of the MCP server %s cannot be used", e.Server)
+func (e *UnusableError) Error() string { return e.MsgText().String() }
+
+// MsgText returns the sentence.
+func (e *UnusableError) MsgText() tool.Text {
+	return tool.Textf("the answer of the MCP server %s cannot be used", e.Server)
 }
 
 // Call calls a tool and returns the server's whole answer as the JSON of an MCP
@@ -115,7 +127,7 @@ func (s *Server) await(ctx context.Context, tried chan struct{}) error {
 	case <-tried:
 		return nil
 	case <-s.done:
-		return &DownError{s.cfg.Name, "it is being closed"}
+		return &DownError{s.cfg.Name, tool.Textf("it is being closed")}
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -137,9 +149,9 @@ func (s *Server) failure(ctx context.Context, session *mcp.ClientSession, err er
 	switch {
 	case broken(err):
 		go func() { _ = session.Close() }() // maintain connects again
-		return &DownError{s.cfg.Name, reason(err)}
+		return &DownError{s.cfg.Name, tool.Text{Format: reason(err)}}
 	case refused && wire.Message == notTaken:
-		return &DownError{s.cfg.Name, reason(err)}
+		return &DownError{s.cfg.Name, tool.Text{Format: reason(err)}}
 	case refused:
 		return &Refusal{Msg: short(wire.Message, 500)}
 	}

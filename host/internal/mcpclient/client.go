@@ -12,6 +12,8 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/hashicorp/go-hclog"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // Config configures one server. Set either Command or URL.
@@ -57,9 +59,9 @@ const (
 // those of the last list.
 type Status struct {
 	State State
-	Why   string // of Down
+	Why   tool.Text // why it is Down; zero in every other state
 	Tools []Tool
-	Notes []string // faults of its tool list
+	Notes []tool.Text // faults of its tool list
 }
 
 // A Tool is a tool in the server's own description.

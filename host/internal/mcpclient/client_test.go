@@ -314,7 +314,7 @@ func TestServerThatCannotBeUsed(t *testing.T) {
 			s := program(t, "on", row.change)
 			s.Wait(t.Context())
 			st := s.Status()
-			if st.State != Down || st.Why == "" || !strings.Contains(st.Why, row.want) {
+			if st.State != Down || st.Why.IsZero() || !strings.Contains(st.Why.String(), row.want) {
 				t.Errorf("%+v", st)
 			}
 			var down *DownError
@@ -378,7 +378,7 @@ func TestHTTP(t *testing.T) {
 	away.Close()
 	wrong := Open(Config{Name: "wrong", URL: server.URL + "/mcp"})
 	wrong.Wait(t.Context())
-	if st := wrong.Status(); st.State != Down || strings.Contains(st.Why, "sesame") {
+	if st := wrong.Status(); st.State != Down || strings.Contains(st.Why.String(), "sesame") {
 		t.Errorf("%+v", st)
 	}
 	wrong.Close()

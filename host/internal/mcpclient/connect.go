@@ -3,14 +3,15 @@ package mcpclient
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os/exec"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // steady is how long a connection must last before its end resets the pauses, and
@@ -110,7 +111,7 @@ func (s *Server) watch(session *mcp.ClientSession, relist chan struct{}) error {
 				s.log.Warn("the server's tools cannot be listed again", "server", s.cfg.Name, "error", s.explain(ctx, err))
 				continue
 			}
-			if old := s.Status(); !reflect.DeepEqual(old.Tools, tools) || !slices.Equal(old.Notes, notes) {
+			if old := s.Status(); !reflect.DeepEqual(old.Tools, tools) || !reflect.DeepEqual(old.Notes, notes) {
 				s.up(session, tools, notes)
 			}
 		}
@@ -121,9 +122,9 @@ func (s *Server) watch(session *mcp.ClientSession, relist chan struct{}) error {
 func (s *Server) lost(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		return fmt.Errorf("the program ended with code %d", exit.ExitCode())
+		return msg.Errorf("the program ended with code %d", exit.ExitCode())
 	}
-	return errors.New("the connection has ended")
+	return msg.Errorf("the connection has ended")
 }
 
 // explain returns a sentence that states why a server cannot be used.
@@ -131,18 +132,18 @@ func (s *Server) explain(ctx context.Context, err error) error {
 	var exit *exec.ExitError
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("it did not answer within %s", s.cfg.Start)
+		return msg.Errorf("it did not answer within %s", s.cfg.Start)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("the program %q was not found", s.cfg.Command)
+		return msg.Errorf("the program %q was not found", s.cfg.Command)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("the program %q may not be run", s.cfg.Command)
+		return msg.Errorf("the program %q may not be run", s.cfg.Command)
 	case errors.As(err, &exit):
-		return fmt.Errorf("the program ended with code %d", exit.ExitCode())
+		return msg.Errorf("the program ended with code %d", exit.ExitCode())
 	}
 	return errors.New(reason(err))
 }
 
-func (s *Server) up(session *mcp.ClientSession, tools []Tool, notes []string) {
+func (s *Server) up(session *mcp.ClientSession, tools []Tool, notes []tool.Text) {
 	s.mu.Lock()
 	s.session, s.status = session, Status{State: Ready, Tools: tools, Notes: notes}
 	s.finishTry()
@@ -157,7 +158,7 @@ func (s *Server) up(session *mcp.ClientSession, tools []Tool, notes []string) {
 func (s *Server) down(err error) {
 	s.mu.Lock()
 	s.session = nil
-	s.status.State, s.status.Why = Down, err.Error()
+	s.status.State, s.status.Why = Down, msg.Of(err)
 	s.finishTry()
 	s.mu.Unlock()
 	s.log.Warn("another server's tools cannot be used", "server", s.cfg.Name, "why", err)

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weirhost/weir/host/internal/lines"
+	"github.com/weirhost/weir/host/internal/msg"
 )
 
 // A command is a server program with its standard input and output. The SDK's
@@ -67,7 +68,7 @@ func (i *input) Close() error {
 		case <-time.After(endTime):
 		}
 	}
-	return errors.New("the program does not end")
+	return msg.Errorf("the program does not end")
 }
 
 // A messageReader reads messages, one per line, and skips other lines. It is not

@@ -3,9 +3,10 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // Bounds of what one server may list.
@@ -20,16 +21,16 @@ const sizeKey = "anthropic/maxResultSizeChars"
 
 // list reads all pages of a server's tools. It omits unusable tools, with a note
 // for each.
-func list(ctx context.Context, session *mcp.ClientSession) (tools []Tool, notes []string, err error) {
+func list(ctx context.Context, session *mcp.ClientSession) (tools []Tool, notes []tool.Text, err error) {
 	left := 0
 	leave := func(format string, args ...any) {
 		if left++; left <= maxNotes {
-			notes = append(notes, fmt.Sprintf(format, args...))
+			notes = append(notes, tool.Textf(format, args...))
 		}
 	}
 	defer func() {
 		if left > maxNotes && err == nil {
-			notes = append(notes, fmt.Sprintf("%d more of its tools are left out", left-maxNotes))
+			notes = append(notes, tool.Textf("%d more of its tools are left out", left-maxNotes))
 		}
 	}()
 	seen := map[string]bool{}
@@ -38,7 +39,7 @@ func list(ctx context.Context, session *mcp.ClientSession) (tools []Tool, notes 
 			return nil, nil, err
 		}
 		if len(tools) == maxTools {
-			return tools, append(notes, fmt.Sprintf("it lists more than %d tools; the rest is left out", maxTools)), nil
+			return tools, append(notes, tool.Textf("it lists more than %d tools; the rest is left out", maxTools)), nil
 		}
 		schema, err := json.Marshal(t.InputSchema)
 		switch {

@@ -2,7 +2,6 @@ package mcpclient
 
 import (
 	"bytes"
-	"errors"
 	"net/http"
 	"net/url"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weirhost/weir/host/internal/msg"
 )
 
 // inherited returns the variables of our environment that a server's program gets:
@@ -34,7 +35,7 @@ func (s *Server) transport() (mcp.Transport, error) {
 	}
 	u, err := url.Parse(s.cfg.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("its url is not the address of an HTTP server") // the url may contain a secret
+		return nil, msg.Errorf("its url is not the address of an HTTP server") // the url may contain a secret
 	}
 	return &mcp.StreamableClientTransport{
 		Endpoint:   s.cfg.URL,

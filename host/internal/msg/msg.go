@@ -161,3 +161,25 @@ func ToolError(l tool.Locale, e *tool.Error) *tool.Error {
 	out.Msg, out.Hint = In(l, msg), In(l, hint)
 	return &out
 }
+
+// Clean returns t with each argument rendered by its own verb and passed through
+// clean, which makes text from an untrusted source safe to show. The sentence stays
+// translatable.
+func Clean(t tool.Text, clean func(string) string) tool.Text {
+	verbs := verbsOf(t.Format)
+	if len(t.Args) == 0 || len(verbs) != len(t.Args) {
+		return tool.Text{Format: clean(t.String())}
+	}
+	out := tool.Text{Format: t.Format}
+	for i, a := range t.Args {
+		switch a := a.(type) {
+		case tool.Text:
+			out.Args = append(out.Args, Clean(a, clean))
+		case error:
+			out.Args = append(out.Args, Clean(Of(a), clean))
+		default:
+			out.Args = append(out.Args, rendered(clean(fmt.Sprintf(verbs[i], a))))
+		}
+	}
+	return out
+}

@@ -15,7 +15,7 @@ func (c *Commands) ShowFigures(f plugintest.Figures) {
 		return
 	}
 	for _, p := range f.Problems {
-		fmt.Fprintln(c.Err, term.Plain(p.String()))
+		fmt.Fprintln(c.Err, term.Plain(c.Text(p.Text())))
 	}
 	if len(f.Problems) > 0 {
 		return
@@ -30,8 +30,8 @@ func (c *Commands) ShowFigures(f plugintest.Figures) {
 		}
 	})
 	for _, t := range f.Tools {
-		if t.Err != "" {
-			c.Outf("\n%s failed: %s\n", t.Tool, term.Plain(t.Err))
+		if !t.Err.IsZero() {
+			c.Outf("\n%s failed: %s\n", t.Tool, term.Plain(c.Text(t.Err)))
 		}
 	}
 }

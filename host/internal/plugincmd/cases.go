@@ -64,7 +64,7 @@ func (c *Commands) ShowOutcome(o plugintest.Outcome, noisy, show bool) {
 }
 
 func (c *Commands) showProblem(p plugintest.Problem) {
-	fmt.Fprintf(c.Out, "      %s\n", term.Plain(p.String()))
+	fmt.Fprintf(c.Out, "      %s\n", term.Plain(c.Text(p.Text())))
 	if p.Detail != "" {
 		c.lines("        ", term.Plain(p.Detail))
 	}
@@ -73,7 +73,7 @@ func (c *Commands) showProblem(p plugintest.Problem) {
 // ShowReport prints what follows the outcomes: what could not be run, and the count.
 func (c *Commands) ShowReport(r plugintest.Report) {
 	for _, p := range r.Warnings {
-		fmt.Fprintln(c.Err, term.Plain(p.String()))
+		fmt.Fprintln(c.Err, term.Plain(c.Text(p.Text())))
 	}
 	for _, p := range r.Problems {
 		c.showProblem(p)

@@ -1,7 +1,6 @@
 package plugincmd
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -148,7 +147,7 @@ func (c *Commands) writeGrant(d Daemon, name string, w request) error {
 		return err
 	}
 	if err := config.WriteFile(file, after); err != nil {
-		return fmt.Errorf("the configuration could not be written: %w", err)
+		return msg.Errorf("the configuration could not be written: %w", err)
 	}
 	c.Errf("granted in %s, below [grants.%s]: %s\n", file, name, config.GrantText(merged))
 	return nil

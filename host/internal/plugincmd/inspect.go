@@ -2,12 +2,12 @@ package plugincmd
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
@@ -30,7 +30,7 @@ func (c *Commands) Inspect(ctx context.Context, path string) error {
 	}
 	temp, err := os.MkdirTemp("", "weir-info-")
 	if err != nil {
-		return fmt.Errorf("no place to look at a plugin: %w", err)
+		return msg.Errorf("no place to look at a plugin: %w", err)
 	}
 	defer os.RemoveAll(temp)
 	folder := filepath.Join(temp, "plugins")
@@ -46,7 +46,7 @@ func (c *Commands) Inspect(ctx context.Context, path string) error {
 	defer h.Close()
 	list := h.Plugins()
 	if len(list) != 1 {
-		return fmt.Errorf("%s cannot be looked at", path)
+		return msg.Errorf("%s cannot be looked at", path)
 	}
 	r, err := h.Review(ctx, list[0].Name)
 	if err != nil {

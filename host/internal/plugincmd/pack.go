@@ -11,6 +11,7 @@ import (
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // packReport is what --json prints of a packed plugin.
@@ -46,7 +47,7 @@ func (c *Commands) Pack(path, out string, strip bool) error {
 		}
 	}
 	if err := writeModule(out, packed); err != nil {
-		return fmt.Errorf("the packed plugin cannot be written: %w", err)
+		return msg.Errorf("the packed plugin cannot be written: %w", err)
 	}
 	sum := sha256.Sum256(packed)
 	r := packReport{File: out, Bytes: len(packed), SHA256: hex.EncodeToString(sum[:]), Name: p.Manifest.Name, Version: p.Manifest.Version, Tools: declaredNames(p)}
@@ -82,8 +83,7 @@ func (c *Commands) about(p *registry.Plugin) {
 // Problems prints problems to standard error and returns the number of errors.
 func (c *Commands) Problems(list []registry.Problem) (bad int) {
 	for _, p := range list {
-		p.Msg, p.Fix = c.text(p.Msg), c.text(p.Fix)
-		fmt.Fprintln(c.Err, p)
+		fmt.Fprintln(c.Err, c.Text(p.Text()))
 		if !p.Warning {
 			bad++
 		}
@@ -101,13 +101,13 @@ type validation struct {
 }
 
 type validatedProblem struct {
-	File    string `json:"file"`
-	Line    int    `json:"line,omitempty"`
-	Col     int    `json:"column,omitempty"`
-	Key     string `json:"key,omitempty"`
-	Msg     string `json:"message"`
-	Fix     string `json:"hint,omitempty"`
-	Warning bool   `json:"warning,omitempty"`
+	File    string    `json:"file"`
+	Line    int       `json:"line,omitempty"`
+	Col     int       `json:"column,omitempty"`
+	Key     string    `json:"key,omitempty"`
+	Msg     tool.Text `json:"message"`
+	Fix     tool.Text `json:"hint,omitzero"`
+	Warning bool      `json:"warning,omitempty"`
 }
 
 func validReport(path string, p *registry.Plugin, problems []registry.Problem) validation {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // made are the plugin's files except the module, as they were read. Approval and
@@ -72,11 +73,11 @@ func ReadPlugin(ctx context.Context, source, sha string, folder plugin.Folder, o
 		return nil, bad
 	}
 	if r.plugin.WasmSHA256 != sha {
-		return nil, []Problem{{File: r.plugin.WasmPath, Msg: "the module has other bytes than it should have"}}
+		return nil, []Problem{{File: r.plugin.WasmPath, Msg: tool.Textf("the module has other bytes than it should have")}}
 	}
 	s.describe(ctx, found)
 	if r.pending {
-		return nil, []Problem{{File: source, Msg: "the plugin has not said yet which tools it has"}}
+		return nil, []Problem{{File: source, Msg: tool.Textf("the plugin has not said yet which tools it has")}}
 	}
 	return r.plugin, errorsOf(r.problems)
 }

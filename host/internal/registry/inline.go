@@ -3,12 +3,12 @@ package registry
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/tomlpos"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // selfContained replaces each params_file of a manifest with the schema itself,
@@ -30,18 +30,18 @@ func selfContained(file string, text []byte) ([]byte, *Problem) {
 			continue
 		}
 		spot := tools.Item(i).Key("params_file")
-		problem := &Problem{File: file, Key: "tool.params_file", Fix: "write the schema into [tool.params]"}
+		problem := &Problem{File: file, Key: "tool.params_file", Fix: tool.Textf("write the schema into [tool.params]")}
 		problem.Line, problem.Col = tomlpos.LineCol(string(text), spot.At)
 		schema, err := readBeside(file, t.ParamsFile, maxManifest)
 		if err != nil {
-			err = errors.New("it cannot be read")
+			err = msg.Errorf("it cannot be read")
 		}
 		inline := ""
 		if err == nil {
 			inline, err = tomlOf(schema)
 		}
 		if err != nil {
-			problem.Msg = fmt.Sprintf("the schema in %s cannot be packed: %s", t.ParamsFile, err)
+			problem.Msg = tool.Textf("the schema in %s cannot be packed: %s", t.ParamsFile, err)
 			return nil, problem
 		}
 		out = out[:spot.At] + "params = " + inline + out[literalEnd(out, spot.Value):]
@@ -81,12 +81,12 @@ func tomlOf(text []byte) (string, error) {
 func tomlValue(dec *json.Decoder, out *jsonWriter) error {
 	t, err := dec.Token()
 	if err != nil {
-		return errors.New("it is not valid JSON")
+		return msg.Errorf("it is not valid JSON")
 	}
 	open, nested := t.(json.Delim)
 	switch {
 	case t == nil:
-		return errors.New("it holds a null, which TOML does not have")
+		return msg.Errorf("it holds a null, which TOML does not have")
 	case !nested:
 		out.literal(t)
 		return nil
@@ -99,7 +99,7 @@ func tomlValue(dec *json.Decoder, out *jsonWriter) error {
 		if open == '{' {
 			key, err := dec.Token()
 			if err != nil {
-				return errors.New("it is not valid JSON")
+				return msg.Errorf("it is not valid JSON")
 			}
 			out.literal(key)
 			out.WriteString(" = ")
@@ -110,7 +110,7 @@ func tomlValue(dec *json.Decoder, out *jsonWriter) error {
 	}
 	end, err := dec.Token()
 	if err != nil {
-		return errors.New("it is not valid JSON")
+		return msg.Errorf("it is not valid JSON")
 	}
 	out.WriteString(end.(json.Delim).String())
 	return nil

@@ -220,7 +220,7 @@ func FuzzManifest(f *testing.F) {
 		seemly(t, m, problems)
 		lines := strings.Count(text, "\n") + 1
 		for _, p := range problems {
-			if p.Line > lines || p.Line < 0 || p.Msg == "" || strings.Contains(p.Msg, "interface {}") {
+			if p.Line > lines || p.Line < 0 || p.Msg.IsZero() || strings.Contains(p.Msg.String(), "interface {}") {
 				t.Errorf("%+v in %d lines", p, lines)
 			}
 		}
@@ -264,7 +264,7 @@ func TestParamsFileBesideTheManifest(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, ManifestName)
 	text := append(least("a", "b"), "params_file = \"p.json\"\n"...)
-	if _, problems := ParseManifest(file, text); len(problems) != 1 || !strings.Contains(problems[0].Msg, "p.json cannot be read") {
+	if _, problems := ParseManifest(file, text); len(problems) != 1 || !strings.Contains(problems[0].Msg.String(), "p.json cannot be read") {
 		t.Errorf("a missing file: %v", problems)
 	}
 	put(t, filepath.Join(dir, "p.json"), []byte(`{"type":"object","properties":{"n":{"type":"integer"}}}`))

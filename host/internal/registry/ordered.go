@@ -3,13 +3,13 @@ package registry
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"math"
 	"strings"
 	"time"
 
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/tomlpos"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A jsonWriter renders a decoded TOML value as JSON whose objects keep the
@@ -17,7 +17,7 @@ import (
 type jsonWriter struct {
 	bytes.Buffer
 	// bad receives values that JSON cannot represent.
-	bad func(s *tomlpos.Spot, what, fix string)
+	bad func(s *tomlpos.Spot, what, fix tool.Text)
 	// visible removes unseen characters from descriptions, titles and the like.
 	visible bool
 	// strict refuses them everywhere else, and bounds the texts.
@@ -37,12 +37,12 @@ func (w *jsonWriter) value(v any, s *tomlpos.Spot, key string) {
 		w.text(v, s, key)
 	case float64:
 		if math.IsInf(v, 0) || math.IsNaN(v) {
-			w.bad(s, fmt.Sprintf("%v has no form in JSON", v), "write it as a string")
+			w.bad(s, tool.Textf("%v has no form in JSON", v), tool.Textf("write it as a string"))
 			v = 0
 		}
 		w.literal(v)
 	case time.Time:
-		w.bad(s, "a date or time has no form in JSON", "write it as a string")
+		w.bad(s, tool.Textf("a date or time has no form in JSON"), tool.Textf("write it as a string"))
 		w.WriteString("null")
 	default:
 		w.literal(v)
@@ -74,26 +74,25 @@ func (w *jsonWriter) text(v string, s *tomlpos.Spot, key string) {
 	read := w.visible && (key == "description" || key == "title")
 	if read {
 		if v = text.Clean(v); len(v) > maxDescription {
-			w.bad(s, fmt.Sprintf("a %s of %d bytes", key, len(v)), fmt.Sprintf("shorten it to %d bytes", maxDescription))
+			w.bad(s, tool.Textf("a %s of %d bytes", key, len(v)), tool.Textf("shorten it to %d bytes", maxDescription))
 		}
 	} else if w.strict && text.Clean(v) != v {
-		w.bad(s, "it "+hidden, hiddenFix)
+		w.bad(s, tool.Textf("it holds characters that cannot be seen"), hiddenFix())
 	}
 	w.literal(v)
 }
 
-const (
-	hidden    = "holds characters that cannot be seen"
-	hiddenFix = "remove them: a person who approves the plugin must see all of it"
-)
+func hiddenFix() tool.Text {
+	return tool.Textf("remove them: a person who approves the plugin must see all of it")
+}
 
 func (w *jsonWriter) name(k string, s *tomlpos.Spot) {
 	switch {
 	case !w.strict:
 	case len(k) > maxKey:
-		w.bad(s, fmt.Sprintf("a name of %d bytes", len(k)), fmt.Sprintf("shorten it to %d bytes", maxKey))
+		w.bad(s, tool.Textf("a name of %d bytes", len(k)), tool.Textf("shorten it to %d bytes", maxKey))
 	case text.Clean(k) != k || strings.ContainsAny(k, "\n\t"):
-		w.bad(s, "a name "+hidden, hiddenFix)
+		w.bad(s, tool.Textf("a name holds characters that cannot be seen"), hiddenFix())
 	}
 	w.literal(k)
 }
@@ -127,12 +126,12 @@ func (t table) asJSON(key string) json.RawMessage {
 	if !ok {
 		return nil
 	}
-	w := jsonWriter{visible: key == "params", strict: true, bad: func(s *tomlpos.Spot, what, fix string) {
-		t.d.add(s.Value, Problem{Key: t.Name(key), Msg: t.Name(key) + ": " + what, Fix: fix})
+	w := jsonWriter{visible: key == "params", strict: true, bad: func(s *tomlpos.Spot, what, fix tool.Text) {
+		t.d.add(s.Value, Problem{Key: t.Name(key), Msg: tool.Textf("%s: %s", t.Name(key), what), Fix: fix})
 	}}
 	w.value(v, t.Spot.Key(key), "")
 	if most := map[string]int{"params": maxThirdPartySchema, "args": maxExample}[key]; w.Len() > most {
-		t.Bad(key, fmt.Sprintf("shorten it to %d bytes", most), "%s takes %d bytes as JSON", t.Name(key), w.Len())
+		t.Bad(key, tool.Textf("shorten it to %d bytes", most), "%s takes %d bytes as JSON", t.Name(key), w.Len())
 	}
 	return w.Bytes()
 }

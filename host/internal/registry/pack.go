@@ -2,14 +2,15 @@ package registry
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // Check reads one plugin like a scan. path is a folder with a manifest, the
@@ -19,7 +20,7 @@ import (
 func Check(path, version string) (*Plugin, []Problem) {
 	st, err := os.Stat(path)
 	if err != nil {
-		return nil, []Problem{unreadable(path, "the plugin cannot be read", err)}
+		return nil, []Problem{unreadable(path, tool.Textf("the plugin cannot be read"), err)}
 	}
 	c := candidate{source: path, packed: true}
 	switch {
@@ -29,7 +30,7 @@ func Check(path, version string) (*Plugin, []Problem) {
 		c.packed = false
 	}
 	if !c.packed && !exists(c.source) {
-		return nil, []Problem{{File: path, Msg: "the folder holds no " + ManifestName, Fix: "add one, or name the plugin's own folder"}}
+		return nil, []Problem{{File: path, Msg: tool.Textf("the folder holds no %s", ManifestName), Fix: tool.Textf("add one, or name the plugin's own folder")}}
 	}
 	s := &scan{opt: Options{Version: version}, snap: &Snapshot{}, owner: map[string]*Plugin{}, thorough: true}
 	return s.read(c)
@@ -45,14 +46,14 @@ func Pack(path, version string, strip bool) (p *Plugin, packed []byte, problems 
 		return p, nil, problems
 	}
 	if p.Source == p.WasmPath {
-		return p, nil, append(problems, Problem{File: path, Msg: "a .wasm alone is no plugin in parts", Fix: "name the folder with its " + ManifestName})
+		return p, nil, append(problems, Problem{File: path, Msg: tool.Textf("a .wasm alone is no plugin in parts"), Fix: tool.Textf("name the folder with its %s", ManifestName)})
 	}
 	text, err := readFile(p.Source, maxManifest)
 	if err != nil {
-		return p, nil, append(problems, unreadable(p.Source, "the manifest cannot be read", err))
+		return p, nil, append(problems, unreadable(p.Source, tool.Textf("the manifest cannot be read"), err))
 	}
 	if digest(text) != p.ManifestSHA256 {
-		return p, nil, append(problems, Problem{File: p.Source, Msg: "the manifest has just changed", Fix: "pack it again"})
+		return p, nil, append(problems, Problem{File: p.Source, Msg: tool.Textf("the manifest has just changed"), Fix: tool.Textf("pack it again")})
 	}
 	text, problem := selfContained(p.Source, text)
 	if problem != nil {
@@ -60,20 +61,20 @@ func Pack(path, version string, strip bool) (p *Plugin, packed []byte, problems 
 	}
 	wasm, err := p.Read()
 	if err != nil {
-		return p, nil, append(problems, Problem{File: p.WasmPath, Msg: err.Error(), Fix: "pack it again"})
+		return p, nil, append(problems, Problem{File: p.WasmPath, Msg: msg.Of(err), Fix: tool.Textf("pack it again")})
 	}
 	if packed, err = sandbox.Rewrap(wasm, SectionName, text, strip); err != nil {
 		return p, nil, append(problems, notAModule(p.WasmPath, err))
 	}
 	if len(packed) > maxWasm {
-		return p, nil, append(problems, Problem{File: p.WasmPath, Msg: fmt.Sprintf("the packed module is %d bytes long, and at most %d are read", len(packed), maxWasm), Fix: "build it smaller, or strip it"})
+		return p, nil, append(problems, Problem{File: p.WasmPath, Msg: tool.Textf("the packed module is %d bytes long, and at most %d are read", len(packed), maxWasm), Fix: tool.Textf("build it smaller, or strip it")})
 	}
 	// Check that a host reads the same manifest from the packed module.
 	again := &Plugin{Source: p.Source, WasmPath: p.Source}
 	bad := (&scan{opt: Options{Version: version}, snap: &Snapshot{}}).readSection(again, inspectModule(packed, digest(packed)))
 	for i, t := range again.Manifest.Tools {
 		if i < len(p.Manifest.Tools) && !sameSchema(t, p.Manifest.Tools[i]) {
-			bad = append(bad, Problem{File: p.Source, Key: "tool.params_file", Msg: fmt.Sprintf("the schema of %s is another one when it is packed", t.Spec.Name), Fix: "write the schema into [tool.params]"})
+			bad = append(bad, Problem{File: p.Source, Key: "tool.params_file", Msg: tool.Textf("the schema of %s is another one when it is packed", t.Spec.Name), Fix: tool.Textf("write the schema into [tool.params]")})
 		}
 	}
 	if bad = errorsOf(bad); len(bad) > 0 {

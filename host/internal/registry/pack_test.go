@@ -176,7 +176,7 @@ func TestCheck(t *testing.T) {
 	if err := os.WriteFile(file, []byte("<html>"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, problems = Check(file, ""); len(problems) != 1 || !strings.Contains(problems[0].Msg, "not a WebAssembly file") {
+	if _, problems = Check(file, ""); len(problems) != 1 || !strings.Contains(problems[0].Msg.String(), "not a WebAssembly file") {
 		t.Error(problems)
 	}
 }

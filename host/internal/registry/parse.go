@@ -3,7 +3,6 @@ package registry
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/schema"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/tomlpos"
@@ -51,11 +51,11 @@ func ParseManifest(file string, text []byte) (Manifest, []Problem) {
 func parse(file string, text []byte, sound bool, beside func(name string) ([]byte, error)) (Manifest, []Problem) {
 	d := &doc{file: file, text: string(text)}
 	if len(text) > maxManifest {
-		return Manifest{}, []Problem{{File: file, Msg: fmt.Sprintf("the manifest is %d bytes long", len(text)), Fix: fmt.Sprintf("shorten it to %d bytes", maxManifest)}}
+		return Manifest{}, []Problem{{File: file, Msg: tool.Textf("the manifest is %d bytes long", len(text)), Fix: tool.Textf("shorten it to %d bytes", maxManifest)}}
 	}
 	root, ok := tomlpos.Locate(d.text)
 	if !ok {
-		return Manifest{}, []Problem{{File: file, Msg: fmt.Sprintf("the manifest nests deeper than %d levels", tomlpos.MaxDepth), Fix: "flatten it, or move a deep schema into params_file"}}
+		return Manifest{}, []Problem{{File: file, Msg: tool.Textf("the manifest nests deeper than %d levels", tomlpos.MaxDepth), Fix: tool.Textf("flatten it, or move a deep schema into params_file")}}
 	}
 	var m map[string]any
 	_, err := tomlpos.Decode(d.text, &m)
@@ -72,11 +72,11 @@ func parse(file string, text []byte, sound bool, beside func(name string) ([]byt
 
 // syntax converts a syntax error of the TOML library to a Problem.
 func syntax(file, text string, err error) Problem {
-	p := Problem{File: file, Msg: err.Error(), Fix: "fix the TOML syntax there"}
+	p := Problem{File: file, Msg: msg.Of(err), Fix: tool.Textf("fix the TOML syntax there")}
 	if pe := (toml.ParseError{}); errors.As(err, &pe) {
 		p.Line, p.Col = tomlpos.Fault(text, pe)
 		p.Key = pe.LastKey
-		p.Msg = strings.TrimSuffix(pe.Message, ".")
+		p.Msg = tool.Text{Format: strings.TrimSuffix(pe.Message, ".")}
 	}
 	return p
 }
@@ -93,7 +93,7 @@ type reader struct {
 func (r reader) manifest() Manifest {
 	var m Manifest
 	r.schema()
-	m.Name = r.identifier("name", "a plugin")
+	m.Name = r.identifier("name", tool.Textf("a plugin"))
 	m.Version = r.within("version", "1.0.0", maxShort)
 	m.MinHost = r.minHost()
 	m.Description = r.text("description", maxDescription)
@@ -113,28 +113,28 @@ func (r reader) manifest() Manifest {
 
 // schema checks the version of the manifest itself.
 func (r reader) schema() {
-	if !r.need("schema", fmt.Sprintf("write schema = %d at the top", SchemaVersion)) {
+	if !r.need("schema", tool.Textf("write schema = %d at the top", SchemaVersion)) {
 		r.Get("schema")
 		return
 	}
-	if n, ok := tomlpos.Typed[int64](r.table.Table, "schema", fmt.Sprintf("schema = %d", SchemaVersion)); ok && n != SchemaVersion {
-		r.Bad("schema", fmt.Sprintf("write schema = %d, or use a host that knows it", SchemaVersion), "schema is %d, and this host reads %d", n, SchemaVersion)
+	if n, ok := tomlpos.Typed[int64](r.table.Table, "schema", tool.Textf("schema = %d", SchemaVersion)); ok && n != SchemaVersion {
+		r.Bad("schema", tool.Textf("write schema = %d, or use a host that knows it", SchemaVersion), "schema is %d, and this host reads %d", n, SchemaVersion)
 	}
 }
 
 // identifier reads a name that must satisfy tool.ValidName.
-func (t table) identifier(key, what string) string {
-	if !t.need(key, fmt.Sprintf("write %s = \"…\"", key)) {
+func (t table) identifier(key string, what tool.Text) string {
+	if !t.need(key, tool.Textf("write %s = \"…\"", key)) {
 		t.Get(key)
 		return ""
 	}
-	s, ok := tomlpos.Typed[string](t.Table, key, fmt.Sprintf("a string, for example %s = \"grep_search\"", key))
+	s, ok := tomlpos.Typed[string](t.Table, key, tool.Textf("a string, for example %s = \"grep_search\"", key))
 	switch {
 	case !ok:
 	case !tool.ValidName(s):
-		t.Bad(key, "write a small letter, then small letters, digits and _, at most 64 characters", "%s is %q, which cannot name %s", t.Name(key), s, what)
+		t.Bad(key, tool.Textf("write a small letter, then small letters, digits and _, at most 64 characters"), "%s is %q, which cannot name %s", t.Name(key), s, what)
 	case strings.Contains(s, "__"):
-		t.Bad(key, "use single underscores: two in a row mark the tools of other servers", "%s is %q, which cannot name %s", t.Name(key), s, what)
+		t.Bad(key, tool.Textf("use single underscores: two in a row mark the tools of other servers"), "%s is %q, which cannot name %s", t.Name(key), s, what)
 	default:
 		return s
 	}
@@ -142,9 +142,9 @@ func (t table) identifier(key, what string) string {
 }
 
 func (r reader) minHost() string {
-	s, ok := tomlpos.Typed[string](r.table.Table, "min_host", `a version in quotes, for example min_host = "0.1.0"`)
+	s, ok := tomlpos.Typed[string](r.table.Table, "min_host", tool.Textf(`a version in quotes, for example min_host = "0.1.0"`))
 	if ok && parseVersion(s) == nil {
-		r.Bad("min_host", `write a version, for example min_host = "0.1.0"`, "min_host is %q", s)
+		r.Bad("min_host", tool.Textf(`write a version, for example min_host = "0.1.0"`), "min_host is %q", s)
 		return ""
 	}
 	return s
@@ -153,22 +153,22 @@ func (r reader) minHost() string {
 // module reads the path of the module, or of the script that it is made of; either
 // stays inside the manifest's folder.
 func (r reader) module(name string) string {
-	script, _ := tomlpos.Typed[string](r.table.Table, "script", `a path in quotes, for example script = "word_count.js"`)
-	wasm, _ := tomlpos.Typed[string](r.table.Table, "wasm", `a path in quotes, for example wasm = "grep_search.wasm"`)
+	script, _ := tomlpos.Typed[string](r.table.Table, "script", tool.Textf(`a path in quotes, for example script = "word_count.js"`))
+	wasm, _ := tomlpos.Typed[string](r.table.Table, "wasm", tool.Textf(`a path in quotes, for example wasm = "grep_search.wasm"`))
 	switch {
 	case script != "" && wasm != "":
-		r.Bad("script", "keep one of the two", "script and wasm are both there")
+		r.Bad("script", tool.Textf("keep one of the two"), "script and wasm are both there")
 	case script != "" && !isScript(script):
-		r.Bad("script", `name the script with .js at the end, or write wasm = "…" for a module`, "script is %q, which is no JavaScript", script)
+		r.Bad("script", tool.Textf(`name the script with .js at the end, or write wasm = "…" for a module`), "script is %q, which is no JavaScript", script)
 	case wasm != "" && isScript(wasm):
-		r.Bad("wasm", fmt.Sprintf("write script = %q", wasm), "wasm is %q, which is a script", wasm)
+		r.Bad("wasm", tool.Textf("write script = %q", wasm), "wasm is %q, which is a script", wasm)
 	}
-	key, what, path := "wasm", "module", cmp.Or(wasm, name+".wasm")
+	key, fix, path := "wasm", tool.Textf("put the module beside the manifest, or below it"), cmp.Or(wasm, name+".wasm")
 	if script != "" {
-		key, what, path = "script", "script", script
+		key, fix, path = "script", tool.Textf("put the script beside the manifest, or below it"), script
 	}
 	if !filepath.IsLocal(path) {
-		r.Bad(key, "put the "+what+" beside the manifest, or below it", "%s is %q, which leads out of the manifest's folder", key, path)
+		r.Bad(key, fix, "%s is %q, which leads out of the manifest's folder", key, path)
 	}
 	return path
 }
@@ -194,7 +194,7 @@ func (r reader) settings(t table) []Setting {
 	var out []Setting
 	for i, name := range t.Spot.Order {
 		if i == maxList {
-			t.Bad(name, fmt.Sprintf("shorten them to %d", maxList), "%s holds %d settings", t.Path, len(t.Spot.Order))
+			t.Bad(name, tool.Textf("shorten them to %d", maxList), "%s holds %d settings", t.Path, len(t.Spot.Order))
 			break
 		}
 		c := t.table(name)
@@ -202,10 +202,10 @@ func (r reader) settings(t table) []Setting {
 			continue
 		}
 		if !settingName().MatchString(name) {
-			t.d.add(t.Spot.Key(name).At, Problem{Key: t.Name(name), Msg: fmt.Sprintf("%q cannot name a setting", name), Fix: "write a letter, then letters, digits, _ and -, at most 64 characters"})
+			t.d.add(t.Spot.Key(name).At, Problem{Key: t.Name(name), Msg: tool.Textf("%q cannot name a setting", name), Fix: tool.Textf("write a letter, then letters, digits, _ and -, at most 64 characters")})
 		}
 		s := Setting{Name: name, Description: c.text("description", maxDescription)}
-		if !c.need("type", `write type = "string", "integer", "number" or "boolean"`) {
+		if !c.need("type", tool.Textf(`write type = "string", "integer", "number" or "boolean"`)) {
 			c.Get("type")
 		} else {
 			s.Type = c.oneOf("type", "string", "integer", "number", "boolean")
@@ -216,12 +216,12 @@ func (r reader) settings(t table) []Setting {
 		if v, ok := c.Get("default"); ok {
 			var err error
 			if s.Default, err = s.Value(v); err != nil && s.Type != "" {
-				c.Bad("default", "write a default of the declared type", "%s %s", c.Name("default"), err)
+				c.Bad("default", tool.Textf("write a default of the declared type"), "%s %s", c.Name("default"), err)
 			}
 			if given, ok := v.(string); ok && text.Clean(given) != given {
-				c.Bad("default", hiddenFix, "%s %s", c.Name("default"), hidden)
+				c.Bad("default", hiddenFix(), "%s holds characters that cannot be seen", c.Name("default"))
 			} else if len(given) > maxExample {
-				c.Bad("default", fmt.Sprintf("shorten it to %d bytes", maxExample), "%s is %d bytes long", c.Name("default"), len(given))
+				c.Bad("default", tool.Textf("shorten it to %d bytes", maxExample), "%s is %d bytes long", c.Name("default"), len(given))
 			}
 		}
 		c.done()
@@ -259,5 +259,5 @@ func (s Setting) Value(v any) (any, error) {
 			return float64(n), nil
 		}
 	}
-	return nil, fmt.Errorf("is %s, and must be of type %s", show(v), s.Type)
+	return nil, msg.Errorf("is %s, and must be of type %s", show(v), s.Type)
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/weirhost/weir/host/internal/egress"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // permissions reads what the plugin asks for.
@@ -33,7 +34,7 @@ func (r reader) permissions(t table) Asks {
 func (t table) reason(what string) string {
 	s := t.text("reason", maxDescription)
 	if s == "" {
-		t.warn("reason", `add reason = "…": it is shown to whoever approves`, "%s asks for %s without a reason", t.Path, what)
+		t.warn("reason", tool.Textf(`add reason = "…": it is shown to whoever approves`), "%s asks for %s without a reason", t.Path, what)
 	}
 	return s
 }
@@ -41,7 +42,7 @@ func (t table) reason(what string) string {
 func (t table) pathAsk() PathAsk {
 	p := PathAsk{Guest: t.str("guest", "/workspace")}
 	if p.Guest == "" || !path.IsAbs(p.Guest) || path.Clean(p.Guest) != p.Guest || p.Guest == "/" {
-		t.Bad("guest", `write the folder as the guest sees it, for example guest = "/workspace"`, "%s is %q", t.Name("guest"), p.Guest)
+		t.Bad("guest", tool.Textf(`write the folder as the guest sees it, for example guest = "/workspace"`), "%s is %q", t.Name("guest"), p.Guest)
 	}
 	p.Write = t.oneOf("mode", "ro", "rw") == "rw"
 	p.Reason = t.reason(p.Guest)
@@ -53,7 +54,7 @@ func (t table) hostAsk() HostAsk {
 	text := t.str("host", "api.example.com")
 	rule, err := egress.ParseRule(text)
 	if err != nil {
-		t.Bad("host", `write for example host = "api.example.com"; https on port 443 is meant unless it says http:// or :port`, "%s is %q, which is not a host", t.Name("host"), text)
+		t.Bad("host", tool.Textf(`write for example host = "api.example.com"; https on port 443 is meant unless it says http:// or :port`), "%s is %q, which is not a host", t.Name("host"), text)
 	}
 	h := HostAsk{Rule: rule, Reason: t.reason(text)}
 	t.done()
@@ -68,23 +69,23 @@ func (t table) secretAsk(hosts []HostAsk) SecretAsk {
 		Format: t.str("format", "Bearer {}"), Host: t.str("host", "api.example.com"),
 	}
 	if !secretName().MatchString(s.Name) {
-		t.Bad("name", `write the name of the secret, for example name = "API_KEY"`, "%s is %q", t.Name("name"), s.Name)
+		t.Bad("name", tool.Textf(`write the name of the secret, for example name = "API_KEY"`), "%s is %q", t.Name("name"), s.Name)
 	}
 	if s.Header == "" {
-		t.Bad("header", `write the header it goes into, for example header = "Authorization"`, "%s is missing", t.Name("header"))
+		t.Bad("header", tool.Textf(`write the header it goes into, for example header = "Authorization"`), "%s is missing", t.Name("header"))
 	}
 	if s.Format == "" {
 		s.Format = "{}"
 	}
 	placed := strings.Count(s.Format, "{}") == 1
 	if !placed {
-		t.Bad("format", `write {} once where the secret goes, for example format = "Bearer {}"`, "%s is %q", t.Name("format"), s.Format)
+		t.Bad("format", tool.Textf(`write {} once where the secret goes, for example format = "Bearer {}"`), "%s is %q", t.Name("format"), s.Format)
 	}
 	broken := slices.ContainsFunc(hosts, func(h HostAsk) bool { return h.Rule == egress.Rule{} }) // already reported
 	if !broken && !Covers(hosts, s.Host) {
-		t.Bad("host", "name one of the hosts the plugin asks for: a secret goes nowhere else", "%s is %q, which is not in permissions.hosts", t.Name("host"), s.Host)
+		t.Bad("host", tool.Textf("name one of the hosts the plugin asks for: a secret goes nowhere else"), "%s is %q, which is not in permissions.hosts", t.Name("host"), s.Host)
 	} else if _, err := egress.New(egress.Policy{Secrets: []egress.Secret{{Name: s.Name, Header: s.Header, Format: s.Format, Host: s.Host}}}); err != nil && s.Header != "" && placed && !broken {
-		t.Bad("header", "choose a header and a format that a request can carry", "%s", err)
+		t.Bad("header", tool.Textf("choose a header and a format that a request can carry"), "%s", err)
 	}
 	s.Reason = t.reason(s.Name)
 	t.done()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/schema"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/tomlpos"
@@ -21,13 +22,13 @@ import (
 func (r reader) tools(limits tool.Limits) []Tool {
 	tables := r.tables("tool")
 	if len(tables) == 0 {
-		r.Bad("tool", "add a [[tool]] with name, description and parameters", "the manifest declares no tool")
+		r.Bad("tool", tool.Textf("add a [[tool]] with name, description and parameters"), "the manifest declares no tool")
 	}
 	var out []Tool
 	for _, t := range tables {
 		one := r.tool(t, limits)
 		if slices.ContainsFunc(out, func(o Tool) bool { return o.Spec.Name == one.Spec.Name && one.Spec.Name != "" }) {
-			t.Bad("name", "give each tool a name of its own", "two tools of this manifest are named %q", one.Spec.Name)
+			t.Bad("name", tool.Textf("give each tool a name of its own"), "two tools of this manifest are named %q", one.Spec.Name)
 		}
 		out = append(out, one)
 	}
@@ -36,18 +37,18 @@ func (r reader) tools(limits tool.Limits) []Tool {
 
 func (r reader) tool(t table, limits tool.Limits) Tool {
 	var o Tool
-	o.Spec.Name = t.identifier("name", "a tool")
+	o.Spec.Name = t.identifier("name", tool.Textf("a tool"))
 	switch taken := reservedLookalike(o.Spec.Name); taken {
 	case "":
 	case o.Spec.Name:
-		t.Bad("name", "choose another name", "%q is the name of a tool that the host provides itself", o.Spec.Name)
+		t.Bad("name", tool.Textf("choose another name"), "%q is the name of a tool that the host provides itself", o.Spec.Name)
 	default:
-		t.Bad("name", "choose another name", "%q is easily taken for %s, which the host provides itself", o.Spec.Name, taken)
+		t.Bad("name", tool.Textf("choose another name"), "%q is easily taken for %s, which the host provides itself", o.Spec.Name, taken)
 	}
-	if t.need("description", "say in a sentence or two what the tool does and when to use it") {
+	if t.need("description", tool.Textf("say in a sentence or two what the tool does and when to use it")) {
 		o.Spec.Description = t.text("description", maxDescription)
 		if o.Spec.Description == "" {
-			t.Bad("description", "say in a sentence or two what the tool does and when to use it", "%s is empty", t.Name("description"))
+			t.Bad("description", tool.Textf("say in a sentence or two what the tool does and when to use it"), "%s is empty", t.Name("description"))
 		}
 	}
 	t.Get("description")
@@ -64,8 +65,8 @@ func (r reader) tool(t table, limits tool.Limits) Tool {
 		c.done()
 	}
 	if c := t.table("rate"); c.Table != nil {
-		o.PerMinute = c.whole("per_minute", 10, 0, "; 0 is no limit")
-		o.Parallel = c.whole("parallel", 1, 0, "; 0 leaves it to the host")
+		o.PerMinute = c.whole("per_minute", 10, 0, tool.Textf("; 0 is no limit"))
+		o.Parallel = c.whole("parallel", 1, 0, tool.Textf("; 0 leaves it to the host"))
 		c.done()
 	}
 	if h := t.table("hints"); h.Table != nil {
@@ -86,20 +87,20 @@ func (r reader) output(t table) tool.Limits {
 	if t.Table == nil {
 		return l
 	}
-	l.MaxChars = t.whole("max_chars", tool.DefaultMaxChars, tool.MinMaxChars, fmt.Sprintf(": the notice about what is left out alone takes %d", tool.NoticeChars))
-	l.MaxLines = t.whole("max_lines", tool.DefaultMaxLines, 2, ": the notice takes a line")
+	l.MaxChars = t.whole("max_chars", tool.DefaultMaxChars, tool.MinMaxChars, tool.Textf(": the notice about what is left out alone takes %d", tool.NoticeChars))
+	l.MaxLines = t.whole("max_lines", tool.DefaultMaxLines, 2, tool.Textf(": the notice takes a line"))
 	l.Strategy = tool.Strategy(t.oneOf("strategy", string(tool.HeadTail), string(tool.HeadOnly), string(tool.TailOnly), string(tool.JSON), string(tool.Summarize)))
 	if _, ok := t.Values["strategy"]; !ok {
 		l.Strategy = ""
 	}
 	l.Head, l.Tail = t.share("head"), t.share("tail")
 	if l.Head+l.Tail > 1 {
-		t.Bad("tail", "make head and tail together at most 1; what they leave goes to the keep lines", "%s and %s are %v and %v", t.Name("head"), t.Name("tail"), l.Head, l.Tail)
+		t.Bad("tail", tool.Textf("make head and tail together at most 1; what they leave goes to the keep lines"), "%s and %s are %v and %v", t.Name("head"), t.Name("tail"), l.Head, l.Tail)
 	}
 	var budget schema.Budget
 	t.strings("keep", func(s string, at int) {
 		if err := budget.CheckKeep(s); err != nil {
-			t.d.add(at, Problem{Key: t.Name("keep"), Msg: err.Error(), Fix: "write RE2 syntax; literal text needs \\ before . ( [ and the like"})
+			t.d.add(at, Problem{Key: t.Name("keep"), Msg: msg.Of(err), Fix: tool.Textf("write RE2 syntax; literal text needs \\ before . ( [ and the like")})
 			return
 		}
 		l.Keep = append(l.Keep, s)
@@ -118,10 +119,10 @@ const noParams = `{"type":"object","properties":{}}`
 // params reads the schema of a tool's arguments from [tool.params] or params_file.
 func (r reader) params(t table) (json.RawMessage, *schema.Schema) {
 	text := t.asJSON("params")
-	name, isFile := tomlpos.Typed[string](t.Table, "params_file", `a path in quotes, for example params_file = "params.json"`)
+	name, isFile := tomlpos.Typed[string](t.Table, "params_file", tool.Textf(`a path in quotes, for example params_file = "params.json"`))
 	switch {
 	case isFile && text != nil:
-		t.Bad("params_file", "keep one of the two", "both %s and %s are given", t.Name("params"), t.Name("params_file"))
+		t.Bad("params_file", tool.Textf("keep one of the two"), "both %s and %s are given", t.Name("params"), t.Name("params_file"))
 		return nil, nil
 	case isFile:
 		if text = r.paramsFile(t, name); text == nil {
@@ -143,7 +144,7 @@ func (r reader) params(t table) (json.RawMessage, *schema.Schema) {
 	for i, name := range compiled.Required() {
 		if !slices.Contains(compiled.Names(), name) {
 			at := t.Spot.Key("params").Key("required").Item(i).Value
-			t.d.add(at, Problem{Key: t.Name("params.required"), Msg: fmt.Sprintf("%s names %q, which is not among the properties", t.Name("params.required"), name), Fix: "declare it below properties, or fix the spelling", Warning: true})
+			t.d.add(at, Problem{Key: t.Name("params.required"), Msg: tool.Textf("%s names %q, which is not among the properties", t.Name("params.required"), name), Fix: tool.Textf("declare it below properties, or fix the spelling"), Warning: true})
 		}
 	}
 	return text, compiled
@@ -162,7 +163,7 @@ func (r reader) badSchema(t table, inFile bool, err error) {
 		}
 		at = s.Value
 	}
-	t.d.add(at, Problem{Key: t.Name(key), Msg: t.Name(key) + ": " + err.Error(), Fix: `write a JSON Schema of type = "object"`})
+	t.d.add(at, Problem{Key: t.Name(key), Msg: tool.Textf("%s: %s", t.Name(key), err), Fix: tool.Textf(`write a JSON Schema of type = "object"`)})
 }
 
 // step follows one key or element number of a JSON pointer.
@@ -180,15 +181,15 @@ func step(s *tomlpos.Spot, name string) *tomlpos.Spot {
 func (r reader) paramsFile(t table, name string) json.RawMessage {
 	switch {
 	case r.beside == nil:
-		t.Bad("params_file", "write the schema into [tool.params]: a packed plugin has no files beside it", "%s is given in a packed manifest", t.Name("params_file"))
+		t.Bad("params_file", tool.Textf("write the schema into [tool.params]: a packed plugin has no files beside it"), "%s is given in a packed manifest", t.Name("params_file"))
 		return nil
 	case !filepath.IsLocal(name):
-		t.Bad("params_file", "put the file beside the manifest", "%s is %q, which leads out of the manifest's folder", t.Name("params_file"), name)
+		t.Bad("params_file", tool.Textf("put the file beside the manifest"), "%s is %q, which leads out of the manifest's folder", t.Name("params_file"), name)
 		return nil
 	}
 	text, err := r.beside(name)
 	if err != nil {
-		t.Bad("params_file", "put the file beside the manifest, or write the schema into [tool.params]", "%s: %s cannot be read", t.Name("params_file"), name)
+		t.Bad("params_file", tool.Textf("put the file beside the manifest, or write the schema into [tool.params]"), "%s: %s cannot be read", t.Name("params_file"), name)
 		return nil
 	}
 	var any json.RawMessage
@@ -197,13 +198,13 @@ func (r reader) paramsFile(t table, name string) json.RawMessage {
 		if se := (*json.SyntaxError)(nil); errors.As(err, &se) {
 			line, col = tomlpos.LineCol(string(text), int(max(se.Offset-1, 0)))
 		}
-		t.Bad("params_file", "fix the JSON there", "%s:%d:%d is not valid JSON", name, line, col)
+		t.Bad("params_file", tool.Textf("fix the JSON there"), "%s:%d:%d is not valid JSON", name, line, col)
 		return nil
 	}
 	w := &tidy{dec: json.NewDecoder(bytes.NewReader(text)), known: true}
 	w.dec.UseNumber()
 	if err := w.value("", 0); err != nil {
-		t.Bad("params_file", "fix the JSON there", "%s: %s", name, err)
+		t.Bad("params_file", tool.Textf("fix the JSON there"), "%s: %s", name, err)
 		return nil
 	}
 	return w.out.Bytes()
@@ -215,7 +216,7 @@ func (r reader) examples(t table, s *schema.Schema) []tool.Example {
 	for _, e := range t.tables("examples") {
 		ex := tool.Example{Ask: e.text("ask", maxDescription), AskZh: e.text("ask_zh", maxDescription)}
 		if ex.Ask == "" {
-			e.Bad("ask", `write the question that the example answers: ask = "…"`, "%s is missing", e.Name("ask"))
+			e.Bad("ask", tool.Textf(`write the question that the example answers: ask = "…"`), "%s is missing", e.Name("ask"))
 		}
 		if r.sound {
 			s = nil // they fitted
@@ -232,7 +233,7 @@ func (t table) exampleArgs(s *schema.Schema, budget *schema.Budget) json.RawMess
 	if v, ok := t.Values["args"]; ok {
 		if _, isTable := v.(map[string]any); !isTable {
 			t.Get("args")
-			t.Bad("args", "write a table, for example args = { pattern = \"x\" }", "%s is %s", t.Name("args"), tomlpos.Kind(v))
+			t.Bad("args", tool.Textf("write a table, for example args = { pattern = \"x\" }"), "%s is %s", t.Name("args"), tomlpos.Kind(v))
 			return nil
 		}
 	}
@@ -248,7 +249,7 @@ func (t table) exampleArgs(s *schema.Schema, budget *schema.Budget) json.RawMess
 		return args
 	}
 	if wrong := budget.Check(s, v); len(wrong) > 0 {
-		t.Bad("args", "fix the example, or the parameters", "%s does not fit the tool's parameters: %s", t.Name("args"), text.Join(wrong))
+		t.Bad("args", tool.Textf("fix the example, or the parameters"), "%s does not fit the tool's parameters: %s", t.Name("args"), text.Join(wrong))
 	}
 	return args
 }

@@ -1,11 +1,12 @@
 package registry
 
 import (
-	"fmt"
 	"strings"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A Problem is one fault of a plugin that a person should fix.
@@ -17,30 +18,31 @@ type Problem struct {
 	// Key is the manifest key meant, for example tool.output.max_chars; it may be empty.
 	Key string
 	// Msg states the problem, Fix the remedy. Fix may be empty.
-	Msg, Fix string
+	Msg, Fix tool.Text
 	// Warning marks a Problem with which the plugin can still run.
 	Warning bool
 }
 
-// String returns one line: file:line:col: problem; remedy.
-func (p Problem) String() string {
-	var b strings.Builder
-	b.WriteString(text.InLine(p.File))
-	if p.Line > 0 {
-		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Col)
-	}
-	if p.File != "" {
-		b.WriteString(": ")
+// Text returns one line: file:line:col: problem; remedy.
+func (p Problem) Text() tool.Text {
+	t := p.Msg
+	if !p.Fix.IsZero() {
+		t = tool.Textf("%v; %v", p.Msg, p.Fix)
 	}
 	if p.Warning {
-		b.WriteString("warning: ")
+		t = tool.Textf("warning: %v", t)
 	}
-	b.WriteString(p.Msg)
-	if p.Fix != "" {
-		b.WriteString("; " + p.Fix)
+	switch {
+	case p.Line > 0:
+		return tool.Textf("%s:%d:%d: %v", text.InLine(p.File), p.Line, p.Col, t)
+	case p.File != "":
+		return tool.Textf("%s: %v", text.InLine(p.File), t)
 	}
-	return b.String()
+	return t
 }
+
+// String returns Text in English.
+func (p Problem) String() string { return p.Text().String() }
 
 // maxSaid bounds each text of a Problem, in bytes.
 const maxSaid = 1 << 10
@@ -48,7 +50,7 @@ const maxSaid = 1 << 10
 // sanitize makes a Problem safe for a terminal. Names in it are untrusted and may
 // contain escape sequences.
 func (p Problem) sanitize() Problem {
-	p.Key, p.Msg, p.Fix = sanitizeText(p.Key), sanitizeText(p.Msg), sanitizeText(p.Fix)
+	p.Key, p.Msg, p.Fix = sanitizeText(p.Key), msg.Clean(p.Msg, sanitizeText), msg.Clean(p.Fix, sanitizeText)
 	return p
 }
 
@@ -99,13 +101,13 @@ type Refusal struct {
 }
 
 // Why returns the first reason on one line, with the number of further ones.
-func (r Refusal) Why() string {
+func (r Refusal) Why() tool.Text {
 	if len(r.Problems) == 0 {
-		return ""
+		return tool.Text{}
 	}
-	why := r.Problems[0].String()
+	why := r.Problems[0].Text()
 	if more := len(r.Problems) - 1; more > 0 {
-		why += fmt.Sprintf(" (and %d more)", more)
+		return tool.Textf("%v (and %d more)", why, more)
 	}
 	return why
 }

@@ -2,14 +2,14 @@ package registry
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/weirhost/weir/host/internal/modindex"
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A place locates a file: by its path, or by a name within a folder. A link must
@@ -32,7 +32,7 @@ func readBeside(manifest, name string, limit int64) ([]byte, error) {
 	return b, err
 }
 
-var errLeadsOut = errors.New("a link leads out of the plugin's folder")
+var errLeadsOut = msg.Errorf("a link leads out of the plugin's folder")
 
 // stat facts at a file without opening it.
 func (p place) stat() (info fs.FileInfo, err error) {
@@ -85,7 +85,7 @@ func readBy(stat func(string) (os.FileInfo, error), open func(string) (*os.File,
 		return nil, nil, err
 	}
 	if !st.Mode().IsRegular() {
-		return nil, nil, errors.New("it is not a regular file")
+		return nil, nil, msg.Errorf("it is not a regular file")
 	}
 	if st.Size() > limit {
 		return nil, nil, tooLong{st.Size(), limit}
@@ -117,6 +117,9 @@ func readBy(stat func(string) (os.FileInfo, error), open func(string) (*os.File,
 // tooLong is the error for a file over the limit.
 type tooLong struct{ size, most int64 }
 
-func (e tooLong) Error() string {
-	return fmt.Sprintf("it is %d bytes long, and at most %d are read", e.size, e.most)
+func (e tooLong) Error() string { return e.MsgText().String() }
+
+// MsgText returns the sentence.
+func (e tooLong) MsgText() tool.Text {
+	return tool.Textf("it is %d bytes long, and at most %d are read", e.size, e.most)
 }

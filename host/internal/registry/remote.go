@@ -12,8 +12,8 @@ import (
 // schema are untrusted and get the same checks as a third-party plugin's. The new
 // name is <server>__<name>; Remote is the original one. notes are the faults. ok
 // is false if the tool is unusable. The schemas of a server share a budget.
-func RemoteTool(server, name, title, description string, params json.RawMessage, budget *schema.Budget) (t Tool, notes []string, ok bool) {
-	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+func RemoteTool(server, name, title, description string, params json.RawMessage, budget *schema.Budget) (t Tool, notes []tool.Text, ok bool) {
+	note := func(format string, args ...any) { notes = append(notes, tool.Textf(format, args...)) }
 	short, place := "", cleanName(server)
 	if len(name) <= 4*maxToolName {
 		short = cleanName(name)
@@ -27,7 +27,7 @@ func RemoteTool(server, name, title, description string, params json.RawMessage,
 	if t.Spec.Description = thirdPartyText(description, title); t.Spec.Description == "" {
 		t.Spec.Description = fmt.Sprintf("The tool %s of the server %s, which does not describe it.", short, place)
 	}
-	t.Spec.Params, t.Schema = thirdPartySchema(params, budget, func(why string) {
+	t.Spec.Params, t.Schema = thirdPartySchema(params, budget, func(why error) {
 		note("%s takes any arguments: %s", t.Spec.Name, why)
 	})
 	return t, notes, true

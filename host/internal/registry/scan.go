@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -17,12 +16,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode"
 
 	"github.com/weirhost/weir/host/internal/modindex"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/wasmcheck"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // maxWasm is the largest module that is read, in bytes.
@@ -119,17 +119,17 @@ func (p *Plugin) Read() ([]byte, error) {
 // made of them.
 func (p *Plugin) readBoth() (file, wasm []byte, err error) {
 	if file, _, err = p.module().read(maxWasm); err != nil {
-		return nil, nil, fmt.Errorf("%s cannot be read any more", p.WasmPath)
+		return nil, nil, msg.Errorf("%s cannot be read any more", p.WasmPath)
 	}
 	if wasm, err = p.moduleOf(file); err != nil || digest(wasm) != p.WasmSHA256 {
 		p.index.Forget(p.indexKey())
-		return nil, nil, fmt.Errorf("%s: %w", p.WasmPath, ErrChanged)
+		return nil, nil, msg.Errorf("%s: %w", p.WasmPath, ErrChanged)
 	}
 	return file, wasm, nil
 }
 
 // ErrChanged reports that a module's file has changed since the scan.
-var ErrChanged = errors.New("the file has changed since it was scanned")
+var ErrChanged = msg.Errorf("the file has changed since it was scanned")
 
 func digest(b []byte) string {
 	sum := sha256.Sum256(b)
@@ -208,9 +208,9 @@ type candidate struct {
 func (s *scan) candidates(f plugin.Folder) []candidate {
 	entries, err := os.ReadDir(f.Path)
 	if err != nil {
-		p := Problem{File: f.Path, Msg: "the plugin folder cannot be read", Fix: "make it, or name another folder", Warning: true}
+		p := Problem{File: f.Path, Msg: tool.Textf("the plugin folder cannot be read"), Fix: tool.Textf("make it, or name another folder"), Warning: true}
 		if errors.Is(err, fs.ErrNotExist) {
-			p.Msg = "the plugin folder does not exist"
+			p.Msg = tool.Textf("the plugin folder does not exist")
 		}
 		s.snap.Warnings = append(s.snap.Warnings, p)
 		return nil
@@ -255,7 +255,7 @@ func named(path string) bool {
 // strayModule warns about a folder that holds a module but no manifest.
 func (s *scan) strayModule(dir string) {
 	if found, err := filepath.Glob(filepath.Join(dir, "*.wasm")); err == nil && len(found) > 0 {
-		s.snap.Warnings = append(s.snap.Warnings, Problem{File: dir, Msg: "the folder holds a .wasm but no " + ManifestName, Fix: "add the manifest", Warning: true})
+		s.snap.Warnings = append(s.snap.Warnings, Problem{File: dir, Msg: tool.Textf("the folder holds a .wasm but no %s", ManifestName), Fix: tool.Textf("add the manifest"), Warning: true})
 	}
 }
 
@@ -313,7 +313,7 @@ func (s *scan) describe(ctx context.Context, found []reading) {
 	if s.opt.Describe == nil {
 		for _, r := range thirdParty {
 			list, _ := r.plugin.ABI.Exports()
-			r.problems = append(r.problems, Problem{File: r.source, Msg: fmt.Sprintf("the plugin was made for another host; its tools are known only when its export %s runs", list), Fix: "drop it into the plugin folder, where `weir plugin list` shows it"})
+			r.problems = append(r.problems, Problem{File: r.source, Msg: tool.Textf("the plugin was made for another host; its tools are known only when its export %s runs", list), Fix: tool.Textf("drop it into the plugin folder, where `weir plugin list` shows it")})
 		}
 		return
 	}
@@ -369,11 +369,11 @@ func (s *scan) admit(p *Plugin) {
 func (s *scan) clashes(p *Plugin) []Problem {
 	out := s.lookalikes(p)
 	if o, ok := s.owner["plugin "+p.Manifest.Name]; ok {
-		out = append(out, Problem{File: p.Source, Key: "name", Msg: fmt.Sprintf("the plugin name %q belongs to %s already", p.Manifest.Name, o.Source), Fix: "rename or remove one of the two"})
+		out = append(out, Problem{File: p.Source, Key: "name", Msg: tool.Textf("the plugin name %q belongs to %s already", p.Manifest.Name, o.Source), Fix: tool.Textf("rename or remove one of the two")})
 	}
 	for _, t := range p.Manifest.Tools {
 		if o, ok := s.owner[t.Spec.Name]; ok {
-			out = append(out, Problem{File: p.Source, Key: "tool.name", Msg: fmt.Sprintf("the tool name %q belongs to the plugin %s (%s) already", t.Spec.Name, o.Manifest.Name, o.Source), Fix: fmt.Sprintf("rename the tool in %s, or remove one of the two plugins", p.Manifest.Name)})
+			out = append(out, Problem{File: p.Source, Key: "tool.name", Msg: tool.Textf("the tool name %q belongs to the plugin %s (%s) already", t.Spec.Name, o.Manifest.Name, o.Source), Fix: tool.Textf("rename the tool in %s, or remove one of the two plugins", p.Manifest.Name)})
 		}
 	}
 	return out
@@ -386,9 +386,9 @@ func (s *scan) read(c candidate) (*Plugin, []Problem) {
 	}
 	text, err := readFile(c.source, maxManifest)
 	if err != nil {
-		p := unreadable(c.source, "the manifest cannot be read", err)
+		p := unreadable(c.source, tool.Textf("the manifest cannot be read"), err)
 		if errors.Is(err, fs.ErrNotExist) {
-			p.Msg, p.Fix = "the manifest cannot be read: it has just gone, or is a link that leads nowhere", "put the file back, or remove the link"
+			p.Msg, p.Fix = tool.Textf("the manifest cannot be read: it has just gone, or is a link that leads nowhere"), tool.Textf("put the file back, or remove the link")
 		}
 		return nil, []Problem{p}
 	}
@@ -436,7 +436,7 @@ func (s *scan) readPacked(c candidate) (*Plugin, []Problem) {
 	case abi != ABIOwn:
 		return p, p.readThirdParty(abi, l)
 	}
-	return p, []Problem{{File: c.source, Msg: "the module carries no manifest", Fix: fmt.Sprintf("put it into a folder of its own beside a %s; `weir plugin pack` makes one file of the two", ManifestName)}}
+	return p, []Problem{{File: c.source, Msg: tool.Textf("the module carries no manifest"), Fix: tool.Textf("put it into a folder of its own beside a %s; `weir plugin pack` makes one file of the two", ManifestName)}}
 }
 
 // readSection reads a manifest from a module's custom section.
@@ -461,14 +461,14 @@ func (s *scan) tooOld(source string, m Manifest) []Problem {
 	if m.MinHost == "" || !olderThan(s.opt.Version, m.MinHost) {
 		return nil
 	}
-	return []Problem{{File: source, Key: "min_host", Msg: fmt.Sprintf("the plugin needs weir %s or newer, and this is %s", m.MinHost, s.opt.Version), Fix: "update weir, or use an older version of the plugin"}}
+	return []Problem{{File: source, Key: "min_host", Msg: tool.Textf("the plugin needs weir %s or newer, and this is %s", m.MinHost, s.opt.Version), Fix: tool.Textf("update weir, or use an older version of the plugin")}}
 }
 
 // fits compares the module with the manifest and sets the plugin's facts.
 func (p *Plugin) fits(l moduleFacts) []Problem {
 	switch {
 	case l.err != nil && p.isScript():
-		return []Problem{{File: p.WasmPath, Msg: l.err.Error(), Fix: "write a script in UTF-8 that exports a function for each tool"}}
+		return []Problem{{File: p.WasmPath, Msg: msg.Of(l.err), Fix: tool.Textf("write a script in UTF-8 that exports a function for each tool")}}
 	case l.err != nil:
 		return []Problem{notAModule(p.WasmPath, l.err)}
 	}
@@ -476,14 +476,14 @@ func (p *Plugin) fits(l moduleFacts) []Problem {
 	var out []Problem
 	for _, t := range p.Manifest.Tools {
 		if !slices.Contains(l.Exports, t.Export) {
-			out = append(out, Problem{File: p.WasmPath, Key: "tool.export", Msg: fmt.Sprintf("the module does not export %q, which the tool %s runs", t.Export, t.Spec.Name), Fix: exportFix(t.Export, l.Exports)})
+			out = append(out, Problem{File: p.WasmPath, Key: "tool.export", Msg: tool.Textf("the module does not export %q, which the tool %s runs", t.Export, t.Spec.Name), Fix: exportFix(l.Exports)})
 		}
 	}
 	return out
 }
 
 // exportFix returns a remedy that names the module's exports.
-func exportFix(want string, exports []string) string {
+func exportFix(exports []string) tool.Text {
 	var named []string
 	for _, e := range exports {
 		if !strings.HasPrefix(e, "_") && e != "malloc" && e != "free" {
@@ -492,11 +492,11 @@ func exportFix(want string, exports []string) string {
 	}
 	switch {
 	case len(named) == 0:
-		return "export it from the source, and build again"
+		return tool.Textf("export it from the source, and build again")
 	case len(named) > 12:
 		named = append(named[:12], "…")
 	}
-	return fmt.Sprintf("export it from the source, or set export to one of: %s", strings.Join(named, ", "))
+	return tool.Textf("export it from the source, or set export to one of: %s", strings.Join(named, ", "))
 }
 
 // module returns the location of the module. With a manifest, it must be inside
@@ -513,46 +513,38 @@ func (p *Plugin) unread(err error) []Problem {
 	path := p.WasmPath
 	switch {
 	case errors.Is(err, errLeadsOut):
-		return []Problem{{File: path, Msg: "the module cannot be read: " + errLeadsOut.Error(), Fix: "put the module itself there; the plugin's folder as a whole may be a link"}}
+		return []Problem{{File: path, Msg: tool.Textf("the module cannot be read: %s", errLeadsOut), Fix: tool.Textf("put the module itself there; the plugin's folder as a whole may be a link")}}
 	case errors.Is(err, fs.ErrNotExist):
 		if p.isScript() {
-			return []Problem{{File: path, Msg: "the script is missing", Fix: "put it there, or correct script in " + ManifestName}}
+			return []Problem{{File: path, Msg: tool.Textf("the script is missing"), Fix: tool.Textf("put it there, or correct script in %s", ManifestName)}}
 		}
-		return []Problem{{File: path, Msg: "the module is missing", Fix: "build it with `weir plugin build`, or in weir's own repository with `make plugins`"}}
+		return []Problem{{File: path, Msg: tool.Textf("the module is missing"), Fix: tool.Textf("build it with `weir plugin build`, or in weir's own repository with `make plugins`")}}
 	case errors.As(err, new(tooLong)):
-		p := unreadable(path, "the module cannot be read", err)
-		p.Fix = "build it without names and debugging data, for Go with -ldflags=\"-s -w\", for C and Rust with -s"
+		p := unreadable(path, tool.Textf("the module cannot be read"), err)
+		p.Fix = tool.Textf("build it without names and debugging data, for Go with -ldflags=\"-s -w\", for C and Rust with -s")
 		return []Problem{p}
 	}
-	return []Problem{unreadable(path, "the module cannot be read", err)}
+	return []Problem{unreadable(path, tool.Textf("the module cannot be read"), err)}
 }
 
 func notAModule(path string, err error) Problem {
-	return Problem{File: path, Msg: err.Error(), Fix: "build it again as a core WebAssembly module, and copy it whole"}
+	return Problem{File: path, Msg: msg.Of(err), Fix: tool.Textf("build it again as a core WebAssembly module, and copy it whole")}
 }
 
 // unreadable is the Problem of a file that is there and cannot be read.
-func unreadable(path, what string, err error) Problem {
+func unreadable(path string, what tool.Text, err error) Problem {
 	p := Problem{File: path, Msg: reason(err, what)}
 	if errors.Is(err, fs.ErrPermission) {
-		p.Fix = "let the user that runs weir read it, for example with: chmod a+rX " + shellQuote(filepath.Dir(path)) + " " + shellQuote(path)
+		p.Fix = tool.Textf("let the user that runs weir read it, for example with: chmod a+rX %s %s", text.ShellWord(filepath.Dir(path)), text.ShellWord(path))
 	}
 	return p
 }
 
-// shellQuote returns a path as one word for a shell.
-func shellQuote(path string) string {
-	if !strings.ContainsFunc(path, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("'\"\\$`&;|<>()*?[]{}!#~", r) }) {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-}
-
 // reason keeps an error's own words when they are ours, without the path that
 // the Problem names already.
-func reason(err error, what string) string {
+func reason(err error, what tool.Text) tool.Text {
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
-		return what + ": " + pe.Err.Error()
+		return tool.Textf("%v: %v", what, pe.Err)
 	}
-	return what + ": " + err.Error()
+	return tool.Textf("%v: %v", what, err)
 }

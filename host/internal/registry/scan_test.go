@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // module makes a WebAssembly module that exports functions without a body worth
@@ -71,7 +72,7 @@ func report(s *Snapshot, dir string) string {
 		out = append(out, "ready "+p.Manifest.Name)
 	}
 	for _, r := range s.Refused {
-		out = append(out, "refused "+r.Name+": "+r.Why())
+		out = append(out, "refused "+r.Name+": "+r.Why().String())
 	}
 	for _, w := range s.Warnings {
 		out = append(out, w.String())
@@ -188,7 +189,7 @@ func TestUnreadable(t *testing.T) {
 		{"/my p/it's.wasm", `/my p/it's.wasm: it cannot be read: permission denied; let the user that runs weir read it, for example with: chmod a+rX '/my p' '/my p/it'\''s.wasm'`, denied, "a path that a shell would take apart"},
 		{"/p/b.wasm", "/p/b.wasm: it cannot be read: it is not a regular file", errors.New("it is not a regular file"), "anything else: permissions do not matter"},
 	} {
-		if got := unreadable(tt.path, "it cannot be read", tt.err).String(); got != tt.want {
+		if got := unreadable(tt.path, tool.Textf("it cannot be read"), tt.err).String(); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.why, got, tt.want)
 		}
 	}

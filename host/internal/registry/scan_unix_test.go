@@ -105,7 +105,7 @@ func TestDanglingManifestLinkIsReported(t *testing.T) {
 	if len(s.Refused) != 1 || len(s.Warnings) != 0 {
 		t.Fatalf("%s", report(s, dir))
 	}
-	if r := s.Refused[0]; r.Name != "a" || !strings.Contains(r.Why(), "the manifest cannot be read") || !strings.Contains(r.Why(), "a link that leads nowhere") || r.Problems[0].Fix == "" {
+	if r := s.Refused[0]; r.Name != "a" || !strings.Contains(r.Why().String(), "the manifest cannot be read") || !strings.Contains(r.Why().String(), "a link that leads nowhere") || r.Problems[0].Fix.IsZero() {
 		t.Errorf("%s: %s", r.Name, r.Why())
 	}
 }

@@ -39,7 +39,7 @@ func (d *doc) add(at int, p Problem) {
 }
 
 // wrong adds an error at a value, or at the table without one.
-func (d *doc) wrong(at *tomlpos.Spot, name, msg, fix string) {
+func (d *doc) wrong(at *tomlpos.Spot, name string, msg, fix tool.Text) {
 	d.add(at.Value, Problem{Key: name, Msg: msg, Fix: fix})
 }
 
@@ -51,8 +51,8 @@ type table struct {
 }
 
 // warn is bad for what does not keep the plugin from running.
-func (t table) warn(key, fix, format string, args ...any) {
-	t.d.add(t.Spot.Key(key).Value, Problem{Key: t.Name(key), Msg: fmt.Sprintf(format, args...), Fix: fix, Warning: true})
+func (t table) warn(key string, fix tool.Text, format string, args ...any) {
+	t.d.add(t.Spot.Key(key).Value, Problem{Key: t.Name(key), Msg: tool.Textf(format, args...), Fix: fix, Warning: true})
 }
 
 // str returns a short string without the characters that a reader cannot see.
@@ -61,13 +61,13 @@ func (t table) str(key, example string) string {
 }
 
 func (t table) within(key, example string, limit int) string {
-	s, _ := tomlpos.Typed[string](t.Table, key, fmt.Sprintf("a string, for example %s = %q", key, example))
+	s, _ := tomlpos.Typed[string](t.Table, key, tool.Textf("a string, for example %s = %q", key, example))
 	c := text.Clean(s)
 	if c != s {
-		t.warn(key, "remove them from the file", "%s holds invisible or control characters, which are left out", t.Name(key))
+		t.warn(key, tool.Textf("remove them from the file"), "%s holds invisible or control characters, which are left out", t.Name(key))
 	}
 	if c = strings.TrimSpace(c); len(c) > limit {
-		t.Bad(key, fmt.Sprintf("shorten it to %d bytes", limit), "%s is %d bytes long", t.Name(key), len(c))
+		t.Bad(key, tool.Textf("shorten it to %d bytes", limit), "%s is %d bytes long", t.Name(key), len(c))
 	}
 	return c
 }
@@ -76,22 +76,22 @@ func (t table) within(key, example string, limit int) string {
 func (t table) text(key string, limit int) string { return t.within(key, "…", limit) }
 
 func (t table) boolean(key string) bool {
-	b, _ := tomlpos.Typed[bool](t.Table, key, fmt.Sprintf("%s = true or %s = false", key, key))
+	b, _ := tomlpos.Typed[bool](t.Table, key, tool.Textf("%s = true or %s = false", key, key))
 	return b
 }
 
 // whole returns a whole number that is at least low; 0 when it is not there.
-func (t table) whole(key string, example int, low int64, why string) int {
-	n, ok := tomlpos.Typed[int64](t.Table, key, fmt.Sprintf("a whole number, for example %s = %d", key, example))
+func (t table) whole(key string, example int, low int64, why tool.Text) int {
+	n, ok := tomlpos.Typed[int64](t.Table, key, tool.Textf("a whole number, for example %s = %d", key, example))
 	if !ok {
 		return 0
 	}
 	if n > math.MaxInt32 {
-		t.Bad(key, fmt.Sprintf("write at most %d", math.MaxInt32), "%s is %d", t.Name(key), n)
+		t.Bad(key, tool.Textf("write at most %d", math.MaxInt32), "%s is %d", t.Name(key), n)
 		return 0
 	}
 	if n < low {
-		t.Bad(key, fmt.Sprintf("write at least %d%s", low, why), "%s is %d", t.Name(key), n)
+		t.Bad(key, tool.Textf("write at least %d%s", low, why), "%s is %d", t.Name(key), n)
 		return 0
 	}
 	return int(n)
@@ -108,7 +108,7 @@ func (t table) share(key string) float64 {
 		f, isFloat = float64(n), true
 	}
 	if !isFloat || !(f >= 0 && f <= 1) {
-		t.Bad(key, fmt.Sprintf("write a share of the budget from 0 to 1, for example %s = 0.4", key), "%s is %v", t.Name(key), show(raw))
+		t.Bad(key, tool.Textf("write a share of the budget from 0 to 1, for example %s = 0.4", key), "%s is %v", t.Name(key), show(raw))
 		return 0
 	}
 	return f
@@ -116,13 +116,13 @@ func (t table) share(key string) float64 {
 
 // duration returns a length of time from 0 to high; 0 when it is not there.
 func (t table) duration(key, example string, high time.Duration) time.Duration {
-	s, ok := tomlpos.Typed[string](t.Table, key, fmt.Sprintf("a length of time in quotes, for example %s = %q", key, example))
+	s, ok := tomlpos.Typed[string](t.Table, key, tool.Textf("a length of time in quotes, for example %s = %q", key, example))
 	if !ok {
 		return 0
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 || d > high {
-		t.Bad(key, fmt.Sprintf("write a length of time from 0s to %s, for example %s = %q", plain(high), key, example), "%s is %q", t.Name(key), s)
+		t.Bad(key, tool.Textf("write a length of time from 0s to %s, for example %s = %q", plain(high), key, example), "%s is %q", t.Name(key), s)
 		return 0
 	}
 	return d
@@ -153,7 +153,7 @@ func (t table) bytes(key string, low tool.Bytes) (b tool.Bytes) {
 		text = ""
 	}
 	if err := b.UnmarshalText([]byte(text)); err != nil || b < low || text == "" {
-		t.Bad(key, fmt.Sprintf("write an amount of at least %s, for example %s = %q", low, key, "64MiB"), "%s is %s", t.Name(key), show(raw))
+		t.Bad(key, tool.Textf("write an amount of at least %s, for example %s = %q", low, key, "64MiB"), "%s is %s", t.Name(key), show(raw))
 		return 0
 	}
 	return b
@@ -161,12 +161,12 @@ func (t table) bytes(key string, low tool.Bytes) (b tool.Bytes) {
 
 // oneOf returns a string that is one of the choices; the first one when it is not there.
 func (t table) oneOf(key string, choices ...string) string {
-	s, ok := tomlpos.Typed[string](t.Table, key, fmt.Sprintf("a string, for example %s = %q", key, choices[0]))
+	s, ok := tomlpos.Typed[string](t.Table, key, tool.Textf("a string, for example %s = %q", key, choices[0]))
 	if !ok {
 		return choices[0]
 	}
 	if !slices.Contains(choices, s) {
-		t.Bad(key, "write one of "+strings.Join(choices, ", "), "%s is %q", t.Name(key), s)
+		t.Bad(key, tool.Textf("write one of %s", strings.Join(choices, ", ")), "%s is %q", t.Name(key), s)
 		return choices[0]
 	}
 	return s
@@ -174,14 +174,14 @@ func (t table) oneOf(key string, choices ...string) string {
 
 // strings returns a list of strings; each is called with its spot.
 func (t table) strings(key string, each func(s string, at int)) {
-	list, ok := tomlpos.Typed[[]any](t.Table, key, fmt.Sprintf("a list of strings, for example %s = [\"…\"]", key))
+	list, ok := tomlpos.Typed[[]any](t.Table, key, tool.Textf("a list of strings, for example %s = [\"…\"]", key))
 	if !ok {
 		return
 	}
 	for i, e := range t.Some(key, list, most(key)) {
 		s, isText := e.(string)
 		if !isText {
-			t.BadItem(key, i, e, "write a string")
+			t.BadItem(key, i, e, tool.Textf("write a string"))
 			continue
 		}
 		each(s, t.Spot.Key(key).Item(i).Value)
@@ -211,34 +211,34 @@ func (t table) tables(key string) (out []table) {
 }
 
 // need notes an error when the key is missing.
-func (t table) need(key, fix string) bool {
+func (t table) need(key string, fix tool.Text) bool {
 	if _, ok := t.Values[key]; ok {
 		return true
 	}
 	at := t.Spot.Value
-	t.d.add(at, Problem{Key: t.Name(key), Msg: t.Name(key) + " is missing", Fix: fix})
+	t.d.add(at, Problem{Key: t.Name(key), Msg: tool.Textf("%s is missing", t.Name(key)), Fix: fix})
 	return false
 }
 
 // done adds a warning for each unknown key.
 func (t table) done() {
 	for _, key := range t.Unknown() {
-		fix := ""
+		var fix tool.Text
 		if near := text.Nearest(key, t.Known()); len(near) > 0 {
-			fix = "perhaps " + near[0] + " is meant"
+			fix = tool.Textf("perhaps %s is meant", near[0])
 		}
-		t.d.add(t.Spot.Key(key).At, Problem{Key: t.Name(key), Msg: t.Name(key) + " is not a key this host knows, and is ignored", Fix: fix, Warning: true})
+		t.d.add(t.Spot.Key(key).At, Problem{Key: t.Name(key), Msg: tool.Textf("%s is not a key this host knows, and is ignored", t.Name(key)), Fix: fix, Warning: true})
 	}
 }
 
 // show prints a value the way it is written, shortened, or its kind when it is
 // not a simple one.
-func show(v any) string {
+func show(v any) tool.Text {
 	switch v := v.(type) {
 	case string:
-		return fmt.Sprintf("%.60q", v)
+		return tool.Textf("%.60q", v)
 	case int64, float64, bool:
-		return fmt.Sprint(v)
+		return tool.Textf("%v", v)
 	}
 	return tomlpos.Kind(v)
 }

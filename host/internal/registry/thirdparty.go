@@ -6,12 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/schema"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/tool"
@@ -70,7 +70,7 @@ const (
 )
 
 // thirdPartyFix is the remedy for a plugin without a usable tool list.
-const thirdPartyFix = "ask its author, or remove the plugin"
+func thirdPartyFix() tool.Text { return tool.Textf("ask its author, or remove the plugin") }
 
 // readThirdParty completes readPacked for a module without a manifest. describe
 // adds the tools later.
@@ -78,7 +78,7 @@ func (p *Plugin) readThirdParty(abi ABI, l moduleFacts) []Problem {
 	p.ABI = abi
 	p.setFacts(l)
 	if p.Manifest.Name = cleanName(strings.TrimSuffix(filepath.Base(p.Source), ".wasm")); p.Manifest.Name == "" {
-		return []Problem{{File: p.Source, Msg: "a plugin of this kind is named by its file, and this file's name has no letter from a to z and no digit", Fix: "rename the file, for example to mytool.wasm"}}
+		return []Problem{{File: p.Source, Msg: tool.Textf("a plugin of this kind is named by its file, and this file's name has no letter from a to z and no digit"), Fix: tool.Textf("rename the file, for example to mytool.wasm")}}
 	}
 	p.Manifest.Wasm = filepath.Base(p.Source)
 	return nil
@@ -132,10 +132,10 @@ type thirdPartyList struct {
 func (p *Plugin) describe(d Description) []Problem {
 	list, _ := p.ABI.Exports()
 	refuse := func(format string, args ...any) []Problem {
-		return []Problem{{File: p.Source, Msg: fmt.Sprintf(format, args...), Fix: thirdPartyFix}}
+		return []Problem{{File: p.Source, Msg: tool.Textf(format, args...), Fix: thirdPartyFix()}}
 	}
 	if d.Err != nil {
-		return []Problem{{File: p.Source, Msg: fmt.Sprintf("its export %s, which lists its tools, failed: %s", list, d.Err), Fix: "ask its author, or remove the plugin; after ten minutes a reload asks it again"}}
+		return []Problem{{File: p.Source, Msg: tool.Textf("its export %s, which lists its tools, failed: %s", list, d.Err), Fix: tool.Textf("ask its author, or remove the plugin; after ten minutes a reload asks it again")}}
 	}
 	var answer thirdPartyList
 	dec := json.NewDecoder(bytes.NewReader(d.Answer))
@@ -150,7 +150,7 @@ func (p *Plugin) describe(d Description) []Problem {
 	}
 	var problems []Problem
 	warn := func(format string, args ...any) {
-		problems = append(problems, Problem{File: p.Source, Msg: fmt.Sprintf(format, args...), Warning: true})
+		problems = append(problems, Problem{File: p.Source, Msg: tool.Textf(format, args...), Warning: true})
 	}
 	var budget schema.Budget
 	p.Manifest.Description = fmt.Sprintf("tools of a plugin for other hosts (%s)", p.ABI)
@@ -163,7 +163,7 @@ func (p *Plugin) describe(d Description) []Problem {
 		if one.Spec.Description == "" {
 			one.Spec.Description = fmt.Sprintf("The tool %s of the plugin %s, which does not describe it.", one.Spec.Name, p.Manifest.Name)
 		}
-		one.Spec.Params, one.Schema = thirdPartySchema(t.InputSchema, &budget, func(why string) {
+		one.Spec.Params, one.Schema = thirdPartySchema(t.InputSchema, &budget, func(why error) {
 			warn("%s takes any arguments: %s", one.Spec.Name, why)
 		})
 		p.Manifest.Tools = append(p.Manifest.Tools, one)
@@ -232,7 +232,7 @@ const freeParams = `{"type":"object","additionalProperties":true}`
 
 // thirdPartySchema returns a third-party schema if it is valid. Otherwise it calls
 // why with the reason and returns a schema that accepts everything.
-func thirdPartySchema(raw json.RawMessage, budget *schema.Budget, why func(string)) (json.RawMessage, *schema.Schema) {
+func thirdPartySchema(raw json.RawMessage, budget *schema.Budget, why func(error)) (json.RawMessage, *schema.Schema) {
 	text, err := tidySchema(raw)
 	if err == nil {
 		var s *schema.Schema
@@ -240,7 +240,7 @@ func thirdPartySchema(raw json.RawMessage, budget *schema.Budget, why func(strin
 			return text, s
 		}
 	}
-	why(err.Error())
+	why(err)
 	s, err := schema.Compile(json.RawMessage(freeParams))
 	if err != nil {
 		return nil, nil // unreachable: a constant that compiles
@@ -254,11 +254,11 @@ func tidySchema(raw json.RawMessage) (json.RawMessage, error) {
 	raw = bytes.TrimSpace(raw)
 	switch {
 	case len(raw) > maxThirdPartySchema:
-		return nil, fmt.Errorf("its schema is %d bytes long, and at most %d are read", len(raw), maxThirdPartySchema)
+		return nil, msg.Errorf("its schema is %d bytes long, and at most %d are read", len(raw), maxThirdPartySchema)
 	case len(raw) == 0 || string(raw) == "null":
 		return json.RawMessage(noParams), nil
 	case raw[0] != '{':
-		return nil, errors.New("its schema is not an object")
+		return nil, msg.Errorf("its schema is not an object")
 	}
 	w := &tidy{dec: json.NewDecoder(bytes.NewReader(raw))}
 	w.dec.UseNumber()
@@ -267,7 +267,7 @@ func tidySchema(raw json.RawMessage) (json.RawMessage, error) {
 	}
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(w.out.Bytes(), &top); err != nil {
-		return nil, errors.New("its schema is not valid JSON")
+		return nil, msg.Errorf("its schema is not valid JSON")
 	}
 	if _, typed := top["type"]; !typed {
 		rest := strings.TrimPrefix(w.out.String(), "{")
@@ -294,11 +294,11 @@ type tidy struct {
 
 func (w *tidy) value(key string, depth int) error {
 	if depth > maxSchemaDepth {
-		return fmt.Errorf("its schema nests deeper than %d levels", maxSchemaDepth)
+		return msg.Errorf("its schema nests deeper than %d levels", maxSchemaDepth)
 	}
 	t, err := w.dec.Token()
 	if err != nil {
-		return errors.New("its schema is not valid JSON")
+		return msg.Errorf("its schema is not valid JSON")
 	}
 	switch t := t.(type) {
 	case json.Delim:
@@ -326,9 +326,9 @@ func (w *tidy) own(s string, read bool) string {
 	shown := text.Clean(s)
 	switch {
 	case !read && shown != s:
-		w.fault = errors.New("it " + hidden)
+		w.fault = msg.Errorf("it holds characters that cannot be seen")
 	case read && len(shown) > maxDescription:
-		w.fault = fmt.Errorf("it holds a text of %d bytes, and at most %d are taken", len(shown), maxDescription)
+		w.fault = msg.Errorf("it holds a text of %d bytes, and at most %d are taken", len(shown), maxDescription)
 	case !read:
 		return s
 	}
@@ -347,7 +347,7 @@ func (w *tidy) inside(open json.Delim, depth int) error {
 			t, err := w.dec.Token()
 			name, ok := t.(string)
 			if err != nil || !ok {
-				return errors.New("its schema is not valid JSON")
+				return msg.Errorf("its schema is not valid JSON")
 			}
 			key = w.text(name, false)
 			w.out.literal(key)
@@ -359,7 +359,7 @@ func (w *tidy) inside(open json.Delim, depth int) error {
 	}
 	end, err := w.dec.Token()
 	if err != nil {
-		return errors.New("its schema is not valid JSON")
+		return msg.Errorf("its schema is not valid JSON")
 	}
 	w.out.WriteString(end.(json.Delim).String())
 	return w.fault

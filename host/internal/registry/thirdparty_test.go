@@ -101,7 +101,7 @@ func TestScanListsThirdPartyToolsOnce(t *testing.T) {
 	if asked != 1 || len(s.Pending) != 1 || s.Pending[0].Manifest.Name != "slow" {
 		t.Errorf("asked %d times, pending %v", asked, s.Pending)
 	}
-	if s := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{}); len(s.Plugins) != 1 || !strings.Contains(s.Refused[0].Why(), "made for another host") {
+	if s := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{}); len(s.Plugins) != 1 || !strings.Contains(s.Refused[0].Why().String(), "made for another host") {
 		t.Errorf("without a Describer: %s", report(s, dir))
 	}
 }

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/text"
@@ -236,13 +236,13 @@ func (d *ToolLister) call(ctx context.Context, p *registry.Plugin) ([]byte, erro
 	d.cfg.Logger.Info("a plugin was asked for its tools", "plugin", p.Manifest.Name, "abi", string(p.ABI), "took", time.Since(began), "bytes", len(o.Bytes))
 	switch {
 	case fail != nil && fail.Code == tool.TimedOut:
-		return nil, fmt.Errorf("it did not answer within %s", d.timeout)
+		return nil, msg.Errorf("it did not answer within %s", d.timeout)
 	case fail != nil && fail.Code == tool.OutOfMemory:
 		return nil, errors.New(text.OneLine(fail.Msg, 200) + ` (memory = "128MiB" below [limits] in tools.toml gives more to all)`)
 	case fail != nil:
 		return nil, errors.New(text.OneLine(fail.Msg, 200))
 	case len(o.Bytes) == 0:
-		return nil, errors.New("it answered nothing")
+		return nil, msg.Errorf("it answered nothing")
 	}
 	return o.Bytes, nil
 }

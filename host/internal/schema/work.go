@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"errors"
 	"iter"
 	"math/bits"
 	"reflect"
@@ -57,7 +58,10 @@ func (b *Budget) CheckKeep(pattern string) error {
 	if b.keep += patternSize(pattern); b.keep > maxKeepSize {
 		return errorf("its regular expressions are too large; use fewer and shorter repeats")
 	}
-	return limit.CheckHighlights([]string{pattern})
+	if err := limit.CheckHighlights([]string{pattern}); err != nil {
+		return errorf("keep %q is not a regular expression: %s", pattern, errors.Unwrap(err))
+	}
+	return nil
 }
 
 // Compile is the function Compile, within the budget.

@@ -25,8 +25,6 @@ type Printer struct {
 	Events bool
 	// Language returns the language of the reader. Nil: English.
 	Language func() tool.Locale
-	// Localize returns a text in the language of the reader. Nil: msg.In does.
-	Localize func(tool.Text) string
 }
 
 // Locale returns the language of the reader.
@@ -54,9 +52,6 @@ func (p *Printer) Sprintf(format string, args ...any) string {
 
 // Text returns t in the language of the reader.
 func (p *Printer) Text(t tool.Text) string {
-	if p.Localize != nil {
-		return p.Localize(t)
-	}
 	return msg.In(p.Locale(), t)
 }
 

@@ -4,6 +4,7 @@ package text
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -45,4 +46,12 @@ func List(l tool.Locale, items []string) string {
 		return strings.Join(items, "、")
 	}
 	return strings.Join(items, ", ")
+}
+
+// ShellWord returns a path as one word of a shell command.
+func ShellWord(path string) string {
+	if !strings.ContainsFunc(path, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("'\"\\$`&;|<>()*?[]{}!#~", r) }) {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }

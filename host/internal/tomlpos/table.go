@@ -1,9 +1,10 @@
 package tomlpos
 
 import (
-	"fmt"
 	"slices"
 	"time"
+
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A Table is one table of a decoded document, read key by key. It records which
@@ -21,7 +22,7 @@ type Table struct {
 
 // A Teller receives one fault: its position, the full name of the key, the problem
 // and the fix.
-type Teller func(at *Spot, name, msg, fix string)
+type Teller func(at *Spot, name string, msg, fix tool.Text)
 
 // NewTable makes the table of a whole document.
 func NewTable(values map[string]any, root *Spot, tell Teller) *Table {
@@ -37,8 +38,8 @@ func (t *Table) Name(key string) string {
 }
 
 // Bad reports a fault of a key's value, or of the table if the key is missing.
-func (t *Table) Bad(key, fix, format string, args ...any) {
-	t.tell(t.Spot.Key(key), t.Name(key), fmt.Sprintf(format, args...), fix)
+func (t *Table) Bad(key string, fix tool.Text, format string, args ...any) {
+	t.tell(t.Spot.Key(key), t.Name(key), tool.Textf(format, args...), fix)
 }
 
 // Get returns a key's raw value and marks the key as known.
@@ -53,20 +54,20 @@ func (t *Table) Get(key string) (any, bool) {
 
 // Typed returns the key's value if it is a T, and tells if it is something else.
 // want is what to write.
-func Typed[T any](t *Table, key, want string) (v T, ok bool) {
+func Typed[T any](t *Table, key string, want tool.Text) (v T, ok bool) {
 	raw, there := t.Get(key)
 	if !there {
 		return v, false
 	}
 	if v, ok = raw.(T); !ok {
-		t.Bad(key, "write "+want, "%s is %s", t.Name(key), Kind(raw))
+		t.Bad(key, tool.Textf("write %s", want), "%s is %s", t.Name(key), Kind(raw))
 	}
 	return v, ok
 }
 
 // Child returns a table of the table; nil when it is not there.
 func (t *Table) Child(key string) *Table {
-	m, ok := Typed[map[string]any](t, key, fmt.Sprintf("a table: [%s]", t.Name(key)))
+	m, ok := Typed[map[string]any](t, key, tool.Textf("a table: [%s]", t.Name(key)))
 	if !ok {
 		return nil
 	}
@@ -88,7 +89,7 @@ func (t *Table) Children(key string, most int) []*Table {
 		}
 	}
 	if !ok {
-		t.Bad(key, fmt.Sprintf("write a list of tables: %s = [{ … }], or [[%s]]", key, t.Name(key)), "%s is %s", t.Name(key), Kind(raw))
+		t.Bad(key, tool.Textf("write a list of tables: %s = [{ … }], or [[%s]]", key, t.Name(key)), "%s is %s", t.Name(key), Kind(raw))
 	}
 	var out []*Table
 	for i, e := range t.Some(key, list, most) {
@@ -96,7 +97,7 @@ func (t *Table) Children(key string, most int) []*Table {
 			out = append(out, t.below(key, m, t.Spot.Key(key).Item(i)))
 			continue
 		}
-		t.BadItem(key, i, e, "write a table: { … }")
+		t.BadItem(key, i, e, tool.Textf("write a table: { … }"))
 	}
 	return out
 }
@@ -106,13 +107,13 @@ func (t *Table) Some(key string, list []any, most int) []any {
 	if len(list) <= most {
 		return list
 	}
-	t.Bad(key, fmt.Sprintf("shorten it to %d", most), "%s holds %d, and at most %d are read", t.Name(key), len(list), most)
+	t.Bad(key, tool.Textf("shorten it to %d", most), "%s holds %d, and at most %d are read", t.Name(key), len(list), most)
 	return list[:most]
 }
 
 // BadItem tells that an element of a list is of another kind than it should be.
-func (t *Table) BadItem(key string, i int, v any, fix string) {
-	t.tell(t.Spot.Key(key).Item(i), t.Name(key), fmt.Sprintf("%s[%d] is %s", t.Name(key), i, Kind(v)), fix)
+func (t *Table) BadItem(key string, i int, v any, fix tool.Text) {
+	t.tell(t.Spot.Key(key).Item(i), t.Name(key), tool.Textf("%s[%d] is %s", t.Name(key), i, Kind(v)), fix)
 }
 
 // Known lists the keys that were asked for, in that order.
@@ -136,23 +137,23 @@ func (t *Table) below(key string, m map[string]any, at *Spot) *Table {
 }
 
 // Kind names the type of a decoded value for people.
-func Kind(v any) string {
+func Kind(v any) tool.Text {
 	switch v := v.(type) {
 	case string:
-		return "a string"
+		return tool.Textf("a string")
 	case int64:
-		return "a whole number"
+		return tool.Textf("a whole number")
 	case float64:
-		return "a number with a fraction"
+		return tool.Textf("a number with a fraction")
 	case bool:
-		return "true or false"
+		return tool.Textf("true or false")
 	case time.Time:
-		return "a date or time"
+		return tool.Textf("a date or time")
 	case map[string]any:
-		return "a table"
+		return tool.Textf("a table")
 	case []any, []map[string]any:
-		return "a list"
+		return tool.Textf("a list")
 	default:
-		return fmt.Sprintf("%v", v)
+		return tool.Textf("%v", v)
 	}
 }

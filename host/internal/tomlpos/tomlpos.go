@@ -4,12 +4,13 @@
 package tomlpos
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/weirhost/weir/host/internal/msg"
 )
 
 // Decode reads a document with the TOML library, which panics where it finds
@@ -17,7 +18,7 @@ import (
 func Decode(text string, into any) (md toml.MetaData, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("the text cannot be read as TOML: %v", r)
+			err = msg.Errorf("the text cannot be read as TOML: %v", r)
 		}
 	}()
 	return toml.Decode(text, into)

@@ -28,7 +28,7 @@ func (s *Server) Describe() (plugin.Info, []mcpclient.Tool) {
 	st := s.Status()
 	info := plugin.Info{
 		Name: s.Settings.Name, Kind: plugin.KindServer, State: plugin.Ready, Source: "[mcpServers." + s.Settings.Name + "]",
-		Trust: plugin.TrustGranted, Problems: plain(st.Notes),
+		Trust: plugin.TrustGranted, Problems: st.Notes,
 	}
 	switch st.State {
 	case mcpclient.Starting:
@@ -52,7 +52,7 @@ func (s *Server) Describe() (plugin.Info, []mcpclient.Tool) {
 func (s *Server) Define(t mcpclient.Tool, budget *schema.Budget) (d Definition, problems []tool.Text, ok bool) {
 	def, notes, ok := registry.RemoteTool(s.Settings.Name, t.Name, t.Title, t.Description, t.Schema, budget)
 	if !ok {
-		return d, plain(notes), false
+		return d, notes, false
 	}
 	trust := s.Settings.TrustHints
 	def.Spec.Hints = tool.Hints{ReadOnly: trust && t.ReadOnly, Idempotent: trust && t.Idempotent, Network: t.OpenWorld}
@@ -66,7 +66,7 @@ func (s *Server) Define(t mcpclient.Tool, budget *schema.Budget) (d Definition, 
 	case t.OpenWorld:
 		d.Effect, d.AnyHost = plugin.EffectNetwork, true
 	}
-	return d, plain(notes), true
+	return d, notes, true
 }
 
 // Conflict is the problem of a tool whose name another tool has already.
@@ -78,13 +78,4 @@ func Conflict(t mcpclient.Tool, name string) tool.Text {
 func JoinDigests(digests ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(digests, "\n")))
 	return hex.EncodeToString(sum[:])
-}
-
-// plain returns sentences that have one language as Texts.
-func plain(sentences []string) []tool.Text {
-	out := make([]tool.Text, len(sentences))
-	for i, s := range sentences {
-		out[i] = tool.Text{Format: s}
-	}
-	return out
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/mcpclient"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/text"
@@ -77,7 +78,7 @@ func failure(ctx context.Context, err error, inv sandbox.Invocation) *tool.Error
 		return &tool.Error{Code: tool.Failed, Msg: text.OneLine(refusal.Msg, maxErrorChars)}
 	case errors.As(err, &down):
 		return tool.Errorf(tool.Failed, "use another tool, or try again later",
-			"the MCP server %s cannot be reached: %q; the host tries again", down.Server, text.OneLine(down.Why, maxErrorChars))
+			"the MCP server %s cannot be reached: %q; the host tries again", down.Server, msg.Clean(down.Why, func(s string) string { return text.OneLine(s, maxErrorChars) }))
 	case errors.As(err, &unusable):
 		return tool.Errorf(tool.Failed, "try other arguments, or use another tool",
 			"the answer of the MCP server %s cannot be used", unusable.Server)
