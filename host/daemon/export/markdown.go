@@ -16,57 +16,32 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/turns"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
-
-// mdWords are the headings of a conversation in one language.
-type mdWords struct {
-	untitled, id, begun, used, sums, models, cost    string
-	question, answer, thoughts, call, result, failed string
-	whole, folded, archives, pruned, left, arguments string
-	stored, noMessages                               string
-}
-
-func mdIn(l tool.Locale) mdWords {
-	if l == tool.Zh {
-		return mdWords{
-			untitled: "未命名的会话", id: "会话", begun: "开始", used: "最后使用", models: "模型", cost: "费用",
-			sums:     "%d 条消息 · %d 轮 · %d 次工具调用（其中 %d 次结果被截断）· %d 个提示 token · %d 个回答 token",
-			question: "提问", answer: "回答", thoughts: "思考", call: "工具调用", result: "工具结果", failed: "（失败）",
-			whole: "完整结果共 %d 字符、%d 行，存档为 `%s`。", folded: "以上为占位符；完整结果共 %d 字符、%d 行，存档为 `%s`。",
-			archives: "存档的完整结果", pruned: "正文已被清理，可用以下参数重新调用。", left: "正文未包含在此导出中（archives=true 可包含）。", arguments: "参数",
-			stored: "%s · %d 字符 · %d 行 · sha256 `%s`", noMessages: "没有消息。",
-		}
-	}
-	return mdWords{
-		untitled: "A conversation without a title", id: "Conversation", begun: "Begun", used: "Last used", models: "Models", cost: "Cost",
-		sums:     "%d messages · %d turns · %d tool calls (%d results not shown whole) · %d prompt tokens · %d completion tokens",
-		question: "Question", answer: "Answer", thoughts: "Thoughts", call: "Tool call", result: "Tool result", failed: " (failed)",
-		whole: "The whole has %d characters and %d lines and is archive `%s`.", folded: "This is a placeholder; the whole has %d characters and %d lines and is archive `%s`.",
-		archives: "Archived results", pruned: "Its text was pruned; a call with these arguments brings it again.", left: "Its text is not in this export (archives=true brings it).", arguments: "Arguments",
-		stored: "%s · %d characters · %d lines · sha256 `%s`", noMessages: "There are no messages.",
-	}
-}
 
 // A markdown writes a conversation for people. Flush of its writer returns the first
 // error.
 type markdown struct {
-	w     *bufio.Writer
-	words mdWords
+	w      *bufio.Writer
+	locale tool.Locale
 }
+
+// in returns a sentence or a format in the language of the reader.
+func (m *markdown) in(format string) string { return msg.Format(m.locale, format) }
 
 // Markdown writes a conversation in the language l. Questions become quotations, answers
 // stay unchanged, calls and results are in fences that their text cannot close. whole
 // adds the full text of archived results. The caller must flush w.
 func Markdown(ctx context.Context, db *store.Store, sc archive.Scope, w *bufio.Writer, whole bool, l tool.Locale) error {
-	m := &markdown{w: w, words: mdIn(l)}
+	m := &markdown{w: w, locale: l}
 	sums, err := db.Totals(ctx, sc)
 	if err != nil {
 		return err
 	}
 	m.head(sums)
 	if sums.Messages == 0 {
-		m.printf("%s\n\n", m.words.noMessages)
+		m.printf("%s\n\n", m.in("There are no messages."))
 	}
 	if err := db.EachMessage(ctx, sc, func(row store.Message) error {
 		m.message(Message(row))
@@ -82,26 +57,24 @@ func (m *markdown) printf(format string, args ...any) { fmt.Fprintf(m.w, format,
 func (m *markdown) head(c store.Totals) {
 	title := turns.CleanTitle(c.Title)
 	if title == "" {
-		title = m.words.untitled
+		title = m.in("A conversation without a title")
 	}
-	w := m.words
-	m.printf("# %s\n\n- %s: `%s`\n- %s: %s\n- %s: %s\n", mdEscape(title), w.id, c.ID, w.begun, mdTime(c.Created), w.used, mdTime(c.Updated))
-	m.printf("- "+w.sums+"\n", c.Messages, c.Turns, c.Calls, c.Cut, c.Prompt, c.Completion)
+	m.printf("# %s\n\n- %s: `%s`\n- %s: %s\n- %s: %s\n", mdEscape(title), m.in("Conversation"), c.ID, m.in("Begun"), mdTime(c.Created), m.in("Last used"), mdTime(c.Updated))
+	m.printf("- "+m.in("%d messages · %d turns · %d tool calls (%d results not shown whole) · %d prompt tokens · %d completion tokens")+"\n", c.Messages, c.Turns, c.Calls, c.Cut, c.Prompt, c.Completion)
 	if len(c.Models) > 0 {
-		m.printf("- %s: %s\n", w.models, mdEscape(strings.Join(c.Models, ", ")))
+		m.printf("- %s: %s\n", m.in("Models"), mdEscape(strings.Join(c.Models, ", ")))
 	}
 	for _, sum := range c.Costs {
-		m.printf("- %s: %.6g %s\n", w.cost, sum.Amount, mdEscape(sum.Currency))
+		m.printf("- %s: %.6g %s\n", m.in("Cost"), sum.Amount, mdEscape(sum.Currency))
 	}
 	m.printf("\n")
 }
 
 func (m *markdown) message(msg agent.Message) {
-	w := m.words
 	when := " — " + mdTime(msg.At)
 	switch msg.Role {
 	case agent.RoleUser:
-		m.printf("## %s %d%s\n\n", w.question, msg.Turn, when)
+		m.printf("## %s %d%s\n\n", m.in("Question"), msg.Turn, when)
 		for line := range strings.Lines(msg.Text) {
 			m.printf("> %s\n", strings.TrimRight(line, "\r\n"))
 		}
@@ -111,58 +84,57 @@ func (m *markdown) message(msg agent.Message) {
 			m.result(e)
 		}
 	default:
-		m.printf("## %s %d", w.answer, msg.Turn)
+		m.printf("## %s %d", m.in("Answer"), msg.Turn)
 		if msg.Model != "" {
 			m.printf(" — %s", mdEscape(msg.Model))
 		}
 		m.printf("%s\n\n", when)
 		if msg.Reasoning != "" {
-			m.printf("### %s\n\n", w.thoughts)
+			m.printf("### %s\n\n", m.in("Thoughts"))
 			m.fence("text", msg.Reasoning)
 		}
 		if msg.Text != "" {
 			m.printf("%s\n\n", msg.Text)
 		}
 		for _, c := range msg.Calls {
-			m.printf("### %s: `%s`\n\n", w.call, mdCode(c.Tool))
+			m.printf("### %s: `%s`\n\n", m.in("Tool call"), mdCode(c.Tool))
 			m.fence("json", indented(c.Args))
 		}
 	}
 }
 
 func (m *markdown) result(e agent.ResultEntry) {
-	w := m.words
 	failed := ""
 	if e.Err {
-		failed = w.failed
+		failed = m.in(" (failed)")
 	}
-	m.printf("### %s: `%s`%s\n\n", w.result, mdCode(e.Tool), failed)
+	m.printf("### %s: `%s`%s\n\n", m.in("Tool result"), mdCode(e.Tool), failed)
 	m.fence("text", e.Text)
 	if e.Ref == nil {
 		return
 	}
-	form := w.whole
+	form := m.in("The whole has %d characters and %d lines and is archive `%s`.")
 	if e.Folded {
-		form = w.folded
+		form = m.in("This is a placeholder; the whole has %d characters and %d lines and is archive `%s`.")
 	}
 	m.printf(form+"\n\n", e.Ref.Chars, e.Ref.Lines, e.Ref.UUID)
 }
 
 // archives lists the archived results, with their full text if whole is true.
 func (m *markdown) archives(ctx context.Context, db *store.Store, sc archive.Scope, whole bool) error {
-	w, first := m.words, true
+	first := true
 	return db.EachResult(ctx, sc, whole, func(e archive.Entry) error {
 		if first {
-			m.printf("## %s\n\n", w.archives)
+			m.printf("## %s\n\n", m.in("Archived results"))
 			first = false
 		}
-		m.printf("### `%s`: `%s`\n\n"+w.stored+"\n\n%s:\n\n", e.UUID, mdCode(e.Tool), mdTime(e.Created), e.Chars, e.Lines, e.SHA256, w.arguments)
+		m.printf("### `%s`: `%s`\n\n"+m.in("%s · %d characters · %d lines · sha256 `%s`")+"\n\n%s:\n\n", e.UUID, mdCode(e.Tool), mdTime(e.Created), e.Chars, e.Lines, e.SHA256, m.in("Arguments"))
 		m.fence("json", indented(e.Input))
 		switch {
 		case e.Pruned:
-			m.printf("%s\n\n", w.pruned)
+			m.printf("%s\n\n", m.in("Its text was pruned; a call with these arguments brings it again."))
 		case !whole:
-			m.printf("%s\n\n", w.left)
+			m.printf("%s\n\n", m.in("Its text is not in this export (archives=true brings it)."))
 		default:
 			m.fence("text", e.Full)
 		}

@@ -25,7 +25,7 @@ const root = "../../.."
 var sentences = map[string][]int{
 	"tool.Textf": {0}, "tool.Errorf": {1, 2},
 	"msg.Errorf": {0}, "msg.Problemf": {1, 2}, "Problemf": {2, 3}, "Paramf": {2, 3}, "msg.Usagef": {0, 1}, "usagef": {0, 1},
-	"WithHint": {0}, "Bad": {2}, "t.warn": {2}, "c.warn": {2}, "refuse": {0}, "warn": {0}, "note": {0}, "leave": {0}, "wrong": {2}, "amount": {1}, "Outf": {0}, "Errf": {0}, "Sprintf": {0}, "Label": {0}, "Table": {0}, "Confirm": {1},
+	"WithHint": {0}, "Bad": {2}, "t.warn": {2}, "c.warn": {2}, "refuse": {0}, "m.in": {0}, "errorf": {0}, "warn": {0}, "note": {0}, "leave": {0}, "wrong": {2}, "amount": {1}, "Outf": {0}, "Errf": {0}, "Sprintf": {0}, "Label": {0}, "Table": {0}, "Confirm": {1},
 	"outf": {0}, "errf": {0}, "reply": {0},
 	"e.add": {2, 3}, "e.addFix": {3}, "e.private": {4}, "finding": {1}, "missing": {0}, "report": {1},
 	"textOf": {0}, "pluralText": {1, 2}, "helpf": {0},
