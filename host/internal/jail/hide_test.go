@@ -189,3 +189,47 @@ func TestAMountWithinWhatIsHidden(t *testing.T) {
 		}
 	}
 }
+
+// TestAnExchangedFolder: a guest exchanges a folder for a link between the check of a
+// path and the operation on it. Nothing hidden is moved, removed or put in place.
+func TestAnExchangedFolder(t *testing.T) {
+	dir := t.TempDir()
+	for _, d := range []string{"data", "plain"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secret := filepath.Join(dir, "data", "archive.db")
+	for _, name := range []string{secret, filepath.Join(dir, "plain", "archive.db"), filepath.Join(dir, "a")} {
+		if err := os.WriteFile(name, []byte("text"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v := open(t, Mount{Guest: "/w", Host: dir, Write: true, Hide: []string{filepath.Join(dir, "data")}}).(*volume)
+	if v.locks("plain/archive.db", true) || v.locks("plain/new", false) {
+		t.Fatal("the plain folder is barred")
+	}
+	if err := os.Rename(filepath.Join(dir, "plain"), filepath.Join(dir, "gone")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("data", filepath.Join(dir, "plain")); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{
+		"moving out": v.move("plain/archive.db", "out"),
+		"moving in":  v.move("a", "plain/weir.lock"),
+		"removing":   v.in("plain/archive.db", true, func(p *parent) error { return p.root.Remove(p.base) }),
+		"a folder":   v.in("plain/new", false, func(p *parent) error { return p.root.Mkdir(p.base, dirPerm) }),
+	} {
+		if errnoOf(err) != sys.EPERM {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if f, err := v.create("plain/made", os.O_CREATE|os.O_WRONLY); errnoOf(err) != sys.EPERM {
+		t.Errorf("a file: %v, %v", f, err)
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, "data"))
+	if err != nil || len(entries) != 1 || entries[0].Name() != "archive.db" {
+		t.Errorf("%v, %v", entries, err)
+	}
+}

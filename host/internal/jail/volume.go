@@ -84,7 +84,11 @@ func (v *volume) OpenFile(name string, flag sys.Oflag, _ fs.FileMode) (sys.File,
 // open opens a file that the guest may have, as far as its name tells, and
 // looks at what it is before anything is cut.
 func (v *volume) open(name string, flag sys.Oflag, changes bool) (*file, sys.Errno) {
-	f, err := v.root.OpenFile(name, osFlag(flag), filePerm)
+	open := func(name string, flag int) (*os.File, error) { return v.root.OpenFile(name, flag, filePerm) }
+	if flag&sys.O_CREAT != 0 {
+		open = v.create
+	}
+	f, err := open(name, osFlag(flag))
 	if err != nil {
 		return nil, errnoOf(err)
 	}
@@ -176,7 +180,9 @@ func (v *volume) Readlink(name string) (string, sys.Errno) {
 
 // Mkdir implements sys.FS.
 func (v *volume) Mkdir(name string, _ fs.FileMode) sys.Errno {
-	return v.change(name, false, func(n string) error { return v.root.Mkdir(strings.TrimSuffix(n, "/"), dirPerm) })
+	return v.change(name, false, func(n string) error {
+		return v.in(strings.TrimSuffix(n, "/"), false, func(p *parent) error { return p.root.Mkdir(p.base, dirPerm) })
+	})
 }
 
 // Rename implements sys.FS. It works within one mount only.
@@ -188,7 +194,7 @@ func (v *volume) Rename(from, to string) sys.Errno {
 	if v.write && v.locks(target, true) {
 		return sys.EPERM
 	}
-	return v.change(from, true, func(n string) error { return v.root.Rename(n, target) })
+	return v.change(from, true, func(n string) error { return v.move(n, target) })
 }
 
 // Unlink implements sys.FS.
@@ -199,16 +205,18 @@ func (v *volume) Rmdir(name string) sys.Errno { return v.remove(name, true) }
 
 func (v *volume) remove(name string, dir bool) sys.Errno {
 	return v.change(name, true, func(n string) error {
-		info, err := v.root.Lstat(n)
-		switch {
-		case err != nil:
-			return err
-		case info.IsDir() && !dir:
-			return sys.EISDIR
-		case !info.IsDir() && dir:
-			return sys.ENOTDIR
-		}
-		return v.root.Remove(n)
+		return v.in(n, true, func(p *parent) error {
+			info, err := p.root.Lstat(p.base)
+			switch {
+			case err != nil:
+				return err
+			case info.IsDir() && !dir:
+				return sys.EISDIR
+			case !info.IsDir() && dir:
+				return sys.ENOTDIR
+			}
+			return p.root.Remove(p.base)
+		})
 	})
 }
 
