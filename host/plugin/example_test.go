@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A plugin gets only what it asks for and what its Grant allows.
@@ -61,8 +62,8 @@ func ExampleReview() {
 	review := plugin.Review{
 		Plugin: plugin.Info{Name: "notes"},
 		Changes: []plugin.Difference{
-			{Kind: "power", Name: "host api.example.com", Is: "send and receive", Exceeds: true},
-			{Kind: "version", Was: "1.0.0", Is: "1.1.0"},
+			{Kind: "power", Name: "host api.example.com", Is: tool.Textf("send and receive"), Exceeds: true},
+			{Kind: "version", Was: tool.Textf("1.0.0"), Is: tool.Textf("1.1.0")},
 		},
 	}
 	for _, c := range review.Changes {

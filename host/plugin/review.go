@@ -1,5 +1,7 @@
 package plugin
 
+import "github.com/weirhost/weir/sdk/tool"
+
 // A Review is what a person reads before approving or rolling back a plugin.
 type Review struct {
 	Plugin Info `json:"plugin"`
@@ -37,10 +39,10 @@ type Difference struct {
 	// tool, schema, limits, conduct or examples.
 	Kind string `json:"kind"`
 	// Name is that of the permission, the setting or the tool.
-	Name   string `json:"name,omitempty"`
-	Was    string `json:"was,omitempty"`
-	Is     string `json:"is,omitempty"`
-	Reason string `json:"reason,omitempty"`
+	Name   string    `json:"name,omitempty"`
+	Was    tool.Text `json:"was,omitzero"`
+	Is     tool.Text `json:"is,omitzero"`
+	Reason string    `json:"reason,omitempty"`
 	// Exceeds marks a permission that the earlier version did not ask for.
 	Exceeds bool `json:"wider,omitempty"`
 }

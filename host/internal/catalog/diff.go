@@ -3,7 +3,6 @@ package catalog
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,8 +14,10 @@ import (
 
 // A fact is one thing that a version declares.
 type fact struct {
-	kind, name, value, reason string
-	exceeds                   func(before registry.Asks) bool // of a permission
+	kind, name string
+	value      tool.Text
+	reason     string
+	exceeds    func(before registry.Asks) bool // of a permission
 }
 
 // differences lists how b differs from a.
@@ -31,7 +32,7 @@ func differences(a, b *registry.Plugin) []plugin.Difference {
 	var out []plugin.Difference
 	for _, f := range is {
 		old := find(was, f)
-		if old != nil && old.value == f.value && old.reason == f.reason {
+		if old != nil && old.value.String() == f.value.String() && old.reason == f.reason {
 			continue
 		}
 		c := plugin.Difference{Kind: f.kind, Name: f.name, Is: f.value, Reason: f.reason}
@@ -54,65 +55,77 @@ func factsOf(p *registry.Plugin) []fact {
 	m := p.Manifest
 	var out []fact
 	for _, f := range grant.Powers().Facts(m.Asks) {
-		out = append(out, fact{"power", f.Name, f.Value, f.Reason, f.Exceeds})
+		out = append(out, fact{"power", f.Name, own(f.Value), f.Reason, f.Exceeds})
 	}
-	out = append(out, fact{kind: "version", value: orUnnamed(m.Version)}, fact{kind: "module", value: p.WasmSHA256},
-		fact{kind: "manifest", value: p.ManifestSHA256}, fact{kind: "description", value: m.Description})
+	out = append(out, fact{kind: "version", value: own(orUnnamed(m.Version))}, fact{kind: "module", value: own(p.WasmSHA256)},
+		fact{kind: "manifest", value: own(p.ManifestSHA256)}, fact{kind: "description", value: own(m.Description)})
 	for _, s := range m.Settings {
-		out = append(out, fact{kind: "setting", name: s.Name, value: fmt.Sprintf("%s, default %v: %s", s.Type, s.Default, s.Description)})
+		out = append(out, fact{kind: "setting", name: s.Name, value: tool.Textf("%s, default %v: %s", s.Type, s.Default, s.Description)})
 	}
 	for _, t := range m.Tools {
 		name := t.Spec.Name
 		out = append(out,
-			fact{kind: "tool", name: name, value: strings.TrimSpace(t.Spec.Description + "\n" + t.Spec.DescriptionZh)},
-			fact{kind: "schema", name: name, value: indented(t.Spec.Params)},
+			fact{kind: "tool", name: name, value: own(strings.TrimSpace(t.Spec.Description + "\n" + t.Spec.DescriptionZh))},
+			fact{kind: "schema", name: name, value: own(indented(t.Spec.Params))},
 			fact{kind: "limits", name: name, value: limitsText(t.Spec.Output)},
 			fact{kind: "conduct", name: name, value: conduct(t)})
 		if len(t.Spec.Examples) > 0 {
 			text, _ := json.Marshal(t.Spec.Examples)
-			out = append(out, fact{kind: "examples", name: name, value: indented(text)})
+			out = append(out, fact{kind: "examples", name: name, value: own(indented(text))})
 		}
 	}
 	return out
 }
 
+// own returns a text that is the same in every language: the plugin's own words.
+func own(s string) tool.Text {
+	if s == "" {
+		return tool.Text{}
+	}
+	return tool.Textf("%s", s)
+}
+
 // limitsText returns the limits that a tool declares.
-func limitsText(l tool.Limits) string {
-	var parts []string
-	add := func(yes bool, format string, args ...any) {
-		if yes {
-			parts = append(parts, fmt.Sprintf(format, args...))
-		}
-	}
-	add(l.MaxChars > 0, "%d characters", l.MaxChars)
-	add(l.MaxLines > 0, "%d lines", l.MaxLines)
-	add(l.Strategy != "", "%s", l.Strategy)
-	add(l.Head+l.Tail > 0, "head %g, tail %g", l.Head, l.Tail)
-	add(len(l.Keep) > 0, "keeps %s", strings.Join(l.Keep, " "))
-	add(l.Archive != "", "archive %s", l.Archive)
-	add(l.Timeout > 0, "timeout %s", l.Timeout)
-	add(l.Memory > 0, "memory %s", l.Memory)
-	if len(parts) == 0 {
-		return "none declared"
-	}
-	return strings.Join(parts, ", ")
+func limitsText(l tool.Limits) tool.Text {
+	var p parts
+	p.addf(l.MaxChars > 0, "%d characters", l.MaxChars)
+	p.addf(l.MaxLines > 0, "%d lines", l.MaxLines)
+	p.addf(l.Strategy != "", "%s", l.Strategy)
+	p.addf(l.Head+l.Tail > 0, "head %g, tail %g", l.Head, l.Tail)
+	p.addf(len(l.Keep) > 0, "keeps %s", strings.Join(l.Keep, " "))
+	p.addf(l.Archive != "", "archive %s", l.Archive)
+	p.addf(l.Timeout > 0, "timeout %s", l.Timeout)
+	p.addf(l.Memory > 0, "memory %s", l.Memory)
+	p.addf(len(p) == 0, "none declared")
+	return p.joined()
 }
 
 // conduct returns how a tool is run and what it claims about itself.
-func conduct(t registry.Tool) string {
-	parts := []string{"runs " + t.Export, "answers in " + string(t.Format)}
-	for _, c := range []struct {
-		yes  bool
-		text string
-	}{
-		{t.EmptyOK, "may answer nothing"}, {t.Fresh, "in a new instance each time"}, {t.TTL > 0, "cached for " + t.TTL.String()}, {t.PerMinute > 0, fmt.Sprintf("%d calls a minute", t.PerMinute)},
-		{t.Spec.Hints.ReadOnly, "says it changes nothing"}, {t.Spec.Hints.Idempotent, "says it may be repeated"}, {t.Spec.Hints.Network, "says it uses the network"},
-	} {
-		if c.yes {
-			parts = append(parts, c.text)
-		}
+func conduct(t registry.Tool) tool.Text {
+	var p parts
+	p.addf(true, "runs %s", t.Export)
+	p.addf(true, "answers in %s", t.Format)
+	p.addf(t.EmptyOK, "may answer nothing")
+	p.addf(t.Fresh, "in a new instance each time")
+	p.addf(t.TTL > 0, "cached for %s", t.TTL)
+	p.addf(t.PerMinute > 0, "%d calls a minute", t.PerMinute)
+	p.addf(t.Spec.Hints.ReadOnly, "says it changes nothing")
+	p.addf(t.Spec.Hints.Idempotent, "says it may be repeated")
+	p.addf(t.Spec.Hints.Network, "says it uses the network")
+	return p.joined()
+}
+
+// parts are the parts of a list in one line.
+type parts []any
+
+func (p *parts) addf(yes bool, format string, args ...any) {
+	if yes {
+		*p = append(*p, tool.Textf(format, args...))
 	}
-	return strings.Join(parts, ", ")
+}
+
+func (p parts) joined() tool.Text {
+	return tool.Textf(strings.TrimSuffix(strings.Repeat("%s, ", len(p)), ", "), p...)
 }
 
 func indented(text json.RawMessage) string {

@@ -23,7 +23,7 @@ func (c *Catalog) Review(info plugin.Info, e *Entry) plugin.Review {
 	if r.Serving != nil && r.Pending != nil {
 		r.Changes = differences(e.Plugin, e.Offered)
 		if r.Serving.Source != r.Pending.Source {
-			r.Changes = append(r.Changes, plugin.Difference{Kind: "source", Was: r.Serving.Source, Is: r.Pending.Source})
+			r.Changes = append(r.Changes, plugin.Difference{Kind: "source", Was: own(r.Serving.Source), Is: own(r.Pending.Source)})
 		}
 	}
 	return r

@@ -425,8 +425,8 @@ func TestSecretsThatAreWrong(t *testing.T) {
 	}{
 		{"it must belong to a host", func(s *Secret) { s.Host = "*" }},
 		{"host rule", func(s *Secret) { s.Host = "" }},
-		{"is no header a secret can go into", func(s *Secret) { s.Header = "Host" }},
-		{"is no header a secret can go into", func(s *Secret) { s.Header = "" }},
+		{"is not a header that can carry a secret", func(s *Secret) { s.Header = "Host" }},
+		{"is not a header that can carry a secret", func(s *Secret) { s.Header = "" }},
 		{"line break", func(s *Secret) { s.Value = "a\nb" }},
 		{"no {}", func(s *Secret) { s.Format = "Bearer" }},
 	} {

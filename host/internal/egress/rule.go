@@ -21,7 +21,7 @@ type Rule struct {
 // "http://…" means port 80; "host:8443" and "host:*" state the port. "*.example.com"
 // allows every name below example.com but not example.com itself.
 func ParseRule(s string) (Rule, error) {
-	bad := func(why string) (Rule, error) {
+	bad := func(why error) (Rule, error) {
 		return Rule{}, msg.Errorf("host rule %q: %s; write for example \"api.example.com\", \"*.example.com:8443\" or \"http://localhost:3000\"", s, why)
 	}
 	r := Rule{Scheme: "https", Port: 443}
@@ -30,24 +30,24 @@ func ParseRule(s string) (Rule, error) {
 		if r.Scheme, rest = strings.ToLower(scheme), after; r.Scheme == "http" {
 			r.Port = 80
 		} else if r.Scheme != "https" {
-			return bad("the scheme must be https or http")
+			return bad(msg.Errorf("the scheme must be https or http"))
 		}
 	}
 	host, port, err := splitPort(strings.TrimSuffix(rest, "/"))
 	if err != nil {
-		return bad(err.Error())
+		return bad(err)
 	}
 	switch n, err := strconv.Atoi(port); {
 	case port == "":
 	case port == "*":
 		r.Port = 0
 	case err != nil || n < 1 || n > 65535:
-		return bad("the port must be 1 to 65535 or *")
+		return bad(msg.Errorf("the port must be 1 to 65535 or *"))
 	default:
 		r.Port = n
 	}
 	if r.Host, err = parsePattern(host); err != nil {
-		return bad(err.Error())
+		return bad(err)
 	}
 	return r, nil
 }

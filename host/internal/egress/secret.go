@@ -1,7 +1,6 @@
 package egress
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -18,26 +17,26 @@ type secret struct {
 }
 
 func (s Secret) parse() (secret, error) {
-	bad := func(why string) (secret, error) { return secret{}, msg.Errorf("secret %s: %s", s.Name, why) }
+	bad := func(why error) (secret, error) { return secret{}, msg.Errorf("secret %s: %s", s.Name, why) }
 	rule, err := ParseRule(s.Host)
 	if err != nil {
-		return bad(err.Error())
+		return bad(err)
 	}
 	if rule.Host == "*" {
-		return bad("it must belong to a host, not to all of them")
+		return bad(msg.Errorf("it must belong to a host, not to all of them"))
 	}
 	if !validHeader(s.Header) || dropped[http.CanonicalHeaderKey(s.Header)] {
-		return bad(fmt.Sprintf("%q is no header a secret can go into", s.Header))
+		return bad(msg.Errorf("%q is not a header that can carry a secret", s.Header))
 	}
 	if strings.ContainsAny(s.Value+s.Format, "\r\n\x00") {
-		return bad("its value or format holds a line break")
+		return bad(msg.Errorf("its value or format holds a line break"))
 	}
 	format := s.Format
 	if format == "" {
 		format = "{}"
 	}
 	if !strings.Contains(format, "{}") {
-		return bad("its format has no {} for the value")
+		return bad(msg.Errorf("its format has no {} for the value"))
 	}
 	p := secret{name: s.Name, header: http.CanonicalHeaderKey(s.Header), rule: rule}
 	if s.Value != "" {

@@ -156,7 +156,7 @@ func (c *Commands) showChange(ch plugin.Difference) {
 	if ch.Name != "" {
 		title += " " + ch.Name
 	}
-	was, is := term.Plain(ch.Was), term.Plain(ch.Is)
+	was, is := c.Sentence(ch.Was), c.Sentence(ch.Is)
 	switch {
 	case ch.Kind == "module" || ch.Kind == "manifest":
 		c.Outf("~ %s: sha256 %s → %s\n", title, Short(was), Short(is))

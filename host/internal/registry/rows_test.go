@@ -105,7 +105,7 @@ var badManifests = []struct{ name, old, new, want string }{
 		`plugin.toml:10:12: permissions.secrets.header is missing; write the header it goes into, for example header = "Authorization"`},
 	{"a header that no request carries",
 		`"Authorization"`, `"Host"`,
-		`plugin.toml:10:37: secret KEY: "Host" is no header a secret can go into; choose a header and a format that a request can carry`},
+		`plugin.toml:10:37: secret KEY: "Host" is not a header that can carry a secret; choose a header and a format that a request can carry`},
 	{"a format without a place",
 		`"Bearer {}"`, `"Bearer"`,
 		`plugin.toml:10:63: permissions.secrets.format is "Bearer"; write {} once where the secret goes, for example format = "Bearer {}"`},
