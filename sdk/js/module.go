@@ -4,11 +4,14 @@
 package js
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -23,8 +26,9 @@ var prelude []byte
 
 // Module returns a module with an export for each tool, which calls the function
 // that the script exports under the same name. Equal arguments give equal bytes.
-// The script itself is not looked at: what is wrong in it, its first call says.
-func Module(script []byte, tools ...string) ([]byte, error) {
+// file is what errors call the script. The script itself is not looked at: what is
+// wrong in it, its first call says.
+func Module(file string, script []byte, tools ...string) ([]byte, error) {
 	switch {
 	case len(tools) == 0:
 		return nil, errors.New("a script needs the name of a tool")
@@ -44,6 +48,10 @@ func Module(script []byte, tools ...string) ([]byte, error) {
 		}
 		names = append(names, name...)
 	}
+	prelude, err := preludeFor(file)
+	if err != nil {
+		return nil, err
+	}
 	sizes := binary.LittleEndian.AppendUint32(nil, uint32(len(prelude)))
 	sizes = binary.LittleEndian.AppendUint32(sizes, uint32(len(script)))
 	for _, d := range []struct {
@@ -55,4 +63,14 @@ func Module(script []byte, tools ...string) ([]byte, error) {
 		}
 	}
 	return m.write(), nil
+}
+
+// preludeFor returns the prelude with the name that it calls the script by.
+func preludeFor(file string) ([]byte, error) {
+	const unnamed = `const FILE = "tool.js"`
+	name, err := json.Marshal(strings.ToValidUTF8(file, "?"))
+	if err != nil || bytes.Count(prelude, []byte(unnamed)) != 1 {
+		return nil, errRuntime
+	}
+	return bytes.Replace(prelude, []byte(unnamed), append([]byte("const FILE = "), name...), 1), nil
 }

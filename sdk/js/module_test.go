@@ -7,15 +7,15 @@ import (
 )
 
 func TestModuleIsTheSameEachTime(t *testing.T) {
-	a, err := Module([]byte("export const x = 1"), "x", "y")
+	a, err := Module("x.js", []byte("export const x = 1"), "x", "y")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, _ := Module([]byte("export const x = 1"), "x", "y")
+	b, _ := Module("x.js", []byte("export const x = 1"), "x", "y")
 	if !bytes.Equal(a, b) {
 		t.Error("two modules of one script differ")
 	}
-	if !bytes.Contains(a, []byte("export const x = 1")) || !bytes.Contains(a, prelude) {
+	if !bytes.Contains(a, []byte("export const x = 1")) || !bytes.Contains(a, []byte(`const FILE = "x.js";`)) {
 		t.Error("the module lacks its texts")
 	}
 	for _, mark := range []string{"[sizes]!", "[prelude]", "[script]"} {
@@ -39,7 +39,7 @@ func TestModuleProblems(t *testing.T) {
 		{"1", []string{"memory"}, `"memory" cannot be the name`},
 		{"1", []string{"weir_mailbox"}, "cannot be the name"},
 	} {
-		if wasm, err := Module([]byte(tt.script), tt.tools...); err == nil || wasm != nil || !strings.Contains(err.Error(), tt.want) {
+		if wasm, err := Module("x.js", []byte(tt.script), tt.tools...); err == nil || wasm != nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v: %v, wanted %q", tt.tools, err, tt.want)
 		}
 	}

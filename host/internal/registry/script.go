@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,7 +23,7 @@ func (p *Plugin) moduleOf(file []byte) ([]byte, error) {
 	}
 	exports := p.Exports()
 	slices.Sort(exports)
-	return js.Module(file, slices.Compact(exports)...)
+	return js.Module(filepath.Base(p.WasmPath), file, slices.Compact(exports)...)
 }
 
 // indexKey returns the module's key in the index. For a script it includes the

@@ -33,7 +33,7 @@ func TestScript(t *testing.T) {
 		t.Fatal(report(s, dir))
 	}
 	p := s.Plugins[0]
-	want, err := js.Module(source, "a", "b")
+	want, err := js.Module("p.js", source, "a", "b")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestScriptInTheIndex(t *testing.T) {
 	put(t, path, []byte("//"))
 	for _, tools := range [][]string{{"a"}, {"a", "b"}, {"b"}} {
 		put(t, filepath.Join(dir, "p", "plugin.toml"), scripted(`script = "p.js"`, tools...))
-		want, err := js.Module([]byte("//"), tools...)
+		want, err := js.Module("p.js", []byte("//"), tools...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -112,8 +112,16 @@ func (c *call) crash(e *env, err error) *tool.Error {
 	if broken, ok := errors.AsType[boxError](err); ok {
 		return c.withGuestText(e, tool.Trapped, hintReport, tool.Textf("%s does not work: %s", name, tool.Text{Format: string(broken)}))
 	}
-	return c.withGuestText(e, tool.Trapped, hintOther, tool.Textf("%s crashed: %s", name, reason(err)))
+	why := reason(err)
+	if said := clip(e.stderr.first(), maxPanicText); said != "" && why.Format == unreached {
+		// It crashed on purpose, and said why.
+		return tool.Errorf(tool.Trapped, hintOther, "%s crashed: %s", name, said)
+	}
+	return c.withGuestText(e, tool.Trapped, hintOther, tool.Textf("%s crashed: %s", name, why))
 }
+
+// unreached is why a guest crashed that ended itself.
+const unreached = "it reached code that it marked as unreachable"
 
 // withGuestText returns a failure with the guest's own explanation: the first line
 // of its stderr, where a panic explains itself, or the error text that it set.
@@ -165,7 +173,7 @@ func reason(err error) tool.Text {
 		text = trap
 	}
 	known := map[string]string{
-		"unreachable":                   "it reached code that it marked as unreachable",
+		"unreachable":                   unreached,
 		"out of bounds memory access":   "it accessed memory outside its bounds",
 		"integer divide by zero":        "it divided by zero",
 		"stack overflow":                "its calls were nested without end",

@@ -7,9 +7,10 @@
 
   const own = Object.prototype.hasOwnProperty;
   const MAX_WHOLE = 8 << 20; // bytes of text that can be returned
+  const FILE = "tool.js"; // the script, as its author calls it
   const LEVELS = ["trace", "debug", "info", "warn", "error"];
   let tools, broken; // what the script exports, or why it exports nothing
-  let output, failure; // what a call came to
+  let output, failure; // what a call came to; a failure is in English and in Chinese
 
   // What a tool throws to fail with a code and a hint; c.fail makes it.
   class ToolError extends Error {
@@ -20,6 +21,7 @@
     }
   }
 
+  const say = (en, zh) => (config("weir.locale") === "zh" ? zh : en);
   const json = (value) => JSON.stringify(value).toWellFormed();
 
   // ---- bytes and texts ----
@@ -131,7 +133,7 @@
     }
     // The wording in the language of the conversation; English where it is not known.
     say(en, zh) {
-      return config("weir.locale") === "zh" ? zh : en;
+      return say(en, zh);
     }
     // A line in the host's log, which no model sees. level is trace, debug, info, warn or error.
     log(level, text) {
@@ -198,12 +200,17 @@
     return json({ content: [{ type: "text", text: message }], isError: true, error: { code: String(code), message, hint: String(hint ?? "") } });
   }
 
-  // An error that the tool did not mean: its first line goes to whoever asks what crashed.
+  // An error that the tool did not mean, with the first line of the script in its stack: the
+  // adapter calls the script tool.js, and the prelude's lines are no concern of its author's.
   function told(e) {
-    if (!(e instanceof Error)) return "threw " + String(e);
-    const at = /[\w./-]+\.js:\d+(:\d+)?/.exec(e.stack ?? "");
-    return `${e.name}: ${e.message}${at ? ` (${at[0]})` : ""}`;
+    if (!(e instanceof Error)) return String(e);
+    const at = /\btool\.js(:\d+(:\d+)?)/.exec(e.stack ?? "");
+    return `${e.name}: ${e.message}${at ? ` (${FILE}${at[1]})` : ""}`;
   }
+
+
+  const both = (en, zh, error) => [en + error, zh + error];
+  const unstarted = (e) => both("the script did not start: ", "脚本未能启动：", told(e));
 
   // ---- a call ----
 
@@ -213,7 +220,7 @@
       output = encode(await tools[name](args, new Call(args)));
       failure = undefined;
     } catch (e) {
-      failure = e instanceof ToolError ? undefined : told(e);
+      failure = e instanceof ToolError ? undefined : both("the script threw ", "脚本抛出了 ", told(e));
       output = failure === undefined ? encodeError(e) : undefined;
     }
   }
@@ -234,18 +241,18 @@
 
   return function dispatch(what, input) {
     if (what === undefined) {
-      if (failure !== undefined) crash(failure);
+      if (failure !== undefined) crash(say(...failure));
       return output;
     }
-    const rest = "it waits for something that never happens"; // until it comes to rest
+    const rest = ["the script waits for something that never happens", "脚本在等待永远不会发生的事"]; // until it comes to rest
     if (input === undefined) {
       broken = rest;
-      if (what instanceof Promise) what.then((all) => ((tools = all), (broken = undefined)), (e) => (broken = told(e)));
-      else broken = told(what);
+      if (what instanceof Promise) what.then((all) => ((tools = all), (broken = undefined)), (e) => (broken = unstarted(e)));
+      else broken = unstarted(what);
     } else if (broken !== undefined) {
-      failure = `the script did not start: ${broken}`;
+      failure = broken;
     } else if (typeof tools[what] !== "function") {
-      failure = `the script exports no function "${what}"`;
+      failure = [`the script exports no function "${what}"`, `脚本没有导出函数 "${what}"`];
     } else {
       failure = rest;
       run(what, input);
