@@ -83,6 +83,7 @@ else
 	$(GO) test $(RACE) -skip '$(PLAIN)' -timeout 30m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(ALONE))")
 endif
 	@$(MAKE) --no-print-directory test-clients
+	@$(MAKE) --no-print-directory test-page
 
 # Side by side: building waits for the processor, installing for the network.
 .PHONY: ready
@@ -96,6 +97,10 @@ toolchains: ## look for what builds plugins in other languages (CI=true installs
 .PHONY: test-clients
 test-clients: plugins toolchains ## try the daemon with clients from npm, if npm is found (CI=true installs it)
 	@GO="$(GO)" host/daemon/clients/run.sh
+
+.PHONY: test-page
+test-page: plugins toolchains build ## try the page in Chromium, if it is found (CI=true installs it)
+	@host/daemon/web/journeys/run.sh
 
 .PHONY: test-image
 test-image: ## build the binary as packaging/Dockerfile does, and see that it needs no other file (2 minutes)

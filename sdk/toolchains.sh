@@ -1,7 +1,8 @@
 #!/bin/sh
-# Looks for what builds plugins in C, Rust and AssemblyScript. With CI=true what is
-# missing is installed, on Debian and Ubuntu, and it is an error if it cannot be used
-# then. Elsewhere one line says what is missing and how to get it.
+# Looks for what builds plugins in C, Rust and AssemblyScript, and for the browser in
+# which the page is tried. With CI=true what is missing is installed, on Debian and
+# Ubuntu, and it is an error if it cannot be used then. Elsewhere one line says what is
+# missing and how to get it.
 set -eu
 cd "$(dirname "$0")"
 work=$(mktemp -d)
@@ -31,6 +32,10 @@ has_npm() {
 	command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1
 }
 
+has_browser() {
+	command -v chromium >/dev/null 2>&1
+}
+
 again() { # a mirror may be away for a moment
 	"$@" || { sleep 5 && "$@"; } || { sleep 20 && "$@"; }
 }
@@ -58,6 +63,7 @@ look() { # look WHAT PACKAGE...
 look c clang lld wasi-libc libclang-rt-dev-wasm32
 look rust rustc libstd-rust-dev-wasm32
 look npm nodejs npm ca-certificates
+look browser chromium
 
 if [ "${CI:-}" != true ]; then
 	[ -z "$missing" ] || echo "not tried, because the toolchain is missing:$missing (on Debian and Ubuntu: apt install$packages; CI=true does that)"

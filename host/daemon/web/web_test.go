@@ -18,16 +18,17 @@ func read(t *testing.T, name string) string {
 	return string(b)
 }
 
+// order lists the page's code without its texts; a file imports only files before it.
+var order = []string{"base.js", "stream.js", "archive.js", "answer.js", "account.js", "plugins.js", "talks.js", "app.js"}
+
 // scripts are the page's code, without its texts.
 func scripts(t *testing.T) string {
 	t.Helper()
-	return read(t, "app.js") + parts(t)
-}
-
-// parts are the scripts that app.js loads.
-func parts(t *testing.T) string {
-	t.Helper()
-	return read(t, "account.js") + read(t, "plugins.js") + read(t, "stream.js") + read(t, "talks.js")
+	var all strings.Builder
+	for _, name := range order {
+		all.WriteString(read(t, name))
+	}
+	return all.String()
 }
 
 // found lists the first group of every match.
@@ -39,7 +40,7 @@ func found(re, s string) []string {
 	return out
 }
 
-var pageFiles = []string{"account.js", "app.js", "icon.svg", "index.html", "plugins.js", "stream.js", "style.css", "talks.js", "words.js"}
+var pageFiles = slices.Sorted(slices.Values(append([]string{"icon.svg", "index.html", "style.css", "words.js"}, order...)))
 
 func TestFiles(t *testing.T) {
 	entries, err := fs.ReadDir(Files(), ".")
@@ -93,9 +94,6 @@ func TestNoAddressOfAnybodyElse(t *testing.T) {
 	for _, file := range found(`(?:src|href)="([^"#]+)"`, read(t, "index.html")) {
 		read(t, file)
 	}
-	for _, file := range found(`from "\./([^"]+)"`, read(t, "app.js")) {
-		read(t, file)
-	}
 }
 
 // What a model or a tool says must never become markup or code.
@@ -107,17 +105,21 @@ func TestTextStaysText(t *testing.T) {
 	}
 }
 
-// The parts are loaded by app.js and before it: what they take from there does
-// not exist yet while they are loaded.
-func TestLoadingTouchesNothing(t *testing.T) {
-	if got := found(`(?m)^((?:\$\(|[a-z]\w*\().*)`, parts(t)); got != nil {
-		t.Errorf("a part calls something when it is loaded: %v", got)
-	}
-	exported := found(`(?m)^export \{(.*)\};$`, read(t, "app.js"))
-	for _, taken := range found(`(?m)^import \{(.*)\} from "\./app\.js";$`, parts(t)) {
-		for _, name := range strings.Split(taken, ",") {
-			if len(exported) != 1 || !slices.Contains(strings.Fields(strings.ReplaceAll(exported[0], ",", " ")), strings.TrimSpace(name)) {
-				t.Errorf("app.js does not give %s away", name)
+// A file imports only files that are loaded before it, and only names that they have.
+func TestImportsPointDown(t *testing.T) {
+	for i, name := range order {
+		for _, m := range regexp.MustCompile(`(?m)^import \{(.*)\} from "\./(.*)";$`).FindAllStringSubmatch(read(t, name), -1) {
+			if m[2] == "words.js" {
+				continue
+			}
+			if !slices.Contains(order[:i], m[2]) {
+				t.Errorf("%s imports %s, which does not come before it", name, m[2])
+			}
+			exported := strings.Join(found(`(?m)^export \{(.*)\};$`, read(t, m[2])), ",") + "," + strings.Join(found(`(?m)^export (?:async )?(?:function|const) (\w+)`, read(t, m[2])), ",")
+			for _, taken := range strings.Split(m[1], ",") {
+				if !slices.Contains(strings.FieldsFunc(exported, func(r rune) bool { return r == ',' || r == ' ' }), strings.TrimSpace(taken)) {
+					t.Errorf("%s does not export %s, which %s imports", m[2], taken, name)
+				}
 			}
 		}
 	}

@@ -1,6 +1,6 @@
 // Shows the logged-in user, usage and remaining quotas; the operator
 // also sees the usage of the other users.
-import { $, askForToken, el, forget, getJSON, moment, money, num, report, size, t } from "./app.js";
+import { $, el, getJSON, moment, money, num, problemText, size, t } from "./base.js";
 
 const operator = "local"; // as the daemon calls whoever has its own token
 
@@ -27,7 +27,7 @@ async function open() {
     $("account-title").textContent = named(usage.user);
     $("account-body").replaceChildren(...quotas(usage), ...days(usage.days), ...table(others));
   } catch (err) {
-    $("account-body").replaceChildren(el("p", { role: "alert" }, [err.message, err.hint].filter(Boolean).join(" · ")));
+    $("account-body").replaceChildren(el("p", { role: "alert" }, problemText(err)));
   }
 }
 
@@ -73,8 +73,8 @@ function grid(head, rows) {
 }
 
 // startAccount gives the controls their work.
-export function startAccount() {
+export function startAccount({ logOut, report }) {
   $("show-account").addEventListener("click", () => open().catch(report));
   $("account-close").addEventListener("click", () => $("account").close());
-  $("log-out").addEventListener("click", () => { $("account").close(); forget(); askForToken(); });
+  $("log-out").addEventListener("click", () => { $("account").close(); logOut(); });
 }

@@ -1,6 +1,6 @@
 // The list of plugins, and the dialog in which a person looks at one and says
 // what becomes of it. What a plugin says of itself is put in as text.
-import { $, api, el, getJSON, num, t } from "./app.js";
+import { $, api, el, getJSON, num, problemText, t } from "./base.js";
 
 const path = (name, what = "") => `api/plugins/${encodeURIComponent(name)}${what}`;
 const short = (digest) => (digest || "").slice(0, 12);
@@ -39,7 +39,7 @@ const review = {
       $("plugin-said").textContent = said;
       listPlugins().catch(() => {});
     } catch (err) {
-      $("plugin-said").textContent = [err.message, err.hint].filter(Boolean).join(" · ");
+      $("plugin-said").textContent = problemText(err);
       if (err.code === "changed") this.show(await getJSON(path(this.name)));
     }
   },
@@ -129,5 +129,10 @@ function toolRow({ spec, effective }) {
 
 const digests = (p, v) => el("details", {}, el("summary", {}, t("files")),
   el("pre", {}, `${p.source}\n${v.file}\ndigest ${v.digest}\nmodule ${v.wasm_sha256}\nmanifest ${v.manifest_sha256}`));
+
+// startPlugins gives the controls their work.
+export function startPlugins() {
+  $("plugin-close").addEventListener("click", () => $("plugin").close());
+}
 
 const grantText = (name, add) => [`[grants.${name}]`, ...Object.entries(add).map(([key, list]) => `${key} = [${list.join(", ")}]`)].join("\n");

@@ -1,11 +1,12 @@
 // The list of conversations, the search in them, and the dialog in which a
 // person renames one, takes it away as a file or deletes it.
-import { $, api, drawer, el, getJSON, here, moment, money, newChat, num, openChat, report, size, t } from "./app.js";
+import { $, api, el, getJSON, moment, money, num, problemText, size, t } from "./base.js";
 
 const path = (id, what = "") => `api/conversations/${encodeURIComponent(id)}${what}`;
 const shortly = 250; // milliseconds without a key before the search begins
 
 let list = [], next = "", asked = 0, timer = 0;
+let talk; // what app.js does with the open conversation
 
 // listChats fills the list: what is searched for, or else the conversations
 // used last.
@@ -22,7 +23,7 @@ export async function listChats() {
 }
 
 async function older() {
-  const page = await getJSON(`api/conversations?cursor=${encodeURIComponent(next)}`).catch(report);
+  const page = await getJSON(`api/conversations?cursor=${encodeURIComponent(next)}`).catch(talk.report);
   if (!page) return;
   const first = list.length;
   list = list.concat(page.conversations || []);
@@ -34,9 +35,9 @@ async function older() {
 function draw() {
   const rows = list.map((c) => {
     const title = c.title || t("untitled");
-    const button = el("button", { type: "button", class: "open", onclick: () => openChat(c.id).catch(report) },
+    const button = el("button", { type: "button", class: "open", onclick: () => talk.openChat(c.id).catch(talk.report) },
       el("span", {}, title), el("small", {}, c.updated_at ? moment(c.updated_at) : ""));
-    if (c.id === here()) button.setAttribute("aria-current", "true");
+    if (c.id === talk.here()) button.setAttribute("aria-current", "true");
     return el("li", {}, button, el("button", { type: "button", class: "about", title: t("about"), "aria-haspopup": "dialog", "aria-label": t("aboutThis", { title }), onclick: () => about.open(c) },
       el("span", { "aria-hidden": "true" }, "⋯")));
   });
@@ -55,7 +56,7 @@ async function search(words) {
   try {
     found = await getJSON(`api/conversations/search?limit=50&q=${encodeURIComponent(words)}`);
   } catch (err) {
-    if (turn === asked) $("found").textContent = [err.message, err.hint].filter(Boolean).join(" · ");
+    if (turn === asked) $("found").textContent = problemText(err);
     return;
   }
   if (turn !== asked) return;
@@ -66,7 +67,7 @@ async function search(words) {
     const title = h.conversation_id === before ? null : el("span", {}, h.title || t("untitled"));
     before = h.conversation_id;
     const where = t(`where_${h.where}`);
-    return el("li", {}, el("button", { type: "button", class: "open", onclick: () => openChat(h.conversation_id, h.message).catch(report) },
+    return el("li", {}, el("button", { type: "button", class: "open", onclick: () => talk.openChat(h.conversation_id, h.message).catch(talk.report) },
       title, h.where === "title" ? null : el("small", {}, `${where}: `, ...marked(h.snippet, words))));
   }), t("foundNone"));
 }
@@ -97,7 +98,7 @@ const about = {
   // doing runs one request and says what came of it.
   async doing(f) {
     $("talk-said").textContent = t("loading");
-    try { $("talk-said").textContent = await f(); } catch (err) { $("talk-said").textContent = [err.message, err.hint].filter(Boolean).join(" · "); }
+    try { $("talk-said").textContent = await f(); } catch (err) { $("talk-said").textContent = problemText(err); }
   },
 
   rename() {
@@ -113,7 +114,8 @@ const about = {
   // a partial file would look complete.
   save(format) {
     return this.doing(async () => {
-      const query = new URLSearchParams({ format, archives: $("talk-whole").checked, locale: document.documentElement.lang.slice(0, 2) });
+      const whole = format === "jsonl" || $("talk-whole").checked; // that form always has them
+      const query = new URLSearchParams({ format, archives: whole, locale: document.documentElement.lang.slice(0, 2) });
       const res = await api(path(this.id, `/export?${query}`));
       const name = /filename="([^"]+)"/.exec(res.headers.get("Content-Disposition") || "")?.[1] || `conversation.${format}`;
       const reader = res.body.getReader(), parts = [];
@@ -149,7 +151,7 @@ const about = {
       const gone = await (await api(path(this.id), { method: "DELETE" })).json();
       $("talk").close();
       const said = t("deleted", { messages: num(gone.messages), archives: num(gone.archives) });
-      if (this.id === here()) newChat();
+      if (this.id === talk.here()) talk.newChat();
       await listChats();
       $("found").textContent = said;
       $("new-chat").focus();
@@ -159,7 +161,8 @@ const about = {
 };
 
 // startTalks gives the controls their work.
-export function startTalks() {
+export function startTalks(given) {
+  talk = given;
   $("find").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(listChats, shortly); });
   $("find-form").addEventListener("submit", (e) => { e.preventDefault(); clearTimeout(timer); listChats(); });
   $("older").addEventListener("click", older);
@@ -174,7 +177,7 @@ export function startTalks() {
     const search = e.key.toLowerCase() === "k" && (e.ctrlKey || e.metaKey) && !e.isComposing;
     if (!search || $("app").hidden || document.querySelector("dialog[open]")) return;
     e.preventDefault();
-    drawer("chats", true);
+    talk.drawer("chats", true);
     $("find").focus();
   });
 }

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Tries the page in a browser, with a real daemon. Where the browser or npm
+# is missing the page is not tried; sdk/toolchains.sh installs both in CI.
+set -eu
+cd "$(dirname "$0")"
+for tool in npm chromium; do
+	if ! command -v $tool >/dev/null 2>&1; then
+		echo "$tool is not found: the page is not tried in a browser"
+		[ "${CI:-}" != true ]
+		exit
+	fi
+done
+# What is installed already is taken as long as the lock file is older.
+if [ ! node_modules/.package-lock.json -nt package-lock.json ]; then
+	npm ci --no-audit --no-fund --loglevel=error
+	touch node_modules/.package-lock.json
+fi
+# Playwright needs Node 20; the clients of npm have brought one where the system's is older.
+node=$(ls ../../clients/node_modules/node-linux-*/bin/node 2>/dev/null | head -1)
+CHROMIUM=$(command -v chromium) exec "${node:-node}" --test --test-reporter=spec --test-timeout=120000 "${@:-.}"

@@ -1,0 +1,166 @@
+// A weir of its own with a model that answers by the words of the question, and
+// a browser before it.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const root = new URL('../../../../', import.meta.url).pathname;
+
+// pending is a promise that someone else keeps.
+export function pending() {
+  let keep;
+  const promise = new Promise((done) => { keep = done; });
+  return { promise, keep };
+}
+
+// startModel answers as OpenAI's API does. What it says is said in pieces; a piece
+// that is a promise is waited for.
+async function startModel() {
+  const model = { asked: [] };
+  const server = createServer(async (req, res) => {
+    if (req.method !== 'POST') return res.end('{"data":[{"id":"script","max_model_len":32768}]}');
+    let body = '';
+    for await (const piece of req) body += piece;
+    const { messages } = JSON.parse(body);
+    model.asked.push(messages);
+    const last = messages.at(-1);
+    const send = (delta, finish = null) => res.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);
+    const calls = last.role === 'user' ? model.calls(last.content) : [];
+    res.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    calls.forEach(([name, args], index) => send({ tool_calls: [{ index, id: `call_${model.asked.length}_${index}`, function: { name, arguments: JSON.stringify(args) } }] }));
+    for (const piece of calls.length ? [] : model.says(last)) {
+      const text = await piece;
+      if (text) send({ content: text });
+    }
+    send({}, calls.length ? 'tool_calls' : 'stop');
+    res.end('data: [DONE]\n\n');
+  });
+  // reset makes the model answer a question at once. calls are those of a question,
+  // says the pieces of any other reply.
+  model.reset = () => Object.assign(model, { calls: () => [], says: () => ['It is done.'] });
+  model.reset();
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  model.url = `http://127.0.0.1:${server.address().port}/v1`;
+  model.close = () => { server.closeAllConnections(); server.close(); };
+  return model;
+}
+
+// startWeir runs a daemon over a new folder. stop and start end it and bring it back
+// at the same address.
+async function startWeir(model, more = '') {
+  const dir = await mkdtemp(join(tmpdir(), 'weir-journeys-'));
+  for (const name of ['calculator', 'long_text']) await cp(join(root, 'plugins', name), join(dir, 'own', name), { recursive: true });
+  await mkdir(join(dir, 'strangers'));
+  await mkdir(join(dir, 'work'));
+  await writeFile(join(dir, 'tools.toml'), `
+[models.script]
+provider = "openai"
+base_url = "${model.url}"
+model = "script"
+window = 32768
+native_tools = true
+[agent]
+model = "script"
+${more}
+[[plugins.folder]]
+path = "./own"
+trust = "granted"
+[[plugins.folder]]
+path = "./strangers"
+`);
+  const weir = { dir, model, port: 0, log: '' };
+  weir.start = async () => {
+    weir.process = spawn(join(root, 'bin', 'weir'), ['serve', '--data', join(dir, 'data'), '--config', join(dir, 'tools.toml'), '--addr', `127.0.0.1:${weir.port}`],
+      { cwd: join(dir, 'work'), env: { PATH: process.env.PATH, HOME: dir, WEIR_WORKSPACE: join(dir, 'work'), WEIR_CACHE: process.env.WEIR_TEST_CACHE ?? join(root, 'build', 'test-cache') } });
+    const heard = pending();
+    let running = false;
+    weir.log = '';
+    weir.ended = new Promise((done) => weir.process.on('exit', done));
+    weir.ended.then((code) => running || heard.keep(Promise.reject(new Error(`weir ended with ${code}: ${weir.log}`))));
+    for (const out of [weir.process.stdout, weir.process.stderr]) {
+      out.on('data', (data) => {
+        weir.log += data;
+        const found = /http:\/\/127\.0\.0\.1:(\d+)\S*token=([\w-]+)/.exec(weir.log);
+        if (found) heard.keep(found);
+      });
+    }
+    const [address, port, token] = await heard.promise;
+    running = true;
+    Object.assign(weir, { address, port, token, url: `http://127.0.0.1:${port}/` });
+  };
+  weir.stop = async (signal = 'SIGKILL') => { weir.process.kill(signal); await weir.ended; };
+  weir.api = async (path, options = {}) => {
+    const res = await fetch(weir.url + path, { ...options, headers: { Authorization: `Bearer ${weir.token}`, 'Content-Type': 'application/json' } });
+    assert.ok(res.ok, `${path}: ${res.status} ${res.ok || await res.clone().text()}`);
+    return res.json();
+  };
+  // stranger puts a plugin of someone else into the folder that is not trusted.
+  weir.stranger = async (name, hosts, version = '0.1.0') => {
+    const from = join(root, 'plugins', 'fetch_url'), to = join(dir, 'strangers', name);
+    const asks = hosts.map((h) => `{ host = "${h}", reason = "reads its pages" }`).join(', ');
+    const manifest = (await readFile(join(from, 'plugin.toml'), 'utf8')).replaceAll('"fetch_url"', `"${name}"`).replace(/^export .*$/m, 'export = "fetch_url"')
+      .replace('version     = "1.0.0"', `version = "${version}"`).replace(/^hosts   = \[.*?^\]/ms, `hosts = [${asks}]`);
+    await mkdir(to, { recursive: true });
+    await cp(join(from, 'fetch_url.wasm'), join(to, 'fetch_url.wasm'));
+    await writeFile(join(to, 'plugin.toml'), manifest);
+    await weir.api('api/plugins/reload', { method: 'POST' });
+  };
+  await weir.start();
+  return weir;
+}
+
+// startWorld opens everything. visit gives a page in a browser of someone new; at the
+// end it must have been without an error, and must have asked no one but the daemon.
+export async function startWorld(more) {
+  const model = await startModel();
+  const weir = await startWeir(model, more);
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox'] });
+  const wrong = [];
+  const world = { model, weir, browser };
+  world.visit = async (options = {}) => {
+    const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 800 }, ...options });
+    context.on('weberror', (e) => wrong.push(String(e.error())));
+    context.on('console', (m) => { if (m.type() === 'error' && !/Failed to load resource/.test(m.text())) wrong.push(m.text()); });
+    context.on('request', (r) => { if (!r.url().startsWith(weir.url) && !r.url().startsWith('blob:')) wrong.push(`asked ${r.url()}`); });
+    if (process.env.PAGE_FILES) await fromDisk(context, weir.url);
+    const page = await context.newPage();
+    page.setDefaultTimeout(20000);
+    await page.goto(weir.address);
+    await page.getByRole('textbox', { name: /^(Your question|你的问题)$/ }).waitFor();
+    return page;
+  };
+  world.close = async () => {
+    await browser.close();
+    await weir.stop('SIGTERM');
+    model.close();
+    await rm(weir.dir, { recursive: true });
+    assert.deepEqual(wrong, [], 'errors of pages, and requests to others');
+  };
+  return world;
+}
+
+// fromDisk serves the page's files as they lie in the folder, with the daemon's
+// headers: a change shows without a build.
+async function fromDisk(context, url) {
+  await context.route(/\/(\w+\.(js|css|html|svg))?(#.*)?$/, async (route) => {
+    const name = new URL(route.request().url()).pathname.slice(1) || 'index.html';
+    try {
+      const response = await route.fetch({ url: `${url}index.html` });
+      const type = { js: 'text/javascript', css: 'text/css', html: 'text/html', svg: 'image/svg+xml' }[name.split('.').pop()];
+      await route.fulfill({ status: 200, headers: { ...response.headers(), 'content-type': type }, body: await readFile(new URL(`../page/${name}`, import.meta.url)) });
+    } catch { await route.abort(); }
+  });
+}
+
+// ask types a question and sends it.
+export async function ask(page, question) {
+  await page.getByRole('textbox', { name: 'Your question' }).fill(question);
+  await page.getByRole('button', { name: 'Send' }).click();
+}
+
+// log is the conversation as people see it.
+export const log = (page) => page.getByRole('region', { name: 'Conversation' });
