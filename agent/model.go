@@ -205,6 +205,9 @@ type ModelError struct {
 	// there is no fix.
 	Msg, Hint         string
 	MsgText, HintText tool.Text
+	// KeyEnv is the variable that the missing key is read from; empty: no key is
+	// missing, or it has no variable.
+	KeyEnv string
 	// Status is the HTTP status; 0: none was received.
 	Status int
 	// RetryAfter is what the provider asked for; 0: nothing.

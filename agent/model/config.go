@@ -15,8 +15,9 @@ type Config struct {
 	// BaseURL is the address of the server; empty: the provider's own.
 	BaseURL string
 	// Key authenticates requests; empty: none is sent. KeyEnv is the variable that
-	// it usually comes from; hints name it.
-	Key, KeyEnv string
+	// it usually comes from, EnvFile the file that may set it; hints name both. An
+	// empty EnvFile is ".env".
+	Key, KeyEnv, EnvFile string
 	// Model is the provider's name for the model.
 	Model string
 	// Window is the context window in tokens; 0: ask the server, or the client's

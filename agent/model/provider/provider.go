@@ -4,6 +4,7 @@
 package provider
 
 import (
+	"cmp"
 	"net"
 	"net/http"
 	"net/url"
@@ -29,8 +30,9 @@ type Config struct {
 	// BaseURL, Key and Model go to the server; a preset fills BaseURL. Where Key
 	// is empty and the address is a preset's, its variable is read with Getenv.
 	BaseURL, Key, Model string
-	// KeyEnv names the variable that Key comes from, for hints; empty: the preset's.
-	KeyEnv string
+	// KeyEnv names the variable that Key comes from, EnvFile the file that may set it,
+	// both for hints; empty: the preset's, and ".env".
+	KeyEnv, EnvFile string
 	// EmbeddingModel is the server's model for vectors; empty: none.
 	EmbeddingModel string
 	// Window is the context window in tokens; 0: ask the server.
@@ -75,6 +77,11 @@ type Preset struct {
 	Title  string
 }
 
+// At reports whether the address is the preset's own; empty: it is.
+func (p Preset) At(baseURL string) bool {
+	return baseURL == "" || strings.TrimRight(baseURL, "/") == p.BaseURL
+}
+
 // Presets lists all presets, in the order in which they are offered.
 func Presets() []Preset {
 	return []Preset{
@@ -111,8 +118,10 @@ func New(cfg Config, log Logger) (agent.Model, error) {
 	}
 	cfg.fill(preset)
 	if cfg.wantsKey && cfg.Key == "" && len(cfg.Headers) == 0 {
-		return nil, cfg.fault(agent.ModelAuth, tool.Textf("no key is set"),
-			tool.Textf("set %s in the environment or in .env, or key in [models.%s]", cfg.KeyEnv, cfg.Name))
+		e := cfg.fault(agent.ModelAuth, tool.Textf("no key is set"),
+			tool.Textf("set %s in the environment or in %s, or key in [models.%s]", cfg.KeyEnv, cmp.Or(cfg.EnvFile, ".env"), cfg.Name))
+		e.KeyEnv = cfg.KeyEnv
+		return nil, e
 	}
 	switch preset.Provider {
 	case "ollama":
@@ -151,7 +160,7 @@ func (c *Config) fill(p Preset) {
 		c.BaseURL = p.BaseURL
 	}
 	for _, known := range Presets() {
-		if known.KeyEnv == "" || strings.TrimRight(c.BaseURL, "/") != known.BaseURL {
+		if known.KeyEnv == "" || !known.At(c.BaseURL) {
 			continue
 		}
 		c.wantsKey = true
@@ -169,7 +178,7 @@ func (c *Config) fill(p Preset) {
 // client returns what the clients of all protocols are configured with.
 func (c Config) client(log Logger) model.Config {
 	return model.Config{
-		Name: c.Name, BaseURL: c.BaseURL, Key: c.Key, KeyEnv: c.KeyEnv, Model: c.Model, Window: c.Window,
+		Name: c.Name, BaseURL: c.BaseURL, Key: c.Key, KeyEnv: c.KeyEnv, EnvFile: c.EnvFile, Model: c.Model, Window: c.Window,
 		NativeTools: c.NativeTools, HTTP: c.HTTP, FirstTimeout: c.FirstTimeout, StallTimeout: c.StallTimeout,
 		Retries: c.Retries, RetryBudget: c.RetryBudget, Headers: c.Headers, Extra: c.Extra,
 		OnRetry: c.onRetry(log),
@@ -203,7 +212,7 @@ func (c Config) onRetry(log Logger) func(error, time.Duration) {
 	}
 }
 
-func (c Config) fault(code agent.ModelCode, msg, hint tool.Text) error {
+func (c Config) fault(code agent.ModelCode, msg, hint tool.Text) *agent.ModelError {
 	return agent.NewModelError(code, c.Name, msg, hint)
 }
 

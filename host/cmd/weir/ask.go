@@ -67,7 +67,7 @@ func (c *cli) askOnce(ctx context.Context, a askFlags, args []string) error {
 		if a.wait && cl.local {
 			return usagef("start `weir serve` first", "--wait is for a running daemon: only there can `weir approvals` answer")
 		}
-		t := &chat.Turn{Printer: c.Printer, Quiet: a.quiet || c.JSON, Wait: a.wait && answers == nil, Think: a.think && !c.JSON}
+		t := &chat.Turn{Printer: c.Printer, Quiet: a.quiet || c.JSON, Wait: a.wait && answers == nil, Think: a.think && !c.JSON, Complete: func(p *api.Problem) { c.completeKey(cl, p) }}
 		err := t.Run(ctx, cl.Client, a.Ask, answers)
 		var tr *api.Trace
 		if a.Explain && t.End != nil && !c.Events {

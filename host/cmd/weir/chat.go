@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/chat"
 )
@@ -23,9 +24,14 @@ func chatCmd(c *cli) *cobra.Command {
 			if p, err := c.findPaths(); err == nil && !noHistory && c.Getenv("WEIR_NO_HISTORY") == "" {
 				o.History = p.ChatHistory()
 			}
+			var s *session
+			o.Complete = func(p *api.Problem) { c.completeKey(s, p) }
 			o.Report = func(err error) { c.report(cmd.Context(), err) }
 			return chat.Run(cmd.Context(), c.Printer, o, func(ctx context.Context, use func(*client.Client) error) error {
-				return c.withClient(ctx, func(cl *session) error { return use(cl.Client) })
+				return c.withClient(ctx, func(cl *session) error {
+					s = cl
+					return use(cl.Client)
+				})
 			})
 		},
 	}

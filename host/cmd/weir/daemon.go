@@ -6,9 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/plugincmd"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A session is a client of the daemon that a command works with: the running one,
@@ -95,4 +97,21 @@ func (c *cli) withClient(ctx context.Context, f func(*session) error) error {
 	}
 	defer s.Close()
 	return f(s)
+}
+
+// completeKey says in the hint of a problem which process lacks the variable of a
+// model's key, and where to put it.
+func (c *cli) completeKey(s *session, p *api.Problem) {
+	name, file := p.KeyEnv, config.EnvFile(s.config)
+	here := name != "" && c.Getenv(name) != ""
+	switch {
+	case name == "":
+	case s.local:
+		p.Hint = tool.Textf("this shell does not have %s: %v", name, p.Hint)
+	case file == "": // the daemon reads no file
+	case here:
+		p.Hint = tool.Textf("this shell has %s, but the daemon does not: write it into %s (chmod 600) and run `weir reload`, or restart the daemon from this shell", name, file)
+	default:
+		p.Hint = tool.Textf("neither this shell nor the daemon has %s: write it into %s (chmod 600) and run `weir reload`", name, file)
+	}
 }

@@ -40,6 +40,9 @@ func modelServer(t *testing.T) string {
 		case strings.HasSuffix(r.Header.Get("Authorization"), "wrong"):
 			refuse(http.StatusUnauthorized, "invalid_api_key", "no such key")
 			return
+		case body.Model == "locked" && r.Header.Get("Authorization") == "":
+			refuse(http.StatusUnauthorized, "invalid_api_key", "you have no key")
+			return
 		case body.Model == "closed":
 			refuse(http.StatusNotFound, "ModelNotOpen", "your account has not activated the model")
 			return

@@ -47,6 +47,7 @@ func TestScripts(t *testing.T) {
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("ROOT", guesttest.Root(t))
 			e.Setenv("PLUGINS", plugins)
 			e.Setenv("SERVLET", servlet)
 			e.Setenv("BOMB", bomb)

@@ -23,6 +23,9 @@ type Problem struct {
 	Msg    tool.Text `json:"message"`
 	// Hint says in the imperative how to fix it; zero: there is no fix.
 	Hint tool.Text `json:"hint,omitzero"`
+	// KeyEnv is the variable of the model's key that the daemon lacks; empty: none is
+	// missing.
+	KeyEnv string `json:"key_env,omitempty"`
 	// Param names the wrong parameter of a request to /v1; empty: none is wrong.
 	Param string `json:"-"`
 	// RetryAfter is the time to wait before the same request; 0: unknown.
@@ -106,7 +109,7 @@ func AsProblem(err error) *Problem {
 	}
 	if e, ok := errors.AsType[*agent.ModelError](err); ok {
 		text, hint := e.Texts()
-		return &Problem{Status: modelStatus(e.Code), Code: ModelCode(e.Code), RetryAfter: e.RetryAfter, Msg: text, Hint: hint}
+		return &Problem{Status: modelStatus(e.Code), Code: ModelCode(e.Code), RetryAfter: e.RetryAfter, Msg: text, Hint: hint, KeyEnv: e.KeyEnv}
 	}
 	if e, ok := errors.AsType[*tool.Error](err); ok {
 		return ofTool(e)

@@ -95,6 +95,9 @@ func (a *App) Reload(ctx context.Context) (daemon.ReloadReport, error) {
 		return daemon.ReloadReport{}, err
 	}
 	out := daemon.ReloadReport{Change: change, Notes: []tool.Text{}}
+	if !loaded.Skipped.IsZero() {
+		out.Notes = append(out.Notes, loaded.Skipped)
+	}
 	for _, w := range a.hostWarnings(next.settings, next.untrusted) {
 		out.Notes = append(out.Notes, w)
 	}

@@ -29,6 +29,8 @@ type Options struct {
 	Think bool
 	// History is the file of the lines that were typed. Empty: none is kept.
 	History string
+	// Complete is that of every Turn.
+	Complete func(*api.Problem)
 	// Report shows an error that does not end the chat.
 	Report func(error)
 }
@@ -41,6 +43,7 @@ type chat struct {
 	input  input
 	think  bool
 	report func(error)
+	adds   func(*api.Problem)
 
 	demoNoted bool     // a person knows that the demo model answers
 	question  string   // the last one, for /retry
@@ -107,7 +110,7 @@ func Run(ctx context.Context, p *term.Printer, o Options, connect func(ctx conte
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM)
 	defer stop()
 	return connect(ctx, func(cl *client.Client) error {
-		c := &chat{Printer: p, cl: cl, ask: o.Ask, think: o.Think, report: o.Report}
+		c := &chat{Printer: p, cl: cl, ask: o.Ask, think: o.Think, report: o.Report, adds: o.Complete}
 		c.ask.Explain = true
 		c.input = c.newInput(ctx, o.History)
 		defer c.input.close()
@@ -238,7 +241,7 @@ func (c *chat) turn(ctx context.Context, question string, interrupts <-chan os.S
 	c.question, c.ask.Message = question, question
 	turnCtx, done := interruptible(ctx, interrupts)
 	defer done()
-	t := &Turn{Printer: c.Printer, Think: c.think, DemoNoted: c.demoNoted, interactive: true}
+	t := &Turn{Printer: c.Printer, Think: c.think, Complete: c.adds, DemoNoted: c.demoNoted, interactive: true}
 	t.begin()
 	err := t.ask(turnCtx, c.cl, c.ask, c.input.answers())
 	// A turn that was stopped ends a moment after its client has disconnected.

@@ -29,6 +29,8 @@ type Turn struct {
 	Wait bool
 	// Think shows the reasoning of the model as it arrives.
 	Think bool
+	// Complete adds to a problem what is known on this side alone; nil: nothing.
+	Complete func(*api.Problem)
 	// DemoNoted reports that a person knows already that the demo model answers.
 	DemoNoted bool
 
@@ -139,7 +141,12 @@ func (t *Turn) event(name string, data json.RawMessage) error {
 		t.incident(name, data)
 	case "error":
 		t.Problem = new(api.Problem)
-		return json.Unmarshal(data, t.Problem)
+		if err := json.Unmarshal(data, t.Problem); err != nil {
+			return err
+		}
+		if t.Complete != nil {
+			t.Complete(t.Problem)
+		}
 	case "chat.end":
 		t.clear()
 		t.End = new(api.ChatEnd)

@@ -12,14 +12,22 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
+// EnvFile returns the .env beside a configuration file; empty: there is no such file.
+func EnvFile(config string) string {
+	if config == "" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(config), ".env")
+}
+
 // DotEnv reads the .env beside the configuration file. If other users may read it,
 // DotEnv does not, and returns the reason as skipped. Without a configuration file,
 // and without an .env, it returns no variables.
 func DotEnv(config string) (vars map[string]string, skipped tool.Text, err error) {
-	if config == "" {
+	file := EnvFile(config)
+	if file == "" {
 		return nil, skipped, nil
 	}
-	file := filepath.Join(filepath.Dir(config), ".env")
 	st, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, skipped, nil

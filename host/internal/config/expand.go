@@ -10,6 +10,17 @@ import (
 // reference matches ${NAME} or ${NAME:-default}.
 var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`) })
 
+// Variable returns the variable that a text refers to; empty: it refers to none.
+func Variable(text string) string {
+	if ref := reference().FindStringSubmatch(text); ref != nil {
+		return ref[1]
+	}
+	return ""
+}
+
+// IsVariable reports whether name can be written as ${name}.
+func IsVariable(name string) bool { return name != "" && Variable("${"+name+"}") == name }
+
 // expand replaces the references in every string below v, which is a pointer. A
 // reference to a variable that is not set and has no default becomes empty; the code
 // that needs the setting reports it by the name of the setting.

@@ -64,20 +64,18 @@ func (o Source) Load(p Paths) (l Loaded, err error) {
 	if o.Workspace != "" {
 		env = first(lookIn(map[string]string{"WEIR_WORKSPACE": o.Workspace}), l.Secrets)
 	}
-	s.expand(env)
+	s.expand(env, EnvFile(p.Config))
 	digestTokens(s, p.Config)
 	o.makeAbsolute(s, p)
 	return l, s.Telemetry.fromEnv(l.Secrets)
 }
 
 // expand replaces the references to variables. It remembers what the references
-// were where that is needed later: the variable of a model's key, and the arguments
-// of a server as they are written.
-func (s *Settings) expand(env Lookup) {
+// were where that is needed later: the variable of a model's key with the file that
+// may set it, and the arguments of a server as they are written.
+func (s *Settings) expand(env Lookup, envFile string) {
 	for name, m := range s.Models {
-		if ref := reference().FindStringSubmatch(m.Key); ref != nil {
-			m.keyEnv = ref[1]
-		}
+		m.keyEnv, m.envFile = Variable(m.Key), envFile
 		m.literal = m.Key != "" && !strings.Contains(m.Key, "${")
 		s.Models[name] = m
 	}

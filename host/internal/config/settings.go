@@ -60,12 +60,16 @@ type ModelSettings struct {
 	Price       PriceSettings  `toml:"price" json:"price,omitzero"`
 
 	keyEnv  string // the variable to which Key refers
+	envFile string // the .env beside the file
 	literal bool   // the file contains the key itself
 }
 
 // KeyEnv returns the name of the variable that holds the key; empty: the file holds
 // the key itself, or there is none.
 func (m ModelSettings) KeyEnv() string { return m.keyEnv }
+
+// EnvFile returns the .env that may set the variable of the key; empty: unknown.
+func (m ModelSettings) EnvFile() string { return m.envFile }
 
 // PriceSettings are the prices of a million tokens of a model.
 type PriceSettings struct {

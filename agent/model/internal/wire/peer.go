@@ -7,6 +7,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"net/url"
@@ -36,7 +37,8 @@ type Peer struct {
 	Name, Model string
 	BaseURL     string
 	// KeyEnv is the environment variable that usually holds the key; it may be empty.
-	KeyEnv string
+	// EnvFile is the file that may set it.
+	KeyEnv, EnvFile string
 	// HasKey reports whether a key is sent.
 	HasKey bool
 	// Secrets are removed wherever they appear in what the provider says.
@@ -46,7 +48,7 @@ type Peer struct {
 // NewPeer returns the peer that a client of that protocol is configured with.
 func NewPeer(kind Kind, c model.Config) Peer {
 	return Peer{
-		Kind: kind, Name: c.Name, Model: c.Model, BaseURL: c.BaseURL, KeyEnv: c.KeyEnv,
+		Kind: kind, Name: c.Name, Model: c.Model, BaseURL: c.BaseURL, KeyEnv: c.KeyEnv, EnvFile: cmp.Or(c.EnvFile, ".env"),
 		HasKey: c.Key != "" || len(c.Headers) > 0, Secrets: Secrets(c.Key, c.BaseURL, c.Headers),
 	}
 }
@@ -160,11 +162,11 @@ func (p Peer) ark() bool { return strings.HasSuffix(p.host(), ".volces.com") }
 func (p Peer) keyHint() tool.Text {
 	switch {
 	case p.HasKey && p.KeyEnv != "":
-		return tool.Textf("correct %s in the environment or in .env, or key in [models.%s]", p.KeyEnv, p.Name)
+		return tool.Textf("correct %s in the environment or in %s, or key in [models.%s]", p.KeyEnv, p.EnvFile, p.Name)
 	case p.HasKey:
 		return tool.Textf("correct key in [models.%s]", p.Name)
 	case p.KeyEnv != "":
-		return tool.Textf("set %s in the environment or in .env, or key in [models.%s]", p.KeyEnv, p.Name)
+		return tool.Textf("set %s in the environment or in %s, or key in [models.%s]", p.KeyEnv, p.EnvFile, p.Name)
 	}
 	return tool.Textf("set key in [models.%s]", p.Name)
 }

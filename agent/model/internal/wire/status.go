@@ -165,7 +165,9 @@ func (p Peer) missing(status int, s Said, all string) *agent.ModelError {
 
 func (p Peer) auth(status int) *agent.ModelError {
 	if !p.HasKey {
-		return p.Error(agent.ModelAuth, tool.Textf("the server wants a key and none is set"), p.keyHint())
+		e := p.Error(agent.ModelAuth, tool.Textf("the server wants a key and none is set"), p.keyHint())
+		e.KeyEnv = p.KeyEnv
+		return e
 	}
 	if status == http.StatusForbidden {
 		return p.Error(agent.ModelAuth, tool.Textf("the key may not use this model (403)"),
