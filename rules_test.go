@@ -28,7 +28,6 @@ const maxPackageLines, maxPackageFiles, maxExceptions, exceptionLines = 3000, 25
 var larger = map[string]string{
 	"agent":                 "the loop is one phase machine over the state of one turn",
 	"host/cmd/weir":         "one file for each noun of the command line",
-	"host/daemon":           "a turn still needs the daemon's views, modes and drain; it is the next to move out",
 	"host/internal/sandbox": "the one package that imports the engine: its front ends and host functions share an instance",
 }
 

@@ -3,9 +3,6 @@ package daemon
 import (
 	"context"
 	"net/http"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
@@ -47,7 +44,7 @@ func (d *Daemon) postChat(w http.ResponseWriter, r *http.Request) error {
 		}
 		s.Event(name, data)
 	}
-	end, err := d.guarded(func() (api.ChatEnd, error) { return d.chat(ctx, d.principal(r), turns.Question{Ask: ask}, nil, emit) })
+	end, err := d.turns.Ask(ctx, d.principal(r), turns.Question{Ask: ask}, nil, emit)
 	if s == nil && err != nil {
 		return err
 	}
@@ -60,15 +57,3 @@ func (d *Daemon) postChat(w http.ResponseWriter, r *http.Request) error {
 	emit(api.EventEnd, end)
 	return nil
 }
-
-// checkConversation refuses ids that no log, header or address can carry.
-func checkConversation(id string) error {
-	if len(id) > maxConversationID || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
-		return api.Problemf(http.StatusBadRequest, "bad_conversation", "leave it out to begin a new conversation",
-			"a conversation's id has at most %d bytes and no control characters", maxConversationID)
-	}
-	return nil
-}
-
-// maxConversationID is the longest id that a client may choose, in bytes.
-const maxConversationID = 200

@@ -128,7 +128,7 @@ func (d *Daemon) showConversation(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	ms, err := messagesOf(rows)
+	ms, err := turns.Messages(rows)
 	if err != nil {
 		return err
 	}
@@ -251,7 +251,7 @@ type DeletedConversation struct {
 
 func (d *Daemon) deleteConversation(w http.ResponseWriter, r *http.Request) error {
 	scope := archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}
-	leave, err := d.enter(scope)
+	leave, err := d.gate.Enter(scope)
 	if err != nil {
 		return err
 	}

@@ -24,10 +24,10 @@ import (
 )
 
 func (d *Daemon) listTools(w http.ResponseWriter, r *http.Request) error {
-	user := d.view(d.principal(r)).User
+	user := d.current.View(d.principal(r)).User
 	tools := []plugin.ToolInfo{}
 	for _, t := range d.cfg.Host.Tools() {
-		if user.sees(t.Spec.Name) {
+		if user.Sees(t.Spec.Name) {
 			tools = append(tools, t)
 		}
 	}
@@ -59,7 +59,7 @@ func (d *Daemon) tool(name string) (plugin.ToolInfo, error) {
 
 // toolFor is tool for a principal, who may not see all of them.
 func (d *Daemon) toolFor(principal, name string) (plugin.ToolInfo, error) {
-	if !d.view(principal).User.sees(name) {
+	if !d.current.View(principal).User.Sees(name) {
 		return plugin.ToolInfo{}, noTool(name)
 	}
 	return d.tool(name)
@@ -104,11 +104,8 @@ func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 	if err := httpjson.Read(w, r, &body); err != nil {
 		return err
 	}
-	if err := checkConversation(body.Conversation); err != nil {
-		return err
-	}
 	name := r.PathValue("name")
-	if err := d.ownID(d.principal(r), body.Conversation); err != nil {
+	if err := d.turns.CheckConversation(d.principal(r), body.Conversation); err != nil {
 		return err
 	}
 	if body.Conversation == "" {
@@ -124,7 +121,7 @@ func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 	if _, err := d.toolFor(d.principal(r), name); err != nil {
 		return err
 	}
-	end, err := d.begun(r.Context(), d.principal(r), "")
+	end, err := d.turns.Begin(r.Context(), d.principal(r), "")
 	if err != nil {
 		return err
 	}
@@ -153,10 +150,10 @@ func (d *Daemon) callTool(w http.ResponseWriter, r *http.Request) error {
 
 func (d *Daemon) listModels(w http.ResponseWriter, r *http.Request) error {
 	out := ConfiguredModels{[]ConfiguredModel{}}
-	set := d.view(d.principal(r))
+	set := d.current.View(d.principal(r))
 	for _, name := range slices.Sorted(maps.Keys(set.Models)) {
 		i := set.Models[name].Info
-		out.Models = append(out.Models, ConfiguredModel{name, i.Provider, i.Model, i.Window, i.Simulated, name == set.Profiles[set.first].Model})
+		out.Models = append(out.Models, ConfiguredModel{name, i.Provider, i.Model, i.Window, i.Simulated, name == set.Profiles[set.First].Model})
 	}
 	httpjson.Write(w, http.StatusOK, out)
 	return nil
@@ -201,7 +198,7 @@ func queryInt(r *http.Request, name string, unset int) (int, error) {
 
 // startCall starts the span of a call that does not belong to a turn.
 func (d *Daemon) startCall(ctx context.Context, c tool.Call) (context.Context, func(tool.Result, api.ToolCallResult, error)) {
-	return d.set().Tracing.StartCall(ctx, telemetry.Call{Call: c, Known: d.knows(c.Tool)})
+	return d.current.State().Tracing.StartCall(ctx, telemetry.Call{Call: c, Known: d.knows(c.Tool)})
 }
 
 // serveMetrics answers with the counters in Prometheus' format.

@@ -49,7 +49,7 @@ func (d *Daemon) showUsage(w http.ResponseWriter, r *http.Request) error {
 	}
 	who := d.principal(r)
 	if other := r.URL.Query().Get("user"); other != "" && other != who {
-		_, there := d.set().Users[other]
+		_, there := d.current.State().Users[other]
 		if who != d.cfg.Principal || !there {
 			return api.Problemf(http.StatusNotFound, "not_found", "leave it out to see what you took yourself", "there is no user %q here", api.Clip(other, 80))
 		}
@@ -64,7 +64,7 @@ func (d *Daemon) showUsage(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (d *Daemon) usageOf(r *http.Request, who string, days int) (Usage, error) {
-	used, err := d.meter.Report(r.Context(), d.account(who, ""), days)
+	used, err := d.meter.Report(r.Context(), d.current.Account(who, ""), days)
 	out := Usage{User: who, Quotas: append([]api.QuotaState{}, used.Quotas...), Running: used.Running, Days: []UsedDay{}}
 	for _, u := range used.Days {
 		out.Days = append(out.Days, UsedDay{u.Day, u.Requests, u.Refused, u.Prompt, u.Completion, u.Costs})
@@ -93,7 +93,7 @@ type UserRow struct {
 
 func (d *Daemon) listUsers(w http.ResponseWriter, r *http.Request) error {
 	out := UserList{[]UserRow{}}
-	set := d.set()
+	set := d.current.State()
 	for _, name := range slices.Sorted(maps.Keys(set.Users)) {
 		u := set.Users[name]
 		used, err := d.usageOf(r, name, 1)
@@ -139,7 +139,7 @@ func (d *Daemon) showUserData(w http.ResponseWriter, r *http.Request) error {
 // nothing new of theirs can begin, and what runs must have ended.
 func (d *Daemon) purgeUser(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
-	_, there := d.set().Users[name]
+	_, there := d.current.State().Users[name]
 	switch {
 	case name == d.cfg.Principal:
 		return api.Problemf(http.StatusConflict, "operators_own", "delete conversations one by one: `weir conversation delete`", "what belongs to %s is the operator's own", api.Clip(name, 80))

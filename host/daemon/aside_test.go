@@ -35,7 +35,7 @@ func TestSummariesAreCountedAndTraced(t *testing.T) {
 	}), func(c *host.Config) {
 		c.Tools = map[string]host.ToolConfig{"long_text": {Limits: tool.Limits{Strategy: tool.Summarize}}}
 		c.Summarise = func(ctx context.Context, r host.SummaryRequest) (host.Summary, error) {
-			m := s.daemon.Aside(Aside{string(r.Principal), r.Conversation, r.Locale}, "short", named)
+			m := s.daemon.Aside(Aside{Principal: string(r.Principal), Conversation: r.Conversation, Locale: r.Locale}, "short", named)
 			out := host.Summary{Model: "short"}
 			for d, err := range m.Generate(ctx, agent.Request{Messages: []agent.ChatMessage{{Role: "user", Text: "Shorten: " + r.Text}}}) {
 				if err != nil {
@@ -47,7 +47,7 @@ func TestSummariesAreCountedAndTraced(t *testing.T) {
 		}
 	})
 	kept := tracetest.NewInMemoryExporter()
-	set := s.daemon.set().Setup
+	set := s.daemon.current.State().Config
 	set.Users = map[string]User{"ann": ann(usage.Quota{TokensPerDay: 900})}
 	set.Tracing = telemetry.Tracing{Tracer: sdk.NewTracerProvider(sdk.WithSyncer(kept)).Tracer("test")}
 	if err := s.daemon.Configure(set); err != nil {

@@ -61,7 +61,7 @@ func (a *access) check(r *http.Request) (principal string, p *api.Problem) {
 		return "", api.Problemf(http.StatusUnauthorized, "no_token", "send the header `Authorization: Bearer TOKEN`; `weir paths` says where the token is",
 			"this route needs the token")
 	}
-	principal, ok = a.d.whose(token)
+	principal, ok = a.d.current.Whose(token)
 	switch {
 	case !ok:
 		return "", api.Problemf(http.StatusUnauthorized, "wrong_token", "`weir paths` says where the right one is", "the token is wrong")
@@ -101,7 +101,7 @@ func (d *Daemon) bear(r *http.Request, stop context.CancelFunc) (gone func()) {
 
 // holdLocked stops a connection if its token does not hold; d.mu is held.
 func (d *Daemon) holdLocked(b *bearer) {
-	if principal, ok := d.whose(b.token); !ok || principal != b.principal {
+	if principal, ok := d.current.Whose(b.token); !ok || principal != b.principal {
 		b.stop()
 	}
 }

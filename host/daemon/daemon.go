@@ -2,12 +2,9 @@ package daemon
 
 import (
 	"context"
-	"crypto/sha256"
 	"io/fs"
 	"net/http"
-	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -15,21 +12,21 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
-	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/approvals"
+	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/openai"
 	"github.com/weirhost/weir/host/daemon/resume"
+	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/sse"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
+	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/host/daemon/usage"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
-
-// defaultProfile is the profile of questions that name none.
-const defaultProfile = "default"
 
 // DemoModel is the name of the offline demo model, which is not an AI.
 const DemoModel = "demo"
@@ -77,39 +74,27 @@ type Config struct {
 	Now     func() time.Time // nil: time.Now
 }
 
-// A Model is a chat model with what is known about it without asking it.
-type Model struct {
-	agent.Model
-	Info agent.ModelInfo
-	// Server is where it is asked, as host:port; empty: unknown.
-	Server string
-	// Price is the price of its tokens; zero: unknown, and no cost is reported.
-	Price agent.Price
-	// Estimator learns how the model counts tokens, over all its turns. nil:
-	// New makes one.
-	Estimator *agent.Estimator
-	// Native finds out whether the model's own tool calling works, once, before
-	// the first turn that leaves the mode open; known is false when it could
-	// not. nil: what the model says of itself decides.
-	Native func(context.Context) (works, known bool)
-}
+// What of a Config can change while the Daemon serves.
+type (
+	Setup   = setup.Config
+	Model   = setup.Model
+	Profile = setup.Profile
+	User    = setup.User
+	// A Quota bounds what one user uses.
+	Quota = usage.Quota
+)
 
-// A Profile is one way to run the agent: a model, a capability record and the
-// tools it may see.
-type Profile struct {
-	// Model names one of Config.Models.
-	Model string
-	Agent agent.Config
-	// Allow lists the tools the profile sees, nil: all; Deny wins over it.
-	Allow, Deny []string
-}
+// CheckUserName returns an error if no user can have the name.
+func CheckUserName(name string) error { return setup.CheckUserName(name) }
 
 // A Daemon serves one Host and its conversations. It is safe for concurrent use.
 type Daemon struct {
 	cfg     Config
 	log     hclog.Logger
 	now     func() time.Time
-	current atomic.Pointer[setup]
+	current *setup.Current
+	gate    *turns.Gate
+	turns   *turns.Service
 	start   time.Time
 	beat    time.Duration // the longest silence of a stream
 	// metrics count since start, for /metrics.
@@ -121,27 +106,14 @@ type Daemon struct {
 	calls     *usage.CallLog // calls that belong to no turn
 	meter     *usage.Meter
 	openai    *openai.Server
-	tools     agent.ToolCache
-	token     [sha256.Size]byte // the digest of the operator's
 
 	mu      sync.Mutex
-	busy    map[archive.Scope]bool // conversations in a turn
-	modes   map[string]agent.Mode  // by model, where auto was tried and given up
-	bearers map[*bearer]bool       // streams of MCP
-	turns   sync.WaitGroup
-	drain   bool
-	// ending is done when the turns that still run are to end.
-	ending context.Context
-	end    context.CancelCauseFunc
+	bearers map[*bearer]bool // streams of MCP
 }
 
 // New makes a Daemon; it starts nothing.
 func New(cfg Config) (*Daemon, error) {
-	first, err := Setup{cfg.Models, cfg.Profiles, cfg.Users, cfg.Settings, cfg.MaxTurns, cfg.Tracing}.ready()
-	if err != nil {
-		return nil, err
-	}
-	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, busy: map[archive.Scope]bool{}, modes: map[string]agent.Mode{}, bearers: map[*bearer]bool{}, approvals: approvals.NewQueue()}
+	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, beat: sse.Heartbeat, bearers: map[*bearer]bool{}, approvals: approvals.NewQueue()}
 	if d.log == nil {
 		d.log = hclog.NewNullLogger()
 	}
@@ -149,33 +121,82 @@ func New(cfg Config) (*Daemon, error) {
 		d.now = time.Now
 	}
 	if d.cfg.Principal == "" {
-		d.cfg.Principal = defaultPrincipal
+		d.cfg.Principal = setup.DefaultOperator
 	}
 	if d.cfg.ResumeGrace == 0 {
 		d.cfg.ResumeGrace = resume.DefaultGrace
 	}
-	d.token = sha256.Sum256([]byte(cfg.Token))
-	if err := d.ownName(first); err != nil {
+	d.start = d.now()
+	var err error
+	d.current, err = setup.New(d.cfg.Principal, cfg.Token, Setup{
+		Models: cfg.Models, Profiles: cfg.Profiles, Users: cfg.Users, Settings: cfg.Settings, MaxTurns: cfg.MaxTurns, Tracing: cfg.Tracing,
+	})
+	if err != nil {
 		return nil, err
 	}
-	d.current.Store(first)
-	d.start, d.beat = d.now(), sse.Heartbeat
-	d.ending, d.end = context.WithCancelCause(context.Background())
 	if d.store, err = store.Open(context.Background(), cfg.Host.Archive()); err != nil {
 		return nil, err
 	}
 	cfg.Host.SetCallLog(d.store)
-	d.meter = usage.NewMeter(d.store, func() time.Time { return d.now() }, d.log)
+	clock := func() time.Time { return d.now() } // tests move it
+	d.meter = usage.NewMeter(d.store, clock, d.log)
 	d.calls = usage.NewCallLog(d.store, d.log)
-	d.mcp = d.newMCP()
-	d.resumable = d.newResumable()
-	d.openai = openai.New(openai.Config{Backend: completionBackend{d}, Created: d.start, Now: d.now, Heartbeat: func() time.Duration { return d.beat }})
 	d.metrics = telemetry.NewMetrics(telemetry.MetricsConfig{
 		Known: d.knows, Now: d.now, Logger: d.log,
 		Stats: func(ctx context.Context) (archive.Stats, error) { return d.cfg.Host.Archive().Stats(ctx) },
 	})
+	d.gate = turns.NewGate(func() chan struct{} { return d.current.State().Slots })
+	d.turns = turns.New(turns.Config{
+		Host: cfg.Host, Store: d.store, Setup: d.current, Gate: d.gate, Meter: d.meter, Metrics: d.metrics, Known: d.knows,
+		Approvals: d.approvals, OwnIDs: []string{CallConversation, mcpConversation}, Logger: d.log, Now: clock,
+	})
+	d.mcp = d.newMCP()
+	d.resumable = d.newResumable()
+	d.openai = openai.New(openai.Config{Backend: completionBackend{d}, Created: d.start, Now: d.now, Heartbeat: func() time.Duration { return d.beat }})
 	return d, nil
 }
+
+// Configure puts s in force for every turn that begins from now on; those that
+// run end under what they began with. What was learnt about a model's tool
+// calling stays as long as its Estimator is the same. An error means that s
+// cannot be meant and that nothing has changed.
+func (d *Daemon) Configure(s Setup) error {
+	if err := d.current.Configure(s); err != nil {
+		return err
+	}
+	defer d.mcp.Refresh() // whose users may see other tools then
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for b := range d.bearers {
+		d.holdLocked(b)
+	}
+	return nil
+}
+
+// Drain refuses new turns and calls, and what waits for a person, ends turns
+// whose client has gone, and waits for the others. When ctx ends before they
+// have, they are cut off: each is stored as far as it came and tells its client
+// so. Then Drain returns the error of ctx, at most five seconds later. At the end,
+// Drain disconnects the MCP clients.
+func (d *Daemon) Drain(ctx context.Context) error {
+	defer d.calls.Flush()
+	defer d.meter.Flush()
+	defer d.mcp.Close()
+	d.gate.Close()
+	d.approvals.Close()
+	d.resumable.Stop(false)
+	err := d.gate.Wait(ctx)
+	if err != nil {
+		d.resumable.Stop(true)
+	}
+	return err
+}
+
+// An Aside describes requests to a model that are not part of a turn's own loop.
+type Aside = turns.Aside
+
+// Aside returns the model m, named name, for such requests.
+func (d *Daemon) Aside(a Aside, name string, m Model) agent.Model { return d.turns.Aside(a, name, m) }
 
 // Handler returns the handler of all routes, with the checks of access.
 func (d *Daemon) Handler() http.Handler {
@@ -196,95 +217,72 @@ func (d *Daemon) Handler() http.Handler {
 	}
 }
 
-// enter takes a slot for one turn and the conversation's lock. The returned
-// function gives both back.
-func (d *Daemon) enter(conversation archive.Scope) (func(), error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	switch {
-	case d.drain:
-		return nil, api.Problemf(http.StatusServiceUnavailable, api.CodeDraining, "ask again in a moment", "the daemon is shutting down")
-	case d.busy[conversation]:
-		return nil, busyProblem()
-	}
-	slots := d.set().slots // given back there, whatever is in force by then
-	if slots != nil {
-		select {
-		case slots <- struct{}{}:
-		default:
-			return nil, api.Problemf(http.StatusServiceUnavailable, "overloaded", "ask again in a moment", "%d turns are running already", cap(slots))
-		}
-	}
-	d.busy[conversation] = true
-	d.turns.Add(1)
-	return func() {
-		d.mu.Lock()
-		delete(d.busy, conversation)
-		d.mu.Unlock()
-		if slots != nil {
-			<-slots
-		}
-		d.turns.Done()
-	}, nil
+// A ReloadReport is the outcome of a reload of the configuration.
+type ReloadReport struct {
+	// Change lists the changes of plugins.
+	Change host.Change `json:"change"`
+	// InForce names the changed settings that apply now, by their keys in tools.toml;
+	// Restart those that apply after a restart.
+	InForce []string `json:"in_force"`
+	Restart []string `json:"restart"`
+	// Notes say what else a person has to do.
+	Notes []tool.Text `json:"notes"`
 }
 
-// mode is how a model's tools are called: as the profile says, and where it
-// leaves that open, as an earlier turn or the model's Native found out.
-func (d *Daemon) mode(ctx context.Context, model string, m Model, prof agent.Config) agent.Mode {
-	if prof.Mode != "" && prof.Mode != agent.ModeAuto || !prof.EnableToolCalling {
-		return prof.Mode
+// Reload reads the configuration and the plugin folders again, as a person asks
+// for it, and says what became different. What cannot be used changes nothing.
+func (d *Daemon) Reload(ctx context.Context) (ReloadReport, error) {
+	if d.cfg.Reload != nil {
+		return d.cfg.Reload(ctx)
 	}
-	d.mu.Lock()
-	learnt, ok := d.modes[model]
-	d.mu.Unlock()
-	if ok || m.Native == nil {
-		return learnt
-	}
-	works, known := m.Native(ctx)
-	if !known {
-		return prof.Mode
-	}
-	found := agent.ModePrompt
-	if works {
-		found = agent.ModeNative
-	}
-	d.learn(model, m, found)
-	return found
+	change, err := d.ReloadPlugins(ctx)
+	return ReloadReport{Change: change, InForce: []string{}, Restart: []string{}, Notes: []tool.Text{}}, err
 }
 
-// learn keeps what a turn found out about a model until the daemon ends, or has
-// another of that name.
-func (d *Daemon) learn(name string, of Model, m agent.Mode) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.set().Models[name].Estimator == of.Estimator {
-		d.modes[name] = m
+// postReload reloads and says what became different.
+func (d *Daemon) postReload(w http.ResponseWriter, r *http.Request) error {
+	out, err := d.Reload(r.Context())
+	if err != nil {
+		return err
+	}
+	httpjson.Write(w, http.StatusOK, msg.Localize(localeOf(r), out))
+	return nil
+}
+
+// A handler answers a request, or says why not.
+type handler = func(http.ResponseWriter, *http.Request) error
+
+// awaited has Drain wait for what a handler does, and cut it off in the end, as it
+// does with turns.
+func (d *Daemon) awaited(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		return d.gate.Run(r.Context(), func(ctx context.Context) error { return h(w, r.WithContext(ctx)) })
 	}
 }
 
-// toolbox is a session limited to a profile's tools, in one language.
-type toolbox struct {
-	*host.Session
-	allow, deny []string
-}
-
-func (t toolbox) In(l tool.Locale) agent.Toolbox {
-	t.Session = t.Session.In(l)
-	return t
-}
-
-func (t toolbox) Tools() []tool.Spec {
-	return slices.DeleteFunc(t.Session.Tools(), func(s tool.Spec) bool { return !t.sees(s.Name) })
-}
-
-func (t toolbox) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
-	if !t.sees(c.Tool) {
-		return tool.Result{CallID: c.ID, Tool: c.Tool,
-			Err: tool.Errorf(tool.UnknownTool, "use one of the tools listed", "there is no tool named %q here", c.Tool)}, nil
+// whole is awaited, for what would be half done if it ended with its client: some
+// of a configuration in force, or a plugin that the lock file alone has disabled.
+func (d *Daemon) whole(h handler) handler {
+	h = d.awaited(h)
+	return func(w http.ResponseWriter, r *http.Request) error {
+		return h(w, r.WithContext(context.WithoutCancel(r.Context())))
 	}
-	return t.Session.Call(ctx, c)
 }
 
-func (t toolbox) sees(name string) bool {
-	return !slices.Contains(t.deny, name) && (t.allow == nil || slices.Contains(t.allow, name))
+// principalKey is the key of the principal in a request's context.
+type principalKey struct{}
+
+// principal returns the owner of the request's token.
+func (d *Daemon) principal(r *http.Request) string {
+	if p, ok := r.Context().Value(principalKey{}).(string); ok {
+		return p
+	}
+	return d.cfg.Principal
+}
+
+func (d *Daemon) as(r *http.Request, principal string) *http.Request {
+	if principal == d.cfg.Principal {
+		return r
+	}
+	return r.WithContext(context.WithValue(r.Context(), principalKey{}, principal))
 }

@@ -3,7 +3,6 @@ package daemon
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -19,6 +18,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/plugin"
 )
@@ -358,7 +358,10 @@ func TestAccess(t *testing.T) {
 // A daemon without a token opens nothing, not even to an empty one.
 func TestNoTokenConfigured(t *testing.T) {
 	d := newServer(t, replay.New()).daemon
-	d.cfg.Token, d.token = "", sha256.Sum256(nil)
+	var err error
+	if d.current, err = setup.New("", "", d.current.State().Config); err != nil {
+		t.Fatal(err)
+	}
 	a := &access{d: d, hosts: []string{"localhost"}, route: func(*http.Request) route { return route{} }}
 	for _, h := range []string{"Bearer ", "Bearer  ", "Bearer"} {
 		q := httptest.NewRequest("GET", "http://localhost/api/tools", nil)

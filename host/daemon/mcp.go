@@ -40,11 +40,13 @@ func (d *Daemon) newMCP() *mcpserver.Server {
 }
 
 // seesTool reports whether a principal may call a tool.
-func (d *Daemon) seesTool(principal, name string) bool { return d.view(principal).User.sees(name) }
+func (d *Daemon) seesTool(principal, name string) bool {
+	return d.current.View(principal).User.Sees(name)
+}
 
 // localeOfMCP is a principal's own language, or that of all clients.
 func (d *Daemon) localeOfMCP(principal string) tool.Locale {
-	if u := d.view(principal).User; u != nil && u.Locale != "" {
+	if u := d.current.View(principal).User; u != nil && u.Locale != "" {
 		return u.Locale
 	}
 	return d.cfg.MCP.Locale
@@ -57,15 +59,16 @@ const mcpConversation = mcpserver.Conversation
 // admit counts a call that is no turn, and refuses what is over a quota.
 func (d *Daemon) admit(principal string) (end func(), err error) {
 	locale := d.localeOfMCP(principal)
-	request, err := d.meter.Begin(context.Background(), d.account(principal, locale))
+	request, err := d.meter.Begin(context.Background(), d.current.Account(principal, locale))
 	if err != nil {
 		return nil, d.refused(err, locale)
 	}
-	if err := d.attend(); err != nil {
+	done, err := d.gate.Attend()
+	if err != nil {
 		request.End()
 		return nil, d.refused(err, locale)
 	}
-	return func() { d.turns.Done(); request.End() }, nil
+	return func() { done(); request.End() }, nil
 }
 
 // refused returns the error that a model reads when its call may not begin. An
@@ -79,17 +82,6 @@ func (d *Daemon) refused(err error, locale tool.Locale) *tool.Error {
 		code = tool.RateLimited
 	}
 	return tool.NewError(code, p.Msg, p.Hint)
-}
-
-// attend counts a call that is no turn among d.turns, which a stop waits for.
-func (d *Daemon) attend() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.drain {
-		return api.Problemf(http.StatusServiceUnavailable, api.CodeDraining, "ask again in a moment", "the daemon is shutting down")
-	}
-	d.turns.Add(1)
-	return nil
 }
 
 // card is what a client shows its person about a request.
@@ -165,7 +157,7 @@ func (d *Daemon) ServeMCP(ctx context.Context, in io.Reader, out io.Writer) erro
 
 // startMCPCall starts the span of a call over MCP.
 func (d *Daemon) startMCPCall(ctx context.Context, c tool.Call, from mcpserver.Trace) (context.Context, func(tool.Result, error)) {
-	t := d.set().Tracing
+	t := d.current.State().Tracing
 	if t.Tracer == nil {
 		return ctx, nil
 	}

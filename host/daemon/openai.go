@@ -27,13 +27,13 @@ type completionBackend struct{ d *Daemon }
 
 // Ask implements openai.Backend.
 func (b completionBackend) Ask(ctx context.Context, principal string, q turns.Question, history []agent.Message, emit func(string, any)) (api.ChatEnd, error) {
-	return b.d.guarded(func() (api.ChatEnd, error) { return b.d.chatMatched(ctx, principal, q, history, emit) })
+	return b.d.turns.Ask(ctx, principal, q, history, emit)
 }
 
 // Names implements openai.Backend.
 func (b completionBackend) Names(principal string) openai.Names {
-	v := b.d.view(principal)
-	out := openai.Names{Default: v.first, Profiles: map[string]string{}, Models: map[string]bool{}}
+	v := b.d.current.View(principal)
+	out := openai.Names{Default: v.First, Profiles: map[string]string{}, Models: map[string]bool{}}
 	for name, p := range v.Profiles {
 		out.Profiles[name] = p.Model
 	}

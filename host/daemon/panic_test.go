@@ -51,6 +51,7 @@ func TestPanicsTellNoSecrets(t *testing.T) {
 		s := newServer(t, replay.Func(func(int, agent.Request) replay.Reply { panic(value) }))
 		var log written
 		s.daemon.log = hclog.New(&hclog.LoggerOptions{Output: &log, Level: hclog.Trace})
+		s.daemon.turns.Logger = s.daemon.log
 		for _, ask := range []struct{ path, body string }{
 			{"/api/chat", `{"message":"hi"}`}, {"/api/chat", `{"message":"hi","resume":true}`},
 			{"/v1/chat/completions", `{"messages":[{"role":"user","content":"hi"}]}`},

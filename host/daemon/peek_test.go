@@ -35,6 +35,7 @@ func TestShowingAnArchiveIsNoLoad(t *testing.T) {
 
 // What is refused because the daemon stops is no failure to look into.
 func TestDrainingIsNoErrorInTheLog(t *testing.T) {
+	current := newServer(t, replay.New()).daemon.current
 	for _, row := range []struct {
 		why    string
 		err    error
@@ -45,8 +46,7 @@ func TestDrainingIsNoErrorInTheLog(t *testing.T) {
 		{"what nobody foresaw", errors.New("odd"), true},
 	} {
 		var log bytes.Buffer
-		d := &Daemon{log: hclog.New(&hclog.LoggerOptions{Output: &log, Level: hclog.Info})}
-		d.current.Store(new(setup))
+		d := &Daemon{log: hclog.New(&hclog.LoggerOptions{Output: &log, Level: hclog.Info}), current: current}
 		w := httptest.NewRecorder()
 		d.guard(func(http.ResponseWriter, *http.Request) error { return row.err })(w, httptest.NewRequest("GET", "/readyz", nil))
 		if w.Code < 500 || strings.Contains(log.String(), "ERROR") != row.logged {

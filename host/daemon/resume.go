@@ -25,21 +25,9 @@ func (d *Daemon) startResumable(r *http.Request, ask turns.Question) *resume.Tur
 	return d.resumable.Start(r.Context(), resume.Start{
 		Principal: principal, Locale: localeOf(r), Grace: d.cfg.ResumeGrace,
 		Run: func(ctx context.Context, emit func(string, any)) (api.ChatEnd, error) {
-			return d.guarded(func() (api.ChatEnd, error) { return d.chat(ctx, principal, ask, nil, emit) })
+			return d.turns.Ask(ctx, principal, ask, nil, emit)
 		},
 	})
-}
-
-// guarded converts a panic of a turn to an error. The stream then has an end, and a turn
-// that runs outside of a request does not end the daemon.
-func (d *Daemon) guarded(f func() (api.ChatEnd, error)) (end api.ChatEnd, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			d.panicked("a turn panicked", p)
-			err = asProblem(nil)
-		}
-	}()
-	return f()
 }
 
 // resumeChat sends the events of a turn after the last one that the client has read.

@@ -505,7 +505,7 @@ func (d *Daemon) guard(h func(http.ResponseWriter, *http.Request) error) http.Ha
 				d.writeProblem(w, r, asProblem(nil))
 			}
 		}()
-		if err := h(w, d.set().Tracing.Extract(r)); err != nil {
+		if err := h(w, d.current.State().Tracing.Extract(r)); err != nil {
 			p := asProblem(err)
 			if p.Status >= 500 && p.Code != api.CodeDraining { // which is how a stop begins, not a failure
 				d.log.Error("request failed", "path", r.URL.Path, "status", p.Status, "error", err)
@@ -540,9 +540,7 @@ type Configuration struct {
 // readyz says whether a question can be asked: the daemon is not draining and
 // at least one model is there.
 func (d *Daemon) readyz(w http.ResponseWriter, _ *http.Request) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.drain {
+	if d.gate.Closed() {
 		return api.Problemf(http.StatusServiceUnavailable, api.CodeDraining, "", "the daemon is shutting down")
 	}
 	httpjson.Write(w, http.StatusOK, Readiness{"ready", len(d.cfg.Host.Tools())})
@@ -586,6 +584,6 @@ func (d *Daemon) page(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (d *Daemon) settings(w http.ResponseWriter, _ *http.Request) error {
-	httpjson.Write(w, http.StatusOK, Configuration{d.cfg.Version, d.set().Settings})
+	httpjson.Write(w, http.StatusOK, Configuration{d.cfg.Version, d.current.State().Settings})
 	return nil
 }

@@ -69,28 +69,6 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// What was learnt about a model's tool calling is forgotten with the model alone.
-func TestConfigureKeepsWhatWasLearnt(t *testing.T) {
-	m := Model{Model: replay.New(), Estimator: new(agent.Estimator)}
-	profiles := map[string]Profile{"default": {Model: "m", Agent: agent.Defaults()}}
-	d := newServer(t, replay.New()).daemon
-	if err := d.Configure(Setup{Models: map[string]Model{"m": m}, Profiles: profiles}); err != nil {
-		t.Fatal(err)
-	}
-	learnt := func() agent.Mode { return d.mode(t.Context(), "m", d.set().Models["m"], agent.Defaults()) }
-	d.learn("m", m, agent.ModePrompt)
-	if err := d.Configure(Setup{Models: map[string]Model{"m": m}, Profiles: profiles}); err != nil || learnt() != agent.ModePrompt {
-		t.Errorf("%v; the same model's mode is %q", err, learnt())
-	}
-	other := Model{Model: replay.New(), Estimator: new(agent.Estimator)}
-	if err := d.Configure(Setup{Models: map[string]Model{"m": other}, Profiles: profiles}); err != nil || learnt() != "" {
-		t.Errorf("%v; another model's mode is %q", err, learnt())
-	}
-	if d.learn("m", m, agent.ModePrompt); learnt() != "" {
-		t.Error("a turn with the model of before taught about the one of now")
-	}
-}
-
 func TestReloadRoute(t *testing.T) {
 	s := newServer(t, replay.New())
 	var out ReloadReport

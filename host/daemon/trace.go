@@ -4,25 +4,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"sync"
-	"time"
 
-	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/store"
 )
-
-// traced returns the trace in its stored form.
-func (t *turn) traced() *store.Trace {
-	body, err := json.Marshal(t.trace.Record)
-	if err != nil { // only invalid raw arguments can cause this
-		t.d.log.Error("a trace could not be written", "error", err)
-		return nil
-	}
-	return &store.Trace{Turn: t.trace.Record.Turn, Created: t.trace.Record.Started, Body: body}
-}
 
 func (d *Daemon) listTraces(w http.ResponseWriter, r *http.Request) error {
 	n, err := queryInt(r, "limit", 0)
@@ -81,38 +68,4 @@ func traceOf(row store.Trace) (api.Trace, error) {
 	}
 	tr.ID = row.ID
 	return tr, nil
-}
-
-// progressPause is how long a call's next report of progress must wait, but for
-// the last one.
-const progressPause = 100 * time.Millisecond
-
-// A pacer lets one report of each call through at a time. It is safe for
-// concurrent use.
-type pacer struct {
-	mu   sync.Mutex
-	last map[string]time.Time // by call
-}
-
-// may reports whether a report of this call is due.
-func (p *pacer) may(call string, now time.Time) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if last, ok := p.last[call]; ok && now.Sub(last) < progressPause {
-		return false
-	}
-	if p.last == nil {
-		p.last = map[string]time.Time{}
-	}
-	p.last[call] = now
-	return true
-}
-
-// progress tells the stream how a call gets on: not every report of a tool that
-// reports without pause, but always its last.
-func (t *turn) progress(p host.Progress) {
-	if !t.pace.may(p.Call.ID, t.d.now()) && (p.Total <= 0 || p.Done < p.Total) {
-		return
-	}
-	t.emit(api.EventProgress, api.ToolCallProgress{ID: p.Call.ID, Tool: p.Call.Tool, Done: p.Done, Total: p.Total, Message: p.Msg})
 }

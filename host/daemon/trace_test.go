@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
@@ -108,19 +106,4 @@ func TestProgressReachesTheStream(t *testing.T) {
 	if i, j := strings.Index(order, "tool_call.progress"), strings.Index(order, "tool_call.result"); i < 0 || j < i {
 		t.Errorf("order: %s", order)
 	}
-}
-
-// Progress of a tool that reports without pause is sent ten times a second.
-func TestProgressIsPaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		told := 0
-		tn := &turn{d: &Daemon{now: time.Now}, emit: func(string, any) { told++ }}
-		for i := range 1000 {
-			tn.progress(host.Progress{Call: tool.Call{ID: "a"}, Done: i, Total: 999})
-			time.Sleep(time.Millisecond)
-		}
-		if told != 11 { // ten in a second, and the last one
-			t.Errorf("told %d times", told)
-		}
-	})
 }

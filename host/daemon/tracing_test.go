@@ -27,7 +27,7 @@ func tracedServer(t *testing.T, content bool, replies ...replay.Reply) (*server,
 	s := newServer(t, replay.New(replies...))
 	kept := tracetest.NewInMemoryExporter()
 	p := sdk.NewTracerProvider(sdk.WithSyncer(kept))
-	set := s.daemon.set().Setup
+	set := s.daemon.current.State().Config
 	m := set.Models["scripted"]
 	m.Info, m.Server = agent.ModelInfo{Provider: "ark", Model: "doubao"}, "ark.example:443"
 	set.Models["scripted"] = m
@@ -210,7 +210,7 @@ func TestSpansOfCalls(t *testing.T) {
 func TestSpansAreExchanged(t *testing.T) {
 	s, kept := tracedServer(t, false, replay.Text("one"), replay.Text("two"), replay.Text("three"))
 	s.post("/api/chat", `{"message":"1"}`)
-	set := s.daemon.set().Setup
+	set := s.daemon.current.State().Config
 	on := set.Tracing
 	set.Tracing = telemetry.Tracing{}
 	if err := s.daemon.Configure(set); err != nil {

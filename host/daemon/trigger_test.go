@@ -74,7 +74,7 @@ func TestVectorsAreCounted(t *testing.T) {
 	}), used: agent.Usage{Prompt: 31}}
 	s := newServer(t, m.Model)
 	kept := tracetest.NewInMemoryExporter()
-	set := s.daemon.set().Setup
+	set := s.daemon.current.State().Config
 	set.Users = map[string]User{"ann": ann(usage.Quota{TokensPerDay: 100_000})}
 	set.Tracing = telemetry.Tracing{Tracer: sdk.NewTracerProvider(sdk.WithSyncer(kept)).Tracer("test")}
 	for name, with := range set.Models {

@@ -29,7 +29,7 @@ const (
 // withUsers puts users in force.
 func (s *server) withUsers(users map[string]User) {
 	s.Helper()
-	set := s.daemon.set().Setup
+	set := s.daemon.current.State().Config
 	set.Users = users
 	if err := s.daemon.Configure(set); err != nil {
 		s.Fatal(err)
@@ -111,7 +111,7 @@ func TestUsersAreAllowedSomeThings(t *testing.T) {
 	}))
 	u := ann(usage.Quota{})
 	u.Profiles, u.Models, u.Tools, u.Deny, u.Locale = []string{"narrow"}, []string{"other"}, []string{"calculator", "long_text"}, []string{"long_text"}, tool.Zh
-	set := s.daemon.set().Setup
+	set := s.daemon.current.State().Config
 	set.Models = map[string]Model{"scripted": set.Models["scripted"], "other": {Model: s.model}}
 	set.Profiles = map[string]Profile{"default": set.Profiles["default"], "narrow": {Model: "scripted", Agent: agent.Defaults()}}
 	set.Users = map[string]User{"ann": u}
@@ -176,7 +176,7 @@ func TestUsersThatCannotBeMeant(t *testing.T) {
 		"a model that is not":       {"ann": {Models: []string{"gone"}}},
 		"a quota of other currency": {"ann": paid},
 	} {
-		set := s.daemon.set().Setup
+		set := s.daemon.current.State().Config
 		set.Users = users
 		set.Models = map[string]Model{"scripted": {Model: s.model, Price: agent.Price{Prompt: 1, Currency: "CNY"}}}
 		if err := s.daemon.Configure(set); err == nil {
@@ -186,7 +186,7 @@ func TestUsersThatCannotBeMeant(t *testing.T) {
 	// Without a token no request is admitted.
 	s.withUsers(map[string]User{"ann": {}, "bob": {}})
 	for _, token := range []string{"", " ", "\x00"} {
-		if _, ok := s.daemon.whose(token); ok {
+		if _, ok := s.daemon.current.Whose(token); ok {
 			t.Errorf("%q came in", token)
 		}
 	}
@@ -199,7 +199,7 @@ func quotaServer(t *testing.T, m agent.Model, q usage.Quota) (*server, *atomic.I
 	now := new(atomic.Int64)
 	now.Store(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC).UnixMilli())
 	s.daemon.now = func() time.Time { return time.UnixMilli(now.Load()).UTC() }
-	set := s.daemon.set().Setup
+	set := s.daemon.current.State().Config
 	set.Models = map[string]Model{"scripted": {Model: m, Price: agent.Price{Prompt: 1e6, Completion: 1e6, Currency: "USD"}}}
 	set.Users = map[string]User{"ann": ann(q)}
 	if err := s.daemon.Configure(set); err != nil {
@@ -362,9 +362,8 @@ func TestTokensPerDay(t *testing.T) {
 			s.as(annToken, "DELETE", "/api/conversations/"+c.ID, "")
 		}
 		refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), row.name, 12*3600)
-		// Another meter over the same file has counted the same.
-		s.daemon.meter.Flush()
-		s.daemon.meter = usage.NewMeter(s.daemon.store, s.daemon.now, s.daemon.log)
+		// A meter that reads the file again has counted the same.
+		s.daemon.meter.Forget("ann")
 		refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), row.name, 12*3600)
 		now.Add(24 * 3600_000)
 		if a := s.as(annToken, "POST", "/api/chat", hi); a.status != 200 {
@@ -473,7 +472,7 @@ func TestPurge(t *testing.T) {
 	if of("ann") != hers {
 		t.Errorf("taking her out changed what is there: %+v", of("ann"))
 	}
-	end, err := s.daemon.begun(t.Context(), "ann", "") // as what began before she was taken out
+	end, err := s.daemon.turns.Begin(t.Context(), "ann", "") // as what began before she was taken out
 	if err == nil {
 		t.Error("something of hers began")
 		end()

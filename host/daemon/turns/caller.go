@@ -1,4 +1,4 @@
-package daemon
+package turns
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
-	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -22,7 +21,7 @@ func (t *turn) checkTools() error {
 	var own []string
 	if a.EnableToolCalling && a.MaxToolCalls >= 0 {
 		seen := toolbox{nil, t.prof.Allow, t.prof.Deny}
-		for _, info := range t.d.cfg.Host.Tools() {
+		for _, info := range t.s.Host.Tools() {
 			if seen.sees(info.Spec.Name) {
 				own = append(own, info.Spec.Name)
 			}
@@ -56,7 +55,7 @@ func (t *turn) given(ctx context.Context, session *host.Session, history []agent
 	}
 	var out []tool.Result
 	for _, c := range pending {
-		i := slices.IndexFunc(t.ask.Answers, func(a turns.Answer) bool { return a.CallID == c.ID })
+		i := slices.IndexFunc(t.ask.Answers, func(a Answer) bool { return a.CallID == c.ID })
 		a := t.ask.Answers[i]
 		a.Tool = c.Tool
 		r := a.Result()
@@ -83,7 +82,7 @@ func (t *turn) fits(pending, last []tool.Call) error {
 		}
 	}
 	for _, c := range pending {
-		if !slices.ContainsFunc(t.ask.Answers, func(a turns.Answer) bool { return a.CallID == c.ID }) {
+		if !slices.ContainsFunc(t.ask.Answers, func(a Answer) bool { return a.CallID == c.ID }) {
 			return api.Paramf("messages", api.CodeBadBody, "send the results of all calls together", "the call %q has no result", api.Clip(c.ID, 80))
 		}
 	}
@@ -106,7 +105,7 @@ func lastCalls(history []agent.Message) []tool.Call {
 // tell writes results into the history of a turn that is over, for a question
 // came with them.
 func (t *turn) tell(given []tool.Result, turn int) agent.Message {
-	m := agent.Message{Role: agent.RoleResults, Turn: turn, At: t.d.now()}
+	m := agent.Message{Role: agent.RoleResults, Turn: turn, At: t.s.Now()}
 	for _, r := range given {
 		id := ""
 		if r.Ref != nil {
@@ -116,7 +115,7 @@ func (t *turn) tell(given []tool.Result, turn int) agent.Message {
 		out := api.ResultOf(r, 0, tool.En)
 		t.calls.Rows = append(t.calls.Rows, store.Call{
 			Scope: t.scope, Turn: turn, CallID: r.CallID, Tool: r.Tool, Model: t.ask.Model, Code: "ok",
-			Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: id, Created: t.d.now(),
+			Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: id, Created: t.s.Now(),
 		})
 		m.Results = append(m.Results, agent.NewResultEntry(r, tool.En))
 	}

@@ -1,24 +1,24 @@
-package daemon
+package turns
 
 import (
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
-	"github.com/weirhost/weir/host/daemon/turns"
 )
 
 // newObservers returns what reports the turn, in the order in which events pass.
-func (t *turn) newObservers() turns.Observers {
+func (t *turn) newObservers() Observers {
 	model, conversation := t.ask.Model, t.scope.Conversation
-	t.stream = &turns.Stream{Emit: t.emit, Conversation: conversation, Model: model, Simulated: t.model.Info.Simulated, Resumable: t.ask.Resume}
-	t.trace = &turns.Trace{
+	t.stream = &Stream{Emit: t.emit, Conversation: conversation, Model: model, Simulated: t.model.Info.Simulated, Resumable: t.ask.Resume}
+	t.trace = &Trace{
 		Conversation: conversation, Question: t.ask.Message, Model: model, Profile: t.ask.Profile,
-		Simulated: t.model.Info.Simulated, Now: t.d.now, End: &t.end,
+		Simulated: t.model.Info.Simulated, Now: t.s.Now, End: &t.end,
 	}
-	return turns.Observers{
+	return Observers{
 		t.trace,
-		turns.Spans{Turn: t.spans},
-		turns.Metrics{Counters: t.d.metrics, Model: model, Price: t.model.Price},
-		turns.Log{Logger: t.d.log, Conversation: conversation, Model: model, End: &t.end},
+		Spans{Turn: t.spans},
+		Metrics{Counters: t.s.Metrics, Model: model, Price: t.model.Price},
+		Log{Logger: t.s.Logger, Conversation: conversation, Model: model, End: &t.end},
 		t.stream,
 		t.calls,
 	}
@@ -43,7 +43,7 @@ func (t *turn) observe(e agent.Event) {
 	case agent.CallStart:
 		t.format[e.Call.ID] = string(e.Format)
 	case agent.ModeSwitched:
-		t.d.learn(t.ask.Model, t.model, e.To)
+		t.model.Learn(e.To)
 	case agent.TurnEnd:
 		t.sum(e)
 	}
@@ -52,7 +52,7 @@ func (t *turn) observe(e agent.Event) {
 
 // finished returns a finished call, without the uuid of a result that the archive drops
 // at the end of the turn.
-func (t *turn) finished(e agent.CallEnd) turns.Call {
+func (t *turn) finished(e agent.CallEnd) Call {
 	r, id := e.Result, ""
 	if r.Ref != nil {
 		id = r.Ref.UUID
@@ -62,7 +62,7 @@ func (t *turn) finished(e agent.CallEnd) turns.Call {
 	} else {
 		r.Ref = nil
 	}
-	c := turns.Call{Result: r, Out: api.ResultWithText(r, e.Elapsed.Milliseconds(), e.Text), Format: t.format[r.CallID], Elapsed: e.Elapsed, UUID: id}
+	c := Call{Result: r, Out: api.ResultWithText(r, e.Elapsed.Milliseconds(), e.Text), Format: t.format[r.CallID], Elapsed: e.Elapsed, UUID: id}
 	t.end.Results = append(t.end.Results, c.Out)
 	return c
 }
@@ -74,4 +74,13 @@ func (t *turn) sum(e agent.TurnEnd) {
 	end.Reason, end.Rounds, end.Calls = e.Reason, e.Rounds, e.Calls
 	end.ProducedChars, end.ShownChars, end.KeptChars = e.ProducedChars, e.ShownChars, e.KeptChars
 	end.ElapsedMS, end.Faults = e.Elapsed.Milliseconds(), e.Faults
+}
+
+// progress tells the stream how a call gets on: not every report of a tool that
+// reports without pause, but always its last.
+func (t *turn) progress(p host.Progress) {
+	if !t.pace.may(p.Call.ID, t.s.Now()) && (p.Total <= 0 || p.Done < p.Total) {
+		return
+	}
+	t.emit(api.EventProgress, api.ToolCallProgress{ID: p.Call.ID, Tool: p.Call.Tool, Done: p.Done, Total: p.Total, Message: p.Msg})
 }

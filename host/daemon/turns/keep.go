@@ -1,4 +1,4 @@
-package daemon
+package turns
 
 import (
 	"slices"
@@ -24,8 +24,8 @@ func (t *turn) outlasts(r tool.Result) bool {
 	if threshold > 0 && r.Shown.TotalChars > threshold {
 		return true
 	}
-	info, err := t.d.tool(r.Tool)
-	return err == nil && info.Effective.Archive == tool.KeepAlways
+	info, ok := t.s.Host.Tool(r.Tool)
+	return ok && info.Effective.Archive == tool.KeepAlways
 }
 
 // unrefer removes the archive reference of every entry that its message contains in

@@ -1,4 +1,4 @@
-package daemon
+package turns
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -22,18 +23,18 @@ type Aside struct {
 // principal's quotas and are refused when a quota is exhausted. The metrics count them,
 // and each is a span inside the span of its context. The end event of the context's turn
 // includes their usage.
-func (d *Daemon) Aside(a Aside, name string, m Model) agent.Model {
+func (s *Service) Aside(a Aside, name string, m setup.Model) agent.Model {
 	if m.Estimator == nil {
 		m.Estimator = new(agent.Estimator)
 	}
-	counted := d.metered(m, d.account(a.Principal, a.Locale))
-	return aside{counted, m, d, name, archive.Scope{Principal: a.Principal, Conversation: a.Conversation}}
+	counted := s.metered(m, s.Setup.Account(a.Principal, a.Locale))
+	return aside{counted, m, s, name, archive.Scope{Principal: a.Principal, Conversation: a.Conversation}}
 }
 
 type aside struct {
 	usage.Model
-	of    Model
-	d     *Daemon
+	of    setup.Model
+	s     *Service
 	name  string
 	scope archive.Scope
 }
@@ -41,12 +42,12 @@ type aside struct {
 // Generate implements agent.Model.
 func (a aside) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
 	return func(yield func(agent.Delta, error) bool) {
-		began := a.d.now()
+		began := a.s.Now()
 		var used agent.Usage
-		ctx, chat := a.d.set().Tracing.StartChat(ctx, peerOf(a.of, a.name, a.scope.Conversation), r)
+		ctx, chat := a.s.Setup.State().Tracing.StartChat(ctx, peerOf(a.of, a.name, a.scope.Conversation), r)
 		defer func() {
-			a.d.metrics.ModelAsked(a.name, a.d.now().Sub(began))
-			a.d.metrics.TokensUsed(a.name, used, a.of.Price.Cost(used))
+			a.s.Metrics.ModelAsked(a.name, a.s.Now().Sub(began))
+			a.s.Metrics.TokensUsed(a.name, used, a.of.Price.Cost(used))
 			chat.End()
 		}()
 		counted := a.Model

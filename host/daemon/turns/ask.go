@@ -1,0 +1,162 @@
+package turns
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"runtime/debug"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/telemetry"
+	"github.com/weirhost/weir/host/daemon/usage"
+	"github.com/weirhost/weir/host/internal/panics"
+)
+
+// Ask runs one turn and stores it. A question that names no conversation continues the
+// one whose messages equal those that the client sent before the question, and begins a
+// new one where there is none, or where it is answering somebody else. history are the
+// messages of a client of /v1, for a conversation that is not stored yet.
+//
+// emit receives the events, one at a time. A problem before the turn begins is returned
+// before the first event. A panic becomes an error, so that the stream has an end, and a
+// turn that runs outside of a request does not end the daemon.
+func (s *Service) Ask(ctx context.Context, principal string, ask Question, history []agent.Message, emit func(name string, data any)) (end api.ChatEnd, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.Logger.Error("a turn panicked", "panic", panics.Says(p), "stack", string(debug.Stack()))
+			end, err = api.ChatEnd{}, api.AsProblem(nil)
+		}
+	}()
+	done, err := s.Begin(ctx, principal, ask.Message)
+	if err != nil {
+		return api.ChatEnd{}, err
+	}
+	defer done()
+	if ask.Conversation == "" {
+		ask.Mark = MarkOf(ask.Spoken)
+		for _, id := range s.matching(ctx, principal, ask.Mark) {
+			ask.Conversation = id
+			end, err := s.answer(ctx, principal, ask, history, emit)
+			var p *api.Problem
+			if !errors.As(err, &p) || p.Code != api.CodeBusy {
+				return end, err
+			}
+		}
+		ask.Conversation, ask.Mark = "", ""
+	}
+	return s.answer(ctx, principal, ask, history, emit)
+}
+
+// answer runs one turn and stores it. emit is called from one goroutine at a
+// time. A problem before the turn begins is returned before the first event.
+func (s *Service) answer(ctx context.Context, principal string, ask Question, history []agent.Message, emit func(string, any)) (api.ChatEnd, error) {
+	t, err := s.newTurn(ctx, principal, ask, history, emit)
+	if err != nil {
+		return api.ChatEnd{}, err
+	}
+	leave, err := s.Gate.Enter(t.scope)
+	if err != nil {
+		return api.ChatEnd{}, err
+	}
+	defer leave()
+	ctx, release := s.Gate.until(ctx)
+	defer release()
+	if err := t.unmoved(ctx); err != nil {
+		return api.ChatEnd{}, err
+	}
+	session := s.Host.Session(host.Principal(principal), t.scope.Conversation)
+	if t.ask.Approvals {
+		session = session.Asking(asker{t})
+	}
+	session = session.Reporting(t.progress)
+	given, err := t.open(ctx, session, &history)
+	if err != nil {
+		return api.ChatEnd{}, err
+	}
+	if len(t.ask.Spoken) == 0 {
+		t.ask.Spoken = Visible(history)
+	}
+	ctx, t.spans = s.Setup.State().Tracing.StartTurn(usage.WithSideUsage(ctx, &t.side), telemetry.TurnInfo{
+		Peer: peerOf(t.model, t.ask.Model, t.scope.Conversation), Profile: t.ask.Profile, Question: t.ask.Message, Known: s.Known,
+	})
+	t.observers = t.newObservers()
+	loop, err := agent.New(t.prof.Agent, watched{t.metered(), t}, t.tools(toolbox{session, t.prof.Allow, t.prof.Deny}), agent.ObserverFunc(t.observe))
+	if err != nil {
+		t.spans.End(t.end, err)
+		return api.ChatEnd{}, err
+	}
+	var out agent.Turn
+	var runErr error
+	if ask.Message == "" {
+		out, runErr = loop.Resume(ctx, history, given)
+	} else {
+		out, runErr = loop.Run(ctx, history, ask.Message)
+	}
+	runErr = cutOff(ctx, runErr)
+	if me, ok := errors.AsType[*agent.ModelError](runErr); ok {
+		s.Metrics.ModelFailed(t.ask.Model, "model_"+string(me.Code), "failed")
+	}
+	t.end.Answer, t.end.Reasoning = out.Answer, out.Reasoning
+	for _, c := range out.Pending {
+		t.end.Pending = append(t.end.Pending, api.ToolCallStart{ID: c.ID, Tool: c.Tool, Args: c.Args, Format: t.format[c.ID]})
+	}
+	// What happened is stored even when the client has gone.
+	if err := t.store(context.WithoutCancel(ctx), out, len(history)); err != nil {
+		s.Logger.Error("the turn could not be stored", "conversation", t.scope.Conversation, "error", err)
+		t.end.Unsaved = true
+		if !errors.Is(err, archive.ErrFull) {
+			runErr = errors.Join(runErr, archive.ErrFull)
+		}
+	}
+	t.spans.End(t.end, runErr)
+	return t.end, runErr
+}
+
+func (s *Service) newTurn(ctx context.Context, principal string, ask Question, history []agent.Message, emit func(string, any)) (*turn, error) {
+	if strings.TrimSpace(ask.Message) == "" && len(ask.Answers) == 0 {
+		return nil, api.Problemf(http.StatusBadRequest, "empty", `send {"message": "…"}`, "there is no question")
+	}
+	if err := s.CheckConversation(principal, ask.Conversation); err != nil {
+		return nil, err
+	}
+	set := s.Setup.View(principal)
+	if ask.Profile == "" {
+		ask.Profile = set.First
+	}
+	prof, ok := set.Profiles[ask.Profile]
+	if !ok {
+		return nil, api.Problemf(http.StatusBadRequest, "unknown_profile", "`weir config show` lists them", "there is no profile named %q", api.Clip(ask.Profile, 80))
+	}
+	if ask.Model == "" {
+		ask.Model = prof.Model
+	}
+	m, ok := set.Models[ask.Model]
+	if !ok {
+		return nil, api.Problemf(http.StatusBadRequest, "unknown_model", "`weir model list` lists them", "there is no model named %q", api.Clip(ask.Model, 80))
+	}
+	prof.Agent.Window, prof.Agent.Estimator, prof.Agent.Tools = m.Info.Window, m.Estimator, &s.tools
+	prof.Agent.Mode = m.Mode(ctx, prof.Agent)
+	prof.Agent.SystemExtra = strings.TrimSpace(prof.Agent.SystemExtra + "\n\n" + ask.System)
+	ask.Options.Apply(&prof.Agent)
+	prof.Agent.Explain = ask.Explain
+	t := &turn{s: s, ask: ask, quota: set.User.OwnQuota(), model: m, prof: prof, emit: oneAtATime(emit), told: map[string]bool{}, format: map[string]string{}}
+	t.title = Title(history, ask.Message)
+	if err := t.checkTools(); err != nil {
+		return nil, err
+	}
+	t.scope = archive.Scope{Principal: principal, Conversation: ask.Conversation}
+	if t.scope.Conversation == "" {
+		t.scope.Conversation = uuid.Must(uuid.NewV7()).String() // ordered by time, so that the store's indexes grow at one end
+	}
+	t.calls = &Calls{Scope: t.scope, Model: ask.Model, Turn: func() int { return lastStoredTurn(t.stored) }, Now: s.Now}
+	if err := t.preload(ctx); err != nil {
+		return nil, err
+	}
+	return t, nil
+}

@@ -1,0 +1,173 @@
+package turns
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// open reads the stored conversation and saves the question before the model
+// is asked, if it can be. A history given by the client (of /v1) is stored first,
+// once. It returns the results that the client brings, if that is all it brings.
+func (t *turn) open(ctx context.Context, session *host.Session, history *[]agent.Message) ([]tool.Result, error) {
+	stored, err := t.messages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var add []agent.Message
+	if len(stored) == 0 {
+		add = *history
+	} else if *history, err = Messages(stored); err != nil {
+		return nil, err
+	}
+	given, err := t.given(ctx, session, *history)
+	if err != nil {
+		return nil, err
+	}
+	if t.ask.Message != "" {
+		if len(given) > 0 {
+			results := t.tell(given, lastTurn(*history))
+			add, *history = append(add, results), append(*history, results)
+			given = nil
+		}
+		add = append(add, agent.Message{Role: agent.RoleUser, Text: t.ask.Message, Turn: lastTurn(*history) + 1, At: t.s.Now()})
+	}
+	t.stored = stored
+	return given, t.save(ctx, add)
+}
+
+// messages reads the stored conversation. Of one that is not there, or is another
+// principal's, there are none; save tells the two apart.
+func (t *turn) messages(ctx context.Context) ([]store.Message, error) {
+	if t.ask.Conversation == "" {
+		return nil, nil
+	}
+	stored, err := t.s.Store.Messages(ctx, t.scope)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return stored, err
+}
+
+// save appends what the turn begins with.
+func (t *turn) save(ctx context.Context, add []agent.Message) error {
+	if len(add) == 0 {
+		return nil
+	}
+	rows := t.rows(add)
+	err := t.s.Store.Begin(ctx, t.conversation(), rows)
+	if errors.Is(err, archive.ErrFull) { // to answer without a memory of it is better than not to answer
+		t.s.Logger.Error("the question could not be saved", "conversation", t.scope.Conversation, "error", err)
+		t.unsaved = true
+		return nil
+	}
+	t.stored = append(t.stored, rows...)
+	return err
+}
+
+func (t *turn) conversation() store.Conversation {
+	return store.Conversation{ID: t.scope.Conversation, Principal: t.scope.Principal, Profile: t.ask.Profile, Title: t.title}
+}
+
+// store writes the outcome of the turn in one commit: the new and changed messages, the
+// call log, and the fingerprints of the conversation. It deletes archived results without
+// a reference: the conversation itself contains their full text.
+func (t *turn) store(ctx context.Context, out agent.Turn, had int) error {
+	from := min(out.From, had, len(t.stored))
+	if from == had && len(t.stored) > had && out.Messages[had].Role == agent.RoleUser {
+		from++ // the store has the question already
+	}
+	unnamed := t.unrefer(out.Messages) // which changes messages and uses
+	change := store.Turn{Trace: t.traced(), Messages: t.rows(out.Messages[from:]), Orphans: unnamed, Calls: t.calls.Rows, Fingerprints: t.marks(out), Usage: t.sums(out)}
+	if from < len(t.stored) {
+		change.From = t.stored[from].Seq
+	}
+	if t.unsaved { // there may be room again
+		if err := t.s.Store.Begin(ctx, t.conversation(), nil); err != nil {
+			return err
+		}
+	}
+	return t.s.Store.Finish(ctx, t.scope, change)
+}
+
+// sums are what the turn took.
+func (t *turn) sums(out agent.Turn) *store.TurnUsage {
+	u := t.end.Usage
+	s := &store.TurnUsage{
+		Turn: lastTurn(out.Messages), Model: t.ask.Model, Reason: string(t.end.Reason), Duration: time.Duration(t.end.ElapsedMS) * time.Millisecond,
+		Prompt: u.Prompt, Completion: u.Completion, CachedPrompt: u.CachedPrompt, CacheWrite: u.CacheWrite,
+	}
+	if c := t.end.Cost; c != nil {
+		s.Cost, s.Currency = &c.Amount, c.Currency
+	}
+	return s
+}
+
+// rows gives messages their stored form.
+func (t *turn) rows(ms []agent.Message) []store.Message {
+	out := make([]store.Message, len(ms))
+	for i, m := range ms {
+		body, err := json.Marshal(m)
+		if err != nil { // plain data: only broken raw arguments can do this
+			t.s.Logger.Error("a message could not be written", "role", m.Role, "error", err)
+		}
+		out[i] = store.Message{Turn: m.Turn, Role: string(m.Role), Content: content(m), Thinking: m.Reasoning, Model: m.Model, Body: body, Created: m.At}
+	}
+	return out
+}
+
+func content(m agent.Message) string {
+	if m.Role != agent.RoleResults {
+		return m.Text
+	}
+	var b strings.Builder
+	for _, e := range m.Results {
+		b.WriteString(e.Tool + ":\n" + e.Text + "\n")
+	}
+	return b.String()
+}
+
+// Messages returns stored messages as the agent has them.
+func Messages(rows []store.Message) ([]agent.Message, error) {
+	out := make([]agent.Message, len(rows))
+	for i, r := range rows {
+		if err := json.Unmarshal(r.Body, &out[i]); err != nil {
+			return nil, api.Problemf(http.StatusInternalServerError, "storage", "begin a new conversation", "message %d of this conversation cannot be read", i+1)
+		}
+	}
+	return out, nil
+}
+
+func lastTurn(ms []agent.Message) int {
+	if len(ms) == 0 {
+		return 0
+	}
+	return ms[len(ms)-1].Turn
+}
+
+func lastStoredTurn(rows []store.Message) int {
+	if len(rows) == 0 {
+		return 0
+	}
+	return rows[len(rows)-1].Turn
+}
+
+// traced returns the trace in its stored form.
+func (t *turn) traced() *store.Trace {
+	body, err := json.Marshal(t.trace.Record)
+	if err != nil { // only invalid raw arguments can cause this
+		t.s.Logger.Error("a trace could not be written", "error", err)
+		return nil
+	}
+	return &store.Trace{Turn: t.trace.Record.Turn, Created: t.trace.Record.Started, Body: body}
+}

@@ -1,0 +1,48 @@
+package turns
+
+import (
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/setup"
+	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/host/daemon/telemetry"
+	"github.com/weirhost/weir/host/daemon/usage"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A turn is one question on its way through the agent.
+type turn struct {
+	s     *Service
+	ask   Question
+	scope archive.Scope
+	quota usage.Quota
+	model setup.Model
+	prof  setup.Profile
+	emit  func(name string, data any)
+	title string          // of a new conversation
+	spans *telemetry.Turn // nil: no spans
+
+	stored []store.Message // what the store holds, the question included
+	// unsaved says that the disk was full when the question came. What of the
+	// turn is in the store then is what stored says.
+	unsaved bool
+	told    map[string]bool   // uuids that the client has received
+	format  map[string]string // call id → format
+	end     api.ChatEnd
+	side    usage.SideUsage
+	pace    pacer
+
+	stream    *Stream
+	trace     *Trace
+	calls     *Calls
+	observers Observers
+}
+
+// locale is the language of the turn's refusals.
+func (t *turn) locale() tool.Locale { return t.s.Setup.Locale(t.scope.Principal, t.ask.Message) }
+
+// metered returns the turn's model, counted for the turn's principal.
+func (t *turn) metered() agent.Model {
+	return t.s.metered(t.model, usage.Account{Principal: t.scope.Principal, Quota: t.quota, Locale: t.locale()})
+}
