@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/internal/catalog"
-	"github.com/weirhost/weir/host/internal/grant"
 	"github.com/weirhost/weir/host/internal/lockfile"
 	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/registry"
@@ -22,7 +21,7 @@ import (
 // newCatalog returns the catalog, which decides which plugins may run.
 func (h *Host) newCatalog() *catalog.Catalog {
 	return catalog.New(catalog.Config{
-		Store: storeOf(h.cfg), Grants: h.grants, Resolver: grant.Resolver{Secret: h.cfg.Secret, Transport: h.cfg.Transport},
+		Store: storeOf(h.cfg), Grants: h.grants, Resolver: h.resolver,
 		Options: func() registry.Options {
 			return registry.Options{Version: h.cfg.Version, Describe: h.lister.List, Index: h.index}
 		},

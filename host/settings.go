@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/grant"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sandbox"
@@ -35,6 +36,10 @@ type Settings struct {
 	// Grants holds the permissions of each plugin, by its name. A plugin gets what
 	// it both asks for and is granted.
 	Grants map[string]plugin.Grant
+	// Reserved are absolute paths of what decides over plugins, such as the data
+	// folder, the configuration and the plugin folders. A grant of a writable folder
+	// that contains one of them is refused. They need not exist.
+	Reserved []string
 	// Approvals say which calls run without asking a person. The zero value asks
 	// about every call that can change something.
 	Approvals approval.Policy
@@ -203,6 +208,11 @@ func Slots(n int, inline bool) (all, one int) {
 
 // grants returns the current grants.
 func (h *Host) grants() map[string]plugin.Grant { return h.settings.Load().Grants }
+
+// resolver returns what intersects asks and the current grants.
+func (h *Host) resolver() grant.Resolver {
+	return grant.Resolver{Secret: h.cfg.Secret, Transport: h.cfg.Transport, Reserved: h.settings.Load().Reserved}
+}
 
 // logUnknown logs names in the settings that no plugin and no tool has, without those
 // that were unknown before. before may be nil.

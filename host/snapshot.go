@@ -137,7 +137,7 @@ func (s *snapshot) add(h *Host, entry *catalog.Entry, old *snapshot) {
 	pl := entry.Shown()
 	m := pl.Manifest
 	granted := h.grants()[m.Name]
-	permissions := grant.Resolver{Secret: h.cfg.Secret, Transport: h.cfg.Transport}.Resolve(m.Asks, granted)
+	permissions := h.resolver().Resolve(m.Asks, granted)
 	if pl.ABI != registry.ABIOwn {
 		permissions.CheckHosts(granted.Hosts)
 	}

@@ -22,8 +22,9 @@ type Config struct {
 	// Store has the lock file and the approved copies. If nil, every plugin runs.
 	Store *lockfile.Store
 	// Grants returns the grants in force, by plugin name.
-	Grants   func() map[string]plugin.Grant
-	Resolver grant.Resolver
+	Grants func() map[string]plugin.Grant
+	// Resolver returns what intersects asks and those grants.
+	Resolver func() grant.Resolver
 	// Options are for reading approved copies.
 	Options func() registry.Options
 	// Limits returns a tool with the limits in force.
@@ -177,7 +178,7 @@ func (c *Catalog) decideNew(lock *lockfile.Lock, pl *registry.Plugin) *Entry {
 	name := pl.Manifest.Name
 	g := c.cfg.Grants()[name]
 	e := &Entry{Name: name, Offered: pl, locked: lock.Plugins[name]}
-	r := c.cfg.Resolver.Resolve(pl.Manifest.Asks, g)
+	r := c.cfg.Resolver().Resolve(pl.Manifest.Asks, g)
 	trusted := TrustOf(pl.Folder) == plugin.TrustGranted
 	replaced := replacedBy(lock, pl)
 	switch {
@@ -322,7 +323,7 @@ func (c *Catalog) approve(lock *lockfile.Lock, pl *registry.Plugin, by string) e
 
 // powersOf returns what a plugin asks for, each with whether it is granted now.
 func (c *Catalog) powersOf(pl *registry.Plugin) []plugin.Ask {
-	return c.cfg.Resolver.Resolve(pl.Manifest.Asks, c.cfg.Grants()[pl.Manifest.Name]).Asks
+	return c.cfg.Resolver().Resolve(pl.Manifest.Asks, c.cfg.Grants()[pl.Manifest.Name]).Asks
 }
 
 // save writes the lock file and deletes copies that are no longer needed.

@@ -28,6 +28,7 @@ func (s Settings) Host(p Paths, secrets Lookup, log hclog.Logger, version string
 			CeilingChars: s.Limits.CeilingChars,
 			Tools:        map[string]host.ToolConfig{},
 			Grants:       map[string]plugin.Grant{},
+			Reserved:     p.reserved(s.Plugins.Folder),
 			Archive: archive.Config{
 				Path: p.Archive, MaxAge: time.Duration(s.Archive.MaxAge), MaxBytes: int64(s.Archive.MaxBytes), MaxCount: s.Archive.MaxCount,
 				MaxBytesPerPrincipal: int64(s.Archive.UserBytes), MaxCountPerPrincipal: s.Archive.UserCount,

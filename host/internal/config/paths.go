@@ -94,6 +94,22 @@ func (p Paths) ReadOnly() []string {
 	return append(names, p.Config)
 }
 
+// reserved returns what a writable folder of a plugin must not contain: the data
+// folder with what is configured to lie elsewhere, the configuration and the plugin
+// folders.
+func (p Paths) reserved(folders []FolderSettings) []string {
+	out := []string{p.Data, p.Archive, p.Cache}
+	if p.Config != "" {
+		out = append(out, p.Config)
+	}
+	for _, f := range folders {
+		if abs, err := filepath.Abs(f.Path); err == nil {
+			out = append(out, abs)
+		}
+	}
+	return out
+}
+
 // contains reports whether a path is the folder or inside it.
 func contains(folder, path string) bool {
 	rel, err := filepath.Rel(folder, path)

@@ -176,6 +176,49 @@ func TestWritingNeedsAskAndGrant(t *testing.T) {
 	}
 }
 
+// What decides over plugins lies in no folder that one can write, by whatever path.
+func TestAWritableFolderContainsNothingReserved(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"work/own", "work/notes", "elsewhere/own", "workshop"} {
+		if err := os.MkdirAll(in(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"work/link": in("elsewhere"), "door": in("work")} {
+		if err := os.Symlink(to, in(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		granted, mode, reserved string
+		want                    bool
+	}{
+		{"work", "rw", "work/own", false},
+		{"work", "ro", "work/own", true},
+		{"work", "rw", "work", false},
+		{"work", "rw", "work/not/there/yet", false},
+		{"work/notes", "rw", "work/own", true},
+		{"work/own", "rw", "work", true}, // the sandbox hides what is inside
+		{"door", "rw", "work/own", false},
+		{"work", "rw", "door/own", false},
+		{"work", "rw", "work/link/own", false}, // the link can be exchanged
+		{"elsewhere", "rw", "work/link/own", false},
+		{"elsewhere", "rw", "work/link/not/there", false},
+		{"work", "rw", "workshop", true},
+		{"workshop", "rw", "work/own", true},
+	} {
+		r := Resolver{Reserved: []string{in("other"), in(tt.reserved)}}.Resolve(registry.Asks{Paths: []registry.PathAsk{{Guest: "/w", Write: true}}},
+			plugin.Grant{Paths: []plugin.PathGrant{{Guest: "/w", Host: in(tt.granted), Mode: tt.mode}}})
+		if got := len(r.Missing) == 0; got != tt.want || got != (len(r.Permissions.Mounts) == 1) {
+			t.Errorf("%+v: %s %+v", tt, r.Why(), r.Permissions.Mounts)
+		}
+		if !tt.want && !strings.Contains(r.Why().String(), "which decides what plugins may do") {
+			t.Errorf("%+v: %s", tt, r.Why())
+		}
+	}
+}
+
 // A fourth kind of permission is one row: it is then asked for, granted, compared
 // and described like the others.
 func TestAFourthPowerIsOneRow(t *testing.T) {

@@ -13,7 +13,8 @@ import (
 )
 
 // paths returns the row of folders. A folder is granted when the operator names the
-// same guest path. It is writable only if both the ask and the grant say so.
+// same guest path. It is writable only if both the ask and the grant say so, and never
+// if it contains something Reserved.
 func paths() power {
 	return row[registry.PathAsk]{
 		Key:      "paths",
@@ -64,8 +65,59 @@ func pathGranted(r *Resolution, asks []registry.PathAsk, i int, g plugin.Grant) 
 		r.advise(tool.Textf("make the folder, or grant another one"))
 		return false
 	}
-	r.Permissions.Mounts = append(r.Permissions.Mounts, jail.Mount{Guest: a.Guest, Host: dir, Write: a.Write && p.Mode == "rw"})
+	write := a.Write && p.Mode == "rw"
+	if own := contained(dir, r.resolver.Reserved); write && own != "" {
+		r.miss(tool.Textf("the folder granted for writing as %s, %q, contains %q, which decides what plugins may do", a.Guest, p.Host, own))
+		r.advise(tool.Textf("grant a folder that contains none of weir's own files, or grant this one with mode = \"ro\""))
+		return false
+	}
+	r.Permissions.Mounts = append(r.Permissions.Mounts, jail.Mount{Guest: a.Guest, Host: dir, Write: write})
 	return true
+}
+
+// contained returns the first path that is the folder or inside it; empty: none is.
+// It compares folders by identity, along the path as it is written and along the one
+// without links: who can exchange a link on the way can exchange what it leads to.
+func contained(folder string, paths []string) string {
+	st, err := os.Stat(folder)
+	if err != nil {
+		return ""
+	}
+	for _, path := range paths {
+		if above(st, path) || above(st, withoutLinks(path)) {
+			return path
+		}
+	}
+	return ""
+}
+
+// above reports whether a path, or a folder on its way from the root, is the folder st.
+func above(st os.FileInfo, path string) bool {
+	for {
+		if at, err := os.Stat(path); err == nil && os.SameFile(at, st) {
+			return true
+		}
+		up := filepath.Dir(path)
+		if up == path {
+			return false
+		}
+		path = up
+	}
+}
+
+// withoutLinks returns a path with the links resolved of that part of it which exists.
+func withoutLinks(path string) string {
+	rest := ""
+	for {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			return filepath.Join(real, rest)
+		}
+		up := filepath.Dir(path)
+		if up == path {
+			return filepath.Join(path, rest)
+		}
+		path, rest = up, filepath.Join(filepath.Base(path), rest)
+	}
 }
 
 // folder returns a folder's absolute path, or what is wrong with it.

@@ -19,6 +19,10 @@ type Resolver struct {
 	Secret func(name string) (string, bool)
 	// Transport replaces the network for granted requests. If nil, they use the network.
 	Transport http.RoundTripper
+	// Reserved are absolute paths of what decides over plugins: the data folder, the
+	// configuration, the plugin folders. A writable folder that contains one of them
+	// is not granted. They need not exist.
+	Reserved []string
 	// Powers are the kinds of permission. If nil, they are Powers().
 	Powers Table
 }
