@@ -17,6 +17,8 @@ type Filter struct {
 	// Query occurs in the arguments of the call or in the summary, whatever the case
 	// of ASCII letters. Empty: any.
 	Query string
+	// ID is the beginning or the end of the id. Empty: any.
+	ID string
 	// Limit is the number of entries. 0: DefaultListed; negative: all.
 	Limit int
 	// Offset is the number of newest entries to leave out. 0 or negative: none.
@@ -36,6 +38,10 @@ func (s *SQLite) List(ctx context.Context, sc Scope, f Filter) ([]Entry, error) 
 	if f.Query != "" {
 		where += " AND instr(lower(query_summary || char(10) || tool_input || char(10) || result_summary), lower(?)) > 0"
 		args = append(args, f.Query)
+	}
+	if f.ID != "" {
+		where += " AND (substr(uuid, 1, length(?)) = ? OR substr(uuid, -length(?)) = ?)"
+		args = append(args, f.ID, f.ID, f.ID, f.ID)
 	}
 	limit := f.Limit
 	if limit == 0 {

@@ -45,7 +45,7 @@ func (d *Daemon) listArchives(w http.ResponseWriter, r *http.Request) error {
 	// Without a conversation: all of the requester's.
 	scope := archive.Scope{Principal: d.principal(r), Conversation: q.Get("conversation_id")}
 	entries, err := d.cfg.Host.Archive().List(r.Context(), scope, archive.Filter{
-		Tool: q.Get("tool"), Query: q.Get("q"), Limit: n, Offset: offset, Everywhere: scope.Conversation == "",
+		Tool: q.Get("tool"), Query: q.Get("q"), ID: q.Get("id"), Limit: n, Offset: offset, Everywhere: scope.Conversation == "",
 	})
 	if err != nil {
 		return err

@@ -76,7 +76,7 @@ func (d *Daemon) listConversations(w http.ResponseWriter, r *http.Request) error
 		limit = store.DefaultConversations
 	}
 	list, next, err := d.store.Page(r.Context(), d.principal(r), store.PageOptions{
-		Limit: min(limit, mostListed), After: r.URL.Query().Get("cursor"),
+		Limit: min(limit, mostListed), After: r.URL.Query().Get("cursor"), ID: r.URL.Query().Get("id"),
 	})
 	if err != nil {
 		return err

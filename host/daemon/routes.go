@@ -91,6 +91,7 @@ func (d *Daemon) routes() []route {
 		return queryParam{"limit", "integer", "at most so many; left out: " + unset}
 	}
 	conversation := queryParam{"conversation_id", "string", "only of this conversation; left out: of all"}
+	ofID := queryParam{"id", "string", "the beginning or the end of the id"}
 	rs := []route{
 		{
 			Method: "GET", Path: "/healthz",
@@ -141,7 +142,7 @@ func (d *Daemon) routes() []route {
 			Method: "GET", Path: "/api/conversations",
 			Auth: Token, Handle: d.listConversations,
 			About: "List the conversations with their sums, the one used last first",
-			Query: []queryParam{limited("100, and never more than 1000"), {"cursor", "string", "what the page before named as next"}},
+			Query: []queryParam{limited("100, and never more than 1000"), {"cursor", "string", "what the page before named as next"}, ofID},
 			Gives: ConversationList{},
 			Fails: []int{400},
 		},
@@ -295,6 +296,7 @@ func (d *Daemon) routes() []route {
 				conversation,
 				{"tool", "string", "only of this tool"},
 				{"q", "string", "a text that the call or the summary contains"},
+				ofID,
 				limited("50"),
 				{"offset", "integer", "leave out the newest"},
 			},

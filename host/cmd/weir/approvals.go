@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,7 +51,7 @@ func answerCmd(c *cli, use, short string, answer func() string) *cobra.Command {
 		Use: use, Short: short, Args: argCount(1, 1, "an id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withDaemon(cmd.Context(), func(cl *session) error {
-				id, err := wholeID(cmd.Context(), cl, args[0])
+				id, err := cl.Approval(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
@@ -84,19 +82,14 @@ func (c *cli) withDaemon(ctx context.Context, f func(*session) error) error {
 	return f(cl)
 }
 
-func waiting(ctx context.Context, cl *session) ([]api.Approval, error) {
+func (c *cli) listApprovals(ctx context.Context, cl *session) error {
 	var out struct {
 		Approvals []api.Approval `json:"approvals"`
 	}
-	err := cl.Get(ctx, "/api/approvals", &out)
-	return out.Approvals, err
-}
-
-func (c *cli) listApprovals(ctx context.Context, cl *session) error {
-	list, err := waiting(ctx, cl)
-	if err != nil {
+	if err := cl.Get(ctx, "/api/approvals", &out); err != nil {
 		return err
 	}
+	list := out.Approvals
 	if c.JSON {
 		c.Print(map[string]any{"approvals": list})
 		return nil
@@ -114,7 +107,7 @@ func (c *cli) listApprovals(ctx context.Context, cl *session) error {
 }
 
 func (c *cli) showApproval(ctx context.Context, cl *session, given string) error {
-	id, err := wholeID(ctx, cl, given)
+	id, err := cl.Approval(ctx, given)
 	if err != nil {
 		return err
 	}
@@ -128,24 +121,4 @@ func (c *cli) showApproval(ctx context.Context, cl *session, given string) error
 		fmt.Fprintln(c.Out, chat.ApprovalCard(c.Printer, a))
 	}
 	return nil
-}
-
-// leastID is how much of an id must be typed.
-const leastID = 4
-
-// wholeID finds what waits by the beginning of its id. An id that is not among
-// them is returned as it is: the daemon knows what became of it.
-func wholeID(ctx context.Context, cl *session, given string) (string, error) {
-	list, err := waiting(ctx, cl)
-	if err != nil || len(given) < leastID {
-		return given, err
-	}
-	fits := slices.DeleteFunc(list, func(a api.Approval) bool { return !strings.HasPrefix(a.ID, given) })
-	switch len(fits) {
-	case 0:
-		return given, nil
-	case 1:
-		return fits[0].ID, nil
-	}
-	return "", usagef("type more of it", "%d of the calls that wait have an id that begins with %q", len(fits), given)
 }

@@ -29,10 +29,7 @@ func archiveSearchCmd(c *cli) *cobra.Command {
 		Example: "  weir archive search timeout retry\n  weir archive search 超时 --conversation 6f1c…",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q := url.Values{"q": {strings.Join(args, " ")}, "limit": {fmt.Sprint(limit)}}
-			if conversation != "" {
-				q.Set("conversation_id", conversation)
-			}
-			return c.withClient(cmd.Context(), func(cl *session) error { return c.searchArchives(cmd.Context(), cl, q) })
+			return c.within(cmd.Context(), conversation, q, func(cl *session) error { return c.searchArchives(cmd.Context(), cl, q) })
 		},
 	}
 	cmd.Flags().StringVar(&conversation, "conversation", "", "only in the conversation with this `ID`")
@@ -83,10 +80,7 @@ func archiveGrepCmd(c *cli) *cobra.Command {
 			if around > 0 {
 				selectors = append(selectors, fmt.Sprintf("context=%d", around))
 			}
-			return c.withClient(cmd.Context(), func(cl *session) error {
-				_, err := chat.ShowArchive(cmd.Context(), c.Printer, cl, args[0], selectors, "")
-				return err
-			})
+			return c.withClient(cmd.Context(), func(cl *session) error { return c.showArchive(cmd.Context(), cl, args[0], selectors) })
 		},
 	}
 	cmd.Flags().IntVarP(&around, "context", "C", 0, "`N` lines around each match")
@@ -157,8 +151,8 @@ func archiveExportCmd(c *cli) *cobra.Command {
 			if conversation == "" {
 				return usagef("`weir archive list --json` tells the conversation of each result", "--conversation ID is missing")
 			}
-			return c.withClient(cmd.Context(), func(cl *session) error {
-				return c.download(cmd.Context(), cl, "/api/conversations/"+url.PathEscape(conversation)+"/export", c.Out)
+			return c.ofConversation(cmd.Context(), conversation, func(cl *session, path string) error {
+				return c.download(cmd.Context(), cl, path+"/export", c.Out)
 			})
 		},
 	}
@@ -182,14 +176,21 @@ func archiveRmCmd(c *cli) *cobra.Command {
 	return cmd
 }
 
-// remove deletes one after the other and stops at the first that is not there.
+// remove deletes one after the other. It deletes nothing if one is not there.
 func (c *cli) remove(ctx context.Context, cl *session, uuids []string, conversation string) error {
 	if conversation != "" {
-		if err := cl.Do(ctx, http.MethodDelete, "/api/conversations/"+url.PathEscape(conversation), nil, nil); err != nil {
-			return err
+		id, err := cl.Conversation(ctx, conversation)
+		if err == nil {
+			err = cl.Do(ctx, http.MethodDelete, "/api/conversations/"+url.PathEscape(id), nil, nil)
 		}
-		c.deleted("conversation", []string{conversation})
-		return nil
+		if err == nil {
+			c.deleted("conversation", []string{id})
+		}
+		return err
+	}
+	uuids, err := each(uuids, func(id string) (string, error) { return cl.Result(ctx, id, "") })
+	if err != nil {
+		return err
 	}
 	for i, id := range uuids {
 		if err := cl.Do(ctx, http.MethodDelete, "/api/archives/"+url.PathEscape(id), nil, nil); err != nil {
@@ -217,15 +218,15 @@ func archiveCmd(c *cli) *cobra.Command {
 	var limit int
 	list := &cobra.Command{
 		Use: "list", Short: "List the archived results, newest first", Args: argCount(0, 0, "no arguments"),
-		RunE: c.request(func(ctx context.Context, cl *session, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			q := url.Values{"limit": {strconv.Itoa(limit)}}
-			for key, v := range map[string]string{"conversation_id": conversation, "tool": name, "q": query} {
+			for key, v := range map[string]string{"tool": name, "q": query} {
 				if v != "" {
 					q.Set(key, v)
 				}
 			}
-			return c.listArchives(ctx, cl, q)
-		}),
+			return c.within(cmd.Context(), conversation, q, func(cl *session) error { return c.listArchives(cmd.Context(), cl, q) })
+		},
 	}
 	list.Flags().StringVar(&conversation, "conversation", "", "only of the conversation with this `ID`")
 	list.Flags().StringVar(&name, "tool", "", "only results of this `TOOL`")
@@ -236,13 +237,17 @@ func archiveCmd(c *cli) *cobra.Command {
 		Short: "Print an archived result, or a part of it", Args: argCount(1, -1, "a uuid and selectors"),
 		Example: "  weir archive show 6f1c… lines=95-140\n  weir archive show 6f1c… grep=ERROR context=2",
 		RunE: c.request(func(ctx context.Context, cl *session, args []string) error {
-			_, err := chat.ShowArchive(ctx, c.Printer, cl, args[0], args[1:], "")
-			return err
+			return c.showArchive(ctx, cl, args[0], args[1:])
 		}),
 	}
 	cmd.AddCommand(list, show)
 	cmd.AddCommand(c.archiveKeeping()...)
 	return cmd
+}
+
+func (c *cli) showArchive(ctx context.Context, cl *session, given string, selectors []string) error {
+	_, err := chat.ShowArchive(ctx, c.Printer, cl.Client, given, selectors, "", false)
+	return err
 }
 
 func (c *cli) listArchives(ctx context.Context, cl *session, q url.Values) error {

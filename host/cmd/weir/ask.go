@@ -10,8 +10,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/chat"
 	"github.com/weirhost/weir/host/internal/msg"
 )
@@ -25,6 +27,7 @@ type askFlags struct {
 	files       []string
 	quiet, wait bool
 	think       bool
+	last        bool
 }
 
 func askCmd(c *cli) *cobra.Command {
@@ -45,7 +48,7 @@ func askCmd(c *cli) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVarP(&a.Model, "model", "m", "", "the `NAME` of a configured model (default: the profile's)")
 	f.StringVar(&a.Profile, "profile", "", "the `NAME` of an agent profile")
-	f.StringVar(&a.Conversation, "conversation", "", "continue the conversation with this `ID`")
+	continueFlags(f, &a.Conversation, &a.last)
 	f.StringArrayVarP(&a.files, "file", "f", nil, "append a `FILE` to the question; may be repeated")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print the answer alone")
 	f.BoolVar(&a.wait, "wait", false, "where no person can be asked here: let calls that need permission wait for \"weir approvals\" in another terminal")
@@ -54,8 +57,28 @@ func askCmd(c *cli) *cobra.Command {
 	return cmd
 }
 
+// continueFlags adds the flags that name the conversation which goes on.
+func continueFlags(f *pflag.FlagSet, id *string, last *bool) {
+	f.StringVar(id, "conversation", "", "continue the conversation with this `ID`, a part of it is enough; last: the last one")
+	f.BoolVarP(last, "continue", "c", false, "continue the last conversation")
+}
+
+// continued returns the name of the conversation by the flags of continueFlags.
+func continued(id string, last bool) (string, error) {
+	switch {
+	case !last:
+		return id, nil
+	case id != "":
+		return "", usagef("use one of them", "--continue and --conversation exclude each other")
+	}
+	return client.Last, nil
+}
+
 func (c *cli) askOnce(ctx context.Context, a askFlags, args []string) error {
 	var err error
+	if a.Conversation, err = continued(a.Conversation, a.last); err != nil {
+		return err
+	}
 	if a.Message, err = c.question(args, a.files); err != nil {
 		return err
 	}
@@ -64,6 +87,9 @@ func (c *cli) askOnce(ctx context.Context, a askFlags, args []string) error {
 		answers = chat.NewLines(c.In)
 	}
 	return c.withClient(ctx, func(cl *session) error {
+		if a.Conversation, err = cl.Conversation(ctx, a.Conversation); err != nil {
+			return err
+		}
 		if a.wait && cl.local {
 			return usagef("start `weir serve` first", "--wait is for a running daemon: only there can `weir approvals` answer")
 		}

@@ -12,7 +12,7 @@ import (
 
 func chatCmd(c *cli) *cobra.Command {
 	var o chat.Options
-	var noHistory bool
+	var noHistory, last bool
 	cmd := &cobra.Command{
 		Use: "chat", Short: "Talk, question by question", Args: argCount(0, 0, "no arguments"),
 		Long: "Talk to the model. /help lists what can be typed beside questions. Ctrl-C stops an answer, twice it\n" +
@@ -20,7 +20,10 @@ func chatCmd(c *cli) *cobra.Command {
 			"several lines, Alt-Enter and a paste keep theirs.\n\n" +
 			"What was typed is kept in the data folder, for you alone, and comes back with the arrow keys and Ctrl-R;\n" +
 			"not with --no-history or WEIR_NO_HISTORY=1, and not a line that begins with a space.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if o.Ask.Conversation, err = continued(o.Ask.Conversation, last); err != nil {
+				return err
+			}
 			if p, err := c.findPaths(); err == nil && !noHistory && c.Getenv("WEIR_NO_HISTORY") == "" {
 				o.History = p.ChatHistory()
 			}
@@ -38,7 +41,7 @@ func chatCmd(c *cli) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVarP(&o.Ask.Model, "model", "m", "", "the `NAME` of a configured model")
 	f.StringVar(&o.Ask.Profile, "profile", "", "the `NAME` of an agent profile")
-	f.StringVar(&o.Ask.Conversation, "conversation", "", "continue the conversation with this `ID`")
+	continueFlags(f, &o.Ask.Conversation, &last)
 	f.BoolVar(&o.Think, "think", false, "show what the model thinks as it comes; /think switches it")
 	f.BoolVar(&noHistory, "no-history", false, "keep nothing of what is typed")
 	return cmd

@@ -80,18 +80,19 @@ func conversationShowCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Read a conversation", Args: argCount(1, 1, "the id of a conversation"),
 		Long: "Read a conversation: its questions, answers, calls and results, as Markdown.",
-		RunE: c.request(func(ctx context.Context, cl *session, args []string) error {
-			path := "/api/conversations/" + url.PathEscape(args[0])
-			if c.JSON {
-				_, err := c.Show(ctx, cl, path, nil)
-				return err
-			}
-			q, err := c.exportQuery("markdown", false, "")
-			if err != nil {
-				return err
-			}
-			return c.download(ctx, cl, path+"/export?"+q.Encode(), plainWriter{c.Out})
-		}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.ofConversation(cmd.Context(), args[0], func(cl *session, path string) error {
+				if c.JSON {
+					_, err := c.Show(cmd.Context(), cl, path, nil)
+					return err
+				}
+				q, err := c.exportQuery("markdown", false, "")
+				if err != nil {
+					return err
+				}
+				return c.download(cmd.Context(), cl, path+"/export?"+q.Encode(), plainWriter{c.Out})
+			})
+		},
 	}
 }
 
@@ -164,19 +165,20 @@ func conversationRenameCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "rename ID TITLE...", Short: "Give a conversation another title", Args: argCount(1, -1, "the id of a conversation and its new title"),
 		Long: "Give a conversation another title, of at most 200 characters. Without a title it gets the one that is made\nfrom its first question again.",
-		RunE: c.request(func(ctx context.Context, cl *session, args []string) error {
-			var row daemon.ConversationRow
-			body := daemon.Renaming{Title: strings.Join(args[1:], " ")}
-			if err := cl.Do(ctx, http.MethodPatch, "/api/conversations/"+url.PathEscape(args[0]), body, &row); err != nil {
-				return err
-			}
-			if c.JSON {
-				c.Print(row)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.ofConversation(cmd.Context(), args[0], func(cl *session, path string) error {
+				var row daemon.ConversationRow
+				if err := cl.Do(cmd.Context(), http.MethodPatch, path, daemon.Renaming{Title: strings.Join(args[1:], " ")}, &row); err != nil {
+					return err
+				}
+				if c.JSON {
+					c.Print(row)
+					return nil
+				}
+				c.errf("it is called %q now\n", term.Plain(row.Title))
 				return nil
-			}
-			c.errf("it is called %q now\n", term.Plain(row.Title))
-			return nil
-		}),
+			})
+		},
 	}
 }
 
@@ -233,8 +235,8 @@ func conversationExportCmd(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.withClient(cmd.Context(), func(cl *session) error {
-				path := "/api/conversations/" + url.PathEscape(args[0]) + "/export?" + q.Encode()
+			return c.ofConversation(cmd.Context(), args[0], func(cl *session, path string) error {
+				path += "/export?" + q.Encode()
 				if file == "" {
 					return c.download(cmd.Context(), cl, path, c.Out)
 				}
@@ -293,6 +295,10 @@ func conversationDeleteCmd(c *cli) *cobra.Command {
 }
 
 func (c *cli) deleteConversations(ctx context.Context, cl *session, ids []string) error {
+	ids, err := each(ids, func(id string) (string, error) { return cl.Conversation(ctx, id) })
+	if err != nil {
+		return err
+	}
 	gone := []daemon.DeletedConversation{}
 	for _, id := range ids {
 		var d daemon.DeletedConversation

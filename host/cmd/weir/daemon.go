@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -114,4 +115,43 @@ func (c *cli) completeKey(s *session, p *api.Problem) {
 	default:
 		p.Hint = tool.Textf("neither this shell nor the daemon has %s: write it into %s (chmod 600) and run `weir reload`", name, file)
 	}
+}
+
+// within is withClient for a query that may be limited to one conversation. given is
+// empty, or names the conversation as Client.Conversation takes it.
+func (c *cli) within(ctx context.Context, given string, q url.Values, f func(*session) error) error {
+	return c.withClient(ctx, func(s *session) error {
+		id, err := s.Conversation(ctx, given)
+		if err != nil {
+			return err
+		}
+		if id != "" {
+			q.Set("conversation_id", id)
+		}
+		return f(s)
+	})
+}
+
+// ofConversation is withClient with the path of a conversation in the API. given is its
+// id as Client.Conversation takes it.
+func (c *cli) ofConversation(ctx context.Context, given string, f func(s *session, path string) error) error {
+	return c.withClient(ctx, func(s *session) error {
+		id, err := s.Conversation(ctx, given)
+		if err != nil {
+			return err
+		}
+		return f(s, "/api/conversations/"+url.PathEscape(id))
+	})
+}
+
+// each returns what f makes of each text, or its first error.
+func each(texts []string, f func(string) (string, error)) ([]string, error) {
+	out := make([]string, len(texts))
+	for i, t := range texts {
+		var err error
+		if out[i], err = f(t); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }

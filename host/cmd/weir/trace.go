@@ -22,14 +22,16 @@ func traceCmd(c *cli) *cobra.Command {
 	var most int
 	show := func(id func(args []string) string) func(*cobra.Command, []string) error {
 		return func(cmd *cobra.Command, args []string) error {
-			return c.withClient(cmd.Context(), func(cl *session) error { return c.showTrace(cmd.Context(), cl, id(args), conversation) })
+			q := url.Values{}
+			return c.within(cmd.Context(), conversation, q, func(cl *session) error { return c.showTrace(cmd.Context(), cl, id(args), q) })
 		}
 	}
 	last := &cobra.Command{Use: "last", Short: "Show how the last question was answered", Args: argCount(0, 0, "no arguments"),
 		RunE: show(func([]string) string { return "last" })}
 	list := &cobra.Command{Use: "list", Short: "List the traces, the newest first", Args: argCount(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withClient(cmd.Context(), func(cl *session) error { return c.listTraces(cmd.Context(), cl, conversation, most) })
+			q := url.Values{"limit": {strconv.Itoa(most)}}
+			return c.within(cmd.Context(), conversation, q, func(cl *session) error { return c.listTraces(cmd.Context(), cl, q) })
 		}}
 	one := &cobra.Command{Use: "show ID", Short: "Show one of them", Args: argCount(1, 1, "the id that `weir trace list` tells"),
 		RunE: show(func(args []string) string { return args[0] })}
@@ -41,24 +43,16 @@ func traceCmd(c *cli) *cobra.Command {
 	return cmd
 }
 
-func (c *cli) showTrace(ctx context.Context, cl *session, id, conversation string) error {
-	path := "/api/traces/" + url.PathEscape(id)
-	if conversation != "" {
-		path += "?conversation_id=" + url.QueryEscape(conversation)
-	}
+func (c *cli) showTrace(ctx context.Context, cl *session, id string, q url.Values) error {
 	var tr api.Trace
-	if done, err := c.Show(ctx, cl, path, &tr); done || err != nil {
+	if done, err := c.Show(ctx, cl, "/api/traces/"+url.PathEscape(id)+"?"+q.Encode(), &tr); done || err != nil {
 		return err
 	}
 	fmt.Fprint(c.Out, c.Wrap(c.Out, chat.TraceText(c.Printer, tr)))
 	return nil
 }
 
-func (c *cli) listTraces(ctx context.Context, cl *session, conversation string, most int) error {
-	q := url.Values{"limit": {strconv.Itoa(most)}}
-	if conversation != "" {
-		q.Set("conversation_id", conversation)
-	}
+func (c *cli) listTraces(ctx context.Context, cl *session, q url.Values) error {
 	var out api.TraceList
 	if done, err := c.Show(ctx, cl, "/api/traces?"+q.Encode(), &out); done || err != nil {
 		return err

@@ -36,6 +36,8 @@ type PageOptions struct {
 	Limit int
 	// After is the cursor that an earlier page returned; empty: begin with the newest.
 	After string
+	// ID is the beginning or the end of the id. Empty: any.
+	ID string
 }
 
 // A cursor is the position of a conversation in the list.
@@ -73,6 +75,10 @@ func (s *Store) Page(ctx context.Context, principal string, o PageOptions) (list
 		limit = DefaultConversations
 	}
 	where, args := "principal = ?", []any{principal}
+	if o.ID != "" {
+		where += " AND (substr(id, 1, length(?)) = ? OR substr(id, -length(?)) = ?)"
+		args = append(args, o.ID, o.ID, o.ID, o.ID)
+	}
 	if o.After != "" {
 		c, err := parseCursor(o.After)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 )
@@ -16,9 +17,10 @@ import (
 var selectors = []string{"lines", "grep", "context", "pointer", "head", "tail", "offset"}
 
 // ShowArchive prints an archived result, or the part that selectors (name=value)
-// name, and returns its id. If conversation is not empty, it shows a result only if
-// that conversation may load it.
-func ShowArchive(ctx context.Context, p *term.Printer, from term.Getter, uuid string, parts []string, conversation string) (string, error) {
+// name, and returns its id. given names it as Client.Result takes it, near is a
+// conversation whose results come first, or empty. With loadable it shows a result
+// only if that conversation may load it.
+func ShowArchive(ctx context.Context, p *term.Printer, from *client.Client, given string, parts []string, near string, loadable bool) (string, error) {
 	q := url.Values{}
 	for _, s := range parts {
 		name, value, ok := strings.Cut(s, "=")
@@ -27,8 +29,12 @@ func ShowArchive(ctx context.Context, p *term.Printer, from term.Getter, uuid st
 		}
 		q.Set(name, value)
 	}
-	if conversation != "" {
-		q.Set("conversation_id", conversation)
+	if loadable {
+		q.Set("conversation_id", near)
+	}
+	uuid, err := from.Result(ctx, given, near)
+	if err != nil {
+		return "", err
 	}
 	for {
 		var page struct {

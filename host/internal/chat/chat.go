@@ -23,7 +23,8 @@ import (
 
 // Options are the settings of a chat.
 type Options struct {
-	// Ask is the model, the profile and the conversation to begin with.
+	// Ask is the model, the profile and the conversation to begin with, which is
+	// named as Client.Conversation takes it.
 	Ask api.Ask
 	// Think shows the reasoning of the model as it arrives.
 	Think bool
@@ -112,6 +113,10 @@ func Run(ctx context.Context, p *term.Printer, o Options, connect func(ctx conte
 	return connect(ctx, func(cl *client.Client) error {
 		c := &chat{Printer: p, cl: cl, ask: o.Ask, think: o.Think, report: o.Report, adds: o.Complete}
 		c.ask.Explain = true
+		var err error
+		if c.ask.Conversation, err = cl.Conversation(ctx, o.Ask.Conversation); err != nil {
+			return err
+		}
 		c.input = c.newInput(ctx, o.History)
 		defer c.input.close()
 		if p.Interactive() {
@@ -286,9 +291,9 @@ func retryable(err error) bool {
 
 // load shows an archived result, or a part of it. It also becomes part of the next
 // question if the conversation may load it.
-func (c *chat) load(ctx context.Context, uuid string, selectors []string) error {
+func (c *chat) load(ctx context.Context, given string, selectors []string) error {
 	if c.ask.Conversation != "" {
-		id, err := ShowArchive(ctx, c.Printer, c.cl, uuid, selectors, c.ask.Conversation)
+		id, err := ShowArchive(ctx, c.Printer, c.cl, given, selectors, c.ask.Conversation, true)
 		var p *api.Problem
 		switch {
 		case err == nil:
@@ -299,7 +304,7 @@ func (c *chat) load(ctx context.Context, uuid string, selectors []string) error 
 			return err
 		}
 	}
-	if _, err := ShowArchive(ctx, c.Printer, c.cl, uuid, selectors, ""); err != nil {
+	if _, err := ShowArchive(ctx, c.Printer, c.cl, given, selectors, "", false); err != nil {
 		return err
 	}
 	c.Errf("shown only: it is another conversation's, and this one cannot load it\n")

@@ -148,15 +148,7 @@ func (c *chat) reopen(ctx context.Context, args []string) (string, error) {
 	if len(args) != 1 {
 		return "", msg.Usagef("/list", "/open needs the id of a conversation")
 	}
-	all, err := Conversations(ctx, c.cl)
-	if err != nil {
-		return "", err
-	}
-	ids := make([]string, len(all))
-	for i, x := range all {
-		ids[i] = x.ID
-	}
-	id, err := oneID(args[0], ids, strings.HasPrefix)
+	id, err := c.cl.Conversation(ctx, args[0])
 	if err != nil {
 		return "", err
 	}
@@ -180,26 +172,6 @@ func (c *chat) reopen(ctx context.Context, args []string) (string, error) {
 	}
 	c.reply("this conversation goes on: %s", id)
 	return "", nil
-}
-
-// oneID returns the only id that matches a part.
-func oneID(part string, ids []string, matches func(id, part string) bool) (string, error) {
-	var found []string
-	for _, id := range ids {
-		if id == part {
-			return id, nil
-		}
-		if matches(id, part) && !slices.Contains(found, id) {
-			found = append(found, id)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return "", msg.Usagef("give more of it, or look at the list", "nothing has the id %s", limit.Visible(part))
-	case 1:
-		return found[0], nil
-	}
-	return "", msg.Usagef(strings.Join(found[:min(len(found), 5)], " "), "%s may be %d of them; give more of the id", limit.Visible(part), len(found))
 }
 
 func (c *chat) rename(ctx context.Context, args []string) (string, error) {
@@ -289,44 +261,11 @@ func (c *chat) columns(rows [][]string) {
 	fmt.Fprint(c.Err, term.Definitions(rows, width))
 }
 
-// result returns the id of an archived result from its beginning or its end. It
-// looks among the results of this chat, then of its conversation, then among all.
-func (c *chat) result(ctx context.Context, part string) (string, error) {
-	is := func(id, part string) bool { return strings.HasSuffix(id, part) || strings.HasPrefix(id, part) }
-	if len(part) >= 36 {
-		return part, nil
-	}
-	for _, id := range slices.Backward(c.archived) {
-		if is(id, part) {
-			return oneID(part, c.archived, is)
-		}
-	}
-	for _, conversation := range []string{c.ask.Conversation, ""} {
-		var out daemon.ArchiveList
-		if err := c.cl.Get(ctx, "/api/archives?limit=1000&conversation_id="+url.QueryEscape(conversation), &out); err != nil {
-			return "", err
-		}
-		var ids []string
-		for _, a := range out.Archives {
-			if is(a.UUID, part) {
-				ids = append(ids, a.UUID)
-			}
-		}
-		if len(ids) > 0 {
-			return oneID(part, ids, is)
-		}
-	}
-	return part, nil // the daemon reports that it does not exist
-}
-
 func (c *chat) showResult(ctx context.Context, args []string) (string, error) {
 	if len(args) == 0 {
 		return "", msg.Usagef("/show ID lines=10-40", "/show needs the id of an archived result")
 	}
-	id, err := c.result(ctx, args[0])
-	if err == nil {
-		_, err = ShowArchive(ctx, c.Printer, c.cl, id, args[1:], "")
-	}
+	_, err := ShowArchive(ctx, c.Printer, c.cl, args[0], args[1:], c.ask.Conversation, false)
 	return "", err
 }
 
@@ -334,11 +273,7 @@ func (c *chat) loadResult(ctx context.Context, args []string) (string, error) {
 	if len(args) == 0 {
 		return "", msg.Usagef("/load UUID lines=10-40", "/load needs the uuid of an archived result")
 	}
-	id, err := c.result(ctx, args[0])
-	if err == nil {
-		err = c.load(ctx, id, args[1:])
-	}
-	return "", err
+	return "", c.load(ctx, args[0], args[1:])
 }
 
 // trace returns how the last question of this conversation was answered.

@@ -1,0 +1,163 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Last is the name of the conversation in which the last question was asked, and of
+// the newest archived result.
+const Last = "last"
+
+// missing is the code of a problem: nothing has the id.
+const missing = "not_found"
+
+// leastID is the length of the shortest part of an id, in bytes.
+const leastID = 4
+
+// mostMatches is how many ids that match a part are looked at, mostShown how many an
+// error lists.
+const mostMatches, mostShown = 100, 5
+
+// Conversation returns the whole id of a conversation. given is its id, the beginning
+// or the end of it, or Last; empty: the result is empty. No match and several
+// matches are a *api.Problem.
+func (c *Client) Conversation(ctx context.Context, given string) (string, error) {
+	var list struct {
+		Conversations []struct {
+			ID       string
+			Messages int
+		}
+	}
+	part, err := c.matching(ctx, "/api/conversations", given, &list)
+	if part == "" || err != nil {
+		return "", err
+	}
+	var ids []string
+	for _, x := range list.Conversations {
+		if part != Last || x.Messages > 0 { // calls without a model have no messages
+			ids = append(ids, x.ID)
+		}
+	}
+	switch id, found := pick(part, ids); {
+	case id != "":
+		return id, nil
+	case part == Last:
+		return "", api.Problemf(http.StatusNotFound, missing, "ask a question first", "there is no conversation yet")
+	case len(found) == 0:
+		return "", api.Problemf(http.StatusNotFound, missing, "`weir conversation list` lists them", "there is no conversation with the id %q", api.Clip(given, 80))
+	default:
+		return "", ambiguous(found, tool.Textf("%q is a part of the ids of %d conversations", part, len(found)))
+	}
+}
+
+// Result returns the whole id of an archived result. given is its id, the beginning
+// or the end of it, or Last. Of several matches, one in the conversation comes before
+// the others; empty: none does. No match and several matches are a *api.Problem.
+func (c *Client) Result(ctx context.Context, given, conversation string) (string, error) {
+	var list struct {
+		Archives []struct {
+			UUID         string
+			Conversation string `json:"conversation_id"`
+		}
+	}
+	part, err := c.matching(ctx, "/api/archives", given, &list)
+	if err != nil {
+		return "", err
+	}
+	var ids, near []string
+	for _, a := range list.Archives {
+		ids = append(ids, a.UUID)
+		if a.Conversation == conversation {
+			near = append(near, a.UUID)
+		}
+	}
+	if id, _ := pick(part, near); id != "" {
+		return id, nil
+	}
+	switch id, found := pick(part, ids); {
+	case id != "":
+		return id, nil
+	case part == Last:
+		return "", api.Problemf(http.StatusNotFound, missing, "`weir call TOOL` and questions make some", "there is no archived result yet")
+	case len(found) == 0:
+		return "", api.Problemf(http.StatusNotFound, missing, "`weir archive list` lists them", "there is no archived result with the id %q", api.Clip(given, 80))
+	default:
+		return "", ambiguous(found, tool.Textf("%q is a part of the ids of %d archived results", part, len(found)))
+	}
+}
+
+// Approval returns the whole id of a call that waits for a person. given is its id, or
+// the beginning or the end of it. An id that matches none is returned as it is: the
+// daemon knows what became of the call.
+func (c *Client) Approval(ctx context.Context, given string) (string, error) {
+	var list struct{ Approvals []struct{ ID string } }
+	if err := c.Get(ctx, "/api/approvals", &list); err != nil {
+		return "", err
+	}
+	var ids []string
+	for _, a := range list.Approvals {
+		if matches(a.ID, given) {
+			ids = append(ids, a.ID)
+		}
+	}
+	switch id, found := pick(given, ids); {
+	case id != "":
+		return id, nil
+	case len(found) == 0:
+		return given, nil
+	default:
+		return "", ambiguous(found, tool.Textf("%q is a part of the ids of %d calls that wait", given, len(found)))
+	}
+}
+
+// matching reads the rows of a list whose ids match given, or the newest ones for
+// Last. It returns given without the dots that mark a shortened id.
+func (c *Client) matching(ctx context.Context, path, given string, into any) (part string, err error) {
+	part = strings.Trim(given, "…")
+	if part == "" {
+		return "", nil
+	}
+	q := url.Values{"limit": {fmt.Sprint(mostMatches)}}
+	if part != Last {
+		q.Set("id", part)
+	}
+	return part, c.Get(ctx, path+"?"+q.Encode(), into)
+}
+
+// pick returns the only id that matches part, or that is equal to it. Otherwise it
+// returns those that match.
+func pick(part string, ids []string) (id string, found []string) {
+	switch {
+	case len(ids) > 0 && part == Last:
+		return ids[0], nil
+	case slices.Contains(ids, part):
+		return part, nil
+	case len(part) < leastID:
+		return "", nil
+	case len(ids) == 1:
+		return ids[0], nil
+	}
+	return "", ids
+}
+
+// matches reports whether part is the beginning or the end of an id.
+func matches(id, part string) bool { return strings.HasPrefix(id, part) || strings.HasSuffix(id, part) }
+
+// ambiguous lists the ids that match.
+func ambiguous(ids []string, text tool.Text) *api.Problem {
+	list := strings.Join(ids[:min(len(ids), mostShown)], " ")
+	if len(ids) > mostShown {
+		list += " …"
+	}
+	p := &api.Problem{Status: http.StatusBadRequest, Code: msg.Usage, Msg: text}
+	return p.WithHint("give more of it: %s", list)
+}
