@@ -11,6 +11,7 @@ import (
 	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/callargs"
 	"github.com/weirhost/weir/host/internal/cpusched"
+	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/history"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
@@ -62,7 +63,7 @@ func (s *Session) call(ctx context.Context, snap *snapshot, c tool.Call) (r tool
 	a, stats, fail, stale := s.answer(ctx, t, c, input)
 	s.noteRead(t)
 	if fail != nil {
-		return tool.Result{Err: fail, Stats: stats, Approval: approval}, stale
+		return tool.Result{Err: fail, Stats: stats, Approval: approval, Refused: a.Refused, Note: a.Note}, stale
 	}
 	// Archive the whole text, then cut what is shown.
 	r = s.record(ctx, t, c, a)
@@ -205,7 +206,13 @@ func (s *Session) run(ctx context.Context, t *boundTool, c tool.Call, input json
 			return a, stats, tool.Errorf(tool.BadArgs, "", "the arguments are not valid JSON: %s", err), false
 		}
 	}
-	o, fail := m.Call(ctx, s.invocation(t, c, input))
+	inv := s.invocation(t, c, input)
+	sent := s.h.offline.Record()
+	if client, ok := t.grant.HTTP.(*egress.Client); ok {
+		sent = client.Record()
+	}
+	inv.Grant.HTTP = sent
+	o, fail := m.Call(ctx, inv)
 	if o.NoSlot && ctx.Err() != nil {
 		return a, stats, tool.Errorf(tool.Cancelled, "", "too many tools are running"), false
 	}
@@ -213,11 +220,27 @@ func (s *Session) run(ctx context.Context, t *boundTool, c tool.Call, input json
 		s.h.lister.Forget(t.module.Plugin())
 	}
 	stats = tool.Stats{Instance: o.Instance, Memory: o.Memory, RawBytes: len(o.Bytes)}
-	if fail != nil {
-		return a, stats, fail, false
+	if fail == nil {
+		s.h.withLargeText(len(o.Bytes), func() { a = t.decode(o.Bytes, s.locale) })
+		fail = t.checkAnswer(a)
 	}
-	s.h.withLargeText(len(o.Bytes), func() { a = t.decode(o.Bytes, s.locale) })
-	return a, stats, t.checkAnswer(a), false
+	a.Refused, a.Note = s.noteRefused(t, sent.Refused())
+	return a, stats, fail, false
+}
+
+// noteRefused remembers the refused hosts of a call. It returns their names, and what
+// the model reads about them: tools often report a refusal as another failure.
+func (s *Session) noteRefused(t *boundTool, refused []egress.Refusal) (names []string, note string) {
+	if len(refused) == 0 || t.refused == nil {
+		return nil, ""
+	}
+	for _, one := range t.refused.Add(refused, s.h.cfg.Now()) {
+		s.h.log.Warn("a plugin requested a host that it may not reach", "plugin", t.info.Plugin, "tool", t.info.Spec.Name, "host", one.Host, "fix", t.refused.Fix([]egress.Refusal{one}))
+	}
+	for _, one := range refused {
+		names = append(names, one.Host)
+	}
+	return names, msg.In(s.locale, t.refused.Note(refused))
 }
 
 // unavailable returns the failure of a call whose module cannot be acquired.

@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/cancelscope"
 	"github.com/weirhost/weir/host/internal/catalog"
+	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/history"
 	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/msg"
@@ -50,6 +51,7 @@ type Host struct {
 	lister    *runner.ToolLister // asks third-party plugins for their tools
 	remote    atomic.Int64       // numbers the calls of third-party plugins
 	servers   *upstream.Set
+	offline   *egress.Client // of plugins without a network: it refuses every host
 
 	reloading sync.Mutex // held by everything that replaces current or settings
 	current   atomic.Pointer[snapshot]
@@ -84,6 +86,9 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	}
 	h.running = sched.New(h.slots(settings.Settings))
 	h.modules = runner.NewCache(cfg.Loaded)
+	if h.offline, err = egress.New(egress.Policy{}); err != nil {
+		return nil, err
+	}
 	h.closing, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	h.scope = cancelscope.NewGroup(h.closing)
 	defer func() {

@@ -20,7 +20,7 @@ const archiveOver = 1000
 // record returns an answer as a result. The whole is in the archive before anything
 // of it is shown cut, and this is the only cut in the host.
 func (s *Session) record(ctx context.Context, t *boundTool, c tool.Call, a answer.Answer) tool.Result {
-	r := tool.Result{Tool: t.info.Spec.Name, Sources: a.Sources, Parts: a.Parts, More: a.More, Err: a.Err}.WithWhole(a.Text)
+	r := tool.Result{Tool: t.info.Spec.Name, Sources: a.Sources, Parts: a.Parts, More: a.More, Err: a.Err, Refused: a.Refused, Note: a.Note}.WithWhole(a.Text)
 	s.h.withLargeText(len(a.Text), func() {
 		r.Shown = t.highlights.Fit(r, t.info.Effective, t.by)
 		if t.shouldArchive(r) {
@@ -120,6 +120,9 @@ func (s *Session) log(r tool.Result) {
 	}
 	if c := r.Summary; c != nil {
 		args = append(args, "summarized", r.Shown.Summarized, "summary_model", c.Model, "summary_tokens_in", c.TokensIn, "summary_tokens_out", c.TokensOut, "summary_ms", c.Millis)
+	}
+	if len(r.Refused) > 0 {
+		args = append(args, "refused", r.Refused)
 	}
 	if r.Unkept {
 		args = append(args, "unkept", true)

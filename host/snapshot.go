@@ -42,6 +42,7 @@ type pluginEntry struct {
 	info    plugin.Info
 	modules []*runner.Module
 	granted string // its grant, in a form to compare
+	refused *grant.Refusals
 }
 
 // A boundTool is a tool that can be called: its manifest, limits and permissions.
@@ -54,7 +55,8 @@ type boundTool struct {
 	grant      sandbox.Grant
 	// configs are the grant's in each language. They must not be modified.
 	configs map[tool.Locale]map[string]string
-	reach   []string       // the hosts that the grant's HTTP leads to
+	reach   []string // the hosts that the grant's HTTP leads to
+	refused *grant.Refusals
 	module  *runner.Module // nil: another server's tool
 	source  source         // the module, or the server
 	// effect is what the tool can do; anyHost: it can reach hosts that no grant names.
@@ -149,6 +151,7 @@ func (s *snapshot) add(h *Host, entry *catalog.Entry, old *snapshot) {
 	for _, w := range pl.Warnings {
 		one.info.Problems = append(one.info.Problems, tool.Text{Format: w.String()})
 	}
+	one.refused = refusals(pl, one, old)
 	tools := h.newTools(pl, permissions, granted, &one.info)
 	conflict := s.conflict(tools)
 	switch {
@@ -195,6 +198,7 @@ func (s *snapshot) bind(h *Host, pl *registry.Plugin, permissions *grant.Resolut
 	for _, t := range tools {
 		t.grant.Mounts, t.grant.HTTP, t.reach = permissions.Permissions.Mounts, permissions.Permissions.HTTP, permissions.Hosts
 		t.configs = map[tool.Locale]map[string]string{tool.En: t.configIn(tool.En), tool.Zh: t.configIn(tool.Zh)}
+		t.refused = one.refused
 		t.fixEffect(permissions.AnyHost)
 		t.module = s.module(h, pl, t.info.Effective.Memory, old)
 		t.source = t.module
@@ -206,6 +210,18 @@ func (s *snapshot) bind(h *Host, pl *registry.Plugin, permissions *grant.Resolut
 		t.limiter = limiter(t.def.PerMinute, t.info.Spec.Name, old)
 		s.tools[t.info.Spec.Name], s.similar[registry.Likeness(t.info.Spec.Name)] = t, t.info.Spec.Name
 	}
+}
+
+// refusals returns the memory of the refused hosts of a plugin, that of old if the
+// plugin and its grant are the same.
+func refusals(pl *registry.Plugin, one pluginEntry, old *snapshot) *grant.Refusals {
+	if old != nil {
+		i := slices.IndexFunc(old.plugins, func(p pluginEntry) bool { return p.refused != nil && p.info.Source == one.info.Source })
+		if i >= 0 && old.plugins[i].granted == one.granted && old.plugins[i].info.Digest == one.info.Digest {
+			return old.plugins[i].refused
+		}
+	}
+	return grant.RefusalsOf(pl)
 }
 
 // addUnsettled adds plugins whose files are still being written.
@@ -339,6 +355,7 @@ func (s *snapshot) infos() []plugin.Info {
 	out := make([]plugin.Info, 0, len(s.plugins))
 	for _, one := range s.plugins {
 		info := one.info
+		info.Refused = one.refused.List()
 		for _, m := range one.modules {
 			info.Loaded = info.Loaded || m.Loaded()
 			if err := m.Refusal(); err != nil {

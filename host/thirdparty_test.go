@@ -62,7 +62,7 @@ func toolNames(h *Host) string {
 
 func TestServletRunsUnmodified(t *testing.T) {
 	h := open(t, stray(t, "servlet"), nil)
-	want := "servlet__blank servlet__count servlet__draw servlet__fail servlet__fetch_page servlet__read servlet__refuse servlet__say servlet__settings"
+	want := "servlet__blank servlet__count servlet__draw servlet__fail servlet__fetch_page servlet__price servlet__read servlet__refuse servlet__say servlet__settings"
 	if got := toolNames(h); got != want {
 		t.Fatalf("tools %q, want %q\n%+v", got, want, h.Plugins())
 	}

@@ -58,6 +58,9 @@ type Info struct {
 	Loaded bool `json:"loaded,omitempty"`
 	// Asks lists what it asks for, each with whether it is granted.
 	Asks []Ask `json:"asks,omitempty"`
+	// Refused are hosts that its tools requested since it was loaded under its present
+	// grant and may not reach, the latest first, at most 16.
+	Refused []RefusedHost `json:"refused,omitempty"`
 	// Problems are all errors of an invalid plugin, and the warnings of others.
 	Problems []tool.Text `json:"problems,omitempty"`
 	// Digest covers the module, the manifest and the files that it refers to.
@@ -68,6 +71,20 @@ type Info struct {
 	// Pending is the version in the folder that waits for an approval, while the
 	// approved copy runs or nothing does. It is nil when no version waits.
 	Pending *PendingVersion `json:"offer,omitempty"`
+}
+
+// A RefusedHost is a host that a plugin requested and may not reach.
+type RefusedHost struct {
+	// Host is the scheme and the host, with the port unless it is the usual one.
+	Host string `json:"host"`
+	// Private says that the grant covers the host, and that its address is that of
+	// this machine or of a private network.
+	Private bool `json:"private,omitempty"`
+	// Count is the number of calls that requested it, Last the time of the last one.
+	Count int       `json:"count"`
+	Last  time.Time `json:"last"`
+	// Fix is what the operator does to allow it.
+	Fix tool.Text `json:"fix"`
 }
 
 // An Approval says who approved a version of a plugin, and when.

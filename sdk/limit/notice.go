@@ -176,14 +176,11 @@ func (w words) stop(s string) string {
 	return s + w.pick(".", "。")
 }
 
-// head returns the lines before the text: the failure, and the reference to an
-// identical earlier result.
+// head returns the lines before the text: the failure, the host's note, and the
+// reference to an identical earlier result.
 func (w words) head(r tool.Result) string {
-	failure, same := w.failure(r), w.same(r)
-	if failure != "" && same != "" {
-		return failure + "\n" + same
-	}
-	return failure + same
+	lines := []string{w.failure(r), oneLine(r.Note), w.same(r)}
+	return strings.Join(slices.DeleteFunc(lines, func(s string) bool { return s == "" }), "\n")
 }
 
 // same names the earlier call with the identical result. It returns "" if there

@@ -7,7 +7,7 @@ import (
 )
 
 // Render returns the text of a result for a model, in language l. The text has
-// these parts, if they apply: the error; the reference to an identical earlier
+// these parts, if they apply: the error; the host's note; the reference to an identical earlier
 // result; the shown text, neutralised, with the notice at its first gap and a
 // short marker at each further gap; the tool's claim of more.
 //
@@ -70,6 +70,9 @@ func reserveFor(r tool.Result) reserve {
 		}
 	}
 	if r.Err != nil {
+		res.lines++
+	}
+	if r.Note != "" {
 		res.lines++
 	}
 	if r.Ref != nil && r.Ref.Again {

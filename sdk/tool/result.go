@@ -34,6 +34,11 @@ type Result struct {
 	Repeat bool `json:"repeat,omitempty"`
 	// Ephemeral results are shown for their turn and never archived again.
 	Ephemeral bool `json:"ephemeral,omitempty"`
+	// Refused are hosts that the tool requested and may not reach, such as
+	// "https://api.example.com", at most 16. Note is the host's own sentence about
+	// the call, for the model, in the language of its session; empty: none.
+	Refused []string `json:"refused,omitempty"`
+	Note    string   `json:"note,omitempty"`
 	// Unkept says that the whole should have been archived and could not be:
 	// what is not shown is gone.
 	Unkept bool `json:"unkept,omitempty"`

@@ -108,6 +108,8 @@ type ToolCallResult struct {
 	Shown    int         `json:"shown"`
 	KeptUUID string      `json:"kept_uuid,omitempty"`
 	Unkept   bool        `json:"unkept,omitempty"`
+	// Refused are hosts that the tool requested and may not reach.
+	Refused []string `json:"refused,omitempty"`
 	// LoadedUUID is the archived result that a load read.
 	LoadedUUID string `json:"loaded_uuid,omitempty"`
 	// Summarized says that Text is a summary by a model. SummaryCost is the cost of

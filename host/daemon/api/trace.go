@@ -74,7 +74,9 @@ type TraceCall struct {
 	KeptUUID   string     `json:"kept_uuid,omitempty"`
 	LoadedUUID string     `json:"loaded_uuid,omitempty"`
 	Summarized bool       `json:"summarized,omitempty"`
-	Line       string     `json:"line"`
+	// Refused are hosts that the tool requested and may not reach.
+	Refused []string `json:"refused,omitempty"`
+	Line    string   `json:"line"`
 }
 
 // A TraceList is the answer of GET /api/traces.

@@ -78,7 +78,7 @@ func (t *Trace) Result(done Call) {
 			continue
 		}
 		c.OK, c.ElapsedMS, c.Produced, c.Shown, c.Layer, c.Limit, c.Unit = r.OK, r.ElapsedMS, r.Produced, r.Shown, r.Layer, r.Limit, r.Unit
-		c.KeptUUID, c.LoadedUUID, c.Summarized, c.Line = r.KeptUUID, r.LoadedUUID, r.Summarized, r.Line
+		c.KeptUUID, c.LoadedUUID, c.Summarized, c.Line, c.Refused = r.KeptUUID, r.LoadedUUID, r.Summarized, r.Line, r.Refused
 		if r.Error != nil {
 			c.Error = r.Error.Code
 		}

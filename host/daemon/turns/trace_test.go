@@ -2,6 +2,7 @@ package turns
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,13 +24,13 @@ func TestTraceRounds(t *testing.T) {
 	tn.Observe(agent.Budget{})
 	start("long", `{"q":"`+strings.Repeat("长", traceArgs)+`"}`)
 	tn.Observe(agent.RoundEnd{Round: 1, Calls: 1, Err: &agent.ModelError{Code: agent.ModelCut, Msg: "m"}})
-	tn.Result(Call{Out: api.ToolCallResult{ID: "long", Error: &tool.Error{Code: tool.Failed}}})
+	tn.Result(Call{Out: api.ToolCallResult{ID: "long", Error: &tool.Error{Code: tool.Failed}, Refused: []string{"https://api.example.com"}}})
 	rs := tn.Record.Rounds
 	if len(rs) != 2 || rs[0].Round != 0 || len(rs[0].Calls) != 1 || !rs[0].Calls[0].OK || rs[1].Error != "model_cut" {
 		t.Fatalf("%+v", rs)
 	}
 	c := rs[1].Calls[0]
-	if c.Error != tool.Failed || !json.Valid(c.Args) || len([]rune(string(c.Args))) > traceArgs+10 { // quotes are escaped
+	if c.Error != tool.Failed || !slices.Equal(c.Refused, []string{"https://api.example.com"}) || !json.Valid(c.Args) || len([]rune(string(c.Args))) > traceArgs+10 { // quotes are escaped
 		t.Errorf("%+v", c)
 	}
 }

@@ -20,6 +20,9 @@ type Answer struct {
 	More    *tool.More
 	Err     *tool.Error // the failure that the tool reports; nil: none
 	RawSize int         // of what came from the tool, in bytes
+	// Refused and Note are those of the tool.Result.
+	Refused []string
+	Note    string
 }
 
 // bytes returns the memory that the answer needs.

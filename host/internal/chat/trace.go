@@ -80,6 +80,9 @@ func tracedCall(p *term.Printer, call api.TraceCall) string {
 	if call.LoadedUUID != "" {
 		s += p.Sprintf(" · loaded ") + call.LoadedUUID
 	}
+	if len(call.Refused) > 0 {
+		s += "\n   " + p.Sprintf("refused: %s", term.Visible(strings.Join(call.Refused, ", "), 300))
+	}
 	if call.KeptUUID != "" {
 		s += "\n   📎 weir archive show " + call.KeptUUID
 	}

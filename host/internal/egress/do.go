@@ -61,13 +61,19 @@ type hop struct {
 	target  target
 	headers http.Header
 	body    []byte
+	// refused receives the targets that the policy does not let out.
+	refused func(t target, private bool)
 }
 
 // Do sends a request and follows its redirects, each under the policy. Any
 // status is a Response; an Error is denied, bad_args, timed_out, cancelled,
 // too_large or failed, and names a URL without its query.
 func (c *Client) Do(ctx context.Context, r Request) (Response, *tool.Error) {
-	h, fail := c.first(r)
+	return c.do(ctx, r, func(target, bool) {})
+}
+
+func (c *Client) do(ctx context.Context, r Request, refused func(target, bool)) (Response, *tool.Error) {
+	h, fail := c.first(r, refused)
 	if fail != nil {
 		return Response{}, c.clean(fail)
 	}
@@ -97,8 +103,8 @@ func (c *Client) clean(e *tool.Error) *tool.Error {
 }
 
 // first turns the guest's request into the first hop.
-func (c *Client) first(r Request) (hop, *tool.Error) {
-	h := hop{method: strings.ToUpper(r.Method), headers: make(http.Header), body: r.Body}
+func (c *Client) first(r Request, refused func(target, bool)) (hop, *tool.Error) {
+	h := hop{method: strings.ToUpper(r.Method), headers: make(http.Header), body: r.Body, refused: refused}
 	if h.method == "" {
 		h.method = http.MethodGet
 	}
@@ -137,6 +143,7 @@ func (c *Client) admit(h hop, u *url.URL) (hop, *tool.Error) {
 		return h, tool.Errorf(tool.BadArgs, "give an absolute https address", "%s", err)
 	}
 	if fail := c.check(t); fail != nil {
+		h.refused(t, false)
 		return h, fail
 	}
 	clean := *u // what was checked is what is sent
@@ -191,7 +198,7 @@ func (c *Client) send(ctx context.Context, h hop) (Response, string, *tool.Error
 	keyed := c.inject(req.Header, h.target)
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
-		return Response{}, "", c.explain(ctx, h.target, err)
+		return Response{}, "", c.explain(ctx, h, err)
 	}
 	defer resp.Body.Close()
 	out := Response{Status: resp.StatusCode, URL: c.scrub(h.url.String()), Headers: c.headers(resp.Header)}
@@ -200,7 +207,7 @@ func (c *Client) send(ctx context.Context, h hop) (Response, string, *tool.Error
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, c.policy.MaxBytes+1))
 	if err != nil {
-		return Response{}, "", c.explain(ctx, h.target, err)
+		return Response{}, "", c.explain(ctx, h, err)
 	}
 	if int64(len(body)) > c.policy.MaxBytes {
 		return Response{}, "", tool.Errorf(tool.TooLarge, "ask the server for less, or for a part",
@@ -233,8 +240,10 @@ func isRedirect(status int) bool {
 
 // explain turns a transport's error into one a model can act on. The error's
 // own text is not used: it repeats the URL.
-func (c *Client) explain(ctx context.Context, t target, err error) *tool.Error {
+func (c *Client) explain(ctx context.Context, h hop, err error) *tool.Error {
+	t := h.target
 	if _, ok := errors.AsType[*privateError](err); ok {
+		h.refused(t, true)
 		return tool.Errorf(tool.Denied, "only the operator can allow a private address",
 			"%s leads to this machine or a private network, which is not allowed", t)
 	}

@@ -80,7 +80,7 @@ func TestConfusedAddresses(t *testing.T) {
 		" https://api.example.com", "\thttps://api.example.com", "ht\ntps://api.example.com", "url:https://api.example.com", "https://[api.example.com]", "https://[api.example.com]:443",
 		"https://[::ffff:api.example.com]", "https://user@api.example.com", "https://:pw@api.example.com", "https://@api.example.com", "https://api.example.com@",
 	} {
-		h, fail := c.first(Request{URL: u})
+		h, fail := c.first(Request{URL: u}, func(target, bool) {})
 		if fail != nil {
 			if fail.Code != tool.Denied && fail.Code != tool.BadArgs {
 				t.Errorf("%q: %v", u, fail)

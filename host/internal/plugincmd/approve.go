@@ -35,7 +35,7 @@ func (c *Commands) Approve(ctx context.Context, d Daemon, name string, a Approva
 	if r.Pending != nil {
 		digest, v = r.Pending.Digest, r.Pending
 	}
-	request, err := c.requestedGrants(v, a)
+	request, err := c.requestedGrants(v, r.Plugin.ABI != "", a)
 	if err != nil {
 		return err
 	}

@@ -20,8 +20,9 @@ type request config.GrantSettings
 func (w request) empty() bool { return len(w.Paths)+len(w.Hosts)+len(w.Secrets) == 0 }
 
 // requestedGrants returns the grants of --path, --host and --secret. The version must
-// ask for each of them.
-func (c *Commands) requestedGrants(v *plugin.Version, a Approval) (w request, err error) {
+// ask for each of them. A foreign plugin, made for another host, cannot ask: it gets the
+// hosts that a person names.
+func (c *Commands) requestedGrants(v *plugin.Version, foreign bool, a Approval) (w request, err error) {
 	for _, text := range a.Paths {
 		p, err := parsePath(text)
 		if err != nil {
@@ -43,7 +44,7 @@ func (c *Commands) requestedGrants(v *plugin.Version, a Approval) (w request, er
 		if err != nil {
 			return w, msg.Usagef(askHint(v, "host"), "%s", err)
 		}
-		if !asksFor(v, "host", func(what string) bool { return meets(what, rule) }) {
+		if !foreign && !asksFor(v, "host", func(what string) bool { return meets(what, rule) }) {
 			return w, msg.Usagef(askHint(v, "host"), "it does not ask for the host %s", text)
 		}
 		w.Hosts = append(w.Hosts, config.HostGrant{Host: text})

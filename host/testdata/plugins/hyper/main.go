@@ -84,6 +84,7 @@ func listTools() int32 {
 		tool("echo", "Returns what it was given."),
 		tool("notify", "Notifies about everything."),
 		tool("ask", "Asks its host for what it may not have."),
+		tool("price", "Tells a price."),
 		tool("parts", "Answers in parts of each kind."),
 		tool("structured", "Answers in structured content alone."),
 		tool("relist", "Says that its list has changed."),
@@ -127,6 +128,12 @@ func run(in callRequest) (object, error) {
 		return said(ask()), nil
 	case "parts":
 		return parts(), nil
+	case "price": // what the host says of a refusal is lost, as in many plugins
+		resp := pdk.NewHTTPRequest(pdk.MethodGet, "https://api.coingecko.com/api/v3/simple/price").Send()
+		if resp.Status() != 200 {
+			return object{"content": []object{text("no price")}, "isError": true}, nil
+		}
+		return said(string(resp.Body())), nil
 	case "structured":
 		return object{"_meta": object{"x": 1}, "content": []object{}, "structuredContent": object{"level": 7}}, nil
 	case "relist":

@@ -7,6 +7,7 @@ package main
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"os"
 
@@ -50,6 +51,7 @@ func describe() int32 {
 	tools := []description{
 		{"Says its text again.", text, "say"},
 		{"Fetches a page.", object{"type": "object", "required": []string{"url"}, "properties": object{"url": object{"type": "string"}}}, "fetch-page"},
+		{"Tells a price.", object{"type": "object", "required": []string{"url"}, "properties": object{"url": object{"type": "string"}}}, "price"},
 		{"Tells what it is configured as.", none, "settings"},
 		{"Draws a dot.", none, "draw"},
 		{"Fails and says why.", none, "refuse"},
@@ -91,6 +93,12 @@ func run(in callRequest) (callResult, error) {
 	case "fetch-page":
 		resp := pdk.NewHTTPRequest(pdk.MethodGet, arg("url")).Send()
 		return said(fmt.Sprintf("%d %s", resp.Status(), resp.Body())), nil
+	case "price": // what the host says of a refusal is lost, as in many plugins
+		var page object
+		if err := json.Unmarshal(pdk.NewHTTPRequest(pdk.MethodGet, arg("url")).Send().Body(), &page); err != nil {
+			return callResult{}, fmt.Errorf("failed to parse response: %w", err)
+		}
+		return said(fmt.Sprint(page["price"])), nil
 	case "settings":
 		key, ok := pdk.GetConfig("api-key")
 		depth, _ := pdk.GetConfig("depth")
