@@ -219,6 +219,7 @@ func TestAnExchangedFolder(t *testing.T) {
 		"moving out": v.move("plain/archive.db", "out"),
 		"moving in":  v.move("a", "plain/weir.lock"),
 		"removing":   v.in("plain/archive.db", true, func(p *parent) error { return p.root.Remove(p.base) }),
+		"a time":     v.setTimes("plain/archive.db", 0, 0),
 		"a folder":   v.in("plain/new", false, func(p *parent) error { return p.root.Mkdir(p.base, dirPerm) }),
 	} {
 		if errnoOf(err) != sys.EPERM {

@@ -254,6 +254,7 @@ func TestWriting(t *testing.T) {
 		{"remove a folder as a file", func() sys.Errno { return v.Unlink("d") }, sys.EISDIR},
 		{"remove a file as a folder", func() sys.Errno { return v.Rmdir("d/n") }, sys.ENOTDIR},
 		{"remove a folder with something in it", func() sys.Errno { return v.Rmdir("d") }, sys.ENOTEMPTY},
+		{"set the folder's time", func() sys.Errno { return v.Utimens(".", 0, 0) }, 0},
 		{"set a time", func() sys.Errno { return v.Utimens("d/n", sys.UTIME_OMIT, int64(time.Hour)) }, 0},
 		{"remove a file", func() sys.Errno { return v.Unlink("d/n") }, 0},
 		{"remove a folder", func() sys.Errno { return v.Rmdir("d") }, 0},

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	wsys "github.com/tetratelabs/wazero/sys"
 )
 
 // A parent is an open folder with the name of one of its entries. An operation on it
@@ -100,6 +102,25 @@ func (v *volume) create(name string, flag int) (f *os.File, err error) {
 		return err
 	})
 	return f, err
+}
+
+// setTimes sets the times of what a name leads to, in its open folder.
+func (v *volume) setTimes(name string, atim, mtim int64) error {
+	place, ok := v.trace(name, true)
+	if !ok {
+		return fs.ErrPermission
+	}
+	return v.in(filepath.Join(place...), false, func(p *parent) error {
+		info, err := p.root.Lstat(p.base)
+		switch {
+		case err != nil:
+			return err
+		case info.Mode()&fs.ModeSymlink != 0: // the links were followed before
+			return fs.ErrPermission
+		}
+		st := wsys.NewStat_t(info)
+		return p.root.Chtimes(p.base, orTime(atim, st.Atim), orTime(mtim, st.Mtim))
+	})
 }
 
 // move renames an entry, both folders held open.

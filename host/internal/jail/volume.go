@@ -222,14 +222,7 @@ func (v *volume) remove(name string, dir bool) sys.Errno {
 
 // Utimens implements sys.FS.
 func (v *volume) Utimens(name string, atim, mtim int64) sys.Errno {
-	return v.change(name, false, func(n string) error {
-		info, err := v.root.Stat(n)
-		if err != nil {
-			return err
-		}
-		st := wsys.NewStat_t(info)
-		return v.root.Chtimes(n, orTime(atim, st.Atim), orTime(mtim, st.Mtim))
-	})
+	return v.change(name, false, func(n string) error { return v.setTimes(n, atim, mtim) })
 }
 
 func orTime(t, kept int64) time.Time {
