@@ -80,6 +80,7 @@ var levels = map[string]int{
 	"agent":                          3,
 	"host/internal/lockfile":         3,
 	"host/internal/registry":         4,
+	"host/internal/within":           3,
 	"host/internal/schema":           3,
 	"host/internal/grant":            5,
 	"host/internal/catalog":          6,

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -112,6 +113,13 @@ func Run(ctx context.Context, path string, cfg Config) (Report, error) {
 	report.Problems, report.Warnings = problemsOf(problems)
 	if p != nil && p.Manifest.Name != "" {
 		report.Plugin = p.Manifest.Name
+	}
+	if len(report.Problems) == 0 {
+		problems, err := runner.CheckScript(ctx, p, runner.EnginesConfig{WorkerCommand: cfg.WorkerCommand, CacheDir: cfg.CacheDir, Logger: cfg.Logger})
+		if err != nil {
+			return report, err
+		}
+		report.Problems, _ = problemsOf(problems)
 	}
 	if len(report.Problems) > 0 {
 		report.Took = time.Since(began)

@@ -15,6 +15,20 @@ import (
 	"unicode/utf8"
 )
 
+// Check is an export of every module that is made here. It returns, as JSON, a Report
+// of the script. Its input does not matter.
+const Check = "weir_script"
+
+// A Report says how the top level of a script ended. It is the script's own word.
+type Report struct {
+	// Error is why it did not end well; empty: it did. Line and Column count from 1;
+	// 0: not known.
+	Error        string
+	Line, Column int
+	// Exports are the functions that the script exports.
+	Exports []string
+}
+
 // MaxScript is how long a script may be, in bytes.
 const MaxScript = 4 << 20
 
@@ -27,7 +41,7 @@ var prelude []byte
 // Module returns a module with an export for each tool, which calls the function
 // that the script exports under the same name. Equal arguments give equal bytes.
 // file is what errors call the script. The script itself is not looked at: what is
-// wrong in it, its first call says.
+// wrong in it, the export Check says, and each call.
 func Module(file string, script []byte, tools ...string) ([]byte, error) {
 	switch {
 	case len(tools) == 0:
@@ -43,7 +57,7 @@ func Module(file string, script []byte, tools ...string) ([]byte, error) {
 	}
 	names := slices.Clone(script)
 	for _, name := range tools {
-		if err := m.export(name, len(names)); err != nil {
+		if err := m.export(name, len(names), len(name)); err != nil {
 			return nil, err
 		}
 		names = append(names, name...)
@@ -54,6 +68,9 @@ func Module(file string, script []byte, tools ...string) ([]byte, error) {
 	}
 	sizes := binary.LittleEndian.AppendUint32(nil, uint32(len(prelude)))
 	sizes = binary.LittleEndian.AppendUint32(sizes, uint32(len(script)))
+	if err := m.export(Check, 0, 0); err != nil {
+		return nil, err
+	}
 	for _, d := range []struct {
 		mark    string
 		content []byte

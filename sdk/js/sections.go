@@ -119,8 +119,9 @@ func (m *module) find(id byte, l *list) error {
 	return nil
 }
 
-// export adds a function that calls the entry with the place of the tool's name.
-func (m *module) export(name string, offset int) error {
+// export adds a function that calls the entry with the place of the tool's name,
+// which has length bytes.
+func (m *module) export(name string, offset, length int) error {
 	if m.taken[name] || name == "" {
 		return fmt.Errorf("%q cannot be the name of a tool", name)
 	}
@@ -129,7 +130,7 @@ func (m *module) export(name string, offset int) error {
 	m.lists[sectionFunction].add(binary.AppendUvarint(nil, m.noneToI32))
 	body := []byte{0} // no locals
 	body = appendConst(body, offset)
-	body = appendConst(body, len(name))
+	body = appendConst(body, length)
 	body = binary.AppendUvarint(append(body, 0x10), m.entry) // call
 	body = append(body, 0x0b)                                // end
 	m.lists[sectionCode].add(appendBytes(nil, body))

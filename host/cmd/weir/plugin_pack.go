@@ -15,8 +15,8 @@ func packCmd(c *cli) *cobra.Command {
 			"files give the same bytes.",
 		Example: "  weir plugin pack plugins/grep_search\n  weir plugin pack . --strip -o /tmp/grep_search.wasm",
 		Args:    argCount(1, 1, "one folder"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return c.pluginCommands().Pack(args[0], out, strip)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.pluginCommands().Pack(cmd.Context(), args[0], out, strip)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write to `FILE` (default: NAME-VERSION.wasm in the current folder)")
@@ -24,13 +24,16 @@ func packCmd(c *cli) *cobra.Command {
 	return cmd
 }
 
-// validateCmd reads a plugin as a host would, and runs nothing.
+// validateCmd reads a plugin as a host would.
 func validateCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "validate PATH", Short: "Check a plugin: its folder, its manifest, or a .wasm",
-		Long: "Read a plugin as the host does, run nothing, and print what is wrong, each with file,\n" +
-			"line and column and what to change. The exit code is 1 when the plugin cannot be used.",
+		Long: "Read a plugin as the host does, and print what is wrong, each with file, line and column\n" +
+			"and what to change. Nothing runs but the top level of a script, without permissions.\n" +
+			"The exit code is 1 when the plugin cannot be used.",
 		Args: argCount(1, 1, "one folder or file"),
-		RunE: func(_ *cobra.Command, args []string) error { return c.pluginCommands().Validate(args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.pluginCommands().Validate(cmd.Context(), args[0])
+		},
 	}
 }

@@ -26,7 +26,10 @@ func (c *Commands) Build(ctx context.Context, dir string) (p *registry.Plugin, e
 	if err := c.buildProblem(dir, err); err != nil {
 		return nil, err
 	}
-	p, problems := registry.Check(dir, c.Version)
+	p, problems, err := c.check(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
 	if c.Problems(problems) > 0 {
 		if c.JSON {
 			c.Print(validReport(dir, p, problems))

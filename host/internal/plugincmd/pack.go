@@ -1,15 +1,18 @@
 package plugincmd
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -27,8 +30,12 @@ type packReport struct {
 
 // Pack writes the module of a plugin with its manifest in it to the file out. If out
 // is empty, the name and the version make the name of the file.
-func (c *Commands) Pack(path, out string, strip bool) error {
+func (c *Commands) Pack(ctx context.Context, path, out string, strip bool) error {
 	p, packed, problems := registry.Pack(path, c.Version, strip)
+	problems, err := c.withScript(ctx, p, problems)
+	if err != nil {
+		return err
+	}
 	if bad := c.Problems(problems); bad > 0 {
 		if c.JSON {
 			c.Print(validReport(path, p, problems))
@@ -130,9 +137,33 @@ func declaredNames(p *registry.Plugin) []string {
 	return names
 }
 
-// Validate checks a plugin and prints its problems. It runs nothing.
-func (c *Commands) Validate(path string) error {
+// check checks a plugin as a scan would.
+func (c *Commands) check(ctx context.Context, path string) (*registry.Plugin, []registry.Problem, error) {
 	p, problems := registry.Check(path, c.Version)
+	problems, err := c.withScript(ctx, p, problems)
+	return p, problems, err
+}
+
+// withScript adds the problems that a script shows when its top level runs.
+func (c *Commands) withScript(ctx context.Context, p *registry.Plugin, problems []registry.Problem) ([]registry.Problem, error) {
+	if slices.ContainsFunc(problems, func(p registry.Problem) bool { return !p.Warning }) {
+		return problems, nil
+	}
+	cfg, err := c.TestConfig()
+	if err != nil {
+		return nil, err
+	}
+	more, err := runner.CheckScript(ctx, p, runner.EnginesConfig{WorkerCommand: cfg.WorkerCommand, CacheDir: cfg.CacheDir, Logger: cfg.Logger})
+	return append(problems, more...), err
+}
+
+// Validate checks a plugin and prints its problems. Of a plugin's code it runs the top
+// level of a script, without permissions.
+func (c *Commands) Validate(ctx context.Context, path string) error {
+	p, problems, err := c.check(ctx, path)
+	if err != nil {
+		return err
+	}
 	if c.JSON {
 		v := validReport(path, p, problems)
 		c.Print(v)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/within"
 )
 
 // moduleFacts are the results of checking one module.
@@ -64,7 +65,7 @@ func (s *scan) module(p *Plugin) (moduleFacts, []Problem) {
 		return l, nil
 	}
 	began := s.time()
-	file, info, err := f.read(maxWasm)
+	file, info, err := f.Read(maxWasm)
 	if err != nil {
 		return moduleFacts{}, p.unread(err)
 	}
@@ -87,11 +88,11 @@ func (s *scan) time() time.Time {
 }
 
 // indexed returns the facts in the index for the current state of a file.
-func (s *scan) indexed(f place, path string) (moduleFacts, bool) {
+func (s *scan) indexed(f within.Place, path string) (moduleFacts, bool) {
 	if s.opt.Index == nil {
 		return moduleFacts{}, false
 	}
-	info, err := f.stat()
+	info, err := f.Stat()
 	if err != nil || info.Size() > maxWasm {
 		return moduleFacts{}, false
 	}

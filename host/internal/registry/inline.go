@@ -3,11 +3,13 @@ package registry
 import (
 	"bytes"
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/tomlpos"
+	"github.com/weirhost/weir/host/internal/within"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -32,7 +34,7 @@ func selfContained(file string, text []byte) ([]byte, *Problem) {
 		spot := tools.Item(i).Key("params_file")
 		problem := &Problem{File: file, Key: "tool.params_file", Fix: tool.Textf("write the schema into [tool.params]")}
 		problem.Line, problem.Col = tomlpos.LineCol(string(text), spot.At)
-		schema, err := readBeside(file, t.ParamsFile, maxManifest)
+		schema, err := beside(file, t.ParamsFile)
 		if err != nil {
 			err = msg.Errorf("it cannot be read")
 		}
@@ -114,4 +116,10 @@ func tomlValue(dec *json.Decoder, out *jsonWriter) error {
 	}
 	out.WriteString(end.(json.Delim).String())
 	return nil
+}
+
+// beside reads a file that a manifest names. It must be inside the manifest's folder,
+// because a model will read its content.
+func beside(manifest, name string) ([]byte, error) {
+	return within.Place{Dir: filepath.Dir(manifest), Name: name}.ReadFile(maxManifest)
 }

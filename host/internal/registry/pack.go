@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/within"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -48,7 +49,7 @@ func Pack(path, version string, strip bool) (p *Plugin, packed []byte, problems 
 	if p.Source == p.WasmPath {
 		return p, nil, append(problems, Problem{File: path, Msg: tool.Textf("a .wasm alone is no plugin in parts"), Fix: tool.Textf("name the folder with its %s", ManifestName)})
 	}
-	text, err := readFile(p.Source, maxManifest)
+	text, err := (within.Place{Name: p.Source}).ReadFile(maxManifest)
 	if err != nil {
 		return p, nil, append(problems, unreadable(p.Source, tool.Textf("the manifest cannot be read"), err))
 	}

@@ -41,7 +41,7 @@ var reserved = []string{tool.LoadHistory, tool.SearchHistory, tool.DescribeTool}
 // It reads a params_file from the folder of file.
 func ParseManifest(file string, text []byte) (Manifest, []Problem) {
 	return parse(file, text, false, func(name string) ([]byte, error) {
-		return readBeside(file, name, maxManifest)
+		return beside(file, name)
 	})
 }
 

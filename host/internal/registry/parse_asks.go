@@ -113,9 +113,9 @@ func Intersect(a, b egress.Rule) (r egress.Rule, ok bool) {
 	}
 	r = egress.Rule{Scheme: a.Scheme, Port: max(a.Port, b.Port)}
 	switch {
-	case within(a.Host, b.Host):
+	case covers(a.Host, b.Host):
 		r.Host = a.Host
-	case within(b.Host, a.Host):
+	case covers(b.Host, a.Host):
 		r.Host = b.Host
 	default:
 		return egress.Rule{}, false
@@ -123,8 +123,8 @@ func Intersect(a, b egress.Rule) (r egress.Rule, ok bool) {
 	return r, true
 }
 
-// within reports whether every host under the pattern inner is under outer.
-func within(inner, outer string) bool {
+// covers reports whether every host under the pattern inner is under outer.
+func covers(inner, outer string) bool {
 	if outer == "*" || inner == outer {
 		return inner != ""
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/wasmcheck"
+	"github.com/weirhost/weir/host/internal/within"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -118,7 +119,7 @@ func (p *Plugin) Read() ([]byte, error) {
 // readBoth returns the bytes of the file, and the module that they are or that is
 // made of them.
 func (p *Plugin) readBoth() (file, wasm []byte, err error) {
-	if file, _, err = p.module().read(maxWasm); err != nil {
+	if file, _, err = p.module().Read(maxWasm); err != nil {
 		return nil, nil, msg.Errorf("%s cannot be read any more", p.WasmPath)
 	}
 	if wasm, err = p.moduleOf(file); err != nil || digest(wasm) != p.WasmSHA256 {
@@ -298,27 +299,29 @@ func (s *scan) openAll(ctx context.Context, all []candidate) []reading {
 // maxReaders bounds the modules in memory at the same time.
 const maxReaders = 4
 
-// describe requests the tool lists of all third-party plugins together.
+// describe asks all plugins together that say themselves what they have.
 func (s *scan) describe(ctx context.Context, found []reading) {
-	var thirdParty []*reading
+	var asked []*reading
 	var plugins []*Plugin
 	for i, r := range found {
-		if r.plugin != nil && r.plugin.ABI != ABIOwn && len(errorsOf(r.problems)) == 0 {
-			thirdParty, plugins = append(thirdParty, &found[i]), append(plugins, r.plugin)
+		if r.plugin != nil && r.plugin.Asked() != "" && len(errorsOf(r.problems)) == 0 {
+			asked, plugins = append(asked, &found[i]), append(plugins, r.plugin)
 		}
 	}
-	if len(thirdParty) == 0 {
+	if len(asked) == 0 {
 		return
 	}
 	if s.opt.Describe == nil {
-		for _, r := range thirdParty {
-			list, _ := r.plugin.ABI.Exports()
-			r.problems = append(r.problems, Problem{File: r.source, Msg: tool.Textf("the plugin was made for another host; its tools are known only when its export %s runs", list), Fix: tool.Textf("drop it into the plugin folder, where `weir plugin list` shows it")})
+		for _, r := range asked {
+			if r.plugin.IsScript() {
+				continue // its manifest says which tools it has
+			}
+			r.problems = append(r.problems, Problem{File: r.source, Msg: tool.Textf("the plugin was made for another host; its tools are known only when its export %s runs", r.plugin.Asked()), Fix: tool.Textf("drop it into the plugin folder, where `weir plugin list` shows it")})
 		}
 		return
 	}
 	for i, d := range s.opt.Describe(ctx, plugins) {
-		if r := thirdParty[i]; d.Pending {
+		if r := asked[i]; d.Pending {
 			r.pending = true
 		} else {
 			r.listFailed = d.Err != nil
@@ -384,7 +387,7 @@ func (s *scan) read(c candidate) (*Plugin, []Problem) {
 	if c.packed {
 		return s.readPacked(c)
 	}
-	text, err := readFile(c.source, maxManifest)
+	text, err := (within.Place{Name: c.source}).ReadFile(maxManifest)
 	if err != nil {
 		p := unreadable(c.source, tool.Textf("the manifest cannot be read"), err)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -395,7 +398,7 @@ func (s *scan) read(c candidate) (*Plugin, []Problem) {
 	made := made{manifest: text, beside: map[string][]byte{}}
 	sum := digest(text)
 	m, problems := parse(c.source, text, s.opt.Index.Sound(sum), func(name string) ([]byte, error) {
-		b, err := readBeside(c.source, name, maxManifest)
+		b, err := beside(c.source, name)
 		if err == nil {
 			made.beside[name] = b
 		}
@@ -467,7 +470,7 @@ func (s *scan) tooOld(source string, m Manifest) []Problem {
 // fits compares the module with the manifest and sets the plugin's facts.
 func (p *Plugin) fits(l moduleFacts) []Problem {
 	switch {
-	case l.err != nil && p.isScript():
+	case l.err != nil && p.IsScript():
 		return []Problem{{File: p.WasmPath, Msg: msg.Of(l.err), Fix: tool.Textf("write a script in UTF-8 that exports a function for each tool")}}
 	case l.err != nil:
 		return []Problem{notAModule(p.WasmPath, l.err)}
@@ -501,25 +504,25 @@ func exportFix(exports []string) tool.Text {
 
 // module returns the location of the module. With a manifest, it must be inside
 // the plugin's folder. A single .wasm may be a link, because a person created it.
-func (p *Plugin) module() place {
+func (p *Plugin) module() within.Place {
 	if p.Source == p.WasmPath {
-		return place{name: p.WasmPath}
+		return within.Place{Name: p.WasmPath}
 	}
-	return place{filepath.Dir(p.Source), p.Manifest.Wasm}
+	return within.Place{Dir: filepath.Dir(p.Source), Name: p.Manifest.Wasm}
 }
 
 // unread returns the Problem of a module file that could not be read.
 func (p *Plugin) unread(err error) []Problem {
 	path := p.WasmPath
 	switch {
-	case errors.Is(err, errLeadsOut):
-		return []Problem{{File: path, Msg: tool.Textf("the module cannot be read: %s", errLeadsOut), Fix: tool.Textf("put the module itself there; the plugin's folder as a whole may be a link")}}
+	case errors.Is(err, within.ErrLeadsOut):
+		return []Problem{{File: path, Msg: tool.Textf("the module cannot be read: %s", within.ErrLeadsOut), Fix: tool.Textf("put the module itself there; the plugin's folder as a whole may be a link")}}
 	case errors.Is(err, fs.ErrNotExist):
-		if p.isScript() {
+		if p.IsScript() {
 			return []Problem{{File: path, Msg: tool.Textf("the script is missing"), Fix: tool.Textf("put it there, or correct script in %s", ManifestName)}}
 		}
 		return []Problem{{File: path, Msg: tool.Textf("the module is missing"), Fix: tool.Textf("build it with `weir plugin build`, or in weir's own repository with `make plugins`")}}
-	case errors.As(err, new(tooLong)):
+	case errors.As(err, new(within.TooLong)):
 		p := unreadable(path, tool.Textf("the module cannot be read"), err)
 		p.Fix = tool.Textf("build it without names and debugging data, for Go with -ldflags=\"-s -w\", for C and Rust with -s")
 		return []Problem{p}

@@ -1,24 +1,26 @@
 package registry
 
 import (
+	"context"
+	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/weirhost/weir/sdk/js"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A plugin's file can be a JavaScript script. weir then builds a module from it,
 // and checks, hashes and runs that module. A weir with another JavaScript engine
-// builds a different module, which needs a new approval.
+// builds a different module, which needs a new approval. Like a third party's, a
+// script's module is asked for what it has before it may run.
 
 func isScript(path string) bool { return strings.HasSuffix(path, ".js") }
 
-func (p *Plugin) isScript() bool { return isScript(p.WasmPath) }
-
 // moduleOf returns the module in a file, or the one built from a script.
 func (p *Plugin) moduleOf(file []byte) ([]byte, error) {
-	if !p.isScript() {
+	if !p.IsScript() {
 		return file, nil
 	}
 	exports := p.Exports()
@@ -26,10 +28,39 @@ func (p *Plugin) moduleOf(file []byte) ([]byte, error) {
 	return js.Module(filepath.Base(p.WasmPath), file, slices.Compact(exports)...)
 }
 
+// report returns the problems that a script's own report names: its top level has
+// run, in the sandbox.
+func (p *Plugin) report(d Description) (out []Problem) {
+	var r js.Report
+	if d.Err == nil {
+		d.Err = json.Unmarshal(d.Answer, &r)
+	}
+	switch {
+	case d.Err != nil:
+		return []Problem{{File: p.WasmPath, Msg: tool.Textf("the top level of the script cannot run: %s", d.Err), Fix: tool.Textf("do less there: the tool's function can do it in a call")}}
+	case r.Error != "":
+		return []Problem{{File: p.WasmPath, Line: max(0, r.Line), Col: max(0, r.Column), Msg: tool.Textf("%s", r.Error)}}
+	}
+	for _, t := range p.Manifest.Tools {
+		if !slices.Contains(r.Exports, t.Export) {
+			out = append(out, Problem{File: p.WasmPath, Key: "tool.export", Msg: tool.Textf("the script exports no function %q, which the tool %s runs", t.Export, t.Spec.Name), Fix: exportFix(r.Exports)})
+		}
+	}
+	return out
+}
+
+// IsScript reports whether the module is made of a script.
+func (p *Plugin) IsScript() bool { return isScript(p.WasmPath) }
+
+// CheckScript asks a script's module what it has, and returns the problems of that.
+func (p *Plugin) CheckScript(ctx context.Context, describe Describer) []Problem {
+	return p.report(describe(ctx, []*Plugin{p})[0])
+}
+
 // indexKey returns the module's key in the index. For a script it includes the
 // exports, because the built module depends on them.
 func (p *Plugin) indexKey() string {
-	if !p.isScript() {
+	if !p.IsScript() {
 		return p.WasmPath
 	}
 	return p.WasmPath + "#" + strings.Join(p.Exports(), ",")

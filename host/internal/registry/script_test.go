@@ -2,6 +2,7 @@ package registry
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -87,8 +88,41 @@ func TestPackScript(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "p.wasm")
 	put(t, out, packed)
-	if p, problems := Check(out, ""); len(errorsOf(problems)) > 0 || p.isScript() {
+	if p, problems := Check(out, ""); len(errorsOf(problems)) > 0 || p.IsScript() {
 		t.Error(problems)
+	}
+}
+
+// What a script says of itself once it has run decides whether its tools are there.
+func TestScriptReport(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		says Description
+		want string
+	}{
+		{"all is there", Description{Answer: []byte(`{"exports":["other","a"]}`)}, ""},
+		{"an export is missing", Description{Answer: []byte(`{"exports":["other"]}`)}, `p.js: the script exports no function "a", which the tool a runs; export it from the source, or set export to one of: other`},
+		{"it threw", Description{Answer: []byte(`{"error":"SyntaxError: no","line":2,"column":7}`)}, "p.js:2:7: SyntaxError: no"},
+		{"it threw nowhere", Description{Answer: []byte(`{"error":"boom","line":-2}`)}, "p.js: boom"},
+		{"it does not end", Description{Err: errors.New("it did not answer within 10s")}, "p.js: the top level of the script cannot run: it did not answer within 10s"},
+		{"it says nonsense", Description{Answer: []byte("[")}, "p.js: the top level of the script cannot run: "},
+		{"nothing yet", Description{Pending: true}, "pending"},
+	} {
+		dir := t.TempDir()
+		put(t, filepath.Join(dir, "p", "plugin.toml"), scripted(`script = "p.js"`, "a"))
+		put(t, filepath.Join(dir, "p", "p.js"), []byte("//"))
+		s := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{Describe: func(_ context.Context, all []*Plugin) []Description {
+			if len(all) != 1 || all[0].Asked() != js.Check {
+				t.Errorf("%s: asked are %v", tt.name, all)
+			}
+			return []Description{tt.says}
+		}})
+		switch got := report(s, dir); {
+		case tt.want == "" && len(s.Plugins) != 1, tt.want == "pending" && len(s.Pending) != 1:
+			t.Errorf("%s: %s", tt.name, got)
+		case tt.want != "" && tt.want != "pending" && (len(s.Refused) != 1 || !strings.Contains(got, tt.want)):
+			t.Errorf("%s: %s\nwanted %q", tt.name, got, tt.want)
+		}
 	}
 }
 

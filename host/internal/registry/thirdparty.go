@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/schema"
 	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/sdk/js"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -46,8 +47,17 @@ func abiOf(exports []string) ABI {
 	return ABIOwn
 }
 
-// A Description is the tool list of a module with a third-party ABI. It is
-// untrusted.
+// Asked returns the export that says what a plugin has; empty: the manifest says it.
+func (p *Plugin) Asked() string {
+	if p.IsScript() {
+		return js.Check
+	}
+	list, _ := p.ABI.Exports()
+	return list
+}
+
+// A Description is what a module says of itself: one with a third-party ABI its tool
+// list, a script's what it exports. It is untrusted.
 type Description struct {
 	// Answer is the output of the listing export.
 	Answer []byte
@@ -57,7 +67,7 @@ type Description struct {
 	Pending bool
 }
 
-// A Describer requests the tool lists of third-party plugins. It returns one
+// A Describer runs the exports that say what plugins have. It returns one
 // Description for each, in the same order. It runs the plugins' code, which this
 // package never does.
 type Describer func(ctx context.Context, plugins []*Plugin) []Description
@@ -128,9 +138,13 @@ type thirdPartyList struct {
 	} `json:"tools"`
 }
 
-// describe sets the tools of a third-party plugin from its tool list.
+// describe sets the tools of a third-party plugin from its tool list, and checks
+// a script by its report.
 func (p *Plugin) describe(d Description) []Problem {
-	list, _ := p.ABI.Exports()
+	if p.IsScript() {
+		return p.report(d)
+	}
+	list := p.Asked()
 	refuse := func(format string, args ...any) []Problem {
 		return []Problem{{File: p.Source, Msg: tool.Textf(format, args...), Fix: thirdPartyFix()}}
 	}

@@ -33,8 +33,8 @@ const (
 	listsStored = 500
 )
 
-// A ToolLister asks plugins of a third party's ABI for their tools: with no
-// permissions, once per module. It stores the answers next to the compiled modules.
+// A ToolLister asks plugins of a third party's ABI for their tools, and scripts for
+// what they export: with no permissions, once per module. It stores the answers next to the compiled modules.
 // It is safe for concurrent use.
 type ToolLister struct {
 	cfg     ListerConfig
@@ -114,6 +114,27 @@ func (d *ToolLister) List(ctx context.Context, plugins []*registry.Plugin) []reg
 		}
 	}
 	return out
+}
+
+// CheckScript runs the top level of a plugin's script, for its author: in engines of
+// its own, which it closes. It returns nil for a plugin that is no script.
+func CheckScript(ctx context.Context, p *registry.Plugin, cfg EnginesConfig) (problems []registry.Problem, err error) {
+	if !p.IsScript() {
+		return nil, nil
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = hclog.NewNullLogger()
+	}
+	engines, err := Open(ctx, Sandbox{}, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer engines.Release()
+	d := NewToolLister(ListerConfig{
+		CacheDir: cfg.CacheDir, Engines: func() *Engines { return engines }, Memory: func() tool.Bytes { return 0 }, Now: time.Now, Logger: cfg.Logger,
+		Admit: func() (context.Context, func(), error) { return ctx, func() {}, nil }, Wait: time.Hour, // ctx ends it
+	})
+	return p.CheckScript(ctx, d.List), nil
 }
 
 // Forget deletes the answer of a plugin; the next scan asks again.
@@ -231,8 +252,7 @@ func (d *ToolLister) call(ctx context.Context, p *registry.Plugin) ([]byte, erro
 		return nil, err
 	}
 	defer m.Release()
-	list, _ := p.ABI.Exports()
-	o, fail := r.Call(ctx, sandbox.Invocation{Export: list, Input: listInput(p.ABI), Timeout: d.timeout, MaxOutput: listBytes})
+	o, fail := r.Call(ctx, sandbox.Invocation{Tool: p.Manifest.Name, Export: p.Asked(), Input: listInput(p.ABI), Timeout: d.timeout, MaxOutput: listBytes})
 	d.cfg.Logger.Info("a plugin was asked for its tools", "plugin", p.Manifest.Name, "abi", string(p.ABI), "took", time.Since(began), "bytes", len(o.Bytes))
 	switch {
 	case fail != nil && fail.Code == tool.TimedOut:

@@ -1,7 +1,7 @@
 // The part of the SDK that is JavaScript. It is a function of what the adapter offers, and
 // gives the function by which the adapter calls back: with the promise of what the script
-// exports, or the error it ended with; with a tool's name and its input; and with nothing,
-// when all promises have come to rest, to have the output.
+// exports, or the error it ended with; with a tool's name, or none for report, and its input;
+// and with nothing, when all promises have come to rest, to have the output.
 (function (config, http, progress, log, crash, random) {
   "use strict";
 
@@ -9,7 +9,7 @@
   const MAX_WHOLE = 8 << 20; // bytes of text that can be returned
   const FILE = "tool.js"; // the script, as its author calls it
   const LEVELS = ["trace", "debug", "info", "warn", "error"];
-  let tools, broken; // what the script exports, or why it exports nothing
+  let tools, fault; // what the script exports, or why it exports nothing: {why, error}
   let output, failure; // what a call came to; a failure is in English and in Chinese
 
   // What a tool throws to fail with a code and a hint; c.fail makes it.
@@ -200,17 +200,22 @@
     return json({ content: [{ type: "text", text: message }], isError: true, error: { code: String(code), message, hint: String(hint ?? "") } });
   }
 
-  // An error that the tool did not mean, with the first line of the script in its stack: the
+  // An error that the tool did not mean, and the first line of the script in its stack: the
   // adapter calls the script tool.js, and the prelude's lines are no concern of its author's.
+  const said = (e) => (e instanceof Error ? `${e.name}: ${e.message}` : String(e));
+  const where = (e) => (e instanceof Error ? (/\btool\.js:(\d+):(\d+)/.exec(e.stack ?? "") ?? []).slice(1).map(Number) : []);
   function told(e) {
-    if (!(e instanceof Error)) return String(e);
-    const at = /\btool\.js(:\d+(:\d+)?)/.exec(e.stack ?? "");
-    return `${e.name}: ${e.message}${at ? ` (${FILE}${at[1]})` : ""}`;
+    const at = where(e);
+    return said(e) + (at.length > 0 ? ` (${FILE}:${at.join(":")})` : "");
   }
-
-
   const both = (en, zh, error) => [en + error, zh + error];
-  const unstarted = (e) => both("the script did not start: ", "脚本未能启动：", told(e));
+
+  // What the host asks before any call: what the script exports, or why it did not start.
+  function report() {
+    if (fault === undefined) return json({ exports: Object.keys(tools).filter((name) => typeof tools[name] === "function") });
+    const [line, column] = where(fault.error);
+    return json({ error: "error" in fault ? said(fault.error) : fault.why[0], line, column });
+  }
 
   // ---- a call ----
 
@@ -246,11 +251,15 @@
     }
     const rest = ["the script waits for something that never happens", "脚本在等待永远不会发生的事"]; // until it comes to rest
     if (input === undefined) {
-      broken = rest;
-      if (what instanceof Promise) what.then((all) => ((tools = all), (broken = undefined)), (e) => (broken = unstarted(e)));
-      else broken = unstarted(what);
-    } else if (broken !== undefined) {
-      failure = broken;
+      const failed = (error) => (fault = { error, why: both("the script did not start: ", "脚本未能启动：", told(error)) });
+      fault = { why: rest };
+      if (what instanceof Promise) what.then((all) => ((tools = all), (fault = undefined)), failed);
+      else failed(what);
+    } else if (what === "") {
+      failure = undefined;
+      output = report();
+    } else if (fault !== undefined) {
+      failure = fault.why;
     } else if (typeof tools[what] !== "function") {
       failure = [`the script exports no function "${what}"`, `脚本没有导出函数 "${what}"`];
     } else {

@@ -1,4 +1,5 @@
-package registry
+// Package within reads regular files of bounded size that do not lead out of a folder.
+package within
 
 import (
 	"bytes"
@@ -12,55 +13,50 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A place locates a file: by its path, or by a name within a folder. A link must
+// A Place locates a file: by its path, or by a name within a folder. A link must
 // not lead out of that folder.
-type place struct {
-	dir  string // empty: name is a path
-	name string
+type Place struct {
+	Dir  string // empty: Name is a path
+	Name string
 }
 
-// readFile reads a regular file of at most limit bytes.
-func readFile(path string, limit int64) ([]byte, error) {
-	b, _, err := place{name: path}.read(limit)
+// ReadFile reads a regular file of at most limit bytes. The error can be ErrLeadsOut
+// or a TooLong.
+func (p Place) ReadFile(limit int64) ([]byte, error) {
+	b, _, err := p.Read(limit)
 	return b, err
 }
 
-// readBeside is readFile for a file that a manifest names. The file must be inside
-// the manifest's folder, links resolved, because a model will read its content.
-func readBeside(manifest, name string, limit int64) ([]byte, error) {
-	b, _, err := place{filepath.Dir(manifest), name}.read(limit)
-	return b, err
-}
+// ErrLeadsOut reports that a file is outside its folder.
+var ErrLeadsOut = msg.Errorf("a link leads out of the plugin's folder")
 
-var errLeadsOut = msg.Errorf("a link leads out of the plugin's folder")
-
-// stat facts at a file without opening it.
-func (p place) stat() (info fs.FileInfo, err error) {
-	if p.dir == "" {
-		return os.Stat(p.name)
+// Stat looks at a file without opening it.
+func (p Place) Stat() (info fs.FileInfo, err error) {
+	if p.Dir == "" {
+		return os.Stat(p.Name)
 	}
-	root, err := os.OpenRoot(p.dir)
+	root, err := os.OpenRoot(p.Dir)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	return root.Stat(p.name)
+	return root.Stat(p.Name)
 }
 
-// read reads a regular file of at most limit bytes. info is its state before and
+// Read is ReadFile with the file's info: info is its state before and
 // after reading; it is nil if they differ.
-func (p place) read(limit int64) (b []byte, info fs.FileInfo, err error) {
-	if p.dir == "" {
-		return readBy(os.Stat, os.Open, p.name, limit)
+func (p Place) Read(limit int64) (b []byte, info fs.FileInfo, err error) {
+	if p.Dir == "" {
+		return readBy(os.Stat, os.Open, p.Name, limit)
 	}
-	root, err := os.OpenRoot(p.dir)
+	root, err := os.OpenRoot(p.Dir)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer root.Close()
-	b, info, err = readBy(root.Stat, root.Open, p.name, limit)
-	if err != nil && leadsOut(p.dir, p.name) {
-		err = errLeadsOut
+	b, info, err = readBy(root.Stat, root.Open, p.Name, limit)
+	if err != nil && leadsOut(p.Dir, p.Name) {
+		err = ErrLeadsOut
 	}
 	return b, info, err
 }
@@ -88,7 +84,7 @@ func readBy(stat func(string) (os.FileInfo, error), open func(string) (*os.File,
 		return nil, nil, msg.Errorf("it is not a regular file")
 	}
 	if st.Size() > limit {
-		return nil, nil, tooLong{st.Size(), limit}
+		return nil, nil, TooLong{st.Size(), limit}
 	}
 	f, err := open(path)
 	if err != nil {
@@ -103,7 +99,7 @@ func readBy(stat func(string) (os.FileInfo, error), open func(string) (*os.File,
 	b := bytes.NewBuffer(make([]byte, 0, min(before.Size(), limit)+bytes.MinRead))
 	_, err = b.ReadFrom(io.LimitReader(f, limit+1))
 	if err == nil && int64(b.Len()) > limit {
-		err = tooLong{int64(b.Len()), limit}
+		err = TooLong{int64(b.Len()), limit}
 	}
 	if err != nil {
 		return nil, nil, err
@@ -114,12 +110,12 @@ func readBy(stat func(string) (os.FileInfo, error), open func(string) (*os.File,
 	return b.Bytes(), before, nil
 }
 
-// tooLong is the error for a file over the limit.
-type tooLong struct{ size, most int64 }
+// A TooLong is the error of a file over the limit, both in bytes.
+type TooLong struct{ size, most int64 }
 
-func (e tooLong) Error() string { return e.MsgText().String() }
+func (e TooLong) Error() string { return e.MsgText().String() }
 
 // MsgText returns the sentence.
-func (e tooLong) MsgText() tool.Text {
+func (e TooLong) MsgText() tool.Text {
 	return tool.Textf("it is %d bytes long, and at most %d are read", e.size, e.most)
 }
