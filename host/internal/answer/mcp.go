@@ -4,16 +4,17 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"path"
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/weirhost/weir/host/internal/jsonscan"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/text"
-	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -37,11 +38,14 @@ func DecodeMCP(raw []byte, l tool.Locale) Answer {
 		a.RawSize = len(raw)
 		return a
 	}
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return Answer{}
+	}
 	var r result
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if err := dec.Decode(&r); err != nil || dec.More() {
-		if len(bytes.TrimSpace(raw)) == 0 {
-			return Answer{}
+	// As Normalise does: encoding/json needs three bytes for each one that is wrong.
+	if err := json.Unmarshal(bytes.ToValidUTF8(raw, []byte(string(utf8.RuneError))), &r); err != nil {
+		if fail, ok := errors.AsType[*tool.Error](err); ok {
+			return Answer{RawSize: len(raw), Err: fail}
 		}
 		return Answer{RawSize: len(raw), Err: tool.Errorf(tool.Failed, HintAuthor, "the tool's answer is not the result object that its manifest promises")}
 	}
@@ -68,12 +72,43 @@ func singleText(raw []byte) (text []byte, ok bool) {
 // A result is a tool result of the Model Context Protocol, with sources, more and
 // error added.
 type result struct {
-	Content    []content       `json:"content"`
+	Content    contents        `json:"content"`
 	Structured json.RawMessage `json:"structuredContent"`
-	Sources    []tool.Source   `json:"sources"`
+	Sources    sources         `json:"sources"`
 	More       *tool.More      `json:"more"`
 	IsError    bool            `json:"isError"`
 	Error      *tool.Error     `json:"error"`
+}
+
+// Bounds of what needs many times its size in memory: an item of two bytes needs some
+// hundred.
+const (
+	maxParts    = 10_000
+	maxSources  = 1_000
+	maxCompared = 100_000 // values of structured content that is compared with the text
+	maxMoreArgs = 4 << 10 // bytes
+)
+
+const hintSmaller = "ask for less at once, or narrow the arguments"
+
+type contents []content
+
+// UnmarshalJSON counts the items before it reads them.
+func (c *contents) UnmarshalJSON(raw []byte) error {
+	if jsonscan.Count(raw).Items > maxParts {
+		return tool.Errorf(tool.TooLarge, hintSmaller, "the tool's answer has more than %d parts", maxParts)
+	}
+	return json.Unmarshal(raw, (*[]content)(c))
+}
+
+type sources []tool.Source
+
+// UnmarshalJSON counts the items before it reads them.
+func (s *sources) UnmarshalJSON(raw []byte) error {
+	if jsonscan.Count(raw).Items > maxSources {
+		return tool.Errorf(tool.TooLarge, hintSmaller, "the tool's answer names more than %d sources", maxSources)
+	}
+	return json.Unmarshal(raw, (*[]tool.Source)(s))
 }
 
 type content struct {
@@ -98,7 +133,7 @@ type resource struct {
 func (r result) answer(size int, l tool.Locale) Answer {
 	var lines []string
 	var parts []tool.Blob
-	links := r.Sources
+	links := []tool.Source(r.Sources)
 	for _, c := range r.Content {
 		switch {
 		case c.Type == "text", c.Text != "" && c.Resource == nil && len(c.Data) == 0: // some servers omit the type, or call a text a resource
@@ -117,7 +152,7 @@ func (r result) answer(size int, l tool.Locale) Answer {
 	if s := r.Structured; len(s) > 0 && string(s) != "null" {
 		if strings.TrimSpace(strings.Join(lines, "")) == "" {
 			lines = append(lines, string(s))
-		} else if !r.IsError && !slices.ContainsFunc(r.Content, func(c content) bool { return sameJSON(c.Text, s) }) {
+		} else if !r.IsError && !r.repeated() {
 			b := tool.Blob{Name: "structured.json", MIME: "application/json", Data: s}
 			parts = append(parts, b)
 			lines = append(lines, partLine(b, l))
@@ -131,14 +166,20 @@ func (r result) answer(size int, l tool.Locale) Answer {
 	return a
 }
 
-// sameJSON reports whether a text means the same as a JSON value: servers repeat
-// their structured content as text, for clients that read only text.
-func sameJSON(text string, value json.RawMessage) bool {
-	if text = strings.TrimSpace(text); text == "" || !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
-		return text == string(value)
+// repeated reports whether a text means the same as the structured content, which
+// servers repeat for clients that read only text. Of content with more values than
+// maxCompared it does not know.
+func (r result) repeated() bool {
+	var value any
+	size := jsonscan.Count(r.Structured).Values
+	if size > maxCompared || json.Unmarshal(r.Structured, &value) != nil {
+		return false
 	}
-	var a, b any
-	return json.Unmarshal([]byte(text), &a) == nil && json.Unmarshal(value, &b) == nil && reflect.DeepEqual(a, b)
+	return slices.ContainsFunc(r.Content, func(c content) bool {
+		var other any
+		text := []byte(strings.TrimSpace(c.Text))
+		return jsonscan.Count(text).Values == size && json.Unmarshal(text, &other) == nil && reflect.DeepEqual(other, value)
+	})
 }
 
 func (c content) blob() tool.Blob {
@@ -157,23 +198,18 @@ func (c content) blob() tool.Blob {
 
 // partLine returns the line that a model reads in place of a part.
 func partLine(b tool.Blob, l tool.Locale) string {
-	name := limit.Normalise([]byte(b.Name))
-	if name = strings.Join(strings.Fields(name), " "); name == "" {
-		name = "–"
-	}
-	mime := text.Clip(strings.Join(strings.Fields(b.MIME), " "), 60)
-	return msg.In(l, tool.Textf("[part %s: %s, %d bytes]", text.Clip(name, 100), mime, len(b.Data)))
+	name, mime := cmp.Or(text.OneLine(b.Name, 100), "–"), text.OneLine(b.MIME, 60)
+	return msg.In(l, tool.Textf("[part %s: %s, %d bytes]", name, mime, len(b.Data)))
 }
 
 // more returns the tool's claim that there is more, without a negative number and
-// without arguments that are not an object.
+// without arguments that are not an object or too long to be shown.
 func (r result) more() *tool.More {
 	if r.More == nil || r.More.Shown < 0 || r.More.Total < 0 {
 		return nil
 	}
 	more := *r.More
-	var object map[string]json.RawMessage
-	if json.Unmarshal(more.Args, &object) != nil {
+	if !bytes.HasPrefix(more.Args, []byte("{")) || len(more.Args) > maxMoreArgs {
 		more.Args = nil
 	}
 	return &more
@@ -208,7 +244,7 @@ func (r result) failed(a Answer) Answer {
 	if e.Msg == "" {
 		e = tool.NewError(e.Code, tool.Textf("the tool failed and gave no reason"), tool.Text{Format: e.Hint})
 	}
-	if text.OneLine(a.Text, len(a.Text)) == e.Msg {
+	if text.OneLine(a.Text, maxErrorChars+1) == e.Msg {
 		a.Text, a.Raw = "", nil
 	}
 	a.Err = e

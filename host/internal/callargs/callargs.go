@@ -20,6 +20,7 @@ import (
 const (
 	maxDepth      = 64
 	maxNumberSize = 400 // bytes
+	maxValues     = 1_000_000
 
 	// largeSize is the size in bytes from which Decode looks for long strings.
 	largeSize = 1 << 20
@@ -35,9 +36,13 @@ func invalid(format string, args ...any) *tool.Error {
 
 // Decode returns the arguments as a map. Empty input is an empty object; numbers
 // are json.Number. canonical is what Encode returns for them if raw has that form
-// already, else nil. The error is for the model, with code BadArgs.
+// already, else nil. The error is for the model, with code BadArgs, or TooLarge for
+// more than a million values: each needs up to some hundred bytes.
 func Decode(raw json.RawMessage) (args map[string]any, canonical json.RawMessage, fail *tool.Error) {
 	if len(raw) >= largeSize {
+		if jsonscan.Count(raw).Values > maxValues {
+			return nil, nil, tool.Errorf(tool.TooLarge, "pass less text", "the arguments have more than %d values", maxValues)
+		}
 		if args, ok := decodeLong(raw, longString); ok {
 			return args, nil, nil
 		}

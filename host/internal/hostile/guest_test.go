@@ -94,6 +94,9 @@ func get(local byte) part      { return op(w.LocalGet, local) }
 func set(local byte) part      { return op(w.LocalSet, local) }
 func block(parts ...part) part { return w.Cat(op(w.Block, w.Empty), do(parts...), op(w.End)) }
 
+// word is the number whose eight bytes in memory are the first of a text.
+func word(text string) part { return long(int64(binary.LittleEndian.Uint64([]byte(text)))) }
+
 func memory(code byte, at int) part { return w.Cat(op(code, 0), w.U32(uint32(at))) }
 
 // forever never comes to its end.
@@ -122,15 +125,14 @@ func text(s string) part {
 		s = s[:i]
 	}
 	for i := 0; i < len(s); i += 8 {
-		p = do(p, get(0), long(int64(i)), op(opAdd64), long(int64(binary.LittleEndian.Uint64([]byte(s[i:])))), call(fStore64))
+		p = do(p, get(0), long(int64(i)), op(opAdd64), word(s[i:]), call(fStore64))
 	}
 	return p
 }
 
 // filled makes a block of n bytes, a multiple of 8, that repeats eight bytes.
 func filled(n int64, eight string) part {
-	v := int64(binary.LittleEndian.Uint64([]byte(eight)))
-	return do(long(n), call(fAlloc), set(0), times(n/8, get(0), get(3), long(8), op(opMul64), op(opAdd64), long(v), call(fStore64)))
+	return do(long(n), call(fAlloc), set(0), times(n/8, get(0), get(3), long(8), op(opMul64), op(opAdd64), word(eight), call(fStore64)))
 }
 
 // says answers with a text.

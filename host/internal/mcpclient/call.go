@@ -55,7 +55,7 @@ func (e *UnusableError) MsgText() tool.Text {
 // Call calls a tool and returns the server's whole answer as the JSON of an MCP
 // tool result, at most max bytes. During the call it calls progress, never
 // concurrently, unless nil. The error is that of ctx, a *Refusal, a *DownError, an
-// *UnusableError or ErrTooLarge. If the server is down, Call first tries to connect
+// *UnusableError, ErrTooLarge or ErrManyValues. If the server is down, Call first tries to connect
 // once more.
 func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, max int, progress func(done, total int, msg string)) ([]byte, error) {
 	session, err := s.ready(ctx)
@@ -150,6 +150,8 @@ func (s *Server) failure(ctx context.Context, session *mcp.ClientSession, err er
 	case broken(err):
 		go func() { _ = session.Close() }() // maintain connects again
 		return &DownError{s.cfg.Name, tool.Text{Format: reason(err)}}
+	case refused && wire.Message == manyValues, errors.Is(err, ErrManyValues):
+		return ErrManyValues
 	case refused && wire.Message == notTaken:
 		return &DownError{s.cfg.Name, tool.Text{Format: reason(err)}}
 	case refused:

@@ -38,7 +38,7 @@ func serve(how string) int {
 		return 3
 	case "mute":
 		select {} // reads nothing and says nothing
-	case "fickle", "same", "fleeting":
+	case "fickle", "same", "fleeting", "values":
 		return raw(how)
 	case "orphan":
 		c, err := net.Dial("tcp", os.Getenv(orphanAddr))
@@ -94,6 +94,10 @@ func raw(how string) int {
 		case m.ID == nil:
 		case m.Method == "initialize":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"raw","version":"1"}}}`+"\n", m.ID)
+		case how == "values" && m.Method == "tools/call":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, manyMaps())
+		case how == "values" && m.Method == "tools/list":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, oneTool)
 		case m.Method != "tools/list":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID)
 		default:

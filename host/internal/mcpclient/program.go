@@ -83,10 +83,13 @@ type messageReader struct {
 func (s *messageReader) Read(p []byte) (int, error) {
 	for len(s.rest) == 0 {
 		line, err := lines.Read(s.r, maxBody)
-		switch {
-		case errors.Is(err, lines.ErrLong):
+		if errors.Is(err, lines.ErrLong) {
 			of := s.log.server
 			of.log.Warn("a message of another server is too long and was passed over", "server", of.cfg.Name, "most_bytes", maxBody)
+			continue
+		}
+		line = bounded(line)
+		switch {
 		case isMessage(line):
 			s.rest = append(bytes.Clone(bytes.TrimSpace(line)), '\n') // the SDK accepts nothing else after one
 		case err != nil:

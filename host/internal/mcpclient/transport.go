@@ -79,8 +79,12 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	resp, err := h.base.RoundTrip(r)
-	if err == nil && !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
-		resp.Body = http.MaxBytesReader(nil, resp.Body, maxBody)
+	switch {
+	case err != nil:
+	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
+		resp.Body = newEventBody(resp.Body)
+	default:
+		resp.Body = &answerBody{ReadCloser: http.MaxBytesReader(nil, resp.Body, maxBody)}
 	}
 	return resp, err
 }

@@ -5,6 +5,7 @@ package text
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -13,7 +14,17 @@ import (
 // OneLine returns s normalised (see limit.Normalise), with each run of white space
 // as one space, clipped to at most chars characters.
 func OneLine(s string, chars int) string {
-	return Clip(strings.Join(strings.Fields(limit.Normalise([]byte(s))), " "), chars)
+	var b strings.Builder
+	most := utf8.UTFMax * (chars + 1) // bytes that hold more than chars characters
+	for word := range strings.FieldsSeq(limit.Normalise([]byte(s))) {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		if b.WriteString(word[:min(len(word), most)]); b.Len() >= most {
+			break
+		}
+	}
+	return Clip(b.String(), chars)
 }
 
 // Clip returns at most n characters of s. The last one is an ellipsis if something

@@ -74,6 +74,8 @@ func failure(ctx context.Context, err error, inv sandbox.Invocation) *tool.Error
 		return tool.Errorf(tool.TimedOut, "ask for less at once, or narrow the arguments", "%s did not finish within %s", inv.Export, inv.Timeout)
 	case errors.Is(err, mcpclient.ErrTooLarge):
 		return tool.Errorf(tool.TooLarge, "ask for less at once, or narrow the arguments", "%s produced more than %s of text", inv.Export, tool.Bytes(tool.MaxWhole))
+	case errors.Is(err, mcpclient.ErrManyValues):
+		return tool.Errorf(tool.TooLarge, "ask for less at once, or narrow the arguments", "the answer of %s has more than %d values", inv.Export, mcpclient.MaxValues)
 	case errors.As(err, &refusal): // the server's own words
 		return &tool.Error{Code: tool.Failed, Msg: text.OneLine(refusal.Msg, maxErrorChars)}
 	case errors.As(err, &down):
