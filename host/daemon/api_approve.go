@@ -1,9 +1,12 @@
 package daemon
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
@@ -22,6 +25,22 @@ type Verdict struct {
 	Digest string `json:"digest"`
 	// By is the way it is said: cli, page or api; empty: api.
 	By string `json:"by"`
+	// Grants are powers that the version asks for and is granted with its approval, both
+	// or neither. They are added to tools.toml. Only an approval has them.
+	Grants []PowerGrant `json:"grants,omitempty"`
+	// Stop approves the version even if it lacks something and the tools that serve now
+	// stop with that. Only an approval has it.
+	Stop bool `json:"stop,omitempty"`
+}
+
+// A PowerGrant grants one ask of a plugin.
+type PowerGrant struct {
+	// Kind and What are those of the ask.
+	Kind string `json:"kind"`
+	What string `json:"what"`
+	// Folder is the folder that a path shows: one in the workspace, relative to it or
+	// absolute. Other kinds ignore it.
+	Folder string `json:"folder,omitempty"`
 }
 
 func (d *Daemon) reviewPlugin(w http.ResponseWriter, r *http.Request) error {
@@ -36,12 +55,84 @@ func (d *Daemon) approvePlugin(w http.ResponseWriter, r *http.Request) error {
 	if body.Digest == "" {
 		return api.Problemf(http.StatusBadRequest, api.CodeBadBody, "send the digest of the version that was looked at: GET /api/plugins/NAME shows it", "the digest is missing")
 	}
-	if grants := d.grants("correct the file and approve again"); grants != nil {
-		if _, err := d.cfg.Host.Reload(r.Context(), host.ReloadOptions{Grants: grants}); err != nil {
-			return err
+	return d.answerReview(w, r, d.approve(r.Context(), r.PathValue("name"), body))
+}
+
+// approve grants and approves, or does neither.
+func (d *Daemon) approve(ctx context.Context, name string, body Verdict) error {
+	undo, err := d.grantPowers(ctx, name, body)
+	if err != nil {
+		return err
+	}
+	if err = d.readGrants(ctx); err == nil {
+		err = d.keepsServing(ctx, name, body)
+	}
+	if err == nil {
+		err = d.cfg.Host.Approve(ctx, name, body.Digest, body.By)
+	}
+	if err != nil && undo != nil {
+		return errors.Join(err, undo(), d.readGrants(ctx))
+	}
+	return err
+}
+
+// readGrants puts the grants of the configuration in force.
+func (d *Daemon) readGrants(ctx context.Context) error {
+	grants := d.grants("correct the file and approve again")
+	if grants == nil {
+		return nil
+	}
+	_, err := d.cfg.Host.Reload(ctx, host.ReloadOptions{Grants: grants})
+	return err
+}
+
+// grantPowers writes what an approval grants into the configuration. undo takes it back;
+// nil: nothing was written.
+func (d *Daemon) grantPowers(ctx context.Context, name string, body Verdict) (undo func() error, err error) {
+	if len(body.Grants) == 0 || d.cfg.Grant == nil {
+		return nil, nil
+	}
+	review, err := d.cfg.Host.Review(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	v := cmp.Or(review.Pending, review.Serving)
+	if v == nil || v.Digest != body.Digest {
+		return nil, nil // Approve refuses it
+	}
+	var g plugin.Grant
+	for _, p := range body.Grants {
+		if !slices.ContainsFunc(v.Asks, func(a plugin.Ask) bool { return a.Kind == p.Kind && a.What == p.What }) {
+			return nil, api.Problemf(http.StatusBadRequest, api.CodeBadBody, "GET /api/plugins/NAME lists what it asks for", "it does not ask for %q", api.Clip(p.Kind+" "+p.What, 80))
+		}
+		what, mode, _ := strings.Cut(p.What, " ")
+		switch p.Kind {
+		case "path":
+			g.Paths = append(g.Paths, plugin.PathGrant{Guest: what, Host: p.Folder, Mode: strings.Trim(mode, "()")})
+		case "host":
+			g.Hosts = append(g.Hosts, plugin.HostGrant{Host: what})
+		case "secret":
+			g.Secrets = append(g.Secrets, what)
 		}
 	}
-	return d.answerReview(w, r, d.cfg.Host.Approve(r.Context(), r.PathValue("name"), body.Digest, body.By))
+	if undo, err = d.cfg.Grant(name, g); err != nil {
+		return nil, api.Problemf(http.StatusConflict, "config", "grant it with `weir plugin approve`, or in tools.toml", "it cannot be granted here: %s", err)
+	}
+	return undo, nil
+}
+
+// keepsServing refuses an approval that would stop the tools of the version that serves.
+func (d *Daemon) keepsServing(ctx context.Context, name string, body Verdict) error {
+	review, err := d.cfg.Host.Review(ctx, name)
+	if err != nil {
+		return err
+	}
+	next := review.Pending
+	if body.Stop || next == nil || next.Digest != body.Digest || len(next.Missing) == 0 || review.Plugin.State != plugin.Ready {
+		return nil
+	}
+	return api.Problemf(http.StatusConflict, "stops_serving", "grant what is missing with the approval, or send \"stop\": true",
+		"version %s serves now, and its tools would stop: %v", cmp.Or(review.Serving.Version, "(unnamed)"), next.Missing[0])
 }
 
 func (d *Daemon) rollbackPlugin(w http.ResponseWriter, r *http.Request) error {

@@ -2,9 +2,13 @@ package daemon
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,6 +119,73 @@ func TestApproveOverHTTP(t *testing.T) {
 	}
 	if a := s.get("/api/plugins/read_file"); a.code(t) != "unknown_plugin" {
 		t.Errorf("%s", a.body)
+	}
+}
+
+// What an approval grants is granted and approved together, or neither is. A version
+// that serves is not stopped without a second word.
+func TestApproveGrants(t *testing.T) {
+	granted := map[string]plugin.Grant{}
+	s, dir := pinnedServer(t, []string{"fetch_url"}, nil)
+	s.daemon.cfg.Grants = func() (map[string]plugin.Grant, error) { return maps.Clone(granted), nil }
+	s.daemon.cfg.Grant = func(name string, add plugin.Grant) (func() error, error) {
+		before := granted[name]
+		if slices.ContainsFunc(add.Hosts, func(h plugin.HostGrant) bool { return h.Host == "two.example" && len(before.Hosts) == 0 }) {
+			return nil, errors.New("the file cannot be written")
+		}
+		granted[name] = plugin.Grant{Hosts: append(slices.Clone(before.Hosts), add.Hosts...)}
+		return func() error { granted[name] = before; return nil }, nil
+	}
+	manifest := filepath.Join(dir, "fetch_url", "plugin.toml")
+	asks := func(hosts ...string) {
+		t.Helper()
+		list := ""
+		for _, h := range hosts {
+			list += fmt.Sprintf(`{ host = %q, reason = "reads its pages" }, `, h)
+		}
+		text, err := os.ReadFile(manifest)
+		if err == nil {
+			err = os.WriteFile(manifest, regexp.MustCompile(`(?ms)^hosts   = \[.*?^\]`).ReplaceAll(text, []byte("hosts   = [\n"+list+"\n]")), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	say := func(digest, more string) answer {
+		return s.post("/api/plugins/fetch_url/approve", fmt.Sprintf(`{"digest":%q%s}`, digest, more))
+	}
+	asks("one.example")
+	r := reviewOf(t, s.get("/api/plugins/fetch_url"))
+	if r.Pending == nil || len(r.Pending.Missing) != 1 {
+		t.Fatalf("%+v", r)
+	}
+	if a := say(r.Pending.Digest, `,"grants":[{"kind":"host","what":"two.example"}]`); a.status != 400 || len(granted) > 0 {
+		t.Errorf("what it does not ask for: %d %s, %v", a.status, a.body, granted)
+	}
+	const one, two = `,"grants":[{"kind":"host","what":"one.example"}]`, `,"grants":[{"kind":"host","what":"two.example"}]`
+	if a := say(strings.Repeat("0", 64), one); a.code(t) != "changed" || len(granted) > 0 {
+		t.Errorf("other bytes: %s, %v", a.body, granted)
+	}
+	if r = reviewOf(t, say(r.Pending.Digest, one)); r.Plugin.State != plugin.Ready || !r.History[0].Powers[0].Granted {
+		t.Errorf("%+v", r)
+	}
+	asks("one.example", "two.example")
+	r = reviewOf(t, s.get("/api/plugins/fetch_url"))
+	if a := say(r.Pending.Digest, ""); a.status != 409 || a.code(t) != "stops_serving" {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if r := reviewOf(t, s.get("/api/plugins/fetch_url")); r.Plugin.State != plugin.Ready || r.Pending == nil {
+		t.Errorf("the version that serves was stopped: %+v", r.Plugin)
+	}
+	if r := reviewOf(t, say(r.Pending.Digest, `,"stop":true`)); r.Plugin.State != plugin.Pending {
+		t.Errorf("%+v", r.Plugin)
+	}
+	if r := reviewOf(t, say(r.Pending.Digest, two)); r.Plugin.State != plugin.Ready {
+		t.Errorf("granted after the approval: %+v", r.Plugin)
+	}
+	granted = map[string]plugin.Grant{}
+	if a := say(r.Pending.Digest, two); a.status != 409 || a.code(t) != "config" || !strings.Contains(a.body, "cannot be written") {
+		t.Errorf("%d %s", a.status, a.body)
 	}
 }
 

@@ -56,6 +56,9 @@ type Config struct {
 	// Reload reads the whole configuration again and applies it; it may call
 	// Configure. nil: a reload reads the plugin folders and the grants alone.
 	Reload func(context.Context) (ReloadReport, error)
+	// Grant adds to the grants of a plugin in the configuration, with folders in the
+	// workspace only, and returns what takes that back. Nil: no approval grants anything.
+	Grant func(name string, add plugin.Grant) (undo func() error, err error)
 	// Grants reads the plugins' grants again, before each approval of a plugin and each
 	// reload that a person requests. nil: the Host's grants stay unchanged.
 	Grants func() (map[string]plugin.Grant, error)

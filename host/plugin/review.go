@@ -29,7 +29,9 @@ type Version struct {
 	Asks           []Ask  `json:"asks,omitempty"`
 	// SuggestedEdits lists what [grants.<name>] of tools.toml lacks, by key.
 	SuggestedEdits map[string][]string `json:"add,omitempty"`
-	Tools          []ToolInfo          `json:"tools,omitempty"`
+	// Missing says what it lacks to run; empty: nothing.
+	Missing []tool.Text `json:"missing,omitempty"`
+	Tools   []ToolInfo  `json:"tools,omitempty"`
 }
 
 // A Difference is one difference between two versions. Was is empty for what is

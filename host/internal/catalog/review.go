@@ -65,7 +65,7 @@ func (c *Catalog) version(pl *registry.Plugin) *plugin.Version {
 	r := c.cfg.Resolver().Resolve(m.Asks, c.cfg.Grants()[m.Name])
 	v := &plugin.Version{
 		Version: m.Version, Digest: pl.Digest(), WasmSHA256: pl.WasmSHA256, WasmBytes: pl.WasmBytes, ManifestSHA256: pl.ManifestSHA256,
-		Source: pl.Source, File: pl.WasmPath, Asks: r.Asks, SuggestedEdits: r.SuggestedEdits,
+		Source: pl.Source, File: pl.WasmPath, Asks: r.Asks, SuggestedEdits: r.SuggestedEdits, Missing: r.Missing,
 	}
 	for _, def := range m.Tools {
 		v.Tools = append(v.Tools, c.cfg.Limits(def.Spec, pl))

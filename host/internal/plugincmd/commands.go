@@ -47,7 +47,10 @@ type Daemon struct {
 
 // Decide posts a decision about a plugin and returns the plugin after it.
 func Decide(ctx context.Context, d API, name, what string, body map[string]string) (r plugin.Review, err error) {
-	all := map[string]string{"by": "cli"}
+	all := map[string]any{"by": "cli"}
+	if what == "approve" {
+		all["stop"] = true // the command has shown what is missing
+	}
 	for key, v := range body {
 		if v != "" {
 			all[key] = v

@@ -35,12 +35,14 @@ const review = {
   // take shows the plugin as an answer tells it, and then says so.
   async take(ask, said) {
     try {
-      this.show(await ask());
-      $("plugin-said").textContent = said;
+      const r = await ask();
+      this.show(r);
+      $("plugin-said").textContent = typeof said === "string" ? said : said(r.plugin);
       listPlugins().catch(() => {});
     } catch (err) {
       $("plugin-said").textContent = problemText(err);
       if (err.code === "changed") this.show(await getJSON(path(this.name)));
+      return err;
     }
   },
 
@@ -67,7 +69,7 @@ const review = {
     if (p.offer && p.offer.cause !== "new") rows.push(el("p", { class: "note" }, p.offer.why));
     if (fix && !r.waiting) rows.push(el("p", { class: "note" }, fix));
     if (v) rows.push(...this.powers(v, r.changes || []));
-    if (v?.add && !r.waiting) rows.push(el("p", {}, t("grantHelp")), el("pre", {}, grantText(p.name, v.add)));
+    if (v?.add) rows.push(el("details", {}, el("summary", {}, t("grantHelp")), el("pre", {}, grantText(p.name, v.add))));
     if (r.changes?.length) rows.push(el("h3", {}, t("changes")), el("ul", { class: "changes" }, ...r.changes.map(changeRow)));
     if (v) rows.push(el("h3", {}, t("tools")), el("ul", {}, ...(v.tools || []).map((x) => toolRow(x))), digests(p, v));
     if (r.history?.length) rows.push(el("h3", {}, t("history")), el("ul", {}, ...r.history.map((h) => this.past(h))));
@@ -97,22 +99,50 @@ const review = {
     const p = r.plugin, button = (text, quiet, onclick) => el("button", { class: quiet ? "quiet" : "", type: "button", onclick }, text);
     const acts = [p.state === "disabled" ? button(t("enable"), true, () => this.say("enable", t("enabled"))) : button(t("disable"), true, () => this.say("disable", t("disabledNow")))];
     if (p.state === "quarantined") acts.unshift(button(t("retry"), true, () => this.retry()));
-    if (r.waiting) acts.unshift(button(t("approve"), false, () => this.confirm(r)));
+    if (r.waiting || lacking(r).length) acts.unshift(button(t(r.waiting ? "approve" : "grant"), false, () => this.confirm(r)));
     $("plugin-acts").replaceChildren(...acts);
   },
 
-  // confirm is the second step: what was looked at, in one sentence, and a yes
-  // to exactly that.
+  // confirm is the second step: what was looked at, in one sentence, what it gets with
+  // it, and a yes to exactly that.
   confirm(r) {
-    const asks = (r.waiting.asks || []).map((a) => `${t(`ask_${a.kind}`)} ${a.what}`).join(", ");
-    const no = el("button", { class: "quiet", type: "button", onclick: () => this.acts(r) }, t("notNow"));
-    $("plugin-acts").replaceChildren(
-      el("p", {}, asks ? t("confirmPowers", { name: r.plugin.name, digest: short(r.waiting.digest), asks }) : t("confirmPlain", { name: r.plugin.name, digest: short(r.waiting.digest) })),
-      (r.waiting.asks || []).some((a) => !a.granted) ? el("p", { class: "note" }, t("confirmStops")) : "",
-      no, el("button", { type: "button", onclick: () => this.say("approve", t("approved"), { digest: r.waiting.digest }) }, t("yesRun")));
-    no.focus();
+    const { name } = r.plugin, { asks = [], digest } = r.waiting || r.serving;
+    const wants = lacking(r).map(wish);
+    const yes = () => this.approve(r, { digest, grants: wants.map((w) => w.given()).filter(Boolean) });
+    this.ask(t(asks.length ? "confirmPowers" : "confirmPlain", { name, digest: short(digest) }), t("notNow"), t("yesRun"), yes,
+      wants.length ? el("ul", { class: "wishes" }, ...wants.map((w) => w.node)) : null);
+  },
+
+  // ask puts a question in place of the buttons. The answer that changes nothing has
+  // the focus.
+  ask(question, no, yes, act, more = null) {
+    const back = el("button", { class: "quiet", type: "button", onclick: () => this.open(this.name) }, no);
+    $("plugin-acts").replaceChildren(...[el("p", {}, question), more, back, el("button", { type: "button", onclick: act }, yes)].filter(Boolean));
+    back.focus();
+  },
+
+  // approve grants and approves. A version that serves is stopped only after a question.
+  async approve(r, body) {
+    const err = await this.say("approve", (p) => (p.state === "ready" ? t("approved") : t("approvedWaits", { why: p.why || "" })), body);
+    if (err?.code !== "stops_serving") return;
+    $("plugin-said").textContent = "";
+    this.ask(err.message, t("stay", { version: r.serving.version }), t("yesStop"), () => this.approve(r, { ...body, stop: true }));
   },
 };
+
+// lacking lists what a plugin asks for and is not granted.
+const lacking = (r) => ((r.waiting || r.serving)?.asks || []).filter((a) => !a.granted);
+
+// wish is an ask that can be granted: with a tick, and a folder where it is for one.
+function wish(a, i) {
+  const tick = el("input", { type: "checkbox", id: `wish-${i}`, checked: "" });
+  const folder = a.kind === "path" ? el("input", { id: `wish-folder-${i}`, value: ".", size: 12, autocomplete: "off", spellcheck: "false" }) : null;
+  return {
+    node: el("li", {}, tick, " ", el("label", { for: tick.id }, `${t(`grant_${a.kind}`)} `, el("code", {}, a.what)),
+      folder && el("label", { for: folder.id }, t("grantFolder")), folder),
+    given: () => tick.checked && { kind: a.kind, what: a.what, folder: folder?.value.trim() },
+  };
+}
 
 function changeRow(c) {
   const title = `${t(`kind_${c.kind}`)} ${c.name || ""}`;
