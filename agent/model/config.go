@@ -31,7 +31,8 @@ type Config struct {
 	HTTP *http.Client
 	// FirstTimeout is the wait for the first byte of an answer (0: 5 minutes, or
 	// StallTimeout if that is longer), StallTimeout the wait between two pieces (0: 2
-	// minutes); negative: no limit.
+	// minutes); negative: no limit. A server that sends signs of life and no piece gets
+	// three times FirstTimeout.
 	FirstTimeout, StallTimeout time.Duration
 	// Retries is the number of retries on 429, 5xx and connection errors; 0: 3,
 	// negative: none. RetryBudget bounds their time; 0: one minute. RetryWait is the

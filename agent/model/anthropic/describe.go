@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
-	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/option"
 
@@ -12,9 +11,6 @@ import (
 	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
-
-// lookTimeout bounds a question about the server itself.
-const lookTimeout = 10 * time.Second
 
 // shown is what the server says of a model; 0: it does not say.
 type shown struct {
@@ -102,7 +98,7 @@ func (m *Model) Models(ctx context.Context) ([]string, error) {
 }
 
 func (m *Model) get(ctx context.Context, path string) ([]byte, error) {
-	ctx, watch := wire.NewWatch(ctx, lookTimeout, lookTimeout)
+	ctx, watch := wire.NewLook(ctx)
 	defer watch.Stop()
 	var raw []byte
 	err := m.client().Get(ctx, path, nil, &raw, option.WithHeader("Accept", "application/json"))

@@ -5,19 +5,15 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-const (
-	// lookTimeout bounds a question about the server itself.
-	lookTimeout = 10 * time.Second
-	// maxLook bounds the answer to it, in bytes; /api/show carries the tokenizer.
-	maxLook = 64 << 20
-)
+// maxLook bounds what the server says about itself, in bytes; /api/show carries the
+// tokenizer.
+const maxLook = 64 << 20
 
 // shown is what /api/show says about a model.
 type shown struct {
@@ -99,7 +95,7 @@ func (m *Model) Models(ctx context.Context) ([]string, error) {
 }
 
 func (m *Model) fetch(ctx context.Context, path string, body []byte, into any) error {
-	ctx, watch := wire.NewWatch(ctx, lookTimeout, lookTimeout)
+	ctx, watch := wire.NewLook(ctx)
 	defer watch.Stop()
 	data, err := m.read(ctx, m.peer, watch, path, body, maxLook)
 	if err != nil {

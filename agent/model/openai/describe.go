@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/url"
 	"slices"
-	"time"
 
 	"github.com/openai/openai-go/v3/option"
 
@@ -14,9 +13,6 @@ import (
 	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
-
-// lookTimeout bounds a question about the server itself.
-const lookTimeout = 10 * time.Second
 
 // Describe says what is configured and asks the server for the window where
 // none is. An error comes with what is known without it; it is not remembered.
@@ -210,7 +206,7 @@ func (m *Model) list(ctx context.Context, path string) (entries, error) {
 
 // fetch asks for a JSON text about the server itself.
 func (m *Model) fetch(ctx context.Context, path string, into any) error {
-	ctx, watch := wire.NewWatch(ctx, lookTimeout, lookTimeout)
+	ctx, watch := wire.NewLook(ctx)
 	defer watch.Stop()
 	var raw []byte
 	err := m.client().Get(ctx, path, nil, &raw, option.WithHeader("Accept", "application/json"))

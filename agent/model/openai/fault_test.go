@@ -247,6 +247,9 @@ func TestSilence(t *testing.T) {
 			if c.code == "" && err != nil || c.code != "" && !agent.IsModelCode(err, c.code) || got.Text != c.text || got.Finish != c.finish {
 				t.Errorf("%+v, %v; want code %q", got, err, c.code)
 			}
+			if c.before == "" && !strings.Contains(err.Error(), "raise first_timeout in [models.") {
+				t.Errorf("%v; want the setting that bounds the first byte", err)
+			}
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,6 +83,20 @@ const (
 	StepPrompt   StepName = "prompt"   // the same by text, where the provider's own does not work
 )
 
+// TestOptions say how Test asks. The zero value asks in English.
+type TestOptions struct {
+	// Locale is the language of the questions.
+	Locale tool.Locale
+	// Bound is the most time of one step; 0: DefaultStepBound, negative: no bound.
+	Bound time.Duration
+	// Tell is called with each step when it ends; nil: no call.
+	Tell func(Step)
+}
+
+// DefaultStepBound is the most time of one step of Test. It leaves a server on this
+// machine the time to load its model.
+const DefaultStepBound = time.Minute
+
 const (
 	// testTokens leaves a thinking model room to come to its answer.
 	testTokens = 2048
@@ -94,35 +109,79 @@ const (
 )
 
 // Test describes m, asks it one tiny question and then one that calls a tool:
-// by the provider's own tool calling, else by text, as agents do. The questions are
-// in the language l.
-func Test(ctx context.Context, m agent.Model, l tool.Locale) Report {
-	var r Report
-	r.describe(ctx, m)
-	reply, ok := r.try(ctx, m, StepQuestion, question(l))
-	r.OK = ok
-	if !ok {
-		return r
+// by the provider's own tool calling, else by text, as agents do.
+func Test(ctx context.Context, m agent.Model, o TestOptions) Report {
+	t := tester{TestOptions: o, model: m}
+	return t.run(ctx)
+}
+
+// A tester is one run of Test.
+type tester struct {
+	Report
+	TestOptions
+	model agent.Model
+}
+
+func (t *tester) run(ctx context.Context) Report {
+	t.describe(ctx)
+	reply, asked := t.ask(ctx, StepQuestion, question(t.Locale))
+	t.add(asked)
+	if t.OK = asked.OK; !t.OK {
+		return t.Report
 	}
-	r.Reply = beginning(reply.text, 200)
-	roomy := r.window()
-	if r.Info.Simulated {
-		return r
+	t.Reply = beginning(reply.text, 200)
+	roomy := t.window()
+	if t.Info.Simulated {
+		return t.Report
 	}
-	if r.tools(ctx, m, l); r.NativeTools == nil {
-		r.OK = false
-	} else if !*r.NativeTools {
-		r.OK = r.prompt(ctx, m, l)
+	if t.tools(ctx); t.NativeTools == nil {
+		t.OK = false
+	} else if !*t.NativeTools {
+		t.OK = t.prompt(ctx)
 	}
-	r.OK = r.OK && roomy
-	return r
+	t.OK = t.OK && roomy
+	return t.Report
+}
+
+// add records a step that has ended.
+func (t *tester) add(s Step) {
+	t.Steps = append(t.Steps, s)
+	if t.Tell != nil {
+		t.Tell(s)
+	}
+}
+
+// step runs one step within its bound.
+func (t *tester) step(ctx context.Context, name StepName, do func(context.Context) error) Step {
+	bound := cmp.Or(t.Bound, DefaultStepBound)
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if bound > 0 {
+		limited, cancel = context.WithTimeout(ctx, bound)
+	}
+	defer cancel()
+	begin := time.Now()
+	err := do(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = agent.NewModelError(agent.ModelUnreachable, t.Info.Name, tool.Textf("no answer within %s", bound),
+			tool.Textf("the server may still be loading the model; `weir model test --timeout 5m` waits longer"))
+	}
+	s := Step{Name: name, OK: err == nil, Elapsed: time.Since(begin)}
+	var me *agent.ModelError
+	switch {
+	case errors.As(err, &me):
+		s.Code = me.Code
+		s.Msg, s.Hint = me.Texts()
+	case err != nil:
+		s.Msg = tool.Text{Format: err.Error()}
+	}
+	return s
 }
 
 // window says whether what is known of the window is enough.
-func (r *Report) window() bool {
-	s := Step{Name: StepWindow, OK: true, Msg: tool.Textf("%d tokens", r.Info.Window)}
-	name := r.Info.Name
-	switch n := r.Info.Window; {
+func (t *tester) window() bool {
+	s := Step{Name: StepWindow, OK: true, Msg: tool.Textf("%d tokens", t.Info.Window)}
+	name := t.Info.Name
+	switch n := t.Info.Window; {
 	case n <= 0:
 		s.Msg = tool.Textf("the server does not say how long its window is")
 		s.Hint = tool.Textf("set window in [models.%s], in tokens; without it weir keeps results short", name)
@@ -133,19 +192,19 @@ func (r *Report) window() bool {
 	case n < goodWindow:
 		s.Hint = tool.Textf("results will be cut short; %d or more is better", goodWindow)
 	}
-	r.Steps = append(r.Steps, s)
+	t.add(s)
 	return s.OK
 }
 
-func (r *Report) describe(ctx context.Context, m agent.Model) {
-	d, ok := m.(agent.Describer)
+func (t *tester) describe(ctx context.Context) {
+	d, ok := t.model.(agent.Describer)
 	if !ok {
 		return
 	}
-	begin := time.Now()
-	info, err := d.Describe(ctx)
-	r.Info = info
-	r.Steps = append(r.Steps, stepOf(StepDescribe, begin, err))
+	t.add(t.step(ctx, StepDescribe, func(ctx context.Context) (err error) {
+		t.Info, err = d.Describe(ctx)
+		return err
+	}))
 }
 
 // river is the one tool of the tests. It is safe for concurrent use.
@@ -173,47 +232,49 @@ func (t *river) Call(_ context.Context, c tool.Call) (tool.Result, error) {
 	return r, nil
 }
 
-// tools asks for a call by the provider's own tool calling and reports whether
-// the model replied, whatever it said.
-func (r *Report) tools(ctx context.Context, m agent.Model, l tool.Locale) (replied bool) {
-	req := question(l)
-	req.Messages[0].Text = levelQuestion(l)
+// tools asks for a call by the provider's own tool calling and reports whether the
+// model replied, whatever it said.
+func (t *tester) tools(ctx context.Context) (replied bool) {
+	req := question(t.Locale)
+	req.Messages[0].Text = levelQuestion(t.Locale)
 	req.Tools = new(river).Tools()
-	reply, ok := r.try(ctx, m, StepTools, req)
-	last := &r.Steps[len(r.Steps)-1]
-	switch last.Code {
+	reply, s := t.ask(ctx, StepTools, req)
+	defer func() { t.add(s) }()
+	switch s.Code {
 	case agent.ModelRateLimited, agent.ModelUnreachable, agent.ModelAuth: // which says nothing about tools
 		return false
 	}
-	works := ok && reply.called
-	r.NativeTools = &works
+	replied = s.OK
+	works := s.OK && reply.called
+	t.NativeTools = &works
 	switch {
 	case works:
-		last.Msg = tool.Textf("native tool calling works")
+		s.Msg = tool.Textf("native tool calling works")
 		return true
-	case ok:
-		last.OK = false
-		last.Msg = tool.Textf("the model answered without calling the tool")
+	case s.OK:
+		s.OK = false
+		s.Msg = tool.Textf("the model answered without calling the tool")
 	}
-	last.Hint = tool.Textf("tools are called by prompt instead; nothing has to be changed")
-	return ok
+	s.Hint = tool.Textf("tools are called by prompt instead; nothing has to be changed")
+	return replied
 }
 
 // prompt runs one turn of an agent whose only tool is river, by text.
-func (r *Report) prompt(ctx context.Context, m agent.Model, l tool.Locale) bool {
+func (t *tester) prompt(ctx context.Context) bool {
 	cfg := agent.Defaults()
-	cfg.Mode, cfg.Locale, cfg.MaxToolCalls, cfg.MaxTokens = agent.ModePrompt, l, 2, testTokens
+	cfg.Mode, cfg.Locale, cfg.MaxToolCalls, cfg.MaxTokens = agent.ModePrompt, t.Locale, 2, testTokens
 	box := &river{}
-	begin := time.Now()
-	loop, err := agent.New(cfg, m, box, nil)
 	var out agent.Turn
-	if err == nil {
-		out, err = loop.Run(ctx, nil, levelQuestion(l))
-	}
-	r.Usage = r.Usage.Add(out.Usage)
-	s := stepOf(StepPrompt, begin, err)
+	s := t.step(ctx, StepPrompt, func(ctx context.Context) error {
+		loop, err := agent.New(cfg, t.model, box, nil)
+		if err == nil {
+			out, err = loop.Run(ctx, nil, levelQuestion(t.Locale))
+		}
+		return err
+	})
+	t.Usage = t.Usage.Add(out.Usage)
 	switch {
-	case err != nil:
+	case !s.OK:
 	case !box.called:
 		s.OK = false
 		s.Msg = tool.Textf("the model did not call the tool by text either")
@@ -224,7 +285,7 @@ func (r *Report) prompt(ctx context.Context, m agent.Model, l tool.Locale) bool 
 	default:
 		s.Msg = tool.Textf("tool calling by text works")
 	}
-	r.Steps = append(r.Steps, s)
+	t.add(s)
 	return s.OK
 }
 
@@ -240,44 +301,31 @@ type answer struct {
 	called bool
 }
 
-// try asks one question and records how it went. The last step is its own.
-func (r *Report) try(ctx context.Context, m agent.Model, name StepName, req agent.Request) (answer, bool) {
+// ask asks one question and returns how it went.
+func (t *tester) ask(ctx context.Context, name StepName, req agent.Request) (answer, Step) {
 	var a answer
-	begin, first := time.Now(), time.Duration(0)
-	var fail error
-	for d, err := range m.Generate(ctx, req) {
-		if err != nil {
-			fail = err
-			break
+	first := time.Duration(0)
+	s := t.step(ctx, name, func(ctx context.Context) error {
+		begin := time.Now()
+		for d, err := range t.model.Generate(ctx, req) {
+			if err != nil {
+				return err
+			}
+			if first == 0 {
+				first = time.Since(begin)
+			}
+			a.text += d.Text
+			if c := d.Call; c != nil && len(req.Tools) > 0 && c.Tool == req.Tools[0].Name && json.Valid(c.Args) {
+				a.called = true
+			}
+			if d.Usage != nil {
+				t.Usage = t.Usage.Add(*d.Usage)
+			}
 		}
-		if first == 0 {
-			first = time.Since(begin)
-		}
-		a.text += d.Text
-		if c := d.Call; c != nil && len(req.Tools) > 0 && c.Tool == req.Tools[0].Name && json.Valid(c.Args) {
-			a.called = true
-		}
-		if d.Usage != nil {
-			r.Usage = r.Usage.Add(*d.Usage)
-		}
-	}
-	s := stepOf(name, begin, fail)
+		return nil
+	})
 	s.FirstToken = first
-	r.Steps = append(r.Steps, s)
-	return a, fail == nil
-}
-
-func stepOf(name StepName, begin time.Time, err error) Step {
-	s := Step{Name: name, OK: err == nil, Elapsed: time.Since(begin)}
-	var me *agent.ModelError
-	switch {
-	case errors.As(err, &me):
-		s.Code = me.Code
-		s.Msg, s.Hint = me.Texts()
-	case err != nil:
-		s.Msg = tool.Text{Format: err.Error()}
-	}
-	return s
+	return a, s
 }
 
 func question(l tool.Locale) agent.Request {

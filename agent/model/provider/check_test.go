@@ -1,10 +1,15 @@
 package provider
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"iter"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -58,7 +63,7 @@ func TestTest(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := &canned{info: agent.ModelInfo{Name: "mine", Window: c.window}, descErr: c.descErr, replies: c.replies}
-			r := Test(t.Context(), m, tool.En)
+			r := Test(t.Context(), m, TestOptions{})
 			for i := range r.Steps {
 				r.Steps[i].Elapsed, r.Steps[i].FirstToken = 0, 0
 			}
@@ -85,7 +90,7 @@ func TestSmallWindows(t *testing.T) {
 		ready := says(agent.Delta{Text: "x"}, agent.Delta{Finish: agent.FinishStop})
 		calls := says(agent.Delta{Call: &tool.Call{Tool: "river_level", Args: json.RawMessage(`{}`)}}, agent.Delta{Finish: agent.FinishCalls})
 		m := &canned{info: agent.ModelInfo{Name: "m", Window: window}, replies: []func(func(agent.Delta, error) bool){ready, calls}}
-		r := Test(t.Context(), m, tool.Zh)
+		r := Test(t.Context(), m, TestOptions{Locale: tool.Zh})
 		step := r.Steps[2]
 		said := strings.Contains(step.Msg.String()+step.Hint.String(), want.says)
 		if r.OK != want.ok || step.OK != want.ok || !said {
@@ -94,11 +99,38 @@ func TestSmallWindows(t *testing.T) {
 	}
 }
 
+// Tell receives every step when it ends, and a silent model ends its step at the bound.
+func TestStepsAreToldAndBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mute{canned{info: agent.ModelInfo{Name: "slow"}}}
+		var told []StepName
+		began := time.Now()
+		r := Test(t.Context(), m, TestOptions{Bound: 20 * time.Second, Tell: func(s Step) { told = append(told, s.Name) }})
+		last := r.Steps[len(r.Steps)-1]
+		if r.OK || time.Since(began) != 20*time.Second || !slices.Equal(told, []StepName{StepDescribe, StepQuestion}) {
+			t.Errorf("OK %v after %s, told %v", r.OK, time.Since(began), told)
+		}
+		if last.Code != agent.ModelUnreachable || last.Msg.String() != "no answer within 20s" || !strings.Contains(last.Hint.String(), "--timeout") {
+			t.Errorf("%+v", last)
+		}
+	})
+}
+
+// A mute model describes itself and answers nothing.
+type mute struct{ canned }
+
+func (*mute) Generate(ctx context.Context, _ agent.Request) iter.Seq2[agent.Delta, error] {
+	return func(yield func(agent.Delta, error) bool) {
+		<-ctx.Done()
+		yield(agent.Delta{}, ctx.Err())
+	}
+}
+
 // A model that is not an AI is not asked for tools.
 func TestSimulatedModels(t *testing.T) {
 	m := &canned{info: agent.ModelInfo{Name: "demo", Window: 32768, Simulated: true}, replies: []func(func(agent.Delta, error) bool){
 		says(agent.Delta{Text: "a script"}, agent.Delta{Finish: agent.FinishStop})}}
-	if r := Test(t.Context(), m, tool.En); !r.OK || r.NativeTools != nil || len(m.asked) != 1 {
+	if r := Test(t.Context(), m, TestOptions{}); !r.OK || r.NativeTools != nil || len(m.asked) != 1 {
 		t.Errorf("%+v after %d questions", r, len(m.asked))
 	}
 }

@@ -11,9 +11,9 @@ import (
 // calling works. known is false when the question could not be asked: then
 // nothing was learnt. A provider that refuses the tools has answered.
 func Native(ctx context.Context, m agent.Model, l tool.Locale) (works, known bool) {
-	var r Report
-	replied := r.tools(ctx, m, l)
-	code := r.Steps[len(r.Steps)-1].Code
+	t := tester{TestOptions: TestOptions{Locale: l}, model: m}
+	replied := t.tools(ctx)
+	code := t.Steps[0].Code
 	refused := code == agent.ModelBadRequest || code == agent.ModelGarbage
-	return r.NativeTools != nil && *r.NativeTools, replied || refused
+	return t.NativeTools != nil && *t.NativeTools, replied || refused
 }

@@ -43,6 +43,9 @@ func modelServer(t *testing.T) string {
 		case body.Model == "locked" && r.Header.Get("Authorization") == "":
 			refuse(http.StatusUnauthorized, "invalid_api_key", "you have no key")
 			return
+		case body.Model == "silent":
+			<-r.Context().Done()
+			return
 		case body.Model == "closed":
 			refuse(http.StatusNotFound, "ModelNotOpen", "your account has not activated the model")
 			return

@@ -22,13 +22,15 @@ import (
 
 func modelTestCmd(c *cli) *cobra.Command {
 	var all bool
+	var o provider.TestOptions
 	cmd := &cobra.Command{
 		Use: "test [NAME...]", Short: "Ask a model one thing and one tool call; say what is wrong, and what to change", Args: argCount(0, -1, "models"),
 		Long: "Ask a model one tiny question and one that calls a tool: by the provider's own tool calling, else by text.\n" +
 			"Says what is wrong (the key, the name, the address, a model that is not opened, the window, the tools) and\n" +
-			"what to change. Without NAME: the default profile's model. Exits with 3 if a model cannot be used.",
-		RunE: func(cmd *cobra.Command, args []string) error { return c.testModels(cmd.Context(), args, all) },
+			"what to change, each step as it ends. Without NAME: the default profile's model. Exits with 3 if a model cannot be used.",
+		RunE: func(cmd *cobra.Command, args []string) error { return c.testModels(cmd.Context(), args, all, o) },
 	}
+	cmd.Flags().DurationVar(&o.Bound, "timeout", provider.DefaultStepBound, "the most `TIME` of one step; 0: 1m; negative: no bound")
 	cmd.Flags().BoolVar(&all, "all", false, "test every configured model")
 	return cmd
 }
@@ -49,9 +51,9 @@ func (t tested) MarshalJSON() ([]byte, error) {
 	return slices.Concat([]byte(`{"name":`), name, []byte(","), raw[1:]), err
 }
 
-// testModels tests the named models, all at once; their reports come in the
-// order of the names.
-func (c *cli) testModels(ctx context.Context, names []string, all bool) error {
+// testModels tests the named models, all at once; their steps come in the order of
+// the names.
+func (c *cli) testModels(ctx context.Context, names []string, all bool, o provider.TestOptions) error {
 	_, l, err := c.settings()
 	if err != nil {
 		return err
@@ -67,8 +69,10 @@ func (c *cli) testModels(ctx context.Context, names []string, all bool) error {
 	case len(names) == 0:
 		names = []string{s.Agent.Model}
 	}
-	locale, log := c.language(), c.options().Logger(s.Log)
+	o.Locale = c.language()
+	log := c.options().Logger(s.Log)
 	models := make([]agent.Model, len(names))
+	show := &testLog{cli: c, models: make([]testedModel, len(names))}
 	for i, name := range names {
 		m, ok := s.Models[name]
 		if name == daemon.DemoModel && !ok {
@@ -77,14 +81,21 @@ func (c *cli) testModels(ctx context.Context, names []string, all bool) error {
 		if !ok {
 			return usagef("`weir model list` lists them", "there is no model %q", name)
 		}
-		models[i] = app.NewModel(name, m, l.Secrets, log).Model
+		model := app.NewModel(name, m, l.Secrets, log)
+		models[i], show.models[i].title = model.Model, strings.TrimSpace(fmt.Sprintf("%s: %s %s", name, model.Info.Provider, model.Info.Model))
 	}
 	out := make([]tested, len(names))
-	_, done := c.Progress(c.Sprintf("asking %s", strings.Join(names, ", ")))
+	update, done := c.Progress(show.asking())
 	defer done()
+	show.update = update
 	var wg sync.WaitGroup
 	for i, m := range models {
-		wg.Go(func() { out[i] = tested{names[i], app.TestModel(ctx, m, locale)} })
+		wg.Go(func() {
+			o := o
+			o.Tell = func(s provider.Step) { show.step(i, s) }
+			out[i] = tested{names[i], app.TestModel(ctx, m, o)}
+			show.end(i)
+		})
 	}
 	wg.Wait()
 	done()
@@ -92,6 +103,66 @@ func (c *cli) testModels(ctx context.Context, names []string, all bool) error {
 		return err
 	}
 	return c.tellTested(out)
+}
+
+// A testLog prints the steps of tests that run at the same time, each when it ends and
+// no model's before those of the model before it.
+type testLog struct {
+	*cli
+	update func(string) // of the line of progress
+
+	mu     sync.Mutex
+	models []testedModel
+	at     int // the model whose steps are printed as they come
+}
+
+// testedModel is what is not printed yet of one model.
+type testedModel struct {
+	title  string // the line before its steps
+	titled bool   // it is printed
+	steps  []provider.Step
+	ended  bool
+}
+
+// asking is the line of progress.
+func (l *testLog) asking() string { return l.Sprintf("asking %s", l.models[l.at].title) }
+
+func (l *testLog) step(i int, s provider.Step) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.models[i].steps = append(l.models[i].steps, s)
+	l.print()
+}
+
+func (l *testLog) end(i int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.models[i].ended = true
+	l.print()
+}
+
+// print prints what can be printed now. The caller holds the mutex.
+func (l *testLog) print() {
+	if l.JSON {
+		return
+	}
+	l.update("")
+	for {
+		m := &l.models[l.at]
+		if !m.titled && len(m.steps) > 0 {
+			fmt.Fprintln(l.Out, m.title)
+			m.titled = true
+		}
+		for _, s := range m.steps {
+			l.tellStep(msg.Localize(l.Locale(), s))
+		}
+		m.steps = nil
+		if !m.ended || l.at == len(l.models)-1 {
+			break
+		}
+		l.at++
+	}
+	l.update(l.asking())
 }
 
 func (c *cli) tellTested(all []tested) error {
@@ -104,10 +175,6 @@ func (c *cli) tellTested(all []tested) error {
 		c.Print(all[0])
 	case c.JSON:
 		c.Print(map[string]any{"ok": ok, "models": all})
-	default:
-		for _, t := range all {
-			c.tellReport(t.name, t.report)
-		}
 	}
 	if !ok {
 		return term.ExitError(term.ExitModel)
@@ -115,20 +182,17 @@ func (c *cli) tellTested(all []tested) error {
 	return nil
 }
 
-func (c *cli) tellReport(name string, r provider.Report) {
-	fmt.Fprintf(c.Out, "%s: %s %s\n", name, r.Info.Provider, r.Info.Model)
-	for _, s := range r.Steps {
-		mark := "ok  "
-		switch {
-		case s.OK:
-		case s.Name == provider.StepTools: // there is another way
-			mark = "no  "
-		default:
-			mark = "FAIL"
-		}
-		fmt.Fprintf(c.Out, "  %s %-9s %6d ms  %s\n", mark, s.Name, s.Elapsed.Milliseconds(), s.Msg)
-		if !s.Hint.IsZero() {
-			fmt.Fprintf(c.Out, "       → %s\n", s.Hint)
-		}
+func (c *cli) tellStep(s provider.Step) {
+	mark := "ok  "
+	switch {
+	case s.OK:
+	case s.Name == provider.StepTools: // there is another way
+		mark = "no  "
+	default:
+		mark = "FAIL"
+	}
+	fmt.Fprintf(c.Out, "  %s %-9s %6d ms  %s\n", mark, s.Name, s.Elapsed.Milliseconds(), s.Msg)
+	if !s.Hint.IsZero() {
+		fmt.Fprintf(c.Out, "       → %s\n", s.Hint)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 // An environment finds variables of the process and of .env. A reload replaces
@@ -110,7 +109,7 @@ func NewModel(name string, m config.ModelSettings, env config.Lookup, log hclog.
 	info := agent.ModelInfo{Name: name, Provider: m.Provider, Model: m.Model, Window: m.Window}
 	cfg := provider.Config{
 		Name: name, Provider: m.Provider, BaseURL: m.BaseURL, Key: m.Key, KeyEnv: m.KeyEnv(), EnvFile: m.EnvFile(), Model: m.Model, EmbeddingModel: m.Embedding, Window: m.Window,
-		NativeTools: m.NativeTools, Extra: m.Extra, StallTimeout: time.Duration(m.Timeout),
+		NativeTools: m.NativeTools, Extra: m.Extra, FirstTimeout: time.Duration(m.First), StallTimeout: time.Duration(m.Timeout),
 		Getenv: func(name string) string { v, _ := env(name); return v },
 	}
 	model, err := provider.New(cfg, log.Named("model"))
@@ -122,15 +121,18 @@ func NewModel(name string, m config.ModelSettings, env config.Lookup, log hclog.
 
 // TestModel asks a model two tiny questions and returns what works. For an unusable
 // model it returns the reason.
-func TestModel(ctx context.Context, m agent.Model, l tool.Locale) provider.Report {
+func TestModel(ctx context.Context, m agent.Model, o provider.TestOptions) provider.Report {
 	err := Unusable(m)
 	if err == nil {
-		return provider.Test(ctx, m, l)
+		return provider.Test(ctx, m, o)
 	}
 	step := provider.Step{Name: "configure", Msg: msg.Of(err)}
 	if me, ok := errors.AsType[*agent.ModelError](err); ok {
 		step.Code = me.Code
 		step.Msg, step.Hint = me.Texts()
+	}
+	if o.Tell != nil {
+		o.Tell(step)
 	}
 	return provider.Report{Steps: []provider.Step{step}}
 }

@@ -134,7 +134,7 @@ func TestWhatPeopleGetWrong(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r := provider.Test(t.Context(), m, tool.En)
+				r := provider.Test(t.Context(), m, provider.TestOptions{})
 				for l, want := range map[tool.Locale][]string{tool.En: x.en, tool.Zh: x.zh} {
 					last := msg.Localize(l, r.Steps[len(r.Steps)-1])
 					t.Logf("%s: %s: %s → %s", l, last.Code, last.Msg, last.Hint)

@@ -48,7 +48,13 @@ func (p Peer) Transport(ctx context.Context, at Stage, err error) error {
 func (p Peer) stalled(at Stage, s *silence) *agent.ModelError {
 	code, hint := agent.ModelCut, tool.Textf("ask again, or raise timeout in [models.%s]", p.Name)
 	if at == Opening {
-		code, hint = agent.ModelUnreachable, tool.Textf("the server may still be loading the model; or raise timeout in [models.%s]", p.Name)
+		code = agent.ModelUnreachable
+	}
+	switch {
+	case s.look:
+		hint = p.urlHint()
+	case !s.begun:
+		hint = tool.Textf("the server may still be loading the model; if it needs longer, raise first_timeout in [models.%s]", p.Name)
 	}
 	e := p.Error(code, tool.Textf("the server said nothing for %s", s.after), hint)
 	e.Err = errors.Join(s, errFinal)
@@ -134,6 +140,10 @@ func (p Peer) Filtered() *agent.ModelError {
 }
 
 // A silence is the cause of a context that a Watch ended.
-type silence struct{ after fmt.Stringer }
+type silence struct {
+	after fmt.Stringer
+	begun bool // the reply had begun: the wait between pieces was bounded, not the first
+	look  bool // the server was asked about itself
+}
 
 func (s *silence) Error() string { return "silent for " + s.after.String() }

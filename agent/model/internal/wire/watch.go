@@ -14,6 +14,8 @@ const (
 	DefaultFirst = 5 * time.Minute
 	// DefaultStall is the wait between two pieces of an answer.
 	DefaultStall = 2 * time.Minute
+	// lookTimeout bounds every wait for what a server says about itself.
+	lookTimeout = 10 * time.Second
 	// idleShare is how many times the wait for the first byte a server may go on
 	// with signs of life and nothing else.
 	idleShare = 3
@@ -30,8 +32,8 @@ type Watch struct {
 	first, stall time.Duration
 	timer        *time.Timer
 	cancel       context.CancelCauseFunc
-	wait         *silence
 	begun        bool
+	look         bool          // no setting bounds the waits
 	idle         time.Duration // waited for bytes since the last that said something
 	room         int64         // bytes that the answer may still take
 }
@@ -49,7 +51,7 @@ func NewWatch(ctx context.Context, first, stall time.Duration) (context.Context,
 		first = max(DefaultFirst, stall)
 	}
 	w := &Watch{first: first, stall: stall, cancel: cancel, room: maxAnswer}
-	w.start(w.first)
+	w.start()
 	return ctx, w
 }
 
@@ -60,12 +62,24 @@ func orDefault(d, def time.Duration) time.Duration {
 	return d
 }
 
-func (w *Watch) start(d time.Duration) {
+// NewLook is NewWatch for a question about the server itself, which needs no model.
+func NewLook(ctx context.Context) (context.Context, *Watch) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &Watch{first: lookTimeout, stall: lookTimeout, cancel: cancel, room: maxAnswer, look: true}
+	w.start()
+	return ctx, w
+}
+
+// start bounds one wait for the server: for its first byte, or for the next.
+func (w *Watch) start() {
+	d := w.first
+	if w.begun {
+		d = w.stall
+	}
 	if d < 0 {
 		return
 	}
-	w.wait = &silence{after: d}
-	cause := w.wait
+	cause := &silence{after: d, begun: w.begun, look: w.look}
 	w.timer = time.AfterFunc(d, func() { w.cancel(cause) })
 }
 
@@ -103,11 +117,7 @@ type watched struct {
 }
 
 func (b *watched) Read(p []byte) (int, error) {
-	if b.w.begun {
-		b.w.start(b.w.stall)
-	} else {
-		b.w.start(b.w.first)
-	}
+	b.w.start()
 	began := time.Now()
 	n, err := b.ReadCloser.Read(p)
 	b.w.pause()

@@ -178,12 +178,13 @@ func TestWatch(t *testing.T) {
 		pause    time.Duration // of the reader, between two reads
 		finished bool
 		bytes    int
+		key      string // of the setting that bounded the wait
 	}{
-		{"the first byte may take longer", []time.Duration{9 * time.Second, time.Second}, 0, false, 2},
-		{"but not for ever", []time.Duration{11 * time.Second}, 0, false, 0},
-		{"the second may not", []time.Duration{time.Second, 3 * time.Second}, 0, false, 1},
-		{"a slow reader is not the server's silence", []time.Duration{time.Second, time.Second, time.Second}, time.Minute, false, 3},
-		{"little patience for what is complete", []time.Duration{time.Second, 4 * time.Second}, 0, true, 1},
+		{"the first byte may take longer", []time.Duration{9 * time.Second, time.Second}, 0, false, 2, "timeout"},
+		{"but not for ever", []time.Duration{11 * time.Second}, 0, false, 0, "first_timeout"},
+		{"the second may not", []time.Duration{time.Second, 3 * time.Second}, 0, false, 1, "timeout"},
+		{"a slow reader is not the server's silence", []time.Duration{time.Second, time.Second, time.Second}, time.Minute, false, 3, "timeout"},
+		{"little patience for what is complete", []time.Duration{time.Second, 4 * time.Second}, 0, true, 1, "timeout"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -200,13 +201,29 @@ func TestWatch(t *testing.T) {
 					}
 					time.Sleep(c.pause) // in the bubble's time
 				}
-				err := Peer{}.Transport(ctx, Reading, ctx.Err())
+				err := Peer{Name: "slow"}.Transport(ctx, Reading, ctx.Err())
+				if !strings.HasSuffix(err.Error(), " raise "+c.key+" in [models.slow]") {
+					t.Errorf("%v; want the setting %s named", err, c.key)
+				}
 				if n != c.bytes || !agent.IsModelCode(err, agent.ModelCut) || Repeatable(err) {
 					t.Errorf("%d bytes, %v; want %d and a silence that is not repeated", n, err, c.bytes)
 				}
 			})
 		})
 	}
+}
+
+// No setting bounds a look at the server, so its error names none.
+func TestSilentLookNamesNoSetting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, w := NewLook(t.Context())
+		defer w.Stop()
+		<-ctx.Done()
+		err := Peer{BaseURL: "http://127.0.0.1:1/v1"}.Transport(ctx, Opening, ctx.Err())
+		if !strings.Contains(err.Error(), "said nothing for 10s; base_url is http://127.0.0.1:1/v1") {
+			t.Error(err)
+		}
+	})
 }
 
 func TestFirstFollowsStall(t *testing.T) {
