@@ -90,6 +90,9 @@ func (c *cli) askOnce(ctx context.Context, a askFlags, args []string) error {
 		if a.Conversation, err = cl.Conversation(ctx, a.Conversation); err != nil {
 			return err
 		}
+		if !a.quiet {
+			c.tellPlace(cl)
+		}
 		if a.wait && cl.local {
 			return usagef("start `weir serve` first", "--wait is for a running daemon: only there can `weir approvals` answer")
 		}

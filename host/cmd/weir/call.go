@@ -33,6 +33,7 @@ func callCmd(c *cli) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				c.tellPlace(cl)
 				if conversation, err = cl.Conversation(cmd.Context(), conversation); err != nil {
 					return err
 				}

@@ -18,8 +18,8 @@ import (
 // or one that was opened inside this process for the command alone.
 type session struct {
 	*client.Client
-	// config is the file of the daemon's configuration. Empty: it has none.
-	config string
+	// at describes the daemon.
+	at client.Address
 	// local reports whether the daemon runs inside this process.
 	local bool
 	// warm is Host.Warm of a local daemon. A running daemon compiles automatically; it
@@ -29,7 +29,7 @@ type session struct {
 
 // plugins returns what the commands about plugins need of the daemon.
 func (s *session) plugins() plugincmd.Daemon {
-	return plugincmd.Daemon{API: s.Client, Config: s.config, Warm: s.warm}
+	return plugincmd.Daemon{API: s.Client, Config: s.at.Config, Warm: s.warm}
 }
 
 // running returns a client of the running daemon of the data folder, or nil. The
@@ -40,23 +40,35 @@ func (c *cli) running(ctx context.Context, p config.Paths) *session {
 		return nil
 	}
 	cl.SetLanguage(string(c.language()))
-	return &session{Client: cl, config: a.Config}
+	return &session{Client: cl, at: a}
 }
 
 // find returns a client of the running daemon, or nil, and the paths of its data
-// folder.
+// folder. Flags that the daemon would ignore are an error.
 func (c *cli) find(ctx context.Context) (*session, config.Paths, error) {
 	p, err := c.source().Paths()
 	if err != nil {
 		return nil, p, err
 	}
-	return c.running(ctx, p), p, nil
+	s := c.running(ctx, p)
+	if s == nil {
+		return nil, p, nil
+	}
+	return s, p, c.refused(s)
+}
+
+// refused returns an error if a flag has no effect on the running daemon.
+func (c *cli) refused(s *session) error {
+	if c.verbose {
+		c.errf("weir: a daemon answers, process %d: what happens inside is in its log\n", s.at.PID)
+	}
+	return c.source().Refused(s.at)
 }
 
 // connect returns a client of the running daemon, or of one that is opened for this
 // command. The caller must close it.
 func (c *cli) connect(ctx context.Context) (*session, error) {
-	s, p, err := c.find(ctx)
+	s, _, err := c.find(ctx)
 	if s != nil || err != nil {
 		return s, err
 	}
@@ -68,9 +80,23 @@ func (c *cli) connect(ctx context.Context) (*session, error) {
 		a.Close()
 		return nil, err
 	}
-	s = &session{Client: client.InProcess(a.Daemon.Handler(), a.Token, a.Close), config: p.Config, local: true, warm: a.Host.Warm}
+	s = &session{Client: client.InProcess(a.Daemon.Handler(), a.Token, a.Close), at: a.Address(""), local: true, warm: a.Host.Warm}
 	s.SetLanguage(string(c.language()))
 	return s, nil
+}
+
+// tellPlace says which folder the tools of a running daemon see, and which
+// configuration holds, where a reader would expect those of the current folder.
+func (c *cli) tellPlace(s *session) {
+	if s.local || s.at.Workspace == "" {
+		return
+	}
+	if s.at.Workspace != c.source().WorkspaceIn(c.Lookup) {
+		c.errf("weir: a daemon answers; its tools see the folder %s\n", s.at.Workspace)
+	}
+	if p, err := c.findPaths(); err == nil && p.Config != "" && p.Config != s.at.Config {
+		c.errf("weir: a daemon answers; %s is not its configuration\n", p.Config)
+	}
 }
 
 // A runner is what a cobra.Command runs.
@@ -103,7 +129,7 @@ func (c *cli) withClient(ctx context.Context, f func(*session) error) error {
 // completeKey says in the hint of a problem which process lacks the variable of a
 // model's key, and where to put it.
 func (c *cli) completeKey(s *session, p *api.Problem) {
-	name, file := p.KeyEnv, config.EnvFile(s.config)
+	name, file := p.KeyEnv, config.EnvFile(s.at.Config)
 	here := name != "" && c.Getenv(name) != ""
 	switch {
 	case name == "":

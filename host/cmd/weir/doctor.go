@@ -19,10 +19,11 @@ func doctorCmd(c *cli) *cobra.Command {
 		Long: "Check the configuration, the plugin folders, the data, the models, the port, the clock and the tools that\n" +
 			"build plugins. Nothing is changed, and a running daemon is not disturbed. Exit code 1: something failed.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cl, p, err := c.find(cmd.Context())
+			p, err := c.findPaths()
 			if err != nil {
 				return err
 			}
+			cl := c.running(cmd.Context(), p)
 			checks := doctor.Checks{Source: c.source(), Paths: p, Version: version(), Listen: listen, Model: c.connectModel}
 			if cl != nil {
 				checks.Daemon = cl.Client

@@ -66,6 +66,9 @@ func (c *cli) join(ctx context.Context, p config.Paths) (*mcpbridge.Peer, error)
 	o.Stays = true
 	for {
 		if cl := c.running(ctx, p); cl != nil {
+			if err := c.refused(cl); err != nil {
+				return nil, err
+			}
 			s, err := cl.MCP(ctx)
 			if err == nil {
 				return &mcpbridge.Peer{R: s.R, W: s.W, Close: func() { _ = s.Close() }}, nil
@@ -108,7 +111,7 @@ func (c *cli) host(ctx context.Context, a *app.App) (*mcpbridge.Peer, error) {
 	l := &mcpbridge.Peer{Serve: a.Daemon.ServeMCP, Close: func() { stop(); a.Close() }}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err == nil {
-		err = announce(a.Paths, "http://"+listener.Addr().String())
+		err = announce(a.Paths, a.Address("http://"+listener.Addr().String()))
 	}
 	if err != nil {
 		a.Warn(tool.Textf("other weir commands will not find this one: %v", err))
@@ -142,7 +145,7 @@ func mcpConfigCmd(c *cli) *cobra.Command {
 			if i < 0 {
 				return usagef("use one of: "+strings.Join(names, ", "), "--client is %q", client)
 			}
-			return c.configureClient(mcpbridge.Clients()[i], file, write, http)
+			return c.configureClient(cmd.Context(), mcpbridge.Clients()[i], file, write, http)
 		},
 	}
 	f := cmd.Flags()
@@ -154,7 +157,7 @@ func mcpConfigCmd(c *cli) *cobra.Command {
 	return cmd
 }
 
-func (c *cli) configureClient(m mcpbridge.Client, file string, write, http bool) error {
+func (c *cli) configureClient(ctx context.Context, m mcpbridge.Client, file string, write, http bool) error {
 	p, err := c.findPaths()
 	if err != nil {
 		return err
@@ -165,9 +168,9 @@ func (c *cli) configureClient(m mcpbridge.Client, file string, write, http bool)
 	}
 	var e mcpbridge.Entry
 	if http {
-		e, err = c.httpEntry(p, m)
+		e, err = c.httpEntry(ctx, p, m)
 	} else {
-		e, err = c.stdioEntry(p, dirs, m)
+		e, err = c.stdioEntry(ctx, p, dirs, m)
 	}
 	if err != nil {
 		return err
@@ -201,21 +204,25 @@ func (c *cli) clientDirs() (mcpbridge.Dirs, error) {
 }
 
 // stdioEntry lets the client start weir with the flags of this command.
-func (c *cli) stdioEntry(p config.Paths, dirs mcpbridge.Dirs, m mcpbridge.Client) (mcpbridge.Entry, error) {
+func (c *cli) stdioEntry(ctx context.Context, p config.Paths, dirs mcpbridge.Dirs, m mcpbridge.Client) (mcpbridge.Entry, error) {
 	workspace := cmp.Or(c.workspace, c.Getenv("WEIR_WORKSPACE"), dirs.Workspace)
 	data := ""
 	if c.data != "" {
 		data = p.Data
 	}
+	want := config.Source{Config: p.Config, Plugins: c.plugins, Workspace: workspace}
+	if s := c.running(ctx, p); s != nil && want.Refused(s.at) != nil {
+		c.errf("weir: a daemon runs with the data folder %s, and its tools see %s; the client starts weir as written here only when it has stopped, or with --data DIR\n", p.Data, s.at.Workspace)
+	}
 	return m.StdioEntry([][2]string{{"--config", p.Config}, {"--data", data}, {"--plugins", c.plugins}, {"--workspace", workspace}})
 }
 
 // httpEntry lets the client reach the daemon.
-func (c *cli) httpEntry(p config.Paths, m mcpbridge.Client) (mcpbridge.Entry, error) {
+func (c *cli) httpEntry(ctx context.Context, p config.Paths, m mcpbridge.Client) (mcpbridge.Entry, error) {
 	if !m.HTTP {
 		return mcpbridge.Entry{}, usagef("leave --http out: it starts weir itself then", "%s reaches no server by HTTP with a token", m.Name)
 	}
-	_, l, err := c.settings()
+	addr, err := c.listens(ctx, p)
 	if err != nil {
 		return mcpbridge.Entry{}, err
 	}
@@ -223,7 +230,17 @@ func (c *cli) httpEntry(p config.Paths, m mcpbridge.Client) (mcpbridge.Entry, er
 	if err != nil {
 		return mcpbridge.Entry{}, err
 	}
-	return m.HTTPEntry(l.Settings.WithDefaults().Server.Addr, token), nil
+	return m.HTTPEntry(addr, token), nil
+}
+
+// listens returns the address of the running daemon, or else the one at which the next
+// will listen.
+func (c *cli) listens(ctx context.Context, p config.Paths) (string, error) {
+	if s := c.running(ctx, p); s != nil {
+		return strings.TrimPrefix(s.URL(), "http://"), nil
+	}
+	_, l, err := c.settings()
+	return l.Settings.WithDefaults().Server.Addr, err
 }
 
 // printEntry prints the entry and the name of the file that it belongs to.

@@ -19,7 +19,7 @@ func TestClientExamples(t *testing.T) {
 		var out bytes.Buffer
 		c := newCLI(term.Env{Out: &out, Err: io.Discard})
 		c.workspace = "/home/ann/project"
-		e, err := c.stdioEntry(config.Paths{}, mcpbridge.Dirs{}, m)
+		e, err := c.stdioEntry(t.Context(), config.Paths{}, mcpbridge.Dirs{}, m)
 		if err != nil {
 			t.Fatal(err)
 		}

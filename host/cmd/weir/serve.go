@@ -53,7 +53,7 @@ func (c *cli) serve(ctx context.Context, addr string) error {
 		return err
 	}
 	url := "http://" + l.Addr().String()
-	if err := announce(a.Paths, url); err != nil {
+	if err := announce(a.Paths, a.Address(url)); err != nil {
 		a.Warn(msg.Of(err))
 	}
 	defer func() { _ = os.Remove(a.Paths.Address) }()
@@ -131,8 +131,8 @@ func cause(err error) error {
 // announce leaves the address for the command line. Of a file that could not
 // be written whole nothing is left; a daemon serves the page and the API all
 // the same.
-func announce(p config.Paths, url string) error {
-	b, err := json.Marshal(client.Address{URL: url, PID: os.Getpid(), Config: p.Config})
+func announce(p config.Paths, at client.Address) error {
+	b, err := json.Marshal(at)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (c *cli) banner(ctx context.Context, a *app.App, url string) {
 	}
 	fmt.Fprintf(c.Err, "\nweir %s\n", version())
 	c.errf("  page    %s/#token=%s\n", url, a.Token)
-	c.errf("  config  %s\n  data    %s\n", file, a.Paths.Data)
+	c.errf("  config  %s\n  data    %s\n  files   %s\n", file, a.Paths.Data, a.Address(url).Workspace)
 	c.tellModel(ctx, a)
 	c.tellPlugins(a.Host.Plugins())
 	for _, w := range a.Warnings() {

@@ -76,7 +76,7 @@ func (c *cli) addUser(ctx context.Context, name string, u config.UserSettings) e
 	token := madeToken()
 	sum := sha256.Sum256([]byte(token))
 	u.TokenSHA256 = hex.EncodeToString(sum[:])
-	file, err := c.editUsers(func(before config.Settings, text string) (string, error) {
+	file, err := c.editUsers(ctx, func(before config.Settings, text string) (string, error) {
 		if _, ok := before.Users[name]; ok {
 			return "", usagef("`weir user remove "+name+"` takes them out first", "there is a user %s already", name)
 		}
@@ -97,8 +97,8 @@ func (c *cli) addUser(ctx context.Context, name string, u config.UserSettings) e
 
 // editUsers changes the configuration's text and writes it when it means what it
 // should. It returns the file.
-func (c *cli) editUsers(change func(before config.Settings, text string) (string, error), meant func(after config.Settings) bool) (string, error) {
-	p, err := c.findPaths()
+func (c *cli) editUsers(ctx context.Context, change func(before config.Settings, text string) (string, error), meant func(after config.Settings) bool) (string, error) {
+	_, p, err := c.find(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -137,8 +137,8 @@ func orEmpty(before, s, after string) string {
 // reloadAfter lets a running daemon read the configuration again, and says
 // whether one did.
 func (c *cli) reloadAfter(ctx context.Context) (bool, error) {
-	cl, _, err := c.find(ctx)
-	if cl == nil || err != nil {
+	cl, p, err := c.find(ctx)
+	if cl == nil || err != nil || cl.at.Config != "" && cl.at.Config != p.Config {
 		return false, err
 	}
 	var out daemon.ReloadReport

@@ -47,7 +47,7 @@ func (c *cli) removeUser(ctx context.Context, name string, purge bool) error {
 		return usagef("`weir conversation delete` deletes your own", "%s", err)
 	}
 	out := removedUser{Removed: name}
-	file, err := c.editUsers(func(before config.Settings, text string) (string, error) {
+	file, err := c.editUsers(ctx, func(before config.Settings, text string) (string, error) {
 		if _, ok := before.Users[name]; !ok {
 			return "", errNoUser
 		}

@@ -16,6 +16,11 @@ type Address struct {
 	PID int    `json:"pid"`
 	// Config is the file of the daemon's configuration. Empty: it has none.
 	Config string `json:"config,omitempty"`
+	// Plugins is the folder of the flag --plugins. Empty: the configuration names the
+	// folders.
+	Plugins string `json:"plugins,omitempty"`
+	// Workspace is the folder that tools see as /workspace.
+	Workspace string `json:"workspace,omitempty"`
 }
 
 // Files are the paths of the files in a data folder by which a daemon is found.

@@ -23,6 +23,9 @@ const missing = "not_found"
 // leastID is the length of the shortest part of an id, in bytes.
 const leastID = 4
 
+// wholeID is the length of a result's id, in bytes.
+const wholeID = 36
+
 // mostMatches is how many ids that match a part are looked at, mostShown how many an
 // error lists.
 const mostMatches, mostShown = 100, 5
@@ -61,13 +64,16 @@ func (c *Client) Conversation(ctx context.Context, given string) (string, error)
 
 // Result returns the whole id of an archived result. given is its id, the beginning
 // or the end of it, or Last. Of several matches, one in the conversation comes before
-// the others; empty: none does. No match and several matches are a *api.Problem.
+// the others; empty: none does. A whole id is returned as it is. No match and several matches are a *api.Problem.
 func (c *Client) Result(ctx context.Context, given, conversation string) (string, error) {
 	var list struct {
 		Archives []struct {
 			UUID         string
 			Conversation string `json:"conversation_id"`
 		}
+	}
+	if len(given) == wholeID { // the daemon knows what became of it
+		return given, nil
 	}
 	part, err := c.matching(ctx, "/api/archives", given, &list)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/daemon/web"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/plugin"
@@ -125,6 +127,13 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		debug.SetGCPercent(gcPercent)
 	}
 	return a, err
+}
+
+// Address describes the running daemon to other commands.
+func (a *App) Address(url string) client.Address {
+	at := a.options.Source.Running(a.Paths, a.env.lookup)
+	at.URL, at.PID = url, os.Getpid()
+	return at
 }
 
 // openHost opens the host, and warns of what in the settings has no effect.

@@ -9,12 +9,14 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/term"
@@ -100,17 +102,36 @@ func (p *plainInput) answers() Answers {
 func (p *plainInput) addHistory(string) {}
 func (p *plainInput) close()            {}
 
+// greet says in one line what answers, with which tools and which folder.
+func (c *chat) greet(ctx context.Context, workspace string) {
+	model := c.ask.Model
+	if model == "" {
+		model = c.Sprintf("of the profile %s", c.ask.Profile)
+	}
+	if c.ask.Model == "" && c.ask.Profile == "" {
+		var out daemon.ConfiguredModels
+		_ = c.cl.Get(ctx, "/api/models", &out) // without an answer the line names none
+		i := slices.IndexFunc(out.Models, func(m daemon.ConfiguredModel) bool { return m.Default })
+		if model = c.Sprintf("none"); i >= 0 {
+			model = out.Models[i].Name
+		}
+	}
+	var out struct{ Tools []struct{} }
+	_ = c.cl.Get(ctx, "/api/tools", &out) // as above
+	c.Errf("weir chat: model %s, %d tools, files of %s — /help for commands, Ctrl-D to end\n", limit.Visible(model), len(out.Tools), limit.Visible(workspace))
+}
+
 // Run asks question after question until the input ends. connect calls use with a
-// client of the daemon. Ctrl-C ends the turn that runs, not the command; ctx is
+// client of the daemon and the folder that its tools see as /workspace. Ctrl-C ends the turn that runs, not the command; ctx is
 // therefore not used to end the chat, but SIGTERM ends it. Run returns a
 // term.ExitError if Ctrl-C was pressed twice or the process was asked to stop.
-func Run(ctx context.Context, p *term.Printer, o Options, connect func(ctx context.Context, use func(*client.Client) error) error) error {
+func Run(ctx context.Context, p *term.Printer, o Options, connect func(ctx context.Context, use func(cl *client.Client, workspace string) error) error) error {
 	interrupts := make(chan os.Signal, 4)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM)
 	defer stop()
-	return connect(ctx, func(cl *client.Client) error {
+	return connect(ctx, func(cl *client.Client, workspace string) error {
 		c := &chat{Printer: p, cl: cl, ask: o.Ask, think: o.Think, report: o.Report, adds: o.Complete}
 		c.ask.Explain = true
 		var err error
@@ -120,7 +141,7 @@ func Run(ctx context.Context, p *term.Printer, o Options, connect func(ctx conte
 		c.input = c.newInput(ctx, o.History)
 		defer c.input.close()
 		if p.Interactive() {
-			p.Errf("weir chat — /help for commands, Ctrl-D to end\n")
+			c.greet(ctx, workspace)
 		}
 		return c.loop(ctx, interrupts)
 	})

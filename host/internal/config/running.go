@@ -1,0 +1,63 @@
+package config
+
+import (
+	"path/filepath"
+
+	"github.com/weirhost/weir/host/daemon/client"
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// WorkspaceIn returns the absolute path of the folder that tools see as /workspace:
+// that of the flag, else of WEIR_WORKSPACE in env, else the current one.
+func (o Source) WorkspaceIn(env Lookup) string {
+	if o.Workspace != "" {
+		return absolute(o.Workspace)
+	}
+	v, _ := env("WEIR_WORKSPACE")
+	return absolute(v)
+}
+
+// Running describes a daemon with this source: its workspace and what a command
+// compares its own flags with.
+func (o Source) Running(p Paths, env Lookup) client.Address {
+	a := client.Address{Config: p.Config, Workspace: o.WorkspaceIn(env)}
+	if o.Plugins != "" {
+		a.Plugins = absolute(o.Plugins)
+	}
+	return a
+}
+
+// Refused returns an error if a running daemon works with another configuration,
+// plugin folder or workspace than a flag says: the flag would have no effect.
+func (o Source) Refused(a client.Address) error {
+	none := tool.Textf("none")
+	for _, f := range []struct{ flag, wanted, has string }{
+		{"--config", o.Config, a.Config}, {"--plugins", o.Plugins, a.Plugins}, {"--workspace", o.Workspace, a.Workspace},
+	} {
+		if f.wanted == "" || sameFile(f.wanted, f.has) {
+			continue
+		}
+		has := tool.Textf("%s", f.has)
+		if f.has == "" {
+			has = none
+		}
+		return msg.Usagef("", "%s %s would have no effect: a daemon runs with the data folder, and was started with another one: %v", f.flag, f.wanted, has).
+			WithHint("leave %s out, stop the daemon (process %d) first, or give this command a data folder of its own with --data DIR", f.flag, a.PID)
+	}
+	return nil
+}
+
+// absolute is filepath.Abs with the links of the path followed, where that works.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return path
+}
+
+// sameFile reports whether two paths name the same file.
+func sameFile(a, b string) bool { return b != "" && absolute(a) == absolute(b) }
