@@ -2,9 +2,9 @@ package daemon
 
 import (
 	"context"
-	"io/fs"
+	"io"
 	"net/http"
-	"sync"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -12,10 +12,12 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/access"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/approvals"
-	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/openai"
+	"github.com/weirhost/weir/host/daemon/openapi"
 	"github.com/weirhost/weir/host/daemon/resume"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/sse"
@@ -23,72 +25,8 @@ import (
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/host/daemon/usage"
-	"github.com/weirhost/weir/host/internal/msg"
-	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
-
-// DemoModel is the name of the offline demo model, which is not an AI.
-const DemoModel = "demo"
-
-// Config is everything a Daemon is made from. The caller keeps the Host and
-// closes it after the Daemon.
-type Config struct {
-	Host *host.Host
-	// Models are the chat models by the operator's name.
-	Models map[string]Model
-	// Profiles are the agent profiles by name; "default" must be among them.
-	Profiles map[string]Profile
-	// Users are those who have a token of their own, by name; none may be called as
-	// Principal is.
-	Users map[string]User
-	// Token opens the data routes. An empty one opens nothing.
-	Token string
-	// Hosts are further names, without port, by which the daemon may be
-	// reached beside localhost and the loopback addresses.
-	Hosts []string
-	// Principal is the name of the operator, whose token Token is; empty: "local".
-	Principal string
-	// Pages are the page's static files; nil: no page.
-	Pages fs.FS
-	// Settings is what /api/settings shows; it must hold no secret.
-	Settings any
-	// Reload reads the whole configuration again and applies it; it may call
-	// Configure. nil: a reload reads the plugin folders and the grants alone.
-	Reload func(context.Context) (ReloadReport, error)
-	// Grant adds to the grants of a plugin in the configuration, with folders in the
-	// workspace only, and returns what takes that back. Nil: no approval grants anything.
-	Grant func(name string, add plugin.Grant) (undo func() error, err error)
-	// Grants reads the plugins' grants again, before each approval of a plugin and each
-	// reload that a person requests. nil: the Host's grants stay unchanged.
-	Grants func() (map[string]plugin.Grant, error)
-	// ResumeGrace is how long a turn goes on whose client has gone, if it said that
-	// it comes back; 0: resume.DefaultGrace; negative: every turn ends with its
-	// client.
-	ResumeGrace time.Duration
-	// MCP says what clients of that protocol get.
-	MCP MCP
-	// MaxTurns bounds the turns at once; 0: 256; negative: no bound.
-	MaxTurns int
-	// Tracing says what spans are made; the zero value: none.
-	Tracing telemetry.Tracing
-	Version string
-	Logger  hclog.Logger     // nil: silent
-	Now     func() time.Time // nil: time.Now
-}
-
-// What of a Config can change while the Daemon serves.
-type (
-	Setup   = setup.Config
-	Model   = setup.Model
-	Profile = setup.Profile
-	User    = setup.User
-	// A Quota bounds what one user uses.
-	Quota = usage.Quota
-)
-
-// CheckUserName returns an error if no user can have the name.
-func CheckUserName(name string) error { return setup.CheckUserName(name) }
 
 // A Daemon serves one Host and its conversations. It is safe for concurrent use.
 type Daemon struct {
@@ -104,19 +42,18 @@ type Daemon struct {
 	metrics   *telemetry.Metrics
 	approvals *approvals.Queue
 	resumable *resume.Turns
-	mcp       *mcpserver.Server
 	store     *store.Store
 	calls     *usage.CallLog // calls that belong to no turn
 	meter     *usage.Meter
 	openai    *openai.Server
-
-	mu      sync.Mutex
-	bearers map[*bearer]bool // streams of MCP
+	chat      *chat
+	plugins   *plugins
+	mcp       *mcpClients
 }
 
 // New makes a Daemon; it starts nothing.
 func New(cfg Config) (*Daemon, error) {
-	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, beat: sse.Heartbeat, bearers: map[*bearer]bool{}, approvals: approvals.NewQueue()}
+	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, beat: sse.Heartbeat, approvals: approvals.NewQueue()}
 	if d.log == nil {
 		d.log = hclog.NewNullLogger()
 	}
@@ -126,8 +63,8 @@ func New(cfg Config) (*Daemon, error) {
 	if d.cfg.Principal == "" {
 		d.cfg.Principal = setup.DefaultOperator
 	}
-	if d.cfg.ResumeGrace == 0 {
-		d.cfg.ResumeGrace = resume.DefaultGrace
+	if cfg.ResumeGrace == 0 {
+		cfg.ResumeGrace = resume.DefaultGrace
 	}
 	d.start = d.now()
 	var err error
@@ -151,11 +88,18 @@ func New(cfg Config) (*Daemon, error) {
 	d.gate = turns.NewGate(func() chan struct{} { return d.current.State().Slots })
 	d.turns = turns.New(turns.Config{
 		Host: cfg.Host, Store: d.store, Setup: d.current, Gate: d.gate, Meter: d.meter, Metrics: d.metrics, Known: d.knows,
-		Approvals: d.approvals, OwnIDs: []string{CallConversation, mcpConversation}, Logger: d.log, Now: clock,
+		Approvals: d.approvals, OwnIDs: []string{CallConversation, mcpserver.Conversation}, Logger: d.log, Now: clock,
 	})
-	d.mcp = d.newMCP()
-	d.resumable = d.newResumable()
-	d.openai = openai.New(openai.Config{Backend: completionBackend{d}, Created: d.start, Now: d.now, Heartbeat: func() time.Duration { return d.beat }})
+	beat := func() time.Duration { return d.beat }
+	d.resumable = resume.New(resume.Config{Heartbeat: beat, Problem: func(l tool.Locale, err error) *api.Problem { return asProblem(err).In(l) }})
+	d.openai = openai.New(openai.Config{Backend: completionBackend{d.turns, d.current}, Created: d.start, Now: d.now, Heartbeat: beat})
+	d.chat = &chat{d.turns, d.resumable, cfg.ResumeGrace, beat}
+	d.plugins = &plugins{cfg.Host, d.gate, d.log, cfg.Grants, cfg.Grant}
+	d.mcp = &mcpClients{
+		config: cfg.MCP, bearers: access.NewBearers(d.current), current: d.current, gate: d.gate,
+		meter: d.meter, metrics: d.metrics, calls: d.calls, known: d.knows, log: d.log,
+	}
+	d.mcp.serve(cfg.Host, cfg.Version, d.now)
 	return d, nil
 }
 
@@ -167,12 +111,7 @@ func (d *Daemon) Configure(s Setup) error {
 	if err := d.current.Configure(s); err != nil {
 		return err
 	}
-	defer d.mcp.Refresh() // whose users may see other tools then
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for b := range d.bearers {
-		d.holdLocked(b)
-	}
+	d.mcp.refresh()
 	return nil
 }
 
@@ -184,7 +123,7 @@ func (d *Daemon) Configure(s Setup) error {
 func (d *Daemon) Drain(ctx context.Context) error {
 	defer d.calls.Flush()
 	defer d.meter.Flush()
-	defer d.mcp.Close()
+	defer d.mcp.server.Close()
 	d.gate.Close()
 	d.approvals.Close()
 	d.resumable.Stop(false)
@@ -204,32 +143,44 @@ func (d *Daemon) Aside(a Aside, name string, m Model) agent.Model { return d.tur
 // Handler returns the handler of all routes, with the checks of access.
 func (d *Daemon) Handler() http.Handler {
 	mux := http.NewServeMux()
-	rows := map[string]route{}
+	auth := map[string]openapi.Auth{}
+	g := guard{d.log, d.current}
 	for _, r := range d.routes() {
-		mux.HandleFunc(r.pattern(), d.guard(r.Handle))
-		rows[r.pattern()] = r
+		mux.HandleFunc(r.Pattern(), g.wrap(r.Handle))
+		auth[r.Pattern()] = r.Auth
 	}
-	return &access{
-		d:     d,
-		hosts: append([]string{"localhost", "127.0.0.1", "::1"}, d.cfg.Hosts...),
-		next:  mux,
-		route: func(r *http.Request) route {
+	return &access.Check{
+		Setup: d.current, Hosts: append([]string{"localhost", "127.0.0.1", "::1"}, d.cfg.Hosts...), Next: mux, Refuse: writeProblem,
+		Auth: func(r *http.Request) openapi.Auth {
 			_, pattern := mux.Handler(r)
-			return rows[pattern]
+			return auth[pattern]
 		},
 	}
 }
 
-// A ReloadReport is the outcome of a reload of the configuration.
-type ReloadReport struct {
-	// Change lists the changes of plugins.
-	Change host.Change `json:"change"`
-	// InForce names the changed settings that apply now, by their keys in tools.toml;
-	// Restart those that apply after a restart.
-	InForce []string `json:"in_force"`
-	Restart []string `json:"restart"`
-	// Notes say what else a person has to do.
-	Notes []tool.Text `json:"notes"`
+// routes returns the routes of all subjects. Tests check the access rules of every one,
+// and /openapi.json describes them.
+func (d *Daemon) routes() []openapi.Route {
+	h := d.cfg.Host
+	clock := func() time.Time { return d.now() }
+	return slices.Concat(
+		(&system{h, d.store, d.current, d.gate, d.metrics, d.cfg.Version, d.routes}).routes(),
+		d.chat.routes(),
+		(&conversations{d.store, h, d.gate, d.log}).routes(),
+		(&exports{d.store, d.log}).routes(),
+		(&tools{h, d.store, d.current, d.gate, d.turns, d.metrics, d.knows, d.log, clock}).routes(),
+		(&reloads{d.gate, d.Reload}).routes(),
+		d.plugins.routes(),
+		(&archives{h, d.log}).routes(),
+		(&results{h, d.store, d.turns, d.log, clock}).routes(),
+		(&traces{d.store}).routes(),
+		(&pending{d.approvals}).routes(),
+		(&models{d.current}).routes(),
+		(&users{h, d.store, d.current, d.meter, d.calls, d.log}).routes(),
+		(&completions{d.openai}).routes(),
+		d.mcp.routes(),
+		[]openapi.Route{page{d.cfg.Pages}.route()}, // everything else, wrong methods of the routes above included
+	)
 }
 
 // Reload reads the configuration and the plugin folders again, as a person asks
@@ -242,50 +193,23 @@ func (d *Daemon) Reload(ctx context.Context) (ReloadReport, error) {
 	return ReloadReport{Change: change, InForce: []string{}, Restart: []string{}, Notes: []tool.Text{}}, err
 }
 
-// postReload reloads and says what became different.
-func (d *Daemon) postReload(w http.ResponseWriter, r *http.Request) error {
-	out, err := d.Reload(r.Context())
-	if err != nil {
-		return err
-	}
-	httpjson.Write(w, http.StatusOK, msg.Localize(localeOf(r), out))
-	return nil
+// ReloadPlugins reads the plugin folders and the grants again, for a person, and
+// returns what changed. Grants that cannot be read change nothing.
+func (d *Daemon) ReloadPlugins(ctx context.Context) (host.Change, error) {
+	return d.plugins.reload(ctx)
 }
 
-// A handler answers a request, or says why not.
-type handler = func(http.ResponseWriter, *http.Request) error
-
-// awaited has Drain wait for what a handler does, and cut it off in the end, as it
-// does with turns.
-func (d *Daemon) awaited(h handler) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		return d.gate.Run(r.Context(), func(ctx context.Context) error { return h(w, r.WithContext(ctx)) })
-	}
+// ServeMCP serves one MCP client over a stream of lines, as the operator, until
+// in ends, ctx does or the Daemon stops.
+func (d *Daemon) ServeMCP(ctx context.Context, in io.Reader, out io.Writer) error {
+	return d.mcp.server.ServeStream(ctx, d.cfg.Principal, in, out)
 }
 
-// whole is awaited, for what would be half done if it ended with its client: some
-// of a configuration in force, or a plugin that the lock file alone has disabled.
-func (d *Daemon) whole(h handler) handler {
-	h = d.awaited(h)
-	return func(w http.ResponseWriter, r *http.Request) error {
-		return h(w, r.WithContext(context.WithoutCancel(r.Context())))
+// knows reports whether a tool of that name exists, of the host or the agent.
+func (d *Daemon) knows(name string) bool {
+	if name == tool.DescribeTool {
+		return true
 	}
-}
-
-// principalKey is the key of the principal in a request's context.
-type principalKey struct{}
-
-// principal returns the owner of the request's token.
-func (d *Daemon) principal(r *http.Request) string {
-	if p, ok := r.Context().Value(principalKey{}).(string); ok {
-		return p
-	}
-	return d.cfg.Principal
-}
-
-func (d *Daemon) as(r *http.Request, principal string) *http.Request {
-	if principal == d.cfg.Principal {
-		return r
-	}
-	return r.WithContext(context.WithValue(r.Context(), principalKey{}, principal))
+	_, ok := d.cfg.Host.Tool(name)
+	return ok
 }

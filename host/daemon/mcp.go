@@ -9,13 +9,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/access"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/approvals"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
+	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
+	"github.com/weirhost/weir/host/daemon/turns"
+	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -31,51 +39,98 @@ type MCP struct {
 	Locale tool.Locale
 }
 
-func (d *Daemon) newMCP() *mcpserver.Server {
-	c := d.cfg.MCP
-	return mcpserver.New(mcpserver.Config{
-		Host: d.cfg.Host, Version: d.cfg.Version, Logger: d.log.Named("mcp"), Locale: c.Locale, Allow: c.Tools, Deny: c.Deny,
-		MaxSessions: c.MaxSessions, MaxUserSessions: c.MaxUserSessions, Idle: c.Idle, Begin: d.admit, Sees: d.seesTool, LocaleOf: d.localeOfMCP, Trace: d.startMCPCall, Called: d.calledByMCP, Card: card, Now: d.now,
+// mcpClients has the routes of the Model Context Protocol, and what its server needs.
+type mcpClients struct {
+	config  MCP
+	server  *mcpserver.Server
+	bearers *access.Bearers
+	current *setup.Current
+	gate    *turns.Gate
+	meter   *usage.Meter
+	metrics *telemetry.Metrics
+	calls   *usage.CallLog
+	known   func(tool string) bool
+	log     hclog.Logger
+}
+
+func (m *mcpClients) routes() []openapi.Route {
+	return []openapi.Route{
+		{
+			Method: "POST", Path: "/mcp",
+			Auth: openapi.Token, Handle: m.serveMCP,
+			About: "The Model Context Protocol over HTTP: take a message",
+			Other: true,
+		},
+		{
+			Method: "GET", Path: "/mcp",
+			Auth: openapi.Token, Handle: m.serveMCP,
+			About: "The Model Context Protocol over HTTP: messages from the server",
+			Other: true,
+		},
+		{
+			Method: "DELETE", Path: "/mcp",
+			Auth: openapi.Token, Handle: m.serveMCP,
+			About: "The Model Context Protocol over HTTP: end a session",
+			Other: true,
+		},
+		{
+			Method: "GET", Path: "/api/mcp",
+			Auth: openapi.Token, Handle: m.streamMCP,
+			About: "For `weir mcp`: turn the connection into a stream of that protocol's messages",
+			Other: true,
+		},
+	}
+}
+
+// serve makes the server.
+func (m *mcpClients) serve(h *host.Host, version string, now func() time.Time) {
+	m.server = mcpserver.New(mcpserver.Config{
+		Host: h, Version: version, Logger: m.log.Named("mcp"), Locale: m.config.Locale, Allow: m.config.Tools, Deny: m.config.Deny,
+		MaxSessions: m.config.MaxSessions, MaxUserSessions: m.config.MaxUserSessions, Idle: m.config.Idle,
+		Begin: m.admit, Sees: m.seesTool, LocaleOf: m.localeOf, Trace: m.startCall, Called: m.called, Card: card, Now: now,
 	})
 }
 
-// seesTool reports whether a principal may call a tool.
-func (d *Daemon) seesTool(principal, name string) bool {
-	return d.current.View(principal).User.Sees(name)
+// refresh ends what a change of the users no longer allows, and tells clients of other
+// tools.
+func (m *mcpClients) refresh() {
+	m.bearers.Check()
+	m.server.Refresh()
 }
 
-// localeOfMCP is a principal's own language, or that of all clients.
-func (d *Daemon) localeOfMCP(principal string) tool.Locale {
-	if u := d.current.View(principal).User; u != nil && u.Locale != "" {
+// seesTool reports whether a principal may call a tool.
+func (m *mcpClients) seesTool(principal, name string) bool {
+	return m.current.View(principal).User.Sees(name)
+}
+
+// localeOf is a principal's own language, or that of all clients.
+func (m *mcpClients) localeOf(principal string) tool.Locale {
+	if u := m.current.View(principal).User; u != nil && u.Locale != "" {
 		return u.Locale
 	}
-	return d.cfg.MCP.Locale
+	return m.config.Locale
 }
 
-// mcpConversation and the principal's name make the id of the conversation that
-// keeps what is called by the protocol.
-const mcpConversation = mcpserver.Conversation
-
 // admit counts a call that is no turn, and refuses what is over a quota.
-func (d *Daemon) admit(principal string) (end func(), err error) {
-	locale := d.localeOfMCP(principal)
-	request, err := d.meter.Begin(context.Background(), d.current.Account(principal, locale))
+func (m *mcpClients) admit(principal string) (end func(), err error) {
+	locale := m.localeOf(principal)
+	request, err := m.meter.Begin(context.Background(), m.current.Account(principal, locale))
 	if err != nil {
-		return nil, d.refused(err, locale)
+		return nil, m.refused(err, locale)
 	}
-	done, err := d.gate.Attend()
+	done, err := m.gate.Attend()
 	if err != nil {
 		request.End()
-		return nil, d.refused(err, locale)
+		return nil, m.refused(err, locale)
 	}
 	return func() { done(); request.End() }, nil
 }
 
 // refused returns the error that a model reads when its call may not begin. An
 // internal error is logged.
-func (d *Daemon) refused(err error, locale tool.Locale) *tool.Error {
+func (m *mcpClients) refused(err error, locale tool.Locale) *tool.Error {
 	if _, ok := errors.AsType[*api.Problem](err); !ok {
-		d.log.Error("a call could not be counted", "error", err)
+		m.log.Error("a call could not be counted", "error", err)
 	}
 	p, code := asProblem(err).In(locale), tool.Failed
 	if p.Quota != nil {
@@ -90,12 +145,12 @@ func card(r approval.Request) string {
 	return limit.Visible(r.Tool) + "\n" + limit.Visible(r.Why) + "\n" + args
 }
 
-// calledByMCP counts a call, and puts it down for the statistics.
-func (d *Daemon) calledByMCP(c mcpserver.Call) {
+// called counts a call, and puts it down for the statistics.
+func (m *mcpClients) called(c mcpserver.Call) {
 	r := c.Result
 	out := api.CountsOf(r)
-	d.metrics.ToolCalled("", formatMCP, out, r.Stats, c.Took)
-	d.metrics.ApprovalDecided(out)
+	m.metrics.ToolCalled("", formatMCP, out, r.Stats, c.Took)
+	m.metrics.ApprovalDecided(out)
 	use := store.Call{
 		Scope: archive.Scope{Principal: c.Principal, Conversation: c.Conversation}, CallID: r.CallID, Tool: api.Clip(r.Tool, 80), Format: formatMCP, Code: "ok",
 		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, Duration: c.Took, Created: c.Began,
@@ -103,30 +158,26 @@ func (d *Daemon) calledByMCP(c mcpserver.Call) {
 	if r.Err != nil {
 		use.Code = string(r.Err.Code)
 	}
-	d.calls.Add(use)
+	m.calls.Add(use)
 }
 
-// How calls that no model wrote are written, in metrics and statistics: by the
-// protocol, and by a person.
-const (
-	formatMCP = "mcp"
-	formatAPI = "api"
-)
+// formatMCP is how calls over the protocol are written, in metrics and statistics.
+const formatMCP = "mcp"
 
-func (d *Daemon) serveMCP(w http.ResponseWriter, r *http.Request) error {
+func (m *mcpClients) serveMCP(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodGet { // it listens, for as long as it likes
 		ctx, stop := context.WithCancel(r.Context())
 		defer stop()
-		defer d.bear(r, stop)()
+		defer m.bearers.Add(r, stop)()
 		r = r.WithContext(ctx)
 	}
-	d.mcp.ServeHTTP(d.principal(r), w, r)
+	m.server.ServeHTTP(access.Principal(r), w, r)
 	return nil
 }
 
 // streamMCP turns the connection into a stream of lines, as a program has on its
 // standard input and output. `weir mcp` comes this way to a running daemon.
-func (d *Daemon) streamMCP(w http.ResponseWriter, r *http.Request) error {
+func (m *mcpClients) streamMCP(w http.ResponseWriter, r *http.Request) error {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), api.StreamProtocol) {
 		return api.Problemf(http.StatusUpgradeRequired, "no_upgrade", "MCP over HTTP is at /mcp", "this route is for `weir mcp`, which asks for a stream")
 	}
@@ -141,31 +192,25 @@ func (d *Daemon) streamMCP(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	defer d.bear(r, stop)()
-	err = d.mcp.ServeStream(ctx, d.principal(r), buf, conn)
+	defer m.bearers.Add(r, stop)()
+	err = m.server.ServeStream(ctx, access.Principal(r), buf, conn)
 	if err != nil && !errors.Is(err, net.ErrClosed) {
-		d.log.Debug("an MCP stream ended", "error", err)
+		m.log.Debug("an MCP stream ended", "error", err)
 	}
 	return nil
 }
 
-// ServeMCP serves one MCP client over a stream of lines, as the operator, until
-// in ends, ctx does or the Daemon stops.
-func (d *Daemon) ServeMCP(ctx context.Context, in io.Reader, out io.Writer) error {
-	return d.mcp.ServeStream(ctx, d.cfg.Principal, in, out)
-}
-
-// startMCPCall starts the span of a call over MCP.
-func (d *Daemon) startMCPCall(ctx context.Context, c tool.Call, from mcpserver.Trace) (context.Context, func(tool.Result, error)) {
-	t := d.current.State().Tracing
+// startCall starts the span of a call over MCP.
+func (m *mcpClients) startCall(ctx context.Context, c tool.Call, from mcpserver.Trace) (context.Context, func(tool.Result, error)) {
+	t := m.current.State().Tracing
 	if t.Tracer == nil {
 		return ctx, nil
 	}
-	ctx, end := t.StartMCPCall(ctx, telemetry.Call{Call: c, Known: d.knows(c.Tool)}, from.Parent, from.State)
+	ctx, end := t.StartMCPCall(ctx, telemetry.Call{Call: c, Known: m.known(c.Tool)}, from.Parent, from.State)
 	return ctx, func(r tool.Result, err error) {
 		var out api.ToolCallResult
 		if err == nil {
-			out = api.ResultOf(r, 0, d.cfg.MCP.Locale)
+			out = api.ResultOf(r, 0, m.config.Locale)
 		}
 		end(r, out, err)
 	}

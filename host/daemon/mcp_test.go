@@ -143,9 +143,7 @@ func TestMCPStreamEndsWithItsToken(t *testing.T) {
 		s.withUsers(map[string]User{"ann": ann(usage.Quota{})})
 		own, operators := s.mcpStream(annToken), s.mcpStream(testToken)
 		s.withUsers(map[string]User{"ann": ann(usage.Quota{PerMinute: 7})})
-		s.daemon.mu.Lock()
-		streams := len(s.daemon.bearers)
-		s.daemon.mu.Unlock()
+		streams := s.daemon.mcp.bearers.Len()
 		s.withUsers(next)
 		if _, err := io.Copy(io.Discard, own); err != nil || streams != 2 {
 			t.Errorf("%s: %v, after %d streams with a token that held", what, err, streams)
@@ -190,9 +188,7 @@ func TestMCPListenerEndsWithItsToken(t *testing.T) {
 	}
 	own, operators := listen(annToken), listen(testToken)
 	s.withUsers(map[string]User{"ann": ann(usage.Quota{PerMinute: 7})})
-	s.daemon.mu.Lock()
-	listeners := len(s.daemon.bearers)
-	s.daemon.mu.Unlock()
+	listeners := s.daemon.mcp.bearers.Len()
 	s.withUsers(map[string]User{})
 	if _, err := io.Copy(io.Discard, own); err != nil || listeners != 2 {
 		t.Errorf("%v, after %d listeners with a token that held", err, listeners)
@@ -229,12 +225,12 @@ func TestMCPRefusals(t *testing.T) {
 	s.withUsers(map[string]User{"ann": zh})
 	refused := func(want tool.Error) {
 		t.Helper()
-		_, err := s.daemon.admit("ann")
+		_, err := s.daemon.mcp.admit("ann")
 		if got, ok := errors.AsType[*tool.Error](err); !ok || got.Code != want.Code || got.Msg != want.Msg || got.Hint != want.Hint {
 			t.Errorf("got %#v, want %#v", err, want)
 		}
 	}
-	counts := s.daemon.meter
+	counts := s.daemon.mcp.meter
 	closed, err := archive.Open(t.Context(), archive.Config{Path: filepath.Join(t.TempDir(), "closed.db")})
 	if err != nil {
 		t.Fatal(err)
@@ -246,9 +242,9 @@ func TestMCPRefusals(t *testing.T) {
 	if err := closed.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.daemon.meter = usage.NewMeter(db, time.Now, s.daemon.log)
+	s.daemon.mcp.meter = usage.NewMeter(db, time.Now, s.daemon.log)
 	refused(tool.Error{Code: tool.Failed, Msg: "weir 内部出错", Hint: "守护进程的日志中有详情"})
-	s.daemon.meter = counts
+	s.daemon.mcp.meter = counts
 	s.daemon.gate.Close()
 	refused(tool.Error{Code: tool.Failed, Msg: "守护进程正在关闭", Hint: "请稍后再问"})
 	if n := counts.Running("ann"); n != 0 {

@@ -5,34 +5,73 @@ import (
 	"net/http"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon/access"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/openai"
+	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/turns"
 )
 
-func (d *Daemon) completions(w http.ResponseWriter, r *http.Request) error {
-	return d.openai.Completions(d.principal(r), localeOf(r), w, r)
+// completions has the routes of OpenAI's protocol.
+type completions struct{ server *openai.Server }
+
+func (c *completions) routes() []openapi.Route {
+	return []openapi.Route{
+		{
+			Method: "POST", Path: "/v1/chat/completions",
+			Auth: openapi.Token, Handle: c.completions,
+			About:   "OpenAI's protocol: answer the last messages",
+			Headers: map[string]string{"X-Weir-Conversation": "the conversation that goes on; the answer's header names it"},
+			Takes:   openai.CompletionBody{},
+			Needs:   []string{"messages"},
+			Loose:   true,
+			Gives:   openai.Completion{},
+			Kind:    kindStream,
+			Fails:   []int{404, 409, 429, 502, 503, 507},
+		},
+		{
+			Method: "GET", Path: "/v1/models",
+			Auth: openapi.Token, Handle: c.completionModels,
+			About: "OpenAI's protocol: what a request can name as its model",
+			Gives: openai.ModelList{},
+		},
+		{
+			Method: "GET", Path: "/v1/models/{id...}",
+			Auth: openapi.Token, Handle: c.completionModel,
+			About: "OpenAI's protocol: one of them",
+			Gives: openai.ModelRow{},
+			Fails: []int{404},
+		},
+	}
 }
 
-func (d *Daemon) completionModels(w http.ResponseWriter, r *http.Request) error {
-	return d.openai.Models(d.principal(r), w)
+func (c *completions) completions(w http.ResponseWriter, r *http.Request) error {
+	return c.server.Completions(access.Principal(r), localeOf(r), w, r)
 }
 
-func (d *Daemon) completionModel(w http.ResponseWriter, r *http.Request) error {
-	return d.openai.Model(d.principal(r), r.PathValue("id"), w)
+func (c *completions) completionModels(w http.ResponseWriter, r *http.Request) error {
+	return c.server.Models(access.Principal(r), w)
+}
+
+func (c *completions) completionModel(w http.ResponseWriter, r *http.Request) error {
+	return c.server.Model(access.Principal(r), r.PathValue("id"), w)
 }
 
 // completionBackend answers the questions of OpenAI's protocol.
-type completionBackend struct{ d *Daemon }
+type completionBackend struct {
+	turns   *turns.Service
+	current *setup.Current
+}
 
 // Ask implements openai.Backend.
 func (b completionBackend) Ask(ctx context.Context, principal string, q turns.Question, history []agent.Message, emit func(string, any)) (api.ChatEnd, error) {
-	return b.d.turns.Ask(ctx, principal, q, history, emit)
+	return b.turns.Ask(ctx, principal, q, history, emit)
 }
 
 // Names implements openai.Backend.
 func (b completionBackend) Names(principal string) openai.Names {
-	v := b.d.current.View(principal)
+	v := b.current.View(principal)
 	out := openai.Names{Default: v.First, Profiles: map[string]string{}, Models: map[string]bool{}}
 	for name, p := range v.Profiles {
 		out.Profiles[name] = p.Model

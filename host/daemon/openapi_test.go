@@ -34,7 +34,7 @@ func TestOpenAPIComments(t *testing.T) {
 		readComments(t, dir, said)
 	}
 	w := openapi.NewWriter(false)
-	w.Document(described((&Daemon{}).routes()))
+	w.Document(theRoutes())
 	words := map[string]string{}
 	used := w.Used()
 	for key := range used {
@@ -60,6 +60,12 @@ func TestOpenAPIComments(t *testing.T) {
 			t.Errorf("openapi/comments.json says of %s %q, and its comment %q; -update writes it", key, text, words[key])
 		}
 	}
+}
+
+// theRoutes are the routes of a daemon that does nothing.
+func theRoutes() []openapi.Route {
+	d := &Daemon{chat: &chat{}, plugins: &plugins{}, mcp: &mcpClients{}}
+	return d.routes()
 }
 
 // readComments takes the comments of a package's types and their fields.
@@ -116,7 +122,7 @@ func sentence(groups ...*ast.CommentGroup) string {
 // that the document does not know is a fault.
 type contract struct {
 	mux    *http.ServeMux
-	routes map[string]route
+	routes map[string]openapi.Route
 	doc    any
 
 	mu      sync.Mutex
@@ -131,18 +137,18 @@ var theContract struct {
 
 func contractOf(t *testing.T) *contract {
 	theContract.once.Do(func() {
-		c := &contract{mux: http.NewServeMux(), routes: map[string]route{}, schemas: map[string]*jsonschema.Schema{}}
+		c := &contract{mux: http.NewServeMux(), routes: map[string]openapi.Route{}, schemas: map[string]*jsonschema.Schema{}}
 		w := openapi.NewWriter(true)
-		raw, err := json.Marshal(w.Document(described((&Daemon{}).routes())))
+		raw, err := json.Marshal(w.Document(theRoutes()))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if c.doc, err = jsonschema.UnmarshalJSON(bytes.NewReader(raw)); err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range (&Daemon{}).routes() {
-			c.routes[r.pattern()] = r
-			c.mux.HandleFunc(r.pattern(), func(http.ResponseWriter, *http.Request) {})
+		for _, r := range theRoutes() {
+			c.routes[r.Pattern()] = r
+			c.mux.HandleFunc(r.Pattern(), func(http.ResponseWriter, *http.Request) {})
 		}
 		theContract.contract = c
 	})
@@ -188,10 +194,10 @@ func (c *contract) check(r *http.Request, sent string, a answer) error {
 		}
 	}
 	if a.status >= 400 {
-		if !slices.Contains(row.described().Statuses(), a.status) {
+		if !slices.Contains(row.Statuses(), a.status) {
 			return fmt.Errorf("the status %d is not in the document", a.status)
 		}
-		return c.valid("/components/schemas/"+row.described().ProblemType(), a.body)
+		return c.valid("/components/schemas/"+row.ProblemType(), a.body)
 	}
 	kind, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
 	switch {
@@ -209,7 +215,7 @@ func (c *contract) check(r *http.Request, sent string, a answer) error {
 	return nil
 }
 
-func (c *contract) stream(r route, body string) error {
+func (c *contract) stream(r openapi.Route, body string) error {
 	for _, e := range events(body) {
 		at := "/x-events/" + escaped(e.name)
 		switch {
@@ -237,16 +243,16 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	for _, r := range (&Daemon{}).routes() {
+	for _, r := range theRoutes() {
 		if r.Method == "" {
 			continue
 		}
 		n++
 		if doc.Paths[strings.ReplaceAll(r.Path, "...}", "}")][strings.ToLower(r.Method)] == nil {
-			t.Errorf("%s is missing", r.pattern())
+			t.Errorf("%s is missing", r.Pattern())
 		}
 		if r.About == "" {
-			t.Errorf("%s does not say what it is for", r.pattern())
+			t.Errorf("%s does not say what it is for", r.Pattern())
 		}
 	}
 	for path, item := range doc.Paths {

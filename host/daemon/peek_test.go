@@ -46,9 +46,9 @@ func TestDrainingIsNoErrorInTheLog(t *testing.T) {
 		{"what nobody foresaw", errors.New("odd"), true},
 	} {
 		var log bytes.Buffer
-		d := &Daemon{log: hclog.New(&hclog.LoggerOptions{Output: &log, Level: hclog.Info}), current: current}
+		g := guard{log: hclog.New(&hclog.LoggerOptions{Output: &log, Level: hclog.Info}), current: current}
 		w := httptest.NewRecorder()
-		d.guard(func(http.ResponseWriter, *http.Request) error { return row.err })(w, httptest.NewRequest("GET", "/readyz", nil))
+		g.wrap(func(http.ResponseWriter, *http.Request) error { return row.err })(w, httptest.NewRequest("GET", "/readyz", nil))
 		if w.Code < 500 || strings.Contains(log.String(), "ERROR") != row.logged {
 			t.Errorf("%s: status %d, log %q", row.why, w.Code, &log)
 		}

@@ -1,15 +1,15 @@
 package daemon
 
 import (
+	"errors"
 	"math"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/openai"
-	"github.com/weirhost/weir/sdk/tool"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // asProblem returns the problem of an error, also of one about a plugin.
@@ -20,16 +20,8 @@ func asProblem(err error) *api.Problem {
 	return api.AsProblem(err)
 }
 
-// localeOf returns the language in which a request wants its errors.
-func localeOf(r *http.Request) tool.Locale {
-	if strings.HasPrefix(strings.TrimSpace(r.Header.Get("Accept-Language")), "zh") {
-		return tool.Zh
-	}
-	return tool.En
-}
-
 // writeProblem answers a request with a problem, in the words of its protocol.
-func (d *Daemon) writeProblem(w http.ResponseWriter, r *http.Request, p *api.Problem) {
+func writeProblem(w http.ResponseWriter, r *http.Request, p *api.Problem) {
 	p = p.In(localeOf(r))
 	if p.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.RetryAfter.Seconds()))))
@@ -42,4 +34,20 @@ func (d *Daemon) writeProblem(w http.ResponseWriter, r *http.Request, p *api.Pro
 		w.Header().Set("X-Should-Retry", "false")
 	}
 	httpjson.Write(w, p.Status, openai.ErrorOf(p))
+}
+
+// pluginProblem gives a PluginError a status; nil: err is none.
+func pluginProblem(err error) *api.Problem {
+	e, ok := errors.AsType[*plugin.Error](err)
+	if !ok {
+		return nil
+	}
+	status := http.StatusConflict
+	switch e.Code {
+	case plugin.CodeUnknown, plugin.CodeNoVersion:
+		status = http.StatusNotFound
+	case plugin.CodeInvalid:
+		status = http.StatusUnprocessableEntity
+	}
+	return &api.Problem{Status: status, Code: string(e.Code), Msg: e.Msg, Hint: e.Hint}
 }

@@ -192,7 +192,7 @@ func TestATurnEndsWithItsClient(t *testing.T) {
 	for _, body := range []string{`{"message":"Hi"}`, `{"message":"Hi","resume":true}`} {
 		m := newStepper()
 		s := newServer(t, m)
-		s.daemon.cfg.ResumeGrace = time.Millisecond
+		s.daemon.chat.grace = time.Millisecond
 		c := s.connect(body, "")
 		m.step <- "one"
 		c.until(api.EventText)
@@ -208,7 +208,7 @@ func TestATurnEndsWithItsClient(t *testing.T) {
 func TestNoGrace(t *testing.T) {
 	m := newStepper()
 	s := newServer(t, m)
-	s.daemon.cfg.ResumeGrace = -1
+	s.daemon.chat.grace = -1
 	c := s.connect(`{"message":"Hi","resume":true}`, "")
 	if start := last[api.ChatStart](t, []event{c.until(api.EventStart)}, api.EventStart); start.Resumable || strings.Contains(c.last, "-") {
 		t.Errorf("%+v with the id %s", start, c.last)

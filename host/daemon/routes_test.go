@@ -206,9 +206,9 @@ func (n *neighbours) visit(method string, v visit, conversation, uuid string) an
 func TestNoRouteShowsAnotherUsersThings(t *testing.T) {
 	n := newNeighbours(t)
 	for _, r := range n.daemon.routes() {
-		visits, ok := strangers[r.pattern()]
+		visits, ok := strangers[r.Pattern()]
 		if !ok {
-			t.Errorf("the route %q has no row in strangers: say how it could be asked for another user's things, or noIDs", r.pattern())
+			t.Errorf("the route %q has no row in strangers: say how it could be asked for another user's things, or noIDs", r.Pattern())
 			continue
 		}
 		for _, v := range visits {

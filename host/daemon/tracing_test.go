@@ -199,7 +199,7 @@ func TestSpansOfCalls(t *testing.T) {
 		}
 	}
 	kept.Reset()
-	_, end := s.daemon.startCall(t.Context(), tool.Call{ID: "1", Tool: "made_up_name"})
+	_, end := (&tools{current: s.daemon.current, known: s.daemon.knows}).startCall(t.Context(), tool.Call{ID: "1", Tool: "made_up_name"})
 	end(tool.Result{Err: &tool.Error{Code: tool.UnknownTool}}, api.ToolCallResult{}, nil)
 	if spans := kept.GetSpans(); spans[0].Name != "execute_tool" {
 		t.Errorf("%q", spans[0].Name)

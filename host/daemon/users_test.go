@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/openapi"
 	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -55,16 +56,16 @@ func TestUsersReachTheirOwnRoutes(t *testing.T) {
 	s := newServer(t, replay.Func(func(int, agent.Request) replay.Reply { return replay.Text("ok") }))
 	s.withUsers(map[string]User{"ann": ann(usage.Quota{})})
 	for _, r := range s.daemon.routes() {
-		if r.Auth == Public || r.Method == "" {
+		if r.Auth == openapi.Public || r.Method == "" {
 			continue
 		}
 		path := strings.NewReplacer("{id...}", "x", "{id}", "x", "{uuid}", "x", "{name}", "calculator").Replace(r.Path)
 		a := s.as(annToken, r.Method, path, `{}`)
-		if refused := a.status == 403 && strings.Contains(a.body, "operators_only"); refused != (r.Auth == Operator) {
-			t.Errorf("%s: %d %.200s", r.pattern(), a.status, a.body)
+		if refused := a.status == 403 && strings.Contains(a.body, "operators_only"); refused != (r.Auth == openapi.Operator) {
+			t.Errorf("%s: %d %.200s", r.Pattern(), a.status, a.body)
 		}
 		if a := s.as(annToken+"x", r.Method, path, `{}`); a.status != 401 {
-			t.Errorf("%s with a wrong token: %d", r.pattern(), a.status)
+			t.Errorf("%s with a wrong token: %d", r.Pattern(), a.status)
 		}
 	}
 }

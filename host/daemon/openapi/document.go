@@ -283,7 +283,7 @@ var pathParam = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 
 func (w *Writer) operation(r Route) object {
 	about := r.About
-	if r.Operator {
+	if r.Auth == Operator {
 		about += ". For the operator alone"
 	}
 	op := object{"summary": about, "responses": w.responses(r), "operationId": strings.ToLower(r.Method) + strings.NewReplacer("/", "_", "{", "", "}", "", ".", "").Replace(r.Path)}
@@ -303,7 +303,7 @@ func (w *Writer) operation(r Route) object {
 	if r.Takes != nil {
 		op["requestBody"] = object{"required": !r.Bare, "content": object{"application/json": object{"schema": w.body(r)}}}
 	}
-	if r.Public {
+	if r.Auth == Public {
 		op["security"] = []object{}
 	}
 	return op

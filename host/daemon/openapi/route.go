@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// A Route describes one route of the HTTP interface. Every route can also answer with
+// A Route is one route of the HTTP interface, and its description. Every route can also answer with
 // the problems of access, and a route with a body with the problems of bodies.
 type Route struct {
 	// Method is empty for all methods; the document leaves such a route out.
 	Method, Path string
-	// Public admits clients without a token. Operator admits only the operator.
-	Public, Operator bool
+	Auth         Auth
+	// Handle answers a request, or returns why it does not.
+	Handle func(http.ResponseWriter, *http.Request) error
 
 	About string
 	Query []Param
@@ -32,6 +33,22 @@ type Route struct {
 	Other bool  // another protocol defines the messages; the document does not
 }
 
+// Auth says which clients may use a route.
+type Auth int
+
+const (
+	// Token admits the operator and every user. It is the zero value: a row without
+	// Auth is not public.
+	Token Auth = iota
+	// Operator admits only the operator.
+	Operator
+	// Public admits every client, without a token.
+	Public
+)
+
+// Pattern returns the route as http.ServeMux knows it.
+func (r Route) Pattern() string { return strings.TrimSpace(r.Method + " " + r.Path) }
+
 // A Param is one parameter of a URL's query. Type is its type in JSON Schema.
 type Param struct{ Name, Type, About string }
 
@@ -46,7 +63,7 @@ func (r Route) ProblemType() string {
 // Statuses returns the status codes of all problems of a route, sorted.
 func (r Route) Statuses() []int {
 	out := append([]int{http.StatusForbidden, http.StatusInternalServerError}, r.Fails...)
-	if !r.Public {
+	if r.Auth != Public {
 		out = append(out, http.StatusUnauthorized)
 	}
 	if r.Takes != nil {

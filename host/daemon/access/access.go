@@ -1,4 +1,6 @@
-package daemon
+// Package access lets requests in: it checks from where they come, whose token they
+// bear, and whether a route is for them. Principal returns afterwards whose request it is.
+package access
 
 import (
 	"context"
@@ -9,38 +11,42 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/setup"
 )
 
-// access checks, in front of every route, who asks and from where. A browser
+// A Check is a handler that checks, in front of every route, who asks and from where. A browser
 // page of another site reaches loopback too: so the Host must be one of ours
 // (against rebinding) and an Origin, when there is one, as well.
-type access struct {
-	d     *Daemon
-	hosts []string // host names without port
-	next  http.Handler
-	// route is the one that will answer; public ones need no token: the page's
-	// files and the health checks.
-	route func(*http.Request) route
+type Check struct {
+	Setup *setup.Current
+	Hosts []string // host names without port
+	Next  http.Handler
+	// Auth says whom the route of a request admits; public ones need no token: the
+	// page's files and the health checks.
+	Auth func(*http.Request) openapi.Auth
+	// Refuse answers a request that may not pass.
+	Refuse func(http.ResponseWriter, *http.Request, *api.Problem)
 }
 
-func (a *access) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *Check) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	principal, p := a.check(r)
 	if p != nil {
 		if p.Status == http.StatusUnauthorized {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="weir"`)
 		}
-		a.d.writeProblem(w, r, p)
+		a.Refuse(w, r, p)
 		return
 	}
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	a.next.ServeHTTP(w, a.d.as(r, principal))
+	a.Next.ServeHTTP(w, as(r, principal))
 }
 
 // check says whose request it is, or why it is refused.
-func (a *access) check(r *http.Request) (principal string, p *api.Problem) {
+func (a *Check) check(r *http.Request) (principal string, p *api.Problem) {
 	if !a.ours(hostName(r.Host)) {
 		return "", api.Problemf(http.StatusForbidden, "bad_host", "use the address that weir printed, or add the name to [server] hosts in tools.toml",
 			"the Host header %q is not one of this daemon's names", api.Clip(r.Host, 80))
@@ -52,23 +58,37 @@ func (a *access) check(r *http.Request) (principal string, p *api.Problem) {
 				"a page of %q may not use this daemon", api.Clip(origin, 80))
 		}
 	}
-	route := a.route(r)
-	if route.Auth == Public {
-		return a.d.cfg.Principal, nil
+	auth := a.Auth(r)
+	if auth == openapi.Public {
+		return a.Setup.Operator(), nil
 	}
 	token, ok := tokenOf(r)
 	if !ok {
 		return "", api.Problemf(http.StatusUnauthorized, "no_token", "send the header `Authorization: Bearer TOKEN`; `weir paths` says where the token is",
 			"this route needs the token")
 	}
-	principal, ok = a.d.current.Whose(token)
+	principal, ok = a.Setup.Whose(token)
 	switch {
 	case !ok:
 		return "", api.Problemf(http.StatusUnauthorized, "wrong_token", "`weir paths` says where the right one is", "the token is wrong")
-	case route.Auth == Operator && principal != a.d.cfg.Principal:
+	case auth == openapi.Operator && principal != a.Setup.Operator():
 		return "", api.Problemf(http.StatusForbidden, "operators_only", "ask the operator of this daemon", "this is for the operator alone")
 	}
 	return principal, nil
+}
+
+// principalKey is the key of the principal in a request's context.
+type principalKey struct{}
+
+// Principal returns the owner of the token of a request that was let in.
+func Principal(r *http.Request) string {
+	principal, _ := r.Context().Value(principalKey{}).(string)
+	return principal
+}
+
+// as returns the request as one of the principal's.
+func as(r *http.Request, principal string) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), principalKey{}, principal))
 }
 
 // tokenOf is what a request bears.
@@ -77,37 +97,8 @@ func tokenOf(r *http.Request) (string, bool) {
 	return strings.TrimSpace(given), ok
 }
 
-// A bearer is a connection that outlives its request, and so the look at its token.
-type bearer struct {
-	token, principal string
-	stop             context.CancelFunc
-}
-
-// bear stops a connection when its token no longer belongs to its principal. The caller
-// must call gone at the end of the connection.
-func (d *Daemon) bear(r *http.Request, stop context.CancelFunc) (gone func()) {
-	token, _ := tokenOf(r)
-	b := &bearer{token, d.principal(r), stop}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.bearers[b] = true
-	d.holdLocked(b) // it may have changed since the request was let in
-	return func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		delete(d.bearers, b)
-	}
-}
-
-// holdLocked stops a connection if its token does not hold; d.mu is held.
-func (d *Daemon) holdLocked(b *bearer) {
-	if principal, ok := d.current.Whose(b.token); !ok || principal != b.principal {
-		b.stop()
-	}
-}
-
-func (a *access) ours(name string) bool {
-	return slices.Contains(a.hosts, strings.ToLower(strings.TrimSuffix(name, ".")))
+func (a *Check) ours(name string) bool {
+	return slices.Contains(a.Hosts, strings.ToLower(strings.TrimSuffix(name, ".")))
 }
 
 // samePort refuses pages that another program serves on this machine.

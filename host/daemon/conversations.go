@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"bufio"
 	"errors"
 	"io"
 	"net/http"
@@ -9,16 +8,71 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/access"
 	"github.com/weirhost/weir/host/daemon/api"
-	"github.com/weirhost/weir/host/daemon/export"
 	"github.com/weirhost/weir/host/daemon/httpjson"
+	"github.com/weirhost/weir/host/daemon/openapi"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/sdk/tool"
 )
+
+// conversations has the routes of stored conversations.
+type conversations struct {
+	store *store.Store
+	host  *host.Host
+	gate  *turns.Gate
+	log   hclog.Logger
+}
+
+func (c *conversations) routes() []openapi.Route {
+	return []openapi.Route{
+		{
+			Method: "GET", Path: "/api/conversations",
+			Auth: openapi.Token, Handle: c.listConversations,
+			About: "List the conversations with their sums, the one used last first",
+			Query: []openapi.Param{limitTo("100, and never more than 1000"), param("cursor", "string", "what the page before named as next"), ofID()},
+			Gives: ConversationList{},
+			Fails: []int{400},
+		},
+		{
+			Method: "GET", Path: "/api/conversations/search",
+			Auth: openapi.Token, Handle: c.searchConversations,
+			About: "Find words in the messages and titles",
+			Query: []openapi.Param{param("q", "string", "words that one message or title contains, all of them"), limitTo("20")},
+			Gives: ConversationsFound{},
+			Fails: []int{400},
+		},
+		{
+			Method: "GET", Path: "/api/conversations/{id}",
+			Auth: openapi.Token, Handle: c.showConversation,
+			About: "Show a conversation's messages",
+			Gives: ShownConversation{},
+			Fails: []int{404},
+		},
+		{
+			Method: "PATCH", Path: "/api/conversations/{id}",
+			Auth: openapi.Token, Handle: c.renameConversation,
+			About: "Give a conversation another title",
+			Takes: Renaming{},
+			Needs: []string{"title"},
+			Gives: ConversationRow{},
+			Fails: []int{404},
+		},
+		{
+			Method: "DELETE", Path: "/api/conversations/{id}",
+			Auth: openapi.Token, Handle: c.deleteConversation,
+			About: "Delete a conversation with its archives",
+			Gives: DeletedConversation{},
+			Fails: []int{404, 409, 503},
+		},
+	}
+}
 
 // givenTitle bounds the title that a person gives, in characters.
 const givenTitle = 200
@@ -67,7 +121,7 @@ func conversationRow(c store.Totals) ConversationRow {
 		append([]string{}, c.Models...), c.Prompt, c.Completion, c.CachedPrompt, c.Costs}
 }
 
-func (d *Daemon) listConversations(w http.ResponseWriter, r *http.Request) error {
+func (c *conversations) listConversations(w http.ResponseWriter, r *http.Request) error {
 	limit, err := queryInt(r, "limit", store.DefaultConversations)
 	if err != nil {
 		return err
@@ -75,7 +129,7 @@ func (d *Daemon) listConversations(w http.ResponseWriter, r *http.Request) error
 	if limit == 0 {
 		limit = store.DefaultConversations
 	}
-	list, next, err := d.store.Page(r.Context(), d.principal(r), store.PageOptions{
+	list, next, err := c.store.Page(r.Context(), access.Principal(r), store.PageOptions{
 		Limit: min(limit, mostListed), After: r.URL.Query().Get("cursor"), ID: r.URL.Query().Get("id"),
 	})
 	if err != nil {
@@ -118,13 +172,13 @@ type ShownResult struct {
 	ElapsedMS int64      `json:"elapsed_ms,omitempty"`
 }
 
-func (d *Daemon) showConversation(w http.ResponseWriter, r *http.Request) error {
-	scope := archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}
-	sums, err := d.store.Totals(r.Context(), scope)
+func (c *conversations) showConversation(w http.ResponseWriter, r *http.Request) error {
+	scope := archive.Scope{Principal: access.Principal(r), Conversation: r.PathValue("id")}
+	sums, err := c.store.Totals(r.Context(), scope)
 	if err != nil {
 		return err
 	}
-	rows, err := d.store.Messages(r.Context(), scope)
+	rows, err := c.store.Messages(r.Context(), scope)
 	if err != nil {
 		return err
 	}
@@ -132,7 +186,7 @@ func (d *Daemon) showConversation(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	uses, err := d.store.Calls(r.Context(), scope, time.Time{})
+	uses, err := c.store.Calls(r.Context(), scope, time.Time{})
 	if err != nil {
 		return err
 	}
@@ -167,18 +221,18 @@ type Renaming struct {
 	Title string `json:"title"`
 }
 
-func (d *Daemon) renameConversation(w http.ResponseWriter, r *http.Request) error {
+func (c *conversations) renameConversation(w http.ResponseWriter, r *http.Request) error {
 	var body Renaming
 	if err := httpjson.Read(w, r, &body); err != nil {
 		return err
 	}
-	scope := archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}
+	scope := archive.Scope{Principal: access.Principal(r), Conversation: r.PathValue("id")}
 	title := turns.CleanTitle(body.Title)
 	if n := utf8.RuneCountInString(title); n > givenTitle {
 		return api.Problemf(http.StatusBadRequest, "bad_title", "give a shorter one", "a title has at most %d characters, and this one has %d", givenTitle, n)
 	}
 	if title == "" {
-		err := d.store.EachMessage(r.Context(), scope, func(m store.Message) error {
+		err := c.store.EachMessage(r.Context(), scope, func(m store.Message) error {
 			if m.Role == string(agent.RoleUser) && strings.TrimSpace(m.Content) != "" {
 				title = turns.Title(nil, m.Content)
 				return io.EOF
@@ -189,10 +243,10 @@ func (d *Daemon) renameConversation(w http.ResponseWriter, r *http.Request) erro
 			return err
 		}
 	}
-	if err := d.store.Rename(r.Context(), scope, title); err != nil {
+	if err := c.store.Rename(r.Context(), scope, title); err != nil {
 		return err
 	}
-	sums, err := d.store.Totals(r.Context(), scope)
+	sums, err := c.store.Totals(r.Context(), scope)
 	if err != nil {
 		return err
 	}
@@ -222,12 +276,12 @@ type ConversationHit struct {
 	Snippet string    `json:"snippet"`
 }
 
-func (d *Daemon) searchConversations(w http.ResponseWriter, r *http.Request) error {
+func (c *conversations) searchConversations(w http.ResponseWriter, r *http.Request) error {
 	limit, err := queryInt(r, "limit", archive.DefaultHits)
 	if err != nil {
 		return err
 	}
-	found, err := d.store.Search(r.Context(), d.principal(r), r.URL.Query().Get("q"), store.SearchOptions{Limit: min(limit, mostListed)})
+	found, err := c.store.Search(r.Context(), access.Principal(r), r.URL.Query().Get("q"), store.SearchOptions{Limit: min(limit, mostListed)})
 	if err != nil {
 		return err
 	}
@@ -249,115 +303,19 @@ type DeletedConversation struct {
 	ArchiveBytes int64  `json:"archive_bytes"`
 }
 
-func (d *Daemon) deleteConversation(w http.ResponseWriter, r *http.Request) error {
-	scope := archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}
-	leave, err := d.gate.Enter(scope)
+func (c *conversations) deleteConversation(w http.ResponseWriter, r *http.Request) error {
+	scope := archive.Scope{Principal: access.Principal(r), Conversation: r.PathValue("id")}
+	leave, err := c.gate.Enter(scope)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	gone, err := d.store.DeleteConversation(r.Context(), scope)
+	gone, err := c.store.DeleteConversation(r.Context(), scope)
 	if err != nil {
 		return err
 	}
-	d.cfg.Host.Forget(host.Principal(scope.Principal), scope.Conversation)
-	d.log.Info("a conversation was deleted", "conversation", scope.Conversation, "messages", gone.Messages, "archives", gone.Archives)
+	c.host.Forget(host.Principal(scope.Principal), scope.Conversation)
+	c.log.Info("a conversation was deleted", "conversation", scope.Conversation, "messages", gone.Messages, "archives", gone.Archives)
 	httpjson.Write(w, http.StatusOK, DeletedConversation{scope.Conversation, gone.Messages, gone.Calls, gone.Archives, gone.ArchiveBytes})
 	return nil
-}
-
-// The forms of an export.
-const (
-	formLines    = "jsonl"
-	formJSON     = "json"
-	formMarkdown = "markdown"
-)
-
-// exportConversation writes everything of one conversation, a piece at a time.
-func (d *Daemon) exportConversation(w http.ResponseWriter, r *http.Request) error {
-	q := r.URL.Query()
-	form := q.Get("format")
-	if form == "" {
-		form = formLines
-	}
-	whole, err := queryBool(r, "archives", form == formLines)
-	if err != nil {
-		return err
-	}
-	out, ok := map[string]*exportWriter{
-		formLines: {kind: kindLines, file: "conversation.jsonl"}, formJSON: {kind: kindJSON, file: "conversation.json"},
-		formMarkdown: {kind: kindMarkdown, file: "conversation.md"},
-	}[form]
-	switch {
-	case !ok:
-		return api.Problemf(http.StatusBadRequest, "bad_query", "use jsonl, json or markdown", "there is no format %q", api.Clip(form, 40))
-	case form == formLines && !whole:
-		return api.Problemf(http.StatusBadRequest, "bad_query", "use format=json for an export without the texts", "an export as JSON lines has the archives whole")
-	}
-	locale, err := queryLocale(r)
-	if err != nil {
-		return err
-	}
-	out.w = w
-	buffered := bufio.NewWriterSize(out, 32<<10)
-	scope := archive.Scope{Principal: d.principal(r), Conversation: r.PathValue("id")}
-	switch form {
-	case formLines:
-		err = d.store.Export(r.Context(), scope, buffered)
-	case formJSON:
-		err = d.store.ExportDocument(r.Context(), scope, buffered, whole)
-	default:
-		err = export.Markdown(r.Context(), d.store, scope, buffered, whole, locale)
-	}
-	if err == nil {
-		err = buffered.Flush()
-	}
-	if err != nil && out.begun {
-		d.log.Error("an export broke off", "conversation", scope.Conversation, "error", err)
-		panic(http.ErrAbortHandler) // the only way to report an error after status 200
-	}
-	return err
-}
-
-// exportWriter answers 200 with the first bytes, so that what fails before them
-// is an answer of its own.
-type exportWriter struct {
-	w          http.ResponseWriter
-	kind, file string
-	begun      bool
-}
-
-func (e *exportWriter) Write(p []byte) (int, error) {
-	if !e.begun {
-		e.begun = true
-		h := e.w.Header()
-		h.Set("Content-Type", e.kind+"; charset=utf-8")
-		h.Set("Content-Disposition", `attachment; filename="`+e.file+`"`)
-		e.w.WriteHeader(http.StatusOK)
-	}
-	return e.w.Write(p)
-}
-
-func queryBool(r *http.Request, name string, unset bool) (bool, error) {
-	switch v := r.URL.Query().Get(name); v {
-	case "":
-		return unset, nil
-	case "true", "1":
-		return true, nil
-	case "false", "0":
-		return false, nil
-	default:
-		return false, api.Problemf(http.StatusBadRequest, "bad_query", "give true or false", "%s=%q is neither true nor false", name, api.Clip(v, 40))
-	}
-}
-
-func queryLocale(r *http.Request) (tool.Locale, error) {
-	switch l := tool.Locale(r.URL.Query().Get("locale")); l {
-	case "":
-		return tool.En, nil
-	case tool.En, tool.Zh:
-		return l, nil
-	default:
-		return "", api.Problemf(http.StatusBadRequest, "bad_query", "use en or zh", "there is no locale %q", api.Clip(string(l), 40))
-	}
 }

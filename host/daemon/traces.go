@@ -6,17 +6,43 @@ import (
 	"strconv"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/access"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
+	"github.com/weirhost/weir/host/daemon/openapi"
 	"github.com/weirhost/weir/host/daemon/store"
 )
 
-func (d *Daemon) listTraces(w http.ResponseWriter, r *http.Request) error {
+// traces has the routes that show how turns went.
+type traces struct{ store *store.Store }
+
+func (t *traces) routes() []openapi.Route {
+	return []openapi.Route{
+		{
+			Method: "GET", Path: "/api/traces",
+			Auth: openapi.Token, Handle: t.listTraces,
+			About: "List how the last turns went, the newest first",
+			Query: []openapi.Param{inConversation(), limitTo("20")},
+			Gives: api.TraceList{},
+			Fails: []int{400},
+		},
+		{
+			Method: "GET", Path: "/api/traces/{id}",
+			Auth: openapi.Token, Handle: t.showTrace,
+			About: "How one turn went, round by round; the id last is that of the newest",
+			Query: []openapi.Param{inConversation()},
+			Gives: api.Trace{},
+			Fails: []int{404},
+		},
+	}
+}
+
+func (t *traces) listTraces(w http.ResponseWriter, r *http.Request) error {
 	n, err := queryInt(r, "limit", 0)
 	if err != nil {
 		return err
 	}
-	list, err := d.store.Traces(r.Context(), archive.Scope{Principal: d.principal(r), Conversation: r.URL.Query().Get("conversation_id")}, n)
+	list, err := t.store.Traces(r.Context(), archive.Scope{Principal: access.Principal(r), Conversation: r.URL.Query().Get("conversation_id")}, n)
 	if err != nil {
 		return err
 	}
@@ -32,11 +58,11 @@ func (d *Daemon) listTraces(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (d *Daemon) showTrace(w http.ResponseWriter, r *http.Request) error {
-	who := d.principal(r)
+func (t *traces) showTrace(w http.ResponseWriter, r *http.Request) error {
+	who := access.Principal(r)
 	var row store.Trace
 	if name := r.PathValue("id"); name == "last" {
-		list, err := d.store.Traces(r.Context(), archive.Scope{Principal: who, Conversation: r.URL.Query().Get("conversation_id")}, 1)
+		list, err := t.store.Traces(r.Context(), archive.Scope{Principal: who, Conversation: r.URL.Query().Get("conversation_id")}, 1)
 		if err != nil {
 			return err
 		}
@@ -47,7 +73,7 @@ func (d *Daemon) showTrace(w http.ResponseWriter, r *http.Request) error {
 	} else {
 		id, err := strconv.ParseInt(name, 10, 64)
 		if err == nil {
-			row, err = d.store.Trace(r.Context(), who, id)
+			row, err = t.store.Trace(r.Context(), who, id)
 		}
 		if err != nil {
 			return api.Problemf(http.StatusNotFound, "no_trace", "`weir trace list` lists them", "there is no trace %q", api.Clip(name, 40))

@@ -5,16 +5,44 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/google/uuid"
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/access"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
+	"github.com/weirhost/weir/host/daemon/openapi"
 	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/sdk/tool"
 )
+
+// results has the route that keeps the results of other loops' tools.
+type results struct {
+	host  *host.Host
+	store *store.Store
+	turns *turns.Service
+	log   hclog.Logger
+	now   func() time.Time
+}
+
+func (k *results) routes() []openapi.Route {
+	return []openapi.Route{
+		{
+			Method: "POST", Path: "/api/results",
+			Auth: openapi.Token, Handle: k.postResult,
+			About: "Keep and cut the result of another loop's tool",
+			Takes: ResultBody{},
+			Needs: []string{"tool_name", "result"},
+			Gives: KeptResult{},
+			Fails: []int{429, 403, 404, 422},
+		},
+	}
+}
 
 // A ResultBody is the body of /api/results: what a tool gave to an application
 // that has a loop of its own.
@@ -49,34 +77,34 @@ type KeptResult struct {
 }
 
 // postResult keeps and cuts a result that was made elsewhere.
-func (d *Daemon) postResult(w http.ResponseWriter, r *http.Request) error {
+func (k *results) postResult(w http.ResponseWriter, r *http.Request) error {
 	var body ResultBody
 	if err := httpjson.ReadUpTo(w, r, &body, maxResultBody); err != nil {
 		return err
 	}
-	if err := d.turns.CheckConversation(d.principal(r), body.Conversation); err != nil {
+	if err := k.turns.CheckConversation(access.Principal(r), body.Conversation); err != nil {
 		return err
 	}
 	whole, err := body.whole()
 	if err != nil {
 		return err
 	}
-	end, err := d.turns.Begin(r.Context(), d.principal(r), "")
+	end, err := k.turns.Begin(r.Context(), access.Principal(r), "")
 	if err != nil {
 		return err
 	}
 	defer end()
 	if body.Conversation == "" {
-		body.Conversation = CallConversation + d.principal(r)
+		body.Conversation = CallConversation + access.Principal(r)
 	}
-	scope := archive.Scope{Principal: d.principal(r), Conversation: body.Conversation}
-	if _, err := d.store.EnsureConversation(r.Context(), store.Conversation{
+	scope := archive.Scope{Principal: access.Principal(r), Conversation: body.Conversation}
+	if _, err := k.store.EnsureConversation(r.Context(), store.Conversation{
 		ID: scope.Conversation, Principal: scope.Principal, Title: api.Clip("results of "+body.Tool, 60),
 	}); err != nil && !errors.Is(err, archive.ErrFull) {
 		return err
 	}
-	start := d.now()
-	res, err := d.cfg.Host.Session(host.Principal(scope.Principal), scope.Conversation).In(body.Locale).
+	start := k.now()
+	res, err := k.host.Session(host.Principal(scope.Principal), scope.Conversation).In(body.Locale).
 		Ingest(r.Context(), tool.Call{ID: uuid.NewString(), Tool: body.Tool, Args: body.Input}, whole)
 	switch {
 	case err != nil:
@@ -84,11 +112,11 @@ func (d *Daemon) postResult(w http.ResponseWriter, r *http.Request) error {
 	case res.Err != nil:
 		return res.Err
 	}
-	out := api.ResultOf(res, d.now().Sub(start).Milliseconds(), body.Locale)
-	if err := d.store.LogCalls(r.Context(), []store.Call{{
+	out := api.ResultOf(res, k.now().Sub(start).Milliseconds(), body.Locale)
+	if err := k.store.LogCalls(r.Context(), []store.Call{{
 		Scope: scope, CallID: out.ID, Tool: out.Tool, Code: "ok", Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, Created: start,
 	}}); err != nil {
-		d.log.Warn("a kept result is missing in the statistics", "tool", out.Tool, "error", err)
+		k.log.Warn("a kept result is missing in the statistics", "tool", out.Tool, "error", err)
 	}
 	httpjson.Write(w, http.StatusOK, KeptResult{
 		Text: out.Text, UUID: out.KeptUUID, Cut: res.Shown.Cut(), Conversation: scope.Conversation,

@@ -5,12 +5,60 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/access"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
+	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/sdk/tool"
 )
+
+// users has the routes of users and of what they take.
+type users struct {
+	host    *host.Host
+	store   *store.Store
+	current *setup.Current
+	meter   *usage.Meter
+	calls   *usage.CallLog
+	log     hclog.Logger
+}
+
+func (u *users) routes() []openapi.Route {
+	return []openapi.Route{
+		{
+			Method: "GET", Path: "/api/usage",
+			Auth: openapi.Token, Handle: u.showUsage,
+			About: "What you took, day by day, and how much of your quotas is used",
+			Query: []openapi.Param{param("days", "integer", "so many days; left out: 7"), param("user", "string", "somebody else, for the operator")},
+			Gives: Usage{},
+			Fails: []int{400, 404},
+		},
+		{
+			Method: "GET", Path: "/api/users",
+			Auth: openapi.Operator, Handle: u.listUsers,
+			About: "List the users with what they may and what they took today",
+			Gives: UserList{},
+		},
+		{
+			Method: "GET", Path: "/api/users/{name}/data",
+			Auth: openapi.Operator, Handle: u.showUserData,
+			About: "Sum up what is stored of somebody, also of who is no user any more",
+			Gives: UserData{},
+		},
+		{
+			Method: "DELETE", Path: "/api/users/{name}/data",
+			Auth: openapi.Operator, Handle: u.purgeUser,
+			About: "Delete everything of somebody who is no user any more",
+			Gives: UserData{},
+			Fails: []int{409},
+		},
+	}
+}
 
 // A Usage is what one user took.
 type Usage struct {
@@ -42,20 +90,20 @@ const (
 )
 
 // showUsage tells users what they took, and the operator what anybody did.
-func (d *Daemon) showUsage(w http.ResponseWriter, r *http.Request) error {
+func (u *users) showUsage(w http.ResponseWriter, r *http.Request) error {
 	days, err := queryInt(r, "days", usualDays)
 	if err != nil {
 		return err
 	}
-	who := d.principal(r)
+	who := access.Principal(r)
 	if other := r.URL.Query().Get("user"); other != "" && other != who {
-		_, there := d.current.State().Users[other]
-		if who != d.cfg.Principal || !there {
+		_, there := u.current.State().Users[other]
+		if who != u.current.Operator() || !there {
 			return api.Problemf(http.StatusNotFound, "not_found", "leave it out to see what you took yourself", "there is no user %q here", api.Clip(other, 80))
 		}
 		who = other
 	}
-	out, err := d.usageOf(r, who, min(max(days, 1), mostDays))
+	out, err := u.usageOf(r, who, min(max(days, 1), mostDays))
 	if err != nil {
 		return err
 	}
@@ -63,8 +111,8 @@ func (d *Daemon) showUsage(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (d *Daemon) usageOf(r *http.Request, who string, days int) (Usage, error) {
-	used, err := d.meter.Report(r.Context(), d.current.Account(who, ""), days)
+func (u *users) usageOf(r *http.Request, who string, days int) (Usage, error) {
+	used, err := u.meter.Report(r.Context(), u.current.Account(who, ""), days)
 	out := Usage{User: who, Quotas: append([]api.QuotaState{}, used.Quotas...), Running: used.Running, Days: []UsedDay{}}
 	for _, u := range used.Days {
 		out.Days = append(out.Days, UsedDay{u.Day, u.Requests, u.Refused, u.Prompt, u.Completion, u.Costs})
@@ -91,16 +139,16 @@ type UserRow struct {
 	Usage Usage `json:"usage"`
 }
 
-func (d *Daemon) listUsers(w http.ResponseWriter, r *http.Request) error {
+func (u *users) listUsers(w http.ResponseWriter, r *http.Request) error {
 	out := UserList{[]UserRow{}}
-	set := d.current.State()
+	set := u.current.State()
 	for _, name := range slices.Sorted(maps.Keys(set.Users)) {
-		u := set.Users[name]
-		used, err := d.usageOf(r, name, 1)
+		user := set.Users[name]
+		used, err := u.usageOf(r, name, 1)
 		if err != nil {
 			return err
 		}
-		out.Users = append(out.Users, UserRow{name, u.TokenSHA256 != [32]byte{}, u.Profiles, u.Models, u.Tools, u.Deny, u.Locale, used})
+		out.Users = append(out.Users, UserRow{name, user.TokenSHA256 != [32]byte{}, user.Profiles, user.Models, user.Tools, user.Deny, user.Locale, used})
 	}
 	httpjson.Write(w, http.StatusOK, out)
 	return nil
@@ -123,11 +171,11 @@ func userData(name string, b store.Inventory) UserData {
 	return UserData{name, b.Conversations, b.Messages, b.Calls, b.Archives, b.ArchiveBytes, b.Days}
 }
 
-func (d *Daemon) showUserData(w http.ResponseWriter, r *http.Request) error {
+func (u *users) showUserData(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
-	d.calls.Flush()
-	d.meter.Flush() // whose counts are among it
-	b, err := d.store.Inventory(r.Context(), name)
+	u.calls.Flush()
+	u.meter.Flush() // whose counts are among it
+	b, err := u.store.Inventory(r.Context(), name)
 	if err != nil {
 		return err
 	}
@@ -137,25 +185,25 @@ func (d *Daemon) showUserData(w http.ResponseWriter, r *http.Request) error {
 
 // purgeUser deletes everything of somebody whom no token lets in any more:
 // nothing new of theirs can begin, and what runs must have ended.
-func (d *Daemon) purgeUser(w http.ResponseWriter, r *http.Request) error {
+func (u *users) purgeUser(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
-	_, there := d.current.State().Users[name]
+	_, there := u.current.State().Users[name]
 	switch {
-	case name == d.cfg.Principal:
+	case name == u.current.Operator():
 		return api.Problemf(http.StatusConflict, "operators_own", "delete conversations one by one: `weir conversation delete`", "what belongs to %s is the operator's own", api.Clip(name, 80))
 	case there:
 		return api.Problemf(http.StatusConflict, "still_user", "take them out first: `weir user remove "+api.Clip(name, 80)+"`", "%s is still a user", api.Clip(name, 80))
-	case d.meter.Running(name) > 0:
+	case u.meter.Running(name) > 0:
 		return api.Problemf(http.StatusConflict, api.CodeBusy, "try again when it has ended", "something of %s still runs", api.Clip(name, 80))
 	}
-	d.calls.Flush()
-	d.meter.Forget(name)
-	b, err := d.store.Purge(r.Context(), name)
+	u.calls.Flush()
+	u.meter.Forget(name)
+	b, err := u.store.Purge(r.Context(), name)
 	if err != nil {
 		return err
 	}
-	d.cfg.Host.ForgetAll(host.Principal(name))
-	d.log.Info("everything of a user was deleted", "user", name, "conversations", b.Conversations, "archives", b.Archives)
+	u.host.ForgetAll(host.Principal(name))
+	u.log.Info("everything of a user was deleted", "user", name, "conversations", b.Conversations, "archives", b.Archives)
 	httpjson.Write(w, http.StatusOK, userData(name, b))
 	return nil
 }

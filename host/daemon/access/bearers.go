@@ -1,0 +1,68 @@
+package access
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"github.com/weirhost/weir/host/daemon/setup"
+)
+
+// Bearers are connections that continue after the check of their token. Create it with
+// NewBearers. It is safe for concurrent use.
+type Bearers struct {
+	current *setup.Current
+
+	mu   sync.Mutex
+	open map[*bearer]bool
+}
+
+// NewBearers returns Bearers without a connection.
+func NewBearers(current *setup.Current) *Bearers {
+	return &Bearers{current: current, open: map[*bearer]bool{}}
+}
+
+// Len returns the number of connections.
+func (b *Bearers) Len() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.open)
+}
+
+// A bearer is such a connection.
+type bearer struct {
+	token, principal string
+	stop             context.CancelFunc
+}
+
+// Add stops a connection when its token no longer belongs to its principal. The caller
+// must call gone at the end of the connection.
+func (b *Bearers) Add(r *http.Request, stop context.CancelFunc) (gone func()) {
+	token, _ := tokenOf(r)
+	c := &bearer{token, Principal(r), stop}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.open[c] = true
+	b.checkLocked(c) // the token may have changed since the request was let in
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.open, c)
+	}
+}
+
+// Check stops the connections whose token does not hold any more.
+func (b *Bearers) Check() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for c := range b.open {
+		b.checkLocked(c)
+	}
+}
+
+// checkLocked stops a connection if its token does not hold; b.mu is held.
+func (b *Bearers) checkLocked(c *bearer) {
+	if principal, ok := b.current.Whose(c.token); !ok || principal != c.principal {
+		c.stop()
+	}
+}

@@ -1,0 +1,74 @@
+package daemon
+
+import (
+	"net/http"
+
+	"github.com/weirhost/weir/host/approval"
+	"github.com/weirhost/weir/host/daemon/access"
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/approvals"
+	"github.com/weirhost/weir/host/daemon/httpjson"
+	"github.com/weirhost/weir/host/daemon/openapi"
+)
+
+// pending has the routes of calls that wait for a person.
+type pending struct{ queue *approvals.Queue }
+
+func (p *pending) routes() []openapi.Route {
+	return []openapi.Route{
+		{
+			Method: "GET", Path: "/api/approvals",
+			Auth: openapi.Token, Handle: p.listApprovals,
+			About: "List the calls that wait for a person",
+			Gives: api.ApprovalList{},
+		},
+		{
+			Method: "GET", Path: "/api/approvals/{id}",
+			Auth: openapi.Token, Handle: p.showApproval,
+			About: "Show such a call with all of its arguments",
+			Gives: api.Approval{},
+			Fails: []int{404},
+		},
+		{
+			Method: "POST", Path: "/api/approvals/{id}",
+			Auth: openapi.Token, Handle: p.answerApproval,
+			About: "Answer it",
+			Takes: api.Answer{},
+			Needs: []string{"answer"},
+			Gives: api.Answered{},
+			Fails: []int{404, 409},
+		},
+	}
+}
+
+func (p *pending) listApprovals(w http.ResponseWriter, r *http.Request) error {
+	httpjson.Write(w, http.StatusOK, api.ApprovalList{Approvals: p.queue.List(access.Principal(r))})
+	return nil
+}
+
+func (p *pending) showApproval(w http.ResponseWriter, r *http.Request) error {
+	a, ok := p.queue.Find(access.Principal(r), r.PathValue("id"))
+	if !ok {
+		return approvals.NotFound()
+	}
+	httpjson.Write(w, http.StatusOK, a)
+	return nil
+}
+
+// answerApproval takes a person's answer. A model cannot give it: what it
+// writes is text, and no tool has the token.
+func (p *pending) answerApproval(w http.ResponseWriter, r *http.Request) error {
+	var body api.Answer
+	if err := httpjson.Read(w, r, &body); err != nil {
+		return err
+	}
+	verdict, ok := map[string]approval.Verdict{api.AnswerOnce: approval.Once, api.AnswerAlways: approval.Always, api.AnswerDeny: approval.Refuse}[body.Answer]
+	if !ok {
+		return api.Problemf(http.StatusBadRequest, api.CodeBadBody, `send {"answer": "once"}, "always" or "deny"`, "%q is no answer", api.Clip(body.Answer, 40))
+	}
+	if problem := p.queue.Answer(access.Principal(r), r.PathValue("id"), approval.Answer{Verdict: verdict, By: access.Principal(r)}); problem != nil {
+		return problem
+	}
+	httpjson.Write(w, http.StatusOK, api.Answered{ID: r.PathValue("id"), Answer: body.Answer})
+	return nil
+}

@@ -1,0 +1,77 @@
+package daemon
+
+import (
+	"context"
+	"io/fs"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/setup"
+	"github.com/weirhost/weir/host/daemon/telemetry"
+	"github.com/weirhost/weir/host/daemon/usage"
+	"github.com/weirhost/weir/host/plugin"
+)
+
+// DemoModel is the name of the offline demo model, which is not an AI.
+const DemoModel = "demo"
+
+// Config is everything a Daemon is made from. The caller keeps the Host and
+// closes it after the Daemon.
+type Config struct {
+	Host *host.Host
+	// Models are the chat models by the operator's name.
+	Models map[string]Model
+	// Profiles are the agent profiles by name; "default" must be among them.
+	Profiles map[string]Profile
+	// Users are those who have a token of their own, by name; none may be called as
+	// Principal is.
+	Users map[string]User
+	// Token opens the data routes. An empty one opens nothing.
+	Token string
+	// Hosts are further names, without port, by which the daemon may be
+	// reached beside localhost and the loopback addresses.
+	Hosts []string
+	// Principal is the name of the operator, whose token Token is; empty: "local".
+	Principal string
+	// Pages are the page's static files; nil: no page.
+	Pages fs.FS
+	// Settings is what /api/settings shows; it must hold no secret.
+	Settings any
+	// Reload reads the whole configuration again and applies it; it may call
+	// Configure. nil: a reload reads the plugin folders and the grants alone.
+	Reload func(context.Context) (ReloadReport, error)
+	// Grant adds to the grants of a plugin in the configuration, with folders in the
+	// workspace only, and returns what takes that back. Nil: no approval grants anything.
+	Grant func(name string, add plugin.Grant) (undo func() error, err error)
+	// Grants reads the plugins' grants again, before each approval of a plugin and each
+	// reload that a person requests. nil: the Host's grants stay unchanged.
+	Grants func() (map[string]plugin.Grant, error)
+	// ResumeGrace is how long a turn goes on whose client has gone, if it said that
+	// it comes back; 0: resume.DefaultGrace; negative: every turn ends with its
+	// client.
+	ResumeGrace time.Duration
+	// MCP says what clients of that protocol get.
+	MCP MCP
+	// MaxTurns bounds the turns at once; 0: 256; negative: no bound.
+	MaxTurns int
+	// Tracing says what spans are made; the zero value: none.
+	Tracing telemetry.Tracing
+	Version string
+	Logger  hclog.Logger     // nil: silent
+	Now     func() time.Time // nil: time.Now
+}
+
+// What of a Config can change while the Daemon serves.
+type (
+	Setup   = setup.Config
+	Model   = setup.Model
+	Profile = setup.Profile
+	User    = setup.User
+	// A Quota bounds what one user uses.
+	Quota = usage.Quota
+)
+
+// CheckUserName returns an error if no user can have the name.
+func CheckUserName(name string) error { return setup.CheckUserName(name) }

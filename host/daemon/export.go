@@ -1,0 +1,110 @@
+package daemon
+
+import (
+	"bufio"
+	"net/http"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/access"
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/export"
+	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/store"
+)
+
+// exports has the route of a conversation's export.
+type exports struct {
+	store *store.Store
+	log   hclog.Logger
+}
+
+func (e *exports) routes() []openapi.Route {
+	return []openapi.Route{
+		{
+			Method: "GET", Path: "/api/conversations/{id}/export",
+			Auth: openapi.Token, Handle: e.exportConversation,
+			About: "Everything of a conversation, as JSON lines, as one JSON document, or as Markdown for people",
+			Query: []openapi.Param{
+				param("format", "string", "jsonl, json or markdown; left out: jsonl"),
+				param("archives", "boolean", "whether to include the archived texts; left out: only in jsonl, which always has them"),
+				param("locale", "string", "the language of Markdown's headings, en or zh; left out: en"),
+			},
+			Kind:  kindLines + ", " + kindJSON + ", " + kindMarkdown,
+			Fails: []int{400, 404},
+		},
+	}
+}
+
+// The forms of an export.
+const (
+	formLines    = "jsonl"
+	formJSON     = "json"
+	formMarkdown = "markdown"
+)
+
+// exportConversation writes everything of one conversation, a piece at a time.
+func (e *exports) exportConversation(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	form := q.Get("format")
+	if form == "" {
+		form = formLines
+	}
+	whole, err := queryBool(r, "archives", form == formLines)
+	if err != nil {
+		return err
+	}
+	out, ok := map[string]*exportWriter{
+		formLines: {kind: kindLines, file: "conversation.jsonl"}, formJSON: {kind: kindJSON, file: "conversation.json"},
+		formMarkdown: {kind: kindMarkdown, file: "conversation.md"},
+	}[form]
+	switch {
+	case !ok:
+		return api.Problemf(http.StatusBadRequest, "bad_query", "use jsonl, json or markdown", "there is no format %q", api.Clip(form, 40))
+	case form == formLines && !whole:
+		return api.Problemf(http.StatusBadRequest, "bad_query", "use format=json for an export without the texts", "an export as JSON lines has the archives whole")
+	}
+	locale, err := queryLocale(r)
+	if err != nil {
+		return err
+	}
+	out.w = w
+	buffered := bufio.NewWriterSize(out, 32<<10)
+	scope := archive.Scope{Principal: access.Principal(r), Conversation: r.PathValue("id")}
+	switch form {
+	case formLines:
+		err = e.store.Export(r.Context(), scope, buffered)
+	case formJSON:
+		err = e.store.ExportDocument(r.Context(), scope, buffered, whole)
+	default:
+		err = export.Markdown(r.Context(), e.store, scope, buffered, whole, locale)
+	}
+	if err == nil {
+		err = buffered.Flush()
+	}
+	if err != nil && out.begun {
+		e.log.Error("an export broke off", "conversation", scope.Conversation, "error", err)
+		panic(http.ErrAbortHandler) // the only way to report an error after status 200
+	}
+	return err
+}
+
+// exportWriter answers 200 with the first bytes, so that what fails before them
+// is an answer of its own.
+type exportWriter struct {
+	w          http.ResponseWriter
+	kind, file string
+	begun      bool
+}
+
+func (e *exportWriter) Write(p []byte) (int, error) {
+	if !e.begun {
+		e.begun = true
+		h := e.w.Header()
+		h.Set("Content-Type", e.kind+"; charset=utf-8")
+		h.Set("Content-Disposition", `attachment; filename="`+e.file+`"`)
+		e.w.WriteHeader(http.StatusOK)
+	}
+	return e.w.Write(p)
+}

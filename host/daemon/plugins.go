@@ -1,0 +1,375 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/httpjson"
+	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/turns"
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/plugin"
+)
+
+// plugins has the routes of plugins.
+//
+// What is said here about plugins is a person's word. It takes the token, which
+// no tool and no model has, and no tool of weir's own speaks to these routes.
+type plugins struct {
+	host *host.Host
+	gate *turns.Gate
+	log  hclog.Logger
+	// read reads the grants again; nil: they cannot change. add adds to those of a
+	// plugin, as Config.Grant does; nil: no approval grants anything.
+	read func() (map[string]plugin.Grant, error)
+	add  func(name string, add plugin.Grant) (undo func() error, err error)
+}
+
+func (p *plugins) routes() []openapi.Route {
+	return []openapi.Route{
+		{
+			Method: "GET", Path: "/api/plugins",
+			Auth: openapi.Operator, Handle: p.listPlugins,
+			About: "List the plugins with their states",
+			Gives: PluginList{},
+		},
+		{
+			Method: "POST", Path: "/api/plugins/reload",
+			Auth: openapi.Operator, Handle: whole(p.gate, p.reloadPlugins),
+			About: "Read the plugin folders and the grants again",
+			Gives: Reloaded{},
+			Fails: []int{409, 503},
+		},
+		{
+			Method: "GET", Path: "/api/plugins/{name}",
+			Auth: openapi.Operator, Handle: p.reviewPlugin,
+			About: "Everything about a plugin, and what waits",
+			Gives: plugin.Review{},
+			Fails: []int{404},
+		},
+		{
+			Method: "POST", Path: "/api/plugins/{name}/approve",
+			Auth: openapi.Operator, Handle: whole(p.gate, p.approvePlugin),
+			About: "Let in exactly the version that was looked at",
+			Takes: Verdict{},
+			Bare:  true,
+			Gives: plugin.Review{},
+			Fails: []int{404, 409, 422, 503},
+		},
+		{
+			Method: "POST", Path: "/api/plugins/{name}/rollback",
+			Auth: openapi.Operator, Handle: whole(p.gate, p.rollbackPlugin),
+			About: "Go back to an earlier version",
+			Takes: Verdict{},
+			Bare:  true,
+			Gives: plugin.Review{},
+			Fails: []int{404, 409, 422, 503},
+		},
+		{
+			Method: "POST", Path: "/api/plugins/{name}/disable",
+			Auth: openapi.Operator, Handle: whole(p.gate, p.disablePlugin),
+			About: "Take a plugin out",
+			Takes: Verdict{},
+			Bare:  true,
+			Gives: plugin.Review{},
+			Fails: []int{404, 409, 503},
+		},
+		{
+			Method: "POST", Path: "/api/plugins/{name}/enable",
+			Auth: openapi.Operator, Handle: whole(p.gate, p.enablePlugin),
+			About: "Take a plugin in again",
+			Takes: Verdict{},
+			Bare:  true,
+			Gives: plugin.Review{},
+			Fails: []int{404, 409, 503},
+		},
+		{
+			Method: "DELETE", Path: "/api/plugins/{name}",
+			Auth: openapi.Operator, Handle: whole(p.gate, p.removePlugin),
+			About: "Forget a plugin",
+			Query: []openapi.Param{param("files", "string", "remove: its files too; keep or left out: not")},
+			Gives: plugin.Removal{},
+			Fails: []int{400, 404, 409, 503},
+		},
+		{
+			Method: "POST", Path: "/api/plugins/{name}/retry",
+			Auth: openapi.Operator, Handle: p.retryPlugin,
+			About: "Take a plugin out of quarantine",
+			Gives: Retried{},
+			Fails: []int{404},
+		},
+	}
+}
+
+func (p *plugins) listPlugins(w http.ResponseWriter, r *http.Request) error {
+	plugins := p.host.Plugins()
+	if plugins == nil {
+		plugins = []plugin.Info{}
+	}
+	httpjson.Write(w, http.StatusOK, msg.Localize(localeOf(r), PluginList{plugins}))
+	return nil
+}
+
+// A PluginList is what GET /api/plugins answers.
+type PluginList struct {
+	Plugins []plugin.Info `json:"plugins"`
+}
+
+// A Verdict is the body of the routes that say something about a plugin.
+type Verdict struct {
+	// Digest is what was looked at; for rollback a part is enough, and empty
+	// means the version before.
+	Digest string `json:"digest"`
+	// By is the way it is said: cli, page or api; empty: api.
+	By string `json:"by"`
+	// Grants are powers that the version asks for and is granted with its approval, both
+	// or neither. They are added to tools.toml. Only an approval has them.
+	Grants []PowerGrant `json:"grants,omitempty"`
+	// Stop approves the version even if it lacks something and the tools that serve now
+	// stop with that. Only an approval has it.
+	Stop bool `json:"stop,omitempty"`
+}
+
+// A PowerGrant grants one ask of a plugin.
+type PowerGrant struct {
+	// Kind and What are those of the ask.
+	Kind string `json:"kind"`
+	What string `json:"what"`
+	// Folder is the folder that a path shows: one in the workspace, relative to it or
+	// absolute. Other kinds ignore it.
+	Folder string `json:"folder,omitempty"`
+}
+
+func (p *plugins) reviewPlugin(w http.ResponseWriter, r *http.Request) error {
+	return p.answerReview(w, r, nil)
+}
+
+func (p *plugins) approvePlugin(w http.ResponseWriter, r *http.Request) error {
+	body, err := readVerdict(w, r)
+	if err != nil {
+		return err
+	}
+	if body.Digest == "" {
+		return api.Problemf(http.StatusBadRequest, api.CodeBadBody, "send the digest of the version that was looked at: GET /api/plugins/NAME shows it", "the digest is missing")
+	}
+	return p.answerReview(w, r, p.approve(r.Context(), r.PathValue("name"), body))
+}
+
+// approve grants and approves, or does neither.
+func (p *plugins) approve(ctx context.Context, name string, body Verdict) error {
+	undo, err := p.grantPowers(ctx, name, body)
+	if err != nil {
+		return err
+	}
+	if err = p.readGrants(ctx); err == nil {
+		err = p.keepsServing(ctx, name, body)
+	}
+	if err == nil {
+		err = p.host.Approve(ctx, name, body.Digest, body.By)
+	}
+	if err != nil && undo != nil {
+		return errors.Join(err, undo(), p.readGrants(ctx))
+	}
+	return err
+}
+
+// readGrants puts the grants of the configuration in force.
+func (p *plugins) readGrants(ctx context.Context) error {
+	grants := p.grants("correct the file and approve again")
+	if grants == nil {
+		return nil
+	}
+	_, err := p.host.Reload(ctx, host.ReloadOptions{Grants: grants})
+	return err
+}
+
+// grantPowers writes what an approval grants into the configuration. undo takes it back;
+// nil: nothing was written.
+func (p *plugins) grantPowers(ctx context.Context, name string, body Verdict) (undo func() error, err error) {
+	if len(body.Grants) == 0 || p.add == nil {
+		return nil, nil
+	}
+	review, err := p.host.Review(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	v := cmp.Or(review.Pending, review.Serving)
+	if v == nil || v.Digest != body.Digest {
+		return nil, nil // Approve refuses it
+	}
+	var g plugin.Grant
+	for _, power := range body.Grants {
+		if !slices.ContainsFunc(v.Asks, func(a plugin.Ask) bool { return a.Kind == power.Kind && a.What == power.What }) {
+			return nil, api.Problemf(http.StatusBadRequest, api.CodeBadBody, "GET /api/plugins/NAME lists what it asks for", "it does not ask for %q", api.Clip(power.Kind+" "+power.What, 80))
+		}
+		what, mode, _ := strings.Cut(power.What, " ")
+		switch power.Kind {
+		case "path":
+			g.Paths = append(g.Paths, plugin.PathGrant{Guest: what, Host: power.Folder, Mode: strings.Trim(mode, "()")})
+		case "host":
+			g.Hosts = append(g.Hosts, plugin.HostGrant{Host: what})
+		case "secret":
+			g.Secrets = append(g.Secrets, what)
+		}
+	}
+	if undo, err = p.add(name, g); err != nil {
+		return nil, api.Problemf(http.StatusConflict, "config", "grant it with `weir plugin approve`, or in tools.toml", "it cannot be granted here: %s", err)
+	}
+	return undo, nil
+}
+
+// keepsServing refuses an approval that would stop the tools of the version that serves.
+func (p *plugins) keepsServing(ctx context.Context, name string, body Verdict) error {
+	review, err := p.host.Review(ctx, name)
+	if err != nil {
+		return err
+	}
+	next := review.Pending
+	if body.Stop || next == nil || next.Digest != body.Digest || len(next.Missing) == 0 || review.Plugin.State != plugin.Ready {
+		return nil
+	}
+	return api.Problemf(http.StatusConflict, "stops_serving", "grant what is missing with the approval, or send \"stop\": true",
+		"version %s serves now, and its tools would stop: %v", cmp.Or(review.Serving.Version, "(unnamed)"), next.Missing[0])
+}
+
+func (p *plugins) rollbackPlugin(w http.ResponseWriter, r *http.Request) error {
+	body, err := readVerdict(w, r)
+	if err != nil {
+		return err
+	}
+	return p.answerReview(w, r, p.host.Rollback(r.Context(), r.PathValue("name"), body.Digest))
+}
+
+func (p *plugins) disablePlugin(w http.ResponseWriter, r *http.Request) error {
+	body, err := readVerdict(w, r)
+	if err != nil {
+		return err
+	}
+	return p.answerReview(w, r, p.host.Disable(r.Context(), r.PathValue("name"), body.By))
+}
+
+func (p *plugins) enablePlugin(w http.ResponseWriter, r *http.Request) error {
+	if _, err := readVerdict(w, r); err != nil {
+		return err
+	}
+	return p.answerReview(w, r, p.host.Enable(r.Context(), r.PathValue("name")))
+}
+
+func (p *plugins) removePlugin(w http.ResponseWriter, r *http.Request) error {
+	files := r.URL.Query().Get("files")
+	if !slices.Contains([]string{"", "keep", "remove"}, files) {
+		return api.Problemf(http.StatusBadRequest, "bad_query", "write files=keep or files=remove", "files=%q", api.Clip(files, 40))
+	}
+	removed, err := p.host.Remove(r.Context(), r.PathValue("name"), files == "remove")
+	if err != nil {
+		return err
+	}
+	if removed.Files == nil {
+		removed.Files = []string{}
+	}
+	p.log.Info("a person's word about a plugin", "plugin", api.Clip(r.PathValue("name"), 80), "said", "remove", "files", len(removed.Files))
+	httpjson.Write(w, http.StatusOK, removed)
+	return nil
+}
+
+func readVerdict(w http.ResponseWriter, r *http.Request) (body Verdict, err error) {
+	if r.ContentLength != 0 {
+		if err := httpjson.Read(w, r, &body); err != nil {
+			return body, err
+		}
+	}
+	switch body.By {
+	case "":
+		body.By = "api"
+	case "cli", "page", "api":
+	default:
+		return body, api.Problemf(http.StatusBadRequest, api.CodeBadBody, "write cli, page or api", "by is %q", api.Clip(body.By, 40))
+	}
+	return body, nil
+}
+
+// answerReview shows the plugin as it is now, unless err says otherwise.
+func (p *plugins) answerReview(w http.ResponseWriter, r *http.Request, err error) error {
+	if err != nil {
+		return err
+	}
+	review, err := p.host.Review(r.Context(), r.PathValue("name"))
+	if err != nil {
+		return err
+	}
+	if r.Method != http.MethodGet {
+		p.log.Info("a person's word about a plugin", "plugin", review.Plugin.Name, "said", r.Pattern, "state", string(review.Plugin.State), "digest", review.Plugin.Digest)
+	}
+	httpjson.Write(w, http.StatusOK, msg.Localize(localeOf(r), review))
+	return nil
+}
+
+// reload reads the plugin folders and the grants again, for a person, and
+// returns what changed. Grants that cannot be read change nothing.
+func (p *plugins) reload(ctx context.Context) (host.Change, error) {
+	grants := p.grants("correct the file and reload again; until then what was granted before holds")
+	return p.host.Reload(ctx, host.ReloadOptions{Force: true, Grants: grants})
+}
+
+// grants returns a function that reads the grants, for host.ReloadOptions; nil: they
+// cannot change. hint is that of its error.
+func (p *plugins) grants(hint string) func() (map[string]plugin.Grant, error) {
+	if p.read == nil {
+		return nil
+	}
+	return func() (map[string]plugin.Grant, error) {
+		grants, err := p.read()
+		if err != nil {
+			return nil, api.Problemf(http.StatusConflict, "config", hint, "the grants cannot be read: %s", err)
+		}
+		return grants, nil
+	}
+}
+
+// Reloaded is what a reload made different, and the plugins as they are now.
+type Reloaded struct {
+	Change  host.Change   `json:"change"`
+	Plugins []plugin.Info `json:"plugins"`
+}
+
+// reloadPlugins reloads and says what became different.
+func (p *plugins) reloadPlugins(w http.ResponseWriter, r *http.Request) error {
+	change, err := p.reload(r.Context())
+	if err != nil {
+		return err
+	}
+	httpjson.Write(w, http.StatusOK, msg.Localize(localeOf(r), Reloaded{change, p.host.Plugins()}))
+	return nil
+}
+
+// Retried is what became of a plugin that was in quarantine.
+type Retried struct {
+	Plugin string       `json:"plugin"`
+	State  plugin.State `json:"state"`
+}
+
+// retryPlugin takes a plugin out of quarantine.
+func (p *plugins) retryPlugin(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("name")
+	err := p.host.Retry(name)
+	switch {
+	case errors.Is(err, host.ErrNotQuarantined):
+		return api.Problemf(http.StatusNotFound, "not_quarantined", "`weir plugin list` shows the state of each plugin", "there is no plugin %q in quarantine", api.Clip(name, 80))
+	case err != nil:
+		return api.Problemf(http.StatusInternalServerError, "storage", "check the permissions of the data folder", "the plugin %q cannot be taken out of quarantine", api.Clip(name, 80))
+	}
+	state, list := plugin.Ready, p.host.Plugins()
+	if i := slices.IndexFunc(list, func(p plugin.Info) bool { return p.Name == name }); i >= 0 {
+		state = list[i].State
+	}
+	httpjson.Write(w, http.StatusOK, Retried{name, state})
+	return nil
+}

@@ -1,0 +1,53 @@
+package daemon
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/httpjson"
+	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/turns"
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A ReloadReport is the outcome of a reload of the configuration.
+type ReloadReport struct {
+	// Change lists the changes of plugins.
+	Change host.Change `json:"change"`
+	// InForce names the changed settings that apply now, by their keys in tools.toml;
+	// Restart those that apply after a restart.
+	InForce []string `json:"in_force"`
+	Restart []string `json:"restart"`
+	// Notes say what else a person has to do.
+	Notes []tool.Text `json:"notes"`
+}
+
+// reloads has the route that reloads everything.
+type reloads struct {
+	gate   *turns.Gate
+	reload func(context.Context) (ReloadReport, error)
+}
+
+func (l *reloads) routes() []openapi.Route {
+	return []openapi.Route{
+		{
+			Method: "POST", Path: "/api/reload",
+			Auth: openapi.Operator, Handle: whole(l.gate, l.postReload),
+			About: "Read the configuration and the plugin folders again",
+			Gives: ReloadReport{},
+			Fails: []int{409, 503},
+		},
+	}
+}
+
+// postReload reloads and says what became different.
+func (l *reloads) postReload(w http.ResponseWriter, r *http.Request) error {
+	out, err := l.reload(r.Context())
+	if err != nil {
+		return err
+	}
+	httpjson.Write(w, http.StatusOK, msg.Localize(localeOf(r), out))
+	return nil
+}

@@ -1,0 +1,125 @@
+package daemon
+
+import (
+	"net/http"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/httpjson"
+	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/setup"
+	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/host/daemon/telemetry"
+	"github.com/weirhost/weir/host/daemon/turns"
+)
+
+// system has the routes about the daemon itself.
+type system struct {
+	host    *host.Host
+	store   *store.Store
+	current *setup.Current
+	gate    *turns.Gate
+	metrics *telemetry.Metrics
+	version string
+	all     func() []openapi.Route
+}
+
+func (s *system) routes() []openapi.Route {
+	return []openapi.Route{
+		{
+			Method: "GET", Path: "/healthz",
+			Auth: openapi.Public, Handle: s.healthz,
+			About: "Whether the daemon lives",
+			Gives: Health{},
+		},
+		{
+			Method: "GET", Path: "/readyz",
+			Auth: openapi.Public, Handle: s.readyz,
+			About: "Whether a question can be asked",
+			Gives: Readiness{},
+			Fails: []int{503},
+		},
+		{
+			Method: "GET", Path: "/openapi.json",
+			Auth: openapi.Public, Handle: s.openAPI,
+			About: "This document",
+			Gives: map[string]any{},
+		},
+		{
+			Method: "GET", Path: "/api/stats",
+			Auth: openapi.Operator, Handle: s.stats,
+			About: "Sums of the call log and the archive",
+			Gives: store.Stats{},
+		},
+		{
+			Method: "GET", Path: "/api/settings",
+			Auth: openapi.Operator, Handle: s.settings,
+			About: "The configuration in force, without secrets",
+			Gives: Configuration{},
+		},
+		{
+			Method: "GET", Path: "/metrics",
+			Auth: openapi.Operator, Handle: s.serveMetrics,
+			About: "Counters and times for Prometheus",
+			Kind:  kindText,
+		},
+	}
+}
+
+func (s *system) healthz(w http.ResponseWriter, _ *http.Request) error {
+	httpjson.Write(w, http.StatusOK, Health{"ok"})
+	return nil
+}
+
+// Health says that the daemon answers at all.
+type Health struct {
+	Status string `json:"status"`
+}
+
+// Readiness says that a question can be asked, and how many tools there are.
+type Readiness struct {
+	Status string `json:"status"`
+	Tools  int    `json:"tools"`
+}
+
+// Configuration is what the daemon runs with.
+type Configuration struct {
+	Version  string `json:"version"`
+	Settings any    `json:"settings"`
+}
+
+// readyz says whether a question can be asked: the daemon is not draining and
+// at least one model is there.
+func (s *system) readyz(w http.ResponseWriter, _ *http.Request) error {
+	if s.gate.Closed() {
+		return api.Problemf(http.StatusServiceUnavailable, api.CodeDraining, "", "the daemon is shutting down")
+	}
+	httpjson.Write(w, http.StatusOK, Readiness{"ready", len(s.host.Tools())})
+	return nil
+}
+
+func (s *system) settings(w http.ResponseWriter, _ *http.Request) error {
+	httpjson.Write(w, http.StatusOK, Configuration{s.version, s.current.State().Settings})
+	return nil
+}
+
+func (s *system) stats(w http.ResponseWriter, r *http.Request) error {
+	sums, err := s.store.Stats(r.Context())
+	if err != nil {
+		return err
+	}
+	httpjson.Write(w, http.StatusOK, sums)
+	return nil
+}
+
+// serveMetrics answers with the counters in Prometheus' format.
+func (s *system) serveMetrics(w http.ResponseWriter, r *http.Request) error {
+	s.metrics.ServeHTTP(w, r)
+	return nil
+}
+
+// openAPI answers with the description of all routes.
+func (s *system) openAPI(w http.ResponseWriter, _ *http.Request) error {
+	httpjson.Write(w, http.StatusOK, openapi.NewWriter(false).Document(s.all()))
+	return nil
+}
