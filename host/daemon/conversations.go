@@ -24,10 +24,10 @@ import (
 
 // conversations has the routes of stored conversations.
 type conversations struct {
-	store *store.Store
-	host  *host.Host
-	gate  *turns.Gate
-	log   hclog.Logger
+	store     *store.Store
+	host      *host.Host
+	admission *turns.Admission
+	log       hclog.Logger
 }
 
 func (c *conversations) routes() []openapi.Route {
@@ -305,7 +305,7 @@ type DeletedConversation struct {
 
 func (c *conversations) deleteConversation(w http.ResponseWriter, r *http.Request) error {
 	scope := archive.Scope{Principal: access.Principal(r), Conversation: r.PathValue("id")}
-	leave, err := c.gate.Enter(scope)
+	leave, err := c.admission.Enter(scope)
 	if err != nil {
 		return err
 	}

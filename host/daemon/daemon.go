@@ -30,14 +30,13 @@ import (
 
 // A Daemon serves one Host and its conversations. It is safe for concurrent use.
 type Daemon struct {
-	cfg     Config
-	log     hclog.Logger
-	now     func() time.Time
-	current *setup.Current
-	gate    *turns.Gate
-	turns   *turns.Service
-	start   time.Time
-	beat    time.Duration // the longest silence of a stream
+	cfg       Config
+	log       hclog.Logger
+	now       func() time.Time
+	current   *setup.Current
+	admission *turns.Admission
+	turns     *turns.Service
+	beat      time.Duration // the longest silence of a stream
 	// metrics count since start, for /metrics.
 	metrics   *telemetry.Metrics
 	approvals *approvals.Queue
@@ -66,7 +65,6 @@ func New(cfg Config) (*Daemon, error) {
 	if cfg.ResumeGrace == 0 {
 		cfg.ResumeGrace = resume.DefaultGrace
 	}
-	d.start = d.now()
 	var err error
 	d.current, err = setup.New(d.cfg.Principal, cfg.Token, Setup{
 		Models: cfg.Models, Profiles: cfg.Profiles, Users: cfg.Users, Settings: cfg.Settings, MaxTurns: cfg.MaxTurns, Tracing: cfg.Tracing,
@@ -85,18 +83,18 @@ func New(cfg Config) (*Daemon, error) {
 		Known: d.knows, Now: d.now, Logger: d.log,
 		Stats: func(ctx context.Context) (archive.Stats, error) { return d.cfg.Host.Archive().Stats(ctx) },
 	})
-	d.gate = turns.NewGate(func() chan struct{} { return d.current.State().Slots })
+	d.admission = turns.NewAdmission(func() chan struct{} { return d.current.State().Slots })
 	d.turns = turns.New(turns.Config{
-		Host: cfg.Host, Store: d.store, Setup: d.current, Gate: d.gate, Meter: d.meter, Metrics: d.metrics, Known: d.knows,
+		Host: cfg.Host, Store: d.store, Setup: d.current, Admission: d.admission, Meter: d.meter, Metrics: d.metrics, Known: d.knows,
 		Approvals: d.approvals, OwnIDs: []string{CallConversation, mcpserver.Conversation}, Logger: d.log, Now: clock,
 	})
 	beat := func() time.Duration { return d.beat }
 	d.resumable = resume.New(resume.Config{Heartbeat: beat, Problem: func(l tool.Locale, err error) *api.Problem { return asProblem(err).In(l) }})
-	d.openai = openai.New(openai.Config{Backend: completionBackend{d.turns, d.current}, Created: d.start, Now: d.now, Heartbeat: beat})
+	d.openai = openai.New(openai.Config{Backend: completionBackend{d.turns, d.current}, Created: d.now(), Now: d.now, Heartbeat: beat})
 	d.chat = &chat{d.turns, d.resumable, cfg.ResumeGrace, beat}
-	d.plugins = &plugins{cfg.Host, d.gate, d.log, cfg.Grants, cfg.Grant}
+	d.plugins = &plugins{cfg.Host, d.admission, d.log, cfg.Grants, cfg.Grant}
 	d.mcp = &mcpClients{
-		config: cfg.MCP, bearers: access.NewBearers(d.current), current: d.current, gate: d.gate,
+		config: cfg.MCP, bearers: access.NewBearers(d.current), current: d.current, admission: d.admission,
 		meter: d.meter, metrics: d.metrics, calls: d.calls, known: d.knows, log: d.log,
 	}
 	d.mcp.serve(cfg.Host, cfg.Version, d.now)
@@ -124,10 +122,10 @@ func (d *Daemon) Drain(ctx context.Context) error {
 	defer d.calls.Flush()
 	defer d.meter.Flush()
 	defer d.mcp.server.Close()
-	d.gate.Close()
+	d.admission.Close()
 	d.approvals.Close()
 	d.resumable.Stop(false)
-	err := d.gate.Wait(ctx)
+	err := d.admission.Wait(ctx)
 	if err != nil {
 		d.resumable.Stop(true)
 	}
@@ -164,12 +162,12 @@ func (d *Daemon) routes() []openapi.Route {
 	h := d.cfg.Host
 	clock := func() time.Time { return d.now() }
 	return slices.Concat(
-		(&system{h, d.store, d.current, d.gate, d.metrics, d.cfg.Version, d.routes}).routes(),
+		(&system{h, d.store, d.current, d.admission, d.metrics, d.cfg.Version, d.routes}).routes(),
 		d.chat.routes(),
-		(&conversations{d.store, h, d.gate, d.log}).routes(),
+		(&conversations{d.store, h, d.admission, d.log}).routes(),
 		(&exports{d.store, d.log}).routes(),
-		(&tools{h, d.store, d.current, d.gate, d.turns, d.metrics, d.knows, d.log, clock}).routes(),
-		(&reloads{d.gate, d.Reload}).routes(),
+		(&tools{h, d.store, d.current, d.admission, d.turns, d.metrics, d.knows, d.log, clock}).routes(),
+		(&reloads{d.admission, d.Reload}).routes(),
 		d.plugins.routes(),
 		(&archives{h, d.log}).routes(),
 		(&results{h, d.store, d.turns, d.log, clock}).routes(),

@@ -41,16 +41,16 @@ type MCP struct {
 
 // mcpClients has the routes of the Model Context Protocol, and what its server needs.
 type mcpClients struct {
-	config  MCP
-	server  *mcpserver.Server
-	bearers *access.Bearers
-	current *setup.Current
-	gate    *turns.Gate
-	meter   *usage.Meter
-	metrics *telemetry.Metrics
-	calls   *usage.CallLog
-	known   func(tool string) bool
-	log     hclog.Logger
+	config    MCP
+	server    *mcpserver.Server
+	bearers   *access.Bearers
+	current   *setup.Current
+	admission *turns.Admission
+	meter     *usage.Meter
+	metrics   *telemetry.Metrics
+	calls     *usage.CallLog
+	known     func(tool string) bool
+	log       hclog.Logger
 }
 
 func (m *mcpClients) routes() []openapi.Route {
@@ -118,7 +118,7 @@ func (m *mcpClients) admit(principal string) (end func(), err error) {
 	if err != nil {
 		return nil, m.refused(err, locale)
 	}
-	done, err := m.gate.Attend()
+	done, err := m.admission.Attend()
 	if err != nil {
 		request.End()
 		return nil, m.refused(err, locale)

@@ -245,7 +245,7 @@ func TestMCPRefusals(t *testing.T) {
 	s.daemon.mcp.meter = usage.NewMeter(db, time.Now, s.daemon.log)
 	refused(tool.Error{Code: tool.Failed, Msg: "weir 内部出错", Hint: "守护进程的日志中有详情"})
 	s.daemon.mcp.meter = counts
-	s.daemon.gate.Close()
+	s.daemon.admission.Close()
 	refused(tool.Error{Code: tool.Failed, Msg: "守护进程正在关闭", Hint: "请稍后再问"})
 	if n := counts.Running("ann"); n != 0 {
 		t.Errorf("%d calls run", n)

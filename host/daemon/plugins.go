@@ -24,9 +24,9 @@ import (
 // What is said here about plugins is a person's word. It takes the token, which
 // no tool and no model has, and no tool of weir's own speaks to these routes.
 type plugins struct {
-	host *host.Host
-	gate *turns.Gate
-	log  hclog.Logger
+	host      *host.Host
+	admission *turns.Admission
+	log       hclog.Logger
 	// read reads the grants again; nil: they cannot change. add adds to those of a
 	// plugin, as Config.Grant does; nil: no approval grants anything.
 	read func() (map[string]plugin.Grant, error)
@@ -43,7 +43,7 @@ func (p *plugins) routes() []openapi.Route {
 		},
 		{
 			Method: "POST", Path: "/api/plugins/reload",
-			Auth: openapi.Operator, Handle: whole(p.gate, p.reloadPlugins),
+			Auth: openapi.Operator, Handle: whole(p.admission, p.reloadPlugins),
 			About: "Read the plugin folders and the grants again",
 			Gives: Reloaded{},
 			Fails: []int{409, 503},
@@ -57,7 +57,7 @@ func (p *plugins) routes() []openapi.Route {
 		},
 		{
 			Method: "POST", Path: "/api/plugins/{name}/approve",
-			Auth: openapi.Operator, Handle: whole(p.gate, p.approvePlugin),
+			Auth: openapi.Operator, Handle: whole(p.admission, p.approvePlugin),
 			About: "Let in exactly the version that was looked at",
 			Takes: Verdict{},
 			Bare:  true,
@@ -66,7 +66,7 @@ func (p *plugins) routes() []openapi.Route {
 		},
 		{
 			Method: "POST", Path: "/api/plugins/{name}/rollback",
-			Auth: openapi.Operator, Handle: whole(p.gate, p.rollbackPlugin),
+			Auth: openapi.Operator, Handle: whole(p.admission, p.rollbackPlugin),
 			About: "Go back to an earlier version",
 			Takes: Verdict{},
 			Bare:  true,
@@ -75,7 +75,7 @@ func (p *plugins) routes() []openapi.Route {
 		},
 		{
 			Method: "POST", Path: "/api/plugins/{name}/disable",
-			Auth: openapi.Operator, Handle: whole(p.gate, p.disablePlugin),
+			Auth: openapi.Operator, Handle: whole(p.admission, p.disablePlugin),
 			About: "Take a plugin out",
 			Takes: Verdict{},
 			Bare:  true,
@@ -84,7 +84,7 @@ func (p *plugins) routes() []openapi.Route {
 		},
 		{
 			Method: "POST", Path: "/api/plugins/{name}/enable",
-			Auth: openapi.Operator, Handle: whole(p.gate, p.enablePlugin),
+			Auth: openapi.Operator, Handle: whole(p.admission, p.enablePlugin),
 			About: "Take a plugin in again",
 			Takes: Verdict{},
 			Bare:  true,
@@ -93,7 +93,7 @@ func (p *plugins) routes() []openapi.Route {
 		},
 		{
 			Method: "DELETE", Path: "/api/plugins/{name}",
-			Auth: openapi.Operator, Handle: whole(p.gate, p.removePlugin),
+			Auth: openapi.Operator, Handle: whole(p.admission, p.removePlugin),
 			About: "Forget a plugin",
 			Query: []openapi.Param{param("files", "string", "remove: its files too; keep or left out: not")},
 			Gives: plugin.Removal{},

@@ -26,15 +26,15 @@ type ReloadReport struct {
 
 // reloads has the route that reloads everything.
 type reloads struct {
-	gate   *turns.Gate
-	reload func(context.Context) (ReloadReport, error)
+	admission *turns.Admission
+	reload    func(context.Context) (ReloadReport, error)
 }
 
 func (l *reloads) routes() []openapi.Route {
 	return []openapi.Route{
 		{
 			Method: "POST", Path: "/api/reload",
-			Auth: openapi.Operator, Handle: whole(l.gate, l.postReload),
+			Auth: openapi.Operator, Handle: whole(l.admission, l.postReload),
 			About: "Read the configuration and the plugin folders again",
 			Gives: ReloadReport{},
 			Fails: []int{409, 503},

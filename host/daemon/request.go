@@ -17,7 +17,7 @@ type handler = func(http.ResponseWriter, *http.Request) error
 
 // awaited has Drain wait for what a handler does, and cut it off in the end, as it
 // does with turns.
-func awaited(g *turns.Gate, h handler) handler {
+func awaited(g *turns.Admission, h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		return g.Run(r.Context(), func(ctx context.Context) error { return h(w, r.WithContext(ctx)) })
 	}
@@ -25,7 +25,7 @@ func awaited(g *turns.Gate, h handler) handler {
 
 // whole is awaited, for what would be half done if it ended with its client: some
 // of a configuration in force, or a plugin that the lock file alone has disabled.
-func whole(g *turns.Gate, h handler) handler {
+func whole(g *turns.Admission, h handler) handler {
 	h = awaited(g, h)
 	return func(w http.ResponseWriter, r *http.Request) error {
 		return h(w, r.WithContext(context.WithoutCancel(r.Context())))

@@ -21,11 +21,11 @@ import (
 // A new setup applies to turns that begin after it; a running turn ends with the old
 // one; an invalid setup changes nothing.
 func TestConfigure(t *testing.T) {
-	gate, asked := make(chan struct{}), make(chan struct{})
+	admission, asked := make(chan struct{}), make(chan struct{})
 	old := replay.Func(func(n int, _ agent.Request) replay.Reply {
 		if n == 0 {
 			close(asked)
-			<-gate
+			<-admission
 		}
 		return replay.Text("from the old one")
 	})
@@ -48,7 +48,7 @@ func TestConfigure(t *testing.T) {
 			t.Errorf("%s: %s", body, r.body)
 		}
 	}
-	close(gate)
+	close(admission)
 	if body := <-running; !strings.Contains(body, "from the old one") {
 		t.Errorf("the turn that ran: %s", body)
 	}

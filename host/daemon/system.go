@@ -15,13 +15,13 @@ import (
 
 // system has the routes about the daemon itself.
 type system struct {
-	host    *host.Host
-	store   *store.Store
-	current *setup.Current
-	gate    *turns.Gate
-	metrics *telemetry.Metrics
-	version string
-	all     func() []openapi.Route
+	host      *host.Host
+	store     *store.Store
+	current   *setup.Current
+	admission *turns.Admission
+	metrics   *telemetry.Metrics
+	version   string
+	all       func() []openapi.Route
 }
 
 func (s *system) routes() []openapi.Route {
@@ -91,7 +91,7 @@ type Configuration struct {
 // readyz says whether a question can be asked: the daemon is not draining and
 // at least one model is there.
 func (s *system) readyz(w http.ResponseWriter, _ *http.Request) error {
-	if s.gate.Closed() {
+	if s.admission.Closed() {
 		return api.Problemf(http.StatusServiceUnavailable, api.CodeDraining, "", "the daemon is shutting down")
 	}
 	httpjson.Write(w, http.StatusOK, Readiness{"ready", len(s.host.Tools())})

@@ -27,15 +27,15 @@ import (
 
 // tools has the routes of tools, and of their calls without a model.
 type tools struct {
-	host    *host.Host
-	store   *store.Store
-	current *setup.Current
-	gate    *turns.Gate
-	turns   *turns.Service
-	metrics *telemetry.Metrics
-	known   func(tool string) bool
-	log     hclog.Logger
-	now     func() time.Time
+	host      *host.Host
+	store     *store.Store
+	current   *setup.Current
+	admission *turns.Admission
+	turns     *turns.Service
+	metrics   *telemetry.Metrics
+	known     func(tool string) bool
+	log       hclog.Logger
+	now       func() time.Time
 }
 
 func (t *tools) routes() []openapi.Route {
@@ -55,7 +55,7 @@ func (t *tools) routes() []openapi.Route {
 		},
 		{
 			Method: "POST", Path: "/api/tools/{name}/call",
-			Auth: openapi.Token, Handle: awaited(t.gate, t.callTool),
+			Auth: openapi.Token, Handle: awaited(t.admission, t.callTool),
 			About: "Call a tool without a model. A tool that fails is a success of the call: its answer says so",
 			Takes: CallBody{},
 			Gives: api.ToolCallResult{},

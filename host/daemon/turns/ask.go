@@ -60,12 +60,12 @@ func (s *Service) answer(ctx context.Context, principal string, ask Question, hi
 	if err != nil {
 		return api.ChatEnd{}, err
 	}
-	leave, err := s.Gate.Enter(t.scope)
+	leave, err := s.Admission.Enter(t.scope)
 	if err != nil {
 		return api.ChatEnd{}, err
 	}
 	defer leave()
-	ctx, release := s.Gate.until(ctx)
+	ctx, release := s.Admission.until(ctx)
 	defer release()
 	if err := t.unmoved(ctx); err != nil {
 		return api.ChatEnd{}, err

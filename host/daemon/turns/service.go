@@ -1,8 +1,8 @@
 // Package turns runs the turns of conversations.
 //
 // A Service answers one Question: it finds the conversation, runs the agent over the
-// host's tools and stores what came of it. The Gate admits one turn for each
-// conversation and lets a stop wait for all of them.
+// host's tools and stores what came of it. An Admission lets in one turn for each
+// conversation, and a stop waits for all that it has let in.
 //
 // The agent sends each event to one place, Observers.Observe. Each Observer has one
 // purpose: Stream sends events to the client, Log writes the log, Metrics counts, Trace
@@ -31,11 +31,11 @@ import (
 
 // Config is everything a Service needs. All fields are required.
 type Config struct {
-	Host  *host.Host
-	Store *store.Store
-	Setup *setup.Current
-	Gate  *Gate
-	Meter *usage.Meter
+	Host      *host.Host
+	Store     *store.Store
+	Setup     *setup.Current
+	Admission *Admission
+	Meter     *usage.Meter
 	// Metrics count turns, calls and requests to models. Known reports whether a tool
 	// of that name exists.
 	Metrics *telemetry.Metrics

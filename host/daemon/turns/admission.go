@@ -18,10 +18,10 @@ const lastWords = 5 * time.Second
 // errStopped is the cause of a turn's end when the daemon stops before it.
 var errStopped = errors.New("the daemon stops")
 
-// A Gate admits turns and calls until it is closed: one turn for each conversation, and
-// not more turns at once than there are slots. Create it with NewGate. It is safe for
-// concurrent use.
-type Gate struct {
+// An Admission admits turns and calls until it is closed: one turn for each
+// conversation, and not more turns at once than there are slots. Create it with
+// NewAdmission. It is safe for concurrent use.
+type Admission struct {
 	slots func() chan struct{}
 
 	mu     sync.Mutex // guards busy and closed
@@ -34,26 +34,26 @@ type Gate struct {
 	end    context.CancelCauseFunc
 }
 
-// NewGate returns an open Gate. slots returns the slots in force; a nil channel sets no
-// bound.
-func NewGate(slots func() chan struct{}) *Gate {
-	g := &Gate{slots: slots, busy: map[archive.Scope]bool{}}
-	g.ending, g.end = context.WithCancelCause(context.Background())
-	return g
+// NewAdmission returns an open Admission. slots returns the slots in force; a nil
+// channel sets no bound.
+func NewAdmission(slots func() chan struct{}) *Admission {
+	a := &Admission{slots: slots, busy: map[archive.Scope]bool{}}
+	a.ending, a.end = context.WithCancelCause(context.Background())
+	return a
 }
 
 // Enter takes a slot for one turn and the conversation's lock. The returned
 // function gives both back.
-func (g *Gate) Enter(conversation archive.Scope) (leave func(), err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+func (a *Admission) Enter(conversation archive.Scope) (leave func(), err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	switch {
-	case g.closed:
+	case a.closed:
 		return nil, closedProblem()
-	case g.busy[conversation]:
+	case a.busy[conversation]:
 		return nil, busyProblem()
 	}
-	slots := g.slots() // given back there, whatever is in force by then
+	slots := a.slots() // given back there, whatever is in force by then
 	if slots != nil {
 		select {
 		case slots <- struct{}{}:
@@ -61,62 +61,62 @@ func (g *Gate) Enter(conversation archive.Scope) (leave func(), err error) {
 			return nil, api.Problemf(http.StatusServiceUnavailable, "overloaded", "ask again in a moment", "%d turns are running already", cap(slots))
 		}
 	}
-	g.busy[conversation] = true
-	g.inside.Add(1)
+	a.busy[conversation] = true
+	a.inside.Add(1)
 	return func() {
-		g.mu.Lock()
-		delete(g.busy, conversation)
-		g.mu.Unlock()
+		a.mu.Lock()
+		delete(a.busy, conversation)
+		a.mu.Unlock()
 		if slots != nil {
 			<-slots
 		}
-		g.inside.Done()
+		a.inside.Done()
 	}, nil
 }
 
 // Attend admits a call that is no turn. Wait waits for it until done is called.
-func (g *Gate) Attend() (done func(), err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
+func (a *Admission) Attend() (done func(), err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
 		return nil, closedProblem()
 	}
-	g.inside.Add(1)
-	return g.inside.Done, nil
+	a.inside.Add(1)
+	return a.inside.Done, nil
 }
 
 // Run runs f as a call that is no turn, which Wait cuts off as it does turns.
-func (g *Gate) Run(ctx context.Context, f func(context.Context) error) error {
-	done, err := g.Attend()
+func (a *Admission) Run(ctx context.Context, f func(context.Context) error) error {
+	done, err := a.Attend()
 	if err != nil {
 		return err
 	}
 	defer done()
-	ctx, release := g.until(ctx)
+	ctx, release := a.until(ctx)
 	defer release()
 	return cutOff(ctx, f(ctx))
 }
 
 // Close refuses all that comes from now on.
-func (g *Gate) Close() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.closed = true
+func (a *Admission) Close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
 }
 
 // Closed reports whether Close was called.
-func (g *Gate) Closed() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.closed
+func (a *Admission) Closed() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.closed
 }
 
 // Wait waits for what is inside. When ctx ends before that, Wait cuts it off, gives it
 // five seconds, and returns the error of ctx. Close must have been called.
-func (g *Gate) Wait(ctx context.Context) error {
+func (a *Admission) Wait(ctx context.Context) error {
 	empty := make(chan struct{})
 	go func() {
-		g.inside.Wait()
+		a.inside.Wait()
 		close(empty)
 	}()
 	select {
@@ -124,7 +124,7 @@ func (g *Gate) Wait(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	g.end(errStopped)
+	a.end(errStopped)
 	last := time.NewTimer(lastWords)
 	defer last.Stop()
 	select {
@@ -135,9 +135,9 @@ func (g *Gate) Wait(ctx context.Context) error {
 }
 
 // until returns a context that also ends when Wait cuts off what is inside.
-func (g *Gate) until(ctx context.Context) (context.Context, func()) {
+func (a *Admission) until(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(g.ending, func() { cancel(errStopped) })
+	stop := context.AfterFunc(a.ending, func() { cancel(errStopped) })
 	return ctx, func() {
 		stop()
 		cancel(nil)
