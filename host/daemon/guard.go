@@ -11,7 +11,7 @@ import (
 	"github.com/weirhost/weir/host/internal/panics"
 )
 
-// A guard stands before the handlers of all routes.
+// A guard wraps the handlers of all routes.
 type guard struct {
 	log     hclog.Logger
 	current *setup.Current

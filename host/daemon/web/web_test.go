@@ -3,6 +3,7 @@ package web
 import (
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -154,11 +155,18 @@ func TestEveryEventIsHandled(t *testing.T) {
 
 // What the page asks the daemon for is there to be asked for.
 func TestAddressesAreRoutes(t *testing.T) {
-	src, err := os.ReadFile("../routes.go")
+	names, err := filepath.Glob("../*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes := found(`Path: +"/(api/[^"]+)"`, string(src))
+	var routes []string
+	for _, name := range names {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		routes = append(routes, found(`Path: +"/(api/[^"]+)"`, string(src))...)
+	}
 	for i, r := range routes {
 		routes[i] = regexp.MustCompile(`\{\w+\}`).ReplaceAllString(r, "*")
 	}
