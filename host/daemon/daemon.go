@@ -173,7 +173,6 @@ func (d *Daemon) routes() []openapi.Route {
 		(&results{h, d.store, d.turns, d.log, clock}).routes(),
 		(&traces{d.store}).routes(),
 		(&pending{d.approvals}).routes(),
-		(&models{d.current}).routes(),
 		(&users{h, d.store, d.current, d.meter, d.calls, d.log}).routes(),
 		(&completions{d.openai}).routes(),
 		d.mcp.routes(),

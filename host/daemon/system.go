@@ -1,9 +1,12 @@
 package daemon
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/access"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/openapi"
@@ -44,6 +47,12 @@ func (s *system) routes() []openapi.Route {
 			Auth: openapi.Public, Handle: s.openAPI,
 			About: "This document",
 			Gives: map[string]any{},
+		},
+		{
+			Method: "GET", Path: "/api/models",
+			Auth: openapi.Token, Handle: s.listModels,
+			About: "List the configured models",
+			Gives: ConfiguredModels{},
 		},
 		{
 			Method: "GET", Path: "/api/stats",
@@ -122,4 +131,31 @@ func (s *system) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 func (s *system) openAPI(w http.ResponseWriter, _ *http.Request) error {
 	httpjson.Write(w, http.StatusOK, openapi.NewWriter(false).Document(s.all()))
 	return nil
+}
+
+func (s *system) listModels(w http.ResponseWriter, r *http.Request) error {
+	out := ConfiguredModels{[]ConfiguredModel{}}
+	set := s.current.View(access.Principal(r))
+	for _, name := range slices.Sorted(maps.Keys(set.Models)) {
+		i := set.Models[name].Info
+		out.Models = append(out.Models, ConfiguredModel{name, i.Provider, i.Model, i.Window, i.Simulated, name == set.Profiles[set.First].Model})
+	}
+	httpjson.Write(w, http.StatusOK, out)
+	return nil
+}
+
+// ConfiguredModels is what GET /api/models answers.
+type ConfiguredModels struct {
+	Models []ConfiguredModel `json:"models"`
+}
+
+// A ConfiguredModel is one chat model of tools.toml.
+type ConfiguredModel struct {
+	// Name is the operator's, Provider and Model are what is asked.
+	Name      string `json:"name"`
+	Provider  string `json:"provider"`
+	Model     string `json:"model"`
+	Window    int    `json:"window"` // tokens; 0: unknown
+	Simulated bool   `json:"simulated"`
+	Default   bool   `json:"default"` // the default profile asks it
 }
