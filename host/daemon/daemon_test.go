@@ -361,7 +361,7 @@ func TestPage(t *testing.T) {
 	if r.status != 200 || !strings.Contains(r.body, "weir") {
 		t.Errorf("%d %s", r.status, r.body)
 	}
-	if csp := r.header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") {
+	if csp := r.header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || !strings.Contains(csp, "trusted-types 'none'") || strings.Contains(csp, "unsafe") {
 		t.Errorf("policy %q", csp)
 	}
 }

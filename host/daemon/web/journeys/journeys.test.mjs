@@ -7,7 +7,90 @@ import { ask, log, pending, startWorld } from './world.mjs';
 let world, weir, model;
 before(async () => { world = await startWorld(); ({ weir, model } = world); });
 after(() => world?.close());
-beforeEach(() => model.reset());
+beforeEach(async () => { model.reset(); await weir.start(); });
+
+const bubble = (page, text) => log(page).getByRole('article', { name: 'You' }).filter({ hasText: text });
+
+test('a new tab is logged in, and log-out holds for all', async () => {
+  const page = await world.visit();
+  const other = await page.context().newPage();
+  await other.goto(weir.url);
+  await other.getByRole('textbox', { name: 'Your question' }).waitFor();
+  await page.getByRole('button', { name: 'Account: Operator' }).click();
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await other.getByRole('heading', { name: 'Log in' }).waitFor();
+});
+
+test('a reload joins the running answer', async () => {
+  const rest = pending();
+  model.says = () => ['The first half', rest.promise];
+  const page = await world.visit();
+  await ask(page, 'What comes then?');
+  await log(page).getByText('The first half').waitFor();
+  await log(page).getByText(/^The model is answering · \d+ s$/).waitFor();
+  await page.reload();
+  await log(page).getByText('The first half').waitFor();
+  await page.getByRole('button', { name: 'New conversation' }).click();
+  await page.getByRole('button', { name: /^What comes/ }).click();
+  await log(page).getByText('The first half').waitFor();
+  assert.equal(await bubble(page, 'What comes').count(), 1);
+  rest.keep(' and the second.');
+  await log(page).getByText('The first half and the second.').waitFor();
+  await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+  await page.reload();
+  await log(page).getByText('The first half and the second.').waitFor();
+  assert.equal(await bubble(page, 'What comes').count(), 1);
+});
+
+test('Back leads to what was open before, and titles say what is open', async () => {
+  const page = await world.visit();
+  for (const question of ['Which was first?', 'Which was second?']) {
+    await page.getByRole('button', { name: 'New conversation' }).click();
+    await ask(page, question);
+    await log(page).getByText('It is done.').waitFor();
+  }
+  await page.getByRole('button', { name: /^Which was first/ }).click();
+  await bubble(page, 'first').waitFor();
+  assert.match(await page.title(), /^Which was first\? – weir$/);
+  await page.goBack();
+  await bubble(page, 'second').waitFor();
+  assert.match(await page.title(), /^Which was second\? – weir$/);
+  await page.goForward();
+  await bubble(page, 'first').waitFor();
+});
+
+test('a daemon that is away is told as such, and what is shown stays', async () => {
+  const page = await world.visit();
+  await ask(page, 'Is anyone here?');
+  await log(page).getByText('It is done.').waitFor();
+  const rest = pending();
+  model.says = () => ['I begin', rest.promise];
+  await ask(page, 'Who goes on?');
+  await log(page).getByText('I begin').waitFor();
+  await weir.stop();
+  await page.getByRole('alert').filter({ hasText: 'The daemon does not answer.' }).waitFor();
+  await page.getByRole('searchbox').fill('anyone');
+  await page.getByRole('status').filter({ hasText: 'The daemon does not answer.' }).waitFor();
+  await page.getByRole('searchbox').fill('');
+  await page.getByRole('status').filter({ hasText: 'The daemon' }).waitFor({ state: 'hidden' });
+  assert.equal(await page.getByText('No conversations yet.').count(), 0);
+  assert.ok(await page.getByRole('button', { name: /^Is anyone here/ }).count());
+  await weir.start();
+  rest.keep('');
+  await page.getByRole('alert').filter({ hasText: 'The daemon does not answer.' }).waitFor({ state: 'hidden' });
+  await log(page).getByText('The daemon was restarted').waitFor();
+  await log(page).getByRole('button', { name: 'Ask again' }).click();
+  assert.equal(await page.getByRole('textbox', { name: 'Your question' }).inputValue(), 'Who goes on?');
+});
+
+test('a question that could not be asked comes back into the box', async () => {
+  const page = await world.visit();
+  await weir.stop();
+  await ask(page, 'Can you hear me?');
+  await log(page).getByText('The daemon does not answer.').waitFor();
+  assert.equal(await page.getByRole('textbox', { name: 'Your question' }).inputValue(), 'Can you hear me?');
+  await weir.start();
+});
 
 test('a conversation is exported in each form', async () => {
   const page = await world.visit();

@@ -74,6 +74,7 @@ path = "./strangers"
 `);
   const weir = { dir, model, port: 0, log: '' };
   weir.start = async () => {
+    if (weir.process?.exitCode === null && weir.process.signalCode === null) return; // it runs
     weir.process = spawn(join(root, 'bin', 'weir'), ['serve', '--data', join(dir, 'data'), '--config', join(dir, 'tools.toml'), '--addr', `127.0.0.1:${weir.port}`],
       { cwd: join(dir, 'work'), env: { PATH: process.env.PATH, HOME: dir, WEIR_WORKSPACE: join(dir, 'work'), WEIR_CACHE: process.env.WEIR_TEST_CACHE ?? join(root, 'build', 'test-cache') } });
     const heard = pending();

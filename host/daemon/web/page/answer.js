@@ -3,7 +3,7 @@
 import { archive, loads } from "./archive.js";
 import { $, api, el, getJSON, num, problemText, speech, t, tag, visible } from "./base.js";
 
-export { Answer, keepDown };
+export { Answer, keepDown, nameTab };
 
 // ---- text
 
@@ -177,17 +177,23 @@ class Leave {
   }
 }
 
-// waiting tells in the tab's title that somebody is waited for.
-let leaves = 0;
+// The tab's title says which conversation is open, and that somebody is waited for.
+let leaves = 0, name = "";
 function waiting(n) {
   leaves += n;
-  document.title = leaves ? `(${leaves}) weir` : "weir";
+  document.title = [leaves ? `(${leaves})` : "", name, name ? "–" : "", "weir"].filter(Boolean).join(" ");
+}
+
+function nameTab(title = "") {
+  name = title.slice(0, 60);
+  waiting(0);
 }
 
 // ---- one answer
 
 class Answer {
   constructor() {
+    this.pulse = null;
     this.node = el("article", { class: "theirs" });
     this.cards = new Map();
     this.leaves = new Map();
@@ -196,7 +202,31 @@ class Answer {
     $("log").append(this.node);
   }
 
-  add(node) { keepDown(() => this.node.append(node)); }
+  add(node) { keepDown(() => this.node.insertBefore(node, this.pulse)); }
+
+  // begin shows a clock, and what is waited for, until the answer is closed.
+  begin(since = Date.now()) {
+    this.pulse = this.node.appendChild(el("p", { class: "pulse" }));
+    this.since = since;
+    this.beat = setInterval(() => this.draw(), 1000);
+    this.wait("connecting");
+  }
+
+  wait(what, vars = {}) {
+    this.waits = [what, vars];
+    this.draw();
+  }
+
+  draw() {
+    if (this.pulse) this.pulse.textContent = `${t(`wait_${this.waits[0]}`, this.waits[1])} · ${t("seconds", { n: num(Math.max(0, Math.floor((Date.now() - this.since) / 1000))) })}`;
+  }
+
+  // waitNext says what is waited for after a call: another one that runs, or the model.
+  waitNext() {
+    const runs = [...this.cards.values()].find((c) => c.node.classList.contains("running"));
+    if (runs) this.wait("tool", { tool: runs.tool });
+    else this.wait("model");
+  }
 
   note(text) { this.text = this.thought = null; this.add(el("p", { class: "note" }, text)); }
 
@@ -273,9 +303,11 @@ class Answer {
     }
   }
 
-  fail(problem) {
+  // fail shows a problem, and a way on where there is one.
+  fail(problem, ...ways) {
     this.text = null;
     const box = problemBox(problem);
+    box.append(...ways);
     box.setAttribute("role", "alert");
     this.add(box);
   }
@@ -286,12 +318,17 @@ class Answer {
     this.leaves.set(d.id, leave);
     this.text = this.thought = null;
     if (card) card.state.textContent = t("waits");
-    keepDown(() => (card?.node || this.node).append(leave.node));
+    if (card) keepDown(() => card.node.append(leave.node));
+    else this.add(leave.node);
+    this.wait("person");
     speech.add(`${t("leave", { tool: d.tool })}\n`);
   }
 
   close() {
     this.back();
+    clearInterval(this.beat);
+    this.pulse?.remove();
+    this.pulse = null;
     for (const l of this.leaves.values()) l.settle("gone");
     for (const c of this.cards.values()) c.drop();
     speech.say();

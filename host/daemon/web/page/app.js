@@ -1,8 +1,8 @@
 // The page of the weir daemon: asking, the conversation that is open, and its start.
 import { startAccount, whoAmI } from "./account.js";
-import { Answer, keepDown } from "./answer.js";
+import { Answer, keepDown, nameTab } from "./answer.js";
 import { loads, startArchive } from "./archive.js";
-import { $, api, chars, el, getJSON, keepToken, lang, num, Problem, speech, switchLanguage, t, token, translate } from "./base.js";
+import { $, api, chars, el, getJSON, keepToken, lang, num, Problem, recall, remembered, speech, switchLanguage, t, token, translate } from "./base.js";
 import { listPlugins, startPlugins } from "./plugins.js";
 import { Stream } from "./stream.js";
 import { listChats, startTalks } from "./talks.js";
@@ -16,11 +16,12 @@ const on = {
     conversation = d.conversation_id;
     loads.clear();
     history.replaceState(null, "", `#c=${encodeURIComponent(conversation)}`);
+    a.wait("model");
   },
-  "message.delta"(a, d) { a.stream(d.text); speech.add(d.text); },
-  "reasoning.delta"(a, d) { a.think(d.text); },
-  "tool_call.start"(a, d) { a.call(d); },
-  "tool_call.result"(a, d) { const card = a.cards.get(d.id) || a.call(d); keepDown(() => card.done(d)); speech.add(`${d.line || d.tool}\n`); },
+  "message.delta"(a, d) { a.wait("rest"); a.stream(d.text); speech.add(d.text); },
+  "reasoning.delta"(a, d) { a.wait("thought"); a.think(d.text); },
+  "tool_call.start"(a, d) { a.call(d); a.wait("tool", { tool: d.tool }); },
+  "tool_call.result"(a, d) { const card = a.cards.get(d.id) || a.call(d); keepDown(() => card.done(d)); a.waitNext(); speech.add(`${d.line || d.tool}\n`); },
   "tool_call.progress"(a, d) { const card = a.cards.get(d.id); if (card) keepDown(() => card.progress(d)); },
   "approval.asked"(a, d) { a.leave(d); },
   "approval.waiting"(a, d) { a.leaves.get(d.id)?.left(d); },
@@ -28,6 +29,7 @@ const on = {
     a.leaves.get(d.id)?.settle(d.answer);
     const card = a.cards.get(d.call_id);
     if (card) card.state.textContent = t("running");
+    a.waitNext();
   },
   "tool_call.truncated"(a, d) { a.cards.get(d.id)?.node.classList.add("cut"); },
   "tool_call.archived"(a, d) { a.cards.get(d.id)?.keep(d.uuid, d.chars); },
@@ -68,32 +70,92 @@ let conversation = "";
 let running = null;
 const here = () => conversation;
 
+// ask sends a question and draws the answer.
 async function ask(question) {
   const stream = new Stream(api);
-  running = stream;
-  busy(true);
   $("log").querySelector(".welcome")?.remove();
   $("log").append(mine(question));
   $("scroll").scrollTop = $("scroll").scrollHeight;
-  const answer = new Answer();
   const body = { message: question, approvals: true };
   if (conversation) body.conversation_id = conversation;
   if (loads.kept.size) body.load_uuids = [...loads.kept.keys()];
   if (!$("model").hidden && $("model").value) body.model = $("model").value;
+  await follow(stream, question, body);
+  if (!stream.last && !$("question").value) $("question").value = question; // it was not asked
+}
+
+// follow draws an answer until its end. Where another conversation is opened meanwhile,
+// it is read to its end all the same: the daemon ends answers that no one reads.
+async function follow(stream, question, body, since) {
+  const answer = new Answer(), again = () => askAgain(question);
+  running = stream;
+  busy(true);
+  answer.begin(since);
   try {
-    for await (const [name, data] of stream.read(body)) if (running === stream) on[name]?.(answer, data);
-    if (!answer.ended && running === stream) answer.fail({ message: t("broken") });
+    for await (const [name, data] of stream.read(body)) {
+      if (name === "chat.start") open.set(data.conversation_id, stream);
+      if (running === stream) on[name]?.(answer, data);
+    }
+    if (!answer.ended && running === stream) answer.fail({ message: t("broken") }, again());
   } catch (err) {
     if (err.name === "AbortError") answer.note(t("stopped"));
-    else answer.fail(err instanceof Problem ? err : { message: t("broken") });
+    else if (err.code === "no_stream") answer.fail({ message: t("restarted") }, again());
+    else answer.fail(err instanceof Problem ? err : { message: t("broken") }, again());
   }
   answer.close();
-  if (running !== stream) return; // another conversation was opened meanwhile
-  running = null;
-  busy(false);
+  open.drop(stream);
+  if (running === stream) {
+    running = null;
+    busy(false);
+  }
   listChats();
   whoAmI(); // the question may have used up a quota
 }
+
+// askAgain puts a question back into the box.
+const askAgain = (question) => el("button", { class: "quiet", type: "button", onclick: () => { $("question").value = question; $("question").focus(); } }, t("askAgain"));
+
+// unanswered says that a question got no answer, as when the daemon was stopped.
+const unanswered = (question) => new Answer().fail({ message: t("unanswered") }, askAgain(question));
+
+// open are the turns that this tab reads, by conversation. A reload forgets the streams
+// and not the turns.
+const open = {
+  streams: new Map(),
+
+  set(id, stream) {
+    this.streams.set(id, stream);
+    this.keep({ ...this.kept(), [id]: { turn: stream.turn, since: this.kept()[id]?.since ?? Date.now() } });
+  },
+
+  drop(stream) {
+    for (const [id, other] of this.streams) {
+      if (other !== stream) continue;
+      this.streams.delete(id);
+      const { [id]: _, ...rest } = this.kept();
+      this.keep(rest);
+    }
+  },
+
+  kept: () => recall(() => JSON.parse(sessionStorage.getItem("weir.turns"))) || {},
+  keep: (turns) => recall(() => sessionStorage.setItem("weir.turns", JSON.stringify(turns))),
+
+  // join connects to the turn of a conversation, if it can be read from its start.
+  async join(id) {
+    const { turn, since } = this.kept()[id] || {};
+    if (!turn) return [];
+    const old = this.streams.get(id), stream = new Stream(api);
+    this.streams.delete(id); // before the old stream ends, which would forget the turn
+    old?.leave();
+    try {
+      await stream.join(turn);
+      return [stream, since];
+    } catch (err) {
+      if (err.status) this.keep({ ...this.kept(), [id]: undefined });
+      return [];
+    }
+  },
+};
 
 const mine = (text) => el("div", { class: "mine", role: "article", "aria-label": t("you") }, text);
 
@@ -103,10 +165,9 @@ function busy(yes) {
   $("scroll").setAttribute("aria-busy", String(yes));
 }
 
+// leave draws no more of the running answer.
 function leave() {
-  const old = running;
   running = null;
-  old?.end();
   busy(false);
 }
 
@@ -114,11 +175,12 @@ function welcome() {
   $("log").replaceChildren(el("p", { class: "welcome" }, t("welcome")));
 }
 
-function newChat() {
+function newChat({ back = false } = {}) {
   leave();
+  if (!back && location.hash) history.pushState(null, "", location.pathname);
   conversation = "";
+  nameTab();
   loads.clear();
-  history.replaceState(null, "", location.pathname);
   $("budget").hidden = true;
   welcome();
   listChats();
@@ -126,20 +188,42 @@ function newChat() {
   $("question").focus();
 }
 
-// openChat shows a stored conversation, from its end or from one message,
-// counted from 1. Which limit decided over a result is kept, its figure is not.
-async function openChat(id, from = 0) {
+// openChat shows a stored conversation, from its end or from one message, counted
+// from 1. back says that the browser's history leads there already.
+async function openChat(id, from = 0, { back = false } = {}) {
   leave();
   drawer("chats", false);
+  const [stream, since] = await open.join(id);
   const stored = await getJSON(`api/conversations/${encodeURIComponent(id)}`);
   conversation = id;
+  nameTab(stored.conversation.title);
   loads.clear();
-  history.replaceState(null, "", `#c=${encodeURIComponent(id)}`);
+  const address = `#c=${encodeURIComponent(id)}`;
+  if (!back && location.hash !== address) history.pushState(null, "", address);
   $("budget").hidden = true;
   $("log").replaceChildren();
+  const messages = stored.messages || [], last = messages.findLastIndex((m) => m.role === "user");
+  const place = draw(stream ? messages.slice(0, last + 1) : messages, from);
+  $("scroll").scrollTop = $("scroll").scrollHeight;
+  listChats();
+  const question = messages[last]?.text || "";
+  if (stream) follow(stream, question, null, since);
+  else if (last >= 0 && last === messages.length - 1) unanswered(question);
+  if (!place) return $("question").focus();
+  requestAnimationFrame(() => { // after the texts are rendered
+    place.scrollIntoView({ block: "center" });
+    place.classList.add("found");
+    place.tabIndex = -1;
+    place.focus({ preventScroll: true });
+    place.addEventListener("blur", () => place.classList.remove("found"), { once: true });
+  });
+}
+
+// draw shows stored messages and returns the node of one of them, counted from 1.
+function draw(messages, from) {
   const args = new Map();
   let answer = null, place = null;
-  (stored.messages || []).forEach((m, i) => {
+  messages.forEach((m, i) => {
     if (m.role === "user") {
       $("log").append(mine(m.text || ""));
       answer = null;
@@ -152,16 +236,7 @@ async function openChat(id, from = 0) {
     }
     if (i + 1 === from) place = m.role === "user" ? $("log").lastChild : answer.node.lastChild || answer.node;
   });
-  $("scroll").scrollTop = $("scroll").scrollHeight;
-  listChats();
-  if (!place) return $("question").focus();
-  requestAnimationFrame(() => { // after the texts are rendered
-    place.scrollIntoView({ block: "center" });
-    place.classList.add("found");
-    place.tabIndex = -1;
-    place.focus({ preventScroll: true });
-    place.addEventListener("blur", () => place.classList.remove("found"), { once: true });
-  });
+  return place;
 }
 
 function past(answer, r, args) {
@@ -200,7 +275,7 @@ async function listTools() {
 }
 
 async function listModels() {
-  const { models = [] } = await getJSON("api/models").catch(() => ({}));
+  const { models = [] } = await getJSON("api/models");
   const first = models.find((m) => m.default) || models[0];
   $("model").replaceChildren(...models.map((m) => el("option", { value: m.name }, m.name)));
   $("model").hidden = models.length < 2;
@@ -220,6 +295,7 @@ function askForToken(message = "") {
 }
 
 function logOut() {
+  for (const stream of open.streams.values()) stream.leave();
   keepToken("");
   newChat();
   askForToken();
@@ -240,14 +316,48 @@ async function start() {
   if (!token) return askForToken();
   enter(true);
   welcome();
-  await listModels();
+  await fill();
+  if (hash.has("c")) await openChat(hash.get("c"), 0, { back: true }).catch(missing);
+  if ($("app").hidden) return; // the token was refused meanwhile
+  $("question").focus();
+}
+
+// fill asks for everything beside the conversation.
+async function fill() {
+  await listModels().catch(() => {}); // the page says that the daemon does not answer
   await listChats();
   $("plugin-part").hidden = !(await whoAmI()); // plugins are the operator's
   if ($("plugin-part").hidden) $("show-tools").classList.remove("due");
   else listPlugins().catch(() => {}); // marks the button when something waits
-  if (hash.has("c")) await openChat(hash.get("c")).catch(welcome);
-  if ($("app").hidden) return; // the token was refused meanwhile
-  $("question").focus();
+}
+
+// missing says why a conversation cannot be shown.
+function missing(err) {
+  if (err.code === "unreachable") return;
+  $("log").replaceChildren();
+  report(err.status === 404 ? { message: t("noSuchChat") } : err);
+}
+
+// away says that the daemon does not answer, until it does.
+async function away() {
+  if (!$("away").hidden) return;
+  $("away").hidden = false;
+  for (let ms = 500; !(await fetch("healthz").then((r) => r.ok, () => false)); ms = Math.min(2 * ms, 8000)) {
+    await new Promise((done) => setTimeout(done, ms));
+  }
+  $("away").hidden = true;
+  if ($("app").hidden) return;
+  await fill();
+  if (location.hash && !conversation) route();
+}
+
+// route shows what the address names.
+function route() {
+  const hash = new URLSearchParams(location.hash.slice(1));
+  if (hash.has("token")) return start();
+  if (!token || location.hash === "#question") return; // which the link to the question leads to
+  if (!hash.has("c")) newChat({ back: true });
+  else if (hash.get("c") !== conversation) openChat(hash.get("c"), 0, { back: true }).catch(missing);
 }
 
 $("login-form").addEventListener("submit", (e) => {
@@ -286,9 +396,8 @@ document.addEventListener("keydown", (e) => {
   running?.end();
 });
 
-addEventListener("pagehide", () => running?.end()); // who closes or reloads the page does not come back to it
 $("stop").addEventListener("click", () => { running?.end(); $("question").focus(); });
-$("new-chat").addEventListener("click", newChat);
+$("new-chat").addEventListener("click", () => newChat());
 $("show-chats").addEventListener("click", () => drawer("chats", !isOpen("chats")));
 $("show-tools").addEventListener("click", () => {
   drawer("tools", !isOpen("tools"));
@@ -304,8 +413,10 @@ $("language").addEventListener("click", () => {
     if ($("log").querySelector(".welcome")) welcome();
   }
 });
-window.addEventListener("hashchange", () => { if (/[#&]token=/.test(location.hash)) start(); });
+addEventListener("popstate", route);
 addEventListener("refused", () => askForToken(t("wrongToken")));
+addEventListener("unreachable", away);
+addEventListener("storage", (e) => { if (e.key === "weir.token" && remembered() !== token) location.reload(); }); // another tab logged in or out
 startArchive();
 startPlugins();
 startTalks({ drawer, here, newChat, openChat, report });

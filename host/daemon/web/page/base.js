@@ -1,7 +1,7 @@
 // What all parts of the page use: elements, language, and requests to the daemon.
 import { words } from "./words.js";
 
-export { $, api, chars, el, getJSON, keepToken, lang, moment, money, num, Problem, problemText, recall, size, speech, switchLanguage, t, tag, token, translate, visible };
+export { $, api, chars, el, getJSON, keepToken, lang, moment, money, num, Problem, problemText, recall, remembered, size, speech, switchLanguage, t, tag, token, translate, visible };
 
 const $ = (id) => document.getElementById(id);
 const chars = (s) => Array.from(s).length; // code points, as weir counts
@@ -62,12 +62,16 @@ function switchLanguage() {
 
 // ---- the daemon
 
-let token = recall(() => sessionStorage.getItem("weir.token")) || "";
+let token = remembered();
 
-// keepToken remembers the token for this tab; an empty one is forgotten.
+// remembered is the token as all tabs know it. It lies in the browser's storage and not
+// in a cookie: a browser sends cookies to every port of this machine.
+function remembered() { return recall(() => localStorage.getItem("weir.token")) || ""; }
+
+// keepToken remembers the token for all tabs; an empty one is forgotten.
 function keepToken(given) {
   token = given;
-  recall(() => sessionStorage.setItem("weir.token", given));
+  recall(() => (given ? localStorage.setItem("weir.token", given) : localStorage.removeItem("weir.token")));
 }
 
 
@@ -85,7 +89,8 @@ async function api(path, options = {}) {
     res = await fetch(path, { ...options, headers });
   } catch (err) {
     if (err.name === "AbortError") throw err;
-    throw new Problem({ message: t("unreachable") });
+    dispatchEvent(new Event("unreachable"));
+    throw new Problem({ code: "unreachable", message: t("unreachable") });
   }
   if (res.ok) return res;
   const body = await res.json().catch(() => ({}));

@@ -39,11 +39,24 @@ class Stream {
   // error, with a status if the daemon responded.
   constructor(api, sleep = pause) { Object.assign(this, { api, sleep }); }
 
+  // turn identifies the turn, for join. Empty: it has not begun.
+  get turn() { return this.last.replace(/-\d+$/, ""); }
+
+  // join connects to a turn that was begun by another Stream, as before a reload.
+  // read then has no body and yields the events from the first one on.
+  async join(turn) {
+    this.last = `${turn}-0`;
+    this.resumable = true;
+    this.joined = await this.#resume();
+  }
+
+  #resume() { return this.api("api/chat", { signal: this.wanted.signal, headers: { "Last-Event-ID": this.last } }); }
+
   // read yields the name and the data of every event, and two of its own: stream.lost
   // when the connection breaks, and stream.back when there is another. It ends after
   // chat.end, or earlier if the daemon cannot continue the stream.
   async* read(body) {
-    let res = await this.api("api/chat", { method: "POST", signal: this.wanted.signal, body: JSON.stringify({ ...body, resume: true }), headers: { "Content-Type": "application/json" } });
+    let res = this.joined || await this.api("api/chat", { method: "POST", signal: this.wanted.signal, body: JSON.stringify({ ...body, resume: true }), headers: { "Content-Type": "application/json" } });
     for (let tries = 0; ;) {
       try {
         for await (const [name, data, id] of events(res.body)) {
@@ -65,7 +78,7 @@ class Stream {
         if (tries >= waits.length) return;
         await this.sleep(waits[tries], this.wanted.signal);
         try {
-          res = await this.api("api/chat", { signal: this.wanted.signal, headers: { "Last-Event-ID": this.last } });
+          res = await this.#resume();
         } catch (err) {
           if (this.wanted.signal.aborted || err.status) throw err;
         }

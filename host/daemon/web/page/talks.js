@@ -14,7 +14,13 @@ export async function listChats() {
   const words = $("find").value.trim();
   if (words) return search(words);
   const turn = ++asked;
-  const page = await getJSON("api/conversations").catch(() => ({}));
+  let page;
+  try {
+    page = await getJSON("api/conversations");
+  } catch (err) { // what is listed may still be true; that there is nothing would not be
+    if (turn === asked) $("found").textContent = err.code === "unreachable" ? "" : problemText(err); // which the page says elsewhere
+    return;
+  }
   if (turn !== asked) return; // somebody types meanwhile
   list = page.conversations || [];
   next = page.next || "";
