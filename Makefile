@@ -55,6 +55,20 @@ build: ## build bin/weir
 	@mkdir -p bin
 	@$(GO) build -trimpath -o bin/weir ./host/cmd/weir
 
+# Where `make install` puts bin/weir and lib/weir, which weir finds from its own file.
+PREFIX ?= $(HOME)/.local
+LIB    = $(DESTDIR)$(PREFIX)/lib/weir
+
+# Root installs what is there: its PATH often has no Go.
+.PHONY: install
+install: $(if $(filter 0,$(shell id -u)),,plugins build) ## put weir and its tools below PREFIX (default ~/.local)
+	@mkdir -p $(DESTDIR)$(PREFIX)/bin $(foreach p,$(PLUGINS),$(LIB)/plugins/$(p))
+	@cp bin/weir $(DESTDIR)$(PREFIX)/bin/weir.new && mv -f $(DESTDIR)$(PREFIX)/bin/weir.new $(DESTDIR)$(PREFIX)/bin/weir
+	@cp tools.toml $(LIB)/
+	@for p in $(PLUGINS); do cp plugins/$$p/plugin.toml plugins/$$p/$$p.wasm $(LIB)/plugins/$$p/ || exit 1; done
+	@echo "installed $(PREFIX)/bin/weir with $(words $(PLUGINS)) tools in $(PREFIX)/lib/weir"
+	@command -v weir >/dev/null || echo 'add it to the PATH: export PATH="$(PREFIX)/bin:$$PATH"'
+
 .PHONY: demo
 demo: plugins ## the whole story on this repository's files: no daemon, no network
 	@$(GO) run ./examples/demo

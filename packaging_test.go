@@ -2,6 +2,7 @@ package rules
 
 import (
 	"debug/elf"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -121,6 +122,46 @@ func TestDockerfile(t *testing.T) {
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP || p.Type == elf.PT_DYNAMIC {
 			t.Errorf("the binary is not static: it has %s", p.Type)
+		}
+	}
+}
+
+// TestInstall: what `make install` would do puts the program, each shipped tool and the
+// grants where weir looks for them.
+func TestInstall(t *testing.T) {
+	dir := t.TempDir()
+	fake := filepath.Join(dir, "from")
+	tools, err := filepath.Glob("plugins/*/plugin.toml")
+	if err != nil || len(tools) == 0 {
+		t.Fatal(err)
+	}
+	files := append([]string{"Makefile", "tools.toml", "bin/weir"}, tools...)
+	for _, manifest := range tools {
+		name := filepath.Dir(manifest)
+		files = append(files, filepath.Join(name, filepath.Base(name)+".wasm"))
+	}
+	for _, name := range files {
+		to := filepath.Join(fake, name)
+		text, err := os.ReadFile(name)
+		if err != nil { // it may not be built
+			text = []byte(name)
+		}
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, text, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prefix := filepath.Join(dir, "to")
+	cmd := exec.Command("make", "--no-print-directory", "-C", fake, "-o", "plugins", "-o", "build", "install", "PREFIX="+prefix)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, name := range files[1:] {
+		to := filepath.Join(prefix, "lib/weir", name)
+		if name == "bin/weir" {
+			to = filepath.Join(prefix, name)
+		}
+		if _, err := os.Stat(to); err != nil {
+			t.Error(err)
 		}
 	}
 }

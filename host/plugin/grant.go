@@ -6,6 +6,9 @@ import "strings"
 type Folder struct {
 	Path  string
 	Trust Trust
+	// Shipped marks the tools that came with the program: a plugin of another folder
+	// that has the name of one replaces it.
+	Shipped bool
 }
 
 // Trust says how much the operator trusts a folder. The empty Trust means TrustAsk.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -51,7 +52,11 @@ func newCLI(env term.Env) *cli {
 
 // source is the configuration that the flags name.
 func (c *cli) source() config.Source {
-	return config.Source{Config: c.config, Data: c.data, Plugins: c.plugins, Workspace: c.workspace, Env: c.Lookup}
+	s := config.Source{Config: c.config, Data: c.data, Plugins: c.plugins, Workspace: c.workspace, Env: c.Lookup}
+	if exe, err := os.Executable(); err == nil {
+		s.Shipped = config.ShippedWith(exe)
+	}
+	return s
 }
 
 func (c *cli) findPaths() (config.Paths, error) { return c.source().Paths() }

@@ -134,6 +134,9 @@ func pluginCmd(c *cli) *cobra.Command {
 			if done, err := c.Show(ctx, cl, "/api/plugins", &out); done || err != nil {
 				return err
 			}
+			if len(out.Plugins) == 0 {
+				return c.noPlugins()
+			}
 			c.Table("PLUGIN\tVERSION\tSTATE\tTOOLS\tWHY", func(w io.Writer) {
 				for _, p := range out.Plugins {
 					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, c.text(string(p.State)), term.OneLine(strings.Join(p.Tools, " "), 80), term.OneLine(c.pluginCommands().Sentence(plugincmd.Why(p)), 100))
@@ -149,4 +152,15 @@ func pluginCmd(c *cli) *cobra.Command {
 	}, warmCmd(c), retryCmd(c), reloadPluginsCmd(c), packCmd(c), validateCmd(c), pluginNewCmd(c), pluginBuildCmd(c), pluginDevCmd(c), pluginTestCmd(c), pluginBenchCmd(c))
 	cmd.AddCommand(c.pluginKeeping()...)
 	return cmd
+}
+
+// noPlugins says where plugins go.
+func (c *cli) noPlugins() error {
+	_, l, err := c.load()
+	if err != nil {
+		return err
+	}
+	c.outf("there are no plugins\n")
+	c.outf("  → put a plugin into %s: a folder with its plugin.toml, or one .wasm; `weir plugin new` makes one\n", l.Settings.Plugins.Folder[0].Path)
+	return nil
 }

@@ -92,8 +92,9 @@ func (s Settings) WithDefaults() Settings {
 		}
 		s.Users[name] = u
 	}
-	watch := true
-	def(&s.Plugins.Watch, &watch)
+	yes := true
+	def(&s.Plugins.Watch, &yes)
+	def(&s.Plugins.Shipped, &yes)
 	s.Plugins.Folder = slices.Clone(s.Plugins.Folder)
 	for i := range s.Plugins.Folder {
 		def(&s.Plugins.Folder[i].Trust, "ask")

@@ -50,7 +50,7 @@ func (s Settings) Host(p Paths, secrets Lookup, log hclog.Logger, version string
 	cfg.Approvals = approvals(s.Approvals)
 	Isolate(&cfg, s.Sandbox, p)
 	for _, f := range s.Plugins.Folder {
-		cfg.Folders = append(cfg.Folders, plugin.Folder{Path: f.Path, Trust: plugin.Trust(f.Trust)})
+		cfg.Folders = append(cfg.Folders, plugin.Folder{Path: f.Path, Trust: plugin.Trust(f.Trust), Shipped: f.shipped})
 	}
 	for name, t := range s.Tools {
 		cfg.Tools[name] = host.ToolConfig{

@@ -35,7 +35,8 @@ func (l Loaded) Err() error {
 }
 
 // Load reads the configuration of p and the .env beside it. Without a file the
-// settings are empty, except for the plugin folder in the data folder. An error is
+// settings are empty, except for the plugin folder in the data folder and the tools that
+// came with the program. An error is
 // a file or a flag that cannot be used; what is wrong inside tools.toml is in
 // Faults.
 func (o Source) Load(p Paths) (l Loaded, err error) {
@@ -54,6 +55,9 @@ func (o Source) Load(p Paths) (l Loaded, err error) {
 	s := &l.Settings
 	if len(s.Plugins.Folder) == 0 {
 		s.Plugins.Folder = []FolderSettings{{Path: filepath.Join(p.Data, "plugins"), Trust: "ask"}}
+	}
+	if err := o.addShipped(s, p); err != nil {
+		return l, err
 	}
 	env := l.Secrets
 	for _, flag := range [][2]string{{"--plugins", o.Plugins}, {"--workspace", o.Workspace}} {

@@ -142,15 +142,18 @@ type ToolSettings struct {
 
 // PluginSettings are the plugin folders, and how weir watches them.
 type PluginSettings struct {
-	Folder []FolderSettings `toml:"folder" json:"folder,omitempty"`
-	Watch  *bool            `toml:"watch" json:"watch,omitempty"`
-	Poll   Duration         `toml:"poll" json:"poll,omitempty"`
+	Folder  []FolderSettings `toml:"folder" json:"folder,omitempty"`
+	Shipped *bool            `toml:"shipped" json:"shipped,omitempty"`
+	Watch   *bool            `toml:"watch" json:"watch,omitempty"`
+	Poll    Duration         `toml:"poll" json:"poll,omitempty"`
 }
 
 // FolderSettings are one plugin folder.
 type FolderSettings struct {
 	Path  string `toml:"path" json:"path"`
 	Trust string `toml:"trust" json:"trust,omitempty"`
+
+	shipped bool
 }
 
 // GrantSettings are what one plugin is granted. Only what it asks for has an effect.

@@ -50,6 +50,7 @@ func TestRepositoryToolsTOML(t *testing.T) {
 		{"server.max_turns", s.Server.MaxTurns, d.Server.MaxTurns},
 		{"server.resume_grace", s.Server.Grace, d.Server.Grace},
 		{"log.level", s.Log.Level, d.Log.Level},
+		{"plugins.shipped", *s.Plugins.Shipped, *d.Plugins.Shipped},
 		{"plugins.watch", *s.Plugins.Watch, *d.Plugins.Watch},
 		{"plugins.poll", s.Plugins.Poll, d.Plugins.Poll},
 		{"limits.max_chars", s.Limits.MaxChars, d.Limits.MaxChars},

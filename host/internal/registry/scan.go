@@ -149,7 +149,7 @@ func Scan(ctx context.Context, folders []plugin.Folder, opt Options) *Snapshot {
 	all = append(all, s.missedByListing(all)...)
 	old := opt.Previous.sources()
 	maps.Copy(old, opt.Known)
-	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(sortsAfterKnown(old, a), sortsAfterKnown(old, b)) })
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(rank(old, a), rank(old, b)) })
 	found := s.openAll(ctx, all)
 	s.describe(ctx, found)
 	for _, r := range found {
@@ -174,8 +174,12 @@ func (s *Snapshot) sources() map[string]bool {
 	return m
 }
 
-func sortsAfterKnown(old map[string]bool, c candidate) int {
-	if old[c.source] {
+// rank orders candidates: of two with the same name the first stays.
+func rank(old map[string]bool, c candidate) int {
+	switch {
+	case c.folder.Shipped:
+		return 2
+	case old[c.source]:
 		return 0
 	}
 	return 1
@@ -340,7 +344,11 @@ func (s *scan) classify(c reading) {
 		return
 	}
 	if len(errorsOf(problems)) == 0 {
-		problems = append(problems, s.clashes(p)...)
+		taken := s.clashes(p)
+		if c.folder.Shipped && len(taken) > 0 {
+			return // it is replaced, as plugin.Folder says
+		}
+		problems = append(problems, taken...)
 	}
 	if bad := errorsOf(problems); len(bad) > 0 {
 		r := Refusal{Name: c.name, Place: c.name, Source: c.source, Folder: c.folder, Problems: bad, ListFailed: c.listFailed}
