@@ -207,9 +207,9 @@ func (s *Session) run(ctx context.Context, t *boundTool, c tool.Call, input json
 		}
 	}
 	inv := s.invocation(t, c, input)
-	sent := s.h.offline.Record()
+	sent := s.h.offline.Record(s.locale)
 	if client, ok := t.grant.HTTP.(*egress.Client); ok {
-		sent = client.Record()
+		sent = client.Record(s.locale)
 	}
 	inv.Grant.HTTP = sent
 	o, fail := m.Call(ctx, inv)

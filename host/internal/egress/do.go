@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -69,37 +69,42 @@ type hop struct {
 // status is a Response; an Error is denied, bad_args, timed_out, cancelled,
 // too_large or failed, and names a URL without its query.
 func (c *Client) Do(ctx context.Context, r Request) (Response, *tool.Error) {
-	return c.do(ctx, r, func(target, bool) {})
+	resp, fail := c.do(ctx, r, func(target, bool) {})
+	return resp, c.clean(tool.En, fail)
 }
 
+// do is Do; its error may hold secrets.
 func (c *Client) do(ctx context.Context, r Request, refused func(target, bool)) (Response, *tool.Error) {
 	h, fail := c.first(r, refused)
 	if fail != nil {
-		return Response{}, c.clean(fail)
+		return Response{}, fail
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.policy.Timeout)
 	defer cancel()
 	for redirects := 0; ; redirects++ {
 		resp, next, fail := c.send(ctx, h)
 		if fail != nil {
-			return Response{}, c.clean(fail)
+			return Response{}, fail
 		}
 		if next == "" {
 			return resp, nil
 		}
 		if redirects >= max(c.policy.MaxRedirects, 0) {
-			return Response{}, c.clean(tool.Errorf(tool.Failed, "request the final address",
-				"%s redirected more than %d times", h.target, max(c.policy.MaxRedirects, 0)))
+			return Response{}, tool.Errorf(tool.Failed, "request the final address",
+				"%s redirected more than %d times", h.target, max(c.policy.MaxRedirects, 0))
 		}
 		if h, fail = c.follow(h, resp.Status, next); fail != nil {
-			return Response{}, c.clean(fail)
+			return Response{}, fail
 		}
 	}
 }
 
-// clean keeps secrets out of errors as well.
-func (c *Client) clean(e *tool.Error) *tool.Error {
-	return &tool.Error{Code: e.Code, Msg: c.scrub(e.Msg), Hint: c.scrub(e.Hint)}
+// clean returns an error in one language, without secrets; nil stays nil.
+func (c *Client) clean(l tool.Locale, e *tool.Error) *tool.Error {
+	if e == nil {
+		return nil
+	}
+	return &tool.Error{Code: e.Code, Msg: c.scrub(msg.In(l, e.MsgText)), Hint: c.scrub(msg.In(l, e.HintText))}
 }
 
 // first turns the guest's request into the first hop.
@@ -162,8 +167,7 @@ func (c *Client) follow(h hop, status int, location string) (hop, *tool.Error) {
 	}
 	next, fail := c.admit(h, u)
 	if fail != nil {
-		fail.Msg = fmt.Sprintf("%s redirected elsewhere: %s", h.target, fail.Msg)
-		return h, fail
+		return h, tool.NewError(fail.Code, tool.Textf("%s redirected elsewhere: %s", h.target, fail.MsgText), fail.HintText)
 	}
 	if h.target.scheme == "https" && next.target.scheme == "http" {
 		return h, tool.Errorf(tool.Denied, "request the address there yourself if it may be read by others on the way",

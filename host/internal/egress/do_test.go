@@ -66,6 +66,24 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// A tool repeats these errors to its model, so they are in the language of the call.
+// They hold no secret in either.
+func TestErrorsInTheLanguageOfTheCall(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", "https://"+r.Header.Get("X-Key")+".example")
+		w.WriteHeader(http.StatusFound)
+	})
+	c := newClient(t, Policy{Secrets: []Secret{{Name: "KEY", Header: "X-Key", Host: s.URL, Value: "sesame-sesame"}}}, s.URL)
+	for l, want := range map[tool.Locale]string{
+		tool.En: "denied: " + s.URL + " redirected elsewhere: requests to https://[KEY].example:443 are not allowed for this tool (allowed: " + s.URL + ")",
+		tool.Zh: "denied: " + s.URL + " 重定向到了别处：不允许该工具请求 https://[KEY].example:443 (允许的主机：" + s.URL + ")",
+	} {
+		if _, fail := c.Record(l).Do(t.Context(), Request{URL: s.URL}); fail == nil || fail.Error() != want {
+			t.Errorf("%s: %v, want %s", l, fail, want)
+		}
+	}
+}
+
 func TestDo(t *testing.T) {
 	s := serve(t, echo)
 	c := newClient(t, Policy{}, s.URL)

@@ -128,20 +128,20 @@ func (c *Client) check(t target) *tool.Error {
 			return nil
 		}
 	}
-	return tool.Errorf(tool.Denied, c.allowedHint(), "requests to %s are not allowed for this tool", t)
+	return tool.NewError(tool.Denied, tool.Textf("requests to %s are not allowed for this tool", t), c.allowedHint())
 }
 
 // allowedHint lists the allowed hosts, for a model that can choose again.
-func (c *Client) allowedHint() string {
+func (c *Client) allowedHint() tool.Text {
 	hosts := c.Hosts()
-	if len(hosts) == 0 {
-		return "this tool has no network access"
-	}
 	const most = 20
-	if extra := len(hosts) - most; extra > 0 {
-		hosts = append(hosts[:most], fmt.Sprintf("and %d more", extra))
+	switch extra := len(hosts) - most; {
+	case len(hosts) == 0:
+		return tool.Textf("this tool has no network access")
+	case extra > 0:
+		return tool.Textf("allowed: %s, and %d more", strings.Join(hosts[:most], ", "), extra)
 	}
-	return "allowed: " + strings.Join(hosts, ", ")
+	return tool.Textf("allowed: %s", strings.Join(hosts, ", "))
 }
 
 // String names a target without anything that could be secret.

@@ -8,6 +8,8 @@ import (
 	"net"
 	"strings"
 	"syscall"
+
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 func isTLS(err error) bool {
@@ -25,21 +27,21 @@ func isTLS(err error) bool {
 }
 
 // reason names the common causes of a failed connection.
-func reason(err error) string {
+func reason(err error) tool.Text {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "the connection was refused"
+		return tool.Textf("the connection was refused")
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return "the connection was reset"
+		return tool.Textf("the connection was reset")
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		return "the network is unreachable"
+		return tool.Textf("the network is unreachable")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
-		return "the connection was closed early"
+		return tool.Textf("the connection was closed early")
 	}
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
-		return "its name could not be looked up"
+		return tool.Textf("its name could not be looked up")
 	}
-	return "the connection failed"
+	return tool.Textf("the connection failed")
 }
 
 // validHeader reports whether s is a header's name.

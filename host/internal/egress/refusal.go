@@ -25,17 +25,19 @@ const MaxRefusals = 16
 // MaxRefusals hosts that were refused. It is safe for concurrent use.
 type Recorder struct {
 	client *Client
+	locale tool.Locale
 
 	mu      sync.Mutex
 	refused []Refusal
 }
 
-// Record returns a Recorder without refusals.
-func (c *Client) Record() *Recorder { return &Recorder{client: c} }
+// Record returns a Recorder without refusals, whose errors are in the language l.
+func (c *Client) Record(l tool.Locale) *Recorder { return &Recorder{client: c, locale: l} }
 
 // Do is Client.Do.
 func (r *Recorder) Do(ctx context.Context, req Request) (Response, *tool.Error) {
-	return r.client.do(ctx, req, r.add)
+	resp, fail := r.client.do(ctx, req, r.add)
+	return resp, r.client.clean(r.locale, fail)
 }
 
 // Refused returns the refusals, in the order of the requests.
