@@ -59,9 +59,9 @@ build: ## build bin/weir
 PREFIX ?= $(HOME)/.local
 LIB    = $(DESTDIR)$(PREFIX)/lib/weir
 
-# Root installs what is there: its PATH often has no Go.
+# Root installs what a user has built: its PATH often has no Go.
 .PHONY: install
-install: $(if $(filter 0,$(shell id -u)),,plugins build) ## put weir and its tools below PREFIX (default ~/.local)
+install: $(if $(and $(filter 0,$(shell id -u)),$(wildcard bin/weir)),,plugins build) ## put weir and its tools below PREFIX (default ~/.local)
 	@mkdir -p $(DESTDIR)$(PREFIX)/bin $(foreach p,$(PLUGINS),$(LIB)/plugins/$(p))
 	@cp bin/weir $(DESTDIR)$(PREFIX)/bin/weir.new && mv -f $(DESTDIR)$(PREFIX)/bin/weir.new $(DESTDIR)$(PREFIX)/bin/weir
 	@cp tools.toml $(LIB)/
