@@ -2,10 +2,8 @@ package host
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 
-	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/plugin"
 )
 
@@ -95,8 +93,14 @@ func (h *Host) logChange(old, next *snapshot, c Change) {
 		h.log.Debug("plugins scanned; nothing is different")
 		return
 	}
+	logged := map[string]bool{}
+	if old != nil {
+		for _, w := range old.scan.Warnings {
+			logged[w.String()] = true
+		}
+	}
 	for _, w := range next.scan.Warnings {
-		if line := w.String(); old == nil || !slices.ContainsFunc(old.scan.Warnings, func(o registry.Problem) bool { return o.String() == line }) {
+		if line := w.String(); !logged[line] {
 			h.log.Warn("plugin", "problem", line)
 		}
 	}

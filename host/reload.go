@@ -161,7 +161,7 @@ func (h *Host) watch(ctx context.Context, cfg watch.Config) error {
 	}
 	defer h.leave(inner)
 	ctx = inner
-	cfg.More, cfg.Logger = h.moduleFiles, h.log.Named("watch")
+	cfg.More, cfg.Logger = h.pluginFiles, h.log.Named("watch")
 	for _, f := range h.settings.Load().Folders {
 		cfg.Folders = append(cfg.Folders, f.Path)
 	}
@@ -176,11 +176,11 @@ func (h *Host) watch(ctx context.Context, cfg watch.Config) error {
 	})
 }
 
-// moduleFiles returns the files of the current modules, in whatever folder they are.
-func (h *Host) moduleFiles() []string {
+// pluginFiles returns the files of the current plugins, in whatever folder they are.
+func (h *Host) pluginFiles() []string {
 	var out []string
 	for _, p := range h.current.Load().scan.Plugins {
-		out = append(out, p.WasmPath)
+		out = append(out, p.Paths()...)
 	}
 	return out
 }

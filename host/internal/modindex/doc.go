@@ -6,6 +6,9 @@
 // any more, whatever became of its other time. A system that does not tell that
 // time gives nothing to know a file by, and every file is read there.
 //
+// It remembers refused modules too, but only in memory: the next version of the
+// program may take them.
+//
 // Of manifests, which are read at each start, it remembers those with which
 // nothing was wrong, by their bytes, so that the schemas and examples in them are
 // not judged again.

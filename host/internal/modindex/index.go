@@ -23,6 +23,8 @@ type Facts struct {
 	Exports []string `json:"exports,omitempty"`
 	// Manifest is what the section for a manifest holds; nil: there is none.
 	Manifest []byte `json:"manifest"`
+	// Err is why the module is refused; nil: it is not. It is in memory only.
+	Err error `json:"-"`
 }
 
 // An Index knows files. It is safe for concurrent use. A nil Index knows none.
@@ -90,7 +92,10 @@ func (x *Index) Keep(path string, info fs.FileInfo, began time.Time, f Facts) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.known.Files[path], x.fresh[path], x.dirty = entry{seen, f}, true, true
+	if f.Err != nil && len(x.known.Files) >= mostFiles {
+		return // a folder may get new files for ever
+	}
+	x.known.Files[path], x.fresh[path], x.dirty = entry{seen, f}, true, x.dirty || f.Err == nil
 }
 
 // Forget drops what is known of a file: its bytes are others.

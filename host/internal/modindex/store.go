@@ -108,13 +108,13 @@ func (s store) write(k known) error {
 	return err
 }
 
-// pruned leaves out what is gone from the disk, and what is too much: what this
-// process did not ask for goes first.
+// pruned leaves out what is gone from the disk, what was refused, and what is too
+// much: what this process did not ask for goes first.
 func (k known) pruned(asked map[string]bool, files, manifests int) known {
 	out := known{map[string]entry{}, map[string]bool{}}
 	for _, mine := range []bool{true, false} {
 		for path, e := range k.Files {
-			if asked[path] != mine || len(out.Files) >= files {
+			if asked[path] != mine || e.Err != nil || len(out.Files) >= files {
 				continue
 			}
 			if _, err := os.Stat(path); err == nil {

@@ -9,10 +9,7 @@ import (
 )
 
 // moduleFacts are the results of checking one module.
-type moduleFacts struct {
-	modindex.Facts
-	err error
-}
+type moduleFacts = modindex.Facts
 
 // inspect checks a module. It does not decode bytes again that the previous
 // snapshot knows, whatever their file.
@@ -28,7 +25,7 @@ func (s *scan) inspect(wasm []byte) moduleFacts {
 
 func inspectModule(wasm []byte, sum string) moduleFacts {
 	info, err := sandbox.Inspect(wasm)
-	l := moduleFacts{err: err, Facts: modindex.Facts{SHA256: sum, Bytes: len(wasm), IsGo: info.IsGo, Exports: info.Exports}}
+	l := moduleFacts{Err: err, SHA256: sum, Bytes: len(wasm), IsGo: info.IsGo, Exports: info.Exports}
 	if manifest, packed := info.Sections[SectionName]; packed {
 		l.Manifest = append([]byte{}, manifest...) // a copy, to release the file's bytes
 	}
@@ -71,11 +68,11 @@ func (s *scan) module(p *Plugin) (moduleFacts, []Problem) {
 	}
 	wasm, err := p.moduleOf(file)
 	if err != nil {
-		return moduleFacts{err: err}, nil
+		return moduleFacts{Err: err}, nil
 	}
 	l := s.inspect(wasm)
-	if info != nil && l.err == nil && len(l.Manifest) <= maxManifest {
-		s.opt.Index.Keep(p.indexKey(), info, began, l.Facts)
+	if info != nil && len(l.Manifest) <= maxManifest {
+		s.opt.Index.Keep(p.indexKey(), info, began, l)
 	}
 	return l, nil
 }
@@ -96,13 +93,11 @@ func (s *scan) indexed(f within.Place, path string) (moduleFacts, bool) {
 	if err != nil || info.Size() > maxWasm {
 		return moduleFacts{}, false
 	}
-	facts, ok := s.opt.Index.Find(path, info)
-	if !ok {
-		return moduleFacts{}, false
+	l, ok := s.opt.Index.Find(path, info)
+	if ok {
+		s.cacheFacts(l)
 	}
-	l := moduleFacts{Facts: facts}
-	s.cacheFacts(l)
-	return l, true
+	return l, ok
 }
 
 // setFacts copies the facts of the module to the plugin.

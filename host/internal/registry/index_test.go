@@ -26,7 +26,7 @@ func claim(t *testing.T, x *modindex.Index, path string, wasm []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.Keep(path, info, time.Now().Add(time.Hour), inspectModule(wasm, digest(wasm)).Facts)
+	x.Keep(path, info, time.Now().Add(time.Hour), inspectModule(wasm, digest(wasm)))
 }
 
 // listed returns the tool list for every third-party plugin.
@@ -84,22 +84,32 @@ func TestIndexedFilesAreNotRead(t *testing.T) {
 	}
 }
 
-// What was read once is known, and a refused module is looked at each time: the
-// next weir may take it.
+// What was read once is known. A refused module is known until weir ends: the next one
+// may take it.
 func TestReadFilesAreIndexed(t *testing.T) {
-	dir, x := t.TempDir(), modindex.Open("", "1")
+	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "index")
+	x := modindex.Open(file, "1")
 	good, bad := filepath.Join(dir, "good.wasm"), filepath.Join(dir, "bad.wasm")
 	put(t, good, module([]string{"good"}, map[string]string{SectionName: string(least("good", "good"))}))
 	put(t, bad, []byte("#!/bin/sh"))
 	past := &scan{opt: Options{Index: x}, snap: &Snapshot{}, now: func() time.Time { return time.Now().Add(time.Hour) }}
 	for _, path := range []string{good, bad} {
 		past.open(candidate{source: path, packed: true})
+	}
+	if err := x.Save(); err != nil {
+		t.Fatal(err)
+	}
+	next := modindex.Open(file, "1")
+	for _, path := range []string{good, bad} {
 		info, err := os.Stat(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f, ok := x.Find(path, info); ok != (path == good) || ok && f.Exports[0] != "good" {
+		if f, ok := x.Find(path, info); !ok || (f.Err == nil) != (path == good) {
 			t.Errorf("%s: known is %v, %+v", path, ok, f)
+		}
+		if f, ok := next.Find(path, info); ok != (path == good) || ok && f.Exports[0] != "good" {
+			t.Errorf("%s: the next one knows %v, %+v", path, ok, f)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,9 +52,14 @@ func (s *scan) unsettled(c reading, old *Plugin, broken bool) bool {
 	return s.opt.InFlux(c.source, broken && !s.opt.Previous.refused(c.source))
 }
 
-// refused reports whether the snapshot refuses the plugin of a source.
+// refused reports whether the snapshot refuses the plugin of a source. Refused is
+// sorted by it.
 func (s *Snapshot) refused(source string) bool {
-	return s != nil && slices.ContainsFunc(s.Refused, func(r Refusal) bool { return r.Source == source })
+	if s == nil {
+		return false
+	}
+	_, found := slices.BinarySearchFunc(s.Refused, source, func(r Refusal, source string) int { return cmp.Compare(r.Source, source) })
+	return found
 }
 
 // missedByListing returns plugins of the previous snapshot that a folder's listing

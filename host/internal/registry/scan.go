@@ -19,6 +19,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/plugindir"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/wasmcheck"
 	"github.com/weirhost/weir/host/internal/within"
@@ -143,12 +144,12 @@ func digest(b []byte) string {
 func Scan(ctx context.Context, folders []plugin.Folder, opt Options) *Snapshot {
 	s := &scan{opt: opt, folders: folders, snap: &Snapshot{}, owner: map[string]*Plugin{}}
 	var all []candidate
-	for _, f := range folders {
-		all = append(all, s.candidates(f)...)
-	}
-	all = append(all, s.missedByListing(all)...)
 	old := opt.Previous.sources()
 	maps.Copy(old, opt.Known)
+	for _, f := range folders {
+		all = append(all, s.candidates(f, old)...)
+	}
+	all = append(all, s.missedByListing(all)...)
 	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(rank(old, a), rank(old, b)) })
 	found := s.openAll(ctx, all)
 	s.describe(ctx, found)
@@ -209,9 +210,10 @@ type candidate struct {
 	packed bool   // a .wasm alone
 }
 
-// candidates lists the folders with a manifest, and the modules, in a folder.
-func (s *scan) candidates(f plugin.Folder) []candidate {
-	entries, err := os.ReadDir(f.Path)
+// candidates lists the folders with a manifest, and the modules, in a folder. It
+// refuses what the folder holds beyond the bound, as one.
+func (s *scan) candidates(f plugin.Folder, old map[string]bool) []candidate {
+	l, err := plugindir.List(f.Path, ManifestName, func(source string) bool { return old[source] })
 	if err != nil {
 		p := Problem{File: f.Path, Msg: tool.Textf("the plugin folder cannot be read"), Fix: tool.Textf("make it, or name another folder"), Warning: true}
 		if errors.Is(err, fs.ErrNotExist) {
@@ -220,48 +222,31 @@ func (s *scan) candidates(f plugin.Folder) []candidate {
 		s.snap.Warnings = append(s.snap.Warnings, p)
 		return nil
 	}
+	for _, dir := range l.Stray {
+		s.snap.Warnings = append(s.snap.Warnings, Problem{File: dir, Msg: tool.Textf("the folder holds a .wasm but no %s", ManifestName), Fix: tool.Textf("add the manifest"), Warning: true})
+	}
+	if n := len(l.Left); n > 0 {
+		c := candidateOf(f, l.Left[0])
+		s.snap.Refused = append(s.snap.Refused, Refusal{Name: c.name, Place: c.name, Source: c.source, Folder: f, Problems: []Problem{{
+			File: f.Path, Msg: tool.Textf("the plugin folder holds more than %d plugins; this one and %d more are left out", plugindir.Most, n-1),
+			Fix: tool.Textf("move what is no plugin out of the folder"),
+		}}})
+	}
 	var out []candidate
-	for _, e := range entries {
-		name := e.Name()
-		if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
-			continue
-		}
-		path := filepath.Join(f.Path, name)
-		c := candidate{folder: f, name: text.InLine(strings.TrimSuffix(name, ".wasm")), source: path}
-		st, err := os.Stat(path)
-		switch {
-		case err == nil && st.IsDir():
-			if c.source = filepath.Join(path, ManifestName); !named(c.source) {
-				s.strayModule(path)
-				continue
-			}
-		case strings.HasSuffix(name, ".wasm"):
-			c.packed = true
-		default:
-			continue
-		}
-		out = append(out, c)
+	for _, c := range l.Found {
+		out = append(out, candidateOf(f, c))
 	}
 	return out
+}
+
+func candidateOf(f plugin.Folder, c plugindir.Candidate) candidate {
+	return candidate{folder: f, name: text.InLine(strings.TrimSuffix(c.Name, ".wasm")), source: c.Source, packed: c.Packed}
 }
 
 // exists reports whether a file exists, even if it cannot be read.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, fs.ErrNotExist)
-}
-
-// named reports whether a name exists, even as a dangling link.
-func named(path string) bool {
-	_, err := os.Lstat(path)
-	return !errors.Is(err, fs.ErrNotExist)
-}
-
-// strayModule warns about a folder that holds a module but no manifest.
-func (s *scan) strayModule(dir string) {
-	if found, err := filepath.Glob(filepath.Join(dir, "*.wasm")); err == nil && len(found) > 0 {
-		s.snap.Warnings = append(s.snap.Warnings, Problem{File: dir, Msg: tool.Textf("the folder holds a .wasm but no %s", ManifestName), Fix: tool.Textf("add the manifest"), Warning: true})
-	}
 }
 
 // A reading is a candidate with the content of its files.
@@ -437,8 +422,8 @@ func (s *scan) readPacked(c candidate) (*Plugin, []Problem) {
 	if bad != nil {
 		return nil, bad
 	}
-	if l.err != nil {
-		return p, []Problem{notAModule(c.source, l.err)}
+	if l.Err != nil {
+		return p, []Problem{notAModule(c.source, l.Err)}
 	}
 	abi := abiOf(l.Exports)
 	switch {
@@ -478,10 +463,10 @@ func (s *scan) tooOld(source string, m Manifest) []Problem {
 // fits compares the module with the manifest and sets the plugin's facts.
 func (p *Plugin) fits(l moduleFacts) []Problem {
 	switch {
-	case l.err != nil && p.IsScript():
-		return []Problem{{File: p.WasmPath, Msg: msg.Of(l.err), Fix: tool.Textf("write a script in UTF-8 that exports a function for each tool")}}
-	case l.err != nil:
-		return []Problem{notAModule(p.WasmPath, l.err)}
+	case l.Err != nil && p.IsScript():
+		return []Problem{{File: p.WasmPath, Msg: msg.Of(l.Err), Fix: tool.Textf("write a script in UTF-8 that exports a function for each tool")}}
+	case l.Err != nil:
+		return []Problem{notAModule(p.WasmPath, l.Err)}
 	}
 	p.setFacts(l)
 	var out []Problem

@@ -72,7 +72,7 @@ func TestScriptInTheIndex(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x.Keep(s.Plugins[0].indexKey(), info, time.Now().Add(time.Hour), inspectModule(want, digest(want)).Facts)
+			x.Keep(s.Plugins[0].indexKey(), info, time.Now().Add(time.Hour), inspectModule(want, digest(want)))
 		}
 	}
 }

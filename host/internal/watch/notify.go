@@ -55,14 +55,13 @@ func (n *notifier) read(poke chan<- struct{}) {
 	}
 }
 
-// watch sets the watched folders and returns the first error. Folders that were
-// replaced under the same name are added again.
-func (n *notifier) watch(dirs []string) error {
+// watch sets the watched folders, and returns whether one is new, and the first error.
+// Folders that were replaced under the same name are added again.
+func (n *notifier) watch(dirs []string) (added bool, failed error) {
 	if n == nil {
-		return nil
+		return false, nil
 	}
 	want := map[string]fs.FileInfo{}
-	var failed error
 	for _, dir := range dirs {
 		real, err := filepath.EvalSymlinks(dir)
 		if err != nil {
@@ -93,9 +92,9 @@ func (n *notifier) watch(dirs []string) error {
 			}
 			continue
 		}
-		n.watched[dir] = st
+		n.watched[dir], added = st, true
 	}
-	return failed
+	return added, failed
 }
 
 func (n *notifier) close() {

@@ -121,13 +121,14 @@ func (w *Watcher) Run(ctx context.Context, settled func(context.Context) (again 
 func (w *Watcher) look(n *notifier) (idle time.Duration, changed bool) {
 	idle = safety
 	next := w.all()
-	// What changed between this look and the watching of a new folder is seen
-	// by looking once more.
-	if err := n.watch(next.dirs()); err != nil {
+	added, err := n.watch(next.dirs())
+	if err != nil {
 		w.tell(err)
 		idle = w.slow
 	}
-	next = w.all()
+	if added { // what changed in between is seen by looking once more
+		next = w.all()
+	}
 	for _, f := range w.cfg.Folders {
 		if _, ok := next[f]; !ok || remote(f) {
 			idle = w.slow
@@ -156,13 +157,9 @@ func (w *Watcher) look(n *notifier) (idle time.Duration, changed bool) {
 func (w *Watcher) all() look {
 	l := look{}
 	for _, f := range w.cfg.Folders {
-		l.folder(f)
+		l.folder(f, 2)
 	}
-	if w.cfg.More != nil {
-		for _, f := range w.cfg.More() {
-			l.file(f)
-		}
-	}
+	l.more(w.cfg.More, "")
 	return l
 }
 
@@ -173,18 +170,17 @@ func (w *Watcher) Still(path string) time.Duration {
 	path = filepath.Clean(path)
 	l := look{}
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		l.dir(path, 1)
+		l.folder(path, 1)
 	} else if err == nil {
 		l[path] = st
 	}
-	if w.cfg.More != nil {
-		for _, f := range w.cfg.More() {
-			l.file(f)
-		}
-	}
+	l.more(w.cfg.More, path+string(filepath.Separator))
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if _, seen := w.seen[path]; !seen && w.seen.beyond(path) {
+		return time.Hour
+	}
 	if len(w.seen.below(path).changes(l.below(path))) > 0 {
 		return 0
 	}
@@ -219,12 +215,12 @@ func Probe(folders []string) (why, fix string) {
 	defer n.close()
 	l := look{}
 	for _, f := range folders {
-		l.folder(f)
+		l.folder(f, 2)
 		if remote(f) {
 			return f + " is on a file system that does not report changes made elsewhere", remedy(nil)
 		}
 	}
-	if err := n.watch(l.dirs()); err != nil {
+	if _, err := n.watch(l.dirs()); err != nil {
 		return err.Error(), remedy(err)
 	}
 	return "", ""

@@ -356,7 +356,7 @@ func TestWhatIsNotLookedAt(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "p", "plugin.toml"), "x")
 	l := look{}
-	l.folder(dir)
+	l.folder(dir, 2)
 	var got []string
 	for _, p := range slices.Sorted(maps.Keys(l)) {
 		rel, _ := filepath.Rel(dir, p)
@@ -364,5 +364,45 @@ func TestWhatIsNotLookedAt(t *testing.T) {
 	}
 	if want := ". p p/a p/plugin.toml"; strings.Join(got, " ") != want {
 		t.Errorf("seen: %s\nwant: %s", strings.Join(got, " "), want)
+	}
+}
+
+// A folder with very many files hides neither its newest ones nor those of others, and
+// a file that comes or goes beyond the bound is a change.
+func TestLookIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	for i := range maxHere + 100 {
+		write(t, filepath.Join(dir, fmt.Sprintf("a%d.wasm", i)), "")
+		write(t, filepath.Join(dir, "heap", fmt.Sprintf("%d.toml", i)), "")
+		must(t, os.Mkdir(filepath.Join(dir, "heap", fmt.Sprint(i)), 0o755))
+	}
+	old := time.Now().Add(-time.Hour)
+	must(t, os.Chtimes(filepath.Join(dir, "a7.wasm"), old, old))
+	must(t, os.Chtimes(filepath.Join(dir, "heap"), time.Now(), time.Now()))
+	good := filepath.Join(dir, "zz", "plugin.toml")
+	write(t, good, "x")
+	see := func() look {
+		l := look{}
+		l.folder(dir, 2)
+		return l
+	}
+	before := see()
+	if _, ok := before[good]; !ok || len(before) > 3*maxHere {
+		t.Errorf("%d files and folders are seen, the good one: %t", len(before), ok)
+	}
+	if n := len(before.changes(see())); n != 0 {
+		t.Errorf("%d changes without one", n)
+	}
+	must(t, os.Remove(filepath.Join(dir, "a7.wasm")))
+	must(t, os.Chtimes(dir, old, old)) // whatever the clock of the file system counts
+	if !before.changes(see())[dir] {
+		t.Error("a file that went is not seen")
+	}
+	w := New(Config{Folders: []string{dir}})
+	w.seen = see()
+	for _, path := range []string{"a7.wasm", "a8.wasm", "heap", "heap/7"} {
+		if w.Still(filepath.Join(dir, path)) == 0 {
+			t.Errorf("%s changes now", path)
+		}
 	}
 }

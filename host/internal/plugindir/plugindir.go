@@ -1,0 +1,141 @@
+// Package plugindir lists what in a plugin folder may be a plugin. A folder may hold
+// very many files, by mistake or on purpose: List bounds what it returns, and prefers
+// plugins that are known, files that are not empty, and the newest.
+package plugindir
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The bounds of one folder.
+const (
+	// Most is how many plugins are read.
+	Most = 1000
+	// maxNames is how many names are listed, in the order of the file system.
+	maxNames = 100_000
+	// maxStray is how many folders with a module but without a manifest are named.
+	maxStray = 20
+)
+
+// A Candidate may be a plugin.
+type Candidate struct {
+	Name   string // of the folder or file
+	Source string // the manifest, or the .wasm alone
+	Packed bool   // a .wasm alone
+}
+
+// A Listing is what List finds.
+type Listing struct {
+	Found []Candidate // at most Most, sorted by name
+	Left  []Candidate // those over Most, sorted by name
+	Stray []string    // folders that hold a module but no manifest
+}
+
+// List reads a plugin folder. The manifest of a plugin's folder has the given name.
+// known reports whether a plugin is in use; nil: none is.
+func List(dir, manifest string, known func(source string) bool) (Listing, error) {
+	entries, err := Names(dir)
+	if err != nil {
+		return Listing{}, err
+	}
+	var l Listing
+	for _, e := range entries {
+		name, path := e.Name(), filepath.Join(dir, e.Name())
+		packed := strings.HasSuffix(name, ".wasm")
+		if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || e.Type().IsRegular() && !packed {
+			continue
+		}
+		c := Candidate{Name: name, Source: path, Packed: packed}
+		if st, err := os.Stat(path); err == nil && st.IsDir() {
+			c = Candidate{Name: name, Source: filepath.Join(path, manifest)}
+			if _, err := os.Lstat(c.Source); errors.Is(err, fs.ErrNotExist) { // a dangling link counts
+				l.stray(path)
+				continue
+			}
+		} else if !packed {
+			continue
+		}
+		l.Found = append(l.Found, c)
+	}
+	l.bound(known)
+	return l, nil
+}
+
+// Names returns the entries of a folder, sorted by name, but not all of a very large
+// one.
+func Names(dir string) ([]fs.DirEntry, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(maxNames)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	return entries, nil
+}
+
+// stray notes a folder without a manifest if it holds a module.
+func (l *Listing) stray(dir string) {
+	if len(l.Stray) == maxStray {
+		return
+	}
+	if found, err := filepath.Glob(filepath.Join(dir, "*.wasm")); err == nil && len(found) > 0 {
+		l.Stray = append(l.Stray, dir)
+	}
+}
+
+// bound moves what is over Most from Found to Left.
+func (l *Listing) bound(known func(source string) bool) {
+	if len(l.Found) <= Most {
+		return
+	}
+	type ranked struct {
+		Candidate
+		known, empty bool
+		modified     time.Time
+	}
+	all := make([]ranked, 0, len(l.Found))
+	for _, c := range l.Found {
+		r := ranked{Candidate: c, known: known != nil && known(c.Source), empty: true}
+		if st, err := os.Stat(c.Source); err == nil {
+			r.empty, r.modified = st.Size() == 0, st.ModTime()
+		}
+		all = append(all, r)
+	}
+	slices.SortStableFunc(all, func(a, b ranked) int {
+		return cmp.Or(first(a.known, b.known), first(b.empty, a.empty), b.modified.Compare(a.modified))
+	})
+	l.Found = nil
+	for i, r := range all {
+		if i < Most {
+			l.Found = append(l.Found, r.Candidate)
+		} else {
+			l.Left = append(l.Left, r.Candidate)
+		}
+	}
+	byName := func(a, b Candidate) int { return cmp.Compare(a.Name, b.Name) }
+	slices.SortFunc(l.Found, byName)
+	slices.SortFunc(l.Left, byName)
+}
+
+// first orders what has a property before what lacks it.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
