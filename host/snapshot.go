@@ -249,9 +249,9 @@ func (s *snapshot) addUnsettled(list []registry.InFlux) {
 // addServer adds an MCP server and its tools.
 func (s *snapshot) addServer(h *Host, server *upstream.Server) {
 	info, tools := server.Describe()
-	var budget schema.Budget
+	var budget, outputs schema.Budget
 	for _, t := range tools {
-		def, problems, ok := server.Define(t, &budget)
+		def, problems, ok := server.Define(t, &budget, &outputs)
 		info.Problems = append(info.Problems, problems...)
 		name := def.Spec.Name
 		switch {

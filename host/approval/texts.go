@@ -60,7 +60,7 @@ func (g *Gate) why(s Subject, n int) string {
 	if n > 0 {
 		say("rule %d of [approvals] asks about it", n)
 	} else if len(can) == 0 {
-		say("the operator asks about it")
+		say("it runs outside the sandbox, and what it does cannot be checked")
 	}
 	return msg.In(g.Locale, text.Join(can))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/access"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
+	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/openapi"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/store"
@@ -160,6 +161,9 @@ func (t *tools) callTool(w http.ResponseWriter, r *http.Request) error {
 	took := t.now().Sub(start)
 	out := api.ResultOf(res, took.Milliseconds(), body.Locale)
 	traced(res, out, nil)
+	if len(res.Structured) <= mcpserver.MaxStructured {
+		out.Structured = res.Structured
+	}
 	t.metrics.ToolCalled("", formatAPI, out, res.Stats, took)
 	t.log.Info("call completed", "tool", name, "by", access.Principal(r), "ok", out.OK, "produced", out.Produced, "shown", out.Shown)
 	httpjson.Write(w, http.StatusOK, out)

@@ -58,6 +58,9 @@ type Info struct {
 	Loaded bool `json:"loaded,omitempty"`
 	// Asks lists what it asks for, each with whether it is granted.
 	Asks []Ask `json:"asks,omitempty"`
+	// Unpassed is what a server offers besides tools and weir does not pass on:
+	// "resources", "prompts" or both.
+	Unpassed []string `json:"unpassed,omitempty"`
 	// Refused are hosts that its tools requested since it was loaded under its present
 	// grant and may not reach, the latest first, at most 16.
 	Refused []RefusedHost `json:"refused,omitempty"`

@@ -23,6 +23,8 @@ type Result struct {
 	Shown   View     `json:"shown"`
 	Sources []Source `json:"sources,omitempty"`
 	Parts   []Blob   `json:"parts,omitempty"`
+	// Structured is the tool's answer as a JSON value, for programs, whole; nil: none.
+	Structured json.RawMessage `json:"-"`
 	// More is the tool's own claim that it stopped early; nil: it did not.
 	More *More `json:"more,omitempty"`
 	// Ref names the archived whole; nil: it was not archived.
@@ -69,8 +71,8 @@ func (r Result) WithWhole(whole string) Result {
 	return r
 }
 
-// Release drops the whole text from memory; it stays in the archive.
-func (r *Result) Release() { r.whole = "" }
+// Release drops the whole text from memory, which stays in the archive, and Structured.
+func (r *Result) Release() { r.whole, r.Structured = "", nil }
 
 // A View is the part of a result that is shown. The notice about what is left
 // out is not part of Text: it is rendered once, at the edge, inside the budget.

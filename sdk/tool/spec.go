@@ -13,6 +13,9 @@ type Spec struct {
 	// Params is a JSON Schema of type object. Its properties keep the order of
 	// the manifest: positional arguments use it.
 	Params json.RawMessage `json:"parameters"`
+	// OutputSchema is the JSON Schema of type object of the tool's structured answers,
+	// as another server declares it; nil: none. Nothing checks an answer against it.
+	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 	// Output holds the effective limits when the Spec comes from a host.
 	Output   Limits    `json:"output"`
 	Hints    Hints     `json:"hints"`

@@ -123,6 +123,9 @@ type ToolCallResult struct {
 	LinesProduced int               `json:"lines_produced"`
 	LinesShown    int               `json:"lines_shown"`
 	ElapsedMS     int64             `json:"elapsed_ms"`
+	// Structured is the tool's answer as a JSON value, for programs, up to 8,000 bytes.
+	// Only POST /api/tools/{name}/call returns it.
+	Structured json.RawMessage `json:"structured,omitempty"`
 	// Text is what the model reads, notice included; Line the one-line report.
 	Text string `json:"text"`
 	Line string `json:"line"`

@@ -111,17 +111,10 @@ const maxInline = 1 << 20
 // the parts that are not text, and a link to the whole where something of it is
 // not shown.
 func (u *user) answer(r tool.Result) *mcp.CallToolResult {
-	out := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: limit.Render(r, u.locale())}}}
+	out := &mcp.CallToolResult{Content: u.contents(r), StructuredContent: u.structured(r)}
 	if r.Err != nil {
 		out.IsError = true
 		out.Meta = mcp.Meta{errorKey: r.Err}
-	}
-	for i, p := range r.Parts {
-		if p.Name == "structured.json" && p.MIME == "application/json" && len(p.Data) <= maxStructured {
-			out.StructuredContent = json.RawMessage(p.Data)
-			continue
-		}
-		out.Content = append(out.Content, u.part(r, i, p))
 	}
 	if r.Ref == nil {
 		return out
@@ -139,10 +132,6 @@ func (u *user) answer(r tool.Result) *mcp.CallToolResult {
 	}
 	return out
 }
-
-// maxStructured bounds a structured answer, in bytes; a longer one is linked. No
-// limit of the ladder can cut it without making it another value.
-const maxStructured = 8000
 
 // part is one of a result's parts: itself, or a link to it when it is long.
 func (u *user) part(r tool.Result, i int, p tool.Blob) mcp.Content {

@@ -41,6 +41,7 @@ type user struct {
 type listed struct {
 	text    string // its description on the wire
 	headers bool   // a client copies arguments of it into headers
+	output  bool   // it has an output schema
 }
 
 func newUser(s *Server, principal string) *user {
@@ -106,7 +107,7 @@ func (u *user) list() {
 				continue
 			}
 		}
-		now[spec.Name] = listed{string(text), strings.Contains(string(text), `"x-mcp-header"`)}
+		now[spec.Name] = listed{string(text), strings.Contains(string(text), `"x-mcp-header"`), t.OutputSchema != nil}
 	}
 	for name := range u.listed {
 		if _, ok := now[name]; !ok {
@@ -167,11 +168,15 @@ func toolOf(s tool.Spec, effect plugin.Effect, l tool.Locale) *mcp.Tool {
 	// adds nothing to having no powers at all.
 	readOnly := s.Hints.ReadOnly || effect == plugin.EffectNone
 	destructive, open := !readOnly, s.Hints.Network || effect == plugin.EffectNetwork
-	return &mcp.Tool{
+	out := &mcp.Tool{
 		Name: s.Name, Description: s.Describe(l), InputSchema: schemaOf(s.Params),
 		Meta:        mcp.Meta{sizeKey: s.Output.MaxChars},
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: readOnly, DestructiveHint: &destructive, IdempotentHint: s.Hints.Idempotent || readOnly, OpenWorldHint: &open},
 	}
+	if schema := outputOf(s.OutputSchema); schema != nil {
+		out.OutputSchema = schema
+	}
+	return out
 }
 
 // schemaOf is a tool's schema, which the protocol wants to be an object's.

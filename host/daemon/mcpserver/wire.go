@@ -166,7 +166,7 @@ func plainText(value string) string {
 
 // reply writes the answer to a call, as one line without its end.
 func (u *user) reply(m message, r tool.Result) []byte {
-	if r.Err == nil && r.Ref == nil && len(r.Parts) == 0 && m.version == "" {
+	if r.Err == nil && r.Ref == nil && len(r.Parts) == 0 && len(r.Structured) == 0 && m.version == "" && !u.promises(r.Tool) {
 		return textReply(m.id, limit.Render(r, u.locale()))
 	}
 	out := u.answer(r)

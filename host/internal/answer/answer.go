@@ -6,6 +6,8 @@
 package answer
 
 import (
+	"encoding/json"
+
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -20,6 +22,8 @@ type Answer struct {
 	More    *tool.More
 	Err     *tool.Error // the failure that the tool reports; nil: none
 	RawSize int         // of what came from the tool, in bytes
+	// Structured is the structured content of an MCP result; nil: none.
+	Structured json.RawMessage
 	// Refused and Note are those of the tool.Result.
 	Refused []string
 	Note    string
@@ -27,7 +31,7 @@ type Answer struct {
 
 // bytes returns the memory that the answer needs.
 func (a Answer) bytes() int {
-	n := len(a.Text) + len(a.Raw)
+	n := len(a.Text) + len(a.Raw) + len(a.Structured)
 	for _, p := range a.Parts {
 		n += len(p.Data)
 	}

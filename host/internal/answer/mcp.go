@@ -22,6 +22,10 @@ import (
 // in base64, so that it may be longer than the text it holds.
 const MaxMCP = 3 * tool.MaxWhole
 
+// StructuredName is the name of the part that has the structured content of a result
+// whose text does not repeat it.
+const StructuredName = "structured.json"
+
 // HintAuthor is the hint of a failure that only the plugin's author can fix.
 const HintAuthor = "use another tool; this is a bug in the plugin, and only its author can fix it"
 
@@ -146,20 +150,20 @@ func (r result) answer(size int, l tool.Locale) Answer {
 		default:
 			b := c.blob()
 			parts = append(parts, b)
-			lines = append(lines, partLine(b, l))
+			lines = append(lines, PartLine(b, l))
 		}
 	}
 	if s := r.Structured; len(s) > 0 && string(s) != "null" {
 		if strings.TrimSpace(strings.Join(lines, "")) == "" {
 			lines = append(lines, string(s))
-		} else if !r.IsError && !r.repeated() {
-			b := tool.Blob{Name: "structured.json", MIME: "application/json", Data: s}
+		} else if !r.IsError && !r.repeated() && !r.wrapped() {
+			b := tool.Blob{Name: StructuredName, MIME: "application/json", Data: s}
 			parts = append(parts, b)
-			lines = append(lines, partLine(b, l))
+			lines = append(lines, PartLine(b, l))
 		}
 	}
 	a := DecodeText([]byte(strings.Join(lines, "\n")))
-	a.RawSize, a.Parts, a.More, a.Sources = size, parts, r.more(), cleanSources(links)
+	a.RawSize, a.Parts, a.More, a.Sources, a.Structured = size, parts, r.more(), cleanSources(links), r.Structured
 	if r.IsError || r.Error != nil {
 		return r.failed(a)
 	}
@@ -182,6 +186,45 @@ func (r result) repeated() bool {
 	})
 }
 
+// wrapped reports whether the structured content is one member that repeats the texts:
+// what it holds is a string, or a list with one text for each element.
+func (r result) wrapped() bool {
+	members, value := 0, ""
+	for _, v := range jsonscan.Members(string(r.Structured)) {
+		if members++; members > 1 {
+			return false
+		}
+		value = v
+	}
+	if members == 0 || len(r.Content) == 0 {
+		return false
+	}
+	if len(r.Content) == 1 && repeats(r.Content[0].Text, value) {
+		return true
+	}
+	dec := json.NewDecoder(strings.NewReader(value))
+	if t, err := dec.Token(); err != nil || t != json.Delim('[') {
+		return false
+	}
+	for _, c := range r.Content {
+		var element json.RawMessage
+		if dec.Decode(&element) != nil || !repeats(c.Text, string(element)) {
+			return false
+		}
+	}
+	return !dec.More()
+}
+
+// repeats reports whether a text is a JSON string, or means the same as a JSON value of
+// at most maxCompared values.
+func repeats(text, value string) bool {
+	var s string
+	if strings.HasPrefix(value, `"`) && json.Unmarshal([]byte(value), &s) == nil {
+		return s == text
+	}
+	return result{Structured: json.RawMessage(value), Content: contents{{Text: text}}}.repeated()
+}
+
 func (c content) blob() tool.Blob {
 	b := tool.Blob{Name: c.Name, MIME: c.MIME, Data: c.Data}
 	if r := c.Resource; r != nil {
@@ -196,8 +239,8 @@ func (c content) blob() tool.Blob {
 	return b
 }
 
-// partLine returns the line that a model reads in place of a part.
-func partLine(b tool.Blob, l tool.Locale) string {
+// PartLine returns the line that a model reads in place of a part.
+func PartLine(b tool.Blob, l tool.Locale) string {
 	name, mime := cmp.Or(text.OneLine(b.Name, 100), "–"), text.OneLine(b.MIME, 60)
 	return msg.In(l, tool.Textf("[part %s: %s, %d bytes]", name, mime, len(b.Data)))
 }

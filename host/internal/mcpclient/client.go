@@ -62,12 +62,16 @@ type Status struct {
 	Why   tool.Text // why it is Down; zero in every other state
 	Tools []Tool
 	Notes []tool.Text // faults of its tool list
+	// Unpassed is what the server offers besides tools: "resources", "prompts" or both.
+	// weir passes only tools on.
+	Unpassed []string
 }
 
 // A Tool is a tool in the server's own description.
 type Tool struct {
 	Name, Title, Description string
 	Schema                   json.RawMessage
+	OutputSchema             json.RawMessage `json:",omitempty"` // nil: none
 	// The server's own claims.
 	ReadOnly, Idempotent, OpenWorld bool
 	// MaxChars is the limit the tool declares for its results, in characters; 0: none.
@@ -135,7 +139,7 @@ func (s *Server) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.status
-	st.Tools, st.Notes = slices.Clone(st.Tools), slices.Clone(st.Notes)
+	st.Tools, st.Notes, st.Unpassed = slices.Clone(st.Tools), slices.Clone(st.Notes), slices.Clone(st.Unpassed)
 	return st
 }
 

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os/exec"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -81,8 +82,28 @@ func (s *Server) connect() (session *mcp.ClientSession, relist chan struct{}, er
 		_ = session.Close()
 		return nil, nil, s.explain(ctx, err)
 	}
+	s.noteUnpassed(session.InitializeResult())
 	s.up(session, tools, notes)
 	return session, relist, nil
+}
+
+// noteUnpassed says once for each connection what of a server does not come through.
+func (s *Server) noteUnpassed(r *mcp.InitializeResult) {
+	var out []string
+	if r != nil && r.Capabilities != nil {
+		if r.Capabilities.Resources != nil {
+			out = append(out, "resources")
+		}
+		if r.Capabilities.Prompts != nil {
+			out = append(out, "prompts")
+		}
+	}
+	s.mu.Lock()
+	s.status.Unpassed = out
+	s.mu.Unlock()
+	if len(out) > 0 {
+		s.log.Info("of another server only the tools are passed on", "server", s.cfg.Name, "not", strings.Join(out, ", "))
+	}
 }
 
 // watch waits for the end of the session and returns the reason.
@@ -145,7 +166,7 @@ func (s *Server) explain(ctx context.Context, err error) error {
 
 func (s *Server) up(session *mcp.ClientSession, tools []Tool, notes []tool.Text) {
 	s.mu.Lock()
-	s.session, s.status = session, Status{State: Ready, Tools: tools, Notes: notes}
+	s.session, s.status = session, Status{State: Ready, Tools: tools, Notes: notes, Unpassed: s.status.Unpassed}
 	s.finishTry()
 	s.mu.Unlock()
 	s.log.Info("another server's tools can be used", "server", s.cfg.Name, "tools", len(tools))

@@ -57,7 +57,11 @@ func list(ctx context.Context, session *mcp.ClientSession) (tools []Tool, notes 
 }
 
 func read(t *mcp.Tool, schema json.RawMessage) Tool {
-	out := Tool{Name: t.Name, Title: t.Title, Description: t.Description, Schema: schema, OpenWorld: true}
+	output, err := json.Marshal(t.OutputSchema)
+	if err != nil || t.OutputSchema == nil || len(output) > maxSchema {
+		output = nil
+	}
+	out := Tool{OutputSchema: output, Name: t.Name, Title: t.Title, Description: t.Description, Schema: schema, OpenWorld: true}
 	if a := t.Annotations; a != nil {
 		out.ReadOnly, out.Idempotent = a.ReadOnlyHint, a.IdempotentHint
 		out.OpenWorld = a.OpenWorldHint == nil || *a.OpenWorldHint

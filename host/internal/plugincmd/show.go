@@ -36,6 +36,9 @@ func (c *Commands) ShowReview(r plugin.Review) {
 	if p.Loaded {
 		c.Outf("memory    loaded: it was called, and is kept for the next call\n")
 	}
+	if len(p.Unpassed) > 0 {
+		c.Outf("not       passed on: %s; only its tools are\n", strings.Join(p.Unpassed, ", "))
+	}
 	for _, h := range p.Refused {
 		c.Outf("refused   it wanted %s, %d times, the last time on %s\n          → %s\n", term.Plain(h.Host), h.Count, when(h.Last), c.Sentence(h.Fix))
 	}

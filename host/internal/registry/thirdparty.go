@@ -247,7 +247,7 @@ const freeParams = `{"type":"object","additionalProperties":true}`
 // thirdPartySchema returns a third-party schema if it is valid. Otherwise it calls
 // why with the reason and returns a schema that accepts everything.
 func thirdPartySchema(raw json.RawMessage, budget *schema.Budget, why func(error)) (json.RawMessage, *schema.Schema) {
-	text, err := tidySchema(raw)
+	text, err := TidySchema(raw)
 	if err == nil {
 		var s *schema.Schema
 		if s, err = budget.Compile(text); err == nil {
@@ -262,9 +262,9 @@ func thirdPartySchema(raw json.RawMessage, budget *schema.Budget, why func(error
 	return json.RawMessage(freeParams), s
 }
 
-// tidySchema compacts a schema, removes invisible characters from its texts, and
+// TidySchema compacts a schema, removes invisible characters from its texts, and
 // adds the type that some authors omit.
-func tidySchema(raw json.RawMessage) (json.RawMessage, error) {
+func TidySchema(raw json.RawMessage) (json.RawMessage, error) {
 	raw = bytes.TrimSpace(raw)
 	switch {
 	case len(raw) > maxThirdPartySchema:

@@ -3,6 +3,7 @@ package upstream
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"strings"
 
 	"github.com/weirhost/weir/host/internal/mcpclient"
@@ -28,7 +29,7 @@ func (s *Server) Describe() (plugin.Info, []mcpclient.Tool) {
 	st := s.Status()
 	info := plugin.Info{
 		Name: s.Settings.Name, Kind: plugin.KindServer, State: plugin.Ready, Source: "[mcpServers." + s.Settings.Name + "]",
-		Trust: plugin.TrustGranted, Problems: st.Notes,
+		Trust: plugin.TrustGranted, Problems: st.Notes, Unpassed: st.Unpassed,
 	}
 	switch st.State {
 	case mcpclient.Starting:
@@ -48,11 +49,17 @@ func (s *Server) Describe() (plugin.Info, []mcpclient.Tool) {
 
 // Define returns a tool as the host offers it, with what is wrong with it. ok is false
 // if it cannot be offered. The hints of a server count only if the settings trust them.
-// Its tools share a budget.
-func (s *Server) Define(t mcpclient.Tool, budget *schema.Budget) (d Definition, problems []tool.Text, ok bool) {
+// Its tools share the budgets, one for arguments and one for output.
+func (s *Server) Define(t mcpclient.Tool, budget, outputs *schema.Budget) (d Definition, problems []tool.Text, ok bool) {
 	def, notes, ok := registry.RemoteTool(s.Settings.Name, t.Name, t.Title, t.Description, t.Schema, budget)
 	if !ok {
 		return d, notes, false
+	}
+	if len(t.OutputSchema) > 0 {
+		var err error
+		if def.Spec.OutputSchema, err = outputSchema(t.OutputSchema, outputs); err != nil {
+			notes = append(notes, tool.Textf("the output schema of %s is left out: %s", def.Spec.Name, err))
+		}
 	}
 	trust := s.Settings.TrustHints
 	def.Spec.Hints = tool.Hints{ReadOnly: trust && t.ReadOnly, Idempotent: trust && t.Idempotent, Network: t.OpenWorld}
@@ -67,6 +74,19 @@ func (s *Server) Define(t mcpclient.Tool, budget *schema.Budget) (d Definition, 
 		d.Effect, d.AnyHost = plugin.EffectNetwork, true
 	}
 	return d, notes, true
+}
+
+// outputSchema returns an output schema for clients. It is compiled to bound it, and is
+// not used here.
+func outputSchema(raw json.RawMessage, budget *schema.Budget) (json.RawMessage, error) {
+	text, err := registry.TidySchema(raw)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := budget.Compile(text); err != nil {
+		return nil, err
+	}
+	return text, nil
 }
 
 // Conflict is the problem of a tool whose name another tool has already.

@@ -1,0 +1,156 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/approval"
+	"github.com/weirhost/weir/host/plugin"
+)
+
+type weather struct {
+	Celsius float64  `json:"celsius" jsonschema:"the temperature"`
+	Wind    string   `json:"wind"`
+	Hours   []string `json:"hours,omitempty"`
+}
+
+// newUpstream is another server for weir: structured answers, pictures between texts, an
+// output schema that is hostile.
+func newUpstream(t *testing.T) string {
+	m := mcp.NewServer(&mcp.Implementation{Name: "upstream", Version: "1"}, nil)
+	type none struct{}
+	mcp.AddTool(m, &mcp.Tool{Name: "weather"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, weather, error) {
+		return nil, weather{Celsius: 12.5, Wind: "west"}, nil
+	})
+	mcp.AddTool(m, &mcp.Tool{Name: "long_weather"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, weather, error) {
+		return nil, weather{Hours: strings.Split(strings.Repeat("rain ", 4000), " ")}, nil
+	})
+	raw := func(name, output string, r *mcp.CallToolResult) {
+		x := &mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}
+		if output != "" {
+			x.OutputSchema = json.RawMessage(output)
+		}
+		m.AddTool(x, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return r, nil })
+	}
+	text := func(s string) mcp.Content { return &mcp.TextContent{Text: s} }
+	raw("wrapped", "", &mcp.CallToolResult{Content: []mcp.Content{text("a file\nof two lines")}, StructuredContent: json.RawMessage(`{"content":"a file\nof two lines"}`)})
+	raw("wrapped_list", "", &mcp.CallToolResult{Content: []mcp.Content{text("one"), text(`{"n":2}`)}, StructuredContent: json.RawMessage(`{"result":["one",{"n":2}]}`)})
+	raw("more", "", &mcp.CallToolResult{Content: []mcp.Content{text("one")}, StructuredContent: json.RawMessage(`{"result":["one","two"]}`)})
+	raw("pictures", "", &mcp.CallToolResult{Content: []mcp.Content{text("before"), &mcp.ImageContent{Data: []byte("PNG1"), MIMEType: "image/png"}, text("between"),
+		&mcp.ImageContent{Data: []byte("PNG1"), MIMEType: "image/png"}, text("after")}})
+	costly := `{"type":"object","$ref":"#/$defs/a","$defs":{"a":{"anyOf":[` + strings.Repeat(`{"$ref":"#/$defs/a"},`, 50) + `{"$ref":"#/$defs/a"}]}}}`
+	raw("costly", costly, &mcp.CallToolResult{Content: []mcp.Content{text("x")}, StructuredContent: json.RawMessage(`{}`)})
+	raw("pattern", `{"type":"object","properties":{"a":{"type":"string","pattern":"((a{1000}){1000}){1000}"}}}`, &mcp.CallToolResult{Content: []mcp.Content{text("x")}, StructuredContent: json.RawMessage(`{"a":"b"}`)})
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, nil))
+	t.Cleanup(web.Close)
+	return web.URL
+}
+
+func newUpstreamBench(t *testing.T) *bench {
+	url := newUpstream(t)
+	b := newBench(t, func(c *host.Config, _ *Config) {
+		c.Servers = []plugin.Server{{Name: "up", URL: url}}
+		c.Approvals = approval.Policy{Default: approval.Allow}
+	})
+	if err := b.host.WaitServers(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.server.Refresh()
+	return b
+}
+
+// An output schema that is not bounded is left out with a reason.
+func TestOutputSchemasAreBounded(t *testing.T) {
+	b := newUpstreamBench(t)
+	var why []string
+	for _, p := range b.host.Plugins() {
+		for _, text := range p.Problems {
+			why = append(why, text.String())
+		}
+	}
+	for _, name := range []string{"up__pattern", "up__costly"} {
+		if !slices.ContainsFunc(why, func(s string) bool { return strings.HasPrefix(s, "the output schema of "+name+" is left out: ") }) {
+			t.Errorf("nothing is said of %s in %q", name, why)
+		}
+	}
+}
+
+// Structured answers and their schemas come through, to clients that check them too.
+func TestStructuredAnswersPass(t *testing.T) {
+	b := newUpstreamBench(t)
+	everyWay(t, b, nil, func(b *bench, s *mcp.ClientSession) {
+		list, err := s.ListTools(b.Context(), nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		outputs := map[string]string{}
+		for _, x := range list.Tools {
+			if x.OutputSchema != nil {
+				outputs[x.Name] = fmt.Sprint(x.OutputSchema)
+			}
+		}
+		for _, name := range []string{"up__weather", "up__long_weather"} {
+			if !strings.Contains(outputs[name], "the temperature") || strings.Contains(outputs[name], "required") {
+				b.Errorf("%s has the output schema %s", name, outputs[name])
+			}
+		}
+		for _, name := range []string{"up__costly", "up__pattern"} {
+			if outputs[name] != "" {
+				b.Errorf("%s passes the output schema %s", name, outputs[name])
+			}
+		}
+		r := b.call(s, "up__weather", `{}`)
+		if got := fmt.Sprint(r.StructuredContent); got != "map[celsius:12.5 wind:west]" || !strings.Contains(textOf(r), "12.5") || len(r.Content) != 1 {
+			b.Errorf("weather: %s, %+v", got, r.Content)
+		}
+		r = b.call(s, "up__long_weather", `{}`)
+		place, _ := r.StructuredContent.(map[string]any)
+		if place["weir_archive"] == "" || place["weir_archive"] != r.Meta[archiveKey] || place["weir_bytes"].(float64) < 20000 {
+			b.Errorf("a long answer: %v", r.StructuredContent)
+		}
+	})
+}
+
+// A structured answer that only repeats the text is no part of its own.
+func TestStructuredAnswerThatRepeatsTheText(t *testing.T) {
+	b := newUpstreamBench(t)
+	s := b.http(nil, "", "me")
+	for name, want := range map[string]string{
+		"up__wrapped":      "a file\nof two lines",
+		"up__wrapped_list": "one\n{\"n\":2}",
+		"up__more":         "one\n[part structured.json: application/json, 24 bytes]",
+	} {
+		r := b.call(s, name, `{}`)
+		if textOf(r) != want || r.StructuredContent == nil {
+			t.Errorf("%s: %q, %v", name, textOf(r), r.StructuredContent)
+		}
+	}
+}
+
+// Texts and pictures keep their order.
+func TestPicturesBetweenTexts(t *testing.T) {
+	b := newUpstreamBench(t)
+	everyWay(t, b, nil, func(b *bench, s *mcp.ClientSession) {
+		var got []string
+		for _, c := range b.call(s, "up__pictures", `{}`).Content {
+			switch c := c.(type) {
+			case *mcp.TextContent:
+				got = append(got, c.Text)
+			case *mcp.ImageContent:
+				got = append(got, string(c.Data))
+			}
+		}
+		if strings.Join(got, "|") != "before|PNG1|between|PNG1|after" {
+			b.Errorf("%q", got)
+		}
+	})
+}
