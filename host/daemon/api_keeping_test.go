@@ -41,7 +41,7 @@ func TestSearchArchives(t *testing.T) {
 	} {
 		r := s.get("/api/archives/search?" + row.query)
 		var out struct {
-			Hits []Hit
+			Hits []api.Hit
 			Left int
 		}
 		if err := json.Unmarshal([]byte(r.body), &out); err != nil || r.status != 200 {
@@ -130,7 +130,7 @@ func TestPruneArchives(t *testing.T) {
 	later.Store(25)
 	prune := func(body string) (out struct {
 		DryRun bool `json:"dry_run"`
-		Pruned []PrunedRow
+		Pruned []api.PrunedRow
 		Count  int
 		Bytes  int64
 		Kept   int

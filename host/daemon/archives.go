@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/access"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/openapi"
 	"github.com/weirhost/weir/sdk/limit"
@@ -37,7 +37,7 @@ func (a *archives) routes() []openapi.Route {
 				limitTo("50"),
 				param("offset", "integer", "leave out the newest"),
 			},
-			Gives: ArchiveList{},
+			Gives: api.ArchiveList{},
 			Fails: []int{400},
 		},
 		{
@@ -45,15 +45,15 @@ func (a *archives) routes() []openapi.Route {
 			Auth: openapi.Token, Handle: a.searchArchives,
 			About: "Find words in the whole texts",
 			Query: []openapi.Param{param("q", "string", "words that one result contains, all of them"), inConversation(), limitTo("20")},
-			Gives: Found{},
+			Gives: api.Found{},
 			Fails: []int{400},
 		},
 		{
 			Method: "POST", Path: "/api/archives/prune",
 			Auth: openapi.Operator, Handle: a.pruneArchives,
 			About: "Remove the texts that the configuration does not keep",
-			Takes: PruneBody{},
-			Gives: Pruned{},
+			Takes: api.PruneBody{},
+			Gives: api.Pruned{},
 		},
 		{
 			Method: "GET", Path: "/api/archives/{uuid}",
@@ -64,7 +64,7 @@ func (a *archives) routes() []openapi.Route {
 				param("pointer", "string", "a value of JSON, by RFC 6901"),
 				param("head", "integer", "the first lines"), param("tail", "integer", "the last lines"), param("offset", "integer", "leave out so many characters"),
 			},
-			Gives: ArchivePage{},
+			Gives: api.ArchivePage{},
 			Fails: []int{400, 404, 410, 422},
 		},
 		{
@@ -74,27 +74,6 @@ func (a *archives) routes() []openapi.Route {
 			Fails: []int{404},
 		},
 	}
-}
-
-// An ArchiveRow is one archived result without its text.
-type ArchiveRow struct {
-	UUID         string          `json:"uuid"`
-	Conversation string          `json:"conversation_id"`
-	Tool         string          `json:"tool"`
-	Input        json.RawMessage `json:"arguments"`
-	Query        string          `json:"query"`
-	Summary      string          `json:"summary"`
-	Chars        int             `json:"chars"`
-	Lines        int             `json:"lines"`
-	Bytes        int             `json:"bytes"`
-	Sources      []tool.Source   `json:"sources,omitempty"`
-	Created      time.Time       `json:"created_at"`
-	Loads        int             `json:"loads"`
-	Pruned       bool            `json:"pruned,omitempty"`
-}
-
-func rowOf(e archive.Entry) ArchiveRow {
-	return ArchiveRow{e.UUID, e.Scope.Conversation, e.Tool, e.Input, e.Query, e.Summary, e.Chars, e.Lines, e.Bytes, e.Sources, e.Created, e.Loads, e.Pruned}
 }
 
 func (a *archives) listArchives(w http.ResponseWriter, r *http.Request) error {
@@ -115,28 +94,12 @@ func (a *archives) listArchives(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rows := make([]ArchiveRow, len(entries))
+	rows := make([]api.ArchiveRow, len(entries))
 	for i, e := range entries {
-		rows[i] = rowOf(e)
+		rows[i] = api.ArchiveRowOf(e)
 	}
-	httpjson.Write(w, http.StatusOK, ArchiveList{rows})
+	httpjson.Write(w, http.StatusOK, api.ArchiveList{Archives: rows})
 	return nil
-}
-
-// An ArchiveList is what GET /api/archives answers, the newest first.
-type ArchiveList struct {
-	Archives []ArchiveRow `json:"archives"`
-}
-
-// An ArchivePage is a part of one archived result.
-type ArchivePage struct {
-	ArchiveRow
-	Text string `json:"text"`
-	// Selected is the length of everything selected, in characters; Text may end
-	// earlier, and Next is then the offset that goes on.
-	Selected int `json:"selected_chars"`
-	Matches  int `json:"matches,omitempty"` // lines that grep found
-	Next     int `json:"next_offset,omitempty"`
 }
 
 // pageChars is the longest part that one answer of showArchive holds, in characters.
@@ -174,29 +137,8 @@ func (a *archives) showArchive(w http.ResponseWriter, r *http.Request) error {
 	if shown, _ := limit.Count(view.Text); view.Cut() {
 		next = part.Offset + shown
 	}
-	httpjson.Write(w, http.StatusOK, ArchivePage{rowOf(page.Entry), view.Text, page.Chars, page.Matches, next})
+	httpjson.Write(w, http.StatusOK, api.ArchivePage{ArchiveRow: api.ArchiveRowOf(page.Entry), Text: view.Text, Selected: page.Chars, Matches: page.Matches, Next: next})
 	return nil
-}
-
-// A Found is what a search of the archives came to.
-type Found struct {
-	Hits []Hit `json:"hits"`
-	// Archives is how many results were searched, Scanned how many bytes, and Left
-	// how many older ones were not reached.
-	Archives int   `json:"archives"`
-	Scanned  int64 `json:"scanned_bytes"`
-	Left     int   `json:"left"`
-}
-
-// A Hit is one line that a search found.
-type Hit struct {
-	UUID         string    `json:"uuid"`
-	Conversation string    `json:"conversation_id"`
-	Tool         string    `json:"tool"`
-	Query        string    `json:"query"`
-	Created      time.Time `json:"created_at"`
-	Line         int       `json:"line"` // 0: the call contains the words
-	Snippet      string    `json:"snippet"`
 }
 
 // searchArchives looks for words in the whole texts of one conversation, or of
@@ -212,45 +154,19 @@ func (a *archives) searchArchives(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	hits := make([]Hit, len(found.Hits))
+	hits := make([]api.Hit, len(found.Hits))
 	for i, h := range found.Hits {
 		e := h.Entry
-		hits[i] = Hit{e.UUID, e.Scope.Conversation, e.Tool, e.Query, e.Created, h.Line, h.Snippet}
+		hits[i] = api.Hit{UUID: e.UUID, Conversation: e.Scope.Conversation, Tool: e.Tool, Query: e.Query, Created: e.Created, Line: h.Line, Snippet: h.Snippet}
 	}
-	httpjson.Write(w, http.StatusOK, Found{hits, found.Archives, found.Scanned, found.Left})
+	httpjson.Write(w, http.StatusOK, api.Found{Hits: hits, Archives: found.Archives, Scanned: found.Scanned, Left: found.Left})
 	return nil
-}
-
-// A PruneBody is the body of /api/archives/prune.
-type PruneBody struct {
-	DryRun bool `json:"dry_run"` // only say what would go
-}
-
-// Pruned says which texts went. The sums are everybody's, the rows the
-// requester's own.
-type Pruned struct {
-	DryRun    bool        `json:"dry_run"`
-	Pruned    []PrunedRow `json:"pruned"`
-	Count     int         `json:"count"`
-	Bytes     int64       `json:"bytes"`
-	Kept      int         `json:"kept"`
-	KeptBytes int64       `json:"kept_bytes"`
-}
-
-// A PrunedRow is one result whose text goes.
-type PrunedRow struct {
-	UUID         string    `json:"uuid"`
-	Conversation string    `json:"conversation_id"`
-	Tool         string    `json:"tool"`
-	Created      time.Time `json:"created_at"`
-	Bytes        int64     `json:"bytes"`
-	Reason       string    `json:"reason"` // age, bytes or count
 }
 
 // pruneArchives removes what retention does not keep. The sums are everybody's,
 // the rows the requester's own.
 func (a *archives) pruneArchives(w http.ResponseWriter, r *http.Request) error {
-	var body PruneBody
+	var body api.PruneBody
 	if err := httpjson.Read(w, r, &body); err != nil {
 		return err
 	}
@@ -258,13 +174,13 @@ func (a *archives) pruneArchives(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rows := []PrunedRow{}
+	rows := []api.PrunedRow{}
 	for _, p := range report.Pruned {
 		if p.Scope.Principal == access.Principal(r) {
-			rows = append(rows, PrunedRow{p.UUID, p.Scope.Conversation, p.Tool, p.Created, p.Bytes, p.Reason})
+			rows = append(rows, api.PrunedRow{UUID: p.UUID, Conversation: p.Scope.Conversation, Tool: p.Tool, Created: p.Created, Bytes: p.Bytes, Reason: p.Reason})
 		}
 	}
-	httpjson.Write(w, http.StatusOK, Pruned{report.DryRun, rows, len(report.Pruned), report.Bytes, report.Kept, report.KeptBytes})
+	httpjson.Write(w, http.StatusOK, api.Pruned{DryRun: report.DryRun, Pruned: rows, Count: len(report.Pruned), Bytes: report.Bytes, Kept: report.Kept, KeptBytes: report.KeptBytes})
 	return nil
 }
 

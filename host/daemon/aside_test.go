@@ -73,7 +73,7 @@ func TestSummariesAreCountedAndTraced(t *testing.T) {
 		t.Errorf("the trace tells %+v and %+v", tr.Usage, tr.Cost)
 	}
 	// 60 and 40 by the first reply, 700 and 50 by the summary, 60 and 40 by the answer.
-	if u := decoded[Usage](t, s.as(annToken, "GET", "/api/usage", "")); len(u.Days) != 1 || u.Days[0].Prompt != 820 || u.Days[0].Completion != 130 || len(u.Days[0].Cost) != 1 || u.Days[0].Cost[0].Amount != 750 {
+	if u := decoded[api.Usage](t, s.as(annToken, "GET", "/api/usage", "")); len(u.Days) != 1 || u.Days[0].Prompt != 820 || u.Days[0].Completion != 130 || len(u.Days[0].Cost) != 1 || u.Days[0].Cost[0].Amount != 750 {
 		t.Errorf("%+v", u)
 	}
 	if m := s.get("/metrics").body; !strings.Contains(m, `weir_tokens_total{kind="prompt",model="short"} 700`) || !strings.Contains(m, `weir_tokens_total{kind="prompt",model="scripted"} 120`) || !strings.Contains(m, `weir_model_request_duration_seconds_count{model="short"} 1`) {

@@ -37,7 +37,7 @@ func (c *conversations) routes() []openapi.Route {
 			Auth: openapi.Token, Handle: c.listConversations,
 			About: "List the conversations with their sums, the one used last first",
 			Query: []openapi.Param{limitTo("100, and never more than 1000"), param("cursor", "string", "what the page before named as next"), ofID()},
-			Gives: ConversationList{},
+			Gives: api.ConversationList{},
 			Fails: []int{400},
 		},
 		{
@@ -45,30 +45,30 @@ func (c *conversations) routes() []openapi.Route {
 			Auth: openapi.Token, Handle: c.searchConversations,
 			About: "Find words in the messages and titles",
 			Query: []openapi.Param{param("q", "string", "words that one message or title contains, all of them"), limitTo("20")},
-			Gives: ConversationsFound{},
+			Gives: api.ConversationsFound{},
 			Fails: []int{400},
 		},
 		{
 			Method: "GET", Path: "/api/conversations/{id}",
 			Auth: openapi.Token, Handle: c.showConversation,
 			About: "Show a conversation's messages",
-			Gives: ShownConversation{},
+			Gives: api.ShownConversation{},
 			Fails: []int{404},
 		},
 		{
 			Method: "PATCH", Path: "/api/conversations/{id}",
 			Auth: openapi.Token, Handle: c.renameConversation,
 			About: "Give a conversation another title",
-			Takes: Renaming{},
+			Takes: api.Renaming{},
 			Needs: []string{"title"},
-			Gives: ConversationRow{},
+			Gives: api.ConversationRow{},
 			Fails: []int{404},
 		},
 		{
 			Method: "DELETE", Path: "/api/conversations/{id}",
 			Auth: openapi.Token, Handle: c.deleteConversation,
 			About: "Delete a conversation with its archives",
-			Gives: DeletedConversation{},
+			Gives: api.DeletedConversation{},
 			Fails: []int{404, 409, 503},
 		},
 	}
@@ -79,47 +79,6 @@ const givenTitle = 200
 
 // mostListed is the longest page of conversations.
 const mostListed = 1000
-
-// A ConversationList is what GET /api/conversations answers, the one used last
-// first.
-type ConversationList struct {
-	Conversations []ConversationRow `json:"conversations"`
-	// Next is the cursor of the next page; left out: this page is the last.
-	Next string `json:"next,omitempty"`
-}
-
-// A ConversationRow is one conversation without its messages.
-type ConversationRow struct {
-	ID      string `json:"id"`
-	Title   string `json:"title"`
-	Profile string `json:"profile"`
-	// Messages counts them, results of tools included.
-	Messages int       `json:"messages"`
-	Created  time.Time `json:"created_at"`
-	Updated  time.Time `json:"updated_at"`
-	// Turns are those that were counted, Calls those of tools, Cut how many of
-	// their results were not shown whole.
-	Turns int `json:"turns"`
-	Calls int `json:"calls"`
-	Cut   int `json:"cut"`
-	// Archives are the results that are kept whole, ArchiveBytes what they take on
-	// disk.
-	Archives     int   `json:"archives"`
-	ArchiveBytes int64 `json:"archive_bytes"`
-	// Models are those that answered, the last one first.
-	Models []string `json:"models"`
-	// Tokens as the providers count them; CachedPrompt is a part of Prompt.
-	Prompt       int64 `json:"prompt_tokens"`
-	Completion   int64 `json:"completion_tokens"`
-	CachedPrompt int64 `json:"cached_prompt_tokens,omitempty"`
-	// Cost is what they came to, by currency, where prices are known.
-	Cost []store.Cost `json:"cost,omitempty"`
-}
-
-func conversationRow(c store.Totals) ConversationRow {
-	return ConversationRow{c.ID, c.Title, c.Profile, c.Messages, c.Created, c.Updated, c.Turns, c.Calls, c.Cut, c.Archives, c.ArchiveBytes,
-		append([]string{}, c.Models...), c.Prompt, c.Completion, c.CachedPrompt, c.Costs}
-}
 
 func (c *conversations) listConversations(w http.ResponseWriter, r *http.Request) error {
 	limit, err := queryInt(r, "limit", store.DefaultConversations)
@@ -135,41 +94,12 @@ func (c *conversations) listConversations(w http.ResponseWriter, r *http.Request
 	if err != nil {
 		return err
 	}
-	out := ConversationList{Conversations: []ConversationRow{}, Next: next}
+	out := api.ConversationList{Conversations: []api.ConversationRow{}, Next: next}
 	for _, c := range list {
-		out.Conversations = append(out.Conversations, conversationRow(c))
+		out.Conversations = append(out.Conversations, api.ConversationRowOf(c))
 	}
 	httpjson.Write(w, http.StatusOK, out)
 	return nil
-}
-
-// A ShownConversation is one conversation as people read it.
-type ShownConversation struct {
-	ID           string          `json:"id"`
-	Conversation ConversationRow `json:"conversation"`
-	Messages     []ShownMessage  `json:"messages"`
-}
-
-// A ShownMessage is one message as people read it.
-type ShownMessage struct {
-	Turn      int           `json:"turn"`
-	Role      agent.Role    `json:"role"`
-	Text      string        `json:"text,omitempty"`
-	Reasoning string        `json:"reasoning,omitempty"`
-	Calls     []tool.Call   `json:"calls,omitempty"`
-	Results   []ShownResult `json:"results,omitempty"`
-	Model     string        `json:"model,omitempty"`
-	At        time.Time     `json:"at"`
-}
-
-// A ShownResult is a result in the history, with its entry in the call log.
-type ShownResult struct {
-	agent.ResultEntry
-	// Shown are the characters that the model was shown when it came, Layer which
-	// limit decided; empty: it was not cut, or nothing is known.
-	Shown     int        `json:"shown,omitempty"`
-	Layer     tool.Layer `json:"layer,omitempty"`
-	ElapsedMS int64      `json:"elapsed_ms,omitempty"`
 }
 
 func (c *conversations) showConversation(w http.ResponseWriter, r *http.Request) error {
@@ -190,20 +120,20 @@ func (c *conversations) showConversation(w http.ResponseWriter, r *http.Request)
 	if err != nil {
 		return err
 	}
-	out := make([]ShownMessage, len(ms))
+	out := make([]api.ShownMessage, len(ms))
 	for i, m := range ms {
-		out[i] = ShownMessage{m.Turn, m.Role, m.Text, m.Reasoning, m.Calls, shownResults(m, uses), m.Model, m.At}
+		out[i] = api.ShownMessage{Turn: m.Turn, Role: m.Role, Text: m.Text, Reasoning: m.Reasoning, Calls: m.Calls, Results: shownResults(m, uses), Model: m.Model, At: m.At}
 	}
-	httpjson.Write(w, http.StatusOK, ShownConversation{scope.Conversation, conversationRow(sums), out})
+	httpjson.Write(w, http.StatusOK, api.ShownConversation{ID: scope.Conversation, Conversation: api.ConversationRowOf(sums), Messages: out})
 	return nil
 }
 
 // shownResults adds the entries of the call log to the results of a message. A call's
 // id is unique in its turn.
-func shownResults(m agent.Message, uses []store.Call) []ShownResult {
-	var out []ShownResult
+func shownResults(m agent.Message, uses []store.Call) []api.ShownResult {
+	var out []api.ShownResult
 	for _, e := range m.Results {
-		res := ShownResult{ResultEntry: e}
+		res := api.ShownResult{ResultEntry: e}
 		for _, u := range uses {
 			if u.Turn == m.Turn && u.CallID == e.CallID && u.Tool == e.Tool {
 				res.Shown, res.Layer, res.ElapsedMS = u.Shown, tool.Layer(u.Layer), u.Duration.Milliseconds()
@@ -214,15 +144,8 @@ func shownResults(m agent.Message, uses []store.Call) []ShownResult {
 	return out
 }
 
-// A Renaming is the body of PATCH /api/conversations/{id}.
-type Renaming struct {
-	// Title has at most 200 characters; those that do not show are left out.
-	// Empty: the title is made from the first question again.
-	Title string `json:"title"`
-}
-
 func (c *conversations) renameConversation(w http.ResponseWriter, r *http.Request) error {
-	var body Renaming
+	var body api.Renaming
 	if err := httpjson.Read(w, r, &body); err != nil {
 		return err
 	}
@@ -250,30 +173,8 @@ func (c *conversations) renameConversation(w http.ResponseWriter, r *http.Reques
 	if err != nil {
 		return err
 	}
-	httpjson.Write(w, http.StatusOK, conversationRow(sums))
+	httpjson.Write(w, http.StatusOK, api.ConversationRowOf(sums))
 	return nil
-}
-
-// ConversationsFound is what a search came to, the conversation used last first.
-type ConversationsFound struct {
-	Hits []ConversationHit `json:"hits"`
-	// Stopped says that older conversations were not looked at: use rarer words,
-	// or a higher limit.
-	Stopped bool `json:"stopped"`
-}
-
-// A ConversationHit is a message or title that contains all words.
-type ConversationHit struct {
-	Conversation string `json:"conversation_id"`
-	Title        string `json:"title"`
-	// Where is title, question, answer or result; Message counts the messages from
-	// 1 and is 0 in a title.
-	Where   string    `json:"where"`
-	Message int       `json:"message"`
-	Turn    int       `json:"turn"`
-	Created time.Time `json:"created_at"`
-	Line    int       `json:"line"` // of the message, from 1
-	Snippet string    `json:"snippet"`
 }
 
 func (c *conversations) searchConversations(w http.ResponseWriter, r *http.Request) error {
@@ -285,22 +186,12 @@ func (c *conversations) searchConversations(w http.ResponseWriter, r *http.Reque
 	if err != nil {
 		return err
 	}
-	out := ConversationsFound{Hits: []ConversationHit{}, Stopped: found.Stopped}
+	out := api.ConversationsFound{Hits: []api.ConversationHit{}, Stopped: found.Stopped}
 	for _, h := range found.Hits {
-		out.Hits = append(out.Hits, ConversationHit{h.Conversation.ID, h.Conversation.Title, h.Where, h.Seq, h.Turn, h.Created, h.Line, h.Snippet})
+		out.Hits = append(out.Hits, api.ConversationHit{Conversation: h.Conversation.ID, Title: h.Conversation.Title, Where: h.Where, Message: h.Seq, Turn: h.Turn, Created: h.Created, Line: h.Line, Snippet: h.Snippet})
 	}
 	httpjson.Write(w, http.StatusOK, out)
 	return nil
-}
-
-// A DeletedConversation says what went with a conversation. What its turns took
-// of quotas stays counted, and backups keep what they hold.
-type DeletedConversation struct {
-	ID           string `json:"id"`
-	Messages     int    `json:"messages"`
-	Calls        int    `json:"calls"`
-	Archives     int    `json:"archives"`
-	ArchiveBytes int64  `json:"archive_bytes"`
 }
 
 func (c *conversations) deleteConversation(w http.ResponseWriter, r *http.Request) error {
@@ -316,6 +207,6 @@ func (c *conversations) deleteConversation(w http.ResponseWriter, r *http.Reques
 	}
 	c.host.Forget(host.Principal(scope.Principal), scope.Conversation)
 	c.log.Info("a conversation was deleted", "conversation", scope.Conversation, "messages", gone.Messages, "archives", gone.Archives)
-	httpjson.Write(w, http.StatusOK, DeletedConversation{scope.Conversation, gone.Messages, gone.Calls, gone.Archives, gone.ArchiveBytes})
+	httpjson.Write(w, http.StatusOK, api.DeletedConversation{ID: scope.Conversation, Messages: gone.Messages, Calls: gone.Calls, Archives: gone.Archives, ArchiveBytes: gone.ArchiveBytes})
 	return nil
 }

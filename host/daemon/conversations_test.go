@@ -31,7 +31,7 @@ func TestListConversations(t *testing.T) {
 	}
 	var titles []string
 	for cursor := ""; ; {
-		page := decoded[ConversationList](t, s.get("/api/conversations?limit=1&cursor="+url.QueryEscape(cursor)))
+		page := decoded[api.ConversationList](t, s.get("/api/conversations?limit=1&cursor="+url.QueryEscape(cursor)))
 		titles = append(titles, page.Conversations[0].Title)
 		if cursor = page.Next; cursor == "" {
 			break
@@ -40,7 +40,7 @@ func TestListConversations(t *testing.T) {
 	if fmt.Sprintf("%q", titles) != `["third" "second" "Make a long text"]` {
 		t.Errorf("%q", titles)
 	}
-	row := decoded[ShownConversation](t, s.get("/api/conversations/"+first))
+	row := decoded[api.ShownConversation](t, s.get("/api/conversations/"+first))
 	c := row.Conversation
 	if c.Turns != 1 || c.Calls != 1 || c.Cut != 1 || c.Archives != 1 || c.ArchiveBytes < 10000 || c.Messages != 4 || len(c.Models) != 1 || c.Models[0] != "scripted" || len(row.Messages[1].Calls) != 1 {
 		t.Errorf("%+v", row)
@@ -70,7 +70,7 @@ func TestRenameConversation(t *testing.T) {
 		"":                       "The first question",
 		"<script>alert(1)":       "<script>alert(1)",
 	} {
-		if r := decoded[ConversationRow](t, rename(given)); r.Title != want || r.ID != id {
+		if r := decoded[api.ConversationRow](t, rename(given)); r.Title != want || r.ID != id {
 			t.Errorf("%q became %q, want %q", given, r.Title, want)
 		}
 	}
@@ -82,7 +82,7 @@ func TestRenameConversation(t *testing.T) {
 	}
 	rename("mine")
 	s.post("/api/chat", `{"message":"The second question","conversation_id":"`+id+`"}`)
-	if r := decoded[ConversationList](t, s.get("/api/conversations")); r.Conversations[0].Title != "mine" {
+	if r := decoded[api.ConversationList](t, s.get("/api/conversations")); r.Conversations[0].Title != "mine" {
 		t.Errorf("a turn took the title back: %+v", r)
 	}
 	if r := s.do("PATCH", "/api/conversations/nobody", `{"title":"x"}`, nil); r.status != 404 {
@@ -93,7 +93,7 @@ func TestRenameConversation(t *testing.T) {
 func TestSearchConversationsRoute(t *testing.T) {
 	s := newServer(t, replay.New(replay.Text("因为请求超时。")))
 	id := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"为什么失败？"}`).body), api.EventEnd).Conversation
-	found := decoded[ConversationsFound](t, s.get("/api/conversations/search?q="+url.QueryEscape("超时")))
+	found := decoded[api.ConversationsFound](t, s.get("/api/conversations/search?q="+url.QueryEscape("超时")))
 	if len(found.Hits) != 1 || found.Hits[0].Conversation != id || found.Hits[0].Where != store.InAnswer || found.Hits[0].Snippet != "因为请求超时。" || found.Hits[0].Message != 2 {
 		t.Errorf("%+v", found)
 	}
@@ -108,7 +108,7 @@ func TestExportForms(t *testing.T) {
 	s := newServer(t, replay.New(replay.Text(longCall), replay.Text("Made.\n\n```go\nx\n```")))
 	id := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"Make a long text\n# not a heading"}`).body), api.EventEnd).Conversation
 	s.do("PATCH", "/api/conversations/"+id, `{"title":"<b>*bold*</b>"}`, nil)
-	uuid := decoded[ArchiveList](t, s.get("/api/archives")).Archives[0].UUID
+	uuid := decoded[api.ArchiveList](t, s.get("/api/archives")).Archives[0].UUID
 	path := "/api/conversations/" + id + "/export?format="
 	for _, row := range []struct {
 		query, kind string
@@ -140,7 +140,7 @@ func TestExportForms(t *testing.T) {
 			t.Errorf("%s: %d %s", bad, r.status, r.body)
 		}
 	}
-	gone := decoded[DeletedConversation](t, s.do("DELETE", "/api/conversations/"+id, "", nil))
+	gone := decoded[api.DeletedConversation](t, s.do("DELETE", "/api/conversations/"+id, "", nil))
 	if gone.Messages != 4 || gone.Calls != 1 || gone.Archives != 1 || gone.ArchiveBytes < 10000 {
 		t.Errorf("%+v", gone)
 	}

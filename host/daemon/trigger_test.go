@@ -97,7 +97,7 @@ func TestVectorsAreCounted(t *testing.T) {
 		return last[api.ChatEnd](t, es, api.EventEnd), r
 	}
 	day := func() int64 {
-		return decoded[Usage](t, s.as(annToken, "GET", "/api/usage", "")).Days[0].Prompt
+		return decoded[api.Usage](t, s.as(annToken, "GET", "/api/usage", "")).Days[0].Prompt
 	}
 	if first, _ := ask("Make a long text"); first.Asides != nil || day() != 66 {
 		t.Errorf("nothing was archived before: %+v, %d", first.Asides, day())

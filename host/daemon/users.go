@@ -15,7 +15,6 @@ import (
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/usage"
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 // users has the routes of users and of what they take.
@@ -35,52 +34,29 @@ func (u *users) routes() []openapi.Route {
 			Auth: openapi.Token, Handle: u.showUsage,
 			About: "What you took, day by day, and how much of your quotas is used",
 			Query: []openapi.Param{param("days", "integer", "so many days; left out: 7"), param("user", "string", "somebody else, for the operator")},
-			Gives: Usage{},
+			Gives: api.Usage{},
 			Fails: []int{400, 404},
 		},
 		{
 			Method: "GET", Path: "/api/users",
 			Auth: openapi.Operator, Handle: u.listUsers,
 			About: "List the users with what they may and what they took today",
-			Gives: UserList{},
+			Gives: api.UserList{},
 		},
 		{
 			Method: "GET", Path: "/api/users/{name}/data",
 			Auth: openapi.Operator, Handle: u.showUserData,
 			About: "Sum up what is stored of somebody, also of who is no user any more",
-			Gives: UserData{},
+			Gives: api.UserData{},
 		},
 		{
 			Method: "DELETE", Path: "/api/users/{name}/data",
 			Auth: openapi.Operator, Handle: u.purgeUser,
 			About: "Delete everything of somebody who is no user any more",
-			Gives: UserData{},
+			Gives: api.UserData{},
 			Fails: []int{409},
 		},
 	}
-}
-
-// A Usage is what one user took.
-type Usage struct {
-	User string `json:"user"`
-	// Quotas are the bounds that hold; none: nothing is bounded.
-	Quotas []api.QuotaState `json:"quotas"`
-	// Running are requests that run now.
-	Running int `json:"running"`
-	// Days are those on which something was taken, the newest first.
-	Days []UsedDay `json:"days"`
-}
-
-// A UsedDay is what was taken from one midnight to the next, by the daemon's
-// clock.
-type UsedDay struct {
-	Day string `json:"day"` // 2026-01-02
-	// Refused are requests over a quota; they are not among Requests.
-	Requests   int64        `json:"requests"`
-	Refused    int64        `json:"refused"`
-	Prompt     int64        `json:"prompt_tokens"`
-	Completion int64        `json:"completion_tokens"`
-	Cost       []store.Cost `json:"cost,omitempty"`
 }
 
 // The days of a Usage: by default, and at most.
@@ -111,36 +87,17 @@ func (u *users) showUsage(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (u *users) usageOf(r *http.Request, who string, days int) (Usage, error) {
+func (u *users) usageOf(r *http.Request, who string, days int) (api.Usage, error) {
 	used, err := u.meter.Report(r.Context(), u.current.Account(who, ""), days)
-	out := Usage{User: who, Quotas: append([]api.QuotaState{}, used.Quotas...), Running: used.Running, Days: []UsedDay{}}
+	out := api.Usage{User: who, Quotas: append([]api.QuotaState{}, used.Quotas...), Running: used.Running, Days: []api.UsedDay{}}
 	for _, u := range used.Days {
-		out.Days = append(out.Days, UsedDay{u.Day, u.Requests, u.Refused, u.Prompt, u.Completion, u.Costs})
+		out.Days = append(out.Days, api.UsedDay{Day: u.Day, Requests: u.Requests, Refused: u.Refused, Prompt: u.Prompt, Completion: u.Completion, Cost: u.Costs})
 	}
 	return out, err
 }
 
-// A UserList is what GET /api/users answers.
-type UserList struct {
-	Users []UserRow `json:"users"`
-}
-
-// A UserRow is one user without the token. Lists that are null allow everything.
-type UserRow struct {
-	Name string `json:"name"`
-	// Token reports whether the user has a token. Without one, the user has no access.
-	Token    bool        `json:"token"`
-	Profiles []string    `json:"profiles"`
-	Models   []string    `json:"models"`
-	Tools    []string    `json:"tools"`
-	Deny     []string    `json:"deny_tools"`
-	Locale   tool.Locale `json:"locale,omitempty"`
-	// Usage is today's.
-	Usage Usage `json:"usage"`
-}
-
 func (u *users) listUsers(w http.ResponseWriter, r *http.Request) error {
-	out := UserList{[]UserRow{}}
+	out := api.UserList{Users: []api.UserRow{}}
 	set := u.current.State()
 	for _, name := range slices.Sorted(maps.Keys(set.Users)) {
 		user := set.Users[name]
@@ -148,27 +105,10 @@ func (u *users) listUsers(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		out.Users = append(out.Users, UserRow{name, user.TokenSHA256 != [32]byte{}, user.Profiles, user.Models, user.Tools, user.Deny, user.Locale, used})
+		out.Users = append(out.Users, api.UserRow{Name: name, Token: user.TokenSHA256 != [32]byte{}, Profiles: user.Profiles, Models: user.Models, Tools: user.Tools, Deny: user.Deny, Locale: user.Locale, Usage: used})
 	}
 	httpjson.Write(w, http.StatusOK, out)
 	return nil
-}
-
-// UserData is what the store holds of somebody.
-type UserData struct {
-	User          string `json:"user"`
-	Conversations int    `json:"conversations"`
-	Messages      int    `json:"messages"`
-	Calls         int    `json:"calls"`
-	Archives      int    `json:"archives"`
-	// ArchiveBytes is what the archives' texts take on disk.
-	ArchiveBytes int64 `json:"archive_bytes"`
-	// Days are those on which something was counted for the quotas.
-	Days int `json:"days"`
-}
-
-func userData(name string, b store.Inventory) UserData {
-	return UserData{name, b.Conversations, b.Messages, b.Calls, b.Archives, b.ArchiveBytes, b.Days}
 }
 
 func (u *users) showUserData(w http.ResponseWriter, r *http.Request) error {
@@ -179,7 +119,7 @@ func (u *users) showUserData(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	httpjson.Write(w, http.StatusOK, userData(name, b))
+	httpjson.Write(w, http.StatusOK, api.UserDataOf(name, b))
 	return nil
 }
 
@@ -204,6 +144,6 @@ func (u *users) purgeUser(w http.ResponseWriter, r *http.Request) error {
 	}
 	u.host.ForgetAll(host.Principal(name))
 	u.log.Info("everything of a user was deleted", "user", name, "conversations", b.Conversations, "archives", b.Archives)
-	httpjson.Write(w, http.StatusOK, userData(name, b))
+	httpjson.Write(w, http.StatusOK, api.UserDataOf(name, b))
 	return nil
 }

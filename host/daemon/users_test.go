@@ -332,7 +332,7 @@ func TestQuotaAtTheEdge(t *testing.T) {
 	if a := s.get("/api/usage"); !strings.Contains(a.body, `"quotas":[],`) {
 		t.Errorf("without quotas there is an empty list of them: %s", a.body)
 	}
-	u := decoded[Usage](t, s.as(annToken, "GET", "/api/usage", ""))
+	u := decoded[api.Usage](t, s.as(annToken, "GET", "/api/usage", ""))
 	if len(u.Days) != 1 || u.Days[0].Requests != 7 || u.Days[0].Refused != 57 || u.Running != 7 {
 		t.Errorf("%+v", u)
 	}
@@ -359,7 +359,7 @@ func TestTokensPerDay(t *testing.T) {
 			t.Errorf("over MCP: %s", a.body)
 		}
 		// To delete the conversation gives nothing back.
-		for _, c := range decoded[ConversationList](t, s.as(annToken, "GET", "/api/conversations", "")).Conversations {
+		for _, c := range decoded[api.ConversationList](t, s.as(annToken, "GET", "/api/conversations", "")).Conversations {
 			s.as(annToken, "DELETE", "/api/conversations/"+c.ID, "")
 		}
 		refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), row.name, 12*3600)
@@ -372,7 +372,7 @@ func TestTokensPerDay(t *testing.T) {
 		}
 		now.Add(-24 * 3600_000) // and back: that day is used up
 		refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), row.name, 12*3600)
-		u := decoded[Usage](t, s.get("/api/usage?user=ann&days=3"))
+		u := decoded[api.Usage](t, s.get("/api/usage?user=ann&days=3"))
 		if u.User != "ann" || len(u.Quotas) != 1 || u.Quotas[0].Used != 200 || u.Quotas[0].Free == nil || len(u.Days) != 2 {
 			t.Errorf("%+v", u)
 		}
@@ -392,7 +392,7 @@ func TestTokensRunOutInATurn(t *testing.T) {
 	if p.Code != api.CodeQuota || n != 3 {
 		t.Errorf("%d replies, %s", n, a.body)
 	}
-	row := decoded[ConversationList](t, s.as(annToken, "GET", "/api/conversations", "")).Conversations[0]
+	row := decoded[api.ConversationList](t, s.as(annToken, "GET", "/api/conversations", "")).Conversations[0]
 	if row.Calls != 3 || row.Messages < 6 {
 		t.Errorf("%+v", row)
 	}
@@ -436,7 +436,7 @@ func TestArchiveBytes(t *testing.T) {
 func TestNegativeQuotas(t *testing.T) {
 	for _, q := range []usage.Quota{{PerMinute: -1}, {Concurrent: -1}, {TokensPerDay: -1}, {CostPerDay: -1}, {ArchiveBytes: -1}} {
 		s, _ := quotaServer(t, replay.New(), q)
-		u := decoded[Usage](t, s.as(annToken, "GET", "/api/usage", ""))
+		u := decoded[api.Usage](t, s.as(annToken, "GET", "/api/usage", ""))
 		refusedFor(t, s.as(annToken, "POST", "/api/chat", hi), u.Quotas[0].Name, 0)
 	}
 }
@@ -459,7 +459,7 @@ func TestPurge(t *testing.T) {
 			t.Fatal(a.body)
 		}
 	}
-	of := func(name string) UserData { return decoded[UserData](t, s.get("/api/users/"+name+"/data")) }
+	of := func(name string) api.UserData { return decoded[api.UserData](t, s.get("/api/users/"+name+"/data")) }
 	hers := of("ann")
 	if hers.Conversations == 0 || hers.Messages == 0 || hers.Calls < 2 || hers.Archives != 1 || hers.ArchiveBytes == 0 || hers.Days != 1 {
 		t.Errorf("%+v", hers)
@@ -478,11 +478,11 @@ func TestPurge(t *testing.T) {
 		t.Error("something of hers began")
 		end()
 	}
-	if gone := decoded[UserData](t, s.do("DELETE", "/api/users/ann/data", "", nil)); gone.Conversations != hers.Conversations || gone.Archives != 1 {
+	if gone := decoded[api.UserData](t, s.do("DELETE", "/api/users/ann/data", "", nil)); gone.Conversations != hers.Conversations || gone.Archives != 1 {
 		t.Errorf("%+v", gone)
 	}
 	s.daemon.meter.Flush()
-	if left := of("ann"); left != (UserData{User: "ann"}) {
+	if left := of("ann"); left != (api.UserData{User: "ann"}) {
 		t.Errorf("left: %+v", left)
 	}
 	his := of("bob")
@@ -490,7 +490,7 @@ func TestPurge(t *testing.T) {
 	if his.Archives != hers.Archives || his.Messages != hers.Messages || his.Days != 1 {
 		t.Errorf("of another: %+v, where there was %+v", his, hers)
 	}
-	if again := decoded[UserData](t, s.do("DELETE", "/api/users/ann/data", "", nil)); again != (UserData{User: "ann"}) {
+	if again := decoded[api.UserData](t, s.do("DELETE", "/api/users/ann/data", "", nil)); again != (api.UserData{User: "ann"}) {
 		t.Errorf("a second time: %+v", again)
 	}
 }
@@ -518,7 +518,7 @@ func TestPurgeWaitsForWhatRuns(t *testing.T) {
 	for a.status == 409 { // the count goes down after the answer
 		a = until()
 	}
-	if gone := decoded[UserData](t, a); gone.Conversations != 1 || gone.Messages != 2 {
+	if gone := decoded[api.UserData](t, a); gone.Conversations != 1 || gone.Messages != 2 {
 		t.Errorf("%+v", gone)
 	}
 }

@@ -112,7 +112,7 @@ func (c *cli) conversationIDs(ctx context.Context) []string {
 
 func (c *cli) archiveIDs(ctx context.Context) []string {
 	return c.completions(ctx, func(ctx context.Context, cl *session) []string {
-		var list daemon.ArchiveList
+		var list api.ArchiveList
 		_ = cl.Get(ctx, "/api/archives?limit=100", &list) // no list, no completion
 		var out []string
 		for _, a := range list.Archives {

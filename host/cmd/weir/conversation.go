@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
@@ -43,7 +43,7 @@ func conversationListCmd(c *cli) *cobra.Command {
 }
 
 func (c *cli) listConversations(ctx context.Context, cl *session, q url.Values) error {
-	var out daemon.ConversationList
+	var out api.ConversationList
 	if done, err := c.Show(ctx, cl, "/api/conversations?"+q.Encode(), &out); done || err != nil {
 		return err
 	}
@@ -167,8 +167,8 @@ func conversationRenameCmd(c *cli) *cobra.Command {
 		Long: "Give a conversation another title, of at most 200 characters. Without a title it gets the one that is made\nfrom its first question again.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.ofConversation(cmd.Context(), args[0], func(cl *session, path string) error {
-				var row daemon.ConversationRow
-				if err := cl.Do(cmd.Context(), http.MethodPatch, path, daemon.Renaming{Title: strings.Join(args[1:], " ")}, &row); err != nil {
+				var row api.ConversationRow
+				if err := cl.Do(cmd.Context(), http.MethodPatch, path, api.Renaming{Title: strings.Join(args[1:], " ")}, &row); err != nil {
 					return err
 				}
 				if c.JSON {
@@ -197,7 +197,7 @@ func conversationSearchCmd(c *cli) *cobra.Command {
 }
 
 func (c *cli) searchConversations(ctx context.Context, cl *session, q url.Values) error {
-	var out daemon.ConversationsFound
+	var out api.ConversationsFound
 	if done, err := c.Show(ctx, cl, "/api/conversations/search?"+q.Encode(), &out); done || err != nil {
 		return err
 	}
@@ -299,9 +299,9 @@ func (c *cli) deleteConversations(ctx context.Context, cl *session, ids []string
 	if err != nil {
 		return err
 	}
-	gone := []daemon.DeletedConversation{}
+	gone := []api.DeletedConversation{}
 	for _, id := range ids {
-		var d daemon.DeletedConversation
+		var d api.DeletedConversation
 		if err := cl.Do(ctx, http.MethodDelete, "/api/conversations/"+url.PathEscape(id), nil, &d); err != nil {
 			return err
 		}

@@ -152,7 +152,7 @@ func userListCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the users with what they may and what they took today", Args: argCount(0, 0, "no arguments"),
 		RunE: c.request(func(ctx context.Context, cl *session, _ []string) error {
-			var out daemon.UserList
+			var out api.UserList
 			if done, err := c.Show(ctx, cl, "/api/users", &out); done || err != nil {
 				return err
 			}
@@ -162,7 +162,7 @@ func userListCmd(c *cli) *cobra.Command {
 			}
 			c.Table("USER\tTOKEN\tPROFILES\tMODELS\tTOOLS\tREQUESTS TODAY\tTOKENS TODAY\tQUOTAS", func(w io.Writer) {
 				for _, u := range out.Users {
-					var today daemon.UsedDay
+					var today api.UsedDay
 					if len(u.Usage.Days) > 0 {
 						today = u.Usage.Days[0]
 					}
@@ -204,7 +204,7 @@ func userUsageCmd(c *cli) *cobra.Command {
 				path += "&user=" + url.PathEscape(args[0])
 			}
 			return c.withClient(cmd.Context(), func(cl *session) error {
-				var u daemon.Usage
+				var u api.Usage
 				if done, err := c.Show(cmd.Context(), cl, path, &u); done || err != nil {
 					return err
 				}
@@ -217,7 +217,7 @@ func userUsageCmd(c *cli) *cobra.Command {
 	return cmd
 }
 
-func (c *cli) tellUsage(u daemon.Usage) {
+func (c *cli) tellUsage(u api.Usage) {
 	c.outf("%s: %d running\n", term.Plain(u.User), u.Running)
 	if len(u.Quotas) > 0 {
 		c.Table("QUOTA\tUSED\tLIMIT\tFREE AGAIN", func(w io.Writer) {

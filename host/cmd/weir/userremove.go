@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
@@ -35,11 +36,11 @@ var errNoUser = msg.Errorf("no such user")
 // A removedUser is what the command prints as JSON. It always contains what the user
 // has left.
 type removedUser struct {
-	Removed string           `json:"removed"`
-	Config  string           `json:"config,omitempty"`
-	InForce bool             `json:"in_force"`
-	Left    *daemon.UserData `json:"left,omitempty"`
-	Deleted *daemon.UserData `json:"deleted,omitempty"`
+	Removed string        `json:"removed"`
+	Config  string        `json:"config,omitempty"`
+	InForce bool          `json:"in_force"`
+	Left    *api.UserData `json:"left,omitempty"`
+	Deleted *api.UserData `json:"deleted,omitempty"`
 }
 
 func (c *cli) removeUser(ctx context.Context, name string, purge bool) error {
@@ -80,7 +81,7 @@ func (c *cli) removeUser(ctx context.Context, name string, purge bool) error {
 // something must be there.
 func (c *cli) leftBy(ctx context.Context, cl *session, out *removedUser, purge, gone bool) error {
 	path := "/api/users/" + url.PathEscape(out.Removed) + "/data"
-	var left daemon.UserData
+	var left api.UserData
 	if err := cl.Get(ctx, path, &left); err != nil {
 		return err
 	}
@@ -111,6 +112,6 @@ func noUser(name string) error {
 	return usagef("`weir user list` lists them", "there is no user %q", name)
 }
 
-func belongings(d daemon.UserData) string {
+func belongings(d api.UserData) string {
 	return fmt.Sprintf("%d conversations, %d calls, %d archived results of %d bytes and the counts of %d days", d.Conversations, d.Calls, d.Archives, d.ArchiveBytes, d.Days)
 }

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
@@ -124,7 +123,7 @@ const idLength = 36
 
 // prefixLength returns how many characters of the ids distinguish them, eight or
 // more. Ids that weir makes begin with the time, so those of one minute begin alike.
-func prefixLength(all []daemon.ConversationRow) int {
+func prefixLength(all []api.ConversationRow) int {
 	for n := 8; n < idLength; n++ {
 		seen := map[string]bool{}
 		for _, x := range all {
@@ -152,12 +151,12 @@ func (c *chat) reopen(ctx context.Context, args []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var conversation daemon.ShownConversation
+	var conversation api.ShownConversation
 	if err := c.cl.Get(ctx, "/api/conversations/"+url.PathEscape(id), &conversation); err != nil {
 		return "", err
 	}
 	c.ask.Conversation, c.ask.LoadUUIDs = id, nil
-	var messages []daemon.ShownMessage
+	var messages []api.ShownMessage
 	for _, m := range conversation.Messages {
 		if (m.Role == agent.RoleUser || m.Role == agent.RoleAssistant) && m.Text != "" {
 			messages = append(messages, m)

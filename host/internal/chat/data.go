@@ -13,8 +13,8 @@ import (
 )
 
 // Conversations returns the latest conversations of a daemon, the newest first.
-func Conversations(ctx context.Context, from term.Getter) ([]daemon.ConversationRow, error) {
-	var out daemon.ConversationList
+func Conversations(ctx context.Context, from term.Getter) ([]api.ConversationRow, error) {
+	var out api.ConversationList
 	err := from.Get(ctx, "/api/conversations?limit=1000", &out)
 	return out.Conversations, err
 }
