@@ -25,7 +25,6 @@ import (
 // Hints that several failures share.
 const (
 	hintOperator = "use another tool; the operator must check this one"
-	hintSmaller  = "ask for less at once, or narrow the arguments"
 )
 
 // maxArgs bounds the arguments of a call, in bytes. It is the bound of the sandbox.
@@ -225,6 +224,9 @@ func (s *Session) run(ctx context.Context, t *boundTool, c tool.Call, input json
 		fail = t.checkAnswer(a)
 	}
 	a.Refused, a.Note = s.noteRefused(t, sent.Refused())
+	if a.Cut {
+		a = s.markCut(a)
+	}
 	return a, stats, fail, false
 }
 
@@ -272,9 +274,9 @@ func (s *Session) invocation(t *boundTool, c tool.Call, input json.RawMessage) s
 	if grant.Config = t.configs[s.locale]; grant.Config == nil { // another server's tool
 		grant.Config = t.configIn(s.locale)
 	}
-	inv := sandbox.Invocation{Export: t.def.Export, Tool: t.info.Spec.Name, Input: input, Timeout: l.Timeout, Limits: l, Grant: grant, MaxOutput: tool.MaxWhole, Fresh: t.def.Fresh, Slot: t.slot}
+	inv := sandbox.Invocation{Export: t.def.Export, Tool: t.info.Spec.Name, Input: input, Timeout: l.Timeout, Limits: l, Grant: grant, MaxOutput: tool.MaxWhole + 1, Fresh: t.def.Fresh, Slot: t.slot}
 	if t.def.Format == registry.FormatMCP {
-		inv.MaxOutput = answer.MaxMCP
+		inv.MaxOutput = answer.MaxMCP + 1 // a byte more shows that there is more
 	}
 	if f := s.report; f != nil {
 		inv.Progress = func(done, total int, msg string) { f(Progress{Call: c, Done: done, Total: total, Msg: msg}) }
@@ -292,20 +294,22 @@ func (t *boundTool) configIn(l tool.Locale) map[string]string {
 	return c
 }
 
-// checkAnswer refuses an answer that is too large, or empty where the manifest does
-// not allow that.
+// markCut says of an answer of which only the beginning was read that there was more:
+// before the text, where a model reads it whatever is shown, and at its end, where the
+// archive has it.
+func (s *Session) markCut(a answer.Answer) answer.Answer {
+	most := tool.Bytes(tool.MaxWhole)
+	a.Text += "\n" + msg.In(s.locale, tool.Textf("[weir: the text goes on here; only its first %s were kept]", most))
+	a.Note = strings.TrimSpace(a.Note + " " + msg.In(s.locale, tool.Textf("[The result is longer than %s. weir kept its first %s and the rest is gone: ask for a smaller part.]", most, most)))
+	return a
+}
+
+// checkAnswer refuses an answer that is empty where the manifest does not allow that.
 func (t *boundTool) checkAnswer(a answer.Answer) *tool.Error {
-	switch {
-	case len(a.Text) > tool.MaxWhole:
-		return tooMuchText(t.info.Spec.Name)
-	case a.Err == nil && strings.TrimSpace(a.Text) == "" && len(a.Parts) == 0 && !t.def.EmptyOK:
+	if a.Err == nil && strings.TrimSpace(a.Text) == "" && len(a.Parts) == 0 && !t.def.EmptyOK {
 		return tool.Errorf(tool.Failed, "try other arguments", "%s returned an empty answer", t.info.Spec.Name)
 	}
 	return nil
-}
-
-func tooMuchText(name string) *tool.Error {
-	return tool.Errorf(tool.TooLarge, hintSmaller, "%s produced more than %s of text", name, tool.Bytes(tool.MaxWhole))
 }
 
 // largeText is the size in bytes from which a text occupies a core for ten

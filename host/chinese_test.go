@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,7 +78,7 @@ func TestChineseFailures(t *testing.T) {
 	fails("lnog", `{}`, tool.UnknownTool)
 	fails("blank", `{}`, tool.Failed)
 	fails("crash", `{}`, tool.Trapped)
-	fails("huge", `{}`, tool.TooLarge)
+	fails("long", `{"Lines":1,"x":"`+strings.Repeat("x", maxArgs)+`"}`, tool.TooLarge)
 	fails("wait", `{"Millis":5000}`, tool.TimedOut)
 	for range 2 {
 		call(t, s, "rationed", "")

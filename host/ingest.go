@@ -38,14 +38,10 @@ func (s *Session) ingest(ctx context.Context, c tool.Call, whole []byte) (r tool
 	case history.Has(name):
 		r.Err = tool.Errorf(tool.Denied, "give them to the model as they are", "results of %s are not archived again: they come from the archive", name)
 		return r
-	case len(whole) > tool.MaxWhole:
-		r.Err = tooMuchText(name)
-		return r
 	}
 	a := answer.DecodeText(whole)
-	if len(a.Text) > tool.MaxWhole { // an invalid byte becomes three
-		r.Err = tooMuchText(name)
-		return r
+	if a.Cut {
+		a = s.markCut(a)
 	}
 	s.markPrivate() // the text may come from anywhere
 	t := s.h.toolNamed(name)

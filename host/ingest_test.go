@@ -100,8 +100,6 @@ func TestIngestRefuses(t *testing.T) {
 			{strings.Repeat("n", 81), "text", tool.BadArgs},
 			{"load_tool_history", "text", tool.Denied},
 			{"search_tool_history", "text", tool.Denied},
-			{"big", strings.Repeat("x", tool.MaxWhole+1), tool.TooLarge},
-			{"bad", strings.Repeat("a\xff", tool.MaxWhole/2), tool.TooLarge}, // three bytes each when normalised
 		} {
 			r := keep(t, s, row.tool, row.whole)
 			if r.Err == nil || r.Err.Code != row.code || r.Err.Msg == "" || r.Err.Hint == "" || r.Ref != nil {
@@ -111,6 +109,18 @@ func TestIngestRefuses(t *testing.T) {
 	}
 	if list, err := h.Archive().List(t.Context(), archive.Scope{Principal: "me", Conversation: "c1"}, archive.Filter{}); err != nil || len(list) != 0 {
 		t.Errorf("%d were archived all the same: %v", len(list), err)
+	}
+}
+
+func TestIngestKeepsTheBeginning(t *testing.T) {
+	s := open(t, t.TempDir(), nil).Session("me", "c1")
+	for name, whole := range map[string]string{
+		"big": strings.Repeat("x", tool.MaxWhole+1),
+		"bad": strings.Repeat("a\xff", tool.MaxWhole/2), // three bytes each when normalised
+	} {
+		if r := keep(t, s, name, whole); r.Err != nil || !r.Incomplete || r.Ref == nil || !strings.Contains(r.Whole()[tool.MaxWhole-2:], "only its first 8MiB were kept") {
+			t.Errorf("%s: %v, incomplete %v, ref %v", name, r.Err, r.Incomplete, r.Ref)
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ const archiveOver = 1000
 // record returns an answer as a result. The whole is in the archive before anything
 // of it is shown cut, and this is the only cut in the host.
 func (s *Session) record(ctx context.Context, t *boundTool, c tool.Call, a answer.Answer) tool.Result {
-	r := tool.Result{Tool: t.info.Spec.Name, Sources: a.Sources, Parts: a.Parts, More: a.More, Err: a.Err, Refused: a.Refused, Note: a.Note, Structured: a.Structured}.WithWhole(a.Text)
+	r := tool.Result{Tool: t.info.Spec.Name, Sources: a.Sources, Parts: a.Parts, More: a.More, Err: a.Err, Refused: a.Refused, Note: a.Note, Structured: a.Structured, Incomplete: a.Cut}.WithWhole(a.Text)
 	s.h.withLargeText(len(a.Text), func() {
 		r.Shown = t.highlights.Fit(r, t.info.Effective, t.by)
 		if t.shouldArchive(r) {
@@ -126,6 +126,9 @@ func (s *Session) log(r tool.Result) {
 	}
 	if r.Unkept {
 		args = append(args, "unkept", true)
+	}
+	if r.Incomplete {
+		args = append(args, "incomplete", true)
 	}
 	if r.Err != nil {
 		args = append(args, "error", r.Err.Msg)

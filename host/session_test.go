@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
@@ -147,7 +148,6 @@ func TestFailures(t *testing.T) {
 		{"blank", `{}`, tool.Failed, "blank returned an empty answer", "other arguments"},
 		{"fail", `{}`, tool.Failed, "the tide is out", ""},
 		{"crash", `{}`, tool.Trapped, "crash", ""},
-		{"huge", `{}`, tool.TooLarge, "8MiB", ""},
 		{"wait", `{"Millis":5000}`, tool.TimedOut, "200ms", ""},
 	}
 	for _, tt := range tests {
@@ -177,6 +177,29 @@ func TestFailures(t *testing.T) {
 
 func hasChinese(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r >= 0x4e00 && r < 0xa000 })
+}
+
+// A text of more than 8 MiB is kept up to there, and says so before it, at its end in the
+// archive, and in its line; in both isolations and languages.
+func TestMoreThanTheWholeIsCutAndSays(t *testing.T) {
+	for l, want := range map[tool.Locale][2]string{
+		tool.En: {"[The result is longer than 8MiB. weir kept its first 8MiB and the rest is gone: ask for a smaller part.]\n0123", "\n[weir: the text goes on here; only its first 8MiB were kept]"},
+		tool.Zh: {"[结果超过 8MiB", "\n[weir："},
+	} {
+		h := open(t, drop(t, "probe"), nil)
+		r := call(t, h.Session("me", "c1").In(l), "huge", `{}`)
+		if r.Err != nil || !r.Incomplete || r.Ref == nil || !strings.HasPrefix(limit.Render(r, l), want[0]) || !strings.Contains(limit.Line(r), "✗ only the first 8MiB") {
+			t.Fatalf("%v, ref %v: %.200s", r.Err, r.Ref, limit.Render(r, l))
+		}
+		e, err := h.Archive().Get(t.Context(), archive.Scope{Principal: "me", Conversation: "c1"}, r.Ref.UUID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, rest := e.Full[:tool.MaxWhole], e.Full[tool.MaxWhole:]
+		if first != strings.Repeat("0123456789abcdef", tool.MaxWhole/16) || !strings.HasPrefix(rest, want[1]) || strings.Count(rest, "\n") != 1 {
+			t.Errorf("%d bytes are archived, which end with %.200q", len(e.Full), rest)
+		}
+	}
 }
 
 func TestFreshStateAndNormalising(t *testing.T) {

@@ -74,6 +74,8 @@ type KeptResult struct {
 	Limit        int        `json:"limit,omitempty"`
 	// Unkept says that the archive could not be written: the rest is gone.
 	Unkept bool `json:"unkept,omitempty"`
+	// Incomplete says that the result is longer than weir keeps: the rest is gone.
+	Incomplete bool `json:"incomplete,omitempty"`
 }
 
 // postResult keeps and cuts a result that was made elsewhere.
@@ -120,7 +122,7 @@ func (k *results) postResult(w http.ResponseWriter, r *http.Request) error {
 	}
 	httpjson.Write(w, http.StatusOK, KeptResult{
 		Text: out.Text, UUID: out.KeptUUID, Cut: res.Shown.Cut(), Conversation: scope.Conversation,
-		Produced: out.Produced, Shown: out.Shown, Layer: out.Layer, Limit: out.Limit, Unkept: out.Unkept,
+		Produced: out.Produced, Shown: out.Shown, Layer: out.Layer, Limit: out.Limit, Unkept: out.Unkept, Incomplete: out.Incomplete,
 	})
 	return nil
 }

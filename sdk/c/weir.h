@@ -763,8 +763,7 @@ WEIR_API bool weir_http(weir_call *c, weir_request r, weir_response *out) {
 
 static weir_buf weir__answer(weir_call *c) {
   weir_buf b = {0};
-  if (!c->code && c->text.len > WEIR_MAX_WHOLE)
-    weir_fail(c, "too_large", "Ask for a smaller part.", "The result has more than 8 MiB, which is what can be returned.");
+  if (c->text.len > WEIR_MAX_WHOLE) c->text.len = WEIR_MAX_WHOLE + 1;  // a byte more tells the host that there is more
   weir__put_field(&b, "{\"content\":[{\"type\":\"text\",\"text\":", c->code ? c->message : (weir_str){c->text.ptr, c->text.len});
   weir__puts(&b, "}");
   if (c->code) {

@@ -10,7 +10,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A Result is what a tool answers: its whole text, at most 8 MiB, and where
+// A Result is what a tool answers: its whole text, of which the host keeps the first
+// 8 MiB, and where
 // it comes from.
 type Result struct {
 	Text string
@@ -54,13 +55,10 @@ type resource struct {
 // without encoding/json, which would analyse the types again in every call because
 // every call begins with the same memory.
 func encode(r Result, err error) []byte {
-	if err == nil && len(r.Text) > tool.MaxWhole {
-		err = Errorf(tool.TooLarge, "Ask for a smaller part.",
-			"The result has %d bytes; at most %d can be returned.", len(r.Text), tool.MaxWhole)
-	}
 	if err != nil {
 		return encodeError(err)
 	}
+	r.Text = r.Text[:min(len(r.Text), tool.MaxWhole+1)] // a byte more tells the host that there is more
 	b := append(make([]byte, 0, len(r.Text)+len(r.Text)/8+64), textStart...)
 	b = append(appendString(b, r.Text), '}')
 	for _, p := range r.Parts {

@@ -188,5 +188,8 @@ func Line(r tool.Result) string {
 	if r.Unkept {
 		b.WriteString(" ✗ not kept")
 	}
+	if r.Incomplete {
+		b.WriteString(" ✗ only the first " + tool.Bytes(tool.MaxWhole).String())
+	}
 	return b.String()
 }

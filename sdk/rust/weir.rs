@@ -69,7 +69,7 @@ pub struct Call {
     posted: bool, // it came by the mailbox
 }
 
-/// What a tool answers: the whole text, at most 8 MiB, and what belongs to it.
+/// What a tool answers: the whole text, of which the host keeps the first 8 MiB, and what belongs to it.
 #[derive(Default)]
 pub struct Answer {
     pub text: String,
@@ -324,10 +324,14 @@ pub fn run(tool: fn(&Call) -> Result) -> i32 {
 
 fn encode(outcome: Result) -> String {
     match outcome {
-        Ok(a) if a.text.len() > MAX_WHOLE => {
-            encode_error(&Error::new("too_large", "Ask for a smaller part.", "The result has more than 8 MiB, which is what can be returned."))
+        Ok(mut a) => {
+            let mut end = a.text.len().min(MAX_WHOLE + 1); // a byte more tells the host that there is more
+            while !a.text.is_char_boundary(end) {
+                end += 1;
+            }
+            a.text.truncate(end);
+            encode_answer(&a)
         }
-        Ok(a) => encode_answer(&a),
         Err(e) => encode_error(&e),
     }
 }

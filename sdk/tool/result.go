@@ -44,6 +44,9 @@ type Result struct {
 	// Unkept says that the whole should have been archived and could not be:
 	// what is not shown is gone.
 	Unkept bool `json:"unkept,omitempty"`
+	// Incomplete says that the tool produced more than MaxWhole bytes: the whole is
+	// their beginning, and the rest is gone.
+	Incomplete bool `json:"incomplete,omitempty"`
 	// Err is the tool's failure, as data for the model; nil: it succeeded.
 	Err   *Error `json:"error,omitempty"`
 	Stats Stats  `json:"stats"`

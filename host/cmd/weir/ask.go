@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/chat"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // maxInput bounds what ask reads from files and standard input, in bytes.
@@ -178,7 +179,7 @@ func readText(r io.Reader, what string) (string, error) {
 	case err != nil:
 		return "", usagef("check the path", "%s cannot be read", what)
 	case len(b) > maxInput:
-		return "", usagef("give a part of it", "%s is longer than %d bytes", what, maxInput)
+		return "", usagef("give a part of it", "%s is longer than %s", what, tool.Bytes(maxInput))
 	case bytes.IndexByte(b, 0) >= 0:
 		return "", usagef("give text, or let a tool read it", "%s is not text", what)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/url"
 	"slices"
 	"strings"
@@ -94,11 +93,10 @@ func (c *cli) arguments(args []string, texts func() []string) (json.RawMessage, 
 	}
 	text := args[0]
 	if text == "-" {
-		b, err := io.ReadAll(io.LimitReader(c.In, maxInput))
-		if err != nil {
+		var err error
+		if text, err = readText(c.In, "standard input"); err != nil {
 			return nil, err
 		}
-		text = string(b)
 	}
 	if len(args) == 1 && strings.HasPrefix(strings.TrimSpace(text), "{") {
 		if !json.Valid([]byte(text)) {

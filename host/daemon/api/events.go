@@ -108,6 +108,9 @@ type ToolCallResult struct {
 	Shown    int         `json:"shown"`
 	KeptUUID string      `json:"kept_uuid,omitempty"`
 	Unkept   bool        `json:"unkept,omitempty"`
+	// Incomplete says that the tool produced more than weir keeps of one result, and
+	// that the rest is gone.
+	Incomplete bool `json:"incomplete,omitempty"`
 	// Refused are hosts that the tool requested and may not reach.
 	Refused []string `json:"refused,omitempty"`
 	// LoadedUUID is the archived result that a load read.

@@ -22,7 +22,7 @@ func CountsOf(r tool.Result) ToolCallResult {
 	shownChars, shownLines := limit.Count(r.Shown.Text)
 	out := ToolCallResult{
 		ID: r.CallID, Tool: r.Tool, OK: r.Err == nil, Error: r.Err,
-		Produced: r.Shown.TotalChars, Shown: shownChars, Unkept: r.Unkept, Refused: r.Refused,
+		Produced: r.Shown.TotalChars, Shown: shownChars, Unkept: r.Unkept, Incomplete: r.Incomplete, Refused: r.Refused,
 		Summarized: r.Shown.Summarized, SummaryCost: r.Summary, Approval: r.Approval,
 		LinesProduced: r.Shown.TotalLines, LinesShown: shownLines,
 	}

@@ -7,6 +7,7 @@ package answer
 
 import (
 	"encoding/json"
+	"unicode/utf8"
 
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -24,6 +25,9 @@ type Answer struct {
 	RawSize int         // of what came from the tool, in bytes
 	// Structured is the structured content of an MCP result; nil: none.
 	Structured json.RawMessage
+	// Cut reports that the tool produced more than tool.MaxWhole bytes of text, or an
+	// answer of more than MaxMCP: Text is their beginning.
+	Cut bool
 	// Refused and Note are those of the tool.Result.
 	Refused []string
 	Note    string
@@ -38,11 +42,34 @@ func (a Answer) bytes() int {
 	return n
 }
 
-// DecodeText returns an answer that is plain text.
+// DecodeText returns an answer that is plain text, or the beginning of one.
 func DecodeText(raw []byte) Answer {
-	a := Answer{Text: limit.Normalise(raw), RawSize: len(raw)}
+	a := Answer{RawSize: len(raw), Cut: len(raw) > tool.MaxWhole}
+	raw = beginning(raw)
+	a.Text = limit.Normalise(raw)
+	if len(a.Text) > tool.MaxWhole { // an invalid byte becomes three
+		a.Text, a.Cut = string(beginning([]byte(a.Text))), true
+	}
 	if a.Text != string(raw) {
 		a.Raw = raw
 	}
 	return a
+}
+
+// beginning returns the first tool.MaxWhole bytes of a text, without a character whose
+// rest comes after them.
+func beginning(text []byte) []byte {
+	if len(text) <= tool.MaxWhole {
+		return text
+	}
+	text = text[:tool.MaxWhole]
+	for i := 1; i < utf8.UTFMax; i++ {
+		if last := text[len(text)-i:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				text = text[:len(text)-i]
+			}
+			break
+		}
+	}
+	return text
 }

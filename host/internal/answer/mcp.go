@@ -19,7 +19,8 @@ import (
 )
 
 // MaxMCP bounds the bytes of an MCP result: its text is escaped and its parts are
-// in base64, so that it may be longer than the text it holds.
+// in base64, so that it may be longer than the text it holds. Of a longer one only the
+// beginning is read.
 const MaxMCP = 3 * tool.MaxWhole
 
 // StructuredName is the name of the part that has the structured content of a result
@@ -37,6 +38,9 @@ const maxErrorChars = 500
 // that are not text are described in the text, in the language l. An answer that is
 // no such result has an Err.
 func DecodeMCP(raw []byte, l tool.Locale) Answer {
+	if len(raw) > MaxMCP {
+		return decodeBeginning(raw[:MaxMCP], len(raw))
+	}
 	if text, ok := singleText(raw); ok {
 		a := DecodeText(text)
 		a.RawSize = len(raw)
@@ -56,11 +60,28 @@ func DecodeMCP(raw []byte, l tool.Locale) Answer {
 	return r.answer(len(raw), l)
 }
 
+// textStart begins a result whose first part is a text, as the SDKs write it.
+const textStart = `{"content":[{"type":"text","text":`
+
+// decodeBeginning returns the beginning of a result that is too long to be read as
+// JSON: that of its first text, or else of the JSON itself.
+func decodeBeginning(raw []byte, size int) Answer {
+	text := bytes.ToValidUTF8(raw, []byte(string(utf8.RuneError)))
+	if quoted, ok := bytes.CutPrefix(text, []byte(textStart)); ok {
+		if first, ok := jsonscan.TextStart(quoted); ok {
+			text = first
+		}
+	}
+	a := DecodeText(text)
+	a.RawSize, a.Cut = size, true
+	return a
+}
+
 // singleText returns the text of a result that holds one text and nothing else, in
 // the form in which the SDKs write it; ok is false for every other result. The text
 // may share memory with raw.
 func singleText(raw []byte) (text []byte, ok bool) {
-	rest, ok := bytes.CutPrefix(raw, []byte(`{"content":[{"type":"text","text":`))
+	rest, ok := bytes.CutPrefix(raw, []byte(textStart))
 	if !ok {
 		return nil, false
 	}

@@ -95,6 +95,9 @@ func callLine(p *term.Printer, start api.ToolCallStart, e api.ToolCallResult, in
 	if e.Unkept {
 		parts = append(parts, p.Sprintf("not archived"))
 	}
+	if e.Incomplete {
+		parts = append(parts, p.Sprintf("only the first %s kept", tool.Bytes(tool.MaxWhole)))
+	}
 	parts = append(parts, p.Faint(term.Milliseconds(e.ElapsedMS)))
 	if e.KeptUUID != "" && (e.Layer != "" || e.Summarized) {
 		if interactive {

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/guesttest"
@@ -139,7 +140,14 @@ func (v vector) run(t *testing.T, h *opened) {
 		t.Fatalf("it failed: %v", r.Err)
 	}
 	text := v.want.Text + strings.Repeat(v.want.Repeat, v.want.Count)
-	if got := r.Whole(); got != text {
+	got := r.Whole()
+	if r.Incomplete != v.want.Incomplete || r.Incomplete && !utf8.ValidString(got) {
+		t.Errorf("incomplete %v, wanted %v; the answer ends with %q", r.Incomplete, v.want.Incomplete, got[max(0, len(got)-100):])
+	}
+	if v.want.Incomplete {
+		got = got[:min(len(got), len(text))]
+	}
+	if got != text {
 		t.Errorf("the answer has %d bytes, %.300q; wanted are %d, %.300q", len(got), got, len(text), text)
 	}
 	v.beside(t, r, told)

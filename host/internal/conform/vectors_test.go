@@ -38,15 +38,18 @@ type settings struct {
 
 // want is what must come out. An error that is missing is a success.
 type want struct {
-	Text     string        `json:"text"`
-	Repeat   string        `json:"repeat"` // Count times instead of Text
-	Count    int           `json:"count"`
-	Sources  []tool.Source `json:"sources"`
-	More     *tool.More    `json:"more"`
-	Parts    []tool.Blob   `json:"parts"`
-	Log      string        `json:"log"` // a warning that holds it
-	Progress []progress    `json:"progress"`
-	Error    *struct {
+	Text   string `json:"text"`
+	Repeat string `json:"repeat"` // Count times instead of Text
+	// Incomplete: the text is more than the host keeps. It begins with Repeat, Count
+	// times; a last character that is cut is missing.
+	Incomplete bool          `json:"incomplete"`
+	Count      int           `json:"count"`
+	Sources    []tool.Source `json:"sources"`
+	More       *tool.More    `json:"more"`
+	Parts      []tool.Blob   `json:"parts"`
+	Log        string        `json:"log"` // a warning that holds it
+	Progress   []progress    `json:"progress"`
+	Error      *struct {
 		Code    tool.Code `json:"code"`
 		Message string    `json:"message"`  // empty: any
 		Hint    string    `json:"hint"`     // empty: any

@@ -34,6 +34,29 @@ func Text(quoted []byte) (text []byte, ok bool) {
 	return []byte(s), err == nil
 }
 
+// longestEscape is the length of the longest character of a JSON string, in bytes: two
+// escape sequences for one.
+const longestEscape = 12
+
+// TextStart returns the beginning of the text of a JSON string: all of it, whatever
+// follows, or what is complete of it where the string has no end. ok is false for what
+// begins no string.
+func TextStart(s []byte) (text []byte, ok bool) {
+	c := checker{s: s}
+	if c.next() != '"' {
+		return nil, false
+	}
+	if c.text() {
+		return Text(s[:c.i])
+	}
+	for end := len(s); end > max(0, len(s)-longestEscape); end-- {
+		if text, ok := Text(append(bytes.Clone(s[:end]), '"')); ok {
+			return text, true
+		}
+	}
+	return nil, false
+}
+
 // maxChecked bounds the nesting of what a checker reads itself: it is a call deeper
 // at each level.
 const maxChecked = 64

@@ -15,12 +15,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.opentelemetry.io/otel/propagation"
 
-	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
-
-// ErrTooLarge reports that an answer is larger than the caller's limit.
-var ErrTooLarge = msg.Errorf("the answer is too large")
 
 // A Refusal is a call that the server refuses, for example an unknown tool or
 // invalid arguments.
@@ -53,9 +49,9 @@ func (e *UnusableError) MsgText() tool.Text {
 }
 
 // Call calls a tool and returns the server's whole answer as the JSON of an MCP
-// tool result, at most max bytes. During the call it calls progress, never
+// tool result, cut off after max bytes. During the call it calls progress, never
 // concurrently, unless nil. The error is that of ctx, a *Refusal, a *DownError, an
-// *UnusableError, ErrTooLarge or ErrManyValues. If the server is down, Call first tries to connect
+// *UnusableError or ErrManyValues. If the server is down, Call first tries to connect
 // once more.
 func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, max int, progress func(done, total int, msg string)) ([]byte, error) {
 	session, err := s.ready(ctx)
@@ -76,13 +72,14 @@ func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, ma
 		return nil, &Refusal{Msg: "it wants to ask a person or a model something first, which is not passed on"}
 	}
 	answer, err := json.Marshal(r)
-	switch {
-	case err != nil:
-		return nil, &Refusal{Msg: "its answer is not valid JSON"}
-	case len(answer) > max:
-		return nil, ErrTooLarge
+	if len(answer) > max {
+		r.Meta = nil // what is cut off begins with the content
+		answer, err = json.Marshal(r)
 	}
-	return answer, nil
+	if err != nil {
+		return nil, &Refusal{Msg: "its answer is not valid JSON"}
+	}
+	return answer[:min(len(answer), max)], nil
 }
 
 // traceOf returns the trace context of a call in the form of the protocol, or nil.

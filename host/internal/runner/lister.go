@@ -252,7 +252,7 @@ func (d *ToolLister) call(ctx context.Context, p *registry.Plugin) ([]byte, erro
 		return nil, err
 	}
 	defer m.Release()
-	o, fail := r.Call(ctx, sandbox.Invocation{Tool: p.Manifest.Name, Export: p.Asked(), Input: listInput(p.ABI), Timeout: d.timeout, MaxOutput: listBytes})
+	o, fail := r.Call(ctx, sandbox.Invocation{Tool: p.Manifest.Name, Export: p.Asked(), Input: listInput(p.ABI), Timeout: d.timeout, MaxOutput: listBytes + 1})
 	d.cfg.Logger.Info("a plugin was asked for its tools", "plugin", p.Manifest.Name, "abi", string(p.ABI), "took", time.Since(began), "bytes", len(o.Bytes))
 	switch {
 	case fail != nil && fail.Code == tool.TimedOut:
@@ -263,6 +263,8 @@ func (d *ToolLister) call(ctx context.Context, p *registry.Plugin) ([]byte, erro
 		return nil, errors.New(text.OneLine(fail.Msg, 200))
 	case len(o.Bytes) == 0:
 		return nil, msg.Errorf("it answered nothing")
+	case len(o.Bytes) > listBytes:
+		return nil, msg.Errorf("its list is longer than %s", tool.Bytes(listBytes))
 	}
 	return o.Bytes, nil
 }

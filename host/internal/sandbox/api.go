@@ -98,7 +98,8 @@ type Invocation struct {
 	// Fresh requests a new instance for this call: a recycled one has
 	// the random numbers that its module drew while it was set up.
 	Fresh bool
-	// MaxOutput bounds the output in bytes; 0 or less: tool.MaxWhole.
+	// MaxOutput is the number of bytes after which the output is cut off; 0 or less:
+	// tool.MaxWhole.
 	MaxOutput int
 	// Slot is the permission to run; nil: the call needs none.
 	Slot Slot

@@ -43,9 +43,8 @@ type callState struct {
 	exitCode uint32 // with this
 	closing  bool   // the host closes it; what follows is no exit of the guest
 	wrong    string // the guest's own error text
-	wanted   int    // length of the output it set
+	wanted   int    // length of the output it set, at most max
 	lost     bool   // input or output that did not fit
-	tooLarge bool   // output over max
 	relist   bool   // its list of tools has changed
 	last     lastResponse
 	vars     map[string][]byte // Extism's; only the guest's own goroutine uses them

@@ -37,8 +37,6 @@ func (c *call) failure(e *env, r reply, err error) *tool.Error {
 	case e.exited:
 		// Exit code 0 is no success either: the guest did not reach its end.
 		return c.withGuestText(e, tool.Failed, hintReport, tool.Textf("%s ended with exit code %d and returned no result", name, e.exitCode))
-	case e.tooLarge:
-		return tool.Errorf(tool.TooLarge, hintLess, "%s produced more than %s of text", name, tool.Bytes(c.inv.MaxOutput))
 	case err != nil:
 		return c.crash(e, err)
 	case e.wrong != "":

@@ -160,16 +160,19 @@ func kernelAlloc(h *host, stack []uint64) error {
 	return nil
 }
 
-// kernelOutputSet notes the length of the output and refuses what exceeds the limit
-// before it is copied.
+// kernelOutputSet notes the length of the output. Of one that exceeds the limit only the
+// beginning is copied. One that is larger than the memory it would be in does not exist.
 func kernelOutputSet(h *host, stack []uint64) error {
 	n := stack[1]
-	var over bool
+	missing := n > kernelCap
 	h.env.note(func() {
-		over = n > uint64(h.env.max)
-		h.env.tooLarge, h.env.wanted = over, int(min(n, kernelCap*2))
+		h.env.wanted = int(min(n, uint64(h.env.max)))
+		if missing {
+			h.env.wanted = kernelCap * 2
+		}
+		stack[1] = uint64(h.env.wanted)
 	})
-	if over {
+	if missing {
 		stack[0], stack[1] = 0, 0
 	}
 	return h.blocks.callKernel(kernelDoOutputSet, stack)

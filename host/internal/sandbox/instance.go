@@ -176,10 +176,7 @@ func (i *wazeroInstance) callDirect(export string, input []byte) (r reply, err e
 	i.env.mu.Lock()
 	defer i.env.mu.Unlock()
 	i.env.wanted = len(r.output)
-	switch {
-	case err == errTooMuch:
-		i.env.tooLarge = true
-	case err == nil && words != nil:
+	if err == nil && words != nil {
 		i.env.wrong = cmp.Or(string(words), " ")
 	}
 	return r, err

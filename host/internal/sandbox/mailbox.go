@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"encoding/binary"
-	"errors"
 
 	"github.com/tetratelabs/wazero/api"
 
@@ -57,7 +56,6 @@ var (
 	errBoxUnread = boxError("it returned without an answer")
 	errBoxOutput = boxError("it returned an output that does not exist")
 	errBoxWords  = boxError("it returned an error text that does not exist")
-	errTooMuch   = errors.New("the output is over the limit")
 )
 
 // A box is a mailbox in a guest's memory.
@@ -109,19 +107,16 @@ func (b box) put(memory, input []byte, limits tool.Limits) error {
 	return nil
 }
 
-// take reads what a guest that returned code has set: its output, of most bytes at
-// most, or its error text. Lengths and bounds are checked before anything is copied.
+// take reads what a guest that returned code has set: its output, the first most bytes
+// of it, or its error text. Lengths and bounds are checked before anything is copied.
 func (b box) take(memory []byte, code uint32, most int) (output, words []byte, err error) {
 	switch state := b.get(boxStateAt); {
 	case state == boxAnswered:
-		if int64(b.get(boxOutLenAt)) > int64(most) {
-			return nil, nil, errTooMuch
-		}
 		out, ok := stretch(memory, b.get(boxOutPtrAt), b.get(boxOutLenAt))
 		if !ok {
 			return nil, nil, errBoxOutput
 		}
-		return append([]byte{}, out...), nil, nil
+		return append([]byte{}, out[:min(len(out), most)]...), nil, nil
 	case state == boxFailed:
 		text, ok := stretch(memory, b.get(boxErrPtrAt), min(b.get(boxErrLenAt), maxError))
 		if !ok {

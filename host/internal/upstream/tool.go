@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/mcpclient"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/runner"
@@ -51,7 +50,7 @@ func (t Tool) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output,
 	defer inv.Slot.Release()
 	limited, cancel := context.WithTimeout(ctx, inv.Timeout)
 	defer cancel()
-	raw, err := t.Server.client.Call(limited, inv.Export, inv.Input, answer.MaxMCP, inv.Progress)
+	raw, err := t.Server.client.Call(limited, inv.Export, inv.Input, inv.MaxOutput, inv.Progress)
 	if err == nil {
 		return sandbox.Output{Bytes: raw}, nil
 	}
@@ -72,8 +71,6 @@ func failure(ctx context.Context, err error, inv sandbox.Invocation) *tool.Error
 		return cancelled(inv.Export)
 	case errors.Is(err, context.DeadlineExceeded):
 		return tool.Errorf(tool.TimedOut, "ask for less at once, or narrow the arguments", "%s did not finish within %s", inv.Export, inv.Timeout)
-	case errors.Is(err, mcpclient.ErrTooLarge):
-		return tool.Errorf(tool.TooLarge, "ask for less at once, or narrow the arguments", "%s produced more than %s of text", inv.Export, tool.Bytes(tool.MaxWhole))
 	case errors.Is(err, mcpclient.ErrManyValues):
 		return tool.Errorf(tool.TooLarge, "ask for less at once, or narrow the arguments", "the answer of %s has more than %d values", inv.Export, mcpclient.MaxValues)
 	case errors.As(err, &refusal): // the server's own words
