@@ -285,6 +285,7 @@ func TestRules(t *testing.T) {
 	t.Run("alone", func(t *testing.T) { checkAlone(t, files) })
 	t.Run("names", func(t *testing.T) { checkNames(t, files) })
 	t.Run("patterns", func(t *testing.T) { checkPatterns(t, files) })
+	t.Run("circles", func(t *testing.T) { checkCircles(t, files) })
 }
 
 func load(t *testing.T) []file {
