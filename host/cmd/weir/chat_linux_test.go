@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
@@ -186,5 +189,63 @@ func TestChatOnPlainTerminals(t *testing.T) {
 	}
 	if strings.Contains(shown, "\x1b[2m") || strings.Contains(shown, "waiting for") {
 		t.Errorf("coloured: %q", shown)
+	}
+}
+
+// A person at a terminal sees what is waited for, and for how long: the connection, the
+// first token, the tool. -q shows nothing of it.
+func TestSignsOfLife(t *testing.T) {
+	asked := make(chan chan string)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		reply := make(chan string)
+		select {
+		case asked <- reply:
+		case <-r.Context().Done():
+			return
+		}
+		text, err := json.Marshal(<-reply)
+		if err != nil {
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%s},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", text)
+	}))
+	t.Cleanup(srv.Close)
+	dir := t.TempDir()
+	config := fmt.Sprintf("[agent]\nmodel = \"m\"\n[models.m]\nprovider = \"openai\"\nbase_url = %q\nmodel = \"m\"\nwindow = 32768\nnative_tools = false\n[[plugins.folder]]\npath = %q\ntrust = \"granted\"\n",
+		srv.URL, guesttest.Shipped(t, "long_text"))
+	if err := os.WriteFile(filepath.Join(dir, "tools.toml"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, quiet := range []bool{false, true} {
+		p := openPTY(t).wide(80)
+		args := []string{"ask", "hello"}
+		if quiet {
+			args = append(args, "-q")
+		}
+		cmd := p.at(weir(t, dir, args...))
+		reply := <-asked
+		if !quiet {
+			p.until("⋯ connecting")
+			p.until("⋯ waiting for the first token of m · 1.0 s")
+		}
+		reply <- `<tool_call>{"tool_name":"long_text","arguments":{}}</tool_call>`
+		reply = <-asked
+		if !quiet {
+			p.until("⋯ long_text {}")
+			p.until("● long_text")
+			p.until("⋯ waiting for the first token of m")
+		}
+		reply <- "That is all."
+		p.until("That is all.")
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+		p.mu.Lock()
+		if all := p.seen.String(); quiet && strings.Contains(all, "⋯") {
+			t.Errorf("-q shows %q", all)
+		}
+		p.mu.Unlock()
 	}
 }

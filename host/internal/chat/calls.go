@@ -20,14 +20,13 @@ func (t *Turn) call(name string, data json.RawMessage) {
 		if json.Unmarshal(data, &e) != nil {
 			return
 		}
-		what := term.Visible(e.Tool, 80) + " " + term.Visible(string(e.Args), 100)
 		if t.spinner == nil {
-			t.note("→ " + what)
+			t.note("→ " + callText(e))
 			return
 		}
 		t.calls[e.ID] = e
 		t.endLine()
-		t.progress(what)
+		t.running(e)
 	case "tool_call.progress":
 		var e api.ToolCallProgress
 		if json.Unmarshal(data, &e) == nil {
@@ -45,6 +44,11 @@ func (t *Turn) call(name string, data json.RawMessage) {
 			t.waiting()
 		}
 	}
+}
+
+// callText is the tool of a call and its arguments.
+func callText(e api.ToolCallStart) string {
+	return term.Visible(e.Tool, 80) + " " + term.Visible(string(e.Args), 100)
 }
 
 // result shows the outcome of a call.

@@ -65,6 +65,9 @@ func (t *Turn) begin() {
 	t.calls = map[string]api.ToolCallStart{}
 	if t.Colours(t.Err) && !t.Quiet {
 		t.spinner = term.NewSpinner(t.Err, t.Width, &t.mu)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.progress(t.Sprintf("connecting"))
 	}
 }
 
@@ -94,9 +97,14 @@ func (t *Turn) ask(ctx context.Context, cl *client.Client, ask api.Ask, answers 
 func (t *Turn) writeLine(s string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	before := ""
+	if t.spinner != nil {
+		before = t.spinner.Text()
+	}
 	t.clear()
 	t.endLine()
 	fmt.Fprintln(t.Err, s)
+	t.progress(before)
 }
 
 func (t *Turn) writePrompt(s string) {
@@ -134,6 +142,12 @@ func (t *Turn) event(name string, data json.RawMessage) error {
 			t.clear()
 			fmt.Fprintf(t.Err, "%s\n", ApprovalCard(t.Printer, a))
 			t.Errf("  waiting: weir approvals allow %s, or deny\n", term.Visible(a.ID, 40))
+			t.progress(t.Sprintf("waiting for a person"))
+		}
+	case "approval.answered":
+		var e api.ApprovalAnswered
+		if json.Unmarshal(data, &e) == nil && len(t.calls) == 1 { // else the next question may be on the line
+			t.running(t.calls[e.CallID])
 		}
 	case "tool_call.start", "tool_call.progress", "tool_call.result", "tool_call.malformed":
 		t.call(name, data)
@@ -226,9 +240,21 @@ func (t *Turn) clear() {
 }
 
 // waiting shows that the model was asked and has not answered yet.
-func (t *Turn) waiting() { t.progress(t.Sprintf("waiting for %s", t.model)) }
+func (t *Turn) waiting() {
+	t.clear() // its clock begins
+	t.progress(t.Sprintf("waiting for the first token of %s", t.model))
+}
 
-// progress shows a spinner, unless the line holds a part of the answer.
+// running shows that a call runs; one without a tool is not known here.
+func (t *Turn) running(e api.ToolCallStart) {
+	if e.Tool != "" {
+		t.clear()
+		t.progress(callText(e))
+	}
+}
+
+// progress shows a spinner, unless the line holds a part of the answer. Its clock goes
+// on if it showed one before.
 func (t *Turn) progress(s string) {
 	if t.spinner != nil && !t.open {
 		t.spinner.Set(s)

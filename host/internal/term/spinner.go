@@ -59,6 +59,9 @@ func (s *Spinner) Set(text string) {
 	s.draw()
 }
 
+// Text returns the text that is shown; empty: none. The caller holds the mutex.
+func (s *Spinner) Text() string { return s.text }
+
 func (s *Spinner) draw() {
 	if s.text == "" {
 		return
