@@ -104,6 +104,29 @@ func TestNativeCallsThatCannotRunAreAnswered(t *testing.T) {
 	})
 }
 
+// absentBox is a box that knows why one tool cannot be called.
+type absentBox struct{ *box }
+
+func (absentBox) Absent(name string) *tool.Error {
+	if name == "fetch" {
+		return tool.Errorf(tool.UnknownTool, "do without it", "fetch waits for the operator")
+	}
+	return nil
+}
+
+// A model that calls a tool which waits reads so, with native calling and by text.
+func TestACallOfAToolThatWaits(t *testing.T) {
+	for name, m := range map[string]*replay.Model{
+		"native": describing(replay.New(nativeCall("a", "fetch", `{}`), replay.Text("sorry")), true),
+		"prompt": replay.New(replay.Text(`<tool_call>{"id":"call_001","tool_name":"fetch","arguments":{}}</tool_call>`), replay.Text("sorry")),
+	} {
+		turn, _ := must(t, config(), m, absentBox{newBox().says("echo", "hi")}, nil, "go")
+		if got := lastText(m, 1); !strings.Contains(got, "fetch waits for the operator\ndo without it") || turn.Answer != "sorry" {
+			t.Errorf("%s: told %q, answered %q", name, got, turn.Answer)
+		}
+	}
+}
+
 func TestFallbackToPrompt(t *testing.T) {
 	refuse := replay.Reply{Err: &agent.ModelError{Code: agent.ModelBadRequest, Model: "m", Msg: "this model does not support tools"}}
 	garbage := replay.Reply{Err: &agent.ModelError{Code: agent.ModelGarbage, Model: "m", Msg: "not JSON"}}

@@ -184,7 +184,7 @@ func (r *run) nativeCall(p *reply, c tool.Call) {
 	}
 	if !prompt.HasTool(r.specs, c.Tool) {
 		m := parse.Malformed{Reason: parse.ReasonUnknownTool, Name: c.Tool, Format: formatNative}
-		problem = &tool.Error{Code: tool.UnknownTool, Msg: parse.Correction(m, r.specs, r.locale)}
+		problem = &tool.Error{Code: tool.UnknownTool, Msg: r.correction(m)}
 	}
 	if problem != nil {
 		p.refuse(len(p.calls), problem)

@@ -255,7 +255,7 @@ func (r *run) correct() phase {
 	for _, m := range bad {
 		told := ""
 		if may {
-			told = parse.Correction(m, r.specs, r.locale)
+			told = r.correction(m)
 			notes = append(notes, told)
 		}
 		r.emit(MalformedCall{Malformed: m, Note: told})
@@ -266,6 +266,16 @@ func (r *run) correct() phase {
 	}
 	r.add(note(strings.Join(slices.Compact(notes), "\n\n"), r.turn, r.locale))
 	return phaseAsk
+}
+
+// correction tells the model what is wrong with a call, and how to write it.
+func (r *run) correction(m parse.Malformed) string {
+	if box, ok := r.box.(Explainer); ok && m.Reason == parse.ReasonUnknownTool {
+		if fail := box.Absent(m.Name); fail != nil {
+			return strings.TrimSpace(fail.Msg + "\n" + fail.Hint)
+		}
+	}
+	return parse.Correction(m, r.specs, r.locale)
 }
 
 // countNativeFailure counts a failure of native tool calling. It returns false if

@@ -23,3 +23,11 @@ type Toolbox interface {
 type Localiser interface {
 	In(l tool.Locale) Toolbox
 }
+
+// An Explainer is a Toolbox that knows why a tool is not among its Tools. It is
+// optional.
+type Explainer interface {
+	// Absent returns why the tool cannot be called, in the language of the toolbox;
+	// nil: it does not know the tool.
+	Absent(name string) *tool.Error
+}

@@ -141,8 +141,12 @@ func (s *Session) resolve(snap *snapshot, c tool.Call) (t *boundTool, args argum
 	return t, args, fail
 }
 
-// unknownTool names the tools with the most similar names.
+// unknownTool says why the tool cannot be called, or names those with the most similar
+// names.
 func (s *Session) unknownTool(name string) *tool.Error {
+	if fail := s.Absent(name); fail != nil {
+		return fail
+	}
 	var names []string
 	for _, t := range s.Tools() {
 		names = append(names, t.Name)

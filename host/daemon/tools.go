@@ -93,11 +93,11 @@ func (t *tools) showTool(w http.ResponseWriter, r *http.Request) error {
 
 // toolFor returns a tool that a principal may see.
 func (t *tools) toolFor(principal, name string) (plugin.ToolInfo, error) {
-	if info, ok := t.host.Tool(name); ok && t.current.View(principal).User.Sees(name) {
+	user := t.current.View(principal).User
+	if info, ok := t.host.Tool(name); ok && user.Sees(name) {
 		return info, nil
 	}
-	return plugin.ToolInfo{}, api.Problemf(http.StatusNotFound, string(tool.UnknownTool), "`weir tool list` lists the tools, `weir plugin list` what keeps others out",
-		"there is no tool named %q", api.Clip(name, 80))
+	return plugin.ToolInfo{}, t.host.NoTool(name, user == nil, user.Sees)
 }
 
 // A CallBody is the body of /api/tools/{name}/call.

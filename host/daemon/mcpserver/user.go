@@ -197,6 +197,11 @@ func (u *user) watch(next mcp.MethodHandler) mcp.MethodHandler {
 			return u.archives(ctx, p)
 		}
 		r, err := next(ctx, method, req)
+		if call, ok := req.GetParams().(*mcp.CallToolParamsRaw); ok && err != nil && u.offers(call.Name) {
+			if fail := u.tools().Absent(call.Name); fail != nil { // the protocol's own error says nothing but that it is unknown
+				return u.answer(tool.Result{Tool: call.Name, Err: fail}), nil
+			}
+		}
 		ss, ok := req.GetSession().(*mcp.ServerSession)
 		if err != nil || !ok {
 			return r, err

@@ -1,0 +1,56 @@
+package host
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Waiting returns the plugin that keeps a tool from being called: it has the tool, or
+// the same name, and is not ready. ok is false if there is none.
+func (h *Host) Waiting(name string) (p plugin.Info, ok bool) {
+	for _, p := range h.Plugins() {
+		if p.State != plugin.Ready && (slices.Contains(p.Tools, name) || p.Name == name) {
+			return p, true
+		}
+	}
+	return plugin.Info{}, false
+}
+
+// NoTool returns the error of a request for a tool that cannot be called or is not
+// seen: what keeps it from running, which is the operator's alone to read, or the
+// most similar names among those that the caller sees.
+func (h *Host) NoTool(name string, operator bool, sees func(tool string) bool) error {
+	shown := text.OneLine(name, 80)
+	if p, ok := h.Waiting(name); ok && operator {
+		return tool.NewError(tool.UnknownTool, tool.Textf("%s cannot be called, its plugin is %s: %v", shown, tool.Text{Format: string(p.State)}, p.Why), p.Fix)
+	}
+	var names []string
+	for _, t := range h.Tools() {
+		if sees(t.Spec.Name) {
+			names = append(names, t.Spec.Name)
+		}
+	}
+	hint := tool.Textf("`weir tool list` lists the tools, `weir plugin list` what keeps others out")
+	if near := text.Nearest(name, names); len(near) > 0 {
+		hint = tool.Textf("did you mean one of these: %s", strings.Join(near, ", "))
+	}
+	return tool.NewError(tool.UnknownTool, tool.Textf("there is no tool named %q", shown), hint)
+}
+
+// Absent returns the error of a call to a tool that a plugin has and that cannot be
+// called, in the session's language. It is nil for a tool that no plugin has. It
+// names no setting of the operator's: the caller may be somebody else.
+func (s *Session) Absent(name string) *tool.Error {
+	p, ok := s.h.Waiting(name)
+	if !ok {
+		return nil
+	}
+	return msg.ToolError(s.locale, tool.NewError(tool.UnknownTool,
+		tool.Textf("%s cannot be called: its plugin waits for the operator or was refused", name),
+		tool.Textf("do without it, and tell the person that `weir plugin info %s` says why and how to let it run", p.Name)))
+}
