@@ -21,7 +21,7 @@ const (
 	Most = 1000
 	// maxNames is how many names are listed, in the order of the file system.
 	maxNames = 100_000
-	// maxStray is how many folders with a module but without a manifest are named.
+	// maxStray is how many modules and scripts without a manifest are named.
 	maxStray = 20
 )
 
@@ -30,13 +30,14 @@ type Candidate struct {
 	Name   string // of the folder or file
 	Source string // the manifest, or the .wasm alone
 	Packed bool   // a .wasm alone
+	File   string // the module or script of a Stray
 }
 
 // A Listing is what List finds.
 type Listing struct {
 	Found []Candidate // at most Most, sorted by name
 	Left  []Candidate // those over Most, sorted by name
-	Stray []string    // folders that hold a module but no manifest
+	Stray []Candidate // folders that hold a module or script but no manifest, and scripts alone
 }
 
 // List reads a plugin folder. The manifest of a plugin's folder has the given name.
@@ -49,17 +50,28 @@ func List(dir, manifest string, known func(source string) bool) (Listing, error)
 	var l Listing
 	for _, e := range entries {
 		name, path := e.Name(), filepath.Join(dir, e.Name())
-		packed := strings.HasSuffix(name, ".wasm")
-		if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || e.Type().IsRegular() && !packed {
+		packed, script := strings.HasSuffix(name, ".wasm"), strings.HasSuffix(name, ".js")
+		if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || e.Type().IsRegular() && !packed && !script {
 			continue
 		}
 		c := Candidate{Name: name, Source: path, Packed: packed}
 		if st, err := os.Stat(path); err == nil && st.IsDir() {
 			c = Candidate{Name: name, Source: filepath.Join(path, manifest)}
 			if _, err := os.Lstat(c.Source); errors.Is(err, fs.ErrNotExist) { // a dangling link counts
-				l.stray(path)
+				for _, ending := range []string{"*.wasm", "*.js"} {
+					if len(l.Stray) == maxStray {
+						break
+					}
+					if found, err := filepath.Glob(filepath.Join(path, ending)); err == nil && len(found) > 0 {
+						l.stray(name, path, found[0])
+						break
+					}
+				}
 				continue
 			}
+		} else if script {
+			l.stray(name, path, path)
+			continue
 		} else if !packed {
 			continue
 		}
@@ -85,13 +97,10 @@ func Names(dir string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// stray notes a folder without a manifest if it holds a module.
-func (l *Listing) stray(dir string) {
-	if len(l.Stray) == maxStray {
-		return
-	}
-	if found, err := filepath.Glob(filepath.Join(dir, "*.wasm")); err == nil && len(found) > 0 {
-		l.Stray = append(l.Stray, dir)
+// stray notes a module or script without a manifest.
+func (l *Listing) stray(name, source, file string) {
+	if len(l.Stray) < maxStray {
+		l.Stray = append(l.Stray, Candidate{Name: name, Source: source, File: file})
 	}
 }
 

@@ -205,9 +205,10 @@ type scan struct {
 // A candidate is something in a folder that may be a plugin.
 type candidate struct {
 	folder plugin.Folder
-	name   string // of the folder or file, for messages
-	source string // plugin.toml, or the .wasm alone
-	packed bool   // a .wasm alone
+	name   string   // of the folder or file, for messages
+	source string   // plugin.toml, or the .wasm alone
+	packed bool     // a .wasm alone
+	lone   *Problem // it has no manifest; nil: it may have
 }
 
 // candidates lists the folders with a manifest, and the modules, in a folder. It
@@ -222,9 +223,6 @@ func (s *scan) candidates(f plugin.Folder, old map[string]bool) []candidate {
 		s.snap.Warnings = append(s.snap.Warnings, p)
 		return nil
 	}
-	for _, dir := range l.Stray {
-		s.snap.Warnings = append(s.snap.Warnings, Problem{File: dir, Msg: tool.Textf("the folder holds a .wasm but no %s", ManifestName), Fix: tool.Textf("add the manifest"), Warning: true})
-	}
 	if n := len(l.Left); n > 0 {
 		c := candidateOf(f, l.Left[0])
 		s.snap.Refused = append(s.snap.Refused, Refusal{Name: c.name, Place: c.name, Source: c.source, Folder: f, Problems: []Problem{{
@@ -235,6 +233,11 @@ func (s *scan) candidates(f plugin.Folder, old map[string]bool) []candidate {
 	var out []candidate
 	for _, c := range l.Found {
 		out = append(out, candidateOf(f, c))
+	}
+	for _, c := range l.Stray {
+		one := candidateOf(f, c)
+		one.lone = loneProblem(c.File)
+		out = append(out, one)
 	}
 	return out
 }
@@ -249,6 +252,20 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
+// loneProblem is that of a module or a script without a manifest.
+func loneProblem(file string) *Problem {
+	key := "wasm"
+	if isScript(file) {
+		key = "script"
+	}
+	return &Problem{File: file, Msg: tool.Textf("no %s beside it names its tools", ManifestName), Fix: manifestFix(key, filepath.Base(file))}
+}
+
+// manifestFix says which manifest a module or script needs.
+func manifestFix(key, name string) tool.Text {
+	return tool.Textf("give it a folder with a %s that says %s = %q and has a [[tool]] for each of its functions; `weir plugin new` makes one to start from", ManifestName, key, name)
+}
+
 // A reading is a candidate with the content of its files.
 type reading struct {
 	candidate
@@ -259,6 +276,9 @@ type reading struct {
 }
 
 func (s *scan) open(c candidate) reading {
+	if c.lone != nil {
+		return reading{candidate: c, problems: []Problem{*c.lone}}
+	}
 	p, problems := s.read(c)
 	return reading{candidate: c, plugin: p, problems: problems}
 }
@@ -432,7 +452,13 @@ func (s *scan) readPacked(c candidate) (*Plugin, []Problem) {
 	case abi != ABIOwn:
 		return p, p.readThirdParty(abi, l)
 	}
-	return p, []Problem{{File: c.source, Msg: tool.Textf("the module carries no manifest"), Fix: tool.Textf("put it into a folder of its own beside a %s; `weir plugin pack` makes one file of the two", ManifestName)}}
+	fix := manifestFix("wasm", filepath.Base(c.source))
+	if functions := toolExports(l.Exports); len(functions) > 0 {
+		fix = tool.Textf("put it into a folder of its own beside a %s with a [[tool]] for %s; `weir plugin pack` makes one file of the two", ManifestName, strings.Join(functions, ", "))
+	} else if l.IsGo {
+		fix = goExportFix()
+	}
+	return p, []Problem{{File: c.source, Msg: tool.Textf("the module carries no manifest"), Fix: fix}}
 }
 
 // readSection reads a manifest from a module's custom section.
@@ -472,25 +498,39 @@ func (p *Plugin) fits(l moduleFacts) []Problem {
 	var out []Problem
 	for _, t := range p.Manifest.Tools {
 		if !slices.Contains(l.Exports, t.Export) {
-			out = append(out, Problem{File: p.WasmPath, Key: "tool.export", Msg: tool.Textf("the module does not export %q, which the tool %s runs", t.Export, t.Spec.Name), Fix: exportFix(l.Exports)})
+			out = append(out, Problem{File: p.WasmPath, Key: "tool.export", Msg: tool.Textf("the module does not export %q, which the tool %s runs", t.Export, t.Spec.Name), Fix: exportFix(l.Exports, l.IsGo)})
 		}
 	}
 	return out
 }
 
-// exportFix returns a remedy that names the module's exports.
-func exportFix(exports []string) tool.Text {
-	var named []string
+// toolExports returns the exports that can be tools, and "…" after the twelfth.
+func toolExports(exports []string) (named []string) {
 	for _, e := range exports {
 		if !strings.HasPrefix(e, "_") && e != "malloc" && e != "free" {
 			named = append(named, e)
 		}
 	}
+	if len(named) > 12 {
+		named = append(named[:12], "…")
+	}
+	return named
+}
+
+// goExportFix is the remedy for a module that Go's own compiler built of sources for
+// TinyGo.
+func goExportFix() tool.Text {
+	return tool.Textf("write //go:wasmexport above the function, and build again: Go's own compiler ignores //export, which is TinyGo's")
+}
+
+// exportFix returns a remedy that names the module's exports.
+func exportFix(exports []string, isGo bool) tool.Text {
+	named := toolExports(exports)
 	switch {
+	case len(named) == 0 && isGo:
+		return goExportFix()
 	case len(named) == 0:
 		return tool.Textf("export it from the source, and build again")
-	case len(named) > 12:
-		named = append(named[:12], "…")
 	}
 	return tool.Textf("export it from the source, or set export to one of: %s", strings.Join(named, ", "))
 }

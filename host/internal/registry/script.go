@@ -43,7 +43,7 @@ func (p *Plugin) report(d Description) (out []Problem) {
 	}
 	for _, t := range p.Manifest.Tools {
 		if !slices.Contains(r.Exports, t.Export) {
-			out = append(out, Problem{File: p.WasmPath, Key: "tool.export", Msg: tool.Textf("the script exports no function %q, which the tool %s runs", t.Export, t.Spec.Name), Fix: exportFix(r.Exports)})
+			out = append(out, Problem{File: p.WasmPath, Key: "tool.export", Msg: tool.Textf("the script exports no function %q, which the tool %s runs", t.Export, t.Spec.Name), Fix: exportFix(r.Exports, false)})
 		}
 	}
 	return out
