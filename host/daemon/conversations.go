@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,6 +21,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/openapi"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/turns"
+	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -54,6 +57,14 @@ func (c *conversations) routes() []openapi.Route {
 			About: "Show a conversation's messages",
 			Gives: api.ShownConversation{},
 			Fails: []int{404},
+		},
+		{
+			Method: "GET", Path: "/api/conversations/{id}/call",
+			Auth: openapi.Token, Handle: c.showCall,
+			About: "Show a result as the model read it, though a placeholder has replaced it since",
+			Query: []openapi.Param{param("turn", "integer", "the turn of the call, from 1"), param("call", "string", "the id of the call")},
+			Gives: api.ToolCallResult{},
+			Fails: []int{400, 404, 410},
 		},
 		{
 			Method: "PATCH", Path: "/api/conversations/{id}",
@@ -137,11 +148,67 @@ func shownResults(m agent.Message, uses []store.Call) []api.ShownResult {
 		for _, u := range uses {
 			if u.Turn == m.Turn && u.CallID == e.CallID && u.Tool == e.Tool {
 				res.Shown, res.Layer, res.ElapsedMS = u.Shown, tool.Layer(u.Layer), u.Duration.Milliseconds()
+				if v, ok := viewOf(u); ok {
+					_, missing := v.Missing()
+					res.Limit, res.Unit, res.Summarized = v.Limit, v.Unit, v.Summarized
+					res.LinesProduced, res.LinesShown = v.TotalLines, v.TotalLines-missing
+				}
 			}
 		}
 		out = append(out, res)
 	}
 	return out
+}
+
+// viewOf returns what a result was cut to, without its text; false: it was not cut.
+func viewOf(u store.Call) (v tool.View, ok bool) {
+	return v, u.View != "" && json.Unmarshal([]byte(u.View), &v) == nil
+}
+
+// showCall cuts a result again from the archived whole, as it was cut for the model.
+func (c *conversations) showCall(w http.ResponseWriter, r *http.Request) error {
+	scope := archive.Scope{Principal: access.Principal(r), Conversation: r.PathValue("id")}
+	turn, err := queryInt(r, "turn", 0)
+	if err != nil {
+		return err
+	}
+	rows, err := c.store.Messages(r.Context(), scope)
+	if err != nil {
+		return err
+	}
+	ms, err := turns.Messages(rows)
+	if err != nil {
+		return err
+	}
+	uses, err := c.store.Calls(r.Context(), scope, time.Time{})
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(uses, func(u store.Call) bool {
+		return u.Turn == turn && u.CallID == r.URL.Query().Get("call") && u.UUID != ""
+	})
+	m := slices.IndexFunc(ms, func(m agent.Message) bool { return m.Turn == turn && len(m.Results) > 0 })
+	if i < 0 || m < 0 {
+		return archive.ErrNotFound
+	}
+	u := uses[i]
+	whole, err := c.host.Archive().Peek(r.Context(), scope, u.UUID, archive.Part{})
+	if err != nil {
+		return err
+	}
+	v, cut := viewOf(u)
+	if !cut {
+		v.TotalChars, v.TotalLines = limit.Count(whole.Text)
+	}
+	if v, cut = limit.Restore(whole.Text, v); !cut {
+		return archive.ErrNotFound // a summary, or the text of another version of weir
+	}
+	e := whole.Entry
+	res := tool.Result{CallID: u.CallID, Tool: u.Tool, Shown: v, Ref: &tool.Ref{
+		UUID: e.UUID, Query: e.Query, Summary: e.Summary, CreatedAt: e.Created, Chars: e.Chars, Lines: e.Lines,
+	}}
+	httpjson.Write(w, http.StatusOK, api.ResultOf(res, u.Duration.Milliseconds(), ms[m].Locale))
+	return nil
 }
 
 func (c *conversations) renameConversation(w http.ResponseWriter, r *http.Request) error {

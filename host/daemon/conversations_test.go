@@ -55,6 +55,32 @@ func TestListConversations(t *testing.T) {
 	}
 }
 
+// A conversation that is read again reports of a call what the stream reported, though a
+// placeholder has taken the place of its result.
+func TestReadAgainIsAsItWas(t *testing.T) {
+	s := newServer(t, replay.New(replay.Text(longCall), replay.Text("Made."), replay.Text("two")))
+	all := events(s.post("/api/chat", `{"message":"Make a long text"}`).body)
+	live, id := last[api.ToolCallResult](t, all, api.EventResult), last[api.ChatEnd](t, all, api.EventEnd).Conversation
+	if live.Limit == 0 || live.LinesShown == 0 {
+		t.Fatalf("%+v", live)
+	}
+	row := decoded[api.ShownConversation](t, s.get("/api/conversations/"+id))
+	r := row.Messages[2].Results[0]
+	if !r.Folded || r.Limit != live.Limit || r.Unit != live.Unit || r.LinesProduced != live.LinesProduced || r.LinesShown != live.LinesShown {
+		t.Errorf("%+v; live: %+v", r, live)
+	}
+	at := "/api/conversations/" + id + "/call?turn=1&call=" + r.CallID
+	got := decoded[api.ToolCallResult](t, s.get(at))
+	if got.Line, got.ElapsedMS = live.Line, live.ElapsedMS; fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", live) {
+		t.Errorf("got  %+v\nwant %+v", got, live)
+	}
+	for _, bad := range []string{"/call", "/call?turn=2&call=" + r.CallID, "/call?turn=1&call=x"} {
+		if a := s.get("/api/conversations/" + id + bad); a.status != 404 {
+			t.Errorf("%s: %d %s", bad, a.status, a.body)
+		}
+	}
+}
+
 func TestRenameConversation(t *testing.T) {
 	s := newServer(t, replay.New(replay.Text("one"), replay.Text("two")))
 	id := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"The first question"}`).body), api.EventEnd).Conversation

@@ -59,7 +59,7 @@ func (p *plugins) routes() []openapi.Route {
 			Method: "POST", Path: "/api/plugins/{name}/approve",
 			Auth: openapi.Operator, Handle: whole(p.admission, p.approvePlugin),
 			About: "Let in exactly the version that was looked at",
-			Takes: Verdict{},
+			Takes: api.Verdict{},
 			Bare:  true,
 			Gives: plugin.Review{},
 			Fails: []int{404, 409, 422, 503},
@@ -68,7 +68,7 @@ func (p *plugins) routes() []openapi.Route {
 			Method: "POST", Path: "/api/plugins/{name}/rollback",
 			Auth: openapi.Operator, Handle: whole(p.admission, p.rollbackPlugin),
 			About: "Go back to an earlier version",
-			Takes: Verdict{},
+			Takes: api.Verdict{},
 			Bare:  true,
 			Gives: plugin.Review{},
 			Fails: []int{404, 409, 422, 503},
@@ -77,7 +77,7 @@ func (p *plugins) routes() []openapi.Route {
 			Method: "POST", Path: "/api/plugins/{name}/disable",
 			Auth: openapi.Operator, Handle: whole(p.admission, p.disablePlugin),
 			About: "Take a plugin out",
-			Takes: Verdict{},
+			Takes: api.Verdict{},
 			Bare:  true,
 			Gives: plugin.Review{},
 			Fails: []int{404, 409, 503},
@@ -86,7 +86,7 @@ func (p *plugins) routes() []openapi.Route {
 			Method: "POST", Path: "/api/plugins/{name}/enable",
 			Auth: openapi.Operator, Handle: whole(p.admission, p.enablePlugin),
 			About: "Take a plugin in again",
-			Takes: Verdict{},
+			Takes: api.Verdict{},
 			Bare:  true,
 			Gives: plugin.Review{},
 			Fails: []int{404, 409, 503},
@@ -123,31 +123,6 @@ type PluginList struct {
 	Plugins []plugin.Info `json:"plugins"`
 }
 
-// A Verdict is the body of the routes that say something about a plugin.
-type Verdict struct {
-	// Digest is what was looked at; for rollback a part is enough, and empty
-	// means the version before.
-	Digest string `json:"digest"`
-	// By is the way it is said: cli, page or api; empty: api.
-	By string `json:"by"`
-	// Grants are powers that the version asks for and is granted with its approval, both
-	// or neither. They are added to tools.toml. Only an approval has them.
-	Grants []PowerGrant `json:"grants,omitempty"`
-	// Stop approves the version even if it lacks something and the tools that serve now
-	// stop with that. Only an approval has it.
-	Stop bool `json:"stop,omitempty"`
-}
-
-// A PowerGrant grants one ask of a plugin.
-type PowerGrant struct {
-	// Kind and What are those of the ask.
-	Kind string `json:"kind"`
-	What string `json:"what"`
-	// Folder is the folder that a path shows: one in the workspace, relative to it or
-	// absolute. Other kinds ignore it.
-	Folder string `json:"folder,omitempty"`
-}
-
 func (p *plugins) reviewPlugin(w http.ResponseWriter, r *http.Request) error {
 	return p.answerReview(w, r, nil)
 }
@@ -164,7 +139,7 @@ func (p *plugins) approvePlugin(w http.ResponseWriter, r *http.Request) error {
 }
 
 // approve grants and approves, or does neither.
-func (p *plugins) approve(ctx context.Context, name string, body Verdict) error {
+func (p *plugins) approve(ctx context.Context, name string, body api.Verdict) error {
 	undo, err := p.grantPowers(ctx, name, body)
 	if err != nil {
 		return err
@@ -193,7 +168,7 @@ func (p *plugins) readGrants(ctx context.Context) error {
 
 // grantPowers writes what an approval grants into the configuration. undo takes it back;
 // nil: nothing was written.
-func (p *plugins) grantPowers(ctx context.Context, name string, body Verdict) (undo func() error, err error) {
+func (p *plugins) grantPowers(ctx context.Context, name string, body api.Verdict) (undo func() error, err error) {
 	if len(body.Grants) == 0 || p.add == nil {
 		return nil, nil
 	}
@@ -227,7 +202,7 @@ func (p *plugins) grantPowers(ctx context.Context, name string, body Verdict) (u
 }
 
 // keepsServing refuses an approval that would stop the tools of the version that serves.
-func (p *plugins) keepsServing(ctx context.Context, name string, body Verdict) error {
+func (p *plugins) keepsServing(ctx context.Context, name string, body api.Verdict) error {
 	review, err := p.host.Review(ctx, name)
 	if err != nil {
 		return err
@@ -280,7 +255,7 @@ func (p *plugins) removePlugin(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func readVerdict(w http.ResponseWriter, r *http.Request) (body Verdict, err error) {
+func readVerdict(w http.ResponseWriter, r *http.Request) (body api.Verdict, err error) {
 	if r.ContentLength != 0 {
 		if err := httpjson.Read(w, r, &body); err != nil {
 			return body, err

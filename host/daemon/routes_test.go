@@ -65,6 +65,7 @@ var strangers = map[string][]visit{
 	"GET /v1/models/{id...}":             {{path: "/v1/models/{C}"}},
 	"GET /api/conversations":             {{path: "/api/conversations"}, {path: "/api/conversations?limit=1000"}},
 	"GET /api/conversations/{id}":        {{path: "/api/conversations/{C}"}},
+	"GET /api/conversations/{id}/call":   {{path: "/api/conversations/{C}/call?turn=1&call=call_1"}},
 	"DELETE /api/conversations/{id}":     {{path: "/api/conversations/{C}"}},
 	"GET /api/traces":                    {{path: "/api/traces?conversation_id={C}"}},
 	"GET /api/traces/{id}":               {{path: "/api/traces/last?conversation_id={C}"}, {path: "/api/traces/1"}},

@@ -77,6 +77,13 @@ type ShownResult struct {
 	Shown     int        `json:"shown,omitempty"`
 	Layer     tool.Layer `json:"layer,omitempty"`
 	ElapsedMS int64      `json:"elapsed_ms,omitempty"`
+	// Limit is the figure of Layer, of Unit, and LinesProduced and LinesShown count
+	// lines, if the result was cut.
+	Limit         int       `json:"limit,omitempty"`
+	Unit          tool.Unit `json:"unit,omitempty"`
+	LinesProduced int       `json:"lines_produced,omitempty"`
+	LinesShown    int       `json:"lines_shown,omitempty"`
+	Summarized    bool      `json:"summarized,omitempty"`
 }
 
 // A Renaming is the body of PATCH /api/conversations/{id}.

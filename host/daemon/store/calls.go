@@ -29,6 +29,9 @@ type Call struct {
 	Produced int    // characters
 	Shown    int    // characters
 	UUID     string // of the archived result; empty: none
+	// View is the tool.View of a cut result as JSON, without its Text, which
+	// limit.Restore cuts from the archived whole again; empty: the result was not cut.
+	View     string
 	Duration time.Duration
 	Created  time.Time
 }
@@ -49,9 +52,9 @@ const callsPerStatement = 64
 // The columns of a call: those that consecutive calls of one tool usually have in
 // common come first.
 const (
-	callColumns   = "principal, conversation_id, turn, tool_name, model, format, code, cut_by, archive_uuid, call_id, produced, shown, duration_us, created_at"
+	callColumns   = "principal, conversation_id, turn, tool_name, model, format, code, cut_by, archive_uuid, call_id, produced, shown, view, duration_us, created_at"
 	commonColumns = 9
-	ownColumns    = 5
+	ownColumns    = 6
 )
 
 func insertCallSQL() string {
@@ -88,7 +91,7 @@ func (s *Store) log(b *sqlite.Batch, calls []Call, now time.Time) error {
 			if c.Created.IsZero() {
 				c.Created = now
 			}
-			args = append(args, c.CallID, c.Produced, c.Shown, c.Duration.Microseconds(), c.Created.UnixMilli())
+			args = append(args, c.CallID, c.Produced, c.Shown, c.View, c.Duration.Microseconds(), c.Created.UnixMilli())
 		}
 		if _, err := b.Exec(statement, args...); err != nil {
 			return err
@@ -102,7 +105,7 @@ func (s *Store) log(b *sqlite.Batch, calls []Call, now time.Time) error {
 // callsPerStatement at most.
 func similar(calls []Call) int {
 	common := func(c Call) Call {
-		c.CallID, c.Produced, c.Shown, c.Duration, c.Created = "", 0, 0, 0, time.Time{}
+		c.CallID, c.Produced, c.Shown, c.View, c.Duration, c.Created = "", 0, 0, "", 0, time.Time{}
 		return c
 	}
 	first, n := common(calls[0]), 1
@@ -126,7 +129,7 @@ func (s *Store) Calls(ctx context.Context, sc archive.Scope, since time.Time) (l
 		var micros int64
 		var created sql.NullInt64
 		err := row.Scan(&c.Scope.Principal, &c.Scope.Conversation, &c.Turn, &c.CallID, &c.Tool, &c.Model, &c.Format, &c.Code,
-			&c.Layer, &c.Produced, &c.Shown, &c.UUID, &micros, &created)
+			&c.Layer, &c.Produced, &c.Shown, &c.UUID, &c.View, &micros, &created)
 		c.Duration, c.Created = time.Duration(micros)*time.Microsecond, sqlite.Time(created)
 		list = append(list, c)
 		return err
@@ -147,7 +150,7 @@ func callsSQL(sc archive.Scope, from int64) (text string, args []any) {
 		where, args = where+" AND conversation_id = ?", append(args, sc.Conversation)
 	}
 	return `SELECT principal, conversation_id, turn, call_id, tool_name, model, format, code, cut_by, produced, shown,
-		archive_uuid, duration_us, created_at FROM tool_calls WHERE ` + where + " ORDER BY created_at, id", args
+		archive_uuid, view, duration_us, created_at FROM tool_calls WHERE ` + where + " ORDER BY created_at, id", args
 }
 
 // RanTools returns the names of the tools that ran in a conversation, or in all of

@@ -144,3 +144,24 @@ test('an approval stops what serves only after a question', async () => {
   const now = await weir.api('api/plugins/reader');
   assert.deepEqual([now.plugin.state, now.plugin.version], ['ready', '0.2.0']);
 });
+
+test('a conversation that is opened again shows what the model read then', async () => {
+  model.calls = (question) => (/long/.test(question) ? [['long_text', { lines: 400 }]] : []);
+  const page = await world.visit();
+  await ask(page, 'Make something long');
+  await log(page).getByText('It is done.').waitFor();
+  const card = log(page).getByRole('region', { name: 'Tool call long_text' });
+  // told is what a person can read of a call and of the sums below it.
+  const told = async () => {
+    await card.getByText('What the model read').click();
+    await card.locator('pre').nth(1).filter({ hasText: /\d{3}/ }).waitFor();
+    return [await card.locator('.note').innerText(), await card.locator('.numbers').innerText(), await card.locator('pre').nth(1).innerText(), await log(page).locator('article > .note').last().innerText()];
+  };
+  const live = await told();
+  assert.match(live[0], /left out by the tool's own limit of 8,000 characters/);
+  await page.reload();
+  await card.waitFor();
+  const again = await told();
+  assert.equal(again[0], `${live[0]} Folded into a placeholder; the whole is in the archive.`);
+  assert.deepEqual(again.slice(1), live.slice(1));
+});

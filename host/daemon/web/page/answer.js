@@ -1,7 +1,7 @@
 // How an answer is drawn: its text, the calls of tools in it, and what a person is
 // asked. Whatever comes from a model or a tool is put in as text, never as markup.
 import { archive, loads } from "./archive.js";
-import { $, api, el, getJSON, num, problemText, speech, t, tag, visible } from "./base.js";
+import { $, api, el, getJSON, num, problemText, shown, speech, t, tag, visible } from "./base.js";
 
 export { Answer, keepDown, nameTab };
 
@@ -71,8 +71,19 @@ class Card {
     if (r.error) this.node.append(problemBox(r.error));
     if (r.line) this.node.title = r.line;
     if (r.produced) this.node.append(...this.flow(r));
-    if (r.text) this.node.append(el("details", {}, el("summary", {}, t("read")), el("pre", { tabindex: 0 }, r.text)));
+    if (r.text) this.node.append(...this.read(r));
     if (r.kept_uuid) this.keep(r.kept_uuid, r.produced);
+  }
+
+  // read shows what the model read, and beside it the placeholder that it reads now.
+  read(r) {
+    const part = (what, text) => el("details", {}, el("summary", {}, what), el("pre", { tabindex: 0 }, text));
+    if (!r.then) return [part(t("read"), shown(r.text))];
+    const then = part(t("read"), t("loading")), pre = then.lastChild;
+    then.addEventListener("toggle", async () => {
+      pre.textContent = shown(await r.then().catch((err) => (err.status === 404 ? t("readGone") : problemText(err))));
+    }, { once: true });
+    return [then, part(t("readNow"), shown(r.text))];
   }
 
   // flow shows what was produced, shown and kept.
@@ -89,10 +100,12 @@ class Card {
 
   notice(r) {
     if (r.summarized) return t("summarized", { model: r.summary_cost?.model || "" });
-    if (r.past && r.layer) return [t("cutBy", { chars: num(Math.max(0, r.produced - r.shown)), layer: t(`layer_${r.layer}`) }), r.folded ? t("folded") : ""].join(" ");
-    if (r.folded) return t("folded");
-    if (r.past && r.shown < r.produced) return t("bar", { shown: num(r.shown), produced: num(r.produced) });
-    if (!r.layer) return t("uncut");
+    return [this.cutText(r), r.folded ? t("folded") : ""].filter(Boolean).join(" ");
+  }
+
+  cutText(r) {
+    if (r.layer && !r.limit) return t("cutBy", { chars: num(Math.max(0, r.produced - r.shown)), layer: t(`layer_${r.layer}`) });
+    if (!r.layer) return r.past && r.shown < r.produced ? t("bar", { shown: num(r.shown), produced: num(r.produced) }) : t("uncut");
     return t("cut", {
       chars: num(Math.max(0, r.produced - r.shown)), lines: num(Math.max(0, r.lines_produced - r.lines_shown)),
       layer: t(`layer_${r.layer}`), limit: num(r.limit), unit: t(r.unit === "lines" ? "linesUnit" : "characters"),

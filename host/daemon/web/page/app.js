@@ -11,6 +11,7 @@ import { listChats, startTalks } from "./talks.js";
 
 const on = {
   "chat.start"(a, d) {
+    a.model = d.model;
     a.node.lang = d.locale === "zh" ? "zh-CN" : "en";
     $("demo").hidden = !d.simulated;
     conversation = d.conversation_id;
@@ -53,16 +54,17 @@ const on = {
     a.ended = true;
     if (a.gap) keepDown(() => a.catchUp(d.results || []));
     if (d.unsaved) a.note(t("unsaved"));
-    if (d.reason && d.reason !== "answer") a.note(t("ended", { reason: t(`reason_${d.reason}`) }));
-    const tokens = (d.usage?.prompt_tokens || 0) + (d.usage?.completion_tokens || 0);
-    if (d.calls) {
-      a.note(t("end", {
-        calls: num(d.calls), produced: num(d.produced_chars), shown: num(d.shown_chars), kept: num(d.kept_chars),
-        tokens: num(tokens), seconds: num(Math.round((d.elapsed_ms || 0) / 100) / 10),
-      }));
-    }
+    sums(a, d);
   },
 };
+
+// sums says at the end of a turn how it went.
+function sums(a, d) {
+  if (d.reason && d.reason !== "answer") a.note(t("ended", { reason: t(`reason_${d.reason}`) }));
+  const tokens = (d.usage?.prompt_tokens || 0) + (d.usage?.completion_tokens || 0);
+  a.note([d.calls ? t("end", { calls: num(d.calls), produced: num(d.produced_chars), shown: num(d.shown_chars) }) : "", d.model || a.model || "",
+    t("endTurn", { tokens: num(tokens), seconds: num(Math.round((d.elapsed_ms || 0) / 100) / 10) })].filter(Boolean).join(" · "));
+}
 
 // ---- asking
 
@@ -194,7 +196,8 @@ async function openChat(id, from = 0, { back = false } = {}) {
   leave();
   drawer("chats", false);
   const [stream, since] = await open.join(id);
-  const stored = await getJSON(`api/conversations/${encodeURIComponent(id)}`);
+  const [stored, { traces = [] }] = await Promise.all([getJSON(`api/conversations/${encodeURIComponent(id)}`),
+    getJSON(`api/traces?limit=1000&conversation_id=${encodeURIComponent(id)}`).catch(() => ({}))]);
   conversation = id;
   nameTab(stored.conversation.title);
   loads.clear();
@@ -203,7 +206,7 @@ async function openChat(id, from = 0, { back = false } = {}) {
   $("budget").hidden = true;
   $("log").replaceChildren();
   const messages = stored.messages || [], last = messages.findLastIndex((m) => m.role === "user");
-  const place = draw(stream ? messages.slice(0, last + 1) : messages, from);
+  const place = draw(stream ? messages.slice(0, last + 1) : messages, traces, from);
   $("scroll").scrollTop = $("scroll").scrollHeight;
   listChats();
   const question = messages[last]?.text || "";
@@ -219,8 +222,9 @@ async function openChat(id, from = 0, { back = false } = {}) {
   });
 }
 
-// draw shows stored messages and returns the node of one of them, counted from 1.
-function draw(messages, from) {
+// draw shows stored messages, with how their turns went where that is still known,
+// and returns the node of one of them, counted from 1.
+function draw(messages, traces, from) {
   const args = new Map();
   let answer = null, place = null;
   messages.forEach((m, i) => {
@@ -232,19 +236,25 @@ function draw(messages, from) {
       if (m.reasoning) answer.think(m.reasoning);
       if (m.role === "assistant" && m.text) answer.stream(m.text);
       for (const c of m.calls || []) args.set(c.id, c.args);
-      for (const r of m.results || []) past(answer, r, args.get(r.call_id));
+      for (const r of m.results || []) past(answer, r, m.turn, args.get(r.call_id));
     }
+    const trace = m.turn !== messages[i + 1]?.turn && traces.find((x) => x.turn === m.turn);
+    if (trace && answer) sums(answer, trace);
     if (i + 1 === from) place = m.role === "user" ? $("log").lastChild : answer.node.lastChild || answer.node;
   });
   return place;
 }
 
-function past(answer, r, args) {
+// past draws a stored result as it was drawn when it came. What the model read then is
+// asked for when someone wants to see it, if a placeholder has taken its place.
+function past(answer, r, turn, args) {
   const shown = Math.min(r.shown || chars(r.text || ""), r.chars || 0);
   const card = answer.call({ id: r.call_id, tool: r.tool, arguments: args });
   card.done({
     ok: !r.err, produced: r.chars, shown, text: r.text, kept_uuid: r.ref?.uuid, folded: r.folded, past: true,
-    layer: r.layer, elapsed_ms: r.elapsed_ms,
+    layer: r.layer, elapsed_ms: r.elapsed_ms, limit: r.limit, unit: r.unit, summarized: r.summarized,
+    lines_produced: r.lines_produced, lines_shown: r.lines_shown,
+    then: r.folded && (async () => (await getJSON(`api/conversations/${encodeURIComponent(conversation)}/call?${new URLSearchParams({ turn, call: r.call_id })}`)).text),
   });
   card.node.classList.toggle("cut", Boolean(r.layer));
 }

@@ -1,5 +1,5 @@
 // The reader of archived results, and those that the next question brings along.
-import { $, chars, el, getJSON, num, problemText, speech, t } from "./base.js";
+import { $, chars, el, getJSON, num, problemText, shown, speech, t } from "./base.js";
 
 export { archive, loads, startArchive };
 
@@ -52,7 +52,7 @@ const archive = {
     try {
       const page = await getJSON(`api/archives/${encodeURIComponent(uuid)}?${query}`);
       if (uuid !== this.uuid) return;
-      $("archive-text").textContent = (more ? $("archive-text").textContent : "") + page.text;
+      $("archive-text").textContent = (more ? $("archive-text").textContent : "") + shown(page.text);
       this.next = page.next_offset || 0;
       $("archive-info").textContent = t("archiveInfo", { chars: num(page.chars), lines: num(page.lines), shown: num(chars($("archive-text").textContent)) }) +
         (page.matches ? ` ${t("matches", { n: num(page.matches) })}` : "");

@@ -1,7 +1,7 @@
 // What all parts of the page use: elements, language, and requests to the daemon.
 import { words } from "./words.js";
 
-export { $, api, chars, el, getJSON, keepToken, lang, moment, money, num, Problem, problemText, recall, remembered, size, speech, switchLanguage, t, tag, token, translate, visible };
+export { $, api, chars, el, getJSON, keepToken, lang, moment, money, num, Problem, problemText, recall, remembered, shown, size, speech, switchLanguage, t, tag, token, translate, visible };
 
 const $ = (id) => document.getElementById(id);
 const chars = (s) => Array.from(s).length; // code points, as weir counts
@@ -125,3 +125,7 @@ const speech = {
 
 // visible writes out what does not show in JSON or turns the order around.
 const visible = (json) => json.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => c.split("").map((u) => `\\u${u.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""));
+
+// shown is visible for the text of a tool, which may be indented by tabs and have
+// joined characters.
+const shown = (text) => text.replace(/(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => `⟨U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);

@@ -87,7 +87,7 @@ export const words = {
   plan: ["Plan: {steps}", "计划：{steps}"],
   budget: ["{tokens} of {window} tokens", "{tokens} / {window} 词元"],
   budgetOpen: ["{tokens} tokens", "{tokens} 词元"],
-  end: ["Tool calls: {calls} · {produced} produced → {shown} shown → {kept} kept · {tokens} tokens · {seconds} s", "{calls} 次调用 · 产生 {produced} → 展示 {shown} → 保留 {kept} · {tokens} 词元 · {seconds} 秒"],
+  end: ["Tool calls: {calls} · {produced} characters produced → {shown} shown", "{calls} 次工具调用 · 产生 {produced} 字符 → 展示 {shown}"],
   ended: ["Ended: {reason}", "结束原因：{reason}"],
   reason_max_calls: ["the number of tool calls is used up", "工具调用次数已用完"],
   reason_repeated: ["the model repeated the same call", "模型重复了同一调用"],
@@ -258,4 +258,7 @@ export const words = {
   wait_tool: ["{tool} is running", "{tool} 正在运行"],
   wait_person: ["Waiting for you", "等待你批准"],
   seconds: ["{n} s", "{n} 秒"],
+  readNow: ["What it reads now: a placeholder", "现在读到的内容：占位符"],
+  readGone: ["It can no longer be shown: the whole text is gone, or a model had shortened it.", "已无法显示：完整内容已不存在，或它是由模型缩写的。"],
+  endTurn: ["{tokens} tokens · {seconds} s", "{tokens} 词元 · {seconds} 秒"],
 };
