@@ -59,7 +59,7 @@ func Agent(configured *int, windowTokens int) (chars int, why string) {
 	case configured == nil && windowTokens <= 0:
 		return 8000, "the model's window is unknown"
 	case configured == nil:
-		return byWindow(windowTokens), fmt.Sprintf("by the model's window of %d tokens", windowTokens)
+		return byWindow(windowTokens), fmt.Sprintf("the model's window of %d tokens", windowTokens)
 	case *configured <= 0:
 		return 4000, fmt.Sprintf("max_tool_result_length = %d means the default", *configured)
 	case *configured < minShare:

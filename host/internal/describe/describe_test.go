@@ -48,6 +48,14 @@ func TestSummariesGolden(t *testing.T) {
 	}
 }
 
+// Lines of context are no matches.
+func TestContextIsNoMatch(t *testing.T) {
+	text := strings.Repeat("README.md-29-above\nREADME.md:30:the match\nREADME.md-31-below\n--\n", 3) + "a.go-1-x\na.go:2:y\n"
+	if got, want := Summarize(text, 200), "README.md ×3, a.go ×1; README.md:30:the match"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestKinds(t *testing.T) {
 	files, err := filepath.Glob("testdata/summaries/*.txt")
 	if err != nil {

@@ -99,14 +99,15 @@ func shape(value string, room, depth int) string {
 	return b.String()
 }
 
-// sumMatches returns the files with the most lines, and their counts.
+// sumMatches returns the files with the most matches, and their counts. Lines of context
+// do not count.
 func sumMatches(text string) string {
 	count := map[string]int{}
 	var files []string
 	first := ""
 	for line := range strings.Lines(text) {
 		file := fileAt(line)
-		if file == "" {
+		if file == "" || line[len(file)] != ':' {
 			continue
 		}
 		if first == "" {
@@ -118,6 +119,9 @@ func sumMatches(text string) string {
 		count[file]++
 	}
 	sort.SliceStable(files, func(i, j int) bool { return count[files[i]] > count[files[j]] })
+	if len(files) == 0 {
+		return ""
+	}
 	var b strings.Builder
 	for _, f := range files[:min(5, len(files))] {
 		b.WriteString(f + " ×" + strconv.Itoa(count[f]) + ", ")
