@@ -87,7 +87,8 @@ func (s *snapshot) sources() []string {
 	return out
 }
 
-// logChange logs the states of all plugins at the first scan, later the changes.
+// logChange logs how many plugins there are at the first scan and which of them are
+// refused; later it logs the changes. What waits at the start has waited before.
 func (h *Host) logChange(old, next *snapshot, c Change) {
 	if old != nil && c.Empty() {
 		h.log.Debug("plugins scanned; nothing is different")
@@ -109,7 +110,11 @@ func (h *Host) logChange(old, next *snapshot, c Change) {
 	for _, info := range next.infos() {
 		counts[info.State]++
 		if was, ok := before[info.Source]; info.State != plugin.Ready && (!ok || was.state != info.State) {
-			h.log.Warn("plugin", "name", info.Name, "state", string(info.State), "why", info.Why.String(), "fix", info.Fix.String())
+			log := h.log.Warn
+			if old == nil && info.State == plugin.Pending {
+				log = h.log.Debug
+			}
+			log("plugin", "name", info.Name, "state", string(info.State), "why", info.Why.String(), "fix", info.Fix.String())
 		}
 	}
 	args := []any{"ready", counts[plugin.Ready], "waiting", counts[plugin.Pending], "refused", counts[plugin.Invalid], "tools", len(next.names)}

@@ -164,6 +164,8 @@ func (c *cli) banner(ctx context.Context, a *app.App, url string) {
 	c.errf("  ask     weir ask \"Where is the limit applied?\"\n  stop    Ctrl-C\n\n")
 }
 
+// tellPlugins says how many tools there are, which plugins are broken, and how many
+// wait.
 func (c *cli) tellPlugins(plugins []plugin.Info) {
 	var ready []string
 	for _, p := range plugins {
@@ -172,13 +174,21 @@ func (c *cli) tellPlugins(plugins []plugin.Info) {
 		}
 	}
 	c.errf("  tools   %d ready: %s\n", len(ready), textOf(term.OneLine(plugincmd.Names(ready), 200)))
+	waiting := 0
 	for _, p := range plugins {
-		if p.State == plugin.Ready && p.Pending == nil {
+		switch {
+		case p.State == plugin.Pending || p.State == plugin.Ready && p.Pending != nil:
+			waiting++
+			continue
+		case p.State == plugin.Ready || p.State == plugin.Disabled:
 			continue
 		}
 		fmt.Fprintf(c.Err, "          %s %s: %s\n", c.Label(string(p.State), 8), p.Name, c.pluginCommands().Sentence(plugincmd.Why(p)))
 		if fix := plugincmd.Fix(p); !fix.IsZero() {
 			fmt.Fprintf(c.Err, "                   → %s\n", c.pluginCommands().Sentence(fix))
 		}
+	}
+	if waiting > 0 {
+		c.errf("  waiting %d plugins: `weir plugin list` says for what\n", waiting)
 	}
 }
