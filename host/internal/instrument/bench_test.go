@@ -1,7 +1,9 @@
 package instrument
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -159,4 +161,41 @@ func BenchmarkRewrite(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(len(result.Wasm))/float64(len(wasm)), "×size")
+}
+
+// BenchmarkRewriteWorst rewrites single functions of a stranger, of two sizes: in a
+// process that cannot be killed, the time for a byte must be that of both.
+func BenchmarkRewriteWorst(b *testing.B) {
+	call := []byte{w.Call, 0}
+	nested := func(open []byte, depth int, inside []byte, n int) []byte {
+		return w.Cat(bytes.Repeat(open, depth), bytes.Repeat(inside, n/len(inside)), bytes.Repeat([]byte{w.End}, depth))
+	}
+	block, loop := []byte{w.Block, w.Empty}, []byte{w.Loop, w.Empty}
+	turning := w.Cat(loop, []byte{get, 0, w.BrIf, 0, w.End})
+	for name, body := range map[string]func(n int) []byte{
+		"calls":                   func(n int) []byte { return bytes.Repeat(call, n/2) },
+		"calls in nested blocks":  func(n int) []byte { return nested(block, 9990, call, n) },
+		"calls in nested loops":   func(n int) []byte { return nested(loop, 990, call, n) },
+		"loops in nested blocks":  func(n int) []byte { return nested(block, 9990, turning, n) },
+		"blocks in nested blocks": func(n int) []byte { return nested(block, 9990, w.Cat(block, []byte{w.End}), n) },
+		"branches out of loops": func(n int) []byte {
+			return nested(w.Cat(loop, []byte{get, 0, w.BrIf, 0}), 990, w.Cat([]byte{get, 0, w.BrIf}, w.U32(989)), n)
+		},
+		"short loops": func(n int) []byte { return bytes.Repeat(turning, n/len(turning)) },
+	} {
+		for _, size := range []int{1 << 20, 7 << 20} {
+			b.Run(fmt.Sprintf("%s/%dMB", name, size>>20), func(b *testing.B) {
+				wasm := w.New().Types(w.Func([]byte{w.I32}, nil), w.Func(nil, nil)).Functions(1, 0).Memories(w.Limits(1, -1)).Exports(w.ExportFunc("run", 1)).
+					Code(w.Body(), w.Body(body(size)...)).Bytes()
+				r, err := wasmcheck.Check(wasm, wasmcheck.Limits{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				for b.Loop() {
+					_, err = Rewrite(r, Options{Stop: true, Renew: true}) // or a refusal, for its growth
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(wasm)), "ns/B")
+			})
+		}
+	}
 }

@@ -8,6 +8,7 @@ type loops struct {
 	report *wasmcheck.Report
 	all    []loop // in the order of their heads
 	open   []int  // for each open block the loop that it is; -1: none
+	inner  int    // the innermost open loop; -1: none
 }
 
 // loop is one of them.
@@ -17,6 +18,7 @@ type loop struct {
 	takes bool // it has parameters, which are on the stack at its head
 	holds bool // there are loops in it
 	bytes int  // its length
+	outer int  // the loop around it; -1: none
 }
 
 // counted says that the loop counts its turns in a local.
@@ -36,20 +38,25 @@ func (l loop) copies() uint32 {
 	return uint32(min(4, max(1, 192/l.bytes)))
 }
 
-// read goes through a body from its beginning.
+// read goes through a body from its beginning. Only the innermost loop learns of a
+// call, and tells the loop around it at its end: a function can have millions of calls
+// inside thousands of blocks.
 func (l *loops) read(b *wasmcheck.Body) {
-	l.all, l.open = l.all[:0], append(l.open[:0], -1)
+	l.all, l.open, l.inner = l.all[:0], append(l.open[:0], -1), -1
 	for b.Next() {
 		switch b.Op {
 		case wasmcheck.OpBlock, wasmcheck.OpIf:
 			l.open = append(l.open, -1)
 		case wasmcheck.OpLoop:
-			l.around(func(x *loop) { x.holds = true })
-			l.open = append(l.open, len(l.all))
-			l.all = append(l.all, loop{takes: l.takes(b), bytes: -b.At})
+			if l.inner >= 0 {
+				l.all[l.inner].holds = true
+			}
+			l.all = append(l.all, loop{takes: l.takes(b), bytes: -b.At, outer: l.inner})
+			l.inner = len(l.all) - 1
+			l.open = append(l.open, l.inner)
 		case wasmcheck.OpEnd:
 			if n := l.open[len(l.open)-1]; n >= 0 {
-				l.all[n].bytes += b.End
+				l.end(n, b.End)
 			}
 			l.open = l.open[:len(l.open)-1]
 		case wasmcheck.OpBr, wasmcheck.OpBrIf, wasmcheck.OpBrTable:
@@ -59,17 +66,19 @@ func (l *loops) read(b *wasmcheck.Body) {
 				}
 			}
 		case wasmcheck.OpCall, wasmcheck.OpCallIndirect:
-			l.around(func(x *loop) { x.calls++ })
+			if l.inner >= 0 {
+				l.all[l.inner].calls++
+			}
 		}
 	}
 }
 
-// around tells all loops that are open of what is in them.
-func (l *loops) around(tell func(*loop)) {
-	for _, n := range l.open {
-		if n >= 0 {
-			tell(&l.all[n])
-		}
+// end closes a loop.
+func (l *loops) end(n, at int) {
+	x := l.all[n]
+	l.all[n].bytes += at
+	if l.inner = x.outer; x.outer >= 0 {
+		l.all[x.outer].calls += x.calls
 	}
 }
 
