@@ -16,6 +16,7 @@ has_c() {
 
 # rustup's rustc is often found before the system's and has no library for Wasm.
 has_rust() {
+	command -v cargo >/dev/null 2>&1 || return 1
 	for rustc in rustc /usr/bin/rustc; do
 		if has_target "$rustc" wasm32-unknown-unknown && { has_target "$rustc" wasm32-wasi || has_target "$rustc" wasm32-wasip1; }; then
 			return 0
@@ -61,7 +62,7 @@ look() { # look WHAT PACKAGE...
 	fi
 }
 look c clang lld wasi-libc libclang-rt-dev-wasm32
-look rust rustc libstd-rust-dev-wasm32
+look rust rustc cargo libstd-rust-dev-wasm32
 look npm nodejs npm ca-certificates
 look browser chromium
 

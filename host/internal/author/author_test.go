@@ -6,12 +6,14 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/author"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/toolchain"
 	"github.com/weirhost/weir/host/plugintest"
 )
 
@@ -135,5 +137,41 @@ func TestMake(t *testing.T) {
 	_, err = author.Make(t.Context(), dir, wasm, io.Discard)
 	if m, ok := errors.AsType[*author.Missing](err); !ok || m.Program != "go" || m.Get == "" {
 		t.Errorf("without Go it says %v", err)
+	}
+}
+
+// TestCargo: a folder with a Cargo.toml is built by cargo, which finds what it depends on.
+func TestCargo(t *testing.T) {
+	l, _ := author.Named("rust")
+	need(t, l)
+	compiler, _, _ := toolchain.Rustc()
+	if _, err := exec.LookPath(toolchain.Cargo(compiler)); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("cargo is missing: apt install cargo")
+		}
+		t.Skip("cargo is missing: apt install cargo")
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"Cargo.toml":      "[package]\nname = \"my-tool\"\nversion = \"1.0.0\"\nedition = \"2021\"\n[lib]\ncrate-type = [\"cdylib\"]\n[dependencies]\nnine = { path = \"nine\" }\n",
+		"src/lib.rs":      "#[no_mangle]\npub extern \"C\" fn my_tool() -> i32 { nine::nine() }\n",
+		"nine/Cargo.toml": "[package]\nname = \"nine\"\nversion = \"1.0.0\"\nedition = \"2021\"\n",
+		"nine/src/lib.rs": "pub fn nine() -> i32 { 9 }\n",
+	} {
+		to := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, _ := author.Of(dir); got.Name != "rust" {
+		t.Fatalf("the folder counts as one of %q", got.Name)
+	}
+	wasm := filepath.Join(dir, "my_tool.wasm")
+	if _, err := author.Make(t.Context(), dir, wasm, io.Discard); err != nil {
+		f, _ := errors.AsType[*author.Failed](err)
+		t.Fatalf("%v %+v", err, f)
+	}
+	if module, err := os.ReadFile(wasm); err != nil || !bytes.HasPrefix(module, []byte("\x00asm")) || !bytes.Contains(module, []byte("my_tool")) {
+		t.Errorf("%d bytes are no module with the tool, %v", len(module), err)
 	}
 }

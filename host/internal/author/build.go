@@ -3,6 +3,7 @@ package author
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -61,11 +62,14 @@ func Make(ctx context.Context, dir, wasm string, progress io.Writer) (b Build, e
 	}
 	defer os.RemoveAll(tmp)
 	out := filepath.Join(tmp, filepath.Base(wasm))
-	for _, c := range l.Build(out) {
+	for _, c := range l.Build(dir, out) {
 		if _, err := os.Stat(filepath.Join(dir, c.Unless)); c.Unless != "" && err == nil {
 			continue
 		}
 		if err := c.run(ctx, dir, progress); err != nil {
+			return b, err
+		}
+		if err := c.collect(dir, out); err != nil {
 			return b, err
 		}
 	}
@@ -74,6 +78,28 @@ func Make(ctx context.Context, dir, wasm string, progress io.Writer) (b Build, e
 	}
 	b.Took = time.Since(began)
 	return b, os.Rename(out, absolute(wasm))
+}
+
+// collect copies the module to out if the command has left it elsewhere.
+func (c Command) collect(dir, out string) error {
+	if c.Module == "" {
+		return nil
+	}
+	newest, at := "", time.Time{}
+	found, err := filepath.Glob(filepath.Join(dir, c.Module))
+	for _, file := range found {
+		if st, err := os.Stat(file); err == nil && !st.ModTime().Before(at) {
+			newest, at = file, st.ModTime()
+		}
+	}
+	if err != nil || newest == "" {
+		return &Failed{c.Args[0], `it ended well and wrote no module: a tool is a library, in Cargo.toml crate-type = ["cdylib"] below [lib]`}
+	}
+	module, err := os.ReadFile(newest)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, module, 0o644)
 }
 
 // grace is how long a cancelled command may take to end.
@@ -89,6 +115,8 @@ func (c Command) run(ctx context.Context, dir string, progress io.Writer) error 
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, exec.ErrNotFound):
+		return &Missing{c.Args[0], "Rust", "sudo apt-get install cargo libstd-rust-dev-wasm32, or see https://rustup.rs"}
 	case err != nil:
 		return &Failed{c.Args[0], said.String()}
 	}

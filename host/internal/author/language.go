@@ -27,10 +27,10 @@ type Language struct {
 	// SDK lists the files of the SDK that a new tool gets, by their path in its
 	// folder; nil: none.
 	SDK func(s Spec) (map[string][]byte, error)
-	// Build lists the commands that make the module at out of the folder they are
-	// run in. They are run in order, the first that fails ends the build. nil: the
+	// Build lists the commands that make the module at out of the folder dir, in which
+	// they are run. They are run in order, the first that fails ends the build. nil: the
 	// host runs the source as it is.
-	Build func(out string) []Command
+	Build func(dir, out string) []Command
 	// Slow says what people should know who build for the first time; empty: nothing.
 	Slow string
 }
@@ -42,6 +42,9 @@ type Command struct {
 	// Unless is a path in the folder whose presence makes the command superfluous;
 	// empty: it is always run.
 	Unless string
+	// Module is a pattern of files in the folder, of which the command writes the
+	// module as the newest; empty: it writes the module to its place.
+	Module string
 }
 
 // Languages are all there are, in the order in which they are offered.
@@ -108,7 +111,7 @@ func golang() Language {
 		Templates: []string{"basic", "http", "files"},
 		Needs:     toolchain.Go(),
 		SDK:       goSDK,
-		Build: func(out string) []Command {
+		Build: func(_, out string) []Command {
 			return []Command{{
 				Args: []string{"go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, "."},
 				Env:  []string{"GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off"},

@@ -2,23 +2,31 @@ package author
 
 import (
 	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/weirhost/weir/host/internal/toolchain"
 	"github.com/weirhost/weir/sdk"
 )
 
-// rust is Rust, by its compiler alone: a tool of one's own with dependencies is
-// built by cargo.
+// rust is Rust: by its compiler alone, or by cargo where there is a Cargo.toml.
 func rust() Language {
 	return Language{
 		Name: "rust", Title: "Rust",
 		Source:    "main.rs",
-		Marks:     []string{"main.rs"},
+		Marks:     []string{"main.rs", "Cargo.toml"},
 		Templates: []string{"basic", "http", "files"},
 		Needs:     toolchain.Rust(),
 		SDK:       copied("rust/weir.rs", "weir/mod.rs"),
-		Build: func(out string) []Command {
+		Build: func(dir, out string) []Command {
 			compiler, target, _ := toolchain.Rustc()
+			if _, err := os.Stat(filepath.Join(dir, "Cargo.toml")); err == nil {
+				return []Command{{
+					Args:   []string{toolchain.Cargo(compiler), "build", "--release", "--lib", "--target", target, "--target-dir", "target"},
+					Env:    []string{"RUSTC=" + compiler},
+					Module: filepath.Join("target", target, "release", "*.wasm"),
+				}}
+			}
 			return []Command{{Args: []string{
 				compiler, "--edition", "2021", "--crate-type", "cdylib", "--target", target,
 				"-C", "opt-level=s", "-C", "lto", "-C", "panic=abort", "-C", "strip=symbols", "-o", out, "main.rs",
@@ -36,7 +44,7 @@ func c() Language {
 		Templates: []string{"basic", "http", "files"},
 		Needs:     toolchain.C(),
 		SDK:       copied("c/weir.h", "weir/weir.h"),
-		Build: func(out string) []Command {
+		Build: func(_, out string) []Command {
 			return []Command{{Args: []string{
 				"clang", "--target=wasm32-wasi", "--sysroot=" + toolchain.Sysroot(), "-mexec-model=reactor", "-std=gnu11", "-Os", "-Wall", "-Wextra", "-Wl,--strip-all", "-o", out, "main.c",
 			}}}
@@ -54,7 +62,7 @@ func assemblyScript() Language {
 		Templates: []string{"basic", "http"},
 		Needs:     toolchain.Node(),
 		SDK:       copied("assemblyscript/weir.ts", "weir/weir.ts"),
-		Build: func(out string) []Command {
+		Build: func(_, out string) []Command {
 			return []Command{
 				{Args: []string{"npm", "install", "--no-audit", "--no-fund", "--loglevel=error"}, Unless: "node_modules/assemblyscript"},
 				{Args: []string{"npx", "asc", "main.ts", "--outFile", out, "-Os", "--runtime", "stub", "--use", "abort=weir/weir/stop"}},

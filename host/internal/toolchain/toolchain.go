@@ -80,6 +80,17 @@ func Rustc(besides ...string) (compiler, target string, ok bool) {
 	return "", "", false
 }
 
+// Cargo returns the cargo that belongs to a compiler: one of another version may pass
+// flags that it does not know.
+func Cargo(compiler string) string {
+	if dir := filepath.Dir(compiler); dir != "." {
+		if beside, err := exec.LookPath(filepath.Join(dir, "cargo")); err == nil {
+			return beside
+		}
+	}
+	return "cargo"
+}
+
 func hasTarget(rustc, target string) bool {
 	out, err := exec.Command(rustc, "--print", "target-libdir", "--target", target).Output()
 	if err != nil {
