@@ -180,13 +180,17 @@ func hasChinese(s string) bool {
 }
 
 // A text of more than 8 MiB is kept up to there, and says so before it, at its end in the
-// archive, and in its line; in both isolations and languages.
+// archive, and in its line: in English from a process, in Chinese inline.
 func TestMoreThanTheWholeIsCutAndSays(t *testing.T) {
 	for l, want := range map[tool.Locale][2]string{
 		tool.En: {"[The result is longer than 8MiB. weir kept its first 8MiB and the rest is gone: ask for a smaller part.]\n0123", "\n[weir: the text goes on here; only its first 8MiB were kept]"},
 		tool.Zh: {"[结果超过 8MiB", "\n[weir："},
 	} {
-		h := open(t, drop(t, "probe"), nil)
+		h := open(t, drop(t, "probe"), func(c *Config) {
+			if l == tool.Zh {
+				c.Sandbox.Workers.Isolation = Inline
+			}
+		})
 		r := call(t, h.Session("me", "c1").In(l), "huge", `{}`)
 		if r.Err != nil || !r.Incomplete || r.Ref == nil || !strings.HasPrefix(limit.Render(r, l), want[0]) || !strings.Contains(limit.Line(r), "✗ only the first 8MiB") {
 			t.Fatalf("%v, ref %v: %.200s", r.Err, r.Ref, limit.Render(r, l))
