@@ -53,13 +53,13 @@ func (c *cli) searchArchives(ctx context.Context, cl *session, q url.Values) err
 	for _, h := range out.Hits {
 		if h.UUID != last {
 			last = h.UUID
-			fmt.Fprintf(c.Out, "%s  %s  %s  %s\n", h.UUID, h.Created.Local().Format("2006-01-02 15:04"), h.Tool, term.OneLine(h.Query, 60))
+			fmt.Fprintf(c.Out, "%s  %s  %s  %s\n", h.UUID, h.Created.Local().Format("2006-01-02 15:04"), h.Tool, term.Visible(h.Query, 60))
 		}
 		if h.Line == 0 {
-			c.outf("  (in its call) %s\n", h.Snippet)
+			c.outf("  (in its call) %s\n", term.Plain(h.Snippet))
 			continue
 		}
-		fmt.Fprintf(c.Out, "  %d: %s\n", h.Line, h.Snippet)
+		fmt.Fprintf(c.Out, "  %d: %s\n", h.Line, term.Plain(h.Snippet))
 	}
 	if len(out.Hits) == 0 {
 		c.errf("nothing found in %d results\n", out.Archives)
@@ -269,7 +269,7 @@ func (c *cli) listArchives(ctx context.Context, cl *session, q url.Values) error
 			if a.Pruned {
 				state = c.Sprintf(" (pruned)")
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s%s\t%d\t%d\t%d\t%s\n", a.UUID, a.Created.Local().Format("2006-01-02 15:04"), a.Tool, state, a.Chars, a.Lines, a.Loads, term.OneLine(a.Query, 50))
+			fmt.Fprintf(w, "%s\t%s\t%s%s\t%d\t%d\t%d\t%s\n", a.UUID, a.Created.Local().Format("2006-01-02 15:04"), a.Tool, state, a.Chars, a.Lines, a.Loads, term.Visible(a.Query, 50))
 		}
 	})
 	return nil

@@ -149,7 +149,7 @@ func (c *cli) report(ctx context.Context, err error) int {
 // complain writes a problem: for people on stderr, with --json also as the one
 // value on stdout.
 func (c *cli) complain(code string, text, fix tool.Text) {
-	msg, hint := c.Text(text), c.Text(fix)
+	msg, hint := term.Plain(c.Text(text)), term.Plain(c.Text(fix)) // names of files and texts of servers are in it
 	line := "weir: " + msg
 	if hint != "" {
 		line += "\n      " + hint

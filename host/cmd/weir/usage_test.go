@@ -37,6 +37,16 @@ func runIn(ctx context.Context, t *testing.T, dir, config string, args ...string
 	return code, out.String(), errs.String()
 }
 
+// An error steers no terminal, whatever it quotes: names of files, for example.
+func TestErrorsAreTame(t *testing.T) {
+	evil := filepath.Join(t.TempDir(), "\x1b[31m\u202e")
+	var out, errs bytes.Buffer
+	code := run(t.Context(), []string{"--config", evil, "tool", "list"}, term.Env{In: strings.NewReader(""), Out: &out, Err: &errs, Lookup: barely(t)})
+	if said := errs.String(); code != term.ExitUsage || !strings.Contains(said, "there is no configuration file") || strings.ContainsAny(said, "\x1b\u202e") {
+		t.Errorf("code %d, %q", code, said)
+	}
+}
+
 // A mistake in the arguments has one exit code, whoever finds it.
 func TestExitCodes(t *testing.T) {
 	const unkeyed = "[models.m]\nprovider = \"deepseek\"\nmodel = \"m\"\nkey = \"${NOKEY}\"\n"

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/tomlpos"
+	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -51,7 +52,7 @@ type positions struct {
 
 // fault returns a Fault at a key. Without a file it has no position.
 func (p positions) fault(text, hint tool.Text, key ...string) Fault {
-	f := Fault{Msg: text, Hint: hint}
+	f := Fault{Msg: msg.Clean(text, limit.Visible), Hint: hint} // it names keys of the file
 	if p.file != "" {
 		f.File = p.file
 		f.Line, f.Col = p.doc.Position(key...)

@@ -1,6 +1,10 @@
 package config
 
-import "testing"
+import (
+	"strings"
+	"testing"
+	"unicode"
+)
 
 // The fault of a misspelled key suggests a key of the same table.
 func TestUnknownKeyNamesTheNearest(t *testing.T) {
@@ -14,6 +18,26 @@ func TestUnknownKeyNamesTheNearest(t *testing.T) {
 		_, faults := Parse("tools.toml", text)
 		if len(faults) != 1 || faults[0].Hint.String() != want {
 			t.Errorf("%q: %+v; want %q", text, faults, want)
+		}
+	}
+}
+
+// A terminal obeys nothing that a file has in its keys and values.
+func TestFaultsAreTame(t *testing.T) {
+	for _, text := range []string{
+		"\"\\u001b[2J\" = 1\n",
+		"[models.\"\\u001b[31m\\u202e\"]\nprovider = \"\\u001b[1m\"\n",
+		"[agents.\"\\u009b31m\"]\nmode = \"x\"\n",
+		"[grants.\"\\u001b[9m\"]\npaths = [{ guest = \"/\\u001b[7m\", host = \"\\u0007\", mode = \"\\u001b[7m\" }]\n",
+	} {
+		_, faults := Parse("tools.toml", text)
+		if len(faults) == 0 {
+			t.Errorf("%q has no fault", text)
+		}
+		for _, f := range faults {
+			if s := f.String(); strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) }) {
+				t.Errorf("%q: %q", text, s)
+			}
 		}
 	}
 }
