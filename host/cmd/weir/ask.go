@@ -127,7 +127,7 @@ func (c *cli) question(args, files []string) (string, error) {
 	if !fromInput(args) {
 		parts = append(parts, strings.Join(args, " "))
 	}
-	if fromInput(args) || given(c.In) {
+	if fromInput(args) || hasInput(c.In) {
 		text, err := readText(c.In, "standard input")
 		if err != nil {
 			return "", err
@@ -149,9 +149,9 @@ func (c *cli) question(args, files []string) (string, error) {
 	return strings.Join(parts, "\n\n"), nil
 }
 
-// given reports whether somebody put something into standard input: a pipe or a
+// hasInput reports whether somebody put something into standard input: a pipe or a
 // file is, a terminal and /dev/null are not.
-func given(r io.Reader) bool {
+func hasInput(r io.Reader) bool {
 	f, ok := r.(*os.File)
 	if !ok {
 		return true

@@ -40,16 +40,16 @@ func (c *cli) translate(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	root.SetUsageFunc(c.translatedUsage(root.UsageFunc()))
-	var each func(*cobra.Command)
-	each = func(cmd *cobra.Command) {
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
 		cmd.InitDefaultHelpFlag()
 		cmd.Short, cmd.Long = c.translatedHelp(cmd, cmd.Short), c.translatedHelp(cmd, cmd.Long)
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { f.Usage = c.translatedHelp(cmd, f.Usage) })
 		for _, sub := range cmd.Commands() {
-			each(sub)
+			walk(sub)
 		}
 	}
-	each(root)
+	walk(root)
 }
 
 // helpf returns a help text with arguments, in English. translate then finds its
