@@ -27,9 +27,9 @@ func (e *exports) routes() []openapi.Route {
 			Auth: openapi.Token, Handle: e.exportConversation,
 			About: "Everything of a conversation, as JSON lines, as one JSON document, or as Markdown for people",
 			Query: []openapi.Param{
-				param("format", "string", "jsonl, json or markdown; left out: jsonl"),
-				param("archives", "boolean", "whether to include the archived texts; left out: only in jsonl, which always has them"),
-				param("locale", "string", "the language of Markdown's headings, en or zh; left out: en"),
+				queryParam("format", "string", "jsonl, json or markdown; left out: jsonl"),
+				queryParam("archives", "boolean", "whether to include the archived texts; left out: only in jsonl, which always has them"),
+				queryParam("locale", "string", "the language of Markdown's headings, en or zh; left out: en"),
 			},
 			Kind:  kindLines + ", " + kindJSON + ", " + kindMarkdown,
 			Fails: []int{400, 404},

@@ -95,7 +95,7 @@ func (p *plugins) routes() []openapi.Route {
 			Method: "DELETE", Path: "/api/plugins/{name}",
 			Auth: openapi.Operator, Handle: whole(p.admission, p.removePlugin),
 			About: "Forget a plugin",
-			Query: []openapi.Param{param("files", "string", "remove: its files too; keep or left out: not")},
+			Query: []openapi.Param{queryParam("files", "string", "remove: its files too; keep or left out: not")},
 			Gives: plugin.Removal{},
 			Fails: []int{400, 404, 409, 503},
 		},

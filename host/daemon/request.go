@@ -76,24 +76,24 @@ func queryLocale(r *http.Request) (tool.Locale, error) {
 	}
 }
 
-// param is a parameter of a URL's query; kind is its type in JSON Schema.
-func param(name, kind, about string) openapi.Param {
+// queryParam is a parameter of a URL's query; kind is its type in JSON Schema.
+func queryParam(name, kind, about string) openapi.Param {
 	return openapi.Param{Name: name, Type: kind, About: about}
 }
 
 // limitTo is the parameter that bounds a list.
 func limitTo(unset string) openapi.Param {
-	return param("limit", "integer", "at most so many; left out: "+unset)
+	return queryParam("limit", "integer", "at most so many; left out: "+unset)
 }
 
 // ofID is the parameter that chooses entries by a part of their id.
 func ofID() openapi.Param {
-	return param("id", "string", "the beginning or the end of the id")
+	return queryParam("id", "string", "the beginning or the end of the id")
 }
 
 // inConversation is the parameter that chooses one conversation.
 func inConversation() openapi.Param {
-	return param("conversation_id", "string", "only of this conversation; left out: of all")
+	return queryParam("conversation_id", "string", "only of this conversation; left out: of all")
 }
 
 const (

@@ -33,7 +33,7 @@ func (u *users) routes() []openapi.Route {
 			Method: "GET", Path: "/api/usage",
 			Auth: openapi.Token, Handle: u.showUsage,
 			About: "What you took, day by day, and how much of your quotas is used",
-			Query: []openapi.Param{param("days", "integer", "so many days; left out: 7"), param("user", "string", "somebody else, for the operator")},
+			Query: []openapi.Param{queryParam("days", "integer", "so many days; left out: 7"), queryParam("user", "string", "somebody else, for the operator")},
 			Gives: api.Usage{},
 			Fails: []int{400, 404},
 		},
