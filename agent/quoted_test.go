@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/internal/quote"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/sdk/tool"
@@ -213,6 +214,34 @@ func TestAParrotStartsNothing(t *testing.T) {
 	}
 	if want := len(all) * len(entrances); quoted < want {
 		t.Errorf("%d calls were refused as quotations, less than %d: the parrot does not call", quoted, want)
+	}
+}
+
+// A model that repeats a call without its end, and writes an end, starts nothing.
+func TestAnUnfinishedCallIsAQuotation(t *testing.T) {
+	specs := formBox("").specs
+	set := parse.NewSet(parse.Options{Tools: specs})
+	ends := []string{"}", ")", "\"}}</tool_call>", "\"})", "</parameter>\n</function>\n</tool_call>", "\n\nThat is what it says.", "\n```\nThat is all."}
+	calls := 0
+	for _, form := range forms(t) {
+		for cut := 4; cut <= len(form); cut += 5 {
+			var book quote.Book
+			book.Add("It says:\n\n" + form[:cut])
+			for _, end := range ends {
+				for _, c := range parse.Calls(parse.All(parse.Options{Tools: specs}, form[:cut]+end)) {
+					if string(c.Args) == "{}" && !strings.HasPrefix(c.Raw, "{") {
+						continue // of these only the name may be there
+					}
+					calls++
+					if !book.Holds(quote.Call{Tool: c.Name, Args: c.Args, Text: c.Raw}, set) {
+						t.Errorf("%s%s is not found in %q, from %q and %q", c.Name, c.Args, c.Raw, form[:cut], end)
+					}
+				}
+			}
+		}
+	}
+	if calls < 1000 {
+		t.Errorf("only %d calls were compared", calls)
 	}
 }
 

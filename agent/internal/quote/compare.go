@@ -141,3 +141,43 @@ func fold(s string) string {
 	}
 	return string(b)
 }
+
+// withoutEnd returns the text of a call without what only ends it: quotation marks,
+// brackets, code fences and closing tags. What is no more than a name keeps its end.
+func withoutEnd(text string) string {
+	const ends = "\"'`)]};,"
+	for end := len(text); ; {
+		short := strings.TrimRight(text[:end], ends)
+		if open := closingMark(text[:end]); open >= 0 {
+			short = text[:open]
+		}
+		if len(short) == end {
+			return short
+		}
+		if onlyName(short) {
+			return text[:end]
+		}
+		end = len(short)
+	}
+}
+
+// closingMark returns where the closing tag or special token at the end of a text begins;
+// -1: there is none.
+func closingMark(text string) int {
+	const longest = 64
+	for _, mark := range []struct{ open, close string }{{"</", ">"}, {"<|", "|>"}, {"[/", "]"}} {
+		if !strings.HasSuffix(text, mark.close) {
+			continue
+		}
+		from := max(0, len(text)-longest)
+		if i := strings.LastIndex(text[from:], mark.open); i >= 0 {
+			return from + i
+		}
+	}
+	return -1
+}
+
+// onlyName reports whether a text is a name with no sign but an opening bracket.
+func onlyName(text string) bool {
+	return !strings.ContainsAny(strings.TrimSuffix(text, "("), "\"'{}[](<>=:,|")
+}

@@ -16,9 +16,10 @@
 //
 // The first half does not depend on the form of the call: whatever a model repeats
 // word for word, the text of the call in its reply is a part of what it repeats. A
-// form that the recogniser learns tomorrow is included. The second half finds calls
-// that a model repeats in another form. Values alone, such as the name of a file in
-// a question, make no quotation.
+// form that the recogniser learns tomorrow is included. The end of the call does not
+// count: a text can hold a call without its end, and a model that repeats it may write
+// the end. The second half finds calls that a model repeats in another form. Values
+// alone, such as the name of a file in a question, make no quotation.
 //
 // # What counts as the same text
 //
@@ -89,7 +90,7 @@ func (b *Book) Holds(c Call, tools *parse.Set) bool {
 	if b.keys[c.Key()] {
 		return true
 	}
-	text, name := compare(c.Text), fold(c.Tool)
+	text, name := withoutEnd(compare(c.Text)), fold(c.Tool)
 	if text == "" {
 		return false
 	}

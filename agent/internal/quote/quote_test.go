@@ -35,6 +35,8 @@ func TestCopiesAreRecognised(t *testing.T) {
 		{"1: " + strings.ReplaceAll(raw, "\n", "\n22:\t"), raw}, {"   1→" + strings.ReplaceAll(raw, "\n", "\n   2→"), raw},
 		{strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(raw), raw}, {`{"text":` + string(q) + `}`, object}, {`{"text":` + string(twice) + `}`, object},
 		{strings.ReplaceAll(object, `"`, "&quot;"), object}, {strings.ReplaceAll(object, `"`, `\u0022`), object},
+		{strings.TrimSuffix(raw, "\n</parameter>\n</function>"), raw}, {strings.TrimRight(object, `"}`), object}, {strings.TrimRight(object, `}`), object + "</tool_call>"},
+		{"write_file(path='a.txt", "write_file(path='a.txt')"}, {"```json\n" + strings.TrimRight(object, "}"), object + "\n```"},
 		{object, ""}, {`{"text":` + string(q) + `}`, ""}, {"Then call write_file(path='a.txt') at once.", ""}, {"write_file: {\"path\": \"a.txt\"}", `{"path": "a.txt"}`},
 	} {
 		if !holds(c.foreign, c.raw, args) {
@@ -53,6 +55,9 @@ func TestPartsAreNoCopy(t *testing.T) {
 		if holds(foreign, raw, args) {
 			t.Errorf("it is found in %q", foreign)
 		}
+	}
+	if holds("x = write_file(other)", "write_file()", `{}`) {
+		t.Error("a name with a bracket is a copy")
 	}
 }
 
