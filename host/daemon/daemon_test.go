@@ -340,6 +340,8 @@ func TestAccess(t *testing.T) {
 			{"foreign Origin", func(q *http.Request) { q.Header.Set("Origin", "http://evil.example") }, 403, "bad_origin", true},
 			{"an Origin that begins like ours", func(q *http.Request) { q.Header.Set("Origin", "http://localhost.evil.example") }, 403, "bad_origin", true},
 			{"another program's page", func(q *http.Request) { q.Header.Set("Origin", "http://127.0.0.1:1") }, 403, "bad_origin", true},
+			{"an Origin of another scheme", func(q *http.Request) { q.Header.Set("Origin", "chrome-extension://"+q.URL.Host) }, 403, "bad_origin", true},
+			{"an Origin without a scheme", func(q *http.Request) { q.Header.Set("Origin", "//"+q.URL.Host) }, 403, "bad_origin", true},
 			{"null Origin", func(q *http.Request) { q.Header.Set("Origin", "null") }, 403, "bad_origin", true},
 		} {
 			if r.Auth == openapi.Public && !c.public {

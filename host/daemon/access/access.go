@@ -53,7 +53,7 @@ func (a *Check) check(r *http.Request) (principal string, p *api.Problem) {
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)
-		if err != nil || !a.ours(u.Hostname()) || !samePort(u, r.Host) {
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || !a.ours(u.Hostname()) || !samePort(u, r.Host) {
 			return "", api.Problemf(http.StatusForbidden, "bad_origin", "open the page that the daemon serves itself",
 				"a page of %q may not use this daemon", api.Clip(origin, 80))
 		}

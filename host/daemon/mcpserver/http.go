@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/weirhost/weir/host/internal/jsonscan"
 )
 
 // The headers of the protocol.
@@ -51,7 +54,9 @@ func (u *user) serveSession(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		defer made()
-		u.stateful.ServeHTTP(w, r)
+		if body, ok := read(w, r); ok {
+			u.stateful.ServeHTTP(w, again(r, body))
+		}
 		return
 	}
 	x, done := u.s.find(u, id)
@@ -141,8 +146,16 @@ func read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 		refuse(w, http.StatusRequestEntityTooLarge, "the message is too long")
 	case err != nil:
 		refuse(w, http.StatusBadRequest, "the message broke off")
+	case tooMany(body):
+		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the batch has more than %d messages", maxBatch))
+		return nil, false
 	}
 	return body, err == nil
+}
+
+// tooMany reports whether a text is a batch of too many messages.
+func tooMany(text []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("[")) && jsonscan.Count(text).Items > maxBatch
 }
 
 // again gives a request its body back.

@@ -84,6 +84,10 @@ const (
 // maxMessage bounds one message of a client, in bytes.
 const maxMessage = 8 << 20
 
+// maxBatch bounds the messages that a client sends as one: each needs up to 100 KiB
+// while the SDK answers it.
+const maxBatch = 100
+
 // ErrClosed is what a closed Server answers.
 var ErrClosed = errors.New("the server is closed")
 

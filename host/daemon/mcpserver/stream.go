@@ -285,7 +285,8 @@ func (st *stream) pass(text []byte) error {
 	return err
 }
 
-// messages are those of a line; not ok: there are none, or there may not be several.
+// messages are those of a line; not ok: there are none or too many, or there may not be
+// several.
 // They go to the SDK apart while the client's revision, by which it takes batches, may
 // still be on its way to it.
 func (st *stream) messages(text []byte) (list []string, apart, ok bool) {
@@ -295,7 +296,7 @@ func (st *stream) messages(text []byte) (list []string, apart, ok bool) {
 	st.mu.Lock()
 	open, batches := st.open, st.batches
 	st.mu.Unlock()
-	if open && !batches {
+	if open && !batches || tooMany(text) {
 		return nil, false, false
 	}
 	list = slices.Collect(jsonscan.Items(string(text)))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
 	"strings"
@@ -128,6 +129,28 @@ func TestPlainCallIsJSON(t *testing.T) {
 	}
 	if r := b.post("me", session, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"text":"`+strings.Repeat("x", maxMessage)+`"}}}`); r.StatusCode != 413 {
 		t.Errorf("a message that is too long: %d", r.StatusCode)
+	}
+}
+
+// A batch is bounded: 20,000 pings in 760 KB took 1.6 GB.
+func TestBatchesAreBounded(t *testing.T) {
+	b := newBench(t, nil)
+	hello := b.post("me", nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+	session := map[string]string{sessionHeader: hello.Header.Get(sessionHeader), versionHeader: "2025-03-26"}
+	for name, header := range map[string]map[string]string{"without a session": {versionHeader: "2025-03-26"}, "in a session": session, "by a later revision": {versionHeader: stateless}} {
+		for n, want := range map[int]bool{maxBatch: false, maxBatch + 1: true} {
+			var pings []string
+			for i := range n {
+				pings = append(pings, fmt.Sprintf(`{"jsonrpc":"2.0","id":"p%d","method":"ping"}`, i))
+			}
+			batch := " [" + strings.Join(pings, ",") + "]"
+			if r := b.post("me", header, batch); (r.StatusCode == 413) != want {
+				t.Errorf("%s, %d messages: %s", name, n, r.Status)
+			}
+			if tooMany([]byte(batch)) != want {
+				t.Errorf("a line of %d messages: too many is %t", n, !want)
+			}
+		}
 	}
 }
 
