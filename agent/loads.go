@@ -1,10 +1,13 @@
 package agent
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/weirhost/weir/agent/internal/prompt"
+	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -24,6 +27,29 @@ type Faults struct {
 	// Thrash counts the results that this turn loaded and that were loaded in 3
 	// or more of the last 5 turns, this one included.
 	Thrash int `json:"thrash"`
+}
+
+// Fits returns how many characters of each load the model would be shown if the
+// question was asked now. history is that of Run, calls are Config.Preload, and
+// results what they return. It asks no model and runs no call.
+func (l *Loop) Fits(ctx context.Context, history []Message, question string, calls []tool.Call, results []tool.Result) []int {
+	r := &run{l: l, cfg: l.cfg, ctx: ctx}
+	r.place(history, question)
+	calls = slices.Clone(calls)
+	for i := range calls {
+		calls[i].ID = r.newID("")
+	}
+	r.add(Message{Role: RoleAssistant, Calls: calls, Native: r.mode == ModeNative, Turn: r.turn})
+	out := make([]outcome, len(results))
+	for i, res := range results {
+		out[i].result = res
+	}
+	r.capLoads(out)
+	fits := make([]int, len(out))
+	for i := range out {
+		fits[i], _ = limit.Count(out[i].result.Shown.Text)
+	}
+	return fits
 }
 
 // countLoad counts one load and returns the line that is added for the model; empty:

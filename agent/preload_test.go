@@ -2,11 +2,13 @@ package agent_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -34,6 +36,40 @@ func TestPreload(t *testing.T) {
 					t.Errorf("%s: message %d still holds the text when the turn is over", mode, i)
 				}
 			}
+		}
+	}
+}
+
+// What fits of loads is told before the question is asked, and is what the model is
+// shown when it is.
+func TestFits(t *testing.T) {
+	b := newBox().says("dump", strings.Repeat("needle in hay. ", 20_000)).says("note", strings.Repeat("a note. ", 200)).loads()
+	turn, _ := must(t, config(), replay.New(replay.Text(replay.Call("dump", `{"text":"a"}`).Text+replay.Call("note", `{"text":"a"}`).Text), replay.Text("done")), b, nil, "dump it")
+	var calls []tool.Call
+	var results []tool.Result
+	for _, e := range turn.Messages[2].Results {
+		calls = append(calls, tool.Call{Tool: "load_tool_history", Args: json.RawMessage(`{"uuid":"` + e.Ref.UUID + `"}`)})
+		res, err := b.Call(t.Context(), calls[len(calls)-1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		results = append(results, res)
+	}
+	for _, mode := range []agent.Mode{agent.ModePrompt, agent.ModeNative} {
+		cfg := config(func(c *agent.Config) { c.Mode, c.Window, c.Preload = mode, 32_768, calls })
+		loop, err := agent.New(cfg, replay.New(), b, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fits := loop.Fits(t.Context(), turn.Messages, "what was it?", calls, results)
+		_, ev := must(t, cfg, replay.New(replay.Text("a needle")), b, turn.Messages, "what was it?")
+		var shown []int
+		for _, e := range of[agent.CallEnd](ev) {
+			n, _ := limit.Count(e.Result.Shown.Text)
+			shown = append(shown, n)
+		}
+		if !slices.Equal(fits, shown) || fits[0] < 10_000 || fits[0] > 200_000 || fits[1] != 1600 {
+			t.Errorf("%s: %d characters are told to fit, %d are shown", mode, fits, shown)
 		}
 	}
 }

@@ -101,6 +101,18 @@ type callIDs struct {
 
 // begin opens the turn of a new question.
 func (r *run) begin(history []Message, question string) phase {
+	r.place(history, question)
+	r.emitStart()
+	if r.cfg.EnablePlanning && len(r.specs) > 0 {
+		r.openPlan()
+	}
+	p := phaseAsk
+	r.prefetch(&p)
+	return p
+}
+
+// place puts a question behind the history.
+func (r *run) place(history []Message, question string) {
 	for _, m := range history {
 		r.turn = max(r.turn, m.Turn)
 	}
@@ -109,13 +121,6 @@ func (r *run) begin(history []Message, question string) phase {
 	r.closePending()
 	r.memory.question = len(r.msgs)
 	r.add(Message{Role: RoleUser, Text: question, Turn: r.turn, Locale: r.locale, At: r.cfg.Now()})
-	r.emitStart()
-	if r.cfg.EnablePlanning && len(r.specs) > 0 {
-		r.openPlan()
-	}
-	p := phaseAsk
-	r.prefetch(&p)
-	return p
 }
 
 // setUp copies the history and decides the setup of the turn. The messages before

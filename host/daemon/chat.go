@@ -43,6 +43,14 @@ func (c *chat) routes() []openapi.Route {
 			Fails:   []int{400, 404},
 		},
 		{
+			Method: "POST", Path: "/api/chat/fits",
+			Auth: openapi.Token, Handle: c.fits,
+			About: "Say how much of the archived results that a question would load fits into the model's window",
+			Takes: api.Ask{},
+			Gives: api.Fits{},
+			Fails: []int{400, 404, 410, 422},
+		},
+		{
 			Method: "DELETE", Path: "/api/chat",
 			Auth: openapi.Token, Handle: c.endChat,
 			About: "End the turn of the event that the header Last-Event-ID names, and answer when the turn is stored. " +
@@ -119,6 +127,20 @@ func (c *chat) resumeChat(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return t.Serve(w, r, n)
+}
+
+// fits measures the loads of a question that is not asked yet.
+func (c *chat) fits(w http.ResponseWriter, r *http.Request) error {
+	var ask api.Ask
+	if err := httpjson.Read(w, r, &ask); err != nil {
+		return err
+	}
+	fits, err := c.turns.Fits(r.Context(), access.Principal(r), ask)
+	if err != nil {
+		return err
+	}
+	httpjson.Write(w, http.StatusOK, fits)
+	return nil
 }
 
 // endChat ends a running turn and answers when the turn is stored. A turn that has ended

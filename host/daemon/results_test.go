@@ -158,6 +158,42 @@ func TestLoadUUIDsOfAPart(t *testing.T) {
 	}
 }
 
+// What fits of a load is told before the question is asked, and nothing is stored.
+func TestFits(t *testing.T) {
+	m := replay.New(replay.Text(longCall), replay.Text("Made."), replay.Text("Read."))
+	s := newServer(t, m)
+	es := events(s.post("/api/chat", `{"message":"Make a long text"}`).body)
+	uuid, conv := last[api.ToolCallResult](t, es, api.EventResult).KeptUUID, last[api.ChatEnd](t, es, api.EventEnd).Conversation
+	ask := fmt.Sprintf(`{"message":"What is in it?","conversation_id":%[1]q,"load_uuids":[%[2]q,{"uuid":%[2]q,"lines":"300-301"}]}`, conv, uuid)
+	var told api.Fits
+	if r := s.post("/api/chat/fits", ask); r.status != 200 || json.Unmarshal([]byte(r.body), &told) != nil || len(told.Loads) != 2 {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	if r := s.post("/api/chat/fits", fmt.Sprintf(`{"conversation_id":%q}`, conv)); r.status != 200 || !strings.Contains(r.body, `"loads":[]`) {
+		t.Errorf("without a question and loads: %d %s", r.status, r.body)
+	}
+	if r := s.post("/api/chat/fits", fmt.Sprintf(`{"conversation_id":%q,"load_uuids":["01a20603-0000-7000-8000-000000000000"]}`, conv)); r.status != 404 {
+		t.Errorf("an archive that is not there: %d %s", r.status, r.body)
+	}
+	n := 0
+	for _, e := range events(s.post("/api/chat", ask).body) {
+		if e.name != api.EventResult {
+			continue
+		}
+		var got api.ToolCallResult
+		if err := json.Unmarshal([]byte(e.data), &got); err != nil {
+			t.Fatal(err)
+		}
+		if l := told.Loads[n]; l.UUID != uuid || l.Chars != got.Produced || l.Fits != got.Shown || l.Fits == 0 {
+			t.Errorf("told %+v, then %d of %d characters were shown", l, got.Shown, got.Produced)
+		}
+		n++
+	}
+	if n != 2 || len(m.Requests()) != 3 {
+		t.Errorf("%d loads, %d requests", n, len(m.Requests()))
+	}
+}
+
 func TestLoadUUIDsRefuses(t *testing.T) {
 	s := newServer(t, replay.New(replay.Text("no question should come to me")))
 	mine := s.keep(`{"tool_name":"t","conversation_id":"mine","result":` + quoted(strings.Repeat("x", 2000)) + `}`)

@@ -78,6 +78,19 @@ func (l Load) Args() (json.RawMessage, error) {
 	return json.Marshal(all)
 }
 
+// Fits is the answer of POST /api/chat/fits: one entry for each of the loads.
+type Fits struct {
+	Loads []Fit `json:"loads"`
+}
+
+// A Fit says how many characters a load selects, and how many of them the model
+// would be shown with the question: the first ones.
+type Fit struct {
+	UUID  string `json:"uuid"`
+	Chars int    `json:"chars"`
+	Fits  int    `json:"fits"`
+}
+
 // Spent is a part of a turn's usage that is not a reply of the turn's own model.
 type Spent struct {
 	// For is the purpose: summary, of results; or embeddings, vectors for

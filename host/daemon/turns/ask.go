@@ -56,6 +56,9 @@ func (s *Service) Ask(ctx context.Context, principal string, ask Question, histo
 // answer runs one turn and stores it. emit is called from one goroutine at a
 // time. A problem before the turn begins is returned before the first event.
 func (s *Service) answer(ctx context.Context, principal string, ask Question, history []agent.Message, emit func(string, any)) (api.ChatEnd, error) {
+	if strings.TrimSpace(ask.Message) == "" && len(ask.Answers) == 0 {
+		return api.ChatEnd{}, api.Problemf(http.StatusBadRequest, "empty", `send {"message": "…"}`, "there is no question")
+	}
 	t, err := s.newTurn(ctx, principal, ask, history, emit)
 	if err != nil {
 		return api.ChatEnd{}, err
@@ -119,9 +122,6 @@ func (s *Service) answer(ctx context.Context, principal string, ask Question, hi
 }
 
 func (s *Service) newTurn(ctx context.Context, principal string, ask Question, history []agent.Message, emit func(string, any)) (*turn, error) {
-	if strings.TrimSpace(ask.Message) == "" && len(ask.Answers) == 0 {
-		return nil, api.Problemf(http.StatusBadRequest, "empty", `send {"message": "…"}`, "there is no question")
-	}
 	if err := s.CheckConversation(principal, ask.Conversation); err != nil {
 		return nil, err
 	}

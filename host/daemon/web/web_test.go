@@ -22,7 +22,7 @@ func read(t *testing.T, name string) string {
 }
 
 // order lists the page's code without its texts; a file imports only files before it.
-var order = []string{"base.js", "stream.js", "archive.js", "answer.js", "account.js", "plugins.js", "talks.js", "app.js"}
+var order = []string{"base.js", "markdown.js", "stream.js", "archive.js", "answer.js", "account.js", "plugins.js", "talks.js", "app.js"}
 
 // scripts are the page's code, without its texts.
 func scripts(t *testing.T) string {

@@ -80,9 +80,16 @@ func (t *Tools) load(ctx context.Context, r Request) tool.Result {
 	if err != nil {
 		return tool.Result{Err: t.Error(ctx, r.Scope, err, id, page.Entry)}
 	}
+	out := Loaded(id, part, page)
+	out.Load.KeepTurns = keep
+	return out
+}
+
+// Loaded returns the result of a call that loads a page, before an agent bounds it.
+func Loaded(id string, part archive.Part, page archive.Page) tool.Result {
 	out := tool.Result{
 		Tool: tool.LoadHistory, Ephemeral: true, Sources: page.Entry.Sources,
-		Load: &tool.Load{UUID: id, Args: selectors, Offset: part.Offset, Chars: page.Chars, KeepTurns: keep},
+		Load: &tool.Load{UUID: id, Args: selectorsOf(part), Offset: part.Offset, Chars: page.Chars},
 	}.WithWhole(page.Text)
 	out.Shown = limit.Fit(out, loadLimits(), limit.By{Chars: tool.LayerLoad, Lines: tool.LayerLoad})
 	out.Stats.RawBytes = len(page.Text)

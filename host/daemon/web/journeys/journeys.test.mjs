@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, beforeEach, test } from 'node:test';
-import { ask, log, pending, startWorld } from './world.mjs';
+import { ask, log, pending, startWorld, violations } from './world.mjs';
 
 let world, weir, model;
 before(async () => { world = await startWorld(); ({ weir, model } = world); });
@@ -155,13 +155,232 @@ test('a conversation that is opened again shows what the model read then', async
   const told = async () => {
     await card.getByText('What the model read').click();
     await card.locator('pre').nth(1).filter({ hasText: /\d{3}/ }).waitFor();
-    return [await card.locator('.note').innerText(), await card.locator('.numbers').innerText(), await card.locator('pre').nth(1).innerText(), await log(page).locator('article > .note').last().innerText()];
+    return [(await card.locator('.note').allInnerTexts()).join(' '), await card.locator('.numbers').innerText(), await card.locator('pre').nth(1).innerText(), await log(page).locator('article > .note').last().innerText()];
   };
+  await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
   const live = await told();
-  assert.match(live[0], /left out by the tool's own limit of 8,000 characters/);
+  assert.match(live[0], /^Left out by the tool's own limit of 8,000 characters: [\d,]+ characters, lines: \d+\. From now on the model reads a placeholder/);
   await page.reload();
   await card.waitFor();
-  const again = await told();
-  assert.equal(again[0], `${live[0]} Folded into a placeholder; the whole is in the archive.`);
-  assert.deepEqual(again.slice(1), live.slice(1));
+  assert.deepEqual(await told(), live);
+});
+
+test('a first visit asks for the token, and says when it is wrong', async () => {
+  const page = await world.visit({}, '');
+  await page.getByRole('heading', { name: 'Log in' }).waitFor();
+  const token = page.getByRole('textbox', { name: 'Token' });
+  await token.fill('not-the-token');
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('alert').filter({ hasText: 'The daemon does not accept this token.' }).waitFor();
+  await token.fill(weir.token);
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('textbox', { name: 'Your question' }).waitFor();
+  assert.equal(new URL(page.url()).hash, '');
+});
+
+test('lines and matches are loaded back, and what fits is told before', async () => {
+  model.calls = (question) => (/long/.test(question) ? [['long_text', { lines: 20000 }]] : []);
+  const page = await world.visit();
+  await ask(page, 'Make something long');
+  await log(page).getByText('It is done.').waitFor();
+  const reader = page.getByRole('dialog');
+  const open = () => log(page).getByRole('button', { name: /^Open the whole/ }).first().click();
+  await open();
+  await reader.getByText(/^the first [\d,]+ of [\d,]+ characters fit$/).waitFor();
+  await reader.getByRole('textbox', { name: 'Lines' }).fill('ten to twenty');
+  await reader.getByRole('button', { name: 'Show', exact: true }).click();
+  await reader.getByText('Write lines as 100-160, 100- or 100.').waitFor();
+  assert.ok(await reader.getByRole('button', { name: /^Load/ }).isDisabled());
+  await reader.getByRole('textbox', { name: 'Lines' }).fill('100-101');
+  await reader.getByRole('button', { name: 'Show', exact: true }).click();
+  await reader.getByText(/^all [\d,]+ characters fit$/).waitFor();
+  await reader.getByRole('button', { name: 'Load these lines with the next question' }).click();
+  await open();
+  await reader.getByRole('textbox', { name: 'Search' }).fill('line 7777:');
+  await reader.getByRole('button', { name: 'Show', exact: true }).click();
+  await reader.getByText('Matching lines: 1.').waitFor();
+  await reader.getByRole('button', { name: 'Load these matches with the next question' }).click();
+  await open();
+  await reader.getByRole('button', { name: 'Load the whole with the next question' }).click();
+  const chips = page.getByRole('list', { name: 'Loaded back with the next question' }).getByRole('listitem');
+  await chips.filter({ hasText: 'long_text, lines 100-101' }).filter({ hasText: /all [\d,]+ characters fit/ }).waitFor();
+  const whole = chips.filter({ hasText: 'long_text, the whole' });
+  await whole.filter({ hasText: /the first [\d,]+ of [\d,]+ characters fit/ }).waitFor();
+  const number = (text) => Number(/[\d,]+/.exec(text)[0].replaceAll(',', ''));
+  const told = number((await whole.innerText()).split('first')[1]);
+  model.asked.length = 0;
+  await ask(page, 'What is in lines 100 and 101?');
+  const cards = log(page).getByRole('region', { name: 'Tool call load_tool_history' });
+  await cards.nth(2).getByText('loaded from the archive').waitFor();
+  const shown = number((await cards.nth(2).locator('.numbers span').nth(1).innerText()));
+  assert.ok(shown <= told && shown > 0.98 * told, `${told} characters were told to fit, ${shown} were shown`);
+  const read = JSON.stringify(model.asked[0].slice(-4));
+  for (const text of ['line 100:', 'line 101:', '7777:line 7777:']) assert.ok(read.includes(text), text);
+  assert.equal(await chips.count(), 0);
+});
+
+const attacks = ['<img src=x onerror="globalThis.hit=1">', '<script>globalThis.hit=1</script>', '<a href="javascript:globalThis.hit=1">x</a>', '[link](javascript:globalThis.hit=1)',
+  '![picture](https://evil.example/p.png)', '<iframe srcdoc="<script>parent.hit=1</script>"></iframe>', '"><svg onload=globalThis.hit=1>'];
+
+test('what a model, a tool, a plugin or a person writes becomes no markup', async () => {
+  const all = attacks.join('\n\n');
+  model.calls = (question) => (/onerror/.test(question) ? [['calculator', { expression: all }]] : []);
+  model.says = () => [all];
+  await weir.stranger('sneaky', ['evil.example'], `0.1.0`, attacks.slice(0, 4).join(' '));
+  const page = await world.visit();
+  await ask(page, all);
+  await log(page).getByText('image: picture').waitFor();
+  await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+  const dialog = await review(page, 'sneaky');
+  await dialog.getByText('<script>').waitFor();
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('searchbox').fill('onerror');
+  await page.getByRole('status').filter({ hasText: /^Found: \d/ }).waitFor();
+  await page.reload();
+  await log(page).getByText('image: picture').waitFor();
+  assert.equal(await page.evaluate(() => globalThis.hit), undefined);
+  const made = 'script:not([src="app.js"]), img:not([src="icon.svg"]), iframe, svg, object, embed, [onerror], [onload], a[href^="javascript:"]';
+  assert.deepEqual(await page.locator(made).evaluateAll((list) => list.map((n) => n.outerHTML)), []);
+  assert.equal(await page.getByRole('link', { name: 'image: picture' }).getAttribute('rel'), 'noopener noreferrer');
+});
+
+test('Markdown of an answer is rendered', async () => {
+  model.says = () => ['## Which tests fail\n\nTwo *of* **three**, see [the log](https://ci.example/log) or https://ci.example/all.\n\n| test | time |\n|:--|--:|\n', '| `a|b` | 3 s |\n\n1. first\n   - inner\n2. second\n\n> quoted\n\n```go\nx := **p\n```\n'];
+  const page = await world.visit();
+  await ask(page, 'Which tests fail?');
+  const answer = log(page).getByRole('article', { name: 'Answer' });
+  await answer.getByText('x := **p').waitFor();
+  await answer.getByRole('heading', { name: 'Which tests fail', level: 3 }).waitFor();
+  assert.equal(await answer.getByRole('columnheader').count(), 2);
+  assert.equal(await answer.locator('li li').innerText(), 'inner');
+  assert.equal(await answer.locator('blockquote').innerText(), 'quoted');
+  assert.equal(await answer.getByRole('link', { name: 'the log' }).evaluate((a) => a.parentNode.textContent), 'the log (ci.example)');
+  assert.equal(await answer.getByRole('link', { name: 'https://ci.example/all' }).getAttribute('href'), 'https://ci.example/all');
+});
+
+test('a call that needs a person waits for one', async () => {
+  model.calls = (question) => (/seven/.test(question) ? [['long_text', { lines: 7 }]] : []);
+  const page = await world.visit();
+  await ask(page, 'Make seven lines');
+  const wait = log(page).getByRole('group', { name: 'long_text asks for your approval' });
+  await wait.getByText('"lines": 7').waitFor();
+  await log(page).getByText(/^Waiting for you · \d+ s$/).waitFor();
+  await wait.getByRole('button', { name: 'Allow once' }).click();
+  await log(page).getByText('You allowed it.').waitFor();
+  await log(page).getByText('It is done.').waitFor();
+  await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+  await ask(page, 'Make seven lines again');
+  await wait.getByRole('button', { name: 'Do not allow' }).click();
+  await log(page).getByText('You did not allow it.').waitFor();
+});
+
+test('conversations are searched, renamed and deleted', async () => {
+  const page = await world.visit();
+  await ask(page, 'Where does the heron stand?');
+  await log(page).getByText('It is done.').waitFor();
+  await page.getByRole('button', { name: /^About “Where does the heron/ }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('textbox', { name: 'Title' }).fill('Of birds');
+  await dialog.getByRole('button', { name: 'Rename' }).click();
+  await dialog.getByText('Renamed.').waitFor();
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('button', { name: 'New conversation' }).click();
+  await page.getByRole('searchbox').fill('heron');
+  await page.getByRole('button', { name: /^Of birds/ }).click();
+  await bubble(page, 'heron').waitFor();
+  await page.getByRole('searchbox').fill('');
+  await page.getByRole('button', { name: /^About “Of birds/ }).click();
+  await dialog.getByRole('button', { name: 'Delete…' }).click();
+  await dialog.getByRole('button', { name: 'Yes, delete it' }).click();
+  await page.getByRole('status').filter({ hasText: /^Deleted\./ }).waitFor();
+  assert.equal(await page.getByRole('button', { name: /^Of birds/ }).count(), 0);
+});
+
+test('a long conversation leaves what is out of sight undrawn', async () => {
+  const page = await world.visit();
+  for (const question of ['One?', 'Two?', 'Three?']) {
+    await ask(page, question);
+    await bubble(page, question).waitFor();
+    await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+  }
+  const how = await log(page).getByRole('article', { name: 'Answer' }).evaluateAll((list) => list.map((n) => getComputedStyle(n).contentVisibility));
+  assert.deepEqual(how, ['auto', 'auto', 'visible']);
+});
+
+// prepare asks for what there is to see in a conversation.
+async function prepare(page, question, answer) {
+  model.calls = (asked) => (asked.includes(question) ? [['long_text', { lines: 400 }], ['calculator', { expression: '6*7' }]] : []);
+  model.says = () => [`### ${answer}\n\n| 1 | 2 |\n|---|---|\n| \`a\` | [log](https://ci.example/) |\n\n- ${answer}\n\n\`\`\`\nx\n\`\`\`\n`];
+  await ask(page, question);
+  await log(page).getByRole('table').waitFor();
+  await page.getByRole('button', { name: /^(Stop|停止)$/ }).waitFor({ state: 'hidden' });
+}
+
+// views opens all that the page can show, one after another, and calls look with each.
+async function views(page, look, [about, tools, at, account, whole, approve, close, chats]) {
+  const dialog = page.getByRole('dialog');
+  const opened = async (name, button) => {
+    await button.click();
+    await dialog.waitFor();
+    await dialog.getByText(/…$/).filter({ hasText: /^(Loading…|加载中…)$/ }).waitFor({ state: 'hidden' });
+    await look(name);
+  };
+  const shut = () => dialog.getByRole('button', { name: close }).click();
+  await look('conversation');
+  await opened('reader', log(page).getByRole('button', { name: whole }).first());
+  await shut();
+  await opened('account', page.getByRole('button', { name: account }));
+  await shut();
+  const narrow = page.getByRole('button', { name: chats, exact: true });
+  if (await narrow.isVisible()) await narrow.click();
+  await look('conversations');
+  await opened('about', page.getByRole('button', { name: about }).first());
+  await shut();
+  if (await narrow.isVisible()) await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: tools, exact: true }).click();
+  const row = page.getByRole('listitem').filter({ has: page.getByText('sneaky', { exact: true }) });
+  await row.waitFor();
+  await look('tools');
+  await opened('plugin', row.getByRole('button', { name: at }));
+  await dialog.getByRole('button', { name: approve }).click();
+  await look('approval');
+  await shut();
+  await page.keyboard.press('Escape');
+}
+
+test('every view is accessible and as wide as the screen', async () => {
+  await weir.stranger('sneaky', ['evil.example']);
+  const page = await world.visit();
+  await prepare(page, 'Make everything there is', 'Everything');
+  const found = [];
+  for (const width of [1280, 320]) {
+    for (const colorScheme of ['light', 'dark']) {
+      await page.setViewportSize({ width, height: 720 });
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      await views(page, async (name) => {
+        const wide = await page.evaluate(() => [...document.querySelectorAll('body, header *, .app, dialog[open]')].filter((n) => n.getBoundingClientRect().right > innerWidth + 1).map((n) => n.id || n.nodeName));
+        for (const what of [...(await violations(page)), ...wide.map((n) => `too wide: ${n}`)]) found.push(`${name}, ${width}, ${colorScheme}: ${what}`);
+        if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/en-${width}-${colorScheme}-${name}.png` });
+      }, [/^About “/, 'Tools', 'Look', /^Account:/, /^Open the whole/, 'Approve…', 'Close', 'Conversations']);
+    }
+  }
+  assert.deepEqual(found, []);
+});
+
+test('a Chinese page has no English sentence', async () => {
+  await weir.stranger('sneaky', ['evil.example']);
+  const page = await world.visit({ locale: 'zh-CN' });
+  await prepare(page, '把所有东西都做出来', '全部');
+  const found = [];
+  const look = async (name) => {
+    const texts = await page.evaluate(() => {
+      const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), out = [];
+      while (walk.nextNode()) if (walk.currentNode.parentElement.checkVisibility() && !walk.currentNode.parentElement.closest('pre, code, q, [lang="en"], #chat-list .open')) out.push(walk.currentNode.data);
+      return out;
+    });
+    found.push(...texts.filter((s) => /[A-Za-z]+(?:[ ,;:'’-]+[A-Za-z]+){3,}/.test(s)).map((s) => `${name}: ${s}`));
+    if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/zh-${name}.png` });
+  };
+  await views(page, look, [/^“.*重命名/, '工具', '查看', /^账户：/, /^打开完整内容/, '批准…', '关闭', '会话']);
+  assert.deepEqual(found, []);
 });

@@ -4,9 +4,13 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
+
+// Chromium asks no one but the page, and draws without a graphics card.
+const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
 const root = new URL('../../../../', import.meta.url).pathname;
 
@@ -65,6 +69,10 @@ window = 32768
 native_tools = true
 [agent]
 model = "script"
+[[approvals.rule]]
+tool = "long_text"
+args = { lines = "^7$" }
+action = "ask"
 ${more}
 [[plugins.folder]]
 path = "./own"
@@ -100,9 +108,9 @@ path = "./strangers"
     return res.json();
   };
   // stranger puts a plugin of someone else into the folder that is not trusted.
-  weir.stranger = async (name, hosts, version = '0.1.0') => {
+  weir.stranger = async (name, hosts, version = '0.1.0', reason = 'reads its pages') => {
     const from = join(root, 'plugins', 'fetch_url'), to = join(dir, 'strangers', name);
-    const asks = hosts.map((h) => `{ host = "${h}", reason = "reads its pages" }`).join(', ');
+    const asks = hosts.map((h) => `{ host = "${h}", reason = ${JSON.stringify(reason)} }`).join(', ');
     const manifest = (await readFile(join(from, 'plugin.toml'), 'utf8')).replaceAll('"fetch_url"', `"${name}"`).replace(/^export .*$/m, 'export = "fetch_url"')
       .replace('version     = "1.0.0"', `version = "${version}"`).replace(/^hosts   = \[.*?^\]/ms, `hosts = [${asks}]`);
     await mkdir(to, { recursive: true });
@@ -119,19 +127,19 @@ path = "./strangers"
 export async function startWorld(more) {
   const model = await startModel();
   const weir = await startWeir(model, more);
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox'] });
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: flags });
   const wrong = [];
   const world = { model, weir, browser };
-  world.visit = async (options = {}) => {
+  world.visit = async (options = {}, address = weir.address) => {
     const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 800 }, ...options });
     context.on('weberror', (e) => wrong.push(String(e.error())));
     context.on('console', (m) => { if (m.type() === 'error' && !/Failed to load resource/.test(m.text())) wrong.push(m.text()); });
     context.on('request', (r) => { if (!r.url().startsWith(weir.url) && !r.url().startsWith('blob:')) wrong.push(`asked ${r.url()}`); });
     if (process.env.PAGE_FILES) await fromDisk(context, weir.url);
     const page = await context.newPage();
-    page.setDefaultTimeout(20000);
-    await page.goto(weir.address);
-    await page.getByRole('textbox', { name: /^(Your question|你的问题)$/ }).waitFor();
+    page.setDefaultTimeout(60000);
+    await page.goto(address || weir.url);
+    if (address) await page.getByRole('textbox', { name: /^(Your question|你的问题)$/ }).waitFor();
     return page;
   };
   world.close = async () => {
@@ -157,11 +165,20 @@ async function fromDisk(context, url) {
   });
 }
 
+// violations are what axe finds in the page as it is now, in one line each.
+export async function violations(page) {
+  await page.evaluate(await axe);
+  return page.evaluate(async () => (await globalThis.axe.run(document, { resultTypes: ['violations'] })).violations
+    .map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 120)).join(' | ')}`));
+}
+
+const axe = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
 // ask types a question and sends it.
 export async function ask(page, question) {
-  await page.getByRole('textbox', { name: 'Your question' }).fill(question);
-  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByRole('textbox', { name: /^(Your question|你的问题)$/ }).fill(question);
+  await page.getByRole('button', { name: /^(Send|发送)$/ }).click();
 }
 
 // log is the conversation as people see it.
-export const log = (page) => page.getByRole('region', { name: 'Conversation' });
+export const log = (page) => page.getByRole('region', { name: /^(Conversation|会话内容)$/ });

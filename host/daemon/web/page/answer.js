@@ -2,29 +2,9 @@
 // asked. Whatever comes from a model or a tool is put in as text, never as markup.
 import { archive, loads } from "./archive.js";
 import { $, api, el, getJSON, num, problemText, shown, speech, t, tag, visible } from "./base.js";
+import { markdown } from "./markdown.js";
 
-export { Answer, keepDown, nameTab };
-
-// ---- text
-
-// prose shows fenced code, inline code and bold; everything else stays as it is.
-function prose(into, text) {
-  into.replaceChildren();
-  text.split(/^ {0,3}```[^\n]*\n?/m).forEach((part, i) => {
-    if (i % 2) return into.append(el("pre", { tabindex: 0 }, el("code", {}, part.replace(/\n$/, ""))));
-    for (const para of part.split(/\n{2,}/)) if (para.trim()) into.append(inline(para.replace(/^\n+|\n+$/g, "")));
-  });
-}
-
-function inline(text) {
-  const p = el("p");
-  for (const piece of text.split(/(`[^`\n]+`|\*\*[^*\n]+\*\*)/)) {
-    if (/^`.+`$/.test(piece)) p.append(el("code", {}, piece.slice(1, -1)));
-    else if (/^\*\*.+\*\*$/.test(piece)) p.append(el("strong", {}, piece.slice(2, -2)));
-    else p.append(piece);
-  }
-  return p;
-}
+export { Answer, fold, keepDown, nameTab };
 
 // keepDown runs change and stays at the end, if the person was there.
 function keepDown(change) {
@@ -73,6 +53,7 @@ class Card {
     if (r.produced) this.node.append(...this.flow(r));
     if (r.text) this.node.append(...this.read(r));
     if (r.kept_uuid) this.keep(r.kept_uuid, r.produced);
+    if (r.folded) fold(this.node);
   }
 
   // read shows what the model read, and beside it the placeholder that it reads now.
@@ -89,23 +70,21 @@ class Card {
   // flow shows what was produced, shown and kept.
   flow(r) {
     const kept = Boolean(r.kept_uuid);
-    const fate = kept ? t("kept", { n: num(r.produced) }) : r.unkept ? t("unkept") : r.loaded_uuid ? t("loaded") : t("keptNone");
+    const loaded = r.loaded_uuid || this.tool === "load_tool_history";
+    const fate = loaded ? t("loaded") : kept ? t("kept", { n: num(r.produced) }) : r.unkept ? t("unkept") : t("keptNone");
     const numbers = el("div", { class: "numbers" },
       el("span", {}, t("produced", { n: num(r.produced) })), el("span", {}, t("shown", { n: num(r.shown) })), el("span", {}, fate));
     const fill = el("i");
     fill.style.width = `${Math.min(100, (100 * r.shown) / r.produced)}%`;
-    const bar = el("div", { class: `bar ${kept ? "kept" : r.layer ? "lost" : ""}`, role: "img", "aria-label": t("bar", { shown: num(r.shown), produced: num(r.produced) }) }, fill);
+    if (!r.layer && r.shown >= r.produced && !r.summarized) return [numbers]; // whole: there is nothing to compare
+    const bar = el("div", { class: `bar ${kept || loaded ? "kept" : r.layer ? "lost" : ""}`, role: "img", "aria-label": t("bar", { shown: num(r.shown), produced: num(r.produced) }) }, fill);
     return [numbers, bar, el("p", { class: "note" }, this.notice(r))];
   }
 
   notice(r) {
     if (r.summarized) return t("summarized", { model: r.summary_cost?.model || "" });
-    return [this.cutText(r), r.folded ? t("folded") : ""].filter(Boolean).join(" ");
-  }
-
-  cutText(r) {
     if (r.layer && !r.limit) return t("cutBy", { chars: num(Math.max(0, r.produced - r.shown)), layer: t(`layer_${r.layer}`) });
-    if (!r.layer) return r.past && r.shown < r.produced ? t("bar", { shown: num(r.shown), produced: num(r.produced) }) : t("uncut");
+    if (!r.layer) return t("bar", { shown: num(r.shown), produced: num(r.produced) });
     return t("cut", {
       chars: num(Math.max(0, r.produced - r.shown)), lines: num(Math.max(0, r.lines_produced - r.lines_shown)),
       layer: t(`layer_${r.layer}`), limit: num(r.limit), unit: t(r.unit === "lines" ? "linesUnit" : "characters"),
@@ -115,8 +94,9 @@ class Card {
   keep(uuid, n) {
     if (this.button) return;
     this.button = el("button", { class: "quiet", type: "button", "aria-haspopup": "dialog", onclick: () => archive.open(uuid, this.tool) }, t("open", { n: num(n) }));
+    if (this.tool !== "load_tool_history") this.node.dataset.uuid = uuid;
     this.node.append(el("div", { class: "row" }, this.button,
-      el("button", { class: "quiet", type: "button", onclick: () => loads.add(uuid, this.tool) }, t("loadBack"))));
+      el("button", { class: "quiet", type: "button", onclick: () => loads.add(uuid, this.tool) }, t("loadBack_whole"))));
   }
 
   drop() {
@@ -125,6 +105,13 @@ class Card {
     this.node.classList.replace("running", "failed");
     this.state.textContent = t("unfinished");
   }
+}
+
+// fold says on a card that the model reads a placeholder from now on.
+function fold(card) {
+  if (card.classList.contains("folded")) return;
+  card.classList.add("folded");
+  card.append(el("p", { class: "note" }, t("folded")));
 }
 
 function problemBox(p) {
@@ -207,7 +194,7 @@ function nameTab(title = "") {
 class Answer {
   constructor() {
     this.pulse = null;
-    this.node = el("article", { class: "theirs" });
+    this.node = el("article", { class: "theirs", "aria-label": t("answer") });
     this.cards = new Map();
     this.leaves = new Map();
     this.texts = [];
@@ -256,7 +243,7 @@ class Answer {
     if (block.due) return;
     block.due = requestAnimationFrame(() => {
       block.due = 0;
-      keepDown(() => prose(block.node, block.raw));
+      keepDown(() => markdown(block.node, block.raw));
     });
   }
 

@@ -1,6 +1,6 @@
 // The page of the weir daemon: asking, the conversation that is open, and its start.
 import { startAccount, whoAmI } from "./account.js";
-import { Answer, keepDown, nameTab } from "./answer.js";
+import { Answer, fold, keepDown, nameTab } from "./answer.js";
 import { loads, startArchive } from "./archive.js";
 import { $, api, chars, el, getJSON, keepToken, lang, num, Problem, recall, remembered, speech, switchLanguage, t, token, translate } from "./base.js";
 import { listPlugins, startPlugins } from "./plugins.js";
@@ -18,6 +18,7 @@ const on = {
     loads.clear();
     history.replaceState(null, "", `#c=${encodeURIComponent(conversation)}`);
     a.wait("model");
+    listChats(); // which has this one now
   },
   "message.delta"(a, d) { a.wait("rest"); a.stream(d.text); speech.add(d.text); },
   "reasoning.delta"(a, d) { a.wait("thought"); a.think(d.text); },
@@ -40,7 +41,7 @@ const on = {
   "stream.back"(a) { a.back(); },
   "chat.missed"(a, d) { a.missed(d); },
   "mode.switched"(a, d) { a.note(t("switched", d)); },
-  "context.folded"(a, d) { a.note(t("foldEvent", { n: num((d.uuids || []).length), chars: num(d.saved_chars) })); },
+  "context.folded"(a, d) { keepDown(() => cardsOf(d.uuids || []).forEach(fold)); },
   "context.recalled"(a, d) { if ((d.uuids || []).length) a.note(t(d.loaded ? "recallLoaded" : "recallHinted", { n: num((d.uuids || []).length) })); },
   "plan"(a, d) { a.note(t("plan", { steps: (d.steps || []).map((s, i) => `${i + 1}. ${s}`).join("  ") })); },
   "budget"(a, d) {
@@ -58,6 +59,9 @@ const on = {
   },
 };
 
+// cardsOf are the cards of the results with these ids.
+const cardsOf = (uuids) => [...$("log").querySelectorAll("[data-uuid]")].filter((card) => uuids.includes(card.dataset.uuid));
+
 // sums says at the end of a turn how it went.
 function sums(a, d) {
   if (d.reason && d.reason !== "answer") a.note(t("ended", { reason: t(`reason_${d.reason}`) }));
@@ -72,16 +76,19 @@ let conversation = "";
 let running = null;
 const here = () => conversation;
 
+// chosen is the model that a person has chosen.
+const chosen = () => ($("model").hidden ? "" : $("model").value);
+
 // ask sends a question and draws the answer.
 async function ask(question) {
   const stream = new Stream(api);
   $("log").querySelector(".welcome")?.remove();
   $("log").append(mine(question));
-  $("scroll").scrollTop = $("scroll").scrollHeight;
+  toEnd();
   const body = { message: question, approvals: true };
   if (conversation) body.conversation_id = conversation;
-  if (loads.kept.size) body.load_uuids = [...loads.kept.keys()];
-  if (!$("model").hidden && $("model").value) body.model = $("model").value;
+  if (loads.kept.size) body.load_uuids = loads.wanted();
+  if (chosen()) body.model = chosen();
   await follow(stream, question, body);
   if (!stream.last && !$("question").value) $("question").value = question; // it was not asked
 }
@@ -159,7 +166,7 @@ const open = {
   },
 };
 
-const mine = (text) => el("div", { class: "mine", role: "article", "aria-label": t("you") }, text);
+const mine = (text) => el("div", { class: "mine", role: "article", "aria-label": t("you") }, el("h2", {}, text));
 
 function busy(yes) {
   $("send").disabled = yes;
@@ -207,7 +214,8 @@ async function openChat(id, from = 0, { back = false } = {}) {
   $("log").replaceChildren();
   const messages = stored.messages || [], last = messages.findLastIndex((m) => m.role === "user");
   const place = draw(stream ? messages.slice(0, last + 1) : messages, traces, from);
-  $("scroll").scrollTop = $("scroll").scrollHeight;
+  toEnd();
+  requestAnimationFrame(() => { if (!place) toEnd(); }); // what is near the end has its true height now
   listChats();
   const question = messages[last]?.text || "";
   if (stream) follow(stream, question, null, since);
@@ -221,6 +229,8 @@ async function openChat(id, from = 0, { back = false } = {}) {
     place.addEventListener("blur", () => place.classList.remove("found"), { once: true });
   });
 }
+
+const toEnd = () => { $("scroll").scrollTop = $("scroll").scrollHeight; };
 
 // draw shows stored messages, with how their turns went where that is still known,
 // and returns the node of one of them, counted from 1.
@@ -291,7 +301,7 @@ async function listModels() {
   $("model").hidden = models.length < 2;
   if (first) $("model").value = first.name;
   const demo = () => { $("demo").hidden = !models.find((m) => m.name === $("model").value)?.simulated; };
-  $("model").onchange = demo;
+  $("model").onchange = () => { demo(); loads.weigh(); };
   demo();
 }
 
@@ -403,7 +413,6 @@ document.addEventListener("keydown", (e) => {
       return;
     }
   }
-  running?.end();
 });
 
 $("stop").addEventListener("click", () => { running?.end(); $("question").focus(); });
@@ -421,13 +430,14 @@ $("language").addEventListener("click", () => {
     loads.draw();
     if (isOpen("tools")) listTools().catch(report);
     if ($("log").querySelector(".welcome")) welcome();
+    else if (conversation && !running) openChat(conversation, 0, { back: true }).catch(missing);
   }
 });
 addEventListener("popstate", route);
 addEventListener("refused", () => askForToken(t("wrongToken")));
 addEventListener("unreachable", away);
 addEventListener("storage", (e) => { if (e.key === "weir.token" && remembered() !== token) location.reload(); }); // another tab logged in or out
-startArchive();
+startArchive(() => ({ conversation_id: conversation, ...(chosen() && { model: chosen() }) }));
 startPlugins();
 startTalks({ drawer, here, newChat, openChat, report });
 startAccount({ logOut, report });

@@ -1,6 +1,7 @@
 // The list of plugins, and the dialog in which a person looks at one and says
-// what becomes of it. What a plugin says of itself is put in as text.
-import { $, api, el, getJSON, num, problemText, t } from "./base.js";
+// what becomes of it. What a plugin says of itself is put in as text; its reasons are
+// marked as its own words.
+import { $, api, el, getJSON, num, problemText, shown, t } from "./base.js";
 
 const path = (name, what = "") => `api/plugins/${encodeURIComponent(name)}${what}`;
 const short = (digest) => (digest || "").slice(0, 12);
@@ -85,7 +86,7 @@ const review = {
       el("strong", {}, t(`ask_${a.kind}`)), " ", el("code", {}, a.what), " ",
       fresh(a) ? el("span", { class: "new" }, t("newPower")) : null, " ",
       el("small", {}, a.granted ? t("granted") : t("notGranted")),
-      el("p", {}, a.reason || t("noReason")))))];
+      a.reason ? el("p", {}, el("q", {}, shown(a.reason))) : el("p", {}, t("noReason")))))];
   },
 
   past(h) {
@@ -148,7 +149,7 @@ function changeRow(c) {
   const title = `${t(`kind_${c.kind}`)} ${c.name || ""}`;
   const long = ["module", "manifest"].includes(c.kind) ? short : (s) => s;
   return el("li", {}, el("strong", {}, title), c.wider ? el("span", { class: "new" }, t("newPower")) : null,
-    c.was ? el("del", {}, long(c.was)) : null, c.is ? el("ins", {}, long(c.is)) : null, c.reason ? el("p", {}, c.reason) : null);
+    c.was ? el("del", {}, long(c.was)) : null, c.is ? el("ins", {}, long(c.is)) : null, c.reason ? el("p", {}, el("q", {}, shown(c.reason))) : null);
 }
 
 function toolRow({ spec, effective }) {
