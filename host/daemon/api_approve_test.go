@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -48,8 +49,12 @@ func TestApproveOverHTTP(t *testing.T) {
 	s, dir := pinnedServer(t, []string{"calculator", "read_file"}, nil)
 	s.daemon.plugins.read = func() (map[string]plugin.Grant, error) { return granted, nil }
 	r := reviewOf(t, s.get("/api/plugins/read_file"))
-	if r.Plugin.State != plugin.Pending || r.Pending == nil || r.Serving != nil || len(r.Pending.Asks) != 1 || r.Pending.Asks[0].Reason == "" || len(r.Pending.SuggestedEdits["paths"]) != 1 {
+	if r.Plugin.State != plugin.Pending || r.Pending == nil || r.Serving != nil || len(r.Pending.Asks) != 1 || r.Pending.Asks[0].Reason.String() != "reads the files it is asked for" || len(r.Pending.SuggestedEdits["paths"]) != 1 {
 		t.Fatalf("%+v", r)
+	}
+	zh := reviewOf(t, s.do("GET", "/api/plugins/read_file", "", func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }))
+	if got := zh.Pending.Asks[0].Reason.String(); got != "读取指定的文件" {
+		t.Errorf("a reader of Chinese is told %q", got)
 	}
 	for _, c := range []struct {
 		what, name, body string

@@ -35,7 +35,7 @@ func ExampleInjection_WithDefaults() {
 func ExampleInfo() {
 	info := plugin.Info{
 		Name: "notes", State: plugin.Pending, Source: "/plugins/notes/plugin.toml", Trust: plugin.TrustAsk,
-		Asks: []plugin.Ask{{Kind: "path", What: "/notes (rw)", Reason: "to save notes"}},
+		Asks: []plugin.Ask{{Kind: "path", What: "/notes (rw)", Reason: tool.Textf("to save notes")}},
 	}
 	text, _ := json.MarshalIndent(info, "", "  ")
 	fmt.Println(string(text))

@@ -1,6 +1,10 @@
 package plugin
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
 
 // A Folder is a directory that is scanned for plugins.
 type Folder struct {
@@ -26,10 +30,10 @@ const (
 
 // An Ask is one permission that a plugin asks for.
 type Ask struct {
-	Kind    string `json:"kind"` // path, host or secret
-	What    string `json:"what"`
-	Reason  string `json:"reason,omitempty"`
-	Granted bool   `json:"granted"`
+	Kind    string    `json:"kind"` // path, host or secret
+	What    string    `json:"what"`
+	Reason  tool.Text `json:"reason,omitzero"`
+	Granted bool      `json:"granted"`
 }
 
 // A Grant is what the operator allows a plugin. The plugin gets only what it asks

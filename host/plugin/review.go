@@ -44,7 +44,7 @@ type Difference struct {
 	Name   string    `json:"name,omitempty"`
 	Was    tool.Text `json:"was,omitzero"`
 	Is     tool.Text `json:"is,omitzero"`
-	Reason string    `json:"reason,omitempty"`
+	Reason tool.Text `json:"reason,omitzero"`
 	// Exceeds marks a permission that the earlier version did not ask for.
 	Exceeds bool `json:"wider,omitempty"`
 }

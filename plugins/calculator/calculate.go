@@ -17,11 +17,12 @@ type args struct {
 }
 
 // calculate answers "expression = value".
-func calculate(_ *guest.Call, in args) (guest.Result, error) {
+func calculate(c *guest.Call, in args) (guest.Result, error) {
 	expr := strings.TrimSpace(in.Expression)
 	if n := len([]rune(expr)); n == 0 || n > maxExpression {
 		return guest.Result{}, guest.Errorf(tool.BadArgs, "Write for example \"(3 + 4) * 2^10\".",
-			"Argument \"expression\" must have 1 to %d characters; it has %d.", maxExpression, n)
+			"Argument \"expression\" must have 1 to %d characters; it has %d.", maxExpression, n).
+			Zh("请写成例如 \"(3 + 4) * 2^10\"。", "参数 \"expression\" 须有 1 到 %d 个字符，现有 %d 个。")
 	}
 	v, err := eval(expr)
 	if err != nil {
@@ -29,7 +30,7 @@ func calculate(_ *guest.Call, in args) (guest.Result, error) {
 	}
 	echo := strings.Join(strings.Fields(strings.TrimRight(expr, "=＝? ？")), " ")
 	if len([]rune(echo)) > maxEcho {
-		echo = "result"
+		echo = c.Say("result", "结果")
 	}
-	return guest.Text(echo + " " + v.String()), nil
+	return guest.Text(echo + " " + v.write(c.Say)), nil
 }

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"slices"
 	"strings"
+
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 const many = 1000 // arguments of min, max, sum and the like
@@ -16,14 +17,14 @@ type function struct {
 	call     func(args []value) (value, error)
 }
 
-func (f function) arity() string {
+func (f function) arity() tool.Text {
 	switch {
 	case f.max == many:
-		return fmt.Sprintf("%d or more", f.min)
+		return tool.Text{Format: "%d or more", Zh: "至少 %d 个参数", Args: []any{f.min}}
 	case f.min == f.max:
-		return fmt.Sprintf("%d", f.min)
+		return tool.Text{Format: "%d", Zh: " %d 个参数", Args: []any{f.min}}
 	}
-	return fmt.Sprintf("%d to %d", f.min, f.max)
+	return tool.Text{Format: "%d to %d", Zh: " %d 到 %d 个参数", Args: []any{f.min, f.max}}
 }
 
 // names lists the names that lookup knows, in the order shown to people.
@@ -124,7 +125,7 @@ func gcd(a, b value) (value, error) {
 	x, okX := a.isInt()
 	y, okY := b.isInt()
 	if !okX || !okY {
-		return value{}, undefined("gcd and lcm need whole numbers.")
+		return value{}, undefined("gcd and lcm need whole numbers.", "gcd 和 lcm 需要整数。")
 	}
 	return exact(new(big.Rat).SetInt(new(big.Int).GCD(nil, nil, new(big.Int).Abs(x), new(big.Int).Abs(y))))
 }
@@ -197,7 +198,7 @@ func floor(v value) (value, error) {
 	if v.rat == nil {
 		r, ok := asRat(v.flt)
 		if !ok {
-			return value{}, tooBig("The number")
+			return value{}, tooBig(tool.Text{Format: "The number", Zh: "该数"})
 		}
 		v = value{rat: r}
 	}
@@ -234,7 +235,7 @@ func round(args []value) (value, error) {
 	}
 	n, ok := places.isInt()
 	if !ok || !n.IsInt64() || n.Int64() > 1000 || n.Int64() < -1000 {
-		return value{}, undefined("round needs a whole number of decimals from -1000 to 1000.")
+		return value{}, undefined("round needs a whole number of decimals from -1000 to 1000.", "round 的小数位数须为 -1000 到 1000 的整数。")
 	}
 	scale, err := powInt(big.NewRat(10, 1), n)
 	if err != nil {
@@ -262,7 +263,7 @@ func choose(nv, kv value, unordered bool) (value, error) {
 	n, okN := nv.isInt()
 	k, okK := kv.isInt()
 	if !okN || !okK || n.Sign() < 0 || k.Sign() < 0 || !n.IsInt64() || n.Int64() > 1e6 {
-		return value{}, undefined("ncr and npr need whole numbers from 0 to 1,000,000.")
+		return value{}, undefined("ncr and npr need whole numbers from 0 to 1,000,000.", "ncr 和 npr 需要 0 到 1,000,000 的整数。")
 	}
 	if k.Cmp(n) > 0 {
 		return whole(0), nil
@@ -278,7 +279,7 @@ func choose(nv, kv value, unordered bool) (value, error) {
 			r.Quo(r, big.NewInt(i))
 		}
 		if r.BitLen() > maxBits {
-			return value{}, tooBig("The number")
+			return value{}, tooBig(tool.Text{Format: "The number", Zh: "该数"})
 		}
 	}
 	return exact(new(big.Rat).SetInt(r))
@@ -335,7 +336,7 @@ func radians(v value) (value, error) {
 // logBase is exact where the argument is a power of the base; nil: base e.
 func logBase(v value, base *big.Int) (value, error) {
 	if v.sign() <= 0 {
-		return value{}, undefined("A logarithm needs a number over zero.")
+		return value{}, undefined("A logarithm needs a number over zero.", "对数需要大于零的数。")
 	}
 	if base == nil {
 		return rounded(ln(v.float()))
@@ -358,13 +359,13 @@ func logAny(args []value) (value, error) {
 	}
 	base := args[1]
 	if base.sign() <= 0 || compare(base, whole(1)) == 0 {
-		return value{}, undefined("A logarithm's base must be over zero and not 1.")
+		return value{}, undefined("A logarithm's base must be over zero and not 1.", "对数的底数必须大于零且不等于 1。")
 	}
 	if b, ok := base.isInt(); ok {
 		return logBase(args[0], b)
 	}
 	if args[0].sign() <= 0 {
-		return value{}, undefined("A logarithm needs a number over zero.")
+		return value{}, undefined("A logarithm needs a number over zero.", "对数需要大于零的数。")
 	}
 	return rounded(newFloat().Quo(ln(args[0].float()), ln(base.float())))
 }

@@ -75,7 +75,8 @@ func lex(expr string) ([]token, error) {
 		switch {
 		case n == 0:
 			return nil, guest.Errorf(tool.BadArgs, "Use numbers, + - * / % ^ !, brackets and functions.",
-				"The character %q at position %d means nothing here.", []rune(expr)[at[i]-1], at[i])
+				"The character %q at position %d means nothing here.", []rune(expr)[at[i]-1], at[i]).
+				Zh("请使用数字、+ - * / % ^ !、括号和函数。", "第 %[2]d 位的字符 %[1]q 在这里没有意义。")
 		case k != end:
 			t := token{k, string(src[i : i+n]), at[i]}
 			if t.text == "x" {

@@ -67,15 +67,17 @@ func (p *parser) take(texts ...string) (string, bool) {
 func (p *parser) unexpected() error {
 	t := p.peek()
 	if t.kind == end {
-		return guest.Errorf(tool.BadArgs, "Finish it, for example by closing a bracket.", "The expression ends too early.")
+		return guest.Errorf(tool.BadArgs, "Finish it, for example by closing a bracket.", "The expression ends too early.").
+			Zh("请写完整，例如补上括号。", "表达式不完整。")
 	}
 	return guest.Errorf(tool.BadArgs, "Write one expression, for example \"(3 + 4) * 2\".",
-		"%q at position %d is not expected there.", t.text, t.at)
+		"%q at position %d is not expected there.", t.text, t.at).Zh("请写一个表达式，例如 \"(3 + 4) * 2\"。", "第 %[2]d 位不应出现 %[1]q。")
 }
 
 func (p *parser) sum() (value, error) {
 	if p.depth++; p.depth > maxNesting {
-		return value{}, guest.Errorf(tool.BadArgs, "Compute it in parts.", "The expression is nested more than %d deep.", maxNesting)
+		return value{}, guest.Errorf(tool.BadArgs, "Compute it in parts.", "The expression is nested more than %d deep.", maxNesting).
+			Zh("请分几步计算。", "表达式的嵌套超过 %d 层。")
 	}
 	defer func() { p.depth-- }()
 	left, err := p.product()
@@ -131,7 +133,8 @@ func multiply(op string, a, b value) (value, error) {
 
 func (p *parser) unary() (value, error) {
 	if p.depth++; p.depth > maxNesting {
-		return value{}, guest.Errorf(tool.BadArgs, "Compute it in parts.", "The expression is nested more than %d deep.", maxNesting)
+		return value{}, guest.Errorf(tool.BadArgs, "Compute it in parts.", "The expression is nested more than %d deep.", maxNesting).
+			Zh("请分几步计算。", "表达式的嵌套超过 %d 层。")
 	}
 	defer func() { p.depth-- }()
 	op, ok := p.take("+", "-", "√")
@@ -216,13 +219,15 @@ func (p *parser) atom() (value, error) {
 func (p *parser) named(t token) (value, error) {
 	f, known := lookup(t.text)
 	if !known {
-		return value{}, guest.Errorf(tool.BadArgs, "Known are: "+knownNames()+".", "%q at position %d is not known.", t.text, t.at)
+		return value{}, guest.Errorf(tool.BadArgs, "Known are: "+knownNames()+".", "%q at position %d is not known.", t.text, t.at).
+			Zh("可用的有："+knownNames()+"。", "第 %[2]d 位的 %[1]q 无法识别。")
 	}
 	if f.max == 0 {
 		return f.call(nil)
 	}
 	if _, ok := p.take("("); !ok {
-		return value{}, guest.Errorf(tool.BadArgs, "Write "+t.text+"(…).", "The function %q at position %d needs brackets.", t.text, t.at)
+		return value{}, guest.Errorf(tool.BadArgs, "Write "+t.text+"(…).", "The function %q at position %d needs brackets.", t.text, t.at).
+			Zh("请写成 "+t.text+"(…)。", "第 %[2]d 位的函数 %[1]q 需要括号。")
 	}
 	var args []value
 	for {
@@ -239,7 +244,8 @@ func (p *parser) named(t token) (value, error) {
 		return value{}, p.unexpected()
 	}
 	if len(args) < f.min || len(args) > f.max {
-		return value{}, guest.Errorf(tool.BadArgs, "Give "+f.arity()+".", "The function %q got %d arguments.", t.text, len(args))
+		return value{}, guest.Errorf(tool.BadArgs, "Give "+f.arity().String()+".", "The function %q got %d arguments.", t.text, len(args)).
+			Zh("请给出"+f.arity().In(tool.Zh)+"。", "函数 %q 得到 %d 个参数。")
 	}
 	return f.call(args)
 }
@@ -250,16 +256,18 @@ func parseNumber(t token) (value, error) {
 		if n, ok := new(big.Int).SetString(text, 0); ok {
 			return exact(new(big.Rat).SetInt(n))
 		}
-		return value{}, guest.Errorf(tool.BadArgs, "", "%q at position %d is not a number.", t.text, t.at)
+		return value{}, guest.Errorf(tool.BadArgs, "", "%q at position %d is not a number.", t.text, t.at).
+			Zh("", "第 %[2]d 位的 %[1]q 不是数字。")
 	}
 	if _, e, ok := strings.Cut(text, "e"); ok {
 		if n, err := strconv.Atoi(e); err != nil || n > maxDigits || n < -maxDigits {
-			return value{}, tooBig("The exponent of %q", t.text)
+			return value{}, tooBig(tool.Text{Format: "The exponent of %q", Zh: "%q 的指数", Args: []any{t.text}})
 		}
 	}
 	r, ok := new(big.Rat).SetString(text)
 	if !ok {
-		return value{}, guest.Errorf(tool.BadArgs, "", "%q at position %d is not a number.", t.text, t.at)
+		return value{}, guest.Errorf(tool.BadArgs, "", "%q at position %d is not a number.", t.text, t.at).
+			Zh("", "第 %[2]d 位的 %[1]q 不是数字。")
 	}
 	return exact(r)
 }

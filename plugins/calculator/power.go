@@ -20,7 +20,7 @@ func pow(base, exponent value) (value, error) {
 	}
 	if base.sign() == 0 {
 		if exponent.sign() < 0 {
-			return value{}, undefined("Division by zero: 0 to a negative power.")
+			return value{}, undefined("Division by zero: 0 to a negative power.", "除数为零：0 的负数次幂。")
 		}
 		return base, nil
 	}
@@ -29,7 +29,7 @@ func pow(base, exponent value) (value, error) {
 	}
 	if base.sign() < 0 {
 		if n := exponent.float64(); n != math.Trunc(n) {
-			return value{}, undefined("A negative number to a power that is no whole number is not real.")
+			return value{}, undefined("A negative number to a power that is no whole number is not real.", "负数的非整数次幂不是实数。")
 		}
 		v, err := pow(base.neg(), exponent)
 		if err == nil && math.Mod(exponent.float64(), 2) != 0 {
@@ -45,7 +45,7 @@ func powInt(base *big.Rat, n *big.Int) (value, error) {
 	size := max(base.Num().BitLen(), base.Denom().BitLen())
 	switch {
 	case base.Sign() == 0 && n.Sign() < 0:
-		return value{}, undefined("Division by zero: 0 to a negative power.")
+		return value{}, undefined("Division by zero: 0 to a negative power.", "除数为零：0 的负数次幂。")
 	case base.Sign() == 0 && n.Sign() > 0:
 		return whole(0), nil
 	case size == 1: // 1 or -1
@@ -55,7 +55,7 @@ func powInt(base *big.Rat, n *big.Int) (value, error) {
 		return value{rat: base}, nil
 	}
 	if !n.IsInt64() || new(big.Int).Mul(new(big.Int).Abs(n), big.NewInt(int64(size-1))).Cmp(big.NewInt(maxBits)) > 0 {
-		return value{}, tooBig("The power")
+		return value{}, tooBig(tool.Text{Format: "The power", Zh: "幂"})
 	}
 	e := new(big.Int).Abs(n)
 	r := new(big.Rat).SetFrac(new(big.Int).Exp(base.Num(), e, nil), new(big.Int).Exp(base.Denom(), e, nil))
@@ -107,7 +107,7 @@ func root(x *big.Int, n int) (*big.Int, bool) {
 
 func sqrt(v value) (value, error) {
 	if v.sign() < 0 {
-		return value{}, undefined("The square root of a negative number is not real.")
+		return value{}, undefined("The square root of a negative number is not real.", "负数的平方根不是实数。")
 	}
 	if r, ok, err := rootPower(v, value{rat: big.NewRat(1, 2)}); ok || err != nil {
 		return r, err
@@ -130,10 +130,11 @@ func cbrt(v value) (value, error) {
 func factorial(v value) (value, error) {
 	n, ok := v.isInt()
 	if !ok || n.Sign() < 0 {
-		return value{}, undefined("A factorial needs a whole number that is not negative.")
+		return value{}, undefined("A factorial needs a whole number that is not negative.", "阶乘需要非负整数。")
 	}
 	if !n.IsInt64() || n.Int64() > maxFactorial {
-		return value{}, guest.Errorf(tool.TooLarge, "Use a smaller number.", "A factorial of more than %d is too large.", maxFactorial)
+		return value{}, guest.Errorf(tool.TooLarge, "Use a smaller number.", "A factorial of more than %d is too large.", maxFactorial).
+			Zh("请使用较小的数。", "大于 %d 的数的阶乘太大。")
 	}
 	return exact(new(big.Rat).SetInt(new(big.Int).MulRange(1, n.Int64())))
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"math"
 	"math/big"
+
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // Constants to more digits than precision holds.
@@ -25,7 +27,7 @@ func expOf(f *big.Float) (value, error) {
 	x, _ := f.Float64()
 	switch {
 	case x > maxDigits*math.Ln10:
-		return value{}, tooBig("The power")
+		return value{}, tooBig(tool.Text{Format: "The power", Zh: "幂"})
 	case x < -maxDigits*math.Ln10:
 		return whole(0).inexact(), nil
 	}

@@ -26,7 +26,7 @@ type value struct {
 // exact makes an exact value, unless it is too large to go on with.
 func exact(r *big.Rat) (value, error) {
 	if r.Num().BitLen() > maxBits || r.Denom().BitLen() > maxBits {
-		return value{}, tooBig("The result")
+		return value{}, tooBig(tool.Text{Format: "The result", Zh: "结果"})
 	}
 	return value{rat: r}, nil
 }
@@ -38,7 +38,7 @@ func whole(n int64) value { return value{rat: new(big.Rat).SetInt64(n)} }
 func rounded(f *big.Float) (value, error) {
 	switch exp := f.MantExp(nil); {
 	case f.IsInf() || exp > maxBits:
-		return value{}, tooBig("The result")
+		return value{}, tooBig(tool.Text{Format: "The result", Zh: "结果"})
 	case exp < -maxBits:
 		f = newFloat()
 	}
@@ -51,19 +51,21 @@ func (v value) inexact() value { return value{flt: v.float()} }
 // fromFloat takes a result of package math; what is no number is an error.
 func fromFloat(f float64) (value, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return value{}, undefined("The result is not a finite number.")
+		return value{}, undefined("The result is not a finite number.", "结果不是有限的数。")
 	}
 	return rounded(newFloat().SetFloat64(f))
 }
 
 func newFloat() *big.Float { return new(big.Float).SetPrec(precision) }
 
-func tooBig(what string, args ...any) error {
-	return guest.Errorf(tool.TooLarge, "Use smaller numbers, or take a logarithm.",
-		what+" has more than %d digits.", append(args, maxDigits)...)
+func tooBig(what tool.Text) error {
+	return guest.Errorf(tool.TooLarge, "Use smaller numbers, or take a logarithm.", "%s has more than %d digits.", what, maxDigits).
+		Zh("请使用较小的数，或取对数。", "%s超过 %d 位。")
 }
 
-func undefined(msg string, args ...any) error { return guest.Errorf(tool.BadArgs, "", msg, args...) }
+func undefined(msg, zh string) error {
+	return guest.Errorf(tool.BadArgs, "", "%s", tool.Text{Format: msg, Zh: zh}).Zh("", "%s")
+}
 
 func (v value) float() *big.Float {
 	if v.flt != nil {
@@ -122,7 +124,7 @@ func mul(a, b value) (value, error) {
 
 func div(a, b value) (value, error) {
 	if b.sign() == 0 {
-		return value{}, undefined("Division by zero.")
+		return value{}, undefined("Division by zero.", "除数为零。")
 	}
 	if a.rat != nil && b.rat != nil {
 		return exact(new(big.Rat).Quo(a.rat, b.rat))
@@ -145,9 +147,9 @@ func mod(a, b value) (value, error) {
 	return add(a, q.neg())
 }
 
-// String writes "= 7", "= 0.25", "≈ 0.333333333333333 (exactly 1/3)" or, for
+// write writes "= 7", "= 0.25", "≈ 0.333333333333333 (exactly 1/3)" or, for
 // a rounded number, "≈ 1.4142135623731".
-func (v value) String() string {
+func (v value) write(say func(en, zh string) string) string {
 	if v.rat == nil {
 		return "≈ " + decimal(v.flt)
 	}
@@ -158,7 +160,7 @@ func (v value) String() string {
 		return "= " + strings.TrimRight(v.rat.FloatString(places), "0")
 	}
 	if exactly := v.rat.String(); len(exactly) <= maxEcho {
-		return "≈ " + decimal(v.float()) + " (exactly " + exactly + ")"
+		return "≈ " + decimal(v.float()) + say(" (exactly "+exactly+")", "（精确值 "+exactly+"）")
 	}
 	return "≈ " + decimal(v.float())
 }

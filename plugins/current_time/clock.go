@@ -91,7 +91,8 @@ func moment(s string, now time.Time) (time.Time, error) {
 			return time.Date(y, m, d, t.Hour(), t.Minute(), t.Second(), 0, now.Location()), nil
 		}
 	}
-	return time.Time{}, guest.Errorf(tool.BadArgs, "Write it as 2027-03-03 15:00, or as 2027-03-03T15:00:00+01:00.", "The time %q cannot be read.", s)
+	return time.Time{}, guest.Errorf(tool.BadArgs, "Write it as 2027-03-03 15:00, or as 2027-03-03T15:00:00+01:00.", "The time %q cannot be read.", s).
+		Zh("请写成 2027-03-03 15:00 或 2027-03-03T15:00:00+01:00。", "无法识别时间 %q。")
 }
 
 // writer puts times into lines.

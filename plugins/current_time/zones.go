@@ -78,7 +78,8 @@ func zone(name string) (*time.Location, error) {
 		return l, nil
 	}
 	return nil, guest.Errorf(tool.BadArgs, "Use an IANA name such as \"Asia/Shanghai\", a large city, or an offset such as \"UTC+8\"; try the largest city of the same zone.",
-		"The time zone %q is not known.", name)
+		"The time zone %q is not known.", name).
+		Zh("请使用 IANA 名称（如 \"Asia/Shanghai\"）、大城市名，或时差（如 \"UTC+8\"）；可以试试同一时区中最大的城市。", "未知的时区 %q。")
 }
 
 // fold makes names comparable.

@@ -66,11 +66,13 @@ func queryCSV(c *guest.Call, in csvArgs) (guest.Result, error) {
 func (in csvArgs) input(c *guest.Call) (name, text string, sources []tool.Source, err error) {
 	switch {
 	case in.FilePath != "" && in.CSV != "":
-		return "", "", nil, guest.Errorf(tool.BadArgs, "Leave one of them out.", "Both \"file_path\" and \"csv\" are given.")
+		return "", "", nil, guest.Errorf(tool.BadArgs, "Leave one of them out.", "Both \"file_path\" and \"csv\" are given.").
+			Zh("请去掉其中一个。", "同时给出了 \"file_path\" 和 \"csv\"。")
 	case in.CSV != "":
 		return "csv", in.CSV, nil, nil
 	case in.FilePath == "":
-		return "", "", nil, guest.Errorf(tool.BadArgs, "Give \"file_path\" or \"csv\".", "There is nothing to query.")
+		return "", "", nil, guest.Errorf(tool.BadArgs, "Give \"file_path\" or \"csv\".", "There is nothing to query.").
+			Zh("请给出 \"file_path\" 或 \"csv\"。", "没有可查询的内容。")
 	}
 	tree := files.In(c, files.Workspace)
 	name, info, err := tree.File(in.FilePath)
@@ -78,19 +80,23 @@ func (in csvArgs) input(c *guest.Call) (name, text string, sources []tool.Source
 		return "", "", nil, err
 	}
 	if info.Size() > maxCSV {
-		return "", "", nil, guest.Errorf(tool.TooLarge, "Ask for a part of it as a smaller file.", "%q has %s bytes; at most %s can be queried.", name, guest.Grouped(int(info.Size())), guest.Grouped(maxCSV))
+		return "", "", nil, guest.Errorf(tool.TooLarge, "Ask for a part of it as a smaller file.", "%q has %s bytes; at most %s can be queried.", name, guest.Grouped(int(info.Size())), guest.Grouped(maxCSV)).
+			Zh("请改用只含所需部分的较小文件。", "%q 有 %s 字节；最多可查询 %s 字节。")
 	}
 	f, err := tree.FS.Open(name)
 	if err != nil {
-		return "", "", nil, guest.Errorf(tool.Failed, "Go on without it.", "%q cannot be opened.", name)
+		return "", "", nil, guest.Errorf(tool.Failed, "Go on without it.", "%q cannot be opened.", name).
+			Zh("请不用它继续。", "无法打开 %q。")
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxCSV+1))
 	if err != nil {
-		return "", "", nil, guest.Errorf(tool.Failed, "Try again, or go on without it.", "%q cannot be read to its end.", name)
+		return "", "", nil, guest.Errorf(tool.Failed, "Try again, or go on without it.", "%q cannot be read to its end.", name).
+			Zh("请重试，或不用它继续。", "无法把 %q 读到末尾。")
 	}
-	if kind := files.Binary(b[:min(len(b), files.SniffBytes)]); kind != "" {
-		return "", "", nil, guest.Errorf(tool.BadArgs, "Name a text file; read_data_from_excel reads .xlsx files, database reads SQLite files.", "%q is %s, no CSV.", name, kind)
+	if kind := files.Kind(b[:min(len(b), files.SniffBytes)]); !kind.IsZero() {
+		return "", "", nil, guest.Errorf(tool.BadArgs, "Name a text file; read_data_from_excel reads .xlsx files, database reads SQLite files.", "%q is %s, no CSV.", name, kind).
+			Zh("请指定文本文件；.xlsx 文件用 read_data_from_excel 读取，SQLite 文件用 database 读取。", "%q 是%s，不是 CSV。")
 	}
 	return name, decoded(files.Text(b)), []tool.Source{{Title: name, URL: name}}, nil
 }
@@ -133,7 +139,8 @@ func (t *table) fill(text string, in csvArgs) error {
 		return err
 	}
 	if t.rows == 0 && len(t.columns) == 0 {
-		return guest.Errorf(tool.Failed, "Read the file to see what it holds.", "There are no rows in %q.", t.name)
+		return guest.Errorf(tool.Failed, "Read the file to see what it holds.", "There are no rows in %q.", t.name).
+			Zh("请读取该文件查看其内容。", "%q 中没有行。")
 	}
 	t.settle()
 	defs, marks := make([]string, len(t.columns)), make([]string, len(t.columns))
@@ -170,7 +177,8 @@ func (in csvArgs) comma(text string) (rune, error) {
 	if in.Delimiter != "" {
 		r, n := utf8.DecodeRuneInString(in.Delimiter)
 		if n != len(in.Delimiter) || strings.ContainsRune("\"\r\n\uFFFD", r) {
-			return 0, guest.Errorf(tool.BadArgs, "Give one character, such as \",\" or \";\".", "%q cannot separate fields.", in.Delimiter)
+			return 0, guest.Errorf(tool.BadArgs, "Give one character, such as \",\" or \";\".", "%q cannot separate fields.", in.Delimiter).
+				Zh("请给出一个字符，如 \",\" 或 \";\"。", "%q 不能用来分隔字段。")
 		}
 		return r, nil
 	}
@@ -213,13 +221,15 @@ func (t *table) each(text string, comma rune, header bool, f func(row []string, 
 			return nil
 		}
 		if bad, ok := errors.AsType[*csv.ParseError](err); ok {
-			return guest.Errorf(tool.Failed, "Read the file around that line.", "Line %d of %q cannot be read as CSV: %s.", bad.Line, t.name, bad.Err)
+			return guest.Errorf(tool.Failed, "Read the file around that line.", "Line %d of %q cannot be read as CSV: %s.", bad.Line, t.name, bad.Err).
+				Zh("请读取该行附近的内容。", "%[2]q 的第 %[1]d 行无法按 CSV 读取：%[3]s。")
 		}
 		if err != nil {
 			return err
 		}
 		if len(row) > maxColumns {
-			return guest.Errorf(tool.TooLarge, "Give the delimiter, if it is another one.", "A row of %q has %s columns; at most %d are read.", t.name, guest.Grouped(len(row)), maxColumns)
+			return guest.Errorf(tool.TooLarge, "Give the delimiter, if it is another one.", "A row of %q has %s columns; at most %d are read.", t.name, guest.Grouped(len(row)), maxColumns).
+				Zh("如果分隔符不同，请指明。", "%q 的一行有 %s 列；最多读取 %d 列。")
 		}
 		if err := f(row, first && header); err != nil {
 			return err
@@ -315,7 +325,7 @@ func (t *table) describe(q query, say func(en, zh string) string) (guest.Result,
 	var b strings.Builder
 	fmt.Fprintf(&b, say("table data, %s rows, %d columns\n", "表 data，%s 行，%d 列\n"), guest.Grouped(t.rows), len(t.columns))
 	for _, c := range t.columns {
-		fmt.Fprintf(&b, "  %s %s", cell(sqlite3.QuoteIdentifier(c.name)), c.kind)
+		fmt.Fprintf(&b, "  %s %s", cell(sqlite3.QuoteIdentifier(c.name), say), c.kind)
 		if empty := t.rows - c.filled; empty > 0 {
 			fmt.Fprintf(&b, say(", %s empty", "，%s 个为空"), guest.Grouped(empty))
 		}

@@ -29,12 +29,14 @@ func queryDatabase(c *guest.Call, in databaseArgs) (guest.Result, error) {
 	}
 	f, err := tree.FS.Open(name)
 	if err != nil {
-		return guest.Result{}, guest.Errorf(tool.Failed, "Go on without it.", "%q cannot be opened.", name)
+		return guest.Result{}, guest.Errorf(tool.Failed, "Go on without it.", "%q cannot be opened.", name).
+			Zh("请不用它继续。", "无法打开 %q。")
 	}
 	defer f.Close()
 	at, ok := f.(io.ReaderAt)
 	if !ok {
-		return guest.Result{}, guest.Errorf(tool.Failed, "Go on without it.", "%q can only be read from its begin.", name)
+		return guest.Result{}, guest.Errorf(tool.Failed, "Go on without it.", "%q can only be read from its begin.", name).
+			Zh("请不用它继续。", "%q 只能从头读取。")
 	}
 	file := &closedFile{at: at, size: info.Size()}
 	if err := file.check(name); err != nil {
@@ -91,7 +93,8 @@ const magic = "SQLite format 3\x00"
 func (f *closedFile) check(name string) error {
 	head := make([]byte, len(magic))
 	if n, err := f.at.ReadAt(head, 0); err != nil && err != io.EOF || string(head[:n]) != magic {
-		return guest.Errorf(tool.BadArgs, "Name a file that SQLite made; query_csv queries CSV files.", "%q is no SQLite database.", name)
+		return guest.Errorf(tool.BadArgs, "Name a file that SQLite made; query_csv queries CSV files.", "%q is no SQLite database.", name).
+			Zh("请指定 SQLite 创建的文件；CSV 文件用 query_csv 查询。", "%q 不是 SQLite 数据库。")
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func fetch(c *guest.Call, in args) (guest.Result, error) {
 	if final, err := url.Parse(resp.URL); err == nil && final.Host != "" {
 		u = final
 	}
-	return page(u, resp)
+	return page(c, u, resp)
 }
 
 // address reads what a model wrote as a web address; https may be left out.
@@ -54,32 +54,34 @@ func address(written string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || s == "https://" || len(s) > maxURL || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, guest.Errorf(tool.BadArgs, "Write for example \"https://example.com/page\".",
-			"Argument \"url\" must be a web address of at most %d characters.", maxURL)
+			"Argument \"url\" must be a web address of at most %d characters.", maxURL).
+			Zh("请写成例如 \"https://example.com/page\"。", "参数 \"url\" 须为不超过 %d 个字符的网址。")
 	}
 	if u.User != nil {
-		return nil, guest.Errorf(tool.BadArgs, "Leave the name and password out.", "Argument \"url\" must not hold a password.")
+		return nil, guest.Errorf(tool.BadArgs, "Leave the name and password out.", "Argument \"url\" must not hold a password.").
+			Zh("请去掉用户名和密码。", "参数 \"url\" 不能含有密码。")
 	}
 	u.Fragment = ""
 	return u, nil
 }
 
 func refused(u *url.URL, status int) error {
-	code, hint := tool.Failed, "Try another page."
+	code, hint, zh := tool.Failed, "Try another page.", "请换一个网页。"
 	switch {
 	case status == 401 || status == 403:
-		code, hint = tool.Denied, "The page is not open to everyone; try another."
+		code, hint, zh = tool.Denied, "The page is not open to everyone; try another.", "该网页不公开，请换一个。"
 	case status == 404 || status == 410:
-		code, hint = tool.BadArgs, "Check the address, or search for the page."
+		code, hint, zh = tool.BadArgs, "Check the address, or search for the page.", "请检查网址，或搜索该网页。"
 	case status == 429:
-		code, hint = tool.RateLimited, "Wait a minute, then try again."
+		code, hint, zh = tool.RateLimited, "Wait a minute, then try again.", "请等一分钟再试。"
 	case status >= 500:
-		hint = "The server has a problem; try again later."
+		hint, zh = "The server has a problem; try again later.", "服务器出现问题，请稍后再试。"
 	}
-	return guest.Errorf(code, hint, "%s answered with status %d.", u.Hostname(), status)
+	return guest.Errorf(code, hint, "%s answered with status %d.", u.Hostname(), status).Zh(zh, "%s 返回状态 %d。")
 }
 
 // page makes the result of a good answer.
-func page(u *url.URL, resp guest.Response) (guest.Result, error) {
+func page(c *guest.Call, u *url.URL, resp guest.Response) (guest.Result, error) {
 	media, params, err := mime.ParseMediaType(resp.Header("Content-Type"))
 	if err != nil {
 		media = sniff(resp.Body)
@@ -87,15 +89,16 @@ func page(u *url.URL, resp guest.Response) (guest.Result, error) {
 	r := guest.Result{Sources: []tool.Source{{Title: u.Host + u.Path, URL: u.String()}}}
 	switch {
 	case len(resp.Body) == 0:
-		r.Text = u.String() + " is empty."
+		r.Text = c.Say(u.String()+" is empty.", u.String()+" 没有内容。")
 	case media == "text/html" || media == "application/xhtml+xml":
 		if len(resp.Body) > maxPage {
 			return r, guest.Errorf(tool.TooLarge, "Try another page.", "The page has %s bytes; at most %s are read.",
-				guest.Grouped(len(resp.Body)), guest.Grouped(maxPage))
+				guest.Grouped(len(resp.Body)), guest.Grouped(maxPage)).Zh("请换一个网页。", "网页有 %s 字节；最多读取 %s 字节。")
 		}
-		title, text, err := markdown(u, decode(resp.Body, params["charset"]))
+		title, text, err := markdown(u, decode(resp.Body, params["charset"]), c.Say)
 		if err != nil {
-			return r, guest.Errorf(tool.Failed, "Try another page.", "The page could not be read as HTML.")
+			return r, guest.Errorf(tool.Failed, "Try another page.", "The page could not be read as HTML.").
+				Zh("请换一个网页。", "无法把该网页作为 HTML 读取。")
 		}
 		r.Sources[0].Title = title
 		r.Text = text
@@ -104,7 +107,7 @@ func page(u *url.URL, resp guest.Response) (guest.Result, error) {
 	case strings.HasPrefix(media, "text/") || isText(media):
 		r.Text = decode(resp.Body, params["charset"])
 	default:
-		r.Text = describe(u, media, resp.Body)
+		r.Text = describe(c, u, media, resp.Body)
 	}
 	return r, nil
 }
@@ -146,10 +149,12 @@ func readable(body []byte) string {
 	return b.String()
 }
 
-func describe(u *url.URL, media string, body []byte) string {
-	kind := files.Binary(body[:min(len(body), files.SniffBytes)])
-	if kind == "" || kind == "binary data" {
-		kind = "data of type " + media
+func describe(c *guest.Call, u *url.URL, media string, body []byte) string {
+	kind, size := files.Kind(body[:min(len(body), files.SniffBytes)]), guest.Grouped(len(body))
+	if kind.IsZero() || kind.Format == "binary data" {
+		kind = tool.Text{Format: "data of type " + media, Zh: "类型为 " + media + " 的数据"}
 	}
-	return fmt.Sprintf("%s is %s, %s bytes; it has no text to show.", u, kind, guest.Grouped(len(body)))
+	return c.Say(
+		fmt.Sprintf("%s is %s, %s bytes; it has no text to show.", u, kind.Format, size),
+		fmt.Sprintf("%s 是%s，%s 字节，没有可显示的文本。", u, kind.Zh, size))
 }

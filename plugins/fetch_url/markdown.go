@@ -24,7 +24,7 @@ var surroundings = []string{"nav", "footer", "aside", "form", "button", "svg", "
 
 // markdown converts a page; links become absolute. A page that is nothing
 // but surroundings is converted with them.
-func markdown(u *url.URL, page string) (title, text string, err error) {
+func markdown(u *url.URL, page string, say func(en, zh string) string) (title, text string, err error) {
 	title = titleOf(page)
 	if text, err = convert(u, page, surroundings); err == nil && len(text) < 100 {
 		text, err = convert(u, page, nil)
@@ -39,7 +39,7 @@ func markdown(u *url.URL, page string) (title, text string, err error) {
 		text = "# " + title + "\n\n" + text
 	}
 	if text == "" {
-		text = u.String() + " has no text; it may be made by a script."
+		text = say(u.String()+" has no text; it may be made by a script.", u.String()+" 没有文本，可能由脚本生成。")
 	}
 	return title, text, nil
 }

@@ -30,7 +30,8 @@ type args struct {
 func structure(c *guest.Call, in args) (guest.Result, error) {
 	if in.MaxDepth < 0 || in.MaxDepth > highestDepth || in.MaxFiles < 0 || in.MaxFiles > highestFiles {
 		return guest.Result{}, guest.Errorf(tool.BadArgs, "Leave them out for 3 levels and 500 files.",
-			"\"max_depth\" must be 1 to %d and \"max_files\" 1 to %d.", highestDepth, highestFiles)
+			"\"max_depth\" must be 1 to %d and \"max_files\" 1 to %d.", highestDepth, highestFiles).
+			Zh("省略时为 3 层、500 个文件。", "\"max_depth\" 须为 1 到 %d，\"max_files\" 须为 1 到 %d。")
 	}
 	depth, most := cmp.Or(in.MaxDepth, defaultDepth), cmp.Or(in.MaxFiles, defaultFiles)
 	tree := files.In(c, files.Workspace)

@@ -20,7 +20,8 @@ const maxPattern = 1000 // bytes
 func compile(pattern string, ignoreCase bool) (*regexp.Regexp, error) {
 	if pattern == "" || len(pattern) > maxPattern {
 		return nil, guest.Errorf(tool.BadArgs, "Give an RE2 expression, for example \"func .*Open\".",
-			"Argument \"pattern\" must have 1 to %d bytes; it has %d.", maxPattern, len(pattern))
+			"Argument \"pattern\" must have 1 to %d bytes; it has %d.", maxPattern, len(pattern)).
+			Zh("请给出 RE2 表达式，例如 \"func .*Open\"。", "参数 \"pattern\" 须有 1 到 %d 字节，现有 %d 字节。")
 	}
 	flags := syntax.Perl &^ (syntax.ClassNL | syntax.OneLine)
 	if ignoreCase {
@@ -40,7 +41,7 @@ func compile(pattern string, ignoreCase bool) (*regexp.Regexp, error) {
 	}
 	return nil, guest.Errorf(tool.BadArgs,
 		`The syntax is RE2: no look-around, no back-references; write \( for a plain bracket.`,
-		"The pattern is not a valid expression (%s).", reason)
+		"The pattern is not a valid expression (%s).", reason).Zh("语法是 RE2：没有环视和反向引用；普通括号写作 \\(。", "该表达式无效（%s）。")
 }
 
 // byLine removes every way in which an expression could match a newline.
@@ -96,7 +97,8 @@ func newGlob(pattern string) (glob, error) {
 		return glob{}, nil
 	}
 	if len(pattern) > maxPattern {
-		return glob{}, guest.Errorf(tool.BadArgs, "Write for example \"*.go\".", "Argument \"glob\" is too long.")
+		return glob{}, guest.Errorf(tool.BadArgs, "Write for example \"*.go\".", "Argument \"glob\" is too long.").
+			Zh("请写成例如 \"*.go\"。", "参数 \"glob\" 太长。")
 	}
 	if !strings.Contains(pattern, "/") {
 		pattern = "**/" + pattern
@@ -104,7 +106,7 @@ func newGlob(pattern string) (glob, error) {
 	re, err := regexp.Compile("^" + globExpr(strings.TrimPrefix(pattern, "./")) + "$")
 	if err != nil {
 		return glob{}, guest.Errorf(tool.BadArgs, "Write for example \"*.go\" or \"docs/**/*.md\".",
-			"Argument \"glob\" is not a valid file pattern.")
+			"Argument \"glob\" is not a valid file pattern.").Zh("请写成例如 \"*.go\" 或 \"docs/**/*.md\"。", "参数 \"glob\" 不是有效的文件模式。")
 	}
 	return glob{re}, nil
 }

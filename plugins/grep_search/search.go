@@ -51,7 +51,8 @@ func search(c *guest.Call, in args) (guest.Result, error) {
 	}
 	if in.Offset > 0 && in.Offset >= s.matches {
 		return guest.Result{}, guest.Errorf(tool.BadArgs, "Give a smaller offset.",
-			"There are %s matching lines; offset is %d.", guest.Grouped(s.matches), in.Offset)
+			"There are %s matching lines; offset is %d.", guest.Grouped(s.matches), in.Offset).
+			Zh("请使用较小的 offset。", "共有 %s 行匹配；offset 是 %d。")
 	}
 	return s.result(c, in), nil
 }
@@ -77,7 +78,8 @@ type searcher struct {
 
 func newSearcher(in args, context int) (*searcher, error) {
 	if in.Offset < 0 {
-		return nil, guest.Errorf(tool.BadArgs, "Leave it out to see the first matches.", "\"offset\" must not be negative.")
+		return nil, guest.Errorf(tool.BadArgs, "Leave it out to see the first matches.", "\"offset\" must not be negative.").
+			Zh("省略时从第一处匹配开始。", "\"offset\" 不能为负数。")
 	}
 	re, err := compile(in.Pattern, in.IgnoreCase)
 	if err != nil {

@@ -54,7 +54,8 @@ func (in args) request() (guest.Request, error) {
 	}
 	hasJSON := len(in.JSON) > 0 && string(in.JSON) != "null"
 	if hasJSON && in.Body != "" {
-		return guest.Request{}, guest.Errorf(tool.BadArgs, "Leave one of them out.", "Both \"json\" and \"body\" are given.")
+		return guest.Request{}, guest.Errorf(tool.BadArgs, "Leave one of them out.", "Both \"json\" and \"body\" are given.").
+			Zh("请去掉其中一个。", "同时给出了 \"json\" 和 \"body\"。")
 	}
 	r := guest.Request{Method: strings.ToUpper(strings.TrimSpace(in.Method)), URL: u, Headers: map[string]string{"Accept": "application/json, text/*;q=0.9, */*;q=0.5"}}
 	for name, value := range in.Headers {
@@ -75,10 +76,12 @@ func (in args) request() (guest.Request, error) {
 		}
 	}
 	if !slices.Contains(strings.Fields(methods), r.Method) {
-		return r, guest.Errorf(tool.BadArgs, "Use one of "+methods+".", "The method %q is not sent.", in.Method)
+		return r, guest.Errorf(tool.BadArgs, "Use one of "+methods+".", "The method %q is not sent.", in.Method).
+			Zh("请使用以下之一："+methods+"。", "不发送方法 %q。")
 	}
 	if len(r.Body) > 0 && (r.Method == "GET" || r.Method == "HEAD") {
-		return r, guest.Errorf(tool.BadArgs, "Put it into the address, or use POST.", "A %s request has no body.", r.Method)
+		return r, guest.Errorf(tool.BadArgs, "Put it into the address, or use POST.", "A %s request has no body.", r.Method).
+			Zh("请写入网址，或使用 POST。", "%s 请求没有正文。")
 	}
 	return r, nil
 }
@@ -97,10 +100,12 @@ func address(written string) (string, error) {
 	}
 	u, err := url.Parse(s)
 	if err != nil || utf8.RuneCountInString(s) > maxURL || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return "", guest.Errorf(tool.BadArgs, "Write for example \"https://api.example.com/v1/items?page=2\".", "Argument \"url\" must be a web address of at most %d characters.", maxURL)
+		return "", guest.Errorf(tool.BadArgs, "Write for example \"https://api.example.com/v1/items?page=2\".", "Argument \"url\" must be a web address of at most %d characters.", maxURL).
+			Zh("请写成例如 \"https://api.example.com/v1/items?page=2\"。", "参数 \"url\" 须为不超过 %d 个字符的网址。")
 	}
 	if u.User != nil {
-		return "", guest.Errorf(tool.BadArgs, "Leave the name and password out; the operator can grant a secret.", "Argument \"url\" must not hold a password.")
+		return "", guest.Errorf(tool.BadArgs, "Leave the name and password out; the operator can grant a secret.", "Argument \"url\" must not hold a password.").
+			Zh("请去掉用户名和密码；管理员可以授予密钥。", "参数 \"url\" 不能含有密码。")
 	}
 	u.Fragment = ""
 	return u.String(), nil
@@ -159,8 +164,8 @@ func body(resp guest.Response, say func(en, zh string) string) string {
 	if (err != nil || media == "application/json" || strings.HasSuffix(media, "+json") || strings.HasPrefix(media, "text/")) && json.Indent(&pretty, resp.Body, "", "  ") == nil {
 		return pretty.String() + "\n"
 	}
-	if kind := files.Binary(resp.Body[:min(len(resp.Body), files.SniffBytes)]); kind != "" {
-		return fmt.Sprintf(say("(%s of %s bytes)\n", "（%s，%s 字节）\n"), kind, guest.Grouped(len(resp.Body)))
+	if kind := files.Kind(resp.Body[:min(len(resp.Body), files.SniffBytes)]); !kind.IsZero() {
+		return fmt.Sprintf(say("(%s of %s bytes)\n", "（%s，%s 字节）\n"), say(kind.Format, kind.Zh), guest.Grouped(len(resp.Body)))
 	}
 	return string(files.Text(resp.Body))
 }

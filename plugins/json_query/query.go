@@ -42,17 +42,18 @@ func query(c *guest.Call, in args) (guest.Result, error) {
 	if err != nil {
 		return guest.Result{}, err
 	}
-	values := &values{decoder: json.NewDecoder(strings.NewReader(text)), text: text, where: in.name()}
+	values := &values{decoder: json.NewDecoder(strings.NewReader(text)), text: text, where: in.named()}
 	values.decoder.UseNumber()
 	run, err := gojq.Compile(code, gojq.WithInputIter(values), gojq.WithEnvironLoader(func() []string { return nil }))
 	if err != nil {
-		return guest.Result{}, guest.Errorf(tool.BadArgs, "Correct the filter.", "The filter cannot be used: %s.", strings.TrimSuffix(err.Error(), "."))
+		return guest.Result{}, guest.Errorf(tool.BadArgs, "Correct the filter.", "The filter cannot be used: %s.", strings.TrimSuffix(err.Error(), ".")).
+			Zh("请修正过滤器。", "过滤器无法使用：%s。")
 	}
 	w := &results{in: in}
 	if err := w.collect(run, values); err != nil {
 		return guest.Result{}, err
 	}
-	r, err := w.result()
+	r, err := w.result(c)
 	r.Sources = sources
 	return r, err
 }
@@ -65,31 +66,35 @@ func compile(filter string) (*gojq.Query, error) {
 	}
 	bad, ok := errors.AsType[*gojq.ParseError](err)
 	if !ok {
-		return nil, guest.Errorf(tool.BadArgs, "Correct the filter.", "The filter cannot be read: %v.", err)
+		return nil, guest.Errorf(tool.BadArgs, "Correct the filter.", "The filter cannot be read: %v.", err).
+			Zh("请修正过滤器。", "无法解析过滤器：%v。")
 	}
 	at := max(bad.Offset-len(bad.Token), 0)
-	what := fmt.Sprintf("at %q", bad.Token)
+	what := tool.Text{Format: "at %q", Zh: "%q 处", Args: []any{bad.Token}}
 	if bad.Token == "" {
-		what = "at its end"
+		what = tool.Text{Format: "at its end", Zh: "末尾"}
 	}
 	return nil, guest.Errorf(tool.BadArgs, "Correct the filter there; write strings in double quotes, fields begin with a dot.",
-		"The filter cannot be read %s, character %d: %s", what, len([]rune(filter[:min(at, len(filter))]))+1, filter)
+		"The filter cannot be read %s, character %d: %s", what, len([]rune(filter[:min(at, len(filter))]))+1, filter).
+		Zh("请修正该处；字符串用双引号，字段以点开头。", "无法解析过滤器的%s（第 %d 个字符）：%s")
 }
 
-func (in args) name() string {
+func (in args) named() tool.Text {
 	if in.FilePath != "" {
-		return in.FilePath
+		return tool.Textf("%s", in.FilePath)
 	}
-	return "the JSON text"
+	return tool.Text{Format: "the JSON text", Zh: "JSON 文本"}
 }
 
 // input is the text to query and where it comes from.
 func (in args) input(c *guest.Call) (string, []tool.Source, error) {
 	switch {
 	case in.FilePath != "" && in.JSON != "":
-		return "", nil, guest.Errorf(tool.BadArgs, "Leave one of them out.", "Both \"file_path\" and \"json\" are given.")
+		return "", nil, guest.Errorf(tool.BadArgs, "Leave one of them out.", "Both \"file_path\" and \"json\" are given.").
+			Zh("请去掉其中一个。", "同时给出了 \"file_path\" 和 \"json\"。")
 	case in.FilePath == "" && in.JSON == "":
-		return "", nil, guest.Errorf(tool.BadArgs, "Give \"file_path\" or \"json\".", "There is nothing to query.")
+		return "", nil, guest.Errorf(tool.BadArgs, "Give \"file_path\" or \"json\".", "There is nothing to query.").
+			Zh("请给出 \"file_path\" 或 \"json\"。", "没有可查询的内容。")
 	case in.JSON != "":
 		return in.JSON, nil, nil
 	}
@@ -100,16 +105,19 @@ func (in args) input(c *guest.Call) (string, []tool.Source, error) {
 	}
 	if info.Size() > maxInput {
 		return "", nil, guest.Errorf(tool.TooLarge, "Find the part that matters with grep_search, or ask for a smaller file.",
-			"%q has %s bytes; at most %s can be queried.", name, guest.Grouped(int(info.Size())), guest.Grouped(maxInput))
+			"%q has %s bytes; at most %s can be queried.", name, guest.Grouped(int(info.Size())), guest.Grouped(maxInput)).
+			Zh("请用 grep_search 找到需要的部分，或改用较小的文件。", "%q 有 %s 字节；最多可查询 %s 字节。")
 	}
 	f, err := tree.FS.Open(name)
 	if err != nil {
-		return "", nil, guest.Errorf(tool.Failed, "Go on without it.", "%q cannot be opened.", name)
+		return "", nil, guest.Errorf(tool.Failed, "Go on without it.", "%q cannot be opened.", name).
+			Zh("请不用它继续。", "无法打开 %q。")
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxInput+1))
 	if err != nil {
-		return "", nil, guest.Errorf(tool.Failed, "Try again, or go on without it.", "%q cannot be read to its end.", name)
+		return "", nil, guest.Errorf(tool.Failed, "Try again, or go on without it.", "%q cannot be read to its end.", name).
+			Zh("请重试，或不用它继续。", "无法把 %q 读到末尾。")
 	}
 	return string(files.Text(b)), []tool.Source{{Title: name, URL: name}}, nil
 }
@@ -119,7 +127,7 @@ func (in args) input(c *guest.Call) (string, []tool.Source, error) {
 type values struct {
 	decoder *json.Decoder
 	text    string
-	where   string
+	where   tool.Text
 	n       int
 	failed  bool
 }
@@ -150,15 +158,16 @@ func (v *values) broken(err error) error {
 	}
 	before := v.text[:min(max(at, 0), len(v.text))]
 	line := strings.Count(before, "\n") + 1
-	hint := "Read the file to see what it holds; only JSON and JSON Lines can be queried."
+	hint := tool.Text{Format: "Read the file to see what it holds; only JSON and JSON Lines can be queried.", Zh: "请读取该文件查看其内容；只能查询 JSON 和 JSON Lines。"}
 	if v.n > 0 {
-		hint = fmt.Sprintf("The first %d values can be read; fix the rest.", v.n)
+		hint = tool.Text{Format: "The first %d values can be read; fix the rest.", Zh: "前 %d 个值可以读取；请修正其余部分。", Args: []any{v.n}}
 	}
-	why := strings.TrimPrefix(err.Error(), "json: ")
+	why := tool.Textf("%s", strings.TrimPrefix(err.Error(), "json: "))
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		why = "it ends in the middle of a value"
+		why = tool.Text{Format: "it ends in the middle of a value", Zh: "在一个值的中间结束"}
 	}
-	return guest.Errorf(tool.Failed, hint, "Line %d of %s is no JSON: %s.", line, v.where, why)
+	return guest.Errorf(tool.Failed, hint.String(), "Line %d of %s is no JSON: %s.", line, v.where, why).
+		Zh(hint.In(tool.Zh), "%[2]s 的第 %[1]d 行不是 JSON：%[3]s。")
 }
 
 // results collects what the filter gives.
@@ -181,7 +190,8 @@ func (w *results) collect(run *gojq.Code, in *values) error {
 		value, ok := in.Next()
 		if !ok {
 			if in.n == 0 && !in.failed {
-				return guest.Errorf(tool.Failed, "Read it to see what it holds.", "There is no JSON value in %s.", in.where)
+				return guest.Errorf(tool.Failed, "Read it to see what it holds.", "There is no JSON value in %s.", in.where).
+					Zh("请读取它查看其内容。", "%s 中没有 JSON 值。")
 			}
 			return nil
 		}
@@ -265,20 +275,22 @@ func (w *results) fault(err error, n int) error {
 	if e, ok := errors.AsType[*tool.Error](err); ok {
 		return e
 	}
-	where := ""
+	where := tool.Text{}
 	if n > 1 {
-		where = fmt.Sprintf(" at value %d", n)
+		where = tool.Text{Format: " at value %d", Zh: "在第 %d 个值处", Args: []any{n}}
 	}
 	hint := "Look at the structure first with the filter \"keys\" or \"type\"; \"?\" after a step passes over what does not fit."
-	return guest.Errorf(tool.Failed, hint, "The filter fails%s: %s.", where, strings.TrimSuffix(err.Error(), "."))
+	return guest.Errorf(tool.Failed, hint, "The filter fails%s: %s.", where, strings.TrimSuffix(err.Error(), ".")).
+		Zh("请先用过滤器 \"keys\" 或 \"type\" 查看结构；在一步之后加 \"?\" 可跳过不符合的值。", "过滤器%s执行失败：%s。")
 }
 
-func (w *results) result() (guest.Result, error) {
+func (w *results) result(c *guest.Call) (guest.Result, error) {
 	switch {
 	case w.seen == 0:
-		return guest.Text("The filter gives no result."), nil
+		return guest.Text(c.Say("The filter gives no result.", "过滤器没有得到结果。")), nil
 	case w.shown == 0:
-		return guest.Result{}, guest.Errorf(tool.BadArgs, "Ask from a smaller offset.", "The filter gives %s results; offset is %d.", guest.Grouped(w.seen), w.in.Offset)
+		return guest.Result{}, guest.Errorf(tool.BadArgs, "Ask from a smaller offset.", "The filter gives %s results; offset is %d.", guest.Grouped(w.seen), w.in.Offset).
+			Zh("请使用较小的 offset。", "过滤器得到 %s 个结果；offset 是 %d。")
 	}
 	r := guest.Text(w.text.String())
 	if w.early {

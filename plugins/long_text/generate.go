@@ -26,7 +26,8 @@ type args struct {
 // same arguments always give the same text.
 func generate(_ *guest.Call, in args) (guest.Result, error) {
 	if in.Lines < 0 {
-		return guest.Result{}, guest.Errorf(tool.BadArgs, "Give 1 to 100,000 lines.", "\"lines\" must not be negative.")
+		return guest.Result{}, guest.Errorf(tool.BadArgs, "Give 1 to 100,000 lines.", "\"lines\" must not be negative.").
+			Zh("请给出 1 到 100,000 行。", "\"lines\" 不能为负数。")
 	}
 	want := in.Lines
 	if want == 0 {

@@ -42,7 +42,8 @@ func read(c *guest.Call, in args) (guest.Result, error) {
 	}
 	if info.Size() > maxFile {
 		return guest.Result{}, guest.Errorf(tool.TooLarge, "Split the workbook or save the sheet as CSV.",
-			"%q has %s bytes; at most %s are read.", name, guest.Grouped(int(info.Size())), guest.Grouped(maxFile))
+			"%q has %s bytes; at most %s are read.", name, guest.Grouped(int(info.Size())), guest.Grouped(maxFile)).
+			Zh("请拆分工作簿，或把工作表另存为 CSV。", "%q 有 %s 字节；最多读取 %s 字节。")
 	}
 	book, err := open(tree, name)
 	if err != nil {
@@ -55,7 +56,8 @@ func read(c *guest.Call, in args) (guest.Result, error) {
 	}
 	t, err := readTable(book, sheet, start, in.MaxRows)
 	if err != nil {
-		return guest.Result{}, guest.Errorf(tool.Failed, "Open it in Excel and save it again.", "Sheet %q of %q cannot be read.", sheet, name)
+		return guest.Result{}, guest.Errorf(tool.Failed, "Open it in Excel and save it again.", "Sheet %q of %q cannot be read.", sheet, name).
+			Zh("请用 Excel 打开并重新保存。", "无法读取 %[2]q 的工作表 %[1]q。")
 	}
 	r := t.result(c, book.GetSheetList())
 	r.Sources = []tool.Source{{Title: path.Base(name) + " · " + sheet, URL: name}}
@@ -67,7 +69,8 @@ type cell struct{ col, row int }
 
 func (in *args) start() (cell, error) {
 	if in.MaxRows < 0 || in.MaxRows > highestRows {
-		return cell{}, guest.Errorf(tool.BadArgs, "Leave it out for 1,000 rows.", "\"max_rows\" must be 1 to %s.", guest.Grouped(highestRows))
+		return cell{}, guest.Errorf(tool.BadArgs, "Leave it out for 1,000 rows.", "\"max_rows\" must be 1 to %s.", guest.Grouped(highestRows)).
+			Zh("省略时为 1,000 行。", "\"max_rows\" 须为 1 到 %s。")
 	}
 	if in.MaxRows == 0 {
 		in.MaxRows = defaultRows
@@ -79,7 +82,8 @@ func (in *args) start() (cell, error) {
 	col, row, err := excelize.CellNameToCoordinates(written)
 	if err != nil {
 		return cell{}, guest.Errorf(tool.BadArgs, "Write a column and a row, for example \"B3\".",
-			"Argument \"start_cell\" is %q, which is no cell.", in.StartCell)
+			"Argument \"start_cell\" is %q, which is no cell.", in.StartCell).
+			Zh("请写列和行，例如 \"B3\"。", "参数 \"start_cell\" 是 %q，不是单元格。")
 	}
 	return cell{col, row}, nil
 }
@@ -89,12 +93,12 @@ func (in *args) start() (cell, error) {
 func open(tree files.Tree, name string) (*excelize.File, error) {
 	f, err := tree.FS.Open(name)
 	if err != nil {
-		return nil, unread(name, "%q cannot be opened.", err)
+		return nil, unread(name, "%q cannot be opened.", "无法打开 %q。", err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxFile))
 	if err != nil {
-		return nil, unread(name, "%q cannot be read.", err)
+		return nil, unread(name, "%q cannot be read.", "无法读取 %q。", err)
 	}
 	book, err := excelize.OpenReader(bytes.NewReader(data),
 		excelize.Options{UnzipSizeLimit: maxUnzipped, UnzipXMLSizeLimit: maxUnzipped})
@@ -106,11 +110,12 @@ func open(tree files.Tree, name string) (*excelize.File, error) {
 
 // unread words why a file that is there gives no bytes. The host hides some
 // files; trying those again, or under another name, leads nowhere.
-func unread(name, msg string, err error) error {
+func unread(name, msg, zh string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
-		return guest.Errorf(tool.Denied, "Go on without it, or ask the user: it is kept from tools.", "%q may not be read.", name)
+		return guest.Errorf(tool.Denied, "Go on without it, or ask the user: it is kept from tools.", "%q may not be read.", name).
+			Zh("请不用它继续，或询问用户：工具不能读取它。", "不允许读取 %q。")
 	}
-	return guest.Errorf(tool.Failed, "Try again, or go on without it.", msg, name)
+	return guest.Errorf(tool.Failed, "Try again, or go on without it.", msg, name).Zh("请重试，或不用它继续。", zh)
 }
 
 // unreadable says why a file is no workbook that can be read.
@@ -118,21 +123,23 @@ func unreadable(name string, data []byte, err error) error {
 	switch {
 	case strings.HasPrefix(err.Error(), "unzip size exceeds"):
 		return guest.Errorf(tool.TooLarge, "Split the workbook or save the sheet as CSV.",
-			"%q unpacks to more than %s bytes.", name, guest.Grouped(maxUnzipped))
+			"%q unpacks to more than %s bytes.", name, guest.Grouped(maxUnzipped)).Zh("请拆分工作簿，或把工作表另存为 CSV。", "%q 解压后超过 %s 字节。")
 	case errors.Is(err, excelize.ErrWorkbookPassword) || bytes.HasPrefix(data, []byte("\xd0\xcf\x11\xe0")):
 		return guest.Errorf(tool.BadArgs, "Save it as .xlsx without a password.",
-			"%q is an old .xls workbook or has a password.", name)
+			"%q is an old .xls workbook or has a password.", name).Zh("请另存为不带密码的 .xlsx。", "%q 是旧的 .xls 工作簿，或带有密码。")
 	case files.Binary(data[:min(len(data), files.SniffBytes)]) == "":
-		return guest.Errorf(tool.BadArgs, "Read it with read_file.", "%q is a text file, not a workbook.", name)
+		return guest.Errorf(tool.BadArgs, "Read it with read_file.", "%q is a text file, not a workbook.", name).
+			Zh("请用 read_file 读取它。", "%q 是文本文件，不是工作簿。")
 	}
-	return guest.Errorf(tool.BadArgs, "Name an .xlsx, .xlsm or .xltx file.", "%q is not an Excel workbook, or it is damaged.", name)
+	return guest.Errorf(tool.BadArgs, "Name an .xlsx, .xlsm or .xltx file.", "%q is not an Excel workbook, or it is damaged.", name).
+		Zh("请指定 .xlsx、.xlsm 或 .xltx 文件。", "%q 不是 Excel 工作簿，或已损坏。")
 }
 
 // chooseSheet finds a sheet by its name, in any case; empty: the first.
 func chooseSheet(book *excelize.File, wanted string) (string, error) {
 	sheets := book.GetSheetList()
 	if len(sheets) == 0 {
-		return "", guest.Errorf(tool.Failed, "", "The workbook has no sheets.")
+		return "", guest.Errorf(tool.Failed, "", "The workbook has no sheets.").Zh("", "工作簿没有工作表。")
 	}
 	if strings.TrimSpace(wanted) == "" {
 		return sheets[0], nil
@@ -142,7 +149,8 @@ func chooseSheet(book *excelize.File, wanted string) (string, error) {
 			return s, nil
 		}
 	}
-	return "", guest.Errorf(tool.BadArgs, "The sheets are: "+quoted(sheets)+".", "There is no sheet %q.", wanted)
+	return "", guest.Errorf(tool.BadArgs, "The sheets are: "+quoted(sheets)+".", "There is no sheet %q.", wanted).
+		Zh("工作表有："+quoted(sheets)+"。", "没有工作表 %q。")
 }
 
 func quoted(names []string) string {

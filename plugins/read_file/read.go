@@ -36,14 +36,14 @@ func read(c *guest.Call, in args) (guest.Result, error) {
 	tree := files.In(c, files.Workspace)
 	name, info, err := tree.File(in.FilePath)
 	if e, ok := errors.AsType[*tool.Error](err); ok && e.Code == tool.Denied && e.Hint == "" {
-		return guest.Result{}, guest.Errorf(e.Code, closedHint, "%s", e.Msg)
+		return guest.Result{}, guest.Errorf(e.Code, closedHint, "%s", e.MsgText).Zh(closedHintZh, "%s")
 	}
 	if err != nil {
 		return guest.Result{}, err
 	}
 	f, err := tree.FS.Open(name)
 	if err != nil {
-		return guest.Result{}, unreadable(name, "%q cannot be opened.", err)
+		return guest.Result{}, unreadable(name, "%q cannot be opened.", "无法打开 %q。", err)
 	}
 	defer f.Close()
 	source := []tool.Source{{Title: name, URL: name}}
@@ -51,59 +51,67 @@ func read(c *guest.Call, in args) (guest.Result, error) {
 	r, kind, err := text(f)
 	switch {
 	case err != nil:
-		return guest.Result{}, unreadable(name, "%q cannot be read.", err)
-	case kind != "":
-		about := fmt.Sprintf("%s is %s of %s bytes; it has no text to show.", name, kind, guest.Grouped(int(info.Size())))
-		return guest.Result{Text: about, Sources: source}, nil
+		return guest.Result{}, unreadable(name, "%q cannot be read.", "无法读取 %q。", err)
+	case !kind.IsZero():
+		size := guest.Grouped(int(info.Size()))
+		return guest.Result{Sources: source, Text: c.Say(
+			fmt.Sprintf("%s is %s of %s bytes; it has no text to show.", name, kind, size),
+			fmt.Sprintf("%s 是%s，%s 字节，没有可显示的文本。", name, kind.Zh, size))}, nil
 	}
 	got, err := collect(r, max(in.StartLine, 1), in.EndLine)
 	if err != nil {
-		return guest.Result{}, unreadable(name, "%q cannot be read to its end.", err)
+		return guest.Result{}, unreadable(name, "%q cannot be read to its end.", "无法把 %q 读到末尾。", err)
 	}
-	res, err := got.result(name, in)
+	res, err := got.result(c, name, in)
 	res.Sources = source
 	return res, err
 }
 
-const closedHint = "Go on without it, or ask the user: it is kept from tools."
+const (
+	closedHint   = "Go on without it, or ask the user: it is kept from tools."
+	closedHintZh = "请不用它继续，或询问用户：工具不能读取它。"
+)
 
 // unreadable words why a file that is there gives no text. The host hides some
 // files; trying those again, or under another name, leads nowhere.
-func unreadable(name, msg string, err error) error {
+func unreadable(name, msg, zh string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
-		return guest.Errorf(tool.Denied, closedHint, "%q may not be read.", name)
+		return guest.Errorf(tool.Denied, closedHint, "%q may not be read.", name).Zh(closedHintZh, "不允许读取 %q。")
 	}
-	return guest.Errorf(tool.Failed, "Try again, or go on without it.", msg, name)
+	return guest.Errorf(tool.Failed, "Try again, or go on without it.", msg, name).Zh("请重试，或不用它继续。", zh)
 }
 
 func (in args) check() error {
 	switch {
 	case strings.TrimSpace(in.FilePath) == "":
-		return guest.Errorf(tool.BadArgs, "Give the path of a file in the workspace.", "Argument \"file_path\" is empty.")
+		return guest.Errorf(tool.BadArgs, "Give the path of a file in the workspace.", "Argument \"file_path\" is empty.").
+			Zh("请给出工作区中一个文件的路径。", "参数 \"file_path\" 为空。")
 	case in.StartLine < 0 || in.EndLine < 0:
-		return guest.Errorf(tool.BadArgs, "Lines count from 1.", "\"start_line\" and \"end_line\" must not be negative.")
+		return guest.Errorf(tool.BadArgs, "Lines count from 1.", "\"start_line\" and \"end_line\" must not be negative.").
+			Zh("行号从 1 开始。", "\"start_line\" 和 \"end_line\" 不能为负数。")
 	case in.EndLine != 0 && in.EndLine < in.StartLine:
 		return guest.Errorf(tool.BadArgs, "Give start_line ≤ end_line.",
-			"\"end_line\" %d comes before \"start_line\" %d.", in.EndLine, in.StartLine)
+			"\"end_line\" %d comes before \"start_line\" %d.", in.EndLine, in.StartLine).
+			Zh("请让 start_line ≤ end_line。", "\"end_line\" %d 小于 \"start_line\" %d。")
 	}
 	return nil
 }
 
 // text opens a file as UTF-8, or says what kind of bytes it holds instead.
-func text(f io.Reader) (r *bufio.Reader, kind string, err error) {
+func text(f io.Reader) (r *bufio.Reader, kind tool.Text, err error) {
 	r = bufio.NewReaderSize(f, 64<<10)
 	head, err := r.Peek(files.SniffBytes)
 	if err != nil && err != io.EOF {
-		return nil, "", err
+		return nil, kind, err
 	}
-	if kind = files.Binary(head); kind != "" {
+	if kind = files.Kind(head); !kind.IsZero() {
 		return nil, kind, nil
 	}
 	if plain := files.Text(head); len(plain) == len(head) {
-		return r, "", nil
+		return r, kind, nil
 	}
 	whole, err := io.ReadAll(io.LimitReader(r, maxWide))
-	return bufio.NewReader(bytes.NewReader(files.Text(whole))), "", err
+	return bufio.NewReader(bytes.NewReader(files.Text(whole))), kind, err
 }
 
 // part is what collect took of a file.
@@ -175,20 +183,22 @@ func (p *part) take(line []byte) {
 }
 
 // result words what was taken.
-func (p *part) result(name string, in args) (guest.Result, error) {
+func (p *part) result(c *guest.Call, name string, in args) (guest.Result, error) {
 	switch {
 	case p.total == 0:
-		return guest.Text(name + " is empty."), nil
+		return guest.Text(c.Say(name+" is empty.", name+" 是空文件。")), nil
 	case in.StartLine > p.total && !p.counted:
 		return guest.Result{}, guest.Errorf(tool.TooLarge, "Search the file with grep_search.",
-			"Line %d of %q is after the first %s bytes.", in.StartLine, name, guest.Grouped(maxScan))
+			"Line %d of %q is after the first %s bytes.", in.StartLine, name, guest.Grouped(maxScan)).
+			Zh("请用 grep_search 搜索该文件。", fmt.Sprintf("%%[2]q 的第 %%[1]d 行在前 %s 字节之后。", guest.Grouped(maxScan)))
 	case in.StartLine > p.total:
 		return guest.Result{}, guest.Errorf(tool.BadArgs, "Ask for lines up to "+guest.Grouped(p.total)+".",
-			"%q has %s lines; start_line is %d.", name, guest.Grouped(p.total), in.StartLine)
+			"%q has %s lines; start_line is %d.", name, guest.Grouped(p.total), in.StartLine).
+			Zh("请读取不超过第 "+guest.Grouped(p.total)+" 行的内容。", "%q 共有 %s 行，start_line 是 %d。")
 	}
 	res := guest.Text(p.text.String())
 	if p.overlong > 0 {
-		res.Text += fmt.Sprintf("\n[this line goes on: it has %s bytes]", guest.Grouped(p.overlong))
+		res.Text += fmt.Sprintf("\n"+c.Say("[this line goes on: it has %s bytes]", "[这一行还没有结束：全行 %s 字节]"), guest.Grouped(p.overlong))
 	}
 	if p.next == 0 || p.counted && p.next > p.total {
 		return res, nil

@@ -29,7 +29,7 @@ type args struct {
 func mapRepo(c *guest.Call, in args) (guest.Result, error) {
 	if in.MaxTokens < 0 || in.MaxTokens > highestTokens {
 		return guest.Result{}, guest.Errorf(tool.BadArgs, "Leave it out for 2,000.",
-			"\"max_tokens\" must be 1 to %s.", guest.Grouped(highestTokens))
+			"\"max_tokens\" must be 1 to %s.", guest.Grouped(highestTokens)).Zh("省略时为 2,000。", "\"max_tokens\" 须为 1 到 %s。")
 	}
 	budget := cmp.Or(in.MaxTokens, defaultTokens)
 	tree := files.In(c, files.Workspace)

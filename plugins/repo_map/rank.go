@@ -140,7 +140,7 @@ func (r *repo) headline(c *guest.Call, shown, budget int) string {
 		name+": "+guest.Grouped(shown)+" of "+guest.Grouped(len(r.defs))+" definitions in "+guest.Grouped(len(r.files))+
 			" files, the most used first (budget "+guest.Grouped(budget)+" tokens)",
 		name+"：共 "+guest.Grouped(len(r.files))+" 个文件、"+guest.Grouped(len(r.defs))+" 个定义，按使用程度列出 "+guest.Grouped(shown)+
-			" 个（预算 "+guest.Grouped(budget)+" token）")
+			" 个（预算 "+guest.Grouped(budget)+" 词元）")
 	if r.partial {
 		line += c.Say("; stopped after 24 MiB of source", "；已达 24 MiB 源码上限")
 	}

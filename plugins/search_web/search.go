@@ -51,7 +51,7 @@ func search(c *guest.Call, in args) (guest.Result, error) {
 		return guest.Result{}, err
 	}
 	wording := english
-	if hasHan(in.Query) {
+	if c.Say("", "zh") != "" || hasHan(in.Query) {
 		wording = chinese
 	}
 	if len(a.Results) == 0 && a.Answer == "" {
@@ -60,7 +60,7 @@ func search(c *guest.Call, in args) (guest.Result, error) {
 	start := max(in.Start, 1)
 	if start > max(len(a.Results), 1) {
 		return guest.Result{}, guest.Errorf(tool.BadArgs, "Give a smaller start.",
-			"There are %d results; start is %d.", len(a.Results), start)
+			"There are %d results; start is %d.", len(a.Results), start).Zh("请使用较小的 start。", "共有 %d 条结果；start 是 %d。")
 	}
 	return wording.write(a, start, c.MaxChars(), c.MaxLines()), nil
 }
@@ -73,14 +73,16 @@ func (in args) request() ([]byte, error) {
 		r.SearchDepth, r.MaxResults, r.IncludeAnswer = "basic", 3, false
 	default:
 		return nil, guest.Errorf(tool.BadArgs, "Write \"deep\" for 10 results or \"quick\" for 3.",
-			"Argument \"mode\" is %q.", in.Mode)
+			"Argument \"mode\" is %q.", in.Mode).Zh("写 \"deep\" 得 10 条结果，写 \"quick\" 得 3 条。", "参数 \"mode\" 是 %q。")
 	}
 	if n := len([]rune(r.Query)); n == 0 || n > maxQuery {
 		return nil, guest.Errorf(tool.BadArgs, "Write a few keywords or one question.",
-			"Argument \"query\" must have 1 to %d characters; it has %d.", maxQuery, n)
+			"Argument \"query\" must have 1 to %d characters; it has %d.", maxQuery, n).
+			Zh("请写几个关键词或一个问题。", "参数 \"query\" 须有 1 到 %d 个字符，现有 %d 个。")
 	}
 	if in.Start < 0 {
-		return nil, guest.Errorf(tool.BadArgs, "Leave it out to begin with the first.", "\"start\" must not be negative.")
+		return nil, guest.Errorf(tool.BadArgs, "Leave it out to begin with the first.", "\"start\" must not be negative.").
+			Zh("省略时从第一条开始。", "\"start\" 不能为负数。")
 	}
 	return json.Marshal(r)
 }
@@ -104,7 +106,8 @@ func ask(c *guest.Call, body []byte) (answer, error) {
 	}
 	var a answer
 	if err := json.Unmarshal(resp.Body, &a); err != nil {
-		return answer{}, guest.Errorf(tool.Failed, "Try again later.", "The search service did not answer with JSON.")
+		return answer{}, guest.Errorf(tool.Failed, "Try again later.", "The search service did not answer with JSON.").
+			Zh("请稍后再试。", "搜索服务返回的不是 JSON。")
 	}
 	return a, nil
 }
@@ -114,16 +117,19 @@ func refused(resp guest.Response) error {
 	switch {
 	case resp.Status == 401 || resp.Status == 403:
 		return guest.Errorf(tool.Denied, "The operator must set TAVILY_API_KEY to a valid key.",
-			"The search service does not accept the key.")
+			"The search service does not accept the key.").Zh("需由管理员把 TAVILY_API_KEY 设为有效的密钥。", "搜索服务不接受该密钥。")
 	case resp.Status == 429:
-		return guest.Errorf(tool.RateLimited, "Wait a minute, then search again.", "The search service asks to slow down.")
+		return guest.Errorf(tool.RateLimited, "Wait a minute, then search again.", "The search service asks to slow down.").
+			Zh("请等一分钟再搜索。", "搜索服务要求放慢请求。")
 	case resp.Status == 432 || resp.Status == 433:
 		return guest.Errorf(tool.RateLimited, "The operator must raise the plan or wait for the next month.",
-			"The search plan is used up.")
+			"The search plan is used up.").Zh("需由管理员升级套餐，或等到下个月。", "搜索套餐已用完。")
 	case resp.Status == 400 || resp.Status == 422:
-		return guest.Errorf(tool.BadArgs, "Write the query differently.", "The search service refused the query%s.", detail(resp.Body))
+		return guest.Errorf(tool.BadArgs, "Write the query differently.", "The search service refused the query%s.", detail(resp.Body)).
+			Zh("请换一种写法。", "搜索服务拒绝了该查询%s。")
 	}
-	return guest.Errorf(tool.Failed, "Try again later.", "The search service answered with status %d.", resp.Status)
+	return guest.Errorf(tool.Failed, "Try again later.", "The search service answered with status %d.", resp.Status).
+		Zh("请稍后再试。", "搜索服务返回状态 %d。")
 }
 
 // detail quotes the service's own words, if it gave any that are short.

@@ -62,7 +62,8 @@ func search(c *guest.Call, in args) (guest.Result, error) {
 	slices.SortFunc(pages, func(a, b page) int { return a.Index - b.Index })
 	switch {
 	case len(pages) == 0 && in.Title != "":
-		return guest.Result{}, guest.Errorf(tool.BadArgs, "Search for it with \"query\".", "%s.wikipedia.org has no article with the title %q.", lang, in.Title)
+		return guest.Result{}, guest.Errorf(tool.BadArgs, "Search for it with \"query\".", "%s.wikipedia.org has no article with the title %q.", lang, in.Title).
+			Zh("请用 \"query\" 搜索它。", "%s.wikipedia.org 没有标题为 %q 的条目。")
 	case len(pages) == 0:
 		return guest.Text(c.Say("No article was found.", "没有找到条目。")), nil
 	}
@@ -86,15 +87,20 @@ func (in args) check(c *guest.Call) (string, error) {
 	words := strings.TrimSpace(in.Query + in.Title)
 	switch {
 	case in.Query != "" && in.Title != "":
-		return "", guest.Errorf(tool.BadArgs, "Leave one of them out.", "Both \"query\" and \"title\" are given.")
+		return "", guest.Errorf(tool.BadArgs, "Leave one of them out.", "Both \"query\" and \"title\" are given.").
+			Zh("请去掉其中一个。", "同时给出了 \"query\" 和 \"title\"。")
 	case words == "":
-		return "", guest.Errorf(tool.BadArgs, "Give \"query\" to search, or \"title\" to read one article.", "There is nothing to look for.")
+		return "", guest.Errorf(tool.BadArgs, "Give \"query\" to search, or \"title\" to read one article.", "There is nothing to look for.").
+			Zh("请给出 \"query\" 来搜索，或给出 \"title\" 来读取一个条目。", "没有要查找的内容。")
 	case utf8.RuneCountInString(words) > maxWords:
-		return "", guest.Errorf(tool.BadArgs, "Write a few keywords.", "That is longer than %d characters.", maxWords)
+		return "", guest.Errorf(tool.BadArgs, "Write a few keywords.", "That is longer than %d characters.", maxWords).
+			Zh("请写几个关键词。", "内容超过 %d 个字符。")
 	case in.Lang != "" && !language.MatchString(in.Lang):
-		return "", guest.Errorf(tool.BadArgs, "Write for example en, zh or de.", "Argument \"lang\" is %q.", in.Lang)
+		return "", guest.Errorf(tool.BadArgs, "Write for example en, zh or de.", "Argument \"lang\" is %q.", in.Lang).
+			Zh("请写成例如 en、zh 或 de。", "参数 \"lang\" 是 %q。")
 	case in.Limit < 0 || in.Limit > maxLimit:
-		return "", guest.Errorf(tool.BadArgs, "Leave it out for 3.", "\"limit\" must be 1 to %d.", maxLimit)
+		return "", guest.Errorf(tool.BadArgs, "Leave it out for 3.", "\"limit\" must be 1 to %d.", maxLimit).
+			Zh("省略时为 3。", "\"limit\" 须为 1 到 %d。")
 	case in.Lang != "":
 		return in.Lang, nil
 	}
@@ -170,16 +176,20 @@ func ask(c *guest.Call, lang string, v url.Values) (answer, error) {
 	}
 	switch {
 	case resp.Status == 429:
-		return answer{}, guest.Errorf(tool.RateLimited, "Wait a minute, then ask again.", "Wikipedia asks to slow down.")
+		return answer{}, guest.Errorf(tool.RateLimited, "Wait a minute, then ask again.", "Wikipedia asks to slow down.").
+			Zh("请等一分钟再查询。", "维基百科要求放慢请求。")
 	case resp.Status != 200:
-		return answer{}, guest.Errorf(tool.Failed, "Try again later.", "Wikipedia answered with status %d.", resp.Status)
+		return answer{}, guest.Errorf(tool.Failed, "Try again later.", "Wikipedia answered with status %d.", resp.Status).
+			Zh("请稍后再试。", "维基百科返回状态 %d。")
 	}
 	var a answer
 	if err := json.Unmarshal(resp.Body, &a); err != nil {
-		return answer{}, guest.Errorf(tool.Failed, "Try again later.", "Wikipedia did not answer with JSON.")
+		return answer{}, guest.Errorf(tool.Failed, "Try again later.", "Wikipedia did not answer with JSON.").
+			Zh("请稍后再试。", "维基百科返回的不是 JSON。")
 	}
 	if a.Error != nil {
-		return answer{}, guest.Errorf(tool.Failed, "Change the words.", "Wikipedia refuses: %s.", strings.TrimSuffix(a.Error.Info, "."))
+		return answer{}, guest.Errorf(tool.Failed, "Change the words.", "Wikipedia refuses: %s.", strings.TrimSuffix(a.Error.Info, ".")).
+			Zh("请换用其他词语。", "维基百科拒绝了请求：%s。")
 	}
 	return a, nil
 }

@@ -80,7 +80,7 @@ func TestNothing(t *testing.T) {
 		t.Errorf("%q, %v", out.Text, err)
 	}
 	e.body = `{"query":{"pages":[{"title":"Qqqq","missing":true}]}}`
-	if _, err := guest.Invoke(search, `{"title":"Qqqq"}`, o); err == nil || !strings.Contains(err.Error(), `no article with the title "Qqqq"`) {
+	if _, err := guest.Invoke(search, `{"title":"Qqqq"}`, o); err == nil || !strings.Contains(err.Error(), `没有标题为 "Qqqq" 的条目`) {
 		t.Error(err)
 	}
 	e.body = `{"query":{"pages":[{"title":"A","fullurl":"u"}]}}`

@@ -55,13 +55,14 @@ func compare(c *guest.Call, in args) (guest.Result, error) {
 func read(c *guest.Call, path string, text *string, name string, sources *[]tool.Source) (side, error) {
 	switch {
 	case path != "" && text != nil:
-		return side{}, guest.Errorf(tool.BadArgs, "Leave one of them out.", "Both \"%s_path\" and \"%s_text\" are given.", name, name)
+		return side{}, guest.Errorf(tool.BadArgs, "Leave one of them out.", "Both \"%s_path\" and \"%s_text\" are given.", name, name).
+			Zh("请去掉其中一个。", "同时给出了 \"%s_path\" 和 \"%s_text\"。")
 	case text != nil && len(*text) > maxInput:
-		return side{}, tooLarge("The "+name+" text", len(*text))
+		return side{}, tooLarge(sideText(name), len(*text))
 	case text != nil:
 		return side{name, *text}, nil
 	case path == "":
-		return side{}, guest.Errorf(tool.BadArgs, "Give \""+name+"_path\" or \""+name+"_text\".", "The %s text is missing.", name)
+		return side{}, guest.Errorf(tool.BadArgs, "Give \""+name+"_path\" or \""+name+"_text\".", "%s is missing.", sideText(name)).Zh("请给出 \""+name+"_path\" 或 \""+name+"_text\"。", "缺少%s。")
 	}
 	tree := files.In(c, files.Workspace)
 	path, info, err := tree.File(path)
@@ -69,26 +70,36 @@ func read(c *guest.Call, path string, text *string, name string, sources *[]tool
 		return side{}, err
 	}
 	if info.Size() > maxInput {
-		return side{}, tooLarge(fmt.Sprintf("%q", path), int(info.Size()))
+		return side{}, tooLarge(tool.Textf("%q", path), int(info.Size()))
 	}
 	f, err := tree.FS.Open(path)
 	if err != nil {
-		return side{}, guest.Errorf(tool.Failed, "Go on without it.", "%q cannot be opened.", path)
+		return side{}, guest.Errorf(tool.Failed, "Go on without it.", "%q cannot be opened.", path).Zh("请不用它继续。", "无法打开 %q。")
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxInput+1))
 	if err != nil {
-		return side{}, guest.Errorf(tool.Failed, "Try again, or go on without it.", "%q cannot be read to its end.", path)
+		return side{}, guest.Errorf(tool.Failed, "Try again, or go on without it.", "%q cannot be read to its end.", path).
+			Zh("请重试，或不用它继续。", "无法把 %q 读到末尾。")
 	}
-	if kind := files.Binary(b[:min(len(b), files.SniffBytes)]); kind != "" {
-		return side{}, guest.Errorf(tool.BadArgs, "Compare text files.", "%q is %s.", path, kind)
+	if kind := files.Kind(b[:min(len(b), files.SniffBytes)]); !kind.IsZero() {
+		return side{}, guest.Errorf(tool.BadArgs, "Compare text files.", "%q is %s.", path, kind).Zh("请比较文本文件。", "%q 是%s。")
 	}
 	*sources = append(*sources, tool.Source{Title: path, URL: path})
 	return side{path, string(files.Text(b))}, nil
 }
 
-func tooLarge(what string, n int) error {
-	return guest.Errorf(tool.TooLarge, "Compare smaller parts, as texts.", "%s has %s bytes; at most %s are compared.", what, guest.Grouped(n), guest.Grouped(maxInput))
+// sideText names one of the two texts.
+func sideText(name string) tool.Text {
+	if name == "new" {
+		return tool.Text{Format: "The new text", Zh: "新文本"}
+	}
+	return tool.Text{Format: "The old text", Zh: "旧文本"}
+}
+
+func tooLarge(what tool.Text, n int) error {
+	return guest.Errorf(tool.TooLarge, "Compare smaller parts, as texts.", "%s has %s bytes; at most %s are compared.", what, guest.Grouped(n), guest.Grouped(maxInput)).
+		Zh("请以文本形式比较较小的部分。", "%s有 %s 字节；最多比较 %s 字节。")
 }
 
 // difference writes a line of numbers and the unified diff.
@@ -99,7 +110,8 @@ func difference(was, is side, context int, say func(en, zh string) string) (stri
 	edits := udiff.Lines(was.text, is.text)
 	diff, err := udiff.ToUnifiedDiff(was.label, is.label, was.text, edits, context)
 	if err != nil {
-		return "", guest.Errorf(tool.Failed, "Compare smaller parts.", "The difference cannot be written: %v.", err)
+		return "", guest.Errorf(tool.Failed, "Compare smaller parts.", "The difference cannot be written: %v.", err).
+			Zh("请比较较小的部分。", "无法写出差异：%v。")
 	}
 	added, removed := 0, 0
 	for _, h := range diff.Hunks {

@@ -68,7 +68,7 @@ func Run[A any](fn Func[A]) int32 {
 		post(answer(c, fn, in))
 		return exitOK
 	}
-	return deliver(answer(c, fn, input()), setOutput, setError)
+	return c.deliver(answer(c, fn, input()), setOutput, setError)
 }
 
 func setOutput(b []byte) bool {

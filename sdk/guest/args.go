@@ -22,7 +22,7 @@ func decodeArgs(raw []byte, args any) error {
 	}
 	if raw[0] != '{' {
 		return Errorf(tool.BadArgs, "Write the arguments as {\"name\": value}.",
-			"The arguments must be a JSON object.")
+			"The arguments must be a JSON object.").Zh("请把参数写成 {\"名称\": 值}。", "参数必须是一个 JSON 对象。")
 	}
 	if quick(string(raw), args) {
 		return nil
@@ -46,11 +46,14 @@ func argsError(err error) error {
 		if field == "" {
 			field = "(all)"
 		}
-		return Errorf(tool.BadArgs, "Give "+quote(field)+" as "+jsonKind(bad.Type.Kind().String())+".",
-			"Argument %s must be %s, not %s.", quote(field), jsonKind(bad.Type.Kind().String()), bad.Value)
+		kind := jsonKind(bad.Type.Kind().String())
+		return Errorf(tool.BadArgs, "Give "+quote(field)+" as "+kind.String()+".",
+			"Argument %s must be %s, not %s.", quote(field), kind, bad.Value).
+			Zh("请将 "+quote(field)+" 写成"+kind.Zh+"。", "参数 %s 必须是%s，而不是 %s。")
 	}
 	return Errorf(tool.BadArgs, "Write the arguments as one valid JSON object.",
-		"The arguments are not valid JSON: %s.", strings.TrimPrefix(err.Error(), "json: "))
+		"The arguments are not valid JSON: %s.", strings.TrimPrefix(err.Error(), "json: ")).
+		Zh("请把参数写成一个有效的 JSON 对象。", "参数不是有效的 JSON：%s。")
 }
 
 // isIntegral reports whether a number was refused only because it was written
@@ -90,20 +93,20 @@ func rewriteNumbers(v any) any {
 }
 
 // jsonKind names a Go kind as the schema of a tool does.
-func jsonKind(kind string) string {
+func jsonKind(kind string) tool.Text {
 	switch {
 	case strings.Contains(kind, "int"):
-		return "an integer"
+		return tool.Text{Format: "an integer", Zh: "整数"}
 	case strings.HasPrefix(kind, "float"):
-		return "a number"
+		return tool.Text{Format: "a number", Zh: "数值"}
 	case kind == "bool":
-		return "true or false"
+		return tool.Text{Format: "true or false", Zh: " true 或 false"}
 	case kind == "slice" || kind == "array":
-		return "a list"
+		return tool.Text{Format: "a list", Zh: "列表"}
 	case kind == "string":
-		return "a string"
+		return tool.Text{Format: "a string", Zh: "字符串"}
 	}
-	return "an object"
+	return tool.Text{Format: "an object", Zh: "对象"}
 }
 
 func quote(s string) string { return "\"" + s + "\"" }

@@ -2,6 +2,7 @@ package guest
 
 import (
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"strconv"
 
@@ -69,10 +70,15 @@ func (c *Call) limit(key string, fallback int) int {
 // Say picks the wording for the language of the conversation. A host that
 // does not say which it is gets English.
 func (c *Call) Say(en, zh string) string {
-	if s, _ := c.env.config(keyLocale); tool.Locale(s) == tool.Zh {
+	if c.locale() == tool.Zh {
 		return zh
 	}
 	return en
+}
+
+func (c *Call) locale() tool.Locale {
+	s, _ := c.env.config(keyLocale)
+	return tool.Locale(s)
 }
 
 // FS is a folder that the operator granted, by the guest path of the
@@ -130,7 +136,20 @@ func Ready[A any](Func[A]) bool {
 func answer[A any](c *Call, fn Func[A], raw []byte) []byte {
 	var args A
 	if err := decodeArgs(raw, &args); err != nil {
-		return encode(Result{}, err)
+		return encode(Result{}, c.translated(err))
 	}
-	return encode(fn(c, args))
+	r, err := fn(c, args)
+	return encode(r, c.translated(err))
+}
+
+// translated returns err in the language of the conversation, where it has a wording
+// in it.
+func (c *Call) translated(err error) error {
+	e, ok := errors.AsType[*tool.Error](err)
+	if !ok || e.MsgText.Zh == "" {
+		return err
+	}
+	out := *e
+	out.Msg, out.Hint = e.In(c.locale())
+	return &out
 }

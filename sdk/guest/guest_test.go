@@ -224,7 +224,7 @@ func TestDeliver(t *testing.T) {
 		{10, 1, "", "too_large: a result of 1055 bytes", "for no answer"},
 	} {
 		var out, says string
-		code := deliver(answer, func(b []byte) bool {
+		code := (&Call{env: &native{}}).deliver(answer, func(b []byte) bool {
 			if len(b) > tt.room {
 				return false
 			}
@@ -256,7 +256,8 @@ func ExampleInvoke() {
 		Name string `json:"name"`
 	}) (Result, error) {
 		if in.Name == "" {
-			return Result{}, Errorf(tool.BadArgs, "Give a name.", "Argument \"name\" is empty.")
+			return Result{}, Errorf(tool.BadArgs, "Give a name.", "Argument \"name\" is empty.").
+				Zh("请给出姓名。", "参数 \"name\" 为空。")
 		}
 		return Text(c.Say("Hello ", "你好，") + in.Name), nil
 	}
@@ -264,9 +265,12 @@ func ExampleInvoke() {
 	fmt.Println(out.Text)
 	_, err := Invoke(greet, `{}`, Options{})
 	fmt.Println(err)
+	_, err = Invoke(greet, `{}`, Options{Locale: tool.Zh})
+	fmt.Println(err)
 	// Output:
 	// 你好，Li
 	// bad_args: Argument "name" is empty. (Give a name.)
+	// bad_args: 参数 "name" 为空。 (请给出姓名。)
 }
 
 // TestEncodeIsJSON holds the answers that are written by hand to encoding/json.
@@ -296,5 +300,36 @@ func TestEncodeIsJSON(t *testing.T) {
 func TestReady(t *testing.T) {
 	if !Ready(func(*Call, struct{ A []map[string]int }) (Result, error) { panic("it is not called") }) {
 		t.Error("an empty object is refused")
+	}
+}
+
+// TestFailuresInChinese: a failure is in the language of the conversation where it
+// has a wording in it, with the arguments in that language and in its order.
+func TestFailuresInChinese(t *testing.T) {
+	kind := tool.Text{Format: "a picture", Zh: "图片"}
+	for _, tt := range []struct {
+		err    error
+		en, zh string
+	}{
+		{Errorf(tool.Failed, "Stop.", "%q is %s.", "a.png", kind).Zh("请停止。", "%[2]s %[1]q。"), `failed: "a.png" is a picture. (Stop.)`, `failed: 图片 "a.png"。 (请停止。)`},
+		{Errorf(tool.Failed, "Stop.", "It is %s.", kind), "failed: It is a picture. (Stop.)", "failed: It is a picture. (Stop.)"},
+		{Errorf(tool.Failed, "", "All of it.").Zh("", "它的 100%。"), "failed: All of it.", "failed: 它的 100%。"},
+		{fmt.Errorf("reading: %w", Errorf(tool.Denied, "", "No.").Zh("", "不行。")), "denied: No.", "denied: 不行。"},
+		{errors.New("reset"), "failed: reset", "failed: reset"},
+	} {
+		for l, want := range map[tool.Locale]string{tool.En: tt.en, tool.Zh: tt.zh} {
+			if _, err := Invoke(returns(Result{}, tt.err), "{}", Options{Locale: l}); err == nil || err.Error() != want {
+				t.Errorf("%s: %v, want %s", l, err, want)
+			}
+		}
+	}
+	want := `bad_args: 参数 "n" 必须是整数，而不是 string。 (请将 "n" 写成整数。)`
+	number := func(*Call, struct {
+		N int `json:"n"`
+	}) (Result, error) {
+		return Result{}, nil
+	}
+	if _, err := Invoke(number, `{"n":"x"}`, Options{Locale: tool.Zh}); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }

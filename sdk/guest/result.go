@@ -27,8 +27,9 @@ type Result struct {
 func Text(s string) Result { return Result{Text: s} }
 
 // Errorf makes the error a tool returns: a code that programs branch on, a
-// hint that says what to do next (it may be empty) and one sentence.
-func Errorf(code tool.Code, hint, format string, args ...any) error {
+// hint that says what to do next (it may be empty) and one sentence. Its method Zh adds
+// both in Chinese, for conversations in that language.
+func Errorf(code tool.Code, hint, format string, args ...any) *tool.Error {
 	return tool.Errorf(code, hint, format, args...)
 }
 

@@ -50,6 +50,23 @@ func Errorf(code Code, hint, format string, args ...any) *Error {
 	return NewError(code, Textf(format, args...), Text{Format: hint})
 }
 
+// Zh gives e its hint and its sentence in Chinese and returns e. The format takes the
+// arguments of the English one; a hint has none.
+func (e *Error) Zh(hint, format string) *Error {
+	e.MsgText.Zh, e.HintText.Zh = format, hint
+	return e
+}
+
+// In returns the sentence and the hint in the language l, in English where there is no
+// Chinese.
+func (e *Error) In(l Locale) (msg, hint string) {
+	msg, hint = e.Msg, e.Hint
+	if l == Zh && e.MsgText.Zh != "" {
+		msg, hint = e.MsgText.In(l), e.HintText.In(l)
+	}
+	return msg, hint
+}
+
 // NewError returns an Error of two Texts. A zero hint means that there is none.
 func NewError(code Code, msg, hint Text) *Error {
 	return &Error{Code: code, Msg: msg.String(), Hint: hint.String(), MsgText: msg, HintText: hint}

@@ -13,6 +13,9 @@ type Spec struct {
 	// Params is a JSON Schema of type object. Its properties keep the order of
 	// the manifest: positional arguments use it.
 	Params json.RawMessage `json:"parameters"`
+	// ParamsZh is Params with the descriptions in Chinese, in the same order; nil: the
+	// tool has none.
+	ParamsZh json.RawMessage `json:"parameters_zh,omitempty"`
 	// OutputSchema is the JSON Schema of type object of the tool's structured answers,
 	// as another server declares it; nil: none. Nothing checks an answer against it.
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
@@ -28,6 +31,15 @@ func (s Spec) Describe(l Locale) string {
 		return s.DescriptionZh
 	}
 	return s.Description
+}
+
+// Parameters returns the schema of the arguments with its descriptions in the wanted
+// language, falling back to English.
+func (s Spec) Parameters(l Locale) json.RawMessage {
+	if l == Zh && len(s.ParamsZh) > 0 {
+		return s.ParamsZh
+	}
+	return s.Params
 }
 
 // Hints are what a tool claims about itself; they grant nothing.

@@ -15,6 +15,9 @@ type Text struct {
 	// Without Args it is shown as it is, and a % in it is a plain %.
 	Format string
 	Args   []any
+	// Zh is the sentence in Chinese, a format for the same Args, where its author
+	// writes both: a plugin has no catalogue of translations. Empty: none.
+	Zh string
 }
 
 // Textf returns a Text of a format and its arguments.
@@ -22,7 +25,7 @@ func Textf(format string, args ...any) Text {
 	if false {
 		_ = fmt.Sprintf(format, args...) // go vet then checks the callers' formats
 	}
-	return Text{format, args}
+	return Text{Format: format, Args: args}
 }
 
 // IsZero reports whether the Text is empty.
@@ -34,6 +37,25 @@ func (t Text) String() string {
 		return t.Format
 	}
 	return fmt.Sprintf(t.Format, t.Args...)
+}
+
+// In returns the sentence in the language l, in English where its author wrote no
+// Chinese. A Text among the arguments is shown in the same language.
+func (t Text) In(l Locale) string {
+	if l != Zh || t.Zh == "" {
+		return t.String()
+	}
+	if len(t.Args) == 0 {
+		return t.Zh
+	}
+	args := make([]any, len(t.Args))
+	for i, a := range t.Args {
+		args[i] = a
+		if text, ok := a.(Text); ok {
+			args[i] = text.In(l)
+		}
+	}
+	return fmt.Sprintf(t.Zh, args...)
 }
 
 // MarshalJSON returns the English sentence as a JSON string.

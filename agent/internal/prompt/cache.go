@@ -71,7 +71,7 @@ func (c *Cache) find(specs []tool.Spec) *Kit {
 // host share their texts, which makes the comparison a few nanoseconds.
 func sameSpec(a, b tool.Spec) bool {
 	return a.Name == b.Name && a.Description == b.Description && a.DescriptionZh == b.DescriptionZh &&
-		bytes.Equal(a.Params, b.Params) && bytes.Equal(a.OutputSchema, b.OutputSchema) && a.Hints == b.Hints && sameLimits(a.Output, b.Output) &&
+		bytes.Equal(a.Params, b.Params) && bytes.Equal(a.ParamsZh, b.ParamsZh) && bytes.Equal(a.OutputSchema, b.OutputSchema) && a.Hints == b.Hints && sameLimits(a.Output, b.Output) &&
 		slices.EqualFunc(a.Examples, b.Examples, func(x, y tool.Example) bool {
 			return x.Ask == y.Ask && x.AskZh == y.AskZh && bytes.Equal(x.Args, y.Args)
 		})
@@ -185,7 +185,7 @@ func (k *Kit) Native(l tool.Locale) Native {
 	for i := range n.Tools {
 		t := &n.Tools[i]
 		t.Description, t.DescriptionZh = Clean(t.Describe(l)), ""
-		t.Params = json.RawMessage(limit.Neutralise(unescape(string(t.Params))))
+		t.Params, t.ParamsZh = json.RawMessage(limit.Neutralise(unescape(string(t.Parameters(l))))), nil
 		n.Raw[i] = tokens.PerMessage + tokens.Count(t.Name) + tokens.Count(t.Description) + tokens.Count(string(t.Params))
 		n.Sum += n.Raw[i]
 	}

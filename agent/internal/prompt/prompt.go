@@ -224,7 +224,7 @@ func writeTool(s tool.Spec, l tool.Locale, budget *int) string {
 	w := For(l)
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n%s\n", s.Name, Clean(s.Describe(l)))
-	ps := params(s.Params, l)
+	ps := params(s.Parameters(l), l)
 	if len(ps) == 0 {
 		b.WriteString(w.noArguments + "\n")
 	} else {
@@ -275,6 +275,7 @@ func DescribeSpec() tool.Spec {
 		Description:   "Tells the arguments of a tool that is listed with its purpose only.",
 		DescriptionZh: "查看只列出用途的工具有哪些参数。",
 		Params:        json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"the tool's name"}},"required":["name"]}`),
+		ParamsZh:      json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"工具名称"}},"required":["name"]}`),
 		Hints:         tool.Hints{ReadOnly: true, Idempotent: true},
 	}
 }
@@ -311,7 +312,7 @@ func formatRule(schema json.RawMessage, w *Texts) string {
 // l, each text on its own. The examples' calls, which the prompt writes, are not among
 // them.
 func ForeignTexts(s tool.Spec, l tool.Locale) []string {
-	out := []string{s.Describe(l), string(s.Params)}
+	out := []string{s.Describe(l), string(s.Parameters(l))}
 	for _, e := range s.Examples {
 		out = append(out, e.Ask, e.AskZh, string(e.Args))
 	}

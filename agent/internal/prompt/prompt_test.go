@@ -49,6 +49,11 @@ func sampleTools() []tool.Spec {
 				"path":{"type":"string","description":"where to search","default":"."},
 				"max":{"type":"integer","minimum":1,"maximum":500},
 				"mode":{"enum":["text","binary"]}}}`),
+			ParamsZh: json.RawMessage(`{"type":"object","required":["pattern"],"properties":{
+				"pattern":{"type":"string","description":"RE2 表达式"},
+				"path":{"type":"string","description":"搜索位置","default":"."},
+				"max":{"type":"integer","minimum":1,"maximum":500},
+				"mode":{"enum":["text","binary"]}}}`),
 			Examples: []tool.Example{{Ask: "Where is ErrTimeout returned?", AskZh: "哪里返回 ErrTimeout？", Args: json.RawMessage(`{"pattern": "ErrTimeout"}`)}},
 		},
 		{

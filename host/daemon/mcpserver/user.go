@@ -169,7 +169,7 @@ func toolOf(s tool.Spec, effect plugin.Effect, l tool.Locale) *mcp.Tool {
 	readOnly := s.Hints.ReadOnly || effect == plugin.EffectNone
 	destructive, open := !readOnly, s.Hints.Network || effect == plugin.EffectNetwork
 	out := &mcp.Tool{
-		Name: s.Name, Description: s.Describe(l), InputSchema: schemaOf(s.Params),
+		Name: s.Name, Description: s.Describe(l), InputSchema: schemaOf(s.Parameters(l)),
 		Meta:        mcp.Meta{sizeKey: s.Output.MaxChars},
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: readOnly, DestructiveHint: &destructive, IdempotentHint: s.Hints.Idempotent || readOnly, OpenWorldHint: &open},
 	}

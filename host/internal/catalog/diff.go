@@ -16,7 +16,7 @@ import (
 type fact struct {
 	kind, name string
 	value      tool.Text
-	reason     string
+	reason     tool.Text
 	exceeds    func(before registry.Asks) bool // of a permission
 }
 
@@ -32,7 +32,7 @@ func differences(a, b *registry.Plugin) []plugin.Difference {
 	var out []plugin.Difference
 	for _, f := range is {
 		old := find(was, f)
-		if old != nil && old.value.String() == f.value.String() && old.reason == f.reason {
+		if old != nil && old.value.String() == f.value.String() && old.reason.String() == f.reason.String() && old.reason.Zh == f.reason.Zh {
 			continue
 		}
 		c := plugin.Difference{Kind: f.kind, Name: f.name, Is: f.value, Reason: f.reason}
@@ -66,7 +66,7 @@ func factsOf(p *registry.Plugin) []fact {
 		name := t.Spec.Name
 		out = append(out,
 			fact{kind: "tool", name: name, value: own(strings.TrimSpace(t.Spec.Description + "\n" + t.Spec.DescriptionZh))},
-			fact{kind: "schema", name: name, value: own(indented(t.Spec.Params))},
+			fact{kind: "schema", name: name, value: own(indented(t.Spec.Params) + indented(t.Spec.ParamsZh))},
 			fact{kind: "limits", name: name, value: limitsText(t.Spec.Output)},
 			fact{kind: "conduct", name: name, value: conduct(t)})
 		if len(t.Spec.Examples) > 0 {

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/egress"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -96,7 +98,7 @@ func TestMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	asks := registry.Asks{
-		Paths:   []registry.PathAsk{{Guest: "/workspace", Reason: "reads files"}, {Guest: "/out", Write: true}},
+		Paths:   []registry.PathAsk{{Guest: "/workspace", Reason: tool.Text{Format: "reads files", Zh: "读取文件"}}, {Guest: "/out", Write: true}},
 		Hosts:   []registry.HostAsk{{Rule: rule(t, "api.x.com")}},
 		Secrets: []registry.SecretAsk{{Name: "KEY", Header: "Authorization", Format: "Bearer {}", Host: "api.x.com"}},
 	}
@@ -144,6 +146,9 @@ func TestMissing(t *testing.T) {
 		if !strings.HasPrefix(why, tt.why) || tt.why == "" && why != "" || fix != tt.fix {
 			t.Errorf("%s:\n%s\n%s", tt.name, why, fix)
 		}
+	}
+	if zh := msg.In(tool.Zh, Resolver{}.Resolve(asks, plugin.Grant{}).Why()); !strings.Contains(zh, `("读取文件")`) && !strings.Contains(zh, `（"读取文件"）`) || strings.Contains(zh, "reads") {
+		t.Errorf("in Chinese: %s", zh)
 	}
 	b := Resolver{Secret: key}.Resolve(asks, full)
 	if len(b.Permissions.Mounts) != 2 || b.Permissions.Mounts[0].Write || !b.Permissions.Mounts[1].Write || b.Permissions.HTTP == nil {
@@ -250,7 +255,7 @@ func TestAFourthPowerIsOneRow(t *testing.T) {
 
 	r := Resolver{Powers: powers}.Resolve(mark("new"), plugin.Grant{Secrets: []string{"env:HOME"}})
 	want := []plugin.Ask{{Kind: "env", What: "HOME", Granted: true}, {Kind: "env", What: "LANG"}}
-	if !slices.Equal(r.Asks, want) {
+	if !reflect.DeepEqual(r.Asks, want) {
 		t.Errorf("asked: %+v", r.Asks)
 	}
 	if got := r.Why().String() + "; " + r.Fix("p").String(); got != `it asks for the variable LANG and is not granted it; in tools.toml, below [grants.p], write: env = ["LANG"]` {

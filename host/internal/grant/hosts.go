@@ -29,7 +29,7 @@ func hosts() power {
 		Implied: func(g plugin.Grant, asks *registry.Asks) {
 			for _, h := range g.Hosts {
 				if rule, err := egress.ParseRule(h.Host); err == nil { // CheckHosts reports the others
-					asks.Hosts = append(asks.Hosts, registry.HostAsk{Rule: rule, Reason: impliedReason})
+					asks.Hosts = append(asks.Hosts, registry.HostAsk{Rule: rule, Reason: impliedReason()})
 				}
 			}
 		},

@@ -27,7 +27,7 @@ func paths() power {
 		},
 		Implied: func(g plugin.Grant, asks *registry.Asks) {
 			for _, p := range g.Paths {
-				asks.Paths = append(asks.Paths, registry.PathAsk{Guest: p.Guest, Write: p.Mode == "rw", Reason: impliedReason})
+				asks.Paths = append(asks.Paths, registry.PathAsk{Guest: p.Guest, Write: p.Mode == "rw", Reason: impliedReason()})
 			}
 		},
 	}

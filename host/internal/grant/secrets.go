@@ -28,7 +28,7 @@ func secrets() power {
 		Implied: func(g plugin.Grant, asks *registry.Asks) {
 			for _, i := range g.Inject {
 				i = i.WithDefaults()
-				asks.Secrets = append(asks.Secrets, registry.SecretAsk{Name: i.Name, Header: i.Header, Format: i.Format, Host: i.Host, Reason: impliedReason})
+				asks.Secrets = append(asks.Secrets, registry.SecretAsk{Name: i.Name, Header: i.Header, Format: i.Format, Host: i.Host, Reason: impliedReason()})
 			}
 		},
 	}

@@ -32,12 +32,12 @@ type Description struct {
 	Sentence tool.Text
 	// Name and Value are how a review shows the ask.
 	Name, Value string
-	Reason      string
+	Reason      tool.Text
 }
 
 // withReason returns the sentence with the plugin's reason.
 func (d Description) withReason() tool.Text {
-	if d.Reason == "" {
+	if d.Reason.IsZero() {
 		return d.Sentence
 	}
 	return tool.Textf("%s (%q)", d.Sentence, d.Reason)
@@ -77,7 +77,8 @@ func (t Table) Exceeds(asks, before registry.Asks, g plugin.Grant) bool {
 
 // A Fact is one ask as a review shows it.
 type Fact struct {
-	Name, Value, Reason string
+	Name, Value string
+	Reason      tool.Text
 	// Exceeds reports whether it goes beyond what was asked for before.
 	Exceeds func(before registry.Asks) bool
 }
@@ -102,7 +103,9 @@ func (t Table) Implied(g plugin.Grant) registry.Asks {
 }
 
 // impliedReason is shown as the reason of what a grant implies.
-const impliedReason = "granted in tools.toml; the plugin cannot say what it needs"
+func impliedReason() tool.Text {
+	return tool.Textf("granted in tools.toml; the plugin cannot say what it needs")
+}
 
 func (w row[A]) key() string { return w.Key }
 

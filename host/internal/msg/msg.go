@@ -70,7 +70,10 @@ func Format(l tool.Locale, format string) string {
 
 // In returns t in the language l.
 func In(l tool.Locale, t tool.Text) string {
-	format := Format(l, t.Format)
+	format := t.Zh
+	if l != tool.Zh || format == "" {
+		format = Format(l, t.Format)
+	}
 	if len(t.Args) == 0 {
 		return format
 	}

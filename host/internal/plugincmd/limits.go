@@ -28,8 +28,9 @@ func (c *Commands) ShowTool(t plugin.ToolInfo) {
 	}
 	c.Outf("\nparameters:\n")
 	var pretty any
-	if json.Unmarshal(t.Spec.Params, &pretty) == nil {
-		b, _ := json.MarshalIndent(json.RawMessage(t.Spec.Params), "", "  ")
+	params := t.Spec.Parameters(c.Locale())
+	if json.Unmarshal(params, &pretty) == nil {
+		b, _ := json.MarshalIndent(params, "", "  ")
 		fmt.Fprintln(c.Out, string(b))
 	}
 	for _, e := range t.Spec.Examples {

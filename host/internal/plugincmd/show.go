@@ -74,7 +74,7 @@ func (c *Commands) showPrompt(v *plugin.Version) {
 	var tokens agent.Estimator
 	for _, t := range v.Tools {
 		text := agent.ToolText(t.Spec, c.Locale())
-		c.Outf("about %d tokens in a prompt, %d as a schema for a provider's own tool calling:\n", tokens.Tokens(text), tokens.Tokens(t.Spec.Description+string(t.Spec.Params)))
+		c.Outf("about %d tokens in a prompt, %d as a schema for a provider's own tool calling:\n", tokens.Tokens(text), tokens.Tokens(t.Spec.Describe(c.Locale())+string(t.Spec.Parameters(c.Locale()))))
 		c.lines("  ", term.Plain(text))
 	}
 }
@@ -150,8 +150,8 @@ func (c *Commands) showAsk(a plugin.Ask, changes []plugin.Difference) {
 		}
 	}
 	reason := c.text("it gives no reason")
-	if a.Reason != "" {
-		reason = fmt.Sprintf("%q", term.Plain(a.Reason))
+	if !a.Reason.IsZero() {
+		reason = fmt.Sprintf("%q", term.Plain(msg.In(c.Locale(), a.Reason)))
 	}
 	fmt.Fprintf(c.Out, "%s %s %s (%s)\n      %s\n", mark, c.Label(strings.Replace(a.Kind, "path", "folder", 1), 6), term.Plain(a.What), fresh+c.text(granted), reason)
 }
@@ -181,8 +181,8 @@ func (c *Commands) showChange(ch plugin.Difference) {
 			fmt.Fprintln(c.Out, "    "+l)
 		}
 	}
-	if ch.Reason != "" {
-		c.Outf("    because %q\n", term.Plain(ch.Reason))
+	if !ch.Reason.IsZero() {
+		c.Outf("    because %q\n", term.Plain(msg.In(c.Locale(), ch.Reason)))
 	}
 }
 

@@ -49,20 +49,20 @@ func (a Asks) Empty() bool { return len(a.Paths)+len(a.Hosts)+len(a.Secrets) == 
 type PathAsk struct {
 	Guest  string
 	Write  bool
-	Reason string
+	Reason tool.Text
 }
 
 // A HostAsk wants to reach a host, or a family of hosts.
 type HostAsk struct {
 	Rule   egress.Rule
-	Reason string
+	Reason tool.Text
 }
 
 // A SecretAsk wants the host to put a secret into the header of requests for
 // Host, as egress.ParseRule reads it. Format holds {} where the secret goes.
 type SecretAsk struct {
 	Name, Header, Format, Host string
-	Reason                     string
+	Reason                     tool.Text
 }
 
 // A Setting is one value the operator may change and the guest reads.

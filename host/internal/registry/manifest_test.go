@@ -100,9 +100,9 @@ empty_ok = true`, 1)))
 	want := Manifest{
 		Name: "grep_search", Version: "1.0.0", Description: "Search files", MinHost: "0.1.0", Wasm: "grep_search.wasm",
 		Asks: Asks{
-			Paths:   []PathAsk{{Guest: "/workspace", Reason: "reads files"}},
-			Hosts:   []HostAsk{{Rule: egress.Rule{Scheme: "https", Host: "api.x.com", Port: 443}, Reason: "asks it"}},
-			Secrets: []SecretAsk{{Name: "KEY", Header: "Authorization", Format: "Bearer {}", Host: "api.x.com", Reason: "pays"}},
+			Paths:   []PathAsk{{Guest: "/workspace", Reason: tool.Textf("reads files")}},
+			Hosts:   []HostAsk{{Rule: egress.Rule{Scheme: "https", Host: "api.x.com", Port: 443}, Reason: tool.Textf("asks it")}},
+			Secrets: []SecretAsk{{Name: "KEY", Header: "Authorization", Format: "Bearer {}", Host: "api.x.com", Reason: tool.Textf("pays")}},
 		},
 		Settings: []Setting{{Name: "show_context", Type: "integer", Default: int64(2), Description: "lines around"}},
 		Tools: []Tool{{

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/schema"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/tomlpos"
 	"github.com/weirhost/weir/sdk/tool"
@@ -71,7 +72,7 @@ func (w *jsonWriter) object(m map[string]any, s *tomlpos.Spot) {
 // text writes a string. In a choice or a default every byte has a meaning, so
 // text refuses invisible characters there instead of removing them.
 func (w *jsonWriter) text(v string, s *tomlpos.Spot, key string) {
-	read := w.visible && (key == "description" || key == "title")
+	read := w.visible && isProse(key)
 	if read {
 		if v = text.Clean(v); len(v) > maxDescription {
 			w.bad(s, tool.Textf("a %s of %d bytes", key, len(v)), tool.Textf("shorten it to %d bytes", maxDescription))
@@ -80,6 +81,11 @@ func (w *jsonWriter) text(v string, s *tomlpos.Spot, key string) {
 		w.bad(s, tool.Textf("it holds characters that cannot be seen"), hiddenFix())
 	}
 	w.literal(v)
+}
+
+// isProse reports whether people read the text under a key of a schema.
+func isProse(key string) bool {
+	return key == "description" || key == schema.DescriptionZh || key == "title"
 }
 
 func hiddenFix() tool.Text {

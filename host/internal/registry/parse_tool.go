@@ -75,7 +75,9 @@ func (r reader) tool(t table, limits tool.Limits) Tool {
 	}
 	o.Spec.Output = r.output(t.table("output"))
 	o.Spec.Output.Timeout, o.Spec.Output.Memory = limits.Timeout, limits.Memory
-	o.Spec.Params, o.Schema = r.params(t)
+	params, compiled := r.params(t)
+	o.Spec.Params, o.Spec.ParamsZh = schema.ByLanguage(params)
+	o.Schema = compiled
 	o.Spec.Examples = r.examples(t, o.Schema)
 	t.done()
 	return o

@@ -318,7 +318,7 @@ func (w *tidy) value(key string, depth int) error {
 	case json.Delim:
 		return w.inside(t, depth)
 	case string:
-		w.out.literal(w.text(t, key == "description" || key == "title"))
+		w.out.literal(w.text(t, isProse(key)))
 	default:
 		w.out.literal(t)
 	}

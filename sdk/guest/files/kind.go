@@ -3,6 +3,8 @@ package files
 import (
 	"bytes"
 	"unicode/utf8"
+
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // SniffBytes is how much of a file's beginning Binary needs.
@@ -10,19 +12,22 @@ const SniffBytes = 8192
 
 // Binary names what kind of bytes a file's beginning shows, for example "a
 // PNG image"; it is empty for text. UTF-16 with a byte order mark is text.
-func Binary(head []byte) string {
+func Binary(head []byte) string { return Kind(head).String() }
+
+// Kind is Binary in both languages; the zero Text is for text.
+func Kind(head []byte) tool.Text {
 	for _, m := range magics {
 		if bytes.HasPrefix(head, []byte(m.prefix)) {
-			return m.kind
+			return tool.Text{Format: m.kind, Zh: m.zh}
 		}
 	}
 	if _, ok := utf16Order(head); ok {
-		return ""
+		return tool.Text{}
 	}
 	if bytes.IndexByte(head, 0) >= 0 || mostlyControl(head) {
-		return "binary data"
+		return tool.Text{Format: "binary data", Zh: "二进制数据"}
 	}
-	return ""
+	return tool.Text{}
 }
 
 // mostlyControl reports whether more than a tenth of the beginning is neither
@@ -73,19 +78,19 @@ func utf16Order(b []byte) (int, bool) {
 }
 
 // magics are beginnings of common formats. It is never written to.
-var magics = []struct{ prefix, kind string }{
-	{"\x89PNG\r\n", "a PNG image"},
-	{"\xff\xd8\xff", "a JPEG image"},
-	{"GIF8", "a GIF image"},
-	{"%PDF-", "a PDF document"},
-	{"PK\x03\x04", "a ZIP archive or office document"},
-	{"\x1f\x8b", "gzip-compressed data"},
-	{"\x28\xb5\x2f\xfd", "Zstandard-compressed data"},
-	{"BZh", "bzip2-compressed data"},
-	{"\x7fELF", "an ELF program"},
-	{"\x00asm", "a WebAssembly module"},
-	{"SQLite format 3\x00", "an SQLite database"},
-	{"\xd0\xcf\x11\xe0", "an old office document"},
-	{"OggS", "an Ogg recording"},
-	{"ID3", "an MP3 recording"},
+var magics = []struct{ prefix, kind, zh string }{
+	{"\x89PNG\r\n", "a PNG image", "PNG 图片"},
+	{"\xff\xd8\xff", "a JPEG image", "JPEG 图片"},
+	{"GIF8", "a GIF image", "GIF 图片"},
+	{"%PDF-", "a PDF document", "PDF 文档"},
+	{"PK\x03\x04", "a ZIP archive or office document", "ZIP 压缩包或 Office 文档"},
+	{"\x1f\x8b", "gzip-compressed data", "gzip 压缩数据"},
+	{"\x28\xb5\x2f\xfd", "Zstandard-compressed data", "Zstandard 压缩数据"},
+	{"BZh", "bzip2-compressed data", "bzip2 压缩数据"},
+	{"\x7fELF", "an ELF program", "ELF 程序"},
+	{"\x00asm", "a WebAssembly module", "WebAssembly 模块"},
+	{"SQLite format 3\x00", "an SQLite database", "SQLite 数据库"},
+	{"\xd0\xcf\x11\xe0", "an old office document", "旧版 Office 文档"},
+	{"OggS", "an Ogg recording", "Ogg 音频"},
+	{"ID3", "an MP3 recording", "MP3 音频"},
 }

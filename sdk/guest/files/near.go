@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 const (
@@ -15,15 +17,15 @@ const (
 
 // suggest writes the hint for a name that is not there: the nearest names in
 // the tree, or else what is in the folder where the path breaks off.
-func (t Tree) suggest(name string) string {
+func (t Tree) suggest(name string) tool.Text {
 	if near := t.near(name); len(near) > 0 {
-		return "Did you mean " + strings.Join(near, ", ") + "?"
+		return tool.Text{Format: "Did you mean %s?", Zh: "你要找的是 %s 吗？", Args: []any{strings.Join(near, ", ")}}
 	}
 	dir := path.Dir(name)
 	for dir != "." && t.missing(dir) {
 		dir = path.Dir(dir)
 	}
-	return "In " + dir + " are: " + t.listing(dir) + "."
+	return tool.Text{Format: "In %s are: %s.", Zh: "%s 中有：%s。", Args: []any{dir, t.listing(dir)}}
 }
 
 // near finds names whose last element is like the wanted one, best first. The

@@ -34,11 +34,13 @@ func (t Tree) Name(written string) (string, error) {
 	}
 	if strings.HasPrefix(p, "/") || len(p) > 1 && p[1] == ':' {
 		return "", guest.Errorf(tool.Denied, "Write the path relative to the workspace, for example \""+path.Base(p)+"\".",
-			"The absolute path %q is outside the workspace.", written)
+			"The absolute path %q is outside the workspace.", written).
+			Zh("请写相对于工作区的路径，例如 \""+path.Base(p)+"\"。", "绝对路径 %q 在工作区之外。")
 	}
 	p = path.Clean(p)
 	if !fs.ValidPath(p) {
-		return "", guest.Errorf(tool.Denied, "Write a path without \"..\".", "The path %q leaves the workspace.", written)
+		return "", guest.Errorf(tool.Denied, "Write a path without \"..\".", "The path %q leaves the workspace.", written).
+			Zh("请写不含 \"..\" 的路径。", "路径 %q 超出了工作区。")
 	}
 	return p, nil
 }
@@ -64,9 +66,10 @@ func (t Tree) File(written string) (string, fs.FileInfo, error) {
 	case err != nil:
 		return "", nil, err
 	case info.IsDir():
-		return "", nil, guest.Errorf(tool.BadArgs, "Name a file. In it are: "+t.listing(name)+".", "%q is a folder.", name)
+		return "", nil, guest.Errorf(tool.BadArgs, "Name a file. In it are: "+t.listing(name).String()+".", "%q is a folder.", name).
+			Zh("请指定一个文件。其中有："+t.listing(name).In(tool.Zh)+"。", "%q 是文件夹。")
 	case !info.Mode().IsRegular():
-		return "", nil, guest.Errorf(tool.BadArgs, "Name a regular file.", "%q is not a regular file.", name)
+		return "", nil, guest.Errorf(tool.BadArgs, "Name a regular file.", "%q is not a regular file.", name).Zh("请指定一个普通文件。", "%q 不是普通文件。")
 	}
 	return name, info, nil
 }
@@ -75,7 +78,8 @@ func (t Tree) File(written string) (string, fs.FileInfo, error) {
 func (t Tree) Dir(written string) (string, error) {
 	name, info, err := t.Stat(written)
 	if err == nil && !info.IsDir() {
-		return "", guest.Errorf(tool.BadArgs, "Name a folder, for example \""+path.Dir(name)+"\".", "%q is a file, not a folder.", name)
+		return "", guest.Errorf(tool.BadArgs, "Name a folder, for example \""+path.Dir(name)+"\".", "%q is a file, not a folder.", name).
+			Zh("请指定一个文件夹，例如 \""+path.Dir(name)+"\"。", "%q 是文件，不是文件夹。")
 	}
 	return name, err
 }
@@ -84,15 +88,17 @@ func (t Tree) Dir(written string) (string, error) {
 func (t Tree) explain(name string, err error) error {
 	if _, rootErr := fs.Stat(t.FS, "."); rootErr != nil {
 		return guest.Errorf(tool.Denied, "The operator must grant it in tools.toml under [grants].",
-			"No folder is granted at %s.", t.Root)
+			"No folder is granted at %s.", t.Root).
+			Zh("需由管理员在 tools.toml 的 [grants] 中授权。", "%s 没有获得文件夹授权。")
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return guest.Errorf(tool.Denied, "", "%q may not be read.", name)
+		return guest.Errorf(tool.Denied, "", "%q may not be read.", name).Zh("", "不允许读取 %q。")
 	}
 	if !errors.Is(err, fs.ErrNotExist) && !t.missing(name) {
-		return guest.Errorf(tool.Failed, "", "%q cannot be opened.", name)
+		return guest.Errorf(tool.Failed, "", "%q cannot be opened.", name).Zh("", "无法打开 %q。")
 	}
-	return guest.Errorf(tool.BadArgs, t.suggest(name), "There is no %q in the workspace.", name)
+	hint := t.suggest(name)
+	return guest.Errorf(tool.BadArgs, hint.String(), "There is no %q in the workspace.", name).Zh(hint.In(tool.Zh), "工作区中没有 %q。")
 }
 
 // missing reports whether the parent folder does not list name: hosts differ
@@ -103,10 +109,10 @@ func (t Tree) missing(name string) bool {
 }
 
 // listing names up to ten entries of a folder.
-func (t Tree) listing(dir string) string {
+func (t Tree) listing(dir string) tool.Text {
 	entries, err := fs.ReadDir(t.FS, dir)
 	if err != nil || len(entries) == 0 {
-		return "nothing"
+		return tool.Text{Format: "nothing", Zh: "无"}
 	}
 	const most = 10
 	var names []string
@@ -116,7 +122,7 @@ func (t Tree) listing(dir string) string {
 	if len(entries) > most {
 		names = append(names, "…")
 	}
-	return strings.Join(names, ", ")
+	return tool.Textf("%s", strings.Join(names, ", "))
 }
 
 func label(e fs.DirEntry) string {
