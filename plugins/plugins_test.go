@@ -5,6 +5,9 @@ package plugins_test
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -34,6 +37,7 @@ var declared = map[string]struct {
 	"search_wikipedia":     {output: []string{"max_chars = 6000"}, also: []string{`host = "*.wikipedia.org"`}},
 	"search_web":           {output: []string{"max_chars = 8000"}, also: []string{`cache = { ttl = "10m" }`, "rate = { per_minute = 10 }"}},
 	"fetch_url":            {output: []string{"max_chars = 8000"}, also: []string{`{ host = "*", reason`}},
+	"image_gen":            {output: []string{"max_chars = 1000", `archive = "always"`}, also: []string{"read_only = true", "idempotent = false", `default = "1024x1024"`}},
 }
 
 var (
@@ -74,7 +78,7 @@ func TestManifests(t *testing.T) {
 				`name = "` + name + `"`, `export = "` + name + `"`, `wasm = "` + name + `.wasm"`, `format = "mcp"`,
 				"description_zh = ", "timeout = ", "memory = ",
 			}, want.also...)
-			if name != "http_request" { // which may change things out there
+			if name != "http_request" && name != "image_gen" { // which may change things out there, or cost money each time
 				must = append(must, "read_only = true", "idempotent = true")
 			}
 			for _, s := range must {
@@ -183,4 +187,62 @@ func read(t *testing.T, dir, name string) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// TestEverySentenceIsChineseToo: what a model reads of a shipped tool has a wording for
+// a Chinese conversation: arguments, reasons, failures.
+func TestEverySentenceIsChineseToo(t *testing.T) {
+	described := regexp.MustCompile(`(?m)^description +=`)
+	inChinese := regexp.MustCompile(`(?m)^description_zh +=`)
+	for name := range declared {
+		manifest := read(t, name, "plugin.toml")
+		for _, s := range strings.Split(manifest, "\n[")[1:] {
+			if strings.HasPrefix(s, "tool.params.properties.") && len(described.FindAllString(s, -1)) != len(inChinese.FindAllString(s, -1)) {
+				t.Errorf("%s: [%s has no description_zh", name, s)
+			}
+		}
+		if strings.Count(manifest, "reason = ") != strings.Count(manifest, "reason_zh = ") {
+			t.Errorf("%s: a reason has no reason_zh", name)
+		}
+		failuresIn(t, name)
+	}
+	failuresIn(t, "../sdk/guest/files")
+}
+
+// failuresIn reports each failure in a folder of Go files that has no Chinese.
+func failuresIn(t *testing.T, dir string) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, worded := map[ast.Expr]bool{}, map[ast.Expr]bool{}
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			if f, ok := call.Fun.(*ast.SelectorExpr); ok {
+				if x, ok := f.X.(*ast.Ident); ok && x.Name == "guest" && f.Sel.Name == "Errorf" {
+					made[call] = true
+				}
+				worded[f.X] = worded[f.X] || f.Sel.Name == "Zh"
+			}
+			return true
+		})
+		for call := range made {
+			if !worded[call] {
+				t.Errorf("%s: the failure has no Zh", set.Position(call.Pos()))
+			}
+		}
+	}
 }

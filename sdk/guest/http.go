@@ -15,6 +15,9 @@ type Request struct {
 	URL     string            `json:"url"`
 	Headers map[string]string `json:"headers,omitempty"`
 	Body    []byte            `json:"body,omitempty"`
+	// TimeoutSeconds is how long the host waits for the answer; 0: 10 seconds. The
+	// call's deadline, the manifest's timeout, ends it in any case.
+	TimeoutSeconds int `json:"timeout_seconds,omitempty"`
 }
 
 // A Response is what came back, whatever its status.
@@ -52,14 +55,14 @@ func (c *Call) HTTP(r Request) (Response, error) {
 	}
 	b, err := marshal(r)
 	if err != nil {
-		return Response{}, Errorf(tool.Failed, "", "The request cannot be written: %v.", err)
+		return Response{}, Errorf(tool.Failed, "", "The request cannot be written: %v.", err).Zh("", "请求无法写出：%v。")
 	}
 	if b, err = c.env.http(b); err != nil {
 		return Response{}, err
 	}
 	var a httpAnswer
 	if err := json.Unmarshal(b, &a); err != nil {
-		return Response{}, Errorf(tool.Failed, "", "The host's answer to a request could not be read.")
+		return Response{}, Errorf(tool.Failed, "", "The host's answer to a request could not be read.").Zh("", "无法读取宿主对请求的答复。")
 	}
 	if a.Error != nil {
 		return Response{}, a.Error

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
@@ -20,6 +21,20 @@ type Request struct {
 	URL     string // absolute
 	Headers map[string]string
 	Body    []byte
+	// TimeoutSeconds is for the request with its redirects, in place of the policy's;
+	// 0 or less: the policy's. A call's own deadline ends it in any case.
+	TimeoutSeconds int
+}
+
+// maxTimeout bounds TimeoutSeconds: a call takes no longer.
+const maxTimeout = time.Hour
+
+// timeout returns how long a request may take.
+func (c *Client) timeout(r Request) time.Duration {
+	if r.TimeoutSeconds <= 0 {
+		return c.policy.Timeout
+	}
+	return time.Duration(min(r.TimeoutSeconds, int(maxTimeout/time.Second))) * time.Second
 }
 
 // A Response is what came back, free of secrets.
@@ -79,7 +94,7 @@ func (c *Client) do(ctx context.Context, r Request, refused func(target, bool)) 
 	if fail != nil {
 		return Response{}, fail
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.policy.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.timeout(r))
 	defer cancel()
 	for redirects := 0; ; redirects++ {
 		resp, next, fail := c.send(ctx, h)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -49,3 +50,36 @@ func TestTransport(t *testing.T) {
 		t.Errorf("it was asked for %s", got)
 	}
 }
+
+// TestTimeoutOfARequest: a guest may wait longer than the policy's default for an
+// answer that takes long, never longer than an hour.
+func TestTimeoutOfARequest(t *testing.T) {
+	var left time.Duration
+	sends := roundTrips(func(r *http.Request) (*http.Response, error) {
+		end, ok := r.Context().Deadline()
+		if !ok {
+			t.Error("there is no deadline")
+		}
+		left = time.Until(end)
+		return &http.Response{StatusCode: 200, Body: http.NoBody, Header: http.Header{}, Request: r}, nil
+	})
+	c, err := New(Policy{Allow: []Rule{rule(t, "api.example.com")}, Transport: sends})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		seconds     int
+		least, most time.Duration
+	}{{0, 0, DefaultTimeout}, {-5, 0, DefaultTimeout}, {600, 5 * time.Minute, 10 * time.Minute}, {1 << 40, 50 * time.Minute, time.Hour}} {
+		if _, fail := c.Do(t.Context(), Request{URL: "https://api.example.com/", TimeoutSeconds: tt.seconds}); fail != nil {
+			t.Fatal(fail)
+		}
+		if left < tt.least || left > tt.most {
+			t.Errorf("%d seconds: %s are left", tt.seconds, left)
+		}
+	}
+}
+
+type roundTrips func(*http.Request) (*http.Response, error)
+
+func (f roundTrips) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

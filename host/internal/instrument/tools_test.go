@@ -126,6 +126,7 @@ func tools() map[string][]string {
 		"get_repo_structure":   {`{"repo_path":"/"}`, `{"repo_path":"../x"}`},
 		"grep_search":          {`{"query":"a.*b"}`, `{"query":"("}`, `{"query":"x","file_path":"none"}`},
 		"http_request":         {`{"url":"http://127.0.0.1:1/","method":"POST","json":{"a":1}}`, `{"url":""}`},
+		"image_gen":            {`{"prompt":"a weir"}`, `{"prompt":""}`, `{}`},
 		"json_query":           {`{"filter":".[] | select(.a > 1) | .b","json":"[{\"a\":1,\"b\":2},{\"a\":3,\"b\":4}]"}`, `{"filter":"map(.*2)","json":"[1,2,3]"}`, `{"filter":"}","json":"1"}`},
 		"long_text":            {`{"chars":20000}`, `{"chars":10}`, `{"lines":300}`},
 		"read_data_from_excel": {`{"file_path":"none.xlsx"}`, `{}`},

@@ -18,6 +18,7 @@ type (
 		URL     string            `json:"url"`
 		Headers map[string]string `json:"headers"`
 		Body    []byte            `json:"body"`
+		Timeout int               `json:"timeout_seconds"`
 	}
 	wireResponse struct {
 		Status  int               `json:"status,omitempty"`
@@ -59,7 +60,7 @@ func weirHTTP(h *host, stack []uint64) error {
 	var resp wireResponse
 	if err := json.Unmarshal(raw, &req); err != nil {
 		resp.Error = tool.Errorf(tool.BadArgs, `write {"method","url","headers","body"} with the body in base64`, "the request is not valid JSON")
-	} else if r, fail, err := h.request(egress.Request(req)); err != nil {
+	} else if r, fail, err := h.request(egress.Request{Method: req.Method, URL: req.URL, Headers: req.Headers, Body: req.Body, TimeoutSeconds: req.Timeout}); err != nil {
 		return err
 	} else if fail != nil {
 		resp.Error = fail

@@ -55,7 +55,7 @@ func (c *call) serve(f shmring.Frame) error {
 		if err != nil {
 			return err
 		}
-		return c.request(egress.Request{Method: m.Method, URL: m.URL, Headers: m.Headers, Body: f.Data})
+		return c.request(egress.Request{Method: m.Method, URL: m.URL, Headers: m.Headers, Body: f.Data, TimeoutSeconds: m.TimeoutSeconds})
 	}
 	return shmring.ErrProtocol
 }

@@ -197,7 +197,7 @@ func (c *child) invocation(m callMeta, input []byte) sandbox.Invocation {
 // request at a time.
 func (c *child) Do(_ context.Context, r egress.Request) (egress.Response, *tool.Error) {
 	lost := &tool.Error{Code: tool.Failed, Msg: "the request could not be passed on"}
-	if c.out.Write(kindRequest, requestMeta{r.Method, r.URL, r.Headers}, r.Body) != nil {
+	if c.out.Write(kindRequest, requestMeta{r.Method, r.URL, r.Headers, r.TimeoutSeconds}, r.Body) != nil {
 		return egress.Response{}, lost
 	}
 	f, err := c.in.Read(&expectResponse, nil)

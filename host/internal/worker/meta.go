@@ -51,7 +51,8 @@ type (
 		Args    []string // keys and values
 	}
 	requestMeta struct {
-		Method, URL string
-		Headers     map[string]string
+		Method, URL    string
+		Headers        map[string]string
+		TimeoutSeconds int
 	}
 )
