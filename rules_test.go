@@ -43,6 +43,7 @@ var levels = map[string]int{
 	"agent/internal/tokens":          0,
 	"agent/internal/prompt":          2,
 	"agent/internal/quote":           2,
+	"agent/parse/correction":         2,
 	"agent/parse/eval":               2,
 	"agent/parse/internal/evalparse": 3,
 	"sdk/guest":                      2,

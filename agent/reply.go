@@ -59,8 +59,8 @@ func (p *reply) refuse(call int, why *tool.Error) {
 	p.bad[call] = why
 }
 
-// stream asks the model once. It stops reading after the reply's group of calls: the
-// text after it is invented results.
+// stream asks the model once. It stops reading after the reply's calls: when the text
+// after them has an invented result, or is long.
 func (r *run) stream(req Request) *reply {
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
@@ -89,7 +89,7 @@ func (r *run) stream(req Request) *reply {
 		if d.Call != nil {
 			r.nativeCall(p, *d.Call)
 		}
-		if d.Text != "" && !r.consume(p, parser.Feed(d.Text)) {
+		if d.Text != "" && (!r.consume(p, parser.Feed(d.Text)) || parser.Over()) {
 			p.left = true
 			return p
 		}
@@ -110,10 +110,10 @@ func (r *run) consume(p *reply, events []parse.Event) bool {
 	for _, e := range events {
 		switch e := e.(type) {
 		case parse.Text:
-			if p.ignored || len(p.calls) > 0 && !p.native {
-				if strings.IndexFunc(e.Text, isWordRune) >= 0 {
-					return false
-				}
+			switch called := len(p.calls) > 0 && !p.native; {
+			case p.ignored && strings.IndexFunc(e.Text, isWordRune) >= 0:
+				return false
+			case p.ignored || called: // an announcement of the next call, or an invented result
 				continue
 			}
 			r.addText(p, e.Text)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirhost/weir/agent/internal/prompt"
 	"github.com/weirhost/weir/agent/parse"
+	"github.com/weirhost/weir/agent/parse/correction"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -280,7 +281,7 @@ func (r *run) correction(m parse.Malformed) string {
 			return strings.TrimSpace(fail.Msg + "\n" + fail.Hint)
 		}
 	}
-	return parse.Correction(m, r.specs, r.locale)
+	return correction.For(m, r.specs, r.locale)
 }
 
 // countNativeFailure counts a failure of native tool calling. It returns false if

@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/weirhost/weir/agent/parse/internal/lex"
@@ -66,7 +67,7 @@ func (p *parser) restated(c Call) bool {
 func (p *parser) resolve(r toolset.Reading) (c Call, bad *Malformed, ok bool) {
 	typed := p.g.typed
 	info := p.t.Find(r.Name)
-	if info == nil || p.t.AnyName && lex.IsAbstention(r.Name) {
+	if info == nil || p.t.AnyName && lex.IsAbstention(r.Name) && len(r.Args.Keys) == 0 {
 		switch {
 		case !typed:
 			return c, nil, false
@@ -94,6 +95,8 @@ func (p *parser) resolve(r toolset.Reading) (c Call, bad *Malformed, ok bool) {
 		return c, &Malformed{Reason: ReasonNoArgs, Name: info.Name, Detail: "no key of the object is a parameter"}, true
 	case len(args.Keys) == 0 && (len(info.Required) > 0 || p.t.AnyName && r.NameKey != "") && typed && r.Args.Kind == value.None:
 		return c, &Malformed{Reason: ReasonNoArgs, Name: info.Name}, true
+	case typed && info.Filled(args.Items, false):
+		return c, &Malformed{Reason: ReasonNoArgs, Name: info.Name, Detail: "a value is a placeholder"}, true
 	case !typed && !p.plausible(info, r, args):
 		return c, nil, false
 	}
@@ -106,13 +109,13 @@ func (p *parser) plausible(info *toolset.Tool, r toolset.Reading, args value.Nod
 	switch {
 	case len(args.Keys) == 0 && len(info.Required) > 0:
 		return false
-	case info.IsSignature(append(slices.Clone(r.Args.Items), r.Named.Items...)), info.TakesVariable(r), r.Elided():
+	case info.IsSignature(append(slices.Clone(r.Args.Items), r.Named.Items...)), info.TakesVariable(r), r.Elided(), info.Filled(args.Items, p.g.strict):
 		return false
 	case p.t.AnyName && len(info.Params.Props) == 0:
 		if r.Flat {
 			return r.NameKey != "name" && r.NameKey != "action" && r.NameKey != "method" && r.NameKey != "api"
 		}
-		return r.Args.Kind != value.None && (r.NameKey != "" || r.Loose)
+		return r.Args.Kind != value.None && (r.NameKey != "" || r.Loose || p.g.item.kind == itemNamed)
 	case r.Flat:
 		return fits
 	case p.g.strict:
@@ -182,9 +185,12 @@ func (p *parser) endGroupAt(at int) {
 	p.start = false
 	if len(g.waiting) > 0 || !g.given && g.calls == 0 {
 		p.forget(g)
-		p.doc = p.doc || g.fenced
+		p.doc, p.quoted = p.doc || g.fenced, p.quoted || len(g.waiting) > 0
 		p.pos = max(p.pos, g.at+1)
 		p.mode = inText
+		if g.eol && len(bytes.TrimLeft(p.buf[p.out:p.pos], " \t\r\n")) > 0 && lex.AtLineStart(p.buf, p.pos) {
+			p.mode = inLine // a label may begin there
+		}
 		if g.fence && !p.mentions {
 			p.mode, p.ticks, p.midLine = inFence, 3, true
 		}

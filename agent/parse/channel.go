@@ -39,7 +39,7 @@ func (p *parser) openHeader(tok marker.Token, i int) lex.Status {
 	case st == lex.No:
 		return lex.No
 	case to != "":
-		if !p.mayCall() || !p.beginGroup(i, end, marker.FormatHarmony) {
+		if !p.mayCall(i) || !p.beginGroup(i, end, marker.FormatHarmony) {
 			return lex.No
 		}
 		p.g.name = to
@@ -87,7 +87,7 @@ func (p *parser) openRecipient(i int) lex.Status {
 	if open < 0 {
 		return lex.Unless(final)
 	}
-	if !p.mayCall() || !p.beginGroup(i, i+end+open, marker.FormatHarmony) {
+	if !p.mayCall(i) || !p.beginGroup(i, i+end+open, marker.FormatHarmony) {
 		return lex.No
 	}
 	p.g.name = name

@@ -1,8 +1,10 @@
 package parse
 
 import (
+	"bytes"
 	"strings"
 
+	"github.com/weirhost/weir/agent/parse/internal/lex"
 	"github.com/weirhost/weir/agent/parse/internal/marker"
 	"github.com/weirhost/weir/agent/parse/internal/prose"
 )
@@ -19,7 +21,7 @@ const (
 
 const (
 	maxIntro   = 1500 // bytes of text before which a call in prose is still introduced
-	maxBetween = 240  // bytes of text between two groups of one enumeration
+	maxBetween = 600  // bytes of text between two groups of calls of one step
 )
 
 // context judges whether a call without a marker of its own may be at i,
@@ -37,50 +39,50 @@ func (p *parser) context(i int, format marker.Format, bullet bool) confirm {
 	if p.start {
 		return atOnce
 	}
-	if prose.InBrackets(p.before(i)) {
+	before := p.before(i)
+	if p.quoted || prose.InBrackets(before) {
 		return declined
 	}
-	lead, introduced := prose.LeadIn(strings.TrimRight(p.before(i), " \t\r\n*_-`"))
-	if prose.HasCue(lead, prose.ExampleCues) {
+	lead, introduced := prose.LeadIn(strings.TrimRight(before, " \t\r\n*_-`"))
+	if prose.IsExample(lead) {
 		return declined
 	}
-	if format == marker.FormatNameJSON && !p.atLineStart(i) {
+	if format == marker.FormatJSON {
+		introduced = introduced || p.mode == inTail || prose.Announces(lead)
+	}
+	if format == marker.FormatNameJSON && !lex.AtLineStart(p.buf, i) {
 		return atOnce // a name that runs into its own sentence is never shown to a reader
 	}
 	if !introduced && bullet {
 		return declined // one entry of a list of something else
 	}
-	if !introduced || p.doc || p.prose > maxIntro || prose.HasCue(lead, prose.FormCues) {
+	if !introduced || p.doc || p.prose > maxIntro || prose.HasCue(lead, prose.FormCues) || prose.Advises(before) {
 		return atEnd
 	}
 	return atOnce
 }
 
-func (p *parser) atLineStart(i int) bool {
-	for i--; i >= 0 && (p.buf[i] == ' ' || p.buf[i] == '\t'); i-- {
-	}
-	return i < 0 || p.buf[i] == '\n'
-}
-
-// continues reports whether a further block of calls belongs to the one
-// before: it has the same form, and between the two is no more than one
-// introducing line that speaks of no result.
+// continues reports whether a further block of calls without markers belongs to the one
+// before: it has the same form, and the text between the two announces it.
 func (p *parser) continues(i int, format marker.Format) bool {
 	if p.last.typed || p.last.format != format && !(p.last.fence && format == marker.FormatFence) {
 		return false
 	}
+	text, short := p.between(i)
+	if !short || prose.Answers(text) {
+		return false
+	}
+	lead, introduced := prose.LeadIn(strings.TrimRight(text, " \t\r\n*_-`"))
+	return !prose.IsExample(lead) && (introduced || format == marker.FormatJSON && prose.Announces(lead))
+}
+
+// between returns the text from the last group of calls to i, and whether it is short
+// enough for the calls after it to belong to the same step.
+func (p *parser) between(i int) (string, bool) {
 	if len(p.since)+i-p.out > maxBetween {
-		return false
+		return "", false
 	}
-	text := strings.TrimRight(string(p.since)+string(p.buf[p.out:i]), " \t\r\n*_-`")
-	if !strings.HasSuffix(text, ":") && !strings.HasSuffix(text, "：") {
-		return false
-	}
-	text = strings.ToLower(strings.TrimLeft(text, " \t\r\n*_-.;,`"))
-	if prose.HasCue(text, prose.ResultCues) || prose.HasCue(text, prose.ExampleCues) || strings.Contains(text, "\n") {
-		return false
-	}
-	return !strings.Contains(text, "! ") && !strings.Contains(text, "? ") && strings.Count(text, ". ") <= prose.Numbered(text)
+	return string(p.since) + string(p.buf[p.out:max(i, p.out)]), true
 }
 
 // typedContext judges a call with a marker: one that is introduced as an
@@ -96,14 +98,41 @@ func (p *parser) typedContext(i int, format marker.Format) confirm {
 		return declined
 	}
 	lead, introduced := prose.LeadIn(strings.TrimRight(p.before(i), " \t\r\n*_-`"))
-	if introduced && (prose.HasCue(lead, prose.ExampleCues) || prose.HasCue(lead, prose.FormCues)) {
+	if introduced && (prose.IsExample(lead) || prose.HasCue(lead, prose.FormCues)) {
 		return atEnd
 	}
 	return atOnce
 }
 
-// mayCall reports whether a call with a marker may be here.
-func (p *parser) mayCall() bool { return p.mentions || p.last == nil && !p.cited }
+// mayCall reports whether a call with a marker may be at i: it is the first one, or only
+// prose without a result is between it and the calls before it.
+func (p *parser) mayCall(i int) bool {
+	switch {
+	case p.mentions:
+		return true
+	case p.cited:
+		return false
+	case p.last == nil:
+		return true
+	case !p.last.typed || p.last.single:
+		return false
+	}
+	text, short := p.between(i)
+	return short && !prose.Answers(text)
+}
+
+// Over reports whether nothing that follows can be a call: a result, or a long text,
+// is after the calls.
+func (p *parser) Over() bool {
+	switch {
+	case p.last == nil || p.mode == inGroup:
+		return false
+	case p.last.single || len(p.since) > maxBetween:
+		return true
+	}
+	lines := p.since[:bytes.LastIndexByte(p.since, '\n')+1] // whose sentences are complete
+	return prose.NamesResult(strings.ToLower(string(p.since))) || prose.Answers(string(lines))
+}
 
 // labelled reports whether a colon is before i on its line.
 func (p *parser) labelled(i int) bool {

@@ -16,7 +16,7 @@
 //
 // A reply is read in layers. Lines (lines.go, openings.go) are scanned up to the
 // first byte at which something may begin: a marker, a fence (fence.go), a
-// channel (channel.go), a bracket or a name (lookahead.go). Reasoning (thought.go)
+// channel (channel.go), a bracket or a name (lookahead). Reasoning (thought.go)
 // is passed on. Everything else that may hold calls is a group (group.go,
 // names.go): calls with only white space, punctuation and markers between them.
 // Each call in a group is an item (item.go, tagged.go, react.go). When an item is
@@ -24,8 +24,9 @@
 //
 // The packages below internal read without state: lex (bytes and names), marker
 // (tags and special tokens), value (JSON and Python values, repaired), toolset
-// (the declared tools, their schemas, and the calls that a value holds) and prose
-// (the sentence in front of a block).
+// (the declared tools, their schemas, and the calls that a value holds), lookahead
+// (where a call without a marker may begin) and prose (the sentences around a call).
+// Package correction tells a model what is wrong with its call.
 //
 // # To add a format
 //
@@ -43,8 +44,11 @@
 //
 // A call with a marker of its own runs. A call without one runs if it begins the
 // message, if a sentence introduces it (context.go), or if nothing follows it. An
-// example, a signature and a list of tools do not run. Nothing after the first
-// group runs, because models write invented results there.
+// example, a signature and a list of tools do not run. Prose between two calls does
+// not end the reading, but a result does: models invent results, and what they call
+// after one is not what they would call after the real one. A call inside a thought
+// does not run, unless the thought never closes and the reply ends with the model's
+// special tokens of a complete call.
 //
 // Structure is repaired: quotes, commas, brackets of a block that is closed.
 // Content never is. General repairers of JSON were compared and not used: they

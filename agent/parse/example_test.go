@@ -48,13 +48,3 @@ func ExampleAll() {
 	// pythonic get_weather {"city":"Oslo","days":3}
 	// react get_weather {"city":"Oslo"}
 }
-
-// Correction is the note to a model whose call could not be read.
-func ExampleCorrection() {
-	m := parse.Malformed{Reason: parse.ReasonUnknownTool, Name: "weather", Raw: `<tool_call>{"name":"weather"}</tool_call>`}
-	fmt.Println(parse.Correction(m, []tool.Spec{weather}, tool.En))
-	// Output:
-	// Your call was not run: <tool_call>{"name":"weather"}</tool_call>
-	// There is no tool named "weather". The nearest names are: get_weather.
-	// Write it directly, without a code fence: <tool_call>{"id":"call_001","tool_name":"get_weather","arguments":{"city":"…"}}</tool_call>
-}

@@ -39,7 +39,7 @@ func (p *parser) openFence(i, n int, atLine bool) lex.Status {
 			return lex.More
 		case lex.Done:
 			if slices.Contains(lex.CallFences, info) {
-				if p.mayCall() && p.beginMarked(i, i, marker.FormatFence) {
+				if p.mayCall(i) && p.beginMarked(i, i, marker.FormatFence) {
 					return lex.Done
 				}
 			} else if p.beginGroup(i, i, marker.FormatFence) {
@@ -69,6 +69,12 @@ func (p *parser) payloadAt(i int, info string) lex.Status {
 		return lex.More
 	}
 	if b[k] == '<' {
+		if end, st := marker.Wrapper(b, k, p.final); st == lex.Done {
+			st, _ = p.probe(true).At(lex.SkipBlank(b, end))
+			return st
+		} else if st == lex.More {
+			return st
+		}
 		tok, st := marker.At(p.t, b, k, p.final)
 		if st == lex.Done && tok.Role != marker.RoleOpen && tok.Role != marker.RoleInvoke {
 			return lex.No
@@ -78,10 +84,10 @@ func (p *parser) payloadAt(i int, info string) lex.Status {
 	if slices.Contains(lex.CallFences, info) && b[k] == '{' {
 		return lex.Done
 	}
-	if st, _ := p.probe(k, true); st != lex.No {
+	if st, _ := p.probe(true).At(k); st != lex.No {
 		return st
 	}
-	return p.pythonAt(k)
+	return p.probe(true).Script(k)
 }
 
 // tickPart handles backticks: code marks around a call, or a fence.
@@ -108,6 +114,9 @@ func (p *parser) tickPart() lex.Status {
 	body, info, st := lex.FenceInfo(b, p.pos+n, p.final)
 	if st == lex.More {
 		return lex.More
+	}
+	if st == lex.Done && g.ended && !g.fresh { // data
+		return lex.No
 	}
 	if st == lex.No {
 		if g.calls > 0 { // a fence's end whose beginning is missing
@@ -190,47 +199,4 @@ func (p *parser) fenceStep() bool {
 		p.midLine = true
 	}
 	return p.undecided(len(b))
-}
-
-// pythonAt reports whether a fence's body may be a script that only calls:
-// imports and comments, results given to names.
-func (p *parser) pythonAt(i int) lex.Status {
-	b := p.buf[:min(len(p.buf), i+maxProbe)]
-	final := p.final || len(b) == i+maxProbe
-	for n := 0; n < 8; n++ {
-		i = lex.SkipSpace(b, i)
-		word, unsure := lex.NameRun(b, i, final)
-		if unsure || i == len(b) {
-			return lex.Unless(final)
-		}
-		switch w := string(b[i:word]); {
-		case b[i] == '#' || w == "import" || w == "from":
-			for i < len(b) && b[i] != '\n' {
-				i++
-			}
-			if i == len(b) {
-				return lex.Unless(final)
-			}
-			continue
-		case w == "return" || w == "await" || w == "print" && word < len(b) && b[word] == '(':
-			i = word
-			if w == "print" {
-				i++
-			}
-			st, _ := p.probe(lex.SkipSpace(b, i), true)
-			return st
-		case w != "":
-			j := lex.SkipSpace(b, word)
-			if j == len(b) {
-				return lex.Unless(final)
-			}
-			if b[j] != '=' {
-				return lex.No
-			}
-			st, _ := p.probe(lex.SkipSpace(b, j+1), true)
-			return st
-		}
-		return lex.No
-	}
-	return lex.No
 }

@@ -21,6 +21,7 @@ type group struct {
 	fence   bool // inside a fence
 	fenced  bool // it has been in one
 	fresh   bool // a marker has opened and no call followed yet: any name may
+	ended   bool // a closing marker is after its calls: data may follow
 	single  bool // ends with its first call
 	depth   int  // open brackets of lists
 	eol     bool // the last thing was a line's end
@@ -80,8 +81,11 @@ func (p *parser) beginMarked(start, at int, format marker.Format) bool {
 
 // withBullet moves the start of a call on its own line to the line's bullet.
 func (p *parser) withBullet(start int) int {
-	if p.mode == inLine {
+	switch p.mode {
+	case inLine:
 		return min(start, p.lead)
+	case inTail:
+		return p.tail
 	}
 	return start
 }
@@ -123,6 +127,12 @@ func (p *parser) groupStep() bool {
 		p.pos++
 		return true
 	}
+	if n := marker.Space(b, p.pos, p.final); n != 0 {
+		if n > 0 {
+			p.pos += n
+		}
+		return n > 0
+	}
 	switch st := p.part(c); st {
 	case lex.More:
 		if p.final {
@@ -149,8 +159,13 @@ func (p *parser) part(c byte) lex.Status {
 		p.pos++
 		return lex.Done
 	case ']', ')', '}', '>':
-		if c == '>' && !g.typed {
-			return lex.No
+		if c == '>' {
+			if st := p.promptPart(); st != lex.No {
+				return st
+			}
+			if !g.typed {
+				return lex.No
+			}
 		}
 		g.depth = max(0, g.depth-1)
 		p.closed(p.pos + 1)
@@ -214,9 +229,32 @@ func (p *parser) closed(end int) {
 	}
 }
 
+// promptPart handles >>> in front of a further name.
+func (p *parser) promptPart() lex.Status {
+	rest := p.buf[p.pos:min(len(p.buf), p.pos+len(marker.Prompt))]
+	switch {
+	case string(rest) == marker.Prompt:
+		p.block++
+		p.g.typed, p.g.fresh = true, true
+		p.pos += len(marker.Prompt)
+		return lex.Done
+	case !p.final && strings.HasPrefix(marker.Prompt, string(rest)):
+		return lex.More
+	}
+	return lex.No
+}
+
 // tokenPart handles a marker in angle brackets.
 func (p *parser) tokenPart() lex.Status {
 	tok, st := marker.At(p.t, p.buf, p.pos, p.final)
+	if st == lex.No {
+		if end, st := marker.Wrapper(p.buf, p.pos, p.final); st != lex.No {
+			if st == lex.Done {
+				p.closed(end)
+			}
+			return st
+		}
+	}
 	if st == lex.No && p.g.typed {
 		return p.plainTag()
 	}
@@ -234,7 +272,7 @@ func (p *parser) markerPart(tok marker.Token) lex.Status {
 			return lex.No
 		}
 		p.block++
-		g.typed, g.fresh = true, true
+		g.typed, g.fresh, g.ended = true, true, false
 		if g.confirm == atEOL {
 			g.confirm = atOnce
 		}
@@ -244,7 +282,7 @@ func (p *parser) markerPart(tok marker.Token) lex.Status {
 		g.name, g.nameAt = tok.Name, p.pos
 		p.closed(tok.End)
 	case marker.RoleClose:
-		g.fresh = false
+		g.fresh, g.ended = false, g.calls > 0
 		if g.name != "" && g.item == nil {
 			p.emptyCall()
 		}
@@ -332,15 +370,15 @@ func (p *parser) bracketPart() lex.Status {
 // objectPart begins an object, unless the brace is around a call.
 func (p *parser) objectPart() lex.Status {
 	b := p.buf
-	if p.g.name == "" && !p.g.typed {
-		st, format := p.probe(p.pos, true)
+	if p.g.name == "" && (!p.g.typed || p.g.ended) {
+		st, format := p.probe(true).At(p.pos)
 		switch {
 		case st == lex.More:
 			return lex.More
 		case st == lex.Done && format == marker.FormatPythonic:
 			p.pos++
 			return lex.Done
-		case st == lex.No && p.g.depth == 0 && !p.g.fence:
+		case st == lex.No && (p.g.depth == 0 && !p.g.fence || p.g.ended):
 			return lex.No
 		}
 	} else if k := lex.SkipBlank(b, p.pos+1); k == len(b) && !p.final {

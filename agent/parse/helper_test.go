@@ -70,3 +70,9 @@ func quote(s string) string {
 	b, _ := json.Marshal(s)
 	return string(b)
 }
+
+// long is prose that says nothing of a result.
+var long = strings.TrimSpace(strings.Repeat("Then I will go on to the next city and look at it in the same way. ", 12))
+
+// esc is s as show writes it inside a text.
+func esc(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, `\`, `\\`), `"`, `\"`) }

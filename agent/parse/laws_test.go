@@ -13,7 +13,7 @@ import (
 // allTexts are the texts of every table of this package.
 func allTexts() []string {
 	var out []string
-	for _, rows := range [][]row{formatRows, quoteRows, groupRows, argRows, malformedRows, thoughtRows} {
+	for _, rows := range [][]row{formatRows, quoteRows, groupRows, argRows, malformedRows, thoughtRows, betweenRows, bareRows, reactFenceRows, wrapperRows, vendorRows, openThoughtRows, exampleRows} {
 		for _, r := range rows {
 			out = append(out, r.text)
 		}
@@ -56,9 +56,9 @@ var pieces = []string{
 	"{", "}", "[", "]", "(", ")", "\"", "'", "`", "```", "```json\n", "```python\n", "\n```\n", "\n", "\n\n", " ", ",", ":", ";", "=", "\\", "\\\"", "*", "- ", "1. ",
 	"<tool_call>", "</tool_call>", "<function_call>", "<think>", "</think>", "[TOOL_CALLS]", "[ARGS]", "<|python_tag|>", "<｜tool▁calls▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>",
 	"<function=get_weather>", "<parameter=city>", "</parameter>", "</function>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>", "<invoke name=\"get_weather\">", "</invoke>",
-	"<|channel|>", "<|message|>", "analysis", "commentary to=functions.get_weather", "<|call|>", "<|im_start|>", "assistant", "Action:", "Action Input:", "Observation:",
+	"<|channel|>", "<|message|>", "analysis", "commentary to=functions.get_weather", "<|call|>", "<|im_start|>", "<|message_sep|>", "<!-- -->", "function call<|role_sep|>", "assistant", "all\n", ">>>", ">>>get_weather\n", "<json>", "</json>", "<response>", "<functionname=\"get_time\">", "Ġ", "<|tool_calls_section_begin|>", "<|tool_call_begin|>", "<|tool_call_end|>", "<|tool_calls_section_end|>", "Action:", "Action Input:", "Observation:",
 	"get_weather", "get_time", "search_web", "unknown_tool", "functions.", "math.gcd", "name", "arguments", "\"name\":", "\"arguments\":", "{\"city\":\"Paris\"}", "city=\"Rome\"", "'query': 'x'",
-	"{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}", "get_weather(city='Paris')", "[get_time()]", "Here is the call:", "For example:", "text", "天气", "：", "é", "'s", "0.5", "true", "None", "--", "=>", "</", "<", "|", "#",
+	"{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}", "get_weather(city='Paris')", "[get_time()]", "Here is the call:", "Now I look at the other one.", "It is 20 degrees.", "Result: 5", "your_city_here", "You can use it as follows:", "# Title\n", "接下来", "For example:", "text", "天气", "：", "é", "'s", "0.5", "true", "None", "--", "=>", "</", "<", "|", "#",
 }
 
 func TestLawsHoldForAnyMixture(t *testing.T) {

@@ -32,20 +32,8 @@ func (p *parser) lineStep() bool {
 	if st == lex.More {
 		return p.undecided(p.pos)
 	}
-	if b[i] == '>' { // Functionary: >>>name
-		n := i
-		for n < len(b) && n-i < 3 && b[n] == '>' {
-			n++
-		}
-		if n == len(b) && !p.final {
-			return p.undecided(p.pos)
-		}
-		if n-i == 3 && n < len(b) && lex.IsLetter(b[n]) {
-			at = n
-		}
-	}
 	p.doc = p.doc || b[i] == '#' || b[i] == '|'
-	p.cited = b[i] == '>' && at == i || b[i] == '|'
+	p.cited = b[i] == '>' && at == i && !beginsPrompt(b[i:]) || b[i] == '|'
 	p.lead = i
 	switch p.open(at, true) {
 	case lex.More:
@@ -94,6 +82,20 @@ func (p *parser) textStep() bool {
 				continue
 			}
 			return true
+		case '>':
+			if closesTag(b, i) {
+				continue
+			}
+			switch p.open(i, false) {
+			case lex.More:
+				return p.undecided(i)
+			case lex.No:
+				for i+1 < len(b) && b[i+1] == '>' {
+					i++
+				}
+				continue
+			}
+			return true
 		case '`':
 			n, open := lex.TickRun(b, i)
 			if open && !p.final {
@@ -120,6 +122,12 @@ func (p *parser) textStep() bool {
 		return false
 	}
 	return p.undecided(p.t.HeldName(b))
+}
+
+// closesTag reports whether the '>' at b[i] ends a tag.
+func closesTag(b []byte, i int) bool {
+	line := b[max(0, i-64):i]
+	return bytes.LastIndexByte(line, '<') > max(bytes.LastIndexByte(line, '>'), bytes.LastIndexByte(line, '\n'))
 }
 
 // lineEnd looks whether the line ends with a declared name that runs into the
@@ -186,17 +194,19 @@ func (p *parser) afterColon(i int) (int, lex.Status) {
 }
 
 // tailStep looks whether anything follows the special tokens that may end the
-// reply.
+// reply. A call that follows them has lost its own marker to them.
 func (p *parser) tailStep() bool {
 	b := p.buf
 	for p.pos < len(b) {
-		if lex.IsSpace(b[p.pos]) {
+		c := b[p.pos]
+		if lex.IsSpace(c) {
+			p.newline = p.newline || c == '\n'
 			p.pos++
 			continue
 		}
 		st := lex.No
 		var tok marker.Token
-		if b[p.pos] == '<' {
+		if c == '<' {
 			tok, st = marker.At(p.t, b, p.pos, p.final)
 		}
 		switch {
@@ -204,10 +214,20 @@ func (p *parser) tailStep() bool {
 			return p.undecided(p.tail)
 		case st == lex.Done && slices.Contains(marker.StopWords, tok.Word):
 			p.pos = tok.End
-		default:
-			p.mode = inText
-			return true
+			continue
+		case p.newline || c == '{' || c == '[':
+			switch p.open(p.pos, true) {
+			case lex.More:
+				return p.undecided(p.tail)
+			case lex.Done:
+				return true
+			}
 		}
+		p.mode = inText
+		if p.newline {
+			p.mode = inLine
+		}
+		return true
 	}
 	return p.undecided(p.tail)
 }

@@ -124,5 +124,6 @@ var markedForms = []string{
 	`<|tool_call|>[{"name":"f","arguments":{"a":1}}]`, `<|channel|>commentary to=functions.f<|message|>{"a":1}<|call|>`, `commentary to=functions.f json{"a":1}`,
 	`functools[{"name":"f","arguments":{"a":1}}]`, `[TOOL_REQUEST]{"name":"f","arguments":{"a":1}}[END_TOOL_REQUEST]`, `[TOOL_CALL]{"name":"f","arguments":{"a":1}}[/TOOL_CALL]`,
 	`[Calling tool: f with arguments: {"a": 1}]`, "```tool_call\n{\"name\":\"f\",\"arguments\":{\"a\":1}}\n```", "```tools\n{\"name\":\"f\",\"arguments\":{\"a\":1}}\n```",
+	"function call<|role_sep|>\n{\"name\":\"f\",\"arguments\":{\"a\":1}}", `<functionname="f"><paramname="a">1</param></function>`, `<functionĠname="f"><paramĠname="a">1</param></function>`,
 	"Action: f\nAction Input: {\"a\":1}", "- **Action:** f\n- **Action Input 1:** {\"a\":1}",
 }

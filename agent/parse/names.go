@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weirhost/weir/agent/parse/internal/lex"
+	"github.com/weirhost/weir/agent/parse/internal/lookahead"
 	"github.com/weirhost/weir/agent/parse/internal/marker"
 )
 
@@ -19,7 +20,7 @@ func (p *parser) wordPart() lex.Status {
 	}
 	name := string(b[p.pos:end])
 	j := end
-	for j < len(b) && j-end < 4 && isNameEnd(b, j, end) {
+	for j < len(b) && j-end < 4 && lookahead.IsNameEnd(b, j, end) {
 		j++
 	}
 	k := lex.SkipBlank(b, j)
@@ -111,11 +112,4 @@ func (p *parser) typedWord(name string, j, k int, next byte) lex.Status {
 		return lex.Done
 	}
 	return lex.No
-}
-
-// isNameEnd reports whether b[j] may be between a name, which ends at end,
-// and its arguments: its quotes, or the bracket of a quoted name.
-func isNameEnd(b []byte, j, end int) bool {
-	c := b[j]
-	return lex.IsQuote(c) || c == '`' || c == '*' || c == ']' && j > end
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/agent/parse/internal/lex"
+	"github.com/weirhost/weir/agent/parse/internal/lookahead"
 	"github.com/weirhost/weir/agent/parse/internal/marker"
 	"github.com/weirhost/weir/agent/parse/internal/prose"
 )
@@ -20,6 +21,9 @@ func (p *parser) open(i int, atLine bool) lex.Status {
 		if st == lex.Done {
 			return p.openToken(tok, i, atLine)
 		}
+		if st == lex.No && c == '<' && atLine {
+			return p.openWrapper(i)
+		}
 		if st == lex.More || c == '<' {
 			return st
 		}
@@ -29,6 +33,8 @@ func (p *parser) open(i int, atLine bool) lex.Status {
 		return p.openBare(i, atLine)
 	case c == '`':
 		return p.openCode(i, atLine)
+	case c == '>':
+		return p.openPrompt(i)
 	case c == '{' || c == '(' || lex.IsQuote(c):
 		return p.openBare(i, atLine)
 	case lex.IsLetter(c):
@@ -63,7 +69,7 @@ func (p *parser) openToken(tok marker.Token, i int, atLine bool) lex.Status {
 	case marker.RoleHarmony:
 		return p.openHeader(tok, i)
 	case marker.RoleOpen, marker.RoleInvoke:
-		if !p.mentions && i > 0 && i > p.out-lookback && prose.IsQuoted(p.before(i)) || !p.mayCall() {
+		if !p.mentions && i > 0 && i > p.out-lookback && prose.IsQuoted(p.before(i)) || !p.mayCall(i) {
 			return lex.No
 		}
 		if !p.beginGroup(i, i, tok.Format) {
@@ -79,7 +85,7 @@ func (p *parser) openToken(tok marker.Token, i int, atLine bool) lex.Status {
 			return lex.Done
 		}
 		if slices.Contains(marker.StopWords, tok.Word) {
-			p.pos, p.mode, p.tail = tok.End, inTail, i
+			p.pos, p.mode, p.tail, p.newline = tok.End, inTail, i, false
 			return lex.Done
 		}
 	}
@@ -101,12 +107,17 @@ func (p *parser) leaveThought(to int) {
 	p.start, p.prose, p.doc = p.last == nil, 0, false
 }
 
+// probe looks ahead for a call without a marker.
+func (p *parser) probe(inside bool) lookahead.Probe {
+	return lookahead.Probe{Tools: p.t, Text: p.buf, Final: p.final, Start: p.start, Inside: inside}
+}
+
 // openBare enters a call without a marker, where the context allows one.
 func (p *parser) openBare(i int, atLine bool) lex.Status {
 	if p.cited && !p.mentions {
 		return lex.No
 	}
-	st, format := p.probe(i, false)
+	st, format := p.probe(false).At(i)
 	if st != lex.Done {
 		return st
 	}
@@ -119,10 +130,67 @@ func (p *parser) openBare(i int, atLine bool) lex.Status {
 	return lex.Done
 }
 
+// openWrapper enters an object or a list of calls in a tag without meaning.
+func (p *parser) openWrapper(i int) lex.Status {
+	k, st := marker.Wrapper(p.buf, i, p.final)
+	if st != lex.Done {
+		return st
+	}
+	k = lex.SkipBlank(p.buf, k)
+	if k == len(p.buf) {
+		return lex.Unless(p.final)
+	}
+	if p.buf[k] != '{' && p.buf[k] != '[' {
+		return lex.No
+	}
+	st, format := p.probe(false).At(k)
+	if st == lex.Done && !p.beginGroup(i, k, format) {
+		return lex.No
+	}
+	return st
+}
+
+// beginsPrompt reports whether b begins with >>>name. A citation and a program's prompt
+// have a space there.
+func beginsPrompt(b []byte) bool {
+	return len(b) > len(marker.Prompt) && bytes.HasPrefix(b, []byte(marker.Prompt)) && lex.IsLetter(b[len(marker.Prompt)])
+}
+
+// openPrompt enters >>>name and an object on the next line, and skips >>>all, after
+// which is text.
+func (p *parser) openPrompt(i int) lex.Status {
+	b := p.buf[:min(len(p.buf), i+lookahead.Max)]
+	final := p.final || len(b) == i+lookahead.Max
+	switch rest := b[i:]; {
+	case !final && len(rest) <= len(marker.Prompt) && strings.HasPrefix(marker.Prompt, string(rest)):
+		return lex.More
+	case !beginsPrompt(rest):
+		return lex.No
+	}
+	from := i + len(marker.Prompt)
+	end, unsure := lex.NameRun(b, from, final)
+	if unsure {
+		return lex.More
+	}
+	name, k := string(b[from:end]), lex.SkipBlank(b, end)
+	switch {
+	case k == len(b):
+		return lex.Unless(final)
+	case name == "all" && b[end] == '\n':
+		p.flush(i)
+		p.drop(end + 1)
+		p.mode, p.pos = inLine, end+1
+		return lex.Done
+	case b[k] != '{' || p.t.Find(name) == nil || !p.mayCall(i) || !p.mentions && prose.IsQuoted(p.before(i)) || !p.beginMarked(i, from, marker.FormatNameJSON):
+		return lex.No
+	}
+	return lex.Done
+}
+
 // openWord enters the forms that a word at the start of a line announces.
 func (p *parser) openWord(i int) lex.Status {
 	rest := p.buf[i:min(len(p.buf), i+64)]
-	for n, word := range append([]string{"functools"}, marker.RecipientForms...) {
+	for n, word := range append([]string{"functools", marker.RoleForm}, marker.RecipientForms...) {
 		if len(rest) < len(word) {
 			if !p.final && strings.EqualFold(string(rest), word[:len(rest)]) {
 				return lex.More
@@ -132,8 +200,14 @@ func (p *parser) openWord(i int) lex.Status {
 		if !strings.EqualFold(string(rest[:len(word)]), word) {
 			continue
 		}
-		if n == 0 {
+		switch n {
+		case 0:
 			return p.openFunctools(i)
+		case 1:
+			if p.mayCall(i) && p.beginMarked(i, i+len(word), marker.FormatToken) {
+				return lex.Done
+			}
+			return lex.No
 		}
 		return p.openRecipient(i)
 	}
@@ -165,7 +239,7 @@ func (p *parser) openFunctools(i int) lex.Status {
 	if j == len(p.buf) && !p.final {
 		return lex.More
 	}
-	if j < len(p.buf) && p.buf[j] == '[' && p.mayCall() && p.beginGroup(i, j, marker.FormatFunctools) {
+	if j < len(p.buf) && p.buf[j] == '[' && p.mayCall(i) && p.beginGroup(i, j, marker.FormatFunctools) {
 		return lex.Done
 	}
 	return lex.No
@@ -211,7 +285,7 @@ func (p *parser) openCalling(i int) lex.Status {
 	if args < 0 {
 		return lex.Unless(limit)
 	}
-	if b[end+args] != '{' && b[end+args] != '(' || !p.mayCall() || !p.beginGroup(i, i+end+args, marker.FormatCalling) {
+	if b[end+args] != '{' && b[end+args] != '(' || !p.mayCall(i) || !p.beginGroup(i, i+end+args, marker.FormatCalling) {
 		return lex.No
 	}
 	p.g.setName(string(b[j:end]))

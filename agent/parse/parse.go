@@ -16,6 +16,9 @@ type Parser interface {
 	// Close takes the end of the reply. With truncated, the reply was cut off
 	// by a length limit: nothing is repaired and no unfinished call runs.
 	Close(truncated bool) []Event
+	// Over reports whether calls were found and no further call can follow, so that
+	// the rest of the reply need not be read.
+	Over() bool
 }
 
 // An Event is a Text, Reasoning, Call or Malformed.

@@ -58,7 +58,7 @@ func TestQuotations(t *testing.T) { runRows(t, house(), quoteRows) }
 var groupRows = []row{
 	{"an invented result", "<tool_call>{\"name\":\"get_time\",\"arguments\":{}}</tool_call>\nResult: 12:00\n<tool_call>{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}</tool_call>", `get_time{} "Result: 12:00\n<tool_call>{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}</tool_call>"`},
 	{"an invented tool response", "<tool_call>{\"name\":\"get_time\",\"arguments\":{}}</tool_call>\n<tool_response>12:00</tool_response>\n<tool_call>{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}</tool_call>", `get_time{} "<tool_response>12:00</tool_response>\n<tool_call>{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}</tool_call>"`},
-	{"prose between tags", `<tool_call>{"name":"get_time","arguments":{}}</tool_call> and then <tool_call>{"name":"get_weather","arguments":{"city":"Paris"}}</tool_call>`, `get_time{} "and then <tool_call>{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}</tool_call>"`},
+	{"prose between tags", `<tool_call>{"name":"get_time","arguments":{}}</tool_call> and then <tool_call>{"name":"get_weather","arguments":{"city":"Paris"}}</tool_call>`, `get_time{} "and then" get_weather{"city":"Paris"}`},
 	{"a restatement", "<tool_call>{\"name\":\"get_time\",\"arguments\":{}}</tool_call>\n<tool_call>{\"name\":\"get_time\",\"arguments\":{}}</tool_call>", `get_time{}`},
 	{"the same call twice in one list", `[get_time(), get_time()]`, `get_time{} get_time{}`},
 	{"an enumeration", "1. The weather:\n```python\nget_weather(city='Paris')\n```\n\n2. The time:\n```python\nget_time()\n```", `"1. The weather:" get_weather{"city":"Paris"} "2. The time:" get_time{}`},

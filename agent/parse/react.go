@@ -55,7 +55,7 @@ func (p *parser) openReAct(i int) lex.Status {
 		return lex.More
 	}
 	object := k < len(b) && (b[k] == '{' || b[k] == '`')
-	if lex.IsAbstention(name) || !p.mayCall() || word != "action" && (!object || !p.t.Distinctive(name)) || !p.beginGroup(i, i+k, marker.FormatReAct) {
+	if lex.IsAbstention(name) || !p.mayCall(i) || word != "action" && (!object || !p.t.Distinctive(name)) || !p.beginGroup(i, i+k, marker.FormatReAct) {
 		return lex.No
 	}
 	p.g.name, p.g.single = name, true
@@ -78,7 +78,7 @@ func (p *parser) openAction(i, j int, name string, final bool) lex.Status {
 	} else if open := strings.IndexByte(name, '('); open < 0 || p.t.Find(name[:open]) == nil {
 		return lex.No
 	}
-	if !p.mayCall() || !p.beginGroup(i, i+k, format) {
+	if !p.mayCall(i) || !p.beginGroup(i, i+k, format) {
 		return lex.No
 	}
 	return lex.Done

@@ -42,13 +42,16 @@ type parser struct {
 	start   bool // nothing but space and stray tokens so far
 	prose   int  // bytes of text so far
 	doc     bool // headings, tables or code fences have been seen
+	quoted  bool // a call has been seen that was a quotation: the next one is, too
 	lead    int  // where the line's bullet or emphasis begins
 	cited   bool // inside a line of a block quotation
 	ticks   int  // length of the run of backticks that opened the code or fence
 	midLine bool // inside a line of a fence
 	harmony bool // the thought is a channel and ends with any token
 	tail    int  // where the special tokens begin that may end the reply
-	drafted int  // where the last marker of a call inside a thought is, or -1
+	newline bool // a line has ended since then
+	drafted int  // where the last calls inside a thought begin, or -1
+	special bool // with a special token
 
 	g     *group
 	last  *group         // the group that has ended
@@ -130,17 +133,6 @@ func (p *parser) finish() {
 	p.flush(len(p.buf))
 	if p.mode == inThought && !p.truncated && p.drafted >= 0 {
 		p.reportDraft()
-	}
-}
-
-// reportDraft reports a call that the reply ended with while its thought was
-// still open: it does not run, and the model must hear of it.
-func (p *parser) reportDraft() {
-	draft := newParser(p.t, false)
-	for _, e := range Join(append(draft.Feed(string(p.buf[p.drafted:])), draft.Close(false)...)) {
-		if c, ok := e.(Call); ok {
-			p.emit(Malformed{Reason: ReasonInThought, Name: c.Name, Format: c.Format, Raw: c.Raw})
-		}
 	}
 }
 

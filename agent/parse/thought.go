@@ -2,6 +2,7 @@ package parse
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/weirhost/weir/agent/parse/internal/lex"
@@ -35,10 +36,37 @@ func (p *parser) thoughtStep() bool {
 			}
 			return true
 		case tok.Role == marker.RoleOpen || tok.Role == marker.RoleInvoke:
-			p.drafted = i
+			if p.drafted < 0 || !p.special || !tok.Inner() {
+				p.drafted, p.special = i, tok.Special()
+			}
 		}
 		p.pos = i + 1
 	}
 	p.pos = len(b)
 	return p.undecided(p.pos)
+}
+
+// reportDraft handles calls at the end of a thought that was never closed. Special
+// tokens that the reply ends with outrank the thought: the model has left it. Other
+// calls do not run, and the model must hear of them.
+func (p *parser) reportDraft() {
+	draft := newParser(p.t, false)
+	events := Join(append(draft.Feed(string(p.buf[p.drafted:])), draft.Close(false)...))
+	runs := p.special && marker.EndsWithClose(p.t, p.buf[p.drafted:]) && !slices.ContainsFunc(events, isElse)
+	for _, e := range events {
+		c, ok := e.(Call)
+		switch {
+		case ok && runs:
+			p.emit(c)
+		case ok:
+			p.emit(Malformed{Reason: ReasonInThought, Name: c.Name, Format: c.Format, Raw: c.Raw})
+		}
+	}
+}
+
+// isElse reports whether an event is neither a call nor blank text.
+func isElse(e Event) bool {
+	t, text := e.(Text)
+	_, call := e.(Call)
+	return !call && !(text && strings.TrimSpace(t.Text) == "")
 }

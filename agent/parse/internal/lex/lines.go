@@ -45,6 +45,13 @@ func Decoration(b []byte, i int, final bool) (int, Status) {
 	return i, Done
 }
 
+// AtLineStart reports whether only blanks are before b[i] on its line.
+func AtLineStart(b []byte, i int) bool {
+	for i--; i >= 0 && IsBlank(b[i]); i-- {
+	}
+	return i < 0 || b[i] == '\n'
+}
+
 // Label reads "Action:", "**Action 1:**" or "Action_Input :" at b[i] and
 // returns which of the words it is and where its value begins.
 func Label(b []byte, i int, words []string, final bool) (word string, value int, st Status) {

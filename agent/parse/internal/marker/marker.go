@@ -62,6 +62,39 @@ type Token struct {
 	End    int    // offset after it in the buffer
 }
 
+// Special reports whether the token is none that text has: <|word|> or [WORD].
+func (t Token) Special() bool {
+	return strings.HasPrefix(t.Word, "|") || strings.HasPrefix(t.Word, "[")
+}
+
+// Inner reports whether the token opens one call inside a section of several.
+func (t Token) Inner() bool { return t.Special() && !slices.Contains(sections, t.Word) }
+
+// sections are the tokens that open a section of calls.
+var sections = []string{"|tool_calls_begin", "|tool_calls_section_begin", "|tool_call_section_begin", "|tool_calls", "|tool_calls_start", "|tool_list_start", "|tools_prefix", "|start_action", "|action_start"}
+
+// EndsWithClose reports whether b ends with a marker that closes calls. Tokens that end
+// the reply may follow it.
+func EndsWithClose(t Names, b []byte) bool {
+	for {
+		b = bytes.TrimRight(b, " \t\r\n")
+		i := bytes.LastIndexByte(b, '<')
+		if i < 0 {
+			return false
+		}
+		tok, st := At(t, b, i, true)
+		switch {
+		case st != lex.Done || tok.End != len(b):
+			return false
+		case tok.Role == RoleClose:
+			return true
+		case !slices.Contains(StopWords, tok.Word):
+			return false
+		}
+		b = b[:i]
+	}
+}
+
 // openWords are the markers that open a call, by their folded word. A word
 // that is written <|word|> or <｜word｜> is looked up as |word first.
 var openWords = map[string]Format{
@@ -92,6 +125,9 @@ var thinkEnds = map[string]bool{
 
 var paramWords = []string{"parameter", "param", "arg_key", "arg_value", "longcat_arg_key", "longcat_arg_value"}
 
+// collapsed are words that have lost the space before their attribute.
+var collapsed = []string{"functionname", "invokename", "paramname", "parametername"}
+
 // squareTokens are the markers in square brackets, all in capitals.
 var squareTokens = map[string]Token{
 	"[TOOL_CALLS]": {Role: RoleOpen, Format: FormatMistral}, "[TOOL_CALL]": {Role: RoleOpen, Format: FormatBracket},
@@ -105,18 +141,27 @@ var tagNamespaces = []string{"minimax", "seed", "antml", "steptml"}
 // plainJunk are the special tokens without pipes.
 var plainJunk = []string{"?xml", "s", "/s", "bos", "eos", "end_of_turn", "start_of_turn", "bot_end"}
 
+// wrappers are the words of tags around calls that mean nothing.
+var wrappers = []string{"json", "xml", "response"}
+
+// Prompt is in front of a name that begins a call.
+const Prompt = ">>>"
+
 // StopWords are the special tokens that frame a reply. At its end they are no
 // part of it.
 var StopWords = []string{
 	"s", "/s", "bos", "bot_end", "eos", "end_of_turn", "start_of_turn", "|im_start", "|im_end", "|eot_id", "|eom_id", "|start_header_id", "|end_header_id",
 	"|begin_of_text", "|end_of_text", "|endoftext", "|end", "|start", "|return", "|call", "|eot", "|eom", "|eos", "|bos", "|assistant", "|user", "|system", "|observation",
 	"|end_of_turn_token", "|start_of_turn_token", "|start_text", "|end_text", "|start_response", "|end_response", "|end_of_sentence", "|begin_of_sentence",
-	"|end_of_role", "|start_of_role", "|assistant_end", "|assistant_start",
+	"|end_of_role", "|start_of_role", "|assistant_end", "|assistant_start", "|message_sep", comment,
 }
+
+// comment is the word of an empty comment, which some models write for a tag.
+const comment = "!--"
 
 // markerWords are all words that a marker may have, sorted.
 var markerWords = func() []string {
-	words := slices.Concat(paramWords, plainJunk, tagNamespaces, []string{"invoke", "function", "dsml", "channel"})
+	words := slices.Concat(paramWords, plainJunk, tagNamespaces, collapsed, []string{"invoke", "function", "dsml", "channel"})
 	for w := range openWords {
 		words = append(words, w)
 	}
@@ -132,6 +177,9 @@ var markerWords = func() []string {
 // CallingForms are the words of [Calling tool: name with arguments: {…}], in lower case.
 var CallingForms = []string{"calling tool", "calling tools", "calling function", "call tool", "tool call", "called tool", "using tool", "function call"}
 
+// RoleForm begins a line in front of a call, where a role's name would be.
+const RoleForm = "function call<|role_sep|>"
+
 // RecipientForms begin a line that names a tool, where the tokens of a channel are lost.
 var RecipientForms = []string{"commentary to=", "assistantcommentary to=", "to=functions."}
 
@@ -140,7 +188,7 @@ var RecipientForms = []string{"commentary to=", "assistantcommentary to=", "to=f
 // Package limit neutralises them in the texts of tools. Parameters are not among them:
 // they are nothing without the rest of a call.
 func Marks() (words, square []string) {
-	words = []string{"invoke", "|invoke", "function", "|function_calls"}
+	words = []string{"invoke", "|invoke", "function", "|function_calls", "functionname", "invokename"}
 	for w := range openWords {
 		words = append(words, w)
 	}
@@ -173,6 +221,9 @@ func At(t Names, b []byte, i int, final bool) (Token, lex.Status) {
 	if b[i] == '[' {
 		return squareToken(b, i, final)
 	}
+	if i+1 < len(b) && b[i+1] == '!' {
+		return emptyComment(b, i, final)
+	}
 	if i+1 < len(b) && !lex.IsLetter(b[i+1]) && bytes.IndexByte([]byte("/|?\xef"), b[i+1]) < 0 {
 		return Token{}, lex.No
 	}
@@ -188,6 +239,61 @@ func At(t Names, b []byte, i int, final bool) (Token, lex.Status) {
 		return Token{}, lex.More
 	}
 	return finishToken(t, b, i, w.end, Token{Word: word}, string(w.text), final)
+}
+
+// emptyComment reads <!-- -->.
+func emptyComment(b []byte, i int, final bool) (Token, lex.Status) {
+	const open, closing = "<!--", "-->"
+	rest := string(b[i:min(len(b), i+16)])
+	body, ok := strings.CutPrefix(rest, open)
+	if !ok {
+		if !final && strings.HasPrefix(open, rest) {
+			return Token{}, lex.More
+		}
+		return Token{}, lex.No
+	}
+	body = strings.TrimLeft(body, " ")
+	switch {
+	case strings.HasPrefix(body, closing):
+		return Token{Role: RoleJunk, Word: comment, End: i + len(rest) - len(body) + len(closing)}, lex.Done
+	case !final && len(rest) < 16 && strings.HasPrefix(closing, body):
+		return Token{}, lex.More
+	}
+	return Token{}, lex.No
+}
+
+// Wrapper reads an opening or closing tag without meaning at b[i] and returns its end.
+func Wrapper(b []byte, i int, final bool) (end int, st lex.Status) {
+	rest := b[i:min(len(b), i+16)]
+	for _, w := range wrappers {
+		for _, tag := range []string{"<" + w + ">", "</" + w + ">"} {
+			if bytes.HasPrefix(rest, []byte(tag)) {
+				return i + len(tag), lex.Done
+			}
+			if !final && len(rest) < len(tag) && strings.HasPrefix(tag, string(rest)) {
+				return i, lex.More
+			}
+		}
+	}
+	return i, lex.No
+}
+
+// Space returns the length of white space at b[j], as tokenizers also write it: Ġ for
+// a space, Ċ for a line's end. Negative: undecided.
+func Space(b []byte, j int, final bool) int {
+	switch {
+	case j == len(b):
+		return 0
+	case lex.IsSpace(b[j]):
+		return 1
+	case b[j] != 0xC4:
+		return 0
+	case j+1 == len(b):
+		return map[bool]int{true: 0, false: -1}[final]
+	case b[j+1] == 0xA0 || b[j+1] == 0x8A:
+		return 2
+	}
+	return 0
 }
 
 // A tagWord is the word of a marker as it is spelled.
@@ -286,7 +392,16 @@ func finishToken(t Names, b []byte, i, j int, tok Token, spelled string, final b
 		return valuedToken(b, i, j, tok, final)
 	}
 	attr := ""
-	if lex.IsSpace(b[j]) {
+	if b[j] == '=' && slices.Contains(collapsed, tok.Word) { // <functionname="…">
+		tok.Word = strings.TrimSuffix(tok.Word, "name")
+		tok.Role, tok.Format = classify(t, tok.Word)
+		j -= len("name")
+	}
+	n := Space(b, j, final)
+	if n < 0 {
+		return Token{}, lex.More
+	}
+	if n > 0 || lex.IsLetter(b[j]) {
 		st := lex.No
 		attr, j, st = attributes(b, j, i+MaxToken, final)
 		if st != lex.Done {
@@ -375,6 +490,8 @@ func classify(t Names, word string) (role, Format) {
 		return RoleOpen, f
 	}
 	switch {
+	case slices.Contains(plainJunk, word):
+		return RoleJunk, ""
 	case thinkWords[word]:
 		return RoleThink, ""
 	case thinkEnds[word]:
@@ -402,7 +519,7 @@ func classify(t Names, word string) (role, Format) {
 		}
 	case word == "|function_calls": // with a vendor's prefix
 		return RoleOpen, FormatInvoke
-	case slices.Contains(plainJunk, word) || strings.HasPrefix(word, "|") && len(word) > 1:
+	case strings.HasPrefix(word, "|") && len(word) > 1:
 		return RoleJunk, ""
 	}
 	return roleNone, ""
@@ -415,10 +532,11 @@ func attributes(b []byte, j, limit int, final bool) (name string, end int, st le
 		wait = lex.No
 	}
 	for {
-		for j < len(b) && lex.IsSpace(b[j]) {
-			j++
+		n := Space(b, j, final)
+		for ; n > 0; n = Space(b, j, final) {
+			j += n
 		}
-		if j >= len(b) {
+		if j >= len(b) || n < 0 {
 			return name, j, wait
 		}
 		if j > limit {

@@ -12,9 +12,12 @@ import (
 // is: an example or a list of what there is; a form, or what somebody else
 // does; what came back.
 var (
-	ExampleCues = []string{"example", "e.g.", "for instance", "available", "例如", "比如", "举例", "示例", "例子", "可用"}
-	FormCues    = []string{"the model", "a model", "language model", "the assistant", "the agent", " you ", " you'", " your ", " users", "developer", "how to", "模型", "你可以", "您可以", "用户", "format", "syntax", "usage", "template", "schema", "格式", "语法", "用法", "模板"}
-	ResultCues  = []string{"result", "output", "respon", "return", "observation", "answer is", "答案", "结果", "输出", "返回", "响应", "observ"}
+	ExampleCues = []string{"example", "e.g.", "for instance", " a specific ", " a given ", " a particular ", "例如", "比如", "举例", "示例", "例子"}
+	FormCues    = []string{"the model", "a model", "language model", "the assistant", "the agent", " users", "developer", "how to", "模型", "你可以", "您可以", "用户", "format", "syntax", "usage", "template", "schema", "格式", "语法", "用法", "模板",
+		" you can", " you could", " you may", " you might", " you must", " you should", " you would", " you'd", " you will", " you'll", " you have", " you need", " you want", " you call", " you use", " you write", " you send", " your code", " your program", " your script", " your prompt"}
+	ResultCues = []string{"result", "output", "respon", "return", "observation", "answer is", "答案", "结果", "输出", "返回", "响应", "observ"}
+	// adviceCues tell the reader of a message to use tools.
+	adviceCues = []string{"you can use", "you can call", "you could use", "you could call", "可以使用", "可以调用"}
 )
 
 // InBrackets reports whether the text's last line leaves a round bracket open:
@@ -51,7 +54,7 @@ func LeadIn(text string) (string, bool) {
 // isCode reports whether a line that ends with a colon is a line of a program.
 func isCode(line string) bool {
 	line = strings.TrimSpace(line)
-	if strings.HasSuffix(line, "):") {
+	if i := strings.LastIndexByte(line, '('); strings.HasSuffix(line, "):") && i > 0 && line[i-1] != ' ' {
 		return true
 	}
 	word, _, _ := strings.Cut(line, " ")
@@ -61,6 +64,35 @@ func isCode(line string) bool {
 func endsAbbreviation(s string) bool {
 	s = strings.ToLower(s)
 	return strings.HasSuffix(s, "e.g.") || strings.HasSuffix(s, "i.e.") || strings.HasSuffix(s, "etc.")
+}
+
+// IsExample reports whether a sentence leads to an example, or to a list of what there is.
+func IsExample(sentence string) bool {
+	return HasCue(sentence, ExampleCues) || listsWhatThereIs(sentence)
+}
+
+// listsWhatThereIs reports whether a sentence ends with what is available: "Available
+// tools:", "the tools that are available". "By the available tools, this is the call:"
+// does not.
+func listsWhatThereIs(sentence string) bool {
+	for _, cue := range []string{"available", "可用"} {
+		if i := strings.LastIndex(sentence, cue); i >= 0 {
+			rest := sentence[i+len(cue):]
+			return len(strings.Fields(rest)) <= 4 && !strings.ContainsAny(rest, ",") && !strings.Contains(rest, "，")
+		}
+	}
+	return false
+}
+
+// Advises reports whether a line of the text tells its reader how to use tools, with
+// what follows: "You can use these as follows:".
+func Advises(text string) bool {
+	for line := range strings.Lines(text) {
+		if lead, introduces := LeadIn(strings.TrimRight(line, " *\r\n")); introduces && HasCue(lead, adviceCues) {
+			return true
+		}
+	}
+	return false
 }
 
 // HasCue reports whether text contains one of the cues.

@@ -175,6 +175,9 @@ func fromString(n value.Node, s Schema, loose bool) value.Node {
 		}
 	}
 	if s.is("number", "integer") {
+		if loose && n.Kind == value.Bare {
+			text = strings.TrimLeft(text, "$€£¥") // an amount without quotes
+		}
 		if num, ok := value.ParseNumber(text); ok && (s.is("number") || !strings.ContainsAny(num, ".eE")) {
 			return value.Node{Kind: value.Number, Value: num, Raw: text}
 		}
@@ -236,16 +239,45 @@ func (i *Tool) TakesVariable(r Reading) bool {
 	})
 }
 
+// isPlaceholder reports whether s is in the place of a value: the name of a type, with a
+// default or without, or, if bare, of a parameter.
 func (i *Tool) isPlaceholder(s string, bare bool) bool {
-	if inner, ok := strings.CutPrefix(s, "<"); ok && strings.HasSuffix(s, ">") {
-		return slices.ContainsFunc(strings.FieldsFunc(inner, func(r rune) bool { return strings.ContainsRune(" _->", r) }), func(w string) bool {
-			_, own := i.Params.Prop(w)
-			return own || w == "your" || w == "value" || slices.Contains(typeWords, w)
-		})
+	if i.isFiller(s) {
+		return true
+	}
+	if typ, _, ok := strings.Cut(s, "="); ok && bare {
+		s = strings.TrimSpace(typ)
 	}
 	if slices.Contains(typeWords, strings.ToLower(s)) {
 		return true
 	}
 	_, own := i.Params.Prop(s)
 	return bare && own
+}
+
+// Filled reports whether a value is text that only shows what goes there: <city> or
+// your_city_here, and, amid text, your_city and [your city], which may be real names.
+func (i *Tool) Filled(values []value.Node, amid bool) bool {
+	return slices.ContainsFunc(values, func(v value.Node) bool {
+		s, ok := v.Text()
+		return ok && (i.isFiller(s) || amid && isLooseFiller(s))
+	})
+}
+
+// isFiller reports whether s is <city> or your_city_here.
+func (i *Tool) isFiller(s string) bool {
+	if low := strings.ToLower(s); strings.HasPrefix(low, "your") && strings.HasSuffix(low, "here") && len(low) <= 40 {
+		return true
+	}
+	n := len(s) - 1
+	return n > 1 && s[0] == '<' && s[n] == '>' && slices.ContainsFunc(strings.FieldsFunc(s[1:n], func(r rune) bool { return strings.ContainsRune(" _->", r) }), func(w string) bool {
+		_, own := i.Params.Prop(w)
+		return own || w == "your" || w == "value" || slices.Contains(typeWords, w)
+	})
+}
+
+// isLooseFiller reports whether s is your_city or [your city].
+func isLooseFiller(s string) bool {
+	low := strings.ToLower(s)
+	return strings.HasPrefix(low, "your_") || len(low) > 2 && strings.HasPrefix(low[1:], "your ") && strings.ContainsRune("[{<(", rune(low[0])) && strings.ContainsRune("]}>)", rune(low[len(low)-1]))
 }

@@ -182,7 +182,7 @@ func (t *Set) readKeyed(n value.Node, loose bool) []Reading {
 // IsDefinition reports whether args describe a tool instead of calling it.
 func IsDefinition(args value.Node) bool {
 	typ, _ := args.Get("type").Text()
-	return typ == "object" && args.Get("properties").Kind == value.Object
+	return (typ == "object" || typ == "dict") && args.Get("properties").Kind == value.Object
 }
 
 // readCallText reads name(…) from text that holds nothing else.

@@ -77,7 +77,7 @@ func New(specs []tool.Spec, anyName bool) *Set {
 			t.Keys[p.name] = true
 		}
 	}
-	for _, c := range []byte{'\n', ':', 0xEF, '`', '<', '['} {
+	for _, c := range []byte{'\n', ':', 0xEF, '`', '<', '>', '['} {
 		t.Stops[c] = true
 	}
 	for c := range t.Leads {
@@ -96,7 +96,7 @@ func NewTool(name, params string) *Tool {
 		info.open = true
 		return info
 	}
-	info.Params = readSchema(n, 0)
+	info.Params = readSchema(n, n, 0)
 	for _, r := range n.Get("required").Items {
 		info.Required = append(info.Required, r.Value)
 	}
@@ -109,10 +109,14 @@ func NewTool(name, params string) *Tool {
 // maxSchemaDepth ends the reading of schemas that nest without end.
 const maxSchemaDepth = 32
 
-func readSchema(n value.Node, depth int) Schema {
+// readSchema reads the schema n of the document root, which references lead into.
+func readSchema(n, root value.Node, depth int) Schema {
 	var s Schema
 	if n.Kind != value.Object || depth > maxSchemaDepth {
 		return s
+	}
+	if ref, ok := n.Get("$ref").Text(); ok && len(n.Keys) <= 2 { // beside a description
+		return readSchema(referred(root, ref), root, depth+1)
 	}
 	switch typ := n.Get("type"); typ.Kind {
 	case value.String:
@@ -122,43 +126,70 @@ func readSchema(n value.Node, depth int) Schema {
 			s.types = append(s.types, t.Value)
 		}
 	case value.None:
-		s.types = impliedTypes(n, depth)
+		s.types = impliedTypes(n, root, depth)
 	}
 	props := n.Get("properties")
 	for i, key := range props.Keys {
-		s.Props = append(s.Props, prop{name: key, Schema: readSchema(props.Items[i], depth+1)})
+		s.Props = append(s.Props, prop{name: key, Schema: readSchema(props.Items[i], root, depth+1)})
 	}
 	if items := n.Get("items"); items.Kind == value.Object {
-		sub := readSchema(items, depth+1)
+		sub := readSchema(items, root, depth+1)
 		s.items = &sub
 	}
 	if extra := n.Get("additionalProperties"); extra.Kind == value.Object {
-		sub := readSchema(extra, depth+1)
+		sub := readSchema(extra, root, depth+1)
 		s.extra = &sub
 	}
 	return s
 }
 
 // impliedTypes collects the types of a schema that names them in its
-// alternatives or by its constants. An alternative that may be anything makes
+// alternatives or parts, by its constants, or by what only text has. An alternative that may be anything makes
 // the whole anything.
-func impliedTypes(n value.Node, depth int) []string {
+func impliedTypes(n, root value.Node, depth int) []string {
 	var types []string
 	for _, key := range []string{"anyOf", "oneOf"} {
 		for _, alt := range n.Get(key).Items {
-			sub := readSchema(alt, depth+1)
+			sub := readSchema(alt, root, depth+1)
 			if len(sub.types) == 0 {
 				return nil
 			}
 			types = append(types, sub.types...)
 		}
 	}
-	if len(types) == 0 && len(n.Get("enum").Items) > 0 {
-		for _, v := range n.Get("enum").Items {
+	for _, part := range n.Get("allOf").Items {
+		if sub := readSchema(part, root, depth+1); len(types) == 0 {
+			types = sub.types
+		}
+	}
+	constants := n.Get("enum").Items
+	if c := n.Get("const"); c.Kind != value.None {
+		constants = append(slices.Clone(constants), c)
+	}
+	if len(types) == 0 {
+		for _, v := range constants {
 			types = append(types, v.Kind.SchemaType())
 		}
 	}
+	if len(types) == 0 && slices.ContainsFunc([]string{"pattern", "minLength", "maxLength", "format"}, func(k string) bool { return n.Get(k).Kind != value.None }) {
+		types = []string{"string"}
+	}
 	return types
+}
+
+// referred returns the part of a document that a reference such as #/$defs/id names.
+func referred(root value.Node, ref string) value.Node {
+	path, local := strings.CutPrefix(ref, "#/")
+	if !local {
+		return value.Node{}
+	}
+	for key := range strings.SplitSeq(path, "/") {
+		if root.Kind != value.Object {
+			return value.Node{}
+		}
+		root = root.Get(key)
+	}
+	return root
 }
 
 // is reports whether the schema allows the type by name; a schema without

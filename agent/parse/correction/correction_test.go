@@ -1,16 +1,31 @@
-package parse_test
+package correction_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/weirhost/weir/agent/parse"
+	"github.com/weirhost/weir/agent/parse/correction"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
+// house is a set of tools.
+func house() []tool.Spec {
+	spec := func(name, props, required string) tool.Spec {
+		return tool.Spec{Name: name, Params: json.RawMessage(`{"type":"object","properties":{` + props + `},"required":[` + required + `]}`)}
+	}
+	return []tool.Spec{
+		spec("search_web", `"query":{"type":"string"},"max_results":{"type":"integer"}`, `"query"`), spec("get_weather", `"city":{"type":"string"},"days":{"type":"integer"}`, `"city"`),
+		spec("get_time", "", ""), spec("write_file", `"path":{"type":"string"},"content":{"type":"string"}`, `"path","content"`),
+		spec("plot", `"points":{"type":"array","items":{"type":"number"}}`, `"points"`),
+	}
+}
+
 func TestCorrection(t *testing.T) {
-	tools := house().Tools
+	tools := house()
 	for _, r := range []struct {
 		why  string
 		m    parse.Malformed
@@ -30,7 +45,7 @@ func TestCorrection(t *testing.T) {
 		{"in a thought", parse.Malformed{Reason: parse.ReasonInThought, Name: "get_time"}, tool.En, []string{"thought", `"arguments":{}`}},
 		{"no parameter required", parse.Malformed{Reason: parse.ReasonBadJSON, Name: "get_time"}, tool.En, []string{`"arguments":{}`}},
 	} {
-		got := parse.Correction(r.m, tools, r.l)
+		got := correction.For(r.m, tools, r.l)
 		for _, w := range r.want {
 			if !strings.Contains(got, w) {
 				t.Errorf("%s: %q is missing in\n%s", r.why, w, got)
@@ -45,7 +60,7 @@ func TestCorrectionIsBounded(t *testing.T) {
 	for _, raw := range []string{strings.Repeat("x", 1<<20), strings.Repeat("\n天", 1<<16), "\xff\xfe", strings.Repeat("`", 500)} {
 		for _, reason := range []parse.Reason{parse.ReasonUnknownTool, parse.ReasonBadJSON, parse.ReasonTruncated, parse.ReasonNoArgs, parse.ReasonNoName, parse.ReasonInThought, "other"} {
 			for _, l := range []tool.Locale{tool.En, tool.Zh} {
-				got := parse.Correction(parse.Malformed{Reason: reason, Name: raw, Raw: raw, Detail: raw}, house().Tools, l)
+				got := correction.For(parse.Malformed{Reason: reason, Name: raw, Raw: raw, Detail: raw}, house(), l)
 				if n := utf8.RuneCountInString(got); n > 700 || !utf8.ValidString(got) || strings.Count(got, "\n") > 2 {
 					t.Fatalf("%s %s: %d characters: %q", reason, l, n, got)
 				}
@@ -56,9 +71,21 @@ func TestCorrectionIsBounded(t *testing.T) {
 
 // The form that a correction shows is one that the parser itself reads.
 func TestCorrectionShowsAFormThatIsRead(t *testing.T) {
-	got := parse.Correction(parse.Malformed{Reason: parse.ReasonNoArgs, Name: "get_weather"}, house().Tools, tool.En)
+	got := correction.For(parse.Malformed{Reason: parse.ReasonNoArgs, Name: "get_weather"}, house(), tool.En)
 	form := got[strings.Index(got, "<tool_call>"):]
-	if s := show(parse.All(house(), form)); s != `get_weather{"city":"…"}` {
-		t.Error(s)
+	calls := parse.Calls(parse.All(parse.Options{Tools: house()}, form))
+	if len(calls) != 1 || calls[0].Name != "get_weather" || string(calls[0].Args) != `{"city":"…"}` {
+		t.Error(calls)
 	}
+}
+
+// For returns the note to a model whose call could not be read.
+func ExampleFor() {
+	weather := tool.Spec{Name: "get_weather", Params: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)}
+	m := parse.Malformed{Reason: parse.ReasonUnknownTool, Name: "weather", Raw: `<tool_call>{"name":"weather"}</tool_call>`}
+	fmt.Println(correction.For(m, []tool.Spec{weather}, tool.En))
+	// Output:
+	// Your call was not run: <tool_call>{"name":"weather"}</tool_call>
+	// There is no tool named "weather". The nearest names are: get_weather.
+	// Write it directly, without a code fence: <tool_call>{"id":"call_001","tool_name":"get_weather","arguments":{"city":"…"}}</tool_call>
 }

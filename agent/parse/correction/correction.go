@@ -1,10 +1,12 @@
-package parse
+// Package correction writes the message to a model whose call could not be read.
+package correction
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/agent/parse/internal/lex"
 	"github.com/weirhost/weir/agent/parse/internal/toolset"
 	"github.com/weirhost/weir/sdk/tool"
@@ -14,18 +16,18 @@ import (
 // characters.
 const maxQuoted = 160
 
-// Correction tells the model in one short message what was wrong with its call
+// For tells the model in one short message what was wrong with its call
 // and what the right form is. It quotes at most 160 characters of the model's
 // own text. An unknown tool is answered with the nearest declared names; an
 // empty Locale means English.
-func Correction(m Malformed, tools []tool.Spec, l tool.Locale) string {
+func For(m parse.Malformed, tools []tool.Spec, l tool.Locale) string {
 	w := corrections[tool.En]
 	if l == tool.Zh {
 		w = corrections[tool.Zh]
 	}
 	form := rightForm(m, tools)
 	parts := []string{w.quoted(oneLine(m.Raw, maxQuoted)), w.reason(m, toolset.Nearest(m.Name, tools))}
-	if m.Reason == ReasonUnknownTool && len(tools) == 0 {
+	if m.Reason == parse.ReasonUnknownTool && len(tools) == 0 {
 		form = ""
 	}
 	if form != "" {
@@ -65,28 +67,28 @@ func (w texts) quoted(s string) string {
 	return fmt.Sprintf(w.quote, s)
 }
 
-func (w texts) reason(m Malformed, near []string) string {
+func (w texts) reason(m parse.Malformed, near []string) string {
 	switch m.Reason {
-	case ReasonUnknownTool:
+	case parse.ReasonUnknownTool:
 		if len(near) == 0 {
 			return fmt.Sprintf(w.unknown, oneLine(m.Name, 64))
 		}
 		return fmt.Sprintf(w.unknownNear, oneLine(m.Name, 64), strings.Join(near, w.sep))
-	case ReasonBadJSON:
+	case parse.ReasonBadJSON:
 		if m.Detail == "" {
 			return w.badJSON
 		}
 		return fmt.Sprintf(w.badJSONAt, oneLine(m.Detail, 80))
-	case ReasonTruncated:
+	case parse.ReasonTruncated:
 		return w.truncated
-	case ReasonNoArgs:
+	case parse.ReasonNoArgs:
 		if m.Detail == "" {
 			return w.noArgs
 		}
 		return fmt.Sprintf(w.noArgsDetail, oneLine(m.Detail, 80))
-	case ReasonNoName:
+	case parse.ReasonNoName:
 		return w.noName
-	case ReasonInThought:
+	case parse.ReasonInThought:
 		return w.inThought
 	}
 	return w.otherwise
@@ -101,9 +103,9 @@ func oneLine(s string, n int) string {
 
 // rightForm shows the form of a call to the tool that was meant, with its
 // required parameters.
-func rightForm(m Malformed, tools []tool.Spec) string {
+func rightForm(m parse.Malformed, tools []tool.Spec) string {
 	name := m.Name
-	if m.Reason == ReasonUnknownTool {
+	if m.Reason == parse.ReasonUnknownTool {
 		if near := toolset.Nearest(m.Name, tools); len(near) > 0 {
 			name = near[0]
 		}

@@ -1,0 +1,130 @@
+package prose
+
+import (
+	"slices"
+	"strings"
+)
+
+// The words that tell a sentence about the next step from one about a result.
+var (
+	// steps begin a sentence that says what comes next.
+	steps = []string{
+		"now", "next", "then", "also", "finally", "lastly", "meanwhile", "additionally", "furthermore", "moreover", "besides", "afterwards", "after", "in addition", "at the same time", "in parallel",
+		"similarly", "likewise", "first", "firstly", "second", "secondly", "third", "thirdly", "fourth", "fifth", "let", "let's", "let’s", "to", "for", "in order", "by", "using", "calling", "step", "i call", "i use", "i look", "i ask", "i also", "i now", "i then",
+		"i'll", "i’ll", "i will", "i'd", "i would", "i'm going", "i am going", "i need", "i should", "i must", "i can", "i want", "i have to", "we'll", "we will", "we need", "we can", "we should", "we also", "we now",
+		"here", "here's", "the next", "the second", "the third", "the other", "the last", "another", "one more", "following",
+		"接下来", "然后", "再", "现在", "同时", "另外", "此外", "还", "也", "下面", "以下", "最后", "其次", "第二", "第三", "我", "让我", "继续", "以及", "并", "为了", "要", "查询", "调用", "首先", "先",
+	}
+	// linkers may be in front of a step.
+	linkers = []string{"and ", "but ", "so ", "ok, ", "okay, ", "great, ", "sure, ", "alright, ", "好的，", "那么", "那"}
+	// reports are in a sentence that says how something is.
+	reports = []string{" is ", " are ", " was ", " were ", " has ", " had ", " have been ", " found ", " shows ", " showed ", " says ", " said ", " got ", " equals ", " it's ", " it’s ", " there's ", " there’s ", "°", " = ", "是", "为", "有", "显示", "查到", "找到", "得到", "已", "度"}
+	// speakers begin a line that somebody else writes.
+	speakers = []string{"user:", "human:", "system:", "assistant:", "tool:", "用户：", "用户:", "助手：", "助手:"}
+)
+
+// Answers reports whether the text between two calls has the result of the first one:
+// an observation, data, the turn of somebody else, or a sentence that says how
+// something is. Sentences that say what comes next, and titles, do not.
+func Answers(text string) bool {
+	low := strings.ToLower(text)
+	if NamesResult(low) {
+		return true
+	}
+	for line := range strings.SplitSeq(low, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		if strings.ContainsRune("{[|#><=", rune(line[0])) || strings.Contains(line, "```") || strings.Contains(line, "<|") || strings.Contains(line, "</") ||
+			slices.ContainsFunc(speakers, func(s string) bool { return strings.HasPrefix(line, s) }) {
+			return true
+		}
+		for _, s := range sentences(withoutQuotes(line)) {
+			if isReport(s) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// NamesResult reports whether a text, in lower case, speaks of a result.
+func NamesResult(text string) bool { return HasCue(text, ResultCues) }
+
+// Announces reports whether the sentence in front of a call, as LeadIn returns it, says
+// what its writer does next.
+func Announces(sentence string) bool {
+	s := strings.TrimSpace(sentence)
+	return isStep(s) && !HasCue(s, FormCues) && !HasCue(s, ResultCues)
+}
+
+// isReport reports whether a sentence may say what a call returned.
+func isReport(s string) bool {
+	s = withoutNumber(s)
+	title := strings.HasSuffix(s, ":") || strings.HasSuffix(s, "：")
+	report := HasCue(" "+s+" ", reports)
+	digit := strings.ContainsAny(s, "0123456789")
+	switch {
+	case title && (!report || strings.Contains(s, "call")):
+		return false
+	case isStep(s):
+		return report && digit
+	}
+	return report || digit
+}
+
+func isStep(s string) bool {
+	s = withoutNumber(s)
+	for _, l := range linkers {
+		s = strings.TrimPrefix(s, l)
+	}
+	return slices.ContainsFunc(steps, func(w string) bool {
+		rest, ok := strings.CutPrefix(s, w)
+		return ok && (rest == "" || w[0] >= 0x80 || !isLetter(rest[0]))
+	})
+}
+
+// withoutNumber takes off the number, bullet or emphasis at the start of a line.
+func withoutNumber(s string) string {
+	s = strings.TrimLeft(s, "*-+_•#( ,;")
+	rest := strings.TrimLeft(s, "0123456789")
+	if rest != s && rest != "" && strings.ContainsRune(".)、", []rune(rest)[0]) {
+		s = strings.TrimLeft(strings.TrimLeft(rest, ".)、"), " *_")
+	}
+	return strings.TrimRight(s, " *_")
+}
+
+// sentences splits a line.
+func sentences(line string) []string {
+	line = strings.NewReplacer(". ", ".\n", "! ", "!\n", "? ", "?\n", "; ", ";\n", "。", "。\n", "！", "！\n", "？", "？\n", "；", "；\n").Replace(line)
+	return slices.DeleteFunc(strings.Split(line, "\n"), func(s string) bool { return strings.Trim(s, " .,;*_-") == "" || strings.Trim(s, "0123456789. ") == "" })
+}
+
+// withoutQuotes takes out what a line quotes: the values of calls, mostly.
+func withoutQuotes(line string) string {
+	var b strings.Builder
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		if (c == '"' || c == '`' || c == '\'') && (i == 0 || line[i-1] == ' ' || line[i-1] == '(') {
+			if n := closingQuote(line[i+1:], c); n >= 0 {
+				i += n + 1
+				continue
+			}
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// closingQuote returns the offset of the quote c that ends a quotation, or -1.
+func closingQuote(s string, c byte) int {
+	for i := range len(s) {
+		if s[i] == c && (i+1 == len(s) || !isLetter(s[i+1])) {
+			return i
+		}
+	}
+	return -1
+}
+
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || c == '\'' || c >= 0x80 }
