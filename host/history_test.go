@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -220,6 +221,46 @@ func TestResultsArePassedOnByName(t *testing.T) {
 	}
 }
 
+// A reference of 45 bytes can stand for 8 MiB: what all of them stand for is bounded, and
+// so is their number. The host reads no more than the bound.
+func TestReferencesAreBounded(t *testing.T) {
+	h := open(t, drop(t, "probe"), nil)
+	s := h.Session("me", "c1")
+	big, err := s.Ingest(t.Context(), tool.Call{Tool: "elsewhere"}, []byte(strings.Repeat("a line of the text\n", 380_000)))
+	if err != nil || big.Ref == nil {
+		t.Fatal(err, big.Err)
+	}
+	for _, tt := range []struct {
+		n    int
+		want string
+	}{{2, ""}, {4, "more than 16MiB together"}, {5000, "more than 16MiB together"}} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r := try(t, s, "kept", `{"a":[`+strings.TrimSuffix(strings.Repeat(`"@result:`+big.Ref.UUID+`",`, tt.n), ",")+`]}`)
+		runtime.ReadMemStats(&after)
+		refused := r.Err != nil && r.Err.Code == tool.TooLarge && strings.Contains(r.Err.Msg, tt.want)
+		if refused != (tt.want != "") {
+			t.Errorf("%d references: %v", tt.n, r.Err)
+		}
+		if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; refused && mib > 64 {
+			t.Errorf("%d references took %d MiB", tt.n, mib)
+		}
+	}
+	var items, refs []string
+	for i := range maxReferences + 1 {
+		items = append(items, fmt.Sprint(i))
+	}
+	list := call(t, s, "kept", `{"items":[`+strings.Join(items, ",")+`]}`).Ref.UUID
+	for _, i := range items {
+		refs = append(refs, fmt.Sprintf(`"@result:%s#/items/%s"`, list, i))
+	}
+	for n, fits := range map[int]bool{maxReferences: true, maxReferences + 1: false} {
+		if r := try(t, s, "kept", `{"a":[`+strings.Join(refs[:n], ",")+`]}`); fits != (r.Err == nil) {
+			t.Errorf("%d references: %v", n, r.Err)
+		}
+	}
+}
+
 func TestWriteBackGuard(t *testing.T) {
 	h := open(t, drop(t, "probe"), nil)
 	s := h.Session("me", "c1")
@@ -236,6 +277,10 @@ func TestWriteBackGuard(t *testing.T) {
 		{"a notice without an id", "a\n[28,110 of 35,870 characters (612 of 801 lines) left out by the tool's limit of 8,000. The rest was not kept]", true},
 		{"the line of an identical result", "[Identical to the result of 2026-01-02 03:04:05 (uuid " + r.Ref.UUID + "), shown above.", true},
 		{"the same in Chinese", "[结果相同: 与上文 2026-01-02 03:04:05 的结果一致（uuid " + r.Ref.UUID + "）。", true},
+		{"a cut text that holds many other ids", strings.Repeat(foreign+"\n", 50) + limit.Render(r, tool.En), true},
+		{"a notice without an id, in a text with other ids", foreign + "\n[28,110 of 35,870 characters (612 of 801 lines) left out by the tool's limit of 8,000. The rest was not kept]", true},
+		{"more foreign placeholders than are looked up", strings.Repeat("[Tool result archived: "+foreign+"]\n", maxOwnMarks+1), true},
+		{"somebody else's placeholders, as in a manual", strings.Repeat("[Tool result archived: "+foreign+"]\n", 20), false},
 		{"somebody else's placeholder, as in a manual", "📎 [Tool result archived: " + foreign + "]", false},
 		{"plain text", "line 1\nline 2", false},
 		{"an id in prose", "the run " + r.Ref.UUID + " is done", false},

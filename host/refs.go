@@ -71,12 +71,17 @@ func (t *boundTool) argsHint() tool.Text {
 // part of one.
 var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^@result:([0-9A-Za-z-]{8,64})(#(/.*)?)?$`) })
 
+// maxReferences bounds the different references in the arguments of a call.
+const maxReferences = 100
+
 // expand replaces references to archived results by their text, in place, and reports
-// whether there were any.
+// whether there were any. It reads a result once, however often it is referred to, and
+// bounds the texts together: a reference of 45 bytes can stand for 8 MiB.
 func (s *Session) expand(ctx context.Context, args map[string]any) (expanded bool, err error) {
 	if !callargs.AnyString(args, mayBeReference) { // as in most calls
 		return false, nil
 	}
+	texts, size := map[string]string{}, 0
 	err = callargs.ReplaceStrings(args, func(text string) (string, error) {
 		if !mayBeReference(text) {
 			return text, nil
@@ -86,11 +91,21 @@ func (s *Session) expand(ctx context.Context, args map[string]any) (expanded boo
 			return text, nil
 		}
 		expanded = true
-		page, err := s.h.archive.Read(ctx, s.scope(), m[1], archive.Part{Pointer: m[3]})
-		if err != nil {
-			return "", s.h.builtin.Error(ctx, s.scope(), err, m[1], page.Entry)
+		whole, read := texts[text]
+		if !read {
+			if len(texts) == maxReferences {
+				return "", tool.Errorf(tool.TooLarge, "pass fewer results at once", "the arguments refer to more than %d results", maxReferences)
+			}
+			page, err := s.h.archive.Read(ctx, s.scope(), m[1], archive.Part{Pointer: m[3]})
+			if err != nil {
+				return "", s.h.builtin.Error(ctx, s.scope(), err, m[1], page.Entry)
+			}
+			whole, texts[text] = page.Text, page.Text
 		}
-		return page.Text, nil
+		if size += len(whole); size > maxArgs {
+			return "", tool.Errorf(tool.TooLarge, "pass fewer results at once, or a part of them", "the results that the arguments refer to have more than %s together", tool.Bytes(maxArgs))
+		}
+		return whole, nil
 	})
 	return expanded, err
 }
@@ -103,18 +118,28 @@ var anyID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`)
 })
 
+// maxOwnMarks bounds the marks that are looked up for one call. Arguments with more of
+// them are not passed on.
+const maxOwnMarks = 1000
+
 // writesBack reports whether arguments hold a placeholder or a notice of this
 // conversation. Text about placeholders of other conversations does not count.
 func (s *Session) writesBack(ctx context.Context, args map[string]any) bool {
+	marks := 0
 	return callargs.AnyString(args, func(text string) bool {
-		return limit.HasMark(text) && s.isOwn(ctx, text)
+		for mark := range limit.Marks(text) {
+			if marks++; marks > maxOwnMarks || s.isOwn(ctx, mark) {
+				return true
+			}
+		}
+		return false
 	})
 }
 
-// isOwn reports whether a text with a mark is about this conversation: it names one of
-// its results, or none at all.
-func (s *Session) isOwn(ctx context.Context, text string) bool {
-	ids := anyID().FindAllString(text, 16)
+// isOwn reports whether a mark is about this conversation: it names one of its results,
+// or none at all.
+func (s *Session) isOwn(ctx context.Context, mark string) bool {
+	ids := anyID().FindAllString(mark, -1)
 	for _, id := range ids {
 		e, err := s.h.archive.Find(ctx, string(s.principal), id)
 		known := err == nil || errors.Is(err, archive.ErrExpired)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -295,13 +296,29 @@ func IsNotice(line string) bool {
 // HasMark reports whether a text contains the beginning of a placeholder or of a
 // notice about cut text, in any language.
 func HasMark(text string) bool {
-	for i := strings.IndexByte(text, '['); i >= 0; i = strings.IndexByte(text, '[') {
-		text = text[i+1:]
-		if isMark(strings.TrimLeft(text, " \t\r\n")) {
-			return true
-		}
+	for range Marks(text) {
+		return true
 	}
 	return false
+}
+
+// maxMark bounds the line of a notice, in bytes: a notice may quote arguments of maxClaim
+// characters.
+const maxMark = 4096
+
+// Marks yields each placeholder and each notice about cut text in a text, from its
+// bracket to the end of its line.
+func Marks(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := strings.IndexByte(text, '['); i >= 0; i = strings.IndexByte(text, '[') {
+			text = text[i+1:]
+			line := strings.TrimLeft(text, " \t\r\n")
+			line, _, _ = strings.Cut(line[:min(len(line), maxMark)], "\n")
+			if isMark(line) && !yield(line) {
+				return
+			}
+		}
+	}
 }
 
 // isMark reports whether s, after a "[", continues as a placeholder or as a notice

@@ -45,6 +45,14 @@ func TestNoticesAreRecognised(t *testing.T) {
 	}
 }
 
+// The time of a search for marks is linear in the text. With the square of it, this text
+// would take hours.
+func TestMarksOfManyBrackets(t *testing.T) {
+	if limit.HasMark(strings.Repeat("[", 16<<20)) || limit.HasMark(strings.Repeat("[ ", 8<<20)) {
+		t.Error("a bracket is a mark")
+	}
+}
+
 func TestMarks(t *testing.T) {
 	for text, want := range map[string]bool{
 		"📎 [Tool result archived: 7c1d]": true, "[ tool result archived : x": true, "📎 [工具结果存档： x]": true,
