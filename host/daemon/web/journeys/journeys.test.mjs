@@ -352,16 +352,21 @@ test('every view is accessible and as wide as the screen', async () => {
   await weir.stranger('sneaky', ['evil.example']);
   const page = await world.visit();
   await prepare(page, 'Make everything there is', 'Everything');
-  const found = [];
+  const stranger = await world.visit({}, '');
+  const found = [], names = [/^About “/, 'Tools', 'Look', /^Account:/, /^Open the whole/, 'Approve…', 'Close', 'Conversations'];
   for (const width of [1280, 320]) {
     for (const colorScheme of ['light', 'dark']) {
-      await page.setViewportSize({ width, height: 720 });
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      await views(page, async (name) => {
-        const wide = await page.evaluate(() => [...document.querySelectorAll('body, header *, .app, dialog[open]')].filter((n) => n.getBoundingClientRect().right > innerWidth + 1).map((n) => n.id || n.nodeName));
-        for (const what of [...(await violations(page)), ...wide.map((n) => `too wide: ${n}`)]) found.push(`${name}, ${width}, ${colorScheme}: ${what}`);
-        if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/en-${width}-${colorScheme}-${name}.png` });
-      }, [/^About “/, 'Tools', 'Look', /^Account:/, /^Open the whole/, 'Approve…', 'Close', 'Conversations']);
+      const look = async (name, seen = page) => {
+        const wide = await seen.evaluate(() => [...document.querySelectorAll('body, header *, .app, dialog[open], #login *')].filter((n) => n.getBoundingClientRect().right > innerWidth + 1).map((n) => n.id || n.nodeName));
+        for (const what of [...(await violations(seen)), ...wide.map((n) => `too wide: ${n}`)]) found.push(`${name}, ${width}, ${colorScheme}: ${what}`);
+        if (process.env.SHOTS) await seen.screenshot({ path: `${process.env.SHOTS}/en-${width}-${colorScheme}-${name}.png` });
+      };
+      for (const each of [page, stranger]) {
+        await each.setViewportSize({ width, height: 720 });
+        await each.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      }
+      await look('login', stranger);
+      await views(page, look, names);
     }
   }
   assert.deepEqual(found, []);

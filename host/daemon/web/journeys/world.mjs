@@ -135,7 +135,7 @@ export async function startWorld(more) {
     context.on('weberror', (e) => wrong.push(String(e.error())));
     context.on('console', (m) => { if (m.type() === 'error' && !/Failed to load resource/.test(m.text())) wrong.push(m.text()); });
     context.on('request', (r) => { if (!r.url().startsWith(weir.url) && !r.url().startsWith('blob:')) wrong.push(`asked ${r.url()}`); });
-    if (process.env.PAGE_FILES) await fromDisk(context, weir.url);
+    if (process.env.PAGE_FILES) await fromDisk(context, weir.url, process.env.PAGE_FILES);
     const page = await context.newPage();
     page.setDefaultTimeout(60000);
     await page.goto(address || weir.url);
@@ -152,15 +152,15 @@ export async function startWorld(more) {
   return world;
 }
 
-// fromDisk serves the page's files as they lie in the folder, with the daemon's
+// fromDisk serves the page's files as they lie in a folder, with the daemon's
 // headers: a change shows without a build.
-async function fromDisk(context, url) {
+async function fromDisk(context, url, folder) {
   await context.route(/\/(\w+\.(js|css|html|svg))?(#.*)?$/, async (route) => {
     const name = new URL(route.request().url()).pathname.slice(1) || 'index.html';
     try {
       const response = await route.fetch({ url: `${url}index.html` });
       const type = { js: 'text/javascript', css: 'text/css', html: 'text/html', svg: 'image/svg+xml' }[name.split('.').pop()];
-      await route.fulfill({ status: 200, headers: { ...response.headers(), 'content-type': type }, body: await readFile(new URL(`../page/${name}`, import.meta.url)) });
+      await route.fulfill({ status: 200, headers: { ...response.headers(), 'content-type': type }, body: await readFile(join(folder, name)) });
     } catch { await route.abort(); }
   });
 }

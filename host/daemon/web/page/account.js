@@ -68,7 +68,7 @@ function table(users) {
 }
 
 function grid(head, rows) {
-  return el("div", { class: "wide-table" }, el("table", {}, el("thead", {}, el("tr", {}, ...head.map((key) => el("th", { scope: "col" }, t(`col_${key}`))))),
+  return el("div", { class: "wide-table", tabindex: 0, role: "region", "aria-label": t("table") }, el("table", {}, el("thead", {}, el("tr", {}, ...head.map((key) => el("th", { scope: "col" }, t(`col_${key}`))))),
     el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, cell)))))));
 }
 

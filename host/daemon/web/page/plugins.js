@@ -139,7 +139,7 @@ function wish(a, i) {
   const tick = el("input", { type: "checkbox", id: `wish-${i}`, checked: "" });
   const folder = a.kind === "path" ? el("input", { id: `wish-folder-${i}`, value: ".", size: 12, autocomplete: "off", spellcheck: "false" }) : null;
   return {
-    node: el("li", {}, tick, " ", el("label", { for: tick.id }, `${t(`grant_${a.kind}`)} `, el("code", {}, a.what)),
+    node: el("li", {}, tick, el("label", { for: tick.id }, `${t(`grant_${a.kind}`)} `, el("code", {}, a.what)),
       folder && el("label", { for: folder.id }, t("grantFolder")), folder),
     given: () => tick.checked && { kind: a.kind, what: a.what, folder: folder?.value.trim() },
   };
