@@ -289,6 +289,24 @@ func TestStatesOfPlugins(t *testing.T) {
 	}
 }
 
+// Every reason for which a model's call cannot be used is said in words.
+func TestReasonsOfMalformedCalls(t *testing.T) {
+	src, err := os.ReadFile("../../../agent/parse/parse.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reasons := found(`(?m)\bReason\w+ +Reason = "(\w+)"`, string(src))
+	if len(reasons) < 6 {
+		t.Fatalf("found only %v", reasons)
+	}
+	words := read(t, "words.js")
+	for _, r := range reasons {
+		if !strings.Contains(words, "\n  malformed_"+r+": [") {
+			t.Errorf("the reason %s has no text", r)
+		}
+	}
+}
+
 // Enter must not send while an input method composes.
 func TestInputMethodIsRespected(t *testing.T) {
 	js := read(t, "app.js")

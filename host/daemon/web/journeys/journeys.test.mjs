@@ -98,10 +98,11 @@ test('a conversation is exported in each form', async () => {
   await ask(page, 'What is six times seven?');
   await log(page).getByText('It is done.').waitFor();
   await page.getByRole('button', { name: /^About “What is six/ }).click();
-  for (const [name, has] of [['Markdown', '# '], ['JSON', '{'], ['JSON Lines', '{"']]) {
-    const saved = page.waitForEvent('download');
+  for (const [name, end, has] of [['Markdown', 'md', '# '], ['JSON', 'json', '{'], ['JSON Lines', 'jsonl', '{"']]) {
+    const download = page.waitForEvent('download');
     await page.getByRole('button', { name, exact: true }).click();
-    const text = await readFile(await (await saved).path(), 'utf8');
+    const saved = await download, text = await readFile(await saved.path(), 'utf8');
+    assert.equal(saved.suggestedFilename(), `What is six times seven.${end}`);
     assert.ok(text.startsWith(has) && text.includes('6*7'), `${name}: ${text.slice(0, 200)}`);
   }
 });

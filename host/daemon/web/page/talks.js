@@ -123,7 +123,7 @@ const about = {
       const whole = format === "jsonl" || $("talk-whole").checked; // that form always has them
       const query = new URLSearchParams({ format, archives: whole, locale: document.documentElement.lang.slice(0, 2) });
       const res = await api(path(this.id, `/export?${query}`));
-      const name = /filename="([^"]+)"/.exec(res.headers.get("Content-Disposition") || "")?.[1] || `conversation.${format}`;
+      const name = `${$("talk-title").value.replace(/[\\/:*?"<>|\p{C}]+/gu, " ").trim().slice(0, 60) || "conversation"}.${format === "markdown" ? "md" : format}`;
       const reader = res.body.getReader(), parts = [];
       let n = 0;
       for (;;) {
