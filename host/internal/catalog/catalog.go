@@ -188,7 +188,7 @@ func (c *Catalog) decideNew(lock *lockfile.Lock, pl *registry.Plugin) *Entry {
 		e.cause, e.why, e.fix = plugin.CauseExceedsGrant, r.Why(), r.Fix(name)
 	case replaced != "":
 		e.cause, e.why, e.fix = plugin.CauseReplaced, tool.Textf("it is at the path of the approved plugin %s", replaced), approveFix(name)
-	case pl.Manifest.Asks.Empty():
+	case len(r.Asks) == 0:
 		e.approveBy = byRule
 	default:
 		first := grant.Powers().FirstExcess(pl.Manifest.Asks, registry.Asks{}, plugin.Grant{})

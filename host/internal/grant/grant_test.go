@@ -224,6 +224,36 @@ func TestAWritableFolderContainsNothingReserved(t *testing.T) {
 	}
 }
 
+// Every kind of ask and of grant has a row: one that is added to the types alone is
+// noticed here, and cannot run without being asked about.
+func TestEveryAskAndGrantHasARow(t *testing.T) {
+	powers := Powers()
+	asks := reflect.TypeFor[registry.Asks]()
+	for i := range asks.NumField() {
+		var one registry.Asks
+		list := reflect.MakeSlice(asks.Field(i).Type, 1, 1)
+		reflect.ValueOf(&one).Elem().Field(i).Set(list)
+		name := asks.Field(i).Name
+		if n := len(powers.Facts(one)); n != 1 {
+			t.Errorf("%s: a review shows %d asks; add a row to Powers", name, n)
+		}
+		if !powers.Exceeds(one, registry.Asks{}, plugin.Grant{}) {
+			t.Errorf("%s: an ask that nobody granted exceeds nothing", name)
+		}
+		if r := (Resolver{}).Resolve(one, plugin.Grant{}); len(r.Asks) != 1 || r.Asks[0].Granted || len(r.Missing) == 0 {
+			t.Errorf("%s: without a grant it is resolved to %+v", name, r.Asks)
+		}
+	}
+	notPowers := []string{"Inject", "Config"} // where a secret goes; settings
+	grants := reflect.TypeFor[plugin.Grant]()
+	for i := range grants.NumField() {
+		name := grants.Field(i).Name
+		if !slices.Contains(notPowers, name) && !slices.ContainsFunc(powers, func(p power) bool { return p.key() == strings.ToLower(name) }) {
+			t.Errorf("plugin.Grant.%s has no row in Powers", name)
+		}
+	}
+}
+
 // A fourth kind of permission is one row: it is then asked for, granted, compared
 // and described like the others.
 func TestAFourthPowerIsOneRow(t *testing.T) {

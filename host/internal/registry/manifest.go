@@ -42,9 +42,6 @@ type Asks struct {
 	Secrets []SecretAsk
 }
 
-// Empty reports whether nothing is asked for.
-func (a Asks) Empty() bool { return len(a.Paths)+len(a.Hosts)+len(a.Secrets) == 0 }
-
 // A PathAsk wants a folder, which the guest sees as Guest. Write is false for mode "ro".
 type PathAsk struct {
 	Guest  string

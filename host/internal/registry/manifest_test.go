@@ -130,7 +130,7 @@ func TestLeastManifest(t *testing.T) {
 		t.Fatal(problems)
 	}
 	tl := m.Tools[0]
-	if m.Wasm != "a.wasm" || m.Description != "does b" || tl.Export != "b" || tl.Format != FormatText || !m.Asks.Empty() ||
+	if m.Wasm != "a.wasm" || m.Description != "does b" || tl.Export != "b" || tl.Format != FormatText || !cmp.Equal(m.Asks, Asks{}) ||
 		!cmp.Equal(tl.Spec.Output, tool.Limits{}) || string(tl.Spec.Params) != `{"type":"object","properties":{}}` {
 		t.Errorf("%+v", m)
 	}
