@@ -7,22 +7,9 @@ import (
 	"github.com/weirhost/weir/host/internal/sqlite"
 )
 
-// SetFingerprints replaces the fingerprints of a conversation: short texts by which
+// setFingerprints replaces the fingerprints of a conversation: short texts by which
 // FindByFingerprint finds it without its id. Empty texts are left out; the list may be
-// empty. A conversation that the principal does not have is ErrNotFound.
-func (s *Store) SetFingerprints(ctx context.Context, sc archive.Scope, fingerprints []string) error {
-	return wrap(ctx, "saving the fingerprints of a conversation", s.db.Commit(ctx, 0, func(b *sqlite.Batch) error {
-		n, err := b.Int(s.hasConversation, sc.Conversation, sc.Principal)
-		if err == nil && n == 0 {
-			err = sqlite.Unchanged(ErrNotFound)
-		}
-		if err != nil {
-			return err
-		}
-		return s.setFingerprints(b, sc, fingerprints)
-	}))
-}
-
+// empty.
 func (s *Store) setFingerprints(b *sqlite.Batch, sc archive.Scope, fingerprints []string) error {
 	if _, err := b.Exec(s.deleteFingerprints, sc.Conversation); err != nil {
 		return err

@@ -78,6 +78,21 @@ func reopen(t testing.TB, cfg archive.Config) *fixture {
 	return &fixture{s, a, cfg.Path}
 }
 
+// Append stores messages after those of a conversation, as the end of a turn does.
+func (s *fixture) Append(ctx context.Context, sc Scope, msgs []Message) error {
+	return s.Finish(ctx, sc, Turn{Messages: msgs})
+}
+
+// Replace stores messages in place of those from number from on.
+func (s *fixture) Replace(ctx context.Context, sc Scope, from int, msgs []Message) error {
+	return s.Finish(ctx, sc, Turn{From: from, Messages: msgs})
+}
+
+// SetFingerprints replaces the fingerprints of a conversation.
+func (s *fixture) SetFingerprints(ctx context.Context, sc Scope, fingerprints []string) error {
+	return s.Finish(ctx, sc, Turn{Fingerprints: fingerprints})
+}
+
 // put archives a text of mine and fails the test if it cannot.
 func put(t testing.TB, s *fixture, full string) archive.Entry {
 	t.Helper()

@@ -30,34 +30,9 @@ const messageColumns = `seq, turn, role, model, m.created_at, content, thinking,
 
 const messagesSQL = "SELECT " + messageColumns + " ORDER BY seq"
 
-// Append stores messages after those of a conversation. It sets Seq, from 1 on, and
-// Created where it is zero, in msgs itself. All of them or none are synced to disk
-// when it returns. A conversation that the principal does not have is ErrNotFound.
-func (s *Store) Append(ctx context.Context, sc archive.Scope, msgs []Message) error {
-	return s.save(ctx, "saving messages", sc, 0, msgs)
-}
-
-// Replace stores msgs in place of all messages from number fromSeq on, in one
-// transaction: a reader sees the old messages or the new ones. fromSeq is at least 1
-// and at most one more than the last number. Replace sets Seq like Append.
-func (s *Store) Replace(ctx context.Context, sc archive.Scope, fromSeq int, msgs []Message) error {
-	if fromSeq < 1 {
-		return sqlite.Wrap(ctx, "replacing messages", noMessage(fromSeq, 0))
-	}
-	return s.save(ctx, "replacing messages", sc, fromSeq, msgs)
-}
-
-func (s *Store) save(ctx context.Context, doing string, sc archive.Scope, from int, msgs []Message) error {
-	now := s.now()
-	return wrap(ctx, doing, s.db.Commit(ctx, messageBytes(msgs), func(b *sqlite.Batch) error {
-		if err := b.ExecOne(s.touchConversation, ErrNotFound, now.UnixMilli(), sc.Conversation, sc.Principal); err != nil {
-			return err
-		}
-		return s.replace(b, sc.Conversation, from, msgs, now)
-	}))
-}
-
-// replace stores messages in place of those from number from on. 0: after the last.
+// replace stores messages in place of those from number from on, so that a reader sees
+// the old messages or the new ones. 0: after the last. It sets Seq, from 1 on, and
+// Created where it is zero, in msgs itself.
 func (s *Store) replace(b *sqlite.Batch, conversation string, from int, msgs []Message, now time.Time) error {
 	last, err := b.Int(s.lastMessage, conversation)
 	switch {
@@ -65,7 +40,7 @@ func (s *Store) replace(b *sqlite.Batch, conversation string, from int, msgs []M
 		return err
 	case from == 0:
 		from = last + 1
-	case from > last+1:
+	case from < 0 || from > last+1:
 		return noMessage(from, last)
 	case from <= last:
 		if _, err := b.Exec(s.deleteMessages, conversation, from); err != nil {

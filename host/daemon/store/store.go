@@ -38,13 +38,13 @@ type Store struct {
 	results *archive.SQLite
 	db      *sqlite.DB
 
-	insertConversation, touchConversation, hasConversation, renameConversation *sqlite.Statement
-	lastMessage, deleteMessages, insertMessage                                 *sqlite.Statement
-	insertCall, insertCalls                                                    *sqlite.Statement
-	insertTurn, insertTrace, deleteOldTraces                                   *sqlite.Statement
-	addDay, addCost, setRecent                                                 *sqlite.Statement
-	deleteFingerprints, insertFingerprint                                      *sqlite.Statement
-	messages                                                                   *sql.Stmt
+	insertConversation, touchConversation, renameConversation *sqlite.Statement
+	lastMessage, deleteMessages, insertMessage                *sqlite.Statement
+	insertCall, insertCalls                                   *sqlite.Statement
+	insertTurn, insertTrace, deleteOldTraces                  *sqlite.Statement
+	addDay, addCost, setRecent                                *sqlite.Statement
+	deleteFingerprints, insertFingerprint                     *sqlite.Statement
+	messages                                                  *sql.Stmt
 }
 
 // Open returns a Store whose tables are in the file of an archive, and brings these
@@ -63,7 +63,6 @@ func Open(ctx context.Context, results archive.Store) (*Store, error) {
 		&s.insertConversation: `INSERT INTO conversations (id, principal, title, profile, created_at, updated_at)
 			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
 		&s.touchConversation:  "UPDATE conversations SET updated_at = ? WHERE id = ? AND principal = ?",
-		&s.hasConversation:    "SELECT count(*) FROM conversations WHERE id = ? AND principal = ?",
 		&s.renameConversation: "UPDATE conversations SET title = ? WHERE id = ? AND principal = ?",
 		&s.lastMessage:        "SELECT coalesce(max(seq), 0) FROM messages WHERE conversation_id = ?",
 		&s.deleteMessages:     "DELETE FROM messages WHERE conversation_id = ? AND seq >= ?",

@@ -11,8 +11,7 @@ import (
 )
 
 // Begin creates the conversation c if it does not exist and appends messages, in one
-// commit, as a turn begins. It is EnsureConversation and Append, with their errors; c
-// needs an ID.
+// commit, as a turn begins. Its errors are those of EnsureConversation; c needs an ID.
 func (s *Store) Begin(ctx context.Context, c Conversation, msgs []Message) error {
 	if c.Principal == "" || c.ID == "" {
 		return msg.Errorf("beginning a turn: it needs a principal and a conversation")
@@ -39,14 +38,16 @@ func (s *Store) Begin(ctx context.Context, c Conversation, msgs []Message) error
 
 // A Turn is everything that the end of a turn stores.
 type Turn struct {
-	// Messages replace those from number From on. From 0: they are appended.
+	// Messages replace those from number From on, which is at most one more than the
+	// last number. From 0: they are appended. Finish sets their Seq, from 1 on, and
+	// Created where it is zero.
 	From     int
 	Messages []Message
 	Calls    []Call
 	// Usage is the turn's tokens and cost; nil: they are not counted.
 	Usage *TurnUsage
-	// Fingerprints replace those of the conversation, see SetFingerprints. Nil: they
-	// stay.
+	// Fingerprints replace those of the conversation: short texts by which
+	// FindByFingerprint finds it without its id. Nil: they stay.
 	Fingerprints []string
 	// Orphans are results that nothing refers to, see archive.SQLite.Drop. One that
 	// does not exist is no error.
@@ -69,8 +70,9 @@ type TurnUsage struct {
 	Currency string
 }
 
-// Finish stores everything that belongs to the end of a turn, in one commit. Its
-// errors are those of Replace.
+// Finish stores everything that belongs to the end of a turn, in one commit: all of it
+// or none is synced to disk when it returns. A conversation that the principal does not
+// have is ErrNotFound.
 func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
 	now := s.now()
 	return wrap(ctx, "storing a turn", s.db.Commit(ctx, messageBytes(t.Messages), func(b *sqlite.Batch) error {
