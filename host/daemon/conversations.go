@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -119,15 +120,7 @@ func (c *conversations) showConversation(w http.ResponseWriter, r *http.Request)
 	if err != nil {
 		return err
 	}
-	rows, err := c.store.Messages(r.Context(), scope)
-	if err != nil {
-		return err
-	}
-	ms, err := turns.Messages(rows)
-	if err != nil {
-		return err
-	}
-	uses, err := c.store.Calls(r.Context(), scope, time.Time{})
+	ms, uses, err := c.read(r.Context(), scope)
 	if err != nil {
 		return err
 	}
@@ -137,6 +130,20 @@ func (c *conversations) showConversation(w http.ResponseWriter, r *http.Request)
 	}
 	httpjson.Write(w, http.StatusOK, api.ShownConversation{ID: scope.Conversation, Conversation: api.ConversationRowOf(sums), Messages: out})
 	return nil
+}
+
+// read returns the messages of a conversation and the call log of all its turns.
+func (c *conversations) read(ctx context.Context, scope archive.Scope) ([]agent.Message, []store.Call, error) {
+	rows, err := c.store.Messages(ctx, scope)
+	if err != nil {
+		return nil, nil, err
+	}
+	ms, err := turns.Messages(rows)
+	if err != nil {
+		return nil, nil, err
+	}
+	uses, err := c.store.Calls(ctx, scope, time.Time{})
+	return ms, uses, err
 }
 
 // shownResults adds the entries of the call log to the results of a message. A call's
@@ -172,15 +179,7 @@ func (c *conversations) showCall(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rows, err := c.store.Messages(r.Context(), scope)
-	if err != nil {
-		return err
-	}
-	ms, err := turns.Messages(rows)
-	if err != nil {
-		return err
-	}
-	uses, err := c.store.Calls(r.Context(), scope, time.Time{})
+	ms, uses, err := c.read(r.Context(), scope)
 	if err != nil {
 		return err
 	}
