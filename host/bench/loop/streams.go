@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weirhost/weir/host/internal/cputime"
+	"github.com/weirhost/weir/host/bench/internal/cputime"
 )
 
 // What is promised of streams.

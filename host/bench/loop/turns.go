@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weirhost/weir/host/internal/cputime"
+	"github.com/weirhost/weir/host/bench/internal/cputime"
 )
 
 // What is promised of turns: at most clients, so many a second, or so many times

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weirhost/weir/host/internal/cputime"
+	"github.com/weirhost/weir/host/bench/internal/cputime"
 )
 
 // A caller makes calls of one server, one at a time for each of its workers.
