@@ -176,7 +176,7 @@ func (d *Daemon) routes() []openapi.Route {
 		(&users{h, d.store, d.current, d.meter, d.calls, d.log}).routes(),
 		(&completions{d.openai}).routes(),
 		d.mcp.routes(),
-		[]openapi.Route{page{d.cfg.Pages}.route()}, // everything else, wrong methods of the routes above included
+		[]openapi.Route{newPage(d.cfg.Pages).route()}, // everything else, wrong methods of the routes above included
 	)
 }
 

@@ -366,6 +366,11 @@ func TestPage(t *testing.T) {
 	if csp := r.header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || !strings.Contains(csp, "trusted-types 'none'") || strings.Contains(csp, "unsafe") {
 		t.Errorf("policy %q", csp)
 	}
+	again := s.do("GET", "/", "", func(q *http.Request) { q.Header.Set("If-None-Match", r.header.Get("ETag")) })
+	other := s.do("GET", "/", "", func(q *http.Request) { q.Header.Set("If-None-Match", `"other"`) })
+	if again.status != http.StatusNotModified || again.body != "" || other.status != 200 {
+		t.Errorf("a browser that has the page: %d; one that has another: %d", again.status, other.status)
+	}
 }
 
 func TestCompletions(t *testing.T) {

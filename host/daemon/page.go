@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"strings"
@@ -10,7 +12,31 @@ import (
 )
 
 // page has the files of the page, and answers what no other route answers.
-type page struct{ files fs.FS } // nil: no page
+type page struct {
+	files fs.FS  // nil: no page
+	tag   string // of all files, so that a browser keeps them until one changes
+}
+
+// newPage returns the page that consists of files.
+func newPage(files fs.FS) page {
+	if files == nil {
+		return page{}
+	}
+	sum := sha256.New()
+	err := fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(files, name)
+		fmt.Fprintln(sum, name, len(data))
+		sum.Write(data)
+		return err
+	})
+	if err != nil { // serve reports it; without a tag a browser loads the files each time
+		return page{files: files}
+	}
+	return page{files: files, tag: fmt.Sprintf(`"%x"`, sum.Sum(nil)[:12])}
+}
 
 func (p page) route() openapi.Route {
 	return openapi.Route{
@@ -53,7 +79,10 @@ func (p page) serve(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
 		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'")
-	h.Set("Cache-Control", "no-cache")
+	h.Set("Cache-Control", "no-cache") // the browser asks whether its copy is still true
+	if p.tag != "" {
+		h.Set("ETag", p.tag)
+	}
 	http.FileServerFS(p.files).ServeHTTP(w, r)
 	return nil
 }

@@ -122,16 +122,18 @@ path = "./strangers"
   return weir;
 }
 
-// startWorld opens everything. visit gives a page in a browser of someone new; at the
-// end it must have been without an error, and must have asked no one but the daemon.
+// startWorld opens everything. visit gives a page in a browser of someone new, and
+// leave closes all of them. No page may have had an error, or have asked anyone but the
+// daemon; close tells.
 export async function startWorld(more) {
   const model = await startModel();
   const weir = await startWeir(model, more);
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: flags });
   const wrong = [];
   const world = { model, weir, browser };
+  world.leave = () => Promise.all(browser.contexts().map((context) => context.close()));
   world.visit = async (options = {}, address = weir.address) => {
-    const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 800 }, ...options });
+    const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce', ...options });
     context.on('weberror', (e) => wrong.push(String(e.error())));
     context.on('console', (m) => { if (m.type() === 'error' && !/Failed to load resource/.test(m.text())) wrong.push(m.text()); });
     context.on('request', (r) => { if (!r.url().startsWith(weir.url) && !r.url().startsWith('blob:')) wrong.push(`asked ${r.url()}`); });
