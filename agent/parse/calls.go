@@ -196,9 +196,25 @@ func (p *parser) endGroupAt(at int) {
 		}
 		return
 	}
+	p.boundAgain(g, max(p.pos, at))
 	p.drop(g.end)
 	p.last, p.since = g, p.since[:0]
 	p.mode, p.pos = inText, g.end
+}
+
+// maxAgain is how often Mentions reads a text again, the parts of groups after their last
+// calls taken together.
+const maxAgain = 8
+
+// boundAgain keeps the text after the last call of a group, which was read up to an
+// offset, from being read again too often: Mentions passes over it.
+func (p *parser) boundAgain(g *group, to int) {
+	if !p.mentions {
+		return
+	}
+	if p.again += to - g.end; p.again > maxAgain*len(p.buf) {
+		g.end = to
+	}
 }
 
 // forget takes back that a group's calls have been seen: it was a quotation.

@@ -115,6 +115,10 @@ func (p *parser) groupStep() bool {
 		}
 		return false
 	}
+	if p.trails(p.pos) {
+		p.endGroup()
+		return true
+	}
 	if g.comment {
 		return p.skipLine() == lex.Done
 	}
@@ -144,6 +148,15 @@ func (p *parser) groupStep() bool {
 		p.endGroup()
 	}
 	return true
+}
+
+// maxTrail is how far Mentions reads in a group after its last call, in bytes. It reads
+// that part again when the group ends there, once for each group.
+const maxTrail = 128
+
+// trails reports whether the text up to i is more than may be read twice.
+func (p *parser) trails(i int) bool {
+	return p.mentions && p.g.calls > 0 && i-p.g.end > maxTrail
 }
 
 // part handles one thing between two calls. no: the group ends here.

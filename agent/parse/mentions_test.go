@@ -56,6 +56,19 @@ func TestMentionsIgnoresProse(t *testing.T) {
 	}
 }
 
+// The time is linear in the text, also where each group of calls goes on to the end of the
+// text without an end of its own. With the square of it, each of these takes many minutes.
+func TestMentionsReadsNoTextTooOften(t *testing.T) {
+	set := parse.NewSet(house())
+	for _, unit := range []string{
+		`['get_weather(city="Paris")', 'g`, `[get_weather(city="Paris"), 'x`, `[get_time(),{"a":`, `[get_time(),{`, `[get_time(),#`, `[{"name":"get_time"},"x`,
+	} {
+		if calls := set.Mentions(strings.Repeat(unit, 1<<20/len(unit))); len(calls) == 0 {
+			t.Errorf("no call is found in many of %s", unit)
+		}
+	}
+}
+
 func BenchmarkMentions(b *testing.B) {
 	set := parse.NewSet(house())
 	for name, line := range map[string]string{

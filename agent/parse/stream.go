@@ -34,6 +34,7 @@ type parser struct {
 	final     bool
 	truncated bool
 	mentions  bool // every call counts, whatever is around it
+	again     int  // bytes that Mentions reads again
 	events    []Event
 	text      []byte // text that has been emitted and is not yet an event
 	thought   bool   // that text is reasoning

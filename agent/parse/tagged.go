@@ -58,6 +58,9 @@ func (p *parser) isOwnKey(word string) bool {
 func (p *parser) scanString(it *item) lex.Status {
 	b := p.buf[it.open:]
 	for it.sc.Pos = max(1, it.sc.Pos); it.sc.Pos < len(b); it.sc.Pos++ {
+		if p.trails(it.open + it.sc.Pos) {
+			return lex.Done
+		}
 		switch b[it.sc.Pos] {
 		case '\n':
 			return lex.Done

@@ -179,5 +179,6 @@ func closingMark(text string) int {
 
 // onlyName reports whether a text is a name with no sign but an opening bracket.
 func onlyName(text string) bool {
-	return !strings.ContainsAny(strings.TrimSuffix(text, "("), "\"'{}[](<>=:,|")
+	const longest = 256
+	return len(text) <= longest && !strings.ContainsAny(strings.TrimSuffix(text, "("), "\"'{}[](<>=:,|")
 }
