@@ -201,10 +201,17 @@ func (t *tester) describe(ctx context.Context) {
 	if !ok {
 		return
 	}
-	t.add(t.step(ctx, StepDescribe, func(ctx context.Context) (err error) {
-		t.Info, err = d.Describe(ctx)
+	var unlisted tool.Text
+	s := t.step(ctx, StepDescribe, func(ctx context.Context) (err error) {
+		if t.Info, err = d.Describe(ctx); err == nil {
+			unlisted = Unlisted(ctx, t.model, t.Info.Model)
+		}
 		return err
-	}))
+	})
+	if s.OK {
+		s.Msg = unlisted
+	}
+	t.add(s)
 }
 
 // river is the one tool of the tests. It is safe for concurrent use.

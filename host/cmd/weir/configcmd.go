@@ -92,6 +92,7 @@ func trustCmd(c *cli) *cobra.Command {
 			for _, one := range list {
 				c.outf("%s may be started: %s\n", one.Name, config.ServerLine(one))
 			}
+			c.outf("a running daemon takes it up with: weir reload\n")
 			return nil
 		},
 	}

@@ -78,25 +78,28 @@ var incompatible = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^incompatible types: TOML value has type (\w+); destination has type (\w+)$`)
 })
 
-// tomlFault returns the fault for an error of the TOML library.
-func (p positions) tomlFault(text string, err error) Fault {
+// tomlFault returns the fault for an error of the TOML library, and the key whose value
+// it is about. The key is empty for a syntax error.
+func (p positions) tomlFault(text string, err error) (f Fault, key []string) {
 	var pe toml.ParseError
 	if errors.As(err, &pe) {
 		line, col := syntaxError(text, pe.Position)
-		if err := valueError(text, strings.Split(pe.LastKey, ".")); err != nil {
-			return Fault{p.file, line, col, msg.Of(err), tool.Text{}}
+		key := strings.Split(pe.LastKey, ".")
+		if err := valueError(text, key); err != nil {
+			return Fault{p.file, line, col, msg.Of(err), tool.Text{}}, key
 		}
-		return Fault{p.file, line, col, tool.Text{Format: strings.TrimPrefix(pe.Message, "toml: ")}, tool.Text{Format: pe.Usage}}
+		return Fault{p.file, line, col, tool.Text{Format: strings.TrimPrefix(pe.Message, "toml: ")}, tool.Text{Format: pe.Usage}}, nil
 	}
 	m := typeError().FindStringSubmatch(err.Error())
 	if m == nil {
-		return Fault{p.file, 1, 1, tool.Text{Format: strings.TrimPrefix(err.Error(), "toml: ")}, tool.Text{}}
+		return Fault{p.file, 1, 1, tool.Text{Format: strings.TrimPrefix(err.Error(), "toml: ")}, tool.Text{}}, nil
 	}
-	line, col := p.doc.Position(strings.Split(m[2], ".")...)
+	key = strings.Split(m[2], ".")
+	line, col := p.doc.Position(key...)
 	if n, convErr := strconv.Atoi(m[1]); convErr == nil && n != line {
 		line, col = n, 1
 	}
-	return Fault{p.file, line, col, wrongType(m[2], m[3]), tool.Text{}}
+	return Fault{p.file, line, col, wrongType(m[2], m[3]), tool.Text{}}, key
 }
 
 // wrongType returns the sentence for a value of the wrong type, from the message of

@@ -3,6 +3,7 @@ package config
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -15,29 +16,117 @@ import (
 // Parse reads the text of a tools.toml and returns everything that is wrong with
 // it. file is its name in the faults. References to variables are not expanded.
 func Parse(file, doc string) (Settings, []Fault) {
-	var s Settings
-	md, err := tomlpos.Decode(doc, &s)
-	s.positions = positions{file, tomlpos.Read(doc)}
-	if err != nil {
-		return s, []Fault{s.positions.tomlFault(doc, err)}
+	d := decode(positions{file, tomlpos.Read(doc)}, doc)
+	if d.partial {
+		return d.Settings, d.faults
 	}
-	var faults []Fault
+	s, faults := d.Settings, d.faults
 	report := func(problem, hint tool.Text, key ...string) {
-		faults = append(faults, s.positions.fault(problem, hint, key...))
+		if !d.leftOut(key) {
+			faults = append(faults, s.positions.fault(problem, hint, key...))
+		}
 	}
-	for _, key := range md.Undecoded() {
-		if free(key) {
+	told := map[string]bool{}
+	for _, key := range d.unknown {
+		at := key
+		for n := range key {
+			if typeAt(key[:n+1]) == nil {
+				at = key[:n+1]
+				break
+			}
+		}
+		if free(key) || told[at.String()] {
 			continue
 		}
-		hint := didYouMean(text.Nearest(key[len(key)-1], keysBeside(key)))
+		told[at.String()] = true
+		hint := didYouMean(text.Nearest(at[len(at)-1], keysBeside(at)))
 		if hint.IsZero() {
 			hint = tool.Textf("check the spelling; tools.toml in the repository explains every key")
 		}
-		report(tool.Textf("unknown key %s", key), hint, key...)
+		report(tool.Textf("unknown key %s", at), hint, key...)
 	}
 	check(&s, report)
 	slices.SortStableFunc(faults, func(a, b Fault) int { return a.Line - b.Line })
 	return s, faults
+}
+
+// maxMistyped bounds how many values of the wrong type one run names.
+const maxMistyped = 50
+
+// A decoded is a tools.toml without its values of the wrong type.
+type decoded struct {
+	Settings
+	unknown  []toml.Key
+	mistyped [][]string // the keys whose values were left out
+	faults   []Fault    // one for each of them
+	partial  bool       // the file was not decoded to its end
+}
+
+// leftOut reports whether a value of the wrong type was left out at a key or below it:
+// what its absence leads to is no fault of the file.
+func (d decoded) leftOut(key []string) bool {
+	key = slices.DeleteFunc(slices.Clone(key), func(part string) bool { // the index of a table in a list
+		_, err := strconv.Atoi(part)
+		return err == nil
+	})
+	return slices.ContainsFunc(d.mistyped, func(left []string) bool { return len(key) <= len(left) && slices.Equal(key, left[:len(key)]) })
+}
+
+// decode decodes a tools.toml. The library stops at the first value of the wrong type:
+// decode removes it and begins again.
+func decode(at positions, doc string) (d decoded) {
+	for text := doc; ; {
+		d.Settings = Settings{}
+		md, err := tomlpos.Decode(text, &d.Settings)
+		d.positions = at
+		if err == nil {
+			d.unknown = md.Undecoded()
+			return d
+		}
+		fault, key := at.tomlFault(text, err)
+		if len(d.mistyped) > 0 { // text has other lines than doc
+			fault.Line, fault.Col = at.doc.Position(key...)
+		}
+		d.faults = append(d.faults, fault)
+		rest, ok := without(text, key)
+		if !ok || len(d.faults) == maxMistyped {
+			d.partial = true
+			return d
+		}
+		text = rest
+		d.mistyped = append(d.mistyped, key)
+	}
+}
+
+// without returns a TOML document without a key. ok is false if it has none.
+func without(doc string, key []string) (rest string, ok bool) {
+	tree := map[string]any{}
+	if _, err := tomlpos.Decode(doc, &tree); err != nil || !remove(tree, key) {
+		return "", false
+	}
+	var out strings.Builder
+	err := toml.NewEncoder(&out).Encode(tree)
+	return out.String(), err == nil
+}
+
+// remove deletes a key from a table, or from each table of a list. It reports whether
+// it was there.
+func remove(v any, key []string) (found bool) {
+	if list, ok := v.([]map[string]any); ok {
+		for _, table := range list {
+			found = remove(table, key) || found
+		}
+		return found
+	}
+	table, ok := v.(map[string]any)
+	if !ok || len(key) == 0 {
+		return false
+	}
+	if _, found = table[key[0]]; found && len(key) == 1 {
+		delete(table, key[0])
+		return true
+	}
+	return found && remove(table[key[0]], key[1:])
 }
 
 // free reports whether a key is in a table whose keys the operator chooses.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/msg"
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 // WorkspaceIn returns the absolute path of the folder that tools see as /workspace:
@@ -31,19 +30,17 @@ func (o Source) Running(p Paths, env Lookup) client.Address {
 // Refused returns an error if a running daemon works with another configuration,
 // plugin folder or workspace than a flag says: the flag would have no effect.
 func (o Source) Refused(a client.Address) error {
-	none := tool.Textf("none")
 	for _, f := range []struct{ flag, wanted, has string }{
 		{"--config", o.Config, a.Config}, {"--plugins", o.Plugins, a.Plugins}, {"--workspace", o.Workspace, a.Workspace},
 	} {
 		if f.wanted == "" || sameFile(f.wanted, f.has) {
 			continue
 		}
-		has := tool.Textf("%s", f.has)
+		p := msg.Usagef("", "%s %s would have no effect: a daemon runs with the data folder, and was started with another one: %s", f.flag, f.wanted, f.has)
 		if f.has == "" {
-			has = none
+			p = msg.Usagef("", "%s %s would have no effect: a daemon runs with the data folder, and was started without %s", f.flag, f.wanted, f.flag)
 		}
-		return msg.Usagef("", "%s %s would have no effect: a daemon runs with the data folder, and was started with another one: %v", f.flag, f.wanted, has).
-			WithHint("leave %s out, stop the daemon (process %d) first, or give this command a data folder of its own with --data DIR", f.flag, a.PID)
+		return p.WithHint("leave %s out, stop the daemon (process %d) first, or give this command a data folder of its own with --data DIR", f.flag, a.PID)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 // Warnings returns what a person should know about the settings, with the tools that
 // the host has. Warnings keep nothing from running.
 func Warnings(s Settings, h *host.Host) []tool.Text {
-	out := s.LiteralKeys()
+	var out []tool.Text
 	for _, f := range slices.Concat(s.Lint(), unknownNames(s, h)) {
 		out = append(out, f.Text())
 	}
@@ -25,11 +25,12 @@ func Warnings(s Settings, h *host.Host) []tool.Text {
 
 // LiteralKeys returns a warning for each key that is written in tools.toml itself: a
 // tool with a grant for its folder could read it.
-func (s Settings) LiteralKeys() []tool.Text {
-	var out []tool.Text
+func (s Settings) LiteralKeys() []Fault {
+	var out []Fault
 	for _, name := range slices.Sorted(maps.Keys(s.Models)) {
 		if s.Models[name].literal {
-			out = append(out, tool.Textf(`[models.%s] has its key in tools.toml, where a tool that may read the folder could read it; write a reference, key = "${NAME}", and set NAME in the environment or in .env`, name))
+			out = append(out, s.positions.fault(tool.Textf("[models.%s] has its key in tools.toml, where a tool that may read the folder could read it", name),
+				tool.Textf(`write a reference, key = "${NAME}", and set NAME in the environment or in .env`), "models", name, "key"))
 		}
 	}
 	return out

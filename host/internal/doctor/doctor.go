@@ -140,7 +140,7 @@ func (e *exam) configuration(context.Context) {
 		e.add(area, Warn, "", "%s", l.Skipped)
 	}
 	for _, w := range s.LiteralKeys() {
-		e.add(area, Warn, "", "%s", w)
+		e.addFix(area, Warn, w.Hint, "%s", w.Msg)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/provider"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/sdk/tool"
@@ -75,10 +76,13 @@ func (e *exam) model(ctx context.Context, name string, m config.ModelSettings) F
 	if _, err := d.Describe(ctx); err != nil {
 		return unreachable(name, err)
 	}
-	if hasKey {
-		return finding(OK, "%s: %s at %s answers; a key is set", name, m.Model, hostOf(m.BaseURL, m.Provider))
+	if unlisted := provider.Unlisted(ctx, model, m.Model); !unlisted.IsZero() {
+		return Finding{"model", Warn, tool.Textf("%s: %s", name, unlisted), tool.Textf("correct model in [models.%s]; `weir model test %s` tries it", name, name)}
 	}
-	return finding(OK, "%s: %s at %s answers; no key", name, m.Model, hostOf(m.BaseURL, m.Provider))
+	if hasKey {
+		return finding(OK, "%s: %s answers; %s was not asked; a key is set", name, hostOf(m.BaseURL, m.Provider), m.Model)
+	}
+	return finding(OK, "%s: %s answers; %s was not asked; no key", name, hostOf(m.BaseURL, m.Provider), m.Model)
 }
 
 // unreachable returns what a model's server answered.

@@ -47,7 +47,7 @@ func rustTarget(_ context.Context, getenv func(string) string) (what tool.Text, 
 			return tool.Text{}, ""
 		}
 	}
-	return tool.Textf("its library for Wasm was not found"), toolchain.Rust()[0].Get[""]
+	return tool.Textf("its library for Wasm was not found"), toolchain.Rust()[0].How()
 }
 
 func clangTarget(ctx context.Context, _ func(string) string) (what tool.Text, get string) {

@@ -93,7 +93,7 @@ func (c *Commands) byLayer(l tool.Layer) string {
 	if l == tool.LayerNone {
 		return ""
 	}
-	return c.Sprintf(" (by %s)", l)
+	return c.Sprintf(" (by %s)", textOf(string(l)))
 }
 
 // orNone returns v with its unit, or that there is no limit if v is zero.

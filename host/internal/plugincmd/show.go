@@ -31,7 +31,7 @@ func (c *Commands) ShowReview(r plugin.Review) {
 		if p.Approved.RolledBack {
 			held = "; somebody went back to it, and it stays until the next approval"
 		}
-		c.Outf("let in    by %s on %s%s\n", p.Approved.By, when(p.Approved.At), textOf(held))
+		c.Outf("let in    by %s on %s%s\n", c.text(p.Approved.By), when(p.Approved.At), textOf(held))
 	}
 	if p.Loaded {
 		c.Outf("memory    loaded: it was called, and is kept for the next call\n")
@@ -62,7 +62,7 @@ func (c *Commands) ShowReview(r plugin.Review) {
 		c.Outf("\nHISTORY\n")
 		c.Table("WHEN\tVERSION\tDIGEST\tBY\t", func(w io.Writer) {
 			for _, h := range r.History {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", when(h.At), term.OrDash(h.Version), Short(h.Digest), h.By, c.text(historyNote(h)))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", when(h.At), term.OrDash(h.Version), Short(h.Digest), c.text(h.By), c.text(historyNote(h)))
 			}
 		})
 	}

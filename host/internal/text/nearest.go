@@ -16,8 +16,9 @@ func Nearest(name string, names []string) []string {
 	low := strings.ToLower(name[:min(len(name), 128)])
 	var found []scored
 	for _, n := range names {
-		d := distance(low, strings.ToLower(n))
-		if min(len(low), len(n)) > 2 && (strings.Contains(n, low) || strings.Contains(low, n)) {
+		small := strings.ToLower(n)
+		d := distance(low, small)
+		if min(len(low), len(n)) > 2 && (strings.Contains(small, low) || strings.Contains(low, small)) {
 			d = min(d, 2)
 		}
 		if d <= max(1, len(low)/3) || d == 2 && len(low) > 2 {

@@ -6,7 +6,7 @@ import (
 )
 
 func TestNearest(t *testing.T) {
-	names := []string{"read_file", "grep_search", "search_web", "calculator", "repo_map"}
+	names := []string{"read_file", "grep_search", "search_web", "calculator", "repo_map", "mcpServers"}
 	tests := []struct{ name, want string }{
 		{"raed_file", "read_file"},
 		{"readfile", "read_file"},
@@ -14,6 +14,7 @@ func TestNearest(t *testing.T) {
 		{"grep", "grep_search"},
 		{"search", "grep_search search_web"}, // both hold it
 		{"calc", "calculator"},
+		{"servers", "mcpServers"},
 		{"zzz", ""},
 		{"", ""},
 		{"a", ""}, // too short to be meant for anything

@@ -1,0 +1,47 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// One run names every fault, also after values of the wrong type, and an unknown table
+// once.
+func TestParseNamesEveryFault(t *testing.T) {
+	_, faults := Parse("f", `locale = "fr"
+[limits]
+max_chars = "x"
+strategyy = "head"
+[agent]
+max_tool_calls = "many"
+[models.a]
+provider = 5
+model = "m"
+[tools.grep_search]
+archive = "sometimes"
+timeout = "soon"
+[servers.other]
+command = "x"
+args = []
+[[approvals.rule]]
+tool = 1
+action = "ask"
+`)
+	var lines []string
+	for _, f := range faults {
+		lines = append(lines, fmt.Sprint(f.Line))
+	}
+	if got := strings.Join(lines, " "); got != "1 3 4 6 8 11 12 13 17" {
+		t.Errorf("faults at %s: %v", got, faults)
+	}
+	for _, want := range []string{"limits.max_chars: it is of type string", "max_tool_calls", "unknown key servers (did you mean server or mcpServers"} {
+		if !strings.Contains(fmt.Sprint(faults), want) {
+			t.Errorf("no %q in %v", want, faults)
+		}
+	}
+	// A syntax error ends the file.
+	if _, faults := Parse("f", "[limits]\nmax_chars = \nstrategyy = 1\n"); len(faults) != 1 || faults[0].Line != 2 {
+		t.Error(faults)
+	}
+}
