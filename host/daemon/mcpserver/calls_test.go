@@ -334,6 +334,9 @@ func TestListChanged(t *testing.T) {
 	for _, s := range sessions {
 		until(b, "the new tools", func() bool {
 			list, err := s.ListTools(t.Context(), nil)
+			if raw, _ := json.Marshal(list); strings.Contains(string(raw), "keep_turns") {
+				t.Error("load_tool_history has keep_turns, and there are no turns here")
+			}
 			return err == nil && slices.ContainsFunc(list.Tools, func(x *mcp.Tool) bool { return x.Name == "calculator" })
 		})
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/internal/history"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -94,6 +95,9 @@ func (u *user) list() {
 	for _, spec := range specs {
 		if !u.offers(spec.Name) {
 			continue
+		}
+		if spec.Name == tool.LoadHistory {
+			spec.Params = history.LoadOnce(u.locale())
 		}
 		t := toolOf(spec, effects[spec.Name], u.locale())
 		text, err := json.Marshal(t)

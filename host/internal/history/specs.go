@@ -63,7 +63,15 @@ func searchLimits() tool.Limits {
 type param struct{ name, kind, constraints, description string }
 
 func loadSchema(l tool.Locale) json.RawMessage {
-	return schemaOf(l, "uuid", []param{
+	return schemaOf(l, "uuid", append(loadParams(), param{"keep_turns", "integer", `"minimum":1,"maximum":10,`, "How many turns it stays in the conversation; more than 1 if later questions will need it"}))
+}
+
+// LoadOnce is the schema of load_tool_history for callers without turns: it has no
+// keep_turns.
+func LoadOnce(l tool.Locale) json.RawMessage { return schemaOf(l, "uuid", loadParams()) }
+
+func loadParams() []param {
+	return []param{
 		{"uuid", "string", "", "Id of the result, from its placeholder or notice"},
 		{"lines", "string", "", "Lines to load, counted from 1, for example \"95-706\""},
 		{"grep", "string", "", "RE2 expression; only lines that match it"},
@@ -72,8 +80,7 @@ func loadSchema(l tool.Locale) json.RawMessage {
 		{"head", "integer", `"minimum":0,`, "Only so many lines from the beginning"},
 		{"tail", "integer", `"minimum":0,`, "Only so many lines from the end"},
 		{"offset", "integer", `"minimum":0,`, "Characters to leave out, to go on where a load stopped"},
-		{"keep_turns", "integer", `"minimum":1,"maximum":10,`, "How many turns it stays in the conversation; more than 1 if later questions will need it"},
-	})
+	}
 }
 
 func searchSchema(l tool.Locale) json.RawMessage {
