@@ -140,6 +140,43 @@ func TestMake(t *testing.T) {
 	}
 }
 
+// TestTypeScript: a main.ts beside a script is built into the script by what npm fetches;
+// without a script it is AssemblyScript.
+func TestTypeScript(t *testing.T) {
+	dir, bin := t.TempDir(), t.TempDir()
+	for path, text := range map[string]string{
+		filepath.Join(dir, "main.ts"): "export function a(x: string) { return x }\n",
+		filepath.Join(bin, "node"):    "#!/bin/sh\n",
+		filepath.Join(bin, "npm"):     "#!/bin/sh\necho npm \"$@\" >>log\n/bin/mkdir -p node_modules/esbuild\n",
+		filepath.Join(bin, "npx"):     "#!/bin/sh\necho npx \"$1\" \"$2\" >>log\nfor a; do case $a in --outfile=*) /bin/sed 's/: string//' main.ts >\"${a#--outfile=}\";; esac; done\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l, _ := author.Of(dir); l.Name != "assemblyscript" {
+		t.Errorf("without a script it counts as one of %q", l.Name)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "plugin.toml"), []byte("name = \"a\"\nscript = \"main.js\"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	script := filepath.Join(dir, "main.js")
+	for range 2 {
+		b, err := author.Make(t.Context(), dir, script, io.Discard)
+		if err != nil || b.Language.Name != "ts" {
+			t.Fatal(b.Language.Name, err)
+		}
+	}
+	if text, err := os.ReadFile(script); err != nil || string(text) != "export function a(x) { return x }\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	log, err := os.ReadFile(filepath.Join(dir, "log"))
+	if want := "npm install --prefix . --save-dev --no-audit --no-fund --loglevel=error esbuild@^0.25.0\nnpx esbuild main.ts\nnpx esbuild main.ts\n"; string(log) != want {
+		t.Errorf("%s%v", log, err)
+	}
+}
+
 // TestCargo: a folder with a Cargo.toml is built by cargo, which finds what it depends on.
 func TestCargo(t *testing.T) {
 	l, _ := author.Named("rust")

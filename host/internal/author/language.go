@@ -72,6 +72,9 @@ func Names() (out []string) {
 
 // Of returns the language that a folder's tool is written in.
 func Of(dir string) (Language, bool) {
+	if isTypeScript(dir) {
+		return typeScript(), true
+	}
 	for _, l := range Languages() {
 		for _, mark := range l.Marks {
 			if found, err := fs.Glob(os.DirFS(dir), mark); err == nil && len(found) > 0 {

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/weirhost/weir/host/internal/toolchain"
 	"github.com/weirhost/weir/sdk"
@@ -70,6 +71,35 @@ func assemblyScript() Language {
 		},
 		Slow: "the first build fetches the compiler from npm",
 	}
+}
+
+// typeScript is a JavaScript tool whose script is made of main.ts, with what that
+// imports from npm in it. `weir plugin new` has no template for it.
+func typeScript() Language {
+	return Language{
+		Name: "ts", Title: "TypeScript",
+		Source: "main.ts",
+		Needs:  toolchain.Node(),
+		Build: func(_, out string) []Command {
+			return []Command{
+				// Without --prefix npm works in the nearest folder above that has a package.json.
+				{Args: []string{"npm", "install", "--prefix", ".", "--save-dev", "--no-audit", "--no-fund", "--loglevel=error", "esbuild@^0.25.0"}, Unless: "node_modules/esbuild"},
+				{Args: []string{"npx", "esbuild", "main.ts", "--bundle", "--format=esm", "--target=es2022", "--charset=utf8", "--log-level=warning", "--outfile=" + out}},
+			}
+		},
+		Slow: "the first build fetches the compiler from npm",
+	}
+}
+
+// isTypeScript reports whether a folder has a main.ts for a script: without a script in
+// its manifest it is AssemblyScript.
+func isTypeScript(dir string) bool {
+	manifest, err := os.ReadFile(filepath.Join(dir, "plugin.toml"))
+	if err != nil || !regexp.MustCompile(`(?m)^\s*script\s*=`).Match(manifest) {
+		return false
+	}
+	_, err = os.Stat(filepath.Join(dir, "main.ts"))
+	return err == nil
 }
 
 // javaScript is not built.

@@ -90,6 +90,8 @@ func sourcesIn(dir string) []string {
 			return nil
 		case d.IsDir() && path != dir && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "target" || name == "golden"):
 			return filepath.SkipDir
+		case strings.HasSuffix(name, ".js") && exists(strings.TrimSuffix(path, ".js")+".ts"): // made of it
+			return nil
 		case d.IsDir() || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".wasm") || strings.HasSuffix(name, "~"):
 			return nil
 		}

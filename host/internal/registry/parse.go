@@ -87,6 +87,7 @@ type reader struct {
 	beside func(name string) ([]byte, error)
 	sound  bool
 	fresh  bool // for all tools
+	script bool // the plugin is a script, whose SDK writes result objects
 	budget *schema.Budget
 }
 
@@ -99,6 +100,7 @@ func (r reader) manifest() Manifest {
 	m.Description = r.text("description", maxDescription)
 	m.DescriptionZh = r.text("description_zh", maxDescription)
 	m.Wasm = r.module(m.Name)
+	r.script = isScript(m.Wasm)
 	m.Asks = r.permissions(r.table.table("permissions"))
 	r.fresh = r.boolean("fresh")
 	limits := r.callLimits(r.table.table("limits"))
@@ -158,6 +160,8 @@ func (r reader) module(name string) string {
 	switch {
 	case script != "" && wasm != "":
 		r.Bad("script", tool.Textf("keep one of the two"), "script and wasm are both there")
+	case strings.HasSuffix(script, ".ts"):
+		r.Bad("script", tool.Textf("write script = %q; `weir plugin build` makes it of main.ts", "main.js"), "script is %q, which is TypeScript", script)
 	case script != "" && !isScript(script):
 		r.Bad("script", tool.Textf(`name the script with .js at the end, or write wasm = "…" for a module`), "script is %q, which is no JavaScript", script)
 	case wasm != "" && isScript(wasm):

@@ -57,7 +57,11 @@ func (r reader) tool(t table, limits tool.Limits) Tool {
 	if o.Export == "" {
 		o.Export = o.Spec.Name
 	}
-	o.Format = Format(t.oneOf("format", string(FormatText), string(FormatMCP)))
+	formats := []string{string(FormatText), string(FormatMCP)}
+	if r.script {
+		slices.Reverse(formats)
+	}
+	o.Format = Format(t.oneOf("format", formats...))
 	o.EmptyOK = t.boolean("empty_ok")
 	o.Fresh = t.boolean("fresh") || r.fresh
 	if c := t.table("cache"); c.Table != nil {

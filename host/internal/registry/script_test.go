@@ -126,12 +126,22 @@ func TestScriptReport(t *testing.T) {
 	}
 }
 
+// The SDK of scripts writes result objects: a manifest need not say so.
+func TestFormatOfScripts(t *testing.T) {
+	for text, want := range map[string]Format{"script = \"p.js\"": FormatMCP, "wasm = \"p.wasm\"": FormatText} {
+		if m, problems := ParseManifest("plugin.toml", scripted(text, "a")); len(m.Tools) != 1 || m.Tools[0].Format != want {
+			t.Errorf("%s: %v, %v", text, m.Tools, problems)
+		}
+	}
+}
+
 func TestScriptProblems(t *testing.T) {
 	for _, tt := range []struct{ line, script, want string }{
 		{`script = "p.js"`, "", "the script is missing"},
 		{`script = "p.js"`, "\xff\xfe", "is not UTF-8"},
 		{`script = "p.js"`, strings.Repeat("/", js.MaxScript+1), "at most 4194304"},
-		{`script = "p.ts"`, "1", "is no JavaScript"},
+		{`script = "p.ts"`, "1", "is TypeScript; write script = \"main.js\""},
+		{`script = "p.mjs"`, "1", "is no JavaScript"},
 		{`script = "../p.js"`, "1", "leads out of the manifest's folder"},
 		{`wasm = "p.js"`, "1", "is a script"},
 		{"script = \"p.js\"\nwasm = \"p.wasm\"", "1", "are both there"},
