@@ -4,7 +4,8 @@
 GO       ?= go
 ADDR     ?= 127.0.0.1:8420
 WASMFLAGS = -buildmode=c-shared -trimpath -buildvcs=false -ldflags='-s -w'
-PLUGINS   = $(notdir $(patsubst %/plugin.toml,%,$(wildcard plugins/*/plugin.toml)))
+# Tools of your own in plugins/ are not built here: a Go module of their own, or in another language.
+PLUGINS   = $(filter-out $(patsubst plugins/%/go.mod,%,$(wildcard plugins/*/go.mod)),$(patsubst plugins/%/main.go,%,$(wildcard plugins/*/main.go)))
 WASM      = $(foreach p,$(PLUGINS),plugins/$(p)/$(p).wasm)
 GUEST     = $(wildcard sdk/guest/*.go sdk/guest/files/*.go sdk/tool/*.go) go.mod
 
