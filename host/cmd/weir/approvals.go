@@ -26,7 +26,7 @@ func approvalsCmd(c *cli) *cobra.Command {
 		}
 		return "once"
 	})
-	allow.Flags().BoolVar(&always, "always", false, "and all like it in its conversation, as `weir approvals show` tells")
+	allow.Flags().BoolVar(&always, "always", false, "and all like it in its conversation, as weir approvals show tells")
 	cmd.AddCommand(
 		&cobra.Command{
 			Use: "list", Short: "List what waits", Args: argCount(0, 0, "no arguments"),
