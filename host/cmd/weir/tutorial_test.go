@@ -17,13 +17,29 @@ import (
 // TestTutorial types what the tutorial says, in its order, and holds it to what
 // it says is printed.
 func TestTutorial(t *testing.T) {
-	text := page(t, "tutorial.md")
+	typed(t, scriptOf(page(t, "docs/tutorial.md")))
+}
+
+// TestReadme types what the READMEs say about a tool of one's own.
+func TestReadme(t *testing.T) {
+	for _, name := range []string{"README.md", "README.zh-CN.md"} {
+		line := regexp.MustCompile("`(bin/weir plugin new [^`]+)`").FindStringSubmatch(page(t, name))
+		if line == nil {
+			t.Fatalf("%s does not say how to make a tool", name)
+		}
+		typed(t, "exec sh -c '"+strings.ReplaceAll(line[1], "bin/weir", "weir")+"'\nstdout '^ok +word_count: [1-9]'\n")
+	}
+}
+
+// typed runs a script in a home of its own.
+func typed(t *testing.T, script string) {
+	t.Helper()
 	goCache, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "tutorial.txtar")
-	if err := os.WriteFile(file, []byte(scriptOf(text)), 0o644); err != nil {
+	file := filepath.Join(t.TempDir(), "typed.txtar")
+	if err := os.WriteFile(file, []byte(script), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	program := ""
@@ -50,7 +66,7 @@ func TestTutorial(t *testing.T) {
 // TestTutorialInChinese: the Chinese tutorial has the same commands, outputs and
 // changes.
 func TestTutorialInChinese(t *testing.T) {
-	en, zh := blocks(page(t, "tutorial.md")), blocks(page(t, "tutorial.zh-CN.md"))
+	en, zh := blocks(page(t, "docs/tutorial.md")), blocks(page(t, "docs/tutorial.zh-CN.md"))
 	if len(en) != len(zh) || len(en) < 8 {
 		t.Fatalf("%d blocks in English, %d in Chinese", len(en), len(zh))
 	}
@@ -63,7 +79,7 @@ func TestTutorialInChinese(t *testing.T) {
 
 func page(t *testing.T, name string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(guesttest.Root(t), "docs", name))
+	b, err := os.ReadFile(filepath.Join(guesttest.Root(t), name))
 	if err != nil {
 		t.Fatal(err)
 	}
