@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A Change lists the names of the plugins that a reload changed, by what became of
@@ -83,6 +84,16 @@ func (s *snapshot) sources() []string {
 		for _, one := range s.plugins {
 			out = append(out, one.info.Source)
 		}
+	}
+	return out
+}
+
+// Problems returns what is wrong with the plugin folders themselves, such as one that
+// does not exist.
+func (h *Host) Problems() []tool.Text {
+	var out []tool.Text
+	for _, w := range h.current.Load().scan.Warnings {
+		out = append(out, w.Text())
 	}
 	return out
 }

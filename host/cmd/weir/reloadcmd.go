@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/plugincmd"
 	"github.com/weirhost/weir/host/plugin"
 )
 
@@ -46,13 +48,15 @@ func reloadCmd(c *cli) *cobra.Command {
 			for _, note := range out.Notes {
 				c.errf("weir: %s\n", note)
 			}
+			var now struct{ Plugins []plugin.Info }
 			switch {
 			case !out.Change.Empty():
-				c.showRows(out.Change)
+				err = cl.Get(cmd.Context(), "/api/plugins", &now)
+				c.showChange(out.Change, now.Plugins)
 			case len(out.InForce)+len(out.Restart) == 0:
 				c.outf("nothing is different\n")
 			}
-			return nil
+			return err
 		},
 	}
 }
@@ -95,31 +99,27 @@ func reloadPluginsCmd(c *cli) *cobra.Command {
 	}
 }
 
-// showChange prints what a reload changed, and how to fix the plugins that cannot
-// run.
+// showChange prints what a reload changed, and how to fix each plugin that cannot run
+// since then: what was refused first, then what waits.
 func (c *cli) showChange(change host.Change, plugins []plugin.Info) {
 	if change.Empty() {
 		c.outf("nothing is different: %d plugins\n", len(plugins))
 		return
 	}
-	c.showRows(change)
-	for _, p := range plugins {
-		if p.State != plugin.Ready {
-			fmt.Fprintf(c.Out, "\n%s: %s\n", p.Name, c.pluginCommands().Sentence(p.Why))
-			if !p.Fix.IsZero() {
-				fmt.Fprintf(c.Out, "  → %s\n", c.pluginCommands().Sentence(p.Fix))
-			}
-		}
-	}
-}
-
-func (c *cli) showRows(change host.Change) {
 	for _, row := range []struct {
 		what  string
 		names []string
-	}{{"added", change.Added}, {"changed", change.Changed}, {"removed", change.Removed}, {"waiting", change.Pending}, {"refused", change.Invalid}} {
+	}{{"added", change.Added}, {"changed", change.Changed}, {"removed", change.Removed}, {"refused", change.Invalid}, {"waiting", change.Pending}} {
 		if len(row.names) > 0 {
 			fmt.Fprintf(c.Out, "%s %s\n", c.Label(row.what, 8), strings.Join(row.names, " "))
+		}
+	}
+	for _, name := range slices.Concat(change.Invalid, change.Pending) {
+		if i := slices.IndexFunc(plugins, func(p plugin.Info) bool { return p.Name == name }); i >= 0 {
+			fmt.Fprintf(c.Out, "\n%s: %s\n", name, c.pluginCommands().Sentence(plugincmd.Why(plugins[i])))
+			if fix := plugincmd.Fix(plugins[i]); !fix.IsZero() {
+				fmt.Fprintf(c.Out, "  → %s\n", c.pluginCommands().Sentence(fix))
+			}
 		}
 	}
 }

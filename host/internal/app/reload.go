@@ -103,6 +103,7 @@ func (a *App) Reload(ctx context.Context) (daemon.ReloadReport, error) {
 	}
 	out.InForce, out.Restart = Diff(before, next.settings)
 	a.logReload(out)
+	out.Notes = append(out.Notes, a.Host.Problems()...) // the host has logged them
 	return out, nil
 }
 
