@@ -40,14 +40,14 @@ var elsewhere = map[string]string{
 var flagUses = map[string]flagUse{
 	"archive export --conversation":  {"archive export", "--conversation=A", "newer", ""},
 	"archive grep --context":         {"archive grep last hit", "-C1", "before", ""},
-	"archive list --conversation":    {"archive list", "--conversation=A", "", "older"},
-	"archive list --limit":           {"archive list", "--limit=1", "", "older"},
-	"archive list --query":           {"archive list", "--query=newer", "", "older"},
-	"archive list --tool":            {"archive list", "--tool=other", "", "older"},
+	"archive list --conversation":    {"archive list", "--conversation=A", "", "older before"},
+	"archive list --limit":           {"archive list", "--limit=1", "", "older before"},
+	"archive list --query":           {"archive list", "--query=newer", "", "older before"},
+	"archive list --tool":            {"archive list", "--tool=other", "", "older before"},
 	"archive prune --dry-run":        {"archive prune", "--dry-run", "would remove", ""},
 	"archive rm --conversation":      {"archive rm", "--conversation=none", "no conversation", ""},
-	"archive search --conversation":  {"archive search hit", "--conversation=A", "", "older"},
-	"archive search --limit":         {"archive search hit", "--limit=1", "", "older"},
+	"archive search --conversation":  {"archive search hit", "--conversation=A", "", "older before"},
+	"archive search --limit":         {"archive search hit", "--limit=1", "", "older before"},
 	"ask --continue":                 {"ask --json=events more", "--continue", `"turn":[2-9]`, ""},
 	"ask --conversation":             {"ask --json=events more", "--conversation=A", "A", ""},
 	"ask --explain":                  {"ask more", "--explain", "What was sent", ""},
@@ -61,7 +61,7 @@ var flagUses = map[string]flagUse{
 	"chat --conversation":            {"chat", "--conversation=none", "no conversation", ""},
 	"chat --model":                   {"chat", "--model=none", `no model named "none"`, ""},
 	"chat --profile":                 {"chat", "--profile=none", `no profile named "none"`, ""},
-	"conversation export --archives": {"conversation export A", "--archives", "after after after", ""},
+	"conversation export --archives": {"conversation export A", "--archives", `"text": "newer`, ""},
 	"conversation export --format":   {"conversation export A", "--format=markdown", "# first question", ""},
 	"conversation export --locale":   {"conversation export A --format=markdown", "--locale=zh", "会话", ""},
 	"conversation export --output":   {"conversation export A", "--output=written", "", "first question"},
@@ -72,7 +72,7 @@ var flagUses = map[string]flagUse{
 	"plugin approve --host":          {"plugin approve asker --yes", "--host=api.example.com", `granted in .* hosts = \["api`, ""},
 	"plugin approve --path":          {"plugin approve asker --yes", "--path=/data=.", "granted in .* paths = ", ""},
 	"plugin approve --secret":        {"plugin approve asker --yes", "--secret=KEY", "granted in .* secrets = ", ""},
-	"plugin approve --yes":           {"plugin approve asker", "--yes", "approved asker", ""},
+	"plugin approve --yes":           {"plugin approve second", "--yes", "approved second", ""},
 	"plugin remove --keep-files":     {"plugin remove none", "--keep-files", `no plugin named "none"`, ""},
 	"plugin remove --yes":            {"plugin remove none", "--yes", `no plugin named "none"`, ""},
 	"plugin rollback --to":           {"plugin rollback say", "--to=abcdef", "abcdef", ""},
@@ -98,15 +98,17 @@ var flagUses = map[string]flagUse{
 func TestEveryFlagWithADaemon(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	tell := map[string]string{
-		"tools.toml": "[agents.other]\n[[approvals.rule]]\ntool = \"say\"\naction = \"ask\"\n", "data/plugins/say/main.js": "export function say(a) { return a.text }", "data/plugins/asker/main.js": "export function asker() { return '' }",
-		"data/plugins/say/plugin.toml": manifestOf("say", ""), "data/plugins/asker/plugin.toml": manifestOf("asker", `[permissions]
+	asks := `[permissions]
 paths = [{ guest = "/data", reason = "r" }]
 hosts = [{ host = "api.example.com", reason = "r" }]
 secrets = [{ name = "KEY", header = "X", host = "api.example.com", reason = "r" }]
-`),
+`
+	files := map[string]string{
+		"tools.toml": "[agents.other]\n[[approvals.rule]]\ntool = \"say\"\naction = \"ask\"\n", "data/plugins/say/main.js": "export function say(a) { return a.text }", "data/plugins/asker/main.js": "export function asker() { return '' }",
+		"data/plugins/say/plugin.toml": manifestOf("say", ""), "data/plugins/asker/plugin.toml": manifestOf("asker", asks),
+		"data/plugins/second/plugin.toml": manifestOf("second", asks), "data/plugins/second/main.js": "export function second() { return '' }",
 	}
-	for name, text := range tell {
+	for name, text := range files {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -182,10 +184,10 @@ secrets = [{ name = "KEY", header = "X", host = "api.example.com", reason = "r" 
 			t.Fatal("no call waits")
 		}
 	}
-	if out := cli("approvals", "allow", "last", "--always"); !strings.Contains(<-waits, "← say") {
+	if out := cli("approvals", "allow", "last", "--always"); !strings.Contains(<-waits, "← say 1") {
 		t.Errorf("the call did not run: %s", out)
 	}
-	if out := cli("ask", "--conversation", conversation[1], "Say a word"); !strings.Contains(out, "← say") || strings.Contains(out, "denied") {
+	if out := cli("ask", "--conversation", conversation[1], "Say a word"); !strings.Contains(out, "← say 1") {
 		t.Errorf("after --always it asks again: %s", out)
 	}
 	for name := range flagUses {

@@ -102,7 +102,8 @@ func (c *Client) Result(ctx context.Context, given, conversation string) (string
 }
 
 // Approval returns the whole id of a call that waits for a person. given is its id, or
-// the beginning or the end of it. An id that matches none is returned as it is: the
+// the beginning or the end of it, or Last for the only one that waits: of several, the
+// newest may be one that the person has not read. An id that matches none is returned as it is: the
 // daemon knows what became of the call.
 func (c *Client) Approval(ctx context.Context, given string) (string, error) {
 	var list struct{ Approvals []struct{ ID string } }
@@ -111,11 +112,13 @@ func (c *Client) Approval(ctx context.Context, given string) (string, error) {
 	}
 	var ids []string
 	for _, a := range list.Approvals {
-		if matches(a.ID, given) {
+		if given == Last || matches(a.ID, given) {
 			ids = append(ids, a.ID)
 		}
 	}
 	switch id, found := pick(given, ids); {
+	case given == Last && len(ids) > 1:
+		return "", ambiguous(ids, tool.Textf("%d calls wait", len(ids)))
 	case id != "":
 		return id, nil
 	case len(found) == 0:
