@@ -6,12 +6,17 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/weirhost/weir/host/internal/author"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/term"
 )
+
+// patience is how long a first build takes before it is called a slow one: what is slow
+// may have been done for another tool.
+const patience = 5 * time.Second
 
 // Build builds and checks a plugin, and prints the result.
 func (c *Commands) Build(ctx context.Context, dir string) (p *registry.Plugin, err error) {
@@ -20,7 +25,8 @@ func (c *Commands) Build(ctx context.Context, dir string) (p *registry.Plugin, e
 		return nil, err
 	}
 	if l, ok := author.Of(dir); ok && l.Slow != "" && !exists(wasm) {
-		c.Errf("building with %s; %s\n", l.Needs[0].Program, textOf(l.Slow))
+		slow := time.AfterFunc(patience, func() { c.Errf("building with %s; %s\n", l.Needs[0].Program, textOf(l.Slow)) })
+		defer slow.Stop()
 	}
 	b, err := author.Make(ctx, dir, wasm, c.Err)
 	if err := c.buildProblem(dir, err); err != nil {
