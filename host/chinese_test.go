@@ -35,7 +35,7 @@ func TestChineseFailures(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	h := open(t, drop(t, "probe"), func(c *Config) {
 		c.Now = func() time.Time { return now }
-		c.Tools = map[string]ToolConfig{"wait": {Limits: tool.Limits{Timeout: 200e6}}, "long": {Limits: tool.Limits{Archive: tool.KeepAlways}}}
+		c.Tools = map[string]ToolConfig{"wait": {Limits: tool.Limits{Timeout: 200e6}}, "long": {Limits: tool.Limits{Archive: tool.ArchiveAlways}}}
 		c.Archive.MaxAge = time.Hour
 	})
 	s := h.Session("me", "c1").In(tool.Zh)

@@ -53,8 +53,8 @@ func checkLimits(l tool.Limits) error {
 		return msg.Errorf("timeout is %s; it cannot be negative", l.Timeout)
 	case l.Memory < 0:
 		return msg.Errorf("memory is %d; it cannot be negative", l.Memory)
-	case l.Archive != "" && l.Archive != tool.KeepAuto && l.Archive != tool.KeepAlways && l.Archive != tool.KeepNever:
-		return msg.Errorf("archive is %q; it can be %s, %s or %s", l.Archive, tool.KeepAuto, tool.KeepAlways, tool.KeepNever)
+	case l.Archive != "" && l.Archive != tool.ArchiveAuto && l.Archive != tool.ArchiveAlways && l.Archive != tool.ArchiveNever:
+		return msg.Errorf("archive is %q; it can be %s, %s or %s", l.Archive, tool.ArchiveAuto, tool.ArchiveAlways, tool.ArchiveNever)
 	}
 	return limit.CheckHighlights(l.Keep)
 }
@@ -63,7 +63,7 @@ func checkLimits(l tool.Limits) error {
 func (c Settings) defaults() tool.Limits {
 	return c.Defaults.Or(tool.Limits{
 		MaxChars: tool.DefaultMaxChars, MaxLines: tool.DefaultMaxLines, Strategy: tool.HeadTail,
-		Head: tool.DefaultShare, Tail: tool.DefaultShare, Archive: tool.KeepAuto, Timeout: DefaultTimeout,
+		Head: tool.DefaultShare, Tail: tool.DefaultShare, Archive: tool.ArchiveAuto, Timeout: DefaultTimeout,
 	})
 }
 

@@ -37,9 +37,9 @@ func (s *Session) record(ctx context.Context, t *boundTool, c tool.Call, a answe
 // of it is not shown, or if the tool says always; never if the tool says never.
 func (t *boundTool) shouldArchive(r tool.Result) bool {
 	switch t.info.Effective.Archive {
-	case tool.KeepNever:
+	case tool.ArchiveNever:
 		return false
-	case tool.KeepAlways:
+	case tool.ArchiveAlways:
 		return r.Whole() != "" || len(r.Parts) > 0
 	}
 	return r.Shown.TotalChars > archiveOver || r.Shown.Cut() || len(r.Parts) > 0

@@ -22,7 +22,7 @@ const shortCall = `<tool_call>{"id":"call_001","tool_name":"long_text","argument
 // Every uuid that a model or client has seen can be loaded after the turn.
 func TestToldUUIDsStay(t *testing.T) {
 	search := `<tool_call>{"id":"call_002","tool_name":"search_tool_history","arguments":{"query":"line 12"}}</tool_call>`
-	always := map[string]host.ToolConfig{"long_text": {Limits: tool.Limits{Archive: tool.KeepAlways}}}
+	always := map[string]host.ToolConfig{"long_text": {Limits: tool.Limits{Archive: tool.ArchiveAlways}}}
 	for _, c := range []struct {
 		why   string
 		calls []string

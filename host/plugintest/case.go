@@ -93,7 +93,7 @@ func (n node) fuzzing(at Problem) *fuzzing {
 }
 
 func (f *file) testCase(n node, tools []string) testCase {
-	c := testCase{name: n.text("name"), at: n.src.at(n.Spot.At)}
+	c := testCase{name: n.text("name"), at: n.src.at(n.Position.At)}
 	if _, ok := n.Values["name"]; !ok {
 		n.Bad("name", tool.Textf(`say in a few words what the case shows: name = "…"`), "the case has no name")
 	}

@@ -42,7 +42,7 @@ const (
 
 // exchange reads one [[http]].
 func (n node) exchange(times string) *exchange {
-	x := &exchange{at: n.src.at(n.Spot.At), method: strings.ToUpper(n.text("method")), url: n.text("url"), status: http.StatusOK}
+	x := &exchange{at: n.src.at(n.Position.At), method: strings.ToUpper(n.text("method")), url: n.text("url"), status: http.StatusOK}
 	if x.url == "" {
 		n.Bad("url", tool.Textf(`write the address, with * for what may be anything: url = "https://api.example.com/*"`), "the request has no url")
 	}

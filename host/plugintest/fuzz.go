@@ -68,7 +68,7 @@ func (s *suite) declared(name string) Problem {
 	list, _ := root.Values["tool"].([]map[string]any)
 	for i, m := range list {
 		if m["name"] == name {
-			return src.at(root.Spot.Key("tool").Item(i).At)
+			return src.at(root.Position.Key("tool").Item(i).At)
 		}
 	}
 	return Problem{File: s.manifest}

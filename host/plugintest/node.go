@@ -80,14 +80,14 @@ func (s *source) at(offset int) Problem {
 }
 
 // wrong adds a problem of a key.
-func (s *source) wrong(at *tomlpos.Spot, _ string, msg, fix tool.Text) {
+func (s *source) wrong(at *tomlpos.Position, _ string, msg, fix tool.Text) {
 	p := s.at(at.At)
 	p.Msg, p.Fix = msg, fix
 	s.problems = append(s.problems, p)
 }
 
 // place returns the position of a key, or one near it.
-func (n node) place(key string) Problem { return n.src.at(n.Spot.Key(key).At) }
+func (n node) place(key string) Problem { return n.src.at(n.Position.Key(key).At) }
 
 func (n node) text(key string) string {
 	s, _ := tomlpos.Typed[string](n.Table, key, tool.Textf("a text, for example %s = \"…\"", key))

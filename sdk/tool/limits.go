@@ -40,21 +40,21 @@ func (s Strategy) Valid() bool {
 	return false
 }
 
-// Keeping says whether a result is committed to the archive.
-type Keeping string
+// ArchiveMode says whether a result is committed to the archive.
+type ArchiveMode string
 
-// KeepAuto archives results over 1,000 characters, KeepAlways every result,
-// KeepNever none. The empty one means KeepAuto.
+// ArchiveAuto archives results over 1,000 characters, ArchiveAlways every result,
+// ArchiveNever none. The empty one means ArchiveAuto.
 const (
-	KeepAuto   Keeping = "auto"
-	KeepAlways Keeping = "always"
-	KeepNever  Keeping = "never"
+	ArchiveAuto   ArchiveMode = "auto"
+	ArchiveAlways ArchiveMode = "always"
+	ArchiveNever  ArchiveMode = "never"
 )
 
 // Layer names the limit that decided a cut, so that a notice can name it.
 type Layer string
 
-// The layers of the ladder, from the tool outwards. LayerNone: nothing cut.
+// The layers of limits, from the tool outwards. LayerNone: nothing cut.
 const (
 	LayerNone     Layer = ""
 	LayerTool     Layer = "tool"     // the manifest's [tool.output]
@@ -119,8 +119,8 @@ type Limits struct {
 	Head float64 `json:"head,omitempty"`
 	Tail float64 `json:"tail,omitempty"`
 	// Keep holds RE2 expressions; lines of the cut middle that match one are shown.
-	Keep    []string `json:"keep,omitempty"`
-	Archive Keeping  `json:"archive,omitempty"`
+	Keep    []string    `json:"keep,omitempty"`
+	Archive ArchiveMode `json:"archive,omitempty"`
 	// Timeout is the deadline of one call.
 	Timeout time.Duration `json:"timeout,omitempty"`
 	// Memory caps each linear memory of the guest.

@@ -51,8 +51,8 @@ func TestBytes(t *testing.T) {
 
 // A layer states what it states; the rest comes from the layer below.
 func TestLimitsOr(t *testing.T) {
-	below := Limits{MaxChars: 8000, MaxLines: 500, Strategy: HeadTail, Head: 0.4, Tail: 0.4, Keep: []string{"x"}, Archive: KeepAuto, Timeout: time.Second, Memory: 1}
-	if got := (Limits{}).Or(below); got.MaxChars != 8000 || got.MaxLines != 500 || got.Head != 0.4 || got.Keep[0] != "x" || got.Timeout != time.Second || got.Memory != 1 || got.Archive != KeepAuto {
+	below := Limits{MaxChars: 8000, MaxLines: 500, Strategy: HeadTail, Head: 0.4, Tail: 0.4, Keep: []string{"x"}, Archive: ArchiveAuto, Timeout: time.Second, Memory: 1}
+	if got := (Limits{}).Or(below); got.MaxChars != 8000 || got.MaxLines != 500 || got.Head != 0.4 || got.Keep[0] != "x" || got.Timeout != time.Second || got.Memory != 1 || got.Archive != ArchiveAuto {
 		t.Errorf("an empty layer changed something: %+v", got)
 	}
 	got := Limits{MaxChars: 300, Tail: 1, Keep: []string{}}.Or(below)

@@ -76,7 +76,7 @@ func (k cutRun) run(ctx context.Context, c *cli) error {
 	}
 	r := tool.Result{Tool: name, Stats: tool.Stats{RawBytes: len(raw)}}.WithWhole(limit.Normalise([]byte(raw)))
 	r.Shown = limit.Fit(r, l, by)
-	if r.Shown.Cut() && l.Archive != tool.KeepNever {
+	if r.Shown.Cut() && l.Archive != tool.ArchiveNever {
 		r.Ref = &tool.Ref{UUID: sampleUUID}
 	}
 	return k.show(c, r, l)
@@ -136,7 +136,7 @@ func (k cutRun) limits(ctx context.Context, c *cli) (l tool.Limits, by limit.By,
 	}
 	return l.Or(tool.Limits{
 		MaxChars: tool.DefaultMaxChars, MaxLines: tool.DefaultMaxLines, Strategy: tool.HeadTail,
-		Head: tool.DefaultShare, Tail: tool.DefaultShare, Archive: tool.KeepAuto,
+		Head: tool.DefaultShare, Tail: tool.DefaultShare, Archive: tool.ArchiveAuto,
 	}), by, nil
 }
 

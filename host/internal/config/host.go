@@ -56,7 +56,7 @@ func (s Settings) Host(p Paths, secrets Lookup, log hclog.Logger, version string
 		cfg.Tools[name] = host.ToolConfig{
 			Limits: tool.Limits{
 				MaxChars: t.MaxChars, MaxLines: t.MaxLines, Strategy: tool.Strategy(t.Strategy), Head: t.Head, Tail: t.Tail, Keep: t.Keep,
-				Archive: tool.Keeping(t.Archive), Timeout: time.Duration(t.Timeout), Memory: t.Memory,
+				Archive: tool.ArchiveMode(t.Archive), Timeout: time.Duration(t.Timeout), Memory: t.Memory,
 			},
 			Config: t.Config, Disabled: t.Disabled, Parallel: t.Parallel,
 		}

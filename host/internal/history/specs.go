@@ -50,12 +50,12 @@ func newSpecs(l tool.Locale) []tool.Spec {
 
 // loadLimits bound what is shown of a load where no agent does.
 func loadLimits() tool.Limits {
-	return tool.Limits{MaxChars: LoadChars, Strategy: tool.HeadOnly, Archive: tool.KeepNever}
+	return tool.Limits{MaxChars: LoadChars, Strategy: tool.HeadOnly, Archive: tool.ArchiveNever}
 }
 
 // searchLimits bound what is shown of a search.
 func searchLimits() tool.Limits {
-	return tool.Limits{MaxChars: tool.DefaultMaxChars, MaxLines: tool.DefaultMaxLines, Strategy: tool.HeadOnly, Archive: tool.KeepNever}
+	return tool.Limits{MaxChars: tool.DefaultMaxChars, MaxLines: tool.DefaultMaxLines, Strategy: tool.HeadOnly, Archive: tool.ArchiveNever}
 }
 
 // A param is one argument in a JSON schema. Constraints is JSON with a comma at its

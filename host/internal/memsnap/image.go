@@ -87,8 +87,8 @@ func (im *Image) Close() error {
 	return im.drop()
 }
 
-// hold keeps the image for a memory.
-func (im *Image) hold() error {
+// retain keeps the image for a memory.
+func (im *Image) retain() error {
 	for {
 		n := im.refs.Load()
 		if n == 0 || im.closed.Load() {
@@ -100,7 +100,7 @@ func (im *Image) hold() error {
 	}
 }
 
-// drop gives a hold up; the last one takes the image away.
+// drop releases the image; the last release deletes it.
 func (im *Image) drop() error {
 	if im.refs.Add(-1) > 0 {
 		return nil

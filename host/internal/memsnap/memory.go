@@ -151,7 +151,7 @@ func (m *Memory) Adopt(im *Image) (resize bool, err error) {
 	if im.size > m.limit {
 		return false, errors.New("the image is beyond the memory's limit")
 	}
-	if err := im.hold(); err != nil {
+	if err := im.retain(); err != nil {
 		return false, err
 	}
 	if err := m.lay(im); err != nil {

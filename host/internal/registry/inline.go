@@ -31,9 +31,9 @@ func selfContained(file string, text []byte) ([]byte, *Problem) {
 		if t.ParamsFile == "" {
 			continue
 		}
-		spot := tools.Item(i).Key("params_file")
+		position := tools.Item(i).Key("params_file")
 		problem := &Problem{File: file, Key: "tool.params_file", Fix: tool.Textf("write the schema into [tool.params]")}
-		problem.Line, problem.Col = tomlpos.LineCol(string(text), spot.At)
+		problem.Line, problem.Col = tomlpos.LineCol(string(text), position.At)
 		schema, err := beside(file, t.ParamsFile)
 		if err != nil {
 			err = msg.Errorf("it cannot be read")
@@ -46,7 +46,7 @@ func selfContained(file string, text []byte) ([]byte, *Problem) {
 			problem.Msg = tool.Textf("the schema in %s cannot be packed: %s", t.ParamsFile, err)
 			return nil, problem
 		}
-		out = out[:spot.At] + "params = " + inline + out[literalEnd(out, spot.Value):]
+		out = out[:position.At] + "params = " + inline + out[literalEnd(out, position.Value):]
 	}
 	return []byte(out), nil
 }

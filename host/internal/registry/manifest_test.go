@@ -111,7 +111,7 @@ empty_ok = true`, 1)))
 				Params: json.RawMessage(`{"type":"object","required":["pattern"],"properties":{"pattern":{"type":"string"}}}`),
 				Output: tool.Limits{
 					MaxChars: 8000, MaxLines: 100, Strategy: tool.HeadOnly, Head: 0.4, Tail: 0.4, Keep: []string{"error", "panic"},
-					Archive: tool.KeepAuto, Timeout: 10 * time.Second, Memory: 64 << 20,
+					Archive: tool.ArchiveAuto, Timeout: 10 * time.Second, Memory: 64 << 20,
 				},
 				Hints:    tool.Hints{ReadOnly: true},
 				Examples: []tool.Example{{Ask: "Where?", Args: json.RawMessage(`{"pattern":"x"}`)}},

@@ -18,7 +18,7 @@ import (
 type jsonWriter struct {
 	bytes.Buffer
 	// bad receives values that JSON cannot represent.
-	bad func(s *tomlpos.Spot, what, fix tool.Text)
+	bad func(s *tomlpos.Position, what, fix tool.Text)
 	// visible removes unseen characters from descriptions, titles and the like.
 	visible bool
 	// strict refuses them everywhere else, and bounds the texts.
@@ -26,7 +26,7 @@ type jsonWriter struct {
 }
 
 // value writes v, whose position is s. It cleans text under keys that people read.
-func (w *jsonWriter) value(v any, s *tomlpos.Spot, key string) {
+func (w *jsonWriter) value(v any, s *tomlpos.Position, key string) {
 	switch v := v.(type) {
 	case map[string]any:
 		w.object(v, s)
@@ -50,7 +50,7 @@ func (w *jsonWriter) value(v any, s *tomlpos.Spot, key string) {
 	}
 }
 
-func (w *jsonWriter) object(m map[string]any, s *tomlpos.Spot) {
+func (w *jsonWriter) object(m map[string]any, s *tomlpos.Position) {
 	w.WriteByte('{')
 	n := 0
 	for _, k := range s.Order {
@@ -71,7 +71,7 @@ func (w *jsonWriter) object(m map[string]any, s *tomlpos.Spot) {
 
 // text writes a string. In a choice or a default every byte has a meaning, so
 // text refuses invisible characters there instead of removing them.
-func (w *jsonWriter) text(v string, s *tomlpos.Spot, key string) {
+func (w *jsonWriter) text(v string, s *tomlpos.Position, key string) {
 	read := w.visible && isProse(key)
 	if read {
 		if v = text.Clean(v); len(v) > maxDescription {
@@ -92,7 +92,7 @@ func hiddenFix() tool.Text {
 	return tool.Textf("remove them: a person who approves the plugin must see all of it")
 }
 
-func (w *jsonWriter) name(k string, s *tomlpos.Spot) {
+func (w *jsonWriter) name(k string, s *tomlpos.Position) {
 	switch {
 	case !w.strict:
 	case len(k) > maxKey:
@@ -132,10 +132,10 @@ func (t table) asJSON(key string) json.RawMessage {
 	if !ok {
 		return nil
 	}
-	w := jsonWriter{visible: key == "params", strict: true, bad: func(s *tomlpos.Spot, what, fix tool.Text) {
+	w := jsonWriter{visible: key == "params", strict: true, bad: func(s *tomlpos.Position, what, fix tool.Text) {
 		t.d.add(s.Value, Problem{Key: t.Name(key), Msg: tool.Textf("%s: %s", t.Name(key), what), Fix: fix})
 	}}
-	w.value(v, t.Spot.Key(key), "")
+	w.value(v, t.Position.Key(key), "")
 	if most := map[string]int{"params": maxThirdPartySchema, "args": maxExample}[key]; w.Len() > most {
 		t.Bad(key, tool.Textf("shorten it to %d bytes", most), "%s takes %d bytes as JSON", t.Name(key), w.Len())
 	}

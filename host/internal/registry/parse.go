@@ -196,9 +196,9 @@ func (r reader) settings(t table) []Setting {
 		return nil
 	}
 	var out []Setting
-	for i, name := range t.Spot.Order {
+	for i, name := range t.Position.Order {
 		if i == maxList {
-			t.Bad(name, tool.Textf("shorten them to %d", maxList), "%s holds %d settings", t.Path, len(t.Spot.Order))
+			t.Bad(name, tool.Textf("shorten them to %d", maxList), "%s holds %d settings", t.Path, len(t.Position.Order))
 			break
 		}
 		c := t.table(name)
@@ -206,7 +206,7 @@ func (r reader) settings(t table) []Setting {
 			continue
 		}
 		if !settingName().MatchString(name) {
-			t.d.add(t.Spot.Key(name).At, Problem{Key: t.Name(name), Msg: tool.Textf("%q cannot name a setting", name), Fix: tool.Textf("write a letter, then letters, digits, _ and -, at most 64 characters")})
+			t.d.add(t.Position.Key(name).At, Problem{Key: t.Name(name), Msg: tool.Textf("%q cannot name a setting", name), Fix: tool.Textf("write a letter, then letters, digits, _ and -, at most 64 characters")})
 		}
 		s := Setting{Name: name, Description: c.text("description", maxDescription)}
 		if !c.need("type", tool.Textf(`write type = "string", "integer", "number" or "boolean"`)) {

@@ -112,7 +112,7 @@ func (r reader) output(t table) tool.Limits {
 		l.Keep = append(l.Keep, s)
 	})
 	if _, ok := t.Values["archive"]; ok {
-		l.Archive = tool.Keeping(t.oneOf("archive", string(tool.KeepAuto), string(tool.KeepAlways), string(tool.KeepNever)))
+		l.Archive = tool.ArchiveMode(t.oneOf("archive", string(tool.ArchiveAuto), string(tool.ArchiveAlways), string(tool.ArchiveNever)))
 	}
 	t.Get("archive")
 	t.done()
@@ -149,7 +149,7 @@ func (r reader) params(t table) (json.RawMessage, *schema.Schema) {
 	}
 	for i, name := range compiled.Required() {
 		if !slices.Contains(compiled.Names(), name) {
-			at := t.Spot.Key("params").Key("required").Item(i).Value
+			at := t.Position.Key("params").Key("required").Item(i).Value
 			t.d.add(at, Problem{Key: t.Name("params.required"), Msg: tool.Textf("%s names %q, which is not among the properties", t.Name("params.required"), name), Fix: tool.Textf("declare it below properties, or fix the spelling"), Warning: true})
 		}
 	}
@@ -158,12 +158,12 @@ func (r reader) params(t table) (json.RawMessage, *schema.Schema) {
 
 // badSchema notes a schema's error at the place it is about.
 func (r reader) badSchema(t table, inFile bool, err error) {
-	key, at := "params", t.Spot.Key("params").Value
+	key, at := "params", t.Position.Key("params").Value
 	se := (*schema.Error)(nil)
 	if inFile {
-		key, at = "params_file", t.Spot.Key("params_file").Value
+		key, at = "params_file", t.Position.Key("params_file").Value
 	} else if errors.As(err, &se) {
-		s := t.Spot.Key("params")
+		s := t.Position.Key("params")
 		for _, p := range se.Path {
 			s = step(s, p)
 		}
@@ -173,7 +173,7 @@ func (r reader) badSchema(t table, inFile bool, err error) {
 }
 
 // step follows one key or element number of a JSON pointer.
-func step(s *tomlpos.Spot, name string) *tomlpos.Spot {
+func step(s *tomlpos.Position, name string) *tomlpos.Position {
 	var i int
 	if len(s.Items) > 0 {
 		if _, err := fmt.Sscan(name, &i); err == nil && i >= 0 {

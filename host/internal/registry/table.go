@@ -39,7 +39,7 @@ func (d *doc) add(at int, p Problem) {
 }
 
 // wrong adds an error at a value, or at the table without one.
-func (d *doc) wrong(at *tomlpos.Spot, name string, msg, fix tool.Text) {
+func (d *doc) wrong(at *tomlpos.Position, name string, msg, fix tool.Text) {
 	d.add(at.Value, Problem{Key: name, Msg: msg, Fix: fix})
 }
 
@@ -52,7 +52,7 @@ type table struct {
 
 // warn is bad for what does not keep the plugin from running.
 func (t table) warn(key string, fix tool.Text, format string, args ...any) {
-	t.d.add(t.Spot.Key(key).Value, Problem{Key: t.Name(key), Msg: tool.Textf(format, args...), Fix: fix, Warning: true})
+	t.d.add(t.Position.Key(key).Value, Problem{Key: t.Name(key), Msg: tool.Textf(format, args...), Fix: fix, Warning: true})
 }
 
 // str returns a short string without the characters that a reader cannot see.
@@ -172,7 +172,7 @@ func (t table) oneOf(key string, choices ...string) string {
 	return s
 }
 
-// strings returns a list of strings; each is called with its spot.
+// strings returns a list of strings; each is called with its position.
 func (t table) strings(key string, each func(s string, at int)) {
 	list, ok := tomlpos.Typed[[]any](t.Table, key, tool.Textf("a list of strings, for example %s = [\"…\"]", key))
 	if !ok {
@@ -184,7 +184,7 @@ func (t table) strings(key string, each func(s string, at int)) {
 			t.BadItem(key, i, e, tool.Textf("write a string"))
 			continue
 		}
-		each(s, t.Spot.Key(key).Item(i).Value)
+		each(s, t.Position.Key(key).Item(i).Value)
 	}
 }
 
@@ -215,7 +215,7 @@ func (t table) need(key string, fix tool.Text) bool {
 	if _, ok := t.Values[key]; ok {
 		return true
 	}
-	at := t.Spot.Value
+	at := t.Position.Value
 	t.d.add(at, Problem{Key: t.Name(key), Msg: tool.Textf("%s is missing", t.Name(key)), Fix: fix})
 	return false
 }
@@ -227,7 +227,7 @@ func (t table) done() {
 		if near := text.Nearest(key, t.Known()); len(near) > 0 {
 			fix = tool.Textf("perhaps %s is meant", near[0])
 		}
-		t.d.add(t.Spot.Key(key).At, Problem{Key: t.Name(key), Msg: tool.Textf("%s is not a key this host knows, and is ignored", t.Name(key)), Fix: fix, Warning: true})
+		t.d.add(t.Position.Key(key).At, Problem{Key: t.Name(key), Msg: tool.Textf("%s is not a key this host knows, and is ignored", t.Name(key)), Fix: fix, Warning: true})
 	}
 }
 

@@ -96,13 +96,6 @@ func (q *commitQueue) handOff() {
 	}
 }
 
-// len returns the number of waiting jobs.
-func (q *commitQueue) len() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.waiting)
-}
-
 // errUncommitted is the result of a job whose transaction ended in a panic.
 var errUncommitted = msg.Errorf("the write was not made")
 

@@ -196,3 +196,10 @@ func TestAPanicInAWrite(t *testing.T) {
 		t.Errorf("the writer is blocked: %v", err)
 	}
 }
+
+// len returns the number of waiting jobs.
+func (q *commitQueue) len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting)
+}

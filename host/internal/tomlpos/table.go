@@ -12,9 +12,9 @@ import (
 // for concurrent use.
 type Table struct {
 	// Path is the full name, for example tool.output; empty: the document itself.
-	Path   string
-	Values map[string]any
-	Spot   *Spot
+	Path     string
+	Values   map[string]any
+	Position *Position
 
 	tell  Teller
 	known []string
@@ -22,11 +22,11 @@ type Table struct {
 
 // A Teller receives one fault: its position, the full name of the key, the problem
 // and the fix.
-type Teller func(at *Spot, name string, msg, fix tool.Text)
+type Teller func(at *Position, name string, msg, fix tool.Text)
 
 // NewTable makes the table of a whole document.
-func NewTable(values map[string]any, root *Spot, tell Teller) *Table {
-	return &Table{Values: values, Spot: root, tell: tell}
+func NewTable(values map[string]any, root *Position, tell Teller) *Table {
+	return &Table{Values: values, Position: root, tell: tell}
 }
 
 // Name is a key's full name, as messages show it.
@@ -39,7 +39,7 @@ func (t *Table) Name(key string) string {
 
 // Bad reports a fault of a key's value, or of the table if the key is missing.
 func (t *Table) Bad(key string, fix tool.Text, format string, args ...any) {
-	t.tell(t.Spot.Key(key), t.Name(key), tool.Textf(format, args...), fix)
+	t.tell(t.Position.Key(key), t.Name(key), tool.Textf(format, args...), fix)
 }
 
 // Get returns a key's raw value and marks the key as known.
@@ -71,7 +71,7 @@ func (t *Table) Child(key string) *Table {
 	if !ok {
 		return nil
 	}
-	return t.below(key, m, t.Spot.Key(key))
+	return t.below(key, m, t.Position.Key(key))
 }
 
 // Children returns the tables of a list of at most so many, be it written as [[key]]
@@ -94,7 +94,7 @@ func (t *Table) Children(key string, most int) []*Table {
 	var out []*Table
 	for i, e := range t.Some(key, list, most) {
 		if m, isTable := e.(map[string]any); isTable {
-			out = append(out, t.below(key, m, t.Spot.Key(key).Item(i)))
+			out = append(out, t.below(key, m, t.Position.Key(key).Item(i)))
 			continue
 		}
 		t.BadItem(key, i, e, tool.Textf("write a table: { … }"))
@@ -113,7 +113,7 @@ func (t *Table) Some(key string, list []any, most int) []any {
 
 // BadItem tells that an element of a list is of another kind than it should be.
 func (t *Table) BadItem(key string, i int, v any, fix tool.Text) {
-	t.tell(t.Spot.Key(key).Item(i), t.Name(key), tool.Textf("%s[%d] is %s", t.Name(key), i, Kind(v)), fix)
+	t.tell(t.Position.Key(key).Item(i), t.Name(key), tool.Textf("%s[%d] is %s", t.Name(key), i, Kind(v)), fix)
 }
 
 // Known lists the keys that were asked for, in that order.
@@ -124,7 +124,7 @@ func (t *Table) Unknown() (out []string) {
 	if t == nil {
 		return nil
 	}
-	for _, key := range t.Spot.Order {
+	for _, key := range t.Position.Order {
 		if !slices.Contains(t.known, key) {
 			out = append(out, key)
 		}
@@ -132,8 +132,8 @@ func (t *Table) Unknown() (out []string) {
 	return out
 }
 
-func (t *Table) below(key string, m map[string]any, at *Spot) *Table {
-	return &Table{Path: t.Name(key), Values: m, Spot: at, tell: t.tell}
+func (t *Table) below(key string, m map[string]any, at *Position) *Table {
+	return &Table{Path: t.Name(key), Values: m, Position: at, tell: t.tell}
 }
 
 // Kind names the type of a decoded value for people.

@@ -28,61 +28,61 @@ func Decode(text string, into any) (md toml.MetaData, err error) {
 // more, and the TOML library takes quadratic time for very long keys.
 const MaxDepth = 64
 
-// A Spot is one place of a document. A tree of them mirrors the document: every
+// A Position is one place of a document. A tree of them mirrors the document: every
 // table, key and array element with the place where it was written.
-type Spot struct {
-	At    int              // byte offset of the key, or of the header that made a table
-	Value int              // byte offset of the value; at for tables with a header
-	kids  map[string]*Spot // a table's keys
-	Order []string         // kids in document order
-	Items []*Spot          // an array's elements
+type Position struct {
+	At    int                  // byte offset of the key, or of the header that made a table
+	Value int                  // byte offset of the value; at for tables with a header
+	kids  map[string]*Position // a table's keys
+	Order []string             // kids in document order
+	Items []*Position          // an array's elements
 }
 
-// child returns the spot of a key, making it if the document has not named it yet.
-func (s *Spot) child(name string, at int) *Spot {
+// child returns the position of a key, making it if the document has not named it yet.
+func (s *Position) child(name string, at int) *Position {
 	if c, ok := s.kids[name]; ok {
 		return c
 	}
 	if s.kids == nil {
-		s.kids = map[string]*Spot{}
+		s.kids = map[string]*Position{}
 	}
-	c := &Spot{At: at, Value: at}
+	c := &Position{At: at, Value: at}
 	s.kids[name] = c
 	s.Order = append(s.Order, name)
 	return c
 }
 
-// table is the spot that a key path continues in: of an array of tables it is
+// table is the position that a key path continues in: of an array of tables it is
 // the last element.
-func (s *Spot) table() *Spot {
+func (s *Position) table() *Position {
 	if len(s.Items) > 0 {
 		return s.Items[len(s.Items)-1]
 	}
 	return s
 }
 
-// Key returns a known key's spot, or s itself, so that a position is always near.
-func (s *Spot) Key(name string) *Spot {
+// Key returns a known key's position, or s itself, so that a position is always near.
+func (s *Position) Key(name string) *Position {
 	if c, ok := s.kids[name]; ok {
 		return c
 	}
 	return s
 }
 
-// Item returns an element's spot, or s itself.
-func (s *Spot) Item(i int) *Spot {
+// Item returns an element's position, or s itself.
+func (s *Position) Item(i int) *Position {
 	if i < len(s.Items) {
 		return s.Items[i]
 	}
 	return s
 }
 
-// Locate reads a document into its spot tree. It expects text that the TOML
+// Locate reads a document into its position tree. It expects text that the TOML
 // library accepts, and ends on any other text too, with whatever tree it has;
 // ok is false when the document nests deeper than MaxDepth.
-func Locate(text string) (root *Spot, ok bool) {
+func Locate(text string) (root *Position, ok bool) {
 	sc := &scanner{s: text, i: len(text) - len(strings.TrimPrefix(text, "\uFEFF"))}
-	root = &Spot{}
+	root = &Position{}
 	here := root
 	for {
 		sc.skip(true)
@@ -106,7 +106,7 @@ type scanner struct {
 }
 
 // header reads [a.b] or [[a.b]] and returns the table it opens.
-func (sc *scanner) header(root *Spot) *Spot {
+func (sc *scanner) header(root *Position) *Position {
 	at := sc.i
 	sc.i++
 	array := sc.peek() == '['
@@ -121,7 +121,7 @@ func (sc *scanner) header(root *Spot) *Spot {
 			here = c.table()
 			continue
 		}
-		here = &Spot{At: at, Value: at}
+		here = &Position{At: at, Value: at}
 		c.Items = append(c.Items, here)
 	}
 	if !array && here != root {
@@ -131,7 +131,7 @@ func (sc *scanner) header(root *Spot) *Spot {
 }
 
 // pair reads key = value into the table.
-func (sc *scanner) pair(table *Spot, depth int) {
+func (sc *scanner) pair(table *Position, depth int) {
 	parts := sc.key()
 	for _, p := range parts {
 		table = table.child(p.name, p.at)
@@ -147,7 +147,7 @@ func (sc *scanner) pair(table *Spot, depth int) {
 }
 
 // into reads a value.
-func (sc *scanner) into(s *Spot, depth int) {
+func (sc *scanner) into(s *Position, depth int) {
 	s.Value = sc.i
 	if depth > MaxDepth || sc.deep {
 		sc.deep = true
@@ -158,7 +158,7 @@ func (sc *scanner) into(s *Spot, depth int) {
 		sc.text()
 	case '[':
 		sc.elements(']', func() {
-			item := &Spot{At: sc.i}
+			item := &Position{At: sc.i}
 			s.Items = append(s.Items, item)
 			sc.into(item, depth+1)
 		})
@@ -341,7 +341,7 @@ func Read(text string) Document {
 // A Document is a text with its tree.
 type Document struct {
 	text string
-	root *Spot
+	root *Position
 }
 
 // Position returns the line and column, both from 1, of the key at a path;

@@ -9,7 +9,7 @@ import (
 )
 
 // find follows a path of keys and element numbers.
-func (s *Spot) find(path ...any) *Spot {
+func (s *Position) find(path ...any) *Position {
 	for _, p := range path {
 		switch p := p.(type) {
 		case string:
@@ -88,7 +88,7 @@ func at(text string, off int) string {
 }
 
 // FuzzLocate holds the scanner to the TOML library: whatever that accepts has
-// the same keys and as many elements in the spot tree.
+// the same keys and as many elements in the position tree.
 func FuzzLocate(f *testing.F) {
 	for _, s := range []string{
 		"a = 1\n[t]\nb.c = {d = [1, {e = 2}]}\n[[x]]\n[[x]]\ny = '''z'''\n",
@@ -110,7 +110,7 @@ func FuzzLocate(f *testing.F) {
 	})
 }
 
-func same(t *testing.T, doc, path string, v any, s *Spot) {
+func same(t *testing.T, doc, path string, v any, s *Position) {
 	t.Helper()
 	switch v := v.(type) {
 	case map[string]any:

@@ -25,7 +25,7 @@ func (t *turn) outlasts(r tool.Result) bool {
 		return true
 	}
 	info, ok := t.s.Host.Tool(r.Tool)
-	return ok && info.Effective.Archive == tool.KeepAlways
+	return ok && info.Effective.Archive == tool.ArchiveAlways
 }
 
 // unrefer removes the archive reference of every entry that its message contains in
