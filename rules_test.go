@@ -92,6 +92,7 @@ var levels = map[string]int{
 	"host/internal/callargs":         3,
 	"host/internal/answer":           3,
 	"host/internal/history":          5,
+	"host/internal/memory":           5,
 	"host/internal/runner":           5,
 	"host/internal/upstream":         6,
 	"host/internal/hostile":          10,

@@ -94,6 +94,9 @@ type Config struct {
 	// Trigger says who decides that an archived result is needed again. Empty:
 	// TriggerModel.
 	Trigger Trigger
+	// Across says that the results of the user's earlier conversations can be read: the
+	// system prompt tells the model to search them.
+	Across bool
 	// SemanticThreshold is the score, up to 1, from which on TriggerSemantic and
 	// TriggerHybrid take a match for good: a share of the question's words, of
 	// which two must be in it at least, or a cosine of vectors. 0:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -114,7 +115,12 @@ func (r *run) recall() json.RawMessage {
 	if policy == nil || !prompt.HasTool(r.specs, prompt.LoadTool) {
 		return nil
 	}
-	m := policy.Recall(r.ctx, r.msgs[r.memory.question].Text, r.archived())
+	shown := r.shownLoads()
+	if p, ok := policy.(recall.Policy); ok {
+		p.Near = r.near(shown)
+		policy = p
+	}
+	m := policy.Recall(r.ctx, r.msgs[r.memory.question].Text, r.archived(shown))
 	e := Recalled{Score: m.Score, By: m.By, Fallback: m.Fallback, Hinted: m.Hint, Preloaded: m.Load}
 	if len(m.Best) == 0 {
 		if e.Fallback != "" {
@@ -132,13 +138,35 @@ func (r *run) recall() json.RawMessage {
 	if !m.Load {
 		return nil
 	}
+	if lines := m.Best[0].Lines; lines != "" {
+		return json.RawMessage(`{"uuid":` + prompt.Quote(e.UUIDs[0]) + `,"lines":` + prompt.Quote(lines) + `}`)
+	}
 	return json.RawMessage(`{"uuid":` + prompt.Quote(e.UUIDs[0]) + `}`)
 }
 
-// archived returns the placeholders of the history, the newest first, each result
-// once. A result that a load still shows is not among them.
-func (r *run) archived() []recall.Candidate {
-	var out []recall.Candidate
+// maxNear is how many results the stored vectors are asked for.
+const maxNear = 8
+
+// near returns the search by stored vectors; nil: the tools have none.
+func (r *run) near(shown map[string]bool) func(context.Context, string) ([]recall.Candidate, error) {
+	box, ok := r.box.(Rememberer)
+	if !ok {
+		return nil
+	}
+	return func(ctx context.Context, question string) ([]recall.Candidate, error) {
+		found, err := box.Near(ctx, question, maxNear)
+		var out []recall.Candidate
+		for _, f := range found {
+			if !shown[f.Ref.UUID] {
+				out = append(out, recall.Candidate{Tool: f.Tool, Ref: f.Ref, Lines: fmt.Sprintf("%d-%d", f.First, f.Last), Score: f.Score})
+			}
+		}
+		return out, err
+	}
+}
+
+// shownLoads are the results that a load still shows.
+func (r *run) shownLoads() map[string]bool {
 	seen := map[string]bool{}
 	for _, m := range r.msgs[:r.memory.question] {
 		for _, e := range m.Results {
@@ -147,12 +175,35 @@ func (r *run) archived() []recall.Candidate {
 			}
 		}
 	}
+	return seen
+}
+
+// archived returns the placeholders of the history, the newest first, then the results
+// of earlier conversations where those can be read, each once. A result that a load
+// still shows is not among them, nor is one whose text was removed.
+func (r *run) archived(shown map[string]bool) []recall.Candidate {
+	var out []recall.Candidate
+	box, remembers := r.box.(Rememberer)
+	seen := maps.Clone(shown)
 	for _, m := range slices.Backward(r.msgs[:r.memory.question]) {
 		for _, e := range slices.Backward(m.Results) {
 			if e.Folded && !e.Ephemeral && e.Ref != nil && !seen[e.Ref.UUID] && len(out) < maxCandidates {
 				seen[e.Ref.UUID] = true
+				if remembers && box.Ref(r.ctx, e.Ref.UUID) == nil {
+					continue
+				}
 				out = append(out, recall.Candidate{Tool: e.Tool, Ref: e.Ref})
 			}
+		}
+	}
+	if !remembers {
+		return out
+	}
+	earlier, _ := box.Earlier(r.ctx, maxCandidates) // without them this conversation's remain
+	for _, e := range earlier {
+		if !seen[e.Ref.UUID] && len(out) < maxCandidates {
+			seen[e.Ref.UUID] = true
+			out = append(out, recall.Candidate{Tool: e.Tool, Ref: e.Ref})
 		}
 	}
 	return out

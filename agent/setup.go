@@ -64,7 +64,7 @@ func (l *Loop) setUp(ctx context.Context, history []Message, question string) se
 	if c := l.cfg.Choice; c.Must && c.Tool != "" {
 		s.specs = slices.DeleteFunc(slices.Clone(s.specs), func(t tool.Spec) bool { return t.Name != c.Tool })
 	}
-	s.prompt = prompt.Input{Locale: s.locale, Tools: s.specs, Budget: l.cfg.ToolsChars, First: question, Extra: l.cfg.SystemExtra, Today: l.cfg.Now()}
+	s.prompt = prompt.Input{Locale: s.locale, Tools: s.specs, Budget: l.cfg.ToolsChars, First: question, Extra: l.cfg.SystemExtra, Across: l.cfg.Across, Today: l.cfg.Now()}
 	if f := l.cfg.Format; f != nil {
 		s.prompt.Json, s.prompt.Schema = true, f.Schema
 	}

@@ -24,6 +24,29 @@ type Localiser interface {
 	In(l tool.Locale) Toolbox
 }
 
+// A Rememberer is a Toolbox that finds archived results beside those whose placeholders
+// are in the conversation. It is optional.
+type Rememberer interface {
+	// Near returns the results that a question is nearest to by its meaning, the
+	// nearest first. Nil without an error: it has no vectors to compare.
+	Near(ctx context.Context, question string, n int) ([]Remembered, error)
+	// Earlier returns the newest results of the user's other conversations; nil: they
+	// cannot be read here.
+	Earlier(ctx context.Context, n int) ([]Remembered, error)
+	// Ref returns an archived result as it is now; nil: its text was removed.
+	Ref(ctx context.Context, uuid string) *tool.Ref
+}
+
+// A Remembered is an archived result that a question may be about.
+type Remembered struct {
+	Tool string
+	Ref  *tool.Ref
+	// First and Last are the lines of the passage that is nearest, Score its cosine;
+	// all are 0 where no vectors were compared.
+	First, Last int
+	Score       float64
+}
+
 // An Explainer is a Toolbox that knows why a tool is not among its Tools. It is
 // optional.
 type Explainer interface {

@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/host/internal/catalog"
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/history"
+	"github.com/weirhost/weir/host/internal/memory"
 	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/runner"
@@ -38,9 +39,10 @@ type Host struct {
 	log       hclog.Logger
 	engines   atomic.Pointer[runner.Engines]
 	archive   archive.Store
-	callLog   CallLog       // nil: none
-	builtin   history.Tools // load_tool_history and search_tool_history
-	temp      string        // folder of a temporary archive; empty: none
+	callLog   CallLog        // nil: none
+	builtin   history.Tools  // load_tool_history and search_tool_history
+	meaning   *memory.Memory // vectors and summaries of results
+	temp      string         // folder of a temporary archive; empty: none
 	answers   *answer.Cache
 	catalog   *catalog.Catalog // which plugins may run
 	index     *modindex.Index
@@ -140,7 +142,13 @@ func (h *Host) openArchive(ctx context.Context) (err error) {
 		return err
 	}
 	h.archive = results
-	h.builtin = history.Tools{Store: results, Log: h.log}
+	h.meaning = memory.New(results, h.log, h.memoryConfig)
+	h.builtin = history.Tools{Store: results, Near: h.meaning.Near, Log: h.log}
+	h.calls.Add(1)
+	go func() {
+		defer h.calls.Done()
+		h.meaning.Run(h.closing)
+	}()
 	return nil
 }
 
@@ -208,7 +216,7 @@ func (h *Host) Tools() []plugin.ToolInfo {
 	for _, t := range h.current.Load().usable() {
 		out = append(out, t.info)
 	}
-	for _, spec := range history.Specs(tool.En) {
+	for _, spec := range h.ownTools() {
 		out = append(out, builtinInfo(spec))
 	}
 	return out
@@ -219,12 +227,17 @@ func (h *Host) Tool(name string) (plugin.ToolInfo, bool) {
 	if t, ok := h.current.Load().tools[name]; ok && t.source.Refusal() == nil {
 		return t.info, true
 	}
-	for _, spec := range history.Specs(tool.En) {
+	for _, spec := range h.ownTools() {
 		if spec.Name == name {
 			return builtinInfo(spec), true
 		}
 	}
 	return plugin.ToolInfo{}, false
+}
+
+// ownTools returns the host's own tools.
+func (h *Host) ownTools() []tool.Spec {
+	return history.Specs(tool.En, h.settings.Load().Archive.UserScope)
 }
 
 func builtinInfo(spec tool.Spec) plugin.ToolInfo {

@@ -65,6 +65,9 @@ func (s *Session) archive(ctx context.Context, t *boundTool, c tool.Call, a answ
 	}
 	r.Ref = e.Ref()
 	r.Sources = e.Sources
+	if !again {
+		s.h.meaning.Added(e, s.locale)
+	}
 	if again {
 		r.Ref.Again = true
 		r.Shown = t.highlights.Fit(r, t.info.Effective, t.by) // the notice of a repetition needs room

@@ -71,7 +71,7 @@ func (s *Session) scope() archive.Scope {
 // Tools returns what can be called now: the plugins' tools by name, then the host's
 // own. The slice is the caller's.
 func (s *Session) Tools() []tool.Spec {
-	usable, own := s.h.current.Load().usable(), history.Specs(s.locale)
+	usable, own := s.h.current.Load().usable(), history.Specs(s.locale, s.sharesArchive())
 	out := make([]tool.Spec, 0, len(usable)+len(own))
 	for _, b := range usable {
 		out = append(out, b.info.Spec)

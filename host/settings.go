@@ -65,6 +65,15 @@ type Settings struct {
 	// SummariseOver is the length, in characters, over which Summarise is called. 0
 	// or negative: DefaultSummariseOver.
 	SummariseOver int
+	// Embed returns a vector for each text and the name of the model that made them.
+	// The vectors of archived results are stored in the background, and searched by
+	// meaning. If nil, results are found by words.
+	Embed func(ctx context.Context, texts []string) (vectors [][]float32, model string, err error)
+	// Brief writes the summary of a placeholder with a model, in the background. If
+	// nil, it is an extract. BriefOver is the length, in characters, of the results
+	// that get one.
+	Brief     func(ctx context.Context, r SummaryRequest) (Summary, error)
+	BriefOver int
 }
 
 // Defaults of Settings. Those of limits are in package tool.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -159,8 +160,34 @@ func (a *archives) searchArchives(w http.ResponseWriter, r *http.Request) error 
 		e := h.Entry
 		hits[i] = api.Hit{UUID: e.UUID, Conversation: e.Scope.Conversation, Tool: e.Tool, Query: e.Query, Created: e.Created, Line: h.Line, Snippet: h.Snippet}
 	}
+	scope.Everywhere = scope.Conversation == ""
+	near, err := a.host.Near(r.Context(), scope, q.Get("q"), maxNear)
+	if err != nil {
+		a.log.Warn("the archives are searched by words only", "error", err)
+	}
+	hits = append(hits, nearHits(near, hits)...)
 	httpjson.Write(w, http.StatusOK, api.Found{Hits: hits, Archives: found.Archives, Scanned: found.Scanned, Left: found.Left})
 	return nil
+}
+
+// maxNear is how many results a search adds for their meaning, leastScore the likeness
+// under which a passage is about something else.
+const (
+	maxNear    = 10
+	leastScore = 0.3
+)
+
+// nearHits returns the results that are near in meaning and were not found by words.
+func nearHits(near []archive.Near, byWords []api.Hit) (out []api.Hit) {
+	for _, n := range near {
+		e := n.Entry
+		if n.Score < leastScore || slices.ContainsFunc(byWords, func(h api.Hit) bool { return h.UUID == e.UUID }) {
+			continue
+		}
+		out = append(out, api.Hit{UUID: e.UUID, Conversation: e.Scope.Conversation, Tool: e.Tool, Query: e.Query, Created: e.Created,
+			Line: n.First, LastLine: n.Last, Score: n.Score, Snippet: e.Summary})
+	}
+	return out
 }
 
 // pruneArchives removes what retention does not keep. The sums are everybody's,

@@ -109,6 +109,7 @@ type promptKey struct {
 	native bool
 	budget int
 	extra  string
+	across bool
 	year   int
 	day    int
 }
@@ -141,7 +142,7 @@ func (k *Kit) written(in Input) *toolTexts {
 // again, of texts that are written already.
 func (k *Kit) Prompt(in Input) System {
 	keeps := !in.Json && len(in.Extra) <= maxExtra
-	key := promptKey{in.Locale, in.Native, in.Budget, in.Extra, in.Today.Year(), in.Today.YearDay()}
+	key := promptKey{in.Locale, in.Native, in.Budget, in.Extra, in.Across, in.Today.Year(), in.Today.YearDay()}
 	if keeps {
 		k.mu.Lock()
 		sp, ok := k.prompts[key]

@@ -60,6 +60,8 @@ type Input struct {
 	// are shown whole when not all can be.
 	First string
 	Extra string
+	// Across says that results of the user's earlier conversations can be read.
+	Across bool
 	// Json asks for an answer that is one JSON object, schema for its JSON Schema;
 	// nil: any object.
 	Json   bool
@@ -80,7 +82,11 @@ func New(in Input) System {
 		parts = append(parts, w.introTools, w.callForm+"\n"+w.callRules, list.text, w.plainHead+"\n"+w.plainExample)
 	}
 	if HasTool(in.Tools, LoadTool) {
-		parts = append(parts, w.archiveRules)
+		rules := w.archiveRules
+		if in.Across {
+			rules += w.acrossRules
+		}
+		parts = append(parts, rules)
 	}
 	if in.Extra != "" {
 		parts = append(parts, in.Extra)

@@ -16,6 +16,7 @@ type Texts struct {
 	plainHead           string
 	plainExample        string
 	archiveRules        string
+	acrossRules         string // after archiveRules
 	date                string // year-month-day, weekday
 	weekdays            [7]string
 
@@ -94,6 +95,8 @@ Placeholders that begin with 📎 replace the long results of earlier turns. The
 - the user asks for details of an earlier answer;
 - or the summary in the placeholder does not suffice to answer.
 Otherwise do not load. Load the part you need, with lines="a-b" or grep="…", rather than everything.
+`,
+	acrossRules: `The results of the user's earlier conversations are archived too, without a placeholder here. Find them with search_tool_history when the user refers to one, or when it may answer the question.
 `,
 	date:     "Today is %s (%s).",
 	weekdays: [7]string{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"},
@@ -177,6 +180,8 @@ var chinese = Texts{
 - 用户追问之前某个回答的细节；
 - 占位符里的摘要不足以回答问题。
 其他情况不要加载。尽量只加载需要的部分：lines="a-b" 或 grep="…"，不必加载全文。
+`,
+	acrossRules: `用户以往会话中的结果也有存档，但这里没有占位符。当用户提到它们，或它们可能回答问题时，用 search_tool_history 查找。
 `,
 	date:     "今天是 %s（%s）。",
 	weekdays: [7]string{"星期日", "星期一", "星期二", "星期三", "星期四", "星期五", "星期六"},

@@ -28,6 +28,10 @@ const (
 type Candidate struct {
 	Tool string
 	Ref  *tool.Ref
+	// Lines are those of the passage that matched, such as "40-61", and Score is its
+	// cosine, where stored vectors were compared.
+	Lines string
+	Score float64
 }
 
 // A Match is what a policy decides. The zero Match does nothing.
@@ -66,6 +70,9 @@ type Policy struct {
 	Threshold float64
 	// Embed returns a vector for each text. Nil, or nil vectors: words are counted.
 	Embed func(ctx context.Context, texts []string) ([][]float32, error)
+	// Near returns the results whose stored vectors are nearest to the question. Nil,
+	// or none: the candidates are compared.
+	Near func(ctx context.Context, question string) ([]Candidate, error)
 }
 
 // scored is a Candidate with its score; good: good enough to be loaded.
@@ -78,14 +85,21 @@ type scored struct {
 // Recall decides about the candidates, which are ordered from new to old.
 func (p Policy) Recall(ctx context.Context, question string, archived []Candidate) Match {
 	back := refersBack(question)
-	if len(archived) == 0 || p.When == Keyword && !back {
+	if p.When == Keyword && !back {
 		return Match{}
 	}
-	found := make([]scored, len(archived))
-	for i, c := range archived {
-		found[i].Candidate = c
+	found, m := p.near(ctx, question)
+	if len(found) == 0 && len(archived) > 0 {
+		for _, c := range archived {
+			found = append(found, scored{Candidate: c})
+		}
+		fallback := m.Fallback
+		m = p.rank(ctx, question, found)
+		m.Fallback = cmp.Or(m.Fallback, fallback)
 	}
-	m := p.rank(ctx, question, found)
+	if len(found) == 0 {
+		return m
+	}
 	best := found[0]
 	m.Score = best.score
 	switch p.When {
@@ -103,6 +117,22 @@ func (p Policy) Recall(ctx context.Context, question string, archived []Candidat
 		}
 	}
 	return m
+}
+
+// near returns the results that stored vectors say the question is about.
+func (p Policy) near(ctx context.Context, question string) ([]scored, Match) {
+	if p.Near == nil || p.When == Keyword {
+		return nil, Match{}
+	}
+	near, err := p.Near(ctx, question)
+	if err != nil {
+		return nil, Match{Fallback: err.Error()}
+	}
+	var found []scored
+	for _, c := range near {
+		found = append(found, scored{Candidate: c, score: max(c.Score, 0), good: c.Score >= p.Threshold})
+	}
+	return found, Match{By: "embeddings"}
 }
 
 // rank scores the candidates and sorts them, the best first, of equals the newest.

@@ -65,6 +65,10 @@ type Hit struct {
 	Created      time.Time `json:"created_at"`
 	Line         int       `json:"line"` // 0: the call contains the words
 	Snippet      string    `json:"snippet"`
+	// LastLine and Score are of a hit by meaning, which is after those by words: the
+	// end of the passage that begins at Line, and its likeness to the query, up to 1.
+	LastLine int     `json:"last_line,omitempty"`
+	Score    float64 `json:"score,omitempty"`
 }
 
 // A PruneBody is the body of /api/archives/prune.

@@ -30,6 +30,7 @@ func (t *turn) open(ctx context.Context, session *host.Session, history *[]agent
 	} else if *history, err = Messages(stored); err != nil {
 		return nil, err
 	}
+	refresh(ctx, session, *history)
 	given, err := t.given(ctx, session, *history)
 	if err != nil {
 		return nil, err
@@ -44,6 +45,24 @@ func (t *turn) open(ctx context.Context, session *host.Session, history *[]agent
 	}
 	t.stored = stored
 	return given, t.save(ctx, add)
+}
+
+// refresh gives placeholders the summaries that a model has written since they were
+// folded.
+func refresh(ctx context.Context, session *host.Session, history []agent.Message) {
+	for _, m := range history {
+		for i := range m.Results {
+			e := &m.Results[i]
+			if !e.Folded || e.Ephemeral || e.Ref == nil {
+				continue
+			}
+			if now := session.Ref(ctx, e.Ref.UUID); now != nil && now.Summary != e.Ref.Summary {
+				ref := *e.Ref
+				ref.Summary = now.Summary
+				e.Ref, e.Text = &ref, agent.Placeholder(ref, e.Tool, m.Locale)
+			}
+		}
+	}
 }
 
 // messages reads the stored conversation. Of one that is not there, or is another

@@ -33,6 +33,26 @@ func (t toolbox) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return t.Session.Call(ctx, c)
 }
 
+// Near implements agent.Rememberer.
+func (t toolbox) Near(ctx context.Context, question string, n int) ([]agent.Remembered, error) {
+	found, err := t.Session.Near(ctx, question, n)
+	return remembered(found), err
+}
+
+// Earlier implements agent.Rememberer.
+func (t toolbox) Earlier(ctx context.Context, n int) ([]agent.Remembered, error) {
+	found, err := t.Session.Earlier(ctx, n)
+	return remembered(found), err
+}
+
+func remembered(found []host.Memory) []agent.Remembered {
+	out := make([]agent.Remembered, len(found))
+	for i, f := range found {
+		out[i] = agent.Remembered(f)
+	}
+	return out
+}
+
 func (t toolbox) sees(name string) bool {
 	return !slices.Contains(t.deny, name) && (t.allow == nil || slices.Contains(t.allow, name))
 }

@@ -17,7 +17,7 @@ func always(m agent.Model) func(host.SummaryRequest) agent.Model {
 func TestSummarizer(t *testing.T) {
 	req := host.SummaryRequest{Tool: "repo_map", Query: "x", Text: strings.Repeat("长", 60000) + "<tool_call>", Chars: 7760, Locale: tool.Zh}
 	m := replay.New(replay.Text("  short  "), replay.Reply{Text: "half a su", Finish: agent.FinishLength}, replay.Reply{Text: "half", Cut: true})
-	ask := summarizer(always(m), "ark", 50000)
+	ask := summarizer(summaryEn, summaryZh, always(m), "ark", 50000)
 	got, err := ask(t.Context(), req)
 	if err != nil || got.Text != "short" || got.Model != "ark" || !got.Estimated || got.TokensIn < 20000 || got.TokensOut < 1 || got.TokensOut > 5 {
 		t.Errorf("%+v, %v", got, err)
@@ -37,7 +37,7 @@ func TestSummarizer(t *testing.T) {
 	}
 	req.Text, req.Locale = "<tool_call>{}</tool_call>", tool.En
 	m = replay.New(replay.Reply{Text: "x", Usage: &agent.Usage{Prompt: 321, Completion: 7}})
-	got, err = summarizer(always(m), "ark", 50000)(t.Context(), req)
+	got, err = summarizer(summaryEn, summaryZh, always(m), "ark", 50000)(t.Context(), req)
 	if err != nil || got != (host.Summary{Text: "x", Model: "ark", TokensIn: 321, TokensOut: 7}) {
 		t.Fatalf("%+v, %v", got, err)
 	}

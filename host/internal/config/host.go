@@ -110,7 +110,7 @@ func profile(s Settings, a AgentSettings) daemon.Profile {
 			EnablePlanning: a.EnablePlanning, EnableToolCalling: *a.EnableToolCalling, EnableReflection: a.EnableReflection, EnableMemory: *a.EnableMemory,
 			MaxPlanningSteps: a.MaxPlanningSteps, MaxToolCalls: a.MaxToolCalls, MemoryLimit: a.MemoryLimit, MaxToolResultLength: a.MaxToolResultLength,
 			Mode: agent.Mode(a.Mode), Locale: LocaleOf(a.Locale), RoundChars: s.Limits.RoundChars,
-			ArchiveThreshold: s.Archive.Threshold, LoadChars: s.Archive.LoadChars, KeepTurns: s.Archive.KeepTurns, Trigger: agent.Trigger(s.Archive.Trigger), SemanticThreshold: s.Archive.Semantic,
+			ArchiveThreshold: s.Archive.Threshold, LoadChars: s.Archive.LoadChars, KeepTurns: s.Archive.KeepTurns, Trigger: agent.Trigger(s.Archive.Trigger), Across: s.Archive.Scope == "user", SemanticThreshold: s.Archive.Semantic,
 			AnswerReserve: s.Prompt.AnswerReserve, ToolsChars: s.Prompt.ToolsChars, Parallel: a.ParallelCalls, MaxCorrections: a.MaxCorrections,
 			TokenBudget: a.TokenBudget, TimeBudget: time.Duration(a.TimeBudget), Prefetch: a.Prefetch, SystemExtra: a.System,
 		},

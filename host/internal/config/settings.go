@@ -253,6 +253,7 @@ type ArchiveSettings struct {
 	Trigger      string     `toml:"trigger" json:"trigger,omitempty"`
 	Semantic     float64    `toml:"semantic_threshold" json:"semantic_threshold,omitempty"`
 	Scope        string     `toml:"scope" json:"scope,omitempty"`
+	SummaryModel string     `toml:"summary_model" json:"summary_model,omitempty"`
 	MaxAge       Duration   `toml:"max_age" json:"max_age,omitempty"`
 	MaxBytes     tool.Bytes `toml:"max_bytes" json:"max_bytes,omitempty"`
 	MaxCount     int        `toml:"max_count" json:"max_count,omitempty"`

@@ -36,12 +36,17 @@ type Store interface {
 // Tools answers the calls of the history tools. It is safe for concurrent use.
 type Tools struct {
 	Store Store
-	Log   hclog.Logger
+	// Near returns the results that are nearest to a text by what they mean. Nil, or
+	// no result without an error: the search goes by words alone.
+	Near func(ctx context.Context, scope archive.Scope, text string, limit int) ([]archive.Near, error)
+	Log  hclog.Logger
 }
 
 // A Request is one call, of a reader who sees the results in Scope.
 type Request struct {
-	Scope   archive.Scope
+	Scope archive.Scope
+	// Across says that Scope reaches all conversations of the principal.
+	Across  bool
 	Locale  tool.Locale
 	Call    tool.Call
 	Repeats *Repeats
@@ -133,7 +138,7 @@ func (t *Tools) Error(ctx context.Context, scope archive.Scope, err error, id st
 		return own
 	case errors.Is(err, archive.ErrNotFound):
 		return tool.Errorf(tool.BadArgs, "copy the id from a placeholder or a notice, or find it with search_tool_history",
-			"there is no archived result with the id %q in this conversation", text.OneLine(id, 80))
+			"there is no archived result with the id %q that can be read here", text.OneLine(id, 80))
 	case errors.Is(err, archive.ErrExpired):
 		hint := tool.Textf("make the call again: %s(%s)", e.Tool, string(e.Input))
 		if len(e.Input) > 500 {

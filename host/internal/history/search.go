@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weirhost/weir/host/archive"
@@ -25,7 +26,7 @@ func (t *Tools) search(ctx context.Context, r Request) tool.Result {
 	if err != nil {
 		return tool.Result{Err: t.Error(ctx, r.Scope, err, "", archive.Entry{})}
 	}
-	out := tool.Result{Tool: tool.SearchHistory, Ephemeral: true}.WithWhole(hitsText(r.Locale, query, found))
+	out := tool.Result{Tool: tool.SearchHistory, Ephemeral: true}.WithWhole(hitsText(r, query, found, t.near(ctx, r, query, found)))
 	out.Shown = limit.Fit(out, searchLimits(), limit.By{Chars: tool.LayerTool, Lines: tool.LayerTool})
 	return out
 }
@@ -55,28 +56,71 @@ func invalidSearch(reason any) *tool.Error {
 		tool.Textf("correct this and call the tool again; an example that fits: %s", `{"query": "timeout"}`))
 }
 
-// hitsText returns what a search found, grouped by result.
-func hitsText(l tool.Locale, query string, found archive.SearchResult) string {
+// hitsText returns what a search found, grouped by result: by words, then by meaning.
+func hitsText(r Request, query string, found archive.SearchResult, near []archive.Near) string {
 	var b strings.Builder
-	if len(found.Hits) == 0 {
-		b.WriteString(msg.In(l, tool.Textf("Nothing found for %q in %d archived results of this conversation.", text.OneLine(query, 200), found.Archives)))
-	} else {
-		b.WriteString(msg.In(l, tool.Textf("%d places in the archived results of this conversation, newest first. To read one: load_tool_history(uuid=\"…\", lines=\"a-b\").", len(found.Hits))))
-	}
+	b.WriteString(msg.In(r.Locale, headOf(r.Across, query, found)))
 	last := ""
 	for _, h := range found.Hits {
 		if h.Entry.UUID != last {
 			last = h.Entry.UUID
-			fmt.Fprintf(&b, "\n\nuuid=%s %s · %s · %s", last, h.Entry.Tool, h.Entry.Query, h.Entry.Created.UTC().Format("2006-01-02 15:04"))
+			writeEntry(&b, h.Entry)
 		}
 		if h.Line > 0 {
 			fmt.Fprintf(&b, "\n%d: %s", h.Line, h.Snippet)
 		} else {
-			fmt.Fprintf(&b, "\n(%s) %s", msg.Format(l, "in its arguments"), h.Snippet)
+			fmt.Fprintf(&b, "\n(%s) %s", msg.Format(r.Locale, "in its arguments"), h.Snippet)
 		}
 	}
 	if found.Stopped && found.Left > 0 {
-		b.WriteString("\n\n" + msg.In(l, tool.Textf("The search stopped here; %d older results were not searched. Use rarer words to reach them.", found.Left)))
+		b.WriteString("\n\n" + msg.In(r.Locale, tool.Textf("The search stopped here; %d older results were not searched. Use rarer words to reach them.", found.Left)))
+	}
+	if len(near) > 0 {
+		b.WriteString("\n\n" + msg.In(r.Locale, tool.Textf("Near in meaning, the nearest first; load the lines to read them:")))
+	}
+	for _, n := range near {
+		writeEntry(&b, n.Entry)
+		fmt.Fprintf(&b, "\nlines=\"%d-%d\" (%.2f) %s", n.First, n.Last, n.Score, text.OneLine(n.Entry.Summary, 200))
 	}
 	return b.String()
+}
+
+// headOf returns the first line of an answer.
+func headOf(across bool, query string, found archive.SearchResult) tool.Text {
+	query = text.OneLine(query, 200)
+	switch none := len(found.Hits) == 0; {
+	case none && across:
+		return tool.Textf("Nothing found for %q in %d archived results of all conversations of the user.", query, found.Archives)
+	case none:
+		return tool.Textf("Nothing found for %q in %d archived results of this conversation.", query, found.Archives)
+	case across:
+		return tool.Textf("%d places in the archived results of all conversations of the user, newest first. To read one: load_tool_history(uuid=\"…\", lines=\"a-b\").", len(found.Hits))
+	}
+	return tool.Textf("%d places in the archived results of this conversation, newest first. To read one: load_tool_history(uuid=\"…\", lines=\"a-b\").", len(found.Hits))
+}
+
+func writeEntry(b *strings.Builder, e archive.Entry) {
+	fmt.Fprintf(b, "\n\nuuid=%s %s · %s · %s", e.UUID, e.Tool, e.Query, e.Created.UTC().Format("2006-01-02 15:04"))
+}
+
+// maxNear is how many results a search names for their meaning, leastScore the cosine
+// under which a passage is about something else.
+const (
+	maxNear    = 5
+	leastScore = 0.3
+)
+
+// near returns what is near to a query in meaning and was not found by its words.
+func (t *Tools) near(ctx context.Context, r Request, query string, found archive.SearchResult) []archive.Near {
+	if t.Near == nil {
+		return nil
+	}
+	near, err := t.Near(ctx, r.Scope, query, maxNear)
+	if err != nil {
+		t.Log.Warn("the archive is searched by words only", "error", err)
+		return nil
+	}
+	return slices.DeleteFunc(near, func(n archive.Near) bool {
+		return n.Score < leastScore || slices.ContainsFunc(found.Hits, func(h archive.Hit) bool { return h.Entry.UUID == n.Entry.UUID })
+	})
 }

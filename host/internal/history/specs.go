@@ -14,24 +14,33 @@ const (
 		"refers back (\"earlier\", \"just now\", \"last time\"), or when a summary or a cut result does not suffice. Only load when the details are really needed."
 	searchDescription = "Search the archived results of this conversation for words and get the lines that contain them, with the uuid to load more. " +
 		"Use it when the user refers back and it is not clear which result is meant."
+	searchAcrossDescription = "Search the archived results of this and all earlier conversations of the user for words and get the lines that contain them, with the uuid to load more. " +
+		"Use it when the user refers back, also to an earlier conversation, and when a result of before may answer the question."
 )
 
-// Specs returns the specifications of both tools. The descriptions are in both
-// languages, those of the arguments in the language l. The slice and its elements
-// must not be modified.
-func Specs(l tool.Locale) []tool.Spec {
-	if l == tool.Zh {
+// Specs returns the specifications of both tools, for a reader of all conversations of
+// a user if across is true. The descriptions are in both languages, those of the
+// arguments in the language l. The slice and its elements must not be modified.
+func Specs(l tool.Locale, across bool) []tool.Spec {
+	switch {
+	case l == tool.Zh && across:
+		return specsZhAcross()
+	case l == tool.Zh:
 		return specsZh()
+	case across:
+		return specsEnAcross()
 	}
 	return specsEn()
 }
 
 var (
-	specsEn = sync.OnceValue(func() []tool.Spec { return newSpecs(tool.En) })
-	specsZh = sync.OnceValue(func() []tool.Spec { return newSpecs(tool.Zh) })
+	specsEn       = sync.OnceValue(func() []tool.Spec { return newSpecs(tool.En, searchDescription) })
+	specsZh       = sync.OnceValue(func() []tool.Spec { return newSpecs(tool.Zh, searchDescription) })
+	specsEnAcross = sync.OnceValue(func() []tool.Spec { return newSpecs(tool.En, searchAcrossDescription) })
+	specsZhAcross = sync.OnceValue(func() []tool.Spec { return newSpecs(tool.Zh, searchAcrossDescription) })
 )
 
-func newSpecs(l tool.Locale) []tool.Spec {
+func newSpecs(l tool.Locale, search string) []tool.Spec {
 	hints := tool.Hints{ReadOnly: true, Idempotent: true}
 	return []tool.Spec{
 		{
@@ -39,7 +48,7 @@ func newSpecs(l tool.Locale) []tool.Spec {
 			Params: loadSchema(l), Output: loadLimits(),
 		},
 		{
-			Name: tool.SearchHistory, Description: searchDescription, DescriptionZh: msg.Format(tool.Zh, searchDescription), Hints: hints,
+			Name: tool.SearchHistory, Description: search, DescriptionZh: msg.Format(tool.Zh, search), Hints: hints,
 			Params: searchSchema(l), Output: searchLimits(),
 			Examples: []tool.Example{{
 				Ask: "Which of the earlier results mentioned the timeout?", AskZh: "之前哪个结果提到了超时？", Args: json.RawMessage(`{"query":"timeout"}`),
