@@ -36,6 +36,7 @@ func Neutralise(s string) string {
 	for i := nextTrigger(s, 0); i < len(s); i = nextTrigger(s, i+1) {
 		alike, size := lookalike(s, i)
 		if size == 0 {
+			i += run(s[i:]) - 1
 			continue
 		}
 		if pos == 0 {
@@ -44,6 +45,7 @@ func Neutralise(s string) string {
 		b.WriteString(s[pos:i])
 		b.WriteString(alike)
 		pos = i + size
+		i = pos - 1
 	}
 	if pos == 0 {
 		return s
@@ -81,11 +83,13 @@ func lookalike(s string, i int) (string, int) {
 		}
 	case '`':
 		if marks.IsFence(s[i:], '`') {
-			return "｀", 1
+			n := run(s[i:]) - 2
+			return strings.Repeat("｀", n), n
 		}
 	case '~':
 		if marks.IsFence(s[i:], '~') {
-			return "～", 1
+			n := run(s[i:]) - 2
+			return strings.Repeat("～", n), n
 		}
 	case '\n':
 		if n := marks.Line(rest); n >= 0 {
@@ -100,6 +104,16 @@ func lookalike(s string, i int) (string, int) {
 		}
 	}
 	return "", 0
+}
+
+// run returns the number of equal characters of a fence at the start of s, or 1. A fence
+// may be as long as the text, so it is read once.
+func run(s string) int {
+	n := 1
+	for (s[0] == '`' || s[0] == '~') && n < len(s) && s[n] == s[0] {
+		n++
+	}
+	return n
 }
 
 // isBracketed reports whether s, after a "[", continues as a control token, a

@@ -45,6 +45,22 @@ func TestNoticesAreRecognised(t *testing.T) {
 	}
 }
 
+// A line of signs may be as long as the text: with the square of it, these would take
+// hours. The signs of a fence are replaced but for two, which are none.
+func TestNeutraliseReadsAFenceOnce(t *testing.T) {
+	for _, sign := range []string{"~", "`", "[", "<", "\n", "📎", "~`"} {
+		if text := strings.Repeat(sign, 1<<20); limit.Neutralise(text) != text {
+			t.Errorf("many of %q are changed", sign)
+		}
+	}
+	for sign, alike := range map[string]string{"~": "～", "`": "｀"} {
+		got := limit.Neutralise(strings.Repeat(sign, 1<<20) + "tool_call")
+		if want := strings.Repeat(alike, 1<<20-2) + sign + sign + "tool_call"; got != want {
+			t.Errorf("a long fence of %s is not replaced: %.60q", sign, got)
+		}
+	}
+}
+
 // The time of a search for marks is linear in the text. With the square of it, this text
 // would take hours.
 func TestMarksOfManyBrackets(t *testing.T) {
