@@ -204,10 +204,11 @@ test('lines and matches are loaded back, and what fits is told before', async ()
   await reader.getByRole('button', { name: 'Load these matches with the next question' }).click();
   await open();
   await reader.getByRole('button', { name: 'Load the whole with the next question' }).click();
+  await page.setViewportSize({ width: 320, height: 720 });
   const chips = page.getByRole('list', { name: 'Loaded back with the next question' }).getByRole('listitem');
-  await chips.filter({ hasText: 'long_text, lines 100-101' }).filter({ hasText: /all [\d,]+ characters fit/ }).waitFor();
+  await chips.filter({ hasText: 'long_text, lines 100-101' }).getByText(/^all [\d,]+ characters fit$/).waitFor();
   const whole = chips.filter({ hasText: 'long_text, the whole' });
-  await whole.filter({ hasText: /the first [\d,]+ of [\d,]+ characters fit/ }).waitFor();
+  await whole.getByText(/^the first [\d,]+ of [\d,]+ characters fit$/).waitFor();
   const number = (text) => Number(/[\d,]+/.exec(text)[0].replaceAll(',', ''));
   const told = number((await whole.innerText()).split('first')[1]);
   model.asked.length = 0;
@@ -395,7 +396,11 @@ test('a Chinese page has no English sentence', async () => {
       return out;
     });
     found.push(...texts.filter((s) => /[A-Za-z]+(?:[ ,;:'’-]+[A-Za-z]+){3,}/.test(s)).map((s) => `${name}: ${s}`));
-    if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/zh-${name}.png` });
+    for (const [width, colorScheme] of process.env.SHOTS ? [[320, 'dark'], [1280, 'light']] : []) {
+      await page.setViewportSize({ width, height: 720 });
+      await page.emulateMedia({ colorScheme });
+      await page.screenshot({ path: `${process.env.SHOTS}/zh-${width}-${colorScheme}-${name}.png` });
+    }
   };
   await views(page, look, [/^“.*重命名/, '工具', '查看', /^账户：/, /^打开完整内容/, '批准…', '关闭', '会话']);
   assert.deepEqual(found, []);
