@@ -61,7 +61,7 @@ var flagUses = map[string]flagUse{
 	"chat --conversation":            {"chat", "--conversation=none", "no conversation", ""},
 	"chat --model":                   {"chat", "--model=none", `no model named "none"`, ""},
 	"chat --profile":                 {"chat", "--profile=none", `no profile named "none"`, ""},
-	"conversation export --archives": {"conversation export A", "--archives", `"text": "newer`, ""},
+	"conversation export --archives": {"conversation export A", "--archives", `"result_full": "newer`, ""},
 	"conversation export --format":   {"conversation export A", "--format=markdown", "# first question", ""},
 	"conversation export --locale":   {"conversation export A --format=markdown", "--locale=zh", "会话", ""},
 	"conversation export --output":   {"conversation export A", "--output=written", "", "first question"},
