@@ -187,6 +187,10 @@ sizes: build ## build the same small tool in every language and print its size (
 eval-parse: ## measure the recogniser on recorded outputs: make eval-parse CORPORA=DIR
 	@$(GO) run ./agent/parse/internal/evalparse $(CORPORA)
 
+.PHONY: eval-keep
+eval-keep: ## measure which lines of real logs survive a cut: make eval-keep CORPORA=DIR
+	@$(GO) run ./sdk/limit/internal/evalkeep $(CORPORA)
+
 .PHONY: eval-context
 eval-context: ## measure what limits and placeholders save, and that every planted fact is found
 	@$(GO) -C host/bench build -trimpath -o $(abspath bin)/evalcontext ./context

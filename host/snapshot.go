@@ -84,7 +84,7 @@ func (h *Host) newTool(spec tool.Spec, plugin string, guest tool.Bytes) *boundTo
 	set := h.settings.Load()
 	t := &boundTool{info: set.effectiveLimits(spec, plugin, guest), highlights: set.highlights}
 	t.by = limit.By{Chars: t.info.CharsBy, Lines: t.info.LinesBy}
-	if !slices.Equal(t.info.Effective.Keep, set.Defaults.Keep) {
+	if a, b := t.info.Effective.Keep, set.Defaults.Keep; !slices.Equal(a, b) || (a == nil) != (b == nil) {
 		t.highlights = limit.CompileHighlights(t.info.Effective.Keep)
 	}
 	return t

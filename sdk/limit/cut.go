@@ -18,17 +18,14 @@ type By struct{ Chars, Lines tool.Layer }
 // load: Fit does. Both compile l.Keep on every call. For many cuts, compile it
 // once with CompileHighlights.
 func Apply(whole string, l tool.Limits, by By) tool.View {
-	return apply(whole, l, by, reserve{notice: tool.NoticeChars}, nil)
+	return CompileHighlights(l.Keep).Apply(whole, l, by)
 }
 
 // Fit is Apply on the whole of r that also reserves for everything else Render
 // adds to r: its error, the tool's claim of more, the selectors of a load. A
 // load is shown head_only, whatever l says, so that pages follow each other.
 func Fit(r tool.Result, l tool.Limits, by By) tool.View {
-	if r.Load != nil {
-		l.Strategy, l.Keep = tool.HeadOnly, nil
-	}
-	return apply(r.Whole(), l, by, reserveFor(r), nil)
+	return CompileHighlights(l.Keep).Fit(r, l, by)
 }
 
 // Summary is the view that shows text, written by a model, in place of whole.
@@ -36,7 +33,7 @@ func Fit(r tool.Result, l tool.Limits, by By) tool.View {
 func Summary(text, whole string, l tool.Limits, by By) tool.View {
 	c := cutter{whole: text, tail: len(text)}
 	room := noticeRoom(most(l).chars, reserve{notice: tool.NoticeChars})
-	c.run(shares{toHead: true}, most(l).less(room, 1), nil)
+	c.run(shares{toHead: true}, most(l).less(room, 1))
 	v := tool.View{Text: text[:c.head], By: by.Chars, Limit: l.MaxChars, Unit: tool.Chars, Summarized: true}
 	v.TotalChars, v.TotalLines = Count(whole)
 	v.Room = stated(room)
@@ -69,6 +66,11 @@ func minus(n, used int) int {
 	return max(n-used, 0)
 }
 
+// plus returns the sum of both budgets.
+func (b budget) plus(o budget) budget {
+	return budget{min(b.chars+o.chars, unlimited), min(b.lines+o.lines, unlimited)}
+}
+
 // share returns the fraction f of b; no limit stays no limit.
 func (b budget) share(f float64) budget {
 	return budget{part(b.chars, f), part(b.lines, f)}
@@ -84,8 +86,8 @@ func part(n int, f float64) int {
 	return int(math.Round(float64(n) * f))
 }
 
-// apply keeps the lines of k, or of l.Keep where k is nil.
-func apply(whole string, l tool.Limits, by By, res reserve, k *Highlights) tool.View {
+// apply cuts whole under l, and first shows lines of h.
+func apply(whole string, l tool.Limits, by By, res reserve, h *Highlights) tool.View {
 	v := tool.View{Text: whole}
 	v.TotalChars, v.TotalLines = Count(whole)
 	most := most(l)
@@ -93,23 +95,46 @@ func apply(whole string, l tool.Limits, by By, res reserve, k *Highlights) tool.
 		return v
 	}
 	room := noticeRoom(most.chars, res)
+	c := cutter{whole: whole, chars: v.TotalChars, lines: v.TotalLines, tail: len(whole), highlights: h}
+	g := h.begin(l.Strategy)
+	if l.Strategy != tool.JSON || !c.runJSON(most.less(room, res.lines+1)) {
+		room = c.cut(&v, g, l, most.less(0, res.lines+1), room)
+	}
 	v.Room = stated(room)
-	b := most.less(room, res.lines+1)
-	c := cutter{whole: whole, chars: v.TotalChars, lines: v.TotalLines, tail: len(whole)}
-	if k == nil {
-		k = CompileHighlights(l.Keep)
-	}
-	g := k.begin()
-	if l.Strategy != tool.JSON || !c.runJSON(b) {
-		c.run(shape(l), b, g)
-	}
-	v.Text, v.Gaps = c.view()
-	k.end(g)
+	c.view(&v)
+	h.end(g)
 	v.By, v.Limit, v.Unit = by.Chars, l.MaxChars, tool.Chars
 	if v.TotalChars+res.chars <= most.chars || v.TotalLines+res.lines > most.lines && !c.charBound {
 		v.By, v.Limit, v.Unit = by.Lines, l.MaxLines, tool.Lines
 	}
 	return v
+}
+
+// cut selects what is shown within b less room, which it returns. It raises room
+// for a notice that says how many lines to keep are left out.
+func (c *cutter) cut(v *tool.View, g *search, l tool.Limits, b budget, room int) int {
+	s := shape(l)
+	if g != nil {
+		c.highlights.find(g, c.whole)
+		if c.keepLines(g, s, l, b.less(room, 0)) {
+			n, by := c.leftOut()
+			if n == 0 {
+				return room
+			}
+			v.Grep = c.highlights.grep(by)
+			more := longerRemedy(v.Grep)
+			if b.chars >= unlimited || room+more > b.chars/5 {
+				more, v.Grep = 0, ""
+			} else {
+				c.keepLines(g, s, l, b.less(room+more, 0))
+			}
+			v.LeftOut, _ = c.leftOut()
+			return room + more
+		}
+		return room
+	}
+	c.run(s, b.less(room, 0))
+	return room
 }
 
 // most returns the largest amount of text that l allows.

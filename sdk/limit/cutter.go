@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/weirhost/weir/sdk/tool"
@@ -9,36 +10,34 @@ import (
 // A span is a range of bytes of the whole.
 type span struct{ start, end int }
 
-// A cutter selects the parts of one text to show: a head, a tail and highlighted
-// lines between them.
+// A cutter selects the parts of one text to show: a head, a tail and lines to keep
+// between them.
 type cutter struct {
 	whole        string
-	chars, lines int    // of the whole
-	head         int    // where the shown beginning ends, in bytes
-	tail         int    // where the shown end starts, in bytes
-	kept         []span // highlighted lines between head and tail, in order
+	chars, lines int         // of the whole
+	head         int         // where the shown beginning ends, in bytes
+	tail         int         // where the shown end starts, in bytes
+	kept         []span      // lines to keep between head and tail, in order
+	units        []candidate // of which kept is made
+	counts       []int       // selected units that stand for identical lines
+	terse        bool        // markers have no numbers
+	highlights   *Highlights
 	json         string // shown instead of everything else, if not empty
 	// charBound reports that characters, not lines, limited an end.
 	charBound bool
 }
 
-// run selects the parts within b. Room that one part does not use goes to the
-// next, and at last to the tail (or to the head, if there is no tail).
-func (c *cutter) run(s shares, b budget, g *search) {
-	if g == nil {
-		if s.toHead {
-			s.head = 1
-		}
-		c.takeHead(b.share(s.head))
-		if !s.toHead {
-			c.takeTail(b.less(Count(c.whole[:c.head])))
-		}
-		return
+// run selects head and tail within b. The room that the head does not use goes to
+// the tail.
+func (c *cutter) run(s shares, b budget) {
+	c.head, c.tail, c.kept, c.charBound = 0, len(c.whole), nil, false
+	if s.toHead {
+		s.head = 1
 	}
 	c.takeHead(b.share(s.head))
-	c.takeTail(b.share(s.tail).within(b.less(Count(c.whole[:c.head]))))
-	c.kept = c.findHighlights(g, b.less(c.ends()))
-	c.grow(s.toHead, b)
+	if !s.toHead {
+		c.takeTail(b.less(Count(c.whole[:c.head])))
+	}
 }
 
 // ends returns the size of head and tail.
@@ -80,37 +79,14 @@ func lastChars(s string, n int) string { return s[backward(s, n):] }
 
 // marker returns the characters reserved for the marker of a further gap: its
 // longest text, two line numbers and two newlines.
-func (c *cutter) marker() int { return 13 + 2*digits(c.lines) }
-
-// grow extends the tail (or the head) by the unused rest of b. An end that grows
-// over highlighted lines frees their room, and grow then repeats.
-func (c *cutter) grow(toHead bool, b budget) {
-	for range 16 {
-		before := len(c.kept)
-		free := b.less(c.cost())
-		if toHead {
-			c.takeHead(free)
-		} else {
-			c.takeTail(free.less(Count(c.whole[:c.head])))
-		}
-		c.trim()
-		if len(c.kept) == before {
-			return
-		}
+func (c *cutter) marker() int {
+	if c.terse {
+		return runes(sliver) + 2
 	}
+	return 13 + 2*digits(c.lines)
 }
 
-// cost returns the size of the highlighted lines and their markers.
-func (c *cutter) cost() (chars, lines int) {
-	for _, k := range c.kept {
-		n, l := Count(c.whole[k.start:k.end])
-		chars += n + c.marker()
-		lines += l + 1
-	}
-	return chars, lines
-}
-
-// trim removes from the highlighted lines what head and tail now show.
+// trim removes from the kept lines what head and tail now show.
 func (c *cutter) trim() {
 	rest := c.kept[:0]
 	for _, k := range c.kept {
@@ -122,10 +98,11 @@ func (c *cutter) trim() {
 	c.kept = rest
 }
 
-// view joins the selected parts and describes the gaps between them.
-func (c *cutter) view() (string, []tool.Gap) {
+// view joins the selected parts into v and describes the gaps between them.
+func (c *cutter) view(v *tool.View) {
 	if c.json != "" {
-		return c.json, []tool.Gap{c.jsonGap()}
+		v.Text, v.Gaps = c.json, []tool.Gap{c.jsonGap()}
+		return
 	}
 	size := c.head + len(c.whole) - c.tail
 	for _, k := range c.kept {
@@ -134,6 +111,9 @@ func (c *cutter) view() (string, []tool.Gap) {
 	var text strings.Builder
 	text.Grow(size)
 	gaps := make([]tool.Gap, 0, len(c.kept)+1)
+	if n := c.shownUnits(); n > 0 {
+		v.Kept = make([]tool.Kept, 0, n)
+	}
 	text.WriteString(c.whole[:c.head])
 	pos, above := c.head, strings.Count(c.whole[:c.head], "\n")
 	for _, k := range c.kept {
@@ -145,6 +125,7 @@ func (c *cutter) view() (string, []tool.Gap) {
 			above += strings.Count(missing, "\n")
 		}
 		shown := c.whole[k.start:k.end]
+		c.show(v, k, text.Len(), above+1)
 		text.WriteString(shown)
 		pos, above = k.end, above+strings.Count(shown, "\n")
 	}
@@ -154,7 +135,36 @@ func (c *cutter) view() (string, []tool.Gap) {
 		gaps = append(gaps, c.lastGap(text.String(), gaps, above))
 		gaps[len(gaps)-1].At = at
 	}
-	return text.String(), gaps
+	v.Text, v.Gaps, v.Terse = text.String(), gaps, c.terse
+}
+
+// shownUnits counts the kept lines between the ends.
+func (c *cutter) shownUnits() (n int) {
+	if len(c.kept) == 0 {
+		return 0
+	}
+	for _, u := range c.units {
+		if u.selected && u.line >= c.head && u.lineEnd <= c.tail {
+			n++
+		}
+	}
+	return n
+}
+
+// show adds to v the kept lines of the run k, which begins at byte at of the shown
+// text with line number of the whole.
+func (c *cutter) show(v *tool.View, k span, at, number int) {
+	i, _ := slices.BinarySearchFunc(c.units, k.start, func(u candidate, start int) int { return u.line - start })
+	pos := k.start
+	for ; i < len(c.units) && c.units[i].lineEnd <= k.end; i++ {
+		u := c.units[i]
+		if !u.selected {
+			continue
+		}
+		number += strings.Count(c.whole[pos:u.line], "\n")
+		pos = u.line
+		v.Kept = append(v.Kept, tool.Kept{At: at + u.line - k.start, End: at + u.lineEnd - k.start, Line: number, By: c.highlights.name(u.by), Times: u.times})
+	}
 }
 
 // newGap returns a gap after above newlines that contains newlines of its own,

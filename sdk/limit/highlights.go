@@ -5,8 +5,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
+	"github.com/weirhost/weir/sdk/limit/internal/find"
+	"github.com/weirhost/weir/sdk/limit/internal/kinds"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -18,34 +21,45 @@ func CheckHighlights(exprs []string) error {
 			return fmt.Errorf("keep %q is not a regular expression: %w", e, err)
 		}
 	}
+	if len(exprs) > 1 && slices.Contains(exprs, tool.KeepLinesNone) {
+		return fmt.Errorf("keep has %q beside other expressions; write %q alone, or (none) for the text", tool.KeepLinesNone, tool.KeepLinesNone)
+	}
 	return nil
 }
 
 // Highlights are the compiled expressions of Limits.Keep, for use in many cuts.
 // Highlights is safe for concurrent use. Nil highlights select no lines.
 type Highlights struct {
-	exprs []expr
-	idle  atomic.Pointer[search] // nil while a cut uses it
+	exprs  []string
+	set    *find.Set // of exprs; nil without any
+	auto   bool      // weir's own patterns too
+	stated bool      // declared, and not the default
+	idle   atomic.Pointer[search]
 }
 
-// An expr is one expression and the literals of which each match contains one.
-type expr struct {
-	re       *regexp.Regexp
-	literals []literal
-}
+// byDefault is what CompileHighlights returns for limits that state nothing.
+var byDefault = sync.OnceValue(func() *Highlights { return &Highlights{auto: true} })
 
 // CompileHighlights compiles expressions. It ignores an invalid one, as Apply
-// does; CheckHighlights reports it. It returns nil if no expression is left.
+// does; CheckHighlights reports it. Nil exprs compile to the patterns of weir. It
+// returns nil if there is nothing to select.
 func CompileHighlights(exprs []string) *Highlights {
-	h := new(Highlights)
-	for _, e := range exprs {
-		re, err := regexp.Compile(e)
-		if err != nil || e == "" {
-			continue
-		}
-		h.exprs = append(h.exprs, expr{re, requiredLiterals(e)})
+	if exprs == nil {
+		return byDefault()
 	}
-	if h.exprs == nil {
+	h := &Highlights{stated: true}
+	for _, e := range exprs {
+		switch e {
+		case tool.KeepLinesAuto:
+			h.auto = true
+		case tool.KeepLinesNone:
+			return nil
+		default:
+			h.exprs = append(h.exprs, e)
+		}
+	}
+	h.set = find.NewSet(h.exprs)
+	if h.set == nil && !h.auto {
 		return nil
 	}
 	return h
@@ -53,182 +67,129 @@ func CompileHighlights(exprs []string) *Highlights {
 
 // Apply is the function Apply with h in place of l.Keep.
 func (h *Highlights) Apply(whole string, l tool.Limits, by By) tool.View {
-	l.Keep = nil
 	return apply(whole, l, by, reserve{notice: tool.NoticeChars}, h)
 }
 
 // Fit is the function Fit with h in place of l.Keep.
 func (h *Highlights) Fit(r tool.Result, l tool.Limits, by By) tool.View {
-	l.Keep = nil
 	if r.Load != nil {
 		l.Strategy, h = tool.HeadOnly, nil
 	}
 	return apply(r.Whole(), l, by, reserveFor(r), h)
 }
 
+// A Pattern is one of weir's own patterns: what it is for, and its expression.
+type Pattern struct {
+	Name   string `json:"name"`
+	Weight string `json:"weight"`
+	Expr   string `json:"expr"`
+}
+
+// Patterns lists weir's own patterns, which Limits.Keep names "auto".
+func Patterns() []Pattern {
+	var out []Pattern
+	for _, p := range kinds.All() {
+		out = append(out, Pattern{p.Name, p.Weight.String(), p.Expr})
+	}
+	return out
+}
+
 // search is the state of one cut. Highlights reuses it, to save allocations.
 type search struct {
-	finders []finder
-	kept    []span
+	declared *find.Search
+	auto     kinds.Search
+	found    []find.Line
+	units    []candidate
+	order    []int
+	same     map[string]int
+	shapes   map[uint64]bool
+	seen     []int
+	counted  []int
+	kept     []span
 }
 
-// begin returns the state for one cut, or nil without highlights. The caller
-// returns it with end.
-func (h *Highlights) begin() *search {
-	if h == nil {
+// begin returns the state for one cut under strategy s, or nil if no lines are
+// kept. The caller returns it with end.
+func (h *Highlights) begin(s tool.Strategy) *search {
+	if h == nil || !h.stated && (s == tool.HeadOnly || s == tool.JSON) {
 		return nil
 	}
-	s := h.idle.Swap(nil)
-	if s == nil {
-		s = &search{finders: make([]finder, len(h.exprs))}
-		for i, e := range h.exprs {
-			s.finders[i] = finder{re: e.re, literals: slices.Clone(e.literals)}
+	g := h.idle.Swap(nil)
+	if g == nil {
+		g = &search{same: map[string]int{}, shapes: map[uint64]bool{}}
+		if h.set != nil {
+			g.declared = h.set.Begin()
 		}
 	}
-	for i := range s.finders {
-		f := &s.finders[i]
-		f.searched = false
-		for j := range f.literals {
-			f.literals[j].forget()
-		}
-	}
-	return s
+	return g
 }
 
-func (h *Highlights) end(s *search) {
-	if s != nil {
-		h.idle.Store(s)
+// end keeps g for another cut. It drops what refers to the text.
+func (h *Highlights) end(g *search) {
+	if g != nil {
+		clear(g.same)
+		h.idle.Store(g)
 	}
 }
 
-// A finder finds the lines of one text that match one expression, in order. It
-// remembers the next one, and so searches each line once.
-type finder struct {
-	re       *regexp.Regexp
-	literals []literal
-	found    span // the next matching line, valid if searched
-	searched bool
+// find finds the lines of text to keep, in order. By counts the declared
+// expressions first, and then weir's own.
+func (h *Highlights) find(g *search, text string) {
+	g.found = g.found[:0]
+	if g.declared != nil {
+		g.found = g.declared.Lines(text, g.found)
+	}
+	declared := len(g.found)
+	if !h.auto {
+		return
+	}
+	g.found = g.auto.Lines(text, g.found)
+	for i := declared; i < len(g.found); i++ {
+		g.found[i].By += len(h.exprs)
+	}
+	if declared > 0 {
+		slices.SortStableFunc(g.found, func(a, b find.Line) int { return a.Start - b.Start })
+		g.found = slices.CompactFunc(g.found, func(a, b find.Line) bool { return a.Start == b.Start })
+	}
 }
 
-// next finds the first matching line of text at or after pos, which is the start
-// of a line. found then excludes the newline. It reports false if no line matches.
-func (f *finder) next(text string, pos int) bool {
-	if f.searched && f.found.start >= pos {
-		return f.found.start < len(text)
+// weight returns how much the lines of by say. Declared ones say most.
+func (h *Highlights) weight(by int) kinds.Weight {
+	if by < len(h.exprs) {
+		return kinds.Fault
 	}
-	f.searched = true
-	for pos < len(text) {
-		hit := f.candidate(text, pos)
-		if hit < 0 {
-			break
-		}
-		start := pos + strings.LastIndexByte(text[pos:hit], '\n') + 1
-		end := len(text)
-		if i := strings.IndexByte(text[hit:], '\n'); i >= 0 {
-			end = hit + i
-		}
-		if f.re.MatchString(text[start:end]) {
-			f.found = span{start, end}
-			return true
-		}
-		pos = end + 1
-	}
-	f.found = span{len(text), len(text)}
-	return false
+	return kinds.All()[by-len(h.exprs)].Weight
 }
 
-// candidate returns a byte offset, at or after pos, in the first line that can
-// match, or -1 if no line can.
-func (f *finder) candidate(text string, pos int) int {
-	if f.literals == nil {
-		return pos
+// name returns the declared expression, or the name of the pattern.
+func (h *Highlights) name(by int) string {
+	if by < len(h.exprs) {
+		return h.exprs[by]
 	}
-	first := -1
-	for i := range f.literals {
-		if n := f.literals[i].next(text, pos); n >= 0 && (first < 0 || n < first) {
-			first = n
-		}
-	}
-	return first
+	return kinds.All()[by-len(h.exprs)].Name
 }
 
-// findHighlights returns the matching lines between head and tail, in order, as
-// many as fit b with one marker for each run of lines.
-func (c *cutter) findHighlights(g *search, b budget) []span {
-	text, pos := c.middle()
-	kept := g.kept[:0]
-	mark := c.marker()
-	for b.chars > 2*mark && b.lines > 1 && pos < len(text) {
-		f := nearest(g.finders, text, pos)
-		if f == nil {
-			break
-		}
-		line := span{f.found.start, min(f.found.end+1, len(text))}
-		pos = line.end
-		if runes(text[line.start:line.end]) <= b.chars-mark {
-			kept, b = c.addLine(kept, line, b)
-		} else if end := f.beginning(text, b.chars-mark); end > 0 {
-			kept = append(kept, span{line.start, end})
-			break
-		}
-	}
-	g.kept = kept
-	return kept
-}
+// maxGrep is the longest expression, in characters, that a notice names.
+const maxGrep = 100
 
-// beginning returns where to cut the found line to chars characters, or 0 if
-// the match would not fit.
-func (f *finder) beginning(text string, chars int) int {
-	line := text[f.found.start:f.found.end]
-	end, _ := clusterAt(line, forward(line, chars))
-	if m := f.re.FindStringIndex(line); m == nil || m[1] > end {
-		return 0
-	}
-	return f.found.start + end
-}
-
-// middle returns whole up to the last complete line before the tail, and the
-// offset of the first complete line after the head.
-func (c *cutter) middle() (text string, pos int) {
-	end := c.tail
-	if end < len(c.whole) {
-		end = strings.LastIndexByte(c.whole[:end], '\n') + 1
-	}
-	text, pos = c.whole[:max(end, c.head)], c.head
-	if pos > 0 && c.whole[pos-1] != '\n' {
-		i := strings.IndexByte(text[pos:], '\n')
-		if i < 0 {
-			return text, len(text)
+// grep returns an expression for the lines that each of by finds; or for as many
+// of them, from the first on, as fit maxGrep characters.
+func (h *Highlights) grep(by []int) string {
+	var parts []string
+	size := 0
+	for _, b := range by {
+		e := ""
+		if b < len(h.exprs) {
+			e = h.exprs[b]
+		} else {
+			e = kinds.All()[b-len(h.exprs)].Expr
 		}
-		pos += i + 1
-	}
-	return text, pos
-}
-
-// nearest returns the finder whose next match after pos comes first, or nil if
-// no line matches.
-func nearest(finders []finder, text string, pos int) *finder {
-	var best *finder
-	for i := range finders {
-		f := &finders[i]
-		if f.next(text, pos) && (best == nil || f.found.start < best.found.start) {
-			best = f
+		if len(by) > 1 && strings.HasPrefix(e, "(?") && !strings.HasPrefix(e, "(?:") {
+			e = "(?:" + e + ")" // its flags are for itself
+		}
+		if size += runes(e) + 1; size <= maxGrep+1 {
+			parts = append(parts, e)
 		}
 	}
-	return best
-}
-
-// addLine adds a line that fits b. It joins the line to the one before if the
-// text between them is no longer than a marker.
-func (c *cutter) addLine(kept []span, line span, b budget) ([]span, budget) {
-	last := len(kept) - 1
-	if last >= 0 {
-		between := c.whole[kept[last].end:line.start]
-		if strings.Count(between, "\n") <= 1 && len(between) <= c.marker() {
-			kept[last].end = line.end
-			return kept, b.less(Count(c.whole[line.start-len(between) : line.end]))
-		}
-	}
-	chars, lines := Count(c.whole[line.start:line.end])
-	return append(kept, line), b.less(chars+c.marker(), lines+1)
+	return strings.Join(parts, "|")
 }

@@ -128,7 +128,7 @@ func wide(c byte) string { return string(rune(c) - '!' + '！') }
 
 // hasFold reports whether s begins with prefix, in any case of ASCII letters.
 func hasFold(s, prefix string) bool {
-	return len(s) >= len(prefix) && equalFold(s[:len(prefix)], prefix)
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
 // cutFold is strings.CutPrefix in any case of ASCII letters.

@@ -105,13 +105,38 @@ func (w words) limit(v tool.View) string {
 func (w words) remedy(r tool.Result) string {
 	switch {
 	case r.Ref != nil:
-		return w.pick("The whole: ", "全文: ") + w.call(r) + w.pick(" or ", " 或 ") + `grep="…"`
+		return w.pick("The whole: ", "全文: ") + w.call(r) + w.pick(" or ", " 或 ") + w.grep(r.Shown)
 	case r.Unkept:
 		return w.pick("The rest could not be kept and is gone; call the tool again for a smaller part.",
 			"其余内容未能保存，已丢失；请再次调用该工具，请求更小的部分。")
 	}
 	return w.pick("The rest was not kept; call the tool again and ask for less.",
 		"其余内容未保存；请再次调用该工具，请求更少的内容。")
+}
+
+// grep returns the argument that finds lines of the whole: those to keep that are
+// left out, with their number, if there are any. longerRemedy reserves its room.
+func (w words) grep(v tool.View) string {
+	if v.LeftOut == 0 {
+		return `grep="…"`
+	}
+	if v.Grep == "" {
+		return `grep="…"` + w.pick(fmt.Sprintf(" (%s more lines to keep)", thousands(v.LeftOut)), fmt.Sprintf("（应保留的行还有 %d 行）", v.LeftOut))
+	}
+	quoted := string(quote(v.Grep))
+	return w.pick(fmt.Sprintf("grep=%s for %s more lines to keep", quoted, thousands(v.LeftOut)), fmt.Sprintf("grep=%s 找出应保留的另外 %d 行", quoted, v.LeftOut))
+}
+
+// longerRemedy returns how many characters grep adds for an expression.
+func longerRemedy(expr string) int { return runes(string(quote(expr))) + 40 }
+
+// quote writes s as a JSON string that keeps <, > and &.
+func quote(s string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s)
+	return bytes.TrimSpace(b.Bytes())
 }
 
 // call returns the call of load_tool_history that loads the missing part: by
@@ -140,6 +165,13 @@ func (w words) marker(g tool.Gap) string {
 	}
 	return w.pick(fmt.Sprintf("[… lines %d-%d]", g.First, g.Last), fmt.Sprintf("[… 第 %d-%d 行]", g.First, g.Last))
 }
+
+// times returns the line after a kept line that stands for n identical ones.
+// countSize reserves its room.
+func times(n int) string { return fmt.Sprintf("[… ×%d]", n) }
+
+// countSize returns the size of times with its newlines.
+func countSize(n int) (chars, lines int) { return 7 + digits(n), 1 }
 
 // load returns the notice of a load that shows shown characters from offset on,
 // with the call that continues.
@@ -360,7 +392,7 @@ func isPlaceholder(s string) bool {
 
 // isNotice reports whether s, after a "[", continues like a sentence of Render.
 func isNotice(s string) bool {
-	for _, p := range []string{"截断了", "结果已截断", "以上是模型写的摘要", "工具说明:", "继续: 同一调用", "… 第 ", "结果相同: 与"} {
+	for _, p := range []string{"截断了", "结果已截断", "以上是模型写的摘要", "工具说明:", "继续: 同一调用", "… 第 ", "… ×", "结果相同: 与"} {
 		if strings.HasPrefix(s, p) {
 			return true
 		}

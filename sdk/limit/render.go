@@ -126,19 +126,35 @@ func (p *page) note(s string) {
 	p.any, p.newline, p.ended = true, false, false
 }
 
-// pieces writes the shown text with the notice and the markers at its gaps.
+// pieces writes the shown text with the notice and the markers at its gaps, and
+// the counts of identical lines.
 func (p *page) pieces(r tool.Result, w words, room int) {
-	pos := 0
-	for i, g := range r.Shown.Gaps {
-		p.text(r.Shown.Text[pos:g.At])
-		pos = g.At
-		note := w.marker(g)
-		if i == 0 {
-			note = w.notice(r, room)
+	v := r.Shown
+	pos, kept := 0, v.Kept
+	to := func(at int) {
+		for ; len(kept) > 0 && kept[0].At < at && kept[0].End <= at; kept = kept[1:] {
+			if k := kept[0]; k.Times > 1 && pos <= k.End {
+				end := k.End + len(v.Text[k.End:at]) - len(strings.TrimPrefix(v.Text[k.End:at], "\n"))
+				p.text(v.Text[pos:end])
+				pos = end
+				p.own(times(k.Times))
+			}
 		}
-		p.note(note)
+		p.text(v.Text[pos:at])
+		pos = at
 	}
-	p.text(r.Shown.Text[pos:])
+	for i, g := range v.Gaps {
+		to(g.At)
+		switch {
+		case i == 0:
+			p.note(w.notice(r, room))
+		case v.Terse:
+			p.own(sliver)
+		default:
+			p.own(w.marker(g))
+		}
+	}
+	to(len(v.Text))
 }
 
 // clip returns at most n characters of s. If s is longer, the last one is an

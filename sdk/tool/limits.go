@@ -51,6 +51,12 @@ const (
 	ArchiveNever  ArchiveMode = "never"
 )
 
+// Words in Limits.Keep that are not expressions.
+const (
+	KeepLinesAuto = "auto" // the patterns of weir for the kind of text
+	KeepLinesNone = "none" // no lines
+)
+
 // Layer names the limit that decided a cut, so that a notice can name it.
 type Layer string
 
@@ -114,13 +120,18 @@ type Limits struct {
 	// MaxLines is how many lines may be shown, the notice's lines included.
 	MaxLines int      `json:"max_lines,omitempty"`
 	Strategy Strategy `json:"strategy,omitempty"`
-	// Head and Tail are shares of the budget, 0 to 1, of lines too. What both
-	// leave over goes to Keep lines, or else to the tail. Both zero: 0.4 each.
+	// Head and Tail are shares of the budget, 0 to 1, of lines too. The tail gets
+	// what both leave over. Both zero: 0.4 each. Where Keep lines are shown, head
+	// and tail share in this proportion what those leave over.
 	Head float64 `json:"head,omitempty"`
 	Tail float64 `json:"tail,omitempty"`
-	// Keep holds RE2 expressions; lines of the cut middle that match one are shown.
-	Keep    []string    `json:"keep,omitempty"`
-	Archive ArchiveMode `json:"archive,omitempty"`
+	// Keep holds RE2 expressions; lines that match one are shown first. "auto"
+	// stands for the patterns of weir, "none" alone for no expression. Nil means
+	// "auto" unless Strategy is HeadOnly or JSON.
+	Keep []string `json:"keep,omitempty"`
+	// KeepContext is how many lines before and after each Keep line are shown.
+	KeepContext int         `json:"keep_context,omitempty"`
+	Archive     ArchiveMode `json:"archive,omitempty"`
 	// Timeout is the deadline of one call.
 	Timeout time.Duration `json:"timeout,omitempty"`
 	// Memory caps each linear memory of the guest.
@@ -143,6 +154,9 @@ func (l Limits) Or(below Limits) Limits {
 	}
 	if l.Keep == nil {
 		l.Keep = below.Keep
+	}
+	if l.KeepContext == 0 {
+		l.KeepContext = below.KeepContext
 	}
 	if l.Archive == "" {
 		l.Archive = below.Archive

@@ -95,6 +95,29 @@ type View struct {
 	// Room is how many characters the cut reserved for what the renderer adds:
 	// the notice with its separators, the tool's claim; 0: NoticeChars.
 	Room int `json:"room,omitempty"`
+	// Kept are the lines between the ends that are shown for an expression of
+	// Limits.Keep, in order.
+	Kept []Kept `json:"kept,omitempty"`
+	// Terse says that there is no room for the numbers of the lines that are
+	// missing at each gap after the first.
+	Terse bool `json:"terse,omitempty"`
+	// LeftOut is how many lines that such expressions match are not shown, without
+	// those identical to a shown one; Grep is an expression that finds them.
+	LeftOut int    `json:"left_out,omitempty"`
+	Grep    string `json:"grep,omitempty"`
+}
+
+// A Kept is a line that is shown because an expression matches it.
+type Kept struct {
+	// At and End are byte offsets in View.Text: of the line, without its newline.
+	At  int `json:"at"`
+	End int `json:"end"`
+	// Line is its number in the whole, from 1.
+	Line int `json:"line"`
+	// By is the expression, or the name of one of weir's own patterns.
+	By string `json:"by"`
+	// Times is how many lines of the whole are identical, this one included.
+	Times int `json:"times"`
 }
 
 // Unit is what a limit counts.

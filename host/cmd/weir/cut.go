@@ -33,6 +33,8 @@ func cutCmd(c *cli) *cobra.Command {
 			k.file = "-"
 			if len(args) == 1 {
 				k.file = args[0]
+			} else if k.explain {
+				return k.patterns(c)
 			}
 			return k.run(cmd.Context(), c)
 		},
@@ -43,7 +45,9 @@ func cutCmd(c *cli) *cobra.Command {
 	f.StringVar((*string)(&k.given.Strategy), "strategy", "", c.helpf("which part is shown: %s (default head_tail)", strategies))
 	f.Float64Var(&k.given.Head, "head", 0, c.helpf("the head's `SHARE` of the budget, 0 to 1 (default %g)", tool.DefaultShare))
 	f.Float64Var(&k.given.Tail, "tail", 0, c.helpf("the tail's `SHARE` of the budget, 0 to 1 (default %g)", tool.DefaultShare))
-	f.StringArrayVar(&k.given.Keep, "keep", nil, "show lines of the cut middle that match this `EXPRESSION` (RE2); may be repeated")
+	f.StringArrayVar(&k.given.Keep, "keep", nil, "show lines that match this `EXPRESSION` (RE2) first; may be repeated; auto (default): what weir looks for; none")
+	f.IntVar(&k.given.KeepContext, "keep-context", 0, "show `N` lines before and after each of these too")
+	f.BoolVar(&k.explain, "explain", false, "print which line is shown because of which pattern; without FILE, print weir's patterns")
 	f.StringVar(&k.tool, "tool", "", "take the declared limits of the tool `NAME` of --plugins")
 	f.StringVar(&k.locale, "locale", "en", "the language of the notice: en or zh")
 	return cmd
@@ -55,6 +59,7 @@ const strategies = "head_tail, head_only, tail_only, json or summarize"
 type cutRun struct {
 	given        tool.Limits // by flags
 	tool, locale string
+	explain      bool
 	file         string // "-": standard input
 }
 
@@ -94,6 +99,8 @@ func (k cutRun) check(c *cli) error {
 		return usagef("use "+strategies, "--strategy is %q", g.Strategy)
 	case !(g.Head >= 0 && g.Tail >= 0 && g.Head+g.Tail <= 1):
 		return usagef("give shares of one budget: each 0 or more, together at most 1", "--head is %g and --tail is %g", g.Head, g.Tail)
+	case g.KeepContext < 0:
+		return usagef("give a number of lines, 0 or more", "--keep-context is %d", g.KeepContext)
 	case k.locale != string(tool.En) && k.locale != string(tool.Zh):
 		return usagef("use en or zh", "--locale is %q", k.locale)
 	case k.tool != "" && c.plugins == "":
@@ -175,6 +182,9 @@ func (k cutRun) show(c *cli, r tool.Result, l tool.Limits) error {
 	if l.Strategy == tool.Summarize {
 		c.errf("weir: summarize needs a model; this is what is shown without one\n")
 	}
+	if k.explain {
+		return k.explanation(c, r)
+	}
 	if c.JSON {
 		c.Print(map[string]any{
 			"view": r.Shown, "text": text, "limits": l, "layer": r.Shown.By, "raw_bytes": r.Stats.RawBytes,
@@ -187,6 +197,38 @@ func (k cutRun) show(c *cli, r tool.Result, l tool.Limits) error {
 	}
 	if c.Colours(c.Out) && !strings.HasSuffix(text, "\n") {
 		fmt.Fprintln(c.Out)
+	}
+	fmt.Fprintln(c.Err, c.text(summaryOf(r)))
+	return nil
+}
+
+// patterns prints weir's own patterns.
+func (k cutRun) patterns(c *cli) error {
+	if c.JSON {
+		c.Print(limit.Patterns())
+		return nil
+	}
+	for _, p := range limit.Patterns() {
+		fmt.Fprintf(c.Out, "%-8s %-28s %s\n", p.Weight, p.Name, p.Expr)
+	}
+	return nil
+}
+
+// explanation prints each line that is kept with its number and pattern.
+func (k cutRun) explanation(c *cli, r tool.Result) error {
+	if c.JSON {
+		c.Print(map[string]any{"kept": r.Shown.Kept, "left_out": r.Shown.LeftOut, "grep": r.Shown.Grep})
+		return nil
+	}
+	for _, l := range r.Shown.Kept {
+		times := ""
+		if l.Times > 1 {
+			times = fmt.Sprintf("×%d ", l.Times)
+		}
+		fmt.Fprintf(c.Out, "%6d  [%s] %s%s\n", l.Line, l.By, times, limit.Neutralise(r.Shown.Text[l.At:l.End]))
+	}
+	if n := r.Shown.LeftOut; n > 0 {
+		c.errf("weir: %d more lines match and do not fit: grep %q\n", n, r.Shown.Grep)
 	}
 	fmt.Fprintln(c.Err, c.text(summaryOf(r)))
 	return nil

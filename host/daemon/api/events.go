@@ -125,13 +125,27 @@ type ToolCallResult struct {
 	Unit          tool.Unit         `json:"unit,omitempty"`
 	LinesProduced int               `json:"lines_produced"`
 	LinesShown    int               `json:"lines_shown"`
-	ElapsedMS     int64             `json:"elapsed_ms"`
+	// Kept are the lines between head and tail that are shown for an expression,
+	// LeftOut how many such lines are not shown.
+	Kept      []KeptLine `json:"kept,omitempty"`
+	LeftOut   int        `json:"left_out,omitempty"`
+	ElapsedMS int64      `json:"elapsed_ms"`
 	// Structured is the tool's answer as a JSON value, for programs, up to 8,000 bytes.
 	// Only POST /api/tools/{name}/call returns it.
 	Structured json.RawMessage `json:"structured,omitempty"`
 	// Text is what the model reads, notice included; Line the one-line report.
 	Text string `json:"text"`
 	Line string `json:"line"`
+}
+
+// A KeptLine is a line that is shown because an expression matches it: its number in
+// the whole, its beginning, the expression or the name of weir's pattern, and how
+// many lines are identical.
+type KeptLine struct {
+	Line  int    `json:"line"`
+	Text  string `json:"text"`
+	By    string `json:"by"`
+	Times int    `json:"times"`
 }
 
 // A ToolCallTruncated says that the model does not see all of a result: characters

@@ -26,6 +26,10 @@ func CountsOf(r tool.Result) ToolCallResult {
 		Summarized: r.Shown.Summarized, SummaryCost: r.Summary, Approval: r.Approval,
 		LinesProduced: r.Shown.TotalLines, LinesShown: shownLines,
 	}
+	for _, k := range r.Shown.Kept {
+		out.Kept = append(out.Kept, KeptLine{k.Line, clip(r.Shown.Text[k.At:k.End]), k.By, k.Times})
+	}
+	out.LeftOut = r.Shown.LeftOut
 	if r.Shown.Cut() {
 		out.Layer, out.Limit, out.Unit = r.Shown.By, r.Shown.Limit, r.Shown.Unit
 	}
@@ -36,6 +40,17 @@ func CountsOf(r tool.Result) ToolCallResult {
 		out.KeptUUID = r.Ref.UUID
 	}
 	return out
+}
+
+// clip returns the first 200 characters of a line.
+func clip(line string) string {
+	n := 0
+	for i := range line {
+		if n++; n > 200 {
+			return line[:i] + "…"
+		}
+	}
+	return line
 }
 
 // PercentCut returns the omitted part of a result in whole percent, rounded down.

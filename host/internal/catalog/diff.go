@@ -93,6 +93,7 @@ func limitsText(l tool.Limits) tool.Text {
 	p.addf(l.Strategy != "", "%s", l.Strategy)
 	p.addf(l.Head+l.Tail > 0, "head %g, tail %g", l.Head, l.Tail)
 	p.addf(len(l.Keep) > 0, "keeps %s", strings.Join(l.Keep, " "))
+	p.addf(l.KeepContext > 0, "%d lines around each", l.KeepContext)
 	p.addf(l.Archive != "", "archive %s", l.Archive)
 	p.addf(l.Timeout > 0, "timeout %s", l.Timeout)
 	p.addf(l.Memory > 0, "memory %s", l.Memory)

@@ -46,10 +46,12 @@ func check(s *Settings, bad report) {
 		oneOf(t.Strategy, strategies, "tools", name, "strategy")
 		oneOf(t.Archive, []string{"auto", "always", "never"}, "tools", name, "archive")
 		checkShown(t.MaxChars, t.Head, t.Tail, bad, "tools", name)
-		if err := limit.CheckHighlights(t.Keep); err != nil {
-			bad(msg.Of(err), tool.Textf("write RE2 expressions"), "tools", name, "keep")
+		checkKeep(t.Keep, bad, "tools", name)
+		if t.Context < 0 {
+			bad(tool.Textf("keep_context is %d", t.Context), tool.Textf("give 0 or more lines"), "tools", name, "keep_context")
 		}
 	}
+	checkKeep(s.Limits.Keep, bad, "limits")
 	for i, f := range s.Plugins.Folder {
 		oneOf(f.Trust, []string{"ask", "granted"}, "plugins", "folder", fmt.Sprint(i), "trust")
 		if f.Path == "" {
@@ -121,6 +123,12 @@ func checkShown(chars int, head, tail float64, bad report, table ...string) {
 	}
 	if !(head >= 0 && tail >= 0 && head+tail <= 1) { // NaN fails too
 		bad(tool.Textf("head %g and tail %g are not shares of one budget", head, tail), tool.Textf("each 0 or more, together at most 1"), at("head")...)
+	}
+}
+
+func checkKeep(keep []string, bad report, table ...string) {
+	if err := limit.CheckHighlights(keep); err != nil {
+		bad(msg.Of(err), tool.Textf("write RE2 expressions, or \"auto\" or \"none\""), append(slices.Clone(table), "keep")...)
 	}
 }
 

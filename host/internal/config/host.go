@@ -23,7 +23,7 @@ func (s Settings) Host(p Paths, secrets Lookup, log hclog.Logger, version string
 		Settings: host.Settings{
 			Defaults: tool.Limits{
 				MaxChars: s.Limits.MaxChars, MaxLines: s.Limits.MaxLines, Strategy: tool.Strategy(s.Limits.Strategy),
-				Head: s.Limits.Head, Tail: s.Limits.Tail, Timeout: time.Duration(s.Limits.Timeout), Memory: s.Limits.Memory,
+				Head: s.Limits.Head, Tail: s.Limits.Tail, Keep: s.Limits.Keep, Timeout: time.Duration(s.Limits.Timeout), Memory: s.Limits.Memory,
 			},
 			CeilingChars: s.Limits.CeilingChars,
 			Tools:        map[string]host.ToolConfig{},
@@ -55,7 +55,7 @@ func (s Settings) Host(p Paths, secrets Lookup, log hclog.Logger, version string
 	for name, t := range s.Tools {
 		cfg.Tools[name] = host.ToolConfig{
 			Limits: tool.Limits{
-				MaxChars: t.MaxChars, MaxLines: t.MaxLines, Strategy: tool.Strategy(t.Strategy), Head: t.Head, Tail: t.Tail, Keep: t.Keep,
+				MaxChars: t.MaxChars, MaxLines: t.MaxLines, Strategy: tool.Strategy(t.Strategy), Head: t.Head, Tail: t.Tail, Keep: t.Keep, KeepContext: t.Context,
 				Archive: tool.ArchiveMode(t.Archive), Timeout: time.Duration(t.Timeout), Memory: t.Memory,
 			},
 			Config: t.Config, Disabled: t.Disabled, Parallel: t.Parallel,

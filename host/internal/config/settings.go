@@ -120,6 +120,7 @@ type LimitSettings struct {
 	Tail         float64    `toml:"tail" json:"tail,omitempty"`
 	Timeout      Duration   `toml:"timeout" json:"timeout,omitempty"`
 	Memory       tool.Bytes `toml:"memory" json:"memory,omitempty"`
+	Keep         KeepLines  `toml:"keep" json:"keep,omitempty"`
 	CeilingChars int        `toml:"ceiling_chars" json:"ceiling_chars,omitempty"`
 	RoundChars   *int       `toml:"round_chars" json:"round_chars,omitempty"`
 }
@@ -131,13 +132,42 @@ type ToolSettings struct {
 	Strategy string         `toml:"strategy" json:"strategy,omitempty"`
 	Head     float64        `toml:"head" json:"head,omitempty"`
 	Tail     float64        `toml:"tail" json:"tail,omitempty"`
-	Keep     []string       `toml:"keep" json:"keep,omitempty"`
+	Keep     KeepLines      `toml:"keep" json:"keep,omitempty"`
+	Context  int            `toml:"keep_context" json:"keep_context,omitempty"`
 	Archive  string         `toml:"archive" json:"archive,omitempty"`
 	Timeout  Duration       `toml:"timeout" json:"timeout,omitempty"`
 	Memory   tool.Bytes     `toml:"memory" json:"memory,omitempty"`
 	Disabled bool           `toml:"disabled" json:"disabled,omitempty"`
 	Parallel int            `toml:"parallel" json:"parallel,omitempty"`
 	Config   map[string]any `toml:"config" json:"config,omitempty"`
+}
+
+// KeepLines are expressions of lines to keep, or one of the words for them.
+type KeepLines []string
+
+// UnmarshalTOML accepts "auto" and "none" as well as a list of expressions.
+func (k *KeepLines) UnmarshalTOML(v any) error {
+	switch v := v.(type) {
+	case string:
+		if v != tool.KeepLinesAuto && v != tool.KeepLinesNone {
+			return msg.Errorf("keep is %q; write \"auto\", \"none\", or a list of expressions", v)
+		}
+		*k = KeepLines{v}
+		return nil
+	case []any:
+		if len(v) == 0 {
+			*k = KeepLines{tool.KeepLinesNone}
+		}
+		for _, e := range v {
+			s, ok := e.(string)
+			if !ok {
+				return msg.Errorf("keep has an entry that is no text")
+			}
+			*k = append(*k, s)
+		}
+		return nil
+	}
+	return msg.Errorf("keep is \"auto\", \"none\", or a list of expressions")
 }
 
 // PluginSettings are the plugin folders, and how weir watches them.

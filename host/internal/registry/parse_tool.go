@@ -103,20 +103,42 @@ func (r reader) output(t table) tool.Limits {
 	if l.Head+l.Tail > 1 {
 		t.Bad("tail", tool.Textf("make head and tail together at most 1; what they leave goes to the keep lines"), "%s and %s are %v and %v", t.Name("head"), t.Name("tail"), l.Head, l.Tail)
 	}
-	var budget schema.Budget
-	t.strings("keep", func(s string, at int) {
-		if err := budget.CheckKeep(s); err != nil {
-			t.d.add(at, Problem{Key: t.Name("keep"), Msg: msg.Of(err), Fix: tool.Textf("write RE2 syntax; literal text needs \\ before . ( [ and the like")})
-			return
-		}
-		l.Keep = append(l.Keep, s)
-	})
+	l.Keep = t.keep()
+	l.KeepContext = t.whole("keep_context", 1, 0, tool.Textf("; 0 shows only the lines that match"))
 	if _, ok := t.Values["archive"]; ok {
 		l.Archive = tool.ArchiveMode(t.oneOf("archive", string(tool.ArchiveAuto), string(tool.ArchiveAlways), string(tool.ArchiveNever)))
 	}
 	t.Get("archive")
 	t.done()
 	return l
+}
+
+// keep returns the lines to keep: "auto", "none", or a list of expressions in which
+// "auto" can be.
+func (t table) keep() (out []string) {
+	if word, ok := t.Values["keep"].(string); ok {
+		t.Get("keep")
+		if word != tool.KeepLinesAuto && word != tool.KeepLinesNone {
+			t.Bad("keep", tool.Textf("write \"auto\", \"none\", or a list of expressions: keep = [%q]", word), "%s is %q", t.Name("keep"), word)
+			return nil
+		}
+		return []string{word}
+	}
+	var budget schema.Budget
+	t.strings("keep", func(s string, at int) {
+		if err := budget.CheckKeep(s); err != nil {
+			t.d.add(at, Problem{Key: t.Name("keep"), Msg: msg.Of(err), Fix: tool.Textf("write RE2 syntax; literal text needs \\ before . ( [ and the like")})
+			return
+		}
+		out = append(out, s)
+	})
+	if len(out) > 1 && slices.Contains(out, tool.KeepLinesNone) {
+		t.Bad("keep", tool.Textf("write keep = \"none\" alone, or (none) for lines with this word"), "%s has \"none\" beside other expressions", t.Name("keep"))
+	}
+	if _, ok := t.Values["keep"]; ok && out == nil {
+		return []string{tool.KeepLinesNone} // an empty list
+	}
+	return out
 }
 
 // noParams is the schema of a tool that takes no arguments.

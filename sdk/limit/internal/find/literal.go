@@ -1,4 +1,4 @@
-package limit
+package find
 
 import (
 	"regexp/syntax"
@@ -18,6 +18,7 @@ type literal struct {
 	at    [2]int
 	hit   int // the next offset of lit, or len(text); valid if seen
 	seen  bool
+	first bool // only blanks are before it on its line
 }
 
 // forget resets n for another text.
@@ -97,16 +98,9 @@ func lower(c byte) byte {
 const maxLiterals = 8
 
 // requiredLiterals returns literals of which every match of expr contains at least
-// one, or nil if no such set is known.
+// one, or nil if no such set is known or a search for it takes long.
 func requiredLiterals(expr string) []literal {
-	re, err := syntax.Parse(expr, syntax.Perl)
-	if err != nil {
-		return nil
-	}
-	lits := required(re.Simplify())
-	if len(lits) > maxLiterals {
-		return nil
-	}
+	lits := atMost(maxLiterals).required(expr)
 	for _, n := range lits {
 		if len(n.lit) == 1 && rarity(n.lit[0]) < rare {
 			return nil // too frequent: it is on every line
@@ -115,37 +109,165 @@ func requiredLiterals(expr string) []literal {
 	return lits
 }
 
-// required is requiredLiterals for a syntax tree.
-func required(re *syntax.Regexp) []literal {
+// atMost is how many literals a set may have.
+type atMost int
+
+// required returns literals of which every match of expr contains one.
+func (n atMost) required(expr string) []literal {
+	re, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return nil
+	}
+	return n.of(re.Simplify())
+}
+
+// of is required for a syntax tree.
+func (n atMost) of(re *syntax.Regexp) []literal {
 	switch re.Op {
 	case syntax.OpLiteral:
 		return literalsOf(re)
 	case syntax.OpCapture, syntax.OpPlus:
-		return required(re.Sub[0])
+		return n.of(re.Sub[0])
 	case syntax.OpRepeat:
 		if re.Min > 0 {
-			return required(re.Sub[0])
+			return n.of(re.Sub[0])
 		}
 	case syntax.OpConcat:
-		var best []literal
-		for _, sub := range re.Sub {
-			if lits := required(sub); lits != nil && (best == nil || shortest(lits) > shortest(best)) {
-				best = lits
-			}
-		}
-		return best
+		return n.ofConcat(re.Sub)
 	case syntax.OpAlternate:
 		var all []literal
 		for _, sub := range re.Sub {
-			lits := required(sub)
+			lits := n.of(sub)
 			if lits == nil {
 				return nil
 			}
-			all = append(all, lits...)
+			if all = append(all, lits...); len(all) > int(n) {
+				return nil
+			}
 		}
 		return all
 	}
 	return nil
+}
+
+// ofConcat returns the literals of the part of a concatenation with the
+// longest ones.
+func (n atMost) ofConcat(subs []*syntax.Regexp) (best []literal) {
+	better := func(lits []literal) {
+		if lits != nil && len(lits) <= int(n) && (best == nil || shortest(lits) > shortest(best)) {
+			best = lits
+		}
+	}
+	run := []string{""}
+	begun, first := false, false // the run is after the beginning and blanks
+	for _, sub := range subs {
+		if isBegin(sub) || begun && isBlanks(sub) {
+			begun, first, run = true, true, []string{""}
+			continue
+		}
+		begun = false
+		strs := exact(sub)
+		if run = cross(run, strs); run == nil {
+			better(n.of(sub))
+			first = false
+			if run = strs; run == nil {
+				run = []string{""}
+			}
+		}
+		better(literals(run, first))
+	}
+	return best
+}
+
+func isBegin(re *syntax.Regexp) bool {
+	return re.Op == syntax.OpBeginText || re.Op == syntax.OpBeginLine
+}
+
+// isBlanks reports whether re matches only a number of spaces, or of white space.
+func isBlanks(re *syntax.Regexp) bool {
+	if re.Op != syntax.OpStar && re.Op != syntax.OpPlus && re.Op != syntax.OpQuest {
+		return false
+	}
+	switch sub := re.Sub[0]; sub.Op {
+	case syntax.OpLiteral:
+		return string(sub.Rune) == " "
+	case syntax.OpCharClass:
+		return len(sub.Rune) > 0 && sub.Rune[len(sub.Rune)-1] == ' '
+	}
+	return false
+}
+
+// maxExact bounds the strings of exact.
+const maxExact = 24
+
+// exact returns all strings that re matches, or nil if they are many or not known.
+func exact(re *syntax.Regexp) (all []string) {
+	switch re.Op {
+	case syntax.OpEmptyMatch, syntax.OpBeginText, syntax.OpEndText, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		return []string{""}
+	case syntax.OpLiteral:
+		if re.Flags&syntax.FoldCase == 0 && !strings.ContainsRune(string(re.Rune), utf8.RuneError) {
+			return []string{string(re.Rune)}
+		}
+	case syntax.OpCharClass:
+		for i := 0; i+1 < len(re.Rune); i += 2 {
+			if re.Rune[i+1]-re.Rune[i] >= 10 || len(all) > 10 {
+				return nil
+			}
+			for r := re.Rune[i]; r <= re.Rune[i+1]; r++ {
+				all = append(all, string(r))
+			}
+		}
+		return all
+	case syntax.OpCapture:
+		return exact(re.Sub[0])
+	case syntax.OpQuest:
+		if all = exact(re.Sub[0]); all != nil {
+			return append(all, "")
+		}
+	case syntax.OpConcat:
+		all = []string{""}
+		for _, sub := range re.Sub {
+			if all = cross(all, exact(sub)); all == nil {
+				return nil
+			}
+		}
+		return all
+	case syntax.OpAlternate:
+		for _, sub := range re.Sub {
+			strs := exact(sub)
+			if all = append(all, strs...); strs == nil || len(all) > maxExact {
+				return nil
+			}
+		}
+		return all
+	}
+	return nil
+}
+
+// cross returns each of a followed by each of b, or nil if they are many.
+func cross(a, b []string) (all []string) {
+	if len(a)*len(b) > maxExact {
+		return nil
+	}
+	for _, x := range a {
+		for _, y := range b {
+			all = append(all, x+y)
+		}
+	}
+	return all
+}
+
+// literals returns literals of strs, or nil if one of them is empty.
+func literals(strs []string, first bool) (lits []literal) {
+	for _, s := range strs {
+		if s == "" {
+			return nil
+		}
+		lits = append(lits, newLiteral(s, false))
+		lits[len(lits)-1].first = first
+	}
+	return lits
 }
 
 func shortest(lits []literal) int {
