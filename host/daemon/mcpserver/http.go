@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -50,7 +51,8 @@ func (u *user) serveSession(w http.ResponseWriter, r *http.Request) {
 		}
 		made, ok := u.s.room(u)
 		if !ok {
-			refuse(w, http.StatusServiceUnavailable, textsIn(u.locale()).full)
+			w.Header().Set("Retry-After", strconv.Itoa(int(inUse.Seconds())))
+			refuse(w, http.StatusTooManyRequests, textsIn(u.locale()).full)
 			return
 		}
 		defer made()

@@ -29,7 +29,8 @@ type Config struct {
 	// Allow lists the tools that are offered, nil: all; Deny wins over it.
 	Allow, Deny []string
 	// MaxSessions bounds the sessions over HTTP, of all users together; the one
-	// that was idle longest makes room for a new one. 0: 256; negative: no bound.
+	// that was idle longest makes room for a new one, unless its last request was
+	// within a minute. 0: 256; negative: no bound.
 	MaxSessions int
 	// MaxUserSessions bounds those of each user in the same way, so one user cannot use
 	// up the sessions of all. 0: a quarter of MaxSessions, at least 1; negative: no bound.

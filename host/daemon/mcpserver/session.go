@@ -162,16 +162,19 @@ func (s *Server) below(most, making int, those func(*session) bool) bool {
 	return true
 }
 
+// inUse is how long a session counts as in use after its last request.
+const inUse = time.Minute
+
 // idlest returns the idle session whose last use is the longest ago; nil if all are
 // in use. The caller holds s.mu.
 func (s *Server) idlest(those func(*session) bool) *session {
 	var found *session
-	var at time.Time
+	at := s.now().Add(-inUse)
 	for _, x := range s.sessions {
 		if !those(x) {
 			continue
 		}
-		if last, idle := x.idle(); idle && (found == nil || last.Before(at)) {
+		if last, idle := x.idle(); idle && last.Before(at) {
 			found, at = x, last
 		}
 	}

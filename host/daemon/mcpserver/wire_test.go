@@ -154,7 +154,8 @@ func TestBatchesAreBounded(t *testing.T) {
 	}
 }
 
-// Sessions are bounded: the one that was idle longest makes room.
+// Sessions are bounded: the one that was idle longest makes room, unless it was used
+// in the last minute.
 func TestSessionsAreBounded(t *testing.T) {
 	now := time.Now()
 	b := newBench(t, nil)
@@ -171,12 +172,21 @@ func TestSessionsAreBounded(t *testing.T) {
 		return r.StatusCode
 	}
 	first, second := hello(), hello()
+	now = now.Add(2 * time.Minute)
 	if ping(first) != 200 {
 		t.Error("the first is gone too early")
 	}
 	third := hello()
 	if a, b, c := ping(first), ping(second), ping(third); a != 200 || b != 404 || c != 200 {
 		t.Errorf("%d %d %d", a, b, c)
+	}
+	r := b.post("me", nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+	body, _ := io.ReadAll(r.Body)
+	if r.StatusCode != 429 || r.Header.Get("Retry-After") != "60" || !strings.Contains(string(body), "max_sessions") {
+		t.Errorf("a session beside two with a call in the last minute answers %d: %s", r.StatusCode, body)
+	}
+	if a, b := ping(first), ping(third); a != 200 || b != 200 {
+		t.Errorf("afterwards the two answer %d and %d", a, b)
 	}
 }
 
@@ -185,6 +195,8 @@ func TestSessionsAreBounded(t *testing.T) {
 func TestSessionsOfAUserAreBounded(t *testing.T) {
 	b := newBench(t, nil)
 	b.server.cfg.MaxSessions, b.server.cfg.MaxUserSessions, b.server.cfg.Idle = 4, 2, -1
+	now := time.Now()
+	b.server.now = func() time.Time { now = now.Add(2 * time.Minute); return now }
 	open := func(who string) (map[string]string, int) {
 		r := b.post(who, nil, strings.SplitN(hello, "\n", 2)[0])
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -213,7 +225,7 @@ func TestSessionsOfAUserAreBounded(t *testing.T) {
 		}
 	}
 	b.server.mu.Unlock()
-	if _, status := open("me"); len(busy) != 2 || status != 503 {
+	if _, status := open("me"); len(busy) != 2 || status != 429 {
 		t.Errorf("with %d sessions in use one more answers %d", len(busy), status)
 	}
 	if _, status := open("you"); status != 200 {
