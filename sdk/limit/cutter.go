@@ -19,7 +19,7 @@ type cutter struct {
 	tail         int         // where the shown end starts, in bytes
 	kept         []span      // lines to keep between head and tail, in order
 	units        []candidate // of which kept is made
-	counts       []int       // selected units that stand for identical lines
+	counts       []int       // selected units with identical lines elsewhere
 	terse        bool        // markers have no numbers
 	highlights   *Highlights
 	json         string // shown instead of everything else, if not empty

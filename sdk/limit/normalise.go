@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/weirhost/weir/sdk/limit/internal/screen"
 )
 
 // Normalise converts the output of a tool into the text that weir counts, cuts,
@@ -31,7 +33,7 @@ func Normalise(raw []byte) string {
 		return descriptor("binary: "+kind, raw)
 	}
 	s := strings.ToValidUTF8(string(raw), string(utf8.RuneError))
-	s = newScreen(s).play(s)
+	s = screen.Play(s)
 	return strings.TrimLeft(s, byteOrderMark)
 }
 
@@ -55,30 +57,17 @@ func clean(b []byte) bool {
 			continue
 		}
 		for j := range 8 {
-			if special(b, i+j) {
+			if screen.Special(b, i+j) {
 				return false
 			}
 		}
 	}
 	for ; i < len(b); i++ {
-		if special(b, i) {
+		if screen.Special(b, i) {
 			return false
 		}
 	}
 	return true
-}
-
-// special reports whether a control character other than tab and newline
-// begins at text[i].
-func special[T string | []byte](text T, i int) bool {
-	switch c := text[i]; {
-	case c < 0x20:
-		return c != '\n' && c != '\t'
-	case c == 0xc2:
-		return i+1 < len(text) && text[i+1] < 0xa0
-	default:
-		return c == 0x7f
-	}
 }
 
 // fromUTF16 decodes UTF-16 that begins with a byte order mark.

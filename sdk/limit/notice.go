@@ -166,7 +166,7 @@ func (w words) marker(g tool.Gap) string {
 	return w.pick(fmt.Sprintf("[… lines %d-%d]", g.First, g.Last), fmt.Sprintf("[… 第 %d-%d 行]", g.First, g.Last))
 }
 
-// times returns the line after a kept line that stands for n identical ones.
+// times returns the line after the first of n identical kept lines.
 // countSize reserves its room.
 func times(n int) string { return fmt.Sprintf("[… ×%d]", n) }
 

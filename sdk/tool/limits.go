@@ -126,7 +126,7 @@ type Limits struct {
 	Head float64 `json:"head,omitempty"`
 	Tail float64 `json:"tail,omitempty"`
 	// Keep holds RE2 expressions; lines that match one are shown first. "auto"
-	// stands for the patterns of weir, "none" alone for no expression. Nil means
+	// means the patterns of weir, "none" alone no expression. Nil means
 	// "auto" unless Strategy is HeadOnly or JSON.
 	Keep []string `json:"keep,omitempty"`
 	// KeepContext is how many lines before and after each Keep line are shown.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/plugincmd"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -34,7 +35,8 @@ func cutCmd(c *cli) *cobra.Command {
 			if len(args) == 1 {
 				k.file = args[0]
 			} else if k.explain {
-				return k.patterns(c)
+				plugincmd.Patterns(c.Printer)
+				return nil
 			}
 			return k.run(cmd.Context(), c)
 		},
@@ -99,8 +101,6 @@ func (k cutRun) check(c *cli) error {
 		return usagef("use "+strategies, "--strategy is %q", g.Strategy)
 	case !(g.Head >= 0 && g.Tail >= 0 && g.Head+g.Tail <= 1):
 		return usagef("give shares of one budget: each 0 or more, together at most 1", "--head is %g and --tail is %g", g.Head, g.Tail)
-	case g.KeepContext < 0:
-		return usagef("give a number of lines, 0 or more", "--keep-context is %d", g.KeepContext)
 	case k.locale != string(tool.En) && k.locale != string(tool.Zh):
 		return usagef("use en or zh", "--locale is %q", k.locale)
 	case k.tool != "" && c.plugins == "":
@@ -183,7 +183,8 @@ func (k cutRun) show(c *cli, r tool.Result, l tool.Limits) error {
 		c.errf("weir: summarize needs a model; this is what is shown without one\n")
 	}
 	if k.explain {
-		return k.explanation(c, r)
+		plugincmd.Explain(c.Printer, r)
+		return nil
 	}
 	if c.JSON {
 		c.Print(map[string]any{
@@ -198,48 +199,6 @@ func (k cutRun) show(c *cli, r tool.Result, l tool.Limits) error {
 	if c.Colours(c.Out) && !strings.HasSuffix(text, "\n") {
 		fmt.Fprintln(c.Out)
 	}
-	fmt.Fprintln(c.Err, c.text(summaryOf(r)))
+	fmt.Fprintln(c.Err, c.text(plugincmd.CutSummary(r)))
 	return nil
-}
-
-// patterns prints weir's own patterns.
-func (k cutRun) patterns(c *cli) error {
-	if c.JSON {
-		c.Print(limit.Patterns())
-		return nil
-	}
-	for _, p := range limit.Patterns() {
-		fmt.Fprintf(c.Out, "%-8s %-28s %s\n", p.Weight, p.Name, p.Expr)
-	}
-	return nil
-}
-
-// explanation prints each line that is kept with its number and pattern.
-func (k cutRun) explanation(c *cli, r tool.Result) error {
-	if c.JSON {
-		c.Print(map[string]any{"kept": r.Shown.Kept, "left_out": r.Shown.LeftOut, "grep": r.Shown.Grep})
-		return nil
-	}
-	for _, l := range r.Shown.Kept {
-		times := ""
-		if l.Times > 1 {
-			times = fmt.Sprintf("×%d ", l.Times)
-		}
-		fmt.Fprintf(c.Out, "%6d  [%s] %s%s\n", l.Line, l.By, times, limit.Neutralise(r.Shown.Text[l.At:l.End]))
-	}
-	if n := r.Shown.LeftOut; n > 0 {
-		c.errf("weir: %d more lines match and do not fit: grep %q\n", n, r.Shown.Grep)
-	}
-	fmt.Fprintln(c.Err, c.text(summaryOf(r)))
-	return nil
-}
-
-// summaryOf says in one line what was produced, what is shown and why.
-func summaryOf(r tool.Result) string {
-	v, shown := r.Shown, countOf(r.Shown.Text)
-	if !v.Cut() {
-		return fmt.Sprintf("%s: %d characters, %d lines, shown whole", r.Tool, v.TotalChars, v.TotalLines)
-	}
-	return fmt.Sprintf("%s: %d → %d characters, %d → %d lines, by the %s limit of %d %s",
-		r.Tool, v.TotalChars, shown.Chars, v.TotalLines, shown.Lines, v.By, v.Limit, v.Unit)
 }

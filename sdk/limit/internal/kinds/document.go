@@ -2,7 +2,7 @@ package kinds
 
 import "strings"
 
-// beginning is how much of a text tells whether it is a document.
+// beginning is how much of a text decides whether it is a document.
 const beginning = 16 << 10
 
 // document reports whether text is prose, markup, a table, or source code: what

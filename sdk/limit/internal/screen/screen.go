@@ -1,4 +1,5 @@
-package limit
+// Package screen plays terminal output: what it shows after all control sequences.
+package screen
 
 import (
 	"strings"
@@ -32,6 +33,9 @@ type cell string
 // window is how many rows up programs return to draw several progress bars.
 const window = 200
 
+// Play returns what a terminal shows after it has printed s.
+func Play(s string) string { return newScreen(s).play(s) }
+
 func newScreen(s string) *screen {
 	sc := &screen{rows: make([]row, 1), atEnd: true, window: 1, spare: len(s) + 1<<16}
 	if movesUp(s) {
@@ -60,7 +64,7 @@ func movesUp(s string) bool {
 func (sc *screen) play(s string) string {
 	for i := 0; i < len(s); {
 		start := i
-		for i < len(s) && s[i] != '\n' && !special(s, i) {
+		for i < len(s) && s[i] != '\n' && !Special(s, i) {
 			i++
 		}
 		if i > start {
@@ -368,4 +372,17 @@ func stringSequence(s, stop string) int {
 		return i + 2
 	}
 	return 0
+}
+
+// Special reports whether a control character other than tab and newline
+// begins at text[i].
+func Special[T string | []byte](text T, i int) bool {
+	switch c := text[i]; {
+	case c < 0x20:
+		return c != '\n' && c != '\t'
+	case c == 0xc2:
+		return i+1 < len(text) && text[i+1] < 0xa0
+	default:
+		return c == 0x7f
+	}
 }
