@@ -9,7 +9,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// byLetter is an embedding model that knows by which letter a text is told apart.
+// byLetter is an embedding model that counts two signs.
 func byLetter(_ context.Context, texts []string) ([][]float32, string, error) {
 	var out [][]float32
 	for _, t := range texts {

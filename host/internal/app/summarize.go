@@ -132,7 +132,7 @@ func addEmbedder(cfg *host.Config, s config.Settings, models map[string]daemon.M
 		}
 		cfg.Embed = func(ctx context.Context, texts []string) ([][]float32, string, error) {
 			got, err := e.Embed(ctx, texts)
-			usage.SideUsageOf(ctx).Add(api.Spent{For: usage.ForEmbeddings, Model: name, Usage: got.Usage}) // of a turn; nobody's else
+			usage.SideUsageOf(ctx).Add(api.Spent{For: usage.ForEmbeddings, Model: name, Usage: got.Usage}) // if it is a turn that asks
 			return got.Vectors, s.Models[name].Embedding, err
 		}
 		return

@@ -90,7 +90,7 @@ type member struct {
 }
 
 // object writes the rest of an object. A member may depend on a later one: the Chinese
-// description stands where the English one does.
+// description takes the place of the English one.
 func (s *schemaTexts) object(dec *json.Decoder, is role) error {
 	var all []member
 	for dec.More() {
