@@ -50,6 +50,9 @@ type ModelInfo struct {
 	Window int
 	// NativeTools says whether the provider's API takes tools: nil: unknown.
 	NativeTools *bool
+	// StartInThought says that the model's template opens a thought at the end of the
+	// prompt, so that replies begin inside it unless the server separates thoughts.
+	StartInThought bool
 	// Simulated marks a model that is not an AI.
 	Simulated bool
 }

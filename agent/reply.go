@@ -66,7 +66,8 @@ func (r *run) stream(req Request) *reply {
 	defer cancel()
 	ctx = OnRepeat(ctx, func(err error, wait time.Duration) { r.emit(ModelRepeated{Err: err, Wait: wait}) })
 	p := &reply{held: r.withholdsText()}
-	parser := r.parser()
+	var parser parse.Parser
+	read := 0 // bytes of text
 	began := time.Now()
 	for d, err := range r.l.model.Generate(ctx, req) {
 		if err != nil {
@@ -89,20 +90,38 @@ func (r *run) stream(req Request) *reply {
 		if d.Call != nil {
 			r.nativeCall(p, *d.Call)
 		}
-		if d.Text != "" && (!r.consume(p, parser.Feed(d.Text)) || parser.Over()) {
+		if d.Text == "" {
+			continue
+		}
+		if parser == nil {
+			parser = r.parser(p)
+		}
+		if read += len(d.Text); !r.consume(p, parser.Feed(d.Text)) || parser.Over() {
 			p.left = true
 			return p
 		}
 	}
+	if parser == nil {
+		parser = r.parser(p)
+	}
 	r.consume(p, parser.Close(p.err != nil || p.finish != FinishStop && p.finish != FinishCalls))
+	if r.info.StartInThought && read > 0 && p.reasoning.Len() == read && p.finish == FinishStop {
+		r.addText(p, p.reasoning.String()) // the thought never ended: the server had taken it out
+	}
 	if p.err == nil && p.finish == "" {
 		p.err = NewModelError(ModelCut, r.info.Name, tool.Textf("the reply broke off before its end"), tool.Textf("ask again"))
 	}
 	return p
 }
 
-// parser returns a parser for one reply.
-func (r *run) parser() parse.Parser { return r.kit.Recogniser().Parser() }
+// parser returns a parser for the text of one reply. It begins inside a thought if the
+// model's template has opened one and the server does not separate thoughts.
+func (r *run) parser(p *reply) parse.Parser {
+	if r.info.StartInThought && p.reasoning.Len() == 0 {
+		return r.kit.Recogniser().StartInThought()
+	}
+	return r.kit.Recogniser().Parser()
+}
 
 // consume adds the parser's events. It returns false if the rest of the reply is to
 // be ignored.

@@ -26,6 +26,9 @@ type Config struct {
 	// NativeTools reports whether the server supports tool calling; nil: the client
 	// finds out.
 	NativeTools *bool
+	// StartInThought says that the model's template opens a thought at the end of the
+	// prompt.
+	StartInThought bool
 	// HTTP is the client; nil: the default transport. Its Timeout would cut long
 	// answers off; use FirstTimeout and StallTimeout.
 	HTTP *http.Client

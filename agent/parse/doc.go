@@ -30,15 +30,14 @@
 //
 // # To add a format
 //
-// There are two ways. If the new format only has a new marker around a notation
-// that exists, add a row to the tables of internal/marker and, if it is to be
-// counted separately, a Format in internal/marker/format.go and format.go.
-// If the format has a new shape, add an itemKind to item.go, the place where it
-// begins to openings.go or group.go, and a function that finds its end, like those
-// of tagged.go and react.go. In both cases add rows to formats_test.go
-// and run go test ./agent/parse -run TestNeutraliseHasTheTables -update, which writes
-// the new marks into package limit; the laws
-// and the corpora (make eval-parse) then hold for it too.
+// Add an entry to internal/marker/formats.go: openings, shape, an example. Tags, tokens
+// and words in square brackets are read from there; another opening needs a function in
+// openings.go. A format of a name of its own is a Format in internal/marker/format.go
+// and format.go. A new shape needs an itemKind in item.go and a function that finds its
+// end, like those of tagged.go and react.go. Then add rows to formats_test.go and run
+// go test ./agent/parse -run 'TestFormatsPage|TestNeutralise' -update, which writes
+// docs/formats.md and the marks of package limit. The laws and the corpora (make
+// eval-parse) then hold for it too.
 //
 // # What runs
 //

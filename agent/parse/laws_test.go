@@ -43,7 +43,7 @@ func TestLawsHoldWithoutDeclaredTools(t *testing.T) {
 
 func TestLawsHoldInsideThought(t *testing.T) {
 	o := house()
-	o.InThought = true
+	o.StartInThought = true
 	for _, text := range allTexts() {
 		if err := eval.Laws(o, text+"</think>"+text, false); err != nil {
 			t.Errorf("%v\n%s", err, text)

@@ -75,9 +75,9 @@ type Options struct {
 	Tools []tool.Spec
 	// AnyName takes every name as declared, for measuring other engines' cases.
 	AnyName bool
-	// InThought says that the prompt ended inside an opened thought, so that
-	// the reply begins as reasoning.
-	InThought bool
+	// StartInThought says that the model's template opens the thought at the end of
+	// the prompt: the reply begins as reasoning, and nothing before </think> is a call.
+	StartInThought bool
 }
 
 // New makes a Parser for one reply. It reads the schemas of o.Tools; for several
@@ -86,16 +86,20 @@ func New(o Options) Parser { return NewSet(o).Parser() }
 
 // A Set makes Parsers with the same Options. It is safe for concurrent use.
 type Set struct {
-	tools     *toolset.Set // read-only
-	inThought bool
+	tools   *toolset.Set // read-only
+	thought bool         // as Options.StartInThought
 }
 
 // NewSet reads the schemas of o.Tools, which takes longer than everything else
 // about a short reply.
-func NewSet(o Options) *Set { return &Set{toolset.New(o.Tools, o.AnyName), o.InThought} }
+func NewSet(o Options) *Set { return &Set{toolset.New(o.Tools, o.AnyName), o.StartInThought} }
 
 // Parser makes one for one reply.
-func (s *Set) Parser() Parser { return newParser(s.tools, s.inThought) }
+func (s *Set) Parser() Parser { return newParser(s.tools, s.thought) }
+
+// StartInThought makes a Parser for one reply that begins inside a thought, whatever
+// the Options say.
+func (s *Set) StartInThought() Parser { return newParser(s.tools, true) }
 
 // All reads a complete reply. Adjacent Texts, and adjacent Reasonings, are
 // joined, so that the result does not depend on any chunking.

@@ -93,7 +93,7 @@ func TestThoughts(t *testing.T) { runRows(t, house(), thoughtRows) }
 
 func TestPromptThatOpensAThought(t *testing.T) {
 	o := house()
-	o.InThought = true
+	o.StartInThought = true
 	runRows(t, o, []row{
 		{"closed", "I look.</think>{\"name\":\"get_time\",\"arguments\":{}}", `«I look.» get_time{}`},
 		{"with a call inside", "Maybe {\"name\":\"get_time\",\"arguments\":{}} helps.</think>No.", `«Maybe {"name":"get_time","arguments":{}} helps.» "No."`},

@@ -31,7 +31,7 @@ type supported struct {
 // none is. An error comes with what is known without it; it is not remembered.
 func (m *Model) Describe(ctx context.Context) (agent.ModelInfo, error) {
 	info := agent.ModelInfo{
-		Name: m.cfg.Name, Provider: "anthropic", Model: m.cfg.Model, Window: m.cfg.Window, NativeTools: m.cfg.NativeTools,
+		Name: m.cfg.Name, Provider: "anthropic", Model: m.cfg.Model, Window: m.cfg.Window, NativeTools: m.cfg.NativeTools, StartInThought: m.cfg.StartInThought,
 	}
 	if info.NativeTools == nil {
 		yes := true

@@ -36,7 +36,7 @@ func (s *shown) window() int {
 // requests will ask for. An error comes with what is known without the server.
 func (m *Model) Describe(ctx context.Context) (agent.ModelInfo, error) {
 	info := agent.ModelInfo{
-		Name: m.cfg.Name, Provider: "ollama", Model: m.cfg.Model, Window: m.window(ctx, agent.Request{}), NativeTools: m.cfg.NativeTools,
+		Name: m.cfg.Name, Provider: "ollama", Model: m.cfg.Model, Window: m.window(ctx, agent.Request{}), NativeTools: m.cfg.NativeTools, StartInThought: m.cfg.StartInThought,
 	}
 	s, err := m.look(ctx)
 	if err != nil {

@@ -24,7 +24,7 @@ func (m *Model) Describe(ctx context.Context) (agent.ModelInfo, error) {
 		return *known, nil
 	}
 	info := agent.ModelInfo{
-		Name: m.cfg.Name, Provider: "openai", Model: m.cfg.Model, Window: m.cfg.Window, NativeTools: m.cfg.NativeTools,
+		Name: m.cfg.Name, Provider: "openai", Model: m.cfg.Model, Window: m.cfg.Window, NativeTools: m.cfg.NativeTools, StartInThought: m.cfg.StartInThought,
 	}
 	if info.Window <= 0 {
 		if err := m.look(ctx, &info); err != nil {

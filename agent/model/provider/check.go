@@ -33,12 +33,13 @@ type Report struct {
 func (r Report) MarshalJSON() ([]byte, error) {
 	type plain Report
 	type info struct {
-		Name        string `json:"name"`
-		Provider    string `json:"provider"`
-		Model       string `json:"model"`
-		Window      int    `json:"window"` // tokens; 0: unknown
-		NativeTools *bool  `json:"native_tools"`
-		Simulated   bool   `json:"simulated"`
+		Name           string `json:"name"`
+		Provider       string `json:"provider"`
+		Model          string `json:"model"`
+		Window         int    `json:"window"` // tokens; 0: unknown
+		NativeTools    *bool  `json:"native_tools"`
+		StartInThought bool   `json:"start_in_thought"`
+		Simulated      bool   `json:"simulated"`
 	}
 	return json.Marshal(struct {
 		Info info `json:"info"`

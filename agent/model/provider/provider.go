@@ -39,6 +39,9 @@ type Config struct {
 	Window int
 	// NativeTools says whether the server takes tools; nil: find out.
 	NativeTools *bool
+	// StartInThought says whether the model's template opens a thought at the end of
+	// the prompt; nil: where the templates of the model's family are known to.
+	StartInThought *bool
 	// Think switches the thinking of models that can; nil: the server's default.
 	// Only Ollama knows it; for others use Extra.
 	Think *bool
@@ -179,7 +182,7 @@ func (c *Config) fill(p Preset) {
 func (c Config) client(log Logger) model.Config {
 	return model.Config{
 		Name: c.Name, BaseURL: c.BaseURL, Key: c.Key, KeyEnv: c.KeyEnv, EnvFile: c.EnvFile, Model: c.Model, Window: c.Window,
-		NativeTools: c.NativeTools, HTTP: c.HTTP, FirstTimeout: c.FirstTimeout, StallTimeout: c.StallTimeout,
+		NativeTools: c.NativeTools, StartInThought: c.startsInThought(), HTTP: c.HTTP, FirstTimeout: c.FirstTimeout, StallTimeout: c.StallTimeout,
 		Retries: c.Retries, RetryBudget: c.RetryBudget, Headers: c.Headers, Extra: c.Extra,
 		OnRetry: c.onRetry(log),
 	}

@@ -1,6 +1,6 @@
 // Package marker reads the tags and special tokens that models write around tool
 // calls and reasoning, such as <tool_call>, [TOOL_CALLS] and <|channel|>. The
-// tables at its top list all of them: a new marker is a new row.
+// table Formats lists those that open a call, the tables below the others.
 package marker
 
 import (
@@ -97,16 +97,7 @@ func EndsWithClose(t Names, b []byte) bool {
 
 // openWords are the markers that open a call, by their folded word. A word
 // that is written <|word|> or <｜word｜> is looked up as |word first.
-var openWords = map[string]Format{
-	"tool_call": FormatTag, "function_call": FormatFunction, "functioncall": FormatFunction, "function_calls": FormatInvoke,
-	"start_function_call": FormatFunction, "tool_calls": FormatTags, "toolcall": FormatTags, "toolcalls": FormatTags, "tools": FormatTags,
-	"tool_use": FormatTags, "tool_code": FormatTags, "tool": FormatTags, "longcat_tool_call": FormatGLM,
-	"|tool_call": FormatToken, "|tool_calls": FormatToken, "|tool_call_start": FormatToken, "|tool_calls_start": FormatToken,
-	"|function_call": FormatToken, "|action_start": FormatToken, "|tool_list_start": FormatToken,
-	"|python_tag": FormatPythonTag, "|python_start": FormatPythonTag, "|start_action": FormatCommand,
-	"|tools_prefix": FormatToken, "|tool_calls_begin": FormatDeepSeek, "|tool_call_begin": FormatDeepSeek, "|tool_outputs_begin": "",
-	"|tool_calls_section_begin": FormatKimi, "|tool_call_section_begin": FormatKimi,
-}
+var openWords = opened()
 
 var closeWords = map[string]bool{
 	"|tool_call_end": true, "|tool_calls_end": true, "|tool_calls_section_end": true, "|tool_call_section_end": true, "|end_action": true,
@@ -129,11 +120,7 @@ var paramWords = []string{"parameter", "param", "arg_key", "arg_value", "longcat
 var collapsed = []string{"functionname", "invokename", "paramname", "parametername"}
 
 // squareTokens are the markers in square brackets, all in capitals.
-var squareTokens = map[string]Token{
-	"[TOOL_CALLS]": {Role: RoleOpen, Format: FormatMistral}, "[TOOL_CALL]": {Role: RoleOpen, Format: FormatBracket},
-	"[TOOL_REQUEST]": {Role: RoleOpen, Format: FormatBracket}, "[END_TOOL_REQUEST]": {Role: RoleClose}, "[/TOOL_CALL]": {Role: RoleClose}, "[/TOOL_CALLS]": {Role: RoleClose},
-	"[ARGS]": {Role: RoleSep}, "[CALL_ID]": {Role: RoleSep}, "[THINK]": {Role: RoleThink, Word: "[think"}, "[/THINK]": {Role: RoleThinkEnd, Word: "[/think"},
-}
+var squareTokens = square()
 
 // tagNamespaces are the prefixes that vendors put before the words above.
 var tagNamespaces = []string{"minimax", "seed", "antml", "steptml"}
