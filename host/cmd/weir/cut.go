@@ -60,9 +60,8 @@ const strategies = "head_tail, head_only, tail_only, json or summarize"
 // A cutRun is one run of weir cut.
 type cutRun struct {
 	given        tool.Limits // by flags
-	tool, locale string
-	explain      bool
-	file         string // "-": standard input
+	tool, locale, file string // the file "-" is standard input
+	explain            bool
 }
 
 func (k cutRun) run(ctx context.Context, c *cli) error {

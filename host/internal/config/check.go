@@ -47,9 +47,6 @@ func check(s *Settings, bad report) {
 		oneOf(t.Archive, []string{"auto", "always", "never"}, "tools", name, "archive")
 		checkShown(t.MaxChars, t.Head, t.Tail, bad, "tools", name)
 		checkKeep(t.Keep, bad, "tools", name)
-		if t.Context < 0 {
-			bad(tool.Textf("keep_context is %d", t.Context), tool.Textf("give 0 or more lines"), "tools", name, "keep_context")
-		}
 	}
 	checkKeep(s.Limits.Keep, bad, "limits")
 	for i, f := range s.Plugins.Folder {

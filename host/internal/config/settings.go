@@ -148,27 +148,20 @@ type KeepLines []string
 
 // UnmarshalTOML accepts "auto" and "none" as well as a list of expressions.
 func (k *KeepLines) UnmarshalTOML(v any) error {
-	switch v := v.(type) {
-	case string:
-		if v != tool.KeepLinesAuto && v != tool.KeepLinesNone {
-			return msg.Errorf("keep is %q; write \"auto\", \"none\", or a list of expressions", v)
-		}
-		*k = KeepLines{v}
-		return nil
-	case []any:
-		if len(v) == 0 {
-			*k = KeepLines{tool.KeepLinesNone}
-		}
-		for _, e := range v {
-			s, ok := e.(string)
-			if !ok {
-				return msg.Errorf("keep has an entry that is no text")
-			}
-			*k = append(*k, s)
-		}
-		return nil
+	list, ok := v.([]any)
+	if v == tool.KeepLinesAuto || v == tool.KeepLinesNone {
+		list, ok = []any{v}, true
+	} else if ok && len(list) == 0 {
+		list = []any{tool.KeepLinesNone}
 	}
-	return msg.Errorf("keep is \"auto\", \"none\", or a list of expressions")
+	for _, e := range list {
+		s, isText := e.(string)
+		*k, ok = append(*k, s), ok && isText
+	}
+	if !ok {
+		return msg.Errorf("keep is \"auto\", \"none\", or a list of expressions")
+	}
+	return nil
 }
 
 // PluginSettings are the plugin folders, and how weir watches them.

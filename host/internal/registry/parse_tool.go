@@ -113,8 +113,7 @@ func (r reader) output(t table) tool.Limits {
 	return l
 }
 
-// keep returns the lines to keep: "auto", "none", or a list of expressions in which
-// "auto" can be.
+// keep returns the lines to keep: "auto", "none", or a list of expressions.
 func (t table) keep() (out []string) {
 	if word, ok := t.Values["keep"].(string); ok {
 		t.Get("keep")
