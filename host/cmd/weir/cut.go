@@ -59,8 +59,8 @@ const strategies = "head_tail, head_only, tail_only, json or summarize"
 
 // A cutRun is one run of weir cut.
 type cutRun struct {
-	given        tool.Limits // by flags
-	tool, locale, file string // the file "-" is standard input
+	given              tool.Limits // by flags
+	tool, locale, file string      // the file "-" is standard input
 	explain            bool
 }
 

@@ -151,9 +151,8 @@ func (k *KeepLines) UnmarshalTOML(v any) error {
 	list, ok := v.([]any)
 	if v == tool.KeepLinesAuto || v == tool.KeepLinesNone {
 		list, ok = []any{v}, true
-	} else if ok && len(list) == 0 {
-		list = []any{tool.KeepLinesNone}
 	}
+	*k = KeepLines{}
 	for _, e := range list {
 		s, isText := e.(string)
 		*k, ok = append(*k, s), ok && isText
