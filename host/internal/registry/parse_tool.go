@@ -57,11 +57,8 @@ func (r reader) tool(t table, limits tool.Limits) Tool {
 	if o.Export == "" {
 		o.Export = o.Spec.Name
 	}
-	formats := []string{string(FormatText), string(FormatMCP)}
-	if r.script {
-		slices.Reverse(formats)
-	}
-	o.Format = Format(t.oneOf("format", formats...))
+	text, object := string(FormatText), string(FormatMCP) // the default comes first
+	o.Format = Format(t.oneOf("format", map[bool][]string{false: {text, object}, true: {object, text}}[r.script]...))
 	o.EmptyOK = t.boolean("empty_ok")
 	o.Fresh = t.boolean("fresh") || r.fresh
 	if c := t.table("cache"); c.Table != nil {
