@@ -38,7 +38,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Model          string `json:"model"`
 		Window         int    `json:"window"` // tokens; 0: unknown
 		NativeTools    *bool  `json:"native_tools"`
-		StartInThought bool   `json:"start_in_thought"`
+		StartInThought bool   `json:"start_in_thought,omitempty"`
 		Simulated      bool   `json:"simulated"`
 	}
 	return json.Marshal(struct {
