@@ -49,11 +49,10 @@ func reloadCmd(c *cli) *cobra.Command {
 				c.errf("weir: %s\n", note)
 			}
 			var now struct{ Plugins []plugin.Info }
-			switch {
-			case !out.Change.Empty():
+			if !out.Change.Empty() {
 				err = cl.Get(cmd.Context(), "/api/plugins", &now)
 				c.showChange(out.Change, now.Plugins)
-			case len(out.InForce)+len(out.Restart) == 0:
+			} else if len(out.InForce)+len(out.Restart) == 0 {
 				c.outf("nothing is different\n")
 			}
 			return err

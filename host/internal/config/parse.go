@@ -88,7 +88,7 @@ func decode(at positions, doc string) (d decoded) {
 			fault.Line, fault.Col = at.doc.Position(key...)
 		}
 		d.faults = append(d.faults, fault)
-		rest, ok := without(text, key)
+		rest, ok := tomlpos.Without(text, key)
 		if !ok || len(d.faults) == maxMistyped {
 			d.partial = true
 			return d
@@ -96,37 +96,6 @@ func decode(at positions, doc string) (d decoded) {
 		text = rest
 		d.mistyped = append(d.mistyped, key)
 	}
-}
-
-// without returns a TOML document without a key. ok is false if it has none.
-func without(doc string, key []string) (rest string, ok bool) {
-	tree := map[string]any{}
-	if _, err := tomlpos.Decode(doc, &tree); err != nil || !remove(tree, key) {
-		return "", false
-	}
-	var out strings.Builder
-	err := toml.NewEncoder(&out).Encode(tree)
-	return out.String(), err == nil
-}
-
-// remove deletes a key from a table, or from each table of a list. It reports whether
-// it was there.
-func remove(v any, key []string) (found bool) {
-	if list, ok := v.([]map[string]any); ok {
-		for _, table := range list {
-			found = remove(table, key) || found
-		}
-		return found
-	}
-	table, ok := v.(map[string]any)
-	if !ok || len(key) == 0 {
-		return false
-	}
-	if _, found = table[key[0]]; found && len(key) == 1 {
-		delete(table, key[0])
-		return true
-	}
-	return found && remove(table[key[0]], key[1:])
 }
 
 // free reports whether a key is in a table whose keys the operator chooses.
