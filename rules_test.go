@@ -125,6 +125,7 @@ var levels = map[string]int{
 	"host/internal/jsonedit":         2,
 	"host/internal/config":           14,
 	"host/internal/app":              15,
+	"host/internal/declared":         15,
 
 	"host/plugintest/internal/generate": 1,
 }

@@ -123,7 +123,9 @@ func (r *run) call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 	repeatable := slices.ContainsFunc(r.specs, func(s tool.Spec) bool { return s.Name == c.Tool && s.Hints.Idempotent })
 	for attempt := 0; ; attempt++ {
-		res, err := r.box.Call(ctx, c)
+		limited := c
+		limited.MaxChars = r.limit
+		res, err := r.box.Call(ctx, limited)
 		if err != nil || !repeatable || attempt >= retries(res.Err) {
 			res.CallID, res.Tool = c.ID, c.Tool
 			return res, err

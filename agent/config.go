@@ -109,6 +109,8 @@ type Config struct {
 	// Explain emits Offered, the tokens of each tool's description. It costs a pass
 	// over every description.
 	Explain bool
+	// Raw fills RoundEnd.Raw, for a log of replies as they came.
+	Raw bool
 	// Prefetch names tools that run on the question before the model is asked.
 	Prefetch []string
 	// Caller are tools that whoever asks runs. A reply that calls one ends the turn

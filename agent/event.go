@@ -28,8 +28,11 @@ type TurnStart struct {
 	Mode   Mode
 	Window int // tokens; 0: unknown
 	Limit  int
-	Why    string
+	Why    tool.Text
 	Locale tool.Locale
+	// Tools is how many tools the model can call, and SystemChars the length of the
+	// system prompt.
+	Tools, SystemChars int
 }
 
 // TextDelta is text for the person. ReasoningDelta is the model's thought.
@@ -117,6 +120,9 @@ type RoundEnd struct {
 	First, Elapsed time.Duration
 	Calls          int // in the reply
 	Err            error
+	// Raw is the reply as it came, thoughts and the marks of calls included. Only
+	// Config.Raw fills it.
+	Raw string
 }
 
 // Parts are the estimated tokens of one request, by what they are sent for.

@@ -146,7 +146,8 @@ func (r *run) highlightsOf(name string, exprs []string) *limit.Highlights {
 }
 
 // hostLimits returns the limits that the host cut the result with. The number of
-// characters is left out: it is what is shown.
+// characters is left out: it is what is shown. So are the lines, where the host showed
+// more than the tool's own limit for this agent.
 func (r *run) hostLimits(res tool.Result) (tool.Limits, limit.By) {
 	by := limit.By{Chars: tool.LayerTool, Lines: tool.LayerTool}
 	if res.Shown.By != tool.LayerNone && res.Shown.Unit == tool.Lines {
@@ -154,7 +155,12 @@ func (r *run) hostLimits(res tool.Result) (tool.Limits, limit.By) {
 	}
 	for _, s := range r.specs {
 		if s.Name == res.Tool {
-			return s.Output, by
+			l := s.Output
+			l.MaxChars, l.OpenEnded = 0, false
+			if _, lines := limit.Count(res.Shown.Text); l.MaxLines > 0 {
+				l.MaxLines = max(l.MaxLines, lines)
+			}
+			return l, by
 		}
 	}
 	return tool.Limits{}, by

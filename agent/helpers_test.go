@@ -24,6 +24,7 @@ type box struct {
 
 	mu      sync.Mutex
 	calls   []tool.Call
+	shows   tool.Limits // in place of the specs' for results; zero: theirs
 	archive map[string]string
 	kept    map[string]string // uuid by tool, arguments and text
 	stop    error             // returned as the Go error of every call
@@ -106,6 +107,9 @@ func (b *box) keep(c tool.Call, text, uuid string) tool.Result {
 		if s.Name == c.Tool {
 			l = s.Output
 		}
+	}
+	if b.shows.MaxChars > 0 {
+		l = b.shows
 	}
 	res.Shown = limit.Fit(res, l, limit.By{Chars: tool.LayerTool, Lines: tool.LayerTool})
 	return res

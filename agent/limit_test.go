@@ -28,7 +28,7 @@ func TestMaxToolResultLength(t *testing.T) {
 		{num(999), 1000, "at their end"},
 		{num(1000), 1000, "as given"},
 		{num(8000), 8000, "as given"},
-		{nil, 8000, "absent, and the window is not known"},
+		{nil, 4000, "absent, and the window is not known"},
 	} {
 		for _, l := range []tool.Locale{tool.En, tool.Zh} {
 			m := replay.New(replay.Call("dump", `{"text":"x"}`), replay.Text("done"))
@@ -90,6 +90,24 @@ func TestLowLimitStillEndsInAnAnswer(t *testing.T) {
 	}
 }
 
+// The share of a round cuts a result of which the host showed more than the tool's usual
+// limit, for this agent.
+func TestRoundCutsAnOpenEndedResult(t *testing.T) {
+	whole := lines(400, 40)
+	b := newBox().says("dump", whole)
+	b.specs[0].Output = tool.Limits{MaxChars: 3000, MaxLines: 50, OpenEnded: true}
+	b.shows = tool.Limits{MaxChars: 16000, MaxLines: 500}
+	m := replay.New(replay.Call("dump", `{"text":"x"}`), replay.Text("done"))
+	_, ev := must(t, config(func(cfg *agent.Config) { cfg.MaxToolResultLength, cfg.RoundChars = num(16000), num(9000) }), m, b, nil, "dump it")
+	end := of[agent.CallEnd](ev)[0].Result
+	if n := utf8.RuneCountInString(end.Shown.Text); end.Shown.By != tool.LayerRound || n < 6500 || n > 9000 {
+		t.Errorf("%d characters by %q at %d, want nearly 9,000 by the round", n, end.Shown.By, end.Shown.Limit)
+	}
+	if got := b.calls[0].MaxChars; got != 16000 {
+		t.Errorf("the call has the limit %d", got)
+	}
+}
+
 // between returns what is in s after from, up to the next to. A tag ends
 // with its line.
 func between(t *testing.T, s, from, to string) string {
@@ -103,4 +121,17 @@ func between(t *testing.T, s, from, to string) string {
 		_, s, _ = strings.Cut(s, "\n")
 	}
 	return strings.TrimSuffix(s, "\n")
+}
+
+// The reply as it came, with the marks of its calls, is in the event if it is asked for.
+func TestRawReply(t *testing.T) {
+	b := newBox().says("dump", "short")
+	for _, raw := range []bool{true, false} {
+		m := replay.New(replay.Text("So:\n```tool_call\n{\"tool_name\":\"dump\",\"arguments\":{\"text\":\"x\"}}\n```"), replay.Text("done"))
+		_, ev := must(t, config(func(cfg *agent.Config) { cfg.Raw = raw }), m, b, nil, "dump it")
+		got := of[agent.RoundEnd](ev)[0].Raw
+		if strings.Contains(got, "```tool_call") != raw || !raw && got != "" {
+			t.Errorf("raw %v: %q", raw, got)
+		}
+	}
 }

@@ -108,7 +108,7 @@ func (r *run) ask() (phase, error) {
 	used := r.used(sent)
 	r.budget.usage = r.budget.usage.Add(used)
 	r.cfg.Estimator.Calibrate(sent, r.round.reply.usage.Prompt)
-	r.emit(RoundEnd{Round: r.budget.stats.Rounds, Sent: parts, Usage: used, First: r.round.reply.first, Elapsed: time.Since(began), Calls: len(r.round.reply.calls), Err: r.round.reply.err})
+	r.emit(RoundEnd{Round: r.budget.stats.Rounds, Sent: parts, Usage: used, First: r.round.reply.first, Elapsed: time.Since(began), Calls: len(r.round.reply.calls), Err: r.round.reply.err, Raw: r.round.reply.whole.String()})
 	r.budget.tokens += r.cost(sent)
 	return phaseParse, nil
 }

@@ -29,6 +29,7 @@ const (
 // A reply is what one request came to.
 type reply struct {
 	text, reasoning strings.Builder
+	whole           strings.Builder // everything as it came, if Config.Raw is set
 	calls           []tool.Call
 	native          bool                // calls came through the provider's own calling
 	raw             []string            // of each call, as the model wrote it; empty: native
@@ -49,6 +50,15 @@ type reply struct {
 // empty reports whether the reply has neither text nor calls.
 func (p *reply) empty() bool {
 	return strings.TrimSpace(p.text.String()) == "" && len(p.calls) == 0 && len(p.malformed) == 0
+}
+
+// keep adds a piece to the whole reply, a native call as its name and arguments.
+func (p *reply) keep(d Delta) {
+	p.whole.WriteString(d.Reasoning)
+	p.whole.WriteString(d.Text)
+	if d.Call != nil {
+		fmt.Fprintf(&p.whole, "\n[native call: %s %s]", d.Call.Tool, d.Call.Args)
+	}
 }
 
 // refuse keeps a call from running.
@@ -76,6 +86,9 @@ func (r *run) stream(req Request) *reply {
 		}
 		if p.first == 0 && (d.Text != "" || d.Reasoning != "" || d.Call != nil) {
 			p.first = time.Since(began)
+		}
+		if r.cfg.Raw {
+			p.keep(d)
 		}
 		if d.Usage != nil {
 			p.usage = *d.Usage

@@ -145,7 +145,7 @@ func (r *run) setUp(history []Message, end int, question string) {
 
 func (r *run) emitStart() {
 	defer r.emitTools()
-	r.emit(TurnStart{Turn: r.turn, Model: r.info.Name, Mode: r.mode, Window: r.window, Limit: r.limit, Why: r.why, Locale: r.locale})
+	r.emit(TurnStart{Turn: r.turn, Model: r.info.Name, Mode: r.mode, Window: r.window, Limit: r.limit, Why: r.why, Locale: r.locale, Tools: len(r.specs), SystemChars: r.systemChars})
 }
 
 func (r *run) emit(e Event) { r.l.obs.Observe(e) }

@@ -16,7 +16,7 @@ type setup struct {
 	window  int // tokens; 0: unknown
 	reserve int // tokens
 	limit   int // the agent's limit per result, in characters
-	why     string
+	why     tool.Text
 	locale  tool.Locale
 
 	box       Toolbox

@@ -34,7 +34,7 @@ func TestAgentLimit(t *testing.T) {
 		most       int
 		layer      tool.Layer
 	}{
-		{"absent, window unknown", nil, 0, 8000, tool.LayerTool},
+		{"absent, window unknown", nil, 0, 4000, tool.LayerAgent},
 		{"absent, 8K window: by the steps", nil, 8192, 5000, tool.LayerAgent},
 		{"absent, 2K window", nil, 2048, 1500, tool.LayerAgent},
 		{"0 means 4,000", num(0), 0, 4000, tool.LayerAgent},
@@ -74,7 +74,7 @@ func TestRoundIsShared(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := replay.New(replay.Text(group), replay.Text("done"))
-			_, ev := must(t, config(func(cfg *agent.Config) { cfg.RoundChars = c.round }), m, b, nil, "go")
+			_, ev := must(t, config(func(cfg *agent.Config) { cfg.RoundChars, cfg.MaxToolResultLength = c.round, num(8000) }), m, b, nil, "go")
 			sum := 0
 			for _, e := range of[agent.CallEnd](ev) {
 				sum += utf8.RuneCountInString(e.Result.Shown.Text)
@@ -108,7 +108,8 @@ func TestRoundBudgetFollowsTheWindow(t *testing.T) {
 func TestFoldAtTheTurnsEnd(t *testing.T) {
 	b := newBox().says("long", lines(600, 30)).says("middle", lines(60, 30)).says("short", "hi")
 	group := replay.Call("long", `{"text":"a"}`).Text + replay.Call("middle", `{"text":"b"}`).Text + replay.Call("short", `{"text":"c"}`).Text
-	turn, ev := must(t, config(), replay.New(replay.Text(group), replay.Text("done")), b, nil, "go")
+	cfg := config(func(cfg *agent.Config) { cfg.MaxToolResultLength = num(8000) })
+	turn, ev := must(t, cfg, replay.New(replay.Text(group), replay.Text("done")), b, nil, "go")
 	e := entries(turn.Messages)
 	if !e[0].Folded || e[1].Folded || e[2].Folded {
 		t.Fatalf("folded: %v %v %v; only the long one is over the threshold", e[0].Folded, e[1].Folded, e[2].Folded)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"strconv"
 	"strings"
 	"time"
 
@@ -162,7 +163,8 @@ func (s *Session) unknownTool(name string) *tool.Error {
 func (s *Session) answer(ctx context.Context, t *boundTool, c tool.Call, input json.RawMessage) (a answer.Answer, stats tool.Stats, fail *tool.Error, stale bool) {
 	key := ""
 	if t.def.TTL > 0 && t.identity != "" {
-		key = strings.Join([]string{t.identity, string(s.principal), string(s.locale), string(input)}, "\x00")
+		l, _ := t.within(c.MaxChars)
+		key = strings.Join([]string{t.identity, string(s.principal), string(s.locale), strconv.Itoa(l.MaxChars), string(input)}, "\x00")
 		a, ok, done := s.h.answers.Join(ctx, key, s.h.cfg.Now)
 		if ok {
 			return a, tool.Stats{Cached: true, RawBytes: a.RawSize}, nil, false
@@ -273,7 +275,7 @@ func (t *boundTool) decode(raw []byte, l tool.Locale) answer.Answer {
 }
 
 func (s *Session) invocation(t *boundTool, c tool.Call, input json.RawMessage) sandbox.Invocation {
-	l := t.info.Effective
+	l, _ := t.within(c.MaxChars)
 	grant := t.grant
 	if grant.Config = t.configs[s.locale]; grant.Config == nil { // another server's tool
 		grant.Config = t.configIn(s.locale)

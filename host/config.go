@@ -75,6 +75,12 @@ type ToolConfig struct {
 	Config map[string]any
 	// Disabled removes the tool.
 	Disabled bool
+	// PerMinute is the most calls per minute, 0: no limit, and CacheTTL how long an
+	// answer to the same arguments is reused, 0: never. nil: as the tool declares.
+	PerMinute *int
+	CacheTTL  *time.Duration
+	// SummariseOver replaces Settings.SummariseOver for the tool. 0: it holds.
+	SummariseOver int
 	// Parallel bounds the tool's guests that run at the same time, within the Host's
 	// bound. 0: as the tool declares; negative: its plugin's share.
 	Parallel int

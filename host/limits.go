@@ -61,8 +61,10 @@ func checkLimits(l tool.Limits) error {
 
 // defaults returns the lowest layer of limits, with no zero field but Memory.
 func (c Settings) defaults() tool.Limits {
-	return c.Defaults.Or(tool.Limits{
-		MaxChars: tool.DefaultMaxChars, MaxLines: tool.DefaultMaxLines, Strategy: tool.HeadTail,
+	d := c.Defaults
+	d.OpenEnded = true
+	return d.Or(tool.Limits{
+		MaxChars: tool.DefaultMaxChars, OpenEnded: true, MaxLines: tool.DefaultMaxLines, Strategy: tool.HeadTail,
 		Head: tool.DefaultShare, Tail: tool.DefaultShare, Archive: tool.ArchiveAuto, Timeout: DefaultTimeout,
 	})
 }
@@ -83,16 +85,56 @@ func (c Settings) effectiveLimits(spec tool.Spec, owner string, guest tool.Bytes
 	if t.Effective.Memory != 0 {
 		t.MemoryBy = layer(operator.Memory != 0, declared.Memory != 0)
 	}
-	ceiling := c.CeilingChars
-	if ceiling == 0 {
-		ceiling = tool.DefaultCeiling
-	}
 	var by limit.By
-	t.Effective, by = limit.Lower(t.Effective, limit.By{Chars: t.CharsBy, Lines: t.LinesBy}, ceiling, tool.LayerCeiling)
+	t.Effective, by = limit.Lower(t.Effective, limit.By{Chars: t.CharsBy, Lines: t.LinesBy}, c.ceiling(), tool.LayerCeiling)
 	t.CharsBy = by.Chars
 	t.Spec = spec
 	t.Spec.Output = t.Effective
 	return t
+}
+
+// ceiling returns the ceiling in force, in characters.
+func (c Settings) ceiling() int { return cmp.Or(c.CeilingChars, tool.DefaultCeiling) }
+
+// within returns the limits of one call, by which layer, for an agent with a limit of
+// chars; 0: no agent calls. Where the tool's limit is open-ended the agent's replaces
+// it, and more characters get as many more lines, unless the operator set those.
+func (t *boundTool) within(chars int) (tool.Limits, limit.By) {
+	l, by := t.info.Effective, t.by
+	if chars <= 0 || !l.OpenEnded {
+		return limit.Lower(l, by, chars, tool.LayerAgent)
+	}
+	usual := l.MaxChars
+	l.MaxChars, by.Chars = chars, tool.LayerAgent
+	l, by = limit.Lower(l, by, t.ceiling, tool.LayerCeiling)
+	if l.MaxChars > usual && by.Lines != tool.LayerOperator {
+		l.MaxLines, by.Lines = int(int64(l.MaxLines)*int64(l.MaxChars)/int64(usual)), by.Chars
+	}
+	return l, by
+}
+
+// Limits returns the session's tools, grouped by the limit that decides for an agent
+// with a limit of chars, the lowest first.
+func (s *Session) Limits(chars int) []plugin.LimitGroup {
+	var out []plugin.LimitGroup
+	for _, t := range s.h.current.Load().usable() {
+		l, by := t.within(chars)
+		g := plugin.LimitGroup{Chars: l.MaxChars, By: by.Chars, Next: t.ceiling, NextBy: tool.LayerCeiling}
+		if by.Chars != tool.LayerAgent {
+			g.Next, g.NextBy = chars, tool.LayerAgent
+		} else if own := t.info.Effective; !own.OpenEnded && own.MaxChars < t.ceiling {
+			g.Next, g.NextBy = own.MaxChars, t.by.Chars
+		}
+		i := slices.IndexFunc(out, func(o plugin.LimitGroup) bool {
+			return o.Chars == g.Chars && o.By == g.By && o.Next == g.Next && o.NextBy == g.NextBy
+		})
+		if i < 0 {
+			out, i = append(out, g), len(out)
+		}
+		out[i].Tools = append(out[i].Tools, t.info.Spec.Name)
+	}
+	slices.SortStableFunc(out, func(a, b plugin.LimitGroup) int { return cmp.Or(a.Chars-b.Chars, a.Next-b.Next) })
+	return out
 }
 
 func layer(operator, declared bool) tool.Layer {

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"strings"
 
@@ -22,7 +23,8 @@ const archiveOver = 1000
 func (s *Session) record(ctx context.Context, t *boundTool, c tool.Call, a answer.Answer) tool.Result {
 	r := tool.Result{Tool: t.info.Spec.Name, Sources: a.Sources, Parts: a.Parts, More: a.More, Err: a.Err, Refused: a.Refused, Note: a.Note, Structured: a.Structured, Incomplete: a.Cut}.WithWhole(a.Text)
 	s.h.withLargeText(len(a.Text), func() {
-		r.Shown = t.highlights.Fit(r, t.info.Effective, t.by)
+		l, by := t.within(c.MaxChars)
+		r.Shown = t.highlights.Fit(r, l, by)
 		if t.shouldArchive(r) {
 			r = s.archive(ctx, t, c, a, r)
 		}
@@ -54,7 +56,7 @@ func (s *Session) archive(ctx context.Context, t *boundTool, c tool.Call, a answ
 		input = []byte("{}")
 	}
 	e, again, err := s.h.archive.PutOnce(context.WithoutCancel(ctx), archive.Entry{
-		Scope: s.scope(), Turn: c.Turn, CallID: c.ID, Tool: t.info.Spec.Name, Input: input,
+		Scope: s.scope(), Thread: s.thread, Turn: c.Turn, CallID: c.ID, Tool: t.info.Spec.Name, Input: input,
 		Query: describe.Query(t.info.Spec.Name, input), Full: a.Text, Raw: a.Raw, Rules: limit.RulesVersion,
 		Sources: a.Sources, Parts: a.Parts,
 	})
@@ -70,7 +72,8 @@ func (s *Session) archive(ctx context.Context, t *boundTool, c tool.Call, a answ
 	}
 	if again {
 		r.Ref.Again = true
-		r.Shown = t.highlights.Fit(r, t.info.Effective, t.by) // the notice of a repetition needs room
+		l, by := t.within(c.MaxChars)
+		r.Shown = t.highlights.Fit(r, l, by) // the notice of a repetition needs room
 	}
 	return r
 }
@@ -78,9 +81,9 @@ func (s *Session) archive(ctx context.Context, t *boundTool, c tool.Call, a answ
 // summarise returns r with a model's summary of a long result in place of the cut,
 // where the tool's strategy is to summarise. If that fails the cut stays.
 func (s *Session) summarise(ctx context.Context, t *boundTool, c tool.Call, r tool.Result) tool.Result {
-	l := t.info.Effective
+	l, by := t.within(c.MaxChars)
 	set := s.h.settings.Load()
-	if l.Strategy != tool.Summarize || set.Summarise == nil || !r.Shown.Cut() || r.Shown.TotalChars <= set.SummariseOver || r.Err != nil {
+	if l.Strategy != tool.Summarize || set.Summarise == nil || !r.Shown.Cut() || r.Shown.TotalChars <= cmp.Or(set.Tools[t.info.Spec.Name].SummariseOver, set.SummariseOver) || r.Err != nil {
 		return r
 	}
 	began := s.h.cfg.Now()
@@ -96,7 +99,7 @@ func (s *Session) summarise(ctx context.Context, t *boundTool, c tool.Call, r to
 		s.h.log.Warn("a result could not be summarised and is cut instead", "tool", t.info.Spec.Name, "error", err)
 		return r
 	}
-	r.Shown = limit.Summary(summary, r.Whole(), l, t.by)
+	r.Shown = limit.Summary(summary, r.Whole(), l, by)
 	return r
 }
 
@@ -115,7 +118,7 @@ func (s *Session) log(r tool.Result) {
 		percent = 100 * max(total-shown, 0) / total
 	}
 	args := []any{
-		"tool", text.OneLine(r.Tool, 80), "code", code, "layer", string(r.Shown.By), "from", r.Shown.TotalChars, "to", shown, "percent", percent,
+		"tool", text.OneLine(r.Tool, 80), "id", r.CallID, "code", code, "layer", string(r.Shown.By), "from", r.Shown.TotalChars, "to", shown, "percent", percent,
 		"conversation", s.conversation, "took", r.Stats.Duration, "cached", r.Stats.Cached,
 	}
 	if r.Ref != nil {

@@ -19,6 +19,7 @@ type Session struct {
 	person       bool              // a person makes the calls
 	across       bool              // reads the results of all of the principal's conversations
 	report       func(Progress)
+	thread       string // what the session archives belongs to it; empty: to none
 }
 
 // Session binds calls to a principal and a conversation: what they archive can be
@@ -44,6 +45,14 @@ func (s *Session) In(l tool.Locale) *Session {
 func (s *Session) AcrossConversations() *Session {
 	out := *s
 	out.across = true
+	return &out
+}
+
+// InThread returns the same session, whose archived results belong to a thread of the
+// caller's own: archive.Filter finds them by it.
+func (s *Session) InThread(thread string) *Session {
+	out := *s
+	out.thread = thread
 	return &out
 }
 

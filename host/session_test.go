@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/guesttest"
@@ -91,6 +93,61 @@ func TestLadder(t *testing.T) {
 				t.Errorf("%d characters by %q, want up to %d by %q", chars, r.Shown.By, tt.most, tt.by)
 			}
 		})
+	}
+}
+
+// The number of the agent that calls replaces that of a tool which declares none or an
+// open-ended one, up to the ceiling; elsewhere it only lowers. The lowest limit decides.
+func TestAgentsLimitOfACall(t *testing.T) {
+	operator := func(c *Config) { c.Tools = map[string]ToolConfig{"bare": {Limits: tool.Limits{MaxChars: 5000}}} }
+	tests := []struct {
+		name   string
+		change func(*Config)
+		tool   string
+		agent  int
+		most   int
+		by     tool.Layer
+		next   int
+		nextBy tool.Layer
+	}{
+		{"no agent", nil, "bare", 0, 8000, tool.LayerDefault, 0, ""},
+		{"raised", nil, "bare", 16000, 16000, tool.LayerAgent, 32768, tool.LayerCeiling},
+		{"lowered", nil, "bare", 2000, 2000, tool.LayerAgent, 32768, tool.LayerCeiling},
+		{"the ceiling", nil, "bare", 99000, 32768, tool.LayerCeiling, 99000, tool.LayerAgent},
+		{"the operator's number is kept", operator, "bare", 16000, 5000, tool.LayerOperator, 16000, tool.LayerAgent},
+		{"a declared limit is kept", nil, "long", 16000, 2000, tool.LayerTool, 16000, tool.LayerAgent},
+		{"and lowered", nil, "long", 1000, 1000, tool.LayerAgent, 2000, tool.LayerTool},
+	}
+	dir := drop(t, "probe")
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := open(t, dir, tt.change).Session("me", "c1")
+			r, err := s.Call(t.Context(), tool.Call{ID: "1", Tool: tt.tool, Args: json.RawMessage(`{"Lines":900,"Width":100}`), MaxChars: tt.agent})
+			if err != nil || r.Err != nil {
+				t.Fatal(err, r.Err)
+			}
+			chars, _ := limit.Count(limit.Render(r, tool.Zh))
+			if r.Shown.By != tt.by || r.Shown.Limit != tt.most || chars > tt.most || chars < tt.most*3/4 {
+				t.Errorf("%d characters by %q at %d, want up to %d by %q", chars, r.Shown.By, r.Shown.Limit, tt.most, tt.by)
+			}
+			if tt.agent == 0 {
+				return
+			}
+			for _, g := range s.Limits(tt.agent) {
+				if slices.Contains(g.Tools, tt.tool) && (g.Chars != tt.most || g.By != tt.by || g.Next != tt.next || g.NextBy != tt.nextBy) {
+					t.Errorf("told as %+v", g)
+				}
+			}
+		})
+	}
+}
+
+// A guest sees the limit of the agent that calls it.
+func TestGuestSeesTheAgentsLimit(t *testing.T) {
+	s := open(t, drop(t, "probe"), nil).Session("me", "c1")
+	r, err := s.Call(t.Context(), tool.Call{Tool: "settings", MaxChars: 1000})
+	if err != nil || !strings.HasPrefix(r.Whole(), "weir.max_chars=1000\n") {
+		t.Errorf("%v: %q", err, r.Whole())
 	}
 }
 
@@ -248,6 +305,35 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// The operator's rate and cache replace those that a tool declares.
+func TestOperatorsRateAndCache(t *testing.T) {
+	one, none, never, long := 1, 0, time.Duration(0), time.Hour
+	h := open(t, drop(t, "probe"), func(c *Config) {
+		c.Tools = map[string]ToolConfig{"rationed": {PerMinute: &none}, "bare": {PerMinute: &one}, "stamp": {CacheTTL: &never}, "long": {CacheTTL: &long}}
+	})
+	s := h.Session("me", "c1")
+	for range 5 {
+		call(t, s, "rationed", "")
+	}
+	call(t, s, "bare", "")
+	if r := try(t, s, "bare", ""); r.Err == nil || r.Err.Code != tool.RateLimited || !strings.Contains(r.Err.Msg, "1 calls per minute") {
+		t.Errorf("%+v", r.Err)
+	}
+	call(t, s, "stamp", "")
+	if r := call(t, s, "stamp", ""); r.Stats.Cached {
+		t.Error("an answer of stamp is reused")
+	}
+	call(t, s, "long", "")
+	if r := call(t, s, "long", ""); !r.Stats.Cached {
+		t.Error("an answer of long is not reused")
+	}
+	for _, i := range h.Tools() {
+		if i.Spec.Name == "bare" && i.PerMinute != 1 || i.Spec.Name == "long" && i.CacheTTL != time.Hour {
+			t.Errorf("%s: %d calls per minute, cached for %s", i.Spec.Name, i.PerMinute, i.CacheTTL)
+		}
+	}
+}
+
 func TestMCPAnswers(t *testing.T) {
 	work := t.TempDir()
 	write(t, filepath.Join(work, "a.txt"), []byte("a note"))
@@ -366,7 +452,7 @@ func TestLogLine(t *testing.T) {
 	book := &guesttest.LogBook{}
 	h := open(t, drop(t, "probe"), func(c *Config) { c.Logger = book.Logger() })
 	call(t, h.Session("me", "c1"), "long", `{"Lines":100,"Width":50}`)
-	for _, want := range []string{"call: tool=long code=ok layer=tool from=5000 to=", "archived="} {
+	for _, want := range []string{"call: tool=long id=1 code=ok layer=tool from=5000 to=", "archived="} {
 		if !strings.Contains(book.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, book)
 		}

@@ -49,6 +49,7 @@ type pluginEntry struct {
 type boundTool struct {
 	info       plugin.ToolInfo
 	by         limit.By
+	ceiling    int               // the most characters of a result
 	highlights *limit.Highlights // info.Effective.Keep
 	def        registry.Tool
 	abi        registry.ABI
@@ -82,7 +83,7 @@ type source interface {
 // the default memory of its guest; 0: it has none.
 func (h *Host) newTool(spec tool.Spec, plugin string, guest tool.Bytes) *boundTool {
 	set := h.settings.Load()
-	t := &boundTool{info: set.effectiveLimits(spec, plugin, guest), highlights: set.highlights}
+	t := &boundTool{info: set.effectiveLimits(spec, plugin, guest), highlights: set.highlights, ceiling: set.ceiling()}
 	t.by = limit.By{Chars: t.info.CharsBy, Lines: t.info.LinesBy}
 	if a, b := t.info.Effective.Keep, set.Defaults.Keep; !slices.Equal(a, b) || (a == nil) != (b == nil) {
 		t.highlights = limit.CompileHighlights(t.info.Effective.Keep)
@@ -109,7 +110,7 @@ func (h *Host) newSnapshot(d *catalog.Decision, old *snapshot) *snapshot {
 	}
 	s.addUnsettled(d.Snapshot.InFlux)
 	for _, server := range h.servers.Servers() {
-		s.addServer(h, server)
+		s.addServer(h, server, old)
 	}
 	// Of two plugins with one name, lookups find the one with an entry.
 	slices.SortStableFunc(s.plugins, func(a, b pluginEntry) int {
@@ -247,7 +248,7 @@ func (s *snapshot) addUnsettled(list []registry.InFlux) {
 }
 
 // addServer adds an MCP server and its tools.
-func (s *snapshot) addServer(h *Host, server *upstream.Server) {
+func (s *snapshot) addServer(h *Host, server *upstream.Server, old *snapshot) {
 	info, tools := server.Describe()
 	var budget, outputs schema.Budget
 	for _, t := range tools {
@@ -268,6 +269,7 @@ func (s *snapshot) addServer(h *Host, server *upstream.Server) {
 		b.def, b.source, b.identity, b.effect, b.anyHost = def.Tool, upstream.Tool{Server: server}, def.Identity, def.Effect, def.AnyHost
 		b.info.Effect = b.effect
 		h.setRates(b)
+		b.limiter = limiter(b.def.PerMinute, name, old)
 		s.tools[name] = b
 		info.Tools = append(info.Tools, name)
 		info.Digest = upstream.JoinDigests(info.Digest, b.identity)
@@ -293,9 +295,17 @@ func (s *snapshot) module(h *Host, pl *registry.Plugin, memory tool.Bytes, old *
 	return m
 }
 
-// setRates sets how often a tool may run, and how many of its guests at the same time.
+// setRates sets how often a tool may run, how long its answers are reused, and how many
+// of its guests run at the same time: as the operator says, else as it declares.
 func (h *Host) setRates(t *boundTool) {
-	operator := h.settings.Load().Tools[t.info.Spec.Name].Parallel
+	set := h.settings.Load().Tools[t.info.Spec.Name]
+	if set.PerMinute != nil {
+		t.def.PerMinute = *set.PerMinute
+	}
+	if set.CacheTTL != nil {
+		t.def.TTL = *set.CacheTTL
+	}
+	operator := set.Parallel
 	t.info.PerMinute, t.info.CacheTTL = t.def.PerMinute, t.def.TTL
 	t.info.ParallelBy = layer(operator > 0, operator == 0 && t.def.Parallel > 0)
 	t.info.Parallel = h.running.Quota(operator, t.def.Parallel)

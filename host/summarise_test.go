@@ -57,6 +57,20 @@ func TestSummarise(t *testing.T) {
 	}
 }
 
+// The operator's threshold for one tool replaces the general one.
+func TestSummariseOverOfATool(t *testing.T) {
+	s, asked := summing(t, &guesttest.LogBook{}, func(c *Config) {
+		c.SummariseOver = 100_000
+		bare := c.Tools["bare"]
+		bare.SummariseOver = 3000
+		c.Tools["bare"] = bare
+	}, func(SummaryRequest) (Summary, error) { return Summary{Text: "short"}, nil })
+	call(t, s, "bare", `{"Lines":60,"Width":50}`)
+	if r := call(t, s, "bare", `{"Lines":61,"Width":50}`); !r.Shown.Summarized || len(*asked) != 1 {
+		t.Errorf("asked %d times: %+v", len(*asked), r.Shown)
+	}
+}
+
 func TestWhatIsSummarised(t *testing.T) {
 	for _, row := range []struct {
 		change func(*Config)

@@ -22,21 +22,21 @@ var declared = map[string]struct {
 	output []string // lines of [tool.output]
 	also   []string // lines elsewhere in the manifest
 }{
-	"read_file":            {output: []string{"max_chars = 5000", "max_lines = 200"}},
-	"grep_search":          {output: []string{"max_lines = 100", `strategy = "head_only"`}, also: []string{"default = 2"}},
+	"read_file":            {output: []string{"max_chars = 5000", "max_lines = 200", "open_ended = true"}},
+	"grep_search":          {output: []string{`strategy = "head_only"`}, also: []string{"default = 2", "default = 100"}},
 	"calculator":           {output: []string{"max_chars = 1000"}},
-	"long_text":            {output: []string{"max_chars = 8000"}},
+	"long_text":            {output: []string{"max_chars = 8000", "open_ended = true"}},
 	"get_repo_structure":   {output: []string{"max_chars = 8000", "max_lines = 800"}, also: []string{"default = 3", "default = 500"}},
 	"repo_map":             {output: []string{"max_chars = 10000", "max_lines = 1000"}, also: []string{"default = 2000"}},
 	"read_data_from_excel": {output: []string{"max_chars = 8000", "max_lines = 500"}, also: []string{`default = "A1"`}},
 	"current_time":         {output: []string{"max_chars = 1000"}, also: []string{`default = "UTC"`}},
 	"database":             {output: []string{"max_chars = 4000", "max_lines = 200"}},
-	"http_request":         {output: []string{"max_chars = 3000"}, also: []string{"read_only = false", "idempotent = false"}},
+	"http_request":         {output: []string{"max_chars = 3000", "open_ended = true"}, also: []string{"read_only = false", "idempotent = false"}},
 	"json_query":           {output: []string{"max_chars = 6000", "max_lines = 300"}},
 	"text_diff":            {output: []string{"max_chars = 8000", "max_lines = 400"}},
-	"search_wikipedia":     {output: []string{"max_chars = 6000"}, also: []string{`host = "*.wikipedia.org"`}},
-	"search_web":           {output: []string{"max_chars = 8000"}, also: []string{`cache = { ttl = "10m" }`, "rate = { per_minute = 10 }"}},
-	"fetch_url":            {output: []string{"max_chars = 8000"}, also: []string{`{ host = "*", reason`}},
+	"search_wikipedia":     {output: []string{"max_chars = 6000", "open_ended = true"}, also: []string{`host = "*.wikipedia.org"`}},
+	"search_web":           {output: []string{"max_chars = 8000", "open_ended = true"}, also: []string{`cache = { ttl = "10m" }`, "rate = { per_minute = 10 }"}},
+	"fetch_url":            {output: []string{"max_chars = 8000", "open_ended = true"}, also: []string{`{ host = "*", reason`}},
 	"image_gen":            {output: []string{"max_chars = 1000", `archive = "always"`}, also: []string{"read_only = true", "idempotent = false", `default = "1024x1024"`}},
 }
 

@@ -42,7 +42,7 @@ var (
 type Entry struct {
 	UUID     string
 	Scope    Scope
-	Thread   string // branch after an edit or a retry; may be empty
+	Thread   string // a thread of the caller's own within or across conversations; may be empty
 	Turn     int
 	CallID   string
 	Tool     string

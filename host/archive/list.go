@@ -17,6 +17,8 @@ type Filter struct {
 	// Query occurs in the arguments of the call or in the summary, whatever the case
 	// of ASCII letters. Empty: any.
 	Query string
+	// Thread is the thread of the caller's that the result belongs to. Empty: any.
+	Thread string
 	// ID is the beginning or the end of the id. Empty: any.
 	ID string
 	// Limit is the number of entries. 0: DefaultListed; negative: all.
@@ -38,6 +40,9 @@ func (s *SQLite) List(ctx context.Context, sc Scope, f Filter) ([]Entry, error) 
 	if f.Query != "" {
 		where += " AND instr(lower(query_summary || char(10) || tool_input || char(10) || result_summary), lower(?)) > 0"
 		args = append(args, f.Query)
+	}
+	if f.Thread != "" {
+		where, args = where+" AND thread_id = ?", append(args, f.Thread)
 	}
 	if f.ID != "" {
 		where += " AND (substr(uuid, 1, length(?)) = ? OR substr(uuid, -length(?)) = ?)"

@@ -31,9 +31,9 @@ const insertSQL = `INSERT INTO tool_result_archive (uuid, principal, conversatio
 // the inputs that differ in their bytes, because the order of an object's members
 // does not matter. Without the name of the index SQLite prefers one that is already
 // in the requested order, and walks through the whole conversation.
-const identicalSQL = `SELECT uuid, conversation_id, nullif(tool_input, ?) FROM tool_result_archive INDEXED BY tool_result_archive_sha256
+const identicalSQL = `SELECT uuid, CASE thread_id WHEN ? THEN conversation_id ELSE '' END, nullif(tool_input, ?) FROM tool_result_archive INDEXED BY tool_result_archive_sha256
 	WHERE result_sha256 = ? AND principal = ? AND (conversation_id = ? OR ?) AND tool_name = ?
-	AND pruned_at IS NULL AND coalesce(expires_at > ?, 1) ORDER BY created_at DESC, uuid DESC LIMIT 16`
+	AND pruned_at IS NULL AND coalesce(expires_at > ?, 1) ORDER BY thread_id = ? DESC, created_at DESC, uuid DESC LIMIT 16`
 
 // knownInputSQL is findSQL without the input, which the caller knows.
 const knownInputSQL = "SELECT " + columnsBeforeInput + "NULL" + columnsAfterInput + " FROM tool_result_archive WHERE uuid = ? AND principal = ?"
@@ -47,7 +47,7 @@ func (s *SQLite) Put(ctx context.Context, e Entry) (Entry, error) {
 	return s.put(ctx, e, false)
 }
 
-// PutOnce is Put, unless SameAs would name an entry of exactly the same Scope: then
+// PutOnce is Put, unless SameAs would name an entry of exactly the same Scope and Thread: then
 // it writes nothing and returns that entry as Find does, with again true. An entry
 // with parts, or with a Scope that is Everywhere, is always put.
 func (s *SQLite) PutOnce(ctx context.Context, e Entry) (_ Entry, again bool, err error) {
@@ -172,7 +172,7 @@ func (s *SQLite) describe(e Entry) description {
 // identical returns the newest entry of e's scope with the same call and the same
 // text, and its conversation; empty if there is none.
 func (s *SQLite) identical(b *sqlite.Batch, e Entry) (id, conversation string, err error) {
-	rows, err := b.Query(s.identicalTo, string(e.Input), e.SHA256, e.Scope.Principal, e.Scope.Conversation, s.cfg().UserScope, e.Tool, e.Created.UnixMilli())
+	rows, err := b.Query(s.identicalTo, e.Thread, string(e.Input), e.SHA256, e.Scope.Principal, e.Scope.Conversation, s.cfg().UserScope, e.Tool, e.Created.UnixMilli(), e.Thread)
 	if err != nil {
 		return "", "", err
 	}

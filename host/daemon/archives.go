@@ -32,6 +32,7 @@ func (a *archives) routes() []openapi.Route {
 			About: "List the archived results, the newest first",
 			Query: []openapi.Param{
 				inConversation(),
+				queryParam("thread_id", "string", "only of this thread, which a question or POST /api/results named"),
 				queryParam("tool", "string", "only of this tool"),
 				queryParam("q", "string", "a text that the call or the summary contains"),
 				ofID(),
@@ -90,7 +91,7 @@ func (a *archives) listArchives(w http.ResponseWriter, r *http.Request) error {
 	// Without a conversation: all of the requester's.
 	scope := archive.Scope{Principal: access.Principal(r), Conversation: q.Get("conversation_id")}
 	entries, err := a.host.Archive().List(r.Context(), scope, archive.Filter{
-		Tool: q.Get("tool"), Query: q.Get("q"), ID: q.Get("id"), Limit: n, Offset: offset, Everywhere: scope.Conversation == "",
+		Thread: q.Get("thread_id"), Tool: q.Get("tool"), Query: q.Get("q"), ID: q.Get("id"), Limit: n, Offset: offset, Everywhere: scope.Conversation == "",
 	})
 	if err != nil {
 		return err

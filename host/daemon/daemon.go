@@ -167,6 +167,7 @@ func (d *Daemon) routes() []openapi.Route {
 		(&conversations{d.store, h, d.admission, d.log}).routes(),
 		(&exports{d.store, d.log}).routes(),
 		(&tools{h, d.store, d.current, d.admission, d.turns, d.metrics, d.knows, d.log, clock}).routes(),
+		(&profiles{d.current}).routes(),
 		(&reloads{d.admission, d.Reload}).routes(),
 		d.plugins.routes(),
 		(&archives{h, d.log}).routes(),

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/access"
@@ -53,8 +54,10 @@ type ResultBody struct {
 	// written.
 	Result json.RawMessage `json:"result"`
 	// Conversation is where the whole is kept; empty: that of calls without a model.
-	Conversation string      `json:"conversation_id"`
-	Locale       tool.Locale `json:"locale"`
+	Conversation string `json:"conversation_id"`
+	// Thread is a thread of the application's own, by which GET /api/archives finds it.
+	Thread string      `json:"thread_id"`
+	Locale tool.Locale `json:"locale"`
 }
 
 // maxResultBody bounds that body, in bytes: in JSON a text may take a multiple
@@ -64,7 +67,10 @@ const maxResultBody = 3 * tool.MaxWhole
 // A KeptResult says what became of it: what the model is to read, where the
 // whole is, and whether Text is less than the whole.
 type KeptResult struct {
-	Text         string     `json:"text"`
+	Text string `json:"text"`
+	// Placeholder is what the application sends in place of Text in later turns: the
+	// text of a folded result, from which the model can load it. Empty: not archived.
+	Placeholder  string     `json:"placeholder,omitempty"`
 	UUID         string     `json:"uuid"` // empty: not archived, because it is short
 	Cut          bool       `json:"cut"`
 	Conversation string     `json:"conversation_id"`
@@ -87,6 +93,9 @@ func (k *results) postResult(w http.ResponseWriter, r *http.Request) error {
 	if err := k.turns.CheckConversation(access.Principal(r), body.Conversation); err != nil {
 		return err
 	}
+	if err := turns.CheckThread(body.Thread); err != nil {
+		return err
+	}
 	whole, err := body.whole()
 	if err != nil {
 		return err
@@ -106,7 +115,7 @@ func (k *results) postResult(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	start := k.now()
-	res, err := k.host.Session(host.Principal(scope.Principal), scope.Conversation).In(body.Locale).
+	res, err := k.host.Session(host.Principal(scope.Principal), scope.Conversation).In(body.Locale).InThread(body.Thread).
 		Ingest(r.Context(), tool.Call{ID: uuid.NewString(), Tool: body.Tool, Args: body.Input}, whole)
 	switch {
 	case err != nil:
@@ -120,8 +129,12 @@ func (k *results) postResult(w http.ResponseWriter, r *http.Request) error {
 	}}); err != nil {
 		k.log.Warn("a kept result is missing in the statistics", "tool", out.Tool, "error", err)
 	}
+	placeholder := ""
+	if res.Ref != nil {
+		placeholder = agent.Placeholder(*res.Ref, res.Tool, body.Locale)
+	}
 	httpjson.Write(w, http.StatusOK, KeptResult{
-		Text: out.Text, UUID: out.KeptUUID, Cut: res.Shown.Cut(), Conversation: scope.Conversation,
+		Text: out.Text, Placeholder: placeholder, UUID: out.KeptUUID, Cut: res.Shown.Cut(), Conversation: scope.Conversation,
 		Produced: out.Produced, Shown: out.Shown, Layer: out.Layer, Limit: out.Limit, Unkept: out.Unkept, Incomplete: out.Incomplete,
 	})
 	return nil

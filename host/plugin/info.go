@@ -163,6 +163,18 @@ type ToolInfo struct {
 	Effect Effect `json:"effect,omitempty"`
 }
 
+// A LimitGroup is the tools whose results one limit bounds, for an agent with a limit
+// of its own.
+type LimitGroup struct {
+	// Chars is the limit in force, in characters, and By the layer that decides it.
+	Chars int        `json:"chars"`
+	By    tool.Layer `json:"by"`
+	// Next is the limit that would be in force without it, by the layer NextBy.
+	Next   int        `json:"next"`
+	NextBy tool.Layer `json:"next_by"`
+	Tools  []string   `json:"tools"`
+}
+
 // An Effect is what a tool can do beyond answering. It follows from what the tool
 // is granted; a manifest's own claims can only add to it.
 type Effect string

@@ -16,12 +16,26 @@ import (
 type databaseArgs struct {
 	FilePath string `json:"file_path"`
 	SQL      string `json:"sql"`
+	Query    string `json:"query"` // another name of sql
 	Offset   int    `json:"offset"`
 	Limit    int    `json:"limit"` // 0: 200
 }
 
 // queryDatabase runs a statement on a SQLite file, or describes the file.
 func queryDatabase(c *guest.Call, in databaseArgs) (guest.Result, error) {
+	if in.FilePath == "" {
+		in.FilePath, _ = c.Config("default_file")
+	}
+	switch {
+	case in.FilePath == "":
+		return guest.Result{}, guest.Errorf(tool.BadArgs, "Name the SQLite file.", "\"file_path\" is missing, and the operator has set no default_file.").
+			Zh("请给出 SQLite 文件。", "缺少 \"file_path\"，管理员也没有设置 default_file。")
+	case in.SQL == "":
+		in.SQL = in.Query
+	case in.Query != "" && in.Query != in.SQL:
+		return guest.Result{}, guest.Errorf(tool.BadArgs, "Send one of them.", "\"sql\" and \"query\" are two different statements.").
+			Zh("请只发送其中一个。", "\"sql\" 和 \"query\" 是两条不同的语句。")
+	}
 	tree := files.In(c, files.Workspace)
 	name, info, err := tree.File(in.FilePath)
 	if err != nil {

@@ -84,6 +84,23 @@ func check[A any](t *testing.T, fn guest.Func[A], o guest.Options, rows []row) {
 	}
 }
 
+// A call may leave out the file if the operator has set one, and may call the statement
+// query.
+func TestDatabaseDefaultFile(t *testing.T) {
+	o := workspace(t)
+	if _, err := guest.Invoke(queryDatabase, `{"sql":"SELECT 1"}`, o); err == nil || !strings.Contains(err.Error(), "file_path") {
+		t.Errorf("without a file: %v", err)
+	}
+	o.Config = map[string]string{"default_file": "shop.db"}
+	if _, err := guest.Invoke(queryDatabase, `{"sql":"SELECT 1","query":"SELECT 2"}`, o); err == nil {
+		t.Error("two statements are accepted")
+	}
+	check(t, queryDatabase, o, []row{
+		{`{"query":"SELECT count(*) AS n FROM orders"}`, "n\n3\n", "the document's call"},
+		{`{"file_path":"numbers.db","query":"SELECT min(i) AS i FROM n"}`, "i\n1\n", "a call that names a file"},
+	})
+}
+
 func TestDatabase(t *testing.T) {
 	check(t, queryDatabase, workspace(t), []row{
 		{`{"file_path":"shop.db","sql":"SELECT name, count(*) AS n FROM orders JOIN customers c ON c.id = customer GROUP BY 1 ORDER BY n DESC"}`, "name | n\nAda | 2\n王芳 | 1\n", "a join"},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"io/fs"
 	"path"
@@ -21,19 +20,19 @@ const (
 
 type args struct {
 	Path     string `json:"path"`      // empty: the workspace
-	MaxDepth int    `json:"max_depth"` // 0: 3
-	MaxFiles int    `json:"max_files"` // 0: 500
+	MaxDepth int    `json:"max_depth"` // 0: the operator's, else 3
+	MaxFiles int    `json:"max_files"` // 0: the operator's, else 500
 }
 
 // structure lists what lies in a folder down to a depth, the upper levels
 // first when not all files fit, and counts what it leaves out.
 func structure(c *guest.Call, in args) (guest.Result, error) {
 	if in.MaxDepth < 0 || in.MaxDepth > highestDepth || in.MaxFiles < 0 || in.MaxFiles > highestFiles {
-		return guest.Result{}, guest.Errorf(tool.BadArgs, "Leave them out for 3 levels and 500 files.",
+		return guest.Result{}, guest.Errorf(tool.BadArgs, "Leave them out for the usual numbers.",
 			"\"max_depth\" must be 1 to %d and \"max_files\" 1 to %d.", highestDepth, highestFiles).
-			Zh("省略时为 3 层、500 个文件。", "\"max_depth\" 须为 1 到 %d，\"max_files\" 须为 1 到 %d。")
+			Zh("省略即用常用值。", "\"max_depth\" 须为 1 到 %d，\"max_files\" 须为 1 到 %d。")
 	}
-	depth, most := cmp.Or(in.MaxDepth, defaultDepth), cmp.Or(in.MaxFiles, defaultFiles)
+	depth, most := set(c, "max_depth", in.MaxDepth, defaultDepth, highestDepth), set(c, "max_files", in.MaxFiles, defaultFiles, highestFiles)
 	tree := files.In(c, files.Workspace)
 	name, err := tree.Dir(in.Path)
 	if err != nil {
@@ -51,6 +50,14 @@ func structure(c *guest.Call, in args) (guest.Result, error) {
 		r.More = more(root, shown, depth, most)
 	}
 	return r, nil
+}
+
+// set returns a number of the call, else the operator's within its bounds, else usual.
+func set(c *guest.Call, key string, given, usual, most int) int {
+	if given > 0 {
+		return given
+	}
+	return min(max(c.ConfigInt(key, usual), 1), most)
 }
 
 // more names the argument that holds the rest back.

@@ -53,6 +53,29 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// The operator's settings hold for a call that does not say, within the bounds.
+func TestSettings(t *testing.T) {
+	for _, tt := range []struct {
+		args   string
+		config map[string]string
+		same   string // the call that gives the same tree without settings
+	}{
+		{`{}`, map[string]string{"max_depth": "1", "max_files": "2"}, `{"max_depth":1,"max_files":2}`},
+		{`{"max_depth":9}`, map[string]string{"max_depth": "1"}, `{"max_depth":9}`},
+		{`{}`, map[string]string{"max_depth": "99", "max_files": "-3"}, `{"max_depth":20,"max_files":1}`},
+	} {
+		o := project()
+		want, err := guest.Invoke(structure, tt.same, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Config = tt.config
+		if got, err := guest.Invoke(structure, tt.args, o); err != nil || got.Text != want.Text {
+			t.Errorf("%s with %v: %v\n%s\nwant\n%s", tt.args, tt.config, err, got.Text, want.Text)
+		}
+	}
+}
+
 func TestRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		args string

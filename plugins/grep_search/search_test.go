@@ -129,38 +129,53 @@ func TestSameAsLineByLine(t *testing.T) {
 	})
 }
 
-// TestPages follows `more` over more matches than one call writes.
+// TestPages follows `more` over more matches than one call writes: every match is read
+// once, within the limits in force.
 func TestPages(t *testing.T) {
 	var text strings.Builder
-	for i := range 4500 {
+	for i := range 2300 {
 		fmt.Fprintf(&text, "match %d\n", i+1)
 	}
 	o := workspace(map[string]string{"f": text.String()})
-	o.Config = map[string]string{"show_context": "0"}
-	args, seen := `{"pattern":"match"}`, 0
-	for page := 1; ; page++ {
-		out, err := guest.Invoke(search, args, o)
-		if err != nil {
-			t.Fatal(err)
+	for _, tt := range []struct {
+		context string
+		chars   int
+		lines   int
+		most    int // matches of a page
+	}{{"0", 100_000, 500, 100}, {"0", 100_000, 53, 50}, {"2", 100_000, 500, 100}, {"0", 1500, 500, 60}} {
+		o.Config = map[string]string{"show_context": tt.context, "weir.max_chars": fmt.Sprint(tt.chars), "weir.max_lines": fmt.Sprint(tt.lines)}
+		args, next := `{"pattern":"match"}`, 1
+		for {
+			out, err := guest.Invoke(search, args, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown := out.Text
+			if out.More != nil {
+				shown = strings.Join(strings.SplitAfter(out.Text, "\n")[:out.More.Lines], "")
+				if n := strings.Count(shown, ": match "); n != out.More.Shown || n > tt.most || n < tt.most*3/4 || out.More.Total != 2300 {
+					t.Fatalf("%+v: %d matches, told as %+v", tt, n, out.More)
+				}
+				if n := len(shown); n > tt.chars || out.More.Lines > tt.lines-2 {
+					t.Fatalf("%+v: %d characters, %d lines", tt, n, out.More.Lines)
+				}
+			}
+			for _, line := range strings.Split(shown, "\n") {
+				if strings.HasSuffix(line, fmt.Sprintf(": match %d", next)) {
+					next++
+				}
+			}
+			if out.More == nil {
+				break
+			}
+			if want := fmt.Sprintf(`{"offset":%d}`, next-1); string(out.More.Args) != want {
+				t.Fatalf("%+v: continue with %s, %d were read", tt, out.More.Args, next-1)
+			}
+			args = `{"pattern":"match",` + string(out.More.Args[1:])
 		}
-		head, rest, _ := strings.Cut(out.Text, "\n")
-		if !strings.HasPrefix(head, "4,500 matching lines in 1 file (1 searched in .); lines") {
-			t.Errorf("page %d begins %q", page, head)
+		if next != 2301 {
+			t.Errorf("%+v: %d matches over all pages", tt, next-1)
 		}
-		if first := fmt.Sprintf("f:%d: match %d\n", seen+1, seen+1); !strings.HasPrefix(rest, first) {
-			t.Errorf("page %d goes on with %.30q, want %q", page, rest, first)
-		}
-		seen += strings.Count(rest, "\n")
-		if out.More == nil {
-			break
-		}
-		if out.More.Total != 4500 || out.More.Shown != maxMatches {
-			t.Errorf("page %d: %+v", page, out.More)
-		}
-		args = `{"pattern":"match",` + string(out.More.Args[1:])
-	}
-	if seen != 4500 {
-		t.Errorf("%d matches over all pages", seen)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -11,12 +12,14 @@ import (
 const (
 	defaultBase = "https://api.tavily.com"
 	maxQuery    = 400 // characters; the service refuses more
+	mostResults = 20  // the service gives no more
 )
 
 type args struct {
 	Query string `json:"query"`
-	Mode  string `json:"mode"`  // deep or quick; empty: deep
-	Start int    `json:"start"` // the first result to show, from 1; 0: 1
+	Mode  string `json:"mode"`        // deep or quick; empty: deep
+	Start int    `json:"start"`       // the first result to show, from 1; 0: 1
+	Max   int    `json:"max_results"` // 0: the operator's, else by mode
 }
 
 // request is the body of Tavily's /search. The key goes into a header that
@@ -42,7 +45,7 @@ type entry struct {
 
 // search asks Tavily and writes as many whole results as the host will show.
 func search(c *guest.Call, in args) (guest.Result, error) {
-	body, err := in.request()
+	body, err := in.request(c)
 	if err != nil {
 		return guest.Result{}, err
 	}
@@ -65,7 +68,9 @@ func search(c *guest.Call, in args) (guest.Result, error) {
 	return wording.write(a, start, c.MaxChars(), c.MaxLines()), nil
 }
 
-func (in args) request() ([]byte, error) {
+// request returns the body for the service: by the mode, changed by the operator's
+// settings, changed by the call.
+func (in args) request(c *guest.Call) ([]byte, error) {
 	r := request{Query: strings.TrimSpace(in.Query), SearchDepth: "advanced", MaxResults: 10, IncludeAnswer: true}
 	switch in.Mode {
 	case "", "deep":
@@ -74,6 +79,20 @@ func (in args) request() ([]byte, error) {
 	default:
 		return nil, guest.Errorf(tool.BadArgs, "Write \"deep\" for 10 results or \"quick\" for 3.",
 			"Argument \"mode\" is %q.", in.Mode).Zh("写 \"deep\" 得 10 条结果，写 \"quick\" 得 3 条。", "参数 \"mode\" 是 %q。")
+	}
+	if in.Max < 0 || in.Max > mostResults {
+		return nil, guest.Errorf(tool.BadArgs, "Leave it out for the usual number.", "\"max_results\" must be 1 to %d.", mostResults).
+			Zh("省略即用常用数量。", "\"max_results\" 须为 1 到 %d。")
+	}
+	r.MaxResults = min(cmp.Or(in.Max, max(c.ConfigInt("max_results", 0), 0), r.MaxResults), mostResults)
+	if depth, _ := c.Config("search_depth"); depth == "basic" || depth == "advanced" {
+		r.SearchDepth = depth
+	}
+	switch answer, _ := c.Config("include_answer"); answer {
+	case "always":
+		r.IncludeAnswer = true
+	case "never":
+		r.IncludeAnswer = false
 	}
 	if n := len([]rune(r.Query)); n == 0 || n > maxQuery {
 		return nil, guest.Errorf(tool.BadArgs, "Write a few keywords or one question.",

@@ -93,6 +93,38 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// The operator's settings change what a search asks for, and the call changes that.
+func TestRequestSettings(t *testing.T) {
+	s := &service{status: 200, body: weather}
+	for _, tt := range []struct {
+		args   string
+		config map[string]string
+		depth  string
+		most   float64
+		answer bool
+	}{
+		{`{"query":"go"}`, map[string]string{"max_results": "5", "search_depth": "basic", "include_answer": "never"}, "basic", 5, false},
+		{`{"query":"go","max_results":2}`, map[string]string{"max_results": "5"}, "advanced", 2, true},
+		{`{"query":"go","mode":"quick","max_results":20}`, map[string]string{"search_depth": "advanced", "include_answer": "always"}, "advanced", 20, true},
+		{`{"query":"go"}`, map[string]string{"max_results": "0", "search_depth": "", "include_answer": "auto"}, "advanced", 10, true},
+		{`{"query":"go"}`, map[string]string{"max_results": "99"}, "advanced", 20, true},
+	} {
+		o := s.options(t)
+		for k, v := range tt.config {
+			o.Config[k] = v
+		}
+		if _, err := guest.Invoke(search, tt.args, o); err != nil {
+			t.Fatal(err)
+		}
+		if s.asked["search_depth"] != tt.depth || s.asked["max_results"] != tt.most || s.asked["include_answer"] != tt.answer {
+			t.Errorf("%s with %v asks %v", tt.args, tt.config, s.asked)
+		}
+	}
+	if _, err := guest.Invoke(search, `{"query":"go","max_results":21}`, s.options(t)); err == nil || !strings.Contains(err.Error(), "1 to 20") {
+		t.Errorf("21 results: %v", err)
+	}
+}
+
 // many is an answer of n results with contents of so many characters.
 func many(n, chars int) string {
 	a := answer{Answer: "short"}

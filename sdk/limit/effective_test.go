@@ -25,8 +25,8 @@ func TestAgent(t *testing.T) {
 		{n(999), 0, 1000},
 		{n(1000), 0, 1000},
 		{n(8000), 2048, 8000},
-		{nil, 0, 8000},
-		{nil, -5, 8000},
+		{nil, 0, 4000},
+		{nil, -5, 4000},
 		{nil, 1, 1500},
 		{nil, 2048, 1500},
 		{nil, 3999, 1500}, // between steps: the lower one
@@ -40,8 +40,22 @@ func TestAgent(t *testing.T) {
 		{nil, 100_000, 24000},
 		{nil, 1_000_000, 24000},
 	} {
-		if got, why := limit.Agent(tc.configured, tc.window); got != tc.want || why == "" {
+		if got, why := limit.Agent(tc.configured, tc.window); got != tc.want || why.IsZero() {
 			t.Errorf("window %d: %d (%s), want %d", tc.window, got, why, tc.want)
+		}
+	}
+}
+
+func TestRecommended(t *testing.T) {
+	for window, want := range map[int][2]int{
+		0: {}, -1: {}, 2048: {1000, 2000}, 4096: {2000, 3000}, 8192: {4000, 6000}, 32_768: {8000, 16000}, 200_000: {16000, 32000},
+	} {
+		least, most := limit.Recommended(window)
+		if least != want[0] || most != want[1] {
+			t.Errorf("window %d: %d to %d, want %v", window, least, most, want)
+		}
+		if chars, _ := limit.Agent(nil, window); window > 0 && (chars < least || chars > most) {
+			t.Errorf("window %d: the limit left out is %d, outside of what is recommended", window, chars)
 		}
 	}
 }

@@ -75,6 +75,10 @@ func (h *Highlights) Fit(r tool.Result, l tool.Limits, by By) tool.View {
 	if r.Load != nil {
 		l.Strategy, h = tool.HeadOnly, nil
 	}
+	if r.More != nil && r.More.Lines > 0 {
+		h = nil // only the lines that the tool counted are shown
+	}
+	l, by = counted(r.More, l, by)
 	return apply(r.Whole(), l, by, reserveFor(r), h)
 }
 

@@ -237,8 +237,10 @@ func (w words) repeat(r tool.Result) string {
 }
 
 // claim returns the tool's statement that there is more, or "" without one. The
-// text names the tool as its source, because weir cannot check it.
-func (w words) claim(r tool.Result) string {
+// text names the tool as its source, because weir cannot check it. less says that a
+// part of what the tool counted is left out: its next part then does not follow
+// directly after what is shown.
+func (w words) claim(r tool.Result, less bool) string {
 	m := r.More
 	if m == nil {
 		return ""
@@ -246,6 +248,15 @@ func (w words) claim(r tool.Result) string {
 	how := w.pick("Ask it for the next part, or for less.", "可请求下一部分或更少内容。")
 	if args := arguments(m.Args); args != "" {
 		how = w.pick("To go on: ", "继续: ") + clip(Neutralise(r.Tool+"(…"+args+")"), maxClaim)
+	}
+	if less {
+		total, totalZh := "", ""
+		if m.Total > 0 {
+			total, totalZh = " of "+thousands(m.Total), fmt.Sprintf("，共 %d 项", m.Total)
+		}
+		return w.pick(
+			fmt.Sprintf("[The tool says: its whole text has %s%s, and a part of that is left out here. After the whole: %s]", thousands(m.Shown), total, strings.TrimPrefix(how, "To go on: ")),
+			fmt.Sprintf("[工具说明: 完整结果含 %d 项%s，此处省略了其中一部分。读完整结果之后: %s]", m.Shown, totalZh, strings.TrimPrefix(how, "继续: ")))
 	}
 	if m.Total <= 0 {
 		return w.pick(

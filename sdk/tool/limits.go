@@ -117,6 +117,9 @@ var byteUnits = map[string]float64{
 type Limits struct {
 	// MaxChars is how many characters may be shown, notice included.
 	MaxChars int `json:"max_chars,omitempty"`
+	// OpenEnded says that more text serves the model better: MaxChars holds where no
+	// agent calls, and an agent's limit replaces it, up to the ceiling.
+	OpenEnded bool `json:"open_ended,omitempty"`
 	// MaxLines is how many lines may be shown, the notice's lines included.
 	MaxLines int      `json:"max_lines,omitempty"`
 	Strategy Strategy `json:"strategy,omitempty"`
@@ -141,7 +144,7 @@ type Limits struct {
 // Or returns l with every field that l leaves unstated taken from below.
 func (l Limits) Or(below Limits) Limits {
 	if l.MaxChars == 0 {
-		l.MaxChars = below.MaxChars
+		l.MaxChars, l.OpenEnded = below.MaxChars, below.OpenEnded
 	}
 	if l.MaxLines == 0 {
 		l.MaxLines = below.MaxLines

@@ -12,6 +12,9 @@ type Call struct {
 	Tool string          `json:"tool"`
 	Args json.RawMessage `json:"args"` // a JSON object; empty means {}
 	Turn int             `json:"turn,omitempty"`
+	// MaxChars is the limit of the agent that calls, in characters of the result. 0:
+	// no agent calls, or it sets none.
+	MaxChars int `json:"-"`
 }
 
 // A Result is what one Call came to. Its whole text is committed to the
@@ -198,10 +201,13 @@ type Blob struct {
 
 // More is a tool's own claim that there is more where its text came from.
 type More struct {
-	Shown int `json:"shown"` // items in the text
+	Shown int `json:"shown"` // items in the text, or in its first Lines
 	Total int `json:"total"` // items there are; 0: unknown
 	// Args are the arguments to change in the call that continues.
 	Args json.RawMessage `json:"args,omitempty"`
+	// Lines is how many lines of the text a model is to read: Shown counts the items in
+	// them, and the rest is for the archive. 0: all lines.
+	Lines int `json:"lines,omitempty"`
 }
 
 // SummaryCost is what one summary by a model took.

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// DefaultBaseURL is where Ollama listens unless OLLAMA_HOST says otherwise.
+	// DefaultBaseURL is where Ollama listens by default.
 	DefaultBaseURL = "http://127.0.0.1:11434"
 	// DefaultWindow is asked for where nothing is configured, in tokens. More
 	// costs memory that small machines do not have.

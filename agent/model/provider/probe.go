@@ -45,9 +45,9 @@ type Found struct {
 	Command string `json:"command"`
 }
 
-// Probe looks for the usual local servers and for the usual keys in the
-// environment, in the order of Presets. It sends no key anywhere and asks no
-// server but local ones. What does not answer in time is not there.
+// Probe looks for the usual local servers, for Ollama where its variables say, and for the usual keys in the
+// environment, in the order of Presets. It sends no key anywhere and asks no other
+// server. What does not answer in time is not there.
 func Probe(ctx context.Context, o ProbeOptions) []Found {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -64,6 +64,7 @@ func Probe(ctx context.Context, o ProbeOptions) []Found {
 	slots := make([]*Found, len(presets))
 	var wg sync.WaitGroup
 	for i, p := range presets {
+		p.BaseURL = p.address(o.Getenv)
 		if base, ok := o.BaseURLs[p.Name]; ok {
 			p.BaseURL = base
 		}

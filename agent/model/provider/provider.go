@@ -85,6 +85,51 @@ func (p Preset) At(baseURL string) bool {
 	return baseURL == "" || strings.TrimRight(baseURL, "/") == p.BaseURL
 }
 
+// address returns the preset's address: for Ollama that of OLLAMA_API_URL, else of
+// OLLAMA_HOST, as its own programs read it. getenv may be nil: os.Getenv.
+func (p Preset) address(getenv func(string) string) string {
+	if p.Name != "ollama" {
+		return p.BaseURL
+	}
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	for _, name := range []string{"OLLAMA_API_URL", "OLLAMA_HOST"} {
+		if base := ollamaURL(getenv(name)); base != "" {
+			return base
+		}
+	}
+	return p.BaseURL
+}
+
+// ollamaURL returns a value of these variables as an address: http and port 11434 unless
+// it says otherwise, and this machine in place of an address that a server listens on.
+// "": it is none.
+func ollamaURL(value string) string {
+	value = strings.Trim(strings.TrimSpace(value), `"'`)
+	if value == "" {
+		return ""
+	}
+	if !strings.Contains(value, "://") {
+		value = "http://" + value
+	}
+	u, err := url.Parse(value)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return ""
+	}
+	host, port := u.Hostname(), u.Port()
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	switch {
+	case port != "":
+		u.Host = net.JoinHostPort(host, port)
+	case u.Scheme == "http":
+		u.Host = net.JoinHostPort(host, "11434")
+	}
+	return strings.TrimRight(u.String(), "/")
+}
+
 // Presets lists all presets, in the order in which they are offered.
 func Presets() []Preset {
 	return []Preset{
@@ -96,6 +141,7 @@ func Presets() []Preset {
 		{"deepseek", "openai", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "DeepSeek"},
 		{"qwen", "openai", "https://dashscope.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY", "Qwen (阿里云百炼)"},
 		{"qwen-intl", "openai", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY", "Qwen (Alibaba Cloud, Singapore)"},
+		{"gemini", "openai", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", "Google Gemini"},
 		{"openai", "openai", openai.DefaultBaseURL, "OPENAI_API_KEY", "OpenAI"},
 		{"anthropic", "anthropic", anthropic.DefaultBaseURL, "ANTHROPIC_API_KEY", "Anthropic (Claude)"},
 	}
@@ -139,7 +185,7 @@ func New(cfg Config, log Logger) (agent.Model, error) {
 func (c Config) Server() string {
 	if c.BaseURL == "" {
 		p, _ := PresetByName(c.Provider)
-		c.BaseURL = p.BaseURL
+		c.BaseURL = p.address(c.Getenv)
 	}
 	u, err := url.Parse(c.BaseURL)
 	switch {
@@ -160,7 +206,7 @@ func (c *Config) fill(p Preset) {
 		c.Getenv = os.Getenv
 	}
 	if c.BaseURL == "" {
-		c.BaseURL = p.BaseURL
+		c.BaseURL = p.address(c.Getenv)
 	}
 	for _, known := range Presets() {
 		if known.KeyEnv == "" || !known.At(c.BaseURL) {

@@ -2,18 +2,23 @@ package provider
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -206,4 +211,114 @@ func says(ds ...agent.Delta) func(func(agent.Delta, error) bool) {
 
 func fails(err error) func(func(agent.Delta, error) bool) {
 	return func(yield func(agent.Delta, error) bool) { yield(agent.Delta{}, err) }
+}
+
+// Ollama is where its variables say: OLLAMA_API_URL, then OLLAMA_HOST.
+func TestOllamaAddress(t *testing.T) {
+	for _, tt := range []struct{ api, host, want string }{
+		{"", "", "http://127.0.0.1:11434"},
+		{"http://localhost", "", "http://localhost:11434"}, // as many files have it
+		{"http://gpu:8000/", "other", "http://gpu:8000"},
+		{"", "gpu", "http://gpu:11434"},
+		{"", "gpu:8000", "http://gpu:8000"},
+		{"", "0.0.0.0", "http://127.0.0.1:11434"}, // which a server listens on
+		{"", ":11500", "http://127.0.0.1:11500"},
+		{"", "[::1]:1", "http://[::1]:1"},
+		{"https://ollama.example.com/x", "", "https://ollama.example.com/x"},
+		{"ftp://x", "gpu", "http://gpu:11434"},
+		{"http://user:pass@x", "", "http://127.0.0.1:11434"},
+	} {
+		p, _ := PresetByName("ollama")
+		if got := p.address(env("OLLAMA_API_URL", tt.api, "OLLAMA_HOST", tt.host)); got != tt.want {
+			t.Errorf("%q, %q: %s, want %s", tt.api, tt.host, got, tt.want)
+		}
+	}
+}
+
+// A model without base_url, and the search for servers, ask the server of the variable.
+func TestOllamaOfTheEnvironmentIsAsked(t *testing.T) {
+	asked := map[string]bool{}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked[r.URL.Path] = true
+		switch r.URL.Path {
+		case "/api/tags":
+			io.WriteString(w, `{"models":[{"name":"qwen3:8b"}]}`)
+		case "/api/chat":
+			io.WriteString(w, `{"message":{"content":"Hi"},"done":true}`+"\n")
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer srv.Close()
+	getenv := env("OLLAMA_API_URL", srv.URL)
+	m, err := New(Config{Provider: "ollama", Model: "qwen3:8b", Retries: -1, HTTP: srv.Client(), Getenv: getenv}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range m.Generate(t.Context(), agent.Request{}) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	others := map[string]string{"lmstudio": "", "vllm": "", "llamacpp": ""}
+	found := Probe(t.Context(), ProbeOptions{BaseURLs: others, Getenv: getenv, Timeout: time.Minute, HTTP: srv.Client()})
+	if len(found) != 1 || found[0].BaseURL != srv.URL || !asked["/api/chat"] {
+		t.Errorf("found %+v, asked %v", found, asked)
+	}
+	if got := (Config{Provider: "ollama", Getenv: getenv}).Server(); got != strings.TrimPrefix(srv.URL, "http://") {
+		t.Errorf("server %s", got)
+	}
+}
+
+// Gemini is asked at its OpenAI-compatible address, with its own key and tools.
+func TestGemini(t *testing.T) {
+	var body string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1beta/openai/chat/completions" || r.Header.Get("Authorization") != "Bearer "+canary {
+			http.Error(w, `{"error":{"message":"no"}}`, http.StatusUnauthorized)
+			return
+		}
+		b, _ := io.ReadAll(r.Body)
+		body = string(b)
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"calculator","arguments":"{\"expression\":\"1+1\"}"}}]},"finish_reason":"tool_calls"}]}`+"\n\ndata: [DONE]\n\n")
+	}))
+	defer srv.Close()
+	p, ok := PresetByName("gemini")
+	if !ok || p.KeyEnv != "GEMINI_API_KEY" || p.BaseURL != "https://generativelanguage.googleapis.com/v1beta/openai" {
+		t.Fatalf("%v %+v", ok, p)
+	}
+	m, err := New(Config{Provider: "gemini", Model: "gemini-2.5-flash", Retries: -1, Getenv: env("GEMINI_API_KEY", canary), HTTP: &http.Client{Transport: rerouted{srv.URL}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var calls []string
+	spec := tool.Spec{Name: "calculator", Description: "Calculates.", Params: json.RawMessage(`{"type":"object","properties":{"expression":{"type":"string"}}}`)}
+	for c, err := range m.Generate(t.Context(), agent.Request{Tools: []tool.Spec{spec}, Messages: []agent.ChatMessage{{Role: "user", Text: "1+1?"}}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Call != nil {
+			calls = append(calls, c.Call.Tool)
+		}
+	}
+	if !slices.Equal(calls, []string{"calculator"}) || !strings.Contains(body, `"gemini-2.5-flash"`) || !strings.Contains(body, `"tools"`) {
+		t.Errorf("calls %v, sent %s", calls, body)
+	}
+	if _, err := New(Config{Provider: "gemini", Model: "m", Getenv: env()}, nil); err == nil || !strings.Contains(err.Error(), "no key") {
+		t.Errorf("without a key: %v", err)
+	}
+}
+
+// rerouted sends requests to another server, with their paths and headers.
+type rerouted struct{ to string }
+
+func (r rerouted) RoundTrip(req *http.Request) (*http.Response, error) {
+	next := req.Clone(req.Context())
+	u, err := url.Parse(r.to)
+	if err != nil {
+		return nil, err
+	}
+	next.URL.Scheme, next.URL.Host, next.Host = u.Scheme, u.Host, ""
+	return http.DefaultTransport.RoundTrip(next)
 }

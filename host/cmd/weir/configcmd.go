@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/declared"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -24,7 +25,7 @@ func configCmd(c *cli) *cobra.Command {
 			}
 			s := l.Settings.WithDefaults().Redacted()
 			if c.JSON {
-				c.Print(map[string]any{"file": p.Config, "settings": s})
+				c.Print(map[string]any{"file": p.Config, "settings": s, "recommended": declared.Recommendations(s)})
 				return nil
 			}
 			var b bytes.Buffer
@@ -37,17 +38,21 @@ func configCmd(c *cli) *cobra.Command {
 			if source == "" {
 				source = "the defaults; there is no tools.toml"
 			}
-			c.outf("# from %s\n%s", textOf(source), b.String())
+			c.outf("# from %s\n", textOf(source))
+			for _, r := range declared.Recommendations(s) {
+				fmt.Fprintf(c.Out, "# %s\n", c.Sprintf("%v", r.Text()))
+			}
+			fmt.Fprint(c.Out, b.String())
 			return nil
 		},
 	}, &cobra.Command{
 		Use: "validate", Short: "Check the configuration and name every fault", Args: argCount(0, 0, "no arguments"),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, l, err := c.load()
 			if err != nil {
 				return err
 			}
-			faults, doubts := l.Faults, l.Settings.Lint()
+			faults, doubts := slices.Concat(l.Faults, declared.CheckManifests(cmd.Context(), l.Settings, version())), l.Settings.Lint()
 			if c.JSON {
 				if faults == nil {
 					faults = []config.Fault{}

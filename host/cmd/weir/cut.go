@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/declared"
 	"github.com/weirhost/weir/host/internal/plugincmd"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -127,7 +127,7 @@ func (k cutRun) limits(ctx context.Context, c *cli) (l tool.Limits, by limit.By,
 		if err != nil {
 			return l, by, err
 		}
-		spec, err := config.Declared(specs, k.tool, c.plugins)
+		spec, err := declared.Tool(specs, k.tool, c.plugins)
 		if err != nil {
 			return l, by, err
 		}

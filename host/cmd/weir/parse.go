@@ -11,7 +11,7 @@ import (
 
 	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/agent/parse/eval"
-	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/declared"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -197,7 +197,7 @@ func (e shownEvent) String() string {
 // declaredTools returns the tools of the manifests in the plugin folder. It prints what
 // is left out.
 func declaredTools(ctx context.Context, c *cli) ([]tool.Spec, error) {
-	return config.DeclaredTools(ctx, c.plugins, version(), func(t tool.Text) {
+	return declared.Tools(ctx, c.plugins, version(), func(t tool.Text) {
 		c.errf("weir: %v\n", t)
 	})
 }

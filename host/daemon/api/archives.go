@@ -12,6 +12,7 @@ import (
 type ArchiveRow struct {
 	UUID         string          `json:"uuid"`
 	Conversation string          `json:"conversation_id"`
+	Thread       string          `json:"thread_id,omitempty"`
 	Tool         string          `json:"tool"`
 	Input        json.RawMessage `json:"arguments"`
 	Query        string          `json:"query"`
@@ -27,7 +28,7 @@ type ArchiveRow struct {
 
 // ArchiveRowOf returns the row of an archived result.
 func ArchiveRowOf(e archive.Entry) ArchiveRow {
-	return ArchiveRow{e.UUID, e.Scope.Conversation, e.Tool, e.Input, e.Query, e.Summary, e.Chars, e.Lines, e.Bytes, e.Sources, e.Created, e.Loads, e.Pruned}
+	return ArchiveRow{e.UUID, e.Scope.Conversation, e.Thread, e.Tool, e.Input, e.Query, e.Summary, e.Chars, e.Lines, e.Bytes, e.Sources, e.Created, e.Loads, e.Pruned}
 }
 
 // An ArchiveList is what GET /api/archives answers, the newest first.

@@ -21,6 +21,9 @@ type Ask struct {
 	Profile string `json:"profile,omitempty"`
 	// Conversation continues a conversation; empty: a new one begins.
 	Conversation string `json:"conversation_id,omitempty"`
+	// Thread is a thread of the client's own: GET /api/archives finds the archived
+	// results of the question by it. At most 200 bytes.
+	Thread string `json:"thread_id,omitempty"`
 	// LoadUUIDs are archived results of the conversation. Weir loads them for this
 	// question as if the model had asked for them; at most 8.
 	LoadUUIDs []Load `json:"load_uuids,omitempty"`

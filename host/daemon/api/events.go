@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -64,15 +65,18 @@ func EventData() map[string]any {
 
 // A ChatStart opens the stream of one turn.
 type ChatStart struct {
-	Conversation string      `json:"conversation_id"`
-	Turn         int         `json:"turn"`
-	Model        string      `json:"model"`
-	Mode         agent.Mode  `json:"mode"`
-	Simulated    bool        `json:"simulated"`
-	Window       int         `json:"window"` // tokens; 0: unknown
-	Limit        int         `json:"limit"`  // characters of one result
-	Why          string      `json:"why"`
-	Locale       tool.Locale `json:"locale"`
+	Conversation string     `json:"conversation_id"`
+	Turn         int        `json:"turn"`
+	Model        string     `json:"model"`
+	Mode         agent.Mode `json:"mode"`
+	Simulated    bool       `json:"simulated"`
+	Window       int        `json:"window"` // tokens; 0: unknown
+	Limit        int        `json:"limit"`  // characters of one result
+	Why          string     `json:"why"`
+	// Limits are the tools by the limit that decides, which is Limit where a tool
+	// declares none of its own.
+	Limits []plugin.LimitGroup `json:"limits,omitempty"`
+	Locale tool.Locale         `json:"locale"`
 	// Resumable says that a client which loses the stream can resume it.
 	Resumable bool `json:"resumable"`
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -38,10 +39,11 @@ type Trace struct {
 	Window int    `json:"window"` // tokens; 0: unknown
 	Limit  int    `json:"limit"`  // the agent's, characters of one result
 	Why    string `json:"why"`    // the rule that decided the limit
-	// Tools are those that the model could call. Only a question with explain has
-	// them.
-	Tools  []agent.ToolCost `json:"tools,omitempty"`
-	Rounds []TraceRound     `json:"rounds"`
+	// Tools are those that the model could call, and Limits the same tools by the limit
+	// that decides. Only a question with explain has them.
+	Tools  []agent.ToolCost    `json:"tools,omitempty"`
+	Limits []plugin.LimitGroup `json:"limits,omitempty"`
+	Rounds []TraceRound        `json:"rounds"`
 	// FoldedChars is how much shorter placeholders made the next request.
 	FoldedChars int `json:"folded_chars,omitempty"`
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // MaxBody is the size limit of a request's body, in bytes, unless a route has its own.
@@ -95,9 +96,32 @@ func Problem(err error) *api.Problem {
 		return p
 	}
 	if field, ok := unknownField(err); ok {
+		if right := otherName(strings.Trim(field, `"`)); !right.IsZero() {
+			p := api.Problemf(http.StatusBadRequest, api.CodeBadBody, "", "the body has an unknown field %s", field)
+			p.Hint = right
+			return p
+		}
 		return api.Problemf(http.StatusBadRequest, api.CodeBadBody, hint, "the body has an unknown field %s", field)
 	}
 	return api.Problemf(http.StatusBadRequest, api.CodeBadBody, hint, "the body is empty or incomplete")
+}
+
+// otherName returns what to send in place of a field that other APIs have; zero: it is
+// not one of them.
+func otherName(field string) tool.Text {
+	switch field {
+	case "modelType", "model_type", "model_name":
+		return tool.Textf(`send "model" with the name of a configured model; GET /api/models lists them`)
+	case "userId", "user_id", "user":
+		return tool.Textf("leave it out: the token of the request says who asks; `weir user add NAME` makes a token for each user")
+	case "conversationId", "sessionId", "session_id":
+		return tool.Textf(`send "conversation_id"`)
+	case "threadId":
+		return tool.Textf(`send "thread_id"`)
+	case "agent", "agentId", "agent_id":
+		return tool.Textf(`send "profile"; GET /api/profiles lists them`)
+	}
+	return tool.Text{}
 }
 
 // unknownField returns the field's name from an error of encoding/json, which has no

@@ -88,10 +88,10 @@ func TestStats(t *testing.T) {
 		},
 		Models: []ModelStats{
 			{Model: "m0", Format: "native", Calls: 1, Outcomes: map[string]int{"ok": 1}},
-			{Model: "m1", Format: "fence", Calls: 2, Failed: 1, Malformed: 3,
+			{Model: "m1", Format: "fence", Calls: 2, Failed: 1, Malformed: 3, Misused: 5,
 				Outcomes: map[string]int{"ok": 1, "timed_out": 1, "malformed:unknown_tool": 1, "malformed:bad_json": 2}},
 			{Model: "m1", Format: "tool_call", Calls: 2, Outcomes: map[string]int{"ok": 2}},
-			{Model: "m2", Format: "json", Malformed: 1, Outcomes: map[string]int{"malformed:truncated": 1}},
+			{Model: "m2", Format: "json", Malformed: 1, Misused: 1, Outcomes: map[string]int{"malformed:truncated": 1}},
 		},
 		Archives: 2, TextBytes: 7, StoredBytes: 7,
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/host/internal/sqlite"
 )
 
@@ -78,6 +79,9 @@ type ModelStats struct {
 	Calls     int `json:"calls"`
 	Failed    int `json:"failed"`
 	Malformed int `json:"malformed"`
+	// Misused is Calls and Malformed together if the prompt does not ask for the format, such as a
+	// code fence; see Misuse of parse.Format. Those calls run all the same.
+	Misused int `json:"misused"`
 	// Outcomes counts each code of the call log.
 	Outcomes map[string]int `json:"outcomes"`
 }
@@ -147,6 +151,9 @@ func (s *Store) modelStats(ctx context.Context, st *Stats) error {
 		return err
 	}
 	for _, m := range byKey {
+		if parse.Format(m.Format).Misuse() != "" {
+			m.Misused = m.Calls + m.Malformed
+		}
 		st.Models = append(st.Models, *m)
 	}
 	slices.SortFunc(st.Models, func(a, b ModelStats) int {

@@ -75,6 +75,8 @@ func providerName(name string) string {
 		return errorOther
 	case "ark":
 		return "volcengine"
+	case "gemini":
+		return "gcp.gemini"
 	case "qwen", "qwen-intl":
 		return "alibaba_cloud"
 	}

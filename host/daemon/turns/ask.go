@@ -13,6 +13,8 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/setup"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/host/internal/panics"
@@ -77,7 +79,7 @@ func (s *Service) answer(ctx context.Context, principal string, ask Question, hi
 	if t.ask.Approvals {
 		session = session.Asking(asker{t})
 	}
-	session = session.Reporting(t.progress)
+	session = session.Reporting(t.progress).InThread(t.ask.Thread)
 	given, err := t.open(ctx, session, &history)
 	if err != nil {
 		return api.ChatEnd{}, err
@@ -88,8 +90,9 @@ func (s *Service) answer(ctx context.Context, principal string, ask Question, hi
 	ctx, t.spans = s.Setup.State().Tracing.StartTurn(usage.WithSideUsage(ctx, &t.side), telemetry.TurnInfo{
 		Peer: peerOf(t.model, t.ask.Model, t.scope.Conversation), Profile: t.ask.Profile, Question: t.ask.Message, Known: s.Known,
 	})
-	t.observers = t.newObservers()
-	loop, err := agent.New(t.prof.Agent, watched{t.metered(), t}, t.tools(toolbox{session, t.prof.Allow, t.prof.Deny}), agent.ObserverFunc(t.observe))
+	box := toolbox{session, t.prof.Allow, t.prof.Deny}
+	t.observers = t.newObservers(box)
+	loop, err := agent.New(t.prof.Agent, watched{t.metered(), t}, t.tools(box), agent.ObserverFunc(t.observe))
 	if err != nil {
 		t.spans.End(t.end, err)
 		return api.ChatEnd{}, err
@@ -122,12 +125,18 @@ func (s *Service) answer(ctx context.Context, principal string, ask Question, hi
 }
 
 func (s *Service) newTurn(ctx context.Context, principal string, ask Question, history []agent.Message, emit func(string, any)) (*turn, error) {
-	if err := s.CheckConversation(principal, ask.Conversation); err != nil {
+	err := s.CheckConversation(principal, ask.Conversation)
+	if err != nil {
+		return nil, err
+	}
+	if err = CheckThread(ask.Thread); err != nil {
 		return nil, err
 	}
 	set := s.Setup.View(principal)
 	if ask.Profile == "" {
-		ask.Profile = set.First
+		if ask.Profile, err = s.profileOf(ctx, principal, ask.Conversation, set); err != nil {
+			return nil, err
+		}
 	}
 	prof, ok := set.Profiles[ask.Profile]
 	if !ok {
@@ -144,10 +153,10 @@ func (s *Service) newTurn(ctx context.Context, principal string, ask Question, h
 	prof.Agent.Mode = m.Mode(ctx, prof.Agent)
 	prof.Agent.SystemExtra = strings.TrimSpace(prof.Agent.SystemExtra + "\n\n" + ask.System)
 	ask.Options.Apply(&prof.Agent)
-	prof.Agent.Explain = ask.Explain
+	prof.Agent.Explain, prof.Agent.Raw = ask.Explain, s.Logger.IsTrace()
 	t := &turn{s: s, ask: ask, quota: set.User.OwnQuota(), model: m, prof: prof, emit: oneAtATime(emit), told: map[string]bool{}, format: map[string]string{}}
 	t.title = Title(history, ask.Message)
-	if err := t.checkTools(); err != nil {
+	if err = t.checkTools(); err != nil {
 		return nil, err
 	}
 	t.scope = archive.Scope{Principal: principal, Conversation: ask.Conversation}
@@ -155,8 +164,25 @@ func (s *Service) newTurn(ctx context.Context, principal string, ask Question, h
 		t.scope.Conversation = uuid.Must(uuid.NewV7()).String() // ordered by time, so that the store's indexes grow at one end
 	}
 	t.calls = &Calls{Scope: t.scope, Model: ask.Model, Turn: func() int { return lastStoredTurn(t.stored) }, Now: s.Now}
-	if err := t.preload(ctx); err != nil {
+	if err = t.preload(ctx); err != nil {
 		return nil, err
 	}
 	return t, nil
+}
+
+// profileOf returns the profile of a question that names none: that of its
+// conversation, or the principal's first if the conversation is new, or if its profile
+// is not configured any more.
+func (s *Service) profileOf(ctx context.Context, principal, conversation string, set setup.View) (string, error) {
+	if conversation == "" {
+		return set.First, nil
+	}
+	c, err := s.Store.Conversation(ctx, archive.Scope{Principal: principal, Conversation: conversation})
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return "", err
+	}
+	if _, ok := set.Profiles[c.Profile]; ok {
+		return c.Profile, nil
+	}
+	return set.First, nil
 }

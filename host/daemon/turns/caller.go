@@ -8,6 +8,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -60,6 +61,7 @@ func (t *turn) given(ctx context.Context, session *host.Session, history []agent
 		a.Tool = c.Tool
 		r := a.Result()
 		if t.ask.Options != nil && t.ask.Options.WeirTools {
+			c.MaxChars, _ = limit.Agent(t.prof.Agent.MaxToolResultLength, t.prof.Agent.Window)
 			kept, err := session.Ingest(ctx, c, []byte(a.Text))
 			if err != nil {
 				return nil, err

@@ -8,7 +8,11 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A Log writes the turn's log lines.
+// traceResult is how many characters of a result the level trace logs.
+const traceResult = 200
+
+// A Log writes the turn's log lines. Only at level trace they contain what models and
+// tools wrote.
 type Log struct {
 	Logger              hclog.Logger
 	Conversation, Model string
@@ -21,9 +25,16 @@ func (l Log) Observe(e agent.Event) {
 	switch e := e.(type) {
 	case agent.TurnStart:
 		l.Logger.Info("turn", "conversation", l.Conversation, "turn", e.Turn, "model", l.Model, "mode", e.Mode,
-			"window_tokens", e.Window, "limit_chars", e.Limit, "limit_by", e.Why)
+			"window_tokens", e.Window, "limit_chars", e.Limit, "limit_by", e.Why.String(), "tools", e.Tools, "system_chars", e.SystemChars)
 	case agent.CallStart:
 		l.Logger.Info("call recognised", "tool", e.Call.Tool, "id", e.Call.ID, "format", e.Format, "repaired", e.Repaired)
+		if how := e.Format.Misuse(); how != "" {
+			l.Logger.Warn("the call was "+how+"; it was run", "tool", e.Call.Tool, "id", e.Call.ID, "format", e.Format, "model", l.Model)
+		}
+	case agent.RoundEnd:
+		if e.Raw != "" {
+			l.Logger.Trace("reply", "conversation", l.Conversation, "round", e.Round, "text", e.Raw)
+		}
 	case agent.MalformedCall:
 		l.Logger.Warn("call not readable", "reason", e.Malformed.Reason, "format", e.Malformed.Format, "tool", e.Malformed.Name, "corrected", e.Note != "")
 	case agent.ModeSwitched:
@@ -46,10 +57,14 @@ func (l Log) Observe(e agent.Event) {
 	}
 }
 
-// Result implements Observer. The host logs its own cuts; Log adds those of the agent.
+// Result implements Observer. The host logs its own cuts; Log adds those of the round and
+// of loads.
 func (l Log) Result(c Call) {
+	if l.Logger.IsTrace() {
+		l.Logger.Trace("result", "tool", c.Out.Tool, "id", c.Out.ID, "begins", api.Clip(c.Out.Text, traceResult))
+	}
 	switch out := c.Out; out.Layer {
-	case tool.LayerNone, tool.LayerTool, tool.LayerOperator, tool.LayerDefault, tool.LayerCeiling:
+	case tool.LayerNone, tool.LayerTool, tool.LayerOperator, tool.LayerDefault, tool.LayerCeiling, tool.LayerAgent:
 	default:
 		l.Logger.Info("result cut", "tool", out.Tool, "layer", out.Layer, "from", out.Produced, "to", out.Shown, "percent", api.PercentCut(out.Produced, out.Shown))
 	}

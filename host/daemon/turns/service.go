@@ -91,6 +91,15 @@ func (s *Service) CheckConversation(principal, id string) error {
 	return nil
 }
 
+// CheckThread rejects the id of a thread that is too long or not printable.
+func CheckThread(id string) error {
+	if len(id) > maxConversationID || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
+		return api.Problemf(http.StatusBadRequest, "bad_thread", "shorten it, or leave it out",
+			"a thread's id has at most %d bytes and no control characters", maxConversationID)
+	}
+	return nil
+}
+
 // maxConversationID is the longest id that a client may choose, in bytes.
 const maxConversationID = 200
 

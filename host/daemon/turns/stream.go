@@ -6,6 +6,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -16,6 +17,8 @@ type Stream struct {
 	// Conversation, Model, Simulated and Resumable are those of chat.start.
 	Conversation, Model  string
 	Simulated, Resumable bool
+	// Limits returns the tools by the limit that decides, for an agent's limit.
+	Limits func(chars int) []plugin.LimitGroup
 
 	text   strings.Builder // of all text events
 	locale tool.Locale     // of the question
@@ -40,7 +43,7 @@ func (s *Stream) Observe(e agent.Event) {
 		s.locale = e.Locale
 		s.Emit(api.EventStart, api.ChatStart{
 			Conversation: s.Conversation, Turn: e.Turn, Model: s.Model, Mode: e.Mode, Simulated: s.Simulated,
-			Window: e.Window, Limit: e.Limit, Why: e.Why, Locale: e.Locale, Resumable: s.Resumable,
+			Window: e.Window, Limit: e.Limit, Why: msg.In(e.Locale, e.Why), Limits: s.Limits(e.Limit), Locale: e.Locale, Resumable: s.Resumable,
 		})
 	case agent.CallStart:
 		s.Emit(api.EventCall, api.ToolCallStart{ID: e.Call.ID, Tool: e.Call.Tool, Args: e.Call.Args, Format: string(e.Format)})

@@ -7,6 +7,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/telemetry"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -55,6 +56,15 @@ func remembered(found []host.Memory) []agent.Remembered {
 
 func (t toolbox) sees(name string) bool {
 	return !slices.Contains(t.deny, name) && (t.allow == nil || slices.Contains(t.allow, name))
+}
+
+// limits returns the profile's tools by the limit that decides, for an agent's limit.
+func (t toolbox) limits(chars int) []plugin.LimitGroup {
+	groups := t.Session.Limits(chars)
+	for i := range groups {
+		groups[i].Tools = slices.DeleteFunc(groups[i].Tools, func(name string) bool { return !t.sees(name) })
+	}
+	return slices.DeleteFunc(groups, func(g plugin.LimitGroup) bool { return len(g.Tools) == 0 })
 }
 
 // A tracedBox is a turn's tools, whose calls are traced.

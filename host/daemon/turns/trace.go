@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // The most characters of a question and of a call's arguments in a trace.
@@ -26,6 +27,9 @@ type Trace struct {
 	// End has the usage of the whole turn when agent.TurnEnd arrives.
 	End *api.ChatEnd
 
+	// Limits are as in Stream.
+	Limits func(chars int) []plugin.LimitGroup
+
 	starting []api.TraceCall // calls of the reply that is being read
 	requests int
 }
@@ -39,11 +43,11 @@ func (t *Trace) Observe(e agent.Event) {
 			Conversation: t.Conversation, Turn: e.Turn, Question: api.Clip(FirstLine(t.Question), traceQuestion),
 			Model: t.Model, Profile: t.Profile, Mode: e.Mode, Simulated: t.Simulated, Started: t.Now().UTC(),
 		}
-		tr.Window, tr.Limit, tr.Why = e.Window, e.Limit, e.Why
+		tr.Window, tr.Limit, tr.Why = e.Window, e.Limit, e.Why.String()
 	case agent.ModeSwitched:
 		tr.Mode = e.To
 	case agent.Offered:
-		tr.Tools = e.Tools
+		tr.Tools, tr.Limits = e.Tools, t.Limits(tr.Limit)
 	case agent.CallStart:
 		t.starting = append(t.starting, api.TraceCall{ToolCallStart: api.ToolCallStart{ID: e.Call.ID, Tool: e.Call.Tool, Args: shortArgs(e.Call.Args), Format: string(e.Format)}})
 		if len(tr.Rounds) == 0 && t.requests == 0 { // before the first request

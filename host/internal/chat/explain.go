@@ -23,6 +23,9 @@ func ExplainText(p *term.Printer, t api.Trace) string {
 	if t.Limit > 0 {
 		outf("  at most %s characters of one result, decided by: %s", term.Grouped(t.Limit), t.Why)
 	}
+	for _, g := range t.Limits {
+		outf("  %s characters (%v; otherwise %s, %v): %s", term.Grouped(g.Chars), layerText(g.By), term.Grouped(g.Next), layerText(g.NextBy), limit.Visible(strings.Join(g.Tools, ", ")))
+	}
 	tools := 0
 	if len(t.Tools) > 0 {
 		names := make([]string, len(t.Tools))

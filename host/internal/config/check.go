@@ -43,6 +43,12 @@ func check(s *Settings, bad report) {
 	checkLines(s.Limits.MaxLines, bad, "limits")
 	for name, t := range s.Tools {
 		checkLines(t.MaxLines, bad, "tools", name)
+		if t.Rate != nil && t.Rate.PerMinute < 0 {
+			bad(tool.Textf("per_minute is %d", t.Rate.PerMinute), tool.Textf("write the most calls per minute; 0 means no limit"), "tools", name, "rate", "per_minute")
+		}
+		if t.Trigger < 0 {
+			bad(tool.Textf("trigger_threshold is %d", t.Trigger), tool.Textf("write a number of characters; 0 means that of [summarize]"), "tools", name, "trigger_threshold")
+		}
 		oneOf(t.Strategy, strategies, "tools", name, "strategy")
 		oneOf(t.Archive, []string{"auto", "always", "never"}, "tools", name, "archive")
 		checkShown(t.MaxChars, t.Head, t.Tail, bad, "tools", name)

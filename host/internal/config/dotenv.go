@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,9 @@ import (
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
+
+// localEnv is what the name of the file that takes precedence over .env adds to it.
+const localEnv = ".local"
 
 // EnvFile returns the .env beside a configuration file; empty: there is no such file.
 func EnvFile(config string) string {
@@ -20,14 +24,34 @@ func EnvFile(config string) string {
 	return filepath.Join(filepath.Dir(config), ".env")
 }
 
-// DotEnv reads the .env beside the configuration file. If other users may read it,
-// DotEnv does not, and returns the reason as skipped. Without a configuration file,
-// and without an .env, it returns no variables.
+// DotEnv reads the .env beside the configuration file, and .env.local, whose values
+// take precedence. A file that other users may read is not read, and skipped has the
+// reason. Without a configuration file, and without these files, there are no variables.
 func DotEnv(config string) (vars map[string]string, skipped tool.Text, err error) {
 	file := EnvFile(config)
 	if file == "" {
 		return nil, skipped, nil
 	}
+	vars, skipped, err = readEnv(file)
+	if err != nil {
+		return nil, skipped, err
+	}
+	local, also, err := readEnv(file + localEnv)
+	switch {
+	case skipped.IsZero():
+		skipped = also
+	case !also.IsZero():
+		skipped = tool.Textf("%v; %v", skipped, also)
+	}
+	if vars == nil {
+		return local, skipped, err
+	}
+	maps.Copy(vars, local)
+	return vars, skipped, err
+}
+
+// readEnv reads one file of variables. nil: there is none.
+func readEnv(file string) (vars map[string]string, skipped tool.Text, err error) {
 	st, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, skipped, nil

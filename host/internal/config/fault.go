@@ -168,8 +168,13 @@ func refuses(t reflect.Type, v any) error {
 	return nil
 }
 
-// didYouMean returns a question with up to three names; zero without names.
-func didYouMean(names []string) tool.Text {
+// Fault returns a Fault at a key of the file.
+func (s Settings) Fault(text, hint tool.Text, key ...string) Fault {
+	return s.positions.fault(text, hint, key...)
+}
+
+// DidYouMean returns a question with up to three names; zero without names.
+func DidYouMean(names []string) tool.Text {
 	if len(names) == 0 {
 		return tool.Text{}
 	}

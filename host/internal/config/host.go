@@ -53,12 +53,16 @@ func (s Settings) Host(p Paths, secrets Lookup, log hclog.Logger, version string
 		cfg.Folders = append(cfg.Folders, plugin.Folder{Path: f.Path, Trust: plugin.Trust(f.Trust), Shipped: f.shipped})
 	}
 	for name, t := range s.Tools {
+		var perMinute *int
+		if t.Rate != nil {
+			perMinute = &t.Rate.PerMinute
+		}
 		cfg.Tools[name] = host.ToolConfig{
 			Limits: tool.Limits{
 				MaxChars: t.MaxChars, MaxLines: t.MaxLines, Strategy: tool.Strategy(t.Strategy), Head: t.Head, Tail: t.Tail, Keep: t.Keep, KeepContext: t.Context,
 				Archive: tool.ArchiveMode(t.Archive), Timeout: time.Duration(t.Timeout), Memory: t.Memory,
 			},
-			Config: t.Config, Disabled: t.Disabled, Parallel: t.Parallel,
+			Config: t.Config, Disabled: t.Disabled, Parallel: t.Parallel, PerMinute: perMinute, CacheTTL: (*time.Duration)(t.Cache), SummariseOver: t.Trigger,
 		}
 	}
 	for name, g := range s.Grants {

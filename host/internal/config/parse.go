@@ -39,7 +39,7 @@ func Parse(file, doc string) (Settings, []Fault) {
 			continue
 		}
 		told[at.String()] = true
-		hint := didYouMean(text.Nearest(at[len(at)-1], keysBeside(at)))
+		hint := DidYouMean(text.Nearest(at[len(at)-1], keysBeside(at)))
 		if hint.IsZero() {
 			hint = tool.Textf("check the spelling; tools.toml in the repository explains every key")
 		}

@@ -72,7 +72,7 @@ func (o Source) Paths() (Paths, error) {
 func (p Paths) Hidden() []string {
 	files := []string{p.Token, p.Address, p.Lock, p.Pins, p.Pins + ".new", p.Approved, p.Archive, p.Archive + "-wal", p.Archive + "-shm", p.Archive + "-journal", p.Cache, p.Quarantine(), p.TrustFile(), p.ChatHistory(), p.ChatHistory() + ".new"}
 	if p.Config != "" {
-		files = append(files, EnvFile(p.Config))
+		files = append(files, EnvFile(p.Config), EnvFile(p.Config)+localEnv)
 	}
 	if here, err := os.Getwd(); err == nil && !contains(p.Data, here) && !contains(p.Data, p.Config) {
 		files = append(files, p.Data)

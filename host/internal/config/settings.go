@@ -140,6 +140,9 @@ type ToolSettings struct {
 	Memory   tool.Bytes     `toml:"memory" json:"memory,omitempty"`
 	Disabled bool           `toml:"disabled" json:"disabled,omitempty"`
 	Parallel int            `toml:"parallel" json:"parallel,omitempty"`
+	Rate     *RateSettings  `toml:"rate" json:"rate,omitempty"`
+	Cache    *Duration      `toml:"cache" json:"cache,omitempty"`
+	Trigger  int            `toml:"trigger_threshold" json:"trigger_threshold,omitempty"`
 	Config   map[string]any `toml:"config" json:"config,omitempty"`
 }
 
@@ -161,6 +164,11 @@ func (k *KeepLines) UnmarshalTOML(v any) error {
 		return msg.Errorf("keep is \"auto\", \"none\", or a list of expressions")
 	}
 	return nil
+}
+
+// RateSettings bound how often a tool runs.
+type RateSettings struct {
+	PerMinute int `toml:"per_minute" json:"per_minute"`
 }
 
 // PluginSettings are the plugin folders, and how weir watches them.

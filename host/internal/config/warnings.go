@@ -20,6 +20,9 @@ func Warnings(s Settings, h *host.Host) []tool.Text {
 	for _, f := range slices.Concat(s.Lint(), unknownNames(s, h)) {
 		out = append(out, f.Text())
 	}
+	if s.Log.Level == "trace" {
+		out = append(out, tool.Textf(`[log] level = "trace" writes every reply of a model and the beginning of every result into the log, secrets in them included; keep the log private, and use "debug" if you do not need them`))
+	}
 	return append(out, usersWithoutToken(s.Users)...)
 }
 
@@ -125,7 +128,7 @@ func (k known) tables(table, format string, names, known []string) []Fault {
 	var out []Fault
 	for _, name := range names {
 		if near := text.Nearest(name, known); len(near) > 0 && !slices.Contains(known, name) && !k.ofServer(name) {
-			text := tool.Text{Format: format, Args: []any{table, name, didYouMean(near)}}
+			text := tool.Text{Format: format, Args: []any{table, name, DidYouMean(near)}}
 			out = append(out, k.settings.positions.fault(text, tool.Textf("correct the name, or remove the table"), table, name))
 		}
 	}
@@ -143,7 +146,7 @@ func (k known) ofServer(name string) bool {
 // suggest adds the names that are near, if there are any.
 func suggest(problem tool.Text, name string, known []string) tool.Text {
 	if near := text.Nearest(name, known); len(near) > 0 {
-		return tool.Textf("%v; %v", problem, didYouMean(near))
+		return tool.Textf("%v; %v", problem, DidYouMean(near))
 	}
 	return problem
 }

@@ -92,6 +92,7 @@ func (r reader) output(t table) tool.Limits {
 	}
 	l.MaxChars = t.whole("max_chars", tool.DefaultMaxChars, tool.MinMaxChars, tool.Textf(": the notice about what is left out alone takes %d", tool.NoticeChars))
 	l.MaxLines = t.whole("max_lines", tool.DefaultMaxLines, 2, tool.Textf(": the notice takes a line"))
+	l.OpenEnded = t.boolean("open_ended")
 	l.Strategy = tool.Strategy(t.oneOf("strategy", string(tool.HeadTail), string(tool.HeadOnly), string(tool.TailOnly), string(tool.JSON), string(tool.Summarize)))
 	if _, ok := t.Values["strategy"]; !ok {
 		l.Strategy = ""

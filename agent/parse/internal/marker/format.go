@@ -29,3 +29,20 @@ const (
 	FormatPythonic  Format = "pythonic"
 	FormatNameJSON  Format = "name_json"
 )
+
+// Misuse returns in which form, not asked for by the prompt, a call was written, in words
+// for a log. It is empty for the tags of the prompt and for the marks that models are
+// trained to write.
+func (f Format) Misuse() string {
+	switch f {
+	case FormatFence, FormatFenceJSON, FormatFenceCode:
+		return "in a code fence"
+	case FormatJSON, FormatNameJSON:
+		return "bare JSON without tags"
+	case FormatPythonic:
+		return "written as code"
+	case FormatReAct, FormatCalling:
+		return "written as text"
+	}
+	return ""
+}

@@ -1,4 +1,4 @@
-package config
+package declared
 
 import (
 	"bytes"
@@ -34,7 +34,7 @@ func TestDeclaredToolsOfAPackedPlugin(t *testing.T) {
 		t.Fatal(err)
 	}
 	var complaints bytes.Buffer
-	specs, err := DeclaredTools(t.Context(), dir, "", complain(&complaints))
+	specs, err := Tools(t.Context(), dir, "", complain(&complaints))
 	if err != nil || len(specs) != 1 || specs[0].Name != "calculator" || specs[0].Output.MaxChars == 0 {
 		t.Errorf("%+v, error %v, told %q", specs, err, complaints.String())
 	}
@@ -43,16 +43,16 @@ func TestDeclaredToolsOfAPackedPlugin(t *testing.T) {
 func TestDeclaredToolsOfTheShippedPlugins(t *testing.T) {
 	var complaints bytes.Buffer
 	dir := filepath.Join(guesttest.Root(t), "plugins")
-	specs, err := DeclaredTools(t.Context(), dir, "", complain(&complaints))
+	specs, err := Tools(t.Context(), dir, "", complain(&complaints))
 	if err != nil || complaints.Len() > 0 {
 		t.Fatalf("error %v, told %q", err, complaints.String())
 	}
 	for _, name := range []string{"calculator", "grep_search", "read_file", "search_web"} {
-		if _, err := Declared(specs, name, dir); err != nil {
+		if _, err := Tool(specs, name, dir); err != nil {
 			t.Error(err)
 		}
 	}
-	_, err = Declared(specs, "something_else", dir)
+	_, err = Tool(specs, "something_else", dir)
 	ue, ok := err.(*msg.Problem)
 	if !ok || !strings.Contains(ue.Hint.String(), "calculator") {
 		t.Errorf("a name with nothing near it should list what there is: %#v", err)

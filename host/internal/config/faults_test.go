@@ -1,0 +1,97 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+)
+
+// Every fault of a file is in one report, values of the wrong type included, each at
+// its place.
+func TestEveryFaultInOneRun(t *testing.T) {
+	_, faults := Parse("tools.toml", `locael = "en"
+[limits]
+max_chars = "x"
+strategy = "middle"
+[tools.grep_search]
+max_lines = "many"
+timeout = "soon"
+max_chars = 100
+[agent]
+tools = "grep_search"
+[[plugins.folder]]
+path = 5
+[archive]
+threshold = true
+`)
+	var got []string
+	for _, f := range faults {
+		got = append(got, strings.SplitN(f.String(), " ", 2)[0])
+	}
+	want := []string{"tools.toml:1:1:", "tools.toml:3:1:", "tools.toml:4:1:", "tools.toml:6:1:", "tools.toml:7:1:", "tools.toml:8:1:", "tools.toml:10:1:", "tools.toml:11:1:", "tools.toml:12:1:", "tools.toml:14:1:"}
+	lines := func(list []string) (out []string) {
+		for _, s := range list {
+			out = append(out, strings.SplitN(s, ":", 3)[1])
+		}
+		return out
+	}
+	if d := cmp.Diff(lines(want), lines(got)); d != "" {
+		t.Errorf("lines with faults (-want +got):\n%s\n%v", d, faults)
+	}
+}
+
+// .env.local takes precedence over .env; a file that others may read is not read.
+func TestDotEnvLocal(t *testing.T) {
+	dir := t.TempDir()
+	config := filepath.Join(dir, "tools.toml")
+	write := func(name, text string, mode os.FileMode) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(".env.local", "A=local\nC=3\n", 0o600)
+	if vars, skipped, err := DotEnv(config); err != nil || !skipped.IsZero() || !cmp.Equal(vars, map[string]string{"A": "local", "C": "3"}) {
+		t.Errorf("alone: %v %v %v", vars, skipped, err)
+	}
+	write(".env", "A=1\nB=2\n", 0o600)
+	if vars, skipped, err := DotEnv(config); err != nil || !skipped.IsZero() || !cmp.Equal(vars, map[string]string{"A": "local", "B": "2", "C": "3"}) {
+		t.Errorf("both: %v %v %v", vars, skipped, err)
+	}
+	if err := os.Chmod(filepath.Join(dir, ".env.local"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if vars, skipped, err := DotEnv(config); err != nil || !strings.Contains(skipped.String(), ".env.local") || !cmp.Equal(vars, map[string]string{"A": "1", "B": "2"}) {
+		t.Errorf("readable by others: %v %v %v", vars, skipped, err)
+	}
+	if hidden := (Paths{Config: config}).Hidden(); !strings.Contains(strings.Join(hidden, " "), ".env.local") {
+		t.Errorf("a tool may see it: %v", hidden)
+	}
+}
+
+// The operator's rate, cache and threshold of a tool reach the host.
+func TestRateCacheAndThresholdOfATool(t *testing.T) {
+	s, faults := Parse("tools.toml", "[tools.a]\nrate = { per_minute = 5 }\ncache = '10m'\ntrigger_threshold = 10000\n[tools.b]\ncache = '0s'\nrate = { per_minute = 0 }\n[tools.c]\n")
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	set := s.WithDefaults().Host(Paths{}, nil, hclog.NewNullLogger(), "").Tools
+	if a := set["a"]; *a.PerMinute != 5 || *a.CacheTTL != 10*time.Minute || a.SummariseOver != 10000 {
+		t.Errorf("a: %+v", a)
+	}
+	if b := set["b"]; *b.PerMinute != 0 || *b.CacheTTL != 0 {
+		t.Errorf("b: %+v", b)
+	}
+	if c := set["c"]; c.PerMinute != nil || c.CacheTTL != nil || c.SummariseOver != 0 {
+		t.Errorf("c: %+v", c)
+	}
+	_, faults = Parse("tools.toml", "[tools.a]\nrate = { per_minute = -1 }\ntrigger_threshold = -1\n")
+	if len(faults) != 2 {
+		t.Errorf("%v", faults)
+	}
+}
