@@ -131,7 +131,7 @@ var levels = map[string]int{
 }
 
 // both lists the packages that may import the host and the agent.
-var both = []string{"host/daemon", "host/internal/config", "host/internal/app", "host/internal/chat", "host/internal/plugincmd", "host/internal/doctor", "host/cmd/weir", "host/bench/context", "host/bench/loop", "examples"}
+var both = []string{"host/daemon", "host/internal/config", "host/internal/declared", "host/internal/app", "host/internal/chat", "host/internal/plugincmd", "host/internal/doctor", "host/cmd/weir", "host/bench/context", "host/bench/loop", "examples"}
 
 // allowed lists the third-party modules a package may import, each with the
 // reason. A package takes every entry whose path is a prefix of its own.

@@ -40,7 +40,7 @@ func TestPreload(t *testing.T) {
 	}
 }
 
-// What fits of loads is told before the question is asked, and is what the model is
+// Fits returns what fits of loads before the question is asked, and is what the model is
 // shown when it is.
 func TestFits(t *testing.T) {
 	b := newBox().says("dump", strings.Repeat("needle in hay. ", 20_000)).says("note", strings.Repeat("a note. ", 200)).loads()

@@ -112,7 +112,7 @@ func (r *run) begin(history []Message, question string) phase {
 	return p
 }
 
-// place puts a question behind the history.
+// place puts a question after the history.
 func (r *run) place(history []Message, question string) {
 	for _, m := range history {
 		r.turn = max(r.turn, m.Turn)

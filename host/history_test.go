@@ -221,7 +221,7 @@ func TestResultsArePassedOnByName(t *testing.T) {
 	}
 }
 
-// A reference of 45 bytes can stand for 8 MiB: what all of them stand for is bounded, and
+// A reference of 45 bytes can mean 8 MiB: the texts of all of them are bounded, and
 // so is their number. The host reads no more than the bound.
 func TestReferencesAreBounded(t *testing.T) {
 	h := open(t, drop(t, "probe"), nil)

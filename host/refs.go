@@ -76,7 +76,7 @@ const maxReferences = 100
 
 // expand replaces references to archived results by their text, in place, and reports
 // whether there were any. It reads a result once, however often it is referred to, and
-// bounds the texts together: a reference of 45 bytes can stand for 8 MiB.
+// bounds the texts together: a reference of 45 bytes can mean 8 MiB of text.
 func (s *Session) expand(ctx context.Context, args map[string]any) (expanded bool, err error) {
 	if !callargs.AnyString(args, mayBeReference) { // as in most calls
 		return false, nil

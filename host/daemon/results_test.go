@@ -158,7 +158,7 @@ func TestLoadUUIDsOfAPart(t *testing.T) {
 	}
 }
 
-// What fits of a load is told before the question is asked, and nothing is stored.
+// The route returns what fits of a load before the question is asked, and stores nothing.
 func TestFits(t *testing.T) {
 	m := replay.New(replay.Text(longCall), replay.Text("Made."), replay.Text("Read."))
 	s := newServer(t, m)

@@ -33,7 +33,7 @@ func TestCheckManifests(t *testing.T) {
 		got = append(got, f.String())
 	}
 	want := []string{
-		`tools.toml:6:33: [tools.watch] config sets dept, which the plugin probe does not have (did you mean depth?)`,
+		`tools.toml:6:27: [tools.watch] config sets dept, which the plugin probe does not have (did you mean depth?)`,
 		`tools.toml:6:12: [tools.watch] config: depth is "two", and must be of type integer (correct the value)`,
 		`tools.toml:8:12: [tools.say] config sets x, which the plugin plain does not have (remove it: the plugin has no settings)`,
 		`tools.toml:10:12: [grants.probe] config sets width, which the plugin probe does not have (the plugin has: depth)`,

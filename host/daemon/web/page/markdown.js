@@ -71,7 +71,7 @@ const begins = (line) => [fence, heading, rule, quote].some((re) => re.test(line
 const isTable = (lines, i) => lines[i].includes("|") && i + 1 < lines.length && lines[i + 1].includes("-") && divider.test(lines[i + 1]) &&
   cells(lines[i]).length === cells(lines[i + 1]).length;
 
-// listEnd returns the line behind a list: empty lines belong to it if it goes on.
+// listEnd returns the line after a list: empty lines belong to it if it goes on.
 function listEnd(lines, i) {
   const [, indent, mark] = item.exec(lines[i]), numbered = mark.length > 1;
   for (i++; i < lines.length; i++) {
