@@ -79,7 +79,7 @@ func sameSpec(a, b tool.Spec) bool {
 
 func sameLimits(a, b tool.Limits) bool {
 	return a.MaxChars == b.MaxChars && a.MaxLines == b.MaxLines && a.Strategy == b.Strategy && a.Head == b.Head && a.Tail == b.Tail &&
-		a.Archive == b.Archive && a.Timeout == b.Timeout && a.Memory == b.Memory && slices.Equal(a.Keep, b.Keep) && a.KeepContext == b.KeepContext
+		a.Archive == b.Archive && a.OpenEnded == b.OpenEnded && a.Timeout == b.Timeout && a.Memory == b.Memory && slices.Equal(a.Keep, b.Keep) && a.KeepContext == b.KeepContext
 }
 
 // A Kit is what is known of one list of tools. It is safe for concurrent use.
