@@ -42,7 +42,7 @@ func run(ctx context.Context, out io.Writer, root string) error {
 	s := &story{out: out, box: toolbox{h.Session("demo", "demo")}, store: h.Archive()}
 	for _, chapter := range []struct{ title, question string }{
 		{"One: a search that finds far too much", `Search the files for "the"`},
-		{"Two: 52,000 characters under a limit of 8,000", "Make a long text"},
+		{"Two: 52,000 characters under a limit of 12,000", "Make a long text"},
 		{"Three: a line that was not shown", "What does line 600 of that text say?"},
 	} {
 		if err := s.tell(ctx, chapter.title, chapter.question); err != nil {

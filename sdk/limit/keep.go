@@ -288,10 +288,11 @@ func (c *cutter) join(g *search) {
 
 // grow gives head and tail what the kept lines leave of b: least to each end that
 // is shown, and of the rest its share to the head. An end that grows over kept lines
-// frees their room, and grow then repeats.
+// frees their room, and grow then repeats. It stops before an end gets shorter: kept
+// lines that the end covered would be lost.
 func (c *cutter) grow(s shares, least, b budget) {
-	for range 16 {
-		before := len(c.kept)
+	for i := range 16 {
+		before, head, tail := len(c.kept), c.head, c.tail
 		free := b.less(c.cost())
 		c.tail = len(c.whole)
 		switch {
@@ -302,6 +303,10 @@ func (c *cutter) grow(s shares, least, b budget) {
 		}
 		if !s.toHead {
 			c.takeTail(free.less(Count(c.whole[:c.head])))
+		}
+		if i > 0 && (c.head < head || c.tail > tail) {
+			c.head, c.tail = head, tail
+			return
 		}
 		c.trim()
 		if len(c.kept) == before {

@@ -97,10 +97,10 @@ func lawsOfPieces(t fataler, whole string, v tool.View, l tool.Limits) {
 	if whole[pos:] != v.Text[text:] {
 		t.Fatalf("the last piece is no suffix of the whole")
 	}
-	if l.Strategy == tool.HeadOnly && len(l.Keep) == 0 && v.Gaps[0].At != len(v.Text) {
+	if l.Strategy == tool.HeadOnly && len(v.Kept) == 0 && v.Gaps[0].At != len(v.Text) {
 		t.Fatalf("head_only shows a tail")
 	}
-	if l.Strategy == tool.TailOnly && len(l.Keep) == 0 && v.Gaps[0].At != 0 {
+	if l.Strategy == tool.TailOnly && len(v.Kept) == 0 && v.Gaps[0].At != 0 {
 		t.Fatalf("tail_only shows a head")
 	}
 }
