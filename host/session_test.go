@@ -315,16 +315,16 @@ func TestOperatorsRateAndCache(t *testing.T) {
 	for range 5 {
 		call(t, s, "rationed", "")
 	}
-	call(t, s, "bare", "")
-	if r := try(t, s, "bare", ""); r.Err == nil || r.Err.Code != tool.RateLimited || !strings.Contains(r.Err.Msg, "1 calls per minute") {
+	call(t, s, "bare", `{"Lines":1,"Width":5}`)
+	if r := try(t, s, "bare", `{"Lines":1,"Width":5}`); r.Err == nil || r.Err.Code != tool.RateLimited || !strings.Contains(r.Err.Msg, "1 calls per minute") {
 		t.Errorf("%+v", r.Err)
 	}
 	call(t, s, "stamp", "")
 	if r := call(t, s, "stamp", ""); r.Stats.Cached {
 		t.Error("an answer of stamp is reused")
 	}
-	call(t, s, "long", "")
-	if r := call(t, s, "long", ""); !r.Stats.Cached {
+	call(t, s, "long", `{"Lines":1,"Width":5}`)
+	if r := call(t, s, "long", `{"Lines":1,"Width":5}`); !r.Stats.Cached {
 		t.Error("an answer of long is not reused")
 	}
 	for _, i := range h.Tools() {
@@ -452,7 +452,7 @@ func TestLogLine(t *testing.T) {
 	book := &guesttest.LogBook{}
 	h := open(t, drop(t, "probe"), func(c *Config) { c.Logger = book.Logger() })
 	call(t, h.Session("me", "c1"), "long", `{"Lines":100,"Width":50}`)
-	for _, want := range []string{"call: tool=long id=1 code=ok layer=tool from=5000 to=", "archived="} {
+	for _, want := range []string{"call: tool=long id=c1 code=ok layer=tool from=5000 to=", "archived="} {
 		if !strings.Contains(book.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, book)
 		}

@@ -141,7 +141,7 @@ func TestExportForms(t *testing.T) {
 		has         []string
 		whole       bool
 	}{
-		{"json", kindJSON, []string{`"tool_calls": [`, `"cut_by": "tool"`, uuid, `"left_out": true`}, false},
+		{"json", kindJSON, []string{`"tool_calls": [`, `"cut_by": "agent"`, uuid, `"left_out": true`}, false},
 		{"json&archives=true", kindJSON, []string{uuid, "line 600:"}, true},
 		{"markdown", kindMarkdown, []string{`# \<b\>\*bold\*`, "## Question 1", "> # not a heading", "### Tool call: `long_text`", "### Tool result: `long_text`",
 			"the whole has 52000 characters", uuid, "Made.", "archives=true"}, false},

@@ -196,7 +196,7 @@ func TestChatWholeWay(t *testing.T) {
 	}
 	r := last[api.ToolCallResult](t, es, api.EventResult)
 	uuid = r.KeptUUID
-	if r.Produced != 52000 || r.Shown > 8000 || r.Layer != "tool" || uuid == "" {
+	if r.Produced != 52000 || r.Shown > 4000 || r.Layer != "agent" || uuid == "" {
 		t.Errorf("result %+v", r)
 	}
 	end := last[api.ChatEnd](t, es, api.EventEnd)

@@ -122,7 +122,7 @@ func TestPostResultGivesThePlaceholder(t *testing.T) {
 	s := newServer(t, replay.New())
 	long := quoted(strings.Repeat("a line of a search\n", 3000))
 	r := s.keep(`{"tool_name":"their_search","tool_input":{"query":"weir"},"result":` + long + `}`)
-	for _, want := range []string{r.UUID, "their_search", "load_tool_history", "57,000"} {
+	for _, want := range []string{r.UUID, "their_search", "load_tool_history", "57000 characters"} {
 		if !strings.Contains(r.Placeholder, want) {
 			t.Errorf("%q is not in %s", want, r.Placeholder)
 		}

@@ -54,6 +54,7 @@ var strangers = map[string][]visit{
 	"POST /api/plugins/{name}/retry":     {{path: "/api/plugins/nobody/retry"}},
 	"POST /api/plugins/{name}/rollback":  {{path: "/api/plugins/nobody/rollback"}},
 	"GET /api/models":                    noIDs,
+	"GET /api/profiles":                  noIDs,
 	"GET /api/stats":                     noIDs,
 	"GET /api/settings":                  noIDs,
 	"GET /api/usage":                     {{path: "/api/usage"}, {path: "/api/usage?user={C}"}},

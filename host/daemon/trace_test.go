@@ -56,7 +56,7 @@ func TestTraceOfATurn(t *testing.T) {
 		t.Fatalf("calls %+v", first.Calls)
 	}
 	c, r := first.Calls[0], end.Results[0]
-	if c.Tool != "long_text" || string(c.Args) != `{"lines":800}` || !c.OK || c.Produced != r.Produced || c.Shown != r.Shown || c.Layer != tool.LayerTool || c.KeptUUID != r.KeptUUID || c.Line != r.Line {
+	if c.Tool != "long_text" || string(c.Args) != `{"lines":800}` || !c.OK || c.Produced != r.Produced || c.Shown != r.Shown || c.Layer != tool.LayerAgent || c.KeptUUID != r.KeptUUID || c.Line != r.Line {
 		t.Errorf("%+v", c)
 	}
 	if tr.FoldedChars <= 0 {

@@ -124,7 +124,7 @@ func TestSpansOfATurn(t *testing.T) {
 	long := byName["execute_tool long_text"][0]
 	want(long, map[attribute.Key]string{
 		"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "long_text", "gen_ai.tool.type": "extension", "weir.call.format": "tool_call",
-		"weir.output.produced_characters": "52000", "weir.output.limit_by": "tool", "weir.output.limit": "8000", "weir.output.limit_unit": "characters",
+		"weir.output.produced_characters": "52000", "weir.output.limit_by": "agent", "weir.output.limit": "4000", "weir.output.limit_unit": "characters",
 	})
 	if a := attrs(long); a["weir.archive.id"] == "" || a["gen_ai.tool.call.id"] == "" || a["weir.instance_seconds"] == "" {
 		t.Errorf("%v", a)

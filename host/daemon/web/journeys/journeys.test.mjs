@@ -161,7 +161,7 @@ test('a conversation that is opened again shows what the model read then', async
   };
   await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
   const live = await told();
-  assert.match(live[0], /^Left out by the tool's own limit of 8,000 characters: [\d,]+ characters, lines: \d+\. From now on the model reads a placeholder/);
+  assert.match(live[0], /^Left out by the agent's limit of 12,000 characters: [\d,]+ characters, lines: \d+\. From now on the model reads a placeholder/);
   await page.reload();
   await card.waitFor();
   assert.deepEqual(await told(), live);
