@@ -69,7 +69,7 @@ func TestFits(t *testing.T) {
 			shown = append(shown, n)
 		}
 		if !slices.Equal(fits, shown) || fits[0] < 10_000 || fits[0] > 200_000 || fits[1] != 1600 {
-			t.Errorf("%s: %d characters are told to fit, %d are shown", mode, fits, shown)
+			t.Errorf("%s: %d characters should fit, %d are shown", mode, fits, shown)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func TestApproveOverHTTP(t *testing.T) {
 	}
 	zh := reviewOf(t, s.do("GET", "/api/plugins/read_file", "", func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }))
 	if got := zh.Pending.Asks[0].Reason.String(); got != "读取指定的文件" {
-		t.Errorf("a reader of Chinese is told %q", got)
+		t.Errorf("a reader of Chinese gets %q", got)
 	}
 	for _, c := range []struct {
 		what, name, body string

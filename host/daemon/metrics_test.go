@@ -54,7 +54,7 @@ func TestMetricsRoute(t *testing.T) {
 		`weir_malformed_calls_total{format="tool_call",model="scripted",reason="unknown_tool"}`:      1,
 		`weir_produced_characters_total{tool="long_text"}`:                                           52000,
 		`weir_archived_characters_total{tool="long_text"}`:                                           52000,
-		`weir_cut_results_total{layer="agent",tool="long_text"}`:                                      1,
+		`weir_cut_results_total{layer="agent",tool="long_text"}`:                                     1,
 		`weir_folds_total`: 1,
 		`weir_turns_total{model="scripted",reason="answer"}`:           1,
 		`weir_tokens_total{kind="prompt",model="scripted"}`:            1000,
