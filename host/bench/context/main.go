@@ -33,7 +33,8 @@ func main() {
 // run measures both languages, prints the tables and says whether every target
 // was met.
 func run(ctx context.Context, out io.Writer) (bool, error) {
-	fmt.Fprintf(out, "%d turns, each with one result of %d characters and %d facts in it\n", turns, resultChars, len(positions))
+	fmt.Fprintf(out, "%d turns, each with one result of %d characters and %d facts in it, limited to %d characters\n",
+		turns, resultChars, len(positions), shownChars)
 	fmt.Fprintf(out, "tokens by weir's own estimate; cost of the prompts at $%.2f a million tokens, read from a cache %.2f×, written to it %.2f×\n",
 		price, cacheRead, cacheWrite)
 	ok := true

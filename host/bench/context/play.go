@@ -12,8 +12,13 @@ import (
 	"github.com/weirhost/weir/host"
 )
 
-// window is the scripted model's context window, in tokens, where it has one.
-const window = 200_000
+const (
+	// window is the scripted model's context window, in tokens, where it has one.
+	window = 200_000
+	// shownChars is the limit of a result where there is one, in characters. A tool
+	// that declares none follows the window: 24,000 for this one.
+	shownChars = 8_000
+)
 
 // A variant is one way to treat results.
 type variant struct {
@@ -47,7 +52,10 @@ var variants = []variant{
 func (v variant) config(c *clock) agent.Config {
 	cfg := agent.Defaults()
 	cfg.MemoryLimit, cfg.Window, cfg.Now = -1, window, c.now
-	if !v.limits {
+	if v.limits {
+		most := shownChars
+		cfg.MaxToolResultLength = &most
+	} else {
 		all, none := endless, 0
 		cfg.MaxToolResultLength, cfg.RoundChars, cfg.Window = &all, &none, -1
 	}
