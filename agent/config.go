@@ -25,6 +25,13 @@ const (
 	DefaultAnswerReserve     = 2048  // tokens, or a quarter of a smaller window
 )
 
+// A Prefetch is a tool that runs on the question before the model is asked.
+type Prefetch struct {
+	Tool string
+	// Args are its arguments beside the question. nil: none.
+	Args map[string]any
+}
+
 // Config is the capability record of an agent and its budgets. The zero Config
 // is a plain chat without tools and memory; Defaults returns the usual one.
 type Config struct {
@@ -112,7 +119,7 @@ type Config struct {
 	// Raw fills RoundEnd.Raw, for a log of replies as they came.
 	Raw bool
 	// Prefetch names tools that run on the question before the model is asked.
-	Prefetch []string
+	Prefetch []Prefetch
 	// Caller are tools that whoever asks runs. A reply that calls one ends the turn
 	// with ReasonToolCalls, and Loop.Resume goes on when their results are there.
 	// They are offered whatever EnableToolCalling and MaxToolCalls say. No name may

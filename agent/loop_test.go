@@ -468,8 +468,10 @@ func TestCallIDsAreUniqueInAConversation(t *testing.T) {
 func TestPrefetch(t *testing.T) {
 	m := replay.New(replay.Text("found"))
 	b := newBox().says("search_web", "a page")
-	turn, ev := must(t, config(func(c *agent.Config) { c.Prefetch = []string{"search_web", "unknown"} }), m, b, nil, `who is "Ada"?`)
-	if got := b.called(); !slices.Equal(got, []string{`search_web{"text":"who is \"Ada\"?"}`}) {
+	turn, ev := must(t, config(func(c *agent.Config) {
+		c.Prefetch = []agent.Prefetch{{Tool: "search_web", Args: map[string]any{"mode": "quick"}}, {Tool: "unknown"}}
+	}), m, b, nil, `who is "Ada"?`)
+	if got := b.called(); !slices.Equal(got, []string{`search_web{"mode":"quick","text":"who is \"Ada\"?"}`}) {
 		t.Errorf("called %v", got)
 	}
 	if len(m.Requests()) != 1 || !strings.Contains(lastText(m, 0), "a page") || turn.Answer != "found" {

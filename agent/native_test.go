@@ -210,7 +210,7 @@ func TestPlanning(t *testing.T) {
 	})
 	t.Run("after a prefetch", func(t *testing.T) {
 		cfg := planned
-		cfg.Prefetch = []string{"echo"}
+		cfg.Prefetch = []agent.Prefetch{{Tool: "echo"}}
 		m := replay.New(replay.Text("1. Look again\n2. Answer"), replay.Text("Step 2: done."))
 		turn, ev := must(t, cfg, m, newBox().says("echo", "hi"), nil, "what?")
 		if turn.Answer != "Step 2: done." || len(of[agent.PlanReady](ev)) != 1 {

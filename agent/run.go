@@ -172,10 +172,10 @@ func (r *run) prefetch(p *phase) {
 			ahead(prompt.LoadTool, args, formatTrigger)
 		}
 	}
-	for _, name := range r.cfg.Prefetch {
+	for _, f := range r.cfg.Prefetch {
 		for _, s := range r.specs {
-			if args := prompt.QuestionArguments(s, question); s.Name == name && args != nil {
-				ahead(name, args, formatPrefetch)
+			if args := prompt.QuestionArguments(s, question, f.Args); s.Name == f.Tool && args != nil {
+				ahead(s.Name, args, formatPrefetch)
 			}
 		}
 	}

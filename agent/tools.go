@@ -23,9 +23,12 @@ func Placeholder(ref tool.Ref, toolName string, l tool.Locale) string {
 // examples. A provider's own tool calling receives the JSON Schema instead.
 func ToolText(s tool.Spec, l tool.Locale) string { return prompt.ToolText(s, l) }
 
-// TakesQuestion reports whether a tool can be called with a question alone, as
-// Config.Prefetch does: it has one argument for it and requires no other.
-func TakesQuestion(s tool.Spec) bool { return prompt.QuestionArguments(s, "") != nil }
+// TakesQuestion reports whether a tool can be called with a question and the given
+// arguments, as Config.Prefetch does: it has one argument for the question and
+// requires no other.
+func TakesQuestion(s tool.Spec, given map[string]any) bool {
+	return prompt.QuestionArguments(s, "", given) != nil
+}
 
 // DetectLocale returns the language of a question: Chinese if it has at least as
 // many Chinese characters as words in Latin letters, English otherwise. Names of

@@ -52,7 +52,7 @@ func TestApplySandbox(t *testing.T) {
 	let, result := running(t, h)
 	defer let()
 	set := h.cfg.Settings
-	set.Sandbox.Workers.Isolation, set.Sandbox.Spares, set.Parallel = InProcess, 1, 3
+	set.Sandbox.Workers.Isolation, set.Sandbox.Spares, set.Parallel = OwnProcess, 1, 3
 	if _, err := h.Apply(t.Context(), set); err != nil {
 		t.Fatal(err)
 	}

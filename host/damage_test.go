@@ -45,7 +45,7 @@ func TestDamagedCodeIsMadeAnew(t *testing.T) {
 		{"empty", change(func([]byte) []byte { return nil })},
 		{"gone", os.Remove},
 	}
-	for _, mode := range []Isolation{InProcess, Inline} {
+	for _, mode := range []Isolation{OwnProcess, Inline} {
 		t.Run(string(mode), func(t *testing.T) {
 			m := newHome(t)
 			put(t, m.plugins, "p", generation(1))

@@ -13,7 +13,7 @@ import (
 // start, those that come with a reload, and each version. None is loaded for it.
 // One that is not approved is not touched.
 func TestNewPluginsAreCompiledAhead(t *testing.T) {
-	for _, mode := range []Isolation{InProcess, Inline} {
+	for _, mode := range []Isolation{OwnProcess, Inline} {
 		t.Run(string(mode), func(t *testing.T) {
 			dir, data := t.TempDir(), t.TempDir()
 			put(t, dir, "early", generation(1))

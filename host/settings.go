@@ -110,8 +110,8 @@ type Isolation = runner.Isolation
 // A plugin runs in a worker process, which is killed at its deadline and harms no
 // other plugin, or inside the host's process.
 const (
-	InProcess = runner.InProcess
-	Inline    = runner.Inline
+	OwnProcess = runner.OwnProcess
+	Inline     = runner.Inline
 )
 
 // Engines that run plugins: wazero itself, and Extism's Go SDK, the reference with

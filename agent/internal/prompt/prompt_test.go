@@ -234,15 +234,18 @@ func TestPlaceholderCannotBeForged(t *testing.T) {
 }
 
 func TestPrefetchArgs(t *testing.T) {
+	given := map[string]any{"given": 3}
 	for _, c := range []struct{ schema, want string }{
-		{`{"required":["query"],"properties":{"query":{"type":"string"},"mode":{"enum":["a"]}}}`, `{"query":"hi"}`},
-		{`{"required":["pattern"],"properties":{"pattern":{"type":"string"}}}`, `{"pattern":"hi"}`},
-		{`{"properties":{"n":{"type":"integer"},"query":{"type":"string"}}}`, `{"query":"hi"}`}, // optional, but named so
+		{`{"required":["query"],"properties":{"query":{"type":"string"},"mode":{"enum":["a"]}}}`, `{"given":3,"query":"hi"}`},
+		{`{"required":["pattern"],"properties":{"pattern":{"type":"string"}}}`, `{"given":3,"pattern":"hi"}`},
+		{`{"properties":{"n":{"type":"integer"},"query":{"type":"string"}}}`, `{"given":3,"query":"hi"}`}, // optional, but named so
 		{`{"required":["a","b"],"properties":{"a":{"type":"string"},"b":{"type":"string"}}}`, ``},
 		{`{"required":["n"],"properties":{"n":{"type":"integer"}}}`, ``},
+		{`{"required":["a","given"],"properties":{"a":{"type":"string"},"given":{"type":"integer"}}}`, `{"a":"hi","given":3}`},
+		{`{"required":["given"],"properties":{"given":{"type":"string"}}}`, ``}, // no place is left for the question
 		{`{"properties":{}}`, ``},
 	} {
-		if got := string(QuestionArguments(tool.Spec{Params: json.RawMessage(c.schema)}, "hi")); got != c.want {
+		if got := string(QuestionArguments(tool.Spec{Params: json.RawMessage(c.schema)}, "hi", given)); got != c.want {
 			t.Errorf("%s: %s, want %s", c.schema, got, c.want)
 		}
 	}

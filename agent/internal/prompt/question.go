@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/weirhost/weir/sdk/tool"
@@ -10,12 +11,15 @@ import (
 // questionNames are the names under which a tool takes a question in words.
 var questionNames = []string{"query", "question", "q", "text", "prompt", "input", "keywords"}
 
-// QuestionArguments puts a question into a tool's arguments: into the text that is
-// named like a question, or else into the first required text. nil: the tool
-// cannot be called with a question alone.
-func QuestionArguments(s tool.Spec, question string) json.RawMessage {
+// QuestionArguments puts a question into a tool's arguments, beside those that are
+// given: into the text that is named like a question, or else into the first
+// required text. nil: the tool needs more arguments.
+func QuestionArguments(s tool.Spec, question string, given map[string]any) json.RawMessage {
 	var best, required string
 	for _, p := range params(s.Params, tool.En) {
+		if _, is := given[p.name]; is {
+			continue
+		}
 		if p.required {
 			if required != "" || p.kind != "string" {
 				return nil
@@ -32,5 +36,11 @@ func QuestionArguments(s tool.Spec, question string) json.RawMessage {
 	if best == "" {
 		return nil
 	}
-	return json.RawMessage("{" + Quote(best) + ":" + Quote(question) + "}")
+	args := map[string]any{best: question}
+	maps.Copy(args, given)
+	out, err := json.Marshal(args)
+	if err != nil {
+		return nil // a value that JSON cannot hold, such as NaN
+	}
+	return out
 }

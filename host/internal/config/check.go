@@ -35,7 +35,7 @@ func check(s *Settings, bad report) {
 	}
 	oneOf(s.Archive.Scope, []string{"conversation", "user"}, "archive", "scope")
 	oneOf(s.Sandbox.Engine, []string{host.EngineWazero, host.EngineExtism}, "sandbox", "engine")
-	oneOf(s.Sandbox.Isolation, []string{string(host.InProcess), string(host.Inline)}, "sandbox", "isolation")
+	oneOf(s.Sandbox.Isolation, []string{string(host.OwnProcess), string(host.Inline)}, "sandbox", "isolation")
 	checkShown(s.Limits.MaxChars, s.Limits.Head, s.Limits.Tail, bad, "limits")
 	if n := s.Limits.CeilingChars; n != 0 && n < tool.MinMaxChars {
 		bad(tool.Textf("ceiling_chars is %d", n), tool.Textf("%d is the least; 0 means %d", tool.MinMaxChars, tool.DefaultCeiling), "limits", "ceiling_chars")

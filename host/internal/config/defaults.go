@@ -57,7 +57,7 @@ func (s Settings) WithDefaults() Settings {
 	def(&s.Summarize.MaxInputChars, defaultMaxInput)
 	def(&s.Summarize.TriggerThreshold, host.DefaultSummariseOver)
 	def(&s.Sandbox.Engine, host.EngineWazero)
-	def(&s.Sandbox.Isolation, string(host.InProcess))
+	def(&s.Sandbox.Isolation, string(host.OwnProcess))
 	def(&s.Sandbox.Spares, defaultSpares)
 	def(&s.Approvals.Default, string(approval.Ask))
 	def(&s.Approvals.Network, string(approval.Auto))

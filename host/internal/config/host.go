@@ -116,9 +116,23 @@ func profile(s Settings, a AgentSettings) daemon.Profile {
 			Mode: agent.Mode(a.Mode), Locale: LocaleOf(a.Locale), RoundChars: s.Limits.RoundChars,
 			ArchiveThreshold: s.Archive.Threshold, LoadChars: s.Archive.LoadChars, KeepTurns: s.Archive.KeepTurns, Trigger: agent.Trigger(s.Archive.Trigger), Across: s.Archive.Scope == "user", SemanticThreshold: s.Archive.Semantic,
 			AnswerReserve: s.Prompt.AnswerReserve, ToolsChars: s.Prompt.ToolsChars, Parallel: a.ParallelCalls, MaxCorrections: a.MaxCorrections,
-			TokenBudget: a.TokenBudget, TimeBudget: time.Duration(a.TimeBudget), Prefetch: a.Prefetch, SystemExtra: a.System,
+			TokenBudget: a.TokenBudget, TimeBudget: time.Duration(a.TimeBudget), Prefetch: a.prefetch(), SystemExtra: a.System,
 		},
 	}
+}
+
+func (a AgentSettings) prefetch() (out []agent.Prefetch) {
+	for _, p := range a.Prefetch {
+		out = append(out, agent.Prefetch(p))
+	}
+	return out
+}
+
+func (a AgentSettings) prefetched() (names []string) {
+	for _, p := range a.Prefetch {
+		names = append(names, p.Tool)
+	}
+	return names
 }
 
 // Language returns the language for people: that of the settings, else that of the

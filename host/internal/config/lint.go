@@ -42,7 +42,7 @@ func (s Settings) lintProfile(a AgentSettings, table ...string) []Fault {
 			add("deny_tools", tool.Textf("remove it from one of the two"), tool.Textf("deny_tools names %q, and tools does too: it is denied", name))
 		}
 	}
-	for _, name := range a.Prefetch {
+	for _, name := range a.prefetched() {
 		if slices.Contains(a.DenyTools, name) || a.Tools != nil && !slices.Contains(a.Tools, name) {
 			add("prefetch", tool.Textf("give the profile the tool, or remove it from prefetch"), tool.Textf("prefetch names %q, which the profile may not use: it does not run", name))
 		}

@@ -84,25 +84,25 @@ type PriceSettings struct {
 
 // AgentSettings are one profile: the model, and what its agent may do.
 type AgentSettings struct {
-	Model               string   `toml:"model" json:"model,omitempty"`
-	Mode                string   `toml:"mode" json:"mode,omitempty"`
-	Tools               []string `toml:"tools" json:"tools,omitempty"`
-	DenyTools           []string `toml:"deny_tools" json:"deny_tools,omitempty"`
-	Locale              string   `toml:"locale" json:"locale,omitempty"`
-	System              string   `toml:"system" json:"system,omitempty"`
-	EnablePlanning      bool     `toml:"enable_planning" json:"enable_planning,omitempty"`
-	EnableToolCalling   *bool    `toml:"enable_tool_calling" json:"enable_tool_calling,omitempty"`
-	EnableReflection    bool     `toml:"enable_reflection" json:"enable_reflection,omitempty"`
-	EnableMemory        *bool    `toml:"enable_memory" json:"enable_memory,omitempty"`
-	MaxPlanningSteps    int      `toml:"max_planning_steps" json:"max_planning_steps,omitempty"`
-	MaxToolCalls        int      `toml:"max_tool_calls" json:"max_tool_calls,omitempty"`
-	MemoryLimit         int      `toml:"memory_limit" json:"memory_limit,omitempty"`
-	MaxToolResultLength *int     `toml:"max_tool_result_length" json:"max_tool_result_length,omitempty"`
-	MaxCorrections      int      `toml:"max_corrections" json:"max_corrections,omitempty"`
-	ParallelCalls       int      `toml:"parallel_calls" json:"parallel_calls,omitempty"`
-	TokenBudget         int      `toml:"token_budget" json:"token_budget,omitempty"`
-	TimeBudget          Duration `toml:"time_budget" json:"time_budget,omitempty"`
-	Prefetch            []string `toml:"prefetch" json:"prefetch,omitempty"`
+	Model               string     `toml:"model" json:"model,omitempty"`
+	Mode                string     `toml:"mode" json:"mode,omitempty"`
+	Tools               []string   `toml:"tools" json:"tools,omitempty"`
+	DenyTools           []string   `toml:"deny_tools" json:"deny_tools,omitempty"`
+	Locale              string     `toml:"locale" json:"locale,omitempty"`
+	System              string     `toml:"system" json:"system,omitempty"`
+	EnablePlanning      bool       `toml:"enable_planning" json:"enable_planning,omitempty"`
+	EnableToolCalling   *bool      `toml:"enable_tool_calling" json:"enable_tool_calling,omitempty"`
+	EnableReflection    bool       `toml:"enable_reflection" json:"enable_reflection,omitempty"`
+	EnableMemory        *bool      `toml:"enable_memory" json:"enable_memory,omitempty"`
+	MaxPlanningSteps    int        `toml:"max_planning_steps" json:"max_planning_steps,omitempty"`
+	MaxToolCalls        int        `toml:"max_tool_calls" json:"max_tool_calls,omitempty"`
+	MemoryLimit         int        `toml:"memory_limit" json:"memory_limit,omitempty"`
+	MaxToolResultLength *int       `toml:"max_tool_result_length" json:"max_tool_result_length,omitempty"`
+	MaxCorrections      int        `toml:"max_corrections" json:"max_corrections,omitempty"`
+	ParallelCalls       int        `toml:"parallel_calls" json:"parallel_calls,omitempty"`
+	TokenBudget         int        `toml:"token_budget" json:"token_budget,omitempty"`
+	TimeBudget          Duration   `toml:"time_budget" json:"time_budget,omitempty"`
+	Prefetch            []Prefetch `toml:"prefetch" json:"prefetch,omitempty"`
 }
 
 // PromptSettings bound the system prompt.
@@ -162,6 +162,37 @@ func (k *KeepLines) UnmarshalTOML(v any) error {
 	}
 	if !ok {
 		return msg.Errorf("keep is \"auto\", \"none\", or a list of expressions")
+	}
+	return nil
+}
+
+// Prefetch is a tool that runs on the question, with its other arguments.
+type Prefetch struct {
+	Tool string         `toml:"tool" json:"tool"`
+	Args map[string]any `toml:"args" json:"args,omitempty"`
+}
+
+// UnmarshalTOML accepts "search_web" as well as { tool = "search_web", args = {…} }.
+func (p *Prefetch) UnmarshalTOML(v any) error {
+	table, ok := v.(map[string]any)
+	if !ok {
+		table = map[string]any{"tool": v}
+	}
+	for key, x := range table {
+		switch key {
+		case "tool":
+			p.Tool, ok = x.(string)
+		case "args":
+			p.Args, ok = x.(map[string]any)
+		default:
+			return msg.Errorf("a prefetched tool has no key %q; it has tool and args", key)
+		}
+		if !ok {
+			return msg.Errorf("the key %q of a prefetched tool has the wrong type", key)
+		}
+	}
+	if p.Tool == "" {
+		return msg.Errorf("a prefetched tool is a name or a table { tool = \"…\", args = {…} }")
 	}
 	return nil
 }

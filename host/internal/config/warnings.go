@@ -81,12 +81,12 @@ func unknownNames(s Settings, h *host.Host) []Fault {
 // profile checks the names of one profile.
 func (k known) profile(a AgentSettings, table ...string) []Fault {
 	at := func(key string) []string { return append(slices.Clone(table), key) }
-	out := slices.Concat(k.list(a.Tools, at("tools")...), k.list(a.DenyTools, at("deny_tools")...), k.list(a.Prefetch, at("prefetch")...))
-	for _, name := range a.Prefetch {
-		if spec, ok := k.specs[name]; ok && !agent.TakesQuestion(spec) {
+	out := slices.Concat(k.list(a.Tools, at("tools")...), k.list(a.DenyTools, at("deny_tools")...), k.list(a.prefetched(), at("prefetch")...))
+	for _, p := range a.Prefetch {
+		if spec, ok := k.specs[p.Tool]; ok && !agent.TakesQuestion(spec, p.Args) {
 			out = append(out, k.settings.positions.fault(
-				tool.Textf("[%s] prefetch names %q, which cannot be called with a question alone: it does not run", strings.Join(table, "."), name),
-				tool.Textf("name a tool whose one required argument is a text"), at("prefetch")...))
+				tool.Textf("[%s] prefetch names %q, which needs more arguments than the question: it does not run", strings.Join(table, "."), p.Tool),
+				tool.Textf("give the others: { tool = %q, args = {…} }", p.Tool), at("prefetch")...))
 		}
 	}
 	return out

@@ -73,7 +73,7 @@ func TestAnswersThatCostMuch(t *testing.T) {
 	for name, bomb := range bombs {
 		dropIn(t, dir, dropped{name: name, wasm: bomb.guest(size), memory: "64MiB", timeout: time.Minute, more: "format = \"mcp\""})
 	}
-	h := open(t, dir, host.InProcess, nil)
+	h := open(t, dir, host.OwnProcess, nil)
 	for name := range bombs {
 		var r tool.Result
 		ask(t, h, tool.En, name, "{}") // loads the module
@@ -93,7 +93,7 @@ func TestArgumentsThatCostMuch(t *testing.T) {
 	const size = 15 << 20
 	dir := t.TempDir()
 	dropIn(t, dir, honest)
-	h := open(t, dir, host.InProcess, nil)
+	h := open(t, dir, host.OwnProcess, nil)
 	ask(t, h, tool.En, "honest", "{}")
 	for name, unit := range map[string]string{"numbers": "0,", "lists": "[],", "objects": "{},", "keys": `{"a":0},`, "texts": `"",`} {
 		args := `{"a":[` + strings.Repeat(unit, size/len(unit)) + `0]}`

@@ -69,7 +69,7 @@ func TestAGrantedFolderKeepsWhatDecides(t *testing.T) {
 		dropIn(t, dir, dropped{name: row.name, wasm: guest(opens(row.path, row.flags)), asks: `paths = [{ guest = "/w", mode = "rw", reason = "writes" }]`, writes: true})
 		grants[row.name] = plugin.Grant{Paths: []plugin.PathGrant{{Guest: "/w", Host: work, Mode: "rw"}}}
 	}
-	for _, isolation := range []host.Isolation{host.InProcess, host.Inline} {
+	for _, isolation := range []host.Isolation{host.OwnProcess, host.Inline} {
 		t.Run(string(isolation), func(t *testing.T) {
 			h := open(t, dir, isolation, func(c *host.Config) {
 				c.Approvals = approval.Policy{Default: approval.Allow}

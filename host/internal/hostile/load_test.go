@@ -131,7 +131,7 @@ func survives(t *testing.T, dir string, change func(*host.Config)) *host.Host {
 	t.Helper()
 	dropIn(t, dir, honest)
 	began := time.Now()
-	h := open(t, dir, host.InProcess, change)
+	h := open(t, dir, host.OwnProcess, change)
 	if took := time.Since(began); took > 3*time.Second*slack {
 		t.Errorf("opening took %s", took)
 	}

@@ -34,7 +34,7 @@ func TestAFolderOfManyFiles(t *testing.T) {
 		}
 	}
 	dropIn(t, dir, honest)
-	h := open(t, dir, host.InProcess, nil)
+	h := open(t, dir, host.OwnProcess, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	watching := make(chan error, 1)
 	go func() { watching <- h.Watch(ctx, 0) }()

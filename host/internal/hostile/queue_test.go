@@ -14,7 +14,7 @@ import (
 // A tool that hangs is called more often than there are slots: calls of other tools do
 // not wait for its deadline.
 func TestAHangingToolDoesNotBlockOthers(t *testing.T) {
-	for _, isolation := range []host.Isolation{host.InProcess, host.Inline} {
+	for _, isolation := range []host.Isolation{host.OwnProcess, host.Inline} {
 		t.Run(string(isolation), func(t *testing.T) {
 			dir := t.TempDir()
 			dropIn(t, dir, honest, dropped{name: "hang", wasm: guest(sleepFor(eternity), answer), timeout: 4 * time.Minute})

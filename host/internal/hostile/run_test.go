@@ -125,8 +125,8 @@ func quantile(list []time.Duration, q float64) time.Duration {
 // Every bomb is called, one after the other and then together, beside honest calls, in
 // worker processes and in this one.
 func TestBombs(t *testing.T) {
-	for _, isolation := range []host.Isolation{host.InProcess, host.Inline} {
-		if isolation == host.InProcess && !host.CanIsolate() {
+	for _, isolation := range []host.Isolation{host.OwnProcess, host.Inline} {
+		if isolation == host.OwnProcess && !host.CanIsolate() {
 			continue
 		}
 		t.Run(string(isolation), func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestBombs(t *testing.T) {
 			if slowest > 3*time.Second*slack {
 				t.Errorf("an honest call took %s", slowest)
 			}
-			if thorough && isolation == host.InProcess && quantile(busy, 0.99) >= 3*quantile(quiet, 0.99) {
+			if thorough && isolation == host.OwnProcess && quantile(busy, 0.99) >= 3*quantile(quiet, 0.99) {
 				t.Errorf("the p99 of honest calls rose from %s to %s", quantile(quiet, 0.99), quantile(busy, 0.99))
 			}
 			if f.log.n > int64(len(f.bombs)*rounds)<<20 {

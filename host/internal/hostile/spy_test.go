@@ -55,7 +55,7 @@ func spy() dropped {
 // concurrently, with instances created on demand and with spares.
 func TestStateSpy(t *testing.T) {
 	s := spy()
-	for _, isolation := range []host.Isolation{host.InProcess, host.Inline} {
+	for _, isolation := range []host.Isolation{host.OwnProcess, host.Inline} {
 		for _, spares := range []int{0, 2} {
 			t.Run(fmt.Sprint(isolation, "-", spares), func(t *testing.T) {
 				dir := t.TempDir()

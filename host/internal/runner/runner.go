@@ -39,8 +39,8 @@ type Isolation string
 // A plugin runs in a worker process, which is killed at its deadline and harms no
 // other plugin, or inside the host's process.
 const (
-	InProcess Isolation = "process"
-	Inline    Isolation = "inline"
+	OwnProcess Isolation = "process"
+	Inline     Isolation = "inline"
 )
 
 // A Sandbox says how plugins are run. The zero Sandbox works.
@@ -61,7 +61,7 @@ type Sandbox struct {
 
 // Workers tunes the worker processes, in which plugins run. The zero Workers works.
 type Workers struct {
-	// Isolation is where plugins run; empty: InProcess. Even with Inline, a worker
+	// Isolation is where plugins run; empty: OwnProcess. Even with Inline, a worker
 	// process compiles a module for the first time.
 	Isolation Isolation
 	// Inline names plugins that run inside the host's process all the same.
