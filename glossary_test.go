@@ -9,29 +9,60 @@ import (
 	"testing"
 )
 
-// retired returns the names that docs/glossary.md gives up, each with the term in its
-// place.
-func retired(t *testing.T) map[string]string {
+// A term is a row of docs/glossary.md.
+type term struct{ english, chinese, retired string }
+
+// terms returns the rows of a glossary. In the Chinese page the columns with the terms
+// are exchanged.
+func terms(t *testing.T, page string, english, chinese int) (out []term) {
 	t.Helper()
-	page, err := os.ReadFile("docs/glossary.md")
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := map[string]string{}
-	quoted := regexp.MustCompile("`([a-z]+)`")
-	for line := range strings.Lines(string(page)) {
+	for line := range strings.Lines(string(text)) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 		if len(cells) != 4 || strings.HasPrefix(cells[0], "-") {
 			continue
 		}
-		for _, m := range quoted.FindAllStringSubmatch(cells[3], -1) {
-			names[m[1]] = strings.TrimSpace(cells[0])
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		if cells[english] != "term" && cells[english] != "English" {
+			out = append(out, term{cells[english], cells[chinese], cells[3]})
+		}
+	}
+	return out
+}
+
+// retired returns the names that docs/glossary.md gives up, each with the term in its
+// place.
+func retired(t *testing.T) map[string]string {
+	t.Helper()
+	names := map[string]string{}
+	quoted := regexp.MustCompile("`([a-z]+)`")
+	for _, term := range terms(t, "docs/glossary.md", 0, 1) {
+		for _, m := range quoted.FindAllStringSubmatch(term.retired, -1) {
+			names[m[1]] = term.english
 		}
 	}
 	if len(names) < 15 {
 		t.Fatalf("only %d names are given up: the page is not read as it is written", len(names))
 	}
 	return names
+}
+
+// Both pages of the glossary have the same terms in the same order.
+func TestGlossaryInBothLanguages(t *testing.T) {
+	english, chinese := terms(t, "docs/glossary.md", 0, 1), terms(t, "docs/glossary.zh-CN.md", 1, 0)
+	if len(english) != len(chinese) {
+		t.Errorf("%d terms in English, %d in Chinese", len(english), len(chinese))
+	}
+	for i := range min(len(english), len(chinese)) {
+		if english[i] != chinese[i] {
+			t.Errorf("docs/glossary.md has %q, docs/glossary.zh-CN.md %q", english[i], chinese[i])
+		}
+	}
 }
 
 // A name that the glossary gives up is no type, function, method, field or file.

@@ -4,16 +4,13 @@ import (
 	"go/ast"
 	"os"
 	"regexp"
+	"slices"
 	"testing"
 )
 
-// TestSecurityPageNamesRealTests keeps docs/security.md from promising what no
-// test holds.
+// TestSecurityPageNamesRealTests keeps docs/security.md, and its Chinese page, from
+// promising what no test holds.
 func TestSecurityPageNamesRealTests(t *testing.T) {
-	page, err := os.ReadFile("docs/security.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	there := map[string]bool{}
 	for _, f := range load(t) {
 		for _, d := range f.ast.Decls {
@@ -22,13 +19,30 @@ func TestSecurityPageNamesRealTests(t *testing.T) {
 			}
 		}
 	}
-	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9]+)`").FindAllSubmatch(page, -1)
-	if len(named) < 30 {
-		t.Errorf("only %d tests are named: the page is not read as it is written", len(named))
+	english, chinese := namedTests(t, "docs/security.md"), namedTests(t, "docs/security.zh-CN.md")
+	if len(english) < 30 {
+		t.Errorf("only %d tests are named: the page is not read as it is written", len(english))
 	}
-	for _, m := range named {
-		if name := string(m[1]); !there[name] {
+	for _, name := range english {
+		if !there[name] {
 			t.Errorf("docs/security.md names %s, and there is no such test", name)
 		}
 	}
+	if !slices.Equal(english, chinese) {
+		t.Errorf("docs/security.md names the tests\n%q\nand docs/security.zh-CN.md\n%q", english, chinese)
+	}
+}
+
+// namedTests returns the names of tests and fuzz tests that a page puts in backticks, in
+// its order.
+func namedTests(t *testing.T, page string) (names []string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9]+)`").FindAllSubmatch(text, -1) {
+		names = append(names, string(m[1]))
+	}
+	return names
 }
