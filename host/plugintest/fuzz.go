@@ -20,7 +20,7 @@ const fuzzPrefix = "fuzz/"
 const (
 	fuzzTime    = 10 * time.Second // for all its calls
 	shrinkTries = 300
-	shrinkTime  = 20 * time.Second
+	shrinkTime  = time.Minute
 )
 
 // crashes are the failures that no valid arguments may cause. A case that expects

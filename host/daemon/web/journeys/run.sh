@@ -17,4 +17,4 @@ if [ ! node_modules/.package-lock.json -nt package-lock.json ]; then
 fi
 # Playwright needs Node 20; the clients of npm have brought one where the system's is older.
 node=$(ls ../../clients/node_modules/node-linux-*/bin/node 2>/dev/null | head -1)
-CHROMIUM=$(command -v chromium) exec "${node:-node}" --test --test-reporter=spec --test-timeout=900000 "${@:-.}"
+CHROMIUM=$(command -v chromium) exec "${node:-node}" --test --test-reporter=spec --test-timeout=900000 "${@:-journeys.test.mjs}"
