@@ -14,34 +14,41 @@ import (
 
 	"github.com/weirhost/weir/host/internal/chat"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
-var updateDocs = flag.Bool("update", false, "write the tables of docs/cli.md anew")
+var updateDocs = flag.Bool("update", false, "write the tables of docs/cli.md and its Chinese page again")
 
-// docs/cli.md lists the commands and the chat's as they are; `go test
-// ./host/cmd/weir -run CLIDoc -update` writes its tables.
+// docs/cli.md and its Chinese page list the commands and the chat's as they are; `go test
+// ./host/cmd/weir -run CLIDoc -update` writes their tables.
 func TestCLIDoc(t *testing.T) {
-	c := newCLI(term.Env{Lookup: barely(t)})
-	path := filepath.Join(guesttest.Root(t), "docs", "cli.md")
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := between(t, string(page), "commands", commandTable(newRoot(c)))
-	var table strings.Builder
-	table.WriteString("| typed | what it does |\n|---|---|\n")
-	typed, about := chat.Commands()
-	for i := range typed {
-		fmt.Fprintf(&table, "| `%s` | %s |\n", typed[i], about[i])
-	}
-	want = between(t, want, "chat", table.String())
-	if *updateDocs {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+	for _, page := range []struct {
+		name, lang            string
+		commands, typed, does string
+	}{
+		{"cli.md", "en", "command", "typed", "what it does"},
+		{"cli.zh-CN.md", "zh", "命令", "输入", "作用"},
+	} {
+		c := newCLI(term.Env{Lookup: barely(t)})
+		root := newRoot(c)
+		c.lang = page.lang
+		c.translate(root)
+		path := filepath.Join(guesttest.Root(t), "docs", page.name)
+		text, err := os.ReadFile(path)
+		if err != nil {
 			t.Fatal(err)
 		}
-	} else if want != string(page) {
-		t.Error("the tables of docs/cli.md are of other commands; -update writes them")
+		want := between(t, string(text), "commands", tableHead(page.commands, page.does)+commandRows(root))
+		want = between(t, want, "chat", tableHead(page.typed, page.does)+chatRows(c.Locale()))
+		if *updateDocs {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		} else if want != string(text) {
+			t.Errorf("the tables of docs/%s are of other commands; -update writes them", page.name)
+		}
 	}
 }
 
@@ -51,14 +58,26 @@ func between(t *testing.T, page, name, text string) string {
 	head, rest, ok := strings.Cut(page, "<!-- "+name+" -->\n")
 	_, tail, closed := strings.Cut(rest, "<!-- end -->")
 	if !ok || !closed {
-		t.Fatalf("docs/cli.md has no place for %s", name)
+		t.Fatalf("the page has no place for %s", name)
 	}
 	return head + "<!-- " + name + " -->\n" + text + "<!-- end -->" + tail
 }
 
-func commandTable(root *cobra.Command) string {
+func tableHead(columns ...string) string {
+	return "| " + strings.Join(columns, " | ") + " |\n" + strings.Repeat("|---", len(columns)) + "|\n"
+}
+
+func chatRows(l tool.Locale) string {
 	var b strings.Builder
-	b.WriteString("| command | what it does |\n|---|---|\n")
+	typed, about := chat.Commands()
+	for i := range typed {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", typed[i], msg.In(l, about[i]))
+	}
+	return b.String()
+}
+
+func commandRows(root *cobra.Command) string {
+	var b strings.Builder
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {

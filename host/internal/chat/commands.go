@@ -44,7 +44,7 @@ func Commands() (typed []string, about []tool.Text) {
 func commands() []command {
 	return []command{
 		{"/help", "", tool.Textf("this list"), (*chat).help},
-		{"/new", "", tool.Textf("begin a new conversation"), (*chat).begin},
+		{"/new", "", tool.Textf("start a new conversation"), (*chat).begin},
 		{"/list", "", tool.Textf("list the conversations"), (*chat).list},
 		{"/open", "ID", tool.Textf("go on with a conversation; the beginning of its id is enough"), (*chat).reopen},
 		{"/rename", "TITLE", tool.Textf("give this conversation another title"), (*chat).rename},
