@@ -184,6 +184,7 @@ func (p *parser) endGroupAt(at int) {
 	p.g = nil
 	p.start = false
 	if len(g.waiting) > 0 || !g.given && g.calls == 0 {
+		p.keepLone(g)
 		p.forget(g)
 		p.doc, p.quoted = p.doc || g.fenced, p.quoted || len(g.waiting) > 0
 		p.pos = max(p.pos, g.at+1)

@@ -2,37 +2,15 @@ package parse
 
 import (
 	"bytes"
-	"strings"
 
 	"github.com/weirhost/weir/agent/parse/internal/lex"
 	"github.com/weirhost/weir/agent/parse/internal/marker"
 )
 
-// maxHeader bounds a channel's header, in bytes.
-const maxHeader = 200
-
-// header reads a channel's header, which ends with <|message|>: who is spoken
-// to, and whether it is a thought.
-func (p *parser) header(from int) (to string, thought bool, end int, st lex.Status) {
-	b := p.buf[from:min(len(p.buf), from+maxHeader)]
-	n := bytes.Index(b, []byte("<|message|>"))
-	if n < 0 {
-		return "", false, from, lex.Unless(p.final || len(b) == maxHeader)
-	}
-	head := strings.ToLower(string(b[:n]))
-	if i := strings.Index(head, "to="); i >= 0 {
-		to = string(b[i+3 : n])
-		if j := strings.IndexAny(to, " <\n"); j >= 0 {
-			to = to[:j]
-		}
-	}
-	return to, strings.Contains(head, "analysis"), from + n + len("<|message|>"), lex.Done
-}
-
 // openHeader enters what a channel's header announces: a call, a thought, or
 // text.
 func (p *parser) openHeader(tok marker.Token, i int) lex.Status {
-	to, thought, end, st := p.header(tok.End)
+	to, thought, end, st := marker.Header(p.buf, tok.End, p.final)
 	switch {
 	case st == lex.More:
 		return lex.More
@@ -55,7 +33,7 @@ func (p *parser) openHeader(tok marker.Token, i int) lex.Status {
 
 // headerPart handles a further channel between two calls.
 func (p *parser) headerPart(tok marker.Token) lex.Status {
-	to, _, end, st := p.header(tok.End)
+	to, _, end, st := marker.Header(p.buf, tok.End, p.final)
 	if st == lex.Done && to == "" {
 		return lex.No
 	}
@@ -69,8 +47,8 @@ func (p *parser) headerPart(tok marker.Token) lex.Status {
 // openRecipient enters a channel whose special tokens are lost:
 // commentary to=functions.name json{…}.
 func (p *parser) openRecipient(i int) lex.Status {
-	b := p.buf[i:min(len(p.buf), i+maxHeader)]
-	final := p.final || len(b) == maxHeader
+	b := p.buf[i:min(len(p.buf), i+marker.MaxHeader)]
+	final := p.final || len(b) == marker.MaxHeader
 	at := bytes.Index(b, []byte("to="))
 	if at < 0 {
 		return lex.Unless(final)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/agent/parse"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // The classes of replies that were read wrongly when they were measured on recorded
@@ -178,4 +179,54 @@ func TestTextStaysText(t *testing.T) {
 	}
 	o.Tools[0] = spec("pay", `"amount":{"type":"integer"},"note":{"type":"string"}`)
 	runRows(t, o, []row{{"an amount of money", `[pay(amount=$2000, note=$5)]`, `pay{"amount":2000,"note":"$5"}`}})
+}
+
+// Prefixes, suffixes and tokens of vendors, and values that hold marks.
+var namespaceRows = []row{
+	{"a prefix with a colon", `<atem:function_calls><atem:invoke name="get_weather"><atem:parameter name="city">Oslo</atem:parameter></atem:invoke></atem:function_calls>`, oslo},
+	{"a prefix with a pipe", `<ifm|tool_calls><ifm|tool_call>get_weather<ifm|arg_key>city</ifm|arg_key><ifm|arg_type>string</ifm|arg_type><ifm|arg_value>Oslo</ifm|arg_value></ifm|tool_call></ifm|tool_calls>`, oslo},
+	{"a prefix with a pipe around an object", `<ifm|tool_calls><ifm|tool_call>` + objOslo + `</ifm|tool_call></ifm|tool_calls>`, oslo},
+	{"a prefix of tokens", "<｜GCML｜tool_calls><｜GCML｜invoke name=\"get_weather\"><｜GCML｜parameter name=\"city\" string=\"true\">Oslo</｜GCML｜parameter></｜GCML｜invoke></｜GCML｜tool_calls>", oslo},
+	{"a suffix", "<tool_calls:opensource><tool_call:opensource>get_weather<arg_key:opensource>city</arg_key:opensource><arg_value:opensource>Oslo</arg_value:opensource></tool_call:opensource><tool_call:opensource>get_time</tool_call:opensource></tool_calls:opensource>", oslo + " get_time{}"},
+	{"tokens around arguments", "I look.<|tool_call:start|>get_weather\n<|tool_arg:start|>city<|tool_arg:value|>Oslo<|tool_arg:end|>\n<|tool_arg:start|>days<|tool_arg:value|>3<|tool_arg:end|>\n<|tool_call:end|>\n<|tool_call:start|>get_time\n<|tool_call:end|>", `"I look." get_weather{"city":"Oslo","days":3} get_time{}`},
+	{"tokens around arguments, one lost", "<|tool_call:start|>get_weather\n<|tool_arg:start|>city<|tool_arg:value|>Oslo<|tool_call:end|>", oslo},
+	{"thought tokens", "<|think:start|>So.<|think:end|><|tool_call:start|>get_time\n<|tool_call:end|>", "«So.» get_time{}"},
+	{"other thought tokens", `<|inner_prefix|>So.<|inner_suffix|><|tools_prefix|>[{"get_time": {}}]<|tools_suffix|>`, "«So.» get_time{}"},
+	{"the end of a thought in brackets", "So.\n[BEGIN FINAL RESPONSE]\n<tool_calls>[" + objOslo + "]</tool_calls>", `"So." ` + oslo},
+	{"a tag of its own", `<dots_function_call><invoke name="get_weather"><parameter name="city">Oslo</parameter></invoke></dots_function_call>`, oslo},
+	{"the end of a turn", "<|tool_call>call:get_weather{city:<|\"|>Oslo<|\"|>}<turn|>", oslo},
+	{"a stray colon", "<|tool_call>:call:get_weather{city:<|\"|>Oslo<|\"|>}<tool_call|>", oslo},
+	{"without its token, after a thought", "<|channel>thought\nSo.\n<channel|>call:get_weather{city:<|\"|>Oslo<|\"|>}", "«thought\nSo.» " + oslo},
+	{"without its token, after text", "I look.\ncall:get_weather{city:<|\"|>Oslo<|\"|>}\nDone.", `"I look." ` + oslo + ` "Done."`},
+	{"no call", "I call: get_weather is nice.\ncall:unknown{a:1}", `"I call: get_weather is nice.\ncall:unknown{a:1}"`},
+	{"the end of a role", "It is four.<|role_end|>", `"It is four."`},
+	{"a tag of a namespace that is no mark", "<svg:rect name=\"get_weather\">", `"<svg:rect name=\"get_weather\">"`},
+	{"marks in a value", "<tool_call>search_web\n<arg_key>query</arg_key>\n<arg_value>what </think> and <tool_call> mean</arg_value>\n</tool_call>", `search_web{"query":"what </think> and <tool_call> mean"}`},
+	{"marks in a value, in tags", "<tool_call>\n<function=search_web>\n<parameter=query>\nwhat <tool_call> means\n</parameter>\n</function>\n</tool_call>", `search_web{"query":"what <tool_call> means"}`},
+	{"a value without its end", "<tool_call>get_weather<arg_key>city</arg_key><arg_value>Oslo<tool_call>get_weather<arg_key>city</arg_key><arg_value>Rome</arg_value></tool_call>", oslo + " " + rome},
+	{"a value without its end, and nothing", "<tool_call>get_weather<arg_key>city</arg_key><arg_value>Oslo<tool_call>", oslo},
+	{"CDATA with a closing tag", `<function name="write_file"><param name="path">a</param><param name="content"><![CDATA[<a>x</a></param>]]></param></function>`, `write_file{"path":"a","content":"<a>x</a></param>"}`},
+	{"wrappers in capitals", "<JSON>\n" + objOslo + "\n</JSON>", oslo},
+	{"a set", "[plot(points={1, 2})]", `plot{"points":[1,2]}`},
+	{"a number with a leading zero", "[get_weather(city='Oslo', days=07)]", `get_weather{"city":"Oslo","days":7}`},
+}
+
+func TestVendorsPrefixes(t *testing.T) { runRows(t, house(), namespaceRows) }
+
+// Text in tags is what its schema says: null where that is allowed, and a number where
+// text is, too.
+func TestTextInTagsOfSeveralTypes(t *testing.T) {
+	o := parse.Options{Tools: []tool.Spec{spec("set", `"note":{"type":["string","null"]},"amount":{"type":["integer","string"]},"value":{"anyOf":[{"type":"object"},{"type":"string"}]}`)}}
+	tagged := func(key, value string) string {
+		return "<function=set>\n<parameter=" + key + ">\n" + value + "\n</parameter>\n</function>"
+	}
+	runRows(t, o, []row{
+		{"null", tagged("note", "null"), `set{"note":null}`},
+		{"text", tagged("note", "nullable"), `set{"note":"nullable"}`},
+		{"digits", tagged("note", "5123"), `set{"note":"5123"}`},
+		{"a number", tagged("amount", "42"), `set{"amount":42}`},
+		{"no number", tagged("amount", "2 dollars"), `set{"amount":"2 dollars"}`},
+		{"an object", tagged("value", `{"a": 1}`), `set{"value":{"a":1}}`},
+		{"no object", tagged("value", `{not that`), `set{"value":"{not that"}`},
+	})
 }

@@ -56,7 +56,7 @@ func (p *parser) context(i int, format marker.Format, bullet bool) confirm {
 	if !introduced && bullet {
 		return declined // one entry of a list of something else
 	}
-	if !introduced || p.doc || p.prose > maxIntro || prose.HasCue(lead, prose.FormCues) || prose.Advises(before) {
+	if !introduced || p.doc || p.prose > maxIntro || prose.NamesForm(lead) || prose.Advises(before) {
 		return atEnd
 	}
 	return atOnce
@@ -98,7 +98,7 @@ func (p *parser) typedContext(i int, format marker.Format) confirm {
 		return declined
 	}
 	lead, introduced := prose.LeadIn(strings.TrimRight(p.before(i), " \t\r\n*_-`"))
-	if introduced && (prose.IsExample(lead) || prose.HasCue(lead, prose.FormCues)) {
+	if introduced && (prose.IsExample(lead) || prose.NamesForm(lead)) {
 		return atEnd
 	}
 	return atOnce

@@ -42,12 +42,13 @@
 // # What runs
 //
 // A call with a marker of its own runs. A call without one runs if it begins the
-// message, if a sentence introduces it (context.go), or if nothing follows it. An
-// example, a signature and a list of tools do not run. Prose between two calls does
+// message, if a sentence introduces it (context.go), if nothing follows it, or if it is
+// a fence and the only block of a reply that explains nothing (lone.go). An example, a
+// signature and a list of tools do not run. Prose between two calls does
 // not end the reading, but a result does: models invent results, and what they call
 // after one is not what they would call after the real one. A call inside a thought
 // does not run, unless the thought never closes and the reply ends with the model's
-// special tokens of a complete call.
+// special tokens of a complete call, or the thought began with an empty line.
 //
 // Structure is repaired: quotes, commas, brackets of a block that is closed.
 // Content never is. General repairers of JSON were compared and not used: they

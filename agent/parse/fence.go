@@ -68,6 +68,11 @@ func (p *parser) payloadAt(i int, info string) lex.Status {
 		}
 		return lex.More
 	}
+	if b[k] == '[' {
+		if tok, st := marker.At(p.t, b, k, p.final); st == lex.More || st == lex.Done && tok.Role == marker.RoleOpen {
+			return st
+		}
+	}
 	if b[k] == '<' {
 		if end, st := marker.Wrapper(b, k, p.final); st == lex.Done {
 			st, _ = p.probe(true).At(lex.SkipBlank(b, end))
@@ -125,7 +130,7 @@ func (p *parser) tickPart() lex.Status {
 		}
 		return lex.No
 	}
-	if g.calls > 0 {
+	if g.calls > 0 && g.name == "" {
 		switch st := p.payloadAt(body, info); st {
 		case lex.More:
 			return st

@@ -17,6 +17,7 @@ type group struct {
 	format  marker.Format
 	first   marker.Format // the format it was entered with
 	confirm confirm
+	lone    bool // a fence that nothing introduces, the first block of the reply
 	strict  bool // arguments must fit the schema, being in the middle of text
 	fence   bool // inside a fence
 	fenced  bool // it has been in one
@@ -61,6 +62,7 @@ func (p *parser) beginGroup(start, at int, format marker.Format) bool {
 	g.confirm = p.context(start, format, start < at && p.buf[start] != '*')
 	switch {
 	case g.confirm == declined:
+		p.lone = nil
 		return false
 	case p.mentions || g.confirm != atOnce || format == marker.FormatFence || format == marker.FormatNameJSON:
 	case p.buf[at] == '`' && !p.start:
@@ -68,6 +70,7 @@ func (p *parser) beginGroup(start, at int, format marker.Format) bool {
 	case p.buf[at] != '[' && p.buf[at] != '{':
 		g.confirm = atEOL
 	}
+	g.lone = g.confirm == atEnd && format == marker.FormatFence && p.mayBeLone(start)
 	p.enterGroup(g, start, at)
 	return true
 }
@@ -97,7 +100,7 @@ func (p *parser) enterGroup(g *group, start, at int) {
 	} else {
 		p.flush(start)
 	}
-	p.g, p.mode, p.pos = g, inGroup, at
+	p.g, p.mode, p.pos, p.lone = g, inGroup, at, nil
 	p.block++
 }
 
@@ -224,6 +227,11 @@ func (p *parser) part(c byte) lex.Status {
 		}
 	case '.':
 		return p.stopPart()
+	case ':':
+		if g.fresh && g.calls == 0 {
+			p.pos++
+			return lex.Done
+		}
 	}
 	switch {
 	case lex.IsLetter(c):

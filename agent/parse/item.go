@@ -33,6 +33,8 @@ type item struct {
 	format  marker.Format
 	ended   bool   // complete, but what follows is still to be seen
 	closer  string // the closing word that ends tagged arguments
+	value   bool   // inside the value of a tagged argument
+	inner   int    // where an opening marker is inside that value, from open on, or 0
 	sc      value.Scanner
 }
 

@@ -1,6 +1,7 @@
 package parse_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,10 +14,13 @@ import (
 // allTexts are the texts of every table of this package.
 func allTexts() []string {
 	var out []string
-	for _, rows := range [][]row{formatRows, quoteRows, groupRows, argRows, malformedRows, thoughtRows, betweenRows, bareRows, reactFenceRows, wrapperRows, vendorRows, openThoughtRows, exampleRows} {
+	for _, rows := range [][]row{formatRows, quoteRows, groupRows, argRows, malformedRows, thoughtRows, betweenRows, bareRows, reactFenceRows, wrapperRows, vendorRows, openThoughtRows, exampleRows, forgottenRows, namespaceRows} {
 		for _, r := range rows {
 			out = append(out, r.text)
 		}
+	}
+	for i, frame := range append(slices.Clone(loneFrames), shownFrames...) {
+		out = append(out, strings.ReplaceAll(frame, "%s", "```"+loneBlocks[i%len(loneBlocks)]+"\n```"))
 	}
 	return out
 }

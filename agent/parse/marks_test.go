@@ -35,6 +35,7 @@ func TestNeutraliseHasTheTables(t *testing.T) {
 	for _, c := range [][2]string{
 		{"squareMarks", strings.ToLower(strings.Join(square, " "))}, {"fenceMarks", strings.Join(lex.CallFences, " |") + " "},
 		{"callingMarks", strings.Join(calling, "|")}, {"labelMarks", strings.Join(labels, "|")}, {"recipientMarks", strings.Join(marker.RecipientForms, "|")},
+		{"namespaceMarks", strings.Join(marker.PipedNamespaces(), " |") + " "},
 	} {
 		fmt.Fprintf(&b, "\t%-14s = %q\n", c[0], c[1])
 	}
@@ -86,6 +87,7 @@ func TestNoMarkIsLeft(t *testing.T) {
 		for _, s := range []string{bare, strings.ToUpper(bare), strings.ReplaceAll(bare, "_", "-"), strings.ReplaceAll(bare, "_", "▁"), strings.ReplaceAll(bare, "_", ".")} {
 			for _, form := range []string{
 				"<%s>", "</%s>", "<|%s|>", "<｜%s｜>", "<|%s>", "<%s|>", "<|/%s|>", "<%s/>", "<minimax:%s>", "</%s>", `<%s name="x">`, "<%s\nname='x'>", "<%s=x>", "<｜DSML｜%s>", "</｜DSML｜%s>", `<%s name="x" arguments={}/>`,
+				"<atem:%s>", "<ifm|%s>", "</ifm|%s>", "<｜GCML｜%s>", "<%s:opensource>", "</%s:opensource>",
 			} {
 				try("a " + fmt.Sprintf(form, s) + " b")
 			}

@@ -61,6 +61,7 @@ func (p *parser) openToken(tok marker.Token, i int, atLine bool) lex.Status {
 			return lex.No
 		}
 		p.enterThought(i, tok.End, false)
+		p.opened = tok.End
 		return lex.Done
 	case marker.RoleThinkEnd: // its opener was part of the prompt, or is lost
 		p.flush(i)
@@ -97,13 +98,13 @@ func (p *parser) enterThought(from, to int, harmony bool) {
 		p.flush(from)
 	}
 	p.drop(to)
-	p.mode, p.pos, p.harmony, p.drafted = inThought, to, harmony, -1
+	p.mode, p.pos, p.harmony, p.drafted, p.opened, p.lone = inThought, to, harmony, -1, -1, nil
 }
 
 // leaveThought goes on after a thought, as if the message began there.
 func (p *parser) leaveThought(to int) {
 	p.drop(to)
-	p.mode, p.pos, p.drafted = inLine, to, -1
+	p.mode, p.pos, p.drafted, p.opened = inLine, to, -1, -1
 	p.start, p.prose, p.doc = p.last == nil, 0, false
 }
 
@@ -190,7 +191,7 @@ func (p *parser) openPrompt(i int) lex.Status {
 // openWord enters the forms that a word at the start of a line announces.
 func (p *parser) openWord(i int) lex.Status {
 	rest := p.buf[i:min(len(p.buf), i+64)]
-	for n, word := range append([]string{"functools", marker.RoleForm}, marker.RecipientForms...) {
+	for n, word := range append([]string{"functools", marker.RoleForm, marker.CallForm}, marker.RecipientForms...) {
 		if len(rest) < len(word) {
 			if !p.final && strings.EqualFold(string(rest), word[:len(rest)]) {
 				return lex.More
@@ -208,6 +209,11 @@ func (p *parser) openWord(i int) lex.Status {
 				return lex.Done
 			}
 			return lex.No
+		case 2:
+			if st := p.openNamed(i, i+len(word)); st != lex.No {
+				return st
+			}
+			continue
 		}
 		return p.openRecipient(i)
 	}
@@ -234,6 +240,18 @@ func (p *parser) skipRole(i int) lex.Status {
 	return lex.Done
 }
 
+// openNamed enters call:name{…}, whose tokens are lost.
+func (p *parser) openNamed(i, at int) lex.Status {
+	end, unsure := lex.NameRun(p.buf, at, p.final)
+	switch {
+	case unsure:
+		return lex.More
+	case end == at || end == len(p.buf) || p.buf[end] != '{' || p.t.Find(string(p.buf[at:end])) == nil || !p.mayCall(i) || !p.beginMarked(i, at, marker.FormatToken):
+		return lex.No
+	}
+	return lex.Done
+}
+
 func (p *parser) openFunctools(i int) lex.Status {
 	j := i + len("functools")
 	if j == len(p.buf) && !p.final {
@@ -247,51 +265,16 @@ func (p *parser) openFunctools(i int) lex.Status {
 
 // openCalling enters [Calling tool: name with arguments: {…}].
 func (p *parser) openCalling(i int) lex.Status {
-	b := p.buf[i:min(len(p.buf), i+marker.MaxToken)]
-	limit := len(b) == marker.MaxToken || p.final
-	word := func(j int) int {
-		for j < len(b) && (lex.IsLetter(b[j]) || b[j] == ' ') {
-			j++
-		}
-		return j
-	}
-	colon := word(1)
-	label := strings.ToLower(string(b[1:colon]))
-	known := false
-	for _, f := range marker.CallingForms {
-		known = known || label == f || colon == len(b) && strings.HasPrefix(f, label)
-	}
-	if !known {
+	name, at, open, st := marker.Calling(p.buf, i, p.final)
+	switch {
+	case st != lex.Done && (name == "" || p.t.Find(name) != nil):
+		return st
+	case p.t.Find(name) == nil || !p.mayCall(i) || !p.beginGroup(i, open, marker.FormatCalling):
 		return lex.No
-	}
-	if colon == len(b) {
-		return lex.Unless(limit)
-	}
-	if b[colon] != ':' {
-		return lex.No
-	}
-	j := colon + 1
-	for j < len(b) && b[j] == ' ' {
-		j++
-	}
-	end, unsure := lex.NameRun(b, j, limit)
-	if unsure {
-		return lex.More
-	}
-	if end == j || p.t.Find(string(b[j:end])) == nil {
-		return lex.No
-	}
-	args := bytes.IndexAny(b[end:], "{(]\n")
-	if args < 0 {
-		return lex.Unless(limit)
-	}
-	if b[end+args] != '{' && b[end+args] != '(' || !p.mayCall(i) || !p.beginGroup(i, i+end+args, marker.FormatCalling) {
-		return lex.No
-	}
-	p.g.setName(string(b[j:end]))
-	if b[end+args] == '(' {
-		p.pos = i + j
-		p.g.name = ""
+	case p.buf[open] == '(':
+		p.pos = at
+	default:
+		p.g.setName(name)
 	}
 	return lex.Done
 }

@@ -53,8 +53,10 @@ type parser struct {
 	newline bool // a line has ended since then
 	drafted int  // where the last calls inside a thought begin, or -1
 	special bool // with a special token
+	opened  int  // where the thought's own tag ends, or -1
 
 	g     *group
+	lone  *lone          // the only block so far, if it may still be a call
 	last  *group         // the group that has ended
 	since []byte         // the text since it ended
 	block int            // counts lists, fences and envelopes
@@ -62,7 +64,7 @@ type parser struct {
 }
 
 func newParser(t *toolset.Set, thought bool) *parser {
-	p := &parser{t: t, start: true, drafted: -1, seen: map[string]int{}}
+	p := &parser{t: t, start: true, drafted: -1, opened: -1, seen: map[string]int{}}
 	if thought {
 		p.mode = inThought
 	}
@@ -129,11 +131,15 @@ func (p *parser) step() bool {
 func (p *parser) finish() {
 	if p.mode == inTail {
 		p.flush(p.tail)
-		return
+	} else {
+		p.flush(len(p.buf))
 	}
-	p.flush(len(p.buf))
-	if p.mode == inThought && !p.truncated && p.drafted >= 0 {
-		p.reportDraft()
+	switch {
+	case p.truncated:
+	case p.mode == inThought:
+		p.endThought()
+	default:
+		p.endLone()
 	}
 }
 
@@ -167,6 +173,7 @@ func (p *parser) flush(end int) {
 		return
 	}
 	p.prose += len(s)
+	p.lone = p.lone.follow(s)
 	if p.last != nil && len(p.since) <= maxBetween {
 		p.since = append(p.since, s[:min(len(s), maxBetween+1-len(p.since))]...)
 	}
@@ -199,8 +206,8 @@ func (p *parser) drop(end int) {
 // compact forgets what no decision can need any more.
 func (p *parser) compact() {
 	cut := p.out
-	if p.mode == inThought && p.drafted >= 0 {
-		cut = min(cut, p.drafted)
+	if p.mode == inThought {
+		cut = p.keepThought(cut)
 	}
 	cut -= lookback
 	if cut < 4096 || cut < len(p.buf)/2 {
@@ -210,9 +217,7 @@ func (p *parser) compact() {
 	p.out -= cut
 	p.pos -= cut
 	p.tail -= cut
-	if p.drafted >= 0 {
-		p.drafted -= cut
-	}
+	p.drafted, p.opened = max(-1, p.drafted-cut), max(-1, p.opened-cut)
 	if p.g != nil {
 		p.g.shift(cut)
 	}

@@ -11,12 +11,17 @@ import (
 )
 
 // scanTagged finds the marker that ends tagged arguments. Without one they do
-// not run: the last argument could have gone on.
+// not run: the last argument could have gone on. An opening marker inside a value
+// is content if the value's own end comes next; else it ends the arguments.
 func (p *parser) scanTagged(it *item) lex.Status {
 	b := p.buf
 	for {
 		i := it.open + it.sc.Pos
 		n := bytes.IndexByte(b[i:], '<')
+		if n < 0 && p.final && !p.truncated && it.inner > 0 {
+			it.sc.Pos = it.inner
+			return lex.Done
+		}
 		if n < 0 {
 			it.sc.Pos = len(b) - it.open
 			if p.final {
@@ -35,9 +40,24 @@ func (p *parser) scanTagged(it *item) lex.Status {
 			if tok.Word == "/function" || tok.Word == "/invoke" || tok.Word == "|/invoke" || tok.Word == it.closer {
 				it.sc.Pos = tok.End - it.open
 			}
+			if it.inner > 0 {
+				it.sc.Pos = it.inner
+			}
 			return lex.Done
+		case tok.Role == marker.RoleParam:
+			opens := !strings.Contains(tok.Word, "/")
+			if opens && it.inner > 0 {
+				it.sc.Pos = it.inner
+				return lex.Done
+			}
+			it.value, it.inner = opens && (tok.Name != "" || strings.HasSuffix(tok.Word, "arg_value")), 0
 		case tok.Role == marker.RoleOpen && it.closer == "" && tok.Format != marker.FormatTags, tok.Role == marker.RoleJunk && it.format == marker.FormatGLM:
-			return lex.Done
+			if !it.value {
+				return lex.Done
+			}
+			if it.inner == 0 {
+				it.inner = it.sc.Pos
+			}
 		}
 		it.sc.Pos++
 	}

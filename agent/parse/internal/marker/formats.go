@@ -42,8 +42,8 @@ var Formats = []Entry{
 		"Granite, Glaive, Gemma", "Granite、Glaive、Gemma"},
 	{FormatTags, []string{"<tool_calls>", "<toolcall>", "<toolcalls>", "<tools>", "<tool_use>", "<tool_code>", "<tool>"}, ShapeObject, `<tool_use>{"name": "get_weather", "input": {"city": "Oslo"}}</tool_use>`,
 		"Nemotron, Jamba, MiniMax-M1; also a tag with the tool's own name", "Nemotron、Jamba、MiniMax-M1；也包括以工具名为标签的写法"},
-	{FormatInvoke, []string{"<function_calls>", "<invoke name=…>", "<function name=…>"}, ShapeTagged, `<function_calls><invoke name="get_weather"><parameter name="city">Oslo</parameter></invoke></function_calls>`,
-		"Claude, DeepSeek V3.2, MiniMax-M2, Step, MiniCPM", "Claude、DeepSeek V3.2、MiniMax-M2、Step、MiniCPM"},
+	{FormatInvoke, []string{"<function_calls>", "<dots_function_call>", "<invoke name=…>", "<function name=…>"}, ShapeTagged, `<function_calls><invoke name="get_weather"><parameter name="city">Oslo</parameter></invoke></function_calls>`,
+		"Claude, DeepSeek V3.2, MiniMax-M2, GigaChat 3.5, Step, MiniCPM, dots", "Claude、DeepSeek V3.2、MiniMax-M2、GigaChat 3.5、Step、MiniCPM、dots"},
 	{FormatXML, []string{"<function=…>"}, ShapeTagged, "<function=get_weather>\n<parameter=city>Oslo</parameter>\n</function>",
 		"Qwen3-Coder, Seed, Llama", "Qwen3-Coder、Seed、Llama"},
 	{FormatGLM, []string{"<longcat_tool_call>"}, ShapeTagged, "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n</tool_call>",
@@ -54,8 +54,8 @@ var Formats = []Entry{
 		"DeepSeek V3, R1", "DeepSeek V3、R1"},
 	{FormatKimi, []string{"<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"}, ShapeNamed, `<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Oslo"}<|tool_call_end|><|tool_calls_section_end|>`,
 		"Kimi K2", "Kimi K2"},
-	{FormatToken, []string{"<|tool_call|>", "<|tool_calls|>", "<|tool_call_start|>", "<|tool_calls_start|>", "<|function_call|>", "<|action_start|>", "<|tool_list_start|>", "<|tools_prefix|>", RoleForm}, ShapeObject,
-		`<|tool_call|>[{"name": "get_weather", "arguments": {"city": "Oslo"}}]`, "Granite 3, Phi-4, LFM2, InternLM, Apertus, Solar, GigaChat", "Granite 3、Phi-4、LFM2、InternLM、Apertus、Solar、GigaChat"},
+	{FormatToken, []string{"<|tool_call|>", "<|tool_calls|>", "<|tool_call_start|>", "<|tool_calls_start|>", "<|function_call|>", "<|action_start|>", "<|tool_list_start|>", "<|tools_prefix|>", RoleForm, CallForm + "name"}, ShapeObject,
+		`<|tool_call|>[{"name": "get_weather", "arguments": {"city": "Oslo"}}]`, "Granite 3, Phi-4, LFM2, InternLM, Apertus, Solar, GigaChat, Gemma 4", "Granite 3、Phi-4、LFM2、InternLM、Apertus、Solar、GigaChat、Gemma 4"},
 	{FormatHarmony, append([]string{"<|channel|>", "<|start|>"}, RecipientForms...), ShapeNamed, `<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Oslo"}<|call|>`,
 		"gpt-oss (harmony)", "gpt-oss（harmony）"},
 	{FormatCommand, []string{"<|start_action|>"}, ShapeObject, `<|START_ACTION|>[{"tool_name": "get_weather", "parameters": {"city": "Oslo"}}]<|END_ACTION|>`, "Command R and A", "Command R 与 A"},
@@ -118,7 +118,7 @@ func opened() map[string]Format {
 func square() map[string]Token {
 	tokens := map[string]Token{
 		"[END_TOOL_REQUEST]": {Role: RoleClose}, "[/TOOL_CALL]": {Role: RoleClose}, "[/TOOL_CALLS]": {Role: RoleClose},
-		"[ARGS]": {Role: RoleSep}, "[CALL_ID]": {Role: RoleSep}, "[THINK]": {Role: RoleThink, Word: "[think"}, "[/THINK]": {Role: RoleThinkEnd, Word: "[/think"},
+		"[ARGS]": {Role: RoleSep}, "[CALL_ID]": {Role: RoleSep}, "[THINK]": {Role: RoleThink, Word: "[think"}, "[/THINK]": {Role: RoleThinkEnd, Word: "[/think"}, "[BEGIN FINAL RESPONSE]": {Role: RoleThinkEnd, Word: "[/think"},
 	}
 	for _, e := range Formats {
 		for _, o := range e.Openings {

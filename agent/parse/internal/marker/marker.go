@@ -107,14 +107,17 @@ var closeWords = map[string]bool{
 var sepWords = map[string]bool{"|tool_sep": true, "tool_sep": true, "|role_sep": true, "|tool_call_name": true, "|tool_call_args": true, "|tool_call_argument_begin": true, "|plugin": true, "|interpreter": true}
 
 var thinkWords = map[string]bool{
-	"think": true, "thinking": true, "thought": true, "reasoning": true, "|start_thinking": true, "|begin_of_thought": true, "|thinking": true, "|think": true,
+	"think": true, "thinking": true, "thought": true, "reasoning": true, "|start_thinking": true, "|begin_of_thought": true, "|thinking": true, "|think": true, "|think_start": true, "|inner_prefix": true,
 }
 
 var thinkEnds = map[string]bool{
-	"/think": true, "/thinking": true, "/thought": true, "/reasoning": true, "|end_thinking": true, "|end_of_thought": true, "|/thinking": true, "|/think": true,
+	"/think": true, "/thinking": true, "/thought": true, "/reasoning": true, "|end_thinking": true, "|end_of_thought": true, "|/thinking": true, "|/think": true, "|think_end": true, "|inner_suffix": true,
 }
 
-var paramWords = []string{"parameter", "param", "arg_key", "arg_value", "longcat_arg_key", "longcat_arg_value"}
+var paramWords = []string{"parameter", "param", "arg_key", "arg_value", "longcat_arg_key", "longcat_arg_value", "tool_arg_start", "tool_arg_value", "tool_arg_end"}
+
+// PipedNamespaces returns the prefixes that end with a pipe. Package limit needs them.
+func PipedNamespaces() []string { return append(slices.Clone(tokenNamespaces), tagNamespaces...) }
 
 // collapsed are words that have lost the space before their attribute.
 var collapsed = []string{"functionname", "invokename", "paramname", "parametername"}
@@ -122,8 +125,12 @@ var collapsed = []string{"functionname", "invokename", "paramname", "parameterna
 // squareTokens are the markers in square brackets, all in capitals.
 var squareTokens = square()
 
-// tagNamespaces are the prefixes that vendors put before the words above.
-var tagNamespaces = []string{"minimax", "seed", "antml", "steptml"}
+// tagNamespaces are the prefixes that vendors put before the words above, with a colon or
+// a pipe; tokenNamespaces those of special tokens, with a pipe.
+var (
+	tagNamespaces   = []string{"minimax", "seed", "antml", "steptml", "atem", "ifm"}
+	tokenNamespaces = []string{"dsml", "gcml"}
+)
 
 // plainJunk are the special tokens without pipes.
 var plainJunk = []string{"?xml", "s", "/s", "bos", "eos", "end_of_turn", "start_of_turn", "bot_end"}
@@ -140,7 +147,7 @@ var StopWords = []string{
 	"s", "/s", "bos", "bot_end", "eos", "end_of_turn", "start_of_turn", "|im_start", "|im_end", "|eot_id", "|eom_id", "|start_header_id", "|end_header_id",
 	"|begin_of_text", "|end_of_text", "|endoftext", "|end", "|start", "|return", "|call", "|eot", "|eom", "|eos", "|bos", "|assistant", "|user", "|system", "|observation",
 	"|end_of_turn_token", "|start_of_turn_token", "|start_text", "|end_text", "|start_response", "|end_response", "|end_of_sentence", "|begin_of_sentence",
-	"|end_of_role", "|start_of_role", "|assistant_end", "|assistant_start", "|message_sep", comment,
+	"|end_of_role", "|start_of_role", "|turn", "|role_end", "|assistant_end", "|assistant_start", "|message_sep", comment,
 }
 
 // comment is the word of an empty comment, which some models write for a tag.
@@ -148,7 +155,7 @@ const comment = "!--"
 
 // markerWords are all words that a marker may have, sorted.
 var markerWords = func() []string {
-	words := slices.Concat(paramWords, plainJunk, tagNamespaces, collapsed, []string{"invoke", "function", "dsml", "channel"})
+	words := slices.Concat(paramWords, plainJunk, tagNamespaces, collapsed, tokenNamespaces, []string{"invoke", "function", "channel", "turn"})
 	for w := range openWords {
 		words = append(words, w)
 	}
@@ -166,6 +173,9 @@ var CallingForms = []string{"calling tool", "calling tools", "calling function",
 
 // RoleForm begins a line in front of a call, where a role's name would be.
 const RoleForm = "function call<|role_sep|>"
+
+// CallForm is in front of a name and its arguments, where the tokens of a call are lost.
+const CallForm = "call:"
 
 // RecipientForms begin a line that names a tool, where the tokens of a channel are lost.
 var RecipientForms = []string{"commentary to=", "assistantcommentary to=", "to=functions."}
@@ -190,6 +200,12 @@ func Marks() (words, square []string) {
 	slices.Sort(words)
 	slices.Sort(square)
 	return slices.Compact(words), slices.Compact(square)
+}
+
+// isWord reports whether word is a marker's word and no vendor's prefix.
+func isWord(word string) bool {
+	_, found := slices.BinarySearch(markerWords, word)
+	return found && !slices.Contains(tagNamespaces, word)
 }
 
 // knownWord reports whether word may grow into a marker's word.
@@ -251,7 +267,7 @@ func emptyComment(b []byte, i int, final bool) (Token, lex.Status) {
 
 // Wrapper reads an opening or closing tag without meaning at b[i] and returns its end.
 func Wrapper(b []byte, i int, final bool) (end int, st lex.Status) {
-	rest := b[i:min(len(b), i+16)]
+	rest := bytes.ToLower(b[i:min(len(b), i+16)])
 	for _, w := range wrappers {
 		for _, tag := range []string{"<" + w + ">", "</" + w + ">"} {
 			if bytes.HasPrefix(rest, []byte(tag)) {
@@ -287,6 +303,7 @@ func Space(b []byte, j int, final bool) int {
 type tagWord struct {
 	text           []byte
 	closing, piped bool
+	suffix         bool // a vendor's suffix has begun, as in <tool_call:opensource>
 	end            int
 }
 
@@ -305,14 +322,20 @@ func readTagWord(b []byte, i int, final bool) (w tagWord, st lex.Status) {
 			if n < 0 {
 				return w, lex.More
 			}
-			if len(w.text) > 0 && !strings.EqualFold(string(w.text), "dsml") {
+			prefix := lex.Fold(string(w.text))
+			if prefix != "" && !slices.Contains(tokenNamespaces, prefix) && !slices.Contains(tagNamespaces, prefix) {
 				break
 			}
-			w.text, w.piped = w.text[:0], true
+			w.text, w.piped = w.text[:0], w.piped || !slices.Contains(tagNamespaces, prefix)
 			j += n - 1
 			continue
 		}
 		switch {
+		case w.suffix && lex.IsNameByte(c):
+			continue
+		case c == ':' && !w.piped && isWord(lex.Fold(string(w.text))):
+			w.suffix = true
+			continue
 		case c == 0xE2:
 			if len(b)-j < 3 {
 				return w, lex.Unless(final)
@@ -330,7 +353,7 @@ func readTagWord(b []byte, i int, final bool) (w tagWord, st lex.Status) {
 			w.text = append(w.text, '_')
 			continue
 		}
-		if !lex.IsNameByte(c) && !(len(w.text) == 0 && (c == '?' || c == '/' && w.piped)) {
+		if w.suffix || !lex.IsNameByte(c) && !(len(w.text) == 0 && (c == '?' || c == '/' && w.piped)) {
 			break
 		}
 		w.text = append(w.text, c)
@@ -437,6 +460,8 @@ func finishToken(t Names, b []byte, i, j int, tok Token, spelled string, final b
 		tok.Role = RoleThink
 	case tok.Word == "channel" && piped:
 		tok.Role = RoleThinkEnd
+	case tok.Word == "turn" && piped:
+		tok.Role, tok.Word = RoleJunk, "|turn"
 	}
 	if tok.Role == roleNone && t.Declared(spelled) {
 		tok.Role, tok.Format, tok.Name = RoleInvoke, FormatTags, spelled
@@ -569,7 +594,7 @@ func attributes(b []byte, j, limit int, final bool) (name string, end int, st le
 }
 
 func squareToken(b []byte, i int, final bool) (Token, lex.Status) {
-	rest := b[i:min(len(b), i+20)]
+	rest := b[i:min(len(b), i+24)]
 	if len(rest) > 1 && rest[1] != '/' && (rest[1] < 'A' || rest[1] > 'Z') {
 		return Token{}, lex.No
 	}

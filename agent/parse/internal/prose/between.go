@@ -50,20 +50,20 @@ func Answers(text string) bool {
 }
 
 // NamesResult reports whether a text, in lower case, speaks of a result.
-func NamesResult(text string) bool { return HasCue(text, ResultCues) }
+func NamesResult(text string) bool { return hasCue(text, resultCues) }
 
 // Announces reports whether the sentence in front of a call, as LeadIn returns it, says
 // what its writer does next.
 func Announces(sentence string) bool {
 	s := strings.TrimSpace(sentence)
-	return isStep(s) && !HasCue(s, FormCues) && !HasCue(s, ResultCues)
+	return isStep(s) && !NamesForm(s) && !hasCue(s, resultCues)
 }
 
 // isReport reports whether a sentence may say what a call returned.
 func isReport(s string) bool {
 	s = withoutNumber(s)
 	title := strings.HasSuffix(s, ":") || strings.HasSuffix(s, "：")
-	report := HasCue(" "+s+" ", reports)
+	report := hasCue(" "+s+" ", reports)
 	digit := strings.ContainsAny(s, "0123456789")
 	switch {
 	case title && (!report || strings.Contains(s, "call")):

@@ -177,6 +177,9 @@ func fromString(n value.Node, s Schema, loose bool) value.Node {
 	if s.is("number", "integer") {
 		if loose && n.Kind == value.Bare {
 			text = strings.TrimLeft(text, "$€£¥") // an amount without quotes
+			if digits := strings.TrimLeft(text, "0"); digits != "" && lex.IsDigit(digits[0]) {
+				text = digits // 07
+			}
 		}
 		if num, ok := value.ParseNumber(text); ok && (s.is("number") || !strings.ContainsAny(num, ".eE")) {
 			return value.Node{Kind: value.Number, Value: num, Raw: text}
@@ -200,9 +203,6 @@ func fromString(n value.Node, s Schema, loose bool) value.Node {
 func untyped(text string, s Schema) value.Node {
 	str := value.Node{Kind: value.String, Value: text}
 	if !s.untyped() {
-		if s.is("string") && !s.is("object") && !s.is("array") {
-			return str
-		}
 		return fromString(str, s, true)
 	}
 	trimmed := strings.TrimSpace(text)

@@ -43,18 +43,16 @@ func (t *Set) ReadTagged(name, text string) Reading {
 func (t *Set) param(info *Tool, b []byte, i int) (key string, from, end int) {
 	if tok, st := marker.At(t, b, i, true); st == lex.Done && tok.Role == marker.RoleParam {
 		switch {
-		case strings.HasSuffix(tok.Word, "arg_key"):
-			closing := bytes.IndexByte(b[tok.End:], '<')
-			if closing < 0 || strings.HasPrefix(tok.Word, "/") {
+		case strings.HasSuffix(tok.Word, "arg_key") && !strings.HasPrefix(tok.Word, "/"), tok.Word == "|tool_arg_start":
+			closing := bytes.IndexByte(b[tok.End:min(len(b), tok.End+maxKey)], '<')
+			if closing < 0 {
 				return "", 0, 0
 			}
 			key = strings.TrimSpace(string(b[tok.End : tok.End+closing]))
-			at := bytes.Index(b[tok.End:], []byte("arg_value>"))
-			if at < 0 {
+			if from = t.valueStart(b, tok.End+closing); from < 0 {
 				return "", 0, 0
 			}
-			from = tok.End + at + len("arg_value>")
-			return key, from, t.valueEnd(b, from, "arg_value")
+			return key, from, t.valueEnd(b, from, "arg_value", "arg_end")
 		case tok.Name != "":
 			return tok.Name, tok.End, t.valueEnd(b, tok.End, "parameter", "param")
 		}
@@ -76,9 +74,31 @@ func (t *Set) param(info *Tool, b []byte, i int) (key string, from, end int) {
 	return key, from, from + n
 }
 
+// maxKey bounds what is between the tag of a key and the tag of its value, in bytes.
+const maxKey = 512
+
+// valueStart returns where the value begins whose tag comes after a key, or -1.
+func (t *Set) valueStart(b []byte, i int) int {
+	for end := min(len(b), i+maxKey); i < end; i++ {
+		if b[i] != '<' {
+			continue
+		}
+		tok, st := marker.At(t, b, i, true)
+		if st == lex.Done && strings.HasSuffix(tok.Word, "arg_value") && !strings.HasPrefix(tok.Word, "/") {
+			return tok.End
+		}
+	}
+	return -1
+}
+
 // valueEnd finds the closing tag of a value; where it is missing, the next
 // argument or the end ends the value.
 func (t *Set) valueEnd(b []byte, from int, words ...string) int {
+	if bytes.HasPrefix(b[from:], []byte(cdata)) {
+		if n := bytes.Index(b[from:], []byte("]]>")); n >= 0 {
+			return from + n + len("]]>")
+		}
+	}
 	for i := from; i < len(b); i++ {
 		if b[i] != '<' {
 			continue
@@ -89,20 +109,23 @@ func (t *Set) valueEnd(b []byte, from int, words ...string) int {
 		}
 		word := strings.TrimLeft(tok.Word, "/|")
 		for _, w := range words {
-			if tok.Role == marker.RoleParam && strings.HasSuffix(word, w) && (strings.Contains(tok.Word, "/") || tok.Name != "") {
+			if tok.Role == marker.RoleParam && strings.HasSuffix(word, w) && (strings.Contains(tok.Word, "/") || tok.Name != "" || w == "arg_end") {
 				return i
 			}
 		}
-		if tok.Role == marker.RoleClose && (tok.Word == "/function" || strings.HasSuffix(tok.Word, "/invoke") || tok.Word == "/tool_call") || strings.HasSuffix(tok.Word, "arg_key") {
+		if tok.Role == marker.RoleClose && (tok.Word == "/function" || strings.HasSuffix(tok.Word, "/invoke") || tok.Word == "/tool_call" || tok.Word == "|tool_call_end") || strings.HasSuffix(tok.Word, "arg_key") {
 			return i
 		}
 	}
 	return len(b)
 }
 
+// cdata begins a value that is no markup.
+const cdata = "<![CDATA["
+
 // trimValue takes off a CDATA section's marks, or the line breaks that set a value apart from its tags.
 func trimValue(s string) string {
-	if inner, ok := strings.CutPrefix(strings.TrimSpace(s), "<![CDATA["); ok {
+	if inner, ok := strings.CutPrefix(strings.TrimSpace(s), cdata); ok {
 		if inner, ok = strings.CutSuffix(inner, "]]>"); ok {
 			return inner
 		}

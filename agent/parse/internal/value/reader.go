@@ -193,6 +193,9 @@ func (v *Reader) object(end byte) Node {
 		}
 		at := v.i
 		key, ok := v.key()
+		if !ok && len(n.Keys) == 0 {
+			return v.set(end)
+		}
 		if !ok {
 			v.Bad = true
 			return n
@@ -203,6 +206,30 @@ func (v *Reader) object(end byte) Node {
 			v.Bad = true
 			return n
 		}
+	}
+}
+
+// set reads the rest of a set of Python's, which JSON has as an array.
+func (v *Reader) set(end byte) Node {
+	n := Node{Kind: Array}
+	for {
+		switch v.peek() {
+		case 0:
+			n.Unclosed = true
+			return n
+		case ',':
+			v.i++
+			continue
+		case end:
+			v.i++
+			return n
+		}
+		item := v.Value()
+		if next := v.peek(); item.Kind != String && item.Kind != Number || next != ',' && next != end {
+			v.Bad = true
+			return n
+		}
+		n.Items = append(n.Items, item)
 	}
 }
 

@@ -63,15 +63,20 @@ func isWord(s string) bool {
 func isTableMark(s string) bool {
 	var word [48]byte
 	n := 0
+	prefixed := false
+	known := func() bool {
+		return isMarkWord(string(word[:n])) || prefixed && n > 0 && isMarkWord(string(word[1:n]))
+	}
 	for i := 0; i < len(s) && n < len(word); i++ {
 		c := s[i]
 		switch {
 		case c == '/' && (n == 0 || n == 1 && word[0] == '|'):
 			continue
 		case c == '|' || strings.HasPrefix(s[i:], "｜"):
-			if n > 0 && !strings.EqualFold(string(word[:n]), "dsml") {
-				return isMarkWord(string(word[:n]))
+			if n > 0 && !hasAnyOf(string(word[:n])+" ", namespaceMarks) {
+				return known()
 			}
+			prefixed = n > 0
 			if c != '|' {
 				i += len("｜") - 1
 			}
@@ -80,6 +85,9 @@ func isTableMark(s string) bool {
 			i += len("▁") - 1
 			c = '_'
 		case c == ':' && n > 0 && word[0] != '|':
+			if known() { // with a suffix
+				return true
+			}
 			n = 0
 			continue
 		case c == '-' || c == '.' || c == ':':
@@ -87,12 +95,12 @@ func isTableMark(s string) bool {
 		case c == '\\':
 			continue
 		case !isName(c) || c >= utf8.RuneSelf:
-			return isMarkWord(string(word[:n]))
+			return known()
 		}
 		word[n] = lower(c)
 		n++
 	}
-	return isMarkWord(string(word[:n]))
+	return known()
 }
 
 // Line returns where a line that announces a call has its first letter; -1: it

@@ -4,17 +4,19 @@ package marks
 
 // The marks of calls and thoughts in the recogniser's tables.
 const (
-	squareMarks    = "args] call_id] end_tool_request] think] tool_calls] tool_call] tool_request]"
+	squareMarks    = "args] begin final response] call_id] end_tool_request] think] tool_calls] tool_call] tool_request]"
 	fenceMarks     = "tool_call |tool_calls |tool_code |toolcall |function_call |function_calls |tool_use |tool |function |tools "
 	callingMarks   = "calling tool:|calling tools:|calling function:|call tool:|tool call:|called tool:|using tool:|function call:"
 	labelMarks     = "action input:|tool input:|function input:"
 	recipientMarks = "commentary to=|assistantcommentary to=|to=functions."
+	namespaceMarks = "dsml |gcml |minimax |seed |antml |steptml |atem |ifm "
 )
 
 // isMarkWord reports whether w is the word of a tag or a special token, in lower case.
 func isMarkWord(w string) bool {
 	switch w {
-	case "end_function_call",
+	case "dots_function_call",
+		"end_function_call",
 		"function",
 		"function_call",
 		"function_calls",
@@ -47,6 +49,8 @@ func isMarkWord(w string) bool {
 		"|eom_id",
 		"|function_call",
 		"|function_calls",
+		"|inner_prefix",
+		"|inner_suffix",
 		"|interpreter",
 		"|invoke",
 		"|plugin",
@@ -57,6 +61,8 @@ func isMarkWord(w string) bool {
 		"|start_action",
 		"|start_thinking",
 		"|think",
+		"|think_end",
+		"|think_start",
 		"|thinking",
 		"|tool_call",
 		"|tool_call_args",

@@ -1,0 +1,45 @@
+package parse
+
+import "github.com/weirhost/weir/agent/parse/internal/prose"
+
+// A lone is a fence with calls that no colon introduces and that text follows. If it stays
+// the only block of the reply and nothing around it explains or shows a call, it is what
+// the reply does. That is known at the end; until then its text is emitted as text.
+type lone struct {
+	before string
+	raw    int    // bytes of the fence
+	after  []byte // the fence and what follows it
+	calls  []Event
+}
+
+// mayBeLone reports whether a fence at i is the first block of a short reply.
+func (p *parser) mayBeLone(i int) bool {
+	return !p.doc && !p.t.AnyName && p.prose+i-p.out <= lookback
+}
+
+// keepLone remembers a group that is a fence and was not confirmed.
+func (p *parser) keepLone(g *group) {
+	if g.lone && !g.fence && len(g.waiting) == g.calls {
+		p.lone = &lone{before: p.before(g.from), raw: g.end - g.from, calls: g.waiting}
+	}
+}
+
+// follow adds text after the fence, and gives up where it becomes long.
+func (l *lone) follow(s []byte) *lone {
+	if l == nil || len(l.after)+len(s) > maxIntro+l.raw {
+		return nil
+	}
+	l.after = append(l.after, s...)
+	return l
+}
+
+// endLone emits the calls of the only fence at the end of the reply.
+func (p *parser) endLone() {
+	l := p.lone
+	if l == nil || len(l.after) < l.raw || prose.Explains(l.before) || prose.Explains(string(l.after[l.raw:])) {
+		return
+	}
+	for _, e := range l.calls {
+		p.emit(e)
+	}
+}
