@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"os"
 	"regexp"
-	"slices"
 	"testing"
 )
 
@@ -28,8 +27,11 @@ func TestSecurityPageNamesRealTests(t *testing.T) {
 			t.Errorf("docs/security.md names %s, and there is no such test", name)
 		}
 	}
-	if !slices.Equal(english, chinese) {
-		t.Errorf("docs/security.md names the tests\n%q\nand docs/security.zh-CN.md\n%q", english, chinese)
+	for i := range max(len(english), len(chinese)) {
+		if i >= len(english) || i >= len(chinese) || english[i] != chinese[i] {
+			t.Errorf("from here on docs/security.md names %q, and docs/security.zh-CN.md %q", english[min(i, len(english)):], chinese[min(i, len(chinese)):])
+			break
+		}
 	}
 }
 
