@@ -158,6 +158,7 @@ func shownResults(m agent.Message, uses []store.Call) []api.ShownResult {
 				if v, ok := viewOf(u); ok {
 					_, missing := v.Missing()
 					res.Limit, res.Unit, res.Summarized = v.Limit, v.Unit, v.Summarized
+					res.KeptLines = len(v.Kept)
 					res.LinesProduced, res.LinesShown = v.TotalLines, v.TotalLines-missing
 				}
 			}

@@ -84,6 +84,9 @@ type ShownResult struct {
 	LinesProduced int       `json:"lines_produced,omitempty"`
 	LinesShown    int       `json:"lines_shown,omitempty"`
 	Summarized    bool      `json:"summarized,omitempty"`
+	// KeptLines counts the lines that were shown for an expression; the route of the
+	// call returns them.
+	KeptLines int `json:"kept_lines,omitempty"`
 }
 
 // A Renaming is the body of PATCH /api/conversations/{id}.

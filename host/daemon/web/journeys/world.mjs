@@ -73,6 +73,8 @@ model = "script"
 tool = "long_text"
 args = { lines = "^7$" }
 action = "ask"
+[tools.long_text]
+keep = ["^line 201:"]
 ${more}
 [[plugins.folder]]
 path = "./own"

@@ -51,6 +51,7 @@ class Card {
     if (r.error) this.node.append(problemBox(r.error));
     if (r.line) this.node.title = r.line;
     if (r.produced) this.node.append(...this.flow(r));
+    if (r.kept_lines || r.kept?.length) this.node.append(this.why(r));
     if (r.text) this.node.append(...this.read(r));
     if (r.kept_uuid) this.keep(r.kept_uuid, r.produced);
     if (r.folded) fold(this.node);
@@ -65,6 +66,15 @@ class Card {
       pre.textContent = shown(await r.then().catch((err) => (err.status === 404 ? t("readGone") : problemText(err))));
     }, { once: true });
     return [then, part(t("readNow"), shown(r.text))];
+  }
+
+  // why lists the lines that are shown because an expression matches them.
+  why(r) {
+    const list = el("ul", { class: "why" }), details = el("details", {}, el("summary", {}, t("why", { n: num(r.kept_lines || r.kept.length) })), list);
+    const draw = (lines) => list.append(...lines.map((k) => el("li", {}, t("whyLine", { n: num(k.line), by: k.by, times: k.times > 1 ? ` ×${num(k.times)}` : "" }), " ", el("code", {}, shown(k.text)))));
+    if (r.kept) draw(r.kept);
+    else details.addEventListener("toggle", () => r.why().then(draw, (err) => list.append(el("li", {}, err.status === 404 ? t("readGone") : problemText(err)))), { once: true });
+    return details;
   }
 
   // flow shows what was produced, shown and kept.

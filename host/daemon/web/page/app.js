@@ -258,13 +258,14 @@ function draw(messages, traces, from) {
 // past draws a stored result as it was drawn when it came. What the model read then is
 // asked for when someone wants to see it, if a placeholder has taken its place.
 function past(answer, r, turn, args) {
+  const then = () => getJSON(`api/conversations/${encodeURIComponent(conversation)}/call?${new URLSearchParams({ turn, call: r.call_id })}`);
   const shown = Math.min(r.shown || chars(r.text || ""), r.chars || 0);
   const card = answer.call({ id: r.call_id, tool: r.tool, arguments: args });
   card.done({
     ok: !r.err, produced: r.chars, shown, text: r.text, kept_uuid: r.ref?.uuid, folded: r.folded, past: true,
     layer: r.layer, elapsed_ms: r.elapsed_ms, limit: r.limit, unit: r.unit, summarized: r.summarized,
     lines_produced: r.lines_produced, lines_shown: r.lines_shown,
-    then: r.folded && (async () => (await getJSON(`api/conversations/${encodeURIComponent(conversation)}/call?${new URLSearchParams({ turn, call: r.call_id })}`)).text),
+    then: r.folded && (async () => (await then()).text), why: r.kept_lines && (async () => (await then()).kept), kept_lines: r.kept_lines,
   });
   card.node.classList.toggle("cut", Boolean(r.layer));
 }

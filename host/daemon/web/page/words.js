@@ -55,6 +55,8 @@ export const words = {
   folded: ["From now on the model reads a placeholder of it; the whole is in the archive.", "此后模型读到的是它的占位符；完整内容在存档中。"],
   unkept: ["the rest is lost", "其余已丢失"],
   bar: ["{shown} of {produced} characters shown to the model", "{produced} 个字符中向模型展示了 {shown} 个"],
+  why: ["Lines shown for a pattern: {n}", "因匹配模式而展示的行：{n}"],
+  whyLine: ["line {n}, {by}{times}:", "第 {n} 行，{by}{times}："],
   cutBy: ["{chars} characters left out by {layer}.", "因{layer}略去了 {chars} 个字符。"],
   summarized: ["Shortened by the model {model}; the whole is in the archive.", "由模型 {model} 缩写；完整内容在存档中。"],
   layer_tool: ["the tool's own limit", "工具自身的限制"],
