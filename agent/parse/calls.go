@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weirhost/weir/agent/parse/internal/lex"
+	"github.com/weirhost/weir/agent/parse/internal/marker"
 	"github.com/weirhost/weir/agent/parse/internal/toolset"
 	"github.com/weirhost/weir/agent/parse/internal/value"
 )
@@ -16,6 +17,9 @@ func (p *parser) accept(it *item, rs []toolset.Reading, end int, repaired bool) 
 	raw := string(p.buf[it.from:end])
 	format := p.formatOf(it)
 	taken := false
+	if g.fence && g.confirm == atEOL && it.kind != itemCall {
+		p.confirmAll() // only a program's line may go on
+	}
 	for _, r := range rs {
 		c, bad, ok := p.resolve(r)
 		if !ok {
@@ -121,7 +125,7 @@ func (p *parser) plausible(info *toolset.Tool, r toolset.Reading, args value.Nod
 	case p.g.strict:
 		inList := p.g.depth > 0 && p.g.item.kind == itemCall && p.g.confirm == atOnce
 		return (fits || inList) && info.Complete(args.Keys)
-	case p.g.confirm == atEOL:
+	case p.g.confirm == atEOL && p.g.first != marker.FormatFence:
 		return fits
 	}
 	return true

@@ -230,3 +230,23 @@ func TestTextInTagsOfSeveralTypes(t *testing.T) {
 		{"no object", tagged("value", `{not that`), `set{"value":"{not that"}`},
 	})
 }
+
+// Forms that small models write, each with a neighbour that is none.
+var smallModelRows = []row{
+	{"a program that begins with a comment", "```python\n# the first city\nget_weather(city='Oslo')\n\n# the second\nget_weather(city='Rome')\n```\n", oslo + " " + rome},
+	{"a log in a fence", "The log says:\n```\nget_weather(city='Oslo') -> sunny\n```\nSo it works.", "\"The log says:\\n```\\nget_weather(city='Oslo') -> sunny\\n```\\nSo it works.\""},
+	{"doubled braces", "<tool_call>\n{{\"name\": \"get_weather\", \"arguments\": {{\"city\": \"Oslo\"}}}}\n</tool_call>", oslo},
+	{"doubled braces, outside only, bare", "{{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}}", oslo},
+	{"an answer in a tag", "<answer>\n" + objOslo + "\n</answer>", oslo},
+	{"a name in a tag of its own", "<function_calls>\n<invoke>\n<tool_name>get_weather</tool_name>\n<parameters>\n<city>Oslo</city>\n</parameters>\n</invoke>\n</function_calls>", oslo},
+	{"a ReAct name on the next line", "Thought: so.\n\nAction:\nget_weather\n\nAction Input:\n{\"city\": \"Oslo\"}", `"Thought: so." ` + oslo},
+	{"a ReAct input of key and value", "Action: get_weather\nAction Input: city=\"Oslo\", days=3", `get_weather{"city":"Oslo","days":3}`},
+	{"a ReAct input with another key", "Action: search_web\nAction Input: a=b", `search_web{"query":"a=b"}`},
+	{"what is to be written", "To ask for it, write:\n\n```json\n" + objOslo + "\n```\n\nand wait.", "\"To ask for it, write:\\n\\n```json\\n" + esc(objOslo) + "\\n```\\n\\nand wait.\""},
+	{"information", "This gets the information:\n```json\n" + objOslo + "\n```\nI wait.", `"This gets the information:" ` + oslo + ` "I wait."`},
+	{"what corresponds", "The corresponding call is:\n" + objOslo + "\nI wait.", `"The corresponding call is:" ` + oslo + ` "I wait."`},
+	{"the form that was asked for", "Here is the call in the requested format:\n" + objOslo + "\nI wait.", `"Here is the call in the requested format:" ` + oslo + ` "I wait."`},
+	{"the form of a call", "A call has this format:\n" + objOslo + "\nThat is all.", `"A call has this format:\n` + esc(objOslo) + `\nThat is all."`},
+}
+
+func TestSmallModels(t *testing.T) { runRows(t, house(), smallModelRows) }

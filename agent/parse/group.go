@@ -64,7 +64,9 @@ func (p *parser) beginGroup(start, at int, format marker.Format) bool {
 	case g.confirm == declined:
 		p.lone = nil
 		return false
-	case p.mentions || g.confirm != atOnce || format == marker.FormatFence || format == marker.FormatNameJSON:
+	case p.mentions || g.confirm != atOnce || format == marker.FormatNameJSON:
+	case format == marker.FormatFence:
+		g.confirm = atEOL
 	case p.buf[at] == '`' && !p.start:
 		g.confirm = atEnd
 	case p.buf[at] != '[' && p.buf[at] != '{':
@@ -228,7 +230,7 @@ func (p *parser) part(c byte) lex.Status {
 	case '.':
 		return p.stopPart()
 	case ':':
-		if g.fresh && g.calls == 0 {
+		if g.fresh {
 			p.pos++
 			return lex.Done
 		}

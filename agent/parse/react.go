@@ -28,6 +28,9 @@ func (p *parser) openReAct(i int) lex.Status {
 	if st != lex.Done {
 		return st
 	}
+	if k := lex.SkipSpace(b, j); k > j && k < len(b) && lex.IsLetter(b[k]) { // the name is on the next line
+		j = k
+	}
 	line := bytes.IndexByte(b[j:], '\n')
 	if line < 0 && !final {
 		return lex.More

@@ -114,6 +114,9 @@ func (p *parser) plainTag() lex.Status {
 		return lex.No
 	}
 	switch {
+	case word == "invoke": // its name is in a tag of its own
+		p.closed(p.pos + closing + 1)
+		return lex.Done
 	case slices.Contains(toolset.ArgsKeys, word):
 		if b[1] != '/' && p.g.name != "" {
 			k := lex.SkipBlank(p.buf, p.pos+closing+1)

@@ -57,7 +57,9 @@ func (p Probe) At(i int) (lex.Status, marker.Format) {
 // probeObject looks at an object's first key and, if that names a tool, at its
 // value.
 func (p Probe) probeObject(b []byte, k int, final bool) (lex.Status, marker.Format) {
-	k = lex.SkipSpace(b, k+1)
+	if k = lex.SkipSpace(b, k+1); k < len(b) && b[k] == '{' { // a template's braces are doubled
+		k = lex.SkipSpace(b, k+1)
+	}
 	if k == len(b) {
 		return lex.Unless(final), ""
 	}
@@ -225,10 +227,10 @@ func (p Probe) Script(i int) lex.Status {
 			if j == len(b) {
 				return lex.Unless(final)
 			}
-			if b[j] != '=' {
-				return lex.No
+			if b[j] == '=' {
+				i = lex.SkipSpace(b, j+1)
 			}
-			st, _ := p.At(lex.SkipSpace(b, j+1))
+			st, _ := p.At(i)
 			return st
 		}
 		return lex.No

@@ -136,7 +136,7 @@ var (
 var plainJunk = []string{"?xml", "s", "/s", "bos", "eos", "end_of_turn", "start_of_turn", "bot_end"}
 
 // wrappers are the words of tags around calls that mean nothing.
-var wrappers = []string{"json", "xml", "response"}
+var wrappers = []string{"json", "xml", "response", "answer", "schema", "call"}
 
 // Prompt is in front of a name that begins a call.
 const Prompt = ">>>"

@@ -13,7 +13,7 @@ import (
 var (
 	exampleCues = []string{"example", "e.g.", "for instance", " a specific ", " a given ", " a particular ", "例如", "比如", "举例", "示例", "例子"}
 	formCues    = []string{"the model", "a model", "language model", "the assistant", "the agent", " users", "developer", "how to", "模型", "你可以", "您可以", "用户", "format", "syntax", "usage", "template", "schema", "格式", "语法", "用法", "模板",
-		" you can", " you could", " you may", " you might", " you must", " you should", " you would", " you'd", " you will", " you'll", " you have", " you need", " you want", " you call", " you use", " you write", " you send", " your code", " your program", " your script", " your prompt"}
+		" you can", " you could", " you may", " you might", " you must", " you should", " you would", " you'd", " you will", " you'll", " you have", " you need", " you want", " you call", " you use", " you write", " you send", " write:", " type:", " enter:", " send:", " reply with", " respond with", " your code", " your program", " your script", " your prompt"}
 	resultCues = []string{"result", "output", "respon", "return", "observation", "answer is", "答案", "结果", "输出", "返回", "响应", "observ"}
 	// adviceCues tell the reader of a message to use tools.
 	adviceCues = []string{"you can use", "you can call", "you could use", "you could call", "可以使用", "可以调用"}

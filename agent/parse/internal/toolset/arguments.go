@@ -58,6 +58,9 @@ func (i *Tool) fromText(s string) (value.Node, bool) {
 	if n, ok := value.Parse(s); ok && n.Kind == value.Object && (i.Fits(n.Keys) || len(i.Params.Props) == 0) {
 		return n, true
 	}
+	if n, ok := value.Keywords(s); ok && i.Fits(n.Keys) && !i.open {
+		return n, true
+	}
 	if s == "" || s == "None" || s == "null" {
 		return value.Node{Kind: value.Object}, true
 	}

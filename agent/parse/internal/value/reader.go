@@ -191,6 +191,14 @@ func (v *Reader) object(end byte) Node {
 			v.Repaired = true
 			return n
 		}
+		if c == '{' && len(n.Keys) == 0 { // a template's braces are doubled
+			n = v.object('}')
+			v.Repaired = true
+			if v.peek() == end {
+				v.i++
+			}
+			return n
+		}
 		at := v.i
 		key, ok := v.key()
 		if !ok && len(n.Keys) == 0 {
