@@ -75,6 +75,23 @@ func TestIdenticalResultsAtOnce(t *testing.T) {
 	}
 }
 
+// A client without conversations that polls adds one row, and is not told of a result that
+// another client may have read.
+func TestPollsAreKeptOnce(t *testing.T) {
+	h := open(t, drop(t, "probe"), nil)
+	s := h.Session("me", "mcp").AcrossConversations()
+	first := call(t, s, "bare", `{"Lines":100,"Width":50}`)
+	for range 3 {
+		if r := call(t, s, "bare", `{"Lines":100,"Width":50}`); r.Ref.Again || r.Ref.UUID != first.Ref.UUID || !strings.Contains(limit.Render(r, tool.En), "line 1 ") {
+			t.Errorf("%+v", r.Ref)
+		}
+	}
+	list, err := h.Archive().List(t.Context(), s.scope(), archive.Filter{})
+	if err != nil || len(list) != 1 || list[0].Summary == "" {
+		t.Errorf("%+v: %v", list, err)
+	}
+}
+
 // What went from the archive is not referred to.
 func TestIdenticalToWhatIsGone(t *testing.T) {
 	h := open(t, drop(t, "probe"), nil)

@@ -28,7 +28,7 @@ func (s *Session) record(ctx context.Context, t *boundTool, c tool.Call, a answe
 		if t.shouldArchive(r) {
 			r = s.archive(ctx, t, c, a, r)
 		}
-		if r.Sources == nil {
+		if r.Sources == nil && !s.across {
 			r.Sources = describe.Sources(a.Text)
 		}
 	})
@@ -58,7 +58,7 @@ func (s *Session) archive(ctx context.Context, t *boundTool, c tool.Call, a answ
 	e, again, err := s.h.archive.PutOnce(context.WithoutCancel(ctx), archive.Entry{
 		Scope: s.scope(), Thread: s.thread, Turn: c.Turn, CallID: c.ID, Tool: t.info.Spec.Name, Input: input,
 		Query: describe.Query(t.info.Spec.Name, input), Full: a.Text, Raw: a.Raw, Rules: limit.RulesVersion,
-		Sources: a.Sources, Parts: a.Parts,
+		Sources: a.Sources, Parts: a.Parts, Later: s.across,
 	})
 	if err != nil {
 		r.Unkept = true
@@ -69,8 +69,7 @@ func (s *Session) archive(ctx context.Context, t *boundTool, c tool.Call, a answ
 	r.Sources = e.Sources
 	if !again {
 		s.h.meaning.Added(e, s.locale)
-	}
-	if again {
+	} else if !s.across { // another client of the user's may have read the earlier result
 		r.Ref.Again = true
 		l, by := t.within(c.MaxChars)
 		r.Shown = t.highlights.Fit(r, l, by) // the notice of a repetition needs room

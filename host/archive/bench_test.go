@@ -183,7 +183,7 @@ func BenchmarkGet50KB(b *testing.B) {
 			return err
 		}})
 		if name == "compressed" { // what reading alone costs
-			stmt, err := s.db.PrepareRead(b.Context(), "SELECT result_full FROM tool_result_archive WHERE uuid = ? AND principal = ? AND conversation_id = ?")
+			stmt, err := s.db.PrepareRead(b.Context(), "SELECT result_full"+withTexts+"WHERE uuid = ? AND principal = ? AND conversation_id = ?")
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -235,14 +235,21 @@ func fillStore(b *testing.B, s *SQLite, n int) []string {
 			if err != nil {
 				return err
 			}
+			text, err := tx.PrepareContext(b.Context(), insertTextSQL)
+			if err != nil {
+				return err
+			}
 			for end := min(n, i+5000); i < end; i++ {
 				id, err := uuid.NewV7()
 				if err != nil {
 					return err
 				}
 				ids[i] = id.String()
+				if _, err := text.Exec("p", fmt.Appendf(nil, "%032x", i), at.UnixMilli()+int64(i), 1500, full, nil, nil); err != nil {
+					return err
+				}
 				_, err = stmt.Exec(ids[i], "p", fmt.Sprint("c", i/100), "", 1, "call", "run", at.UnixMilli()+int64(i), nil, fmt.Sprintf("%064x", i),
-					1500, 20, 1500, 1500, 1, "query", "{}", "a summary of the text", "[]", full, nil, nil)
+					1500, 20, 1500, 1, i+1, "query", "{}", "a summary of the text", "[]")
 				if err != nil {
 					return err
 				}

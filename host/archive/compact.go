@@ -16,7 +16,7 @@ const minCompressBytes = 1 << 10
 
 // A longRow holds the columns that Compact rewrites.
 type longRow struct {
-	uuid             string
+	id               int64
 	full, parts, raw []byte
 }
 
@@ -32,8 +32,9 @@ func (s *SQLite) Compact(ctx context.Context) error { return s.compact(ctx, s.no
 func (s *SQLite) compact(ctx context.Context, until time.Time, save int) error {
 	const doing = "compressing the archive"
 	var rows, before, after int
+	var last int64
 	for ; before-after < save; rows++ {
-		r, err := s.nextPlain(ctx, until)
+		r, err := s.nextPlain(ctx, last, until)
 		if errors.Is(err, sql.ErrNoRows) {
 			break
 		}
@@ -44,7 +45,7 @@ func (s *SQLite) compact(ctx context.Context, until time.Time, save int) error {
 		if err != nil {
 			return sqlite.Wrap(ctx, doing, err)
 		}
-		before, after = before+r.size(), after+size
+		before, after, last = before+r.size(), after+size, r.id
 	}
 	if rows > 0 {
 		s.log.Debug("archive compressed", "rows", rows, "bytes", before, "stored", after)
@@ -53,18 +54,18 @@ func (s *SQLite) compact(ctx context.Context, until time.Time, save int) error {
 	return nil
 }
 
-// nextPlain returns the oldest row that compression was not tried on.
-func (s *SQLite) nextPlain(ctx context.Context, until time.Time) (longRow, error) {
+// nextPlain returns the oldest row after another that compression was not tried on.
+func (s *SQLite) nextPlain(ctx context.Context, after int64, until time.Time) (longRow, error) {
 	var r longRow
-	err := s.db.QueryRowContext(ctx, `SELECT uuid, result_full, result_parts, result_raw FROM tool_result_archive
-		WHERE encoding = 0 AND created_at <= ? ORDER BY created_at LIMIT 1`, until.UnixMilli()).Scan(&r.uuid, &r.full, &r.parts, &r.raw)
+	err := s.db.QueryRowContext(ctx, `SELECT id, result_full, result_parts, result_raw FROM result_texts
+		WHERE id > ? AND encoding = 0 AND stored_at <= ? ORDER BY id LIMIT 1`, after, until.UnixMilli()).Scan(&r.id, &r.full, &r.parts, &r.raw)
 	return r, err
 }
 
 // compress stores a row compressed, or marks that compression does not help, and
-// returns its new size. It does not change a row that was pruned in the meantime.
+// returns its new size. It changes nothing if the row was removed in the meantime.
 func (s *SQLite) compress(ctx context.Context, r longRow) (int, error) {
-	z := longRow{uuid: r.uuid, full: encode(r.full)}
+	z := longRow{id: r.id, full: encode(r.full)}
 	if r.parts != nil {
 		z.parts = encode(r.parts)
 	}
@@ -72,7 +73,7 @@ func (s *SQLite) compress(ctx context.Context, r longRow) (int, error) {
 		z.raw = encode(r.raw)
 	}
 	if r.size() < minCompressBytes || z.size() >= r.size()*9/10 {
-		_, err := s.db.ExecContext(ctx, "UPDATE tool_result_archive SET encoding = ? WHERE uuid = ? AND encoding = ?", encodingNone, r.uuid, encodingPlain)
+		_, err := s.db.ExecContext(ctx, "UPDATE result_texts SET encoding = ? WHERE id = ? AND encoding = ?", encodingNone, r.id, encodingPlain)
 		return r.size(), err
 	}
 	// Only what decodes to the same bytes may replace them.
@@ -81,7 +82,7 @@ func (s *SQLite) compress(ctx context.Context, r longRow) (int, error) {
 			return 0, msg.Errorf("a compressed text does not decode to the same bytes: %w", errors.Join(err, ErrDamaged))
 		}
 	}
-	_, err := s.db.ExecContext(ctx, `UPDATE tool_result_archive SET encoding = ?, stored_bytes = ?, result_full = ?, result_parts = ?, result_raw = ?
-		WHERE uuid = ? AND encoding = ? AND pruned_at IS NULL`, encodingS2, z.size(), z.full, z.parts, z.raw, r.uuid, encodingPlain)
+	_, err := s.db.ExecContext(ctx, `UPDATE result_texts SET encoding = ?, stored_bytes = ?, result_full = ?, result_parts = ?, result_raw = ?
+		WHERE id = ? AND encoding = ?`, encodingS2, z.size(), z.full, z.parts, z.raw, r.id, encodingPlain)
 	return z.size(), err
 }

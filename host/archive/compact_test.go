@@ -39,7 +39,7 @@ func TestCompactMakesTextsSmall(t *testing.T) {
 		}
 	}
 	var tried int
-	if err := s.db.QueryRowContext(t.Context(), "SELECT count(*) FROM tool_result_archive WHERE encoding = 2").Scan(&tried); err != nil || tried != 2 {
+	if err := s.db.QueryRowContext(t.Context(), "SELECT count(*) FROM result_texts WHERE encoding = 2").Scan(&tried); err != nil || tried != 2 {
 		t.Errorf("%d rows are marked as not worth it, want 2; error %v", tried, err)
 	}
 }
@@ -61,7 +61,7 @@ func TestMaintainLeavesTheWarm(t *testing.T) {
 		var got []string
 		for _, e := range list {
 			var encoding int
-			if err := s.db.QueryRowContext(t.Context(), "SELECT encoding FROM tool_result_archive WHERE uuid = ?", e.UUID).Scan(&encoding); err != nil {
+			if err := s.db.QueryRowContext(t.Context(), "SELECT encoding"+withTexts+"WHERE uuid = ?", e.UUID).Scan(&encoding); err != nil {
 				t.Fatal(err)
 			}
 			if encoding == encodingS2 {
@@ -114,7 +114,7 @@ func TestDamagedText(t *testing.T) {
 			if err := s.Compact(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.db.ExecContext(t.Context(), "UPDATE tool_result_archive SET "+damage); err != nil {
+			if _, err := s.db.ExecContext(t.Context(), "UPDATE result_texts SET "+damage); err != nil {
 				t.Fatal(err)
 			}
 			if got, err := s.Get(t.Context(), mine, e.UUID); err == nil || got.Full != "" {

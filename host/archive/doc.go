@@ -6,7 +6,8 @@
 //   - Store is what the rest of weir uses; SQLite is the Store in a file (store.go).
 //     Another database can be another Store.
 //   - Put writes an Entry, and describes it for its placeholder: a summary, the
-//     sources, the query (put.go; summary.go, sources.go, query.go).
+//     sources, the query (put.go, describe.go; package describe). Entries of a principal with the
+//     same text share one row of result_texts.
 //   - Get, Peek and Read return an Entry or a Part of its text (get.go, read.go,
 //     part.go, pointer.go). List and Search find entries.
 //   - Prune removes texts by age, size and number; Compact compresses old texts
@@ -21,10 +22,11 @@
 //   - A reader receives every text byte for byte, also after it was compressed.
 //   - Every statement has the principal in its condition, and the conversation too
 //     unless Config.UserScope widens it. The entry of another principal is reported
-//     exactly like one that does not exist.
-//   - A text that was pruned or deleted is in none of the files when the call
-//     returns, except that a reader may still use the log; the next maintenance then
-//     truncates it. Blocks that a file system, a disk or a backup keeps are outside
+//     exactly like one that does not exist. Principals share no texts: neither time nor
+//     size shows that another has the same one.
+//   - A text that was pruned or deleted with its last entry is in none of the files
+//     when the call returns, except that a reader may still use the log; the next
+//     maintenance then truncates it. Blocks that a file system, a disk or a backup keeps are outside
 //     of weir's control.
 //
 // The file has mode 0600 and is checked each time it is opened, which takes about

@@ -63,9 +63,9 @@ type Entry struct {
 	LastLoad time.Time
 	Loads    int
 	Pruned   bool // the text was removed; Tool and Input say which call returns it again
-	// SameAs is set by Put only: the newest earlier entry of the scope with the
-	// same tool, input and text. Empty if there is none.
-	SameAs string
+	// Later leaves an empty Summary and nil Sources to the first Get, Find or List that
+	// returns the entry. Of an entry that these return it is false.
+	Later bool
 }
 
 // Ref returns what a placeholder shows of the entry.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -79,7 +80,7 @@ func TestPutFillsIn(t *testing.T) {
 		Input: json.RawMessage(` { "query" : "权限", "mode":"deep" } `), Full: full, Rules: 2, Parts: []tool.Blob{{MIME: "image/png", Data: []byte{1, 2}}},
 		Expires: c.at.Add(time.Hour),
 		// What only the store may set is set by the caller here.
-		UUID: "x", SHA256: "x", Chars: 1, Loads: 7, LastLoad: c.at, Pruned: true, SameAs: "x"})
+		UUID: "x", SHA256: "x", Chars: 1, Loads: 7, LastLoad: c.at, Pruned: true})
 	want := Entry{UUID: got.UUID, Scope: mine, Thread: "t1", Turn: 3, CallID: "call_001", Tool: "search_web",
 		Input: json.RawMessage(`{"query":"权限","mode":"deep"}`), Full: full, Rules: 2, Parts: []tool.Blob{{MIME: "image/png", Data: []byte{1, 2}}},
 		Query: "权限, mode=deep", Summary: "第一行 second line, see https://example.com/a",
@@ -146,7 +147,7 @@ func TestPutInput(t *testing.T) {
 	}
 }
 
-func TestPutSaysWhatIsIdentical(t *testing.T) {
+func TestPutOnceFindsWhatIsIdentical(t *testing.T) {
 	c := newClock()
 	s := openTest(t, func(cfg *Config) { cfg.Now = c.now })
 	call := Entry{Scope: mine, Tool: "read", Input: json.RawMessage(`{"a":1,"b":[2]}`), Full: "text"}
@@ -157,8 +158,13 @@ func TestPutSaysWhatIsIdentical(t *testing.T) {
 	}{
 		"the same again":           {func(e *Entry) {}, true},
 		"members in another order": {func(e *Entry) { e.Input = json.RawMessage(`{"b": [2], "a": 1}`) }, true},
-		"another turn and call":    {func(e *Entry) { e.Turn, e.CallID, e.Thread = 9, "x", "t" }, true},
+		"another turn and call":    {func(e *Entry) { e.Turn, e.CallID = 9, "x" }, true},
+		"a reader of everything":   {func(e *Entry) { e.Scope.Everywhere = true }, true},
+		"another thread":           {func(e *Entry) { e.Thread = "t" }, false},
 		"another text":             {func(e *Entry) { e.Full = "Text" }, false},
+		"other raw bytes":          {func(e *Entry) { e.Raw = []byte("t\x1b[0mext") }, false},
+		"with parts":               {func(e *Entry) { e.Parts = []tool.Blob{{Data: []byte{1}}} }, false},
+		"with an end":              {func(e *Entry) { e.Expires = c.at.Add(time.Hour) }, false},
 		"another input":            {func(e *Entry) { e.Input = json.RawMessage(`{"a":1}`) }, false},
 		"items in another order":   {func(e *Entry) { e.Input = json.RawMessage(`{"a":1,"b":[2,2]}`) }, false},
 		"another tool":             {func(e *Entry) { e.Tool = "write" }, false},
@@ -167,9 +173,15 @@ func TestPutSaysWhatIsIdentical(t *testing.T) {
 	} {
 		e := call
 		row.change(&e)
-		got := putEntry(t, s, e)
-		if (got.SameAs == first.UUID) != row.same || !row.same && got.SameAs != "" {
-			t.Errorf("%s: SameAs = %q, first %q", name, got.SameAs, first.UUID)
+		got, again, err := s.PutOnce(t.Context(), e)
+		if err != nil || again != row.same || (got.UUID == first.UUID) != row.same {
+			t.Errorf("%s: %s, again %t, first %s: %v", name, got.UUID, again, first.UUID, err)
+		}
+		if again {
+			continue
+		}
+		if back, err := s.Get(t.Context(), e.Scope, got.UUID); err != nil || back.Full != e.Full {
+			t.Errorf("%s: %q, %v", name, back.Full, err)
 		}
 		if err := s.Drop(t.Context(), e.Scope, got.UUID); err != nil {
 			t.Fatal(err)
@@ -178,8 +190,27 @@ func TestPutSaysWhatIsIdentical(t *testing.T) {
 	c.forward(time.Minute)
 	second := putEntry(t, s, call)
 	c.forward(time.Minute)
-	if third := putEntry(t, s, call); third.SameAs != second.UUID {
-		t.Errorf("SameAs = %s, want the newest, %s", third.SameAs, second.UUID)
+	if third, again, err := s.PutOnce(t.Context(), call); err != nil || !again || third.UUID != second.UUID {
+		t.Errorf("identical to %s (%t), want the newest, %s: %v", third.UUID, again, second.UUID, err)
+	}
+}
+
+// An entry that PutOnce returns is kept for as long as one that is put then.
+func TestPutOnceRenews(t *testing.T) {
+	c := newClock()
+	s := openTest(t, func(cfg *Config) { cfg.Now, cfg.MaxAge = c.now, 24*time.Hour })
+	e := put(t, s, "text")
+	c.forward(23 * time.Hour)
+	got, again, err := s.PutOnce(t.Context(), Entry{Scope: mine, Tool: "run", Full: "text"})
+	if err != nil || !again || got.UUID != e.UUID || !got.Created.Equal(c.at.Truncate(time.Millisecond)) {
+		t.Fatalf("%s of %s, again %t: %v", got.UUID, got.Created, again, err)
+	}
+	c.forward(23 * time.Hour)
+	if r, err := s.Prune(t.Context(), false); err != nil || len(r.Pruned) != 0 {
+		t.Errorf("pruned %+v: %v", r.Pruned, err)
+	}
+	if list, err := s.List(t.Context(), mine, Filter{}); err != nil || len(list) != 1 || !list[0].Created.Equal(got.Created) {
+		t.Errorf("%+v: %v", list, err)
 	}
 }
 
@@ -188,8 +219,8 @@ func TestIdenticalToNothingThatExpired(t *testing.T) {
 	s := openTest(t, func(cfg *Config) { cfg.Now = c.now })
 	putEntry(t, s, Entry{Scope: mine, Tool: "t", Full: "x", Expires: c.at.Add(time.Minute)})
 	c.forward(time.Hour)
-	if e := put(t, s, "x"); e.SameAs != "" {
-		t.Errorf("identical to %s, which cannot be read any more", e.SameAs)
+	if e, again, err := s.PutOnce(t.Context(), Entry{Scope: mine, Tool: "t", Full: "x"}); err != nil || again {
+		t.Errorf("identical to %s, which cannot be read any more: %v", e.UUID, err)
 	}
 }
 
@@ -251,49 +282,9 @@ func TestUserScope(t *testing.T) {
 	if r, err := s.Search(t.Context(), elsewhere, "between", SearchOptions{}); err != nil || len(r.Hits) != 1 {
 		t.Errorf("Search: %d hits, error %v", len(r.Hits), err)
 	}
-	if again := putEntry(t, s, Entry{Scope: elsewhere, Tool: "run", Full: e.Full}); again.SameAs != e.UUID {
-		t.Errorf("SameAs = %q", again.SameAs)
-	}
 	for _, sc := range []Scope{{Principal: "bob", Conversation: "c1"}, {Principal: "bob", Conversation: "c2"}, {}} {
 		if _, err := s.Get(t.Context(), sc, e.UUID); err != ErrNotFound {
 			t.Errorf("%v: %v", sc, err)
-		}
-	}
-}
-
-// An entry that has to be there once is written when what is the same is another
-// conversation's, or anybody's who asks everywhere, or has parts.
-func TestPutOnce(t *testing.T) {
-	s := openTest(t, func(cfg *Config) { cfg.UserScope = true })
-	e := Entry{Scope: mine, Tool: "run", Input: json.RawMessage(`{"a":1,"b":2}`), Full: "the same"}
-	once := func(change func(*Entry)) (Entry, bool) {
-		e := e
-		change(&e)
-		got, again, err := s.PutOnce(t.Context(), e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got, again
-	}
-	first, again := once(func(*Entry) {})
-	if again || first.UUID == "" {
-		t.Fatalf("%v, %t", first, again)
-	}
-	for _, input := range []string{`{"a":1,"b":2}`, `{ "b":2, "a":1 }`} {
-		got, again := once(func(e *Entry) { e.Input = json.RawMessage(input) })
-		if !again || got.UUID != first.UUID || !got.Created.Equal(first.Created) || got.Chars != first.Chars {
-			t.Errorf("%s: %v, %t", input, got, again)
-		}
-	}
-	for what, change := range map[string]func(*Entry){
-		"other input":        func(e *Entry) { e.Input = json.RawMessage(`{"a":2,"b":2}`) },
-		"other text":         func(e *Entry) { e.Full += "!" },
-		"with parts":         func(e *Entry) { e.Parts = []tool.Blob{{Data: []byte{1}}} },
-		"everywhere":         func(e *Entry) { e.Scope.Everywhere = true },
-		"other conversation": func(e *Entry) { e.Scope.Conversation = "c2" },
-	} {
-		if got, again := once(change); again || got.UUID == first.UUID {
-			t.Errorf("%s: %v, %t", what, got, again)
 		}
 	}
 }
@@ -426,33 +417,33 @@ func TestList(t *testing.T) {
 	}
 }
 
-// Puts at the same time all come through, and of identical ones all but one
-// know of another.
+// Identical results that are put at the same time are one entry.
 func TestPutAtOnce(t *testing.T) {
 	s := openTest(t)
 	const n = 16
 	got := make([]Entry, n)
+	var repeated atomic.Int32
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
 			var err error
-			if got[i], err = s.Put(t.Context(), Entry{Scope: mine, Tool: "run", Full: strings.Repeat("the same ", 2000)}); err != nil {
+			var again bool
+			if got[i], again, err = s.PutOnce(t.Context(), Entry{Scope: mine, Tool: "run", Full: strings.Repeat("the same ", 2000)}); err != nil {
 				t.Error(err)
+			}
+			if again {
+				repeated.Add(1)
 			}
 		})
 	}
 	wg.Wait()
-	first := 0
 	for _, e := range got {
-		if e.SameAs == "" {
-			first++
-		}
-		if back, err := s.Get(t.Context(), mine, e.UUID); err != nil || back.Full != e.Full {
+		if back, err := s.Get(t.Context(), mine, e.UUID); err != nil || back.Full != strings.Repeat("the same ", 2000) || e.UUID != got[0].UUID {
 			t.Errorf("%s: error %v", e.UUID, err)
 		}
 	}
-	if first != 1 {
-		t.Errorf("%d know of no other, want 1", first)
+	if repeated.Load() != n-1 {
+		t.Errorf("%d are repetitions, want %d", repeated.Load(), n-1)
 	}
 }
 

@@ -21,7 +21,9 @@ const (
 )
 
 const (
-	getSQL = `SELECT ` + entryColumns + `, encoding, result_full, result_parts FROM tool_result_archive
+	// withTexts joins the texts; a pruned entry has none.
+	withTexts = " FROM tool_result_archive LEFT JOIN result_texts ON id = text_id "
+	getSQL    = "SELECT " + entryColumns + ", coalesce(encoding, 0), result_full, result_parts" + withTexts + `
 	WHERE uuid = ? AND principal = ? AND (conversation_id = ? OR ?)`
 	dropSQL = "DELETE FROM tool_result_archive WHERE uuid = ? AND principal = ? AND (conversation_id = ? OR ?)"
 )
@@ -55,6 +57,11 @@ func (s *SQLite) Get(ctx context.Context, sc Scope, uuid string) (Entry, error) 
 	if err != nil {
 		return Entry{}, damaged(ctx, doing, err)
 	}
+	if e.Later {
+		full := e.Full
+		e = s.described(ctx, e, full)
+		e.Full = full
+	}
 	return e, nil
 }
 
@@ -83,7 +90,7 @@ func (s *SQLite) raw(ctx context.Context, sc Scope, uuid string) ([]byte, error)
 	var encoding int
 	var raw []byte
 	where, args := s.within(sc, false)
-	err := s.db.QueryRowContext(ctx, "SELECT encoding, result_raw FROM tool_result_archive WHERE uuid = ? AND pruned_at IS NULL AND "+where,
+	err := s.db.QueryRowContext(ctx, "SELECT encoding, result_raw"+withTexts+"WHERE uuid = ? AND pruned_at IS NULL AND "+where,
 		append([]any{uuid}, args...)...).Scan(&encoding, &raw)
 	if errors.Is(err, sql.ErrNoRows) { // pruned or deleted in the meantime
 		return nil, ErrNotFound
@@ -113,6 +120,9 @@ func (s *SQLite) entryOf(ctx context.Context, doing, where string, args ...any) 
 	e, err := s.scanEntry(s.db.QueryRowContext(ctx, "SELECT "+entryColumns+" FROM tool_result_archive WHERE "+where, args...))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Entry{}, ErrNotFound
+	}
+	if err == nil {
+		e, err = s.withDescription(ctx, e)
 	}
 	return e, sqlite.Wrap(ctx, doing, err)
 }
@@ -150,16 +160,18 @@ func (s *SQLite) scanEntry(row sqlite.Row, more ...any) (Entry, error) {
 	var created int64
 	var expires, loaded, pruned sql.NullInt64
 	var input, sources []byte
+	var summary sql.NullString
 	err := row.Scan(append([]any{&e.UUID, &e.Scope.Principal, &e.Scope.Conversation, &e.Thread, &e.Turn, &e.CallID, &e.Tool,
 		&created, &expires, &loaded, &e.Loads, &pruned, &e.SHA256, &e.Chars, &e.Lines, &e.Bytes, &e.Rules,
-		&e.Query, &input, &e.Summary, &sources}, more...)...)
+		&e.Query, &input, &summary, &sources}, more...)...)
 	if err != nil {
 		return Entry{}, err
 	}
 	e.Created, e.Expires, e.LastLoad = time.UnixMilli(created).UTC(), sqlite.Time(expires), sqlite.Time(loaded)
 	e.Input = input
 	e.Pruned = pruned.Valid || expires.Valid && !s.now().Before(e.Expires)
-	if string(sources) == "[]" {
+	e.Summary, e.Later = summary.String, !e.Pruned && (!summary.Valid || sources == nil)
+	if sources == nil || string(sources) == "[]" {
 		return e, nil
 	}
 	return e, json.Unmarshal(sources, &e.Sources)

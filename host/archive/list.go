@@ -38,7 +38,10 @@ func (s *SQLite) List(ctx context.Context, sc Scope, f Filter) ([]Entry, error) 
 		where, args = where+" AND tool_name = ?", append(args, f.Tool)
 	}
 	if f.Query != "" {
-		where += " AND instr(lower(query_summary || char(10) || tool_input || char(10) || result_summary), lower(?)) > 0"
+		if err := s.describeAll(ctx, where, args); err != nil {
+			return nil, sqlite.Wrap(ctx, doing, err)
+		}
+		where += " AND instr(lower(query_summary || char(10) || tool_input || char(10) || coalesce(result_summary, '')), lower(?)) > 0"
 		args = append(args, f.Query)
 	}
 	if f.Thread != "" {
@@ -66,7 +69,16 @@ func (s *SQLite) List(ctx context.Context, sc Scope, f Filter) ([]Entry, error) 
 		}
 		list = append(list, e)
 	}
-	return list, sqlite.Wrap(ctx, doing, rows.Err())
+	if err := rows.Err(); err != nil {
+		return list, sqlite.Wrap(ctx, doing, err)
+	}
+	rows.Close()
+	for i := range list {
+		if list[i], err = s.withDescription(ctx, list[i]); err != nil {
+			return nil, sqlite.Wrap(ctx, doing, err)
+		}
+	}
+	return list, nil
 }
 
 // within returns the condition that restricts a query to a scope.

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -51,21 +52,37 @@ type model struct {
 }
 
 func (m *model) put(rt *rapid.T) {
-	e, err := m.s.Put(m.t.Context(), Entry{Scope: rapid.SampledFrom(m.scopes).Draw(rt, "scope"), Tool: rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "tool"),
-		Full: anyText().Draw(rt, "text") + rapid.SampledFrom([]string{"", awkward["a long line"][:3000]}).Draw(rt, "more")})
+	e := Entry{Scope: rapid.SampledFrom(m.scopes).Draw(rt, "scope"), Tool: rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "tool"),
+		Full: anyText().Draw(rt, "text") + rapid.SampledFrom([]string{"", awkward["a long line"][:3000]}).Draw(rt, "more")}
+	if len(m.entries) > 0 && rapid.Bool().Draw(rt, "repeat") {
+		e.Full = rapid.SampledFrom(m.entries).Draw(rt, "of").Full
+	}
+	if rapid.IntRange(0, 3).Draw(rt, "raw") == 0 {
+		e.Raw = []byte("raw")
+	}
+	want, put := e, m.s.PutOnce
+	if rapid.Bool().Draw(rt, "always") {
+		put = func(ctx context.Context, e Entry) (Entry, bool, error) {
+			e, err := m.s.Put(ctx, e)
+			return e, false, err
+		}
+	} else {
+		for _, old := range m.entries {
+			if old.Scope == e.Scope && old.Tool == e.Tool && old.Full == e.Full && string(old.Raw) == string(e.Raw) && !old.Pruned {
+				want.UUID = old.UUID
+			}
+		}
+	}
+	e, again, err := put(m.t.Context(), e)
 	if err != nil {
 		rt.Fatal(err)
 	}
-	same := ""
-	for _, old := range m.entries {
-		if old.Scope == e.Scope && old.Tool == e.Tool && old.Full == e.Full && !old.Pruned {
-			same = old.UUID
-		}
+	if again != (want.UUID != "") || again && e.UUID != want.UUID {
+		rt.Fatalf("again %t, %s; want %q", again, e.UUID, want.UUID)
 	}
-	if e.SameAs != same {
-		rt.Fatalf("SameAs = %q, want %q", e.SameAs, same)
+	if !again {
+		m.entries = append(m.entries, e)
 	}
-	m.entries = append(m.entries, e)
 	m.clock.forward(time.Duration(rapid.IntRange(0, 2).Draw(rt, "ms")) * time.Millisecond)
 }
 
@@ -157,6 +174,7 @@ func (m *model) deleteConversation(rt *rapid.T) {
 
 // check compares everything.
 func (m *model) check(rt *rapid.T) {
+	m.checkTexts(rt)
 	for _, want := range m.entries {
 		for _, sc := range m.scopes {
 			got, err := m.s.Get(m.t.Context(), sc, want.UUID)
@@ -172,6 +190,32 @@ func (m *model) check(rt *rapid.T) {
 			case err != nil || got.Full != want.Full || got.Loads != want.Loads || got.SHA256 != want.SHA256:
 				rt.Fatalf("%+v, error %v; want %+v", got, err, want)
 			}
+		}
+	}
+}
+
+// checkTexts holds the texts on the disk to what the entries refer to: each once for
+// every principal, and none without an entry.
+func (m *model) checkTexts(rt *rapid.T) {
+	for _, sc := range m.scopes {
+		want := map[string]int{}
+		for _, e := range m.entries {
+			if e.Scope.Principal == sc.Principal && !e.Pruned {
+				want[e.Full+"\x00"+string(e.Raw)] = len(e.Full) + len(e.Raw)
+			}
+		}
+		var n, bytes int
+		if err := m.s.db.QueryRowContext(m.t.Context(), "SELECT count(*), coalesce(sum(encoding), 0) FROM result_texts WHERE owner = ?", sc.Principal).Scan(&n, &bytes); err != nil || n != len(want) {
+			rt.Fatalf("%s has %d texts, want %d: %v", sc.Principal, n, len(want), err)
+		}
+		if bytes > 0 {
+			continue // some are compressed
+		}
+		for _, size := range want {
+			bytes += size
+		}
+		if got, _, err := m.s.Usage(m.t.Context(), sc.Principal); err != nil || got != int64(bytes) {
+			rt.Fatalf("%s uses %d bytes, want %d: %v", sc.Principal, got, bytes, err)
 		}
 	}
 }

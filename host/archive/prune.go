@@ -32,14 +32,15 @@ type PrunedEntry struct {
 	Scope   Scope
 	Tool    string
 	Created time.Time
-	Bytes   int64
+	Bytes   int64  // that its removal frees: none if a newer entry has the same text
 	Reason  string // ByAge, ByBytes or ByCount
 }
 
 // Prune removes the texts that are older than Config.MaxAge or exceed the other
 // bounds; the newest stay. The rows stay without text, summary, parts and raw bytes,
 // and name the call that returns the text again. With dryRun it only reports what it
-// would remove. Nothing of the texts is left in the file or its log afterwards.
+// would remove. Nothing of the texts is left in the file or its log afterwards, except of
+// one that a newer entry of the same principal has.
 func (s *SQLite) Prune(ctx context.Context, dryRun bool) (PruneReport, error) {
 	const doing = "pruning the archive"
 	r, err := s.choose(ctx)
@@ -51,8 +52,7 @@ func (s *SQLite) Prune(ctx context.Context, dryRun bool) (PruneReport, error) {
 	for batch := range slices.Chunk(r.Pruned, pruneBatch) {
 		if err := s.db.Transact(ctx, func(tx *sql.Tx) error {
 			for _, p := range batch {
-				if _, err := tx.ExecContext(ctx, `UPDATE tool_result_archive SET pruned_at = ?, encoding = ?, stored_bytes = 0, result_summary = '',
-					result_full = NULL, result_parts = NULL, result_raw = NULL WHERE uuid = ?`, now, encodingNone, p.UUID); err != nil {
+				if _, err := tx.ExecContext(ctx, "UPDATE tool_result_archive SET pruned_at = ?, text_id = NULL, result_summary = '' WHERE uuid = ?", now, p.UUID); err != nil {
 					return err
 				}
 			}
@@ -93,8 +93,8 @@ func (b *budget) add(n int64) { b.count, b.bytes = b.count+1, b.bytes+n }
 // small old text must not outlive a large new one. A text that is larger than the
 // whole budget is removed alone.
 func (s *SQLite) choose(ctx context.Context) (PruneReport, error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT uuid, principal, conversation_id, tool_name, created_at, expires_at, stored_bytes
-		FROM tool_result_archive WHERE pruned_at IS NULL ORDER BY created_at DESC, uuid DESC`)
+	rows, err := s.db.QueryContext(ctx, `SELECT uuid, principal, conversation_id, tool_name, created_at, expires_at, text_id, coalesce(stored_bytes, 0)`+withTexts+`
+		WHERE pruned_at IS NULL ORDER BY created_at DESC, uuid DESC`)
 	if err != nil {
 		return PruneReport{}, err
 	}
@@ -102,13 +102,17 @@ func (s *SQLite) choose(ctx context.Context) (PruneReport, error) {
 	now := s.now()
 	all := budget{maxCount: int64(s.cfg().MaxCount), maxBytes: s.cfg().MaxBytes}
 	each := map[string]*budget{}
+	kept, counted := map[int64]bool{}, map[int64]bool{} // texts
 	var r PruneReport
 	for rows.Next() {
 		var p PrunedEntry
-		var created int64
+		var created, text int64
 		var expires sql.NullInt64
-		if err := rows.Scan(&p.UUID, &p.Scope.Principal, &p.Scope.Conversation, &p.Tool, &created, &expires, &p.Bytes); err != nil {
+		if err := rows.Scan(&p.UUID, &p.Scope.Principal, &p.Scope.Conversation, &p.Tool, &created, &expires, &text, &p.Bytes); err != nil {
 			return r, err
+		}
+		if kept[text] { // by a newer entry
+			p.Bytes = 0
 		}
 		p.Created = time.UnixMilli(created).UTC()
 		own := each[p.Scope.Principal]
@@ -121,8 +125,13 @@ func (s *SQLite) choose(ctx context.Context) (PruneReport, error) {
 			own.add(p.Bytes)
 			r.Kept++
 			r.KeptBytes += p.Bytes
+			kept[text] = true
 			continue
 		}
+		if counted[text] {
+			p.Bytes = 0
+		}
+		counted[text] = true
 		r.Pruned = append(r.Pruned, p)
 		r.Bytes += p.Bytes
 	}

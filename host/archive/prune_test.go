@@ -38,7 +38,7 @@ func TestPruneChoosesTheOldest(t *testing.T) {
 				if i > 0 {
 					c.forward(time.Hour)
 				}
-				e := Entry{Scope: mine, Tool: "run", Full: strings.Repeat("x", max(n, -n))}
+				e := Entry{Scope: mine, Tool: "run", Full: strings.Repeat(string(rune('a'+i)), max(n, -n))}
 				if n < 0 {
 					e.Scope.Principal = "bob"
 				}

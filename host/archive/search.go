@@ -71,7 +71,7 @@ func (s *SQLite) Search(ctx context.Context, sc Scope, query string, o SearchOpt
 	now := s.now().UnixMilli()
 	where += " AND pruned_at IS NULL AND coalesce(expires_at > ?, 1)"
 	args = append(args, now)
-	rows, err := s.db.QueryContext(ctx, "SELECT "+entryColumns+", encoding, result_full FROM tool_result_archive WHERE "+where+
+	rows, err := s.db.QueryContext(ctx, "SELECT "+entryColumns+", encoding, result_full"+withTexts+"WHERE "+where+
 		" ORDER BY created_at DESC, uuid DESC", args...)
 	if err != nil {
 		return SearchResult{}, sqlite.Wrap(ctx, doing, err)
@@ -89,7 +89,14 @@ func (s *SQLite) Search(ctx context.Context, sc Scope, query string, o SearchOpt
 		}
 		r.Archives++
 		r.Scanned += int64(len(t.text))
-		r.Hits = append(r.Hits, hitsIn(e, t.text, words)...)
+		hits := hitsIn(e, t.text, words)
+		if len(hits) > 0 && e.Later {
+			e = s.described(ctx, e, t.text)
+			for i := range hits {
+				hits[i].Entry = e
+			}
+		}
+		r.Hits = append(r.Hits, hits...)
 		r.Stopped = maxBytes > 0 && r.Scanned >= maxBytes || limit > 0 && len(r.Hits) >= limit
 	}
 	if err := rows.Err(); err != nil {

@@ -17,7 +17,9 @@ func (s *SQLite) DB() *sqlite.DB { return s.db }
 // Now returns the time by the clock of the archive.
 func (s *SQLite) Now() time.Time { return s.now() }
 
-// Size is the number of results and the bytes of their texts on disk.
+// Size is the number of results and the bytes of their texts on disk. A text that several
+// results have counts once, and not at all in the size of a deletion that leaves one of
+// them.
 type Size struct {
 	Results int
 	Bytes   int64
@@ -31,40 +33,51 @@ func (s *SQLite) DropIn(b *sqlite.Batch, sc Scope, uuid string) error {
 // DeleteConversationIn deletes the results of a conversation within a transaction
 // and returns their size.
 func (s *SQLite) DeleteConversationIn(ctx context.Context, tx *sql.Tx, sc Scope) (Size, error) {
-	return deleteIn(ctx, tx, "conversation_id = ? AND principal = ?", sc.Conversation, sc.Principal)
+	return deleteIn(ctx, tx, sc.Principal, "conversation_id = ? AND principal = ?", sc.Conversation, sc.Principal)
 }
 
 // DeletePrincipalIn deletes all results of a principal within a transaction and
 // returns their size.
 func (s *SQLite) DeletePrincipalIn(ctx context.Context, tx *sql.Tx, principal string) (Size, error) {
-	return deleteIn(ctx, tx, "principal = ?", principal)
+	return deleteIn(ctx, tx, principal, "principal = ?", principal)
 }
 
-func deleteIn(ctx context.Context, tx *sql.Tx, where string, args ...any) (Size, error) {
-	size, err := sizeOf(ctx, tx, where, args...)
+func deleteIn(ctx context.Context, tx *sql.Tx, principal, where string, args ...any) (Size, error) {
+	before, err := textBytes(ctx, tx, principal)
 	if err != nil {
 		return Size{}, err
 	}
-	_, err = tx.ExecContext(ctx, "DELETE FROM tool_result_archive WHERE "+where, args...)
-	return size, err
+	res, err := tx.ExecContext(ctx, "DELETE FROM tool_result_archive WHERE "+where, args...)
+	if err != nil {
+		return Size{}, err
+	}
+	n, err := res.RowsAffected()
+	if err != nil {
+		return Size{}, err
+	}
+	after, err := textBytes(ctx, tx, principal)
+	return Size{int(n), before - after}, err
 }
 
-func sizeOf(ctx context.Context, q sqlite.Querier, where string, args ...any) (out Size, err error) {
-	err = q.QueryRowContext(ctx, "SELECT count(*), coalesce(sum(stored_bytes), 0) FROM tool_result_archive WHERE "+where, args...).Scan(&out.Results, &out.Bytes)
-	return out, err
+// textBytes returns the bytes that the texts of a principal use on disk.
+func textBytes(ctx context.Context, q sqlite.Querier, principal string) (bytes int64, err error) {
+	err = q.QueryRowContext(ctx, "SELECT coalesce(sum(stored_bytes), 0) FROM result_texts WHERE owner = ?", principal).Scan(&bytes)
+	return bytes, err
 }
 
 // PrincipalSize returns the size of all results of a principal.
-func (s *SQLite) PrincipalSize(ctx context.Context, principal string) (Size, error) {
-	size, err := sizeOf(ctx, s.db, "principal = ?", principal)
-	return size, sqlite.Wrap(ctx, "counting archives", err)
+func (s *SQLite) PrincipalSize(ctx context.Context, principal string) (out Size, err error) {
+	if out.Bytes, err = textBytes(ctx, s.db, principal); err == nil {
+		err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM tool_result_archive WHERE principal = ?", principal).Scan(&out.Results)
+	}
+	return out, sqlite.Wrap(ctx, "counting archives", err)
 }
 
 // Usage returns the bytes that the results of a principal use on disk, and when
 // retention removes the oldest text; the zero time if it removes none.
 func (s *SQLite) Usage(ctx context.Context, principal string) (bytes int64, freeAt time.Time, err error) {
 	const doing = "counting archives"
-	if err := s.db.QueryRowContext(ctx, "SELECT coalesce(sum(stored_bytes), 0) FROM tool_result_archive WHERE principal = ?", principal).Scan(&bytes); err != nil {
+	if bytes, err = textBytes(ctx, s.db, principal); err != nil {
 		return 0, time.Time{}, sqlite.Wrap(ctx, doing, err)
 	}
 	age := s.cfg().MaxAge
@@ -83,15 +96,16 @@ func (s *SQLite) Usage(ctx context.Context, principal string) (bytes int64, free
 type Stats struct {
 	// Archives is the number of texts that are kept, Pruned of those that were removed.
 	Archives, Pruned int
-	// TextBytes is the length of the kept texts, StoredBytes what they use on disk
-	// with parts and raw bytes, and FileBytes the size of the file.
+	// TextBytes is the length of the kept texts, result by result. StoredBytes is what
+	// they use on disk with parts and raw bytes, each text of a principal once.
+	// FileBytes is the size of the file.
 	TextBytes, StoredBytes, FileBytes int64
 }
 
 // Stats returns the sums over the archives of all principals.
 func (s *SQLite) Stats(ctx context.Context) (out Stats, err error) {
 	err = s.db.QueryRowContext(ctx, `SELECT count(*) FILTER (WHERE pruned_at IS NULL), count(pruned_at),
-		coalesce(sum(result_bytes) FILTER (WHERE pruned_at IS NULL), 0), coalesce(sum(stored_bytes), 0) FROM tool_result_archive`).
+		coalesce(sum(result_bytes) FILTER (WHERE pruned_at IS NULL), 0), (SELECT coalesce(sum(stored_bytes), 0) FROM result_texts) FROM tool_result_archive`).
 		Scan(&out.Archives, &out.Pruned, &out.TextBytes, &out.StoredBytes)
 	if err == nil {
 		out.FileBytes, err = s.db.FileBytes(ctx)

@@ -31,8 +31,8 @@ type Config struct {
 	// MaxAge is how long a text is kept. 0 or negative: without end.
 	MaxAge time.Duration
 	// MaxBytes bounds the texts of all principals together, and
-	// MaxBytesPerPrincipal those of each, in bytes on disk, compressed or not.
-	// 0 or negative: no bound.
+	// MaxBytesPerPrincipal those of each, in bytes on disk, compressed or not. A text
+	// that several results of a principal have counts once. 0 or negative: no bound.
 	MaxBytes, MaxBytesPerPrincipal int64
 	// MaxCount bounds the number of texts of all principals together, and
 	// MaxCountPerPrincipal that of each. 0 or negative: no bound.
@@ -126,8 +126,8 @@ type SQLite struct {
 	now     func() time.Time
 	buffers bufferPool
 
-	insert, identicalTo, drop, countLoad *sqlite.Statement
-	get                                  *sql.Stmt
+	insertRow, insertText, textID, identicalTo, renew, setDescription, drop, countLoad *sqlite.Statement
+	get, findIdentical                                                                 *sql.Stmt
 }
 
 var _ Store = (*SQLite)(nil)
@@ -153,10 +153,14 @@ func open(ctx context.Context, cfg Config, faults sqlite.Faults) (s *SQLite, err
 		return nil, err
 	}
 	err = s.db.PrepareAll(ctx, map[**sqlite.Statement]string{
-		&s.insert: insertSQL, &s.identicalTo: identicalSQL, &s.drop: dropSQL, &s.countLoad: countLoadSQL,
+		&s.insertRow: insertSQL, &s.insertText: insertTextSQL, &s.textID: textIDSQL, &s.identicalTo: identicalSQL,
+		&s.renew: renewSQL, &s.setDescription: describedSQL, &s.drop: dropSQL, &s.countLoad: countLoadSQL,
 	})
 	if err == nil {
 		s.get, err = s.db.PrepareRead(ctx, getSQL)
+	}
+	if err == nil {
+		s.findIdentical, err = s.db.PrepareRead(ctx, identicalSQL)
 	}
 	if err != nil {
 		_ = s.Close() // the first error matters more

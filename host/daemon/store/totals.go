@@ -21,7 +21,7 @@ type Totals struct {
 	// were not shown whole.
 	Calls, Cut int
 	// Archives is the number of whole results and ArchiveBytes the bytes that they use
-	// on disk.
+	// on disk, each text once.
 	Archives     int
 	ArchiveBytes int64
 	// Models are the models that answered, the last one first.
@@ -144,7 +144,8 @@ func (s *Store) sum(ctx context.Context, list []Totals) error {
 	}{
 		{"SELECT conversation_id, count(*), sum(cut_by <> '') FROM tool_calls WHERE principal = ? AND " + in + " AND substr(code, 1, 10) <> 'malformed:' GROUP BY 1",
 			[]any{&id, &x.Calls, &x.Cut}, func(c *Totals) { c.Calls, c.Cut = x.Calls, x.Cut }},
-		{"SELECT conversation_id, count(*), sum(stored_bytes) FROM tool_result_archive WHERE principal = ? AND " + in + " AND pruned_at IS NULL GROUP BY 1",
+		{`SELECT conversation_id, sum(n), sum(stored_bytes) FROM (SELECT conversation_id, text_id, count(*) AS n FROM tool_result_archive
+			WHERE principal = ? AND ` + in + " AND pruned_at IS NULL GROUP BY 1, 2) JOIN result_texts ON id = text_id GROUP BY 1",
 			[]any{&id, &x.Archives, &x.ArchiveBytes}, func(c *Totals) { c.Archives, c.ArchiveBytes = x.Archives, x.ArchiveBytes }},
 	} {
 		if err := s.db.Each(ctx, part.query, args, func(row sqlite.Row) error {

@@ -21,23 +21,36 @@ type Schema struct {
 	// version of its tables.
 	Name string
 	// Files are the migrations, as package goose reads them: 00001_what.sql. Applied
-	// migrations must not be changed.
+	// migrations must not be changed. A file with a version before the first one is
+	// ErrUnreleased.
 	Files fs.FS
 }
 
 func (s Schema) versionTable() string { return s.Name + "_version" }
 
-// latest returns the version that this program knows.
-func (s Schema) latest() int64 {
-	var latest int64
+// known returns the oldest and the latest version that this program knows.
+func (s Schema) known() (oldest, latest int64) {
 	names, _ := fs.Glob(s.Files, "*.sql") // the pattern is valid
 	for _, name := range names {
 		number, _, _ := strings.Cut(path.Base(name), "_")
 		if n, err := strconv.ParseInt(number, 10, 64); err == nil {
-			latest = max(latest, n)
+			if latest = max(latest, n); oldest == 0 || n < oldest {
+				oldest = n
+			}
 		}
 	}
-	return latest
+	return oldest, latest
+}
+
+// refuse returns the error of a version of which this program cannot read the tables.
+func (s Schema) refuse(version int64) error {
+	switch oldest, latest := s.known(); {
+	case version > latest:
+		return msg.Errorf("%w (its version is %d, this weir knows %d)", ErrNewer, version, latest)
+	case version > 0 && version < oldest: // the migrations of unreleased versions were squashed
+		return ErrUnreleased
+	}
+	return nil
 }
 
 // unreleasedTable is where versions before the first release wrote theirs.
@@ -84,8 +97,8 @@ func check(ctx context.Context, path string, readOnlyDisk bool, schemas []Schema
 		if err != nil {
 			return wrapPath(ctx, path, err)
 		}
-		if latest := s.latest(); version > latest {
-			return msg.Errorf("%s: %w (its version is %d, this weir knows %d)", path, ErrNewer, version, latest)
+		if err := s.refuse(version); err != nil {
+			return msg.Errorf("%s: %w", path, err)
 		}
 	}
 	return nil
@@ -99,10 +112,10 @@ func (db *DB) Migrate(ctx context.Context, s Schema) error {
 	if err != nil {
 		return Wrap(ctx, doing, err)
 	}
-	switch latest := s.latest(); {
-	case version > latest:
-		return msg.Errorf("%w (its version is %d, this weir knows %d)", ErrNewer, version, latest)
-	case version == latest:
+	if err := s.refuse(version); err != nil {
+		return err
+	}
+	if _, latest := s.known(); version == latest {
 		return nil
 	}
 	p, err := goose.NewProvider(goose.DialectSQLite3, db.write, s.Files, goose.WithDisableGlobalRegistry(true), goose.WithTableName(s.versionTable()))
