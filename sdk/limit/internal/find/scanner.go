@@ -3,16 +3,23 @@ package find
 import "strings"
 
 // A Scanner finds many literals in a text. Those at the beginning of a line it looks
-// for only there. For the others it skips what cannot be the end of one (Wu and
-// Manber's algorithm), so its time grows little with their number. It is safe for
-// concurrent use.
+// for only there. Of each of the others it knows a window of five bytes. It looks at
+// every third position of the text: three bytes there are inside each window once, so
+// its time does not grow with the number of literals. It is safe for concurrent use.
 type Scanner struct {
 	first [256][]scanned // by their first byte
 	other []scanned
-	// step is how far a search may go on from two bytes, by their hash; 0: a
-	// literal of bucket may have its window here.
-	step   [buckets]uint8
-	bucket [buckets][]int32
+	// known has a bit for the hash of each three bytes of a window, and inside has the
+	// windows of those, by the end of their hash.
+	known  [1 << hashBits / 64]uint64
+	inside [buckets][]triple
+}
+
+// A triple is three bytes of a literal's window.
+type triple struct {
+	hash    uint32
+	literal int32
+	off     int // in the literal
 }
 
 // A scanned literal is found by its rarest window of bytes, at offset off.
@@ -22,8 +29,12 @@ type scanned struct {
 }
 
 // window is how many bytes of a literal are looked for. A literal that is not the
-// first on its line must have as many.
-const window, buckets = 5, 1 << 12
+// first on its line must have as many. Every third three bytes of a text are in a window.
+const (
+	window, stride = 5, 3
+	hashBits       = 15
+	buckets        = 1 << 10
+)
 
 // Add adds the literals of which every match of expr contains one, for which a
 // search reports owner. It reports false if no such literals of five bytes, or at
@@ -70,34 +81,37 @@ func rarest(lit string) (best int) {
 
 // Ready prepares s after the last Add.
 func (s *Scanner) Ready() {
-	for i := range s.step {
-		s.step[i] = window - 1
-	}
 	for i, l := range s.other {
-		w := l.text[l.off : l.off+window]
-		for j := 1; j < window; j++ {
-			h := hash(w[j-1], w[j])
-			s.step[h] = min(s.step[h], uint8(window-1-j))
+		for off := l.off; off < l.off+window-stride+1; off++ {
+			h := hash(l.text[off], l.text[off+1], l.text[off+2])
+			s.known[h/64] |= 1 << (h % 64)
+			s.inside[h%buckets] = append(s.inside[h%buckets], triple{h, int32(i), off})
 		}
-		h := hash(w[window-2], w[window-1])
-		s.bucket[h] = append(s.bucket[h], int32(i))
 	}
 }
 
-func hash(a, b byte) uint { return (uint(a)<<5 ^ uint(b)) % buckets }
+// hash returns hashBits bits for three bytes.
+func hash(a, b, c byte) uint32 {
+	return (uint32(a) | uint32(b)<<8 | uint32(c)<<16) * 0x9E3779B1 >> (32 - hashBits)
+}
 
 // First calls found for each literal at the beginning of a line, at offset at after
 // blanks. A literal for which own is true may also come after skip, if there are
 // only blanks before skip.
 func (s *Scanner) First(text, skip string, found func(start, owner int)) {
+	var skipped [256]bool
+	for i := range len(skip) {
+		skipped[skip[i]] = true
+	}
 	for start := 0; start < len(text); {
 		at := start
 		for at < len(text) && (text[at] == ' ' || text[at] == '\t') {
 			at++
 		}
 		s.firstAt(text, start, at, false, found)
-		if at < len(text) && strings.IndexByte(skip, text[at]) >= 0 {
-			at = len(text) - len(strings.TrimLeft(text[at:], skip))
+		if at < len(text) && skipped[text[at]] {
+			for at++; at < len(text) && skipped[text[at]]; at++ {
+			}
 			s.firstAt(text, start, at, true, found)
 		}
 		i := strings.IndexByte(text[start:], '\n')
@@ -121,22 +135,21 @@ func (s *Scanner) firstAt(text string, start, at int, skipped bool, found func(s
 	}
 }
 
-// Others calls found for the other literals, at offset at, in order. The search
+// Others calls found for the other literals, at offset at, line by line. The search
 // goes on at the offset that found returns, or at once if that is lower.
 func (s *Scanner) Others(text string, found func(at, owner int) int) {
-	for i := window - 1; i < len(text); {
-		h := hash(text[i-1], text[i])
-		if n := s.step[h]; n > 0 {
-			i += int(n)
+	for i := 0; i+stride <= len(text); i += stride {
+		h := hash(text[i], text[i+1], text[i+2])
+		if s.known[h/64]>>(h%64)&1 == 0 {
 			continue
 		}
 		next := 0
-		for _, k := range s.bucket[h] {
-			l := &s.other[k]
-			if at := i - window + 1 - l.off; at >= 0 && strings.HasPrefix(text[at:], l.text) {
+		for _, k := range s.inside[h%buckets] {
+			l := &s.other[k.literal]
+			if at := i - k.off; k.hash == h && at >= 0 && strings.HasPrefix(text[at:], l.text) {
 				next = max(next, found(at, l.owner))
 			}
 		}
-		i = max(i+1, next+window-1)
+		i = max(i, next-stride)
 	}
 }
