@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"bytes"
 	"io"
 	"runtime"
 	"sync"
@@ -26,8 +25,8 @@ type lineWriter struct {
 
 	mu      sync.Mutex
 	less    sync.Cond // waiting has become less, or err is there
-	waiting bytes.Buffer
-	spare   []byte
+	waiting []byte
+	spare   []byte // what waiting becomes while the other is written
 	writing bool
 	rested  chan struct{} // holds one when writing has come to its end
 	hasty   int           // so many answers do not wait
@@ -76,10 +75,10 @@ func (w *lineWriter) Write(b []byte) (int, error) {
 // add writes the lines, or leaves them to the goroutine that is writing already. The
 // caller holds w.mu; add releases it at times.
 func (w *lineWriter) add(b []byte, others bool) {
-	for w.writing && w.waiting.Len() > maxWaiting && w.err == nil {
+	for w.writing && len(w.waiting) > maxWaiting && w.err == nil {
 		w.less.Wait()
 	}
-	w.waiting.Write(b)
+	w.waiting = append(w.waiting, b...)
 	if w.writing {
 		return
 	}
@@ -127,13 +126,14 @@ func (w *lineWriter) gather() {
 // flush writes what waits, and what comes to wait meanwhile. w.mu is held, and
 // given up while it writes.
 func (w *lineWriter) flush() {
-	for w.waiting.Len() > 0 && w.err == nil {
-		w.spare = append(w.spare[:0], w.waiting.Bytes()...)
-		w.waiting.Reset()
+	for len(w.waiting) > 0 && w.err == nil {
+		lines := w.waiting
+		w.waiting = w.spare[:0]
 		w.less.Broadcast()
 		w.mu.Unlock()
-		_, err := w.to.Write(w.spare)
+		_, err := w.to.Write(lines)
 		w.mu.Lock()
+		w.spare = lines
 		if err != nil {
 			w.err = err
 			w.less.Broadcast()

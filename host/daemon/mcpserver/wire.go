@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -176,53 +177,84 @@ func (u *user) reply(m message, r tool.Result) []byte {
 		}
 		out.Meta[mcp.MetaKeyServerInfo] = u.s.self()
 	}
-	body, err := json.Marshal(out)
+	b, err := appendResult(resultHead(m.id, sizeOf(out.Content)), out, m.version != "")
 	if err != nil {
 		u.s.log.Error("a result could not be written", "tool", r.Tool, "error", err)
 		return failure(m.id, jsonrpc.CodeInternalError, textsIn(u.locale()).broken)
 	}
-	b := make([]byte, 0, len(body)+len(m.id)+80)
-	b = append(b, `{"jsonrpc":"2.0","id":`...)
-	b = append(b, m.id...)
-	b = append(b, `,"result":`...)
-	if m.version != "" { // in which a result says that it is one
-		b = append(b, `{"resultType":"complete",`...)
-		body = body[1:]
-	}
-	b = append(b, body...)
 	return append(b, '}')
 }
 
-// textReply is the answer to a call that came to a text and nothing else, as
-// encoding/json would write the SDK's value, but for what it escapes for web pages.
-func textReply(id, text string) []byte {
-	b := make([]byte, 0, len(id)+len(text)+len(text)/16+100)
-	b = append(append(append(b, `{"jsonrpc":"2.0","id":`...), id...), `,"result":{"content":[{"type":"text","text":`...)
-	if jsonscan.Plain(text) {
-		b = append(append(append(b, '"'), text...), '"')
-	} else {
-		b = append(b, quoted(text)...)
-	}
-	return append(b, `}]}}`...)
+// resultHead begins the answer to a call, with room for a text of size bytes.
+func resultHead(id string, size int) []byte {
+	b := make([]byte, 0, size+size/16+len(id)+500)
+	return append(append(append(b, `{"jsonrpc":"2.0","id":`...), id...), `,"result":`...)
 }
 
-// quoted is a JSON string.
-func quoted(text string) []byte {
-	b, err := json.Marshal(text)
-	if err != nil { // a string always marshals
-		return []byte(`""`)
+// sizeOf returns the bytes of texts.
+func sizeOf(list []mcp.Content) (n int) {
+	for _, c := range list {
+		if t, ok := c.(*mcp.TextContent); ok {
+			n += len(t.Text)
+		}
 	}
-	return b
+	return n
+}
+
+// appendResult appends a result as encoding/json writes the SDK's value, but for what it
+// escapes for web pages. encoding/json would read each text three times: to write it, and
+// to compact it for the part and for the result. complete says that it is a complete
+// result, as later revisions want.
+func appendResult(b []byte, r *mcp.CallToolResult, complete bool) ([]byte, error) {
+	b = append(b, '{')
+	if complete {
+		b = append(b, `"resultType":"complete",`...)
+	}
+	var err error
+	if len(r.Meta) > 0 {
+		if b, err = appendJSON(append(b, `"_meta":`...), r.Meta); err != nil {
+			return nil, err
+		}
+		b = append(b, ',')
+	}
+	b = append(b, `"content":[`...)
+	for i, c := range r.Content {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if t, ok := c.(*mcp.TextContent); ok {
+			b = append(jsonscan.AppendString(append(b, `{"type":"text","text":`...), t.Text), '}')
+		} else if b, err = appendJSON(b, c); err != nil {
+			return nil, err
+		}
+	}
+	b = append(b, ']')
+	if r.StructuredContent != nil {
+		if b, err = appendJSON(append(b, `,"structuredContent":`...), r.StructuredContent); err != nil {
+			return nil, err
+		}
+	}
+	if r.IsError {
+		b = append(b, `,"isError":true`...)
+	}
+	return append(b, '}'), nil
+}
+
+func appendJSON(b []byte, v any) ([]byte, error) {
+	raw, err := json.Marshal(v)
+	return append(b, raw...), err
+}
+
+// textReply is the answer to a call that came to a text and nothing else.
+func textReply(id, text string) []byte {
+	b := append(resultHead(id, len(text)), `{"content":[{"type":"text","text":`...)
+	return append(jsonscan.AppendString(b, text), `}]}}`...)
 }
 
 // failure writes an answer that is an error of the protocol.
 func failure(id string, code int64, text string) []byte {
 	b := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
 	b = append(b, `,"error":{"code":`...)
-	c, err := json.Marshal(code)
-	if err != nil {
-		c = []byte("0")
-	}
-	b = append(append(b, c...), `,"message":`...)
-	return append(append(b, quoted(text)...), `}}`...)
+	b = append(strconv.AppendInt(b, code, 10), `,"message":`...)
+	return append(jsonscan.AppendString(b, text), `}}`...)
 }

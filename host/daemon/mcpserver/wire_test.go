@@ -333,3 +333,42 @@ func TestTextReply(t *testing.T) {
 		}
 	}
 }
+
+// A result is written as the SDK writes it, but for what it escapes for web pages.
+func TestAppendResult(t *testing.T) {
+	size := int64(7)
+	for _, r := range []*mcp.CallToolResult{
+		{},
+		{Content: []mcp.Content{&mcp.TextContent{}}},
+		{Content: []mcp.Content{&mcp.TextContent{Text: "a \"b\"\n第一页 <b>&\u2028"}, &mcp.ImageContent{Data: []byte{1, 2}, MIMEType: "image/png"}, &mcp.ResourceLink{URI: "weir://a", Name: "n", Size: &size}}},
+		{Meta: mcp.Meta{"weir/archive": "u", "weir/error": map[string]any{"code": "failed"}}, Content: []mcp.Content{&mcp.TextContent{Text: "no"}}, IsError: true},
+		{StructuredContent: json.RawMessage("{\"a\":\n [1, 2]}")}, {StructuredContent: elsewhere{Bytes: 7}},
+	} {
+		want, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, complete := range []bool{false, true} {
+			got, err := appendResult(nil, r, complete)
+			if err != nil || bytes.ContainsAny(got, "\n\u2028") {
+				t.Fatalf("%q, %v", got, err)
+			}
+			var a, b map[string]any
+			if err := errors.Join(json.Unmarshal(got, &a), json.Unmarshal(want, &b)); err != nil {
+				t.Fatal(err)
+			}
+			if b["content"] == nil {
+				b["content"] = []any{}
+			}
+			if complete {
+				b["resultType"] = "complete"
+			}
+			if !reflect.DeepEqual(a, b) {
+				t.Errorf("written as %s, want %s", got, want)
+			}
+		}
+	}
+	if _, err := appendResult(nil, &mcp.CallToolResult{StructuredContent: json.RawMessage("{")}, false); err == nil {
+		t.Error("what is no JSON is written")
+	}
+}

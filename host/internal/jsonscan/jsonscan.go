@@ -18,17 +18,14 @@ func Looks(text string) bool {
 	if len(t) < 2 {
 		return false
 	}
-	next, last := skipSpace(t, 1), t[len(t)-1]
-	if next == len(t) || skipValue(t, 0) != len(t) {
-		return false
+	next, last, begins := skipSpace(t, 1), t[len(t)-1], ""
+	switch {
+	case t[0] == '{' && last == '}':
+		begins = `"}`
+	case t[0] == '[' && last == ']':
+		begins = `{["-0123456789tfn]`
 	}
-	switch t[0] {
-	case '{':
-		return last == '}' && (t[next] == '"' || t[next] == '}')
-	case '[':
-		return last == ']' && strings.IndexByte(`{["-0123456789tfn]`, t[next]) >= 0
-	}
-	return false
+	return next < len(t) && strings.IndexByte(begins, t[next]) >= 0 && skipValue(t, 0) == len(t)
 }
 
 // Members iterates over the members of an object: the key as plain text, the value
