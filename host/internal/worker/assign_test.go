@@ -28,8 +28,7 @@ func TestAFreeWorkerIsFoundBeforeAStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.answered("a")(s.m.serve(a.c))
-	s.have(s.start)
-	s.rests(2)
+	s.rests(1)
 	s.end("hold door", "a")
 }
 
@@ -178,4 +177,22 @@ func TestACallWhoseCallerHasGoneGetsNoWorker(t *testing.T) {
 	s.rooms.Release() // b's own, which one that is made for it would have
 	s.rests(1)
 	s.end("hold door", "b")
+}
+
+// The turn of a start comes when its call has another worker: it starts no process.
+func TestAStartWithoutAWaiterStartsNothing(t *testing.T) {
+	s := newSearch(t, 2)
+	s.have(s.start)
+	s.makeCall(t.Context(), "a", true, s.answered("a"))
+	s.calls.Wait()
+	s.rests(1)
+	if !s.rooms.Acquire(t.Context(), nil) {
+		t.Fatal("there is no place")
+	}
+	k := &start{slot: s.rooms, done: make(chan struct{})}
+	s.m.runStart(t.Context(), k, nil)
+	if k.w != nil || k.err != errNoWaiter || s.m.pool.sched.Tasks() != 0 {
+		t.Errorf("%v, %v, %d tasks are left", k.w, k.err, s.m.pool.sched.Tasks())
+	}
+	s.rests(1)
 }

@@ -116,7 +116,7 @@ func BenchmarkStart(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			m := load(b, newPool(b, nil), pl)
 			for b.Loop() {
-				w, turn, err := m.start(b.Context(), nil)
+				w, turn, err := m.start(b.Context(), &start{by: &waiter{}}, nil)
 				if err != nil {
 					b.Fatal(err)
 				}

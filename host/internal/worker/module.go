@@ -33,10 +33,10 @@ type Module struct {
 	quietIn atomic.Int32 // counts down from quietCalls after a call that used its caller; 0: quiet
 	busy    []*process   // workers with calls; the pool's mu guards it
 
-	waiters []*waiter    // the pool's mu guards it
-	waiting atomic.Int32 // len(waiters)
-	orphans []*start     // without a waiter; the pool's mu guards it
-	starts  sync.WaitGroup
+	waiters  []*waiter    // the pool's mu guards it
+	waiting  atomic.Int32 // len(waiters)
+	starting []*start     // that have not ended; the pool's mu guards it
+	starts   sync.WaitGroup
 }
 
 // cost returns the measured duration of a call of an export, in nanoseconds; 0:
@@ -190,8 +190,8 @@ const startTime = 90 * time.Second
 
 // make starts a worker. It compiles the module again if the cache was emptied or
 // damaged, or holds code that no engine of this version accepts.
-func (m *Module) make(ctx context.Context, mounts []jail.Mount) (*process, *cpusched.Task, error) {
-	w, turn, err := m.start(ctx, mounts)
+func (m *Module) make(ctx context.Context, k *start, mounts []jail.Mount) (*process, *cpusched.Task, error) {
+	w, turn, err := m.start(ctx, k, mounts)
 	for _, l := range []cacheCheck{verifyCode, recompile} {
 		if !errors.Is(err, sandbox.ErrNotCompiled) {
 			break
@@ -199,16 +199,21 @@ func (m *Module) make(ctx context.Context, mounts []jail.Mount) (*process, *cpus
 		if err := m.pool.compile(ctx, m.plugin, compileMode{check: l}); err != nil {
 			return nil, nil, err
 		}
-		w, turn, err = m.start(ctx, mounts)
+		w, turn, err = m.start(ctx, k, mounts)
 	}
 	return w, turn, err
 }
 
-// start starts a worker with the module loaded, when the scheduler has a core for it.
-func (m *Module) start(ctx context.Context, mounts []jail.Mount) (*process, *cpusched.Task, error) {
+// start starts a worker with the module loaded, when the scheduler has a core for it. If
+// no call waits for it then, it starts none.
+func (m *Module) start(ctx context.Context, k *start, mounts []jail.Mount) (*process, *cpusched.Task, error) {
 	turn, err := m.pool.sched.Wait(ctx, m.plugin.Name, nil)
 	if err != nil {
 		return nil, nil, err
+	}
+	if !m.beginTurn(k) {
+		m.pool.sched.End(turn)
+		return nil, nil, errNoWaiter
 	}
 	w, err := m.pool.spawn(m.plugin.Name, mounts)
 	if err == nil {

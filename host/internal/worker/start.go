@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/weirhost/weir/host/internal/cpusched"
@@ -21,14 +22,17 @@ type waiter struct {
 
 // A start is a worker that is being started, with the slot that it will run in. If its
 // call has found another worker, the next waiter adopts the start, else the worker
-// becomes idle. So there are never more starts than calls that waited at once.
+// becomes idle. So there are never more starts than calls that waited at once. A start
+// whose turn comes while no call waits for it starts no process: of many callers that
+// begin at the same time the first few workers serve all.
 type start struct {
 	key    string
 	slot   sandbox.Slot // nil: it needs none
 	cancel context.CancelFunc
 	done   chan struct{} // closed at its end, if a call waits for it
 	by     *waiter       // the waiter; nil: none; the pool's mu guards it and the next
-	ended  bool          // it was cancelled
+	begun  bool          // its turn has come
+	ended  bool          // it was cancelled, or is not needed
 	w      *process
 	task   *cpusched.Task
 	err    error
@@ -37,6 +41,12 @@ type start struct {
 // startWorker starts a worker for a call that has its slot, and waits until the call
 // is in the queue of that worker or another. After an error the slot was released.
 func (m *Module) startWorker(ctx context.Context, s *waiter) error {
+	select {
+	case <-s.found: // a worker is free already
+		s.c.releaseSlot()
+		return nil
+	default:
+	}
 	k := m.adoptStart(s)
 	if k != nil {
 		s.c.releaseSlot()
@@ -66,20 +76,36 @@ func (m *Module) cancelStart(s *waiter, k *start) {
 func (m *Module) adoptStart(s *waiter) *start {
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()
-	at := slices.IndexFunc(m.orphans, func(k *start) bool { return k.key == s.key && s.c.canUse(k.slot, true) })
+	at := slices.IndexFunc(m.starting, func(k *start) bool {
+		return k.by == nil && !k.ended && k.key == s.key && s.c.canUse(k.slot, true)
+	})
 	if at < 0 {
 		return nil
 	}
-	k := m.orphans[at]
-	m.orphans = slices.Delete(m.orphans, at, at+1)
+	k := m.starting[at]
 	k.by = s
 	return k
+}
+
+// errNoWaiter is the error of a start that no call waited for.
+var errNoWaiter = errors.New("no call waits for the worker")
+
+// beginTurn begins the turn of a start, and reports whether a call waits for it.
+func (m *Module) beginTurn(k *start) bool {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	k.begun = true
+	k.ended = k.ended || k.by == nil
+	return !k.ended
 }
 
 // beginStart begins to start a worker in the slot of a call.
 func (m *Module) beginStart(ctx context.Context, s *waiter) *start {
 	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
 	k := &start{key: s.key, slot: s.c.inv.Slot, cancel: cancel, done: make(chan struct{}), by: s}
+	m.pool.mu.Lock()
+	m.starting = append(m.starting, k)
+	m.pool.mu.Unlock()
 	m.pool.tasks.Add(1) // the call itself holds one
 	m.starts.Go(func() {
 		defer m.pool.tasks.Done()
@@ -98,9 +124,7 @@ func (m *Module) finishStart(s *waiter, k *start) error {
 	select {
 	case <-k.done:
 	default:
-		if k.by = nil; !k.ended {
-			m.orphans = append(m.orphans, k)
-		}
+		k.by = nil
 		p.mu.Unlock()
 		return nil
 	}
@@ -123,12 +147,11 @@ func (m *Module) finishStart(s *waiter, k *start) error {
 // call went elsewhere, because Life has ended then.
 func (m *Module) runStart(ctx context.Context, k *start, mounts []jail.Mount) {
 	m.pool.discardIdle(func(i *idleWorker) bool { return i.module == m && i.w.key != k.key }) // with folders that are no longer granted
-	k.w, k.task, k.err = m.make(ctx, mounts)
+	k.w, k.task, k.err = m.make(ctx, k, mounts)
 	m.pool.mu.Lock()
+	m.starting = slices.DeleteFunc(m.starting, func(o *start) bool { return o == k })
 	left := k.by == nil
-	if left {
-		m.orphans = slices.DeleteFunc(m.orphans, func(o *start) bool { return o == k })
-	} else {
+	if !left {
 		close(k.done)
 	}
 	m.pool.mu.Unlock()

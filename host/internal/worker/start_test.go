@@ -100,6 +100,7 @@ func TestALateCancelDoesNotEndAnAdoptedStart(t *testing.T) {
 	first, second := &waiter{key: "k", c: &call{}}, &waiter{key: "k", c: &call{}}
 	cancelled := false
 	k := &start{key: "k", cancel: func() { cancelled = true }, by: first, done: make(chan struct{})}
+	s.m.starting = append(s.m.starting, k)
 	if err := s.m.finishStart(first, k); err != nil || s.m.adoptStart(second) != k {
 		t.Fatalf("it is not taken up: %v", err)
 	}

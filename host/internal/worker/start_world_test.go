@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -99,10 +100,15 @@ func (s *search) leaves() {
 	s.calls.Wait()
 }
 
-// seeks waits until n calls wait for a worker.
+// seeks waits until n calls wait for a worker, and until the turn of each start has come.
 func (s *search) seeks(n int32) {
 	s.t.Helper()
-	eventually(s.t, fmt.Sprint(n, " calls seek a worker"), func() bool { return s.m.waiting.Load() == n })
+	eventually(s.t, fmt.Sprint(n, " calls seek a worker"), func() bool {
+		p := s.m.pool
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return s.m.waiting.Load() == n && !slices.ContainsFunc(s.m.starting, func(k *start) bool { return !k.begun })
+	})
 }
 
 // placeless waits until n calls wait for a slot.

@@ -552,7 +552,7 @@ func TestSecretsStayInTheParent(t *testing.T) {
 	defer server.Close()
 	p := newPool(t, nil)
 	m := load(t, p, sandbox.Plugin{Name: "guest", Wasm: goGuest})
-	w, turn, err := m.start(t.Context(), nil)
+	w, turn, err := m.start(t.Context(), &start{by: &waiter{}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
