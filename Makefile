@@ -177,6 +177,12 @@ bench-streams: ## 1,000 streams at once: time to the first event, memory, what s
 	@$(GO) -C host/bench build -trimpath -o $(abspath bin)/benchloop ./loop
 	@bin/benchloop -streams 1000
 
+.PHONY: bench-results
+bench-results: build ## long results over MCP beside mark3labs/mcp-go and SQLite alone; polls; the first second (3 minutes, quiet machine, Go module proxy)
+	@$(GO) -C host/bench build -trimpath -o $(abspath bin)/benchresults ./results
+	@cd host/bench/results/testdata/peer && $(GO) build -trimpath -o $(abspath bin)/benchreportpeer .
+	@bin/benchresults $(if $(ROWS),-rows '$(ROWS)')
+
 .PHONY: sizes
 sizes: build ## build the same small tool in every language and print its size (takes all toolchains)
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; for l in go rust c assemblyscript js; do \

@@ -120,6 +120,7 @@ var levels = map[string]int{
 	"host/bench/context":             20,
 	"host/bench/engine":              20,
 	"host/bench/loop":                20,
+	"host/bench/results":             20,
 	"plugins":                        20,
 	"examples":                       21,
 	"host/internal/jsonedit":         2,
@@ -238,6 +239,7 @@ var allowed = map[string]map[string]string{
 		"github.com/extism/go-sdk":      "what it measures against",
 		"github.com/tetratelabs/wazero": "the settings of what it measures against",
 	},
+	"host/bench/results":           {"modernc.org/sqlite": "the database alone, beside which it measures"},
 	"host/bench/loop":              {"go.opentelemetry.io/otel": "the tracer, whose cost it measures"},
 	"plugins/read_data_from_excel": {"github.com/xuri/excelize/v2": "xlsx, inside the guest"},
 	"plugins/database": {

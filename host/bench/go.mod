@@ -13,6 +13,7 @@ require (
 	github.com/extism/go-sdk v1.7.1
 	github.com/tetratelabs/wazero v1.12.0
 	go.opentelemetry.io/otel/sdk v1.47.0
+	modernc.org/sqlite v1.61.1
 )
 
 require (
@@ -71,5 +72,4 @@ require (
 	modernc.org/libc v1.79.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
-	modernc.org/sqlite v1.61.1 // indirect
 )
