@@ -1,6 +1,8 @@
 package jail
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -37,6 +39,15 @@ func TestHiddenFilesAreNotRead(t *testing.T) {
 			if text, errno := slurp(v, name, sys.O_RDONLY); errno != sys.EPERM {
 				t.Errorf("write %v: %s: %q, %v", write, name, text, errno)
 			}
+			if st, errno := v.Stat(name); errno != 0 || st.Size != 0 || st.Mtim != 0 || st.Atim != 0 || st.Ctim != 0 {
+				t.Errorf("write %v: %s is described: %+v, %v", write, name, st, errno)
+			}
+		}
+		if st, errno := v.Lstat("sub/b"); errno != 0 || st.Size != 0 || st.Mtim != 0 {
+			t.Errorf("write %v: %+v, %v", write, st, errno)
+		}
+		if st, errno := v.Stat("a"); errno != 0 || st.Size != 5 || st.Mtim == 0 {
+			t.Errorf("a file beside them: %+v, %v", st, errno)
 		}
 		if text, errno := slurp(v, "a", sys.O_RDONLY); errno != 0 || text != "alpha" {
 			t.Errorf("a file beside them: %q, %v", text, errno)
@@ -228,6 +239,17 @@ func TestAnExchangedFolder(t *testing.T) {
 	}
 	if f, err := v.create("plain/made", os.O_CREATE|os.O_WRONLY); errnoOf(err) != sys.EPERM {
 		t.Errorf("a file: %v, %v", f, err)
+	}
+	p, err := v.parentOf("slot", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	if err := os.Symlink("data/new", filepath.Join(dir, "slot")); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := p.create(os.O_CREATE | os.O_WRONLY); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a file where a link leads: %v, %v", f, err)
 	}
 	entries, err := os.ReadDir(filepath.Join(dir, "data"))
 	if err != nil || len(entries) != 1 || entries[0].Name() != "archive.db" {

@@ -98,9 +98,29 @@ func (v *volume) create(name string, flag int) (f *os.File, err error) {
 		return v.root.OpenFile(name, flag, filePerm) // an error, or a folder
 	}
 	err = v.in(filepath.Join(place...), false, func(p *parent) (err error) {
-		f, err = p.root.OpenFile(p.base, flag, filePerm)
+		f, err = p.create(flag)
 		return err
 	})
+	return f, err
+}
+
+// creations is how often create looks again for an entry that appears and disappears.
+const creations = 3
+
+// create opens the entry, or creates it. It creates nothing where a link leads: a guest
+// can exchange the entry for a link after the check.
+func (p *parent) create(flag int) (f *os.File, err error) {
+	for range creations {
+		if flag&os.O_EXCL == 0 {
+			if f, err = p.root.OpenFile(p.base, flag&^os.O_CREATE, filePerm); !errors.Is(err, fs.ErrNotExist) {
+				return f, err
+			}
+		}
+		f, err = p.root.OpenFile(p.base, flag|os.O_EXCL, filePerm) // follows no link
+		if flag&os.O_EXCL != 0 || !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
 	return f, err
 }
 
@@ -111,15 +131,20 @@ func (v *volume) setTimes(name string, atim, mtim int64) error {
 		return fs.ErrPermission
 	}
 	return v.in(filepath.Join(place...), false, func(p *parent) error {
-		info, err := p.root.Lstat(p.base)
+		f, err := p.root.OpenFile(p.base, os.O_RDONLY|nonblock, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		info, err := f.Stat()
 		switch {
 		case err != nil:
 			return err
-		case info.Mode()&fs.ModeSymlink != 0: // the links were followed before
+		case v.veil.shut(f, info, true): // the entry was exchanged after the check
 			return fs.ErrPermission
 		}
 		st := wsys.NewStat_t(info)
-		return p.root.Chtimes(p.base, orTime(atim, st.Atim), orTime(mtim, st.Mtim))
+		return p.chtimes(f, orTime(atim, st.Atim), orTime(mtim, st.Mtim))
 	})
 }
 

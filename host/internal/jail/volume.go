@@ -144,21 +144,31 @@ func osFlag(flag sys.Oflag) int {
 }
 
 // Stat implements sys.FS.
-func (v *volume) Stat(name string) (wsys.Stat_t, sys.Errno) { return statBy(v.root.Stat, name) }
+func (v *volume) Stat(name string) (wsys.Stat_t, sys.Errno) { return v.stat(name, true) }
 
 // Lstat implements sys.FS.
-func (v *volume) Lstat(name string) (wsys.Stat_t, sys.Errno) { return statBy(v.root.Lstat, name) }
+func (v *volume) Lstat(name string) (wsys.Stat_t, sys.Errno) { return v.stat(name, false) }
 
-func statBy(stat func(string) (fs.FileInfo, error), name string) (wsys.Stat_t, sys.Errno) {
+// stat describes what a name leads to, with or without the last link. Of a hidden file
+// it tells that it is there, and neither how long it is nor when it was used.
+func (v *volume) stat(name string, last bool) (wsys.Stat_t, sys.Errno) {
 	name, errno := local(name)
 	if errno != 0 {
 		return wsys.Stat_t{}, errno
 	}
-	info, err := stat(name)
+	look := v.root.Lstat
+	if last {
+		look = v.root.Stat
+	}
+	info, err := look(name)
 	if err != nil {
 		return wsys.Stat_t{}, errnoOf(err)
 	}
-	return wsys.NewStat_t(info), 0
+	st := wsys.NewStat_t(info)
+	if v.veil != nil && !info.IsDir() && v.warded(name, last, v.veil.hidden) {
+		st.Size, st.Atim, st.Mtim, st.Ctim = 0, 0, 0, 0
+	}
+	return st, 0
 }
 
 // Readlink implements sys.FS. The target of a link that leads out stays
