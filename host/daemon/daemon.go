@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/access"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/approvals"
+	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/openai"
 	"github.com/weirhost/weir/host/daemon/openapi"
@@ -147,13 +148,13 @@ func (d *Daemon) Handler() http.Handler {
 		mux.HandleFunc(r.Pattern(), g.wrap(r.Handle))
 		auth[r.Pattern()] = r.Auth
 	}
-	return &access.Check{
+	return httpjson.Patient(&access.Check{
 		Setup: d.current, Hosts: append([]string{"localhost", "127.0.0.1", "::1"}, d.cfg.Hosts...), Next: mux, Refuse: writeProblem,
 		Auth: func(r *http.Request) openapi.Auth {
 			_, pattern := mux.Handler(r)
 			return auth[pattern]
 		},
-	}
+	})
 }
 
 // routes returns the routes of all subjects. Tests check the access rules of every one,

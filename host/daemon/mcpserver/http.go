@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -28,7 +27,6 @@ const (
 // ServeHTTP answers a request of a principal. The caller has checked whose it
 // is, and Host and Origin.
 func (s *Server) ServeHTTP(principal string, w http.ResponseWriter, r *http.Request) {
-	w = &patient{ResponseWriter: w, rc: http.NewResponseController(w)}
 	u, err := s.user(principal)
 	if err != nil {
 		refuse(w, http.StatusServiceUnavailable, err.Error())
@@ -181,23 +179,3 @@ func refuse(w http.ResponseWriter, status int, text string) {
 	w.WriteHeader(status)
 	_, _ = w.Write(failure("null", jsonrpc.CodeInvalidRequest, text)) // the client is gone if this fails
 }
-
-// slowClient is how long one write may block before the client is given up.
-const slowClient = 15 * time.Second
-
-// patient is a writer that waits for a slow client, and not for ever.
-type patient struct {
-	http.ResponseWriter
-	rc *http.ResponseController
-}
-
-func (p *patient) Write(b []byte) (int, error) {
-	_ = p.rc.SetWriteDeadline(time.Now().Add(slowClient)) // unsupported by some test writers
-	return p.ResponseWriter.Write(b)
-}
-
-// Unwrap lets http.ResponseController through.
-func (p *patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
-
-// Flush implements http.Flusher, which the SDK asks for.
-func (p *patient) Flush() { _ = p.rc.Flush() }

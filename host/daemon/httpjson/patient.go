@@ -1,0 +1,63 @@
+package httpjson
+
+import (
+	"io"
+	"net/http"
+	"time"
+)
+
+const (
+	// bodyTime is how long a client may need to send a body.
+	bodyTime = 5 * time.Minute
+	// unreadTime is how long one write to a client may block.
+	unreadTime = 15 * time.Second
+)
+
+// Patient returns a handler that waits for slow clients, and not forever: a body that
+// does not come and an answer that stays unread end the request.
+func Patient(next http.Handler) http.Handler { return patientFor(next, bodyTime, unreadTime) }
+
+func patientFor(next http.Handler, body, unread time.Duration) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rc := http.NewResponseController(w)
+		_ = rc.SetWriteDeadline(time.Time{}) // that of the request before; some test writers have none
+		if r.Body != nil && r.Body != http.NoBody {
+			_ = rc.SetReadDeadline(time.Now().Add(body))
+			r.Body = &timedBody{r.Body, rc}
+		}
+		next.ServeHTTP(&timedWriter{w, rc, unread}, r)
+	})
+}
+
+// A timedBody ends its deadline with the body: what the server reads after it is how it
+// learns that the client disconnects.
+type timedBody struct {
+	io.ReadCloser
+	rc *http.ResponseController
+}
+
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		_ = b.rc.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}
+
+// A timedWriter bounds each write.
+type timedWriter struct {
+	http.ResponseWriter
+	rc     *http.ResponseController
+	unread time.Duration
+}
+
+func (t *timedWriter) Write(b []byte) (int, error) {
+	_ = t.rc.SetWriteDeadline(time.Now().Add(t.unread))
+	return t.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController through.
+func (t *timedWriter) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+// Flush implements http.Flusher, which the SDK of MCP asks for.
+func (t *timedWriter) Flush() { _ = t.rc.Flush() }
