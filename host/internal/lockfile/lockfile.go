@@ -160,14 +160,20 @@ type Store struct{ File, Copies string }
 
 // Load reads the lock file. A missing file is an empty lock. The error is an *Error.
 func (s Store) Load() (*Lock, error) {
+	info, err := os.Stat(s.File)
+	switch {
+	case err != nil: // reading it reports the error
+	case !info.Mode().IsRegular():
+		return nil, s.damaged(tool.Textf("it is not a regular file"))
+	case info.Size() > maxBytes:
+		return nil, s.damaged(tool.Textf("it is %d bytes long", info.Size()))
+	}
 	text, err := os.ReadFile(s.File)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &Lock{Schema: Schema, Plugins: map[string]*Entry{}}, nil
 	case err != nil:
 		return nil, &Error{tool.Textf("%s cannot be read: %s", s.File, cause(err)), tool.Textf("let the user that runs weir read it")}
-	case len(text) > maxBytes:
-		return nil, s.damaged(tool.Textf("it is %d bytes long", len(text)))
 	}
 	l, ok := decodeKnown(text)
 	if !ok {

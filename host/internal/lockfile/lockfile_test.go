@@ -151,6 +151,28 @@ func TestErrorsHaveAFix(t *testing.T) {
 	}
 }
 
+// A lock file that is no file, or is very long, is refused before it is read.
+func TestALockThatIsNoFileIsDamaged(t *testing.T) {
+	for what, put := range map[string]func(file string) error{
+		"a folder":   func(file string) error { return os.Mkdir(file, 0o700) },
+		"very long":  func(file string) error { return errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, 1<<40)) },
+		"a device":   func(file string) error { return os.Symlink(os.DevNull, file) },
+		"an endless": func(file string) error { return os.Symlink("/dev/zero", file) },
+		"a long link": func(file string) error {
+			return errors.Join(os.WriteFile(file+".x", nil, 0o600), os.Truncate(file+".x", 1<<40), os.Symlink(file+".x", file))
+		},
+	} {
+		s := newStore(t)
+		if err := put(s.File); err != nil {
+			t.Logf("%s: %v", what, err) // no such thing on this system
+			continue
+		}
+		if l, err := s.Load(); err == nil || !strings.Contains(err.Error(), "is damaged") {
+			t.Errorf("%s: %v, %v", what, l, err)
+		}
+	}
+}
+
 func TestCopies(t *testing.T) {
 	s := newStore(t)
 	l := &Lock{}

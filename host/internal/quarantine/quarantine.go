@@ -28,6 +28,9 @@ import (
 // the module counts as the cause.
 const MaxTries = 2
 
+// maxBytes is the size limit of the file.
+const maxBytes = 16 << 20
+
 // An Entry is a module that is being compiled for the first time, or that could not be
 // compiled.
 type Entry struct {
@@ -63,6 +66,10 @@ type List struct {
 func Open(file string, log hclog.Logger) (*List, error) {
 	q := &List{file: file, entries: map[string]Entry{}}
 	if file == "" {
+		return q, nil
+	}
+	if info, err := os.Stat(file); err == nil && (!info.Mode().IsRegular() || info.Size() > maxBytes) {
+		q.putAside(log, errors.New("it is no regular file, or too long"))
 		return q, nil
 	}
 	text, err := os.ReadFile(file)

@@ -60,3 +60,29 @@ func TestADamagedQuarantineIsMovedAside(t *testing.T) {
 		}
 	}
 }
+
+// A list that is no file, or is very long, is moved aside before it is read.
+func TestAQuarantineThatIsNoFileIsMovedAside(t *testing.T) {
+	for what, put := range map[string]func(file string) error{
+		"a folder":   func(file string) error { return os.Mkdir(file, 0o700) },
+		"very long":  func(file string) error { return errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, 1<<40)) },
+		"an endless": func(file string) error { return os.Symlink("/dev/zero", file) },
+	} {
+		file := filepath.Join(t.TempDir(), "quarantine.json")
+		if err := put(file); err != nil {
+			t.Logf("%s: %v", what, err) // no such thing on this system
+			continue
+		}
+		q, err := Open(file, hclog.NewNullLogger())
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		if err := q.Begin("abc", "p"); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if _, err := os.Lstat(file + ".bad"); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
