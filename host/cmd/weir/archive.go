@@ -152,7 +152,7 @@ func archiveExportCmd(c *cli) *cobra.Command {
 				return usagef("`weir archive list --json` tells the conversation of each result", "--conversation ID is missing")
 			}
 			return c.ofConversation(cmd.Context(), conversation, func(cl *session, path string) error {
-				return c.download(cmd.Context(), cl, path+"/export", c.Out)
+				return c.download(cmd.Context(), cl, path+"/export", c.Texts())
 			})
 		},
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -90,39 +89,10 @@ func conversationShowCmd(c *cli) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.download(cmd.Context(), cl, path+"/export?"+q.Encode(), plainWriter{c.Out})
+				return c.download(cmd.Context(), cl, path+"/export?"+q.Encode(), &term.Cleaner{W: c.Out, Clean: term.Plain})
 			})
 		},
 	}
-}
-
-// plainWriter keeps what a text holds from steering a terminal. Characters may
-// be split between writes: each ends with a line.
-type plainWriter struct{ w io.Writer }
-
-// ReadFrom copies line by line.
-func (p plainWriter) ReadFrom(r io.Reader) (n int64, err error) {
-	lines := bufio.NewReader(r)
-	for {
-		line, err := lines.ReadString('\n')
-		m, werr := io.WriteString(p.w, term.Plain(line))
-		n += int64(m)
-		switch {
-		case werr != nil:
-			return n, werr
-		case err == io.EOF:
-			return n, nil
-		case err != nil:
-			return n, err
-		}
-	}
-}
-
-func (p plainWriter) Write(b []byte) (int, error) {
-	if _, err := io.WriteString(p.w, term.Plain(string(b))); err != nil {
-		return 0, err
-	}
-	return len(b), nil
 }
 
 // download writes what a route answers, as it comes.
@@ -132,13 +102,18 @@ func (c *cli) download(ctx context.Context, cl *session, path string, to io.Writ
 		return err
 	}
 	defer resp.Body.Close()
-	if !term.IsTerminal(to) { // where the text itself shows how far it is
+	cleaner, cleans := to.(*term.Cleaner)
+	if !cleans && !term.IsTerminal(to) { // where the text itself shows how far it is
 		what := c.Sprintf("exporting")
 		tell, done := c.Progress(what)
 		defer done()
 		to = &progressWriter{w: to, every: 1 << 20, tell: func(n int) { tell(what + " · " + term.Size(n)) }}
 	}
-	if _, err := io.Copy(to, resp.Body); err != nil {
+	_, err = io.Copy(to, resp.Body)
+	if cleans && err == nil {
+		err = cleaner.Flush()
+	}
+	if err != nil {
 		return msg.Errorf("the export broke off; what was written is not everything")
 	}
 	return nil
@@ -238,7 +213,7 @@ func conversationExportCmd(c *cli) *cobra.Command {
 			return c.ofConversation(cmd.Context(), args[0], func(cl *session, path string) error {
 				path += "/export?" + q.Encode()
 				if file == "" {
-					return c.download(cmd.Context(), cl, path, c.Out)
+					return c.download(cmd.Context(), cl, path, c.Texts())
 				}
 				return c.downloadTo(cmd.Context(), cl, path, file)
 			})

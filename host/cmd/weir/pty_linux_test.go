@@ -311,3 +311,33 @@ func waitFor(t *testing.T, done func() bool) {
 		}
 	}
 }
+
+// What others wrote cannot steer or hide anything on a terminal; another program gets
+// it as it is.
+func TestTextsOfOthersAtATerminal(t *testing.T) {
+	raw := "x\u202ey\u200bz " + strings.Repeat("and more ", 200)
+	dir, work := penHome(t, scripted(t, raw))
+	if err := weir(t, dir, "ask", "-q", "anything").Run(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(work, "a.txt"), []byte(raw), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"call", "read_note", "path=a.txt"}, {"--json", "call", "read_note", "path=a.txt"}, {"archive", "show", "last"}, {"archive", "grep", "last", "more"},
+		{"conversation", "export", "last", "--archives"}, {"conversation", "export", "last", "--format", "markdown", "--archives"}, {"archive", "export", "--conversation", "last"},
+	} {
+		p := openPTY(t)
+		cmd := weir(t, dir, args...)
+		cmd.Stdout = p.slave
+		if err := cmd.Run(); err != nil {
+			t.Errorf("%s: %v", args, err)
+		}
+		if shown := p.until(`y\u200bz`); !strings.HasSuffix(shown, `x\u202ey\u200bz`) || strings.ContainsAny(shown, "\u202e\u200b") {
+			t.Errorf("%s: %q", args, shown)
+		}
+		if piped, err := weir(t, dir, args...).Output(); err != nil || !strings.Contains(string(piped), "x\u202ey\u200bz") {
+			t.Errorf("%s into a pipe: %v, %.300q", args, err, piped)
+		}
+	}
+}

@@ -46,7 +46,7 @@ func ShowArchive(ctx context.Context, p *term.Printer, from *client.Client, give
 		if done || err != nil {
 			return uuid, err
 		}
-		fmt.Fprint(p.Out, page.Text)
+		fmt.Fprint(p.Texts(), page.Text)
 		if page.Next == 0 {
 			if !strings.HasSuffix(page.Text, "\n") {
 				fmt.Fprintln(p.Out)

@@ -64,7 +64,7 @@ func (p *Printer) Label(word string, width int) string {
 
 // Print writes v as indented JSON to standard output.
 func (p *Printer) Print(v any) {
-	enc := json.NewEncoder(p.Out)
+	enc := json.NewEncoder(p.Texts())
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	_ = enc.Encode(v) // standard output is closed: there is no other place to report it
