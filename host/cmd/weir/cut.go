@@ -96,6 +96,8 @@ func (k cutRun) check(c *cli) error {
 		return usagef(fmt.Sprintf("give %d or more: the notice alone takes %d", tool.MinMaxChars, tool.NoticeChars), "--max-chars is %d", g.MaxChars)
 	case g.MaxLines != 0 && g.MaxLines < 2:
 		return usagef("give 2 or more: the notice takes one", "--max-lines is %d", g.MaxLines)
+	case g.KeepContext < 0:
+		return usagef("give a number of lines; 0 shows only the lines that match", "--keep-context is %d", g.KeepContext)
 	case !g.Strategy.Valid():
 		return usagef("use "+strategies, "--strategy is %q", g.Strategy)
 	case !(g.Head >= 0 && g.Tail >= 0 && g.Head+g.Tail <= 1):

@@ -46,6 +46,9 @@ func check(s *Settings, bad report) {
 		if t.Rate != nil && t.Rate.PerMinute < 0 {
 			bad(tool.Textf("per_minute is %d", t.Rate.PerMinute), tool.Textf("write the most calls per minute; 0 means no limit"), "tools", name, "rate", "per_minute")
 		}
+		if t.Context < 0 {
+			bad(tool.Textf("keep_context is %d", t.Context), tool.Textf("write a number of lines; 0 shows only the lines that match"), "tools", name, "keep_context")
+		}
 		if t.Trigger < 0 {
 			bad(tool.Textf("trigger_threshold is %d", t.Trigger), tool.Textf("write a number of characters; 0 means that of [summarize]"), "tools", name, "trigger_threshold")
 		}

@@ -90,8 +90,8 @@ func TestRateCacheAndThresholdOfATool(t *testing.T) {
 	if c := set["c"]; c.PerMinute != nil || c.CacheTTL != nil || c.SummariseOver != 0 {
 		t.Errorf("c: %+v", c)
 	}
-	_, faults = Parse("tools.toml", "[tools.a]\nrate = { per_minute = -1 }\ntrigger_threshold = -1\n")
-	if len(faults) != 2 {
+	_, faults = Parse("tools.toml", "[tools.a]\nrate = { per_minute = -1 }\ntrigger_threshold = -1\nkeep_context = -1\n")
+	if len(faults) != 3 {
 		t.Errorf("%v", faults)
 	}
 }
