@@ -1,12 +1,14 @@
 package chat
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // ExplainText describes what was sent to the model for a question, which results
@@ -21,7 +23,7 @@ func ExplainText(p *term.Printer, t api.Trace) string {
 	outf("What was sent (tokens are estimates)")
 	outf("  to %s, tools called by %s, %s", limit.Visible(t.Model), t.Mode, window)
 	if t.Limit > 0 {
-		outf("  at most %s characters of one result, decided by: %s", term.Grouped(t.Limit), t.Why)
+		outf("  at most %s characters of one result, decided by: %s", term.Grouped(t.Limit), whyText(t))
 	}
 	for _, g := range t.Limits {
 		outf("  %s characters (%v; otherwise %s, %v): %s", term.Grouped(g.Chars), layerText(g.By), term.Grouped(g.Next), layerText(g.NextBy), limit.Visible(strings.Join(g.Tools, ", ")))
@@ -133,4 +135,17 @@ func tokensSaved(t api.Trace, chars int) int {
 		return 0
 	}
 	return int(float64(most.Results) / float64(t.ShownChars) * float64(chars))
+}
+
+// whyText returns the reason for the limit of a trace, which keeps it in English, as a
+// sentence for any reader.
+func whyText(t api.Trace) tool.Text {
+	configured := new(int)
+	if n, _ := fmt.Sscanf(t.Why, "max_tool_result_length = %d", configured); n == 0 {
+		configured = nil
+	}
+	if _, why := limit.Agent(configured, t.Window); why.String() == t.Why {
+		return why
+	}
+	return tool.Text{Format: t.Why}
 }
