@@ -91,8 +91,8 @@ func (c *cli) askOnce(ctx context.Context, a askFlags, args []string) error {
 		if a.Conversation, err = cl.Conversation(ctx, a.Conversation); err != nil {
 			return err
 		}
-		if !a.quiet {
-			c.tellPlace(cl)
+		if err := c.checkPlace(ctx, cl, "", a.quiet); err != nil {
+			return err
 		}
 		if a.wait && cl.local {
 			return usagef("start `weir serve` first", "--wait is for a running daemon: only there can `weir approvals` answer")

@@ -24,6 +24,9 @@ func callCmd(c *cli) *cobra.Command {
 		Example: "  weir call calculator '{\"expression\":\"2^64\"}'\n  weir call grep_search pattern=ErrTimeout",
 		Args:    argCount(1, -1, "a tool and its arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if locale == "" {
+				locale = string(c.language())
+			}
 			if locale != string(tool.En) && locale != string(tool.Zh) {
 				return usagef("use en or zh", "--locale is %q", locale)
 			}
@@ -32,7 +35,9 @@ func callCmd(c *cli) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				c.tellPlace(cl)
+				if err := c.checkPlace(cmd.Context(), cl, args[0], false); err != nil {
+					return err
+				}
 				if conversation, err = cl.Conversation(cmd.Context(), conversation); err != nil {
 					return err
 				}
@@ -46,7 +51,7 @@ func callCmd(c *cli) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&conversation, "conversation", "", "keep the whole result in the conversation with this `ID` (default: one for calls alone)")
-	cmd.Flags().StringVar(&locale, "locale", "en", "the language of notices and errors: en or zh")
+	cmd.Flags().StringVar(&locale, "locale", "", "the language of notices and errors, en or zh (default: yours)")
 	return cmd
 }
 
@@ -54,7 +59,7 @@ func (c *cli) showResult(res api.ToolCallResult) error {
 	if c.JSON {
 		c.Print(res)
 	} else {
-		fmt.Fprintln(c.Out, strings.TrimRight(res.Text, "\n"))
+		fmt.Fprintln(c.Texts(), strings.TrimRight(res.Text, "\n"))
 		fmt.Fprintln(c.Err, res.Line)
 		if res.KeptUUID != "" && res.Layer != "" {
 			c.errf("the whole: weir archive show %s\n", res.KeptUUID)

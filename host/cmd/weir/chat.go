@@ -33,7 +33,9 @@ func chatCmd(c *cli) *cobra.Command {
 			return chat.Run(cmd.Context(), c.Printer, o, func(ctx context.Context, use func(*client.Client, string) error) error {
 				return c.withClient(ctx, func(cl *session) error {
 					s = cl
-					c.tellPlace(cl)
+					if err := c.checkPlace(ctx, cl, "", false); err != nil {
+						return err
+					}
 					return use(cl.Client, cl.at.Workspace)
 				})
 			})

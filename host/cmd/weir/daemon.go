@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/client"
+	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/plugincmd"
 	"github.com/weirhost/weir/sdk/tool"
@@ -66,37 +68,66 @@ func (c *cli) refused(s *session) error {
 }
 
 // connect returns a client of the running daemon, or of one that is opened for this
-// command. The caller must close it.
+// command. The caller must close it. While another command starts or ends with the data
+// folder, connect waits for it.
 func (c *cli) connect(ctx context.Context) (*session, error) {
-	s, _, err := c.find(ctx)
-	if s != nil || err != nil {
-		return s, err
-	}
-	a, err := c.open(ctx, c.options())
-	if err != nil {
-		return nil, err
+	var a *app.App
+	for end := time.Now().Add(joinTime); a == nil; {
+		s, _, err := c.find(ctx)
+		if s != nil || err != nil {
+			return s, err
+		}
+		if a, err = c.open(ctx, c.options()); err != nil && !c.busy(ctx, err, end) {
+			return nil, err
+		}
 	}
 	if err := a.Host.WaitServers(ctx); err != nil {
 		a.Close()
 		return nil, err
 	}
-	s = &session{Client: client.InProcess(a.Daemon.Handler(), a.Token, a.Close), at: a.Address(""), local: true, warm: a.Host.Warm}
+	s := &session{Client: client.InProcess(a.Daemon.Handler(), a.Token, a.Close), at: a.Address(""), local: true, warm: a.Host.Warm}
 	s.SetLanguage(string(c.language()))
 	return s, nil
 }
 
-// tellPlace says which folder the tools of a running daemon see, and which
-// configuration holds, where a reader would expect those of the current folder.
-func (c *cli) tellPlace(s *session) {
+// busy reports whether to look again for a daemon, after a pause: err says that another
+// command holds the data folder, and end has not passed. It says once what is waited for.
+func (c *cli) busy(ctx context.Context, err error, end time.Time) bool {
+	if _, ok := errors.AsType[*app.BusyError](err); !ok || time.Now().After(end) {
+		return false
+	}
+	if !c.waited {
+		c.waited = true
+		c.errf("weir: waiting for another weir command that uses the data folder, perhaps a daemon that starts\n")
+	}
+	select {
+	case <-time.After(app.LockTimeout / 5):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// checkPlace returns an error if tools of a running daemon would read another folder than
+// the current one. name is the tool that is called; empty: any may be. Unless quiet, it
+// says which folder the tools see, and which configuration holds, where a reader would
+// expect those of the current folder.
+func (c *cli) checkPlace(ctx context.Context, s *session, name string, quiet bool) error {
 	if s.local || s.at.Workspace == "" {
-		return
+		return nil
 	}
-	if s.at.Workspace != c.source().WorkspaceIn(c.Lookup) {
-		c.errf("weir: a daemon answers; its tools see the folder %s\n", s.at.Workspace)
+	if s.at.Workspace != c.source().WorkspaceIn(c.Lookup) && plugincmd.SeesWorkspace(ctx, s, name) {
+		if err := c.source().Misplaced(s.at); err != nil {
+			return err
+		}
+		if !quiet {
+			c.errf("weir: a daemon answers; its tools see the folder %s\n", s.at.Workspace)
+		}
 	}
-	if p, err := c.findPaths(); err == nil && p.Config != "" && p.Config != s.at.Config {
+	if p, err := c.findPaths(); err == nil && !quiet && p.Config != "" && p.Config != s.at.Config {
 		c.errf("weir: a daemon answers; %s is not its configuration\n", p.Config)
 	}
+	return nil
 }
 
 // A runner is what a cobra.Command runs.

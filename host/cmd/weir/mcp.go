@@ -54,8 +54,8 @@ func (c *cli) mcp(ctx context.Context) error {
 	return mcpbridge.Run(ctx, in, out, join, func() { c.errf("weir: the daemon has stopped; looking for another one\n") })
 }
 
-// joinTime bounds how long another command may hold the lock of the data folder
-// while it starts or ends.
+// joinTime bounds how long a command waits for another one that holds the lock of the
+// data folder.
 const joinTime = 20 * time.Second
 
 // join connects to a daemon, or makes this process one. Clients start several of
@@ -66,7 +66,11 @@ func (c *cli) join(ctx context.Context, p config.Paths) (*mcpbridge.Peer, error)
 	o.Stays = true
 	for {
 		if cl := c.running(ctx, p); cl != nil {
-			if err := c.refused(cl); err != nil {
+			err := c.refused(cl)
+			if err == nil {
+				err = c.checkPlace(ctx, cl, "", false)
+			}
+			if err != nil {
 				return nil, err
 			}
 			s, err := cl.MCP(ctx)

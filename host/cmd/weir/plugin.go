@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -137,16 +134,7 @@ func pluginCmd(c *cli) *cobra.Command {
 			if len(out.Plugins) == 0 {
 				return c.noPlugins()
 			}
-			c.Table("PLUGIN\tVERSION\tSTATE\tTOOLS\tWHY", func(w io.Writer) {
-				for _, p := range out.Plugins {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, c.text(string(p.State)), term.OneLine(strings.Join(p.Tools, " "), 80), term.OneLine(c.pluginCommands().Sentence(plugincmd.Why(p)), 100))
-				}
-			})
-			for _, p := range out.Plugins {
-				if why, fix := plugincmd.Why(p), plugincmd.Fix(p); !fix.IsZero() {
-					fmt.Fprintf(c.Out, "\n%s: %s\n  → %s\n", p.Name, c.pluginCommands().Sentence(why), c.pluginCommands().Sentence(fix))
-				}
-			}
+			c.pluginCommands().ShowList(out.Plugins)
 			return nil
 		}),
 	}, warmCmd(c), retryCmd(c), reloadPluginsCmd(c), packCmd(c), validateCmd(c), pluginNewCmd(c), pluginBuildCmd(c), pluginDevCmd(c), pluginTestCmd(c), pluginBenchCmd(c))

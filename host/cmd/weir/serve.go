@@ -175,7 +175,8 @@ func (c *cli) tellPlugins(plugins []plugin.Info) {
 	}
 	c.errf("  tools   %d ready: %s\n", len(ready), textOf(term.OneLine(plugincmd.Names(ready), 200)))
 	waiting := 0
-	for _, p := range plugins {
+	few, left := plugincmd.Few(plugins)
+	for _, p := range few {
 		switch {
 		case p.State == plugin.Pending || p.State == plugin.Ready && p.Pending != nil:
 			waiting++
@@ -187,6 +188,9 @@ func (c *cli) tellPlugins(plugins []plugin.Info) {
 		if fix := plugincmd.Fix(p); !fix.IsZero() {
 			fmt.Fprintf(c.Err, "                   → %s\n", c.pluginCommands().Sentence(fix))
 		}
+	}
+	if left > 0 {
+		c.errf("          %d more are refused: `weir --json plugin list` lists them with the reasons\n", left)
 	}
 	if waiting > 0 {
 		c.errf("  waiting %d plugins: `weir plugin list` says for what\n", waiting)

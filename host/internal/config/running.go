@@ -45,6 +45,18 @@ func (o Source) Refused(a client.Address) error {
 	return nil
 }
 
+// Misplaced returns an error if a command of this source is for a folder that is not
+// the workspace of a running daemon and not inside it: tools would read other files than
+// the caller means.
+func (o Source) Misplaced(a client.Address) error {
+	here := o.WorkspaceIn(o.Lookup)
+	if a.Workspace == "" || contains(a.Workspace, here) {
+		return nil
+	}
+	return msg.Usagef("", "the tools of the running daemon see the folder %s, not %s", a.Workspace, here).
+		WithHint("run the command in %s, add --workspace %s if you mean that folder, or stop the daemon (process %d) first", a.Workspace, a.Workspace, a.PID)
+}
+
 // absolute is filepath.Abs with the links of the path followed, where that works.
 func absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {

@@ -3,6 +3,8 @@ package plugincmd
 import (
 	"context"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -66,6 +68,23 @@ func Path(name, what string) string {
 		path += "/" + what
 	}
 	return path
+}
+
+// SeesWorkspace reports whether a tool may read the folder /workspace. Name is empty if
+// any tool counts. If the daemon does not list its plugins, SeesWorkspace returns true.
+func SeesWorkspace(ctx context.Context, d term.Getter, name string) bool {
+	var list struct {
+		Plugins []plugin.Info `json:"plugins"`
+	}
+	if d.Get(ctx, "/api/plugins", &list) != nil {
+		return true
+	}
+	return slices.ContainsFunc(list.Plugins, func(p plugin.Info) bool {
+		return p.State == plugin.Ready && (name == "" || slices.Contains(p.Tools, name)) &&
+			slices.ContainsFunc(p.Asks, func(a plugin.Ask) bool {
+				return a.Kind == "path" && a.Granted && (strings.HasPrefix(a.What, "/workspace ") || strings.HasPrefix(a.What, "/workspace/"))
+			})
+	})
 }
 
 // textOf is an argument of a format that is a sentence itself.

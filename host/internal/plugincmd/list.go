@@ -3,12 +3,51 @@ package plugincmd
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
+
+// maxInvalid is how many invalid plugins are shown one by one: a folder may hold a
+// thousand files that are none.
+const maxInvalid = 5
+
+// Few returns the plugins without most of the invalid ones, and how many it left out.
+func Few(plugins []plugin.Info) (few []plugin.Info, left int) {
+	invalid := 0
+	for _, p := range plugins {
+		if p.State == plugin.Invalid {
+			if invalid++; invalid > maxInvalid {
+				left++
+				continue
+			}
+		}
+		few = append(few, p)
+	}
+	return few, left
+}
+
+// ShowList prints a table of plugins, and what keeps some of them out.
+func (c *Commands) ShowList(plugins []plugin.Info) {
+	few, left := Few(plugins)
+	c.Table("PLUGIN\tVERSION\tSTATE\tTOOLS\tWHY", func(w io.Writer) {
+		for _, p := range few {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, c.text(string(p.State)), term.OneLine(strings.Join(p.Tools, " "), 80), term.OneLine(c.Sentence(Why(p)), 100))
+		}
+	})
+	for _, p := range few {
+		if why, fix := Why(p), Fix(p); !fix.IsZero() {
+			fmt.Fprintf(c.Out, "\n%s: %s\n  → %s\n", p.Name, c.Sentence(why), c.Sentence(fix))
+		}
+	}
+	if left > 0 {
+		c.Outf("\n%d more are refused: `weir --json plugin list` lists them with the reasons\n", left)
+	}
+}
 
 // ShowState prints the state of a plugin in one line or two.
 func (c *Commands) ShowState(r plugin.Review) {

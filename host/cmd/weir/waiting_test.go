@@ -1,0 +1,44 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/app"
+	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/term"
+)
+
+// A command that begins while a daemon starts, or while another command ends, waits for
+// it and says so.
+func TestACommandWaitsForAnother(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	env := func(name string) (string, bool) { return dir, name == "HOME" }
+	p, err := config.Source{Data: "data", Env: env}.Paths()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := app.Lock(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out locked
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(t.Context(), []string{"--data", filepath.Join(dir, "data"), "conversation", "list"}, term.Env{In: strings.NewReader(""), Out: &out, Err: &out, Lookup: env})
+	}()
+	for began := time.Now(); !strings.Contains(out.String(), "waiting for another weir command"); time.Sleep(10 * time.Millisecond) {
+		if len(ended) > 0 || time.Since(began) > time.Minute {
+			t.Fatal("it does not wait: " + out.String())
+		}
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if code := <-ended; code != 0 || !strings.Contains(out.String(), "there are no conversations") {
+		t.Errorf("exit %d: %s", code, out.String())
+	}
+}
