@@ -94,10 +94,15 @@ func (p *parser) typedContext(i int, format marker.Format) confirm {
 	if p.doc && format == marker.FormatFence {
 		return atEnd
 	}
-	if prose.InBrackets(p.before(i)) {
+	before := p.before(i)
+	if prose.InBrackets(before) {
 		return declined
 	}
-	lead, introduced := prose.LeadIn(strings.TrimRight(p.before(i), " \t\r\n*_-`"))
+	before = strings.TrimRight(before, " \t\r\n*_-`")
+	if !strings.HasSuffix(before, ":") && !strings.HasSuffix(before, "：") {
+		return atOnce
+	}
+	lead, introduced := prose.LeadIn(before)
 	if introduced && (prose.IsExample(lead) || prose.NamesForm(lead)) {
 		return atEnd
 	}

@@ -3,7 +3,6 @@ package parse
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/weirhost/weir/agent/parse/internal/lex"
@@ -210,7 +209,7 @@ func (p *parser) finishItem(it *item, end int, cut bool) {
 	if len(rs) == 0 {
 		reason, detail := ReasonNoName, ""
 		if it.kind != itemObject || !json.Valid(p.buf[it.open:end]) {
-			reason, detail = ReasonBadJSON, jsonError(p.buf[it.open:end])
+			reason, detail = ReasonBadJSON, value.Break(p.buf[it.open:end])
 		}
 		p.fail(it, end, reason, detail)
 		return
@@ -239,22 +238,6 @@ func (p *parser) endsCleanly(it *item, end int) lex.Status {
 		return lex.No
 	}
 	return lex.Done
-}
-
-// jsonError says in one line where strict JSON breaks.
-func jsonError(b []byte) string {
-	var v json.RawMessage
-	err := json.Unmarshal(b, &v)
-	if err == nil {
-		return ""
-	}
-	at := len(b)
-	if s, ok := err.(*json.SyntaxError); ok {
-		at = min(int(s.Offset), len(b))
-	}
-	from := max(0, at-24)
-	near := strings.ToValidUTF8(string(b[from:at]), "")
-	return fmt.Sprintf("byte %d, after %q", at, near)
 }
 
 // fail gives up an item. After a marker it is reported; in a list it is

@@ -8,7 +8,6 @@ import (
 	"github.com/weirhost/weir/agent/parse/internal/lex"
 	"github.com/weirhost/weir/agent/parse/internal/lookahead"
 	"github.com/weirhost/weir/agent/parse/internal/marker"
-	"github.com/weirhost/weir/agent/parse/internal/prose"
 )
 
 // open looks whether a call, a thought or a fence begins at i, and enters it.
@@ -70,7 +69,7 @@ func (p *parser) openToken(tok marker.Token, i int, atLine bool) lex.Status {
 	case marker.RoleHarmony:
 		return p.openHeader(tok, i)
 	case marker.RoleOpen, marker.RoleInvoke:
-		if !p.mentions && i > 0 && i > p.out-lookback && prose.IsQuoted(p.before(i)) || !p.mayCall(i) {
+		if !p.mentions && p.isQuoted(i) || !p.mayCall(i) {
 			return lex.No
 		}
 		if !p.beginGroup(i, i, tok.Format) {
@@ -182,7 +181,7 @@ func (p *parser) openPrompt(i int) lex.Status {
 		p.drop(end + 1)
 		p.mode, p.pos = inLine, end+1
 		return lex.Done
-	case b[k] != '{' || p.t.Find(name) == nil || !p.mayCall(i) || !p.mentions && prose.IsQuoted(p.before(i)) || !p.beginMarked(i, from, marker.FormatNameJSON):
+	case b[k] != '{' || p.t.Find(name) == nil || !p.mayCall(i) || !p.mentions && p.isQuoted(i) || !p.beginMarked(i, from, marker.FormatNameJSON):
 		return lex.No
 	}
 	return lex.Done

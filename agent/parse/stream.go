@@ -3,6 +3,7 @@ package parse
 import (
 	"unicode/utf8"
 
+	"github.com/weirhost/weir/agent/parse/internal/prose"
 	"github.com/weirhost/weir/agent/parse/internal/toolset"
 )
 
@@ -229,3 +230,13 @@ func (p *parser) before(i int) string {
 	n := p.prose + i - p.out
 	return string(p.buf[max(0, i-min(n, lookback)):i])
 }
+
+// isQuoted reports whether a quotation mark is in front of offset i.
+func (p *parser) isQuoted(i int) bool {
+	n := p.prose + i - p.out
+	return i > 0 && prose.IsQuoted(string(p.buf[max(0, i-min(n, maxQuote)):i]))
+}
+
+// maxQuote is how far before a call its quotation mark may be, in bytes: a tag's or a
+// word's length, and spaces.
+const maxQuote = 64

@@ -5,7 +5,10 @@
 package value
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -123,4 +126,20 @@ func appendString(b []byte, s string) []byte {
 		i++
 	}
 	return append(b, '"')
+}
+
+// Break says in one line where strict JSON breaks, or nothing.
+func Break(b []byte) string {
+	var v json.RawMessage
+	err := json.Unmarshal(b, &v)
+	if err == nil {
+		return ""
+	}
+	at := len(b)
+	if s, ok := err.(*json.SyntaxError); ok {
+		at = min(int(s.Offset), len(b))
+	}
+	from := max(0, at-24)
+	near := strings.ToValidUTF8(string(b[from:at]), "")
+	return fmt.Sprintf("byte %d, after %q", at, near)
 }
