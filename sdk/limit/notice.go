@@ -94,7 +94,7 @@ func (w words) limit(v tool.View) string {
 	case tool.LayerAgent:
 		return w.pick("the agent's limit of ", "智能体上限 ") + n
 	case tool.LayerRound:
-		return w.pick("this round's share of ", "本轮份额 ") + n
+		return w.pick("this round's share of ", "本步份额 ") + n
 	case tool.LayerLoad:
 		return w.pick("the room left, ", "剩余空间 ") + n
 	}
