@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,6 +38,7 @@ type Module struct {
 	waiting  atomic.Int32 // len(waiters)
 	starting []*start     // that have not ended; the pool's mu guards it
 	starts   sync.WaitGroup
+	turns    chan struct{} // holds one for each process that is being started
 }
 
 // cost returns the measured duration of a call of an export, in nanoseconds; 0:
@@ -89,7 +91,7 @@ func (p *Pool) Load(ctx context.Context, pl sandbox.Plugin) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Module{pool: p, log: p.log.Named("plugin." + pl.Name), plugin: pl, facts: facts, calls: sandbox.NewCalls(p.ending)}
+	m := &Module{pool: p, log: p.log.Named("plugin." + pl.Name), plugin: pl, facts: facts, calls: sandbox.NewCalls(p.ending), turns: make(chan struct{}, runtime.GOMAXPROCS(0))}
 	context.AfterFunc(m.calls.Life(), m.endAll)
 	return m, nil
 }
@@ -204,16 +206,22 @@ func (m *Module) make(ctx context.Context, k *start, mounts []jail.Mount) (*proc
 	return w, turn, err
 }
 
-// start starts a worker with the module loaded, when the scheduler has a core for it. If
-// no call waits for it then, it starts none.
+// start starts a worker with the module loaded, when its turn has come: as many start at
+// the same time as there are cores, since more would only delay each other. If no call
+// waits for it then, it starts none.
 func (m *Module) start(ctx context.Context, k *start, mounts []jail.Mount) (*process, *cpusched.Task, error) {
+	select {
+	case m.turns <- struct{}{}:
+		defer func() { <-m.turns }()
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	if !m.beginTurn(k) {
+		return nil, nil, errNoWaiter
+	}
 	turn, err := m.pool.sched.Wait(ctx, m.plugin.Name, nil)
 	if err != nil {
 		return nil, nil, err
-	}
-	if !m.beginTurn(k) {
-		m.pool.sched.End(turn)
-		return nil, nil, errNoWaiter
 	}
 	w, err := m.pool.spawn(m.plugin.Name, mounts)
 	if err == nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -100,14 +99,21 @@ func (s *search) leaves() {
 	s.calls.Wait()
 }
 
-// seeks waits until n calls wait for a worker, and until the turn of each start has come.
+// seeks waits until n calls wait for a worker, and until the turn of as many starts has
+// come as may start at the same time.
 func (s *search) seeks(n int32) {
 	s.t.Helper()
 	eventually(s.t, fmt.Sprint(n, " calls seek a worker"), func() bool {
 		p := s.m.pool
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return s.m.waiting.Load() == n && !slices.ContainsFunc(s.m.starting, func(k *start) bool { return !k.begun })
+		begun := 0
+		for _, k := range s.m.starting {
+			if k.begun {
+				begun++
+			}
+		}
+		return s.m.waiting.Load() == n && begun == min(len(s.m.starting), cap(s.m.turns))
 	})
 }
 
