@@ -245,6 +245,9 @@ var smallModelRows = []row{
 	{"what is to be written", "To ask for it, write:\n\n```json\n" + objOslo + "\n```\n\nand wait.", "\"To ask for it, write:\\n\\n```json\\n" + esc(objOslo) + "\\n```\\n\\nand wait.\""},
 	{"information", "This gets the information:\n```json\n" + objOslo + "\n```\nI wait.", `"This gets the information:" ` + oslo + ` "I wait."`},
 	{"what corresponds", "The corresponding call is:\n" + objOslo + "\nI wait.", `"The corresponding call is:" ` + oslo + ` "I wait."`},
+	{"functools with spaces", "functools [ " + objOslo + " ]", oslo},
+	{"functools inside a line", "I call functools[" + objOslo + "] now.", `"I call functools" ` + oslo + ` "now."`},
+	{"spaces around a sign", "<function = get_weather>\n<parameter = city>\nOslo\n</parameter>\n</function>", oslo},
 	{"the form that was asked for", "Here is the call in the requested format:\n" + objOslo + "\nI wait.", `"Here is the call in the requested format:" ` + oslo + ` "I wait."`},
 	{"the form of a call", "A call has this format:\n" + objOslo + "\nThat is all.", `"A call has this format:\n` + esc(objOslo) + `\nThat is all."`},
 }

@@ -14,7 +14,7 @@ import (
 // allTexts are the texts of every table of this package.
 func allTexts() []string {
 	var out []string
-	for _, rows := range [][]row{formatRows, quoteRows, groupRows, argRows, malformedRows, thoughtRows, betweenRows, bareRows, reactFenceRows, wrapperRows, vendorRows, openThoughtRows, exampleRows, forgottenRows, namespaceRows, smallModelRows} {
+	for _, rows := range [][]row{formatRows, quoteRows, groupRows, argRows, malformedRows, thoughtRows, betweenRows, bareRows, reactFenceRows, wrapperRows, vendorRows, openThoughtRows, exampleRows, forgottenRows, namespaceRows, smallModelRows, promiseRows} {
 		for _, r := range rows {
 			out = append(out, r.text)
 		}

@@ -125,3 +125,20 @@ func TestThoughtWithAForgottenEnd(t *testing.T) {
 		}
 	}
 }
+
+var promiseRows = []row{
+	{"a fence", "Okay, I will look it up.\n\n```python\nget_weather(city='Oslo')\n```\n\nLet me know if you need anything else!", `"Okay, I will look it up." ` + oslo + ` "Let me know if you need anything else!"`},
+	{"a list", "Let me check the weather.\n\n[get_weather(city='Oslo'), get_time()]\n\nI will report the result.", `"Let me check the weather." ` + oslo + ` get_time{} "I will report the result."`},
+	{"in Chinese", "我来查询天气。\n\n[get_weather(city='Oslo')]\n\n请稍等。", `"我来查询天气。" ` + oslo + ` "请稍等。"`},
+	{"a second block", "[get_weather(city='Oslo')]\n\nI'll also ask about Rome.\n\n[get_weather(city='Rome')]\n", oslo + ` "I'll also ask about Rome." ` + rome},
+
+	{"to show", "Let me show the call.\n\n```python\nget_weather(city='Oslo')\n```\n\nIt takes a city.", "\"Let me show the call.\\n\\n```python\\nget_weather(city='Oslo')\\n```\\n\\nIt takes a city.\""},
+	{"to explain", "I will explain the tool.\n\n```python\nget_weather(city='Oslo')\n```\n\nYou can use it so.", "\"I will explain the tool.\\n\\n```python\\nget_weather(city='Oslo')\\n```\\n\\nYou can use it so.\""},
+	{"an example", "Let me take an example.\n\n[get_weather(city='Oslo')]\n\nThat is all.", `"Let me take an example.\n\n[get_weather(city='Oslo')]\n\nThat is all."`},
+	{"a program that is written", "I will write a program for you.\n\n```python\nget_weather(city='Oslo')\n```\n\nRun it.", "\"I will write a program for you.\\n\\n```python\\nget_weather(city='Oslo')\\n```\\n\\nRun it.\""},
+	{"somebody else", "The tool will look it up.\n\n[get_weather(city='Oslo')]\n\nThat is all.", `"The tool will look it up.\n\n[get_weather(city='Oslo')]\n\nThat is all."`},
+	{"under a title", "# Weather\n\nI will look it up.\n\n```python\nget_weather(city='Oslo')\n```\n\nThat is all.", "\"# Weather\\n\\nI will look it up.\\n\\n```python\\nget_weather(city='Oslo')\\n```\\n\\nThat is all.\""},
+}
+
+// A sentence in which the writer says what it does leads to its call without a colon.
+func TestPromises(t *testing.T) { runRows(t, house(), promiseRows) }

@@ -29,6 +29,9 @@ func (p *parser) open(i int, atLine bool) lex.Status {
 		if st := p.openCalling(i); st != lex.No {
 			return st
 		}
+		if bytes.HasSuffix(b[:i], []byte(marker.Functools)) && p.mayCall(i) && p.beginGroup(i, i, marker.FormatFunctools) {
+			return lex.Done
+		}
 		return p.openBare(i, atLine)
 	case c == '`':
 		return p.openCode(i, atLine)
@@ -190,7 +193,7 @@ func (p *parser) openPrompt(i int) lex.Status {
 // openWord enters the forms that a word at the start of a line announces.
 func (p *parser) openWord(i int) lex.Status {
 	rest := p.buf[i:min(len(p.buf), i+64)]
-	for n, word := range append([]string{"functools", marker.RoleForm, marker.CallForm}, marker.RecipientForms...) {
+	for n, word := range append([]string{marker.Functools, marker.RoleForm, marker.CallForm}, marker.RecipientForms...) {
 		if len(rest) < len(word) {
 			if !p.final && strings.EqualFold(string(rest), word[:len(rest)]) {
 				return lex.More
@@ -252,7 +255,7 @@ func (p *parser) openNamed(i, at int) lex.Status {
 }
 
 func (p *parser) openFunctools(i int) lex.Status {
-	j := i + len("functools")
+	j := lex.SkipBlank(p.buf, i+len(marker.Functools))
 	if j == len(p.buf) && !p.final {
 		return lex.More
 	}

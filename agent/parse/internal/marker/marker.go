@@ -174,6 +174,9 @@ var CallingForms = []string{"calling tool", "calling tools", "calling function",
 // RoleForm begins a line in front of a call, where a role's name would be.
 const RoleForm = "function call<|role_sep|>"
 
+// Functools is in front of a list of calls.
+const Functools = "functools"
+
 // CallForm is in front of a name and its arguments, where the tokens of a call are lost.
 const CallForm = "call:"
 
@@ -398,8 +401,10 @@ func pipe(b []byte, final bool) int {
 // finishToken reads what is between a marker's word and its end.
 func finishToken(t Names, b []byte, i, j int, tok Token, spelled string, final bool) (Token, lex.Status) {
 	tok.Role, tok.Format = classify(t, tok.Word)
-	if b[j] == '=' && (tok.Word == "function" || tok.Word == "parameter" || tok.Word == "tool") {
-		return valuedToken(b, i, j, tok, final)
+	if tok.Word == "function" || tok.Word == "parameter" || tok.Word == "tool" {
+		if k := lex.SkipBlank(b, j); k < len(b) && b[k] == '=' {
+			return valuedToken(b, i, k, tok, final)
+		}
 	}
 	attr := ""
 	if b[j] == '=' && slices.Contains(collapsed, tok.Word) { // <functionname="…">

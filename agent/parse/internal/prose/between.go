@@ -16,7 +16,7 @@ var (
 		"接下来", "然后", "再", "现在", "同时", "另外", "此外", "还", "也", "下面", "以下", "最后", "其次", "第二", "第三", "我", "让我", "继续", "以及", "并", "为了", "要", "查询", "调用", "首先", "先",
 	}
 	// linkers may be in front of a step.
-	linkers = []string{"and ", "but ", "so ", "ok, ", "okay, ", "great, ", "sure, ", "alright, ", "好的，", "那么", "那"}
+	linkers = []string{"and ", "but ", "so ", "ok, ", "okay, ", "great, ", "sure, ", "alright, ", "certainly, ", "of course, ", "好的，", "那么", "那"}
 	// reports are in a sentence that says how something is.
 	reports = []string{" is ", " are ", " was ", " were ", " has ", " had ", " have been ", " found ", " shows ", " showed ", " says ", " said ", " got ", " equals ", " it's ", " it’s ", " there's ", " there’s ", "°", " = ", "是", "为", "有", "显示", "查到", "找到", "得到", "已", "度"}
 	// speakers begin a line that somebody else writes.
@@ -59,6 +59,23 @@ func Announces(sentence string) bool {
 	return isStep(s) && !NamesForm(s) && !hasCue(s, resultCues)
 }
 
+// promises begin a sentence in which the writer says what it does itself; shows are what
+// it may do instead of a call.
+var (
+	promises = []string{"i'll", "i’ll", "i will", "let me", "i'm going to", "i am going to", "i need to", "i have to", "i must", "i now call", "i call", "我将", "我来", "我会", "让我", "我先", "我需要"}
+	shows    = []string{"show", "explain", "demonstrat", "illustrat", "describ", "suggest", "recommend", "give you", "provide you", "walk you", "write", "draft", "展示", "说明", "解释", "演示", "写"}
+)
+
+// Promises reports whether the sentence in front of a call, as LeadIn returns it, says
+// that its writer makes it: no colon is needed then, and documents do not speak so.
+func Promises(sentence string) bool {
+	s := strings.TrimSpace(sentence)
+	for _, l := range linkers {
+		s = strings.TrimPrefix(s, l)
+	}
+	return beginsWith(s, promises) && !hasCue(s, shows) && !strings.Contains(s, "know") && Announces(sentence)
+}
+
 // isReport reports whether a sentence may say what a call returned.
 func isReport(s string) bool {
 	s = withoutNumber(s)
@@ -79,7 +96,12 @@ func isStep(s string) bool {
 	for _, l := range linkers {
 		s = strings.TrimPrefix(s, l)
 	}
-	return slices.ContainsFunc(steps, func(w string) bool {
+	return beginsWith(s, steps)
+}
+
+// beginsWith reports whether s begins with one of the words.
+func beginsWith(s string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool {
 		rest, ok := strings.CutPrefix(s, w)
 		return ok && (rest == "" || w[0] >= 0x80 || !isLetter(rest[0]))
 	})

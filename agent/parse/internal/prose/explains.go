@@ -12,7 +12,7 @@ var doubts = []string{
 // speaks of examples, forms, results or the reader, asks, or is laid out as a document.
 func Explains(text string) bool {
 	low := " " + strings.ToLower(text)
-	if hasCue(low, exampleCues) || hasCue(low, formCues) || hasCue(low, resultCues) || hasCue(low, doubts) || hasCue(low, adviceCues) {
+	if hasCue(low, exampleCues) || hasCue(low, formCues) || hasCue(low, resultCues) || hasCue(low, doubts) || hasCue(low, shows) || hasCue(low, adviceCues) {
 		return true
 	}
 	for line := range strings.Lines(text) {
