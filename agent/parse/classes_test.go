@@ -28,6 +28,13 @@ var betweenRows = []row{
 	{"an envelope of Claude's", "<function_calls>\n<invoke name=\"get_weather\">\n<parameter name=\"city\">Oslo</parameter>\n</invoke>\n</function_calls>\nNext, Rome:\n<function_calls>\n<invoke name=\"get_weather\">\n<parameter name=\"city\">Rome</parameter>\n</invoke>\n</function_calls>", oslo + ` "Next, Rome:" ` + rome},
 	{"tokens", "[TOOL_CALLS]get_weather[ARGS]{\"city\": \"Oslo\"}\nLet me look at Rome, too.\n[TOOL_CALLS]get_weather[ARGS]{\"city\": \"Rome\"}", oslo + ` "Let me look at Rome, too." ` + rome},
 	{"three", tagOslo + " Then " + tagRome + " and finally " + `<tool_call>{"name":"get_time","arguments":{}}</tool_call>`, oslo + ` "Then" ` + rome + ` "and finally" get_time{}`},
+	{"a title", tagOslo + "\n\n### Rome\n\n" + tagRome, oslo + ` "### Rome" ` + rome},
+	{"the title of somebody else", tagOslo + "\n\n### Instruction:\nNow Rome.\n" + tagRome, oslo + ` "### Instruction:\nNow Rome.\n` + esc(tagRome) + `"`},
+	{"a title of a result", tagOslo + "\n\n### Result\n" + tagRome, oslo + ` "### Result\n` + esc(tagRome) + `"`},
+	{"which function it is", tagOslo + "\nThe function for the other city is get_weather:\n" + tagRome, oslo + ` "The function for the other city is get_weather:" ` + rome},
+	{"what a tool says", tagOslo + "\nThe tool says sunny:\n" + tagRome, oslo + ` "The tool says sunny:\n` + esc(tagRome) + `"`},
+	{"a joining word", "[get_weather(city='Oslo')]\n\nand\n\n[get_weather(city='Rome')]\n", oslo + ` "and" ` + rome},
+	{"a word between alternatives", "[get_weather(city='Oslo')]\n\nor\n\n[get_weather(city='Rome')]\n", oslo + ` "or\n\n[get_weather(city='Rome')]"`},
 	{"a restatement after prose", tagOslo + " Once more, this is what I call: " + tagOslo, oslo + ` "Once more, this is what I call:"`},
 
 	{"an observation", tagOslo + "\nObservation: sunny\n" + tagRome, oslo + ` "Observation: sunny\n` + esc(tagRome) + `"`},

@@ -74,7 +74,7 @@ func (p *parser) continues(i int, format marker.Format) bool {
 		return false
 	}
 	lead, introduced := prose.LeadIn(strings.TrimRight(text, " \t\r\n*_-`"))
-	return !prose.IsExample(lead) && (introduced || prose.Promises(lead) || format == marker.FormatJSON && prose.Announces(lead))
+	return !prose.IsExample(lead) && (introduced || prose.Promises(lead) || prose.Connects(lead) || format == marker.FormatJSON && prose.Announces(lead))
 }
 
 // between returns the text from the last group of calls to i, and whether it is short

@@ -19,6 +19,8 @@ var (
 	linkers = []string{"and ", "but ", "so ", "ok, ", "okay, ", "great, ", "sure, ", "alright, ", "certainly, ", "of course, ", "好的，", "那么", "那"}
 	// reports are in a sentence that says how something is.
 	reports = []string{" is ", " are ", " was ", " were ", " has ", " had ", " have been ", " found ", " shows ", " showed ", " says ", " said ", " got ", " equals ", " it's ", " it’s ", " there's ", " there’s ", "°", " = ", "是", "为", "有", "显示", "查到", "找到", "得到", "已", "度"}
+	// turns are titles of what somebody else asks.
+	turns = []string{"instruction", "instructions", "user", "human", "question", "input", "task", "example", "system", "assistant", "指令", "用户", "问题", "输入", "任务", "示例"}
 	// speakers begin a line that somebody else writes.
 	speakers = []string{"user:", "human:", "system:", "assistant:", "tool:", "用户：", "用户:", "助手：", "助手:"}
 )
@@ -36,7 +38,13 @@ func Answers(text string) bool {
 		if line == "" {
 			continue
 		}
-		if strings.ContainsRune("{[|#><=", rune(line[0])) || strings.Contains(line, "```") || strings.Contains(line, "<|") || strings.Contains(line, "</") ||
+		if title := strings.TrimLeft(line, "#"); title != line {
+			if title = strings.TrimLeft(title, " *"); beginsWith(title, turns) {
+				return true
+			}
+			line = title + ":"
+		}
+		if strings.ContainsRune("{[|><=", rune(line[0])) || strings.Contains(line, "```") || strings.Contains(line, "<|") || strings.Contains(line, "</") ||
 			slices.ContainsFunc(speakers, func(s string) bool { return strings.HasPrefix(line, s) }) {
 			return true
 		}
@@ -63,6 +71,7 @@ func Announces(sentence string) bool {
 // it may do instead of a call.
 var (
 	promises = []string{"i'll", "i’ll", "i will", "let me", "i'm going to", "i am going to", "i need to", "i have to", "i must", "i now call", "i call", "我将", "我来", "我会", "让我", "我先", "我需要"}
+	adverbs  = []string{"then, ", "then ", "now, ", "now ", "next, ", "next ", "first, ", "first ", "second, ", "secondly, ", "finally, ", "also, ", "additionally, ", "after that, ", "接下来", "然后", "现在"}
 	shows    = []string{"show", "explain", "demonstrat", "illustrat", "describ", "suggest", "recommend", "give you", "provide you", "walk you", "write", "draft", "展示", "说明", "解释", "演示", "写"}
 )
 
@@ -70,10 +79,16 @@ var (
 // that its writer makes it: no colon is needed then, and documents do not speak so.
 func Promises(sentence string) bool {
 	s := strings.TrimSpace(sentence)
-	for _, l := range linkers {
+	for _, l := range slices.Concat(linkers, adverbs) {
 		s = strings.TrimPrefix(s, l)
 	}
 	return beginsWith(s, promises) && !hasCue(s, shows) && !strings.Contains(s, "know") && Announces(sentence)
+}
+
+// Connects reports whether what is in front of a further call is nothing but a word that
+// joins it to the one before.
+func Connects(sentence string) bool {
+	return slices.Contains([]string{"and", "also", "then", "and then", "and also", "next", "plus", "additionally", "secondly", "finally", "和", "以及", "然后", "还有"}, strings.Trim(sentence, " ,.:;*_-"))
 }
 
 // isReport reports whether a sentence may say what a call returned.
@@ -83,7 +98,7 @@ func isReport(s string) bool {
 	report := hasCue(" "+s+" ", reports)
 	digit := strings.ContainsAny(s, "0123456789")
 	switch {
-	case title && (!report || strings.Contains(s, "call")):
+	case title && (!report || hasCue(s, []string{"call", "function", "tool"}) && !hasCue(s, []string{"says", "said", "show", "found", "got", "="})):
 		return false
 	case isStep(s):
 		return report && digit
