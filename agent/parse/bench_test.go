@@ -45,6 +45,7 @@ var hostile = []struct {
 	{"names", "get_weather "},
 	{"names and lines", "get_weather\n"},
 	{"a name without end", "get_weather"},
+	{"names that are cut off", "<tool_call>get_w"},
 	{"colons", ": "},
 	{"introductions", "Call it:\n[get_weather("},
 	{"white space", " "},

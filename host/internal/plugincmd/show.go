@@ -31,7 +31,7 @@ func (c *Commands) ShowReview(r plugin.Review) {
 		if p.Approved.RolledBack {
 			held = "; somebody went back to it, and it stays until the next approval"
 		}
-		c.Outf("let in    by %s on %s%s\n", c.text(p.Approved.By), when(p.Approved.At), textOf(held))
+		c.Outf("let in    by %s on %s%s\n", c.text(term.Plain(p.Approved.By)), when(p.Approved.At), textOf(held))
 	}
 	if p.Loaded {
 		c.Outf("memory    loaded: it was called, and is kept for the next call\n")
@@ -62,7 +62,7 @@ func (c *Commands) ShowReview(r plugin.Review) {
 		c.Outf("\nHISTORY\n")
 		c.Table("WHEN\tVERSION\tDIGEST\tBY\t", func(w io.Writer) {
 			for _, h := range r.History {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", when(h.At), term.OrDash(h.Version), Short(h.Digest), c.text(h.By), c.text(historyNote(h)))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", when(h.At), term.OrDash(term.Plain(h.Version)), Short(h.Digest), c.text(term.Plain(h.By)), c.text(historyNote(h)))
 			}
 		})
 	}
@@ -99,9 +99,9 @@ func (c *Commands) showPending(r plugin.Review) {
 	if v == nil {
 		v = r.Serving
 	}
-	fmt.Fprintf(c.Out, "%s %s", r.Plugin.Name, term.OrDash(v.Version))
+	fmt.Fprintf(c.Out, "%s %s", r.Plugin.Name, term.OrDash(term.Plain(v.Version)))
 	if r.Serving != nil && r.Pending != nil {
-		c.Outf(" in place of %s, which serves meanwhile", term.OrDash(r.Serving.Version))
+		c.Outf(" in place of %s, which serves meanwhile", term.OrDash(term.Plain(r.Serving.Version)))
 	}
 	fmt.Fprintln(c.Out)
 	if o := r.Plugin.Pending; o != nil {
