@@ -238,6 +238,40 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
+// A redirect to a name whose address changes reaches no private address either, and a
+// name that may be private reaches no metadata service by a second look-up.
+func TestRebindingOnARedirect(t *testing.T) {
+	var hits atomic.Int32
+	hidden := serve(t, func(http.ResponseWriter, *http.Request) { hits.Add(1) })
+	_, hiddenPort, _ := net.SplitHostPort(hidden.Listener.Addr().String())
+	from := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "close")
+		http.Redirect(w, r, "http://"+r.URL.Query().Get("to"), http.StatusFound)
+	})
+	_, port, _ := net.SplitHostPort(from.Listener.Addr().String())
+	c := newClient(t, Policy{AllowPrivate: []string{"granted.test"}}, "http://*:*")
+	c.resolver = lyingDNS(t, func(int) netip.Addr { return netip.MustParseAddr("127.0.0.1") })
+	for _, to := range []string{"public.test:" + hiddenPort, "127.0.0.1:" + hiddenPort, "[::1]:" + hiddenPort, "[::ffff:127.0.0.1]:" + hiddenPort, "localhost:" + hiddenPort, "2130706433:" + hiddenPort, "x.granted.test:" + hiddenPort} {
+		if _, fail := c.Do(t.Context(), Request{URL: "http://granted.test:" + port + "/?to=" + to}); fail == nil {
+			t.Errorf("the redirect to %s arrived", to)
+		}
+	}
+	if hits.Load() != 0 {
+		t.Errorf("%d requests arrived", hits.Load())
+	}
+	for _, second := range []string{"169.254.169.254", "100.100.100.200", "0.0.0.0"} {
+		c.resolver = lyingDNS(t, func(turn int) netip.Addr {
+			if turn == 0 {
+				return netip.MustParseAddr("127.0.0.1")
+			}
+			return netip.MustParseAddr(second)
+		})
+		if _, fail := c.Do(t.Context(), Request{URL: "http://granted.test:" + port + "/?to=granted.test:" + hiddenPort}); fail == nil || fail.Code != tool.Denied {
+			t.Errorf("the second look-up, %s: %v", second, fail)
+		}
+	}
+}
+
 func TestProxiesAreIgnored(t *testing.T) {
 	proxy := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the proxy got %s", r.URL) })
 	for _, k := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"} {
