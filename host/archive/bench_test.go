@@ -245,7 +245,7 @@ func fillStore(b *testing.B, s *SQLite, n int) []string {
 					return err
 				}
 				ids[i] = id.String()
-				if _, err := text.Exec("p", fmt.Appendf(nil, "%032x", i), at.UnixMilli()+int64(i), 1500, full, nil, nil); err != nil {
+				if _, err := text.Exec("p", fmt.Appendf(nil, "%032x", i), at.UnixMilli()+int64(i), 1500, encodingPlain, full, nil, nil); err != nil {
 					return err
 				}
 				_, err = stmt.Exec(ids[i], "p", fmt.Sprint("c", i/100), "", 1, "call", "run", at.UnixMilli()+int64(i), nil, fmt.Sprintf("%064x", i),

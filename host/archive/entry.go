@@ -63,8 +63,9 @@ type Entry struct {
 	LastLoad time.Time
 	Loads    int
 	Pruned   bool // the text was removed; Tool and Input say which call returns it again
-	// Later leaves an empty Summary and nil Sources to the first Get, Find or List that
-	// returns the entry. Of an entry that these return it is false.
+	// Later says that the entry will probably not be read: Put compresses its text, and
+	// leaves an empty Summary and nil Sources to the first Get, Find or List that returns
+	// the entry. Of an entry that these return it is false.
 	Later bool
 }
 

@@ -53,13 +53,14 @@ type model struct {
 
 func (m *model) put(rt *rapid.T) {
 	e := Entry{Scope: rapid.SampledFrom(m.scopes).Draw(rt, "scope"), Tool: rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "tool"),
-		Full: anyText().Draw(rt, "text") + rapid.SampledFrom([]string{"", awkward["a long line"][:3000]}).Draw(rt, "more")}
+		Full: anyText().Draw(rt, "text") + rapid.SampledFrom([]string{"", awkward["a long line"][:5000]}).Draw(rt, "more")}
 	if len(m.entries) > 0 && rapid.Bool().Draw(rt, "repeat") {
 		e.Full = rapid.SampledFrom(m.entries).Draw(rt, "of").Full
 	}
 	if rapid.IntRange(0, 3).Draw(rt, "raw") == 0 {
 		e.Raw = []byte("raw")
 	}
+	e.Later = rapid.Bool().Draw(rt, "later")
 	want, put := e, m.s.PutOnce
 	if rapid.Bool().Draw(rt, "always") {
 		put = func(ctx context.Context, e Entry) (Entry, bool, error) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/klauspost/compress/s2"
 
 	"github.com/weirhost/weir/host/internal/describe"
 	"github.com/weirhost/weir/host/internal/msg"
@@ -22,8 +23,8 @@ import (
 )
 
 const (
-	insertTextSQL = `INSERT INTO result_texts (owner, digest, stored_at, stored_bytes, result_full, result_parts, result_raw)
-	VALUES (?, ?, ?, ?, ?, ?, ?)`
+	insertTextSQL = `INSERT INTO result_texts (owner, digest, stored_at, stored_bytes, encoding, result_full, result_parts, result_raw)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 	textIDSQL = "SELECT coalesce(max(id), 0) FROM result_texts WHERE owner = ? AND digest = ?"
 	insertSQL = `INSERT INTO tool_result_archive (uuid, principal, conversation_id, thread_id, turn, call_id, tool_name,
 	created_at, expires_at, result_sha256, result_length, result_lines, result_bytes, rules,
@@ -100,7 +101,7 @@ func (s *SQLite) put(ctx context.Context, e Entry, once bool) (_ Entry, again bo
 // insert commits an entry; if once is true, only if there is no identical one, whose id
 // it returns.
 func (s *SQLite) insert(ctx context.Context, e Entry, b body, once bool) (same string, err error) {
-	size := len(e.Full) + len(b.parts) + len(e.Raw)
+	full, encoding, size := s.storedText(e, b)
 	summary, sources, err := descriptionColumns(e)
 	if err != nil {
 		return "", err
@@ -114,7 +115,7 @@ func (s *SQLite) insert(ctx context.Context, e Entry, b body, once bool) (same s
 		}
 		id, err := tx.Int(s.textID, e.Scope.Principal, b.digest)
 		if err == nil && id == 0 {
-			id, err = tx.Insert(s.insertText, e.Scope.Principal, b.digest, e.Created.UnixMilli(), size, e.Full, b.parts, e.Raw)
+			id, err = tx.Insert(s.insertText, e.Scope.Principal, b.digest, e.Created.UnixMilli(), size, encoding, full, b.parts, e.Raw)
 		}
 		if err != nil {
 			return err
@@ -125,6 +126,22 @@ func (s *SQLite) insert(ctx context.Context, e Entry, b body, once bool) (same s
 		return err
 	})
 	return same, err
+}
+
+// minPackBytes is the length of the shortest text that storedText compresses: a page.
+const minPackBytes = 4 << 10
+
+// storedText returns the column result_full, its encoding, and the bytes of the row. The
+// text of an entry that is described later is compressed at once: no reader waits for
+// it, and writing its pages takes longer than compressing it.
+func (s *SQLite) storedText(e Entry, b body) (full any, encoding, size int) {
+	size = len(e.Full) + len(b.parts) + len(e.Raw)
+	if e.Later && size == len(e.Full) && size >= minPackBytes {
+		if z := s2.Encode(nil, []byte(e.Full)); len(z) < size*9/10 {
+			return z, encodingS2, len(z)
+		}
+	}
+	return e.Full, encodingPlain, size
 }
 
 // identical returns the newest entry that is identical to e, of those that a query

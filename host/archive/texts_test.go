@@ -188,6 +188,12 @@ func TestDescribedLater(t *testing.T) {
 		if err != nil || again || e.Summary != "" || e.Sources != nil || want.Summary == "" || len(want.Sources) != 1 {
 			t.Fatalf("%+v, %t, %v", e, again, err)
 		}
+		if bytes, _, err := s.Usage(t.Context(), "ann"); err != nil || bytes > int64(len(full)/5) {
+			t.Errorf("%s: %d bytes of %d are stored: %v", name, bytes, len(full), err)
+		}
+		if page, err := s.Read(t.Context(), mine, e.UUID, Part{}); name == "get" && (err != nil || page.Text != full) {
+			t.Errorf("%d characters, %v", page.Chars, err)
+		}
 		for range 2 { // the second time it is stored
 			got, err := read(s, e)
 			if err != nil || got.UUID != e.UUID || got.Later || got.Summary != want.Summary || fmt.Sprint(got.Sources) != fmt.Sprint(want.Sources) {
