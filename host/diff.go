@@ -98,6 +98,10 @@ func (h *Host) Problems() []tool.Text {
 	return out
 }
 
+// maxRefused is how many refused plugins the log names at a time: a folder may hold a
+// thousand files that are none.
+const maxRefused = 5
+
 // logChange logs how many plugins there are at the first scan and which of them are
 // refused; later it logs the changes. What waits at the start has waited before.
 func (h *Host) logChange(old, next *snapshot, c Change) {
@@ -117,12 +121,15 @@ func (h *Host) logChange(old, next *snapshot, c Change) {
 		}
 	}
 	before := old.fingerprints()
-	counts := map[plugin.State]int{}
+	counts, refused := map[plugin.State]int{}, 0
 	for _, info := range next.infos() {
 		counts[info.State]++
 		if was, ok := before[info.Source]; info.State != plugin.Ready && (!ok || was.state != info.State) {
 			log := h.log.Warn
-			if old == nil && info.State == plugin.Pending {
+			if info.State == plugin.Invalid {
+				refused++
+			}
+			if old == nil && info.State == plugin.Pending || refused > maxRefused {
 				log = h.log.Debug
 			}
 			log("plugin", "name", info.Name, "state", string(info.State), "why", info.Why.String(), "fix", info.Fix.String())
