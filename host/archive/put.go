@@ -79,7 +79,7 @@ func (s *SQLite) put(ctx context.Context, e Entry, once bool) (_ Entry, again bo
 		return e, false, sqlite.Wrap(ctx, doing, err)
 	}
 	same := ""
-	if once { // without waiting for writers, and before the text is described
+	if once && !e.Later { // before the text is described; the transaction looks again
 		same, err = identical(e, func() (*sql.Rows, error) { return s.findIdentical.QueryContext(ctx, identicalArgs(e, b)...) })
 	}
 	if err == nil && same == "" {
