@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/approval"
@@ -31,7 +32,7 @@ func TestAnIntruderInAWritableFolder(t *testing.T) {
 	}
 	rounds := 8
 	if thorough {
-		rounds = 150
+		rounds = 60
 	}
 	for _, isolation := range []host.Isolation{host.OwnProcess, host.Inline} {
 		t.Run(string(isolation), func(t *testing.T) {
@@ -79,7 +80,7 @@ func TestAnIntruderInAWritableFolder(t *testing.T) {
 			}
 			dir := t.TempDir()
 			dropIn(t, dir, dropped{
-				name: "intruder", wasm: code, tools: []string{"exchange", "intrude"}, timeout: host.DefaultTimeout, memory: "128MiB", writes: true,
+				name: "intruder", wasm: code, tools: []string{"exchange", "intrude"}, timeout: 5 * time.Minute, memory: "128MiB", writes: true,
 				asks: `paths = [{ guest = "/w", mode = "rw", reason = "writes" }]`, more: "format = \"mcp\"\n[tool.params.properties]\nrounds = { type = \"integer\" }\npairs = { type = \"array\", items = { type = \"string\" } }\npaths = { type = \"array\", items = { type = \"string\" } }",
 			})
 			h := open(t, dir, isolation, func(c *host.Config) {
