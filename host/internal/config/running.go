@@ -47,9 +47,15 @@ func (o Source) Refused(a client.Address) error {
 
 // Misplaced returns an error if a command of this source is for a folder that is not
 // the workspace of a running daemon and not inside it: tools would read other files than
-// the caller means.
+// the caller means. The .env beside the configuration may name the folder.
 func (o Source) Misplaced(a client.Address) error {
-	here := o.WorkspaceIn(o.Lookup)
+	env := o.Lookup
+	if p, err := o.Paths(); err == nil {
+		if l, err := o.Load(p); err == nil {
+			env = l.Secrets
+		}
+	}
+	here := o.WorkspaceIn(env)
 	if a.Workspace == "" || contains(a.Workspace, here) {
 		return nil
 	}
