@@ -185,12 +185,6 @@ func (r *simple) list(depth int) (any, bool) {
 	return list, true
 }
 
-// Plain reports whether a text between quotes is a JSON string, as encoding/json
-// writes it when it thinks of no web page: in one line for every reader of lines.
-func Plain(text string) bool {
-	return plain(text) && strings.IndexByte(text, '"') < 0 && oneLine(text)
-}
-
 // oneLine reports whether a text is free of what some readers take for the end of
 // a line beside control characters, and encoding/json writes as escapes.
 func oneLine(text string) bool {
