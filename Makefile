@@ -197,6 +197,10 @@ eval-parse: ## measure the recogniser on recorded outputs: make eval-parse CORPO
 eval-keep: ## measure which lines of real logs survive a cut: make eval-keep CORPORA=DIR
 	@$(GO) run ./sdk/limit/internal/evalkeep $(CORPORA)
 
+.PHONY: eval-find
+eval-find: ## measure how often the search for tools finds the right one: make eval-find CORPORA=DIR
+	@$(GO) run ./host/internal/toolindex/internal/evalfind $(CORPORA)
+
 .PHONY: eval-context
 eval-context: ## measure what limits and placeholders save, and that every planted fact is found
 	@$(GO) -C host/bench build -trimpath -o $(abspath bin)/evalcontext ./context

@@ -99,6 +99,7 @@ var levels = map[string]int{
 	"host/internal/upstream":         6,
 	"host/internal/hostile":          10,
 	"host/internal/soak":             10,
+	"host/internal/toolindex":        2,
 	"host/internal/conform":          10,
 	"agent/model":                    4,
 	"agent/model/provider":           5,
@@ -128,7 +129,8 @@ var levels = map[string]int{
 	"host/internal/app":              15,
 	"host/internal/declared":         15,
 
-	"host/plugintest/internal/generate": 1,
+	"host/plugintest/internal/generate":         1,
+	"host/internal/toolindex/internal/evalfind": 3,
 }
 
 // both lists the packages that may import the host and the agent.
@@ -202,7 +204,8 @@ var allowed = map[string]map[string]string{
 		"github.com/cenkalti/backoff/v5":         "pauses between tries to reach a server",
 		"go.opentelemetry.io/otel":               "the trace that a call hands on",
 	},
-	"host/internal/schema": {"github.com/santhosh-tekuri/jsonschema/v6": "a tool's parameters are checked by their JSON Schema"},
+	"host/internal/toolindex": {"github.com/kljensen/snowball": "the stems of English words"},
+	"host/internal/schema":    {"github.com/santhosh-tekuri/jsonschema/v6": "a tool's parameters are checked by their JSON Schema"},
 	"host/internal/registry": {
 		"github.com/BurntSushi/toml":               "manifests",
 		"github.com/santhosh-tekuri/jsonschema/v6": "decodes JSON as the schema's validator needs it",

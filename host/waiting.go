@@ -35,7 +35,7 @@ func (h *Host) NoTool(name string, operator bool, sees func(tool string) bool) e
 			names = append(names, t.Spec.Name)
 		}
 	}
-	hint := tool.Textf("`weir tool list` lists the tools, `weir plugin list` what keeps others out")
+	hint := tool.Textf("`weir tools list` lists the tools, `weir plugin list` what keeps others out")
 	if near := text.Nearest(name, names); len(near) > 0 {
 		hint = tool.Textf("did you mean one of these: %s", strings.Join(near, ", "))
 	}

@@ -3,11 +3,22 @@ package plugincmd
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
+
+// ListTools prints tools with their limits.
+func (c *Commands) ListTools(tools []plugin.ToolInfo) {
+	c.Table("TOOL\tSHOWN\tSTRATEGY\tBY\tDESCRIPTION", func(w io.Writer) {
+		for _, t := range tools {
+			l := t.Effective
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Spec.Name, c.Shown(l), term.OrDash(l.Strategy), term.OrDash(t.CharsBy), term.OneLine(c.Description(t.Spec), 60))
+		}
+	})
+}
 
 // ShowTool prints a tool with its limits, effect and parameters.
 func (c *Commands) ShowTool(t plugin.ToolInfo) {

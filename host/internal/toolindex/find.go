@@ -1,0 +1,306 @@
+package toolindex
+
+import (
+	"math"
+	"slices"
+)
+
+// maxReordered is how many of the best tools are compared word after word.
+const maxReordered = 60
+
+// A Hit is a tool that a question is about.
+type Hit struct {
+	Tool    int // its place in the list that the index was made of
+	Score   float64
+	Share   float64  // of the question that it matches, 0 to 1
+	Named   bool     // the question has its name
+	Reasons []Reason // only from Explain
+}
+
+// A Reason is what a word of the question added to a score.
+type Reason struct {
+	Word    string   `json:"word"`    // of the question
+	Matched string   `json:"matched"` // the stem of the tool's word
+	Fields  []string `json:"fields"`
+	Score   float64  `json:"score"`
+}
+
+// A concept is a word of a question with the words that can mean it.
+type concept struct {
+	word     string
+	id       int32 // of its own stem; negative: no tool has it
+	variants []variant
+	mass     float64 // how much it counts in the share of the question that is matched
+}
+
+type variant struct {
+	id     int32
+	weight float64
+	rarity float64
+}
+
+// Find returns at most count tools, best first: those that the question names, then
+// those whose words fit. It returns nothing rather than tools that share a word with
+// the question by chance.
+func (x *Index) Find(query string, count int) []Hit {
+	hits, _ := x.find(query, count)
+	return hits
+}
+
+// Explain returns what Find returns, with the reasons.
+func (x *Index) Explain(query string, count int) []Hit {
+	hits, concepts := x.find(query, count)
+	for i := range hits {
+		hits[i].Reasons = x.reasons(int32(hits[i].Tool), concepts)
+	}
+	return hits
+}
+
+func (x *Index) find(query string, count int) ([]Hit, []concept) {
+	count = max(count, 0)
+	concepts := x.concepts(query)
+	scores := x.score(concepts)
+	named := append(x.names.exact(query), x.names.near(query)...)
+	var hits []Hit
+	seen := map[int32]bool{}
+	for _, t := range named {
+		if !seen[t] {
+			seen[t] = true
+			hits = append(hits, Hit{Tool: int(t), Score: scores.total[t], Share: scores.share[t], Named: true})
+		}
+	}
+	var fitting []Hit
+	for t, share := range scores.share {
+		if share > 0 && !seen[int32(t)] {
+			fitting = append(fitting, Hit{Tool: t, Score: scores.total[t], Share: share})
+		}
+	}
+	sortHits(fitting)
+	if !slices.ContainsFunc(fitting[:min(len(fitting), count)], func(h Hit) bool { return !scores.byChance(h.Tool) }) {
+		fitting = nil
+	}
+	for i := range min(len(fitting), maxReordered) {
+		fitting[i].Score += x.neighbours(fitting[i].Tool, concepts)
+	}
+	sortHits(fitting)
+	hits = append(hits, fitting...)
+	return hits[:min(len(hits), count)], concepts
+}
+
+// concepts returns what a question is about.
+func (x *Index) concepts(query string) []concept {
+	spell := newSpeller()
+	var out []concept
+	words := telling(values(query))
+	proper := properNames(query)
+	seen := map[string]bool{}
+	for i, w := range words {
+		stem := spell.stem(w)
+		if seen[stem] {
+			continue
+		}
+		seen[stem] = true
+		c := x.concept(w, stem)
+		if i+1 < len(words) && isLatin(w) && isLatin(words[i+1]) {
+			c.add(x, spell.stem(w+words[i+1]), 1) // web site
+		}
+		x.rate(&c, proper[w])
+		out = append(out, c)
+	}
+	return out
+}
+
+func (x *Index) concept(word, stem string) concept {
+	c := concept{word: word, id: -1}
+	if id, ok := x.terms[stem]; ok {
+		c.id = id
+	}
+	c.add(x, stem, 1)
+	for _, r := range x.synonyms[stem] {
+		c.add(x, r.stem, x.set.synonym*r.weight)
+	}
+	if c.id < 0 {
+		for _, r := range x.near.alike(stem, 3) {
+			c.add(x, r.stem, 0.9*r.weight)
+		}
+	}
+	return c
+}
+
+// add adds a word that can mean the concept, if a tool has it.
+func (c *concept) add(x *Index, stem string, weight float64) {
+	id, ok := x.terms[stem]
+	if !ok || len(x.postings[id]) == 0 {
+		return
+	}
+	for i, v := range c.variants {
+		if v.id == id {
+			c.variants[i].weight = max(v.weight, weight)
+			return
+		}
+	}
+	c.variants = append(c.variants, variant{id: id, weight: weight})
+}
+
+// rate computes how rare the words of a concept are: no other word counts as rarer
+// than the word of the question.
+func (x *Index) rate(c *concept, proper bool) {
+	strength := 1.0
+	if weak[c.word] {
+		strength = x.set.weak
+	}
+	most := math.Inf(1)
+	if c.id >= 0 {
+		most = x.rarity[c.id]
+		c.mass = most
+	}
+	for i, v := range c.variants {
+		c.variants[i].rarity = min(x.rarity[v.id], most)
+		if c.id < 0 {
+			c.mass = max(c.mass, v.weight*x.rarity[v.id])
+		}
+	}
+	switch {
+	case len(c.variants) > 0:
+	case proper || !isLatin(c.word):
+		c.mass = x.set.proper * x.highest
+	default:
+		c.mass = x.set.unknown * x.highest
+	}
+	c.mass *= strength
+	for i := range c.variants {
+		c.variants[i].rarity *= strength
+	}
+}
+
+// scored are the scores of all tools.
+type scored struct {
+	total, share  []float64
+	words         []int   // of the question that each tool matches
+	mass, unknown float64 // of all words of the question, and of those that no tool has
+}
+
+// byChance reports whether what a tool has in common with a question means nothing:
+// beside the words that no tool has, what it matches is little. The fewer words it
+// matches, the more that has to be.
+func (s scored) byChance(tool int) bool {
+	matched := s.share[tool] * s.mass
+	share := matched / (matched + s.unknown)
+	switch s.words[tool] {
+	case 1:
+		return share < leastOfOne
+	case 2:
+		return share < leastOfTwo
+	}
+	return share < leastOfMore
+}
+
+// The least share of a question that a tool has to match by one, two or more words.
+const leastOfOne, leastOfTwo, leastOfMore = 0.5, 0.3, 0.05
+
+func (x *Index) score(concepts []concept) scored {
+	s := scored{total: make([]float64, len(x.tools)), share: make([]float64, len(x.tools)), words: make([]int, len(x.tools))}
+	best, how := make([]float64, len(x.tools)), make([]float64, len(x.tools))
+	matched := map[int32]float64{}
+	var touched []int32
+	for _, c := range concepts {
+		s.mass += c.mass
+		if len(c.variants) == 0 {
+			s.unknown += c.mass
+		}
+		touched = touched[:0]
+		for _, v := range c.variants {
+			matched[v.id] = max(matched[v.id], v.weight)
+			for _, p := range x.postings[v.id] {
+				if best[p.tool] == 0 {
+					touched = append(touched, p.tool)
+				}
+				w := float64(p.weight)
+				if sc := v.weight * v.rarity * w * (1 + x.set.saturate) / (x.set.saturate + w); sc > best[p.tool] {
+					best[p.tool] = sc
+				}
+				how[p.tool] = max(how[p.tool], v.weight)
+			}
+		}
+		for _, t := range touched {
+			s.total[t] += best[t]
+			s.share[t] += c.mass * how[t]
+			s.words[t]++
+			best[t], how[t] = 0, 0
+		}
+	}
+	for t, total := range s.total {
+		if total == 0 {
+			continue
+		}
+		s.share[t] /= s.mass
+		s.total[t] = total*(1-x.set.cover+x.set.cover*s.share[t]) + x.set.names*x.nameShare(t, matched)
+	}
+	return s
+}
+
+// nameShare returns how much of a tool's name is matched, by the rarity of its words,
+// times the rarity that is matched.
+func (x *Index) nameShare(t int, matched map[int32]float64) float64 {
+	var all, got float64
+	for _, id := range x.inNames[t] {
+		all += x.rarity[id]
+		got += x.rarity[id] * matched[id]
+	}
+	if all == 0 {
+		return 0
+	}
+	return got / all * min(got, x.highest) / x.highest
+}
+
+// neighbours returns how much a tool gains for having neighbouring words of the
+// question as neighbours.
+func (x *Index) neighbours(tool int, concepts []concept) float64 {
+	more := 0.0
+	for i := 1; i < len(concepts); i++ {
+		a, b := concepts[i-1].id, concepts[i].id
+		if a < 0 || b < 0 {
+			continue
+		}
+		gain := x.set.neighbour * min(x.rarity[a], x.rarity[b])
+		order := x.order[tool]
+		for j := 1; j < len(order); j++ {
+			if order[j-1] == a && order[j] == b {
+				more += gain
+				break
+			}
+		}
+	}
+	return more
+}
+
+// fieldNames are how Explain names the fields.
+var fieldNames = [fields]string{"name", "server", "first sentence", "description", "parameters", "parameter descriptions", "examples", "tags"}
+
+// reasons returns what each concept added to a tool's score.
+func (x *Index) reasons(tool int32, concepts []concept) []Reason {
+	var out []Reason
+	for _, c := range concepts {
+		var best Reason
+		for _, v := range c.variants {
+			i, ok := slices.BinarySearchFunc(x.postings[v.id], tool, func(p posting, t int32) int { return int(p.tool - t) })
+			if !ok {
+				continue
+			}
+			p := x.postings[v.id][i]
+			w := float64(p.weight)
+			if score := v.weight * v.rarity * w * (1 + x.set.saturate) / (x.set.saturate + w); score > best.Score {
+				best = Reason{c.word, x.words[v.id], nil, score}
+				for f, name := range fieldNames {
+					if p.in&(1<<f) != 0 {
+						best.Fields = append(best.Fields, name)
+					}
+				}
+			}
+		}
+		if best.Score > 0 {
+			out = append(out, best)
+		}
+	}
+	return out
+}

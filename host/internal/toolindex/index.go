@@ -1,0 +1,349 @@
+// Package toolindex finds tools by what a question says, among thousands and without
+// any service. It compares words by their stems, by synonyms of the trade and by
+// spelling, Chinese by pairs of characters. The same tools and the same question give
+// the same list.
+package toolindex
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A Tool is what is known about a tool. Only Name is necessary.
+type Tool struct {
+	Name        string          `json:"name"`
+	Server      string          `json:"server,omitempty"` // where it comes from: a plugin, an MCP server
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema
+	Examples    []string        `json:"examples,omitempty"`
+	Tags        []string        `json:"tags,omitempty"`
+}
+
+// A field is a part of a tool.
+type field uint8
+
+const (
+	inName field = iota
+	inServer
+	inLead // the first sentence of the description
+	inDescription
+	inParams
+	inParamText
+	inExamples
+	inTags
+	fields
+)
+
+// settings are the weights of the ranking.
+type settings struct {
+	weight    [fields]float64
+	length    [fields]float64 // how much a long field counts less, 0 to 1
+	saturate  float64         // how soon repetition counts no more
+	synonym   float64         // of a word that means the same
+	bySource  float64         // the share of sources, not tools, in how rare a word is
+	cover     float64         // how much the share of the question that is matched counts
+	names     float64         // how much the share of the name that is matched counts
+	neighbour float64         // of two neighbouring words of the question that are neighbours in the tool
+	weak      float64         // of a word that says little
+	unknown   float64         // how much a word that no tool has counts in the share
+	proper    float64         // of such a word that is written as the name of a place or person is
+	least     float64         // the share of the question that a tool has to match
+}
+
+// defaults are tuned on half of the questions of two public benchmarks; see RATIONALE.md.
+func defaults() settings {
+	return settings{
+		weight:   [fields]float64{3, 1.5, 2, 1, 0.6, 0.25, 1, 2},
+		length:   [fields]float64{0.7, 0.3, 0.8, 0.75, 0.2, 0.4, 0.75, 0.5},
+		saturate: 2, synonym: 0.7, bySource: 0.3, cover: 0.3, names: 2, neighbour: 0.4, weak: 0.5, unknown: 0.6, proper: 0.1,
+	}
+}
+
+// A posting says how much of a tool is about a word.
+type posting struct {
+	tool   int32
+	weight float32 // over all fields, before saturation
+	in     uint8   // a bit for each field
+}
+
+// An Index holds tools to search in. It is safe for concurrent use.
+type Index struct {
+	set      settings
+	tools    []Tool
+	terms    map[string]int32
+	words    []string // of the terms
+	postings [][]posting
+	rarity   []float64
+	highest  float64 // the rarity of a word that no tool has
+	names    nameTable
+	inNames  [][]int32 // the terms of each tool's name
+	near     trigrams
+	synonyms map[string][]related
+	order    [][]int32 // the terms of each tool's name and first sentence, as they follow
+}
+
+// New returns an index of tools.
+func New(tools []Tool) *Index { return newIndex(tools, defaults()) }
+
+func newIndex(tools []Tool, set settings) *Index {
+	b := newBuilder(tools, set)
+	for i := range tools {
+		b.read(i)
+	}
+	b.splitNames()
+	return b.index()
+}
+
+// Len returns how many tools are in the index.
+func (x *Index) Len() int { return len(x.tools) }
+
+// Tool returns the tool at a place of the list that the index was made of.
+func (x *Index) Tool(i int) Tool { return x.tools[i] }
+
+// A builder collects the words of tools.
+type builder struct {
+	x       *Index
+	speller *speller
+	words   map[string]*seenWord
+	counts  []count
+	lengths [][fields]float64
+	sums    [][fields]uint16 // by term, of the tool that is read
+	touched []int32
+}
+
+// A seenWord is what is known about a word as it is written.
+type seenWord struct {
+	id    int32
+	stop  bool
+	plain bool // a description has it
+}
+
+// A count is how often a tool has a term in its fields.
+type count struct {
+	id, tool int32
+	in       [fields]uint16
+}
+
+func newBuilder(tools []Tool, set settings) *builder {
+	return &builder{
+		x:       &Index{set: set, tools: tools, terms: map[string]int32{}, inNames: make([][]int32, len(tools)), order: make([][]int32, len(tools))},
+		speller: newSpeller(), words: map[string]*seenWord{}, lengths: make([][fields]float64, len(tools)),
+	}
+}
+
+// read counts the words of the tool at i.
+func (b *builder) read(i int) {
+	t := b.x.tools[i]
+	lead, rest := firstSentence(t.Description)
+	names, about := params(t.Parameters)
+	texts := [fields]string{t.Name, t.Server, lead, rest, names, about, strings.Join(t.Examples, "\n"), strings.Join(t.Tags, "\n")}
+	for f, text := range texts {
+		eachWord(text, func(w string) { b.add(i, field(f), w) })
+	}
+	b.flush(i)
+}
+
+// add counts a word in a field of the tool at i.
+func (b *builder) add(i int, f field, word string) {
+	w := b.word(word)
+	w.plain = w.plain || f == inLead || f == inDescription
+	if w.stop && f != inName {
+		return
+	}
+	sum := &b.sums[w.id]
+	if *sum == ([fields]uint16{}) {
+		b.touched = append(b.touched, w.id)
+	}
+	sum[f] = min(sum[f], 1000) + 1
+	b.lengths[i][f]++
+	if f == inName && !w.stop {
+		b.x.inNames[i] = append(b.x.inNames[i], w.id)
+	}
+	if f == inName || f == inLead {
+		b.x.order[i] = append(b.x.order[i], w.id)
+	}
+}
+
+// flush stores what was counted for the tool at i.
+func (b *builder) flush(i int) {
+	for _, id := range b.touched {
+		b.counts = append(b.counts, count{id, int32(i), b.sums[id]})
+		b.sums[id] = [fields]uint16{}
+	}
+	b.touched = b.touched[:0]
+}
+
+// word returns what is known about a word, with a term for it.
+func (b *builder) word(word string) *seenWord {
+	if w := b.words[word]; w != nil {
+		return w
+	}
+	word = strings.Clone(word) // it is a part of a description
+	stem := b.speller.stem(word)
+	id, ok := b.x.terms[stem]
+	if !ok {
+		id = int32(len(b.x.words))
+		b.x.terms[stem] = id
+		b.x.words = append(b.x.words, stem)
+		b.sums = append(b.sums, [fields]uint16{})
+	}
+	w := &seenWord{id: id, stop: stop[word]}
+	b.words[word] = w
+	return w
+}
+
+// plain reports whether a description has this word.
+func (b *builder) plain(word string) bool { return b.words[word] != nil && b.words[word].plain }
+
+// firstSentence splits a description after its first sentence, or its first line.
+func firstSentence(text string) (lead, rest string) {
+	text = strings.TrimSpace(text)
+	const enough = 24 // characters; "e.g. " is no sentence
+	for i, r := range text {
+		if i < enough {
+			continue
+		}
+		switch {
+		case r == '\n', r == '。', r == '.' && i+1 < len(text) && (text[i+1] == ' ' || text[i+1] == '\n'):
+			return text[:i], text[i:]
+		}
+	}
+	return text, ""
+}
+
+// splitNames finds words in names that are written without a separator, as in
+// weatherforecast: words of the descriptions, at most four.
+func (b *builder) splitNames() {
+	const least = 6
+	for i, t := range b.x.tools {
+		eachWord(t.Name, func(w string) {
+			if len(w) < least || !isLatin(w) || b.plain(w) {
+				return
+			}
+			for _, part := range b.parts(w, 4) {
+				b.add(i, inName, part)
+			}
+		})
+		b.flush(i)
+	}
+}
+
+// parts splits a word into at most most known words, the longest first.
+func (b *builder) parts(word string, most int) []string {
+	if most == 0 {
+		return nil
+	}
+	for n := len(word); n >= 3; n-- {
+		if !b.plain(word[:n]) {
+			continue
+		}
+		if n == len(word) {
+			return []string{word}
+		}
+		if rest := b.parts(word[n:], most-1); rest != nil {
+			return append([]string{word[:n]}, rest...)
+		}
+	}
+	return nil
+}
+
+// index weighs the counted words.
+func (b *builder) index() *Index {
+	x := b.x
+	n := float64(max(len(x.tools), 1))
+	var mean [fields]float64
+	for _, l := range b.lengths {
+		for f := range mean {
+			mean[f] += l[f] / n
+		}
+	}
+	sizes := make([]int32, len(x.words))
+	for _, c := range b.counts {
+		sizes[c.id]++
+	}
+	x.postings = make([][]posting, len(x.words))
+	for id, size := range sizes {
+		x.postings[id] = make([]posting, 0, size)
+	}
+	for _, c := range b.counts {
+		p := posting{tool: c.tool}
+		for f, count := range c.in {
+			if count > 0 {
+				norm := 1 - x.set.length[f] + x.set.length[f]*b.lengths[c.tool][f]/mean[f]
+				p.weight += float32(x.set.weight[f] * float64(count) / norm)
+				p.in |= 1 << f
+			}
+		}
+		x.postings[c.id] = append(x.postings[c.id], p)
+	}
+	for id := range x.postings {
+		x.postings[id] = joinPostings(x.postings[id])
+	}
+	x.weighRarity()
+	x.near = newTrigrams(x.words)
+	x.synonyms = synonyms(b.speller)
+	x.names = newNameTable(x.tools, func(word string) bool {
+		return stop[word] || b.plain(word) || x.synonyms[b.speller.stem(word)] != nil
+	})
+	return x
+}
+
+// joinPostings sorts postings by tool and joins those of one tool: names that were
+// split come after all others.
+func joinPostings(list []posting) []posting {
+	slices.SortStableFunc(list, func(a, b posting) int { return cmp.Compare(a.tool, b.tool) })
+	out := list[:0]
+	for _, p := range list {
+		if n := len(out); n > 0 && out[n-1].tool == p.tool {
+			out[n-1].weight += p.weight
+			out[n-1].in |= p.in
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// weighRarity computes how rare each word is, among tools and among their sources: a
+// word that one server uses in all its tools still points at this server.
+func (x *Index) weighRarity() {
+	sources := map[string]int{}
+	source, all := make([]int, len(x.tools)), 0
+	for i, t := range x.tools {
+		id, ok := sources[t.Server]
+		if !ok || t.Server == "" {
+			id = all
+			all++
+			sources[t.Server] = id
+		}
+		source[i] = id
+	}
+	x.rarity = make([]float64, len(x.postings))
+	seen := make([]int, all) // by which term, and one, a source was seen last
+	for id, list := range x.postings {
+		with := 0
+		for _, p := range list {
+			if seen[source[p.tool]] != id+1 {
+				seen[source[p.tool]] = id + 1
+				with++
+			}
+		}
+		byTool, bySource := rarity(len(list), len(x.tools)), rarity(with, all)
+		x.rarity[id] = (1-x.set.bySource)*byTool + x.set.bySource*bySource
+	}
+	x.highest = (1-x.set.bySource)*rarity(1, len(x.tools)) + x.set.bySource*rarity(1, all)
+}
+
+func rarity(with, of int) float64 {
+	return math.Log(1 + (float64(of)-float64(with)+0.5)/(float64(with)+0.5))
+}
+
+// sortHits orders hits: best first, then by their place in the list.
+func sortHits(hits []Hit) {
+	slices.SortFunc(hits, func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Tool, b.Tool))
+	})
+}
