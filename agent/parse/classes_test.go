@@ -255,6 +255,7 @@ var smallModelRows = []row{
 	{"functools with spaces", "functools [ " + objOslo + " ]", oslo},
 	{"functools inside a line", "I call functools[" + objOslo + "] now.", `"I call functools" ` + oslo + ` "now."`},
 	{"spaces around a sign", "<function = get_weather>\n<parameter = city>\nOslo\n</parameter>\n</function>", oslo},
+	{"a name inside a word", "Let's call itEget_weather\n{\"city\": \"Oslo\"}", `"Let's call itEget_weather\n{\"city\": \"Oslo\"}"`},
 	{"the form that was asked for", "Here is the call in the requested format:\n" + objOslo + "\nI wait.", `"Here is the call in the requested format:" ` + oslo + ` "I wait."`},
 	{"the form of a call", "A call has this format:\n" + objOslo + "\nThat is all.", `"A call has this format:\n` + esc(objOslo) + `\nThat is all."`},
 }

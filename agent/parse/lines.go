@@ -157,11 +157,10 @@ func (p *parser) gluedName(i int) int {
 	if i == p.out || !lex.IsNameByte(p.buf[i-1]) {
 		return -1
 	}
-	at := p.t.NameAtEnd(p.buf[p.out:i])
-	if at < 0 {
-		return -1
+	if at := p.t.NameAtEnd(p.buf[:i]); at >= p.out { // the byte before it may have been emitted
+		return at
 	}
-	return p.out + at
+	return -1
 }
 
 // afterColon returns where the text goes on after a label's colon, if a call
