@@ -69,12 +69,7 @@ func (x *Index) find(query string, count int) ([]Hit, []concept) {
 			hits = append(hits, Hit{Tool: int(t), Score: scores.total[t], Share: scores.share[t], Named: true})
 		}
 	}
-	var fitting []Hit
-	for t, share := range scores.share {
-		if share > 0 && !seen[int32(t)] {
-			fitting = append(fitting, Hit{Tool: t, Score: scores.total[t], Share: share})
-		}
-	}
+	fitting := scores.best(max(count, maxReordered), seen)
 	sortHits(fitting)
 	if !slices.ContainsFunc(fitting[:min(len(fitting), count)], func(h Hit) bool { return !scores.byChance(h.Tool) }) {
 		fitting = nil
@@ -178,6 +173,29 @@ type scored struct {
 	total, share  []float64
 	words         []int   // of the question that each tool matches
 	mass, unknown float64 // of all words of the question, and of those that no tool has
+}
+
+// best returns the most tools with the highest scores, and those as good as the last of
+// them, without those that were seen.
+func (s scored) best(most int, seen map[int32]bool) []Hit {
+	var totals []float64
+	for t, total := range s.total {
+		if s.share[t] > 0 && !seen[int32(t)] {
+			totals = append(totals, total)
+		}
+	}
+	slices.Sort(totals)
+	least := 0.0
+	if len(totals) > most {
+		least = totals[len(totals)-most]
+	}
+	hits := make([]Hit, 0, min(len(totals), most))
+	for t, total := range s.total {
+		if s.share[t] > 0 && total >= least && !seen[int32(t)] {
+			hits = append(hits, Hit{Tool: t, Score: total, Share: s.share[t]})
+		}
+	}
+	return hits
 }
 
 // byChance reports whether what a tool has in common with a question means nothing:

@@ -284,7 +284,7 @@ func (b *builder) index() *Index {
 	}
 	x.weighRarity()
 	x.near = newTrigrams(x.words)
-	x.synonyms = synonyms(b.speller)
+	x.synonyms = synonymTable()
 	x.names = newNameTable(x.tools, func(word string) bool {
 		return stop[word] || b.plain(word) || x.synonyms[b.speller.stem(word)] != nil
 	})

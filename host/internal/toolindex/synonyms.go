@@ -3,6 +3,7 @@ package toolindex
 import (
 	_ "embed"
 	"strings"
+	"sync"
 )
 
 // synonymText has a line for each group of words that mean nearly the same where
@@ -19,6 +20,9 @@ type related struct {
 	stem   string
 	weight float64
 }
+
+// synonymTable returns the table of all indexes; no caller changes it.
+var synonymTable = sync.OnceValue(func() map[string][]related { return synonyms(newSpeller()) })
 
 // synonyms returns the stems that are related to each stem. A line is a group of words
 // that mean nearly the same; one that begins with "~" holds words of one subject, which
