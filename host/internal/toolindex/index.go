@@ -127,10 +127,13 @@ type count struct {
 	in       [fields]uint16
 }
 
+// wordsOfTool is about how many different words a tool has.
+const wordsOfTool = 64
+
 func newBuilder(tools []Tool, set settings) *builder {
 	return &builder{
 		x:       &Index{set: set, tools: tools, terms: map[string]int32{}, inNames: make([][]int32, len(tools)), order: make([][]int32, len(tools))},
-		speller: newSpeller(), words: map[string]*seenWord{}, lengths: make([][fields]float64, len(tools)),
+		speller: newSpeller(), words: map[string]*seenWord{}, counts: make([]count, 0, wordsOfTool*len(tools)), lengths: make([][fields]float64, len(tools)),
 	}
 }
 
