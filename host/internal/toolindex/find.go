@@ -8,6 +8,10 @@ import (
 // maxReordered is how many of the best tools are compared word after word.
 const maxReordered = 60
 
+// maxJudged is how many of the best tools decide whether a question finds anything,
+// however many are asked for.
+const maxJudged = 10
+
 // A Hit is a tool that a question is about.
 type Hit struct {
 	Tool    int // its place in the list that the index was made of
@@ -71,7 +75,7 @@ func (x *Index) find(query string, count int) ([]Hit, []concept) {
 	}
 	fitting := scores.best(max(count, maxReordered), seen)
 	sortHits(fitting)
-	if !slices.ContainsFunc(fitting[:min(len(fitting), count)], func(h Hit) bool { return !scores.byChance(h.Tool) }) {
+	if !slices.ContainsFunc(fitting[:min(len(fitting), maxJudged)], func(h Hit) bool { return !scores.byChance(h.Tool) }) {
 		fitting = nil
 	}
 	for i := range min(len(fitting), maxReordered) {

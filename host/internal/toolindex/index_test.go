@@ -144,8 +144,10 @@ func TestFindNothing(t *testing.T) {
 		"nice to meet you", "happy birthday", "never mind", "ok", "haha", "你好", "谢谢你", "您好，在吗？", "早上好", "asdf qwer", "xkcdq zzyzx plugh",
 		"colorless green ideas sleep furiously", "foo bar baz", "twas brillig and the slithy toves", "the moon is made of cheese",
 		"seven spoons dance under a velvet ceiling", "12345", "lorem ipsum dolor sit amet", "my shoes taste like thursday", "呜呜呜"} {
-		if got := find(x, query); got != nil {
-			t.Errorf("%q finds %v", query, got)
+		for _, count := range []int{1, 5, x.Len()} {
+			if got := names(x, x.Find(query, count)); got != nil {
+				t.Errorf("%q finds %v", query, got)
+			}
 		}
 	}
 }
