@@ -46,9 +46,9 @@ var patterns = []pattern{
 		quotedPattern, `(?:define|import|mention)\w* (?:a )?(?:type (?:named )?)?(?P<pattern>[\w.]+)`, `(?P<pattern>` + ident + `)`,
 		`(?i)\b(?:for|function|type|named|find|grep) (?:the )?(?P<pattern>[\w.]+)`, `(?:搜索|查找|检索|提到了?) ?(?P<pattern>[^\s，。？！的]{1,30})`,
 		`(?i)\b(?:under|in|inside) (?:the folder )?(?P<path>` + dir + `)`, `在 ?(?P<path>` + dir + `) ?(?:目录|文件夹)`, `(?P<glob>\*\.\w+)`}},
-	{tool: "get_repo_structure", when: `(?i)\bstructure\b|\btree\b|\blist the files\b|\bfolder\b|目录|结构|哪些文件`, args: []string{
+	{tool: "get_repo_structure", when: `(?i)\bstructure\b|\btree\b|\b(?:list the|what|which) files\b|\bfolder\b|目录|结构|哪些文件`, args: []string{
 		`(?i)\bfolder (?P<path>` + dir + `)`, `(?i)\bthe (?P<path>` + dir + `) folder`}},
-	{tool: "read_file", when: `(?i)\b(?:read|show|cat|open|view|say)\b|读取|查看|看看|显示|打开|什么`, need: "file_path", args: []string{`(?P<file_path>` + path + `)`}},
+	{tool: "read_file", when: `(?i)\b(?:read|show|cat|open|view|say|what is in)\b|读取|查看|看看|显示|打开|什么`, need: "file_path", args: []string{`(?P<file_path>` + path + `)`}},
 }
 
 const quotedPattern = `(?P<pattern>` + quote + `)`

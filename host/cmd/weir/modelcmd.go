@@ -117,6 +117,9 @@ func (c *cli) useModel(arg string, m modelFlags) error {
 	if text, err = addModel(text, arg, before.Models, m); err != nil {
 		return err
 	}
+	if u := m.BaseURL; u != "" && !strings.Contains(u, "://") {
+		return usagef("begin it with http:// or https://", "--base-url %s has no scheme", u)
+	}
 	after, faults := config.Parse(file, text)
 	if len(faults) > 0 || after.Agent.Model != m.name {
 		return usagef(fmt.Sprintf("write model = %q under [agent] yourself", m.name), "%s is written in a way that this command cannot edit", file)

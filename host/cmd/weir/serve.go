@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -149,10 +150,7 @@ func (c *cli) banner(ctx context.Context, a *app.App, url string) {
 	if c.JSON {
 		c.Print(map[string]any{"url": url, "token_file": a.Paths.Token, "data": a.Paths.Data, "config": a.Paths.Config, "plugins": a.Host.Plugins()})
 	}
-	file := a.Paths.Config
-	if file == "" {
-		file = c.text("none found; the defaults hold")
-	}
+	file := cmp.Or(a.Paths.Config, c.text("none found; the defaults hold"))
 	fmt.Fprintf(c.Err, "\nweir %s\n", version())
 	c.errf("  page    %s/#token=%s\n", url, a.Token)
 	c.errf("  config  %s\n  data    %s\n  files   %s\n", file, a.Paths.Data, a.Address(url).Workspace)
@@ -161,7 +159,7 @@ func (c *cli) banner(ctx context.Context, a *app.App, url string) {
 	for _, w := range a.Warnings() {
 		c.Errf("  warning %s\n", w)
 	}
-	c.errf("  ask     weir ask \"Where is the limit applied?\"\n  stop    Ctrl-C\n\n")
+	c.errf("  ask     %s ask \"What is 2^64 / 3?\"\n  stop    Ctrl-C\n\n", os.Args[0])
 }
 
 // tellPlugins says how many tools there are, which plugins are broken, and how many

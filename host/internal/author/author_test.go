@@ -95,12 +95,12 @@ func TestNew(t *testing.T) {
 
 func TestCheckName(t *testing.T) {
 	for _, good := range []string{"a", "word_count", "a1"} {
-		if why := author.CheckName(good); why != "" {
+		if why := author.CheckName(good); !why.IsZero() {
 			t.Error(why)
 		}
 	}
 	for _, bad := range []string{"", "Word", "1a", "a-b", "a__b", "../a", "load_tool_history", strings.Repeat("a", 65)} {
-		if author.CheckName(bad) == "" {
+		if author.CheckName(bad).IsZero() {
 			t.Errorf("%q counts as a name", bad)
 		}
 	}

@@ -2,7 +2,6 @@ package author
 
 import (
 	"embed"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -38,17 +37,17 @@ type view struct {
 	Source string
 }
 
-// CheckName says what keeps a name from being a tool's; empty: nothing.
-func CheckName(name string) string {
+// CheckName says what keeps a name from being a tool's; zero: nothing.
+func CheckName(name string) tool.Text {
 	switch {
 	case !tool.ValidName(name):
-		return fmt.Sprintf("%q is no name for a tool: it begins with a small letter and has small letters, digits and _, at most 64", name)
+		return tool.Textf("%q is no name for a tool: it begins with a small letter and has small letters, digits and _, at most 64", name)
 	case strings.Contains(name, "__"):
-		return fmt.Sprintf("%q contains __, which separates a plugin's name from its tool", name)
+		return tool.Textf("%q contains __, which separates a plugin's name from its tool", name)
 	case tool.IsBuiltIn(name):
-		return fmt.Sprintf("%q is the name of a tool that the host provides itself", name)
+		return tool.Textf("%q is the name of a tool that the host provides itself", name)
 	}
-	return ""
+	return tool.Text{}
 }
 
 // Files are those of a new tool, by their slash-separated path.

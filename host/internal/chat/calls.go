@@ -56,7 +56,7 @@ func (t *Turn) result(e api.ToolCallResult) {
 	if e.KeptUUID != "" {
 		t.archived = append(t.archived, e.KeptUUID)
 	}
-	if t.spinner == nil {
+	if t.spinner == nil && t.Locale() == tool.En { // the line has one language
 		t.note("← " + limit.Visible(e.Line))
 	} else {
 		start := t.calls[e.ID]

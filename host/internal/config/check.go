@@ -72,6 +72,9 @@ func check(s *Settings, bad report) {
 			bad(tool.Textf("the model %s has no provider", name), tool.Textf("use one of: %s", strings.Join(providers, ", ")), "models", name)
 		}
 		oneOf(m.Provider, providers, "models", name, "provider")
+		if u := m.BaseURL; u != "" && !strings.HasPrefix(u, "$") && !strings.HasPrefix(u, "http://") && !strings.HasPrefix(u, "https://") {
+			bad(tool.Textf("base_url is %q, which has no scheme", u), tool.Textf("begin it with http:// or https://"), "models", name, "base_url")
+		}
 		checkPrice(m.Price, bad, "models", name, "price")
 	}
 	checkAgent(s, s.Agent, oneOf, bad, "agent")

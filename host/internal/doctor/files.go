@@ -134,7 +134,7 @@ func (e *exam) archive(ctx context.Context) {
 func (e *exam) pluginFolder(area string, f config.FolderSettings) {
 	entries, err := os.ReadDir(f.Path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && e.Paths.Config == "":
+	case errors.Is(err, fs.ErrNotExist) && (e.Paths.Config == "" || f.Path == filepath.Join(e.Paths.Data, "plugins")): // the default folder
 		e.add(area, Note, "make it, and put plugins there", "the plugin folder %s does not exist", f.Path)
 	case errors.Is(err, fs.ErrNotExist):
 		e.addFix(area, Fail, tool.Textf("make it, or correct [[plugins.folder]] in %s", e.Paths.Config), "the plugin folder %s does not exist", f.Path)

@@ -113,6 +113,9 @@ func (c *Commands) showApproved(r plugin.Review) {
 	if r.Serving == nil || r.Plugin.State != plugin.Pending || len(r.Serving.SuggestedEdits) == 0 {
 		return
 	}
+	if hosts := r.Serving.SuggestedEdits["hosts"]; len(hosts) > 0 {
+		c.Outf("\nTo grant its hosts as well: weir plugin approve %s --host HOST\n", r.Plugin.Name)
+	}
 	c.Outf("\nIt asks for more than it is granted. In tools.toml it would read:\n\n[grants.%s]\n", r.Plugin.Name)
 	for _, key := range []string{"paths", "hosts", "secrets"} {
 		if list := r.Serving.SuggestedEdits[key]; len(list) > 0 {

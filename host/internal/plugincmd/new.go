@@ -20,13 +20,13 @@ func (c *Commands) New(dir string, spec author.Spec) error {
 	}
 	l, ok := author.Named(spec.Language)
 	if !ok {
-		return msg.Usagef("use one of: "+strings.Join(author.Names(), ", "), "there is no language %q here", spec.Language)
+		return msg.Usagef("", "there is no language %q here", spec.Language).WithHint("use one of: %s", strings.Join(author.Names(), ", "))
 	}
 	if spec.Template == "" {
 		spec.Template = l.Templates[0]
 	}
 	if !slices.Contains(l.Templates, spec.Template) {
-		return msg.Usagef("use one of: "+strings.Join(l.Templates, ", "), "%s has no template %q", l.Title, spec.Template)
+		return msg.Usagef("", "%s has no template %q", l.Title, spec.Template).WithHint("use one of: %s", strings.Join(l.Templates, ", "))
 	}
 	if dir == "" {
 		dir = spec.Name
@@ -72,14 +72,14 @@ func (c *Commands) askNew(s *author.Spec) error {
 			return msg.Usagef("weir plugin new NAME --lang "+strings.Join(author.Names(), "|"), "the new tool has no name")
 		}
 	}
-	if why := author.CheckName(s.Name); why != "" {
+	if why := author.CheckName(s.Name); !why.IsZero() {
 		return msg.Usagef("for example: word_count", "%s", why)
 	}
 	if s.Language != "" {
 		return nil
 	}
 	if !asks {
-		return msg.Usagef("add --lang with one of: "+strings.Join(author.Names(), ", "), "the new tool has no language")
+		return msg.Usagef("", "the new tool has no language").WithHint("add --lang with one of: %s", strings.Join(author.Names(), ", "))
 	}
 	first := author.Names()[0]
 	if s.Language, _ = c.Ask(c.Sprintf("Language, one of %s [%s]: ", strings.Join(author.Names(), ", "), first)); s.Language == "" {

@@ -507,7 +507,7 @@ func (p *Plugin) fits(l moduleFacts) []Problem {
 // toolExports returns the exports that can be tools, and "…" after the twelfth.
 func toolExports(exports []string) (named []string) {
 	for _, e := range exports {
-		if !strings.HasPrefix(e, "_") && e != "malloc" && e != "free" {
+		if !strings.HasPrefix(e, "_") && !strings.HasPrefix(e, "weir_") && e != "malloc" && e != "free" {
 			named = append(named, e)
 		}
 	}
