@@ -85,7 +85,7 @@ func (c *cli) connect(ctx context.Context) (*session, error) {
 		a.Close()
 		return nil, err
 	}
-	s := &session{Client: client.InProcess(a.Daemon.Handler(), a.Token, a.Close), at: a.Address(""), local: true, warm: a.Host.Warm}
+	s := &session{Client: client.InProcess(a.Daemon.Handler(), a.Token, a.Close), at: a.Address("", ""), local: true, warm: a.Host.Warm}
 	s.SetLanguage(string(c.language()))
 	return s, nil
 }

@@ -26,7 +26,7 @@ func doctorCmd(c *cli) *cobra.Command {
 			cl := c.running(cmd.Context(), p)
 			checks := doctor.Checks{Source: c.source(), Paths: p, Version: version(), Listen: listen, Model: c.connectModel}
 			if cl != nil {
-				checks.Daemon = cl.Client
+				checks.Daemon, checks.At = cl.Client, cl.at
 			}
 			_, done := c.Progress(c.Sprintf("checking"))
 			findings := doctor.Run(cmd.Context(), checks)

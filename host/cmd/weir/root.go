@@ -9,7 +9,7 @@ import (
 // newRoot returns the command weir with all its commands.
 func newRoot(c *cli) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "weir",
+		Use: "weir", Version: version(),
 		Args:  cobra.ArbitraryArgs, // subcommand reports an unknown command
 		RunE:  subcommand,
 		Short: "Sandboxed tools for any chat model, with limits, an archive and placeholders",

@@ -54,7 +54,7 @@ func (c *cli) serve(ctx context.Context, addr string) error {
 		return err
 	}
 	url := "http://" + l.Addr().String()
-	if err := announce(a.Paths, a.Address(url)); err != nil {
+	if err := announce(a.Paths, a.Address(url, "serve")); err != nil {
 		a.Warn(msg.Of(err))
 	}
 	defer func() { _ = os.Remove(a.Paths.Address) }()
@@ -153,7 +153,7 @@ func (c *cli) banner(ctx context.Context, a *app.App, url string) {
 	file := cmp.Or(a.Paths.Config, c.text("none found; the defaults hold"))
 	fmt.Fprintf(c.Err, "\nweir %s\n", version())
 	c.errf("  page    %s/#token=%s\n", url, a.Token)
-	c.errf("  config  %s\n  data    %s\n  files   %s\n", file, a.Paths.Data, a.Address(url).Workspace)
+	c.errf("  config  %s\n  data    %s\n  files   %s\n", file, a.Paths.Data, a.Address(url, "serve").Workspace)
 	c.tellModel(ctx, a)
 	c.tellPlugins(a.Host.Plugins())
 	for _, w := range a.Warnings() {

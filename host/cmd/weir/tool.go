@@ -11,7 +11,7 @@ import (
 )
 
 func toolCmd(c *cli) *cobra.Command {
-	cmd := &cobra.Command{Use: "tools", Aliases: []string{"tool"}, Short: "List and show the tools"}
+	cmd := &cobra.Command{Use: "tools", Aliases: []string{"tool"}, Short: "List, show and find tools"}
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "List the tools with their limits", Args: argCount(0, 0, "no arguments"),
 		RunE: c.request(func(ctx context.Context, cl *session, _ []string) error {

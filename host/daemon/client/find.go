@@ -14,6 +14,8 @@ import (
 type Address struct {
 	URL string `json:"url"`
 	PID int    `json:"pid"`
+	// Command is the command of weir that the process runs: serve, or mcp for a client.
+	Command string `json:"command,omitempty"`
 	// Config is the file of the daemon's configuration. Empty: it has none.
 	Config string `json:"config,omitempty"`
 	// Plugins is the folder of the flag --plugins. Empty: the configuration names the

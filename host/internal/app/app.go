@@ -129,10 +129,10 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	return a, err
 }
 
-// Address describes the running daemon to other commands.
-func (a *App) Address(url string) client.Address {
+// Address describes the running daemon, which command started, to other commands.
+func (a *App) Address(url, command string) client.Address {
 	at := a.options.Source.Running(a.Paths, a.env.lookup)
-	at.URL, at.PID = url, os.Getpid()
+	at.URL, at.PID, at.Command = url, os.Getpid(), command
 	return at
 }
 

@@ -37,8 +37,8 @@ func Lock(ctx context.Context, p config.Paths) (*flock.Flock, error) {
 		return nil, msg.Usagef("check the permissions, or give another folder with --data", "the data folder %s cannot be locked", p.Data)
 	}
 	if !ok {
-		if c, _ := client.Find(ctx, client.Files{Address: p.Address, Lock: p.Lock, Token: p.Token}); c != nil {
-			return nil, &BusyError{msg.Usagef("use that one, stop it, or give another folder with --data", "a daemon runs at %s already, with the data folder %s", c.URL(), p.Data)}
+		if c, at := client.Find(ctx, client.Files{Address: p.Address, Lock: p.Lock, Token: p.Token}); c != nil {
+			return nil, &BusyError{msg.Usagef("use that one, stop it, or give another folder with --data", "a daemon (weir %s) runs at %s already, with the data folder %s", at.Command, c.URL(), p.Data)}
 		}
 		return nil, &BusyError{msg.Usagef("wait for the other command to end", "another weir command uses the data folder %s", p.Data)}
 	}

@@ -99,7 +99,7 @@ func inFolder(snap *registry.Snapshot, name, source string) bool {
 }
 
 func goneError(name string) error {
-	return &plugin.Error{Code: plugin.CodeUnknown, Msg: tool.Textf("the plugin %s is no longer in any folder", name), Hint: tool.Textf("put its files back, or forget it: weir plugin remove %s", name)}
+	return &plugin.Error{Code: plugin.CodeUnknown, Msg: tool.Textf("the plugin %s is in no plugin folder of this daemon", name), Hint: tool.Textf("put its files into one of them, or forget it: weir plugin remove %s", name)}
 }
 
 // findVersion returns the version that Rollback means.

@@ -31,6 +31,8 @@ type Checks struct {
 	Version string
 	// Daemon is the daemon that runs with the data folder. Nil: none does.
 	Daemon *client.Client
+	// At describes that daemon.
+	At client.Address
 	// Listen opens an address as a daemon would.
 	Listen func(addr string) (net.Listener, error)
 	// Model connects to a configured model. An error says why it cannot.
@@ -160,6 +162,9 @@ func (e *exam) daemonRuns(ctx context.Context) {
 		e.add("daemon", Fail, "stop it and start it again", "the daemon at %s does not answer as it should: %s", e.Daemon.URL(), err)
 	case about.Version != e.Version:
 		e.add("daemon", Warn, "stop it and start the new one", "%s runs weir %s, and this is %s", e.Daemon.URL(), about.Version, e.Version)
+	case e.At.Config != e.Paths.Config:
+		e.addFix("daemon", Warn, tool.Textf("run commands in the folder where the daemon was started, %s", e.At.Workspace),
+			"the daemon at %s uses the configuration %q, and commands here read and change %q", e.Daemon.URL(), e.At.Config, e.Paths.Config)
 	default:
 		e.add("daemon", OK, "", "runs at %s", e.Daemon.URL())
 	}
