@@ -12,8 +12,12 @@ import (
 // are invisible, control a terminal, or change the order or look of others become
 // \uXXXX; bytes that are not UTF-8 become \xXX. In JSON text, \uXXXX still means
 // the same character. Line ends stay. Visible is idempotent.
-func Visible(s string) string {
-	if !strings.ContainsFunc(s, hides) {
+func Visible(s string) string { return Escape(s, hides) }
+
+// Escape returns s with each character for which hidden reports true as \uXXXX, and
+// each byte that is not UTF-8 as \xXX.
+func Escape(s string, hidden func(rune) bool) string {
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, hidden) {
 		return s
 	}
 	var b strings.Builder
@@ -23,7 +27,7 @@ func Visible(s string) string {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case !hides(r):
+		case !hidden(r):
 			b.WriteRune(r)
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)

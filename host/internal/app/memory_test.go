@@ -160,7 +160,7 @@ func askOnce(t *testing.T, c *client.Client, conversation, question string) stri
 // what was seen if that does not happen.
 func await(t *testing.T, seen any, done func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for !done() {
 		select {

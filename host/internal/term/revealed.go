@@ -1,38 +1,23 @@
 package term
 
 import (
-	"fmt"
 	"io"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/weirhost/weir/sdk/limit"
 )
 
 // Reveal returns a text as a terminal may show it: characters that steer a terminal or
 // are invisible are written as \uXXXX, as JSON writes them, and bytes that are not
 // UTF-8 as \xXX. Line ends, tabs and the two selectors of emoji stay.
 func Reveal(s string) string {
-	if utf8.ValidString(s) && !strings.ContainsFunc(s, unseen) {
-		return s
+	lines := strings.Split(s, "\r\n")
+	for i := range lines {
+		lines[i] = limit.Escape(lines[i], unseen)
 	}
-	var b strings.Builder
-	for i, size := 0, 0; i < len(s); i += size {
-		var r rune
-		r, size = utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case !unseen(r) || r == '\r' && strings.HasPrefix(s[i+1:], "\n"):
-			b.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
+	return strings.Join(lines, "\r\n")
 }
 
 // unseen reports whether Reveal writes a character out.
