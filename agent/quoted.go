@@ -11,7 +11,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// quotes are the foreign texts of the conversation; see package quote.
+// quotes are the foreign texts of the conversation, without those of its tools; see
+// package quote.
 type quotes struct {
 	book quote.Book
 	next int // index of the first message that is not in book
@@ -47,14 +48,7 @@ func (r *run) refuseQuotes() {
 // stays in it.
 func (r *run) readForeign() {
 	q := &r.quotes
-	if q.next == 0 {
-		q.next = r.memory.first
-		for _, s := range r.specs {
-			for _, text := range prompt.ForeignTexts(s, r.locale) {
-				q.book.Add(text)
-			}
-		}
-	}
+	q.next = max(q.next, r.memory.first)
 	for ; q.next < len(r.msgs); q.next++ {
 		m := r.msgs[q.next]
 		if m.Role == RoleUser {
@@ -76,15 +70,16 @@ func (r *run) isQuotation(c tool.Call, raw string) bool {
 		return false
 	}
 	q := quote.Call{Tool: c.Tool, Args: c.Args, Text: raw}
-	if id, confirmed := r.confirmation(q.Key()); confirmed || id != "" {
+	if id, confirmed := r.confirmation(q); confirmed || id != "" {
 		return !confirmed && raw != "" && c.ID != id
 	}
-	return r.quotes.book.Holds(q, r.kit.Recogniser())
+	tools := r.kit.Recogniser()
+	return r.kit.Authored(r.locale).Holds(q, tools) || r.quotes.book.Holds(q, tools)
 }
 
 // confirmation returns the id that confirms a call, if the model was asked for it, and
 // whether it has confirmed the call before.
-func (r *run) confirmation(key string) (id string, confirmed bool) {
+func (r *run) confirmation(c quote.Call) (id string, confirmed bool) {
 	var calls []tool.Call
 	for _, m := range r.msgs {
 		if m.Role == RoleAssistant {
@@ -96,7 +91,7 @@ func (r *run) confirmation(key string) (id string, confirmed bool) {
 			}
 			i := slices.IndexFunc(calls, func(c tool.Call) bool { return c.ID == e.CallID })
 			switch {
-			case i < 0 || quote.Call{Tool: calls[i].Tool, Args: calls[i].Args}.Key() != key:
+			case i < 0 || quote.Call{Tool: calls[i].Tool, Args: calls[i].Args}.Key() != c.Key():
 			case e.Confirm == "":
 				return "", true
 			default:

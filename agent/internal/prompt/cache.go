@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/weirhost/weir/agent/internal/quote"
 	"github.com/weirhost/weir/agent/internal/tokens"
 	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/sdk/limit"
@@ -88,17 +89,18 @@ type Kit struct {
 	// Recogniser reads the tools' schemas, once.
 	Recogniser func() *parse.Set
 
-	mu      sync.Mutex
-	prompts map[promptKey]System
-	texts   map[textsKey]*toolTexts
-	natives map[tool.Locale]Native
+	mu       sync.Mutex
+	prompts  map[promptKey]System
+	texts    map[textsKey]*toolTexts
+	natives  map[tool.Locale]Native
+	authored map[tool.Locale]*quote.Book
 }
 
 func newKit(specs []tool.Spec) *Kit {
 	return &Kit{
 		Specs:      specs,
 		Recogniser: sync.OnceValue(func() *parse.Set { return parse.NewSet(parse.Options{Tools: specs}) }),
-		prompts:    map[promptKey]System{}, texts: map[textsKey]*toolTexts{}, natives: map[tool.Locale]Native{},
+		prompts:    map[promptKey]System{}, texts: map[textsKey]*toolTexts{}, natives: map[tool.Locale]Native{}, authored: map[tool.Locale]*quote.Book{},
 	}
 }
 
@@ -192,6 +194,26 @@ func (k *Kit) Native(l tool.Locale) Native {
 	}
 	k.natives[l] = n
 	return n
+}
+
+// Authored returns what the authors of the tools say to a model in language l, to which
+// nothing may be added. The examples' calls, which the prompt writes, are not in it.
+func (k *Kit) Authored(l tool.Locale) *quote.Book {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	b := k.authored[l]
+	if b == nil {
+		var texts []string
+		for _, s := range k.Specs {
+			texts = append(texts, s.Describe(l), string(s.Parameters(l)))
+			for _, e := range s.Examples {
+				texts = append(texts, e.Ask, e.AskZh, string(e.Args))
+			}
+		}
+		b = quote.Read(texts, k.Recogniser())
+		k.authored[l] = b
+	}
+	return b
 }
 
 // escape is a character of ASCII in JSON's long form, after however many

@@ -313,14 +313,3 @@ func formatRule(schema json.RawMessage, w *Texts) string {
 	}
 	return w.jsonAnswer + "\n" + w.jsonSchema + "\n" + limit.Neutralise(compact(schema))
 }
-
-// ForeignTexts returns what the author of a tool says to a model about it, in language
-// l, each text on its own. The examples' calls, which the prompt writes, are not among
-// them.
-func ForeignTexts(s tool.Spec, l tool.Locale) []string {
-	out := []string{s.Describe(l), string(s.Parameters(l))}
-	for _, e := range s.Examples {
-		out = append(out, e.Ask, e.AskZh, string(e.Args))
-	}
-	return out
-}

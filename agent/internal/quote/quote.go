@@ -30,12 +30,14 @@
 // # Cost
 //
 // A text is read when the first call asks for it, and once: a turn without calls pays
-// nothing. The time is linear in the text.
+// nothing. The texts of a list of tools are read once for all turns, and the text of a
+// call is looked for only where it has one. The time is linear in the text.
 package quote
 
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/weirhost/weir/agent/parse"
@@ -71,51 +73,67 @@ func Canonical(args json.RawMessage) string {
 // A Book holds the foreign texts of a conversation. The zero value is empty and
 // ready. It is used by one goroutine.
 type Book struct {
-	unread []string
-	texts  []string        // as Compare writes them
-	keys   map[string]bool // of the calls in them
+	texts    []string
+	keys     map[string]bool // of the calls in the first texts, as many as read says
+	read     int
+	compared []string // the first texts, as compare writes them
+}
+
+// Read returns a book of these texts that is read to its end: it may be used by many
+// goroutines, without Add. tools recognises the calls of the declared tools.
+func Read(texts []string, tools *parse.Set) *Book {
+	b := new(Book)
+	for _, text := range texts {
+		b.Add(text)
+	}
+	b.readCalls(tools)
+	b.compare()
+	return b
 }
 
 // Add adds a foreign text.
 func (b *Book) Add(text string) {
 	if strings.TrimSpace(text) != "" {
-		b.unread = append(b.unread, text)
+		b.texts = append(b.texts, text)
 	}
 }
 
 // Holds reports whether c is in one of the texts. tools recognises the calls of
 // the declared tools.
 func (b *Book) Holds(c Call, tools *parse.Set) bool {
-	b.read(tools)
-	if b.keys[c.Key()] {
+	if b.readCalls(tools); len(b.keys) > 0 && b.keys[c.Key()] {
 		return true
+	}
+	if c.Text == "" {
+		return false
 	}
 	text, name := withoutEnd(compare(c.Text)), fold(c.Tool)
 	if text == "" {
 		return false
 	}
-	for _, t := range b.texts {
-		if holdsText(t, text, name) {
-			return true
-		}
-	}
-	return false
+	b.compare()
+	return slices.ContainsFunc(b.compared, func(t string) bool { return holdsText(t, text, name) })
 }
 
-// read reads the texts that were added since the last call.
-func (b *Book) read(tools *parse.Set) {
-	if b.keys == nil {
-		b.keys = map[string]bool{}
-	}
-	for _, text := range b.unread {
-		b.texts = append(b.texts, compare(text))
-		for _, variant := range plain(text) {
+// readCalls reads the calls in the texts that were added since the last time.
+func (b *Book) readCalls(tools *parse.Set) {
+	for ; b.read < len(b.texts); b.read++ {
+		for _, variant := range plain(b.texts[b.read]) {
 			for _, c := range tools.Mentions(variant) {
+				if b.keys == nil {
+					b.keys = map[string]bool{}
+				}
 				b.keys[Call{Tool: c.Name, Args: c.Args}.Key()] = true
 			}
 		}
 	}
-	b.unread = nil
+}
+
+// compare writes the texts that were added since the last time for the comparison.
+func (b *Book) compare() {
+	for _, text := range b.texts[len(b.compared):] {
+		b.compared = append(b.compared, compare(text))
+	}
 }
 
 const (

@@ -20,12 +20,14 @@ func Patient(next http.Handler) http.Handler { return patientFor(next, bodyTime,
 func patientFor(next http.Handler, body, unread time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rc := http.NewResponseController(w)
-		_ = rc.SetWriteDeadline(time.Time{}) // that of the request before; some test writers have none
 		if r.Body != nil && r.Body != http.NoBody {
 			_ = rc.SetReadDeadline(time.Now().Add(body))
 			r.Body = &timedBody{r.Body, rc}
 		}
-		next.ServeHTTP(&timedWriter{w, rc, unread}, r)
+		out := &timedWriter{ResponseWriter: w, rc: rc, unread: unread}
+		out.extend() // the deadline of the request before may have passed
+		next.ServeHTTP(out, r)
+		out.extend() // for what the server writes after it
 	})
 }
 
@@ -49,15 +51,31 @@ type timedWriter struct {
 	http.ResponseWriter
 	rc     *http.ResponseController
 	unread time.Duration
+	set    time.Time // when the deadline was set
+}
+
+// extend gives the next write the time unread, or up to a fifteenth less: small writes
+// of a stream share a deadline.
+func (t *timedWriter) extend() {
+	if now := time.Now(); now.Sub(t.set) >= t.unread/15 {
+		t.set = now
+		_ = t.rc.SetWriteDeadline(now.Add(t.unread)) // some test writers have none
+	}
 }
 
 func (t *timedWriter) Write(b []byte) (int, error) {
-	_ = t.rc.SetWriteDeadline(time.Now().Add(t.unread))
+	t.extend()
 	return t.ResponseWriter.Write(b)
 }
 
 // Unwrap lets http.ResponseController through.
 func (t *timedWriter) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
+// FlushError lets http.ResponseController return what failed.
+func (t *timedWriter) FlushError() error {
+	t.extend()
+	return t.rc.Flush()
+}
+
 // Flush implements http.Flusher, which the SDK of MCP asks for.
-func (t *timedWriter) Flush() { _ = t.rc.Flush() }
+func (t *timedWriter) Flush() { _ = t.FlushError() }

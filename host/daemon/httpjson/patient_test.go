@@ -24,14 +24,25 @@ func raw(t *testing.T, s *httptest.Server, text string) net.Conn {
 	return c
 }
 
-// A client that sends a part of its body, and one that reads nothing, end their requests.
+// A client that sends a part of its body, and one that reads nothing, end their requests,
+// also where each flush is small.
 func TestPatienceEnds(t *testing.T) {
-	failed := make(chan error, 2)
+	failed := make(chan error, 3)
 	s := httptest.NewServer(patientFor(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
 			_, err := io.ReadAll(r.Body)
 			failed <- err
 			return
+		}
+		for rc := http.NewResponseController(w); r.Method == http.MethodPut; {
+			_, err := w.Write(make([]byte, 2000)) // which the server buffers
+			if err != nil {
+				t.Error(err)
+			}
+			if err := rc.Flush(); err != nil {
+				failed <- err
+				return
+			}
 		}
 		for {
 			if _, err := w.Write(make([]byte, 1<<20)); err != nil {
@@ -48,6 +59,10 @@ func TestPatienceEnds(t *testing.T) {
 	raw(t, s, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	if err := <-failed; err == nil {
 		t.Error("an answer that nobody reads was written")
+	}
+	raw(t, s, "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+	if err := <-failed; err == nil {
+		t.Error("an answer that nobody reads was flushed")
 	}
 }
 

@@ -1,7 +1,8 @@
 // Package sse writes server-sent events to one client. A Stream writes from a
 // goroutine of its own, which exists only while there is something to write: events
 // that arrive together leave in one write, and no event waits for the next. A slow
-// client delays the code that adds events, but only after 32 KiB wait for it.
+// client delays the code that adds events, but only after 32 KiB wait for it; how long
+// one write may wait is the server's decision (Patient of package httpjson).
 package sse
 
 import (
@@ -13,9 +14,6 @@ import (
 	"sync"
 	"time"
 )
-
-// slowClient is how long one write may block before the stream drops the client.
-const slowClient = 15 * time.Second
 
 // Heartbeat is the longest silence of a stream: proxies often disconnect after a
 // minute.
@@ -43,7 +41,8 @@ type Stream struct {
 const (
 	// streamBytes is how much may wait for a client before Event blocks.
 	streamBytes = 32 << 10
-	// PieceBytes is the size of one write. The client must accept it within 15 s.
+	// PieceBytes is the size of one write. The server bounds the time in which the client
+	// must accept it.
 	PieceBytes = 16 << 10
 )
 
@@ -124,7 +123,6 @@ func (s *Stream) pass(flush bool) {
 	s.mu.Unlock()
 	var err error
 	for piece := range slices.Chunk(out, PieceBytes) {
-		_ = s.rc.SetWriteDeadline(time.Now().Add(slowClient)) // unsupported by some test writers
 		if _, err = s.w.Write(piece); err != nil {
 			break
 		}
