@@ -100,6 +100,8 @@ var levels = map[string]int{
 	"host/internal/hostile":          10,
 	"host/internal/soak":             10,
 	"host/internal/toolindex":        2,
+	"host/internal/toolfind":         3,
+	"host/internal/signal":           0,
 	"host/internal/conform":          10,
 	"agent/model":                    5,
 	"agent/model/provider":           6,

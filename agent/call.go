@@ -34,6 +34,7 @@ type outcome struct {
 	unlimited bool
 	stop      error // the Toolbox's: the loop must stop
 	panic     any
+	found     *ToolsFound // by this call; nil: it searched for none
 }
 
 // callAll runs the calls of one round, bounded in parallel, and returns their
@@ -85,7 +86,11 @@ func (r *run) callAll(calls []tool.Call, bad map[int]*tool.Error) ([]outcome, er
 func (r *run) callOne(ctx context.Context, o *outcome) {
 	defer func() { o.panic = recover() }()
 	start := time.Now()
-	o.result, o.stop = r.call(ctx, o.call)
+	if o.call.Tool == prompt.FindTool && r.searches() {
+		o.result, o.found = r.findTools(o.call)
+	} else {
+		o.result, o.stop = r.call(ctx, o.call)
+	}
 	o.elapsed = time.Since(start)
 	if a := o.result.Approval; a != nil { // a person's time is not the tool's
 		o.elapsed = max(0, o.elapsed-a.Waited)

@@ -81,9 +81,12 @@ type Config struct {
 	// 2,048, or a quarter of a window under 8,192.
 	AnswerReserve int
 	// ToolsChars bounds the tools' part of the system prompt, in characters;
-	// tools over it shrink to one line each. 0: 16,000, or an eighth of the
+	// tools over it shrink to one line each, or are searched for if the Toolbox is a
+	// Finder and a quarter is too short for the lines. 0: 16,000, or an eighth of the
 	// window's characters if that is less; negative: no bound.
 	ToolsChars int
+	// PinnedTools are described whole, as far as ToolsChars has room, before others.
+	PinnedTools []string
 
 	// Parallel bounds the calls that run at once. 0: 4; negative: one at a time.
 	Parallel int

@@ -56,6 +56,13 @@ type CallEnd struct {
 	Elapsed time.Duration
 }
 
+// ToolsFound says which tools a search has found, best first.
+type ToolsFound struct {
+	CallID string // of find_tools; empty: the question's own words were the query
+	Query  string
+	Names  []string
+}
+
 // MalformedCall is text that was meant to be a call and could not be read. Note is
 // the correction that the model receives; empty if no correction is left.
 type MalformedCall struct {
@@ -158,6 +165,7 @@ func (TextDelta) event()      {}
 func (ReasoningDelta) event() {}
 func (CallStart) event()      {}
 func (CallEnd) event()        {}
+func (ToolsFound) event()     {}
 func (MalformedCall) event()  {}
 func (ModeSwitched) event()   {}
 func (ModelRepeated) event()  {}

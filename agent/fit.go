@@ -27,6 +27,9 @@ func (r *run) fit(out []outcome) Message {
 		}
 		m.Results = append(m.Results, r.entry(o))
 		r.count(o.result)
+		if o.found != nil {
+			r.emit(*o.found)
+		}
 		r.emit(CallEnd{Result: o.result, Text: r.rendered(o), Elapsed: o.elapsed})
 		o.result.Release()
 	}

@@ -116,7 +116,7 @@ func (r *run) ask() (phase, error) {
 // request returns the next request to the model.
 func (r *run) request() Request {
 	req := Request{
-		System: r.system, Messages: chatMessages(r.msgs[r.memory.first:], r.mode), Window: r.window,
+		System: r.system, Messages: chatMessages(r.msgs[r.memory.first:], r.mode, r.declared()), Window: r.window,
 		MaxTokens: max(0, r.cfg.MaxTokens), Stop: r.cfg.Stop, Sampling: r.cfg.Sampling,
 	}
 	switch {

@@ -55,18 +55,24 @@ func (r *run) readForeign() {
 			q.book.Add(m.Text)
 		}
 		for _, e := range m.Results {
-			if e.Confirm == "" && !(r.describes && e.Tool == prompt.DescribeTool) { // those are our own
+			if e.Confirm == "" && !r.isOwnText(e.Tool) {
 				q.book.Add(e.Text)
 			}
 		}
 	}
 }
 
+// isOwnText reports whether the agent itself writes what a tool returns. The descriptions
+// of tools in it are in the book already.
+func (r *run) isOwnText(name string) bool {
+	return r.describes && name == prompt.DescribeTool || r.searches() && name == prompt.FindTool
+}
+
 // isQuotation reports whether a call must not run because a foreign text holds it and
 // the model has not confirmed it. raw is what the model wrote; empty for a native call.
 // Notices and placeholders name calls of load_tool_history, which only reads.
 func (r *run) isQuotation(c tool.Call, raw string) bool {
-	if c.Tool == prompt.LoadTool || c.Tool == prompt.DescribeTool && r.describes {
+	if c.Tool == prompt.LoadTool || r.isOwnText(c.Tool) {
 		return false
 	}
 	q := quote.Call{Tool: c.Tool, Args: c.Args, Text: raw}

@@ -10,20 +10,26 @@ import (
 )
 
 // chatMessages renders stored messages for a model. It depends on nothing but
-// its arguments, so that what was sent once is sent again byte for byte.
+// its arguments, so that what was sent once is sent again byte for byte. declared
+// reports whether a provider's own calling knows a tool; other tools were called with
+// call_tool. nil: it knows all.
 // Neighbours of one role are joined, because some providers demand that roles
 // alternate.
-func chatMessages(msgs []Message, mode Mode) []ChatMessage {
+func chatMessages(msgs []Message, mode Mode, declared func(name string) bool) []ChatMessage {
 	out := make([]ChatMessage, 0, len(msgs))
 	for _, m := range msgs {
 		switch {
 		case m.Role == RoleAssistant && mode == ModeNative:
-			out = join(out, nativeReply(m))
+			out = join(out, nativeReply(m, declared))
 		case m.Role == RoleAssistant:
 			out = join(out, ChatMessage{Role: "assistant", Text: withCalls(m)})
 		case m.Role == RoleResults && mode == ModeNative:
 			for _, e := range m.Results {
-				out = append(out, ChatMessage{Role: "tool", Text: e.Text, CallID: e.CallID, Tool: e.Tool})
+				name := e.Tool
+				if declared != nil && !declared(name) {
+					name = prompt.CallTool
+				}
+				out = append(out, ChatMessage{Role: "tool", Text: e.Text, CallID: e.CallID, Tool: name})
 			}
 		case m.Role == RoleResults:
 			out = join(out, ChatMessage{Role: "user", Text: resultsText(m)})
@@ -50,8 +56,16 @@ func join(out []ChatMessage, m ChatMessage) []ChatMessage {
 
 // nativeReply is a reply for the provider's own tool calling. What was thought
 // goes with calls alone, and only with those the provider itself made.
-func nativeReply(m Message) ChatMessage {
+func nativeReply(m Message, declared func(name string) bool) ChatMessage {
 	c := ChatMessage{Role: "assistant", Text: m.Text, Calls: m.Calls}
+	if declared != nil {
+		c.Calls = slices.Clone(m.Calls)
+		for i, call := range c.Calls {
+			if !declared(call.Tool) {
+				c.Calls[i] = prompt.Wrap(call)
+			}
+		}
+	}
 	if len(m.Calls) > 0 && m.Native {
 		c.Reasoning, c.Sealed = m.Reasoning, m.Sealed
 	}

@@ -30,7 +30,7 @@ func TestNeighboursOfOneRoleAreJoined(t *testing.T) {
 	got := chatMessages([]Message{
 		{Role: RoleUser, Text: "q"}, {Role: RoleNote, Text: "n"}, {Role: RoleAssistant, Text: "a"},
 		{Role: RoleAssistant, Text: ""}, {Role: RoleNote, Text: "m"}, {Role: RoleUser, Text: "p"},
-	}, ModePrompt)
+	}, ModePrompt, nil)
 	want := []ChatMessage{{Role: "user", Text: "q\n\nn"}, {Role: "assistant", Text: "a"}, {Role: "user", Text: "m\n\np"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

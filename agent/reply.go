@@ -193,7 +193,11 @@ func (r *run) textCall(p *reply, c parse.Call) {
 	if p.ignored = p.ignored || r.callsOver(); p.native || p.ignored || r.hasOnlyCall(p) {
 		return
 	}
-	call := tool.Call{ID: r.newID(c.ID), Tool: c.Name, Args: c.Args, Turn: r.turn}
+	call, problem := r.unwrap(c.Name, c.Args)
+	call.ID, call.Turn = r.newID(c.ID), r.turn
+	if problem != nil {
+		p.refuse(len(p.calls), problem)
+	}
 	p.calls, p.raw = append(p.calls, call), append(p.raw, c.Raw)
 	r.flushText(p)
 	r.emit(CallStart{Call: call, Format: c.Format, Repaired: c.Repaired})
@@ -206,13 +210,18 @@ func (r *run) nativeCall(p *reply, c tool.Call) {
 		return
 	}
 	p.native = true
-	call := tool.Call{ID: r.newID(c.ID), Tool: c.Tool, Args: c.Args, Turn: r.turn}
+	args := c.Args
 	var problem *tool.Error
-	if len(bytes.TrimSpace(c.Args)) == 0 {
-		call.Args = json.RawMessage("{}")
-	} else if !isObject(c.Args) {
+	if len(bytes.TrimSpace(args)) == 0 {
+		args = json.RawMessage("{}")
+	} else if !isObject(args) {
 		problem = &tool.Error{Code: tool.BadArgs, Msg: prompt.For(r.locale).BadNativeArgs}
-		call.Args = json.RawMessage("{}") // providers refuse a history that holds anything else
+		args = json.RawMessage("{}") // providers refuse a history that holds anything else
+	}
+	call, bad := r.unwrap(c.Tool, args)
+	call.ID, call.Turn = r.newID(c.ID), r.turn
+	if problem == nil {
+		problem = bad
 	}
 	if !prompt.HasTool(r.specs, c.Tool) {
 		m := parse.Malformed{Reason: parse.ReasonUnknownTool, Name: c.Tool, Format: formatNative}

@@ -104,6 +104,7 @@ type callIDs struct {
 func (r *run) begin(history []Message, question string) phase {
 	r.place(history, question)
 	r.emitStart()
+	r.noteTools()
 	if r.cfg.EnablePlanning && len(r.specs) > 0 {
 		r.openPlan()
 	}

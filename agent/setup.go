@@ -23,6 +23,8 @@ type setup struct {
 	kit       *prompt.Kit
 	specs     []tool.Spec // the kit's
 	describes bool        // describe_tool is the agent's own
+	native    *prompt.Kit // what a provider's own calling is given
+	finding   finding
 
 	tools       *ToolCache
 	prompt      prompt.Input
@@ -74,6 +76,9 @@ func (l *Loop) setUp(ctx context.Context, history []Message, question string) se
 			s.prompt.Budget = min(DefaultToolsChars, s.window/2)
 		}
 	}
+	if f := s.finder(); f != nil {
+		s.prompt.Finding = &prompt.Finding{Pinned: l.cfg.PinnedTools, Source: f.Source}
+	}
 	s.keepPrompt(history, l.cfg.Locale)
 	s.writeSystem()
 	return s
@@ -104,8 +109,18 @@ func (s *setup) writeSystem() {
 	sp := s.kit.Prompt(s.prompt)
 	s.system, s.systemChars, s.systemRaw, s.written = sp.Text, sp.Chars, sp.Raw, sp.Written
 	s.describes = sp.Describes && !prompt.HasTool(s.kit.Specs, prompt.DescribeTool)
-	if s.describes {
+	s.finding, s.native = finding{}, s.kit
+	switch {
+	case sp.Declared != nil:
+		s.finding = finding{s.finder(), map[string]bool{}}
+		for _, t := range sp.Declared {
+			s.finding.told[t.Name] = true
+		}
+		s.native, s.describes = s.tools.kits.Of(sp.Declared), true
+		s.kit = s.tools.kits.Of(slices.Concat(s.kit.Specs, prompt.SearchSpecs()))
+	case s.describes:
 		s.kit = s.tools.kits.Of(append(slices.Clip(s.kit.Specs), prompt.DescribeSpec()))
+		s.native = s.kit
 	}
 	s.specs = s.kit.Specs
 	if s.mode == ModeNative {
@@ -116,7 +131,7 @@ func (s *setup) writeSystem() {
 func (r *run) systemTokens() int { return int(r.systemRaw * r.cfg.Estimator.scale()) }
 
 // nativeTools are the tools for a provider's own calling.
-func (s *setup) nativeTools() prompt.Native { return s.kit.Native(s.prompt.Locale) }
+func (s *setup) nativeTools() prompt.Native { return s.native.Native(s.prompt.Locale) }
 
 // capabilities describes the model. A model without a description is used in prompt
 // mode, with an unknown window.

@@ -47,6 +47,17 @@ type Remembered struct {
 	Score       float64
 }
 
+// A Finder is a Toolbox that finds its tools by what a question says. It is optional:
+// with one, the prompt lists the sources of the tools if they need more than
+// Config.ToolsChars, and the model searches for them.
+type Finder interface {
+	// FindTools returns the names of at most n tools, best first; nil: no tool fits.
+	FindTools(query string, n int) []string
+	// Source returns where a tool comes from, such as a plugin or a server. A tool
+	// without a source cannot be found and is always in the prompt.
+	Source(name string) string
+}
+
 // An Explainer is a Toolbox that knows why a tool is not among its Tools. It is
 // optional.
 type Explainer interface {

@@ -29,7 +29,7 @@ func (r *run) promptTokens() int {
 			r.memory.tokens = append(r.memory.tokens, make([]float64, i+1-len(r.memory.tokens))...)
 		}
 		if r.memory.tokens[i] == 0 {
-			r.memory.tokens[i] = rawMessage(r.msgs[i], r.mode)
+			r.memory.tokens[i] = rawMessage(r.msgs[i], r.mode, r.declared())
 		}
 		sum += r.memory.tokens[i]
 	}
@@ -37,9 +37,9 @@ func (r *run) promptTokens() int {
 }
 
 // rawMessage is the uncalibrated estimate of one message as it is sent.
-func rawMessage(m Message, mode Mode) float64 {
+func rawMessage(m Message, mode Mode, declared func(string) bool) float64 {
 	var sum float64
-	for _, c := range chatMessages([]Message{m}, mode) {
+	for _, c := range chatMessages([]Message{m}, mode, declared) {
 		sum += tokens.PerMessage + tokens.Count(c.Text)
 		for _, call := range c.Calls {
 			sum += tokens.PerMessage + tokens.Count(call.Tool) + tokens.Count(string(call.Args))
@@ -179,7 +179,7 @@ func foldTurn(msgs []Message, turn, threshold int) (first int, f Folded) {
 func promptChars(system string, msgs []Message) int {
 	n := utf8.RuneCountInString(system)
 	for _, m := range msgs {
-		for _, c := range chatMessages([]Message{m}, ModePrompt) {
+		for _, c := range chatMessages([]Message{m}, ModePrompt, nil) {
 			n += utf8.RuneCountInString(c.Text)
 		}
 	}
@@ -205,7 +205,7 @@ func memoryStart(history []Message, limit, window int, mode Mode) int {
 	for i, m := range history {
 		sums[i+1] = sums[i]
 		if window > 0 {
-			sums[i+1] += rawMessage(m, mode)
+			sums[i+1] += rawMessage(m, mode, nil)
 		}
 	}
 	most := float64(window) * memoryShare

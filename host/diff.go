@@ -2,7 +2,6 @@ package host
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -146,28 +145,4 @@ func (h *Host) logChange(old, next *snapshot, c Change) {
 
 // Changed returns a channel that is closed at the next reload that changes a plugin.
 // To miss no change: get the channel, then read the lists, then wait.
-func (h *Host) Changed() <-chan struct{} { return h.changed.next() }
-
-// A signal wakes all goroutines that wait for the next event.
-type signal struct {
-	mu sync.Mutex
-	ch chan struct{}
-}
-
-func (s *signal) next() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ch == nil {
-		s.ch = make(chan struct{})
-	}
-	return s.ch
-}
-
-func (s *signal) send() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ch != nil {
-		close(s.ch)
-		s.ch = nil
-	}
-}
+func (h *Host) Changed() <-chan struct{} { return h.changed.Next() }

@@ -23,6 +23,8 @@ import (
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sched"
+	"github.com/weirhost/weir/host/internal/signal"
+	"github.com/weirhost/weir/host/internal/toolfind"
 	"github.com/weirhost/weir/host/internal/upstream"
 	"github.com/weirhost/weir/host/internal/watch"
 	"github.com/weirhost/weir/host/internal/worker"
@@ -60,7 +62,8 @@ type Host struct {
 	settings  atomic.Pointer[activeSettings]
 	watching  atomic.Pointer[watch.Watcher] // nil: no Watch runs
 	grace     time.Duration                 // see defaultGrace
-	changed   signal
+	changed   signal.Signal
+	finder    toolfind.Finder
 
 	mu      sync.Mutex // guards closed, and calls against Close
 	closed  bool
@@ -165,6 +168,7 @@ func (h *Host) Close() error {
 	h.mu.Unlock()
 	h.cancel()
 	h.calls.Wait()
+	h.finder.Wait()
 	h.current.Load().retire(nil)
 	h.saveIndex()
 	return h.release()

@@ -253,7 +253,7 @@ func (h *Host) precompile() {
 		return
 	}
 	defer h.leave(ctx)
-	runner.Precompiler{Delay: h.cfg.PrecompileDelay, Changed: h.changed.next, Logger: h.log, Modules: func() (all []*runner.Module) {
+	runner.Precompiler{Delay: h.cfg.PrecompileDelay, Changed: h.changed.Next, Logger: h.log, Modules: func() (all []*runner.Module) {
 		for _, one := range h.current.Load().plugins {
 			all = append(all, one.modules...)
 		}

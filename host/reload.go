@@ -111,11 +111,12 @@ func (h *Host) install(ctx context.Context, found *registry.Snapshot) (Change, e
 		return Change{}, ErrClosed
 	}
 	h.saveIndex()
+	h.finder.Update(h.Tools())
 	change := diff(old, next)
 	h.logChange(old, next, change)
 	old.retire(next)
 	if old != nil && !change.Empty() {
-		h.changed.send()
+		h.changed.Send()
 	}
 	return change, nil
 }

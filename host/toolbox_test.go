@@ -6,4 +6,7 @@ import (
 )
 
 // A session is what an agent calls tools through; neither side imports the other.
-var _ agent.Toolbox = (*host.Session)(nil)
+var (
+	_ agent.Toolbox = (*host.Session)(nil)
+	_ agent.Finder  = (*host.Session)(nil)
+)

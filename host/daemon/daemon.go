@@ -206,7 +206,7 @@ func (d *Daemon) ServeMCP(ctx context.Context, in io.Reader, out io.Writer) erro
 
 // knows reports whether a tool of that name exists, of the host or the agent.
 func (d *Daemon) knows(name string) bool {
-	if name == tool.DescribeTool {
+	if tool.IsBuiltIn(name) {
 		return true
 	}
 	_, ok := d.cfg.Host.Tool(name)

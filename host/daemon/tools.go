@@ -44,7 +44,8 @@ func (t *tools) routes() []openapi.Route {
 		{
 			Method: "GET", Path: "/api/tools",
 			Auth: openapi.Token, Handle: t.listTools,
-			About: "List the tools with their limits",
+			About: "List the tools with their limits; with a query, those that fit it, best first",
+			Query: []openapi.Param{queryParam("query", "string", "what the tools should do, or their names"), limitTo("20 that fit the query")},
 			Gives: ToolList{},
 		},
 		{
@@ -68,6 +69,19 @@ func (t *tools) routes() []openapi.Route {
 func (t *tools) listTools(w http.ResponseWriter, r *http.Request) error {
 	user := t.current.View(access.Principal(r)).User
 	tools := []plugin.ToolInfo{}
+	if query := r.URL.Query().Get("query"); query != "" {
+		n, err := queryInt(r, "limit", 20)
+		if err != nil {
+			return err
+		}
+		for _, name := range t.host.FindTools(query, n, user.Sees) {
+			if info, ok := t.host.Tool(name); ok {
+				tools = append(tools, info)
+			}
+		}
+		httpjson.Write(w, http.StatusOK, ToolList{tools})
+		return nil
+	}
 	for _, info := range t.host.Tools() {
 		if user.Sees(info.Spec.Name) {
 			tools = append(tools, info)

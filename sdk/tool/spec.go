@@ -80,14 +80,20 @@ const (
 )
 
 // Names of the tools that weir provides itself; no plugin can use them. The host
-// answers LoadHistory and SearchHistory, the agent answers DescribeTool.
+// answers LoadHistory and SearchHistory; the agent and the MCP server answer the others.
 const (
 	LoadHistory   = "load_tool_history"
 	SearchHistory = "search_tool_history"
 	DescribeTool  = "describe_tool"
+	FindTools     = "find_tools"
+	CallTool      = "call_tool"
 )
 
 // IsBuiltIn reports whether name is one of weir's own tools.
 func IsBuiltIn(name string) bool {
-	return name == LoadHistory || name == SearchHistory || name == DescribeTool
+	switch name {
+	case LoadHistory, SearchHistory, DescribeTool, FindTools, CallTool:
+		return true
+	}
+	return false
 }

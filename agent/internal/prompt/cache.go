@@ -30,7 +30,7 @@ type Cache struct {
 // theirs, and system prompts with one of them, in number and in the bytes of what
 // is added to each.
 const (
-	maxKits    = 16
+	maxKits    = 32
 	maxPrompts = 8
 	maxExtra   = 16 << 10
 )
@@ -112,6 +112,7 @@ type promptKey struct {
 	budget int
 	extra  string
 	across bool
+	found  string // Finding's
 	year   int
 	day    int
 }
@@ -144,7 +145,7 @@ func (k *Kit) written(in Input) *toolTexts {
 // again, of texts that are written already.
 func (k *Kit) Prompt(in Input) System {
 	keeps := !in.Json && len(in.Extra) <= maxExtra
-	key := promptKey{in.Locale, in.Native, in.Budget, in.Extra, in.Across, in.Today.Year(), in.Today.YearDay()}
+	key := promptKey{in.Locale, in.Native, in.Budget, in.Extra, in.Across, in.Finding.key(in.Tools), in.Today.Year(), in.Today.YearDay()}
 	if keeps {
 		k.mu.Lock()
 		sp, ok := k.prompts[key]
@@ -153,7 +154,7 @@ func (k *Kit) Prompt(in Input) System {
 			return sp
 		}
 	}
-	if !in.Native {
+	if !in.Native || in.Finding != nil {
 		in.texts = k.written(in)
 	}
 	sp := New(in)

@@ -37,6 +37,9 @@ type System struct {
 	Raw   float64 // uncalibrated tokens
 	// Describes says that tools are shrunk and describe_tool is offered.
 	Describes bool
+	// Declared are the tools that a provider is given where the others are searched for,
+	// in either mode; nil: all.
+	Declared []tool.Spec
 	// Written is how each tool is in the text; empty in native mode.
 	Written []ToolEntry
 }
@@ -56,6 +59,8 @@ type Input struct {
 	texts  *toolTexts // of tools, where they are written already; nil: they are not
 	// Budget bounds the tools' part, in characters; negative: no bound.
 	Budget int
+	// Finding says how tools are found that there is no room for; nil: they are not.
+	Finding *Finding
 	// First is the first question of the conversation: it decides which tools
 	// are shown whole when not all can be.
 	First string
@@ -77,6 +82,12 @@ func New(in Input) System {
 	case len(in.Tools) == 0:
 	case in.Native:
 		parts = append(parts, w.introTools, w.nativeRules)
+		if in.Finding != nil && in.Budget >= 0 {
+			if t := in.written(); searches(in, t) {
+				list = listFound(in, t)
+				parts = append(parts, list.text)
+			}
+		}
 	default:
 		list = listTools(in)
 		parts = append(parts, w.introTools, w.callForm+"\n"+w.callRules, list.text, w.plainHead+"\n"+w.plainExample)
@@ -100,7 +111,7 @@ func New(in Input) System {
 		parts[i] = strings.TrimSpace(p)
 	}
 	text := strings.Join(parts, "\n\n")
-	return System{text, RuneCount(text), tokens.Count(text), list.shrunk, list.tools}
+	return System{text, RuneCount(text), tokens.Count(text), list.shrunk, list.declared, list.tools}
 }
 
 func HasTool(specs []tool.Spec, name string) bool {
@@ -109,9 +120,10 @@ func HasTool(specs []tool.Spec, name string) bool {
 
 // A toolList is the tools' part of a system prompt.
 type toolList struct {
-	text   string
-	shrunk bool
-	tools  []ToolEntry
+	text     string
+	shrunk   bool
+	declared []tool.Spec // what the prompt describes, where the others are searched for
+	tools    []ToolEntry
 }
 
 // toolTexts are tools as they can be in a prompt, in one language.
@@ -119,6 +131,14 @@ type toolTexts struct {
 	whole, line           []string // all that is shown of each, and its purpose alone
 	wholeChars, lineChars []int
 	about                 []string // what a question is held against
+}
+
+// written returns the tools' texts.
+func (in Input) written() *toolTexts {
+	if in.texts != nil {
+		return in.texts
+	}
+	return writeTools(in)
 }
 
 // writeTools writes each tool of in, with examples as far as their share of the
@@ -142,9 +162,9 @@ func writeTools(in Input) *toolTexts {
 // as many whole as fit, those first that the conversation's first question
 // speaks of, and the rest with one line each.
 func listTools(in Input) toolList {
-	t := in.texts
-	if t == nil {
-		t = writeTools(in)
+	t := in.written()
+	if searches(in, t) {
+		return listFound(in, t)
 	}
 	tools := make([]ToolEntry, len(in.Tools))
 	sum := 0
@@ -154,7 +174,7 @@ func listTools(in Input) toolList {
 	}
 	w := For(in.Locale)
 	if in.Budget < 0 || sum <= in.Budget {
-		return toolList{w.toolsHead + "\n" + strings.Join(t.whole, "\n"), false, tools}
+		return toolList{text: w.toolsHead + "\n" + strings.Join(t.whole, "\n"), tools: tools}
 	}
 	shown := chooseWhole(in, t)
 	var full, short []string
@@ -169,7 +189,7 @@ func listTools(in Input) toolList {
 	none := 0
 	describer := writeTool(DescribeSpec(), in.Locale, &none)
 	full, tools = append(full, describer), append(tools, ToolEntry{Name: DescribeTool, Text: describer})
-	return toolList{w.toolsHead + "\n" + strings.Join(full, "\n") + "\n" + w.moreHead + "\n" + w.moreRule + strings.Join(short, ""), true, tools}
+	return toolList{text: w.toolsHead + "\n" + strings.Join(full, "\n") + "\n" + w.moreHead + "\n" + w.moreRule + strings.Join(short, ""), shrunk: true, tools: tools}
 }
 
 // chooseWhole says which tools are shown whole under the budget.
@@ -179,6 +199,9 @@ func chooseWhole(in Input, t *toolTexts) []bool {
 	terms := recall.Terms(in.First)
 	for i, s := range in.Tools {
 		order[i], scores[i] = i, relevance(s.Name, t.about[i], terms)
+		if in.Finding != nil && slices.Contains(in.Finding.Pinned, s.Name) {
+			scores[i] += pinnedScore
+		}
 		left -= t.lineChars[i]
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
@@ -191,6 +214,9 @@ func chooseWhole(in Input, t *toolTexts) []bool {
 	}
 	return shown
 }
+
+// pinnedScore is over that of any question's words.
+const pinnedScore = 1 << 16
 
 // relevance counts how many words, or pairs of Chinese characters, of a
 // question are in the description of a tool. The placeholder's own tool is

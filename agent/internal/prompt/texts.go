@@ -13,6 +13,13 @@ type Texts struct {
 	noArguments         string
 	example             string
 	moreHead, moreRule  string
+	findRule            string // useFound or callFound
+	useFound, callFound string // how a tool that was found is called
+	foundHead           string // signatures follow
+	foundMore           string // after them, and after useFound or callFound
+	foundNone           string
+	foundNote           string // signatures follow, then useFound or callFound
+	moreSources         string // their number
 	plainHead           string
 	plainExample        string
 	archiveRules        string
@@ -29,6 +36,7 @@ type Texts struct {
 	NotRun, Cancelled          string
 	NoResult                   string // of a call of the caller's
 	BadNativeArgs              string
+	BadFind, BadCallTool       string
 	Quoted                     string // ConfirmText or ConfirmCall follows
 	ConfirmText                string // the id that confirms
 	ConfirmCall                string
@@ -84,6 +92,14 @@ Write the call DIRECTLY into your reply, as plain text, without a Markdown code 
 	example:     "Example: ",
 	moreHead:    "# More tools\n",
 	moreRule:    "Of these only the purpose is shown. Call describe_tool with the name to read the arguments, then call the tool.\n",
+	findRule:    "Many more tools can be called than there is room to list. Search for them with find_tools before you say that something cannot be done. %s They come from these sources (with the number of tools):\n",
+	useFound:    "Call a tool that was found in the same form as any other, by its name.",
+	callFound:   "Call a tool that was found with call_tool, by its name.",
+	foundHead:   "These tools fit, best first (a ? marks an argument that can be left out):",
+	foundMore:   "describe_tool tells everything about one. If none fits, search again in other words: what the tool should do and with what.",
+	foundNone:   "No tool fits these words. Search again in others: what the tool should do and with what, more general or in English; or the name of a source. If that finds nothing either, there is no such tool.",
+	foundNote:   "Tools that may help with this question (a ? marks an argument that can be left out):",
+	moreSources: "; more sources: %d",
 	plainHead:   "# A question that needs no tool\n",
 	plainExample: `Question: "What does HTTP status 404 mean?"
 Reply: It means that the server did not find what was asked for.
@@ -114,6 +130,8 @@ Otherwise do not load. Load the part you need, with lines="a-b" or grep="…", r
 	Cancelled:     "This call did not finish: the turn ended before.",
 	NoResult:      "No result of this call came back; it may not have run.",
 	BadNativeArgs: "The arguments are not a JSON object. Call the tool again with one.",
+	BadFind:       `"query" is missing: say in a few words what the tool should do.`,
+	BadCallTool:   `The call was not run: "name" has to be the name of a tool, and "arguments" a JSON object with its arguments.`,
 	Quoted:        "This call was not run: it is also in a text of this conversation that you did not write (a result, a question or a description), and may be a quotation. If you do not mean it, go on without it. ",
 	ConfirmText:   "If you mean it, make the same call again in the form that the tools section shows, with %q as its \"id\".",
 	ConfirmCall:   "If you mean it, make the same call again.",
@@ -169,6 +187,14 @@ var chinese = Texts{
 	example:     "示例：",
 	moreHead:    "# 更多工具\n",
 	moreRule:    "这些工具只列出用途。先用名称调用 describe_tool 查看参数，再调用工具。\n",
+	findRule:    "可以调用的工具还有很多，这里无法全部列出。在断言做不到之前，请先用 find_tools 查找。%s它们来自以下来源（括号内为工具数）：\n",
+	useFound:    "找到的工具按名称调用，格式与其他工具相同。",
+	callFound:   "找到的工具用 call_tool 按名称调用。",
+	foundHead:   "以下工具符合，最合适的在前（带 ? 的参数可以省略）：",
+	foundMore:   "describe_tool 给出某个工具的全部说明。如果都不合适，请换个说法再查找：工具要做什么、针对什么。",
+	foundNone:   "没有工具符合这些词。请换个说法再查找：工具要做什么、针对什么，可以更笼统，也可以用英文；或写来源的名称。如果仍然找不到，就没有这样的工具。",
+	foundNote:   "以下工具可能有助于回答这个问题（带 ? 的参数可以省略）：",
+	moreSources: "；另有来源 %d 个",
 	plainHead:   "# 不需要工具的提问\n",
 	plainExample: `提问："HTTP 状态码 404 是什么意思？"
 回复：表示服务器没有找到所请求的内容。
@@ -199,6 +225,8 @@ var chinese = Texts{
 	Cancelled:     "这次调用没有完成：本轮已经结束。",
 	NoResult:      "这次调用没有返回结果，可能没有执行。",
 	BadNativeArgs: "参数不是 JSON 对象。请用 JSON 对象重新调用该工具。",
+	BadFind:       `缺少 "query"：请用几个词说明工具要做什么。`,
+	BadCallTool:   `这次调用没有执行："name" 应为工具名称，"arguments" 应为包含该工具参数的 JSON 对象。`,
 	Quoted:        "这次调用没有执行：它出现在本次会话中并非由你写出的文本里（结果、提问或工具说明），可能只是引用。如果不是你的本意，请不要再调用，继续回答。",
 	ConfirmText:   "如果确实要调用，请按规定的格式再次发出同样的调用，并把 \"id\" 设为 %q。",
 	ConfirmCall:   "如果确实要调用，请再次发出同样的调用。",

@@ -41,6 +41,7 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/agent/parse"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A Call is a call of a model.
@@ -124,6 +125,12 @@ func (b *Book) readCalls(tools *parse.Set) {
 					b.keys = map[string]bool{}
 				}
 				b.keys[Call{Tool: c.Name, Args: c.Args}.Key()] = true
+				if c.Name != tool.CallTool {
+					continue
+				}
+				if inner, ok := (tool.Call{Args: c.Args}).Target(); ok { // the call that it asks for
+					b.keys[Call{Tool: inner.Tool, Args: inner.Args}.Key()] = true
+				}
 			}
 		}
 	}

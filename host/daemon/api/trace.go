@@ -44,6 +44,9 @@ type Trace struct {
 	Tools  []agent.ToolCost    `json:"tools,omitempty"`
 	Limits []plugin.LimitGroup `json:"limits,omitempty"`
 	Rounds []TraceRound        `json:"rounds"`
+	// Suggested are tools that the question's words have found, best first; absent: none,
+	// or every tool is in the prompt.
+	Suggested []string `json:"suggested,omitempty"`
 	// FoldedChars is how much shorter placeholders made the next request.
 	FoldedChars int `json:"folded_chars,omitempty"`
 }
@@ -78,7 +81,13 @@ type TraceCall struct {
 	Summarized bool       `json:"summarized,omitempty"`
 	// Refused are hosts that the tool requested and may not reach.
 	Refused []string `json:"refused,omitempty"`
-	Line    string   `json:"line"`
+	// Found are the tools that a call of find_tools has found, best first; absent: it
+	// found none, or the call is another tool's.
+	Found []string `json:"found,omitempty"`
+	// FoundRank is the tool's place, from 1, in the list of the turn's first search that
+	// found it; absent: none did.
+	FoundRank int    `json:"found_rank,omitempty"`
+	Line      string `json:"line"`
 }
 
 // A TraceList is the answer of GET /api/traces.

@@ -50,7 +50,7 @@ func CheckUserName(name string) error {
 }
 
 // ownTools read what is the user's own.
-var ownTools = []string{tool.LoadHistory, tool.SearchHistory, tool.DescribeTool}
+var ownTools = []string{tool.LoadHistory, tool.SearchHistory, tool.DescribeTool, tool.FindTools, tool.CallTool}
 
 // Sees reports whether a tool is there for the user; nil: the operator, who sees
 // all.

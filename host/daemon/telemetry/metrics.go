@@ -42,7 +42,9 @@ type Metrics struct {
 	calls, malformed, cuts, switches, turns                  *prometheus.CounterVec
 	produced, shown, saved, archived                         *prometheus.CounterVec
 	tokens, cacheTokens, costs, modelErrors, asks, approvals *prometheus.CounterVec
+	searches                                                 *prometheus.CounterVec
 	folds, faults, refaults                                  prometheus.Counter
+	foundRanks                                               prometheus.Histogram
 	callSeconds, instanceSeconds, modelSeconds, turnSeconds  *prometheus.HistogramVec
 
 	mu     sync.Mutex
@@ -77,13 +79,16 @@ func NewMetrics(cfg MetricsConfig) *Metrics {
 	}
 	m := &Metrics{
 		known: cfg.Known, registry: reg, tools: map[string]*toolSeries{}, others: toolSeries{label: other, calls: map[callKind]prometheus.Counter{}},
-		calls:       counters("calls_total", "Calls of tools that models and clients made, by how they were written and what they came to.", "model", "tool", "format", "outcome"),
-		malformed:   counters("malformed_calls_total", "What was meant to be a call and could not be read as one.", "model", "format", "reason"),
-		produced:    counters("produced_characters_total", "Characters that tools produced.", "tool"),
-		shown:       counters("shown_characters_total", "Characters of results that models were shown, notices not counted.", "tool"),
-		saved:       counters("saved_characters_total", "Characters of results that models were not shown: produced less shown.", "tool"),
-		archived:    counters("archived_characters_total", "Characters of results that are kept whole in the archive.", "tool"),
-		cuts:        counters("cut_results_total", "Results that were not shown whole, by the layer whose limit decided.", "tool", "layer"),
+		calls:     counters("calls_total", "Calls of tools that models and clients made, by how they were written and what they came to.", "model", "tool", "format", "outcome"),
+		malformed: counters("malformed_calls_total", "What was meant to be a call and could not be read as one.", "model", "format", "reason"),
+		produced:  counters("produced_characters_total", "Characters that tools produced.", "tool"),
+		shown:     counters("shown_characters_total", "Characters of results that models were shown, notices not counted.", "tool"),
+		saved:     counters("saved_characters_total", "Characters of results that models were not shown: produced less shown.", "tool"),
+		archived:  counters("archived_characters_total", "Characters of results that are kept whole in the archive.", "tool"),
+		cuts:      counters("cut_results_total", "Results that were not shown whole, by the layer whose limit decided.", "tool", "layer"),
+		searches:  counters("tool_searches_total", "Searches for tools, by whose words they were (model, question or client) and whether a tool fitted (found or none).", "by", "outcome"),
+		foundRanks: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "weir", Name: "tool_found_rank",
+			Help: "Tools that were called after a search had found them, by their place in the list of the first search that did.", Buckets: []float64{1, 2, 3, 5, 10, 20}}),
 		switches:    counters("mode_switches_total", "Changes between native and prompt tool calling.", "from", "to"),
 		turns:       counters("turns_total", "Questions, by why their turn ended.", "model", "reason"),
 		tokens:      counters("tokens_total", "Tokens as providers count them, by kind: prompt, completion or embedding.", "model", "kind"),
@@ -104,7 +109,7 @@ func NewMetrics(cfg MetricsConfig) *Metrics {
 		turnSeconds: seconds("turn_duration_seconds", "Time of a turn, from the question to its end.",
 			[]float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600}, "model"),
 	}
-	reg.MustRegister(newArchiveSize(cfg.Stats, cfg.Now, cfg.Logger))
+	reg.MustRegister(m.foundRanks, newArchiveSize(cfg.Stats, cfg.Now, cfg.Logger))
 	m.handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 	return m
 }
@@ -143,6 +148,20 @@ func (m *Metrics) CallMalformed(model string, bad parse.Malformed) {
 func (m *Metrics) ModeSwitched(e agent.ModeSwitched) {
 	m.switches.WithLabelValues(string(e.From), string(e.To)).Inc()
 }
+
+// Searched counts a search for tools by the words of a model, a question or a client,
+// which found so many.
+func (m *Metrics) Searched(by string, found int) {
+	outcome := "found"
+	if found == 0 {
+		outcome = "none"
+	}
+	m.searches.WithLabelValues(by, outcome).Inc()
+}
+
+// FoundCalled counts a tool that was called after a search had found it at a place of
+// its list, from 1.
+func (m *Metrics) FoundCalled(rank int) { m.foundRanks.Observe(float64(rank)) }
 
 // Folded counts results that became placeholders.
 func (m *Metrics) Folded(e agent.Folded) { m.folds.Add(float64(len(e.UUIDs))) }

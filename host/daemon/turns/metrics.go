@@ -35,3 +35,45 @@ func (m Metrics) Result(c Call) {
 	m.Counters.ToolCalled(m.Model, c.Format, c.Out, c.Result.Stats, c.Elapsed)
 	m.Counters.ApprovalDecided(c.Out)
 }
+
+// Ranks are the places of tools in the lists of the first searches that found them,
+// from 1.
+type Ranks map[string]int
+
+// Add adds what a search has found.
+func (r Ranks) Add(names []string) {
+	for i, name := range names {
+		if r[name] == 0 {
+			r[name] = i + 1
+		}
+	}
+}
+
+// Searches counts searches for tools, and whether the tools they find are called.
+type Searches struct {
+	Counters *telemetry.Metrics
+	ranks    Ranks // of the tools that were not called yet
+}
+
+// NewSearches returns the Searches of one turn.
+func NewSearches(m *telemetry.Metrics) Searches { return Searches{m, Ranks{}} }
+
+// Observe implements Observer.
+func (s Searches) Observe(e agent.Event) {
+	if e, ok := e.(agent.ToolsFound); ok {
+		by := "model"
+		if e.CallID == "" {
+			by = "question"
+		}
+		s.Counters.Searched(by, len(e.Names))
+		s.ranks.Add(e.Names)
+	}
+}
+
+// Result implements Observer.
+func (s Searches) Result(c Call) {
+	if rank := s.ranks[c.Result.Tool]; rank > 0 {
+		s.Counters.FoundCalled(rank)
+		delete(s.ranks, c.Result.Tool)
+	}
+}

@@ -17,6 +17,7 @@ func (t *turn) newObservers(box toolbox) Observers {
 	return Observers{
 		t.trace,
 		Spans{Turn: t.spans},
+		NewSearches(t.s.Metrics),
 		Metrics{Counters: t.s.Metrics, Model: model, Price: t.model.Price},
 		Log{Logger: t.s.Logger, Conversation: conversation, Model: model, End: &t.end},
 		t.stream,

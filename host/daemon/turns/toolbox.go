@@ -14,6 +14,7 @@ import (
 // toolbox is a session limited to a profile's tools, in one language.
 type toolbox struct {
 	*host.Session
+	host        *host.Host
 	allow, deny []string
 }
 
@@ -33,6 +34,9 @@ func (t toolbox) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 	return t.Session.Call(ctx, c)
 }
+
+// FindTools implements agent.Finder.
+func (t toolbox) FindTools(query string, n int) []string { return t.host.FindTools(query, n, t.sees) }
 
 // Near implements agent.Rememberer.
 func (t toolbox) Near(ctx context.Context, question string, n int) ([]agent.Remembered, error) {

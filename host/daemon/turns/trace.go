@@ -30,6 +30,7 @@ type Trace struct {
 	// Limits are as in Stream.
 	Limits func(chars int) []plugin.LimitGroup
 
+	found    Ranks           // by the turn's searches
 	starting []api.TraceCall // calls of the reply that is being read
 	requests int
 }
@@ -54,6 +55,8 @@ func (t *Trace) Observe(e agent.Event) {
 			last := t.round()
 			last.Calls, t.starting = append(last.Calls, t.starting...), nil
 		}
+	case agent.ToolsFound:
+		t.search(e)
 	case agent.Budget:
 		t.requests++
 	case agent.RoundEnd:
@@ -83,8 +86,26 @@ func (t *Trace) Result(done Call) {
 		}
 		c.OK, c.ElapsedMS, c.Produced, c.Shown, c.Layer, c.Limit, c.Unit = r.OK, r.ElapsedMS, r.Produced, r.Shown, r.Layer, r.Limit, r.Unit
 		c.KeptUUID, c.LoadedUUID, c.Summarized, c.Line, c.Refused = r.KeptUUID, r.LoadedUUID, r.Summarized, r.Line, r.Refused
+		c.FoundRank = t.found[r.Tool]
 		if r.Error != nil {
 			c.Error = r.Error.Code
+		}
+	}
+}
+
+// search records what a search for tools has found.
+func (t *Trace) search(e agent.ToolsFound) {
+	if t.found == nil {
+		t.found = Ranks{}
+	}
+	t.found.Add(e.Names)
+	if e.CallID == "" {
+		t.Record.Suggested = e.Names
+		return
+	}
+	for i, c := range t.round().Calls {
+		if c.ID == e.CallID {
+			t.round().Calls[i].Found = append([]string{}, e.Names...)
 		}
 	}
 }

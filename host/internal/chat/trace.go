@@ -33,7 +33,11 @@ func TraceText(p *term.Printer, t api.Trace) string {
 	if t.Usage.Prompt+t.Usage.Completion > 0 {
 		b.WriteString(" · " + usageText(p, t.Usage, t.Cost))
 	}
-	b.WriteString("\n\n")
+	b.WriteString("\n")
+	if len(t.Suggested) > 0 {
+		b.WriteString(p.Sprintf("tools found by the question: %s\n", term.Visible(strings.Join(t.Suggested, ", "), 300)))
+	}
+	b.WriteString("\n")
 	rows := [][]string{strings.Split(p.Sprintf("ROUND|TIME|FIRST|SENT|COUNTED|CALLS"), "|")}
 	for _, r := range t.Rounds {
 		if r.Round == 0 {
@@ -79,6 +83,12 @@ func tracedCall(p *term.Printer, call api.TraceCall) string {
 	}
 	if call.LoadedUUID != "" {
 		s += p.Sprintf(" · loaded ") + call.LoadedUUID
+	}
+	if call.FoundRank > 0 {
+		s += p.Sprintf(" · found at place %d", call.FoundRank)
+	}
+	if len(call.Found) > 0 {
+		s += "\n   " + p.Sprintf("found: %s", term.Visible(strings.Join(call.Found, ", "), 300))
 	}
 	if len(call.Refused) > 0 {
 		s += "\n   " + p.Sprintf("refused: %s", term.Visible(strings.Join(call.Refused, ", "), 300))

@@ -51,7 +51,7 @@ type known struct {
 // no faults: a plugin may come later, and the tools of another server are known only
 // when it has answered.
 func unknownNames(s Settings, h *host.Host) []Fault {
-	k := known{settings: s, tools: []string{tool.DescribeTool}, specs: map[string]tool.Spec{}}
+	k := known{settings: s, tools: []string{tool.DescribeTool, tool.FindTools, tool.CallTool}, specs: map[string]tool.Spec{}}
 	for _, t := range h.Tools() {
 		k.tools = append(k.tools, t.Spec.Name)
 		k.specs[t.Spec.Name] = t.Spec

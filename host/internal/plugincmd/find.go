@@ -12,9 +12,9 @@ import (
 
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/host/internal/toolfind"
 	"github.com/weirhost/weir/host/internal/toolindex"
 	"github.com/weirhost/weir/host/plugin"
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 // maxFindLine bounds a line of questions or tools, in bytes.
@@ -120,21 +120,9 @@ func (s Search) tools(ctx context.Context, from term.Getter) ([]toolindex.Tool, 
 	}
 	var out []toolindex.Tool
 	for _, t := range all.Tools {
-		out = append(out, indexed(t))
+		out = append(out, toolfind.Indexed(t))
 	}
 	return out, nil
-}
-
-// indexed returns what a tool is found by. Both languages of its description count.
-func indexed(t plugin.ToolInfo) toolindex.Tool {
-	out := toolindex.Tool{
-		Name: t.Spec.Name, Server: t.Plugin, Parameters: t.Spec.Parameters(tool.En),
-		Description: strings.TrimSpace(t.Spec.Description + "\n" + t.Spec.DescriptionZh),
-	}
-	for _, e := range t.Spec.Examples {
-		out.Examples = append(out.Examples, e.Ask)
-	}
-	return out
 }
 
 // readTools reads a file with a tool on each line.

@@ -47,20 +47,25 @@ type variant struct {
 // those whose words fit. It returns nothing rather than tools that share a word with
 // the question by chance.
 func (x *Index) Find(query string, count int) []Hit {
-	hits, _ := x.find(query, count)
+	return x.FindAmong(query, count, func(int) bool { return true })
+}
+
+// FindAmong returns what Find returns, of the tools at the places that among accepts.
+func (x *Index) FindAmong(query string, count int, among func(tool int) bool) []Hit {
+	hits, _ := x.find(query, count, among)
 	return hits
 }
 
 // Explain returns what Find returns, with the reasons.
 func (x *Index) Explain(query string, count int) []Hit {
-	hits, concepts := x.find(query, count)
+	hits, concepts := x.find(query, count, func(int) bool { return true })
 	for i := range hits {
 		hits[i].Reasons = x.reasons(int32(hits[i].Tool), concepts)
 	}
 	return hits
 }
 
-func (x *Index) find(query string, count int) ([]Hit, []concept) {
+func (x *Index) find(query string, count int, among func(tool int) bool) ([]Hit, []concept) {
 	count = max(count, 0)
 	concepts := x.concepts(query)
 	scores := x.score(concepts)
@@ -68,12 +73,12 @@ func (x *Index) find(query string, count int) ([]Hit, []concept) {
 	var hits []Hit
 	seen := map[int32]bool{}
 	for _, t := range named {
-		if !seen[t] {
+		if !seen[t] && among(int(t)) {
 			seen[t] = true
 			hits = append(hits, Hit{Tool: int(t), Score: scores.total[t], Share: scores.share[t], Named: true})
 		}
 	}
-	fitting := scores.best(max(count, maxReordered), seen)
+	fitting := scores.best(max(count, maxReordered), func(t int) bool { return !seen[int32(t)] && among(t) })
 	sortHits(fitting)
 	if !slices.ContainsFunc(fitting[:min(len(fitting), maxJudged)], func(h Hit) bool { return !scores.byChance(h.Tool) }) {
 		fitting = nil
@@ -180,11 +185,12 @@ type scored struct {
 }
 
 // best returns the most tools with the highest scores, and those as good as the last of
-// them, without those that were seen.
-func (s scored) best(most int, seen map[int32]bool) []Hit {
+// them, of those that among accepts.
+func (s scored) best(most int, among func(tool int) bool) []Hit {
+	in := make([]bool, len(s.total))
 	var totals []float64
 	for t, total := range s.total {
-		if s.share[t] > 0 && !seen[int32(t)] {
+		if in[t] = s.share[t] > 0 && among(t); in[t] {
 			totals = append(totals, total)
 		}
 	}
@@ -195,7 +201,7 @@ func (s scored) best(most int, seen map[int32]bool) []Hit {
 	}
 	hits := make([]Hit, 0, min(len(totals), most))
 	for t, total := range s.total {
-		if s.share[t] > 0 && total >= least && !seen[int32(t)] {
+		if in[t] && total >= least {
 			hits = append(hits, Hit{Tool: t, Score: total, Share: s.share[t]})
 		}
 	}

@@ -287,12 +287,14 @@ const isOpen = (id) => $(`show-${id}`).getAttribute("aria-expanded") === "true";
 
 async function listTools() {
   if (!$("plugin-part").hidden) listPlugins().catch(report);
-  const { tools = [] } = await getJSON("api/tools");
+  const words = $("find-tool").value.trim();
+  const { tools = [] } = await getJSON(words ? `api/tools?query=${encodeURIComponent(words)}` : "api/tools");
+  if (words !== $("find-tool").value.trim()) return;
   const rows = tools.map(({ spec, plugin, effective, chars_by: by }) => el("li", {},
     el("code", {}, spec.name), plugin && plugin !== spec.name ? el("small", {}, plugin) : null,
     el("p", {}, (lang === "zh" && spec.description_zh) || spec.description),
     el("small", {}, t("toolLimit", { chars: num(effective?.max_chars), lines: num(effective?.max_lines), layer: t(`layer_${by || "default"}`) }))));
-  $("tool-list").replaceChildren(...(rows.length ? rows : [el("li", { class: "note" }, t("noTools"))]));
+  $("tool-list").replaceChildren(...(rows.length ? rows : [el("li", { class: "note" }, t(words ? "noToolFits" : "noTools"))]));
 }
 
 async function listModels() {
@@ -423,6 +425,7 @@ $("show-tools").addEventListener("click", () => {
   drawer("tools", !isOpen("tools"));
   if (isOpen("tools")) listTools().catch(report);
 });
+$("find-tool").addEventListener("input", () => listTools().catch(report));
 $("language").addEventListener("click", () => {
   switchLanguage();
   if (!$("app").hidden) {

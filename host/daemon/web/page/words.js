@@ -256,6 +256,8 @@ export const words = {
   col_user: ["User", "用户"],
   col_quotas: ["Quotas", "配额"],
   noTools: ["No tools are ready.", "没有可用的工具。"],
+  findTool: ["Find tools by what they do", "按用途查找工具"],
+  noToolFits: ["No tool fits; use other words.", "没有符合的工具，请换个说法。"],
   toolLimit: ["{chars} characters · {lines} lines · by {layer}", "{chars} 字符 · {lines} 行 · 依据{layer}"],
   grant: ["Grant…", "授予…"],
   grant_path: ["see the folder", "查看文件夹"],

@@ -1,0 +1,351 @@
+package prompt
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// The agent's own tools where a list of tools is too long for the prompt.
+const (
+	FindTool = tool.FindTools
+	CallTool = tool.CallTool
+)
+
+// linesShare is the part of the tools' budget that one line for each tool may fill.
+// Of longer lists the prompt has the sources alone.
+const linesShare = 4
+
+// The bounds of a found tool's line, and of the table of sources, in characters.
+const (
+	maxKind       = 60
+	maxSignature  = 280
+	maxPurpose    = 120
+	maxTable      = 2400
+	maxSourceName = 40
+)
+
+// DefaultFound is how many tools find_tools returns, MostFound how many at most.
+const DefaultFound, MostFound = 5, 20
+
+// A Finding is how the tools of a list are found.
+type Finding struct {
+	// Pinned are the tools that a prompt describes whole, as far as there is room.
+	Pinned []string
+	// Source returns where a tool comes from; one that comes from nowhere cannot be
+	// found, and is always told.
+	Source func(name string) string
+}
+
+// key is equal for two Findings that tell the same of tools.
+func (f *Finding) key(tools []tool.Spec) string {
+	if f == nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, name := range f.Pinned {
+		b.WriteString(name + "\x00")
+	}
+	for _, s := range tools {
+		b.WriteString("\x00" + f.Source(s.Name))
+	}
+	return b.String()
+}
+
+// searches reports whether a prompt has the sources of the tools alone.
+func searches(in Input, t *toolTexts) bool {
+	if in.Finding == nil || in.Budget < 0 {
+		return false
+	}
+	whole, lines := 0, 0
+	for i := range in.Tools {
+		whole += t.wholeChars[i] + 1
+		lines += t.lineChars[i]
+	}
+	return whole > in.Budget && (in.Native || lines > in.Budget/linesShare)
+}
+
+// A selection is what a prompt says about tools that are searched for.
+type selection struct {
+	whole, line []int // places of in.Tools
+	sources     string
+}
+
+// choose selects by the configuration and the tools alone, never by a question: the
+// beginning of every request stays the same over a conversation, and over all of them.
+func choose(in Input, t *toolTexts) selection {
+	var out selection
+	left := in.Budget
+	var rest []tool.Spec
+	take := func(i int, must bool) {
+		switch {
+		case t.wholeChars[i] <= left || must && in.Native:
+			left -= t.wholeChars[i]
+			out.whole = append(out.whole, i)
+		case must:
+			out.line = append(out.line, i)
+		default:
+			rest = append(rest, in.Tools[i])
+		}
+	}
+	must := make([]bool, len(in.Tools))
+	for i, s := range in.Tools {
+		if must[i] = in.Finding.Source(s.Name) == ""; must[i] {
+			take(i, true)
+		}
+	}
+	for i, s := range in.Tools {
+		switch {
+		case must[i]:
+		case slices.Contains(in.Finding.Pinned, s.Name):
+			take(i, false)
+		default:
+			rest = append(rest, s)
+		}
+	}
+	slices.Sort(out.whole)
+	out.sources = Sources(rest, in.Finding.Source, in.Locale)
+	return out
+}
+
+// listFound writes the tools' part of a prompt whose tools are searched for.
+func listFound(in Input, t *toolTexts) toolList {
+	sel, w := choose(in, t), For(in.Locale)
+	list := toolList{}
+	var full, short []string
+	for _, i := range sel.whole {
+		full = append(full, t.whole[i])
+		list.tools = append(list.tools, ToolEntry{Name: in.Tools[i].Name, Text: t.whole[i]})
+		list.declared = append(list.declared, in.Tools[i])
+	}
+	own := SearchSpecs()
+	if list.declared = append(list.declared, own...); in.Native {
+		list.text = w.moreHead + "\n" + fmt.Sprintf(w.findRule, w.callFound) + sel.sources
+		return list
+	}
+	for _, s := range own[:len(own)-1] { // every tool can be called by its name
+		none := 0
+		text := writeTool(s, in.Locale, &none)
+		full, list.tools = append(full, text), append(list.tools, ToolEntry{Name: s.Name, Text: text})
+	}
+	for _, i := range sel.line {
+		short = append(short, t.line[i])
+		list.tools = append(list.tools, ToolEntry{Name: in.Tools[i].Name, Text: t.line[i], Brief: true})
+	}
+	list.text = w.toolsHead + "\n" + strings.Join(full, "\n") + "\n" + w.moreHead + "\n"
+	if len(short) > 0 {
+		list.text += w.moreRule + strings.Join(short, "") + "\n"
+	}
+	list.text += fmt.Sprintf(w.findRule, w.useFound) + sel.sources
+	return list
+}
+
+// SearchSpecs are the agent's own tools that find, describe and call the others. The
+// last is for protocols in which only declared tools can be called.
+func SearchSpecs() []tool.Spec {
+	describe := DescribeSpec()
+	describe.Description, describe.DescriptionZh = "Tells everything about a tool: its purpose, arguments and examples.", "查看一个工具的全部说明：用途、参数和示例。"
+	return []tool.Spec{
+		{
+			Name:          FindTool,
+			Description:   "Finds tools by what they do, best first, with their arguments. Use it whenever a tool that is not listed might help.",
+			DescriptionZh: "按用途查找工具，最合适的在前，并列出参数。只要未列出的工具可能有用，就用它查找。",
+			Params: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"what the tool should do and with what, in a few words; or names of tools"},` +
+				`"count":{"type":"integer","description":"how many tools to return","minimum":1,"maximum":20,"default":5}},"required":["query"]}`),
+			ParamsZh: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"用几个词说明工具要做什么、针对什么；或工具名称"},` +
+				`"count":{"type":"integer","description":"返回多少个工具","minimum":1,"maximum":20,"default":5}},"required":["query"]}`),
+			Hints: tool.Hints{ReadOnly: true, Idempotent: true},
+		},
+		describe,
+		{
+			Name:          CallTool,
+			Description:   "Calls a tool that find_tools has found, by its name. The result is that tool's.",
+			DescriptionZh: "按名称调用 find_tools 找到的工具，返回该工具的结果。",
+			Params: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"the tool's name"},` +
+				`"arguments":{"type":"object","description":"the tool's arguments"}},"required":["name","arguments"]}`),
+			ParamsZh: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"工具名称"},` +
+				`"arguments":{"type":"object","description":"该工具的参数"}},"required":["name","arguments"]}`),
+		},
+	}
+}
+
+// Wrap returns the call of call_tool that asks for c.
+func Wrap(c tool.Call) tool.Call {
+	args := c.Args
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	c.Args = json.RawMessage(`{"name":` + Quote(c.Tool) + `,"arguments":` + string(args) + `}`)
+	c.Tool = CallTool
+	return c
+}
+
+// FindArgs reads the arguments of find_tools; ok is false without a query. Models write
+// numbers as strings.
+func FindArgs(c tool.Call) (query string, count int, ok bool) {
+	var args struct {
+		Query string          `json:"query"`
+		Count json.RawMessage `json:"count"`
+	}
+	if json.Unmarshal(c.Args, &args) != nil || strings.TrimSpace(args.Query) == "" {
+		return "", 0, false
+	}
+	var f float64
+	if json.Unmarshal([]byte(strings.Trim(string(args.Count), `"`)), &f) != nil || !(f >= 1) {
+		f = DefaultFound
+	}
+	return args.Query, int(min(f, MostFound)), true
+}
+
+// Found answers a call of find_tools. native says that they are called with call_tool.
+func Found(c tool.Call, found []tool.Spec, native bool, l tool.Locale) tool.Result {
+	w := For(l)
+	text := w.foundNone
+	if len(found) > 0 {
+		how := w.useFound
+		if native {
+			how = w.callFound
+		}
+		text = w.foundHead + "\n" + Signatures(found, l) + how + " " + w.foundMore
+	}
+	chars, lines := limit.Count(text)
+	return tool.Result{CallID: c.ID, Tool: c.Tool, Shown: tool.View{Text: text, TotalChars: chars, TotalLines: lines}}
+}
+
+// FoundNote describes tools that may help with a question.
+func FoundNote(found []tool.Spec, native bool, l tool.Locale) string {
+	w := For(l)
+	how := w.useFound
+	if native {
+		how = w.callFound
+	}
+	return w.foundNote + "\n" + Signatures(found, l) + how
+}
+
+// SignatureMark begins the line of a tool in Signatures.
+func SignatureMark(name string) string { return "- " + name + "(" }
+
+// Signatures writes each tool on one line: its name, arguments with types, purpose.
+func Signatures(tools []tool.Spec, l tool.Locale) string {
+	var b strings.Builder
+	for _, s := range tools {
+		b.WriteString(signature(s, l))
+	}
+	return b.String()
+}
+
+// signature writes a tool on one line. Required arguments are first, and where there
+// are too many the line says so.
+func signature(s tool.Spec, l tool.Locale) string {
+	ps := params(s.Parameters(l), l)
+	slices.SortStableFunc(ps, func(a, b param) int {
+		switch {
+		case a.required == b.required:
+			return 0
+		case a.required:
+			return -1
+		}
+		return 1
+	})
+	var args []string
+	room := maxSignature
+	for _, p := range ps {
+		mark := "?"
+		if p.required {
+			mark = ""
+		}
+		arg := Clean(p.name) + mark + ": " + clip(Clean(p.kind), maxKind)
+		if room -= RuneCount(arg) + 2; room < 0 {
+			args = append(args, "…")
+			break
+		}
+		args = append(args, arg)
+	}
+	return Clean(SignatureMark(s.Name)+strings.Join(args, ", ")+"): "+clip(Clean(s.Describe(l)), maxPurpose)) + "\n"
+}
+
+func clip(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}
+
+// A group is the tools of one source.
+type group struct {
+	name  string
+	tools int
+	words []string // of their names, the most frequent first
+}
+
+// Sources writes a table of where tools come from: how many each source has, and the
+// words that are most frequent in their names, as far as there is room.
+func Sources(tools []tool.Spec, source func(string) string, l tool.Locale) string {
+	groups := groupBySource(tools, source)
+	w := For(l)
+	for _, most := range []int{6, 3, 1, 0} {
+		var b strings.Builder
+		for _, g := range groups {
+			words := ""
+			if n := min(most, len(g.words)); n > 0 {
+				words = ": " + strings.Join(g.words[:n], w.Names)
+			}
+			b.WriteString(Clean(fmt.Sprintf("- %s (%d)", clip(g.name, maxSourceName), g.tools)+words) + "\n")
+		}
+		if RuneCount(b.String()) <= maxTable {
+			return b.String()
+		}
+	}
+	var b strings.Builder
+	for i, g := range groups {
+		one := fmt.Sprintf("%s (%d)", Clean(clip(g.name, maxSourceName)), g.tools)
+		if RuneCount(b.String())+RuneCount(one) > maxTable {
+			return b.String() + fmt.Sprintf(w.moreSources, len(groups)-i) + "\n"
+		}
+		if i > 0 {
+			b.WriteString(w.Names)
+		}
+		b.WriteString(one)
+	}
+	return b.String() + "\n"
+}
+
+// plainVerbs are words of names that say little of what a source is about.
+var plainVerbs = map[string]bool{
+	"get": true, "list": true, "create": true, "update": true, "delete": true, "add": true, "remove": true, "set": true, "find": true, "search": true,
+	"fetch": true, "read": true, "write": true, "query": true, "run": true, "by": true, "for": true, "and": true, "the": true, "from": true, "with": true, "all": true, "to": true, "of": true, "in": true,
+}
+
+// groupBySource groups tools, the largest group first.
+func groupBySource(tools []tool.Spec, source func(string) string) []group {
+	var out []group
+	at, counts := map[string]int{}, []map[string]int{}
+	for _, s := range tools {
+		from := source(s.Name)
+		i, ok := at[from]
+		if !ok {
+			i = len(out)
+			at[from] = i
+			out, counts = append(out, group{name: from}), append(counts, map[string]int{})
+		}
+		out[i].tools++
+		for _, word := range strings.FieldsFunc(strings.TrimPrefix(s.Name, from+"__"), func(r rune) bool { return r == '_' || r == '-' || r == '.' }) {
+			if word = strings.ToLower(word); len(word) < 2 || plainVerbs[word] || strings.EqualFold(word, from) || s.Name == from {
+				continue
+			}
+			if counts[i][word]++; counts[i][word] == 1 {
+				out[i].words = append(out[i].words, word)
+			}
+		}
+	}
+	for i := range out {
+		slices.SortStableFunc(out[i].words, func(a, b string) int { return cmp.Compare(counts[i][b], counts[i][a]) })
+	}
+	slices.SortStableFunc(out, func(a, b group) int { return cmp.Or(cmp.Compare(b.tools, a.tools), cmp.Compare(a.name, b.name)) })
+	return out
+}
