@@ -93,20 +93,19 @@ func (x *Index) find(query string, count int, among func(tool int) bool) ([]Hit,
 
 // concepts returns what a question is about.
 func (x *Index) concepts(query string) []concept {
-	spell := newSpeller()
 	var out []concept
 	words := telling(values(query))
 	proper := properNames(query)
 	seen := map[string]bool{}
 	for i, w := range words {
-		stem := spell.stem(w)
-		if seen[stem] {
+		term := stem(w)
+		if seen[term] {
 			continue
 		}
-		seen[stem] = true
-		c := x.concept(w, stem)
+		seen[term] = true
+		c := x.concept(w, term)
 		if i+1 < len(words) && isLatin(w) && isLatin(words[i+1]) {
-			c.add(x, spell.stem(w+words[i+1]), 1) // web site
+			c.add(x, stem(w+words[i+1]), 1) // web site
 		}
 		x.rate(&c, proper[w])
 		out = append(out, c)

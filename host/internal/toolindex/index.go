@@ -106,8 +106,8 @@ func (x *Index) Tool(i int) Tool { return x.tools[i] }
 // A builder collects the words of tools.
 type builder struct {
 	x       *Index
-	speller *speller
-	words   map[string]*seenWord
+	words   map[string]int32 // the places in seen
+	seen    []seenWord
 	counts  []count
 	lengths [][fields]float64
 	sums    [][fields]uint16 // by term, of the tool that is read
@@ -116,7 +116,7 @@ type builder struct {
 
 // A seenWord is what is known about a word as it is written.
 type seenWord struct {
-	id    int32
+	id    int32 // of its term
 	stop  bool
 	plain bool // a description has it
 }
@@ -127,13 +127,14 @@ type count struct {
 	in       [fields]uint16
 }
 
-// wordsOfTool is about how many different words a tool has.
-const wordsOfTool = 64
+// wordsOfTool is about how many different words a tool has, and newWords how many of
+// these no other tool has.
+const wordsOfTool, newWords = 64, 8
 
 func newBuilder(tools []Tool, set settings) *builder {
 	return &builder{
-		x:       &Index{set: set, tools: tools, terms: map[string]int32{}, inNames: make([][]int32, len(tools)), order: make([][]int32, len(tools))},
-		speller: newSpeller(), words: map[string]*seenWord{}, counts: make([]count, 0, wordsOfTool*len(tools)), lengths: make([][fields]float64, len(tools)),
+		x:     &Index{set: set, tools: tools, terms: make(map[string]int32, newWords*len(tools)), inNames: make([][]int32, len(tools)), order: make([][]int32, len(tools))},
+		words: make(map[string]int32, newWords*len(tools)), counts: make([]count, 0, wordsOfTool*len(tools)), lengths: make([][fields]float64, len(tools)),
 	}
 }
 
@@ -181,25 +182,28 @@ func (b *builder) flush(i int) {
 
 // word returns what is known about a word, with a term for it.
 func (b *builder) word(word string) *seenWord {
-	if w := b.words[word]; w != nil {
-		return w
+	if i, ok := b.words[word]; ok {
+		return &b.seen[i]
 	}
 	word = strings.Clone(word) // it is a part of a description
-	stem := b.speller.stem(word)
-	id, ok := b.x.terms[stem]
+	term := stem(word)
+	id, ok := b.x.terms[term]
 	if !ok {
 		id = int32(len(b.x.words))
-		b.x.terms[stem] = id
-		b.x.words = append(b.x.words, stem)
+		b.x.terms[term] = id
+		b.x.words = append(b.x.words, term)
 		b.sums = append(b.sums, [fields]uint16{})
 	}
-	w := &seenWord{id: id, stop: stop[word]}
-	b.words[word] = w
-	return w
+	b.words[word] = int32(len(b.seen))
+	b.seen = append(b.seen, seenWord{id: id, stop: stop[word]})
+	return &b.seen[len(b.seen)-1]
 }
 
 // plain reports whether a description has this word.
-func (b *builder) plain(word string) bool { return b.words[word] != nil && b.words[word].plain }
+func (b *builder) plain(word string) bool {
+	i, ok := b.words[word]
+	return ok && b.seen[i].plain
+}
 
 // firstSentence splits a description after its first sentence, or its first line.
 func firstSentence(text string) (lead, rest string) {
@@ -288,8 +292,9 @@ func (b *builder) index() *Index {
 	x.weighRarity()
 	x.near = newTrigrams(x.words)
 	x.synonyms = synonymTable()
+	known := builder{words: b.words, seen: b.seen} // the rest of b is not needed any more
 	x.names = newNameTable(x.tools, func(word string) bool {
-		return stop[word] || b.plain(word) || x.synonyms[b.speller.stem(word)] != nil
+		return stop[word] || known.plain(word) || x.synonyms[stem(word)] != nil
 	})
 	return x
 }

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -103,6 +104,22 @@ func TestFindByName(t *testing.T) {
 	if got := find(x, "use list_isues"); len(got) == 0 || got[0] != "list_issues" {
 		t.Errorf("a name with a mistake finds %v", got)
 	}
+}
+
+// Many may search at the same time, also for words that no tool has.
+func TestFindAtTheSameTime(t *testing.T) {
+	x := New([]Tool{{Name: "zebra", Description: "Draws stripes."}, {Name: "okapi", Description: "Draws lines."}})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 20 {
+				if got := find(x, "a zebra and an okapi in the desert"); len(got) == 0 {
+					t.Error("nothing is found")
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func TestFindFiveNames(t *testing.T) {

@@ -22,16 +22,16 @@ type related struct {
 }
 
 // synonymTable returns the table of all indexes; no caller changes it.
-var synonymTable = sync.OnceValue(func() map[string][]related { return synonyms(newSpeller()) })
+var synonymTable = sync.OnceValue(func() map[string][]related { return synonyms() })
 
 // synonyms returns the stems that are related to each stem. A line is a group of words
 // that mean nearly the same; one that begins with "~" holds words of one subject, which
 // count less; in "a b < c d", c and d are kinds or cases of a and b, not the other way.
-func synonyms(s *speller) map[string][]related {
+func synonyms() map[string][]related {
 	out := map[string][]related{}
 	stems := func(words string) (list []string) {
 		for _, w := range strings.Fields(words) {
-			list = append(list, s.stem(w))
+			list = append(list, stem(w))
 		}
 		return list
 	}
@@ -49,8 +49,9 @@ func synonyms(s *speller) map[string][]related {
 		} else {
 			weight = kindWeight
 		}
+		meant := stems(to)
 		for _, a := range stems(from) {
-			for _, b := range stems(to) {
+			for _, b := range meant {
 				if a != b {
 					out[a] = append(out[a], related{b, weight})
 				}

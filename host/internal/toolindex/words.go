@@ -9,28 +9,12 @@ import (
 	"github.com/kljensen/snowball/english"
 )
 
-// maxStems bounds how many stems a speller remembers.
-const maxStems = 1 << 16
-
-// A speller brings words to the form in which they are compared. It remembers stems,
-// and is not safe for concurrent use.
-type speller struct{ stems map[string]string }
-
-func newSpeller() *speller { return &speller{stems: map[string]string{}} }
-
-// stem returns the stem of a word in lower case.
-func (s *speller) stem(word string) string {
-	if stem, ok := s.stems[word]; ok {
-		return stem
-	}
-	stem := word
+// stem returns the stem of a word in lower case: the form in which words are compared.
+func stem(word string) string {
 	if isLatin(word) {
-		stem = english.Stem(word, true)
+		return english.Stem(word, true)
 	}
-	if len(s.stems) < maxStems {
-		s.stems[word] = stem
-	}
-	return stem
+	return word
 }
 
 func isLatin(word string) bool {
