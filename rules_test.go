@@ -117,6 +117,7 @@ var levels = map[string]int{
 	"host/internal/backup":           15,
 	"host/internal/mcpbridge":        15,
 	"host/internal/doctor":           16,
+	"host/internal/modelcmd":         16,
 	"host/cmd/weir":                  20,
 	"host/bench/internal/cputime":    1,
 	"host/bench/mcp":                 20,
@@ -136,7 +137,7 @@ var levels = map[string]int{
 }
 
 // both lists the packages that may import the host and the agent.
-var both = []string{"host/daemon", "host/internal/config", "host/internal/declared", "host/internal/app", "host/internal/chat", "host/internal/plugincmd", "host/internal/doctor", "host/cmd/weir", "host/bench/context", "host/bench/loop", "examples"}
+var both = []string{"host/daemon", "host/internal/config", "host/internal/declared", "host/internal/app", "host/internal/chat", "host/internal/plugincmd", "host/internal/modelcmd", "host/internal/doctor", "host/cmd/weir", "host/bench/context", "host/bench/loop", "examples"}
 
 // allowed lists the third-party modules a package may import, each with the
 // reason. A package takes every entry whose path is a prefix of its own.

@@ -42,6 +42,9 @@ type Config struct {
 	// Reload reads the whole configuration again and applies it; it may call
 	// Configure. nil: a reload reads the plugin folders and the grants alone.
 	Reload func(context.Context) (ReloadReport, error)
+	// Stop ends the process as a signal would, and returns at once. Nil: what started
+	// the daemon ends it.
+	Stop func()
 	// Grant adds to the grants of a plugin in the configuration, with folders in the
 	// workspace only, and returns what takes that back. Nil: no approval grants anything.
 	Grant func(name string, add plugin.Grant) (undo func() error, err error)

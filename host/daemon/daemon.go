@@ -169,7 +169,7 @@ func (d *Daemon) routes() []openapi.Route {
 		(&exports{d.store, d.log}).routes(),
 		(&tools{h, d.store, d.current, d.admission, d.turns, d.metrics, d.knows, d.log, clock}).routes(),
 		(&profiles{d.current}).routes(),
-		(&reloads{d.admission, d.Reload}).routes(),
+		(&reloads{d.admission, d.Reload, d.cfg.Stop}).routes(),
 		d.plugins.routes(),
 		(&archives{h, d.log}).routes(),
 		(&results{h, d.store, d.turns, d.log, clock}).routes(),

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/openapi"
 	"github.com/weirhost/weir/host/daemon/turns"
@@ -24,10 +25,11 @@ type ReloadReport struct {
 	Notes []tool.Text `json:"notes"`
 }
 
-// reloads has the route that reloads everything.
+// reloads has the routes that reload everything and that stop the daemon.
 type reloads struct {
 	admission *turns.Admission
 	reload    func(context.Context) (ReloadReport, error)
+	stop      func() // nil: refused
 }
 
 func (l *reloads) routes() []openapi.Route {
@@ -39,6 +41,12 @@ func (l *reloads) routes() []openapi.Route {
 			Gives: ReloadReport{},
 			Fails: []int{409, 503},
 		},
+		{
+			Method: "POST", Path: "/api/stop",
+			Auth: openapi.Operator, Handle: l.postStop,
+			About: "Stop the daemon: running answers have their time to end",
+			Fails: []int{409},
+		},
 	}
 }
 
@@ -49,5 +57,15 @@ func (l *reloads) postReload(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	httpjson.Write(w, http.StatusOK, msg.Localize(localeOf(r), out))
+	return nil
+}
+
+// postStop stops the daemon after its answer.
+func (l *reloads) postStop(w http.ResponseWriter, r *http.Request) error {
+	if l.stop == nil {
+		return api.Problemf(http.StatusConflict, "not_stopped", "close the MCP client, or end the program that contains the daemon", "the daemon belongs to another program and ends with it")
+	}
+	w.WriteHeader(http.StatusNoContent)
+	l.stop()
 	return nil
 }

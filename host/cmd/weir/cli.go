@@ -29,6 +29,7 @@ type cli struct {
 	lang    string // --lang en|zh
 	verbose bool   // --verbose
 
+	about  string               // the command, or the noun that its subcommands are about
 	waited bool                 // it has said that it waits for another command
 	spoken tool.Locale          // the language that was found; empty: none yet
 	helps  map[string]tool.Text // help texts with arguments, by what they say in English

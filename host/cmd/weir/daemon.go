@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,7 +58,40 @@ func (c *cli) find(ctx context.Context) (*session, config.Paths, error) {
 	if s == nil {
 		return nil, p, nil
 	}
+	if slices.Contains([]string{"plugin", "tools"}, c.about) && p.Config != "" && p.Config != s.at.Config {
+		c.tellConfig(s, p)
+	}
 	return s, p, c.refused(s)
+}
+
+// tellConfig says which configuration the running daemon has, where a reader would expect
+// that of the current folder.
+func (c *cli) tellConfig(s *session, p config.Paths) {
+	c.errf("weir: a daemon answers (weir %s, process %d), and %s is not its configuration: %s\n", s.at.Command, s.at.PID, p.Config, textOf(cmp.Or(s.at.Config, "it has none")))
+}
+
+// follow lets commands that read or change tools.toml work with the file of the running
+// daemon unless --config names one, and says so where it is another one than here.
+func (c *cli) follow(ctx context.Context) error {
+	if !slices.Contains([]string{"model", "user", "config"}, c.about) {
+		return nil
+	}
+	p, err := c.findPaths()
+	if err != nil {
+		return nil // the command says so
+	}
+	s := c.running(ctx, p)
+	switch {
+	case s == nil || p.Config == s.at.Config:
+	case c.config != "" || c.about == "config" || s.at.Config == "":
+		if p.Config != "" {
+			c.tellConfig(s, p)
+		}
+	default:
+		c.config = s.at.Config
+		c.errf("weir: a daemon answers (weir %s, process %d); this is about its configuration, %s\n", s.at.Command, s.at.PID, c.config)
+	}
+	return nil
 }
 
 // refused returns an error if a flag has no effect on the running daemon.
@@ -121,11 +156,11 @@ func (c *cli) checkPlace(ctx context.Context, s *session, name string, quiet boo
 			return err
 		}
 		if !quiet {
-			c.errf("weir: a daemon answers; its tools see the folder %s\n", s.at.Workspace)
+			c.errf("weir: a daemon answers (weir %s, process %d); its tools see the folder %s\n", s.at.Command, s.at.PID, s.at.Workspace)
 		}
 	}
 	if p, err := c.findPaths(); err == nil && !quiet && p.Config != "" && p.Config != s.at.Config {
-		c.errf("weir: a daemon answers; %s is not its configuration\n", p.Config)
+		c.tellConfig(s, p)
 	}
 	return nil
 }

@@ -1,8 +1,14 @@
 package main
 
 import (
-	"github.com/spf13/cobra"
+	"errors"
+	"slices"
+	"strings"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -18,7 +24,11 @@ func newRoot(c *cli) *cobra.Command {
 		SilenceUsage: true, SilenceErrors: true,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("", "%s", flagProblem(err)).WithHint("`%s --help` lists the flags", cmd.CommandPath())
+		p := usagef("", "%s", flagProblem(err)).WithHint("`%s --help` lists the flags", cmd.CommandPath())
+		if near := nearFlags(cmd, err); len(near) > 0 {
+			p = p.WithHint("did you mean %s? `%s --help` lists the flags", strings.Join(near, ", "), cmd.CommandPath())
+		}
+		return p
 	})
 	f := root.PersistentFlags()
 	f.StringVar(&c.config, "config", "", "the configuration `FILE` (default: ./tools.toml, else tools.toml in the configuration folder)")
@@ -30,7 +40,7 @@ func newRoot(c *cli) *cobra.Command {
 	f.StringVar(&c.lang, "lang", "", "the language for people, en or zh (default: locale of tools.toml, else of the environment)")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens inside on stderr")
 	root.AddCommand(
-		serveCmd(c), healthCmd(c), reloadCmd(c), askCmd(c), chatCmd(c), traceCmd(c), callCmd(c), parseCmd(c), cutCmd(c),
+		serveCmd(c), stopCmd(c), healthCmd(c), reloadCmd(c), askCmd(c), chatCmd(c), traceCmd(c), callCmd(c), parseCmd(c), cutCmd(c),
 		toolCmd(c), pluginCmd(c), archiveCmd(c), conversationCmd(c), userCmd(c), modelCmd(c), mcpCmd(c),
 		approvalsCmd(c), configCmd(c), statsCmd(c), backupCmd(c), restoreCmd(c), doctorCmd(c), pathsCmd(c), versionCmd(c),
 	)
@@ -41,13 +51,17 @@ func newRoot(c *cli) *cobra.Command {
 		help(cmd, args)
 	})
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		c.about = cmd.Name()
+		if cmd.HasParent() && cmd.Parent().HasParent() {
+			c.about = cmd.Parent().Name()
+		}
 		switch {
 		case c.Events && cmd.Name() != "ask":
 			return usagef("leave =events out", "--json=events is for weir ask")
 		case c.lang != "" && c.lang != string(tool.En) && c.lang != string(tool.Zh):
 			return usagef("use en or zh", "--lang is %q", c.lang)
 		}
-		return nil
+		return c.follow(cmd.Context())
 	}
 	c.complete(root)
 	for _, cmd := range root.Commands() {
@@ -63,5 +77,40 @@ func subcommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
 	}
-	return usagef("", "there is no command %q", cmd.CommandPath()+" "+args[0]).WithHint("`%s --help` lists the commands", cmd.CommandPath())
+	p := usagef("", "there is no command %q", cmd.CommandPath()+" "+args[0])
+	if near := nearCommands(cmd, args[0]); len(near) > 0 {
+		return p.WithHint("did you mean %s? `%s --help` lists the commands", strings.Join(near, ", "), cmd.CommandPath())
+	}
+	return p.WithHint("`%s --help` lists the commands", cmd.CommandPath())
+}
+
+// nearCommands returns the subcommands that name may be a mistake for, as they are typed.
+func nearCommands(cmd *cobra.Command, name string) (near []string) {
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if slices.Contains(sub.SuggestFor, name) {
+			return []string{"`" + sub.CommandPath() + "`"}
+		}
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	for _, n := range text.Nearest(name, names) {
+		near = append(near, "`"+cmd.CommandPath()+" "+n+"`")
+	}
+	return near
+}
+
+// nearFlags returns the flags of cmd that an unknown flag may be a mistake for.
+func nearFlags(cmd *cobra.Command, err error) (near []string) {
+	e, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok || e.GetSpecifiedShortnames() != "" {
+		return nil
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	for _, n := range text.Nearest(e.GetSpecifiedName(), names) {
+		near = append(near, "--"+n)
+	}
+	return near
 }

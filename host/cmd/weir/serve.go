@@ -30,7 +30,7 @@ const closeTime = 5 * time.Second
 func serveCmd(c *cli) *cobra.Command {
 	var addr string
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Run the daemon", Args: argCount(0, 0, "no arguments"),
+		Use: "serve", SuggestFor: []string{"start", "run", "up", "daemon", "server"}, Short: "Run the daemon", Args: argCount(0, 0, "no arguments"),
 		Long: "Run the daemon: the page, the API and the tools, until it is interrupted.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context(), addr) },
 	}
@@ -40,7 +40,9 @@ func serveCmd(c *cli) *cobra.Command {
 
 func (c *cli) serve(ctx context.Context, addr string) error {
 	o := c.options()
-	o.Quiet, o.Stays, o.Notice = false, true, nil // its log has the warnings
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	o.Quiet, o.Stays, o.Notice, o.Stop = false, true, nil, cancel // its log has the warnings
 	a, err := c.open(ctx, o)
 	if err != nil {
 		return err
@@ -154,7 +156,7 @@ func (c *cli) banner(ctx context.Context, a *app.App, url string) {
 	fmt.Fprintf(c.Err, "\nweir %s\n", version())
 	c.errf("  page    %s/#token=%s\n", url, a.Token)
 	c.errf("  config  %s\n  data    %s\n  files   %s\n", file, a.Paths.Data, a.Address(url, "serve").Workspace)
-	c.tellModel(ctx, a)
+	c.models().ShowDefault(ctx, a)
 	c.tellPlugins(a.Host.Plugins())
 	for _, w := range a.Warnings() {
 		c.Errf("  warning %s\n", w)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // An Address is what a running daemon writes into its data folder, as JSON.
@@ -23,6 +25,14 @@ type Address struct {
 	Plugins string `json:"plugins,omitempty"`
 	// Workspace is the folder that tools see as /workspace.
 	Workspace string `json:"workspace,omitempty"`
+}
+
+// Stopping says how a person stops the daemon, in the imperative.
+func (a Address) Stopping() tool.Text {
+	if a.Command == "mcp" {
+		return tool.Textf("close the MCP client that started the daemon (weir mcp, process %d)", a.PID)
+	}
+	return tool.Textf("stop the daemon (weir %s, process %d) with `weir stop`", a.Command, a.PID)
 }
 
 // Files are the paths of the files in a data folder by which a daemon is found.

@@ -38,6 +38,8 @@ type Options struct {
 	// Stays is for a process that runs longer than one command: it compiles
 	// plugins in the background and collects garbage less often.
 	Stays bool
+	// Stop ends the process when an operator asks over the API. Nil: it is refused.
+	Stop func()
 	// Notice receives the sentences for a person while the App opens: its warnings,
 	// and what takes long. If nil, warnings go to the log.
 	Notice func(tool.Text)
@@ -119,7 +121,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.Daemon, err = daemon.New(daemon.Config{
 		Host: a.Host, Models: a.models, Profiles: s.Profiles(), Users: s.DaemonUsers(), Token: a.Token, Hosts: s.Server.Hosts,
-		Grant: a.grant, Grants: a.grants, Reload: a.Reload, MCP: s.MCP.Server(a.language(s)), Pages: web.Files(), Settings: a.Settings,
+		Grant: a.grant, Grants: a.grants, Reload: a.Reload, Stop: o.Stop, MCP: s.MCP.Server(a.language(s)), Pages: web.Files(), Settings: a.Settings,
 		MaxTurns: s.Server.MaxTurns, Tracing: a.tracing.forDaemon(), ResumeGrace: time.Duration(s.Server.Grace),
 		Version: o.Version, Logger: a.Log.Named("daemon"),
 	})

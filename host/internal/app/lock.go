@@ -38,7 +38,8 @@ func Lock(ctx context.Context, p config.Paths) (*flock.Flock, error) {
 	}
 	if !ok {
 		if c, at := client.Find(ctx, client.Files{Address: p.Address, Lock: p.Lock, Token: p.Token}); c != nil {
-			return nil, &BusyError{msg.Usagef("use that one, stop it, or give another folder with --data", "a daemon (weir %s) runs at %s already, with the data folder %s", at.Command, c.URL(), p.Data)}
+			return nil, &BusyError{msg.Usagef("", "a daemon (weir %s) runs at %s already, with the data folder %s", at.Command, c.URL(), p.Data).
+				WithHint("use that one, give another folder with --data, or %v", at.Stopping())}
 		}
 		return nil, &BusyError{msg.Usagef("wait for the other command to end", "another weir command uses the data folder %s", p.Data)}
 	}

@@ -40,7 +40,7 @@ func (o Source) Refused(a client.Address) error {
 		if f.has == "" {
 			p = msg.Usagef("", "%s %s would have no effect: a daemon runs with the data folder, and was started without %s", f.flag, f.wanted, f.flag)
 		}
-		return p.WithHint("leave %s out, stop the daemon (weir %s, process %d) first, or give this command a data folder of its own with --data DIR", f.flag, a.Command, a.PID)
+		return p.WithHint("leave %s out, or give this command a data folder of its own with --data DIR, or first %v", f.flag, a.Stopping())
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func (o Source) Misplaced(a client.Address) error {
 		return nil
 	}
 	return msg.Usagef("", "the tools of the running daemon see the folder %s, not %s", a.Workspace, here).
-		WithHint("run the command in %s, add --workspace %s if you mean that folder, or stop the daemon (weir %s, process %d) first", a.Workspace, a.Workspace, a.Command, a.PID)
+		WithHint("run the command in %s, add --workspace %s if you mean that folder, or first %v", a.Workspace, a.Workspace, a.Stopping())
 }
 
 // absolute is filepath.Abs with the links of the path followed, where that works.

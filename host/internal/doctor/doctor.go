@@ -166,7 +166,7 @@ func (e *exam) daemonRuns(ctx context.Context) {
 		e.addFix("daemon", Warn, tool.Textf("run commands in the folder where the daemon was started, %s", e.At.Workspace),
 			"the daemon at %s uses the configuration %q, and commands here read and change %q", e.Daemon.URL(), e.At.Config, e.Paths.Config)
 	default:
-		e.add("daemon", OK, "", "runs at %s", e.Daemon.URL())
+		e.add("daemon", OK, "", "runs at %s (weir %s, process %d)", e.Daemon.URL(), e.At.Command, e.At.PID)
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package modelcmd
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 // Steps are printed as they end, but no model's before those of the model before it.
 func TestStepsArePrintedAsTheyEnd(t *testing.T) {
 	var out bytes.Buffer
-	l := &testLog{cli: newCLI(term.Env{Out: &out}), update: func(string) {}, models: []testedModel{{title: "a: openai m"}, {title: "b: openai m"}}}
+	l := &testLog{Commands: &Commands{Printer: &term.Printer{Env: term.Env{Out: &out}}}, update: func(string) {}, models: []testedModel{{title: "a: openai m"}, {title: "b: openai m"}}}
 	ok := func(n provider.StepName) provider.Step { return provider.Step{Name: n, OK: true} }
 	for _, row := range []struct {
 		why  string

@@ -1,4 +1,4 @@
-package main
+package modelcmd
 
 import (
 	"context"
@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/spf13/cobra"
-
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/provider"
 	"github.com/weirhost/weir/host/daemon"
@@ -19,21 +17,6 @@ import (
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 )
-
-func modelTestCmd(c *cli) *cobra.Command {
-	var all bool
-	var o provider.TestOptions
-	cmd := &cobra.Command{
-		Use: "test [NAME...]", Short: "Ask a model one thing and one tool call; say what is wrong, and what to change", Args: argCount(0, -1, "models"),
-		Long: "Ask a model one tiny question and one that calls a tool: by the provider's own tool calling, else by text.\n" +
-			"Says what is wrong (the key, the name, the address, a model that is not opened, the window, the tools) and\n" +
-			"what to change, each step as it ends. Without NAME: the default profile's model. Exits with 3 if a model cannot be used.",
-		RunE: func(cmd *cobra.Command, args []string) error { return c.testModels(cmd.Context(), args, all, o) },
-	}
-	cmd.Flags().DurationVar(&o.Bound, "timeout", provider.DefaultStepBound, "the most `TIME` of one step; 0: 1m; negative: no bound")
-	cmd.Flags().BoolVar(&all, "all", false, "test every configured model")
-	return cmd
-}
 
 // tested is one model's report.
 type tested struct {
@@ -51,35 +34,35 @@ func (t tested) MarshalJSON() ([]byte, error) {
 	return slices.Concat([]byte(`{"name":`), name, []byte(","), raw[1:]), err
 }
 
-// testModels tests the named models, all at once; their steps come in the order of
-// the names.
-func (c *cli) testModels(ctx context.Context, names []string, all bool, o provider.TestOptions) error {
-	_, l, err := c.settings()
+// Test tests the named models at the same time. Their steps come in the order of the
+// names.
+func (c *Commands) Test(ctx context.Context, names []string, all bool, o provider.TestOptions) error {
+	_, l, err := c.Load()
 	if err != nil {
 		return err
 	}
 	s := l.Settings.WithDefaults()
 	switch {
 	case all && len(names) > 0:
-		return usagef("leave one of them out", "--all tests every model, and %s is named too", names[0])
+		return msg.Usagef("leave one of them out", "--all tests every model, and %s is named too", names[0])
 	case all && len(s.Models) == 0:
-		return usagef("`weir model use` adds one", "no model is configured")
+		return msg.Usagef("`weir model use` adds one", "no model is configured")
 	case all:
 		names = slices.Sorted(maps.Keys(s.Models))
 	case len(names) == 0:
 		names = []string{s.Agent.Model}
 	}
-	o.Locale = c.language()
-	log := c.options().Logger(s.Log)
+	o.Locale = c.Locale()
+	log := c.Log(s.Log)
 	models := make([]agent.Model, len(names))
-	show := &testLog{cli: c, models: make([]testedModel, len(names))}
+	show := &testLog{Commands: c, models: make([]testedModel, len(names))}
 	for i, name := range names {
 		m, ok := s.Models[name]
 		if name == daemon.DemoModel && !ok {
 			m, ok = config.ModelSettings{Provider: daemon.DemoModel}, true
 		}
 		if !ok {
-			return usagef("`weir model list` lists them", "there is no model %q", name)
+			return unknownModel(name, s)
 		}
 		model := app.NewModel(name, m, l.Secrets, log)
 		models[i], show.models[i].title = model.Model, strings.TrimSpace(fmt.Sprintf("%s: %s %s", name, model.Info.Provider, model.Info.Model))
@@ -108,7 +91,7 @@ func (c *cli) testModels(ctx context.Context, names []string, all bool, o provid
 // A testLog prints the steps of tests that run at the same time, each when it ends and
 // no model's before those of the model before it.
 type testLog struct {
-	*cli
+	*Commands
 	update func(string) // of the line of progress
 
 	mu     sync.Mutex
@@ -165,7 +148,7 @@ func (l *testLog) print() {
 	l.update(l.asking())
 }
 
-func (c *cli) tellTested(all []tested) error {
+func (c *Commands) tellTested(all []tested) error {
 	for i := range all {
 		all[i].report = msg.Localize(c.Locale(), all[i].report)
 	}
@@ -182,7 +165,7 @@ func (c *cli) tellTested(all []tested) error {
 	return nil
 }
 
-func (c *cli) tellStep(s provider.Step) {
+func (c *Commands) tellStep(s provider.Step) {
 	mark := "ok  "
 	switch {
 	case s.OK:
