@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -38,7 +40,7 @@ func (s Settings) Host(p Paths, secrets Lookup, log hclog.Logger, version string
 			Loaded:   tool.Bytes(s.Sandbox.Loaded),
 			Sandbox:  host.Sandbox{Engine: s.Sandbox.Engine, Renewed: s.Sandbox.Renewed, Spares: s.Sandbox.Spares},
 		},
-		Hidden:   append(p.Hidden(), tokenFiles(s.Users)...),
+		Hidden:   slices.Concat(p.Hidden(), tokenFiles(s.Users), jail.EnvFiles(secrets)),
 		ReadOnly: p.ReadOnly(),
 		Lock:     p.Pins,
 		Approved: p.Approved,

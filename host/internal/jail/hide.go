@@ -16,6 +16,7 @@ type veil struct {
 	hidden []ward
 	kept   []ward
 	names  []string // kept wherever they lie
+	env    bool     // files of secrets are hidden wherever they lie
 }
 
 // A ward is one file or folder under a veil.
@@ -40,7 +41,8 @@ func veilOver(m Mount) *veil {
 			v.names = append(v.names, k)
 		}
 	}
-	if len(v.hidden)+len(v.kept)+len(v.names) == 0 {
+	v.env = slices.Contains(m.Hide, EnvFile)
+	if len(v.hidden)+len(v.kept)+len(v.names) == 0 && !v.env {
 		return nil
 	}
 	return &v
@@ -58,6 +60,28 @@ func (v *veil) named(place []string) bool {
 	}
 	last := place[len(place)-1]
 	return slices.ContainsFunc(v.names, func(n string) bool { return strings.EqualFold(n, last) })
+}
+
+// EnvFile is the entry of Mount.Hide that hides every .env and .env.NAME, wherever it
+// lies, except for examples.
+const EnvFile = ".env"
+
+// EnvFiles returns the entry of Mount.Hide for files of secrets, or none if the
+// environment says that tools may read them.
+func EnvFiles(lookup func(string) (string, bool)) []string {
+	if v, _ := lookup("WEIR_SHOW_ENV_FILES"); v != "" {
+		return nil
+	}
+	return []string{EnvFile}
+}
+
+// secret reports whether a place has the name of a file of secrets.
+func (v *veil) secret(place []string) bool {
+	if !v.env || len(place) == 0 {
+		return false
+	}
+	rest, ok := strings.CutPrefix(strings.ToLower(place[len(place)-1]), EnvFile)
+	return ok && (rest == "" || rest[0] == '.') && !slices.Contains([]string{".example", ".sample", ".template", ".dist"}, filepath.Ext(rest))
 }
 
 // wards returns those of the paths that lie below root, or above it.
@@ -171,7 +195,7 @@ func (v *veil) shut(f *os.File, info fs.FileInfo, write bool) bool {
 		return false
 	}
 	place := steps(rel)
-	return at(ws, place) || write && v.named(place)
+	return at(ws, place) || v.secret(place) && !info.IsDir() || write && v.named(place)
 }
 
 // maxLinks is how many links a path may lead through.
@@ -214,7 +238,18 @@ func (v *volume) trace(name string, last bool) (place []string, ok bool) {
 }
 
 // hides reports whether a name leads to something hidden, or to its place.
-func (v *volume) hides(name string) bool { return v.veil != nil && v.warded(name, true, v.veil.hidden) }
+func (v *volume) hides(name string) bool {
+	if v.veil == nil {
+		return false
+	}
+	place, ok := v.trace(name, true)
+	if v.veil.secret(place) {
+		if info, err := v.root.Stat(name); err != nil || !info.IsDir() {
+			return true
+		}
+	}
+	return v.wardedAt(place, ok, name, v.root.Stat, v.veil.hidden)
+}
 
 // locks reports whether what a name leads to must not be changed. Moving, which
 // takes the name itself and everything below, must not move a ward either.
@@ -222,7 +257,7 @@ func (v *volume) locks(name string, moving bool) bool {
 	if v.veil == nil {
 		return false
 	}
-	if place, ok := v.trace(name, !moving); !ok || v.veil.named(place) {
+	if place, ok := v.trace(name, !moving); !ok || v.veil.named(place) || v.veil.secret(place) {
 		return true
 	}
 	for _, ws := range [][]ward{v.veil.hidden, v.veil.kept} {
@@ -242,12 +277,17 @@ func (v *volume) locks(name string, moving bool) bool {
 // warded reports whether a name leads to one of the wards.
 func (v *volume) warded(name string, last bool, ws []ward) bool {
 	place, ok := v.trace(name, last)
-	if !ok || at(ws, place) {
-		return true
-	}
 	stat := v.root.Lstat
 	if last {
 		stat = v.root.Stat
+	}
+	return v.wardedAt(place, ok, name, stat, ws)
+}
+
+// wardedAt is warded for a name with its place.
+func (v *volume) wardedAt(place []string, ok bool, name string, stat func(string) (fs.FileInfo, error), ws []ward) bool {
+	if !ok || at(ws, place) {
+		return true
 	}
 	info, err := stat(name)
 	return err == nil && is(ws, info)

@@ -256,3 +256,37 @@ func TestAnExchangedFolder(t *testing.T) {
 		t.Errorf("%v, %v", entries, err)
 	}
 }
+
+// The .env files of other projects hold secrets too: they are hidden wherever they lie,
+// unless they are examples, or folders.
+func TestFilesOfSecretsAreHidden(t *testing.T) {
+	for _, write := range []bool{false, true} {
+		inside, _ := tree(t)
+		for _, name := range []string{".env", "sub/.env", "sub/.ENV.local", ".env.example", ".envrc", "venv/.env/lib"} {
+			path := filepath.Join(inside, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("text"), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Symlink("sub/.env", filepath.Join(inside, "plain")); err != nil {
+			t.Fatal(err)
+		}
+		for hide, want := range map[string]sys.Errno{EnvFile: sys.EPERM, "": 0} {
+			v := open(t, Mount{Guest: "/w", Host: inside, Write: write, Hide: []string{hide}})
+			for _, name := range []string{".env", "sub/.env", "sub/.ENV.local", "plain"} {
+				if text, errno := slurp(v, name, sys.O_RDONLY); errno != want {
+					t.Errorf("write %v, hide %q: %s: %q, %v", write, hide, name, text, errno)
+				}
+			}
+			for _, name := range []string{".env.example", ".envrc", "venv/.env/lib"} {
+				if text, errno := slurp(v, name, sys.O_RDONLY); errno != 0 || text != "text" {
+					t.Errorf("write %v, hide %q: %s: %q, %v", write, hide, name, text, errno)
+				}
+			}
+		}
+	}
+	set := map[string]string{"WEIR_SHOW_ENV_FILES": "1"}
+	if got := EnvFiles(func(name string) (string, bool) { v, ok := set[name]; return v, ok }); len(got) > 0 {
+		t.Errorf("%v is hidden though the environment says otherwise", got)
+	}
+}
