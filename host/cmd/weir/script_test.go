@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,9 +40,9 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	models := modelServer(t)
-	program := ""
+	var plain, chosen string
 	if raced {
-		program = unwatched(t)
+		plain, chosen = unwatched(t), choosing(t)
 	}
 	p := testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -56,8 +57,12 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GOCACHE", strings.TrimSpace(string(goCache)))
 			e.Setenv("WEIR_CACHE", guesttest.Cache(t))
 			e.Setenv("WEIR_NO_PROBE", "1")
-			if raced && !meeting(filepath.Base(e.WorkDir)) {
-				e.Setenv("PATH", program+string(filepath.ListSeparator)+e.Getenv("PATH"))
+			if raced {
+				dir := plain
+				if meeting(filepath.Base(e.WorkDir)) {
+					dir = chosen
+				}
+				e.Setenv("PATH", dir+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			}
 			return os.MkdirAll(filepath.Join(e.WorkDir, "data"), 0o700)
 		},
@@ -65,11 +70,33 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, p)
 }
 
-// meeting says whether goroutines meet in the script in that folder: turns,
-// daemons, servers and people at once. Where the race detector is on, it watches
-// these; the others run the program as it is, which starts in a fraction of the time.
+// meeting reports whether goroutines meet in the script in that folder: turns,
+// daemons, servers and people at once. Where the race detector is on, it watches the
+// commands of these scripts in which they meet; all others run the program as it is,
+// which starts in a fraction of the time.
 func meeting(folder string) bool {
 	return slices.Contains([]string{"approvals", "ask", "call", "chat", "pacing", "quarantine", "reload", "servers"}, strings.TrimPrefix(folder, "script-"))
+}
+
+// choosing returns a folder with a weir that starts the watched one for the commands
+// in which goroutines meet, and the other for the rest.
+func choosing(t *testing.T) string {
+	t.Helper()
+	watched, err := exec.LookPath("weir")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := fmt.Sprintf(`#!/bin/sh
+for arg; do
+	case "$arg" in serve|ask|chat) exec '%s' "$@";; esac
+done
+exec '%s/weir' "$@"
+`, watched, unwatched(t))
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "weir"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // unwatched returns a folder with a weir that was built without the race detector.
